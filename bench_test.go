@@ -175,14 +175,14 @@ func BenchmarkFFBS(b *testing.B) {
 					next[s*c.levels+v] = to[v%c.classes]
 				}
 			}
-			language, err := constraint.NewDFA(c.levels, next, accepting)
+			language, err := constraint.NewDFA(b.Context(), c.levels, next, accepting)
 			if err != nil {
 				b.Fatal(err)
 			}
 			x, d := bind(b, projection.Path{Language: language}, c.sites, c.levels)
 			v := logWeights(r, c.sites*c.levels)
 			for b.Loop() {
-				if _, err := d.Draw(x, v, r); err != nil {
+				if _, err := d.Draw(b.Context(), x, v, r); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -235,11 +235,11 @@ func BenchmarkNovel(b *testing.B) {
 	})
 	b.Run("probability", func(b *testing.B) {
 		i := 0
-		if _, err := d.LogZ(tables[0]); err != nil { // compiles the corpus
+		if _, err := d.LogZ(b.Context(), tables[0]); err != nil { // compiles the corpus
 			b.Fatal(err)
 		}
 		for b.Loop() {
-			if _, err := d.LogZ(tables[i%len(tables)]); err != nil {
+			if _, err := d.LogZ(b.Context(), tables[i%len(tables)]); err != nil {
 				b.Fatal(err)
 			}
 			i++
@@ -249,7 +249,7 @@ func BenchmarkNovel(b *testing.B) {
 	b.Run("draw", func(b *testing.B) {
 		i := 0
 		for b.Loop() {
-			if _, err := d.Draw(x, tables[i%len(tables)], r); err != nil {
+			if _, err := d.Draw(b.Context(), x, tables[i%len(tables)], r); err != nil {
 				b.Fatal(err)
 			}
 			i++

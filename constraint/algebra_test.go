@@ -25,7 +25,7 @@ func drawLanguage(t *rapid.T, levels int) (Automaton, func(x []int32) bool) {
 	}
 	next, accepting := drawTable(t, levels)
 	want := func(x []int32) bool { return walk(next, accepting, levels, x) }
-	d, err := NewDFA(levels, next, accepting)
+	d, err := NewDFA(t.Context(), levels, next, accepting)
 	if err != nil {
 		return Complement(Any{}), want
 	}

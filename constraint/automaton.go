@@ -99,3 +99,15 @@ func Accepts(a Automaton, x []int32) bool {
 	}
 	return a.Accepting(s)
 }
+
+// Pushdown is a deterministic pushdown automaton over tokens, which decides languages
+// that nest. Package constraint/grammar compiles them and package projection sums over
+// them; they cannot be made otherwise.
+type Pushdown interface {
+	// Tokens returns the number of tokens.
+	Tokens() int
+
+	// Accepts reports whether the tokens spell a text of the language, with padding
+	// after it.
+	Accepts(x []int32) bool
+}

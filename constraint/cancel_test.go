@@ -30,3 +30,31 @@ func TestEveryPollCancels(t *testing.T) {
 		require.Greater(t, looks, 1, name)
 	}
 }
+
+// A table that is read or given is made minimal under a context, a read one also within
+// limits.
+func TestReadDFA(t *testing.T) {
+	d, err := Compile(t.Context(), Count{Levels: []int32{0}, Min: 600, Max: Unbounded}, 2, Limits{})
+	require.NoError(t, err)
+	d = d.Named("many")
+	b, err := d.MarshalBinary()
+	require.NoError(t, err)
+	for name, build := range map[string]func(ctx context.Context) (*DFA, error){
+		"ReadDFA": func(ctx context.Context) (*DFA, error) { return ReadDFA(ctx, b, Limits{}) },
+		"NewDFA":  func(ctx context.Context) (*DFA, error) { return NewDFA(ctx, 2, expand(d), d.table.Final) },
+	} {
+		looks := exact.Cancelled(func(ctx context.Context) error {
+			again, err := build(ctx)
+			if err == nil {
+				require.Equal(t, d.table, again.table, name)
+			}
+			return err
+		}, func(err error) { require.ErrorIs(t, err, context.Canceled, name) })
+		require.Positive(t, looks, name) // minimisation polls at the start and every 2²⁰ transitions
+	}
+	var limit *LimitError
+	_, err = ReadDFA(t.Context(), b, Limits{States: 600})
+	require.ErrorAs(t, err, &limit)
+	_, err = ReadDFA(t.Context(), b[1:], Limits{})
+	require.Error(t, err)
+}

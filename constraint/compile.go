@@ -56,9 +56,9 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 // NewDFA returns the minimal automaton of the language that a table decides:
 // next[s·levels + t] is the state after token t in state s, −1 if there is
 // none, accepting[s] says whether a sequence may end in s, and state 0 is the
-// start. It copies what it keeps. The error is an [*ArgumentError], or wraps
-// [ErrInfeasible] if the language is empty.
-func NewDFA(levels int, next []int32, accepting []bool) (*DFA, error) {
+// start. It copies what it keeps. The error is an [*ArgumentError], wraps
+// [ErrInfeasible] if the language is empty, or is the cause of the context.
+func NewDFA(ctx context.Context, levels int, next []int32, accepting []bool) (*DFA, error) {
 	states := len(accepting)
 	switch {
 	case levels < 1:
@@ -74,7 +74,7 @@ func NewDFA(levels int, next []int32, accepting []bool) (*DFA, error) {
 		}
 	}
 	t := &automata.Table{Class: automata.Identity(levels), Width: levels, To: next, Final: accepting}
-	return finish(context.Background(), "NewDFA", t)
+	return finish(ctx, "NewDFA", t)
 }
 
 // tableOf returns the table of t, which stays t's own.

@@ -36,22 +36,37 @@ func flag(b bool) byte {
 // MarshalBinary implements encoding.BinaryMarshaler; see [DFA.AppendBinary].
 func (d *DFA) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler on a zero DFA. The error
-// says what is damaged or out of range; d is then as it was.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler on a zero DFA: [ReadDFA]
+// within the default [Limits], for packages that decode. On an error d is as it was.
 func (d *DFA) UnmarshalBinary(b []byte) error {
+	m, err := ReadDFA(context.Background(), b, Limits{})
+	if err != nil {
+		return err
+	}
+	return d.become(m)
+}
+
+// ReadDFA returns the language that [DFA.AppendBinary] wrote. A table of n entries is
+// made minimal again, so that what a DFA promises holds for files of any origin: O(n
+// log n) steps. The error says what is damaged or out of range, is a [*LimitError], or
+// is the cause of the context.
+func ReadDFA(ctx context.Context, b []byte, limits Limits) (*DFA, error) {
 	body, err := wire.Body(b, dfaMagic)
 	if err != nil {
-		return fmt.Errorf("constraint: DFA: %w", err)
+		return nil, fmt.Errorf("constraint: DFA: %w", err)
 	}
 	var head [4]uint64
 	if body, err = wire.ReadUint64s(body, head[:]); err != nil {
-		return fmt.Errorf("constraint: DFA: %w", err)
+		return nil, fmt.Errorf("constraint: DFA: %w", err)
 	}
 	levels, width, states, named := head[0], head[1], head[2], head[3]
 	// Each is at most the bytes that are left, so no product overflows.
 	left := uint64(len(body))
 	if max(levels, width, states, named) > left || width > 0 && states > left/width || named+4*levels+4*states*width+states != left {
-		return fmt.Errorf("constraint: DFA: %d levels, %d classes and %d states do not fit %d bytes", levels, width, states, left)
+		return nil, fmt.Errorf("constraint: DFA: %d levels, %d classes and %d states do not fit %d bytes", levels, width, states, left)
+	}
+	if err := limits.Check("ReadDFA", int(states), int(states*width), 0); err != nil {
+		return nil, err
 	}
 	name := string(body[:named])
 	t := automata.Table{Class: make([]int32, levels), Width: int(width), To: make([]int32, states*width), Final: make([]bool, states)}
@@ -59,15 +74,15 @@ func (d *DFA) UnmarshalBinary(b []byte) error {
 		body, err = wire.ReadInt32s(body, t.To)
 	}
 	if err != nil {
-		return fmt.Errorf("constraint: DFA: %w", err)
+		return nil, fmt.Errorf("constraint: DFA: %w", err)
 	}
 	for s, v := range body {
 		if v > 1 {
-			return fmt.Errorf("constraint: DFA: state %d has the flag %d, want 0 or 1", s, v)
+			return nil, fmt.Errorf("constraint: DFA: state %d has the flag %d, want 0 or 1", s, v)
 		}
 		t.Final[s] = v == 1
 	}
-	return d.read(t, name)
+	return read(ctx, t, name)
 }
 
 // dfaJSON is the form in JSON: next is states × classes, −1 dead.
@@ -86,8 +101,8 @@ func (d *DFA) MarshalJSON() ([]byte, error) {
 	return json.Marshal(dfaJSON{d.name, t.Class, t.Width, t.To, t.Final})
 }
 
-// UnmarshalJSON implements json.Unmarshaler on a zero DFA. The error says what
-// is out of range; d is then as it was.
+// UnmarshalJSON implements json.Unmarshaler on a zero DFA, within the default
+// [Limits]. The error says what is out of range; d is then as it was.
 func (d *DFA) UnmarshalJSON(b []byte) error {
 	var j dfaJSON
 	if err := json.Unmarshal(b, &j); err != nil {
@@ -96,40 +111,51 @@ func (d *DFA) UnmarshalJSON(b []byte) error {
 	if j.Classes < 0 || j.Classes > len(j.Class) || len(j.Next) != len(j.Accepting)*j.Classes {
 		return fmt.Errorf("constraint: DFA: %d tokens, %d classes, %d states and %d entries of next do not fit", len(j.Class), j.Classes, len(j.Accepting), len(j.Next))
 	}
-	return d.read(automata.Table{Class: j.Class, Width: j.Classes, To: j.Next, Final: j.Accepting}, j.Name)
+	if err := (Limits{}).Check("DFA", len(j.Accepting), len(j.Next), 0); err != nil {
+		return err
+	}
+	m, err := read(context.Background(), automata.Table{Class: j.Class, Width: j.Classes, To: j.Next, Final: j.Accepting}, j.Name)
+	if err != nil {
+		return err
+	}
+	return d.become(m)
 }
 
-// read takes over a table after checking it. It is minimised again, so that what
-// a DFA promises holds for files of any origin.
-func (d *DFA) read(t automata.Table, name string) error {
+// become makes a zero DFA what was read.
+func (d *DFA) become(m *DFA) error {
 	if len(d.table.Final) > 0 {
 		return fmt.Errorf("constraint: DFA: reading into a language that is there already, want a zero DFA")
 	}
+	*d = *m
+	return nil
+}
+
+// read returns the minimal automaton of a table after checking it.
+func read(ctx context.Context, t automata.Table, name string) (*DFA, error) {
 	used := make([]bool, t.Width)
 	for token, c := range t.Class {
 		if c < 0 || int(c) >= t.Width {
-			return fmt.Errorf("constraint: DFA: token %d has class %d, want 0 … %d", token, c, t.Width-1)
+			return nil, fmt.Errorf("constraint: DFA: token %d has class %d, want 0 … %d", token, c, t.Width-1)
 		}
 		used[c] = true
 	}
 	for c, ok := range used {
 		if !ok {
-			return fmt.Errorf("constraint: DFA: no token has class %d", c)
+			return nil, fmt.Errorf("constraint: DFA: no token has class %d", c)
 		}
 	}
 	for i, s := range t.To {
 		if s < -1 || int(s) >= len(t.Final) {
-			return fmt.Errorf("constraint: DFA: entry %d of next is %d, want −1 … %d", i, s, len(t.Final)-1)
+			return nil, fmt.Errorf("constraint: DFA: entry %d of next is %d, want −1 … %d", i, s, len(t.Final)-1)
 		}
 	}
 	if len(t.Class) == 0 || len(t.Final) == 0 {
-		return fmt.Errorf("constraint: DFA: %d tokens and %d states, want ≥ 1", len(t.Class), len(t.Final))
+		return nil, fmt.Errorf("constraint: DFA: %d tokens and %d states, want ≥ 1", len(t.Class), len(t.Final))
 	}
-	m, err := finish(context.Background(), "DFA", &t)
+	m, err := finish(ctx, "DFA", &t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m.name = name
-	*d = *m
-	return nil
+	return m, nil
 }

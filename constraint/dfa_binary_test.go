@@ -22,7 +22,7 @@ func TestDFARoundTrip(t *testing.T) {
 		for s := range accepting {
 			accepting[s] = r.IntN(2) == 0
 		}
-		d, err := NewDFA(levels, next, accepting)
+		d, err := NewDFA(t.Context(), levels, next, accepting)
 		if err != nil {
 			require.ErrorIs(t, err, ErrInfeasible)
 			continue

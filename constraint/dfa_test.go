@@ -32,7 +32,7 @@ func TestNewDFAKeepsTheLanguageAndIsMinimal(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		levels := rapid.IntRange(1, 3).Draw(rt, "levels")
 		next, accepting := drawTable(rt, levels)
-		d, err := NewDFA(levels, next, accepting)
+		d, err := NewDFA(t.Context(), levels, next, accepting)
 		// Two automata with n states that agree up to length 2n agree.
 		want := func(x []int32) bool { return walk(next, accepting, levels, x) }
 		if err != nil {
@@ -43,7 +43,7 @@ func TestNewDFAKeepsTheLanguageAndIsMinimal(t *testing.T) {
 		exact.Accepts(rt, d, levels, 7, want)
 		exact.Minimal(rt, d)
 		requireClasses(rt, d, levels+1)
-		again, err := NewDFA(levels, expand(d), d.table.Final)
+		again, err := NewDFA(t.Context(), levels, expand(d), d.table.Final)
 		require.NoError(rt, err)
 		require.Equal(rt, d, again, "the form is canonical")
 	})
@@ -61,7 +61,7 @@ func expand(d *DFA) []int32 {
 }
 
 func TestDFARefusesUnknownTokens(t *testing.T) {
-	d, err := NewDFA(2, []int32{0, -1}, []bool{true})
+	d, err := NewDFA(t.Context(), 2, []int32{0, -1}, []bool{true})
 	require.NoError(t, err)
 	require.Equal(t, 0, d.Next(0, 0))
 	for _, token := range []int32{1, 2, -1} {
@@ -78,11 +78,11 @@ func TestDFARefusesUnknownTokens(t *testing.T) {
 
 func TestNewDFAArguments(t *testing.T) {
 	for name, build := range map[string]func() (*DFA, error){
-		"levels":   func() (*DFA, error) { return NewDFA(0, nil, []bool{true}) },
-		"states":   func() (*DFA, error) { return NewDFA(1, nil, nil) },
-		"short":    func() (*DFA, error) { return NewDFA(2, []int32{0, 0, 0}, []bool{true}) },
-		"too far":  func() (*DFA, error) { return NewDFA(1, []int32{1}, []bool{true}) },
-		"negative": func() (*DFA, error) { return NewDFA(1, []int32{-2}, []bool{true}) },
+		"levels":   func() (*DFA, error) { return NewDFA(t.Context(), 0, nil, []bool{true}) },
+		"states":   func() (*DFA, error) { return NewDFA(t.Context(), 1, nil, nil) },
+		"short":    func() (*DFA, error) { return NewDFA(t.Context(), 2, []int32{0, 0, 0}, []bool{true}) },
+		"too far":  func() (*DFA, error) { return NewDFA(t.Context(), 1, []int32{1}, []bool{true}) },
+		"negative": func() (*DFA, error) { return NewDFA(t.Context(), 1, []int32{-2}, []bool{true}) },
 	} {
 		d, err := build()
 		require.Nil(t, d, name)
@@ -90,7 +90,7 @@ func TestNewDFAArguments(t *testing.T) {
 		require.ErrorAs(t, err, &argument, name)
 		require.Contains(t, err.Error(), "constraint: NewDFA: ")
 	}
-	_, err := NewDFA(1, []int32{0}, []bool{false})
+	_, err := NewDFA(t.Context(), 1, []int32{0}, []bool{false})
 	require.ErrorIs(t, err, ErrInfeasible)
 	require.EqualError(t, err, "constraint: NewDFA: the language is empty: no sequence satisfies the constraint")
 }

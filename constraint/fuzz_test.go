@@ -39,7 +39,7 @@ func FuzzNewDFA(f *testing.F) {
 			final[i] = b&1 != 0
 		}
 		table := signed(next)
-		d, err := NewDFA(levels, table, final)
+		d, err := NewDFA(t.Context(), levels, table, final)
 		if !typed(t, err) || d.States() > 50 || levels > 50 {
 			return
 		}

@@ -32,7 +32,7 @@ func ExampleAny() {
 // An even number of ones, written twice: as a table that counts modulo 4 and as
 // a residue. Minimal automata are unique, so the two tables are equal.
 func ExampleDFA() {
-	table, err := constraint.NewDFA(2, []int32{
+	table, err := constraint.NewDFA(context.Background(), 2, []int32{
 		0, 1,
 		1, 2,
 		2, 3,

@@ -56,6 +56,6 @@ func TestEqualitiesInfeasible(t *testing.T) {
 	}
 	require.Error(t, equal(t, 0).SetLambda([]float64{math.NaN()}))
 	require.Error(t, ring(t, 1).SetLambda([]float64{-1, 0}))
-	_, err := dual.NewInference(context.Background(), equal(t, 0), exact.Must(dual.NewResampler(10, 4, func(context.Context, []int32) error { return nil })), dual.Config{Start: []float64{-3}, Max: 2})
+	_, err := dual.NewInference(context.Background(), equal(t, 0), exact.Must(dual.NewResampler(10, 4, func(context.Context, []int32) error { return nil })), dual.Config{Start: []float64{-3}, Max: new(2.0)})
 	require.ErrorContains(t, err, "want -2 … 2")
 }

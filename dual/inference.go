@@ -20,7 +20,7 @@ type Config struct {
 	Rule  Rule      // nil means Auto{}, for more than 2000 multipliers AdaGrad{}
 	Inner int       // primal draws per dual step; 0 means 1
 	Start []float64 // λ at the start, a warm start for instance; nil means zeros
-	Max   float64   // upper bound on every |λ_j|; 0 means none
+	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means none
 
 	// Uniform makes λ̄ and the certificate plain means over all steps, as theorem
 	// 1 of Hadou et al. 2026 has them. Otherwise λ̄ has weights ∝ t², and the
@@ -43,6 +43,8 @@ type Config struct {
 		Path  string
 		Every int
 	}
+
+	most float64 // Max, +Inf if that is nil
 }
 
 const defaultDiverge = 1e4 // TestDiverges
@@ -107,7 +109,7 @@ func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], 
 		drawn:  make([]float64, n),
 		way:    newTrajectory(n, cfg.Uniform),
 		streak: newStreak(),
-		batch:  Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Max: cfg.Max, Equal: equalities(t)},
+		batch:  Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Max: cfg.most, Equal: equalities(t)},
 		g:      make([]float64, states*n),
 	}, nil
 }
@@ -121,7 +123,7 @@ func (c *Config) fill(n int, equal []bool) error {
 		return fmt.Errorf("dual: Config.Checkpoint.Every = %d, want ≥ 0", c.Checkpoint.Every)
 	}
 	var err error
-	if c.Start, c.Max, err = multiplier.Range("dual: Config", n, c.Start, c.Max, equal); err != nil {
+	if c.Start, c.most, err = multiplier.Range("dual: Config", n, c.Start, c.Max, equal); err != nil {
 		return err
 	}
 	if !(c.Diverge >= 0) {

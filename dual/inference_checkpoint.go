@@ -154,7 +154,7 @@ func (i *Inference[S]) restored(ctx context.Context, body []byte, sum uint64) (*
 		return nil, err
 	}
 	for j, l := range next.lambda {
-		if !(l >= 0) || i.cfg.Max > 0 && l > i.cfg.Max {
+		if !(l >= 0) || l > i.cfg.most {
 			return nil, fmt.Errorf("λ[%d] in the checkpoint = %v, want 0 … Config.Max", j, l)
 		}
 	}

@@ -19,7 +19,7 @@ func (i *Inference[S]) fingerprint() *fingerprint.List {
 	l.Add("sites", i.target.Sites())
 	l.Add("Config.Rule", i.cfg.Rule)
 	l.Add("Config.Inner", i.cfg.Inner)
-	l.Add("Config.Max", i.cfg.Max)
+	l.Add("Config.Max", i.cfg.most)
 	l.Add("Config.Uniform", i.cfg.Uniform)
 	l.Add("Config.Diverge", i.cfg.Diverge)
 	l.Add("β of the target", i.target.Beta())

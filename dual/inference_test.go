@@ -282,8 +282,8 @@ func TestInferenceErrors(t *testing.T) {
 	lag := ring(t, 1)
 	chains := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{}))
 	for _, cfg := range []dual.Config{
-		{Inner: -1}, {Max: -1}, {Diverge: math.NaN()}, {Start: []float64{1}},
-		{Start: []float64{-1, 0}}, {Start: []float64{2, 0}, Max: 1}, {Rule: dual.AdaGrad{Rate: -1}},
+		{Inner: -1}, {Max: new(-1.0)}, {Diverge: math.NaN()}, {Start: []float64{1}},
+		{Start: []float64{-1, 0}}, {Start: []float64{2, 0}, Max: new(1.0)}, {Rule: dual.AdaGrad{Rate: -1}},
 	} {
 		_, err := dual.NewInference(context.Background(), lag, chains, cfg)
 		require.Error(t, err, "%+v", cfg)
@@ -304,7 +304,7 @@ func TestInferenceErrors(t *testing.T) {
 // A warm start and a bound are respected, and the observer sees every step.
 func TestConfig(t *testing.T) {
 	var seen int
-	inf := loop(t, ring(t, 1), 1, 1, dual.Config{Start: []float64{4.5, 3}, Max: 5, Observe: func(step int, lambda, mean []float64) {
+	inf := loop(t, ring(t, 1), 1, 1, dual.Config{Start: []float64{4.5, 3}, Max: new(5.0), Observe: func(step int, lambda, mean []float64) {
 		require.Equal(t, seen, step)
 		if step == 0 {
 			require.Equal(t, []float64{4.5, 3}, lambda)

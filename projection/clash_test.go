@@ -24,7 +24,7 @@ func TestClash(t *testing.T) {
 			for i := range next {
 				next[i] = int32(r.IntN(4)) - 1
 			}
-			d, err := constraint.NewDFA(2, next, []bool{r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2) == 0})
+			d, err := constraint.NewDFA(t.Context(), 2, next, []bool{r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(2) == 0})
 			if err != nil {
 				continue // empty by itself
 			}
@@ -72,7 +72,7 @@ func TestClashIsInTheMessage(t *testing.T) {
 	both, err := constraint.Intersect(constraint.Any{}, d.Named("a one"), constraint.Count{Levels: []int32{1}, Max: 0})
 	require.NoError(t, err)
 	_, err = Path{Language: both, Name: "code"}.Compile(t.Context(), 3, 2)
-	require.EqualError(t, err, "projection: code at site 3: no sequence satisfies the constraint (because of a one and Count{Levels:[1] Min:0 Max:-1} together)")
+	require.EqualError(t, err, "projection: code at site 3: no sequence satisfies the constraint (because of a one and Count{Levels:[1] Min:0 Max:0} together)")
 	_, err = Path{Language: d}.Compile(t.Context(), 3, 1)
 	require.ErrorContains(t, err, "no sequence satisfies the constraint")
 }
@@ -88,16 +88,16 @@ func TestNearestWithMaskedNaN(t *testing.T) {
 	for _, bad := range []float32{nan, inf} {
 		want := []float32{0, 1, -inf, 1, 2, 3}
 		x, y := make([]int32, 2), make([]int32, 2)
-		cost, err := e.Nearest(x, want)
+		cost, err := e.Nearest(t.Context(), x, want)
 		require.NoError(t, err)
 		v := []float32{0, 1, bad, 1, 2, 3}
-		got, err := e.Nearest(y, v)
+		got, err := e.Nearest(t.Context(), y, v)
 		require.NoError(t, err)
 		require.Equal(t, cost, got)
 		require.Equal(t, x, y)
 		require.Equal(t, want, v)
 		v = []float32{0, bad, 0, 1, 2, 3}
-		_, err = e.Nearest(y, v)
+		_, err = e.Nearest(t.Context(), y, v)
 		var weight *WeightError
 		require.ErrorAs(t, err, &weight)
 		require.Equal(t, 1, weight.Level)

@@ -41,10 +41,10 @@ func TestDraw(t *testing.T) {
 		}
 		count, twin := make([]int, len(want)), make([]int, len(want))
 		x := make([]int32, draws*p.Sites)
-		_, err = e.Sample(x, p.V, r)
+		_, err = e.Sample(t.Context(), x, p.V, r)
 		require.NoError(t, err)
 		m := make([]float64, len(p.V))
-		require.NoError(t, e.Marginals(m, p.V))
+		require.NoError(t, e.LogMarginals(t.Context(), m, p.V))
 		y := make([]int32, p.Sites)
 		tally := func(c []int, x []int32) {
 			i, ok := cell[problem.Spell(x)]
@@ -91,14 +91,14 @@ func TestBrokenTwins(t *testing.T) {
 		x := make([]int32, p.Sites)
 		twin, err := Path{Language: p.Language, Divergence: Reverse}.Compile(context.Background(), p.Sites, p.Levels)
 		require.NoError(t, err)
-		right, err := e.Nearest(x, append([]float32(nil), p.V...))
+		right, err := e.Nearest(t.Context(), x, append([]float32(nil), p.V...))
 		require.NoError(t, err)
-		wrong, err := twin.Nearest(x, append([]float32(nil), p.V...))
+		wrong, err := twin.Nearest(t.Context(), x, append([]float32(nil), p.V...))
 		require.NoError(t, err)
 		if math.Abs(right-wrong) > 1e-9 {
 			wrongCost++
 		}
-		logZ, err := e.LogZ(p.V)
+		logZ, err := e.LogZ(t.Context(), p.V)
 		require.NoError(t, err)
 		if math.Abs(logZ-problem.LogSum(language[1:])) > 1e-10 {
 			wrongSum++
@@ -126,11 +126,11 @@ func TestExtremeWeights(t *testing.T) {
 		}
 		e, err := Path{Language: p.Language}.Compile(context.Background(), p.Sites, p.Levels)
 		require.NoError(t, err)
-		logZ, err := e.LogZ(p.V)
+		logZ, err := e.LogZ(t.Context(), p.V)
 		require.NoError(t, err)
 		problem.Near(t, problem.LogSum(p.Brute()), logZ, 1e-10)
 		x := make([]int32, p.Sites)
-		_, err = e.Draw(x, p.V, r)
+		_, err = e.Draw(t.Context(), x, p.V, r)
 		require.NoError(t, err)
 		require.True(t, e.Accepts(x))
 	}

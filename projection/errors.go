@@ -9,7 +9,13 @@ import (
 )
 
 // WeightError says that a log-weight is NaN or +Inf, and where.
-type WeightError = trellis.WeightError
+type WeightError struct {
+	Site, Level int
+	Weight      float64
+}
+
+// Error implements error.
+func (e *WeightError) Error() string { return (*trellis.WeightError)(e).Error() }
 
 // explain names the constraint in errors that speak of sites only.
 func explain(name string, err error) error {
@@ -17,10 +23,13 @@ func explain(name string, err error) error {
 		return nil
 	}
 	var dead *trellis.DeadError
+	var weight *trellis.WeightError
 	var limit *trellis.LimitError
 	switch {
 	case errors.As(err, &dead):
 		return &InfeasibleError{Constraint: name, Site: dead.Site}
+	case errors.As(err, &weight):
+		err = (*WeightError)(weight)
 	case errors.As(err, &limit):
 		return fmt.Errorf("projection: %s: %w", name, &constraint.LimitError{
 			What: "Path: edges", Value: limit.Limit + 1, Bound: limit.Limit,

@@ -30,7 +30,7 @@ func ExamplePathProjection_Draw() {
 		v[i*4], v[i*4+1] = 2, 1
 	}
 	x := make([]int32, 4)
-	logZ, err := e.Draw(x, v, rand.NewPCG(1, 1))
+	logZ, err := e.Draw(ctx, x, v, rand.NewPCG(1, 1))
 	if err != nil {
 		panic(err)
 	}
@@ -49,7 +49,7 @@ func ExampleInfeasibleError() {
 		panic(err)
 	}
 	never := float32(math.Inf(-1))
-	_, err = e.LogZ([]float32{
+	_, err = e.LogZ(context.Background(), []float32{
 		0, never,
 		0, 0,
 		0, never,

@@ -65,7 +65,7 @@ func TestDrawGivenIsDraw(t *testing.T) {
 					v[i] = float32(2 * r.NormFloat64())
 				}
 			}
-			_, err := e.Draw(x, v, r)
+			_, err := e.Draw(t.Context(), x, v, r)
 			require.NoError(t, err)
 			for i := range x {
 				switch r.IntN(4) {
@@ -79,8 +79,8 @@ func TestDrawGivenIsDraw(t *testing.T) {
 			}
 			hot, rubbish := oneHotRows(v, x)
 			seed := r.Uint64()
-			want, wantErr := e.Draw(y, hot, rand.NewPCG(seed, 1))
-			got, gotErr := e.DrawGiven(x, rubbish, rand.NewPCG(seed, 1))
+			want, wantErr := e.Draw(t.Context(), y, hot, rand.NewPCG(seed, 1))
+			got, gotErr := e.DrawGiven(t.Context(), x, rubbish, rand.NewPCG(seed, 1))
 			if require.Equal(t, wantErr == nil, gotErr == nil, c.name); wantErr != nil {
 				dead++
 				require.ErrorIs(t, gotErr, constraint.ErrInfeasible)
@@ -96,7 +96,7 @@ func TestDrawGivenIsDraw(t *testing.T) {
 	e, err := projection.Path{Language: even(7)}.Compile(t.Context(), 6, 7)
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "projection: x0[1] = 7, want < 7", func() {
-		_, _ = e.DrawGiven([]int32{-1, 7, -1, -1, -1, -1}, make([]float32, 42), rand.NewPCG(1, 1))
+		_, _ = e.DrawGiven(t.Context(), []int32{-1, 7, -1, -1, -1, -1}, make([]float32, 42), rand.NewPCG(1, 1))
 	})
 }
 
@@ -118,9 +118,9 @@ type toldProjection struct {
 
 func (p toldProjection) Self() any { return p }
 
-func (p toldProjection) DrawGiven(x0 []int32, v []float32, src rand.Source) (float64, error) {
+func (p toldProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (float64, error) {
 	p.told.Add(1)
-	return p.PathProjection.DrawGiven(x0, v, src)
+	return p.PathProjection.DrawGiven(ctx, x0, v, src)
 }
 
 // ownDraw embeds a projection and has a Draw of its own, which must be asked.
@@ -133,8 +133,8 @@ func (p ownDraw) Bind(ctx context.Context, sites, levels, samples int) (projecti
 
 type ownDrawProjection struct{ *projection.PathProjection }
 
-func (p ownDrawProjection) Draw(x0 []int32, v []float32, _ rand.Source) (float64, error) {
-	return p.MAP(x0, v)
+func (p ownDrawProjection) Draw(ctx context.Context, x0 []int32, v []float32, _ rand.Source) (float64, error) {
+	return p.MAP(ctx, x0, v)
 }
 
 func TestAnOwnDrawIsAsked(t *testing.T) {

@@ -1,9 +1,6 @@
 package projection
 
-import (
-	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/internal/pushdown"
-)
+import "github.com/gibbsite-go/gibbsite/constraint"
 
 // Nested languages nest without a bound: brackets, JSON, whatever a pushdown
 // automaton decides. As a [constraint.Automaton] such a language has a state for
@@ -17,6 +14,7 @@ import (
 type Nested interface {
 	constraint.Automaton
 
-	// Pushdown returns the deterministic pushdown automaton over tokens.
-	Pushdown() *pushdown.Graph
+	// Pushdown returns the automaton as package constraint/grammar compiles it;
+	// [Path] refuses another one.
+	Pushdown() constraint.Pushdown
 }

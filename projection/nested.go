@@ -2,6 +2,7 @@ package projection
 
 import (
 	"container/heap"
+	"context"
 	"errors"
 	"iter"
 	"math"
@@ -19,7 +20,7 @@ import (
 // trellis, or a nested language.
 type program interface {
 	runner() runner
-	Count(v []float32) *big.Int
+	Count(ctx context.Context, v []float32) (*big.Int, error)
 	Accepts(x []int32) bool
 	// Usable reports whether the language or its mask may have token at a site.
 	Usable(site int, token int32) bool
@@ -30,13 +31,16 @@ type program interface {
 
 // runner is the scratch of one call, with the sums of package trellis.
 type runner interface {
+	// Watch makes what follows, but Draw, fail with the cause of ctx once that has ended;
+	// nil is never.
+	Watch(ctx context.Context)
 	Filter(v []float32) (logZ float64, err error)
 	// FilterGiven is Filter with one-hot rows for tokens that are given; it may
 	// write them.
 	FilterGiven(v []float32, given []int32) (logZ float64, err error)
 	Draw(x []int32, src rand.Source)
 	MAP(x []int32, v []float32) (float64, error)
-	Marginals(dst []float64)
+	Marginals(dst []float64) error // logarithms
 	Descending(v []float32) (iter.Seq2[[]int32, float64], error)
 	Ascending(cost []float64) (iter.Seq2[[]int32, float64], error)
 	CheapestBy(x []int32, v []float32, p trellis.Pricer) (float64, error)
@@ -70,8 +74,8 @@ func (n *nested) Usable(site int, token int32) bool { return n.may(site, token) 
 
 func (n *nested) may(site int, token int32) bool { return n.allows == nil || n.allows(site, token) }
 
-func (n *nested) Count(v []float32) *big.Int {
-	return n.graph.Count(n.sites, func(i int, t int32) bool {
+func (n *nested) Count(ctx context.Context, v []float32) (*big.Int, error) {
+	return n.graph.Count(ctx, n.sites, func(i int, t int32) bool {
 		return n.may(i, t) && (v == nil || !math.IsInf(float64(v[i*n.levels+int(t)]), -1))
 	})
 }
@@ -89,8 +93,14 @@ func (n *nested) Accepts(x []int32) bool {
 type nestedRunner struct {
 	of     *nested
 	run    *pushdown.Runner
+	ctx    context.Context // of Watch, for the runners of Ascending
 	masked []float32
 	cost   []float64
+}
+
+func (r *nestedRunner) Watch(ctx context.Context) {
+	r.ctx = ctx
+	r.run.Watch(ctx)
 }
 
 // translated returns an error of package pushdown as trellis names it.
@@ -140,7 +150,7 @@ func (r *nestedRunner) FilterGiven(v []float32, given []int32) (float64, error) 
 
 func (r *nestedRunner) Draw(x []int32, src rand.Source) { r.run.Draw(x, src) }
 
-func (r *nestedRunner) Marginals(dst []float64) { r.run.Marginals(dst) }
+func (r *nestedRunner) Marginals(dst []float64) error { return r.run.Marginals(dst) }
 
 func (r *nestedRunner) MAP(x []int32, v []float32) (float64, error) {
 	top, err := r.run.Best(x, func(i int, t int32) float64 {
@@ -225,6 +235,7 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 	n := r.of
 	check.Len("projection", "cost", len(cost), n.sites*n.levels)
 	run := pushdown.NewRunner(n.graph, n.sites, n.levels)
+	run.Watch(r.ctx)
 	solve := func(prefix, barred []int32) (branch, error) {
 		b := branch{x: make([]int32, n.sites), fixed: len(prefix), barred: barred}
 		top, err := run.Best(b.x, func(i int, t int32) float64 {
@@ -254,8 +265,13 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 				if i == b.fixed {
 					barred = append(barred, b.barred...)
 				}
-				if next, err := solve(b.x[:i], barred); err == nil {
+				next, err := solve(b.x[:i], barred)
+				var dead *pushdown.DeadError
+				switch {
+				case err == nil:
 					heap.Push(&open, next)
+				case !errors.As(err, &dead):
+					return // the context has ended: what comes next is not known
 				}
 			}
 		}

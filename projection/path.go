@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
@@ -118,7 +119,11 @@ func (p Path) compile(ctx context.Context, sites, levels int, margin float64) (*
 	}
 	a, mask := constraint.Split(p.Language)
 	if language, ok := a.(Nested); ok {
-		n, err := p.nest(ctx, language.Pushdown(), mask, sites, levels)
+		g, ok := language.Pushdown().(*pushdown.Graph)
+		if !ok {
+			return nil, fmt.Errorf("projection: Path: the Pushdown of %s is a %T, want one of package constraint/grammar", name, language.Pushdown())
+		}
+		n, err := p.nest(ctx, g, mask, sites, levels)
 		if err != nil {
 			return nil, explain(name, err)
 		}
@@ -139,7 +144,8 @@ func (p Path) compile(ctx context.Context, sites, levels int, margin float64) (*
 func (p Path) projection(name string, g program, sites, levels int, margin float64) *PathProjection {
 	return &PathProjection{
 		name: name, program: g, sites: sites, levels: levels,
-		rule: lead.Rule{Reverse: p.Divergence == Reverse, Margin: margin, Revive: p.Revive},
+		zeros: sync.OnceValue(func() []float32 { return make([]float32, sites*levels) }),
+		rule:  lead.Rule{Reverse: p.Divergence == Reverse, Margin: margin, Revive: p.Revive},
 	}
 }
 
@@ -167,7 +173,9 @@ func (p Path) nest(ctx context.Context, g *pushdown.Graph, mask *constraint.Mask
 	if mask != nil {
 		n.allows = mask.Allows
 	}
-	_, err := n.runner().MAP(make([]int32, sites), make([]float32, sites*levels))
+	run := n.runner()
+	run.Watch(ctx)
+	_, err := run.MAP(make([]int32, sites), make([]float32, sites*levels))
 	return n, err
 }
 

@@ -27,7 +27,7 @@ func BenchmarkNearest(b *testing.B) {
 					next[s*c.levels+v] = to[v%c.classes]
 				}
 			}
-			a, err := constraint.NewDFA(c.levels, next, accepting)
+			a, err := constraint.NewDFA(b.Context(), c.levels, next, accepting)
 			require.NoError(b, err)
 			e, err := Path{Language: a}.Compile(context.Background(), c.sites, c.levels)
 			require.NoError(b, err)
@@ -39,7 +39,7 @@ func BenchmarkNearest(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				copy(w, v)
-				if _, err := e.Nearest(x, w); err != nil {
+				if _, err := e.Nearest(b.Context(), x, w); err != nil {
 					b.Fatal(err)
 				}
 			}

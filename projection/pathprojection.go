@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/lead"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
@@ -23,8 +24,9 @@ import (
 //	p(x) = ∏_i p_i(x_i),  p_i = softmax(v_i).
 //
 // Errors are *[InfeasibleError] if no sequence of the language has positive
-// probability and *[WeightError] for a NaN or +Inf. Slices of the wrong length
-// panic. A PathProjection is safe for concurrent use; after warm-up only
+// probability, *[WeightError] for a NaN or +Inf, and the cause of the context once that
+// has ended, which is noticed in the middle of a sum. A nil v stands for zeros, the
+// uniform distribution. Slices of the wrong length panic. A PathProjection is safe for concurrent use; after warm-up only
 // KBest, Ascending and Count allocate, and draws and sums over nested languages
 // a little.
 type PathProjection struct {
@@ -33,7 +35,8 @@ type PathProjection struct {
 	sites, levels int
 	rule          lead.Rule
 
-	free scratch.Stock[work]
+	zeros func() []float32 // weights that nil stands for
+	free  scratch.Stock[work]
 }
 
 // work is the working memory of one call.
@@ -54,13 +57,31 @@ type work struct {
 // order to be cheaper than pricing one of each class (BenchmarkNearest).
 const tableShare = 4
 
-// take returns memory that no other call uses.
-func (e *PathProjection) take() *work {
-	return e.free.Take(func() *work { return &work{run: e.program.runner()} })
+// take returns memory that no other call uses, for a call under ctx, or the cause of its
+// end.
+func (e *PathProjection) take(ctx context.Context) (*work, error) {
+	if poll.Err(ctx) != nil {
+		return nil, context.Cause(ctx)
+	}
+	w := e.free.Take(func() *work { return &work{run: e.program.runner()} })
+	w.run.Watch(ctx)
+	return w, nil
 }
 
 // give returns memory to the others.
-func (e *PathProjection) give(w *work) { e.free.Give(w) }
+func (e *PathProjection) give(w *work) {
+	w.run.Watch(nil)
+	e.free.Give(w)
+}
+
+// weights returns v, or what nil stands for, after checking its length.
+func (e *PathProjection) weights(v []float32) []float32 {
+	if v == nil {
+		return e.zeros()
+	}
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	return v
+}
 
 // Shape returns the number of sites and of levels.
 func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels }
@@ -72,23 +93,29 @@ func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels 
 // and returns log Z, the log of the total weight of the language under the
 // weights exp(v) as they are; it equals log P(C) if the rows are normalised. v
 // is not modified.
-func (e *PathProjection) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
+func (e *PathProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
-	return e.Sample(x0, v, src)
+	return e.Sample(ctx, x0, v, src)
 }
 
 // DrawGiven is [PathProjection.Draw] where some tokens are certain: on entry x0 holds
 // them, and −1 at the other sites. The rows of v at their sites may hold anything and
 // may be written to; they stand for rows of 0 at the token and −Inf elsewhere.
-func (e *PathProjection) DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
+func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
+	if v == nil {
+		v = make([]float32, e.sites*e.levels) // rows are written to
+	}
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	for i, token := range x0 {
 		if int(token) >= e.levels {
 			panic(fmt.Sprintf("projection: x0[%d] = %d, want < %d", i, token, e.levels))
 		}
 	}
-	w := e.take()
+	w, err := e.take(ctx)
+	if err != nil {
+		return 0, err
+	}
 	defer e.give(w)
 	if logZ, err = w.run.FilterGiven(v, x0); err != nil {
 		return 0, explain(e.name, err)
@@ -103,17 +130,23 @@ func (e *PathProjection) Self() any { return e }
 // Sample fills dst, any number of sequences one after the other, with
 // independent exact draws as by [PathProjection.Draw]; more than one of them
 // share the sums.
-func (e *PathProjection) Sample(dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
+func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%e.sites != 0 {
 		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
 	}
-	check.Len("projection", "v", len(v), e.sites*e.levels)
-	w := e.take()
+	v = e.weights(v)
+	w, err := e.take(ctx)
+	if err != nil {
+		return 0, err
+	}
 	defer e.give(w)
 	if logZ, err = w.run.Filter(v); err != nil {
 		return 0, explain(e.name, err)
 	}
 	for ; len(dst) > 0; dst = dst[e.sites:] {
+		if poll.Err(ctx) != nil {
+			return 0, context.Cause(ctx)
+		}
 		w.run.Draw(dst[:e.sites], src)
 	}
 	return logZ, nil
@@ -123,15 +156,21 @@ func (e *PathProjection) Sample(dst []int32, v []float32, src rand.Source) (logZ
 // draws, as by [PathProjection.Draw], that accept takes, and reports whether
 // there was one; otherwise x0 holds the last of them. The draws share the sums
 // over the language. accept must not keep its argument.
-func (e *PathProjection) DrawUntil(x0 []int32, v []float32, src rand.Source, trials int, accept func(x []int32) bool) (logZ float64, ok bool, err error) {
+func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32, src rand.Source, trials int, accept func(x []int32) bool) (logZ float64, ok bool, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
-	check.Len("projection", "v", len(v), e.sites*e.levels)
-	w := e.take()
+	v = e.weights(v)
+	w, err := e.take(ctx)
+	if err != nil {
+		return 0, false, err
+	}
 	defer e.give(w)
 	if logZ, err = w.run.Filter(v); err != nil {
 		return 0, false, explain(e.name, err)
 	}
 	for range trials {
+		if poll.Err(ctx) != nil {
+			return 0, false, context.Cause(ctx)
+		}
 		w.run.Draw(x0, src)
 		if accept(x0) {
 			return logZ, true, nil
@@ -141,9 +180,12 @@ func (e *PathProjection) DrawUntil(x0 []int32, v []float32, src rand.Source, tri
 }
 
 // LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]).
-func (e *PathProjection) LogZ(v []float32) (float64, error) {
-	check.Len("projection", "v", len(v), e.sites*e.levels)
-	w := e.take()
+func (e *PathProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
+	v = e.weights(v)
+	w, err := e.take(ctx)
+	if err != nil {
+		return 0, err
+	}
 	defer e.give(w)
 	logZ, err := w.run.Filter(v)
 	return logZ, explain(e.name, err)
@@ -151,59 +193,96 @@ func (e *PathProjection) LogZ(v []float32) (float64, error) {
 
 // MAP stores in x the likeliest sequence of the language, the first in
 // lexicographic order among equals, and returns its log-weight Σ_i v[i,x_i].
-func (e *PathProjection) MAP(x []int32, v []float32) (logWeight float64, err error) {
+func (e *PathProjection) MAP(ctx context.Context, x []int32, v []float32) (logWeight float64, err error) {
 	check.Len("projection", "x", len(x), e.sites)
-	check.Len("projection", "v", len(v), e.sites*e.levels)
-	w := e.take()
+	v = e.weights(v)
+	w, err := e.take(ctx)
+	if err != nil {
+		return 0, err
+	}
 	defer e.give(w)
 	logWeight, err = w.run.MAP(x, v)
 	return logWeight, explain(e.name, err)
 }
 
-// Marginals stores in dst (sites × levels) the log-probabilities
-// log P(x_i = l | x ∈ C), −Inf for what cannot occur.
-func (e *PathProjection) Marginals(dst []float64, v []float32) error {
+// Marginals stores in dst (sites × levels) the probabilities P(x_i = l | x ∈ C).
+func (e *PathProjection) Marginals(ctx context.Context, dst []float64, v []float32) error {
+	err := e.LogMarginals(ctx, dst, v)
+	if err == nil {
+		for i, log := range dst {
+			dst[i] = simd.Exp(log)
+		}
+	}
+	return err
+}
+
+// LogMarginals stores in dst (sites × levels) the logarithms of [PathProjection.Marginals],
+// which tell apart what is too unlikely for a float64; −Inf is what cannot occur.
+func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("projection", "dst", len(dst), e.sites*e.levels)
-	check.Len("projection", "v", len(v), e.sites*e.levels)
-	w := e.take()
+	v = e.weights(v)
+	w, err := e.take(ctx)
+	if err != nil {
+		return err
+	}
 	defer e.give(w)
 	if _, err := w.run.Filter(v); err != nil {
 		return explain(e.name, err)
 	}
-	w.run.Marginals(dst)
-	return nil
+	return w.run.Marginals(dst)
 }
 
 // KBest yields the sequences of the language that have positive probability
 // with their log-weights, the likeliest first. The slice is overwritten by the
-// next step, and v must not change meanwhile.
-func (e *PathProjection) KBest(v []float32) (iter.Seq2[[]int32, float64], error) {
-	check.Len("projection", "v", len(v), e.sites*e.levels)
-	w := e.take()
+// next step, and v must not change meanwhile. The iteration ends early once ctx has
+// ended.
+func (e *PathProjection) KBest(ctx context.Context, v []float32) (iter.Seq2[[]int32, float64], error) {
+	v = e.weights(v)
+	w, err := e.take(ctx)
+	if err != nil {
+		return nil, err
+	}
 	defer e.give(w)
 	seq, err := w.run.Descending(v)
-	return seq, explain(e.name, err)
+	return until(ctx, seq), explain(e.name, err)
+}
+
+// until ends an iteration once ctx has ended.
+func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int32, float64] {
+	if seq == nil {
+		return nil
+	}
+	return func(yield func([]int32, float64) bool) {
+		for x, w := range seq {
+			if poll.Err(ctx) != nil || !yield(x, w) {
+				return
+			}
+		}
+	}
 }
 
 // Ascending yields the sequences of the language with the sum of their costs,
 // Σ_i cost[i,x_i], the cheapest first, for costs per site and token of any
 // origin; +Inf is what may not be. The slice is overwritten by the next step,
-// and cost must not change meanwhile.
-func (e *PathProjection) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
+// and cost must not change meanwhile. The iteration ends early once ctx has ended.
+func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Seq2[[]int32, float64], error) {
 	check.Len("projection", "cost", len(cost), e.sites*e.levels)
-	w := e.take()
+	w, err := e.take(ctx)
+	if err != nil {
+		return nil, err
+	}
 	defer e.give(w)
 	seq, err := w.run.Ascending(cost)
-	return seq, explain(e.name, err)
+	return until(ctx, seq), explain(e.name, err)
 }
 
-// Count returns the number of sequences in the language; if v is not nil, of
-// those without a token of weight −Inf.
-func (e *PathProjection) Count(v []float32) *big.Int {
+// Count returns the number of sequences in the language without a token of weight
+// −Inf; all of them if v is nil.
+func (e *PathProjection) Count(ctx context.Context, v []float32) (*big.Int, error) {
 	if v != nil {
 		check.Len("projection", "v", len(v), e.sites*e.levels)
 	}
-	return e.program.Count(v)
+	return e.program.Count(ctx, v)
 }
 
 // Automaton returns the language as it was compiled, unrolled over the sites: a
@@ -225,11 +304,11 @@ func (e *PathProjection) Accepts(x []int32) bool {
 // sequence is in the language, as [PathProjection.Nearest] does. The violation
 // that remains is always 0. Nothing but ctx, v and the error matters here.
 func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
-	if err := poll.Err(ctx); err != nil {
+	check.Len("projection", "v", len(v), e.sites*e.levels)
+	w, err := e.take(ctx)
+	if err != nil {
 		return 0, err
 	}
-	check.Len("projection", "v", len(v), e.sites*e.levels)
-	w := e.take()
 	defer e.give(w)
 	if w.x == nil {
 		w.x = make([]int32, e.sites)
@@ -251,10 +330,13 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 // The divergence separates over sites, so the problem is a shortest path with
 // one cost per site and token (see Cardei et al. 2025 for the projection; the
 // closed form of the rows is that of package lead).
-func (e *PathProjection) Nearest(x []int32, v []float32) (divergence float64, err error) {
+func (e *PathProjection) Nearest(ctx context.Context, x []int32, v []float32) (divergence float64, err error) {
 	check.Len("projection", "x", len(x), e.sites)
 	check.Len("projection", "v", len(v), e.sites*e.levels)
-	w := e.take()
+	w, err := e.take(ctx)
+	if err != nil {
+		return 0, err
+	}
 	defer e.give(w)
 	return e.nearest(w, x, v)
 }

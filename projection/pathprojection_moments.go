@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"context"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -9,14 +10,15 @@ import (
 
 // LogProb returns log P(x | x ∈ C) in nats, −Inf if x is not in the language or has
 // a token of weight −Inf. It panics if a token is not in 0 … levels−1.
-func (e *PathProjection) LogProb(x []int32, v []float32) (float64, error) {
+func (e *PathProjection) LogProb(ctx context.Context, x []int32, v []float32) (float64, error) {
 	check.Len("projection", "x", len(x), e.sites)
+	v = e.weights(v)
 	sum := 0.0
 	for i, token := range x {
 		check.Index("projection", "token", int(token), e.levels)
 		sum += float64(v[i*e.levels+int(token)])
 	}
-	logZ, err := e.LogZ(v)
+	logZ, err := e.LogZ(ctx, v)
 	if err != nil {
 		return 0, err
 	}
@@ -32,15 +34,15 @@ func (e *PathProjection) LogProb(x []int32, v []float32) (float64, error) {
 //
 // for f of sites × levels in any unit. What f says of tokens that cannot occur does
 // not matter.
-func (e *PathProjection) Mean(f []float64, v []float32) (float64, error) {
+func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (float64, error) {
 	check.Len("projection", "f", len(f), e.sites*e.levels)
 	p := make([]float64, len(f))
-	if err := e.Marginals(p, v); err != nil {
+	if err := e.Marginals(ctx, p, v); err != nil {
 		return 0, err
 	}
 	sum := 0.0
-	for i, logP := range p {
-		if q := simd.Exp(logP); q > 0 {
+	for i, q := range p {
+		if q > 0 {
 			sum += float64(q * f[i])
 		}
 	}
@@ -50,13 +52,14 @@ func (e *PathProjection) Mean(f []float64, v []float32) (float64, error) {
 // Entropy returns that of p given the language, in nats:
 //
 //	H = −Σ_{x ∈ C} P(x) log P(x) = log Z − E[Σ_i v[i,x_i] | x ∈ C].
-func (e *PathProjection) Entropy(v []float32) (float64, error) {
-	logZ, err := e.LogZ(v)
+func (e *PathProjection) Entropy(ctx context.Context, v []float32) (float64, error) {
+	v = e.weights(v)
+	logZ, err := e.LogZ(ctx, v)
 	if err != nil {
 		return 0, err
 	}
 	p := make([]float64, e.sites*e.levels)
-	if err := e.Marginals(p, v); err != nil {
+	if err := e.LogMarginals(ctx, p, v); err != nil {
 		return 0, err
 	}
 	// Weights beside that of the likeliest token of their site: large ones would

@@ -42,7 +42,7 @@ func TestMoments(t *testing.T) {
 		in := map[string]bool{}
 		for _, s := range language {
 			in[problem.Spell(s.X)] = true
-			got, err := e.LogProb(s.X, p.V)
+			got, err := e.LogProb(t.Context(), s.X, p.V)
 			require.NoError(t, err)
 			problem.Near(t, s.Weight-logZ, got, 1e-10)
 			sum := 0.0
@@ -52,15 +52,15 @@ func TestMoments(t *testing.T) {
 			mean += math.Exp(s.Weight-logZ) * sum
 			entropy -= math.Exp(s.Weight-logZ) * (s.Weight - logZ)
 		}
-		got, err := e.Mean(f, p.V)
+		got, err := e.Mean(t.Context(), f, p.V)
 		require.NoError(t, err)
 		require.InDelta(t, mean, got, 1e-9)
-		got, err = e.Entropy(p.V)
+		got, err = e.Entropy(t.Context(), p.V)
 		require.NoError(t, err)
 		require.InDelta(t, entropy, got, 1e-9)
 		exact.Sequences(p.Levels, p.Sites, func(x []int32) {
 			if len(x) == p.Sites && !in[problem.Spell(x)] {
-				got, err := e.LogProb(x, p.V)
+				got, err := e.LogProb(t.Context(), x, p.V)
 				require.NoError(t, err)
 				require.True(t, math.IsInf(got, -1))
 			}
@@ -73,20 +73,20 @@ func TestMoments(t *testing.T) {
 // TestEntropyOfLargeWeights: a constant beside the weights of a site, however large,
 // changes nothing.
 func TestEntropyOfLargeWeights(t *testing.T) {
-	even, err := constraint.NewDFA(2, []int32{0, 1, 1, 0}, []bool{true, false})
+	even, err := constraint.NewDFA(t.Context(), 2, []int32{0, 1, 1, 0}, []bool{true, false})
 	require.NoError(t, err)
 	e, err := Path{Language: even}.Compile(t.Context(), 3, 2)
 	require.NoError(t, err)
-	got, err := e.Entropy([]float32{1 << 20, 1 << 20, -1 << 20, -1 << 20, 1 << 20, 1 << 20})
+	got, err := e.Entropy(t.Context(), []float32{1 << 20, 1 << 20, -1 << 20, -1 << 20, 1 << 20, 1 << 20})
 	require.NoError(t, err)
 	require.InDelta(t, math.Log(4), got, 1e-8)
 	v := []float32{float32(math.NaN()), 0, 0, 0, 0, 0}
 	var weight *WeightError
-	_, err = e.Entropy(v)
+	_, err = e.Entropy(t.Context(), v)
 	require.ErrorAs(t, err, &weight)
-	_, err = e.Mean(make([]float64, 6), v)
+	_, err = e.Mean(t.Context(), make([]float64, 6), v)
 	require.ErrorAs(t, err, &weight)
-	_, err = e.LogProb([]int32{1, 1, 0}, v)
+	_, err = e.LogProb(t.Context(), []int32{1, 1, 0}, v)
 	require.ErrorAs(t, err, &weight)
-	require.PanicsWithValue(t, "projection: token = 2, want 0 … 1", func() { e.LogProb([]int32{2, 0, 0}, make([]float32, 6)) })
+	require.PanicsWithValue(t, "projection: token = 2, want 0 … 1", func() { e.LogProb(t.Context(), []int32{2, 0, 0}, make([]float32, 6)) })
 }

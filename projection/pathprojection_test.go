@@ -38,22 +38,22 @@ func TestAgainstBruteForce(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		require.Equal(t, int64(len(language)), e.Count(nil).Int64())
+		require.Equal(t, int64(len(language)), exact.Must(e.Count(t.Context(), nil)).Int64())
 		possible := slices.DeleteFunc(slices.Clone(language), func(s problem.Listed) bool { return math.IsInf(s.Weight, -1) })
-		require.Equal(t, int64(len(possible)), e.Count(p.V).Int64())
+		require.Equal(t, int64(len(possible)), exact.Must(e.Count(t.Context(), p.V)).Int64())
 		if len(possible) == 0 {
-			_, err = e.LogZ(p.V)
+			_, err = e.LogZ(t.Context(), p.V)
 			problem.Infeasible[*InfeasibleError](t, err)
-			_, err = e.KBest(p.V)
+			_, err = e.KBest(t.Context(), p.V)
 			problem.Infeasible[*InfeasibleError](t, err)
 			x := make([]int32, p.Sites)
-			_, err = e.MAP(x, p.V)
+			_, err = e.MAP(t.Context(), x, p.V)
 			problem.Infeasible[*InfeasibleError](t, err)
-			_, err = e.Draw(x, p.V, r)
+			_, err = e.Draw(t.Context(), x, p.V, r)
 			problem.Infeasible[*InfeasibleError](t, err)
-			_, err = e.Nearest(x, p.V)
+			_, err = e.Nearest(t.Context(), x, p.V)
 			problem.Infeasible[*InfeasibleError](t, err)
-			problem.Infeasible[*InfeasibleError](t, e.Marginals(make([]float64, len(p.V)), p.V))
+			problem.Infeasible[*InfeasibleError](t, e.LogMarginals(t.Context(), make([]float64, len(p.V)), p.V))
 			continue
 		}
 		feasible++
@@ -66,11 +66,11 @@ func TestAgainstBruteForce(t *testing.T) {
 func checkSums(t *testing.T, e *PathProjection, p *problem.Problem, possible []problem.Listed, r rand.Source) {
 	t.Helper()
 	want := problem.LogSum(possible)
-	got, err := e.LogZ(p.V)
+	got, err := e.LogZ(t.Context(), p.V)
 	require.NoError(t, err)
 	problem.Near(t, want, got, 1e-10)
 	m := make([]float64, len(p.V))
-	require.NoError(t, e.Marginals(m, p.V))
+	require.NoError(t, e.LogMarginals(t.Context(), m, p.V))
 	sums := make([]float64, len(p.V))
 	for _, s := range possible {
 		for i, v := range s.X {
@@ -81,7 +81,7 @@ func checkSums(t *testing.T, e *PathProjection, p *problem.Problem, possible []p
 		require.InDelta(t, sums[i], math.Exp(m[i]), 1e-10)
 	}
 	x := make([]int32, 2*p.Sites)
-	logZ, err := e.Sample(x, p.V, r)
+	logZ, err := e.Sample(t.Context(), x, p.V, r)
 	require.NoError(t, err)
 	require.Equal(t, got, logZ)
 	for range 2 {
@@ -104,11 +104,11 @@ func checkOrder(t *testing.T, e *PathProjection, p *problem.Problem, possible []
 		return 0
 	})
 	x := make([]int32, p.Sites)
-	w, err := e.MAP(x, p.V)
+	w, err := e.MAP(t.Context(), x, p.V)
 	require.NoError(t, err)
 	problem.Near(t, order[0].Weight, w, 1e-12)
 	problem.Near(t, w, p.Weigh(x), 1e-12)
-	seq, err := e.KBest(p.V)
+	seq, err := e.KBest(t.Context(), p.V)
 	require.NoError(t, err)
 	seen, k := map[string]bool{}, 0
 	for y, w := range seq {
@@ -163,7 +163,7 @@ func TestNearestAgainstBruteForce(t *testing.T) {
 		}
 		x := make([]int32, p.Sites)
 		y := slices.Clone(p.V)
-		got, err := e.Nearest(x, y)
+		got, err := e.Nearest(t.Context(), x, y)
 		if best.X == nil || dead {
 			problem.Infeasible[*InfeasibleError](t, err)
 			require.Equal(t, p.V, y)
@@ -174,7 +174,7 @@ func TestNearestAgainstBruteForce(t *testing.T) {
 		require.True(t, e.Accepts(x))
 		p.RequireLead(t, path.Margin, x, y)
 		again := slices.Clone(y)
-		second, err := e.Nearest(x, again)
+		second, err := e.Nearest(t.Context(), x, again)
 		require.NoError(t, err)
 		require.Less(t, second, 1e-5)
 		require.Equal(t, y, again)

@@ -38,28 +38,28 @@ func TestDrawUntil(t *testing.T) {
 		want[k] /= total
 	}
 	src := rand.NewPCG(1, 2)
-	all, err := p.LogZ(v)
+	all, err := p.LogZ(t.Context(), v)
 	require.NoError(t, err)
 	counts, twin := make([]int, len(states)), make([]int, len(states))
 	x := make([]int32, 3)
 	for range 20000 {
-		logZ, ok, err := p.DrawUntil(x, v, src, 1000, begins)
+		logZ, ok, err := p.DrawUntil(t.Context(), x, v, src, 1000, begins)
 		require.NoError(t, err)
 		require.True(t, ok)
 		require.Equal(t, all, logZ)
 		counts[exact.Index(x, 3)]++
-		_, ok, err = p.DrawUntil(x, v, src, 1, func([]int32) bool { return true })
+		_, ok, err = p.DrawUntil(t.Context(), x, v, src, 1, func([]int32) bool { return true })
 		require.NoError(t, err)
 		require.True(t, ok)
 		twin[exact.Index(x, 3)]++
 	}
 	exact.Counts(t, counts, want, exact.Rate)
 	require.Less(t, exact.PValue(twin, want), exact.Rate)
-	_, ok, err := p.DrawUntil(x, v, src, 5, func([]int32) bool { return false })
+	_, ok, err := p.DrawUntil(t.Context(), x, v, src, 5, func([]int32) bool { return false })
 	require.NoError(t, err)
 	require.False(t, ok)
 	never := float32(math.Inf(-1))
-	_, _, err = p.DrawUntil(x, []float32{0, never, 0, 0, never, 0, 0, never, 0}, src, 5, begins)
+	_, _, err = p.DrawUntil(t.Context(), x, []float32{0, never, 0, 0, never, 0, 0, never, 0}, src, 5, begins)
 	require.ErrorIs(t, err, constraint.ErrInfeasible)
 	require.ErrorContains(t, err, "odd")
 }
@@ -69,7 +69,7 @@ func TestDrawUntil(t *testing.T) {
 func TestAscending(t *testing.T) {
 	p := odd(t, 3)
 	cost := []float64{0, 1, 0.25, 2, 0, math.Inf(1), 0.5, 0.5, 0.125}
-	seq, err := p.Ascending(cost)
+	seq, err := p.Ascending(t.Context(), cost)
 	require.NoError(t, err)
 	last, seen := math.Inf(-1), map[int]bool{}
 	for x, c := range seq {

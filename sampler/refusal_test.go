@@ -219,7 +219,7 @@ func pairs(t *testing.T) []pair {
 	p = each(p, "Rate", func(v float64) maker { return rule(dual.Decay{Rate: v}) }, 0, 0.5, 0.6)
 	p = each(p, "Proportional", func(v float64) maker { return rule(&dual.PI{Proportional: v}) }, 0, 0.5, 0.6)
 	p = each(p, "Config.Inner", func(v int) maker { return loop(func(c *dual.Config) { c.Inner = v }) }, 1, 2, 3)
-	p = each(p, "Config.Max", func(v float64) maker { return loop(func(c *dual.Config) { c.Max = v }) }, 0, 5, 6)
+	p = each(p, "Config.Max", func(v float64) maker { return loop(func(c *dual.Config) { c.Max = &v }) }, 0, 5, 6)
 	p = each(p, "Config.Uniform", func(v bool) maker { return loop(func(c *dual.Config) { c.Uniform = v }) }, false, true)
 	p = each(p, "Config.Diverge", func(v float64) maker { return loop(func(c *dual.Config) { c.Diverge = v }) }, 0, 1e5, 1e6)
 	p = each(p, "states", func(v int) maker { return ascent(ising, few, 1, v, dual.Config{}) }, 2, 4, 5)

@@ -86,7 +86,7 @@ func BenchmarkJSON(b *testing.B) {
 			if sites == 512 && sd > 1 {
 				continue // sums in numbers, as at 128 sites
 			}
-			run := pushdown.NewRunner(l.Pushdown(), sites, len(v.Tokens))
+			run := pushdown.NewRunner(l.Pushdown().(*pushdown.Graph), sites, len(v.Tokens))
 			w := make([]float32, sites*len(v.Tokens))
 			r := rand.New(rand.NewPCG(2, 2))
 			for i := range w {

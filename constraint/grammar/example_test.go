@@ -95,9 +95,13 @@ func ExampleLanguage() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(p.Count(nil), "sequences")
+	n, err := p.Count(ctx, nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(n, "sequences")
 	x := make([]int32, 10)
-	if _, err := p.Draw(x, make([]float32, 10*len(v.Tokens)), rand.NewPCG(1, 4)); err != nil {
+	if _, err := p.Draw(ctx, x, make([]float32, 10*len(v.Tokens)), rand.NewPCG(1, 4)); err != nil {
 		panic(err)
 	}
 	fmt.Println(v.Text(x), constraint.Accepts(l, x))

@@ -98,9 +98,9 @@ func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, e
 // String returns the name of the grammar.
 func (l *Language) String() string { return l.name }
 
-// Pushdown returns the automaton over tokens, for the packages of this module
-// that sum over nested languages. It implements projection.Nested.
-func (l *Language) Pushdown() *pushdown.Graph { return l.graph }
+// Pushdown returns the automaton over tokens, which package projection sums over: a
+// Language is a projection.Nested.
+func (l *Language) Pushdown() constraint.Pushdown { return l.graph }
 
 // Size returns the number of states, token classes and edges of the automaton
 // over tokens.

@@ -55,7 +55,7 @@ func ExampleLayered() {
 		panic(err)
 	}
 	x := []int32{1, 1}
-	if err := s.Commit(x, []float32{0, 5, 0, 9}, nil); err != nil {
+	if err := s.Commit(context.Background(), x, []float32{0, 5, 0, 9}, nil); err != nil {
 		panic(err)
 	}
 	fmt.Println(x, set.Len())

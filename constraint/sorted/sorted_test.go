@@ -150,13 +150,13 @@ func TestNovelBesideAFile(t *testing.T) {
 		for i := range v {
 			v[i] = float32(2 * r.NormFloat64())
 		}
-		want, err := inMemory.LogProb(v)
+		want, err := inMemory.LogProb(t.Context(), v)
 		require.NoError(t, err)
-		got, err := mapped.LogProb(v)
+		got, err := mapped.LogProb(t.Context(), v)
 		require.NoError(t, err)
 		require.InDelta(t, want, got, 1e-12)
 		x := make([]int32, 6)
-		_, err = mapped.Draw(x, v, r)
+		_, err = mapped.Draw(t.Context(), x, v, r)
 		require.NoError(t, err)
 		require.False(t, lexicon.Contains(x))
 	}

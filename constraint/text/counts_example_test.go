@@ -43,7 +43,7 @@ func ExampleWordCount() {
 	x, v := make([]int32, sites), make([]float32, sites*len(vocabulary.Tokens))
 	v[0] = 5 // "the" first, the others alike
 	for seed := range uint64(3) {
-		if _, err := path.Draw(x, v, rand.NewPCG(seed, 0)); err != nil {
+		if _, err := path.Draw(ctx, x, v, rand.NewPCG(seed, 0)); err != nil {
 			panic(err)
 		}
 		fmt.Printf("%q\n", vocabulary.Text(x))

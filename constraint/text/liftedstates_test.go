@@ -35,7 +35,7 @@ func TestBothWaysOfLifting(t *testing.T) {
 		for s := range accepting {
 			accepting[s] = r.IntN(3) == 0
 		}
-		bytes, err := constraint.NewDFA(256, next, accepting)
+		bytes, err := constraint.NewDFA(t.Context(), 256, next, accepting)
 		if err != nil {
 			continue // empty
 		}

@@ -15,7 +15,7 @@ type Config struct {
 	// means of samples, such as [dual.Auto], are wrong here.
 	Rule  dual.Rule
 	Start []float64 // nil means zeros
-	Max   float64   // upper bound on every multiplier; 0 means none
+	Max   *float64  // upper bound on every multiplier, ≥ 0; nil means none
 
 	// Fixed keeps λ at Start: the unconstrained baseline if that is nil, the
 	// fixed-λ̄ baseline if it is the average of an earlier run.
@@ -33,4 +33,6 @@ type Config struct {
 	// dual step then uses the state that the last step led to, and the
 	// reverse step the new λ (the paper's order; its code predicts once).
 	Again bool
+
+	most float64 // Max, +Inf if that is nil
 }

@@ -60,7 +60,7 @@ func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 		return nil, fmt.Errorf("pdi: Config.Group = %d, want ≥ 0", cfg.Group)
 	}
 	var err error
-	if cfg.Start, cfg.Max, err = multiplier.Range("pdi: Config", p.Len(), cfg.Start, cfg.Max, nil); err != nil {
+	if cfg.Start, cfg.most, err = multiplier.Range("pdi: Config", p.Len(), cfg.Start, cfg.Max, nil); err != nil {
 		return nil, err
 	}
 	if err := check.Optional("pdi: Config", "Rule", cfg.Rule); err != nil {
@@ -128,7 +128,7 @@ func (d *Denoiser) begin(ctx context.Context, groups int) error {
 	d.ess = d.ess[:0]
 	m := d.p.Len()
 	for range groups {
-		g := &pdiGroup{lambda: slices.Clone(d.cfg.Start), batch: dual.Batch{Beta: d.p.Beta(), Mean: make([]float64, m), Max: d.cfg.Max}}
+		g := &pdiGroup{lambda: slices.Clone(d.cfg.Start), batch: dual.Batch{Beta: d.p.Beta(), Mean: make([]float64, m), Max: d.cfg.most}}
 		switch {
 		case d.cfg.Fixed:
 		case d.cfg.Rule == nil:

@@ -192,7 +192,7 @@ func TestPDIGroups(t *testing.T) {
 
 func TestPDIErrors(t *testing.T) {
 	p := newConstrained(t)
-	for _, cfg := range []pdi.Config{{Group: -1}, {Max: -1}, {Start: []float64{1}}, {Rule: dual.AdaGrad{Rate: -1}}} {
+	for _, cfg := range []pdi.Config{{Group: -1}, {Max: new(-1.0)}, {Start: []float64{1}}, {Rule: dual.AdaGrad{Rate: -1}}} {
 		_, err := pdi.New(context.Background(), p.predictor, cfg)
 		require.Error(t, err)
 	}

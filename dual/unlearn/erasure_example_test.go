@@ -40,7 +40,7 @@ func ExampleErasure() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	inf, err := dual.NewInference(context.Background(), e, p, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.05)}, Max: 0.9})
+	inf, err := dual.NewInference(context.Background(), e, p, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.05)}, Max: new(0.9)})
 	if err != nil {
 		log.Fatal(err)
 	}

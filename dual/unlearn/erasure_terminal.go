@@ -28,7 +28,7 @@ import (
 // and [Erasure.Beta] is 1 − s, so that [dual.Auto] finds λ:
 //
 //	p, err := dual.NewResampler(sites, 256, e.Terminal(d.Sample, 4, src))
-//	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: 0.9})
+//	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})
 //
 // It keeps sites·levels·(1 + laws) numbers per particle. The function's errors
 // are those of sample, an erasure that is not OneByOne or has fewer particles

@@ -110,7 +110,7 @@ func TestTerminalInference(t *testing.T) {
 	star := exact.Must(u.Solve(t.Context(), unlearn.ReverseKL, []float64{bound}))
 	e, d := erasing(t, bound)
 	p := exact.Must(dual.NewResampler(4, 200, e.Terminal(d.Sample, 4, rand.NewPCG(1, 2))))
-	inf := exact.Must(dual.NewInference(context.Background(), e, p, dual.Config{Max: 0.9}))
+	inf := exact.Must(dual.NewInference(context.Background(), e, p, dual.Config{Max: new(0.9)}))
 	require.NoError(t, inf.Run(t.Context(), 60))
 	t.Logf("λ̄ = %.4f, λ* = %.4f", inf.Average()[0], star.Lambda[0])
 	require.InDelta(t, star.Lambda[0], inf.Average()[0], 0.02)

@@ -74,7 +74,7 @@ func TestErasureInference(t *testing.T) {
 	d, err := diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{Batch: states, Seed: 2})
 	require.NoError(t, err)
 	p := exact.Must(dual.NewResampler(3, states, d.Sample))
-	inf := exact.Must(dual.NewInference(context.Background(), e, p, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.1)}, Max: 0.9}))
+	inf := exact.Must(dual.NewInference(context.Background(), e, p, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.1)}, Max: new(0.9)}))
 	require.NoError(t, inf.Run(t.Context(), 120))
 	c := inf.Certificate()
 	require.LessOrEqual(t, math.Abs(c.Violation[0]), 14*c.ViolationSE[0], "t quantile of 9 batches at 1e-6")
@@ -143,7 +143,7 @@ func TestErasureBits(t *testing.T) {
 	e := exact.Must(unlearn.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0.9}, unlearn.ErasureConfig{Mask: 3, OneByOne: true}))
 	d, err := diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{Batch: 50, Seed: 2})
 	require.NoError(t, err)
-	inf := exact.Must(dual.NewInference(context.Background(), e, exact.Must(dual.NewResampler(3, 50, d.Sample)), dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.1)}, Max: 0.9}))
+	inf := exact.Must(dual.NewInference(context.Background(), e, exact.Must(dual.NewResampler(3, 50, d.Sample)), dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.1)}, Max: new(0.9)}))
 	require.NoError(t, inf.Run(t.Context(), 20))
 	require.Equal(t, uint64(0x3fe154d27551c8e3), math.Float64bits(inf.Lambda()[0]))
 }

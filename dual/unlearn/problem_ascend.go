@@ -13,8 +13,8 @@ import (
 // Ascend makes n steps of a rule (nil means [dual.Auto]) with the exact gradient and curvature of a
 // formulation's dual, from the given multipliers (nil means zeros), and returns
 // the multipliers after each, n × len(b): what Solve does in one go, by the
-// updates that a sampler would make. Max bounds every multiplier; for
-// ReverseKL it must keep Σλ below 1 (0 means none, and 0.99 for ReverseKL).
+// updates that a sampler would make. most ≥ 0 bounds every multiplier, +Inf is no
+// bound; for ReverseKL it must keep Σλ below 1, and +Inf means 0.99.
 //
 // Errors: those of [Problem.Law] on the way, of the rule, and of the
 // context. Bounds are as in [Problem.Solve].
@@ -36,11 +36,11 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 	if err != nil {
 		return nil, err
 	}
-	if most == 0 {
-		most = math.Inf(1)
-		if f == ReverseKL {
-			most = reverseMax
-		}
+	if !(most >= 0) {
+		return nil, fmt.Errorf("unlearn: Ascend: most = %v, want ≥ 0", most)
+	}
+	if f == ReverseKL && math.IsInf(most, 1) {
+		most = reverseMax
 	}
 	d := u.dual(f, b)
 	lambda := append([]float64(nil), start...)

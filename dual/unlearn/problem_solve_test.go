@@ -200,7 +200,7 @@ func TestUnlearnSeveral(t *testing.T) {
 			require.InDelta(t, 0, l*g, 1e-9, f)
 		}
 		require.Positive(t, max(s.Lambda[0], s.Lambda[1]), f)
-		most := 0.0
+		most := math.Inf(1)
 		if f == unlearn.ReverseKL || f == unlearn.ForwardKL {
 			most = 0.45
 		}
@@ -222,19 +222,19 @@ func TestAscendPaper(t *testing.T) {
 	path, err := u.Ascend(t.Context(), unlearn.ForwardKL, []float64{0.6}, dual.Ascent{Step: dual.Constant(0.02)}, nil, 0.249, 2000)
 	require.NoError(t, err)
 	require.InDelta(t, 0.090574485505, path[1999], 1e-8)
-	_, err = u.Ascend(t.Context(), unlearn.ForwardKL, []float64{5}, dual.Ascent{Step: dual.Constant(1)}, nil, 0, 10)
+	_, err = u.Ascend(t.Context(), unlearn.ForwardKL, []float64{5}, dual.Ascent{Step: dual.Constant(1)}, nil, math.Inf(1), 10)
 	require.ErrorContains(t, err, "no distribution at")
 	for _, bad := range []func() error{
 		func() error {
-			_, err := u.Ascend(t.Context(), unlearn.Formulation(-1), []float64{1}, dual.Ascent{}, nil, 0, 1)
+			_, err := u.Ascend(t.Context(), unlearn.Formulation(-1), []float64{1}, dual.Ascent{}, nil, math.Inf(1), 1)
 			return err
 		},
 		func() error {
-			_, err := u.Ascend(t.Context(), unlearn.ForwardKL, nil, dual.Ascent{}, nil, 0, 1)
+			_, err := u.Ascend(t.Context(), unlearn.ForwardKL, nil, dual.Ascent{}, nil, math.Inf(1), 1)
 			return err
 		},
 		func() error {
-			_, err := u.Ascend(t.Context(), unlearn.ForwardKL, []float64{1}, dual.AdaGrad{Rate: -1}, nil, 0, 1)
+			_, err := u.Ascend(t.Context(), unlearn.ForwardKL, []float64{1}, dual.AdaGrad{Rate: -1}, nil, math.Inf(1), 1)
 			return err
 		},
 	} {

@@ -265,18 +265,18 @@ func (t *task) design(ctx context.Context) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	mass, err := exact.LogZ(t.table)
+	mass, err := exact.LogZ(ctx, t.table)
 	if err != nil {
 		return nil, err
 	}
 	mass = min(mass, 0) // rows of float32 logarithms miss 1 by some 1e−8
 	n := len(t.letters)
 	best := make([]int32, n)
-	if _, err := exact.MAP(best, t.table); err != nil {
+	if _, err := exact.MAP(ctx, best, t.table); err != nil {
 		return nil, err
 	}
 	x := make([]int32, t.designs*n)
-	if _, err := exact.Sample(x, t.table, sampler.NewStream(t.seed, 0)); err != nil {
+	if _, err := exact.Sample(ctx, x, t.table, sampler.NewStream(t.seed, 0)); err != nil {
 		return nil, err
 	}
 	r := newReport(t, mass)

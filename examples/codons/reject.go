@@ -34,7 +34,7 @@ func reject(ctx context.Context, t *task) (*free, error) {
 			return nil, err
 		}
 		some := x[:min(chunk, t.trials-f.trials)*n]
-		if _, err := alone.Sample(some, t.table, stream); err != nil {
+		if _, err := alone.Sample(ctx, some, t.table, stream); err != nil {
 			return nil, err
 		}
 		for ; len(some) > 0; some = some[n:] {

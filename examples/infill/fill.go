@@ -122,11 +122,13 @@ func (f *figures) count(ctx context.Context, path projection.Path, given []int32
 		return err
 	}
 	v := weights(given)
-	logZ, err := exact.LogZ(v)
+	logZ, err := exact.LogZ(ctx, v)
 	if err != nil {
 		return err
 	}
-	f.Completions = exact.Count(v)
+	if f.Completions, err = exact.Count(ctx, v); err != nil {
+		return err
+	}
 	f.LogProbability = logZ - float64(f.Blanks)*math.Log(float64(len(alphabet)))
 	return nil
 }

@@ -86,7 +86,7 @@ func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
 		cfg.Fixed = false
 		cfg.Rule = dual.Ascent{Step: dual.Constant(eta)}
 		cfg.Start = slices.Repeat([]float64{firstPrice}, p.users)
-		cfg.Max = topPrice
+		cfg.Max = new(topPrice)
 		cfg.Again = true // the order of the paper
 	}
 	primalDual, err := pdi.New(ctx, p.score, cfg)
@@ -122,7 +122,7 @@ func (p *problem) langevin(ctx context.Context) ([]float32, error) {
 	}
 	inf, err := dual.NewInference(ctx, p.lag, chains, dual.Config{
 		Rule:  dual.Ascent{Step: dual.Constant(eta)},
-		Start: slices.Repeat([]float64{firstPrice}, p.users), Max: topPrice,
+		Start: slices.Repeat([]float64{firstPrice}, p.users), Max: new(topPrice),
 	})
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ type job struct {
 
 // jobs lists the runs. All but the first are within the syntax.
 func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
-	language, err := corpus.Syntax(c)
+	language, err := corpus.Syntax(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("syntax: %w", err)
 	}

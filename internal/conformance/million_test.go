@@ -128,7 +128,7 @@ func TestMillionDraws(t *testing.T) {
 			for i := range v {
 				v[i] = float32(4 * r.NormFloat64())
 			}
-			if _, err := exact.Sample(x, v, src); err != nil {
+			if _, err := exact.Sample(t.Context(), x, v, src); err != nil {
 				t.Fatal(err)
 			}
 			violations += violationsOf(c, x)

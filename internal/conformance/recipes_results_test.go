@@ -175,11 +175,11 @@ func resultOf(t *testing.T, p diffusion.Projector, sites, levels int) []any {
 					x[i] = 1
 				}
 			}
-			result = append(result, x, c.Commit(x, v, src) == nil)
+			result = append(result, x, c.Commit(t.Context(), x, v, src) == nil)
 		}
 		if d, ok := bound.(diffusion.Drawer); ok {
 			x := make([]int32, sites)
-			logZ, err := d.Draw(x, v, src)
+			logZ, err := d.Draw(t.Context(), x, v, src)
 			require.NoError(t, err)
 			result = append(result, logZ, x)
 		}

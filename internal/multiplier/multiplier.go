@@ -28,15 +28,16 @@ func Check(who string, lambda []float64, equal []bool) error {
 }
 
 // Range completes the fields Start and Max of a configuration for n multipliers:
-// it returns a copy of start, zeros if that is nil, and the bound, +Inf if most
-// is 0. Multipliers of equalities (equal nil means none) are between −most and
+// it returns a copy of start, zeros if that is nil, and the bound, +Inf if it
+// is nil. Multipliers of equalities (equal nil means none) are between −most and
 // most. The error begins with who, the configuration.
-func Range(who string, n int, start []float64, most float64, equal []bool) ([]float64, float64, error) {
+func Range(who string, n int, start []float64, bound *float64, equal []bool) ([]float64, float64, error) {
+	most := math.Inf(1)
+	if bound != nil {
+		most = *bound
+	}
 	if !(most >= 0) {
 		return nil, 0, fmt.Errorf("%s.Max = %v, want ≥ 0", who, most)
-	}
-	if most == 0 {
-		most = math.Inf(1)
 	}
 	if start == nil {
 		return make([]float64, n), most, nil

@@ -24,6 +24,9 @@ func (b *backward) adjoint(f *filter[number, sums], ch, bar *chart[number], x sp
 	v := ch.level
 	left := make([]number, len(v.exits))
 	for j := f.sites - 1; j > x.c; j-- {
+		if f.meter.Done(siteWork + len(v.in) + len(v.call) + len(v.out) + (f.sites-j)*len(v.calls)) {
+			return
+		}
 		for k := range out {
 			left[k] = out[k][j-x.c-1]
 		}
@@ -98,7 +101,9 @@ type whole struct {
 }
 
 func newWhole(s *spans) *whole {
-	return &whole{sum: newFilter[number, sums](s.g, s.sites), back: &backward{
+	f := newFilter[number, sums](s.g, s.sites)
+	f.meter = s.meter
+	return &whole{sum: f, back: &backward{
 		weight: grid[number](s.sites, len(s.g.weights)), bars: make([]*chart[number], len(s.g.levels))}}
 }
 

@@ -1,5 +1,7 @@
 package pushdown
 
+import "github.com/gibbsite-go/gibbsite/internal/poll"
+
 // chart is all that one level does from one start, from the site of its call
 // on. Position j is the boundary before site j.
 type chart[T any] struct {
@@ -23,6 +25,7 @@ type filter[T any, R ring[T]] struct {
 	top   *chart[T]
 	free  []*chart[T] // by level
 	far   int         // the last position that is reachable
+	meter *poll.Meter // may be nil; once it has ended, results mean nothing
 }
 
 func newFilter[T any, R ring[T]](g *Graph, sites int) *filter[T, R] {
@@ -76,6 +79,9 @@ func (f *filter[T, R]) chartOf(lv int32, from, to int) *chart[T] {
 	return f.free[lv]
 }
 
+// siteWork is what a site costs a chart beside what it joins, in operations.
+const siteWork = 64
+
 // forward fills ch for x up to the boundary end, and stores what leaves it in
 // out, unless that is nil.
 func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
@@ -83,6 +89,9 @@ func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
 	v := ch.level
 	f.seed(ch, x, end)
 	for j := x.c + 1; j < end; j++ {
+		if f.meter.Done(siteWork + len(v.in) + len(v.call) + len(v.out) + (end-j)*len(v.calls)) {
+			return
+		}
 		here, next, calls, halves, w := ch.states[j], ch.states[j+1], ch.calls[j], ch.halves[j], f.weight[j]
 		for i := range v.groups {
 			for k, to := range v.groups[i].resume {

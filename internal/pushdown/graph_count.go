@@ -1,8 +1,11 @@
 package pushdown
 
 import (
+	"context"
 	"math/big"
 	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // counts is (+, ×) on whole numbers; nil is zero. Values are never modified.
@@ -45,9 +48,13 @@ func (c counts) along(dst, src []*big.Int, es []edge, w []*big.Int) {
 func (counts) choose([]*big.Int, *rand.Rand) int { panic("pushdown: counts are not drawn from") }
 
 // Count returns the number of sequences of the given length, of those tokens
-// that may stand at their site.
-func (g *Graph) Count(sites int, may func(site int, token int32) bool) *big.Int {
+// that may stand at their site. The error is the cause of the context.
+func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token int32) bool) (*big.Int, error) {
 	f := newFilter[*big.Int, counts](g, sites)
+	f.meter = new(poll.Meter)
+	if f.meter.Watch(ctx); f.meter.Poll() != nil {
+		return nil, f.meter.Err()
+	}
 	for i := range sites {
 		class := make([]int64, len(g.members))
 		for k, tokens := range g.members {
@@ -68,10 +75,11 @@ func (g *Graph) Count(sites int, may func(site int, token int32) bool) *big.Int 
 			}
 		}
 	}
-	if n := f.inside(); n != nil {
-		return n
+	n := f.inside()
+	if n == nil {
+		n = new(big.Int)
 	}
-	return new(big.Int)
+	return n, f.meter.Err()
 }
 
 // Cells returns how many sums of spans a runner for the given length keeps at

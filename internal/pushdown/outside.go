@@ -91,7 +91,7 @@ func (o *outside) openTop(z float64) {
 	t.open()
 	t.here[int(s.g.begin)*t.width] = 1
 	t.live[s.g.begin] = true
-	for e := range s.sites {
+	for e := 0; e < s.sites && !o.ended(); e++ {
 		t.replay(s, e)
 	}
 	for q, final := range t.level.final {
@@ -121,10 +121,16 @@ func (o *outside) open(lv, first, last int) *tape {
 	}
 	t.panel.begin(first, last, lo, hi-lo, l.scale[first/s.tile])
 	t.open()
-	for e := first; e < s.sites; e++ {
+	for e := first; e < s.sites && !o.ended(); e++ {
 		t.replay(s, e)
 	}
 	return t
+}
+
+// ended polls the meter; what is wide is not looked at any more.
+func (o *outside) ended() bool {
+	o.wide = o.wide || o.s.meter.Poll() != nil
+	return o.wide
 }
 
 // backward reads the open tapes from the last site to the first.
@@ -132,7 +138,7 @@ func (o *outside) backward(open []*tape) {
 	if len(open) == 0 {
 		return
 	}
-	for e := o.s.sites - 1; e >= open[0].first && !o.wide; e-- {
+	for e := o.s.sites - 1; e >= open[0].first && !o.ended(); e-- {
 		for _, t := range open {
 			o.enter(t, e)
 		}

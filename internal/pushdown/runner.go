@@ -1,11 +1,13 @@
 package pushdown
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -32,6 +34,7 @@ type Runner struct {
 	sites  int
 	levels int
 	v      []float32
+	meter  poll.Meter // of the context that Watch was given
 	sum    *filter[number, sums]
 	best   *filter[float64, best]
 	class  [][]number  // [site][class]
@@ -74,6 +77,10 @@ func NewRunner(g *Graph, sites, levels int) *Runner {
 	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites, least: aheadLeast}
 }
 
+// Watch makes all that r does from now on but Draw fail with the cause of ctx once that
+// has ended; nil is never. After such an error r holds nothing.
+func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
+
 // Filter sums the weights exp(Σ_i v[i,x_i]) of the language and returns the log
 // of the sum. The error is a *[DeadError] or a *[WeightError]. v is kept until
 // the next Filter.
@@ -82,6 +89,9 @@ func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	r.v, r.exact = nil, false
 	logZ, ok, err := r.filterSpans(v)
 	if err != nil {
+		return 0, err
+	}
+	if err := r.meter.Err(); err != nil {
 		return 0, err
 	}
 	if !ok {
@@ -100,6 +110,7 @@ func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
 	if r.spans == nil {
 		b := &r.g.blocks
 		r.spans = newSpans(r.g, r.sites, r.tile, r.least)
+		r.spans.meter = &r.meter
 		r.block, r.sums, r.shift = grid[float64](r.sites, b.count()), grid[float64](r.sites, len(r.g.members)), make([]float64, r.sites)
 		r.down = make([]float64, r.sites)
 	}
@@ -108,6 +119,9 @@ func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
 	shift := 0.0
 	for i := range r.sites {
 		row := v[i*n : (i+1)*n]
+		if r.meter.Done(n) {
+			return 0, false, r.meter.Err()
+		}
 		total, err := r.rowSums(i, row)
 		if err != nil {
 			return 0, false, err
@@ -176,6 +190,7 @@ func (r *Runner) weigh(i int, row []float32, shift float64) (total float64, ok b
 func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 	if r.sum == nil {
 		r.sum = newFilter[number, sums](r.g, r.sites)
+		r.sum.meter = &r.meter
 	}
 	r.makeTops()
 	if r.class == nil {
@@ -184,6 +199,9 @@ func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 	n := r.levels
 	for i := range r.sites {
 		row := v[i*n : (i+1)*n]
+		if r.meter.Done(n) {
+			return 0, r.meter.Err()
+		}
 		if err := r.rowTops(i, row); err != nil {
 			return 0, err
 		}
@@ -199,6 +217,9 @@ func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 		}
 	}
 	z := r.sum.inside()
+	if err := r.meter.Err(); err != nil {
+		return 0, err
+	}
 	if z.m == 0 {
 		return 0, r.dead(r.sum.far)
 	}
@@ -274,9 +295,13 @@ func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (fl
 	check.Len("pushdown", "x", len(x), r.sites)
 	if r.best == nil {
 		r.best = newFilter[float64, best](r.g, r.sites)
+		r.best.meter = &r.meter
 	}
 	r.makeTops()
 	for i := range r.sites {
+		if r.meter.Done(r.levels) {
+			return 0, r.meter.Err()
+		}
 		if err := r.tops(i, func(t int32) float64 { return weight(i, t) }); err != nil {
 			return 0, err
 		}
@@ -289,6 +314,9 @@ func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (fl
 		}
 	}
 	total := r.best.inside()
+	if err := r.meter.Err(); err != nil {
+		return 0, err
+	}
 	if math.IsInf(total, -1) {
 		return 0, r.dead(r.best.far)
 	}

@@ -8,14 +8,18 @@ import (
 )
 
 // Marginals stores in dst (sites × levels) the log-probabilities log P(x_i = t)
-// of the last Filter, −Inf for what cannot occur.
-func (r *Runner) Marginals(dst []float64) {
+// of the last Filter, −Inf for what cannot occur. It fails only where a context is
+// watched.
+func (r *Runner) Marginals(dst []float64) error {
 	check.Len("pushdown", "dst", len(dst), r.sites*r.levels)
 	r.mustFilter()
 	if !r.exact && r.marginalsOfSpans(dst) {
-		return
+		return nil
 	}
-	r.marginalsOfNumbers(dst)
+	if err := r.meter.Err(); err != nil {
+		return err
+	}
+	return r.marginalsOfNumbers(dst)
 }
 
 // marginalsOfSpans is Marginals in float64 and by the vector. It reports whether
@@ -73,9 +77,12 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 }
 
 // marginalsOfNumbers is Marginals without limits.
-func (r *Runner) marginalsOfNumbers(dst []float64) {
+func (r *Runner) marginalsOfNumbers(dst []float64) error {
 	if !r.exact {
 		if _, err := r.filterNumbers(r.v); err != nil {
+			if ended := r.meter.Err(); ended != nil {
+				return ended
+			}
 			panic(err) // Filter found a sequence
 		}
 		r.exact = false // draws are the same before and after
@@ -124,9 +131,16 @@ func (r *Runner) marginalsOfNumbers(dst []float64) {
 			x := span{c, int(s)}
 			f.forward(ch, x, r.sites, nil)
 			b.adjoint(f, ch, b.bar(f, lv, c), x, b.whole[c][s])
+			if err := r.meter.Err(); err != nil {
+				return err
+			}
 		}
 	}
+	if err := r.meter.Err(); err != nil {
+		return err
+	}
 	r.spread(dst)
+	return nil
 }
 
 // spread divides the adjoints of edges among tokens.

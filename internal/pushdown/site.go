@@ -1,6 +1,9 @@
 package pushdown
 
-import "github.com/gibbsite-go/gibbsite/internal/simd"
+import (
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // spans computes the same sums as a filter of numbers, in float64 and by the
 // vector: all rows of a level whose calls lie in one tile of sites go through the
@@ -29,6 +32,7 @@ type spans struct {
 	total  []float64   // [position]: log₂ of the product of the totals before it
 	need   [][]bool
 	far    int
+	meter  *poll.Meter // may be nil
 
 	levels []store
 	panels []*panel

@@ -46,7 +46,7 @@ func (s *spans) rows() {
 }
 
 // inside computes everything and returns log Z on the scale of the weights; ok
-// is false if a filter of numbers must do it.
+// is false if a filter of numbers must do it, or the meter has ended.
 func (s *spans) inside() (logZ float64, ok bool) {
 	s.memory.empty()
 	s.wide, s.over = false, math.Inf(-1)
@@ -65,6 +65,7 @@ func (s *spans) inside() (logZ float64, ok bool) {
 		}
 		for e := first; e < s.sites && !s.wide; e++ {
 			s.step(e)
+			s.wide = s.wide || s.meter.Poll() != nil
 		}
 		if s.wide {
 			return 0, false
@@ -78,7 +79,7 @@ func (s *spans) inside() (logZ float64, ok bool) {
 	s.openTop()
 	for e := range s.sites {
 		s.step(e)
-		if s.wide {
+		if s.wide || s.meter.Poll() != nil {
 			return 0, false
 		}
 		p := s.tops

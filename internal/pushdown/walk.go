@@ -12,6 +12,10 @@ type walk[T any, R ring[T]] struct {
 // trace chooses one sequence, site by site backward through nested spans, and
 // tells emit the edge whose weight was charged at every site.
 func (d *walk[T, R]) trace(f *filter[T, R], src *rand.Rand, emit func(site int, w int32)) {
+	// What was summed is walked to its end, which costs less than the sums.
+	meter := f.meter
+	f.meter = nil
+	defer func() { f.meter = meter }()
 	d.todo = append(d.todo[:0], task{span{-1, -1}, -1, -1})
 	for len(d.todo) > 0 {
 		t := d.todo[len(d.todo)-1]

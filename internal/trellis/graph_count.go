@@ -1,14 +1,21 @@
 package trellis
 
 import (
+	"context"
 	"math"
 	"math/big"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Count returns the exact number of accepted sequences; if v is not nil, of
-// those without a token of weight −Inf. It panics unless v is nil or has
-// sites·levels entries.
-func (g *Graph) Count(v []float32) *big.Int {
+// those without a token of weight −Inf. The error is the cause of the context. It
+// panics unless v is nil or has sites·levels entries.
+func (g *Graph) Count(ctx context.Context, v []float32) (*big.Int, error) {
+	var meter poll.Meter
+	if meter.Watch(ctx); meter.Poll() != nil {
+		return nil, meter.Err()
+	}
 	if v != nil {
 		g.checkTable("v", len(v))
 	}
@@ -22,6 +29,9 @@ func (g *Graph) Count(v []float32) *big.Int {
 		here := make([]big.Int, l.n)
 		allowed := l.allowed(v, t, g.levels)
 		for q := range here {
+			if meter.Done(int(l.row[q+1]-l.row[q]) * (1 + len(ahead[0].Bits()))) {
+				return nil, meter.Err()
+			}
 			for e := l.row[q]; e < l.row[q+1]; e++ {
 				size.SetInt64(int64(allowed[l.col[e]]))
 				here[q].Add(&here[q], term.Mul(&size, &ahead[l.to[e]]))
@@ -29,7 +39,7 @@ func (g *Graph) Count(v []float32) *big.Int {
 		}
 		ahead = here
 	}
-	return &ahead[0]
+	return &ahead[0], nil
 }
 
 // allowed returns the number of tokens with weight in each column of site t.

@@ -1,6 +1,11 @@
 package trellis
 
-import "math"
+import (
+	"context"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+)
 
 // Runner is the scratch of one worker on one graph. Nothing it does allocates
 // once its buffers have grown, except the first use of each operation.
@@ -9,6 +14,8 @@ type Runner struct {
 	v []float32 // weights of the last Filter
 
 	given []int32 // tokens that FilterGiven is told of, nil otherwise
+
+	meter poll.Meter // of the context that Watch was given
 
 	method method
 	logZ   float64
@@ -145,6 +152,19 @@ func NewRunner(g *Graph) *Runner {
 	return r
 }
 
+// Watch makes all that r does from now on fail with the cause of ctx once that has
+// ended; nil is never. FilterUntil asks its own stopper instead. After such an error r
+// holds nothing.
+func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
+
+// watched returns what a filter asks whether to stop, nil if nothing.
+func (r *Runner) watched() Stopper {
+	if r.meter.Context() == nil {
+		return nil
+	}
+	return &r.meter
+}
+
 // Graph returns the graph that r runs on.
 func (r *Runner) Graph() *Graph { return r.g }
 
@@ -216,7 +236,7 @@ func (r *Runner) halt(work int) bool {
 const siteWork = 64
 
 // askEvery is the number of operations between two questions whether to stop.
-const askEvery = 1 << 16
+const askEvery = poll.Every
 
 // infinite returns the error for the first token of weight +Inf or NaN.
 func (r *Runner) infinite(t int, tokens []int32) error {

@@ -40,6 +40,9 @@ func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkSequence(x)
 	r.needBest()
 	for t, l := range r.g.layers {
+		if r.meter.Done(siteWork + r.g.levels) {
+			return 0, r.meter.Err()
+		}
 		if err := p.Site(t); err != nil {
 			return 0, err
 		}
@@ -106,6 +109,9 @@ func (r *Runner) needBest() {
 func forwardCosts[W float32 | float64](r *Runner, v []W, sign float64) error {
 	g, b := r.g, r.best
 	for t, l := range g.layers {
+		if r.meter.Done(siteWork + g.levels) {
+			return r.meter.Err()
+		}
 		err := leastCosts(t, l, b.cost[r.sumAt[t]:], b.arg[r.sumAt[t]:], v[t*g.levels:(t+1)*g.levels], sign)
 		if err != nil {
 			return err
@@ -121,6 +127,9 @@ func (r *Runner) backwardCosts() error {
 	clear(b.value[g.offset[g.sites]:])
 	for t := g.sites - 1; t >= 0; t-- {
 		l := g.layers[t]
+		if r.meter.Done(siteWork + len(l.to)) {
+			return r.meter.Err()
+		}
 		cost := b.cost[r.sumAt[t]:r.sumAt[t+1]]
 		here, ahead := b.value[g.offset[t]:g.offset[t+1]], b.value[g.offset[t+1]:g.offset[t+2]]
 		if l.edge == nil {

@@ -14,7 +14,18 @@ import (
 // or +Inf among the tokens that the automaton can use (others are not looked
 // at). v is kept until the next Filter. It panics unless
 // len(v) = sites·levels.
-func (r *Runner) Filter(v []float32) (logZ float64, err error) { return r.FilterUntil(v, nil, false) }
+func (r *Runner) Filter(v []float32) (logZ float64, err error) {
+	logZ, err = r.FilterUntil(v, r.watched(), false)
+	return logZ, r.cause(err)
+}
+
+// cause returns err, or what ended the context that is watched.
+func (r *Runner) cause(err error) error {
+	if err == ErrStopped && r.meter.Err() != nil {
+		return r.meter.Err()
+	}
+	return err
+}
 
 // FilterGiven is [Runner.Filter] of v with rows of 0 at token given[i] and −Inf
 // elsewhere for every site with given[i] ≥ 0, whose rows are not read, and may be
@@ -53,8 +64,10 @@ func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 		r.logs = make([]float64, len(r.sum))
 	}
 	r.enter(summing)
-	r.v, r.stop, r.stopped, r.paused, r.work = v, nil, false, false, 0
-	return r.filter()
+	r.v, r.stop, r.stopped, r.paused, r.work = v, r.watched(), false, false, 0
+	logZ, err = r.filter()
+	r.stop = nil
+	return logZ, r.cause(err)
 }
 
 // Marginals stores in dst (sites × levels) the log-probabilities
@@ -63,9 +76,9 @@ func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 //
 // under the law of the last Filter, −Inf for what cannot occur. Where numbers lose
 // what is unlikely but possible, it filters again on logarithms, with scratch of
-// its own: draws are the same before and after. It panics unless a
-// Filter succeeded and len(dst) = sites·levels.
-func (r *Runner) Marginals(dst []float64) {
+// its own: draws are the same before and after. It fails only where a context is
+// watched, and panics unless a Filter succeeded and len(dst) = sites·levels.
+func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
 	g.checkTable("dst", len(dst))
 	r.mustFilter()
@@ -80,21 +93,28 @@ func (r *Runner) Marginals(dst []float64) {
 	post := r.front[2*g.widest:]
 	if r.method != logarithm {
 		if r.lossless && r.scaledMarginals(dst, here, next, post) {
-			return
+			return nil
+		}
+		if err := r.meter.Err(); err != nil {
+			return err
 		}
 		if r.logarithmic == nil {
 			r.logarithmic = NewRunner(g)
 		}
+		r.logarithmic.Watch(r.meter.Context())
 		if _, err := r.logarithmic.FilterLogs(r.v); err != nil {
+			if ended := r.logarithmic.meter.Err(); ended != nil {
+				return ended
+			}
 			panic(err) // the last Filter took the same weights
 		}
-		r.logarithmic.Marginals(dst)
-		return
+		return r.logarithmic.Marginals(dst)
 	}
 	for i := range dst {
 		dst[i] = math.Inf(-1)
 	}
 	r.logMarginals(dst, here, next, post)
+	return r.meter.Err()
 }
 
 // ErrStopped says that FilterUntil was stopped.

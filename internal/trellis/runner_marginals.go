@@ -7,7 +7,7 @@ import (
 )
 
 // scaledMarginals is Marginals on numbers. It returns false if a product was lost or
-// nearly so.
+// nearly so, or if the context that is watched has ended.
 func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
 	g := r.g
 	for i := range dst {
@@ -17,7 +17,7 @@ func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
 	exponent := 0 // here is in units of 2^exponent
 	first := log(r.values(0)[0])
 	for t, l := range g.layers {
-		if !r.pushForward(t, l, here[:l.n], next[:l.next], post[:len(l.live)]) {
+		if r.meter.Done(siteWork+g.levels+len(l.to)) || !r.pushForward(t, l, here[:l.n], next[:l.next], post[:len(l.live)]) {
 			return false
 		}
 		units := float64(exponent+r.scale[t+1]-r.scale[0]) * math.Ln2
@@ -83,6 +83,9 @@ func (r *Runner) logMarginals(dst, here, next, post []float64) {
 	g := r.g
 	here[0] = 0
 	for t, l := range g.layers {
+		if r.meter.Done(siteWork + g.levels + len(l.to)) {
+			return
+		}
 		sums, ahead := r.sums(t), r.values(t+1)
 		next, post := next[:l.next], post[:len(l.live)]
 		for i := range next {

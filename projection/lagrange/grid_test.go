@@ -64,7 +64,7 @@ func TestGrid(t *testing.T) {
 						assert.LessOrEqual(t, violation, 0.0, name)
 						assert.True(t, constraint.Accepts(gridSet, x), name)
 						copy(v, table)
-						least, err := exact.Nearest(x, v)
+						least, err := exact.Nearest(t.Context(), x, v)
 						require.NoError(t, err)
 						assert.InDelta(t, least, kl, 1e-6, name)
 					}
@@ -99,7 +99,7 @@ func TestKLGap(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, constraint.Accepts(set, x))
 			copy(v, table)
-			least, err := exact.Nearest(x, v)
+			least, err := exact.Nearest(t.Context(), x, v)
 			require.NoError(t, err)
 			assert.GreaterOrEqual(t, kl, least-1e-9)
 			found, best = found+kl, best+least

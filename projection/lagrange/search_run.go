@@ -16,7 +16,7 @@ import (
 func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error) {
 	r, l := &s.of.recipe, &s.loss
 	s.restart()
-	if err := s.decode(s.best); err != nil {
+	if err := s.decode(ctx, s.best); err != nil {
 		return 0, err
 	}
 	if err := s.judge(s.least, s.best); err != nil {
@@ -42,7 +42,7 @@ func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error
 				return loops, fmt.Errorf("lagrange: %s: the constraint is %v at rows that the search reached, want finite numbers", s.of.name, l.g)
 			}
 			l.descend(s.z, float32(r.Step))
-			if done, err := s.look(); done || err != nil {
+			if done, err := s.look(ctx); done || err != nil {
 				return loops, err
 			}
 		}
@@ -85,8 +85,8 @@ func (s *search) draw(src rand.Source) {
 
 // look judges the decoded sequence, unless it is what was judged last, and
 // reports whether it satisfies the constraint.
-func (s *search) look() (done bool, err error) {
-	if err := s.decode(s.decoded); err != nil {
+func (s *search) look(ctx context.Context) (done bool, err error) {
+	if err := s.decode(ctx, s.decoded); err != nil {
 		return false, err
 	}
 	if slices.Equal(s.decoded, s.last) {
@@ -105,12 +105,12 @@ func (s *search) look() (done bool, err error) {
 }
 
 // decode stores the likeliest sequence under z: of the language, if there is one.
-func (s *search) decode(x []int32) error {
+func (s *search) decode(ctx context.Context, x []int32) error {
 	if s.of.free {
 		simd.ArgMax(x, s.z, s.of.levels) // the likeliest tokens, the first among equals
 		return nil
 	}
-	_, err := s.of.within.MAP(x, s.z)
+	_, err := s.of.within.MAP(ctx, x, s.z)
 	return err
 }
 
@@ -152,9 +152,9 @@ func (s *search) repair(ctx context.Context, src rand.Source, again bool) (done 
 		case start == 1 && s.of.free:
 			copy(s.best, s.first)
 		case start == 1:
-			_, err = s.of.within.MAP(s.best, s.logx)
+			_, err = s.of.within.MAP(ctx, s.best, s.logx)
 		case start > 1:
-			_, err = s.of.within.Draw(s.best, s.logx, src)
+			_, err = s.of.within.Draw(ctx, s.best, s.logx, src)
 		}
 		if err == nil && start > 0 {
 			err = s.judge(s.least, s.best)

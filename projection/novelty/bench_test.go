@@ -97,7 +97,7 @@ func BenchmarkNovelCorpus(b *testing.B) {
 			known++
 		}
 	}
-	_, err = s.LogProb(vs[0])
+	_, err = s.LogProb(b.Context(), vs[0])
 	require.NoError(b, err)
 	b.Logf("%d molecules, %d sites, %d tokens, %d of %d modes known; lexicon: %d states",
 		len(all), sites, levels, known, len(vs), lexicon.Nodes())
@@ -124,7 +124,7 @@ func BenchmarkNovelCorpus(b *testing.B) {
 	b.Run("probability", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if _, err := s.LogProb(vs[i%len(vs)]); err != nil {
+			if _, err := s.LogProb(ctx, vs[i%len(vs)]); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -132,7 +132,7 @@ func BenchmarkNovelCorpus(b *testing.B) {
 	b.Run("draw", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if _, err := s.Draw(x, vs[i%len(vs)], r); err != nil {
+			if _, err := s.Draw(ctx, x, vs[i%len(vs)], r); err != nil {
 				b.Fatal(err)
 			}
 		}

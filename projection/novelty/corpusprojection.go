@@ -29,7 +29,6 @@ type CorpusProjection struct {
 	*Projection
 	trials int
 	limit  int
-	ctx    context.Context // of Bind: languages that nest are compiled late
 
 	walks scratch.Stock[exits]
 
@@ -50,8 +49,8 @@ const defaultLimit = 1 << 24
 // (TestLexicalProbability asks for ten).
 const certain = 0.1
 
-func newCorpus(ctx context.Context, s *Projection, trials, limit int) *CorpusProjection {
-	c := &CorpusProjection{Projection: s, trials: trials, limit: limit, ctx: ctx, othersAt: -1}
+func newCorpus(s *Projection, trials, limit int) *CorpusProjection {
+	c := &CorpusProjection{Projection: s, trials: trials, limit: limit, othersAt: -1}
 	if c.trials == 0 {
 		c.trials = defaultTrials
 	}
@@ -64,59 +63,59 @@ func newCorpus(ctx context.Context, s *Projection, trials, limit int) *CorpusPro
 // LogZ returns the log of the total weight of the new sequences,
 //
 //	log Σ_{x ∈ C, x ∉ D} ∏_i exp(v[i,x_i]).
-func (s *CorpusProjection) LogZ(v []float32) (float64, error) {
-	check.Len("novelty", "v", len(v), s.sites*s.levels)
+func (s *CorpusProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
+	v = s.weights(v)
 	s.Projection.mu.RLock()
 	defer s.Projection.mu.RUnlock()
-	all, err := s.within.LogZ(v)
+	all, err := s.within.LogZ(ctx, v)
 	if err != nil {
 		return 0, err
 	}
-	novel, err := s.novel(v, all)
+	novel, err := s.novel(ctx, v, all)
 	return all + novel, err
 }
 
 // LogProb returns the exact log-probability that a draw from p, restricted to
 // the language if there is one, is new: log(1 − P(D)).
-func (s *CorpusProjection) LogProb(v []float32) (float64, error) {
-	check.Len("novelty", "v", len(v), s.sites*s.levels)
+func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, error) {
+	v = s.weights(v)
 	s.Projection.mu.RLock()
 	defer s.Projection.mu.RUnlock()
-	all, err := s.within.LogZ(v)
+	all, err := s.within.LogZ(ctx, v)
 	if err != nil {
 		return 0, err
 	}
-	return s.novel(v, all)
+	return s.novel(ctx, v, all)
 }
 
 // Draw stores in x0 an exact draw from p restricted to new sequences, and
 // returns LogZ. It draws without regard to novelty first and rejects what is
 // known; after too many rejections it draws where to leave the corpus.
-func (s *CorpusProjection) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
+func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
-	check.Len("novelty", "v", len(v), s.sites*s.levels)
+	v = s.weights(v)
 	s.Projection.mu.RLock()
 	defer s.Projection.mu.RUnlock()
-	all, ok, err := s.within.DrawUntil(x0, v, src, s.trials, func(x []int32) bool { return !s.corpus.Contains(x) })
+	all, ok, err := s.within.DrawUntil(ctx, x0, v, src, s.trials, func(x []int32) bool { return !s.corpus.Contains(x) })
 	if err == nil {
 		err = s.failed()
 	}
 	if err != nil {
 		return 0, err
 	}
-	novel, err := s.novel(v, all)
+	novel, err := s.novel(ctx, v, all)
 	if err != nil || ok {
 		return all + novel, err
 	}
 	g, finite := s.graph()
 	if !finite {
-		others, err := s.complement()
+		others, err := s.complement(ctx)
 		if err == nil {
-			_, err = others.Sample(x0, v, src)
+			_, err = others.Sample(ctx, x0, v, src)
 		}
 		return all + novel, err
 	}
-	w := s.walk()
+	w := s.walk(ctx)
 	defer s.rest(w)
 	if _, err := s.leave(w, g, v); err != nil {
 		return 0, err
@@ -127,10 +126,13 @@ func (s *CorpusProjection) Draw(x0 []int32, v []float32, src rand.Source) (logZ 
 
 // novel returns the log-probability of novelty within the language, given the log
 // of its weight.
-func (s *CorpusProjection) novel(v []float32, all float64) (float64, error) {
-	w := s.walk()
+func (s *CorpusProjection) novel(ctx context.Context, v []float32, all float64) (float64, error) {
+	w := s.walk(ctx)
 	defer s.rest(w)
 	known, ok := w.known(v, all)
+	if err := w.meter.Err(); err != nil {
+		return 0, err
+	}
 	if err := s.failed(); err != nil {
 		return 0, err
 	}
@@ -140,11 +142,11 @@ func (s *CorpusProjection) novel(v []float32, all float64) (float64, error) {
 	if g, finite := s.graph(); finite {
 		return s.leave(w, g, v)
 	}
-	others, err := s.complement()
+	others, err := s.complement(ctx)
 	if err != nil {
 		return 0, err
 	}
-	logZ, err := others.LogZ(v)
+	logZ, err := others.LogZ(ctx, v)
 	return logZ - all, err
 }
 
@@ -155,6 +157,8 @@ func (s *CorpusProjection) leave(w *exits, g *trellis.Graph, v []float32) (float
 		err = s.failed()
 	}
 	switch {
+	case w.meter.Err() != nil:
+		return 0, w.meter.Err()
 	case err != nil:
 		return 0, fmt.Errorf("novelty: %s: %w", s.name, err)
 	case math.IsInf(novel, -1):
@@ -169,9 +173,9 @@ func (s *CorpusProjection) graph() (*trellis.Graph, bool) {
 	return g, ok
 }
 
-// walk returns scratch that no other call uses.
-func (s *CorpusProjection) walk() *exits {
-	return s.walks.Take(func() *exits {
+// walk returns scratch that no other call uses, for a call under ctx.
+func (s *CorpusProjection) walk(ctx context.Context) *exits {
+	w := s.walks.Take(func() *exits {
 		w := &exits{walk: walk{corpus: s.corpus, sites: s.sites, levels: s.levels}}
 		w.sparse, _ = s.corpus.(Sparse)
 		w.crowds, _ = s.corpus.(Crowded)
@@ -181,15 +185,23 @@ func (s *CorpusProjection) walk() *exits {
 		}
 		return w
 	})
+	w.meter.Watch(ctx)
+	return w
 }
 
 // rest gives scratch back.
-func (s *CorpusProjection) rest(w *exits) { s.walks.Give(w) }
+func (s *CorpusProjection) rest(w *exits) {
+	w.meter.Watch(nil)
+	if w.run != nil {
+		w.run.Watch(nil)
+	}
+	s.walks.Give(w)
+}
 
 // complement returns the trellis of the new sequences of a language that nests.
 // The automaton reads padding as a token, because the set holds whole rows of
 // tokens.
-func (s *CorpusProjection) complement() (*projection.PathProjection, error) {
+func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProjection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.othersAt != s.corpus.Len() {
@@ -197,7 +209,7 @@ func (s *CorpusProjection) complement() (*projection.PathProjection, error) {
 		if err != nil {
 			return nil, fmt.Errorf("novelty: %s: %w", s.name, err)
 		}
-		others, err := projection.Path{Language: both, Name: s.name, Limit: s.limit}.Compile(s.ctx, s.sites, s.levels)
+		others, err := projection.Path{Language: both, Name: s.name, Limit: s.limit}.Compile(ctx, s.sites, s.levels)
 		if failed := s.failed(); failed != nil {
 			return nil, failed
 		}
@@ -218,15 +230,16 @@ func (s *CorpusProjection) complement() (*projection.PathProjection, error) {
 // restricted to what is new by then, so that with an empty set it samples without
 // replacement. It returns how many it made; the error says why they are fewer, an
 // *[projection.InfeasibleError] where nothing new is left.
-func (s *CorpusProjection) Sample(dst []int32, v []float32, src rand.Source) (made int, err error) {
+func (s *CorpusProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (made int, err error) {
+	v = s.weights(v)
 	if len(dst)%s.sites != 0 {
 		panic(fmt.Sprintf("novelty: len(dst) = %d, want a multiple of %d", len(dst), s.sites))
 	}
 	for ; len(dst) > 0; dst = dst[s.sites:] {
-		if _, err := s.Draw(dst[:s.sites], v, src); err != nil {
+		if _, err := s.Draw(ctx, dst[:s.sites], v, src); err != nil {
 			return made, err
 		}
-		if err := s.Commit(dst[:s.sites], v, src); err != nil {
+		if err := s.Commit(ctx, dst[:s.sites], v, src); err != nil {
 			return made, err
 		}
 		made++

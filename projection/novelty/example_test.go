@@ -25,7 +25,7 @@ func ExampleProjector() {
 	}
 	for range 3 {
 		x := []int32{1, 1, 1}
-		if err := s.Commit(x, v, nil); err != nil {
+		if err := s.Commit(context.Background(), x, v, nil); err != nil {
 			panic(err)
 		}
 		fmt.Println(x)
@@ -48,7 +48,7 @@ func ExampleCorpusProjection_LogProb() {
 	if err != nil {
 		panic(err)
 	}
-	logProb, err := novel.LogProb(make([]float32, 2*3)) // nine sequences, all alike
+	logProb, err := novel.LogProb(context.Background(), make([]float32, 2*3)) // nine sequences, all alike
 	if err != nil {
 		panic(err)
 	}

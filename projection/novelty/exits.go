@@ -60,6 +60,7 @@ func (w *exits) novel(g *trellis.Graph, v []float32, limit int) (float64, error)
 		e.layers = make([]exitLayer, w.sites+1)
 		e.inside = make([]bool, w.levels)
 	}
+	e.run.Watch(w.meter.Context())
 	if _, err := e.run.FilterLogs(v); err != nil {
 		return 0, err
 	}
@@ -92,6 +93,9 @@ func (w *exits) spread(g *trellis.Graph, v []float32, bits, limit int) (lost flo
 		l.reset()
 		w.next = w.next[:0]
 		for _, p := range w.here.pairs {
+			if w.meter.Done(len(w.tokens) + walkWork) {
+				return 0, w.meter.Err()
+			}
 			l.pairs = append(l.pairs, p)
 			w.branch(g, l, t, p, row)
 			if kept += len(w.tokens); kept > limit {

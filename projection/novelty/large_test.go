@@ -63,7 +63,7 @@ func TestNovelBeyondTheLimitOfEdges(t *testing.T) {
 	checked := map[bool]int{}
 	for _, bonus := range []float64{0, 2, 4, 5, 6, 7, 8, 12, 20} {
 		for _, v := range predictions(r, all, levels, 2, bonus) {
-			logZ, err := s.within.LogZ(v)
+			logZ, err := s.within.LogZ(t.Context(), v)
 			require.NoError(t, err)
 			known := 0.0
 			for _, x := range all {
@@ -73,14 +73,14 @@ func TestNovelBeyondTheLimitOfEdges(t *testing.T) {
 				}
 				known += math.Exp(weight)
 			}
-			got, err := s.LogProb(v)
+			got, err := s.LogProb(t.Context(), v)
 			require.NoError(t, err)
 			checked[known > 0.5]++
 			// The reference is good to 1e-12 of 1, and so of P(new) to less.
 			require.InEpsilon(t, 1-known, math.Exp(got), max(1e-9, 1e-12/(1-known)))
 			x := make([]int32, sites)
 			for range 4 {
-				z, err := s.Draw(x, v, r)
+				z, err := s.Draw(t.Context(), x, v, r)
 				require.NoError(t, err)
 				require.InDelta(t, logZ+got, z, 1e-9)
 				require.False(t, lexicon.Contains(x))
@@ -107,11 +107,11 @@ func BenchmarkNovelChemistry(b *testing.B) {
 			name := fmt.Sprintf("strings=%d/sites=%d/bonus=%g", size.strings, size.sites, bonus)
 			b.Run(name+"/logprob", func(b *testing.B) {
 				for i := 0; b.Loop(); i++ {
-					if _, err := s.LogProb(vs[i%len(vs)]); err != nil {
+					if _, err := s.LogProb(b.Context(), vs[i%len(vs)]); err != nil {
 						b.Fatal(err)
 					}
 				}
-				w := s.walk()
+				w := s.walk(b.Context())
 				b.ReportMetric(float64(w.visited)/float64(b.N), "transitions/op")
 				w.visited = 0
 				s.rest(w)
@@ -119,7 +119,7 @@ func BenchmarkNovelChemistry(b *testing.B) {
 			b.Run(name+"/draw", func(b *testing.B) {
 				x := make([]int32, size.sites)
 				for i := 0; b.Loop(); i++ {
-					if _, err := s.Draw(x, vs[i%len(vs)], r); err != nil {
+					if _, err := s.Draw(b.Context(), x, vs[i%len(vs)], r); err != nil {
 						b.Fatal(err)
 					}
 				}

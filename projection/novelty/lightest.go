@@ -16,7 +16,11 @@ type lightest struct {
 const bins = 1024
 
 // begin sets the bound to 2^−bits.
-func (l *lightest) begin(bits int) { l.left = math.Ldexp(1, -bits) }
+func (l *lightest) begin(bits int) {
+	l.left = math.Ldexp(1, -bits)
+	clear(l.bin[:l.most+1]) // of a walk that was not ended
+	l.most = 0
+}
 
 // weigh takes in a weight of bin b, which may be any number.
 func (l *lightest) weigh(b int) {

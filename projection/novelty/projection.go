@@ -77,10 +77,11 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 // Commit takes the finished sequence x into the set. If it is there already, x
 // becomes the cheapest new sequence under its last log-weights v first. Commit
 // must be called for one sample after the other, in an order that does not
-// depend on scheduling, for results that do not either. v is not modified.
-func (s *Projection) Commit(x []int32, v []float32, src rand.Source) error {
+// depend on scheduling, for results that do not either. v is not modified. On an
+// error the set is as it was.
+func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
-	check.Len("novelty", "v", len(v), s.sites*s.levels)
+	v = s.weights(v)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.seen.Contains(x)
@@ -90,7 +91,7 @@ func (s *Projection) Commit(x []int32, v []float32, src rand.Source) error {
 	if known {
 		w := s.take()
 		defer s.give(w)
-		if _, err := s.cheapest(context.Background(), w, x, v); err != nil {
+		if _, err := s.cheapest(ctx, w, x, v); err != nil {
 			return err
 		}
 	}
@@ -117,6 +118,15 @@ func (s *Projection) Recall(x []int32) error {
 	}
 	s.seen.Add(x)
 	return s.failed()
+}
+
+// weights returns v, or the zeros that nil stands for, after checking its length.
+func (s *Projection) weights(v []float32) []float32 {
+	if v == nil {
+		return make([]float32, s.sites*s.levels)
+	}
+	check.Len("novelty", "v", len(v), s.sites*s.levels)
+	return v
 }
 
 // failed returns the error of a set that can fail.
@@ -178,7 +188,13 @@ func (s *Projection) cheapest(ctx context.Context, w *work, x []int32, v []float
 		return s.inLanguage(ctx, w, x)
 	}
 	if s.corpus != nil {
+		w.search.meter.Watch(ctx)
 		found := w.search.find(s.corpus, w.rows)
+		ended := w.search.meter.Err()
+		w.search.meter.Watch(nil)
+		if ended != nil {
+			return 0, ended
+		}
 		if err := s.failed(); err != nil {
 			return 0, err
 		}
@@ -209,7 +225,7 @@ func (s *Projection) inLanguage(ctx context.Context, w *work, x []int32) (float6
 	for i, r := range w.rows {
 		r.Costs(w.cost[i*levels : (i+1)*levels])
 	}
-	seq, err := s.within.Ascending(w.cost)
+	seq, err := s.within.Ascending(ctx, w.cost)
 	if err != nil {
 		return 0, err
 	}
@@ -220,6 +236,9 @@ func (s *Projection) inLanguage(ctx context.Context, w *work, x []int32) (float6
 			return cost, err
 		}
 		n++
+	}
+	if poll.Err(ctx) != nil {
+		return 0, context.Cause(ctx)
 	}
 	return 0, s.exhausted()
 }

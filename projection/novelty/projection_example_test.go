@@ -22,7 +22,7 @@ func ExampleProjection() {
 		5, 1, 2,
 	}
 	for _, x := range [][]int32{{1, 0}, {0, 1}, {1, 0}} {
-		if err := p.Commit(x, v, nil); err != nil {
+		if err := p.Commit(context.Background(), x, v, nil); err != nil {
 			panic(err)
 		}
 		fmt.Println(x)

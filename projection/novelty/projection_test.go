@@ -30,7 +30,7 @@ func (s plainSet) Add(x []int32) bool {
 type novelty interface {
 	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (float64, error)
 	Nearest(ctx context.Context, x []int32, v []float32) (float64, error)
-	Commit(x []int32, v []float32, src rand.Source) error
+	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 	Seen() Seen
 	Shape() (sites, levels int)
 }
@@ -163,10 +163,10 @@ func TestNovelAgainstBruteForce(t *testing.T) {
 		_, err = s.Project(ctx, 0, again, 1, 0, nil)
 		require.NoError(t, err)
 		// What was projected commits as it is; a second time it must change.
-		require.NoError(t, s.Commit(x, c.V, nil))
+		require.NoError(t, s.Commit(ctx, x, c.V, nil))
 		require.True(t, s.Seen().Contains(x))
 		copy(z, x)
-		if err := s.Commit(z, c.V, nil); err != nil {
+		if err := s.Commit(ctx, z, c.V, nil); err != nil {
 			problem.Infeasible[*projection.InfeasibleError](t, err)
 		} else {
 			require.NotEqual(t, x, z)
@@ -251,20 +251,20 @@ func TestLexicalProbability(t *testing.T) {
 			if len(open) == 0 {
 				break
 			}
-			logZ, err := s.LogZ(c.V)
+			logZ, err := s.LogZ(t.Context(), c.V)
 			require.NoError(t, err)
 			problem.Near(t, problem.LogSum(open), logZ, 1e-10)
-			p, err := s.LogProb(c.V)
+			p, err := s.LogProb(t.Context(), c.V)
 			require.NoError(t, err)
 			problem.Near(t, problem.LogSum(open)-problem.LogSum(all), p, 1e-10)
 			count, twin := make([]int, len(want)), make([]int, len(want))
 			x := make([]int32, c.Sites)
 			for range draws {
-				z, err := s.Draw(x, c.V, r)
+				z, err := s.Draw(t.Context(), x, c.V, r)
 				require.NoError(t, err)
 				require.Equal(t, logZ, z)
 				count[cell(x)]++
-				_, err = s.within.Draw(x, c.V, r)
+				_, err = s.within.Draw(t.Context(), x, c.V, r)
 				require.NoError(t, err)
 				twin[cell(x)]++
 			}
@@ -272,7 +272,7 @@ func TestLexicalProbability(t *testing.T) {
 			if exact.PValue(twin, want) < 1e-6 {
 				caught++
 			}
-			require.NoError(t, s.Commit(x, c.V, r))
+			require.NoError(t, s.Commit(t.Context(), x, c.V, r))
 		}
 	}
 	require.Greater(t, caught, 10)
@@ -309,16 +309,16 @@ func TestLexicalTiny(t *testing.T) {
 	require.NoError(t, err)
 	s := bound.(*CorpusProjection)
 	w := float32(math.Log(5e-13))
-	p, err := s.LogProb([]float32{0, w, 0, w})
+	p, err := s.LogProb(t.Context(), []float32{0, w, 0, w})
 	require.NoError(t, err)
 	e := math.Exp(float64(w))
 	require.InDelta(t, math.Log((2*e+e*e)/((1+e)*(1+e))), p, 1e-12)
 	for _, x := range [][]int32{{0, 1}, {1, 0}, {1, 1}} {
 		lexicon.Add(x)
 	}
-	_, err = s.LogProb(make([]float32, 4))
+	_, err = s.LogProb(t.Context(), make([]float32, 4))
 	problem.Infeasible[*projection.InfeasibleError](t, err)
-	_, err = s.Draw(make([]int32, 2), make([]float32, 4), rand.NewPCG(1, 1))
+	_, err = s.Draw(t.Context(), make([]int32, 2), make([]float32, 4), rand.NewPCG(1, 1))
 	problem.Infeasible[*projection.InfeasibleError](t, err)
 }
 
@@ -355,7 +355,7 @@ func TestNovelErrors(t *testing.T) {
 	_, err = s.Nearest(ctx, make([]int32, 2), v)
 	require.ErrorIs(t, err, errDisk)
 	require.ErrorContains(t, err, "fresh")
-	require.ErrorIs(t, s.Commit(make([]int32, 2), v, nil), errDisk)
+	require.ErrorIs(t, s.Commit(ctx, make([]int32, 2), v, nil), errDisk)
 
 	s, err = bindNovel(Projector{}, 2, 2)
 	require.NoError(t, err)
@@ -388,9 +388,9 @@ func TestNovelKey(t *testing.T) {
 	got := map[string]bool{}
 	for range 4 {
 		x := []int32{0, 0, 0}
-		require.NoError(t, s.Commit(x, v, nil))
+		require.NoError(t, s.Commit(t.Context(), x, v, nil))
 		got[sorted(x)] = true
 	}
 	require.Len(t, got, 4)
-	problem.Infeasible[*projection.InfeasibleError](t, s.Commit([]int32{0, 0, 0}, v, nil))
+	problem.Infeasible[*projection.InfeasibleError](t, s.Commit(t.Context(), []int32{0, 0, 0}, v, nil))
 }

@@ -60,7 +60,7 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 		return nil, err
 	}
 	if s.corpus != nil {
-		return newCorpus(ctx, s, n.Trials, n.Path.Limit), nil
+		return newCorpus(s, n.Trials, n.Path.Limit), nil
 	}
 	return s, nil
 }
@@ -75,7 +75,7 @@ func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProje
 	if s.corpus == nil {
 		return nil, fmt.Errorf("novelty: the set is a %T, want a Corpus; Bind takes any", s.seen)
 	}
-	return newCorpus(ctx, s, n.Trials, n.Path.Limit), nil
+	return newCorpus(s, n.Trials, n.Path.Limit), nil
 }
 
 // compile is what Bind and Compile have in common.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/lead"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // corpusSearch finds the cheapest sequence that is not in a corpus by branch
@@ -19,10 +20,11 @@ type corpusSearch struct {
 	x      []int32   // the branch
 	best   []int32
 	cost   float64 // of best
+	meter  poll.Meter
 }
 
 // find stores the cheapest novel sequence in s.best and returns false if there
-// is none. Every row must have a token of finite cost.
+// is none, or if the meter has ended. Every row must have a token of finite cost.
 func (s *corpusSearch) find(corpus Corpus, all []*lead.Row) bool {
 	s.corpus, s.rows = corpus, all
 	n := len(all)
@@ -35,7 +37,7 @@ func (s *corpusSearch) find(corpus Corpus, all []*lead.Row) bool {
 	}
 	s.cost = math.Inf(1)
 	s.walk(0, corpus.Start(), 0)
-	return !math.IsInf(s.cost, 1)
+	return !math.IsInf(s.cost, 1) && s.meter.Err() == nil
 }
 
 // walk visits the sequences that begin with x[:i], which leads to state and
@@ -49,7 +51,7 @@ func (s *corpusSearch) walk(i, state int, so float64) {
 	}
 	for rank := 0; ; rank++ {
 		token, cost, ok := s.rows[i].At(rank)
-		if !ok || so+cost+s.rest[i+1] >= s.cost {
+		if !ok || s.meter.Done(searchWork) || so+cost+s.rest[i+1] >= s.cost {
 			return
 		}
 		s.x[i] = token
@@ -61,6 +63,9 @@ func (s *corpusSearch) walk(i, state int, so float64) {
 		s.walk(i+1, next, so+cost)
 	}
 }
+
+// searchWork is what a token of a search costs at most, in operations.
+const searchWork = 64
 
 // keep takes x[:i] and the cheapest tokens after it for the best sequence.
 func (s *corpusSearch) keep(i int, cost float64) {

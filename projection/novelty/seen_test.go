@@ -19,7 +19,7 @@ func TestAnyFormOfACorpusIsTheSame(t *testing.T) {
 		s, err := Projector{Seen: set}.Compile(t.Context(), 3, 2)
 		require.NoError(t, err)
 		x := make([]int32, 3)
-		_, err = s.Draw(x, v, rand.NewPCG(1, 1))
+		_, err = s.Draw(t.Context(), x, v, rand.NewPCG(1, 1))
 		require.NoError(t, err)
 		return x
 	}
@@ -36,9 +36,9 @@ func TestAnyFormOfACorpusIsTheSame(t *testing.T) {
 	require.ErrorContains(t, err, "want a Corpus")
 	s, err := Projector{Seen: brokenCorpus{lexicon()}}.Compile(t.Context(), 3, 2)
 	require.NoError(t, err)
-	_, err = s.Draw(make([]int32, 3), v, rand.NewPCG(1, 1))
+	_, err = s.Draw(t.Context(), make([]int32, 3), v, rand.NewPCG(1, 1))
 	require.ErrorIs(t, err, errDisk)
-	_, err = s.LogZ(v)
+	_, err = s.LogZ(t.Context(), v)
 	require.ErrorIs(t, err, errDisk)
 	_, err = s.Project(t.Context(), 0, v, 1, .5, nil)
 	require.ErrorIs(t, err, errDisk)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
@@ -30,6 +31,7 @@ type walk struct {
 	graph    *trellis.Graph       // language, if it is finite
 	sites    int
 	levels   int
+	meter    poll.Meter // of the call; once it has ended, sums mean nothing
 
 	bound   []float64 // by site: the log of the factor of mass above
 	sums    []float64
@@ -120,6 +122,9 @@ func (w *walk) known(v []float32, all float64) (sum float64, ok bool) {
 		up := int(math.Ceil(min(max((unit+w.bound[t+1])*(1/math.Ln2), -1<<30), 1<<30)))
 		heaviest := w.along(t, v[t*w.levels:(t+1)*w.levels], up)
 		last := w.light.cut(w.sites - t)
+		if w.meter.Err() != nil {
+			return 0, true
+		}
 		e := 0
 		if heaviest > 0 && (heaviest < 0x1p-200 || heaviest > 0x1p200) {
 			e = exponent(heaviest)
@@ -175,12 +180,18 @@ func (w *walk) weigh(row []float32, prefixes int) (top float64) {
 // prefixes go on with one or a few.
 const lazyTokens = 4
 
+// walkWork is what a prefix costs a walk beside its transitions, in operations.
+const walkWork = 16
+
 // along lists in w.next the prefixes that are a token longer than those of site t,
 // and returns the greatest of their masses.
 func (w *walk) along(t int, row []float32, up int) (heaviest float64) {
 	w.next = w.next[:0]
 	w.visited += len(w.here.pairs)
 	for pairs := w.here.pairs; len(pairs) > 0; {
+		if w.meter.Done(len(w.tokens) + walkWork*crowd) {
+			return heaviest
+		}
 		n := min(len(pairs), crowd)
 		w.list(pairs[:n])
 		i := 0

@@ -38,10 +38,10 @@ func TestCorpusThatListsNothing(t *testing.T) {
 	require.NoError(t, err)
 	for _, bonus := range []float64{1, 5, 9, 25} {
 		for _, v := range predictions(r, all, levels, 3, bonus) {
-			want, err := listed.LogProb(v)
+			want, err := listed.LogProb(t.Context(), v)
 			require.NoError(t, err)
 			for _, s := range []*CorpusProjection{asked, single} {
-				got, err := s.LogProb(v)
+				got, err := s.LogProb(t.Context(), v)
 				require.NoError(t, err)
 				require.Equal(t, want, got)
 			}
@@ -59,20 +59,20 @@ func TestNovelInAnUnlikelyLanguage(t *testing.T) {
 	s, err := Projector{Seen: lexicon, Path: projection.Path{Language: within}}.Compile(t.Context(), 3, 2)
 	require.NoError(t, err)
 	v := []float32{0, -10000, 0, -10000, 0, -10000}
-	got, err := s.LogProb(v) // of 110, 011 and 111
+	got, err := s.LogProb(t.Context(), v) // of 110, 011 and 111
 	require.NoError(t, err)
 	require.InDelta(t, math.Log(0.5), got, 1e-11)
 	x := make([]int32, 3)
 	for range 20 {
-		_, err := s.Draw(x, v, r20)
+		_, err := s.Draw(t.Context(), x, v, r20)
 		require.NoError(t, err)
 		require.Equal(t, []int32{0, 1, 1}, x)
 	}
 	lexicon.Add([]int32{0, 1, 1})
-	got, err = s.LogProb(v) // 111 is left
+	got, err = s.LogProb(t.Context(), v) // 111 is left
 	require.NoError(t, err)
 	require.InDelta(t, -10000-math.Ln2, got, 1e-9)
-	_, err = s.Draw(x, v, r20)
+	_, err = s.Draw(t.Context(), x, v, r20)
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 1, 1}, x)
 }
@@ -88,7 +88,7 @@ func TestLimitOfTransitions(t *testing.T) {
 	for limit, fits := range map[int]bool{3: false, 4: true} {
 		s, err := Projector{Seen: lexicon, Path: projection.Path{Limit: limit}}.Compile(t.Context(), 4, 2)
 		require.NoError(t, err)
-		_, err = s.LogProb(v)
+		_, err = s.LogProb(t.Context(), v)
 		if fits {
 			require.NoError(t, err)
 			continue
@@ -150,17 +150,17 @@ func TestNovelInALanguageThatNests(t *testing.T) {
 	v := make([]float32, 12)
 	x := make([]int32, 6)
 	for known := range 5 {
-		got, err := s.LogProb(v)
+		got, err := s.LogProb(t.Context(), v)
 		require.NoError(t, err)
 		require.InDelta(t, math.Log(float64(5-known)/5), got, 1e-12)
-		logZ, err := s.LogZ(v)
+		logZ, err := s.LogZ(t.Context(), v)
 		require.NoError(t, err)
 		require.InDelta(t, math.Log(float64(5-known)), logZ, 1e-12)
-		_, err = s.Draw(x, v, r20)
+		_, err = s.Draw(t.Context(), x, v, r20)
 		require.NoError(t, err)
 		require.True(t, lexicon.Add(x))
 	}
-	_, err = s.LogProb(v)
+	_, err = s.LogProb(t.Context(), v)
 	require.ErrorIs(t, err, constraint.ErrInfeasible)
 }
 
@@ -194,11 +194,11 @@ func TestSampleWithoutReplacement(t *testing.T) {
 	for range 4000 {
 		s, err := Projector{Path: projection.Path{Language: within}, Trials: 1}.Compile(t.Context(), 3, 2)
 		require.NoError(t, err)
-		n, err := s.Sample(x[:6], v, r)
+		n, err := s.Sample(t.Context(), x[:6], v, r)
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
 		count[3*at(x[:3])+at(x[3:6])]++
-		_, err = s.within.Sample(x[:6], v, r)
+		_, err = s.within.Sample(t.Context(), x[:6], v, r)
 		require.NoError(t, err)
 		twin[3*at(x[:3])+at(x[3:6])]++
 	}
@@ -206,8 +206,8 @@ func TestSampleWithoutReplacement(t *testing.T) {
 	require.Less(t, exact.PValue(twin, want), 1e-6)
 	s, err := Projector{Path: projection.Path{Language: within}}.Compile(t.Context(), 3, 2)
 	require.NoError(t, err)
-	n, err := s.Sample(x, v, r)
+	n, err := s.Sample(t.Context(), x, v, r)
 	require.ErrorIs(t, err, constraint.ErrInfeasible)
 	require.Equal(t, 3, n)
-	require.Panics(t, func() { s.Sample(x[:4], v, r) })
+	require.Panics(t, func() { s.Sample(t.Context(), x[:4], v, r) })
 }

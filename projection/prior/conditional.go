@@ -6,16 +6,17 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // Conditional is a [Path] compiled for a shape. Everywhere v holds log-weights,
-// sites × levels, row-major, −Inf for what is impossible; zeros leave the model
-// as it is.
+// sites × levels, row-major, −Inf for what is impossible; zeros, or nil, leave the
+// model as it is.
 //
 // Errors are *[projection.InfeasibleError] if nothing has weight and
-// *[projection.WeightError] for a NaN or +Inf among tokens of the model. Slices
+// *[projection.WeightError] for a NaN or +Inf among tokens of the model, and the cause
+// of the context once that has ended, which is noticed in the middle of a sum. Slices
 // of the wrong length panic. A Conditional is immutable and safe for concurrent
 // use. A sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications for V
 // tokens of K classes, H hidden states and Q states of the automaton.
@@ -26,12 +27,19 @@ type Conditional struct {
 }
 
 // take returns scratch that no other call uses.
-func (c *Conditional) take() *work {
-	return c.free.Take(func() *work { return newWork(&c.program) })
+func (c *Conditional) take(ctx context.Context) (*work, error) {
+	w := c.free.Take(func() *work { return newWork(&c.program) })
+	w.meter.Watch(ctx)
+	if err := w.meter.Poll(); err != nil {
+		c.give(w)
+		return nil, err
+	}
+	return w, nil
 }
 
 func (c *Conditional) give(w *work) {
 	w.v = nil
+	w.meter.Watch(nil)
 	c.free.Give(w)
 }
 
@@ -43,19 +51,25 @@ func (c *Conditional) String() string { return c.name }
 
 // LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]): for v = 0 the logarithm of the
 // probability of the language.
-func (c *Conditional) LogZ(v []float32) (float64, error) {
-	check.Len("prior", "v", len(v), c.sites*c.levels)
-	w := c.take()
+func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
+	v = c.weights(v)
+	w, err := c.take(ctx)
+	if err != nil {
+		return 0, err
+	}
 	defer c.give(w)
 	return w.filter(v)
 }
 
 // Draw stores in x0 an exact draw from P and returns log Z, as by
 // [Conditional.LogZ]. v is not modified. A site takes three uniforms.
-func (c *Conditional) Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
+func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("prior", "x0", len(x0), c.sites)
-	check.Len("prior", "v", len(v), c.sites*c.levels)
-	w := c.take()
+	v = c.weights(v)
+	w, err := c.take(ctx)
+	if err != nil {
+		return 0, err
+	}
 	defer c.give(w)
 	if logZ, err = w.filter(v); err != nil {
 		return 0, err
@@ -65,10 +79,13 @@ func (c *Conditional) Draw(x0 []int32, v []float32, src rand.Source) (logZ float
 }
 
 // LogProb returns log P(x), −Inf for what is not in C or not possible.
-func (c *Conditional) LogProb(x []int32, v []float32) (float64, error) {
+func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (float64, error) {
 	check.Len("prior", "x", len(x), c.sites)
-	check.Len("prior", "v", len(v), c.sites*c.levels)
-	w := c.take()
+	v = c.weights(v)
+	w, err := c.take(ctx)
+	if err != nil {
+		return 0, err
+	}
 	defer c.give(w)
 	logZ, err := w.filter(v)
 	if err != nil {
@@ -77,18 +94,41 @@ func (c *Conditional) LogProb(x []int32, v []float32) (float64, error) {
 	return w.weigh(x) - logZ, nil
 }
 
-// Marginals stores in dst (sites × levels) the log-probabilities
-// log P(x_i = l), −Inf for what cannot occur.
-func (c *Conditional) Marginals(dst []float64, v []float32) error {
+// Marginals stores in dst (sites × levels) the probabilities P(x_i = l).
+func (c *Conditional) Marginals(ctx context.Context, dst []float64, v []float32) error {
+	err := c.LogMarginals(ctx, dst, v)
+	if err == nil {
+		for i, log := range dst {
+			dst[i] = simd.Exp(log)
+		}
+	}
+	return err
+}
+
+// LogMarginals stores in dst (sites × levels) the logarithms of
+// [Conditional.Marginals], −Inf for what cannot occur.
+func (c *Conditional) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("prior", "dst", len(dst), c.sites*c.levels)
-	check.Len("prior", "v", len(v), c.sites*c.levels)
-	w := c.take()
+	v = c.weights(v)
+	w, err := c.take(ctx)
+	if err != nil {
+		return err
+	}
 	defer c.give(w)
 	if _, err := w.filter(v); err != nil {
 		return err
 	}
 	w.marginals(dst)
-	return nil
+	return w.meter.Err()
+}
+
+// weights returns v, or the zeros that nil stands for, after checking its length.
+func (c *Conditional) weights(v []float32) []float32 {
+	if v == nil {
+		return make([]float32, c.sites*c.levels)
+	}
+	check.Len("prior", "v", len(v), c.sites*c.levels)
+	return v
 }
 
 // Advance stores in dst, one entry per level, for a sequence that begins with
@@ -99,7 +139,7 @@ func (c *Conditional) Marginals(dst []float64, v []float32) error {
 // under P with v = 0. A language model q becomes a conditional one by the weights
 // of Ctrl-G, q(l | prefix)·P(l | prefix)/p(l | prefix). The error says so if no
 // sequence of C begins with the prefix.
-func (c *Conditional) Advance(dst []float64, prefix []int32) error {
+func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32) error {
 	check.Len("prior", "dst", len(dst), c.levels)
 	if len(prefix) >= c.sites {
 		check.Len("prior", "prefix", len(prefix), c.sites-1)
@@ -114,7 +154,7 @@ func (c *Conditional) Advance(dst []float64, prefix []int32) error {
 		}
 	}
 	all := make([]float64, c.sites*c.levels)
-	if err := c.Marginals(all, v); err != nil {
+	if err := c.LogMarginals(ctx, all, v); err != nil {
 		return err
 	}
 	copy(dst, all[len(prefix)*c.levels:])
@@ -125,11 +165,9 @@ func (c *Conditional) Advance(dst []float64, prefix []int32) error {
 // distributions y the nearest to P in KL(P‖y). The sequence that leads every row
 // need not be in C; draws are. The violation that is reported is 0.
 func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
-	if err := poll.Err(ctx); err != nil {
-		return 0, err
-	}
+	check.Len("prior", "v", len(v), c.sites*c.levels)
 	dst := make([]float64, len(v))
-	if err := c.Marginals(dst, v); err != nil {
+	if err := c.LogMarginals(ctx, dst, v); err != nil {
 		return 0, err
 	}
 	for i, w := range dst {

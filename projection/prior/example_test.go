@@ -26,18 +26,18 @@ func ExamplePath() {
 		return
 	}
 	v := make([]float32, 10*2)
-	logP, err := c.LogZ(v)
+	logP, err := c.LogZ(context.Background(), v)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Printf("P(C) = %.4f\n", math.Exp(logP))
 	x := make([]int32, 10)
-	if _, err := c.Draw(x, v, rand.NewPCG(1, 2)); err != nil {
+	if _, err := c.Draw(context.Background(), x, v, rand.NewPCG(1, 2)); err != nil {
 		fmt.Println(err)
 		return
 	}
-	logP, _ = c.LogProb(x, v)
+	logP, _ = c.LogProb(context.Background(), x, v)
 	fmt.Printf("%v with probability %.4f\n", x, math.Exp(logP))
 	// Output:
 	// P(C) = 0.0926
@@ -54,7 +54,7 @@ func ExampleConditional() {
 		return
 	}
 	next := make([]float64, 2)
-	if err := c.Advance(next, []int32{1, 1, 1}); err != nil {
+	if err := c.Advance(context.Background(), next, []int32{1, 1, 1}); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -71,7 +71,7 @@ func ExampleHMM() {
 		fmt.Println(err)
 		return
 	}
-	logP, _ := c.LogZ(make([]float32, 8))
+	logP, _ := c.LogZ(context.Background(), make([]float32, 8))
 	fmt.Printf("%.4f\n", math.Exp(logP))
 	// Output:
 	// 0.0910

@@ -83,7 +83,7 @@ func (p Path) Compile(ctx context.Context, sites, levels int) (*Conditional, err
 		name: name, table: table, mask: mask, sites: sites, levels: levels, h: h, k: k, q: table.States(),
 	}}
 	c.fill(p.HMM)
-	_, err = c.LogZ(make([]float32, sites*levels))
+	_, err = c.LogZ(ctx, nil)
 	return c, err
 }
 

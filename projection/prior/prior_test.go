@@ -87,7 +87,7 @@ func TestAgainstEnumeration(t *testing.T) {
 		done++
 		c, err := Path{HMM: m, Language: p.Language}.Compile(context.Background(), p.Sites, p.Levels)
 		require.NoError(t, err)
-		logZ, err := c.LogZ(p.V)
+		logZ, err := c.LogZ(t.Context(), p.V)
 		require.NoError(t, err)
 		want := problem.LogSum(all)
 		problem.Near(t, want, logZ, 1e-10)
@@ -97,7 +97,7 @@ func TestAgainstEnumeration(t *testing.T) {
 			in[problem.Spell(s.X)] = s.Weight - want
 		}
 		for _, x := range exact.States(p.Sites, p.Levels) {
-			got, err := c.LogProb(x, p.V)
+			got, err := c.LogProb(t.Context(), x, p.V)
 			require.NoError(t, err)
 			if w, ok := in[problem.Spell(x)]; ok {
 				problem.Near(t, w, got, 1e-10)
@@ -106,7 +106,7 @@ func TestAgainstEnumeration(t *testing.T) {
 			}
 		}
 		got := make([]float64, len(p.V))
-		require.NoError(t, c.Marginals(got, p.V))
+		require.NoError(t, c.LogMarginals(t.Context(), got, p.V))
 		for i := range got {
 			var with []problem.Listed
 			for _, s := range all {
@@ -123,7 +123,7 @@ func TestAgainstEnumeration(t *testing.T) {
 		twin := m
 		twin.Trans = random(r, len(m.Start), len(m.Start), false)
 		if d, err := (Path{HMM: twin, Language: p.Language}).Compile(context.Background(), p.Sites, p.Levels); err == nil {
-			if z, err := d.LogZ(p.V); err != nil || math.Abs(z-want) > 1e-6 {
+			if z, err := d.LogZ(t.Context(), p.V); err != nil || math.Abs(z-want) > 1e-6 {
 				caught++
 			}
 		}
@@ -152,9 +152,9 @@ func TestDraws(t *testing.T) {
 		}
 		count, twin := make([]int, len(law)), make([]int, len(law))
 		x, rows := make([]int32, p.Sites), make([]float64, len(p.V))
-		require.NoError(t, c.Marginals(rows, p.V))
+		require.NoError(t, c.LogMarginals(t.Context(), rows, p.V))
 		for range draws {
-			logZ, err := c.Draw(x, p.V, r)
+			logZ, err := c.Draw(t.Context(), x, p.V, r)
 			require.NoError(t, err)
 			problem.Near(t, problem.LogSum(all), logZ, 1e-10)
 			count[exact.Index(x, p.Levels)]++
@@ -178,17 +178,17 @@ func TestFarApart(t *testing.T) {
 	c, err := Path{HMM: m, Language: only}.Compile(context.Background(), sites, 3)
 	require.NoError(t, err)
 	v := make([]float32, sites*3)
-	logZ, err := c.LogZ(v)
+	logZ, err := c.LogZ(t.Context(), v)
 	require.NoError(t, err)
 	problem.Near(t, sites*math.Log(0.05), logZ, 1e-12, "zero weights")
 	for i := range sites {
 		v[i*3] = -1e4
 	}
-	logZ, err = c.LogZ(v)
+	logZ, err = c.LogZ(t.Context(), v)
 	require.NoError(t, err)
 	problem.Near(t, sites*(math.Log(0.05)-1e4), logZ, 1e-12)
 	x := make([]int32, sites)
-	_, err = c.Draw(x, v, rand.NewPCG(1, 1))
+	_, err = c.Draw(t.Context(), x, v, rand.NewPCG(1, 1))
 	require.NoError(t, err)
 	require.Equal(t, make([]int32, sites), x)
 }
@@ -202,13 +202,13 @@ func TestAdvanceAndProject(t *testing.T) {
 	require.Equal(t, []int{3, 3}, []int{sites, levels})
 	// 011 .5·.1·.8, 101 .5·.2·.1, 110 .5·.8·.2.
 	dst := make([]float64, 3)
-	require.NoError(t, c.Advance(dst, nil))
+	require.NoError(t, c.Advance(ctx, dst, nil))
 	require.InDelta(t, math.Log(.04/.13), dst[0], 1e-12)
-	require.NoError(t, c.Advance(dst, []int32{1}))
+	require.NoError(t, c.Advance(ctx, dst, []int32{1}))
 	require.InDelta(t, math.Log(.01/.09), dst[0], 1e-12)
 	require.True(t, math.IsInf(dst[2], -1))
-	problem.Infeasible[error](t, c.Advance(dst, []int32{0, 0}))
-	require.Panics(t, func() { _ = c.Advance(dst, []int32{0, 1, 1}) })
+	problem.Infeasible[error](t, c.Advance(ctx, dst, []int32{0, 0}))
+	require.Panics(t, func() { _ = c.Advance(ctx, dst, []int32{0, 1, 1}) })
 	v := make([]float32, 9)
 	_, err = c.Project(ctx, 0, v, 1, 0, nil)
 	require.NoError(t, err)
@@ -220,9 +220,9 @@ func TestAdvanceAndProject(t *testing.T) {
 	v[0] = float32(math.NaN())
 	_, err = c.Project(ctx, 0, v, 1, 0, nil)
 	require.ErrorContains(t, err, "weight at site 0, level 0 is NaN")
-	_, err = c.LogProb(make([]int32, 3), v)
+	_, err = c.LogProb(ctx, make([]int32, 3), v)
 	require.Error(t, err)
-	_, err = c.Draw(make([]int32, 3), v, rand.NewPCG(1, 1))
+	_, err = c.Draw(ctx, make([]int32, 3), v, rand.NewPCG(1, 1))
 	require.Error(t, err)
 	require.Equal(t, "Count{Levels:[1] Min:2 Max:2}", c.String())
 }

@@ -4,13 +4,15 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
 // work is the scratch of one call. All tables hold logarithms.
 type work struct {
 	*program
-	v []float32
+	v     []float32
+	meter poll.Meter // of the call; once it has ended, sums mean nothing
 
 	token  []float64 // scratch: log-weights of the tokens of a site
 	seen   []float64 // by site, class and hidden state: the weight of reading the class
@@ -53,6 +55,9 @@ func (w *work) filter(v []float32) (float64, error) {
 		}
 	}
 	for i := w.sites - 1; i >= 0; i-- {
+		if w.meter.Done(w.h * w.k) {
+			return 0, w.meter.Err()
+		}
 		if err := w.read(i); err != nil {
 			return 0, err
 		}
@@ -61,11 +66,17 @@ func (w *work) filter(v []float32) (float64, error) {
 			copy(ahead, later)
 		} else {
 			for q := range w.q {
+				if w.meter.Done(w.h * w.h) {
+					return 0, w.meter.Err()
+				}
 				w.mix(ahead[q*w.h:(q+1)*w.h], later[q*w.h:(q+1)*w.h])
 			}
 		}
 		here, alive := w.value[i*n:(i+1)*n], false
 		for q := range w.q {
+			if w.meter.Done(w.h * w.classes) {
+				return 0, w.meter.Err()
+			}
 			for z := range w.h {
 				here[q*w.h+z] = w.follow(i, q, z)
 				alive = alive || !math.IsInf(here[q*w.h+z], -1)
@@ -312,6 +323,9 @@ func (w *work) marginals(dst []float64) {
 		}
 		for at, a := range now {
 			q, z := at/h, at%h
+			if w.meter.Done(w.classes) {
+				return
+			}
 			if math.IsInf(a, -1) {
 				continue
 			}
@@ -338,6 +352,9 @@ func (w *work) marginals(dst []float64) {
 		}
 		if i+1 < w.sites {
 			for q := range w.q {
+				if w.meter.Done(h * h) {
+					return
+				}
 				w.push(now[q*h:(q+1)*h], then[q*h:(q+1)*h])
 			}
 		}

@@ -220,7 +220,7 @@ func (p *cloud) weighSlot(w, i int) error {
 // logProb returns log Z_C of the normalised rows of v, −Inf if C is out of
 // reach.
 func (p *cloud) logProb(w int, v []float32) (float64, error) {
-	z, err := p.d.drawer.LogZ(v)
+	z, err := p.d.drawer.LogZ(p.d.ctx, v)
 	if errors.Is(err, constraint.ErrInfeasible) {
 		return math.Inf(-1), nil
 	}
@@ -254,7 +254,7 @@ func (p *cloud) moveSlot(w, i int) error {
 	copy(work.before, x)
 	work.snap = Snapshot{Projected: true}
 	var err error
-	if work.snap.LogZ, err = d.drawer.Draw(work.clean, raw, r); err != nil {
+	if work.snap.LogZ, err = d.drawer.Draw(d.ctx, work.clean, raw, r); err != nil {
 		return err
 	}
 	p.joint[i].Renoise(x, work.clean, raw, t, s, r)
@@ -286,7 +286,7 @@ func (p *cloud) passSlot(w, i int) error {
 	conditionTokens(d, i, raw, t)
 	s := d.process[i].Next(x, t, d.step, d.cfg.Steps, r)
 	work.snap = Snapshot{Projected: true}
-	logZ, err := d.drawer.Draw(work.clean, raw, r)
+	logZ, err := d.drawer.Draw(d.ctx, work.clean, raw, r)
 	if errors.Is(err, constraint.ErrInfeasible) {
 		p.logW[i], d.time[i] = math.Inf(-1), 0
 		return nil

@@ -207,7 +207,7 @@ type book struct {
 
 func (b book) Bind(context.Context, int, int, int) (Projection, error) { return b, nil }
 
-func (b book) Commit(x []int32, v []float32, _ rand.Source) error {
+func (b book) Commit(_ context.Context, x []int32, v []float32, _ rand.Source) error {
 	k := exact.Index(x, b.levels)
 	if b.seen[k] || len(v) != b.sites*b.levels {
 		return constraint.ErrInfeasible
@@ -248,5 +248,5 @@ type full struct {
 	err error
 }
 
-func (f full) Bind(context.Context, int, int, int) (Projection, error) { return f, nil }
-func (f full) Commit([]int32, []float32, rand.Source) error            { return f.err }
+func (f full) Bind(context.Context, int, int, int) (Projection, error)       { return f, nil }
+func (f full) Commit(context.Context, []int32, []float32, rand.Source) error { return f.err }

@@ -58,14 +58,14 @@ func (c *language) weights(v []float32) ([]float64, float64) {
 	return w, sum
 }
 
-func (c *language) LogZ(v []float32) (float64, error) {
+func (c *language) LogZ(_ context.Context, v []float32) (float64, error) {
 	if _, sum := c.weights(v); sum > 0 {
 		return math.Log(sum), nil
 	}
 	return 0, fmt.Errorf("language: %w", constraint.ErrInfeasible)
 }
 
-func (c *language) Draw(x0 []int32, v []float32, src rand.Source) (float64, error) {
+func (c *language) Draw(_ context.Context, x0 []int32, v []float32, src rand.Source) (float64, error) {
 	w, sum := c.weights(v)
 	if !(sum > 0) {
 		return 0, fmt.Errorf("language: %w", constraint.ErrInfeasible)

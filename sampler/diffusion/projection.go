@@ -28,11 +28,11 @@ type Projector interface {
 type Drawer interface {
 	// Draw stores in x0 an exact joint draw from ∏_i softmax(v_i) restricted to
 	// the feasible set C, and returns log Z = log Σ_{x∈C} ∏_i exp(v[i,x_i]).
-	// The error wraps constraint.ErrInfeasible if Z = 0.
-	Draw(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
+	// The error wraps constraint.ErrInfeasible if Z = 0, or is that of ctx.
+	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 
 	// LogZ returns log Z alone.
-	LogZ(v []float32) (float64, error)
+	LogZ(ctx context.Context, v []float32) (float64, error)
 }
 
 // GivenDrawer is a [Drawer] that can do without the rows of tokens that are certain.
@@ -47,7 +47,7 @@ type GivenDrawer interface {
 	// [Renoiser]): on entry x0 holds these, and −1 elsewhere. Their rows in v may
 	// hold anything and may be written to; they stand for rows of 0 at the token
 	// and −Inf elsewhere, with which Draw gives the same. No observer sees such rows.
-	DrawGiven(x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
+	DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
 // Committer is a projection with a memory, for instance of what has been
@@ -57,7 +57,7 @@ type GivenDrawer interface {
 // the runner draw the sample again.
 // One that can resume is a [Recaller].
 type Committer interface {
-	Commit(x []int32, v []float32, src rand.Source) error
+	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }
 
 // Recaller is a [Committer] that can resume: Recall is called instead of Commit for

@@ -87,8 +87,8 @@ func (m decodeMAP) Bind(ctx context.Context, sites, levels, samples int) (projec
 
 type mostLikely struct{ *projection.PathProjection }
 
-func (m mostLikely) Draw(x0 []int32, v []float32, _ rand.Source) (float64, error) {
-	return m.MAP(x0, v)
+func (m mostLikely) Draw(ctx context.Context, x0 []int32, v []float32, _ rand.Source) (float64, error) {
+	return m.MAP(ctx, x0, v)
 }
 
 func (p *refProblem) diffusion(t *testing.T, process diffusion.Masked, cfg diffusion.Config) []int32 {

@@ -377,9 +377,12 @@ func (d *Runner[S]) commit(ctx context.Context, n int) error {
 	for i := range n {
 		for tries := 0; d.fault[i] == nil; tries++ {
 			x, _ := any(d.state(i)).([]int32)
-			err := d.committer.Commit(x, d.prediction(i), &d.streams[i])
+			err := d.committer.Commit(ctx, x, d.prediction(i), &d.streams[i])
 			if err == nil {
 				break
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
 			if !errors.Is(err, constraint.ErrInfeasible) {
 				return fmt.Errorf("diffusion: Runner: sample %d is not committed: %w", d.sample[i], err)

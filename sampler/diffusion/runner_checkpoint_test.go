@@ -99,7 +99,7 @@ func (f forgetful) Bind(ctx context.Context, sites, levels, samples int) (diffus
 
 type forgets struct{ diffusion.Projection }
 
-func (forgets) Commit(x []int32, v []float32, src rand.Source) error { return nil }
+func (forgets) Commit(_ context.Context, x []int32, v []float32, src rand.Source) error { return nil }
 
 // A refused load leaves the runner as it was.
 func TestRefusedLoadsChangeNothing(t *testing.T) {
@@ -123,8 +123,8 @@ func TestRefusedLoadsChangeNothing(t *testing.T) {
 // amnesiac is a projection that cannot recall.
 type amnesiac struct{ diffusion.Projection }
 
-func (amnesiac) Commit([]int32, []float32, rand.Source) error { return nil }
-func (amnesiac) Recall([]int32) error                         { return fmt.Errorf("forgotten") }
+func (amnesiac) Commit(context.Context, []int32, []float32, rand.Source) error { return nil }
+func (amnesiac) Recall([]int32) error                                          { return fmt.Errorf("forgotten") }
 
 type forgetting struct{}
 

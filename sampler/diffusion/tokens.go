@@ -126,9 +126,9 @@ func projectTokens(d *batch[int32], w, i int, raw []float32, t, s float64) (v []
 	if d.drawer != nil {
 		if d.spared != nil {
 			copy(work.clean, d.certain[i*d.sites:])
-			work.snap.LogZ, err = d.spared.DrawGiven(work.clean, raw, r)
+			work.snap.LogZ, err = d.spared.DrawGiven(d.ctx, work.clean, raw, r)
 		} else {
-			work.snap.LogZ, err = d.drawer.Draw(work.clean, raw, r)
+			work.snap.LogZ, err = d.drawer.Draw(d.ctx, work.clean, raw, r)
 		}
 		if err != nil {
 			return raw, err

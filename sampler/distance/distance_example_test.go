@@ -13,13 +13,12 @@ func ExampleDTW() {
 	pulse := []float32{0, 0, 1, 3, 1, 0, 0, 0}
 	late := []float32{0, 0, 0, 0, 1, 3, 1, 0} // two times later
 	higher := []float32{0, 0, 1, 5, 1, 0, 0, 0}
-	for _, window := range []int{0, 1} {
-		d := distance.DTW{Channels: 1, Window: window}
-		fmt.Printf("window %d: late %.0f, higher %.0f\n", window, d.Distance(pulse, late), d.Distance(pulse, higher))
+	for _, d := range []distance.DTW{{Channels: 1}, {Channels: 1, Window: new(1)}} {
+		fmt.Printf("late %.0f, higher %.0f\n", d.Distance(pulse, late), d.Distance(pulse, higher))
 	}
 	// Output:
-	// window 0: late 0, higher 2
-	// window 1: late 6, higher 2
+	// late 0, higher 2
+	// late 6, higher 2
 }
 
 // Samples with the right means but only half the spread.

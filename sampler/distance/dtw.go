@@ -14,18 +14,21 @@ import (
 // A DTW has scratch and is not safe for concurrent use. The zero value with
 // Channels set is ready for use.
 type DTW struct {
-	Channels int // ≥ 1
-	Window   int // aligned times differ by at most this; 0 means any
+	Channels int  // ≥ 1
+	Window   *int // aligned times differ by at most this, ≥ 0; nil means any
 
 	before, now []float64
 }
 
 // Distance returns the distance of two series, whose lengths may differ. It is
 // +Inf if the window is too narrow for the difference in length. It panics
-// unless lengths are positive multiples of Channels.
+// unless lengths are positive multiples of Channels, and for a negative window.
 func (d *DTW) Distance(a, b []float32) float64 {
 	if d.Channels < 1 || len(a) == 0 || len(b) == 0 || len(a)%d.Channels != 0 || len(b)%d.Channels != 0 {
 		panic(fmt.Sprintf("distance: DTW: series of %d and %d entries, want positive multiples of Channels = %d ≥ 1", len(a), len(b), d.Channels))
+	}
+	if d.Window != nil && *d.Window < 0 {
+		panic(fmt.Sprintf("distance: DTW: Window = %d, want ≥ 0", *d.Window))
 	}
 	n, m := len(a)/d.Channels, len(b)/d.Channels
 	if cap(d.now) < m+1 {
@@ -41,8 +44,8 @@ func (d *DTW) Distance(a, b []float32) float64 {
 			now[j] = math.Inf(1)
 		}
 		from, to := 0, m
-		if d.Window > 0 {
-			from, to = max(0, i-d.Window), min(m, i+d.Window+1)
+		if d.Window != nil {
+			from, to = max(0, i-*d.Window), min(m, i+*d.Window+1)
 		}
 		for j := from; j < to; j++ {
 			sum := 0.0

@@ -60,8 +60,8 @@ func TestFrechetOfSamples(t *testing.T) {
 }
 
 // warp is the definition: the least cost over all alignments, by recursion.
-func warp(a, b []float32, i, j, channels, window int) float64 {
-	if window > 0 && max(i-j, j-i) > window {
+func warp(a, b []float32, i, j, channels int, window *int) float64 {
+	if window != nil && max(i-j, j-i) > *window {
 		return math.Inf(1)
 	}
 	sum := 0.0
@@ -83,7 +83,7 @@ func warp(a, b []float32, i, j, channels, window int) float64 {
 func TestDTW(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	for _, channels := range []int{1, 2} {
-		for _, window := range []int{0, 1, 3} {
+		for _, window := range []*int{nil, new(0), new(1), new(3)} {
 			d := &distance.DTW{Channels: channels, Window: window}
 			for range 20 {
 				a, b := make([]float32, channels*(1+rng.IntN(6))), make([]float32, channels*(1+rng.IntN(6)))
@@ -107,6 +107,9 @@ func TestDTW(t *testing.T) {
 	assert.Equal(t, 0.5, d.Nearest([]float32{1, 2, 5, 5}, []float32{9, 9, 1, 2, 5, 6}, 2))
 	assert.Zero(t, testing.AllocsPerRun(5, func() { d.Distance([]float32{1, 2}, []float32{2, 3}) }))
 	assert.Panics(t, func() { d.Distance(nil, nil) })
+	assert.PanicsWithValue(t, "distance: DTW: Window = -1, want ≥ 0", func() {
+		(&distance.DTW{Channels: 1, Window: new(-1)}).Distance([]float32{1}, []float32{1})
+	})
 	assert.Panics(t, func() { d.Nearest([]float32{1}, []float32{1}, 2) })
 }
 

@@ -216,7 +216,7 @@ func TestPairsReachWhatIsDocumented(t *testing.T) {
 	}
 	mask, err := constraint.NewMask(3, [][]int32{{0, 1}, {1, 2}, nil, {0, 2}})
 	require.NoError(t, err)
-	twins, err := constraint.NewDFA(2, []int32{1, 2, 1, -1, -1, 2}, []bool{false, true, true})
+	twins, err := constraint.NewDFA(t.Context(), 2, []int32{1, 2, 1, -1, -1, 2}, []bool{false, true, true})
 	require.NoError(t, err)
 	const undocumented = -1
 	// Swap has one part for each way to divide the sites among the levels.

@@ -130,7 +130,7 @@ func TestOneNetworkServesSeveralBounds(t *testing.T) {
 		require.Greater(t, violation, -0.1, "more would be thrown away than an average needs")
 		require.Empty(t, d.Warning())
 		if s == 0.4 {
-			twin := exact.Must(pdi.New(context.Background(), blind{p}, pdi.Config{Max: 2}))
+			twin := exact.Must(pdi.New(context.Background(), blind{p}, pdi.Config{Max: new(2.0)}))
 			require.Greater(t, math.Abs(0.5+s-sample(t, twin, 256, 50)), 0.1)
 		}
 	}

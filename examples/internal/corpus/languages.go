@@ -17,7 +17,7 @@ const mostDigits = 8
 // Syntax is the language of strings whose brackets are balanced, as deep as in
 // the training data, and whose ring digits come in pairs. Digits and round
 // brackets within square ones are not looked at.
-func Syntax(c *Corpus) (*constraint.DFA, error) {
+func Syntax(ctx context.Context, c *Corpus) (*constraint.DFA, error) {
 	digit := make(map[int32]int) // bit by token
 	for t, r := range c.Letters {
 		if r >= '0' && r <= '9' && len(digit) < mostDigits {
@@ -78,7 +78,7 @@ func Syntax(c *Corpus) (*constraint.DFA, error) {
 	accepting[whole], accepting[1] = true, true
 	next[int(whole)*c.Levels+int(c.Pad)] = 1
 	next[c.Levels+int(c.Pad)] = 1
-	return constraint.NewDFA(c.Levels, next, accepting)
+	return constraint.NewDFA(ctx, c.Levels, next, accepting)
 }
 
 // deepest returns how deep round brackets are in any of the strings.

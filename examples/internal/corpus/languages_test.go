@@ -12,7 +12,7 @@ import (
 func TestSyntaxAgreesWithTheJudge(t *testing.T) {
 	c := &Corpus{Train: []string{"((([1]2)))"}}
 	c.tokenise(c.Train)
-	language, err := Syntax(c)
+	language, err := Syntax(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,12 +58,12 @@ type unseen struct {
 }
 
 // Commit implements [diffusion.Committer].
-func (u *unseen) Commit(x []int32, v []float32, src rand.Source) error {
+func (u *unseen) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	id := u.corpus.Identity(u.corpus.Text(x))
 	if u.corpus.Known[id] || u.made[id] {
 		return fmt.Errorf("%s is known: %w", id, constraint.ErrInfeasible)
 	}
-	if err := u.CorpusProjection.Commit(x, v, src); err != nil {
+	if err := u.CorpusProjection.Commit(ctx, x, v, src); err != nil {
 		return err
 	}
 	u.made[u.corpus.Identity(u.corpus.Text(x))] = true

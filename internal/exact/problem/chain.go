@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -72,7 +73,7 @@ func NewChain(t testing.TB, r *rand.Rand) *Chain {
 		for k := range p.Law {
 			p.Law[k] /= p.P
 		}
-		dfa, err := constraint.NewDFA(ChainTokens, p.Next, p.Final)
+		dfa, err := constraint.NewDFA(context.Background(), ChainTokens, p.Next, p.Final)
 		require.NoError(t, err)
 		p.Language = dfa
 		return p

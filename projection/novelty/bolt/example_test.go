@@ -36,7 +36,7 @@ func ExampleCorpus() {
 			log.Fatal(err)
 		}
 		x := []int32{1, 1, 1}
-		if err := s.Commit(x, v, nil); err != nil {
+		if err := s.Commit(context.Background(), x, v, nil); err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(x, known.Len(), "known")

@@ -40,7 +40,7 @@ func TestNoveltyAcrossRuns(t *testing.T) {
 			require.NoError(t, err)
 			for range 2 {
 				x := []int32{1, 0, 0}
-				require.NoError(t, p.(diffusion.Committer).Commit(x, v, rand.NewPCG(1, 1)))
+				require.NoError(t, p.(diffusion.Committer).Commit(t.Context(), x, v, rand.NewPCG(1, 1)))
 				require.False(t, made[[3]int32(x)], "%s: run %d made %v again", name, run, x)
 				made[[3]int32(x)] = true
 			}
@@ -50,10 +50,10 @@ func TestNoveltyAcrossRuns(t *testing.T) {
 		require.NoError(t, err)
 		p, err := novelty.Projector{Seen: s}.Bind(t.Context(), 3, 2, 1)
 		require.NoError(t, err)
-		require.ErrorIs(t, p.(diffusion.Committer).Commit([]int32{1, 0, 0}, v, rand.NewPCG(1, 1)), constraint.ErrInfeasible, name)
+		require.ErrorIs(t, p.(diffusion.Committer).Commit(t.Context(), []int32{1, 0, 0}, v, rand.NewPCG(1, 1)), constraint.ErrInfeasible, name)
 		require.NoError(t, s.Close())
 		// A set that has failed is refused, and so is what it says.
-		require.Error(t, p.(diffusion.Committer).Commit([]int32{1, 1, 1}, v, rand.NewPCG(1, 1)), name)
+		require.Error(t, p.(diffusion.Committer).Commit(t.Context(), []int32{1, 1, 1}, v, rand.NewPCG(1, 1)), name)
 		s.Add([]int32{5, 5, 5})
 		_, err = novelty.Projector{Seen: s}.Bind(t.Context(), 3, 2, 1)
 		require.ErrorContains(t, err, path, name)
@@ -83,7 +83,7 @@ func TestCorpusIsALexicon(t *testing.T) {
 		src := rand.NewPCG(9, 9)
 		for range 50 {
 			x := make([]int32, 4)
-			logZ, err := p.Draw(x, v, src)
+			logZ, err := p.Draw(t.Context(), x, v, src)
 			require.NoError(t, err)
 			require.False(t, lexicon.Contains(x))
 			z, all = append(z, logZ), append(all, x...)

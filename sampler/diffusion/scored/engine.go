@@ -19,6 +19,7 @@ import (
 // denoiser makes them in one call.
 type engine struct {
 	cfg           Config
+	ctx           context.Context // of the present run
 	exact         bool
 	model         energy.Denoiser[int32]
 	sites, levels int

@@ -139,7 +139,7 @@ func (e *engine) completeWithin(w *scratch, s *slot, i int) error {
 		}
 	} else {
 		var err error
-		if logZ, err = e.within.fill(w.joint, s.v, e.sites, &s.stream); err != nil {
+		if logZ, err = e.within.fill(e.ctx, w.joint, s.v, e.sites, &s.stream); err != nil {
 			return err
 		}
 		for c := range e.cfg.Candidates {
@@ -154,7 +154,7 @@ func (e *engine) completeWithin(w *scratch, s *slot, i int) error {
 	for _, l := range w.token {
 		copy(own, given)
 		only(own, l)
-		z, err := e.within.fill(w.states[kept*n*e.sites:(kept+1)*n*e.sites], w.table, e.sites, &s.stream)
+		z, err := e.within.fill(e.ctx, w.states[kept*n*e.sites:(kept+1)*n*e.sites], w.table, e.sites, &s.stream)
 		if errors.Is(err, constraint.ErrInfeasible) && all {
 			continue
 		}
@@ -249,7 +249,7 @@ func (e *engine) admits(w *scratch, s *slot, i int, l int32) (bool, error) {
 	only(own, l)
 	copy(w.clean, s.x)
 	w.clean[i] = l
-	return e.within.accepts(w.clean, w.table)
+	return e.within.accepts(e.ctx, w.clean, w.table)
 }
 
 // decide has the levels that are listed judged at site i, and returns the level of

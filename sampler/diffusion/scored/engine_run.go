@@ -16,6 +16,8 @@ import (
 
 // run does the jobs 0 … jobs−1. The error is that of ctx.
 func (e *engine) run(ctx context.Context, jobs int, done func(s *slot)) error {
+	e.ctx = ctx
+	defer func() { e.ctx = nil }()
 	for i := range e.slots {
 		e.slots[i].active = false
 	}
@@ -48,6 +50,9 @@ func (e *engine) run(ctx context.Context, jobs int, done func(s *slot)) error {
 		e.pool.Each(0, len(e.slots), move)
 		for i := range e.slots {
 			s := &e.slots[i]
+			if s.active && s.err != nil && ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if s.active && (s.err != nil || s.over) {
 				s.active = false
 				left--

@@ -13,7 +13,7 @@ import (
 // many is a drawer whose draws can share their sums.
 type many interface {
 	// Sample fills dst with independent draws, as by Draw.
-	Sample(dst []int32, v []float32, src rand.Source) (logZ float64, err error)
+	Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
 // member is a drawer that knows its members.
@@ -46,12 +46,12 @@ func bindLanguage(ctx context.Context, p diffusion.Projector, sites, levels, sam
 }
 
 // fill fills dst with draws from the rows of v within the language.
-func (l *language) fill(dst []int32, v []float32, sites int, src rand.Source) (logZ float64, err error) {
+func (l *language) fill(ctx context.Context, dst []int32, v []float32, sites int, src rand.Source) (logZ float64, err error) {
 	if l.many != nil {
-		return l.many.Sample(dst, v, src)
+		return l.many.Sample(ctx, dst, v, src)
 	}
 	for ; len(dst) > 0; dst = dst[sites:] {
-		if logZ, err = l.Draw(dst[:sites], v, src); err != nil {
+		if logZ, err = l.Draw(ctx, dst[:sites], v, src); err != nil {
 			return 0, err
 		}
 	}
@@ -60,11 +60,11 @@ func (l *language) fill(dst []int32, v []float32, sites int, src rand.Source) (l
 
 // accepts reports whether x is in the language, where v is a table whose rows are
 // those of x except for one site.
-func (l *language) accepts(x []int32, v []float32) (bool, error) {
+func (l *language) accepts(ctx context.Context, x []int32, v []float32) (bool, error) {
 	if l.member != nil {
 		return l.member.Accepts(x), nil
 	}
-	_, err := l.LogZ(v)
+	_, err := l.LogZ(ctx, v)
 	if errors.Is(err, constraint.ErrInfeasible) {
 		return false, nil
 	}

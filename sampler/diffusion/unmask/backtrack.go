@@ -170,7 +170,10 @@ func (b *Backtrack) batch(ctx context.Context, n int) error {
 		for j, i := range slot[:k] {
 			w := &b.walk[i]
 			copy(w.table[len(w.site)*size:(len(w.site)+1)*size], b.part[j*size:(j+1)*size])
-			if err := b.advance(w); err != nil {
+			if err := b.advance(ctx, w); err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
 				return fmt.Errorf("unmask: Backtrack: sample %d: %w", b.made+i, err)
 			}
 		}
@@ -179,12 +182,12 @@ func (b *Backtrack) batch(ctx context.Context, n int) error {
 
 // advance moves a walk, whose present state has just been predicted, until it is
 // in a state that has not, or done.
-func (b *Backtrack) advance(w *walk) error {
+func (b *Backtrack) advance(ctx context.Context, w *walk) error {
 	m, size := b.m, b.m.sites*b.m.levels
 	h := len(w.site)
 	v := w.table[h*size : (h+1)*size]
 	b.masks.Condition(v, w.x, 0, false)
-	z, err := m.drawer.LogZ(v)
+	z, err := m.drawer.LogZ(ctx, v)
 	switch {
 	case errors.Is(err, constraint.ErrInfeasible):
 		w.logZ[h] = math.Inf(-1)
@@ -216,7 +219,7 @@ func (b *Backtrack) advance(w *walk) error {
 			b.back(w)
 			continue
 		}
-		if err := b.show(w); err != nil {
+		if err := b.show(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -230,13 +233,13 @@ func (b *Backtrack) back(w *walk) {
 }
 
 // show reveals a random mask by a conditioned draw.
-func (b *Backtrack) show(w *walk) error {
+func (b *Backtrack) show(ctx context.Context, w *walk) error {
 	m, h := b.m, len(w.site)
 	size := m.sites * m.levels
 	v := w.table[h*size : (h+1)*size]
 	i := b.masks.shuffle(make([]int, 0, m.sites), w.x, 1, &w.stream)[0]
 	clean := m.x[:m.sites]
-	if _, err := m.drawer.Draw(clean, v, &w.stream); err != nil {
+	if _, err := m.drawer.Draw(ctx, clean, v, &w.stream); err != nil {
 		return err
 	}
 	w.x[i] = clean[i]
@@ -248,7 +251,7 @@ func (b *Backtrack) show(w *walk) error {
 		row[j] = never
 	}
 	row[w.x[i]] = 0
-	z, err := m.drawer.LogZ(v)
+	z, err := m.drawer.LogZ(ctx, v)
 	if err == nil {
 		w.logV[h+1] = m.normalise(z, v)
 	}

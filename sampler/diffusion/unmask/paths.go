@@ -91,7 +91,10 @@ func (p *paths) run(ctx context.Context, first, n int) error {
 		}
 		size := p.sites * p.levels
 		for j, i := range p.slot[:k] {
-			if err := p.move(i, step, p.v[j*size:(j+1)*size]); err != nil {
+			if err := p.move(ctx, i, step, p.v[j*size:(j+1)*size]); err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
 				return fmt.Errorf("unmask: Rejection: path %d, step %d: %w", first+i, step, err)
 			}
 		}
@@ -104,11 +107,11 @@ func (p *paths) of(i int) []int32 { return p.state[i*p.sites : (i+1)*p.sites] }
 // move makes one step of slot i with its prediction v, which it overwrites. The
 // weight grows by Z_C(p(·|x_t))/Z_C(ρ), ρ what the last step took the language to
 // be.
-func (p *paths) move(i, step int, v []float32) error {
+func (p *paths) move(ctx context.Context, i, step int, v []float32) error {
 	x, r, t, joint := p.of(i), &p.stream[i], p.time[i], p.joint[i]
 	joint.Condition(v, x, t, p.leaveOneOut)
 	s := p.steps[i].Next(x, t, step, p.gridSteps, r)
-	z, err := p.drawer.Draw(p.clean, v, r)
+	z, err := p.drawer.Draw(ctx, p.clean, v, r)
 	if errors.Is(err, constraint.ErrInfeasible) {
 		p.logW[i], p.time[i] = math.Inf(-1), 0
 		return nil
@@ -124,7 +127,7 @@ func (p *paths) move(i, step int, v []float32) error {
 		return nil
 	}
 	joint.Reweight(v, p.before, x, t, s)
-	z, err = p.drawer.LogZ(v)
+	z, err = p.drawer.LogZ(ctx, v)
 	if err != nil {
 		return err
 	}

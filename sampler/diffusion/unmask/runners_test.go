@@ -20,7 +20,7 @@ var stream = sampler.NewStream(3, 1)
 func some(t *testing.T) (projection.Path, func(x []int32) bool) {
 	t.Helper()
 	// States: even, odd; a mask is no token.
-	dfa, err := constraint.NewDFA(2, []int32{0, 1, 1, 2, 2, 1}, []bool{false, true, false})
+	dfa, err := constraint.NewDFA(t.Context(), 2, []int32{0, 1, 1, 2, 2, 1}, []bool{false, true, false})
 	require.NoError(t, err)
 	return projection.Path{Language: dfa}, func(x []int32) bool {
 		ones := 0

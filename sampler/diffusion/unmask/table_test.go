@@ -123,7 +123,7 @@ func chainPath(ctx context.Context, s *subject, x []int32) error {
 	v := make([]float32, sites*mask)
 	r := sampler.NewStream(s.seed, 0)
 	for ; len(x) > 0; x = x[sites:] {
-		if _, err := c.Draw(x[:sites], v, r); err != nil {
+		if _, err := c.Draw(ctx, x[:sites], v, r); err != nil {
 			return err
 		}
 	}
