@@ -23,13 +23,14 @@ type source struct {
 	embeds   map[string][]string // types that a type embeds, by the same names
 	exported map[string]bool     // types
 	returns  map[string][]string // results of exported functions, by the same names
+	takes    map[string][]string // their parameters
 	concrete map[string]bool     // types that are no interfaces
 }
 
 // declared reads the source of the module once, tests, other modules, internal
 // packages and packages of laws left out.
 var declared = sync.OnceValues(func() (*source, error) {
-	s := &source{map[string][]string{}, map[string][]string{}, map[string]bool{}, map[string][]string{}, map[string]bool{}}
+	s := &source{map[string][]string{}, map[string][]string{}, map[string]bool{}, map[string][]string{}, map[string][]string{}, map[string]bool{}}
 	err := filepath.WalkDir(moduleRoot, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -94,6 +95,9 @@ func (s *source) file(dir string, f *ast.File) {
 			case decl.Name.IsExported() && decl.Type.Results != nil:
 				of := dir + "." + decl.Name.Name
 				s.returns[of] = append(s.returns[of], named(decl.Type.Results.List[0].Type))
+				for _, f := range decl.Type.Params.List {
+					s.takes[of] = append(s.takes[of], named(f.Type))
+				}
 			}
 		case *ast.GenDecl:
 			for _, spec := range decl.Specs {
@@ -132,8 +136,7 @@ func (s *source) declares(name string, t *ast.TypeSpec, named func(ast.Expr) str
 		s.concrete[name] = true
 		fields = e.Fields
 	default:
-		s.concrete[name] = true
-		if t.Assign.IsValid() {
+		if s.concrete[name] = !t.Assign.IsValid(); t.Assign.IsValid() { // another name is no other part
 			s.embeds[name] = append(s.embeds[name], named(e))
 		}
 	}
@@ -166,16 +169,34 @@ func implementers(t *testing.T, methods ...string) (names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range s.concrete {
-		if s.exported[name] && s.hasAll(name, methods) {
+	for name, own := range s.concrete {
+		if own && s.exported[name] && s.hasAll(name, methods) {
 			names = append(names, name)
 		}
 	}
 	for name, results := range s.returns {
 		for _, r := range results {
-			if s.hasAll(r, methods) && !(s.exported[r] && s.concrete[r]) {
+			own, known := s.concrete[r]
+			if s.hasAll(r, methods) && (!known || own && !s.exported[r]) { // no other name of one either
 				names = append(names, name)
 			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// takers returns the exported functions that have a parameter of one of the types, by
+// package path and name: "io.Reader".
+func takers(t *testing.T, types ...string) (names []string) {
+	t.Helper()
+	s, err := declared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, params := range s.takes {
+		if slices.ContainsFunc(params, func(p string) bool { return slices.Contains(types, p) }) {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
@@ -187,7 +208,12 @@ func implementers(t *testing.T, methods ...string) (names []string) {
 // each with the reason.
 func complete(t *testing.T, kind, file string, registered map[string]bool, except map[string]string, methods ...string) {
 	t.Helper()
-	found := implementers(t, methods...)
+	completes(t, kind, file, registered, except, implementers(t, methods...))
+}
+
+// completes is complete for parts that were found in another way.
+func completes(t *testing.T, kind, file string, registered map[string]bool, except map[string]string, found []string) {
+	t.Helper()
 	for _, name := range found {
 		if _, ok := except[name]; !ok && !registered[name] {
 			t.Errorf("%s is a %s that is not registered: add a line to internal/conformance/%s", name, kind, file)
