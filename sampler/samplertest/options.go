@@ -175,7 +175,7 @@ func describe(m energy.Model) string {
 // TestMethod checks that a method obeys every law of this package. It returns the
 // first that it breaks.
 func TestMethod(ctx context.Context, method sampler.Method, opt Options) error {
-	return judge(ctx, method, opt, arguments, invariance, mixing, states, reports, workers, parts, resume, stop, panics, failures, wrappers, allocations)
+	return judge(ctx, method, opt, arguments, invariance, mixing, states, reports, resume, workers, parts, wrappers, stop, panics, failures, allocations)
 }
 
 var (
