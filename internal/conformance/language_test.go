@@ -316,19 +316,19 @@ func TestSets(t *testing.T) {
 	complete(t, "set", "language_test.go", registered, targets, "Len/0", "Violation/2")
 }
 
-// derivatives is a line of the registry of smooth inequalities. A set is compared with
+// smoothEntry is a line of the registry of smooth inequalities. A set is compared with
 // its own violations on tokens; levels is 1 for reals.
-type derivatives struct {
+type smoothEntry struct {
 	name          string
 	part          constraint.Smooth
 	sites, levels int
 }
 
 // The smooth inequalities of the module. A new one adds a line.
-func smooths() []derivatives {
+func smooths() []smoothEntry {
 	reals := constraint.Linear{A: constraint.Rows([]float64{1, -2, 0, 1, 0.5, 0, 0, 1}, 4), B: []float64{0.25, -1}}
 	slabs := constraint.Slabs{A: reals.A, Lower: []float64{-1, -8}, Upper: []float64{1, 8}}
-	return []derivatives{
+	return []smoothEntry{
 		{"constraint.Linear", twoRows(), 4, 3},
 		{"constraint.Linear", reals, 4, 1},
 		{"constraint.Score", weighed(), 4, 3},
