@@ -42,23 +42,23 @@ func denoisers() []denoiser {
 	other := exact.Must(denoise.NewTable(exact.NewRugged(3, 2, 1, 0, 10), denoise.Absorbing))
 	return []denoiser{
 		{"energy.DenoiserFunc", function, diffusiontest.DenoiserOptions{Joint: masked, Mask: 2}},
-		{"energy/denoise.Table", table, diffusiontest.DenoiserOptions{Joint: masked}},
-		{"energy/denoise.Table", replaced, diffusiontest.DenoiserOptions{Joint: whole}},
-		{"energy/denoise.Markov", exact.Must(denoise.NewMarkov(chain, denoise.Absorbing)), diffusiontest.DenoiserOptions{Joint: listed(chain, true)}},
-		{"energy/denoise.Markov", exact.Must(denoise.NewMarkov(chain, denoise.Noisy)), diffusiontest.DenoiserOptions{Joint: listed(chain, false)}},
-		{"energy/denoise.Independent", exact.Must(denoise.NewIndependent(alone, denoise.Absorbing)), diffusiontest.DenoiserOptions{Joint: listed(alone, true)}},
-		{"energy/denoise.Independent", exact.Must(denoise.NewIndependent(alone, denoise.Noisy)), diffusiontest.DenoiserOptions{Joint: listed(alone, false)}},
-		{"energy/denoise.HMM", exact.Must(denoise.NewHMM(3, start, trans, emit, denoise.Absorbing)), diffusiontest.DenoiserOptions{Joint: hidden(true)}},
-		{"energy/denoise.HMM", exact.Must(denoise.NewHMM(3, start, trans, emit, denoise.Noisy)), diffusiontest.DenoiserOptions{Joint: hidden(false)}},
-		{"energy/denoise.Metered", exact.Must(denoise.NewMetered(table, 2, 5)), diffusiontest.DenoiserOptions{Joint: masked}},
-		{"energy/denoise.Tempered", denoise.Tempered{Denoiser: table}, diffusiontest.DenoiserOptions{Joint: masked}},
-		{"energy/denoise.Tempered", denoise.Tempered{Denoiser: replaced, Temperature: 0.5, TopP: 0.9}, diffusiontest.DenoiserOptions{}},
-		{"energy/neural.Masked", exact.Must(neural.NewMasked(token, 2, neural.Options{})), diffusiontest.DenoiserOptions{}},
-		{"energy/neural.Uniform", exact.Must(neural.NewUniform(token, false, neural.Options{})), diffusiontest.DenoiserOptions{}},
-		{"energy/neural.Ratio", exact.Must(neural.NewRatio(token, 2, neural.Options{})), diffusiontest.DenoiserOptions{}},
-		{"sampler/diffusion.ClassifierFree", diffusion.ClassifierFree{Conditional: table, Unconditional: other, Scale: 1}, diffusiontest.DenoiserOptions{Joint: masked, Mask: 2}},
-		{"sampler/diffusion.ClassifierFree", diffusion.ClassifierFree{Conditional: table, Unconditional: other, Scale: 1.5}, diffusiontest.DenoiserOptions{Mask: 2}},
-		{"sampler/diffusion.ClassifierGuided", diffusion.ClassifierGuided{Denoiser: table, Classifier: diffusion.ExactClassifier{Model: exact.NewRugged(3, 3, 1, 0, 4)}}, diffusiontest.DenoiserOptions{Joint: masked}},
+		{"denoise.Table", table, diffusiontest.DenoiserOptions{Joint: masked}},
+		{"denoise.Table", replaced, diffusiontest.DenoiserOptions{Joint: whole}},
+		{"denoise.Markov", exact.Must(denoise.NewMarkov(chain, denoise.Absorbing)), diffusiontest.DenoiserOptions{Joint: listed(chain, true)}},
+		{"denoise.Markov", exact.Must(denoise.NewMarkov(chain, denoise.Noisy)), diffusiontest.DenoiserOptions{Joint: listed(chain, false)}},
+		{"denoise.Independent", exact.Must(denoise.NewIndependent(alone, denoise.Absorbing)), diffusiontest.DenoiserOptions{Joint: listed(alone, true)}},
+		{"denoise.Independent", exact.Must(denoise.NewIndependent(alone, denoise.Noisy)), diffusiontest.DenoiserOptions{Joint: listed(alone, false)}},
+		{"denoise.HMM", exact.Must(denoise.NewHMM(3, start, trans, emit, denoise.Absorbing)), diffusiontest.DenoiserOptions{Joint: hidden(true)}},
+		{"denoise.HMM", exact.Must(denoise.NewHMM(3, start, trans, emit, denoise.Noisy)), diffusiontest.DenoiserOptions{Joint: hidden(false)}},
+		{"denoise.Metered", exact.Must(denoise.NewMetered(table, 2, 5)), diffusiontest.DenoiserOptions{Joint: masked}},
+		{"denoise.Tempered", denoise.Tempered{Denoiser: table}, diffusiontest.DenoiserOptions{Joint: masked}},
+		{"denoise.Tempered", denoise.Tempered{Denoiser: replaced, Temperature: 0.5, TopP: 0.9}, diffusiontest.DenoiserOptions{}},
+		{"neural.Masked", exact.Must(neural.NewMasked(token, 2, neural.Options{})), diffusiontest.DenoiserOptions{}},
+		{"neural.Uniform", exact.Must(neural.NewUniform(token, false, neural.Options{})), diffusiontest.DenoiserOptions{}},
+		{"neural.Ratio", exact.Must(neural.NewRatio(token, 2, neural.Options{})), diffusiontest.DenoiserOptions{}},
+		{"diffusion.ClassifierFree", diffusion.ClassifierFree{Conditional: table, Unconditional: other, Scale: 1}, diffusiontest.DenoiserOptions{Joint: masked, Mask: 2}},
+		{"diffusion.ClassifierFree", diffusion.ClassifierFree{Conditional: table, Unconditional: other, Scale: 1.5}, diffusiontest.DenoiserOptions{Mask: 2}},
+		{"diffusion.ClassifierGuided", diffusion.ClassifierGuided{Denoiser: table, Classifier: diffusion.ExactClassifier{Model: exact.NewRugged(3, 3, 1, 0, 4)}}, diffusiontest.DenoiserOptions{Joint: masked}},
 	}
 }
 
@@ -118,8 +118,8 @@ func realDenoisers() []realDenoiser {
 	return []realDenoiser{
 		{"energy.DenoiserFunc", energy.DenoiserFunc[float32]{Sites: 3, Levels: 1, F: mixture.Denoise}, diffusiontest.RealDenoiserOptions{Mean: mean}},
 		{"energy.NoisePredictor", energy.NoisePredictor{Denoiser: noiseOf(mean)}, diffusiontest.RealDenoiserOptions{Mean: mean, Tolerance: 0x1p-12}},
-		{"energy/denoise.Mixture", mixture, diffusiontest.RealDenoiserOptions{Mean: mean}},
-		{"energy/denoise.Autoregressive", exact.Must(denoise.NewAutoregressive(3, denoise.Channel{Mean: 0.5, Variance: 2})), diffusiontest.RealDenoiserOptions{Mean: func(x []float32, alpha float64) []float64 {
+		{"denoise.Mixture", mixture, diffusiontest.RealDenoiserOptions{Mean: mean}},
+		{"denoise.Autoregressive", exact.Must(denoise.NewAutoregressive(3, denoise.Channel{Mean: 0.5, Variance: 2})), diffusiontest.RealDenoiserOptions{Mean: func(x []float32, alpha float64) []float64 {
 			out := make([]float64, len(x))
 			for i, y := range x {
 				root := math.Sqrt(alpha)
@@ -127,14 +127,14 @@ func realDenoisers() []realDenoiser {
 			}
 			return out
 		}}},
-		{"energy/denoise.Windows", exact.Must(denoise.NewWindows(data, 3, denoise.WindowsConfig{Bandwidth: 0.25})), diffusiontest.RealDenoiserOptions{Mean: func(x []float32, alpha float64) []float64 {
+		{"denoise.Windows", exact.Must(denoise.NewWindows(data, 3, denoise.WindowsConfig{Bandwidth: 0.25})), diffusiontest.RealDenoiserOptions{Mean: func(x []float32, alpha float64) []float64 {
 			return ofWindows(data, 0.25, x, alpha)
 		}}},
-		{"energy/denoise.Ancestral", exact.Must(denoise.NewAncestral(normal)), diffusiontest.RealDenoiserOptions{}},
-		{"energy/denoise.Velocity", denoise.Velocity{Denoiser: mixture}, diffusiontest.RealDenoiserOptions{}},
-		{"energy/neural.Reals", exact.Must(neural.NewReals(net, neural.Options{})), diffusiontest.RealDenoiserOptions{}},
-		{"dual/pdi.Guided", pdi.Guided{Base: mixture}, diffusiontest.RealDenoiserOptions{Mean: mean}},
-		{"dual/pdi.Projected", pdi.Projected{Base: mixture, Onto: func([]float32) {}}, diffusiontest.RealDenoiserOptions{Mean: mean}},
+		{"denoise.Ancestral", exact.Must(denoise.NewAncestral(normal)), diffusiontest.RealDenoiserOptions{}},
+		{"denoise.Velocity", denoise.Velocity{Denoiser: mixture}, diffusiontest.RealDenoiserOptions{}},
+		{"neural.Reals", exact.Must(neural.NewReals(net, neural.Options{})), diffusiontest.RealDenoiserOptions{}},
+		{"pdi.Guided", pdi.Guided{Base: mixture}, diffusiontest.RealDenoiserOptions{Mean: mean}},
+		{"pdi.Projected", pdi.Projected{Base: mixture, Onto: func([]float32) {}}, diffusiontest.RealDenoiserOptions{Mean: mean}},
 	}
 }
 
@@ -193,8 +193,8 @@ func TestDenoisers(t *testing.T) {
 			}
 		})
 	}
-	complete(t, "denoiser", "denoiser_test.go", registered, map[string]string{
-		"dual/pdi.Denoiser":    "its predictions depend on the batch and on the steps before: dual/pdi tests it",
-		"dual/unlearn.Erasure": "it keeps figures per sample: dual/unlearn tests it",
-	}, "Shape/0", "Denoise/3")
+	complete(t, "energy.Denoiser", "denoiser_test.go", registered, map[string]string{
+		"pdi.Denoiser":    "its predictions depend on the batch and on the steps before: dual/pdi tests it",
+		"unlearn.Erasure": "it keeps figures per sample: dual/unlearn tests it",
+	}, parts(t, "energy", "Denoiser"))
 }

@@ -28,26 +28,26 @@ func processes() []process {
 	exactly := diffusiontest.ProcessOptions{Claim: diffusiontest.Exact, Counts: []int{4}}
 	heuristic := diffusiontest.ProcessOptions{Claim: diffusiontest.Heuristic, Samples: 500}
 	return []process{
-		{"sampler/diffusion.Masked", diffusion.Masked{Mask: 2}, diffusiontest.ProcessOptions{}},
-		{"sampler/diffusion.Masked", diffusion.Masked{Mask: 0, Schedule: noise.Cosine{}}, diffusiontest.ProcessOptions{}},
-		{"sampler/diffusion.Masked", diffusion.Masked{Mask: 2, FirstHitting: true}, exactly},
-		{"sampler/diffusion.Uniform", diffusion.Uniform{}, diffusiontest.ProcessOptions{}},
-		{"sampler/diffusion.Uniform", diffusion.Uniform{Schedule: noise.GeometricSigma{Min: 1e-4}}, diffusiontest.ProcessOptions{}},
-		{"sampler/diffusion.Remask", diffusion.Remask{Mask: 2, Eta: 0.3}, remasking(func(_, _, most float64) float64 { return min(0.3, most) })},
-		{"sampler/diffusion.Remask", diffusion.Remask{Mask: 2, Rule: diffusion.RemaskRescale, Eta: 0.1}, remasking(func(_, _, most float64) float64 { return 0.1 * most })},
-		{"sampler/diffusion.Remask", diffusion.Remask{Mask: 2, Rule: diffusion.RemaskLoop, Hold: 0.3}, remasking(func(t, s, _ float64) float64 {
+		{"diffusion.Masked", diffusion.Masked{Mask: 2}, diffusiontest.ProcessOptions{}},
+		{"diffusion.Masked", diffusion.Masked{Mask: 0, Schedule: noise.Cosine{}}, diffusiontest.ProcessOptions{}},
+		{"diffusion.Masked", diffusion.Masked{Mask: 2, FirstHitting: true}, exactly},
+		{"diffusion.Uniform", diffusion.Uniform{}, diffusiontest.ProcessOptions{}},
+		{"diffusion.Uniform", diffusion.Uniform{Schedule: noise.GeometricSigma{Min: 1e-4}}, diffusiontest.ProcessOptions{}},
+		{"diffusion.Remask", diffusion.Remask{Mask: 2, Eta: 0.3}, remasking(func(_, _, most float64) float64 { return min(0.3, most) })},
+		{"diffusion.Remask", diffusion.Remask{Mask: 2, Rule: diffusion.RemaskRescale, Eta: 0.1}, remasking(func(_, _, most float64) float64 { return 0.1 * most })},
+		{"diffusion.Remask", diffusion.Remask{Mask: 2, Rule: diffusion.RemaskLoop, Hold: 0.3}, remasking(func(t, s, _ float64) float64 {
 			if t == s {
 				return 0.02
 			}
 			return 0
 		})},
-		{"sampler/diffusion.Remask", diffusion.Remask{Mask: 2, Rule: diffusion.RemaskConfidence, Eta: 0.3}, heuristic},
-		{"sampler/diffusion.Ordered", diffusion.Ordered{Mask: 2}, heuristic},
-		{"sampler/diffusion/unmask.Scheduled", unmask.Scheduled{Mask: 2}, exactly},
-		{"sampler/diffusion/unmask.Blocks", unmask.Blocks{Mask: 2, Size: 2}, exactly},
-		{"sampler/diffusion/unmask.EntropyBound", unmask.EntropyBound{Mask: 2}, exactly},
-		{"sampler/diffusion/unmask.Planned", unmask.Planned{Mask: 2, Noise: 1}, heuristic},
-		{"sampler/diffusion/unmask.Threshold", unmask.Threshold{Mask: 2, Edit: 0.6}, heuristic},
+		{"diffusion.Remask", diffusion.Remask{Mask: 2, Rule: diffusion.RemaskConfidence, Eta: 0.3}, heuristic},
+		{"diffusion.Ordered", diffusion.Ordered{Mask: 2}, heuristic},
+		{"unmask.Scheduled", unmask.Scheduled{Mask: 2}, exactly},
+		{"unmask.Blocks", unmask.Blocks{Mask: 2, Size: 2}, exactly},
+		{"unmask.EntropyBound", unmask.EntropyBound{Mask: 2}, exactly},
+		{"unmask.Planned", unmask.Planned{Mask: 2, Noise: 1}, heuristic},
+		{"unmask.Threshold", unmask.Threshold{Mask: 2, Edit: 0.6}, heuristic},
 	}
 }
 
@@ -68,11 +68,11 @@ type realProcess struct {
 
 func realProcesses() []realProcess {
 	return []realProcess{
-		{"sampler/diffusion.Gaussian", diffusion.Gaussian{}, diffusiontest.RealOptions{Step: ddim(0), Distance: 0.02}},
-		{"sampler/diffusion.Gaussian", diffusion.Gaussian{Eta: 0.5}, diffusiontest.RealOptions{Step: ddim(0.5)}},
-		{"sampler/diffusion.Gaussian", diffusion.Gaussian{Eta: 1, Schedule: noise.CosineBar{}}, diffusiontest.RealOptions{Step: ddim(1), Distance: 0.05}},
-		{"sampler/diffusion.Penalised", diffusion.Penalised{Set: narrow()}, diffusiontest.RealOptions{}},
-		{"sampler/diffusion/flow.ECI", flow.ECI{Mix: 2}, diffusiontest.RealOptions{}},
+		{"diffusion.Gaussian", diffusion.Gaussian{}, diffusiontest.RealOptions{Step: ddim(0), Distance: 0.02}},
+		{"diffusion.Gaussian", diffusion.Gaussian{Eta: 0.5}, diffusiontest.RealOptions{Step: ddim(0.5)}},
+		{"diffusion.Gaussian", diffusion.Gaussian{Eta: 1, Schedule: noise.CosineBar{}}, diffusiontest.RealOptions{Step: ddim(1), Distance: 0.05}},
+		{"diffusion.Penalised", diffusion.Penalised{Set: narrow()}, diffusiontest.RealOptions{}},
+		{"flow.ECI", flow.ECI{Mix: 2}, diffusiontest.RealOptions{}},
 	}
 }
 
@@ -111,5 +111,5 @@ func TestProcesses(t *testing.T) {
 			}
 		})
 	}
-	complete(t, "process", "process_test.go", registered, nil, "Bind>Steps")
+	complete(t, "diffusion.Process", "process_test.go", registered, nil, parts(t, "sampler/diffusion", "Process"))
 }

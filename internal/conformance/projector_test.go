@@ -65,14 +65,14 @@ func projectors() []projector {
 	return []projector{
 		{"projection.Path", path, diffusiontest.ProjectionOptions{Accepts: fewOnes, Nearest: true}},
 		{"projection.Path", projection.Path{Language: path.Language, Margin: 1.5}, diffusiontest.ProjectionOptions{Accepts: fewOnes}},
-		{"projection/prior.Path", prior.Path{HMM: prior.Markov(start, trans), Language: path.Language}, diffusiontest.ProjectionOptions{Accepts: fewOnes, Weight: chained, Conditional: true}},
-		{"projection/novelty.Projector", novelty.Projector{Seen: lexicon}, diffusiontest.ProjectionOptions{Accepts: isNew, Nearest: true}},
-		{"projection/novelty.Projector", novelty.Projector{Seen: lexicon, Path: path}, diffusiontest.ProjectionOptions{Accepts: func(x []int32) bool { return isNew(x) && fewOnes(x) }, Nearest: true}},
-		{"projection/lagrange.Projector", lagrange.Projector{Constraint: weighed()}, diffusiontest.ProjectionOptions{
+		{"prior.Path", prior.Path{HMM: prior.Markov(start, trans), Language: path.Language}, diffusiontest.ProjectionOptions{Accepts: fewOnes, Weight: chained, Conditional: true}},
+		{"novelty.Projector", novelty.Projector{Seen: lexicon}, diffusiontest.ProjectionOptions{Accepts: isNew, Nearest: true}},
+		{"novelty.Projector", novelty.Projector{Seen: lexicon, Path: path}, diffusiontest.ProjectionOptions{Accepts: func(x []int32) bool { return isNew(x) && fewOnes(x) }, Nearest: true}},
+		{"lagrange.Projector", lagrange.Projector{Constraint: weighed()}, diffusiontest.ProjectionOptions{
 			Accepts: func(x []int32) bool { return float64(x[0]+x[1]+x[2]+x[3]) <= 3.5 }, Search: true,
 		}},
-		{"projection/proximal.Projector", proximal.Projector{Set: slabs}, diffusiontest.ProjectionOptions{Levels: 1, Violation: within, Nearest: true}},
-		{"projection/newton.Projector", newton.Projector{Equations: sphere{}}, diffusiontest.ProjectionOptions{Levels: 1, Violation: onCircle, Last: true, Tolerance: 1e-5}},
+		{"proximal.Projector", proximal.Projector{Set: slabs}, diffusiontest.ProjectionOptions{Levels: 1, Violation: within, Nearest: true}},
+		{"newton.Projector", newton.Projector{Equations: sphere{}}, diffusiontest.ProjectionOptions{Levels: 1, Violation: onCircle, Last: true, Tolerance: 1e-5}},
 	}
 }
 
@@ -104,5 +104,5 @@ func TestProjectors(t *testing.T) {
 			}
 		})
 	}
-	complete(t, "projector", "projector_test.go", registered, nil, "Bind>Projection")
+	complete(t, "diffusion.Projector", "projector_test.go", registered, nil, parts(t, "sampler/diffusion", "Projector"))
 }

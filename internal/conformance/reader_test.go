@@ -67,23 +67,23 @@ func readers(t *testing.T) []reader {
 		}
 	}
 	all := []reader{
-		{"energy/read.Rudy", []byte("3 2\n1 2 0.5\n2 3 -1\n"), func(r io.Reader) (any, error) { return given(read.Rudy(r)) }, false},
-		{"energy/read.DIMACS", []byte("c a graph\np edge 3 2\ne 1 2\ne 2 3\n"), func(r io.Reader) (any, error) { return given(read.DIMACS(r)) }, false},
-		{"energy/read.COO", []byte("spins 3\n0 1 0.5\n1 1 -2\n"), func(r io.Reader) (any, error) { return listedOf(read.COO(r, read.COOConfig{})) }, false},
-		{"energy/read.QBSolv", []byte("p qubo 0 3 1 2\n1 1 2\n0 1 -1\n1 2 0.5\n"), func(r io.Reader) (any, error) { return listedOf(read.QBSolv(r)) }, false},
-		{"energy/read.CSV", []byte("a,b\n1,0.5\n0.5,-2\n"), quadratic(func(r io.Reader) (*model.Quadratic, []string, error) { return read.CSV(r, read.CSVConfig{}) }), false},
-		{"energy/read.BQM", []byte(`{"type": "BinaryQuadraticModel", "version": {"bqm_schema": "3.0.0"}, "use_bytes": false, "variable_type": "BINARY", "num_variables": 2, "num_interactions": 1, "variable_labels": ["a", "b"], "offset": 0.5, "linear_biases": [1, 2], "quadratic_biases": [3], "quadratic_head": [1], "quadratic_tail": [0]}`), quadratic(read.BQM), false},
-		{"energy/read.BQPJSON", []byte(`{"version": "1.0.0", "id": 0, "metadata": {}, "variable_ids": [5, 8], "variable_domain": "boolean", "scale": 4, "offset": 1, "linear_terms": [{"id": 5, "coeff": 1}], "quadratic_terms": [{"id_head": 8, "id_tail": 5, "coeff": 2}]}`), quadratic(read.BQPJSON), false},
-		{"energy/read.UAI", []byte("MARKOV\n2\n2 3\n1\n2 0 1\n6 1 2 0.5 1 1 4\n"), func(r io.Reader) (any, error) { return listedOf(read.UAI(r)) }, false},
-		{"energy/read.RBM", npyOf(t), readRBM, false},
-		{"energy/neural.ReadFile", safetensors(), readTensors, false},
-		{"constraint/text.ReadVocabulary", tokenizer(map[string]int{"a": 0, "b": 1, "ab": 256}), func(r io.Reader) (any, error) { return given(text.ReadVocabulary(r)) }, false},
-		{"constraint/text.ReadTokenizer", tokenizer(pairVocabulary()), func(r io.Reader) (any, error) { return given(text.ReadTokenizer(r)) }, false},
-		{"constraint/text.ReadBPE", bpe(), func(r io.Reader) (any, error) {
+		{"read.Rudy", []byte("3 2\n1 2 0.5\n2 3 -1\n"), func(r io.Reader) (any, error) { return given(read.Rudy(r)) }, false},
+		{"read.DIMACS", []byte("c a graph\np edge 3 2\ne 1 2\ne 2 3\n"), func(r io.Reader) (any, error) { return given(read.DIMACS(r)) }, false},
+		{"read.COO", []byte("spins 3\n0 1 0.5\n1 1 -2\n"), func(r io.Reader) (any, error) { return listedOf(read.COO(r, read.COOConfig{})) }, false},
+		{"read.QBSolv", []byte("p qubo 0 3 1 2\n1 1 2\n0 1 -1\n1 2 0.5\n"), func(r io.Reader) (any, error) { return listedOf(read.QBSolv(r)) }, false},
+		{"read.CSV", []byte("a,b\n1,0.5\n0.5,-2\n"), quadratic(func(r io.Reader) (*model.Quadratic, []string, error) { return read.CSV(r, read.CSVConfig{}) }), false},
+		{"read.BQM", []byte(`{"type": "BinaryQuadraticModel", "version": {"bqm_schema": "3.0.0"}, "use_bytes": false, "variable_type": "BINARY", "num_variables": 2, "num_interactions": 1, "variable_labels": ["a", "b"], "offset": 0.5, "linear_biases": [1, 2], "quadratic_biases": [3], "quadratic_head": [1], "quadratic_tail": [0]}`), quadratic(read.BQM), false},
+		{"read.BQPJSON", []byte(`{"version": "1.0.0", "id": 0, "metadata": {}, "variable_ids": [5, 8], "variable_domain": "boolean", "scale": 4, "offset": 1, "linear_terms": [{"id": 5, "coeff": 1}], "quadratic_terms": [{"id_head": 8, "id_tail": 5, "coeff": 2}]}`), quadratic(read.BQPJSON), false},
+		{"read.UAI", []byte("MARKOV\n2\n2 3\n1\n2 0 1\n6 1 2 0.5 1 1 4\n"), func(r io.Reader) (any, error) { return listedOf(read.UAI(r)) }, false},
+		{"read.RBM", npyOf(t), readRBM, false},
+		{"neural.ReadFile", safetensors(), readTensors, false},
+		{"text.ReadVocabulary", tokenizer(map[string]int{"a": 0, "b": 1, "ab": 256}), func(r io.Reader) (any, error) { return given(text.ReadVocabulary(r)) }, false},
+		{"text.ReadTokenizer", tokenizer(pairVocabulary()), func(r io.Reader) (any, error) { return given(text.ReadTokenizer(r)) }, false},
+		{"text.ReadBPE", bpe(), func(r io.Reader) (any, error) {
 			vocab, merges := halved(r)
 			return given(text.ReadBPE(vocab, merges))
 		}, false},
-		{"constraint/grammar.Parse", []byte(`s ::= "a" s "b" | [c-e]{2,3}`), func(r io.Reader) (any, error) {
+		{"grammar.Parse", []byte(`s ::= "a" s "b" | [c-e]{2,3}`), func(r io.Reader) (any, error) {
 			b, err := io.ReadAll(r)
 			if err != nil {
 				return nil, err
@@ -91,7 +91,7 @@ func readers(t *testing.T) []reader {
 			_, err = grammar.Parse(context.Background(), string(b), constraint.Limits{States: 1 << 12})
 			return nil, err
 		}, false},
-		{"constraint/grammar.JSONSchema", []byte(`{"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}, "b": {"enum": ["x", null]}}, "required": ["a"]}`), func(r io.Reader) (any, error) {
+		{"grammar.JSONSchema", []byte(`{"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}, "b": {"enum": ["x", null]}}, "required": ["a"]}`), func(r io.Reader) (any, error) {
 			b, err := io.ReadAll(r)
 			if err != nil {
 				return nil, err
@@ -111,13 +111,13 @@ func readers(t *testing.T) []reader {
 			s := sampler.NewStream(3, 4)
 			return unmarshal(r, s.UnmarshalBinary, func() any { return s.Uint64() })
 		}, false},
-		{"sampler/diagnose.Tally", exact.Must(observed(someTally()).MarshalBinary()), func(r io.Reader) (any, error) {
+		{"diagnose.Tally", exact.Must(observed(someTally()).MarshalBinary()), func(r io.Reader) (any, error) {
 			return unmarshal(r, someTally().UnmarshalBinary, func() any { return nil })
 		}, false},
-		{"sampler/diagnose.Trace", exact.Must(diagnose.NewTrace(energy.Magnetization).AppendBinary(nil)), func(r io.Reader) (any, error) {
+		{"diagnose.Trace", exact.Must(diagnose.NewTrace(energy.Magnetization).AppendBinary(nil)), func(r io.Reader) (any, error) {
 			return unmarshal(r, diagnose.NewTrace(energy.Magnetization).UnmarshalBinary, func() any { return nil })
 		}, false},
-		{"constraint/sorted.Open", sortedBytes(t), func(r io.Reader) (any, error) {
+		{"sorted.Open", sortedBytes(t), func(r io.Reader) (any, error) {
 			b, err := io.ReadAll(r)
 			if err != nil {
 				return nil, err
@@ -321,21 +321,21 @@ func checkpoints(t *testing.T) []reader {
 		saved(t, "sampler.Runner", func() *sampler.Chains {
 			return exact.Must(sampler.NewChains(ctx, ising, mcmc.Gibbs{}, sampler.Config{Chains: 2}))
 		}, func(c *sampler.Chains) error { return c.Run(ctx, 3) }),
-		saved(t, "sampler/ground.Search", func() *ground.Search { return exact.Must(ground.New(ising, ground.Config{})) },
+		saved(t, "ground.Search", func() *ground.Search { return exact.Must(ground.New(ising, ground.Config{})) },
 			func(s *ground.Search) error { return s.Run(ctx, 2) }),
-		saved(t, "sampler/diffusion.Runner", func() *diffusion.Runner[int32] {
+		saved(t, "diffusion.Runner", func() *diffusion.Runner[int32] {
 			return exact.Must(diffusion.New(ctx, chain, diffusion.Masked{Mask: 2}, cfg))
 		}, func(d *diffusion.Runner[int32]) error { return d.Sample(ctx, make([]int32, 8)) }),
-		saved(t, "sampler/diffusion.Particles", func() *diffusion.Particles {
+		saved(t, "diffusion.Particles", func() *diffusion.Particles {
 			return exact.Must(diffusion.NewParticles(ctx, chain, diffusion.Masked{Mask: 2}, diffusion.ParticlesConfig{Particles: 2, Config: inside}))
 		}, func(p *diffusion.Particles) error { return p.Sample(ctx, make([]int32, 8)) }),
-		saved(t, "sampler/anneal.Runner", func() *anneal.Runner {
+		saved(t, "anneal.Runner", func() *anneal.Runner {
 			return exact.Must(anneal.New(ctx, ising, mcmc.Metropolis{}, anneal.Config{Stages: 3, Chains: 2}))
 		}, func(r *anneal.Runner) error { return r.Run(ctx, 3) }),
-		saved(t, "sampler/anneal.AISRunner", func() *anneal.AISRunner {
+		saved(t, "anneal.AISRunner", func() *anneal.AISRunner {
 			return exact.Must(anneal.NewAIS(ising, mcmc.Gibbs{}, anneal.AISConfig{Stages: 3, Chains: 2}))
 		}, func(r *anneal.AISRunner) error { return exact.Error(r.Run(ctx)) }),
-		saved(t, "sampler/anneal.SteppingStoneRunner", func() *anneal.SteppingStoneRunner {
+		saved(t, "anneal.SteppingStoneRunner", func() *anneal.SteppingStoneRunner {
 			return exact.Must(anneal.NewSteppingStone(ising, mcmc.Gibbs{}, anneal.SteppingStoneConfig{Stages: 3, Chains: 2, Draws: 6}))
 		}, func(r *anneal.SteppingStoneRunner) error { return exact.Error(r.Run(ctx)) }),
 		saved(t, "dual.Inference", func() *dual.Inference[int32] {
@@ -343,13 +343,13 @@ func checkpoints(t *testing.T) []reader {
 			c := exact.Must(sampler.NewChains(ctx, l, mcmc.Gibbs{}, sampler.Config{Chains: 2}))
 			return exact.Must(dual.NewInference(ctx, l, dual.Primal[int32](c), dual.Config{}))
 		}, func(i *dual.Inference[int32]) error { return i.Run(ctx, 2) }),
-		saved(t, "dual/fit.Fit", func() *fit.Fit {
+		saved(t, "fit.Fit", func() *fit.Fit {
 			return exact.Must(fit.New(ctx, exact.Must(ising.Learn()), rows, fit.Config{Objective: fit.Pseudo{}}))
 		}, func(f *fit.Fit) error { return f.Run(ctx, 2) }),
-		saved(t, "energy/neural/train.Trainer", func() *train.Trainer {
+		saved(t, "train.Trainer", func() *train.Trainer {
 			return exact.Must(train.New(net(), train.Masked{Mask: 2}, rows, train.Config{Steps: 3, Batch: 2}))
 		}, func(r *train.Trainer) error { return r.Run(ctx, 1) }),
-		saved(t, "dual/pdi/network.Trainer", func() *network.Trainer {
+		saved(t, "network.Trainer", func() *network.Trainer {
 			base := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{0, 1}, []float64{1, 1}))
 			l := exact.Must(dual.NewRealLagrangian(base, 1, exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5))))
 			by := exact.Must(pdi.NewGibbsScore(l, pdi.GibbsOptions{Candidates: 4, Center: []float64{0}, Spread: []float64{1.5}}))
@@ -370,7 +370,7 @@ const (
 )
 
 // try reads bytes and returns what is wrong with how that ended.
-func (r reader) try(in []byte) (value any, err error, wrong string) {
+func (r reader) try(in []byte) (value any, wrong string, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	func() {
@@ -389,7 +389,7 @@ func (r reader) try(in []byte) (value any, err error, wrong string) {
 	case err != nil && (len(err.Error()) < 10 || strings.Contains(err.Error(), "runtime error")):
 		wrong = fmt.Sprintf("says no more than %q", err)
 	}
-	return value, err, wrong
+	return value, wrong, err
 }
 
 // counts are numbers in a text that may be counts.
@@ -433,14 +433,14 @@ func TestReaders(t *testing.T) {
 	for i, r := range readers(t) {
 		registered[r.name] = true
 		t.Run(fmt.Sprintf("%s/%d", r.name, i), func(t *testing.T) {
-			want, err, wrong := r.try(r.valid)
+			want, wrong, err := r.try(r.valid)
 			if err != nil || wrong != "" {
 				t.Fatalf("the example is refused: %v %s", err, wrong)
 			}
 			if got, err := r.read(iotest.OneByteReader(bytes.NewReader(r.valid))); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("read byte by byte it is %v (%v), want %v", got, err, want)
 			}
-			if _, err, wrong := r.try(nil); err == nil || wrong != "" {
+			if _, wrong, err := r.try(nil); err == nil || wrong != "" {
 				t.Fatalf("nothing at all: %v %s, want an error", err, wrong)
 			}
 			failing := errors.New("the disk is gone")
@@ -454,7 +454,7 @@ func TestReaders(t *testing.T) {
 				if bytes.Equal(in, r.valid) {
 					return
 				}
-				_, err, wrong := r.try(in)
+				_, wrong, err := r.try(in)
 				if wrong != "" {
 					t.Errorf("%s: %s", what, wrong)
 				}
@@ -465,14 +465,17 @@ func TestReaders(t *testing.T) {
 			})
 		})
 	}
-	found := takers(t, "io.Reader", "io.ReaderAt")
-	for _, method := range []string{"Load/1", "UnmarshalBinary/1", "UnmarshalJSON/1"} {
-		for _, name := range implementers(t, method) {
-			if !slices.Contains(found, name) {
-				found = append(found, name)
-			}
-		}
+	m, err := loaded()
+	if err != nil {
+		t.Fatal(err)
 	}
-	found = append(found, "constraint/grammar.Parse", "constraint/grammar.JSONSchema", "constraint/sorted.Open") // of text, bytes and a path
-	completes(t, "reader", "reader_test.go", registered, nil, found)
+	found, err := m.Reading()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = append(found, "grammar.Parse", "grammar.JSONSchema", "sorted.Open") // of text, bytes and a path
+	for _, method := range []string{"Load", "UnmarshalBinary", "UnmarshalJSON"} {
+		found = append(found, m.Having(method)...)
+	}
+	complete(t, "a reader of bytes", "reader_test.go", registered, nil, found)
 }

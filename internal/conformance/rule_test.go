@@ -50,7 +50,7 @@ func TestRules(t *testing.T) {
 			}
 		})
 	}
-	complete(t, "rule", "rule_test.go", registered, nil, "Bind>Updater")
+	complete(t, "dual.Rule", "rule_test.go", registered, nil, parts(t, "dual", "Rule"))
 }
 
 // The targets of the module, by name: each runs the laws. A new one adds a line.
@@ -77,7 +77,7 @@ var targetLaws = map[string]func(ctx context.Context) error{
 		l := exact.Must(dual.NewRealLagrangian(base, 1, term, term))
 		return dualtest.TestTarget(ctx, dual.Target[float32](l), dualtest.TargetOptions[float32]{Base: base.Energy})
 	},
-	"dual/unlearn.Experts": func(ctx context.Context) error {
+	"unlearn.Experts": func(ctx context.Context) error {
 		q, away := exact.NewRugged(3, 3, 1, 0, 5), exact.NewRugged(3, 3, 1, 0, 6)
 		logZ := func(m energy.Model) (float64, error) { _, z := exact.Law(m); return z, nil }
 		e := exact.Must(unlearn.NewExperts(q, []energy.Model{away}, []float64{1}, logZ))
@@ -103,7 +103,7 @@ func TestTargets(t *testing.T) {
 			}
 		})
 	}
-	complete(t, "target", "rule_test.go", registered, map[string]string{
-		"dual/unlearn.Erasure": "its violations are those of the run of a diffusion: dual/unlearn tests it",
-	}, "Len/0", "Sites/0", "Beta/0", "SetLambda/1", "Violation/2")
+	complete(t, "dual.Target", "rule_test.go", registered, map[string]string{
+		"unlearn.Erasure": "its violations are those of the run of a diffusion: dual/unlearn tests it",
+	}, parts(t, "dual", "Target"))
 }
