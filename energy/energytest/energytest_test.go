@@ -24,7 +24,7 @@ const sites, coupling = 6, 0.7
 var (
 	fields = []float64{0.3, -0.2, 1, 0.1, -0.6, 0.4}
 	calls  atomic.Int64
-	sink   []float64
+	sink   atomic.Pointer[[]float64] // from several goroutines
 )
 
 func (p path) Shape() (int, int) {
@@ -39,7 +39,8 @@ func (p path) Energy(e []float64, x []int32) {
 		panic(fmt.Sprintf("path: len(x) = %d, want %d", len(x), len(e)*sites))
 	}
 	if p.Bug == "allocation" {
-		sink = make([]float64, len(e))
+		some := make([]float64, len(e))
+		sink.Store(&some)
 	}
 	for s := range e {
 		e[s] = p.energy(x[s*sites:(s+1)*sites], 1)

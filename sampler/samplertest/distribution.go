@@ -143,7 +143,7 @@ func (s *subject) twin(p []float64) (energy.Model, []float64) {
 			distance += math.Abs(p[k]-q[k]*from[c]/to[c]) / 2
 		}
 	}
-	if distance < 0.05 { // ten deviations of 16384 draws
+	if distance < 6/math.Sqrt(float64(s.opt.Draws)) { // 0.05 of 16384 draws: ten deviations and more of a probability
 		return nil, nil
 	}
 	return m, q
@@ -259,8 +259,8 @@ func (s *subject) classes(p []float64, all [][]int32) (class func([]int32) int, 
 	return class, weight
 }
 
-// moved is how many chains of a runner are counted.
-const moved = 4096
+// mostMoved bounds the chains of a runner that are counted.
+const mostMoved = 4096
 
 func checkStates(s *subject) error {
 	p, err := s.target(s.model)
@@ -269,6 +269,7 @@ func checkStates(s *subject) error {
 	}
 	sites, levels := s.model.Shape()
 	r := rand.New(rand.NewPCG(s.opt.Seed, 0x5e7))
+	moved := min(s.opt.Draws, mostMoved)
 	x := make([]int32, moved*sites)
 	draw(x, p, sites, levels, r)
 	c, err := sampler.NewChains(s.ctx, s.model, s.method, sampler.Config{Chains: moved, Seed: s.opt.Seed, Warmup: -1, Init: x})

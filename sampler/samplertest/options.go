@@ -256,9 +256,9 @@ func Panics(ctx context.Context, method sampler.Method, opt Options) error {
 	return judge(ctx, method, opt, panics)
 }
 
-// Failures: no chain moves to a state whose energy is NaN or −Inf; the proposal is
-// counted in Info.Invalid, or Run returns an error. A state of probability zero is no
-// start.
+// Failures: no chain moves to a state whose energy is NaN, and none of a method that
+// knows energies to one of −Inf; NaN is counted in Info.Invalid, or Run returns an
+// error. A state of probability zero is no start.
 func Failures(ctx context.Context, method sampler.Method, opt Options) error {
 	return judge(ctx, method, opt, failures)
 }

@@ -94,12 +94,12 @@ func checkReports(s *subject) error {
 	return nil
 }
 
-// uniform is the uniform distribution on the states of finite energy.
+// uniform is the uniform distribution on the states of finite energy in Support.
 func uniform(s *subject) []float64 {
 	w := laws.Energies(s.model)
-	for k, e := range w {
-		w[k] = 0
-		if math.IsInf(e, 1) {
+	for k, x := range laws.States(s.model.Shape()) {
+		e := w[k]
+		if w[k] = 0; math.IsInf(e, 1) || s.opt.Support != nil && !s.opt.Support(x) {
 			w[k] = math.Inf(-1)
 		}
 	}
