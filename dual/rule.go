@@ -8,7 +8,8 @@ import (
 )
 
 // Rule is a recipe for moving multipliers: a plain struct such as Auto{} or
-// Ascent{Step: Constant(0.1)}, whose zero value is the recommended setting.
+// Ascent{Step: Constant(0.1)}, whose zero value is the recommended setting. Package
+// dualtest holds the laws of a rule.
 type Rule interface {
 	// Bind returns an updater of n ≥ 1 multipliers with a state of its own. It stops
 	// with the error of a context that ends.
