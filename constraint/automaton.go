@@ -21,7 +21,9 @@ type Language interface {
 //
 //	s_0 = Start(), s_{i+1} = Next(s_i, x_i) ≥ 0, Accepting(s_n).
 //
-// Implementations are immutable and safe for concurrent use.
+// Implementations are immutable and safe for concurrent use. A token that the
+// language does not know is dead or leads to a state; Next does not panic on it.
+// Package constrainttest holds these laws.
 type Automaton interface {
 	// States returns a bound on the state numbers: every state is in
 	// 0…States()−1. The bound may be far larger than the number of states that

@@ -3,7 +3,8 @@ package constraint
 import "fmt"
 
 // Set is a system of inequalities g_j(x) ≤ 0 on token sequences; g is signed,
-// so that a negative value says how far inside x is.
+// so that a negative value says how far inside x is. Package constrainttest holds
+// the laws of a set.
 type Set interface {
 	// Len returns the number of inequalities.
 	Len() int

@@ -24,7 +24,7 @@ type AdaGrad struct {
 
 // Bind implements [Rule]. It returns an error if the rate is out of range.
 func (a AdaGrad) Bind(_ context.Context, n int) (Updater, error) {
-	if err := check.Entries("dual: AdaGrad", "n", n); err != nil {
+	if err := checkCount("AdaGrad", n); err != nil {
 		return nil, err
 	}
 	if a.Rate == 0 {

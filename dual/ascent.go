@@ -2,8 +2,6 @@ package dual
 
 import (
 	"context"
-
-	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Ascent is projected dual ascent,
@@ -20,7 +18,7 @@ type Ascent struct {
 
 // Bind implements [Rule].
 func (a Ascent) Bind(_ context.Context, n int) (Updater, error) {
-	if err := check.Entries("dual: Ascent", "n", n); err != nil {
+	if err := checkCount("Ascent", n); err != nil {
 		return nil, err
 	}
 	return &ascent{newGains("Ascent", a.Step, n)}, nil

@@ -48,7 +48,10 @@ const (
 
 // Bind implements [Rule].
 func (Auto) Bind(_ context.Context, n int) (Updater, error) {
-	if err := check.Entries("dual: Auto", "n", n); err != nil {
+	if err := checkCount("Auto", n); err != nil {
+		return nil, err
+	}
+	if err := check.Entries("dual: Auto", "n × n", n, n); err != nil {
 		return nil, err
 	}
 	u := &auto{c: make([]float64, n*n), fresh: make([]float64, n*n), d: make([]float64, n)}

@@ -25,7 +25,7 @@ type PI struct {
 
 // Bind implements [Rule]. It returns an error if a field is out of range.
 func (p PI) Bind(_ context.Context, n int) (Updater, error) {
-	if err := check.Entries("dual: PI", "n", n); err != nil {
+	if err := checkCount("PI", n); err != nil {
 		return nil, err
 	}
 	switch p.Proportional {

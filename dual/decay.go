@@ -17,7 +17,7 @@ type Decay struct {
 
 // Bind implements [Rule]. It returns an error if the rate is out of range.
 func (d Decay) Bind(ctx context.Context, n int) (Updater, error) {
-	if err := check.Entries("dual: Decay", "n", n); err != nil {
+	if err := checkCount("Decay", n); err != nil {
 		return nil, err
 	}
 	if !(d.Rate >= 0 && d.Rate < 1) {

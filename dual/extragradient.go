@@ -3,7 +3,6 @@ package dual
 import (
 	"context"
 
-	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
@@ -19,7 +18,7 @@ type Extragradient struct {
 
 // Bind implements [Rule].
 func (e Extragradient) Bind(_ context.Context, n int) (Updater, error) {
-	if err := check.Entries("dual: Extragradient", "n", n); err != nil {
+	if err := checkCount("Extragradient", n); err != nil {
 		return nil, err
 	}
 	return &extragradient{gains: newGains("Extragradient", e.Step, n), from: make([]float64, n+1)}, nil

@@ -1,11 +1,17 @@
 package dual
 
-import "context"
+import (
+	"context"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
 
 // Rule is a recipe for moving multipliers: a plain struct such as Auto{} or
-// Ascent{Step: Constant(0.1)}, whose zero value is the recommended setting.
+// Ascent{Step: Constant(0.1)}, whose zero value is the recommended setting. Package
+// dualtest holds the laws of a rule.
 type Rule interface {
-	// Bind returns an updater of n multipliers with a state of its own. It stops
+	// Bind returns an updater of n ≥ 1 multipliers with a state of its own. It stops
 	// with the error of a context that ends.
 	Bind(ctx context.Context, n int) (Updater, error)
 }
@@ -24,4 +30,12 @@ type Updater interface {
 	// UnmarshalBinary restores what AppendBinary wrote, for an updater of the
 	// same rule and number of multipliers.
 	UnmarshalBinary(data []byte) error
+}
+
+// checkCount returns an error unless a rule can be bound to n multipliers.
+func checkCount(rule string, n int) error {
+	if n < 1 {
+		return fmt.Errorf("dual: %s: n = %d, want ≥ 1", rule, n)
+	}
+	return check.Entries("dual: "+rule, "n", n)
 }

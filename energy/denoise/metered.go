@@ -88,9 +88,10 @@ func (m *Metered) MaskLevel() int32 { return m.mask }
 // As answers for the denoiser.
 func (m *Metered) As(target any) bool { return energy.AsInto(m.d, target) }
 
-// Denoise implements [energy.Denoiser].
+// Denoise implements [energy.Denoiser]. It panics if slices do not fit the shape.
 func (m *Metered) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	n := q.States(m.sites)
+	check.Len("denoise", "v", len(v), len(q.X)*m.levels)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.cost.Calls++

@@ -39,9 +39,10 @@ func newLines(caller string, r io.Reader) *lines {
 	return &lines{caller: caller, comment: "#%", scanner: bufio.NewScanner(r)}
 }
 
-// next moves to the next line that has columns; ok is false at the end.
+// next moves to the next line that has columns; ok is false at the end. What there is
+// of a line when its reader fails is none.
 func (l *lines) next() (ok bool, err error) {
-	for l.scanner.Scan() {
+	for l.scanner.Scan() && l.scanner.Err() == nil {
 		l.number++
 		l.columns = strings.Fields(l.scanner.Text())
 		if len(l.columns) > 0 && !strings.ContainsAny(l.columns[0][:1], l.comment) {

@@ -6,20 +6,21 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/laws"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // tail sums P(X ≥ k), X ~ Binomial(n, p), term by term.
 func tail(k, n int, p float64) float64 {
-	var s sum
+	var s laws.Accumulator
 	ln, _ := math.Lgamma(float64(n + 1))
 	for j := k; j <= n; j++ {
 		lj, _ := math.Lgamma(float64(j + 1))
 		lr, _ := math.Lgamma(float64(n - j + 1))
-		s.add(math.Exp(ln - lj - lr + float64(j)*math.Log(p) + float64(n-j)*math.Log1p(-p)))
+		s.Add(math.Exp(ln - lj - lr + float64(j)*math.Log(p) + float64(n-j)*math.Log1p(-p)))
 	}
-	return s.value()
+	return s.Value()
 }
 
 func TestBinomialPValueIsTheSumOfItsTerms(t *testing.T) {

@@ -3,6 +3,8 @@ package exact
 import (
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
 // maxMatrix bounds the side of a [Matrix]: 1024² float64 are 8 MiB, and
@@ -69,18 +71,18 @@ func (m *Matrix) Mul(b *Matrix) *Matrix {
 // Apply returns the law πP one step after the law pi.
 func (m *Matrix) Apply(pi []float64) []float64 {
 	m.check(pi)
-	s := make([]sum, m.n)
+	s := make([]laws.Accumulator, m.n)
 	for x, a := range pi {
 		if a == 0 {
 			continue
 		}
 		for y, v := range m.Row(x) {
-			s[y].add(a * v)
+			s[y].Add(a * v)
 		}
 	}
 	out := make([]float64, m.n)
 	for y := range out {
-		out[y] = s[y].value()
+		out[y] = s[y].Value()
 	}
 	return out
 }

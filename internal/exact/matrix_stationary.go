@@ -1,5 +1,7 @@
 package exact
 
+import "github.com/gibbsite-go/gibbsite/internal/laws"
+
 // Stationary returns the law π with πP = π. It panics if there is more than
 // one, that is if the chain has two closed classes. Periodic chains are fine.
 //
@@ -40,11 +42,11 @@ func (m *Matrix) Stationary() []float64 {
 	w := make([]float64, n)
 	w[0] = 1
 	for k := 1; k < n; k++ {
-		var s sum
+		var s laws.Accumulator
 		for i := range k {
-			s.add(w[i] * a[i*n+k])
+			s.Add(w[i] * a[i*n+k])
 		}
-		w[k] = s.value()
+		w[k] = s.Value()
 	}
 	total := Sum(w)
 	pi := make([]float64, n)

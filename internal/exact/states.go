@@ -1,73 +1,38 @@
 package exact
 
-import "fmt"
+import "github.com/gibbsite-go/gibbsite/internal/laws"
 
-// maxStates bounds every enumeration: 2²⁷ float64 are 1 GiB, and the largest
-// space the suites enumerate (the 5×5 binary torus) has 2²⁵ states.
-const maxStates = 1 << 27
+// Model is what can be enumerated; every energy.Model is one.
+type Model = laws.Model
 
-// Size returns levels^sites. It panics if either is < 1 or the result exceeds
-// 2²⁷.
-func Size(sites, levels int) int {
-	if sites < 1 || levels < 1 {
-		panic(fmt.Sprintf("exact: sites = %d, levels = %d, want both ≥ 1", sites, levels))
-	}
-	if levels == 1 {
-		return 1
-	}
-	n := 1
-	for range sites {
-		if n > maxStates/levels {
-			panic(fmt.Sprintf("exact: %d^%d states, want ≤ 2^27", levels, sites))
-		}
-		n *= levels
-	}
-	return n
+// Size is [laws.Size].
+func Size(sites, levels int) int { return laws.Size(sites, levels) }
+
+// Index is [laws.Index].
+func Index(x []int32, levels int) int { return laws.Index(x, levels) }
+
+// State is [laws.State].
+func State(x []int32, k, levels int) { laws.State(x, k, levels) }
+
+// States is [laws.States].
+func States(sites, levels int) [][]int32 { return laws.States(sites, levels) }
+
+// Tally is [laws.Tally].
+func Tally(counts []int, x []int32, sites, levels int) { laws.Tally(counts, x, sites, levels) }
+
+// Law is [laws.Distribution].
+func Law(m Model) (p []float64, logZ float64) { return laws.Distribution(m) }
+
+// Energies is [laws.Energies].
+func Energies(m Model) []float64 { return laws.Energies(m) }
+
+// Normalize is [laws.Normalize].
+func Normalize(w []float64) (logZ float64) { return laws.Normalize(w) }
+
+// Expect is [laws.Expect].
+func Expect(p []float64, sites, levels int, f func(x []int32) float64) float64 {
+	return laws.Expect(p, sites, levels, f)
 }
 
-// Index returns Σ_i x_i·levels^i. It panics if a level is outside 0…levels−1.
-func Index(x []int32, levels int) int {
-	k := 0
-	for i := len(x) - 1; i >= 0; i-- {
-		if x[i] < 0 || int(x[i]) >= levels {
-			panic(fmt.Sprintf("exact: x[%d] = %d, want 0…%d", i, x[i], levels-1))
-		}
-		k = k*levels + int(x[i])
-	}
-	return k
-}
-
-// State stores in x the state whose index is k.
-func State(x []int32, k, levels int) {
-	for i := range x {
-		x[i] = int32(k % levels)
-		k /= levels
-	}
-}
-
-// States returns all states in the order of their index, each in its own slice
-// of one backing array.
-func States(sites, levels int) [][]int32 {
-	n := Size(sites, levels)
-	flat := make([]int32, n*sites)
-	s := make([][]int32, n)
-	for k := range s {
-		s[k] = flat[k*sites : (k+1)*sites : (k+1)*sites]
-		State(s[k], k, levels)
-	}
-	return s
-}
-
-// Tally adds to counts[k] the number of rows of x (rows × sites) whose index is
-// k. It panics unless len(counts) = levels^sites and sites divides len(x).
-func Tally(counts []int, x []int32, sites, levels int) {
-	if n := Size(sites, levels); len(counts) != n {
-		panic(fmt.Sprintf("exact: len(counts) = %d, want %d", len(counts), n))
-	}
-	if len(x)%sites != 0 {
-		panic(fmt.Sprintf("exact: len(x) = %d, want a multiple of %d", len(x), sites))
-	}
-	for ; len(x) > 0; x = x[sites:] {
-		counts[Index(x[:sites], levels)]++
-	}
-}
+// Sum is [laws.Sum].
+func Sum(v []float64) float64 { return laws.Sum(v) }

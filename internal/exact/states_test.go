@@ -24,10 +24,10 @@ func TestStatesFollowTheIndex(t *testing.T) {
 }
 
 func TestStatesRefuse(t *testing.T) {
-	assert.PanicsWithValue(t, "exact: sites = 0, levels = 2, want both ≥ 1", func() { Size(0, 2) })
-	assert.PanicsWithValue(t, "exact: 2^28 states, want ≤ 2^27", func() { Size(28, 2) })
+	assert.PanicsWithValue(t, "laws: sites = 0, levels = 2, want both ≥ 1", func() { Size(0, 2) })
+	assert.PanicsWithValue(t, "laws: 2^28 states, want ≤ 2^27", func() { Size(28, 2) })
 	assert.NotPanics(t, func() { Size(27, 2) })
-	assert.PanicsWithValue(t, "exact: x[1] = 2, want 0…1", func() { Index([]int32{0, 2}, 2) })
+	assert.PanicsWithValue(t, "laws: x[1] = 2, want 0…1", func() { Index([]int32{0, 2}, 2) })
 	assert.Panics(t, func() { Tally(make([]int, 3), []int32{0, 0}, 2, 2) })
 	assert.Panics(t, func() { Tally(make([]int, 4), []int32{0, 0, 1}, 2, 2) })
 }

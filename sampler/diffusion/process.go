@@ -20,7 +20,7 @@ func checkShape(process string, sites, levels int) error {
 
 // Process is the recipe of a corruption x_0 → x_t, t ∈ [0,1], and its reverse:
 // [Masked], [Uniform], [Remask] and [Ordered] on tokens, [Gaussian] and
-// [Penalised] on reals.
+// [Penalised] on reals. Package diffusiontest holds the laws of a process.
 type Process[S energy.Site] interface {
 	// Bind returns the steps of one sample at a time, for samples of the given
 	// shape. Runners call it once for every sample that they hold at a time. It

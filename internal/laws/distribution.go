@@ -1,4 +1,4 @@
-package exact
+package laws
 
 import (
 	"fmt"
@@ -11,18 +11,18 @@ type Model interface {
 	Energy(e []float64, x []int32)
 }
 
-// lawBatch is the number of states per call of Energy: few calls, little
+// batch is the number of states per call of Energy: few calls, little
 // memory. Nothing depends on it.
-const lawBatch = 1024
+const batch = 1024
 
-// Law enumerates m: p[k] = exp(−E(x))/Z for the state x of index k, and
+// Distribution enumerates m: p[k] = exp(−E(x))/Z for the state x of index k, and
 // logZ = log Σ_x exp(−E(x)). It panics if an energy is NaN or −Inf, or if all
 // are +Inf.
-func Law(m Model) (p []float64, logZ float64) {
+func Distribution(m Model) (p []float64, logZ float64) {
 	p = Energies(m)
 	for k, e := range p {
 		if math.IsNaN(e) || math.IsInf(e, -1) {
-			panic(fmt.Sprintf("exact: energy of state %d = %v, want > −Inf", k, e))
+			panic(fmt.Sprintf("laws: energy of state %d = %v, want > −Inf", k, e))
 		}
 		p[k] = -e
 	}
@@ -35,9 +35,9 @@ func Energies(m Model) []float64 {
 	sites, levels := m.Shape()
 	n := Size(sites, levels)
 	e := make([]float64, n)
-	x := make([]int32, min(n, lawBatch)*sites)
-	for lo := 0; lo < n; lo += lawBatch {
-		b := min(lawBatch, n-lo)
+	x := make([]int32, min(n, batch)*sites)
+	for lo := 0; lo < n; lo += batch {
+		b := min(batch, n-lo)
 		for k := range b {
 			State(x[k*sites:(k+1)*sites], lo+k, levels)
 		}
@@ -54,14 +54,14 @@ func Normalize(w []float64) (logZ float64) {
 		top = math.Max(top, v)
 	}
 	if math.IsInf(top, 0) || math.IsNaN(top) {
-		panic(fmt.Sprintf("exact: largest log-weight = %v, want a finite one", top))
+		panic(fmt.Sprintf("laws: largest log-weight = %v, want a finite one", top))
 	}
-	var z sum
+	var z Accumulator
 	for k, v := range w {
 		w[k] = math.Exp(v - top)
-		z.add(w[k])
+		z.Add(w[k])
 	}
-	total := z.value()
+	total := z.Value()
 	for k := range w {
 		w[k] /= total
 	}
@@ -72,34 +72,35 @@ func Normalize(w []float64) (logZ float64) {
 // not keep x.
 func Expect(p []float64, sites, levels int, f func(x []int32) float64) float64 {
 	if n := Size(sites, levels); len(p) != n {
-		panic(fmt.Sprintf("exact: len(p) = %d, want %d", len(p), n))
+		panic(fmt.Sprintf("laws: len(p) = %d, want %d", len(p), n))
 	}
 	x := make([]int32, sites)
-	var s sum
+	var s Accumulator
 	for k, pk := range p {
 		if pk == 0 {
 			continue
 		}
 		State(x, k, levels)
-		s.add(pk * f(x))
+		s.Add(pk * f(x))
 	}
-	return s.value()
+	return s.Value()
 }
 
 // Sum returns Σ v_i, compensated.
 func Sum(v []float64) float64 {
-	var s sum
+	var s Accumulator
 	for _, a := range v {
-		s.add(a)
+		s.Add(a)
 	}
-	return s.value()
+	return s.Value()
 }
 
-// sum is a compensated sum (Neumaier 1974): its error is that of one rounding
+// Accumulator is a compensated sum (Neumaier 1974): its error is that of one rounding
 // unless the terms cancel by more than 1/ε.
-type sum struct{ s, c float64 }
+type Accumulator struct{ s, c float64 }
 
-func (a *sum) add(v float64) {
+// Add adds v.
+func (a *Accumulator) Add(v float64) {
 	t := a.s + v
 	if math.Abs(a.s) >= math.Abs(v) {
 		a.c += (a.s - t) + v
@@ -109,4 +110,5 @@ func (a *sum) add(v float64) {
 	a.s = t
 }
 
-func (a *sum) value() float64 { return a.s + a.c }
+// Value returns the sum.
+func (a *Accumulator) Value() float64 { return a.s + a.c }

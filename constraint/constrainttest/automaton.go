@@ -1,0 +1,387 @@
+package constrainttest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/laws"
+)
+
+// Options say how large a space is listed, and what else is known of the part. The
+// zero value lists all sequences of up to four tokens of three levels.
+type Options struct {
+	// Sites is the length of the sequences: those of 0 … Sites tokens for a
+	// language, those of exactly Sites for a set. 0 means 4.
+	Sites int
+
+	// Levels is the number of tokens, 0 means 3. For a [constraint.Smooth] on
+	// reals it is 1. Levels^Sites is at most 2¹⁶.
+	Levels int
+
+	// Accepts, unless nil, is what the part is meant to say of a sequence, written
+	// independently of it: whether the language accepts x, or whether x meets
+	// every inequality of the set. It must not keep x.
+	Accepts func(x []int32) bool
+
+	// Violation, unless nil, is what a set is meant to store for one state,
+	// written independently of it. Values agree within 1e-9 of the largest.
+	Violation func(g []float64, x []int32)
+
+	// Count, unless nil, returns how many sequences of exactly Sites tokens are in
+	// the language, for instance by projection.Path. It is compared with the number
+	// that are listed.
+	Count func(ctx context.Context) (int, error)
+
+	// Outside says that the language documents what it does of tokens outside
+	// 0…Levels−1, and may panic there. Otherwise they may be dead or lead to a
+	// state, but must not panic.
+	Outside bool
+
+	// Set, unless nil, is a set whose values those of a [constraint.Smooth] equal
+	// on one-hot rows. A Smooth that is a [constraint.Set] is compared with itself.
+	Set constraint.Set
+
+	// Rounding is the relative error of the values of a [constraint.Smooth], 0 for
+	// 2⁻⁴⁰ (arithmetic in float64), about 2⁻²⁰ for a network in float32.
+	Rounding float64
+}
+
+// most is how many sequences of one length are listed: a second of an automaton
+// that takes 10 µs a token.
+const most = 1 << 16
+
+// size fills in defaults and returns Levels^Sites.
+func (o *Options) size() (int, error) {
+	if o.Sites == 0 {
+		o.Sites = 4
+	}
+	if o.Levels == 0 {
+		o.Levels = 3
+	}
+	if o.Rounding == 0 {
+		o.Rounding = 0x1p-40
+	}
+	if o.Sites < 1 || o.Levels < 1 {
+		return 0, fmt.Errorf("constrainttest: Sites = %d, Levels = %d, want both ≥ 1", o.Sites, o.Levels)
+	}
+	n := 1
+	for range o.Sites {
+		if n > most/o.Levels {
+			return 0, fmt.Errorf("constrainttest: Levels^Sites = %d^%d, want ≤ 2^16", o.Levels, o.Sites)
+		}
+		n *= o.Levels
+	}
+	return n, nil
+}
+
+// TestAutomaton checks a language against the laws of [constraint.Automaton] on
+// every sequence of up to Options.Sites tokens:
+//
+//   - concurrent: goroutines that walk it at once all see what one sees alone;
+//   - start: Start is in 0…States()−1 and does not change;
+//   - range: Next is −1 or in 0…States()−1, also for tokens outside 0…Levels−1;
+//   - function: Next and Accepting give the same for the same arguments, in
+//     whatever order they are called;
+//   - predicate: the accepted sequences are those of Options.Accepts, and none
+//     goes on from a dead state;
+//   - count: as many are accepted as Options.Count returns;
+//   - classes: tokens of one class of a [constraint.Classed] language lead from every
+//     state to the same, and every class has a token;
+//   - table: that of a [constraint.Tabled] language is what Next and Accepting say.
+//
+// The error names the law and a sequence that breaks it.
+func TestAutomaton(ctx context.Context, a constraint.Automaton, o Options) error {
+	part, err := laws.Given("constrainttest", "a", a)
+	if err != nil {
+		return err
+	}
+	if _, err := o.size(); err != nil {
+		return err
+	}
+	w := &walker{Part: part, a: a, o: o, next: map[edge]int{}, final: map[int]bool{}}
+	if err := w.together(); err != nil {
+		return err
+	}
+	for _, l := range []struct {
+		name  string
+		check func() error
+	}{
+		{"range", w.list}, {"predicate", w.judge}, {"function", w.again}, {"range", w.outside},
+		{"classes", w.classes}, {"table", w.table},
+	} {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := w.Run(l.name, l.check); err != nil {
+			return err
+		}
+	}
+	return w.count(ctx)
+}
+
+type edge struct {
+	state int
+	token int32
+}
+
+// walker records what an automaton says.
+type walker struct {
+	laws.Part
+	a constraint.Automaton
+	o Options
+
+	next     map[edge]int
+	final    map[int]bool
+	path     map[int][]int32 // a sequence that leads to each state
+	accepted int             // sequences of Sites tokens
+}
+
+// run returns where x leads, −1 if it dies.
+func run(a constraint.Automaton, x []int32) int {
+	s := a.Start()
+	for _, t := range x {
+		if s = a.Next(s, t); s < 0 {
+			return -1
+		}
+	}
+	return s
+}
+
+// together walks the automaton from several goroutines before anything else does,
+// so that whatever it keeps is first made by all at once.
+func (w *walker) together() error {
+	const walkers = 4
+	said, errs := make([][]bool, walkers), make([]error, walkers)
+	var wg sync.WaitGroup
+	for k := range walkers {
+		wg.Go(func() {
+			errs[k] = w.Run("concurrent", func() error {
+				sequences(w.o.Levels, min(w.o.Sites, 4), func(x []int32) {
+					s := run(w.a, x)
+					said[k] = append(said[k], s >= 0 && w.a.Accepting(s))
+				})
+				return nil
+			})
+		})
+	}
+	wg.Wait()
+	for k := range walkers {
+		if errs[k] != nil {
+			return errs[k]
+		}
+		if !slices.Equal(said[0], said[k]) {
+			return w.Broken("concurrent", "two goroutines that walk the same sequences at once see different languages")
+		}
+	}
+	return nil
+}
+
+// list notes Next and Accepting for every state that a sequence reaches.
+func (w *walker) list() error {
+	start, states := w.a.Start(), w.a.States()
+	if start < 0 || start >= states {
+		return w.Broken("start", "Start() = %d, want 0…%d", start, states-1)
+	}
+	w.path = map[int][]int32{start: {}}
+	layer := []int{start}
+	for range w.o.Sites {
+		var after []int
+		for _, s := range layer {
+			for t := range int32(w.o.Levels) {
+				to := w.a.Next(s, t)
+				if to < -1 || to >= w.a.States() {
+					return w.Broken("range", "Next(%d, %d) = %d after %v, want −1 or 0…%d", s, t, to, w.path[s], w.a.States()-1)
+				}
+				w.next[edge{s, t}] = to
+				if to < 0 || w.path[to] != nil {
+					continue
+				}
+				w.path[to] = append(slices.Clone(w.path[s]), t)
+				after = append(after, to)
+			}
+		}
+		layer = after
+	}
+	for s := range w.path {
+		w.final[s] = w.a.Accepting(s)
+	}
+	return nil
+}
+
+// judge compares the accepted sequences with the predicate, and counts them.
+func (w *walker) judge() error {
+	var wrong error
+	sequences(w.o.Levels, w.o.Sites, func(x []int32) {
+		if wrong != nil {
+			return
+		}
+		s := w.a.Start()
+		dead := 0
+		for ; dead < len(x) && s >= 0; dead++ {
+			from := edge{s, x[dead]}
+			if s = w.a.Next(s, x[dead]); s != w.next[from] {
+				wrong = w.Broken("function", "Next(%d, %d) = %d, %d at an earlier call (the state after %v)", from.state, from.token, s, w.next[from], x[:dead])
+				return
+			}
+		}
+		got := s >= 0 && w.a.Accepting(s)
+		if got && len(x) == w.o.Sites {
+			w.accepted++
+		}
+		if w.o.Accepts == nil {
+			return
+		}
+		switch want := w.o.Accepts(slices.Clone(x)); {
+		case got && !want:
+			wrong = w.Broken("predicate", "%v is accepted, and should not be", x)
+		case want && s < 0:
+			wrong = w.Broken("predicate", "%v is dead after %d tokens, and should be accepted", x, dead)
+		case want && !got:
+			wrong = w.Broken("predicate", "%v is not accepted, and should be", x)
+		}
+	})
+	return wrong
+}
+
+// again asks for every edge a second time, in another order.
+func (w *walker) again() error {
+	states := make([]int, 0, len(w.path))
+	for s := range w.path {
+		states = append(states, s)
+	}
+	slices.Sort(states)
+	slices.Reverse(states)
+	if s := w.a.Start(); w.path[s] == nil || len(w.path[s]) > 0 {
+		return w.Broken("start", "Start() = %d at a later call, and another state at first", s)
+	}
+	for _, s := range states {
+		if got := w.a.Accepting(s); got != w.final[s] {
+			return w.Broken("function", "Accepting(%d) = %v, %v at another call (the state after %v)", s, w.final[s], got, w.path[s])
+		}
+		for t := int32(w.o.Levels) - 1; t >= 0; t-- {
+			if want, ok := w.next[edge{s, t}]; ok {
+				if got := w.a.Next(s, t); got != want {
+					return w.Broken("function", "Next(%d, %d) = %d, %d at another call (the state after %v)", s, t, want, got, w.path[s])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// outside asks for tokens that no level is.
+func (w *walker) outside() error {
+	if w.o.Outside {
+		return nil
+	}
+	for s, path := range w.path {
+		for _, t := range []int32{-1, int32(w.o.Levels), 1 << 20, math.MaxInt32, math.MinInt32} {
+			var to int
+			if v := laws.Panic(func() { to = w.a.Next(s, t) }); v != nil {
+				return w.Broken("range", "Next(%d, %d) after %v panics: %v; want −1 or a state", s, t, path, v)
+			}
+			if to < -1 || to >= w.a.States() {
+				return w.Broken("range", "Next(%d, %d) = %d after %v, want −1 or 0…%d", s, t, to, path, w.a.States()-1)
+			}
+		}
+	}
+	return nil
+}
+
+func (w *walker) classes() error {
+	c, ok := w.a.(constraint.Classed)
+	if !ok {
+		return nil
+	}
+	of, n := c.Classes(w.o.Levels)
+	if len(of) != w.o.Levels {
+		return w.Broken("classes", "Classes(%d) returns the classes of %d tokens", w.o.Levels, len(of))
+	}
+	first := make([]int32, n)
+	for k := range first {
+		first[k] = -1
+	}
+	for t, k := range of {
+		if k < 0 || int(k) >= n {
+			return w.Broken("classes", "the class of token %d is %d, want 0…%d", t, k, n-1)
+		}
+		if first[k] < 0 {
+			first[k] = int32(t)
+		}
+	}
+	if k := slices.Index(first, -1); k >= 0 {
+		return w.Broken("classes", "class %d of %d has no token", k, n)
+	}
+	for e, to := range w.next {
+		if other, ok := w.next[edge{e.state, first[of[e.token]]}]; ok && other != to {
+			return w.Broken("classes", "tokens %d and %d have class %d and lead from state %d to %d and %d",
+				e.token, first[of[e.token]], of[e.token], e.state, to, other)
+		}
+	}
+	return nil
+}
+
+func (w *walker) table() error {
+	d, ok := w.a.(constraint.Tabled)
+	if !ok || d.Levels() != w.o.Levels {
+		return nil
+	}
+	next, n := d.Table()
+	of, m := d.Classes(d.Levels())
+	if n != m || n < 1 || len(next)%n != 0 {
+		return w.Broken("table", "%d entries for %d classes, and Classes says %d", len(next), n, m)
+	}
+	if d.Start() != 0 {
+		return w.Broken("table", "Start() = %d, want 0", d.Start())
+	}
+	for e, to := range w.next {
+		if got := next[e.state*n+int(of[e.token])]; int(got) != to {
+			return w.Broken("table", "state %d, token %d: %d, and Next says %d", e.state, e.token, got, to)
+		}
+	}
+	return nil
+}
+
+func (w *walker) count(ctx context.Context) error {
+	if w.o.Count == nil {
+		return nil
+	}
+	n, err := w.o.Count(ctx)
+	if err != nil {
+		return w.Broken("count", "%v; %d sequences of %d tokens are accepted", err, w.accepted, w.o.Sites)
+	}
+	if n != w.accepted {
+		return w.Broken("count", "%d sequences of %d tokens are accepted, Count returns %d", w.accepted, w.o.Sites, n)
+	}
+	return nil
+}
+
+// sequences calls f with every sequence of at most length tokens below levels,
+// shortest first. f must not keep the slice.
+func sequences(levels, length int, f func(x []int32)) {
+	for n := range length + 1 {
+		x := make([]int32, n)
+		for range size(n, levels) {
+			f(x)
+			for i := range x {
+				if x[i]++; int(x[i]) < levels {
+					break
+				}
+				x[i] = 0
+			}
+		}
+	}
+}
+
+// size returns levels^sites.
+func size(sites, levels int) int {
+	n := 1
+	for range sites {
+		n *= levels
+	}
+	return n
+}

@@ -1,0 +1,53 @@
+package constrainttest_test
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/constrainttest"
+)
+
+// noRepeat accepts sequences whose neighbours differ; its state is the last token,
+// counted from 1.
+type noRepeat struct{}
+
+func (noRepeat) States() int        { return 3 }
+func (noRepeat) Start() int         { return 0 }
+func (noRepeat) Accepting(int) bool { return true }
+
+func (noRepeat) Next(s int, t int32) int {
+	if int(t)+1 == s {
+		return -1
+	}
+	return int(t) + 1
+}
+
+// A language of one's own, and what is wrong with it: with three tokens there is one
+// more state than it says.
+func ExampleTestAutomaton() {
+	var a constraint.Automaton = noRepeat{}
+	err := constrainttest.TestAutomaton(ctx, a, constrainttest.Options{Sites: 5, Levels: 3})
+	fmt.Println(err)
+	// Output:
+	// constrainttest: constrainttest_test.noRepeat: range: Next(0, 2) = 3 after [], want −1 or 0…2
+}
+
+// Options hold what is known of the part besides its interface.
+func ExampleOptions() {
+	few := constraint.Count{Levels: []int32{1}, Min: 1, Max: 2}
+	o := constrainttest.Options{Sites: 4, Levels: 2, Accepts: func(x []int32) bool {
+		n := onesOf(x)
+		return n >= 1 && n <= 2
+	}}
+	fmt.Println(constrainttest.TestAutomaton(ctx, few, o), constrainttest.TestSet(ctx, few, o))
+	// Output:
+	// <nil> <nil>
+}
+
+// onesOf counts the ones.
+func onesOf(x []int32) (n int) {
+	for _, l := range x {
+		n += int(l)
+	}
+	return n
+}

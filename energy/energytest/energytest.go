@@ -1,0 +1,341 @@
+// Package energytest holds the laws that an [energy.Model] must obey, and what it
+// offers by [energy.As], as package testing/fstest does for file systems. It imports
+// no testing framework; a model of one's own is checked in three lines:
+//
+//	if err := energytest.TestModel(ctx, m, energytest.Options{}); err != nil {
+//		t.Fatal(err)
+//	}
+//
+// The error names the law that is broken and a state that shows it. Each law is a
+// function of its own, too. What a model says of its differences is compared with
+// differences of its Energy on random states; all that Energy itself must do is to be
+// a function of the state.
+package energytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/laws"
+)
+
+// Options say what a model promises. The zero value is right for a model that
+// computes in float64 and whose tables are exact differences.
+type Options struct {
+	// FirstOrder says that tables (Gradient, Field, Window) are derivatives and not
+	// differences. They are then only held to what holds for both.
+	FirstOrder bool
+
+	// Tolerance is the error of energies and differences, relative to the largest
+	// |energy| + 1 of the states looked at; 0 means 2⁻⁴⁰, some thousand roundings.
+	// Tables, which are float32, may be off by 2⁻²² of that and of the difference.
+	Tolerance float64
+
+	States int    // number of random states; 0 means 40
+	Seed   uint64 // of them
+}
+
+const (
+	defaultStates    = 40
+	defaultTolerance = 0x1p-40
+	rounding32       = 0x1p-22
+)
+
+// law is one law.
+type law struct {
+	name  string
+	check func(s *subject) error
+}
+
+// subject is a model with some states.
+type subject struct {
+	ctx           context.Context
+	m             energy.Model
+	opt           Options
+	sites, levels int
+	r             *rand.Rand
+	x             []int32   // states
+	e             []float64 // their energies
+	largest       float64   // finite |energy|
+	slack         float64
+	inside        bool // of a wrapper of Wrappers
+}
+
+// TestModel checks that a model obeys every law of this package. It returns the first
+// that it breaks.
+func TestModel(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, energies, lengths, tables, singles, graphs, values, supports, layers, changes, estimates, parameters, concurrency, wrappers, allocations)
+}
+
+var (
+	energies    = law{"energies", checkEnergies}
+	lengths     = law{"lengths", checkLengths}
+	tables      = law{"tables", checkTables}
+	singles     = law{"singles", checkSingles}
+	graphs      = law{"graphs", checkGraphs}
+	values      = law{"values", checkValues}
+	supports    = law{"supports", checkSupports}
+	layers      = law{"layers", checkLayers}
+	changes     = law{"changes", checkChanges}
+	estimates   = law{"estimates", checkEstimates}
+	parameters  = law{"parameters", checkParameters}
+	concurrency = law{"concurrency", checkConcurrency}
+	wrappers    = law{"wrappers", checkWrappers}
+	allocations = law{"allocations", checkAllocations}
+)
+
+// Energies: Shape is stable; an energy is a number or +Inf, the same bits whatever the
+// batch and every time; Energy keeps its hands off x.
+func Energies(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, energies)
+}
+
+// Lengths: methods panic, with a message, for slices of wrong lengths.
+func Lengths(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, lengths)
+}
+
+// Tables: Gradient, Field and Window store the bits of Energy, have 0 at the current
+// level and +Inf outside the domain, are functions of the state alone, and are exact
+// differences unless Options.FirstOrder.
+func Tables(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, tables)
+}
+
+// Singles: Conditional and Locals are exact differences, and Move keeps them so.
+func Singles(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, singles)
+}
+
+// Graphs: neighbour lists are in order and symmetric, and sites that are not in them
+// do not interact; Torus, Matching and pairs give the energy.
+func Graphs(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, graphs)
+}
+
+// Values: the values of levels are finite and ascend.
+func Values(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, values)
+}
+
+// Supports: Repair makes states of positive probability and leaves those alone that
+// have some.
+func Supports(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, supports)
+}
+
+// Layers: the conditionals of the two layers of an energy.Bipartite model are those
+// of one joint distribution, whose marginal is the model.
+func Layers(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, layers)
+}
+
+// Changes: what energy.Incremental and energy.IncrementalBipartite evaluate from an
+// earlier state has the bits of what they evaluate from nothing.
+func Changes(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, changes)
+}
+
+// Estimates: the mean of Estimate is the table.
+func Estimates(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, estimates)
+}
+
+// Parameters: ParamGradient is the derivative by what SetParams sets and adds to its
+// destination; SetParams refuses what it must and then changes nothing; Learn copies.
+// The parameters of an energy.Parametric model are as before afterwards.
+func Parameters(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, parameters)
+}
+
+// Concurrency: goroutines that evaluate the model at once get the bits of one alone.
+// The race detector sees more.
+func Concurrency(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, concurrency)
+}
+
+// Wrappers: energy.Sum, energy.Scale, energy.Clamp, a pointer and a wrapper that passes
+// everything on support what the model supports, and obey the laws.
+func Wrappers(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, wrappers)
+}
+
+// Allocations: what a kernel calls in a step allocates nothing.
+func Allocations(ctx context.Context, m energy.Model, opt Options) error {
+	return judge(ctx, m, opt, allocations)
+}
+
+// judge holds a model against laws.
+func judge(ctx context.Context, m energy.Model, opt Options, all ...law) error {
+	switch {
+	case ctx == nil:
+		return errors.New("energytest: ctx = nil")
+	case m == nil:
+		return errors.New("energytest: model = nil")
+	case opt.States < 0, !(opt.Tolerance >= 0):
+		return fmt.Errorf("energytest: Options: States = %d, Tolerance = %v, want both ≥ 0", opt.States, opt.Tolerance)
+	}
+	s, err := newSubject(ctx, m, opt)
+	if err != nil {
+		return fmt.Errorf("energytest: %T: %w", m, err)
+	}
+	for _, l := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := held(l, s); err != nil {
+			return fmt.Errorf("energytest: %T: %s: %w", m, l.name, err)
+		}
+	}
+	return nil
+}
+
+// held checks a law. A panic breaks it.
+func held(l law, s *subject) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %s", laws.Text(v))
+		}
+	}()
+	return l.check(s)
+}
+
+// newSubject draws states, half of them repaired if the model can, and evaluates them.
+func newSubject(ctx context.Context, m energy.Model, opt Options) (s *subject, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("Energy of random states: panic: %s", laws.Text(v))
+		}
+	}()
+	if opt.States == 0 {
+		opt.States = defaultStates
+	}
+	if opt.Tolerance == 0 {
+		opt.Tolerance = defaultTolerance
+	}
+	s = &subject{ctx: ctx, m: m, opt: opt, r: rand.New(rand.NewPCG(opt.Seed, 0xe7e)), e: make([]float64, opt.States)}
+	if s.sites, s.levels = m.Shape(); s.sites < 1 || s.levels < 1 {
+		return nil, fmt.Errorf("Shape = %d sites and %d levels, want both ≥ 1", s.sites, s.levels)
+	}
+	s.x = make([]int32, opt.States*s.sites)
+	for i := range s.x {
+		s.x[i] = int32(s.r.IntN(s.levels))
+	}
+	if p, ok := energy.As[energy.Supported](m); ok {
+		p.Repair(s.x[:opt.States/2*s.sites])
+	}
+	m.Energy(s.e, s.x)
+	for _, e := range s.e {
+		if !math.IsInf(e, 0) && !math.IsNaN(e) {
+			s.largest = max(s.largest, math.Abs(e))
+		}
+	}
+	s.slack = opt.Tolerance * (s.largest + 1)
+	return s, nil
+}
+
+// state returns the k-th state.
+func (s *subject) state(k int) []int32 { return s.x[k*s.sites : (k+1)*s.sites] }
+
+// finite reports whether the k-th state has a finite energy.
+func (s *subject) finite(k int) bool { return !math.IsInf(s.e[k], 0) && !math.IsNaN(s.e[k]) }
+
+// energy returns that of one state.
+func (s *subject) energy(x []int32) float64 {
+	var e [1]float64
+	s.m.Energy(e[:], x)
+	return e[0]
+}
+
+// row stores in d the differences E(x with x_i = l) − E(x), by evaluation.
+func (s *subject) row(d []float64, x []int32, i int) {
+	many := make([]int32, 0, s.levels*s.sites)
+	for l := range s.levels {
+		many = append(many, x...)
+		many[l*s.sites+i] = int32(l)
+	}
+	s.m.Energy(d, many)
+	at := d[x[i]]
+	for l := range d {
+		d[l] -= at
+	}
+}
+
+// near compares energies or differences; infinities must agree. A difference of
+// infinities says nothing.
+func (s *subject) near(want, got, factor float64) bool {
+	return math.IsNaN(want) || want == got || math.Abs(want-got) <= factor*s.slack
+}
+
+// near32 is near for the entries of tables.
+func (s *subject) near32(want float64, got float32) bool {
+	return s.near(want, float64(got), 2) || math.Abs(want-float64(got)) <= 2*s.slack+rounding32*(math.Abs(want)+s.largest+1)
+}
+
+// some returns at most n sites, all of them if there are no more.
+func (s *subject) some(n int) []int {
+	return s.r.Perm(s.sites)[:min(n, s.sites)]
+}
+
+const fewSites = 12 // that are looked at in a state
+
+func same[T float32 | float64](a, b []T) bool {
+	return slices.EqualFunc(a, b, func(a, b T) bool { return a == b || a != a && b != b })
+}
+
+func fill[T float32 | float64](v []T) {
+	for i := range v {
+		v[i] = T(math.NaN()) + T(i)
+	}
+}
+
+func checkEnergies(s *subject) error {
+	if sites, levels := s.m.Shape(); sites != s.sites || levels != s.levels {
+		return fmt.Errorf("Shape = %d, %d, and %d, %d before", sites, levels, s.sites, s.levels)
+	}
+	for k, e := range s.e {
+		if math.IsInf(e, -1) || math.IsNaN(e) {
+			return fmt.Errorf("energy of %v = %v, want a number or +Inf", s.state(k), e)
+		}
+	}
+	x, e := slices.Clone(s.x), make([]float64, len(s.e))
+	fill(e)
+	s.m.Energy(e, x)
+	if !slices.Equal(x, s.x) {
+		return errors.New("Energy changes x")
+	}
+	if k := differ(e, s.e); k >= 0 {
+		return fmt.Errorf("energy of %v = %v, and %v before", s.state(k), e[k], s.e[k])
+	}
+	for k := range e {
+		got := s.energy(s.state(k))
+		if got != s.e[k] {
+			return fmt.Errorf("energy of %v = %v alone, %v among %d states", s.state(k), got, s.e[k], len(e))
+		}
+	}
+	for k := range e { // in reverse order
+		copy(x[k*s.sites:], s.state(len(e)-1-k))
+	}
+	s.m.Energy(e, x)
+	slices.Reverse(e)
+	if k := differ(e, s.e); k >= 0 {
+		return fmt.Errorf("energy of %v = %v in another order of states, want %v", s.state(k), e[k], s.e[k])
+	}
+	s.m.Energy(nil, nil)
+	return nil
+}
+
+// differ returns where two slices do, −1 if nowhere.
+func differ(a, b []float64) int {
+	for k := range a {
+		if a[k] != b[k] && !(math.IsNaN(a[k]) && math.IsNaN(b[k])) {
+			return k
+		}
+	}
+	return -1
+}

@@ -1,0 +1,34 @@
+package laws
+
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Part is a part under test.
+type Part struct {
+	Package string // that judges: "constrainttest"
+	Value   any
+}
+
+// Given returns the part, or an error if there is none.
+func Given(pkg, name string, v any) (Part, error) {
+	return Part{pkg, v}, check.Given(pkg, name, v)
+}
+
+// Broken returns the error for a law that does not hold: its name, and a case that
+// reproduces it.
+func (p Part) Broken(law, format string, args ...any) error {
+	return fmt.Errorf("%s: %T: %s: %s", p.Package, p.Value, law, fmt.Sprintf(format, args...))
+}
+
+// Run calls f and returns its error. A panic of f breaks the law.
+func (p Part) Run(law string, f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = p.Broken(law, "panic: %v", v)
+		}
+	}()
+	return f()
+}

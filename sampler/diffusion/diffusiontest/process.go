@@ -1,0 +1,594 @@
+package diffusiontest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/laws"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+// Claim is what the documentation of a process says of the distribution of samples,
+// given exact predictions.
+type Claim uint8
+
+const (
+	// Converges: sites move independently in every step, as ProcessOptions.Step
+	// says, and the distribution tends to the denoiser's with many steps.
+	Converges Claim = iota
+
+	// Steps: sites move independently as Step says, and that is all.
+	Steps
+
+	// Exact: the distribution is the denoiser's, whatever the number of steps.
+	Exact
+
+	// Heuristic: no distribution is claimed, and none tested.
+	Heuristic
+)
+
+// ProcessOptions say what the documentation of a process promises.
+type ProcessOptions struct {
+	Claim Claim
+
+	// Step, unless nil, returns the documented step of one site from time t to s at
+	// the signal levels at and as: the probabilities of the next level of a site at
+	// level whose clean token is distributed as p. By default that is
+	// [MaskedStep] without remasking or, if the prior is not masked,
+	// [UniformStep].
+	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
+
+	// Counts are the numbers of steps that are tried, nil for 1, 3 and 8.
+	Counts []int
+
+	// Samples are drawn for each of them, 0 for 20 000.
+	Samples int
+
+	// Distance bounds the total variation from the denoiser's distribution after
+	// 256 steps of a process that converges, 0 for 0.03.
+	Distance float64
+}
+
+const (
+	sites  = 3
+	levels = 3
+)
+
+// TestProcess checks a process on tokens, for three levels, against the laws of
+// [diffusion.Process] and of what more its steps can do:
+//
+//   - bind: shapes without sites or levels are refused;
+//   - schedule: Alpha lies in 0…1, does not rise with time, and is near 1 at time 0
+//     and near 0 at time 1;
+//   - prior: x_1 is all masks, or each token uniform;
+//   - clock: times do not rise, end at exactly 0, and within the steps that there are;
+//   - distribution: of samples given the exact denoiser of a joint distribution, as
+//     Options.Claim says, also where the denoiser leaves sites out;
+//   - condition, renoise, reweight, posterior: as [diffusion.Renoiser],
+//     [diffusion.Joint] and [diffusion.Factorised] say, by enumeration;
+//   - workers, parts, resume, wrapper: the same bits for any workers and batches, in
+//     two calls, from the middle, after Save and Load, and for a process that is
+//     wrapped;
+//   - context: a run whose context ends returns its error.
+func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
+	part, err := laws.Given("diffusiontest", "p", p)
+	if err != nil {
+		return err
+	}
+	if o.Counts == nil {
+		o.Counts = []int{1, 3, 8}
+	}
+	if o.Samples == 0 {
+		o.Samples = 20_000
+	}
+	if o.Distance == 0 {
+		o.Distance = 0.03
+	}
+	c := &processChecker{form[int32]{part, p, levels}, o, nil, nil}
+	for _, l := range []struct {
+		name  string
+		check func(context.Context) error
+	}{
+		{"bind", c.bind}, {"schedule", c.schedule}, {"prior", c.prior}, {"clock", c.clock}, {"distribution", c.distribution},
+		{"condition", c.condition}, {"renoise", c.renoise}, {"reweight", c.reweight}, {"posterior", c.posterior},
+		{"workers", func(ctx context.Context) error { return c.same(ctx, c.denoiser()) }},
+		{"context", func(ctx context.Context) error { return c.ends(ctx, c.denoiser()) }},
+	} {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := c.Run(l.name, func() error { return l.check(ctx) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// form holds the laws that processes of tokens and of reals share.
+type form[S energy.Site] struct {
+	laws.Part
+	p      diffusion.Process[S]
+	levels int
+}
+
+type processChecker struct {
+	form[int32]
+	o ProcessOptions
+	m *joint
+	s diffusion.Steps[int32]
+}
+
+func (c *processChecker) denoiser() energy.Denoiser[int32] { return c.m }
+
+func (c *processChecker) bind(ctx context.Context) (err error) {
+	c.s, err = c.form.bind(ctx)
+	return err
+}
+
+func (f *form[S]) bind(ctx context.Context) (diffusion.Steps[S], error) {
+	for _, shape := range [][2]int{{0, f.levels}, {-1, f.levels}, {sites, 0}, {sites, -1}, {1 << 40, 1 << 30}} {
+		if _, err := f.p.Bind(ctx, shape[0], shape[1]); err == nil {
+			return nil, f.Broken("bind", "Bind(%d, %d) returns no error", shape[0], shape[1])
+		}
+	}
+	s, err := f.p.Bind(ctx, sites, f.levels)
+	if err != nil || s == nil {
+		return nil, f.Broken("bind", "Bind(%d, %d) returns %v, %v", sites, f.levels, s, err)
+	}
+	return s, nil
+}
+
+func (c *processChecker) schedule(context.Context) error { return c.form.schedule(c.s) }
+
+func (f *form[S]) schedule(s diffusion.Steps[S]) error {
+	before := math.Inf(1)
+	for k := range 101 {
+		t := float64(k) / 100
+		a := s.Alpha(t)
+		if !(a >= 0 && a <= 1 && a <= before) {
+			return f.Broken("schedule", "Alpha(%v) = %v after %v, want 0…1 and not to rise", t, a, before)
+		}
+		before = a
+	}
+	if a, z := s.Alpha(0), s.Alpha(1); a < 0.9 || z > 0.1 {
+		return f.Broken("schedule", "Alpha(0) = %v, Alpha(1) = %v, want near 1 and 0", a, z)
+	}
+	return nil
+}
+
+func (c *processChecker) prior(context.Context) error {
+	r := sampler.NewStream(39, 1)
+	counts := make([]int, laws.Size(sites, levels))
+	x := make([]int32, sites)
+	for range 4000 {
+		c.s.Prior(x, r)
+		for i, l := range x {
+			if l < 0 || l >= levels {
+				return c.Broken("prior", "x_1[%d] = %d, want 0…%d", i, l, levels-1)
+			}
+		}
+		laws.Tally(counts, x, sites, levels)
+	}
+	c.m = newJoint(sites, levels, -1, 6)
+	if counts[laws.Index(x, levels)] == 4000 {
+		if x[0] != x[1] || x[1] != x[2] {
+			return c.Broken("prior", "x_1 = %v always, want masks", x)
+		}
+		c.m = newJoint(sites, levels, x[0], 5)
+	}
+	if v := laws.PValue(counts, c.m.prior()); v < laws.Rate {
+		k, tail := laws.WorstCell(counts, c.m.prior())
+		return c.Broken("prior", "x_1 is not uniform: p-value %.2g, worst state %v, %d of 4000 draws (tail %.2g)", v, c.m.all()[k], counts[k], tail)
+	}
+	return nil
+}
+
+func (c *processChecker) clock(ctx context.Context) error {
+	// Next sees states as they are in a run, so runs are observed.
+	return c.form.clock(ctx, c.m)
+}
+
+func (f *form[S]) clock(ctx context.Context, m energy.Denoiser[S]) error {
+	for _, steps := range []int{1, 2, 7, 64} {
+		b, err := f.p.Bind(ctx, sites, f.levels)
+		if err != nil {
+			return f.Broken("bind", "%v", err)
+		}
+		most := steps
+		if clocked, ok := b.(diffusion.Clocked); ok {
+			most = clocked.MaxSteps(steps)
+		}
+		n, last := 0, 1.0
+		var wrong error
+		d, err := diffusion.New(ctx, m, f.p, diffusion.Config{Steps: steps, Seed: 5, Workers: 1, Batch: 1, Observe: func(s *diffusion.Snapshot) {
+			n++
+			if wrong == nil && (s.From != last || s.To > s.From || s.To < 0) {
+				wrong = f.Broken("clock", "step %d of %d goes from time %v to %v, and the last ended at %v", n, steps, s.From, s.To, last)
+			}
+			last = s.To
+		}})
+		if err != nil {
+			return f.Broken("bind", "%v", err)
+		}
+		if err := d.Sample(ctx, make([]S, sites)); err != nil {
+			return f.Broken("clock", "%d steps: %v", steps, err)
+		}
+		if wrong != nil {
+			return wrong
+		}
+		if last != 0 || n > most {
+			return f.Broken("clock", "%d steps end at time %v after %d, want 0 after at most %d", steps, last, n, most)
+		}
+	}
+	return nil
+}
+
+// step is the documented step between two times.
+func (c *processChecker) step(t, s float64) func(level int32, p []float64) []float64 {
+	at, as := c.s.Alpha(t), c.s.Alpha(s)
+	switch {
+	case c.o.Step != nil:
+		return c.o.Step(t, s, at, as)
+	case c.m.mask >= 0:
+		return MaskedStep(c.m.mask, at, as, 0)
+	}
+	return UniformStep(at, as)
+}
+
+// expected returns the distribution of x_0 after the given number of steps.
+func (c *processChecker) expected(steps int) []float64 {
+	if c.o.Claim == Exact {
+		return c.m.p
+	}
+	p, t := c.m.prior(), 1.0
+	for k := range steps {
+		s := c.s.Next(make([]int32, sites), t, k, steps, sampler.NewStream(1, 1))
+		p = c.m.evolve(p, c.s.Alpha(t), c.step(t, s))
+		t = s
+	}
+	return p
+}
+
+func (c *processChecker) distribution(ctx context.Context) error {
+	predictions := []bool{false}
+	if c.m.mask < 0 {
+		predictions = append(predictions, true)
+	}
+	defer func() { c.m.loo = false }()
+	for _, c.m.loo = range predictions {
+		for _, steps := range c.o.Counts {
+			d, err := diffusion.New(ctx, c.denoiser(), c.p, diffusion.Config{Steps: steps, Seed: uint64(steps)})
+			if err != nil {
+				return c.Broken("bind", "%v", err)
+			}
+			x := make([]int32, c.o.Samples*sites)
+			if err := d.Sample(ctx, x); err != nil {
+				return c.Broken("distribution", "%d steps: %v", steps, err)
+			}
+			counts := make([]int, len(c.m.p))
+			for k := range c.o.Samples {
+				y := x[k*sites : (k+1)*sites]
+				if c.m.masks(y) {
+					return c.Broken("distribution", "sample %v of %d steps still has a mask", y, steps)
+				}
+				laws.Tally(counts, y, sites, levels)
+			}
+			if c.o.Claim == Heuristic {
+				continue
+			}
+			want := c.expected(steps)
+			if v := laws.PValue(counts, want); v < laws.Rate/float64(len(predictions)*len(c.o.Counts)) {
+				k, _ := laws.WorstCell(counts, want)
+				return c.Broken("distribution", "%d samples of %d steps, leave-one-out: %v: p-value %.2g; worst state %v, %d samples, want about %.1f",
+					c.o.Samples, steps, c.m.loo, v, c.m.all()[k], counts[k], want[k]*float64(c.o.Samples))
+			}
+		}
+	}
+	if c.o.Claim != Converges {
+		return nil
+	}
+	few, many := variation(c.expected(16), c.m.p), variation(c.expected(256), c.m.p)
+	if many > c.o.Distance || many > few/3 {
+		return c.Broken("distribution", "the distribution is %.3g from the denoiser's after 16 steps and %.3g after 256, want ≤ %v and a third", few, many, c.o.Distance)
+	}
+	return nil
+}
+
+// times are pairs at which single steps are looked at.
+var times = [][2]float64{{0.9, 0.6}, {0.5, 0.45}, {0.3, 0}}
+
+// corrupted draws x_0 and x_t given it, and x_s between them.
+func (c *processChecker) corrupted(r *rand.Rand, t float64) (x0, xt []int32) {
+	u, k := r.Float64(), 0
+	for ; k < len(c.m.p)-1 && u >= c.m.p[k]; k++ {
+		u -= c.m.p[k]
+	}
+	x0 = slices.Clone(c.m.all()[k])
+	xt = slices.Clone(x0)
+	for i := range xt {
+		if r.Float64() >= c.s.Alpha(t) {
+			if xt[i] = c.m.mask; xt[i] < 0 {
+				xt[i] = r.Int32N(levels)
+			}
+		}
+	}
+	return x0, xt
+}
+
+// predicted returns the full posterior at x_t as log-weights.
+func (c *processChecker) predicted(xt []int32, t float64, loo bool) []float32 {
+	c.m.loo = loo
+	defer func() { c.m.loo = false }()
+	return slices.Clone(c.m.logs(xt, c.s.Alpha(t)))
+}
+
+func (c *processChecker) condition(context.Context) error {
+	s, ok := c.s.(diffusion.Renoiser)
+	if !ok {
+		return nil
+	}
+	r := rand.New(rand.NewPCG(39, 8))
+	for range 30 {
+		for _, at := range times {
+			_, xt := c.corrupted(r, at[0])
+			want := c.m.posterior(xt, c.s.Alpha(at[0]), nil, false)
+			for _, loo := range []bool{false, true} {
+				if loo && c.m.mask >= 0 {
+					continue
+				}
+				v := c.predicted(xt, at[0], loo)
+				s.Condition(v, xt, at[0], loo)
+				if err := c.compare("condition", v, want, xt, at[0]); err != nil {
+					return err
+				}
+				s.Condition(v, xt, at[0], false)
+				if err := c.compare("condition", v, want, xt, at[0]); err != nil {
+					return err
+				}
+			}
+			if c.m.mask < 0 {
+				continue
+			}
+			// A denoiser that knows nothing of the corruption.
+			v := make([]float32, sites*levels)
+			s.Condition(v, xt, at[0], false)
+			for i, l := range xt {
+				p := softmax(v[i*levels : (i+1)*levels])
+				if l != c.m.mask && p[l] != 1 || p[c.m.mask] != 0 {
+					return c.Broken("condition", "row %d of zeros at x_t = %v becomes %v", i, xt, p)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// compare compares rows of log-weights with probabilities: 2⁻¹⁶ for float32 rows.
+func (c *processChecker) compare(law string, v []float32, want []float64, xt []int32, t float64) error {
+	for i := range sites {
+		for l, p := range softmax(v[i*levels : (i+1)*levels]) {
+			if !(math.Abs(p-want[i*levels+l]) <= 0x1p-16) {
+				return c.Broken(law, "at x_t = %v, t = %v site %d has level %d with probability %v, want %v", xt, t, i, l, p, want[i*levels+l])
+			}
+		}
+	}
+	return nil
+}
+
+// oneHot is certain of a level.
+func oneHot(l int32) []float64 {
+	p := make([]float64, levels)
+	p[l] = 1
+	return p
+}
+
+func (c *processChecker) renoise(context.Context) error {
+	s, ok := c.s.(diffusion.Renoiser)
+	if !ok || c.o.Claim == Exact || c.o.Claim == Heuristic {
+		return nil
+	}
+	const pairs, draws = 12, 1500
+	r, stream := rand.New(rand.NewPCG(39, 9)), sampler.NewStream(39, 2)
+	for range pairs {
+		for _, at := range times {
+			x0, xt := c.corrupted(r, at[0])
+			v := c.predicted(xt, at[0], false)
+			s.Condition(v, xt, at[0], false)
+			step := c.step(at[0], at[1])
+			want := []float64{1}
+			for i, l := range xt {
+				wider := make([]float64, 0, len(want)*levels)
+				for _, b := range step(l, oneHot(x0[i])) {
+					for _, a := range want {
+						wider = append(wider, a*b)
+					}
+				}
+				want = wider
+			}
+			counts := make([]int, len(want))
+			for range draws {
+				x := slices.Clone(xt)
+				s.Renoise(x, x0, slices.Clone(v), at[0], at[1], stream)
+				laws.Tally(counts, x, sites, levels)
+			}
+			if p := laws.PValue(counts, want); p < laws.Rate/pairs/float64(len(times)) {
+				k, _ := laws.WorstCell(counts, want)
+				return c.Broken("renoise", "x_s given x_t = %v, x_0 = %v from t = %v to %v: p-value %.2g; worst state %v, %d of %d draws, want about %.1f",
+					xt, x0, at[0], at[1], p, c.m.all()[k], counts[k], draws, want[k]*draws)
+			}
+		}
+	}
+	return nil
+}
+
+func (c *processChecker) reweight(context.Context) error {
+	s, ok := c.s.(diffusion.Joint)
+	if !ok || c.o.Claim == Exact || c.o.Claim == Heuristic {
+		return nil
+	}
+	r, stream := rand.New(rand.NewPCG(39, 10)), sampler.NewStream(39, 3)
+	for range 40 {
+		for _, at := range times {
+			x0, xt := c.corrupted(r, at[0])
+			v := c.predicted(xt, at[0], false)
+			s.Condition(v, xt, at[0], false)
+			xs := slices.Clone(xt)
+			s.Renoise(xs, x0, slices.Clone(v), at[0], at[1], stream)
+			want := make([]float64, len(v))
+			step := c.step(at[0], at[1])
+			for i := range sites {
+				prior, sum := softmax(v[i*levels:(i+1)*levels]), 0.0
+				for l, p := range prior {
+					if int32(l) != c.m.mask {
+						want[i*levels+l] = p * step(xt[i], oneHot(int32(l)))[xs[i]]
+					}
+					sum += want[i*levels+l]
+				}
+				for l := range levels {
+					want[i*levels+l] /= sum
+				}
+			}
+			s.Reweight(v, xt, xs, at[0], at[1])
+			if err := c.compare("reweight", v, want, xt, at[0]); err != nil {
+				return fmt.Errorf("%w, given x_s = %v at %v", err, xs, at[1])
+			}
+		}
+	}
+	return nil
+}
+
+func (c *processChecker) posterior(context.Context) error {
+	s, ok := c.s.(diffusion.Factorised)
+	if !ok || c.o.Claim == Exact || c.o.Claim == Heuristic {
+		return nil
+	}
+	r := rand.New(rand.NewPCG(39, 11))
+	for range 40 {
+		for _, at := range times {
+			_, xt := c.corrupted(r, at[0])
+			v := c.predicted(xt, at[0], false)
+			dst := make([]float32, len(v))
+			s.Posterior(dst, v, xt, at[0], at[1])
+			var want []float64
+			step := c.step(at[0], at[1])
+			for i, l := range xt {
+				want = append(want, step(l, softmax(v[i*levels:(i+1)*levels]))...)
+			}
+			for i, w := range dst {
+				if p := math.Exp(float64(w)); !(math.Abs(p-want[i]) <= 0x1p-16) {
+					return c.Broken("posterior", "at x_t = %v from t = %v to %v site %d has level %d with probability %v, want %v", xt, at[0], at[1], i/levels, i%levels, p, want[i])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// wrapped hides everything about a process but its one method.
+type wrapped[S energy.Site] struct{ diffusion.Process[S] }
+
+// same draws samples in many ways that must not matter.
+func (f *form[S]) same(ctx context.Context, m energy.Denoiser[S]) error {
+	const samples = 20
+	draw := func(p diffusion.Process[S], cfg diffusion.Config, cuts ...int) ([]S, error) {
+		cfg.Steps, cfg.Seed = 5, 11
+		d, err := diffusion.New(ctx, m, p, cfg)
+		if err != nil {
+			return nil, err
+		}
+		var all []S
+		for _, n := range cuts {
+			x := make([]S, n*sites)
+			if err := d.Sample(ctx, x); err != nil {
+				return nil, err
+			}
+			all = append(all, x...)
+		}
+		return all, nil
+	}
+	want, err := draw(f.p, diffusion.Config{Workers: 1, Batch: 1}, samples)
+	if err != nil {
+		return f.Broken("workers", "%v", err)
+	}
+	for _, w := range []struct {
+		law, what string
+		p         diffusion.Process[S]
+		cfg       diffusion.Config
+		cuts      []int
+		from      int
+	}{
+		{"workers", "3 workers and batches of 7", f.p, diffusion.Config{Workers: 3, Batch: 7}, []int{samples}, 0},
+		{"workers", "2 workers", f.p, diffusion.Config{Workers: 2}, []int{samples}, 0},
+		{"parts", "three calls", f.p, diffusion.Config{}, []int{7, 1, samples - 8}, 0},
+		{"parts", "samples from number 6 on", f.p, diffusion.Config{First: 6}, []int{samples - 6}, 6},
+		{"wrapper", "a process that wraps it", wrapped[S]{f.p}, diffusion.Config{}, []int{samples}, 0},
+		{"wrapper", "a pointer to one that wraps it", &wrapped[S]{f.p}, diffusion.Config{}, []int{samples}, 0},
+	} {
+		got, err := draw(w.p, w.cfg, w.cuts...)
+		if err != nil || !slices.Equal(got, want[w.from*sites:]) {
+			return f.Broken(w.law, "%s: %v (%v), want %v", w.what, got, err, want[w.from*sites:])
+		}
+	}
+	return f.resume(ctx, m, want)
+}
+
+// resume cuts a run in two, by a checkpoint.
+func (f *form[S]) resume(ctx context.Context, m energy.Denoiser[S], want []S) error {
+	dir, err := os.MkdirTemp("", "diffusiontest")
+	if err != nil {
+		return fmt.Errorf("diffusiontest: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	cfg := diffusion.Config{Steps: 5, Seed: 11}
+	cfg.Checkpoint.Path = filepath.Join(dir, "run")
+	var file bytes.Buffer
+	first, err := diffusion.New(ctx, m, f.p, cfg)
+	if err == nil {
+		err = first.Sample(ctx, make([]S, 9*sites))
+	}
+	if err == nil {
+		err = first.Save(&file)
+	}
+	if err != nil {
+		return f.Broken("resume", "%v", err)
+	}
+	x := make([]S, len(want))
+	second, err := diffusion.New(ctx, m, f.p, cfg)
+	if err == nil {
+		err = second.Load(ctx, &file)
+	}
+	if err == nil {
+		err = second.Sample(ctx, x)
+	}
+	if err != nil || !slices.Equal(x, want) {
+		return f.Broken("resume", "9 samples, Save, Load and the others: %v (%v), want %v", x, err, want)
+	}
+	return nil
+}
+
+// ends runs under contexts that end in the middle.
+func (f *form[S]) ends(ctx context.Context, m energy.Denoiser[S]) error {
+	for _, look := range []int{1, 2, 3, 5, 9} {
+		polled := laws.NewPolled(ctx, look)
+		d, err := diffusion.New(polled, m, f.p, diffusion.Config{Steps: 4})
+		if err == nil {
+			err = d.Sample(polled, make([]S, 2*sites))
+		}
+		if err == nil && look > 3 {
+			continue // may be over by then
+		}
+		if !errors.Is(err, context.Canceled) {
+			return f.Broken("context", "a context that ends at look %d: %v, want its error", look, err)
+		}
+	}
+	return nil
+}

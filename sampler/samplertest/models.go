@@ -1,0 +1,233 @@
+package samplertest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/laws"
+)
+
+// Models returns the models that a method is judged on by default: independent
+// sites; an Ising ring; a Potts path of three levels; ordinal levels; two levels of
+// which some states have no probability; an energy.Func with a random energy for
+// every state, in which all sites interact; and the ring and the path with a site
+// clamped. The tables of differences of the ordinal one and of that with forbidden
+// states are wrong by up to half a nat, as first-order tables may be.
+func Models() []energy.Model {
+	ring := newPairs("Ising ring", 5, 2, 0.7, true)
+	path := newPairs("Potts path", 3, 3, -0.6, false)
+	return []energy.Model{
+		ring,
+		path,
+		newTable("forbidden states", 5, 2, 0.25, 4),
+		random(3, 3, 5),
+		newPairs("independent sites", 3, 3, 0, false),
+		newTable("ordinal levels", 2, mostLevels, 0, 3),
+		clamped(ring, 0, 1),
+		clamped(path, 1, 2),
+	}
+}
+
+// mostLevels is that of Models, so that their tables need no scratch.
+const mostLevels = 5
+
+// clamped fixes a site.
+func clamped(m energy.Model, site int, level int32) energy.Model {
+	c, err := energy.Clamp(m, map[int]int32{site: level})
+	if err != nil {
+		panic(err) // site and level are those of Models
+	}
+	return c
+}
+
+// random has an arbitrary energy for every state.
+func random(sites, levels int, seed uint64) energy.Func {
+	e := newTable("", sites, levels, 0, seed).e
+	return energy.Func{Sites: sites, Levels: levels, E: func(x []int32) float64 { return e[laws.Index(x, levels)] }}
+}
+
+// pairs is E(x) = −J Σ_{neighbours ij} [x_i = x_j] − Σ_i h[x_i] on a path or a ring.
+type pairs struct {
+	name          string
+	sites, levels int
+	coupling      float64
+	field         []float64
+	start, adj    []int32
+}
+
+func newPairs(name string, sites, levels int, coupling float64, ring bool) *pairs {
+	p := &pairs{name: name, sites: sites, levels: levels, coupling: coupling, start: []int32{0}}
+	for l := range levels {
+		p.field = append(p.field, float64(0.4*float64(l))-0.1) // no fused product: bits are the same everywhere
+	}
+	for i := range sites {
+		var next []int32
+		for j := range sites {
+			apart := max(i-j, j-i)
+			if coupling != 0 && (apart == 1 || ring && apart == sites-1) {
+				next = append(next, int32(j))
+			}
+		}
+		p.adj = append(p.adj, next...)
+		p.start = append(p.start, int32(len(p.adj)))
+	}
+	return p
+}
+
+// Name implements sampler.Named.
+func (p *pairs) Name() string { return p.name }
+
+// Shape implements [energy.Model].
+func (p *pairs) Shape() (sites, levels int) { return p.sites, p.levels }
+
+// Energy implements [energy.Model].
+func (p *pairs) Energy(e []float64, x []int32) {
+	lengths(len(e), len(x), p.sites)
+	for s := range e {
+		row := x[s*p.sites : (s+1)*p.sites]
+		e[s] = 0
+		for i, l := range row {
+			e[s] -= p.field[l]
+			for _, j := range p.adj[p.start[i]:p.start[i+1]] {
+				if int(j) > i && row[j] == l {
+					e[s] -= p.coupling
+				}
+			}
+		}
+	}
+}
+
+// Conditional implements [energy.Conditional].
+func (p *pairs) Conditional(d []float64, site int, x []int32) {
+	for l := range d {
+		d[l] = -p.field[l]
+	}
+	for _, j := range p.adj[p.start[site]:p.start[site+1]] {
+		d[x[j]] -= p.coupling
+	}
+	at := d[x[site]]
+	for l := range d {
+		d[l] -= at
+	}
+}
+
+// Gradient implements [energy.Differentiable], exactly.
+func (p *pairs) Gradient(e []float64, g []float32, x []int32) {
+	p.Energy(e, x)
+	lengths(len(g), len(x)*p.levels, 1)
+	var few [mostLevels]float64
+	d := few[:p.levels]
+	for at := 0; at < len(x); at += p.sites {
+		for i := range p.sites {
+			p.Conditional(d, i, x[at:at+p.sites])
+			for l, v := range d {
+				g[(at+i)*p.levels+l] = float32(v)
+			}
+		}
+	}
+}
+
+// Graph implements [energy.Graphical].
+func (p *pairs) Graph() (start, adj []int32) { return p.start, p.adj }
+
+// Matching implements [energy.Matching].
+func (p *pairs) Matching() (coupling float64, field []float64, ok bool) {
+	return p.coupling, p.field, true
+}
+
+// table has an arbitrary energy for every state, values for its levels, and tables
+// of differences that are wrong by up to half a nat.
+type table struct {
+	name          string
+	sites, levels int
+	e             []float64 // by laws.Index
+	noise         []float64 // of tables, by laws.Index, site and level
+}
+
+// newTable draws one in which a share of the states has no probability, never that
+// of all zeros.
+func newTable(name string, sites, levels int, forbidden float64, seed uint64) *table {
+	r := rand.New(rand.NewPCG(seed, 1))
+	t := &table{name: name, sites: sites, levels: levels, e: make([]float64, laws.Size(sites, levels))}
+	for k := range t.e {
+		t.e[k] = float64(4*r.Float64()) - 2
+		if r.Float64() < forbidden && k > 0 {
+			t.e[k] = math.Inf(1)
+		}
+	}
+	t.noise = make([]float64, len(t.e)*sites*levels)
+	for k := range t.noise {
+		t.noise[k] = r.Float64() - 0.5
+	}
+	return t
+}
+
+// Name implements sampler.Named.
+func (t *table) Name() string { return t.name }
+
+// Shape implements [energy.Model].
+func (t *table) Shape() (sites, levels int) { return t.sites, t.levels }
+
+// Energy implements [energy.Model].
+func (t *table) Energy(e []float64, x []int32) {
+	lengths(len(e), len(x), t.sites)
+	for s := range e {
+		e[s] = t.e[laws.Index(x[s*t.sites:(s+1)*t.sites], t.levels)]
+	}
+}
+
+// Conditional implements [energy.Conditional].
+func (t *table) Conditional(d []float64, site int, x []int32) {
+	k, stride := laws.Index(x, t.levels), laws.Size(site+1, t.levels)/t.levels
+	for l := range d {
+		d[l] = t.e[k+(l-int(x[site]))*stride] - t.e[k]
+	}
+}
+
+// Gradient implements [energy.Differentiable].
+func (t *table) Gradient(e []float64, g []float32, x []int32) {
+	t.Energy(e, x)
+	lengths(len(g), len(x)*t.levels, 1)
+	var few [mostLevels]float64
+	d := few[:t.levels]
+	for at := 0; at < len(x); at += t.sites {
+		row := x[at : at+t.sites]
+		k := laws.Index(row, t.levels)
+		for i, now := range row {
+			t.Conditional(d, i, row)
+			for l, v := range d {
+				if l != int(now) {
+					v += t.noise[(k*t.sites+i)*t.levels+l]
+				}
+				g[(at+i)*t.levels+l] = float32(v)
+			}
+		}
+	}
+}
+
+// Values implements [energy.Ordinal].
+func (t *table) Values() []float32 {
+	v := make([]float32, t.levels)
+	for l := range v {
+		v[l] = float32(l) + float32(0.1*float32(l*l))
+	}
+	return v
+}
+
+// Repair implements [energy.Supported].
+func (t *table) Repair(x []int32) {
+	for ; len(x) > 0; x = x[t.sites:] {
+		if math.IsInf(t.e[laws.Index(x[:t.sites], t.levels)], 1) {
+			clear(x[:t.sites])
+		}
+	}
+}
+
+// lengths panics unless x has as many states as e.
+func lengths(e, x, sites int) {
+	if x != e*sites {
+		panic(fmt.Sprintf("samplertest: len(x) = %d, want %d states of %d sites", x, e, sites))
+	}
+}

@@ -1,0 +1,276 @@
+package samplertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/laws"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Options say what a method promises. The zero value is right for a method that
+// leaves exp(−E) invariant, reaches every state of positive probability and keeps
+// nothing but caches.
+type Options struct {
+	// Models are what the method is judged on; nil means [Models]. Laws about
+	// distributions leave out those of more than 4096 states. One that the method
+	// refuses, by an error of Kernel, does not apply; to refuse all is an error.
+	Models []energy.Model
+
+	// Target, if not nil, returns the distribution that the method leaves
+	// invariant on m: the probability of the state x is entry Σ_i x_i·levels^i.
+	// Nil means that the method states none for m. It is how an approximate method
+	// says what it samples; without it that is exp(−E)/Z, within Support.
+	Target func(m energy.Model) []float64
+
+	// Support, if not nil, reports whether a state belongs to the language that
+	// the method confines chains to.
+	Support func(x []int32) bool
+
+	// Class, if not nil, numbers the parts of the states that chains do not leave,
+	// as for a method that only exchanges levels.
+	Class func(x []int32) int
+
+	// Settle is the number of steps after which what a kernel keeps beside the
+	// states, such as momenta or replicas at other temperatures, has forgotten how
+	// Reset left it. Its invariance is judged after them. 0 means that there is
+	// nothing of the kind.
+	Settle int
+
+	// Mix is the number of steps in which a chain forgets where it began; 0 means
+	// 256, −1 that the law of Mixing is not judged.
+	Mix int
+
+	// Draws is the number of chains that are counted; 0 means 16384.
+	Draws int
+
+	Seed uint64 // of all draws
+
+	// Report, if not nil, is told what applied: t.Logf of package testing.
+	Report func(format string, args ...any)
+}
+
+const (
+	defaultDraws = 1 << 14 // finds changes of some hundredths of a probability of a half
+	defaultMix   = 256
+	mostStates   = 4096
+)
+
+// law is one law: what check says of a method on one model.
+type law struct {
+	name  string
+	most  int // it is judged on the first so many models that it applies to; 0: on all
+	check func(s *subject) error
+}
+
+// subject is a method on a model.
+type subject struct {
+	ctx    context.Context
+	method sampler.Method
+	model  energy.Model
+	name   string
+	opt    Options
+}
+
+// errNothing says that a law does not apply to a method on a model.
+var errNothing = errors.New("does not apply")
+
+// judge holds a method against laws on every model.
+func judge(ctx context.Context, method sampler.Method, opt Options, all ...law) error {
+	name, err := fill(ctx, method, &opt)
+	if err != nil {
+		return err
+	}
+	for _, l := range all {
+		applied := 0
+		var refusals []error
+		for i, m := range opt.Models {
+			on := fmt.Sprintf("model %d (%s)", i, describe(m))
+			if _, err := method.Kernel(ctx, m, 1); err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				refusals = append(refusals, err)
+				continue
+			}
+			err := held(l, &subject{ctx: ctx, method: method, model: m, name: on, opt: opt})
+			switch {
+			case errors.Is(err, errNothing):
+				continue
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil:
+				return fmt.Errorf("samplertest: %s: %s: %s: %w", name, l.name, on, err)
+			}
+			if applied++; applied == l.most {
+				break
+			}
+		}
+		if opt.Report != nil {
+			opt.Report("samplertest: %s: %s: applies to %d of %d models", name, l.name, applied, len(opt.Models))
+		}
+		if len(refusals) == len(opt.Models) {
+			return fmt.Errorf("samplertest: %s: %s: the method refuses all %d models: %w", name, l.name, len(opt.Models), errors.Join(refusals...))
+		}
+	}
+	return nil
+}
+
+// held checks a law. A panic breaks it.
+func held(l law, s *subject) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %s", laws.Text(v))
+		}
+	}()
+	return l.check(s)
+}
+
+// fill checks the arguments and replaces zeros by defaults.
+func fill(ctx context.Context, method sampler.Method, opt *Options) (name string, err error) {
+	switch {
+	case ctx == nil:
+		return "", errors.New("samplertest: ctx = nil")
+	case method == nil:
+		return "", errors.New("samplertest: method = nil")
+	case opt.Settle < 0, opt.Mix < -1, opt.Draws < 0:
+		return "", fmt.Errorf("samplertest: Options: Settle = %d, Mix = %d, Draws = %d, want ≥ 0, ≥ −1, ≥ 0", opt.Settle, opt.Mix, opt.Draws)
+	}
+	if opt.Models == nil {
+		opt.Models = Models()
+	}
+	if opt.Draws == 0 {
+		opt.Draws = defaultDraws
+	}
+	if opt.Mix == 0 {
+		opt.Mix = defaultMix
+	}
+	return fmt.Sprintf("%T", method), nil
+}
+
+// size is levels^sites, or a number above mostStates.
+func size(sites, levels int) int {
+	n := 1
+	for range sites {
+		if n *= levels; n > mostStates {
+			break
+		}
+	}
+	return n
+}
+
+// describe names a model.
+func describe(m energy.Model) string {
+	sites, levels := m.Shape()
+	name := reflect.TypeOf(m).String()
+	if n, ok := m.(sampler.Named); ok {
+		name = n.Name()
+	}
+	return fmt.Sprintf("%s, %d sites of %d levels", name, sites, levels)
+}
+
+// TestMethod checks that a method obeys every law of this package. It returns the
+// first that it breaks.
+func TestMethod(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, arguments, invariance, mixing, states, reports, resume, workers, parts, wrappers, stop, panics, failures, allocations)
+}
+
+var (
+	arguments   = law{"arguments", 2, checkArguments}
+	invariance  = law{"invariance", 0, checkInvariance}
+	mixing      = law{"mixing", 3, checkMixing}
+	states      = law{"states", 2, checkStates}
+	reports     = law{"reports", 0, checkReports}
+	workers     = law{"workers", 2, checkWorkers}
+	parts       = law{"parts", 2, checkParts}
+	resume      = law{"resume", 2, checkResume}
+	stop        = law{"stop", 2, checkStop}
+	panics      = law{"panics", 2, checkPanics}
+	failures    = law{"failures", 2, checkFailures}
+	wrappers    = law{"wrappers", 2, checkWrappers}
+	allocations = law{"allocations", 4, checkAllocations}
+)
+
+// Arguments: Kernel returns an error for a nil model, fewer than one chain and more
+// than sampler.BlockSize.
+func Arguments(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, arguments)
+}
+
+// Invariance: states that are draws of the target still are after one step and
+// after several, with caches that are some steps old, and after Reset to others.
+func Invariance(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, invariance)
+}
+
+// Mixing: chains that begin in one state, the least likely of the most likely class,
+// have the target's distribution given the class after Options.Mix steps, half of them
+// after one more, as a chain may be periodic.
+func Mixing(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, mixing)
+}
+
+// States: the target is left invariant after SetStates of the runner, and so is
+// another target after sampler.Retarget.
+func States(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, states)
+}
+
+// Reports: after every step Info has the energy of the state, to 10⁻⁹ of it, or NaN
+// throughout; an acceptance probability within [0, 1]; and the number of changes of
+// sites, which is that of the sites that differ unless some changed back.
+func Reports(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, reports)
+}
+
+// Workers: a run has the same bits with 1, 2 and 5 workers, as a Lean run, and
+// whether or not anyone observes it.
+func Workers(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, workers)
+}
+
+// Parts: the parts of a run have the bits of the whole.
+func Parts(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, parts)
+}
+
+// Resume: a run that is saved and loaded, at its start, in warm-up, after it, and
+// where its context ended, has the bits of one that was not.
+func Resume(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, resume)
+}
+
+// Stop: after its context has ended a run evaluates the model at most as often as in
+// two steps, returns the error of the context, and goes on later to the bits of a
+// run that was not stopped.
+func Stop(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, stop)
+}
+
+// Panics: a panic of the model reaches the caller of Run as an error that wraps its
+// value, and the runner can go on.
+func Panics(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, panics)
+}
+
+// Failures: no chain moves to a state whose energy is NaN, and none of a method that
+// knows energies to one of −Inf; NaN is counted in Info.Invalid, or Run returns an
+// error. A state of probability zero is no start.
+func Failures(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, failures)
+}
+
+// Wrappers: a method, a pointer to it and a struct that embeds it as a
+// sampler.Method have the same bits, and load each other's checkpoints; so has a
+// method on a wrapper that passes everything on to the model.
+func Wrappers(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, wrappers)
+}
+
+// Allocations: a step allocates nothing.
+func Allocations(ctx context.Context, method sampler.Method, opt Options) error {
+	return judge(ctx, method, opt, allocations)
+}

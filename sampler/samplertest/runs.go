@@ -1,0 +1,587 @@
+package samplertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/laws"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Runs of these laws are short: every kind of block, a warm-up, some draws.
+const (
+	runChains = 40
+	runWarmup = 20
+	runDraws  = 20
+)
+
+// history is what a run showed: a digest of every draw of every chain, and how it
+// ended.
+type history struct {
+	draws  [][]uint64 // by chain
+	states []int32
+	sizes  []float64
+	stats  sampler.Stats
+}
+
+// digest is FNV-1a of a draw.
+func digest(x []int32, info *sampler.Info) uint64 {
+	h := uint64(14695981039346656037)
+	add := func(v uint64) {
+		for range 8 {
+			h = (h ^ v&0xff) * 1099511628211
+			v >>= 8
+		}
+	}
+	for _, l := range x {
+		add(uint64(uint32(l)))
+	}
+	e := info.Energy
+	if math.IsNaN(e) {
+		e = math.NaN() // one of many
+	}
+	add(math.Float64bits(e))
+	add(math.Float64bits(info.Accept))
+	add(uint64(info.Moved))
+	add(uint64(info.Invalid))
+	return h
+}
+
+// config is that of the runs of the laws.
+func (s *subject) config() sampler.Config {
+	return sampler.Config{Chains: runChains, Seed: s.opt.Seed, Warmup: runWarmup, Init: s.init()}
+}
+
+// init is a state of positive probability for all chains, nil if chains find one.
+func (s *subject) init() []int32 {
+	sites, levels := s.model.Shape()
+	if s.opt.Support != nil || size(sites, levels) > mostStates {
+		return nil
+	}
+	all, e := laws.States(sites, levels), laws.Energies(s.model)
+	best := 0
+	for k, v := range e {
+		if v < e[best] {
+			best = k
+		}
+	}
+	return all[best]
+}
+
+// observed returns the configuration with an observer that fills h, of the whole run.
+func observed(h *history, cfg sampler.Config) sampler.Config {
+	if h.draws == nil {
+		h.draws = make([][]uint64, cfg.Chains)
+		for i := range h.draws {
+			h.draws[i] = make([]uint64, runDraws)
+		}
+	}
+	cfg.Observe = func(chain, draw int, x []int32, info *sampler.Info) {
+		if draw < runDraws {
+			h.draws[chain][draw] = digest(x, info)
+		}
+	}
+	return cfg
+}
+
+// end keeps how a run ended.
+func (h *history) end(c *sampler.Chains) {
+	h.states, h.sizes, h.stats = slices.Clone(c.States()), slices.Clone(c.StepSizes()), c.Stats()
+}
+
+// run makes a whole run.
+func (s *subject) run(m energy.Model, method sampler.Method, cfg sampler.Config) (*history, error) {
+	h := &history{}
+	c, err := sampler.NewChains(s.ctx, m, method, observed(h, cfg))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Run(s.ctx, runDraws); err != nil {
+		return nil, err
+	}
+	h.end(c)
+	return h, nil
+}
+
+// same compares two runs.
+func same(want, got *history, what string) error {
+	for i := range want.draws {
+		for d := range want.draws[i] {
+			if want.draws[i][d] != got.draws[i][d] {
+				return fmt.Errorf("%s: chain %d differs from draw %d on (%d chains, warm-up %d)", what, i, d, runChains, runWarmup)
+			}
+		}
+	}
+	if !slices.Equal(want.states, got.states) {
+		return fmt.Errorf("%s: final states differ", what)
+	}
+	if !reflect.DeepEqual(want.sizes, got.sizes) {
+		return fmt.Errorf("%s: step sizes %v, want %v", what, got.sizes, want.sizes)
+	}
+	if want.stats != got.stats {
+		return fmt.Errorf("%s: Stats = %+v, want %+v", what, got.stats, want.stats)
+	}
+	return nil
+}
+
+func checkWorkers(s *subject) error {
+	cfg := s.config()
+	cfg.Workers = 1
+	want, err := s.run(s.model, s.method, cfg)
+	if err != nil {
+		return err
+	}
+	for _, n := range []int{2, 5} {
+		cfg.Workers = n
+		got, err := s.run(s.model, s.method, cfg)
+		if err != nil {
+			return err
+		}
+		if err := same(want, got, fmt.Sprintf("with %d workers", n)); err != nil {
+			return err
+		}
+	}
+	cfg.Lean = true
+	got, err := s.run(s.model, s.method, cfg)
+	if err != nil {
+		return fmt.Errorf("Lean: %w", err)
+	}
+	if err := same(want, got, "as a Lean run"); err != nil {
+		return err
+	}
+	cfg = s.config()
+	c, err := sampler.NewChains(s.ctx, s.model, s.method, cfg)
+	if err != nil {
+		return err
+	}
+	if err := c.Run(s.ctx, runDraws); err != nil {
+		return err
+	}
+	if !slices.Equal(c.States(), want.states) {
+		return errors.New("states of a run that nobody observes differ")
+	}
+	return nil
+}
+
+func checkParts(s *subject) error {
+	whole := s.config()
+	want, err := s.run(s.model, s.method, whole)
+	if err != nil {
+		return err
+	}
+	for _, n := range []int{2, 3} {
+		got := &history{}
+		for k := range n {
+			cfg, err := whole.Part(k, n)
+			if err != nil {
+				return err
+			}
+			c, err := sampler.NewChains(s.ctx, s.model, s.method, observed(got, cfg))
+			if err != nil {
+				return err
+			}
+			if err := c.Run(s.ctx, runDraws); err != nil {
+				return err
+			}
+			got.states = append(got.states, c.States()...)
+		}
+		got.sizes, got.stats = want.sizes, want.stats
+		if err := same(want, got, fmt.Sprintf("in %d parts", n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resumed makes a run that begin brings to somewhere, saves it, and goes on in chains
+// that load it.
+func (s *subject) resumed(begin func(c *sampler.Chains) error) (*history, error) {
+	h, cfg := &history{}, s.config()
+	first, err := sampler.NewChains(s.ctx, s.model, s.method, observed(h, cfg))
+	if err != nil {
+		return nil, err
+	}
+	if err := begin(first); err != nil {
+		return nil, err
+	}
+	var file bytes.Buffer
+	if err := first.Save(&file); err != nil {
+		return nil, fmt.Errorf("Save: %w", err)
+	}
+	cfg.Seed, cfg.Workers = cfg.Seed+1, 1
+	second, err := sampler.NewChains(s.ctx, s.model, s.method, observed(h, cfg))
+	if err != nil {
+		return nil, err
+	}
+	if err := second.Load(s.ctx, &file); err != nil {
+		return nil, fmt.Errorf("Load: %w", err)
+	}
+	if got, want := second.Len(), first.Len(); got != want {
+		return nil, fmt.Errorf("Len = %d after Load, want %d", got, want)
+	}
+	if err := second.Run(s.ctx, runDraws-second.Len()); err != nil {
+		return nil, err
+	}
+	h.end(second)
+	return h, nil
+}
+
+func checkResume(s *subject) error {
+	want, err := s.run(s.model, s.method, s.config())
+	if err != nil {
+		return err
+	}
+	for _, n := range []int{0, 1, 7} {
+		got, err := s.resumed(func(c *sampler.Chains) error {
+			if n == 0 {
+				return nil
+			}
+			return c.Run(s.ctx, n)
+		})
+		what := fmt.Sprintf("saved after %d of %d draws and loaded", n, runDraws)
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if err := same(want, got, what); err != nil {
+			return err
+		}
+	}
+	for looks := 2; ; looks = looks*3/2 + 1 { // every point would take long; these are in Reset, warm-up and draws
+		ended := true
+		got, err := s.resumed(func(c *sampler.Chains) error {
+			err := c.Run(laws.NewPolled(s.ctx, looks), runDraws)
+			if ended = err != nil; ended && !errors.Is(err, context.Canceled) {
+				return err
+			}
+			return nil
+		})
+		what := fmt.Sprintf("ended by its context at look %d, saved and loaded", looks)
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if !ended {
+			return nil
+		}
+		if err := same(want, got, what); err != nil {
+			return err
+		}
+	}
+}
+
+// watched is a model whose evaluations are counted by one goroutine.
+func (s *subject) watched() (*hooked, *int) {
+	count := 0
+	return &hooked{s.model, func() { count++ }}, &count
+}
+
+func checkStop(s *subject) error {
+	m, count := s.watched()
+	cfg := s.config()
+	cfg.Chains, cfg.Workers = 1, 1
+	if _, err := s.method.Kernel(s.ctx, m, 1); err != nil {
+		return errNothing
+	}
+	want, err := s.run(s.model, s.method, cfg)
+	if err != nil {
+		return err
+	}
+	most, before := 0, 0
+	cfg.Warmup = -1
+	cfg.Observe = func(int, int, []int32, *sampler.Info) {
+		most = max(most, *count-before)
+		before = *count
+	}
+	c, err := sampler.NewChains(s.ctx, m, s.method, cfg)
+	if err != nil {
+		return err
+	}
+	before = *count
+	if err := c.Run(s.ctx, runDraws); err != nil {
+		return err
+	}
+	for _, after := range []int{1, 2, most + 1, 2*most + 3, 7*most + 1} {
+		ctx, cancel := context.WithCancel(s.ctx)
+		seen, armed := 0, false
+		h := &history{}
+		stopped := &hooked{s.model, func() {
+			if !armed {
+				return
+			}
+			if seen++; seen == after {
+				cancel()
+			}
+		}}
+		cfg := s.config()
+		cfg.Chains, cfg.Workers = 1, 1
+		c, err := sampler.NewChains(s.ctx, stopped, s.method, observed(h, cfg))
+		if err != nil {
+			cancel()
+			return err
+		}
+		armed = true
+		err = c.Run(ctx, runDraws)
+		cancel()
+		if seen < after {
+			continue // the method evaluates the model no more often
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("context that ends at evaluation %d: Run returns %w", after, err)
+		}
+		if err == nil && c.Len() < runDraws {
+			return fmt.Errorf("context that ends at evaluation %d: Run returns nil after %d of %d draws", after, c.Len(), runDraws)
+		}
+		if extra := seen - after; err != nil && extra > 2*most {
+			return fmt.Errorf("context that ends at evaluation %d: %d evaluations follow, want at most the %d of two steps", after, extra, 2*most)
+		}
+		armed = false
+		if err := c.Run(s.ctx, runDraws-c.Len()); err != nil {
+			return err
+		}
+		h.end(c)
+		if err := same(want, h, fmt.Sprintf("stopped at evaluation %d and gone on", after)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errPanic = errors.New("a panic of the model")
+
+func checkPanics(s *subject) error {
+	m, count := s.watched()
+	if _, err := s.method.Kernel(s.ctx, m, 1); err != nil {
+		return errNothing
+	}
+	cfg := s.config()
+	cfg.Chains, cfg.Workers, cfg.Warmup = 8, 1, -1
+	c, err := sampler.NewChains(s.ctx, m, s.method, cfg)
+	if err != nil {
+		return err
+	}
+	*count = 0
+	if err := c.Run(s.ctx, 4); err != nil {
+		return err
+	}
+	total := *count
+	if total == 0 {
+		return errNothing
+	}
+	for _, workers := range []int{1, 3} {
+		for _, at := range []int{1, total/2 + 1, total - 1} {
+			if at < 1 {
+				continue
+			}
+			if err := s.panicked(at, workers, cfg); err != nil {
+				return fmt.Errorf("the model panics at evaluation %d, %d workers: %w", at, workers, err)
+			}
+		}
+	}
+	return nil
+}
+
+// panicked makes a run whose model panics once.
+func (s *subject) panicked(at, workers int, cfg sampler.Config) error {
+	left := newCounter(-1)
+	m := &hooked{s.model, func() {
+		if left.down() {
+			panic(errPanic)
+		}
+	}}
+	cfg.Workers = workers
+	c, err := sampler.NewChains(s.ctx, m, s.method, cfg)
+	if err != nil {
+		return err
+	}
+	left.set(at)
+	var ran error
+	v := laws.Panic(func() { ran = c.Run(s.ctx, 4) })
+	if v == nil {
+		return fmt.Errorf("Run returns (%v) instead of panicking", ran)
+	}
+	if err, ok := v.(error); !ok || !errors.Is(err, errPanic) {
+		return fmt.Errorf("Run panics with %q, want an error that wraps the value %q", laws.Text(v), errPanic)
+	}
+	if err := c.Run(s.ctx, 4); err != nil {
+		return fmt.Errorf("a later Run: %w", err)
+	}
+	return s.atHome(c)
+}
+
+// atHome checks that energies that chains report are those of their states.
+func (s *subject) atHome(c *sampler.Chains) error {
+	sites, _ := s.model.Shape()
+	for i, info := range c.Info() {
+		if err := s.energyOf("afterwards", i, info.Energy, c.States()[i*sites:(i+1)*sites]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// energyOf compares the energy that a chain reports with that of its state. 10⁻⁹ is
+// far more than the rounding of the sums that kernels keep.
+func (s *subject) energyOf(what string, chain int, got float64, x []int32) error {
+	e := make([]float64, 1)
+	s.model.Energy(e, x)
+	if math.IsNaN(got) || math.Abs(got-e[0]) <= 1e-9*(1+math.Abs(e[0])) {
+		return nil
+	}
+	return fmt.Errorf("%s: chain %d reports the energy %v at %v, want %v", what, chain, got, x, e[0])
+}
+
+func checkFailures(s *subject) error {
+	p, err := s.target(s.model)
+	if err != nil {
+		return err
+	}
+	sites, levels := s.model.Shape()
+	all := laws.States(sites, levels)
+	given, first := s.class(p, all)
+	if given == nil {
+		return errNothing
+	}
+	e := laws.Energies(s.model)
+	ill, seen := make([]bool, len(given)), 0 // every second of the states that chains would visit
+	for k, v := range given {
+		if k != laws.Index(first, levels) && v > 0 {
+			ill[k] = seen%2 == 0
+			seen++
+		}
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(-1)} {
+		m := energy.Func{Sites: sites, Levels: levels, E: func(x []int32) float64 {
+			k := laws.Index(x, levels)
+			if ill[k] {
+				return bad
+			}
+			return e[k]
+		}}
+		if _, err := s.method.Kernel(s.ctx, m, 1); err != nil {
+			return errNothing
+		}
+		c, err := sampler.NewChains(s.ctx, m, s.method, sampler.Config{Chains: 8, Seed: s.opt.Seed, Warmup: -1, Init: first})
+		if err != nil {
+			return err
+		}
+		err = c.Run(s.ctx, 200)
+		if err == nil && c.Stats().Invalid == 0 && math.IsNaN(bad) {
+			return fmt.Errorf("some states have the energy %v: Run returns nil and no proposal counts as invalid", bad)
+		}
+		got := make([]float64, 8)
+		m.Energy(got, c.States())
+		for i, v := range got {
+			unknown := math.IsNaN(c.Info()[i].Energy) // who does not know the energy cannot see −Inf
+			if math.IsNaN(v) || math.IsInf(v, -1) && !unknown {
+				return fmt.Errorf("some states have the energy %v: chain %d has moved to one, %v", bad, i, c.States()[i*sites:(i+1)*sites])
+			}
+		}
+	}
+	gone := energy.Func{Sites: sites, Levels: levels, E: func(x []int32) float64 {
+		if k := laws.Index(x, levels); k != laws.Index(first, levels) {
+			return e[k]
+		}
+		return math.Inf(1)
+	}}
+	c, err := sampler.NewChains(s.ctx, gone, s.method, sampler.Config{Chains: 2, Seed: s.opt.Seed, Warmup: -1, Init: first})
+	if err != nil {
+		return err
+	}
+	var start *sampler.StartError
+	if err := c.Run(s.ctx, 1); !errors.As(err, &start) {
+		return fmt.Errorf("the initial state %v has probability zero: Run returns %v, want a *sampler.StartError", first, err)
+	}
+	return nil
+}
+
+func checkWrappers(s *subject) error {
+	cfg := s.config()
+	want, err := s.run(s.model, s.method, cfg)
+	if err != nil {
+		return err
+	}
+	forms := map[string]sampler.Method{"a struct that embeds the method": struct{ sampler.Method }{s.method}}
+	if v := reflect.ValueOf(s.method); v.Kind() == reflect.Pointer {
+		if m, ok := v.Elem().Interface().(sampler.Method); ok {
+			forms["its value"] = m
+		}
+	} else {
+		p := reflect.New(v.Type())
+		p.Elem().Set(v)
+		forms["its pointer"] = p.Interface().(sampler.Method)
+	}
+	for what, method := range forms {
+		got, err := s.run(s.model, method, cfg)
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if err := same(want, got, what); err != nil {
+			return err
+		}
+		for _, pair := range [][2]sampler.Method{{s.method, method}, {method, s.method}} {
+			if err := s.exchanged(pair[0], pair[1]); err != nil {
+				return fmt.Errorf("%s: a checkpoint of one does not load into the other: %w", what, err)
+			}
+		}
+	}
+	got, err := s.run(forwarded{s.model}, s.method, cfg)
+	if err != nil {
+		return fmt.Errorf("a wrapper around the model: %w", err)
+	}
+	return same(want, got, "a wrapper around the model")
+}
+
+// exchanged saves chains of one method and loads them into chains of another.
+func (s *subject) exchanged(from, to sampler.Method) error {
+	cfg := s.config()
+	a, err := sampler.NewChains(s.ctx, s.model, from, cfg)
+	if err != nil {
+		return err
+	}
+	b, err := sampler.NewChains(s.ctx, s.model, to, cfg)
+	if err != nil {
+		return err
+	}
+	if err := a.Run(s.ctx, 1); err != nil {
+		return err
+	}
+	var file bytes.Buffer
+	if err := a.Save(&file); err != nil {
+		return err
+	}
+	return b.Load(s.ctx, &file)
+}
+
+// Digest returns a digest of a run of the method on every model of the options that it
+// neither refuses nor fails on: what golden files hold, so that a seed gives the same states in
+// every release, on every machine and instruction set.
+func Digest(ctx context.Context, method sampler.Method, opt Options) (uint64, error) {
+	if _, err := fill(ctx, method, &opt); err != nil {
+		return 0, err
+	}
+	sum := uint64(14695981039346656037)
+	for _, m := range opt.Models {
+		if _, err := method.Kernel(ctx, m, 1); err != nil {
+			continue
+		}
+		s := &subject{ctx: ctx, method: method, model: m, opt: opt}
+		h, err := s.run(m, method, s.config())
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		if err != nil { // as that of DULA at a state without probability
+			continue
+		}
+		for _, chain := range h.draws {
+			for _, d := range chain {
+				sum = (sum ^ d) * 1099511628211
+			}
+		}
+	}
+	return sum, nil
+}
