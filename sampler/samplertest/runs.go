@@ -30,26 +30,34 @@ type history struct {
 	stats  sampler.Stats
 }
 
-// digest is FNV-1a of a draw.
-func digest(x []int32, info *sampler.Info) uint64 {
-	h := uint64(14695981039346656037)
-	add := func(v uint64) {
-		for range 8 {
-			h = (h ^ v&0xff) * 1099511628211
-			v >>= 8
-		}
+// offset and prime are those of the 64-bit hash FNV-1a.
+const (
+	offset = 14695981039346656037
+	prime  = 1099511628211
+)
+
+// mix adds a number to a hash.
+func mix(h, v uint64) uint64 {
+	for range 8 {
+		h = (h ^ v&0xff) * prime
+		v >>= 8
 	}
+	return h
+}
+
+// digest is the hash of a draw.
+func digest(x []int32, info *sampler.Info) uint64 {
+	h := uint64(offset)
 	for _, l := range x {
-		add(uint64(uint32(l)))
+		h = mix(h, uint64(uint32(l)))
 	}
 	e := info.Energy
 	if math.IsNaN(e) {
 		e = math.NaN() // one of many
 	}
-	add(math.Float64bits(e))
-	add(math.Float64bits(info.Accept))
-	add(uint64(info.Moved))
-	add(uint64(info.Invalid))
+	for _, v := range []uint64{math.Float64bits(e), math.Float64bits(info.Accept), uint64(info.Moved), uint64(info.Invalid)} {
+		h = mix(h, v)
+	}
 	return h
 }
 
@@ -557,31 +565,42 @@ func (s *subject) exchanged(from, to sampler.Method) error {
 	return b.Load(&file)
 }
 
-// Digest returns a digest of a run of the method on every model of the options that it
-// neither refuses nor fails on: what golden files hold, so that a seed gives the same states in
-// every release, on every machine and instruction set.
+// Digest returns a digest of the states of a run of the method on every model of the
+// options that it neither refuses nor fails on: what golden files hold, so that a seed
+// gives the same states in every release, on every machine and instruction set. A method
+// that runs on none of the models is an error.
 func Digest(ctx context.Context, method sampler.Method, opt Options) (uint64, error) {
-	if _, err := fill(ctx, method, &opt); err != nil {
+	name, err := fill(ctx, method, &opt)
+	if err != nil {
 		return 0, err
 	}
-	sum := uint64(14695981039346656037)
+	sum, ran := uint64(offset), 0
 	for _, m := range opt.Models {
 		if _, err := method.Kernel(ctx, m, 1); err != nil {
 			continue
 		}
 		s := &subject{ctx: ctx, method: method, model: m, opt: opt}
-		h, err := s.run(m, method, s.config())
+		c, err := sampler.NewChains(ctx, m, method, s.config())
+		if err != nil {
+			return 0, err
+		}
+		for range runDraws {
+			if err = c.Run(ctx, 1); err != nil {
+				break
+			}
+			for _, l := range c.States() {
+				sum = mix(sum, uint64(uint32(l)))
+			}
+		}
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		if err != nil { // as that of DULA at a state without probability
-			continue
+		if err == nil { // unlike that of DULA at a state without probability
+			ran++
 		}
-		for _, chain := range h.draws {
-			for _, d := range chain {
-				sum = (sum ^ d) * 1099511628211
-			}
-		}
+	}
+	if ran == 0 {
+		return 0, fmt.Errorf("samplertest: %s: Digest: the method runs on none of %d models", name, len(opt.Models))
 	}
 	return sum, nil
 }
