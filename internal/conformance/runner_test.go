@@ -167,8 +167,7 @@ func groupsRun(workers int, look func()) run {
 func chainless(i *dual.Inference[int32], _ *sampler.Chains) *dual.Inference[int32] { return i }
 
 func resamplerRun(_ int, look func()) run {
-	var r *dual.Resampler[int32]
-	r = exact.Must(dual.NewResampler(3, 4, func(ctx context.Context, x []int32) error {
+	r := exact.Must(dual.NewResampler(3, 4, func(ctx context.Context, x []int32) error {
 		for i := range x {
 			if err := ctx.Err(); err != nil {
 				return err

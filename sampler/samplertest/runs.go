@@ -158,7 +158,7 @@ func checkWorkers(s *subject) error {
 	cfg.Lean = true
 	got, err := s.run(s.model, s.method, cfg)
 	if err != nil {
-		return fmt.Errorf("Lean: %w", err)
+		return fmt.Errorf("a Lean run: %w", err)
 	}
 	if err := same(want, got, "as a Lean run"); err != nil {
 		return err
@@ -220,7 +220,7 @@ func (s *subject) resumed(begin func(c *sampler.Chains) error) (*history, error)
 	}
 	var file bytes.Buffer
 	if err := first.Save(&file); err != nil {
-		return nil, fmt.Errorf("Save: %w", err)
+		return nil, fmt.Errorf("method Save: %w", err)
 	}
 	cfg.Seed, cfg.Workers = cfg.Seed+1, 1
 	second, err := sampler.NewChains(s.ctx, s.model, s.method, observed(h, cfg))
@@ -228,10 +228,10 @@ func (s *subject) resumed(begin func(c *sampler.Chains) error) (*history, error)
 		return nil, err
 	}
 	if err := second.Load(&file); err != nil {
-		return nil, fmt.Errorf("Load: %w", err)
+		return nil, fmt.Errorf("method Load: %w", err)
 	}
 	if got, want := second.Len(), first.Len(); got != want {
-		return nil, fmt.Errorf("Len = %d after Load, want %d", got, want)
+		return nil, fmt.Errorf("method Len = %d after Load, want %d", got, want)
 	}
 	if err := second.Run(s.ctx, runDraws-second.Len()); err != nil {
 		return nil, err
@@ -260,7 +260,7 @@ func checkResume(s *subject) error {
 			return err
 		}
 	}
-	for looks := 2; ; looks = looks*3/2 + 1 { // every point would take long; these are in Reset, warm-up and draws
+	for looks := 2; ; looks = 2*looks + 1 { // every point would take long; these are in Reset, warm-up and draws
 		ended := true
 		got, err := s.resumed(func(c *sampler.Chains) error {
 			err := c.Run(laws.NewPolled(s.ctx, looks), runDraws)
@@ -410,10 +410,10 @@ func (s *subject) panicked(at, workers int, cfg sampler.Config) error {
 	var ran error
 	v := laws.Panic(func() { ran = c.Run(s.ctx, 4) })
 	if v == nil {
-		return fmt.Errorf("Run returns (%v) instead of panicking", ran)
+		return fmt.Errorf("method Run returns (%v) instead of panicking", ran)
 	}
 	if err, ok := v.(error); !ok || !errors.Is(err, errPanic) {
-		return fmt.Errorf("Run panics with %q, want an error that wraps the value %q", laws.Text(v), errPanic)
+		return fmt.Errorf("method Run panics with %q, want an error that wraps the value %q", laws.Text(v), errPanic)
 	}
 	if err := c.Run(s.ctx, 4); err != nil {
 		return fmt.Errorf("a later Run: %w", err)
