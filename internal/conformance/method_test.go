@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -234,6 +235,9 @@ func kinds() []energy.Model {
 	)
 }
 
+// wholeModule is read once.
+var wholeModule = sync.OnceValue(func() *conformance.Module { return exact.Must(conformance.Load()) })
+
 func TestMethods(t *testing.T) {
 	for _, e := range methodEntries() {
 		t.Run(e.name, func(t *testing.T) {
@@ -245,8 +249,11 @@ func TestMethods(t *testing.T) {
 					opt.Models = append(opt.Models, kinds()...)
 				}
 			}
+			if opt.Draws == 0 {
+				opt.Draws = 8192 // of which .02 of a probability of ½ is almost four deviations
+			}
 			if testing.Short() || exact.Race {
-				opt.Draws = min(2048, max(opt.Draws, 1024))
+				opt.Draws = min(opt.Draws, 2048)
 			}
 			if err := samplertest.TestMethod(t.Context(), e.method, opt); err != nil {
 				t.Fatal(err)
@@ -257,7 +264,7 @@ func TestMethods(t *testing.T) {
 
 // A method that is not in the registry is named.
 func TestMethodsAreRegistered(t *testing.T) {
-	m := exact.Must(conformance.Load())
+	m := wholeModule()
 	var names []string
 	for _, e := range methodEntries() {
 		names = append(names, e.name)
