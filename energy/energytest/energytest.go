@@ -209,7 +209,7 @@ func held(l law, s *subject) (err error) {
 func newSubject(ctx context.Context, m energy.Model, opt Options) (s *subject, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("Energy of random states: panic: %s", laws.Text(v))
+			err = fmt.Errorf("method Energy of random states: panic: %s", laws.Text(v))
 		}
 	}()
 	if opt.States == 0 {
@@ -220,7 +220,7 @@ func newSubject(ctx context.Context, m energy.Model, opt Options) (s *subject, e
 	}
 	s = &subject{ctx: ctx, m: m, opt: opt, r: rand.New(rand.NewPCG(opt.Seed, 0xe7e)), e: make([]float64, opt.States)}
 	if s.sites, s.levels = m.Shape(); s.sites < 1 || s.levels < 1 {
-		return nil, fmt.Errorf("Shape = %d sites and %d levels, want both ≥ 1", s.sites, s.levels)
+		return nil, fmt.Errorf("method Shape = %d sites and %d levels, want both ≥ 1", s.sites, s.levels)
 	}
 	s.x = make([]int32, opt.States*s.sites)
 	for i := range s.x {
@@ -296,7 +296,7 @@ func fill[T float32 | float64](v []T) {
 
 func checkEnergies(s *subject) error {
 	if sites, levels := s.m.Shape(); sites != s.sites || levels != s.levels {
-		return fmt.Errorf("Shape = %d, %d, and %d, %d before", sites, levels, s.sites, s.levels)
+		return fmt.Errorf("method Shape = %d, %d, and %d, %d before", sites, levels, s.sites, s.levels)
 	}
 	for k, e := range s.e {
 		if math.IsInf(e, -1) || math.IsNaN(e) {
@@ -307,7 +307,7 @@ func checkEnergies(s *subject) error {
 	fill(e)
 	s.m.Energy(e, x)
 	if !slices.Equal(x, s.x) {
-		return errors.New("Energy changes x")
+		return errors.New("method Energy changes x")
 	}
 	if k := differ(e, s.e); k >= 0 {
 		return fmt.Errorf("energy of %v = %v, and %v before", s.state(k), e[k], s.e[k])

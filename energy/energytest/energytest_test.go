@@ -320,13 +320,13 @@ func TestWrongModels(t *testing.T) {
 		"calls":            "energies: energy of",
 		"fails":            "energies: energy of",
 		"x":                "energies: ",
-		"conditional":      "singles: Conditional, site",
+		"conditional":      "singles: method Conditional, site",
 		"locals":           "singles: Locals, site 2",
-		"move":             "singles: Move of site",
-		"move sets":        "singles: Move of site",
-		"no edges":         "graphs: Graph: sites",
-		"one way":          "graphs: Graph: site 0 has the neighbour 1, and that not the first",
-		"matching":         "graphs: Matching: E",
+		"move":             "Move of site",
+		"move sets":        "Move of site",
+		"no edges":         "graphs: method Graph: sites",
+		"one way":          "graphs: method Graph: site 0 has the neighbour 1, and that not the first",
+		"matching":         "graphs: method Matching: the difference E",
 		"values":           "values: Values = [1 0], want finite and strictly ascending numbers",
 		"field":            "tables: Field, site",
 		"row":              "depends on the states beside it",
@@ -335,8 +335,8 @@ func TestWrongModels(t *testing.T) {
 		"gradient":         "tables: Gradient, site 3",
 		"window":           "outside the domain, = 0, want +Inf",
 		"estimate":         "estimates: site",
-		"no repair":        "supports: Repair makes",
-		"repairs too much": "supports: Repair makes",
+		"no repair":        "supports: method Repair makes",
+		"repairs too much": "supports: method Repair makes",
 		"allocation":       "allocations: ",
 	} {
 		t.Run(bug, func(t *testing.T) {
@@ -344,7 +344,7 @@ func TestWrongModels(t *testing.T) {
 		})
 	}
 	for bug, want := range map[string]string{
-		"alias":      "parameters: Params returns no copy",
+		"alias":      "parameters: method Params returns no copy",
 		"overwrites": "parameters: ParamGradient does not add",
 		"sign":       "parameters: derivative by the parameters",
 		"torn":       "parameters: SetParams that returns an error changes the model",

@@ -13,20 +13,20 @@ func checkGraphs(s *subject) error {
 	if m, ok := energy.As[energy.Graphical](s.m); ok {
 		start, adj := m.Graph()
 		if err := s.lists(start, adj); err != nil {
-			return fmt.Errorf("Graph: %w", err)
+			return fmt.Errorf("method Graph: %w", err)
 		}
 		if err := s.strangers(start, adj); err != nil {
-			return fmt.Errorf("Graph: %w", err)
+			return fmt.Errorf("method Graph: %w", err)
 		}
 	}
 	if m, ok := energy.As[energy.Toroidal](s.m); ok {
 		if err := s.torus(m); err != nil {
-			return fmt.Errorf("Torus: %w", err)
+			return fmt.Errorf("method Torus: %w", err)
 		}
 	}
 	if m, ok := energy.As[energy.Matching](s.m); ok {
 		if err := s.matching(m); err != nil {
-			return fmt.Errorf("Matching: %w", err)
+			return fmt.Errorf("method Matching: %w", err)
 		}
 	}
 	if m, ok := energy.As[pairwise](s.m); ok {
@@ -150,10 +150,10 @@ func (s *subject) pairs(m pairwise) error {
 		return nil
 	}
 	if err := s.lists(start, adj); err != nil {
-		return fmt.Errorf("Pairs: %w", err)
+		return fmt.Errorf("method Pairs: %w", err)
 	}
 	if s.levels != 2 || len(field) != s.sites || len(weight) != len(adj) {
-		return fmt.Errorf("Pairs: %d levels, len(field) = %d, len(weight) = %d, want 2, %d, %d", s.levels, len(field), len(weight), s.sites, len(adj))
+		return fmt.Errorf("method Pairs: %d levels, len(field) = %d, len(weight) = %d, want 2, %d, %d", s.levels, len(field), len(weight), s.sites, len(adj))
 	}
 	err := s.formula(func(x []int32) float64 {
 		twice := 0.0
@@ -166,7 +166,7 @@ func (s *subject) pairs(m pairwise) error {
 		return twice / 2
 	})
 	if err != nil {
-		return fmt.Errorf("Pairs: %w", err)
+		return fmt.Errorf("method Pairs: %w", err)
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (s *subject) formula(f func(x []int32) float64) error {
 		}
 		want, got := s.e[k]-s.e[first], f(s.state(k))-f(s.state(first))
 		if !s.near(want, got, 4) {
-			return fmt.Errorf("E%v − E%v = %v, want %v", s.state(k), s.state(first), got, want)
+			return fmt.Errorf("the difference E%v − E%v = %v, want %v", s.state(k), s.state(first), got, want)
 		}
 	}
 	return nil
@@ -223,10 +223,10 @@ func checkSupports(s *subject) error {
 	for k := range e {
 		from, to := before[k*s.sites:(k+1)*s.sites], x[k*s.sites:(k+1)*s.sites]
 		if math.IsInf(after[k], 1) {
-			return fmt.Errorf("Repair makes %v of %v, whose energy is +Inf", to, from)
+			return fmt.Errorf("method Repair makes %v of %v, whose energy is +Inf", to, from)
 		}
 		if !math.IsInf(e[k], 1) && !slices.Equal(from, to) {
-			return fmt.Errorf("Repair makes %v of %v, which has the energy %v", to, from, e[k])
+			return fmt.Errorf("method Repair makes %v of %v, which has the energy %v", to, from, e[k])
 		}
 	}
 	return nil

@@ -159,12 +159,12 @@ func checkSingles(s *subject) error {
 				fill(got)
 				m.Conditional(got, i, x)
 				if !slices.Equal(x, s.state(k)) {
-					return errors.New("Conditional changes x")
+					return errors.New("method Conditional changes x")
 				}
 				s.row(want, x, i)
 				for l := range got {
 					if !s.near(want[l], got[l], 2) {
-						return fmt.Errorf("Conditional, site %d of %v: entry of level %d = %v, want E(x_i=%d) − E(x) = %v", i, x, l, got[l], l, want[l])
+						return fmt.Errorf("method Conditional, site %d of %v: entry of level %d = %v, want E(x_i=%d) − E(x) = %v", i, x, l, got[l], l, want[l])
 					}
 				}
 			}
@@ -188,7 +188,7 @@ func (s *subject) locals(m energy.Local) error {
 		fill(d)
 		m.Locals(d, x)
 		if !slices.Equal(x, s.state(k)) {
-			return errors.New("Locals changes x")
+			return errors.New("method Locals changes x")
 		}
 		if err := s.rows(d, x, "Locals"); err != nil {
 			return err
@@ -209,10 +209,10 @@ func (s *subject) locals(m energy.Local) error {
 			before := slices.Clone(x)
 			m.Move(d, i, l, x)
 			if !slices.Equal(x, before) {
-				return errors.New("Move changes x")
+				return errors.New("method Move changes x")
 			}
 			if !slices.Equal(own, d[i*s.levels:(i+1)*s.levels]) {
-				return fmt.Errorf("Move of site %d of %v to %d changes the row of the site", i, x, l)
+				return fmt.Errorf("method Move of site %d of %v to %d changes the row of the site", i, x, l)
 			}
 			x = y
 			for i := range alone {

@@ -67,16 +67,16 @@ func checkWrappers(s *subject) error {
 	const beta = 0.5
 	scaled, err := energy.Scale(s.m, beta)
 	if err != nil {
-		return fmt.Errorf("Scale: %w", err)
+		return fmt.Errorf("energy.Scale: %w", err)
 	}
 	twice, err := energy.Sum(s.m, s.m)
 	if err != nil {
-		return fmt.Errorf("Sum: %w", err)
+		return fmt.Errorf("energy.Sum: %w", err)
 	}
 	site, level := s.sites-1, s.state(0)[s.sites-1]
 	clamped, err := energy.Clamp(s.m, map[int]int32{site: level})
 	if err != nil {
-		return fmt.Errorf("Clamp: %w", err)
+		return fmt.Errorf("energy.Clamp: %w", err)
 	}
 	all := []struct {
 		name, kind string
@@ -113,7 +113,7 @@ func checkWrappers(s *subject) error {
 // nothing.
 func (s *subject) wrapped(m energy.Model, kind string, want func(e float64, x []int32) float64) error {
 	if sites, levels := m.Shape(); sites != s.sites || levels != s.levels {
-		return fmt.Errorf("Shape = %d, %d, want %d, %d", sites, levels, s.sites, s.levels)
+		return fmt.Errorf("method Shape = %d, %d, want %d, %d", sites, levels, s.sites, s.levels)
 	}
 	got := make([]float64, len(s.e))
 	m.Energy(got, s.x)
@@ -208,7 +208,7 @@ func checkParameters(s *subject) error {
 	if m, ok := energy.As[energy.Learnable](s.m); ok {
 		p, err := m.Learn()
 		if err != nil {
-			return fmt.Errorf("Learn: %w", err)
+			return fmt.Errorf("method Learn: %w", err)
 		}
 		got := make([]float64, len(s.e))
 		p.Energy(got, s.x)
@@ -257,7 +257,7 @@ func (s *subject) params(p energy.Parametric) error {
 	if v := p.Params(); len(v) > 0 {
 		v[0]++
 		if !slices.Equal(p.Params(), old) {
-			return errors.New("Params returns no copy")
+			return errors.New("method Params returns no copy")
 		}
 	}
 	weights := make([]float64, len(s.e))

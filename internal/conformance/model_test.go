@@ -178,9 +178,36 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// Wrappers of models, which may be put around each other in any order.
+var modelWrappers = []struct {
+	name string
+	wrap func(m energy.Model) energy.Model
+}{
+	{"Sum with another", func(m energy.Model) energy.Model {
+		return exact.Must(energy.Sum(m, exact.Must(model.NewPotts(model.Lattice{3, 3}, 3, -0.2, []float64{0, .3, .1}))))
+	}},
+	{"Scale", func(m energy.Model) energy.Model { return exact.Must(energy.Scale(m, 0.7)) }},
+	{"Clamp", func(m energy.Model) energy.Model { return exact.Must(energy.Clamp(m, map[int]int32{4: 2})) }},
+	{"Lagrangian", func(m energy.Model) energy.Model { return lagrangian(m) }},
+	{"tempered Lagrangian of a function", func(m energy.Model) energy.Model { return exact.Must(weighted(m).AtTemperature(0.8)) }},
+}
+
+func TestPairsOfModelWrappers(t *testing.T) {
+	base := exact.Must(model.NewPotts(model.Lattice{3, 3}, 3, 0.4, []float64{0, .1, .3}))
+	for _, inner := range modelWrappers {
+		for _, outer := range modelWrappers {
+			t.Run(outer.name+" of "+inner.name, func(t *testing.T) {
+				if err := energytest.TestModel(t.Context(), outer.wrap(inner.wrap(base)), energytest.Options{States: 20}); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
 // A model that is not in the registry is named.
 func TestModelsAreRegistered(t *testing.T) {
-	m := exact.Must(conformance.Load())
+	m := wholeModule()
 	var names []string
 	for _, e := range modelEntries() {
 		names = append(names, e.name)

@@ -78,7 +78,7 @@ func (s *subject) move(m energy.Model, chains int, at []int, start func(x []int3
 		start(x, r)
 		first := slices.Clone(x[:sites])
 		if err := reset(k, x); err != nil {
-			return nil, fmt.Errorf("Reset at states of positive probability, the first of which is %v: %w", first, err)
+			return nil, fmt.Errorf("method Reset at states of positive probability, the first of which is %v: %w", first, err)
 		}
 		next := 0
 		for t := 1; next < len(at); t++ {
@@ -282,7 +282,7 @@ func checkStates(s *subject) error {
 			return fmt.Errorf("SetStates %s: %w", what, err)
 		}
 		if err := c.Run(s.ctx, s.opt.Settle+1); err != nil {
-			return fmt.Errorf("Run %s: %w", what, err)
+			return fmt.Errorf("method Run %s: %w", what, err)
 		}
 		counts := make([]int, len(p))
 		laws.Tally(counts, c.States(), sites, levels)
@@ -307,7 +307,7 @@ func checkStates(s *subject) error {
 		return nil
 	}
 	if err := sampler.Retarget(s.ctx, c, twin); err != nil {
-		return fmt.Errorf("Retarget to energies half as large again: %w", err)
+		return fmt.Errorf("sampler.Retarget to energies half as large again: %w", err)
 	}
 	on := *s
 	on.model, s = twin, &on

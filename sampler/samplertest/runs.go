@@ -30,26 +30,34 @@ type history struct {
 	stats  sampler.Stats
 }
 
-// digest is FNV-1a of a draw.
-func digest(x []int32, info *sampler.Info) uint64 {
-	h := uint64(14695981039346656037)
-	add := func(v uint64) {
-		for range 8 {
-			h = (h ^ v&0xff) * 1099511628211
-			v >>= 8
-		}
+// offset and prime are those of the 64-bit hash FNV-1a.
+const (
+	offset = 14695981039346656037
+	prime  = 1099511628211
+)
+
+// mix adds a number to a hash.
+func mix(h, v uint64) uint64 {
+	for range 8 {
+		h = (h ^ v&0xff) * prime
+		v >>= 8
 	}
+	return h
+}
+
+// digest is the hash of a draw.
+func digest(x []int32, info *sampler.Info) uint64 {
+	h := uint64(offset)
 	for _, l := range x {
-		add(uint64(uint32(l)))
+		h = mix(h, uint64(uint32(l)))
 	}
 	e := info.Energy
 	if math.IsNaN(e) {
 		e = math.NaN() // one of many
 	}
-	add(math.Float64bits(e))
-	add(math.Float64bits(info.Accept))
-	add(uint64(info.Moved))
-	add(uint64(info.Invalid))
+	for _, v := range []uint64{math.Float64bits(e), math.Float64bits(info.Accept), uint64(info.Moved), uint64(info.Invalid)} {
+		h = mix(h, v)
+	}
 	return h
 }
 
@@ -150,7 +158,7 @@ func checkWorkers(s *subject) error {
 	cfg.Lean = true
 	got, err := s.run(s.model, s.method, cfg)
 	if err != nil {
-		return fmt.Errorf("Lean: %w", err)
+		return fmt.Errorf("a Lean run: %w", err)
 	}
 	if err := same(want, got, "as a Lean run"); err != nil {
 		return err
@@ -212,7 +220,7 @@ func (s *subject) resumed(begin func(c *sampler.Chains) error) (*history, error)
 	}
 	var file bytes.Buffer
 	if err := first.Save(&file); err != nil {
-		return nil, fmt.Errorf("Save: %w", err)
+		return nil, fmt.Errorf("method Save: %w", err)
 	}
 	cfg.Seed, cfg.Workers = cfg.Seed+1, 1
 	second, err := sampler.NewChains(s.ctx, s.model, s.method, observed(h, cfg))
@@ -220,10 +228,10 @@ func (s *subject) resumed(begin func(c *sampler.Chains) error) (*history, error)
 		return nil, err
 	}
 	if err := second.Load(s.ctx, &file); err != nil {
-		return nil, fmt.Errorf("Load: %w", err)
+		return nil, fmt.Errorf("method Load: %w", err)
 	}
 	if got, want := second.Len(), first.Len(); got != want {
-		return nil, fmt.Errorf("Len = %d after Load, want %d", got, want)
+		return nil, fmt.Errorf("method Len = %d after Load, want %d", got, want)
 	}
 	if err := second.Run(s.ctx, runDraws-second.Len()); err != nil {
 		return nil, err
@@ -252,7 +260,7 @@ func checkResume(s *subject) error {
 			return err
 		}
 	}
-	for looks := 2; ; looks = looks*3/2 + 1 { // every point would take long; these are in Reset, warm-up and draws
+	for looks := 2; ; looks = 2*looks + 1 { // every point would take long; these are in Reset, warm-up and draws
 		ended := true
 		got, err := s.resumed(func(c *sampler.Chains) error {
 			err := c.Run(laws.NewPolled(s.ctx, looks), runDraws)
@@ -402,10 +410,10 @@ func (s *subject) panicked(at, workers int, cfg sampler.Config) error {
 	var ran error
 	v := laws.Panic(func() { ran = c.Run(s.ctx, 4) })
 	if v == nil {
-		return fmt.Errorf("Run returns (%v) instead of panicking", ran)
+		return fmt.Errorf("method Run returns (%v) instead of panicking", ran)
 	}
 	if err, ok := v.(error); !ok || !errors.Is(err, errPanic) {
-		return fmt.Errorf("Run panics with %q, want an error that wraps the value %q", laws.Text(v), errPanic)
+		return fmt.Errorf("method Run panics with %q, want an error that wraps the value %q", laws.Text(v), errPanic)
 	}
 	if err := c.Run(s.ctx, 4); err != nil {
 		return fmt.Errorf("a later Run: %w", err)
@@ -557,31 +565,42 @@ func (s *subject) exchanged(from, to sampler.Method) error {
 	return b.Load(s.ctx, &file)
 }
 
-// Digest returns a digest of a run of the method on every model of the options that it
-// neither refuses nor fails on: what golden files hold, so that a seed gives the same states in
-// every release, on every machine and instruction set.
+// Digest returns a digest of the states of a run of the method on every model of the
+// options that it neither refuses nor fails on: what golden files hold, so that a seed
+// gives the same states in every release, on every machine and instruction set. A method
+// that runs on none of the models is an error.
 func Digest(ctx context.Context, method sampler.Method, opt Options) (uint64, error) {
-	if _, err := fill(ctx, method, &opt); err != nil {
+	name, err := fill(ctx, method, &opt)
+	if err != nil {
 		return 0, err
 	}
-	sum := uint64(14695981039346656037)
+	sum, ran := uint64(offset), 0
 	for _, m := range opt.Models {
 		if _, err := method.Kernel(ctx, m, 1); err != nil {
 			continue
 		}
 		s := &subject{ctx: ctx, method: method, model: m, opt: opt}
-		h, err := s.run(m, method, s.config())
+		c, err := sampler.NewChains(ctx, m, method, s.config())
+		if err != nil {
+			return 0, err
+		}
+		for range runDraws {
+			if err = c.Run(ctx, 1); err != nil {
+				break
+			}
+			for _, l := range c.States() {
+				sum = mix(sum, uint64(uint32(l)))
+			}
+		}
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		if err != nil { // as that of DULA at a state without probability
-			continue
+		if err == nil { // unlike that of DULA at a state without probability
+			ran++
 		}
-		for _, chain := range h.draws {
-			for _, d := range chain {
-				sum = (sum ^ d) * 1099511628211
-			}
-		}
+	}
+	if ran == 0 {
+		return 0, fmt.Errorf("samplertest: %s: Digest: the method runs on none of %d models", name, len(opt.Models))
 	}
 	return sum, nil
 }

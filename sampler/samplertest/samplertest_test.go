@@ -180,7 +180,7 @@ func TestWrongMethods(t *testing.T) {
 		"skipped site":    "mixing: model 0 (Ising ring, 5 sites of 2 levels): after 256 steps from [1 0 1 0 0]",
 		"lost position":   "resume: model 0 (Ising ring, 5 sites of 2 levels): saved after 1 of 20 draws and loaded: chain 0 differs from draw 1",
 		"lost step size":  "resume",
-		"swallowed panic": "panics: model 0 (Ising ring, 5 sites of 2 levels): the model panics at evaluation 18, 1 workers: Run returns (<nil>) instead of panicking",
+		"swallowed panic": "panics: model 0 (Ising ring, 5 sites of 2 levels): the model panics at evaluation 18, 1 workers: method Run returns (<nil>) instead of panicking",
 		"global state":    "chain 0 differs from draw 0",
 		"kernel order":    "s: model 0", // of workers or parts
 		"allocation":      "allocations: model 0 (Ising ring, 5 sites of 2 levels): 1 allocations in a step, want none",

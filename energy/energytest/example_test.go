@@ -1,0 +1,42 @@
+package energytest_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/energytest"
+)
+
+// A field that forgets a factor of two is found.
+func ExampleTestModel() {
+	m := energy.Func{
+		Sites: 2, Levels: 2,
+		E: func(x []int32) float64 { return 2 * float64(x[0]*x[1]) },
+		Field: func(h []float32, x []int32) float64 {
+			h[0], h[1] = float32(x[1]), float32(x[0])
+			return 2 * float64(x[0]*x[1])
+		},
+	}
+	fmt.Println(energytest.TestModel(context.Background(), m, energytest.Options{}))
+	// Output:
+	// energytest: energy.Func: tables: Gradient, site 1 of [1 0]: entry of level 1 = 1, want E(x_i=1) − E(x) = 2; a table of derivatives wants Options.FirstOrder
+}
+
+// A model whose gradient comes from automatic differentiation says that its tables are
+// derivatives.
+func ExampleOptions() {
+	m := energy.Func{
+		Sites: 1, Levels: 3,
+		E: func(x []int32) float64 { return float64(x[0] * x[0]) },
+		Grad: func(g []float32, x []int32) float64 {
+			for l := range g {
+				g[l] = float32(2 * int(x[0]) * (l - int(x[0])))
+			}
+			return float64(x[0] * x[0])
+		},
+	}
+	fmt.Println(energytest.TestModel(context.Background(), m, energytest.Options{FirstOrder: true}))
+	// Output:
+	// <nil>
+}
