@@ -65,7 +65,9 @@ type Config struct {
 	// states want an Init.
 	Init []int32
 
-	// Observe, if not nil, is told of every draw.
+	// Observe, if not nil, is called after every draw of every chain. Calls for
+	// different blocks of chains run concurrently: accumulate per chain, in a slice
+	// indexed by chain, or lock a mutex around what chains share, such as a map.
 	Observe Observer
 
 	// Checkpoint, if it has a Path, saves the chains there as SaveFile does: at

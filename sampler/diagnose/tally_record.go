@@ -86,7 +86,7 @@ func NewTally(cfg TallyConfig, f ...func(x []int32) float64) (*Tally, error) {
 		return nil, err
 	}
 	settings := &fingerprint.List{}
-	if s, ok := cfg.Run.(interface{ Shape() (sites, levels int) }); ok {
+	if s, ok := cfg.Run.(shaped); ok {
 		settings.Sites, settings.Levels = s.Shape()
 	}
 	settings.Add("TallyConfig.Run", cfg.Run)
@@ -243,3 +243,6 @@ func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler
 		drawn(t, chain, x, info)
 	}, nil
 }
+
+// shaped is a run that knows the shape of its states.
+type shaped interface{ Shape() (sites, levels int) }

@@ -195,6 +195,8 @@ type gibbs struct {
 	unpolled int // updates between two questions whether to stop
 }
 
+var _ sampler.Costed = (*gibbs)(nil)
+
 // Step implements [sampler.Transition]. It asks whether to stop every few thousand sites.
 func (k *gibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.step(ctl, k, info, x, r, k.sites)
