@@ -15,7 +15,7 @@ import (
 type Config struct {
 	Chains  int    // number of chains of the whole run; 0 means 4
 	Seed    uint64 // chain i draws from stream (Seed, i)
-	Warmup  int    // steps of the first Run that adapt and are not kept; 0 means 1000, −1 none
+	Warmup  int    // steps of the first Run that adapt and are not kept; 0 means 1000, −1 none; see also Warm
 	Thin    int    // steps per draw; 0 means 1
 	Workers int    // goroutines, of large lattices also within a chain; 0 means GOMAXPROCS; never changes results
 
