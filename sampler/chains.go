@@ -30,8 +30,8 @@ func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (
 }
 
 // Retarget gives chains of tokens another target of the same shape: new kernels
-// of the method, which have nothing tuned. States, random streams and counts
-// stay. On an error nothing changes but the error of a start, as by Reset.
+// of the method, which have nothing tuned: the warm-up of Config is over, so call Warm
+// if they should tune themselves for it. States, random streams and counts stay. On an error nothing changes but the error of a start, as by Reset.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	if c == nil {
 		return fmt.Errorf("sampler: Retarget: chains = nil")

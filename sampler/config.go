@@ -15,7 +15,7 @@ import (
 type Config struct {
 	Chains  int    // number of chains of the whole run; 0 means 4
 	Seed    uint64 // chain i draws from stream (Seed, i)
-	Warmup  int    // steps of the first Run that adapt and are not kept; 0 means 1000, −1 none
+	Warmup  int    // steps of the first Run that adapt and are not kept; 0 means 1000, −1 none; see also Warm
 	Thin    int    // steps per draw; 0 means 1
 	Workers int    // goroutines, of large lattices also within a chain; 0 means GOMAXPROCS; never changes results
 
@@ -65,7 +65,9 @@ type Config struct {
 	// states want an Init.
 	Init []int32
 
-	// Observe, if not nil, is told of every draw.
+	// Observe, if not nil, is called after every draw of every chain. Calls for
+	// different blocks of chains run concurrently: accumulate per chain, in a slice
+	// indexed by chain, or lock a mutex around what chains share, such as a map.
 	Observe Observer
 
 	// Checkpoint, if it has a Path, saves the chains there as SaveFile does: at

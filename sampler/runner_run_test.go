@@ -190,8 +190,8 @@ func TestNilArguments(t *testing.T) {
 			return err
 		},
 		func() error { return sampler.Retarget(context.Background(), none, m) },
-		//lint:ignore SA1012 no context is what is tested
 		func() error {
+			//lint:ignore SA1012 no context is what is tested
 			return exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{})).Run(nil, 1)
 		},
 		func() error {

@@ -25,6 +25,11 @@ type kernel struct {
 	at progress
 }
 
+var (
+	_ sampler.Adaptive = (*kernel)(nil)
+	_ sampler.Tuned    = (*kernel)(nil)
+)
+
 func newKernel(l *system, chains int) *kernel {
 	n := chains * l.sites
 	return &kernel{system: l, h: l.step,

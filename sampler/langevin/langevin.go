@@ -51,7 +51,8 @@ type Config struct {
 	// nil, coordinates are standard normal, then projected.
 	Init []float32
 
-	// Observe, if not nil, is told of every draw.
+	// Observe, if not nil, is called after every draw; calls for different blocks of
+	// chains run concurrently, see [sampler.Config.Observe].
 	Observe sampler.RealObserver
 
 	// Checkpoint is as in [sampler.Config].

@@ -35,6 +35,8 @@ type bipartite struct {
 	odds   []float32
 }
 
+var _ sampler.Costed = (*bipartite)(nil)
+
 var (
 	noCost = []float32{0}
 	fromUp = float32(-1) // turns the energy difference of a flip from 0 into log-odds

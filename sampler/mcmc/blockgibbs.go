@@ -104,6 +104,11 @@ type blockGibbs struct {
 	price         cost.Memo
 }
 
+var (
+	_ sampler.Costed  = (*blockGibbs)(nil)
+	_ sampler.Starter = (*blockGibbs)(nil)
+)
+
 // Reset implements [sampler.Transition].
 func (k *blockGibbs) Reset(ctl sampler.Control, x []int32) error {
 	return k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {

@@ -122,6 +122,11 @@ type cyclical struct {
 	tuningStep float64
 }
 
+var (
+	_ sampler.Adaptive = (*cyclical)(nil)
+	_ sampler.Tuned    = (*cyclical)(nil)
+)
+
 // StepSize returns α_max.
 func (k *cyclical) StepSize() float64 { return k.longest }
 

@@ -44,6 +44,8 @@ type denseGibbs struct {
 	price  cost.Memo
 }
 
+var _ sampler.Costed = (*denseGibbs)(nil)
+
 // change is what an energy depends on: the number of edges between equals and of
 // sites in state 1.
 type change struct{ equal, ones int64 }

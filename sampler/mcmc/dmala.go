@@ -116,6 +116,14 @@ type dmala struct {
 	stale    []bool // by chain: its weights are those of an earlier step size
 }
 
+var (
+	_ sampler.Adaptive = (*dmala)(nil)
+	_ sampler.Costed   = (*dmala)(nil)
+	_ sampler.Starter  = (*dmala)(nil)
+	_ sampler.Tuned    = (*dmala)(nil)
+	_ sampler.Warner   = (*dmala)(nil)
+)
+
 func (k *dmala) StepSize() float64 { return k.alpha }
 
 // Warning implements [sampler.Warner].

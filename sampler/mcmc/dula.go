@@ -121,6 +121,12 @@ type dula struct {
 	fixed     []bool // no weights are ever stale: the step size is fixed
 }
 
+var (
+	_ sampler.Costed  = (*dula)(nil)
+	_ sampler.Starter = (*dula)(nil)
+	_ sampler.Tuned   = (*dula)(nil)
+)
+
 func (k *dula) StepSize() float64 { return k.alpha }
 
 // Start implements [sampler.Starter].

@@ -27,6 +27,8 @@ type fieldGibbs struct {
 	x       []int32      // the state that moves
 }
 
+var _ sampler.Costed = (*fieldGibbs)(nil)
+
 // fieldDrawn is what became of a piece: added up in its order, so that energies do not
 // depend on workers.
 type fieldDrawn struct {

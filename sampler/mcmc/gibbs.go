@@ -15,7 +15,7 @@ type Scan int
 
 const (
 	// Automatic is Chromatic where a model has a kernel that is faster in that
-	// order, or one that the kernel chooses (see [Gibbs]), and Systematic otherwise.
+	// order, or one that the kernel chooses, and Systematic otherwise.
 	Automatic Scan = iota
 
 	// Systematic visits sites 0, 1, 2, …. Leaves π invariant; not reversible.
@@ -48,53 +48,42 @@ func (s Scan) String() string {
 //
 //	p(x_i = l | rest) ∝ exp(−E(x with x_i = l)),
 //
-// in float64 (heat bath; Geman and Geman 1984). A step is a sweep of as many
-// updates as there are sites.
-//
-// It uses exact differences only: cached ones of an energy.Local model, at the
-// cost of a site's neighbourhood per change; those of an energy.Conditional
-// model otherwise; and failing that one evaluation of the energy per level. The
-// first-order table of energy.Differentiable is never used.
-//
-// Seven kinds of models have faster kernels; Automatic and Chromatic use them all, in the
-// order of this list, a fixed order those of which that is said.
-//
-// Of an energy.Toroidal model with even sides, unless it has fewer than 32 sites a chain of
-// the block, the first holds a site as a bit and redraws hundreds at a time, by colour, a
-// hundred times faster and on several cores if there are fewer chains than those;
-// conditionals are rounded to multiples of 2⁻⁶⁴. The second does so with the chains of a
-// block, two at least, of an energy.Matching model of two levels or of one of pairs
-// (ground.Pairwise) whose couplings have one strength and any sign, with at most seven
-// neighbours a site and 32 kinds of sites by field and number of neighbours of either
-// sign: a bit is a chain there, and all chains of a block draw from the stream of the
-// first. The third takes these models with at most 127 neighbours a site, in blocks of
-// eight chains and more and in any order but Random (that of Automatic is one of its own),
-// whatever the temperature: a byte is a chain there, all chains of a block draw from the
-// stream of the first, and one visit redraws a site in all of them, which takes as long
-// for 32 chains as for one; it wants at most 256 kinds of sites by field, of which those
-// whose fields differ by multiples of the coupling are one. Steps that nobody reads are made
-// by two blocks side by side, where the processor has AVX-512.
-//
-// Of an energy.Matching model (Ising, Potts) on a sparse graph, at most 16 neighbours on
-// average, the fourth looks conditionals up by the levels of the neighbours, about ten
-// times faster, by colour; these are rounded to multiples of 2⁻⁵³. Of a Matching model of
-// two levels on a denser graph the fifth keeps how many neighbours are in state 1, as
-// integers, and looks conditionals up by that, in any order but Random. The sixth
-// remembers the conditionals of any other energy.Graphical and Conditional model of two
-// levels by the states of the neighbours, whatever couplings and fields differ from site
-// to site, if there are at most 2¹⁶ of them in all; in any order but Random, and by colour
-// in that of Automatic. The seventh, for Automatic and Chromatic, adds up the couplings to
-// the neighbours at every visit of larger models of two levels and pairs with at most 16
-// neighbours on average, by colour. The second, the fourth and the seventh share a large state out
-// among several cores, too.
-//
-// On weakly coupled sparse models it is the kernel to beat.
+// by exact differences (heat bath; Geman and Geman 1984). A step is a sweep of as many updates
+// as there are sites. On weakly coupled sparse models it is the kernel to beat: models of two
+// levels and pairs, and Ising and Potts models, are redrawn many sites or chains at a time,
+// there with conditionals rounded to multiples of 2⁻⁵³ or finer, in float64 elsewhere; the
+// chains of a block may then share a random stream.
 type Gibbs struct {
-	Scan Scan // order of the sites; the zero value is Automatic
+	Scan Scan // order of the sites; the zero value, Automatic, is the fastest
 }
 
 // Name implements [sampler.Named].
 func (Gibbs) Name() string { return "gibbs" }
+
+// The kernels of Gibbs, in the order in which Kernel asks for them. Each is nil where another
+// does better. "Scan" lists orders: a(utomatic), c(hromatic), s(ystematic), r(andom).
+//
+//	kernel       models                                                scan  holds and redraws            rounding
+//	wordGibbs    two levels, pairs of one strength and any sign, ≤ 7   a c   a chain is a bit, sites by   2⁻⁶⁴
+//	             neighbours, ≤ 32 kinds of sites, < wordSites sites          colour; one stream a block
+//	             for each chain of the block
+//	torusGibbs   energy.Toroidal with even sides                       a c   a site is a bit, hundreds    2⁻⁶⁴
+//	                                                                         at a time, by colour
+//	wordGibbs    as above, with more sites                             a c
+//	rowGibbs     as wordGibbs with ≤ 127 neighbours and 256 kinds of   a c s a chain is a byte, a site    2⁻⁶⁴
+//	             fields, ≥ 8 chains a block                                  in all chains at once; one
+//	                                                                         stream a block
+//	sparseGibbs  energy.Matching, ≤ 16 neighbours on average           a c   looked up by neighbours      2⁻⁵³
+//	denseGibbs   energy.Matching of two levels, more neighbours        a c s counts of neighbours         2⁻⁶⁴
+//	memoGibbs    energy.Graphical and Conditional of two levels, at    a c s conditionals remembered by   none
+//	             most 2¹⁶ of them                                            states of neighbours
+//	fieldGibbs   two levels, pairs, ≤ 16 neighbours on average         a c   couplings added up           none
+//	gibbs        all                                                   all   energy.Local caches, or      none
+//	                                                                         energy.Conditional, or one
+//	                                                                         energy a level
+//
+// wordGibbs, torusGibbs, sparseGibbs and fieldGibbs share a large state among workers; blocks
+// of wordGibbs and rowGibbs make steps that nobody reads together.
 
 // Kernel implements [sampler.Method].
 func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
@@ -194,6 +183,8 @@ type gibbs struct {
 
 	unpolled int // updates between two questions whether to stop
 }
+
+var _ sampler.Costed = (*gibbs)(nil)
 
 // Step implements [sampler.Transition]. It asks whether to stop every few thousand sites.
 func (k *gibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {

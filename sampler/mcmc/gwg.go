@@ -82,6 +82,8 @@ type gwg struct {
 	at                   cursor
 }
 
+var _ sampler.Costed = (*gwg)(nil)
+
 // evaluate stores energies and differences of the chains lo … hi−1 at x, or
 // returns false if it was stopped.
 func (k *gwg) evaluate(lo, hi int, e []float64, x []int32) bool {

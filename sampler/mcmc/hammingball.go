@@ -123,6 +123,8 @@ type hammingBall struct {
 	known int // energies of the update in hand that an interruption has left in d
 }
 
+var _ sampler.Costed = (*hammingBall)(nil)
+
 // Reset implements [sampler.Transition].
 func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 	k.known = 0

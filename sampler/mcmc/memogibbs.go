@@ -15,6 +15,8 @@ type memoGibbs struct {
 	order   []int32
 }
 
+var _ sampler.Costed = (*memoGibbs)(nil)
+
 // Reset implements [sampler.Transition].
 func (k *memoGibbs) Reset(ctl sampler.Control, x []int32) error {
 	k.memo.forget()

@@ -85,6 +85,8 @@ type metropolis struct {
 	order                  []int32 // nil: random
 }
 
+var _ sampler.Costed = (*metropolis)(nil)
+
 // Step implements [sampler.Transition].
 func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.step(ctl, k, info, x, r, k.updates)

@@ -98,6 +98,11 @@ type pairGibbs struct {
 	w       []float64
 }
 
+var (
+	_ sampler.Costed  = (*pairGibbs)(nil)
+	_ sampler.Starter = (*pairGibbs)(nil)
+)
+
 // Step implements [sampler.Transition]. An update that is stopped begins again,
 // and then goes on to its end.
 func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {

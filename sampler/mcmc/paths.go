@@ -95,6 +95,12 @@ type paths struct {
 	at        cursor
 }
 
+var (
+	_ sampler.Adaptive = (*paths)(nil)
+	_ sampler.Costed   = (*paths)(nil)
+	_ sampler.Tuned    = (*paths)(nil)
+)
+
 // StepSize returns the mean length of a path.
 func (k *paths) StepSize() float64 { return k.mean }
 

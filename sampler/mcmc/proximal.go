@@ -32,6 +32,13 @@ type proximal struct {
 	fixed          []bool // no weights are ever stale
 }
 
+var (
+	_ sampler.Adaptive = (*proximal)(nil)
+	_ sampler.Costed   = (*proximal)(nil)
+	_ sampler.Tuned    = (*proximal)(nil)
+	_ sampler.Warner   = (*proximal)(nil)
+)
+
 // wholeBalance is the balance of a proposal that takes a linear energy for what it is.
 const wholeBalance = 1
 

@@ -43,6 +43,12 @@ type rowGibbs struct {
 	pair    *rowPair // of the first block of two, once there is one
 }
 
+var (
+	_ sampler.Companion   = (*rowGibbs)(nil)
+	_ sampler.Costed      = (*rowGibbs)(nil)
+	_ sampler.Lazy[int32] = (*rowGibbs)(nil)
+)
+
 // rowPair are two blocks side by side.
 type rowPair struct {
 	states *spins.RowPair

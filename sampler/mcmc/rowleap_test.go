@@ -67,7 +67,7 @@ func TestRowLeapIsSteps(t *testing.T) {
 	assert.Positive(t, leaps)
 }
 
-// Leaps allocate nothing, end where stop says so and where few sites change, and are
+// Leaps allocate nothing, end once stop is true and where few sites change, and are
 // refused where they do not pay or a step is under way.
 func TestRowLeapAlone(t *testing.T) {
 	if !simd.PairOfRows() {

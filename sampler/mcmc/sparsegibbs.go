@@ -26,6 +26,11 @@ type sparseGibbs struct {
 	price  cost.Memo
 }
 
+var (
+	_ sampler.Costed      = (*sparseGibbs)(nil)
+	_ sampler.Lazy[int32] = (*sparseGibbs)(nil)
+)
+
 // sparseDrawn is what a worker has changed.
 type sparseDrawn struct {
 	tally

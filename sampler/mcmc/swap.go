@@ -53,6 +53,11 @@ type swap struct {
 	updates int
 }
 
+var (
+	_ sampler.Costed  = (*swap)(nil)
+	_ sampler.Starter = (*swap)(nil)
+)
+
 // Step implements [sampler.Transition].
 func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.step(ctl, k, info, x, r, k.updates)

@@ -41,6 +41,12 @@ type tempering struct {
 	fault    error  // why one of a new ladder could not be made
 }
 
+var (
+	_ sampler.Adaptive = (*tempering)(nil)
+	_ sampler.Costed   = (*tempering)(nil)
+	_ sampler.Starter  = (*tempering)(nil)
+)
+
 // phase is what a step is about to do.
 type phase int
 

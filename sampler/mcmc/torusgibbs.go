@@ -31,6 +31,11 @@ type torusGibbs struct {
 	proposal              *torusProposal // of Metropolis
 }
 
+var (
+	_ sampler.Costed      = (*torusGibbs)(nil)
+	_ sampler.Lazy[int32] = (*torusGibbs)(nil)
+)
+
 // torusWorker is what one worker writes.
 type torusWorker struct {
 	scratch spins.Scratch // whole cache lines

@@ -40,6 +40,14 @@ type torusLangevin struct {
 	propose, count, spread func(worker, job int)
 }
 
+var (
+	_ sampler.Adaptive    = (*torusLangevin)(nil)
+	_ sampler.Costed      = (*torusLangevin)(nil)
+	_ sampler.Lazy[int32] = (*torusLangevin)(nil)
+	_ sampler.Tuned       = (*torusLangevin)(nil)
+	_ sampler.Warner      = (*torusLangevin)(nil)
+)
+
 // flipWorker is what one worker counts.
 type flipWorker struct {
 	forth, back simd.FlipTally

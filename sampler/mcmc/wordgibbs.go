@@ -43,6 +43,12 @@ type wordGibbs struct {
 	together []wordBlock // these
 }
 
+var (
+	_ sampler.Companion   = (*wordGibbs)(nil)
+	_ sampler.Costed      = (*wordGibbs)(nil)
+	_ sampler.Lazy[int32] = (*wordGibbs)(nil)
+)
+
 // wordWorker is what one worker writes.
 type wordWorker struct {
 	scratch spins.Scratch

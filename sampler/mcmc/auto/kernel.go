@@ -18,6 +18,14 @@ type kernel struct {
 	renew bool // a checkpoint keeps nothing of the current kernel
 }
 
+var (
+	_ sampler.Adaptive       = (*kernel)(nil)
+	_ sampler.Costed         = (*kernel)(nil)
+	_ sampler.Tuned          = (*kernel)(nil)
+	_ sampler.Warner         = (*kernel)(nil)
+	_ sampler.Wrapper[int32] = (*kernel)(nil)
+)
+
 // hire makes the kernel of a candidate.
 func (k *kernel) hire(ctx context.Context, c *candidate) error {
 	made, err := c.method.Kernel(ctx, k.model, k.chains)
@@ -180,6 +188,8 @@ type starting struct {
 	*kernel
 	by int // the candidate that chooses a start
 }
+
+var _ sampler.Starter = (*starting)(nil)
 
 // Start implements [sampler.Starter].
 func (k *starting) Start(x []int32, r *sampler.Stream) error {

@@ -41,12 +41,15 @@ func Reports(c *sampler.Chains) []Report {
 	}
 	var l []Report
 	for _, made := range c.Kernels() {
-		if k, ok := made.(interface{ report() Report }); ok {
+		if k, ok := sampler.As[reporter](made); ok {
 			l = append(l, k.report())
 		}
 	}
 	return l
 }
+
+// reporter is the kernel of a Method.
+type reporter interface{ report() Report }
 
 func (k *kernel) report() Report {
 	r := Report{Chosen: -1}

@@ -369,9 +369,7 @@ func TestCosts(t *testing.T) {
 	cost := func(method sampler.Method, sites int, info ...sampler.Info) float64 {
 		m := exact.Must(model.NewIsing(model.FreeLattice{sites, sites}, 0.4, 0.1))
 		k := exact.Must(method.Kernel(context.Background(), m, len(info)))
-		return k.(interface {
-			Cost(info []sampler.Info) float64
-		}).Cost(info)
+		return k.(sampler.Costed).Cost(info)
 	}
 	for _, method := range []sampler.Method{SwendsenWang{}, Houdayer{}} {
 		one := cost(method, 3, sampler.Info{})

@@ -28,6 +28,13 @@ type houdayer struct {
 	renew                 [2]bool // replicas whose kernels a checkpoint keeps nothing of
 }
 
+var (
+	_ sampler.Adaptive = (*houdayer)(nil)
+	_ sampler.Costed   = (*houdayer)(nil)
+	_ sampler.Starter  = (*houdayer)(nil)
+	_ sampler.Warner   = (*houdayer)(nil)
+)
+
 func (k *houdayer) state(x []int32, s int) []int32 { return x[s*k.sites : (s+1)*k.sites] }
 
 // Reset implements [sampler.Transition]. The first time y becomes a copy of x; later

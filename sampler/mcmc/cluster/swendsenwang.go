@@ -60,6 +60,8 @@ type swendsenWang struct {
 	a, b   int32 // the levels of the step, with J < 0
 }
 
+var _ sampler.Costed = (*swendsenWang)(nil)
+
 // Reset implements [sampler.Transition].
 func (k *swendsenWang) Reset(ctl sampler.Control, x []int32) error {
 	k.rewind()

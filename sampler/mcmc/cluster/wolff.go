@@ -52,6 +52,8 @@ type wolff struct {
 	place
 }
 
+var _ sampler.Costed = (*wolff)(nil)
+
 // Reset implements [sampler.Transition].
 func (k *wolff) Reset(ctl sampler.Control, x []int32) error {
 	k.rewind()

@@ -74,6 +74,13 @@ type kernel struct {
 	pause
 }
 
+var (
+	_ sampler.Adaptive = (*kernel)(nil)
+	_ sampler.Costed   = (*kernel)(nil)
+	_ sampler.Tuned    = (*kernel)(nil)
+	_ sampler.Warner   = (*kernel)(nil)
+)
+
 func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 	sites, levels, err := check.Shape("momentum: "+s.who, m, chains, sampler.BlockSize)
 	if err != nil {
