@@ -319,7 +319,7 @@ func TestBadChains(t *testing.T) {
 		"Chains.Config.DrawsFile = x, want none": func(c *shard.Chains) { c.Config.DrawsFile = "x" },
 		"Chains.Config.Checkpoint.Path":          func(c *shard.Chains) { c.Config.Checkpoint.Path = "x" },
 		"Chains.Names":                           func(c *shard.Chains) { c.Names = []string{"a", "b"} },
-		"TallyConfig.DrawsFile = 0":              func(c *shard.Chains) { c.Draws = 0 },
+		"TallyConfig.Draws = 0":                  func(c *shard.Chains) { c.Draws = 0 },
 		"Config.Thin = -1":                       func(c *shard.Chains) { c.Config.Thin = -1 },
 	} {
 		err := shard.Task{Index: 0, Count: 1}.Do(ctx, t.TempDir(), ring(f), shard.Options{})
