@@ -33,14 +33,14 @@ type Config struct {
 	// means all chains from First on. [Config.Part] cuts a run.
 	First, Count int
 
-	// Draws, if not empty, is the path of a file to which every draw is written while
+	// DrawsFile, if not empty, is the path of a file to which every draw is written while
 	// the chains run: states, energies, acceptance and moves, with checksums and the
 	// settings of the run. diagnose.Replay reads it. What a kill leaves of it is whole
 	// but for draws of its last milliseconds, and a checkpoint never knows of more
 	// draws than the disk has of them: chains that load one go on in the file from
 	// there, to the bits of a run that was not stopped. A file of another run, or one
 	// that is behind the chains, is refused.
-	Draws string
+	DrawsFile string
 
 	// Lean runs take little more memory than their states, some 20 bytes a chain,
 	// for runs of very many chains: a Run takes block by block to its end, a few at a
@@ -111,10 +111,10 @@ func (cfg *Config) fill(name string) error {
 	if err := cfg.Generator.Check(); err != nil {
 		return fmt.Errorf("%s: Config.Generator: %w", name, err)
 	}
-	if cfg.Draws != "" && cfg.Checkpoint.Path != "" {
+	if cfg.DrawsFile != "" && cfg.Checkpoint.Path != "" {
 		for _, taken := range durable.Files(cfg.Checkpoint.Path) {
-			if filepath.Clean(cfg.Draws) == filepath.Clean(taken) {
-				return fmt.Errorf("%s: Config.Draws = %q, want another file than those of Config.Checkpoint.Path = %q", name, cfg.Draws, cfg.Checkpoint.Path)
+			if filepath.Clean(cfg.DrawsFile) == filepath.Clean(taken) {
+				return fmt.Errorf("%s: Config.DrawsFile = %q, want another file than those of Config.Checkpoint.Path = %q", name, cfg.DrawsFile, cfg.Checkpoint.Path)
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func TestGeneratorOfARun(t *testing.T) {
 // A file of draws is that of one generator too.
 func TestGeneratorOfDraws(t *testing.T) {
 	m := exact.NewQuadratic(4, 1)
-	cfg := sampler.Config{Chains: 4, Warmup: -1, Draws: filepath.Join(t.TempDir(), "draws")}
+	cfg := sampler.Config{Chains: 4, Warmup: -1, DrawsFile: filepath.Join(t.TempDir(), "draws")}
 	runs.Run(t, m, mcmc.Gibbs{}, cfg, 3)
 	cfg.Generator = generator.ARS4x32
 	assert.ErrorContains(t, exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, cfg)).Run(context.Background(), 3), "Config.Generator is unset")

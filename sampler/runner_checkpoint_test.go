@@ -114,11 +114,11 @@ func TestFilesDoNotDisplaceEachOther(t *testing.T) {
 	cfg := sampler.Config{Chains: 2}
 	cfg.Checkpoint.Path = path
 	for _, draws := range []string{path, path + ".old", path + ".tmp", folder + "/./run"} {
-		cfg.Draws = draws
+		cfg.DrawsFile = draws
 		_, err := sampler.NewChains(context.Background(), exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg)
-		require.ErrorContains(t, err, "Config.Draws = ")
+		require.ErrorContains(t, err, "Config.DrawsFile = ")
 	}
-	cfg.Draws = path + ".draws"
+	cfg.DrawsFile = path + ".draws"
 	c := exact.Must(sampler.NewChains(context.Background(), exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg))
 	require.NoError(t, c.Run(t.Context(), 3))
 	require.ErrorContains(t, c.SaveFile(folder), "is no file (d")

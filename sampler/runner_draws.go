@@ -6,13 +6,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/drawfile"
 )
 
-// openDraws opens the file of Config.Draws for a Run.
+// openDraws opens the file of Config.DrawsFile for a Run.
 func (c *Runner[S]) openDraws() error {
-	if c.cfg.Draws == "" {
+	if c.cfg.DrawsFile == "" {
 		return nil
 	}
 	if err := c.drawsTo(); err != nil {
-		return fmt.Errorf("%s: Config.Draws: %s: %w", c.system.Name(), c.cfg.Draws, err)
+		return fmt.Errorf("%s: Config.DrawsFile: %s: %w", c.system.Name(), c.cfg.DrawsFile, err)
 	}
 	return nil
 }
@@ -31,7 +31,7 @@ func (c *Runner[S]) drawsTo() error {
 	if _, ok := any(c.x).([]float32); ok {
 		head.Kind = drawfile.Reals
 	}
-	w := drawfile.NewWriter(c.cfg.Draws, head)
+	w := drawfile.NewWriter(c.cfg.DrawsFile, head)
 	if err := w.Open(); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (c *Runner[S]) drawsFailed() error {
 
 func (c *Runner[S]) named(err error) error {
 	if err != nil {
-		err = fmt.Errorf("%s: Config.Draws: %w", c.system.Name(), err)
+		err = fmt.Errorf("%s: Config.DrawsFile: %w", c.system.Name(), err)
 	}
 	return err
 }

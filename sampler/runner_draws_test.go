@@ -16,7 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// The file of Config.Draws has every draw that an observer sees, also of a run that
+// The file of Config.DrawsFile has every draw that an observer sees, also of a run that
 // went on from a checkpoint, and a runner without the file's draws is refused.
 func TestDrawsToAFile(t *testing.T) {
 	ctx := context.Background()
@@ -24,7 +24,7 @@ func TestDrawsToAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.draws")
 	const chains, draws, sites = 6, 10, 9
 	seen := make([]int32, chains*draws*sites)
-	cfg := sampler.Config{Chains: chains, Seed: 3, Warmup: 5, Thin: 2, Workers: 2, Draws: path,
+	cfg := sampler.Config{Chains: chains, Seed: 3, Warmup: 5, Thin: 2, Workers: 2, DrawsFile: path,
 		Observe: func(chain, draw int, x []int32, _ *sampler.Info) { copy(seen[(chain*draws+draw)*sites:], x) }}
 	ch, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
@@ -46,15 +46,15 @@ func TestDrawsToAFile(t *testing.T) {
 	assert.Equal(t, seen, read)
 
 	// One that has made draws which the file lacks is refused, and so is a folder.
-	cfg.Draws = filepath.Join(t.TempDir(), "other.draws")
+	cfg.DrawsFile = filepath.Join(t.TempDir(), "other.draws")
 	var late bytes.Buffer
 	require.NoError(t, again.Save(&late))
 	lost, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
 	require.NoError(t, lost.Load(context.Background(), &late))
 	assert.ErrorContains(t, lost.Run(ctx, 2), "no newer than the file")
-	cfg.Draws = t.TempDir()
+	cfg.DrawsFile = t.TempDir()
 	folder, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, cfg)
 	require.NoError(t, err)
-	assert.ErrorContains(t, folder.Run(ctx, 2), "Config.Draws")
+	assert.ErrorContains(t, folder.Run(ctx, 2), "Config.DrawsFile")
 }

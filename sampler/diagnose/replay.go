@@ -8,7 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Replay tells observe of every draw in a file that [sampler.Config].Draws has
+// Replay tells observe of every draw in a file that [sampler.Config].DrawsFile has
 // written, the draws of each chain in order, and returns the number of draws that
 // every chain has. A [Trace] that is told so is the one of a run that observed:
 //

@@ -32,7 +32,7 @@ func (r recorded) chains(t *testing.T, edit func(*sampler.Config)) (*sampler.Cha
 	t.Helper()
 	tr := NewTrace(energy.Magnetization).KeepStates()
 	cfg := r.cfg
-	cfg.Draws, cfg.Observe = r.path, tr.Observe
+	cfg.DrawsFile, cfg.Observe = r.path, tr.Observe
 	if edit != nil {
 		edit(&cfg)
 	}
@@ -79,7 +79,7 @@ func TestReplayIsTheRun(t *testing.T) {
 	target := exact.Must(continuous.NewQuadratic([]float64{1, 0.3, 0.3, 2}, nil, 0))
 	path := filepath.Join(t.TempDir(), "reals")
 	var live [][]float32
-	c := exact.Must(langevin.New(context.Background(), target, langevin.Config{Chains: 1, Draws: path, Warmup: 5, Observe: func(_, _ int, x []float32, _ *sampler.Info) {
+	c := exact.Must(langevin.New(context.Background(), target, langevin.Config{Chains: 1, DrawsFile: path, Warmup: 5, Observe: func(_, _ int, x []float32, _ *sampler.Info) {
 		live = append(live, slices.Clone(x))
 	}}))
 	require.NoError(t, c.Run(t.Context(), 20))
@@ -173,7 +173,7 @@ func TestDrawsRefuseOtherRuns(t *testing.T) {
 	assert.ErrorContains(t, run(func(cfg *sampler.Config) { cfg.Seed = 4 }), "Config.Seed is 3 in the checkpoint and 4 here")
 	assert.ErrorContains(t, run(func(cfg *sampler.Config) { cfg.Thin = 3 }), "Config.Thin is 2")
 	assert.ErrorContains(t, run(func(cfg *sampler.Config) { cfg.Count = 20 }), "Config.Count is 40")
-	assert.ErrorContains(t, run(func(cfg *sampler.Config) { cfg.Draws = t.TempDir() }), "Config.Draws: ")
+	assert.ErrorContains(t, run(func(cfg *sampler.Config) { cfg.DrawsFile = t.TempDir() }), "Config.DrawsFile: ")
 	r.method = mcmc.Gibbs{}
 	assert.ErrorContains(t, run(nil), "method is dmala")
 	r.method = nil

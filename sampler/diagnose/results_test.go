@@ -44,7 +44,7 @@ func TestTraceTakesItsSizeFromTheChains(t *testing.T) {
 	for c := 70000; c < 70004; c++ {
 		tr.Observe(c, 0, []int32{int32(c)}, nil)
 	}
-	x, err := tr.Draws("f1")
+	x, err := tr.Values("f1")
 	require.NoError(t, err)
 	assert.Equal(t, [][]float64{{70}, {70.001}, {70.002}, {70.003}}, x)
 	b, err := tr.AppendBinary(nil)
@@ -67,7 +67,7 @@ func TestChainsAppearConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	x, err := tr.Draws("f1")
+	x, err := tr.Values("f1")
 	require.NoError(t, err)
 	require.Len(t, x, chains)
 	for c := range x {
@@ -86,7 +86,7 @@ func TestColumnsByName(t *testing.T) {
 	require.NoError(t, err)
 	tr.Name("mag").Reserve(10)
 	for _, name := range []string{"mag", "energy", "accept", "moves"} {
-		x, err := tr.Draws(name)
+		x, err := tr.Values(name)
 		require.NoError(t, err)
 		row, err := tr.Row(name)
 		require.NoError(t, err)
@@ -94,17 +94,17 @@ func TestColumnsByName(t *testing.T) {
 		assert.Equal(t, name, row.Name)
 		assert.Equal(t, mean, row.Mean.Value)
 	}
-	for c, x := range must(tr.Draws("energy")) {
+	for c, x := range must(tr.Values("energy")) {
 		assert.InDeltaSlice(t, energies[c], x, 1e-9)
 	}
 	assert.Equal(t, tr.Summary().Rows[0], must(tr.Row("mag")))
-	_, err = tr.Draws("Mag")
-	assert.EqualError(t, err, `diagnose: Draws: name = "Mag", want one of mag, energy, accept, moves`)
+	_, err = tr.Values("Mag")
+	assert.EqualError(t, err, `diagnose: Values: name = "Mag", want one of mag, energy, accept, moves`)
 	_, err = tr.Row("Mag")
 	assert.ErrorContains(t, err, "diagnose: Row: name")
 	own := NewTrace(first).Name("energy") // a function of that name comes first
 	own.Observe(0, 0, []int32{5000}, &sampler.Info{Energy: 1})
-	assert.Equal(t, [][]float64{{5}}, must(own.Draws("energy")))
+	assert.Equal(t, [][]float64{{5}}, must(own.Values("energy")))
 	_, err = NewStreamingTrace(first).Row("energy")
 	assert.ErrorIs(t, err, ErrStreaming)
 	_, err = Record(context.Background(), ring(t), mcmc.DMALA{StepSize: -1}, sampler.Config{}, 1)
@@ -322,16 +322,16 @@ func TestInferenceData(t *testing.T) {
 	require.NoError(t, json.Unmarshal(loose.Posterior["a"], &got.A))
 	require.NoError(t, json.Unmarshal(loose.Posterior[`b "quoted"`+"\n"], &got.B))
 	require.NoError(t, json.Unmarshal(loose.Posterior["x"], &got.X))
-	assert.Equal(t, must(tr.Draws("a")), got.A)
+	assert.Equal(t, must(tr.Values("a")), got.A)
 	assert.Equal(t, got.B[1][7], float64(got.X[1][7][1]))
 	var stats struct {
 		Stats map[string]array `json:"sample_stats"`
 		Attrs map[string]string
 	}
 	require.NoError(t, json.Unmarshal(b.Bytes(), &stats))
-	assert.Equal(t, must(tr.Draws("accept")), stats.Stats["acceptance_rate"])
-	assert.Equal(t, must(tr.Draws("moves")), stats.Stats["n_moves"])
-	assert.Equal(t, -must(tr.Draws("energy"))[2][9], stats.Stats["lp"][2][9])
+	assert.Equal(t, must(tr.Values("accept")), stats.Stats["acceptance_rate"])
+	assert.Equal(t, must(tr.Values("moves")), stats.Stats["n_moves"])
+	assert.Equal(t, -must(tr.Values("energy"))[2][9], stats.Stats["lp"][2][9])
 	assert.Equal(t, "gibbsite", stats.Attrs["inference_library"])
 
 	odd := NewTrace(func(x []int32) float64 { return []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0.1}[x[0]] })

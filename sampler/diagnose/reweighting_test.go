@@ -114,7 +114,7 @@ func TestReplicas(t *testing.T) {
 		tr := all.Rung(j)
 		assert.Equal(t, 4, tr.Chains())
 		assert.Equal(t, 80, tr.Len())
-		for _, x := range must(tr.Draws("beta")) {
+		for _, x := range must(tr.Values("beta")) {
 			for _, b := range x {
 				assert.Equal(t, beta, b)
 			}

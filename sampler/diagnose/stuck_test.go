@@ -32,7 +32,7 @@ func TestStuckChainsShowInStreamingTraces(t *testing.T) {
 		run := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: chains, Warmup: 200, Seed: 4,
 			Observe: sampler.Observer(full.Observe).And(stream.Observe)}))
 		require.NoError(t, run.Run(context.Background(), draws))
-		series, err := full.Draws("f1")
+		series, err := full.Values("f1")
 		require.NoError(t, err)
 		var means []float64
 		grand := 0.0

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Draws returns a copy of the values of one function, or of the "energy" (in
+// Values returns a copy of the values of one function, or of the "energy" (in
 // nats), the "accept" probability or the "moves" of each draw, as
-// draws[chain][draw]. A function of that name comes first. Every chain has
+// values[chain][draw]. A function of that name comes first. Every chain has
 // [Trace.Len] draws. It is an error if there is no such name; a streaming trace
 // gives [ErrStreaming].
-func (t *Trace) Draws(name string) ([][]float64, error) {
+func (t *Trace) Values(name string) ([][]float64, error) {
 	k, err := t.find(name)
 	if err != nil {
-		return nil, fmt.Errorf("diagnose: Draws: %w", err)
+		return nil, fmt.Errorf("diagnose: Values: %w", err)
 	}
 	return t.column(k), nil
 }

@@ -100,7 +100,7 @@ func TestCSVGivesTheDrawsBack(t *testing.T) {
 	paths, err := tr.SaveCSV(filepath.Join(t.TempDir(), "draws"))
 	require.NoError(t, err)
 	require.Len(t, paths, 4)
-	exps, err := tr.Draws("f2")
+	exps, err := tr.Values("f2")
 	require.NoError(t, err)
 	for c, path := range paths {
 		assert.Equal(t, "draws_"+strconv.Itoa(c+1)+".csv", filepath.Base(path))

@@ -14,7 +14,7 @@ type Histogram struct {
 
 // Histogram counts the draws of all chains of one function, or of "energy",
 // "accept" or "moves", in bins of equal width from the smallest to the largest;
-// constant draws get bins of width 1/bins around them. Errors are those of [Trace.Draws], no
+// constant draws get bins of width 1/bins around them. Errors are those of [Trace.Values], no
 // draws (ErrTooFew) and draws that are not finite (a *[NotFinite]). It panics if
 // bins < 1.
 func (t *Trace) Histogram(name string, bins int) (Histogram, error) {

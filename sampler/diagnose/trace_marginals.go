@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Marginals are the frequencies of the levels of every site, estimates of
-// p(x_i = l).
+// Marginals are the frequencies of the levels of every site, estimates of the
+// probabilities p(x_i = l), not of their logarithms.
 type Marginals struct {
 	Sites, Levels int
 	Draws         int       // of all chains together

@@ -52,7 +52,7 @@ func TestTraceOfARun(t *testing.T) {
 	assert.Equal(t, 1.0, one.Accept.Value)
 	// A broken twin, which sees +1 in one draw of ten, fails.
 	broken := NewTrace(energy.Magnetization)
-	draws, err := full.Draws("mag")
+	draws, err := full.Values("mag")
 	require.NoError(t, err)
 	for c, x := range draws {
 		for i, v := range x {

@@ -30,7 +30,7 @@ func (t *Trace) Summary() Summary {
 }
 
 // Row summarises one function, or "energy", "accept" or "moves", as
-// [Trace.Summary] does the functions. Errors are those of [Trace.Draws], but that a
+// [Trace.Summary] does the functions. Errors are those of [Trace.Values], but that a
 // streaming trace has rows of its functions.
 func (t *Trace) Row(name string) (Row, error) {
 	if i := slices.Index(t.names, name); i >= 0 {

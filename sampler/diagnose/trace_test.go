@@ -31,7 +31,7 @@ func TestTraceAgreesWithFunctions(t *testing.T) {
 	feed(tr, x, 0, 151)
 	assert.Equal(t, 3, tr.Chains())
 	assert.Equal(t, 151, tr.Len())
-	got, err := tr.Draws("a")
+	got, err := tr.Values("a")
 	require.NoError(t, err)
 	assert.Equal(t, x, got)
 
@@ -138,7 +138,7 @@ func TestTracePanics(t *testing.T) {
 	late := NewTrace(first)
 	late.Observe(0, 0, []int32{1}, nil)
 	assert.Panics(t, func() { late.KeepStates() })
-	_, err := NewStreamingTrace(first).Draws("f1")
+	_, err := NewStreamingTrace(first).Values("f1")
 	assert.ErrorIs(t, err, ErrStreaming)
 }
 

@@ -82,7 +82,7 @@ func TestLangevinTunes(t *testing.T) {
 	require.InDelta(t, 0.574, l.Stats().Accept, 0.03, "32 chains × 500 warm-up steps per block")
 	require.Len(t, l.StepSizes(), 2)
 	require.Equal(t, 500, l.Len())
-	draws, err := tr.Draws("f1")
+	draws, err := tr.Values("f1")
 	require.NoError(t, err)
 	mcse, err := diagnose.MCSEMean(draws)
 	require.NoError(t, err)

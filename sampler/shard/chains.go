@@ -61,8 +61,8 @@ func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, fu
 		return nil, nil, bad("Method", nil, "one")
 	case cfg.First != 0 || cfg.Count != 0:
 		return nil, nil, bad("Config.First, Count", [2]int{cfg.First, cfg.Count}, "0: the whole run")
-	case cfg.Draws != "":
-		return nil, nil, bad("Config.Draws", cfg.Draws, "none: parts would share the file")
+	case cfg.DrawsFile != "":
+		return nil, nil, bad("Config.DrawsFile", cfg.DrawsFile, "none: parts would share the file")
 	case cfg.Checkpoint.Path != "":
 		return nil, nil, bad("Config.Checkpoint.Path", cfg.Checkpoint.Path, "none: finished parts are kept")
 	}

@@ -313,14 +313,14 @@ func TestRange(t *testing.T) {
 
 func TestBadChains(t *testing.T) {
 	for want, f := range map[string]func(*shard.Chains){
-		"Chains.Model":                       func(c *shard.Chains) { c.Model = nil },
-		"Chains.Method":                      func(c *shard.Chains) { c.Method = (*mcmc.Gibbs)(nil) },
-		"Chains.Config.First, Count":         func(c *shard.Chains) { c.Config.Count = 32 },
-		"Chains.Config.Draws = x, want none": func(c *shard.Chains) { c.Config.Draws = "x" },
-		"Chains.Config.Checkpoint.Path":      func(c *shard.Chains) { c.Config.Checkpoint.Path = "x" },
-		"Chains.Names":                       func(c *shard.Chains) { c.Names = []string{"a", "b"} },
-		"TallyConfig.Draws = 0":              func(c *shard.Chains) { c.Draws = 0 },
-		"Config.Thin = -1":                   func(c *shard.Chains) { c.Config.Thin = -1 },
+		"Chains.Model":                           func(c *shard.Chains) { c.Model = nil },
+		"Chains.Method":                          func(c *shard.Chains) { c.Method = (*mcmc.Gibbs)(nil) },
+		"Chains.Config.First, Count":             func(c *shard.Chains) { c.Config.Count = 32 },
+		"Chains.Config.DrawsFile = x, want none": func(c *shard.Chains) { c.Config.DrawsFile = "x" },
+		"Chains.Config.Checkpoint.Path":          func(c *shard.Chains) { c.Config.Checkpoint.Path = "x" },
+		"Chains.Names":                           func(c *shard.Chains) { c.Names = []string{"a", "b"} },
+		"TallyConfig.Draws = 0":                  func(c *shard.Chains) { c.Draws = 0 },
+		"Config.Thin = -1":                       func(c *shard.Chains) { c.Config.Thin = -1 },
 	} {
 		err := shard.Task{Index: 0, Count: 1}.Do(ctx, t.TempDir(), ring(f), shard.Options{})
 		require.ErrorContains(t, err, want)

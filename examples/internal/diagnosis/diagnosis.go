@@ -21,7 +21,7 @@ type Run struct {
 
 // New returns the run of one function of a trace that keeps its draws.
 func New(name string, t *diagnose.Trace, function string) (Run, error) {
-	draws, err := t.Draws(function)
+	draws, err := t.Values(function)
 	return Run{name, draws}, err
 }
 
