@@ -243,6 +243,3 @@ func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler
 		drawn(t, chain, x, info)
 	}, nil
 }
-
-// shaped is a run that knows the shape of its states.
-type shaped interface{ Shape() (sites, levels int) }
