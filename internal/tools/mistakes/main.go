@@ -24,6 +24,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -52,7 +53,7 @@ func main() {
 		}
 		return
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	caught, err := run(ctx, os.Stdout, chosen)
 	fmt.Printf("caught %d of %d\n", caught, len(chosen))
