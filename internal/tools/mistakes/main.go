@@ -24,6 +24,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -52,7 +53,7 @@ func main() {
 		}
 		return
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	caught, err := run(ctx, os.Stdout, chosen)
 	fmt.Printf("caught %d of %d\n", caught, len(chosen))
@@ -138,10 +139,11 @@ func try(ctx context.Context, dir string, m mistake) (by string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if out, err := command(ctx, dir, "build", "./..."); err != nil {
+	own := "./" + path.Dir(m.edits[0].file)
+	if out, err := command(ctx, dir, "build", own); err != nil {
 		return "", fmt.Errorf("does not compile: %s", out)
 	}
-	for _, pkg := range []string{"./" + path.Dir(m.edits[0].file), "./internal/conformance"} {
+	for _, pkg := range []string{own, "./internal/conformance"} {
 		out, err := command(ctx, dir, "test", "-short", "-failfast", "-timeout", "10m", pkg)
 		if err == nil {
 			continue

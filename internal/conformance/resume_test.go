@@ -5,25 +5,45 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/dual/fit"
+	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/faulty"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/projection/novelty"
+	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 	streams "github.com/gibbsite-go/gibbsite/sampler/generator"
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
@@ -325,4 +345,277 @@ func sortedNames[T any](m map[string]T) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+const (
+	killSteps = 120 // of dual ascent, fits and training
+	killEvery = 5
+)
+
+// stepwise is a run of steps.
+func stepwise(c durable.Checkpointer, made func() int, run func(context.Context, int) error, digest func() string) resumable {
+	return resumable{c,
+		func(ctx context.Context) error { return run(ctx, min(killSteps/resumePieces, killSteps-made())) },
+		func(ctx context.Context) error { return run(ctx, killSteps-made()) },
+		digest,
+	}
+}
+
+// resumableLearners are the loops that move multipliers, parameters and weights.
+func resumableLearners() map[string]func(path string) resumable {
+	ising := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.2, 0))
+	fits := func(o fit.Objective) func(string) resumable {
+		return func(path string) resumable {
+			p := exact.Must(ising.Learn())
+			data := make([]int32, 16*20)
+			r := rand.New(rand.NewPCG(2, 3))
+			for i := range data {
+				data[i] = int32(r.IntN(2))
+			}
+			cfg := fit.Config{Objective: o, Batch: 7, L1: .01, Chains: exact.Must(sampler.NewChains(context.Background(), p, mcmc.Gibbs{}, sampler.Config{Chains: 40, Warmup: -1}))}
+			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, killEvery
+			f := exact.Must(fit.New(context.Background(), p, data, cfg))
+			return stepwise(f, f.Len, f.Run, func() string { return digestOf(f.Params(), f.Average()) + digestOfSaved(f) })
+		}
+	}
+	return map[string]func(path string) resumable{
+		"fit":        fits(fit.Persistent{Buffer: 64, Restart: .1}),
+		"fit pseudo": fits(fit.Pseudo{}),
+		"dual inference": func(path string) resumable {
+			l := exact.Must(dual.NewLagrangian(ising, constraint.Count{Levels: []int32{1}, Max: 5}))
+			c := exact.Must(sampler.NewChains(context.Background(), l, mcmc.Gibbs{}, sampler.Config{Chains: 40, Warmup: -1}))
+			var cfg dual.Config
+			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, killEvery
+			i := exact.Must(dual.NewInference(context.Background(), l, c, cfg))
+			return stepwise(i, i.Len, i.Run, func() string { return digestOf(i.Lambda(), i.Average(), c.States()) + digestOfSaved(i) })
+		},
+		"training": func(path string) resumable {
+			net := exact.Must(neural.New(neural.Config{Length: 3, Levels: 4, Width: 16, Heads: 2, Blocks: 1, Hidden: 32, Positions: true}, rand.NewPCG(1, 7)))
+			var data []int32
+			r := rand.New(rand.NewPCG(5, 5))
+			for range 200 {
+				a := int32(r.IntN(3))
+				data = append(data, a, (a+1)%3, int32(r.IntN(3)))
+			}
+			cfg := train.Config{Steps: killSteps, Batch: 16, Seed: 1}
+			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, killEvery
+			t := exact.Must(train.New(net, train.Masked{Mask: 3}, data, cfg))
+			return stepwise(t, t.Step, t.Run, func() string { return digestOf(net.Weights(), t.Loss()) + digestOfSaved(t) })
+		},
+	}
+}
+
+// killSeries are samples of reals.
+func killSeries(p diffusion.Process[float32], edit func(*diffusion.Config) energy.Denoiser[float32]) func(string) resumable {
+	return func(path string) resumable {
+		cfg := diffusion.Config{Steps: 8, Batch: 5, Seed: 3}
+		m := edit(&cfg)
+		keepAt(&cfg, path)
+		d := exact.Must(diffusion.New(context.Background(), m, p, cfg))
+		sites, _ := m.Shape()
+		x, at := make([]float32, 600*sites), 0
+		run := func(ctx context.Context, to int) error {
+			err := d.Sample(ctx, x[at:to])
+			at = d.Len() * sites
+			return unkept(path, err)
+		}
+		return resumable{d,
+			func(ctx context.Context) error { return run(ctx, min(len(x), at+len(x)/resumePieces/sites*sites)) },
+			func(ctx context.Context) error { return run(ctx, len(x)) },
+			func() string { return digestOf(x) },
+		}
+	}
+}
+
+// resumableDiffusions are diffusions of reals and the samplers of masked tokens.
+func resumableDiffusions() map[string]func(path string) resumable {
+	base := exact.Must(continuous.NewDiagonal([]float64{2, 1}, []float64{-1, 0, 1.5, 0.5}, []float64{0.4, 0.3}))
+	m := exact.Must(denoise.NewMixture(base))
+	row := constraint.Linear{A: constraint.Rows([]float64{-1, 0}, 2), B: []float64{-.5}}
+	plain := func(*diffusion.Config) energy.Denoiser[float32] { return m }
+	hidden := func(p diffusion.Process[int32]) func(string) resumable {
+		return killSamples(denoise.Absorbing, p, nil, 0)
+	}
+	return map[string]func(path string) resumable{
+		"gaussian":  killSeries(diffusion.Gaussian{Eta: 1}, plain),
+		"penalised": killSeries(diffusion.Penalised{Set: row}, plain),
+		"proximal": killSeries(diffusion.Gaussian{}, func(c *diffusion.Config) energy.Denoiser[float32] {
+			c.Projector = proximal.Projector{Set: row}
+			return m
+		}),
+		"primal-dual": killSeries(diffusion.Gaussian{Eta: 1, Wide: true, Schedule: noise.CosineBar{}}, func(c *diffusion.Config) energy.Denoiser[float32] {
+			atLeast := exact.Must(continuous.NewLinear([]float64{-1, 0}, .5))
+			return exact.Must(pdi.New(context.Background(), exact.Must(pdi.NewMixture(base, 1, atLeast)), pdi.Config{}))
+		}),
+		"scheduled":     hidden(unmask.Scheduled{Mask: 3}),
+		"entropy bound": hidden(unmask.EntropyBound{Mask: 3, Bound: 1}),
+		"threshold":     hidden(unmask.Threshold{Mask: 3}),
+		"planned":       hidden(unmask.Planned{Mask: 3, Noise: 1}),
+		"blocks":        hidden(unmask.Blocks{Mask: 3, Size: 2}),
+		"ordered":       hidden(diffusion.Ordered{Mask: 3}),
+	}
+}
+
+// TestKill starts a process for every kind of run, kills it at random moments and
+// starts it again, until it has been killed often enough and ends; then its bits
+// are those of a run that was not killed.
+//
+//	go test ./internal/conformance -run 'TestKill$' -kills 1000 -timeout 2h -v
+var kills = flag.Int("kills", 0, "number of kills in TestKill, over all runs; 0: a few, so that the code stays in use")
+
+// killed names, in the environment of a child, the run and its checkpoint file.
+const killEnvironment = "GIBBSITE_TEST_KILL"
+
+func TestKill(t *testing.T) {
+	exact.SkipUnderRace(t)
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("no processes")
+	}
+	names := sortedNames(resumables())
+	quota := (*kills + len(names) - 1) / len(names)
+	if *kills == 0 {
+		names, quota = []string{"annealing", "first hitting", "particles"}, 1
+	}
+	src := rand.New(rand.NewPCG(uint64(*kills), 9))
+	total, runs := 0, 0
+	for _, name := range names {
+		k, r := killOften(t, name, quota, src)
+		t.Logf("%-16s %4d kills in %d runs", name, k, r)
+		total, runs = total+k, runs+r
+	}
+	t.Logf("%d kills, %d runs to their end, all with the bits of a run that was not killed", total, runs)
+}
+
+// killOften kills a run quota times, in as many runs to the end as that takes.
+func killOften(t *testing.T, name string, quota int, src *rand.Rand) (kills, runs int) {
+	t.Helper()
+	folder := t.TempDir()
+	start := time.Now()
+	want, done := killedChild(t, name, filepath.Join(folder, "whole"), time.Hour)
+	took := time.Since(start)
+	if !done {
+		t.Fatalf("%s: the run that was not killed did not end", name)
+	}
+	for kills < quota || runs == 0 {
+		path := filepath.Join(folder, fmt.Sprint("run", runs))
+		for {
+			after := time.Hour
+			if kills < quota {
+				after = time.Duration(src.Int64N(int64(took)))
+			}
+			got, done := killedChild(t, name, path, after)
+			if !done {
+				kills++
+				continue
+			}
+			if got != want {
+				t.Fatalf("%s: after %d kills the run ends with %s, want %s", name, kills, got, want)
+			}
+			break
+		}
+		runs++
+	}
+	return kills, runs
+}
+
+// killedChild runs a run in a process of its own, which it kills after a time, and
+// returns what it says at its end.
+func killedChild(t *testing.T, name, path string, after time.Duration) (said string, done bool) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), after)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "-test.run=^TestKilledChild$", "-test.v")
+	cmd.Env = append(os.Environ(), killEnvironment+"="+name+"\n"+path)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && ctx.Err() != nil && !exit.Exited() {
+		return "", false
+	}
+	_, said, found := strings.Cut(string(out), "digest ")
+	if err != nil || !found {
+		if ctx.Err() != nil { // killed before it began
+			return "", false
+		}
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	said, _, _ = strings.Cut(said, "\n")
+	return said, true
+}
+
+// TestKilledChild is the child of TestKill.
+func TestKilledChild(t *testing.T) {
+	name, path, found := strings.Cut(os.Getenv(killEnvironment), "\n")
+	if !found {
+		t.Skip("for children of TestKill")
+	}
+	r, err := beginOrResume(resumables()[name], path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.finish(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("digest", r.digest())
+}
+
+// Every run is saved while its file system fails at a random call in a random way:
+//
+//	go test ./internal/conformance -run 'TestFaults$' -faults 10000 -v
+var faults = flag.Int("faults", 58, "number of injected faults in TestFaults, over all runs")
+
+// Whatever call fails in whatever way, the old or the new generation loads.
+func TestFaults(t *testing.T) {
+	exact.SkipUnderRace(t)
+	all := resumables()
+	names := sortedNames(all)
+	src := rand.New(rand.NewPCG(3, 2))
+	total, failed := 0, 0
+	for _, name := range names {
+		// Generations of a run: what each saves, and what it says.
+		var saved []func(io.Writer) error
+		var said []string
+		run := all[name]("")
+		for range 4 {
+			require.NoError(t, run.goOn(context.Background()), name)
+			var b bytes.Buffer
+			require.NoError(t, run.Save(&b), name)
+			saved = append(saved, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err })
+			said = append(said, digestOf(b.Bytes()))
+		}
+		require.NotEqual(t, said[0], said[1], name)
+		disk := faulty.New(src)
+		require.NoError(t, durable.Save(disk, "dir/run", saved[0]))
+		calls := disk.Calls
+		last, since := 0, []int{0} // what loads; tried since the last save that succeeded, that one first
+		for range (*faults + len(names) - 1) / len(names) {
+			next := (last + 1) % len(saved)
+			disk.Calls, disk.Fault, disk.How = 0, 1+src.IntN(calls), src.IntN(faulty.Ways)
+			at, how := disk.Fault, disk.How
+			err := durable.Save(disk, "dir/run", saved[next])
+			disk.Power()
+			fresh := all[name]("")
+			require.NoError(t, durable.Load(disk, "dir/run", func(r io.Reader) error { return fresh.Load(context.Background(), r) }, durable.Foreign), "%s: call %d failed in way %d: %v", name, at, how, err)
+			now := slices.Index(said, digestOfSaved(fresh))
+			since = append(since, next)
+			switch {
+			case err == nil:
+				require.Equal(t, next, now, "%s: call %d failed in way %d", name, at, how)
+				since = []int{next}
+			case how < faulty.Crash:
+				require.Contains(t, []int{last, next}, now, "%s: call %d failed in way %d", name, at, how)
+			default: // renames that were never synced may be undone
+				require.Contains(t, since, now, "%s: call %d failed in way %d", name, at, how)
+			}
+			last = now
+			if total++; err != nil {
+				failed++
+			}
+		}
+	}
+	t.Logf("%d faults in saving %d runs, %d saves reported an error, the old or the new generation loaded each time", total, len(names), failed)
+	require.Greater(t, failed, total/2)
 }
