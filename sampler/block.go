@@ -125,7 +125,7 @@ func (c *Runner[S]) move(ctx context.Context, blocks []block[S], leads bool, end
 	}()
 	for i := range blocks {
 		b := &blocks[i]
-		if !b.behind(end, c.warm) || ctx.Err() != nil {
+		if !b.behind(end, c.warm) || poll.Err(ctx) != nil {
 			continue
 		}
 		t, err := c.enter(b, true)

@@ -192,7 +192,7 @@ func (c *Runner[S]) sweep(ctx context.Context, target int) error {
 			end = min(end, max(at+1, c.stepsAfter(c.filed+every-c.kept)))
 		}
 		batch := c.cfg.Workers
-		for from := 0; from < len(c.blocks) && ctx.Err() == nil; {
+		for from := 0; from < len(c.blocks) && poll.Err(ctx) == nil; {
 			to := from + min(batch, len(c.blocks)-from)
 			start := time.Now()
 			pool.Each(c.cfg.Workers, to-from, func(i int) {

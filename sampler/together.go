@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // fewestTogether is how many steps in a row that nobody reads blocks make together, and
@@ -58,7 +59,7 @@ func (c *Runner[S]) advanceTogether(ctx context.Context, turns []turn[S], end in
 		t := &turns[1+i]
 		company = append(company, Block{Kernel: any(t.block.kernel).(Kernel), Info: t.info, X: any(t.x).([]int32), R: t.streams})
 	}
-	for ctx.Err() == nil && lead.steps < end && abreast(turns, lead.steps) {
+	for poll.Err(ctx) == nil && lead.steps < end && abreast(turns, lead.steps) {
 		n := mostTogether / len(turns[0].x)
 		for i := range turns {
 			n = min(n, turns[i].unread(end))

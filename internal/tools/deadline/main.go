@@ -105,6 +105,14 @@ func jobs() []job {
 				return err
 			}, nil
 		}},
+		{"PathProjection.Count over 20000 sites", func() (func(context.Context) error, error) {
+			half := constraint.Count{Levels: []int32{1}, Min: 1000, Max: 1000}
+			p, err := projection.Path{Language: half, Limit: math.MaxInt32}.Compile(context.Background(), 20000, 2)
+			return func(ctx context.Context) error {
+				_, err := p.Count(ctx, nil)
+				return err
+			}, err
+		}},
 		{"Regexp of four million states", func() (func(context.Context) error, error) {
 			return func(ctx context.Context) error {
 				_, err := text.Regexp(ctx, `(a|b)*a(a|b){21}`, text.Runes("ab"), unlimited())
