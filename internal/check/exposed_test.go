@@ -159,6 +159,9 @@ func exposed(p *types.Package) (lines []string) {
 	return lines
 }
 
+// container is a type of elements.
+type container interface{ Elem() types.Type }
+
 // mentions returns the first internal type that t is made of, nil if there is none.
 // Named types of others are looked at where they are declared.
 func mentions(t types.Type, seen map[types.Type]bool) *types.TypeName {
@@ -188,7 +191,7 @@ func mentions(t types.Type, seen map[types.Type]bool) *types.TypeName {
 		}
 	case *types.TypeParam:
 		return first(t.Constraint())
-	case interface{ Elem() types.Type }: // pointer, slice, array, channel, map
+	case container: // pointer, slice, array, channel, map
 		if m, ok := t.(*types.Map); ok {
 			return first(m.Key(), m.Elem())
 		}

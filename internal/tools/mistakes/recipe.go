@@ -11,7 +11,7 @@ const recipe = "docs/ADDING.md"
 // registry is where a kernel has its line, and what stands before the first of them.
 const (
 	registry = "internal/conformance/method_test.go"
-	lines    = "var methods = []methodEntry{\n"
+	lines    = "return []methodEntry{\n"
 )
 
 // glauber returns the kernel that the recipe adds, with a wrong acceptance in place of

@@ -114,8 +114,8 @@ var mistakes = []mistake{
 	}}},
 	{"warm-up", "statistics count the steps of warm-up", []edit{{
 		"sampler/block.go",
-		"if step < m.warmup {",
-		"if b.stats.add(p.info); step < m.warmup {",
+		"case b.steps <= c.cfg.Warmup:",
+		"case b.steps <= c.cfg.Warmup:\n\t\t\tb.stats.add(t.info, 1)",
 	}}},
 	{"stop", "kernels go on when they are to stop", []edit{{
 		"sampler/mcmc/cursor.go",
