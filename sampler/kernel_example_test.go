@@ -7,8 +7,10 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // independence is the recipe of a kernel that proposes fair coins.
@@ -70,4 +72,43 @@ func ExampleTransition() {
 	off := math.Abs(row.Mean.Value - exact.Means[0])
 	fmt.Printf("exact %.3f, agrees: %t\n", exact.Means[0], off < 4*row.MCSE.Value)
 	// Output: exact 0.180, agrees: true
+}
+
+// A kernel moves without a runner, too: a Control says how far a call goes. Two blocks
+// of a kernel that is a Companion make many steps at once that nobody reads, and a step
+// that is read afterwards stores the states.
+func ExampleControl() {
+	ctx := context.Background()
+	m, err := model.NewIsing(model.Lattice{5, 5}, 0.2, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	block := func(first uint64) sampler.Block {
+		k, err := mcmc.Gibbs{}.Kernel(ctx, m, 32)
+		if err != nil {
+			log.Fatal(err)
+		}
+		b := sampler.Block{Kernel: k, Info: make([]sampler.Info, 32), X: make([]int32, 32*25), R: make([]sampler.Stream, 32)}
+		for i := range b.R {
+			b.R[i].Seed(1, first+uint64(i))
+		}
+		if err := k.Reset(sampler.Control{}, b.X); err != nil {
+			log.Fatal(err)
+		}
+		return b
+	}
+	lead, other := block(0), block(32)
+	many := sampler.Control{Steps: 100, Unread: true, Company: []sampler.Block{other}}
+	done := lead.Kernel.Step(many, lead.Info, lead.X, lead.R)
+	for _, b := range []sampler.Block{lead, other} {
+		done := b.Kernel.Step(sampler.Control{}, b.Info, b.X, b.R)
+		e := make([]float64, 1)
+		m.Energy(e, b.X[:25])
+		fmt.Println(done, math.Abs(e[0]-b.Info[0].Energy) < 1e-9)
+	}
+	fmt.Println(done)
+	// Output:
+	// 1 true
+	// 1 true
+	// 100
 }

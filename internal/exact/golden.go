@@ -4,6 +4,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,7 +17,7 @@ const Rate = 1e-6
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Golden compares got with a golden file, named by its path from the root of the
-// module. The flag -update rewrites it.
+// module, and names the lines that differ. The flag -update rewrites it.
 func Golden(t *testing.T, path, got string) {
 	t.Helper()
 	path = filepath.Join(root(t), filepath.FromSlash(path))
@@ -24,7 +26,24 @@ func Golden(t *testing.T, path, got string) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got)
+	was, is := strings.Split(string(want), "\n"), strings.Split(got, "\n")
+	differ := 0
+	for _, line := range is {
+		if !slices.Contains(was, line) {
+			t.Errorf("%s does not have %q", filepath.Base(path), line)
+			differ++
+		}
+	}
+	for _, line := range was {
+		if !slices.Contains(is, line) {
+			t.Errorf("%s has %q", filepath.Base(path), line)
+			differ++
+		}
+	}
+	if differ > 0 {
+		t.Fatal("of a new part, or where results change on purpose: -update rewrites the file")
+	}
+	require.Equal(t, string(want), got, "the lines, in another order")
 }
 
 // root returns the folder of the module that the test is of.

@@ -90,7 +90,9 @@ func (p *notAll) weights(v []float32) (w [4]float64, logZ float64) {
 	return w, math.Log(sum)
 }
 
-func (p *notAll) LogZ(v []float32) (float64, error) {
+var _ diffusion.Drawer = (*notAll)(nil)
+
+func (p *notAll) LogZ(ctx context.Context, v []float32) (float64, error) {
 	_, logZ := p.weights(v)
 	if math.IsInf(logZ, -1) {
 		if p.broken == "another error" {
@@ -108,8 +110,8 @@ func (p *notAll) LogZ(v []float32) (float64, error) {
 	return logZ, nil
 }
 
-func (p *notAll) Draw(x0 []int32, v []float32, src rand.Source) (float64, error) {
-	logZ, err := p.LogZ(v)
+func (p *notAll) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (float64, error) {
+	logZ, err := p.LogZ(ctx, v)
 	if err != nil {
 		return logZ, err
 	}
