@@ -32,8 +32,9 @@ type program interface {
 // runner is the scratch of one call, with the sums of package trellis.
 type runner interface {
 	// Watch makes what follows, but Draw, fail with the cause of ctx once that has ended;
-	// nil is never.
+	// Unwatch ends that.
 	Watch(ctx context.Context)
+	Unwatch()
 	Filter(v []float32) (logZ float64, err error)
 	// FilterGiven is Filter with one-hot rows for tokens that are given; it may
 	// write them.
@@ -101,6 +102,12 @@ type nestedRunner struct {
 func (r *nestedRunner) Watch(ctx context.Context) {
 	r.ctx = ctx
 	r.run.Watch(ctx)
+}
+
+// Unwatch ends that.
+func (r *nestedRunner) Unwatch() {
+	r.ctx = nil
+	r.run.Unwatch()
 }
 
 // translated returns an error of package pushdown as trellis names it.

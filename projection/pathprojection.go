@@ -70,7 +70,7 @@ func (e *PathProjection) take(ctx context.Context) (*work, error) {
 
 // give returns memory to the others.
 func (e *PathProjection) give(w *work) {
-	w.run.Watch(nil)
+	w.run.Unwatch()
 	e.free.Give(w)
 }
 

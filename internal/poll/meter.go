@@ -15,8 +15,11 @@ type Meter struct {
 	err  error
 }
 
-// Watch makes m poll ctx from now on, nil for none.
+// Watch makes m poll ctx from now on.
 func (m *Meter) Watch(ctx context.Context) { *m = Meter{ctx: ctx} }
+
+// Unwatch makes m poll nothing any more.
+func (m *Meter) Unwatch() { *m = Meter{} }
 
 // Context returns what m polls, nil if there is nothing.
 func (m *Meter) Context() context.Context { return m.ctx }

@@ -78,8 +78,11 @@ func NewRunner(g *Graph, sites, levels int) *Runner {
 }
 
 // Watch makes all that r does from now on but Draw fail with the cause of ctx once that
-// has ended; nil is never. After such an error r holds nothing.
+// has ended. After such an error r holds nothing.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
+
+// Unwatch ends that.
+func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
 // Filter sums the weights exp(Σ_i v[i,x_i]) of the language and returns the log
 // of the sum. The error is a *[DeadError] or a *[WeightError]. v is kept until

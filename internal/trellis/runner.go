@@ -157,6 +157,9 @@ func NewRunner(g *Graph) *Runner {
 // holds nothing.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
+// Unwatch ends that.
+func (r *Runner) Unwatch() { r.meter.Unwatch() }
+
 // watched returns what a filter asks whether to stop, nil if nothing.
 func (r *Runner) watched() Stopper {
 	if r.meter.Context() == nil {

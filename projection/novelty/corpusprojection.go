@@ -191,9 +191,9 @@ func (s *CorpusProjection) walk(ctx context.Context) *exits {
 
 // rest gives scratch back.
 func (s *CorpusProjection) rest(w *exits) {
-	w.meter.Watch(nil)
+	w.meter.Unwatch()
 	if w.run != nil {
-		w.run.Watch(nil)
+		w.run.Unwatch()
 	}
 	s.walks.Give(w)
 }

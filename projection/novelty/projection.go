@@ -191,7 +191,7 @@ func (s *Projection) cheapest(ctx context.Context, w *work, x []int32, v []float
 		w.search.meter.Watch(ctx)
 		found := w.search.find(s.corpus, w.rows)
 		ended := w.search.meter.Err()
-		w.search.meter.Watch(nil)
+		w.search.meter.Unwatch()
 		if ended != nil {
 			return 0, ended
 		}

@@ -39,7 +39,7 @@ func (c *Conditional) take(ctx context.Context) (*work, error) {
 
 func (c *Conditional) give(w *work) {
 	w.v = nil
-	w.meter.Watch(nil)
+	w.meter.Unwatch()
 	c.free.Give(w)
 }
 

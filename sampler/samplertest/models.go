@@ -159,7 +159,7 @@ func newTable(name string, sites, levels int, forbidden float64, seed uint64) *t
 	}
 	t.noise = make([]float64, len(t.e)*sites*levels)
 	for k := range t.noise {
-		t.noise[k] = r.Float64() - 0.5
+		t.noise[k] = float64(r.Float64()) - 0.5
 	}
 	return t
 }
