@@ -153,7 +153,7 @@ func NewRunner(g *Graph) *Runner {
 }
 
 // Watch makes all that r does from now on fail with the cause of ctx once that has
-// ended; nil is never. FilterUntil asks its own stopper instead. After such an error r
+// ended. FilterUntil asks its own stopper instead. After such an error r
 // holds nothing.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
