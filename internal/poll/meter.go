@@ -27,20 +27,29 @@ func (m *Meter) Context() context.Context { return m.ctx }
 // Done counts work and reports whether the context has ended; it polls every [Every]
 // operations.
 func (m *Meter) Done(work int) bool {
-	if m == nil || m.ctx == nil {
+	if m == nil {
 		return false
 	}
-	if m.work += work; m.work >= Every {
-		m.work = 0
-		m.Poll()
+	m.work += work
+	return m.work >= Every && m.due()
+}
+
+// due polls; once the context has ended every Done comes here.
+//
+//go:noinline
+func (m *Meter) due() bool {
+	if m.Poll() != nil {
+		m.work = Every
+		return true
 	}
-	return m.err != nil
+	m.work = 0
+	return false
 }
 
 // Poll polls now and returns the cause of the end of the context, nil before it.
 func (m *Meter) Poll() error {
 	if m != nil && m.ctx != nil && m.err == nil && Err(m.ctx) != nil {
-		m.err = context.Cause(m.ctx)
+		m.err, m.work = context.Cause(m.ctx), Every // so that Done sees it
 	}
 	return m.Err()
 }
