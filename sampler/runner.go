@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/drawfile"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
@@ -53,6 +54,9 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 	name, sites := system.Name(), system.Sites()
 	if err := cfg.fill(name); err != nil {
 		return nil, err
+	}
+	if ctx == nil {
+		return nil, fmt.Errorf("%s: ctx = nil", name)
 	}
 	if sites < 1 {
 		return nil, fmt.Errorf("%s: sites = %d, want ≥ 1", name, sites)
@@ -113,6 +117,9 @@ func (c *Runner[S]) hire(ctx context.Context, system System[S]) error {
 		keep = newDepot(func(chains int) (Transition[S], error) { return system.Kernel(later, chains) })
 	}
 	for first := 0; first < c.cfg.Count; first += c.size {
+		if err := poll.Err(ctx); err != nil {
+			return err
+		}
 		b := block[S]{first: first, chains: min(c.size, c.cfg.Count-first), seed: c.cfg.Seed}
 		var err error
 		if keep == nil {

@@ -83,7 +83,8 @@ func (c *Runner[S]) Warnings() []string {
 	return sentences
 }
 
-// Stats returns the statistics of all chains since warm-up.
+// Stats returns the statistics of all chains since warm-up, the last one; across a
+// Retarget they go on.
 func (c *Runner[S]) Stats() Stats {
 	var t Stats
 	for i := range c.blocks {

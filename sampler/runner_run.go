@@ -263,9 +263,10 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 
 // Warm makes n steps of warm-up, in which kernels tune themselves anew: after Retarget,
 // which has nothing tuned, for the first Run alone warms up by itself. They count neither as
-// steps nor as draws; observers see nothing of them. If the context ends, Warm returns its
-// error, and the next Run, Draws or Load of a checkpoint goes on with the warm-up first. A Warm
-// before that begins a new one. Errors and panics are as those of Run.
+// steps nor as draws, observers see nothing of them, and Stats begins anew. If the
+// context ends, Warm returns its error, and the next Run, Draws or Load of a checkpoint
+// goes on with the warm-up first. A Warm before that begins a new one. Errors and panics
+// are as those of Run.
 func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	if n < 0 {
 		return fmt.Errorf("%s: Warm: n = %d, want ≥ 0", c.system.Name(), n)
@@ -276,7 +277,7 @@ func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	defer c.end()
 	c.warm = n
 	for i := range c.blocks {
-		c.blocks[i].warm = 0
+		c.blocks[i].warm, c.blocks[i].stats = 0, Stats{}
 	}
 	return c.advance(ctx, func() int {
 		at, _ := c.span()

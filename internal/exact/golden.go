@@ -41,7 +41,7 @@ func Golden(t *testing.T, path, got string) {
 		}
 	}
 	if differ > 0 {
-		t.Fatal("of a new part, or where results change on purpose: -update rewrites the file")
+		t.Fatalf("of a new part, or where results change on purpose: go test -run '^%s$' -update rewrites %s", t.Name(), path)
 	}
 	require.Equal(t, string(want), got, "the lines, in another order")
 }

@@ -225,12 +225,16 @@ func (a *Runner) enter(ctx context.Context, stages int) error {
 	if stages > 1 {
 		t = float64(a.way.stage) / float64(stages-1)
 	}
-	a.beta = a.cfg.Schedule(t)
-	return a.retarget(ctx, a.chains)
+	beta := a.cfg.Schedule(t)
+	if err := a.retarget(ctx, a.chains, beta); err != nil {
+		return err
+	}
+	a.beta = beta
+	return nil
 }
 
-func (a *Runner) retarget(ctx context.Context, c *sampler.Chains) error {
-	m, err := energy.Scale(a.model, a.beta)
+func (a *Runner) retarget(ctx context.Context, c *sampler.Chains, beta float64) error {
+	m, err := energy.Scale(a.model, beta)
 	if err != nil {
 		return fmt.Errorf("anneal: Run: schedule: %w", err)
 	}

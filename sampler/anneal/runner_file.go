@@ -66,7 +66,7 @@ func (a *Runner) Load(ctx context.Context, r io.Reader) error {
 			return err
 		}
 		if n.beta != untargeted {
-			if err := n.retarget(ctx, n.chains); err != nil {
+			if err := n.retarget(ctx, n.chains, n.beta); err != nil {
 				return err
 			}
 		}

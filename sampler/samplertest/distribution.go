@@ -143,7 +143,7 @@ func (s *subject) twin(p []float64) (energy.Model, []float64) {
 			distance += math.Abs(p[k]-q[k]*from[c]/to[c]) / 2
 		}
 	}
-	if distance < 6/math.Sqrt(float64(s.opt.Draws)) { // 0.05 of 16384 draws: ten deviations and more of a probability
+	if distance < 6/math.Sqrt(float64(s.opt.Draws)) { // 0.017 of 131072 draws: ten deviations and more of a probability
 		return nil, nil
 	}
 	return m, q

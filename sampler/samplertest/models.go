@@ -12,8 +12,8 @@ import (
 // Models returns the models that a method is judged on by default: independent
 // sites; an Ising ring; a Potts path of three levels; ordinal levels; two levels of
 // which some states have no probability; an energy.Func with a random energy for
-// every state, in which all sites interact; and the ring and the path with a site
-// clamped. The tables of differences of the ordinal one and of that with forbidden
+// every state, in which all sites interact; the ring and the path with a site
+// clamped; and sites of one level. The tables of differences of the ordinal one and of that with forbidden
 // states are wrong by up to half a nat, as first-order tables may be.
 func Models() []energy.Model {
 	ring := newPairs("Ising ring", 5, 2, 0.7, true)
@@ -27,6 +27,7 @@ func Models() []energy.Model {
 		newTable("ordinal levels", 2, mostLevels, 0, 3),
 		clamped(ring, 0, 1),
 		clamped(path, 1, 2),
+		newPairs("one level", 2, 1, 0, false),
 	}
 }
 

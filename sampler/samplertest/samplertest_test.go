@@ -102,6 +102,8 @@ func (k *kernel) move(s int, info *sampler.Info, x []int32, r, first *sampler.St
 	switch {
 	case k.bug == "support" && math.IsInf(d, 1):
 		d = 0
+	case k.bug == "a tenth":
+		d *= 1.1
 	case k.bug == "acceptance":
 		d *= 2
 	case k.bug == "only up":
@@ -158,6 +160,9 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 		k.lazy = math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
 	}
 	for i := range k.e {
+		if k.bug == "lost energies" {
+			break
+		}
 		k.e[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[16+8*i:]))
 	}
 	return nil
@@ -179,10 +184,11 @@ func TestWrongMethods(t *testing.T) {
 		"one stream":      "chains are at",
 		"skipped site":    "mixing: model 0 (Ising ring, 5 sites of 2 levels): after 256 steps from [1 0 1 0 0]",
 		"lost position":   "resume: model 0 (Ising ring, 5 sites of 2 levels): saved after 1 of 20 draws and loaded: chain 0 differs from draw 1",
+		"lost energies":   "resume: model 0 (Ising ring, 5 sites of 2 levels): a kernel restored by UnmarshalBinary",
 		"lost step size":  "resume",
 		"swallowed panic": "panics: model 0 (Ising ring, 5 sites of 2 levels): the model panics at evaluation 18, 1 workers: method Run returns (<nil>) instead of panicking",
 		"global state":    "chain 0 differs from draw 0",
-		"kernel order":    "s: model 0", // of workers or parts
+		"kernel order":    "model 0", // of resume, workers or parts
 		"allocation":      "allocations: model 0 (Ising ring, 5 sites of 2 levels): 1 allocations in a step, want none",
 		"moved":           "reports",
 		"moved too much":  "reports",
@@ -198,4 +204,10 @@ func TestWrongMethods(t *testing.T) {
 			require.ErrorContains(t, err, want)
 		})
 	}
+}
+
+// The default number of draws finds an energy that is taken a tenth too high.
+func TestDrawsFindATenth(t *testing.T) {
+	err := samplertest.Invariance(t.Context(), barker{"a tenth"}, samplertest.Options{})
+	require.ErrorContains(t, err, "invariance: model 0 (Ising ring, 5 sites of 2 levels)")
 }
