@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // BlockSize is the largest number of consecutive chains that a kernel moves
@@ -149,20 +150,83 @@ type Block struct {
 // ErrStopped says that a Reset returned early because Control.Stop said so.
 var ErrStopped = errors.New("sampler: stopped before the end of a Reset")
 
-// Base has the methods of checkpoints for a kernel that keeps nothing between steps
-// but caches that its Reset makes: embed it. The runner, and kernels that keep
-// others, call Reset where they restore such a kernel.
-type Base struct{}
+// Base has the methods of checkpoints: embed it in a kernel. One that keeps nothing
+// between steps but caches that its Reset makes needs no more; the runner, and kernels
+// that keep others, call Reset where they restore such a kernel. One that keeps more
+// names all that Step reads, energies as well, once, where it is made:
+//
+//	k.Keep(&k.at, k.e)
+type Base struct{ kept []any }
 
-// AppendBinary appends nothing.
-func (Base) AppendBinary(b []byte) ([]byte, error) { return b, nil }
-
-// UnmarshalBinary returns an error if b is not empty.
-func (Base) UnmarshalBinary(b []byte) error {
-	if len(b) > 0 {
-		return fmt.Errorf("sampler: the checkpoint has %d bytes of a kernel that keeps none", len(b))
+// Keep adds what checkpoints hold: pointers to an int or a float64, and slices of int,
+// int32, float32 or float64, whose elements are restored in place. It panics on anything
+// else.
+func (b *Base) Keep(v ...any) {
+	for i := range v {
+		switch v[i].(type) {
+		case *int, *float64, []int, []int32, []float32, []float64:
+		default:
+			panic(fmt.Sprintf("sampler: Base.Keep: v[%d] is a %T, want *int, *float64, []int, []int32, []float32 or []float64", i, v[i]))
+		}
 	}
-	return nil
+	b.kept = append(b.kept, v...)
+}
+
+// AppendBinary appends what is kept.
+func (b *Base) AppendBinary(to []byte) ([]byte, error) {
+	for _, v := range b.kept {
+		switch v := v.(type) {
+		case *int:
+			to = wire.AppendInts(to, *v)
+		case *float64:
+			to = wire.AppendUint64s(to, math.Float64bits(*v))
+		case []int:
+			to = wire.AppendInts(to, v...)
+		case []int32:
+			to = wire.AppendInt32s(to, v)
+		case []float32:
+			to = wire.AppendFloat32s(to, v)
+		case []float64:
+			to = wire.AppendFloat64s(to, v)
+		}
+	}
+	return to, nil
+}
+
+// UnmarshalBinary restores what is kept, and returns an error if from has another length.
+func (b *Base) UnmarshalBinary(from []byte) error {
+	size, err := b.AppendBinary(nil)
+	if err == nil && len(size) != len(from) {
+		err = fmt.Errorf("sampler: the checkpoint has %d bytes of a kernel that keeps %d", len(from), len(size))
+	}
+	for _, v := range b.kept {
+		if err != nil {
+			return err
+		}
+		switch v := v.(type) {
+		case *int:
+			var n [1]uint64
+			from, err = wire.ReadUint64s(from, n[:])
+			*v = int(n[0])
+		case *float64:
+			var n [1]uint64
+			from, err = wire.ReadUint64s(from, n[:])
+			*v = math.Float64frombits(n[0])
+		case []int:
+			n := make([]uint64, len(v))
+			from, err = wire.ReadUint64s(from, n)
+			for i := range n {
+				v[i] = int(n[i])
+			}
+		case []int32:
+			from, err = wire.ReadInt32s(from, v)
+		case []float32:
+			from, err = wire.ReadFloat32s(from, v)
+		case []float64:
+			from, err = wire.ReadFloat64s(from, v)
+		}
+	}
+	return err
 }
 
 // As returns k as a T, or the first kernel that is one of those that k wraps: a

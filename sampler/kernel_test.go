@@ -3,6 +3,8 @@ package sampler_test
 import (
 	"bytes"
 	"context"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -86,7 +88,7 @@ func TestBaseKernelsResume(t *testing.T) {
 			assert.Equal(t, whole.States(), lean.States(), "%T", method)
 		}
 	}
-	assert.ErrorContains(t, sampler.Base{}.UnmarshalBinary([]byte{1}), "1 bytes")
+	assert.ErrorContains(t, (&sampler.Base{}).UnmarshalBinary([]byte{1}), "1 bytes")
 }
 
 // priced is independence for auto.
@@ -127,4 +129,40 @@ func TestWrongCountsOfStepsAreErrors(t *testing.T) {
 	}
 	c := exact.Must(sampler.NewChains(t.Context(), exact.NewQuadratic(3, 1), counting{1}, sampler.Config{}))
 	assert.NoError(t, c.Run(t.Context(), 3))
+}
+
+// What a kernel keeps comes back, each number as it was; anything of another length is
+// refused before it changes something.
+func TestBaseKeeps(t *testing.T) {
+	type kept struct {
+		sampler.Base
+		at     int
+		step   float64
+		counts []int
+		x      []int32
+		v      []float32
+		e      []float64
+	}
+	build := func() *kept {
+		k := &kept{counts: make([]int, 2), x: make([]int32, 3), v: make([]float32, 1), e: make([]float64, 2)}
+		k.Keep(&k.at, &k.step, k.counts)
+		k.Keep(k.x, k.v, k.e)
+		return k
+	}
+	k := build()
+	k.at, k.step = -3, 0.25
+	copy(k.counts, []int{7, math.MinInt})
+	copy(k.x, []int32{1, -1, math.MaxInt32})
+	copy(k.v, []float32{1.5})
+	copy(k.e, []float64{math.Inf(1), -0.1})
+	image := exact.Must(k.AppendBinary([]byte("before")))[len("before"):]
+	other := build()
+	require.NoError(t, other.UnmarshalBinary(image))
+	assert.Equal(t, []any{k.at, k.step, k.counts, k.x, k.v, k.e}, []any{other.at, other.step, other.counts, other.x, other.v, other.e})
+	blank := build()
+	for _, bad := range [][]byte{nil, image[1:], append(slices.Clone(image), 0)} {
+		assert.ErrorContains(t, blank.UnmarshalBinary(bad), "of a kernel that keeps")
+	}
+	assert.Zero(t, blank.at)
+	assert.PanicsWithValue(t, "sampler: Base.Keep: v[1] is a string, want *int, *float64, []int, []int32, []float32 or []float64", func() { k.Keep(k.e, "e") })
 }
