@@ -30,4 +30,9 @@ func TestMeter(t *testing.T) {
 	assert.ErrorIs(t, m.Err(), why)
 	m.Watch(t.Context())
 	assert.NoError(t, m.Poll())
+	assert.Equal(t, t.Context(), m.Context())
+	m.Watch(ctx)
+	m.Unwatch()
+	assert.NoError(t, m.Poll())
+	assert.Nil(t, m.Context())
 }

@@ -89,7 +89,7 @@ func (f *diffusions) along(ctx context.Context, bound, path []float64, r *rand.R
 		return f.run(ctx, still{f.lead, f.cfg.Domain, slices.Repeat(f.tied, groups)}, r)
 	}
 	if path == nil {
-		d, err := pdi.New(ctx, shifted{f.lead, bound}, pdi.Config{Domain: f.cfg.Domain, Max: new(limit(f.frame.scale))})
+		d, err := pdi.New(ctx, shifted{f.lead, bound}, pdi.Config{Domain: f.cfg.Domain, Max: limit(f.frame.scale)})
 		if err != nil {
 			return nil, err
 		}

@@ -31,14 +31,17 @@ func near(lambda, row, scale []float64, factor float64, r *rand.Rand) {
 	}
 }
 
-// limit bounds the multipliers of a diffusion: a multiple of the largest scale; 0,
+// limit bounds the multipliers of a diffusion: a multiple of the largest scale; nil,
 // none, while there is no scale.
-func limit(scale []float64) float64 {
+func limit(scale []float64) *float64 {
 	top := 0.0
 	for _, s := range scale {
 		top = max(top, leash*s)
 	}
-	return top
+	if top == 0 {
+		return nil
+	}
+	return &top
 }
 
 // setScales sets the scales after diffusions: the largest multiplier that a path met,
