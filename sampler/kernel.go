@@ -314,7 +314,7 @@ type Companion interface {
 type Info struct {
 	Energy  float64 // energy in nats after the step; NaN if the kernel does not know it
 	Accept  float64 // acceptance probability of the proposal; 1 for kernels that never reject
-	Moved   int     // sites whose level changed
+	Moved   int     // changes of levels: a site that several updates of a step change counts for each
 	Invalid int     // proposals whose energy was NaN or −Inf, rejected
 	Err     error   // the chain cannot go on; its state is the last one that the kernel could evaluate
 

@@ -28,6 +28,9 @@ import (
 //
 // With a constraint.Count that fixes the count of one of two levels, this is
 // all of C. Where the language leaves the numbers open, use PairGibbs.
+//
+// Where all exchanges cost nothing every one is accepted, and chains may be periodic:
+// three sites with a level each are an even and an odd permutation by turns.
 type Swap struct {
 	// Within is the language C of the whole state; nil means all states.
 	Within constraint.Automaton

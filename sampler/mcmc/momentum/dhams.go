@@ -51,7 +51,9 @@ type DHAMS struct {
 	// Persistence is ρ, within [0, 1): how much of its momentum a site keeps.
 	Persistence float64
 
-	// Correction is φ, finite; 0 leaves out the gradient's part of the momentum.
+	// Correction is φ, finite; 0 leaves out the gradient's part of the momentum. With
+	// another value a state that has a neighbour of probability zero is never left: the
+	// difference there is infinite. Use 0 for models with such states.
 	Correction float64
 
 	// Relaxation, within [0, 1], is the probability with which a site draws by
