@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/samplertest"
 )
@@ -169,7 +170,11 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 }
 
 func TestRightMethod(t *testing.T) {
-	require.NoError(t, samplertest.TestMethod(t.Context(), barker{}, samplertest.Options{Report: t.Logf}))
+	opt := samplertest.Options{Report: t.Logf}
+	if testing.Short() {
+		opt.Draws = 8192
+	}
+	require.NoError(t, samplertest.TestMethod(t.Context(), barker{}, opt))
 }
 
 // Each of these kernels breaks one law, and is found by it.
@@ -200,6 +205,9 @@ func TestWrongMethods(t *testing.T) {
 		"arguments":       "Kernel(ctx, nil, 1) returns no error",
 	} {
 		t.Run(bug, func(t *testing.T) {
+			if bug == "allocation" {
+				exact.SkipUnderRace(t)
+			}
 			err := samplertest.TestMethod(t.Context(), barker{bug}, samplertest.Options{Draws: 4096})
 			require.ErrorContains(t, err, want)
 		})
@@ -208,6 +216,7 @@ func TestWrongMethods(t *testing.T) {
 
 // The default number of draws finds an energy that is taken a tenth too high.
 func TestDrawsFindATenth(t *testing.T) {
+	exact.SkipUnderRace(t)
 	err := samplertest.Invariance(t.Context(), barker{"a tenth"}, samplertest.Options{})
 	require.ErrorContains(t, err, "invariance: model 0 (Ising ring, 5 sites of 2 levels)")
 }
