@@ -135,7 +135,7 @@ func (c *processChecker) bind(ctx context.Context) (err error) {
 }
 
 func (f *form[S]) bind(ctx context.Context) (diffusion.Steps[S], error) {
-	for _, shape := range [][2]int{{0, f.levels}, {-1, f.levels}, {sites, 0}, {sites, -1}, {1 << 40, 1 << 30}} {
+	for _, shape := range [][2]int{{0, f.levels}, {-1, f.levels}, {sites, 0}, {sites, -1}, {math.MaxInt32, 1 << 30}} {
 		if _, err := f.p.Bind(ctx, shape[0], shape[1]); err == nil {
 			return nil, f.Broken("bind", "Bind(%d, %d) returns no error", shape[0], shape[1])
 		}
