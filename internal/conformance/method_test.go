@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -235,9 +234,6 @@ func kinds() []energy.Model {
 	)
 }
 
-// wholeModule is read once.
-var wholeModule = sync.OnceValue(func() *conformance.Module { return exact.Must(conformance.Load()) })
-
 func TestMethods(t *testing.T) {
 	for _, e := range methodEntries() {
 		t.Run(e.name, func(t *testing.T) {
@@ -264,7 +260,7 @@ func TestMethods(t *testing.T) {
 
 // A method that is not in the registry is named.
 func TestMethodsAreRegistered(t *testing.T) {
-	m := wholeModule()
+	m := exact.Must(loaded())
 	var names []string
 	for _, e := range methodEntries() {
 		names = append(names, e.name)
