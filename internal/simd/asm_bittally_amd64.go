@@ -4,17 +4,17 @@
 
 package simd
 
-// tallyTorusAVX2 stores parts of the sums of refTallyTorus on regs ≥ 1 times 512 sites.
+// tallyTorusAVX2 stores the sums of refTallyTorus on regs ≥ 1 times 512 sites.
 //
 //go:noescape
-func tallyTorusAVX2(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)
+func tallyTorusAVX2(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3]int)
 
-// tallyTorusAVX512 stores parts of the sums of refTallyTorus on regs ≥ 1 times 512 sites.
+// tallyTorusAVX512 stores the sums of refTallyTorus on regs ≥ 1 times 512 sites.
 //
 //go:noescape
-func tallyTorusAVX512(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)
+func tallyTorusAVX512(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3]int)
 
 // countTorusAVX512 is tallyTorusAVX512 where the processor counts bits of words (VPOPCNTDQ).
 //
 //go:noescape
-func countTorusAVX512(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)
+func countTorusAVX512(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3]int)

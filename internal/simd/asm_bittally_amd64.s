@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// func tallyTorusAVX2(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)
+// func tallyTorusAVX2(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3]int)
 // Requires: AVX, AVX2
 TEXT ·tallyTorusAVX2(SB), NOSPLIT, $0-40
 	MOVQ    now+0(FP), AX
@@ -24,56 +24,77 @@ TEXT ·tallyTorusAVX2(SB), NOSPLIT, $0-40
 	SHLQ    $0x06, BX
 
 loop:
-	VMOVUPS (AX)(DI*1), Y8
-	VMOVDQA Y8, Y9
-	VPAND   Y3, Y9, Y10
-	VPSRLW  $0x04, Y9, Y9
-	VPAND   Y3, Y9, Y9
-	VPSHUFB Y10, Y0, Y10
-	VPSHUFB Y9, Y0, Y9
-	VPADDB  Y9, Y10, Y10
-	VPSADBW Y4, Y10, Y10
-	VPADDQ  Y10, Y5, Y5
-	VPXOR   (CX)(DI*1), Y8, Y9
-	VPAND   Y3, Y9, Y10
-	VPSRLW  $0x04, Y9, Y9
-	VPAND   Y3, Y9, Y9
-	VPSHUFB Y10, Y0, Y10
-	VPSHUFB Y9, Y0, Y9
-	VPADDB  Y9, Y10, Y10
-	VPSADBW Y4, Y10, Y10
-	VPADDQ  Y10, Y6, Y6
-	VPAND   (DX)(DI*1), Y8, Y9
-	VPAND   Y3, Y9, Y10
-	VPSRLW  $0x04, Y9, Y9
-	VPAND   Y3, Y9, Y9
-	VPSHUFB Y10, Y0, Y10
-	VPSHUFB Y9, Y0, Y9
-	VPADDB  Y9, Y10, Y10
-	VPAND   4096(DX)(DI*1), Y8, Y9
-	VPAND   Y3, Y9, Y11
-	VPSRLW  $0x04, Y9, Y9
-	VPAND   Y3, Y9, Y9
-	VPSHUFB Y11, Y1, Y11
-	VPSHUFB Y9, Y1, Y9
-	VPADDB  Y9, Y11, Y11
-	VPADDB  Y11, Y10, Y10
-	VPAND   8192(DX)(DI*1), Y8, Y8
-	VPAND   Y3, Y8, Y9
-	VPSRLW  $0x04, Y8, Y8
-	VPAND   Y3, Y8, Y8
-	VPSHUFB Y9, Y2, Y9
-	VPSHUFB Y8, Y2, Y8
-	VPADDB  Y8, Y9, Y9
-	VPADDB  Y9, Y10, Y10
-	VPSADBW Y4, Y10, Y10
-	VPADDQ  Y10, Y7, Y7
-	ADDQ    $+32, DI
-	CMPQ    DI, BX
-	JL      loop
-	VMOVUPS Y5, (SI)
-	VMOVUPS Y6, 64(SI)
-	VMOVUPS Y7, 128(SI)
+	VMOVUPS      (AX)(DI*1), Y8
+	VMOVDQA      Y8, Y9
+	VPAND        Y3, Y9, Y10
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y3, Y9, Y9
+	VPSHUFB      Y10, Y0, Y10
+	VPSHUFB      Y9, Y0, Y9
+	VPADDB       Y9, Y10, Y10
+	VPSADBW      Y4, Y10, Y10
+	VPADDQ       Y10, Y5, Y5
+	VPXOR        (CX)(DI*1), Y8, Y9
+	VPAND        Y3, Y9, Y10
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y3, Y9, Y9
+	VPSHUFB      Y10, Y0, Y10
+	VPSHUFB      Y9, Y0, Y9
+	VPADDB       Y9, Y10, Y10
+	VPSADBW      Y4, Y10, Y10
+	VPADDQ       Y10, Y6, Y6
+	VPAND        (DX)(DI*1), Y8, Y9
+	VPAND        Y3, Y9, Y10
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y3, Y9, Y9
+	VPSHUFB      Y10, Y0, Y10
+	VPSHUFB      Y9, Y0, Y9
+	VPADDB       Y9, Y10, Y10
+	VPAND        4096(DX)(DI*1), Y8, Y9
+	VPAND        Y3, Y9, Y11
+	VPSRLW       $0x04, Y9, Y9
+	VPAND        Y3, Y9, Y9
+	VPSHUFB      Y11, Y1, Y11
+	VPSHUFB      Y9, Y1, Y9
+	VPADDB       Y9, Y11, Y11
+	VPADDB       Y11, Y10, Y10
+	VPAND        8192(DX)(DI*1), Y8, Y8
+	VPAND        Y3, Y8, Y9
+	VPSRLW       $0x04, Y8, Y8
+	VPAND        Y3, Y8, Y8
+	VPSHUFB      Y9, Y2, Y9
+	VPSHUFB      Y8, Y2, Y8
+	VPADDB       Y8, Y9, Y9
+	VPADDB       Y9, Y10, Y10
+	VPSADBW      Y4, Y10, Y10
+	VPADDQ       Y10, Y7, Y7
+	ADDQ         $+32, DI
+	CMPQ         DI, BX
+	JL           loop
+	VEXTRACTF128 $0x01, Y5, X0
+	VPADDD       X0, X5, X5
+	VPSHUFD      $0xee, X5, X0
+	VPADDD       X0, X5, X5
+	VPSHUFD      $0x55, X5, X0
+	VPADDD       X0, X5, X5
+	VMOVD        X5, AX
+	MOVQ         AX, (SI)
+	VEXTRACTF128 $0x01, Y6, X0
+	VPADDD       X0, X6, X6
+	VPSHUFD      $0xee, X6, X0
+	VPADDD       X0, X6, X6
+	VPSHUFD      $0x55, X6, X0
+	VPADDD       X0, X6, X6
+	VMOVD        X6, AX
+	MOVQ         AX, 8(SI)
+	VEXTRACTF128 $0x01, Y7, X0
+	VPADDD       X0, X7, X7
+	VPSHUFD      $0xee, X7, X0
+	VPADDD       X0, X7, X7
+	VPSHUFD      $0x55, X7, X0
+	VPADDD       X0, X7, X7
+	VMOVD        X7, AX
+	MOVQ         AX, 16(SI)
 	VZEROUPPER
 	RET
 
@@ -149,8 +170,8 @@ DATA bittally_low<>+56(SB)/4, $0x0f0f0f0f
 DATA bittally_low<>+60(SB)/4, $0x0f0f0f0f
 GLOBL bittally_low<>(SB), RODATA|NOPTR, $64
 
-// func tallyTorusAVX512(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)
-// Requires: AVX, AVX512BW, AVX512F
+// func tallyTorusAVX512(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3]int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
 TEXT ·tallyTorusAVX512(SB), NOSPLIT, $0-40
 	MOVQ    now+0(FP), AX
 	MOVQ    old+8(FP), CX
@@ -169,61 +190,88 @@ TEXT ·tallyTorusAVX512(SB), NOSPLIT, $0-40
 	SHLQ    $0x06, BX
 
 loop:
-	VMOVUPS   (AX)(DI*1), Z8
-	VMOVDQA32 Z8, Z9
-	VPANDQ    Z3, Z9, Z10
-	VPSRLW    $0x04, Z9, Z9
-	VPANDQ    Z3, Z9, Z9
-	VPSHUFB   Z10, Z0, Z10
-	VPSHUFB   Z9, Z0, Z9
-	VPADDB    Z9, Z10, Z10
-	VPSADBW   Z4, Z10, Z10
-	VPADDQ    Z10, Z5, Z5
-	VPXORQ    (CX)(DI*1), Z8, Z9
-	VPANDQ    Z3, Z9, Z10
-	VPSRLW    $0x04, Z9, Z9
-	VPANDQ    Z3, Z9, Z9
-	VPSHUFB   Z10, Z0, Z10
-	VPSHUFB   Z9, Z0, Z9
-	VPADDB    Z9, Z10, Z10
-	VPSADBW   Z4, Z10, Z10
-	VPADDQ    Z10, Z6, Z6
-	VPANDQ    (DX)(DI*1), Z8, Z9
-	VPANDQ    Z3, Z9, Z10
-	VPSRLW    $0x04, Z9, Z9
-	VPANDQ    Z3, Z9, Z9
-	VPSHUFB   Z10, Z0, Z10
-	VPSHUFB   Z9, Z0, Z9
-	VPADDB    Z9, Z10, Z10
-	VPANDQ    4096(DX)(DI*1), Z8, Z9
-	VPANDQ    Z3, Z9, Z11
-	VPSRLW    $0x04, Z9, Z9
-	VPANDQ    Z3, Z9, Z9
-	VPSHUFB   Z11, Z1, Z11
-	VPSHUFB   Z9, Z1, Z9
-	VPADDB    Z9, Z11, Z11
-	VPADDB    Z11, Z10, Z10
-	VPANDQ    8192(DX)(DI*1), Z8, Z8
-	VPANDQ    Z3, Z8, Z9
-	VPSRLW    $0x04, Z8, Z8
-	VPANDQ    Z3, Z8, Z8
-	VPSHUFB   Z9, Z2, Z9
-	VPSHUFB   Z8, Z2, Z8
-	VPADDB    Z8, Z9, Z9
-	VPADDB    Z9, Z10, Z10
-	VPSADBW   Z4, Z10, Z10
-	VPADDQ    Z10, Z7, Z7
-	ADDQ      $+64, DI
-	CMPQ      DI, BX
-	JL        loop
-	VMOVUPS   Z5, (SI)
-	VMOVUPS   Z6, 64(SI)
-	VMOVUPS   Z7, 128(SI)
+	VMOVUPS       (AX)(DI*1), Z8
+	VMOVDQA32     Z8, Z9
+	VPANDQ        Z3, Z9, Z10
+	VPSRLW        $0x04, Z9, Z9
+	VPANDQ        Z3, Z9, Z9
+	VPSHUFB       Z10, Z0, Z10
+	VPSHUFB       Z9, Z0, Z9
+	VPADDB        Z9, Z10, Z10
+	VPSADBW       Z4, Z10, Z10
+	VPADDQ        Z10, Z5, Z5
+	VPXORQ        (CX)(DI*1), Z8, Z9
+	VPANDQ        Z3, Z9, Z10
+	VPSRLW        $0x04, Z9, Z9
+	VPANDQ        Z3, Z9, Z9
+	VPSHUFB       Z10, Z0, Z10
+	VPSHUFB       Z9, Z0, Z9
+	VPADDB        Z9, Z10, Z10
+	VPSADBW       Z4, Z10, Z10
+	VPADDQ        Z10, Z6, Z6
+	VPANDQ        (DX)(DI*1), Z8, Z9
+	VPANDQ        Z3, Z9, Z10
+	VPSRLW        $0x04, Z9, Z9
+	VPANDQ        Z3, Z9, Z9
+	VPSHUFB       Z10, Z0, Z10
+	VPSHUFB       Z9, Z0, Z9
+	VPADDB        Z9, Z10, Z10
+	VPANDQ        4096(DX)(DI*1), Z8, Z9
+	VPANDQ        Z3, Z9, Z11
+	VPSRLW        $0x04, Z9, Z9
+	VPANDQ        Z3, Z9, Z9
+	VPSHUFB       Z11, Z1, Z11
+	VPSHUFB       Z9, Z1, Z9
+	VPADDB        Z9, Z11, Z11
+	VPADDB        Z11, Z10, Z10
+	VPANDQ        8192(DX)(DI*1), Z8, Z8
+	VPANDQ        Z3, Z8, Z9
+	VPSRLW        $0x04, Z8, Z8
+	VPANDQ        Z3, Z8, Z8
+	VPSHUFB       Z9, Z2, Z9
+	VPSHUFB       Z8, Z2, Z8
+	VPADDB        Z8, Z9, Z9
+	VPADDB        Z9, Z10, Z10
+	VPSADBW       Z4, Z10, Z10
+	VPADDQ        Z10, Z7, Z7
+	ADDQ          $+64, DI
+	CMPQ          DI, BX
+	JL            loop
+	VEXTRACTI64X4 $0x01, Z5, Y0
+	VPADDD        Y0, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X0
+	VPADDD        X0, X5, X5
+	VPSHUFD       $0xee, X5, X0
+	VPADDD        X0, X5, X5
+	VPSHUFD       $0x55, X5, X0
+	VPADDD        X0, X5, X5
+	VMOVD         X5, AX
+	MOVQ          AX, (SI)
+	VEXTRACTI64X4 $0x01, Z6, Y0
+	VPADDD        Y0, Y6, Y6
+	VEXTRACTF32X4 $0x01, Y6, X0
+	VPADDD        X0, X6, X6
+	VPSHUFD       $0xee, X6, X0
+	VPADDD        X0, X6, X6
+	VPSHUFD       $0x55, X6, X0
+	VPADDD        X0, X6, X6
+	VMOVD         X6, AX
+	MOVQ          AX, 8(SI)
+	VEXTRACTI64X4 $0x01, Z7, Y0
+	VPADDD        Y0, Y7, Y7
+	VEXTRACTF32X4 $0x01, Y7, X0
+	VPADDD        X0, X7, X7
+	VPSHUFD       $0xee, X7, X0
+	VPADDD        X0, X7, X7
+	VPSHUFD       $0x55, X7, X0
+	VPADDD        X0, X7, X7
+	VMOVD         X7, AX
+	MOVQ          AX, 16(SI)
 	VZEROUPPER
 	RET
 
-// func countTorusAVX512(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)
-// Requires: AVX, AVX512F, AVX512VPOPCNTDQ
+// func countTorusAVX512(now *uint64, old *uint64, count *[3][512]uint64, regs int, sums *[3]int)
+// Requires: AVX, AVX2, AVX512F, AVX512VL, AVX512VPOPCNTDQ
 TEXT ·countTorusAVX512(SB), NOSPLIT, $0-40
 	MOVQ   now+0(FP), AX
 	MOVQ   old+8(FP), CX
@@ -239,30 +287,57 @@ TEXT ·countTorusAVX512(SB), NOSPLIT, $0-40
 	SHLQ   $0x06, BX
 
 loop:
-	VMOVUPS  (AX)(DI*1), Z5
-	VPOPCNTQ Z5, Z6
-	VPADDQ   Z6, Z0, Z0
-	VPXORQ   (CX)(DI*1), Z5, Z6
-	VPOPCNTQ Z6, Z6
-	VPADDQ   Z6, Z1, Z1
-	VPANDQ   (DX)(DI*1), Z5, Z6
-	VPOPCNTQ Z6, Z6
-	VPADDQ   Z6, Z2, Z2
-	VPANDQ   4096(DX)(DI*1), Z5, Z6
-	VPOPCNTQ Z6, Z6
-	VPADDQ   Z6, Z3, Z3
-	VPANDQ   8192(DX)(DI*1), Z5, Z5
-	VPOPCNTQ Z5, Z5
-	VPADDQ   Z5, Z4, Z4
-	ADDQ     $+64, DI
-	CMPQ     DI, BX
-	JL       loop
-	VPADDQ   Z4, Z4, Z4
-	VPADDQ   Z3, Z4, Z4
-	VPADDQ   Z4, Z4, Z4
-	VPADDQ   Z2, Z4, Z4
-	VMOVUPS  Z0, (SI)
-	VMOVUPS  Z1, 64(SI)
-	VMOVUPS  Z4, 128(SI)
+	VMOVUPS       (AX)(DI*1), Z5
+	VPOPCNTQ      Z5, Z6
+	VPADDQ        Z6, Z0, Z0
+	VPXORQ        (CX)(DI*1), Z5, Z6
+	VPOPCNTQ      Z6, Z6
+	VPADDQ        Z6, Z1, Z1
+	VPANDQ        (DX)(DI*1), Z5, Z6
+	VPOPCNTQ      Z6, Z6
+	VPADDQ        Z6, Z2, Z2
+	VPANDQ        4096(DX)(DI*1), Z5, Z6
+	VPOPCNTQ      Z6, Z6
+	VPADDQ        Z6, Z3, Z3
+	VPANDQ        8192(DX)(DI*1), Z5, Z5
+	VPOPCNTQ      Z5, Z5
+	VPADDQ        Z5, Z4, Z4
+	ADDQ          $+64, DI
+	CMPQ          DI, BX
+	JL            loop
+	VPADDQ        Z4, Z4, Z4
+	VPADDQ        Z3, Z4, Z4
+	VPADDQ        Z4, Z4, Z4
+	VPADDQ        Z2, Z4, Z4
+	VEXTRACTI64X4 $0x01, Z0, Y2
+	VPADDD        Y2, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X2
+	VPADDD        X2, X0, X0
+	VPSHUFD       $0xee, X0, X2
+	VPADDD        X2, X0, X0
+	VPSHUFD       $0x55, X0, X2
+	VPADDD        X2, X0, X0
+	VMOVD         X0, AX
+	MOVQ          AX, (SI)
+	VEXTRACTI64X4 $0x01, Z1, Y0
+	VPADDD        Y0, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X0
+	VPADDD        X0, X1, X1
+	VPSHUFD       $0xee, X1, X0
+	VPADDD        X0, X1, X1
+	VPSHUFD       $0x55, X1, X0
+	VPADDD        X0, X1, X1
+	VMOVD         X1, AX
+	MOVQ          AX, 8(SI)
+	VEXTRACTI64X4 $0x01, Z4, Y0
+	VPADDD        Y0, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X0
+	VPADDD        X0, X4, X4
+	VPSHUFD       $0xee, X4, X0
+	VPADDD        X0, X4, X4
+	VPSHUFD       $0x55, X4, X0
+	VPADDD        X0, X4, X4
+	VMOVD         X4, AX
+	MOVQ          AX, 16(SI)
 	VZEROUPPER
 	RET

@@ -6,18 +6,13 @@ func tallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	if best == purego || len(now) == 0 || len(now) > maxBits/64 {
 		return refTallyTorus(now, old, count)
 	}
-	var sums [3][8]uint64
+	var sums [3]int
 	tallyTorusRun(now, old, count, &sums)
-	for i := range sums[0] {
-		up += int(sums[0][i])
-		moved += int(sums[1][i])
-		bonds += int(sums[2][i])
-	}
-	return up, moved, bonds
+	return sums[0], sums[1], sums[2]
 }
 
 //go:noinline
-func tallyTorusRun(now, old []uint64, count *Counts, sums *[3][8]uint64) {
+func tallyTorusRun(now, old []uint64, count *Counts, sums *[3]int) {
 	n := len(now) / (BitSites / 64)
 	switch {
 	case best == avx512 && popcounts:

@@ -7,13 +7,14 @@ import (
 
 // bitTally writes what counts bits of strings.
 func bitTally(b *builder) {
-	b.each("tallyTorus", "func(now, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)",
-		"stores parts of the sums of refTallyTorus on regs ≥ 1 times 512 sites.", tallyTorus)
-	b.one(16, "countTorus", "func(now, old *uint64, count *[3][512]uint64, regs int, sums *[3][8]uint64)",
+	b.each("tallyTorus", "func(now, old *uint64, count *[3][512]uint64, regs int, sums *[3]int)",
+		"stores the sums of refTallyTorus on regs ≥ 1 times 512 sites.", tallyTorus)
+	b.one(16, "countTorus", "func(now, old *uint64, count *[3][512]uint64, regs int, sums *[3]int)",
 		"is tallyTorusAVX512 where the processor counts bits of words (VPOPCNTDQ).", countTorus)
 }
 
-// countTorus adds up the bits of words.
+// countTorus adds up the bits of words: fewer than 2³² altogether, as there are at most
+// 64·512 sites.
 func countTorus(k *kernel) {
 	now, old, count, regs, sums := k.param("now"), k.param("old"), k.param("count"), k.param("regs"), k.param("sums")
 	var sum [5]reg.VecVirtual // up, moved, and those of the planes
@@ -52,7 +53,7 @@ func countTorus(k *kernel) {
 	k.VPADDQ(sum[4], sum[4], sum[4])
 	k.VPADDQ(sum[2], sum[4], sum[4])
 	for j, s := range []reg.VecVirtual{sum[0], sum[1], sum[4]} {
-		k.VMOVUPS(s, operand.Mem{Base: sums, Disp: 64 * j})
+		k.MOVQ(k.addWords(s).As64(), operand.Mem{Base: sums, Disp: 8 * j})
 	}
 }
 
@@ -121,7 +122,7 @@ func tallyTorus(k *kernel) {
 	k.CMPQ(i, regs)
 	k.JL(operand.LabelRef("loop"))
 	for j, s := range sum {
-		k.VMOVUPS(s, operand.Mem{Base: sums, Disp: 64 * j})
+		k.MOVQ(k.addWords(s).As64(), operand.Mem{Base: sums, Disp: 8 * j})
 	}
 }
 
