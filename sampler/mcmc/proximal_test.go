@@ -87,6 +87,9 @@ func proximalMatrix(k *proximal, all [][]int32) *exact.Matrix {
 // the rest, the target is another one.
 func TestBrokenProximalTwinsFail(t *testing.T) {
 	for _, space := range []string{"binary", "3-levels", "ordinal"} {
+		if space == "ordinal" && testing.Short() {
+			continue // 125 states: eight million acceptances
+		}
 		m := spaces()[space]
 		sites, levels := m.Shape()
 		all := exact.States(sites, levels)
