@@ -35,7 +35,7 @@ func BenchmarkStep(b *testing.B) {
 		b.Run(fmt.Sprintf("sites=%d/dual", n), func(b *testing.B) {
 			inf := exact.Must(dual.NewInference(context.Background(), lag, chains, dual.Config{}))
 			for b.Loop() {
-				require.NoError(b, inf.Step(ctx))
+				require.NoError(b, inf.Run(ctx, 1))
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*64*n), "ns/site")
 		})

@@ -2,16 +2,13 @@ package dual
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
-	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
 // Config says how multipliers move. The zero value is one primal draw per dual
@@ -58,23 +55,33 @@ const defaultDiverge = 1e4 // TestDiverges
 // workers plays no part. What it keeps of its trajectory does not grow with the
 // steps; Config.Observe sees all of it. Methods must not be called concurrently with each other.
 type Inference[S energy.Site] struct {
-	cfg     Config
-	target  Target[S]
-	primal  Primal[S]
-	updater Updater
+	cfg    Config
+	target Target[S]
+	primal Primal[S]
+	life   session.Session
+	state
 
-	lambda []float64 // of the step in progress, or of the next one
-	drawn  []float64 // scratch: of the batch in hand
-	open   bool      // the step in progress has set λ
-	due    int       // draws that the primal must have made at its end
-	steps  int
-	way    trajectory
-	filed  int    // steps at the last checkpoint file
-	busy   uint32 // 1 while a Run is under way
-	streak streak
-
+	drawn []float64 // scratch: of the batch in hand
 	batch Batch
 	g     []float64 // states × n
+}
+
+// state is what a checkpoint of a loop holds.
+type state struct {
+	updater Updater
+	lambda  []float64 // of the step in progress, or of the next one
+	open    bool      // the step in progress has set λ
+	due     int       // draws that the primal must have made at its end
+	steps   int
+	way     trajectory
+	streak  streak
+}
+
+// newState returns that of a loop before its first step, from multipliers that it keeps.
+func (c *Config) newState(ctx context.Context, lambda []float64) (s state, err error) {
+	s = state{lambda: lambda, way: newTrajectory(len(lambda), c.Uniform), streak: newStreak()}
+	s.updater, err = c.Rule.Bind(ctx, len(lambda))
+	return s, err
 }
 
 // NewInference returns a loop over the target and a primal that draws from it.
@@ -96,22 +103,21 @@ func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], 
 	if states < 1 || len(p.States())%sites != 0 {
 		return nil, fmt.Errorf("dual: NewInference: the primal has %d entries of states, want a positive multiple of %d", len(p.States()), sites)
 	}
-	u, err := cfg.Rule.Bind(ctx, n)
+	now, err := cfg.newState(ctx, cfg.Start)
 	if err != nil {
 		return nil, err
 	}
 	if err := belongs(t, p, cfg.Start); err != nil {
 		return nil, err
 	}
-	return &Inference[S]{
-		cfg: cfg, target: t, primal: p, updater: u,
-		lambda: cfg.Start,
-		drawn:  make([]float64, n),
-		way:    newTrajectory(n, cfg.Uniform),
-		streak: newStreak(),
-		batch:  Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Max: cfg.most, Equal: equalities(t)},
-		g:      make([]float64, states*n),
-	}, nil
+	i := &Inference[S]{
+		cfg: cfg, target: t, primal: p, state: now,
+		drawn: make([]float64, n),
+		batch: Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Max: cfg.most, Equal: equalities(t)},
+		g:     make([]float64, states*n),
+	}
+	i.life = session.Session{Who: "dual", Checkpoint: cfg.Checkpoint, Len: i.Len, Write: i.write, Read: i.read}
+	return i, nil
 }
 
 // fill checks the configuration and replaces zeros by defaults.
@@ -119,8 +125,8 @@ func (c *Config) fill(n int, equal []bool) error {
 	if c.Inner < 0 {
 		return fmt.Errorf("dual: Config.Inner = %d, want ≥ 0", c.Inner)
 	}
-	if c.Checkpoint.Every < 0 {
-		return fmt.Errorf("dual: Config.Checkpoint.Every = %d, want ≥ 0", c.Checkpoint.Every)
+	if err := session.Checkpoint(c.Checkpoint).Check("dual: Config"); err != nil {
+		return err
 	}
 	var err error
 	if c.Start, c.most, err = multiplier.Range("dual: Config", n, c.Start, c.Max, equal); err != nil {
@@ -152,62 +158,10 @@ func (c *Config) fill(n int, equal []bool) error {
 // [*DivergedError]; a violation that is NaN or infinite, or an error of the
 // primal or the rule, with that. The state is kept in every case.
 func (i *Inference[S]) Run(ctx context.Context, n int) error {
-	if n < 0 {
-		return fmt.Errorf("dual: Run: n = %d, want ≥ 0", n)
-	}
-	if err := i.begin("Run"); err != nil {
-		return err
-	}
-	defer i.end()
-	err := i.advance(ctx, n)
-	if err == nil || ctx != nil && ctx.Err() != nil {
-		if file := i.keep(0); file != nil {
-			err = errors.Join(err, file)
-		}
-	}
-	return err
+	return i.life.Run(ctx, n, func(int) error { return i.step(ctx) })
 }
-
-func (i *Inference[S]) advance(ctx context.Context, n int) error {
-	for k := range n {
-		if err := i.step(ctx); err != nil {
-			return err
-		}
-		if every := i.cfg.Checkpoint.Every; every > 0 && k+1 < n {
-			if err := i.keep(every); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Step makes one dual step; see Run. It saves no checkpoint.
-func (i *Inference[S]) Step(ctx context.Context) error {
-	if err := i.begin("Step"); err != nil {
-		return err
-	}
-	defer i.end()
-	return i.step(ctx)
-}
-
-// begin marks a run as under way; end unmarks it.
-func (i *Inference[S]) begin(caller string) error {
-	if !atomic.CompareAndSwapUint32(&i.busy, 0, 1) {
-		return fmt.Errorf("dual: %s: another Run or Step of this loop is under way, want one at a time", caller)
-	}
-	return nil
-}
-
-func (i *Inference[S]) end() { atomic.StoreUint32(&i.busy, 0) }
 
 func (i *Inference[S]) step(ctx context.Context) error {
-	if ctx == nil {
-		return fmt.Errorf("dual: Run: ctx = nil")
-	}
-	if err := poll.Err(ctx); err != nil {
-		return err
-	}
 	if err := i.draw(ctx); err != nil {
 		return err
 	}
@@ -261,19 +215,6 @@ func (i *Inference[S]) measure() error {
 	if err := i.batch.Measure(i.g); err != nil {
 		return fmt.Errorf("dual: step %d: %w", i.steps, err)
 	}
-	return nil
-}
-
-// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
-// have been made since the last.
-func (i *Inference[S]) keep(every int) error {
-	if i.cfg.Checkpoint.Path == "" || i.steps-i.filed < every {
-		return nil
-	}
-	if err := durable.SaveFile("dual", i.cfg.Checkpoint.Path, i); err != nil {
-		return err
-	}
-	i.filed = i.steps
 	return nil
 }
 

@@ -42,6 +42,10 @@ func (i *Inference[S]) Certificate() *Certificate {
 //
 // Errors are those of Run, of SetLambda, and fewer than one draw.
 func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
+	if err := i.life.Begin(ctx, "Certify", 0); err != nil {
+		return nil, err
+	}
+	defer i.life.End()
 	if draws < 1 || discard < 0 {
 		return nil, fmt.Errorf("dual: Certify: discard = %d and draws = %d, want ≥ 0 and ≥ 1", discard, draws)
 	}

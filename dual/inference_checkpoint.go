@@ -2,64 +2,51 @@ package dual
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 
-	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// A checkpoint is a frame with the settings and one with the state, followed by
-// the primal's own, if it has one. The state is the sum of the settings, the
-// counters, λ, the updater's state with its length and what is kept of the
-// trajectory. The magic of the first frame names the format version.
-const (
-	magic      = "gibbsite dual 3\n"
-	stateMagic = "state\n"
-)
+// A checkpoint is a frame with the settings, one with the state and one for the end, see
+// [session.Frames], followed by the primal's own, if it has one.
+const magic = "gibbsite dual 4\n"
 
-const counters = 7 // words ahead of λ
+// frames are those of a state of the loop.
+func (i *Inference[S]) frames(s *state) *session.Frames {
+	return &session.Frames{Magic: magic, Settings: i.settings(), Count: 1, Limit: math.MaxInt, Frame: func(f *wire.Fields, _ int) {
+		f.Counts("a count of steps", &s.steps, &s.due, &s.streak.steps, &s.streak.proof)
+		f.Bool("a step in progress", &s.open)
+		f.Float64(&s.streak.margin)
+		f.Float64s(s.lambda)
+		for j, l := range s.lambda {
+			if equal := i.batch.Equal != nil && i.batch.Equal[j]; !(math.Abs(l) <= i.cfg.most) || l < 0 && !equal {
+				f.Fail(fmt.Errorf("λ[%d] in the checkpoint = %v, want 0 … Config.Max", j, l))
+			}
+		}
+		f.Sized(s.updater)
+		s.way.fields(f)
+	}}
+}
 
-// Save writes a checkpoint of the loop, followed by the primal's if it has a
-// method Save: after Load the loop goes on to the same bits as if it had not
-// stopped. The target is left at the multipliers of the last dual step, where
-// [Inference.Certify], for one, may have moved it from.
-func (i *Inference[S]) Save(w io.Writer) error {
-	if err := check.Given("dual: Save", "w", w); err != nil {
+func (i *Inference[S]) write(w io.Writer) error {
+	if !i.open { // a step in progress has not let go of the target
+		if err := i.target.SetLambda(i.standing()); err != nil {
+			return err
+		}
+		if err := i.primal.Reset(); err != nil {
+			return err
+		}
+	}
+	if err := i.frames(&i.state).Write(w, nil); err != nil {
 		return err
-	}
-	if err := i.settle(); err != nil {
-		return fmt.Errorf("dual: Save: %w", err)
-	}
-	state, err := i.updater.AppendBinary(nil)
-	if err != nil {
-		return fmt.Errorf("dual: Save: %w", err)
-	}
-	settings := i.fingerprint()
-	open := uint64(0)
-	if i.open {
-		open = 1
-	}
-	var body []byte
-	for _, v := range [counters]uint64{
-		settings.Sum(), uint64(i.steps), open, uint64(i.due),
-		uint64(i.streak.steps), uint64(i.streak.proof), uint64(len(state)),
-	} {
-		body = binary.LittleEndian.AppendUint64(body, v)
-	}
-	body = wire.AppendFloat64s(body, []float64{i.streak.margin})
-	body = wire.AppendFloat64s(body, i.lambda)
-	body = append(body, state...)
-	body = i.way.appendBinary(body)
-	if err := wire.Write(w, magic, settings.Append(nil)); err != nil {
-		return fmt.Errorf("dual: Save: %w", err)
-	}
-	if err := wire.Write(w, stateMagic, body); err != nil {
-		return fmt.Errorf("dual: Save: %w", err)
 	}
 	if p, ok := i.primal.(Saver); ok {
 		return p.Save(w)
@@ -68,116 +55,92 @@ func (i *Inference[S]) Save(w io.Writer) error {
 }
 
 // standing returns the multipliers that the target and the primal's caches are of.
-func (i *Inference[S]) standing() []float64 {
-	if i.open || i.steps == 0 {
-		return i.lambda
+func (s *state) standing() []float64 {
+	if s.open || s.steps == 0 {
+		return s.lambda
 	}
-	return i.way.last
+	return s.way.last
 }
 
-// settle moves the target to where the last dual step left it. An open step has not
-// let go of it.
-func (i *Inference[S]) settle() error {
-	if i.open {
-		return nil
+func (i *Inference[S]) read(ctx context.Context, r io.Reader) error {
+	next, err := i.cfg.newState(ctx, make([]float64, len(i.lambda)))
+	if err == nil {
+		err = i.frames(&next).Read(ctx, r, nil)
 	}
-	if err := i.target.SetLambda(i.standing()); err != nil {
+	if err == nil {
+		err = i.target.SetLambda(next.standing())
+	}
+	if err != nil {
 		return err
-	}
-	return i.primal.Reset()
-}
-
-// Load restores what Save wrote, into a loop built with the same arguments; Start,
-// Observe and Checkpoint may differ, and the error for other ones names the first
-// that differs. Schedules are compared by their values. It reads no more than the
-// checkpoint. On an error the loop is unchanged, and its target at the
-// multipliers of its last step.
-func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error {
-	if err := check.Given("dual: Load", "r", r); err != nil {
-		return err
-	}
-	sum, err := durable.ReadSettings(r, magic, i.fingerprint())
-	if err != nil {
-		return fmt.Errorf("dual: Load: %w", err)
-	}
-	body, err := wire.Read(r, stateMagic, math.MaxInt64)
-	if err != nil {
-		return fmt.Errorf("dual: Load: %w", err)
-	}
-	next, err := i.restored(ctx, body, sum)
-	if err != nil {
-		return fmt.Errorf("dual: Load: %w", err)
-	}
-	if err := i.target.SetLambda(next.standing()); err != nil {
-		return fmt.Errorf("dual: Load: %w", err)
 	}
 	if p, ok := i.primal.(Saver); ok {
 		if err := p.Load(ctx, r); err != nil {
 			return errors.Join(err, i.target.SetLambda(i.standing()))
 		}
 	}
-	*i = *next
-	i.filed = i.steps
+	i.state = next
 	return nil
 }
 
-// restored returns a loop like i with the state of the body.
-func (i *Inference[S]) restored(ctx context.Context, body []byte, sum uint64) (*Inference[S], error) {
-	n := len(i.lambda)
-	if len(body) < 8*counters {
-		return nil, wire.ErrShort
-	}
-	word := func(k int) uint64 { return binary.LittleEndian.Uint64(body[8*k:]) }
-	if word(0) != sum {
-		return nil, fmt.Errorf("the state is that of another checkpoint")
-	}
-	for k := 1; k < counters; k++ {
-		if word(k) > math.MaxInt {
-			return nil, fmt.Errorf("a count in the checkpoint = %d, want ≤ %d", word(k), math.MaxInt)
-		}
-	}
-	next := *i
-	var err error
-	if next.updater, err = i.cfg.Rule.Bind(ctx, n); err != nil {
-		return nil, err
-	}
-	next.steps, next.open, next.due = int(word(1)), word(2) == 1, int(word(3))
-	next.streak.steps, next.streak.proof = int(word(4)), int(word(5))
-	size := word(6)
-	next.lambda = make([]float64, n)
-	margin := make([]float64, 1)
-	rest, err := wire.ReadFloat64s(body[8*counters:], margin)
-	if err == nil {
-		rest, err = wire.ReadFloat64s(rest, next.lambda)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for j, l := range next.lambda {
-		if !(l >= 0) || l > i.cfg.most {
-			return nil, fmt.Errorf("λ[%d] in the checkpoint = %v, want 0 … Config.Max", j, l)
-		}
-	}
-	next.streak.margin = margin[0]
-	if size > uint64(len(rest)) {
-		return nil, wire.ErrShort
-	}
-	if err := next.updater.UnmarshalBinary(rest[:size]); err != nil {
-		return nil, err
-	}
-	next.drawn = make([]float64, n)
-	next.way = newTrajectory(n, i.cfg.Uniform)
-	return &next, next.way.read(rest[size:])
-}
+// Save writes a checkpoint of the loop, followed by the primal's if it has a
+// method Save: after Load the loop goes on to the same bits as if it had not
+// stopped. The target is left at the multipliers of the last dual step, where
+// [Inference.Certify], for one, may have moved it from.
+func (i *Inference[S]) Save(w io.Writer) error { return i.life.Save(w) }
+
+// Load restores what Save wrote, into a loop built with the same arguments; Start,
+// Observe and Checkpoint may differ, and the error for other ones names the first
+// that differs. Schedules are compared by their values. It reads no more than the
+// checkpoint. On an error the loop is unchanged, and its target at the
+// multipliers of its last step.
+func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error { return i.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint in the file path so that no failure loses both it
 // and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
-func (i *Inference[S]) SaveFile(path string) error {
-	return durable.SaveFile("dual", path, i)
-}
+func (i *Inference[S]) SaveFile(path string) error { return i.life.SaveFile(path) }
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is
 // missing or damaged, it restores the generation before it, path.old.
 func (i *Inference[S]) LoadFile(ctx context.Context, path string) error {
-	return durable.LoadFile(ctx, "dual", path, i)
+	return i.life.LoadFile(ctx, path)
+}
+
+// probes is the number of states by which targets are told apart.
+const probes = 4
+
+// settings returns the settings that a checkpoint must agree on.
+func (i *Inference[S]) settings() *fingerprint.List {
+	l := &fingerprint.List{}
+	l.Add("multipliers", len(i.lambda))
+	l.Add("states", i.batch.States)
+	l.Add("sites", i.target.Sites())
+	l.Add("Config.Rule", i.cfg.Rule)
+	l.Add("Config.Inner", i.cfg.Inner)
+	l.Add("Config.Max", i.cfg.most)
+	l.Add("Config.Uniform", i.cfg.Uniform)
+	l.Add("Config.Diverge", i.cfg.Diverge)
+	l.Add("β of the target", i.target.Beta())
+	l.Add("violations of test states", i.probe())
+	return l
+}
+
+// probe returns the violations of fixed states: uniform levels where the target
+// knows their number, standard normal reals, or zeros.
+func (i *Inference[S]) probe() []float64 {
+	src := rand.NewPCG(probes, 0)
+	x := make([]S, probes*i.target.Sites())
+	switch x := any(x).(type) {
+	case []float32:
+		normal.Fill(x, src)
+	case []int32:
+		if m, ok := i.target.(energy.Shaped); ok {
+			_, levels := m.Shape()
+			for k := range x {
+				x[k] = int32(rand.New(src).IntN(levels))
+			}
+		}
+	}
+	g := make([]float64, probes*len(i.lambda))
+	i.target.Violation(g, x)
+	return g
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
 // Resampler is the [Primal] that draws all states afresh: the adapter for
@@ -18,6 +18,7 @@ type Resampler[S energy.Site] struct {
 	sample func(ctx context.Context, x []S) error
 	x      []S
 	draws  int
+	life   session.Session
 }
 
 // NewResampler returns a primal of so many states; sample fills x, states ×
@@ -30,21 +31,21 @@ func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Cont
 	if err := check.Entries("dual: NewResampler", "sites × states", sites, states); err != nil {
 		return nil, err
 	}
-	return &Resampler[S]{sample: sample, x: make([]S, sites*states)}, nil
+	r := &Resampler[S]{sample: sample, x: make([]S, sites*states)}
+	r.life = session.Session{Who: "dual: Resampler", Len: r.Len}
+	return r, nil
 }
 
-// Run draws all states n times; the last draw remains.
+// Run draws all states n times; the last draw remains. A draw that the context ended is
+// made again by the next Run.
 func (r *Resampler[S]) Run(ctx context.Context, n int) error {
-	for range n {
-		if err := poll.Err(ctx); err != nil {
-			return err
-		}
+	return r.life.Run(ctx, n, func(int) error {
 		if err := r.sample(ctx, r.x); err != nil {
 			return err
 		}
 		r.draws++
-	}
-	return nil
+		return nil
+	})
 }
 
 // Reset does nothing: every draw starts afresh.

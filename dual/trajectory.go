@@ -87,32 +87,15 @@ func (t *trajectory) violation(j int) (mean, se float64, steps int) {
 	return mean, math.Sqrt(squares/float64(count-1)/float64(count)) / float64(t.size), steps
 }
 
-// appendBinary appends the state to data.
-func (t *trajectory) appendBinary(data []byte) []byte {
-	data = wire.AppendInts(data, t.steps, t.size, len(t.sums))
-	for _, v := range [][]float64{t.average, t.last, t.open, t.sums} {
-		data = wire.AppendFloat64s(data, v)
-	}
-	return data
-}
-
-// read restores what appendBinary wrote, and all of it.
-func (t *trajectory) read(data []byte) error {
-	head := make([]uint64, 3)
-	data, err := wire.ReadUint64s(data, head)
-	if err != nil {
-		return err
-	}
+// fields goes through the trajectory.
+func (t *trajectory) fields(f *wire.Fields) {
 	n := len(t.open)
-	if head[2] >= uint64(maxBatches*n) || head[2]%uint64(n) != 0 || head[1] < 1 {
-		return wire.ErrShort
-	}
-	t.steps, t.size = int(head[0]), int(head[1])
-	t.sums = t.sums[:head[2]]
+	batches := len(t.sums) / n
+	f.Counts("steps of a trajectory", &t.steps)
+	f.Int("steps of a batch", &t.size, 1, math.MaxInt)
+	f.Int("batches", &batches, 0, maxBatches-1)
+	t.sums = t.sums[:batches*n]
 	for _, v := range [][]float64{t.average, t.last, t.open, t.sums} {
-		if data, err = wire.ReadFloat64s(data, v); err != nil {
-			return err
-		}
+		f.Float64s(v)
 	}
-	return wire.ReadEnd(data)
 }

@@ -15,17 +15,13 @@ import (
 // number first of this part of the run.
 type block[S energy.Site] struct {
 	first, chains int
-	kernel        Transition[S] // nil while it is parked, see depot
-	parked        []byte
-	size          float64 // step size of the kernel that is parked; 0: none
-	seed          uint64  // of the streams of a block that is parked
-	steps         int     // warm-up included, but not that of Warm
-	warm          int     // of the warm-up of Runner.Warm
+	kernel        Transition[S]
+	steps         int // warm-up included, but not that of Warm
+	warm          int // of the warm-up of Runner.Warm
 	stats         Stats
-	after         func(place[S]) // if not nil, is called after every step
-	torn          bool           // a panic stopped the kernel in the middle of a step
-	reset         bool           // its kernel has seen the states, of a Reset that was stopped
-	asks          bool           // its kernel asks whether to stop
+	torn          bool // a panic stopped the kernel in the middle of a step
+	reset         bool // its kernel has seen the states, of a Reset that was stopped
+	asks          bool // its kernel asks whether to stop
 	err           error
 	near          *place[S] // where its chains are while it moves, on cache lines of their own
 	_             [128]byte // so that counts of one block share no cache line with the next
@@ -34,33 +30,19 @@ type block[S energy.Site] struct {
 // closeBy is how many sites of states a block copies to where it moves them.
 const closeBy = 1 << 14
 
-// turn is a block at work: where its chains, its streams and its kernel are.
+// turn is a block at work: where its chains and its streams are.
 type turn[S energy.Site] struct {
 	place[S]
 	run     *Runner[S]
 	block   *block[S]
-	seat    *seat[S] // of a Lean run
 	page    *drawfile.Page
 	observe func(chain, draw int, x []S, info *Info)
-	whole   bool // no panic ended it
 }
 
 // enter puts a block to work. What it writes shares no cache line with other blocks, but
-// for states beyond closeBy, which share two lines of many. The kernel of a Lean run is
-// made from what was parked; exact says that it must be the same, otherwise it wants a
-// Reset. Every turn that was entered must be left.
-func (c *Runner[S]) enter(b *block[S], exact bool) (turn[S], error) {
-	t := turn[S]{run: c, block: b}
-	if c.depot != nil {
-		t.seat = c.sit(b)
-		k, err := c.depot.open(t.seat, b.chains, b.parked, exact)
-		if err != nil {
-			c.rise(b, t.seat)
-			return t, err
-		}
-		b.kernel, t.place = k, t.seat.place
-		return t, nil
-	}
+// for states beyond closeBy, which share two lines of many. Every turn that was entered
+// must be left.
+func (c *Runner[S]) enter(b *block[S]) turn[S] {
 	x := c.states(b)
 	if b.near == nil {
 		b.near = &place[S]{info: apart.Make[Info](b.chains), streams: apart.Make[Stream](b.chains)}
@@ -68,49 +50,29 @@ func (c *Runner[S]) enter(b *block[S], exact bool) (turn[S], error) {
 			b.near.x = apart.Make[S](len(x))
 		}
 	}
-	t.place = *b.near
+	t := turn[S]{place: *b.near, run: c, block: b, page: c.page(b), observe: c.observe}
 	copy(t.info, c.info[b.first:])
 	copy(t.streams, c.streams[b.first:])
 	if t.x == nil {
 		t.x = x
 	}
 	copy(t.x, x) // to itself, if it is large
-	return t, nil
+	return t
 }
 
 // leave ends the turn: states, streams and info go back to where those of all blocks are,
-// and the kernel of a Lean run is parked, as it is if a panic stopped it.
-func (c *Runner[S]) leave(t *turn[S]) error {
-	b := t.block
-	if c.depot == nil {
-		copy(c.info[b.first:], t.info)
-		copy(c.streams[b.first:], t.streams)
-		copy(c.states(b), t.x)
-		return nil
+// and draws into their file.
+func (t *turn[S]) leave() {
+	c, b := t.run, t.block
+	if lazy, ok := As[Lazy[S]](b.kernel); ok && !b.torn {
+		lazy.Show(t.x)
 	}
-	k := b.kernel
-	b.kernel = nil
-	b.size = stepSize(k)
-	parked, err := c.depot.park(t.seat, k, b.chains, b.parked, !t.whole)
-	b.parked = parked
-	c.rise(b, t.seat)
-	return err
-}
-
-// with calls f while the block is at work.
-func (c *Runner[S]) with(b *block[S], exact bool, f func(t *turn[S]) error) (err error) {
-	t, err := c.enter(b, exact)
-	if err != nil {
-		return err
+	copy(c.info[b.first:], t.info)
+	copy(c.streams[b.first:], t.streams)
+	copy(c.states(b), t.x)
+	if t.page != nil {
+		c.file(t.page)
 	}
-	defer func() {
-		if left := c.leave(&t); err == nil {
-			err = left
-		}
-	}()
-	err = f(&t)
-	t.whole = true
-	return err
 }
 
 // move brings some blocks to the given number of steps, or as far as they come until the
@@ -120,21 +82,13 @@ func (c *Runner[S]) move(ctx context.Context, blocks []block[S], leads bool, end
 	turns := make([]turn[S], 0, len(blocks))
 	defer func() {
 		for i := range turns {
-			c.finish(&turns[i])
+			turns[i].leave()
 		}
 	}()
 	for i := range blocks {
-		b := &blocks[i]
-		if !b.behind(end, c.warm) || poll.Err(ctx) != nil {
-			continue
+		if b := &blocks[i]; b.behind(end, c.warm) && poll.Err(ctx) == nil {
+			turns = append(turns, c.enter(b))
 		}
-		t, err := c.enter(b, true)
-		if err != nil {
-			c.fail(b, err)
-			continue
-		}
-		t.observe, t.page = c.observe, c.page(b)
-		turns = append(turns, t)
 	}
 	if leads && len(turns) == len(blocks) {
 		c.advanceTogether(ctx, turns, end, stop)
@@ -142,35 +96,12 @@ func (c *Runner[S]) move(ctx context.Context, blocks []block[S], leads bool, end
 	for i := range turns {
 		turns[i].advance(ctx, end, stop)
 	}
-	for i := range turns {
-		turns[i].whole = true
-	}
 }
 
 // behind reports whether the block has steps to make: up to the given number, and those of
 // a later warm-up.
 func (b *block[S]) behind(end, warm int) bool {
 	return b.err == nil && (b.steps < end || b.warm < warm)
-}
-
-// finish leaves the turn after its chains moved, and files their draws.
-func (c *Runner[S]) finish(t *turn[S]) {
-	if lazy, ok := As[Lazy[S]](t.block.kernel); ok && !t.block.torn {
-		lazy.Show(t.x)
-	}
-	if err := c.leave(t); err != nil {
-		c.fail(t.block, err)
-	}
-	if t.page != nil {
-		c.file(t.page)
-	}
-}
-
-// fail notes that the kernel of a block could not be found again or kept.
-func (c *Runner[S]) fail(b *block[S], err error) {
-	if b.err == nil {
-		b.err = fmt.Errorf("%s: chain %d and on: %w", c.system.Name(), c.cfg.First+b.first, err)
-	}
 }
 
 // advance makes the steps of a block up to the given number.
@@ -181,7 +112,7 @@ func (t *turn[S]) advance(ctx context.Context, end int, stop func() bool) {
 	for b.behind(end, c.warm) && poll.Err(ctx) == nil {
 		warming := b.warm < c.warm
 		if warming {
-			ctl.Unread = b.after == nil && b.warm+1 < c.warm
+			ctl.Unread = b.warm+1 < c.warm
 		} else {
 			ctl.Unread = b.steps+1 < end && !t.reads(b.steps)
 		}
@@ -204,9 +135,6 @@ func (t *turn[S]) advance(ctx context.Context, end int, stop func() bool) {
 			b.warm++
 		} else {
 			b.steps++
-		}
-		if b.after != nil {
-			b.after(t.place)
 		}
 		switch {
 		case warming:
@@ -243,9 +171,6 @@ func (t *turn[S]) draw(step int) {
 
 // reads reports whether somebody reads the states after the given step.
 func (t *turn[S]) reads(step int) bool {
-	if t.block.after != nil {
-		return true
-	}
 	done := step + 1 - t.run.cfg.Warmup
 	return done > 0 && done%t.run.cfg.Thin == 0 && (t.page != nil || t.observe != nil)
 }

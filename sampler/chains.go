@@ -49,12 +49,12 @@ func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	t := *old
 	t.model = m
 	before := c.blocks
-	if err := c.hire(ctx, System[int32](&t)); err != nil {
+	if err := c.newKernels(ctx, System[int32](&t)); err != nil {
 		return err
 	}
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		b.seed, b.steps, b.stats = before[i].seed, before[i].steps, before[i].stats
+		b.steps, b.stats = before[i].steps, before[i].stats
 	}
 	c.system, c.draws = &t, nil
 	return c.Reset()

@@ -42,23 +42,6 @@ type Config struct {
 	// that is behind the chains, is refused.
 	DrawsFile string
 
-	// Lean runs take little more memory than their states, some 20 bytes a chain,
-	// for runs of very many chains: a Run takes block by block to its end, a few at a
-	// time, and between their turns computes the caches of kernels again instead of
-	// keeping them. Results are the same. Observers see one block after another,
-	// a Run that its context ends leaves blocks apart (the next Run goes on with
-	// those behind), every Run, Draw and Save evaluates all states a few times more,
-	// and Info has nothing to tell.
-	Lean bool
-
-	// Verify, if n > 0, moves one block, drawn at random, of every n-th Run (and
-	// every n-th draw of Draws) a second time, alone, with a kernel of its own, from
-	// a copy of where it was, and compares the bits: states, energies, random
-	// streams and kernel. A difference is a *[VerifyError]. It finds energies with
-	// hidden state, data races in user code and failing hardware, for the cost of a
-	// block. It never changes results.
-	Verify int
-
 	// Init holds the initial states: one per chain, or one for all chains. If
 	// nil, every level is drawn uniformly and models that leave states without
 	// probability (energy.Supported) repair the result; other models with such
@@ -101,8 +84,6 @@ func (cfg *Config) fill(name string) error {
 		return bad("Workers", cfg.Workers, 0)
 	case cfg.Checkpoint.Every < 0:
 		return bad("Checkpoint.Every", cfg.Checkpoint.Every, 0)
-	case cfg.Verify < 0:
-		return bad("Verify", cfg.Verify, 0)
 	case cfg.First < 0:
 		return bad("First", cfg.First, 0)
 	case cfg.Count < 0:

@@ -5,14 +5,20 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"flag"
 	"math"
+	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
@@ -170,6 +176,49 @@ func TestBadParts(t *testing.T) {
 		_, err := f()
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+var large = flag.Bool("large", false, "run 10⁶ chains in TestPartsMemory")
+
+// A loop over parts takes the memory of one part, also where it goes on from the files that
+// it left; with -large it runs 10⁶ chains of 25 sites and 96 steps, and logs the peak of the
+// process:
+//
+//	go test ./sampler -run PartsMemory -large -v
+func TestPartsMemory(t *testing.T) {
+	exact.SkipUnderRace(t)
+	chains, parts := 6400, 10
+	if *large {
+		chains, parts = 1_000_000, 100
+	}
+	m := exact.Must(model.NewIsing(model.Lattice{5, 5}, 0.2, 0.2))
+	heap := func() uint64 {
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&s)
+		return s.HeapAlloc
+	}
+	dir := t.TempDir()
+	before, most, sum := heap(), uint64(0), 0
+	began := time.Now()
+	for _, draws := range []int{32, 64} {
+		for k := range parts {
+			part := exact.Must(sampler.Config{Chains: chains, Seed: 1, Warmup: 32, Workers: 2}.Part(k, parts))
+			part.Checkpoint.Path = filepath.Join(dir, strconv.Itoa(k))
+			c := exact.Must(sampler.NewChains(t.Context(), m, mcmc.DMALA{}, part))
+			if draws > 32 {
+				require.NoError(t, c.LoadFile(t.Context(), part.Checkpoint.Path))
+			}
+			require.NoError(t, c.Run(t.Context(), draws-c.Len()))
+			most = max(most, heap()-before)
+			sum += len(c.States())
+			runtime.KeepAlive(c)
+		}
+	}
+	require.Equal(t, 2*25*chains, sum)
+	of := float64(most) / (float64(chains) / float64(parts))
+	t.Logf("%d chains in %d parts: %d B at most, %.0f B a chain of one part; %v; process peak %s", chains, parts, most, of, time.Since(began), peak())
+	assert.Less(t, of, 2000., "a part takes its states, streams, infos and kernels")
 }
 
 // What names a chain names it by its number in the run, and the checkpoint of a

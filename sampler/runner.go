@@ -30,11 +30,8 @@ type Runner[S energy.Site] struct {
 	streams []Stream
 	info    []Info
 	blocks  []block[S]
-	depot   *depot[S] // of the kernels of a Lean run
-	places  []uint64  // of the streams of a Lean run, which has no streams and info
 	draws   *drawfile.Writer
 	pages   sync.Pool // of drawfile.Page
-	runs    int       // Runs and draws begun, for Verify
 	kept    int       // draws made
 	filed   int       // of these, those that the last checkpoint file has
 	ready   bool      // kernels have seen the states
@@ -95,46 +92,29 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 // make makes states, streams and kernels.
 func (c *Runner[S]) make(ctx context.Context) error {
 	n := c.cfg.Count
-	c.x = make([]S, n*c.sites)
-	if c.cfg.Lean {
-		c.places = make([]uint64, n)
-	} else {
-		c.streams, c.info = make([]Stream, n), make([]Info, n)
-		for i := range c.streams {
-			c.streams[i].generator = c.cfg.Generator
-			c.streams[i].Seed(c.cfg.Seed, uint64(c.cfg.First+i))
-		}
+	c.x, c.streams, c.info = make([]S, n*c.sites), make([]Stream, n), make([]Info, n)
+	for i := range c.streams {
+		c.streams[i].generator = c.cfg.Generator
+		c.streams[i].Seed(c.cfg.Seed, uint64(c.cfg.First+i))
 	}
-	return c.hire(ctx, c.system)
+	return c.newKernels(ctx, c.system)
 }
 
-// hire makes blocks with new kernels.
-func (c *Runner[S]) hire(ctx context.Context, system System[S]) error {
+// newKernels makes blocks with new kernels.
+func (c *Runner[S]) newKernels(ctx context.Context, system System[S]) error {
 	blocks := make([]block[S], 0, (c.cfg.Count-1)/c.size+1)
-	var keep *depot[S]
-	if c.cfg.Lean {
-		later := context.WithoutCancel(ctx)
-		keep = newDepot(func(chains int) (Transition[S], error) { return system.Kernel(later, chains) })
-	}
 	for first := 0; first < c.cfg.Count; first += c.size {
 		if err := poll.Err(ctx); err != nil {
 			return err
 		}
-		b := block[S]{first: first, chains: min(c.size, c.cfg.Count-first), seed: c.cfg.Seed}
+		b := block[S]{first: first, chains: min(c.size, c.cfg.Count-first)}
 		var err error
-		if keep == nil {
-			b.kernel, err = system.Kernel(ctx, b.chains)
-		} else if len(blocks) == 0 || b.chains < c.size {
-			b.size, err = keep.try(b.chains)
-		} else {
-			b.size = blocks[0].size
-		}
-		if err != nil {
+		if b.kernel, err = system.Kernel(ctx, b.chains); err != nil {
 			return err
 		}
 		blocks = append(blocks, b)
 	}
-	c.blocks, c.depot = blocks, keep
+	c.blocks = blocks
 	return nil
 }
 
@@ -142,45 +122,11 @@ func (c *Runner[S]) hire(ctx context.Context, system System[S]) error {
 func (c *Runner[S]) start() error {
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		if c.depot == nil {
-			last := b.first + b.chains
-			if err := c.system.Start(c.states(b), c.streams[b.first:last], b.kernel); err != nil {
-				return err
-			}
-			continue
-		}
-		s := c.sit(b)
-		k, err := c.depot.take(b.chains)
-		if err != nil {
+		if err := c.system.Start(c.states(b), c.streams[b.first:b.first+b.chains], b.kernel); err != nil {
 			return err
 		}
-		if err := c.system.Start(s.x, s.streams, k); err != nil {
-			return err
-		}
-		c.depot.give(k, b.chains)
-		c.rise(b, s)
 	}
 	return nil
-}
-
-// sit finds a seat for a block of a Lean run, with its states and streams.
-func (c *Runner[S]) sit(b *block[S]) *seat[S] {
-	s := c.depot.sit(b.chains)
-	s.x = c.states(b)
-	for i := range s.streams {
-		s.streams[i].generator = c.cfg.Generator
-		s.streams[i].Seed(b.seed, uint64(c.cfg.First+b.first+i))
-		s.streams[i].seek(c.places[b.first+i])
-	}
-	return s
-}
-
-// rise notes where the streams are and gives the seat back.
-func (c *Runner[S]) rise(b *block[S], s *seat[S]) {
-	for i := range s.streams {
-		c.places[b.first+i] = s.streams[i].pos
-	}
-	c.depot.rise(s)
 }
 
 // states returns the states of a block.
@@ -199,7 +145,9 @@ func (c *Runner[S]) SetStates(x []S) error {
 	if err := c.system.Check(x, c.cfg.First); err != nil {
 		return fmt.Errorf("%s: SetStates: %w", c.system.Name(), err)
 	}
-	return c.reset(x)
+	copy(c.x, x)
+	c.forget()
+	return c.reset()
 }
 
 // Reset tells the kernels that the target or the states changed. States, random
@@ -210,57 +158,49 @@ func (c *Runner[S]) SetStates(x []S) error {
 // mended.
 func (c *Runner[S]) Reset() error {
 	c.ready = false
-	for i := range c.blocks {
-		c.blocks[i].reset = false
-	}
+	c.forget()
 	if err := c.system.Check(c.x, c.cfg.First); err != nil {
 		c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
 		return c.err
 	}
-	return c.reset(nil)
+	return c.reset()
 }
 
-// reset is Reset, of chains that are moved to the states x unless that is nil. The
-// kernels of a Lean run are found by the states that they had.
-func (c *Runner[S]) reset(x []S) error {
-	c.ready, c.err = false, nil
+// forget gives up a Reset that was stopped.
+func (c *Runner[S]) forget() {
 	for i := range c.blocks {
-		c.blocks[i].reset = c.blocks[i].reset && x == nil
+		c.blocks[i].reset = false
 	}
-	if c.depot == nil {
-		copy(c.x, x)
-		x = nil
-	}
+}
+
+// reset is Reset without a look at the states, and of the kernels alone that prepare has
+// not Reset already.
+func (c *Runner[S]) reset() error {
+	c.ready, c.err = false, nil
 	failed := c.failed()
 	_, last := c.span()
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		if failed && (c.depot == nil || b.err != nil) { // others of a Lean run are just behind
+		if failed {
 			b.steps = last
 		}
-		fresh := b.reset && x == nil // prepare has just done it
+		fresh := b.reset
 		b.err, b.torn, b.reset = nil, false, false
 		if fresh {
 			continue
 		}
-		if err := c.resetBlock(b, x); err != nil && c.err == nil {
-			c.err = err
-			if x == nil {
-				return err
-			}
+		if c.err = c.resetBlock(b, nil); c.err != nil {
+			return c.err
 		}
 	}
 	c.kept = max(c.kept, c.drawsMade())
-	c.ready = c.err == nil
-	return c.err
+	c.ready = true
+	return nil
 }
 
 // prepare is Reset at the begin of a run, until stop is true: the chains are then
 // not ready, and the next run goes on with it.
 func (c *Runner[S]) prepare(stop func() bool) error {
-	if c.depot != nil {
-		return c.Reset()
-	}
 	for i := range c.blocks {
 		b := &c.blocks[i]
 		if b.reset || b.err != nil {
@@ -270,31 +210,25 @@ func (c *Runner[S]) prepare(stop func() bool) error {
 			c.err = fmt.Errorf("%s: Reset: %w", c.system.Name(), err)
 			return c.err
 		}
-		err := b.kernel.Reset(Control{Stop: stop, Workers: c.share()}, c.states(b))
-		switch {
-		case err == nil:
-			b.reset = true
-		case errors.Is(err, ErrStopped) && stop():
+		err := c.resetBlock(b, stop)
+		if errors.Is(err, ErrStopped) && stop() {
 			return nil
-		default:
-			c.err = named(err, c.cfg.First+b.first)
-			return c.err
 		}
+		if err != nil {
+			c.err = err
+			return err
+		}
+		b.reset = true
 		if i+1 < len(c.blocks) && stop() {
 			return nil
 		}
 	}
-	return c.reset(nil)
+	return c.reset()
 }
 
-func (c *Runner[S]) resetBlock(b *block[S], x []S) error {
-	err := c.with(b, false, func(t *turn[S]) error {
-		if x != nil {
-			copy(t.x, x[b.first*c.sites:])
-		}
-		return b.kernel.Reset(Control{Workers: c.share()}, t.x)
-	})
-	return named(err, c.cfg.First+b.first)
+// resetBlock tells a kernel where its chains are.
+func (c *Runner[S]) resetBlock(b *block[S], stop func() bool) error {
+	return named(b.kernel.Reset(Control{Stop: stop, Workers: c.share()}, c.states(b)), c.cfg.First+b.first)
 }
 
 // mend resets the kernels of blocks that a panic left in the middle of a step.
@@ -304,9 +238,8 @@ func (c *Runner[S]) mend() error {
 		if !b.torn {
 			continue
 		}
-		if err := c.resetBlock(b, nil); err != nil {
-			c.err = err
-			return err
+		if c.err = c.resetBlock(b, nil); c.err != nil {
+			return c.err
 		}
 		b.torn = false
 	}

@@ -67,25 +67,17 @@ func (c *Runner[S]) Save(w io.Writer) error {
 // appendBlock appends what a checkpoint keeps of a block.
 func (c *Runner[S]) appendBlock(body []byte, i int, sum uint64) ([]byte, error) {
 	b := &c.blocks[i]
-	err := c.with(b, true, func(t *turn[S]) (err error) {
-		body, err = c.appendPlace(body, i, sum, t.place)
-		return err
-	})
-	return body, err
-}
-
-func (c *Runner[S]) appendPlace(body []byte, i int, sum uint64, p place[S]) ([]byte, error) {
-	b := &c.blocks[i]
 	body = wire.AppendInts(wire.AppendUint64s(body, sum), i, b.steps, b.stats.Steps, b.stats.Invalid)
 	body = wire.AppendFloat64s(body, []float64{b.stats.Accept, b.stats.Moved})
-	body = appendSites(body, p.x)
+	x := c.states(b)
+	body = appendSites(body, x)
 	// The energies of the states as they are: what kernels reported last may be
 	// older than a Reset.
 	energies := make([]float64, b.chains)
-	c.system.Energy(energies, p.x)
+	c.system.Energy(energies, x)
 	body = wire.AppendFloat64s(body, energies)
 	for s := range b.chains {
-		body, _ = p.streams[s].AppendBinary(body)
+		body, _ = c.streams[b.first+s].AppendBinary(body)
 	}
 	return b.kernel.AppendBinary(body)
 }
@@ -108,7 +100,7 @@ func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("%s: Load: %w", c.system.Name(), err)
 	}
-	c.x, c.streams, c.info, c.blocks, c.places, c.depot, c.warm = n.x, n.streams, n.info, n.blocks, n.places, n.depot, n.warm
+	c.x, c.streams, c.info, c.blocks, c.warm = n.x, n.streams, n.info, n.blocks, n.warm
 	c.draws = nil
 	c.kept = c.drawsMade()
 	c.filed = c.kept
@@ -128,11 +120,7 @@ func (c *Runner[S]) restored(ctx context.Context, r io.Reader) (*Runner[S], erro
 	}
 	var body []byte
 	for i := range n.blocks {
-		limit, err := n.blockLimit(i)
-		if err != nil {
-			return nil, err
-		}
-		if body, err = wire.Read(r, blockMagic, limit); err == nil {
+		if body, err = wire.Read(r, blockMagic, n.blockLimit(i)); err == nil {
 			err = n.readBlock(body, i, sum)
 		}
 		if err != nil {
@@ -193,20 +181,13 @@ const blockHead = 7 * 8 // bytes ahead of the states of a block
 // blockLimit bounds what a checkpoint can hold of a block, so that a damaged
 // length does not become an allocation: a fresh save and room for what kernels
 // gather.
-func (c *Runner[S]) blockLimit(i int) (uint64, error) {
+func (c *Runner[S]) blockLimit(i int) uint64 {
 	b := &c.blocks[i]
-	k, err := b.kernel, error(nil)
-	if c.depot != nil {
-		if k, err = c.depot.take(b.chains); err != nil {
-			return 0, err
-		}
-		defer c.depot.give(k, b.chains)
-	}
-	state, err := k.AppendBinary(nil)
+	state, err := b.kernel.AppendBinary(nil)
 	if err != nil {
-		return math.MaxInt32, nil
+		return math.MaxInt32
 	}
-	return uint64(blockHead+b.chains*(c.sites*4+8+streamSize(c.cfg.Generator))+len(state)) + 1<<20, nil
+	return uint64(blockHead+b.chains*(c.sites*4+8+streamSize(c.cfg.Generator))+len(state)) + 1<<20
 }
 
 // readBlock restores a block from what appendBlock wrote.
@@ -246,7 +227,7 @@ func (c *Runner[S]) readBlock(in []byte, i int, sum uint64) error {
 	if len(in) < b.chains*size {
 		return wire.ErrShort
 	}
-	streams := make([]Stream, b.chains)
+	streams := c.streams[b.first : b.first+b.chains]
 	for s := range streams {
 		if err = streams[s].UnmarshalBinary(in[:size]); err != nil {
 			return err
@@ -255,23 +236,17 @@ func (c *Runner[S]) readBlock(in []byte, i int, sum uint64) error {
 		if streams[s].seed != streams[0].seed || streams[s].chain != uint64(c.cfg.First+b.first+s) {
 			return fmt.Errorf("the random stream of chain %d is that of seed %d, chain %d", c.cfg.First+b.first+s, streams[s].seed, streams[s].chain)
 		}
+		c.info[b.first+s].Energy = energies[s]
 	}
-	b.seed = streams[0].seed
 	if err := c.checkTarget(b, x, energies); err != nil {
 		return err
 	}
 	// A kernel refuses states that it cannot start from; what Reset finds out is
 	// then replaced by what the checkpoint says.
-	return named(c.with(b, false, func(t *turn[S]) error {
-		copy(t.streams, streams)
-		for s := range t.info {
-			t.info[s].Energy = energies[s]
-		}
-		if err := b.kernel.Reset(Control{Workers: c.share()}, t.x); err != nil {
-			return err
-		}
-		return b.kernel.UnmarshalBinary(in)
-	}), c.cfg.First+b.first)
+	if err := c.resetBlock(b, nil); err != nil {
+		return err
+	}
+	return b.kernel.UnmarshalBinary(in)
 }
 
 // checkTarget returns an error if the energies that the checkpoint remembers are

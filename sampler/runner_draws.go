@@ -22,11 +22,7 @@ func (c *Runner[S]) drawsTo() error {
 		return c.draws.Open()
 	}
 	settings := c.fingerprint()
-	seed := c.blocks[0].seed
-	if c.depot == nil {
-		seed = c.streams[0].seed
-	}
-	settings.Add("Config.Seed", seed)
+	settings.Add("Config.Seed", c.streams[0].seed)
 	head := drawfile.Head{Kind: drawfile.Tokens, Sites: c.sites, First: c.cfg.First, Count: c.cfg.Count, Block: c.size, Settings: settings}
 	if _, ok := any(c.x).([]float32); ok {
 		head.Kind = drawfile.Reals

@@ -3,8 +3,12 @@ package sampler_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
@@ -63,6 +67,48 @@ func ExampleRunner_Save() {
 	}
 	fmt.Println(second.Len(), "draws, same states:", slices.Equal(whole.States(), second.States()))
 	// Output: 100 draws, same states: true
+}
+
+// A run of more chains than fit in memory is made part by part: each takes the memory of
+// its own chains while it runs, and its draws are those of the whole. A file for each part
+// lets the loop go on where it stopped, or make more draws of every chain later.
+func ExampleConfig_Part() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "parts")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	const chains, parts = 256, 4
+	up := make([]int, chains) // draws with the first spin up
+	run := func(draws int) {
+		cfg := sampler.Config{Chains: chains, Seed: 1, Observe: func(chain, _ int, x []int32, _ *sampler.Info) { up[chain] += int(x[0]) }}
+		for k := range parts {
+			part, err := cfg.Part(k, parts)
+			if err != nil {
+				log.Fatal(err)
+			}
+			part.Checkpoint.Path = filepath.Join(dir, fmt.Sprint("part", k))
+			ch, err := sampler.NewChains(ctx, ring(), mcmc.Gibbs{}, part)
+			if err != nil {
+				log.Fatal(err)
+			}
+			if err := ch.LoadFile(ctx, part.Checkpoint.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				log.Fatal(err)
+			}
+			if err := ch.Run(ctx, draws-ch.Len()); err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+	run(50)
+	run(100) // fifty more
+	sum := 0
+	for _, n := range up {
+		sum += n
+	}
+	fmt.Printf("up in %.3f of %d draws\n", float64(sum)/(100*chains), 100*chains)
+	// Output: up in 0.594 of 25600 draws
 }
 
 // Stats shows what a longer step buys: fewer proposals are accepted, but more

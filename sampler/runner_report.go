@@ -6,8 +6,7 @@ import "fmt"
 func (c *Runner[S]) Err() error { return c.err }
 
 // States returns the current states, chains × sites. The slice is the runner's
-// own: later runs overwrite it. After writing to it, call Reset; the states of a
-// Lean run are for SetStates to change.
+// own: later runs overwrite it. After writing to it, call Reset.
 func (c *Runner[S]) States() []S { return c.x }
 
 // Energy stores the energies of the states x, as the chains' target has them now:
@@ -15,31 +14,19 @@ func (c *Runner[S]) States() []S { return c.x }
 func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 
 // Info returns what the kernels reported of each chain's last step. The slice is
-// the runner's own; it is nil if Config.Lean. A checkpoint does not keep it: after a Load
-// it is that of the states until the next step, without moves.
+// the runner's own. A checkpoint does not keep it: after a Load it is that of the states
+// until the next step, without moves.
 func (c *Runner[S]) Info() []Info { return c.info }
 
 // Len returns the number of draws made.
 func (c *Runner[S]) Len() int { return c.kept }
 
 // Kernels returns the kernels, one per block of consecutive chains, see
-// [Config.Block], to ask them what they know. They are the runner's own; those of
-// a run that is Lean are made for the call, which takes as much memory as a run
-// that is not, and those that its states no longer tell are nil.
+// [Config.Block], to ask them what they know. They are the runner's own.
 func (c *Runner[S]) Kernels() []Transition[S] {
 	kernels := make([]Transition[S], len(c.blocks))
 	for i := range c.blocks {
-		b := &c.blocks[i]
-		if c.depot == nil {
-			kernels[i] = b.kernel
-			continue
-		}
-		s := c.depot.sit(b.chains)
-		s.x = c.states(b)
-		if k, err := c.depot.open(s, b.chains, b.parked, true); err == nil {
-			kernels[i] = k
-		}
-		c.depot.rise(s)
+		kernels[i] = c.blocks[i].kernel
 	}
 	return kernels
 }
@@ -48,12 +35,8 @@ func (c *Runner[S]) Kernels() []Transition[S] {
 func (c *Runner[S]) StepSizes() []float64 {
 	var sizes []float64
 	for i := range c.blocks {
-		b := &c.blocks[i]
-		if b.kernel != nil {
-			b.size = stepSize(b.kernel)
-		}
-		if b.size > 0 {
-			sizes = append(sizes, b.size)
+		if k, ok := As[Tuned](c.blocks[i].kernel); ok && k.StepSize() > 0 {
+			sizes = append(sizes, k.StepSize())
 		}
 	}
 	return sizes

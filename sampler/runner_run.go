@@ -21,10 +21,6 @@ const (
 	maxRound  = 1 << 15
 )
 
-// batchTime is how long the workers of a Lean run go on without telling anyone of
-// their progress.
-const batchTime = 50 * time.Millisecond
-
 // After the context has ended, blocks are brought to the same step if that
 // takes at most so many site updates, or looks of a kernel at whether to stop:
 // some tens of milliseconds. TestCancellationIsBounded.
@@ -57,20 +53,10 @@ func (c *Runner[S]) stepsAfter(n int) int {
 	return math.MaxInt
 }
 
-// advance brings all blocks to the number of steps that goal returns, and moves one block a
-// second time if Config.Verify asks for it. A panic is one of a job, whether it happens as chains move or before.
-func (c *Runner[S]) advance(ctx context.Context, goal func() int) error {
+// advance brings all blocks to the given number of steps. A panic is one of a job, whether
+// it happens as chains move or before.
+func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	defer pool.Repanic()
-	d, err := c.double()
-	if err != nil {
-		c.err = err
-		return err
-	}
-	if d != nil {
-		d.of.after = d.journal.note
-		defer func() { d.of.after = nil }()
-	}
-	target := goal()
 	if c.err != nil && ctx.Err() == nil && c.failed() {
 		return c.err
 	}
@@ -86,12 +72,6 @@ func (c *Runner[S]) advance(ctx context.Context, goal func() int) error {
 	}
 	if err := c.mend(); err != nil {
 		return err
-	}
-	if c.depot != nil {
-		if err := c.sweep(ctx, target); err != nil {
-			return err
-		}
-		return c.finished(ctx, d)
 	}
 	begin, _ := c.span()
 	round := 1
@@ -129,22 +109,11 @@ func (c *Runner[S]) advance(ctx context.Context, goal func() int) error {
 			round = max(round/2, 1)
 		}
 	}
-	return c.finished(ctx, d)
-}
-
-// finished ends an advance that came to its end; d is the block to move a second time, if
-// there is one.
-func (c *Runner[S]) finished(ctx context.Context, d *double[S]) error {
-	c.err = nil
-	if d != nil {
-		d.of.after = nil
-		c.err = c.again(ctx, d)
-	}
-	c.warm = 0
+	c.err, c.warm = nil, 0
 	for i := range c.blocks {
 		c.blocks[i].warm = 0
 	}
-	return c.err
+	return nil
 }
 
 // warming reports whether some block has steps left of the warm-up of Warm.
@@ -182,44 +151,6 @@ func (c *Runner[S]) level() {
 	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { c.move(context.Background(), c.blocks[i:i+1], false, end, stop) })
 }
 
-// sweep brings one block after another to the given number of steps, those of a
-// Lean run, and saves a checkpoint each time that all have come so far.
-func (c *Runner[S]) sweep(ctx context.Context, target int) error {
-	begin, _ := c.span()
-	for at := begin; at < target || c.warming(); {
-		end := target
-		if every := c.cfg.Checkpoint.Every; c.cfg.Checkpoint.Path != "" && every > 0 {
-			end = min(end, max(at+1, c.stepsAfter(c.filed+every-c.kept)))
-		}
-		batch := c.cfg.Workers
-		for from := 0; from < len(c.blocks) && poll.Err(ctx) == nil; {
-			to := from + min(batch, len(c.blocks)-from)
-			start := time.Now()
-			pool.Each(c.cfg.Workers, to-from, func(i int) {
-				c.move(ctx, c.blocks[from+i:from+i+1], false, end, func() bool { return poll.Err(ctx) != nil })
-			})
-			if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
-				return c.err
-			}
-			if from = to; c.cfg.Progress != nil && target > begin {
-				c.cfg.Progress(at-begin+int(float64(end-at)*(float64(from)/float64(len(c.blocks)))), target-begin)
-			}
-			if time.Since(start) < batchTime {
-				batch = min(2*batch, len(c.blocks))
-			}
-		}
-		at, _ = c.span()
-		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
-		if c.err = ctx.Err(); c.err != nil && (at < target || c.warming()) {
-			return c.err
-		}
-		if c.err = c.keep(); c.err != nil {
-			return c.err
-		}
-	}
-	return nil
-}
-
 // Run makes n draws per chain, Config.Thin steps apart, and tells the observer
 // of each; the first Run warms up before that.
 //
@@ -247,7 +178,7 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 		c.err = err
 		return err
 	}
-	err := c.advance(ctx, func() int { return c.stepsAfter(n) })
+	err := c.advance(ctx, c.stepsAfter(n))
 	if err == nil || ctx.Err() != nil && !c.failed() && c.ready {
 		if file := c.keepNow(); file != nil {
 			err = errors.Join(err, file)
@@ -279,10 +210,8 @@ func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	for i := range c.blocks {
 		c.blocks[i].warm, c.blocks[i].stats = 0, Stats{}
 	}
-	return c.advance(ctx, func() int {
-		at, _ := c.span()
-		return at
-	})
+	at, _ := c.span()
+	return c.advance(ctx, at)
 }
 
 // Draws returns an iterator that makes n draws, as Run does, and yields the
@@ -318,7 +247,7 @@ func (c *Runner[S]) draw(ctx context.Context) error {
 		return err
 	}
 	defer c.end()
-	return c.advance(ctx, func() int { return c.stepsAfter(1) })
+	return c.advance(ctx, c.stepsAfter(1))
 }
 
 // keep saves a checkpoint if Config.Checkpoint asks for one every so many draws

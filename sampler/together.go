@@ -20,7 +20,7 @@ type group struct{ first, end int }
 // groups returns the blocks as they move together where so many workers share them, nil if
 // they do not.
 func (c *Runner[S]) groups() (all []group) {
-	if _, tokens := any(c.x).([]int32); !tokens || c.depot != nil || c.warming() {
+	if _, tokens := any(c.x).([]int32); !tokens || c.warming() {
 		return nil
 	}
 	if (c.observe != nil || c.draws != nil) && c.cfg.Thin <= fewestTogether {
@@ -114,9 +114,6 @@ func (t *turn[S]) unread(end int) int {
 		if _, ok := As[Adaptive](t.block.kernel); ok {
 			return 0
 		}
-	}
-	if t.block.after != nil {
-		return 0
 	}
 	if thin, done := t.run.cfg.Thin, at+1-warmup; done > 0 && (t.page != nil || t.observe != nil) {
 		n = min(n, (thin-done%thin)%thin)

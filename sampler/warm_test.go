@@ -29,19 +29,16 @@ func TestWarmTunesAnew(t *testing.T) {
 		return (after.Accept*float64(after.Steps) - before.Accept*float64(before.Steps)) / float64(after.Steps-before.Steps)
 	}
 	fresh := accept(exact.Must(sampler.NewChains(t.Context(), cold, mcmc.DMALA{}, cfg)))
-	for _, lean := range []bool{false, true} {
-		cfg.Lean = lean
-		warm, stale := exact.Must(sampler.NewChains(t.Context(), hot, mcmc.DMALA{}, cfg)), exact.Must(sampler.NewChains(t.Context(), hot, mcmc.DMALA{}, cfg))
-		for _, c := range []*sampler.Chains{warm, stale} {
-			require.NoError(t, c.Run(t.Context(), 10))
-			require.NoError(t, sampler.Retarget(t.Context(), c, cold))
-		}
-		require.NoError(t, warm.Warm(t.Context(), 600))
-		assert.Zero(t, warm.Stats(), "statistics are those since the warm-up")
-		assert.Equal(t, 10, warm.Len())
-		assert.InDelta(t, fresh, accept(warm), 0.05)
-		assert.Greater(t, math.Abs(accept(stale)-fresh), 0.15)
+	warm, stale := exact.Must(sampler.NewChains(t.Context(), hot, mcmc.DMALA{}, cfg)), exact.Must(sampler.NewChains(t.Context(), hot, mcmc.DMALA{}, cfg))
+	for _, c := range []*sampler.Chains{warm, stale} {
+		require.NoError(t, c.Run(t.Context(), 10))
+		require.NoError(t, sampler.Retarget(t.Context(), c, cold))
 	}
+	require.NoError(t, warm.Warm(t.Context(), 600))
+	assert.Zero(t, warm.Stats(), "statistics are those since the warm-up")
+	assert.Equal(t, 10, warm.Len())
+	assert.InDelta(t, fresh, accept(warm), 0.05)
+	assert.Greater(t, math.Abs(accept(stale)-fresh), 0.15)
 	c := exact.Must(sampler.NewChains(t.Context(), hot, mcmc.DMALA{}, cfg))
 	assert.ErrorContains(t, c.Warm(t.Context(), -1), "n = -1, want ≥ 0")
 	var none context.Context
@@ -51,7 +48,7 @@ func TestWarmTunesAnew(t *testing.T) {
 }
 
 // A warm-up that its context ends, or that a checkpoint is made of, goes on to the bits of
-// one that was not stopped; a Run does that first, and Verify looks at it.
+// one that was not stopped; a Run does that first.
 func TestWarmResumes(t *testing.T) {
 	m, next := exact.NewQuadratic(8, 1), exact.NewQuadratic(8, 1)
 	for _, method := range []sampler.Method{mcmc.DMALA{}, mcmc.Gibbs{}, mcmc.Tempering{Rungs: 3}, auto.Method{Candidates: []sampler.Method{mcmc.Gibbs{}, mcmc.DMALA{}}}} {
@@ -71,7 +68,6 @@ func TestWarmResumes(t *testing.T) {
 		require.NoError(t, whole.Warm(t.Context(), 150))
 		require.NoError(t, whole.Run(t.Context(), 7))
 
-		cfg.Verify = 1
 		stopped := build()
 		ctx := &ending{Context: t.Context(), after: 90}
 		require.ErrorIs(t, stopped.Warm(ctx, 150), context.Canceled)

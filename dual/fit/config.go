@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
 // Config says how parameters move. The zero value, with Chains on the model, is
@@ -57,9 +58,10 @@ const defaultMemory = 0.999 // Kingma and Ba 2015
 // fill checks the configuration for n parameters and rows of data, and replaces
 // zeros by defaults.
 func (c *Config) fill(n, rows int) error {
+	if err := session.Checkpoint(c.Checkpoint).Check("fit: Config"); err != nil {
+		return err
+	}
 	switch {
-	case c.Checkpoint.Every < 0:
-		return fmt.Errorf("fit: Config.Checkpoint.Every = %d, want ≥ 0", c.Checkpoint.Every)
 	case c.Batch < 0 || c.Batch > rows:
 		return fmt.Errorf("fit: Config.Batch = %d, want 0 … %d, the rows of data", c.Batch, rows)
 	case !(c.Memory >= 0 && c.Memory < 1):

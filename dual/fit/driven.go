@@ -3,7 +3,6 @@ package fit
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -196,46 +195,36 @@ func (d *driven) Settle() error {
 	return d.chains.Reset()
 }
 
+// fields goes through what is remembered between steps.
+func (d *driven) fields(f *wire.Fields) {
+	f.Bool("a step in progress", &d.open)
+	f.Counts("a count of draws", &d.due)
+	for k := range d.slots {
+		f.Int("a place in the buffer", &d.slots[k], 0, max(0, len(d.buffer)/d.sites-1))
+	}
+	_, levels := d.p.Shape()
+	f.Tokens(d.buffer, levels)
+}
+
 // AppendBinary implements [Phase].
 func (d *driven) AppendBinary(b []byte) ([]byte, error) {
-	open := 0
-	if d.open {
-		open = 1
-	}
-	b = wire.AppendInts(b, open, d.due)
-	b = wire.AppendInts(b, d.slots...)
-	return wire.AppendInt32s(b, d.buffer), nil
+	f := wire.Appending(b)
+	d.fields(f)
+	return f.Rest()
 }
 
 // UnmarshalBinary implements [Phase].
 func (d *driven) UnmarshalBinary(b []byte) error {
-	words := make([]uint64, 2+len(d.slots))
-	b, err := wire.ReadUint64s(b, words)
-	if err != nil {
-		return err
+	next := *d
+	next.buffer, next.slots = slices.Clone(d.buffer), slices.Clone(d.slots)
+	f := wire.Reading(b)
+	next.fields(f)
+	b, err := f.Rest()
+	if err == nil {
+		err = wire.ReadEnd(b)
 	}
-	buffer, slots := slices.Clone(d.buffer), slices.Clone(d.slots)
-	if b, err = wire.ReadInt32s(b, buffer); err != nil {
-		return err
+	if err == nil {
+		*d = next
 	}
-	for k, w := range words[2:] {
-		if len(buffer) > 0 && w >= uint64(len(buffer)/d.sites) {
-			return fmt.Errorf("a place in the buffer = %d, want < %d", w, len(buffer)/d.sites)
-		}
-		slots[k] = int(w)
-	}
-	_, levels := d.p.Shape()
-	for _, l := range buffer {
-		if l < 0 || int(l) >= levels {
-			return fmt.Errorf("a level in the buffer = %d, want 0 … %d", l, levels-1)
-		}
-	}
-	if words[0] > 1 || words[1] > math.MaxInt {
-		return fmt.Errorf("a count of draws is out of range")
-	}
-	if err := wire.ReadEnd(b); err != nil {
-		return err
-	}
-	d.open, d.due, d.slots, d.buffer = words[0] == 1, int(words[1]), slots, buffer
-	return nil
+	return err
 }

@@ -1,18 +1,16 @@
 package fit
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
-	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
 // Fit is the loop that moves parameters: per step it estimates the gradient, moves θ
@@ -25,17 +23,30 @@ type Fit struct {
 	p     energy.Parametric
 	data  []int32
 	sites int
-	phase Phase
+	life  session.Session
+	state
 
-	theta, g []float64
-	average  []float64 // of θ, weights ∝ t²
-	rule     adam
-	steps    int
-	res      residuals
-	batch    []int32
-	chosen   []int32
-	filed    int // steps at the last checkpoint file
-	busy     uint32
+	g      []float64
+	batch  []int32
+	chosen []int32
+}
+
+// state is what a checkpoint of a fit holds.
+type state struct {
+	phase   Phase
+	theta   []float64
+	average []float64 // of θ, weights ∝ t²
+	rule    adam
+	steps   int
+	res     residuals
+}
+
+// newState returns that before the first step, at parameters that it keeps.
+func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error) {
+	n := len(theta)
+	s = state{theta: theta, average: slices.Clone(theta), rule: newAdam(n), res: newResiduals(n)}
+	s.phase, err = f.cfg.Objective.Bind(ctx, f.p, f.data, f.cfg.Chains)
+	return s, err
 }
 
 // New returns a fit of the parameters of p, from where they are, to data, rows of
@@ -65,19 +76,20 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 			return nil, fmt.Errorf("fit: New: energy of row %d of the data = %v, want a finite number", r, v)
 		}
 	}
-	f := &Fit{cfg: cfg, p: p, data: data, sites: sites, theta: p.Params()}
-	n := len(f.theta)
+	f := &Fit{cfg: cfg, p: p, data: data, sites: sites}
+	theta := p.Params()
+	n := len(theta)
 	if n == 0 {
 		return nil, fmt.Errorf("fit: New: the model has no parameters")
 	}
 	if err := f.cfg.fill(n, rows); err != nil {
 		return nil, err
 	}
-	if f.phase, err = f.cfg.Objective.Bind(ctx, p, data, cfg.Chains); err != nil {
+	if f.state, err = f.newState(ctx, theta); err != nil {
 		return nil, err
 	}
-	f.g, f.average, f.rule, f.res = make([]float64, n), slices.Clone(f.theta), newAdam(n), newResiduals(n)
-	f.batch, f.chosen = make([]int32, f.cfg.Batch*sites), make([]int32, 0, f.cfg.Batch)
+	f.life = session.Session{Who: "fit", Checkpoint: cfg.Checkpoint, Len: f.Len, Write: f.write, Read: f.read}
+	f.g, f.batch, f.chosen = make([]float64, n), make([]int32, f.cfg.Batch*sites), make([]int32, 0, f.cfg.Batch)
 	return f, nil
 }
 
@@ -89,50 +101,23 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 // or an error of the chains ends it with that; the parameters are then those before
 // the step.
 func (f *Fit) Run(ctx context.Context, n int) error {
-	if n < 0 {
-		return fmt.Errorf("fit: Run: n = %d, want ≥ 0", n)
-	}
 	return f.run(ctx, n, func() bool { return false })
 }
 
+// run is Run that ends as soon as stop is true.
 func (f *Fit) run(ctx context.Context, n int, stop func() bool) error {
-	if ctx == nil {
-		return fmt.Errorf("fit: Run: ctx = nil")
-	}
-	if !atomic.CompareAndSwapUint32(&f.busy, 0, 1) {
-		return fmt.Errorf("fit: Run: another Run of this fit is under way, want one at a time")
-	}
-	defer atomic.StoreUint32(&f.busy, 0)
-	err := f.advance(ctx, n, stop)
-	if err == nil || ctx.Err() != nil {
-		if file := f.keep(0); file != nil {
-			err = errors.Join(err, file)
-		}
-	}
-	return err
-}
-
-func (f *Fit) advance(ctx context.Context, n int, stop func() bool) error {
-	for k := range n {
+	return f.life.Run(ctx, n, func(int) error {
 		if err := f.step(ctx); err != nil {
 			return err
 		}
-		if stop() || k+1 == n {
-			return f.phase.Settle()
+		if n--; n > 0 && !stop() {
+			return nil
 		}
-		if every := f.cfg.Checkpoint.Every; every > 0 {
-			if err := f.keep(every); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+		return cmp.Or(f.phase.Settle(), session.ErrDone)
+	})
 }
 
 func (f *Fit) step(ctx context.Context) error {
-	if err := poll.Err(ctx); err != nil {
-		return err
-	}
 	clear(f.g)
 	if err := f.phase.Gradient(ctx, f.g, f.rows(), f.steps, f.cfg.Seed); err != nil {
 		return fmt.Errorf("fit: step %d: %w", f.steps, err)
@@ -184,19 +169,6 @@ func (f *Fit) rows() []int32 {
 		copy(f.batch[k*f.sites:(k+1)*f.sites], f.data[int(v)*f.sites:])
 	}
 	return f.batch
-}
-
-// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
-// have been made since the last.
-func (f *Fit) keep(every int) error {
-	if f.cfg.Checkpoint.Path == "" || f.steps-f.filed < every {
-		return nil
-	}
-	if err := durable.SaveFile("fit", f.cfg.Checkpoint.Path, f); err != nil {
-		return err
-	}
-	f.filed = f.steps
-	return nil
 }
 
 // Len returns the number of steps made.

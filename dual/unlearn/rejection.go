@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
@@ -30,6 +31,7 @@ type Rejection[S energy.Site] struct {
 	tried  int
 	kept   int
 	round  int
+	life   session.Session
 }
 
 // defaultTrials bounds the tries for one state: at an acceptance of 1 in 1000
@@ -68,7 +70,9 @@ func NewRejection[S energy.Site](sites int, draw func(x []S, src rand.Source) er
 	if trials == 0 {
 		trials = defaultTrials
 	}
-	return &Rejection[S]{draw: draw, accept: accept, trials: trials, sites: sites, x: make([]S, len(src)*sites), src: src}, nil
+	r := &Rejection[S]{draw: draw, accept: accept, trials: trials, sites: sites, x: make([]S, len(src)*sites), src: src}
+	r.life = session.Session{Who: "unlearn: Rejection", Len: r.Len}
+	return r, nil
 }
 
 // Run replaces every state by an independent draw, n times; only the last draw
@@ -76,7 +80,7 @@ func NewRejection[S energy.Site](sites int, draw func(x []S, src rand.Source) er
 // [*TrialsError], and an acceptance above 1 or NaN (λ is beyond the last
 // distribution).
 func (r *Rejection[S]) Run(ctx context.Context, n int) error {
-	for range n {
+	return r.life.Run(ctx, n, func(int) error {
 		for k := range r.src {
 			if err := poll.Err(ctx); err != nil {
 				return err
@@ -86,8 +90,8 @@ func (r *Rejection[S]) Run(ctx context.Context, n int) error {
 			}
 		}
 		r.round++
-	}
-	return nil
+		return nil
+	})
 }
 
 // one replaces state k.

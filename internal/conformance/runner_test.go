@@ -114,7 +114,7 @@ func langevinRun(workers int, look func()) run {
 func annealRun(workers int, look func()) run {
 	a := exact.Must(anneal.New(context.Background(), asked{exact.NewQuadratic(6, 1), look}, mcmc.Metropolis{},
 		anneal.Config{Chains: 5, Stages: 4, Workers: workers, Schedule: anneal.Linear(0.1, 3)}))
-	return run{func(ctx context.Context) error { return a.Run(ctx, runSteps) }, a,
+	return run{func(ctx context.Context) error { return a.Run(ctx, runSteps-a.Len()) }, a,
 		func() any { x, e := a.Best(); return []any{x, e, a.Energies()} }}
 }
 

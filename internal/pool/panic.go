@@ -27,9 +27,12 @@ func (p *Panic) Unwrap() error {
 // if at all.
 func Repanic() {
 	if v := recover(); v != nil {
-		panic(panicked(v).panicked)
+		Throw(v)
 	}
 }
+
+// Throw panics as a job does that panicked with v, which its caller has recovered.
+func Throw(v any) { panic(panicked(v).panicked) }
 
 // ending says how jobs that did not return ended.
 type ending struct {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -79,7 +80,7 @@ func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
 		cfg.Chains = defaultAISChains
 	}
 	var err error
-	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
+	cfg.First, cfg.Count, err = session.Cut("anneal: AISConfig", cfg.Chains, cfg.First, cfg.Count, k, n)
 	return cfg, err
 }
 
@@ -95,13 +96,15 @@ func (cfg *AISConfig) fill() ([]float64, error) {
 		return nil, fmt.Errorf("anneal: AISConfig.Stages = %d, want ≥ 0", cfg.Stages)
 	case cfg.Moves < 0:
 		return nil, fmt.Errorf("anneal: AISConfig.Moves = %d, want ≥ 0", cfg.Moves)
-	case cfg.Checkpoint.Every < 0:
-		return nil, fmt.Errorf("anneal: AISConfig.Checkpoint.Every = %d, want ≥ 0", cfg.Checkpoint.Every)
+	}
+	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: AISConfig"); err != nil {
+		return nil, err
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultAISChains
 	}
-	if err := fillPart("AISConfig", cfg.Chains, cfg.First, &cfg.Count); err != nil {
+	var err error
+	if cfg.Count, err = session.Count("anneal: AISConfig", cfg.Chains, cfg.First, cfg.Count); err != nil {
 		return nil, err
 	}
 	if cfg.Workers == 0 {

@@ -2,17 +2,19 @@ package anneal
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"hash/crc64"
+	"io"
 	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -65,8 +67,7 @@ type AISRunner struct {
 	streams []sampler.Stream
 	stage   []int // by block: stages done
 
-	filed int // stages that every block had done at the last checkpoint file
-	busy  busy
+	life session.Session
 }
 
 // NewAIS returns a run of [AIS] that is ready to start.
@@ -97,7 +98,8 @@ func NewAIS(m energy.Model, method sampler.Method, cfg AISConfig) (*AISRunner, e
 			return nil, fmt.Errorf("anneal: AIS: AISConfig.Exact[%d] = %d, want 0 … %d", i, l, levels-1)
 		}
 	}
-	a := &AISRunner{model: m, method: method, cfg: cfg, betas: betas, sites: sites, levels: levels, size: block(cfg.Chains), way: way}
+	a := &AISRunner{model: m, method: method, cfg: cfg, betas: betas, sites: sites, levels: levels, size: session.Block(cfg.Chains), way: way}
+	a.life = session.Session{Who: "anneal: AIS", Checkpoint: cfg.Checkpoint, Len: a.Stage, Write: a.write, Read: a.read}
 	a.cfg.Exact = slices.Clone(cfg.Exact)
 	a.allocate()
 	copy(a.x, cfg.Exact)
@@ -129,17 +131,12 @@ func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
 // of [AIS]; a Run while another is under way is one. After the last stage Run
 // returns the result again.
 func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
-	if err := a.busy.begin("AIS", ctx); err != nil {
+	if err := a.life.Begin(ctx, "Run", 0); err != nil {
 		return nil, err
 	}
-	defer a.busy.end()
-	err := a.advance(ctx)
-	if err == nil || ctx.Err() != nil {
-		if file := a.keep(); file != nil {
-			err = errors.Join(err, file)
-		}
-	}
-	if err != nil {
+	defer a.life.End()
+	err := a.life.Advance(ctx, a.cfg.Stages-a.Stage(), func(to int) error { return a.advance(ctx, to) })
+	if err = a.life.Finish(ctx, err); err != nil {
 		return nil, err
 	}
 	res := &AISResult{
@@ -152,33 +149,21 @@ func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	return res, res.sum()
 }
 
-// advance brings all blocks to the last stage, by rounds between checkpoints.
-func (a *AISRunner) advance(ctx context.Context) error {
-	last := len(a.betas) - 1
+// advance brings all blocks to a stage.
+func (a *AISRunner) advance(ctx context.Context, to int) error {
 	workers := pool.New(min(a.cfg.Workers, len(a.stage)))
 	workers.Start()
 	defer workers.Stop()
 	scratch := make([]aisScratch, workers.Workers())
 	errs := make([]error, len(a.stage))
-	for a.Stage() < last {
-		to := last
-		if a.cfg.Checkpoint.Path != "" && a.cfg.Checkpoint.Every > 0 {
-			to = min(last, a.filed+min(a.cfg.Checkpoint.Every, last))
+	workers.Each(0, len(a.stage), func(w, b int) {
+		for a.stage[b] < to && errs[b] == nil {
+			errs[b] = a.step(ctx, &scratch[w], b)
 		}
-		workers.Each(0, len(a.stage), func(w, b int) {
-			for errs[b] = nil; a.stage[b] < to && errs[b] == nil; {
-				errs[b] = a.step(ctx, &scratch[w], b)
-			}
-		})
-		for _, err := range errs {
-			if err != nil {
-				return err
-			}
-		}
-		if to < last {
-			if err := a.keep(); err != nil {
-				return err
-			}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -314,14 +299,67 @@ func (a *AISRunner) settings() *fingerprint.List {
 	return l
 }
 
-// keep saves a checkpoint if Config.Checkpoint asks for any.
-func (a *AISRunner) keep() error {
-	if a.cfg.Checkpoint.Path == "" {
-		return nil
+// A checkpoint of AIS is a frame with the settings, one for every block of chains and one
+// for the end; see [session.Frames].
+const aisMagic = "gibbsite ais 1\n"
+
+func (a *AISRunner) frames() *session.Frames {
+	l := a.settings()
+	l.Add("AISConfig.First", a.cfg.First)
+	l.Add("AISConfig.Count", a.cfg.Count)
+	if a.cfg.Exact != nil {
+		sum := crc64.Checksum(wire.AppendInt32s(nil, a.cfg.Exact), crc64.MakeTable(crc64.ECMA))
+		l.Text("checksum of AISConfig.Exact", fmt.Sprintf("%016x", sum))
 	}
-	if err := durable.SaveFile("anneal: AIS", a.cfg.Checkpoint.Path, a); err != nil {
+	return &session.Frames{Magic: aisMagic, Settings: l, Count: len(a.stage), Limit: a.size*(4*a.sites+64) + 64, Frame: a.frame}
+}
+
+// frame goes through block b.
+func (a *AISRunner) frame(f *wire.Fields, b int) {
+	first := b * a.size
+	last := min(first+a.size, a.cfg.Count)
+	f.Int("stage", &a.stage[b], 0, a.cfg.Stages)
+	f.Tokens(a.x[first*a.sites:last*a.sites], a.levels)
+	f.Float64s(a.logw[first:last])
+	for s, v := range a.logw[first:last] {
+		if !(v < math.Inf(1)) {
+			f.Fail(fmt.Errorf("log-weight of chain %d = %v, want < +Inf", a.cfg.First+first+s, v))
+		}
+	}
+	for s := range a.streams[first:last] {
+		f.Binary(&a.streams[first+s], streamSize)
+	}
+}
+
+const streamSize = 24 // bytes of a stream
+
+func (a *AISRunner) write(w io.Writer) error { return a.frames().Write(w, nil) }
+
+func (a *AISRunner) read(ctx context.Context, r io.Reader) error {
+	n := &AISRunner{model: a.model, method: a.method, cfg: a.cfg, betas: a.betas, sites: a.sites, levels: a.levels, size: a.size, way: a.way}
+	n.allocate()
+	if err := n.frames().Read(ctx, r, nil); err != nil {
 		return err
 	}
-	a.filed = a.Stage()
+	a.x, a.logw, a.streams, a.stage = n.x, n.logw, n.streams, n.stage
 	return nil
+}
+
+// Save writes a checkpoint: after Load of it, Run goes on to the same bits as if
+// it had not stopped.
+func (a *AISRunner) Save(w io.Writer) error { return a.life.Save(w) }
+
+// Load restores a checkpoint into a run built with the same arguments; only
+// Workers and Checkpoint may differ. The error for others names the first
+// setting that differs. On an error the run is as it was.
+func (a *AISRunner) Load(ctx context.Context, r io.Reader) error { return a.life.Load(ctx, r) }
+
+// SaveFile saves a checkpoint in the file path so that no failure loses both it
+// and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
+func (a *AISRunner) SaveFile(path string) error { return a.life.SaveFile(path) }
+
+// LoadFile restores what SaveFile saved, as Load does. If the file path is
+// missing or damaged, it restores the generation before it, path.old.
+func (a *AISRunner) LoadFile(ctx context.Context, path string) error {
+	return a.life.LoadFile(ctx, path)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
@@ -53,7 +54,7 @@ func resumables(m energy.Model, workers int) map[string]func() resumable {
 		"anneal": func() resumable {
 			a := exact.Must(New(context.Background(), m, mcmc.DMALA{StepSize: 0.4}, Config{Chains: 36, Seed: 5, Workers: workers, Stages: 7}))
 			return resumable{a.Save, a.Load, func(ctx context.Context) (any, error) {
-				err := a.Run(ctx, 40)
+				err := a.Run(ctx, 40-a.Len())
 				return annealed{append([]int32(nil), a.x...), append([]float64(nil), a.e...)}, err
 			}}
 		},
@@ -157,8 +158,8 @@ func TestCheckpointFiles(t *testing.T) {
 		c := exact.Must(New(context.Background(), m, mcmc.Metropolis{}, Config{Stages: 5}))
 		watch("anneal", c.LoadFile, func() int { return c.chains.Len() })
 		assert.Equal(t, 48, c.chains.Len())
-		assert.ErrorContains(t, c.Run(ctx, 51), "n = 51, want 50")
-		require.NoError(t, c.Run(ctx, 50))
+		assert.ErrorContains(t, c.Run(ctx, 3), "n = 3, want ≤ 2, what is left of a pass of 50 steps")
+		require.NoError(t, c.Run(ctx, 2))
 		assert.Equal(t, a.x, c.x)
 		assert.Equal(t, a.chains.States(), c.chains.States())
 	}
@@ -172,7 +173,7 @@ func TestCheckpointFiles(t *testing.T) {
 func TestPartsOfARun(t *testing.T) {
 	m := exact.NewRugged(4, 3, 1, 0.5, 6).Holed()
 	ctx := context.Background()
-	size := block(100)
+	size := session.Block(100)
 	whole := exact.Must(AIS(ctx, m, mcmc.Metropolis{}, AISConfig{Chains: 100, Stages: 8}))
 	stones := SteppingStoneConfig{Chains: 100, Stages: 3, Warmup: 5, Draws: 8}
 	wantStones := exact.Must(SteppingStone(ctx, m, mcmc.Metropolis{}, stones))
@@ -219,11 +220,11 @@ func TestPartsOfARun(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	for want, cfg := range map[string]AISConfig{
-		"AISConfig.First = -1, want 0 … 99":          {First: -1},
-		"AISConfig.First = 100, want 0 … 99":         {First: 100},
-		"AISConfig.First = 1, want a multiple of th": {First: 1},
-		"AISConfig.Count = 101, want 0 … 100":        {Count: 101},
-		"AISConfig.Count = 1, want a multiple of th": {Count: 1},
+		"AISConfig.First = -1, want 0 … 99 (":         {First: -1},
+		"AISConfig.First = 100, want 0 … 99 (":        {First: 100},
+		"AISConfig.First = 1, want a multiple of th":  {First: 1},
+		"AISConfig.Count = 101 from chain 0 on, want": {Count: 101},
+		"AISConfig.Count = 1, want a multiple of th":  {Count: 1},
 	} {
 		cfg.Chains = 100
 		_, err := NewAIS(m, mcmc.Gibbs{}, cfg)
@@ -271,7 +272,7 @@ func TestDeadPart(t *testing.T) {
 		return float64(x[7])
 	}}
 	ctx := context.Background()
-	size := block(128)
+	size := session.Block(128)
 	dead := 0
 	var parts []*AISResult
 	for first := 0; first < 128; first += size {
@@ -308,7 +309,7 @@ func TestOneRunAtATime(t *testing.T) {
 		go func() { _, err := r.run(context.Background()); done <- err }()
 		<-entered
 		_, err := r.run(context.Background())
-		assert.ErrorContains(t, err, "another Run of it is under way, want one at a time", name)
+		assert.ErrorContains(t, err, "another call of this run is under way, want one at a time", name)
 		close(release)
 		require.NoError(t, <-done)
 

@@ -2,14 +2,16 @@ package anneal
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -62,7 +64,7 @@ func (cfg Config) Part(k, n int) (Config, error) {
 		cfg.Chains = defaultChains
 	}
 	var err error
-	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
+	cfg.First, cfg.Count, err = session.Cut("anneal: Config", cfg.Chains, cfg.First, cfg.Count, k, n)
 	return cfg, err
 }
 
@@ -82,9 +84,8 @@ type Runner struct {
 	x       []int32   // best state of each chain
 	scratch []float64
 
-	way   way
-	filed int // steps made at the last checkpoint file
-	busy  busy
+	way  way
+	life session.Session
 }
 
 // way is how far a pass through the schedule has come.
@@ -102,8 +103,8 @@ func New(ctx context.Context, m energy.Model, method sampler.Method, cfg Config)
 	if cfg.Stages < 0 {
 		return nil, fmt.Errorf("anneal: Config.Stages = %d, want ≥ 0", cfg.Stages)
 	}
-	if cfg.Checkpoint.Every < 0 {
-		return nil, fmt.Errorf("anneal: Config.Checkpoint.Every = %d, want ≥ 0", cfg.Checkpoint.Every)
+	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: Config"); err != nil {
+		return nil, err
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultChains
@@ -112,6 +113,7 @@ func New(ctx context.Context, m energy.Model, method sampler.Method, cfg Config)
 		cfg.Stages = defaultStages
 	}
 	a := &Runner{model: m, method: method, cfg: cfg, beta: untargeted}
+	a.life = session.Session{Who: "anneal: Runner", Checkpoint: cfg.Checkpoint, Len: a.Len, Progress: cfg.Progress, Write: a.write, Read: a.read}
 	var err error
 	if a.chains, err = a.newChains(ctx); err != nil {
 		return nil, err
@@ -137,77 +139,49 @@ func (a *Runner) newChains(ctx context.Context) (*sampler.Chains, error) {
 	})
 }
 
-// Run goes once through the schedule in n steps, from the current states. If the
-// context ends, the best state so far remains, and a later Run of n steps goes on
-// from there; one of another number is an error until Reset. On another error the
-// best state so far remains, too, and a later Run begins the schedule anew. A Run
-// while another is under way is an error.
+// Run makes n steps, from the current states: those of a pass through the schedule, or n of
+// those that are left of a pass whose Run did not come to its end; more than are left are an
+// error until Reset. So after a Run of n steps that was stopped at k of them, which Len
+// tells, Run(ctx, n−k) goes on to the same bits. The best state so far remains in every
+// case. A Run while another call is under way is an error.
 func (a *Runner) Run(ctx context.Context, n int) error {
-	if n < 0 {
-		return fmt.Errorf("anneal: Run: n = %d, want ≥ 0", n)
-	}
-	if err := a.busy.begin("Runner", ctx); err != nil {
+	if err := a.life.Begin(ctx, "Run", n); err != nil {
 		return err
 	}
-	defer a.busy.end()
-	if a.way.open && a.way.n != n {
-		return fmt.Errorf("anneal: Run: n = %d, want %d, the steps of the run that has stopped at stage %d (Reset gives it up)", n, a.way.n, a.way.stage)
+	defer a.life.End()
+	w := &a.way
+	if left := w.from + w.n - a.Len(); w.open && n > left {
+		return fmt.Errorf("anneal: Runner: Run: n = %d, want ≤ %d, what is left of a pass of %d steps that has stopped at stage %d (Reset gives it up)", n, left, w.n, w.stage)
 	}
-	if most := math.MaxInt - a.chains.Len(); n > most {
-		return fmt.Errorf("anneal: Run: n = %d after %d steps, want ≤ %d", n, a.chains.Len(), most)
+	if !w.open && n > 0 {
+		*w = way{open: true, n: min(n, math.MaxInt-a.Len()), from: a.Len()}
 	}
-	if !a.way.open {
-		a.way = way{open: true, n: n, from: a.chains.Len()}
-	}
-	err := a.advance(ctx)
-	if err == nil || ctx.Err() == nil {
-		a.way = way{}
-	}
-	if err == nil || ctx.Err() != nil {
-		if file := a.keep(); file != nil {
-			err = errors.Join(err, file)
-		}
-	}
-	return err
+	return a.life.Finish(ctx, a.life.Advance(ctx, n, func(to int) error { return a.advance(ctx, to) }))
 }
 
-// Reset gives up a run that its context has ended: the next one begins the
-// schedule anew from the current states. The best states remain.
+// Reset gives up a pass that was stopped: the next Run begins the schedule anew from the
+// current states. The best states remain.
 func (a *Runner) Reset() { a.way = way{} }
 
-// advance goes on to the end of the schedule.
-func (a *Runner) advance(ctx context.Context) error {
+// advance goes on to the end of the stage under way, or to a number of steps.
+func (a *Runner) advance(ctx context.Context, to int) error {
 	w := &a.way
-	stages := min(a.cfg.Stages, max(w.n, 1))
-	for ; w.stage < stages; w.stage++ {
-		if !w.begun {
-			if err := a.enter(ctx, stages); err != nil {
-				return err
-			}
-			w.begun = true
+	stages := min(a.cfg.Stages, w.n)
+	if !w.begun {
+		if err := a.enter(ctx, stages); err != nil {
+			return err
 		}
-		end := w.from + share(w.n, w.stage+1, stages)
-		for {
-			n := end - a.chains.Len()
-			if every := a.cfg.Checkpoint.Every; a.cfg.Checkpoint.Path != "" && every > 0 {
-				if a.chains.Len()-a.filed >= every {
-					if err := a.keep(); err != nil {
-						return err
-					}
-				}
-				n = min(n, every-(a.chains.Len()-a.filed))
-			}
-			if err := a.chains.Run(ctx, n); err != nil {
-				return err
-			}
-			if a.chains.Len() >= end {
-				break
-			}
-		}
-		w.begun = false
-		if a.cfg.Progress != nil {
-			a.cfg.Progress(end-w.from, w.n)
-		}
+		w.begun = true
+	}
+	end := w.from + share(w.n, w.stage+1, stages)
+	if err := a.chains.Run(ctx, max(0, min(end, to)-a.Len())); err != nil {
+		return err
+	}
+	if a.Len() < end {
+		return nil
+	}
+	if w.begun, w.stage = false, w.stage+1; w.stage == stages {
+		*w = way{}
 	}
 	return nil
 }
@@ -273,14 +247,97 @@ func (a *Runner) Energies() []float64 { return a.e }
 // Len returns the number of steps that each chain has made.
 func (a *Runner) Len() int { return a.chains.Len() }
 
-// keep saves a checkpoint if Config.Checkpoint asks for any.
-func (a *Runner) keep() error {
-	if a.cfg.Checkpoint.Path == "" {
-		return nil
+// A checkpoint of annealing is a frame with the settings, one with the position
+// and the best states, and what the chains write; see [session.Frames].
+const annealMagic = "gibbsite anneal 1\n"
+
+// scheduleParts is how finely a checkpoint looks at a schedule.
+const scheduleParts = 1 << 10
+
+func (a *Runner) settings() *fingerprint.List {
+	l := newSettings(a.model, a.method)
+	l.Add("Config.Chains", a.cfg.Chains)
+	l.Add("Config.First", a.cfg.First)
+	l.Add("Config.Count", len(a.e))
+	l.Add("Config.Stages", a.cfg.Stages)
+	betas := make([]float64, scheduleParts+1)
+	for i := range betas {
+		betas[i] = a.cfg.Schedule(float64(i) / scheduleParts)
 	}
-	if err := durable.SaveFile("anneal: Runner", a.cfg.Checkpoint.Path, a); err != nil {
-		return err
-	}
-	a.filed = a.chains.Len()
-	return nil
+	l.Add("Config.Schedule", digest(betas))
+	return l
 }
+
+func (a *Runner) frames() *session.Frames {
+	return &session.Frames{Magic: annealMagic, Settings: a.settings(), Count: 1, Limit: 4*len(a.x) + 8*len(a.e) + 64, Frame: a.frame}
+}
+
+func (a *Runner) frame(f *wire.Fields, _ int) {
+	w, flags := &a.way, 0
+	if w.open {
+		flags |= 1
+	}
+	if w.begun {
+		flags |= 2
+	}
+	f.Int("flags of a pass", &flags, 0, 3)
+	w.open, w.begun = flags&1 != 0, flags&2 != 0
+	f.Counts("a count of steps", &w.n, &w.from)
+	f.Int("stage", &w.stage, 0, a.cfg.Stages-1)
+	f.Float64(&a.beta)
+	f.Float64s(a.e)
+	_, levels := a.model.Shape()
+	f.Tokens(a.x, levels)
+	if !f.Reading() {
+		return
+	}
+	if w.n > math.MaxInt-w.from || w.open && w.stage >= min(a.cfg.Stages, max(w.n, 1)) {
+		f.Fail(fmt.Errorf("stage %d of a pass of %d steps after %d", w.stage, w.n, w.from))
+	}
+	if a.beta != untargeted && !(a.beta >= 0) {
+		f.Fail(fmt.Errorf("β = %v, want ≥ 0", a.beta))
+	}
+	energies := make([]float64, len(a.e))
+	a.model.Energy(energies, a.x)
+	f.Fail(fingerprint.Energies("energies of the best states", a.e, energies, 1))
+	f.Fail(sampler.CheckStart(a.e))
+}
+
+func (a *Runner) write(w io.Writer) error { return a.frames().Write(w, a.chains.Save) }
+
+func (a *Runner) read(ctx context.Context, r io.Reader) error {
+	n := &Runner{model: a.model, method: a.method, cfg: a.cfg, sites: a.sites, x: make([]int32, len(a.x)), e: make([]float64, len(a.e))}
+	err := n.frames().Read(ctx, r, func(r io.Reader) (err error) {
+		if n.chains, err = a.newChains(ctx); err != nil {
+			return err
+		}
+		if n.beta != untargeted {
+			if err := n.retarget(ctx, n.chains, n.beta); err != nil {
+				return err
+			}
+		}
+		return n.chains.Load(ctx, r)
+	})
+	if err == nil {
+		a.x, a.e, a.beta, a.way, a.chains = n.x, n.e, n.beta, n.way, n.chains
+	}
+	return err
+}
+
+// Save writes a checkpoint: after Load of it, Run of the steps that were left
+// goes on to the same bits as if it had not stopped.
+func (a *Runner) Save(w io.Writer) error { return a.life.Save(w) }
+
+// Load restores a checkpoint into a run built with the same arguments; only
+// Seed, Init, Workers, Checkpoint and Progress may differ, and the schedule must
+// have been the same one. The error for others names the first setting that
+// differs. On an error the run is as it was.
+func (a *Runner) Load(ctx context.Context, r io.Reader) error { return a.life.Load(ctx, r) }
+
+// SaveFile saves a checkpoint in the file path so that no failure loses both it
+// and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
+func (a *Runner) SaveFile(path string) error { return a.life.SaveFile(path) }
+
+// LoadFile restores what SaveFile saved, as Load does. If the file path is
+// missing or damaged, it restores the generation before it, path.old.
+func (a *Runner) LoadFile(ctx context.Context, path string) error { return a.life.LoadFile(ctx, path) }

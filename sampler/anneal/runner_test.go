@@ -88,7 +88,9 @@ func TestAnnealKeepsItsBestWhenStopped(t *testing.T) {
 	require.ErrorIs(t, a.Run(ctx, 400), context.Canceled)
 	_, e := a.Best()
 	assert.Less(t, e, start[0])
-	assert.ErrorContains(t, a.Run(context.Background(), 10), "n = 10, want 400, the steps of the run that has stopped at stage 100")
+	assert.ErrorContains(t, a.Run(context.Background(), 400), "n = 400, want ≤ 200, what is left of a pass of 400 steps that has stopped at stage 100")
+	assert.NoError(t, a.Run(context.Background(), 10), "some of what is left")
+	assert.Equal(t, 210, a.Len())
 	a.Reset()
 	assert.NoError(t, a.Run(context.Background(), 10), "a stopped run can be given up")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
@@ -57,7 +58,7 @@ func (cfg SteppingStoneConfig) Part(k, n int) (SteppingStoneConfig, error) {
 		cfg.Chains = defaultStoneChains
 	}
 	var err error
-	cfg.First, cfg.Count, err = cut(cfg.Chains, cfg.First, cfg.Count, k, n)
+	cfg.First, cfg.Count, err = session.Cut("anneal: SteppingStoneConfig", cfg.Chains, cfg.First, cfg.Count, k, n)
 	return cfg, err
 }
 
@@ -75,13 +76,15 @@ func (cfg *SteppingStoneConfig) fill() ([]float64, error) {
 		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Workers = %d, want ≥ 0", cfg.Workers)
 	case cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < diagnose.MinDraws:
 		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, diagnose.MinDraws)
-	case cfg.Checkpoint.Every < 0:
-		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Checkpoint.Every = %d, want ≥ 0", cfg.Checkpoint.Every)
+	}
+	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: SteppingStoneConfig"); err != nil {
+		return nil, err
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultStoneChains
 	}
-	if err := fillPart("SteppingStoneConfig", cfg.Chains, cfg.First, &cfg.Count); err != nil {
+	var err error
+	if cfg.Count, err = session.Count("anneal: SteppingStoneConfig", cfg.Chains, cfg.First, cfg.Count); err != nil {
 		return nil, err
 	}
 	if cfg.Stages == 0 {

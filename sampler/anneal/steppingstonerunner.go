@@ -2,15 +2,16 @@ package anneal
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -53,11 +54,11 @@ type SteppingStoneRunner struct {
 	rows   [][][]float64   // by stage: chain × draw; nil where not kept
 	x      []int32         // where the chains of the stage start
 	chains *sampler.Chains // of the stage under way, nil between stages
+	open   bool            // a checkpoint has chains
 	e      []float64
 
-	way   *path
-	filed int // draws made at the last checkpoint file
-	busy  busy
+	way  *path
+	life session.Session
 }
 
 // term is what a stage adds to log Z.
@@ -85,6 +86,7 @@ func NewSteppingStone(m energy.Model, method sampler.Method, cfg SteppingStoneCo
 		return nil, err
 	}
 	r := &SteppingStoneRunner{model: m, method: method, cfg: cfg, betas: betas, sites: sites, levels: levels, way: way}
+	r.life = session.Session{Who: "anneal: SteppingStone", Checkpoint: cfg.Checkpoint, Len: r.made, Write: r.write, Read: r.read}
 	r.allocate()
 	return r, nil
 }
@@ -97,11 +99,12 @@ func (r *SteppingStoneRunner) allocate() {
 // Stage returns the number of stages that are finished, 0 … Config.Stages.
 func (r *SteppingStoneRunner) Stage() int { return len(r.terms) }
 
-// made returns the number of draws per chain so far.
+// made returns the number of draws per chain so far. The last one of a stage counts when
+// the stage is finished.
 func (r *SteppingStoneRunner) made() int {
 	n := len(r.terms) * r.cfg.Draws
 	if r.chains != nil {
-		n += r.chains.Len()
+		n += min(r.chains.Len(), r.cfg.Draws-1)
 	}
 	return n
 }
@@ -111,75 +114,51 @@ func (r *SteppingStoneRunner) made() int {
 // are those of [SteppingStone]; a Run while another is under way is one. After the
 // last stage Run returns the estimate again.
 func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
-	if err := r.busy.begin("SteppingStone", ctx); err != nil {
+	if err := r.life.Begin(ctx, "Run", 0); err != nil {
 		return LogZ{}, err
 	}
-	defer r.busy.end()
-	err := r.advance(ctx)
-	if err == nil || ctx.Err() != nil {
-		if file := r.keep(); file != nil {
-			err = errors.Join(err, file)
-		}
-	}
-	if err != nil {
+	defer r.life.End()
+	left := len(r.rows)*r.cfg.Draws - r.made()
+	if err := r.life.Finish(ctx, r.life.Advance(ctx, left, func(to int) error { return r.advance(ctx, to) })); err != nil {
 		return LogZ{}, err
 	}
 	return r.estimate(r.terms), nil
 }
 
-// advance goes on to the last stage, by pieces between checkpoints.
-func (r *SteppingStoneRunner) advance(ctx context.Context) error {
-	for k := len(r.terms); k < len(r.betas)-1; k = len(r.terms) {
-		if err := poll.Err(ctx); err != nil {
-			return err
-		}
-		if err := r.draw(ctx, k); err != nil {
-			return err
-		}
-		value, relative, err := stone(r.rows[k], k > 0)
-		if err != nil {
-			return fmt.Errorf("anneal: SteppingStone: stage %d: %w", k, err)
-		}
-		if r.chains != nil {
-			copy(r.x, r.chains.States())
-			r.chains = nil
-		}
-		r.terms = append(r.terms, term{value, relative})
-		if r.cfg.Count == r.cfg.Chains {
-			r.rows[k] = nil
-		}
+// advance goes on to the end of the stage under way, or to a number of draws.
+func (r *SteppingStoneRunner) advance(ctx context.Context, to int) error {
+	k := len(r.terms)
+	if done, err := r.draw(ctx, k, to-k*r.cfg.Draws); err != nil || !done {
+		return err
+	}
+	value, relative, err := stone(r.rows[k], k > 0)
+	if err != nil {
+		return fmt.Errorf("anneal: SteppingStone: stage %d: %w", k, err)
+	}
+	if r.chains != nil {
+		copy(r.x, r.chains.States())
+		r.chains = nil
+	}
+	r.terms = append(r.terms, term{value, relative})
+	if r.cfg.Count == r.cfg.Chains {
+		r.rows[k] = nil
 	}
 	return nil
 }
 
-// draw makes the draws of stage k that are left.
-func (r *SteppingStoneRunner) draw(ctx context.Context, k int) error {
+// draw goes on to so many draws of stage k, and reports whether these are all.
+func (r *SteppingStoneRunner) draw(ctx context.Context, k, to int) (done bool, err error) {
 	if k == 0 {
-		return r.uniform(ctx)
+		return true, r.uniform(ctx)
 	}
 	if r.chains == nil {
-		c, err := r.stageChains(ctx, k)
-		if err != nil {
-			return err
+		if r.chains, err = r.stageChains(ctx, k); err != nil {
+			return false, err
 		}
-		r.chains = c
 		r.rows[k] = r.newRows()
 	}
-	for r.chains.Len() < r.cfg.Draws {
-		n := r.cfg.Draws - r.chains.Len()
-		if every := r.cfg.Checkpoint.Every; r.cfg.Checkpoint.Path != "" && every > 0 {
-			if r.made()-r.filed >= every {
-				if err := r.keep(); err != nil {
-					return err
-				}
-			}
-			n = min(n, every-(r.made()-r.filed))
-		}
-		if err := r.chains.Run(ctx, n); err != nil {
-			return err
-		}
-	}
-	return nil
+	err = r.chains.Run(ctx, max(0, min(to, r.cfg.Draws)-r.chains.Len()))
+	return r.chains.Len() == r.cfg.Draws, err
 }
 
 func (r *SteppingStoneRunner) newRows() [][]float64 {
@@ -218,7 +197,7 @@ func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
 			}
 		}
 	}
-	size := block(r.cfg.Chains)
+	size := session.Block(r.cfg.Chains)
 	for first := 0; first < len(own); first += size {
 		if err := r.lend(own, first, min(first+size, len(own))); err != nil {
 			return err
@@ -346,14 +325,98 @@ func (r *SteppingStoneRunner) settings() *fingerprint.List {
 	return l
 }
 
-// keep saves a checkpoint if Config.Checkpoint asks for any.
-func (r *SteppingStoneRunner) keep() error {
-	if r.cfg.Checkpoint.Path == "" {
-		return nil
+// A checkpoint of stepping stones is a frame with the settings, one with the
+// finished terms and the states, one for the draws of every stage, empty where
+// they are not kept, and what the chains of the stage under way write; see
+// [session.Frames].
+const stoneMagic = "gibbsite stepping stones 1\n"
+
+func (r *SteppingStoneRunner) frames() *session.Frames {
+	l := r.settings()
+	l.Add("SteppingStoneConfig.First", r.cfg.First)
+	l.Add("SteppingStoneConfig.Count", r.cfg.Count)
+	limit := len(r.betas)*16 + len(r.x)*4 + r.cfg.Count*r.cfg.Draws*8 + 64
+	return &session.Frames{Magic: stoneMagic, Settings: l, Count: 1 + len(r.rows), Limit: limit, Frame: r.frame}
+}
+
+func (r *SteppingStoneRunner) frame(f *wire.Fields, i int) {
+	if i > 0 {
+		for _, row := range r.rows[i-1] {
+			f.Float64s(row)
+		}
+		return
 	}
-	if err := durable.SaveFile("anneal: SteppingStone", r.cfg.Checkpoint.Path, r); err != nil {
-		return err
+	done, stages := len(r.terms), len(r.rows)
+	r.open = r.chains != nil
+	f.Int("finished stages", &done, 0, stages)
+	f.Bool("a stage under way", &r.open)
+	if f.Reading() {
+		if r.open && (done == 0 || done == stages) {
+			f.Fail(fmt.Errorf("%d of %d stages finished, one under way", done, stages))
+			return
+		}
+		r.terms = make([]term, done)
+		for k := range r.rows {
+			if k < done && r.cfg.Count < r.cfg.Chains || r.open && k == done {
+				r.rows[k] = r.newRows()
+			}
+		}
 	}
-	r.filed = r.made()
-	return nil
+	for k := range r.terms {
+		t := &r.terms[k]
+		f.Float64(&t.value)
+		f.Float64(&t.relative)
+		if math.IsNaN(t.value) || !(t.relative >= 0) {
+			f.Fail(fmt.Errorf("a term of log Z = %v ± %v", t.value, t.relative))
+		}
+	}
+	f.Tokens(r.x, r.levels)
+}
+
+func (r *SteppingStoneRunner) write(w io.Writer) error {
+	if r.chains == nil {
+		return r.frames().Write(w, nil)
+	}
+	return r.frames().Write(w, r.chains.Save)
+}
+
+func (r *SteppingStoneRunner) read(ctx context.Context, in io.Reader) error {
+	n := &SteppingStoneRunner{model: r.model, method: r.method, cfg: r.cfg, betas: r.betas, sites: r.sites, levels: r.levels, way: r.way}
+	n.allocate()
+	err := n.frames().Read(ctx, in, func(in io.Reader) (err error) {
+		if !n.open {
+			return nil
+		}
+		if n.chains, err = n.stageChains(ctx, len(n.terms)); err != nil {
+			return err
+		}
+		return n.chains.Load(ctx, in)
+	})
+	if err == nil {
+		// The observer of n's chains stores into the rows and the scratch of n, which
+		// from now on are those of r.
+		r.terms, r.rows, r.x, r.e, r.chains = n.terms, n.rows, n.x, n.e, n.chains
+	}
+	return err
+}
+
+// Save writes a checkpoint: after Load of it, Run goes on to the same bits as if
+// it had not stopped.
+func (r *SteppingStoneRunner) Save(w io.Writer) error { return r.life.Save(w) }
+
+// Load restores a checkpoint into a run built with the same arguments; only
+// Workers and Checkpoint may differ. The error for others names the first
+// setting that differs. On an error the run is as it was.
+func (r *SteppingStoneRunner) Load(ctx context.Context, in io.Reader) error {
+	return r.life.Load(ctx, in)
+}
+
+// SaveFile saves a checkpoint in the file path so that no failure loses both it
+// and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
+func (r *SteppingStoneRunner) SaveFile(path string) error { return r.life.SaveFile(path) }
+
+// LoadFile restores what SaveFile saved, as Load does. If the file path is
+// missing or damaged, it restores the generation before it, path.old.
+func (r *SteppingStoneRunner) LoadFile(ctx context.Context, path string) error {
+	return r.life.LoadFile(ctx, path)
 }

@@ -57,23 +57,21 @@ func recording(t *testing.T) recorded {
 	return recorded{path: filepath.Join(t.TempDir(), "draws"), cfg: sampler.Config{Chains: 40, Seed: 3, Warmup: 10, Thin: 2}}
 }
 
-// A trace made of the file is, to the byte, that of the run, whatever the workers,
-// the pieces in which it ran, and whether it was Lean.
+// A trace made of the file is, to the byte, that of the run, whatever the workers and the
+// pieces in which it ran.
 func TestReplayIsTheRun(t *testing.T) {
 	r := recording(t)
-	for _, lean := range []bool{false, true} {
-		for _, workers := range []int{1, 3} {
-			require.NoError(t, os.RemoveAll(r.path))
-			c, tr := r.chains(t, func(cfg *sampler.Config) { cfg.Lean, cfg.Workers = lean, workers })
-			require.NoError(t, c.Run(t.Context(), 30))
-			for range c.Draws(t.Context(), 5) {
-				continue
-			}
-			require.NoError(t, c.Run(t.Context(), 300)) // more than a page
-			got, n := r.replayed(t)
-			assert.Equal(t, 335, n)
-			assert.True(t, bytes.Equal(exact.Must(tr.AppendBinary(nil)), got), "Lean %t, %d workers", lean, workers)
+	for _, workers := range []int{1, 3} {
+		require.NoError(t, os.RemoveAll(r.path))
+		c, tr := r.chains(t, func(cfg *sampler.Config) { cfg.Workers = workers })
+		require.NoError(t, c.Run(t.Context(), 30))
+		for range c.Draws(t.Context(), 5) {
+			continue
 		}
+		require.NoError(t, c.Run(t.Context(), 300)) // more than a page
+		got, n := r.replayed(t)
+		assert.Equal(t, 335, n)
+		assert.True(t, bytes.Equal(exact.Must(tr.AppendBinary(nil)), got), "%d workers", workers)
 	}
 
 	target := exact.Must(continuous.NewQuadratic([]float64{1, 0.3, 0.3, 2}, nil, 0))
@@ -114,7 +112,6 @@ func TestDrawsSurviveAKill(t *testing.T) {
 		saved := filepath.Join(t.TempDir(), "run")
 		checkpoint := func(cfg *sampler.Config) {
 			cfg.Checkpoint.Path, cfg.Checkpoint.Every = saved, 7
-			cfg.Lean = cut%3 == 0
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var seen atomic.Int64

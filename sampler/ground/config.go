@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
 // Config says how a search goes. The zero value is the recommended setting.
@@ -51,10 +52,13 @@ func (cfg *Config) fill(sites int) error {
 	for _, f := range []struct {
 		name string
 		v    int
-	}{{"Chains", cfg.Chains}, {"Workers", cfg.Workers}, {"Sweeps", cfg.Sweeps}, {"Checkpoint.Every", cfg.Checkpoint.Every}} {
+	}{{"Chains", cfg.Chains}, {"Workers", cfg.Workers}, {"Sweeps", cfg.Sweeps}} {
 		if f.v < 0 {
 			return fmt.Errorf("ground: Config.%s = %d, want ≥ 0", f.name, f.v)
 		}
+	}
+	if err := session.Checkpoint(cfg.Checkpoint).Check("ground: Config"); err != nil {
+		return err
 	}
 	if cfg.Sweeps > maxSweeps {
 		return fmt.Errorf("ground: Config.Sweeps = %d, want ≤ %d", cfg.Sweeps, maxSweeps)

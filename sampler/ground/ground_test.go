@@ -212,13 +212,15 @@ func TestRefuses(t *testing.T) {
 	assert.ErrorContains(t, s.Run(none, 1), "ctx = nil")
 	assert.ErrorContains(t, s.Run(context.Background(), -1), "n = -1")
 	s.rounds = 5
-	assert.ErrorContains(t, s.Run(context.Background(), math.MaxInt), "after 5 rounds")
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	assert.ErrorIs(t, s.Run(ended, math.MaxInt), context.Canceled, "a number of rounds beyond an int is none at all")
 	assert.ErrorContains(t, s.Save(nil), "w = nil")
 	assert.ErrorContains(t, s.Load(context.Background(), nil), "r = nil")
 	var inside error
 	s = exact.Must(New(m, Config{Progress: func(int, int) { inside = s.Run(context.Background(), 1) }}))
 	require.NoError(t, s.Run(context.Background(), 1))
-	assert.ErrorContains(t, inside, "another Run")
+	assert.ErrorContains(t, inside, "another call of this run is under way")
 }
 
 func TestFiles(t *testing.T) {

@@ -2,8 +2,8 @@ package ground
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
 	"slices"
@@ -12,9 +12,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/bonds"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/probe"
+	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -40,10 +43,9 @@ type Search struct {
 	rounds int // whole ones
 	lent   int // searches that have taken over from another one after the present one
 
-	e     []float64 // lowest energy of each search
-	x     []int32   // states of it
-	filed int       // rounds at the last checkpoint file
-	busy  atomic.Bool
+	e    []float64 // lowest energy of each search
+	x    []int32   // states of it
+	life session.Session
 }
 
 // New returns a search that is ready to start. It returns an error unless m is a
@@ -74,6 +76,7 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 		model: m, cfg: cfg, sites: sites, seekers: make([]seeker, cfg.Chains),
 		e: make([]float64, cfg.Chains), x: make([]int32, cfg.Chains*sites),
 	}
+	s.life = session.Session{Who: "ground: Search", Checkpoint: cfg.Checkpoint, Len: s.Len, Progress: cfg.Progress, Write: s.write, Read: s.read}
 	if w, f, _, ok := b.Integers(maxReach); ok {
 		fill(s.seekers, newSystem(b, w, f), cfg.Seed)
 	} else {
@@ -103,52 +106,21 @@ func fill[T number](seekers []seeker, g *system[T], seed uint64) {
 
 // Run makes n rounds. If the context ends, the best state so far remains, and a
 // later Run goes on in the middle of the round, to the same bits as if it had not
-// stopped. A Run while another is under way is an error.
+// stopped. A Run while another call is under way is an error.
 func (s *Search) Run(ctx context.Context, n int) error {
-	switch {
-	case ctx == nil:
-		return fmt.Errorf("ground: Search: Run: ctx = nil")
-	case n < 0:
-		return fmt.Errorf("ground: Search: Run: n = %d, want ≥ 0", n)
-	case !s.busy.CompareAndSwap(false, true):
-		return fmt.Errorf("ground: Search: Run: another Run of it is under way, want one at a time")
-	}
-	defer s.busy.Store(false)
-	if n > math.MaxInt-s.rounds {
-		return fmt.Errorf("ground: Search: Run: n = %d after %d rounds, want ≤ %d", n, s.rounds, math.MaxInt-s.rounds)
-	}
-	err := s.advance(ctx, n)
-	if file := s.keep(0); file != nil {
-		err = errors.Join(err, file)
-	}
-	return err
-}
-
-func (s *Search) advance(ctx context.Context, n int) error {
 	workers := pool.New(min(s.cfg.Workers, len(s.seekers)))
 	workers.Start()
 	defer workers.Stop()
 	stop := func() bool { return poll.Err(ctx) != nil }
-	for k := range n {
-		if err := poll.Err(ctx); err != nil {
-			return err
-		}
+	return s.life.Run(ctx, n, func(int) error {
 		if !s.round(workers, stop) {
 			return ctx.Err()
 		}
-		if s.cfg.Progress != nil {
-			s.cfg.Progress(k+1, n)
-		}
 		if s.cfg.Stop != nil && s.cfg.Stop(slices.Min(s.e)) {
-			return nil
+			return session.ErrDone
 		}
-		if every := s.cfg.Checkpoint.Every; every > 0 && k+1 < n {
-			if err := s.keep(every); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // round makes a round or goes on with it; it returns false where stop said so.
@@ -223,15 +195,72 @@ func (s *Search) Energies() []float64 { return s.e }
 // Len returns the number of rounds made.
 func (s *Search) Len() int { return s.rounds }
 
-// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many
-// rounds have been made since the last.
-func (s *Search) keep(every int) error {
-	if s.cfg.Checkpoint.Path == "" || s.rounds-s.filed < every {
-		return nil
-	}
-	if err := durable.SaveFile("ground: Search", s.cfg.Checkpoint.Path, s); err != nil {
-		return err
-	}
-	s.filed = s.rounds
-	return nil
+// A checkpoint is a frame with the settings, one with the position and the best
+// states, and one per search.
+const magic = "gibbsite ground 1\n"
+
+// method is the part of a Config that says how a search moves.
+type method struct{ Sweeps int }
+
+func (method) Name() string { return "Config" }
+
+func (s *Search) frames() *session.Frames {
+	l := &fingerprint.List{}
+	l.Sites, l.Levels = s.model.Shape()
+	l.Add("sites", l.Sites)
+	probe.Target(l.Add, s.model, method{s.cfg.Sweeps}, sampler.NewStream(probe.States, 0).IntN)
+	l.Add("Config.Chains", s.cfg.Chains)
+	limit := 64*s.sites + 4*len(s.x) + 8*len(s.e) + 4096
+	return &session.Frames{Magic: magic, Settings: l, Count: 1 + len(s.seekers), Limit: limit, Frame: s.frame}
 }
+
+func (s *Search) frame(f *wire.Fields, i int) {
+	if i > 0 {
+		k := s.seekers[i-1]
+		k.fields(f, s.sweeps())
+		if made := k.rounds(); made != s.rounds && made != s.rounds+1 {
+			f.Fail(fmt.Errorf("a search has made %d rounds, want %d or one more", made, s.rounds))
+		}
+		return
+	}
+	f.Int("rounds", &s.rounds, 0, math.MaxInt-1)
+	f.Int("searches that have taken over", &s.lent, 0, len(s.seekers)-1)
+	f.Float64s(s.e)
+	f.Tokens(s.x, 2)
+	if !f.Reading() {
+		return
+	}
+	energies := make([]float64, len(s.e))
+	s.model.Energy(energies, s.x)
+	f.Fail(fingerprint.Energies("energies of the best states", s.e, energies, 1))
+	f.Fail(sampler.CheckStart(s.e))
+}
+
+func (s *Search) write(w io.Writer) error { return s.frames().Write(w, nil) }
+
+func (s *Search) read(ctx context.Context, r io.Reader) error {
+	n, err := New(s.model, s.cfg)
+	if err == nil {
+		err = n.frames().Read(ctx, r, nil)
+	}
+	if err == nil {
+		s.rounds, s.lent, s.e, s.x, s.seekers = n.rounds, n.lent, n.e, n.x, n.seekers
+	}
+	return err
+}
+
+// Save writes a checkpoint, also in the middle of a round that a context has ended.
+func (s *Search) Save(w io.Writer) error { return s.life.Save(w) }
+
+// Load restores a checkpoint into a search built with the same arguments; only Seed,
+// Init, Workers, Stop, Checkpoint and Progress may differ. The error for others names
+// the first setting that differs. On an error the search is as it was.
+func (s *Search) Load(ctx context.Context, r io.Reader) error { return s.life.Load(ctx, r) }
+
+// SaveFile saves a checkpoint in the file path so that no failure loses both it and
+// the one before, which stays as path.old; see [sampler.Runner.SaveFile].
+func (s *Search) SaveFile(path string) error { return s.life.SaveFile(path) }
+
+// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
+// damaged, it restores the generation before it, path.old.
+func (s *Search) LoadFile(ctx context.Context, path string) error { return s.life.LoadFile(ctx, path) }

@@ -27,8 +27,8 @@ type seeker interface {
 	// levels stores the best state.
 	levels(x []int32)
 
-	append(b []byte) []byte
-	read(b []byte, sweeps int) ([]byte, error)
+	// fields goes through the state, of a round of so many sweeps.
+	fields(f *wire.Fields, sweeps int)
 }
 
 // Stages of a round.
@@ -188,94 +188,47 @@ func (s *searcher[T]) borrow(ask func() bool, other seeker) (done bool) {
 
 func (s *searcher[T]) levels(x []int32) { s.best.levels(x) }
 
-func (s *searcher[T]) append(b []byte) []byte {
-	found, moved := 0, 0
-	if s.found {
-		found = 1
+func (s *searcher[T]) fields(f *wire.Fields, sweeps int) {
+	f.Bool("a state found", &s.found)
+	f.Bool("a site moved", &s.moved)
+	f.Int("stage", &s.stage, 0, stages-1)
+	f.Int("sweep", &s.sweep, 0, sweeps)
+	f.Int("site", &s.site, 0, s.g.sites())
+	f.Int("random word", &s.words.at, 0, len(s.words.buf))
+	f.Counts("rounds", &s.made)
+	f.Float64(&s.from)
+	if !(s.from >= 0 && s.from <= 1) {
+		f.Fail(fmt.Errorf("a round begins at %v of the scale, want 0 … 1", s.from))
 	}
-	if s.moved {
-		moved = 1
-	}
-	b = wire.AppendInts(b, found, moved, s.stage, s.sweep, s.site, s.words.at, s.made)
-	b = wire.AppendFloat64s(b, []float64{s.from})
-	b, _ = s.words.stream.AppendBinary(b) // which cannot fail
-	for _, w := range s.words.buf {
-		b = wire.AppendUint64s(b, uint64(w))
-	}
-	for _, x := range []*spins[T]{s.best, s.now} {
-		b = appendNumbers(b, x.s)
-		b = appendNumbers(b, x.loss)
-	}
-	return b
-}
-
-func (s *searcher[T]) read(b []byte, sweeps int) ([]byte, error) {
-	var at [7]uint64
-	b, err := wire.ReadUint64s(b, at[:])
-	if err != nil {
-		return nil, err
-	}
-	if at[0] > 1 || at[1] > 1 || at[2] >= stages || at[3] > uint64(sweeps) || at[4] > uint64(s.g.sites()) || at[5] > uint64(len(s.words.buf)) || at[6] > math.MaxInt {
-		return nil, fmt.Errorf("a search stands at stage %d, sweep %d of %d, site %d, word %d (%d, %d)", at[2], at[3], sweeps, at[4], at[5], at[0], at[1])
-	}
-	s.found, s.moved, s.stage, s.sweep, s.site, s.words.at = at[0] == 1, at[1] == 1, int(at[2]), int(at[3]), int(at[4]), int(at[5])
-	s.made = int(at[6])
-	var from [1]float64
-	if b, err = wire.ReadFloat64s(b, from[:]); err != nil {
-		return nil, err
-	}
-	if s.from = from[0]; !(s.from >= 0 && s.from <= 1) {
-		return nil, fmt.Errorf("a round begins at %v of the scale, want 0 … 1", s.from)
-	}
-	if len(b) < streamSize {
-		return nil, wire.ErrShort
-	}
-	if err := s.words.stream.UnmarshalBinary(b[:streamSize]); err != nil {
-		return nil, err
-	}
-	var buf [len(s.words.buf)]uint64
-	if b, err = wire.ReadUint64s(b[streamSize:], buf[:]); err != nil {
-		return nil, err
-	}
-	for i, w := range buf {
+	f.Binary(&s.words.stream, streamSize)
+	for i := range s.words.buf {
+		w := int(s.words.buf[i])
+		f.Int("random word", &w, 0, math.MaxUint32)
 		s.words.buf[i] = uint32(w)
 	}
 	for _, x := range []*spins[T]{s.best, s.now} {
-		if b, err = readNumbers(b, x.s); err != nil {
-			return nil, err
-		}
+		numbers(f, x.s)
 		for i, v := range x.s {
 			if v != 1 && v != -1 && !(v == 0 && x == s.now) { // none before the first round
-				return nil, fmt.Errorf("spin %d = %v, want 1 or −1", i, v)
+				f.Fail(fmt.Errorf("spin %d = %v, want 1 or −1", i, v))
 			}
 		}
-		if b, err = readNumbers(b, x.loss); err != nil {
-			return nil, err
-		}
+		numbers(f, x.loss)
 		for i, v := range x.loss {
-			if f := float64(v); math.IsNaN(f) || math.Abs(f) > 2*float64(s.g.reach) {
-				return nil, fmt.Errorf("loss of site %d = %v, want at most %v", i, v, s.g.reach)
+			if w := float64(v); math.IsNaN(w) || math.Abs(w) > 2*float64(s.g.reach) {
+				f.Fail(fmt.Errorf("loss of site %d = %v, want at most %v", i, v, s.g.reach))
 			}
 		}
 	}
-	return b, nil
 }
 
 const streamSize = 24 // bytes of a stream
 
-func appendNumbers[T number](b []byte, v []T) []byte {
+func numbers[T number](f *wire.Fields, v []T) {
 	switch v := any(v).(type) {
 	case []int32:
-		return wire.AppendInt32s(b, v)
+		f.Int32s(v)
 	case []float64:
-		return wire.AppendFloat64s(b, v)
+		f.Float64s(v)
 	}
-	return b
-}
-
-func readNumbers[T number](b []byte, v []T) ([]byte, error) {
-	if ints, ok := any(v).([]int32); ok {
-		return wire.ReadInt32s(b, ints)
-	}
-	return wire.ReadFloat64s(b, any(v).([]float64))
 }

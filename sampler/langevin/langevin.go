@@ -41,10 +41,8 @@ type Config struct {
 	// First and Count make this a part of the run, as in [sampler.Config].
 	First, Count int
 
-	// DrawsFile, Lean, Verify and Generator are as in [sampler.Config].
+	// DrawsFile and Generator are as in [sampler.Config].
 	DrawsFile string
-	Lean      bool
-	Verify    int
 	Generator generator.Kind
 
 	// Init holds the initial states: one per chain, or one for all chains. If
@@ -98,7 +96,7 @@ func New(ctx context.Context, target energy.Scored, cfg Config) (*Chains, error)
 	s := &system{target: target, sites: sites, tuned: tuned, step: cfg.StepSize, goal: cfg.Target, unadjusted: cfg.Unadjusted, project: cfg.Project}
 	return sampler.NewRunner(ctx, sampler.System[float32](s), sampler.Config{
 		Chains: cfg.Chains, Seed: cfg.Seed, Warmup: cfg.Warmup, Thin: cfg.Thin, Workers: cfg.Workers, Progress: cfg.Progress, Checkpoint: cfg.Checkpoint,
-		First: cfg.First, Count: cfg.Count, DrawsFile: cfg.DrawsFile, Lean: cfg.Lean, Verify: cfg.Verify, Generator: cfg.Generator,
+		First: cfg.First, Count: cfg.Count, DrawsFile: cfg.DrawsFile, Generator: cfg.Generator,
 	}, cfg.Init, cfg.Observe)
 }
 

@@ -118,11 +118,6 @@ func TestWordLeapStops(t *testing.T) {
 	assert.Equal(t, whole.States(), c.States())
 	assert.Equal(t, saved(t, whole), saved(t, c))
 
-	cfg.Verify = 1
-	c = exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, cfg))
-	for range 5 {
-		require.NoError(t, c.Run(context.Background(), 100))
-	}
 	require.NoError(t, whole.Reset())
 	require.NoError(t, whole.Run(context.Background(), 10))
 	assert.Equal(t, whole.Len(), 6010)

@@ -227,8 +227,8 @@ func Reports(ctx context.Context, method sampler.Method, opt Options) error {
 	return judge(ctx, method, opt, reports)
 }
 
-// Workers: a run has the same bits with 1, 2 and 5 workers, as a Lean run, and
-// whether or not anyone observes it.
+// Workers: a run has the same bits with 1, 2 and 5 workers, and whether or not anyone
+// observes it.
 func Workers(ctx context.Context, method sampler.Method, opt Options) error {
 	return judge(ctx, method, opt, workers)
 }

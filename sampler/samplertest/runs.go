@@ -156,14 +156,6 @@ func checkWorkers(s *subject) error {
 			return err
 		}
 	}
-	cfg.Lean = true
-	got, err := s.run(s.model, s.method, cfg)
-	if err != nil {
-		return fmt.Errorf("a Lean run: %w", err)
-	}
-	if err := same(want, got, "as a Lean run"); err != nil {
-		return err
-	}
 	cfg = s.config()
 	c, err := sampler.NewChains(s.ctx, s.model, s.method, cfg)
 	if err != nil {

@@ -4,22 +4,24 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // A checkpoint is in frames: the settings, the state and the buffer, and inside the
 // checkpoint of the network's trainer. The magic names the format version.
 const magic = "gibbsite network 1\n"
 
-// fingerprint names all that decides the bits of a training. The teacher is known by
+// settings names all that decides the bits of a training. The teacher is known by
 // its shape and by what it says about one state.
-func (t *Trainer) fingerprint() (*fingerprint.List, error) {
+func (t *Trainer) settings() (*fingerprint.List, error) {
 	b := t.buffer
 	d, m := b.teacher.Sites(), b.teacher.Len()
 	x, v, g := make([]float32, d), make([]float32, d), make([]float64, m)
@@ -57,44 +59,29 @@ func (t *Trainer) fingerprint() (*fingerprint.List, error) {
 	return l, nil
 }
 
-// Save writes a checkpoint, the buffer and the optimiser included: a trainer built with
-// the same arguments that loads it goes on to the same bits. It asks the teacher for a
-// prediction.
-func (t *Trainer) Save(w io.Writer) error {
-	if err := check.Given("network: Save", "w", w); err != nil {
-		return err
+// frames are those of a buffer.
+func (t *Trainer) frames(b *buffer) (*session.Frames, error) {
+	settings, err := t.settings()
+	limit := 8 * (1 + len(b.frame.scale) + len(b.most) + len(b.paths))
+	if b.tied != nil {
+		limit += t.buffer.tied.size()
 	}
-	settings, err := t.fingerprint()
-	if err == nil {
-		err = durable.Write(w, magic, settings, 2, t.buffer.encode, t.train.Save)
-	}
-	if err != nil {
-		return fmt.Errorf("network: Save: %w", err)
-	}
-	return nil
+	limit = max(limit, 8*len(b.pairs.Level)+4*len(b.pairs.X)+4*len(b.pairs.Target))
+	return &session.Frames{Magic: magic, Settings: settings, Count: 2, Limit: limit, Frame: b.fields}, err
 }
 
-// Load reads what Save wrote, into a trainer built with the same arguments; only
-// Workers may differ. The error names the first setting that differs, or says what is
-// wrong with the checkpoint; the trainer is then unchanged.
-func (t *Trainer) Load(ctx context.Context, r io.Reader) error {
-	if err := check.Given("network: Load", "r", r); err != nil {
-		return err
-	}
-	if err := t.load(ctx, r); err != nil {
-		return fmt.Errorf("network: Load: %w", err)
-	}
-	return nil
-}
-
-func (t *Trainer) load(ctx context.Context, r io.Reader) error {
-	settings, err := t.fingerprint()
+func (t *Trainer) write(w io.Writer) error {
+	f, err := t.frames(t.buffer)
 	if err != nil {
 		return err
 	}
-	f := *t.buffer.frame
-	f.scale = slices.Clone(f.scale)
-	b, err := newBuffer(ctx, t.buffer.teacher, t.buffer.cfg, &f)
+	return f.Write(w, t.train.Save)
+}
+
+func (t *Trainer) read(ctx context.Context, r io.Reader) error {
+	own := *t.buffer.frame
+	own.scale = slices.Clone(own.scale)
+	b, err := newBuffer(ctx, t.buffer.teacher, t.buffer.cfg, &own)
 	if err != nil {
 		return err
 	}
@@ -103,12 +90,11 @@ func (t *Trainer) load(ctx context.Context, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	size := 8 * (1 + len(f.scale) + len(b.most) + len(b.paths))
-	if b.tied != nil {
-		size += t.buffer.tied.size()
+	f, err := t.frames(b)
+	if err == nil {
+		err = f.Read(ctx, r, func(r io.Reader) error { return fit.Load(ctx, r) })
 	}
-	limit := max(size, 8*len(b.pairs.Level)+4*len(b.pairs.X)+4*len(b.pairs.Target))
-	if err := durable.Read(ctx, r, magic, settings, func() int { return 2 }, uint64(limit), b.decode, func(r io.Reader) error { return fit.Load(ctx, r) }); err != nil {
+	if err != nil {
 		return err
 	}
 	if done := fit.Step(); done > b.filled*b.cfg.PerRound || done < (b.filled-1)*b.cfg.PerRound {
@@ -118,12 +104,42 @@ func (t *Trainer) load(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
+// Save writes a checkpoint, the buffer and the optimiser included: a trainer built with
+// the same arguments that loads it goes on to the same bits. It asks the teacher for a
+// prediction.
+func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
+
+// Load reads what Save wrote, into a trainer built with the same arguments; only
+// Workers may differ. The error names the first setting that differs, or says what is
+// wrong with the checkpoint; the trainer is then unchanged.
+func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
+
 // SaveFile saves a checkpoint in the file path so that no failure loses both it and the
 // one before, which stays as path.old.
-func (t *Trainer) SaveFile(path string) error { return durable.SaveFile("network", path, t) }
+func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
 // damaged, it restores the generation before it, path.old.
-func (t *Trainer) LoadFile(ctx context.Context, path string) error {
-	return durable.LoadFile(ctx, "network", path, t)
+func (t *Trainer) LoadFile(ctx context.Context, path string) error { return t.life.LoadFile(ctx, path) }
+
+// fields goes through frame i of the state.
+func (b *buffer) fields(f *wire.Fields, i int) {
+	if i == 1 {
+		f.Float64s(b.pairs.Level)
+		f.Float32s(b.pairs.X)
+		f.Float32s(b.pairs.Target)
+		return
+	}
+	f.Int("rounds", &b.filled, 0, math.MaxInt32/b.cfg.PerRound)
+	for _, v := range [][]float64{b.frame.scale, b.most, b.paths} {
+		f.Float64s(v)
+		for j, x := range v {
+			if !(x >= 0) || !check.Finite(x) {
+				f.Fail(fmt.Errorf("number %d of the state = %v, want a finite number ≥ 0", j, x))
+			}
+		}
+	}
+	if b.tied != nil {
+		b.tied.fields(f)
+	}
 }

@@ -57,7 +57,7 @@ func (t *tied) move(all []*visits, shift []float64) (undo func() error, err erro
 	return undo, nil
 }
 
-// size bounds the length of what encode appends.
+// size bounds the length of what fields appends.
 func (t *tied) size() int {
 	state, err := t.updater.AppendBinary(nil)
 	if err != nil {
@@ -66,29 +66,9 @@ func (t *tied) size() int {
 	return 8*(len(t.lambda)+2) + len(state)
 }
 
-// encode appends the state.
-func (t *tied) encode(data []byte) ([]byte, error) {
-	state, err := t.updater.AppendBinary(nil)
-	if err != nil {
-		return nil, err
-	}
-	data = wire.AppendFloat64s(data, t.lambda)
-	data = wire.AppendInts(data, t.batch.Step, len(state))
-	return append(data, state...), nil
-}
-
-// decode reads what encode appended.
-func (t *tied) decode(data []byte) (_ []byte, err error) {
-	var n [2]uint64
-	if data, err = wire.ReadFloat64s(data, t.lambda); err != nil {
-		return nil, err
-	}
-	if data, err = wire.ReadUint64s(data, n[:]); err != nil {
-		return nil, err
-	}
-	if n[0] > math.MaxInt32 || n[1] > uint64(len(data)) {
-		return nil, fmt.Errorf("%d dual steps and a state of %d bytes, want ≤ %d and ≤ %d", n[0], n[1], math.MaxInt32, len(data))
-	}
-	t.batch.Step = int(n[0])
-	return data[n[1]:], t.updater.UnmarshalBinary(data[:n[1]])
+// fields goes through the state.
+func (t *tied) fields(f *wire.Fields) {
+	f.Float64s(t.lambda)
+	f.Int("dual steps", &t.batch.Step, 0, math.MaxInt32)
+	f.Sized(t.updater)
 }

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
 // Trainer trains one network. A round fills a buffer with states x_t, their noise
@@ -29,7 +28,7 @@ type Trainer struct {
 	buffer *buffer
 	net    *neural.Transformer
 	train  *train.Trainer
-	busy   atomic.Bool
+	life   session.Session
 }
 
 // New returns a trainer. The error says that the teacher is nil, has no site or no
@@ -52,6 +51,7 @@ func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, erro
 		return nil, err
 	}
 	t := &Trainer{}
+	t.life = session.Session{Who: "network", Len: t.Round, Write: t.write, Read: t.read}
 	if t.buffer, err = newBuffer(ctx, teacher, cfg, &f); err != nil {
 		return nil, err
 	}
@@ -70,34 +70,23 @@ func (t *Trainer) Round() int { return t.train.Step() / t.buffer.cfg.PerRound }
 // it at the end is mostly the noise of the teacher.
 func (t *Trainer) Loss() float64 { return t.train.Loss() }
 
-// Run makes so many rounds, or fewer if ctx ends, which is its error then: another Run
+// Run makes n rounds, or fewer if ctx ends, which is its error then: another Run
 // goes on from there to the same bits. Rounds beyond Config.Rounds train at the least
 // rate. It stops with an error that names the round if the teacher refuses, if
 // multipliers or violations are not finite, or if the loss is not; the weights are
 // those before the step. A Run while another is under way is an error.
-func (t *Trainer) Run(ctx context.Context, rounds int) error {
-	switch {
-	case check.Nil(ctx):
-		return fmt.Errorf("network: Run: ctx = nil")
-	case rounds < 0:
-		return fmt.Errorf("network: Run: rounds = %d, want ≥ 0", rounds)
-	case !t.busy.CompareAndSwap(false, true):
-		return fmt.Errorf("network: Run: another Run of this trainer is under way, want one at a time")
-	}
-	defer t.busy.Store(false)
-	for range rounds {
-		if err := poll.Err(ctx); err != nil {
-			return err
-		}
+func (t *Trainer) Run(ctx context.Context, n int) error {
+	return t.life.Run(ctx, n, func(int) error {
 		round := t.Round()
-		if err := t.fill(ctx, round); err != nil {
+		err := t.fill(ctx, round)
+		if err == nil {
+			err = t.train.Run(ctx, (round+1)*t.buffer.cfg.PerRound-t.train.Step())
+		}
+		if err != nil {
 			return fmt.Errorf("network: round %d: %w", round, err)
 		}
-		if err := t.train.Run(ctx, (round+1)*t.buffer.cfg.PerRound-t.train.Step()); err != nil {
-			return fmt.Errorf("network: round %d: %w", round, err)
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // fill fills the buffer for a round unless that is done.

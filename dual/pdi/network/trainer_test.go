@@ -214,7 +214,7 @@ func TestErrors(t *testing.T) {
 	require.True(t, math.IsNaN(tr.Loss()))
 	var none context.Context
 	require.ErrorContains(t, tr.Run(none, 1), "ctx = nil")
-	require.ErrorContains(t, tr.Run(t.Context(), -1), "rounds = -1, want ≥ 0")
+	require.ErrorContains(t, tr.Run(t.Context(), -1), "network: Run: n = -1, want ≥ 0")
 	require.ErrorContains(t, exact.Error(tr.Predictor(nil)), "no round is done")
 	require.ErrorContains(t, exact.Error(tr.Predictor([]float64{1, 2})), "len(shift) = 2, want 1")
 	require.NoError(t, tr.Run(t.Context(), 1))

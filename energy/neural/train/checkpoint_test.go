@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
@@ -55,21 +56,20 @@ func TestCheckpointsNameWhatDiffers(t *testing.T) {
 	require.NoError(t, load(exact.Must(New(network(t, tiny, 1), &Masked{mask}, data, cfg)), whole))
 
 	// What is behind a right checksum is checked, too.
-	settings, state := tr.fingerprint().Append(nil), wire.AppendUint64s(nil, tr.fingerprint().Sum())
-	frames := func(settings, state []byte) []byte {
+	frames := func(state []byte) []byte {
 		var b bytes.Buffer
-		require.NoError(t, wire.Write(&b, magic, settings))
-		require.NoError(t, wire.Write(&b, stateMagic, state))
+		require.NoError(t, durable.Write(&b, magic, tr.settings(), 1, func(_ int, body []byte) ([]byte, error) { return append(body, state...), nil }, nil))
 		return b.Bytes()
 	}
 	rest := make([]byte, 8+16*len(tr.net.Weights()))
-	assert.ErrorContains(t, load(tr, frames(nil, nil)), "train: Load: the checkpoint is too short for its shape")
-	assert.ErrorContains(t, load(tr, frames(settings, state)), "bytes of state, want")
-	assert.ErrorContains(t, load(tr, frames(settings, append(wire.AppendUint64s(nil, 1, 1), rest...))), "the state is that of another checkpoint")
-	assert.ErrorContains(t, load(tr, frames(settings, append(wire.AppendUint64s(state, 1<<63), rest...))), "step 9223372036854775808, want ≤")
+	assert.ErrorContains(t, load(tr, frames(nil)), "train: Load: the checkpoint is too short for its shape")
+	assert.ErrorContains(t, load(tr, frames(append(wire.AppendUint64s(nil, 1<<63), rest...))), "step = 9223372036854775808, want 0 … ")
+	var old bytes.Buffer
+	require.NoError(t, wire.Write(&old, "gibbsite train 2\n", tr.settings().Append(nil)))
+	assert.ErrorContains(t, load(tr, old.Bytes()), `it begins with "gibbsite train 2\n", want "gibbsite train 3\n"`)
 	before := slices.Clone(tr.net.Weights())
 	assert.Equal(t, before, network(t, tiny, 1).Weights(), "a refused Load changed something")
-	require.NoError(t, load(tr, frames(settings, append(wire.AppendUint64s(state[:8:8], 5), rest...))))
+	require.NoError(t, load(tr, frames(append(wire.AppendUint64s(nil, 5), rest...))))
 	assert.Equal(t, 5, tr.Step())
 	assert.EqualError(t, tr.Save(nil), "train: Save: w = nil")
 	assert.EqualError(t, tr.Load(context.Background(), nil), "train: Load: r = nil")
@@ -113,7 +113,7 @@ func TestCheckpointFiles(t *testing.T) {
 	assert.Equal(t, 3, lost.Step())
 	cfg.Checkpoint.Every = -1
 	_, err := New(network(t, tiny, 1), Masked{mask}, data, cfg)
-	assert.EqualError(t, err, "train: Checkpoint.Every = -1, want ≥ 0")
+	assert.EqualError(t, err, "train: Config.Checkpoint.Every = -1, want ≥ 0")
 }
 
 // stopping is an objective that panics after so many states, if any.
@@ -146,7 +146,7 @@ func TestOneRunAtATime(t *testing.T) {
 		}
 	}}, data, Config{Steps: 2, Batch: 1}))
 	require.NoError(t, tr.Run(context.Background(), 1))
-	assert.EqualError(t, <-inside, "train: Run: another Run of this trainer is under way, want one at a time")
+	assert.EqualError(t, <-inside, "train: Run: another call of this run is under way, want one at a time")
 	assert.EqualError(t, tr.Run(context.Background(), -1), "train: Run: n = -1, want ≥ 0")
 	var none context.Context
 	assert.EqualError(t, tr.Run(none, 1), "train: Run: ctx = nil")

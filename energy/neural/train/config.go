@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+
+	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
 // Config says how to train; the zero value of each field but Steps is the
@@ -89,8 +91,6 @@ func (c Config) resolve() (Config, error) {
 		return c, fmt.Errorf("train: Steps = %d, want ≥ 1", c.Steps)
 	case c.Batch < 1 || c.Shards < 1 || c.Workers < 1:
 		return c, fmt.Errorf("train: Batch = %d, Shards = %d, Workers = %d, want ≥ 1", c.Batch, c.Shards, c.Workers)
-	case c.Checkpoint.Every < 0:
-		return c, fmt.Errorf("train: Checkpoint.Every = %d, want ≥ 0", c.Checkpoint.Every)
 	case !(c.Rate > 0) || math.IsInf(c.Rate, 1):
 		return c, fmt.Errorf("train: Rate = %v, want > 0 and finite", c.Rate)
 	case !(c.Decay >= 0) || !(c.Clip > 0):
@@ -99,7 +99,7 @@ func (c Config) resolve() (Config, error) {
 		return c, fmt.Errorf("train: Average = %v, want 0 ≤ Average < 1", c.Average)
 	}
 	c.Shards = min(c.Shards, c.Batch)
-	return c, nil
+	return c, session.Checkpoint(c.Checkpoint).Check("train: Config")
 }
 
 // rate returns the learning rate of a step, counted from 0.

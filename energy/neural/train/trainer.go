@@ -2,17 +2,13 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
-	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
-	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
 // Trainer fits one network, whose weights it writes to. Its methods must not be
@@ -30,8 +26,7 @@ type Trainer struct {
 	shards []*shard
 	order  []int32
 	epoch  int
-	filed  int // step of the last checkpoint file
-	busy   atomic.Bool
+	life   session.Session
 }
 
 // New returns a trainer of net on data, rows of Length tokens, which it keeps.
@@ -86,6 +81,7 @@ func NewPairs(net *neural.Transformer, pairs *Pairs, cfg Config) (*Trainer, erro
 
 func newTrainer(net *neural.Transformer, p *problem, cfg Config) *Trainer {
 	t := &Trainer{net: net, problem: p, cfg: cfg, epoch: -1, loss: math.NaN(), strips: strips(net.Tensors())}
+	t.life = session.Session{Who: "train", Checkpoint: cfg.Checkpoint, Len: t.Step, Write: t.write, Read: t.read}
 	n := len(net.Weights())
 	t.adam = adam{make([]float32, n), make([]float32, n), append([]float32(nil), net.Weights()...)}
 	t.sums = make([]float64, len(t.strips))
@@ -114,52 +110,7 @@ func (t *Trainer) Average() *neural.Transformer {
 // gradient is not finite; the weights are those before that step. A Run while another
 // is under way is an error.
 func (t *Trainer) Run(ctx context.Context, n int) error {
-	switch {
-	case check.Nil(ctx):
-		return fmt.Errorf("train: Run: ctx = nil")
-	case n < 0:
-		return fmt.Errorf("train: Run: n = %d, want ≥ 0", n)
-	case !t.busy.CompareAndSwap(false, true):
-		return fmt.Errorf("train: Run: another Run of this trainer is under way, want one at a time")
-	}
-	defer t.busy.Store(false)
-	err := t.advance(ctx, n)
-	if err == nil || ctx.Err() != nil {
-		if file := t.keep(0); file != nil {
-			err = errors.Join(err, file)
-		}
-	}
-	return err
-}
-
-func (t *Trainer) advance(ctx context.Context, n int) error {
-	for k := range n {
-		if err := poll.Err(ctx); err != nil {
-			return err
-		}
-		if err := t.next(); err != nil {
-			return err
-		}
-		if every := t.cfg.Checkpoint.Every; every > 0 && k+1 < n {
-			if err := t.keep(every); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// keep saves a checkpoint if Config.Checkpoint asks for any and at least so many steps
-// have been made since the last.
-func (t *Trainer) keep(every int) error {
-	if t.cfg.Checkpoint.Path == "" || t.step-t.filed < every {
-		return nil
-	}
-	if err := durable.SaveFile("train", t.cfg.Checkpoint.Path, t); err != nil {
-		return err
-	}
-	t.filed = t.step
-	return nil
+	return t.life.Run(ctx, n, func(int) error { return t.next() })
 }
 
 // next makes a step.

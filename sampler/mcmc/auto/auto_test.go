@@ -164,17 +164,13 @@ func TestResumeAfterEveryStep(t *testing.T) {
 	runs.Resume(t, m, three())
 }
 
-// Parts of a run, any number of workers and Lean runs give the bits and the choices of
-// the whole.
+// Parts of a run and any number of workers give the bits and the choices of the whole.
 func TestPartsAndWorkers(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{4, 4}, .3, .1))
 	cfg := sampler.Config{Chains: 64, Seed: 2, Warmup: 700, Workers: 1}
 	whole := runs.Run(t, m, Method{}, cfg, 5)
 	cfg.Workers = 3
 	assert.Equal(t, whole.States(), runs.Run(t, m, Method{}, cfg, 5).States())
-	lean := cfg
-	lean.Lean = true
-	assert.Equal(t, whole.States(), runs.Run(t, m, Method{}, lean, 5).States())
 	part := runs.Run(t, m, Method{}, exact.Must(cfg.Part(1, 2)), 5)
 	assert.Equal(t, whole.States()[32*16:], part.States())
 	assert.Equal(t, Reports(whole)[1], Reports(part)[0])

@@ -1,0 +1,159 @@
+package wire
+
+import (
+	"encoding"
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Fields goes through the fields of a state: it appends them to a checkpoint, or reads them
+// from one by the same calls in the same order, so that the two cannot disagree. After an
+// error it does nothing more; what it has read until then is for the owner to throw away.
+type Fields struct {
+	body    []byte
+	reading bool
+	err     error
+}
+
+// Appending returns Fields that append to body.
+func Appending(body []byte) *Fields { return &Fields{body: body} }
+
+// Reading returns Fields that read body.
+func Reading(body []byte) *Fields { return &Fields{body: body, reading: true} }
+
+// Reading reports whether fields are read: only then need they be checked.
+func (f *Fields) Reading() bool { return f.reading && f.err == nil }
+
+// Rest returns what was appended, or what is left to read.
+func (f *Fields) Rest() ([]byte, error) { return f.body, f.err }
+
+// Fail notes that what was read is wrong. It does nothing where fields are appended, after
+// another error, and if err is nil.
+func (f *Fields) Fail(err error) {
+	if f.Reading() {
+		f.err = err
+	}
+}
+
+// read calls one of the readers of this package on what is left.
+func read[T any](f *Fields, v []T, from func([]byte, []T) ([]byte, error)) {
+	if !f.Reading() {
+		return
+	}
+	f.body, f.err = from(f.body, v)
+}
+
+// Int goes through *v, eight bytes. One that is read must be least … most, least ≥ 0; what
+// names it in the error.
+func (f *Fields) Int(what string, v *int, least, most int) {
+	if !f.reading {
+		f.body = binary.LittleEndian.AppendUint64(f.body, uint64(*v))
+		return
+	}
+	var w [1]uint64
+	if read(f, w[:], ReadUint64s); f.err != nil {
+		return
+	}
+	if w[0] < uint64(least) || w[0] > uint64(most) {
+		f.Fail(fmt.Errorf("%s = %d, want %d … %d", what, w[0], least, most))
+		return
+	}
+	*v = int(w[0])
+}
+
+// Bool goes through *v, as an Int of 0 or 1.
+func (f *Fields) Bool(what string, v *bool) {
+	n := 0
+	if *v {
+		n = 1
+	}
+	f.Int(what, &n, 0, 1)
+	*v = n == 1
+}
+
+// Counts goes through steps and the like: Ints of 0 … math.MaxInt.
+func (f *Fields) Counts(what string, v ...*int) {
+	for _, n := range v {
+		f.Int(what, n, 0, math.MaxInt)
+	}
+}
+
+// Float64 goes through *v.
+func (f *Fields) Float64(v *float64) {
+	w := [1]float64{*v}
+	f.Float64s(w[:])
+	*v = w[0]
+}
+
+// Float64s goes through the bits of v.
+func (f *Fields) Float64s(v []float64) {
+	if !f.reading {
+		f.body = AppendFloat64s(f.body, v)
+	}
+	read(f, v, ReadFloat64s)
+}
+
+// Float32s goes through the bits of v.
+func (f *Fields) Float32s(v []float32) {
+	if !f.reading {
+		f.body = AppendFloat32s(f.body, v)
+	}
+	read(f, v, ReadFloat32s)
+}
+
+// Int32s goes through v.
+func (f *Fields) Int32s(v []int32) {
+	if !f.reading {
+		f.body = AppendInt32s(f.body, v)
+	}
+	read(f, v, ReadInt32s)
+}
+
+// Tokens goes through v, of which each must be 0 … levels−1 where it is read.
+func (f *Fields) Tokens(v []int32, levels int) {
+	f.Int32s(v)
+	if !f.Reading() {
+		return
+	}
+	for i, l := range v {
+		if l < 0 || int(l) >= levels {
+			f.Fail(fmt.Errorf("token %d = %d, want 0 … %d", i, l, levels-1))
+			return
+		}
+	}
+}
+
+// Binary is what writes and reads itself.
+type Binary interface {
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}
+
+// Binary goes through what v appends of itself, which is so many bytes; −1: all that is left.
+func (f *Fields) Binary(v Binary, size int) {
+	switch {
+	case f.err != nil:
+	case !f.reading:
+		f.body, f.err = v.AppendBinary(f.body)
+	case size > len(f.body):
+		f.err = ErrShort
+	default:
+		if size < 0 {
+			size = len(f.body)
+		}
+		f.err = v.UnmarshalBinary(f.body[:size])
+		f.body = f.body[size:]
+	}
+}
+
+// Sized is Binary with the number of bytes, which may be any, before it.
+func (f *Fields) Sized(v Binary) {
+	switch {
+	case f.err != nil:
+	case f.reading:
+		f.body, f.err = ReadParts(f.body, []Binary{v})
+	default:
+		f.body, f.err = AppendParts(f.body, []Binary{v})
+	}
+}

@@ -1,0 +1,98 @@
+package wire_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// all has a field of every kind.
+type all struct {
+	n, steps int
+	flag     bool
+	at       float64
+	d        []float64
+	s        []float32
+	i, x     []int32
+	own, any word
+}
+
+func (a *all) fields(f *wire.Fields) {
+	f.Int("number", &a.n, 2, 9)
+	f.Counts("steps", &a.steps)
+	f.Bool("flag", &a.flag)
+	f.Float64(&a.at)
+	f.Float64s(a.d)
+	f.Float32s(a.s)
+	f.Int32s(a.i)
+	f.Tokens(a.x, 3)
+	f.Binary(&a.own, 8)
+	f.Sized(&a.any)
+}
+
+func blank() *all {
+	return &all{d: make([]float64, 2), s: make([]float32, 1), i: make([]int32, 2), x: make([]int32, 3)}
+}
+
+// Fields come back by the calls that wrote them; what is cut off, or out of range, is
+// refused by its name.
+func TestFieldsComeBack(t *testing.T) {
+	a := &all{7, math.MaxInt, true, -0.5, []float64{1, math.Inf(-1)}, []float32{2}, []int32{-1, 5}, []int32{0, 2, 1}, word{5}, word{6}}
+	write := func(a *all) ([]byte, error) {
+		f := wire.Appending([]byte("before"))
+		assert.False(t, f.Reading())
+		a.fields(f)
+		f.Fail(errFull) // which is about what is read
+		return f.Rest()
+	}
+	b, err := write(a)
+	require.NoError(t, err)
+	b = b[len("before"):]
+	read := func(b []byte) (*all, error) {
+		a, f := blank(), wire.Reading(b)
+		a.fields(f)
+		rest, err := f.Rest()
+		if err == nil {
+			err = wire.ReadEnd(rest)
+		}
+		return a, err
+	}
+	got, err := read(b)
+	require.NoError(t, err)
+	assert.Equal(t, a, got)
+	for cut := range b {
+		_, err := read(b[:cut])
+		require.ErrorIs(t, err, wire.ErrShort, "cut at %d", cut)
+	}
+	for want, edit := range map[string]func(b []byte){
+		"number = 1, want 2 … 9":                  func(b []byte) { b[0] = 1 },
+		"number = 10, want 2 … 9":                 func(b []byte) { b[0] = 10 },
+		"steps = 18446744073709551615, want 0 … ": func(b []byte) { b[15] = 0xff },
+		"flag = 2, want 0 … 1":                    func(b []byte) { b[16] = 2 },
+		"token 1 = 3, want 0 … 2":                 func(b []byte) { b[24+8+16+4+8+4] = 3 },
+		"1 bytes too many":                        func(b []byte) { b[len(b)-17] = 9 },
+	} {
+		bad := append(append([]byte{}, b...), 0)
+		if want != "1 bytes too many" {
+			bad = bad[:len(b)]
+		}
+		edit(bad)
+		_, err := read(bad)
+		assert.ErrorContains(t, err, want)
+	}
+	a.own.v = 13
+	_, err = write(a)
+	assert.ErrorIs(t, err, errFull)
+	f := wire.Reading(wire.AppendUint64s(nil, 4))
+	var w word
+	f.Binary(&w, -1)
+	f.Fail(nil)
+	f.Fail(errFull)
+	_, err = f.Rest()
+	assert.ErrorIs(t, err, errFull)
+	assert.Equal(t, uint64(4), w.v)
+}
