@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
@@ -27,7 +28,7 @@ func weighted(t *testing.T, m *joint, p Process[int32], cfg ParticlesConfig, n i
 	mean, se = make([]float64, exact.Size(m.sites, levels)), make([]float64, exact.Size(m.sites, levels))
 	total := 0.0
 	for g := range n {
-		k, z := exact.Index(x[g*m.sites:(g+1)*m.sites], levels), math.Exp(f.evidence[g])
+		k, z := exact.Index(x[g*m.sites:(g+1)*m.sites], levels), math.Exp(f.weight[g])
 		mean[k] += z / float64(n)
 		se[k] += z * z / float64(n)
 		total += z / float64(n)
@@ -126,7 +127,7 @@ type cleanFirst struct {
 
 func (w cleanFirst) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	w.Joint.Reweight(v, xt, xs, t, s)
-	oneHot(v[:len(v)/len(xs)], xs[0])
+	slots.OneHot(v[:len(v)/len(xs)], xs[0])
 }
 
 // noWeight says that nothing was learned from the draw.

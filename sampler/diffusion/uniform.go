@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
@@ -83,7 +84,7 @@ func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 	a := p.Alpha(t)
 	if a >= 1 {
 		for i, l := range x {
-			oneHot(v[i*levels:(i+1)*levels], l)
+			slots.OneHot(v[i*levels:(i+1)*levels], l)
 		}
 		return
 	}
@@ -109,7 +110,7 @@ func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	at, as := p.Alpha(t), p.Alpha(s)
 	if as >= 1 {
 		for i, l := range xs {
-			oneHot(v[i*levels:(i+1)*levels], l)
+			slots.OneHot(v[i*levels:(i+1)*levels], l)
 		}
 		return
 	}
