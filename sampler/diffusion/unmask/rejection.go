@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
@@ -55,18 +56,19 @@ const (
 // Paths run in batches on the goroutine of Sample; samples come in the order of
 // their paths, so Batch changes nothing but the time they take.
 type Rejection struct {
-	p     *paths
+	paths *slots.Paths
 	cfg   RejectionConfig
 	pilot bool // done
 
 	logCap float64
+	first  int // number of the first path under way
 	next   int // number of the next path
 	made   int
 	since  int       // paths since the last sample
 	queue  [][]int32 // accepted and not yet asked for
 
 	// Over paths after the pilot: logs of ΣW, ΣW², Σ(W−c)₊.
-	paths               int
+	worth               int
 	sum, square, excess float64
 }
 
@@ -97,16 +99,39 @@ func NewRejection(ctx context.Context, model energy.Denoiser[int32], process dif
 	if !(cfg.Excess > 0 && cfg.Excess < 1) {
 		return nil, fmt.Errorf("unmask: NewRejection: Excess = %v, want in (0, 1)", cfg.Excess)
 	}
-	m, err := newModel(ctx, "NewRejection", model, &cfg.Config, func(int) int { return 1 })
+	const who = "unmask: NewRejection"
+	drawer, sites, levels, err := language(ctx, who, model, &cfg.Config, 1)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPaths(ctx, m, process, cfg.Config, cfg.Steps)
+	steps, err := slots.Bind(who, model, cfg.Batch, func() (diffusion.Steps[int32], error) { return process.Bind(ctx, sites, levels) })
 	if err != nil {
 		return nil, err
 	}
+	joint := make([]slots.Joint, len(steps))
+	for i, s := range steps {
+		_, weighs := s.(diffusion.Joint)
+		if joint[i], _ = s.(slots.Joint); !weighs {
+			return nil, fmt.Errorf("%s: %T cannot be weighed: it is no diffusion.Joint", who, process)
+		}
+	}
+	e := engine(model, cfg.Config, sites, levels, func(i int) slots.Steps[int32] { return steps[i] })
 	never := math.Inf(-1)
-	return &Rejection{p: p, cfg: cfg, sum: never, square: never, excess: never}, nil
+	r := &Rejection{
+		paths: slots.NewPaths(e, drawer, joint, cfg.Steps, energy.LeaveOneOut(model)),
+		cfg:   cfg, sum: never, square: never, excess: never,
+	}
+	e.Policy = slots.Policy{
+		Next: r.paths.Pass,
+		Retry: func(i int, fault error) error {
+			if fault != nil {
+				fault = fmt.Errorf("unmask: Rejection: path %d, step %d: %w", r.first+i, e.Step, fault)
+			}
+			return fault
+		},
+		Fault: func(err error) error { return fmt.Errorf("unmask: Rejection: denoiser at step %d: %w", e.Step, err) },
+	}
+	return r, nil
 }
 
 // Len returns the number of samples made.
@@ -114,12 +139,12 @@ func (r *Rejection) Len() int { return r.made }
 
 // Predictions returns the number of states that the denoiser has been asked for,
 // the pilot's included.
-func (r *Rejection) Predictions() int { return r.p.rows }
+func (r *Rejection) Predictions() int { return r.paths.Asked }
 
 // Excess returns the estimate of E(W−c)₊ / E W, which bounds the total variation
 // of the samples' distribution to p(·|C); NaN before the first sample.
 func (r *Rejection) Excess() float64 {
-	if r.paths == 0 {
+	if r.worth == 0 {
 		return math.NaN()
 	}
 	return simd.Exp(r.excess - r.sum)
@@ -128,7 +153,7 @@ func (r *Rejection) Excess() float64 {
 // LogProb returns the logarithm of an unbiased estimate of P(C) from all paths
 // after the pilot, and its relative standard error; NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) {
-	n := float64(r.paths)
+	n := float64(r.worth)
 	if n == 0 {
 		return math.NaN(), math.NaN()
 	}
@@ -141,10 +166,7 @@ func (r *Rejection) LogProb() (logP, stderr float64) {
 // constraint.ErrInfeasible if no path of the pilot has weight or Trials paths gave
 // no sample.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
-	sites := r.p.sites
-	if len(x)%sites != 0 {
-		panic(fmt.Sprintf("unmask: len(x) = %d, want a multiple of %d", len(x), sites))
-	}
+	samples(x, r.paths.Sites)
 	if !r.pilot {
 		if err := r.choose(ctx); err != nil {
 			return err
@@ -161,11 +183,21 @@ func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 			}
 			continue
 		}
-		copy(x, r.queue[0])
-		r.queue, x = r.queue[1:], x[sites:]
+		x = x[copy(x, r.queue[0]):]
+		r.queue = r.queue[1:]
 		r.made++
 	}
 	return nil
+}
+
+// run makes n paths, numbered from first on.
+func (r *Rejection) run(ctx context.Context, first, n int) error {
+	r.first = first
+	for i := range n {
+		r.paths.BeginPath(i)
+		r.paths.Start(i, first+i, r.cfg.Seed, uint64(first+i))
+	}
+	return r.paths.Run(ctx, 0, n)
 }
 
 // choose runs the pilot.
@@ -173,10 +205,10 @@ func (r *Rejection) choose(ctx context.Context) error {
 	var w []float64
 	for len(w) < r.cfg.Pilot {
 		n := min(r.cfg.Batch, r.cfg.Pilot-len(w))
-		if err := r.p.run(ctx, len(w), n); err != nil {
+		if err := r.run(ctx, len(w), n); err != nil {
 			return err
 		}
-		w = append(w, r.p.logW[:n]...)
+		w = append(w, r.paths.LogW[:n]...)
 	}
 	slices.Sort(w)
 	top := w[len(w)-1]
@@ -210,19 +242,20 @@ func leastCap(w []float64, top, share float64) float64 {
 // more runs a batch of paths and queues those that are accepted.
 func (r *Rejection) more(ctx context.Context) error {
 	n := r.cfg.Batch
-	if err := r.p.run(ctx, r.next, n); err != nil {
+	if err := r.run(ctx, r.next, n); err != nil {
 		return err
 	}
 	r.next += n
-	r.paths += n
-	for i, l := range r.p.logW[:n] {
+	r.worth += n
+	for i, l := range r.paths.LogW[:n] {
 		r.since++
 		r.sum, r.square = simd.LogAdd(r.sum, l), simd.LogAdd(r.square, 2*l)
 		if l > r.logCap {
 			r.excess = simd.LogAdd(r.excess, l+simd.Log1p(-simd.Exp(r.logCap-l)))
 		}
-		if r.p.stream[i].Float64() < simd.Exp(l-r.logCap) {
-			r.queue, r.since = append(r.queue, slices.Clone(r.p.of(i))), 0
+		s := &r.paths.Slots[i]
+		if s.Stream.Float64() < simd.Exp(l-r.logCap) {
+			r.queue, r.since = append(r.queue, slices.Clone(s.X)), 0
 		}
 	}
 	return nil
