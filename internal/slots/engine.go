@@ -132,7 +132,7 @@ func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Ste
 	n = h.Tables * h.Per
 	e.q = energy.Noised[S]{
 		X: make([]S, n*sites), Time: make([]float64, n), Alpha: make([]float64, n),
-		Sample: make([]int, n), Src: make([]rand.Source, n), Clean: make([]bool, n*sites),
+		Sample: make([]int, n), Src: make([]rand.Source, n),
 	}
 	return e
 }
@@ -199,6 +199,9 @@ func (e *Engine[S]) Clamp(i int, every, own []S) {
 				s.Given[j], s.Clean[j], e.clamped = v, true, true
 			}
 		}
+	}
+	if e.clamped && e.q.Clean == nil {
+		e.q.Clean = make([]bool, len(e.q.X))
 	}
 }
 
@@ -375,7 +378,9 @@ func (e *Engine[S]) denoise(ask []int) error {
 		alpha := s.steps.Alpha(s.Time)
 		for range e.Per {
 			copy(e.q.X[n*e.Sites:], s.X)
-			copy(e.q.Clean[n*e.Sites:], s.Clean)
+			if e.clamped {
+				copy(e.q.Clean[n*e.Sites:], s.Clean)
+			}
 			e.q.Time[n], e.q.Alpha[n], e.q.Sample[n], e.q.Src[n] = s.Time, alpha, s.Sample, &s.Stream
 			n++
 		}
