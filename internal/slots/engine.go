@@ -44,8 +44,8 @@ type Policy struct {
 	// error or nil, and may begin it again. An error of its own ends the run.
 	Retry func(i int, fault error) error
 
-	// Fault wraps an error of the denoiser. It ends the run; with Blame it ends the slots
-	// that cause it.
+	// Fault wraps an error of the denoiser. It ends the run; with Blame, which needs Keep,
+	// it ends the slots that cause it.
 	Fault func(err error) error
 	Blame bool
 
