@@ -146,24 +146,20 @@ func (d *Runner[S]) settings(ctx context.Context) *fingerprint.List {
 // list adds the settings, for which it asks the model for two predictions.
 func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) {
 	check.Must("diffusion: Settings", "add", add)
-	add("sites", d.sites)
-	add("levels", d.levels)
-	add("process", d.recipe)
 	c := &d.cfg
-	add("Config.Steps", c.Steps)
-	add("Config.Batch", c.Batch)
-	add("Config.Seed", c.Seed)
-	add("Config.Meta", meta(c.Meta))
-	add("Config.Clamp", c.Clamp)
-	add("Config.ClampReal", c.ClampReal)
-	add("Config.Projector", c.Projector)
-	add("Config.ProjectStart", c.ProjectStart)
-	add("Config.ProjectEvery", c.ProjectEvery)
-	add("Config.ProjectState", c.ProjectState)
-	add("Config.ProjectPower", c.ProjectPower)
-	add("Config.ColdStart", c.ColdStart)
-	add("Config.Decode", uint8(c.Decode))
-	add("Config.Retries", c.Retries)
+	for _, s := range []struct {
+		name  string
+		value any
+	}{
+		{"sites", d.sites}, {"levels", d.levels}, {"process", d.recipe},
+		{"Config.Steps", c.Steps}, {"Config.Batch", c.Batch}, {"Config.Seed", c.Seed}, {"Config.Meta", meta(c.Meta)},
+		{"Config.Clamp", c.Clamp}, {"Config.ClampReal", c.ClampReal},
+		{"Config.Projector", c.Projector}, {"Config.ProjectStart", c.ProjectStart}, {"Config.ProjectEvery", c.ProjectEvery},
+		{"Config.ProjectState", c.ProjectState}, {"Config.ProjectPower", c.ProjectPower}, {"Config.ColdStart", c.ColdStart},
+		{"Config.Decode", uint8(c.Decode)}, {"Config.Retries", c.Retries},
+	} {
+		add(s.name, s.value)
+	}
 	if n, ok := d.model.(sampler.Named); ok {
 		add("model", n.Name())
 	}

@@ -47,12 +47,12 @@ type Runner[S energy.Site] struct {
 	per   int   // slots of a sample
 	crowd crowd // nil unless these are particles
 
-	made     int            // samples given out since construction
-	busy     uint32         // 1 while a call is under way
-	fault    []error        // by sample of the batch: why it was given up
-	progress func(step int) // of the batch under way
-	kept     finished[S]    // for checkpoints
-	work     []workspace[S] // by worker
+	made  int            // samples given out since construction
+	busy  uint32         // 1 while a call is under way
+	fault []error        // by sample of the batch: why it was given up
+	batch [3]int         // under way: samples of the call before it, in it, and in all; no progress of none
+	kept  finished[S]    // for checkpoints
+	work  []workspace[S] // by worker
 }
 
 // crowd is what a runner asks of the particles of its samples.
@@ -299,11 +299,7 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S, v *outcome) error {
 			}
 			d.begin(g, row(given, done+g))
 		}
-		d.progress = func(step int) {
-			if d.cfg.Progress != nil {
-				d.cfg.Progress(done*d.maxSteps+n*min(step, d.maxSteps), total*d.maxSteps)
-			}
-		}
+		d.batch = [3]int{done, n, total}
 		if err := d.e.Run(ctx, 0, n*d.per); err != nil {
 			return err
 		}
@@ -386,12 +382,17 @@ func (d *Runner[S]) forget(i int) {
 	}
 }
 
-// judge reports progress.
+// judge reports the progress of a round.
 func (d *Runner[S]) judge() error {
-	if d.progress != nil {
-		d.progress(d.e.Step + 1)
-	}
+	d.progress(d.e.Step + 1)
 	return nil
+}
+
+// progress reports that the batch under way has made so many steps.
+func (d *Runner[S]) progress(steps int) {
+	if b := d.batch; b[2] > 0 && d.cfg.Progress != nil {
+		d.cfg.Progress(b[0]*d.maxSteps+b[1]*min(steps, d.maxSteps), b[2]*d.maxSteps)
+	}
 }
 
 // retry gives the sample of a slot with an error up.
@@ -426,9 +427,9 @@ func (d *Runner[S]) commit(ctx context.Context, n int) error {
 	if d.committer == nil {
 		return nil
 	}
-	progress := d.progress
-	d.progress = nil
-	defer func() { d.progress = progress }()
+	batch := d.batch
+	d.batch = [3]int{}
+	defer func() { d.batch = batch }()
 	for i := range n {
 		for tries := 0; d.fault[i] == nil; tries++ {
 			s := &d.e.Slots[i]

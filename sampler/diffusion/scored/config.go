@@ -91,35 +91,20 @@ type Config struct {
 
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill(sites, levels, completions int) error {
-	bad := func(name string, v any, want string) error {
-		return fmt.Errorf("scored: Config.%s = %v, want %s", name, v, want)
-	}
+	const prefix = "scored: Config."
 	if absent(c.Judge) {
-		return bad("Judge", c.Judge, "a set")
+		return fmt.Errorf("%sJudge = %v, want a set", prefix, c.Judge)
 	}
-	for _, f := range []struct {
-		name  string
-		value *int
-		least int
-		def   int
-	}{
-		{"Candidates", &c.Candidates, 0, defaultCandidates},
-		{"Completions", &c.Completions, 0, completions},
-		{"Rounds", &c.Rounds, -1, defaultRounds},
-		{"Steps", &c.Steps, 0, defaultSteps},
-		{"Batch", &c.Batch, 0, min(max(1, defaultTables/4/(sites*levels)), defaultBatch)},
-		{"Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)},
-		{"First", &c.First, 0, 0},
-	} {
-		if *f.value < f.least {
-			return bad(f.name, *f.value, fmt.Sprintf("≥ %d", f.least))
-		}
-		if *f.value == 0 {
-			*f.value = f.def
-		}
+	batch := min(max(1, defaultTables/4/(sites*levels)), defaultBatch)
+	if err := check.Defaults(prefix,
+		check.Number("Candidates", &c.Candidates, 0, defaultCandidates), check.Number("Completions", &c.Completions, 0, completions),
+		check.Number("Rounds", &c.Rounds, -1, defaultRounds), check.Number("Steps", &c.Steps, 0, defaultSteps),
+		check.Number("Batch", &c.Batch, 0, batch), check.Number("Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)),
+		check.Number("First", &c.First, 0, 0),
+	); err != nil {
+		return err
 	}
-	c.Rounds = max(c.Rounds, 0)
-	c.Workers = min(c.Workers, c.Batch)
+	c.Rounds, c.Workers = max(c.Rounds, 0), min(c.Workers, c.Batch)
 	for _, s := range []struct {
 		name string
 		set  constraint.Set
@@ -129,11 +114,11 @@ func (c *Config) fill(sites, levels, completions int) error {
 		}
 	}
 	if c.Clamp != nil && len(c.Clamp) != sites {
-		return bad("Clamp", fmt.Sprintf("(%d entries)", len(c.Clamp)), fmt.Sprintf("%d entries", sites))
+		return fmt.Errorf("%sClamp = (%d entries), want %d entries", prefix, len(c.Clamp), sites)
 	}
 	for i, l := range c.Clamp {
 		if l < -1 || int(l) >= levels {
-			return bad(fmt.Sprintf("Clamp[%d]", i), l, fmt.Sprintf("-1 … %d", levels-1))
+			return fmt.Errorf("%sClamp[%d] = %d, want -1 … %d", prefix, i, l, levels-1)
 		}
 	}
 	return nil

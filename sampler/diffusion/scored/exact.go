@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
@@ -78,17 +79,8 @@ type Exact struct {
 //
 // Errors: those of [New]; a process whose steps are no Joint; fields out of range.
 func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg ExactConfig) (*Exact, error) {
-	for _, f := range []struct {
-		name  string
-		value *int
-		def   int
-	}{{"Pilot", &cfg.Pilot, defaultPilot}, {"Paths", &cfg.Paths, defaultPaths}} {
-		if *f.value < 0 {
-			return nil, fmt.Errorf("scored: ExactConfig.%s = %d, want ≥ 0", f.name, *f.value)
-		}
-		if *f.value == 0 {
-			*f.value = f.def
-		}
+	if err := check.Defaults("scored: ExactConfig.", check.Number("Pilot", &cfg.Pilot, 0, defaultPilot), check.Number("Paths", &cfg.Paths, 0, defaultPaths)); err != nil {
+		return nil, err
 	}
 	if cfg.Excess == 0 {
 		cfg.Excess = defaultExcess

@@ -61,6 +61,7 @@ import (
 	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
@@ -117,33 +118,25 @@ type Config struct {
 
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill() error {
-	for _, f := range []struct {
-		name  string
-		value *int
-		usual int
-	}{
-		{"Steps", &c.Steps, defaultSteps}, {"Particles", &c.Particles, defaultParticles}, {"PerCloud", &c.PerCloud, 1},
-		{"Sweeps", &c.Sweeps, defaultSweeps}, {"Probes", &c.Probes, defaultProbes}, {"Workers", &c.Workers, runtime.GOMAXPROCS(0)},
-	} {
-		if *f.value < 0 {
-			return fmt.Errorf("twisted: Config.%s = %d, want ≥ 0", f.name, *f.value)
-		}
-		if *f.value == 0 {
-			*f.value = f.usual
-		}
+	const prefix = "twisted: Config."
+	if err := check.Defaults(prefix,
+		check.Number("Steps", &c.Steps, 0, defaultSteps), check.Number("Particles", &c.Particles, 0, defaultParticles),
+		check.Number("PerCloud", &c.PerCloud, 0, 1), check.Number("Sweeps", &c.Sweeps, 0, defaultSweeps),
+		check.Number("Probes", &c.Probes, 0, defaultProbes), check.Number("Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)),
+	); err != nil {
+		return err
 	}
 	if c.Threshold == 0 {
 		c.Threshold = defaultThreshold
 	}
-	switch {
-	case c.PerCloud > c.Particles:
-		return fmt.Errorf("twisted: Config.PerCloud = %d, want ≤ Particles = %d", c.PerCloud, c.Particles)
-	case !(c.Threshold > 0 && c.Threshold <= 1):
-		return fmt.Errorf("twisted: Config.Threshold = %v, want 0 … 1", c.Threshold)
-	case !(c.Width >= 0) || math.IsInf(c.Width, 1):
-		return fmt.Errorf("twisted: Config.Width = %v, want finite and ≥ 0", c.Width)
-	case c.First < 0 || c.First > math.MaxInt/c.Particles/2:
-		return fmt.Errorf("twisted: Config.First = %d, want 0 … %d", c.First, math.MaxInt/c.Particles/2)
+	most := math.MaxInt / c.Particles / 2
+	if err := check.Refuse(prefix,
+		check.Rule(c.PerCloud > c.Particles, "PerCloud", c.PerCloud, fmt.Sprintf("≤ Particles = %d", c.Particles)),
+		check.Rule(!(c.Threshold > 0 && c.Threshold <= 1), "Threshold", c.Threshold, "0 … 1"),
+		check.Rule(!(c.Width >= 0) || math.IsInf(c.Width, 1), "Width", c.Width, "finite and ≥ 0"),
+		check.Rule(c.First < 0 || c.First > most, "First", c.First, fmt.Sprintf("0 … %d", most)),
+	); err != nil {
+		return err
 	}
 	if c.Schedule == nil {
 		c.Schedule = noise.LinearBeta{}

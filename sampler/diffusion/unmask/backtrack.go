@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -77,13 +78,10 @@ const (
 // which it binds under ctx. A walk keeps a prediction for every site of its path.
 // Errors are those of [NewRejection], and a mask that is no level.
 func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg BacktrackConfig) (*Backtrack, error) {
-	if cfg.Visits == 0 {
-		cfg.Visits = defaultVisits
-	}
-	if cfg.Visits < 0 || cfg.Moves < 0 {
-		return nil, fmt.Errorf("unmask: NewBacktrack: Visits = %d, Moves = %d, want ≥ 0", cfg.Visits, cfg.Moves)
-	}
 	const who = "unmask: NewBacktrack"
+	if err := check.Defaults(who+": ", check.Number("Visits", &cfg.Visits, 0, defaultVisits), check.Number("Moves", &cfg.Moves, 0, 0)); err != nil {
+		return nil, err
+	}
 	drawer, sites, levels, err := language(ctx, who, model, &cfg.Config, 0)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -78,20 +79,12 @@ type Rejection struct {
 // Errors: a nil model or process, a process whose steps are no diffusion.Joint, a
 // projector whose projection cannot draw or has a memory, a field out of range.
 func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
-	if process == nil {
-		return nil, fmt.Errorf("unmask: NewRejection: process = nil")
+	const who = "unmask: NewRejection"
+	if check.Nil(process) {
+		return nil, fmt.Errorf("%s: process = nil", who)
 	}
-	for _, n := range []struct {
-		name  string
-		v     *int
-		unset int
-	}{{"Steps", &cfg.Steps, defaultSteps}, {"Pilot", &cfg.Pilot, defaultPilot}, {"Trials", &cfg.Trials, defaultTrials}} {
-		if *n.v < 0 {
-			return nil, fmt.Errorf("unmask: NewRejection: %s = %d, want ≥ 0", n.name, *n.v)
-		}
-		if *n.v == 0 {
-			*n.v = n.unset
-		}
+	if err := check.Defaults(who+": ", check.Number("Steps", &cfg.Steps, 0, defaultSteps), check.Number("Pilot", &cfg.Pilot, 0, defaultPilot), check.Number("Trials", &cfg.Trials, 0, defaultTrials)); err != nil {
+		return nil, err
 	}
 	if cfg.Excess == 0 {
 		cfg.Excess = defaultExcess
@@ -99,7 +92,6 @@ func NewRejection(ctx context.Context, model energy.Denoiser[int32], process dif
 	if !(cfg.Excess > 0 && cfg.Excess < 1) {
 		return nil, fmt.Errorf("unmask: NewRejection: Excess = %v, want in (0, 1)", cfg.Excess)
 	}
-	const who = "unmask: NewRejection"
 	drawer, sites, levels, err := language(ctx, who, model, &cfg.Config, 1)
 	if err != nil {
 		return nil, err
