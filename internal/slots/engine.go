@@ -205,6 +205,20 @@ func (e *Engine[S]) Clamp(i int, every, own []S) {
 	}
 }
 
+// CheckClamp returns an error, which begins with who, unless clamp is nil or has a level, or
+// −1 for none, for every site.
+func CheckClamp(who string, clamp []int32, sites, levels int) error {
+	if clamp != nil && len(clamp) != sites {
+		return fmt.Errorf("%s = (%d entries), want %d entries", who, len(clamp), sites)
+	}
+	for i, l := range clamp {
+		if l < -1 || int(l) >= levels {
+			return fmt.Errorf("%s[%d] = %d, want -1 … %d", who, i, l, levels-1)
+		}
+	}
+	return nil
+}
+
 // Blank reports whether a clamp leaves its site free.
 func Blank[S energy.Site](v S) bool {
 	if l, token := any(v).(int32); token {

@@ -3,6 +3,7 @@ package slots
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -29,6 +30,37 @@ type Joint interface {
 type Drawer interface {
 	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 	LogZ(ctx context.Context, v []float32) (float64, error)
+}
+
+// committer is diffusion.Committer.
+type committer interface {
+	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
+}
+
+// DrawerOf returns a projection as a drawer. The error, which begins with who, says that
+// it is none, or has a memory, which weights do not know.
+func DrawerOf(who string, projection any) (Drawer, error) {
+	d, draws := projection.(Drawer)
+	if !draws {
+		return nil, fmt.Errorf("%s: the projection is a %T, want a diffusion.Drawer", who, projection)
+	}
+	if _, keeps := projection.(committer); keeps {
+		return nil, fmt.Errorf("%s: the projection %T has a memory, which weights do not know", who, projection)
+	}
+	return d, nil
+}
+
+// Joints returns the steps of a process as ones that can be weighed. The error, which
+// begins with who, says that they cannot.
+func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
+	joint := make([]Joint, len(steps))
+	for i, s := range steps {
+		var ok bool
+		if joint[i], ok = any(s).(Joint); !ok {
+			return nil, fmt.Errorf("%s: %T cannot be weighed: its steps are no diffusion.Joint", who, process)
+		}
+	}
+	return joint, nil
 }
 
 // Paths moves tokens by steps that are conditioned on a set C, and weighs them: from x_t
@@ -175,4 +207,30 @@ func Condition(j Renoiser, s *Slot[int32], leaveOneOut bool) {
 			OneHot(s.V[i*levels:(i+1)*levels], s.Given[i])
 		}
 	}
+}
+
+// Estimate is the mean of numbers ≥ 0 that are given by their logarithms.
+type Estimate struct {
+	N           int
+	Sum, square float64 // logs of the sums of the numbers and of their squares, if any
+}
+
+// Add takes one more number into the mean.
+func (e *Estimate) Add(log float64) {
+	if e.N++; e.N == 1 {
+		e.Sum, e.square = math.Inf(-1), math.Inf(-1)
+	}
+	e.Sum, e.square = simd.LogAdd(e.Sum, log), simd.LogAdd(e.square, float64(2*log))
+}
+
+// Mean returns the logarithm of the mean and its relative standard error: NaN without a
+// number, the error for fewer than two.
+func (e *Estimate) Mean() (log, stderr float64) {
+	n := float64(e.N)
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	// Var/mean² = n·ΣẐ²/(ΣẐ)² − 1, times n/(n−1) and over n for the mean.
+	ratio := float64(simd.Exp(e.square-float64(2*e.Sum)) * n)
+	return e.Sum - simd.Log(n), math.Sqrt(max(0, ratio-1) / (n - 1))
 }

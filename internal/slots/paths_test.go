@@ -206,3 +206,44 @@ func TestAbsorbing(t *testing.T) {
 		require.False(t, slots.Empty([]float32{0, w}))
 	}
 }
+
+func TestEstimate(t *testing.T) {
+	var e slots.Estimate
+	log, se := e.Mean()
+	require.True(t, math.IsNaN(log) && math.IsNaN(se))
+	e.Add(math.Log(2))
+	log, se = e.Mean()
+	require.InDelta(t, math.Log(2), log, 1e-15)
+	require.True(t, math.IsNaN(se))
+	e.Add(math.Inf(-1))
+	e.Add(math.Log(4))
+	log, se = e.Mean()
+	require.InDelta(t, math.Log(2), log, 1e-15)
+	require.InDelta(t, 2/math.Sqrt(3)/2, se, 1e-15) // deviation 2, mean 2
+}
+
+type remembering struct{ ones }
+
+func (remembering) Commit(context.Context, []int32, []float32, rand.Source) error { return nil }
+
+func TestWhatCannotBeWeighed(t *testing.T) {
+	d, err := slots.DrawerOf("who", ones{})
+	require.NoError(t, err)
+	require.Equal(t, ones{}, d)
+	_, err = slots.DrawerOf("who", 3)
+	require.EqualError(t, err, "who: the projection is a int, want a diffusion.Drawer")
+	_, err = slots.DrawerOf("who", remembering{})
+	require.ErrorContains(t, err, "has a memory")
+	_, err = slots.Joints("who", "p", []slots.Steps[int32]{counting{}})
+	require.EqualError(t, err, "who: string cannot be weighed: its steps are no diffusion.Joint")
+	joint, err := slots.Joints("who", "p", []*half{{}, {}})
+	require.NoError(t, err)
+	require.Len(t, joint, 2)
+}
+
+func TestCheckClamp(t *testing.T) {
+	require.NoError(t, slots.CheckClamp("C", nil, 2, 3))
+	require.NoError(t, slots.CheckClamp("C", []int32{-1, 2}, 2, 3))
+	require.EqualError(t, slots.CheckClamp("C", []int32{-1}, 2, 3), "C = (1 entries), want 2 entries")
+	require.EqualError(t, slots.CheckClamp("C", []int32{-1, 3}, 2, 3), "C[1] = 3, want -1 … 2")
+}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
 const (
@@ -153,7 +154,6 @@ func (c *Config) fill(sites, levels int) error {
 	); err != nil {
 		return err
 	}
-	entries := fmt.Sprintf("%d entries", sites)
 	if err := check.Refuse(prefix,
 		check.Rule(c.Count < 0 || c.Count > math.MaxInt-c.First, "Count", c.Count, fmt.Sprintf("0 … %d", math.MaxInt-c.First)),
 		check.Rule(!(c.ProjectStart >= 0 && c.ProjectStart <= 1), "ProjectStart", c.ProjectStart, "0 … 1"),
@@ -162,20 +162,14 @@ func (c *Config) fill(sites, levels int) error {
 		check.Rule(c.Projector != nil && check.Nil(c.Projector), "Projector", fmt.Sprintf("(%T)(nil)", c.Projector), "a value"),
 		check.Rule(c.ProjectState && c.Projector == nil, "ProjectState", true, "a Projector with it"),
 		check.Rule(c.Decode > DecodeGreedy, "Decode", c.Decode, "DecodeLast, DecodeRows or DecodeGreedy"),
-		check.Rule(c.Clamp != nil && len(c.Clamp) != sites, "Clamp", fmt.Sprintf("(%d entries)", len(c.Clamp)), entries),
-		check.Rule(c.ClampReal != nil && len(c.ClampReal) != sites, "ClampReal", fmt.Sprintf("(%d entries)", len(c.ClampReal)), entries),
+		check.Rule(c.ClampReal != nil && len(c.ClampReal) != sites, "ClampReal", fmt.Sprintf("(%d entries)", len(c.ClampReal)), fmt.Sprintf("%d entries", sites)),
 		check.Rule(check.Entries("", "", c.Batch, sites, levels) != nil || c.Batch > mostBatch, "Batch", c.Batch, fmt.Sprintf("≤ %d, and × sites × levels ≤ %d", mostBatch, check.MaxEntries)),
 	); err != nil {
 		return err
-	}
-	for i, l := range c.Clamp {
-		if l < -1 || int(l) >= levels {
-			return fmt.Errorf("%sClamp[%d] = %d, want -1 … %d", prefix, i, l, levels-1)
-		}
 	}
 	c.Workers, c.Retries = min(c.Workers, c.Batch), max(c.Retries, 0)
 	if c.ProjectStart == 0 {
 		c.ProjectStart = 1
 	}
-	return nil
+	return slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels)
 }

@@ -136,30 +136,29 @@ func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 	if s > 0 {
 		reveal = fraction(p.Alpha(s)-p.Alpha(t), 1-p.Alpha(t))
 	}
-	maskedPosterior(dst, v, x, p.Mask, func(int) float64 { return 0 }, reveal)
+	p.posterior(dst, v, x, func(int) float64 { return 0 }, reveal)
 }
 
-// maskedPosterior is the posterior of processes with a mask: a token that shows
-// is hidden with probability hide(i), a mask gives way with probability reveal.
-func maskedPosterior(dst, v []float32, x []int32, mask int32, hide func(i int) float64, reveal float64) {
-	levels := rowLen(v, len(x))
+// posterior is Posterior where a token that shows is hidden with probability hide(i), and
+// a mask gives way with probability reveal.
+func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) float64, reveal float64) {
 	for i, l := range x {
-		row := dst[i*levels : (i+1)*levels]
-		if l != mask {
+		row := p.Row(dst, i)
+		if l != p.Mask {
 			slots.OneHot(row, l)
 			sigma := hide(i)
 			row[l] = float32(simd.Log1p(-sigma))
-			row[mask] = float32(simd.Log(sigma))
+			row[p.Mask] = float32(simd.Log(sigma))
 			continue
 		}
-		copy(row, v[i*levels:(i+1)*levels])
-		row[mask] = float32(math.Inf(-1))
-		simd.LogSoftmax(row, row, levels)
+		copy(row, p.Row(v, i))
+		row[p.Mask] = float32(math.Inf(-1))
+		simd.LogSoftmax(row, row, p.Levels)
 		shift := float32(simd.Log(reveal))
 		for l := range row {
 			row[l] += shift
 		}
-		row[mask] = float32(simd.Log(1 - reveal))
+		row[p.Mask] = float32(simd.Log(1 - reveal))
 	}
 }
 

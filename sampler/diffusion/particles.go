@@ -114,9 +114,8 @@ type Particles struct {
 	x       []int32
 	t, next []float64
 
-	weight      []float64 // log Ẑ of every sample, those of joined parts too
-	weighed     int       // samples that have one
-	sum, square float64   // over samples: log Σ Ẑ and log Σ Ẑ²
+	weight []float64 // log Ẑ of every sample, those of joined parts too
+	mean   slots.Estimate
 }
 
 var _ crowd = (*Particles)(nil)
@@ -164,18 +163,15 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case d.drawer == nil && d.projection != nil:
-		return bad("the projection is a %T, want a Drawer", d.projection)
-	case d.committer != nil:
-		return bad("the projection %T has a memory, which weights do not know", d.projection)
-	}
-	joint := make([]slots.Joint, len(d.process))
-	for i, q := range d.process {
-		_, weighs := q.(Joint)
-		if joint[i], _ = q.(slots.Joint); !weighs {
-			return bad("%T cannot be weighed: it is no Joint", process)
+	const who = "diffusion: NewParticles"
+	if d.projection != nil {
+		if _, err := slots.DrawerOf(who, d.projection); err != nil {
+			return nil, err
 		}
+	}
+	joint, err := slots.Joints(who, process, d.process)
+	if err != nil {
+		return nil, err
 	}
 	if most := math.MaxInt/cfg.Particles - cfg.Count; cfg.First > most {
 		return bad(fmt.Sprintf("First = %%d of %d particles each, want ≤ %d", cfg.Particles, most), cfg.First)
@@ -187,7 +183,6 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	p := &Particles{
 		run: d, n: cfg.Particles, parts: !d.e.Keep, threshold: cfg.Threshold, potential: cfg.Potential,
 		copies: make([]int, n), evidence: make([]float64, samples), choice: make([]sampler.Stream, samples),
-		sum: math.Inf(-1), square: math.Inf(-1),
 	}
 	p.paths = slots.NewPaths(d.e, d.drawer, joint, d.cfg.Steps, d.leaveOneOut)
 	p.bind()
@@ -252,16 +247,7 @@ func (p *Particles) Len() int { return p.run.made }
 // their unbiased estimates, 0 for one whose particles have all died; a sample that an
 // error ended has none. NaN if there is no estimate; the error is NaN for fewer than
 // two. Both have the same bits on every processor.
-func (p *Particles) LogProb() (logP, stderr float64) {
-	n := float64(p.weighed)
-	if n == 0 {
-		return math.NaN(), math.NaN()
-	}
-	logP = p.sum - simd.Log(n)
-	// Var/mean² = n·ΣẐ²/(ΣẐ)² − 1, times n/(n−1) and over n for the mean.
-	ratio := float64(simd.Exp(p.square-float64(2*p.sum)) * n)
-	return logP, math.Sqrt(max(0, ratio-1) / (n - 1))
-}
+func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
 // Sample fills x, any number of samples × sites, with samples. Errors are those
 // of [Runner.Sample], and a call after [Particles.Join]; what goes wrong with one
@@ -425,12 +411,9 @@ func (p *Particles) choose(g int) (slot int, logZ float64) {
 // all, NaN for none.
 func (p *Particles) count(logZ float64) {
 	p.weight = append(p.weight, logZ)
-	if logZ != logZ {
-		return
+	if logZ == logZ {
+		p.mean.Add(logZ)
 	}
-	p.weighed++
-	p.sum = simd.LogAdd(p.sum, logZ)
-	p.square = simd.LogAdd(p.square, float64(2*logZ))
 }
 
 // Save writes a checkpoint as [Runner.Save] does, with the estimate of every

@@ -223,7 +223,7 @@ func TestNewParticlesRefuses(t *testing.T) {
 		"Threshold = 2":               func(c *ParticlesConfig) Process[int32] { c.Threshold = 2; return Masked{Mask: 2} },
 		"Projector = <nil>":           func(c *ParticlesConfig) Process[int32] { c.Projector = nil; return Masked{Mask: 2} },
 		"must be zero":                func(c *ParticlesConfig) Process[int32] { c.Decode = DecodeGreedy; return Masked{Mask: 2} },
-		"want a Drawer":               func(c *ParticlesConfig) Process[int32] { c.Projector = onlyProjects{set}; return Masked{Mask: 2} },
+		"want a diffusion.Drawer":     func(c *ParticlesConfig) Process[int32] { c.Projector = onlyProjects{set}; return Masked{Mask: 2} },
 		"has a memory":                func(c *ParticlesConfig) Process[int32] { c.Projector = full{language: set}; return Masked{Mask: 2} },
 		"diffusion.Remask cannot be":  func(c *ParticlesConfig) Process[int32] { return Remask{Mask: 2} },
 		"diffusion.Ordered cannot be": func(c *ParticlesConfig) Process[int32] { return Ordered{Mask: 2} },

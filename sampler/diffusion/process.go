@@ -177,11 +177,3 @@ func drawRow(v []float32, site, levels int, r *sampler.Stream) (int32, error) {
 func badRow(v []float32, site, levels int) error {
 	return &PredictionError{Site: site, Empty: slots.Empty(v[site*levels : (site+1)*levels])}
 }
-
-// rowLen returns the number of levels of a table for x.
-func rowLen(v []float32, sites int) int {
-	if sites == 0 || len(v)%sites != 0 || len(v) == 0 {
-		panic(fmt.Sprintf("diffusion: len(v) = %d, want a positive multiple of %d", len(v), sites))
-	}
-	return len(v) / sites
-}

@@ -231,5 +231,5 @@ func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.St
 // Posterior implements [Factorised].
 func (p *remask) Posterior(dst, v []float32, x []int32, t, s float64) {
 	k := p.rates(x, t, s)
-	maskedPosterior(dst, v, x, p.Mask, func(i int) float64 { return p.sigma(&k, i) }, k.reveal)
+	p.posterior(dst, v, x, func(i int) float64 { return p.sigma(&k, i) }, k.reveal)
 }

@@ -250,9 +250,9 @@ func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 		return err
 	}
 	defer atomic.StoreUint32(&d.busy, 0)
-	var v outcome
-	err := d.draw(ctx, x, given, &v)
-	return v.join(err, d.keepNow())
+	each := make(SampleErrors, 0, len(x)/d.sites)
+	err := d.draw(ctx, x, given, &each)
+	return each.join(err, d.keepNow())
 }
 
 // beginCall marks a call as under way that makes n samples.
@@ -277,7 +277,7 @@ func (d *Runner[S]) beginCall(ctx context.Context, n int) error {
 
 // draw fills x: with samples of a checkpoint, if there are some, then with new
 // ones.
-func (d *Runner[S]) draw(ctx context.Context, x, given []S, v *outcome) error {
+func (d *Runner[S]) draw(ctx context.Context, x, given []S, each *SampleErrors) error {
 	row := func(x []S, k int) []S {
 		if x == nil {
 			return nil
@@ -285,13 +285,13 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S, v *outcome) error {
 		return x[k*d.sites : (k+1)*d.sites]
 	}
 	total := len(x) / d.sites
-	if err := d.deliver(x, given, v, row); err != nil {
+	if err := d.deliver(x, given, each, row); err != nil {
 		return err
 	}
 	d.e.Pool.Start()
 	defer d.e.Pool.Stop()
-	for v.done() < total {
-		done := v.done()
+	for len(*each) < total {
+		done := len(*each)
 		n := min(d.cfg.Batch/d.per, total-done)
 		for g := range n {
 			if err := poll.Err(ctx); err != nil {
@@ -319,7 +319,7 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S, v *outcome) error {
 			}
 			d.kept.add(g, made, d.fault[g], logZ)
 		}
-		v.add(d.fault[:n]...)
+		*each = append(*each, d.fault[:n]...)
 		d.made += n
 		if err := d.keepDue(); err != nil {
 			return err
@@ -328,9 +328,9 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S, v *outcome) error {
 	return nil
 }
 
-// deliver copies to x what is left of the samples of a checkpoint, and says so in v. Those
+// deliver copies to x what is left of the samples of a checkpoint, and says so in each. Those
 // that Fill made must have been given the same.
-func (d *Runner[S]) deliver(x, given []S, v *outcome, row func(x []S, k int) []S) error {
+func (d *Runner[S]) deliver(x, given []S, each *SampleErrors, row func(x []S, k int) []S) error {
 	n := min(len(x)/d.sites, max(0, len(d.kept.given)-d.made))
 	for i := range n {
 		if digest(row(given, i)) != d.kept.given[d.made+i] {
@@ -340,12 +340,12 @@ func (d *Runner[S]) deliver(x, given []S, v *outcome, row func(x []S, k int) []S
 	for k := d.made; k < d.made+n; k++ {
 		why := d.kept.why(k)
 		if why == nil || given == nil {
-			copy(row(x, v.done()), row(d.kept.x, k))
+			copy(row(x, len(*each)), row(d.kept.x, k))
 		}
 		if d.crowd != nil {
 			d.crowd.count(d.kept.weight[k])
 		}
-		v.add(why)
+		*each = append(*each, why)
 	}
 	d.made += n
 	return nil

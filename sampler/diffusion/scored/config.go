@@ -26,6 +26,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
@@ -113,15 +114,7 @@ func (c *Config) fill(sites, levels, completions int) error {
 			return err
 		}
 	}
-	if c.Clamp != nil && len(c.Clamp) != sites {
-		return fmt.Errorf("%sClamp = (%d entries), want %d entries", prefix, len(c.Clamp), sites)
-	}
-	for i, l := range c.Clamp {
-		if l < -1 || int(l) >= levels {
-			return fmt.Errorf("%sClamp[%d] = %d, want -1 … %d", prefix, i, l, levels-1)
-		}
-	}
-	return nil
+	return slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels)
 }
 
 // Partial is a set that may lack the half that judges sequences, as a

@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
@@ -92,8 +93,8 @@ func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusi
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := e.paths[0].steps.(diffusion.Joint); !ok {
-		return nil, fmt.Errorf("scored: %T cannot be weighed: its steps are no diffusion.Joint", process)
+	if _, err := slots.Joints("scored", process, []any{e.paths[0].steps}); err != nil {
+		return nil, err
 	}
 	e.exact = true
 	return &Exact{e: e, cfg: cfg, made: e.cfg.First, logCap: math.NaN()}, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
@@ -60,9 +61,7 @@ func (e *engine) show(w *scratch, p *path, i int) error {
 	p.logW += simd.Log(mean) + w.beside[chosen]
 	p.put(i, w.token[chosen])
 	if e.within != nil { // later draws of the same step must know
-		own := p.V[i*e.Levels : (i+1)*e.Levels]
-		own[w.token[chosen]] = 0
-		only(own, w.token[chosen])
+		slots.OneHot(p.V[i*e.Levels:(i+1)*e.Levels], w.token[chosen])
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
@@ -48,7 +47,7 @@ type BacktrackConfig struct {
 type Backtrack struct {
 	e      *slots.Engine[int32]
 	masks  masks
-	drawer diffusion.Drawer
+	drawer slots.Drawer
 	cfg    BacktrackConfig
 	walk   []walk // by slot
 	made   int

@@ -68,9 +68,9 @@ type Rejection struct {
 	since  int       // paths since the last sample
 	queue  [][]int32 // accepted and not yet asked for
 
-	// Over paths after the pilot: logs of ΣW, ΣW², Σ(W−c)₊.
-	worth               int
-	sum, square, excess float64
+	// Over paths after the pilot: of W, and the log of Σ(W−c)₊.
+	mean   slots.Estimate
+	excess float64
 }
 
 // NewRejection returns a sampler from the model with the process, given the
@@ -100,18 +100,14 @@ func NewRejection(ctx context.Context, model energy.Denoiser[int32], process dif
 	if err != nil {
 		return nil, err
 	}
-	joint := make([]slots.Joint, len(steps))
-	for i, s := range steps {
-		_, weighs := s.(diffusion.Joint)
-		if joint[i], _ = s.(slots.Joint); !weighs {
-			return nil, fmt.Errorf("%s: %T cannot be weighed: it is no diffusion.Joint", who, process)
-		}
+	joint, err := slots.Joints(who, process, steps)
+	if err != nil {
+		return nil, err
 	}
 	e := engine(model, cfg.Config, sites, levels, func(i int) slots.Steps[int32] { return steps[i] })
-	never := math.Inf(-1)
 	r := &Rejection{
 		paths: slots.NewPaths(e, drawer, joint, cfg.Steps, energy.LeaveOneOut(model)),
-		cfg:   cfg, sum: never, square: never, excess: never,
+		cfg:   cfg, excess: math.Inf(-1),
 	}
 	e.Policy = slots.Policy{
 		Next: r.paths.Pass,
@@ -136,22 +132,15 @@ func (r *Rejection) Predictions() int { return r.paths.Asked }
 // Excess returns the estimate of E(W−c)₊ / E W, which bounds the total variation
 // of the samples' distribution to p(·|C); NaN before the first sample.
 func (r *Rejection) Excess() float64 {
-	if r.worth == 0 {
+	if r.mean.N == 0 {
 		return math.NaN()
 	}
-	return simd.Exp(r.excess - r.sum)
+	return simd.Exp(r.excess - r.mean.Sum)
 }
 
 // LogProb returns the logarithm of an unbiased estimate of P(C) from all paths
 // after the pilot, and its relative standard error; NaN before the first sample.
-func (r *Rejection) LogProb() (logP, stderr float64) {
-	n := float64(r.worth)
-	if n == 0 {
-		return math.NaN(), math.NaN()
-	}
-	ratio := float64(simd.Exp(r.square-float64(2*r.sum)) * n)
-	return r.sum - simd.Log(n), math.Sqrt(max(0, ratio-1) / (n - 1))
-}
+func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
 // Sample fills x, any number of samples × sites. After an error Len says how many
 // samples have been made; the next call goes on behind them. The error wraps
@@ -238,10 +227,9 @@ func (r *Rejection) more(ctx context.Context) error {
 		return err
 	}
 	r.next += n
-	r.worth += n
 	for i, l := range r.paths.LogW[:n] {
 		r.since++
-		r.sum, r.square = simd.LogAdd(r.sum, l), simd.LogAdd(r.square, 2*l)
+		r.mean.Add(l)
 		if l > r.logCap {
 			r.excess = simd.LogAdd(r.excess, l+simd.Log1p(-simd.Exp(r.logCap-l)))
 		}

@@ -24,7 +24,7 @@ const defaultTables = 1 << 28 // bytes of predictions
 
 // language checks what a runner is given, and binds its projector. tables is the number
 // of predictions that a path keeps, 0 for one a site.
-func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Config, tables int) (drawer diffusion.Drawer, sites, levels int, err error) {
+func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Config, tables int) (drawer slots.Drawer, sites, levels int, err error) {
 	if sites, levels, err = slots.Model(who, d); err != nil {
 		return nil, 0, 0, err
 	}
@@ -45,14 +45,8 @@ func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Co
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	drawer, ok := p.(diffusion.Drawer)
-	if !ok {
-		return nil, 0, 0, fmt.Errorf("%s: the projection is a %T, want a diffusion.Drawer", who, p)
-	}
-	if _, ok := p.(diffusion.Committer); ok {
-		return nil, 0, 0, fmt.Errorf("%s: the projection %T has a memory, which weights do not know", who, p)
-	}
-	return drawer, sites, levels, nil
+	drawer, err = slots.DrawerOf(who, p)
+	return drawer, sites, levels, err
 }
 
 // engine makes the slots of a runner.
