@@ -71,7 +71,7 @@ func TestAnErrorOfAParticleEndsItsSample(t *testing.T) {
 			}
 			require.Positive(t, failed.Failed())
 			require.Less(t, failed.Failed(), n)
-			require.Equal(t, n-failed.Failed(), p.weighed)
+			require.Equal(t, n-failed.Failed(), p.mean.N)
 			logP, se := p.LogProb()
 			resumed, y, err := draw(math.NaN(), func(c *ParticlesConfig) { c.Batch, c.Checkpoint.Path, load = batch, file, true })
 			require.Equal(t, x, y)

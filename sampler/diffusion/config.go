@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
 const (
@@ -143,72 +144,32 @@ type Snapshot struct {
 
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill(sites, levels int) error {
-	bad := func(name string, v any, want string) error {
-		return fmt.Errorf("diffusion: Config.%s = %v, want %s", name, v, want)
+	const prefix = "diffusion: Config."
+	batch := min(max(1, defaultTables/4/(sites*levels)), defaultBatch)
+	if err := check.Defaults(prefix,
+		check.Number("Steps", &c.Steps, 0, defaultSteps), check.Number("Batch", &c.Batch, 0, batch),
+		check.Number("Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)), check.Number("First", &c.First, 0, 0),
+		check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0), check.Number("ProjectEvery", &c.ProjectEvery, -1, 1),
+		check.Number("Retries", &c.Retries, -1, defaultRetries),
+	); err != nil {
+		return err
 	}
-	switch {
-	case c.Steps < 0:
-		return bad("Steps", c.Steps, "≥ 0")
-	case c.Batch < 0:
-		return bad("Batch", c.Batch, "≥ 0")
-	case c.Workers < 0:
-		return bad("Workers", c.Workers, "≥ 0")
-	case c.First < 0:
-		return bad("First", c.First, "≥ 0")
-	case c.Count < 0 || c.Count > math.MaxInt-c.First:
-		return bad("Count", c.Count, fmt.Sprintf("0 … %d", math.MaxInt-c.First))
-	case c.Checkpoint.Every < 0:
-		return bad("Checkpoint.Every", c.Checkpoint.Every, "≥ 0")
-	case !(c.ProjectStart >= 0 && c.ProjectStart <= 1):
-		return bad("ProjectStart", c.ProjectStart, "0 … 1")
-	case c.ProjectEvery < -1:
-		return bad("ProjectEvery", c.ProjectEvery, "≥ -1")
-	case !(c.ProjectPower >= 0) || math.IsInf(c.ProjectPower, 1):
-		return bad("ProjectPower", c.ProjectPower, "finite and ≥ 0")
-	case c.ProjectPower > 0 && !c.ProjectState:
-		return bad("ProjectPower", c.ProjectPower, "0 without ProjectState")
-	case c.Projector != nil && check.Nil(c.Projector):
-		return bad("Projector", fmt.Sprintf("(%T)(nil)", c.Projector), "a value")
-	case c.ProjectState && c.Projector == nil:
-		return bad("ProjectState", true, "a Projector with it")
-	case c.Decode > DecodeGreedy:
-		return bad("Decode", c.Decode, "DecodeLast, DecodeRows or DecodeGreedy")
-	case c.Retries < -1:
-		return bad("Retries", c.Retries, "≥ -1")
-	case c.Clamp != nil && len(c.Clamp) != sites:
-		return bad("Clamp", fmt.Sprintf("(%d entries)", len(c.Clamp)), fmt.Sprintf("%d entries", sites))
-	case c.ClampReal != nil && len(c.ClampReal) != sites:
-		return bad("ClampReal", fmt.Sprintf("(%d entries)", len(c.ClampReal)), fmt.Sprintf("%d entries", sites))
+	if err := check.Refuse(prefix,
+		check.Rule(c.Count < 0 || c.Count > math.MaxInt-c.First, "Count", c.Count, fmt.Sprintf("0 … %d", math.MaxInt-c.First)),
+		check.Rule(!(c.ProjectStart >= 0 && c.ProjectStart <= 1), "ProjectStart", c.ProjectStart, "0 … 1"),
+		check.Rule(!(c.ProjectPower >= 0) || math.IsInf(c.ProjectPower, 1), "ProjectPower", c.ProjectPower, "finite and ≥ 0"),
+		check.Rule(c.ProjectPower > 0 && !c.ProjectState, "ProjectPower", c.ProjectPower, "0 without ProjectState"),
+		check.Rule(c.Projector != nil && check.Nil(c.Projector), "Projector", fmt.Sprintf("(%T)(nil)", c.Projector), "a value"),
+		check.Rule(c.ProjectState && c.Projector == nil, "ProjectState", true, "a Projector with it"),
+		check.Rule(c.Decode > DecodeGreedy, "Decode", c.Decode, "DecodeLast, DecodeRows or DecodeGreedy"),
+		check.Rule(c.ClampReal != nil && len(c.ClampReal) != sites, "ClampReal", fmt.Sprintf("(%d entries)", len(c.ClampReal)), fmt.Sprintf("%d entries", sites)),
+		check.Rule(check.Entries("", "", c.Batch, sites, levels) != nil || c.Batch > mostBatch, "Batch", c.Batch, fmt.Sprintf("≤ %d, and × sites × levels ≤ %d", mostBatch, check.MaxEntries)),
+	); err != nil {
+		return err
 	}
-	for i, l := range c.Clamp {
-		if l < -1 || int(l) >= levels {
-			return bad(fmt.Sprintf("Clamp[%d]", i), l, fmt.Sprintf("-1 … %d", levels-1))
-		}
-	}
-	if c.Steps == 0 {
-		c.Steps = defaultSteps
-	}
-	if c.Batch == 0 {
-		c.Batch = min(max(1, defaultTables/4/(sites*levels)), defaultBatch)
-	}
-	if err := check.Entries("diffusion: Config", "Batch × sites × levels", c.Batch, sites, levels); err != nil || c.Batch > mostBatch {
-		return bad("Batch", c.Batch, fmt.Sprintf("≤ %d, and × sites × levels ≤ %d", mostBatch, check.MaxEntries))
-	}
-	if c.Workers == 0 {
-		c.Workers = runtime.GOMAXPROCS(0)
-	}
-	c.Workers = min(c.Workers, c.Batch)
+	c.Workers, c.Retries = min(c.Workers, c.Batch), max(c.Retries, 0)
 	if c.ProjectStart == 0 {
 		c.ProjectStart = 1
 	}
-	if c.ProjectEvery == 0 {
-		c.ProjectEvery = 1
-	}
-	switch c.Retries {
-	case 0:
-		c.Retries = defaultRetries
-	case -1:
-		c.Retries = 0
-	}
-	return nil
+	return slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels)
 }

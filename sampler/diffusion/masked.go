@@ -2,10 +2,10 @@ package diffusion
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
@@ -45,60 +45,44 @@ type Masked struct {
 
 // Bind checks that Mask is a level and that the schedule is one.
 func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
-	if err := checkShape("Masked", sites, levels); err != nil {
-		return nil, err
-	}
-	b, err := bindMasked("Masked", p, sites, levels)
+	m, err := slots.NewAbsorbing("diffusion: Masked", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
 		return nil, err
 	}
-	return b, nil
+	return &masked{absorbing{m}, p.FirstHitting}, nil
+}
+
+// absorbing is what the steps of this file and of [Ordered] and [Remask] share.
+type absorbing struct{ slots.Absorbing }
+
+// Intact stores the tokens that show in x0: see [IntactSteps].
+func (p *absorbing) Intact(x0, x []int32) {
+	for i, l := range x {
+		if x0[i] = l; l == p.Mask {
+			x0[i] = -1
+		}
+	}
+}
+
+// draw draws the token of the masked site i.
+func (p *absorbing) draw(v []float32, i int, r *sampler.Stream) (int32, error) {
+	l := p.Draw(v, i, r)
+	if l < 0 {
+		return 0, badRow(v, i, p.Levels)
+	}
+	return l, nil
 }
 
 // masked is a bound [Masked]. It keeps nothing of a sample.
 type masked struct {
-	mask         int32
-	schedule     noise.Schedule
+	absorbing
 	firstHitting bool
-	sites        int
-}
-
-// bindMasked is Bind for the process called name.
-func bindMasked(name string, p Masked, sites, levels int) (*masked, error) {
-	if err := checkMask(name, p.Mask, levels); err != nil {
-		return nil, err
-	}
-	c, err := noise.Resolve("diffusion: "+name, p.Schedule)
-	if err != nil {
-		return nil, err
-	}
-	return &masked{mask: p.Mask, schedule: c, firstHitting: p.FirstHitting, sites: sites}, nil
-}
-
-func checkMask(name string, mask int32, levels int) error {
-	if mask < 0 || int(mask) >= levels {
-		return fmt.Errorf("diffusion: %s: Mask = %d, want 0 … %d", name, mask, levels-1)
-	}
-	if levels < 2 {
-		return fmt.Errorf("diffusion: %s: levels = %d, want ≥ 2: a mask and a token", name, levels)
-	}
-	return nil
-}
-
-// Alpha implements [Steps].
-func (p *masked) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
-
-// Prior masks every token.
-func (p *masked) Prior(x []int32, _ *sampler.Stream) {
-	for i := range x {
-		x[i] = p.mask
-	}
 }
 
 // MaxSteps implements [Clocked].
 func (p *masked) MaxSteps(steps int) int {
 	if p.firstHitting {
-		return p.sites
+		return p.Sites
 	}
 	return steps
 }
@@ -108,38 +92,23 @@ func (p *masked) Next(x []int32, t float64, step, steps int, r *sampler.Stream) 
 	if !p.firstHitting {
 		return gridTime(step, steps)
 	}
-	n := p.masks(x)
+	n := p.Left(x)
 	if n <= 1 {
 		return 0
 	}
-	c := p.schedule
+	c := p.Schedule
 	hidden := float64(simd.Exp(simd.Log(r.Float64())/float64(n)) * (1 - c.Alpha(t)))
 	return min(t, max(c.Time(1-hidden), math.SmallestNonzeroFloat64))
 }
 
-// Masks implements [Absorbing].
-func (p *masked) Masks(l int32) bool { return l == p.mask }
-
-func (p *masked) masks(x []int32) int {
-	n := 0
-	for _, l := range x {
-		if l == p.mask {
-			n++
-		}
-	}
-	return n
-}
-
 // Reverse implements [Steps].
 func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
-	levels := rowLen(v, len(x))
 	e := p.event(x, t, s, r)
 	for i, l := range x {
-		if l != p.mask || !e.reveals(r) {
+		if l != p.Mask || !e.reveals(r) {
 			continue
 		}
-		v[i*levels+int(p.mask)] = float32(math.Inf(-1))
-		l, err := drawRow(v, i, levels, r)
+		l, err := p.draw(v, i, r)
 		if err != nil {
 			return err
 		}
@@ -148,49 +117,18 @@ func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Str
 	return nil
 }
 
-// Condition implements [Renoiser]: one-hot rows for tokens that show. For the
-// others leaving the site out makes no difference, as a mask says nothing about
-// its own token.
-func (p *masked) Condition(v []float32, x []int32, _ float64, _ bool) {
-	levels := rowLen(v, len(x))
-	for i, l := range x {
-		if row := v[i*levels : (i+1)*levels]; l == p.mask {
-			row[p.mask] = float32(math.Inf(-1))
-		} else {
-			oneHot(row, l)
-		}
-	}
-}
-
-// Intact stores the tokens that show in x0: see [IntactSteps].
-func (p *masked) Intact(x0, x []int32) {
-	for i, l := range x {
-		if x0[i] = l; l == p.mask {
-			x0[i] = -1
-		}
-	}
-}
-
 // Renoise implements [Renoiser].
 func (p *masked) Renoise(x, x0 []int32, _ []float32, t, s float64, r *sampler.Stream) {
 	e := p.event(x, t, s, r)
 	for i, l := range x {
-		if l == p.mask && e.reveals(r) {
+		if l == p.Mask && e.reveals(r) {
 			x[i] = x0[i]
 		}
 	}
 }
 
-// Reweight implements [Joint]: tokens that show now are certain, and a mask that
-// stays says nothing about its token.
-func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) {
-	levels := rowLen(v, len(xs))
-	for i, l := range xs {
-		if l != p.mask && l != xt[i] {
-			oneHot(v[i*levels:(i+1)*levels], l)
-		}
-	}
-}
+// Reweight implements [Joint].
+func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 // Posterior implements [Factorised].
 func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
@@ -198,30 +136,29 @@ func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 	if s > 0 {
 		reveal = fraction(p.Alpha(s)-p.Alpha(t), 1-p.Alpha(t))
 	}
-	maskedPosterior(dst, v, x, p.mask, func(int) float64 { return 0 }, reveal)
+	p.posterior(dst, v, x, func(int) float64 { return 0 }, reveal)
 }
 
-// maskedPosterior is the posterior of processes with a mask: a token that shows
-// is hidden with probability hide(i), a mask gives way with probability reveal.
-func maskedPosterior(dst, v []float32, x []int32, mask int32, hide func(i int) float64, reveal float64) {
-	levels := rowLen(v, len(x))
+// posterior is Posterior where a token that shows is hidden with probability hide(i), and
+// a mask gives way with probability reveal.
+func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) float64, reveal float64) {
 	for i, l := range x {
-		row := dst[i*levels : (i+1)*levels]
-		if l != mask {
-			oneHot(row, l)
+		row := p.Row(dst, i)
+		if l != p.Mask {
+			slots.OneHot(row, l)
 			sigma := hide(i)
 			row[l] = float32(simd.Log1p(-sigma))
-			row[mask] = float32(simd.Log(sigma))
+			row[p.Mask] = float32(simd.Log(sigma))
 			continue
 		}
-		copy(row, v[i*levels:(i+1)*levels])
-		row[mask] = float32(math.Inf(-1))
-		simd.LogSoftmax(row, row, levels)
+		copy(row, p.Row(v, i))
+		row[p.Mask] = float32(math.Inf(-1))
+		simd.LogSoftmax(row, row, p.Levels)
 		shift := float32(simd.Log(reveal))
 		for l := range row {
 			row[l] += shift
 		}
-		row[mask] = float32(simd.Log(1 - reveal))
+		row[p.Mask] = float32(simd.Log(1 - reveal))
 	}
 }
 
@@ -237,9 +174,9 @@ func (p *masked) event(x []int32, t, s float64, r *sampler.Stream) event {
 	case s <= 0:
 		return event{chance: 1, only: -1}
 	case p.firstHitting:
-		return event{only: r.IntN(max(1, p.masks(x)))}
+		return event{only: r.IntN(max(1, p.Left(x)))}
 	}
-	c := p.schedule
+	c := p.Schedule
 	return event{chance: fraction(c.Alpha(s)-c.Alpha(t), 1-c.Alpha(t)), only: -1}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
@@ -44,10 +45,7 @@ type Ordered struct {
 
 // Bind checks the fields against the shape.
 func (p Ordered) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
-	if err := checkShape("Ordered", sites, levels); err != nil {
-		return nil, err
-	}
-	m, err := bindMasked("Ordered", Masked{Mask: p.Mask, Schedule: p.Schedule}, sites, levels)
+	m, err := slots.NewAbsorbing("diffusion: Ordered", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
 		return nil, err
 	}
@@ -60,29 +58,20 @@ func (p Ordered) Bind(_ context.Context, sites, levels int) (Steps[int32], error
 		p.Block = sites
 	}
 	return &ordered{
-		recipe: p, masked: m, quota: make([]int, (sites+p.Block-1)/p.Block),
+		absorbing: absorbing{m}, recipe: p, quota: make([]int, (sites+p.Block-1)/p.Block),
 		token: make([]int32, sites), score: make([]float64, sites), p: make([]float32, levels),
 	}, nil
 }
 
 // ordered is a bound [Ordered] and belongs to one sample.
 type ordered struct {
+	absorbing
 	recipe Ordered // without zeros
-	masked *masked
-	quota  []int // by block: masks to reveal in this step
+	quota  []int   // by block: masks to reveal in this step
 	token  []int32
 	score  []float64
 	p      []float32
 }
-
-// Alpha implements [Steps].
-func (p *ordered) Alpha(t float64) float64 { return p.masked.Alpha(t) }
-
-// Prior masks every token.
-func (p *ordered) Prior(x []int32, r *sampler.Stream) { p.masked.Prior(x, r) }
-
-// Masks implements [Absorbing].
-func (p *ordered) Masks(l int32) bool { return p.masked.Masks(l) }
 
 // Next implements [Steps]: an even grid. It also decides how many masks give way in the step, block by block.
 func (p *ordered) Next(x []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
@@ -93,14 +82,8 @@ func (p *ordered) Next(x []int32, _ float64, step, steps int, _ *sampler.Stream)
 		if step < first && step < steps-1 {
 			continue
 		}
-		masks := 0
-		for _, l := range p.part(b, x) {
-			if l == p.masked.mask {
-				masks++
-			}
-		}
 		left := max(end-step, 1)
-		p.quota[b] = (masks + left - 1) / left
+		p.quota[b] = (p.Left(p.part(b, x)) + left - 1) / left
 	}
 	return gridTime(step, steps)
 }
@@ -112,21 +95,19 @@ func (p *ordered) part(b int, x []int32) []int32 {
 
 // Reverse implements [Steps].
 func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
-	levels := rowLen(v, len(x))
 	for b, quota := range p.quota {
 		if quota == 0 {
 			continue
 		}
 		for j, l := range p.part(b, x) {
-			if l != p.masked.mask {
+			if l != p.Mask {
 				continue
 			}
 			i := b*p.recipe.Block + j
-			v[i*levels+int(p.masked.mask)] = float32(math.Inf(-1))
-			if err := p.choose(v, i, levels, r); err != nil {
+			if err := p.choose(v, i, r); err != nil {
 				return err
 			}
-			p.rate(v, i, levels)
+			p.rate(v, i)
 		}
 		p.reveal(b, x, quota)
 	}
@@ -134,24 +115,24 @@ func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 }
 
 // choose sets the token of site i.
-func (p *ordered) choose(v []float32, i, levels int, r *sampler.Stream) (err error) {
+func (p *ordered) choose(v []float32, i int, r *sampler.Stream) (err error) {
 	if !p.recipe.Greedy {
-		p.token[i], err = drawRow(v, i, levels, r)
+		p.token[i], err = p.draw(v, i, r)
 		return err
 	}
-	row := v[i*levels : (i+1)*levels]
-	simd.ArgMax(p.token[i:i+1], row, levels)
+	row := p.Row(v, i)
+	row[p.Mask] = float32(math.Inf(-1))
+	simd.ArgMax(p.token[i:i+1], row, p.Levels)
 	if p.token[i] < 0 {
-		return badRow(row, i)
+		return badRow(v, i, p.Levels)
 	}
 	return nil
 }
 
 // rate scores the token of site i.
-func (p *ordered) rate(v []float32, i, levels int) {
+func (p *ordered) rate(v []float32, i int) {
 	var total [1]float64
-	row := v[i*levels : (i+1)*levels]
-	simd.Weights(p.p, total[:], row, levels, 0)
+	simd.Weights(p.p, total[:], p.Row(v, i), p.Levels, 0)
 	switch p.recipe.Score {
 	case ScoreProbability:
 		p.score[i] = float64(p.p[p.token[i]]) / total[0]
@@ -179,7 +160,7 @@ func (p *ordered) reveal(b int, x []int32, quota int) {
 	for range quota {
 		best := -1
 		for j, l := range part {
-			if l == p.masked.mask && (best < 0 || p.score[b*p.recipe.Block+j] > p.score[b*p.recipe.Block+best]) {
+			if l == p.Mask && (best < 0 || p.score[b*p.recipe.Block+j] > p.score[b*p.recipe.Block+best]) {
 				best = j
 			}
 		}
@@ -190,25 +171,16 @@ func (p *ordered) reveal(b int, x []int32, quota int) {
 	}
 }
 
-// Condition implements [Renoiser].
-func (p *ordered) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
-	p.masked.Condition(v, x, t, leaveOneOut)
-}
-
-// Intact is that of masked diffusion: see [IntactSteps].
-func (p *ordered) Intact(x0, x []int32) { p.masked.Intact(x0, x) }
-
 // Renoise implements [Renoiser]: the tokens of x0, in the order of their scores.
 func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
-	levels := rowLen(v, len(x))
 	for b, quota := range p.quota {
 		if quota == 0 {
 			continue
 		}
 		for j, l := range p.part(b, x) {
-			if i := b*p.recipe.Block + j; l == p.masked.mask {
+			if i := b*p.recipe.Block + j; l == p.Mask {
 				p.token[i] = x0[i]
-				p.rate(v, i, levels)
+				p.rate(v, i)
 			}
 		}
 		p.reveal(b, x, quota)

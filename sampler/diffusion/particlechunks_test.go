@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
 // chunked makes particles that hold a few predictions at a time, whatever fits.
@@ -17,8 +18,8 @@ func chunked(t *testing.T, m *joint, p Process[int32], cfg ParticlesConfig, tabl
 	cfg.tables = tables
 	f, err := NewParticles(context.Background(), m, p, cfg)
 	require.NoError(t, err)
-	require.Equal(t, tables, f.chunk)
-	require.Len(t, f.run.table, tables*m.sites*3)
+	require.True(t, f.parts)
+	require.Equal(t, tables, f.run.e.Tables)
 	return f
 }
 
@@ -36,7 +37,7 @@ func TestParticlesInParts(t *testing.T) {
 		}
 		cfg := ParticlesConfig{Config: Config{Steps: c.steps, Projector: set, Workers: 1, Seed: 4, Batch: 1, tables: 1}, Particles: 3, Threshold: 0.9}
 		f := chunked(t, m, c.process, cfg, 1)
-		f.joint = forgetful(f.joint)
+		f.paths.Joint = forgetful(f.paths.Joint)
 		require.NoError(t, f.Sample(context.Background(), make([]int32, 3000*m.sites)))
 		logP, se := f.LogProb()
 		want := 0.0
@@ -48,14 +49,14 @@ func TestParticlesInParts(t *testing.T) {
 }
 
 // forgetful steps reweigh nothing.
-func forgetful(joint []Joint) []Joint {
+func forgetful(joint []slots.Joint) []slots.Joint {
 	for i, p := range joint {
 		joint[i] = unweighed{p}
 	}
 	return joint
 }
 
-type unweighed struct{ Joint }
+type unweighed struct{ slots.Joint }
 
 func (unweighed) Reweight([]float32, []int32, []int32, float64, float64) {}
 

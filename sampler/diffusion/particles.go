@@ -5,13 +5,50 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/resample"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
+
+const (
+	defaultParticles = 64
+	defaultThreshold = 0.5 // of the particles, the usual choice
+
+	// particleTables is how many bytes the predictions of the particles of one
+	// sample may take before they are made in parts.
+	particleTables = 1 << 29
+)
+
+// ParticlesConfig says how [Particles] run.
+type ParticlesConfig struct {
+	// Config as for a diffusion, with a Projector whose projection is a
+	// [Drawer] without a memory, unless there is a Potential. Batch counts samples; ProjectStart,
+	// ProjectEvery and Decode must be zero.
+	Config
+
+	// Particles is the number of particles per sample; 0 means 64.
+	Particles int
+
+	// Threshold is the effective number of particles, as a share of all, below
+	// which they are resampled; 0 means ½.
+	Threshold float64
+
+	// Potential, if not nil, weighs states beside the projection, or instead of
+	// it: it stores log G_t(x_t) for states × sites tokens at their times t. Samples
+	// then tend to p(x)·1[x ∈ C]·G_0(x): a score that must hold, or be low. At
+	// other times G steers and cancels out in the end; the nearer it is to the
+	// mean of G_0 given x_t (a learned value), the fewer particles are wasted.
+	// −Inf is weight zero. One goroutine calls it, once per step for all states.
+	Potential func(logG []float64, x []int32, t []float64)
+}
 
 // Particles draws samples from p(x_0 | C), p being that of the unconstrained
 // diffusion with the same process and steps, by sequential Monte Carlo.
@@ -52,13 +89,36 @@ import (
 // little variance and changes neither the limit nor what is unbiased. No
 // prediction is kept for the next step.
 type Particles struct {
-	cloud
-	run *Runner[int32]
+	run       *Runner[int32]
+	paths     *slots.Paths
+	n         int  // particles per sample
+	parts     bool // predictions of a sample are made in parts
+	threshold float64
+	groups    int                                          // samples of the batch
+	potential func(logG []float64, x []int32, t []float64) // or nil
 
-	weight      []float64 // log Ẑ of every sample, those of joined parts too
-	weighed     int       // samples that have one
-	sum, square float64   // over samples: log Σ Ẑ and log Σ Ẑ²
+	// By slot.
+	copies []int     // to make
+	logG   []float64 // potential of the present state; 0 at time 1
+	moved  []bool    // since it was weighed by the potential
+
+	// By sample of the batch.
+	evidence []float64 // log estimate of P(C) so far
+	choice   []sampler.Stream
+
+	move  func(w, i int) error
+	renew func(w, g int)
+
+	// What the potential is asked about.
+	asked   []int
+	x       []int32
+	t, next []float64
+
+	weight []float64 // log Ẑ of every sample, those of joined parts too
+	mean   slots.Estimate
 }
+
+var _ crowd = (*Particles)(nil)
 
 // NewParticles returns particles that sample from the model with the process,
 // under the constraint of cfg.Projector, which it binds under ctx, or weighed by
@@ -89,173 +149,280 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	case check.Nil(model):
 		return bad("model = %v", nil)
 	}
-	sites, levels := model.Shape()
-	if cfg.Batch == 0 && sites > 0 && levels > 0 {
-		cfg.Batch = min(max(1, defaultTables/4/(sites*levels*cfg.Particles)), defaultBatch)
+	if sites, levels := model.Shape(); sites > 0 && levels > 0 {
+		if cfg.Batch == 0 {
+			cfg.Batch = min(max(1, defaultTables/4/(sites*levels*cfg.Particles)), defaultBatch)
+		}
+		if fit := max(1, particleTables/4/sites/levels); cfg.Particles > fit && cfg.tables == 0 {
+			cfg.tables = fit
+		}
 	}
 	samples := cfg.Batch
-	fit := 0
-	if sites > 0 && levels > 0 {
-		fit = max(1, particleTables/4/sites/levels)
-	}
-	if cfg.Particles > fit && cfg.tables == 0 {
-		cfg.tables = fit
-	}
 	cfg.Config.Batch *= cfg.Particles
-	d, err := New(ctx, model, process, cfg.Config)
+	d, err := newRunner(ctx, model, process, cfg.Config, cfg.Particles)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case d.drawer == nil && d.projection != nil:
-		return bad("the projection is a %T, want a Drawer", d.projection)
-	case d.committer != nil:
-		return bad("the projection %T has a memory, which weights do not know", d.projection)
-	}
-	d.keep = cfg.tables == 0
-	d.spared = nil // weights are of whole tables
-	d.timeFree = d.timeFree && d.keep
-	p := &Particles{run: d, cloud: cloud{d: &d.batch, chunk: cfg.tables, n: cfg.Particles, threshold: cfg.Threshold, joint: make([]Joint, len(d.process))}}
-	for i, q := range d.process {
-		var ok bool
-		if p.joint[i], ok = q.(Joint); !ok {
-			return bad("%T cannot be weighed: it is no Joint", process)
+	const who = "diffusion: NewParticles"
+	if d.projection != nil {
+		if _, err := slots.DrawerOf(who, d.projection); err != nil {
+			return nil, err
 		}
 	}
-	if most := math.MaxInt/p.n - cfg.Count; cfg.First > most {
-		return bad(fmt.Sprintf("First = %%d of %d particles each, want ≤ %d", p.n, most), cfg.First)
+	joint, err := slots.Joints(who, process, d.process)
+	if err != nil {
+		return nil, err
 	}
-	p.allocate(samples)
-	p.value = newPotential(cfg.Potential, len(p.logW), sites)
-	p.sum, p.square = math.Inf(-1), math.Inf(-1)
+	if most := math.MaxInt/cfg.Particles - cfg.Count; cfg.First > most {
+		return bad(fmt.Sprintf("First = %%d of %d particles each, want ≤ %d", cfg.Particles, most), cfg.First)
+	}
+	d.spared = nil // weights are of whole tables
+	d.e.Keep = cfg.tables == 0
+	d.e.TimeFree = d.e.TimeFree && d.e.Keep
+	n := len(d.process)
+	p := &Particles{
+		run: d, n: cfg.Particles, parts: !d.e.Keep, threshold: cfg.Threshold, potential: cfg.Potential,
+		copies: make([]int, n), evidence: make([]float64, samples), choice: make([]sampler.Stream, samples),
+	}
+	p.paths = slots.NewPaths(d.e, d.drawer, joint, d.cfg.Steps, d.leaveOneOut)
+	p.bind()
 	if d.kept.settings != nil {
 		p.addSettings(d.kept.settings)
 	}
 	return p, nil
 }
 
+// bind makes the engine of p.run move particles.
+func (p *Particles) bind() {
+	d, n := p.run, len(p.copies)
+	if p.potential != nil {
+		p.logG, p.moved, p.asked = make([]float64, n), make([]bool, n), make([]int, 0, n)
+		p.x, p.t, p.next = make([]int32, n*d.sites), make([]float64, n), make([]float64, n)
+	}
+	weigh, move, pass := p.paths.Weigh, p.paths.Move, p.paths.Pass
+	if d.drawer == nil {
+		weigh, move, pass = func(_, _ int) error { return nil }, d.e.Next, d.e.Next
+	}
+	p.move, d.e.Next = p.noted(move), weigh
+	if p.parts { // particles move as they are weighed
+		d.e.Next = p.noted(pass)
+	}
+	d.e.Judge, d.e.Retry, d.crowd = p.judge, p.retry, p
+	p.paths.Saw = func(w, i int, _, next, logZ float64) {
+		d.work[w].snap = Snapshot{Projected: true, LogZ: logZ}
+		d.observe(w, i, d.e.Slots[i].V, next)
+	}
+	p.renew = func(_, g int) {
+		if d.fault[g] == nil && !p.resample(g) {
+			p.die(g, fmt.Errorf("diffusion: Particles: sample %d, step %d: %w", d.number(g), d.e.Step, constraint.ErrInfeasible))
+		}
+	}
+}
+
+// noted is a move of a slot that the potential is to weigh.
+func (p *Particles) noted(move func(w, i int) error) func(w, i int) error {
+	if p.potential == nil {
+		return move
+	}
+	return func(w, i int) error {
+		p.moved[i] = true
+		return move(w, i)
+	}
+}
+
 // addSettings adds what particles have beside a diffusion.
 func (p *Particles) addSettings(l *fingerprint.List) {
 	l.Add("ParticlesConfig.Particles", p.n)
 	l.Add("ParticlesConfig.Threshold", p.threshold)
-	if p.value.of != nil {
+	if p.potential != nil {
 		l.Add("ParticlesConfig.Potential", true)
 	}
 }
 
 // Len returns the number of samples made or given up.
-func (p *Particles) Len() int { return p.d.made }
+func (p *Particles) Len() int { return p.run.made }
 
 // LogProb returns the logarithm of an estimate of P(C) and the relative standard
 // error of that estimate. The estimate is the mean over all samples made of
 // their unbiased estimates, 0 for one whose particles have all died; a sample that an
 // error ended has none. NaN if there is no estimate; the error is NaN for fewer than
 // two. Both have the same bits on every processor.
-func (p *Particles) LogProb() (logP, stderr float64) {
-	n := float64(p.weighed)
-	if n == 0 {
-		return math.NaN(), math.NaN()
-	}
-	logP = p.sum - simd.Log(n)
-	// Var/mean² = n·ΣẐ²/(ΣẐ)² − 1, times n/(n−1) and over n for the mean.
-	ratio := float64(simd.Exp(p.square-float64(2*p.sum)) * n)
-	return logP, math.Sqrt(max(0, ratio-1) / (n - 1))
-}
+func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
 // Sample fills x, any number of samples × sites, with samples. Errors are those
 // of [Runner.Sample], and a call after [Particles.Join]; what goes wrong with one
 // particle ends its sample, which is left blank where nothing is clamped.
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
-	d := p.run
-	if len(x)%d.sites != 0 {
-		panic(fmt.Sprintf("diffusion: len(x) = %d, want a multiple of %d", len(x), d.sites))
-	}
-	if len(p.weight) != d.made {
+	if len(p.weight) != p.run.made {
 		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")
 	}
-	if err := d.beginCall(ctx, len(x)/d.sites, p.n); err != nil {
-		return err
-	}
-	defer d.endCall()
-	var v outcome
-	err := p.draw(ctx, x, &v)
-	return v.join(err, d.keepNow())
+	return p.run.run(ctx, x, nil)
 }
 
-// draw fills x: with samples of a checkpoint, if there are some, then with new
-// ones.
-func (p *Particles) draw(ctx context.Context, x []int32, v *outcome) error {
+// begin implements crowd.
+func (p *Particles) begin(g int) {
+	for i := g * p.n; i < (g+1)*p.n; i++ {
+		p.paths.BeginPath(i)
+		if p.potential != nil {
+			p.logG[i], p.moved[i] = 0, false
+		}
+	}
+	p.groups, p.evidence[g] = g+1, 0
+	// The upper half of the chains belongs to resampling.
+	p.choice[g].Seed(p.run.cfg.Seed, 1<<63|uint64(p.run.number(g)))
+}
+
+// judge resamples the particles of a round and moves them.
+func (p *Particles) judge() error {
 	d := p.run
-	total := len(x) / d.sites
-	if err := d.deliver(x, nil, v); err != nil {
-		return err
-	}
-	if v.done() > 0 && len(d.kept.weight) > 0 {
-		for _, w := range d.kept.weight[d.made-v.done() : d.made] {
-			p.weigh1(w)
-		}
-	}
-	d.pool.Start()
-	defer d.pool.Stop()
-	for v.done() < total {
-		done := v.done()
-		groups := min(len(p.evidence), total-done)
-		p.begin(groups)
-		if err := p.steps(ctx, groups); err != nil {
+	if !p.parts {
+		d.e.Pool.Each(0, p.groups, p.renew)
+		if err := d.e.Each(p.move); err != nil {
 			return err
 		}
-		at := x[done*d.sites : (done+groups)*d.sites]
-		for g := range groups {
-			d.kept.clamp(g, nil)
-			row := at[g*d.sites : (g+1)*d.sites]
-			if p.fault[g] == nil {
-				copy(row, d.state(p.pick(g)))
-			} else {
-				p.blank(row)
-			}
-			p.weigh1(p.evidence[g])
-		}
-		v.add(p.fault[:groups]...)
-		d.made += groups
-		d.kept.add(at, p.fault[:groups], p.evidence[:groups]...)
-		if d.cfg.Progress != nil {
-			d.cfg.Progress(v.done()*d.maxSteps, total*d.maxSteps)
-		}
-		if err := d.keepDue(); err != nil {
-			return err
-		}
+	}
+	p.weigh()
+	if p.parts {
+		d.e.Pool.Each(0, p.groups, p.renew)
+	}
+	return d.judge()
+}
+
+// retry gives up the sample of a particle that has an error.
+func (p *Particles) retry(i int, fault error) error {
+	if g := i / p.n; fault != nil && p.run.fault[g] == nil {
+		p.giveUp(g, math.NaN(), fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.run.number(g), i%p.n, p.run.e.Step, fault))
 	}
 	return nil
 }
 
-// blank leaves in a row what it was clamped to.
-func (p *Particles) blank(row []int32) {
-	for i := range row {
-		row[i] = empty[int32]()
-		if c := p.d.cfg.Clamp; c != nil && !blank(c[i]) {
-			row[i] = c[i]
+// die gives up a sample whose particles have all died: its estimate is 0.
+func (p *Particles) die(g int, why error) { p.giveUp(g, math.Inf(-1), why) }
+
+// giveUp ends the particles of a sample, and leaves it an estimate.
+func (p *Particles) giveUp(g int, logZ float64, why error) {
+	p.run.giveUp(g, g*p.n, why)
+	p.evidence[g] = logZ
+	for i := g * p.n; i < (g+1)*p.n; i++ {
+		p.run.e.Moved(i, 0, true)
+	}
+}
+
+// weigh multiplies the weights of what has moved by G_s(x_s)/G_t(x_t).
+func (p *Particles) weigh() {
+	d, n := p.run, 0
+	p.asked = p.asked[:0]
+	for i, moved := range p.moved {
+		if !moved {
+			continue
+		}
+		if p.moved[i] = false; d.fault[i/p.n] == nil {
+			copy(p.x[n*d.sites:], d.e.Slots[i].X)
+			p.t[n] = d.e.Slots[i].Time
+			p.asked = append(p.asked, i)
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	p.potential(p.next[:n], p.x[:n*d.sites], p.t[:n])
+	for k, i := range p.asked {
+		g := p.next[k]
+		if g != g || math.IsInf(g, 1) {
+			_ = p.retry(i, fmt.Errorf("potential = %v, want finite or -Inf", g))
+			continue
+		}
+		p.paths.LogW[i] += g - p.logG[i]
+		if p.logG[i] = g; math.IsInf(g, -1) {
+			d.e.Moved(i, 0, true)
 		}
 	}
 }
 
-// weigh1 takes the estimate log Ẑ of one more sample into that of all, NaN for none.
-func (p *Particles) weigh1(w float64) {
-	p.weight = append(p.weight, w)
-	if w != w {
-		return
+// logW returns the log-weights of a sample's particles since they were resampled.
+func (p *Particles) logW(g int) []float64 { return p.paths.LogW[g*p.n : (g+1)*p.n] }
+
+// resample resamples the particles of a sample if few carry the weight. It
+// reports whether any has some.
+func (p *Particles) resample(g int) bool {
+	w := p.logW(g)
+	if math.IsInf(slices.Max(w), -1) {
+		return false
 	}
-	p.weighed++
-	p.sum = simd.LogAdd(p.sum, w)
-	p.square = simd.LogAdd(p.square, float64(2*w))
+	top, sum, squares := resample.Moments(w)
+	if float64(sum*sum) >= float64(float64(p.threshold*float64(p.n))*squares) {
+		return true
+	}
+	resample.Systematic(p.copies[g*p.n:(g+1)*p.n], w, p.choice[g].Float64())
+	p.spread(g)
+	p.evidence[g] += top + simd.Log(sum/float64(p.n))
+	clear(w)
+	return true
+}
+
+// spread copies particles into the places of those that have no copies left.
+func (p *Particles) spread(g int) {
+	first := g * p.n
+	free := first
+	for j := first; j < first+p.n; j++ {
+		for ; p.copies[j] > 1; p.copies[j]-- {
+			for p.copies[free] != 0 {
+				free++
+			}
+			p.copy(free, j)
+			p.copies[free] = 1
+		}
+	}
+}
+
+// copy makes slot dst a copy of slot src in all but its stream.
+func (p *Particles) copy(dst, src int) {
+	to, from := &p.run.e.Slots[dst], &p.run.e.Slots[src]
+	copy(to.X, from.X)
+	if !p.parts {
+		copy(to.V, from.V)
+	}
+	to.Time, to.Known, to.Fresh, to.Row = from.Time, from.Known, from.Fresh, from.Row
+	p.paths.CopyPath(dst, src)
+	if p.potential != nil {
+		p.logG[dst] = p.logG[src]
+	}
+	if p.run.warm != nil {
+		p.run.warm.Copy(dst, src)
+	}
+}
+
+// choose implements crowd: it draws a particle by weight.
+func (p *Particles) choose(g int) (slot int, logZ float64) {
+	d, w := p.run, p.logW(g)
+	if d.fault[g] == nil && math.IsInf(slices.Max(w), -1) {
+		p.die(g, fmt.Errorf("diffusion: Particles: sample %d: no particle has any weight at the end: %w", d.number(g), constraint.ErrInfeasible))
+	}
+	if d.fault[g] != nil {
+		return g * p.n, p.evidence[g]
+	}
+	top, sum, _ := resample.Moments(w)
+	logZ = p.evidence[g] + (top + simd.Log(sum/float64(p.n)))
+	return g*p.n + resample.ByWeight(w, p.choice[g].Float64()), logZ
+}
+
+// count implements crowd: it takes the estimate log Ẑ of one more sample into that of
+// all, NaN for none.
+func (p *Particles) count(logZ float64) {
+	p.weight = append(p.weight, logZ)
+	if logZ == logZ {
+		p.mean.Add(logZ)
+	}
 }
 
 // Save writes a checkpoint as [Runner.Save] does, with the estimate of every
 // sample.
-func (p *Particles) Save(w io.Writer) error { return p.d.write(w) }
+func (p *Particles) Save(w io.Writer) error { return p.run.write(w) }
 
 // Load reads what Save wrote, as [Runner.Load] does.
 func (p *Particles) Load(ctx context.Context, r io.Reader) error {
-	if err := p.d.read(ctx, r, true); err != nil {
+	if err := p.run.read(ctx, r); err != nil {
 		return fmt.Errorf("diffusion: Particles: Load: %w", err)
 	}
 	return nil
@@ -277,13 +444,13 @@ func (p *Particles) LoadFile(ctx context.Context, path string) error {
 // parts of another run names the setting that differs. p makes no samples after
 // that. On an error p is as it was.
 func (p *Particles) Join(parts ...*Particles) error {
-	end := p.d.cfg.First + len(p.weight)
+	end := p.run.cfg.First + len(p.weight)
 	var here *fingerprint.List
 	for i, q := range parts {
 		if q == nil {
 			return fmt.Errorf("diffusion: Join: part %d = nil", i)
 		}
-		if first := q.d.cfg.First; first != end {
+		if first := q.run.cfg.First; first != end {
 			return fmt.Errorf("diffusion: Join: part %d begins with sample %d, want %d", i, first, end)
 		}
 		if here == nil {
@@ -296,7 +463,7 @@ func (p *Particles) Join(parts ...*Particles) error {
 	}
 	for _, q := range parts {
 		for _, w := range q.weight {
-			p.weigh1(w)
+			p.count(w)
 		}
 	}
 	return nil
@@ -304,7 +471,7 @@ func (p *Particles) Join(parts ...*Particles) error {
 
 // runSettings are those of the whole run.
 func (p *Particles) runSettings() *fingerprint.List {
-	l := p.d.settings(context.Background())
+	l := p.run.settings(context.Background())
 	p.addSettings(l)
 	return l
 }

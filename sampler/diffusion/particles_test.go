@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
@@ -27,7 +28,7 @@ func weighted(t *testing.T, m *joint, p Process[int32], cfg ParticlesConfig, n i
 	mean, se = make([]float64, exact.Size(m.sites, levels)), make([]float64, exact.Size(m.sites, levels))
 	total := 0.0
 	for g := range n {
-		k, z := exact.Index(x[g*m.sites:(g+1)*m.sites], levels), math.Exp(f.evidence[g])
+		k, z := exact.Index(x[g*m.sites:(g+1)*m.sites], levels), math.Exp(f.weight[g])
 		mean[k] += z / float64(n)
 		se[k] += z * z / float64(n)
 		total += z / float64(n)
@@ -126,7 +127,7 @@ type cleanFirst struct {
 
 func (w cleanFirst) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	w.Joint.Reweight(v, xt, xs, t, s)
-	oneHot(v[:len(v)/len(xs)], xs[0])
+	slots.OneHot(v[:len(v)/len(xs)], xs[0])
 }
 
 // noWeight says that nothing was learned from the draw.
@@ -222,7 +223,7 @@ func TestNewParticlesRefuses(t *testing.T) {
 		"Threshold = 2":               func(c *ParticlesConfig) Process[int32] { c.Threshold = 2; return Masked{Mask: 2} },
 		"Projector = <nil>":           func(c *ParticlesConfig) Process[int32] { c.Projector = nil; return Masked{Mask: 2} },
 		"must be zero":                func(c *ParticlesConfig) Process[int32] { c.Decode = DecodeGreedy; return Masked{Mask: 2} },
-		"want a Drawer":               func(c *ParticlesConfig) Process[int32] { c.Projector = onlyProjects{set}; return Masked{Mask: 2} },
+		"want a diffusion.Drawer":     func(c *ParticlesConfig) Process[int32] { c.Projector = onlyProjects{set}; return Masked{Mask: 2} },
 		"has a memory":                func(c *ParticlesConfig) Process[int32] { c.Projector = full{language: set}; return Masked{Mask: 2} },
 		"diffusion.Remask cannot be":  func(c *ParticlesConfig) Process[int32] { return Remask{Mask: 2} },
 		"diffusion.Ordered cannot be": func(c *ParticlesConfig) Process[int32] { return Ordered{Mask: 2} },

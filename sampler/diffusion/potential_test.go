@@ -162,5 +162,5 @@ func TestPotentialsThatAreNone(t *testing.T) {
 	_, err = diffusion.NewParticles(t.Context(), p.denoiser, diffusion.Remask{Mask: refK}, diffusion.ParticlesConfig{
 		Potential: func([]float64, []int32, []float64) {},
 	})
-	require.ErrorContains(t, err, "no Joint")
+	require.ErrorContains(t, err, "no diffusion.Joint")
 }

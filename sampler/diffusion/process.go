@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/corruption"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -138,4 +140,40 @@ func maxSteps[S energy.Site](p Steps[S], steps int) int {
 		return c.MaxSteps(steps)
 	}
 	return steps
+}
+
+// PredictionError says that a row of a prediction cannot be drawn from. An
+// empty row wraps [constraint.ErrInfeasible].
+type PredictionError struct {
+	Site  int
+	Empty bool // every level has weight zero; otherwise the row has a NaN or +Inf
+}
+
+func (e *PredictionError) Error() string {
+	if e.Empty {
+		return fmt.Sprintf("the prediction for site %d gives every level weight zero (a mask counts for nothing: is Mask the denoiser's?)", e.Site)
+	}
+	return fmt.Sprintf("the prediction for site %d has a weight that is NaN or +Inf", e.Site)
+}
+
+func (e *PredictionError) Unwrap() error {
+	if e.Empty {
+		return constraint.ErrInfeasible
+	}
+	return nil
+}
+
+// drawRow draws the level of one site from its row of log-weights, by inverse
+// CDF with a 53-bit uniform.
+func drawRow(v []float32, site, levels int, r *sampler.Stream) (int32, error) {
+	l := slots.Draw(v[site*levels:(site+1)*levels], r)
+	if l < 0 {
+		return 0, badRow(v, site, levels)
+	}
+	return l, nil
+}
+
+// badRow says why the row of a site cannot be drawn from.
+func badRow(v []float32, site, levels int) error {
+	return &PredictionError{Site: site, Empty: slots.Empty(v[site*levels : (site+1)*levels])}
 }

@@ -3,9 +3,9 @@ package diffusion
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
@@ -70,10 +70,7 @@ const (
 
 // Bind checks the fields against the shape.
 func (p Remask) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
-	if err := checkShape("Remask", sites, levels); err != nil {
-		return nil, err
-	}
-	m, err := bindMasked("Remask", Masked{Mask: p.Mask, Schedule: p.Schedule}, sites, levels)
+	m, err := slots.NewAbsorbing("diffusion: Remask", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +89,7 @@ func (p Remask) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 	if p.Rule > RemaskLoop {
 		return nil, fmt.Errorf("diffusion: Remask: Rule = %d, want RemaskCap … RemaskLoop", p.Rule)
 	}
-	b := &remask{recipe: p, masked: m}
+	b := &remask{absorbing: absorbing{m}, recipe: p}
 	if p.Rule == RemaskConfidence {
 		b.doubt = make([]float64, sites)
 	}
@@ -101,23 +98,17 @@ func (p Remask) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 
 // remask is a bound [Remask]. With RemaskConfidence it belongs to one sample.
 type remask struct {
-	recipe Remask // without zeros
-	masked *masked
+	absorbing
+	recipe Remask    // without zeros
 	doubt  []float64 // e^{−ψ} by site, for RemaskConfidence
 }
-
-// Alpha implements [Steps].
-func (p *remask) Alpha(t float64) float64 { return p.masked.Alpha(t) }
 
 // Prior masks every token and forgets the sample before. A token that nobody
 // draws, a clamped one, stays without doubt.
 func (p *remask) Prior(x []int32, r *sampler.Stream) {
-	p.masked.Prior(x, r)
+	p.absorbing.Prior(x, r)
 	clear(p.doubt)
 }
-
-// Masks implements [Absorbing].
-func (p *remask) Masks(l int32) bool { return p.masked.Masks(l) }
 
 // Next implements [Steps]: an even grid, with a pause at Hold for RemaskLoop.
 func (p *remask) Next(_ []int32, t float64, step, steps int, _ *sampler.Stream) float64 {
@@ -147,7 +138,7 @@ type rates struct {
 }
 
 func (p *remask) rates(x []int32, t, s float64) rates {
-	at, as := p.masked.Alpha(t), p.masked.Alpha(s)
+	at, as := p.Alpha(t), p.Alpha(s)
 	k := rates{top: min(1, (1-as)/at)}
 	switch {
 	case p.recipe.Rule == RemaskRescale:
@@ -164,7 +155,7 @@ func (p *remask) rates(x []int32, t, s float64) rates {
 	if p.doubt != nil {
 		shown, total := 0, 0.0
 		for i, l := range x {
-			if l != p.masked.mask {
+			if l != p.Mask {
 				shown++
 				total += p.doubt[i]
 			}
@@ -192,58 +183,47 @@ func (p *remask) hides(k *rates, site int, r *sampler.Stream) bool {
 
 // Reverse implements [Steps].
 func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
-	levels := rowLen(v, len(x))
 	k := p.rates(x, t, s)
 	for i, l := range x {
 		switch {
-		case l != p.masked.mask:
+		case l != p.Mask:
 			if p.hides(&k, i, r) {
-				x[i] = p.masked.mask
+				x[i] = p.Mask
 			}
 		case r.Float64() < k.reveal:
-			v[i*levels+int(p.masked.mask)] = float32(math.Inf(-1))
-			l, err := drawRow(v, i, levels, r)
+			l, err := p.draw(v, i, r)
 			if err != nil {
 				return err
 			}
-			p.show(x, v, i, l, levels)
+			p.show(x, v, i, l)
 		}
 	}
 	return nil
 }
 
 // show sets site i to a token drawn from its row.
-func (p *remask) show(x []int32, v []float32, i int, l int32, levels int) {
+func (p *remask) show(x []int32, v []float32, i int, l int32) {
 	x[i] = l
 	if p.doubt == nil {
 		return
 	}
 	var z [1]float64
-	row := v[i*levels : (i+1)*levels]
-	simd.LogSumExp(z[:], row, levels)
+	row := p.Row(v, i)
+	simd.LogSumExp(z[:], row, p.Levels)
 	p.doubt[i] = simd.Exp(-simd.Exp(float64(row[l]) - z[0]))
 }
 
-// Condition implements [Renoiser].
-func (p *remask) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
-	p.masked.Condition(v, x, t, leaveOneOut)
-}
-
-// Intact is that of masked diffusion: see [IntactSteps].
-func (p *remask) Intact(x0, x []int32) { p.masked.Intact(x0, x) }
-
 // Renoise implements [Renoiser].
 func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
-	levels := rowLen(v, len(x))
 	k := p.rates(x, t, s)
 	for i, l := range x {
 		switch {
-		case l != p.masked.mask:
+		case l != p.Mask:
 			if p.hides(&k, i, r) {
-				x[i] = p.masked.mask
+				x[i] = p.Mask
 			}
 		case r.Float64() < k.reveal:
-			p.show(x, v, i, x0[i], levels)
+			p.show(x, v, i, x0[i])
 		}
 	}
 }
@@ -251,5 +231,5 @@ func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.St
 // Posterior implements [Factorised].
 func (p *remask) Posterior(dst, v []float32, x []int32, t, s float64) {
 	k := p.rates(x, t, s)
-	maskedPosterior(dst, v, x, p.masked.mask, func(i int) float64 { return p.sigma(&k, i) }, k.reveal)
+	p.posterior(dst, v, x, func(i int) float64 { return p.sigma(&k, i) }, k.reveal)
 }

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/corruption"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
 // Runner draws samples by reversing a corruption: from pure noise at time 1 to
@@ -25,9 +26,48 @@ import (
 // Methods must not be called concurrently with each other. A step allocates
 // nothing beyond what the denoiser and the projection do.
 type Runner[S energy.Site] struct {
-	batch[S]
-	maxSteps int            // of one sample
-	move     func(w, i int) // one step of slot i by worker w
+	e             *slots.Engine[S]
+	cfg           Config
+	model         energy.Denoiser[S]
+	sites, levels int
+	leaveOneOut   bool
+	maxSteps      int // of one sample
+
+	recipe  any        // the process
+	process []Steps[S] // by slot
+
+	projection Projection
+	drawer     Drawer
+	spared     GivenDrawer // drawer, if it may be spared the rows of certain tokens
+	certain    []int32     // by slot: these tokens
+	committer  Committer
+	warm       Warm
+	guided     *guided // nil without guidance at the posterior
+
+	per   int   // slots of a sample
+	crowd crowd // nil unless these are particles
+
+	made  int            // samples given out since construction
+	busy  uint32         // 1 while a call is under way
+	fault []error        // by sample of the batch: why it was given up
+	batch [3]int         // under way: samples of the call before it, in it, and in all; no progress of none
+	kept  finished[S]    // for checkpoints
+	work  []workspace[S] // by worker
+}
+
+// crowd is what a runner asks of the particles of its samples.
+type crowd interface {
+	begin(g int)                           // those of sample g of the batch have begun
+	choose(g int) (slot int, logZ float64) // one of those at their ends, and the estimate of the sample
+	count(logZ float64)                    // takes the estimate of the next sample that is finished
+}
+
+// workspace is the scratch of one worker.
+type workspace[S energy.Site] struct {
+	before []S // the state before a step
+	clean  []S // a draw of the clean sample
+	v      []float32
+	snap   Snapshot
 }
 
 // New returns a runner that samples from the model with the process. It binds the
@@ -39,43 +79,37 @@ type Runner[S energy.Site] struct {
 // that is no clean value, a projection or a guidance that the process cannot
 // use, and whatever the projector says.
 func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config) (*Runner[S], error) {
-	if check.Nil(model) {
-		return nil, fmt.Errorf("diffusion: New: model = nil")
+	return newRunner(ctx, model, process, cfg, 1)
+}
+
+// newRunner makes a runner of samples with so many slots each.
+func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config, per int) (*Runner[S], error) {
+	sites, levels, err := slots.Model("diffusion: New", model)
+	if err != nil {
+		return nil, err
 	}
 	if check.Nil(process) {
 		return nil, fmt.Errorf("diffusion: New: process = nil")
 	}
-	if c, ok := energy.As[noise.Checked](model); ok {
-		if err := c.Check(); err != nil {
-			return nil, err
-		}
-	}
-	sites, levels := model.Shape()
-	if sites < 1 || levels < 1 {
-		return nil, fmt.Errorf("diffusion: New: the model has %d sites and %d levels, want both ≥ 1", sites, levels)
-	}
 	if err := cfg.fill(sites, levels); err != nil {
 		return nil, err
 	}
-	d := &Runner[S]{batch: batch[S]{
-		recipe: process,
-		cfg:    cfg, model: model, sites: sites, levels: levels,
-		leaveOneOut: energy.LeaveOneOut(model),
-		process:     make([]Steps[S], cfg.Batch),
-	}}
-	for i := range d.process {
-		var err error
-		if d.process[i], err = process.Bind(ctx, sites, levels); err != nil {
-			return nil, err
-		}
+	d := &Runner[S]{
+		recipe: process, cfg: cfg, model: model, sites: sites, levels: levels, per: per,
+		leaveOneOut: energy.LeaveOneOut(model), fault: make([]error, cfg.Batch), work: make([]workspace[S], cfg.Workers),
 	}
-	if err := corruption.Check(model, d.process[0]); err != nil {
-		return nil, fmt.Errorf("diffusion: New: %w", err)
+	if d.process, err = slots.Bind("diffusion: New", model, cfg.Batch, func() (Steps[S], error) { return process.Bind(ctx, sites, levels) }); err != nil {
+		return nil, err
 	}
-	// What a leave-one-out prediction becomes depends on the time.
-	d.timeFree = energy.TimeFree(model) && !d.leaveOneOut
 	d.maxSteps = maxSteps(d.process[0], cfg.Steps)
-	d.allocate()
+	d.e = slots.New(model, slots.Shape{Sites: sites, Levels: levels, Batch: cfg.Batch, Tables: cfg.tables, Workers: cfg.Workers}, func(i int) slots.Steps[S] { return d.process[i] })
+	d.e.Meta = cfg.Meta
+	// What a leave-one-out prediction becomes depends on the time.
+	d.e.TimeFree = energy.TimeFree(model) && !d.leaveOneOut
+	d.e.Judge, d.e.Retry, d.e.Fault = d.judge, d.retry, d.denoiserFault
+	for i := range d.work {
+		d.work[i].before, d.work[i].clean = make([]S, sites), make([]S, sites)
+	}
 	if err := d.specialise(process); err != nil {
 		return nil, err
 	}
@@ -83,8 +117,9 @@ func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process P
 		return nil, err
 	}
 	if tokens, ok := any(d).(*Runner[int32]); ok {
-		spare(&tokens.batch)
+		spare(tokens)
 	}
+	d.e.Keep = d.e.TimeFree || d.committer != nil
 	return d, d.remember(ctx)
 }
 
@@ -100,8 +135,7 @@ func (d *Runner[S]) specialise(process Process[S]) error {
 		if d.levels != 1 {
 			return fmt.Errorf("diffusion: New: levels = %d, want 1 for reals", d.levels)
 		}
-		part := func(w, i int) error { return moveReals(&d.batch, w, i) }
-		d.move = func(w, i int) { d.errs[i] = d.until(part, w, i) }
+		d.e.Next = func(w, i int) error { return moveReals(d, w, i) }
 	}
 	return nil
 }
@@ -126,49 +160,8 @@ func specialiseTokens(d *Runner[int32], process any) error {
 			return fmt.Errorf("diffusion: New: %T cannot be projected: it has no Renoise", process)
 		}
 	}
-	part := func(w, i int) error { return moveTokens(&d.batch, w, i) }
-	d.move = func(w, i int) { d.errs[i] = d.until(part, w, i) }
+	d.e.Next = func(w, i int) error { return moveTokens(d, w, i) }
 	return guide(d, process)
-}
-
-// guide sets up what the model says about guidance at the posterior.
-func guide(d *Runner[int32], process any) error {
-	m, ok := energy.As[Guide](d.model)
-	if !ok {
-		return nil
-	}
-	g := &guided{}
-	if g.scale, g.other, g.classifier = m.Guidance(); g.other == nil && g.classifier == nil {
-		return nil
-	}
-	if err := checkScale("New", g.scale); err != nil {
-		return err
-	}
-	if d.cfg.Projector != nil {
-		return fmt.Errorf("diffusion: New: a projection needs guidance at the prediction, not at the posterior")
-	}
-	if _, ok := d.process[0].(Factorised); !ok {
-		return fmt.Errorf("diffusion: New: %T cannot be guided at the posterior: it has none per site", process)
-	}
-	size := d.sites * d.levels
-	if g.other != nil {
-		if s, l := g.other.Shape(); s != d.sites || l != d.levels {
-			return fmt.Errorf("diffusion: New: the guide's denoiser has %d sites and %d levels, want %d and %d", s, l, d.sites, d.levels)
-		}
-		if energy.LeaveOneOut(g.other) != d.leaveOneOut {
-			return fmt.Errorf("diffusion: New: one denoiser of the guide leaves sites out of their own prediction, the other does not")
-		}
-		if err := corruption.Check(g.other, d.process[0]); err != nil {
-			return fmt.Errorf("diffusion: New: the guide: %w", err)
-		}
-		g.table = make([]float32, d.cfg.Batch*size)
-		d.timeFree = false // a prediction that is kept would miss its counterpart
-	}
-	for range d.work {
-		g.post, g.tab = append(g.post, make([]float32, size)), append(g.tab, make([]float32, size))
-	}
-	d.guided = g
-	return nil
 }
 
 // bindProjector makes the projection.
@@ -253,13 +246,216 @@ func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 	if len(x)%d.sites != 0 {
 		panic(fmt.Sprintf("diffusion: len(x) = %d, want a multiple of %d", len(x), d.sites))
 	}
-	if err := d.beginCall(ctx, len(x)/d.sites, 1); err != nil {
+	if err := d.beginCall(ctx, len(x)/d.sites); err != nil {
 		return err
 	}
-	defer d.endCall()
-	var v outcome
-	err := d.draw(ctx, x, given, &v)
-	return v.join(err, d.keepNow())
+	defer atomic.StoreUint32(&d.busy, 0)
+	each := make(SampleErrors, 0, len(x)/d.sites)
+	err := d.draw(ctx, x, given, &each)
+	return each.join(err, d.keepNow())
+}
+
+// beginCall marks a call as under way that makes n samples.
+func (d *Runner[S]) beginCall(ctx context.Context, n int) error {
+	if ctx == nil {
+		return fmt.Errorf("diffusion: Sample: ctx = nil")
+	}
+	if most := d.cfg.Count - d.made; d.cfg.Count > 0 && n > most {
+		return fmt.Errorf("diffusion: Sample: %d samples, want ≤ %d (Config.Count = %d, %d made)", n, most, d.cfg.Count, d.made)
+	}
+	if most := math.MaxInt/d.per - d.made - d.cfg.First; n > most {
+		return fmt.Errorf("diffusion: Sample: %d samples, want ≤ %d (Config.First = %d, %d made)", n, most, d.cfg.First, d.made)
+	}
+	if d.kept.broken != nil {
+		return d.kept.broken
+	}
+	if !atomic.CompareAndSwapUint32(&d.busy, 0, 1) {
+		return fmt.Errorf("diffusion: Sample: another call of this runner is under way, want one at a time")
+	}
+	return nil
+}
+
+// draw fills x: with samples of a checkpoint, if there are some, then with new
+// ones.
+func (d *Runner[S]) draw(ctx context.Context, x, given []S, each *SampleErrors) error {
+	row := func(x []S, k int) []S {
+		if x == nil {
+			return nil
+		}
+		return x[k*d.sites : (k+1)*d.sites]
+	}
+	total := len(x) / d.sites
+	if err := d.deliver(x, given, each, row); err != nil {
+		return err
+	}
+	d.e.Pool.Start()
+	defer d.e.Pool.Stop()
+	for len(*each) < total {
+		done := len(*each)
+		n := min(d.cfg.Batch/d.per, total-done)
+		for g := range n {
+			if err := poll.Err(ctx); err != nil {
+				return err
+			}
+			d.begin(g, row(given, done+g))
+		}
+		d.batch = [3]int{done, n, total}
+		if err := d.e.Run(ctx, 0, n*d.per); err != nil {
+			return err
+		}
+		if err := d.commit(ctx, n); err != nil {
+			return err
+		}
+		d.progress(d.maxSteps)
+		for g := range n {
+			slot, logZ := g, 0.0
+			if d.crowd != nil {
+				slot, logZ = d.crowd.choose(g)
+				d.crowd.count(logZ)
+			}
+			made := d.e.Slots[slot].X
+			if d.fault[g] == nil || given == nil {
+				copy(row(x, done+g), made)
+			}
+			d.kept.add(g, made, d.fault[g], logZ)
+		}
+		*each = append(*each, d.fault[:n]...)
+		d.made += n
+		if err := d.keepDue(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliver copies to x what is left of the samples of a checkpoint, and says so in each. Those
+// that Fill made must have been given the same.
+func (d *Runner[S]) deliver(x, given []S, each *SampleErrors, row func(x []S, k int) []S) error {
+	n := min(len(x)/d.sites, max(0, len(d.kept.given)-d.made))
+	for i := range n {
+		if digest(row(given, i)) != d.kept.given[d.made+i] {
+			return fmt.Errorf("diffusion: sample %d was clamped to other values when the checkpoint was saved", d.cfg.First+d.made+i)
+		}
+	}
+	for k := d.made; k < d.made+n; k++ {
+		why := d.kept.why(k)
+		if why == nil || given == nil {
+			copy(row(x, len(*each)), row(d.kept.x, k))
+		}
+		if d.crowd != nil {
+			d.crowd.count(d.kept.weight[k])
+		}
+		*each = append(*each, why)
+	}
+	d.made += n
+	return nil
+}
+
+// begin puts sample g of the batch at time 1, clamped to own beside what the
+// configuration clamps.
+func (d *Runner[S]) begin(g int, own []S) {
+	every, _ := any(d.cfg.Clamp).([]S)
+	if every == nil {
+		every, _ = any(d.cfg.ClampReal).([]S)
+	}
+	d.kept.clamp(g, own)
+	d.fault[g] = nil
+	for k := range d.per {
+		i := g*d.per + k
+		d.e.Clamp(i, every, own)
+		number := d.number(g)*d.per + k
+		d.e.Start(i, number, d.cfg.Seed, uint64(number))
+		d.forget(i)
+	}
+	if d.crowd != nil {
+		d.crowd.begin(g)
+	}
+}
+
+// number returns the number of sample g of the batch.
+func (d *Runner[S]) number(g int) int { return d.cfg.First + d.made + g }
+
+// forget makes the projection forget the sample of slot i.
+func (d *Runner[S]) forget(i int) {
+	if d.warm != nil {
+		d.warm.Reset(i)
+	}
+}
+
+// judge reports the progress of a round.
+func (d *Runner[S]) judge() error {
+	d.progress(d.e.Step + 1)
+	return nil
+}
+
+// progress reports that the batch under way has made so many steps.
+func (d *Runner[S]) progress(steps int) {
+	if b := d.batch; b[2] > 0 && d.cfg.Progress != nil {
+		d.cfg.Progress(b[0]*d.maxSteps+b[1]*min(steps, d.maxSteps), b[2]*d.maxSteps)
+	}
+}
+
+// retry gives the sample of a slot with an error up.
+func (d *Runner[S]) retry(i int, fault error) error {
+	if fault != nil {
+		d.giveUp(i, i, fmt.Errorf("diffusion: Runner: sample %d, step %d: %w", d.number(i), d.e.Step, fault))
+	}
+	return nil
+}
+
+func (d *Runner[S]) denoiserFault(err error) error {
+	return fmt.Errorf("diffusion: Runner: denoiser at step %d: %w", d.e.Step, err)
+}
+
+// giveUp ends sample g of the batch and leaves what there is of it, in slot i.
+func (d *Runner[S]) giveUp(g, i int, why error) {
+	masks, _ := d.process[i].(Absorbing)
+	x := d.e.Slots[i].X
+	for j, v := range x {
+		if d.e.Step == 0 || d.per > 1 || masks != nil && masks.Masks(int32(v)) {
+			x[j] = empty[S]()
+		}
+	}
+	d.e.Restore(i)
+	d.fault[g] = why
+}
+
+// commit tells the projection of the first n samples, in order, but for those that
+// were given up. A sample that it refuses is drawn again, with what is left of its
+// stream, and given up in the end.
+func (d *Runner[S]) commit(ctx context.Context, n int) error {
+	if d.committer == nil {
+		return nil
+	}
+	batch := d.batch
+	d.batch = [3]int{}
+	defer func() { d.batch = batch }()
+	for i := range n {
+		for tries := 0; d.fault[i] == nil; tries++ {
+			s := &d.e.Slots[i]
+			x, _ := any(s.X).([]int32)
+			err := d.committer.Commit(ctx, x, s.V, &s.Stream)
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if !errors.Is(err, constraint.ErrInfeasible) {
+				return fmt.Errorf("diffusion: Runner: sample %d is not committed: %w", d.number(i), err)
+			}
+			if tries >= d.cfg.Retries {
+				d.giveUp(i, i, fmt.Errorf("diffusion: Runner: sample %d refused %d times, Retries = %d: %w", d.number(i), tries+1, d.cfg.Retries, err))
+				break
+			}
+			d.e.Begin(i)
+			d.forget(i)
+			if err := d.e.Run(ctx, i, i+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // keepDue saves a checkpoint if Config.Checkpoint asks for one every so many
@@ -281,121 +477,5 @@ func (d *Runner[S]) keepNow() error {
 		return err
 	}
 	d.kept.filed = len(d.kept.given)
-	return nil
-}
-
-// draw fills x: with samples of a checkpoint, if there are some, then with new
-// ones.
-func (d *Runner[S]) draw(ctx context.Context, x, given []S, v *outcome) error {
-	total := len(x) / d.sites
-	if err := d.deliver(x, given, v); err != nil {
-		return err
-	}
-	d.pool.Start()
-	defer d.pool.Stop()
-	for v.done() < total {
-		done := v.done()
-		n := min(d.cfg.Batch, total-done)
-		for i := range n {
-			if err := poll.Err(ctx); err != nil {
-				return err
-			}
-			d.sample[i] = d.cfg.First + d.made + i
-			d.streams[i].Seed(d.cfg.Seed, uint64(d.sample[i]))
-			var own []S
-			if given != nil {
-				own = given[(done+i)*d.sites : (done+i+1)*d.sites]
-			}
-			d.kept.clamp(i, own)
-			d.clamp(i, own)
-			d.begin(i)
-		}
-		progress := func(step int) {
-			if d.cfg.Progress != nil {
-				d.cfg.Progress(done*d.maxSteps+n*min(step, d.maxSteps), total*d.maxSteps)
-			}
-		}
-		if err := d.steps(ctx, 0, n, progress); err != nil {
-			return err
-		}
-		if err := d.commit(ctx, n); err != nil {
-			return err
-		}
-		progress(d.maxSteps)
-		for i := range n {
-			if d.fault[i] == nil || given == nil {
-				copy(x[(done+i)*d.sites:(done+i+1)*d.sites], d.state(i))
-			}
-		}
-		v.add(d.fault[:n]...)
-		d.made += n
-		d.kept.add(d.x[:n*d.sites], d.fault[:n])
-		if err := d.keepDue(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// steps brings the slots from … to−1 to time 0, or gives them up.
-func (d *Runner[S]) steps(ctx context.Context, from, to int, progress func(step int)) error {
-	d.ctx, d.step = ctx, 0
-	for ; ; d.step++ {
-		if err := poll.Err(ctx); err != nil {
-			return err
-		}
-		left, err := d.predict(ctx, from, to)
-		if err != nil || left == 0 {
-			return err
-		}
-		d.pool.Each(from, to, d.move)
-		for i := from; i < to; i++ {
-			if err := d.errs[i]; err != nil {
-				if poll.Err(ctx) != nil {
-					return ctx.Err()
-				}
-				d.giveUp(i, d.stepError(i, err))
-			}
-		}
-		if progress != nil {
-			progress(d.step + 1)
-		}
-	}
-}
-
-func (d *Runner[S]) stepError(i int, err error) error {
-	return fmt.Errorf("diffusion: Runner: sample %d, step %d: %w", d.sample[i], d.step, err)
-}
-
-// commit tells the projection of the first n slots, in order, but for those that
-// were given up. A sample that it refuses is drawn again, with what is left of its
-// stream, and given up in the end.
-func (d *Runner[S]) commit(ctx context.Context, n int) error {
-	if d.committer == nil {
-		return nil
-	}
-	for i := range n {
-		for tries := 0; d.fault[i] == nil; tries++ {
-			x, _ := any(d.state(i)).([]int32)
-			err := d.committer.Commit(ctx, x, d.prediction(i), &d.streams[i])
-			if err == nil {
-				break
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if !errors.Is(err, constraint.ErrInfeasible) {
-				return fmt.Errorf("diffusion: Runner: sample %d is not committed: %w", d.sample[i], err)
-			}
-			if tries >= d.cfg.Retries {
-				d.giveUp(i, fmt.Errorf("diffusion: Runner: sample %d refused %d times, Retries = %d: %w", d.sample[i], tries+1, d.cfg.Retries, err))
-				break
-			}
-			d.begin(i)
-			if err := d.steps(ctx, i, i+1, nil); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }

@@ -82,28 +82,20 @@ func (e *Unfinished) Error() string { return fmt.Sprintf("%v; before: %v", e.Err
 // Unwrap returns the error of the call.
 func (e *Unfinished) Unwrap() error { return e.Err }
 
-// outcome is what became of the finished samples of a call.
-type outcome struct{ each SampleErrors }
-
-// done returns the number of finished samples.
-func (o *outcome) done() int { return len(o.each) }
-
-// add takes the samples that were finished next: nil for one that was made.
-func (o *outcome) add(faults ...error) { o.each = append(o.each, faults...) }
-
-// join returns the error of a call of which these are the errors of its own.
-func (o *outcome) join(call ...error) error {
+// join returns the error of a call, whose finished samples have the errors e, and of
+// which these are the errors of its own.
+func (e SampleErrors) join(call ...error) error {
 	call = slices.DeleteFunc(call, func(err error) bool { return err == nil })
 	switch {
 	case len(call) == 0:
-		return o.each.Err()
+		return e.Err()
 	case len(call) > 1:
 		call[0] = errors.Join(call...)
 	}
-	if o.each.Failed() == 0 {
+	if e.Failed() == 0 {
 		return call[0]
 	}
-	return &Unfinished{call[0], o.each}
+	return &Unfinished{call[0], e}
 }
 
 // recorded is the error of a sample as a checkpoint has it.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
@@ -61,10 +62,9 @@ func (p *uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream)
 
 // Reverse implements [Steps].
 func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
-	levels := rowLen(v, len(x))
-	b := p.bridge(levels, t, s)
+	b := p.bridge(t, s)
 	for i, l := range x {
-		x0, err := drawRow(v, i, levels, r)
+		x0, err := drawRow(v, i, p.levels, r)
 		if err != nil {
 			return err
 		}
@@ -76,14 +76,14 @@ func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.St
 // Condition implements [Renoiser]. q(x_t,i | l) differs from its value at other
 // levels only at l = x_t,i, by the factor 1 + α_t·V/(1−α_t).
 func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
-	levels := rowLen(v, len(x))
+	levels := p.levels
 	if !leaveOneOut {
 		return
 	}
 	a := p.Alpha(t)
 	if a >= 1 {
 		for i, l := range x {
-			oneHot(v[i*levels:(i+1)*levels], l)
+			slots.OneHot(v[i*levels:(i+1)*levels], l)
 		}
 		return
 	}
@@ -95,7 +95,7 @@ func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 
 // Renoise implements [Renoiser].
 func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
-	b := p.bridge(rowLen(v, len(x)), t, s)
+	b := p.bridge(t, s)
 	for i, l := range x {
 		x[i] = b.draw(l, x0[i], r)
 	}
@@ -105,11 +105,11 @@ func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.S
 // l = x_s, where the token would be intact, and lowered at l = x_t, by the
 // normaliser q(x_t | l).
 func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
-	levels := rowLen(v, len(xs))
+	levels := p.levels
 	at, as := p.Alpha(t), p.Alpha(s)
 	if as >= 1 {
 		for i, l := range xs {
-			oneHot(v[i*levels:(i+1)*levels], l)
+			slots.OneHot(v[i*levels:(i+1)*levels], l)
 		}
 		return
 	}
@@ -126,8 +126,8 @@ func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 //
 //	(α_{t|s}·1[l=x_t] + (1−α_{t|s})/V)·(α_s·p(l)/n(l) + (1−α_s)/V·Σ_v p(v)/n(v)).
 func (p *uniform) Posterior(dst, v []float32, x []int32, t, s float64) {
-	levels := rowLen(v, len(x))
-	b := p.bridge(levels, t, s)
+	levels := p.levels
+	b := p.bridge(t, s)
 	at, as := p.Alpha(t), p.Alpha(s)
 	miss := (1 - at) / float64(levels)
 	hit := at + miss
@@ -154,10 +154,10 @@ type bridge struct {
 	stay, jump  float64 // weights of a level for x_t
 }
 
-func (p *uniform) bridge(levels int, t, s float64) bridge {
+func (p *uniform) bridge(t, s float64) bridge {
 	as := p.Alpha(s)
 	ts := p.Alpha(t) / as
-	b := bridge{levels: levels, base: (1 - as) / float64(levels), jump: (1 - ts) / float64(levels)}
+	b := bridge{levels: p.levels, base: (1 - as) / float64(p.levels), jump: (1 - ts) / float64(p.levels)}
 	b.clean, b.stay = as+b.base, ts+b.jump
 	return b
 }

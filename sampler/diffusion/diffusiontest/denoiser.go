@@ -101,24 +101,18 @@ type denoiserChecker[S energy.Site] struct {
 var moments = [][2]float64{{0.95, 0.06}, {0.5, 0.5}, {0.1, 0.92}}
 
 func (c *denoiserChecker[S]) all(ctx context.Context) error {
-	if err := c.Run("shape", c.shape); err != nil {
-		return err
-	}
+	order := []law{{"shape", func(context.Context) error { return c.shape() }}}
 	for _, at := range moments {
-		for _, l := range []struct {
-			name  string
-			check func(ctx context.Context, t, alpha float64) error
-		}{
-			{"pure", c.pure}, {"number", c.number}, {"batch", c.batch}, {"timeless", c.timeless}, {"posterior", c.posterior},
-			{"posterior", c.clean}, {"context", c.ended},
-		} {
-			if err := context.Cause(ctx); err != nil {
-				return err
-			}
-			if err := c.Run(l.name, func() error { return l.check(ctx, at[0], at[1]) }); err != nil {
-				return err
-			}
+		check := func(name string, f func(ctx context.Context, t, alpha float64) error) law {
+			return law{name, func(ctx context.Context) error { return f(ctx, at[0], at[1]) }}
 		}
+		order = append(
+			order, check("pure", c.pure), check("number", c.number), check("batch", c.batch), check("timeless", c.timeless),
+			check("posterior", c.posterior), check("posterior", c.clean), check("context", c.ended),
+		)
+	}
+	if err := inOrder(ctx, c.Part, order...); err != nil {
+		return err
 	}
 	if sites, levels := c.d.Shape(); sites != c.sites || levels != c.levels {
 		return c.Broken("shape", "Shape() = %d, %d after some predictions, %d, %d before", sites, levels, c.sites, c.levels)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/laws"
@@ -45,14 +46,7 @@ func newJoint(sites, levels int, mask int32, seed uint64) *joint {
 }
 
 // masks reports whether a token of x is the mask.
-func (m *joint) masks(x []int32) bool {
-	for _, l := range x {
-		if l == m.mask {
-			return true
-		}
-	}
-	return false
-}
+func (m *joint) masks(x []int32) bool { return slices.Contains(x, m.mask) }
 
 func (m *joint) Shape() (sites, levels int) { return m.sites, m.levels }
 
@@ -134,36 +128,34 @@ func (m *joint) evolve(now []float64, alpha float64, step func(level int32, p []
 			continue
 		}
 		rows := m.posterior(x, alpha, nil, false)
-		dist := []float64{now[k]} // over the sites so far, site 0 fastest
-		for i, l := range x {
-			q := step(l, rows[i*m.levels:(i+1)*m.levels])
-			wider := make([]float64, 0, len(dist)*m.levels)
-			for _, b := range q {
-				for _, a := range dist {
-					wider = append(wider, a*b)
-				}
-			}
-			dist = wider
-		}
-		for j, v := range dist {
+		for j, v := range product(now[k], m.sites, func(i int) []float64 { return step(x[i], rows[i*m.levels:(i+1)*m.levels]) }) {
 			next[j] += v
 		}
 	}
 	return next
 }
 
+// product returns the weights of all states where site i has the distribution row(i) and
+// all sites together the given weight, site 0 fastest.
+func product(weight float64, sites int, row func(i int) []float64) []float64 {
+	all := []float64{weight}
+	for i := range sites {
+		wider := make([]float64, 0, len(all))
+		for _, b := range row(i) {
+			for _, a := range all {
+				wider = append(wider, a*b)
+			}
+		}
+		all = wider
+	}
+	return all
+}
+
 // prior returns the distribution of x_1.
 func (m *joint) prior() []float64 {
 	p := make([]float64, len(m.p))
 	for k, x := range m.all() {
-		all := m.mask < 0
-		if m.mask >= 0 {
-			all = true
-			for _, l := range x {
-				all = all && l == m.mask
-			}
-		}
-		if all {
+		if m.mask < 0 || !slices.ContainsFunc(x, func(l int32) bool { return l != m.mask }) {
 			p[k] = 1
 		}
 	}

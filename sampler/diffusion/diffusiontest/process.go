@@ -93,20 +93,27 @@ func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptio
 	if o.Distance == 0 {
 		o.Distance = 0.03
 	}
-	c := &processChecker{form[int32]{part, p, levels}, o, nil, nil}
-	for _, l := range []struct {
-		name  string
-		check func(context.Context) error
-	}{
-		{"bind", c.bind}, {"schedule", c.schedule}, {"prior", c.prior}, {"clock", c.clock}, {"distribution", c.distribution},
-		{"condition", c.condition}, {"renoise", c.renoise}, {"reweight", c.reweight}, {"posterior", c.posterior},
-		{"workers", func(ctx context.Context) error { return c.same(ctx, c.denoiser()) }},
-		{"context", func(ctx context.Context) error { return c.ends(ctx, c.denoiser()) }},
-	} {
+	c := &processChecker{form: form[int32]{Part: part, p: p, levels: levels}, o: o}
+	return inOrder(
+		ctx, part, law{"bind", c.bind}, law{"schedule", c.schedule}, law{"prior", c.prior}, law{"clock", c.clock},
+		law{"distribution", c.distribution}, law{"condition", c.condition}, law{"renoise", c.renoise}, law{"reweight", c.reweight},
+		law{"posterior", c.posterior}, law{"workers", c.same}, law{"context", c.ends},
+	)
+}
+
+// law is what is checked under a name.
+type law struct {
+	name  string
+	check func(context.Context) error
+}
+
+// inOrder checks laws until one is broken.
+func inOrder(ctx context.Context, p laws.Part, all ...law) error {
+	for _, l := range all {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := c.Run(l.name, func() error { return l.check(ctx) }); err != nil {
+		if err := p.Run(l.name, func() error { return l.check(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -118,48 +125,39 @@ type form[S energy.Site] struct {
 	laws.Part
 	p      diffusion.Process[S]
 	levels int
+	s      diffusion.Steps[S]
+	model  energy.Denoiser[S]
 }
 
 type processChecker struct {
 	form[int32]
 	o ProcessOptions
-	m *joint
-	s diffusion.Steps[int32]
+	m *joint // the model
 }
 
-func (c *processChecker) denoiser() energy.Denoiser[int32] { return c.m }
-
-func (c *processChecker) bind(ctx context.Context) (err error) {
-	c.s, err = c.form.bind(ctx)
-	return err
-}
-
-func (f *form[S]) bind(ctx context.Context) (diffusion.Steps[S], error) {
+func (f *form[S]) bind(ctx context.Context) (err error) {
 	for _, shape := range [][2]int{{0, f.levels}, {-1, f.levels}, {sites, 0}, {sites, -1}, {math.MaxInt32, 1 << 30}} {
 		if _, err := f.p.Bind(ctx, shape[0], shape[1]); err == nil {
-			return nil, f.Broken("bind", "Bind(%d, %d) returns no error", shape[0], shape[1])
+			return f.Broken("bind", "Bind(%d, %d) returns no error", shape[0], shape[1])
 		}
 	}
-	s, err := f.p.Bind(ctx, sites, f.levels)
-	if err != nil || s == nil {
-		return nil, f.Broken("bind", "Bind(%d, %d) returns %v, %v", sites, f.levels, s, err)
+	if f.s, err = f.p.Bind(ctx, sites, f.levels); err != nil || f.s == nil {
+		return f.Broken("bind", "Bind(%d, %d) returns %v, %v", sites, f.levels, f.s, err)
 	}
-	return s, nil
+	return nil
 }
 
-func (c *processChecker) schedule(context.Context) error { return c.form.schedule(c.s) }
-
-func (f *form[S]) schedule(s diffusion.Steps[S]) error {
+func (f *form[S]) schedule(context.Context) error {
 	before := math.Inf(1)
 	for k := range 101 {
 		t := float64(k) / 100
-		a := s.Alpha(t)
+		a := f.s.Alpha(t)
 		if !(a >= 0 && a <= 1 && a <= before) {
 			return f.Broken("schedule", "Alpha(%v) = %v after %v, want 0…1 and not to rise", t, a, before)
 		}
 		before = a
 	}
-	if a, z := s.Alpha(0), s.Alpha(1); a < 0.9 || z > 0.1 {
+	if a, z := f.s.Alpha(0), f.s.Alpha(1); a < 0.9 || z > 0.1 {
 		return f.Broken("schedule", "Alpha(0) = %v, Alpha(1) = %v, want near 1 and 0", a, z)
 	}
 	return nil
@@ -185,6 +183,7 @@ func (c *processChecker) prior(context.Context) error {
 		}
 		c.m = newJoint(sites, levels, x[0], 5)
 	}
+	c.model = c.m
 	if v := laws.PValue(counts, c.m.prior()); v < laws.Rate {
 		k, tail := laws.WorstCell(counts, c.m.prior())
 		return c.Broken("prior", "x_1 is not uniform: p-value %.2g, worst state %v, %d of 4000 draws (tail %.2g)", v, c.m.all()[k], counts[k], tail)
@@ -192,12 +191,8 @@ func (c *processChecker) prior(context.Context) error {
 	return nil
 }
 
-func (c *processChecker) clock(ctx context.Context) error {
-	// Next sees states as they are in a run, so runs are observed.
-	return c.form.clock(ctx, c.m)
-}
-
-func (f *form[S]) clock(ctx context.Context, m energy.Denoiser[S]) error {
+// clock looks at runs: Next sees states as they are there.
+func (f *form[S]) clock(ctx context.Context) error {
 	for _, steps := range []int{1, 2, 7, 64} {
 		b, err := f.p.Bind(ctx, sites, f.levels)
 		if err != nil {
@@ -209,7 +204,7 @@ func (f *form[S]) clock(ctx context.Context, m energy.Denoiser[S]) error {
 		}
 		n, last := 0, 1.0
 		var wrong error
-		d, err := diffusion.New(ctx, m, f.p, diffusion.Config{Steps: steps, Seed: 5, Workers: 1, Batch: 1, Observe: func(s *diffusion.Snapshot) {
+		d, err := diffusion.New(ctx, f.model, f.p, diffusion.Config{Steps: steps, Seed: 5, Workers: 1, Batch: 1, Observe: func(s *diffusion.Snapshot) {
 			n++
 			if wrong == nil && (s.From != last || s.To > s.From || s.To < 0) {
 				wrong = f.Broken("clock", "step %d of %d goes from time %v to %v, and the last ended at %v", n, steps, s.From, s.To, last)
@@ -266,7 +261,7 @@ func (c *processChecker) distribution(ctx context.Context) error {
 	defer func() { c.m.loo = false }()
 	for _, c.m.loo = range predictions {
 		for _, steps := range c.o.Counts {
-			d, err := diffusion.New(ctx, c.denoiser(), c.p, diffusion.Config{Steps: steps, Seed: uint64(steps)})
+			d, err := diffusion.New(ctx, c.model, c.p, diffusion.Config{Steps: steps, Seed: uint64(steps)})
 			if err != nil {
 				return c.Broken("bind", "%v", err)
 			}
@@ -331,45 +326,57 @@ func (c *processChecker) predicted(xt []int32, t float64, loo bool) []float32 {
 	return slices.Clone(c.m.logs(xt, c.s.Alpha(t)))
 }
 
+// each calls check with some x_t that x_0 has become at the first of two times, and its
+// prediction, until there is an error.
+func (c *processChecker) each(seed uint64, n int, check func(at [2]float64, x0, xt []int32, v []float32) error) error {
+	r := rand.New(rand.NewPCG(39, seed))
+	for range n {
+		for _, at := range times {
+			x0, xt := c.corrupted(r, at[0])
+			if err := check(at, x0, xt, c.predicted(xt, at[0], false)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// documented reports whether the single steps of the process are.
+func (c *processChecker) documented() bool { return c.o.Claim != Exact && c.o.Claim != Heuristic }
+
 func (c *processChecker) condition(context.Context) error {
 	s, ok := c.s.(diffusion.Renoiser)
 	if !ok {
 		return nil
 	}
-	r := rand.New(rand.NewPCG(39, 8))
-	for range 30 {
-		for _, at := range times {
-			_, xt := c.corrupted(r, at[0])
-			want := c.m.posterior(xt, c.s.Alpha(at[0]), nil, false)
-			for _, loo := range []bool{false, true} {
-				if loo && c.m.mask >= 0 {
-					continue
-				}
-				v := c.predicted(xt, at[0], loo)
-				s.Condition(v, xt, at[0], loo)
-				if err := c.compare("condition", v, want, xt, at[0]); err != nil {
-					return err
-				}
-				s.Condition(v, xt, at[0], false)
-				if err := c.compare("condition", v, want, xt, at[0]); err != nil {
-					return err
-				}
-			}
-			if c.m.mask < 0 {
+	return c.each(8, 30, func(at [2]float64, _, xt []int32, _ []float32) error {
+		want := c.m.posterior(xt, c.s.Alpha(at[0]), nil, false)
+		for _, loo := range []bool{false, true} {
+			if loo && c.m.mask >= 0 {
 				continue
 			}
-			// A denoiser that knows nothing of the corruption.
-			v := make([]float32, sites*levels)
-			s.Condition(v, xt, at[0], false)
-			for i, l := range xt {
-				p := softmax(v[i*levels : (i+1)*levels])
-				if l != c.m.mask && p[l] != 1 || p[c.m.mask] != 0 {
-					return c.Broken("condition", "row %d of zeros at x_t = %v becomes %v", i, xt, p)
+			v := c.predicted(xt, at[0], loo)
+			for _, again := range []bool{false, true} {
+				s.Condition(v, xt, at[0], loo && !again)
+				if err := c.compare("condition", v, want, xt, at[0]); err != nil {
+					return err
 				}
 			}
 		}
-	}
-	return nil
+		if c.m.mask < 0 {
+			return nil
+		}
+		// A denoiser that knows nothing of the corruption.
+		v := make([]float32, sites*levels)
+		s.Condition(v, xt, at[0], false)
+		for i, l := range xt {
+			p := softmax(v[i*levels : (i+1)*levels])
+			if l != c.m.mask && p[l] != 1 || p[c.m.mask] != 0 {
+				return c.Broken("condition", "row %d of zeros at x_t = %v becomes %v", i, xt, p)
+			}
+		}
+		return nil
+	})
 }
 
 // compare compares rows of log-weights with probabilities: 2⁻¹⁶ for float32 rows.
@@ -393,115 +400,93 @@ func oneHot(l int32) []float64 {
 
 func (c *processChecker) renoise(context.Context) error {
 	s, ok := c.s.(diffusion.Renoiser)
-	if !ok || c.o.Claim == Exact || c.o.Claim == Heuristic {
+	if !ok || !c.documented() {
 		return nil
 	}
 	const pairs, draws = 12, 1500
-	r, stream := rand.New(rand.NewPCG(39, 9)), sampler.NewStream(39, 2)
-	for range pairs {
-		for _, at := range times {
-			x0, xt := c.corrupted(r, at[0])
-			v := c.predicted(xt, at[0], false)
-			s.Condition(v, xt, at[0], false)
-			step := c.step(at[0], at[1])
-			want := []float64{1}
-			for i, l := range xt {
-				wider := make([]float64, 0, len(want)*levels)
-				for _, b := range step(l, oneHot(x0[i])) {
-					for _, a := range want {
-						wider = append(wider, a*b)
-					}
-				}
-				want = wider
-			}
-			counts := make([]int, len(want))
-			for range draws {
-				x := slices.Clone(xt)
-				s.Renoise(x, x0, slices.Clone(v), at[0], at[1], stream)
-				laws.Tally(counts, x, sites, levels)
-			}
-			if p := laws.PValue(counts, want); p < laws.Rate/pairs/float64(len(times)) {
-				k, _ := laws.WorstCell(counts, want)
-				return c.Broken("renoise", "x_s given x_t = %v, x_0 = %v from t = %v to %v: p-value %.2g; worst state %v, %d of %d draws, want about %.1f",
-					xt, x0, at[0], at[1], p, c.m.all()[k], counts[k], draws, want[k]*draws)
-			}
+	stream := sampler.NewStream(39, 2)
+	return c.each(9, pairs, func(at [2]float64, x0, xt []int32, v []float32) error {
+		s.Condition(v, xt, at[0], false)
+		step := c.step(at[0], at[1])
+		want := product(1, sites, func(i int) []float64 { return step(xt[i], oneHot(x0[i])) })
+		counts := make([]int, len(want))
+		for range draws {
+			x := slices.Clone(xt)
+			s.Renoise(x, x0, slices.Clone(v), at[0], at[1], stream)
+			laws.Tally(counts, x, sites, levels)
 		}
-	}
-	return nil
+		if p := laws.PValue(counts, want); p < laws.Rate/pairs/float64(len(times)) {
+			k, _ := laws.WorstCell(counts, want)
+			return c.Broken("renoise", "x_s given x_t = %v, x_0 = %v from t = %v to %v: p-value %.2g; worst state %v, %d of %d draws, want about %.1f",
+				xt, x0, at[0], at[1], p, c.m.all()[k], counts[k], draws, want[k]*draws)
+		}
+		return nil
+	})
 }
 
 func (c *processChecker) reweight(context.Context) error {
 	s, ok := c.s.(diffusion.Joint)
-	if !ok || c.o.Claim == Exact || c.o.Claim == Heuristic {
+	if !ok || !c.documented() {
 		return nil
 	}
-	r, stream := rand.New(rand.NewPCG(39, 10)), sampler.NewStream(39, 3)
-	for range 40 {
-		for _, at := range times {
-			x0, xt := c.corrupted(r, at[0])
-			v := c.predicted(xt, at[0], false)
-			s.Condition(v, xt, at[0], false)
-			xs := slices.Clone(xt)
-			s.Renoise(xs, x0, slices.Clone(v), at[0], at[1], stream)
-			want := make([]float64, len(v))
-			step := c.step(at[0], at[1])
-			for i := range sites {
-				prior, sum := softmax(v[i*levels:(i+1)*levels]), 0.0
-				for l, p := range prior {
-					if int32(l) != c.m.mask {
-						want[i*levels+l] = p * step(xt[i], oneHot(int32(l)))[xs[i]]
-					}
-					sum += want[i*levels+l]
+	stream := sampler.NewStream(39, 3)
+	return c.each(10, 40, func(at [2]float64, x0, xt []int32, v []float32) error {
+		s.Condition(v, xt, at[0], false)
+		xs := slices.Clone(xt)
+		s.Renoise(xs, x0, slices.Clone(v), at[0], at[1], stream)
+		want := make([]float64, len(v))
+		step := c.step(at[0], at[1])
+		for i := range sites {
+			prior, sum := softmax(v[i*levels:(i+1)*levels]), 0.0
+			for l, p := range prior {
+				if int32(l) != c.m.mask {
+					want[i*levels+l] = p * step(xt[i], oneHot(int32(l)))[xs[i]]
 				}
-				for l := range levels {
-					want[i*levels+l] /= sum
-				}
+				sum += want[i*levels+l]
 			}
-			s.Reweight(v, xt, xs, at[0], at[1])
-			if err := c.compare("reweight", v, want, xt, at[0]); err != nil {
-				return fmt.Errorf("%w, given x_s = %v at %v", err, xs, at[1])
+			for l := range levels {
+				want[i*levels+l] /= sum
 			}
 		}
-	}
-	return nil
+		s.Reweight(v, xt, xs, at[0], at[1])
+		if err := c.compare("reweight", v, want, xt, at[0]); err != nil {
+			return fmt.Errorf("%w, given x_s = %v at %v", err, xs, at[1])
+		}
+		return nil
+	})
 }
 
 func (c *processChecker) posterior(context.Context) error {
 	s, ok := c.s.(diffusion.Factorised)
-	if !ok || c.o.Claim == Exact || c.o.Claim == Heuristic {
+	if !ok || !c.documented() {
 		return nil
 	}
-	r := rand.New(rand.NewPCG(39, 11))
-	for range 40 {
-		for _, at := range times {
-			_, xt := c.corrupted(r, at[0])
-			v := c.predicted(xt, at[0], false)
-			dst := make([]float32, len(v))
-			s.Posterior(dst, v, xt, at[0], at[1])
-			var want []float64
-			step := c.step(at[0], at[1])
-			for i, l := range xt {
-				want = append(want, step(l, softmax(v[i*levels:(i+1)*levels]))...)
-			}
-			for i, w := range dst {
-				if p := math.Exp(float64(w)); !(math.Abs(p-want[i]) <= 0x1p-16) {
-					return c.Broken("posterior", "at x_t = %v from t = %v to %v site %d has level %d with probability %v, want %v", xt, at[0], at[1], i/levels, i%levels, p, want[i])
-				}
+	return c.each(11, 40, func(at [2]float64, _, xt []int32, v []float32) error {
+		dst := make([]float32, len(v))
+		s.Posterior(dst, v, xt, at[0], at[1])
+		var want []float64
+		step := c.step(at[0], at[1])
+		for i, l := range xt {
+			want = append(want, step(l, softmax(v[i*levels:(i+1)*levels]))...)
+		}
+		for i, w := range dst {
+			if p := math.Exp(float64(w)); !(math.Abs(p-want[i]) <= 0x1p-16) {
+				return c.Broken("posterior", "at x_t = %v from t = %v to %v site %d has level %d with probability %v, want %v", xt, at[0], at[1], i/levels, i%levels, p, want[i])
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // wrapped hides everything about a process but its one method.
 type wrapped[S energy.Site] struct{ diffusion.Process[S] }
 
 // same draws samples in many ways that must not matter.
-func (f *form[S]) same(ctx context.Context, m energy.Denoiser[S]) error {
+func (f *form[S]) same(ctx context.Context) error {
 	const samples = 20
 	draw := func(p diffusion.Process[S], cfg diffusion.Config, cuts ...int) ([]S, error) {
 		cfg.Steps, cfg.Seed = 5, 11
-		d, err := diffusion.New(ctx, m, p, cfg)
+		d, err := diffusion.New(ctx, f.model, p, cfg)
 		if err != nil {
 			return nil, err
 		}
@@ -538,11 +523,11 @@ func (f *form[S]) same(ctx context.Context, m energy.Denoiser[S]) error {
 			return f.Broken(w.law, "%s: %v (%v), want %v", w.what, got, err, want[w.from*sites:])
 		}
 	}
-	return f.resume(ctx, m, want)
+	return f.resume(ctx, want)
 }
 
 // resume cuts a run in two, by a checkpoint.
-func (f *form[S]) resume(ctx context.Context, m energy.Denoiser[S], want []S) error {
+func (f *form[S]) resume(ctx context.Context, want []S) error {
 	dir, err := os.MkdirTemp("", "diffusiontest")
 	if err != nil {
 		return fmt.Errorf("diffusiontest: %w", err)
@@ -551,7 +536,7 @@ func (f *form[S]) resume(ctx context.Context, m energy.Denoiser[S], want []S) er
 	cfg := diffusion.Config{Steps: 5, Seed: 11}
 	cfg.Checkpoint.Path = filepath.Join(dir, "run")
 	var file bytes.Buffer
-	first, err := diffusion.New(ctx, m, f.p, cfg)
+	first, err := diffusion.New(ctx, f.model, f.p, cfg)
 	if err == nil {
 		err = first.Sample(ctx, make([]S, 9*sites))
 	}
@@ -562,7 +547,7 @@ func (f *form[S]) resume(ctx context.Context, m energy.Denoiser[S], want []S) er
 		return f.Broken("resume", "%v", err)
 	}
 	x := make([]S, len(want))
-	second, err := diffusion.New(ctx, m, f.p, cfg)
+	second, err := diffusion.New(ctx, f.model, f.p, cfg)
 	if err == nil {
 		err = second.Load(ctx, &file)
 	}
@@ -576,10 +561,10 @@ func (f *form[S]) resume(ctx context.Context, m energy.Denoiser[S], want []S) er
 }
 
 // ends runs under contexts that end in the middle.
-func (f *form[S]) ends(ctx context.Context, m energy.Denoiser[S]) error {
+func (f *form[S]) ends(ctx context.Context) error {
 	for _, look := range []int{1, 2, 3, 5, 9} {
 		polled := laws.NewPolled(ctx, look)
-		d, err := diffusion.New(polled, m, f.p, diffusion.Config{Steps: 4})
+		d, err := diffusion.New(polled, f.model, f.p, diffusion.Config{Steps: 4})
 		if err == nil {
 			err = d.Sample(polled, make([]S, 2*sites))
 		}

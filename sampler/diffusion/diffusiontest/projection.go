@@ -92,18 +92,7 @@ func TestProjector(ctx context.Context, p diffusion.Projector, o ProjectionOptio
 	} else if o.Violation == nil {
 		return c.Broken("bind", "Options.Violation = nil, want what is feasible")
 	}
-	for _, l := range []struct {
-		name  string
-		check func(context.Context) error
-	}{{"bind", c.bind}, {"feasible", c.project}, {"slots", c.slots}, {"infeasible", c.infeasible}, {"draw", c.draw}} {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if err := c.Run(l.name, func() error { return l.check(ctx) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return inOrder(ctx, part, law{"bind", c.bind}, law{"feasible", c.project}, law{"slots", c.slots}, law{"infeasible", c.infeasible}, law{"draw", c.draw})
 }
 
 type projectorChecker struct {

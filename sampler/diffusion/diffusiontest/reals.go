@@ -44,33 +44,16 @@ func TestRealProcess(ctx context.Context, p diffusion.Process[float32], o RealOp
 	if o.Samples == 0 {
 		o.Samples = 4000
 	}
-	c := &realChecker{form[float32]{part, p, 1}, o, nil}
-	for _, l := range []struct {
-		name  string
-		check func(context.Context) error
-	}{
-		{"bind", func(ctx context.Context) (err error) { c.s, err = c.form.bind(ctx); return err }},
-		{"schedule", func(context.Context) error { return c.form.schedule(c.s) }},
-		{"prior", c.prior},
-		{"clock", func(ctx context.Context) error { return c.form.clock(ctx, gaussian{}) }},
-		{"distribution", c.distribution},
-		{"workers", func(ctx context.Context) error { return c.same(ctx, gaussian{}) }},
-		{"context", func(ctx context.Context) error { return c.ends(ctx, gaussian{}) }},
-	} {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if err := c.Run(l.name, func() error { return l.check(ctx) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	c := &realChecker{form[float32]{Part: part, p: p, levels: 1, model: gaussian{}}, o}
+	return inOrder(
+		ctx, part, law{"bind", c.bind}, law{"schedule", c.schedule}, law{"prior", c.prior}, law{"clock", c.clock},
+		law{"distribution", c.distribution}, law{"workers", c.same}, law{"context", c.ends},
+	)
 }
 
 type realChecker struct {
 	form[float32]
 	o RealOptions
-	s diffusion.Steps[float32]
 }
 
 // matrix is sites × sites.

@@ -1,7 +1,32 @@
+// Package scored draws samples of masked diffusion whose score a judge accepts:
+// black boxes and networks, which are no language. It looks ahead before it shows
+// a token and takes tokens back where none is left to show.
+//
+// Most callers want a [Runner], which finds a feasible sample at about the price
+// of a plain run and needs no derivatives. [Exact] draws from the distribution of
+// the denoiser given the set, by guided rejection, and reports how far it can be
+// from it and how likely the set is; it costs several times as much. [Potential]
+// makes a score what diffusion.Particles are weighed by.
+//
+// A projection moves predictions instead, and under masks that fails: a token that
+// shows is never reconsidered. For uniform noise, where every token can change
+// until the end, projection/lagrange does well.
+//
+// An error belongs to the sample that it concerns and loses no others: both return
+// [diffusion.SampleErrors], and a [Report] of every sample.
+//
+// Products are written float64(a*b) + c: a compiler may fuse them into one
+// rounding otherwise, and fused bits differ between processors.
 package scored
 
 import (
+	"fmt"
+	"math"
+	"runtime"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
@@ -63,4 +88,82 @@ type Config struct {
 	First    int                   // number of the first sample: parts of a run give the bits of the whole
 	Meta     any                   // conditioning for the denoiser, passed through
 	Progress func(done, total int) // if not nil, told of finished samples from the goroutine of Sample
+}
+
+// fill checks the configuration and replaces zeros by defaults.
+func (c *Config) fill(sites, levels, completions int) error {
+	const prefix = "scored: Config."
+	if absent(c.Judge) {
+		return fmt.Errorf("%sJudge = %v, want a set", prefix, c.Judge)
+	}
+	batch := min(max(1, defaultTables/4/(sites*levels)), defaultBatch)
+	if err := check.Defaults(prefix,
+		check.Number("Candidates", &c.Candidates, 0, defaultCandidates), check.Number("Completions", &c.Completions, 0, completions),
+		check.Number("Rounds", &c.Rounds, -1, defaultRounds), check.Number("Steps", &c.Steps, 0, defaultSteps),
+		check.Number("Batch", &c.Batch, 0, batch), check.Number("Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)),
+		check.Number("First", &c.First, 0, 0),
+	); err != nil {
+		return err
+	}
+	c.Rounds, c.Workers = max(c.Rounds, 0), min(c.Workers, c.Batch)
+	for _, s := range []struct {
+		name string
+		set  constraint.Set
+	}{{"Config.Judge", c.Judge}, {"Config.Guide", c.Guide}} {
+		if err := checkSet(s.name, s.set); err != nil {
+			return err
+		}
+	}
+	return slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels)
+}
+
+// Partial is a set that may lack the half that judges sequences, as a
+// constraint.Score may: it is then refused as a judge or a guide.
+type Partial interface{ Decides() bool }
+
+var _ Partial = constraint.Score{}
+
+// absent reports whether a set is nil, or a nil pointer.
+func absent(s constraint.Set) bool { return s == nil || check.Nil(s) }
+
+// checkSet returns what is wrong with a set that is not nil.
+func checkSet(name string, s constraint.Set) error {
+	if s == nil {
+		return nil
+	}
+	if absent(s) {
+		return fmt.Errorf("scored: %s = nil %T, want a set", name, s)
+	}
+	if v, ok := s.(constraint.Validated); ok {
+		if err := v.Validate(); err != nil {
+			return fmt.Errorf("scored: %s: %w", name, err)
+		}
+	}
+	if p, ok := s.(Partial); ok && !p.Decides() {
+		return fmt.Errorf("scored: %s = %T that judges no sequences, want one with Decide or DecideAll", name, s)
+	}
+	if n := s.Len(); n < 1 {
+		return fmt.Errorf("scored: %s.Len() = %d, want ≥ 1", name, n)
+	}
+	return nil
+}
+
+// violations stores the largest violation of every state in dst. g is scratch of
+// len(dst)·s.Len() entries. The error is that one is NaN.
+func violations(dst, g []float64, s constraint.Set, x []int32) error {
+	n := s.Len()
+	g = g[:len(dst)*n]
+	s.Violation(g, x)
+	for k := range dst {
+		worst := math.Inf(-1)
+		for j, v := range g[k*n : (k+1)*n] {
+			if v != v {
+				sites := len(x) / len(dst)
+				return fmt.Errorf("scored: violation %d of %v is NaN", j, x[k*sites:(k+1)*sites])
+			}
+			worst = max(worst, v)
+		}
+		dst[k] = worst
+	}
+	return nil
 }

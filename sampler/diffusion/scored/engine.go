@@ -2,99 +2,124 @@ package scored
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
-	"runtime"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/corruption"
-	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// engine moves samples side by side: whenever some of them need predictions, the
-// denoiser makes them in one call.
+// engine does jobs: paths from masks to samples that are judged at their ends. A slot
+// whose job is done gets the next one at once.
 type engine struct {
-	cfg           Config
-	ctx           context.Context // of the present run
-	exact         bool
-	model         energy.Denoiser[int32]
-	sites, levels int
-	timeFree      bool
-	leaveOneOut   bool
-	within        *language // nil if there is none
+	*slots.Engine[int32]
+	cfg         Config
+	exact       bool
+	leaveOneOut bool
+	within      *language // nil if there is none
 
-	slots []slot
+	paths []path // by slot
 	work  []scratch
-	pool  *pool.Pool
-	clean []bool // clamped sites
-	free  []int  // the others
+	free  []int // sites that are not clamped
 
-	blank []float32 // the prediction for all masks, once it is known
-	ones  ones      // those for one token that shows
+	// Predictions of a time-free denoiser for the state that shows nothing but what is
+	// given, and, unless they would take too much memory, for those that show one token,
+	// by site and level: all paths come by these.
+	blank []float32
+	ones  [][]float32
 
-	// What the denoiser sees.
-	q     energy.Noised[int32]
-	ask   []int // slots that it is asked about
-	table []float32
+	// What runners do: begin a job in a slot, say at the end of a path whether the job
+	// is done or put the slot at the start of another one, and take what was made.
+	begin func(p *path)
+	ended func(w *scratch, p *path) (done bool, err error)
+	done  func(p *path)
 
-	// What runners do: begin a job in a slot, and at the end of a path say
-	// whether the job is done or put the slot at the start of another path.
-	begin func(s *slot)
-	ended func(w *scratch, s *slot) (done bool)
+	next, jobs int      // of the run
+	reports    []Report // of the last call
+}
 
-	reports []Report // of the last call
+// mostOnes bounds the predictions that are kept for states with one token, in bytes.
+const mostOnes = 1 << 26
+
+// path is one sample under way.
+type path struct {
+	*slots.Slot[int32]
+	slot    int
+	job     int // of the call
+	steps   diffusion.Steps[int32]
+	renoise slots.Renoiser
+
+	y      []int32 // scratch
+	mask   int32
+	masks  int
+	step   int
+	mend   bool // tokens that were taken back are shown, outside the process
+	logW   float64
+	finite bool // best holds something
+	best   []int32
+	worst  float64 // violation of best
+
+	violation float64 // at the end of the last path
+
+	rounds, paths, predictions, judged int
+	err                                error
 }
 
 // newEngine binds everything for a configuration whose zeros have been replaced.
 func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg Config, completions int) (*engine, error) {
-	if model == nil || check.Nil(model) {
-		return nil, fmt.Errorf("scored: model = nil")
+	sites, levels, err := slots.Model("scored", model)
+	if err != nil {
+		return nil, err
 	}
-	if process == nil || check.Nil(process) {
+	if check.Nil(process) {
 		return nil, fmt.Errorf("scored: process = nil")
-	}
-	if c, ok := energy.As[noise.Checked](model); ok {
-		if err := c.Check(); err != nil {
-			return nil, err
-		}
 	}
 	if g, ok := energy.As[diffusion.Guide](model); ok {
 		if _, other, by := g.Guidance(); other != nil || by != nil {
 			return nil, fmt.Errorf("scored: the model is guided at the posterior, want at the prediction")
 		}
 	}
-	sites, levels := model.Shape()
-	if sites < 1 || levels < 1 {
-		return nil, fmt.Errorf("scored: the model has %d sites and %d levels, want both ≥ 1", sites, levels)
-	}
 	if err := cfg.fill(sites, levels, completions); err != nil {
 		return nil, err
 	}
-	e := &engine{cfg: cfg, model: model, sites: sites, levels: levels, leaveOneOut: energy.LeaveOneOut(model)}
-	e.timeFree = energy.TimeFree(model) && !e.leaveOneOut
-	e.slots = make([]slot, cfg.Batch)
-	for i := range e.slots {
-		if err := e.bind(ctx, &e.slots[i], process); err != nil {
-			return nil, err
+	steps, err := slots.Bind("scored", model, cfg.Batch, func() (diffusion.Steps[int32], error) { return process.Bind(ctx, sites, levels) })
+	if err != nil {
+		return nil, err
+	}
+	absorb, absorbs := steps[0].(diffusion.Absorbing)
+	if _, renoises := steps[0].(diffusion.Renoiser); !renoises || !absorbs {
+		return nil, fmt.Errorf("scored: %T has no masks, want a diffusion.Absorbing diffusion.Renoiser such as those of Masked; for uniform noise use projection/lagrange", process)
+	}
+	mask := int32(0)
+	for !absorb.Masks(mask) {
+		if mask++; int(mask) == levels {
+			return nil, fmt.Errorf("scored: no level of %T is a mask", process)
 		}
 	}
-	e.clean = make([]bool, sites)
-	for i := range sites {
-		if cfg.Clamp == nil || cfg.Clamp[i] < 0 {
+	e := &engine{
+		Engine: slots.New(model, slots.Shape{Sites: sites, Levels: levels, Batch: cfg.Batch, Workers: cfg.Workers}, func(i int) slots.Steps[int32] { return steps[i] }),
+		cfg:    cfg, leaveOneOut: energy.LeaveOneOut(model), paths: make([]path, cfg.Batch),
+	}
+	e.Meta, e.Keep, e.TimeFree = cfg.Meta, true, energy.TimeFree(model) && !e.leaveOneOut
+	for i := range e.paths {
+		p := path{Slot: &e.Slots[i], slot: i, steps: steps[i], y: make([]int32, sites), best: make([]int32, sites), mask: mask}
+		p.renoise, _ = steps[i].(slots.Renoiser)
+		e.paths[i] = p
+		e.Clamp(i, cfg.Clamp, nil)
+	}
+	for i, clean := range e.Slots[0].Clean {
+		if !clean {
 			e.free = append(e.free, i)
-			continue
-		}
-		e.clean[i] = true
-		if e.slots[0].absorb.Masks(cfg.Clamp[i]) {
+		} else if absorb.Masks(cfg.Clamp[i]) {
 			return nil, fmt.Errorf("scored: Config.Clamp[%d] = %d, which is the mask", i, cfg.Clamp[i])
 		}
 	}
 	if cfg.Within != nil {
-		var err error
 		if e.within, err = bindLanguage(ctx, cfg.Within, sites, levels, cfg.Batch); err != nil {
 			return nil, err
 		}
@@ -102,96 +127,280 @@ func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffus
 	for range cfg.Workers {
 		e.work = append(e.work, newScratch(&e.cfg, sites, levels))
 	}
-	e.pool = pool.New(cfg.Workers)
-	n := cfg.Batch
-	e.q = energy.Noised[int32]{
-		X: make([]int32, n*sites), Time: make([]float64, n), Alpha: make([]float64, n),
-		Sample: make([]int, n), Src: make([]rand.Source, n), Meta: cfg.Meta, Clean: make([]bool, n*sites),
+	if e.TimeFree && float64(len(e.free))*float64(levels)*float64(sites)*float64(levels)*4 <= mostOnes {
+		e.ones = make([][]float32, sites*levels)
 	}
-	e.table = make([]float32, n*sites*levels)
-	if e.timeFree {
-		e.ones = newOnes(len(e.free), sites, levels)
+	e.Policy = slots.Policy{
+		Next: e.advance, Retry: e.retry, Shared: e.shared, Blame: true,
+		Fault: func(err error) error { return fmt.Errorf("scored: denoiser: %w", err) },
 	}
 	return e, nil
 }
 
-// bind makes the steps of a slot.
-func (e *engine) bind(ctx context.Context, s *slot, process diffusion.Process[int32]) error {
-	steps, err := process.Bind(ctx, e.sites, e.levels)
-	if err != nil {
-		return err
+// run does the jobs 0 … jobs−1. The error is that of ctx.
+func (e *engine) run(ctx context.Context, jobs int) error {
+	e.next, e.jobs = 0, jobs
+	n := min(jobs, e.Batch)
+	for i := range n {
+		e.job(i)
 	}
-	if err := corruption.Check(e.model, steps); err != nil {
-		return fmt.Errorf("scored: %w", err)
+	e.Pool.Start()
+	defer e.Pool.Stop()
+	return e.Run(ctx, 0, n)
+}
+
+// job begins the next job in slot i.
+func (e *engine) job(i int) {
+	p := &e.paths[i]
+	*p = path{Slot: p.Slot, slot: i, job: e.next, steps: p.steps, renoise: p.renoise, y: p.y, best: p.best, mask: p.mask}
+	e.next++
+	e.begin(p)
+	e.restart(p)
+}
+
+// start makes sample number, of the given stream, that of the next job.
+func (e *engine) start(p *path, number int, chain uint64) {
+	p.Sample = number
+	p.Stream.Seed(e.cfg.Seed, chain)
+}
+
+// restart puts a path at time 1.
+func (e *engine) restart(p *path) {
+	e.Begin(p.slot)
+	p.recount()
+	p.step, p.mend, p.logW = 0, false, 0
+}
+
+// retry takes the job of slot i, which has ended, and begins the next.
+func (e *engine) retry(i int, fault error) error {
+	e.paths[i].err = fault
+	e.done(&e.paths[i])
+	if e.next < e.jobs {
+		e.job(i)
 	}
-	var renoises, absorbs bool
-	s.steps = steps
-	s.renoise, renoises = steps.(diffusion.Renoiser)
-	s.absorb, absorbs = steps.(diffusion.Absorbing)
-	if !renoises || !absorbs {
-		return fmt.Errorf("scored: %T has no masks, want a diffusion.Absorbing diffusion.Renoiser such as those of Masked; for uniform noise use projection/lagrange", process)
-	}
-	s.mask = -1
-	for l := range int32(e.levels) {
-		if s.absorb.Masks(l) {
-			s.mask = l
-			break
-		}
-	}
-	if s.mask < 0 {
-		return fmt.Errorf("scored: no level of %T is a mask", process)
-	}
-	s.x, s.y, s.best = make([]int32, e.sites), make([]int32, e.sites), make([]int32, e.sites)
-	s.v = make([]float32, e.sites*e.levels)
 	return nil
 }
 
-// fill checks the configuration and replaces zeros by defaults.
-func (c *Config) fill(sites, levels, completions int) error {
-	bad := func(name string, v any, want string) error {
-		return fmt.Errorf("scored: Config.%s = %v, want %s", name, v, want)
-	}
-	if absent(c.Judge) {
-		return bad("Judge", c.Judge, "a set")
-	}
-	for _, f := range []struct {
-		name  string
-		value *int
-		least int
-		def   int
-	}{
-		{"Candidates", &c.Candidates, 0, defaultCandidates},
-		{"Completions", &c.Completions, 0, completions},
-		{"Rounds", &c.Rounds, -1, defaultRounds},
-		{"Steps", &c.Steps, 0, defaultSteps},
-		{"Batch", &c.Batch, 0, min(max(1, defaultTables/4/(sites*levels)), defaultBatch)},
-		{"Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)},
-		{"First", &c.First, 0, 0},
-	} {
-		if *f.value < f.least {
-			return bad(f.name, *f.value, fmt.Sprintf("≥ %d", f.least))
-		}
-		if *f.value == 0 {
-			*f.value = f.def
+// shared returns where the prediction for the state of slot i is kept, nil if it is not:
+// then it counts as one for its sample.
+func (e *engine) shared(i int) *[]float32 {
+	p := &e.paths[i]
+	switch {
+	case !e.TimeFree:
+	case p.masks == len(e.free):
+		return &e.blank
+	case p.masks == len(e.free)-1 && e.ones != nil:
+		for _, j := range e.free {
+			if !p.masked(j) {
+				return &e.ones[j*e.Levels+int(p.X[j])]
+			}
 		}
 	}
-	c.Rounds = max(c.Rounds, 0)
-	c.Workers = min(c.Workers, c.Batch)
-	for _, s := range []struct {
-		name string
-		set  constraint.Set
-	}{{"Config.Judge", c.Judge}, {"Config.Guide", c.Guide}} {
-		if err := checkSet(s.name, s.set); err != nil {
+	p.predictions++
+	return nil
+}
+
+// advance moves slot i until it needs another prediction or its job is done.
+func (e *engine) advance(worker, i int) error {
+	w, p := &e.work[worker], &e.paths[i]
+	for p.Known {
+		if p.Fresh {
+			slots.Condition(p.renoise, p.Slot, e.leaveOneOut)
+		}
+		step := e.processStep
+		if p.mend {
+			step = e.mendStep
+		}
+		err := step(w, p)
+		dead := errors.Is(err, constraint.ErrInfeasible) && p.masks < len(e.free) // other tokens may leave something
+		if err != nil && !dead {
+			return err
+		}
+		if !dead && p.Time > 0 && !(p.mend && p.masks == 0) {
+			continue
+		}
+		if done, err := e.finish(w, p, dead); done || err != nil {
+			p.Time = 0
 			return err
 		}
 	}
-	if c.Clamp != nil && len(c.Clamp) != sites {
-		return bad("Clamp", fmt.Sprintf("(%d entries)", len(c.Clamp)), fmt.Sprintf("%d entries", sites))
-	}
-	for i, l := range c.Clamp {
-		if l < -1 || int(l) >= levels {
-			return bad(fmt.Sprintf("Clamp[%d]", i), l, fmt.Sprintf("-1 … %d", levels-1))
+	return nil
+}
+
+// finish judges what a path has come to and asks what is next. A dead path is one
+// whose masks the language leaves no token for.
+func (e *engine) finish(w *scratch, p *path, dead bool) (done bool, err error) {
+	p.violation, p.Known = math.Inf(1), false
+	if !dead {
+		p.judged++
+		if err := violations(w.scores[:1], w.g, e.cfg.Judge, p.X); err != nil {
+			return true, err
+		}
+		p.violation = w.scores[0]
+		if !p.finite || p.violation <= p.worst {
+			p.keep()
 		}
 	}
+	if !(p.violation <= 0) {
+		p.logW = math.Inf(-1)
+	}
+	return e.ended(w, p)
+}
+
+// processStep moves a slot by a step of its process, which decides the sites; the
+// look ahead decides their tokens.
+func (e *engine) processStep(w *scratch, p *path) error {
+	next := p.steps.Next(p.X, p.Time, p.step, e.cfg.Steps, &p.Stream)
+	u := w.u[:e.Sites]
+	p.Stream.Float64s(u)
+	simd.Categorical(w.clean, p.V, e.Levels, u)
+	for i, l := range w.clean {
+		if l < 0 {
+			return w.row.load(p.V, i)
+		}
+	}
+	copy(p.y, p.X)
+	p.renoise.Renoise(p.y, w.clean, p.V, p.Time, next, &p.Stream)
+	w.order = w.order[:0]
+	hides := false
+	for i, l := range p.y {
+		switch {
+		case p.Clean[i]:
+		case p.masked(i) && l != p.mask:
+			w.order = append(w.order, i)
+		case !p.masked(i) && l == p.mask:
+			hides = true
+		}
+	}
+	p.shuffle(w.order, len(w.order))
+	changed := hides || len(w.order) > 0
+	for _, i := range w.order {
+		if err := e.show(w, p, i); err != nil {
+			return err
+		}
+	}
+	if hides {
+		for i, l := range p.y {
+			if l == p.mask && !p.Clean[i] {
+				p.X[i] = p.mask
+			}
+		}
+		p.recount()
+	}
+	p.Time, p.step = next, p.step+1
+	p.Known = e.TimeFree && !changed
+	if next <= 0 && p.masks > 0 {
+		return fmt.Errorf("scored: %T leaves masks at time 0", p.steps)
+	}
 	return nil
+}
+
+// mendStep shows one of the tokens that were taken back.
+func (e *engine) mendStep(w *scratch, p *path) error {
+	k := p.Stream.IntN(p.masks)
+	for i := range p.X {
+		if p.masked(i) {
+			if k--; k < 0 {
+				if err := e.show(w, p, i); err != nil {
+					return err
+				}
+				break
+			}
+		}
+	}
+	p.Known = false
+	p.Time = p.clockFor(1 - float64(p.masks)/float64(len(e.free)))
+	return nil
+}
+
+// shuffle brings a random choice of the given number of entries to the front of
+// order, in random order.
+func (p *path) shuffle(order []int, n int) {
+	for i := range n {
+		j := i + p.Stream.IntN(len(order)-i)
+		order[i], order[j] = order[j], order[i]
+	}
+}
+
+// open begins a call: it fills x with −1 and returns the errors, none yet, of its samples;
+// their reports are blank too.
+func (e *engine) open(x []int32) diffusion.SampleErrors {
+	n := check.Rows("scored", "x", len(x), e.Sites)
+	for i := range x {
+		x[i] = -1
+	}
+	e.reports = make([]Report, n)
+	for i := range e.reports {
+		e.reports[i].Violation = math.NaN()
+	}
+	return make(diffusion.SampleErrors, n)
+}
+
+// sample fills x with samples, the first of the given number, and errs with their errors.
+func (e *engine) sample(ctx context.Context, x []int32, errs diffusion.SampleErrors, first int) error {
+	e.begin = func(p *path) { e.start(p, first+p.job, uint64(first+p.job)) }
+	finished := 0
+	e.done = func(p *path) {
+		errs[p.job] = p.err
+		v := &e.reports[p.job]
+		*v = Report{Violation: math.NaN(), Rounds: p.rounds, Paths: p.paths, Predictions: p.predictions, Judged: p.judged}
+		x := x[p.job*e.Sites : (p.job+1)*e.Sites]
+		if p.finite {
+			v.Violation = p.worst
+			copy(x, p.best)
+		} else {
+			for i, l := range p.X {
+				if l != p.mask {
+					x[i] = l
+				}
+			}
+		}
+		if finished++; e.cfg.Progress != nil {
+			e.cfg.Progress(finished, len(errs))
+		}
+	}
+	return e.run(ctx, len(errs))
+}
+
+// masked reports whether site j is masked.
+func (p *path) masked(j int) bool { return p.X[j] == p.mask }
+
+// put shows a token.
+func (p *path) put(i int, l int32) {
+	p.X[i] = l
+	p.masks--
+}
+
+// keep makes what the path came to the best there is.
+func (p *path) keep() {
+	copy(p.best, p.X)
+	p.worst, p.finite = p.violation, true
+}
+
+// recount counts the masks.
+func (p *path) recount() {
+	p.masks = 0
+	for j := range p.X {
+		if p.masked(j) {
+			p.masks++
+		}
+	}
+}
+
+// clockFor returns the time at which a share of the tokens shows on average: what
+// a denoiser is told of a state that no step of the process led to.
+func (p *path) clockFor(share float64) float64 {
+	if share <= 0 {
+		return 1
+	}
+	low, high := 0.0, 1.0
+	for range 40 { // finer than any schedule resolves
+		t := (low + high) / 2
+		if p.steps.Alpha(t) >= share {
+			low = t
+		} else {
+			high = t
+		}
+	}
+	return max(low, math.SmallestNonzeroFloat64)
 }

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
@@ -78,17 +80,8 @@ type Exact struct {
 //
 // Errors: those of [New]; a process whose steps are no Joint; fields out of range.
 func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg ExactConfig) (*Exact, error) {
-	for _, f := range []struct {
-		name  string
-		value *int
-		def   int
-	}{{"Pilot", &cfg.Pilot, defaultPilot}, {"Paths", &cfg.Paths, defaultPaths}} {
-		if *f.value < 0 {
-			return nil, fmt.Errorf("scored: ExactConfig.%s = %d, want ≥ 0", f.name, *f.value)
-		}
-		if *f.value == 0 {
-			*f.value = f.def
-		}
+	if err := check.Defaults("scored: ExactConfig.", check.Number("Pilot", &cfg.Pilot, 0, defaultPilot), check.Number("Paths", &cfg.Paths, 0, defaultPaths)); err != nil {
+		return nil, err
 	}
 	if cfg.Excess == 0 {
 		cfg.Excess = defaultExcess
@@ -100,8 +93,8 @@ func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusi
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := e.slots[0].steps.(diffusion.Joint); !ok {
-		return nil, fmt.Errorf("scored: %T cannot be weighed: its steps are no diffusion.Joint", process)
+	if _, err := slots.Joints("scored", process, []any{e.paths[0].steps}); err != nil {
+		return nil, err
 	}
 	e.exact = true
 	return &Exact{e: e, cfg: cfg, made: e.cfg.First, logCap: math.NaN()}, nil
@@ -155,35 +148,24 @@ func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 		}
 	}
 	first, above := make([]float64, n), make([]ratio, n)
-	e.begin = func(s *slot) {
-		s.number = x.made + s.job
-		s.stream.Seed(e.cfg.Seed, uint64(s.number))
+	e.ended = func(_ *scratch, p *path) (done bool, err error) {
+		p.paths++
+		w := simd.Exp(p.logW - x.logCap)
+		if p.paths == 1 {
+			first[p.job] = p.logW
+		}
+		above[p.job].add(max(0, w-1), w)
+		if p.Stream.Float64() < w {
+			p.keep()
+			return true, nil
+		}
+		if p.paths >= x.cfg.Paths {
+			return true, &NotConverged{Violation: p.worst, Tries: p.paths}
+		}
+		e.restart(p)
+		return false, nil
 	}
-	e.ended = func(_ *scratch, s *slot) bool {
-		s.paths++
-		w := simd.Exp(s.logW - x.logCap)
-		if s.paths == 1 {
-			first[s.job] = s.logW
-		}
-		above[s.job].add(max(0, w-1), w)
-		if s.stream.Float64() < w {
-			s.keep()
-			return true
-		}
-		if s.paths >= x.cfg.Paths {
-			s.err = &NotConverged{Violation: s.worst, Tries: s.paths}
-			return true
-		}
-		e.restart(s)
-		return false
-	}
-	finished := 0
-	err := e.run(ctx, n, func(s *slot) {
-		e.report(dst, errs, s)
-		finished++
-		e.progress(finished, n)
-	})
-	if err != nil {
+	if err := e.sample(ctx, dst, errs, x.made); err != nil {
 		return err
 	}
 	for i, v := range e.reports { // in order: sums must not depend on the batch
@@ -207,23 +189,20 @@ func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	for n := x.cfg.Pilot; ; n *= 2 {
 		from := len(logW)
 		logW = append(logW, make([]float64, n-from)...)
-		e.begin = func(s *slot) {
-			s.number = from + s.job
-			s.stream.Seed(e.cfg.Seed, pilotChains|uint64(s.number))
-		}
-		e.ended = func(_ *scratch, s *slot) bool { return true }
+		e.begin = func(p *path) { e.start(p, from+p.job, pilotChains|uint64(from+p.job)) }
+		e.ended = func(*scratch, *path) (done bool, err error) { return true, nil }
 		worst := math.Inf(1)
 		fault = nil
-		err := e.run(ctx, n-from, func(s *slot) {
-			logW[from+s.job] = s.logW
-			if s.err != nil {
-				logW[from+s.job] = math.Inf(-1)
-				fault = s.err
-			} else if s.finite {
-				worst = min(worst, s.worst)
+		e.done = func(p *path) {
+			logW[from+p.job] = p.logW
+			if p.err != nil {
+				logW[from+p.job] = math.Inf(-1)
+				fault = p.err
+			} else if p.finite {
+				worst = min(worst, p.worst)
 			}
-		})
-		if err != nil {
+		}
+		if err := e.run(ctx, n-from); err != nil {
 			return nil, err
 		}
 		if slices.Max(logW) > math.Inf(-1) {
@@ -241,4 +220,95 @@ func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	x.evidence.addAll(logW)
 	x.logCap = capFor(logW, x.cfg.Excess)
 	return nil, nil
+}
+
+// moments are the sums of weights and of their squares, in a unit that grows.
+type moments struct {
+	top         float64 // log of the unit
+	sum, square float64
+	n           int
+}
+
+// add counts a log-weight.
+func (m *moments) add(logW float64) {
+	if m.n++; math.IsInf(logW, -1) {
+		return
+	}
+	if m.sum == 0 || logW > m.top {
+		scale := 0.0
+		if m.sum > 0 {
+			scale = simd.Exp(m.top - logW)
+		}
+		m.sum *= scale
+		m.square = float64(m.square*scale) * scale
+		m.top = logW
+	}
+	v := simd.Exp(logW - m.top)
+	m.sum += v
+	m.square += float64(v * v)
+}
+
+func (m *moments) addAll(logW []float64) {
+	for _, l := range logW {
+		m.add(l)
+	}
+}
+
+// mean returns the log of the mean weight and its relative standard error.
+func (m *moments) mean() (logMean, stderr float64) {
+	n := float64(m.n)
+	if m.n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	if m.sum == 0 {
+		return math.Inf(-1), math.NaN()
+	}
+	spread := float64(n*m.square)/float64(m.sum*m.sum) - 1
+	return m.top + simd.Log(m.sum/n), math.Sqrt(max(0, spread) / (n - 1))
+}
+
+// capFor returns the log of the least c with Σ(W−c)₊ ≤ excess·ΣW, of log-weights
+// one of which is finite.
+func capFor(logW []float64, excess float64) float64 {
+	w := make([]float64, len(logW))
+	top, total := slices.Max(logW), 0.0
+	for i, l := range logW {
+		w[i] = simd.Exp(l - top)
+	}
+	slices.Sort(w)
+	for _, v := range w {
+		total += v
+	}
+	allowed := float64(excess * total)
+	for k := len(w) - 1; k > 0; k-- {
+		// Lowering c from w[k] to w[k−1] cuts off the weights from k on.
+		cut := float64((w[k] - w[k-1]) * float64(len(w)-k))
+		if cut > allowed {
+			return top + simd.Log(w[k]-allowed/float64(len(w)-k))
+		}
+		allowed -= cut
+	}
+	return top + simd.Log(w[0]-allowed/float64(len(w)))
+}
+
+// ratio estimates Ea/Eb from pairs.
+type ratio struct{ a, b, aa, ab, bb float64 }
+
+func (r *ratio) add(a, b float64) {
+	r.join(ratio{a, b, float64(a * a), float64(a * b), float64(b * b)})
+}
+
+func (r *ratio) join(o ratio) {
+	r.a += o.a
+	r.b += o.b
+	r.aa += o.aa
+	r.ab += o.ab
+	r.bb += o.bb
+}
+
+// share returns Σa/Σb and its standard error, NaN without a b.
+func (r *ratio) share() (share, stderr float64) {
+	share = r.a / r.b
+	squares := r.aa - float64(2*share*r.ab) + float64(float64(share*share)*r.bb)
+	return share, math.Sqrt(max(0, squares)) / r.b
 }

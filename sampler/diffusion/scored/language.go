@@ -3,10 +3,10 @@ package scored
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
@@ -21,7 +21,7 @@ type member interface{ Accepts(x []int32) bool }
 
 // language is what completions are drawn within.
 type language struct {
-	diffusion.Drawer
+	slots.Drawer
 	many   many   // nil if there is none
 	member member // nil if there is none
 }
@@ -33,12 +33,8 @@ func bindLanguage(ctx context.Context, p diffusion.Projector, sites, levels, sam
 		return nil, err
 	}
 	l := &language{}
-	var ok bool
-	if l.Drawer, ok = projection.(diffusion.Drawer); !ok {
-		return nil, fmt.Errorf("scored: Config.Within makes a %T, want a diffusion.Drawer", projection)
-	}
-	if _, ok := projection.(diffusion.Committer); ok {
-		return nil, fmt.Errorf("scored: Config.Within makes a %T, which has a memory, want one without", projection)
+	if l.Drawer, err = slots.DrawerOf("scored: Config.Within", projection); err != nil {
+		return nil, err
 	}
 	l.many, _ = projection.(many)
 	l.member, _ = projection.(member)

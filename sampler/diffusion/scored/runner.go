@@ -75,19 +75,8 @@ func (r *Runner) Len() int { return r.made }
 // judge returned. If ctx ends, it is the error of ctx, samples that were not finished
 // are −1, and the next call begins with the samples of this one.
 func (r *Runner) Sample(ctx context.Context, x []int32) error {
-	e := r.e
-	errs := e.open(x)
-	e.begin = func(s *slot) {
-		s.number = r.made + s.job
-		s.stream.Seed(e.cfg.Seed, uint64(s.number))
-	}
-	finished := 0
-	err := e.run(ctx, len(errs), func(s *slot) {
-		e.report(x, errs, s)
-		finished++
-		e.progress(finished, len(errs))
-	})
-	if err != nil {
+	errs := r.e.open(x)
+	if err := r.e.sample(ctx, x, errs, r.made); err != nil {
 		return err
 	}
 	r.made += len(errs)
@@ -100,38 +89,65 @@ func (r *Runner) Reports() []Report { return r.e.reports }
 
 // takeBack ends a path: the job is done if it is feasible or rounds are used up;
 // otherwise sites of the best sample, or of a dead path, are masked again.
-func (r *Runner) takeBack(w *scratch, s *slot) bool {
+func (r *Runner) takeBack(w *scratch, p *path) (done bool, err error) {
 	e := r.e
-	if s.finite && s.worst <= 0 {
-		return true
+	switch {
+	case p.finite && p.worst <= 0:
+		return true, nil
+	case p.rounds < e.cfg.Rounds && len(e.free) > 0:
+	case p.finite:
+		return true, &NotConverged{Violation: p.worst, Tries: p.rounds}
+	default:
+		return true, fmt.Errorf("scored: nothing of the language is within reach after %d rounds: %w", p.rounds, constraint.ErrInfeasible)
 	}
-	if s.rounds >= e.cfg.Rounds || len(e.free) == 0 {
-		s.err = &NotConverged{Violation: s.worst, Tries: s.rounds}
-		if !s.finite {
-			s.err = fmt.Errorf("scored: nothing of the language is within reach after %d rounds: %w", s.rounds, constraint.ErrInfeasible)
-		}
-		return true
-	}
-	if s.finite {
-		copy(s.x, s.best)
+	if p.finite {
+		copy(p.X, p.best)
 	}
 	w.order = w.order[:0]
 	for _, i := range e.free {
-		if !s.masked(i) {
+		if !p.masked(i) {
 			w.order = append(w.order, i)
 		}
 	}
-	n := min(len(w.order), 2+s.rounds/2)
-	if s.rounds%afresh == afresh-1 {
+	n := min(len(w.order), 2+p.rounds/2)
+	if p.rounds%afresh == afresh-1 {
 		n = len(w.order)
 	}
-	s.shuffle(w.order, n)
+	p.shuffle(w.order, n)
 	for _, i := range w.order[:n] {
-		s.x[i] = s.mask
+		p.X[i] = p.mask
 	}
-	s.recount()
-	s.rounds++
-	s.mend = true
-	s.time = s.clockFor(1 - float64(s.masks)/float64(len(e.free)))
-	return false
+	p.recount()
+	p.rounds++
+	p.mend = true
+	p.Time = p.clockFor(1 - float64(p.masks)/float64(len(e.free)))
+	return false, nil
+}
+
+// Report is what a sample took.
+type Report struct {
+	// Violation is max_j g_j of what is in the sample's place, by the judge:
+	// ≤ 0 for feasible samples, NaN where nothing was finished.
+	Violation float64
+
+	Rounds int // how often tokens were taken back, by a [Runner]
+	Paths  int // proposals made, by [Exact]
+	Judged int // states that the judge or the guide saw for this sample
+
+	// Predictions counts those for this sample, without those that samples share if
+	// the denoiser is time-free: for the state without tokens and, where they fit in
+	// 64 MiB together, for states with one.
+	Predictions int
+}
+
+// NotConverged is the error of a sample that is not feasible: none was found. The best there was is in
+// its place.
+type NotConverged struct {
+	Violation float64 // of the best
+	Tries     int     // rounds of taking back, or proposals
+}
+
+// Error implements error.
+func (e *NotConverged) Error() string {
+	return fmt.Sprintf("scored: violation = %.4g after %d tries, want ≤ 0", e.Violation, e.Tries)
 }

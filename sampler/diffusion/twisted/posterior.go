@@ -3,9 +3,12 @@ package twisted
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
@@ -22,56 +25,174 @@ type Posterior interface {
 }
 
 // view is what the model says of particles: it fills their mean, product (U times
-// the covariance) and open (the trace of the covariance orthogonal to U).
+// the covariance) and open (the trace of the covariance orthogonal to U), given
+// predictions v that were asked for.
 type view interface {
-	look(ctx context.Context, p []*particle, t, alpha float64) error
+	look(i int, p *particle, v []float32, alpha float64) error
 }
 
 // known asks a [Posterior].
 type known struct {
 	model Posterior
 	*rows
-	pool *pool.Pool
-
-	// The step under way.
-	ctx   context.Context
-	all   []*particle
-	alpha float64
-	ask   func(_, i int) // method one
 }
 
-func newKnown(m Posterior, r *rows, p *pool.Pool) *known {
-	k := &known{model: m, rows: r, pool: p}
-	k.ask = k.one
-	return k
-}
-
-func (k *known) look(ctx context.Context, all []*particle, _, alpha float64) error {
-	k.ctx, k.all, k.alpha = ctx, all, alpha
-	k.pool.Each(0, len(all), k.ask)
-	return firstError(all)
-}
-
-// one asks for particle i.
-func (k *known) one(_, i int) {
-	p := k.all[i]
-	if p.err = poll.Err(k.ctx); p.err != nil {
-		return
-	}
-	p.open, p.err = k.model.Moments(p.mean, p.product, k.basis, p.z, k.alpha)
+func (k known) look(_ int, p *particle, _ []float32, alpha float64) (err error) {
+	p.open, err = k.model.Moments(p.mean, p.product, k.basis, p.z, alpha)
 	for r := range k.q {
 		p.open -= span.Dot(k.basis[r*k.n:(r+1)*k.n], p.product[r*k.n:])
 	}
+	return err
 }
 
 // reach is the distance of a difference, in standard deviations of the noise:
 // small beside the structure that noise leaves, large beside float32 rounding.
 const reach = 0.05
 
-func firstError(all []*particle) error {
-	for i, p := range all {
-		if p.err != nil {
-			return fmt.Errorf("particle %d: %w", i, p.err)
+// directions finds the covariance along the rows of U and along random probes, from
+//
+//	Cov[x_0 | x_t]·u = (1−ᾱ)/√ᾱ · ∂x̂_0/∂x_t·u.
+//
+// Of a denoiser that has vector–Jacobian products it asks for these, a backward pass for
+// every direction; of any other for two predictions, whose difference is near that.
+type directions struct {
+	*rows
+	model  energy.Denoiser[float32]
+	exact  denoise.Differentiable // nil for differences
+	probes int
+	pool   *pool.Pool
+	probe  []float64 // one per particle and probe, orthogonal to U, of norm 1
+
+	along, out []float32 // particles × directions × n: what is multiplied, and the products
+
+	// The round under way.
+	q    energy.Noised[float32]
+	step float64 // of a difference
+	gain float64 // of a product or a difference
+	aim  func(_, i int)
+}
+
+// newDirections returns directions of a model, and the states that it asks about for each
+// particle.
+func newDirections(m energy.Denoiser[float32], r *rows, c Config) (d *directions, per int) {
+	d = &directions{rows: r, model: m, probes: c.Probes}
+	if r.n == r.q {
+		d.probes = 0
+	}
+	d.probe = make([]float64, c.Particles*d.probes*r.n)
+	d.aim = d.difference
+	var ok bool
+	if d.exact, ok = energy.As[denoise.Differentiable](m); !ok {
+		return d, 1 + 2*d.len()
+	}
+	total := c.Particles * d.len() * r.n
+	d.along, d.out, d.aim = make([]float32, total), make([]float32, total), d.product
+	return d, 1
+}
+
+// len is the number of directions.
+func (d *directions) len() int { return d.rows.q + d.probes }
+
+// ask makes the predictions v for the states of all particles, and, around them, what
+// their derivatives take.
+func (d *directions) ask(ctx context.Context, v []float32, q energy.Noised[float32]) error {
+	alpha := q.Alpha[0]
+	d.q, d.gain = q, (1-alpha)/math.Sqrt(alpha)
+	d.step = float64(reach * math.Sqrt(1-alpha))
+	if d.exact != nil {
+		d.pool.Each(0, len(q.X)/d.n, d.aim)
+		return d.exact.Pullback(ctx, v, d.out, d.along, q)
+	}
+	d.gain /= 2 * d.step
+	d.pool.Each(0, len(q.X)/d.n/(1+2*d.len()), d.aim)
+	return d.model.Denoise(ctx, v, q)
+}
+
+// product stores the directions of particle i.
+func (d *directions) product(_, i int) {
+	for k := range d.len() {
+		at := d.along[(i*d.len()+k)*d.n:][:d.n]
+		for j, x := range d.draw(i, k, d.q.Src[i]) {
+			at[j] = float32(x)
+		}
+	}
+}
+
+// difference stores the states around particle i.
+func (d *directions) difference(_, i int) {
+	n, per := d.n, 1+2*d.len()
+	at := d.q.X[i*per*n : (i+1)*per*n]
+	for k := range d.len() {
+		u := d.draw(i, k, d.q.Src[i*per])
+		for s, sign := range [2]float64{1, -1} {
+			x := at[(1+2*k+s)*n : (2+2*k+s)*n]
+			for j, z := range at[:n] {
+				x[j] = float32(float64(z) + float64(float64(sign*d.step)*u[j]))
+			}
+		}
+	}
+}
+
+// draw returns direction k of particle i after it has drawn it, if it is a probe:
+// orthogonal to U, of norm 1.
+func (d *directions) draw(i, k int, src rand.Source) []float64 {
+	u := d.direction(i, k)
+	if k < d.rows.q {
+		return u
+	}
+	bits := uint64(0)
+	for j := range u {
+		if j%64 == 0 {
+			bits = src.Uint64()
+		}
+		u[j] = 1 - 2*float64(bits&1)
+		bits >>= 1
+	}
+	d.clear(u)
+	norm := math.Sqrt(span.Dot(u, u))
+	for j := range u {
+		if norm > 0 {
+			u[j] /= norm
+		}
+	}
+	return u
+}
+
+// direction returns row k of U, or a probe of particle i.
+func (d *directions) direction(i, k int) []float64 {
+	if k < d.rows.q {
+		return d.basis[k*d.n : (k+1)*d.n]
+	}
+	k += i*d.probes - d.rows.q
+	return d.probe[k*d.n : (k+1)*d.n]
+}
+
+func (d *directions) look(i int, p *particle, v []float32, _ float64) error {
+	for j, x := range v[:d.n] {
+		if p.mean[j] = float64(x); !check.Finite(p.mean[j]) {
+			return fmt.Errorf("the prediction for entry %d is %v, want finite", j, x)
+		}
+	}
+	p.open = 0
+	for k := range d.len() {
+		u, s := d.direction(i, k), 0.0
+		for j := range d.n {
+			var y float64
+			if d.exact != nil {
+				y = float64(d.out[(i*d.len()+k)*d.n+j])
+			} else {
+				y = float64(v[(1+2*k)*d.n+j]) - float64(v[(2+2*k)*d.n+j])
+			}
+			if k < d.rows.q {
+				p.product[k*d.n+j] = d.gain * y
+			} else {
+				s += float64(u[j] * y)
+			}
+		}
+		// uᵀCu of one probe u is uniform enough for the mean over the probes, times the
+		// dimension.
+		if k >= d.rows.q {
+			p.open += float64(float64(d.gain*s)*float64(d.n-d.rows.q)) / float64(d.probes)
 		}
 	}
 	return nil

@@ -7,13 +7,12 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
-	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/resample"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
@@ -30,19 +29,28 @@ import (
 type Sampler struct {
 	*rows
 	cfg       Config
+	e         *slots.Engine[float32]
 	view      view
-	pool      *pool.Pool
 	movers    []*mover
-	particles []*particle
+	particles []*particle // by slot
 	spare     []*particle // two sets in turn, for resampling
 	choice    sampler.Stream
 	logw      []float64
 	count     []int
 	evidence  []float64 // log Ẑ of every cloud so far
 
-	on                                  step           // under way
-	begin, weighOne, moveOne, finishOne func(w, i int) // methods of slots
+	// The cloud under way.
+	on           step
+	alpha        float64
+	more         float64 // log Ẑ of it up to the last resampling
+	report       func(step int)
+	move, finish func(w, i int) error
 }
+
+// begun is how a particle begins: with pure noise.
+type begun struct{ noise.Schedule }
+
+func (begun) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
 // New returns a sampler. The model is asked whether it is a [Posterior] or an
 // denoise.Differentiable (see energy.As); any other is differentiated by
@@ -54,19 +62,15 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 	switch {
 	case ctx == nil:
 		return nil, fmt.Errorf("twisted: New: ctx = nil")
-	case check.Nil(model):
-		return nil, fmt.Errorf("twisted: New: model = nil")
 	case check.Nil(set):
 		return nil, fmt.Errorf("twisted: New: set = nil")
 	}
-	if c, ok := energy.As[noise.Checked](model); ok {
-		if err := c.Check(); err != nil {
-			return nil, err
-		}
+	n, levels, err := slots.Model("twisted: New", model)
+	if err != nil {
+		return nil, err
 	}
-	n, levels := model.Shape()
-	if n < 1 || levels != 1 {
-		return nil, fmt.Errorf("twisted: New: the model has %d sites and %d levels, want ≥ 1 site and 1 level: it is for reals", n, levels)
+	if levels != 1 {
+		return nil, fmt.Errorf("twisted: New: the model has %d levels, want 1: it is for reals", levels)
 	}
 	if err := cfg.fill(); err != nil {
 		return nil, err
@@ -81,26 +85,30 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 	if err := check.Entries("twisted: New", "particles × rows × sites", cfg.Particles, r.q+1, n); err != nil {
 		return nil, err
 	}
-	s := &Sampler{rows: r, cfg: cfg, pool: pool.New(cfg.Workers), logw: make([]float64, cfg.Particles), count: make([]int, cfg.Particles)}
+	s := &Sampler{rows: r, cfg: cfg, logw: make([]float64, cfg.Particles), count: make([]int, cfg.Particles)}
+	h := slots.Shape{Sites: n, Levels: 1, Batch: cfg.Particles, Workers: cfg.Workers}
+	steps := func(int) slots.Steps[float32] { return begun{cfg.Schedule} }
 	if m, ok := energy.As[Posterior](model); ok {
-		s.view = newKnown(m, r, s.pool)
+		s.view, s.e = known{m, r}, slots.New(nil, h, steps)
 	} else {
 		if cfg.Schedule.Alpha(1) == 0 {
 			return nil, fmt.Errorf("twisted: New: Config.Schedule.Alpha(1) = 0, want > 0 for a model that is no Posterior: a prediction at pure noise says nothing by differences")
 		}
-		if m, ok := energy.As[denoise.Differentiable](model); ok {
-			s.view = newPullbacks(m, r, cfg, s.pool)
-		} else {
-			s.view = newDifferences(model, r, cfg, s.pool)
-		}
+		var d *directions
+		d, h.Per = newDirections(model, r, cfg)
+		s.view, s.e = d, slots.New(model, h, steps)
+		s.e.Ask, s.e.Meta, d.pool = d.ask, cfg.Meta, s.e.Pool
 	}
-	s.begin, s.weighOne, s.moveOne, s.finishOne = s.beginSlot, s.weighSlot, s.moveSlot, s.finishSlot
+	s.e.Policy = slots.Policy{Next: s.weighOne, Judge: s.judge, Retry: s.retry, Fault: s.atStep}
+	s.move, s.finish = s.moveOne, s.finishOne
 	for range cfg.Workers {
 		s.movers = append(s.movers, newMover(r))
 	}
-	for range cfg.Particles {
-		s.particles = append(s.particles, newParticle(r, new(sampler.Stream)))
-		s.spare = append(s.spare, newParticle(r, nil))
+	for i := range s.e.Slots {
+		p := newParticle(r, s.e.Slots[i].X)
+		p.stream = &s.e.Slots[i].Stream
+		s.particles = append(s.particles, p)
+		s.spare = append(s.spare, newParticle(r, make([]float32, n)))
 	}
 	return s, nil
 }
@@ -113,20 +121,17 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	if ctx == nil {
 		return fmt.Errorf("twisted: Sample: ctx = nil")
 	}
-	if len(x)%s.n != 0 {
-		panic(fmt.Sprintf("twisted: len(x) = %d, want a multiple of %d", len(x), s.n))
-	}
-	s.pool.Start()
-	defer s.pool.Stop()
-	samples := len(x) / s.n
+	samples := check.Rows("twisted", "x", len(x), s.n)
+	s.e.Pool.Start()
+	defer s.e.Pool.Stop()
 	clouds := (samples + s.cfg.PerCloud - 1) / s.cfg.PerCloud
 	for c := range clouds {
-		report := func(step int) {
+		s.report = func(step int) {
 			if s.cfg.Progress != nil {
 				s.cfg.Progress(c*s.cfg.Steps+step, clouds*s.cfg.Steps)
 			}
 		}
-		if err := s.cloud(ctx, report); err != nil {
+		if err := s.cloud(ctx); err != nil {
 			return fmt.Errorf("twisted: cloud %d: %w", s.cfg.First+len(s.evidence), err)
 		}
 		first := c * s.cfg.PerCloud
@@ -151,61 +156,78 @@ func (s *Sampler) LogProb() (logp, stderr float64) {
 }
 
 // cloud brings particles from noise to samples.
-func (s *Sampler) cloud(ctx context.Context, report func(step int)) error {
+func (s *Sampler) cloud(ctx context.Context) error {
 	number := s.cfg.First + len(s.evidence)
 	s.choice.Seed(s.cfg.Seed, 1<<63|uint64(number))
 	for i, p := range s.particles {
-		p.number, p.logw = number*s.cfg.Particles+i, 0
-		p.stream.Seed(s.cfg.Seed, uint64(p.number))
+		p.logw = 0
+		k := number*s.cfg.Particles + i
+		s.e.Start(i, k, s.cfg.Seed, uint64(k))
 	}
-	s.pool.Each(0, len(s.particles), s.begin)
-	evidence, alpha := 0.0, s.cfg.Schedule.Alpha(1)
-	for step := range s.cfg.Steps {
-		if err := poll.Err(ctx); err != nil {
-			return err
-		}
-		t := float64(s.cfg.Steps-step) / float64(s.cfg.Steps)
-		if err := s.view.look(ctx, s.particles, t, alpha); err != nil {
-			return fmt.Errorf("step %d: %w", step, err)
-		}
-		s.pool.Each(0, len(s.particles), s.weighOne)
-		more, err := s.renew()
-		if err != nil {
-			return fmt.Errorf("step %d: %w", step, err)
-		}
-		evidence += more
-		if step == s.cfg.Steps-1 {
-			s.pool.Each(0, len(s.particles), s.finishOne)
-		} else {
-			to := s.cfg.Schedule.Alpha(float64(s.cfg.Steps-step-1) / float64(s.cfg.Steps))
-			s.on = newStep(alpha, to)
-			s.pool.Each(0, len(s.particles), s.moveOne)
-			alpha = to
-		}
-		report(step + 1)
+	s.more, s.alpha = 0, s.cfg.Schedule.Alpha(1)
+	if err := s.e.Run(ctx, 0, len(s.particles)); err != nil {
+		return err
 	}
 	top, sum, err := s.weigh()
 	if err != nil {
 		return err
 	}
-	s.evidence = append(s.evidence, evidence+top+simd.Log(sum/float64(len(s.particles))))
+	s.evidence = append(s.evidence, s.more+top+simd.Log(sum/float64(len(s.particles))))
 	return nil
 }
 
-// beginSlot draws the noise that particle i begins with.
-func (s *Sampler) beginSlot(_, i int) { normal.Fill(s.particles[i].z, s.particles[i].stream) }
-
-// weighSlot takes what is likely from where particle i is into its weight.
-func (s *Sampler) weighSlot(w, i int) {
+// weighOne takes what is likely from where particle i is into its weight.
+func (s *Sampler) weighOne(w, i int) error {
 	p := s.particles[i]
+	if err := s.view.look(i, p, s.e.Slots[i].V, s.alpha); err != nil {
+		return err
+	}
 	s.movers[w].absorb(p)
 	s.movers[w].judge(p, s.cfg.Sweeps)
 	p.logw += p.logp
+	return nil
 }
 
-func (s *Sampler) moveSlot(w, i int) { s.movers[w].move(s.particles[i], s.on) }
+// judge resamples the particles and moves them.
+func (s *Sampler) judge() error {
+	more, err := s.renew()
+	if err != nil {
+		return s.atStep(err)
+	}
+	s.more += more
+	part := s.finish
+	if left := s.cfg.Steps - s.e.Step - 1; left > 0 {
+		to := s.cfg.Schedule.Alpha(float64(left) / float64(s.cfg.Steps))
+		s.on, s.alpha, part = newStep(s.alpha, to), to, s.move
+	}
+	if err := s.e.Each(part); err != nil {
+		return err
+	}
+	s.report(s.e.Step + 1)
+	return nil
+}
 
-func (s *Sampler) finishSlot(w, i int) { s.movers[w].finish(s.particles[i]) }
+func (s *Sampler) moveOne(w, i int) error {
+	s.movers[w].move(s.particles[i], s.on)
+	s.e.Moved(i, float64(s.cfg.Steps-s.e.Step-1)/float64(s.cfg.Steps), true)
+	return nil
+}
+
+func (s *Sampler) finishOne(w, i int) error {
+	s.movers[w].finish(s.particles[i])
+	s.e.Moved(i, 0, true)
+	return nil
+}
+
+// retry makes the error of a particle that of the run.
+func (s *Sampler) retry(i int, fault error) error {
+	if fault == nil {
+		return nil
+	}
+	return s.atStep(fmt.Errorf("particle %d: %w", i, fault))
+}
+
+func (s *Sampler) atStep(err error) error { return fmt.Errorf("step %d: %w", s.e.Step, err) }
 
 // missed is the error of a cloud of so many particles that are all outside the set.
 type missed int
@@ -255,7 +277,8 @@ func (s *Sampler) renew() (evidence float64, err error) {
 		}
 	}
 	for i, p := range s.spare {
-		p.number, p.stream, p.logw = s.particles[i].number, s.particles[i].stream, 0
+		p.stream, p.logw = &s.e.Slots[i].Stream, 0
+		s.e.Slots[i].X = p.z
 	}
 	s.particles, s.spare = s.spare, s.particles
 	return top + simd.Log(sum/k), nil
@@ -281,4 +304,42 @@ func (s *Sampler) harvest(x []float32) {
 		}
 		copy(x[k*s.n:], s.particles[last].z)
 	}
+}
+
+// particle is one state of a cloud, and what is known of its clean state: x_0 is
+// taken as N(mean, C̃) with C̃ = LLᵀ + c·(I − UᵀU), where L, n × q, has UL = G and so
+// UC̃Uᵀ = GGᵀ as the model says, and c is what is left of the trace.
+type particle struct {
+	stream  *sampler.Stream
+	z       []float32
+	mean    []float64
+	product []float64 // UC, q × n; then Lᵀ less its part along U
+	open    float64   // trace of C orthogonal to U
+	root    []float64 // G, q × q
+	mu      []float64 // U·mean
+	rest    float64   // c
+
+	precision, centre []float64 // of the sites
+	logp              float64   // log of the estimate of what is given
+	logw              float64   // log-weight since the last resampling
+}
+
+func newParticle(r *rows, z []float32) *particle {
+	n, q, m := r.n, r.q, r.sites()
+	return &particle{
+		z: z, mean: make([]float64, n), product: make([]float64, q*n), root: make([]float64, q*q),
+		mu: make([]float64, q), precision: make([]float64, m), centre: make([]float64, m),
+	}
+}
+
+// copyFrom takes over everything but the stream.
+func (p *particle) copyFrom(o *particle) {
+	copy(p.z, o.z)
+	copy(p.mean, o.mean)
+	copy(p.product, o.product)
+	copy(p.root, o.root)
+	copy(p.mu, o.mu)
+	copy(p.precision, o.precision)
+	copy(p.centre, o.centre)
+	p.rest, p.logp, p.logw = o.rest, o.logp, o.logw
 }

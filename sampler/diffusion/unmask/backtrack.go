@@ -8,9 +8,9 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
@@ -45,25 +45,27 @@ type BacktrackConfig struct {
 // Walk i draws from stream (Seed, i). Walks advance in batches on the goroutine of
 // Sample.
 type Backtrack struct {
-	m     *model
-	masks masks
-	cfg   BacktrackConfig
-	walk  []walk
-	part  []float32
-	made  int
+	e      *slots.Engine[int32]
+	masks  masks
+	drawer slots.Drawer
+	cfg    BacktrackConfig
+	walk   []walk // by slot
+	made   int
+
+	// Scratch.
+	order []int
+	clean []int32
+	lse   []float64
 }
 
 // walk is one path under way.
 type walk struct {
-	x      []int32
 	site   []int     // shown, in order
 	logV   []float64 // by depth: V
 	logZ   []float64 // by depth: Z, NaN if it has not been asked for
 	table  []float32 // by depth
-	stream sampler.Stream
 	visits int
 	moves  int
-	done   bool
 }
 
 const (
@@ -75,32 +77,44 @@ const (
 // which it binds under ctx. A walk keeps a prediction for every site of its path.
 // Errors are those of [NewRejection], and a mask that is no level.
 func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg BacktrackConfig) (*Backtrack, error) {
-	if cfg.Visits == 0 {
-		cfg.Visits = defaultVisits
+	const who = "unmask: NewBacktrack"
+	if err := check.Defaults(who+": ", check.Number("Visits", &cfg.Visits, 0, defaultVisits), check.Number("Moves", &cfg.Moves, 0, 0)); err != nil {
+		return nil, err
 	}
-	if cfg.Visits < 0 || cfg.Moves < 0 {
-		return nil, fmt.Errorf("unmask: NewBacktrack: Visits = %d, Moves = %d, want ≥ 0", cfg.Visits, cfg.Moves)
-	}
-	m, err := newModel(ctx, "NewBacktrack", model, &cfg.Config, func(sites int) int { return sites })
+	drawer, sites, levels, err := language(ctx, who, model, &cfg.Config, 0)
 	if err != nil {
 		return nil, err
 	}
-	b := &Backtrack{m: m, cfg: cfg, walk: make([]walk, cfg.Batch), part: make([]float32, cfg.Batch*m.sites*m.levels)}
-	if b.masks, err = bind("NewBacktrack", cfg.Mask, cfg.Schedule, m.sites, m.levels); err != nil {
+	b := &Backtrack{
+		drawer: drawer, walk: make([]walk, cfg.Batch),
+		order: make([]int, 0, sites), clean: make([]int32, sites), lse: make([]float64, sites),
+	}
+	if b.masks, err = bind("NewBacktrack", cfg.Mask, cfg.Schedule, sites, levels); err != nil {
 		return nil, err
 	}
 	if cfg.Moves == 0 {
-		b.cfg.Moves = math.MaxInt
-		if m.sites < math.MaxInt/defaultMoves/cfg.Visits {
-			b.cfg.Moves = defaultMoves * m.sites * cfg.Visits
+		cfg.Moves = math.MaxInt
+		if sites < math.MaxInt/defaultMoves/cfg.Visits {
+			cfg.Moves = defaultMoves * sites * cfg.Visits
 		}
 	}
+	b.cfg = cfg
 	for i := range b.walk {
 		b.walk[i] = walk{
-			x: make([]int32, m.sites), site: make([]int, 0, m.sites),
-			logV: make([]float64, m.sites+1), logZ: make([]float64, m.sites+1),
-			table: make([]float32, m.sites*m.sites*m.levels),
+			site: make([]int, 0, sites), logV: make([]float64, sites+1), logZ: make([]float64, sites+1),
+			table: make([]float32, sites*sites*levels),
 		}
+	}
+	b.e = engine(model, cfg.Config, sites, levels, func(int) slots.Steps[int32] { return &b.masks })
+	b.e.Policy = slots.Policy{
+		Next: b.next,
+		Retry: func(i int, fault error) error {
+			if fault != nil {
+				fault = fmt.Errorf("unmask: Backtrack: sample %d: %w", b.made+i, fault)
+			}
+			return fault
+		},
+		Fault: func(err error) error { return fmt.Errorf("unmask: Backtrack: denoiser: %w", err) },
 	}
 	return b, nil
 }
@@ -109,151 +123,105 @@ func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg Backtra
 func (b *Backtrack) Len() int { return b.made }
 
 // Predictions returns the number of states that the denoiser has been asked for.
-func (b *Backtrack) Predictions() int { return b.m.rows }
+func (b *Backtrack) Predictions() int { return b.e.Asked }
 
 // Sample fills x, any number of samples × sites. After an error Len says how many
 // samples have been made; the next call begins with the walk after them, from its
 // start. The error wraps constraint.ErrInfeasible if the language has no weight at
 // the start of a walk or Moves did not suffice.
 func (b *Backtrack) Sample(ctx context.Context, x []int32) error {
-	sites := b.m.sites
-	if len(x)%sites != 0 {
-		panic(fmt.Sprintf("unmask: len(x) = %d, want a multiple of %d", len(x), sites))
-	}
-	for len(x) > 0 {
-		n := min(len(b.walk), len(x)/sites)
-		if err := b.batch(ctx, n); err != nil {
+	for left := samples(x, b.e.Sites); left > 0; {
+		n := min(len(b.walk), left)
+		for i := range n {
+			w := &b.walk[i]
+			w.site, w.visits, w.moves, w.logZ[0] = w.site[:0], 0, 0, math.NaN()
+			b.e.Start(i, b.made+i, b.cfg.Seed, uint64(b.made+i))
+			b.e.Moved(i, b.masks.after(b.e.Sites), true)
+		}
+		if err := b.e.Run(ctx, 0, n); err != nil {
 			return err
 		}
 		for i := range n {
-			copy(x[i*sites:], b.walk[i].x)
+			x = x[copy(x, b.e.Slots[i].X):]
 		}
-		x = x[n*sites:]
+		left -= n
 		b.made += n
 	}
 	return nil
 }
 
-// batch brings n walks to their ends.
-func (b *Backtrack) batch(ctx context.Context, n int) error {
-	m, size := b.m, b.m.sites*b.m.levels
-	for i := range n {
-		w := &b.walk[i]
-		w.stream.Seed(b.cfg.Seed, uint64(b.made+i))
-		b.masks.Prior(w.x, nil)
-		w.site, w.visits, w.moves, w.done = w.site[:0], 0, 0, false
-		w.logZ[0] = math.NaN()
-	}
-	slot := make([]int, n)
-	for {
-		if err := poll.Err(ctx); err != nil {
-			return err
-		}
-		k := 0
-		for i := range n {
-			w := &b.walk[i]
-			if w.done {
-				continue
-			}
-			copy(m.x[k*m.sites:], w.x)
-			m.t[k] = b.masks.after(m.sites - len(w.site))
-			m.a[k] = b.masks.Alpha(m.t[k])
-			m.sample[k], m.src[k], slot[k] = b.made+i, &w.stream, i
-			k++
-		}
-		if k == 0 {
-			return nil
-		}
-		if err := m.predict(ctx, b.part, k); err != nil {
-			return fmt.Errorf("unmask: Backtrack: denoiser: %w", err)
-		}
-		for j, i := range slot[:k] {
-			w := &b.walk[i]
-			copy(w.table[len(w.site)*size:(len(w.site)+1)*size], b.part[j*size:(j+1)*size])
-			if err := b.advance(ctx, w); err != nil {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				return fmt.Errorf("unmask: Backtrack: sample %d: %w", b.made+i, err)
-			}
-		}
-	}
-}
-
-// advance moves a walk, whose present state has just been predicted, until it is
+// next moves a walk, whose present state has just been predicted, until it is
 // in a state that has not, or done.
-func (b *Backtrack) advance(ctx context.Context, w *walk) error {
-	m, size := b.m, b.m.sites*b.m.levels
-	h := len(w.site)
-	v := w.table[h*size : (h+1)*size]
-	b.masks.Condition(v, w.x, 0, false)
-	z, err := m.drawer.LogZ(ctx, v)
+func (b *Backtrack) next(_, i int) error {
+	s, w := &b.e.Slots[i], &b.walk[i]
+	h, v := b.here(w)
+	copy(v, s.V)
+	b.masks.Condition(v, s.X, 0, false)
+	z, err := b.drawer.LogZ(b.e.Ctx, v)
 	switch {
-	case errors.Is(err, constraint.ErrInfeasible):
+	case errors.Is(err, constraint.ErrInfeasible) && h > 0:
 		w.logZ[h] = math.Inf(-1)
-		if h == 0 {
-			return err
-		}
 	case err != nil:
 		return err
 	default:
-		w.logZ[h] = m.normalise(z, v)
+		w.logZ[h] = slots.Normalise(b.lse, z, v)
 	}
 	for {
 		h = len(w.site)
-		if h == m.sites {
+		switch {
+		case h == b.e.Sites:
 			if w.visits++; w.visits == b.cfg.Visits {
-				w.done = true
+				b.e.Moved(i, 0, true)
 				return nil
 			}
-			b.back(w)
+			b.back(s, w)
 			continue
-		}
-		if math.IsNaN(w.logZ[h]) {
+		case math.IsNaN(w.logZ[h]):
+			b.e.Moved(i, b.masks.after(b.e.Sites-h), true)
 			return nil
 		}
 		if w.moves++; w.moves > b.cfg.Moves {
 			return fmt.Errorf("%d complete states after %d moves, want %d: %w", w.visits, b.cfg.Moves, b.cfg.Visits, constraint.ErrInfeasible)
 		}
-		if h > 0 && w.stream.Float64() < 1/(1+simd.Exp(w.logZ[h]-w.logV[h])) {
-			b.back(w)
+		if h > 0 && s.Stream.Float64() < 1/(1+simd.Exp(w.logZ[h]-w.logV[h])) {
+			b.back(s, w)
 			continue
 		}
-		if err := b.show(ctx, w); err != nil {
+		if err := b.show(s, w); err != nil {
 			return err
 		}
 	}
 }
 
+// here returns the depth of a walk and its table there.
+func (b *Backtrack) here(w *walk) (h int, v []float32) {
+	h = len(w.site)
+	size := b.e.Sites * b.e.Levels
+	return h, w.table[h*size : (h+1)*size]
+}
+
 // back masks the last site again.
-func (b *Backtrack) back(w *walk) {
+func (b *Backtrack) back(s *slots.Slot[int32], w *walk) {
 	h := len(w.site) - 1
-	w.x[w.site[h]] = b.masks.mask
+	s.X[w.site[h]] = b.masks.Mask
 	w.site = w.site[:h]
 }
 
 // show reveals a random mask by a conditioned draw.
-func (b *Backtrack) show(ctx context.Context, w *walk) error {
-	m, h := b.m, len(w.site)
-	size := m.sites * m.levels
-	v := w.table[h*size : (h+1)*size]
-	i := b.masks.shuffle(make([]int, 0, m.sites), w.x, 1, &w.stream)[0]
-	clean := m.x[:m.sites]
-	if _, err := m.drawer.Draw(ctx, clean, v, &w.stream); err != nil {
+func (b *Backtrack) show(s *slots.Slot[int32], w *walk) error {
+	h, v := b.here(w)
+	i := b.masks.shuffle(b.order, s.X, 0, b.e.Sites, 1, &s.Stream)[0]
+	if _, err := b.drawer.Draw(b.e.Ctx, b.clean, v, &s.Stream); err != nil {
 		return err
 	}
-	w.x[i] = clean[i]
+	s.X[i] = b.clean[i]
 	// What the state before gives the language, now that the token shows.
-	row := b.masks.row(v, i)
-	kept := b.masks.p
+	row, kept := b.masks.Row(v, i), b.masks.p
 	copy(kept, row)
-	for j := range row {
-		row[j] = never
-	}
-	row[w.x[i]] = 0
-	z, err := m.drawer.LogZ(ctx, v)
+	slots.OneHot(row, s.X[i])
+	z, err := b.drawer.LogZ(b.e.Ctx, v)
 	if err == nil {
-		w.logV[h+1] = m.normalise(z, v)
+		w.logV[h+1] = slots.Normalise(b.lse, z, v)
 	}
 	copy(row, kept)
 	w.site, w.logZ[h+1] = append(w.site, i), math.NaN()

@@ -50,44 +50,40 @@ type blocks struct {
 // MaxSteps implements diffusion.Clocked.
 func (p *blocks) MaxSteps(int) int {
 	full := (p.size + p.share - 1) / p.share
-	last := p.sites % p.size
-	return p.sites/p.size*full + (last+p.share-1)/p.share
+	last := p.Sites % p.size
+	return p.Sites/p.size*full + (last+p.share-1)/p.share
 }
 
 // Next implements diffusion.Steps.
 func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	p.from, p.n = 0, 0
 	for i, l := range x {
-		if l == p.mask {
+		if l == p.Mask {
 			p.from = i / p.size * p.size
-			p.n = min(p.share, p.left(p.block(x)))
+			p.n = min(p.share, p.Left(x[p.from:p.end()]))
 			break
 		}
 	}
-	return p.after(p.left(x) - p.n)
+	return p.after(p.Left(x) - p.n)
 }
 
-// block returns the sites under way.
-func (p *blocks) block(x []int32) []int32 { return x[p.from:min(p.from+p.size, len(x))] }
+// end returns the end of the block of this step.
+func (p *blocks) end() int { return min(p.from+p.size, p.Sites) }
 
 // Reverse implements diffusion.Steps.
 func (p *blocks) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
-	for _, i := range p.shuffle(p.chosen, p.block(x), p.n, r) {
-		l, err := p.draw(v, p.from+i, r)
-		if err != nil {
-			return err
-		}
-		x[p.from+i] = l
-	}
-	return nil
+	return p.show(p.some(x, r), x, v, r)
 }
 
 // Renoise implements diffusion.Renoiser.
 func (p *blocks) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
-	for _, i := range p.shuffle(p.chosen, p.block(x), p.n, r) {
-		x[p.from+i] = x0[p.from+i]
-	}
+	put(p.some(x, r), x, x0)
+}
+
+// some returns the sites of this step.
+func (p *blocks) some(x []int32, r *sampler.Stream) []int {
+	return p.shuffle(p.chosen, x, p.from, p.end(), p.n, r)
 }
 
 // Reweight implements diffusion.Joint.
-func (p *blocks) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.reweigh(v, xt, xs) }
+func (p *blocks) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }

@@ -59,7 +59,7 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 			sum, hidden := 0.0, 0
 			for i, l := range state {
 				if l == mask {
-					m.row(v, i)[mask] = never
+					m.Row(v, i)[mask] = never
 					hidden++
 				}
 			}
@@ -70,7 +70,7 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 				}
 			}
 			c[n] += sum / float64(hidden) / float64(samples)
-			i := m.shuffle(make([]int, 0, sites), state, 1, r)[0]
+			i := m.shuffle(make([]int, 0, sites), state, 0, sites, 1, r)[0]
 			state[i] = x[s*sites+i]
 		}
 	}

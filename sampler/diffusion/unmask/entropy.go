@@ -48,20 +48,20 @@ type entropyBound struct {
 }
 
 // MaxSteps implements diffusion.Clocked.
-func (p *entropyBound) MaxSteps(int) int { return p.sites }
+func (p *entropyBound) MaxSteps(int) int { return p.Sites }
 
 // Next implements diffusion.Steps: how many masks give way is not known before
 // the prediction, so the denoiser is told the time of one less. A sample all of
 // which shows is left as it is by a last step.
 func (p *entropyBound) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
-	return p.after(p.left(x) - 1)
+	return p.after(p.Left(x) - 1)
 }
 
 // chosen returns U.
 func (p *entropyBound) chosen(x []int32, v []float32) []int {
 	p.order = p.order[:0]
 	for i, l := range x {
-		if l == p.mask {
+		if l == p.Mask {
 			p.order = append(p.order, i)
 			if p.h[i] = p.entropy(v, i); math.IsNaN(p.h[i]) {
 				p.h[i] = 0 // the draw will say why
@@ -81,23 +81,14 @@ func (p *entropyBound) chosen(x []int32, v []float32) []int {
 
 // Reverse implements diffusion.Steps.
 func (p *entropyBound) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
-	for _, i := range p.chosen(x, v) {
-		l, err := p.draw(v, i, r)
-		if err != nil {
-			return err
-		}
-		x[i] = l
-	}
-	return nil
+	return p.show(p.chosen(x, v), x, v, r)
 }
 
 // Renoise implements diffusion.Renoiser: the same sites, by entropies before the
 // language.
 func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
-	for _, i := range p.chosen(x, v) {
-		x[i] = x0[i]
-	}
+	put(p.chosen(x, v), x, x0)
 }
 
 // Reweight implements diffusion.Joint.
-func (p *entropyBound) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.reweigh(v, xt, xs) }
+func (p *entropyBound) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }

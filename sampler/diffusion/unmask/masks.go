@@ -1,11 +1,10 @@
 package unmask
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
@@ -13,57 +12,14 @@ import (
 
 // masks is what the steps of this package share: a state of tokens and masks.
 type masks struct {
-	mask          int32
-	schedule      noise.Schedule
-	sites, levels int
-	p             []float32 // scratch: a row
+	slots.Absorbing
+	p []float32 // scratch: a row
 }
 
 // bind checks what every process here has.
 func bind(name string, mask int32, schedule noise.Schedule, sites, levels int) (masks, error) {
-	if sites < 1 {
-		return masks{}, fmt.Errorf("unmask: %s: sites = %d, want ≥ 1", name, sites)
-	}
-	if err := check.Entries("unmask: "+name, "sites × levels", sites, levels); err != nil {
-		return masks{}, err
-	}
-	if mask < 0 || int(mask) >= levels {
-		return masks{}, fmt.Errorf("unmask: %s: Mask = %d, want 0 … %d", name, mask, levels-1)
-	}
-	if levels < 2 {
-		return masks{}, fmt.Errorf("unmask: %s: levels = %d, want ≥ 2: a mask and a token", name, levels)
-	}
-	c, err := noise.Resolve("unmask: "+name, schedule)
-	if err != nil {
-		return masks{}, err
-	}
-	return masks{mask: mask, schedule: c, sites: sites, levels: levels, p: make([]float32, levels)}, nil
-}
-
-// Alpha implements diffusion.Steps.
-func (m *masks) Alpha(t float64) float64 { return m.schedule.Alpha(t) }
-
-// Prior masks every token.
-func (m *masks) Prior(x []int32, _ *sampler.Stream) {
-	for i := range x {
-		x[i] = m.mask
-	}
-}
-
-var _ diffusion.Absorbing = (*masks)(nil)
-
-// Masks implements diffusion.Absorbing.
-func (m *masks) Masks(l int32) bool { return l == m.mask }
-
-// left returns the number of masks.
-func (m *masks) left(x []int32) int {
-	n := 0
-	for _, l := range x {
-		if l == m.mask {
-			n++
-		}
-	}
-	return n
+	m, err := slots.NewAbsorbing("unmask: "+name, mask, schedule, sites, levels)
+	return masks{m, make([]float32, m.Levels)}, err
 }
 
 // after returns the time at which a share of the sites is expected to be masked:
@@ -72,82 +28,51 @@ func (m *masks) after(left int) float64 {
 	if left <= 0 {
 		return 0
 	}
-	hidden := float64(left) / float64(m.sites)
-	return max(m.schedule.Time(1-float64(hidden*(1-m.schedule.Alpha(1)))), math.SmallestNonzeroFloat64)
-}
-
-// Condition implements diffusion.Renoiser: one-hot rows for tokens that show, and
-// no weight for masks.
-func (m *masks) Condition(v []float32, x []int32, _ float64, _ bool) {
-	for i, l := range x {
-		row := m.row(v, i)
-		if l != m.mask {
-			for j := range row {
-				row[j] = never
-			}
-			row[l] = 0
-		}
-		row[m.mask] = never
-	}
+	hidden := float64(left) / float64(m.Sites)
+	return max(m.Schedule.Time(1-float64(hidden*(1-m.Alpha(1)))), math.SmallestNonzeroFloat64)
 }
 
 var never = float32(math.Inf(-1))
 
-func (m *masks) row(v []float32, i int) []float32 { return v[i*m.levels : (i+1)*m.levels] }
-
-// draw returns a token for site i, by inverse CDF with a 53-bit uniform.
+// draw returns a token for site i.
 func (m *masks) draw(v []float32, i int, r *sampler.Stream) (int32, error) {
-	var idx [1]int32
-	u := [1]float64{r.Float64()}
-	row := m.row(v, i)
-	row[m.mask] = never
-	simd.Categorical(idx[:], row, m.levels, u[:])
-	if idx[0] < 0 {
-		return 0, m.bad(row, i)
+	l := m.Draw(v, i, r)
+	if l < 0 {
+		return m.Mask, &diffusion.PredictionError{Site: i, Empty: slots.Empty(m.Row(v, i))}
 	}
-	return idx[0], nil
-}
-
-// bad says why a row cannot be drawn from.
-func (m *masks) bad(row []float32, i int) error {
-	for _, w := range row {
-		if w != w || math.IsInf(float64(w), 1) {
-			return &diffusion.PredictionError{Site: i}
-		}
-	}
-	return &diffusion.PredictionError{Site: i, Empty: true}
+	return l, nil
 }
 
 // share returns the probability of a token at site i, and the likeliest token
 // with its own. A row without weight gives zeros.
 func (m *masks) share(v []float32, i int, token int32) (p float64, best int32, top float64) {
 	var total [1]float64
-	row := m.row(v, i)
-	row[m.mask] = never
-	simd.Weights(m.p, total[:], row, m.levels, 0)
+	row := m.Row(v, i)
+	row[m.Mask] = never
+	simd.Weights(m.p, total[:], row, m.Levels, 0)
 	if !(total[0] > 0) {
 		return 0, token, 0
 	}
 	var idx [1]int32
-	simd.ArgMax(idx[:], row, m.levels)
+	simd.ArgMax(idx[:], row, m.Levels)
 	return float64(m.p[token]) / total[0], idx[0], float64(m.p[idx[0]]) / total[0]
 }
 
 // entropy returns the entropy of the row of site i in nats.
 func (m *masks) entropy(v []float32, i int) float64 {
 	var h [1]float64
-	row := m.row(v, i)
-	row[m.mask] = never
-	simd.Entropy(h[:], row, m.levels)
+	row := m.Row(v, i)
+	row[m.Mask] = never
+	simd.Entropy(h[:], row, m.Levels)
 	return h[0]
 }
 
-// shuffle stores n of the masked sites of x, in random order, at the front of
+// shuffle stores n of the masked sites from … to−1 of x, in random order, at the front of
 // sites and returns them; n ≤ the number of masks.
-func (m *masks) shuffle(sites []int, x []int32, n int, r *sampler.Stream) []int {
+func (m *masks) shuffle(sites []int, x []int32, from, to, n int, r *sampler.Stream) []int {
 	sites = sites[:0]
-	for i, l := range x {
-		if l == m.mask {
+	for i := from; i < to; i++ {
+		if x[i] == m.Mask {
 			sites = append(sites, i)
 		}
 	}
@@ -157,4 +82,21 @@ func (m *masks) shuffle(sites []int, x []int32, n int, r *sampler.Stream) []int 
 		sites[k], sites[j] = sites[j], sites[k]
 	}
 	return sites[:n]
+}
+
+// show draws the tokens of some sites from their rows.
+func (m *masks) show(sites []int, x []int32, v []float32, r *sampler.Stream) (err error) {
+	for _, i := range sites {
+		if x[i], err = m.draw(v, i, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put shows the tokens of x0 at some sites.
+func put(sites []int, x, x0 []int32) {
+	for _, i := range sites {
+		x[i] = x0[i]
+	}
 }

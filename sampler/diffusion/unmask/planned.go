@@ -67,23 +67,23 @@ type planned struct {
 }
 
 // MaxSteps implements diffusion.Clocked.
-func (p *planned) MaxSteps(steps int) int { return min(steps, p.sites) }
+func (p *planned) MaxSteps(steps int) int { return min(steps, p.Sites) }
 
 // Next implements diffusion.Steps.
 func (p *planned) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
-	steps = min(steps, p.sites)
-	p.shown = p.sites
+	steps = min(steps, p.Sites)
+	p.shown = p.Sites
 	if step+1 < steps {
-		p.shown = (p.sites*(step+1) + steps - 1) / steps
+		p.shown = (p.Sites*(step+1) + steps - 1) / steps
 	}
-	return p.after(p.sites - p.shown)
+	return p.after(p.Sites - p.shown)
 }
 
 // Reverse implements diffusion.Steps.
 func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		p.x0[i] = l
-		if l == p.mask {
+		if l == p.Mask {
 			var err error
 			if p.x0[i], err = p.draw(v, i, r); err != nil {
 				return err
@@ -111,7 +111,7 @@ func (p *planned) plan(x, x0 []int32, v []float32, r *sampler.Stream) {
 	}
 	for i, l := range x {
 		p.order[i] = i
-		if l != p.mask {
+		if l != p.Mask {
 			p.score[i] += p.recipe.Keep
 			if math.IsInf(p.recipe.Keep, 1) {
 				p.score[i] = p.recipe.Keep
@@ -126,7 +126,7 @@ func (p *planned) plan(x, x0 []int32, v []float32, r *sampler.Stream) {
 	}
 	slices.SortStableFunc(p.order, func(i, j int) int { return cmp.Compare(p.score[j], p.score[i]) })
 	for n, i := range p.order {
-		if x[i] = p.mask; n < p.shown {
+		if x[i] = p.Mask; n < p.shown {
 			x[i] = x0[i]
 		}
 	}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
@@ -55,19 +57,20 @@ const (
 // Paths run in batches on the goroutine of Sample; samples come in the order of
 // their paths, so Batch changes nothing but the time they take.
 type Rejection struct {
-	p     *paths
+	paths *slots.Paths
 	cfg   RejectionConfig
 	pilot bool // done
 
 	logCap float64
+	first  int // number of the first path under way
 	next   int // number of the next path
 	made   int
 	since  int       // paths since the last sample
 	queue  [][]int32 // accepted and not yet asked for
 
-	// Over paths after the pilot: logs of ΣW, ΣW², Σ(W−c)₊.
-	paths               int
-	sum, square, excess float64
+	// Over paths after the pilot: of W, and the log of Σ(W−c)₊.
+	mean   slots.Estimate
+	excess float64
 }
 
 // NewRejection returns a sampler from the model with the process, given the
@@ -76,20 +79,12 @@ type Rejection struct {
 // Errors: a nil model or process, a process whose steps are no diffusion.Joint, a
 // projector whose projection cannot draw or has a memory, a field out of range.
 func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
-	if process == nil {
-		return nil, fmt.Errorf("unmask: NewRejection: process = nil")
+	const who = "unmask: NewRejection"
+	if check.Nil(process) {
+		return nil, fmt.Errorf("%s: process = nil", who)
 	}
-	for _, n := range []struct {
-		name  string
-		v     *int
-		unset int
-	}{{"Steps", &cfg.Steps, defaultSteps}, {"Pilot", &cfg.Pilot, defaultPilot}, {"Trials", &cfg.Trials, defaultTrials}} {
-		if *n.v < 0 {
-			return nil, fmt.Errorf("unmask: NewRejection: %s = %d, want ≥ 0", n.name, *n.v)
-		}
-		if *n.v == 0 {
-			*n.v = n.unset
-		}
+	if err := check.Defaults(who+": ", check.Number("Steps", &cfg.Steps, 0, defaultSteps), check.Number("Pilot", &cfg.Pilot, 0, defaultPilot), check.Number("Trials", &cfg.Trials, 0, defaultTrials)); err != nil {
+		return nil, err
 	}
 	if cfg.Excess == 0 {
 		cfg.Excess = defaultExcess
@@ -97,16 +92,34 @@ func NewRejection(ctx context.Context, model energy.Denoiser[int32], process dif
 	if !(cfg.Excess > 0 && cfg.Excess < 1) {
 		return nil, fmt.Errorf("unmask: NewRejection: Excess = %v, want in (0, 1)", cfg.Excess)
 	}
-	m, err := newModel(ctx, "NewRejection", model, &cfg.Config, func(int) int { return 1 })
+	drawer, sites, levels, err := language(ctx, who, model, &cfg.Config, 1)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPaths(ctx, m, process, cfg.Config, cfg.Steps)
+	steps, err := slots.Bind(who, model, cfg.Batch, func() (diffusion.Steps[int32], error) { return process.Bind(ctx, sites, levels) })
 	if err != nil {
 		return nil, err
 	}
-	never := math.Inf(-1)
-	return &Rejection{p: p, cfg: cfg, sum: never, square: never, excess: never}, nil
+	joint, err := slots.Joints(who, process, steps)
+	if err != nil {
+		return nil, err
+	}
+	e := engine(model, cfg.Config, sites, levels, func(i int) slots.Steps[int32] { return steps[i] })
+	r := &Rejection{
+		paths: slots.NewPaths(e, drawer, joint, cfg.Steps, energy.LeaveOneOut(model)),
+		cfg:   cfg, excess: math.Inf(-1),
+	}
+	e.Policy = slots.Policy{
+		Next: r.paths.Pass,
+		Retry: func(i int, fault error) error {
+			if fault != nil {
+				fault = fmt.Errorf("unmask: Rejection: path %d, step %d: %w", r.first+i, e.Step, fault)
+			}
+			return fault
+		},
+		Fault: func(err error) error { return fmt.Errorf("unmask: Rejection: denoiser at step %d: %w", e.Step, err) },
+	}
+	return r, nil
 }
 
 // Len returns the number of samples made.
@@ -114,37 +127,27 @@ func (r *Rejection) Len() int { return r.made }
 
 // Predictions returns the number of states that the denoiser has been asked for,
 // the pilot's included.
-func (r *Rejection) Predictions() int { return r.p.rows }
+func (r *Rejection) Predictions() int { return r.paths.Asked }
 
 // Excess returns the estimate of E(W−c)₊ / E W, which bounds the total variation
 // of the samples' distribution to p(·|C); NaN before the first sample.
 func (r *Rejection) Excess() float64 {
-	if r.paths == 0 {
+	if r.mean.N == 0 {
 		return math.NaN()
 	}
-	return simd.Exp(r.excess - r.sum)
+	return simd.Exp(r.excess - r.mean.Sum)
 }
 
 // LogProb returns the logarithm of an unbiased estimate of P(C) from all paths
 // after the pilot, and its relative standard error; NaN before the first sample.
-func (r *Rejection) LogProb() (logP, stderr float64) {
-	n := float64(r.paths)
-	if n == 0 {
-		return math.NaN(), math.NaN()
-	}
-	ratio := float64(simd.Exp(r.square-float64(2*r.sum)) * n)
-	return r.sum - simd.Log(n), math.Sqrt(max(0, ratio-1) / (n - 1))
-}
+func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
 // Sample fills x, any number of samples × sites. After an error Len says how many
 // samples have been made; the next call goes on behind them. The error wraps
 // constraint.ErrInfeasible if no path of the pilot has weight or Trials paths gave
 // no sample.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
-	sites := r.p.sites
-	if len(x)%sites != 0 {
-		panic(fmt.Sprintf("unmask: len(x) = %d, want a multiple of %d", len(x), sites))
-	}
+	samples(x, r.paths.Sites)
 	if !r.pilot {
 		if err := r.choose(ctx); err != nil {
 			return err
@@ -161,11 +164,21 @@ func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 			}
 			continue
 		}
-		copy(x, r.queue[0])
-		r.queue, x = r.queue[1:], x[sites:]
+		x = x[copy(x, r.queue[0]):]
+		r.queue = r.queue[1:]
 		r.made++
 	}
 	return nil
+}
+
+// run makes n paths, numbered from first on.
+func (r *Rejection) run(ctx context.Context, first, n int) error {
+	r.first = first
+	for i := range n {
+		r.paths.BeginPath(i)
+		r.paths.Start(i, first+i, r.cfg.Seed, uint64(first+i))
+	}
+	return r.paths.Run(ctx, 0, n)
 }
 
 // choose runs the pilot.
@@ -173,10 +186,10 @@ func (r *Rejection) choose(ctx context.Context) error {
 	var w []float64
 	for len(w) < r.cfg.Pilot {
 		n := min(r.cfg.Batch, r.cfg.Pilot-len(w))
-		if err := r.p.run(ctx, len(w), n); err != nil {
+		if err := r.run(ctx, len(w), n); err != nil {
 			return err
 		}
-		w = append(w, r.p.logW[:n]...)
+		w = append(w, r.paths.LogW[:n]...)
 	}
 	slices.Sort(w)
 	top := w[len(w)-1]
@@ -210,19 +223,19 @@ func leastCap(w []float64, top, share float64) float64 {
 // more runs a batch of paths and queues those that are accepted.
 func (r *Rejection) more(ctx context.Context) error {
 	n := r.cfg.Batch
-	if err := r.p.run(ctx, r.next, n); err != nil {
+	if err := r.run(ctx, r.next, n); err != nil {
 		return err
 	}
 	r.next += n
-	r.paths += n
-	for i, l := range r.p.logW[:n] {
+	for i, l := range r.paths.LogW[:n] {
 		r.since++
-		r.sum, r.square = simd.LogAdd(r.sum, l), simd.LogAdd(r.square, 2*l)
+		r.mean.Add(l)
 		if l > r.logCap {
 			r.excess = simd.LogAdd(r.excess, l+simd.Log1p(-simd.Exp(r.logCap-l)))
 		}
-		if r.p.stream[i].Float64() < simd.Exp(l-r.logCap) {
-			r.queue, r.since = append(r.queue, slices.Clone(r.p.of(i))), 0
+		s := &r.paths.Slots[i]
+		if s.Stream.Float64() < simd.Exp(l-r.logCap) {
+			r.queue, r.since = append(r.queue, slices.Clone(s.X)), 0
 		}
 	}
 	return nil

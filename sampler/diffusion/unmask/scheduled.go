@@ -46,14 +46,14 @@ type scheduled struct {
 // MaxSteps implements diffusion.Clocked.
 func (p *scheduled) MaxSteps(int) int {
 	if p.counts == nil {
-		return p.sites
+		return p.Sites
 	}
-	return min(len(p.counts), p.sites)
+	return min(len(p.counts), p.Sites)
 }
 
 // Next implements diffusion.Steps.
 func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) float64 {
-	left := p.left(x)
+	left := p.Left(x)
 	p.n = 1
 	if p.counts != nil {
 		p.n = left
@@ -65,39 +65,19 @@ func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) f
 }
 
 // Reverse implements diffusion.Steps.
-func (p *scheduled) Reverse(x []int32, _, v []float32, _, s float64, r *sampler.Stream) error {
-	for _, i := range p.shuffle(p.chosen, x, p.n, r) {
-		l, err := p.draw(v, i, r)
-		if err != nil {
-			return err
-		}
-		x[i] = l
-	}
-	return nil
+func (p *scheduled) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
+	return p.show(p.some(x, r), x, v, r)
 }
 
 // Renoise implements diffusion.Renoiser.
 func (p *scheduled) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
-	for _, i := range p.shuffle(p.chosen, x, p.n, r) {
-		x[i] = x0[i]
-	}
+	put(p.some(x, r), x, x0)
 }
 
-// Reweight implements diffusion.Joint: tokens that show now are certain, and a
-// mask that stays says nothing about its token.
-func (p *scheduled) Reweight(v []float32, xt, xs []int32, _, _ float64) {
-	p.reweigh(v, xt, xs)
+// some returns the sites of this step.
+func (p *scheduled) some(x []int32, r *sampler.Stream) []int {
+	return p.shuffle(p.chosen, x, 0, len(x), p.n, r)
 }
 
-// reweigh makes the rows of tokens that show now one-hot.
-func (m *masks) reweigh(v []float32, xt, xs []int32) {
-	for i, l := range xs {
-		if l != xt[i] {
-			row := m.row(v, i)
-			for j := range row {
-				row[j] = never
-			}
-			row[l] = 0
-		}
-	}
-}
+// Reweight implements diffusion.Joint.
+func (p *scheduled) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }

@@ -56,7 +56,7 @@ type threshold struct {
 }
 
 // MaxSteps implements diffusion.Clocked.
-func (p *threshold) MaxSteps(int) int { return p.sites + p.recipe.Passes }
+func (p *threshold) MaxSteps(int) int { return p.Sites + p.recipe.Passes }
 
 // Prior masks every token.
 func (p *threshold) Prior(x []int32, r *sampler.Stream) {
@@ -66,7 +66,7 @@ func (p *threshold) Prior(x []int32, r *sampler.Stream) {
 
 // Next implements diffusion.Steps.
 func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
-	left := p.left(x)
+	left := p.Left(x)
 	if left > 1 {
 		return p.after(left - 1)
 	}
@@ -82,7 +82,7 @@ func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) floa
 // Reverse implements diffusion.Steps.
 func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
-		if l != p.mask {
+		if l != p.Mask {
 			continue
 		}
 		token, err := p.draw(v, i, r)
@@ -102,7 +102,7 @@ func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sample
 func (p *threshold) step(x []int32, raw, v []float32) {
 	first, best := -1, -1.0
 	for i, l := range x {
-		if l != p.mask {
+		if l != p.Mask {
 			if p.recipe.Edit > 0 {
 				if _, other, top := p.share(raw, i, l); top >= p.recipe.Edit {
 					x[i] = other

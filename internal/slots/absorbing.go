@@ -1,0 +1,120 @@
+package slots
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+)
+
+// Absorbing is what the steps of tokens that a mask hides have in common.
+type Absorbing struct {
+	Mask          int32
+	Schedule      noise.Schedule
+	Sites, Levels int
+}
+
+// NewAbsorbing returns them for a shape. The error, which begins with who, names what is
+// wrong.
+func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
+	if sites < 1 || levels < 1 {
+		return Absorbing{}, fmt.Errorf("%s: Bind: sites = %d, levels = %d, want both ≥ 1", who, sites, levels)
+	}
+	if err := check.Entries(who+": Bind", "sites × levels", sites, levels); err != nil {
+		return Absorbing{}, err
+	}
+	if mask < 0 || int(mask) >= levels {
+		return Absorbing{}, fmt.Errorf("%s: Mask = %d, want 0 … %d", who, mask, levels-1)
+	}
+	if levels < 2 {
+		return Absorbing{}, fmt.Errorf("%s: levels = %d, want ≥ 2: a mask and a token", who, levels)
+	}
+	c, err := noise.Resolve(who, schedule)
+	return Absorbing{Mask: mask, Schedule: c, Sites: sites, Levels: levels}, err
+}
+
+// Alpha returns the signal level at time t.
+func (m *Absorbing) Alpha(t float64) float64 { return m.Schedule.Alpha(t) }
+
+// Prior masks every token.
+func (m *Absorbing) Prior(x []int32, _ *sampler.Stream) {
+	for i := range x {
+		x[i] = m.Mask
+	}
+}
+
+// Masks reports whether l is the mask.
+func (m *Absorbing) Masks(l int32) bool { return l == m.Mask }
+
+// Left returns the number of masks in x.
+func (m *Absorbing) Left(x []int32) int {
+	n := 0
+	for _, l := range x {
+		if l == m.Mask {
+			n++
+		}
+	}
+	return n
+}
+
+// Condition makes rows of tokens that show one-hot, and gives masks no weight. For masks
+// leaving the site out makes no difference, as they say nothing about their token.
+func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
+	for i, l := range x {
+		if row := m.Row(v, i); l == m.Mask {
+			row[l] = float32(math.Inf(-1))
+		} else {
+			OneHot(row, l)
+		}
+	}
+}
+
+// Reveal adds log q(x_s | x_t, x_0) to v: tokens that show now are certain, and a mask
+// that stays says nothing about its token.
+func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
+	for i, l := range xs {
+		if l != m.Mask && l != xt[i] {
+			OneHot(m.Row(v, i), l)
+		}
+	}
+}
+
+// Row returns the row of site i.
+func (m *Absorbing) Row(v []float32, i int) []float32 { return v[i*m.Levels : (i+1)*m.Levels] }
+
+// Draw draws the token of site i, which is masked; see the function Draw.
+func (m *Absorbing) Draw(v []float32, i int, r *sampler.Stream) int32 {
+	row := m.Row(v, i)
+	row[m.Mask] = float32(math.Inf(-1))
+	return Draw(row, r)
+}
+
+// Draw draws a level from a row of log-weights, by inverse CDF with a 53-bit uniform. It
+// is −1 if that is impossible.
+func Draw(row []float32, r *sampler.Stream) int32 {
+	var l [1]int32
+	u := [1]float64{r.Float64()}
+	simd.Categorical(l[:], row, len(row), u[:])
+	return l[0]
+}
+
+// Empty reports that no level of a row has weight, rather than that one has NaN or +Inf.
+func Empty(row []float32) bool {
+	for _, w := range row {
+		if w != w || math.IsInf(float64(w), 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// OneHot gives all weight of a row to one level.
+func OneHot(row []float32, level int32) {
+	for l := range row {
+		row[l] = float32(math.Inf(-1))
+	}
+	row[level] = 0
+}

@@ -1,0 +1,435 @@
+// Package slots moves samples of a diffusion together. Each is in a slot; the slots that
+// need a prediction get theirs in one call of the denoiser, workers do the rest, and a
+// [Policy] says what a sample does with its prediction, what becomes of it, and where it
+// begins again.
+//
+// Products are written float64(a*b) + c: a compiler may fuse them into one rounding
+// otherwise, and fused bits differ between processors.
+package slots
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/corruption"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+)
+
+// Steps is how a sample begins and how much of the signal a time leaves: what an engine
+// asks of diffusion.Steps.
+type Steps[S energy.Site] interface {
+	Alpha(t float64) float64
+	Prior(x []S, r *sampler.Stream)
+}
+
+// Policy is what one kind of sampler makes of an [Engine].
+type Policy struct {
+	// Next moves slot i, by worker w, as far as its prediction goes, and sets the time
+	// that it is at: 0 if it has ended. Different slots move concurrently. An error ends
+	// the slot.
+	Next func(w, i int) error
+
+	// Judge, unless nil, follows every round, in the goroutine of Run: it weighs and
+	// resamples slots, moves them on (see [Engine.Each]) and reports progress.
+	Judge func() error
+
+	// Retry, unless nil, gets every slot that has ended in a round, in order, with its
+	// error or nil, and may begin it again. An error of its own ends the run.
+	Retry func(i int, fault error) error
+
+	// Fault wraps an error of the denoiser. It ends the run; with Blame, which needs Keep,
+	// it ends the slots that cause it.
+	Fault func(err error) error
+	Blame bool
+
+	// Shared, unless nil, returns where the prediction for the state of slot i is kept
+	// for all slots that come to that state, nil if it is not.
+	Shared func(i int) *[]float32
+}
+
+// Slot is one sample under way.
+type Slot[S energy.Site] struct {
+	X      []S       // the state
+	V      []float32 // the prediction for it, if Known
+	Stream sampler.Stream
+	Sample int     // its number
+	Time   float64 // of the state; 0 where nothing is under way
+	Known  bool    // V is there
+	Fresh  bool    // V is as the denoiser made it
+	Row    int     // of the slot in the call that made V
+
+	Clean []bool // sites that are clamped
+	Given []S    // to these
+
+	steps  Steps[S]
+	moved  bool // in this round
+	fault  error
+	shared *[]float32
+}
+
+// Engine moves samples in slots.
+type Engine[S energy.Site] struct {
+	Policy
+	Shape
+	Slots []Slot[S]
+	Pool  *pool.Pool
+
+	// Ask makes predictions v for the states q, Per for every slot: Denoise of the model
+	// unless it is set. Nothing is asked if it is nil.
+	Ask func(ctx context.Context, v []float32, q energy.Noised[S]) error
+
+	Meta     any
+	Guided   bool
+	TimeFree bool // a prediction holds until the state changes
+	Keep     bool // every slot has a table of its own, that outlives the round
+
+	// The run under way.
+	Ctx   context.Context
+	Step  int // rounds made
+	Asked int // states that were asked about, in all runs
+
+	from, to int
+	part     func(w, i int) error
+	one      func(w, i int)
+	clamped  bool         // some slot has clamps
+	ask      []int        // slots that the denoiser is asked about
+	asked    []*[]float32 // what they share with others
+	q        energy.Noised[S]
+	table    []float32
+	aside    []float32 // predictions of slots that are not neighbours
+}
+
+// Shape is how much an engine holds: so many slots of sites × levels, tables of
+// predictions, 0 for one a slot, and states that are asked about for each, 0 for 1.
+type Shape struct{ Sites, Levels, Batch, Tables, Per, Workers int }
+
+// New returns an engine. steps are those of every slot, or nil.
+func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Steps[S]) *Engine[S] {
+	if h.Tables == 0 || h.Tables > h.Batch {
+		h.Tables = h.Batch
+	}
+	h.Per = max(h.Per, 1)
+	n, sites := h.Batch, h.Sites
+	e := &Engine[S]{Shape: h, Slots: make([]Slot[S], n), Pool: pool.New(h.Workers), ask: make([]int, 0, n)}
+	x, given, clean := make([]S, n*sites), make([]S, n*sites), make([]bool, n*sites)
+	for i := range e.Slots {
+		row := func(v []S) []S { return v[i*sites : (i+1)*sites] }
+		e.Slots[i] = Slot[S]{X: row(x), Given: row(given), Clean: clean[i*sites : (i+1)*sites], steps: steps(i)}
+	}
+	e.one = e.move
+	if model == nil {
+		return e
+	}
+	e.Ask = model.Denoise
+	e.table = make([]float32, h.Tables*h.Per*sites*h.Levels)
+	n = h.Tables * h.Per
+	e.q = energy.Noised[S]{
+		X: make([]S, n*sites), Time: make([]float64, n), Alpha: make([]float64, n),
+		Sample: make([]int, n), Src: make([]rand.Source, n),
+	}
+	return e
+}
+
+// Model returns the shape of a denoiser. The error, which begins with who, says that it
+// is nil, that it has no sites or levels, or what a [noise.Checked] one says.
+func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
+	if check.Nil(model) {
+		return 0, 0, fmt.Errorf("%s: model = nil", who)
+	}
+	if c, ok := energy.As[noise.Checked](model); ok {
+		if err := c.Check(); err != nil {
+			return 0, 0, err
+		}
+	}
+	if sites, levels = model.Shape(); sites < 1 || levels < 1 {
+		return 0, 0, fmt.Errorf("%s: the model has %d sites and %d levels, want both ≥ 1", who, sites, levels)
+	}
+	return sites, levels, nil
+}
+
+// Bind binds a process for n slots. The error, which begins with who, is that of bind, or
+// that the model predicts tokens that were corrupted otherwise.
+func Bind[T any](who string, model any, n int, bind func() (T, error)) ([]T, error) {
+	steps := make([]T, n)
+	for i := range steps {
+		var err error
+		if steps[i], err = bind(); err != nil {
+			return nil, err
+		}
+		if err := corruption.Check(model, steps[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", who, err)
+		}
+	}
+	return steps, nil
+}
+
+// Begin puts slot i at time 1.
+func (e *Engine[S]) Begin(i int) {
+	s := &e.Slots[i]
+	s.steps.Prior(s.X, &s.Stream)
+	e.Restore(i)
+	s.Time, s.Known, s.Fresh, s.fault = 1, false, false, nil
+}
+
+// Start makes sample number of the given seed begin in slot i, see [Engine.Begin].
+func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
+	s := &e.Slots[i]
+	s.Sample = number
+	s.Stream.Seed(seed, chain)
+	e.Begin(i)
+}
+
+// Clamp holds the sites of slot i that are not blank in every, or in own, at these values.
+func (e *Engine[S]) Clamp(i int, every, own []S) {
+	if i == 0 {
+		e.clamped = false
+	}
+	s := &e.Slots[i]
+	clear(s.Clean)
+	for _, given := range [2][]S{every, own} {
+		for j, v := range given {
+			if !Blank(v) {
+				s.Given[j], s.Clean[j], e.clamped = v, true, true
+			}
+		}
+	}
+	if e.clamped && e.q.Clean == nil {
+		e.q.Clean = make([]bool, len(e.q.X))
+	}
+}
+
+// CheckClamp returns an error, which begins with who, unless clamp is nil or has a level, or
+// −1 for none, for every site.
+func CheckClamp(who string, clamp []int32, sites, levels int) error {
+	if clamp != nil && len(clamp) != sites {
+		return fmt.Errorf("%s = (%d entries), want %d entries", who, len(clamp), sites)
+	}
+	for i, l := range clamp {
+		if l < -1 || int(l) >= levels {
+			return fmt.Errorf("%s[%d] = %d, want -1 … %d", who, i, l, levels-1)
+		}
+	}
+	return nil
+}
+
+// Blank reports whether a clamp leaves its site free.
+func Blank[S energy.Site](v S) bool {
+	if l, token := any(v).(int32); token {
+		return l < 0
+	}
+	return v != v
+}
+
+// Restore puts the clamped values of slot i back.
+func (e *Engine[S]) Restore(i int) {
+	if !e.clamped {
+		return
+	}
+	s := &e.Slots[i]
+	for j, clean := range s.Clean {
+		if clean {
+			s.X[j] = s.Given[j]
+		}
+	}
+}
+
+// Moved puts slot i at time t, with another state or the same.
+func (e *Engine[S]) Moved(i int, t float64, changed bool) {
+	e.Slots[i].Time = t
+	e.Slots[i].Known = e.TimeFree && !changed
+}
+
+// Run moves the slots from … to−1, those that have begun, until all have ended. The error
+// is that of ctx, of the denoiser or of the policy.
+func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
+	e.Ctx, e.Step = ctx, 0
+	for ; ; e.Step++ {
+		left := 0
+		for e.from = from; e.from < to; e.from = e.to {
+			if err := poll.Err(ctx); err != nil {
+				return err
+			}
+			e.to = to
+			if !e.Keep {
+				e.to = min(to, e.from+e.Tables)
+			}
+			n, err := e.predict()
+			if err == nil && n > 0 {
+				err = e.Each(e.Next)
+			}
+			if err != nil {
+				return err
+			}
+			left += n
+		}
+		if left == 0 {
+			return nil
+		}
+		if e.from = from; e.Judge != nil {
+			if err := e.Judge(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Each has workers do part of a round for the slots under way, and the policy retry those
+// that have ended. The error is that of the context or the policy.
+func (e *Engine[S]) Each(part func(w, i int) error) error {
+	e.part = part
+	e.Pool.Each(e.from, e.to, e.one)
+	if err := poll.Err(e.Ctx); err != nil {
+		return err
+	}
+	for i := e.from; i < e.to; i++ {
+		s := &e.Slots[i]
+		fault := s.fault
+		if !s.moved || s.Time > 0 && fault == nil {
+			continue
+		}
+		s.Time, s.Known, s.fault = 0, false, nil
+		if e.Retry != nil {
+			if err := e.Retry(i, fault); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// move does part of a round for slot i.
+func (e *Engine[S]) move(w, i int) {
+	s := &e.Slots[i]
+	if s.moved = s.Time > 0 && (s.Known || s.fault != nil); !s.moved || s.fault != nil {
+		return
+	}
+	if s.fault = poll.Err(e.Ctx); s.fault == nil {
+		s.fault = e.part(w, i)
+	}
+}
+
+// predict makes the predictions of the slots under way that have none, in one call of the
+// denoiser, and returns how many are under way.
+func (e *Engine[S]) predict() (left int, err error) {
+	left = e.collect()
+	err = e.denoise(e.ask)
+	if err != nil && !e.Blame {
+		return left, e.Fault(err)
+	}
+	for k := 0; err != nil && k < len(e.ask); k++ {
+		if err := poll.Err(e.Ctx); err != nil {
+			return left, err
+		}
+		if err := e.denoise(e.ask[k : k+1]); err != nil {
+			e.Slots[e.ask[k]].fault = e.Fault(err)
+		}
+	}
+	if len(e.asked) > 0 {
+		e.collect() // slots in the same state
+	}
+	return left, nil
+}
+
+// collect lists the slots that the denoiser is to be asked about, and returns how many are
+// under way.
+func (e *Engine[S]) collect() (left int) {
+	e.ask, e.asked = e.ask[:0], e.asked[:0]
+	for i := e.from; i < e.to; i++ {
+		s := &e.Slots[i]
+		if s.Time <= 0 {
+			continue
+		}
+		left++
+		s.Known = s.Known || e.Ask == nil
+		if s.Known || s.fault != nil {
+			continue
+		}
+		if s.shared = nil; e.Shared != nil {
+			s.shared = e.Shared(i)
+		}
+		if s.shared != nil {
+			if *s.shared != nil {
+				s.take(e.block(i), *s.shared)
+				continue
+			}
+			if slices.Contains(e.asked, s.shared) {
+				continue
+			}
+			e.asked = append(e.asked, s.shared)
+		}
+		e.ask = append(e.ask, i)
+	}
+	return left
+}
+
+// take copies the prediction from to v, the table of the slot.
+func (s *Slot[S]) take(v, from []float32) {
+	copy(v, from)
+	s.V, s.Known, s.Fresh = v, true, true
+}
+
+// block returns table k.
+func (e *Engine[S]) block(k int) []float32 {
+	size := e.Per * e.Sites * e.Levels
+	return e.table[k*size : (k+1)*size]
+}
+
+// denoise asks about some slots, in order, in one call.
+func (e *Engine[S]) denoise(ask []int) error {
+	if len(ask) == 0 {
+		return nil
+	}
+	n := 0
+	for _, i := range ask {
+		s := &e.Slots[i]
+		alpha := s.steps.Alpha(s.Time)
+		for range e.Per {
+			copy(e.q.X[n*e.Sites:], s.X)
+			if e.clamped {
+				copy(e.q.Clean[n*e.Sites:], s.Clean)
+			}
+			e.q.Time[n], e.q.Alpha[n], e.q.Sample[n], e.q.Src[n] = s.Time, alpha, s.Sample, &s.Stream
+			n++
+		}
+	}
+	q := energy.Noised[S]{
+		X: e.q.X[:n*e.Sites], Time: e.q.Time[:n], Alpha: e.q.Alpha[:n],
+		Sample: e.q.Sample[:n], Src: e.q.Src[:n], Meta: e.Meta, Guided: e.Guided,
+	}
+	if e.clamped {
+		q.Clean = e.q.Clean[:n*e.Sites]
+	}
+	dst, size := e.table, e.Per*e.Sites*e.Levels
+	// Tables that outlive the round are where their slots are.
+	apart := e.Keep && ask[len(ask)-1]-ask[0] >= len(ask)
+	if apart {
+		if e.aside == nil {
+			e.aside = make([]float32, (e.Batch-1)*size)
+		}
+		dst = e.aside
+	} else if e.Keep {
+		dst = e.table[ask[0]*size:]
+	}
+	e.Asked += n
+	if err := e.Ask(e.Ctx, dst[:len(ask)*size], q); err != nil {
+		return err
+	}
+	for k, i := range ask {
+		s := &e.Slots[i]
+		s.V, s.Row, s.Known, s.Fresh = dst[k*size:(k+1)*size], k, true, true
+		if apart {
+			s.take(e.block(i), s.V)
+		}
+		if s.shared != nil {
+			*s.shared = slices.Clone(s.V)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Renoiser is diffusion.Renoiser with the clock of its steps.
+type Renoiser interface {
+	Next(x []int32, t float64, step, steps int, r *sampler.Stream) (s float64)
+	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
+	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
+}
+
+// Joint is diffusion.Joint with the clock of its steps.
+type Joint interface {
+	Renoiser
+	Reweight(v []float32, xt, xs []int32, t, s float64)
+}
+
+// Drawer is diffusion.Drawer.
+type Drawer interface {
+	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
+	LogZ(ctx context.Context, v []float32) (float64, error)
+}
+
+// committer is diffusion.Committer.
+type committer interface {
+	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
+}
+
+// DrawerOf returns a projection as a drawer. The error, which begins with who, says that
+// it is none, or has a memory, which weights do not know.
+func DrawerOf(who string, projection any) (Drawer, error) {
+	d, draws := projection.(Drawer)
+	if !draws {
+		return nil, fmt.Errorf("%s: the projection is a %T, want a diffusion.Drawer", who, projection)
+	}
+	if _, keeps := projection.(committer); keeps {
+		return nil, fmt.Errorf("%s: the projection %T has a memory, which weights do not know", who, projection)
+	}
+	return d, nil
+}
+
+// Joints returns the steps of a process as ones that can be weighed. The error, which
+// begins with who, says that they cannot.
+func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
+	joint := make([]Joint, len(steps))
+	for i, s := range steps {
+		var ok bool
+		if joint[i], ok = any(s).(Joint); !ok {
+			return nil, fmt.Errorf("%s: %T cannot be weighed: its steps are no diffusion.Joint", who, process)
+		}
+	}
+	return joint, nil
+}
+
+// Paths moves tokens by steps that are conditioned on a set C, and weighs them: from x_t
+// to x_s the weight of a path grows by
+//
+//	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
+//
+// so that E W·1[x] = p(x, C) for a path that ends in x with weight W.
+type Paths struct {
+	*Engine[int32]
+	Drawer      Drawer
+	Joint       []Joint // by slot
+	Grid        int     // steps that are asked for
+	LeaveOneOut bool
+
+	// Saw, unless nil, gets every step: slot i is moved from time t to s by worker w.
+	Saw func(w, i int, t, s, logZ float64)
+
+	LogW   []float64 // by slot: the log-weight of its path
+	logZ   []float64 // of the prediction
+	logRho []float64 // of ρ of the last step
+	work   []pathWork
+}
+
+// pathWork is the scratch of a worker.
+type pathWork struct {
+	before, clean []int32
+	v             []float32
+	lse           []float64
+}
+
+// NewPaths returns the paths in the slots of an engine.
+func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut bool) *Paths {
+	p := &Paths{
+		Engine: e, Drawer: d, Joint: joint, Grid: grid, LeaveOneOut: leaveOneOut,
+		LogW: make([]float64, e.Batch), logZ: make([]float64, e.Batch), logRho: make([]float64, e.Batch),
+		work: make([]pathWork, e.Workers),
+	}
+	for w := range p.work {
+		p.work[w] = pathWork{before: make([]int32, e.Sites), clean: make([]int32, e.Sites), lse: make([]float64, e.Sites)}
+		if e.Keep {
+			p.work[w].v = make([]float32, e.Sites*e.Levels)
+		}
+	}
+	return p
+}
+
+// BeginPath sets the weight of slot i to 1.
+func (p *Paths) BeginPath(i int) { p.LogW[i], p.logRho[i] = 0, 0 }
+
+// CopyPath gives slot dst the weights of slot src but for LogW.
+func (p *Paths) CopyPath(dst, src int) { p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src] }
+
+// Weigh multiplies the weight of slot i by Z_C of its prediction over Z_C(ρ).
+func (p *Paths) Weigh(w, i int) error {
+	s := &p.Slots[i]
+	if s.Fresh {
+		Condition(p.Joint[i], s, p.LeaveOneOut)
+		var err error
+		if p.logZ[i], err = p.logProb(w, s.V); err != nil {
+			return err
+		}
+	}
+	p.LogW[i] += p.logZ[i] - p.logRho[i]
+	if math.IsInf(p.LogW[i], -1) {
+		s.Time = 0
+	}
+	return nil
+}
+
+// Move moves slot i, which has been weighed, by one conditioned step.
+func (p *Paths) Move(w, i int) error { return p.step(w, i, false) }
+
+// Pass is Weigh and Move in one, for a prediction that is not kept.
+func (p *Paths) Pass(w, i int) error { return p.step(w, i, true) }
+
+func (p *Paths) step(w, i int, pass bool) error {
+	s, k, j := &p.Slots[i], &p.work[w], p.Joint[i]
+	t := s.Time
+	if pass {
+		Condition(j, s, p.LeaveOneOut)
+	}
+	next := j.Next(s.X, t, p.Step, p.Grid, &s.Stream)
+	logZ, err := p.Drawer.Draw(p.Ctx, k.clean, s.V, &s.Stream)
+	if pass && errors.Is(err, constraint.ErrInfeasible) {
+		p.LogW[i], s.Time = math.Inf(-1), 0
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if pass {
+		p.LogW[i] += Normalise(k.lse, logZ, s.V) - p.logRho[i]
+	}
+	copy(k.before, s.X)
+	j.Renoise(s.X, k.clean, s.V, t, next, &s.Stream)
+	p.Restore(i)
+	if p.Saw != nil {
+		p.Saw(w, i, t, next, logZ)
+	}
+	p.Moved(i, next, !slices.Equal(k.before, s.X))
+	p.logRho[i] = 0
+	if next > 0 {
+		v := s.V
+		if !pass {
+			v = k.v
+			copy(v, s.V)
+		}
+		j.Reweight(v, k.before, s.X, t, next)
+		p.logRho[i], err = p.logProb(w, v)
+	}
+	return err
+}
+
+// logProb returns log Z_C of the normalised rows of v, −Inf if C is out of reach.
+func (p *Paths) logProb(w int, v []float32) (float64, error) {
+	z, err := p.Drawer.LogZ(p.Ctx, v)
+	if errors.Is(err, constraint.ErrInfeasible) {
+		return math.Inf(-1), nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return Normalise(p.work[w].lse, z, v), nil
+}
+
+// Normalise returns what log Z_C = z is for the normalised rows of v. lse is scratch, one
+// entry a site.
+func Normalise(lse []float64, z float64, v []float32) float64 {
+	simd.LogSumExp(lse, v, len(v)/len(lse))
+	for _, l := range lse {
+		z -= l
+	}
+	return z
+}
+
+// Condition makes the prediction of a slot the full posterior, unless it is that.
+func Condition(j Renoiser, s *Slot[int32], leaveOneOut bool) {
+	s.Fresh = false
+	j.Condition(s.V, s.X, s.Time, leaveOneOut)
+	levels := len(s.V) / len(s.X)
+	for i, clean := range s.Clean {
+		if clean {
+			OneHot(s.V[i*levels:(i+1)*levels], s.Given[i])
+		}
+	}
+}
+
+// Estimate is the mean of numbers ≥ 0 that are given by their logarithms.
+type Estimate struct {
+	N           int
+	Sum, square float64 // logs of the sums of the numbers and of their squares, if any
+}
+
+// Add takes one more number into the mean.
+func (e *Estimate) Add(log float64) {
+	if e.N++; e.N == 1 {
+		e.Sum, e.square = math.Inf(-1), math.Inf(-1)
+	}
+	e.Sum, e.square = simd.LogAdd(e.Sum, log), simd.LogAdd(e.square, float64(2*log))
+}
+
+// Mean returns the logarithm of the mean and its relative standard error: NaN without a
+// number, the error for fewer than two.
+func (e *Estimate) Mean() (log, stderr float64) {
+	n := float64(e.N)
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	// Var/mean² = n·ΣẐ²/(ΣẐ)² − 1, times n/(n−1) and over n for the mean.
+	ratio := float64(simd.Exp(e.square-float64(2*e.Sum)) * n)
+	return e.Sum - simd.Log(n), math.Sqrt(max(0, ratio-1) / (n - 1))
+}

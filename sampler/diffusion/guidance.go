@@ -1,0 +1,427 @@
+package diffusion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/corruption"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+)
+
+// Guide is a denoiser that may lead the reverse step of [Factorised] steps in
+// place of the prediction. Runners find it through energy.As, so a wrapper keeps
+// it by answering As; they set Noised.Guided for it.
+type Guide interface {
+	// Guidance returns the weight γ and what the step is led by: a denoiser
+	// without the condition, as in [ClassifierFree], or a classifier, as in
+	// [ClassifierGuided]. Both are nil if Denoise does all there is to do.
+	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
+}
+
+// Classifier says how likely a condition y is when one site changes: package
+// users supply it through [ExactClassifier], [FirstOrderClassifier] or a type
+// of their own.
+type Classifier interface {
+	// Table stores log p(y | x with x_i = l, t) + c_i for every site i and
+	// level l of one state x at time t; −Inf rules a level out. It must be safe
+	// for concurrent use.
+	Table(dst []float32, x []int32, t float64) error
+}
+
+// errUnseen is what a denoiser says whose guidance the caller does not apply.
+var errUnseen = errors.New("guidance at the posterior is not seen by the caller; a wrapper has to pass energy.As on")
+
+// leads reports whether the denoiser d leads reverse steps.
+func leads(d any) bool {
+	g, ok := energy.As[Guide](d)
+	if !ok {
+		return false
+	}
+	_, unconditional, by := g.Guidance()
+	return unconditional != nil || by != nil
+}
+
+// checkInside returns what [noise.Checked] denoisers inside another say, and an
+// error if one leads reverse steps, which nobody would see. name is the other's.
+func checkInside(name string, inside ...energy.Denoiser[int32]) error {
+	for _, d := range inside {
+		if c, ok := energy.As[noise.Checked](d); ok {
+			if err := c.Check(); err != nil {
+				return err
+			}
+		}
+		if leads(d) {
+			return fmt.Errorf("diffusion: %s: a denoiser inside is guided at the posterior, want at the prediction", name)
+		}
+	}
+	return nil
+}
+
+// checkScale returns an error unless γ is finite and ≥ 0.
+func checkScale(name string, gamma float64) error {
+	if !(gamma >= 0) || math.IsInf(gamma, 1) {
+		return fmt.Errorf("diffusion: %s: Scale = %v, want ≥ 0 and finite", name, gamma)
+	}
+	return nil
+}
+
+// blend stores γ·c + (1−γ)·u in c. What c rules out stays ruled out.
+func blend(c, u []float32, gamma float64) {
+	if gamma == 1 {
+		return
+	}
+	for i, a := range c {
+		switch {
+		case gamma == 0:
+			c[i] = u[i]
+		case !math.IsInf(float64(a), -1):
+			c[i] = float32(float64(gamma*float64(a)) + float64((1-gamma)*float64(u[i])))
+		}
+	}
+}
+
+// lean adds γ·c to v. What either rules out stays ruled out.
+func lean(v, c []float32, gamma float64) {
+	if gamma == 0 {
+		return
+	}
+	for i, w := range v {
+		if !math.IsInf(float64(w), -1) {
+			v[i] = float32(float64(w) + float64(gamma*float64(c[i])))
+		}
+	}
+}
+
+// guided is what a runner keeps for guidance at the posterior.
+type guided struct {
+	scale      float64
+	other      energy.Denoiser[int32] // of classifier-free guidance, or nil
+	classifier Classifier             // or nil
+	table      []float32              // predictions of other, in the order of those of the model
+	post, tab  [][]float32            // by worker: sites × levels
+}
+
+// guide sets up what the model says about guidance at the posterior.
+func guide(d *Runner[int32], process any) error {
+	m, ok := energy.As[Guide](d.model)
+	if !ok {
+		return nil
+	}
+	g := &guided{}
+	if g.scale, g.other, g.classifier = m.Guidance(); g.other == nil && g.classifier == nil {
+		return nil
+	}
+	if err := checkScale("New", g.scale); err != nil {
+		return err
+	}
+	if d.cfg.Projector != nil {
+		return fmt.Errorf("diffusion: New: a projection needs guidance at the prediction, not at the posterior")
+	}
+	if _, ok := d.process[0].(Factorised); !ok {
+		return fmt.Errorf("diffusion: New: %T cannot be guided at the posterior: it has none per site", process)
+	}
+	size := d.sites * d.levels
+	if g.other != nil {
+		if s, l := g.other.Shape(); s != d.sites || l != d.levels {
+			return fmt.Errorf("diffusion: New: the guide's denoiser has %d sites and %d levels, want %d and %d", s, l, d.sites, d.levels)
+		}
+		if energy.LeaveOneOut(g.other) != d.leaveOneOut {
+			return fmt.Errorf("diffusion: New: one denoiser of the guide leaves sites out of their own prediction, the other does not")
+		}
+		if err := corruption.Check(g.other, d.process[0]); err != nil {
+			return fmt.Errorf("diffusion: New: the guide: %w", err)
+		}
+		g.table = make([]float32, d.cfg.Batch*size)
+		d.e.TimeFree = false // a prediction that is kept would miss its counterpart
+		d.e.Ask = func(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+			if err := d.model.Denoise(ctx, v, q); err != nil {
+				return err
+			}
+			if err := g.other.Denoise(ctx, g.table[:len(v)], q); err != nil {
+				return fmt.Errorf("without the condition: %w", err)
+			}
+			return nil
+		}
+	}
+	for w := range d.work {
+		if d.per > 1 {
+			d.work[w].v = make([]float32, size)
+		}
+		g.post, g.tab = append(g.post, make([]float32, size)), append(g.tab, make([]float32, size))
+	}
+	d.guided, d.e.Guided = g, true
+	return nil
+}
+
+// reverse moves slot i of d from time t to next by a guided step.
+func (g *guided) reverse(d *Runner[int32], w, i int, t, next float64) error {
+	s, post, tab := &d.e.Slots[i], g.post[w], g.tab[w]
+	f, _ := d.process[i].(Factorised) // guide has asked
+	f.Posterior(post, s.V, s.X, t, next)
+	if g.other != nil {
+		other := *s
+		other.V = g.table[s.Row*len(s.V) : (s.Row+1)*len(s.V)]
+		if d.per > 1 { // copies of a particle share it
+			copy(d.work[w].v, other.V)
+			other.V = d.work[w].v
+		}
+		if p, ok := d.process[i].(slots.Renoiser); ok {
+			slots.Condition(p, &other, d.leaveOneOut)
+		}
+		f.Posterior(tab, other.V, s.X, t, next)
+		blend(post, tab, g.scale)
+	} else {
+		if err := g.classifier.Table(tab, s.X, t); err != nil {
+			return err
+		}
+		lean(post, tab, g.scale)
+	}
+	for j := range s.X {
+		l, err := drawRow(post, j, d.levels, &s.Stream)
+		if err != nil {
+			return err
+		}
+		s.X[j] = l
+	}
+	return nil
+}
+
+// ExactClassifier is the classifier log p(y | x) = −E(x), evaluated for every
+// level of every site. The model's levels include the mask, if there is one.
+type ExactClassifier struct{ Model energy.Model }
+
+// Table implements [Classifier].
+func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
+	if err := check.Given("diffusion: ExactClassifier", "Model", c.Model); err != nil {
+		return err
+	}
+	sites, levels := c.Model.Shape()
+	check.Len("diffusion", "x", len(x), sites)
+	check.Len("diffusion", "dst", len(dst), sites*levels)
+	conditional := energy.Conditionals(c.Model)
+	d := make([]float64, levels)
+	for i := range sites {
+		conditional.Conditional(d, i, x)
+		for l, e := range d {
+			dst[i*levels+l] = float32(0 - e) // no negative zero
+		}
+	}
+	return nil
+}
+
+// FirstOrderClassifier is [ExactClassifier] with the table of an
+// [energy.Differentiable] model: for those whose table is a gradient, the
+// first-order Taylor expansion of log p(y | x) at x, for the price of one
+// evaluation.
+type FirstOrderClassifier struct{ Model energy.Model }
+
+// Table implements [Classifier]. The error says that the model has no table.
+func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
+	if err := check.Given("diffusion: FirstOrderClassifier", "Model", c.Model); err != nil {
+		return err
+	}
+	m, ok := energy.As[energy.Differentiable](c.Model)
+	if !ok {
+		return fmt.Errorf("diffusion: FirstOrderClassifier: %T is not energy.Differentiable", c.Model)
+	}
+	var e [1]float64
+	m.Gradient(e[:], dst, x)
+	for i, g := range dst {
+		dst[i] = 0 - g // no negative zero
+	}
+	return nil
+}
+
+// ClassifierFree is the denoiser that leans towards a condition by comparing a
+// prediction with it to one without (Ho and Salimans 2022; for tokens Schiff et
+// al. 2025). At the prediction, the default,
+//
+//	p(x_0,i | x_t) ∝ p(x_0,i | x_t, y)^γ · p(x_0,i | x_t)^{1−γ},
+//
+// which combines with every process and projection. At the posterior
+//
+//	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ},
+//
+// which is not the same: masks take part in it, so for γ > 1 sites of which the
+// condition makes sure are revealed sooner. γ = 1 is the conditional denoiser and
+// 0 the unconditional one in both forms. A level that has weight with the
+// condition and none without is an error for γ > 1.
+type ClassifierFree struct {
+	Conditional, Unconditional energy.Denoiser[int32]
+
+	// Scale is γ ≥ 0.
+	Scale float64
+
+	// AtPosterior guides the reverse step of a [Factorised] process. Projections
+	// cannot be combined with it, and wrappers have to pass energy.As on: see
+	// [Guide].
+	AtPosterior bool
+}
+
+// Shape returns the shape of Conditional.
+func (g ClassifierFree) Shape() (sites, levels int) {
+	check.Must("diffusion: ClassifierFree", "Conditional", g.Conditional)
+	return g.Conditional.Shape()
+}
+
+// TimeFree reports whether both denoisers are, unless guidance is at the
+// posterior.
+func (g ClassifierFree) TimeFree() bool {
+	return !g.AtPosterior && energy.TimeFree(g.Conditional) && energy.TimeFree(g.Unconditional)
+}
+
+// LeaveOneOut reports whether the denoisers predict sites from the others.
+func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
+
+// As answers for the mask of Conditional, if that knows it.
+func (g ClassifierFree) As(target any) bool {
+	m, ok := energy.As[energy.Masking](g.Conditional)
+	return ok && energy.Give(target, m)
+}
+
+// Guidance implements [Guide].
+func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
+	if !g.AtPosterior {
+		return 0, nil, nil
+	}
+	return g.Scale, g.Unconditional, nil
+}
+
+// Denoise implements [energy.Denoiser]: the combined prediction, or at the
+// posterior the conditional one. The latter is an error unless q says that the
+// caller leads the step.
+func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	if g.AtPosterior && !q.Guided {
+		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
+	}
+	if err := check.Given("diffusion: ClassifierFree", "Conditional", g.Conditional); err != nil {
+		return err
+	}
+	if err := g.Conditional.Denoise(ctx, v, q); err != nil || g.AtPosterior {
+		return err
+	}
+	if err := check.Given("diffusion: ClassifierFree", "Unconditional", g.Unconditional); err != nil {
+		return err
+	}
+	b := scratch.Float32s.Get(len(v))
+	defer scratch.Float32s.Put(b)
+	if err := g.Unconditional.Denoise(ctx, *b, q); err != nil {
+		return err
+	}
+	blend(v, *b, g.Scale)
+	return nil
+}
+
+// Check implements [noise.Checked].
+func (g ClassifierFree) Check() error {
+	if check.Nil(g.Conditional) || check.Nil(g.Unconditional) {
+		return fmt.Errorf("diffusion: ClassifierFree: Conditional and Unconditional must be set")
+	}
+	if err := checkScale("ClassifierFree", g.Scale); err != nil {
+		return err
+	}
+	if err := checkInside("ClassifierFree", g.Conditional, g.Unconditional); err != nil {
+		return err
+	}
+	if energy.LeaveOneOut(g.Conditional) != energy.LeaveOneOut(g.Unconditional) {
+		return fmt.Errorf("diffusion: ClassifierFree: one denoiser leaves sites out of their own prediction, the other does not")
+	}
+	sites, levels := g.Conditional.Shape()
+	if s, l := g.Unconditional.Shape(); s != sites || l != levels {
+		return fmt.Errorf("diffusion: ClassifierFree: Unconditional has %d sites and %d levels, want %d and %d", s, l, sites, levels)
+	}
+	return nil
+}
+
+// ClassifierGuided is a denoiser led by a classifier (Dhariwal and Nichol 2021;
+// for tokens Schiff et al. 2025). At the prediction, the default,
+//
+//	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ,
+//
+// which combines with every process and projection, and at the posterior
+//
+//	p(x_s,i = l | x_t) ∝ p(x_s,i = l | x_t)·p(y | x_t with x_i = l)^γ.
+//
+// Both treat sites as if they acted on y one at a time.
+type ClassifierGuided struct {
+	energy.Denoiser[int32]
+	Classifier Classifier
+
+	// Scale is γ ≥ 0.
+	Scale float64
+
+	// AtPosterior guides the reverse step of a [Factorised] process. Projections
+	// cannot be combined with it, and wrappers have to pass energy.As on: see
+	// [Guide].
+	AtPosterior bool
+}
+
+// Shape returns the shape of the denoiser.
+func (g ClassifierGuided) Shape() (sites, levels int) {
+	check.Must("diffusion: ClassifierGuided", "Denoiser", g.Denoiser)
+	return g.Denoiser.Shape()
+}
+
+// TimeFree returns false: a classifier may depend on time.
+func (g ClassifierGuided) TimeFree() bool { return false }
+
+// LeaveOneOut reports whether the denoiser predicts sites from the others.
+func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
+
+// As answers for the mask of Denoiser, if that knows it.
+func (g ClassifierGuided) As(target any) bool {
+	m, ok := energy.As[energy.Masking](g.Denoiser)
+	return ok && energy.Give(target, m)
+}
+
+// Guidance implements [Guide].
+func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
+	if !g.AtPosterior {
+		return 0, nil, nil
+	}
+	return g.Scale, nil, g.Classifier
+}
+
+// Denoise implements [energy.Denoiser]. At the posterior it is an error unless q
+// says that the caller leads the step.
+func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	if g.AtPosterior && !q.Guided {
+		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)
+	}
+	if err := check.Given("diffusion: ClassifierGuided", "Denoiser", g.Denoiser); err != nil {
+		return err
+	}
+	if err := check.Given("diffusion: ClassifierGuided", "Classifier", g.Classifier); err != nil {
+		return err
+	}
+	if err := g.Denoiser.Denoise(ctx, v, q); err != nil || g.AtPosterior {
+		return err
+	}
+	sites, levels := g.Shape()
+	b := scratch.Float32s.Get(sites * levels)
+	defer scratch.Float32s.Put(b)
+	for s, t := range q.Time {
+		if err := g.Classifier.Table(*b, q.X[s*sites:(s+1)*sites], t); err != nil {
+			return err
+		}
+		lean(v[s*len(*b):(s+1)*len(*b)], *b, g.Scale)
+	}
+	return nil
+}
+
+// Check implements [noise.Checked].
+func (g ClassifierGuided) Check() error {
+	if check.Nil(g.Denoiser) || check.Nil(g.Classifier) {
+		return fmt.Errorf("diffusion: ClassifierGuided: Denoiser and Classifier must be set")
+	}
+	if err := checkInside("ClassifierGuided", g.Denoiser); err != nil {
+		return err
+	}
+	return checkScale("ClassifierGuided", g.Scale)
+}

@@ -1,0 +1,198 @@
+package diffusion
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
+)
+
+// moveTokens moves slot i of a diffusion of tokens by one step.
+func moveTokens(d *Runner[int32], w, i int) error {
+	s, p, work := &d.e.Slots[i], d.process[i], &d.work[w]
+	t, raw := s.Time, s.V
+	next := p.Next(s.X, t, d.e.Step, d.cfg.Steps, &s.Stream)
+	conditionTokens(d, i)
+
+	copy(work.before, s.X)
+	work.snap = Snapshot{Projected: d.projects(t, next)}
+	v, err := raw, error(nil)
+	switch {
+	case d.guided != nil:
+		err = d.guided.reverse(d, w, i, t, next)
+	case !work.snap.Projected:
+		err = p.Reverse(s.X, raw, raw, t, next, &s.Stream)
+	default:
+		v, err = projectTokens(d, w, i, next)
+	}
+	if err != nil {
+		return err
+	}
+	d.e.Restore(i)
+	d.observe(w, i, v, next)
+	d.e.Moved(i, next, !slices.Equal(work.before, s.X))
+	return nil
+}
+
+// observe tells the observer of the step of slot i to the time next that worker w has made
+// with the prediction v.
+func (d *Runner[S]) observe(w, i int, v []float32, next float64) {
+	if d.cfg.Observe == nil {
+		return
+	}
+	s, n := &d.e.Slots[i], &d.work[w].snap
+	n.Sample, n.Step, n.From, n.To, n.V = s.Sample, d.e.Step, s.Time, next, v
+	switch x := any(s.X).(type) {
+	case []int32:
+		n.X = x
+	case []float32:
+		n.Real = x
+	}
+	d.cfg.Observe(n)
+}
+
+// conditionTokens makes a new prediction for slot i the full posterior, where
+// something needs that. Without projections, predictions of full posteriors are
+// only read where they are drawn from.
+func conditionTokens(d *Runner[int32], i int) {
+	s := &d.e.Slots[i]
+	p, ok := d.process[i].(slots.Renoiser)
+	switch {
+	case !s.Fresh || !ok || d.projection == nil && !d.leaveOneOut && d.guided == nil:
+	case d.spared != nil:
+		conditionRest(d, i)
+	default:
+		slots.Condition(p, s, d.leaveOneOut)
+	}
+	s.Fresh = false
+}
+
+// conditionRest makes the rows of slot i that are of no certain token those of the full
+// posterior, and lists these tokens.
+func conditionRest(d *Runner[int32], i int) {
+	s, p := &d.e.Slots[i], d.process[i].(IntactSteps)
+	certain := d.certain[i*d.sites : (i+1)*d.sites]
+	p.Intact(certain, s.X)
+	for j := range certain {
+		if s.Clean[j] {
+			certain[j] = s.Given[j]
+		}
+		if certain[j] < 0 {
+			p.Condition(s.V[j*d.levels:(j+1)*d.levels], s.X[j:j+1], s.Time, d.leaveOneOut)
+		}
+	}
+}
+
+// spare lets the projection do without the rows of certain tokens where nobody else
+// reads them.
+func spare(d *Runner[int32]) {
+	drawer, ok := d.drawer.(GivenDrawer)
+	if ok {
+		self := drawer.Self()
+		t := reflect.TypeOf(self)
+		ok = t != nil && t.Comparable() && self == any(d.drawer)
+	}
+	if _, intact := d.process[0].(IntactSteps); !ok || !intact || d.guided != nil || d.committer != nil || d.cfg.Observe != nil {
+		return
+	}
+	d.spared, d.certain = drawer, make([]int32, d.cfg.Batch*d.sites)
+}
+
+// projects reports whether the step from t to next projects its prediction.
+func (d *Runner[S]) projects(t, next float64) bool {
+	return d.projection != nil && t <= d.cfg.ProjectStart &&
+		(d.cfg.ProjectEvery > 0 && d.e.Step%d.cfg.ProjectEvery == 0 || next <= 0)
+}
+
+// project moves a copy of v, of slot i, to the feasible set.
+func (d *Runner[S]) project(w, i int, v []float32, next float64) (moved []float32, err error) {
+	s, work := &d.e.Slots[i], &d.work[w]
+	copy(work.v, v)
+	if d.cfg.ColdStart {
+		d.forget(i)
+	}
+	work.snap.Violation, err = d.projection.Project(d.e.Ctx, i, work.v, s.Time, next, &s.Stream)
+	return work.v, err
+}
+
+// projectTokens moves slot i by a step whose prediction is projected, and
+// returns the prediction that was used.
+func projectTokens(d *Runner[int32], w, i int, next float64) (v []float32, err error) {
+	s, p, work := &d.e.Slots[i], d.process[i], &d.work[w]
+	renoise, _ := p.(Renoiser) // New has asked
+	x, v, t, r := s.X, s.V, s.Time, &s.Stream
+	switch {
+	case d.spared != nil:
+		copy(work.clean, d.certain[i*d.sites:])
+		work.snap.LogZ, err = d.spared.DrawGiven(d.e.Ctx, work.clean, v, r)
+	case d.drawer != nil:
+		work.snap.LogZ, err = d.drawer.Draw(d.e.Ctx, work.clean, v, r)
+	default:
+		if v, err = d.project(w, i, v, next); err != nil {
+			return v, err
+		}
+		if d.cfg.Decode == DecodeRows || d.cfg.Decode == DecodeLast && next > 0 {
+			return v, p.Reverse(x, s.V, v, t, next, r)
+		}
+		simd.ArgMax(work.clean, v, d.levels)
+		if j := slices.IndexFunc(work.clean, func(l int32) bool { return l < 0 }); j >= 0 {
+			err = badRow(v, j, d.levels)
+		}
+	}
+	if err == nil {
+		renoise.Renoise(x, work.clean, v, t, next, r)
+	}
+	return v, err
+}
+
+// moveReals moves slot i of a diffusion of reals by one step.
+func moveReals(d *Runner[float32], w, i int) error {
+	s, p, work := &d.e.Slots[i], d.process[i], &d.work[w]
+	t, v := s.Time, s.V
+	next := p.Next(s.X, t, d.e.Step, d.cfg.Steps, &s.Stream)
+	s.Fresh = false
+	for j, clean := range s.Clean {
+		if clean {
+			v[j] = s.Given[j]
+		}
+	}
+	work.snap = Snapshot{Projected: d.projects(t, next)}
+	var err error
+	if work.snap.Projected && !d.cfg.ProjectState {
+		if v, err = d.project(w, i, v, next); err != nil {
+			return err
+		}
+	}
+	if err = p.Reverse(s.X, s.V, v, t, next, &s.Stream); err != nil {
+		return err
+	}
+	if work.snap.Projected && d.cfg.ProjectState {
+		if err = projectState(d, w, i, next); err != nil {
+			return err
+		}
+	}
+	d.e.Restore(i)
+	d.observe(w, i, v, next)
+	d.e.Moved(i, next, true)
+	return nil
+}
+
+// projectState moves the state x_s of slot i towards its projection, by the part
+// (1−s)^ProjectPower of the way.
+func projectState(d *Runner[float32], w, i int, next float64) error {
+	x := d.e.Slots[i].X
+	v, err := d.project(w, i, x, next)
+	if err != nil {
+		return err
+	}
+	if d.cfg.ProjectPower == 0 || next <= 0 {
+		copy(x, v)
+		return nil
+	}
+	part := simd.Exp(d.cfg.ProjectPower * simd.Log(1-next))
+	for j, v := range v {
+		x[j] = float32(float64((1-part)*float64(x[j])) + float64(part*float64(v)))
+	}
+	return nil
+}

@@ -1,0 +1,549 @@
+package scored
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+)
+
+// show draws the token of the masked site i of a slot with a look ahead, and
+// multiplies the weight of the slot by p_i(v)/q(v).
+func (e *engine) show(w *scratch, p *path, i int) error {
+	if p.masks == 1 {
+		return e.settle(w, p, i)
+	}
+	if err := w.row.load(p.V, i); err != nil {
+		return err
+	}
+	var err error
+	if e.within == nil {
+		err = e.complete(w, p, i)
+	} else {
+		err = e.completeWithin(w, p, i)
+	}
+	if err != nil {
+		return err
+	}
+	k, n := len(w.token), e.cfg.Completions
+	chosen, mean := 0, 1.0
+	w.psi = w.psi[:k]
+	if k > 1 { // one candidate is taken whatever it promises
+		set := e.cfg.Judge
+		if e.cfg.Guide != nil && !p.mend { // where it misled, the judge leads
+			set = e.cfg.Guide
+		}
+		p.judged += k * n
+		if err := violations(w.scores[:k*n], w.g, set, w.states[:k*n*e.Sites]); err != nil {
+			return err
+		}
+		if e.exact {
+			soften(w.psi, w.scores[:k*n], n, p.masks-1, e.Sites)
+			defend(w.psi, w.prior)
+		} else {
+			promise(w.psi, w.scores[:k*n], n)
+		}
+		mean = 0
+		share := w.scores[:k]
+		for c, p := range w.prior {
+			share[c] = float64(p * w.psi[c])
+			mean += share[c]
+		}
+		chosen = pickWeight(share, p.Stream.Float64())
+		mean /= w.psi[chosen]
+	}
+	p.logW += simd.Log(mean) + w.beside[chosen]
+	p.put(i, w.token[chosen])
+	if e.within != nil { // later draws of the same step must know
+		slots.OneHot(p.V[i*e.Levels:(i+1)*e.Levels], w.token[chosen])
+	}
+	return nil
+}
+
+// complete lists the candidates for site i, whose row is loaded, and fills their
+// masks in: all candidates with the same draws, independent by site.
+func (e *engine) complete(w *scratch, p *path, i int) error {
+	w.token, w.prior, w.beside = w.token[:0], w.prior[:0], w.beside[:0]
+	if total := w.row.total(); w.row.levels <= allLevels {
+		for l, p := range w.row.p {
+			if p > 0 {
+				w.token = append(w.token, int32(l))
+				w.prior = append(w.prior, float64(p)/total)
+			}
+		}
+	} else {
+		u := w.u[:e.cfg.Candidates]
+		p.Stream.Float64s(u)
+		for _, u := range u {
+			w.count(w.row.pick(u))
+		}
+		w.share(len(u))
+	}
+	for range w.token {
+		w.beside = append(w.beside, 0)
+	}
+	k, n := len(w.token), e.cfg.Completions
+	if k == 1 {
+		return nil
+	}
+	states := w.states[:k*n*e.Sites]
+	for m := range n {
+		copy(states[m*e.Sites:], p.X)
+	}
+	u := w.u[:n]
+	for j := range p.X {
+		if j == i || !p.masked(j) {
+			continue
+		}
+		if err := w.row.load(p.V, j); err != nil {
+			return err
+		}
+		p.Stream.Float64s(u)
+		for m, u := range u {
+			states[m*e.Sites+j] = w.row.pick(u)
+		}
+	}
+	for c := 1; c < k; c++ {
+		copy(states[c*n*e.Sites:], states[:n*e.Sites])
+	}
+	for c, l := range w.token {
+		for m := c * n; m < (c+1)*n; m++ {
+			states[m*e.Sites+i] = l
+		}
+	}
+	return nil
+}
+
+// completeWithin is complete for a language: candidates are levels that leave
+// something of it, by their shares of it, and completions are joint draws.
+//
+// A path draws v with probability q(v) and is worth p_i(v)/q(v). If Z is the weight
+// of the language under the rows and Z_v that of its members with x_i = v, then
+// candidates have the shares Z_v/Z, so that p_i(v)·Z/Z_v is what besides the look
+// ahead belongs to the weight.
+func (e *engine) completeWithin(w *scratch, p *path, i int) error {
+	n := e.cfg.Completions
+	w.token, w.prior, w.beside = w.token[:0], w.prior[:0], w.beside[:0]
+	copy(w.table, p.V)
+	all := w.row.levels <= allLevels
+	logZ := 0.0
+	if all {
+		for l, p := range w.row.p {
+			if p > 0 {
+				w.token = append(w.token, int32(l))
+			}
+		}
+	} else {
+		var err error
+		if logZ, err = e.within.fill(e.Ctx, w.joint, p.V, e.Sites, &p.Stream); err != nil {
+			return err
+		}
+		for c := range e.cfg.Candidates {
+			w.count(w.joint[c*e.Sites+i])
+		}
+		w.share(e.cfg.Candidates)
+	}
+	var lse [1]float64
+	own, given := w.table[i*e.Levels:(i+1)*e.Levels], p.V[i*e.Levels:(i+1)*e.Levels]
+	simd.LogSumExp(lse[:], given, e.Levels)
+	kept, top := 0, math.Inf(-1)
+	for _, l := range w.token {
+		copy(own, given)
+		only(own, l)
+		z, err := e.within.fill(e.Ctx, w.states[kept*n*e.Sites:(kept+1)*n*e.Sites], w.table, e.Sites, &p.Stream)
+		if errors.Is(err, constraint.ErrInfeasible) && all {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		w.token[kept] = l
+		w.beside = append(w.beside, float64(given[l])-lse[0]-z)
+		if all {
+			w.prior = append(w.prior, z)
+			top = max(top, z)
+		}
+		kept++
+	}
+	w.token = w.token[:kept]
+	if kept == 0 {
+		return constraint.ErrInfeasible
+	}
+	if all {
+		total := 0.0
+		for c, z := range w.prior {
+			w.prior[c] = simd.Exp(z - top)
+			total += w.prior[c]
+		}
+		logZ = top + simd.Log(total)
+		for c := range w.prior {
+			w.prior[c] /= total
+		}
+	}
+	for c := range w.beside {
+		w.beside[c] += logZ
+	}
+	return nil
+}
+
+// settle draws the last token from its row restricted to what the judge accepts,
+// or takes the level that violates least if there is none; then the weight of the
+// slot is 0.
+func (e *engine) settle(w *scratch, p *path, i int) error {
+	if err := w.row.load(p.V, i); err != nil {
+		return err
+	}
+	if e.within != nil {
+		copy(w.table, p.V)
+	}
+	clear(w.weight)
+	w.level = w.level[:0]
+	best, least := int32(-1), math.Inf(1)
+	for l, weight := range w.row.p {
+		if weight > 0 {
+			ok, err := e.admits(w, p, i, int32(l))
+			if err != nil {
+				return err
+			}
+			if ok {
+				w.level = append(w.level, int32(l))
+			}
+		}
+		if n := len(w.level); n == 0 || n < cap(w.level) && l < e.Levels-1 {
+			continue
+		}
+		var err error
+		if best, least, err = e.decide(w, p, i, best, least); err != nil {
+			return err
+		}
+		w.level = w.level[:0]
+	}
+	if best < 0 {
+		return fmt.Errorf("scored: the language admits no token at site %d: %w", i, constraint.ErrInfeasible)
+	}
+	total := 0.0
+	for _, weight := range w.weight {
+		total += weight
+	}
+	if total == 0 {
+		p.logW = math.Inf(-1)
+		p.put(i, best)
+		return nil
+	}
+	p.logW += simd.Log(total / w.row.total())
+	p.put(i, int32(pickWeight(w.weight, p.Stream.Float64())))
+	return nil
+}
+
+// admits reports whether the language admits level l at site i, the only mask.
+func (e *engine) admits(w *scratch, p *path, i int, l int32) (bool, error) {
+	if e.within == nil {
+		return true, nil
+	}
+	own := w.table[i*e.Levels : (i+1)*e.Levels]
+	copy(own, p.V[i*e.Levels:(i+1)*e.Levels])
+	only(own, l)
+	copy(w.clean, p.X)
+	w.clean[i] = l
+	return e.within.accepts(e.Ctx, w.clean, w.table)
+}
+
+// decide has the levels that are listed judged at site i, and returns the level of
+// the least violation so far.
+func (e *engine) decide(w *scratch, p *path, i int, best int32, least float64) (int32, float64, error) {
+	n := len(w.level)
+	for k, l := range w.level {
+		x := w.states[k*e.Sites : (k+1)*e.Sites]
+		copy(x, p.X)
+		x[i] = l
+	}
+	p.judged += n
+	if err := violations(w.scores[:n], w.g, e.cfg.Judge, w.states[:n*e.Sites]); err != nil {
+		return best, least, err
+	}
+	for k, l := range w.level {
+		v := w.scores[k]
+		if v <= 0 {
+			w.weight[l] = float64(w.row.p[l])
+		}
+		if best < 0 || v < least {
+			best, least = l, v
+		}
+	}
+	return best, least, nil
+}
+
+const (
+	// least is the smallest value of a candidate: one that looks hopeless can
+	// still be taken, where all others look so too.
+	least = 1e-9
+
+	// narrow is the least deviation within candidates, relative to the spread
+	// of all scores.
+	narrow = 1e-3
+
+	// defence is the share of the value that all candidates have in common in
+	// exact sampling: it bounds every factor of a weight by 1/defence. Without
+	// it the effective number of paths is 1–4 %.
+	defence = 0.1
+)
+
+// promise stores in psi what n completions of each candidate promise: the share of
+// feasible ones, smoothed by the normal distribution with the mean of the candidate
+// and the deviation pooled over all,
+//
+//	ψ_v = max(1e-9, (#{S_vm ≤ 0} + Φ(−mean_v/sd))/(n+1)).
+func promise(psi, s []float64, n int) {
+	sd := deviation(s, n)
+	for k := range psi {
+		own := s[k*n : (k+1)*n]
+		total, mean, finite := 0.0, 0.0, 0
+		for _, v := range own {
+			if v <= 0 {
+				total++
+			}
+			if !math.IsInf(v, 0) {
+				mean += v
+				finite++
+			}
+		}
+		if finite > 0 {
+			total += float64(phi(distance(mean/float64(finite), sd)) * float64(finite) / float64(n))
+		}
+		psi[k] = max(least, total/float64(n+1))
+	}
+}
+
+// distance is −mean/sd, ±Inf where sd is 0.
+func distance(mean, sd float64) float64 {
+	switch {
+	case sd > 0:
+		return -mean / sd
+	case mean <= 0:
+		return math.Inf(1)
+	}
+	return math.Inf(-1)
+}
+
+// soften stores in psi the mean of e^{−max(0, S)/Θ} over the n completions of each
+// candidate, with Θ = ½·sd·left/sites, left the masks that stay.
+func soften(psi, s []float64, n, left, sites int) {
+	theta := float64(deviation(s, n)*float64(left)) / float64(2*sites)
+	for k := range psi {
+		total := 0.0
+		for _, v := range s[k*n : (k+1)*n] {
+			switch {
+			case v <= 0:
+				total++
+			case theta > 0:
+				total += simd.Exp(-v / theta)
+			}
+		}
+		psi[k] = max(least, total/float64(n+1))
+	}
+}
+
+// defend gives every value its share of the mean under the prior.
+func defend(psi, prior []float64) {
+	mean := 0.0
+	for k, v := range psi {
+		mean += float64(prior[k] * v)
+	}
+	for k, v := range psi {
+		psi[k] = float64((1-defence)*v) + float64(defence*mean)
+	}
+}
+
+// deviation is the standard deviation of finite scores within candidates of n
+// completions each, at least a thousandth of the spread of all.
+func deviation(s []float64, n int) float64 {
+	lowest, highest := math.Inf(1), math.Inf(-1)
+	squares, free := 0.0, 0
+	for ; len(s) >= n; s = s[n:] {
+		mean, finite := 0.0, 0
+		for _, v := range s[:n] {
+			if !math.IsInf(v, 0) {
+				mean += v
+				finite++
+			}
+		}
+		if finite == 0 {
+			continue
+		}
+		mean /= float64(finite)
+		free += finite - 1
+		for _, v := range s[:n] {
+			if !math.IsInf(v, 0) {
+				lowest, highest = min(lowest, v), max(highest, v)
+				squares += float64((v - mean) * (v - mean))
+			}
+		}
+	}
+	if highest <= lowest {
+		return 0 // all the same, or nothing finite
+	}
+	return max(math.Sqrt(squares/float64(max(1, free))), float64(narrow*(highest-lowest)))
+}
+
+// erfcTerms are the coefficients of the rational Chebyshev fit of the
+// complementary error function with a relative error below 1.2e-7 everywhere
+// (Press et al., Numerical Recipes, erfcc). Package math's differs between
+// processors in the last bits.
+var erfcTerms = [...]float64{
+	-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806,
+	0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277,
+}
+
+// phi is the normal distribution function.
+func phi(z float64) float64 {
+	x := math.Abs(z) / math.Sqrt2
+	t := 1 / (1 + float64(x/2))
+	sum := 0.0
+	for k := len(erfcTerms) - 1; k >= 0; k-- {
+		sum = float64(sum*t) + erfcTerms[k]
+	}
+	tail := float64(float64(t*simd.Exp(sum-float64(x*x))) / 2)
+	if z > 0 {
+		return 1 - tail
+	}
+	return tail
+}
+
+// row is a row of log-weights made ready for many draws.
+type row struct {
+	p      []float32
+	sum    []float64 // cumulative
+	levels int       // that have weight
+}
+
+func newRow(levels int) row {
+	return row{p: make([]float32, levels), sum: make([]float64, levels)}
+}
+
+// load reads the row of a site.
+func (r *row) load(v []float32, site int) error {
+	var total [1]float64
+	v = v[site*len(r.p) : (site+1)*len(r.p)]
+	simd.Weights(r.p, total[:], v, len(v), 0)
+	if !(total[0] > 0) {
+		return &diffusion.PredictionError{Site: site, Empty: total[0] == 0}
+	}
+	r.levels = 0
+	reached := 0.0
+	for l, p := range r.p {
+		if p > 0 {
+			r.levels++
+			reached += float64(p)
+		}
+		r.sum[l] = reached
+	}
+	return nil
+}
+
+// total returns the sum of all weights.
+func (r *row) total() float64 { return r.sum[len(r.sum)-1] }
+
+// pick returns the level that u in [0, 1) falls on.
+func (r *row) pick(u float64) int32 {
+	goal := float64(u * r.total())
+	k := sort.SearchFloat64s(r.sum, goal)
+	for ; k < len(r.sum) && r.sum[k] <= goal; k++ { // the first whose sum exceeds the goal
+	}
+	for k = min(k, len(r.sum)-1); r.p[k] == 0; k-- { // rounding at the end
+	}
+	return int32(k)
+}
+
+// pickWeight returns the index that u in [0, 1) falls on under weights whose sum
+// is positive.
+func pickWeight(w []float64, u float64) int {
+	total := 0.0
+	for _, v := range w {
+		total += v
+	}
+	goal, reached, last := float64(u*total), 0.0, 0
+	for k, v := range w {
+		if v > 0 {
+			last = k
+			if reached += v; reached > goal {
+				break
+			}
+		}
+	}
+	return last
+}
+
+// only leaves weight to one level of a row.
+func only(row []float32, level int32) {
+	keep := row[level]
+	for l := range row {
+		row[l] = float32(math.Inf(-1))
+	}
+	row[level] = keep
+}
+
+// scratch belongs to one worker.
+type scratch struct {
+	row   row
+	clean []int32 // a draw of all tokens, which decides what a step shows
+	u     []float64
+	order []int // sites to show, or to take back
+
+	// Candidates for a site.
+	token  []int32
+	prior  []float64 // their shares without a look ahead, which sum to 1
+	beside []float64 // log of p_i(v), less the log of the share that the language gives v
+	psi    []float64
+	joint  []int32   // draws of all tokens within the language
+	states []int32   // completions, candidates × completions × sites
+	scores []float64 // of those
+	g      []float64
+	table  []float32 // a prediction with one row changed, for languages
+
+	// For the last mask.
+	level  []int32
+	weight []float64 // of every level, 0 where the judge refuses
+}
+
+// newScratch makes room for samples of a shape. The configuration has no zeros.
+func newScratch(cfg *Config, sites, levels int) scratch {
+	k, n := max(cfg.Candidates, allLevels), cfg.Completions
+	wide := cfg.Judge.Len()
+	if cfg.Guide != nil {
+		wide = max(wide, cfg.Guide.Len())
+	}
+	w := scratch{
+		row: newRow(levels), clean: make([]int32, sites), order: make([]int, 0, sites),
+		u:     make([]float64, max(n, sites, cfg.Candidates)),
+		level: make([]int32, 0, k*n), weight: make([]float64, levels),
+		token: make([]int32, 0, k), prior: make([]float64, 0, k), beside: make([]float64, 0, k), psi: make([]float64, k),
+		states: make([]int32, k*n*sites), scores: make([]float64, k*n), g: make([]float64, k*n*wide),
+	}
+	if cfg.Within != nil {
+		w.joint = make([]int32, cfg.Candidates*sites)
+		w.table = make([]float32, sites*levels)
+	}
+	return w
+}
+
+// count adds a draw of a candidate.
+func (w *scratch) count(l int32) {
+	if c := slices.Index(w.token, l); c >= 0 {
+		w.prior[c]++
+		return
+	}
+	w.token, w.prior = append(w.token, l), append(w.prior, 1)
+}
+
+// share makes counts of n draws shares.
+func (w *scratch) share(n int) {
+	for c := range w.prior {
+		w.prior[c] /= float64(n)
+	}
+}
