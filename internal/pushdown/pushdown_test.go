@@ -333,26 +333,3 @@ func TestLiftCancels(t *testing.T) {
 	_, err := Lift(ctx, brackets(), Prepare(tokens, nil, nil))
 	require.ErrorIs(t, err, stop)
 }
-
-// TestNumbers compares with logarithms over the whole range.
-func TestNumbers(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 17))
-	for range 10_000 {
-		a, b := r.NormFloat64()*1000, r.NormFloat64()*1000
-		if r.IntN(2) == 0 {
-			b = a + r.NormFloat64()*10
-		}
-		x, y := fromLog(a), fromLog(b)
-		require.InDelta(t, a, x.log(), 1e-9)
-		require.InDelta(t, a+b, x.times(y).log(), 1e-9)
-		require.InDelta(t, a-b, x.over(y).log(), 1e-9)
-		top := max(a, b)
-		require.InDelta(t, top+math.Log(math.Exp(a-top)+math.Exp(b-top)), x.plus(y).log(), 1e-9)
-		if math.Abs(a-b) > 1e-9 {
-			require.Equal(t, a < b, x.less(y))
-		}
-		require.InDelta(t, math.Exp(min(a, b)-top), fromLog(min(a, b)).ratio(fromLog(top)), 1e-9)
-	}
-	require.True(t, math.IsInf(number{}.log(), -1))
-	require.Equal(t, number{}, fromLog(math.Inf(-1)))
-}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -35,10 +36,10 @@ type Runner struct {
 	levels int
 	v      []float32
 	meter  poll.Meter // of the context that Watch was given
-	sum    *filter[number, sums]
-	best   *filter[float64, best]
-	class  [][]number  // [site][class]
-	top    [][]float64 // [site][class]: the greatest log-weight
+	sum    *filter[algebra.Number, algebra.Sums]
+	best   *filter[float64, algebra.Best]
+	class  [][]algebra.Number // [site][class]
+	top    [][]float64        // [site][class]: the greatest log-weight
 	terms  [block]float64
 	logZ   float64
 
@@ -59,16 +60,16 @@ type Runner struct {
 	classes []float64 // scratch: logs of adjoints
 	nested  []float64
 	back    *backward
-	parts   []number // scratch of a draw: the classes of an edge
-	numbers walk[number, sums]
-	logs    walk[float64, best]
+	parts   []algebra.Number // scratch of a draw: the classes of an edge
+	numbers walk[algebra.Number, algebra.Sums]
+	logs    walk[float64, algebra.Best]
 }
 
 // adjoints is the derivatives of the last sum of spans by its weights; bound is
 // log₂ of the least probability inside a nested level that they know.
 type adjoints interface {
 	run() (bound float64, ok bool)
-	of(site, w int) (nested float64, whole number)
+	of(site, w int) (nested float64, whole algebra.Number)
 }
 
 // NewRunner returns a runner for sequences of the given length, whose weights
@@ -192,12 +193,12 @@ func (r *Runner) weigh(i int, row []float32, shift float64) (total float64, ok b
 // filterNumbers is Filter in numbers without limits.
 func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 	if r.sum == nil {
-		r.sum = newFilter[number, sums](r.g, r.sites)
+		r.sum = newFilter[algebra.Number, algebra.Sums](r.g, r.sites)
 		r.sum.meter = &r.meter
 	}
 	r.makeTops()
 	if r.class == nil {
-		r.class = grid[number](r.sites, len(r.g.members))
+		r.class = grid[algebra.Number](r.sites, len(r.g.members))
 	}
 	n := r.levels
 	for i := range r.sites {
@@ -212,9 +213,9 @@ func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 			r.class[i][k] = r.classSum(row, tokens, r.top[i][k])
 		}
 		for w, classes := range r.g.weights {
-			var s number
+			var s algebra.Number
 			for _, k := range classes {
-				s = s.plus(r.class[i][k])
+				s = s.Plus(r.class[i][k])
 			}
 			r.sum.weight[i][w] = s
 		}
@@ -223,11 +224,11 @@ func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 	if err := r.meter.Err(); err != nil {
 		return 0, err
 	}
-	if z.m == 0 {
+	if z.M == 0 {
 		return 0, r.dead(r.sum.far)
 	}
 	r.exact = true
-	return z.log(), nil
+	return z.Log(), nil
 }
 
 func (r *Runner) makeTops() {
@@ -275,9 +276,9 @@ func (r *Runner) rowTops(i int, row []float32) error {
 }
 
 // classSum returns Σ exp(row[t]) over the tokens, whose greatest weight is top.
-func (r *Runner) classSum(row []float32, tokens []int32, top float64) number {
+func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Number {
 	if math.IsInf(top, -1) {
-		return number{}
+		return algebra.Number{}
 	}
 	s := 0.0
 	for len(tokens) > 0 {
@@ -288,7 +289,7 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) number {
 		}
 		tokens = tokens[n:]
 	}
-	return fromLog(top).times(number{m: s})
+	return algebra.Exp(top).Times(algebra.Number{M: s})
 }
 
 // Best stores in x the sequence of the language with the greatest sum of
@@ -297,7 +298,7 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) number {
 func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (float64, error) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	if r.best == nil {
-		r.best = newFilter[float64, best](r.g, r.sites)
+		r.best = newFilter[float64, algebra.Best](r.g, r.sites)
 		r.best.meter = &r.meter
 	}
 	r.makeTops()
@@ -357,10 +358,10 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 		for _, k := range classes {
 			terms = append(terms, r.class[site][k])
 		}
-		k := classes[sums{}.choose(terms, random)]
+		k := classes[algebra.Sums{}.Choose(terms, random)]
 		row, top, tokens := r.v[site*n:(site+1)*n], r.top[site][k], r.g.members[k]
-		total := r.class[site][k].over(fromLog(top))
-		u := float64(random.Float64() * total.ratio(number{m: 1}))
+		total := r.class[site][k].Over(algebra.Exp(top))
+		u := float64(random.Float64() * total.Ratio(algebra.Number{M: 1}))
 		for _, t := range tokens {
 			if p := simd.Exp(float64(row[t]) - top); p > 0 {
 				x[site] = t

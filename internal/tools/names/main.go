@@ -3,9 +3,10 @@
 //
 //	go run ./internal/tools/names [-internal] [folder ...]
 //
-// With -internal it lists those of the packages in internal instead. Folders are those below the current one, which is the root of the module, with all that
-// is below them; none means all. Public packages are those of the module outside
-// internal and without a command. Users are the other packages of the module and of the
+// With -internal it lists those of the packages in internal instead. Folders are those
+// below the current one, which is the root of the module, with all that is below them;
+// none means all. Public packages are those of the module outside internal and without a
+// command. Users are the other packages of the module and of the
 // modules in its workspace, with their tests, and the Example functions of the
 // package's own external tests, which are written as a user's code is.
 //
