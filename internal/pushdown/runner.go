@@ -2,7 +2,6 @@ package pushdown
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -11,22 +10,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
-
-// DeadError says that no sequence of the language has positive weight; Site is
-// the first at which every run has ended, or the last one.
-type DeadError struct{ Site int }
-
-func (e *DeadError) Error() string { return fmt.Sprintf("pushdown: dead at site %d", e.Site) }
-
-// WeightError says that a log-weight is NaN or +Inf, and where.
-type WeightError struct {
-	Site, Level int
-	Weight      float64
-}
-
-func (e *WeightError) Error() string {
-	return fmt.Sprintf("pushdown: weight of site %d, level %d = %v, want finite or −Inf", e.Site, e.Level, e.Weight)
-}
 
 // Runner is the scratch of one worker for sequences of a fixed length. Log
 // weights v are sites × levels, row-major.
@@ -86,7 +69,7 @@ func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
 // Filter sums the weights exp(Σ_i v[i,x_i]) of the language and returns the log
-// of the sum. The error is a *[DeadError] or a *[WeightError]. v is kept until
+// of the sum. The error is a [*algebra.DeadError] or a [*algebra.WeightError]. v is kept until
 // the next Filter.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	check.Len("pushdown", "v", len(v), r.sites*r.levels)
@@ -237,7 +220,7 @@ func (r *Runner) makeTops() {
 	}
 }
 
-func (r *Runner) dead(far int) error { return &DeadError{Site: max(0, min(far, r.sites-1))} }
+func (r *Runner) dead(far int) error { return &algebra.DeadError{Site: max(0, min(far, r.sites-1))} }
 
 // tops stores the greatest log-weight of every class of site i.
 func (r *Runner) tops(i int, weight func(t int32) float64) error {
@@ -246,7 +229,7 @@ func (r *Runner) tops(i int, weight func(t int32) float64) error {
 		for _, t := range tokens {
 			w := weight(t)
 			if w != w || w > math.MaxFloat64 {
-				return &WeightError{Site: i, Level: int(t), Weight: w}
+				return &algebra.WeightError{Site: i, Level: int(t), Weight: w}
 			}
 			m = max(m, w)
 		}
@@ -264,7 +247,7 @@ func (r *Runner) rowTops(i int, row []float32) error {
 			if w := row[t]; w > m {
 				m = w
 			} else if w != w {
-				return &WeightError{Site: i, Level: int(t), Weight: float64(w)}
+				return &algebra.WeightError{Site: i, Level: int(t), Weight: float64(w)}
 			}
 		}
 		if float64(m) > math.MaxFloat64 {
