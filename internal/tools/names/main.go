@@ -15,6 +15,7 @@
 //   - a type in the signature, or of the type, of something used;
 //   - a method by which its type satisfies an interface, of these modules or of a package
 //     that they import, and the methods of an interface itself;
+//   - an interface that a type of another package satisfies;
 //   - the fields of a struct that is a result (some exported function or method returns
 //     it, or it is an error) if they are documented, and all of a struct that a
 //     literal without keys makes;
@@ -324,7 +325,7 @@ func (u *uses) lacking(folder string, l *listed) (found []name) {
 		if !o.Exported() {
 			continue
 		}
-		if c, ok := o.(*types.Const); !u.used[o.Pos()] && !(ok && enumerations[c.Type()]) {
+		if c, ok := o.(*types.Const); !u.used[o.Pos()] && !(ok && enumerations[c.Type()]) && !u.implemented(o) {
 			add(o, n)
 			continue
 		}
@@ -352,6 +353,27 @@ func (u *uses) lacking(folder string, l *listed) (found []name) {
 		}
 	}
 	return found
+}
+
+// implemented reports whether o is an interface that a type of another package satisfies.
+func (u *uses) implemented(o types.Object) bool {
+	i, ok := o.Type().Underlying().(*types.Interface)
+	if _, isType := o.(*types.TypeName); !isType || !ok {
+		return false
+	}
+	for _, l := range u.packages {
+		scope := l.base.Scope()
+		for _, n := range scope.Names() {
+			t, ok := scope.Lookup(n).(*types.TypeName)
+			if !ok || l.base == o.Pkg() || types.IsInterface(t.Type()) {
+				continue
+			}
+			if types.Implements(t.Type(), i) || types.Implements(types.NewPointer(t.Type()), i) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // documented returns the fields of a package that have a comment, or that the comment of

@@ -62,6 +62,9 @@ type Numbers[T any] struct{ All []T }
 func (*Numbers[T]) Append(x T) {}
 func (*Numbers[T]) Drop()      {}
 
+// Doer is satisfied elsewhere.
+type Doer interface{ Do() }
+
 // Appender is satisfied by Numbers.
 type Appender[T any] interface{ Append(x T) }
 
@@ -98,6 +101,7 @@ import (
 
 func TestB(t *testing.T) { nowhere.Call(a.Elsewhere, t) }
 `,
+	"internal/c/do.go": "package c\n\ntype do struct{}\n\nfunc (do) Do() {}\n",
 	"internal/c/c.go": `package c
 
 import "example.org/m/a"
