@@ -4,8 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/internal/trellis"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
 // WeightError says that a log-weight is NaN or +Inf, and where.
@@ -15,25 +14,20 @@ type WeightError struct {
 }
 
 // Error implements error.
-func (e *WeightError) Error() string { return (*trellis.WeightError)(e).Error() }
+func (e *WeightError) Error() string { return (*algebra.WeightError)(e).Error() }
 
 // explain names the constraint in errors that speak of sites only.
 func explain(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var dead *trellis.DeadError
-	var weight *trellis.WeightError
-	var limit *trellis.LimitError
+	var dead *algebra.DeadError
+	var weight *algebra.WeightError
 	switch {
 	case errors.As(err, &dead):
 		return &InfeasibleError{Constraint: name, Site: dead.Site}
 	case errors.As(err, &weight):
 		err = (*WeightError)(weight)
-	case errors.As(err, &limit):
-		return fmt.Errorf("projection: %s: %w", name, &constraint.LimitError{
-			What: "Path: edges", Value: limit.Limit + 1, Bound: limit.Limit,
-		})
 	}
 	return fmt.Errorf("projection: %s: %w", name, err)
 }

@@ -83,3 +83,48 @@ func ExampleNotConverged() {
 	}
 	// Output: [0 0] violates by 1 after 5 loops; want 0
 }
+
+// What is likely given the language: two of three sites are 1, the first one rather
+// than the others. Shorter sequences are padded with 2.
+func ExamplePathProjection() {
+	ctx := context.Background()
+	two := constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}
+	e, err := projection.Path{Language: two, Padded: true, Pad: 2}.Compile(ctx, 3, 3)
+	if err != nil {
+		panic(err)
+	}
+	v := make([]float32, 3*3)
+	v[1] = 1
+	best, err := e.KBest(ctx, v)
+	if err != nil {
+		panic(err)
+	}
+	for x, logWeight := range best {
+		logP, err := e.LogProb(ctx, x, v)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%v %.0f %.4f\n", x, logWeight, math.Exp(logP))
+	}
+	p, logs := make([]float64, 3*3), make([]float64, 3*3)
+	if err := errors.Join(e.Marginals(ctx, p, v), e.LogMarginals(ctx, logs, v)); err != nil {
+		panic(err)
+	}
+	fmt.Printf("first site: %.4f, log %.4f\n", p[:3], logs[:3])
+	entropy, err := e.Entropy(ctx, v)
+	if err != nil {
+		panic(err)
+	}
+	zeros, err := e.Mean(ctx, []float64{1, 0, 0, 1, 0, 0, 1, 0, 0}, v)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("entropy %.4f nats, zeros %.4f\n", entropy, zeros)
+	// Output:
+	// [1 0 1] 1 0.2969
+	// [1 1 0] 1 0.2969
+	// [1 1 2] 1 0.2969
+	// [0 1 1] 0 0.1092
+	// first site: [0.1092 0.8908 0.0000], log [-2.2143 -0.1157 -Inf]
+	// entropy 1.3235 nats, zeros 0.7031
+}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
@@ -110,19 +111,6 @@ func (r *nestedRunner) Unwatch() {
 	r.run.Unwatch()
 }
 
-// translated returns an error of package pushdown as trellis names it.
-func translated(err error) error {
-	var dead *pushdown.DeadError
-	var weight *pushdown.WeightError
-	switch {
-	case errors.As(err, &dead):
-		return &trellis.DeadError{Site: dead.Site}
-	case errors.As(err, &weight):
-		return &trellis.WeightError{Site: weight.Site, Level: weight.Level, Weight: weight.Weight}
-	}
-	return err
-}
-
 func (r *nestedRunner) Filter(v []float32) (float64, error) {
 	n := r.of
 	if n.allows != nil {
@@ -136,8 +124,7 @@ func (r *nestedRunner) Filter(v []float32) (float64, error) {
 		}
 		v = r.masked
 	}
-	logZ, err := r.run.Filter(v)
-	return logZ, translated(err)
+	return r.run.Filter(v)
 }
 
 func (r *nestedRunner) FilterGiven(v []float32, given []int32) (float64, error) {
@@ -160,13 +147,12 @@ func (r *nestedRunner) Draw(x []int32, src rand.Source) { r.run.Draw(x, src) }
 func (r *nestedRunner) Marginals(dst []float64) error { return r.run.Marginals(dst) }
 
 func (r *nestedRunner) MAP(x []int32, v []float32) (float64, error) {
-	top, err := r.run.Best(x, func(i int, t int32) float64 {
+	return r.run.Best(x, func(i int, t int32) float64 {
 		if !r.of.may(i, t) {
 			return math.Inf(-1)
 		}
 		return float64(v[i*r.of.levels+int(t)])
 	})
-	return top, translated(err)
 }
 
 // CheapestBy prices all tokens first: the walk back visits sites out of order.
@@ -188,7 +174,7 @@ func (r *nestedRunner) CheapestBy(x []int32, v []float32, p trellis.Pricer) (flo
 		}
 	}
 	top, err := r.run.Best(x, func(i int, t int32) float64 { return -r.cost[i*n.levels+int(t)] })
-	return -top, translated(err)
+	return -top, err
 }
 
 func (r *nestedRunner) Descending(v []float32) (iter.Seq2[[]int32, float64], error) {
@@ -257,7 +243,7 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 	}
 	first, err := solve(nil, nil)
 	if err != nil {
-		return nil, translated(err)
+		return nil, err
 	}
 	return func(yield func([]int32, float64) bool) {
 		open := branches{first}
@@ -273,7 +259,7 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 					barred = append(barred, b.barred...)
 				}
 				next, err := solve(b.x[:i], barred)
-				var dead *pushdown.DeadError
+				var dead *algebra.DeadError
 				switch {
 				case err == nil:
 					heap.Push(&open, next)

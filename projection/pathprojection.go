@@ -9,12 +9,12 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
 // PathProjection is a [Path] compiled for a shape. Everywhere v holds log-weights,
@@ -400,7 +400,7 @@ func (w *work) Site(i int) error {
 	case bad >= 0:
 		return &WeightError{Site: i, Level: bad, Weight: float64(row[bad])}
 	}
-	return &trellis.DeadError{Site: i}
+	return &algebra.DeadError{Site: i}
 }
 
 // Price implements [trellis.Pricer].

@@ -136,3 +136,18 @@ func ExampleVocabulary() {
 	// true false true
 	// constraint: OverPrepared: v = nil, want a vocabulary of Prepare
 }
+
+// What is wrong with a grammar or a schema, and where.
+func ExampleSchemaError() {
+	_, err := grammar.Parse(context.Background(), "list = item item", constraint.Limits{})
+	if syntax := new(grammar.SyntaxError); errors.As(err, &syntax) {
+		fmt.Println(syntax.Line, syntax.Column, syntax.What)
+	}
+	_, err = grammar.JSONSchema(context.Background(), []byte(`{"type": "array", "uniqueItems": true}`), grammar.SchemaConfig{})
+	if schema := new(grammar.SchemaError); errors.As(err, &schema) {
+		fmt.Println(schema.Path, schema.What, schema.Unsupported)
+	}
+	// Output:
+	// 1 8 no rule defines item
+	// #/uniqueItems not supported true
+}

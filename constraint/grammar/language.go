@@ -83,9 +83,9 @@ func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, e
 		return nil, err
 	}
 	graph, err := pushdown.Lift(ctx, m, v.sorted)
-	var limit *pushdown.LimitError
+	var limit *constraint.LimitError
 	if errors.As(err, &limit) {
-		return nil, &constraint.LimitError{What: g.name + ": pairs of state and token class", Value: limit.Value, Bound: limit.Bound}
+		limit.What = g.name + ": " + limit.What
 	}
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func (s *subsets) explore(ctx context.Context, name string, limits constraint.Li
 	if err := x.unambiguous(); err != nil {
 		return nil, err
 	}
-	return s.machine().Minimal(), nil
+	return s.machine().Minimal(ctx)
 }
 
 // exploration lists the states that a run can reach.

@@ -20,9 +20,6 @@ type System struct {
 // Len returns the number of rows plus two inequalities per autocorrelation.
 func (s *System) Len() int { return s.slabs.Len() + s.curves.Len() }
 
-// Sites returns length × channels.
-func (s *System) Sites() int { return s.sites }
-
 // Split returns the rows and the rest. Neither may be modified.
 func (s *System) Split() (constraint.Slabs, constraint.Curved) { return s.slabs, s.curves }
 

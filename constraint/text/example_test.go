@@ -138,3 +138,56 @@ func ExampleCache() {
 	// Regexp("a+b") 3 1
 	// Regexp("a+b") 3 1
 }
+
+// An automaton over bytes reads the text of tokens, however it is cut into them.
+func ExampleLift() {
+	vocabulary := text.Vocabulary{Tokens: []string{"a", "b", "ab", "ba"}}
+	even, err := constraint.NewDFA(context.Background(), 256, evenBytes(), []bool{true, false})
+	if err != nil {
+		panic(err)
+	}
+	lifted, err := text.Lift(context.Background(), even, vocabulary, constraint.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	for _, x := range [][]int32{{0, 1}, {0, 2}, {0, 2, 1}} {
+		fmt.Printf("%q %v\n", vocabulary.Text(x), constraint.Accepts(lifted, x))
+	}
+	// Output:
+	// "ab" true
+	// "aab" false
+	// "aabb" true
+}
+
+// evenBytes is the table of the texts of an even number of bytes.
+func evenBytes() []int32 {
+	next := make([]int32, 2*256)
+	for b := range 256 {
+		next[b] = 1
+	}
+	return next
+}
+
+// Texts that hold both words. A cache of one pattern forgets the one before.
+func ExampleContains() {
+	vocabulary := text.Runes("abc ")
+	both, err := text.Contains(context.Background(), vocabulary, constraint.Limits{}, "ab", "bc")
+	if err != nil {
+		panic(err)
+	}
+	for _, x := range [][]int32{{0, 1, 3, 1, 2}, {0, 1, 2}, {0, 1, 3, 0, 1}} {
+		fmt.Printf("%q %v\n", vocabulary.Text(x), constraint.Accepts(both, x))
+	}
+	c := text.Cache{Most: 1}
+	for _, pattern := range []string{"a+", "b+", "a+"} {
+		a, err := c.Regexp(context.Background(), pattern, vocabulary, constraint.Limits{})
+		fmt.Println(pattern, a.States(), err)
+	}
+	// Output:
+	// "ab bc" true
+	// "abc" true
+	// "ab ab" false
+	// a+ 2 <nil>
+	// b+ 2 <nil>
+	// a+ 2 <nil>
+}

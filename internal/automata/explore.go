@@ -2,29 +2,65 @@ package automata
 
 import (
 	"context"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
+
+// PollStates is the number of states between two looks at the context: at less
+// than 1 ms per state a cancelled compilation ends within a quarter of a second.
+const PollStates = 256
+
+// PollWork is the number of elementary operations (instructions visited,
+// transitions refined) between two looks at the context, some milliseconds under
+// js/wasm (internal/tools/deadline).
+const PollWork = 1 << 16
 
 // Explore writes out the automaton a over tokens 0…levels−1, its states
 // numbered in breadth-first order. After every state it calls check with the
 // number of states and of table entries so far, and ends with its error; the
 // other error is the cause of the context.
 func Explore(ctx context.Context, a Automaton, levels int, check func(states, entries int) error) (*Table, error) {
+	return explore(ctx, a, levels, math.MaxInt, check)
+}
+
+// explore is Explore of what a does within so many tokens.
+func explore(ctx context.Context, a Automaton, levels, sites int, check func(states, entries int) error) (*Table, error) {
 	t := &Table{}
 	t.Class, t.Width = Classes(a, levels)
-	rep := Representatives(t.Class, t.Width)
+	err := walk(ctx, a, Representatives(t.Class, t.Width), sites, func(final bool, to []int32, states int) error {
+		t.Final, t.To = append(t.Final, final), append(t.To, to...)
+		return check(states, states*t.Width)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// walk visits the states that a meets within so many tokens, in breadth-first order,
+// by which they are numbered: whether a sequence may end there, where each of some
+// tokens leads, −1 if it is dead or one too many, and how many states there are so far.
+// The error is that of visit or the cause of the context.
+func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit func(final bool, to []int32, states int) error) error {
 	number := map[int]int32{a.Start(): 0}
 	queue := []int{a.Start()}
-	for head := 0; head < len(queue); head++ {
-		if head%PollStates == 0 && poll.Err(ctx) != nil {
-			return nil, context.Cause(ctx)
+	layer := 1 // end of the states that are met at the present depth
+	to := make([]int32, len(tokens))
+	for head, depth := 0, 0; head < len(queue); head++ {
+		if head == layer {
+			depth, layer = depth+1, len(queue)
 		}
-		t.Final = append(t.Final, a.Accepting(queue[head]))
-		for _, token := range rep {
+		if head%PollStates == 0 && poll.Err(ctx) != nil {
+			return context.Cause(ctx)
+		}
+		for c, token := range tokens {
+			to[c] = -1
+			if depth >= sites {
+				continue
+			}
 			s := a.Next(queue[head], token)
 			if s < 0 {
-				t.To = append(t.To, -1)
 				continue
 			}
 			id, ok := number[s]
@@ -33,11 +69,11 @@ func Explore(ctx context.Context, a Automaton, levels int, check func(states, en
 				number[s] = id
 				queue = append(queue, s)
 			}
-			t.To = append(t.To, id)
+			to[c] = id
 		}
-		if err := check(len(queue), len(queue)*t.Width); err != nil {
-			return nil, err
+		if err := visit(a.Accepting(queue[head]), to, len(queue)); err != nil {
+			return err
 		}
 	}
-	return t, nil
+	return nil
 }

@@ -1,16 +1,16 @@
 package pushdown
 
-import "math"
+import "github.com/gibbsite-go/gibbsite/internal/algebra"
 
 // backward holds the adjoints of a filter.
 type backward struct {
-	whole  [][][][]number // of filter.whole, nil if nobody asks for them
-	weight [][]number     // of filter.weight
-	bars   []*chart[number]
+	whole  [][][][]algebra.Number // of filter.whole, nil if nobody asks for them
+	weight [][]algebra.Number     // of filter.weight
+	bars   []*chart[algebra.Number]
 }
 
 // bar returns an empty chart for adjoints.
-func (b *backward) bar(f *filter[number, sums], lv int32, from int) *chart[number] {
+func (b *backward) bar(f *filter[algebra.Number, algebra.Sums], lv int32, from int) *chart[algebra.Number] {
 	if b.bars[lv] == nil {
 		b.bars[lv] = f.newChart(lv)
 	}
@@ -20,9 +20,9 @@ func (b *backward) bar(f *filter[number, sums], lv int32, from int) *chart[numbe
 
 // adjoint runs forward backward: from the adjoints of what leaves x to those of
 // weights and of what it calls.
-func (b *backward) adjoint(f *filter[number, sums], ch, bar *chart[number], x span, out [][]number) {
+func (b *backward) adjoint(f *filter[algebra.Number, algebra.Sums], ch, bar *chart[algebra.Number], x span, out [][]algebra.Number) {
 	v := ch.level
-	left := make([]number, len(v.exits))
+	left := make([]algebra.Number, len(v.exits))
 	for j := f.sites - 1; j > x.c; j-- {
 		if f.meter.Done(siteWork + len(v.in) + len(v.call) + len(v.out) + (f.sites-j)*len(v.calls)) {
 			return
@@ -34,11 +34,11 @@ func (b *backward) adjoint(f *filter[number, sums], ch, bar *chart[number], x sp
 			b.unjoin(f, ch, bar, j, k)
 		}
 		here, w, bw := ch.states[j], f.weight[j], b.weight[j]
-		unfollow := func(es []edge, to []number) {
+		unfollow := func(es []algebra.Arrow, to []algebra.Number) {
 			for _, e := range es {
-				if y := to[e.to]; y.m != 0 {
-					bar.states[j][e.from] = bar.states[j][e.from].plus(y.times(w[e.w]))
-					bw[e.w] = bw[e.w].plus(y.times(here[e.from]))
+				if y := to[e.To]; y.M != 0 {
+					bar.states[j][e.From] = bar.states[j][e.From].Plus(y.Times(w[e.W]))
+					bw[e.W] = bw[e.W].Plus(y.Times(here[e.From]))
 				}
 			}
 		}
@@ -68,24 +68,24 @@ func (b *backward) adjoint(f *filter[number, sums], ch, bar *chart[number], x sp
 }
 
 // unjoin is the adjoint of join. A call of weight zero has an adjoint, too.
-func (b *backward) unjoin(f *filter[number, sums], ch, bar *chart[number], j, k int) {
+func (b *backward) unjoin(f *filter[algebra.Number, algebra.Sums], ch, bar *chart[algebra.Number], j, k int) {
 	c := ch.level.calls[k]
 	src := f.whole[j][c.start]
 	if src == nil || !f.need[j][c.start] {
 		return
 	}
-	y, sum := ch.calls[j][k], number{}
+	y, sum := ch.calls[j][k], algebra.Number{}
 	for i, to := range ch.level.groups[c.group].resume {
 		if to.state < 0 && to.half < 0 {
 			continue
 		}
 		after := bar.returns[c.group][i][j+1:]
-		sum = sums{}.dot(sum, src[i], after)
-		if y.m != 0 && b.whole != nil {
-			sums{}.axpy(b.whole[j][c.start][i], after, y)
+		sum = algebra.Sums{}.Dot(sum, src[i], after)
+		if y.M != 0 && b.whole != nil {
+			algebra.Sums{}.Axpy(b.whole[j][c.start][i], after, y)
 		}
 	}
-	bar.calls[j][k] = bar.calls[j][k].plus(sum)
+	bar.calls[j][k] = bar.calls[j][k].Plus(sum)
 }
 
 // unsure is log₂ of the weight of a span, relative to its sites, below which
@@ -96,15 +96,15 @@ const unsure = -400
 // nest may be as unlikely as it likes, such as a text that is one number from end
 // to end. What it calls comes from spans.
 type whole struct {
-	sum  *filter[number, sums]
+	sum  *filter[algebra.Number, algebra.Sums]
 	back *backward
 }
 
 func newWhole(s *spans) *whole {
-	f := newFilter[number, sums](s.g, s.sites)
+	f := newFilter[algebra.Number, algebra.Sums](s.g, s.sites)
 	f.meter = s.meter
 	return &whole{sum: f, back: &backward{
-		weight: grid[number](s.sites, len(s.g.weights)), bars: make([]*chart[number], len(s.g.levels))}}
+		weight: grid[algebra.Number](s.sites, len(s.g.weights)), bars: make([]*chart[algebra.Number], len(s.g.levels))}}
 }
 
 // run computes the adjoints of the weights of the whole sequence. ok is false
@@ -116,7 +116,7 @@ func (w *whole) run(s *spans, leave []turned) (ok bool) {
 	}
 	for i, row := range s.weight {
 		for k, x := range row {
-			f.weight[i][k] = number{m: x}.normal()
+			f.weight[i][k] = algebra.Number{M: x}.Normal()
 		}
 		copy(f.need[i], s.need[i])
 		clear(w.back.weight[i])
@@ -130,19 +130,19 @@ func (w *whole) run(s *spans, leave []turned) (ok bool) {
 	}
 	f.clear(f.top, 0, s.sites)
 	f.forward(f.top, span{-1, -1}, s.sites, nil)
-	var z number
+	var z algebra.Number
 	for q, final := range v.final {
 		if final {
-			z = z.plus(f.top.states[s.sites][q])
+			z = z.Plus(f.top.states[s.sites][q])
 		}
 	}
-	if z.m == 0 {
+	if z.M == 0 {
 		return false
 	}
 	bar := w.back.bar(f, s.g.top, 0)
 	for q, final := range v.final {
 		if final {
-			bar.states[s.sites][q] = number{m: 1}.over(z)
+			bar.states[s.sites][q] = algebra.Number{M: 1}.Over(z)
 		}
 	}
 	w.back.adjoint(f, f.top, bar, span{-1, -1}, nil)
@@ -159,28 +159,22 @@ func (w *whole) take(s *spans, start int32, leave *turned) (ok bool) {
 		c := int(l.site[r])
 		out := &f.whole[c][start]
 		if *out == nil {
-			*out = grid[number](leave.exits, s.sites-c-1)
+			*out = grid[algebra.Number](leave.exits, s.sites-c-1)
 		}
 		scale, at := l.scale[c/s.tile], leave.at[r]
 		for e := c + 1; e < s.sites; e++ {
 			n := l.offset[r] + scale[e]
 			for k, left := range leave.value[at+e*leave.exits:][:leave.exits] {
 				if left == 0 {
-					(*out)[k][e-c-1] = number{}
+					(*out)[k][e-c-1] = algebra.Number{}
 					continue
 				}
-				if float64(exponent(left)+n)-(s.total[e+1]-s.total[c]) < unsure {
+				if float64(algebra.Exponent(left)+n)-(s.total[e+1]-s.total[c]) < unsure {
 					return false
 				}
-				(*out)[k][e-c-1] = scaled(left, n)
+				(*out)[k][e-c-1] = algebra.Scaled(left, n)
 			}
 		}
 	}
 	return true
-}
-
-// scaled returns x·2^n for a normal x > 0.
-func scaled(x float64, n int32) number {
-	e := (int64(exponent(x)+n) + wordBits/2) >> 9
-	return number{math.Float64frombits(math.Float64bits(x) + uint64(int64(n)-e*wordBits)<<52), e}
 }

@@ -1,7 +1,5 @@
 package pushdown
 
-import "math"
-
 // arena gives out slices that live until it is emptied.
 type arena struct {
 	chunks [][]float64
@@ -26,20 +24,6 @@ func (a *arena) take(n int) []float64 {
 }
 
 func (a *arena) empty() { a.chunk, a.used = 0, 0 }
-
-// power returns 2^n, 0 far below and +Inf far above.
-func power(n int32) float64 {
-	switch {
-	case n < -1000:
-		return 0
-	case n > 1000:
-		return math.Inf(1)
-	}
-	return math.Float64frombits(uint64(n+1023) << 52)
-}
-
-// exponent returns n with 2^n ≤ x < 2^(n+1), for a normal x > 0.
-func exponent(x float64) int32 { return int32(math.Float64bits(x)>>52) - 1023 }
 
 const chunkSize = 1 << 16
 

@@ -2,6 +2,8 @@ package pushdown
 
 import (
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
 // builder numbers what is reachable.
@@ -81,14 +83,14 @@ func (b *builder) state(lv, q int32) int32 {
 	return b.local[q]
 }
 
-func (b *builder) edge(es *[]edge, kind Kind, lv, from, to, class int32) {
+func (b *builder) edge(es *[]algebra.Arrow, kind Kind, lv, from, to, class int32) {
 	key := [4]int32{int32(kind), lv, from, to}
 	w, ok := b.weight[key]
 	if !ok {
 		w = int32(len(b.weights))
 		b.weight[key] = w
 		b.weights = append(b.weights, nil)
-		*es = append(*es, edge{from, to, w})
+		*es = append(*es, algebra.Arrow{From: from, To: to, W: w})
 	}
 	b.weights[w] = append(b.weights[w], class)
 }

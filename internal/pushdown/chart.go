@@ -1,6 +1,9 @@
 package pushdown
 
-import "github.com/gibbsite-go/gibbsite/internal/poll"
+import (
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+)
 
 // chart is all that one level does from one start, from the site of its call
 // on. Position j is the boundary before site j.
@@ -13,7 +16,7 @@ type chart[T any] struct {
 }
 
 // filter holds the weights of the sites and what levels weigh as a whole.
-type filter[T any, R ring[T]] struct {
+type filter[T any, R algebra.Ring[T]] struct {
 	ring   R
 	g      *Graph
 	sites  int
@@ -28,7 +31,7 @@ type filter[T any, R ring[T]] struct {
 	meter *poll.Meter // may be nil; once it has ended, results mean nothing
 }
 
-func newFilter[T any, R ring[T]](g *Graph, sites int) *filter[T, R] {
+func newFilter[T any, R algebra.Ring[T]](g *Graph, sites int) *filter[T, R] {
 	f := &filter[T, R]{g: g, sites: sites, free: make([]*chart[T], len(g.levels)),
 		weight: grid[T](sites, len(g.weights)), whole: make([][][][]T, sites)}
 	f.need = grid[bool](sites, len(g.starts))
@@ -51,7 +54,7 @@ func (f *filter[T, R]) newChart(lv int32) *chart[T] {
 
 // clear empties positions from…to of a chart.
 func (f *filter[T, R]) clear(c *chart[T], from, to int) {
-	zero := f.ring.zero()
+	zero := f.ring.Zero()
 	fill := func(x []T) {
 		for i := range x {
 			x[i] = zero
@@ -97,36 +100,36 @@ func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
 			for k, to := range v.groups[i].resume {
 				y := ch.returns[i][k][j]
 				switch {
-				case r.isZero(y):
+				case r.IsZero(y):
 				case to.state >= 0:
-					next[to.state] = r.add(next[to.state], y)
+					next[to.state] = r.Add(next[to.state], y)
 				case to.half >= 0:
-					halves[to.half] = r.add(halves[to.half], y)
+					halves[to.half] = r.Add(halves[to.half], y)
 				}
 			}
 		}
 		for h, to := range v.halves {
-			if y := halves[h]; !r.isZero(y) {
+			if y := halves[h]; !r.IsZero(y) {
 				if to.call >= 0 {
-					calls[to.call] = r.add(calls[to.call], y)
+					calls[to.call] = r.Add(calls[to.call], y)
 				} else if out != nil {
 					e := &out[to.exit][j-x.c-1]
-					*e = r.add(*e, y)
+					*e = r.Add(*e, y)
 				}
 			}
 		}
-		r.along(next, here, v.in, w)
-		r.along(calls, here, v.call, w)
+		r.Along(next, here, v.in, w)
+		r.Along(calls, here, v.call, w)
 		if out != nil {
 			for _, e := range v.out {
-				if y := here[e.from]; !r.isZero(y) {
-					o := &out[e.to][j-x.c-1]
-					*o = r.add(*o, r.mul(y, w[e.w]))
+				if y := here[e.From]; !r.IsZero(y) {
+					o := &out[e.To][j-x.c-1]
+					*o = r.Add(*o, r.Mul(y, w[e.W]))
 				}
 			}
 		}
 		for k, y := range calls {
-			if !r.isZero(y) {
+			if !r.IsZero(y) {
 				f.join(ch, j, k, end)
 			}
 		}
@@ -136,15 +139,15 @@ func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
 // seed places the weight 1 where x begins.
 func (f *filter[T, R]) seed(ch *chart[T], x span, end int) {
 	if x.s < 0 {
-		ch.states[0][f.g.begin] = f.ring.one()
+		ch.states[0][f.g.begin] = f.ring.One()
 		return
 	}
 	if s := f.g.starts[x.s]; s.q >= 0 {
-		ch.states[x.c+1][f.g.local[s.q]] = f.ring.one()
+		ch.states[x.c+1][f.g.local[s.q]] = f.ring.One()
 		return
 	}
 	k := f.g.halfCall(ch.level, x.s)
-	ch.calls[x.c][k] = f.ring.one()
+	ch.calls[x.c][k] = f.ring.One()
 	f.join(ch, x.c, k, end)
 }
 
@@ -154,7 +157,7 @@ func (f *filter[T, R]) join(ch *chart[T], j, k, end int) {
 	src := f.whole[j][c.start]
 	for i, to := range ch.level.groups[c.group].resume {
 		if (to.state >= 0 || to.half >= 0) && end > j+1 {
-			f.ring.axpy(ch.returns[c.group][i][j+1:end], src[i][:end-j-1], ch.calls[j][k])
+			f.ring.Axpy(ch.returns[c.group][i][j+1:end], src[i][:end-j-1], ch.calls[j][k])
 		}
 	}
 }
@@ -162,8 +165,8 @@ func (f *filter[T, R]) join(ch *chart[T], j, k, end int) {
 // inside fills whole for everything that can be called, from the last site to
 // the first, and the chart of the whole sequence.
 func (f *filter[T, R]) inside() T {
-	f.far = f.g.reach(f.need, func(site int, w int32) bool { return !f.ring.isZero(f.weight[site][w]) })
-	zero := f.ring.zero()
+	f.far = f.g.reach(f.need, func(site int, w int32) bool { return !f.ring.IsZero(f.weight[site][w]) })
+	zero := f.ring.Zero()
 	for c := f.sites - 1; c >= 0; c-- {
 		for _, s := range f.g.order {
 			if !f.need[c][s] {
@@ -186,7 +189,7 @@ func (f *filter[T, R]) inside() T {
 	z := zero
 	for q, final := range f.top.level.final {
 		if final {
-			z = f.ring.add(z, f.top.states[f.sites][q])
+			z = f.ring.Add(z, f.top.states[f.sites][q])
 		}
 	}
 	return z

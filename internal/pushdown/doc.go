@@ -35,7 +35,7 @@
 //
 // Sums run in float64 by the vector ([spans]), with a scale for the rows of a
 // level that are called near each other. Where what that rounds could show, they
-// run on numbers with an exponent of their own ([number]): neither overflow nor
+// run on numbers with an exponent of their own ([algebra.Number]): neither overflow nor
 // underflow exists, and a sum is zero only if the language is empty under the
 // weights. So do marginals: the adjoint of spans by the vector ([outside]), with
 // the level of the whole sequence in numbers, and all in numbers where a

@@ -1,8 +1,6 @@
 package pushdown
 
-import (
-	"slices"
-)
+import "slices"
 
 // Graph is a machine over tokens. It is immutable.
 type Graph struct {
@@ -136,18 +134,18 @@ func (g *Graph) reach(need [][]bool, alive func(site int, w int32) bool) (far in
 			v := &g.levels[lv]
 			calls[lv] = make([]bool, len(v.calls))
 			for _, e := range v.in {
-				if here[lv][e.from] && alive(j, e.w) {
-					next[lv][e.to] = true
+				if here[lv][e.From] && alive(j, e.W) {
+					next[lv][e.To] = true
 				}
 			}
 			for _, e := range v.call {
-				if here[lv][e.from] && alive(j, e.w) {
-					calls[lv][e.to] = true
+				if here[lv][e.From] && alive(j, e.W) {
+					calls[lv][e.To] = true
 				}
 			}
 			for _, e := range v.out {
-				if here[lv][e.from] && alive(j, e.w) {
-					left[lv][e.to] = true
+				if here[lv][e.From] && alive(j, e.W) {
+					left[lv][e.To] = true
 				}
 			}
 		}

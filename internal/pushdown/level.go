@@ -3,11 +3,9 @@ package pushdown
 import (
 	"cmp"
 	"slices"
-)
 
-// edge leads a state of a level to a state, a call or an exit of it; its weight
-// at a site is entry w.
-type edge struct{ from, to, w int32 }
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+)
 
 // call pushes the symbol of its group and enters the start.
 type call struct{ group, start int32 }
@@ -31,9 +29,9 @@ type half struct{ call, exit int32 }
 type level struct {
 	states []int32 // of the machine; its number of states is the padding state
 	final  []bool
-	in     []edge
-	call   []edge
-	out    []edge
+	in     []algebra.Arrow
+	call   []algebra.Arrow
+	out    []algebra.Arrow
 	calls  []call
 	groups []group
 	halves []half
@@ -51,13 +49,13 @@ type start struct {
 // at[t]…at[t+1].
 type fan struct{ at, from, w []int32 }
 
-func newFan(es []edge, targets int) fan {
+func newFan(es []algebra.Arrow, targets int) fan {
 	es = slices.Clone(es)
-	slices.SortStableFunc(es, func(a, b edge) int { return cmp.Compare(a.to, b.to) })
+	slices.SortStableFunc(es, func(a, b algebra.Arrow) int { return cmp.Compare(a.To, b.To) })
 	f := fan{at: make([]int32, targets+1)}
 	for _, e := range es {
-		f.at[e.to+1]++
-		f.from, f.w = append(f.from, e.from), append(f.w, e.w)
+		f.at[e.To+1]++
+		f.from, f.w = append(f.from, e.From), append(f.w, e.W)
 	}
 	for t := range targets {
 		f.at[t+1] += f.at[t]

@@ -7,7 +7,7 @@ import (
 )
 
 // Lift carries m, which has passed [Machine.Check], over to the tokens of v.
-// The error is that of ctx or a *[LimitError].
+// The error is that of ctx or a [*constraint.LimitError].
 func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 	l := newLifter(m, v)
 	if err := l.read(ctx); err != nil {

@@ -3,21 +3,14 @@ package pushdown
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Limit bounds what a lift may keep: pairs of a state and a token class.
-const Limit = 1 << 24
-
-// LimitError says that a lift grew beyond its bound.
-type LimitError struct{ Value, Bound int }
-
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("pushdown: pairs of state and token class = %d, want ≤ %d", e.Value, e.Bound)
-}
+// limit bounds what a lift may keep: pairs of a state and a token class.
+const limit = 1 << 24
 
 // lifter reads every token from every state.
 type lifter struct {
@@ -151,8 +144,8 @@ func (l *lifter) classify(t int32, p *prefix) error {
 			row = append(row, pair{int32(binary.LittleEndian.Uint32(l.key[k:])), int32(binary.LittleEndian.Uint32(l.key[k+4:]))})
 		}
 		l.rows = append(l.rows, row)
-		if l.pairs += len(row); l.pairs > Limit {
-			return &LimitError{l.pairs, Limit}
+		if l.pairs += len(row); l.pairs > limit {
+			return &constraint.LimitError{What: "pairs of state and token class", Value: l.pairs, Bound: limit}
 		}
 	}
 	if !m.nested[p.id] {

@@ -1,24 +1,102 @@
 package pushdown
 
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+)
+
 // Minimal returns a machine for the same language without states that are not
 // reached, or from which no run comes to an end, and in which no two states of a
 // level, symbols of calls or symbols of returns do the same. m has passed
-// [Machine.Check]. It takes O(n log n) for n entries of its tables.
-func (m *Machine) Minimal() *Machine {
-	p := newPartition(m, m.living())
-	if p.block[m.Start] < 0 {
-		return m // the language is empty
+// [Machine.Check]. It takes O(n log n) for n entries of its tables. The error is the
+// cause of the context.
+func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
+	live := m.living()
+	if !live[m.Start] {
+		return m, nil // the language is empty
 	}
-	for len(p.todo) > 0 {
-		p.divide()
+	p := parts{Machine: m, live: live, call: int32(len(m.Level)), ret: int32(len(m.Level) + len(m.Resume))}
+	edges, first := p.edges()
+	var err error
+	if p.block, p.blocks, err = edges.Refine(ctx, first, 2*m.Levels+2); err != nil {
+		return nil, err
 	}
-	return p.machine()
+	return p.machine(), nil
+}
+
+// parts are the states, the symbols of calls and those of returns of a machine,
+// numbered in this order, and their blocks.
+type parts struct {
+	*Machine
+	live      []bool
+	used      []bool
+	call, ret int32 // the numbers of the first symbols
+	block     []int32
+	blocks    int
+}
+
+// edges returns what the parts do: a state leads by the class of a byte and the kind of its
+// move to a state and to a symbol, a symbol of a call by one of a return to a state, and the
+// other way round. first tells states from each other by their level and by their end, and
+// from symbols.
+func (p *parts) edges() (edges algebra.Edges, first []int32) {
+	returns := 0
+	for _, row := range p.Resume {
+		returns = max(returns, len(row))
+	}
+	p.used = append(slices.Clone(p.live), make([]bool, len(p.Resume)+returns)...)
+	first = make([]int32, len(p.used))
+	add := func(from, label, to int32) {
+		edges.Add(from, label, to)
+		p.used[to] = true
+	}
+	const ways = 4 // inside, call, its symbol, return
+	for q, live := range p.live {
+		q := int32(q)
+		if first[q] = 2 * p.Level[q]; p.ends(q) {
+			first[q]++
+		}
+		if !live {
+			continue
+		}
+		for c, a := range p.row(q) {
+			label := ways * int32(c)
+			switch {
+			case !p.leads(a, p.live):
+			case a.Kind == Inside:
+				add(q, label, a.To)
+			case a.Kind == Call:
+				add(q, label+1, a.To)
+				add(q, label+2, p.call+a.Symbol)
+			case a.Kind == Return:
+				add(q, label+3, p.ret+a.Symbol)
+			}
+		}
+	}
+	for x := p.call; int(x) < len(first); x++ {
+		if first[x] = 2 * int32(p.Levels); x >= p.ret {
+			first[x]++
+		}
+	}
+	for g, row := range p.Resume {
+		for r, q := range row {
+			x, y := p.call+int32(g), p.ret+int32(r)
+			if q >= 0 && p.live[q] && p.used[x] && p.used[y] {
+				label := ways * int32(p.Classes)
+				edges.Add(x, label+int32(r), q)
+				edges.Add(y, label+int32(returns+g), q)
+			}
+		}
+	}
+	return edges, first
 }
 
 // machine writes the blocks as tables, in the order of their first members.
-func (p *partition) machine() *Machine {
-	m := p.m
-	number, first := make([]int32, len(p.blocks)), []int32{} // of every block among those of its kind
+func (p *parts) machine() *Machine {
+	number, first := make([]int32, p.blocks), []int32{} // of every block among those of its kind
 	for i := range number {
 		number[i] = -1
 	}
@@ -26,7 +104,7 @@ func (p *partition) machine() *Machine {
 	ends := [3]int32{p.call, p.ret, int32(len(p.block))}
 	for kind, x := 0, int32(0); kind < 3; kind++ {
 		for ; x < ends[kind]; x++ {
-			if b := p.block[x]; b >= 0 && number[b] < 0 {
+			if b := p.block[x]; p.used[x] && number[b] < 0 {
 				number[b] = counts[kind]
 				counts[kind]++
 				first = append(first, x)
@@ -34,15 +112,29 @@ func (p *partition) machine() *Machine {
 		}
 	}
 	of := func(x int32) int32 { return number[p.block[x]] }
-	to := &Machine{Levels: m.Levels, Start: of(m.Start)}
+	move := func(a Move) Move {
+		switch {
+		case !p.leads(a, p.live):
+			return Move{}
+		case a.Kind == Inside:
+			return Move{Inside, 0, of(a.To)}
+		case a.Kind == Call:
+			return Move{Call, of(p.call + a.Symbol), of(a.To)}
+		}
+		return Move{Return, of(p.ret + a.Symbol), 0}
+	}
+	to := &Machine{Levels: p.Levels, Start: of(p.Start)}
 	states := first[:counts[0]]
 	columns := map[string]uint8{}
 	var rep []int
 	for b := range 256 {
-		c := int(m.Class[b])
+		c := int(p.Class[b])
 		k := []byte{}
 		for _, q := range states {
-			k = p.appendMove(k, m.row(q)[c])
+			a := move(p.row(q)[c])
+			k = append(k, byte(a.Kind))
+			k = binary.LittleEndian.AppendUint32(k, uint32(a.Symbol))
+			k = binary.LittleEndian.AppendUint32(k, uint32(a.To))
 		}
 		i, ok := columns[string(k)]
 		if !ok {
@@ -54,31 +146,69 @@ func (p *partition) machine() *Machine {
 	}
 	to.Classes = len(rep)
 	for _, q := range states {
-		to.Level, to.Accept = append(to.Level, m.Level[q]), append(to.Accept, m.ends(q))
+		to.Level, to.Accept = append(to.Level, p.Level[q]), append(to.Accept, p.ends(q))
 		for _, c := range rep {
-			a := m.row(q)[c]
-			switch {
-			case !m.leads(a, p.live):
-				a = Move{}
-			case a.Kind == Inside:
-				a.To = of(a.To)
-			case a.Kind == Call:
-				a.Symbol, a.To = of(p.call+a.Symbol), of(a.To)
-			case a.Kind == Return:
-				a.Symbol, a.To = of(p.ret+a.Symbol), 0
-			}
-			to.Moves = append(to.Moves, a)
+			to.Moves = append(to.Moves, move(p.row(q)[c]))
 		}
 	}
 	for _, g := range first[counts[0] : counts[0]+counts[1]] {
 		row := make([]int32, counts[2])
 		for i, r := range first[counts[0]+counts[1]:] {
 			row[i] = -1
-			if all := m.Resume[g-p.call]; int(r-p.ret) < len(all) && all[r-p.ret] >= 0 && p.live[all[r-p.ret]] {
+			if all := p.Resume[g-p.call]; int(r-p.ret) < len(all) && all[r-p.ret] >= 0 && p.live[all[r-p.ret]] {
 				row[i] = of(all[r-p.ret])
 			}
 		}
 		to.Resume = append(to.Resume, row)
 	}
 	return to
+}
+
+// living reports which states are reached and lead to the end of a text or of
+// their level.
+func (m *Machine) living() []bool {
+	live := make([]bool, len(m.Level))
+	for again := true; again; {
+		again = false
+		for q := len(live) - 1; q >= 0; q-- {
+			if !live[q] && (m.ends(int32(q)) || slices.ContainsFunc(m.row(int32(q)), func(a Move) bool { return m.leads(a, live) })) {
+				live[q], again = true, true
+			}
+		}
+	}
+	reached := make([]bool, len(live))
+	list := []int32{m.Start}
+	for len(list) > 0 {
+		q := list[len(list)-1]
+		list = list[:len(list)-1]
+		if q < 0 || !live[q] || reached[q] {
+			continue
+		}
+		reached[q] = true
+		for _, a := range m.row(q) {
+			if a.Kind == Inside || a.Kind == Call {
+				list = append(list, a.To)
+			}
+			if a.Kind == Call {
+				list = append(list, m.Resume[a.Symbol]...)
+			}
+		}
+	}
+	return reached
+}
+
+// ends reports whether a text may end in q.
+func (m *Machine) ends(q int32) bool { return m.Accept[q] && m.Level[q] == m.Level[m.Start] }
+
+func (m *Machine) row(q int32) []Move { return m.Moves[int(q)*m.Classes : int(q+1)*m.Classes] }
+
+// leads reports whether a move leads to a state of live or out of its level.
+func (m *Machine) leads(a Move, live []bool) bool {
+	switch a.Kind {
+	case Inside:
+		return live[a.To]
+	case Call:
+		return live[a.To] && slices.ContainsFunc(m.Resume[a.Symbol], func(q int32) bool { return q >= 0 && live[q] })
+	}
+	return a.Kind == Return
 }

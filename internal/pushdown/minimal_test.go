@@ -17,7 +17,8 @@ func TestMinimal(t *testing.T) {
 	for range 300 {
 		m := copied(r, randomMachine(r, 2))
 		require.NoError(t, m.Check())
-		n := m.Minimal()
+		n, err := m.Minimal(t.Context())
+		require.NoError(t, err)
 		require.NoError(t, n.Check())
 		each(7, 3, func(x []int32) { // letters, up to the first 2
 			b := make([]byte, 0, 7)

@@ -3,6 +3,7 @@ package pushdown
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -206,7 +207,7 @@ func (o *outside) enter(t *tape, e int) {
 		x := t.bar[q*n : q*n+n]
 		clear(x[rows:]) // called at e or after it
 		if shift != 0 {
-			simd.Raise(x, power(shift), 0)
+			simd.Raise(x, algebra.Power(shift), 0)
 		}
 	}
 	for k := range t.level.exits {
@@ -229,6 +230,6 @@ func (o *outside) enter(t *tape, e int) {
 
 // of returns the adjoint of a weight: by all that is nested, and by the whole
 // sequence.
-func (o *outside) of(site, w int) (nested float64, whole number) {
+func (o *outside) of(site, w int) (nested float64, whole algebra.Number) {
 	return o.weight[site][w], o.whole.back.weight[site][w]
 }

@@ -1,6 +1,9 @@
 package pushdown
 
-import "github.com/gibbsite-go/gibbsite/internal/simd"
+import (
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // joints takes adjoints from returns to their calls and to what these entered.
 type joints struct {
@@ -56,7 +59,7 @@ func (o *joints) calls(t *tape, group, e int) {
 		t.alive[slot] = o.sift(bar, o.x[a*n:a*n+n])
 		copy(t.bar[slot*n:], bar)
 		if l.by != 0 {
-			simd.Raise(t.bar[slot*n:slot*n+n], power(l.by), 0)
+			simd.Raise(t.bar[slot*n:slot*n+n], algebra.Power(l.by), 0)
 		}
 	}
 }
@@ -103,7 +106,7 @@ func (o *joints) between(t *tape, group int, calls []calling, from, upto int, ba
 		turn(l.row)
 		c, at := o.coef[a*terms:][:terms], leave.at[l.row]
 		for _, w := range o.ways {
-			c[w.piece] += float64(leave.value[at+w.at] * power(l.exponent+w.exponent))
+			c[w.piece] += float64(leave.value[at+w.at] * algebra.Power(l.exponent+w.exponent))
 		}
 	}
 	at := rest.at[from:upto]
@@ -118,7 +121,7 @@ func (o *joints) between(t *tape, group int, calls []calling, from, upto int, ba
 		c, at := o.coef[a*terms:][:terms], leave.at[l.row]
 		for _, w := range o.ways {
 			i := at + w.at
-			leave.bar[i] += o.share(leave.value[i], c[w.piece], power(l.exponent+w.exponent))
+			leave.bar[i] += o.share(leave.value[i], c[w.piece], algebra.Power(l.exponent+w.exponent))
 		}
 	}
 }
@@ -177,7 +180,7 @@ func (o *joints) returns(t *tape, r *round, e int) {
 			bar := u.slot(len(u.live) + len(u.level.calls) + int(κ))
 			for a, y := range o.coef[i*before:][:before] {
 				row := int(j.row[a])
-				bar[row-u.lo] += o.share(left[row], y, power(t.exponents[group][a]+u.scale[e]-t.scale[e]))
+				bar[row-u.lo] += o.share(left[row], y, algebra.Power(t.exponents[group][a]+u.scale[e]-t.scale[e]))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/stretchr/testify/require"
 )
 
@@ -29,7 +30,7 @@ func TestSpansAgreeWithNumbers(t *testing.T) {
 		got, err := run.Filter(w)
 		if err != nil {
 			_, err = run.filterNumbers(w)
-			var dead *DeadError
+			var dead *algebra.DeadError
 			require.ErrorAs(t, err, &dead)
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,7 @@ func TestAgainstEnumeration(t *testing.T) {
 		run.tile, run.least = 1+r.IntN(3), 1+tried%3
 		got, err := run.Filter(w)
 		if len(want.sequences) == 0 {
-			var dead *DeadError
+			var dead *algebra.DeadError
 			require.ErrorAs(t, err, &dead)
 			_, err = run.Best(make([]int32, sites), func(i int, k int32) float64 { return float64(w[i*n+int(k)]) })
 			require.ErrorAs(t, err, &dead)
@@ -267,7 +268,7 @@ func TestWeightErrors(t *testing.T) {
 		require.NoError(t, err)
 		w[5] = float32(bad)
 		_, err = run.Filter(w)
-		var weight *WeightError
+		var weight *algebra.WeightError
 		require.ErrorAs(t, err, &weight)
 		require.Equal(t, 1, weight.Site)
 		require.Equal(t, 1, weight.Level)
@@ -280,7 +281,7 @@ func TestWeightErrors(t *testing.T) {
 	w[4], w[6] = float32(math.Inf(-1)), float32(math.Inf(-1))
 	w[0], w[1], w[2] = float32(math.Inf(-1)), 0, 0
 	_, err := run.Filter(w)
-	var dead *DeadError
+	var dead *algebra.DeadError
 	require.ErrorAs(t, err, &dead)
 	require.Equal(t, 1, dead.Site)
 	require.Contains(t, err.Error(), "site 1")
@@ -332,27 +333,4 @@ func TestLiftCancels(t *testing.T) {
 	}
 	_, err := Lift(ctx, brackets(), Prepare(tokens, nil, nil))
 	require.ErrorIs(t, err, stop)
-}
-
-// TestNumbers compares with logarithms over the whole range.
-func TestNumbers(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 17))
-	for range 10_000 {
-		a, b := r.NormFloat64()*1000, r.NormFloat64()*1000
-		if r.IntN(2) == 0 {
-			b = a + r.NormFloat64()*10
-		}
-		x, y := fromLog(a), fromLog(b)
-		require.InDelta(t, a, x.log(), 1e-9)
-		require.InDelta(t, a+b, x.times(y).log(), 1e-9)
-		require.InDelta(t, a-b, x.over(y).log(), 1e-9)
-		top := max(a, b)
-		require.InDelta(t, top+math.Log(math.Exp(a-top)+math.Exp(b-top)), x.plus(y).log(), 1e-9)
-		if math.Abs(a-b) > 1e-9 {
-			require.Equal(t, a < b, x.less(y))
-		}
-		require.InDelta(t, math.Exp(min(a, b)-top), fromLog(min(a, b)).ratio(fromLog(top)), 1e-9)
-	}
-	require.True(t, math.IsInf(number{}.log(), -1))
-	require.Equal(t, number{}, fromLog(math.Inf(-1)))
 }

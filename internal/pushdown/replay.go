@@ -1,6 +1,9 @@
 package pushdown
 
-import "github.com/gibbsite-go/gibbsite/internal/simd"
+import (
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // replay reads site e forward, as spans did, with what is known to return.
 func (t *tape) replay(s *spans, e int) {
@@ -64,7 +67,7 @@ func (t *tape) list(s *spans, e int) {
 			exponent := to.offset[r] + p.scale[e]
 			by := j.put(calls[k], r, int32(e/s.tile), exponent)
 			if by != 0 {
-				simd.Raise(p.call[calls[k]:][:p.width], power(by), 0)
+				simd.Raise(p.call[calls[k]:][:p.width], algebra.Power(by), 0)
 			}
 			t.listed[at+int(k)] = listing{r, exponent - by, by}
 			t.exponents[i] = append(t.exponents[i], exponent-by)

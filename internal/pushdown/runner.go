@@ -2,30 +2,14 @@ package pushdown
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
-
-// DeadError says that no sequence of the language has positive weight; Site is
-// the first at which every run has ended, or the last one.
-type DeadError struct{ Site int }
-
-func (e *DeadError) Error() string { return fmt.Sprintf("pushdown: dead at site %d", e.Site) }
-
-// WeightError says that a log-weight is NaN or +Inf, and where.
-type WeightError struct {
-	Site, Level int
-	Weight      float64
-}
-
-func (e *WeightError) Error() string {
-	return fmt.Sprintf("pushdown: weight of site %d, level %d = %v, want finite or −Inf", e.Site, e.Level, e.Weight)
-}
 
 // Runner is the scratch of one worker for sequences of a fixed length. Log
 // weights v are sites × levels, row-major.
@@ -35,10 +19,10 @@ type Runner struct {
 	levels int
 	v      []float32
 	meter  poll.Meter // of the context that Watch was given
-	sum    *filter[number, sums]
-	best   *filter[float64, best]
-	class  [][]number  // [site][class]
-	top    [][]float64 // [site][class]: the greatest log-weight
+	sum    *filter[algebra.Number, algebra.Sums]
+	best   *filter[float64, algebra.Best]
+	class  [][]algebra.Number // [site][class]
+	top    [][]float64        // [site][class]: the greatest log-weight
 	terms  [block]float64
 	logZ   float64
 
@@ -59,16 +43,16 @@ type Runner struct {
 	classes []float64 // scratch: logs of adjoints
 	nested  []float64
 	back    *backward
-	parts   []number // scratch of a draw: the classes of an edge
-	numbers walk[number, sums]
-	logs    walk[float64, best]
+	parts   []algebra.Number // scratch of a draw: the classes of an edge
+	numbers walk[algebra.Number, algebra.Sums]
+	logs    walk[float64, algebra.Best]
 }
 
 // adjoints is the derivatives of the last sum of spans by its weights; bound is
 // log₂ of the least probability inside a nested level that they know.
 type adjoints interface {
 	run() (bound float64, ok bool)
-	of(site, w int) (nested float64, whole number)
+	of(site, w int) (nested float64, whole algebra.Number)
 }
 
 // NewRunner returns a runner for sequences of the given length, whose weights
@@ -85,7 +69,7 @@ func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
 // Filter sums the weights exp(Σ_i v[i,x_i]) of the language and returns the log
-// of the sum. The error is a *[DeadError] or a *[WeightError]. v is kept until
+// of the sum. The error is a [*algebra.DeadError] or a [*algebra.WeightError]. v is kept until
 // the next Filter.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	check.Len("pushdown", "v", len(v), r.sites*r.levels)
@@ -192,12 +176,12 @@ func (r *Runner) weigh(i int, row []float32, shift float64) (total float64, ok b
 // filterNumbers is Filter in numbers without limits.
 func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 	if r.sum == nil {
-		r.sum = newFilter[number, sums](r.g, r.sites)
+		r.sum = newFilter[algebra.Number, algebra.Sums](r.g, r.sites)
 		r.sum.meter = &r.meter
 	}
 	r.makeTops()
 	if r.class == nil {
-		r.class = grid[number](r.sites, len(r.g.members))
+		r.class = grid[algebra.Number](r.sites, len(r.g.members))
 	}
 	n := r.levels
 	for i := range r.sites {
@@ -212,9 +196,9 @@ func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 			r.class[i][k] = r.classSum(row, tokens, r.top[i][k])
 		}
 		for w, classes := range r.g.weights {
-			var s number
+			var s algebra.Number
 			for _, k := range classes {
-				s = s.plus(r.class[i][k])
+				s = s.Plus(r.class[i][k])
 			}
 			r.sum.weight[i][w] = s
 		}
@@ -223,11 +207,11 @@ func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 	if err := r.meter.Err(); err != nil {
 		return 0, err
 	}
-	if z.m == 0 {
+	if z.M == 0 {
 		return 0, r.dead(r.sum.far)
 	}
 	r.exact = true
-	return z.log(), nil
+	return z.Log(), nil
 }
 
 func (r *Runner) makeTops() {
@@ -236,7 +220,7 @@ func (r *Runner) makeTops() {
 	}
 }
 
-func (r *Runner) dead(far int) error { return &DeadError{Site: max(0, min(far, r.sites-1))} }
+func (r *Runner) dead(far int) error { return &algebra.DeadError{Site: max(0, min(far, r.sites-1))} }
 
 // tops stores the greatest log-weight of every class of site i.
 func (r *Runner) tops(i int, weight func(t int32) float64) error {
@@ -245,7 +229,7 @@ func (r *Runner) tops(i int, weight func(t int32) float64) error {
 		for _, t := range tokens {
 			w := weight(t)
 			if w != w || w > math.MaxFloat64 {
-				return &WeightError{Site: i, Level: int(t), Weight: w}
+				return &algebra.WeightError{Site: i, Level: int(t), Weight: w}
 			}
 			m = max(m, w)
 		}
@@ -263,7 +247,7 @@ func (r *Runner) rowTops(i int, row []float32) error {
 			if w := row[t]; w > m {
 				m = w
 			} else if w != w {
-				return &WeightError{Site: i, Level: int(t), Weight: float64(w)}
+				return &algebra.WeightError{Site: i, Level: int(t), Weight: float64(w)}
 			}
 		}
 		if float64(m) > math.MaxFloat64 {
@@ -275,9 +259,9 @@ func (r *Runner) rowTops(i int, row []float32) error {
 }
 
 // classSum returns Σ exp(row[t]) over the tokens, whose greatest weight is top.
-func (r *Runner) classSum(row []float32, tokens []int32, top float64) number {
+func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Number {
 	if math.IsInf(top, -1) {
-		return number{}
+		return algebra.Number{}
 	}
 	s := 0.0
 	for len(tokens) > 0 {
@@ -288,7 +272,7 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) number {
 		}
 		tokens = tokens[n:]
 	}
-	return fromLog(top).times(number{m: s})
+	return algebra.Exp(top).Times(algebra.Number{M: s})
 }
 
 // Best stores in x the sequence of the language with the greatest sum of
@@ -297,7 +281,7 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) number {
 func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (float64, error) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	if r.best == nil {
-		r.best = newFilter[float64, best](r.g, r.sites)
+		r.best = newFilter[float64, algebra.Best](r.g, r.sites)
 		r.best.meter = &r.meter
 	}
 	r.makeTops()
@@ -357,10 +341,10 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 		for _, k := range classes {
 			terms = append(terms, r.class[site][k])
 		}
-		k := classes[sums{}.choose(terms, random)]
+		k := classes[algebra.Sums{}.Choose(terms, random)]
 		row, top, tokens := r.v[site*n:(site+1)*n], r.top[site][k], r.g.members[k]
-		total := r.class[site][k].over(fromLog(top))
-		u := float64(random.Float64() * total.ratio(number{m: 1}))
+		total := r.class[site][k].Over(algebra.Exp(top))
+		u := float64(random.Float64() * total.Ratio(algebra.Number{M: 1}))
 		for _, t := range tokens {
 			if p := simd.Exp(float64(row[t]) - top); p > 0 {
 				x[site] = t

@@ -3,6 +3,7 @@ package pushdown
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -32,32 +33,32 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 	if !ok {
 		return false
 	}
-	least := power(int32(math.Ceil(min(max(bound, -990), 0))))
+	least := algebra.Power(int32(math.Ceil(min(max(bound, -990), 0))))
 	n := r.levels
 	r.classes, r.nested = resize(r.classes, len(r.g.members)), resize(r.nested, len(r.g.members))
-	sum := make([]number, len(r.g.members))
+	sum := make([]algebra.Number, len(r.g.members))
 	for i := range r.sites {
 		class, nested, share := r.classes, r.nested, simd.Exp(r.shift[i]-r.down[i])
 		clear(nested)
 		clear(sum)
 		for w, classes := range r.g.weights {
 			y, z := r.outer.of(i, w)
-			if y == 0 && z.m == 0 || r.spans.weight[i][w] == 0 {
+			if y == 0 && z.M == 0 || r.spans.weight[i][w] == 0 {
 				continue
 			}
 			if y != 0 {
-				z = z.plus(scaled(y, 0))
+				z = z.Plus(algebra.Scaled(y, 0))
 			}
 			for _, k := range classes {
 				nested[k] += y
-				sum[k] = sum[k].plus(z)
+				sum[k] = sum[k].Plus(z)
 			}
 		}
 		for k, z := range sum {
-			if nested[k] > 0 && z.ratio(number{m: 1})*r.sums[i][k]*share < least {
+			if nested[k] > 0 && z.Ratio(algebra.Number{M: 1})*r.sums[i][k]*share < least {
 				return false
 			}
-			class[k] = z.log() - r.down[i]
+			class[k] = z.Log() - r.down[i]
 		}
 		row, out := r.v[i*n:(i+1)*n], dst[i*n:(i+1)*n]
 		of := r.g.class
@@ -89,10 +90,10 @@ func (r *Runner) marginalsOfNumbers(dst []float64) error {
 	}
 	f := r.sum
 	if r.back == nil {
-		r.back = &backward{whole: make([][][][]number, r.sites), weight: grid[number](r.sites, len(r.g.weights)),
-			bars: make([]*chart[number], len(r.g.levels))}
+		r.back = &backward{whole: make([][][][]algebra.Number, r.sites), weight: grid[algebra.Number](r.sites, len(r.g.weights)),
+			bars: make([]*chart[algebra.Number], len(r.g.levels))}
 		for c := range r.back.whole {
-			r.back.whole[c] = make([][][]number, len(r.g.starts))
+			r.back.whole[c] = make([][][]algebra.Number, len(r.g.starts))
 		}
 	}
 	b := r.back
@@ -103,7 +104,7 @@ func (r *Runner) marginalsOfNumbers(dst []float64) error {
 				continue
 			}
 			if b.whole[c][s] == nil {
-				b.whole[c][s] = grid[number](len(f.whole[c][s]), r.sites-c-1)
+				b.whole[c][s] = grid[algebra.Number](len(f.whole[c][s]), r.sites-c-1)
 			}
 			for _, x := range b.whole[c][s] {
 				clear(x)
@@ -111,7 +112,7 @@ func (r *Runner) marginalsOfNumbers(dst []float64) error {
 		}
 	}
 	bar := b.bar(f, r.g.top, 0)
-	one := fromLog(-r.logZ)
+	one := algebra.Exp(-r.logZ)
 	for q, final := range f.top.level.final {
 		if final {
 			bar.states[r.sites][q] = one
@@ -146,7 +147,7 @@ func (r *Runner) marginalsOfNumbers(dst []float64) error {
 // spread divides the adjoints of edges among tokens.
 func (r *Runner) spread(dst []float64) {
 	n := r.levels
-	class := make([]number, len(r.g.members))
+	class := make([]algebra.Number, len(r.g.members))
 	for i := range r.sites {
 		row, out := r.v[i*n:(i+1)*n], dst[i*n:(i+1)*n]
 		for t := range out {
@@ -154,15 +155,15 @@ func (r *Runner) spread(dst []float64) {
 		}
 		clear(class)
 		for w, classes := range r.g.weights {
-			if y := r.back.weight[i][w]; y.m != 0 {
+			if y := r.back.weight[i][w]; y.M != 0 {
 				for _, k := range classes {
-					class[k] = class[k].plus(y)
+					class[k] = class[k].Plus(y)
 				}
 			}
 		}
 		for k, y := range class {
-			if y.m != 0 {
-				log := y.log()
+			if y.M != 0 {
+				log := y.Log()
 				for _, t := range r.g.members[k] {
 					out[t] = float64(row[t]) + log
 				}

@@ -1,6 +1,7 @@
 package pushdown
 
 import (
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -137,7 +138,7 @@ func (s *spans) within(p *panel, e int) {
 
 // shift brings what comes after site e to its scale.
 func (s *spans) shift(p *panel, e int) {
-	by, n := power(p.scale[e]-p.scale[e+1]), p.cols
+	by, n := algebra.Power(p.scale[e]-p.scale[e+1]), p.cols
 	for q := 0; q < len(p.coming); q++ {
 		if !p.coming[q] {
 			continue
@@ -163,7 +164,7 @@ func (s *spans) list(p *panel, e int) {
 			if k := callOf[s.g.plan.number[to.start[r]]]; k >= 0 && calls[k] >= 0 {
 				by := j.put(calls[k], r, int32(e/s.tile), to.offset[r]+p.scale[e])
 				if by != 0 {
-					simd.Raise(p.call[calls[k]:][:p.cols], power(by), 0)
+					simd.Raise(p.call[calls[k]:][:p.cols], algebra.Power(by), 0)
 				}
 			}
 		}
@@ -206,7 +207,7 @@ func (s *spans) returns(p *panel, i, e int) {
 		s.rise(s.x, a.scale-p.scale[e])
 	}
 	if near > 0 {
-		if simd.Raise(s.coef, 1, power(remote)) {
+		if simd.Raise(s.coef, 1, algebra.Power(remote)) {
 			s.faint = true
 		}
 		s.at = append(append(s.at[:0], j.at[:a.begin]...), j.at[a.upto:]...)
@@ -261,7 +262,7 @@ func (s *spans) look(p *panel, r *round, a *ahead, e int) {
 	if !found {
 		return
 	}
-	if simd.Raise(s.coef, 1, power(remote)) {
+	if simd.Raise(s.coef, 1, algebra.Power(remote)) {
 		s.faint = true
 	}
 	a.x = resize(a.x, a.ends*nodes*a.width)
@@ -270,11 +271,11 @@ func (s *spans) look(p *panel, r *round, a *ahead, e int) {
 
 // rise multiplies x by 2^n. Nothing vanishes.
 func (s *spans) rise(x []float64, n int32) {
-	if n < 0 && simd.Raise(x, 1, 0x1p-1000*power(-n)) {
+	if n < 0 && simd.Raise(x, 1, 0x1p-1000*algebra.Power(-n)) {
 		s.dropped = true
 	}
 	if n != 0 {
-		simd.Raise(x, power(n), 0)
+		simd.Raise(x, algebra.Power(n), 0)
 	}
 }
 
@@ -349,5 +350,5 @@ func (s *spans) factor(n int32) float64 {
 	} else if n > 400 {
 		s.wide = true
 	}
-	return power(min(n, 400))
+	return algebra.Power(min(n, 400))
 }

@@ -3,6 +3,7 @@ package pushdown
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -114,8 +115,8 @@ func (s *spans) inside() (logZ float64, ok bool) {
 // relative stores the weights of a site, given the sums of its classes: their
 // total becomes a number between 1 and 2, and by log of what is divided by.
 func (s *spans) relative(site int, class []float64, total float64) (by float64) {
-	n := exponent(total)
-	down := power(-n)
+	n := algebra.Exponent(total)
+	down := algebra.Power(-n)
 	w := s.weight[site]
 	for i, classes := range s.g.weights {
 		x := 0.0
@@ -283,7 +284,7 @@ func (s *spans) rescale(p *panel, e int) {
 	hi, lo := int32(math.MinInt32), int32(math.MaxInt32)
 	for _, m := range s.low {
 		if m >= lowest {
-			x := exponent(m)
+			x := algebra.Exponent(m)
 			hi, lo = max(hi, x), min(lo, x)
 		}
 	}

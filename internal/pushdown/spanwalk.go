@@ -2,6 +2,8 @@ package pushdown
 
 import (
 	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
 // spanWalk goes back through the sums of spans and draws a sequence.
@@ -150,7 +152,7 @@ func (w *view) forward(j int) {
 			calls[k] += y
 		}
 	}
-	if by := power(w.scale[j] - w.scale[j+1]); by != 1 {
+	if by := algebra.Power(w.scale[j] - w.scale[j+1]); by != 1 {
 		for q := range next {
 			next[q] *= by
 		}
@@ -280,7 +282,7 @@ func (d *spanWalk) callers(w *view, e int, place int32) {
 						continue
 					}
 					n := to.offset[r] + to.scale[c/d.s.tile][e] + w.scale[c] - w.scale[e]
-					d.put(float64(y*left[r])*power(max(n, -900)), step{kind: byReturn, from: call, group: int32(g), k: k, site: c, row: int32(r)})
+					d.put(float64(y*left[r])*algebra.Power(max(n, -900)), step{kind: byReturn, from: call, group: int32(g), k: k, site: c, row: int32(r)})
 				}
 			}
 		}

@@ -1,6 +1,10 @@
 package pushdown
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+)
 
 // tape is a panel with its values at all sites and, at the site that is being
 // read backward, the adjoints of its states, calls and exits: its slots.
@@ -44,10 +48,10 @@ func newTape(p *panel) *tape {
 	v := p.level
 	t.out.at = []int32{0}
 	for q := range v.states {
-		add := func(es []edge, first int) {
+		add := func(es []algebra.Arrow, first int) {
 			for _, x := range es {
-				if int(x.from) == q {
-					t.out.to, t.out.w = append(t.out.to, int32(first)+x.to), append(t.out.w, x.w)
+				if int(x.From) == q {
+					t.out.to, t.out.w = append(t.out.to, int32(first)+x.To), append(t.out.w, x.W)
 				}
 			}
 		}

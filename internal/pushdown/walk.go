@@ -1,9 +1,13 @@
 package pushdown
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+)
 
 // walk goes back through charts and finds one sequence.
-type walk[T any, R ring[T]] struct {
+type walk[T any, R algebra.Ring[T]] struct {
 	todo  []task
 	terms []T
 	steps []step
@@ -30,13 +34,13 @@ func (d *walk[T, R]) trace(f *filter[T, R], src *rand.Rand, emit func(site int, 
 }
 
 func (d *walk[T, R]) put(f *filter[T, R], x T, s step) {
-	if !f.ring.isZero(x) {
+	if !f.ring.IsZero(x) {
 		d.terms, d.steps = append(d.terms, x), append(d.steps, s)
 	}
 }
 
 func (d *walk[T, R]) pick(f *filter[T, R], src *rand.Rand) step {
-	s := d.steps[f.ring.choose(d.terms, src)]
+	s := d.steps[f.ring.Choose(d.terms, src)]
 	d.terms, d.steps = d.terms[:0], d.steps[:0]
 	return s
 }
@@ -57,8 +61,8 @@ func (d *walk[T, R]) back(f *filter[T, R], ch *chart[T], t task, src *rand.Rand,
 	} else {
 		j = t.e
 		for _, e := range v.out {
-			if int(e.to) == t.exit {
-				d.put(f, r.mul(ch.states[j][e.from], f.weight[j][e.w]), step{kind: byEdge, from: e.from, w: e.w})
+			if int(e.To) == t.exit {
+				d.put(f, r.Mul(ch.states[j][e.From], f.weight[j][e.W]), step{kind: byEdge, from: e.From, w: e.W})
 			}
 		}
 		for h, x := range v.halves {
@@ -84,8 +88,8 @@ func (d *walk[T, R]) back(f *filter[T, R], ch *chart[T], t task, src *rand.Rand,
 			}
 			j-- // the site before the boundary
 			for _, e := range v.in {
-				if e.to == state && j > t.c {
-					d.put(f, r.mul(ch.states[j][e.from], f.weight[j][e.w]), step{kind: byEdge, from: e.from, w: e.w})
+				if e.To == state && j > t.c {
+					d.put(f, r.Mul(ch.states[j][e.From], f.weight[j][e.W]), step{kind: byEdge, from: e.From, w: e.W})
 				}
 			}
 		}
@@ -106,8 +110,8 @@ func (d *walk[T, R]) back(f *filter[T, R], ch *chart[T], t task, src *rand.Rand,
 		group := &v.groups[s.group]
 		for c := max(t.c, 0); c < j; c++ {
 			for _, k := range group.calls {
-				if y := ch.calls[c][k]; !r.isZero(y) {
-					d.put(f, r.mul(y, f.whole[c][v.calls[k].start][s.k][j-c-1]), step{from: k, site: c})
+				if y := ch.calls[c][k]; !r.IsZero(y) {
+					d.put(f, r.Mul(y, f.whole[c][v.calls[k].start][s.k][j-c-1]), step{from: k, site: c})
 				}
 			}
 		}
@@ -119,8 +123,8 @@ func (d *walk[T, R]) back(f *filter[T, R], ch *chart[T], t task, src *rand.Rand,
 			return // the start at a half-position
 		}
 		for _, e := range v.call {
-			if e.to == p.from {
-				d.put(f, r.mul(ch.states[j][e.from], f.weight[j][e.w]), step{kind: byEdge, from: e.from, w: e.w})
+			if e.To == p.from {
+				d.put(f, r.Mul(ch.states[j][e.From], f.weight[j][e.W]), step{kind: byEdge, from: e.From, w: e.W})
 			}
 		}
 		for h, x := range v.halves {

@@ -14,16 +14,6 @@ func gumbelAVX2(dst *float32, bits *uint32, n int)
 //go:noescape
 func gumbelAVX512(dst *float32, bits *uint32, n int)
 
-// raceAVX2 is refRace.
-//
-//go:noescape
-func raceAVX2(p *float32, bits *uint32, n int)
-
-// raceAVX512 is refRace.
-//
-//go:noescape
-func raceAVX512(p *float32, bits *uint32, n int)
-
 // perturbAVX2 is refPerturb.
 //
 //go:noescape
@@ -44,42 +34,22 @@ func pullAVX2(dst *float32, y *float32, d *float32, mean float32, scale float32,
 //go:noescape
 func pullAVX512(dst *float32, y *float32, d *float32, mean float32, scale float32, n int)
 
-// entropyAVX2 is refCross without w; p is destroyed.
+// entropyAVX2 is refEntropy; p is destroyed.
 //
 //go:noescape
-func entropyAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
+func entropyAVX2(lane *[16]float64, p *float32, w *float32, m float32, n int)
 
-// entropyAVX512 is refCross without w; p is destroyed.
+// entropyAVX512 is refEntropy; p is destroyed.
 //
 //go:noescape
-func entropyAVX512(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
+func entropyAVX512(lane *[16]float64, p *float32, w *float32, m float32, n int)
 
-// entropyRowsAVX2 stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refCross without w from 0; p is destroyed.
+// entropyRowsAVX2 stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refEntropy from 0; p is destroyed.
 //
 //go:noescape
-func entropyRowsAVX2(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
+func entropyRowsAVX2(sum *float64, p *float32, w *float32, m *float32, rows int, cols int)
 
-// entropyRowsAVX512 stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refCross without w from 0; p is destroyed.
+// entropyRowsAVX512 stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refEntropy from 0; p is destroyed.
 //
 //go:noescape
-func entropyRowsAVX512(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
-
-// crossAVX2 is refCross; p is destroyed.
-//
-//go:noescape
-func crossAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
-
-// crossAVX512 is refCross; p is destroyed.
-//
-//go:noescape
-func crossAVX512(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
-
-// crossRowsAVX2 stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refCross from 0; p is destroyed.
-//
-//go:noescape
-func crossRowsAVX2(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
-
-// crossRowsAVX512 stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refCross from 0; p is destroyed.
-//
-//go:noescape
-func crossRowsAVX512(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
+func entropyRowsAVX512(sum *float64, p *float32, w *float32, m *float32, rows int, cols int)

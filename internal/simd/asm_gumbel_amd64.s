@@ -410,216 +410,6 @@ done3:
 	VZEROUPPER
 	RET
 
-// func raceAVX2(p *float32, bits *uint32, n int)
-// Requires: AVX, AVX2
-TEXT ·raceAVX2(SB), NOSPLIT, $0-24
-	MOVQ p+0(FP), AX
-	MOVQ bits+8(FP), CX
-	MOVQ n+16(FP), DX
-	XORQ BX, BX
-	MOVQ DX, SI
-	SUBQ $+8, SI
-
-loop1:
-	CMPQ      BX, SI
-	JG        tail2
-	VMOVUPS   (CX)(BX*4), Y0
-	VPSRAD    $0x1f, Y0, Y1
-	VPXOR     Y0, Y1, Y2
-	VCVTDQ2PS Y2, Y2
-	VADDPS    gumbel_const3f000000<>+0(SB), Y2, Y2
-	VMULPS    gumbel_const2f800000<>+0(SB), Y2, Y2
-	VMOVUPS   gumbel_const3f800000<>+0(SB), Y3
-	VSUBPS    Y2, Y3, Y3
-	VBLENDVPS Y1, Y2, Y3, Y3
-	VPSUBD    gumbel_const3f3504f3<>+0(SB), Y3, Y4
-	VPSRAD    $0x17, Y4, Y4
-	VPSLLD    $0x17, Y4, Y5
-	VPSUBD    Y5, Y3, Y3
-	VCVTDQ2PS Y4, Y4
-	VSUBPS    gumbel_const3f800000<>+0(SB), Y3, Y3
-	VMOVUPS   gumbel_const4afb0ccd<>+0(SB), Y5
-	VPCMPGTD  Y0, Y5, Y5
-	VPANDN    Y5, Y1, Y5
-	VXORPS    gumbel_const80000000<>+0(SB), Y2, Y0
-	VBLENDVPS Y5, Y0, Y3, Y3
-	VANDNPS   Y4, Y5, Y4
-	VADDPS    gumbel_const40000000<>+0(SB), Y3, Y0
-	VDIVPS    Y0, Y3, Y0
-	VMULPS    Y0, Y0, Y1
-	VMULPS    gumbel_const3e98f53b<>+0(SB), Y1, Y2
-	VADDPS    gumbel_const3eccaf3c<>+0(SB), Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VADDPS    gumbel_const3f2aaabd<>+0(SB), Y2, Y2
-	VMULPS    Y1, Y2, Y2
-	VADDPS    gumbel_const40000000<>+0(SB), Y2, Y2
-	VMULPS    Y0, Y2, Y2
-	VMULPS    gumbel_const3f317218<>+0(SB), Y4, Y0
-	VADDPS    Y2, Y0, Y0
-	VXORPS    gumbel_const80000000<>+0(SB), Y0, Y0
-	VMOVUPS   (AX)(BX*4), Y1
-	VDIVPS    Y0, Y1, Y0
-	VMOVUPS   Y0, (AX)(BX*4)
-	ADDQ      $+8, BX
-	JMP       loop1
-
-tail2:
-	SUBQ       BX, DX
-	JZ         done3
-	LEAQ       gumbel_leading<>+32(SB), SI
-	SHLQ       $0x02, DX
-	SUBQ       DX, SI
-	VMOVDQU    (SI), Y0
-	VMASKMOVPS (CX)(BX*4), Y0, Y1
-	VPSRAD     $0x1f, Y1, Y2
-	VPXOR      Y1, Y2, Y3
-	VCVTDQ2PS  Y3, Y3
-	VADDPS     gumbel_const3f000000<>+0(SB), Y3, Y3
-	VMULPS     gumbel_const2f800000<>+0(SB), Y3, Y3
-	VMOVUPS    gumbel_const3f800000<>+0(SB), Y4
-	VSUBPS     Y3, Y4, Y4
-	VBLENDVPS  Y2, Y3, Y4, Y4
-	VPSUBD     gumbel_const3f3504f3<>+0(SB), Y4, Y5
-	VPSRAD     $0x17, Y5, Y5
-	VPSLLD     $0x17, Y5, Y6
-	VPSUBD     Y6, Y4, Y4
-	VCVTDQ2PS  Y5, Y5
-	VSUBPS     gumbel_const3f800000<>+0(SB), Y4, Y4
-	VMOVUPS    gumbel_const4afb0ccd<>+0(SB), Y6
-	VPCMPGTD   Y1, Y6, Y6
-	VPANDN     Y6, Y2, Y6
-	VXORPS     gumbel_const80000000<>+0(SB), Y3, Y1
-	VBLENDVPS  Y6, Y1, Y4, Y4
-	VANDNPS    Y5, Y6, Y5
-	VADDPS     gumbel_const40000000<>+0(SB), Y4, Y1
-	VDIVPS     Y1, Y4, Y1
-	VMULPS     Y1, Y1, Y2
-	VMULPS     gumbel_const3e98f53b<>+0(SB), Y2, Y3
-	VADDPS     gumbel_const3eccaf3c<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     gumbel_const3f2aaabd<>+0(SB), Y3, Y3
-	VMULPS     Y2, Y3, Y3
-	VADDPS     gumbel_const40000000<>+0(SB), Y3, Y3
-	VMULPS     Y1, Y3, Y3
-	VMULPS     gumbel_const3f317218<>+0(SB), Y5, Y1
-	VADDPS     Y3, Y1, Y1
-	VXORPS     gumbel_const80000000<>+0(SB), Y1, Y1
-	VMASKMOVPS (AX)(BX*4), Y0, Y2
-	VDIVPS     Y1, Y2, Y1
-	VMASKMOVPS Y1, Y0, (AX)(BX*4)
-
-done3:
-	VZEROUPPER
-	RET
-
-// func raceAVX512(p *float32, bits *uint32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·raceAVX512(SB), NOSPLIT, $0-24
-	MOVQ         p+0(FP), AX
-	MOVQ         bits+8(FP), CX
-	MOVQ         n+16(FP), DX
-	VPBROADCASTD gumbel_const3f2aaabd<>+0(SB), Z0
-	VPBROADCASTD gumbel_const3eccaf3c<>+0(SB), Z1
-	VPBROADCASTD gumbel_const3e98f53b<>+0(SB), Z2
-	VPBROADCASTD gumbel_const40000000<>+0(SB), Z3
-	VPBROADCASTD gumbel_const3f800000<>+0(SB), Z4
-	VPBROADCASTD gumbel_const3f317218<>+0(SB), Z5
-	VPBROADCASTD gumbel_const3f3504f3<>+0(SB), Z6
-	VPBROADCASTD gumbel_const3f000000<>+0(SB), Z7
-	VPBROADCASTD gumbel_const2f800000<>+0(SB), Z8
-	VPBROADCASTD gumbel_const4afb0ccd<>+0(SB), Z9
-	VPBROADCASTD gumbel_const80000000<>+0(SB), Z10
-	XORQ         BX, BX
-	MOVQ         DX, SI
-	SUBQ         $+16, SI
-
-loop1:
-	CMPQ      BX, SI
-	JG        tail2
-	VMOVUPS   (CX)(BX*4), Z11
-	VPSRAD    $0x1f, Z11, Z12
-	VPXORD    Z11, Z12, Z12
-	VCVTDQ2PS Z12, Z12
-	VADDPS    Z7, Z12, Z12
-	VMULPS    Z8, Z12, Z12
-	VMOVUPS   Z4, Z13
-	VSUBPS    Z12, Z13, Z13
-	VPMOVD2M  Z11, K1
-	VMOVAPS   Z12, K1, Z13
-	VPSUBD    Z6, Z13, Z14
-	VPSRAD    $0x17, Z14, Z14
-	VPSLLD    $0x17, Z14, Z15
-	VPSUBD    Z15, Z13, Z13
-	VCVTDQ2PS Z14, Z14
-	VSUBPS    Z4, Z13, Z13
-	VPCMPUD   $0x01, Z9, Z11, K1
-	VPXORD    Z10, Z12, K1, Z13
-	VPXORD    Z14, Z14, K1, Z14
-	VADDPS    Z3, Z13, Z11
-	VDIVPS    Z11, Z13, Z11
-	VMULPS    Z11, Z11, Z12
-	VMULPS    Z2, Z12, Z13
-	VADDPS    Z1, Z13, Z13
-	VMULPS    Z12, Z13, Z13
-	VADDPS    Z0, Z13, Z13
-	VMULPS    Z12, Z13, Z13
-	VADDPS    Z3, Z13, Z13
-	VMULPS    Z11, Z13, Z13
-	VMULPS    Z5, Z14, Z11
-	VADDPS    Z13, Z11, Z11
-	VXORPS    Z10, Z11, Z11
-	VMOVUPS   (AX)(BX*4), Z12
-	VDIVPS    Z11, Z12, Z11
-	VMOVUPS   Z11, (AX)(BX*4)
-	ADDQ      $+16, BX
-	JMP       loop1
-
-tail2:
-	SUBQ      BX, DX
-	JZ        done3
-	MOVQ      $-1, SI
-	BZHIQ     DX, SI, SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX)(BX*4), K1, Z11
-	VPSRAD    $0x1f, Z11, Z12
-	VPXORD    Z11, Z12, Z12
-	VCVTDQ2PS Z12, Z12
-	VADDPS    Z7, Z12, Z12
-	VMULPS    Z8, Z12, Z12
-	VMOVUPS   Z4, Z7
-	VSUBPS    Z12, Z7, Z7
-	VPMOVD2M  Z11, K2
-	VMOVAPS   Z12, K2, Z7
-	VPSUBD    Z6, Z7, Z6
-	VPSRAD    $0x17, Z6, Z6
-	VPSLLD    $0x17, Z6, Z8
-	VPSUBD    Z8, Z7, Z7
-	VCVTDQ2PS Z6, Z6
-	VSUBPS    Z4, Z7, Z7
-	VPCMPUD   $0x01, Z9, Z11, K2
-	VPXORD    Z10, Z12, K2, Z7
-	VPXORD    Z6, Z6, K2, Z6
-	VADDPS    Z3, Z7, Z4
-	VDIVPS    Z4, Z7, Z4
-	VMULPS    Z4, Z4, Z7
-	VMULPS    Z2, Z7, Z2
-	VADDPS    Z1, Z2, Z2
-	VMULPS    Z7, Z2, Z2
-	VADDPS    Z0, Z2, Z2
-	VMULPS    Z7, Z2, Z2
-	VADDPS    Z3, Z2, Z2
-	VMULPS    Z4, Z2, Z2
-	VMULPS    Z5, Z6, Z0
-	VADDPS    Z2, Z0, Z0
-	VXORPS    Z10, Z0, Z0
-	VMOVUPS.Z (AX)(BX*4), K1, Z1
-	VDIVPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*4)
-
-done3:
-	VZEROUPPER
-	RET
-
 // func perturbAVX2(y *float32, w *float32, noise *float32, scale float32, n int)
 // Requires: AVX
 TEXT ·perturbAVX2(SB), NOSPLIT, $0-40
@@ -792,14 +582,14 @@ done3:
 	VZEROUPPER
 	RET
 
-// func entropyAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
+// func entropyAVX2(lane *[16]float64, p *float32, w *float32, m float32, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·entropyAVX2(SB), NOSPLIT, $0-48
+TEXT ·entropyAVX2(SB), NOSPLIT, $0-40
 	MOVQ         lane+0(FP), AX
 	MOVQ         p+8(FP), CX
-	MOVQ         v+16(FP), DX
-	MOVQ         n+40(FP), BX
-	VBROADCASTSS mv+32(FP), Y0
+	MOVQ         w+16(FP), DX
+	MOVQ         n+32(FP), BX
+	VBROADCASTSS m+24(FP), Y0
 	VPXOR        Y1, Y1, Y1
 	VMOVUPS      (AX), Y2
 	VMOVUPS      32(AX), Y3
@@ -893,14 +683,14 @@ skip4:
 	VZEROUPPER
 	RET
 
-// func entropyAVX512(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
+// func entropyAVX512(lane *[16]float64, p *float32, w *float32, m float32, n int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·entropyAVX512(SB), NOSPLIT, $0-48
+TEXT ·entropyAVX512(SB), NOSPLIT, $0-40
 	MOVQ         lane+0(FP), AX
 	MOVQ         p+8(FP), CX
-	MOVQ         v+16(FP), DX
-	MOVQ         n+40(FP), BX
-	VBROADCASTSS mv+32(FP), Z0
+	MOVQ         w+16(FP), DX
+	MOVQ         n+32(FP), BX
+	VBROADCASTSS m+24(FP), Z0
 	VPBROADCASTD gumbel_const3f800000<>+0(SB), Z2
 	VPXORD       Z1, Z1, Z1
 	VMOVUPS      (AX), Z3
@@ -949,15 +739,15 @@ skip3:
 	VZEROUPPER
 	RET
 
-// func entropyRowsAVX2(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
+// func entropyRowsAVX2(sum *float64, p *float32, w *float32, m *float32, rows int, cols int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·entropyRowsAVX2(SB), NOSPLIT, $0-64
+TEXT ·entropyRowsAVX2(SB), NOSPLIT, $0-48
 	MOVQ  sum+0(FP), AX
 	MOVQ  p+8(FP), CX
-	MOVQ  v+16(FP), DX
-	MOVQ  cols+56(FP), BX
-	MOVQ  rows+48(FP), SI
-	MOVQ  mv+32(FP), DI
+	MOVQ  w+16(FP), DX
+	MOVQ  cols+40(FP), BX
+	MOVQ  rows+32(FP), SI
+	MOVQ  m+24(FP), DI
 	VPXOR Y1, Y1, Y1
 
 row:
@@ -1066,15 +856,15 @@ skip4:
 	VZEROUPPER
 	RET
 
-// func entropyRowsAVX512(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
+// func entropyRowsAVX512(sum *float64, p *float32, w *float32, m *float32, rows int, cols int)
 // Requires: AVX, AVX512F, AVX512VL, BMI2
-TEXT ·entropyRowsAVX512(SB), NOSPLIT, $0-64
+TEXT ·entropyRowsAVX512(SB), NOSPLIT, $0-48
 	MOVQ         sum+0(FP), AX
 	MOVQ         p+8(FP), CX
-	MOVQ         v+16(FP), DX
-	MOVQ         cols+56(FP), BX
-	MOVQ         rows+48(FP), SI
-	MOVQ         mv+32(FP), DI
+	MOVQ         w+16(FP), DX
+	MOVQ         cols+40(FP), BX
+	MOVQ         rows+32(FP), SI
+	MOVQ         m+24(FP), DI
 	VPBROADCASTD gumbel_const3f800000<>+0(SB), Z2
 	VPXORD       Z1, Z1, Z1
 
@@ -1134,405 +924,6 @@ skip3:
 	VMOVSD        X0, (AX)
 	ADDQ          $+8, AX
 	ADDQ          $+4, DI
-	LEAQ          (CX)(BX*4), CX
-	LEAQ          (DX)(BX*4), DX
-	DECQ          SI
-	JNZ           row
-	VZEROUPPER
-	RET
-
-// func crossAVX2(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
-// Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·crossAVX2(SB), NOSPLIT, $0-48
-	MOVQ         lane+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         v+16(FP), DX
-	MOVQ         n+40(FP), BX
-	VBROADCASTSS mv+32(FP), Y0
-	MOVQ         w+24(FP), SI
-	VBROADCASTSS mw+36(FP), Y2
-	VPXOR        Y1, Y1, Y1
-	VMOVUPS      (AX), Y3
-	VMOVUPS      32(AX), Y4
-	VMOVUPS      64(AX), Y5
-	VMOVUPS      96(AX), Y6
-	XORQ         DI, DI
-	MOVQ         BX, R8
-	ANDQ         $-16, R8
-	JZ           rest2
-
-loop1:
-	VMOVUPS     (DX)(DI*4), Y7
-	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y7
-	VMOVUPS     (SI)(DI*4), Y8
-	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y2, Y8
-	VSUBPS      Y8, Y7, Y7
-	VMOVUPS     (CX)(DI*4), Y8
-	VMULPS      Y8, Y7, Y7
-	VCMPPS      $0x04, Y1, Y8, Y8
-	VANDPS      Y8, Y7, Y7
-	VMOVUPS     Y7, (CX)(DI*4)
-	VCVTPS2PD   (CX)(DI*4), Y7
-	VCVTPS2PD   16(CX)(DI*4), Y8
-	VADDPD      Y7, Y3, Y3
-	VADDPD      Y8, Y4, Y4
-	VMOVUPS     32(DX)(DI*4), Y7
-	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y7
-	VMOVUPS     32(SI)(DI*4), Y8
-	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y2, Y8
-	VSUBPS      Y8, Y7, Y7
-	VMOVUPS     32(CX)(DI*4), Y8
-	VMULPS      Y8, Y7, Y7
-	VCMPPS      $0x04, Y1, Y8, Y8
-	VANDPS      Y8, Y7, Y7
-	VMOVUPS     Y7, 32(CX)(DI*4)
-	VCVTPS2PD   32(CX)(DI*4), Y7
-	VCVTPS2PD   48(CX)(DI*4), Y8
-	VADDPD      Y7, Y5, Y5
-	VADDPD      Y8, Y6, Y6
-	ADDQ        $+16, DI
-	CMPQ        DI, R8
-	JL          loop1
-
-rest2:
-	MOVQ         BX, R8
-	SUBQ         DI, R8
-	SUBQ         $+0, R8
-	JLE          skip3
-	MOVQ         $+8, R9
-	CMPQ         R8, R9
-	CMOVQGT      R9, R8
-	LEAQ         gumbel_leading<>+32(SB), R9
-	SHLQ         $0x02, R8
-	SUBQ         R8, R9
-	VMOVDQU      (R9), Y7
-	VMASKMOVPS   (DX)(DI*4), Y7, Y8
-	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y8
-	VMASKMOVPS   (SI)(DI*4), Y7, Y9
-	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y2, Y9
-	VSUBPS       Y9, Y8, Y8
-	VMASKMOVPS   (CX)(DI*4), Y7, Y7
-	VMULPS       Y7, Y8, Y8
-	VCMPPS       $0x04, Y1, Y7, Y7
-	VANDPS       Y7, Y8, Y7
-	VCVTPS2PD    X7, Y8
-	VEXTRACTF128 $0x01, Y7, X7
-	VCVTPS2PD    X7, Y7
-	VADDPD       Y8, Y3, Y3
-	VADDPD       Y7, Y4, Y4
-
-skip3:
-	MOVQ         BX, R8
-	SUBQ         DI, R8
-	SUBQ         $+8, R8
-	JLE          skip4
-	MOVQ         $+8, BX
-	CMPQ         R8, BX
-	CMOVQGT      BX, R8
-	LEAQ         gumbel_leading<>+32(SB), BX
-	SHLQ         $0x02, R8
-	SUBQ         R8, BX
-	VMOVDQU      (BX), Y7
-	VMASKMOVPS   32(DX)(DI*4), Y7, Y8
-	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y8
-	VMASKMOVPS   32(SI)(DI*4), Y7, Y0
-	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y2, Y0
-	VSUBPS       Y0, Y8, Y0
-	VMASKMOVPS   32(CX)(DI*4), Y7, Y2
-	VMULPS       Y2, Y0, Y0
-	VCMPPS       $0x04, Y1, Y2, Y1
-	VANDPS       Y1, Y0, Y0
-	VCVTPS2PD    X0, Y1
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, Y0
-	VADDPD       Y1, Y5, Y5
-	VADDPD       Y0, Y6, Y6
-
-skip4:
-	VMOVUPS Y3, (AX)
-	VMOVUPS Y4, 32(AX)
-	VMOVUPS Y5, 64(AX)
-	VMOVUPS Y6, 96(AX)
-	VZEROUPPER
-	RET
-
-// func crossAVX512(lane *[16]float64, p *float32, v *float32, w *float32, mv float32, mw float32, n int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·crossAVX512(SB), NOSPLIT, $0-48
-	MOVQ         lane+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         v+16(FP), DX
-	MOVQ         n+40(FP), BX
-	VBROADCASTSS mv+32(FP), Z0
-	VPBROADCASTD gumbel_const3f800000<>+0(SB), Z2
-	MOVQ         w+24(FP), SI
-	VBROADCASTSS mw+36(FP), Z3
-	VPXORD       Z1, Z1, Z1
-	VMOVUPS      (AX), Z4
-	VMOVUPS      64(AX), Z5
-	XORQ         DI, DI
-	MOVQ         BX, R8
-	ANDQ         $-16, R8
-	JZ           rest2
-
-loop1:
-	VMOVUPS     (DX)(DI*4), Z6
-	VFMSUB132PS Z2, Z0, Z6
-	VMOVUPS     (SI)(DI*4), Z7
-	VFMSUB132PS Z2, Z3, Z7
-	VSUBPS      Z7, Z6, Z6
-	VMOVUPS     (CX)(DI*4), Z7
-	VCMPPS      $0x04, Z1, Z7, K1
-	VMULPS.Z    Z7, Z6, K1, Z6
-	VMOVUPS     Z6, (CX)(DI*4)
-	VCVTPS2PD   (CX)(DI*4), Z6
-	VCVTPS2PD   32(CX)(DI*4), Z7
-	VADDPD      Z6, Z4, Z4
-	VADDPD      Z7, Z5, Z5
-	ADDQ        $+16, DI
-	CMPQ        DI, R8
-	JL          loop1
-
-rest2:
-	SUBQ          DI, BX
-	SUBQ          $+0, BX
-	JLE           skip3
-	MOVQ          $-1, R8
-	BZHIQ         BX, R8, R8
-	KMOVW         R8, K1
-	VMOVUPS.Z     (DX)(DI*4), K1, Z6
-	VFMSUB132PS   Z2, Z0, Z6
-	VMOVUPS.Z     (SI)(DI*4), K1, Z0
-	VFMSUB132PS   Z2, Z3, Z0
-	VSUBPS        Z0, Z6, Z0
-	VMOVUPS.Z     (CX)(DI*4), K1, Z2
-	VCMPPS        $0x04, Z1, Z2, K1
-	VMULPS.Z      Z2, Z0, K1, Z0
-	VCVTPS2PD     Y0, Z1
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        Z1, Z4, Z4
-	VADDPD        Z0, Z5, Z5
-
-skip3:
-	VMOVUPS Z4, (AX)
-	VMOVUPS Z5, 64(AX)
-	VZEROUPPER
-	RET
-
-// func crossRowsAVX2(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
-// Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·crossRowsAVX2(SB), NOSPLIT, $0-64
-	MOVQ  sum+0(FP), AX
-	MOVQ  p+8(FP), CX
-	MOVQ  v+16(FP), DX
-	MOVQ  cols+56(FP), BX
-	MOVQ  rows+48(FP), SI
-	MOVQ  mv+32(FP), DI
-	MOVQ  mw+40(FP), R8
-	MOVQ  w+24(FP), R9
-	VPXOR Y1, Y1, Y1
-
-row:
-	VBROADCASTSS (DI), Y0
-	VBROADCASTSS (R8), Y6
-	VPXOR        Y2, Y2, Y2
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
-	VPXOR        Y5, Y5, Y5
-	XORQ         R10, R10
-	MOVQ         BX, R11
-	ANDQ         $-16, R11
-	JZ           rest2
-
-loop1:
-	VMOVUPS     (DX)(R10*4), Y7
-	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y7
-	VMOVUPS     (R9)(R10*4), Y8
-	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y6, Y8
-	VSUBPS      Y8, Y7, Y7
-	VMOVUPS     (CX)(R10*4), Y8
-	VMULPS      Y8, Y7, Y7
-	VCMPPS      $0x04, Y1, Y8, Y8
-	VANDPS      Y8, Y7, Y7
-	VMOVUPS     Y7, (CX)(R10*4)
-	VCVTPS2PD   (CX)(R10*4), Y7
-	VCVTPS2PD   16(CX)(R10*4), Y8
-	VADDPD      Y7, Y2, Y2
-	VADDPD      Y8, Y3, Y3
-	VMOVUPS     32(DX)(R10*4), Y7
-	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y0, Y7
-	VMOVUPS     32(R9)(R10*4), Y8
-	VFMSUB132PS gumbel_const3f800000<>+0(SB), Y6, Y8
-	VSUBPS      Y8, Y7, Y7
-	VMOVUPS     32(CX)(R10*4), Y8
-	VMULPS      Y8, Y7, Y7
-	VCMPPS      $0x04, Y1, Y8, Y8
-	VANDPS      Y8, Y7, Y7
-	VMOVUPS     Y7, 32(CX)(R10*4)
-	VCVTPS2PD   32(CX)(R10*4), Y7
-	VCVTPS2PD   48(CX)(R10*4), Y8
-	VADDPD      Y7, Y4, Y4
-	VADDPD      Y8, Y5, Y5
-	ADDQ        $+16, R10
-	CMPQ        R10, R11
-	JL          loop1
-
-rest2:
-	MOVQ         BX, R11
-	SUBQ         R10, R11
-	SUBQ         $+0, R11
-	JLE          skip3
-	MOVQ         $+8, R12
-	CMPQ         R11, R12
-	CMOVQGT      R12, R11
-	LEAQ         gumbel_leading<>+32(SB), R12
-	SHLQ         $0x02, R11
-	SUBQ         R11, R12
-	VMOVDQU      (R12), Y7
-	VMASKMOVPS   (DX)(R10*4), Y7, Y8
-	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y8
-	VMASKMOVPS   (R9)(R10*4), Y7, Y9
-	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y6, Y9
-	VSUBPS       Y9, Y8, Y8
-	VMASKMOVPS   (CX)(R10*4), Y7, Y7
-	VMULPS       Y7, Y8, Y8
-	VCMPPS       $0x04, Y1, Y7, Y7
-	VANDPS       Y7, Y8, Y7
-	VCVTPS2PD    X7, Y8
-	VEXTRACTF128 $0x01, Y7, X7
-	VCVTPS2PD    X7, Y7
-	VADDPD       Y8, Y2, Y2
-	VADDPD       Y7, Y3, Y3
-
-skip3:
-	MOVQ         BX, R11
-	SUBQ         R10, R11
-	SUBQ         $+8, R11
-	JLE          skip4
-	MOVQ         $+8, R12
-	CMPQ         R11, R12
-	CMOVQGT      R12, R11
-	LEAQ         gumbel_leading<>+32(SB), R12
-	SHLQ         $0x02, R11
-	SUBQ         R11, R12
-	VMOVDQU      (R12), Y7
-	VMASKMOVPS   32(DX)(R10*4), Y7, Y8
-	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y0, Y8
-	VMASKMOVPS   32(R9)(R10*4), Y7, Y0
-	VFMSUB132PS  gumbel_const3f800000<>+0(SB), Y6, Y0
-	VSUBPS       Y0, Y8, Y0
-	VMASKMOVPS   32(CX)(R10*4), Y7, Y6
-	VMULPS       Y6, Y0, Y0
-	VCMPPS       $0x04, Y1, Y6, Y6
-	VANDPS       Y6, Y0, Y0
-	VCVTPS2PD    X0, Y6
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, Y0
-	VADDPD       Y6, Y4, Y4
-	VADDPD       Y0, Y5, Y5
-
-skip4:
-	VXORPS       X0, X0, X0
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y5, Y3, Y3
-	VADDPD       Y3, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X3
-	VADDPD       X3, X2, X2
-	VPERMILPD    $0x01, X2, X3
-	VADDSD       X3, X2, X2
-	VADDSD       X2, X0, X0
-	VMOVSD       X0, (AX)
-	ADDQ         $+8, AX
-	ADDQ         $+4, DI
-	ADDQ         $+4, R8
-	LEAQ         (R9)(BX*4), R9
-	LEAQ         (CX)(BX*4), CX
-	LEAQ         (DX)(BX*4), DX
-	DECQ         SI
-	JNZ          row
-	VZEROUPPER
-	RET
-
-// func crossRowsAVX512(sum *float64, p *float32, v *float32, w *float32, mv *float32, mw *float32, rows int, cols int)
-// Requires: AVX, AVX512F, AVX512VL, BMI2
-TEXT ·crossRowsAVX512(SB), NOSPLIT, $0-64
-	MOVQ         sum+0(FP), AX
-	MOVQ         p+8(FP), CX
-	MOVQ         v+16(FP), DX
-	MOVQ         cols+56(FP), BX
-	MOVQ         rows+48(FP), SI
-	MOVQ         mv+32(FP), DI
-	VPBROADCASTD gumbel_const3f800000<>+0(SB), Z2
-	MOVQ         mw+40(FP), R8
-	MOVQ         w+24(FP), R9
-	VPXORD       Z1, Z1, Z1
-
-row:
-	VBROADCASTSS (DI), Z0
-	VBROADCASTSS (R8), Z5
-	VPXORD       Z3, Z3, Z3
-	VPXORD       Z4, Z4, Z4
-	XORQ         R10, R10
-	MOVQ         BX, R11
-	ANDQ         $-16, R11
-	JZ           rest2
-
-loop1:
-	VMOVUPS     (DX)(R10*4), Z6
-	VFMSUB132PS Z2, Z0, Z6
-	VMOVUPS     (R9)(R10*4), Z7
-	VFMSUB132PS Z2, Z5, Z7
-	VSUBPS      Z7, Z6, Z6
-	VMOVUPS     (CX)(R10*4), Z7
-	VCMPPS      $0x04, Z1, Z7, K1
-	VMULPS.Z    Z7, Z6, K1, Z6
-	VMOVUPS     Z6, (CX)(R10*4)
-	VCVTPS2PD   (CX)(R10*4), Z6
-	VCVTPS2PD   32(CX)(R10*4), Z7
-	VADDPD      Z6, Z3, Z3
-	VADDPD      Z7, Z4, Z4
-	ADDQ        $+16, R10
-	CMPQ        R10, R11
-	JL          loop1
-
-rest2:
-	MOVQ          BX, R11
-	SUBQ          R10, R11
-	SUBQ          $+0, R11
-	JLE           skip3
-	MOVQ          $-1, R12
-	BZHIQ         R11, R12, R12
-	KMOVW         R12, K1
-	VMOVUPS.Z     (DX)(R10*4), K1, Z6
-	VFMSUB132PS   Z2, Z0, Z6
-	VMOVUPS.Z     (R9)(R10*4), K1, Z0
-	VFMSUB132PS   Z2, Z5, Z0
-	VSUBPS        Z0, Z6, Z0
-	VMOVUPS.Z     (CX)(R10*4), K1, Z5
-	VCMPPS        $0x04, Z1, Z5, K1
-	VMULPS.Z      Z5, Z0, K1, Z0
-	VCVTPS2PD     Y0, Z5
-	VEXTRACTF64X4 $0x01, Z0, Y0
-	VCVTPS2PD     Y0, Z0
-	VADDPD        Z5, Z3, Z3
-	VADDPD        Z0, Z4, Z4
-
-skip3:
-	VXORPS        X0, X0, X0
-	VADDPD        Z4, Z3, Z3
-	VEXTRACTF64X4 $0x01, Z3, Y5
-	VADDPD        Y5, Y3, Y3
-	VEXTRACTF32X4 $0x01, Y3, X5
-	VADDPD        X5, X3, X3
-	VPERMILPD     $0x01, X3, X5
-	VADDSD        X5, X3, X3
-	VADDSD        X3, X0, X0
-	VMOVSD        X0, (AX)
-	ADDQ          $+8, AX
-	ADDQ          $+4, DI
-	ADDQ          $+4, R8
-	LEAQ          (R9)(BX*4), R9
 	LEAQ          (CX)(BX*4), CX
 	LEAQ          (DX)(BX*4), DX
 	DECQ          SI

@@ -4,16 +4,6 @@
 
 package simd
 
-// sumMarkedAVX2 adds the entries of groups ≥ 1 groups of 16 whose bit is set to the lanes, 0 for the others.
-//
-//go:noescape
-func sumMarkedAVX2(lane *[16]float64, x *float32, bits *uint16, groups int)
-
-// sumMarkedAVX512 adds the entries of groups ≥ 1 groups of 16 whose bit is set to the lanes, 0 for the others.
-//
-//go:noescape
-func sumMarkedAVX512(lane *[16]float64, x *float32, bits *uint16, groups int)
-
 // weightsMarkedAVX2 stores e^(w−m) for groups ≥ 1 groups of 16 and adds the entries that a marks to the first 16 lanes, those that b marks to the others.
 //
 //go:noescape

@@ -4,86 +4,6 @@
 
 #include "textflag.h"
 
-// func sumMarkedAVX2(lane *[16]float64, x *float32, bits *uint16, groups int)
-// Requires: AVX, AVX2
-TEXT ·sumMarkedAVX2(SB), NOSPLIT, $0-32
-	MOVQ    lane+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    bits+16(FP), DX
-	MOVQ    groups+24(FP), BX
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS 64(AX), Y2
-	VMOVUPS 96(AX), Y3
-	VMOVDQU marked_places<>+0(SB), Y4
-
-loop1:
-	VPBROADCASTB (DX), Y5
-	VPAND        Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VMASKMOVPS   (CX), Y5, Y5
-	VCVTPS2PD    X5, Y6
-	VEXTRACTF128 $0x01, Y5, X5
-	VCVTPS2PD    X5, Y5
-	VADDPD       Y6, Y0, Y0
-	VADDPD       Y5, Y1, Y1
-	VPBROADCASTB 1(DX), Y5
-	VPAND        Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VMASKMOVPS   32(CX), Y5, Y5
-	VCVTPS2PD    X5, Y6
-	VEXTRACTF128 $0x01, Y5, X5
-	VCVTPS2PD    X5, Y5
-	VADDPD       Y6, Y2, Y2
-	VADDPD       Y5, Y3, Y3
-	ADDQ         $+64, CX
-	ADDQ         $+2, DX
-	DECQ         BX
-	JNZ          loop1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y2, 64(AX)
-	VMOVUPS      Y3, 96(AX)
-	VZEROUPPER
-	RET
-
-DATA marked_places<>+0(SB)/4, $0x00000001
-DATA marked_places<>+4(SB)/4, $0x00000002
-DATA marked_places<>+8(SB)/4, $0x00000004
-DATA marked_places<>+12(SB)/4, $0x00000008
-DATA marked_places<>+16(SB)/4, $0x00000010
-DATA marked_places<>+20(SB)/4, $0x00000020
-DATA marked_places<>+24(SB)/4, $0x00000040
-DATA marked_places<>+28(SB)/4, $0x00000080
-GLOBL marked_places<>(SB), RODATA|NOPTR, $32
-
-// func sumMarkedAVX512(lane *[16]float64, x *float32, bits *uint16, groups int)
-// Requires: AVX, AVX512F
-TEXT ·sumMarkedAVX512(SB), NOSPLIT, $0-32
-	MOVQ    lane+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    bits+16(FP), DX
-	MOVQ    groups+24(FP), BX
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-
-loop1:
-	KMOVW         (DX), K1
-	VMOVUPS.Z     (CX), K1, Z2
-	VCVTPS2PD     Y2, Z3
-	VEXTRACTF64X4 $0x01, Z2, Y2
-	VCVTPS2PD     Y2, Z2
-	VADDPD        Z3, Z0, Z0
-	VADDPD        Z2, Z1, Z1
-	ADDQ          $+64, CX
-	ADDQ          $+2, DX
-	DECQ          BX
-	JNZ           loop1
-	VMOVUPS       Z0, (AX)
-	VMOVUPS       Z1, 64(AX)
-	VZEROUPPER
-	RET
-
 // func weightsMarkedAVX2(lane *[32]float64, p *float32, w *float32, a *uint16, b *uint16, groups int, m float32)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·weightsMarkedAVX2(SB), NOSPLIT, $0-52
@@ -308,6 +228,16 @@ DATA marked_constc2ae999a<>+20(SB)/4, $0xc2ae999a
 DATA marked_constc2ae999a<>+24(SB)/4, $0xc2ae999a
 DATA marked_constc2ae999a<>+28(SB)/4, $0xc2ae999a
 GLOBL marked_constc2ae999a<>(SB), RODATA|NOPTR, $32
+
+DATA marked_places<>+0(SB)/4, $0x00000001
+DATA marked_places<>+4(SB)/4, $0x00000002
+DATA marked_places<>+8(SB)/4, $0x00000004
+DATA marked_places<>+12(SB)/4, $0x00000008
+DATA marked_places<>+16(SB)/4, $0x00000010
+DATA marked_places<>+20(SB)/4, $0x00000020
+DATA marked_places<>+24(SB)/4, $0x00000040
+DATA marked_places<>+28(SB)/4, $0x00000080
+GLOBL marked_places<>(SB), RODATA|NOPTR, $32
 
 // func weightsMarkedAVX512(lane *[32]float64, p *float32, w *float32, a *uint16, b *uint16, groups int, m float32)
 // Requires: AVX, AVX512F, MMX+

@@ -26,15 +26,14 @@ func torusInner(h []float32, table *[8]float32, above, row, below []int32) (pair
 }
 
 func gumbel(dst []float32, bits []uint32)           { refGumbel(dst, bits) }
-func race(p []float32, bits []uint32)               { refRace(p, bits) }
 func perturb(y, w, noise []float32, scale float32)  { refPerturb(y, w, noise, scale) }
 func pull(dst, y, d []float32, mean, scale float32) { refPull(dst, y, d, mean, scale) }
-func cross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
-	refCross(lane, p, v, w, mv, mw)
+func entropy(lane *[lanes]float64, p, w []float32, m float32) {
+	refEntropy(lane, p, w, m)
 }
 
-func crossRows(sum []float64, p, v, w, mv, mw []float32, cols int) {
-	refCrossRows(sum, p, v, w, mv, mw, cols)
+func entropyRows(sum []float64, p, w, m []float32, cols int) {
+	refEntropyRows(sum, p, w, m, cols)
 }
 
 func sparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
@@ -97,8 +96,6 @@ func raise(v []float64, by, floor float64) bool                       { return r
 func weightsMarked(p, w []float32, m float32, marks [2][]uint16) [2]float64 {
 	return refWeightsMarked(p, w, m, marks)
 }
-
-func sumMarked(x []float32, bits []uint16) float64 { return refSumMarked(x, bits) }
 
 func squares(dst, x, m, w []float64)                { refSquares(dst, x, m, w) }
 func attract(dst, x, m, w []float64, p float64)     { refAttract(dst, x, m, w, p) }

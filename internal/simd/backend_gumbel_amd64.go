@@ -23,49 +23,29 @@ func gumbelRun(dst []float32, bits []uint32) {
 	}
 }
 
-// race and cross get at most 4096 terms, at least one.
+// entropy and entropyRows get at most scratchTerms terms, at least one.
 //
 //go:noinline
-func race(p []float32, bits []uint32) {
+func entropy(lane *[lanes]float64, p, w []float32, m float32) {
 	switch best {
 	case purego:
-		refRace(p, bits)
+		refEntropy(lane, p, w, m)
 	case avx2:
-		raceAVX2(&p[0], &bits[0], len(p))
+		entropyAVX2(lane, &p[0], &w[0], m, len(p))
 	default:
-		raceAVX512(&p[0], &bits[0], len(p))
+		entropyAVX512(lane, &p[0], &w[0], m, len(p))
 	}
 }
 
 //go:noinline
-func cross(lane *[lanes]float64, p, v, w []float32, mv, mw float32) {
-	switch {
-	case best == purego:
-		refCross(lane, p, v, w, mv, mw)
-	case best == avx512 && w == nil:
-		entropyAVX512(lane, &p[0], &v[0], nil, mv, mw, len(p))
-	case best == avx512:
-		crossAVX512(lane, &p[0], &v[0], &w[0], mv, mw, len(p))
-	case w == nil:
-		entropyAVX2(lane, &p[0], &v[0], nil, mv, mw, len(p))
+func entropyRows(sum []float64, p, w, m []float32, cols int) {
+	switch best {
+	case purego:
+		refEntropyRows(sum, p, w, m, cols)
+	case avx2:
+		entropyRowsAVX2(&sum[0], &p[0], &w[0], &m[0], len(sum), cols)
 	default:
-		crossAVX2(lane, &p[0], &v[0], &w[0], mv, mw, len(p))
-	}
-}
-
-//go:noinline
-func crossRows(sum []float64, p, v, w, mv, mw []float32, cols int) {
-	switch {
-	case best == purego:
-		refCrossRows(sum, p, v, w, mv, mw, cols)
-	case best == avx512 && w == nil:
-		entropyRowsAVX512(&sum[0], &p[0], &v[0], nil, &mv[0], nil, len(sum), cols)
-	case best == avx512:
-		crossRowsAVX512(&sum[0], &p[0], &v[0], &w[0], &mv[0], &mw[0], len(sum), cols)
-	case w == nil:
-		entropyRowsAVX2(&sum[0], &p[0], &v[0], nil, &mv[0], nil, len(sum), cols)
-	default:
-		crossRowsAVX2(&sum[0], &p[0], &v[0], &w[0], &mv[0], &mw[0], len(sum), cols)
+		entropyRowsAVX512(&sum[0], &p[0], &w[0], &m[0], len(sum), cols)
 	}
 }
 

@@ -37,22 +37,6 @@ func sum(x []float32) float64 {
 	return halve(&lane)
 }
 
-func sumMarked(x []float32, bits []uint16) float64 {
-	if best == purego {
-		return refSumMarked(x, bits)
-	}
-	var lane [lanes]float64
-	for len(x) >= lanes {
-		n := min(len(x)/lanes, runTerms/lanes)
-		sumMarkedRun(&lane, x[:n*lanes], bits[:n])
-		x, bits = x[n*lanes:], bits[n:]
-	}
-	if len(x) > 0 {
-		addMarked(&lane, x, bits[0])
-	}
-	return halve(&lane)
-}
-
 func weightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]float64) {
 	if best == purego {
 		return refWeightsMarked(p, w, m, marks)
@@ -82,15 +66,6 @@ func weightsMarkedRun(lane *[2 * lanes]float64, p, w []float32, m float32, a, b 
 		weightsMarkedAVX512(lane, &p[0], &w[0], &a[0], &b[0], len(a), m)
 	} else {
 		weightsMarkedAVX2(lane, &p[0], &w[0], &a[0], &b[0], len(a), m)
-	}
-}
-
-//go:noinline
-func sumMarkedRun(lane *[lanes]float64, x []float32, bits []uint16) {
-	if best == avx512 {
-		sumMarkedAVX512(lane, &x[0], &bits[0], len(bits))
-	} else {
-		sumMarkedAVX2(lane, &x[0], &bits[0], len(bits))
 	}
 }
 

@@ -33,18 +33,12 @@ func BenchmarkRows(b *testing.B) {
 			{"LogSoftmax", func() { LogSoftmax(p, w, cols) }},
 			{"LogSumExp", func() { LogSumExp(total, w, cols) }},
 			{"Categorical", func() { Categorical(idx, w, cols, u) }},
-			{"GumbelMax", func() { GumbelMax(idx, w, cols, bits) }},
 			{"FreshCategorical", func() { // a search that has not been made before
 				fresh(words)
 				Unit64(u, words[:2*rows])
 				Categorical(idx, w, cols, u)
 			}},
-			{"FreshGumbelMax", func() {
-				fresh(padded)
-				GumbelMax(idx, w, cols, bits)
-			}},
 			{"Entropy", func() { Entropy(total, w, cols) }},
-			{"KL", func() { KL(total, w, v, cols) }},
 			{"GumbelSoftmax", func() {
 				fresh(padded)
 				Gumbel(noise, bits)

@@ -27,13 +27,6 @@ func init() {
 			m := Peak(a.f[2][from:to])
 			a.s[0], a.s[1] = float64(m), WeightsFrom(a.f[0][from:to], a.f[2][from:to], m)
 		},
-		"SumMarked": func(a *arena, from, to int) {
-			bits := make([]uint16, (to-from+15)/16)
-			for i := range bits {
-				bits[i] = uint16(a.u[from+i])
-			}
-			a.s[0] = SumMarked(a.f[0][from:to], bits)
-		},
 		"WeightsMarked": func(a *arena, from, to int) {
 			var marks [2][]uint16
 			for k := range marks {

@@ -20,17 +20,10 @@ func Scale(alpha float32, x []float32) { scale(alpha, x) }
 // Sum returns Σ x_i in float64, in 16 lanes added by halving.
 func Sum(x []float32) float64 { return sum(x) }
 
-// SumMarked is [Sum] over the entries that bits mark, 0 standing for the others,
-// whatever they are: entry i by bit i%16 of bits[i/16]; bits beyond the entries do not
-// count. It panics unless len(bits) = ⌈len(x)/16⌉.
-func SumMarked(x []float32, bits []uint16) float64 {
-	checkLen("bits", len(bits), (len(x)+lanes-1)/lanes)
-	return sumMarked(x, bits)
-}
-
-// WeightsMarked stores p[i] = e^(w[i]−m), for m the [Peak] of w, and returns [SumMarked]
-// of p for both marks, all in one pass. It panics unless len(p) = len(w) and the marks
-// have ⌈len(w)/16⌉ words.
+// WeightsMarked stores p[i] = e^(w[i]−m), for m the [Peak] of w, and returns for both
+// marks the [Sum] of p over the entries that it marks, 0 standing for the others: entry i
+// by bit i%16 of word i/16. Bits beyond the entries do not count. All is done in one
+// pass. It panics unless len(p) = len(w) and the marks have ⌈len(w)/16⌉ words.
 func WeightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]float64) {
 	checkLen("p", len(p), len(w))
 	for _, bits := range marks {

@@ -60,12 +60,6 @@ func refGumbel(dst []float32, bits []uint32) {
 	}
 }
 
-func refRace(p []float32, bits []uint32) {
-	for i, b := range bits {
-		p[i] /= exponential32(b)
-	}
-}
-
 func refPerturb(y, w, noise []float32, scale float32) {
 	for i, v := range w {
 		y[i] = (v + noise[i]) * scale

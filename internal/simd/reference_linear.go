@@ -55,18 +55,14 @@ func refSum(x []float32) float64 {
 	return halve(&lane)
 }
 
-func refSumMarked(x []float32, bits []uint16) float64 {
-	var lane [lanes]float64
-	for g, b := range bits {
-		addMarked(&lane, x[g*lanes:min((g+1)*lanes, len(x))], b)
-	}
-	return halve(&lane)
-}
-
 func refWeightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]float64) {
 	weightBlock(p, w, m, 0)
 	for i, bits := range marks {
-		sums[i] = refSumMarked(p, bits)
+		var lane [lanes]float64
+		for g, b := range bits {
+			addMarked(&lane, p[g*lanes:min((g+1)*lanes, len(p))], b)
+		}
+		sums[i] = halve(&lane)
 	}
 	return sums
 }

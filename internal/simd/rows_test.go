@@ -26,13 +26,7 @@ func rowKernels(cols int) map[string]func(a *arena, from, to int) {
 		"LogSumExp": func(a *arena, from, to, cols, rows int) {
 			LogSumExp(a.d[0][from:from+rows], a.f[2][from:to], cols)
 		},
-		"GumbelMax": func(a *arena, from, to, cols, rows int) {
-			GumbelMax(a.i[3][from:from+rows], a.f[1][from:to], cols, a.u[from:to])
-		},
-		"Entropy": func(a *arena, from, to, cols, rows int) { Entropy(a.d[0][from:from+rows], a.f[1][from:to], cols) },
-		"KL": func(a *arena, from, to, cols, rows int) {
-			KL(a.d[0][from:from+rows], a.f[1][from:to], a.f[2][from:to], cols)
-		},
+		"Entropy":    func(a *arena, from, to, cols, rows int) { Entropy(a.d[0][from:from+rows], a.f[1][from:to], cols) },
 		"Softmax":    func(a *arena, from, to, cols, rows int) { Softmax(a.f[0][from:to], a.f[1][from:to], cols) },
 		"LogSoftmax": func(a *arena, from, to, cols, rows int) { LogSoftmax(a.f[0][from:to], a.f[1][from:to], cols) },
 		"ArgMax":     func(a *arena, from, to, cols, rows int) { ArgMax(a.i[3][from:from+rows], a.f[0][from:to], cols) },

@@ -19,9 +19,9 @@ const (
 // scratch is working space of one call. It is pooled rather than on the stack
 // because clearing it would cost more than a draw from a short row.
 type scratch struct {
-	p          [scratchTerms]float32
-	max, other [scratchRows]float32 // maxima of rows
-	z, y, sum  [scratchRows]float64 // totals of rows
+	p      [scratchTerms]float32
+	max    [scratchRows]float32 // of rows
+	z, sum [scratchRows]float64 // totals of rows
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

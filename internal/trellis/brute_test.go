@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,11 +46,10 @@ func (a *known) Classes(levels int) (of []int32, n int) {
 
 // instance is a random problem on few enough sequences to list them.
 type instance struct {
-	a      Automaton
+	a      constraint.Automaton
 	config Config
 	v      []float32
 	mask   []bool
-	edge   []float64
 }
 
 // newInstance draws an automaton of up to six states over up to five tokens
@@ -79,16 +79,6 @@ func newInstance(r *rand.Rand) *instance {
 	}
 	if r.IntN(3) == 0 {
 		p.config.Padded, p.config.Pad = true, int32(r.IntN(levels))
-	}
-	if r.IntN(3) == 0 {
-		p.edge = make([]float64, states*levels)
-		for i := range p.edge {
-			p.edge[i] = 3 * r.NormFloat64()
-			if r.IntN(8) == 0 {
-				p.edge[i] = math.Inf(-1)
-			}
-		}
-		p.config.Edge = func(s int, v int32) float64 { return p.edge[s*levels+int(v)] }
 	}
 	if r.IntN(3) == 0 {
 		p.mask = make([]bool, sites*levels)
@@ -144,8 +134,7 @@ func (p *instance) brute() (all []listed, accepted int) {
 	}
 }
 
-// weigh returns the log-weight of x and whether the language holds it. An edge
-// of weight −Inf counts as missing.
+// weigh returns the log-weight of x and whether the language holds it.
 func (p *instance) weigh(x []int32) (w float64, ok bool) {
 	s, end := p.a.Start(), len(x)
 	if p.config.Padded {
@@ -163,13 +152,6 @@ func (p *instance) weigh(x []int32) (w float64, ok bool) {
 		}
 		if p.mask != nil && !p.mask[i*p.config.Levels+int(v)] {
 			return 0, false
-		}
-		if p.edge != nil {
-			e := p.edge[s*p.config.Levels+int(v)]
-			if math.IsInf(e, -1) {
-				return 0, false
-			}
-			w += e
 		}
 		if s = p.a.Next(s, v); s < 0 {
 			return 0, false

@@ -4,10 +4,9 @@
 // # The sum
 //
 // An automaton A reads sequences x of a fixed number of sites, each a token in
-// 0…levels−1. With site log-weights v and optional edge log-weights e the
-// package handles the measure
+// 0…levels−1. With site log-weights v the package handles the measure
 //
-//	w(x) = ∏_i exp(v[i,x_i] + e[q_i,x_i]),  q_0 = start, q_{i+1} = A(q_i, x_i),
+//	w(x) = ∏_i exp(v[i,x_i]),  q_0 = start, q_{i+1} = A(q_i, x_i),
 //
 // restricted to the sequences that A accepts. [Compile] turns (A, sites,
 // levels) into an immutable [Graph]; a [Runner] is the scratch of one worker

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/stretchr/testify/require"
 )
 
@@ -46,7 +47,7 @@ func FuzzFilter(f *testing.F) {
 		}
 		all, accepted := p.brute()
 		g, err := Compile(context.Background(), p.a, p.config)
-		var dead *DeadError
+		var dead *algebra.DeadError
 		if accepted == 0 {
 			require.ErrorAs(t, err, &dead)
 			return

@@ -21,7 +21,6 @@ type Graph struct {
 	states [][]int  // automaton states of the nodes, sites+1 entries
 	offset []int    // of the nodes of each site in an array over all nodes
 	widest int      // the greatest number of nodes at a site
-	edged  bool     // edges carry weights
 }
 
 // Shape returns the number of sites and of levels.

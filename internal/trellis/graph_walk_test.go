@@ -13,7 +13,6 @@ func TestGraphAsAutomaton(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	for range 500 {
 		p := newInstance(r)
-		p.config.Edge, p.edge = nil, nil
 		g, err := Compile(context.Background(), p.a, p.config)
 		if err != nil {
 			continue

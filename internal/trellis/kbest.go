@@ -151,19 +151,10 @@ func (e *enumeration[W]) push(t int, n *suffixes, s suffix) {
 		return
 	}
 	s.token = token
-	s.cost = l.suffixCost(s.e, cost, e.cost(t+1, s.target, s.k))
+	s.cost = cost + e.cost(t+1, s.target, s.k)
 	if !math.IsInf(s.cost, 1) {
 		n.heap = pushHeap(n.heap, s, suffix.before)
 	}
-}
-
-// suffixCost returns the cost of edge e with a token and what follows.
-func (l *layer) suffixCost(e int32, token, rest float64) float64 {
-	c := token + rest
-	if l.edge != nil {
-		c -= l.edge[e]
-	}
-	return c
 }
 
 // cost returns the cost of the k-th suffix of node q, which has been found

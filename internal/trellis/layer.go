@@ -1,8 +1,6 @@
 package trellis
 
-import (
-	"slices"
-)
+import "slices"
 
 // layer holds the edges from the nodes of one site to those of the next.
 type layer struct {
@@ -21,12 +19,9 @@ type layer struct {
 	logSize float64 // log of the number of tokens and columns
 
 	// The edges of node q are row[q]:row[q+1], by column.
-	row    []int32
-	col    []int32
-	to     []int32
-	edge   []float64 // log-weights, nil if there are none
-	factor []float64 // exp(edge−shift)
-	shift  float64   // the greatest edge log-weight
+	row []int32
+	col []int32
+	to  []int32
 
 	dense []uint64 // see newDense; nil where the rows are sparse
 }

@@ -21,7 +21,7 @@ const denseFill = 0.4
 // which is why layers before more than 255 nodes have none.
 func newDense(l *layer) []uint64 {
 	columns := len(l.live)
-	if l.edge != nil || l.next > dead || l.n < lanes/2 ||
+	if l.next > dead || l.n < lanes/2 ||
 		float64(len(l.to)) < denseFill*float64(l.n*columns) {
 		return nil
 	}

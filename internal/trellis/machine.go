@@ -6,23 +6,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
-
-// Automaton is a deterministic automaton over token ids, constraint.Automaton
-// in all but name: this package imports nothing of the module's public part.
-type Automaton interface {
-	States() int
-	Start() int
-	Next(state int, token int32) int
-	Accepting(state int) bool
-}
-
-// classed automata know which tokens they cannot tell apart: of[v] ∈ 0…n−1 for
-// every token v < levels, each class with a token.
-type classed interface {
-	Classes(levels int) (of []int32, n int)
-}
 
 // Config says what [Compile] unrolls the automaton over.
 type Config struct {
@@ -35,11 +23,6 @@ type Config struct {
 	// not asked about Pad, so Pad cannot be a letter of the language.
 	Padded bool
 	Pad    int32
-
-	// Edge, if not nil, returns the log-weight of reading token in state, in
-	// nats; −Inf removes the edge. It is called while compiling only. It does
-	// not apply to padding.
-	Edge func(state int, token int32) float64
 
 	// Allows, if not nil, says whether a site may take a token: a mask beside
 	// the automaton. It is called while compiling only. Padding is always
@@ -76,40 +59,14 @@ func (c Config) check() error {
 	return nil
 }
 
-// DeadError says that no sequence of the language has positive weight.
-type DeadError struct {
-	// Site is the first site at which no usable token keeps an accepted
-	// sequence within reach; it equals the number of sites if everything can
-	// be read but nothing is accepted.
-	Site int
+// tooLarge says that the unrolled automaton has too many edges.
+func tooLarge(edges, limit int) error {
+	return &constraint.LimitError{What: "edges of the unrolled automaton", Value: edges, Bound: limit}
 }
 
-// Error implements error.
-func (e *DeadError) Error() string {
-	return fmt.Sprintf("trellis: no sequence left at site %d", e.Site)
-}
-
-// LimitError says that the unrolled automaton is too large.
-type LimitError struct {
-	// Limit is the number of edges allowed.
-	Limit int
-}
-
-// Error implements error.
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("trellis: more than %d edges", e.Limit)
-}
-
-// WeightError says that a weight is NaN or on the wrong side of infinity.
-type WeightError struct {
-	Site, Level int
-	Weight      float64
-}
-
-// Error implements error.
-func (e *WeightError) Error() string {
-	return fmt.Sprintf("weight at site %d, level %d is %v", e.Site, e.Level, e.Weight)
-}
+// DeadError is what compiling and sums return for a language without a sequence of
+// positive weight.
+type DeadError = algebra.DeadError
 
 // none marks a missing state, class or edge.
 const none = -1
@@ -120,7 +77,7 @@ const padState = -2
 // machine is the part of an automaton that sequences of the wanted length can
 // see, with tokens merged into classes as far as the states met so far allow.
 type machine struct {
-	a      Automaton
+	a      constraint.Automaton
 	config Config
 
 	state []int         // automaton state of each id, in order of discovery
@@ -140,14 +97,12 @@ type machine struct {
 	// behaves as the class it was split from. nil: not needed within the
 	// length.
 	rows [][]int32
-	edge [][]float64 // log-weights beside rows; empty without Config.Edge
 
-	to     []int32   // scratch: one row by kind
-	weight []float64 // scratch
+	to []int32 // scratch: one row by kind
 }
 
 // explore discovers every state that can be met within config.Sites tokens.
-func explore(ctx context.Context, a Automaton, config Config) (*machine, error) {
+func explore(ctx context.Context, a constraint.Automaton, config Config) (*machine, error) {
 	m := &machine{
 		a: a, config: config,
 		id:     map[int]int32{},
@@ -157,7 +112,6 @@ func explore(ctx context.Context, a Automaton, config Config) (*machine, error) 
 	m.kinds()
 	m.class = make([]int32, len(m.rep))
 	m.to = make([]int32, len(m.rep))
-	m.weight = make([]float64, len(m.rep))
 	limit := config.Limit
 	if limit == 0 {
 		limit = defaultLimit
@@ -170,11 +124,9 @@ func explore(ctx context.Context, a Automaton, config Config) (*machine, error) 
 			if err := poll.Err(ctx); err != nil {
 				return nil, fmt.Errorf("trellis: Compile: %w", err)
 			}
-			if err := m.expand(q); err != nil {
-				return nil, err
-			}
+			m.expand(q)
 			if edges += len(m.rows[q]); edges > limit {
-				return nil, &LimitError{Limit: limit}
+				return nil, tooLarge(edges, limit)
 			}
 		}
 		from = end
@@ -182,20 +134,9 @@ func explore(ctx context.Context, a Automaton, config Config) (*machine, error) 
 	return m, nil
 }
 
-// kinds asks the automaton which tokens it cannot tell apart. Padding and
-// tokens with weights of their own stand apart.
+// kinds asks the automaton which tokens it cannot tell apart. Padding is one of its own.
 func (m *machine) kinds() {
-	levels := m.config.Levels
-	a, ok := m.a.(classed)
-	if !ok || m.config.Edge != nil {
-		m.kind = make([]int32, levels)
-		for v := range m.kind {
-			m.kind[v] = int32(v)
-		}
-		m.rep = m.kind
-		return
-	}
-	of, n := a.Classes(levels)
+	of, n := automata.Classes(m.a, m.config.Levels)
 	m.kind = slices.Clone(of)
 	if m.config.Padded {
 		m.kind[m.config.Pad] = int32(n)
@@ -224,9 +165,6 @@ func (m *machine) discover(state int) int32 {
 	m.id[state] = id
 	m.state = append(m.state, state)
 	m.rows = append(m.rows, nil)
-	if m.config.Edge != nil {
-		m.edge = append(m.edge, nil)
-	}
 	return id
 }
 
@@ -254,28 +192,17 @@ func (m *machine) accepting(q int32) bool {
 
 // expand reads every kind of token in state q, splitting classes that it tells
 // apart.
-func (m *machine) expand(q int) error {
+func (m *machine) expand(q int) {
 	state := m.state[q]
 	last, lastID := none, int32(none) // runs of equal targets need no look-up
 	for i, v := range m.rep {
-		next := m.step(state, v)
-		weight := 0.0
-		if next != none && m.config.Edge != nil && state != padState && next != padState {
-			weight = m.config.Edge(state, v)
-			if math.IsNaN(weight) || math.IsInf(weight, 1) {
-				return fmt.Errorf("trellis: Compile: edge weight of token %d in state %d is %v", v, state, weight)
-			}
-			if math.IsInf(weight, -1) {
-				next, weight = none, 0
-			}
-		}
-		if next != last {
+		if next := m.step(state, v); next != last {
 			last, lastID = next, none
 			if next != none {
 				lastID = m.discover(next)
 			}
 		}
-		m.to[i], m.weight[i] = lastID, weight
+		m.to[i] = lastID
 	}
 	m.split()
 	row := make([]int32, len(m.first))
@@ -283,32 +210,20 @@ func (m *machine) expand(q int) error {
 		row[k] = m.to[i]
 	}
 	m.rows[q] = row
-	if m.config.Edge != nil {
-		edge := make([]float64, len(m.first))
-		for k, i := range m.first {
-			edge[k] = m.weight[i]
-		}
-		m.edge[q] = edge
-	}
-	return nil
 }
 
-// split refines the classes so that to and weight are constant on each.
+// split refines the classes so that to is constant on each.
 func (m *machine) split() {
-	type key struct {
-		class, to int32
-		weight    float64
-	}
+	type key struct{ class, to int32 }
 	var fresh map[key]int32
 	for i, k := range m.class {
-		f := m.first[k]
-		if m.to[i] == m.to[f] && m.weight[i] == m.weight[f] {
+		if m.to[i] == m.to[m.first[k]] {
 			continue
 		}
 		if fresh == nil {
 			fresh = map[key]int32{}
 		}
-		id := key{k, m.to[i], m.weight[i]}
+		id := key{k, m.to[i]}
 		n, ok := fresh[id]
 		if !ok {
 			n = int32(len(m.first))
@@ -320,18 +235,9 @@ func (m *machine) split() {
 	}
 }
 
-// row stores the targets of state q by class in dst, with the log-weights of
-// the edges in edge if there are any.
-func (m *machine) row(dst []int32, edge []float64, q int32) {
-	old := m.rows[q]
-	n := copy(dst, old)
-	for k := n; k < len(dst); k++ {
+// row stores the targets of state q by class in dst.
+func (m *machine) row(dst []int32, q int32) {
+	for k := copy(dst, m.rows[q]); k < len(dst); k++ {
 		dst[k] = dst[m.parent[k]] // a parent is older than its child
-	}
-	if m.config.Edge != nil {
-		copy(edge, m.edge[q])
-		for k := n; k < len(dst); k++ {
-			edge[k] = edge[m.parent[k]]
-		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
@@ -66,7 +67,7 @@ type Runner struct {
 	dead            bool    // no node can be met
 
 	long struct { // scratch of logarithms
-		sum, ahead long
+		sum, ahead algebra.List
 		fits       bool
 	}
 
@@ -168,9 +169,6 @@ func (r *Runner) watched() Stopper {
 	return &r.meter
 }
 
-// Graph returns the graph that r runs on.
-func (r *Runner) Graph() *Graph { return r.g }
-
 // values returns the values of the nodes of site t.
 func (r *Runner) values(t int) []float64 {
 	return r.value[r.g.offset[t]:r.g.offset[t+1]]
@@ -245,7 +243,7 @@ const askEvery = poll.Every
 func (r *Runner) infinite(t int, tokens []int32) error {
 	for _, v := range tokens {
 		if w := float64(r.v[t*r.g.levels+int(v)]); math.IsNaN(w) || math.IsInf(w, 1) {
-			return &WeightError{Site: t, Level: int(v), Weight: w}
+			return &algebra.WeightError{Site: t, Level: int(v), Weight: w}
 		}
 	}
 	return nil

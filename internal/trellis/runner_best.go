@@ -1,6 +1,10 @@
 package trellis
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+)
 
 // MAP stores in x the sequence of greatest weight for the log-weights v
 // (sites × levels; −Inf forbids) and returns the log of that weight. Among
@@ -13,10 +17,9 @@ func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 }
 
 // Cheapest stores in x the sequence of least total cost and returns that cost:
-// the sum of cost[i,x_i] (sites × levels; +Inf forbids) minus the edge
-// log-weights. Among equals it takes the first in lexicographic order. A NaN or
-// −Inf among the tokens the automaton can use is a *[WeightError]; an empty
-// language a *[DeadError].
+// the sum of cost[i,x_i] (sites × levels; +Inf forbids). Among equals it takes the first in lexicographic order. A NaN or
+// −Inf among the tokens the automaton can use is a [*algebra.WeightError]; an empty
+// language a [*algebra.DeadError].
 func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
 	r.g.checkTable("cost", len(cost))
 	return best(r, x, cost, 1)
@@ -84,7 +87,7 @@ func (r *Runner) trace(x []int32) (float64, error) {
 		to, token := int32(none), int32(math.MaxInt32)
 		for e := l.row[q]; e < l.row[q+1]; e++ {
 			c := r.sumAt[t] + int(l.col[e])
-			if b.arg[c] < token && l.cost(e, b.cost[c], ahead) == goal {
+			if b.arg[c] < token && b.cost[c]+ahead[l.to[e]] == goal {
 				to, token = l.to[e], b.arg[c]
 			}
 		}
@@ -131,20 +134,7 @@ func (r *Runner) backwardCosts() error {
 			return r.meter.Err()
 		}
 		cost := b.cost[r.sumAt[t]:r.sumAt[t+1]]
-		here, ahead := b.value[g.offset[t]:g.offset[t+1]], b.value[g.offset[t+1]:g.offset[t+2]]
-		if l.edge == nil {
-			l.leastSums(here, cost, ahead)
-			continue
-		}
-		for q := range here {
-			least := math.Inf(1)
-			for e := l.row[q]; e < l.row[q+1]; e++ {
-				if c := l.cost(e, cost[l.col[e]], ahead); c < least {
-					least = c
-				}
-			}
-			here[q] = least
-		}
+		l.leastSums(b.value[g.offset[t]:g.offset[t+1]], cost, b.value[g.offset[t+1]:g.offset[t+2]])
 	}
 	if math.IsInf(b.value[0], 1) {
 		return r.deadCosts()
@@ -153,7 +143,7 @@ func (r *Runner) backwardCosts() error {
 }
 
 // leastSums stores the least sum of token cost and value ahead over the edges of
-// every node, without edge weights.
+// every node.
 func (l *layer) leastSums(here, cost, ahead []float64) {
 	edge := 0
 	col, to := l.col, l.to[:len(l.col)]
@@ -168,16 +158,6 @@ func (l *layer) leastSums(here, cost, ahead []float64) {
 	}
 }
 
-// cost returns the cost of all that can follow when edge e is taken by a token
-// of the given cost.
-func (l *layer) cost(e int32, token float64, ahead []float64) float64 {
-	c := token + ahead[l.to[e]]
-	if l.edge != nil {
-		c -= l.edge[e]
-	}
-	return c
-}
-
 // leastCosts stores the least cost of every column and its smallest token.
 func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int32, row []W, sign float64) error {
 	from := int32(0)
@@ -188,11 +168,11 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 			if c < least {
 				least, at = c, v
 			} else if c != c {
-				return &WeightError{Site: t, Level: int(v), Weight: float64(row[v])}
+				return &algebra.WeightError{Site: t, Level: int(v), Weight: float64(row[v])}
 			}
 		}
 		if math.IsInf(least, -1) {
-			return &WeightError{Site: t, Level: int(at), Weight: float64(row[at])}
+			return &algebra.WeightError{Site: t, Level: int(at), Weight: float64(row[at])}
 		}
 		cost[k], arg[k] = least, at
 		from = end
@@ -220,9 +200,9 @@ func (r *Runner) deadCosts() error {
 			}
 		}
 		if !any {
-			return &DeadError{Site: t}
+			return &algebra.DeadError{Site: t}
 		}
 		seen = next
 	}
-	return &DeadError{Site: g.sites}
+	return &algebra.DeadError{Site: g.sites}
 }

@@ -1,6 +1,10 @@
 package trellis
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // The bounds of certified. An exponential below exp(logTiny) or a product below
 // it is lost by a float64 (2^-1074). Losses are accepted when they are below
@@ -20,29 +24,24 @@ const lowest = 0x1p-900
 //
 // At site t a term of a sum is at most tiny = exp(logTiny) too small for each
 // token, times the greatest value ahead, or for each column, in the units of the
-// values ahead. What comes before
-// multiplies it by no more than the sums of all class sums (edge factors are at
-// most 1). So
+// values ahead. What comes before multiplies it by no more than the sums of all class
+// sums. So
 //
 //	log lost_t ≤ Σ_{i<t} total_i + log(tokens + columns) + logTiny + (scale_{t+1} + top_{t+1})·log 2,
 //
-// top being the binary exponent of the greatest value, or 0 if that is larger,
-// with total_t more where edge factors may have been lost too, to be compared
-// with log Z without its shifts.
+// top being the binary exponent of the greatest value, or 0 if that is larger, to be
+// compared with log Z without its shifts.
 func (r *Runner) certified() bool {
 	g := r.g
 	result := r.logZ
-	for t, l := range g.layers {
-		result -= r.shift[t] + l.shift
+	for _, shift := range r.shift {
+		result -= shift
 	}
-	limit := result - margin - log(float64(g.sites)) - logTiny
+	limit := result - margin - simd.Log(float64(g.sites)) - logTiny
 	before := 0.0
 	for t, l := range g.layers {
 		top := max(0, r.top[t+1])
 		lost := before + l.logSize + float64(float64(r.scale[t+1]+top)*math.Ln2)
-		if l.factor != nil {
-			lost += r.total[t]
-		}
 		if !(lost <= limit) {
 			return false
 		}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
-
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,10 +15,10 @@ func TestCertificate(t *testing.T) {
 	exact.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(14, 1))
 	passed, caught := 0, 0
-	for range 6000 {
+	for range 20000 {
 		p := newInstance(r)
 		for i := range p.v {
-			p.v[i] = float32(250 * r.NormFloat64())
+			p.v[i] = float32(350 * r.NormFloat64())
 		}
 		all, _ := p.brute()
 		if len(all) == 0 {

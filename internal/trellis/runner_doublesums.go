@@ -1,6 +1,11 @@
 package trellis
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // sinks reports whether the sum of some class is below lowestSum although one of
 // its tokens has weight.
@@ -30,7 +35,7 @@ func (r *Runner) greatest(t int, tokens []int32) (float64, error) {
 		if w > m {
 			m = w
 		} else if w != w {
-			return 0, &WeightError{Site: t, Level: int(v), Weight: float64(w)}
+			return 0, &algebra.WeightError{Site: t, Level: int(v), Weight: float64(w)}
 		}
 	}
 	if math.IsInf(float64(m), 1) {
@@ -55,22 +60,22 @@ func (r *Runner) doubleSums(t int, l *layer, s []float64) error {
 	}
 	if terms := r.terms(t); terms != nil {
 		for i, v := range l.tokens {
-			terms[i] = exp(float64(row[v]) - m)
+			terms[i] = simd.Exp(float64(row[v]) - m)
 		}
-		r.total[t] = log(l.sumTerms(s, terms))
+		r.total[t] = simd.Log(l.sumTerms(s, terms))
 		return nil
 	}
 	total, from := 0.0, int32(0)
 	for k, end := range l.end {
 		sum := 0.0
 		for _, v := range l.tokens[from:end] {
-			sum += exp(float64(row[v]) - m)
+			sum += simd.Exp(float64(row[v]) - m)
 		}
 		s[k] = sum
 		total += sum
 		from = end
 	}
-	r.total[t] = log(total)
+	r.total[t] = simd.Log(total)
 	return nil
 }
 
@@ -123,9 +128,9 @@ func (r *Runner) logSums(t int, l *layer, s []float64) error {
 		}
 		sum := 0.0
 		for _, v := range tokens {
-			sum += exp(float64(row[v]) - m)
+			sum += simd.Exp(float64(row[v]) - m)
 		}
-		s[k] += log(sum)
+		s[k] += simd.Log(sum)
 	}
 	return nil
 }

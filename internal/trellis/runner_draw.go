@@ -53,12 +53,7 @@ func (r *Runner) pickEdge(t int, q int32, u float64) int32 {
 	goal := u * float64(r.values(t)[q]*r.unit[t])
 	sum, last := 0.0, int32(none)
 	for e := l.row[q]; e < l.row[q+1]; e++ {
-		w := sums[l.col[e]]
-		if l.factor != nil {
-			w = float64(w * l.factor[e])
-		}
-		w = float64(w * ahead[l.to[e]])
-		if w > 0 {
+		if w := float64(sums[l.col[e]] * ahead[l.to[e]]); w > 0 {
 			if sum += w; sum > goal {
 				return e
 			}
@@ -75,7 +70,7 @@ func (r *Runner) pickLog(t int, q int32, u float64) int32 {
 	value := r.values(t)[q]
 	sum, last := 0.0, int32(none)
 	for e := l.row[q]; e < l.row[q+1]; e++ {
-		if w := exp(l.logTerm(e, sums, ahead) - value); w > 0 {
+		if w := simd.Exp(sums[l.col[e]] + ahead[l.to[e]] - value); w > 0 {
 			if sum += w; sum > u {
 				return e
 			}
@@ -105,7 +100,7 @@ func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
 	}
 	total := 0.0
 	for i, v := range tokens {
-		weight[i] = exp(float64(row[v]) - float64(m))
+		weight[i] = simd.Exp(float64(row[v]) - float64(m))
 		total += weight[i]
 	}
 	return pickTerm(tokens, weight, total, src)
@@ -173,9 +168,6 @@ func (r *Runner) LogProb(x []int32) float64 {
 			return math.Inf(-1)
 		}
 		sum += float64(r.v[t*g.levels+int(x[t])])
-		if l.edge != nil {
-			sum += l.edge[e]
-		}
 		q = l.to[e]
 	}
 	return sum - r.logZ

@@ -3,14 +3,17 @@ package trellis
 import (
 	"errors"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // Filter runs the sums backward over the sites for the log-weights v, laid out
 // sites × levels, and returns
 //
-//	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i] + e[q_i,x_i]).
+//	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i]).
 //
-// It returns a *[DeadError] if the sum is empty and a *[WeightError] for a NaN
+// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN
 // or +Inf among the tokens that the automaton can use (others are not looked
 // at). v is kept until the next Filter. It panics unless
 // len(v) = sites·levels.
@@ -212,7 +215,7 @@ func (r *Runner) sweep(everywhere bool) error {
 		list, all := r.nodes(t)
 		cols := r.columns(t)
 		if len(cols) == 0 {
-			return &DeadError{Site: t}
+			return &algebra.DeadError{Site: t}
 		}
 		few := 4*len(cols) <= len(l.live)
 		many := all && l.n > 1 || 2*len(list) > l.n
@@ -244,7 +247,7 @@ func (r *Runner) sweep(everywhere bool) error {
 			}
 		}
 		if n == 0 {
-			return &DeadError{Site: t}
+			return &algebra.DeadError{Site: t}
 		}
 		r.count[t+1] = n
 		if n == l.next {
@@ -294,9 +297,9 @@ func (r *Runner) linear() (done, clean bool) {
 			r.scale[t] += e
 			r.top[t] = 0
 		}
-		r.shifted += r.shift[t] + l.shift
+		r.shifted += r.shift[t]
 	}
-	r.logZ = log(r.values(0)[0]) + float64(float64(r.scale[0])*math.Ln2) + r.shifted
+	r.logZ = simd.Log(r.values(0)[0]) + float64(float64(r.scale[0])*math.Ln2) + r.shifted
 	return true, r.lossless
 }
 
@@ -304,8 +307,7 @@ func (r *Runner) linear() (done, clean bool) {
 // could matter, given that those of the next site have not.
 //
 // The values ahead are at most 2^loose, class sums at most the number of tokens,
-// edge factors at most 1, so each product that is lost, or whose factors are,
-// is below 2^(−1074+loose+32), and a value above 2^low has 2^(900−978+31) of
+// so each product that is lost, or whose factors are, is below 2^(−1074+loose+32), and a value above 2^low has 2^(900−978+31) of
 // itself in that way at most. A smaller value must be that of a node that leads
 // nowhere.
 func (r *Runner) clean(t int, l *layer) bool {
@@ -362,18 +364,13 @@ func (r *Runner) layerSums(t int, l *layer) (top float64) {
 			here[q] = l.nodeSum(q, sums, ahead)
 			top = max(top, here[q])
 		}
-	case l.factor != nil:
-		for q := range here {
-			here[q] = l.nodeSum(int32(q), sums, ahead)
-			top = max(top, here[q])
-		}
 	default:
 		top = l.sparseSums(here, sums, ahead)
 	}
 	return top
 }
 
-// sparseSums is nodeSum for all nodes, without edge weights. Nodes are in order
+// sparseSums is nodeSum for all nodes. Nodes are in order
 // of their number of edges, so that the inner loop is predictable.
 func (l *layer) sparseSums(here, sums, ahead []float64) (top float64) {
 	edge := 0
@@ -391,19 +388,12 @@ func (l *layer) sparseSums(here, sums, ahead []float64) (top float64) {
 	return top
 }
 
-// nodeSum returns Σ sum·factor·ahead over the edges of node q.
+// nodeSum returns Σ sum·ahead over the edges of node q.
 func (l *layer) nodeSum(q int32, sums, ahead []float64) float64 {
 	from, to := l.row[q], l.row[q+1]
 	cols, targets := l.col[from:to], l.to[from:to]
 	targets = targets[:len(cols)]
 	sum := 0.0
-	if l.factor != nil {
-		factor := l.factor[from:to][:len(cols)]
-		for e, k := range cols {
-			sum += float64(float64(sums[k]*factor[e]) * ahead[targets[e]])
-		}
-		return sum
-	}
 	for e, k := range cols {
 		sum += float64(sums[k] * ahead[targets[e]])
 	}

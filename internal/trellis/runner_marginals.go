@@ -15,13 +15,13 @@ func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
 	}
 	here[0] = 1
 	exponent := 0 // here is in units of 2^exponent
-	first := log(r.values(0)[0])
+	first := simd.Log(r.values(0)[0])
 	for t, l := range g.layers {
 		if r.meter.Done(siteWork+g.levels+len(l.to)) || !r.pushForward(t, l, here[:l.n], next[:l.next], post[:len(l.live)]) {
 			return false
 		}
 		units := float64(exponent+r.scale[t+1]-r.scale[0]) * math.Ln2
-		r.spread(dst, t, l, post, func(p float64) float64 { return log(p) + units - first - r.shift[t] })
+		r.spread(dst, t, l, post, func(p float64) float64 { return simd.Log(p) + units - first - r.shift[t] })
 		top := 0.0
 		for _, a := range next[:l.next] {
 			top = max(top, a)
@@ -49,11 +49,8 @@ func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) bool {
 			continue
 		}
 		for e := l.row[q]; e < l.row[q+1]; e++ {
-			k, to, w := l.col[e], l.to[e], a
-			if l.factor != nil {
-				w = float64(w * l.factor[e])
-			}
-			p, n := float64(w*ahead[to]), float64(w*sums[k])
+			k, to := l.col[e], l.to[e]
+			p, n := float64(a*ahead[to]), float64(a*sums[k])
 			if p < lowest && ahead[to] > 0 || n < lowest && sums[k] > 0 {
 				return false
 			}
@@ -96,12 +93,9 @@ func (r *Runner) logMarginals(dst, here, next, post []float64) {
 		}
 		for q, a := range here[:l.n] {
 			for e := l.row[q]; e < l.row[q+1]; e++ {
-				k, to, w := l.col[e], l.to[e], a
-				if l.edge != nil {
-					w += l.edge[e]
-				}
-				post[k] = simd.LogAdd(post[k], w+ahead[to])
-				next[to] = simd.LogAdd(next[to], w+sums[k])
+				k, to := l.col[e], l.to[e]
+				post[k] = simd.LogAdd(post[k], a+ahead[to])
+				next[to] = simd.LogAdd(next[to], a+sums[k])
 			}
 		}
 		r.spread(dst, t, l, post, func(p float64) float64 { return p - r.logZ })

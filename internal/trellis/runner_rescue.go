@@ -1,6 +1,10 @@
 package trellis
 
-import "math"
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
 
 // logarithms is linear with the logs of the values, for weights of any size. It
 // returns false if nothing has weight.
@@ -19,7 +23,7 @@ func (r *Runner) logarithms() bool {
 		}
 		here, ahead, sums := r.values(t), r.values(t+1), r.sums(t)
 		r.scale[t] = 0
-		r.long.fits = l.edge == nil && r.long.ahead.load(ahead) && r.long.sum.load(sums)
+		r.long.fits = r.long.ahead.Load(ahead) && r.long.sum.Load(sums)
 		list, all := r.nodes(t)
 		if all {
 			for q := range here {
@@ -41,54 +45,23 @@ func (r *Runner) logarithms() bool {
 // logWork is what an edge costs in logarithms, in edges of linear.
 const logWork = 8
 
-// nodeLog returns log Σ exp(sum + edge + ahead) over the edges of node q.
+// nodeLog returns log Σ exp(sum + ahead) over the edges of node q.
 func (r *Runner) nodeLog(l *layer, q int32, sums, ahead []float64) float64 {
-	if !r.long.fits {
-		return l.nodeLog(q, sums, ahead)
-	}
 	from, end := l.row[q], l.row[q+1]
 	cols, targets := l.col[from:end], l.to[from:end]
-	targets = targets[:len(cols)]
-	s, a := &r.long.sum, &r.long.ahead
-	top := int32(2 * nothing)
-	for e, k := range cols {
-		top = max(top, s.exponent[k]+a.exponent[targets[e]])
+	if r.long.fits {
+		return r.long.sum.LogDot(&r.long.ahead, cols, targets)
 	}
-	if top < nothing/2 {
-		return math.Inf(-1)
-	}
-	sum := 0.0
-	for e, k := range cols {
-		to := targets[e]
-		down := uint32(top - s.exponent[k] - a.exponent[to])
-		if down < uint32(len(halves)) {
-			sum += float64(float64(s.mantissa[k]*a.mantissa[to]) * halves[down])
-		}
-	}
-	return log(sum) + float64(float64(top)*math.Ln2)
-}
-
-// nodeLog returns log Σ exp(sum + edge + ahead) over the edges of node q.
-func (l *layer) nodeLog(q int32, sums, ahead []float64) float64 {
 	top := math.Inf(-1)
-	for e := l.row[q]; e < l.row[q+1]; e++ {
-		top = max(top, l.logTerm(e, sums, ahead))
+	for e, k := range cols {
+		top = max(top, sums[k]+ahead[targets[e]])
 	}
 	if math.IsInf(top, -1) {
 		return top
 	}
 	sum := 0.0
-	for e := l.row[q]; e < l.row[q+1]; e++ {
-		sum += exp(l.logTerm(e, sums, ahead) - top)
+	for e, k := range cols {
+		sum += simd.Exp(sums[k] + ahead[targets[e]] - top)
 	}
-	return top + log(sum)
-}
-
-// logTerm returns the log of the term of edge e in the sum of its node.
-func (l *layer) logTerm(e int32, sums, ahead []float64) float64 {
-	w := sums[l.col[e]] + ahead[l.to[e]]
-	if l.edge != nil {
-		w += l.edge[e]
-	}
-	return w
+	return top + simd.Log(sum)
 }

@@ -217,7 +217,7 @@ func (r *Runner) gatherMarked(t int, l *layer, s []float64, row []float32) bool 
 	for b := range (len(row) + blockTokens - 1) / blockTokens {
 		scale := 1.0
 		if r.tops[b] < shift {
-			scale = exp(r.tops[b] - shift)
+			scale = simd.Exp(r.tops[b] - shift)
 		}
 		for k := range l.marks {
 			sums := r.blocks(t, l, k)
@@ -252,13 +252,13 @@ func (r *Runner) settle(t int, l *layer, s []float64, row []float32) {
 			sum, m := r.ownSum(t, l, k, row, tokens)
 			s[k] = 0
 			if sum > 0 {
-				s[k] = float64(sum * exp(m-r.shift[t]))
+				s[k] = float64(sum * simd.Exp(m-r.shift[t]))
 				r.deep[t] = r.deep[t] || m-r.shift[t] < logDeep
 			}
 		}
 		all += s[k]
 	}
-	r.total[t] = log(all)
+	r.total[t] = simd.Log(all)
 }
 
 // lossy is exp(logTiny32+margin32), rounded up.
@@ -286,10 +286,10 @@ func (r *Runner) wideLogs(t int, l *layer, s []float64) {
 		from = l.end[k]
 		s[k] = math.Inf(-1)
 		if w >= lowestSum {
-			s[k] = r.shift[t] + log(w)
+			s[k] = r.shift[t] + simd.Log(w)
 		} else if r.deep[t] {
 			if sum, m := r.ownSum(t, l, k, row, tokens); sum > 0 {
-				s[k] = m + log(sum)
+				s[k] = m + simd.Log(sum)
 			}
 		}
 	}

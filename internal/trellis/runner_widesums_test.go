@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +27,7 @@ func TestWideClasses(t *testing.T) {
 		require.InDelta(t, parityLogZ(v, levels), got, 1e-6)
 		x := make([]int32, 12)
 		run.Draw(x, r)
-		require.True(t, run.Graph().Accepts(x))
+		require.True(t, run.g.Accepts(x))
 		v[5*levels+7] = float32(math.NaN())
 		_, err = run.Filter(v)
 		require.EqualError(t, err, "weight at site 5, level 7 is NaN")
@@ -36,7 +37,7 @@ func TestWideClasses(t *testing.T) {
 		for l := range levels {
 			v[5*levels+l] = float32(math.Inf(-1))
 		}
-		var dead *DeadError
+		var dead *algebra.DeadError
 		_, err = run.Filter(v)
 		require.ErrorAs(t, err, &dead)
 		require.Equal(t, 5, dead.Site)
@@ -113,7 +114,7 @@ func TestWideRescue(t *testing.T) {
 		near(t, 3*math.Log(levels-1)+simd.LogAdd(math.Log(levels-1), math.Log(4)+float64(size)), got, 1e-6)
 		x := make([]int32, sites)
 		run.Draw(x, rand.NewPCG(1, 1))
-		require.True(t, run.Graph().Accepts(x))
+		require.True(t, run.g.Accepts(x))
 	}
 }
 
@@ -229,7 +230,7 @@ func TestMarkedSums(t *testing.T) {
 			for range 20 {
 				x := make([]int32, sites)
 				run.Draw(x, r)
-				require.True(t, run.Graph().Accepts(x))
+				require.True(t, run.g.Accepts(x))
 				for i, token := range x {
 					require.False(t, math.IsInf(float64(v[i*levels+int(token)]), -1))
 				}

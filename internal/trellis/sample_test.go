@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/stretchr/testify/require"
 )
 
 // agree reports whether counts of draws agree with the law of all at a false
@@ -71,9 +70,6 @@ func myopic(run *Runner, x []int32, src rand.Source) {
 		sum, chosen := 0.0, int32(none)
 		for e := l.row[q]; e < l.row[q+1]; e++ {
 			w := run.sums(t)[l.col[e]]
-			if l.factor != nil {
-				w *= l.factor[e]
-			}
 			if run.values(t + 1)[l.to[e]] == 0 || w == 0 {
 				continue
 			}

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
-
 	"github.com/stretchr/testify/require"
 )
 
@@ -25,7 +26,7 @@ func TestAgainstBruteForce(t *testing.T) {
 		all, accepted := p.brute()
 		g, err := Compile(context.Background(), p.a, p.config)
 		if accepted == 0 {
-			var d *DeadError
+			var d *algebra.DeadError
 			require.ErrorAs(t, err, &d)
 			dead++
 			continue
@@ -37,7 +38,7 @@ func TestAgainstBruteForce(t *testing.T) {
 		checkBest(t, run, p, all)
 		logZ, err := run.Filter(p.v)
 		if len(all) == 0 {
-			var d *DeadError
+			var d *algebra.DeadError
 			require.ErrorAs(t, err, &d)
 			dead++
 			continue
@@ -67,7 +68,7 @@ func checkBest(t *testing.T, run *Runner, p *instance, all []listed) {
 	w, err := run.MAP(x, p.v)
 	seq, err2 := run.Descending(p.v)
 	if len(all) == 0 {
-		var d *DeadError
+		var d *algebra.DeadError
 		require.ErrorAs(t, err, &d)
 		require.ErrorAs(t, err2, &d)
 		return
@@ -112,7 +113,7 @@ func checkBest(t *testing.T, run *Runner, p *instance, all []listed) {
 	require.NoError(t, err)
 	for z, cost := range seq { // stops when told to
 		require.Equal(t, c, cost)
-		require.True(t, run.Graph().Accepts(z))
+		require.True(t, run.g.Accepts(z))
 		break
 	}
 }
@@ -149,7 +150,6 @@ func TestMAPBreaksTies(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	for range 1000 {
 		p := newInstance(r)
-		p.edge, p.config.Edge = nil, nil
 		for i := range p.v {
 			p.v[i] = float32(r.IntN(2)) // sums are exact
 		}
@@ -202,40 +202,36 @@ func TestErrors(t *testing.T) {
 		require.Error(t, err)
 	}
 	_, err := Compile(ctx, a, Config{Sites: 5, Levels: 3, Limit: 3})
-	var limit *LimitError
+	var limit *constraint.LimitError
 	require.ErrorAs(t, err, &limit)
-	require.Equal(t, 3, limit.Limit)
-	require.EqualError(t, err, "trellis: more than 3 edges")
+	require.Equal(t, 3, limit.Bound)
+	require.ErrorContains(t, err, "edges of the unrolled automaton = ")
 
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
 	_, err = Compile(gone, a, Config{Sites: 5, Levels: 3})
 	require.ErrorIs(t, err, context.Canceled)
 
-	_, err = Compile(ctx, a, Config{Sites: 5, Levels: 3, Edge: func(int, int32) float64 { return math.NaN() }})
-	require.ErrorContains(t, err, "edge weight")
-
 	// 0 then 1 then dead.
 	line := &table{levels: 2, next: []int{1, -1, -1, 2, -1, -1}, accepting: []bool{false, false, true}}
-	var dead *DeadError
+	var dead *algebra.DeadError
 	_, err = Compile(ctx, line, Config{Sites: 3, Levels: 2})
 	require.ErrorAs(t, err, &dead)
 	require.Equal(t, 2, dead.Site)
 	_, err = Compile(ctx, line, Config{Sites: 1, Levels: 2})
 	require.ErrorAs(t, err, &dead)
 	require.Equal(t, 1, dead.Site)
-	require.EqualError(t, err, "trellis: no sequence left at site 1")
+	require.EqualError(t, err, "no sequence left at site 1")
 
 	g, err := Compile(ctx, a, Config{Sites: 2, Levels: 3})
 	require.NoError(t, err)
 	run := NewRunner(g)
-	require.Same(t, g, run.Graph())
 	sites, levels := g.Shape()
 	require.Equal(t, []int{2, 3}, []int{sites, levels})
 	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1))} {
 		v := make([]float32, 6)
 		v[4] = bad
-		var weight *WeightError
+		var weight *algebra.WeightError
 		_, err = run.Filter(v)
 		require.ErrorAs(t, err, &weight)
 		require.Equal(t, []int{1, 1}, []int{weight.Site, weight.Level})

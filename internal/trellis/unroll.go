@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // unroller builds the layers of a graph.
@@ -14,18 +17,16 @@ type unroller struct {
 	m *machine
 	g *Graph
 
-	target []int32   // scratch: a row by class
-	edge   []float64 // scratch
-	mark   []int32   // scratch by state: node number at the next site, or none
-	degree []int32   // scratch by state: edges, 0 between uses
-	usable []bool    // by class: some token of it is allowed at the site
+	target []int32 // scratch: a row by class
+	mark   []int32 // scratch by state: node number at the next site, or none
+	degree []int32 // scratch by state: edges, 0 between uses
+	usable []bool  // by class: some token of it is allowed at the site
 }
 
 func newUnroller(m *machine, g *Graph) *unroller {
 	u := &unroller{
 		m: m, g: g,
 		target: make([]int32, len(m.first)),
-		edge:   make([]float64, len(m.first)),
 		mark:   make([]int32, len(m.state)),
 		degree: make([]int32, len(m.state)),
 		usable: make([]bool, len(m.first)),
@@ -78,7 +79,7 @@ func (u *unroller) forward(ctx context.Context) ([][]int32, error) {
 		u.prepare(t)
 		var next []int32
 		for _, q := range reach[t] {
-			u.m.row(u.target, u.edge, q)
+			u.m.row(u.target, q)
 			for k, to := range u.target {
 				if to != none && u.mark[to] == none && u.usable[k] {
 					u.mark[to] = 1
@@ -90,7 +91,7 @@ func (u *unroller) forward(ctx context.Context) ([][]int32, error) {
 			u.mark[q] = none
 		}
 		if len(next) == 0 {
-			return nil, &DeadError{Site: t}
+			return nil, &algebra.DeadError{Site: t}
 		}
 		slices.Sort(next)
 		if slices.Equal(next, reach[t]) {
@@ -115,7 +116,7 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 		}
 	}
 	if len(nodes) == 0 {
-		return &DeadError{Site: sites}
+		return &algebra.DeadError{Site: sites}
 	}
 	g.states[sites] = u.names(nodes)
 	edges := 0
@@ -131,10 +132,11 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 		u.prepare(t)
 		l, here := u.layer(reach[t], nodes)
 		if edges += len(l.to); edges > limit {
-			return &LimitError{Limit: limit}
+			return tooLarge(edges, limit)
 		}
 		u.columns(l, t)
-		l.finish()
+		l.logSize = simd.Log(float64(len(l.tokens) + len(l.live)))
+		l.dense = newDense(l)
 		var like *layer
 		if t+1 < sites {
 			like = g.layers[t+1]
@@ -154,7 +156,7 @@ func (u *unroller) layer(from, nodes []int32) (l *layer, here []int32) {
 	}
 	degree := u.degree
 	for _, q := range from {
-		u.m.row(u.target, u.edge, q)
+		u.m.row(u.target, q)
 		for k, to := range u.target {
 			if u.leads(k, to) {
 				degree[q]++
@@ -167,16 +169,13 @@ func (u *unroller) layer(from, nodes []int32) (l *layer, here []int32) {
 	slices.SortStableFunc(here, func(p, q int32) int { return cmp.Compare(degree[p], degree[q]) })
 	l = &layer{n: len(here), next: len(nodes), row: []int32{0}}
 	for _, q := range here {
-		u.m.row(u.target, u.edge, q)
+		u.m.row(u.target, q)
 		for k, to := range u.target {
 			if !u.leads(k, to) {
 				continue
 			}
 			l.col = append(l.col, int32(k))
 			l.to = append(l.to, u.mark[to])
-			if u.g.edged {
-				l.edge = append(l.edge, u.edge[k])
-			}
 		}
 		l.row = append(l.row, int32(len(l.to)))
 		degree[q] = 0
@@ -234,23 +233,10 @@ func (u *unroller) columns(l *layer, t int) {
 	}
 }
 
-// finish adds what the sums need.
-func (l *layer) finish() {
-	if l.edge != nil {
-		l.shift = slices.Max(l.edge)
-		l.factor = make([]float64, len(l.edge))
-		for e, w := range l.edge {
-			l.factor[e] = exp(w - l.shift)
-		}
-	}
-	l.logSize = log(float64(len(l.tokens) + len(l.live)))
-	l.dense = newDense(l)
-}
-
-// Compile unrolls the automaton. It returns a *[DeadError] if nothing is
-// accepted, a *[LimitError] if the result would be too large, and the error of
+// Compile unrolls the automaton. It returns an [*algebra.DeadError] if nothing is
+// accepted, a [*constraint.LimitError] if the result would be too large, and the error of
 // ctx if that ends first.
-func Compile(ctx context.Context, a Automaton, config Config) (*Graph, error) {
+func Compile(ctx context.Context, a constraint.Automaton, config Config) (*Graph, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
@@ -263,7 +249,6 @@ func Compile(ctx context.Context, a Automaton, config Config) (*Graph, error) {
 		levels: config.Levels,
 		layers: make([]*layer, config.Sites),
 		states: make([][]int, config.Sites+1),
-		edged:  config.Edge != nil,
 	}
 	g.group(m)
 	u := newUnroller(m, g)

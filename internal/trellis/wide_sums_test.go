@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/stretchr/testify/require"
 )
 
 // thirds has states 0, 1, 2 and three classes of tokens, v mod 3: class k leads
@@ -85,7 +84,7 @@ func TestWideSpread(t *testing.T) {
 		near(t, slowLogZ(v, levels), logZ, 1e-6)
 		x := make([]int32, sites)
 		run.Draw(x, r)
-		require.True(t, run.Graph().Accepts(x))
+		require.True(t, run.g.Accepts(x))
 	}
 }
 

@@ -49,3 +49,16 @@ func ExampleProjection() {
 	fmt.Println(v, err)
 	// Output: [3 4] <nil>
 }
+
+// A looser tolerance ends sooner.
+func ExampleProjector_tolerance() {
+	s, err := newton.Projector{Equations: power{}, Tolerance: 0.5}.Compile(2)
+	if err != nil {
+		panic(err)
+	}
+	z := make([]float64, 2)
+	err = s.Solve(z, []float64{6, 8})
+	fmt.Printf("%.4f %v\n", z, err)
+	// Output:
+	// [3.0000 4.0000] <nil>
+}

@@ -84,7 +84,7 @@ type work struct {
 // its answer, before rounding to float32.
 func (p *Projection) Project(_ context.Context, _ int, v []float32, _, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("newton", "v", len(v), p.solver.n)
-	w := p.free.Take(func() *work { return &work{p.solver.Clone(), make([]float64, p.solver.n)} })
+	w := p.free.Take(func() *work { return &work{p.solver.clone(), make([]float64, p.solver.n)} })
 	defer p.free.Give(w)
 	for i, x := range v {
 		w.z[i] = float64(x)

@@ -46,8 +46,8 @@ func newSolver(f constraint.Curved, n int, tolerance float64) *Solver {
 	}
 }
 
-// Clone returns a solver for the same equations.
-func (s *Solver) Clone() *Solver { return newSolver(s.equations, s.n, s.tolerance) }
+// clone returns a solver for the same equations.
+func (s *Solver) clone() *Solver { return newSolver(s.equations, s.n, s.tolerance) }
 
 // Step stores in z the result of one Gauss–Newton step from v,
 //

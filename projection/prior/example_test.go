@@ -76,3 +76,33 @@ func ExampleHMM() {
 	// Output:
 	// 0.0910
 }
+
+// Limit bounds the memory of the dynamic program, and Name is what errors call the
+// language. The marginals of a site are those given the language.
+func ExampleConditional_Marginals() {
+	four := constraint.Count{Levels: []int32{1}, Min: 4, Max: 4}
+	_, err := prior.Path{HMM: weather, Language: four, Name: "four wet days", Limit: 10}.Compile(context.Background(), 10, 2)
+	fmt.Println(err)
+	c, err := prior.Path{HMM: weather, Language: four}.Compile(context.Background(), 10, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p, logs := make([]float64, 10*2), make([]float64, 10*2)
+	if err := c.Marginals(context.Background(), p, nil); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := c.LogMarginals(context.Background(), logs, nil); err != nil {
+		fmt.Println(err)
+		return
+	}
+	wet := 0.0
+	for i := range 10 {
+		wet += p[2*i+1]
+	}
+	fmt.Printf("first day %.4f = e^%.4f, wet days %.4f\n", p[1], logs[1], wet)
+	// Output:
+	// prior: four wet days: constraint: prior.Path: numbers a site = 4, want ≤ 1
+	// first day 0.2054 = e^-1.5827, wet days 4.0000
+}

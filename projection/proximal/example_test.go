@@ -2,6 +2,7 @@ package proximal_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -70,4 +71,37 @@ func ExampleProjection() {
 	fmt.Printf("%.4f, violation below 1e-12: %v\n", v, violation < 1e-12)
 	p.Reset(0) // before the slot serves another run
 	// Output: [0.5000 1.5000 1.0000], violation below 1e-12: true
+}
+
+// Rows that exclude each other, by their numbers, with a proof.
+func ExampleContradictionError() {
+	torn := constraint.Slabs{
+		A:     constraint.Rows([]float64{1, 1}, 1),
+		Lower: []float64{math.Inf(-1), 1},
+		Upper: []float64{0, math.Inf(1)},
+	}
+	_, err := proximal.Projector{Set: torn}.Compile(context.Background(), 1)
+	if c := new(proximal.ContradictionError); errors.As(err, &c) {
+		fmt.Println(c.Rows, c.Multiplier, c.Slack)
+	}
+	// Output:
+	// [0 1] [1 -1] 1
+}
+
+// Rows as hard as γ says: the answer gives way to the row x ≤ 1 in part.
+func ExampleSolver_Penalised() {
+	low := constraint.Linear{A: constraint.Rows([]float64{1}, 1), B: []float64{1}}
+	s, err := proximal.Projector{Set: low}.Compile(context.Background(), 1)
+	if err != nil {
+		panic(err)
+	}
+	z := make([]float64, 1)
+	for _, gamma := range []float64{0, 1, proximal.SoftGamma} {
+		if _, err := s.Penalised(z, []float64{3}, gamma); err != nil {
+			panic(err)
+		}
+		fmt.Printf("%.3f ", z)
+	}
+	// Output:
+	// [3.000] [2.500] [1.000]
 }

@@ -11,7 +11,7 @@ import (
 
 // diagnostics are the functions of draws[chain][draw].
 var diagnostics = map[string]func([][]float64) (float64, error){
-	"RHat": RHat, "RHatBasic": RHatBasic, "ESSBulk": ESSBulk, "ESSTail": ESSTail, "ESSMean": ESSMean, "MCSEMean": MCSEMean,
+	"RHat": RHat, "rHatBasic": rHatBasic, "ESSBulk": ESSBulk, "ESSTail": ESSTail, "ESSMean": ESSMean, "MCSEMean": MCSEMean,
 	"Autocorrelation": func(x [][]float64) (float64, error) {
 		if len(x) == 0 {
 			x = [][]float64{nil}
@@ -78,7 +78,7 @@ func TestDiagnosticsOutOfRange(t *testing.T) {
 
 func TestRHatOfStuckChainsIsInfinite(t *testing.T) {
 	x := [][]float64{{1, 1, 1, 1, 1, 1}, {2, 2, 2, 2, 2, 2}}
-	for _, f := range []func([][]float64) (float64, error){RHat, RHatBasic} {
+	for _, f := range []func([][]float64) (float64, error){RHat, rHatBasic} {
 		r, err := f(x)
 		require.NoError(t, err)
 		assert.True(t, math.IsInf(r, 1))

@@ -21,7 +21,7 @@ const MinDraws = 6
 //
 //	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n),
 //
-// γ̂_t the mean autocovariance at lag t, W and B as in [RHatBasic], and ρ̂
+// γ̂_t the mean autocovariance at lag t, W and B as in [rHatBasic], and ρ̂
 // truncated and made monotone by pairs (Vehtari et al. 2021, section 3.2, after
 // Geyer 1992). It may exceed S, for anticorrelated chains, but is held below
 // S·log₁₀ S as in Stan and in the R package posterior.

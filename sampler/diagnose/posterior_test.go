@@ -47,7 +47,7 @@ func fields(t testing.TB, name string) (lines [][]string) {
 // figures are what posterior.R calls the functions of this package.
 var figures = map[string]func(x [][]float64) (float64, error){
 	"rhat":       RHat,
-	"rhat_basic": RHatBasic,
+	"rhat_basic": rHatBasic,
 	"rhat_bulk":  func(x [][]float64) (float64, error) { return potentialScale(rankNormalize(splitChains(x))) },
 	"ess_bulk":   ESSBulk,
 	"ess_tail":   ESSTail,
@@ -158,7 +158,7 @@ func TestPosteriorHasPower(t *testing.T) {
 		case "without splitting rhat":
 			got, err = potentialScale(rankNormalize(x))
 		case "without ranks rhat":
-			got, err = RHatBasic(x)
+			got, err = rHatBasic(x)
 		case "without folding rhat":
 			got, err = figures["rhat_bulk"](x)
 		case "without ranks ess_bulk":

@@ -3,8 +3,8 @@ package diagnose
 // Thresholds of the warnings: draws are good enough if R̂ < 1.01 and the bulk
 // and tail ESS exceed 400 (Vehtari et al. 2021, recommendations).
 const (
-	RHatLimit = 1.01
-	ESSLimit  = 400
+	rHatLimit = 1.01
+	essLimit  = 400
 )
 
 // Reason is one thing that speaks against using the draws.

@@ -293,7 +293,7 @@ func TestSummaryJSON(t *testing.T) {
 	}
 	assert.Equal(t, "rhat", got.Warnings[0].Figure)
 	assert.Equal(t, map[string]any{"infinite": true}, got.Warnings[0].Value)
-	assert.Equal(t, RHatLimit, got.Warnings[0].Limit)
+	assert.Equal(t, rHatLimit, got.Warnings[0].Limit)
 	assert.Equal(t, s.Warnings()[0], s.Reasons()[0].String())
 	b, err = json.Marshal(NewTrace().Summary())
 	require.NoError(t, err)

@@ -63,7 +63,7 @@ func RHat(draws [][]float64) (float64, error) {
 	return r, nil
 }
 
-// RHatBasic returns the split R-hat of draws[chain][draw] without ranks,
+// rHatBasic returns the split R-hat of draws[chain][draw] without ranks,
 //
 //	R̂ = √( (B/W + n − 1)/n ),
 //
@@ -72,13 +72,13 @@ func RHat(draws [][]float64) (float64, error) {
 // Analysis, section 11.4; Vehtari et al. 2021). It needs finite means and variances,
 // misses chains that differ in spread alone, and exists to be compared with
 // the streaming mode of [Trace]; prefer [RHat]. Errors are those of RHat.
-func RHatBasic(draws [][]float64) (float64, error) {
+func rHatBasic(draws [][]float64) (float64, error) {
 	r, err := 0.0, checkDraws(draws, minRHat)
 	if err == nil {
 		r, err = potentialScale(splitChains(draws))
 	}
 	if err != nil {
-		return 0, fmt.Errorf("diagnose: RHatBasic: %w", err)
+		return 0, fmt.Errorf("diagnose: rHatBasic: %w", err)
 	}
 	return r, nil
 }

@@ -16,7 +16,7 @@ type Row struct {
 	MCSE         Estimate // Monte Carlo standard error of Mean; [MCSEMean]
 	MCSEChains   Estimate // the same by the means of the chains alone: their SD/√chains
 	Q5, Q50, Q95 Estimate // quantiles, interpolated linearly
-	RHat         Estimate // [RHat]; in streaming mode and of a [Tally] as [RHatBasic]
+	RHat         Estimate // [RHat]; in streaming mode and of a [Tally] as [rHatBasic]
 	RHatNested   Estimate // nested R̂ of Margossian et al. 2024; chains of a [Trace] are groups of one
 	ESSBulk      Estimate // [ESSBulk]
 	ESSTail      Estimate // [ESSTail]
@@ -51,7 +51,7 @@ func (r *Row) undefine(err error, figures ...*Estimate) {
 
 // mixed is what R̂ says.
 func (r *Row) mixed() []Reason {
-	w := Reason{Row: r.Name, Figure: "rhat", Value: r.RHat.Value, Limit: RHatLimit}
+	w := Reason{Row: r.Name, Figure: "rhat", Value: r.RHat.Value, Limit: rHatLimit}
 	var bad *NotFinite
 	switch {
 	case hollow(r.RHat.Err):
@@ -63,8 +63,8 @@ func (r *Row) mixed() []Reason {
 		if errors.As(r.RHat.Err, &bad) || errors.Is(r.RHat.Err, ErrRange) {
 			w.Advice = adviceFinite
 		}
-	case r.RHat.Value > RHatLimit:
-		w.Text = fmt.Sprintf("%s: R-hat = %s > %v: the chains have not mixed", r.Name, r.RHat.format('f', 3), RHatLimit)
+	case r.RHat.Value > rHatLimit:
+		w.Text = fmt.Sprintf("%s: R-hat = %s > %v: the chains have not mixed", r.Name, r.RHat.format('f', 3), rHatLimit)
 		w.Advice = adviceMix
 	default:
 		return nil
@@ -98,11 +98,11 @@ func hollow(err error) bool {
 
 // few is what an effective sample size says.
 func (r *Row) few(ess Estimate, figure, name string) []Reason {
-	if !ess.Defined() || ess.Value >= ESSLimit {
+	if !ess.Defined() || ess.Value >= essLimit {
 		return nil
 	}
 	return []Reason{{
-		Row: r.Name, Figure: figure, Value: ess.Value, Limit: ESSLimit, Advice: adviceLonger,
-		Text: fmt.Sprintf("%s: %s = %s < %d: estimates are unreliable", r.Name, name, ess.format('f', 0), ESSLimit),
+		Row: r.Name, Figure: figure, Value: ess.Value, Limit: essLimit, Advice: adviceLonger,
+		Text: fmt.Sprintf("%s: %s = %s < %d: estimates are unreliable", r.Name, name, ess.format('f', 0), essLimit),
 	}}
 }

@@ -94,7 +94,7 @@ func checkSeries(chains []*series) error {
 }
 
 // splitScale returns the split R̂, without ranks, of the first and the last
-// ⌊k/2⌋ of the k full batches of each chain. It equals [RHatBasic] up to 63
+// ⌊k/2⌋ of the k full batches of each chain. It equals [rHatBasic] up to 63
 // draws and whenever the draws fill an even number of batches. Otherwise the
 // middle batch or the unfinished last one is left out, at worst both: 2 in 34.
 // Chains whose lengths differ, as after a cancelled run, count with the length

@@ -67,7 +67,7 @@ func batchesOf(draws [][]float64) (rhat, mcse float64) {
 		_, v := meanVariance(means)
 		longRun += v * float64(join) / float64(len(draws))
 	}
-	rhat, _ = RHatBasic(cut)
+	rhat, _ = rHatBasic(cut)
 	within := longRun / float64(n*len(draws))
 	var chainMeans []float64
 	for _, x := range draws {
@@ -113,12 +113,12 @@ func TestStreamingIsWhatItSays(t *testing.T) {
 	}
 }
 
-// Where batches fill both halves, the streaming R̂ is RHatBasic.
+// Where batches fill both halves, the streaming R̂ is rHatBasic.
 func TestStreamingRHatIsBasic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.OneOf(rapid.IntRange(4, 63), rapid.SampledFrom([]int{64, 96, 128, 192, 256, 480, 1024})).Draw(t, "n")
 		x := walk(rapid.IntRange(1, 4).Draw(t, "chains"), n)
-		want, err := RHatBasic(x)
+		want, err := rHatBasic(x)
 		got := stream(x).Summary().Rows[0].RHat
 		if err != nil || math.IsInf(want, 1) {
 			return

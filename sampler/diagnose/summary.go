@@ -44,8 +44,8 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 	return e
 }
 
-// Reasons returns what speaks against using the draws: rows with R̂ > [RHatLimit]
-// or an ESS < [ESSLimit], rows whose R̂ is undefined, and invalid evaluations.
+// Reasons returns what speaks against using the draws: rows with R̂ > 1.01
+// or an ESS < 400, rows whose R̂ is undefined, and invalid evaluations.
 func (s Summary) Reasons() []Reason {
 	var w []Reason
 	for _, r := range s.Rows {

@@ -26,7 +26,7 @@ import (
 // These give, in the [Row] of a function,
 //
 //   - Mean and SD of all draws,
-//   - RHat as [RHatBasic],
+//   - RHat as [rHatBasic],
 //   - ESSMean as [ESSMean] and MCSE as [MCSEMean] where the sum over lags ends below
 //     lag 64; where it does not, ESSMean is (SD/MCSEChains)², at most what that of
 //     independent draws may come to, n·log₁₀ n of n draws, and MCSE is SD/√ESSMean,

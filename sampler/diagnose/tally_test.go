@@ -55,7 +55,7 @@ func TestTallyIsTheLibrary(t *testing.T) {
 		mean, sd := meanSD(x)
 		assert.InEpsilon(t, mean, row.Mean.Value, 1e-12)
 		assert.InEpsilon(t, sd, row.SD.Value, 1e-12)
-		rhat, err := RHatBasic(x)
+		rhat, err := rHatBasic(x)
 		require.NoError(t, err)
 		assert.InEpsilon(t, rhat, row.RHat.Value, 1e-12)
 		if _, enough, _ := a.rows[0].effective(chains, n/2); enough {

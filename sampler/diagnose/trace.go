@@ -81,7 +81,7 @@ func newTrace(functions int) *Trace {
 //     with the variance of the chain means; by the latter alone if it is larger
 //     than chance allows (F test at 1 %), so that chains that are stuck apart show,
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
-//   - RHat as [RHatBasic], the plain split statistic without ranks; it compares
+//   - RHat as [rHatBasic], the plain split statistic without ranks; it compares
 //     the first and the second half of the complete batches, which leaves out
 //     at most 2 batches in 34,
 //

@@ -1,7 +1,12 @@
 package diagnose_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
@@ -33,4 +38,66 @@ func ExampleTrace() {
 	// Warning: ones: R-hat = 1.118 > 1.01: the chains have not mixed
 	// Warning: ones: bulk ESS = 8 < 400: estimates are unreliable
 	// Warning: ones: tail ESS = 8 < 400: estimates are unreliable
+}
+
+// Figures of draws from anywhere, by chain, and of too few of them.
+func ExampleRHat() {
+	draws := [][]float64{{0, 1, 0, 2, 1, 0, 1, 2}, {1, 0, 2, 1, 0, 1, 2, 0}}
+	for _, f := range []struct {
+		name string
+		of   func([][]float64) (float64, error)
+	}{
+		{"R-hat", diagnose.RHat}, {"bulk ESS", diagnose.ESSBulk}, {"tail ESS", diagnose.ESSTail},
+		{"autocorrelation time", diagnose.AutocorrelationTime},
+	} {
+		v, err := f.of(draws)
+		fmt.Printf("%s %.3f %v\n", f.name, v, err)
+	}
+	_, err := diagnose.RHat([][]float64{{1, 2}})
+	fmt.Println(errors.Is(err, diagnose.ErrTooFew))
+	// Output:
+	// R-hat 0.906 <nil>
+	// bulk ESS 8.000 <nil>
+	// tail ESS 8.000 <nil>
+	// autocorrelation time 2.000 <nil>
+	// true
+}
+
+// Draws and states for other programs: CSV of a chain, NumPy arrays, JSON that ArviZ
+// reads. The methods with Save write files that appear only when they are complete.
+func ExampleTrace_WriteCSV() {
+	tr := diagnose.NewTrace(ones).Name("ones").KeepStates()
+	for draw := range 3 {
+		tr.Observe(0, draw, []int32{1, int32(draw % 2)}, &sampler.Info{Accept: 1})
+	}
+	if err := tr.WriteCSV(os.Stdout, 0); err != nil {
+		fmt.Println(err)
+	}
+	var draws, states, inference bytes.Buffer
+	fmt.Println(errors.Join(tr.WriteNPY(&draws), tr.WriteStatesNPY(&states), tr.WriteInferenceData(&inference)))
+	fmt.Println(draws.Len(), states.Len(), json.Valid(inference.Bytes()))
+
+	dir, err := os.MkdirTemp("", "draws")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	paths, err := tr.SaveCSV(filepath.Join(dir, "chain"))
+	fmt.Println(len(paths), err)
+	fmt.Println(errors.Join(tr.SaveNPY(filepath.Join(dir, "draws.npy")), tr.SaveStatesNPY(filepath.Join(dir, "states.npy")),
+		tr.SaveInferenceData(filepath.Join(dir, "draws.json"))))
+	// Output:
+	// # gibbsite draws
+	// # num_samples = 3
+	// # save_warmup = 0
+	// # id = 1
+	// lp__,accept_stat__,moves__,ones,x.1,x.2
+	// 0,1,0,1,1,0
+	// 0,1,0,2,1,1
+	// 0,1,0,1,1,0
+	// <nil>
+	// 152 152 true
+	// 1 <nil>
+	// <nil>
 }

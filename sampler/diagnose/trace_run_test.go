@@ -45,7 +45,7 @@ func TestTraceOfARun(t *testing.T) {
 	for _, row := range []Row{one.Rows[0], two.Rows[0]} {
 		assert.InDelta(t, want, row.Mean.Value, 5.2*row.MCSE.Value)
 		assert.Greater(t, row.ESSMean.Value, 4000.0)
-		assert.Less(t, row.RHat.Value, RHatLimit)
+		assert.Less(t, row.RHat.Value, rHatLimit)
 	}
 	assert.Empty(t, one.Warnings())
 	assert.InEpsilon(t, one.Rows[0].Mean.Value, two.Rows[0].Mean.Value, 1e-10)

@@ -36,3 +36,12 @@ func ExampleFrechet() {
 	// 0.00
 	// 1.25
 }
+
+// How far each sample is from the nearest series of the data.
+func ExampleDTW_Nearest() {
+	d := distance.DTW{Channels: 1}
+	data := []float32{0, 0, 1, 0, 1, 0}
+	fmt.Println(d.Nearest([]float32{0, 1, 0, 2, 2, 2}, data, 3))
+	// Output:
+	// 2.5
+}

@@ -101,14 +101,6 @@ func gumbel(b *builder) {
 			k.store(k.xor(k.logSum(c.log, e, f), c.sign), at(dst, i, 0), sel)
 		})
 	})
-	b.each("race", "func(p *float32, bits *uint32, n int)", "is refRace.", func(k *kernel) {
-		p, bits, n := k.param("p"), k.param("bits"), k.param("n")
-		c := k.noise()
-		k.stream(n, func(i reg.GPVirtual, sel *mask) {
-			x := k.xor(k.negLog1p(c, k.load(at(bits, i, 0), sel)), c.sign)
-			k.store(k.div(k.load(at(p, i, 0), sel), x), at(p, i, 0), sel)
-		})
-	})
 	b.each("perturb", "func(y, w, noise *float32, scale float32, n int)", "is refPerturb.", func(k *kernel) {
 		y, w, noise, n := k.param("y"), k.param("w"), k.param("noise"), k.param("n")
 		scale := k.splat("scale")
@@ -126,85 +118,58 @@ func gumbel(b *builder) {
 			k.store(k.add(t, k.load(at(dst, i, 0), sel)), at(dst, i, 0), sel)
 		})
 	})
-	for _, both := range []bool{false, true} {
-		name, doc := "entropy", " without w"
-		if both {
-			name, doc = "cross", ""
-		}
-		b.each(name, "func(lane *[16]float64, p, v, w *float32, mv, mw float32, n int)",
-			"is refCross"+doc+"; p is destroyed.", func(k *kernel) {
-				lane, p, v, n := k.param("lane"), k.param("p"), k.param("v"), k.param("n")
-				c := &crossed{kernel: k, p: p, v: v, mv: k.splat("mv"), zero: k.vec(), one: k.f32(1)}
-				if both {
-					c.w, c.mw = k.param("w"), k.splat("mw")
-				}
-				k.clear(c.zero)
-				for j := range 32 / k.w {
-					c.acc = append(c.acc, k.load(operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil))
-				}
-				k.sixteen(v, n, c.term)
-				for j, a := range c.acc {
-					k.store(a, operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil)
-				}
-			})
-		b.each(name+"Rows", "func(sum *float64, p, v, w, mv, mw *float32, rows, cols int)",
-			"stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refCross"+doc+" from 0; p is destroyed.", func(k *kernel) {
-				sum, p, v, cols, rows := k.param("sum"), k.param("p"), k.param("v"), k.param("cols"), k.param("rows")
-				mv, mw := k.param("mv"), reg.GPVirtual(nil)
-				c := &crossed{kernel: k, p: p, v: v, mv: k.vec(), zero: k.vec(), one: k.f32(1), acc: k.lanes()}
-				if both {
-					mw = k.param("mw")
-					c.w, c.mw = k.param("w"), k.vec()
-				}
-				k.clear(c.zero)
-				k.Label("row")
-				k.VBROADCASTSS(operand.Mem{Base: mv}, c.mv)
-				if both {
-					k.VBROADCASTSS(operand.Mem{Base: mw}, c.mw)
-				}
-				for _, a := range c.acc {
-					k.clear(a)
-				}
-				k.sixteen(v, cols, c.term)
-				total := k.XMM()
-				k.VXORPS(total, total, total)
-				k.addLanes(c.acc, total)
-				k.VMOVSD(total, operand.Mem{Base: sum})
-				k.ADDQ(imm(8), sum)
-				k.ADDQ(imm(4), mv)
-				if both {
-					k.ADDQ(imm(4), mw)
-					k.LEAQ(operand.Mem{Base: c.w, Index: cols, Scale: 4}, c.w)
-				}
-				k.LEAQ(operand.Mem{Base: p, Index: cols, Scale: 4}, p)
-				k.LEAQ(operand.Mem{Base: v, Index: cols, Scale: 4}, v)
-				k.DECQ(rows)
-				k.JNZ(operand.LabelRef("row"))
-			})
-	}
+	b.each("entropy", "func(lane *[16]float64, p, w *float32, m float32, n int)",
+		"is refEntropy; p is destroyed.", func(k *kernel) {
+			lane, p, w, n := k.param("lane"), k.param("p"), k.param("w"), k.param("n")
+			c := &surprise{kernel: k, p: p, w: w, m: k.splat("m"), zero: k.vec(), one: k.f32(1)}
+			k.clear(c.zero)
+			for j := range 32 / k.w {
+				c.acc = append(c.acc, k.load(operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil))
+			}
+			k.sixteen(w, n, c.term)
+			for j, a := range c.acc {
+				k.store(a, operand.Mem{Base: lane, Disp: 4 * k.w * j}, nil)
+			}
+		})
+	b.each("entropyRows", "func(sum *float64, p, w, m *float32, rows, cols int)",
+		"stores, for each of rows ≥ 1 rows of cols ≥ 1, the sum of the lanes of refEntropy from 0; p is destroyed.", func(k *kernel) {
+			sum, p, w, cols, rows := k.param("sum"), k.param("p"), k.param("w"), k.param("cols"), k.param("rows")
+			m := k.param("m")
+			c := &surprise{kernel: k, p: p, w: w, m: k.vec(), zero: k.vec(), one: k.f32(1), acc: k.lanes()}
+			k.clear(c.zero)
+			k.Label("row")
+			k.VBROADCASTSS(operand.Mem{Base: m}, c.m)
+			for _, a := range c.acc {
+				k.clear(a)
+			}
+			k.sixteen(w, cols, c.term)
+			total := k.XMM()
+			k.VXORPS(total, total, total)
+			k.addLanes(c.acc, total)
+			k.VMOVSD(total, operand.Mem{Base: sum})
+			k.ADDQ(imm(8), sum)
+			k.ADDQ(imm(4), m)
+			k.LEAQ(operand.Mem{Base: p, Index: cols, Scale: 4}, p)
+			k.LEAQ(operand.Mem{Base: w, Index: cols, Scale: 4}, w)
+			k.DECQ(rows)
+			k.JNZ(operand.LabelRef("row"))
+		})
 }
 
-// crossed is what the terms of refCross are computed from; w is nil if there is none.
-type crossed struct {
+// surprise is what the terms of refEntropy are computed from.
+type surprise struct {
 	*kernel
-	p, v, w      reg.GPVirtual
-	mv, mw, zero reg.VecVirtual
-	one          operand.Op
-	acc          []reg.VecVirtual
+	p, w    reg.GPVirtual
+	m, zero reg.VecVirtual
+	one     operand.Op
+	acc     []reg.VecVirtual
 }
 
 // term adds the terms of a register of entries at i to the lanes.
-func (c *crossed) term(i reg.GPVirtual, j int, sel *mask) {
+func (c *surprise) term(i reg.GPVirtual, j int, sel *mask) {
 	k := c.kernel
-	less := func(row reg.GPVirtual, m reg.VecVirtual) reg.VecVirtual {
-		x := k.load(at(row, i, 4*k.w*j), sel)
-		k.VFMSUB132PS(c.one, m, x) // x·1 − m
-		return x
-	}
-	d := less(c.v, c.mv)
-	if c.mw != nil {
-		d = k.sub(d, less(c.w, c.mw))
-	}
+	d := k.load(at(c.w, i, 4*k.w*j), sel)
+	k.VFMSUB132PS(c.one, c.m, d) // w·1 − m
 	const notEqual = 4
 	x := k.load(at(c.p, i, 4*k.w*j), sel)
 	if k.wide() {

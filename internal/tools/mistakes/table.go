@@ -55,8 +55,8 @@ var mistakes = []mistake{
 	}}},
 	{"last site", "sums over sequences leave out the largest weight of the last site", []edit{{
 		"internal/trellis/runner_filter.go",
-		"r.shifted += r.shift[t] + l.shift",
-		"if r.shifted += l.shift; r.passed > 0 {\n\t\t\tr.shifted += r.shift[t]\n\t\t}",
+		"r.shifted += r.shift[t]",
+		"if r.passed > 0 {\n\t\t\tr.shifted += r.shift[t]\n\t\t}",
 	}}},
 	{"renoise", "a mask gives way with a probability over what is masked later", []edit{{
 		"sampler/diffusion/masked.go",
@@ -109,7 +109,7 @@ var mistakes = []mistake{
 	}}},
 	{"marginals", "marginals are not divided by the sum of all weights", []edit{{
 		"internal/trellis/runner_marginals.go",
-		"return log(p) + units - first - r.shift[t]",
+		"return simd.Log(p) + units - first - r.shift[t]",
 		"return log(p) + units - 0*first - r.shift[t]",
 	}}},
 	{"warm-up", "statistics count the steps of warm-up", []edit{{

@@ -43,13 +43,6 @@ rows("arg max", (64, 512), lambda x: lambda: x.argmax(1))
 for size in [(4, 50000), (64, 512), (1024, 40)]:
     # An exponential race, the fastest of PyTorch's ways to draw from log-weights.
     rows("categorical", size, lambda x: lambda: (torch.softmax(x, 1) / torch.empty_like(x).exponential_(1)).argmax(1))
-rows("gumbel-max", (64, 512), lambda x: lambda: (x - torch.log(-torch.log(torch.rand_like(x)))).argmax(1))
-
-
-@call("kl 64x512")
-def kl():
-    a, b = torch.randn(64, 512) * 3, torch.randn(64, 512) * 3
-    return lambda: (torch.softmax(a, 1) * (torch.log_softmax(a, 1) - torch.log_softmax(b, 1))).sum(1)
 
 
 @call("entropy 64x512")

@@ -34,8 +34,6 @@ var rows = []row{
 	{label: "categorical 4×50000", bench: "Rows/FreshCategorical/4x50000", floor: 0.19, target: 0.25, peer: "categorical 4x50000", size: 4 * 50000},
 	{label: "categorical 64×512", bench: "Rows/FreshCategorical/64x512", floor: 0.21, target: 0.30, peer: "categorical 64x512", size: 64 * 512},
 	{label: "categorical 1024×40", bench: "Rows/FreshCategorical/1024x40", target: 0.60, peer: "categorical 1024x40", size: 1024 * 40},
-	{label: "Gumbel-max 64×512", bench: "Rows/FreshGumbelMax/64x512", floor: 0.49, target: 0.70, peer: "gumbel-max 64x512", size: 64 * 512},
-	{label: "KL 64×512", bench: "Rows/KL/64x512", floor: 0.214, target: 0.43, peer: "kl 64x512", size: 64 * 512},
 	{label: "entropy 64×512", bench: "Rows/Entropy/64x512", peer: "entropy 64x512", size: 64 * 512},
 	{label: "Gumbel-softmax and pullback 64×512", bench: "Rows/GumbelSoftmax/64x512", floor: 0.66, target: 0.85, peer: "gumbel-softmax 64x512", size: 64 * 512},
 	{label: "arg max 64×512", bench: "Rows/ArgMax/64x512", peer: "arg max 64x512", size: 64 * 512},

@@ -1,0 +1,203 @@
+package algebra
+
+import (
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Number is M·2^(512·E), M = 0 or 2^-256 ≤ M < 2^256, E = 0 where M = 0: a
+// float64 without a bound on its exponent. Terms below 2^-256 of a sum are
+// lost, as a float64 loses those below 2^-53.
+type Number struct {
+	M float64
+	E int64
+}
+
+const (
+	wordBits = 512
+	wordLow  = 0x1p-256
+	wordHigh = 0x1p256
+	wordUp   = 0x1p512
+	wordDown = 0x1p-512
+)
+
+// Normal restores the range of M after one sum or product.
+func (x Number) Normal() Number {
+	switch {
+	case x.M == 0:
+		return Number{}
+	case x.M >= wordHigh:
+		return Number{x.M * wordDown, x.E + 1}
+	case x.M < wordLow:
+		return Number{x.M * wordUp, x.E - 1}
+	}
+	return x
+}
+
+// Times returns x·y.
+func (x Number) Times(y Number) Number { return Number{x.M * y.M, x.E + y.E}.Normal() }
+
+// Plus returns x + y. It aligns exponents. Neighbouring exponents matter: 2^255·2^0
+// and 2^-256·2^512 differ by a factor of two.
+func (x Number) Plus(y Number) Number {
+	switch {
+	case x.M == 0:
+		return y
+	case y.M == 0:
+		return x
+	case x.E == y.E:
+		return Number{x.M + y.M, x.E}.Normal()
+	case x.E == y.E+1:
+		return Number{x.M + float64(y.M*wordDown), x.E}.Normal()
+	case y.E == x.E+1:
+		return Number{y.M + float64(x.M*wordDown), y.E}.Normal()
+	case x.E > y.E:
+		return x
+	}
+	return y
+}
+
+// Over returns x/y.
+func (x Number) Over(y Number) Number { return Number{x.M / y.M, x.E - y.E}.Normal() }
+
+// Log returns the natural logarithm, −Inf of zero.
+func (x Number) Log() float64 {
+	if x.M == 0 {
+		return math.Inf(-1)
+	}
+	return simd.Log(x.M) + float64(float64(x.E)*(wordBits*math.Ln2))
+}
+
+// Exp returns e^x.
+func Exp(x float64) Number {
+	if math.IsInf(x, -1) {
+		return Number{}
+	}
+	e := math.Round(x / (wordBits * math.Ln2))
+	return Number{simd.Exp(x - float64(e*(wordBits*math.Ln2))), int64(e)}.Normal()
+}
+
+// Scaled returns x·2^n for a normal x > 0.
+func Scaled(x float64, n int32) Number {
+	e := (int64(Exponent(x)+n) + wordBits/2) >> 9
+	return Number{math.Float64frombits(math.Float64bits(x) + uint64(int64(n)-e*wordBits)<<52), e}
+}
+
+// Exponent returns n with 2^n ≤ x < 2^(n+1), for a normal x > 0.
+func Exponent(x float64) int32 { return int32(math.Float64bits(x)>>52) - 1023 }
+
+// Power returns 2^n, 0 far below and +Inf far above.
+func Power(n int32) float64 {
+	switch {
+	case n < -1000:
+		return 0
+	case n > 1000:
+		return math.Inf(1)
+	}
+	return math.Float64frombits(uint64(n+1023) << 52)
+}
+
+// Ratio returns x/top as a float64, 0 where it is below its range.
+func (x Number) Ratio(top Number) float64 {
+	switch d := x.E - top.E; {
+	case x.M == 0 || d < -1:
+		return 0
+	case d == 0:
+		return x.M / top.M
+	case d == -1:
+		return x.M / top.M * wordDown
+	default:
+		return x.M / top.M * wordUp
+	}
+}
+
+// Less reports whether x < y.
+func (x Number) Less(y Number) bool {
+	switch {
+	case x.M == 0 || y.M == 0:
+		return y.M != 0
+	case x.E != y.E:
+		return x.E < y.E
+	}
+	return x.M < y.M
+}
+
+// List is numbers mantissa·2^exponent, mantissa 0 or near 1, for sums of many products
+// with one logarithm at the end. The zero value is empty.
+type List struct {
+	mantissa []float64
+	exponent []int32
+}
+
+// The exponent of 0 is far below that of any product of others, and both are far
+// from the ends of int32.
+const (
+	nothing = -1 << 29
+	longest = 1 << 27
+)
+
+// Load makes x the exponentials of logs, and reports whether their exponents fit.
+func (x *List) Load(logs []float64) bool {
+	if cap(x.mantissa) < len(logs) {
+		x.mantissa, x.exponent = make([]float64, len(logs)), make([]int32, len(logs))
+	}
+	x.mantissa, x.exponent = x.mantissa[:len(logs)], x.exponent[:len(logs)]
+	for i, w := range logs {
+		n := math.Floor(w / math.Ln2)
+		switch {
+		case math.IsInf(w, -1):
+			x.mantissa[i], x.exponent[i] = 0, nothing
+		case !(math.Abs(n) < longest):
+			return false
+		default:
+			x.mantissa[i], x.exponent[i] = simd.Exp(w-float64(n*math.Ln2)), int32(n)
+		}
+	}
+	return true
+}
+
+// LogDot returns log Σ_k x[i_k]·y[j_k], −Inf for nothing. i and j have one length.
+func (x *List) LogDot(y *List, i, j []int32) float64 {
+	j = j[:len(i)]
+	top := int32(2 * nothing)
+	for k, a := range i {
+		top = max(top, x.exponent[a]+y.exponent[j[k]])
+	}
+	if top < nothing/2 {
+		return math.Inf(-1)
+	}
+	sum := 0.0
+	for k, a := range i {
+		b := j[k]
+		down := uint32(top - x.exponent[a] - y.exponent[b])
+		if down < uint32(len(halves)) {
+			sum += float64(float64(x.mantissa[a]*y.mantissa[b]) * halves[down])
+		}
+	}
+	return simd.Log(sum) + float64(float64(top)*math.Ln2)
+}
+
+// halves holds 2^-n; what is smaller is lost in a sum of float64.
+var halves = func() (h [128]float64) {
+	for n := range h {
+		h[n] = math.Ldexp(1, -n)
+	}
+	return h
+}()
+
+// LogSum returns log Σ e^x, −Inf for nothing, shifted by the greatest.
+func LogSum(x []float64) float64 {
+	top := math.Inf(-1)
+	for _, v := range x {
+		top = max(top, v)
+	}
+	if math.IsInf(top, -1) {
+		return top
+	}
+	sum := 0.0
+	for _, v := range x {
+		sum += simd.Exp(v - top)
+	}
+	return top + simd.Log(sum)
+}

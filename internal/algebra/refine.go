@@ -1,0 +1,160 @@
+package algebra
+
+import (
+	"context"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+)
+
+// Edges are labelled edges between elements 0…n−1; no element has two edges of one
+// label. The zero value has none.
+type Edges struct{ tail, label, head []int32 }
+
+// Add adds the edge of from with a label ≥ 0 to another element.
+func (e *Edges) Add(from, label, to int32) {
+	e.tail, e.label, e.head = append(e.tail, from), append(e.label, label), append(e.head, to)
+}
+
+// pollWork is the number of edges between two looks at the context, some milliseconds
+// under js/wasm (internal/tools/deadline).
+const pollWork = 1 << 16
+
+// Refine returns the block of every element in the coarsest partition that is finer
+// than the first, block numbers below blocks, and in which the elements of a block have
+// edges of the same labels, which lead to the same blocks. Blocks are numbered in no
+// particular order. The error is the cause of the context.
+//
+// It is Hopcroft's algorithm in the form for partial automata (Valmari 2012,
+// "Fast brief practical DFA minimization"): one partition of the elements and one
+// of the edges refine each other, always relabelling the smaller half, O(m log n) for n
+// elements and m edges. Missing edges cost nothing.
+func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []int32, n int, err error) {
+	elements, edges := newPartition(first, blocks), newPartition(e.label, int(maxOf(e.label))+1)
+	into, incoming := sorted(e.head, len(first)) // edges by where they lead
+
+	// Block 0 of the elements need not be a splitter: what it would split off
+	// follows from the other blocks and the edge's existence, which the blocks of
+	// edges by label account for.
+	splitter := 1
+	work, polled := 0, 0
+	for c := 0; c < edges.sets(); c++ {
+		if work += len(edges.members(c)); c == 0 || work-polled > pollWork {
+			polled = work
+			if poll.Err(ctx) != nil {
+				return nil, 0, context.Cause(ctx)
+			}
+		}
+		for _, a := range edges.members(c) {
+			elements.mark(e.tail[a])
+		}
+		elements.split()
+		for ; splitter < elements.sets(); splitter++ {
+			for _, s := range elements.members(splitter) {
+				for _, a := range incoming[into[s]:into[s+1]] {
+					edges.mark(a)
+				}
+			}
+			edges.split()
+		}
+	}
+	return elements.set, elements.sets(), nil
+}
+
+// sorted lists the numbers of keys by key: those of key k are list[from[k]:from[k+1]],
+// ascending.
+func sorted(key []int32, keys int) (from, list []int32) {
+	from, list = make([]int32, keys+1), make([]int32, len(key))
+	for _, k := range key {
+		from[k+1]++
+	}
+	for k := range keys {
+		from[k+1] += from[k]
+	}
+	fill := append([]int32(nil), from[:keys]...)
+	for i, k := range key {
+		list[fill[k]] = int32(i)
+		fill[k]++
+	}
+	return from, list
+}
+
+func maxOf(x []int32) int32 {
+	most := int32(-1)
+	for _, v := range x {
+		most = max(most, v)
+	}
+	return most
+}
+
+// partition divides elements into sets; marking elements and then splitting
+// separates the marked from the unmarked elements of each set.
+type partition struct {
+	elem        []int32 // elements, set by set
+	place       []int32 // elem[place[e]] = e
+	set         []int32 // set of each element
+	first, past []int32 // set s is elem[first[s]:past[s]]
+	marked      []int32 // the first marked[s] of them are marked
+	touched     []int32 // sets with marks
+}
+
+// newPartition makes one set of the elements of each key < keys that occurs.
+func newPartition(key []int32, keys int) *partition {
+	p := &partition{place: make([]int32, len(key)), set: make([]int32, len(key))}
+	var from []int32
+	from, p.elem = sorted(key, keys)
+	for i, e := range p.elem {
+		p.place[e] = int32(i)
+	}
+	for k := range keys {
+		if from[k] == from[k+1] {
+			continue
+		}
+		for _, e := range p.elem[from[k]:from[k+1]] {
+			p.set[e] = int32(len(p.first))
+		}
+		p.first, p.past, p.marked = append(p.first, from[k]), append(p.past, from[k+1]), append(p.marked, 0)
+	}
+	return p
+}
+
+func (p *partition) sets() int { return len(p.first) }
+
+func (p *partition) members(s int) []int32 { return p.elem[p.first[s]:p.past[s]] }
+
+// mark marks an element that has no mark yet.
+func (p *partition) mark(e int32) {
+	s := p.set[e]
+	i, j := p.place[e], p.first[s]+p.marked[s]
+	other := p.elem[j]
+	p.elem[i], p.place[other] = other, i
+	p.elem[j], p.place[e] = e, j
+	if p.marked[s] == 0 {
+		p.touched = append(p.touched, s)
+	}
+	p.marked[s]++
+}
+
+// split makes the smaller part of every set with marks a set of its own and
+// clears all marks.
+func (p *partition) split() {
+	for _, s := range p.touched {
+		cut := p.first[s] + p.marked[s]
+		p.marked[s] = 0
+		if cut == p.past[s] {
+			continue
+		}
+		fresh := int32(len(p.first))
+		if cut-p.first[s] <= p.past[s]-cut {
+			p.first, p.past = append(p.first, p.first[s]), append(p.past, cut)
+			p.first[s] = cut
+		} else {
+			p.first, p.past = append(p.first, cut), append(p.past, p.past[s])
+			p.past[s] = cut
+		}
+		p.marked = append(p.marked, 0)
+		for _, e := range p.members(int(fresh)) {
+			p.set[e] = fresh
+		}
+	}
+	p.touched = p.touched[:0]
+}

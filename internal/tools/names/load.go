@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// listed is what the go command says of a package.
+type listed struct {
+	ImportPath, Dir, Export            string
+	GoFiles, TestGoFiles, XTestGoFiles []string
+	Imports, TestImports, XTestImports []string
+	Module                             *struct{ Path string }
+
+	files, tests, xtests []*ast.File
+	base                 *types.Package // of the files; nil until somebody imports it
+	checking             bool
+}
+
+// program is the packages of the main modules, from their sources.
+type program struct {
+	inside   bool // packages in internal are looked at
+	fset     *token.FileSet
+	module   string // of the folder that was loaded
+	packages map[string]*listed
+	others   types.Importer            // of packages outside, from what the compiler exports
+	outside  map[string]*types.Package // those that were imported
+	exports  map[string]string         // their files
+	use      func(p *listed, info *types.Info, f *ast.File)
+}
+
+// load reads the main modules of the workspace of a folder.
+func load(dir string) (*program, error) {
+	p := &program{fset: token.NewFileSet(), packages: map[string]*listed{}, outside: map[string]*types.Package{}, exports: map[string]string{}}
+	p.others = importer.ForCompiler(p.fset, "gc", func(name string) (io.ReadCloser, error) {
+		file := p.exports[name]
+		if file == "" {
+			return nil, fmt.Errorf("no export data of %s", name)
+		}
+		return os.Open(file)
+	})
+	own, err := output(dir, []string{"GOWORK=off"}, "list", "-m")
+	if err != nil {
+		return nil, err
+	}
+	p.module = strings.TrimSpace(string(own))
+	modules, err := output(dir, nil, "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return nil, err
+	}
+	var patterns []string
+	for line := range strings.Lines(string(modules)) {
+		patterns = append(patterns, filepath.Join(strings.TrimSpace(line), "..."))
+	}
+	packages, err := list(dir, nil, append([]string{"-e"}, patterns...)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range packages {
+		p.packages[l.ImportPath] = l
+		for _, set := range []struct {
+			names []string
+			to    *[]*ast.File
+		}{{l.GoFiles, &l.files}, {l.TestGoFiles, &l.tests}, {l.XTestGoFiles, &l.xtests}} {
+			for _, name := range set.names {
+				f, err := parser.ParseFile(p.fset, filepath.Join(l.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+				if err != nil {
+					return nil, err
+				}
+				*set.to = append(*set.to, f)
+			}
+		}
+	}
+	return p, p.export(dir)
+}
+
+// export finds the export data of what the module itself can import from outside. What
+// only modules beside it can is left out: their uses of this one are known without.
+func (p *program) export(dir string) error {
+	need := map[string]bool{}
+	for _, l := range p.packages {
+		for _, name := range slices.Concat(l.Imports, l.TestImports, l.XTestImports) {
+			if p.packages[name] == nil && name != "C" && name != "unsafe" {
+				need[name] = true
+			}
+		}
+	}
+	args := []string{"-e", "-deps", "-export"}
+	for name := range need {
+		args = append(args, name)
+	}
+	slices.Sort(args[3:])
+	found, err := list(dir, []string{"GOWORK=off"}, args...)
+	for _, l := range found {
+		p.exports[l.ImportPath] = l.Export
+	}
+	return err
+}
+
+// list runs go list.
+func list(dir string, env []string, args ...string) ([]*listed, error) {
+	const fields = "ImportPath,Dir,Export,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports,Module"
+	out, err := output(dir, env, append([]string{"list", "-json=" + fields}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	var all []*listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		l := new(listed)
+		if err := d.Decode(l); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+}
+
+// output runs the go command.
+func output(dir string, env []string, args ...string) ([]byte, error) {
+	c := exec.Command("go", args...)
+	c.Dir, c.Env = dir, append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, stderr.Bytes())
+	}
+	return out, nil
+}
+
+// Import implements types.Importer.
+func (p *program) Import(name string) (*types.Package, error) {
+	if name == "unsafe" {
+		return types.Unsafe, nil
+	}
+	l := p.packages[name]
+	if l == nil {
+		if o := p.outside[name]; o != nil {
+			return o, nil
+		}
+		o, err := p.others.Import(name)
+		if err != nil {
+			return nil, err
+		}
+		p.outside[name] = o
+		return o, nil
+	}
+	if l.base == nil {
+		if l.checking {
+			return nil, fmt.Errorf("%s imports itself", name)
+		}
+		l.checking = true
+		l.base = p.check(l, l.files, l.files, p)
+	}
+	return l.base, nil
+}
+
+// all checks every package and its tests.
+func (p *program) all() error {
+	for name, l := range p.packages {
+		base, err := p.Import(name)
+		if err != nil {
+			return err
+		}
+		if len(l.tests) > 0 {
+			base = p.check(l, slices.Concat(l.files, l.tests), l.tests, p)
+		}
+		if len(l.xtests) > 0 {
+			p.check(l, l.xtests, l.xtests, within{p, name, base})
+		}
+	}
+	return nil
+}
+
+// within imports one package as its tests see it.
+type within struct {
+	types.Importer
+	name string
+	as   *types.Package
+}
+
+func (w within) Import(name string) (*types.Package, error) {
+	if name == w.name {
+		return w.as, nil
+	}
+	return w.Importer.Import(name)
+}
+
+// check makes the types of some files and shows the uses in those of interest. What
+// cannot be imported costs the types that come from there, not the others.
+func (p *program) check(l *listed, files, shown []*ast.File, from types.Importer) *types.Package {
+	info := &types.Info{
+		Types:      map[ast.Expr]types.TypeAndValue{},
+		Uses:       map[*ast.Ident]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}
+	config := types.Config{Importer: from, Error: func(error) {}, FakeImportC: true}
+	pkg, _ := config.Check(l.ImportPath, p.fset, files, info)
+	for _, f := range shown {
+		p.use(l, info, f)
+	}
+	return pkg
+}

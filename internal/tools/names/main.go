@@ -1,0 +1,512 @@
+// Command names lists the exported names, methods and fields of the public packages
+// that nobody uses outside their package:
+//
+//	go run ./internal/tools/names [-internal] [folder ...]
+//
+// With -internal it lists those of the packages in internal instead. Folders are those
+// below the current one, which is the root of the module, with all that is below them;
+// none means all. Public packages are those of the module outside internal and without a
+// command. Users are the other packages of the module and of the
+// modules in its workspace, with their tests, and the Example functions of the
+// package's own external tests, which are written as a user's code is.
+//
+// Some have users that no identifier shows. These count as used:
+//
+//   - a type in the signature, or of the type, of something used;
+//   - a method by which its type satisfies an interface, of these modules or of a package
+//     that they import, and the methods of an interface itself;
+//   - an interface that a type of another package satisfies;
+//   - the fields of a struct that is a result (some exported function or method returns
+//     it, or it is an error) if they are documented, and all of a struct that a
+//     literal without keys makes;
+//   - a constant of an enumeration of which another constant is used.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"log"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+func main() {
+	log.SetFlags(0)
+	inside := flag.Bool("internal", false, "list names of packages in internal")
+	flag.Parse()
+	found, err := unused(".", *inside)
+	if err != nil {
+		log.Fatal(err)
+	}
+	n := 0
+	for _, name := range found {
+		if name.in(flag.Args()) {
+			fmt.Println(name)
+			n++
+		}
+	}
+	fmt.Println(n, "without a user")
+}
+
+// name is something exported.
+type name struct {
+	folder, text string
+	at           token.Position
+}
+
+// String returns "folder name file:line".
+func (n name) String() string {
+	return fmt.Sprintf("%-28s %-44s %s:%d", n.folder, n.text, filepath.Base(n.at.Filename), n.at.Line)
+}
+
+// in reports whether the package is in or below one of the folders.
+func (n name) in(folders []string) bool {
+	return len(folders) == 0 || slices.ContainsFunc(folders, func(folder string) bool {
+		folder = path.Clean(folder)
+		return folder == "." || n.folder == folder || strings.HasPrefix(n.folder, folder+"/")
+	})
+}
+
+// unused returns what has no user, package by package, of those that users may import or
+// of those in internal.
+func unused(dir string, inside bool) ([]name, error) {
+	p, err := load(dir)
+	if err != nil {
+		return nil, err
+	}
+	p.inside = inside
+	u := &uses{program: p, used: map[token.Pos]bool{}, seen: map[types.Type]bool{}}
+	p.use = u.file
+	if err := p.all(); err != nil {
+		return nil, err
+	}
+	u.interfaces()
+	u.gather()
+	var found []name
+	for path, l := range p.packages {
+		if folder, ok := p.public(path); ok && l.base.Name() != "main" {
+			found = append(found, u.lacking(folder, l)...)
+		}
+	}
+	slices.SortFunc(found, func(a, b name) int {
+		if c := strings.Compare(a.folder, b.folder); c != 0 {
+			return c
+		}
+		return strings.Compare(a.text, b.text)
+	})
+	return found, nil
+}
+
+// public returns the folder of a package of the module whose names are looked at.
+func (p *program) public(name string) (folder string, ok bool) {
+	folder, ok = strings.CutPrefix(name, p.module)
+	folder = strings.TrimPrefix(folder, "/")
+	if !ok || strings.Contains("/"+folder+"/", "/internal/") != p.inside || p.packages[name].Module.Path != p.module {
+		return "", false
+	}
+	if folder == "" {
+		folder = "."
+	}
+	return folder, true
+}
+
+// uses knows what is used, by where it is declared: the same for all that files are
+// checked with.
+type uses struct {
+	*program
+	used map[token.Pos]bool
+	seen map[types.Type]bool // of walks through signatures
+
+	contracts []*types.Interface // with methods
+	generic   []*types.Interface // those that have type parameters
+	results   map[token.Pos]bool // structs that users are given
+}
+
+// file notes what a file of a package uses of others.
+func (u *uses) file(p *listed, info *types.Info, f *ast.File) {
+	for _, d := range f.Decls {
+		example := false
+		if g, ok := d.(*ast.FuncDecl); ok && g.Recv == nil {
+			example = strings.HasPrefix(g.Name.Name, "Example") && strings.HasSuffix(f.Name.Name, "_test")
+		}
+		note := func(o types.Object) {
+			if o != nil && o.Pkg() != nil && (example || o.Pkg().Path() != p.ImportPath) {
+				u.object(o)
+			}
+		}
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Ident:
+				note(info.Uses[n])
+			case *ast.SelectorExpr:
+				if s := info.Selections[n]; s != nil {
+					note(s.Obj())
+					embedded(s, note)
+				}
+			case *ast.CompositeLit:
+				if len(n.Elts) > 0 {
+					if _, keyed := n.Elts[0].(*ast.KeyValueExpr); !keyed {
+						fields(info.Types[n].Type, note)
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
+// embedded notes the fields through which a selection goes.
+func embedded(s *types.Selection, note func(types.Object)) {
+	t := s.Recv()
+	for _, i := range s.Index()[:len(s.Index())-1] {
+		st := structOf(t)
+		if st == nil {
+			return
+		}
+		note(st.Field(i))
+		t = st.Field(i).Type()
+	}
+}
+
+// fields notes those of a struct.
+func fields(t types.Type, note func(types.Object)) {
+	if st := structOf(t); st != nil {
+		for f := range st.Fields() {
+			note(f)
+		}
+	}
+}
+
+func structOf(t types.Type) *types.Struct {
+	if t == nil {
+		return nil
+	}
+	if p, ok := types.Unalias(t).Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	st, _ := types.Unalias(t).Underlying().(*types.Struct)
+	return st
+}
+
+// object notes that o is used, and with it the types of its signature.
+func (u *uses) object(o types.Object) {
+	if u.packages[o.Pkg().Path()] == nil || u.used[o.Pos()] {
+		return
+	}
+	u.used[o.Pos()] = true
+	if _, ok := o.(*types.TypeName); ok {
+		if alias, ok := o.Type().(*types.Alias); ok {
+			u.reach(alias.Rhs())
+		}
+		return
+	}
+	u.reach(o.Type())
+}
+
+// reach notes the types of which t is made.
+func (u *uses) reach(t types.Type) {
+	if u.seen[t] {
+		return
+	}
+	u.seen[t] = true
+	name := func(o types.Object, arguments *types.TypeList) {
+		if o.Pkg() != nil {
+			u.object(o)
+		}
+		for a := range arguments.Types() {
+			u.reach(a)
+		}
+	}
+	switch t := t.(type) {
+	case *types.Named:
+		name(t.Obj(), t.TypeArgs())
+	case *types.Alias:
+		name(t.Obj(), t.TypeArgs())
+	case *types.Signature:
+		u.reach(t.Params())
+		u.reach(t.Results())
+	case *types.Tuple:
+		for v := range t.Variables() {
+			u.reach(v.Type())
+		}
+	case *types.Map:
+		u.reach(t.Key())
+		u.reach(t.Elem())
+	case container:
+		u.reach(t.Elem())
+	case *types.Interface:
+		for m := range t.Methods() {
+			u.reach(m.Type())
+		}
+	case *types.Struct:
+		for f := range t.Fields() {
+			u.reach(f.Type())
+		}
+	}
+}
+
+// interfaces collects those of the modules and of what they import.
+func (u *uses) interfaces() {
+	add := func(p *types.Package) {
+		for _, n := range p.Scope().Names() {
+			t, ok := p.Scope().Lookup(n).(*types.TypeName)
+			if !ok {
+				continue
+			}
+			i, ok := t.Type().Underlying().(*types.Interface)
+			if !ok || i.NumMethods() == 0 {
+				continue
+			}
+			if g, ok := types.Unalias(t.Type()).(*types.Named); ok && g.TypeParams().Len() > 0 {
+				u.generic = append(u.generic, i)
+			} else {
+				u.contracts = append(u.contracts, i)
+			}
+		}
+	}
+	for _, l := range u.packages {
+		add(l.base)
+	}
+	for _, o := range u.outside {
+		add(o)
+	}
+	u.contracts = append(u.contracts, types.Universe.Lookup("error").Type().Underlying().(*types.Interface))
+}
+
+// satisfies reports whether a method makes its type satisfy an interface.
+func (u *uses) satisfies(t *types.Named, m *types.Func) bool {
+	has := func(i *types.Interface) bool {
+		o, _, _ := types.LookupFieldOrMethod(i, false, m.Pkg(), m.Name())
+		return o != nil
+	}
+	pointer := types.NewPointer(t)
+	for _, i := range u.contracts {
+		if has(i) && (types.Implements(t, i) || types.Implements(pointer, i)) {
+			return true
+		}
+	}
+	// Of what has type parameters, names have to do.
+	set := types.NewMethodSet(pointer)
+	alike := func(i *types.Interface) bool {
+		for want := range i.Methods() {
+			if set.Lookup(want.Pkg(), want.Name()) == nil {
+				return false
+			}
+		}
+		return true
+	}
+	return slices.ContainsFunc(u.generic, func(i *types.Interface) bool { return has(i) && alike(i) }) ||
+		t.TypeParams().Len() > 0 && slices.ContainsFunc(u.contracts, func(i *types.Interface) bool { return has(i) && alike(i) })
+}
+
+// lacking lists what nobody uses of a package.
+func (u *uses) lacking(folder string, l *listed) (found []name) {
+	add := func(o types.Object, text string) {
+		found = append(found, name{folder, text, u.fset.Position(o.Pos())})
+	}
+	enumerations := map[types.Type]bool{}
+	scope := l.base.Scope()
+	for _, n := range scope.Names() {
+		if c, ok := scope.Lookup(n).(*types.Const); ok && u.used[c.Pos()] {
+			if t, ok := c.Type().(*types.Named); ok {
+				enumerations[t] = true
+			}
+		}
+	}
+	documented := u.documented(l)
+	for _, n := range scope.Names() {
+		o := scope.Lookup(n)
+		if !o.Exported() {
+			continue
+		}
+		if c, ok := o.(*types.Const); !u.used[o.Pos()] && !(ok && enumerations[c.Type()]) && !u.implemented(o) {
+			add(o, n)
+			continue
+		}
+		if _, ok := o.(*types.TypeName); !ok {
+			continue
+		}
+		t, ok := o.Type().(*types.Named)
+		if !ok || types.IsInterface(t) {
+			continue
+		}
+		for m := range t.Methods() {
+			if m.Exported() && !u.used[m.Pos()] && !u.satisfies(t, m) {
+				add(m, n+"."+m.Name())
+			}
+		}
+		st, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			continue
+		}
+		result := u.results[t.Obj().Pos()]
+		for f := range st.Fields() {
+			if f.Exported() && !f.Embedded() && !u.used[f.Pos()] && !(result && documented[f.Pos()]) {
+				add(f, n+"."+f.Name())
+			}
+		}
+	}
+	return found
+}
+
+// implemented reports whether o is an interface that a type of another package satisfies.
+func (u *uses) implemented(o types.Object) bool {
+	i, ok := o.Type().Underlying().(*types.Interface)
+	if _, isType := o.(*types.TypeName); !isType || !ok {
+		return false
+	}
+	for _, l := range u.packages {
+		scope := l.base.Scope()
+		for _, n := range scope.Names() {
+			t, ok := scope.Lookup(n).(*types.TypeName)
+			if !ok || l.base == o.Pkg() || types.IsInterface(t.Type()) {
+				continue
+			}
+			if types.Implements(t.Type(), i) || types.Implements(types.NewPointer(t.Type()), i) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// documented returns the fields of a package that have a comment, or that the comment of
+// their type names.
+func (u *uses) documented(l *listed) map[token.Pos]bool {
+	found := map[token.Pos]bool{}
+	for _, f := range l.files {
+		for _, d := range f.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, s := range g.Specs {
+				t, ok := s.(*ast.TypeSpec)
+				if !ok {
+					continue
+				}
+				st, ok := t.Type.(*ast.StructType)
+				if !ok {
+					continue
+				}
+				words := strings.FieldsFunc(g.Doc.Text()+" "+t.Doc.Text(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+				for _, field := range st.Fields.List {
+					for _, n := range field.Names {
+						found[n.Pos()] = field.Doc != nil || field.Comment != nil || slices.Contains(words, n.Name)
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// gather notes the structs that public packages give to users: results of functions and
+// methods, what these consist of, errors, and what a user's function or method is
+// called with.
+func (u *uses) gather() {
+	u.results = map[token.Pos]bool{}
+	fault := types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+	seen := map[types.Type]bool{}
+	var give, take func(t types.Type)
+	give = func(t types.Type) {
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		switch t := types.Unalias(t).(type) {
+		case *types.Named:
+			if u.packages[packageOf(t)] == nil || u.results[t.Obj().Pos()] {
+				return
+			}
+			u.results[t.Obj().Pos()] = true
+			give(t.Underlying())
+			for a := range t.TypeArgs().Types() {
+				give(a)
+			}
+		case *types.Struct:
+			for f := range t.Fields() {
+				if f.Exported() {
+					give(f.Type())
+				}
+			}
+		case *types.Tuple:
+			for v := range t.Variables() {
+				give(v.Type())
+			}
+		case *types.Signature:
+			give(t.Results())
+			take(t.Params())
+		case *types.Map:
+			give(t.Elem())
+		case container:
+			give(t.Elem())
+		}
+	}
+	// take looks for functions, which are called with what is given to the user.
+	take = func(t types.Type) {
+		switch t := types.Unalias(t).(type) {
+		case *types.Tuple:
+			for v := range t.Variables() {
+				take(v.Type())
+			}
+		case *types.Signature:
+			give(t.Params())
+		}
+	}
+	for path, l := range u.packages {
+		if _, ok := u.public(path); !ok {
+			continue
+		}
+		scope := l.base.Scope()
+		for _, n := range scope.Names() {
+			o := scope.Lookup(n)
+			if !o.Exported() {
+				continue
+			}
+			if f, ok := o.(*types.Func); ok {
+				give(f.Type())
+			}
+			t, ok := o.Type().(*types.Named)
+			if _, isType := o.(*types.TypeName); !ok || !isType {
+				continue
+			}
+			if types.Implements(t, fault) || types.Implements(types.NewPointer(t), fault) {
+				give(t)
+			}
+			for m := range t.Methods() {
+				if m.Exported() {
+					give(m.Type())
+				}
+			}
+			switch under := t.Underlying().(type) {
+			case *types.Interface:
+				for m := range under.Methods() {
+					s := m.Type().(*types.Signature)
+					give(s.Params())
+					give(s.Results())
+				}
+			case *types.Struct:
+				for f := range under.Fields() {
+					take(f.Type())
+				}
+			}
+		}
+	}
+}
+
+// container is a pointer, slice, array, channel or map.
+type container interface{ Elem() types.Type }
+
+func packageOf(t *types.Named) string {
+	if t.Obj().Pkg() == nil {
+		return ""
+	}
+	return t.Obj().Pkg().Path()
+}

@@ -1,0 +1,174 @@
+// Command statements counts the statements of every package on its syntax tree,
+// generated code and files for other machines included, tests left out:
+//
+//	go run ./internal/tools/statements [-rev REVISION] [folder ...]
+//
+// Folders are those below the current one, with all that is below them; none means
+// all. With -rev it prints the counts of a git revision beside those of the tree at
+// hand, and by how many percent they differ. A block is no statement, what stands in it
+// is; a case of a switch is one.
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"log"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	rev := flag.String("rev", "", "compare with this git `revision`")
+	flag.Parse()
+	now, err := tree(os.DirFS("."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var before counts
+	if *rev != "" {
+		archive, err := exec.Command("git", "archive", "--format=tar", *rev).Output()
+		if err != nil {
+			log.Fatalf("git archive %s: %v", *rev, err)
+		}
+		if before, err = archived(bytes.NewReader(archive)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	report(os.Stdout, before, now, flag.Args())
+}
+
+// counts are the statements of packages by their folders.
+type counts map[string]int
+
+// add counts a file, unless it is a test, no Go, or in a folder that the go command
+// does not look at.
+func (c counts) add(name string, source func() ([]byte, error)) error {
+	if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || ignored(name) {
+		return nil
+	}
+	text, err := source()
+	if err != nil {
+		return err
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	c[path.Dir(name)] += statements(f)
+	return nil
+}
+
+// ignored reports whether the file is in a folder that the go command does not look at.
+func ignored(name string) bool {
+	for _, folder := range strings.Split(path.Dir(name), "/") {
+		if folder == "testdata" || folder != "." && strings.ContainsAny(folder[:1], "._") {
+			return true
+		}
+	}
+	return false
+}
+
+// statements counts those of a file.
+func statements(f *ast.File) (n int) {
+	ast.Inspect(f, func(x ast.Node) bool {
+		if _, ok := x.(ast.Stmt); ok {
+			n++
+		}
+		if _, ok := x.(*ast.BlockStmt); ok {
+			n--
+		}
+		return true
+	})
+	return n
+}
+
+// tree counts the files of a tree.
+func tree(files fs.FS) (counts, error) {
+	c := counts{}
+	return c, fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && ignored(name+"/x.go"):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		return c.add(name, func() ([]byte, error) { return fs.ReadFile(files, name) })
+	})
+}
+
+// archived counts the files of a tar archive.
+func archived(r io.Reader) (counts, error) {
+	c := counts{}
+	for files := tar.NewReader(r); ; {
+		h, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return c, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if err := c.add(h.Name, func() ([]byte, error) { return io.ReadAll(files) }); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// report writes the counts of the packages in or below the folders, before beside now
+// if there are any, and their sums.
+func report(w io.Writer, before, now counts, folders []string) {
+	names := map[string]bool{}
+	for _, c := range []counts{before, now} {
+		for name := range c {
+			if within(name, folders) {
+				names[name] = true
+			}
+		}
+	}
+	a, b := 0, 0
+	line := func(name string, x, y int) {
+		if before == nil {
+			fmt.Fprintf(w, "%-32s %7d\n", name, y)
+			return
+		}
+		fmt.Fprintf(w, "%-32s %7d %7d %s\n", name, x, y, change(x, y))
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		line(name, before[name], now[name])
+		a, b = a+before[name], b+now[name]
+	}
+	line("total", a, b)
+}
+
+// change returns by how many percent y differs from x.
+func change(x, y int) string {
+	if x == 0 {
+		return "    new"
+	}
+	return fmt.Sprintf("%+6.1f%%", 100*(float64(y)/float64(x)-1))
+}
+
+// within reports whether a package is in or below one of the folders.
+func within(name string, folders []string) bool {
+	return len(folders) == 0 || slices.ContainsFunc(folders, func(folder string) bool {
+		folder = path.Clean(folder)
+		return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
+	})
+}
