@@ -76,8 +76,8 @@ type Kernel = Transition[int32]
 // The example of this type is the whole of it.
 //
 // What else a kernel may do is an interface of its own: [Adaptive], [Starter],
-// [Tuned], [Costed], [Warner], [Lazy] and [Companion]. They are found with [As], in
-// the kernel or in one that it wraps.
+// [Tuned], [Costed], [Warner], [Lazy], [Companion] and [Exchanger]. They are found with
+// [As], in the kernel or in one that it wraps.
 type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
 	// before the first Step and whenever x or the target changed from outside; a
@@ -308,6 +308,32 @@ type Companion interface {
 	// Company returns how many of some blocks are best moved together; 0 if steps
 	// are best made one by one.
 	Company(blocks int) int
+}
+
+// Exchanger kernels hold states in a form of their own, in which two of them can exchange
+// chains, and know the energies of each other's states: a method that keeps one kernel for
+// each of several temperatures, such as mcmc.Tempering, need not show states, evaluate them
+// or Reset its kernels between steps.
+type Exchanger interface {
+	Lazy[int32]
+
+	// Exchanges reports whether the kernel can exchange states with another one, of as many
+	// chains: both hold them in the same form, and their targets are tempered forms of one
+	// model. The other methods want this of the kernels that they are given.
+	Exchanges(with Kernel) bool
+
+	// Hold takes the states from x unless the kernel holds them. It comes before the other
+	// methods in a kernel that has been restored.
+	Hold(x []int32)
+
+	// Exchange exchanges the states of the chains of which swap is true with those of
+	// the other kernel, and adds to moved, unless that is nil, at how many sites they
+	// differ. Show then stores them in both.
+	Exchange(with Kernel, swap []bool, moved []int)
+
+	// Energies stores the energies, of the model of the kernel itself, of the states that
+	// another kernel holds, or of its own.
+	Energies(e []float64, of Kernel)
 }
 
 // Info is what a kernel reports of the last step of one chain.

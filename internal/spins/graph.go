@@ -259,3 +259,38 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Ones += up - down
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
+
+// Equal reports whether two graphs hold states alike: the same sites in the same lanes, with
+// the same neighbours.
+func (g *Graph) Equal(h *Graph) bool {
+	return slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
+		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
+	})
+}
+
+// Swap exchanges the states of the chains of which which is true with those in from, and adds
+// to moved, unless that is nil, at how many sites they differ.
+func (c *Chains) Swap(from *Chains, which []bool, moved []int) {
+	swapLanes(c.bits, from.bits, which, moved)
+}
+
+// swapLanes is Swap of lanes of 32 chains, two in a word.
+func swapLanes(a, b []uint64, which []bool, moved []int) {
+	mask := uint64(0)
+	for s, yes := range which {
+		if yes {
+			mask |= 1<<s | 1<<(s+32)
+		}
+	}
+	b = b[:len(a)]
+	for i, v := range a {
+		d := (v ^ b[i]) & mask
+		a[i], b[i] = v^d, b[i]^d
+		if moved == nil {
+			continue
+		}
+		for ; d != 0; d &= d - 1 {
+			moved[bits.TrailingZeros64(d)&31]++
+		}
+	}
+}

@@ -2,6 +2,7 @@ package spins
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/apart"
@@ -206,5 +207,61 @@ func (c *RowChains) Pack(x []int32) {
 			c.rows[p][chain] = byte(v)
 			c.own[p>>1] |= uint64(v) << (uint(p&1)*32 + chain)
 		}
+	}
+}
+
+// Alike reports whether two graphs hold states alike: the same sites in the same rows, of the
+// same kinds, with the same neighbours.
+func (g *RowGraph) Alike(h *RowGraph) bool {
+	return slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
+		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
+}
+
+// Swap exchanges the states of the chains of which which is true with those in from, and adds
+// to moved, unless that is nil, at how many sites they differ. Sums are not kept then.
+func (c *RowChains) Swap(from *RowChains, which []bool, moved []int) {
+	swapLanes(c.own, from.own, which, moved)
+	mask := simd.Row{}
+	for s, yes := range which {
+		if yes {
+			mask[s] = 0xff
+		}
+	}
+	for i := range c.rows[:c.sites] {
+		a, b := &c.rows[i], &from.rows[i]
+		for at := 0; at < len(mask); at += 8 {
+			v, w := binary.LittleEndian.Uint64(a[at:]), binary.LittleEndian.Uint64(b[at:])
+			d := (v ^ w) & binary.LittleEndian.Uint64(mask[at:])
+			binary.LittleEndian.PutUint64(a[at:], v^d)
+			binary.LittleEndian.PutUint64(b[at:], w^d)
+		}
+	}
+	c.kept, from.kept = nil, nil
+}
+
+// Sums stores, for every chain, what sums of neighbours add up to over the sites in state 1,
+// each pair once: what redraws would have told that had turned these sites from 0, one after
+// the other.
+func (c *RowChains) Sums(n *[simd.ChainBits]int) {
+	*n = [simd.ChainBits]int{}
+	near := c.near
+	for _, v := range c.visits {
+		own := &c.rows[v.Row]
+		for s, b := range own {
+			n[s] += 2 * int(v.Bias) * int(b)
+		}
+		for k, at := range near[:v.Plus+v.Minus] {
+			sign := 1
+			if k >= int(v.Plus) {
+				sign = -1
+			}
+			for s, b := range c.rows[at/simd.ChainBits] {
+				n[s] += sign * int(own[s]&b)
+			}
+		}
+		near = near[v.Plus+v.Minus:]
+	}
+	for s := range n {
+		n[s] /= 2 // each pair was met from both of its sites
 	}
 }

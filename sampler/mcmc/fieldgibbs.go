@@ -120,14 +120,14 @@ func (k *fieldGibbs) walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	k.x = x
 	told, from := &k.at.told[s], k.at.update
 	told.Accept = 1
-	k.pieces.sweep(&k.at, &r[s], func(piece int) {
+	next := k.pieces.sweep(from, &r[s], func(piece int) {
 		d := &k.drawn[piece]
 		told.Moved += d.moved
 		k.e[s] += d.rise
 		*d = fieldDrawn{}
 	})
-	made, k.at.update = k.at.update-from, from
-	return made
+	k.at.done((next - from) * siteWork)
+	return next - from
 }
 
 // UnmarshalBinary implements [sampler.Transition].
