@@ -21,14 +21,18 @@ type tempering struct {
 	adaptive      bool
 
 	betas   []float64
-	kernels []sampler.Kernel // one per rung
-	started bool             // replicas hold states
+	kernels []sampler.Kernel    // one per rung
+	packed  []sampler.Exchanger // those of them that hold states; nil: x has them
+	started bool                // replicas hold states
+	stale   bool                // the states of the chains have not been shown
 
 	x       []int32        // rungs × chains × sites
 	e       []float64      // rungs × chains: E, not β·E
 	info    []sampler.Info // rungs × chains
 	views   []rungs        // per chain: what observers see
-	touched []bool         // rungs whose states were swapped
+	touched []bool         // rungs whose states were swapped in x
+	swapped []bool         // chains that a pair of rungs swaps
+	moved   []int          // by chain: sites at which the states differ that rungs 0 and 1 swap
 	odd     int            // 1 if the next swaps are those of odd rungs
 	swaps   *swaps
 
@@ -38,13 +42,15 @@ type tempering struct {
 	renewing bool   // a Reset was stopped
 	behind   bool   // kernels of a new ladder have not seen their states yet
 	old      []bool // by rung: the kernel is still that of the ladder before
+	unmet    bool   // some kernel has been made since meet
 	fault    error  // why one of a new ladder could not be made
 }
 
 var (
-	_ sampler.Adaptive = (*tempering)(nil)
-	_ sampler.Costed   = (*tempering)(nil)
-	_ sampler.Starter  = (*tempering)(nil)
+	_ sampler.Adaptive    = (*tempering)(nil)
+	_ sampler.Costed      = (*tempering)(nil)
+	_ sampler.Lazy[int32] = (*tempering)(nil)
+	_ sampler.Starter     = (*tempering)(nil)
 )
 
 // phase is what a step is about to do.
@@ -79,6 +85,8 @@ func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+
 // kernels of the rungs.
 func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
+		k.show()
+		k.stale = false
 		k.at.clear()
 		k.phase, k.rung, k.behind, k.renewing = starting, 0, false, true
 		clear(k.touched)
@@ -137,6 +145,9 @@ func (k *tempering) resetBases(ctl sampler.Control) error {
 		}
 	}
 	k.rung = 0
+	if k.unmet {
+		k.meet()
+	}
 	return nil
 }
 
@@ -167,7 +178,7 @@ func (k *tempering) rebuild(j int, stop func() bool) error {
 	if err := kernel.UnmarshalBinary(b); err != nil {
 		return err
 	}
-	k.kernels[j], k.old[j] = kernel, false
+	k.kernels[j], k.old[j], k.unmet = kernel, false, true
 	return nil
 }
 
@@ -187,21 +198,26 @@ func (u until) Err() error {
 
 // Step implements [sampler.Transition].
 func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	unread := ctl.Unread
 	ctl = sampler.Control{Stop: ctl.Stop, Workers: ctl.Workers} // of the kernels of the rungs
 	k.at.begin(ctl.Stop)
 	if k.behind { // states with probability keep it at any β
+		k.show()
 		if errors.Is(k.resetBases(ctl), sampler.ErrStopped) {
 			return 0
 		}
 		k.behind = false
 	}
 	if k.phase == starting {
-		copy(k.states(0), x)
+		if k.packed[0] == nil {
+			copy(k.states(0), x)
+		}
 		k.phase = moving
 	}
 	if k.phase == moving {
 		for ; k.rung < len(k.kernels); k.rung++ {
 			j := k.rung
+			ctl.Unread = k.packed[j] != nil
 			if k.at.stopped || k.kernels[j].Step(ctl, k.info[j*k.chains:(j+1)*k.chains], k.states(j), r) == 0 {
 				return 0
 			}
@@ -221,12 +237,17 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		return 0
 	}
 	k.swaps.arrive()
+	if k.stale = k.packed[0] != nil; k.stale && !unread {
+		k.Show(x)
+	}
 	for s := range k.at.told {
 		if told := &k.at.told[s]; told.Err == nil {
 			told.Energy, told.Rungs = k.e[s], &k.views[s]
-			own := x[s*k.sites : (s+1)*k.sites]
-			told.Moved += changed(own, k.state(0, s))
-			copy(own, k.state(0, s))
+			if k.packed[0] == nil {
+				own := x[s*k.sites : (s+1)*k.sites]
+				told.Moved += changed(own, k.state(0, s))
+				copy(own, k.state(0, s))
+			}
 		}
 	}
 	k.at.finish(info)
@@ -234,15 +255,42 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return 1
 }
 
-// measure evaluates all replicas, from number k.rung on, or returns false if it
+// Show implements [sampler.Lazy]. It also shows what is on the other rungs.
+func (k *tempering) Show(x []int32) {
+	if k.stale {
+		k.show()
+		copy(x, k.states(0))
+		k.stale = false
+	}
+}
+
+// show stores in k.x the states that kernels hold.
+func (k *tempering) show() {
+	for j, ex := range k.packed {
+		if ex != nil {
+			ex.Show(k.states(j))
+		}
+	}
+}
+
+// measure finds the energies of all replicas, from number k.rung on, or returns false if it
 // was stopped.
 func (k *tempering) measure() bool {
 	each := max(1, pollWork/k.sites)
 	for k.rung < len(k.e) {
+		lo, j := k.rung, k.rung/k.chains
+		end := (j + 1) * k.chains
+		if ex := k.packed[j]; ex != nil {
+			ex.Hold(k.states(j))
+			k.packed[0].Hold(k.states(0))
+			k.packed[0].Energies(k.e[lo:end], k.kernels[j])
+			k.rung = end
+			continue
+		}
 		if k.at.stopped {
 			return false
 		}
-		lo, hi := k.rung, min(k.rung+each, len(k.e))
+		hi := min(k.rung+each, end)
 		k.model.Energy(k.e[lo:hi], k.x[lo*k.sites:hi*k.sites])
 		k.rung = hi
 		k.at.done(times(hi-lo, k.sites))
@@ -255,6 +303,9 @@ func (k *tempering) gather() {
 	for s := range k.at.told {
 		told := &k.at.told[s]
 		*told = sampler.Info{Accept: k.info[s].Accept, Err: k.fault}
+		if k.packed[0] != nil {
+			told.Moved = k.info[s].Moved
+		}
 		for j := range k.kernels {
 			of := &k.info[j*k.chains+s]
 			told.Invalid += of.Invalid
@@ -268,22 +319,62 @@ func (k *tempering) gather() {
 // exchange offers the swaps of this step.
 func (k *tempering) exchange(info []sampler.Info, r []sampler.Stream) {
 	for j := k.odd; j+1 < len(k.betas); j += 2 {
+		clear(k.swapped)
 		for s := range info {
 			if info[s].Err != nil {
 				continue
 			}
-			a, ok := k.swapProb(j, k.e[j*k.chains+s], k.e[(j+1)*k.chains+s])
+			e, f := &k.e[j*k.chains+s], &k.e[(j+1)*k.chains+s]
+			a, ok := k.swapProb(j, *e, *f)
 			if !ok {
 				info[s].Invalid++
 			}
 			k.swaps.offer(j, a)
-			if r[s].Float64() >= a {
-				continue
+			if r[s].Float64() < a {
+				*e, *f = *f, *e
+				k.swapped[s] = true
+				k.swaps.exchange(j, s)
 			}
-			k.swap(j, s)
+		}
+		k.swap(j)
+	}
+	for s := range info {
+		info[s].Moved += k.moved[s]
+	}
+	clear(k.moved)
+	k.odd = 1 - k.odd
+}
+
+// swap swaps states of rungs j and j+1: as kernels hold them, if both do, and in x otherwise,
+// which kernels must then see.
+func (k *tempering) swap(j int) {
+	a, b := k.packed[j], k.packed[j+1]
+	if a != nil && b != nil {
+		var moved []int
+		if j == 0 {
+			moved = k.moved
+		}
+		a.Exchange(k.kernels[j+1], k.swapped, moved)
+		return
+	}
+	for _, i := range [2]int{j, j + 1} {
+		if ex := k.packed[i]; ex != nil {
+			ex.Show(k.states(i))
 		}
 	}
-	k.odd = 1 - k.odd
+	for s, swapped := range k.swapped {
+		if !swapped {
+			continue
+		}
+		a, b := k.state(j, s), k.state(j+1, s)
+		for i := range a {
+			if j == 0 && a[i] != b[i] && k.packed[0] != nil {
+				k.moved[s]++
+			}
+			a[i], b[i] = b[i], a[i]
+		}
+		k.touched[j], k.touched[j+1] = true, true
+	}
 }
 
 // resetTouched refreshes the caches of the rungs whose states were swapped, from
@@ -326,15 +417,4 @@ func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
 // and f; false if it is not defined.
 func (k *tempering) swapProb(j int, e, f float64) (float64, bool) {
 	return accept((k.betas[j]-k.betas[j+1])*(e-f), 0, 0)
-}
-
-func (k *tempering) swap(j, s int) {
-	a, b := k.state(j, s), k.state(j+1, s)
-	for i := range a {
-		a[i], b[i] = b[i], a[i]
-	}
-	e, f := &k.e[j*k.chains+s], &k.e[(j+1)*k.chains+s]
-	*e, *f = *f, *e
-	k.touched[j], k.touched[j+1] = true, true
-	k.swaps.exchange(j, s)
 }
