@@ -326,10 +326,10 @@ type Exchanger interface {
 	// methods in a kernel that has been restored.
 	Hold(x []int32)
 
-	// Exchange exchanges the states of the chains of which swap is true with those of
-	// the other kernel, and adds to moved, unless that is nil, at how many sites they
-	// differ. Show then stores them in both.
-	Exchange(with Kernel, swap []bool, moved []int)
+	// Exchange exchanges the states of some chains with those of the other kernel, and
+	// adds to moved, unless that is nil, at how many sites they differ, by chain. Show
+	// then stores them in both.
+	Exchange(with Kernel, chains []int, moved []int)
 
 	// Energies stores the energies, of the model of the kernel itself, of the states that
 	// another kernel holds, or of its own.

@@ -268,20 +268,19 @@ func (g *Graph) Equal(h *Graph) bool {
 	})
 }
 
-// Swap exchanges the states of the chains of which which is true with those in from, and adds
-// to moved, unless that is nil, at how many sites they differ.
-func (c *Chains) Swap(from *Chains, which []bool, moved []int) {
-	swapLanes(c.bits, from.bits, which, moved)
+// Swap exchanges the states of some chains with those in from, and adds to moved, unless that
+// is nil, at how many sites they differ, by chain.
+func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
+	swapLanes(c.bits, from.bits, chains, moved)
 }
 
 // swapLanes is Swap of lanes of 32 chains, two in a word.
-func swapLanes(a, b []uint64, which []bool, moved []int) {
+func swapLanes(a, b []uint64, chains []int, moved []int) {
 	mask := uint64(0)
-	for s, yes := range which {
-		if yes {
-			mask |= 1<<s | 1<<(s+32)
-		}
+	for _, s := range chains {
+		mask |= 1 << (s & 31)
 	}
+	mask |= mask << 32
 	b = b[:len(a)]
 	for i, v := range a {
 		d := (v ^ b[i]) & mask

@@ -217,15 +217,13 @@ func (g *RowGraph) Alike(h *RowGraph) bool {
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
 }
 
-// Swap exchanges the states of the chains of which which is true with those in from, and adds
-// to moved, unless that is nil, at how many sites they differ. Sums are not kept then.
-func (c *RowChains) Swap(from *RowChains, which []bool, moved []int) {
-	swapLanes(c.own, from.own, which, moved)
+// Swap exchanges the states of some chains with those in from, and adds to moved, unless that
+// is nil, at how many sites they differ, by chain. Sums are not kept then.
+func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
+	swapLanes(c.own, from.own, chains, moved)
 	mask := simd.Row{}
-	for s, yes := range which {
-		if yes {
-			mask[s] = 0xff
-		}
+	for _, s := range chains {
+		mask[s] = 0xff
 	}
 	for i := range c.rows[:c.sites] {
 		a, b := &c.rows[i], &from.rows[i]

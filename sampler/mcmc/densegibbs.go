@@ -121,8 +121,8 @@ func (k *denseGibbs) unpack(int, []int32) {}
 // alike implements holder: states that x has cannot be exchanged without it.
 func (k *denseGibbs) alike(holder) bool { return false }
 
-func (k *denseGibbs) count(int)                  {}
-func (k *denseGibbs) swap(holder, []bool, []int) {}
+func (k *denseGibbs) count(int)                 {}
+func (k *denseGibbs) swap(holder, []int, []int) {}
 
 // share implements engine: a chain is moved by one worker.
 func (k *denseGibbs) share(int) {}
@@ -132,15 +132,15 @@ func (k *denseGibbs) updates() int { return k.sites }
 
 // redraw implements engine.
 func (k *denseGibbs) redraw(s, from int, x []int32, r *sampler.Stream) (next, work int) {
-	told, since := &k.at.told[s], k.delta(s)
+	told := &k.at.told[s]
 	n := min(chunk, k.sites-from)
 	words := k.words[:2*n]
 	r.Uint32s(words)
 	v := k.visits.Visit(k.looks(s), x, k.order[from:from+n], words)
 	told.Moved += v.Moved
 	told.Accept += float64(float64(v.Accept) * (1.0 / acceptUnit))
-	since[denseEqual] += v.Equal
-	since[denseOnes] += v.Ones
+	k.since[denseEqual][s] += v.Equal
+	k.since[denseOnes][s] += v.Ones
 	return from + n, n*siteWork + times(v.Moved, len(k.adj)/k.sites)
 }
 
@@ -171,8 +171,10 @@ func (k *denseGibbs) metropolise() {
 	k.visits = simd.NewVisits(k.begin, k.adj, k.first, k.odds, k.odds1, accepts)
 }
 
-// energyFrom implements holder.
-func (k *denseGibbs) energyFrom(start float64, more []int) float64 {
-	sum := float64(k.coupling * float64(more[denseEqual]))
-	return start - (sum + float64((k.field[1]-k.field[0])*float64(more[denseOnes])))
+// addEnergies implements holder.
+func (k *denseGibbs) addEnergies(e []float64, more [][]int) {
+	for s := range e {
+		sum := float64(k.coupling * float64(more[denseEqual][s]))
+		e[s] -= sum + float64((k.field[1]-k.field[0])*float64(more[denseOnes][s]))
+	}
 }

@@ -21,16 +21,16 @@ type holder interface {
 	// count calls packed.is with all that energies depend on, for the chains of a group.
 	count(group int)
 
-	// energyFrom returns the energy of a state, given that of another one and by how much
-	// more is counted in the first.
-	energyFrom(start float64, more []int) float64
+	// addEnergies adds to the energies of states what is worth that more is counted in some
+	// others, to get theirs: more has a row for each number.
+	addEnergies(e []float64, more [][]int)
 
 	// alike reports whether another holder has the same form.
 	alike(with holder) bool
 
-	// swap exchanges the states of the chains of which which is true with those of a holder
-	// of the same form, and adds to moved, unless that is nil, at how many sites they differ.
-	swap(with holder, which []bool, moved []int)
+	// swap exchanges the states of some chains with those of a holder of the same form, and
+	// adds to moved, unless that is nil, at how many sites they differ, by chain.
+	swap(with holder, chains []int, moved []int)
 }
 
 // packed is what kernels share that hold states in a form of their own, beside x, which is
@@ -41,14 +41,15 @@ type packed struct {
 	model         energy.Model
 	sites, chains int
 	width         int // chains of a group
-	numbers       int // that are counted of a chain
 	work          int // of taking a state, see cursor.renew
 
 	start []float64 // energies at the last Reset
-	zero  []int     // chains × numbers: what was counted then
-	since []int     // chains × numbers: how much more is counted now
+	zero  [][]int   // by number, of all chains: what was counted then
+	since [][]int   // by number, of all chains: how much more is counted now
 	known []bool    // by group: zero is known
-	more  []int     // scratch
+
+	more, some [][]int // scratch
+	e          []float64
 
 	held   []bool // by group: states are up to date
 	stale  []bool // by group: x does not have them yet
@@ -69,10 +70,17 @@ type format struct {
 
 func newPacked(m energy.Model, sites, chains, width, numbers int, form format) packed {
 	groups := chains / width
+	counts := func() [][]int {
+		rows, all := make([][]int, numbers), apart.Make[int](numbers*chains)
+		for i := range rows {
+			rows[i] = all[i*chains : (i+1)*chains : (i+1)*chains]
+		}
+		return rows
+	}
 	return packed{
-		model: m, sites: sites, chains: chains, width: width, numbers: numbers, work: sites, form: form,
-		start: apart.Make[float64](chains), zero: apart.Make[int](chains * numbers), since: apart.Make[int](chains * numbers),
-		known: apart.Make[bool](groups), more: apart.Make[int](numbers),
+		model: m, sites: sites, chains: chains, width: width, work: sites, form: form,
+		start: apart.Make[float64](chains), zero: counts(), since: counts(), known: apart.Make[bool](groups),
+		more: counts(), some: apart.Make[[]int](numbers), e: apart.Make[float64](chains),
 		held: apart.Make[bool](groups), stale: apart.Make[bool](groups), at: newCursor(chains),
 	}
 }
@@ -87,7 +95,9 @@ type packing interface{ packing() *packed }
 func (k *packed) Reset(ctl sampler.Control, x []int32) error {
 	if k.at.renews(ctl.Stop) {
 		k.lose()
-		clear(k.since)
+		for _, row := range k.since {
+			clear(row)
+		}
 		clear(k.known)
 	}
 	return k.at.renew(ctl.Stop, 1, k.work, func(_, lo, hi int) (bool, error) {
@@ -147,21 +157,28 @@ func (k *packed) shown(group int, x []int32) {
 	}
 }
 
-// delta returns by how much more is counted in a chain than at the last Reset.
-func (k *packed) delta(s int) []int { return k.since[s*k.numbers : (s+1)*k.numbers] }
-
 // is says what is counted in a chain now.
 func (k *packed) is(s, number, n int) {
-	at := s*k.numbers + number
-	if g := s / k.width; k.known[g] {
-		k.since[at] = n - k.zero[at]
+	if k.known[s/k.width] {
+		k.since[number][s] = n - k.zero[number][s]
 	} else {
-		k.zero[at] = n - k.since[at]
+		k.zero[number][s] = n - k.since[number][s]
 	}
 }
 
+// energies returns the running energies of the chains lo … hi−1, valid until the next call.
+func (k *packed) energies(lo, hi int) []float64 {
+	e := k.e[:hi-lo]
+	copy(e, k.start[lo:hi])
+	for i, row := range k.since {
+		k.some[i] = row[lo:hi]
+	}
+	k.addEnergies(e, k.some)
+	return e
+}
+
 // energy returns the running energy of a chain.
-func (k *packed) energy(s int) float64 { return k.energyFrom(k.start[s], k.delta(s)) }
+func (k *packed) energy(s int) float64 { return k.energies(s, s+1)[0] }
 
 // know counts what is not known.
 func (k *packed) know() {
@@ -180,7 +197,7 @@ func (k *packed) Exchanges(with sampler.Kernel) bool {
 		return false
 	}
 	o := other.packing()
-	return o.chains == k.chains && o.sites == k.sites && o.width == k.width && o.numbers == k.numbers && k.alike(o.holder)
+	return o.chains == k.chains && o.sites == k.sites && o.width == k.width && len(o.since) == len(k.since) && k.alike(o.holder)
 }
 
 // Energies implements [sampler.Exchanger].
@@ -189,32 +206,37 @@ func (k *packed) Energies(e []float64, of sampler.Kernel) {
 	o := other.packing()
 	k.know()
 	o.know()
-	for s := range e {
-		at := s * k.numbers
-		for i := range k.more {
-			k.more[i] = o.zero[at+i] + o.since[at+i] - k.zero[at+i]
+	copy(e, k.start)
+	for i, more := range k.more {
+		zero, theirs, since := k.zero[i][:len(more)], o.zero[i][:len(more)], o.since[i][:len(more)]
+		for s := range more {
+			more[s] = theirs[s] + since[s] - zero[s]
 		}
-		e[s] = k.energyFrom(k.start[s], k.more)
 	}
+	k.addEnergies(e, k.more)
 }
 
 // Exchange implements [sampler.Exchanger].
-func (k *packed) Exchange(with sampler.Kernel, which []bool, moved []int) {
+func (k *packed) Exchange(with sampler.Kernel, chains []int, moved []int) {
 	other, _ := sampler.As[packing](with)
 	o := other.packing()
 	k.know()
 	o.know()
-	for s, yes := range which {
-		if !yes {
-			continue
+	for i, a := range k.since {
+		b, from, to := o.since[i], k.zero[i], o.zero[i]
+		for _, s := range chains {
+			by := to[s] - from[s]
+			a[s], b[s] = b[s]+by, a[s]-by
 		}
-		for i := s * k.numbers; i < (s+1)*k.numbers; i++ {
-			a, b := k.zero[i]+k.since[i], o.zero[i]+o.since[i]
-			k.since[i], o.since[i] = b-k.zero[i], a-o.zero[i]
-		}
-		k.stale[s/k.width], o.stale[s/k.width] = true, true
 	}
-	k.swap(o.holder, which, moved)
+	for _, s := range chains {
+		g := 0
+		if k.width == 1 {
+			g = s
+		}
+		k.stale[g], o.stale[g] = true, true
+	}
+	k.swap(o.holder, chains, moved)
 }
 
 // appendCounts appends to a checkpoint what energies are counted from.
@@ -238,7 +260,7 @@ func (k *packed) eachKept(f func(v *int)) {
 		if k.form.byNumber {
 			s, number = i%k.chains, i/k.chains
 		}
-		f(&counts[s*k.numbers+number])
+		f(&counts[number][s])
 	}
 }
 

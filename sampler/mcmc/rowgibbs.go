@@ -96,25 +96,29 @@ func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 func (k *rowGibbs) Reset(ctl sampler.Control, x []int32) error {
 	k.told = simd.RowTally{}
 	err := k.sweeper.Reset(ctl, x)
-	for s := 0; s < k.chains && err == nil; s++ {
-		k.addOnes(&k.start[s], k.delta(s), -1)
+	if err == nil {
+		k.addOnes(k.start, k.since, -1)
 	}
 	return err
 }
 
-// addOnes adds to an energy, times sign, what sites in state 1 are worth.
-func (k *rowGibbs) addOnes(e *float64, since []int, sign float64) {
-	for kind, n := range since[rowOnes:] {
-		b := sign * k.base[kind]
-		*e += float64(b * float64(n))
+// addOnes adds to energies, times sign, what sites in state 1 are worth.
+func (k *rowGibbs) addOnes(e []float64, counts [][]int, sign float64) {
+	for kind, b := range k.base {
+		b *= sign
+		ones := counts[rowOnes+kind][:len(e)]
+		for s, n := range ones {
+			e[s] += float64(b * float64(n))
+		}
 	}
 }
 
-// energyFrom implements holder.
-func (k *rowGibbs) energyFrom(start float64, more []int) float64 {
-	e := start + float64(k.weight*float64(more[rowSum]))
-	k.addOnes(&e, more, 1)
-	return e
+// addEnergies implements holder.
+func (k *rowGibbs) addEnergies(e []float64, more [][]int) {
+	for s := range e {
+		e[s] += float64(k.weight * float64(more[rowSum][s]))
+	}
+	k.addOnes(e, more, 1)
 }
 
 // pack implements holder.
@@ -133,7 +137,7 @@ func (k *rowGibbs) countOnes() {
 	for kind := range k.base {
 		k.states.Ones(&k.ones, kind)
 		for s, n := range k.ones[:k.chains] {
-			k.since[s*k.numbers+rowOnes+kind] = int(n)
+			k.since[rowOnes+kind][s] = int(n)
 		}
 	}
 }
@@ -144,8 +148,8 @@ func (k *rowGibbs) count(int) {
 	k.states.Sums(&sums)
 	for s := range k.chains {
 		k.is(s, rowSum, sums[s])
-		for kind, n := range k.delta(s)[rowOnes:] {
-			k.is(s, rowOnes+kind, n)
+		for kind := range k.base {
+			k.is(s, rowOnes+kind, k.since[rowOnes+kind][s])
 		}
 	}
 }
@@ -157,9 +161,9 @@ func (k *rowGibbs) alike(with holder) bool {
 }
 
 // swap implements holder.
-func (k *rowGibbs) swap(with holder, which []bool, moved []int) {
+func (k *rowGibbs) swap(with holder, chains []int, moved []int) {
 	other := with.(*rowGibbs)
-	k.states.Swap(other.states, which, moved)
+	k.states.Swap(other.states, chains, moved)
 	k.moved, other.moved = -1, -1
 }
 
@@ -231,7 +235,7 @@ func (k *rowGibbs) take() {
 // empty.
 func (k *rowGibbs) gather(t *simd.RowTally) (moved int) {
 	for s := range k.chains {
-		k.since[s*k.numbers+rowSum] += int(t.Sum[s])
+		k.since[rowSum][s] += int(t.Sum[s])
 		moved += int(t.Moved[s])
 	}
 	*t = simd.RowTally{}

@@ -135,13 +135,15 @@ func (k *sparseGibbs) count(s int) {
 	}
 }
 
-// energyFrom implements holder.
-func (k *sparseGibbs) energyFrom(start float64, more []int) float64 {
-	sum := float64(k.coupling * float64(more[sparseEqual]))
-	for l, n := range more[sparseLevels:] {
-		sum += float64(k.field[l] * float64(n))
+// addEnergies implements holder.
+func (k *sparseGibbs) addEnergies(e []float64, more [][]int) {
+	for s := range e {
+		sum := float64(k.coupling * float64(more[sparseEqual][s]))
+		for l, field := range k.field {
+			sum += float64(field * float64(more[sparseLevels+l][s]))
+		}
+		e[s] -= sum
 	}
-	return start - sum
 }
 
 // alike implements holder.
@@ -152,12 +154,9 @@ func (k *sparseGibbs) alike(with holder) bool {
 }
 
 // swap implements holder.
-func (k *sparseGibbs) swap(with holder, which []bool, moved []int) {
+func (k *sparseGibbs) swap(with holder, chains []int, moved []int) {
 	other := with.(*sparseGibbs)
-	for s, yes := range which {
-		if !yes {
-			continue
-		}
+	for _, s := range chains {
 		a, b := k.placed[s], other.placed[s]
 		k.placed[s], other.placed[s] = b, a
 		for i := 0; i < len(a) && moved != nil; i++ {
@@ -180,13 +179,12 @@ func ignored(int) {}
 
 // flush implements engine.
 func (k *sparseGibbs) flush(s int) {
-	since := k.delta(s)
 	for w := range k.told {
 		t := &k.told[w][0]
 		k.at.told[s].Moved += t.moved
-		since[sparseEqual] += t.equal
+		k.since[sparseEqual][s] += t.equal
 		for l, n := range t.count {
-			since[sparseLevels+l] += int(n)
+			k.since[sparseLevels+l][s] += int(n)
 		}
 		t.moved, t.equal = 0, 0
 		clear(t.count)

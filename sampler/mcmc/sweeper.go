@@ -1,6 +1,8 @@
 package mcmc
 
 import (
+	"math"
+
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -61,18 +63,28 @@ func (k *sweeper) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []
 		if k.at.update < n {
 			return 0
 		}
-		for s := first; s < first+k.width; s++ {
-			told := &k.at.told[s]
-			told.Energy = k.energy(s)
-			if k.proposes {
-				told.Accept /= float64(k.sites)
-			} else {
-				told.Accept = 1
-			}
-		}
+		k.tell(first)
 	}
 	k.at.finish(info)
 	return 1
+}
+
+// tell says what became of the chains of a group. Energies that nobody reads are not known.
+func (k *sweeper) tell(first int) {
+	for s := first; s < first+k.width; s++ {
+		told := &k.at.told[s]
+		told.Energy = math.NaN()
+		if k.proposes {
+			told.Accept /= float64(k.sites)
+		} else {
+			told.Accept = 1
+		}
+	}
+	if !k.hidden {
+		for i, e := range k.energies(first, first+k.width) {
+			k.at.told[first+i].Energy = e
+		}
+	}
 }
 
 // AppendBinary implements [sampler.Transition].

@@ -75,7 +75,7 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 		ctx: ctx, model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
 		x: apart.Make[int32](n * sites), e: apart.Make[float64](n), info: apart.Make[sampler.Info](n),
 		touched: apart.Make[bool](len(betas)), old: apart.Make[bool](len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
-		swapped: apart.Make[bool](chains), moved: apart.Make[int](chains),
+		swapped: apart.Make[int](chains), moved: apart.Make[int](chains),
 	})
 	k.views = make([]rungs, chains)
 	for s := range k.views {
@@ -263,7 +263,7 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	if b, err = k.swaps.unmarshalBinary(b); err != nil {
 		return err
 	}
-	k.kernels, k.stale = nil, false
+	k.kernels, k.stale, k.cold = nil, false, nil
 	if err := k.build(k.ctx, betas); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -25,13 +26,14 @@ type tempering struct {
 	packed  []sampler.Exchanger // those of them that hold states; nil: x has them
 	started bool                // replicas hold states
 	stale   bool                // the states of the chains have not been shown
+	cold    []int32             // where those of rung 0 have been, nil: x has them
 
 	x       []int32        // rungs × chains × sites
 	e       []float64      // rungs × chains: E, not β·E
 	info    []sampler.Info // rungs × chains
 	views   []rungs        // per chain: what observers see
 	touched []bool         // rungs whose states were swapped in x
-	swapped []bool         // chains that a pair of rungs swaps
+	swapped []int          // chains that a pair of rungs swaps
 	moved   []int          // by chain: sites at which the states differ that rungs 0 and 1 swap
 	odd     int            // 1 if the next swaps are those of odd rungs
 	swaps   *swaps
@@ -237,8 +239,11 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		return 0
 	}
 	k.swaps.arrive()
-	if k.stale = k.packed[0] != nil; k.stale && !unread {
-		k.Show(x)
+	if ex := k.packed[0]; ex != nil {
+		if k.stale = unread; !unread {
+			ex.Show(x)
+			k.cold = x
+		}
 	}
 	for s := range k.at.told {
 		if told := &k.at.told[s]; told.Err == nil {
@@ -255,10 +260,11 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return 1
 }
 
-// Show implements [sampler.Lazy]. It also shows what is on the other rungs.
+// Show implements [sampler.Lazy]. It also shows what is on the other rungs, which a step
+// leaves to those who read them.
 func (k *tempering) Show(x []int32) {
+	k.show()
 	if k.stale {
-		k.show()
 		copy(x, k.states(0))
 		k.stale = false
 	}
@@ -266,6 +272,10 @@ func (k *tempering) Show(x []int32) {
 
 // show stores in k.x the states that kernels hold.
 func (k *tempering) show() {
+	if k.cold != nil {
+		copy(k.states(0), k.cold)
+		k.cold = nil
+	}
 	for j, ex := range k.packed {
 		if ex != nil {
 			ex.Show(k.states(j))
@@ -319,24 +329,27 @@ func (k *tempering) gather() {
 // exchange offers the swaps of this step.
 func (k *tempering) exchange(info []sampler.Info, r []sampler.Stream) {
 	for j := k.odd; j+1 < len(k.betas); j += 2 {
-		clear(k.swapped)
+		e, f := k.e[j*k.chains:][:k.chains], k.e[(j+1)*k.chains:][:k.chains]
+		n := 0
 		for s := range info {
 			if info[s].Err != nil {
 				continue
 			}
-			e, f := &k.e[j*k.chains+s], &k.e[(j+1)*k.chains+s]
-			a, ok := k.swapProb(j, *e, *f)
+			a, ok := k.swapProb(j, e[s], f[s])
 			if !ok {
 				info[s].Invalid++
 			}
 			k.swaps.offer(j, a)
+			k.swapped[n] = s
 			if r[s].Float64() < a {
-				*e, *f = *f, *e
-				k.swapped[s] = true
-				k.swaps.exchange(j, s)
+				n++
 			}
 		}
-		k.swap(j)
+		for _, s := range k.swapped[:n] {
+			e[s], f[s] = f[s], e[s]
+			k.swaps.exchange(j, s)
+		}
+		k.swap(j, k.swapped[:n])
 	}
 	for s := range info {
 		info[s].Moved += k.moved[s]
@@ -345,16 +358,19 @@ func (k *tempering) exchange(info []sampler.Info, r []sampler.Stream) {
 	k.odd = 1 - k.odd
 }
 
-// swap swaps states of rungs j and j+1: as kernels hold them, if both do, and in x otherwise,
-// which kernels must then see.
-func (k *tempering) swap(j int) {
+// swap swaps the states of some chains on rungs j and j+1: as kernels hold them, if both do,
+// and in x otherwise, which kernels must then see.
+func (k *tempering) swap(j int, chains []int) {
+	if len(chains) == 0 {
+		return
+	}
 	a, b := k.packed[j], k.packed[j+1]
 	if a != nil && b != nil {
 		var moved []int
 		if j == 0 {
 			moved = k.moved
 		}
-		a.Exchange(k.kernels[j+1], k.swapped, moved)
+		a.Exchange(k.kernels[j+1], chains, moved)
 		return
 	}
 	for _, i := range [2]int{j, j + 1} {
@@ -362,10 +378,7 @@ func (k *tempering) swap(j int) {
 			ex.Show(k.states(i))
 		}
 	}
-	for s, swapped := range k.swapped {
-		if !swapped {
-			continue
-		}
+	for _, s := range chains {
 		a, b := k.state(j, s), k.state(j+1, s)
 		for i := range a {
 			if j == 0 && a[i] != b[i] && k.packed[0] != nil {
@@ -373,8 +386,8 @@ func (k *tempering) swap(j int) {
 			}
 			a[i], b[i] = b[i], a[i]
 		}
-		k.touched[j], k.touched[j+1] = true, true
 	}
+	k.touched[j], k.touched[j+1] = true, true
 }
 
 // resetTouched refreshes the caches of the rungs whose states were swapped, from
@@ -410,11 +423,22 @@ func (r *rungs) Len() int { return len(r.k.betas) }
 
 // Rung returns what is on rung j.
 func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
-	return r.k.betas[j], r.k.e[j*r.k.chains+r.chain], r.k.state(j, r.chain)
+	k, s := r.k, r.chain
+	x = k.state(j, s)
+	switch ex := k.packed[j]; {
+	case j == 0 && k.cold != nil:
+		x = k.cold[s*k.sites : (s+1)*k.sites]
+	case ex != nil:
+		ex.Show(k.states(j))
+	}
+	return k.betas[j], k.e[j*k.chains+s], x
 }
 
 // swapProb returns the probability of swapping rungs j and j+1 at energies e
 // and f; false if it is not defined.
 func (k *tempering) swapProb(j int, e, f float64) (float64, bool) {
+	if l := (k.betas[j] - k.betas[j+1]) * (e - f); l > math.Inf(-1) && l < math.Inf(1) { // no branch on its sign
+		return simd.Exp(min(l, 0)), true
+	}
 	return accept((k.betas[j]-k.betas[j+1])*(e-f), 0, 0)
 }

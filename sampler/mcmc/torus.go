@@ -36,9 +36,15 @@ func newTorusChains(m energy.Model, chains int, form format) (k torusChains, p p
 	return torusChains{cols: cols, d: d}, newPacked(m, sites, chains, 1, torusNumbers, form), true
 }
 
-// energyFrom implements holder: d[k] = d[0] + k(d[1]−d[0]) says that a pair of ones counts
+// addEnergies implements holder: d[k] = d[0] + k(d[1]−d[0]) says that a pair of ones counts
 // d[1]−d[0] and a one d[0].
-func (k *torusChains) energyFrom(start float64, more []int) float64 {
-	e := float64((k.d[1] - k.d[0]) * float64(more[torusBonds]))
-	return start + (e + float64(k.d[0]*float64(more[torusUp]+more[torusUp+1])))
+func (k *torusChains) addEnergies(e []float64, more [][]int) {
+	for s := range e {
+		e[s] += k.worth(more[torusBonds][s], more[torusUp][s]+more[torusUp+1][s])
+	}
+}
+
+// worth returns the energy of so many bonds and ones.
+func (k *torusChains) worth(bonds, ones int) float64 {
+	return float64((k.d[1]-k.d[0])*float64(bonds)) + float64(k.d[0]*float64(ones))
 }

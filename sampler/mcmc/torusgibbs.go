@@ -121,10 +121,8 @@ func (k *torusGibbs) counted(s int, t spins.Tally) {
 	k.is(s, torusUp+k.job.colour, t.Up)
 }
 
-// energyFrom implements holder.
-func (k *torusGibbs) energyFrom(start float64, more []int) float64 {
-	return k.torusChains.energyFrom(start, more)
-}
+// addEnergies implements holder.
+func (k *torusGibbs) addEnergies(e []float64, more [][]int) { k.torusChains.addEnergies(e, more) }
 
 // alike implements holder.
 func (k *torusGibbs) alike(with holder) bool {
@@ -133,15 +131,13 @@ func (k *torusGibbs) alike(with holder) bool {
 }
 
 // swap implements holder.
-func (k *torusGibbs) swap(with holder, which []bool, moved []int) {
+func (k *torusGibbs) swap(with holder, chains []int, moved []int) {
 	other := with.(*torusGibbs)
-	for s, yes := range which {
-		if yes {
-			if moved != nil {
-				moved[s] += k.states[s].Differ(other.states[s])
-			}
-			k.states[s], other.states[s] = other.states[s], k.states[s]
+	for _, s := range chains {
+		if moved != nil {
+			moved[s] += k.states[s].Differ(other.states[s])
 		}
+		k.states[s], other.states[s] = other.states[s], k.states[s]
 	}
 }
 

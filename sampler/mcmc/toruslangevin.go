@@ -127,10 +127,8 @@ func (k *torusLangevin) count(s int) {
 	}
 }
 
-// energyFrom implements holder.
-func (k *torusLangevin) energyFrom(start float64, more []int) float64 {
-	return k.torusChains.energyFrom(start, more)
-}
+// addEnergies implements holder.
+func (k *torusLangevin) addEnergies(e []float64, more [][]int) { k.torusChains.addEnergies(e, more) }
 
 // alike implements holder.
 func (k *torusLangevin) alike(with holder) bool {
@@ -139,16 +137,14 @@ func (k *torusLangevin) alike(with holder) bool {
 }
 
 // swap implements holder.
-func (k *torusLangevin) swap(with holder, which []bool, moved []int) {
+func (k *torusLangevin) swap(with holder, chains []int, moved []int) {
 	other := with.(*torusLangevin)
-	for s, yes := range which {
-		if yes {
-			if moved != nil {
-				moved[s] += k.states[s].Differ(other.states[s])
-			}
-			k.states[s], other.states[s] = other.states[s], k.states[s]
-			k.forth[s].Sites, other.forth[s].Sites = other.forth[s].Sites, k.forth[s].Sites
+	for _, s := range chains {
+		if moved != nil {
+			moved[s] += k.states[s].Differ(other.states[s])
 		}
+		k.states[s], other.states[s] = other.states[s], k.states[s]
+		k.forth[s].Sites, other.forth[s].Sites = other.forth[s].Sites, k.forth[s].Sites
 	}
 }
 
@@ -296,9 +292,9 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 // energyAt is energy of a state of which so much is counted.
 func (k *torusLangevin) energyAt(s int, now [torusNumbers]int) float64 {
 	for number := range now {
-		now[number] -= k.zero[s*torusNumbers+number]
+		now[number] -= k.zero[number][s]
 	}
-	return k.energyFrom(k.start[s], now[:])
+	return k.start[s] + k.worth(now[torusBonds], now[torusUp]+now[torusUp+1])
 }
 
 // movementOf returns what the energy of a state depends on.

@@ -125,17 +125,17 @@ func (k *wordGibbs) redraw(_, from int, _ []int32, r *sampler.Stream) (next, wor
 
 // flush implements engine.
 func (k *wordGibbs) flush(int) {
-	near := len(k.even.base)
+	told := k.at.told
+	near := k.since[len(k.even.base)][:len(told)]
 	for _, w := range k.workers {
 		for kind := range w[0].told {
-			t := &w[0].told[kind]
-			for s := range k.chains {
+			t, ones := &w[0].told[kind], k.since[kind][:len(told)]
+			for s := range told {
 				var c spins.Change
 				c.Add(t, s)
-				since := k.delta(s)
-				since[kind] += c.Ones
-				since[near] += c.Near
-				k.at.told[s].Moved += int(t.Moved[s])
+				ones[s] += c.Ones
+				near[s] += c.Near
+				told[s].Moved += int(t.Moved[s])
 			}
 			*t = simd.ChainTally{}
 		}
@@ -166,13 +166,16 @@ func (k *wordGibbs) count(int) {
 	clear(told)
 }
 
-// energyFrom implements holder.
-func (k *wordGibbs) energyFrom(start float64, more []int) float64 {
-	sum := 0.0
-	for kind, base := range k.even.base {
-		sum += float64(base * float64(more[kind]))
+// addEnergies implements holder.
+func (k *wordGibbs) addEnergies(e []float64, more [][]int) {
+	near := more[len(k.even.base)][:len(e)]
+	for s := range e {
+		sum := 0.0
+		for kind, base := range k.even.base {
+			sum += float64(base * float64(more[kind][s]))
+		}
+		e[s] += sum + float64(k.even.weight*float64(near[s]))
 	}
-	return start + (sum + float64(k.even.weight*float64(more[len(k.even.base)])))
 }
 
 // alike implements holder.
@@ -182,8 +185,8 @@ func (k *wordGibbs) alike(with holder) bool {
 }
 
 // swap implements holder.
-func (k *wordGibbs) swap(with holder, which []bool, moved []int) {
-	k.states.Swap(with.(*wordGibbs).states, which, moved)
+func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
+	k.states.Swap(with.(*wordGibbs).states, chains, moved)
 }
 
 // fewestBits is the number of chains of a block from which on they are bits of a word

@@ -71,7 +71,11 @@ func BenchmarkWrapped(b *testing.B) {
 				}
 			}
 			plain, wrapped := run(c.method, 1), run(mcmc.Tempering{Base: c.method, Rungs: rungs}, rungs)
-			n := max(2, int(40*time.Millisecond/(wrapped(2)*rungs)))
+			wrapped(1)
+			n := 1
+			for wrapped(n)*time.Duration(n*rungs) < 30*time.Millisecond {
+				n *= 2
+			}
 			var least [2]time.Duration
 			for b.Loop() {
 				for turn := range 14 {
