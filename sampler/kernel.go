@@ -317,13 +317,13 @@ type Companion interface {
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether the kernel can exchange states with another one, of as many
-	// chains: both hold them in the same form, and their targets are tempered forms of one
-	// model. The other methods want this of the kernels that they are given.
-	Exchanges(with Kernel) bool
+	// Exchanges reports whether the kernel, whose target is that of another one to the
+	// power beta, can exchange states with that one and with others that can. The
+	// methods that follow are of such kernels, and are given such kernels.
+	Exchanges(with Kernel, beta float64) bool
 
-	// Hold takes the states from x unless the kernel holds them. It comes before the other
-	// methods in a kernel that has been restored.
+	// Hold says where the states are kept: it takes them from x unless the kernel holds
+	// them in its own form, and Show then stores them there.
 	Hold(x []int32)
 
 	// Exchange exchanges the states of some chains with those of the other kernel, and

@@ -137,6 +137,7 @@ func (k *packed) hold(group int, x []int32) {
 func (k *packed) Hold(x []int32) {
 	for g := range k.held {
 		k.hold(g, x)
+		k.stale[g] = true
 	}
 }
 
@@ -191,7 +192,7 @@ func (k *packed) know() {
 }
 
 // Exchanges implements [sampler.Exchanger].
-func (k *packed) Exchanges(with sampler.Kernel) bool {
+func (k *packed) Exchanges(with sampler.Kernel, _ float64) bool {
 	other, ok := sampler.As[packing](with)
 	if !ok {
 		return false

@@ -127,7 +127,7 @@ func (k *tempering) meet() {
 	k.packed, k.unmet = make([]sampler.Exchanger, len(k.kernels)), false
 	first, _ := sampler.As[sampler.Exchanger](k.kernels[0])
 	for j, base := range k.kernels {
-		if ex, ok := sampler.As[sampler.Exchanger](base); ok && first != nil && first.Exchanges(base) {
+		if ex, ok := sampler.As[sampler.Exchanger](base); ok && first != nil && ex.Exchanges(k.kernels[0], max(k.betas[j], almostZero)) {
 			k.packed[j] = ex
 		}
 	}

@@ -153,9 +153,14 @@ func (k *tempering) resetBases(ctl sampler.Control) error {
 	return nil
 }
 
+// almostZero is the inverse temperature of the kernel on a rung of β = 0: conditionals are
+// exactly uniform, but couplings keep the kinds that engines sort sites by, and a power of two
+// loses no digit of an energy.
+const almostZero = 0x1p-512
+
 // kernel makes the kernel of a rung.
 func (k *tempering) kernel(ctx context.Context, beta float64) (sampler.Kernel, error) {
-	m, err := energy.Scale(k.model, beta)
+	m, err := energy.Scale(k.model, max(beta, almostZero))
 	if err != nil {
 		return nil, fmt.Errorf("mcmc: Tempering: %w", err)
 	}
@@ -273,8 +278,8 @@ func (k *tempering) Show(x []int32) {
 // show stores in k.x the states that kernels hold.
 func (k *tempering) show() {
 	if k.cold != nil {
-		copy(k.states(0), k.cold)
 		k.cold = nil
+		k.packed[0].Hold(k.states(0))
 	}
 	for j, ex := range k.packed {
 		if ex != nil {
