@@ -320,7 +320,7 @@ type Exchanger interface {
 	// Exchanges reports whether the kernel, whose target is that of another one to the
 	// power beta, can exchange states with that one and with others that can. The
 	// methods that follow are of such kernels, and are given such kernels.
-	Exchanges(with Kernel, beta float64) bool
+	Exchanges(with Exchanger, beta float64) bool
 
 	// Hold says where the states are kept: it takes them from x unless the kernel holds
 	// them in its own form, and Show then stores them there.
@@ -329,11 +329,11 @@ type Exchanger interface {
 	// Exchange exchanges the states of some chains with those of the other kernel, and
 	// adds to moved, unless that is nil, at how many sites they differ, by chain. Show
 	// then stores them in both.
-	Exchange(with Kernel, chains []int, moved []int)
+	Exchange(with Exchanger, chains []int, moved []int)
 
 	// Energies stores the energies, of the model of the kernel itself, of the states that
 	// another kernel holds, or of its own.
-	Energies(e []float64, of Kernel)
+	Energies(e []float64, of Exchanger)
 }
 
 // Info is what a kernel reports of the last step of one chain.

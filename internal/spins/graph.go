@@ -24,7 +24,7 @@ type Layout struct {
 
 // Graph is an arrangement of sites in lanes of 32 bits, one bit a chain, so that those
 // which are redrawn together follow each other: by colour, then by kind, each filled up
-// to a whole register. It is immutable.
+// to a whole register. It is immutable, but for Share.
 type Graph struct {
 	sites int
 	place []int32 // lane of each site
@@ -260,12 +260,16 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Equal reports whether two graphs hold states alike: the same sites in the same lanes, with
-// the same neighbours.
-func (g *Graph) Equal(h *Graph) bool {
-	return slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
+// Share reports whether two graphs hold states alike: the same sites in the same lanes, with
+// the same neighbours. The first then has the slices of the second.
+func (g *Graph) Share(h *Graph) bool {
+	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
 	})
+	if alike {
+		g.place, g.parts = h.place, h.parts
+	}
+	return alike
 }
 
 // Swap exchanges the states of some chains with those in from, and adds to moved, unless that

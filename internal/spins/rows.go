@@ -9,7 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// RowGraph is an arrangement of sites in rows of bytes, one byte a chain. It is immutable.
+// RowGraph is an arrangement of sites in rows of bytes, one byte a chain. It is immutable, but
+// for Share.
 type RowGraph struct {
 	sites  int
 	place  []int32    // row of each site
@@ -210,11 +211,15 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Alike reports whether two graphs hold states alike: the same sites in the same rows, of the
-// same kinds, with the same neighbours.
-func (g *RowGraph) Alike(h *RowGraph) bool {
-	return slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
+// Share reports whether two graphs hold states alike: the same sites in the same rows, of the
+// same kinds, with the same neighbours. The first then has the slices of the second.
+func (g *RowGraph) Share(h *RowGraph) bool {
+	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
+	if alike {
+		g.place, g.kinds, g.visits, g.near = h.place, h.kinds, h.visits, h.near
+	}
+	return alike
 }
 
 // Swap exchanges the states of some chains with those in from, and adds to moved, unless that
@@ -225,16 +230,26 @@ func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	for _, s := range chains {
 		mask[s] = 0xff
 	}
+	m := [simd.ChainBits / 8]uint64{}
+	for at := range m {
+		m[at] = binary.LittleEndian.Uint64(mask[8*at:])
+	}
 	for i := range c.rows[:c.sites] {
 		a, b := &c.rows[i], &from.rows[i]
-		for at := 0; at < len(mask); at += 8 {
-			v, w := binary.LittleEndian.Uint64(a[at:]), binary.LittleEndian.Uint64(b[at:])
-			d := (v ^ w) & binary.LittleEndian.Uint64(mask[at:])
-			binary.LittleEndian.PutUint64(a[at:], v^d)
-			binary.LittleEndian.PutUint64(b[at:], w^d)
-		}
+		swapBytes(a[0:8:8], b[0:8:8], m[0])
+		swapBytes(a[8:16:16], b[8:16:16], m[1])
+		swapBytes(a[16:24:24], b[16:24:24], m[2])
+		swapBytes(a[24:32:32], b[24:32:32], m[3])
 	}
 	c.kept, from.kept = nil, nil
+}
+
+// swapBytes exchanges those of eight bytes that a mask has.
+func swapBytes(a, b []byte, mask uint64) {
+	v, w := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)
+	d := (v ^ w) & mask
+	binary.LittleEndian.PutUint64(a, v^d)
+	binary.LittleEndian.PutUint64(b, w^d)
 }
 
 // Sums stores, for every chain, what sums of neighbours add up to over the sites in state 1,

@@ -2,6 +2,7 @@ package mcmc
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
@@ -35,12 +36,14 @@ type denseGibbs struct {
 	visits *simd.Visits
 	look   []int32 // entry of odds for the state of the neighbours: chains × sites
 	words  []uint32
+	x      []int32 // where the states are, if others exchange them
 	price  cost.Memo
 }
 
 var (
-	_ engine         = (*denseGibbs)(nil)
-	_ sampler.Costed = (*denseGibbs)(nil)
+	_ engine            = (*denseGibbs)(nil)
+	_ sampler.Costed    = (*denseGibbs)(nil)
+	_ sampler.Exchanger = (*denseGibbs)(nil)
 )
 
 // What the energy of a state depends on: the number of edges between equals and of sites in
@@ -118,11 +121,57 @@ func (k *denseGibbs) looks(s int) []int32 { return k.look[s*k.sites : (s+1)*k.si
 // unpack implements holder: x has the states.
 func (k *denseGibbs) unpack(int, []int32) {}
 
-// alike implements holder: states that x has cannot be exchanged without it.
-func (k *denseGibbs) alike(holder) bool { return false }
+// Hold implements [sampler.Exchanger].
+func (k *denseGibbs) Hold(x []int32) {
+	k.x = x
+	k.packed.Hold(x)
+}
 
-func (k *denseGibbs) count(int)                 {}
-func (k *denseGibbs) swap(holder, []int, []int) {}
+// Show implements [sampler.Lazy].
+func (k *denseGibbs) Show(x []int32) {
+	if len(k.x) > 0 && &x[0] != &k.x[0] {
+		copy(x, k.x)
+	}
+}
+
+// count implements holder.
+func (k *denseGibbs) count(s int) {
+	twice, ones := 0, 0
+	x := k.rows(s, k.x)
+	for i, l := range x {
+		ones += int(l)
+		for _, j := range k.adj[k.begin[i]:k.begin[i+1]] {
+			if x[j] == l {
+				twice++
+			}
+		}
+	}
+	k.is(s, denseEqual, twice/2)
+	k.is(s, denseOnes, ones)
+}
+
+// alike implements holder.
+func (k *denseGibbs) alike(with holder) bool {
+	other, ok := with.(*denseGibbs)
+	if !ok || !slices.Equal(k.order, other.order) || !slices.Equal(k.begin, other.begin) || !slices.Equal(k.adj, other.adj) {
+		return false
+	}
+	k.order, k.first = other.order, other.first
+	return true
+}
+
+// swap implements holder.
+func (k *denseGibbs) swap(with holder, chains []int, moved []int) {
+	other := with.(*denseGibbs)
+	for _, s := range chains {
+		a, b := k.rows(s, k.x), other.rows(s, other.x)
+		if moved != nil {
+			moved[s] += changed(a, b)
+		}
+		exchange(a, b)
+		exchange(k.looks(s), other.looks(s))
+	}
+}
 
 // share implements engine: a chain is moved by one worker.
 func (k *denseGibbs) share(int) {}

@@ -25,7 +25,8 @@ type holder interface {
 	// others, to get theirs: more has a row for each number.
 	addEnergies(e []float64, more [][]int)
 
-	// alike reports whether another holder has the same form.
+	// alike reports whether another holder has the same form. What both keep unchanged is
+	// then kept once.
 	alike(with holder) bool
 
 	// swap exchanges the states of some chains with those of a holder of the same form, and
@@ -192,8 +193,8 @@ func (k *packed) know() {
 }
 
 // Exchanges implements [sampler.Exchanger].
-func (k *packed) Exchanges(with sampler.Kernel, _ float64) bool {
-	other, ok := sampler.As[packing](with)
+func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
+	other, ok := with.(packing)
 	if !ok {
 		return false
 	}
@@ -202,9 +203,8 @@ func (k *packed) Exchanges(with sampler.Kernel, _ float64) bool {
 }
 
 // Energies implements [sampler.Exchanger].
-func (k *packed) Energies(e []float64, of sampler.Kernel) {
-	other, _ := sampler.As[packing](of)
-	o := other.packing()
+func (k *packed) Energies(e []float64, of sampler.Exchanger) {
+	o := of.(packing).packing()
 	k.know()
 	o.know()
 	copy(e, k.start)
@@ -218,9 +218,8 @@ func (k *packed) Energies(e []float64, of sampler.Kernel) {
 }
 
 // Exchange implements [sampler.Exchanger].
-func (k *packed) Exchange(with sampler.Kernel, chains []int, moved []int) {
-	other, _ := sampler.As[packing](with)
-	o := other.packing()
+func (k *packed) Exchange(with sampler.Exchanger, chains []int, moved []int) {
+	o := with.(packing).packing()
 	k.know()
 	o.know()
 	for i, a := range k.since {

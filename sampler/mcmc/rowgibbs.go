@@ -157,7 +157,7 @@ func (k *rowGibbs) count(int) {
 // alike implements holder.
 func (k *rowGibbs) alike(with holder) bool {
 	other, ok := with.(*rowGibbs)
-	return ok && k.states.Alike(other.states.RowGraph)
+	return ok && k.states.Share(other.states.RowGraph)
 }
 
 // swap implements holder.

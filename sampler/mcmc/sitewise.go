@@ -20,8 +20,8 @@ func (k *sitewise) sited() *sitewise { return k }
 type siting interface{ sited() *sitewise }
 
 // Exchanges implements [sampler.Exchanger].
-func (k *sitewise) Exchanges(with sampler.Kernel, beta float64) bool {
-	other, ok := sampler.As[siting](with)
+func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
+	other, ok := with.(siting)
 	if !ok {
 		return false
 	}
@@ -44,26 +44,22 @@ func (k *sitewise) Show(x []int32) {
 func (k *sitewise) state(s int) []int32 { return k.x[s*k.sites : (s+1)*k.sites] }
 
 // Energies implements [sampler.Exchanger].
-func (k *sitewise) Energies(e []float64, of sampler.Kernel) {
-	other, _ := sampler.As[siting](of)
-	o := other.sited()
+func (k *sitewise) Energies(e []float64, of sampler.Exchanger) {
+	o := of.(siting).sited()
 	for s, v := range o.e {
 		e[s] = tempered(v, k.beta, o.beta)
 	}
 }
 
 // Exchange implements [sampler.Exchanger].
-func (k *sitewise) Exchange(with sampler.Kernel, chains []int, moved []int) {
-	other, _ := sampler.As[siting](with)
-	o := other.sited()
+func (k *sitewise) Exchange(with sampler.Exchanger, chains []int, moved []int) {
+	o := with.(siting).sited()
 	for _, s := range chains {
 		a, b := k.state(s), o.state(s)
 		if moved != nil {
 			moved[s] += changed(a, b)
 		}
-		for i := range a {
-			a[i], b[i] = b[i], a[i]
-		}
+		exchange(a, b)
 		k.e[s], o.e[s] = tempered(o.e[s], k.beta, o.beta), tempered(k.e[s], o.beta, k.beta)
 		if k.local != nil {
 			mine, theirs := k.chain(s), o.chain(s)
@@ -71,6 +67,14 @@ func (k *sitewise) Exchange(with sampler.Kernel, chains []int, moved []int) {
 				mine[i], theirs[i] = tempered(theirs[i], k.beta, o.beta), tempered(d, o.beta, k.beta)
 			}
 		}
+	}
+}
+
+// exchange exchanges two rows.
+func exchange(a, b []int32) {
+	b = b[:len(a)]
+	for i, v := range a {
+		a[i], b[i] = b[i], v
 	}
 }
 

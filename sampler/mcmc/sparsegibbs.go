@@ -149,8 +149,12 @@ func (k *sparseGibbs) addEnergies(e []float64, more [][]int) {
 // alike implements holder.
 func (k *sparseGibbs) alike(with holder) bool {
 	other, ok := with.(*sparseGibbs)
-	return ok && k.levels == other.levels && k.flat == other.flat && slices.Equal(k.place, other.place) &&
-		slices.EqualFunc(k.stretches, other.stretches, func(a, b stretch) bool { return a.degree == b.degree && slices.Equal(a.near, b.near) })
+	if !ok || k.levels != other.levels || k.flat != other.flat || !slices.Equal(k.place, other.place) ||
+		!slices.EqualFunc(k.stretches, other.stretches, func(a, b stretch) bool { return a.degree == b.degree && slices.Equal(a.near, b.near) }) {
+		return false
+	}
+	k.place, k.stretches = other.place, other.stretches
+	return true
 }
 
 // swap implements holder.

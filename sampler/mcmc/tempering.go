@@ -127,7 +127,7 @@ func (k *tempering) meet() {
 	k.packed, k.unmet = make([]sampler.Exchanger, len(k.kernels)), false
 	first, _ := sampler.As[sampler.Exchanger](k.kernels[0])
 	for j, base := range k.kernels {
-		if ex, ok := sampler.As[sampler.Exchanger](base); ok && first != nil && ex.Exchanges(k.kernels[0], max(k.betas[j], almostZero)) {
+		if ex, ok := sampler.As[sampler.Exchanger](base); ok && first != nil && ex.Exchanges(first, max(k.betas[j], almostZero)) {
 			k.packed[j] = ex
 		}
 	}
@@ -168,6 +168,7 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	}
 	if done == of {
 		k.swaps.clear()
+		k.unmet = true // a method that chooses kernels has chosen
 	}
 }
 
@@ -275,6 +276,7 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 			_ = base.Reset(sampler.Control{}, k.states(j)) // which it accepted before
 		}
 	}
+	k.meet()
 	k.odd, k.started = int(flags[0]&1), flags[0]&2 != 0
 	return k.restoreStep(b)
 }

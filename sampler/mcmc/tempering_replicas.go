@@ -216,6 +216,10 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		k.behind = false
 	}
 	if k.phase == starting {
+		if k.unmet {
+			k.show()
+			k.meet()
+		}
 		if k.packed[0] == nil {
 			copy(k.states(0), x)
 		}
@@ -298,7 +302,7 @@ func (k *tempering) measure() bool {
 		if ex := k.packed[j]; ex != nil {
 			ex.Hold(k.states(j))
 			k.packed[0].Hold(k.states(0))
-			k.packed[0].Energies(k.e[lo:end], k.kernels[j])
+			k.packed[0].Energies(k.e[lo:end], ex)
 			k.rung = end
 			continue
 		}
@@ -375,7 +379,7 @@ func (k *tempering) swap(j int, chains []int) {
 		if j == 0 {
 			moved = k.moved
 		}
-		a.Exchange(k.kernels[j+1], chains, moved)
+		a.Exchange(b, chains, moved)
 		return
 	}
 	for _, i := range [2]int{j, j + 1} {
@@ -385,12 +389,10 @@ func (k *tempering) swap(j int, chains []int) {
 	}
 	for _, s := range chains {
 		a, b := k.state(j, s), k.state(j+1, s)
-		for i := range a {
-			if j == 0 && a[i] != b[i] && k.packed[0] != nil {
-				k.moved[s]++
-			}
-			a[i], b[i] = b[i], a[i]
+		if j == 0 && k.packed[0] != nil {
+			k.moved[s] += changed(a, b)
 		}
+		exchange(a, b)
 	}
 	k.touched[j], k.touched[j+1] = true, true
 }

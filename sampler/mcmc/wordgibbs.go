@@ -169,6 +169,13 @@ func (k *wordGibbs) count(int) {
 // addEnergies implements holder.
 func (k *wordGibbs) addEnergies(e []float64, more [][]int) {
 	near := more[len(k.even.base)][:len(e)]
+	if len(k.even.base) == 1 {
+		base, ones := k.even.base[0], more[0][:len(e)]
+		for s := range e {
+			e[s] += float64(base*float64(ones[s])) + float64(k.even.weight*float64(near[s]))
+		}
+		return
+	}
 	for s := range e {
 		sum := 0.0
 		for kind, base := range k.even.base {
@@ -181,7 +188,7 @@ func (k *wordGibbs) addEnergies(e []float64, more [][]int) {
 // alike implements holder.
 func (k *wordGibbs) alike(with holder) bool {
 	other, ok := with.(*wordGibbs)
-	return ok && k.even.graph.Equal(other.even.graph) && slices.Equal(k.even.turned, other.even.turned)
+	return ok && slices.Equal(k.even.turned, other.even.turned) && k.even.graph.Share(other.even.graph)
 }
 
 // swap implements holder.
