@@ -76,8 +76,8 @@ type Kernel = Transition[int32]
 // The example of this type is the whole of it.
 //
 // What else a kernel may do is an interface of its own: [Adaptive], [Starter],
-// [Tuned], [Costed], [Warner], [Lazy] and [Companion]. They are found with [As], in
-// the kernel or in one that it wraps.
+// [Tuned], [Costed], [Warner], [Lazy], [Companion] and [Exchanger]. They are found with
+// [As], in the kernel or in one that it wraps.
 type Transition[S energy.Site] interface {
 	// Reset evaluates the states x (chains × sites) afresh. It must be called
 	// before the first Step and whenever x or the target changed from outside; a
@@ -308,6 +308,32 @@ type Companion interface {
 	// Company returns how many of some blocks are best moved together; 0 if steps
 	// are best made one by one.
 	Company(blocks int) int
+}
+
+// Exchanger kernels hold states in a form of their own, in which two of them can exchange
+// chains, and know the energies of each other's states: a method that keeps one kernel for
+// each of several temperatures, such as mcmc.Tempering, need not show states, evaluate them
+// or Reset its kernels between steps.
+type Exchanger interface {
+	Lazy[int32]
+
+	// Exchanges reports whether the kernel, whose target is that of another one to the
+	// power beta, can exchange states with that one and with others that can. The
+	// methods that follow are of such kernels, and are given such kernels.
+	Exchanges(with Exchanger, beta float64) bool
+
+	// Hold says where the states are kept: it takes them from x unless the kernel holds
+	// them in its own form, and Show then stores them there.
+	Hold(x []int32)
+
+	// Exchange exchanges the states of some chains with those of the other kernel, and
+	// adds to moved, unless that is nil, at how many sites they differ, by chain. Show
+	// then stores them in both.
+	Exchange(with Exchanger, chains []int, moved []int)
+
+	// Energies stores the energies, of the model of the kernel itself, of the states that
+	// another kernel holds, or of its own.
+	Energies(e []float64, of Exchanger)
 }
 
 // Info is what a kernel reports of the last step of one chain.

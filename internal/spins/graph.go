@@ -24,7 +24,7 @@ type Layout struct {
 
 // Graph is an arrangement of sites in lanes of 32 bits, one bit a chain, so that those
 // which are redrawn together follow each other: by colour, then by kind, each filled up
-// to a whole register. It is immutable.
+// to a whole register. It is immutable, but for Share.
 type Graph struct {
 	sites int
 	place []int32 // lane of each site
@@ -258,4 +258,42 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	down := int(t.Moved[chain]) - up
 	c.Ones += up - down
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
+}
+
+// Share reports whether two graphs hold states alike: the same sites in the same lanes, with
+// the same neighbours. The first then has the slices of the second.
+func (g *Graph) Share(h *Graph) bool {
+	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
+		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
+	})
+	if alike {
+		g.place, g.parts = h.place, h.parts
+	}
+	return alike
+}
+
+// Swap exchanges the states of some chains with those in from, and adds to moved, unless that
+// is nil, at how many sites they differ, by chain.
+func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
+	swapLanes(c.bits, from.bits, chains, moved)
+}
+
+// swapLanes is Swap of lanes of 32 chains, two in a word.
+func swapLanes(a, b []uint64, chains []int, moved []int) {
+	mask := uint64(0)
+	for _, s := range chains {
+		mask |= 1 << (s & 31)
+	}
+	mask |= mask << 32
+	b = b[:len(a)]
+	for i, v := range a {
+		d := (v ^ b[i]) & mask
+		a[i], b[i] = v^d, b[i]^d
+		if moved == nil {
+			continue
+		}
+		for ; d != 0; d &= d - 1 {
+			moved[bits.TrailingZeros64(d)&31]++
+		}
+	}
 }

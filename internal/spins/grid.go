@@ -102,3 +102,8 @@ func (s *GridState) Pack(x []int32) {
 	}
 	s.Close()
 }
+
+// Differ returns at how many sites two states of a grid differ.
+func (s *GridState) Differ(from *GridState) int {
+	return differ(s.own(0, s.words), from.own(0, s.words), s.valid)
+}

@@ -2,13 +2,15 @@ package spins
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// RowGraph is an arrangement of sites in rows of bytes, one byte a chain. It is immutable.
+// RowGraph is an arrangement of sites in rows of bytes, one byte a chain. It is immutable, but
+// for Share.
 type RowGraph struct {
 	sites  int
 	place  []int32    // row of each site
@@ -206,5 +208,73 @@ func (c *RowChains) Pack(x []int32) {
 			c.rows[p][chain] = byte(v)
 			c.own[p>>1] |= uint64(v) << (uint(p&1)*32 + chain)
 		}
+	}
+}
+
+// Share reports whether two graphs hold states alike: the same sites in the same rows, of the
+// same kinds, with the same neighbours. The first then has the slices of the second.
+func (g *RowGraph) Share(h *RowGraph) bool {
+	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
+		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
+	if alike {
+		g.place, g.kinds, g.visits, g.near = h.place, h.kinds, h.visits, h.near
+	}
+	return alike
+}
+
+// Swap exchanges the states of some chains with those in from, and adds to moved, unless that
+// is nil, at how many sites they differ, by chain. Sums are not kept then.
+func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
+	swapLanes(c.own, from.own, chains, moved)
+	mask := simd.Row{}
+	for _, s := range chains {
+		mask[s] = 0xff
+	}
+	m := [simd.ChainBits / 8]uint64{}
+	for at := range m {
+		m[at] = binary.LittleEndian.Uint64(mask[8*at:])
+	}
+	for i := range c.rows[:c.sites] {
+		a, b := &c.rows[i], &from.rows[i]
+		swapBytes(a[0:8:8], b[0:8:8], m[0])
+		swapBytes(a[8:16:16], b[8:16:16], m[1])
+		swapBytes(a[16:24:24], b[16:24:24], m[2])
+		swapBytes(a[24:32:32], b[24:32:32], m[3])
+	}
+	c.kept, from.kept = nil, nil
+}
+
+// swapBytes exchanges those of eight bytes that a mask has.
+func swapBytes(a, b []byte, mask uint64) {
+	v, w := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)
+	d := (v ^ w) & mask
+	binary.LittleEndian.PutUint64(a, v^d)
+	binary.LittleEndian.PutUint64(b, w^d)
+}
+
+// Sums stores, for every chain, what sums of neighbours add up to over the sites in state 1,
+// each pair once: what redraws would have told that had turned these sites from 0, one after
+// the other.
+func (c *RowChains) Sums(n *[simd.ChainBits]int) {
+	*n = [simd.ChainBits]int{}
+	near := c.near
+	for _, v := range c.visits {
+		own := &c.rows[v.Row]
+		for s, b := range own {
+			n[s] += 2 * int(v.Bias) * int(b)
+		}
+		for k, at := range near[:v.Plus+v.Minus] {
+			sign := 1
+			if k >= int(v.Plus) {
+				sign = -1
+			}
+			for s, b := range c.rows[at/simd.ChainBits] {
+				n[s] += sign * int(own[s]&b)
+			}
+		}
+		near = near[v.Plus+v.Minus:]
+	}
+	for s := range n {
+		n[s] /= 2 // each pair was met from both of its sites
 	}
 }

@@ -211,3 +211,20 @@ func (s *State) Pack(x []int32) {
 		s.Close(c)
 	}
 }
+
+// Differ returns at how many sites two states of a torus differ.
+func (s *State) Differ(from *State) (n int) {
+	for c := range s.colour {
+		n += differ(s.colour[c][s.pad:], from.colour[c][s.pad:], s.valid)
+	}
+	return n
+}
+
+// differ returns at how many of the valid sites two states differ.
+func differ(a, b, valid []uint64) (n int) {
+	a, b = a[:len(valid)], b[:len(valid)]
+	for i, v := range valid {
+		n += bits.OnesCount64((a[i] ^ b[i]) & v)
+	}
+	return n
+}

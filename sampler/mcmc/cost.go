@@ -47,11 +47,11 @@ func (k *denseGibbs) Cost(info []sampler.Info) float64 {
 }
 
 func (k *torusGibbs) Cost(info []sampler.Info) float64 {
-	return float64(len(info)) * (wholeCost + float64(bandCost*float64(k.torusChains.sites/k.cols)) + float64(bitCost*float64(k.sites)))
+	return float64(len(info)) * (wholeCost + float64(bandCost*float64(k.sites/k.cols)) + float64(bitCost*float64(k.sites)))
 }
 
 func (k *torusLangevin) Cost(info []sampler.Info) float64 {
-	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.torusChains.sites)))
+	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.packed.sites)))
 }
 
 func (k *wordGibbs) Cost(info []sampler.Info) float64 {

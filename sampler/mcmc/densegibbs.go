@@ -2,12 +2,12 @@ package mcmc
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -17,11 +17,10 @@ import (
 // 1, and looks its conditional up by that: a visit that changes nothing costs a few
 // operations, one that changes a site its neighbourhood.
 type denseGibbs struct {
-	model      energy.Model
-	sites      int
+	sweeper    // its updates are sites; states stay in x
 	coupling   float64
 	field      []float64
-	start, adj []int32
+	begin, adj []int32
 	order      []int32
 
 	// odds holds 2⁶⁴·p(x_i = 1) for 0, 1, …, d neighbours in state 1, one stretch
@@ -36,19 +35,24 @@ type denseGibbs struct {
 
 	visits *simd.Visits
 	look   []int32 // entry of odds for the state of the neighbours: chains × sites
-	held   []bool  // chains whose entries of look are right
 	words  []uint32
-	from   []float64 // energies at the last Reset
-	since  []change  // since then
-	at     cursor    // its updates are sites
+	x      []int32 // where the states are, if others exchange them
 	price  cost.Memo
 }
 
-var _ sampler.Costed = (*denseGibbs)(nil)
+var (
+	_ engine            = (*denseGibbs)(nil)
+	_ sampler.Costed    = (*denseGibbs)(nil)
+	_ sampler.Exchanger = (*denseGibbs)(nil)
+)
 
-// change is what an energy depends on: the number of edges between equals and of
-// sites in state 1.
-type change struct{ equal, ones int64 }
+// What the energy of a state depends on: the number of edges between equals and of sites in
+// state 1.
+const (
+	denseEqual = iota
+	denseOnes
+	denseNumbers
+)
 
 // newDenseGibbs returns nil if the model is not energy.Matching or has not two
 // levels. A sweep visits sites in the given order.
@@ -62,11 +66,14 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 		return nil
 	}
 	start, adj := g.Graph()
+	sites := len(start) - 1
 	k := apart.New(denseGibbs{
-		model: m, sites: len(start) - 1, coupling: coupling, field: field, start: start, adj: adj, order: order,
-		first: apart.Make[int32](len(start) - 1), look: apart.Make[int32](chains * (len(start) - 1)), held: apart.Make[bool](chains),
-		words: apart.Make[uint32](2 * chunk), from: apart.Make[float64](chains), since: apart.Make[change](chains), at: newCursor(chains),
+		sweeper:  sweeper{packed: newPacked(m, sites, chains, 1, denseNumbers, format{kept: denseNumbers})},
+		coupling: coupling, field: field, begin: start, adj: adj, order: order,
+		first: apart.Make[int32](sites), look: apart.Make[int32](chains * sites), words: apart.Make[uint32](2 * chunk),
 	})
+	k.init(k)
+	k.work += len(adj)
 	stretches := map[int]int32{}
 	for i := range k.sites {
 		d := int(start[i+1] - start[i])
@@ -97,65 +104,97 @@ func dense(m energy.Model) bool {
 	return len(adj) > sparseDegree*(len(start)-1)
 }
 
-// Reset implements [sampler.Transition].
-func (k *denseGibbs) Reset(ctl sampler.Control, x []int32) error {
-	return k.at.renew(ctl.Stop, 1, k.sites+len(k.adj), func(_, lo, hi int) (bool, error) {
-		k.model.Energy(k.from[lo:hi], x[lo*k.sites:hi*k.sites])
-		for s := lo; s < hi; s++ {
-			k.since[s] = change{}
-			k.hold(s, x[s*k.sites:(s+1)*k.sites])
-		}
-		return true, checkStart(k.from, lo, hi)
-	})
-}
-
-// hold counts the neighbours of chain s at state x.
-func (k *denseGibbs) hold(s int, x []int32) {
-	k.held[s] = true
-	look := k.look[s*k.sites : (s+1)*k.sites]
+// pack implements holder: it counts the neighbours in state 1.
+func (k *denseGibbs) pack(s int, x []int32) {
+	look := k.looks(s)
 	for i := range look {
 		at := k.first[i]
-		for _, j := range k.adj[k.start[i]:k.start[i+1]] {
+		for _, j := range k.adj[k.begin[i]:k.begin[i+1]] {
 			at += x[j]
 		}
 		look[i] = at
 	}
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
-func (k *denseGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	k.at.begin(ctl.Stop)
-	for ; k.at.chain < len(info); k.at.next() {
-		s := k.at.chain
-		told, state := &k.at.told[s], x[s*k.sites:(s+1)*k.sites]
-		if !k.held[s] {
-			k.hold(s, state)
-		}
-		for k.at.update < k.sites {
-			if k.at.stopped {
-				return 0
+func (k *denseGibbs) looks(s int) []int32 { return k.look[s*k.sites : (s+1)*k.sites] }
+
+// unpack implements holder: x has the states.
+func (k *denseGibbs) unpack(int, []int32) {}
+
+// Hold implements [sampler.Exchanger].
+func (k *denseGibbs) Hold(x []int32) {
+	k.x = x
+	k.packed.Hold(x)
+}
+
+// Show implements [sampler.Lazy].
+func (k *denseGibbs) Show(x []int32) {
+	if len(k.x) > 0 && &x[0] != &k.x[0] {
+		copy(x, k.x)
+	}
+}
+
+// count implements holder.
+func (k *denseGibbs) count(s int) {
+	twice, ones := 0, 0
+	x := k.rows(s, k.x)
+	for i, l := range x {
+		ones += int(l)
+		for _, j := range k.adj[k.begin[i]:k.begin[i+1]] {
+			if x[j] == l {
+				twice++
 			}
-			n := min(chunk, k.sites-k.at.update)
-			words := k.words[:2*n]
-			r[s].Uint32s(words)
-			v := k.visits.Visit(k.look[s*k.sites:(s+1)*k.sites], state, k.order[k.at.update:k.at.update+n], words)
-			told.Moved += v.Moved
-			told.Accept += float64(float64(v.Accept) * (1.0 / acceptUnit))
-			k.since[s].equal += int64(v.Equal)
-			k.since[s].ones += int64(v.Ones)
-			k.at.update += n
-			k.at.done(n*siteWork + times(v.Moved, len(k.adj)/k.sites))
-		}
-		told.Energy = k.energy(s)
-		if k.odds1 == nil {
-			told.Accept = 1
-		} else {
-			told.Accept /= float64(k.sites)
 		}
 	}
-	k.at.finish(info)
-	return 1
+	k.is(s, denseEqual, twice/2)
+	k.is(s, denseOnes, ones)
 }
+
+// alike implements holder.
+func (k *denseGibbs) alike(with holder) bool {
+	other, ok := with.(*denseGibbs)
+	if !ok || !slices.Equal(k.order, other.order) || !slices.Equal(k.begin, other.begin) || !slices.Equal(k.adj, other.adj) {
+		return false
+	}
+	k.order, k.first = other.order, other.first
+	return true
+}
+
+// swap implements holder.
+func (k *denseGibbs) swap(with holder, chains []int, moved []int) {
+	other := with.(*denseGibbs)
+	for _, s := range chains {
+		a, b := k.rows(s, k.x), other.rows(s, other.x)
+		if moved != nil {
+			moved[s] += changed(a, b)
+		}
+		exchange(a, b)
+		exchange(k.looks(s), other.looks(s))
+	}
+}
+
+// share implements engine: a chain is moved by one worker.
+func (k *denseGibbs) share(int) {}
+
+// updates implements engine: they are sites.
+func (k *denseGibbs) updates() int { return k.sites }
+
+// redraw implements engine.
+func (k *denseGibbs) redraw(s, from int, x []int32, r *sampler.Stream) (next, work int) {
+	told := &k.at.told[s]
+	n := min(chunk, k.sites-from)
+	words := k.words[:2*n]
+	r.Uint32s(words)
+	v := k.visits.Visit(k.looks(s), x, k.order[from:from+n], words)
+	told.Moved += v.Moved
+	told.Accept += float64(float64(v.Accept) * (1.0 / acceptUnit))
+	k.since[denseEqual][s] += v.Equal
+	k.since[denseOnes][s] += v.Ones
+	return from + n, n*siteWork + times(v.Moved, len(k.adj)/k.sites)
+}
+
+// flush implements engine: all has been noted.
+func (k *denseGibbs) flush(int) {}
 
 // acceptUnit is the acceptance probability 1 in the sums of visits: chunks of them fit 64
 // bits.
@@ -164,6 +203,7 @@ const acceptUnit = 1 << 52
 // metropolise makes the kernel one of [Metropolis]: odds are then those of a site in
 // state 0 to flip, and of one in state 1 not to.
 func (k *denseGibbs) metropolise() {
+	k.proposes = true
 	k.odds1 = make([]uint64, len(k.diff))
 	var accepts [2][]uint64
 	for n, d := range k.diff {
@@ -177,40 +217,13 @@ func (k *denseGibbs) metropolise() {
 			k.odds1[n] = 0
 		}
 	}
-	k.visits = simd.NewVisits(k.start, k.adj, k.first, k.odds, k.odds1, accepts)
+	k.visits = simd.NewVisits(k.begin, k.adj, k.first, k.odds, k.odds1, accepts)
 }
 
-// energy returns the running energy of a chain: integers times parameters, so that
-// rounding does not gather.
-func (k *denseGibbs) energy(s int) float64 {
-	c := &k.since[s]
-	sum := float64(k.coupling * float64(c.equal))
-	return k.from[s] - (sum + float64((k.field[1]-k.field[0])*float64(c.ones)))
-}
-
-// AppendBinary implements [sampler.Transition]. The counts are functions of the
-// states.
-func (k *denseGibbs) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendFloat64s(b, k.from)
-	for _, c := range k.since {
-		b = wire.AppendUint64s(b, uint64(c.equal), uint64(c.ones))
+// addEnergies implements holder.
+func (k *denseGibbs) addEnergies(e []float64, more [][]int) {
+	for s := range e {
+		sum := float64(k.coupling * float64(more[denseEqual][s]))
+		e[s] -= sum + float64((k.field[1]-k.field[0])*float64(more[denseOnes][s]))
 	}
-	return k.at.append(b), nil
-}
-
-// UnmarshalBinary implements [sampler.Transition].
-func (k *denseGibbs) UnmarshalBinary(b []byte) error {
-	clear(k.held)
-	b, err := wire.ReadFloat64s(b, k.from)
-	if err != nil {
-		return err
-	}
-	for s := range k.since {
-		var v [2]uint64
-		if b, err = wire.ReadUint64s(b, v[:]); err != nil {
-			return err
-		}
-		k.since[s] = change{int64(v[0]), int64(v[1])}
-	}
-	return k.at.restore(b, k.sites)
 }

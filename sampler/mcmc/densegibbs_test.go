@@ -35,7 +35,7 @@ func denseMatrix(k *denseGibbs, all [][]int32) *exact.Matrix {
 	var p *exact.Matrix
 	for _, i := range k.order {
 		one := exact.NewMatrix(len(all), func(x int, dst []float64) {
-			k.hold(0, all[x])
+			k.pack(0, all[x])
 			q := float64(k.odds[k.look[i]]) * 0x1p-64
 			y := append([]int32(nil), all[x]...)
 			y[i] = 1
@@ -96,7 +96,7 @@ func TestDenseGibbsConditionals(t *testing.T) {
 			for i := range x {
 				x[i] = int32(r.IntN(2))
 			}
-			k.hold(0, x)
+			k.pack(0, x)
 			for i := range x {
 				m.Conditional(d, i, x)
 				require.InDelta(t, 1/(1+math.Exp(d[1]-d[0])), float64(k.odds[k.look[i]])*0x1p-64, 1e-15)

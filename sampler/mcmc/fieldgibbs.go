@@ -15,19 +15,22 @@ import (
 //
 // added up in the order of the graph. Nothing is cached, and workers share one state.
 type fieldGibbs struct {
-	*locals           // energies alone
-	sweep   []int32   // the sites by place: those of a colour one behind the other
-	begin   []int32   // of the neighbours of each place
-	near    []int32   // sites
-	weight  []float64 // their couplings
-	field   []float64 // by place
-	known   []bracket
-	pieces  *pieces
-	drawn   []fieldDrawn // by piece
-	x       []int32      // the state that moves
+	sitewise           // energies alone
+	sweep    []int32   // the sites by place: those of a colour one behind the other
+	begin    []int32   // of the neighbours of each place
+	near     []int32   // sites
+	weight   []float64 // their couplings
+	field    []float64 // by place
+	known    []bracket
+	pieces   *pieces
+	drawn    []fieldDrawn // by piece
+	moving   []int32      // the state that moves
 }
 
-var _ sampler.Costed = (*fieldGibbs)(nil)
+var (
+	_ sampler.Costed    = (*fieldGibbs)(nil)
+	_ sampler.Exchanger = (*fieldGibbs)(nil)
+)
 
 // fieldDrawn is what became of a piece: added up in its order, so that energies do not
 // depend on workers.
@@ -47,7 +50,7 @@ func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
 		return nil
 	}
 	k := apart.New(fieldGibbs{
-		locals: newUncached(m, chains), begin: []int32{0}, known: brackets(),
+		sitewise: newSitewise(newUncached(m, chains)), begin: []int32{0}, known: brackets(),
 		near: make([]int32, 0, len(adj)), weight: make([]float64, 0, len(adj)),
 	})
 	colour, colours := colouring(start, adj)
@@ -87,7 +90,7 @@ func (k *fieldGibbs) Reset(ctl sampler.Control, x []int32) error {
 
 // draw redraws the places from … to−1, with two words of random bits each.
 func (k *fieldGibbs) draw(_, piece, from, to int, words []uint32) {
-	d, x := k.drawn[piece], k.x
+	d, x := k.drawn[piece], k.moving
 	begin, words := k.begin[from:to+1], words[:2*(to-from)]
 	at := begin[0]
 	for n, i := range k.sweep[from:to] {
@@ -117,17 +120,17 @@ func (k *fieldGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r
 
 // walk implements walker.
 func (k *fieldGibbs) walk(_, s int, x []int32, r []sampler.Stream) (made int) {
-	k.x = x
+	k.moving = x
 	told, from := &k.at.told[s], k.at.update
 	told.Accept = 1
-	k.pieces.sweep(&k.at, &r[s], func(piece int) {
+	next := k.pieces.sweep(from, &r[s], func(piece int) {
 		d := &k.drawn[piece]
 		told.Moved += d.moved
 		k.e[s] += d.rise
 		*d = fieldDrawn{}
 	})
-	made, k.at.update = k.at.update-from, from
-	return made
+	k.at.done((next - from) * siteWork)
+	return next - from
 }
 
 // UnmarshalBinary implements [sampler.Transition].

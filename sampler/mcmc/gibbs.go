@@ -130,11 +130,17 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 				return fast, nil
 			}
 		}
-		if known := newMemo(m); known != nil {
+		known := newMemo(m)
+		if known != nil && len(known.up) > memoPairs && g.Scan != Systematic {
+			if k := newFieldGibbs(m, chains); k != nil {
+				return k, nil
+			}
+		}
+		if known != nil {
 			if g.Scan == Automatic { // sites of one colour do not wait for each other
 				sweep, _ = order("Gibbs", Chromatic, m)
 			}
-			return apart.New(memoGibbs{locals: newUncached(m, chains), memo: known, order: sweep}), nil
+			return apart.New(memoGibbs{sitewise: newSitewise(newUncached(m, chains)), memo: known, order: sweep}), nil
 		}
 		if g.Scan != Systematic {
 			if k := newFieldGibbs(m, chains); k != nil {
@@ -145,7 +151,7 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	default:
 		return nil, fmt.Errorf("mcmc: Gibbs: Scan = %v, want Automatic, Systematic, Random or Chromatic", g.Scan)
 	}
-	k := apart.New(gibbs{sites: sites, levels: levels, order: sweep, locals: newLocals(m, chains), w: apart.Make[float64](levels)})
+	k := apart.New(gibbs{order: sweep, sitewise: newSitewise(newLocals(m, chains)), w: apart.Make[float64](levels)})
 	k.unpolled = max(1, pollWork/k.rowWork())
 	return k, nil
 }
@@ -176,15 +182,17 @@ func order(method string, scan Scan, m energy.Model) ([]int32, error) {
 }
 
 type gibbs struct {
-	sites, levels int
-	*locals
+	sitewise
 	order []int32 // nil: random scan
 	w     []float64
 
 	unpolled int // updates between two questions whether to stop
 }
 
-var _ sampler.Costed = (*gibbs)(nil)
+var (
+	_ sampler.Costed    = (*gibbs)(nil)
+	_ sampler.Exchanger = (*gibbs)(nil)
+)
 
 // Step implements [sampler.Transition]. It asks whether to stop every few thousand sites.
 func (k *gibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {

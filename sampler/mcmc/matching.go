@@ -174,16 +174,6 @@ func newTally(levels int) tally {
 	return tally{count: apart.Make[int64](levels), near: apart.Make[int32](levels)}
 }
 
-// add adds another tally, which becomes 0.
-func (t *tally) add(u *tally) {
-	t.equal += u.equal
-	for l, n := range u.count {
-		t.count[l] += n
-	}
-	u.equal = 0
-	clear(u.count)
-}
-
 // draw redraws the sites of s from the at-th to before the end-th in x, the levels by
 // place, with two words of random bits each, and returns how many of them changed.
 func (k *matching) draw(t *tally, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {

@@ -27,6 +27,11 @@ const unmet = -1
 // processor. Tests set it lower, to try other kernels.
 var memoEntries = 1 << 16
 
+// memoPairs bounds those of models that fieldGibbs takes as well: beyond, what blocks and rungs
+// remember leaves the caches, and adding couplings up is as fast (measured on graphs of 25 to
+// 2,000 sites).
+const memoPairs = 1 << 13
+
 // newMemo returns nil if the model is not of that kind, or too large.
 func newMemo(m energy.Model) *memo {
 	sites, levels := m.Shape()

@@ -10,12 +10,15 @@ import (
 // couplings or fields of their own everywhere. Its draws are those of the plain
 // kernel.
 type memoGibbs struct {
-	*locals // energies alone
-	memo    *memo
-	order   []int32
+	sitewise // energies alone
+	memo     *memo
+	order    []int32
 }
 
-var _ sampler.Costed = (*memoGibbs)(nil)
+var (
+	_ sampler.Costed    = (*memoGibbs)(nil)
+	_ sampler.Exchanger = (*memoGibbs)(nil)
+)
 
 // Reset implements [sampler.Transition].
 func (k *memoGibbs) Reset(ctl sampler.Control, x []int32) error {

@@ -41,7 +41,7 @@ func (Metropolis) Name() string { return "metropolis" }
 
 // Kernel implements [sampler.Method].
 func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) (sampler.Kernel, error) {
-	sites, levels, err := check.Shape("mcmc: Metropolis", model, chains, sampler.BlockSize)
+	sites, _, err := check.Shape("mcmc: Metropolis", model, chains, sampler.BlockSize)
 	if err != nil {
 		return nil, err
 	}
@@ -73,19 +73,22 @@ func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) 
 	default:
 		return nil, fmt.Errorf("mcmc: Metropolis: Scan = %v, want Automatic, Systematic, Random or Chromatic", m.Scan)
 	}
-	k := apart.New(metropolis{locals: newLocals(model, chains), updates: m.Updates, sites: sites, levels: levels, order: sweep})
+	k := apart.New(metropolis{sitewise: newSitewise(newLocals(model, chains)), updates: m.Updates, order: sweep})
 	k.work = k.rowWork()
 	return k, nil
 }
 
 type metropolis struct {
-	*locals
-	updates, sites, levels int
-	work                   int     // of an update
-	order                  []int32 // nil: random
+	sitewise
+	updates int
+	work    int     // of an update
+	order   []int32 // nil: random
 }
 
-var _ sampler.Costed = (*metropolis)(nil)
+var (
+	_ sampler.Costed    = (*metropolis)(nil)
+	_ sampler.Exchanger = (*metropolis)(nil)
+)
 
 // Step implements [sampler.Transition].
 func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {

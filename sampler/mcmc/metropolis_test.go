@@ -24,7 +24,7 @@ func orderedMatrix(k sampler.Kernel, all [][]int32) *exact.Matrix {
 			y := slices.Clone(all[x])
 			switch k := k.(type) {
 			case *denseGibbs:
-				k.hold(0, all[x])
+				k.pack(0, all[x])
 				up := float64(k.odds[k.look[i]]) * 0x1p-64
 				if all[x][i] == 1 {
 					up = float64(k.odds1[k.look[i]]) * 0x1p-64
@@ -105,7 +105,7 @@ func TestMetropolisByCountsReportsItsAcceptance(t *testing.T) {
 	require.True(t, ok)
 	d := make([]float64, 2)
 	for _, x := range exact.States(7, 2) {
-		k.hold(0, x)
+		k.pack(0, x)
 		for i, l := range x {
 			m.Conditional(d, i, x)
 			want := math.Min(1, math.Exp(d[l]-d[1-l]))

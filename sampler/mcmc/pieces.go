@@ -91,26 +91,23 @@ func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 	}
 }
 
-// sweep goes on with a sweep, which stands at place at.update, until it is done or stopped.
-// settled is told of the pieces that have been redrawn, one after the other.
-func (p *pieces) sweep(at *cursor, r *sampler.Stream, settled func(piece int)) {
-	for at.update < p.sites && !at.stopped {
-		from := at.update
-		first := sort.Search(len(p.all), func(n int) bool { return p.all[n].end > from })
-		end := min(p.all[first].next, first+max(1, len(p.workers)*pollWork/(siteWork*pieceSites)))
-		if len(p.workers) > 1 && end-first > 1 {
-			p.first, p.from, p.base = first, from, *r
-			p.burst.Each(end-first, p.job)
-			r.Skip(2 * uint64(p.all[end-1].end-from))
-		} else {
-			for n := first; n < end; n++ {
-				p.redraw(0, n, max(from, p.all[n].first), r)
-			}
-		}
+// sweep goes on with a sweep from a place, as far as fits between two questions whether to
+// stop, and returns where it stands then. settled is told of the pieces that have been
+// redrawn, one after the other.
+func (p *pieces) sweep(from int, r *sampler.Stream, settled func(piece int)) (next int) {
+	first := sort.Search(len(p.all), func(n int) bool { return p.all[n].end > from })
+	end := min(p.all[first].next, first+max(1, len(p.workers)*pollWork/(siteWork*pieceSites)))
+	if len(p.workers) > 1 && end-first > 1 {
+		p.first, p.from, p.base = first, from, *r
+		p.burst.Each(end-first, p.job)
+		r.Skip(2 * uint64(p.all[end-1].end-from))
+	} else {
 		for n := first; n < end; n++ {
-			settled(n)
+			p.redraw(0, n, max(from, p.all[n].first), r)
 		}
-		at.update = p.all[end-1].end
-		at.done((at.update - from) * siteWork)
 	}
+	for n := first; n < end; n++ {
+		settled(n)
+	}
+	return p.all[end-1].end
 }

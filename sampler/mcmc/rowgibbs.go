@@ -1,13 +1,10 @@
 package mcmc
 
 import (
-	"fmt"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -20,21 +17,10 @@ import (
 // Conditionals are held as multiples of 2⁻⁶⁴. All chains draw from the stream of the first
 // one.
 type rowGibbs struct {
-	model  energy.Model
-	sites  int
-	weight float64
-	base   []float64 // by kind: E(x_i = 1) − E(x_i = 0) where the sum is 0
-	states *spins.RowChains
-	held   bool // the states are up to date
-	stale  bool // x does not have them yet
-	hidden bool // it need not have them
-
-	// The energy of chain s is origin[s] + weight·sum[s], and what the sites in state 1
-	// add, each the base of its kind.
-	origin []float64
-	sum    []int
-	now    []float64 // energies of the end of a step
-	at     cursor    // its updates are parts, of all chains together
+	sweeper // of all chains together
+	weight  float64
+	base    []float64 // by kind: E(x_i = 1) − E(x_i = 0) where the sum is 0
+	states  *spins.RowChains
 
 	moved   int           // sites that the last step changed, all chains together; −1: unknown
 	told    simd.RowTally // since the last flush
@@ -43,10 +29,19 @@ type rowGibbs struct {
 	pair    *rowPair // of the first block of two, once there is one
 }
 
+// What the energy of a state of rows depends on: the sum over the sites in state 1 of their
+// neighbours, each pair once, and how many sites of each kind are in state 1. The energies
+// at the last Reset are less by what those were worth then.
+const (
+	rowSum = iota
+	rowOnes
+)
+
 var (
-	_ sampler.Companion   = (*rowGibbs)(nil)
-	_ sampler.Costed      = (*rowGibbs)(nil)
-	_ sampler.Lazy[int32] = (*rowGibbs)(nil)
+	_ engine            = (*rowGibbs)(nil)
+	_ sampler.Companion = (*rowGibbs)(nil)
+	_ sampler.Costed    = (*rowGibbs)(nil)
+	_ sampler.Exchanger = (*rowGibbs)(nil)
 )
 
 // rowPair are two blocks side by side.
@@ -58,10 +53,6 @@ type rowPair struct {
 }
 
 const (
-	// rowFormat begins what AppendBinary writes: that of other kernels begins with an
-	// energy.
-	rowFormat = 0x726f7773
-
 	// keepBelow and addAbove are the changes of a visit, of 32 chains together, below which
 	// sums are kept and above which they are added up at each visit (BenchmarkDenseGibbs).
 	keepBelow, addAbove = 0.5, 0.7
@@ -69,6 +60,9 @@ const (
 	// flushParts are the parts whose sums a tally holds.
 	flushParts = 8
 )
+
+// rowFormat has a tag: checkpoints of other kernels begin with an energy.
+var rowFormat = format{tag: 0x726f7773, foreign: "another kernel of Gibbs", kept: rowOnes}
 
 // fewestRows is the number of chains of a block from which on a kernel of rows takes less
 // time than chains one by one, or as much where hardly any states change
@@ -89,93 +83,121 @@ func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 	if rows == nil {
 		return nil
 	}
-	k := apart.New(rowGibbs{
-		model: m, sites: len(e.start) - 1, weight: e.weight, origin: apart.Make[float64](chains), sum: apart.Make[int](chains), now: apart.Make[float64](chains), at: newCursor(chains),
-	})
 	l := spins.RowLayout{Start: e.start, Adj: e.adj, Against: e.against, Order: order, Bias: rows.bias, Kind: rows.kind}
+	k := apart.New(rowGibbs{weight: e.weight})
 	k.base, l.Odds = rows.tables(e.weight)
+	k.packed = newPacked(m, len(e.start)-1, chains, chains, rowOnes+len(k.base), rowFormat)
+	k.init(k)
 	k.states = spins.NewRowGraph(l).NewChains(chains)
 	return k
 }
 
 // Reset implements [sampler.Transition].
 func (k *rowGibbs) Reset(ctl sampler.Control, x []int32) error {
-	k.held, k.stale, k.told = false, false, simd.RowTally{}
-	clear(k.sum)
-	err := k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
-		k.model.Energy(k.origin[lo:hi], x[lo*k.sites:hi*k.sites])
-		return true, checkStart(k.origin, lo, hi)
-	})
+	k.told = simd.RowTally{}
+	err := k.sweeper.Reset(ctl, x)
 	if err == nil {
-		k.hold(x)
-		k.addOnes(k.origin, -1)
+		k.addOnes(k.start, k.since, -1)
 	}
 	return err
 }
 
-// hold takes the states from x.
-func (k *rowGibbs) hold(x []int32) {
-	k.states.Pack(x)
-	k.held, k.stale, k.moved = true, false, -1
-}
-
 // addOnes adds to energies, times sign, what sites in state 1 are worth.
-func (k *rowGibbs) addOnes(e []float64, sign float64) {
+func (k *rowGibbs) addOnes(e []float64, counts [][]int, sign float64) {
 	for kind, b := range k.base {
-		k.states.Ones(&k.ones, kind)
 		b *= sign
-		for s := range e {
-			e[s] += float64(b * float64(k.ones[s]))
+		ones := counts[rowOnes+kind][:len(e)]
+		for s, n := range ones {
+			e[s] += float64(b * float64(n))
 		}
 	}
 }
 
-// energies returns the running energies: integers times parameters, so that rounding does
-// not gather.
-func (k *rowGibbs) energies() []float64 {
-	for s, from := range k.origin {
-		k.now[s] = from + float64(k.weight*float64(k.sum[s]))
+// addEnergies implements holder.
+func (k *rowGibbs) addEnergies(e []float64, more [][]int) {
+	for s := range e {
+		e[s] += float64(k.weight * float64(more[rowSum][s]))
 	}
-	k.addOnes(k.now, 1)
-	return k.now
+	k.addOnes(e, more, 1)
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+// pack implements holder.
+func (k *rowGibbs) pack(_ int, x []int32) {
+	k.states.Pack(x)
+	k.moved = -1
+	k.countOnes()
+}
+
+// unpack implements holder.
+func (k *rowGibbs) unpack(_ int, x []int32) { k.states.Spread(x) }
+
+// countOnes counts the sites in state 1, of which there were none, as it were, at the last
+// Reset.
+func (k *rowGibbs) countOnes() {
+	for kind := range k.base {
+		k.states.Ones(&k.ones, kind)
+		for s, n := range k.ones[:k.chains] {
+			k.since[rowOnes+kind][s] = int(n)
+		}
+	}
+}
+
+// count implements holder.
+func (k *rowGibbs) count(int) {
+	var sums [simd.ChainBits]int
+	k.states.Sums(&sums)
+	for s := range k.chains {
+		k.is(s, rowSum, sums[s])
+		for kind := range k.base {
+			k.is(s, rowOnes+kind, k.since[rowOnes+kind][s])
+		}
+	}
+}
+
+// alike implements holder.
+func (k *rowGibbs) alike(with holder) bool {
+	other, ok := with.(*rowGibbs)
+	return ok && k.states.Share(other.states.RowGraph)
+}
+
+// swap implements holder.
+func (k *rowGibbs) swap(with holder, chains []int, moved []int) {
+	other := with.(*rowGibbs)
+	k.states.Swap(other.states, chains, moved)
+	k.moved, other.moved = -1, -1
+}
+
+// Step implements [sampler.Transition].
 func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if len(ctl.Company) > 0 {
 		return k.leap(ctl, info, x, r)
 	}
-	k.hidden = ctl.Unread
-	k.at.begin(ctl.Stop)
-	if !k.held {
-		k.hold(x)
+	if done = k.sweeper.Step(ctl, info, x, r); done > 0 {
+		k.moved = 0
+		for s := range info {
+			k.moved += info[s].Moved
+		}
 	}
-	if k.at.update == 0 {
+	return done
+}
+
+// share implements engine: the block is moved by one worker.
+func (k *rowGibbs) share(int) {}
+
+// updates implements engine: they are parts.
+func (k *rowGibbs) updates() int { return k.states.Parts() }
+
+// redraw implements engine.
+func (k *rowGibbs) redraw(_, part int, _ []int32, r *sampler.Stream) (next, work int) {
+	if part == 0 {
 		k.choose()
 	}
-	for k.at.update < k.states.Parts() && !k.at.stopped {
-		part := k.at.update
-		k.states.Redraw(part, &k.told, reserve(&r[0], k.states.Groups(part)), &k.scratch)
-		if k.at.update++; k.at.update%flushParts == 0 {
-			k.flush()
-		}
-		sites, rows := k.states.PartSites(part)
-		k.at.done(siteWork*sites + rows)
+	k.states.Redraw(part, &k.told, reserve(r, k.states.Groups(part)), &k.scratch)
+	if next = part + 1; next%flushParts == 0 {
+		k.take()
 	}
-	k.flush()
-	k.shown(x)
-	if k.at.update < k.states.Parts() {
-		return 0
-	}
-	k.moved = 0
-	for s := range k.at.told {
-		k.moved += k.at.told[s].Moved
-	}
-	for s, e := range k.energies() {
-		k.at.told[s].Energy, k.at.told[s].Accept = e, 1
-	}
-	k.at.finish(info)
-	return 1
+	sites, rows := k.states.PartSites(part)
+	return next, siteWork*sites + rows
 }
 
 // choose says whether sums are kept in the step to come, by what the last one changed.
@@ -192,69 +214,30 @@ func (k *rowGibbs) choose() {
 // changes returns how often a visit of 32 chains changes one where a step has changed so
 // many sites.
 func (k *rowGibbs) changes(moved int) float64 {
-	return float64(moved) * simd.ChainBits / float64(len(k.origin)*k.sites)
+	return float64(moved) * simd.ChainBits / float64(k.chains*k.sites)
 }
 
-// flush takes note of what changed.
-func (k *rowGibbs) flush() {
-	for s, n := range k.told.Moved[:len(k.sum)] {
+// flush implements engine.
+func (k *rowGibbs) flush(int) {
+	k.take()
+	k.countOnes()
+}
+
+// take takes note of what parts have changed.
+func (k *rowGibbs) take() {
+	for s, n := range k.told.Moved[:k.chains] {
 		k.at.told[s].Moved += int(n)
 	}
-	k.count(&k.told)
+	k.gather(&k.told)
 }
 
-// count adds what energies depend on, and returns how many sites changed. The tally is then
+// gather adds what a tally counts, and returns how many sites changed. The tally is then
 // empty.
-func (k *rowGibbs) count(t *simd.RowTally) (moved int) {
-	for s := range k.sum {
-		k.sum[s] += int(t.Sum[s])
+func (k *rowGibbs) gather(t *simd.RowTally) (moved int) {
+	for s := range k.chains {
+		k.since[rowSum][s] += int(t.Sum[s])
 		moved += int(t.Moved[s])
 	}
 	*t = simd.RowTally{}
 	return moved
-}
-
-// Show implements [sampler.Lazy].
-func (k *rowGibbs) Show(x []int32) {
-	if k.stale {
-		k.states.Spread(x)
-		k.stale = false
-	}
-}
-
-// shown stores the states in x, unless that is deferred.
-func (k *rowGibbs) shown(x []int32) {
-	if k.stale = true; !k.hidden {
-		k.Show(x)
-	}
-}
-
-// AppendBinary implements [sampler.Transition].
-func (k *rowGibbs) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendFloat64s(wire.AppendInts(b, rowFormat), k.origin)
-	return k.at.append(wire.AppendInts(b, k.sum...)), nil
-}
-
-// UnmarshalBinary implements [sampler.Transition].
-func (k *rowGibbs) UnmarshalBinary(b []byte) error {
-	k.held, k.stale = false, false
-	var format [1]uint64
-	b, err := wire.ReadUint64s(b, format[:])
-	if err != nil {
-		return err
-	}
-	if format[0] != rowFormat {
-		return fmt.Errorf("mcmc: the checkpoint is of another kernel of Gibbs: format %d, want %d", format[0], rowFormat)
-	}
-	if b, err = wire.ReadFloat64s(b, k.origin); err != nil {
-		return err
-	}
-	for s := range k.sum {
-		var v [1]uint64
-		if b, err = wire.ReadUint64s(b, v[:]); err != nil {
-			return err
-		}
-		k.sum[s] = int(v[0])
-	}
-	return k.at.restore(b, k.states.Parts())
 }

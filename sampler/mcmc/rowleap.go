@@ -56,9 +56,7 @@ func (k *rowGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r [
 		k.pair = apart.New(rowPair{states: k.states.NewPair(), with: with})
 	}
 	for b, x := range [2][]int32{x, with.X} {
-		if !all[b].held {
-			all[b].hold(x)
-		}
+		all[b].hold(0, x)
 	}
 	streams := [2]*sampler.Stream{&r[0], &with.R[0]}
 	var moved [2]int
@@ -73,7 +71,7 @@ func (k *rowGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r [
 		p.states.Sweep(&p.told, p.from)
 		calm++
 		for b, o := range all {
-			some := o.count(&p.told[b])
+			some := o.gather(&p.told[b])
 			if moved[b] += some; o.changes(some) > pairAbove {
 				calm = 0
 			}
@@ -82,7 +80,8 @@ func (k *rowGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r [
 	}
 	p.states.Give(all[0].states, all[1].states)
 	for _, o := range all {
-		o.held, o.stale, o.moved = true, true, -1
+		o.countOnes()
+		o.stale[0], o.moved = true, -1
 	}
 	report(info, moved[0])
 	report(with.Info, moved[1])

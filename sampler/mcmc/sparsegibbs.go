@@ -1,10 +1,11 @@
 package mcmc
 
 import (
+	"slices"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -13,22 +14,34 @@ import (
 // colour do not wait for each other, and nothing is cached, so that a change
 // costs no more than none.
 type sparseGibbs struct {
-	model energy.Model
+	sweeper // its updates are sites
 	*matching
-	*placed
-	start  []float64 // energies at the last Reset
-	since  []tally   // changes since then
-	at     cursor    // its updates are sites
+	placed [][]placedLevel // by chain
 	pieces *pieces
 	in     []int           // stretch of each piece
 	told   [][]sparseDrawn // of each worker
-	x      []placedLevel   // the state that moves
+	moving []placedLevel   // the state that moves
 	price  cost.Memo
 }
 
+// What the energy of a state depends on: the number of edges between equals, and of sites of
+// every level.
+const (
+	sparseEqual = iota
+	sparseLevels
+)
+
+// placedLevel is a level of up to placedLevels. States hold them in the order in which a sweep
+// visits the sites: those that are redrawn at the same time lie together, so that no worker
+// reads lines that another one is writing, and a large state is nearer to the processor.
+type placedLevel = uint16
+
+const placedLevels = 1 << 16
+
 var (
-	_ sampler.Costed      = (*sparseGibbs)(nil)
-	_ sampler.Lazy[int32] = (*sparseGibbs)(nil)
+	_ engine            = (*sparseGibbs)(nil)
+	_ sampler.Costed    = (*sparseGibbs)(nil)
+	_ sampler.Exchanger = (*sparseGibbs)(nil)
 )
 
 // sparseDrawn is what a worker has changed.
@@ -43,12 +56,13 @@ func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
 	if from == nil {
 		return nil
 	}
+	form := format{kept: sparseLevels + from.levels}
 	k := apart.New(sparseGibbs{
-		model: m, matching: from, placed: newPlaced(from.place, chains),
-		start: apart.Make[float64](chains), since: apart.Make[tally](chains), at: newCursor(chains),
+		sweeper: sweeper{packed: newPacked(m, from.sites, chains, 1, form.kept, form)}, matching: from, placed: make([][]placedLevel, chains),
 	})
-	for s := range k.since {
-		k.since[s] = newTally(k.levels)
+	k.init(k)
+	for s := range k.placed {
+		k.placed[s] = apart.Make[placedLevel](from.sites)
 	}
 	var ends, colours []int
 	for _, s := range k.stretches {
@@ -56,7 +70,7 @@ func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
 	}
 	k.pieces = newPieces(ends, colours, func(worker, piece, from, to int, words []uint32) {
 		t, s := &k.told[worker][0], &k.stretches[k.in[piece]]
-		t.moved += k.draw(&t.tally, s, from-s.first, to-s.first, k.x, words)
+		t.moved += k.draw(&t.tally, s, from-s.first, to-s.first, k.moving, words)
 	})
 	of := 0
 	for _, p := range k.pieces.all {
@@ -81,87 +95,102 @@ func (k *sparseGibbs) share(n int) {
 	}
 }
 
-// Reset implements [sampler.Transition].
-func (k *sparseGibbs) Reset(ctl sampler.Control, x []int32) error {
-	k.share(ctl.Workers)
-	k.lose()
-	for s := range k.since {
-		k.since[s].equal = 0
-		clear(k.since[s].count)
+// pack implements holder.
+func (k *sparseGibbs) pack(s int, x []int32) {
+	levels := k.placed[s]
+	for i, at := range k.place {
+		levels[at] = placedLevel(x[i])
 	}
-	return k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
-		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
-		return true, checkStart(k.start, lo, hi)
-	})
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
-func (k *sparseGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	k.share(ctl.Workers)
-	k.placed.hidden = ctl.Unread
-	k.at.begin(ctl.Stop)
-	k.hold(x)
-	for ; k.at.chain < len(info); k.at.next() {
-		s := k.at.chain
-		told := &k.at.told[s]
-		k.x = k.chain(s)
-		k.pieces.sweep(&k.at, &r[s], ignored)
-		for w := range k.told {
-			t := &k.told[w][0]
-			told.Moved += t.moved
-			t.moved = 0
-			k.since[s].add(&t.tally)
-		}
-		if k.at.update < k.sites {
-			k.shown(x)
-			return 0
-		}
-		told.Energy, told.Accept = k.energy(s), 1
+// unpack implements holder.
+func (k *sparseGibbs) unpack(s int, x []int32) {
+	levels := k.placed[s]
+	for i, at := range k.place {
+		x[i] = int32(levels[at])
 	}
-	k.at.finish(info)
-	k.shown(x)
-	return 1
+}
+
+// count implements holder.
+func (k *sparseGibbs) count(s int) {
+	levels, twice := k.placed[s], 0
+	counts := make([]int, k.levels)
+	for n := range k.stretches {
+		r := &k.stretches[n]
+		for i, l := range levels[r.first : r.first+r.sites] {
+			counts[l]++
+			for _, j := range r.near[i*r.degree : (i+1)*r.degree] {
+				if levels[j] == l {
+					twice++
+				}
+			}
+		}
+	}
+	k.is(s, sparseEqual, twice/2)
+	for l, n := range counts {
+		if k.flat {
+			n = 0 // which draws do not count either
+		}
+		k.is(s, sparseLevels+l, n)
+	}
+}
+
+// addEnergies implements holder.
+func (k *sparseGibbs) addEnergies(e []float64, more [][]int) {
+	for s := range e {
+		sum := float64(k.coupling * float64(more[sparseEqual][s]))
+		for l, field := range k.field {
+			sum += float64(field * float64(more[sparseLevels+l][s]))
+		}
+		e[s] -= sum
+	}
+}
+
+// alike implements holder.
+func (k *sparseGibbs) alike(with holder) bool {
+	other, ok := with.(*sparseGibbs)
+	if !ok || k.levels != other.levels || k.flat != other.flat || !slices.Equal(k.place, other.place) ||
+		!slices.EqualFunc(k.stretches, other.stretches, func(a, b stretch) bool { return a.degree == b.degree && slices.Equal(a.near, b.near) }) {
+		return false
+	}
+	k.place, k.stretches = other.place, other.stretches
+	return true
+}
+
+// swap implements holder.
+func (k *sparseGibbs) swap(with holder, chains []int, moved []int) {
+	other := with.(*sparseGibbs)
+	for _, s := range chains {
+		a, b := k.placed[s], other.placed[s]
+		k.placed[s], other.placed[s] = b, a
+		for i := 0; i < len(a) && moved != nil; i++ {
+			moved[s] += differ(int32(a[i]), int32(b[i]))
+		}
+	}
+}
+
+// updates implements engine: they are sites.
+func (k *sparseGibbs) updates() int { return k.matching.sites }
+
+// redraw implements engine.
+func (k *sparseGibbs) redraw(s, from int, _ []int32, r *sampler.Stream) (next, work int) {
+	k.moving = k.placed[s]
+	next = k.pieces.sweep(from, r, ignored)
+	return next, (next - from) * siteWork
 }
 
 func ignored(int) {}
 
-// energy returns the running energy of a chain: integers times parameters, so
-// that rounding does not gather.
-func (k *sparseGibbs) energy(s int) float64 {
-	sum := float64(k.coupling * float64(k.since[s].equal))
-	for l, n := range k.since[s].count {
-		sum += float64(k.field[l] * float64(n))
-	}
-	return k.start[s] - sum
-}
-
-func (k *sparseGibbs) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendFloat64s(b, k.start)
-	for _, t := range k.since {
-		b = wire.AppendInts(b, t.equal)
-		for _, n := range t.count {
-			b = wire.AppendInts(b, int(n))
+// flush implements engine.
+func (k *sparseGibbs) flush(s int) {
+	for w := range k.told {
+		t := &k.told[w][0]
+		k.at.told[s].Moved += t.moved
+		k.since[sparseEqual][s] += t.equal
+		for l, n := range t.count {
+			k.since[sparseLevels+l][s] += int(n)
 		}
+		t.moved, t.equal = 0, 0
+		clear(t.count)
 	}
-	return k.at.append(b), nil
-}
-
-func (k *sparseGibbs) UnmarshalBinary(b []byte) error {
-	k.lose()
-	b, err := wire.ReadFloat64s(b, k.start)
-	if err != nil {
-		return err
-	}
-	words := make([]uint64, 1+k.levels)
-	for s := range k.since {
-		if b, err = wire.ReadUint64s(b, words); err != nil {
-			return err
-		}
-		t := &k.since[s]
-		t.equal = int(words[0])
-		for l := range t.count {
-			t.count[l] = int64(words[1+l])
-		}
-	}
-	return k.at.restore(b, k.sites)
 }

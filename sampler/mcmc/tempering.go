@@ -26,8 +26,9 @@ import (
 // energies are those of β = 1; observers see every rung in Info.Rungs, which
 // diagnose.Replicas records and reweights to all temperatures between.
 //
-// A step costs, per rung, a step of Base, an energy, and a fresh start of Base's
-// caches where states were swapped. [Ladders] reports how the swaps went.
+// A step costs, per rung, a step of Base, an energy, and a fresh start of Base's caches
+// where states were swapped; where the kernels of Base can exchange states among them
+// ([sampler.Exchanger]), little more than the step. [Ladders] reports how the swaps went.
 //
 // The zero value tunes a ladder of 8 rungs down to β = 0 during warm-up.
 type Tempering struct {
@@ -74,6 +75,7 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 		ctx: ctx, model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
 		x: apart.Make[int32](n * sites), e: apart.Make[float64](n), info: apart.Make[sampler.Info](n),
 		touched: apart.Make[bool](len(betas)), old: apart.Make[bool](len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
+		swapped: apart.Make[int](chains), moved: apart.Make[int](chains),
 	})
 	k.views = make([]rungs, chains)
 	for s := range k.views {
@@ -115,7 +117,20 @@ func (k *tempering) build(ctx context.Context, betas []float64) error {
 	}
 	k.betas, k.kernels = betas, kernels
 	clear(k.old)
+	k.meet()
 	return nil
+}
+
+// meet finds the kernels that can exchange states with that of β = 1, which then tells their
+// energies.
+func (k *tempering) meet() {
+	k.packed, k.unmet = make([]sampler.Exchanger, len(k.kernels)), false
+	first, _ := sampler.As[sampler.Exchanger](k.kernels[0])
+	for j, base := range k.kernels {
+		if ex, ok := sampler.As[sampler.Exchanger](base); ok && first != nil && ex.Exchanges(first, max(k.betas[j], almostZero)) {
+			k.packed[j] = ex
+		}
+	}
 }
 
 // Cost implements [sampler.Costed]: NaN if Base does not
@@ -127,7 +142,9 @@ func (k *tempering) Cost([]sampler.Info) float64 {
 		if !ok {
 			return math.NaN()
 		}
-		sum += b.Cost(k.info[j*k.chains:(j+1)*k.chains]) + float64(float64(k.chains)*m.Energy)
+		if sum += b.Cost(k.info[j*k.chains : (j+1)*k.chains]); k.packed[j] == nil {
+			sum += float64(float64(k.chains) * m.Energy)
+		}
 	}
 	return sum
 }
@@ -151,6 +168,7 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	}
 	if done == of {
 		k.swaps.clear()
+		k.unmet = true // a method that chooses kernels has chosen
 	}
 }
 
@@ -166,6 +184,7 @@ func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	if k.phase == resetting {
 		k.resetTouched(sampler.Control{})
 	}
+	k.show()
 	b = wire.AppendFloat64s(b, k.betas)
 	flags := int32(k.odd)
 	if k.started {
@@ -213,7 +232,9 @@ func (k *tempering) restoreStep(b []byte) error {
 	case measuring:
 		k.rung = 0
 	default: // what is left is to tell the energies
-		k.model.Energy(k.e, k.x)
+		k.rung = 0
+		k.at.begin(nil)
+		k.measure()
 		k.rung = len(k.touched)
 	}
 	return wire.ReadEnd(b)
@@ -243,7 +264,7 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	if b, err = k.swaps.unmarshalBinary(b); err != nil {
 		return err
 	}
-	k.kernels = nil
+	k.kernels, k.stale, k.cold = nil, false, nil
 	if err := k.build(k.ctx, betas); err != nil {
 		return err
 	}
@@ -255,6 +276,7 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 			_ = base.Reset(sampler.Control{}, k.states(j)) // which it accepted before
 		}
 	}
+	k.meet()
 	k.odd, k.started = int(flags[0]&1), flags[0]&2 != 0
 	return k.restoreStep(b)
 }

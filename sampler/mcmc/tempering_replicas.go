@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -21,14 +22,19 @@ type tempering struct {
 	adaptive      bool
 
 	betas   []float64
-	kernels []sampler.Kernel // one per rung
-	started bool             // replicas hold states
+	kernels []sampler.Kernel    // one per rung
+	packed  []sampler.Exchanger // those of them that hold states; nil: x has them
+	started bool                // replicas hold states
+	stale   bool                // the states of the chains have not been shown
+	cold    []int32             // where those of rung 0 have been, nil: x has them
 
 	x       []int32        // rungs × chains × sites
 	e       []float64      // rungs × chains: E, not β·E
 	info    []sampler.Info // rungs × chains
 	views   []rungs        // per chain: what observers see
-	touched []bool         // rungs whose states were swapped
+	touched []bool         // rungs whose states were swapped in x
+	swapped []int          // chains that a pair of rungs swaps
+	moved   []int          // by chain: sites at which the states differ that rungs 0 and 1 swap
 	odd     int            // 1 if the next swaps are those of odd rungs
 	swaps   *swaps
 
@@ -38,13 +44,15 @@ type tempering struct {
 	renewing bool   // a Reset was stopped
 	behind   bool   // kernels of a new ladder have not seen their states yet
 	old      []bool // by rung: the kernel is still that of the ladder before
+	unmet    bool   // some kernel has been made since meet
 	fault    error  // why one of a new ladder could not be made
 }
 
 var (
-	_ sampler.Adaptive = (*tempering)(nil)
-	_ sampler.Costed   = (*tempering)(nil)
-	_ sampler.Starter  = (*tempering)(nil)
+	_ sampler.Adaptive    = (*tempering)(nil)
+	_ sampler.Costed      = (*tempering)(nil)
+	_ sampler.Lazy[int32] = (*tempering)(nil)
+	_ sampler.Starter     = (*tempering)(nil)
 )
 
 // phase is what a step is about to do.
@@ -79,6 +87,8 @@ func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+
 // kernels of the rungs.
 func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
+		k.show()
+		k.stale = false
 		k.at.clear()
 		k.phase, k.rung, k.behind, k.renewing = starting, 0, false, true
 		clear(k.touched)
@@ -137,12 +147,20 @@ func (k *tempering) resetBases(ctl sampler.Control) error {
 		}
 	}
 	k.rung = 0
+	if k.unmet {
+		k.meet()
+	}
 	return nil
 }
 
+// almostZero is the inverse temperature of the kernel on a rung of β = 0: conditionals are
+// exactly uniform, but couplings keep the kinds that engines sort sites by, and a power of two
+// loses no digit of an energy.
+const almostZero = 0x1p-512
+
 // kernel makes the kernel of a rung.
 func (k *tempering) kernel(ctx context.Context, beta float64) (sampler.Kernel, error) {
-	m, err := energy.Scale(k.model, beta)
+	m, err := energy.Scale(k.model, max(beta, almostZero))
 	if err != nil {
 		return nil, fmt.Errorf("mcmc: Tempering: %w", err)
 	}
@@ -167,7 +185,7 @@ func (k *tempering) rebuild(j int, stop func() bool) error {
 	if err := kernel.UnmarshalBinary(b); err != nil {
 		return err
 	}
-	k.kernels[j], k.old[j] = kernel, false
+	k.kernels[j], k.old[j], k.unmet = kernel, false, true
 	return nil
 }
 
@@ -187,21 +205,30 @@ func (u until) Err() error {
 
 // Step implements [sampler.Transition].
 func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	unread := ctl.Unread
 	ctl = sampler.Control{Stop: ctl.Stop, Workers: ctl.Workers} // of the kernels of the rungs
 	k.at.begin(ctl.Stop)
 	if k.behind { // states with probability keep it at any β
+		k.show()
 		if errors.Is(k.resetBases(ctl), sampler.ErrStopped) {
 			return 0
 		}
 		k.behind = false
 	}
 	if k.phase == starting {
-		copy(k.states(0), x)
+		if k.unmet {
+			k.show()
+			k.meet()
+		}
+		if k.packed[0] == nil {
+			copy(k.states(0), x)
+		}
 		k.phase = moving
 	}
 	if k.phase == moving {
 		for ; k.rung < len(k.kernels); k.rung++ {
 			j := k.rung
+			ctl.Unread = k.packed[j] != nil
 			if k.at.stopped || k.kernels[j].Step(ctl, k.info[j*k.chains:(j+1)*k.chains], k.states(j), r) == 0 {
 				return 0
 			}
@@ -221,12 +248,20 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		return 0
 	}
 	k.swaps.arrive()
+	if ex := k.packed[0]; ex != nil {
+		if k.stale = unread; !unread {
+			ex.Show(x)
+			k.cold = x
+		}
+	}
 	for s := range k.at.told {
 		if told := &k.at.told[s]; told.Err == nil {
 			told.Energy, told.Rungs = k.e[s], &k.views[s]
-			own := x[s*k.sites : (s+1)*k.sites]
-			told.Moved += changed(own, k.state(0, s))
-			copy(own, k.state(0, s))
+			if k.packed[0] == nil {
+				own := x[s*k.sites : (s+1)*k.sites]
+				told.Moved += changed(own, k.state(0, s))
+				copy(own, k.state(0, s))
+			}
 		}
 	}
 	k.at.finish(info)
@@ -234,15 +269,47 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return 1
 }
 
-// measure evaluates all replicas, from number k.rung on, or returns false if it
+// Show implements [sampler.Lazy]. It also shows what is on the other rungs, which a step
+// leaves to those who read them.
+func (k *tempering) Show(x []int32) {
+	k.show()
+	if k.stale {
+		copy(x, k.states(0))
+		k.stale = false
+	}
+}
+
+// show stores in k.x the states that kernels hold.
+func (k *tempering) show() {
+	if k.cold != nil {
+		k.cold = nil
+		k.packed[0].Hold(k.states(0))
+	}
+	for j, ex := range k.packed {
+		if ex != nil {
+			ex.Show(k.states(j))
+		}
+	}
+}
+
+// measure finds the energies of all replicas, from number k.rung on, or returns false if it
 // was stopped.
 func (k *tempering) measure() bool {
 	each := max(1, pollWork/k.sites)
 	for k.rung < len(k.e) {
+		lo, j := k.rung, k.rung/k.chains
+		end := (j + 1) * k.chains
+		if ex := k.packed[j]; ex != nil {
+			ex.Hold(k.states(j))
+			k.packed[0].Hold(k.states(0))
+			k.packed[0].Energies(k.e[lo:end], ex)
+			k.rung = end
+			continue
+		}
 		if k.at.stopped {
 			return false
 		}
-		lo, hi := k.rung, min(k.rung+each, len(k.e))
+		hi := min(k.rung+each, end)
 		k.model.Energy(k.e[lo:hi], k.x[lo*k.sites:hi*k.sites])
 		k.rung = hi
 		k.at.done(times(hi-lo, k.sites))
@@ -255,6 +322,9 @@ func (k *tempering) gather() {
 	for s := range k.at.told {
 		told := &k.at.told[s]
 		*told = sampler.Info{Accept: k.info[s].Accept, Err: k.fault}
+		if k.packed[0] != nil {
+			told.Moved = k.info[s].Moved
+		}
 		for j := range k.kernels {
 			of := &k.info[j*k.chains+s]
 			told.Invalid += of.Invalid
@@ -268,22 +338,63 @@ func (k *tempering) gather() {
 // exchange offers the swaps of this step.
 func (k *tempering) exchange(info []sampler.Info, r []sampler.Stream) {
 	for j := k.odd; j+1 < len(k.betas); j += 2 {
+		e, f := k.e[j*k.chains:][:k.chains], k.e[(j+1)*k.chains:][:k.chains]
+		n := 0
 		for s := range info {
 			if info[s].Err != nil {
 				continue
 			}
-			a, ok := k.swapProb(j, k.e[j*k.chains+s], k.e[(j+1)*k.chains+s])
+			a, ok := k.swapProb(j, e[s], f[s])
 			if !ok {
 				info[s].Invalid++
 			}
 			k.swaps.offer(j, a)
-			if r[s].Float64() >= a {
-				continue
+			k.swapped[n] = s
+			if r[s].Float64() < a {
+				n++
 			}
-			k.swap(j, s)
+		}
+		for _, s := range k.swapped[:n] {
+			e[s], f[s] = f[s], e[s]
+			k.swaps.exchange(j, s)
+		}
+		k.swap(j, k.swapped[:n])
+	}
+	for s := range info {
+		info[s].Moved += k.moved[s]
+	}
+	clear(k.moved)
+	k.odd = 1 - k.odd
+}
+
+// swap swaps the states of some chains on rungs j and j+1: as kernels hold them, if both do,
+// and in x otherwise, which kernels must then see.
+func (k *tempering) swap(j int, chains []int) {
+	if len(chains) == 0 {
+		return
+	}
+	a, b := k.packed[j], k.packed[j+1]
+	if a != nil && b != nil {
+		var moved []int
+		if j == 0 {
+			moved = k.moved
+		}
+		a.Exchange(b, chains, moved)
+		return
+	}
+	for _, i := range [2]int{j, j + 1} {
+		if ex := k.packed[i]; ex != nil {
+			ex.Show(k.states(i))
 		}
 	}
-	k.odd = 1 - k.odd
+	for _, s := range chains {
+		a, b := k.state(j, s), k.state(j+1, s)
+		if j == 0 && k.packed[0] != nil {
+			k.moved[s] += changed(a, b)
+		}
+		exchange(a, b)
+	}
+	k.touched[j], k.touched[j+1] = true, true
 }
 
 // resetTouched refreshes the caches of the rungs whose states were swapped, from
@@ -319,22 +430,22 @@ func (r *rungs) Len() int { return len(r.k.betas) }
 
 // Rung returns what is on rung j.
 func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
-	return r.k.betas[j], r.k.e[j*r.k.chains+r.chain], r.k.state(j, r.chain)
+	k, s := r.k, r.chain
+	x = k.state(j, s)
+	switch ex := k.packed[j]; {
+	case j == 0 && k.cold != nil:
+		x = k.cold[s*k.sites : (s+1)*k.sites]
+	case ex != nil:
+		ex.Show(k.states(j))
+	}
+	return k.betas[j], k.e[j*k.chains+s], x
 }
 
 // swapProb returns the probability of swapping rungs j and j+1 at energies e
 // and f; false if it is not defined.
 func (k *tempering) swapProb(j int, e, f float64) (float64, bool) {
-	return accept((k.betas[j]-k.betas[j+1])*(e-f), 0, 0)
-}
-
-func (k *tempering) swap(j, s int) {
-	a, b := k.state(j, s), k.state(j+1, s)
-	for i := range a {
-		a[i], b[i] = b[i], a[i]
+	if l := (k.betas[j] - k.betas[j+1]) * (e - f); l > math.Inf(-1) && l < math.Inf(1) { // no branch on its sign
+		return simd.Exp(min(l, 0)), true
 	}
-	e, f := &k.e[j*k.chains+s], &k.e[(j+1)*k.chains+s]
-	*e, *f = *f, *e
-	k.touched[j], k.touched[j+1] = true, true
-	k.swaps.exchange(j, s)
+	return accept((k.betas[j]-k.betas[j+1])*(e-f), 0, 0)
 }

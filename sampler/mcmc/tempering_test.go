@@ -3,12 +3,14 @@ package mcmc
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -122,7 +124,7 @@ func observedJoint(t *testing.T, k *tempering, m energy.Model, odd, draws int) [
 					y = y*len(all) + exact.Index(k.state(j, s), levels)
 				}
 				require.Equal(t, k.state(0, s), cold[s*sites:(s+1)*sites])
-				require.Equal(t, energies[exact.Index(k.state(0, s), levels)], info[s].Energy)
+				require.InDelta(t, energies[exact.Index(k.state(0, s), levels)], info[s].Energy, 1e-12)
 				counts[x][y]++
 			}
 		}
@@ -310,5 +312,136 @@ func TestTemperingRefusesDamagedCheckpoints(t *testing.T) {
 		bad[at+3] = 0x7f
 		bad[at+7] = 0x7f
 		require.Error(t, fresh().UnmarshalBinary(bad), "damaged at %d", at)
+	}
+}
+
+// exchanged are models of which the kernels of Gibbs hold states in each of their forms.
+func exchanged(t *testing.T) map[string]sized {
+	large := exact.Must(model.NewIsing(model.Lattice{16, 18}, 0.3, 0.1))
+	return map[string]sized{
+		"words":       {exact.Must(model.NewIsing(model.Lattice{5, 5}, 0.3, 0.1)), Gibbs{}},
+		"torus":       {exact.Must(model.NewIsing(model.Lattice{40, 38}, 0.4, 0)), Gibbs{}},
+		"flips":       {large, Metropolis{Scan: Chromatic}},
+		"proposals":   {large, DMALA{StepSize: 0.4}},
+		"rows":        {complete(t, 24, 0.03, 0.1), Gibbs{}},
+		"glass":       {glass(t, 20, 0.1, 0.2), Gibbs{}},
+		"table":       {exact.Must(model.NewPotts(model.Lattice{6, 7}, 3, 0.4, []float64{0, 0.1, -0.1})), Gibbs{}},
+		"flat table":  {exact.Must(model.NewPotts(model.Lattice{6, 7}, 3, 0.4, nil)), Gibbs{}},
+		"memo":        {exact.Must(exact.Must(model.NewIsing(model.Lattice{5, 5}, 0.3, 0)).WithFields(random(25))), Gibbs{}},
+		"counts":      {complete(t, 40, 0.02, 0.1), Metropolis{Scan: Systematic}},
+		"fields":      {scattered(1500, 4, normal), Gibbs{}},
+		"differences": {exact.NewQuadratic(9, 1), Gibbs{Scan: Random}},
+		"proposed":    {exact.NewQuadratic(9, 1), Metropolis{}},
+		"opaque":      {energy.Func{Sites: 6, Levels: 3, E: func(x []int32) float64 { return float64(x[0]*x[1]) - 0.5*float64(x[2]+x[5]) }}, Gibbs{}},
+	}
+}
+
+// random returns numbers between −½ and ½.
+func random(n int) []float64 {
+	r, v := sampler.NewStream(3, 1), make([]float64, n)
+	for i := range v {
+		v[i] = r.Float64() - 0.5
+	}
+	return v
+}
+
+// plainKernels hides that kernels exchange states.
+type plainKernels struct{ sampler.Method }
+
+type plainKernel struct{ sampler.Kernel }
+
+func (p plainKernels) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	k, err := p.Method.Kernel(ctx, m, chains)
+	return plainKernel{k}, err
+}
+
+// Kernels that exchange states make the steps of those that are Reset to swapped ones: the
+// same states on all rungs, read or not, resumed or not, and energies that are theirs.
+func TestTemperingExchanges(t *testing.T) {
+	exact.SkipUnderRace(t)
+	for name, c := range exchanged(t) {
+		t.Run(name, func(t *testing.T) {
+			const chains, steps = 8, 40
+			betas := []float64{1, 0.9, 0.8, 0.4, 0}
+			sites, levels := c.m.Shape()
+			e := make([]float64, 1)
+			type run struct {
+				k    *tempering
+				x    []int32
+				r    []sampler.Stream
+				info []sampler.Info
+			}
+			begin := func(base sampler.Method) run {
+				k := must(Tempering{Base: base, Betas: betas}.Kernel(context.Background(), c.m, chains)).(*tempering)
+				r := run{k, make([]int32, chains*sites), streams(chains), make([]sampler.Info, chains)}
+				for i := range r.x {
+					r.x[i] = int32(i * i % 11 % levels)
+				}
+				require.NoError(t, k.Reset(sampler.Control{}, r.x))
+				return r
+			}
+			fast, unread, slow := begin(c.method), begin(c.method), begin(plainKernels{c.method})
+			require.NotContains(t, fast.k.packed, sampler.Exchanger(nil))
+			require.Nil(t, slow.k.packed[0])
+			swaps := 0
+			for step := range steps {
+				before := slices.Clone(fast.x)
+				fast.k.Step(sampler.Control{}, fast.info, fast.x, fast.r)
+				slow.k.Step(sampler.Control{}, slow.info, slow.x, slow.r)
+				unread.k.Step(sampler.Control{Unread: step%3 > 0}, unread.info, unread.x, unread.r)
+				require.Equal(t, slow.x, fast.x)
+				if step%3 == 0 {
+					require.Equal(t, slow.x, unread.x)
+				}
+				for s := range chains {
+					own := fast.x[s*sites : (s+1)*sites]
+					moved := changed(before[s*sites:(s+1)*sites], own)
+					require.GreaterOrEqual(t, fast.info[s].Moved, moved)
+					require.Equal(t, fast.info[s].Moved, unread.info[s].Moved)
+					for j := range betas {
+						_, f, y := fast.info[s].Rungs.Rung(j)
+						_, g, z := slow.info[s].Rungs.Rung(j)
+						require.Equal(t, z, y, "rung %d", j)
+						require.InDelta(t, g, f, 1e-9*(1+math.Abs(g)))
+						c.m.Energy(e, y)
+						require.InDelta(t, e[0], f, 1e-9*(1+math.Abs(f)))
+					}
+					if fast.k.swaps.replica[s] != 0 {
+						swaps++
+					}
+				}
+				if step == 20 {
+					saved := exact.Must(fast.k.AppendBinary(nil))
+					fast.k = begin(c.method).k
+					require.NoError(t, fast.k.UnmarshalBinary(saved))
+					require.Equal(t, saved, exact.Must(fast.k.AppendBinary(nil)))
+					require.NoError(t, slow.k.Reset(sampler.Control{}, slow.x), "changes nothing")
+				}
+			}
+			require.Positive(t, swaps)
+			unread.k.Show(unread.x)
+			require.Equal(t, fast.x, unread.x)
+			require.Zero(t, testing.AllocsPerRun(20, func() { fast.k.Step(sampler.Control{}, fast.info, fast.x, fast.r) }))
+		})
+	}
+}
+
+// Kernels of other forms, of other graphs and of other numbers of chains do not exchange
+// states.
+func TestExchangesAreRefused(t *testing.T) {
+	all := exchanged(t)
+	kernel := func(name string, chains int) sampler.Exchanger {
+		k, ok := must(all[name].method.Kernel(context.Background(), all[name].m, chains)).(sampler.Exchanger)
+		require.True(t, ok, name)
+		return k
+	}
+	for a := range all {
+		assert.True(t, kernel(a, 8).Exchanges(kernel(a, 8), 1), a)
+		assert.False(t, kernel(a, 8).Exchanges(kernel(a, 9), 1), a)
+		for b := range all {
+			if a != b && !(a == "differences" && b == "proposed" || a == "proposed" && b == "differences") {
+				assert.False(t, kernel(a, 8).Exchanges(kernel(b, 8), 1), "%s with %s", a, b)
+			}
+		}
 	}
 }

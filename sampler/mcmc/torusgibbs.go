@@ -15,6 +15,7 @@ import (
 //
 // The conditional of a site takes five values, held as multiples of 2⁻⁶⁴.
 type torusGibbs struct {
+	sweeper
 	torusChains
 	torus   *spins.Torus
 	states  []*spins.State // in the colours of the chequerboard
@@ -27,13 +28,14 @@ type torusGibbs struct {
 		colour int
 		from   spins.Source
 	}
-	redraw, count, spread func(worker, job int)
-	proposal              *torusProposal // of Metropolis
+	draw, tally, spread func(worker, job int)
+	proposal            *torusProposal // of Metropolis
 }
 
 var (
-	_ sampler.Costed      = (*torusGibbs)(nil)
-	_ sampler.Lazy[int32] = (*torusGibbs)(nil)
+	_ engine            = (*torusGibbs)(nil)
+	_ sampler.Costed    = (*torusGibbs)(nil)
+	_ sampler.Exchanger = (*torusGibbs)(nil)
 )
 
 // torusWorker is what one worker writes.
@@ -61,8 +63,8 @@ type torusFlips struct {
 // newTorusGibbs returns nil if the model has no states of bits, or its sides are not even
 // and at least 4, as two colours demand.
 func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
-	c, ok := newTorusChains(m, chains)
-	if !ok || c.cols%2 != 0 || c.sites/c.cols%2 != 0 {
+	c, held, ok := newTorusChains(m, chains, format{})
+	if !ok || c.cols%2 != 0 || held.sites/c.cols%2 != 0 {
 		return nil
 	}
 	p := make([]uint64, len(c.d))
@@ -70,42 +72,73 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 		p[n] = odds(diff)
 	}
 	k := apart.New(torusGibbs{
-		torusChains: c, torus: spins.NewTorus(c.sites/c.cols, c.cols), states: make([]*spins.State, chains), odds: simd.NewOdds(p),
+		sweeper: sweeper{packed: held}, torusChains: c,
+		torus: spins.NewTorus(held.sites/c.cols, c.cols), states: make([]*spins.State, chains), odds: simd.NewOdds(p),
 	})
+	k.init(k)
 	for s := range k.states {
 		k.states[s] = k.torus.NewState()
 	}
-	k.redraw = func(w, job int) {
+	k.draw = func(w, job int) {
 		t := &k.workers[w][0]
 		t.told.Add(k.job.state.Redraw(k.job.colour, job, k.odds, k.job.from, &t.scratch))
 	}
-	k.count = func(w, job int) {
+	k.tally = func(w, job int) {
 		t := &k.workers[w][0]
 		t.told.Add(k.job.state.Count(k.job.colour, job, &t.scratch))
 	}
 	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job, k.torus.Jobs()) }
-	k.pack = func(s int, x []int32) {
-		k.job.state = k.states[s]
-		k.job.state.Pack(x)
-		for c := range colours {
-			k.job.colour = c
-			t := k.each(k.count)
-			k.now[s].bonds, k.now[s].up[c] = t.Bonds, t.Up
-		}
-	}
-	k.unpack = func(s int, x []int32) {
-		k.job.state, k.job.x = k.states[s], x
-		k.each(k.spread)
-		k.job.x = nil
-	}
 	k.share(1)
 	return k
 }
 
-// Reset implements [sampler.Transition].
-func (k *torusGibbs) Reset(ctl sampler.Control, x []int32) error {
-	k.share(ctl.Workers)
-	return k.torusChains.Reset(ctl, x)
+// pack implements holder.
+func (k *torusGibbs) pack(s int, x []int32) {
+	k.job.state = k.states[s]
+	k.job.state.Pack(x)
+	k.count(s)
+}
+
+// unpack implements holder.
+func (k *torusGibbs) unpack(s int, x []int32) {
+	k.job.state, k.job.x = k.states[s], x
+	k.each(k.spread)
+	k.job.x = nil
+}
+
+// count implements holder.
+func (k *torusGibbs) count(s int) {
+	k.job.state = k.states[s]
+	for c := range colours {
+		k.job.colour = c
+		k.counted(s, k.each(k.tally))
+	}
+}
+
+// counted says what was counted of a colour of chain s.
+func (k *torusGibbs) counted(s int, t spins.Tally) {
+	k.is(s, torusBonds, t.Bonds)
+	k.is(s, torusUp+k.job.colour, t.Up)
+}
+
+// addEnergies implements holder.
+func (k *torusGibbs) addEnergies(e []float64, more [][]int) { k.torusChains.addEnergies(e, more) }
+
+// alike implements holder.
+func (k *torusGibbs) alike(with holder) bool {
+	other, ok := with.(*torusGibbs)
+	return ok && other.cols == k.cols
+}
+
+// swap implements holder.
+func (k *torusGibbs) swap(with holder, chains []int, moved []int) {
+	other := with.(*torusGibbs)
+	for _, s := range chains {
+		if moved != nil {
+			moved[s] += k.states[s].Differ(other.states[s])
+		}
+		k.states[s], other.states[s] = other.states[s], k.states[s]
+	}
 }
 
 // share makes what so many workers write.
@@ -135,51 +168,26 @@ func (k *torusGibbs) each(do func(worker, job int)) (sum spins.Tally) {
 	return sum
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop between half sweeps.
-func (k *torusGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	k.share(ctl.Workers)
-	k.hidden = ctl.Unread
-	k.at.begin(ctl.Stop)
-	for ; k.at.chain < len(info); k.at.next() {
-		s := k.at.chain
-		told := &k.at.told[s]
-		if !k.held[s] {
-			k.hold(s, x)
-		}
-		for k.at.update < colours {
-			if k.at.stopped {
-				k.shown(s, x)
-				return 0
-			}
-			told.Moved += k.half(s, k.at.update, &r[s])
-			k.at.update++
-			k.at.done(k.sites / 2)
-		}
-		k.shown(s, x)
-		told.Energy = k.energy(s)
-		if k.proposal == nil {
-			told.Accept = 1
-		} else {
-			told.Accept /= float64(k.sites)
-		}
-	}
-	k.at.finish(info)
-	return 1
-}
+// updates implements engine: they are colours.
+func (k *torusGibbs) updates() int { return colours }
 
-// half redraws a colour of chain s and returns how many sites changed.
-func (k *torusGibbs) half(s, colour int, r *sampler.Stream) (moved int) {
-	j := &k.job
+// redraw implements engine.
+func (k *torusGibbs) redraw(s, colour int, _ []int32, r *sampler.Stream) (next, work int) {
+	j, told := &k.job, &k.at.told[s]
 	j.state, j.colour = k.states[s], colour
 	j.from = reserve(r, k.torus.Groups())
-	t := k.each(k.redraw)
+	t := k.each(k.draw)
 	j.state.Close(colour)
-	k.now[s].bonds, k.now[s].up[colour] = t.Bonds, t.Up
+	k.counted(s, t)
+	told.Moved += t.Moved
 	if k.proposal != nil {
-		k.at.told[s].Accept += k.accepted()
+		told.Accept += k.accepted()
 	}
-	return t.Moved
+	return colour + 1, k.sites / 2
 }
+
+// flush implements engine: all has been noted.
+func (k *torusGibbs) flush(int) {}
 
 // accepted returns the sum of the acceptance probabilities of a colour that Metropolis has
 // redrawn.
@@ -195,16 +203,4 @@ func (k *torusGibbs) accepted() (sum float64) {
 		}
 	}
 	return sum
-}
-
-func (k *torusGibbs) AppendBinary(b []byte) ([]byte, error) {
-	return k.at.append(k.appendEnergies(b)), nil
-}
-
-func (k *torusGibbs) UnmarshalBinary(b []byte) error {
-	b, err := k.restoreEnergies(b)
-	if err != nil {
-		return err
-	}
-	return k.at.restore(b, colours)
 }

@@ -1,15 +1,12 @@
 package mcmc
 
 import (
-	"errors"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -19,6 +16,7 @@ import (
 // bits; and counts of sites by these ten kinds, before and after, give the
 // log-probabilities of the proposal and of its reverse, and the energy.
 type torusLangevin struct {
+	packed
 	torusChains
 	flipLaw
 	alpha        float64
@@ -37,15 +35,15 @@ type torusLangevin struct {
 		x           []int32
 		from        spins.Source
 	}
-	propose, count, spread func(worker, job int)
+	propose, weigh, spread func(worker, job int)
 }
 
 var (
-	_ sampler.Adaptive    = (*torusLangevin)(nil)
-	_ sampler.Costed      = (*torusLangevin)(nil)
-	_ sampler.Lazy[int32] = (*torusLangevin)(nil)
-	_ sampler.Tuned       = (*torusLangevin)(nil)
-	_ sampler.Warner      = (*torusLangevin)(nil)
+	_ sampler.Adaptive  = (*torusLangevin)(nil)
+	_ sampler.Costed    = (*torusLangevin)(nil)
+	_ sampler.Exchanger = (*torusLangevin)(nil)
+	_ sampler.Tuned     = (*torusLangevin)(nil)
+	_ sampler.Warner    = (*torusLangevin)(nil)
 )
 
 // flipWorker is what one worker counts.
@@ -64,35 +62,25 @@ func newTorusLangevin(m energy.Model, chains int, l langevin, tuner *tune.Tuner)
 	if l.within != nil || l.window > 0 || l.minibatch || l.preconditioner != nil {
 		return nil
 	}
-	c, ok := newTorusChains(m, chains)
-	if !ok || c.sites < fewestSites {
+	c, held, ok := newTorusChains(m, chains, torusFormat)
+	if !ok || held.sites < fewestSites {
 		return nil
 	}
 	k := apart.New(torusLangevin{
-		torusChains: c, flipLaw: newFlipLaw(len(c.d), l), tune: tuner, grid: spins.NewGrid(c.sites/c.cols, c.cols),
+		packed: held, torusChains: c, flipLaw: newFlipLaw(len(c.d), l), tune: tuner, grid: spins.NewGrid(held.sites/c.cols, c.cols),
 		states: make([]*spins.GridState, chains), next: make([]*spins.GridState, chains),
 		forth: apart.Make[simd.FlipTally](chains), back: apart.Make[simd.FlipTally](chains),
 	})
+	k.holder = k
 	for s := range k.states {
 		k.states[s], k.next[s] = k.grid.NewState(), k.grid.NewState()
 	}
 	k.propose = func(_, job int) { k.job.state.Propose(k.job.next, job, &k.odds, k.job.from) }
-	k.count = func(w, job int) {
+	k.weigh = func(w, job int) {
 		t := &k.workers[w][0]
 		k.job.next.Count(&t.forth, &t.back, k.job.state, job)
 	}
 	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job) }
-	k.pack = func(s int, x []int32) {
-		k.states[s].Pack(x)
-		k.job.state, k.job.next = k.states[s], k.states[s]
-		k.tally(s)
-		k.forth[s].Sites, k.now[s] = k.back[s].Sites, movementOf(&k.back[s])
-	}
-	k.unpack = func(s int, x []int32) {
-		k.job.state, k.job.x = k.states[s], x
-		k.each(k.spread)
-		k.job.x = nil
-	}
 	k.setStep(l.alpha)
 	k.share(1)
 	return k
@@ -113,7 +101,51 @@ func (k *torusLangevin) share(n int) {
 // Reset implements [sampler.Transition].
 func (k *torusLangevin) Reset(ctl sampler.Control, x []int32) error {
 	k.share(ctl.Workers)
-	return k.torusChains.Reset(ctl, x)
+	return k.packed.Reset(ctl, x)
+}
+
+// pack implements holder.
+func (k *torusLangevin) pack(s int, x []int32) {
+	k.states[s].Pack(x)
+	k.count(s)
+}
+
+// unpack implements holder.
+func (k *torusLangevin) unpack(s int, x []int32) {
+	k.job.state, k.job.x = k.states[s], x
+	k.each(k.spread)
+	k.job.x = nil
+}
+
+// count implements holder.
+func (k *torusLangevin) count(s int) {
+	k.job.state, k.job.next = k.states[s], k.states[s]
+	k.tally(s)
+	k.forth[s].Sites = k.back[s].Sites
+	for number, n := range movementOf(&k.back[s]) {
+		k.is(s, number, n)
+	}
+}
+
+// addEnergies implements holder.
+func (k *torusLangevin) addEnergies(e []float64, more [][]int) { k.torusChains.addEnergies(e, more) }
+
+// alike implements holder.
+func (k *torusLangevin) alike(with holder) bool {
+	other, ok := with.(*torusLangevin)
+	return ok && other.cols == k.cols
+}
+
+// swap implements holder.
+func (k *torusLangevin) swap(with holder, chains []int, moved []int) {
+	other := with.(*torusLangevin)
+	for _, s := range chains {
+		if moved != nil {
+			moved[s] += k.states[s].Differ(other.states[s])
+		}
+		k.states[s], other.states[s] = other.states[s], k.states[s]
+		k.forth[s].Sites, other.forth[s].Sites = other.forth[s].Sites, k.forth[s].Sites
+	}
 }
 
 // setStep sets the step size from the next step on.
@@ -178,7 +210,7 @@ func (k *torusLangevin) Warning() string { return k.tune.Warning(k.alpha) }
 func (k *torusLangevin) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.share(ctl.Workers)
 	k.hidden = ctl.Unread
-	return k.at.step(ctl, k, info, x, r, 3, k.torusChains.sites)
+	return k.at.step(ctl, k, info, x, r, 3, k.packed.sites)
 }
 
 // move implements staged.
@@ -217,7 +249,7 @@ func (k *torusLangevin) tally(s int) {
 	for _, w := range k.workers {
 		w[0].forth.Flips, w[0].back = [2][5]int{}, simd.FlipTally{}
 	}
-	k.each(k.count)
+	k.each(k.weigh)
 	first := &k.workers[0][0]
 	for _, w := range k.workers[1:] {
 		first.forth.Add(&w[0].forth)
@@ -236,7 +268,7 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 		}
 	}
 	next := movementOf(back)
-	e, changed := k.energy(s), k.energyAt(s, &next)
+	e, changed := k.energy(s), k.energyAt(s, next)
 	a, ok := accept(e-changed, k.logProb(forth), k.logProb(back))
 	told := &k.at.told[s]
 	*told = sampler.Info{Energy: e, Accept: a}
@@ -245,7 +277,9 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 	}
 	if r.Float64() < a && moved > 0 {
 		k.states[s], k.next[s] = k.next[s], k.states[s]
-		k.now[s] = next
+		for number, n := range next {
+			k.is(s, number, n)
+		}
 		forth.Sites = back.Sites
 		told.Moved, told.Energy = moved, changed
 		k.stale[s] = true
@@ -255,13 +289,21 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// movementOf returns what the energy of a state depends on.
-func movementOf(t *simd.FlipTally) (m movement) {
-	for n, sites := range t.Sites[1] {
-		m.bonds += n * sites
-		m.up[0] += sites // of both colours
+// energyAt is energy of a state of which so much is counted.
+func (k *torusLangevin) energyAt(s int, now [torusNumbers]int) float64 {
+	for number := range now {
+		now[number] -= k.zero[number][s]
 	}
-	m.bonds /= 2 // each has two ends
+	return k.start[s] + k.worth(now[torusBonds], now[torusUp]+now[torusUp+1])
+}
+
+// movementOf returns what the energy of a state depends on.
+func movementOf(t *simd.FlipTally) (m [torusNumbers]int) {
+	for n, sites := range t.Sites[1] {
+		m[torusBonds] += n * sites
+		m[torusUp] += sites // of both colours
+	}
+	m[torusBonds] /= 2 // each has two ends
 	return m
 }
 
@@ -272,26 +314,17 @@ func (k *torusLangevin) Adapt(info []sampler.Info, step, of int) {
 	}
 }
 
-// torusFormat begins what AppendBinary writes: that of dmala, which had these models,
-// begins with an energy, and another number began that of kernels whose sites had other
-// random bits.
-const torusFormat = 0x67726964
+// torusFormat has a tag since dmala had these models, whose checkpoints begin with an energy;
+// another number began that of kernels whose sites had other random bits.
+var torusFormat = format{tag: 0x67726964, foreign: "the kernel that DMALA and DLMC had for such a model before"}
 
 func (k *torusLangevin) AppendBinary(b []byte) ([]byte, error) {
-	b = k.appendEnergies(wire.AppendInts(b, torusFormat))
-	return k.at.append(appendTuning(b, k.alpha, k.tune)), nil
+	return k.at.append(appendTuning(k.appendCounts(b), k.alpha, k.tune)), nil
 }
 
 func (k *torusLangevin) UnmarshalBinary(b []byte) error {
-	var format [1]uint64
-	b, err := wire.ReadUint64s(b, format[:])
+	b, err := k.restoreCounts(b)
 	if err != nil {
-		return err
-	}
-	if format[0] != torusFormat {
-		return errors.New("mcmc: the checkpoint is of the kernel that DMALA and DLMC had for such a model before")
-	}
-	if b, err = k.restoreEnergies(b); err != nil {
 		return err
 	}
 	alpha, b, err := restoreTuning(b, k.tune)

@@ -60,7 +60,7 @@ func (k *torusLangevin) between(y []int32) (forth, back simd.FlipTally, e float6
 	k.tally(0)
 	forth, back = k.forth[0], k.back[0]
 	m := movementOf(&back)
-	return forth, back, k.energyAt(0, &m)
+	return forth, back, k.energyAt(0, m)
 }
 
 // The proposal is that of states that are numbers, whose matrices are proven: it has

@@ -23,8 +23,8 @@ func newTorusMetropolis(m energy.Model, chains int) *torusGibbs {
 		}
 	}
 	to.odds.Set(&to.p)
-	k.proposal = to
-	k.redraw = func(w, job int) {
+	k.proposal, k.proposes = to, true
+	k.draw = func(w, job int) {
 		t := &k.workers[w][0]
 		t.told.Add(k.job.state.Flip(&t.flip.tally, k.job.colour, job, &to.odds, k.job.from, &t.flip.scratch))
 	}

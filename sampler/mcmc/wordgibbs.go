@@ -1,14 +1,13 @@
 package mcmc
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -20,33 +19,25 @@ import (
 // Conditionals are held as multiples of 2⁻⁶⁴. All chains draw from the stream of the first
 // one.
 type wordGibbs struct {
-	model  energy.Model
-	sites  int
-	even   *evenly
-	states *spins.Chains
-	held   bool // the states are up to date
-	stale  bool // x does not have them yet
-	hidden bool // it need not have them
-
-	start []float64 // energies at the last Reset
-	ones  [][]int   // how many more sites are in state 1 since then, by kind and chain
-	near  []int     // and neighbours that count, see spins.Change
-	at    cursor    // its updates are parts, of all chains together
+	sweeper // of all chains together; numbers are how many sites are in state 1, by kind, and neighbours that count, see spins.Change
+	even    *evenly
+	states  *spins.Chains
 
 	burst   *pool.Burst
 	workers [][]wordWorker // one each
 	first   int            // part of job 0
 	from    [batch]spins.Source
-	redraw  func(worker, job int)
+	job     func(worker, job int)
 
 	side     *beside     // of blocks that leap together
 	together []wordBlock // these
 }
 
 var (
-	_ sampler.Companion   = (*wordGibbs)(nil)
-	_ sampler.Costed      = (*wordGibbs)(nil)
-	_ sampler.Lazy[int32] = (*wordGibbs)(nil)
+	_ engine            = (*wordGibbs)(nil)
+	_ sampler.Companion = (*wordGibbs)(nil)
+	_ sampler.Costed    = (*wordGibbs)(nil)
+	_ sampler.Exchanger = (*wordGibbs)(nil)
 )
 
 // wordWorker is what one worker writes.
@@ -68,16 +59,15 @@ func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 	if e == nil || e.graph.Lanes() > 2*chains*sites { // of small graphs of many colours most lanes fill up registers
 		return nil
 	}
+	form := wordFormat
+	form.kept = len(e.base) + 1
 	k := apart.New(wordGibbs{
-		model: m, sites: sites, even: e, states: e.graph.NewChains(),
-		start: apart.Make[float64](chains), near: apart.Make[int](chains), at: newCursor(chains),
+		sweeper: sweeper{packed: newPacked(m, sites, chains, chains, form.kept, form)}, even: e, states: e.graph.NewChains(),
 	})
-	k.redraw = func(worker, job int) {
+	k.init(k)
+	k.job = func(worker, job int) {
 		w := &k.workers[worker][0]
 		k.states.Redraw(k.first+job, w.told, k.from[job], &w.scratch)
-	}
-	for range e.base {
-		k.ones = append(k.ones, apart.Make[int](chains))
 	}
 	k.share(1)
 	return k
@@ -92,7 +82,7 @@ func (k *wordGibbs) share(n int) {
 	k.workers = make([][]wordWorker, n)
 	for w := range k.workers {
 		k.workers[w] = apart.Make[wordWorker](1)
-		k.workers[w][0].told = apart.Make[simd.ChainTally](len(k.ones))
+		k.workers[w][0].told = apart.Make[simd.ChainTally](len(k.even.base))
 	}
 }
 
@@ -100,147 +90,110 @@ func (k *wordGibbs) share(n int) {
 // torus take less time one by one (BenchmarkWordGibbs): registers of torusGibbs are full.
 const wordSites = 32
 
-// wordFormat begins what AppendBinary writes: that of sparseGibbs, which had these
-// models, is as long, and begins with an energy. Another one had three numbers of each
-// kind.
-const wordFormat = 0x776f7265
+// wordFormat has a tag: checkpoints of sparseGibbs, which had these models, are as long, and
+// begin with an energy. Another one had three numbers of each kind.
+var wordFormat = format{tag: 0x776f7265, foreign: "another kernel of Gibbs", byNumber: true}
 
-// Reset implements [sampler.Transition].
-func (k *wordGibbs) Reset(ctl sampler.Control, x []int32) error {
-	k.share(ctl.Workers)
-	k.held = false
-	for _, ones := range k.ones {
-		clear(ones)
-	}
-	clear(k.near)
-	return k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
-		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
-		return true, checkStart(k.start, lo, hi)
-	})
-}
-
-// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+// Step implements [sampler.Transition].
 func (k *wordGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if ctl.Unread && (len(ctl.Company) > 0 || ctl.Steps > 1 && k.at.fresh()) {
 		return k.leap(ctl, info, x, r)
 	}
-	k.share(ctl.Workers)
-	k.hidden = ctl.Unread
-	k.at.begin(ctl.Stop)
-	k.hold(x)
-	for k.at.update < k.states.Parts() && !k.at.stopped {
-		k.first = k.at.update
-		parts, sites := min(k.states.End(k.first)-k.first, batch), 0
+	return k.sweeper.Step(ctl, info, x, r)
+}
+
+// updates implements engine: they are parts.
+func (k *wordGibbs) updates() int { return k.states.Parts() }
+
+// redraw implements engine.
+func (k *wordGibbs) redraw(_, from int, _ []int32, r *sampler.Stream) (next, work int) {
+	k.first = from
+	parts, sites := min(k.states.End(from)-from, batch), 0
+	for job := range parts {
+		k.from[job] = reserve(r, k.states.Groups(from+job))
+		sites += k.states.PartSites(from + job)
+	}
+	if len(k.workers) > 1 && parts > 1 {
+		k.burst.Each(parts, k.job)
+	} else {
 		for job := range parts {
-			k.from[job] = reserve(&r[0], k.states.Groups(k.first+job))
-			sites += k.states.PartSites(k.first + job)
+			k.job(0, job)
 		}
-		if len(k.workers) > 1 && parts > 1 {
-			k.burst.Each(parts, k.redraw)
-		} else {
-			for job := range parts {
-				k.redraw(0, job)
-			}
-		}
-		k.at.update += parts
-		k.at.done(len(info) * sites)
 	}
-	k.flush()
-	k.shown(x)
-	if k.at.update < k.states.Parts() {
-		return 0
-	}
-	for s := range info {
-		info[s] = sampler.Info{Energy: k.energy(s), Accept: 1, Moved: k.at.told[s].Moved}
-	}
-	k.at.clear()
-	return 1
+	return from + parts, k.chains * sites
 }
 
-// hold takes the states from x, unless it has them.
-func (k *wordGibbs) hold(x []int32) {
-	if !k.held {
-		k.states.Pack(x)
-		k.held = true
-	}
-}
-
-// flush takes note of what changed.
-func (k *wordGibbs) flush() {
+// flush implements engine.
+func (k *wordGibbs) flush(int) {
+	told := k.at.told
+	near := k.since[len(k.even.base)][:len(told)]
 	for _, w := range k.workers {
 		for kind := range w[0].told {
-			t, ones := &w[0].told[kind], k.ones[kind]
-			for s := range ones {
+			t, ones := &w[0].told[kind], k.since[kind][:len(told)]
+			for s := range told {
 				var c spins.Change
 				c.Add(t, s)
 				ones[s] += c.Ones
-				k.near[s] += c.Near
-				k.at.told[s].Moved += int(t.Moved[s])
+				near[s] += c.Near
+				told[s].Moved += int(t.Moved[s])
 			}
 			*t = simd.ChainTally{}
 		}
 	}
 }
 
-// energy returns the running energy of a chain: integers times parameters, so that
-// rounding does not gather.
-func (k *wordGibbs) energy(s int) float64 {
-	sum := 0.0
-	for kind, ones := range k.ones {
-		sum += float64(k.even.base[kind] * float64(ones[s]))
-	}
-	return k.start[s] + (sum + float64(k.even.weight*float64(k.near[s])))
-}
+// pack implements holder.
+func (k *wordGibbs) pack(_ int, x []int32) { k.states.Pack(x) }
 
-// Show implements [sampler.Lazy].
-func (k *wordGibbs) Show(x []int32) {
-	if k.stale {
-		k.states.Spread(x)
-		k.stale = false
-	}
-}
+// unpack implements holder.
+func (k *wordGibbs) unpack(_ int, x []int32) { k.states.Spread(x) }
 
-// shown stores the states in x, unless that is deferred.
-func (k *wordGibbs) shown(x []int32) {
-	if k.stale = true; !k.hidden {
-		k.Show(x)
-	}
-}
-
-// AppendBinary implements [sampler.Transition].
-func (k *wordGibbs) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendFloat64s(wire.AppendInts(b, wordFormat), k.start)
-	for _, ones := range k.ones {
-		b = wire.AppendInts(b, ones...)
-	}
-	return k.at.append(wire.AppendInts(b, k.near...)), nil
-}
-
-// UnmarshalBinary implements [sampler.Transition].
-func (k *wordGibbs) UnmarshalBinary(b []byte) error {
-	k.held, k.stale = false, false
-	var format [1]uint64
-	b, err := wire.ReadUint64s(b, format[:])
-	if err != nil {
-		return err
-	}
-	if format[0] != wordFormat {
-		return fmt.Errorf("mcmc: the checkpoint is of another kernel of Gibbs: format %d, want %d", format[0], wordFormat)
-	}
-	b, err = wire.ReadFloat64s(b, k.start)
-	if err != nil {
-		return err
-	}
-	for _, counts := range append(k.ones[:len(k.ones):len(k.ones)], k.near) {
-		for s := range counts {
-			var v [1]uint64
-			if b, err = wire.ReadUint64s(b, v[:]); err != nil {
-				return err
-			}
-			counts[s] = int(v[0])
+// count implements holder: every pair of neighbours is there twice but for what turns both
+// of its sites, a half each.
+func (k *wordGibbs) count(int) {
+	told := k.workers[0][0].told
+	k.states.Count(told, &k.workers[0][0].scratch)
+	for s := range k.chains {
+		twice := 0
+		for kind := range told {
+			t := &told[kind]
+			up := int(t.Up[s])
+			k.is(s, kind, up)
+			twice += int(t.Sum[s]) + k.even.turned[kind]*up
 		}
+		k.is(s, len(told), twice/2)
 	}
-	return k.at.restore(b, k.states.Parts())
+	clear(told)
+}
+
+// addEnergies implements holder.
+func (k *wordGibbs) addEnergies(e []float64, more [][]int) {
+	near := more[len(k.even.base)][:len(e)]
+	if len(k.even.base) == 1 {
+		base, ones := k.even.base[0], more[0][:len(e)]
+		for s := range e {
+			e[s] += float64(base*float64(ones[s])) + float64(k.even.weight*float64(near[s]))
+		}
+		return
+	}
+	for s := range e {
+		sum := 0.0
+		for kind, base := range k.even.base {
+			sum += float64(base * float64(more[kind][s]))
+		}
+		e[s] += sum + float64(k.even.weight*float64(near[s]))
+	}
+}
+
+// alike implements holder.
+func (k *wordGibbs) alike(with holder) bool {
+	other, ok := with.(*wordGibbs)
+	return ok && slices.Equal(k.even.turned, other.even.turned) && k.even.graph.Share(other.even.graph)
+}
+
+// swap implements holder.
+func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
+	k.states.Swap(with.(*wordGibbs).states, chains, moved)
 }
 
 // fewestBits is the number of chains of a block from which on they are bits of a word

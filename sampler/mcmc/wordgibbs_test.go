@@ -187,8 +187,19 @@ func TestWordGibbsStops(t *testing.T) {
 		}
 		k.Show(y)
 		assert.Equal(t, x, y)
-		assert.Equal(t, info, parts)
+		assert.Equal(t, unread(info, hidden), unread(parts, hidden))
 	}
+}
+
+// unread returns info without energies, where those are hidden.
+func unread(info []sampler.Info, hidden bool) []sampler.Info {
+	info = slices.Clone(info)
+	for s := range info {
+		if hidden {
+			info[s].Energy = 0
+		}
+	}
+	return info
 }
 
 // A checkpoint of the kernel that had these models before is as long, and refused.

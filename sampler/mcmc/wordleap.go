@@ -101,7 +101,7 @@ func (k *wordGibbs) leapInTurn(n int, blocks []wordBlock) (steps int) {
 			for range some {
 				from := reserve(b.r, o.states.SweepGroups())
 				for part := range o.states.Parts() {
-					b.moved += o.states.Draw(part, len(o.start), from, &o.workers[0][0].scratch)
+					b.moved += o.states.Draw(part, o.chains, from, &o.workers[0][0].scratch)
 					from.Group += o.states.Groups(part)
 				}
 			}
@@ -119,7 +119,7 @@ func (k *wordGibbs) leapAbreast(n int, blocks []wordBlock) (steps int) {
 	}
 	j := k.side
 	for i, b := range blocks {
-		j.chains[i], j.moved[i] = len(b.kernel.start), 0
+		j.chains[i], j.moved[i] = b.kernel.chains, 0
 		j.states.Take(i, b.kernel.states)
 	}
 	for steps < n && !k.at.stopped {
@@ -147,32 +147,13 @@ func (k *wordGibbs) leapAbreast(n int, blocks []wordBlock) (steps int) {
 	return steps
 }
 
-// depart and arrive take away and add what the energies depend on, before a leap and
-// behind it.
+// depart makes what energies depend on known, before a leap; arrive counts it behind one.
 func (k *wordGibbs) depart(x []int32) {
-	k.hold(x)
-	k.count(-1)
+	k.hold(0, x)
+	k.know()
 }
 
 func (k *wordGibbs) arrive() {
-	k.count(1)
-	k.stale = true
-}
-
-// count adds sign times the numbers that changes are counted from: every pair of
-// neighbours is there twice but for what turns both of its sites, a half each.
-func (k *wordGibbs) count(sign int) {
-	told := k.workers[0][0].told
-	k.states.Count(told, &k.workers[0][0].scratch)
-	for s := range k.near {
-		twice := 0
-		for kind, ones := range k.ones {
-			t := &told[kind]
-			up := int(t.Up[s])
-			ones[s] += sign * up
-			twice += int(t.Sum[s]) + k.even.turned[kind]*up
-		}
-		k.near[s] += sign * (twice / 2)
-	}
-	clear(told)
+	k.count(0)
+	k.stale[0] = true
 }
