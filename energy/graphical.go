@@ -37,3 +37,26 @@ type Matching interface {
 	// after all.
 	Matching() (coupling float64, field []float64, ok bool)
 }
+
+// Clamped models have sites that never change: energies are those of another model
+// where they are at their levels, and +Inf elsewhere.
+type Clamped interface {
+	Model
+
+	// Unclamped returns the model whose sites are fixed, and the level of each site, −1
+	// where it is free; not to be modified.
+	Unclamped() (m Model, fixed []int32)
+}
+
+// Varying models have numbers that change between the steps of a kernel, which is then
+// Reset: those of dual.Lagrangian are its multipliers. What a kernel takes from a model
+// once and for all, as a [Toroidal] one, it finds in the model that Now returns.
+type Varying interface {
+	Model
+
+	// Version returns another number after every change.
+	Version() uint64
+
+	// Now returns the model as it is at present, one that never changes.
+	Now() Model
+}
