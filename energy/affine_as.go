@@ -27,7 +27,7 @@ import (
 //
 //   - [Toroidal] if its parts are, on one lattice, or are sums over sites, all alike;
 //   - [Matching] if its parts are, on one graph, or are sums over sites, all alike;
-//   - one of pairs (ground.Pairwise) if its parts are, or are Matching with two levels,
+//   - [Pairwise] if its parts are, or are Matching with two levels,
 //     or are sums over sites with two levels;
 //   - [Bipartite] and [IncrementalBipartite] if one part is, of which the weight is 1, and the
 //     others are sums over sites with two levels; with fixed sites, too. A scaled free

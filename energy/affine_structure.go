@@ -35,8 +35,8 @@ func (a *Affine) asStructure(target any) bool {
 	case *Matching:
 		graphs := all[Graphical](a.parts)
 		return matches != nil && graphs != nil && Give(p, Matching(affineMatching{affineGraph{a, graphs}}))
-	case *pairwise:
-		return a.levels == 2 && (matches != nil || some[pairwise](a.parts) != nil) && Give(p, pairwise(affinePairs{a}))
+	case *Pairwise:
+		return a.levels == 2 && (matches != nil || some[Pairwise](a.parts) != nil) && Give(p, Pairwise(affinePairs{a}))
 	}
 	return false
 }
@@ -173,13 +173,7 @@ func matching(m Model) (coupling float64, field []float64, edges pairs, ok bool)
 	return coupling, field, edges, ok
 }
 
-// pairwise is ground.Pairwise, which no model of this package is but an Affine.
-type pairwise = interface {
-	Model
-	Pairs() (start, adj []int32, weight, field []float64, ok bool)
-}
-
-// pairs are the numbers of a pairwise model.
+// pairs are the numbers of a [Pairwise] model.
 type pairs struct {
 	start, adj    []int32
 	weight, field []float64
@@ -187,7 +181,7 @@ type pairs struct {
 
 // pairsOf returns the numbers of a model of pairs and whether it is one.
 func pairsOf(m Model) (p pairs, ok bool) {
-	if t, is := As[pairwise](m); is {
+	if t, is := As[Pairwise](m); is {
 		if p.start, p.adj, p.weight, p.field, ok = t.Pairs(); ok {
 			return p, true
 		}
@@ -217,10 +211,21 @@ func pairsOf(m Model) (p pairs, ok bool) {
 	return p, true
 }
 
-// affinePairs is an Affine as a model of pairs.
+// PairsOf returns m as a model of pairs: what m says if it is [Pairwise], else the numbers of
+// a [Matching] model of two levels, or of a sum over sites. ok is false for another model.
+// The slices are not to be modified.
+func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
+	if !two(m) {
+		return nil, nil, nil, nil, false
+	}
+	p, ok := pairsOf(m)
+	return p.start, p.adj, p.weight, p.field, ok
+}
+
+// affinePairs is an Affine as [Pairwise].
 type affinePairs struct{ *Affine }
 
-// Pairs implements ground.Pairwise.
+// Pairs implements [Pairwise].
 func (a affinePairs) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	var all pairs
 	for k, m := range a.parts {
