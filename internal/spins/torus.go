@@ -31,6 +31,7 @@ type Torus struct {
 	even        []uint64          // sites in even rows
 	first, last []uint64          // of their row
 	valid       []uint64          // sites of a colour
+	fixed       [2][]uint64       // sites that keep their states, by colour; nil: none
 }
 
 // strip is the number of words of a string that one job redraws.
@@ -60,6 +61,23 @@ func NewTorus(rows, cols int) *Torus {
 		}
 	}
 	return t
+}
+
+// Fix makes Redraw leave sites of the lattice as they are: those at which fixed, row-major,
+// is not negative. It comes before any use of the torus.
+func (t *Torus) Fix(fixed []int32) {
+	for c := range t.fixed {
+		t.fixed[c] = make([]uint64, t.words)
+		at := 0
+		for r := range t.rows {
+			for j := (r + c) % 2; j < 2*t.n; j += 2 {
+				if fixed[2*t.n*r+j] >= 0 {
+					set(t.fixed[c], at)
+				}
+				at++
+			}
+		}
+	}
 }
 
 // Jobs returns the number of strips of a colour.
@@ -120,6 +138,11 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	s.neighbours(colour, lo, hi, w)
 	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
 	old := s.colour[colour][s.pad+lo : s.pad+hi]
+	if keep := s.fixed[colour]; keep != nil {
+		for i, v := range keep[lo:hi] {
+			w.draw[i] ^= (w.draw[i] ^ old[i]) & v
+		}
+	}
 	told := s.tally(w, w.draw[:hi-lo], old, lo)
 	copy(old, w.draw[:])
 	return told

@@ -69,6 +69,11 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 		if k := newTorusLangevin(m, chains, l, tuner); k != nil {
 			return k, nil
 		}
+		if varyingTorus(m) {
+			if k := inside(ctx, d, m, chains, true); k != nil {
+				return k, nil
+			}
+		}
 		return newDMALA(m, chains, newFlips(m, chains, l), alpha, tuner), nil
 	}
 	p, err := newRows("DLMC", m, chains, langevin{alpha: alpha})

@@ -83,6 +83,11 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if k := newTorusLangevin(m, chains, l, tuner); k != nil {
 		return k, nil
 	}
+	if varyingTorus(m) {
+		if k := inside(ctx, d, m, chains, true); k != nil {
+			return k, nil
+		}
+	}
 	p, err := l.fit(ctx, "DMALA", m, chains)
 	if err != nil {
 		return nil, err

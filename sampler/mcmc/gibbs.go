@@ -91,7 +91,13 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if err != nil {
 		return nil, err
 	}
-	if g.Scan == Automatic || g.Scan == Chromatic {
+	coloured := g.Scan == Automatic || g.Scan == Chromatic
+	if coloured || g.Scan == Systematic {
+		if k := inside(ctx, g, m, chains, coloured && sites >= wordSites*chains); k != nil {
+			return k, nil
+		}
+	}
+	if coloured {
 		if sites < wordSites*chains {
 			if k := newWordGibbs(m, chains); k != nil {
 				return k, nil

@@ -61,10 +61,12 @@ type torusFlips struct {
 // newTorusGibbs returns nil if the model has no states of bits, or its sides are not even
 // and at least 4, as two colours demand.
 func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
-	c, ok := newTorusChains(m, chains)
+	whole, fixed := unclamped(m)
+	c, ok := newTorusChains(whole, chains)
 	if !ok || c.cols%2 != 0 || c.sites/c.cols%2 != 0 {
 		return nil
 	}
+	c.model = m
 	p := make([]uint64, len(c.d))
 	for n, diff := range c.d {
 		p[n] = odds(diff)
@@ -72,6 +74,9 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	k := apart.New(torusGibbs{
 		torusChains: c, torus: spins.NewTorus(c.sites/c.cols, c.cols), states: make([]*spins.State, chains), odds: simd.NewOdds(p),
 	})
+	if fixed != nil {
+		k.torus.Fix(fixed)
+	}
 	for s := range k.states {
 		k.states[s] = k.torus.NewState()
 	}

@@ -168,6 +168,15 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
+// step implements stepping.
+func (k *torusLangevin) step() (alpha float64, t *tune.Tuner) { return k.alpha, k.tune }
+
+// takeStep implements stepping.
+func (k *torusLangevin) takeStep(alpha float64, t *tune.Tuner) {
+	k.tune = t
+	k.setStep(alpha)
+}
+
 // StepSize implements [sampler.Tuned].
 func (k *torusLangevin) StepSize() float64 { return k.alpha }
 
