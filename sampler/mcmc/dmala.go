@@ -84,7 +84,7 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 		return k, nil
 	}
 	if varyingTorus(m) {
-		if k := inside(ctx, d, m, chains, true); k != nil {
+		if k := follow(ctx, d, m, chains); k != nil {
 			return k, nil
 		}
 	}

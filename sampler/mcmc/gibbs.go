@@ -91,13 +91,10 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if err != nil {
 		return nil, err
 	}
-	coloured := g.Scan == Automatic || g.Scan == Chromatic
-	if coloured || g.Scan == Systematic {
-		if k := inside(ctx, g, m, chains, coloured && sites >= wordSites*chains); k != nil {
-			return k, nil
-		}
+	if k := follow(ctx, g, m, chains); k != nil {
+		return k, nil
 	}
-	if coloured {
+	if g.Scan == Automatic || g.Scan == Chromatic {
 		if sites < wordSites*chains {
 			if k := newWordGibbs(m, chains); k != nil {
 				return k, nil
@@ -121,6 +118,9 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 		if k := newSparseGibbs(m, chains); k != nil {
 			return k, nil
 		}
+	}
+	if k := moveFree(ctx, g, m, chains); k != nil {
+		return k, nil
 	}
 	var sweep []int32
 	switch g.Scan {

@@ -28,23 +28,32 @@ import (
 // of pairs is one of its free sites (clamped). dual.Lagrangian of other sets has none.
 // cluster and momentum take no Lagrangian for Matching: their kernels read it once.
 
-// inside returns the kernel of a method for the model inside a wrapper, if that is faster
-// than what the method does with the wrapper itself; nil otherwise. bits says that a torus
-// with fixed sites is held as bits.
-func inside(ctx context.Context, method sampler.Method, m energy.Model, chains int, bits bool) sampler.Kernel {
-	if v, ok := energy.As[energy.Varying](m); ok {
-		k := &following{ctx: context.WithoutCancel(ctx), method: method, model: v, chains: chains, version: v.Version()}
-		if k.Kernel = fast(method.Kernel(ctx, v.Now(), chains)); k.Kernel == nil {
-			return nil
-		}
-		return k
+// follow returns the kernel of a method for a model whose numbers change, as it is at
+// present, if that takes numbers from it once and for all; nil otherwise.
+func follow(ctx context.Context, method sampler.Method, m energy.Model, chains int) sampler.Kernel {
+	v, ok := energy.As[energy.Varying](m)
+	if !ok {
+		return nil
 	}
-	if f := newFreeSites(m, bits); f != nil {
-		if k := fast(method.Kernel(ctx, f, chains)); k != nil {
-			return newClamped(f, k, chains)
-		}
+	k := &following{ctx: context.WithoutCancel(ctx), method: method, model: v, chains: chains, version: v.Version()}
+	if k.Kernel = fast(method.Kernel(ctx, v.Now(), chains)); k.Kernel == nil {
+		return nil
 	}
-	return nil
+	return k
+}
+
+// moveFree returns the kernel of a method for the free sites of a clamped model of pairs, if
+// that is faster than what the method does with the model; nil otherwise.
+func moveFree(ctx context.Context, method sampler.Method, m energy.Model, chains int) sampler.Kernel {
+	f := newFreeSites(m)
+	if f == nil {
+		return nil
+	}
+	k := fast(method.Kernel(ctx, f, chains))
+	if k == nil {
+		return nil
+	}
+	return newClamped(f, k, chains)
 }
 
 // varyingTorus reports whether a model whose numbers change is a torus at present.
@@ -139,28 +148,31 @@ type freeSites struct {
 // (BenchmarkAffine). Tests set it lower.
 var fewestFree = 8
 
+// few reports whether sites are fixed and hardly any are free.
+func few(fixed []int32) bool {
+	free := 0
+	for _, l := range fixed {
+		if l < 0 {
+			free++
+		}
+	}
+	return fixed != nil && free < fewestFree
+}
+
 // newFreeSites returns nil if the model is not clamped or not of pairs, or has too few
-// free sites; if bits is set, also if it is a torus of even sides.
-func newFreeSites(m energy.Model, bits bool) *freeSites {
+// free sites.
+func newFreeSites(m energy.Model) *freeSites {
 	f := &freeSites{start: []int32{0}}
-	if f.whole, f.fixed = unclamped(m); f.fixed == nil {
+	if f.whole, f.fixed = unclamped(m); f.fixed == nil || few(f.fixed) {
 		return nil
 	}
 	f.sites = len(f.fixed)
-	if t, ok := energy.As[energy.Toroidal](f.whole); ok && bits {
-		if cols, _, ok := t.Torus(); ok && cols%2 == 0 && f.sites/cols%2 == 0 {
-			return nil
-		}
-	}
 	place := make([]int32, f.sites)
 	for i, l := range f.fixed {
 		if l < 0 {
 			place[i] = int32(len(f.free))
 			f.free = append(f.free, int32(i))
 		}
-	}
-	if len(f.free) < fewestFree {
-		return nil
 	}
 	start, adj, weight, field, ok := energy.PairsOf(f.whole)
 	if !ok {

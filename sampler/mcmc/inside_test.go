@@ -132,7 +132,7 @@ func TestInsideWrappers(t *testing.T) {
 		{"count on a clamped torus", counting(pinned(small, func(i int) bool { return i > 2 }), 0.4), Gibbs{}, 32, "wordGibbs"},
 		{"clamp of a count on a torus", pinned(counting(small, 0.4), func(i int) bool { return i > 2 }), Gibbs{}, 32, "wordGibbs"},
 		{"torus, few free", pinned(torus(6), every(5)), Gibbs{}, 1, "torusGibbs"},
-		{"torus, a colour fixed", pinned(torus(4), func(i int) bool { return (i/4+i)%2 == 0 }), Gibbs{}, 32, "fieldGibbs"},
+		{"torus, a colour fixed", pinned(torus(4), func(i int) bool { return (i/4+i)%2 == 0 }), Gibbs{}, 32, "wordGibbs"},
 		{"torus as bits, a colour fixed", pinned(torus(6), func(i int) bool { return (i/6+i)%2 == 0 && i < 24 }), Gibbs{}, 1, "torusGibbs"},
 		{"torus, none fixed", pinned(small, every(1)), Gibbs{}, 32, "wordGibbs"},
 		{"torus, all fixed", pinned(torus(6), func(int) bool { return false }), Gibbs{}, 1, "torusGibbs"},
