@@ -74,12 +74,12 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 				return k, nil
 			}
 		}
-		return newDMALA(m, chains, newFlips(m, chains, l), alpha, tuner), nil
+		return newHastings(m, chains, newFlips(m, chains, l), alpha, tuner), nil
 	}
 	p, err := newRows("DLMC", m, chains, langevin{alpha: alpha})
 	if err != nil {
 		return nil, err
 	}
 	p.jumps = newJumps(d.Balance, levels)
-	return newDMALA(m, chains, p, alpha, tuner), nil
+	return newHastings(m, chains, p, alpha, tuner), nil
 }

@@ -100,8 +100,10 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 		return nil, err
 	}
 	sites, _ := m.Shape()
+	estimates, _ := p.(estimating)
 	return apart.New(dula{
-		model: m, proposal: p, sites: sites, alpha: d.StepSize, minibatch: d.Minibatch,
+		estimates: estimates,
+		model:     m, proposal: p, sites: sites, alpha: d.StepSize, minibatch: d.Minibatch,
 		e: apart.Make[float64](chains), y: apart.Make[int32](chains * sites), moved: apart.Make[int](chains),
 		at: newCursor(chains), fixed: apart.Make[bool](chains),
 	}), nil
@@ -114,6 +116,7 @@ type dula struct {
 	sites     int
 	alpha     float64
 	minibatch bool
+	estimates estimating // of a minibatch
 	e         []float64
 	y         []int32
 	moved     []int
@@ -158,7 +161,7 @@ func (k *dula) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sam
 func (k *dula) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch {
 	case stage == 0 && k.minibatch:
-		k.proposal.estimate(lo, hi, x, r)
+		k.estimates.estimate(lo, hi, x, r)
 		if !k.proposal.weigh(lo, hi, x, &k.at) {
 			return false
 		}

@@ -69,7 +69,7 @@ func varyingTorus(m energy.Model) bool {
 // fast returns a kernel that does not work on the model step by step, nil for another.
 func fast(k sampler.Kernel, err error) sampler.Kernel {
 	switch k.(type) {
-	case *gibbs, *memoGibbs, *metropolis, *dmala:
+	case *gibbs, *memoGibbs, *metropolis, *hastings:
 		return nil
 	}
 	if err != nil {
