@@ -147,6 +147,20 @@ func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r 
 	return true
 }
 
+// settle moves chain s from x to y, which differ at so many sites, without judging, unless
+// the energy that y was drawn at or led to, or its probability, is an error. e is reported.
+func (k *hastings) settle(s int, x, y []int32, moved int, e, met float64) {
+	told := &k.at.told[s]
+	*told = sampler.Info{Energy: e, Accept: 1, Err: unadjusted(met)}
+	if math.IsNaN(k.logq[s]) && told.Err == nil {
+		told.Err = sampler.ErrNaN
+	}
+	if told.Err == nil {
+		told.Moved = moved
+		copy(x, y)
+	}
+}
+
 func (k *hastings) Adapt(info []sampler.Info, step, of int) {
 	if k.tune == nil {
 		return

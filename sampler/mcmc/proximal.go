@@ -95,7 +95,7 @@ func (k *proximal) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 		for s := lo; s < hi; s++ {
 			at, end := s*k.sites, (s+1)*k.sites
 			if !k.adjusted {
-				k.settle(s, x[at:end], k.y[at:end])
+				k.settle(s, x[at:end], k.y[at:end], changed(x[at:end], k.y[at:end]), math.NaN(), k.f[s])
 				continue
 			}
 			a, ok := k.accepts(s, x[at:end], k.from[at:end], k.y[at:end])
@@ -116,20 +116,6 @@ func (k *proximal) accepts(s int, x, y, z []int32) (a float64, ok bool) {
 	}
 	back := k.proposal.current(x, y, s) + k.noise.ratio(y, z, x, k.moved[s], k.blurred[s])
 	return accept(k.e[s]-k.next[s], k.logq[s], back)
-}
-
-// settle moves chain s to z, unless that is an error.
-func (k *proximal) settle(s int, x, z []int32) {
-	told := &k.at.told[s]
-	*told = sampler.Info{Energy: math.NaN(), Accept: 1, Err: unadjusted(k.f[s])}
-	if told.Err == nil && math.IsNaN(k.logq[s]) {
-		told.Err = sampler.ErrNaN
-	}
-	if told.Err != nil {
-		return
-	}
-	told.Moved = changed(x, z)
-	copy(x, z)
 }
 
 func (k *proximal) Adapt(info []sampler.Info, step, of int) {
