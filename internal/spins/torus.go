@@ -32,6 +32,7 @@ type Torus struct {
 	first, last []uint64          // of their row
 	valid       []uint64          // sites of a colour
 	fixed       [2][]uint64       // sites that keep their states, by colour; nil: none
+	loose       [2][]uint64       // the others
 }
 
 // strip is the number of words of a string that one job redraws.
@@ -63,7 +64,7 @@ func NewTorus(rows, cols int) *Torus {
 	return t
 }
 
-// Fix makes Redraw leave sites of the lattice as they are: those at which fixed, row-major,
+// Fix makes Redraw and Flip leave sites of the lattice as they are: those at which fixed, row-major,
 // is not negative. It comes before any use of the torus.
 func (t *Torus) Fix(fixed []int32) {
 	for c := range t.fixed {
@@ -77,6 +78,20 @@ func (t *Torus) Fix(fixed []int32) {
 				at++
 			}
 		}
+		t.loose[c] = make([]uint64, t.words)
+		for i, v := range t.valid {
+			t.loose[c][i] = v &^ t.fixed[c][i]
+		}
+	}
+}
+
+// keep takes draws of the words from lo on of a colour back at sites that are fixed.
+func (s *State) keep(colour, lo int, now, old []uint64) {
+	if s.fixed[colour] == nil {
+		return
+	}
+	for i, v := range s.fixed[colour][lo : lo+len(now)] {
+		now[i] ^= (now[i] ^ old[i]) & v
 	}
 }
 
@@ -138,11 +153,7 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	s.neighbours(colour, lo, hi, w)
 	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
 	old := s.colour[colour][s.pad+lo : s.pad+hi]
-	if keep := s.fixed[colour]; keep != nil {
-		for i, v := range keep[lo:hi] {
-			w.draw[i] ^= (w.draw[i] ^ old[i]) & v
-		}
-	}
+	s.keep(colour, lo, w.draw[:hi-lo], old)
 	told := s.tally(w, w.draw[:hi-lo], old, lo)
 	copy(old, w.draw[:])
 	return told

@@ -117,6 +117,40 @@ func TestTorusFixes(t *testing.T) {
 			}
 			require.Equal(t, want, x, "%v", shape)
 			require.Equal(t, counted, told, "%v", shape)
+
+			var flips simd.FlipTally
+			var o simd.FlipOdds
+			o.Set(&[2][5]uint64{{1 << 63, 1 << 62, 1 << 61, 1 << 63, 1 << 62}, {1 << 61, 1 << 62, 1 << 63, 1 << 62, 1 << 61}})
+			old, told, counted = slices.Clone(x), Tally{}, Tally{}
+			flip := new(FlipScratch)
+			for j := range torus.Jobs() {
+				told.Add(s.Flip(&flips, c, j, &o, from, flip))
+			}
+			s.Close(c)
+			for j := range torus.Jobs() {
+				counted.Add(s.Count(c, j, w))
+			}
+			s.Spread(x, 0, 1)
+			free, proposed := 0, 0
+			for i, f := range fixed {
+				if x[i] != old[i] {
+					counted.Moved++
+					require.Negative(t, f)
+				}
+				if f < 0 && (i/cols+i%cols)%2 == c {
+					free++
+				}
+			}
+			for v := range flips.Sites {
+				for k, n := range flips.Sites[v] {
+					proposed += n
+					told.Moved -= flips.Flips[v][k]
+				}
+			}
+			require.Equal(t, free, proposed)
+			require.Zero(t, told.Moved)
+			told.Moved = counted.Moved
+			require.Equal(t, counted, told, "%v", shape)
 		}
 	}
 }

@@ -11,9 +11,6 @@ var fewestProposed = 32
 // probability that depends on its state and on how many of its neighbours are in state 1, one of
 // ten multiples of 2⁻⁶⁴; what would be certain fails once in 2⁶⁴.
 func newTorusMetropolis(m energy.Model, chains int) *torusGibbs {
-	if _, fixed := unclamped(m); fixed != nil {
-		return nil
-	}
 	k := newTorusGibbs(m, chains)
 	if k == nil || k.sites < fewestProposed {
 		return nil
