@@ -62,7 +62,8 @@ func varyingTorus(m energy.Model) bool {
 	if !ok {
 		return false
 	}
-	_, ok = energy.As[energy.Toroidal](v.Now())
+	whole, _ := unclamped(v.Now())
+	_, ok = energy.As[energy.Toroidal](whole)
 	return ok
 }
 

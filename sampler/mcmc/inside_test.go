@@ -138,6 +138,8 @@ func TestInsideWrappers(t *testing.T) {
 		{"torus, all fixed", pinned(torus(6), func(int) bool { return false }), Gibbs{}, 1, "torusGibbs"},
 		{"count on a torus", counting(pinned(torus(6), every(5)), 0.4), Gibbs{}, 1, "torusGibbs"},
 		{"Potts model, clamped", counting(pinned(exact.Must(model.NewPotts(model.FreeLattice{3, 3}, 3, 0.7, []float64{0, 0.3, -0.1})), func(i int) bool { return i%2 == 0 }), 0.2), Gibbs{}, 1, "sparseGibbs"},
+		{"DMALA on a torus", pinned(torus(12), every(24)), DMALA{StepSize: 0.5}, 1, "torusLangevin"},
+		{"DLMC on a count on a torus", counting(pinned(torus(12), func(i int) bool { return i > 138 }), 0.4), DLMC{StepSize: 0.5}, 4, "torusLangevin"},
 		{"Metropolis on a torus", pinned(torus(6), every(5)), Metropolis{Scan: Chromatic}, 1, "torusGibbs"},
 		{"Potts of two levels, clamped", pinned(exact.Must(model.NewPotts(model.Lattice{8}, 2, 0.5, []float64{0, 0.2})), func(i int) bool { return i != 3 }), Gibbs{}, 4, "wordGibbs"},
 	} {

@@ -64,15 +64,20 @@ func newTorusLangevin(m energy.Model, chains int, l langevin, tuner *tune.Tuner)
 	if l.within != nil || l.window > 0 || l.minibatch || l.preconditioner != nil {
 		return nil
 	}
-	c, ok := newTorusChains(m, chains)
+	whole, fixed := unclamped(m)
+	c, ok := newTorusChains(whole, chains)
 	if !ok || c.sites < fewestSites {
 		return nil
 	}
+	c.model = m
 	k := apart.New(torusLangevin{
 		torusChains: c, flipLaw: newFlipLaw(len(c.d), l), tune: tuner, grid: spins.NewGrid(c.sites/c.cols, c.cols),
 		states: make([]*spins.GridState, chains), next: make([]*spins.GridState, chains),
 		forth: apart.Make[simd.FlipTally](chains), back: apart.Make[simd.FlipTally](chains),
 	})
+	if fixed != nil {
+		k.grid.Fix(fixed)
+	}
 	for s := range k.states {
 		k.states[s], k.next[s] = k.grid.NewState(), k.grid.NewState()
 	}
@@ -246,7 +251,8 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 	}
 	next := movementOf(back)
 	e, changed := k.energy(s), k.energyAt(s, &next)
-	a, ok := accept(e-changed, k.logProb(forth), k.logProb(back))
+	there, again := k.states[s].Loose(*forth), k.next[s].Loose(*back)
+	a, ok := accept(e-changed, k.logProb(&there), k.logProb(&again))
 	told := &k.at.told[s]
 	*told = sampler.Info{Energy: e, Accept: a}
 	if !ok {
