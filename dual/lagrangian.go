@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
@@ -38,7 +40,9 @@ import (
 // overlap with any other method; kernels that work on it must be Reset
 // afterwards.
 type Lagrangian struct {
-	sum           *weighted.Sum
+	base          energy.Model
+	sum           *energy.Affine                         // of the base and statistics
+	weigh         func(weight []float64, offset float64) // sets its weights
 	sites, levels int
 	set           constraint.Set
 
@@ -50,9 +54,9 @@ type Lagrangian struct {
 
 	language *trellis.Graph // nil: every state
 
-	sitewise *weighted.Sitewise // models that are sums over sites, if there are several
-	merged   int                // its part of the sum
-	values   *evaluated         // nil if every inequality is made of models
+	weight []float64  // of the parts of the sum
+	merged *sitewise  // the last part of the sum but values: models that are sums over sites; nil unless there are several
+	values *evaluated // the last part; nil if every inequality is made of models
 }
 
 // NewLagrangian returns the Lagrangian at β = 1 and λ = 0. It returns an error
@@ -69,62 +73,139 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 	if set.Len() < 1 {
 		return nil, fmt.Errorf("dual: NewLagrangian: the set has %d inequalities, want ≥ 1", set.Len())
 	}
-	l := &Lagrangian{sum: weighted.New(base), set: set, beta: 1, lambda: make([]float64, set.Len())}
+	l := &Lagrangian{base: base, set: set, beta: 1, lambda: make([]float64, set.Len())}
 	l.sites, l.levels = base.Shape()
 	var err error
 	if l.bounds, err = split(set, l.sites, l.levels); err != nil {
 		return nil, fmt.Errorf("dual: NewLagrangian: %w", err)
 	}
-	l.merge()
-	l.part = make([][]int, len(l.bounds))
+	if l.merged = newSitewise(l.bounds, l.sites, l.levels); len(l.merged.models) < 2 {
+		l.merged = nil // a single one stays the part that it is
+	}
+	var statistics []energy.Model
+	l.part, l.equal = make([][]int, len(l.bounds)), make([]bool, len(l.bounds))
 	for j, b := range l.bounds {
-		if b.Equal && l.equal == nil {
-			l.equal = make([]bool, len(l.bounds))
-		}
-		if b.Equal {
-			l.equal[j] = true
-		}
+		l.equal[j] = b.Equal
 		for _, m := range b.Models {
-			l.part[j] = append(l.part[j], l.partOf(m))
+			k := -1
+			if l.merged != nil {
+				k = find(l.merged.models, m)
+			}
+			if k >= 0 {
+				l.part[j] = append(l.part[j], -1-k)
+				continue
+			}
+			if k = find(statistics, m); k < 0 {
+				k, statistics = len(statistics), append(statistics, m)
+			}
+			l.part[j] = append(l.part[j], 1+k)
 		}
 		if len(b.Models) == 0 && l.values == nil {
 			l.values = &evaluated{set, make([]float64, set.Len()), l.sites, l.levels}
 		}
 	}
-	if l.sitewise != nil {
-		l.merged = weighted.Append(l.sum, l.sitewise)
+	if !slices.Contains(l.equal, true) {
+		l.equal = nil
+	}
+	if l.merged != nil {
+		statistics = append(statistics, l.merged)
 	}
 	if l.values != nil {
-		weighted.Append(l.sum, l.values)
+		statistics = append(statistics, l.values)
 	}
-	weighted.Unite(l.sum)
-	l.update()
+	l.sum, l.weigh = energy.NewAffine(base, statistics...)
+	l.weight = make([]float64, 1+len(statistics))
 	return l, nil
 }
 
-// merge gathers the models that are sums over sites, so that a sweep costs the same
-// however many they are. A single one stays the part that it is.
-func (l *Lagrangian) merge() {
-	w := weighted.NewSitewise(l.sites, l.levels)
-	for _, b := range l.bounds {
-		for _, m := range b.Models {
-			w.Append(m)
-		}
+// find returns the number of m in a list, −1 if it is not there or cannot be compared.
+func find(models []energy.Model, m energy.Model) int {
+	if !reflect.TypeOf(m).Comparable() {
+		return -1
 	}
-	if len(w.Coef) > 1 {
-		l.sitewise = w
-	}
+	return slices.Index(models, m)
 }
 
-// partOf returns the part of the sum that m is, or −1 − its number among the merged
-// models.
-func (l *Lagrangian) partOf(m energy.Model) int {
-	if l.sitewise != nil {
-		if k, ok := l.sitewise.Append(m); ok {
-			return -1 - k
+// sitewise is the sum of models that are sums over sites, weighted, as one model: however many
+// there are, it costs as much as one.
+type sitewise struct {
+	*model.Independent // replaced by update
+	models             []energy.Model
+	tables             [][]float64 // of each: its energy at zeros, then what the levels of each site add
+	version            uint64
+}
+
+// maxTables is the number of table entries up to which models are merged, 128 MiB.
+const maxTables = 1 << 24
+
+// newSitewise merges those of the models of bounds that are sums over sites of finite numbers.
+func newSitewise(bounds Bounds, sites, levels int) *sitewise {
+	w := &sitewise{Independent: new(model.Independent)}
+	for _, b := range bounds {
+		for _, m := range b.Models {
+			if find(w.models, m) >= 0 || (len(w.tables)+1)*(1+sites*levels) > maxTables {
+				continue
+			}
+			if t, ok := tableOf(m); ok && !slices.ContainsFunc(t, func(v float64) bool { return !check.Finite(v) }) {
+				w.models, w.tables = append(w.models, m), append(w.tables, t)
+			}
 		}
 	}
-	return weighted.Append(l.sum, m)
+	if len(w.models) > 0 {
+		_ = w.update(make([]float64, len(w.models)), levels) // zeros are finite
+	}
+	return w
+}
+
+// tableOf returns the energy of a sum over sites at zeros, and what the levels of each site
+// add to it; false for another model.
+func tableOf(m energy.Model) (t []float64, ok bool) {
+	g, graphical := energy.As[energy.Graphical](m)
+	c, conditional := energy.As[energy.Conditional](m)
+	if !graphical || !conditional {
+		return nil, false
+	}
+	if _, adj := g.Graph(); len(adj) > 0 {
+		return nil, false
+	}
+	sites, levels := m.Shape()
+	t = make([]float64, 1+sites*levels)
+	x := make([]int32, sites)
+	m.Energy(t[:1], x)
+	for i := range x {
+		c.Conditional(t[1+i*levels:1+(i+1)*levels], i, x)
+	}
+	return t, true
+}
+
+// update weighs the models, but for the energy at zeros.
+func (w *sitewise) update(weight []float64, levels int) error {
+	total := make([]float64, len(w.tables[0]))
+	for k, c := range weight {
+		if c != 0 {
+			for i, v := range w.tables[k] {
+				total[i] += float64(c * v)
+			}
+		}
+	}
+	for i := range total {
+		total[i] = 0 - total[i]
+	}
+	m, err := model.NewIndependent(total[1:], levels)
+	if err == nil {
+		*w.Independent = *m
+		w.version++
+	}
+	return err
+}
+
+// Version implements [energy.Varying].
+func (w *sitewise) Version() uint64 { return w.version }
+
+// Now implements [energy.Varying].
+func (w *sitewise) Now() energy.Model {
+	m := *w.Independent
+	return &m
 }
 
 // AtTemperature returns a Lagrangian of the same base, set and multipliers at
@@ -134,7 +215,7 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	if !(beta > 0) || !check.Finite(beta) || !check.Finite(1/beta) {
 		return nil, fmt.Errorf("dual: AtTemperature: beta = %v, want 0 < beta < ∞", beta)
 	}
-	n, err := NewLagrangian(l.sum.Base(), l.set)
+	n, err := NewLagrangian(l.base, l.set)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +282,7 @@ func (l *Lagrangian) Sites() int { return l.sites }
 func (l *Lagrangian) Beta() float64 { return l.beta }
 
 // Base returns the model of f0.
-func (l *Lagrangian) Base() energy.Model { return l.sum.Base() }
+func (l *Lagrangian) Base() energy.Model { return l.base }
 
 // Lambda returns a copy of the multipliers.
 func (l *Lagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
@@ -215,42 +296,58 @@ func (l *Lagrangian) SetLambda(lambda []float64) error {
 	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
 		return err
 	}
+	before := slices.Clone(l.lambda)
 	copy(l.lambda, lambda)
-	l.update()
+	if err := l.update(); err != nil {
+		copy(l.lambda, before)
+		return errors.Join(fmt.Errorf("dual: SetLambda: %w", err), l.update())
+	}
 	return nil
 }
 
-// update brings the coefficients of the parts up to date with λ.
-func (l *Lagrangian) update() {
-	clear(l.sum.Coef)
-	if l.sitewise != nil {
-		clear(l.sitewise.Coef)
+// update brings the weights of the parts up to date with λ.
+func (l *Lagrangian) update() error {
+	clear(l.weight)
+	l.weight[0] = 1 / l.beta
+	offset := 0.0
+	var merged []float64 // of the merged models
+	if l.merged != nil {
+		merged = make([]float64, len(l.merged.models))
 	}
-	l.sum.Coef[0] = 1 / l.beta
-	l.sum.Offset = 0
 	for j, v := range l.lambda {
 		w := v / l.beta
 		if len(l.part[j]) == 0 {
 			l.values.weight[j] = w
 			if w != 0 {
-				l.sum.Coef[len(l.sum.Coef)-1] = 1
+				l.weight[len(l.weight)-1] = 1
 			}
 			continue
 		}
-		l.sum.Offset += float64(w * l.bounds[j].Offset)
+		offset += float64(w * l.bounds[j].Offset)
 		for k, part := range l.part[j] {
 			c := float64(w * l.bounds[j].coef(k))
 			if part < 0 {
-				l.sitewise.Coef[-1-part] += c
+				merged[-1-part] += c
 				continue
 			}
-			l.sum.Coef[part] += c
+			l.weight[part] += c
 		}
 	}
-	if l.sitewise != nil && slices.ContainsFunc(l.sitewise.Coef, func(c float64) bool { return c != 0 }) {
-		l.sitewise.Update()
-		l.sum.Coef[l.merged] = 1
+	if slices.ContainsFunc(merged, func(c float64) bool { return c != 0 }) {
+		if err := l.merged.update(merged, l.levels); err != nil {
+			return err
+		}
+		for k, c := range merged {
+			offset += float64(c * l.merged.tables[k][0])
+		}
+		at := len(l.weight) - 1
+		if l.values != nil {
+			at--
+		}
+		l.weight[at] = 1
 	}
+	l.weigh(l.weight, offset)
+	return nil
 }
 
 // Violation stores g_j(x[s]) in g, states × inequalities, row-major. It panics

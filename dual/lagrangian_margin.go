@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
@@ -40,9 +39,6 @@ func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, o
 // separable writes uᵀg as low + Σ_i total[i, x_i] if no model couples sites.
 func (l *Lagrangian) separable(u []float64) (low float64, total []float64, ok bool) {
 	total = make([]float64, l.sites*l.levels)
-	d := make([]float64, l.levels)
-	e := make([]float64, 1)
-	x := make([]int32, l.sites)
 	for j, w := range u {
 		if w == 0 {
 			continue
@@ -52,21 +48,13 @@ func (l *Lagrangian) separable(u []float64) (low float64, total []float64, ok bo
 		}
 		low += float64(w * l.bounds[j].Offset)
 		for k, m := range l.bounds[j].Models {
-			g, graphical := energy.As[energy.Graphical](m)
-			c, conditional := energy.As[energy.Conditional](m)
-			if !graphical || !conditional {
-				return 0, nil, false
-			}
-			if _, adj := g.Graph(); len(adj) > 0 {
+			t, ok := tableOf(m)
+			if !ok {
 				return 0, nil, false
 			}
 			scale := w * l.bounds[j].coef(k)
-			m.Energy(e, x)
-			low += float64(scale * e[0])
-			for i := range x {
-				c.Conditional(d, i, x)
-				weighted.Add(total[i*l.levels:(i+1)*l.levels], d, scale)
-			}
+			low += float64(scale * t[0])
+			weighted.Add(total, t[1:], scale)
 		}
 	}
 	return low, total, true

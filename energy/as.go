@@ -78,15 +78,3 @@ func Give[T any](target any, v T) bool {
 	}
 	return ok
 }
-
-// all returns every model as a T, or nil if one of them is not.
-func all[T any](models []Model) []T {
-	ts := make([]T, len(models))
-	for k, m := range models {
-		var ok bool
-		if ts[k], ok = As[T](m); !ok {
-			return nil
-		}
-	}
-	return ts
-}

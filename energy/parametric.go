@@ -1,9 +1,5 @@
 package energy
 
-import (
-	"fmt"
-)
-
 // Parametric models have real parameters θ, by which the energy is
 // differentiable, and which a learner such as package dual/fit moves.
 //
@@ -37,26 +33,4 @@ type Learnable interface {
 
 	// Learn returns the copy, at the parameters of the model.
 	Learn() (Parametric, error)
-}
-
-// relearned returns what rebuild makes of the copy that l makes, as a
-// [Parametric].
-func relearned(l Learnable, rebuild func(Model) (Model, error)) (Parametric, error) {
-	p, err := l.Learn()
-	if err != nil {
-		return nil, err
-	}
-	m, err := rebuild(p)
-	if err != nil {
-		return nil, err
-	}
-	return asParametric(m)
-}
-
-func asParametric(m Model) (Parametric, error) {
-	p, ok := As[Parametric](m)
-	if !ok {
-		return nil, fmt.Errorf("energy: Learn: %T is no energy.Parametric", m)
-	}
-	return p, nil
 }

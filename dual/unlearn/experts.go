@@ -7,7 +7,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
-	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // Experts is the product of experts that solves the reverse-KL problem,
@@ -27,10 +26,11 @@ import (
 // Config.Max < 1/m, so that a step of the rule cannot leave s < 1; a multiplier
 // that stays there with a violation left is the mark of b beyond b_crit.
 type Experts struct {
-	sum           *weighted.Sum
+	sum           *energy.Affine                         // of q, and of away negated
+	weigh         func(weight []float64, offset float64) // sets its weights
+	weight        []float64
 	sites, levels int
 	away          []energy.Model
-	part          []int // of the sum
 	lambda, bound []float64
 	logZ          []float64 // of the distributions to move away from
 	find          func(energy.Model) (float64, error)
@@ -52,7 +52,7 @@ func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(ener
 	if len(away) == 0 || len(b) != len(away) || logZ == nil {
 		return nil, fmt.Errorf("unlearn: NewExperts: %d distributions, %d bounds and logZ set = %t, want as many bounds as distributions, ≥ 1, and logZ", len(away), len(b), logZ != nil)
 	}
-	m := &Experts{sum: weighted.New(q), away: slices.Clone(away), part: make([]int, len(b)), lambda: make([]float64, len(b)), bound: slices.Clone(b), logZ: make([]float64, len(b)), find: logZ}
+	m := &Experts{away: slices.Clone(away), weight: make([]float64, 1+len(b)), lambda: make([]float64, len(b)), bound: slices.Clone(b), logZ: make([]float64, len(b)), find: logZ}
 	m.sites, m.levels = q.Shape()
 	for i, a := range away {
 		if _, _, err := check.Model("unlearn", "NewExperts", fmt.Sprintf("away[%d]", i), a); err != nil {
@@ -68,9 +68,8 @@ func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(ener
 		if m.logZ[i], err = logZ(a); err != nil {
 			return nil, err
 		}
-		m.part[i] = weighted.Append(m.sum, a)
 	}
-	weighted.Unite(m.sum)
+	m.sum, m.weigh = energy.NewAffine(q, away...)
 	return m, m.SetLambda(m.lambda)
 }
 
@@ -129,11 +128,11 @@ func (m *Experts) SetLambda(lambda []float64) error {
 func (m *Experts) tune(lambda []float64) {
 	copy(m.lambda, lambda)
 	c := m.rest(lambda)
-	clear(m.sum.Coef)
-	m.sum.Coef[0] = 1 / c
+	m.weight[0] = 1 / c
 	for i, v := range lambda {
-		m.sum.Coef[m.part[i]] -= v / c
+		m.weight[1+i] = 0 - v/c
 	}
+	m.weigh(m.weight, 0)
 }
 
 // Violation stores g_i(x[s]) in g, states × distributions, row-major. It panics

@@ -29,10 +29,63 @@ func checkGraphs(s *subject) error {
 			return fmt.Errorf("method Matching: %w", err)
 		}
 	}
-	if m, ok := energy.As[pairwise](s.m); ok {
-		return s.pairs(m)
+	if m, ok := energy.As[energy.Pairwise](s.m); ok {
+		if err := s.pairs(m); err != nil {
+			return err
+		}
+	}
+	if m, ok := energy.As[energy.Clamped](s.m); ok {
+		if err := s.clamped(m); err != nil {
+			return fmt.Errorf("method Unclamped: %w", err)
+		}
+	}
+	if m, ok := energy.As[energy.Varying](s.m); ok {
+		if err := s.varying(m); err != nil {
+			return fmt.Errorf("method Now: %w", err)
+		}
 	}
 	return nil
+}
+
+// clamped checks that states have the energy of the model inside where the fixed sites are
+// at their levels, and +Inf elsewhere.
+func (s *subject) clamped(m energy.Clamped) error {
+	inside, fixed := m.Unclamped()
+	if len(fixed) != s.sites {
+		return fmt.Errorf("len(fixed) = %d, want %d", len(fixed), s.sites)
+	}
+	e := make([]float64, len(s.e))
+	inside.Energy(e, s.x)
+	for k, want := range e {
+		for i, l := range s.state(k) {
+			if fixed[i] >= 0 && fixed[i] != l {
+				want = math.Inf(1)
+			}
+		}
+		if !s.near(want, s.e[k], 2) {
+			return fmt.Errorf("energy of %v = %v, want %v", s.state(k), s.e[k], want)
+		}
+	}
+	return nil
+}
+
+// varying checks that the model at present has the same energies, and the structure that
+// it says.
+func (s *subject) varying(m energy.Varying) error {
+	now := m.Now()
+	if _, ok := energy.As[energy.Varying](now); ok {
+		return errors.New("the model varies itself")
+	}
+	e := make([]float64, len(s.e))
+	now.Energy(e, s.x)
+	for k, want := range s.e {
+		if !s.near(want, e[k], 2) {
+			return fmt.Errorf("energy of %v = %v, want %v", s.state(k), e[k], want)
+		}
+	}
+	own := *s
+	own.m = now
+	return checkGraphs(&own)
 }
 
 // lists checks that neighbour lists are in order and symmetric.
@@ -138,13 +191,7 @@ func (s *subject) matching(m energy.Matching) error {
 	})
 }
 
-// pairwise are the models that package ground calls Pairwise.
-type pairwise = interface {
-	energy.Model
-	Pairs() (start, adj []int32, weight, field []float64, ok bool)
-}
-
-func (s *subject) pairs(m pairwise) error {
+func (s *subject) pairs(m energy.Pairwise) error {
 	start, adj, weight, field, ok := m.Pairs()
 	if !ok {
 		return nil

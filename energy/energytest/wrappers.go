@@ -31,7 +31,7 @@ var abilities = []struct {
 	{"Supported", has[energy.Supported], "scale clamp"}, // of a sum, only if one of the parts is
 	{"Parametric", has[energy.Parametric], "scale"},
 	{"Learnable", has[energy.Learnable], "scale sum clamp"},
-	{"Incremental", has[energy.Incremental], "scale"},
+	{"Incremental", has[energy.Incremental], "scale clamp"},
 	{"Bipartite", has[energy.Bipartite], "forms"},
 	{"Toroidal", func(m energy.Model) bool {
 		t, ok := energy.As[energy.Toroidal](m)
@@ -39,14 +39,21 @@ var abilities = []struct {
 			_, _, ok = t.Torus()
 		}
 		return ok
-	}, "scale"},
+	}, "scale sum"},
 	{"Matching", func(m energy.Model) bool {
 		t, ok := energy.As[energy.Matching](m)
 		if ok {
 			_, _, ok = t.Matching()
 		}
 		return ok
-	}, "scale"},
+	}, "scale sum"},
+	{"Pairwise", func(m energy.Model) bool {
+		t, ok := energy.As[energy.Pairwise](m)
+		if ok {
+			_, _, _, _, ok = t.Pairs()
+		}
+		return ok
+	}, "scale sum"},
 }
 
 func has[T any](m energy.Model) bool {

@@ -44,7 +44,7 @@ func TestPairs(t *testing.T) {
 		}
 		c := &exact.Checker{Model: m, Brute: func(x []int32) float64 { return e[string(key(x))] }, Slack: 1e-12}
 		c.Pairs(t)
-		w, ok := energy.As[pairwise](m)
+		w, ok := energy.As[energy.Pairwise](m)
 		if ok {
 			_, _, _, _, ok = w.Pairs()
 		}
@@ -55,17 +55,12 @@ func TestPairs(t *testing.T) {
 		require.True(t, ok)
 		learner := exact.Must(l.Learn())
 		for _, m := range []energy.Model{learner, exact.Must(energy.Scale(learner, 2))} {
-			if w, ok := energy.As[pairwise](m); ok {
+			if w, ok := energy.As[energy.Pairwise](m); ok {
 				_, _, _, _, ok = w.Pairs()
 				assert.False(t, ok, "%T", m)
 			}
 		}
 	}
-}
-
-type pairwise = interface {
-	energy.Model
-	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }
 
 func key(x []int32) []byte {

@@ -17,7 +17,7 @@ func (m *Quadratic) As(target any) bool {
 	if m.fast == nil && len(m.values) == 2 && energy.Give[energy.Binary](target, binaryQuadratic{m}) {
 		return true
 	}
-	if len(m.values) == 2 && !m.learned && energy.Give[pairwise](target, pairwiseQuadratic{m}) {
+	if len(m.values) == 2 && !m.learned && energy.Give[energy.Pairwise](target, pairwiseQuadratic{m}) {
 		return true
 	}
 	if o := (ordinalQuadratic{m}); m.ordinal() && (energy.Give[energy.Ordinal](target, o) || energy.Give[energy.Windowed](target, o)) {
@@ -39,16 +39,10 @@ func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 	})
 }
 
-// pairwise is ground.Pairwise.
-type pairwise = interface {
-	energy.Model
-	Pairs() (start, adj []int32, weight, field []float64, ok bool)
-}
-
 // pairwiseQuadratic is a Quadratic with two levels.
 type pairwiseQuadratic struct{ *Quadratic }
 
-// Pairs implements ground.Pairwise. It makes rows of a dense matrix.
+// Pairs implements [energy.Pairwise]. It makes rows of a dense matrix.
 func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	step := m.values[1] - m.values[0]
 	unit := float64(step * step)

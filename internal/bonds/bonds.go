@@ -9,13 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Pairwise is ground.Pairwise.
-type Pairwise = interface {
-	energy.Model
-	Pairs() (start, adj []int32, weight, field []float64, ok bool)
-}
-
-// Bonds are the numbers of a Pairwise model.
+// Bonds are the numbers of an [energy.Pairwise] model.
 type Bonds struct {
 	Start, Adj    []int32
 	Weight, Field []float64
@@ -23,7 +17,7 @@ type Bonds struct {
 
 // Of returns the bonds of m, or nil if it is no model of pairs.
 func Of(m energy.Model) *Bonds {
-	p, ok := energy.As[Pairwise](m)
+	p, ok := energy.As[energy.Pairwise](m)
 	if !ok {
 		return nil
 	}

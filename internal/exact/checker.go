@@ -227,16 +227,11 @@ func (c *Checker) difference(x []int32, i int, to, from int32) float64 {
 	return a - c.Brute(y)
 }
 
-type pairwise = interface {
-	energy.Model
-	Pairs() (start, adj []int32, weight, field []float64, ok bool)
-}
-
-// Pairs checks that a ground.Pairwise model has the energies of its pairs, up to a
+// Pairs checks that a energy.Pairwise model has the energies of its pairs, up to a
 // constant, on every state.
 func (c *Checker) Pairs(t Test) {
 	t.Helper()
-	m, ok := energy.As[pairwise](c.Model)
+	m, ok := energy.As[energy.Pairwise](c.Model)
 	if !ok {
 		return
 	}

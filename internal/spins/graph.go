@@ -20,6 +20,7 @@ type Layout struct {
 	Colour     []int32      // of each site: those of one colour are not neighbours
 	Kind       []int32      // of each site, of one number of neighbours
 	Odds       []*simd.Odds // of each kind, by the number of neighbours that count
+	Fixed      []int32      // of each site: redraws leave it as it is, unless this is negative; nil: none
 }
 
 // Graph is an arrangement of sites in lanes of 32 bits, one bit a chain, so that those
@@ -31,6 +32,7 @@ type Graph struct {
 	lanes int
 	parts []part
 	odds  []*simd.Odds
+	fixed []uint64 // lanes that redraws leave as they are; nil: none
 }
 
 // part is what is redrawn at a time: sites of a colour and a kind.
@@ -78,8 +80,19 @@ func NewGraph(from Layout) *Graph {
 		order = order[n:]
 	}
 	g.connect(from)
+	if from.Fixed != nil {
+		g.fixed = make([]uint64, g.lanes/2)
+		for i, p := range g.place {
+			if from.Fixed[i] >= 0 {
+				g.fixed[p>>1] |= (1<<32 - 1) << (32 * uint(p&1))
+			}
+		}
+	}
 	return g
 }
+
+// Fixes reports whether redraws leave sites as they are, which a [Joint] does not.
+func (g *Graph) Fixes() bool { return g.fixed != nil }
 
 // whole returns n, rounded up to whole registers.
 func whole(n int) int { return (n + registerLanes - 1) / registerLanes * registerLanes }
@@ -202,6 +215,11 @@ func (c *Chains) drawn(at int, from Source, w *Scratch) (now, old []uint64) {
 	now = w.draw[:len(old)]
 	simd.HeatBits(now, &w.count, c.odds[p.kind], from.ARS, from.Seed, from.Chain, from.Group)
 	clearFrom(now, p.sites)
+	if c.fixed != nil {
+		for i, v := range c.fixed[p.lane/2 : p.lane/2+len(now)] {
+			now[i] ^= (now[i] ^ old[i]) & v
+		}
+	}
 	return now, old
 }
 

@@ -19,6 +19,7 @@ type Grid struct {
 	near        *simd.BitTorus
 	first, last []uint64 // of their row
 	valid       []uint64 // sites
+	fixed       []uint64 // those that keep their states; nil: none
 }
 
 // NewGrid returns a grid. It panics unless both sides are ≥ 3, so that four neighbours of
@@ -39,6 +40,17 @@ func NewGrid(rows, cols int) *Grid {
 		set(g.last, r*cols+cols-1)
 	}
 	return g
+}
+
+// Fix makes Propose leave sites as they are: those at which fixed is not negative. It comes
+// before any use of the grid.
+func (g *Grid) Fix(fixed []int32) {
+	g.fixed = make([]uint64, g.words)
+	for i, l := range fixed {
+		if l >= 0 {
+			set(g.fixed, i)
+		}
+	}
 }
 
 // Jobs returns the number of strips of a state.
@@ -71,6 +83,32 @@ func (s *GridState) own(lo, hi int) []uint64 { return s.bits[s.pad+lo : s.pad+hi
 func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Source) {
 	lo, hi := s.strip(job)
 	simd.FlipBits(next.own(lo, hi), s.own(lo, hi), s.near[3*lo:3*hi], o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
+	if s.fixed != nil {
+		now, old := next.own(lo, hi), s.own(lo, hi)
+		for i, v := range s.fixed[lo:hi] {
+			now[i] ^= (now[i] ^ old[i]) & v
+		}
+	}
+}
+
+// Loose returns a count of the sites of a state, whose numbers of neighbours must be known,
+// without those that are fixed.
+func (s *GridState) Loose(t simd.FlipTally) simd.FlipTally {
+	if s.fixed == nil {
+		return t
+	}
+	var none, fixed simd.FlipTally
+	for job := range s.Jobs() {
+		lo, hi := s.strip(job)
+		own, near := s.own(lo, hi), s.near[3*lo:3*hi]
+		simd.TallyFlips(&none, &fixed, own, own, near, near, s.fixed[lo:hi])
+	}
+	for v := range t.Sites {
+		for k, n := range fixed.Sites[v] {
+			t.Sites[v][k] -= n
+		}
+	}
+	return t
 }
 
 // Count finds the number of neighbours of the sites of a strip, and adds to back the

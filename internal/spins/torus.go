@@ -31,6 +31,8 @@ type Torus struct {
 	even        []uint64          // sites in even rows
 	first, last []uint64          // of their row
 	valid       []uint64          // sites of a colour
+	fixed       [2][]uint64       // sites that keep their states, by colour; nil: none
+	loose       [2][]uint64       // the others
 }
 
 // strip is the number of words of a string that one job redraws.
@@ -60,6 +62,37 @@ func NewTorus(rows, cols int) *Torus {
 		}
 	}
 	return t
+}
+
+// Fix makes Redraw and Flip leave sites of the lattice as they are: those at which fixed, row-major,
+// is not negative. It comes before any use of the torus.
+func (t *Torus) Fix(fixed []int32) {
+	for c := range t.fixed {
+		t.fixed[c] = make([]uint64, t.words)
+		at := 0
+		for r := range t.rows {
+			for j := (r + c) % 2; j < 2*t.n; j += 2 {
+				if fixed[2*t.n*r+j] >= 0 {
+					set(t.fixed[c], at)
+				}
+				at++
+			}
+		}
+		t.loose[c] = make([]uint64, t.words)
+		for i, v := range t.valid {
+			t.loose[c][i] = v &^ t.fixed[c][i]
+		}
+	}
+}
+
+// keep takes draws of the words from lo on of a colour back at sites that are fixed.
+func (s *State) keep(colour, lo int, now, old []uint64) {
+	if s.fixed[colour] == nil {
+		return
+	}
+	for i, v := range s.fixed[colour][lo : lo+len(now)] {
+		now[i] ^= (now[i] ^ old[i]) & v
+	}
 }
 
 // Jobs returns the number of strips of a colour.
@@ -120,6 +153,7 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	s.neighbours(colour, lo, hi, w)
 	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
 	old := s.colour[colour][s.pad+lo : s.pad+hi]
+	s.keep(colour, lo, w.draw[:hi-lo], old)
 	told := s.tally(w, w.draw[:hi-lo], old, lo)
 	copy(old, w.draw[:])
 	return told

@@ -79,6 +79,82 @@ func TestTorusRedraws(t *testing.T) {
 	}
 }
 
+// Fixed sites stay, and the others are those of a torus without fixed ones.
+func TestTorusFixes(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 4))
+	p := []uint64{1 << 61, 3 << 61, 1 << 63, 5 << 61, 1<<64 - 1<<59}
+	for _, shape := range shapes[:6] {
+		rows, cols := shape[0], shape[1]
+		torus, w := NewTorus(rows, cols), new(Scratch)
+		fixed := make([]int32, rows*cols)
+		for i := range fixed {
+			fixed[i] = r.Int32N(4) - 2 // half of them
+		}
+		torus.Fix(fixed)
+		x := lattice(r, rows*cols)
+		s := torus.NewState()
+		s.Pack(x)
+		for c := range 2 {
+			from := Source{false, 1, 2, uint64(1+c) * torus.Groups()}
+			old, want := slices.Clone(x), slices.Clone(x)
+			plain(want, rows, cols, c, p, from)
+			var told, counted Tally
+			for j := range torus.Jobs() {
+				told.Add(s.Redraw(c, j, simd.NewOdds(p), from, w))
+			}
+			s.Close(c)
+			for j := range torus.Jobs() {
+				counted.Add(s.Count(c, j, w))
+			}
+			s.Spread(x, 0, 1)
+			for i, f := range fixed {
+				if f >= 0 {
+					want[i] = old[i]
+				}
+				if want[i] != old[i] {
+					counted.Moved++
+				}
+			}
+			require.Equal(t, want, x, "%v", shape)
+			require.Equal(t, counted, told, "%v", shape)
+
+			var flips simd.FlipTally
+			var o simd.FlipOdds
+			o.Set(&[2][5]uint64{{1 << 63, 1 << 62, 1 << 61, 1 << 63, 1 << 62}, {1 << 61, 1 << 62, 1 << 63, 1 << 62, 1 << 61}})
+			old, told, counted = slices.Clone(x), Tally{}, Tally{}
+			flip := new(FlipScratch)
+			for j := range torus.Jobs() {
+				told.Add(s.Flip(&flips, c, j, &o, from, flip))
+			}
+			s.Close(c)
+			for j := range torus.Jobs() {
+				counted.Add(s.Count(c, j, w))
+			}
+			s.Spread(x, 0, 1)
+			free, proposed := 0, 0
+			for i, f := range fixed {
+				if x[i] != old[i] {
+					counted.Moved++
+					require.Negative(t, f)
+				}
+				if f < 0 && (i/cols+i%cols)%2 == c {
+					free++
+				}
+			}
+			for v := range flips.Sites {
+				for k, n := range flips.Sites[v] {
+					proposed += n
+					told.Moved -= flips.Flips[v][k]
+				}
+			}
+			require.Equal(t, free, proposed)
+			require.Zero(t, told.Moved)
+			told.Moved = counted.Moved
+			require.Equal(t, counted, told, "%v", shape)
+		}
+	}
+}
+
 // Flips are those of a loop over the sites, and so is what is counted of them.
 func TestTorusFlips(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 3))

@@ -9,8 +9,8 @@ type FlipScratch struct {
 }
 
 // Flip draws which sites of a strip of a colour flip, given the other colour, all at once,
-// and adds them to t as they were, by their states and neighbours. It counts them as they
-// are then. When all strips are done, Close must follow.
+// and adds those that are not fixed to t as they were, by their states and neighbours. It
+// counts all as they are then. When all strips are done, Close must follow.
 func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (told Tally) {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -23,8 +23,13 @@ func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from 
 	}
 	own, now := s.colour[colour][s.pad+lo:s.pad+hi], w.draw[:hi-lo]
 	simd.FlipBits(now, own, near, o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
+	s.keep(colour, lo, now, own)
 	var forth, after simd.FlipTally
-	simd.TallyFlips(&forth, &after, own, now, near, near, s.valid[lo:hi])
+	loose := s.valid
+	if s.loose[colour] != nil {
+		loose = s.loose[colour]
+	}
+	simd.TallyFlips(&forth, &after, own, now, near, near, loose[lo:hi])
 	for x := range after.Sites {
 		for k, sites := range after.Sites[x] {
 			flips := forth.Flips[x][k]
@@ -34,6 +39,9 @@ func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from 
 			told.Up += x * sites
 			told.Bonds += x * k * sites
 		}
+	}
+	if s.loose[colour] != nil {
+		told = s.tally(&w.Scratch, now, own, lo)
 	}
 	copy(own, now)
 	return told

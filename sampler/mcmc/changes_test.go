@@ -94,7 +94,7 @@ func TestCheckpointsOfAnotherFieldAreRefused(t *testing.T) {
 	require.NoError(t, cheap.Reset(sampler.Control{}, x))
 	b := exact.Must(cheap.AppendBinary(nil))
 	require.NoError(t, cheap.UnmarshalBinary(b))
-	plain.(*dmala).proposal.(*flips).cheap = false
+	plain.(*hastings).proposal.(*flips).cheap = false
 	require.NoError(t, plain.Reset(sampler.Control{}, x))
 	old := exact.Must(plain.AppendBinary(nil))
 	require.Len(t, old, len(b)-8)

@@ -91,7 +91,7 @@ func TestForgettingTheNormaliserIsFoundOut(t *testing.T) {
 	require.NoError(t, err)
 	m := exact.NewRugged(6, 2, 1, 0.5, 7)
 	pi := restricted(m, apart)
-	k := must(DMALA{StepSize: 0.6, Within: apart}.Kernel(context.Background(), m, 1)).(*dmala)
+	k := must(DMALA{StepSize: 0.6, Within: apart}.Kernel(context.Background(), m, 1)).(*hastings)
 	all := exact.States(6, 2)
 	broken := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		if stuck(k, all[x], x, dst) {

@@ -85,18 +85,8 @@ func (k *hammingBall) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * float64(float64(k.updates)*ball)
 }
 
-func (k *dmala) Cost(info []sampler.Info) float64 {
+func (k *hastings) Cost(info []sampler.Info) float64 {
 	return proposed(k.proposal, k.price.Of(k.model), info)
-}
-
-func (k *gwg) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.table.model)
-	return float64(len(info)) * (wholeCost + m.Table + float64(weightCost*float64(k.sites*k.cols)))
-}
-
-func (k *paths) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.table.model)
-	return float64(len(info)) * (wholeCost + m.Table + float64(float64(k.sites)*(stepCost+float64(pathCost*float64(k.levels)))))
 }
 
 func (k *proximal) Cost(info []sampler.Info) float64 {

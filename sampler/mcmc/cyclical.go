@@ -89,7 +89,7 @@ func (c Cyclical) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	if err != nil {
 		return nil, err
 	}
-	k.dmala = newDMALA(m, chains, p, k.longest, nil)
+	k.hastings = newHastings(m, chains, p, k.longest, nil)
 	return k, nil
 }
 
@@ -109,7 +109,7 @@ func (c Cyclical) check() error {
 }
 
 type cyclical struct {
-	*dmala
+	*hastings
 	tuned             bool
 	target            float64
 	longest, shortest float64 // α_max and α_min
@@ -146,12 +146,12 @@ func (k *cyclical) stage() (alpha, beta float64) {
 // Step implements [sampler.Transition].
 func (k *cyclical) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	alpha, beta := k.stage()
-	if k.dmala.at.fresh() {
+	if k.hastings.at.fresh() {
 		k.setStep(alpha, beta)
 	} else {
 		k.proposal.tune(alpha, beta) // which a checkpoint has forgotten
 	}
-	if k.dmala.Step(ctl, info, x, r) == 0 {
+	if k.hastings.Step(ctl, info, x, r) == 0 {
 		return 0
 	}
 	if k.at++; k.at == len(k.cosine) {
@@ -198,7 +198,7 @@ func (k *cyclical) AppendBinary(b []byte) ([]byte, error) {
 	if k.tuning != nil {
 		b = k.tuning.Append(b)
 	}
-	return k.dmala.AppendBinary(b)
+	return k.hastings.AppendBinary(b)
 }
 
 func (k *cyclical) UnmarshalBinary(b []byte) error {
@@ -220,7 +220,7 @@ func (k *cyclical) UnmarshalBinary(b []byte) error {
 			return err
 		}
 	}
-	return k.dmala.UnmarshalBinary(b)
+	return k.hastings.UnmarshalBinary(b)
 }
 
 // cosPi returns cos(πk/n) for 0 ≤ k ≤ n, the same bits on every machine: package

@@ -69,12 +69,17 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 		if k := newTorusLangevin(m, chains, l, tuner); k != nil {
 			return k, nil
 		}
-		return newDMALA(m, chains, newFlips(m, chains, l), alpha, tuner), nil
+		if varyingTorus(m) {
+			if k := follow(ctx, d, m, chains); k != nil {
+				return k, nil
+			}
+		}
+		return newHastings(m, chains, newFlips(m, chains, l), alpha, tuner), nil
 	}
 	p, err := newRows("DLMC", m, chains, langevin{alpha: alpha})
 	if err != nil {
 		return nil, err
 	}
 	p.jumps = newJumps(d.Balance, levels)
-	return newDMALA(m, chains, p, alpha, tuner), nil
+	return newHastings(m, chains, p, alpha, tuner), nil
 }

@@ -137,7 +137,7 @@ func TestDLMCBrokenTwin(t *testing.T) {
 	exact.SkipUnderRace(t)
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
-	k := must(DLMC{StepSize: 0.3}.Kernel(context.Background(), m, 1)).(*dmala)
+	k := must(DLMC{StepSize: 0.3}.Kernel(context.Background(), m, 1)).(*hastings)
 	all := exact.States(4, 3)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		require.NoError(t, k.Reset(sampler.Control{}, all[x]))

@@ -4,15 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -83,174 +79,16 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if k := newTorusLangevin(m, chains, l, tuner); k != nil {
 		return k, nil
 	}
+	if varyingTorus(m) {
+		if k := follow(ctx, d, m, chains); k != nil {
+			return k, nil
+		}
+	}
 	p, err := l.fit(ctx, "DMALA", m, chains)
 	if err != nil {
 		return nil, err
 	}
-	return newDMALA(m, chains, p, alpha, tuner), nil
-}
-
-// newDMALA returns the kernel that proposes from p and accepts.
-func newDMALA(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *dmala {
-	sites, _ := m.Shape()
-	return apart.New(dmala{
-		model: m, proposal: p, sites: sites, alpha: alpha, tune: tuner,
-		e: apart.Make[float64](chains), next: apart.Make[float64](chains),
-		logq: apart.Make[float64](chains), moved: apart.Make[int](chains),
-		y: apart.Make[int32](chains * sites), at: newCursor(chains), stale: apart.Make[bool](chains),
-	})
-}
-
-type dmala struct {
-	model    energy.Model
-	price    cost.Memo
-	proposal proposal
-	sites    int
-	alpha    float64
-	tune     *tune.Tuner // nil: the step size is fixed
-	e, next  []float64
-	logq     []float64
-	moved    []int
-	x, y     []int32 // x: the states of the last Step
-	at       cursor
-	stale    []bool // by chain: its weights are those of an earlier step size
-}
-
-var (
-	_ sampler.Adaptive = (*dmala)(nil)
-	_ sampler.Costed   = (*dmala)(nil)
-	_ sampler.Starter  = (*dmala)(nil)
-	_ sampler.Tuned    = (*dmala)(nil)
-	_ sampler.Warner   = (*dmala)(nil)
-)
-
-func (k *dmala) StepSize() float64 { return k.alpha }
-
-// Warning implements [sampler.Warner].
-func (k *dmala) Warning() string { return k.tune.Warning(k.alpha) }
-
-// Start implements [sampler.Starter].
-func (k *dmala) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
-
-// Reset implements [sampler.Transition].
-func (k *dmala) Reset(ctl sampler.Control, x []int32) error {
-	k.x = x
-	return k.at.renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
-		return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.stale)
-	})
-}
-
-// Step implements [sampler.Transition].
-func (k *dmala) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	k.x = x
-	return k.at.step(ctl, k, info, x, r, 5, k.proposal.work())
-}
-
-// move implements staged.
-func (k *dmala) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
-	switch stage {
-	case 0:
-		return k.rebuild(lo, hi, x)
-	case 1:
-		for s := lo; s < hi; s++ {
-			from, to := s*k.sites, (s+1)*k.sites
-			k.moved[s], k.logq[s] = k.proposal.draw(k.y[from:to], x[from:to], s, &r[s])
-			if math.IsNaN(k.logq[s]) {
-				copy(k.y[from:to], x[from:to])
-			}
-		}
-		return true
-	case 2:
-		return k.proposal.evaluate(lo, hi, k.next, k.y, x, &k.at)
-	case 3:
-		return k.proposal.weigh(lo, hi, k.y, &k.at)
-	}
-	for s := lo; s < hi; s++ {
-		k.judge(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:(s+1)*k.sites], &r[s])
-	}
-	return true
-}
-
-// rebuild brings stale weights of the chains lo … hi−1 up to date.
-func (k *dmala) rebuild(lo, hi int, x []int32) bool {
-	if hi-lo == len(k.stale) && k.stale[lo] && !slices.Contains(k.stale, false) {
-		if !k.proposal.rebuild(lo, hi, x, &k.at) {
-			return false
-		}
-		clear(k.stale)
-	}
-	for s := lo; s < hi; s++ {
-		if !k.stale[s] {
-			continue
-		}
-		if !k.proposal.rebuild(s, s+1, x, &k.at) {
-			return false
-		}
-		k.stale[s] = false
-	}
-	return true
-}
-
-// judge accepts the proposal y of chain s, at state x, or not.
-func (k *dmala) judge(s int, x, y []int32, r *sampler.Stream) {
-	back := k.proposal.logProb(x, y, s)
-	a, ok := accept(k.e[s]-k.next[s], k.logq[s], back)
-	told := &k.at.told[s]
-	*told = sampler.Info{Energy: k.e[s], Accept: a}
-	if !ok {
-		told.Invalid = 1
-	}
-	if r.Float64() >= a {
-		return
-	}
-	told.Moved = k.moved[s]
-	if k.moved[s] == 0 {
-		return
-	}
-	copy(x, y)
-	k.e[s] = k.next[s]
-	k.proposal.accept(s)
-	told.Energy = k.e[s]
-}
-
-func (k *dmala) Adapt(info []sampler.Info, step, of int) {
-	if k.tune == nil {
-		return
-	}
-	k.alpha = k.tune.AdaptTo(proposals(info), step, of)
-	k.setStep(k.alpha, half)
-}
-
-// setStep sets step size and balance from the next step on.
-func (k *dmala) setStep(alpha, beta float64) {
-	k.proposal.tune(alpha, beta)
-	for s := range k.stale {
-		k.stale[s] = true
-	}
-}
-
-func (k *dmala) AppendBinary(b []byte) ([]byte, error) {
-	k.at.begin(nil)
-	k.rebuild(0, len(k.e), k.x)
-	b = appendTuning(wire.AppendFloat64s(b, k.e), k.alpha, k.tune)
-	return k.at.append(k.proposal.appendBinary(b)), nil
-}
-
-func (k *dmala) UnmarshalBinary(b []byte) error {
-	b, err := wire.ReadFloat64s(b, k.e)
-	if err != nil {
-		return err
-	}
-	alpha, b, err := restoreTuning(b, k.tune)
-	if err != nil {
-		return err
-	}
-	if b, err = k.proposal.unmarshalBinary(b, alpha); err != nil {
-		return err
-	}
-	k.alpha = alpha
-	clear(k.stale)
-	return k.at.restore(b, 0)
+	return newHastings(m, chains, p, alpha, tuner), nil
 }
 
 // check returns an error if the settings do not fit each other, the model or the number

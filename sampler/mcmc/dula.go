@@ -7,8 +7,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
-	"github.com/gibbsite-go/gibbsite/internal/cost"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -99,26 +97,17 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	if err != nil {
 		return nil, err
 	}
-	sites, _ := m.Shape()
-	return apart.New(dula{
-		model: m, proposal: p, sites: sites, alpha: d.StepSize, minibatch: d.Minibatch,
-		e: apart.Make[float64](chains), y: apart.Make[int32](chains * sites), moved: apart.Make[int](chains),
-		at: newCursor(chains), fixed: apart.Make[bool](chains),
-	}), nil
+	k := apart.New(dula{hastings: newHastings(m, chains, p, d.StepSize, nil)})
+	if d.Minibatch {
+		k.estimates, _ = p.(estimating)
+	}
+	return k, nil
 }
 
+// dula is the kernel of DULA: its proposals are not judged.
 type dula struct {
-	price     cost.Memo
-	model     energy.Model
-	proposal  proposal
-	sites     int
-	alpha     float64
-	minibatch bool
-	e         []float64
-	y         []int32
-	moved     []int
-	at        cursor
-	fixed     []bool // no weights are ever stale: the step size is fixed
+	*hastings
+	estimates estimating // of a minibatch; nil: there is none
 }
 
 var (
@@ -127,17 +116,12 @@ var (
 	_ sampler.Tuned   = (*dula)(nil)
 )
 
-func (k *dula) StepSize() float64 { return k.alpha }
-
-// Start implements [sampler.Starter].
-func (k *dula) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
-
 // Reset implements [sampler.Transition].
 func (k *dula) Reset(ctl sampler.Control, x []int32) error {
+	if k.estimates == nil {
+		return k.hastings.Reset(ctl, x)
+	}
 	return k.at.renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
-		if !k.minibatch {
-			return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.fixed)
-		}
 		switch stage {
 		case 0:
 			return true, k.proposal.check(lo, hi, x)
@@ -156,9 +140,10 @@ func (k *dula) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sam
 
 // move implements staged.
 func (k *dula) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+	minibatch := k.estimates != nil
 	switch {
-	case stage == 0 && k.minibatch:
-		k.proposal.estimate(lo, hi, x, r)
+	case stage == 0 && minibatch:
+		k.estimates.estimate(lo, hi, x, r)
 		if !k.proposal.weigh(lo, hi, x, &k.at) {
 			return false
 		}
@@ -166,59 +151,28 @@ func (k *dula) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	case stage == 1:
 		for s := lo; s < hi; s++ {
 			from, to := s*k.sites, (s+1)*k.sites
-			moved, logq := k.proposal.draw(k.y[from:to], x[from:to], s, &r[s])
-			k.at.told[s] = sampler.Info{Energy: math.NaN(), Accept: 1, Moved: moved}
-			if math.IsNaN(logq) {
+			k.moved[s], k.logq[s] = k.proposal.draw(k.y[from:to], x[from:to], s, &r[s])
+			if math.IsNaN(k.logq[s]) {
 				copy(k.y[from:to], x[from:to])
-				k.at.told[s].Moved, k.at.told[s].Err = 0, sampler.ErrNaN
 			}
 		}
-	case stage == 2 && !k.minibatch:
+	case stage == 2 && !minibatch:
 		return k.proposal.evaluate(lo, hi, k.e, k.y, x, &k.at)
-	case stage == 3 && k.minibatch:
-		copy(x[lo*k.sites:hi*k.sites], k.y[lo*k.sites:hi*k.sites])
 	case stage == 3:
-		if !k.proposal.weigh(lo, hi, k.y, &k.at) {
-			return false
+		if !minibatch {
+			if !k.proposal.weigh(lo, hi, k.y, &k.at) {
+				return false
+			}
+			acceptSome(k.proposal, lo, hi, len(k.e))
 		}
-		acceptSome(k.proposal, lo, hi, len(k.e))
 		for s := lo; s < hi; s++ {
-			k.settle(s, x)
+			e := k.e[s]
+			if minibatch {
+				e = math.NaN()
+			}
+			from, to := s*k.sites, (s+1)*k.sites
+			k.settle(s, x[from:to], k.y[from:to], k.moved[s], e, k.e[s])
 		}
 	}
 	return true
-}
-
-// settle moves chain s to the state drawn, unless that is an error.
-func (k *dula) settle(s int, x []int32) {
-	told := &k.at.told[s]
-	told.Energy = k.e[s]
-	if told.Err == nil {
-		told.Err = unadjusted(k.e[s])
-	}
-	if told.Err != nil {
-		told.Moved = 0
-		return
-	}
-	copy(x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:])
-}
-
-func (k *dula) AppendBinary(b []byte) ([]byte, error) {
-	return k.at.append(k.proposal.appendBinary(wire.AppendFloat64s(b, k.e))), nil
-}
-
-func (k *dula) UnmarshalBinary(b []byte) error {
-	b, err := wire.ReadFloat64s(b, k.e)
-	if err != nil {
-		return err
-	}
-	if b, err = k.proposal.unmarshalBinary(b, k.alpha); err != nil {
-		return err
-	}
-	return k.at.restore(b, 0)
-}
-
-// Cost implements [sampler.Costed].
-func (k *dula) Cost(info []sampler.Info) float64 {
-	return proposed(k.proposal, k.price.Of(k.model), info)
 }

@@ -56,7 +56,7 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	if err != nil {
 		return nil, err
 	}
-	return newProximal(m, chains, p, d.StepSize), nil
+	return newProximal(m, chains, p, d.StepSize, nil), nil
 }
 
 // DMAPS is the discrete Metropolis-adjusted proximal sampler (Gissler, Saremi and Bach
@@ -103,7 +103,7 @@ func (d DMAPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if err != nil {
 		return nil, err
 	}
-	k := newProximal(m, chains, p, alpha)
-	k.tune, k.adjusted = tuner, true
+	k := newProximal(m, chains, p, alpha, tuner)
+	k.adjusted = true
 	return k, nil
 }

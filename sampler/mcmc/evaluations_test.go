@@ -60,11 +60,11 @@ func TestEvaluationsAStep(t *testing.T) {
 func TestFlipsHaveOneColumn(t *testing.T) {
 	quadratic := &fielded{of: exact.NewQuadratic(6, 1)}
 	for _, method := range []sampler.Method{GWG{}, GWG{Flips: 2}, LocallyBalanced{}, LocallyBalanced{Balance: Max}} {
-		k := must(method.Kernel(context.Background(), quadratic, 3)).(*gwg)
+		k := must(method.Kernel(context.Background(), quadratic, 3)).(*hastings).proposal.(*gwg)
 		require.Len(t, k.g, 3*6)
 		require.Len(t, k.w, 3*6)
 	}
 	plain := energy.Func{Sites: 6, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) }}
-	require.Len(t, must(GWG{}.Kernel(context.Background(), plain, 3)).(*gwg).w, 3*6*2)
-	require.Len(t, must(LocallyBalanced{Exact: true}.Kernel(context.Background(), quadratic, 3)).(*gwg).w, 3*6*2)
+	require.Len(t, must(GWG{}.Kernel(context.Background(), plain, 3)).(*hastings).proposal.(*gwg).w, 3*6*2)
+	require.Len(t, must(LocallyBalanced{Exact: true}.Kernel(context.Background(), quadratic, 3)).(*hastings).proposal.(*gwg).w, 3*6*2)
 }

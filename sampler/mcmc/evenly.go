@@ -31,17 +31,21 @@ const (
 )
 
 // newEvenly returns nil if the model is not of this kind, or has sites of more
-// neighbours than spins.MostNear.
+// neighbours than spins.MostNear, or hardly any free ones.
 func newEvenly(m energy.Model) *evenly {
-	if from := newEqual(m); from != nil {
+	whole, fixed := unclamped(m)
+	if few(fixed) {
+		return nil
+	}
+	if from := newEqual(whole); from != nil {
 		e := &evenly{weight: from.weight}
-		return e.arrange(from)
+		return e.arrange(from, fixed)
 	}
 	return nil
 }
 
 // arrange finds the kinds of sites and puts sites in the order of a sweep.
-func (e *evenly) arrange(from *equal) *evenly {
+func (e *evenly) arrange(from *equal, fixed []int32) *evenly {
 	start, adj := from.start, from.adj
 	sites := len(start) - 1
 	kind, degrees, odd := make([]int32, sites), []int32{}, []*simd.Odds{}
@@ -68,6 +72,6 @@ func (e *evenly) arrange(from *equal) *evenly {
 		e.base, e.turned, degrees, odd = append(e.base, b), append(e.turned, turned), append(degrees, d), append(odd, simd.NewOdds(p))
 	}
 	colour, _ := colouring(start, adj)
-	e.graph = spins.NewGraph(spins.Layout{Start: start, Adj: adj, Against: from.against, Colour: colour, Kind: kind, Odds: odd})
+	e.graph = spins.NewGraph(spins.Layout{Start: start, Adj: adj, Against: from.against, Colour: colour, Kind: kind, Odds: odd, Fixed: fixed})
 	return e
 }

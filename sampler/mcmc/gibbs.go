@@ -91,6 +91,9 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if err != nil {
 		return nil, err
 	}
+	if k := follow(ctx, g, m, chains); k != nil {
+		return k, nil
+	}
 	if g.Scan == Automatic || g.Scan == Chromatic {
 		if sites < wordSites*chains {
 			if k := newWordGibbs(m, chains); k != nil {
@@ -115,6 +118,9 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 		if k := newSparseGibbs(m, chains); k != nil {
 			return k, nil
 		}
+	}
+	if k := moveFree(ctx, g, m, chains); k != nil {
+		return k, nil
 	}
 	var sweep []int32
 	switch g.Scan {

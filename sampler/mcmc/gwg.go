@@ -8,7 +8,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -49,7 +48,21 @@ func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Ke
 	if err := check.Entries("mcmc: GWG", "chains × Flips", chains, g.Flips); err != nil {
 		return nil, err
 	}
-	return newGWG(m, chains, max(g.Flips, 1), newCompactTable(m)), nil
+	return newHastings(m, chains, newGWG(m, chains, max(g.Flips, 1), newCompactTable(m)), 0, nil), nil
+}
+
+// gwg is the proposal of single changes, drawn from the weights of all of them.
+type gwg struct {
+	unconfined
+	unstepped
+	table                *table
+	balance              Balance
+	sites, levels, flips int
+	cols                 int       // of the table: levels, or 1 for the flip of a site
+	g                    []float32 // table of the states last loaded
+	w, nextW             []float32 // weights of all changes: chains × (sites·cols)
+	sum, nextSum         []float64
+	list                 []int // chains × flips: indices i·levels+l, or i for flips; begins with −1 where there is none
 }
 
 func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
@@ -61,63 +74,31 @@ func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
 		g: apart.Make[float32](n),
 		w: apart.Make[float32](n), nextW: apart.Make[float32](n),
 		sum: apart.Make[float64](chains), nextSum: apart.Make[float64](chains),
-		e: apart.Make[float64](chains), next: apart.Make[float64](chains),
-		y: apart.Make[int32](chains * sites), list: apart.Make[int](chains * flips),
-		at: newCursor(chains),
+		list: apart.Make[int](chains * flips),
 	})
 }
 
-type gwg struct {
-	price                cost.Memo
-	table                *table
-	balance              Balance
-	sites, levels, flips int
-	cols                 int       // of the table: levels, or 1 for the flip of a site
-	g                    []float32 // table of the states last loaded
-	w, nextW             []float32 // weights of all changes: chains × (sites·cols)
-	sum, nextSum         []float64
-	e, next              []float64
-	y                    []int32
-	list                 []int // chains × flips: indices i·levels+l, or i for flips
-	at                   cursor
-}
-
-var _ sampler.Costed = (*gwg)(nil)
-
-// evaluate stores energies and differences of the chains lo … hi−1 at x, or
-// returns false if it was stopped.
-func (k *gwg) evaluate(lo, hi int, e []float64, x []int32) bool {
-	n := k.sites * k.cols
-	return k.table.evaluate(e[lo:hi], k.g[lo*n:hi*n], x[lo*k.sites:hi*k.sites], &k.at)
-}
-
-// weigh turns the differences of the chains lo … hi−1 at x into weights.
-func (k *gwg) weigh(lo, hi int, x []int32) {
-	n := k.sites * k.cols
-	k.table.weigh(k.nextW[lo*n:hi*n], k.nextSum[lo:hi], k.g[lo*n:hi*n], x[lo*k.sites:hi*k.sites], k.balance)
-}
-
-// work returns the elementary operations of evaluating or weighing one chain.
 func (k *gwg) work() int { return k.table.work() }
 
-// Reset implements [sampler.Transition].
-func (k *gwg) Reset(ctl sampler.Control, x []int32) error {
-	return k.at.renew(ctl.Stop, 2, k.work(), func(stage, lo, hi int) (bool, error) {
-		if stage == 0 {
-			return k.evaluate(lo, hi, k.e, x), nil
-		}
-		k.weigh(lo, hi, x)
-		for s := lo; s < hi; s++ {
-			k.accept(s)
-		}
-		return true, checkStart(k.e, lo, hi)
-	})
+func (k *gwg) evaluate(lo, hi int, e []float64, y, _ []int32, at *cursor) bool {
+	n := k.sites * k.cols
+	return k.table.evaluate(e[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], at)
 }
 
-// accept makes the weights last loaded for chain s its current ones.
+func (k *gwg) weigh(lo, hi int, y []int32, _ *cursor) bool {
+	n := k.sites * k.cols
+	k.table.weigh(k.nextW[lo*n:hi*n], k.nextSum[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], k.balance)
+	return true
+}
+
 func (k *gwg) accept(s int) {
 	copy(k.row(k.w, s), k.row(k.nextW, s))
 	k.sum[s] = k.nextSum[s]
+}
+
+func (k *gwg) acceptAll() {
+	k.w, k.nextW = k.nextW, k.w
+	k.sum, k.nextSum = k.nextSum, k.sum
 }
 
 func (k *gwg) row(w []float32, s int) []float32 {
@@ -127,64 +108,21 @@ func (k *gwg) row(w []float32, s int) []float32 {
 
 func (k *gwg) changes(s int) []int { return k.list[s*k.flips : (s+1)*k.flips] }
 
-// Step implements [sampler.Transition].
-func (k *gwg) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.at.step(ctl, k, info, x, r, 4, k.work())
-}
-
-// move implements staged.
-func (k *gwg) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
-	switch stage {
-	case 0:
-		copy(k.y[lo*k.sites:hi*k.sites], x[lo*k.sites:])
-		for s := lo; s < hi; s++ {
-			from, to := s*k.sites, (s+1)*k.sites
-			list := k.changes(s)
-			for j := range list {
-				list[j] = simd.Pick(k.row(k.w, s), k.sum[s], r[s].Float64())
-			}
-			if !k.apply(k.y[from:to], x[from:to], list) {
-				list[0] = -1 // rejected before it is evaluated
-				copy(k.y[from:to], x[from:to])
-			}
-		}
-	case 1:
-		return k.evaluate(lo, hi, k.next, k.y)
-	case 2:
-		k.weigh(lo, hi, k.y)
-	default:
-		for s := lo; s < hi; s++ {
-			k.judge(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:(s+1)*k.sites], &r[s])
-		}
+func (k *gwg) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
+	copy(y, x)
+	list := k.changes(s)
+	for j := range list {
+		list[j] = simd.Pick(k.row(k.w, s), k.sum[s], r.Float64())
 	}
-	return true
-}
-
-// judge accepts the proposal y of chain s, at state x, or not.
-func (k *gwg) judge(s int, x, y []int32, r *sampler.Stream) {
-	told := &k.at.told[s]
-	*told = sampler.Info{Energy: k.e[s]}
-	u := r.Float64()
-	if k.changes(s)[0] < 0 {
-		if math.IsNaN(k.sum[s]) {
-			told.Invalid = 1
-		}
-		return
+	if !k.apply(y, x, list) {
+		list[0] = -1 // rejected, as logProb says
+		copy(y, x)
+		return 0, k.sum[s] - k.sum[s] // NaN with the sum
 	}
-	forth, back := k.score(s, x)
-	a, ok := accept(k.e[s]-k.next[s], forth, back)
-	told.Accept = a
-	if !ok {
-		told.Invalid = 1
+	if k.flips == 1 {
+		return 1, k.current(y, x, s)
 	}
-	if u >= a {
-		return
-	}
-	told.Moved = changed(x, y)
-	copy(x, y)
-	k.accept(s)
-	k.e[s] = k.next[s]
-	told.Energy = k.e[s]
+	return changed(x, y), k.current(y, x, s)
 }
 
 // change returns the site and the level of change number c at x.
@@ -211,37 +149,40 @@ func (k *gwg) apply(y, x []int32, list []int) bool {
 	return true
 }
 
-// score returns the log-probabilities of drawing the list of chain s at x and
-// of drawing its reverse at y.
-func (k *gwg) score(s int, x []int32) (forth, back float64) {
-	f, b := newProduct(), newProduct()
-	w, next := k.row(k.w, s), k.row(k.nextW, s)
+// current returns the log-probability of drawing the list of chain s.
+func (k *gwg) current(_, _ []int32, s int) float64 {
+	q, w := newProduct(), k.row(k.w, s)
 	for _, c := range k.changes(s) {
-		back := c
+		q.mul(float64(w[c]) / k.sum[s])
+	}
+	return q.log()
+}
+
+// logProb returns the log-probability of drawing the reverse of the list of chain s, by
+// which y came from x, there.
+func (k *gwg) logProb(x, _ []int32, s int) float64 {
+	q, next := newProduct(), k.row(k.nextW, s)
+	for _, c := range k.changes(s) {
+		if c < 0 {
+			return math.Inf(-1)
+		}
 		if k.cols > 1 {
 			i := c / k.levels
-			back = i*k.levels + int(x[i])
+			c = i*k.levels + int(x[i])
 		}
-		f.mul(float64(w[c]) / k.sum[s])
-		b.mul(float64(next[back]) / k.nextSum[s])
+		q.mul(float64(next[c]) / k.nextSum[s])
 	}
-	return f.log(), b.log()
+	return q.log()
 }
 
-func (k *gwg) AppendBinary(b []byte) ([]byte, error) {
-	return k.at.append(wire.AppendFloat64s(wire.AppendFloat64s(wire.AppendFloat32s(b, k.w), k.sum), k.e)), nil
+func (k *gwg) appendBinary(b []byte) []byte {
+	return wire.AppendFloat64s(wire.AppendFloat32s(b, k.w), k.sum)
 }
 
-func (k *gwg) UnmarshalBinary(b []byte) error {
+func (k *gwg) unmarshalBinary(b []byte, _ float64) ([]byte, error) {
 	b, err := wire.ReadFloat32s(b, k.w)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if b, err = wire.ReadFloat64s(b, k.sum); err != nil {
-		return err
-	}
-	if b, err = wire.ReadFloat64s(b, k.e); err != nil {
-		return err
-	}
-	return k.at.restore(b, 0)
+	return wire.ReadFloat64s(b, k.sum)
 }

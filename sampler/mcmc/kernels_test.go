@@ -132,24 +132,24 @@ func TestBrokenTwinsFail(t *testing.T) {
 	// Twin 2: GWG-X on three levels that lets the last change of a site win.
 	three := exact.NewRugged(3, 3, 1, 0.5, 2)
 	pi3, _ := exact.Law(three)
-	k := must(GWG{Flips: 2}.Kernel(context.Background(), three, 1)).(*gwg)
+	k := must(GWG{Flips: 2}.Kernel(context.Background(), three, 1)).(*hastings)
+	lists := k.proposal.(*gwg)
 	last := exact.NewMatrix(27, func(x int, dst []float64) {
 		all := exact.States(3, 3)
 		y := make([]int32, 3)
 		for code := range 81 {
 			require.NoError(t, k.Reset(sampler.Control{}, all[x]))
-			k.list[0], k.list[1] = code%9, code/9
+			lists.list[0], lists.list[1] = code%9, code/9
 			copy(y, all[x])
-			for _, c := range k.list {
+			for _, c := range lists.list {
 				y[c/3] = int32(c % 3)
 			}
-			q := float64(k.w[k.list[0]]) * float64(k.w[k.list[1]])
+			q := float64(lists.w[lists.list[0]]) * float64(lists.w[lists.list[1]])
 			if q == 0 {
 				continue
 			}
-			k.evaluate(0, len(k.next), k.next, y)
-			k.weigh(0, len(k.next), y)
-			forth, back := k.score(0, all[x])
+			load(lists, k.next, y, nil)
+			forth, back := lists.current(y, all[x], 0), lists.logProb(all[x], y, 0)
 			a, _ := accept(k.e[0]-k.next[0], forth, back)
 			dst[exact.Index(y, 3)] += math.Exp(forth) * a
 		}

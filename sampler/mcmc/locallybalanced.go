@@ -44,7 +44,7 @@ func (l LocallyBalanced) Kernel(ctx context.Context, m energy.Model, chains int)
 	if !l.Exact {
 		t = newCompactTable
 	}
-	k := newGWG(m, chains, 1, t(m))
-	k.balance = l.Balance
-	return k, nil
+	p := newGWG(m, chains, 1, t(m))
+	p.balance = l.Balance
+	return newHastings(m, chains, p, 0, nil), nil
 }

@@ -50,7 +50,8 @@ func TestLocallyBalancedProposal(t *testing.T) {
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	all := exact.States(4, 3)
 	for _, b := range balances() {
-		k := must(LocallyBalanced{Balance: b, Exact: true}.Kernel(context.Background(), m, 1)).(*gwg)
+		k := must(LocallyBalanced{Balance: b, Exact: true}.Kernel(context.Background(), m, 1)).(*hastings)
+		p := k.proposal.(*gwg)
 		for x, state := range all {
 			require.NoError(t, k.Reset(sampler.Control{}, state))
 			total := 0.0
@@ -62,7 +63,7 @@ func TestLocallyBalancedProposal(t *testing.T) {
 				total += want[c]
 			}
 			for c := range want {
-				require.InDelta(t, want[c]/total, float64(k.w[c])/k.sum[0], 1e-6)
+				require.InDelta(t, want[c]/total, float64(p.w[c])/p.sum[0], 1e-6)
 			}
 		}
 	}
@@ -96,20 +97,20 @@ func TestLocallyBalancedBrokenTwin(t *testing.T) {
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)
-	k := must(LocallyBalanced{Balance: Barker}.Kernel(context.Background(), m, 1)).(*gwg)
+	k := must(LocallyBalanced{Balance: Barker}.Kernel(context.Background(), m, 1)).(*hastings)
+	p := k.proposal.(*gwg)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		y := make([]int32, 4)
 		for c := range 12 {
 			require.NoError(t, k.Reset(sampler.Control{}, all[x]))
-			k.list[0] = c
+			p.list[0] = c
 			copy(y, all[x])
-			if k.w[c] == 0 || !k.apply(y, all[x], k.list) {
+			if p.w[c] == 0 || !p.apply(y, all[x], p.list) {
 				continue
 			}
-			k.evaluate(0, len(k.next), k.next, y)
-			k.weigh(0, len(k.next), y)
-			forth, back := k.score(0, all[x])
-			back += math.Log(k.nextSum[0] / k.sum[0]) // the mistake
+			load(p, k.next, y, nil)
+			forth, back := p.current(y, all[x], 0), p.logProb(all[x], y, 0)
+			back += math.Log(p.nextSum[0] / p.sum[0]) // the mistake
 			a, _ := accept(k.e[0]-k.next[0], forth, back)
 			dst[exact.Index(y, 3)] += math.Exp(forth) * a
 		}

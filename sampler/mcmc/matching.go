@@ -28,6 +28,7 @@ type matching struct {
 type stretch struct {
 	first, sites, degree int
 	colour               int
+	fixed                bool    // they stay as they are
 	near                 []int32 // sites × degree places
 }
 
@@ -54,10 +55,12 @@ const (
 	steepest = 600
 )
 
-// newMatching returns nil if the model is not energy.Matching, or has so many
-// neighbours or so large parameters that other kernels do better.
+// newMatching returns nil if the model is not energy.Matching, with sites that are fixed or
+// not, or has so many neighbours or so large parameters that other kernels do better, as
+// those for free sites of two levels.
 func newMatching(m energy.Model) *matching {
-	g, ok := energy.As[energy.Matching](m)
+	whole, fixed := unclamped(m)
+	g, ok := energy.As[energy.Matching](whole)
 	if !ok {
 		return nil
 	}
@@ -67,6 +70,9 @@ func newMatching(m energy.Model) *matching {
 	}
 	start, adj := g.Graph()
 	k := apart.New(matching{sites: len(start) - 1, levels: len(field), coupling: coupling, field: field})
+	if few(fixed) || fixed != nil && k.levels == 2 {
+		return nil
+	}
 	if k.levels < 2 || k.levels > placedLevels || len(adj) > sparseDegree*k.sites {
 		return nil
 	}
@@ -85,7 +91,7 @@ func newMatching(m energy.Model) *matching {
 	for _, h := range field {
 		k.base = append(k.base, simd.Exp(h-high))
 	}
-	k.arrange(start, adj)
+	k.arrange(start, adj, fixed)
 	k.tables = make([]lookup, most+1)
 	for _, s := range k.stretches {
 		if k.tables[s.degree] == nil {
@@ -95,10 +101,11 @@ func newMatching(m energy.Model) *matching {
 	return k
 }
 
-// arrange puts the sites in the order of a sweep: by colour, then by degree.
-func (k *matching) arrange(start, adj []int32) {
+// arrange puts the sites in the order of a sweep: by colour, then free ones by degree.
+func (k *matching) arrange(start, adj, fixed []int32) {
 	colour, _ := colouring(start, adj)
 	degree := func(i int32) int { return int(start[i+1] - start[i]) }
+	stays := func(i int32) bool { return fixed != nil && fixed[i] >= 0 }
 	order := make([]int32, k.sites)
 	for i := range order {
 		order[i] = int32(i)
@@ -107,6 +114,12 @@ func (k *matching) arrange(start, adj []int32) {
 		if colour[a] != colour[b] {
 			return int(colour[a] - colour[b])
 		}
+		if stays(a) != stays(b) {
+			if stays(a) {
+				return 1
+			}
+			return -1
+		}
 		return degree(a) - degree(b)
 	})
 	k.place = make([]int32, k.sites)
@@ -114,8 +127,8 @@ func (k *matching) arrange(start, adj []int32) {
 		k.place[i] = int32(at)
 	}
 	for at, i := range order {
-		if at == 0 || colour[i] != colour[order[at-1]] || degree(i) != degree(order[at-1]) {
-			k.stretches = append(k.stretches, stretch{first: at, degree: degree(i), colour: int(colour[i])})
+		if at == 0 || colour[i] != colour[order[at-1]] || degree(i) != degree(order[at-1]) || stays(i) != stays(order[at-1]) {
+			k.stretches = append(k.stretches, stretch{first: at, degree: degree(i), colour: int(colour[i]), fixed: stays(i)})
 		}
 		s := &k.stretches[len(k.stretches)-1]
 		s.sites++
@@ -178,6 +191,8 @@ func newTally(levels int) tally {
 // place, with two words of random bits each, and returns how many of them changed.
 func (k *matching) draw(t *tally, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
 	switch rows := k.tables[s.degree]; {
+	case s.fixed:
+		return 0
 	case rows == nil:
 		return k.drawByCount(t, s, at, end, x, words)
 	case s.degree == 4:

@@ -48,6 +48,14 @@ func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) 
 	if m.Updates < 0 {
 		return nil, fmt.Errorf("mcmc: Metropolis: Updates = %d, want ≥ 0", m.Updates)
 	}
+	if m.Scan == Systematic || m.Scan == Chromatic {
+		if k := follow(ctx, m, model, chains); k != nil {
+			return k, nil
+		}
+		if k := moveFree(ctx, m, model, chains); k != nil {
+			return k, nil
+		}
+	}
 	if m.Updates == 0 {
 		m.Updates = sites
 	}

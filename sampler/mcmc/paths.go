@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -49,7 +49,7 @@ func (Paths) Name() string { return "paths" }
 
 // Kernel implements [sampler.Method].
 func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	sites, levels, err := check.Shape("mcmc: Paths", m, chains, sampler.BlockSize)
+	sites, _, err := check.Shape("mcmc: Paths", m, chains, sampler.BlockSize)
 	if err != nil {
 		return nil, err
 	}
@@ -59,146 +59,85 @@ func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if err := p.Balance.check("Paths"); err != nil {
 		return nil, err
 	}
-	k := apart.New(paths{
-		table: newTable(m), balance: p.Balance, sites: sites, levels: levels,
-		mean: float64(p.Length),
-		g:    apart.Make[float32](chains * sites * levels),
-		now:  newPathWeights(chains, sites, levels), next: newPathWeights(chains, sites, levels),
-		e: apart.Make[float64](chains), nextE: apart.Make[float64](chains),
-		y: apart.Make[int32](chains * sites), path: apart.Make[int32](chains * sites), length: apart.Make[int](chains),
-		kept: apart.Make[float64](sites), at: newCursor(chains),
-	})
+	length, tuner := float64(p.Length), (*tune.Tuner)(nil)
 	if p.Length == 0 {
-		k.mean = float64(min(defaultLength, sites))
-		if k.tune, err = tune.New("mcmc: Paths", k.mean, p.Target); err != nil {
+		length = float64(min(defaultLength, sites))
+		if tuner, err = tune.New("mcmc: Paths", length, p.Target); err != nil {
 			return nil, err
 		}
 	}
+	k := newHastings(m, chains, newPaths(m, chains, p.Balance, length), length, tuner)
+	k.most = float64(sites)
 	return k, nil
 }
 
+// paths is the proposal of walks. Its step size is their mean length.
 type paths struct {
-	price         cost.Memo
+	unconfined
 	table         *table
 	balance       Balance
 	sites, levels int
-	mean          float64     // mean length before rounding
-	tune          *tune.Tuner // nil: the length is fixed
+	mean          float64 // mean length before rounding
 
 	g         []float32
 	now, next pathWeights // of the current states and of those last loaded
-	e, nextE  []float64
-	y         []int32
-	path      []int32 // chains × sites: the sites of each path, in order
-	length    []int   // of each path; 0 if it could not be drawn
+	path      []int32     // chains × sites: the sites of each path, in order
+	length    []int       // of each path; 0 if it could not be drawn
 	kept      []float64
-	at        cursor
 }
 
-var (
-	_ sampler.Adaptive = (*paths)(nil)
-	_ sampler.Costed   = (*paths)(nil)
-	_ sampler.Tuned    = (*paths)(nil)
-)
-
-// StepSize returns the mean length of a path.
-func (k *paths) StepSize() float64 { return k.mean }
+func newPaths(m energy.Model, chains int, b Balance, mean float64) *paths {
+	sites, levels := m.Shape()
+	return apart.New(paths{
+		table: newTable(m), balance: b, sites: sites, levels: levels, mean: mean,
+		g:   apart.Make[float32](chains * sites * levels),
+		now: newPathWeights(chains, sites, levels), next: newPathWeights(chains, sites, levels),
+		path: apart.Make[int32](chains * sites), length: apart.Make[int](chains),
+		kept: apart.Make[float64](sites),
+	})
+}
 
 // longest returns the length of the longest path.
 func (k *paths) longest() int { return min(2*int(math.Round(k.mean))-1, k.sites) }
 
-// evaluate stores energies and differences of the chains lo … hi−1 at x, or
-// returns false if it was stopped.
-func (k *paths) evaluate(lo, hi int, e []float64, x []int32) bool {
-	n := k.sites * k.levels
-	return k.table.evaluate(e[lo:hi], k.g[lo*n:hi*n], x[lo*k.sites:hi*k.sites], &k.at)
-}
+func (k *paths) tune(mean, _ float64) { k.mean = mean }
 
-// weigh turns the differences of the chains lo … hi−1 at x into weights.
-func (k *paths) weigh(lo, hi int, x []int32) {
-	n := k.sites * k.levels
-	k.table.weigh(k.next.w[lo*n:hi*n], k.next.total[lo:hi], k.g[lo*n:hi*n], x[lo*k.sites:hi*k.sites], k.balance)
-	k.next.sum(lo, hi)
-}
+func (k *paths) rebuild(int, int, []int32, *cursor) bool { return true }
 
-// work returns the elementary operations of evaluating or weighing one chain.
 func (k *paths) work() int { return k.table.work() }
 
-// Reset implements [sampler.Transition].
-func (k *paths) Reset(ctl sampler.Control, x []int32) error {
-	return k.at.renew(ctl.Stop, 2, k.work(), func(stage, lo, hi int) (bool, error) {
-		if stage == 0 {
-			return k.evaluate(lo, hi, k.e, x), nil
-		}
-		k.weigh(lo, hi, x)
-		for s := lo; s < hi; s++ {
-			k.now.accept(&k.next, s)
-		}
-		return true, checkStart(k.e, lo, hi)
-	})
+func (k *paths) evaluate(lo, hi int, e []float64, y, _ []int32, at *cursor) bool {
+	n := k.sites * k.levels
+	return k.table.evaluate(e[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], at)
 }
 
-// Step implements [sampler.Transition].
-func (k *paths) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.at.step(ctl, k, info, x, r, 4, k.work())
-}
-
-// move implements staged.
-func (k *paths) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
-	switch stage {
-	case 0:
-		copy(k.y[lo*k.sites:hi*k.sites], x[lo*k.sites:])
-		for s := lo; s < hi; s++ {
-			own := k.y[s*k.sites : (s+1)*k.sites]
-			k.length[s] = 1 + r[s].IntN(k.longest())
-			if !k.draw(s, own, &r[s]) {
-				k.length[s] = 0
-				copy(own, x[s*k.sites:])
-			}
-		}
-	case 1:
-		return k.evaluate(lo, hi, k.nextE, k.y)
-	case 2:
-		k.weigh(lo, hi, k.y)
-	default:
-		for s := lo; s < hi; s++ {
-			k.judge(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:(s+1)*k.sites], &r[s])
-		}
-	}
+func (k *paths) weigh(lo, hi int, y []int32, _ *cursor) bool {
+	n := k.sites * k.levels
+	k.table.weigh(k.next.w[lo*n:hi*n], k.next.total[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], k.balance)
+	k.next.sum(lo, hi)
 	return true
 }
 
-// judge accepts the end y of the path of chain s, at state x, or not.
-func (k *paths) judge(s int, x, y []int32, r *sampler.Stream) {
-	told := &k.at.told[s]
-	*told = sampler.Info{Energy: k.e[s]}
-	u := r.Float64()
-	if k.length[s] == 0 {
-		if math.IsNaN(k.now.tree(s)[1]) {
-			told.Invalid = 1
-		}
-		return
+func (k *paths) accept(s int) { k.now.accept(&k.next, s) }
+
+func (k *paths) acceptAll() { k.now, k.next = k.next, k.now }
+
+func (k *paths) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
+	copy(y, x)
+	k.length[s] = 1 + r.IntN(k.longest())
+	if !k.wander(s, y, r) {
+		k.length[s] = 0
+		copy(y, x)
+		total := k.now.tree(s)[1]
+		return 0, total - total // NaN with the weights
 	}
-	forth, back := k.score(s, y, x)
-	a, ok := accept(k.e[s]-k.nextE[s], forth, back)
-	told.Accept = a
-	if !ok {
-		told.Invalid = 1
-	}
-	if u >= a {
-		return
-	}
-	told.Moved = k.length[s]
-	copy(x, y)
-	k.now.accept(&k.next, s)
-	k.e[s] = k.nextE[s]
-	told.Energy = k.e[s]
+	return k.length[s], k.current(y, x, s)
 }
 
-// draw walks from y, the current state of chain s, and notes the path. It
+// wander walks from y, the current state of chain s, and notes the path. It
 // returns false if no change is left to draw before the path is complete, or if
 // weights are not defined.
-func (k *paths) draw(s int, y []int32, r *sampler.Stream) bool {
+func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
 	tree := k.now.tree(s)
 	path := k.path[s*k.sites:][:k.length[s]]
 	n := 0
@@ -219,15 +158,21 @@ func (k *paths) draw(s int, y []int32, r *sampler.Stream) bool {
 	return n == len(path)
 }
 
-// score returns the log-probabilities of walking the path of chain s from x to
-// y, given its length, and of walking it back.
-func (k *paths) score(s int, y, x []int32) (forth, back float64) {
+// current returns the log-probability of walking the path of chain s to y, given its
+// length.
+func (k *paths) current(y, _ []int32, s int) float64 {
+	return k.walk(&k.now, s, k.path[s*k.sites:][:k.length[s]], y)
+}
+
+// logProb returns the log-probability of walking the path of chain s back to x, −Inf if
+// there is none. It turns the path round.
+func (k *paths) logProb(x, _ []int32, s int) float64 {
 	path := k.path[s*k.sites:][:k.length[s]]
-	forth = k.walk(&k.now, s, path, y)
-	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
-		path[i], path[j] = path[j], path[i]
+	if len(path) == 0 {
+		return math.Inf(-1)
 	}
-	return forth, k.walk(&k.next, s, path, x)
+	slices.Reverse(path)
+	return k.walk(&k.next, s, path, x)
 }
 
 // walk returns the log-probability of drawing the sites of the path in this
@@ -250,44 +195,17 @@ func (k *paths) walk(w *pathWeights, s int, path, to []int32) float64 {
 	return q.log()
 }
 
-func (k *paths) Adapt(info []sampler.Info, step, of int) {
-	if k.tune == nil {
-		return
-	}
-	// The length has bounds that the tuner does not know.
-	k.mean = min(max(k.tune.AdaptTo(proposals(info), step, of), 1), float64(k.sites))
-	k.tune.Set(k.mean)
-}
+func (k *paths) appendBinary(b []byte) []byte { return wire.AppendFloat32s(b, k.now.w) }
 
-func (k *paths) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendFloat64s(wire.AppendFloat64s(b, k.e), []float64{k.mean})
-	if k.tune != nil {
-		b = k.tune.Append(b)
+func (k *paths) unmarshalBinary(b []byte, mean float64) ([]byte, error) {
+	if !(mean >= 1 && mean <= float64(k.sites)) {
+		return nil, fmt.Errorf("mcmc: Paths: length in the checkpoint = %v, want 1 … %d", mean, k.sites)
 	}
-	return k.at.append(wire.AppendFloat32s(b, k.now.w)), nil
-}
-
-func (k *paths) UnmarshalBinary(b []byte) error {
-	mean := make([]float64, 1)
-	b, err := wire.ReadFloat64s(b, k.e)
+	b, err := wire.ReadFloat32s(b, k.now.w)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if b, err = wire.ReadFloat64s(b, mean); err != nil {
-		return err
-	}
-	if !(mean[0] >= 1 && mean[0] <= float64(k.sites)) {
-		return fmt.Errorf("mcmc: Paths: length in the checkpoint = %v, want 1 … %d", mean[0], k.sites)
-	}
-	if k.tune != nil {
-		if b, err = k.tune.Restore(b); err != nil {
-			return err
-		}
-	}
-	if b, err = wire.ReadFloat32s(b, k.now.w); err != nil {
-		return err
-	}
-	k.mean = mean[0]
-	k.now.sum(0, len(k.e))
-	return k.at.restore(b, 0)
+	k.mean = mean
+	k.now.sum(0, len(k.length))
+	return b, nil
 }

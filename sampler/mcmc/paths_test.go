@@ -44,57 +44,62 @@ func eachPath(x []int32, levels, n int, f func(path, y []int32)) {
 }
 
 // pathsMatrix sums over all paths. score lets a broken twin have its own.
-func pathsMatrix(t *testing.T, k *paths, all [][]int32, score func(y, x []int32) (forth, back float64)) *exact.Matrix {
+func pathsMatrix(t *testing.T, k *hastings, p *paths, all [][]int32, score func(y, x []int32) (forth, back float64)) *exact.Matrix {
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
 		if stuck(k, all[x], x, dst) {
 			return
 		}
-		for n := 1; n <= k.longest(); n++ {
-			eachPath(all[x], k.levels, n, func(path, y []int32) {
-				k.evaluate(0, len(k.nextE), k.nextE, y)
-				k.weigh(0, len(k.nextE), y)
-				copy(k.path, path)
-				k.length[0] = n
+		for n := 1; n <= p.longest(); n++ {
+			eachPath(all[x], p.levels, n, func(path, y []int32) {
+				load(p, k.next, y, nil)
+				copy(p.path, path)
+				p.length[0] = n
 				forth, back := score(y, all[x])
 				if math.IsInf(forth, -1) || math.IsNaN(forth) {
 					return // cannot be drawn
 				}
-				a, ok := accept(k.e[0]-k.nextE[0], forth, back)
+				a, ok := accept(k.e[0]-k.next[0], forth, back)
 				require.True(t, ok)
-				dst[exact.Index(y, k.levels)] += math.Exp(forth) * a / float64(k.longest())
+				dst[exact.Index(y, p.levels)] += math.Exp(forth) * a / float64(p.longest())
 			})
 		}
 		stay(dst, x)
 	})
 }
 
+// scored returns the log-probabilities of the path of the first chain and of its way back.
+func scored(p *paths) func(y, x []int32) (forth, back float64) {
+	return func(y, x []int32) (forth, back float64) { return p.current(y, x, 0), p.logProb(x, y, 0) }
+}
+
 // TestPathProbabilities checks the probability of a path against sampling
 // without replacement written out, weights being those of the state.
 func TestPathProbabilities(t *testing.T) {
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
-	k := must(Paths{Length: 2, Balance: Barker}.Kernel(context.Background(), m, 1)).(*paths)
+	k := must(Paths{Length: 2, Balance: Barker}.Kernel(context.Background(), m, 1)).(*hastings)
+	walks := k.proposal.(*paths)
 	for _, x := range exact.States(4, 3) {
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		total := 0.0
 		eachPath(x, 3, 3, func(path, y []int32) {
 			left := 0.0
-			for _, w := range k.now.w {
+			for _, w := range walks.now.w {
 				left += float64(w)
 			}
 			p := 1.0
 			for _, i := range path {
-				row := k.now.w[3*i : 3*i+3]
+				row := walks.now.w[3*i : 3*i+3]
 				p *= float64(row[y[i]]) / left
 				left -= float64(row[0]) + float64(row[1]) + float64(row[2])
 			}
-			got := k.walk(&k.now, 0, path, y)
+			got := walks.walk(&walks.now, 0, path, y)
 			require.InDelta(t, math.Log(p), got, 1e-11)
 			total += math.Exp(got)
 		})
 		require.InDelta(t, 1, total, 1e-12)
 		for i := range x {
-			row := k.now.row(0, i)
-			require.Equal(t, float64(row[0])+float64(row[1])+float64(row[2]), k.now.tree(0).leaf(i), "the tree is put back")
+			row := walks.now.row(0, i)
+			require.Equal(t, float64(row[0])+float64(row[1])+float64(row[2]), walks.now.tree(0).leaf(i), "the tree is put back")
 		}
 	}
 }
@@ -106,20 +111,21 @@ func TestPathsBrokenTwins(t *testing.T) {
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)
-	k := must(Paths{Length: 2}.Kernel(context.Background(), m, 1)).(*paths)
-	right := pathsMatrix(t, k, all, func(y, x []int32) (float64, float64) { return k.score(0, y, x) })
+	k := must(Paths{Length: 2}.Kernel(context.Background(), m, 1)).(*hastings)
+	p := k.proposal.(*paths)
+	right := pathsMatrix(t, k, p, all, scored(p))
 	require.LessOrEqual(t, right.MaxDiff(pi), 1e-12)
 
-	replaced := pathsMatrix(t, k, all, func(y, x []int32) (forth, back float64) {
-		forth, _ = k.score(0, y, x)
-		for _, i := range k.path[:k.length[0]] {
-			back += math.Log(float64(k.next.row(0, int(i))[x[i]]) / k.next.tree(0)[1])
+	replaced := pathsMatrix(t, k, p, all, func(y, x []int32) (forth, back float64) {
+		forth, _ = scored(p)(y, x)
+		for _, i := range p.path[:p.length[0]] {
+			back += math.Log(float64(p.next.row(0, int(i))[x[i]]) / p.next.tree(0)[1])
 		}
 		return forth, back
 	})
 	assert.Greater(t, replaced.MaxDiff(pi), 1e-3)
-	oldWeights := pathsMatrix(t, k, all, func(y, x []int32) (float64, float64) {
-		forth, _ := k.score(0, y, x)
+	oldWeights := pathsMatrix(t, k, p, all, func(y, x []int32) (float64, float64) {
+		forth, _ := scored(p)(y, x)
 		return forth, forth
 	})
 	assert.Greater(t, oldWeights.MaxDiff(pi), 1e-3)

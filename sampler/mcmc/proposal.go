@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// proposal is the discrete Langevin proposal of a block of chains (Zhang, Liu
-// and Liu 2022, equation 3),
+// proposal is what a block of chains is moved by; most are the discrete Langevin
+// proposal (Zhang, Liu and Liu 2022, equation 3),
 //
 //	q_i(l|x) ∝ exp( −β (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_i) ),
 //
@@ -22,9 +22,6 @@ type proposal interface {
 	// × sites): energies to e, differences to the loaded set. x are the states of
 	// the current weights, nil if there are none yet.
 	evaluate(lo, hi int, e []float64, y, x []int32, at *cursor) bool
-
-	// estimate is evaluate by a Stochastic model; energies are not known.
-	estimate(lo, hi int, x []int32, r []sampler.Stream)
 
 	// weigh turns the loaded differences of these chains, at y, into weights. It
 	// returns false, and is to be called again, if it was stopped, as evaluate is.
@@ -68,6 +65,18 @@ type proposal interface {
 	// returns the rest of b.
 	unmarshalBinary(b []byte, alpha float64) ([]byte, error)
 }
+
+// estimating proposals take their differences from a Stochastic model.
+type estimating interface {
+	// estimate is evaluate by such a model; energies are not known.
+	estimate(lo, hi int, x []int32, r []sampler.Stream)
+}
+
+// unstepped is the part of a proposal without a step size.
+type unstepped struct{}
+
+func (unstepped) tune(float64, float64)                   {}
+func (unstepped) rebuild(int, int, []int32, *cursor) bool { return true }
 
 // load evaluates the model at the states y of all chains of p and weighs them.
 func load(p proposal, e []float64, y, x []int32) {

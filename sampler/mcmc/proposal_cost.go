@@ -10,6 +10,10 @@ func proposed(p proposal, m cost.Model, info []sampler.Info) float64 {
 	n, table, changes := float64(m.Sites), m.Table, 0.0
 	beside := n * flipCost
 	switch p := p.(type) {
+	case *gwg:
+		beside = weightCost * float64(p.sites*p.cols)
+	case *paths:
+		beside = float64(p.sites) * (stepCost + float64(pathCost*float64(p.levels)))
 	case *flips:
 		table, changes = m.Field, float64(moves(info)*m.Changed)
 		if p.jumps {

@@ -70,7 +70,7 @@ func proximalMatrix(k *proximal, all [][]int32) *exact.Matrix {
 			}
 			k.e[0], k.blurred[0] = e[x], changed(y, all[x])
 			for z := range all {
-				k.next[0], k.moved[0], k.forth[0] = e[z], changed(y, all[z]), forth[z]
+				k.next[0], k.moved[0], k.logq[0] = e[z], changed(y, all[z]), forth[z]
 				if a, _ := k.accepts(0, all[x], y, all[z]); a > 0 {
 					row[z] += blur * q[z] * a
 				}

@@ -63,10 +63,12 @@ type torusFlips struct {
 // newTorusGibbs returns nil if the model has no states of bits, or its sides are not even
 // and at least 4, as two colours demand.
 func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
-	c, held, ok := newTorusChains(m, chains, format{})
+	whole, fixed := unclamped(m)
+	c, held, ok := newTorusChains(whole, chains, format{})
 	if !ok || c.cols%2 != 0 || held.sites/c.cols%2 != 0 {
 		return nil
 	}
+	held.model = m
 	p := make([]uint64, len(c.d))
 	for n, diff := range c.d {
 		p[n] = odds(diff)
@@ -76,6 +78,9 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 		torus: spins.NewTorus(held.sites/c.cols, c.cols), states: make([]*spins.State, chains), odds: simd.NewOdds(p),
 	})
 	k.init(k)
+	if fixed != nil {
+		k.torus.Fix(fixed)
+	}
 	for s := range k.states {
 		k.states[s] = k.torus.NewState()
 	}

@@ -62,16 +62,21 @@ func newTorusLangevin(m energy.Model, chains int, l langevin, tuner *tune.Tuner)
 	if l.within != nil || l.window > 0 || l.minibatch || l.preconditioner != nil {
 		return nil
 	}
-	c, held, ok := newTorusChains(m, chains, torusFormat)
+	whole, fixed := unclamped(m)
+	c, held, ok := newTorusChains(whole, chains, torusFormat)
 	if !ok || held.sites < fewestSites {
 		return nil
 	}
+	held.model = m
 	k := apart.New(torusLangevin{
 		packed: held, torusChains: c, flipLaw: newFlipLaw(len(c.d), l), tune: tuner, grid: spins.NewGrid(held.sites/c.cols, c.cols),
 		states: make([]*spins.GridState, chains), next: make([]*spins.GridState, chains),
 		forth: apart.Make[simd.FlipTally](chains), back: apart.Make[simd.FlipTally](chains),
 	})
 	k.holder = k
+	if fixed != nil {
+		k.grid.Fix(fixed)
+	}
 	for s := range k.states {
 		k.states[s], k.next[s] = k.grid.NewState(), k.grid.NewState()
 	}
@@ -200,6 +205,15 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
+// step implements stepping.
+func (k *torusLangevin) step() (alpha float64, t *tune.Tuner) { return k.alpha, k.tune }
+
+// takeStep implements stepping.
+func (k *torusLangevin) takeStep(alpha float64, t *tune.Tuner) {
+	k.tune = t
+	k.setStep(alpha)
+}
+
 // StepSize implements [sampler.Tuned].
 func (k *torusLangevin) StepSize() float64 { return k.alpha }
 
@@ -269,7 +283,8 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 	}
 	next := movementOf(back)
 	e, changed := k.energy(s), k.energyAt(s, next)
-	a, ok := accept(e-changed, k.logProb(forth), k.logProb(back))
+	there, again := k.states[s].Loose(*forth), k.next[s].Loose(*back)
+	a, ok := accept(e-changed, k.logProb(&there), k.logProb(&again))
 	told := &k.at.told[s]
 	*told = sampler.Info{Energy: e, Accept: a}
 	if !ok {

@@ -40,14 +40,14 @@ func ways() map[string]sampler.Method {
 }
 
 // both returns the kernels of a method that hold states as bits and as numbers.
-func both(t testing.TB, method sampler.Method, m energy.Model, chains int) (*torusLangevin, *dmala) {
+func both(t testing.TB, method sampler.Method, m energy.Model, chains int) (*torusLangevin, *hastings) {
 	old := fewestSites
 	defer func() { fewestSites = old }()
 	fewestSites = 0
 	bits, ok := must(method.Kernel(context.Background(), m, chains)).(*torusLangevin)
 	require.True(t, ok)
 	fewestSites = math.MaxInt
-	numbers, ok := must(method.Kernel(context.Background(), m, chains)).(*dmala)
+	numbers, ok := must(method.Kernel(context.Background(), m, chains)).(*hastings)
 	require.True(t, ok)
 	return bits, numbers
 }

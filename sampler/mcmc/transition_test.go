@@ -26,7 +26,13 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 				dst[y] = math.Exp(k.proposal.current(all[y], all[x], 0))
 			}
 		})
-	case *dmala:
+	case *hastings:
+		switch p := k.proposal.(type) {
+		case *gwg:
+			return gwgMatrix(t, k, p, all)
+		case *paths:
+			return pathsMatrix(t, k, p, all, scored(p))
+		}
 		return exact.NewMatrix(len(all), func(x int, dst []float64) {
 			if stuck(k, all[x], x, dst) {
 				return
@@ -46,12 +52,10 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 		})
 	case *proximal:
 		return proximalMatrix(k, all)
-	case *gwg:
-		return gwgMatrix(t, k, all)
 	case *cyclical:
 		alpha, beta := k.stage()
 		setStep(k.proposal, alpha, beta, all[0])
-		return transition(t, k.dmala, sites, levels)
+		return transition(t, k.hastings, sites, levels)
 	case *metropolis:
 		return power(metropolisMatrix(k, all), k.updates)
 	case *gibbs:
@@ -70,8 +74,6 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 		return bipartiteMatrix(k, all)
 	case *hammingBall:
 		return power(hammingBallMatrix(k, all), k.updates)
-	case *paths:
-		return pathsMatrix(t, k, all, func(y, x []int32) (float64, float64) { return k.score(0, y, x) })
 	}
 	t.Fatalf("no transition matrix for %T", k)
 	return nil
@@ -102,35 +104,34 @@ func power(m *exact.Matrix, n int) *exact.Matrix {
 	return p
 }
 
-func gwgMatrix(t *testing.T, k *gwg, all [][]int32) *exact.Matrix {
-	n := k.sites * k.cols
+func gwgMatrix(t *testing.T, k *hastings, p *gwg, all [][]int32) *exact.Matrix {
+	n := p.sites * p.cols
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
 		if stuck(k, all[x], x, dst) {
 			return
 		}
-		y := make([]int32, k.sites)
+		y := make([]int32, p.sites)
 		lists := 1
-		for range k.flips {
+		for range p.flips {
 			lists *= n
 		}
 		for code := range lists {
 			require.NoError(t, k.Reset(sampler.Control{}, all[x]))
 			q := 1.0
-			for j, c := 0, code; j < k.flips; j, c = j+1, c/n {
-				k.list[j] = c % n
-				q *= float64(k.w[k.list[j]]) / k.sum[0]
+			for j, c := 0, code; j < p.flips; j, c = j+1, c/n {
+				p.list[j] = c % n
+				q *= float64(p.w[p.list[j]]) / p.sum[0]
 			}
 			copy(y, all[x])
-			if q == 0 || !k.apply(y, all[x], k.list) {
+			if q == 0 || !p.apply(y, all[x], p.list) {
 				continue
 			}
-			k.evaluate(0, len(k.next), k.next, y)
-			k.weigh(0, len(k.next), y)
-			forth, back := k.score(0, all[x])
+			load(p, k.next, y, nil)
+			forth, back := p.current(y, all[x], 0), p.logProb(all[x], y, 0)
 			require.InDelta(t, math.Log(q), forth, 1e-12)
 			a, ok := accept(k.e[0]-k.next[0], forth, back)
 			require.True(t, ok)
-			dst[exact.Index(y, k.levels)] += math.Exp(forth) * a
+			dst[exact.Index(y, p.levels)] += math.Exp(forth) * a
 		}
 		stay(dst, x)
 	})

@@ -34,7 +34,7 @@ func (k *wordGibbs) Company(blocks int) int {
 // abreast reports whether so many blocks are redrawn side by side sooner than one by one.
 func (k *wordGibbs) abreast(blocks int) bool {
 	width := simd.JointWidth()
-	return width > 0 && blocks*k.states.Lanes() >= besideLanes*k.sites*((blocks-1)/width+1)
+	return width > 0 && !k.states.Fixes() && blocks*k.states.Lanes() >= besideLanes*k.sites*((blocks-1)/width+1)
 }
 
 // wordBlock is one of the blocks that move together.

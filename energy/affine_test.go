@@ -1,4 +1,4 @@
-package weighted_test
+package energy_test
 
 import (
 	"math"
@@ -7,13 +7,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/gibbsite-go/gibbsite/internal/weighted"
 	"github.com/stretchr/testify/require"
 )
 
-// hidden is a model that only knows energies, differences and single-site
+// veiled is a model that only knows energies, differences and single-site
 // caches, not who interacts with whom.
-type hidden struct{ energy.Local }
+type veiled struct{ energy.Local }
 
 // Whatever a weighted sum offers agrees with the sum of the energies of its
 // parts, for weights 0, 1 and others, and with graphs known or not.
@@ -27,20 +26,15 @@ func TestEverythingThatASumOffers(t *testing.T) {
 	}
 	local, ok := energy.As[energy.Local](binary[1])
 	require.True(t, ok)
-	veiled := []energy.Model{binary[0], hidden{local}}
+	covered := []energy.Model{binary[0], veiled{local}}
 	potts := []energy.Model{
 		exact.Must(model.NewPotts(model.FreeLattice{3}, 3, 0.6, []float64{0.1, 0, -0.2})),
 		exact.Must(model.NewIndependent([]float64{0, 1, 2, 0.5, 0, 0, 0, 0, 1}, 3)),
 	}
-	for name, parts := range map[string][]energy.Model{"binary": binary, "without a graph": veiled, "potts": potts} {
+	for name, parts := range map[string][]energy.Model{"binary": binary, "without a graph": covered, "potts": potts} {
 		for _, coef := range [][]float64{{1, 0, 0}, {1, 1, 1}, {2, -0.5, 3}, {0.7, 1.5, 0}} {
-			s := weighted.New(parts[0])
-			for _, m := range parts[1:] {
-				weighted.Append(s, m)
-			}
-			weighted.Unite(s)
-			copy(s.Coef, coef)
-			s.Offset = 0.25
+			s, set := energy.NewAffine(parts[0], parts[1:]...)
+			set(coef[:len(parts)], 0.25)
 			t.Run(name, func(t *testing.T) {
 				(&exact.Checker{Model: s, FirstOrder: true, Brute: func(x []int32) float64 {
 					e, sum := make([]float64, 1), 0.25
@@ -58,7 +52,7 @@ func TestEverythingThatASumOffers(t *testing.T) {
 
 // tables holds the table of a sum against the sum of those of the parts: two
 // roundings to float32 per part, each of a partial sum.
-func tables(t *testing.T, s *weighted.Sum, parts []energy.Model, coef []float64) {
+func tables(t *testing.T, s *energy.Affine, parts []energy.Model, coef []float64) {
 	t.Helper()
 	known := true
 	for _, m := range parts {
@@ -90,21 +84,30 @@ func tables(t *testing.T, s *weighted.Sum, parts []energy.Model, coef []float64)
 	}
 }
 
-// Levels and support are those of the base.
+// Levels and support are those of the base, and weight 0 is not evaluated.
 func TestBaseGivesLevelsAndSupport(t *testing.T) {
 	base := exact.Must(model.NewMarkov(3, 2, 1, []float64{1, 0}, []float64{0.5, 0.5, 0.2, 0.8}))
-	s := weighted.New(base)
-	weighted.Append(s, exact.Must(model.NewIndependent(make([]float64, 6), 2)))
-	require.Equal(t, energy.Model(base), s.Base())
+	asked := 0
+	part := &energy.Func{Sites: 3, Levels: 2, E: func(x []int32) float64 { asked++; return float64(x[1]) }}
+	s, set := energy.NewAffine(base, part)
 	support, ok := energy.As[energy.Supported](s)
 	require.True(t, ok)
 	x := []int32{1, 0, 1}
 	support.Repair(x)
-	e := make([]float64, 1)
+	e, want := make([]float64, 1), make([]float64, 1)
 	s.Energy(e, x)
-	require.Less(t, e[0], 100.0, "a state with probability")
+	base.Energy(want, x)
+	require.Equal(t, want, e, "a state with probability")
+	s.Energy(e, []int32{1, 1, 1})
+	require.Equal(t, math.Inf(1), e[0])
+	require.Zero(t, asked)
+	set([]float64{2, -3}, 0.5)
+	s.Energy(e, []int32{0, 1, 0})
+	base.Energy(want, []int32{0, 1, 0})
+	require.InDelta(t, 2*want[0]-2.5, e[0], 1e-12)
+	require.Panics(t, func() { set([]float64{1}, 0) })
 
-	numbers := weighted.New(exact.Ordinal{Rugged: exact.NewRugged(2, 3, 1, 0, 1)})
+	numbers, _ := energy.NewAffine(exact.Ordinal{Rugged: exact.NewRugged(2, 3, 1, 0, 1)}, energy.Func{Sites: 2, Levels: 3})
 	ordinal, ok := energy.As[energy.Ordinal](numbers)
 	require.True(t, ok)
 	require.Len(t, ordinal.Values(), 3)

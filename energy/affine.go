@@ -1,0 +1,385 @@
+package energy
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
+)
+
+// Affine is the model
+//
+//	E(x) = c·(Σ_k w_k E_k(x) + b)  where x_i = l_i at all fixed sites i, +Inf elsewhere,
+//
+// that [Sum], [Scale] and [Clamp] return and that a dual.Lagrangian is: parts add up in
+// their order, and a state that has probability zero in one part has none. Where one is
+// made of another, the parts become those of one Affine if that changes no rounding.
+//
+// It supports what its parts support, see [Affine.As]. It is safe for concurrent use;
+// but see [NewAffine].
+type Affine struct {
+	sites, levels int
+	parts         []Model
+	weight        []float64 // w, one per part; a part of weight 0 is not evaluated, but for the first
+	offset        float64   // b
+	factor        float64   // c
+	fixed         []int32   // level of each site, or free; nil without a Clamp
+	which         []int     // the fixed sites, ascending
+	own           int       // the first own parts know values and support; the others are statistics of theirs
+	varies        bool      // weights change, see NewAffine
+	version       uint64    // how often they did
+
+	values []float32 // nil: not Ordinal
+	graph  *union
+	hidden *hidden // nil: not Bipartite
+}
+
+// free marks a site that is not fixed.
+const free = -1
+
+// Sum returns the model with E(x) = Σ_k E_k(x), the product of the densities
+// of the given models; it has probability where all of them have. Energies add
+// in the order given. The sum of one model is that model. It supports what [Affine.As]
+// says.
+//
+// Sum returns an error if there is no model, one is nil, shapes differ, or two
+// Ordinal parts have different values.
+func Sum(models ...Model) (Model, error) {
+	if len(models) == 0 {
+		return nil, fmt.Errorf("energy: Sum: no models, want ≥ 1")
+	}
+	a := &Affine{factor: 1}
+	var values []float32
+	for k, m := range models {
+		sites, levels, err := check.Model("energy", "Sum", fmt.Sprintf("models[%d]", k), m)
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 {
+			a.sites, a.levels = sites, levels
+		}
+		if sites != a.sites || levels != a.levels {
+			return nil, fmt.Errorf("energy: Sum: models[%d] has %d sites and %d levels, want %d and %d as models[0]", k, sites, levels, a.sites, a.levels)
+		}
+		if o, ok := As[Ordinal](m); ok {
+			if values == nil {
+				values = o.Values()
+			}
+			if !slices.Equal(values, o.Values()) {
+				return nil, fmt.Errorf("energy: Sum: models[%d] has the level values %v, want %v as an earlier model", k, o.Values(), values)
+			}
+		}
+	}
+	if len(models) == 1 {
+		return models[0], nil
+	}
+	for _, m := range models {
+		a.add(m)
+	}
+	a.own = len(a.parts)
+	return a.finish(), nil
+}
+
+// Scale returns the model with the energy β·E(x): the distribution of m at
+// inverse temperature β. States of probability zero keep it, at β = 0 too. Scale of
+// β = 1 is m itself. It supports what [Affine.As] says. β·E must not overflow.
+//
+// Scale returns an error if m is nil or β is negative, infinite or NaN.
+func Scale(m Model, beta float64) (Model, error) {
+	if _, _, err := check.Model("energy", "Scale", "m", m); err != nil {
+		return nil, err
+	}
+	if !(beta >= 0 && check.Finite(beta)) {
+		return nil, fmt.Errorf("energy: Scale: beta = %v, want 0 ≤ beta < ∞", beta)
+	}
+	if beta == 1 {
+		return m, nil
+	}
+	a := around(m)
+	if a.factor != 1 { // (E·c)·β has other roundings than E·(c·β)
+		a = single(m)
+	}
+	a.factor = beta
+	return a.finish(), nil
+}
+
+// Clamp returns m with the given sites fixed: the distribution of m given
+// that x_i = fixed[i] for every i in fixed. Its shape is that of m; the energy
+// of every other state is +Inf. In tables the row of a fixed site is +Inf but for the
+// current level, and its entry in a field is ±Inf.
+//
+// The result is [Supported]: Repair sets the fixed sites, after the Repair of
+// m if it has one, and may thereby undo what that did. What else it supports
+// [Affine.As] says. It keeps no reference to fixed.
+//
+// Clamp returns an error if m is nil or a site or level is out of range.
+func Clamp(m Model, fixed map[int]int32) (Model, error) {
+	sites, levels, err := check.Model("energy", "Clamp", "m", m)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Repeat([]int32{free}, sites)
+	for _, i := range slices.Sorted(maps.Keys(fixed)) {
+		l := fixed[i]
+		if i < 0 || i >= sites {
+			return nil, fmt.Errorf("energy: Clamp: site %d is fixed, want 0 … %d", i, sites-1)
+		}
+		if l < 0 || int(l) >= levels {
+			return nil, fmt.Errorf("energy: Clamp: fixed[%d] = %d, want 0 … %d", i, l, levels-1)
+		}
+		all[i] = l
+	}
+	a := around(m)
+	if !a.hold(all) {
+		a = single(m)
+		a.hold(all)
+	}
+	return a.finish(), nil
+}
+
+// NewAffine returns the model Σ_k w_k E_k(x) + b of a base, which is part 0, and of
+// statistics of the same shape, parts 1, 2, …, and what sets w and b (w is copied). At first w is
+// 1, 0, 0, …, b is 0 and the model the base bit for bit. Values of levels and support are those of the
+// base alone: statistics are finite wherever it has probability.
+//
+// It is safe for concurrent use except while set is called; kernels that work on it
+// must be Reset afterwards. It is [Varying].
+func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64)) {
+	a = &Affine{factor: 1, own: 1, varies: true}
+	a.sites, a.levels = base.Shape()
+	if b, ok := base.(*Affine); ok && !b.varies && a.hold(b.fixed) {
+		base = b.unclamped()
+	}
+	a.parts = append([]Model{base}, statistics...)
+	a.weight = make([]float64, len(a.parts))
+	a.weight[0] = 1
+	return a.finish(), func(weight []float64, offset float64) {
+		check.Len("energy", "weight", len(weight), len(a.weight))
+		copy(a.weight, weight)
+		a.offset = offset
+		a.version++
+	}
+}
+
+// single returns m as an Affine of one part.
+func single(m Model) *Affine {
+	a := &Affine{parts: []Model{m}, weight: []float64{1}, factor: 1, own: 1}
+	a.sites, a.levels = m.Shape()
+	return a
+}
+
+// around returns a copy of m if that is an Affine that never changes, else one of the
+// single part m.
+func around(m Model) *Affine {
+	if a, ok := m.(*Affine); ok && !a.varies {
+		c := *a
+		return &c
+	}
+	return single(m)
+}
+
+// add makes m the last part of a sum that has no factor yet: its parts, if m is a sum
+// and comes first, and its fixed sites unless they contradict those of others.
+func (a *Affine) add(m Model) {
+	if b, ok := m.(*Affine); ok && !b.varies && a.hold(b.fixed) {
+		m = b.unclamped()
+	}
+	if b, ok := m.(*Affine); ok && !b.varies && b.fixed == nil && b.factor == 1 && b.own == len(b.parts) && len(a.parts) == 0 {
+		a.parts, a.weight, a.offset = slices.Clone(b.parts), slices.Clone(b.weight), b.offset
+		return
+	}
+	a.parts, a.weight = append(a.parts, m), append(a.weight, 1)
+}
+
+// hold fixes sites, nil for none, beside those that are. It returns false, and fixes none,
+// if a site would have two levels.
+func (a *Affine) hold(fixed []int32) bool {
+	if fixed == nil {
+		return true
+	}
+	all := slices.Clone(fixed)
+	for i, l := range a.fixed {
+		if l != free && all[i] != free && all[i] != l {
+			return false
+		}
+		if l != free {
+			all[i] = l
+		}
+	}
+	a.fixed, a.which = all, nil
+	for i, l := range all {
+		if l != free {
+			a.which = append(a.which, i)
+		}
+	}
+	return true
+}
+
+// unclamped returns a model that never changes without its fixed sites.
+func (a *Affine) unclamped() Model {
+	c := *a
+	c.fixed, c.which = nil, nil
+	return c.finish().least()
+}
+
+// least returns the one part of an Affine that adds nothing to it.
+func (a *Affine) least() Model {
+	if len(a.parts) == 1 && a.weight[0] == 1 && a.factor == 1 && a.offset == 0 && a.fixed == nil {
+		return a.parts[0]
+	}
+	return a
+}
+
+// finish finds out what depends on the parts.
+func (a *Affine) finish() *Affine {
+	a.values, a.graph = nil, new(union)
+	for _, m := range a.parts[:a.own] {
+		if o, ok := As[Ordinal](m); ok && a.values == nil {
+			a.values = o.Values()
+		}
+	}
+	a.hidden = a.layered()
+	return a
+}
+
+// Shape returns the shape of the parts.
+func (a *Affine) Shape() (sites, levels int) { return a.sites, a.levels }
+
+// Energy implements [Model].
+func (a *Affine) Energy(e []float64, x []int32) {
+	a.add64(e, a.offset, func(k int, e []float64) { a.parts[k].Energy(e, x) })
+	a.energies(e, x)
+}
+
+// add64 stores in d what fill stores for the parts, added up.
+func (a *Affine) add64(d []float64, offset float64, fill func(k int, d []float64)) {
+	fill(0, d)
+	a.begin(d, offset)
+	if len(a.parts) > 1 {
+		b := scratch.Float64s.Get(len(d))
+		defer scratch.Float64s.Put(b)
+		for k := 1; k < len(a.parts); k++ {
+			if w := a.weight[k]; w != 0 {
+				fill(k, *b)
+				weighted.Add(d, *b, w)
+			}
+		}
+	}
+	weighted.Scale(d, a.factor)
+}
+
+// begin makes what the first part stored the beginning of a sum.
+func (a *Affine) begin(d []float64, offset float64) {
+	weighted.Scale(d, a.weight[0])
+	if offset != 0 {
+		for i := range d {
+			d[i] += offset
+		}
+	}
+}
+
+// addTables is add64 for energies e and tables g.
+func (a *Affine) addTables(e []float64, g []float32, fill func(k int, e []float64, g []float32)) {
+	fill(0, e, g)
+	a.begin(e, a.offset)
+	weighted.Scale(g, a.weight[0])
+	if len(a.parts) > 1 {
+		be, bg := scratch.Float64s.Get(len(e)), scratch.Float32s.Get(len(g))
+		defer scratch.Float64s.Put(be)
+		defer scratch.Float32s.Put(bg)
+		for k := 1; k < len(a.parts); k++ {
+			if w := a.weight[k]; w != 0 {
+				fill(k, *be, *bg)
+				weighted.Add(e, *be, w)
+				weighted.Add(g, *bg, w)
+			}
+		}
+	}
+	weighted.Scale(e, a.factor)
+	weighted.Scale(g, a.factor)
+}
+
+// energies makes the energy of states outside the support +Inf.
+func (a *Affine) energies(e []float64, x []int32) {
+	for s := range e {
+		for _, i := range a.which {
+			if x[s*a.sites+i] != a.fixed[i] {
+				e[s] = math.Inf(1)
+				break
+			}
+		}
+	}
+}
+
+// rows corrects the rows of the fixed sites in a table of differences.
+func (a *Affine) rows(g []float32, x []int32) {
+	for s := 0; s < len(x) && len(a.which) > 0; s += a.sites {
+		for _, i := range a.which {
+			at := (s + i) * a.levels
+			block(g[at:at+a.levels], int(x[s+i]))
+		}
+	}
+}
+
+// block makes every entry of a row +Inf but one, which becomes 0.
+func block[T float32 | float64](row []T, but int) {
+	for l := range row {
+		row[l] = T(math.Inf(1))
+	}
+	row[but] = 0
+}
+
+// fields makes the entry of every fixed site +Inf, times sign, where it is
+// fixed at 0 and −Inf where it is fixed at 1.
+func (a *Affine) fields(h []float32, sign int) {
+	for s := 0; s < len(h) && len(a.which) > 0; s += a.sites {
+		for _, i := range a.which {
+			h[s+i] = float32(math.Inf(sign * int(1-2*a.fixed[i])))
+		}
+	}
+}
+
+// coefficient returns what the energy of part k counts.
+func (a *Affine) coefficient(k int) float64 { return a.factor * a.weight[k] }
+
+// union is the union of the graphs of the parts, once somebody has asked for it.
+type union struct {
+	once       sync.Once
+	start, adj []int32
+}
+
+// of returns the union of graphs: that of the only one with edges, or of none.
+func (u *union) of(graphs []Graphical) (start, adj []int32) {
+	u.once.Do(func() {
+		edged := 0
+		for _, g := range graphs {
+			if s, a := g.Graph(); edged == 0 || len(a) > 0 {
+				if len(a) > 0 {
+					edged++
+				}
+				u.start, u.adj = s, a
+			}
+		}
+		if edged < 2 {
+			return
+		}
+		n := len(u.start) - 1
+		u.start, u.adj = make([]int32, n+1), nil
+		for i := range n {
+			from := len(u.adj)
+			for _, g := range graphs {
+				s, a := g.Graph()
+				u.adj = append(u.adj, a[s[i]:s[i+1]]...)
+			}
+			slices.Sort(u.adj[from:])
+			u.adj = append(u.adj[:from], slices.Compact(u.adj[from:])...)
+			u.start[i+1] = int32(len(u.adj))
+		}
+	})
+	return u.start, u.adj
+}

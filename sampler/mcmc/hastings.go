@@ -1,0 +1,210 @@
+package mcmc
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// hastings is the kernel of methods that propose a state, evaluate it and accept it with
+// the Hastings ratio: DMALA, DLMC, GWG, LocallyBalanced and Paths by a [proposal], Cyclical
+// and DMAPS around it.
+type hastings struct {
+	model    energy.Model
+	price    cost.Memo
+	proposal proposal
+	sites    int
+	alpha    float64     // step size; 0: there is none
+	most     float64     // if not 0, step sizes are 1 … most
+	tune     *tune.Tuner // nil: the step size is fixed
+	e, next  []float64
+	logq     []float64
+	moved    []int
+	x, y     []int32 // x: the states of the last Step
+	at       cursor
+	stale    []bool // by chain: its weights are those of an earlier step size
+}
+
+// newHastings returns the one of a proposal; alpha is 0 if that has no step size.
+func newHastings(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *hastings {
+	sites, _ := m.Shape()
+	return apart.New(hastings{
+		model: m, proposal: p, sites: sites, alpha: alpha, tune: tuner,
+		e: apart.Make[float64](chains), next: apart.Make[float64](chains),
+		logq: apart.Make[float64](chains), moved: apart.Make[int](chains),
+		y: apart.Make[int32](chains * sites), at: newCursor(chains), stale: apart.Make[bool](chains),
+	})
+}
+
+var (
+	_ sampler.Adaptive = (*hastings)(nil)
+	_ sampler.Costed   = (*hastings)(nil)
+	_ sampler.Starter  = (*hastings)(nil)
+	_ sampler.Tuned    = (*hastings)(nil)
+	_ sampler.Warner   = (*hastings)(nil)
+)
+
+func (k *hastings) StepSize() float64 { return k.alpha }
+
+// Warning implements [sampler.Warner].
+func (k *hastings) Warning() string {
+	if k.most > 0 {
+		return ""
+	}
+	return k.tune.Warning(k.alpha)
+}
+
+// Start implements [sampler.Starter].
+func (k *hastings) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
+
+// Reset implements [sampler.Transition].
+func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
+	k.x = x
+	return k.at.renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
+		return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.stale)
+	})
+}
+
+// Step implements [sampler.Transition].
+func (k *hastings) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	k.x = x
+	return k.at.step(ctl, k, info, x, r, 5, k.proposal.work())
+}
+
+// move implements staged.
+func (k *hastings) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+	switch stage {
+	case 0:
+		return k.rebuild(lo, hi, x)
+	case 1:
+		for s := lo; s < hi; s++ {
+			from, to := s*k.sites, (s+1)*k.sites
+			k.moved[s], k.logq[s] = k.proposal.draw(k.y[from:to], x[from:to], s, &r[s])
+			if math.IsNaN(k.logq[s]) {
+				copy(k.y[from:to], x[from:to])
+			}
+		}
+		return true
+	case 2:
+		return k.proposal.evaluate(lo, hi, k.next, k.y, x, &k.at)
+	case 3:
+		return k.proposal.weigh(lo, hi, k.y, &k.at)
+	}
+	for s := lo; s < hi; s++ {
+		k.judge(s, x[s*k.sites:(s+1)*k.sites], k.y[s*k.sites:(s+1)*k.sites], &r[s])
+	}
+	return true
+}
+
+// rebuild brings stale weights of the chains lo … hi−1 up to date.
+func (k *hastings) rebuild(lo, hi int, x []int32) bool {
+	if hi-lo == len(k.stale) && k.stale[lo] && !slices.Contains(k.stale, false) {
+		if !k.proposal.rebuild(lo, hi, x, &k.at) {
+			return false
+		}
+		clear(k.stale)
+	}
+	for s := lo; s < hi; s++ {
+		if !k.stale[s] {
+			continue
+		}
+		if !k.proposal.rebuild(s, s+1, x, &k.at) {
+			return false
+		}
+		k.stale[s] = false
+	}
+	return true
+}
+
+// judge accepts the proposal y of chain s, at state x, or not.
+func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
+	a, ok := accept(k.e[s]-k.next[s], k.logq[s], k.proposal.logProb(x, y, s))
+	if k.decide(s, x, y, k.moved[s], a, ok, r) {
+		k.proposal.accept(s)
+	}
+}
+
+// decide moves chain s from x to y, which differ at so many sites, with probability a, and
+// reports whether that changed anything.
+func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r *sampler.Stream) bool {
+	told := &k.at.told[s]
+	*told = sampler.Info{Energy: k.e[s], Accept: a}
+	if !ok {
+		told.Invalid = 1
+	}
+	if r.Float64() >= a || moved == 0 {
+		return false
+	}
+	copy(x, y)
+	k.e[s] = k.next[s]
+	told.Energy, told.Moved = k.e[s], moved
+	return true
+}
+
+// settle moves chain s from x to y, which differ at so many sites, without judging, unless
+// the energy that y was drawn at or led to, or its probability, is an error. e is reported.
+func (k *hastings) settle(s int, x, y []int32, moved int, e, met float64) {
+	told := &k.at.told[s]
+	*told = sampler.Info{Energy: e, Accept: 1, Err: unadjusted(met)}
+	if math.IsNaN(k.logq[s]) && told.Err == nil {
+		told.Err = sampler.ErrNaN
+	}
+	if told.Err == nil {
+		told.Moved = moved
+		copy(x, y)
+	}
+}
+
+func (k *hastings) Adapt(info []sampler.Info, step, of int) {
+	if k.tune == nil {
+		return
+	}
+	k.alpha = k.tune.AdaptTo(proposals(info), step, of)
+	if k.most > 0 { // which the tuner does not know
+		k.alpha = min(max(k.alpha, 1), k.most)
+		k.tune.Set(k.alpha)
+	}
+	k.setStep(k.alpha, half)
+}
+
+// setStep sets step size and balance from the next step on.
+func (k *hastings) setStep(alpha, beta float64) {
+	k.proposal.tune(alpha, beta)
+	for s := range k.stale {
+		k.stale[s] = true
+	}
+}
+
+func (k *hastings) AppendBinary(b []byte) ([]byte, error) {
+	k.at.begin(nil)
+	k.rebuild(0, len(k.e), k.x)
+	if b = wire.AppendFloat64s(b, k.e); k.alpha > 0 {
+		b = appendTuning(b, k.alpha, k.tune)
+	}
+	return k.at.append(k.proposal.appendBinary(b)), nil
+}
+
+func (k *hastings) UnmarshalBinary(b []byte) error {
+	b, err := wire.ReadFloat64s(b, k.e)
+	if err != nil {
+		return err
+	}
+	alpha := k.alpha
+	if alpha > 0 {
+		if alpha, b, err = restoreTuning(b, k.tune); err != nil {
+			return err
+		}
+	}
+	if b, err = k.proposal.unmarshalBinary(b, alpha); err != nil {
+		return err
+	}
+	k.alpha = alpha
+	clear(k.stale)
+	return k.at.restore(b, 0)
+}

@@ -1,0 +1,232 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// withCount returns a base and weight times the number of sites at level 1, as a Lagrangian of a
+// constraint.Count is, and what sets the weight.
+func withCount(base energy.Model, weight float64) (m *energy.Affine, set func(weight float64)) {
+	sites, levels := base.Shape()
+	logw := make([]float64, sites*levels)
+	for at := 1; at < len(logw); at += levels {
+		logw[at] = -1
+	}
+	m, weigh := energy.NewAffine(base, exact.Must(model.NewIndependent(logw, levels)))
+	set = func(w float64) { weigh([]float64{1, w}, 0) }
+	set(weight)
+	return m, set
+}
+
+func counting(base energy.Model, weight float64) energy.Model {
+	m, _ := withCount(base, weight)
+	return m
+}
+
+// pinned fixes the sites of which keep is false, at levels by turns.
+func pinned(m energy.Model, keep func(i int) bool) energy.Model {
+	sites, levels := m.Shape()
+	fixed := map[int]int32{}
+	for i := range sites {
+		if !keep(i) {
+			fixed[i] = int32(i / 2 % levels)
+		}
+	}
+	return exact.Must(energy.Clamp(m, fixed))
+}
+
+// engineOf names the kernel that does the work.
+func engineOf(k sampler.Kernel) string {
+	for {
+		switch w := k.(type) {
+		case *clamped:
+			k = w.inner
+		case *following:
+			k = w.Kernel
+		default:
+			return fmt.Sprintf("%T", k)[len("*mcmc."):]
+		}
+	}
+}
+
+// lawOf returns the sites that are free in a model, and the probabilities of their states by
+// enumeration.
+func lawOf(m energy.Model) (free []int, p []float64) {
+	sites, levels := m.Shape()
+	x := make([]int32, sites)
+	fixed := slices.Repeat([]int32{-1}, sites)
+	if c, ok := energy.As[energy.Clamped](m); ok {
+		_, fixed = c.Unclamped()
+	}
+	if v, ok := energy.As[energy.Varying](m); ok {
+		if c, ok := energy.As[energy.Clamped](v.Now()); ok {
+			_, fixed = c.Unclamped()
+		}
+	}
+	for i, l := range fixed {
+		if x[i] = max(l, 0); l < 0 {
+			free = append(free, i)
+		}
+	}
+	if len(free) == 0 {
+		return nil, []float64{1}
+	}
+	e := make([]float64, 1)
+	for _, y := range exact.States(len(free), levels) {
+		for at, i := range free {
+			x[i] = y[at]
+		}
+		m.Energy(e, x)
+		p = append(p, -e[0])
+	}
+	exact.Normalize(p)
+	return free, p
+}
+
+// Kernels inside wrappers have the distribution of the wrapped model, by enumeration, at
+// every number of fixed sites: none, one colour, most, all.
+func TestInsideWrappers(t *testing.T) {
+	exact.SkipUnderRace(t)
+	defer func(n int) { fewestFree = n }(fewestFree)
+	fewestFree = 1
+	torus := func(n int) energy.Model { return exact.Must(model.NewIsing(model.Lattice{n, n}, 0.3, 0.1)) }
+	small := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1))
+	glass := exact.Must(model.NewIsing(exact.Must(model.NewGraph(8, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -2}, {I: 2, J: 3, W: 0.5}, {I: 3, J: 4, W: 1}, {I: 4, J: 7, W: 1.5}, {I: 5, J: 6, W: -1}, {I: 0, J: 6, W: 1}})), 0.4, 0.2))
+	var edges []model.Edge
+	for i := range 9 {
+		for j := range i {
+			edges = append(edges, model.Edge{I: i, J: j, W: 1})
+		}
+	}
+	complete := exact.Must(model.NewIsing(exact.Must(model.NewGraph(9, edges)), 0.05, 0.13)) // no change costs nothing, see Metropolis.Scan
+	fields := exact.Must(model.NewBernoulli([]float64{0.3, -0.2, 0.1, 0, 0.5, 0.4, -1, 0.2}))
+	potts := exact.Must(model.NewPotts(model.Lattice{5}, 3, 0.7, []float64{0, 0.3, -0.1}))
+	every := func(n int) func(i int) bool { return func(i int) bool { return i%n == 0 } }
+	for _, c := range []struct {
+		name   string
+		m      energy.Model
+		method sampler.Method
+		chains int
+		engine string
+	}{
+		{"scaled count on a torus", exact.Must(energy.Scale(counting(small, 0.4), 1.5)), Gibbs{}, 32, "wordGibbs"},
+		{"scale of pairs and fields", exact.Must(energy.Scale(exact.Must(energy.Sum(glass, fields)), 0.7)), Gibbs{}, 1, ""},
+		{"pairs and pairs", exact.Must(energy.Sum(exact.Must(model.NewIsing(model.Lattice{8}, 0.3, 0)), exact.Must(model.NewIsing(model.Lattice{8}, 0.2, 0.3)))), Gibbs{}, 32, "wordGibbs"},
+		{"count on a Potts model", counting(potts, 0.7), Gibbs{}, 1, "sparseGibbs"},
+		{"count on a complete graph", counting(complete, 0.3), Metropolis{Scan: Systematic}, 4, "denseGibbs"},
+		{"clamped complete graph", pinned(complete, func(i int) bool { return i > 1 }), Metropolis{Scan: Systematic}, 4, "denseGibbs"},
+		{"clamped glass", pinned(glass, func(i int) bool { return i != 1 && i != 4 }), Gibbs{}, 4, "fieldGibbs"},
+		{"count on a clamped torus", counting(pinned(small, func(i int) bool { return i > 2 }), 0.4), Gibbs{}, 32, "wordGibbs"},
+		{"clamp of a count on a torus", pinned(counting(small, 0.4), func(i int) bool { return i > 2 }), Gibbs{}, 32, "wordGibbs"},
+		{"torus, few free", pinned(torus(6), every(5)), Gibbs{}, 1, "torusGibbs"},
+		{"torus, a colour fixed", pinned(torus(4), func(i int) bool { return (i/4+i)%2 == 0 }), Gibbs{}, 32, "wordGibbs"},
+		{"torus as bits, a colour fixed", pinned(torus(6), func(i int) bool { return (i/6+i)%2 == 0 && i < 24 }), Gibbs{}, 1, "torusGibbs"},
+		{"torus, none fixed", pinned(small, every(1)), Gibbs{}, 32, "wordGibbs"},
+		{"torus, all fixed", pinned(torus(6), func(int) bool { return false }), Gibbs{}, 1, "torusGibbs"},
+		{"count on a torus", counting(pinned(torus(6), every(5)), 0.4), Gibbs{}, 1, "torusGibbs"},
+		{"Potts model, clamped", counting(pinned(exact.Must(model.NewPotts(model.FreeLattice{3, 3}, 3, 0.7, []float64{0, 0.3, -0.1})), func(i int) bool { return i%2 == 0 }), 0.2), Gibbs{}, 1, "sparseGibbs"},
+		{"DMALA on a torus", pinned(torus(12), every(24)), DMALA{StepSize: 0.5}, 1, "torusLangevin"},
+		{"DLMC on a count on a torus", counting(pinned(torus(12), func(i int) bool { return i > 138 }), 0.4), DLMC{StepSize: 0.5}, 4, "torusLangevin"},
+		{"Metropolis on a torus", pinned(torus(6), every(5)), Metropolis{Scan: Chromatic}, 1, "torusGibbs"},
+		{"Potts of two levels, clamped", pinned(exact.Must(model.NewPotts(model.Lattice{8}, 2, 0.5, []float64{0, 0.2})), func(i int) bool { return i != 3 }), Gibbs{}, 4, "wordGibbs"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := must(c.method.Kernel(context.Background(), c.m, c.chains))
+			if c.engine != "" {
+				require.Equal(t, c.engine, engineOf(k))
+			}
+			free, p := lawOf(c.m)
+			_, levels := c.m.Shape()
+			counts := make([]int, len(p))
+			y, e := make([]int32, len(free)), make([]float64, 1)
+			cfg := sampler.Config{Chains: c.chains, Seed: 5, Workers: 1, Thin: 6, Observe: func(_, _ int, x []int32, info *sampler.Info) {
+				for at, i := range free {
+					y[at] = x[i]
+				}
+				counts[exact.Index(append(y, 0)[:max(1, len(y))], levels)]++
+				c.m.Energy(e, x)
+				require.InDelta(t, e[0], info.Energy, 1e-9)
+			}}
+			runs.Run(t, c.m, c.method, cfg, many(40000)/c.chains)
+			exact.Counts(t, counts, p, exact.Rate)
+		})
+	}
+}
+
+// What a wrapper changes reaches the kernel at the next Reset; step sizes stay.
+func TestFollowingWeights(t *testing.T) {
+	base := exact.Must(model.NewIsing(model.Lattice{12, 12}, 0.3, 0.1))
+	m, set := withCount(base, 0)
+	for _, method := range []sampler.Method{Gibbs{}, DMALA{}, DLMC{}, Metropolis{Scan: Chromatic}} {
+		set(0)
+		c := runs.Run(t, m, method, sampler.Config{Chains: 4, Seed: 1, Warmup: 20}, 10)
+		want := runs.Run(t, base, method, sampler.Config{Chains: 4, Seed: 1, Warmup: 20}, 10)
+		assert.Equal(t, want.States(), c.States(), "λ = 0 is the base")
+		steps := c.StepSizes()
+		set(0.8)
+		require.NoError(t, c.Reset())
+		require.NoError(t, c.Run(context.Background(), 1000))
+		assert.Equal(t, steps, c.StepSizes())
+		ups := 0
+		for _, l := range c.States() {
+			ups += int(l)
+		}
+		assert.Less(t, ups, 4*144/2, "%T: a field against ones", method)
+		e := make([]float64, 4)
+		m.Energy(e, c.States())
+		for s, info := range c.Info() {
+			assert.InDelta(t, e[s], info.Energy, 1e-9, "%T", method)
+		}
+	}
+}
+
+// Runs of wrapped models resume to the same bits, and refuse starts off their support.
+func TestInsideResumes(t *testing.T) {
+	torus := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.3, 0.1))
+	for _, m := range []energy.Model{counting(torus, 0.5), pinned(torus, func(i int) bool { return i%3 > 0 }), counting(pinned(torus, func(i int) bool { return i%3 > 0 }), 0.5)} {
+		runs.Resume(t, m, Gibbs{})
+		runs.Resume(t, m, Gibbs{Scan: Systematic})
+	}
+	m := pinned(torus, func(i int) bool { return i > 1 })
+	for _, chains := range []int{1, 4} {
+		k := must(Gibbs{}.Kernel(context.Background(), m, chains))
+		x := make([]int32, 36*chains)
+		require.NoError(t, k.Reset(sampler.Control{}, x))
+		x[len(x)-36] = 1
+		var start *sampler.StartError
+		require.ErrorAs(t, k.Reset(sampler.Control{}, x), &start)
+		require.Equal(t, chains-1, start.Chain)
+		require.Equal(t, math.Inf(1), start.Energy)
+	}
+}
+
+// Hidden units survive a Lagrangian of a count and a clamp.
+func TestInsideLayers(t *testing.T) {
+	w := []float32{0.5, -1, 0.25, 1, 0.3, -0.2, 0.7, 0.1, -0.6, 0.4}
+	rbm := exact.Must(model.NewRBM(w, []float32{0.1, -0.2}, []float32{0.2, 0, -0.4, 0.3, 0.1}))
+	m := counting(pinned(rbm, func(i int) bool { return i != 2 }), 0.6)
+	k := must(BlockGibbs{}.Kernel(context.Background(), m, 4))
+	require.Equal(t, "bipartite", engineOf(k))
+	free, p := lawOf(m)
+	counts, y := make([]int, len(p)), make([]int32, len(free))
+	runs.Run(t, m, BlockGibbs{}, sampler.Config{Chains: 4, Seed: 3, Thin: 8, Observe: func(_, _ int, x []int32, _ *sampler.Info) {
+		for at, i := range free {
+			y[at] = x[i]
+		}
+		counts[exact.Index(y, 2)]++
+	}}, 5000)
+	exact.Counts(t, counts, p, exact.Rate)
+}
