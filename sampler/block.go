@@ -159,7 +159,7 @@ func (t *turn[S]) draw(step int) {
 		return
 	}
 	if t.page != nil {
-		c.write(t.page, step/c.cfg.Thin-1, t.place)
+		c.note(t.page, step/c.cfg.Thin-1, t.place)
 	}
 	if t.observe == nil {
 		return

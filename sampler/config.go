@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
@@ -82,12 +83,9 @@ func (cfg *Config) fill(name string) error {
 		return bad("Thin", cfg.Thin, 0)
 	case cfg.Workers < 0:
 		return bad("Workers", cfg.Workers, 0)
-	case cfg.Checkpoint.Every < 0:
-		return bad("Checkpoint.Every", cfg.Checkpoint.Every, 0)
-	case cfg.First < 0:
-		return bad("First", cfg.First, 0)
-	case cfg.Count < 0:
-		return bad("Count", cfg.Count, 0)
+	}
+	if err := session.Checkpoint(cfg.Checkpoint).Check(name + ": Config"); err != nil {
+		return err
 	}
 	if err := cfg.Generator.Check(); err != nil {
 		return fmt.Errorf("%s: Config.Generator: %w", name, err)
@@ -127,20 +125,11 @@ const (
 // there on blocks are as large as they can be for their number to be even, as
 // kernels of matrix products and of colour sweeps are fastest on large ones.
 func (cfg Config) Block() int {
-	chains := cfg.Chains
-	if chains <= 0 {
-		chains = defaultChains
+	if cfg.Chains <= 0 {
+		return session.Block(defaultChains)
 	}
-	blocks := min(fewBlocks, chains)
-	if chains >= 2*BlockSize {
-		blocks = (chains-1)/BlockSize + 1
-		blocks += blocks % 2
-	}
-	return (chains-1)/blocks + 1
+	return session.Block(cfg.Chains)
 }
-
-// fewBlocks is the number of blocks of a small run.
-const fewBlocks = 4
 
 // Part returns cfg with First and Count set to part k, counted from 0, of n
 // nearly equal ones that make up the run:
@@ -151,51 +140,10 @@ const fewBlocks = 4
 // Errors: k or n out of range, where n is at most the number of blocks; a cfg
 // that is a part already.
 func (cfg Config) Part(k, n int) (Config, error) {
-	if cfg.First != 0 || cfg.Count != 0 {
-		return cfg, fmt.Errorf("sampler: Config.Part: First = %d and Count = %d, want 0: the configuration of the whole run", cfg.First, cfg.Count)
-	}
-	if cfg.Chains < 0 {
-		return cfg, fmt.Errorf("sampler: Config.Part: Chains = %d, want ≥ 0", cfg.Chains)
-	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultChains
 	}
-	size := cfg.Block()
-	blocks := (cfg.Chains-1)/size + 1
-	if n < 1 || n > blocks {
-		return cfg, fmt.Errorf("sampler: Config.Part: n = %d, want 1 … %d (%d chains in blocks of %d)", n, blocks, cfg.Chains, size)
-	}
-	if k < 0 || k >= n {
-		return cfg, fmt.Errorf("sampler: Config.Part: k = %d, want 0 … %d", k, n-1)
-	}
-	at := func(k int) int { // the first parts have a block more
-		if k == n {
-			return cfg.Chains
-		}
-		return (k*(blocks/n) + min(k, blocks%n)) * size
-	}
-	cfg.First, cfg.Count = at(k), at(k+1)-at(k)
-	return cfg, nil
-}
-
-// fillPart checks First and Count and finds the default of the latter; fill has
-// been called.
-func (cfg *Config) fillPart(name string, size int) error {
-	if cfg.First >= cfg.Chains {
-		return fmt.Errorf("%s: Config.First = %d, want < Chains = %d", name, cfg.First, cfg.Chains)
-	}
-	if cfg.First%size != 0 {
-		return fmt.Errorf("%s: Config.First = %d, want a multiple of the block of %d", name, cfg.First, size)
-	}
-	rest := cfg.Chains - cfg.First
-	if cfg.Count == 0 {
-		cfg.Count = rest
-	}
-	if cfg.Count > rest {
-		return fmt.Errorf("%s: Config.Count = %d from chain %d on, want ≤ %d of %d chains", name, cfg.Count, cfg.First, rest, cfg.Chains)
-	}
-	if cfg.Count%size != 0 && cfg.Count != rest {
-		return fmt.Errorf("%s: Config.Count = %d, want a multiple of the block of %d, or all %d chains to the end", name, cfg.Count, size, rest)
-	}
-	return nil
+	var err error
+	cfg.First, cfg.Count, err = session.Cut("sampler: Config", cfg.Chains, cfg.First, cfg.Count, k, n)
+	return cfg, err
 }

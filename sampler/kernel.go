@@ -7,13 +7,14 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // BlockSize is the largest number of consecutive chains that a kernel moves
 // together; [Config.Block] is that of a run. Workers take whole blocks, and kernels
 // adapt per block.
-const BlockSize = 32
+const BlockSize = session.BlockSize
 
 // Method is a recipe for moving chains: a plain struct such as
 // DMALA{StepSize: 0.2} whose zero value is the recommended setting.

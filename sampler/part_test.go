@@ -153,13 +153,13 @@ func TestBadParts(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
 	require.Equal(t, 32, sampler.Config{Chains: 1000}.Block())
 	for want, cfg := range map[string]sampler.Config{
-		"sampler: Config.First = -1, want ≥ 0":                                                       {First: -1},
-		"sampler: Config.Count = -1, want ≥ 0":                                                       {Count: -1},
+		"sampler: Config.First = -1, want 0 … 3 (Chains = 4)":                                        {First: -1},
+		"sampler: Config.Count = -1 from chain 0 on, want 0 … 4 of 4 chains":                         {Count: -1},
 		"sampler: Config.First = 7, want a multiple of the block of 32":                              {Chains: 1000, First: 7},
-		"sampler: Config.First = 1000, want < Chains = 1000":                                         {Chains: 1000, First: 1000},
-		"sampler: Config.First = 4, want < Chains = 4":                                               {First: 4},
+		"sampler: Config.First = 1000, want 0 … 999 (Chains = 1000)":                                 {Chains: 1000, First: 1000},
+		"sampler: Config.First = 4, want 0 … 3 (Chains = 4)":                                         {First: 4},
 		"sampler: Config.Count = 33, want a multiple of the block of 32, or all 968 chains to the e": {Chains: 1000, First: 32, Count: 33},
-		"sampler: Config.Count = 992 from chain 32 on, want ≤ 968 of 1000 chains":                    {Chains: 1000, First: 32, Count: 992},
+		"sampler: Config.Count = 992 from chain 32 on, want 0 … 968 of 1000 chains":                  {Chains: 1000, First: 32, Count: 992},
 		"sampler: len(Config.Init) = 3000, want 3 (one state) or 96 (one per chain)":                 {Chains: 1000, First: 32, Count: 32, Init: make([]int32, 3000)},
 	} {
 		_, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, cfg)

@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/drawfile"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
@@ -33,10 +34,9 @@ type Runner[S energy.Site] struct {
 	draws   *drawfile.Writer
 	pages   sync.Pool // of drawfile.Page
 	kept    int       // draws made
-	filed   int       // of these, those that the last checkpoint file has
 	ready   bool      // kernels have seen the states
 	warm    int       // steps of the warm-up that Warm has begun; 0: none
-	busy    uint32    // 1 while a Run is under way
+	life    session.Session
 	err     error
 }
 
@@ -59,7 +59,8 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 		return nil, fmt.Errorf("%s: sites = %d, want ≥ 1", name, sites)
 	}
 	size := cfg.Block()
-	if err := cfg.fillPart(name, size); err != nil {
+	var err error
+	if cfg.Count, err = session.Count(name+": Config", cfg.Chains, cfg.First, cfg.Count); err != nil {
 		return nil, err
 	}
 	if most := maxEntries / sites; cfg.Count > most {
@@ -77,6 +78,7 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 		size: size,
 	}
 	c.cfg.Init, c.cfg.Observe = nil, nil
+	c.life = session.Session{Who: name, Checkpoint: cfg.Checkpoint, Len: c.Len, Write: c.write, Read: c.read}
 	if err := c.make(ctx); err != nil {
 		return nil, err
 	}
@@ -278,8 +280,8 @@ func (c *Runner[S]) drawsMade() int {
 	return max(0, (steps-c.cfg.Warmup)/c.cfg.Thin)
 }
 
-// fingerprint returns the settings that a checkpoint must agree on.
-func (c *Runner[S]) fingerprint() *fingerprint.List {
+// settings returns what a checkpoint must agree on.
+func (c *Runner[S]) settings() *fingerprint.List {
 	l := &fingerprint.List{Sites: c.sites}
 	if t, ok := any(c.system).(*tokens); ok {
 		l.Levels = t.levels

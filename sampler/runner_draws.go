@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/drawfile"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // openDraws opens the file of Config.DrawsFile for a Run.
@@ -21,7 +22,7 @@ func (c *Runner[S]) drawsTo() error {
 	if c.draws != nil {
 		return c.draws.Open()
 	}
-	settings := c.fingerprint()
+	settings := c.settings()
 	settings.Add("Config.Seed", c.streams[0].seed)
 	head := drawfile.Head{Kind: drawfile.Tokens, Sites: c.sites, First: c.cfg.First, Count: c.cfg.Count, Block: c.size, Settings: settings}
 	if _, ok := any(c.x).([]float32); ok {
@@ -86,9 +87,15 @@ func (c *Runner[S]) page(b *block[S]) *drawfile.Page {
 	return p
 }
 
-// write writes a draw of a block on a page.
-func (c *Runner[S]) write(page *drawfile.Page, draw int, p place[S]) {
-	b := appendSites(page.Draw(draw), p.x)
+// note writes a draw of a block on a page.
+func (c *Runner[S]) note(page *drawfile.Page, draw int, p place[S]) {
+	b := page.Draw(draw)
+	switch x := any(p.x).(type) {
+	case []int32:
+		b = wire.AppendInt32s(b, x)
+	case []float32:
+		b = wire.AppendFloat32s(b, x)
+	}
 	for i := range p.info {
 		in := &p.info[i]
 		b = drawfile.AppendInfo(b, in.Energy, in.Accept, in.Moved, in.Invalid)

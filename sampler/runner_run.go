@@ -3,7 +3,6 @@ package sampler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"math"
 	"sync/atomic"
@@ -29,19 +28,6 @@ const (
 	levelLooks = 16 // for states of up to levelWork/16 sites, fewer for larger ones and none beyond levelWork
 )
 
-// begin marks a run as under way; end unmarks it.
-func (c *Runner[S]) begin(ctx context.Context, caller string) error {
-	if ctx == nil {
-		return fmt.Errorf("%s: %s: ctx = nil", c.system.Name(), caller)
-	}
-	if !atomic.CompareAndSwapUint32(&c.busy, 0, 1) {
-		return fmt.Errorf("%s: %s: another Run of these chains is under way, want one at a time", c.system.Name(), caller)
-	}
-	return nil
-}
-
-func (c *Runner[S]) end() { atomic.StoreUint32(&c.busy, 0) }
-
 // stepsAfter returns the number of steps at which every chain has made n more
 // draws. Where that is no int it is math.MaxInt, which a run reaches only if its
 // context does not end.
@@ -53,10 +39,8 @@ func (c *Runner[S]) stepsAfter(n int) int {
 	return math.MaxInt
 }
 
-// advance brings all blocks to the given number of steps. A panic is one of a job, whether
-// it happens as chains move or before.
+// advance brings all blocks to the given number of steps.
 func (c *Runner[S]) advance(ctx context.Context, target int) error {
-	defer pool.Repanic()
 	if c.err != nil && ctx.Err() == nil && c.failed() {
 		return c.err
 	}
@@ -99,7 +83,7 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 		if c.err = ctx.Err(); c.err != nil && (at < target || c.warming()) {
 			return c.err
 		}
-		if c.err = c.keep(); c.err != nil {
+		if c.err = c.life.Keep(); c.err != nil {
 			return c.err
 		}
 		switch took := time.Since(start); {
@@ -167,27 +151,24 @@ func (c *Runner[S]) level() {
 // if that is an error; a later Run goes on from the states as they are. A Run
 // while another is under way is an error.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
-	if n < 0 {
-		return fmt.Errorf("%s: Run: n = %d, want ≥ 0", c.system.Name(), n)
-	}
-	if err := c.begin(ctx, "Run"); err != nil {
+	if err := c.life.Begin(ctx, "Run", n); err != nil {
 		return err
 	}
-	defer c.end()
-	if err := c.openDraws(); err != nil {
-		c.err = err
-		return err
+	defer c.life.End()
+	if c.err = c.openDraws(); c.err == nil {
+		c.err = c.finish(ctx, c.advance(ctx, c.stepsAfter(n)))
 	}
-	err := c.advance(ctx, c.stepsAfter(n))
-	if err == nil || ctx.Err() != nil && !c.failed() && c.ready {
-		if file := c.keepNow(); file != nil {
-			err = errors.Join(err, file)
-			c.err = err
-		}
+	return c.err
+}
+
+// finish saves a checkpoint file if the chains can go on, brings draws to the disk, and
+// returns err with the errors of both.
+func (c *Runner[S]) finish(ctx context.Context, err error) error {
+	if c.ready && !c.failed() {
+		err = c.life.Finish(ctx, err)
 	}
 	if file := c.closeDraws(); file != nil {
 		err = errors.Join(err, file)
-		c.err = err
 	}
 	return err
 }
@@ -199,13 +180,10 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 // goes on with the warm-up first. A Warm before that begins a new one. Errors and panics
 // are as those of Run.
 func (c *Runner[S]) Warm(ctx context.Context, n int) error {
-	if n < 0 {
-		return fmt.Errorf("%s: Warm: n = %d, want ≥ 0", c.system.Name(), n)
-	}
-	if err := c.begin(ctx, "Warm"); err != nil {
+	if err := c.life.Begin(ctx, "Warm", n); err != nil {
 		return err
 	}
-	defer c.end()
+	defer c.life.End()
 	c.warm = n
 	for i := range c.blocks {
 		c.blocks[i].warm, c.blocks[i].stats = 0, Stats{}
@@ -220,8 +198,11 @@ func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 // ends early on an error; ask Err.
 func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 	return func(yield func([]S) bool) {
-		if err := c.openDraws(); err != nil {
-			c.err = err
+		if c.err = c.life.Begin(ctx, "Draws", n); c.err != nil {
+			return
+		}
+		c.life.End()
+		if c.err = c.openDraws(); c.err != nil {
 			return
 		}
 		for range n {
@@ -229,48 +210,15 @@ func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 				break
 			}
 		}
-		if c.ready && !c.failed() {
-			if file := c.keepNow(); file != nil {
-				c.err = errors.Join(c.err, file)
-			}
-		}
-		if file := c.closeDraws(); file != nil {
-			c.err = errors.Join(c.err, file)
-		}
+		c.err = c.finish(ctx, c.err)
 	}
 }
 
 // draw is Run of one draw without a checkpoint at its end.
 func (c *Runner[S]) draw(ctx context.Context) error {
-	if err := c.begin(ctx, "Draws"); err != nil {
-		c.err = err
-		return err
+	if c.err = c.life.Begin(ctx, "Draws", 1); c.err != nil {
+		return c.err
 	}
-	defer c.end()
+	defer c.life.End()
 	return c.advance(ctx, c.stepsAfter(1))
-}
-
-// keep saves a checkpoint if Config.Checkpoint asks for one every so many draws
-// and they have been made since the last.
-func (c *Runner[S]) keep() error {
-	every := c.cfg.Checkpoint.Every
-	if c.cfg.Checkpoint.Path == "" || every == 0 || c.kept-c.filed < every {
-		return nil
-	}
-	return c.keepNow()
-}
-
-// keepNow saves a checkpoint if Config.Checkpoint asks for any.
-func (c *Runner[S]) keepNow() error {
-	if c.cfg.Checkpoint.Path == "" {
-		return nil
-	}
-	if err := c.syncDraws(); err != nil { // a checkpoint must not know of more draws than the disk
-		return err
-	}
-	if err := c.SaveFile(c.cfg.Checkpoint.Path); err != nil {
-		return err
-	}
-	c.filed = c.kept
-	return nil
 }

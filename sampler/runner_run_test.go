@@ -149,7 +149,7 @@ func TestOneRunAtATime(t *testing.T) {
 	seen := 0
 	c = exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 1, Warmup: -1, Observe: func(int, int, []int32, *sampler.Info) {
 		seen++
-		assert.ErrorContains(t, c.Run(context.Background(), 1), "another Run of these chains is under way")
+		assert.ErrorContains(t, c.Run(context.Background(), 1), "another call of this run is under way")
 	}}))
 	require.NoError(t, c.Run(context.Background(), 3))
 	require.NoError(t, c.Run(context.Background(), 3))

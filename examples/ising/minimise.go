@@ -124,7 +124,7 @@ func (o *options) kernel(ctx context.Context, p *problem, name string, bar *prog
 			return nil // a run that was resumed after its end
 		}
 		for {
-			if err := a.Run(ctx, o.steps); err != nil || !o.limited() || o.reached(p, a) {
+			if err := a.Run(ctx, o.steps-a.Len()%o.steps); err != nil || !o.limited() || o.reached(p, a) {
 				return err
 			}
 		}

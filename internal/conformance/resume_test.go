@@ -283,12 +283,7 @@ func resumables() map[string]func(path string) resumable {
 			cfg := anneal.Config{Chains: 40, Stages: 20, Seed: 2}
 			cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 9
 			a := exact.Must(anneal.New(context.Background(), m, mcmc.Metropolis{}, cfg))
-			run := func(ctx context.Context) error {
-				if a.Len() == 300 { // killed after its last checkpoint: a Run would begin anew
-					return nil
-				}
-				return a.Run(ctx, 300)
-			}
+			run := func(ctx context.Context) error { return a.Run(ctx, 300-a.Len()) }
 			return a, run, func() string {
 				x, e := a.Best()
 				return digestOf(x, e, a.Energies()) + digestOfSaved(a)

@@ -29,12 +29,14 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 		return err
 	}
 	sum := l.Sum()
+	var body, frame []byte
 	for i := range frames {
-		body, err := state(i, wire.AppendUint64s(nil, sum, uint64(i)))
-		if err != nil {
+		var err error
+		if body, err = state(i, wire.AppendUint64s(body[:0], sum, uint64(i))); err != nil {
 			return err
 		}
-		if err := wire.Write(w, stateMagic, body); err != nil {
+		frame = wire.Append(frame[:0], stateMagic, body)
+		if _, err := w.Write(frame); err != nil {
 			return err
 		}
 	}

@@ -184,16 +184,16 @@ func (s *Session) read(ctx context.Context, r io.Reader) error {
 
 // Save writes a checkpoint.
 func (s *Session) Save(w io.Writer) error {
-	if err := check.Given(s.Who+": Save", "w", w); err != nil {
-		return err
+	if check.Nil(w) {
+		return fmt.Errorf("%s: Save: w = nil", s.Who)
 	}
 	return s.file(context.Background(), "Save", func() error { return s.Write(w) })
 }
 
 // Load reads a checkpoint.
 func (s *Session) Load(ctx context.Context, r io.Reader) error {
-	if err := check.Given(s.Who+": Load", "r", r); err != nil {
-		return err
+	if check.Nil(r) {
+		return fmt.Errorf("%s: Load: r = nil", s.Who)
 	}
 	return s.file(ctx, "Load", func() error { return s.read(ctx, r) })
 }
