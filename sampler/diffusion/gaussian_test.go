@@ -104,31 +104,6 @@ func momentsAgree(x []float32, m *mat.VecDense, sigma *mat.Dense) bool {
 	return true
 }
 
-func TestGaussianDiffusionFollowsItsExactLaw(t *testing.T) {
-	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
-	mean, cov := []float64{1, -2, 0.5}, ar1(3, 0.8)
-	model, err := denoise.NewGaussian(mean, cov)
-	require.NoError(t, err)
-	for name, c := range map[string]noise.Schedule{"linear": noise.LinearBeta{To: 0.1, Steps: 200}, "cosine": noise.CosineBar{}, "sigmoid": noise.SigmoidBar{}} {
-		for _, eta := range []float64{0, 0.5, 1} {
-			for _, steps := range []int{2, 20} {
-				d, err := New(context.Background(), model, Gaussian{Schedule: c, Eta: eta}, Config{Steps: steps, Seed: 7})
-				require.NoError(t, err)
-				x := make([]float32, 3*20_000)
-				require.NoError(t, d.Sample(context.Background(), x))
-				m, sigma := linearLaw(mean, cov, c, eta, steps)
-				assert.True(t, momentsAgree(x, m, sigma), "%s, η = %v, %d steps", name, eta, steps)
-				if steps == 20 && eta == 0 && name != "sigmoid" {
-					// The law with noise is near, and told apart.
-					other, wrong := linearLaw(mean, cov, c, 1, steps)
-					assert.False(t, momentsAgree(x, other, wrong), "%s, η = %v, %d steps", name, eta, steps)
-				}
-			}
-		}
-	}
-}
-
 // frechet returns the squared 2-Wasserstein distance to N(0, C) of what
 // deterministic steps make of noise. The map is linear and shares its
 // eigenvectors with C, so that it is enough to send each through the steps.

@@ -298,3 +298,29 @@ func TestGuidanceOfWeightOneIsConditioning(t *testing.T) {
 	at.Scale = 2
 	assert.Less(t, exact.PValue(runGuided(t, at, hitting, 0), law), exact.Rate)
 }
+
+// Guidance between a denoiser and itself is none, whatever the scale: also where particles
+// have died, so that predictions are of some only, and where they are copies of others.
+func TestGuidedParticlesReadTheirOwnRows(t *testing.T) {
+	m := random(5, 4, 3)
+	died := false
+	run := func(scale float64) []int32 {
+		p, err := NewParticles(context.Background(), ClassifierFree{Conditional: m, Unconditional: m, Scale: scale, AtPosterior: true}, Masked{Mask: 3}, ParticlesConfig{
+			Config: Config{Steps: 6, Seed: 1}, Particles: 8, Threshold: 0.6,
+			Potential: func(logG []float64, x []int32, _ []float64) {
+				for k := range logG {
+					logG[k] = 0.7 * float64(x[5*k+2])
+					if x[5*k] == 1 {
+						logG[k], died = math.Inf(-1), true
+					}
+				}
+			},
+		})
+		require.NoError(t, err)
+		x := make([]int32, 5*40)
+		require.NoError(t, p.Sample(context.Background(), x))
+		return x
+	}
+	assert.Equal(t, run(1), run(2))
+	assert.True(t, died)
+}

@@ -18,7 +18,6 @@ type joint struct {
 	masked        bool
 	loo           bool // predict leave-one-out
 	timeFree      bool
-	marginal      bool // the broken twin: right marginals, no dependence
 	calls, rows   int
 	memo          map[memoKey][]float32
 }
@@ -77,7 +76,7 @@ func (m *joint) posterior(x []int32, alpha float64, clean []bool) []float64 {
 		for k, p := range m.p {
 			exact.State(x0, k, m.tokens)
 			for j, l := range x0 {
-				if m.marginal && j != i || m.loo && j == i {
+				if m.loo && j == i {
 					continue
 				}
 				p *= m.likelihood(x[j], l, alpha, clean != nil && clean[j])

@@ -1,0 +1,233 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// LinearBeta is the schedule of DDPM (Ho et al. 2020): ᾱ_k = Π_{j≤k} (1−β_j) with
+// β_1 … β_T evenly spaced, and ᾱ(t) = ᾱ_{tT}, geometric in between. The zero
+// value has β from 1e-4 to 0.02 in T = 1000 steps.
+type LinearBeta struct {
+	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02
+	Steps    int     // T, at most 2²², as a call of Alpha takes so many multiplications; 0 means 1000
+}
+
+// mostSteps bounds Steps.
+const mostSteps = 1 << 22
+
+// counted is filled for callers that return no error: it panics unless Steps is in
+// range.
+func (c LinearBeta) counted() LinearBeta {
+	c = c.filled()
+	if c.Steps < 1 || c.Steps > mostSteps {
+		panic(fmt.Sprintf("noise: LinearBeta: Steps = %d, want 1 … %d", c.Steps, mostSteps))
+	}
+	return c
+}
+
+func (c LinearBeta) filled() LinearBeta {
+	if c.From == 0 {
+		c.From = 1e-4
+	}
+	if c.To == 0 {
+		c.To = 0.02
+	}
+	if c.Steps == 0 {
+		c.Steps = 1000
+	}
+	return c
+}
+
+// Alpha implements [Schedule], in T multiplications. It panics, as Time and Tabulate do,
+// unless Steps is in range.
+func (c LinearBeta) Alpha(t float64) float64 {
+	c = c.counted()
+	whole, rest := c.split(t)
+	a := 1.0
+	for j := range whole {
+		a *= 1 - c.beta(j)
+	}
+	return c.between(a, whole, rest)
+}
+
+// split returns the whole steps before t and what is left.
+func (c LinearBeta) split(t float64) (whole int, rest float64) {
+	k := float64(unit(t) * float64(c.Steps))
+	whole = int(math.Round(k))
+	if math.Abs(k-float64(whole)) > gridTolerance {
+		whole = int(k)
+	}
+	return whole, k - float64(whole)
+}
+
+// between moves ᾱ at a whole step on by the rest.
+func (c LinearBeta) between(a float64, whole int, rest float64) float64 {
+	if rest <= gridTolerance {
+		return a
+	}
+	return float64(a * simd.Exp(float64(rest*simd.Log1p(-c.beta(whole)))))
+}
+
+// betaTable is a LinearBeta with its products.
+type betaTable struct {
+	LinearBeta
+	bar []float64
+}
+
+// Tabulate implements [Tabulated].
+func (c LinearBeta) Tabulate() Schedule {
+	b := betaTable{c.counted(), []float64{1}}
+	for j := range b.Steps {
+		b.bar = append(b.bar, b.bar[j]*(1-b.beta(j)))
+	}
+	return b
+}
+
+// Alpha is that of the LinearBeta.
+func (b betaTable) Alpha(t float64) float64 {
+	whole, rest := b.split(t)
+	return b.between(b.bar[whole], whole, rest)
+}
+
+// beta returns β_{j+1}.
+func (c LinearBeta) beta(j int) float64 {
+	if c.Steps == 1 {
+		return c.From
+	}
+	return c.From + float64((c.To-c.From)*float64(j))/float64(c.Steps-1)
+}
+
+// Time implements [Schedule], to the resolution of Alpha.
+func (c LinearBeta) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
+
+// Check implements [Checked].
+func (c LinearBeta) Check() error {
+	c = c.filled()
+	if !(c.From > 0 && c.From < 1 && c.To > 0 && c.To < 1) || c.Steps < 1 {
+		return fmt.Errorf("noise: LinearBeta: From = %v, To = %v, Steps = %d, want β in (0, 1) and Steps ≥ 1", c.From, c.To, c.Steps)
+	}
+	if c.Steps > mostSteps {
+		return fmt.Errorf("noise: LinearBeta: Steps = %d, want ≤ %d", c.Steps, mostSteps)
+	}
+	return nil
+}
+
+// gridTolerance is how far t·T may be from an integer by the rounding of t.
+const gridTolerance = 1e-9
+
+// SigmoidBar is ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)) with the
+// logistic σ (Jabri et al. 2023), not below Floor. The zero value has b = −3,
+// e = 3, τ = 1.
+type SigmoidBar struct {
+	Begin, End float64 // b and e; both 0 mean −3 and 3
+	Tau        float64 // τ; 0 means 1
+	Floor      float64 // of ᾱ; 0 means 1e-9 (see [CosineBar])
+}
+
+// Alpha implements [Schedule].
+func (c SigmoidBar) Alpha(t float64) float64 {
+	if t <= 0 {
+		return 1
+	}
+	c = c.filled()
+	end := simd.Sigmoid(c.End / c.Tau)
+	at := simd.Sigmoid((c.Begin + float64(t*(c.End-c.Begin))) / c.Tau)
+	return max(c.Floor, (end-at)/(end-simd.Sigmoid(c.Begin/c.Tau)))
+}
+
+// Time implements [Schedule], to the resolution of Alpha.
+func (c SigmoidBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
+
+func (c SigmoidBar) filled() SigmoidBar {
+	if c.Begin == 0 && c.End == 0 {
+		c.Begin, c.End = -3, 3
+	}
+	if c.Tau == 0 {
+		c.Tau = 1
+	}
+	if c.Floor == 0 {
+		c.Floor = 1e-9
+	}
+	return c
+}
+
+// Check implements [Checked].
+func (c SigmoidBar) Check() error {
+	c = c.filled()
+	if !(c.Begin < c.End) || !(c.Tau > 0) || math.IsInf(c.End-c.Begin, 1) || !(c.Floor > 0 && c.Floor < 1) {
+		return fmt.Errorf("noise: SigmoidBar: Begin = %v, End = %v, Tau = %v, Floor = %v, want Begin < End, Tau > 0 and Floor in (0, 1)", c.Begin, c.End, c.Tau, c.Floor)
+	}
+	return nil
+}
+
+// Straight is the schedule of flow matching on straight paths (Lipman, Chen,
+// Ben-Hamu, Nickel and Le 2023; Liu, Gong and Liu 2023): x_t in units in which signal
+// and noise add up to variance 1 is z_t = (1−t)·x_0 + t·ε over √((1−t)²+t²),
+//
+//	ᾱ(t) = (1−t)²/((1−t)² + t²).
+//
+// With it an even grid of DDIM steps (η = 0) is Euler's method for dz/dt = E[ε − x_0 | z].
+// ᾱ(1) = 0: the first state is noise and nothing else. Denoisers that divide by √ᾱ,
+// such as energy.NoisePredictor, cannot answer there.
+type Straight struct{}
+
+// Alpha implements [Schedule].
+func (Straight) Alpha(t float64) float64 {
+	t = unit(t)
+	a, b := float64((1-t)*(1-t)), float64(t*t)
+	return a / (a + b)
+}
+
+// Time implements [Schedule].
+func (Straight) Time(alpha float64) float64 {
+	alpha = unit(alpha)
+	noise := math.Sqrt(1 - alpha)
+	return noise / (noise + math.Sqrt(alpha))
+}
+
+// CosineBar is ᾱ(t) = f(t)/f(0), f(t) = cos²(π/2·(t+s)/(1+s)) (Nichol and
+// Dhariwal 2021), not below Floor. The zero value has s = 0.008.
+type CosineBar struct {
+	Offset float64 // s; 0 means 0.008
+
+	// Floor bounds ᾱ(1), which is 0 in the formula and makes 1/√ᾱ infinite; 0
+	// means 1e-9, near where the usual bound β ≤ 0.999 ends in 1000 steps.
+	Floor float64
+}
+
+// Alpha implements [Schedule].
+func (c CosineBar) Alpha(t float64) float64 {
+	if t <= 0 {
+		return 1
+	}
+	s, floor := c.filled()
+	top := cosQuarter(s / (1 + s))
+	now := cosQuarter(unit((t + s) / (1 + s)))
+	r := now / top
+	return max(floor, float64(r*r))
+}
+
+// Time implements [Schedule], to the resolution of Alpha.
+func (c CosineBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
+
+func (c CosineBar) filled() (offset, floor float64) {
+	offset, floor = c.Offset, c.Floor
+	if offset == 0 {
+		offset = 0.008
+	}
+	if floor == 0 {
+		floor = 1e-9
+	}
+	return offset, floor
+}
+
+// Check implements [Checked].
+func (c CosineBar) Check() error {
+	if s, f := c.filled(); !(s > 0) || math.IsInf(s, 1) || !(f > 0 && f < 1) {
+		return fmt.Errorf("noise: CosineBar: Offset = %v, Floor = %v, want > 0 and in (0, 1)", s, f)
+	}
+	return nil
+}

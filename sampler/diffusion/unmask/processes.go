@@ -1,0 +1,246 @@
+package unmask
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+)
+
+// Scheduled reveals Counts[k] masks in step k, chosen at random, each by a draw
+// of its own from the prediction; the last step reveals what is left. With exact
+// predictions the divergence of its distribution q from p, with the order of the
+// sites known, is what [Curve.Divergence] says, and [Curve.Plan] finds the counts
+// that make it least. Counts of 1 throughout sample from p.
+type Scheduled struct {
+	Mask     int32
+	Schedule noise.Schedule // what the denoiser is told; LogLinear{} if nil
+
+	// Counts are ≥ 1; nil means one mask a step.
+	Counts []int
+}
+
+// Bind checks the fields against the shape.
+func (p Scheduled) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
+	m, err := bind("Scheduled", p.Mask, p.Schedule, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	for k, n := range p.Counts {
+		if n < 1 {
+			return nil, fmt.Errorf("unmask: Scheduled: Counts[%d] = %d, want ≥ 1", k, n)
+		}
+	}
+	return &scheduled{masks: m, counts: p.Counts, chosen: make([]int, 0, sites)}, nil
+}
+
+type scheduled struct {
+	masks
+	counts []int
+	chosen []int
+	n      int // masks to reveal in this step
+}
+
+// MaxSteps implements diffusion.Clocked.
+func (p *scheduled) MaxSteps(int) int {
+	if p.counts == nil {
+		return p.Sites
+	}
+	return min(len(p.counts), p.Sites)
+}
+
+// Next implements diffusion.Steps.
+func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) float64 {
+	left := p.Left(x)
+	p.n = 1
+	if p.counts != nil {
+		p.n = left
+		if step < len(p.counts)-1 {
+			p.n = min(left, p.counts[step])
+		}
+	}
+	return p.after(left - p.n)
+}
+
+// Reverse implements diffusion.Steps.
+func (p *scheduled) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
+	return p.show(p.some(x, r), x, v, r)
+}
+
+// Renoise implements diffusion.Renoiser.
+func (p *scheduled) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
+	put(p.some(x, r), x, x0)
+}
+
+// some returns the sites of this step.
+func (p *scheduled) some(x []int32, r *sampler.Stream) []int {
+	return p.shuffle(p.chosen, x, 0, len(x), p.n, r)
+}
+
+// Reweight implements diffusion.Joint.
+func (p *scheduled) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
+
+// Blocks reveals blocks of sites from left to right and random masks within a
+// block (block diffusion, Arriola et al. 2025): Size 1 is autoregressive, Size 0,
+// all sites, is [Scheduled]. With one mask a step it samples from p; more a step
+// lose what sites of one block tell of each other.
+type Blocks struct {
+	Mask     int32
+	Schedule noise.Schedule // what the denoiser is told; LogLinear{} if nil
+	Size     int            // sites of a block, 0 for all
+	Steps    int            // of a block, even shares; 0 means one mask a step
+}
+
+// Bind checks the fields against the shape.
+func (p Blocks) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
+	m, err := bind("Blocks", p.Mask, p.Schedule, sites, levels)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.Size < 0:
+		return nil, fmt.Errorf("unmask: Blocks: Size = %d, want ≥ 0", p.Size)
+	case p.Steps < 0:
+		return nil, fmt.Errorf("unmask: Blocks: Steps = %d, want ≥ 0", p.Steps)
+	}
+	if p.Size == 0 || p.Size > sites {
+		p.Size = sites
+	}
+	if p.Steps == 0 || p.Steps > p.Size {
+		p.Steps = p.Size
+	}
+	return &blocks{masks: m, size: p.Size, share: (p.Size + p.Steps - 1) / p.Steps, chosen: make([]int, 0, sites)}, nil
+}
+
+type blocks struct {
+	masks
+	size, share int
+	chosen      []int
+	from, n     int // the block of this step and the masks to reveal
+}
+
+// MaxSteps implements diffusion.Clocked.
+func (p *blocks) MaxSteps(int) int {
+	full := (p.size + p.share - 1) / p.share
+	last := p.Sites % p.size
+	return p.Sites/p.size*full + (last+p.share-1)/p.share
+}
+
+// Next implements diffusion.Steps.
+func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
+	p.from, p.n = 0, 0
+	for i, l := range x {
+		if l == p.Mask {
+			p.from = i / p.size * p.size
+			p.n = min(p.share, p.Left(x[p.from:p.end()]))
+			break
+		}
+	}
+	return p.after(p.Left(x) - p.n)
+}
+
+// end returns the end of the block of this step.
+func (p *blocks) end() int { return min(p.from+p.size, p.Sites) }
+
+// Reverse implements diffusion.Steps.
+func (p *blocks) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
+	return p.show(p.some(x, r), x, v, r)
+}
+
+// Renoise implements diffusion.Renoiser.
+func (p *blocks) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
+	put(p.some(x, r), x, x0)
+}
+
+// some returns the sites of this step.
+func (p *blocks) some(x []int32, r *sampler.Stream) []int {
+	return p.shuffle(p.chosen, x, p.from, p.end(), p.n, r)
+}
+
+// Reweight implements diffusion.Joint.
+func (p *blocks) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
+
+// EntropyBound reveals in every step the largest set U of masks, those of least
+// entropy H first, with
+//
+//	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
+//
+// each by a draw of its own (entropy-bounded unmasking, Ben-Hamu et al. 2025). The
+// left side bounds what the sites of U tell of each other, so with exact
+// predictions KL(p‖q) ≤ Bound × the mean number of steps; Bound 0 samples from p
+// and still reveals sites that are certain together. The set depends on the state
+// alone, never on what is drawn.
+type EntropyBound struct {
+	Mask     int32
+	Schedule noise.Schedule // what the denoiser is told; LogLinear{} if nil
+	Bound    float64        // in nats, ≥ 0
+}
+
+// Bind checks the fields against the shape.
+func (p EntropyBound) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
+	m, err := bind("EntropyBound", p.Mask, p.Schedule, sites, levels)
+	if err != nil {
+		return nil, err
+	}
+	if !(p.Bound >= 0) {
+		return nil, fmt.Errorf("unmask: EntropyBound: Bound = %v, want ≥ 0", p.Bound)
+	}
+	return &entropyBound{masks: m, bound: p.Bound, order: make([]int, 0, sites), h: make([]float64, sites)}, nil
+}
+
+type entropyBound struct {
+	masks
+	bound float64
+	order []int
+	h     []float64
+}
+
+// MaxSteps implements diffusion.Clocked.
+func (p *entropyBound) MaxSteps(int) int { return p.Sites }
+
+// Next implements diffusion.Steps: how many masks give way is not known before
+// the prediction, so the denoiser is told the time of one less. A sample all of
+// which shows is left as it is by a last step.
+func (p *entropyBound) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
+	return p.after(p.Left(x) - 1)
+}
+
+// chosen returns U.
+func (p *entropyBound) chosen(x []int32, v []float32) []int {
+	p.order = p.order[:0]
+	for i, l := range x {
+		if l == p.Mask {
+			p.order = append(p.order, i)
+			if p.h[i] = p.entropy(v, i); math.IsNaN(p.h[i]) {
+				p.h[i] = 0 // the draw will say why
+			}
+		}
+	}
+	slices.SortStableFunc(p.order, func(i, j int) int { return cmp.Compare(p.h[i], p.h[j]) })
+	sum := 0.0
+	for n, i := range p.order {
+		if n > 0 && sum > p.bound {
+			return p.order[:n]
+		}
+		sum += p.h[i]
+	}
+	return p.order
+}
+
+// Reverse implements diffusion.Steps.
+func (p *entropyBound) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
+	return p.show(p.chosen(x, v), x, v, r)
+}
+
+// Renoise implements diffusion.Renoiser: the same sites, by entropies before the
+// language.
+func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
+	put(p.chosen(x, v), x, x0)
+}
+
+// Reweight implements diffusion.Joint.
+func (p *entropyBound) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
