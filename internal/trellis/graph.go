@@ -3,6 +3,8 @@ package trellis
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
 // Graph is an automaton unrolled over sites: for every site the states that
@@ -103,6 +105,28 @@ func (g *Graph) group(m *machine) {
 		g.tokens[at[k]] = int32(v)
 		at[k]++
 	}
+}
+
+// dead returns the error for weights under which nothing is left: the first site at
+// which no column that is alive goes on.
+func (g *Graph) dead(alive func(t int, column int32) bool) error {
+	seen := make([]bool, g.widest)
+	seen[0] = true
+	for t, l := range g.layers {
+		next, any := make([]bool, g.widest), false
+		for q := range l.n {
+			for e := l.row[q]; seen[q] && e < l.row[q+1]; e++ {
+				if alive(t, l.col[e]) {
+					next[l.to[e]], any = true, true
+				}
+			}
+		}
+		if !any {
+			return &algebra.DeadError{Site: t}
+		}
+		seen = next
+	}
+	return &algebra.DeadError{Site: g.sites}
 }
 
 // checkTable panics unless a table has sites·levels entries.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -152,8 +151,7 @@ func (r *Runner) filter() (logZ float64, err error) {
 			r.enter(sweeping)
 		}
 		if r.phase == sweeping {
-			r.dead = r.sweep(false) != nil
-			if r.stopped {
+			if r.dead = !r.sweep(); r.stopped {
 				return 0, ErrStopped
 			}
 			r.enter(backward)
@@ -174,8 +172,7 @@ func (r *Runner) filter() (logZ float64, err error) {
 			return r.logZ, nil
 		case r.method == logarithm:
 			r.v, r.stop = nil, nil
-			r.enter(sweeping)
-			return 0, r.sweep(true)
+			return 0, r.g.dead(func(t int, k int32) bool { return r.sums(t)[k] > r.zero() })
 		}
 		r.method = logarithm
 		if r.logs == nil {
@@ -202,24 +199,24 @@ func (r *Runner) allSums() error {
 }
 
 // sweep lists the nodes that can be met under the weights, where that is
-// likely to save work later: after sites at which few tokens are left. If
-// everywhere is set it lists them everywhere. It fails where there are none.
-func (r *Runner) sweep(everywhere bool) error {
+// likely to save work later: after sites at which few tokens are left. It reports
+// whether there are any at every site that it looks at, unless it is stopped.
+func (r *Runner) sweep() bool {
 	g := r.g
 	r.count[0] = none // one node
 	for ; r.passed < len(g.layers); r.passed++ {
 		if r.halt(0) {
-			return ErrStopped
+			return false
 		}
 		t, l := r.passed, g.layers[r.passed]
 		list, all := r.nodes(t)
 		cols := r.columns(t)
 		if len(cols) == 0 {
-			return &algebra.DeadError{Site: t}
+			return false
 		}
 		few := 4*len(cols) <= len(l.live)
 		many := all && l.n > 1 || 2*len(list) > l.n
-		if !everywhere && (many && !few || l.n == 1 && len(cols) == len(l.live)) {
+		if many && !few || l.n == 1 && len(cols) == len(l.live) {
 			r.count[t+1] = none
 			continue
 		}
@@ -247,14 +244,14 @@ func (r *Runner) sweep(everywhere bool) error {
 			}
 		}
 		if n == 0 {
-			return &algebra.DeadError{Site: t}
+			return false
 		}
 		r.count[t+1] = n
 		if n == l.next {
 			r.count[t+1] = none
 		}
 	}
-	return nil
+	return true
 }
 
 // zero returns the representation of a sum of nothing.
