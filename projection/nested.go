@@ -1,7 +1,6 @@
 package projection
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"iter"
@@ -13,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/heap"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
@@ -204,21 +204,12 @@ type branch struct {
 	barred []int32
 }
 
-type branches []branch
-
-func (b branches) Len() int { return len(b) }
-func (b branches) Less(i, j int) bool {
-	if b[i].cost != b[j].cost {
-		return b[i].cost < b[j].cost
+// before orders branches by cost, and equal ones by their sequences.
+func (b branch) before(o branch) bool {
+	if b.cost != o.cost {
+		return b.cost < o.cost
 	}
-	return slices.Compare(b[i].x, b[j].x) < 0
-}
-func (b branches) Swap(i, j int) { b[i], b[j] = b[j], b[i] }
-func (b *branches) Push(x any)   { *b = append(*b, x.(branch)) }
-func (b *branches) Pop() any {
-	last := (*b)[len(*b)-1]
-	*b = (*b)[:len(*b)-1]
-	return last
+	return slices.Compare(b.x, o.x) < 0
 }
 
 // Ascending partitions the language by where sequences part from those already
@@ -246,9 +237,10 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 		return nil, err
 	}
 	return func(yield func([]int32, float64) bool) {
-		open := branches{first}
+		open := []branch{first}
 		for len(open) > 0 {
-			b := heap.Pop(&open).(branch)
+			var b branch
+			open, b = heap.Pop(open, branch.before)
 			x := slices.Clone(b.x)
 			if !yield(x, b.cost) {
 				return
@@ -262,7 +254,7 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 				var dead *algebra.DeadError
 				switch {
 				case err == nil:
-					heap.Push(&open, next)
+					open = heap.Push(open, next, branch.before)
 				case !errors.As(err, &dead):
 					return // the context has ended: what comes next is not known
 				}

@@ -2,6 +2,7 @@ package algebra
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -201,3 +202,6 @@ func LogSum(x []float64) float64 {
 	}
 	return top + simd.Log(sum)
 }
+
+// Unit returns a uniform multiple of 2^-53 in [0,1), of one value of src.
+func Unit(src rand.Source) float64 { return float64(src.Uint64()>>11) * 0x1p-53 }

@@ -2,6 +2,7 @@ package algebra
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
@@ -30,7 +31,7 @@ const pollWork = 1 << 16
 // elements and m edges. Missing edges cost nothing.
 func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []int32, n int, err error) {
 	elements, edges := newPartition(first, blocks), newPartition(e.label, int(maxOf(e.label))+1)
-	into, incoming := sorted(e.head, len(first)) // edges by where they lead
+	into, incoming := Group(e.head, len(first)) // edges by where they lead
 
 	// Block 0 of the elements need not be a splitter: what it would split off
 	// follows from the other blocks and the edge's existence, which the blocks of
@@ -60,20 +61,25 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 	return elements.set, elements.sets(), nil
 }
 
-// sorted lists the numbers of keys by key: those of key k are list[from[k]:from[k+1]],
-// ascending.
-func sorted(key []int32, keys int) (from, list []int32) {
-	from, list = make([]int32, keys+1), make([]int32, len(key))
+// Group lists the numbers of keys by key: those of key k are list[from[k]:from[k+1]],
+// ascending; what has a negative key is left out.
+func Group(key []int32, keys int) (from, list []int32) {
+	from = make([]int32, keys+1)
 	for _, k := range key {
-		from[k+1]++
+		if k >= 0 {
+			from[k+1]++
+		}
 	}
 	for k := range keys {
 		from[k+1] += from[k]
 	}
-	fill := append([]int32(nil), from[:keys]...)
+	list = make([]int32, from[keys])
+	fill := slices.Clone(from)
 	for i, k := range key {
-		list[fill[k]] = int32(i)
-		fill[k]++
+		if k >= 0 {
+			list[fill[k]] = int32(i)
+			fill[k]++
+		}
 	}
 	return from, list
 }
@@ -101,7 +107,7 @@ type partition struct {
 func newPartition(key []int32, keys int) *partition {
 	p := &partition{place: make([]int32, len(key)), set: make([]int32, len(key))}
 	var from []int32
-	from, p.elem = sorted(key, keys)
+	from, p.elem = Group(key, keys)
 	for i, e := range p.elem {
 		p.place[e] = int32(i)
 	}

@@ -1,6 +1,14 @@
 package pushdown
 
-import "slices"
+import (
+	"context"
+	"math/big"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+)
 
 // Graph is a machine over tokens. It is immutable.
 type Graph struct {
@@ -68,21 +76,12 @@ func (g *Graph) Spells(token int32) bool {
 // Classes returns the class of every token below levels, those that are dead
 // everywhere in one of their own, and the number of classes.
 func (g *Graph) Classes(levels int) (of []int32, n int) {
-	of = make([]int32, levels)
-	number := map[int32]int32{}
-	for t := range of {
-		c := int32(-1)
-		if t < len(g.class) {
-			c = g.class[t]
+	return automata.ClassesBy(levels, func(token int32) int32 {
+		if int(token) < len(g.class) {
+			return g.class[token]
 		}
-		k, ok := number[c]
-		if !ok {
-			k = int32(len(number))
-			number[c] = k
-		}
-		of[t] = k
-	}
-	return of, len(number)
+		return -1
+	})
 }
 
 // halfCall returns the call with which a start at a half-position begins.
@@ -208,4 +207,49 @@ func (g *Graph) enter(need []bool, lv int32, k int, next, called [][]bool) {
 		}
 		k = g.halfCall(&g.levels[lv], int(c.start))
 	}
+}
+
+// Count returns the number of sequences of the given length, of those tokens
+// that may stand at their site. The error is the cause of the context.
+func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token int32) bool) (*big.Int, error) {
+	f := newFilter[*big.Int, algebra.Counts](g, sites)
+	f.meter = new(poll.Meter)
+	if f.meter.Watch(ctx); f.meter.Poll() != nil {
+		return nil, f.meter.Err()
+	}
+	for i := range sites {
+		class := make([]int64, len(g.members))
+		for k, tokens := range g.members {
+			for _, t := range tokens {
+				if may(i, t) {
+					class[k]++
+				}
+			}
+		}
+		for w, classes := range g.weights {
+			n := int64(0)
+			for _, k := range classes {
+				n += class[k]
+			}
+			f.weight[i][w] = nil
+			if n > 0 {
+				f.weight[i][w] = big.NewInt(n)
+			}
+		}
+	}
+	n := f.inside()
+	if n == nil {
+		n = new(big.Int)
+	}
+	return n, f.meter.Err()
+}
+
+// Cells returns how many sums of spans a runner for the given length keeps at
+// most.
+func (g *Graph) Cells(sites int) int {
+	n := 0
+	for _, s := range g.order {
+		n += len(g.levels[g.starts[s].level].exits)
+	}
+	return n * sites * sites / 2
 }

@@ -1,11 +1,13 @@
 package pushdown
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
@@ -158,22 +160,10 @@ func (l *lifter) classify(t int32, p *prefix) error {
 // members returns the tokens of each class, in ascending order: what is read of
 // a row lies side by side.
 func (l *lifter) members() [][]int32 {
-	size := make([]int32, len(l.rows))
-	all := 0
-	for _, c := range l.class {
-		if c >= 0 {
-			size[c]++
-			all++
-		}
-	}
-	list, m := make([]int32, all), make([][]int32, len(size))
-	for c, n := range size {
-		m[c], list = list[:0:n], list[n:]
-	}
-	for t, c := range l.class {
-		if c >= 0 {
-			m[c] = append(m[c], int32(t))
-		}
+	from, list := algebra.Group(l.class, len(l.rows))
+	m := make([][]int32, len(l.rows))
+	for c := range m {
+		m[c] = list[from[c]:from[c+1]:from[c+1]]
 	}
 	return m
 }
@@ -248,4 +238,105 @@ func (l *lifter) number(o outcome) int32 {
 	l.numbers[o] = i
 	l.list = append(l.list, o)
 	return i
+}
+
+// Lift carries m, which has passed [Machine.Check], over to the tokens of v.
+// The error is that of ctx or a [*constraint.LimitError].
+func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
+	l := newLifter(m, v)
+	if err := l.read(ctx); err != nil {
+		return nil, err
+	}
+	return l.trim(), nil
+}
+
+func newLifter(m *Machine, v *Vocabulary) *lifter {
+	l := &lifter{v: v, numbers: map[outcome]int32{}, most: remembered, class: make([]int32, len(v.Tokens))}
+	for t := range l.class {
+		l.class[t] = -1
+	}
+	l.m, l.exits, l.find, l.alike = m, map[exit]int32{}, map[start]int32{}, map[string]int32{}
+	return l
+}
+
+// trim keeps what is reachable from the start, level by level.
+func (l *lifter) trim() *Graph {
+	n := l.m.States()
+	g := &Graph{m: l.m, v: l.v, members: l.members(), class: l.class,
+		levels: make([]level, l.m.Levels), starts: l.starts, local: make([]int32, n+1)}
+	b := &builder{Graph: g, l: l, byState: make([][]struct{ o, class int32 }, n),
+		weight: map[[4]int32]int32{}, entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
+	for c, row := range l.rows {
+		for _, p := range row {
+			b.byState[p.q] = append(b.byState[p.q], struct{ o, class int32 }{p.o, int32(c)})
+		}
+	}
+	for i := range g.local {
+		g.local[i] = -1
+	}
+	g.top = l.m.Level[l.m.Start]
+	g.begin = b.state(g.top, l.m.Start)
+	done := make([]int, len(g.levels))
+	for again := true; again; {
+		again = false
+		for lv := range g.levels {
+			again = b.grow(int32(lv), &done[lv]) || again
+		}
+	}
+	b.pad()
+	for s := range b.entered {
+		g.order = append(g.order, s)
+	}
+	slices.SortFunc(g.order, func(x, y int32) int {
+		return cmp.Or(cmp.Compare(g.starts[x].depth, g.starts[y].depth), cmp.Compare(x, y))
+	})
+	g.plan = newPlan(g, depths(l.after))
+	g.blocks = newBlocks(g)
+	return g
+}
+
+// Vocabulary is the text of every token, sorted once for any number of lifts.
+// It is immutable.
+type Vocabulary struct {
+	Tokens []string
+	Pad    []int32 // tokens that may follow an accepted text, and only each other
+	order  []int32 // tokens with a text, sorted by it
+	shared []int32 // bytes that a token shares with the one before
+	rest   []byte  // the other bytes of all tokens, one after the other
+	upto   []int32 // where those of a token end
+}
+
+// Prepare sorts the tokens for which spells holds (nil: all). Those of pad must
+// not be among them. The slices are kept.
+func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
+	v := &Vocabulary{Tokens: tokens, Pad: pad}
+	for t := range tokens {
+		if spells == nil || spells[t] {
+			v.order = append(v.order, int32(t))
+		}
+	}
+	slices.SortFunc(v.order, func(a, b int32) int {
+		switch x, y := tokens[a], tokens[b]; {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return int(a - b)
+	})
+	v.shared = make([]int32, len(v.order))
+	for i := 1; i < len(v.order); i++ {
+		a, b := tokens[v.order[i-1]], tokens[v.order[i]]
+		n := 0
+		for n < len(a) && n < len(b) && a[n] == b[n] {
+			n++
+		}
+		v.shared[i] = int32(n)
+	}
+	v.upto = make([]int32, len(v.order))
+	for i, t := range v.order {
+		v.rest = append(v.rest, tokens[t][v.shared[i]:]...)
+		v.upto[i] = int32(len(v.rest))
+	}
+	return v
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // tape is a panel with its values at all sites and, at the site that is being
@@ -145,4 +146,121 @@ func (o *limits) share(f, y, by float64) float64 {
 	}
 	o.wide = o.wide || !(b <= adjointHigh)
 	return b
+}
+
+// replay reads site e forward, as spans did, with what is known to return.
+func (t *tape) replay(s *spans, e int) {
+	p, n := t.panel, t.width
+	for q, yes := range p.live {
+		at := int32(-1)
+		if yes {
+			at = int32(len(t.values))
+			t.values = append(t.values, p.here[q*n:q*n+n]...)
+		}
+		t.kept = append(t.kept, at)
+	}
+	s.within(p, e)
+	calls := p.callAt[(e-p.first)*len(p.level.calls):]
+	for i, to := range p.of.places {
+		x := p.keep.back[e*len(p.of.places)+i]
+		if x == nil {
+			continue
+		}
+		x = x[p.lo : p.lo+t.rows(e)]
+		if to.state >= 0 {
+			y := p.next[int(to.state)*n:][:n]
+			if !p.coming[to.state] {
+				clear(y)
+				p.coming[to.state] = true
+			}
+			add(y, x)
+		} else if k := p.level.halves[to.half].call; k >= 0 {
+			if calls[k] < 0 {
+				calls[k] = p.newCall()
+			}
+			add(p.call[calls[k]:], x)
+		}
+	}
+	s.shift(p, e)
+	for _, at := range calls {
+		if at >= 0 {
+			s.raise(p.call[at : int(at)+n])
+		}
+	}
+	s.begin(p, e)
+	t.list(s, e)
+}
+
+// list is spans.list, and notes what it did.
+func (t *tape) list(s *spans, e int) {
+	p := t.panel
+	calls := p.callAt[(e-p.first)*len(p.level.calls):]
+	at := len(t.listed)
+	for range p.level.calls {
+		t.listed = append(t.listed, listing{row: -1})
+	}
+	for i := range p.level.groups {
+		to, j, callOf := &s.levels[p.level.groups[i].callee], &p.joins[i], p.of.callOf[i]
+		t.count = append(t.count, int32(len(j.at)))
+		for r := to.before[e]; r < to.before[e+1]; r++ {
+			k := callOf[s.g.plan.number[to.start[r]]]
+			if k < 0 || calls[k] < 0 {
+				continue
+			}
+			exponent := to.offset[r] + p.scale[e]
+			by := j.put(calls[k], r, int32(e/s.tile), exponent)
+			if by != 0 {
+				simd.Raise(p.call[calls[k]:][:p.width], algebra.Power(by), 0)
+			}
+			t.listed[at+int(k)] = listing{r, exponent - by, by}
+			t.exponents[i] = append(t.exponents[i], exponent-by)
+		}
+		if e < p.last {
+			t.inTile[i] = int32(len(j.at))
+		}
+	}
+}
+
+// turned is what leaves a level and its adjoints, all ends of a row next to each
+// other: a caller that is read backward asks for one row at many ends, where
+// store.leave holds many rows at one end.
+type turned struct {
+	exits int
+	at    []int // of each row: entry at + end·exits + κ, for the ends after its call
+	value []float64
+	bar   []float64
+}
+
+// turn copies what leaves the rows of a level and empties their adjoints.
+func (u *turned) turn(l *store, exits, sites int) {
+	u.exits, u.at = exits, resize(u.at, len(l.site))
+	n := 0
+	for r, c := range l.site {
+		u.at[r] = n - (int(c)+1)*exits
+		n += (sites - int(c) - 1) * exits
+	}
+	u.value, u.bar = resize(u.value, n), resize(u.bar, n)
+	const rows = 64 // that are written at once
+	for lo := 0; lo < len(u.at); lo += rows {
+		for i := (int(l.site[lo]) + 1) * exits; i < sites*exits; i++ {
+			left := l.leave[i]
+			if left == nil {
+				continue
+			}
+			hi := min(lo+rows, int(l.before[i/exits]))
+			at := u.at[lo:hi]
+			for a, x := range left[lo:hi] {
+				u.value[at[a]+i] = x
+			}
+		}
+	}
+}
+
+// read stores in dst the adjoints of rows lo…lo+len(dst) that leave by exit k at
+// site e.
+func (u *turned) read(dst []float64, lo, e, k int) {
+	i := e*u.exits + k
+	for a, at := range u.at[lo : lo+len(dst)] {
+		dst[a] = u.bar[at+i]
+	}
 }

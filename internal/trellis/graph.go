@@ -1,8 +1,15 @@
 package trellis
 
 import (
+	"context"
 	"fmt"
+	"math"
+	"math/big"
 	"slices"
+	"sort"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Graph is an automaton unrolled over sites: for every site the states that
@@ -88,21 +95,33 @@ func (g *Graph) class(k int32) []int32 { return g.tokens[g.first[k]:g.first[k+1]
 
 // group sorts the tokens by class.
 func (g *Graph) group(m *machine) {
-	g.first = make([]int32, len(m.first)+1)
 	g.classes = make([]int32, len(m.kind))
 	for v, i := range m.kind {
 		g.classes[v] = m.class[i]
-		g.first[m.class[i]+1]++
 	}
-	for k := range m.first {
-		g.first[k+1] += g.first[k]
+	g.first, g.tokens = algebra.Group(g.classes, len(m.first))
+}
+
+// dead returns the error for weights under which nothing is left: the first site at
+// which no column that is alive goes on.
+func (g *Graph) dead(alive func(t int, column int32) bool) error {
+	seen := make([]bool, g.widest)
+	seen[0] = true
+	for t, l := range g.layers {
+		next, any := make([]bool, g.widest), false
+		for q := range l.n {
+			for e := l.row[q]; seen[q] && e < l.row[q+1]; e++ {
+				if alive(t, l.col[e]) {
+					next[l.to[e]], any = true, true
+				}
+			}
+		}
+		if !any {
+			return &algebra.DeadError{Site: t}
+		}
+		seen = next
 	}
-	g.tokens = make([]int32, len(m.kind))
-	at := slices.Clone(g.first)
-	for v, k := range g.classes {
-		g.tokens[at[k]] = int32(v)
-		at[k]++
-	}
+	return &algebra.DeadError{Site: g.sites}
 }
 
 // checkTable panics unless a table has sites·levels entries.
@@ -117,4 +136,101 @@ func (g *Graph) checkSequence(x []int32) {
 	if len(x) != g.sites {
 		panic(fmt.Sprintf("trellis: len(x) = %d, want %d", len(x), g.sites))
 	}
+}
+
+// A Graph is itself an automaton, of the sequences of its length that it
+// accepts: its states are the nodes, numbered site after site.
+
+// States returns the number of nodes.
+func (g *Graph) States() int { return g.offset[g.sites+1] }
+
+// Start returns 0.
+func (g *Graph) Start() int { return 0 }
+
+// Next returns the node after token, or −1.
+func (g *Graph) Next(state int, token int32) int {
+	return g.NextAt(g.site(state), state, token)
+}
+
+// NextAt is Next for a node of site t, which need not be looked for.
+func (g *Graph) NextAt(t, state int, token int32) int {
+	if t == g.sites {
+		return none
+	}
+	l := g.layers[t]
+	e := g.edge(l, int32(state-g.offset[t]), token)
+	if e == none {
+		return none
+	}
+	return g.offset[t+1] + int(l.to[e])
+}
+
+// Accepting reports whether the node is at the end.
+func (g *Graph) Accepting(state int) bool { return state >= g.offset[g.sites] }
+
+// site returns the site of a node.
+func (g *Graph) site(state int) int {
+	return sort.Search(g.sites+1, func(t int) bool { return g.offset[t+1] > state })
+}
+
+// Usable reports whether some accepted sequence has token at site t.
+func (g *Graph) Usable(t int, token int32) bool { return g.usable(g.layers[t], token) }
+
+// usable reports whether token has an edge in l.
+func (g *Graph) usable(l *layer, token int32) bool {
+	k := l.column[g.classes[token]]
+	return k != none && l.holds(k, token)
+}
+
+// Count returns the exact number of accepted sequences; if v is not nil, of
+// those without a token of weight −Inf. The error is the cause of the context. It
+// panics unless v is nil or has sites·levels entries.
+func (g *Graph) Count(ctx context.Context, v []float32) (*big.Int, error) {
+	var meter poll.Meter
+	if meter.Watch(ctx); meter.Poll() != nil {
+		return nil, meter.Err()
+	}
+	if v != nil {
+		g.checkTable("v", len(v))
+	}
+	ahead := make([]big.Int, len(g.states[g.sites]))
+	for q := range ahead {
+		ahead[q].SetInt64(1)
+	}
+	var size, term big.Int
+	for t := g.sites - 1; t >= 0; t-- {
+		l := g.layers[t]
+		here := make([]big.Int, l.n)
+		allowed := l.allowed(v, t, g.levels)
+		for q := range here {
+			if meter.Done(int(l.row[q+1]-l.row[q]) * (1 + len(ahead[0].Bits()))) {
+				return nil, meter.Err()
+			}
+			for e := l.row[q]; e < l.row[q+1]; e++ {
+				size.SetInt64(int64(allowed[l.col[e]]))
+				here[q].Add(&here[q], term.Mul(&size, &ahead[l.to[e]]))
+			}
+		}
+		ahead = here
+	}
+	return &ahead[0], nil
+}
+
+// allowed returns the number of tokens with weight in each column of site t.
+func (l *layer) allowed(v []float32, t, levels int) []int {
+	n := make([]int, len(l.live))
+	from := int32(0)
+	for k, end := range l.end {
+		n[k] = int(end - from)
+		if v != nil {
+			n[k] = 0
+			for _, token := range l.tokens[from:end] {
+				if !math.IsInf(float64(v[t*levels+int(token)]), -1) {
+					n[k]++
+				}
+			}
+		}
+		from = end
+	}
+	return n
 }

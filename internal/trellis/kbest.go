@@ -3,6 +3,8 @@ package trellis
 import (
 	"iter"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
 // Ascending yields the accepted sequences of finite cost with their costs, the
@@ -135,7 +137,7 @@ func (e *enumeration[W]) has(t int, q, k int32) bool {
 			return false
 		}
 		var s suffix
-		n.heap, s = popHeap(n.heap, suffix.before)
+		n.heap, s = heap.Pop(n.heap, suffix.before)
 		n.found = append(n.found, s)
 	}
 	return true
@@ -153,7 +155,7 @@ func (e *enumeration[W]) push(t int, n *suffixes, s suffix) {
 	s.token = token
 	s.cost = cost + e.cost(t+1, s.target, s.k)
 	if !math.IsInf(s.cost, 1) {
-		n.heap = pushHeap(n.heap, s, suffix.before)
+		n.heap = heap.Push(n.heap, s, suffix.before)
 	}
 }
 
@@ -206,7 +208,7 @@ func (e *enumeration[W]) token(t int, c, rank int32) (cost float64, token int32,
 		n.ready = true
 		n.heap = append(n.heap, l.tokens[l.begin(c):l.end[c]]...)
 		for j := len(n.heap)/2 - 1; j >= 0; j-- {
-			siftDown(n.heap, j, before)
+			heap.Down(n.heap, j, before)
 		}
 	}
 	for len(n.found) <= int(rank) {
@@ -214,7 +216,7 @@ func (e *enumeration[W]) token(t int, c, rank int32) (cost float64, token int32,
 			return 0, none, false
 		}
 		var v int32
-		n.heap, v = popHeap(n.heap, before)
+		n.heap, v = heap.Pop(n.heap, before)
 		n.found = append(n.found, v)
 	}
 	token = n.found[rank]

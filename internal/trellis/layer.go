@@ -1,6 +1,9 @@
 package trellis
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // layer holds the edges from the nodes of one site to those of the next.
 type layer struct {
@@ -50,3 +53,128 @@ func (l *layer) wide() bool {
 // in float32: below it a vector kernel gains less than the accuracy is worth
 // (BenchmarkFilter).
 const wideTokens = 256
+
+// lanes is the number of nodes whose sums run together in a dense layer: each
+// has its own accumulator, so that additions overlap, and with eight the
+// compiler runs out of registers (BenchmarkFFBS: 0.24 ns per edge for six, 0.37
+// for eight, 0.32 for four).
+const lanes = 6
+
+// dead is the node number of missing edges in a dense layer; its value is 0.
+const dead = 255
+
+// denseFill is the least share of present edges for which reading the missing
+// ones is cheaper than reading column numbers (BenchmarkFilter).
+const denseFill = 0.4
+
+// newDense returns the edges of l as full rows: entry b·columns+k holds, byte by
+// byte from the lowest, the nodes that column k leads to from the nodes lanes·b,
+// lanes·b+1, …. A byte as an index into an array of 256 needs no bounds check,
+// which is why layers before more than 255 nodes have none.
+func newDense(l *layer) []uint64 {
+	columns := len(l.live)
+	if l.next > dead || l.n < lanes/2 ||
+		float64(len(l.to)) < denseFill*float64(l.n*columns) {
+		return nil
+	}
+	blocks := (l.n + lanes - 1) / lanes
+	d := make([]uint64, blocks*columns)
+	for i := range d {
+		d[i] = math.MaxUint64 // dead in every byte
+	}
+	for q := range l.n {
+		for e := l.row[q]; e < l.row[q+1]; e++ {
+			at := 8 * (q % lanes)
+			entry := &d[q/lanes*columns+int(l.col[e])]
+			*entry = *entry&^(0xff<<at) | uint64(l.to[e])<<at
+		}
+	}
+	return d
+}
+
+// denseSums stores in dst[q] = Σ_k s[k]·ahead[target of q by column k], k over
+// cols, for all nodes q.
+func (l *layer) denseSums(dst []float64, cols []int32, s []float64, ahead *[256]float64) {
+	columns := len(l.live)
+	s = s[:len(cols)]
+	for b := 0; b*lanes < l.n; b++ {
+		d := l.dense[b*columns : (b+1)*columns]
+		var a0, a1, a2, a3, a4, a5 float64
+		for i, k := range cols {
+			w, to := s[i], d[k]
+			a0 = float64(w*ahead[uint8(to)]) + a0
+			a1 = float64(w*ahead[uint8(to>>8)]) + a1
+			a2 = float64(w*ahead[uint8(to>>16)]) + a2
+			a3 = float64(w*ahead[uint8(to>>24)]) + a3
+			a4 = float64(w*ahead[uint8(to>>32)]) + a4
+			a5 = float64(w*ahead[uint8(to>>40)]) + a5
+		}
+		block := [lanes]float64{a0, a1, a2, a3, a4, a5}
+		copy(dst[b*lanes:], block[:])
+	}
+}
+
+// blockTokens is the number of tokens of a class that are summed into one
+// block, or of levels where columns are marked: a draw from a large class reads
+// one block of it, not all.
+const blockTokens = 512
+
+// groupLevels is how many levels an entry of marks stands for.
+const groupLevels = 16
+
+// markWork is how many times as long it takes to read a token by its number as to
+// look whether a level is marked (BenchmarkTwoClasses): columns are marked where that
+// is less.
+const markWork = 4
+
+// split cuts columns into blocks. Where columns are few and large their levels are
+// marked by bits, so that a vector kernel sums them in place, and blocks are ranges
+// of levels; otherwise tokens are listed, and blocks are ranges of the list. like, if
+// not nil, is a layer whose marks hold here, too, if its tokens are the same.
+func (l *layer) split(levels int, like *layer) {
+	marked := l.wide() && len(l.live) <= markWork*len(l.tokens)/levels
+	l.block = make([]int32, len(l.end)+1)
+	for k, end := range l.end {
+		n := int(end - l.begin(int32(k)))
+		if marked {
+			n = levels
+		}
+		l.block[k+1] = l.block[k] + int32((n+blockTokens-1)/blockTokens)
+	}
+	switch {
+	case !marked:
+	case like != nil && like.marks != nil && slices.Equal(like.end, l.end) && slices.Equal(like.tokens, l.tokens):
+		l.marks, l.cut = like.marks, like.cut
+	default:
+		l.mark(levels)
+	}
+}
+
+// mark sets the bits of the tokens of every column, and where the blocks begin.
+func (l *layer) mark(levels int) {
+	l.marks = make([][]uint16, len(l.end))
+	for k := range l.end {
+		bits := make([]uint16, (levels+groupLevels-1)/groupLevels)
+		at := l.begin(int32(k))
+		for b := range l.block[k+1] - l.block[k] {
+			l.cut = append(l.cut, at)
+			for at < l.end[k] && l.tokens[at] < (b+1)*blockTokens {
+				v := l.tokens[at]
+				bits[v/groupLevels] |= 1 << (v % groupLevels)
+				at++
+			}
+		}
+		l.marks[k] = bits
+	}
+	l.cut = append(l.cut, int32(len(l.tokens)))
+}
+
+// part returns where the tokens of block b of column k are among those of the layer.
+func (l *layer) part(k int32, b int) (from, to int32) {
+	if l.marks != nil {
+		b += int(l.block[k])
+		return l.cut[b], l.cut[b+1]
+	}
+	from = l.begin(k) + int32(b*blockTokens)
+	return from, min(from+blockTokens, l.end[k])
+}

@@ -137,7 +137,7 @@ func (r *Runner) backwardCosts() error {
 		l.leastSums(b.value[g.offset[t]:g.offset[t+1]], cost, b.value[g.offset[t+1]:g.offset[t+2]])
 	}
 	if math.IsInf(b.value[0], 1) {
-		return r.deadCosts()
+		return g.dead(func(t int, k int32) bool { return !math.IsInf(b.cost[r.sumAt[t]+int(k)], 1) })
 	}
 	return nil
 }
@@ -178,31 +178,4 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 		from = end
 	}
 	return nil
-}
-
-// deadCosts returns the error for the costs in r.best: the first site at which
-// no token of finite cost goes on.
-func (r *Runner) deadCosts() error {
-	g := r.g
-	seen := make([]bool, g.widest)
-	seen[0] = true
-	for t, l := range g.layers {
-		cost := r.best.cost[r.sumAt[t]:]
-		next, any := make([]bool, g.widest), false
-		for q := range l.n {
-			if !seen[q] {
-				continue
-			}
-			for e := l.row[q]; e < l.row[q+1]; e++ {
-				if !math.IsInf(cost[l.col[e]], 1) {
-					next[l.to[e]], any = true, true
-				}
-			}
-		}
-		if !any {
-			return &algebra.DeadError{Site: t}
-		}
-		seen = next
-	}
-	return &algebra.DeadError{Site: g.sites}
 }

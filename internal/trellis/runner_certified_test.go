@@ -29,7 +29,7 @@ func TestCertificate(t *testing.T) {
 		run.enter(summing)
 		require.NoError(t, run.allSums())
 		run.enter(sweeping)
-		dead := run.sweep(false) != nil
+		dead := !run.sweep()
 		run.enter(backward)
 		if dead {
 			continue
@@ -75,7 +75,7 @@ func TestLossWithoutZero(t *testing.T) {
 	run.enter(summing)
 	require.NoError(t, run.allSums())
 	run.enter(sweeping)
-	require.NoError(t, run.sweep(false))
+	require.True(t, run.sweep())
 	run.enter(backward)
 	done, clean := run.linear()
 	require.True(t, done)

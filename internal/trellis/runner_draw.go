@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -21,7 +22,7 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 	r.mustFilter()
 	q := int32(0)
 	for t, l := range g.layers {
-		u := unit64(src)
+		u := algebra.Unit(src)
 		var e int32
 		if r.method == logarithm {
 			e = r.pickLog(t, q, u)
@@ -38,11 +39,6 @@ func (r *Runner) mustFilter() {
 	if r.v == nil {
 		panic("trellis: no successful Filter")
 	}
-}
-
-// unit64 returns a uniform multiple of 2^-53 in [0,1).
-func unit64(src rand.Source) float64 {
-	return float64(src.Uint64()>>11) * 0x1p-53
 }
 
 // pickEdge returns the edge of node q at the quantile u. The value of q is the
@@ -117,7 +113,7 @@ func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Sou
 		for _, w := range sums {
 			total += w
 		}
-		goal, sum, last := unit64(src)*total, 0.0, 0
+		goal, sum, last := algebra.Unit(src)*total, 0.0, 0
 		for b, w := range sums {
 			if w <= 0 {
 				continue
@@ -133,7 +129,7 @@ func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Sou
 	w := r.row[:len(tokens)]
 	gatherRow(w, r.v[t*r.g.levels:(t+1)*r.g.levels], tokens)
 	var at [1]int32
-	u := [1]float64{unit64(src)}
+	u := [1]float64{algebra.Unit(src)}
 	simd.Categorical(at[:], w, len(w), u[:])
 	return tokens[at[0]]
 }
@@ -141,7 +137,7 @@ func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Sou
 // pickTerm returns a token with probability proportional to its weight, which
 // sum to total in their order.
 func pickTerm(tokens []int32, weights []float64, total float64, src rand.Source) int32 {
-	goal := unit64(src) * total
+	goal := algebra.Unit(src) * total
 	sum, last := 0.0, int32(none)
 	for i, w := range weights {
 		if w > 0 {
@@ -192,7 +188,7 @@ func (r *Runner) DrawFrom(x []int32, state int, src rand.Source) (site int) {
 	q := int32(state - g.offset[site])
 	for t := site; t < g.sites; t++ {
 		l := g.layers[t]
-		e := r.pickLog(t, q, unit64(src))
+		e := r.pickLog(t, q, algebra.Unit(src))
 		x[t] = r.pickToken(t, l, l.col[e], src)
 		q = l.to[e]
 	}

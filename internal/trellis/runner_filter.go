@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -152,8 +151,7 @@ func (r *Runner) filter() (logZ float64, err error) {
 			r.enter(sweeping)
 		}
 		if r.phase == sweeping {
-			r.dead = r.sweep(false) != nil
-			if r.stopped {
+			if r.dead = !r.sweep(); r.stopped {
 				return 0, ErrStopped
 			}
 			r.enter(backward)
@@ -174,8 +172,7 @@ func (r *Runner) filter() (logZ float64, err error) {
 			return r.logZ, nil
 		case r.method == logarithm:
 			r.v, r.stop = nil, nil
-			r.enter(sweeping)
-			return 0, r.sweep(true)
+			return 0, r.g.dead(func(t int, k int32) bool { return r.sums(t)[k] > r.zero() })
 		}
 		r.method = logarithm
 		if r.logs == nil {
@@ -202,24 +199,24 @@ func (r *Runner) allSums() error {
 }
 
 // sweep lists the nodes that can be met under the weights, where that is
-// likely to save work later: after sites at which few tokens are left. If
-// everywhere is set it lists them everywhere. It fails where there are none.
-func (r *Runner) sweep(everywhere bool) error {
+// likely to save work later: after sites at which few tokens are left. It reports
+// whether there are any at every site that it looks at, unless it is stopped.
+func (r *Runner) sweep() bool {
 	g := r.g
 	r.count[0] = none // one node
 	for ; r.passed < len(g.layers); r.passed++ {
 		if r.halt(0) {
-			return ErrStopped
+			return false
 		}
 		t, l := r.passed, g.layers[r.passed]
 		list, all := r.nodes(t)
 		cols := r.columns(t)
 		if len(cols) == 0 {
-			return &algebra.DeadError{Site: t}
+			return false
 		}
 		few := 4*len(cols) <= len(l.live)
 		many := all && l.n > 1 || 2*len(list) > l.n
-		if !everywhere && (many && !few || l.n == 1 && len(cols) == len(l.live)) {
+		if many && !few || l.n == 1 && len(cols) == len(l.live) {
 			r.count[t+1] = none
 			continue
 		}
@@ -247,14 +244,14 @@ func (r *Runner) sweep(everywhere bool) error {
 			}
 		}
 		if n == 0 {
-			return &algebra.DeadError{Site: t}
+			return false
 		}
 		r.count[t+1] = n
 		if n == l.next {
 			r.count[t+1] = none
 		}
 	}
-	return nil
+	return true
 }
 
 // zero returns the representation of a sum of nothing.
@@ -398,4 +395,108 @@ func (l *layer) nodeSum(q int32, sums, ahead []float64) float64 {
 		sum += float64(sums[k] * ahead[targets[e]])
 	}
 	return sum
+}
+
+// The bounds of certified. An exponential below exp(logTiny) or a product below
+// it is lost by a float64 (2^-1074). Losses are accepted when they are below
+// exp(−margin) of the result: 1e-17 of it. A node whose value is above 2^low in
+// the units of its site has lost nothing that matters to it.
+const (
+	logTiny = -1074 * math.Ln2
+	margin  = 39
+	low     = -900
+)
+
+// lowest is 2^low.
+const lowest = 0x1p-900
+
+// certified reports whether everything that linear may have lost to underflow
+// is negligible.
+//
+// At site t a term of a sum is at most tiny = exp(logTiny) too small for each
+// token, times the greatest value ahead, or for each column, in the units of the
+// values ahead. What comes before multiplies it by no more than the sums of all class
+// sums. So
+//
+//	log lost_t ≤ Σ_{i<t} total_i + log(tokens + columns) + logTiny + (scale_{t+1} + top_{t+1})·log 2,
+//
+// top being the binary exponent of the greatest value, or 0 if that is larger, to be
+// compared with log Z without its shifts.
+func (r *Runner) certified() bool {
+	g := r.g
+	result := r.logZ
+	for _, shift := range r.shift {
+		result -= shift
+	}
+	limit := result - margin - simd.Log(float64(g.sites)) - logTiny
+	before := 0.0
+	for t, l := range g.layers {
+		top := max(0, r.top[t+1])
+		lost := before + l.logSize + float64(float64(r.scale[t+1]+top)*math.Ln2)
+		if !(lost <= limit) {
+			return false
+		}
+		before += r.total[t]
+	}
+	return true
+}
+
+// logarithms is linear with the logs of the values, for weights of any size. It
+// returns false if nothing has weight.
+//
+// Between logarithms the sums of a site run on numbers with an exponent of their
+// own, mantissa·2^exponent: that takes one logarithm a node instead of an
+// exponential an edge.
+func (r *Runner) logarithms() bool {
+	g := r.g
+	clear(r.values(g.sites))
+	for ; r.passed < g.sites; r.passed++ {
+		t := g.sites - 1 - r.passed
+		l := g.layers[t]
+		if r.halt(logWork * len(l.to)) {
+			return false
+		}
+		here, ahead, sums := r.values(t), r.values(t+1), r.sums(t)
+		r.scale[t] = 0
+		r.long.fits = r.long.ahead.Load(ahead) && r.long.sum.Load(sums)
+		list, all := r.nodes(t)
+		if all {
+			for q := range here {
+				here[q] = r.nodeLog(l, int32(q), sums, ahead)
+			}
+			continue
+		}
+		for q := range here {
+			here[q] = math.Inf(-1)
+		}
+		for _, q := range list {
+			here[q] = r.nodeLog(l, q, sums, ahead)
+		}
+	}
+	r.logZ = r.values(0)[0]
+	return !math.IsInf(r.logZ, -1)
+}
+
+// logWork is what an edge costs in logarithms, in edges of linear.
+const logWork = 8
+
+// nodeLog returns log Σ exp(sum + ahead) over the edges of node q.
+func (r *Runner) nodeLog(l *layer, q int32, sums, ahead []float64) float64 {
+	from, end := l.row[q], l.row[q+1]
+	cols, targets := l.col[from:end], l.to[from:end]
+	if r.long.fits {
+		return r.long.sum.LogDot(&r.long.ahead, cols, targets)
+	}
+	top := math.Inf(-1)
+	for e, k := range cols {
+		top = max(top, sums[k]+ahead[targets[e]])
+	}
+	if math.IsInf(top, -1) {
+		return top
+	}
+	sum := 0.0
+	for e, k := range cols {
+		sum += simd.Exp(sums[k] + ahead[targets[e]] - top)
+	}
+	return top + simd.Log(sum)
 }

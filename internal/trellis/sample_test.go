@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 )
@@ -73,7 +74,7 @@ func myopic(run *Runner, x []int32, src rand.Source) {
 			if run.values(t + 1)[l.to[e]] == 0 || w == 0 {
 				continue
 			}
-			if sum += w; unit64(src)*sum < w {
+			if sum += w; algebra.Unit(src)*sum < w {
 				chosen = e
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
@@ -231,7 +232,7 @@ func (w *exits) draw(g *trellis.Graph, x []int32, v []float32, src rand.Source) 
 	n := int32(0)
 	for t := range w.sites {
 		l, next := &e.layers[t], &e.layers[t+1]
-		goal, sum, chosen := unit(src), 0.0, int32(-1)
+		goal, sum, chosen := algebra.Unit(src), 0.0, int32(-1)
 		for i := l.from[n]; i < l.from[n+1]; i++ {
 			if p := simd.Exp(l.step[i] + next.open[l.to[i]] - l.open[n]); p > 0 {
 				if sum += p; sum > goal {
@@ -261,7 +262,7 @@ func (w *exits) drawExit(g *trellis.Graph, p pair, t int, x []int32, v []float32
 	w.edges(p.corpus)
 	total := w.leaving(g, t, p, row, ahead)
 	w.mark(true)
-	goal, sum, last := unit(src), 0.0, int32(-1)
+	goal, sum, last := algebra.Unit(src), 0.0, int32(-1)
 	for token := range int32(w.levels) {
 		if w.inside[token] {
 			continue
@@ -277,9 +278,6 @@ func (w *exits) drawExit(g *trellis.Graph, p pair, t int, x []int32, v []float32
 	x[t] = last
 	w.run.DrawFrom(x, g.NextAt(t, p.language, last), src)
 }
-
-// unit returns a uniform multiple of 2^-53 in [0,1).
-func unit(src rand.Source) float64 { return float64(src.Uint64()>>11) * 0x1p-53 }
 
 func (l *exitLayer) reset() {
 	l.pairs, l.leave, l.open = l.pairs[:0], l.leave[:0], l.open[:0]

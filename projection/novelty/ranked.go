@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/heap"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
 )
 
@@ -38,11 +39,9 @@ type pick struct {
 	run  int32   // which run of ranks
 }
 
-func (p pick) compare(o pick) int {
-	if c := cmp.Compare(p.cost, o.cost); c != 0 {
-		return c
-	}
-	return cmp.Compare(p.run, o.run)
+// before orders by cost and then, so that runs agree, by run.
+func (p pick) before(o pick) bool {
+	return p.cost < o.cost || p.cost == o.cost && p.run < o.run
 }
 
 // start begins at the cheapest sequence of the loaded rows, each of which has
@@ -102,7 +101,8 @@ func (e *ranked) next(x []int32) (cost float64, ok bool) {
 	if len(e.heap) == 0 {
 		return 0, false
 	}
-	p := e.pop()
+	var p pick
+	e.heap, p = heap.Pop(e.heap, pick.before)
 	for i, r := range e.rows {
 		x[i] = r.Token(0)
 	}
@@ -141,37 +141,5 @@ func (e *ranked) push(p pick, at int, rank int32, cost float64, back int) {
 	if back >= 0 {
 		e.run(run)[back] = 0
 	}
-	e.heap = append(e.heap, pick{cost: max(cost, p.cost), at: int32(at), run: run})
-	for i := len(e.heap) - 1; i > 0; {
-		up := (i - 1) / 2
-		if e.heap[i].compare(e.heap[up]) >= 0 {
-			break
-		}
-		e.heap[i], e.heap[up] = e.heap[up], e.heap[i]
-		i = up
-	}
-}
-
-// pop removes the cheapest pick.
-func (e *ranked) pop() pick {
-	h := e.heap
-	p, last := h[0], len(h)-1
-	h[0] = h[last]
-	h = h[:last]
-	for i := 0; ; {
-		down := 2*i + 1
-		if down >= len(h) {
-			break
-		}
-		if down+1 < len(h) && h[down+1].compare(h[down]) < 0 {
-			down++
-		}
-		if h[down].compare(h[i]) >= 0 {
-			break
-		}
-		h[i], h[down] = h[down], h[i]
-		i = down
-	}
-	e.heap = h
-	return p
+	e.heap = heap.Push(e.heap, pick{cost: max(cost, p.cost), at: int32(at), run: run}, pick.before)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
@@ -89,7 +90,7 @@ func (w *work) filter(v []float32) (float64, error) {
 	for z, s := range w.start {
 		w.p[z] = log(s) + w.value[z]
 	}
-	logZ := logSum(w.p[:w.h])
+	logZ := algebra.LogSum(w.p[:w.h])
 	if math.IsInf(logZ, -1) {
 		return 0, w.infeasible(0)
 	}
@@ -130,7 +131,7 @@ func (w *work) read(i int) error {
 				p = append(p, x+log(e))
 			}
 		}
-		seen[at] = logSum(p)
+		seen[at] = algebra.LogSum(p)
 	}
 	return nil
 }
@@ -246,7 +247,7 @@ func pick(p []float64, src rand.Source) int {
 		p[j] = exp(x - top)
 		total += p[j]
 	}
-	goal := float64(src.Uint64()>>11) * 0x1p-53 * total
+	goal := algebra.Unit(src) * total
 	sum, last := 0.0, 0
 	for j, x := range p {
 		if x > 0 {
@@ -286,7 +287,7 @@ func (w *work) weigh(x []int32) float64 {
 	if !w.table.Accepting(q) {
 		return never
 	}
-	return logSum(now)
+	return algebra.LogSum(now)
 }
 
 // push stores log Σ_z exp(now[z])·trans(z; z') in dst[z'].
@@ -296,7 +297,7 @@ func (w *work) push(dst, now []float64) {
 		for z, x := range now {
 			p[z] = x + log(w.trans[z*w.h+y])
 		}
-		dst[y] = logSum(p)
+		dst[y] = algebra.LogSum(p)
 	}
 }
 
@@ -344,9 +345,9 @@ func (w *work) marginals(dst []float64) {
 			for z := range p {
 				p[z] = post[int(w.class[l])*h+z] + log(w.emit[l*h+z])
 			}
-			row[l] = logSum(p) + w.weight(w.v, i, int32(l))
+			row[l] = algebra.LogSum(p) + w.weight(w.v, i, int32(l))
 		}
-		total := logSum(row)
+		total := algebra.LogSum(row)
 		for l := range row {
 			row[l] -= total
 		}
@@ -370,20 +371,4 @@ func add(a, b float64) float64 {
 		return a
 	}
 	return a + log(1+exp(b-a))
-}
-
-// logSum returns log Σ exp(x), −Inf for nothing.
-func logSum(x []float64) float64 {
-	top := math.Inf(-1)
-	for _, v := range x {
-		top = max(top, v)
-	}
-	if math.IsInf(top, -1) {
-		return top
-	}
-	sum := 0.0
-	for _, v := range x {
-		sum += exp(v - top)
-	}
-	return top + log(sum)
 }

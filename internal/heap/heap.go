@@ -1,0 +1,46 @@
+// Package heap is a binary heap in a slice: h[0] comes before everything else. Elements of
+// which neither comes before the other leave in an order that depends on the pushes and
+// pops alone.
+package heap
+
+// Push adds x and returns the longer heap.
+func Push[T any](h []T, x T, before func(a, b T) bool) []T {
+	h = append(h, x)
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !before(h[i], h[up]) {
+			break
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
+	return h
+}
+
+// Pop removes the first element, of at least one, and returns it.
+func Pop[T any](h []T, before func(a, b T) bool) ([]T, T) {
+	x, last := h[0], len(h)-1
+	h[0] = h[last]
+	h = h[:last]
+	Down(h, 0, before)
+	return h, x
+}
+
+// Down restores the order below element i. Called from the middle of a slice to its
+// beginning it makes a heap.
+func Down[T any](h []T, i int, before func(a, b T) bool) {
+	for {
+		down := 2*i + 1
+		if down >= len(h) {
+			return
+		}
+		if down+1 < len(h) && before(h[down+1], h[down]) {
+			down++
+		}
+		if !before(h[down], h[i]) {
+			return
+		}
+		h[i], h[down] = h[down], h[i]
+		i = down
+	}
+}
