@@ -3,6 +3,7 @@ package mcmc
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/bonds"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -41,14 +42,11 @@ type fieldDrawn struct {
 
 // newFieldGibbs returns nil if the model is not of pairs on a sparse graph.
 func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
-	p, ok := energy.As[pairwise](m)
-	if !ok {
+	b := sparsePairs(m)
+	if b == nil {
 		return nil
 	}
-	start, adj, weight, field, ok := p.Pairs()
-	if !ok || len(adj) > sparseDegree*len(field) || !finite(weight) || !finite(field) {
-		return nil
-	}
+	start, adj, weight, field := b.Start, b.Adj, b.Weight, b.Field
 	k := apart.New(fieldGibbs{
 		sitewise: newSitewise(newUncached(m, chains)), begin: []int32{0}, known: brackets(),
 		near: make([]int32, 0, len(adj)), weight: make([]float64, 0, len(adj)),
@@ -70,6 +68,15 @@ func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
 	k.pieces = newPieces(ends, each, k.draw)
 	k.drawn = make([]fieldDrawn, len(k.pieces.all))
 	return k
+}
+
+// sparsePairs returns the numbers of a model of pairs on a sparse graph, nil of another.
+func sparsePairs(m energy.Model) *bonds.Bonds {
+	b := bonds.Of(m)
+	if b == nil || len(b.Adj) > sparseDegree*len(b.Field) || !finite(b.Weight) || !finite(b.Field) {
+		return nil
+	}
+	return b
 }
 
 // finite reports whether all numbers are.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -60,106 +59,26 @@ type Gibbs struct {
 // Name implements [sampler.Named].
 func (Gibbs) Name() string { return "gibbs" }
 
-// The kernels of Gibbs, in the order in which Kernel asks for them. Each is nil where another
-// does better. "Scan" lists orders: a(utomatic), c(hromatic), s(ystematic), r(andom).
-//
-//	kernel       models                                                scan  holds and redraws            rounding
-//	wordGibbs    two levels, pairs of one strength and any sign, ≤ 7   a c   a chain is a bit, sites by   2⁻⁶⁴
-//	             neighbours, ≤ 32 kinds of sites, < wordSites sites          colour; one stream a block
-//	             for each chain of the block
-//	torusGibbs   energy.Toroidal with even sides                       a c   a site is a bit, hundreds    2⁻⁶⁴
-//	                                                                         at a time, by colour
-//	wordGibbs    as above, with more sites                             a c
-//	rowGibbs     as wordGibbs with ≤ 127 neighbours and 256 kinds of   a c s a chain is a byte, a site    2⁻⁶⁴
-//	             fields, ≥ 8 chains a block                                  in all chains at once; one
-//	                                                                         stream a block
-//	sparseGibbs  energy.Matching, ≤ 16 neighbours on average           a c   looked up by neighbours      2⁻⁵³
-//	denseGibbs   energy.Matching of two levels, more neighbours        a c s counts of neighbours         2⁻⁶⁴
-//	memoGibbs    energy.Graphical and Conditional of two levels, at    a c s conditionals remembered by   none
-//	             most 2¹⁶ of them                                            states of neighbours
-//	fieldGibbs   two levels, pairs, ≤ 16 neighbours on average         a c   couplings added up           none
-//	gibbs        all                                                   all   energy.Local caches, or      none
-//	                                                                         energy.Conditional, or one
-//	                                                                         energy a level
-//
-// wordGibbs, torusGibbs, sparseGibbs and fieldGibbs share a large state among workers; blocks
-// of wordGibbs and rowGibbs make steps that nobody reads together.
-
 // Kernel implements [sampler.Method].
 func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: Gibbs", m, chains, sampler.BlockSize)
 	if err != nil {
 		return nil, err
 	}
+	if g.Scan < Automatic || g.Scan > Chromatic {
+		return nil, fmt.Errorf("mcmc: Gibbs: Scan = %v, want Automatic, Systematic, Random or Chromatic", g.Scan)
+	}
 	if k := follow(ctx, g, m, chains); k != nil {
 		return k, nil
 	}
-	if g.Scan == Automatic || g.Scan == Chromatic {
-		if sites < wordSites*chains {
-			if k := newWordGibbs(m, chains); k != nil {
-				return k, nil
+	r := &request{ctx: ctx, gibbs: g, method: "Gibbs", scan: g.Scan, m: m, sites: sites, levels: levels, chains: chains}
+	for at := 0; ; at++ { // the last one takes all
+		if e := &gibbsEngines[at]; e.scans>>g.Scan&1 == 1 {
+			if k, err := e.make(r); k != nil || err != nil {
+				return k, err
 			}
-		}
-		if k := newTorusGibbs(m, chains); k != nil {
-			return k, nil
-		}
-		if k := newWordGibbs(m, chains); k != nil {
-			return k, nil
-		}
-		var sweep []int32
-		if g.Scan == Chromatic {
-			sweep, err = order("Gibbs", g.Scan, m)
-		}
-		if err == nil {
-			if k := newRowGibbs(m, chains, sweep); k != nil {
-				return k, nil
-			}
-		}
-		if k := newSparseGibbs(m, chains); k != nil {
-			return k, nil
 		}
 	}
-	if k := moveFree(ctx, g, m, chains); k != nil {
-		return k, nil
-	}
-	var sweep []int32
-	switch g.Scan {
-	case Automatic, Systematic, Chromatic:
-		if sweep, err = order("Gibbs", g.Scan, m); err != nil {
-			return nil, err
-		}
-		if k := newRowGibbs(m, chains, sweep); k != nil {
-			return k, nil
-		}
-		if dense(m) {
-			if fast := newDenseGibbs(m, chains, sweep); fast != nil {
-				return fast, nil
-			}
-		}
-		known := newMemo(m)
-		if known != nil && len(known.up) > memoPairs && g.Scan != Systematic {
-			if k := newFieldGibbs(m, chains); k != nil {
-				return k, nil
-			}
-		}
-		if known != nil {
-			if g.Scan == Automatic { // sites of one colour do not wait for each other
-				sweep, _ = order("Gibbs", Chromatic, m)
-			}
-			return apart.New(memoGibbs{sitewise: newSitewise(newUncached(m, chains)), memo: known, order: sweep}), nil
-		}
-		if g.Scan != Systematic {
-			if k := newFieldGibbs(m, chains); k != nil {
-				return k, nil
-			}
-		}
-	case Random:
-	default:
-		return nil, fmt.Errorf("mcmc: Gibbs: Scan = %v, want Automatic, Systematic, Random or Chromatic", g.Scan)
-	}
-	k := apart.New(gibbs{order: sweep, sitewise: newSitewise(newLocals(m, chains)), w: apart.Make[float64](levels)})
-	k.unpolled = max(1, pollWork/k.rowWork())
-	return k, nil
 }
 
 // order returns the sites in the order of a sweep.

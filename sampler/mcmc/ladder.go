@@ -2,6 +2,8 @@ package mcmc
 
 import (
 	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Ladder is what [Tempering] reports of the chains of one block.
@@ -51,4 +53,144 @@ func checkLadder(betas []float64) error {
 		}
 	}
 	return nil
+}
+
+// swaps keeps the records of a ladder.
+type swaps struct {
+	rungs, chains int
+	sum, offers   []float64 // per pair of rungs: acceptance probabilities and their number
+	steps, trips  float64
+	replica       []int32 // rungs × chains: which replica is there
+	heading       []int32 // replicas × chains: which way a replica is on its round trip
+}
+
+func newSwaps(rungs, chains int) *swaps {
+	w := &swaps{
+		rungs: rungs, chains: chains,
+		sum: make([]float64, rungs-1), offers: make([]float64, rungs-1),
+		replica: make([]int32, rungs*chains), heading: make([]int32, rungs*chains),
+	}
+	w.clear()
+	return w
+}
+
+// clear begins the records afresh.
+func (w *swaps) clear() {
+	clear(w.sum)
+	clear(w.offers)
+	clear(w.heading)
+	w.steps, w.trips = 0, 0
+	for i := range w.replica {
+		w.replica[i] = int32(i / w.chains)
+	}
+}
+
+func (w *swaps) offer(j int, a float64) {
+	w.sum[j] += a
+	w.offers[j]++
+}
+
+func (w *swaps) exchange(j, s int) {
+	a, b := j*w.chains+s, (j+1)*w.chains+s
+	w.replica[a], w.replica[b] = w.replica[b], w.replica[a]
+}
+
+// arrive notes which replicas are at the ends of the ladder after a step.
+func (w *swaps) arrive() {
+	w.steps++
+	for s := range w.chains {
+		cold := &w.heading[int(w.replica[s])*w.chains+s]
+		if *cold == towardCold {
+			w.trips++
+		}
+		*cold = towardHot
+		hot := &w.heading[int(w.replica[(w.rungs-1)*w.chains+s])*w.chains+s]
+		if *hot == towardHot {
+			*hot = towardCold
+		}
+	}
+}
+
+// rate returns the mean acceptance probability of pair j.
+func (w *swaps) rate(j int) float64 {
+	if w.offers[j] == 0 {
+		return 0
+	}
+	return w.sum[j] / w.offers[j]
+}
+
+// respace returns a ladder with the same ends whose pairs share the rejections
+// equally, on the assumption that the rejections within a pair are spread evenly
+// over its β (Syed et al. 2022, with linear interpolation); betas
+// itself if nothing was rejected or some pair had no offer.
+func (w *swaps) respace(betas []float64) []float64 {
+	n := len(betas)
+	barrier := make([]float64, n) // up to each rung
+	for j := range n - 1 {
+		if w.offers[j] == 0 {
+			return betas
+		}
+		barrier[j+1] = barrier[j] + (1 - w.rate(j))
+	}
+	if !(barrier[n-1] > 0) {
+		return betas
+	}
+	next := append([]float64(nil), betas...)
+	j := 0
+	for i := 1; i < n-1; i++ {
+		t := barrier[n-1] * float64(i) / float64(n-1)
+		for barrier[j+1] < t {
+			j++
+		}
+		part := (t - barrier[j]) / (barrier[j+1] - barrier[j])
+		next[i] = betas[j] + float64(part*(betas[j+1]-betas[j]))
+	}
+	if checkLadder(next) != nil {
+		return betas // rungs so close that rounding merged them
+	}
+	return next
+}
+
+func (w *swaps) report(betas []float64) Ladder {
+	l := Ladder{
+		Betas: append([]float64(nil), betas...), Swap: make([]float64, w.rungs-1),
+		RoundTrips: int(w.trips), Steps: int(w.steps),
+	}
+	for j := range l.Swap {
+		l.Swap[j] = w.rate(j)
+		if w.offers[j] > 0 {
+			l.Barrier += 1 - l.Swap[j]
+		}
+	}
+	return l
+}
+
+func (w *swaps) appendBinary(b []byte) []byte {
+	b = wire.AppendFloat64s(wire.AppendFloat64s(b, w.sum), w.offers)
+	b = wire.AppendFloat64s(b, []float64{w.steps, w.trips})
+	return wire.AppendInt32s(wire.AppendInt32s(b, w.replica), w.heading)
+}
+
+func (w *swaps) unmarshalBinary(b []byte) ([]byte, error) {
+	v := make([]float64, 2)
+	b, err := wire.ReadFloat64s(b, w.sum)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = wire.ReadFloat64s(b, w.offers); err != nil {
+		return nil, err
+	}
+	if b, err = wire.ReadFloat64s(b, v); err != nil {
+		return nil, err
+	}
+	if b, err = wire.ReadInt32s(b, w.replica); err != nil {
+		return nil, err
+	}
+	for _, id := range w.replica {
+		if id < 0 || int(id) >= w.rungs {
+			return nil, fmt.Errorf("mcmc: Tempering: replica in the checkpoint = %d, want 0 … %d", id, w.rungs-1)
+		}
+	}
+	w.steps, w.trips = v[0], v[1]
+	return wire.ReadInt32s(b, w.heading)
 }

@@ -39,10 +39,10 @@ func TestPlacedIsShown(t *testing.T) {
 		assert.Equal(t, before, y)
 		assert.True(t, math.IsNaN(told[0].Energy), "nobody reads it")
 		assert.Equal(t, unread(info, true), unread(told, true))
-		hidden.(*sparseGibbs).Show(y)
+		hidden.Show(y)
 		assert.Equal(t, x, y)
 		y[0] ^= 1
-		hidden.(*sparseGibbs).Show(y) // they have been shown
+		hidden.Show(y) // they have been shown
 		assert.NotEqual(t, x, y)
 		x[0] = y[0]
 	}

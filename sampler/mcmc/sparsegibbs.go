@@ -51,7 +51,7 @@ type sparseDrawn struct {
 }
 
 // newSparseGibbs returns nil if another kernel does better.
-func newSparseGibbs(m energy.Model, chains int) sampler.Kernel {
+func newSparseGibbs(m energy.Model, chains int) *sparseGibbs {
 	from := newMatching(m)
 	if from == nil {
 		return nil

@@ -3,7 +3,9 @@ package mcmc
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // sweeper redraws all sites of the chains of a block once a step, in an order, by an engine.
@@ -97,4 +99,10 @@ func (k *sweeper) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	return k.at.restore(b, k.engine.updates())
+}
+
+// reserve reserves groups of a stream for sites that are bits.
+func reserve(r *sampler.Stream, groups uint64) spins.Source {
+	g, seed, chain, group := r.Reserve(groups)
+	return spins.Source{ARS: g == generator.ARS4x32, Seed: seed, Chain: chain, Group: group}
 }

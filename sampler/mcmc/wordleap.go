@@ -157,3 +157,11 @@ func (k *wordGibbs) arrive() {
 	k.count(0)
 	k.stale[0] = true
 }
+
+// beside are blocks of chains side by side.
+type beside struct {
+	states          *spins.Joint
+	from            simd.Joint
+	streams, groups [simd.JointBlocks]uint64
+	chains, moved   [simd.JointBlocks]int
+}
