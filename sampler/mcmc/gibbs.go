@@ -87,13 +87,20 @@ func (Gibbs) Name() string { return "gibbs" }
 
 // Kernel implements [sampler.Method].
 func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	sites, levels, err := check.Shape("mcmc: Gibbs", m, chains, sampler.BlockSize)
-	if err != nil {
+	if _, _, err := check.Shape("mcmc: Gibbs", m, chains, sampler.BlockSize); err != nil {
 		return nil, err
 	}
-	if k := follow(ctx, g, m, chains); k != nil {
+	slow := func() (sampler.Kernel, error) { return g.kernel(ctx, m, chains) }
+	if k := follow(ctx, g, m, chains, slow); k != nil {
 		return k, nil
 	}
+	return slow()
+}
+
+// kernel is Kernel for the model itself.
+func (g Gibbs) kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	var err error
+	sites, levels := m.Shape()
 	if g.Scan == Automatic || g.Scan == Chromatic {
 		if sites < wordSites*chains {
 			if k := newWordGibbs(m, chains); k != nil {
