@@ -60,7 +60,7 @@ func ExampleCertificate() {
 	fmt.Printf("violation %.3f ± %.3f, gap %.3f ± %.3f\n", c.Violation[0], c.ViolationSE[0], gap, se)
 	fmt.Println("holds within 0.1:", c.Holds(0.1))
 	// Output:
-	// violation 0.013 ± 0.006, gap -0.006 ± 0.003
+	// violation 0.008 ± 0.009, gap -0.004 ± 0.004
 	// holds within 0.1: true
 }
 

@@ -198,10 +198,12 @@ type binaryIndependent struct{ *Independent }
 func (m binaryIndependent) Field(e []float64, h []float32, x []int32) {
 	m.Energy(e, x)
 	check.Len("model", "h", len(h), len(x))
-	n := len(m.start) - 1
-	for at := range h {
-		costs := m.row(at % n)
-		h[at] = float32(costs[1] - costs[0])
+	for n := len(m.costs) / 2; len(h) > 0; h = h[n:] {
+		row := h[:n]
+		for i := range row {
+			costs := m.costs[2*i : 2*i+2]
+			row[i] = float32(costs[1] - costs[0])
+		}
 	}
 }
 

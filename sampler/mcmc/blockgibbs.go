@@ -56,7 +56,7 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 		return nil, fmt.Errorf("mcmc: BlockGibbs: Within = %v needs Blocks: layers are drawn unit by unit", g.Within)
 	}
 	if g.Blocks == nil {
-		if k := follow(ctx, g, m, chains); k != nil {
+		if k := follow(ctx, g, m, chains, nil); k != nil {
 			return k, nil
 		}
 		b, ok := energy.As[energy.Bipartite](m)

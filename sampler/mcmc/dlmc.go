@@ -70,7 +70,7 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 			return k, nil
 		}
 		if varyingTorus(m) {
-			if k := follow(ctx, d, m, chains); k != nil {
+			if k := follow(ctx, d, m, chains, nil); k != nil {
 				return k, nil
 			}
 		}

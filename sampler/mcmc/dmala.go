@@ -80,7 +80,7 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 		return k, nil
 	}
 	if varyingTorus(m) {
-		if k := follow(ctx, d, m, chains); k != nil {
+		if k := follow(ctx, d, m, chains, nil); k != nil {
 			return k, nil
 		}
 	}

@@ -28,6 +28,17 @@ func (r *request) order(scan Scan) (sweep []int32, err error) {
 	return r.sweeps[scan], err
 }
 
+// first returns the kernel of the first engine that takes the model; the last one takes all.
+func (r *request) first() (sampler.Kernel, error) {
+	for at := 0; ; at++ {
+		if e := &gibbsEngines[at]; e.scans>>r.scan&1 == 1 {
+			if k, err := e.make(r); k != nil || err != nil {
+				return k, err
+			}
+		}
+	}
+}
+
 // Sets of scans.
 const (
 	byColour = 1<<Automatic | 1<<Chromatic

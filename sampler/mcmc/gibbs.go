@@ -68,17 +68,11 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if g.Scan < Automatic || g.Scan > Chromatic {
 		return nil, fmt.Errorf("mcmc: Gibbs: Scan = %v, want Automatic, Systematic, Random or Chromatic", g.Scan)
 	}
-	if k := follow(ctx, g, m, chains); k != nil {
+	r := &request{ctx: ctx, gibbs: g, method: "Gibbs", scan: g.Scan, m: m, sites: sites, levels: levels, chains: chains}
+	if k := follow(ctx, g, m, chains, r.first); k != nil {
 		return k, nil
 	}
-	r := &request{ctx: ctx, gibbs: g, method: "Gibbs", scan: g.Scan, m: m, sites: sites, levels: levels, chains: chains}
-	for at := 0; ; at++ { // the last one takes all
-		if e := &gibbsEngines[at]; e.scans>>g.Scan&1 == 1 {
-			if k, err := e.make(r); k != nil || err != nil {
-				return k, err
-			}
-		}
-	}
+	return r.first()
 }
 
 // order returns the sites in the order of a sweep.

@@ -2,12 +2,14 @@ package mcmc
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -29,16 +31,19 @@ import (
 // cluster and momentum take no Lagrangian for Matching: their kernels read it once.
 
 // follow returns the kernel of a method for a model whose numbers change, as it is at
-// present, if that takes numbers from it once and for all; nil otherwise.
-func follow(ctx context.Context, method sampler.Method, m energy.Model, chains int) sampler.Kernel {
+// present, if that takes numbers from it once and for all; nil otherwise. slow, if not nil, makes the
+// kernel that works on the model itself.
+func follow(ctx context.Context, method sampler.Method, m energy.Model, chains int, slow func() (sampler.Kernel, error)) sampler.Kernel {
 	v, ok := energy.As[energy.Varying](m)
 	if !ok {
 		return nil
 	}
-	k := &following{ctx: context.WithoutCancel(ctx), method: method, model: v, chains: chains, version: v.Version()}
-	if k.Kernel = fast(method.Kernel(ctx, v.Now(), chains)); k.Kernel == nil {
+	k := &following{method: method, model: v, chains: chains, version: v.Version(), make: slow, since: patience}
+	k.ctx = context.WithoutCancel(ctx)
+	if k.quick = fast(method.Kernel(ctx, v.Now(), chains)); k.quick == nil {
 		return nil
 	}
+	k.Kernel = k.quick
 	return k
 }
 
@@ -80,15 +85,23 @@ func fast(k sampler.Kernel, err error) sampler.Kernel {
 }
 
 // following is a kernel of a model whose numbers change: the kernel of the model as it is at
-// present, made anew at the first Reset after a change.
+// present, made anew after a change. Where there is one that works on the model itself, that makes the
+// first steps after a Reset, as changes may follow each other.
 type following struct {
-	sampler.Kernel
-	ctx     context.Context
-	method  sampler.Method
-	model   energy.Varying
-	chains  int
-	version uint64
+	sampler.Kernel // the one at work
+	ctx            context.Context
+	method         sampler.Method
+	model          energy.Varying
+	chains         int
+	version        uint64 // of the model that quick is of
+	make           func() (sampler.Kernel, error)
+	slow, quick    sampler.Kernel // slow: nil until it is needed
+	since          int            // steps since the last change, up to patience
 }
+
+// patience is the number of steps that making a kernel anew takes as long as on small
+// models: with it dual.ExampleInference, which changes the model every few steps, takes no longer.
+const patience = 16
 
 // stepping kernels keep a step size through a Reset.
 type stepping interface {
@@ -99,36 +112,85 @@ type stepping interface {
 // Unwrap implements [sampler.Wrapper].
 func (k *following) Unwrap() sampler.Kernel { return k.Kernel }
 
-// renew makes the kernel anew if the model has changed.
-func (k *following) renew() error {
+// choose puts the kernel for the model as it is to work.
+func (k *following) choose() (err error) {
 	v := k.model.Version()
-	if v == k.version {
+	if k.since < patience {
+		if k.slow == nil {
+			if k.slow, err = k.make(); err != nil {
+				return err
+			}
+		}
+		k.Kernel = k.slow
 		return nil
 	}
-	next, err := k.method.Kernel(k.ctx, k.model.Now(), k.chains)
-	if err != nil {
-		return err
-	}
-	if from, ok := k.Kernel.(stepping); ok {
-		if to, ok := next.(stepping); ok {
-			to.takeStep(from.step())
+	if v != k.version {
+		next, err := k.method.Kernel(k.ctx, k.model.Now(), k.chains)
+		if err != nil {
+			return err
 		}
+		if from, ok := k.quick.(stepping); ok {
+			if to, ok := next.(stepping); ok {
+				to.takeStep(from.step())
+			}
+		}
+		k.quick, k.version = next, v
 	}
-	k.Kernel, k.version = next, v
+	k.Kernel = k.quick
 	return nil
 }
 
 // Reset implements [sampler.Transition].
 func (k *following) Reset(ctl sampler.Control, x []int32) error {
-	if err := k.renew(); err != nil {
+	if k.make != nil && k.model.Version() != k.version {
+		k.since = 0
+	}
+	if err := k.choose(); err != nil {
 		return err
 	}
 	return k.Kernel.Reset(ctl, x)
 }
 
+// Step implements [sampler.Transition].
+func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	if k.since == patience {
+		return k.Kernel.Step(ctl, info, x, r)
+	}
+	ctl.Steps = 1
+	if done = k.Kernel.Step(ctl, info, x, r); done == 0 {
+		return 0
+	}
+	if k.since++; k.since < patience {
+		return done
+	}
+	err := k.choose()
+	if err == nil {
+		err = k.Kernel.Reset(sampler.Control{Workers: ctl.Workers}, x)
+	}
+	if err != nil { // as where a state has lost its energy
+		for s := range info {
+			info[s].Err = err
+		}
+	}
+	return done
+}
+
+// AppendBinary implements [sampler.Transition].
+func (k *following) AppendBinary(b []byte) ([]byte, error) {
+	return k.Kernel.AppendBinary(wire.AppendInts(b, k.since))
+}
+
 // UnmarshalBinary implements [sampler.Transition].
 func (k *following) UnmarshalBinary(b []byte) error {
-	if err := k.renew(); err != nil {
+	var since [1]uint64
+	b, err := wire.ReadUint64s(b, since[:])
+	if err != nil {
+		return err
+	}
+	if k.since = int(since[0]); since[0] > patience || k.since < patience && k.make == nil {
+		return fmt.Errorf("mcmc: the checkpoint is of a kernel %d steps after a change of its model, want ≤ %d", since[0], patience)
+	}
+	if err := k.choose(); err != nil {
 		return err
 	}
 	return k.Kernel.UnmarshalBinary(b)

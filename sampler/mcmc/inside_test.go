@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -229,4 +230,38 @@ func TestInsideLayers(t *testing.T) {
 		counts[exact.Index(y, 2)]++
 	}}, 5000)
 	exact.Counts(t, counts, p, exact.Rate)
+}
+
+// After a change a kernel that works on the model makes the first steps, then the one of the
+// model as it is; a checkpoint between holds which.
+func TestFollowingTakesTurns(t *testing.T) {
+	m, set := withCount(exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.3, 0.1)), 0.2)
+	cfg := sampler.Config{Chains: 3, Seed: 1, Warmup: -1, Workers: 1}
+	start := func() *sampler.Chains {
+		c := runs.Run(t, m, Gibbs{}, cfg, 5)
+		set(0.5)
+		require.NoError(t, c.Reset())
+		return c
+	}
+	want := start()
+	at := func(c *sampler.Chains) string { return engineOf(c.Kernels()[0]) }
+	require.NoError(t, want.Run(context.Background(), 1))
+	assert.NotEqual(t, "torusGibbs", at(want))
+	require.NoError(t, want.Run(context.Background(), 2*patience))
+	assert.Equal(t, "torusGibbs", at(want))
+	for _, n := range []int{1, patience - 1, patience, patience + 3} {
+		set(0.2)
+		c := start()
+		require.NoError(t, c.Run(context.Background(), n))
+		var file bytes.Buffer
+		require.NoError(t, c.Save(&file))
+		other := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, cfg))
+		require.NoError(t, other.Load(context.Background(), &file))
+		require.NoError(t, other.Run(context.Background(), 1+2*patience-n))
+		assert.Equal(t, want.States(), other.States(), "saved after %d steps", n)
+		assert.Equal(t, want.Info(), other.Info())
+	}
+	k := must(Gibbs{}.Kernel(context.Background(), m, 1))
+	require.Error(t, k.UnmarshalBinary([]byte{1}))
+	require.ErrorContains(t, k.UnmarshalBinary(append([]byte{patience + 1}, make([]byte, 7)...)), "17 steps after a change")
 }

@@ -49,7 +49,7 @@ func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) 
 		return nil, fmt.Errorf("mcmc: Metropolis: Updates = %d, want ≥ 0", m.Updates)
 	}
 	if m.Scan == Systematic || m.Scan == Chromatic {
-		if k := follow(ctx, m, model, chains); k != nil {
+		if k := follow(ctx, m, model, chains, nil); k != nil {
 			return k, nil
 		}
 		if k := moveFree(ctx, m, model, chains); k != nil {

@@ -20,9 +20,9 @@ var mistakes = []mistake{
 		"if l := drop - (back - forth); l < 0 {",
 	}}},
 	{"clamp", "energy.Clamp holds the site after each fixed one", []edit{{
-		"energy/clamp.go",
-		"if x[s*c.sites+i] != c.fixed[i] {",
-		"if x[s*c.sites+(i+1)%c.sites] != c.fixed[i] {",
+		"energy/affine.go",
+		"if x[s*a.sites+i] != a.fixed[i] {",
+		"if x[s*a.sites+(i+1)%a.sites] != a.fixed[i] {",
 	}}},
 	{"skipped site", "a systematic sweep draws the last site but one twice and the last never", []edit{{
 		"sampler/mcmc/gibbs.go",
