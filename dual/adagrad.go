@@ -57,14 +57,11 @@ func (a *adagrad) Update(lambda []float64, b *Batch) error {
 	return nil
 }
 
-func (a *adagrad) AppendBinary(data []byte) ([]byte, error) {
-	return a.gains.AppendBinary(wire.AppendFloat64s(data, a.squares))
+func (a *adagrad) fields(f *wire.Fields) {
+	f.Float64s(a.squares)
+	a.gains.fields(f)
 }
 
-func (a *adagrad) UnmarshalBinary(data []byte) error {
-	data, err := wire.ReadFloat64s(data, a.squares)
-	if err != nil {
-		return err
-	}
-	return a.gains.UnmarshalBinary(data)
-}
+func (a *adagrad) AppendBinary(data []byte) ([]byte, error) { return wire.AppendFields(data, a.fields) }
+
+func (a *adagrad) UnmarshalBinary(data []byte) error { return wire.ReadFields(data, a.fields) }

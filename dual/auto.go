@@ -186,35 +186,16 @@ func sweeps(n int) int {
 	return max(least, min(64, autoWork/(n*n)))
 }
 
-func (u *auto) AppendBinary(data []byte) ([]byte, error) {
-	data = wire.AppendInts(data, u.steps, u.learnt, u.next)
-	data = wire.AppendFloat64s(data, []float64{u.k, u.weight})
-	for _, v := range u.state() {
-		data = wire.AppendFloat64s(data, v)
+// fields goes through what is remembered between updates.
+func (u *auto) fields(f *wire.Fields) {
+	f.Counts("a count of steps", &u.steps, &u.learnt, &u.next)
+	f.Float64(&u.k)
+	f.Float64(&u.weight)
+	for _, v := range [][]float64{u.c, u.variance, u.square, u.trend} {
+		f.Float64s(v)
 	}
-	return data, nil
 }
 
-func (u *auto) UnmarshalBinary(data []byte) error {
-	count, gain := make([]uint64, 3), make([]float64, 2)
-	data, err := wire.ReadUint64s(data, count)
-	if err == nil {
-		data, err = wire.ReadFloat64s(data, gain)
-	}
-	for _, v := range u.state() {
-		if err == nil {
-			data, err = wire.ReadFloat64s(data, v)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	u.steps, u.learnt, u.next = int(count[0]), int(count[1]), int(count[2])
-	u.k, u.weight = gain[0], gain[1]
-	return wire.ReadEnd(data)
-}
+func (u *auto) AppendBinary(data []byte) ([]byte, error) { return wire.AppendFields(data, u.fields) }
 
-// state returns the numbers that are remembered between updates.
-func (u *auto) state() [][]float64 {
-	return [][]float64{u.c, u.variance, u.square, u.trend}
-}
+func (u *auto) UnmarshalBinary(data []byte) error { return wire.ReadFields(data, u.fields) }

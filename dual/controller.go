@@ -65,14 +65,13 @@ func (c *controller) Update(lambda []float64, b *Batch) error {
 	return nil
 }
 
-func (c *controller) AppendBinary(data []byte) ([]byte, error) {
-	return c.gains.AppendBinary(wire.AppendFloat64s(data, c.smooth))
+func (c *controller) fields(f *wire.Fields) {
+	f.Float64s(c.smooth)
+	c.gains.fields(f)
 }
 
-func (c *controller) UnmarshalBinary(data []byte) error {
-	data, err := wire.ReadFloat64s(data, c.smooth)
-	if err != nil {
-		return err
-	}
-	return c.gains.UnmarshalBinary(data)
+func (c *controller) AppendBinary(data []byte) ([]byte, error) {
+	return wire.AppendFields(data, c.fields)
 }
+
+func (c *controller) UnmarshalBinary(data []byte) error { return wire.ReadFields(data, c.fields) }

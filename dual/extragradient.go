@@ -46,14 +46,13 @@ func (e *extragradient) Update(lambda []float64, b *Batch) error {
 	return nil
 }
 
-func (e *extragradient) AppendBinary(data []byte) ([]byte, error) {
-	return e.gains.AppendBinary(wire.AppendFloat64s(data, e.from))
+func (e *extragradient) fields(f *wire.Fields) {
+	f.Float64s(e.from)
+	e.gains.fields(f)
 }
 
-func (e *extragradient) UnmarshalBinary(data []byte) error {
-	data, err := wire.ReadFloat64s(data, e.from)
-	if err != nil {
-		return err
-	}
-	return e.gains.UnmarshalBinary(data)
+func (e *extragradient) AppendBinary(data []byte) ([]byte, error) {
+	return wire.AppendFields(data, e.fields)
 }
+
+func (e *extragradient) UnmarshalBinary(data []byte) error { return wire.ReadFields(data, e.fields) }

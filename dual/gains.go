@@ -70,21 +70,14 @@ func (g *gains) variances(b *Batch) ([]float64, error) {
 	return g.scale, nil
 }
 
-// AppendBinary implements part of [Updater].
-func (g *gains) AppendBinary(data []byte) ([]byte, error) {
-	return wire.AppendFloat64s(wire.AppendInts(data, g.batches), g.variance), nil
+// fields goes through the state.
+func (g *gains) fields(f *wire.Fields) {
+	f.Counts("batches", &g.batches)
+	f.Float64s(g.variance)
 }
 
+// AppendBinary implements part of [Updater].
+func (g *gains) AppendBinary(data []byte) ([]byte, error) { return wire.AppendFields(data, g.fields) }
+
 // UnmarshalBinary implements part of [Updater].
-func (g *gains) UnmarshalBinary(data []byte) error {
-	count := make([]uint64, 1)
-	data, err := wire.ReadUint64s(data, count)
-	if err == nil {
-		data, err = wire.ReadFloat64s(data, g.variance)
-	}
-	if err != nil {
-		return err
-	}
-	g.batches = int(count[0])
-	return wire.ReadEnd(data)
-}
+func (g *gains) UnmarshalBinary(data []byte) error { return wire.ReadFields(data, g.fields) }

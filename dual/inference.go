@@ -122,10 +122,7 @@ func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], 
 
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill(n int, equal []bool) error {
-	if c.Inner < 0 {
-		return fmt.Errorf("dual: Config.Inner = %d, want ≥ 0", c.Inner)
-	}
-	if err := session.Checkpoint(c.Checkpoint).Check("dual: Config"); err != nil {
+	if err := session.Checkpoint(c.Checkpoint).Check("dual: Config", "Inner", c.Inner); err != nil {
 		return err
 	}
 	var err error

@@ -71,21 +71,12 @@ type Config struct {
 
 // fill checks the configuration and replaces zeros by defaults.
 func (cfg *Config) fill(name string) error {
-	bad := func(field string, v, least int) error {
-		return fmt.Errorf("%s: Config.%s = %d, want ≥ %d", name, field, v, least)
-	}
-	switch {
-	case cfg.Chains < 0:
-		return bad("Chains", cfg.Chains, 0)
-	case cfg.Warmup < -1:
-		return bad("Warmup", cfg.Warmup, -1)
-	case cfg.Thin < 0:
-		return bad("Thin", cfg.Thin, 0)
-	case cfg.Workers < 0:
-		return bad("Workers", cfg.Workers, 0)
-	}
-	if err := session.Checkpoint(cfg.Checkpoint).Check(name + ": Config"); err != nil {
+	config := name + ": Config"
+	if err := session.Checkpoint(cfg.Checkpoint).Check(config, "Chains Thin Workers", cfg.Chains, cfg.Thin, cfg.Workers); err != nil {
 		return err
+	}
+	if cfg.Warmup < -1 {
+		return fmt.Errorf("%s.Warmup = %d, want ≥ -1", config, cfg.Warmup)
 	}
 	if err := cfg.Generator.Check(); err != nil {
 		return fmt.Errorf("%s: Config.Generator: %w", name, err)

@@ -58,7 +58,7 @@ const defaultMemory = 0.999 // Kingma and Ba 2015
 // fill checks the configuration for n parameters and rows of data, and replaces
 // zeros by defaults.
 func (c *Config) fill(n, rows int) error {
-	if err := session.Checkpoint(c.Checkpoint).Check("fit: Config"); err != nil {
+	if err := session.Checkpoint(c.Checkpoint).Check("fit: Config", ""); err != nil {
 		return err
 	}
 	switch {

@@ -207,24 +207,15 @@ func (d *driven) fields(f *wire.Fields) {
 }
 
 // AppendBinary implements [Phase].
-func (d *driven) AppendBinary(b []byte) ([]byte, error) {
-	f := wire.Appending(b)
-	d.fields(f)
-	return f.Rest()
-}
+func (d *driven) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, d.fields) }
 
 // UnmarshalBinary implements [Phase].
 func (d *driven) UnmarshalBinary(b []byte) error {
 	next := *d
 	next.buffer, next.slots = slices.Clone(d.buffer), slices.Clone(d.slots)
-	f := wire.Reading(b)
-	next.fields(f)
-	b, err := f.Rest()
-	if err == nil {
-		err = wire.ReadEnd(b)
+	if err := wire.ReadFields(b, next.fields); err != nil {
+		return err
 	}
-	if err == nil {
-		*d = next
-	}
-	return err
+	*d = next
+	return nil
 }

@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -44,10 +45,13 @@ type Checkpoint struct {
 	Every int
 }
 
-// Check returns an error unless Every ≥ 0. config, such as "fit: Config", begins it.
-func (c Checkpoint) Check(config string) error {
-	if c.Every < 0 {
-		return fmt.Errorf("%s.Checkpoint.Every = %d, want ≥ 0", config, c.Every)
+// Check returns an error unless the counts of a configuration, whose names are given with
+// spaces between them, and Every are ≥ 0. config, such as "fit: Config", begins it.
+func (c Checkpoint) Check(config, names string, counts ...int) error {
+	for k, name := range strings.Fields(names + " Checkpoint.Every") {
+		if v := append(counts, c.Every)[k]; v < 0 {
+			return fmt.Errorf("%s.%s = %d, want ≥ 0", config, name, v)
+		}
 	}
 	return nil
 }

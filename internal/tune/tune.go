@@ -165,6 +165,13 @@ func (t *Tuner) Restore(b []byte) ([]byte, error) {
 	return b, nil
 }
 
+// Fields goes through the same numbers.
+func (t *Tuner) Fields(f *wire.Fields) {
+	for _, v := range []*float64{&t.logAlpha, &t.sum, &t.still} {
+		f.Float64(v)
+	}
+}
+
 // Goal returns the mean acceptance probability that the tuner aims at.
 func (t *Tuner) Goal() float64 { return t.target }
 

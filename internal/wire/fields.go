@@ -157,3 +157,21 @@ func (f *Fields) Sized(v Binary) {
 		f.body, f.err = AppendParts(f.body, []Binary{v})
 	}
 }
+
+// AppendFields appends the fields that a function goes through to b.
+func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
+	f := Appending(b)
+	through(f)
+	return f.Rest()
+}
+
+// ReadFields reads them from b, all of it.
+func ReadFields(b []byte, through func(*Fields)) error {
+	f := Reading(b)
+	through(f)
+	b, err := f.Rest()
+	if err == nil {
+		err = ReadEnd(b)
+	}
+	return err
+}

@@ -87,17 +87,10 @@ func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
 // fill checks the configuration, replaces zeros by defaults and returns the
 // temperatures.
 func (cfg *AISConfig) fill() ([]float64, error) {
-	switch {
-	case cfg.Chains < 0 || cfg.Chains == 1:
+	if cfg.Chains < 0 || cfg.Chains == 1 {
 		return nil, fmt.Errorf("anneal: AISConfig.Chains = %d, want ≥ 2 (0 for the default)", cfg.Chains)
-	case cfg.Workers < 0:
-		return nil, fmt.Errorf("anneal: AISConfig.Workers = %d, want ≥ 0", cfg.Workers)
-	case cfg.Stages < 0:
-		return nil, fmt.Errorf("anneal: AISConfig.Stages = %d, want ≥ 0", cfg.Stages)
-	case cfg.Moves < 0:
-		return nil, fmt.Errorf("anneal: AISConfig.Moves = %d, want ≥ 0", cfg.Moves)
 	}
-	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: AISConfig"); err != nil {
+	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: AISConfig", "Workers Stages Moves", cfg.Workers, cfg.Stages, cfg.Moves); err != nil {
 		return nil, err
 	}
 	if cfg.Chains == 0 {

@@ -100,10 +100,7 @@ type way struct {
 // New returns a run that is ready to start. It checks what [sampler.NewChains]
 // checks.
 func New(ctx context.Context, m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
-	if cfg.Stages < 0 {
-		return nil, fmt.Errorf("anneal: Config.Stages = %d, want ≥ 0", cfg.Stages)
-	}
-	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: Config"); err != nil {
+	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: Config", "Stages", cfg.Stages); err != nil {
 		return nil, err
 	}
 	if cfg.Chains == 0 {

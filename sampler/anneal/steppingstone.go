@@ -66,18 +66,12 @@ func (cfg SteppingStoneConfig) Part(k, n int) (SteppingStoneConfig, error) {
 // temperatures. Chains checks the rest.
 func (cfg *SteppingStoneConfig) fill() ([]float64, error) {
 	switch {
-	case cfg.Chains < 0:
-		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Chains = %d, want ≥ 0", cfg.Chains)
-	case cfg.Stages < 0:
-		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Stages = %d, want ≥ 0", cfg.Stages)
 	case cfg.Warmup < -1:
 		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Warmup = %d, want ≥ -1", cfg.Warmup)
-	case cfg.Workers < 0:
-		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Workers = %d, want ≥ 0", cfg.Workers)
 	case cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < diagnose.MinDraws:
 		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, diagnose.MinDraws)
 	}
-	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: SteppingStoneConfig"); err != nil {
+	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: SteppingStoneConfig", "Chains Stages Workers", cfg.Chains, cfg.Stages, cfg.Workers); err != nil {
 		return nil, err
 	}
 	if cfg.Chains == 0 {

@@ -49,15 +49,7 @@ const (
 
 // fill checks the configuration and replaces zeros by defaults.
 func (cfg *Config) fill(sites int) error {
-	for _, f := range []struct {
-		name string
-		v    int
-	}{{"Chains", cfg.Chains}, {"Workers", cfg.Workers}, {"Sweeps", cfg.Sweeps}} {
-		if f.v < 0 {
-			return fmt.Errorf("ground: Config.%s = %d, want ≥ 0", f.name, f.v)
-		}
-	}
-	if err := session.Checkpoint(cfg.Checkpoint).Check("ground: Config"); err != nil {
+	if err := session.Checkpoint(cfg.Checkpoint).Check("ground: Config", "Chains Workers Sweeps", cfg.Chains, cfg.Workers, cfg.Sweeps); err != nil {
 		return err
 	}
 	if cfg.Sweeps > maxSweeps {

@@ -78,7 +78,7 @@ func (k *kernel) startError(c int) error {
 
 // Step implements [sampler.Transition].
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r []sampler.Stream) (done int) {
-	for k.at.chain < len(k.at.told) {
+	for k.at.chain < len(k.at.pending) {
 		lo, hi := k.at.span(k.system.sites)
 		if !k.at.proposed {
 			k.at.before = r[lo]
@@ -91,11 +91,11 @@ func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r [
 			k.at.proposed, r[lo] = false, k.at.after
 		}
 		k.judge(lo, hi, x, r)
-		if k.at.chain = hi; hi < len(k.at.told) && ctl.Stop != nil && ctl.Stop() {
+		if k.at.chain = hi; hi < len(k.at.pending) && ctl.Stop != nil && ctl.Stop() {
 			return 0
 		}
 	}
-	copy(info, k.at.told)
+	copy(info, k.at.pending)
 	k.at.clear()
 	return 1
 }
@@ -125,16 +125,16 @@ func (k *kernel) judge(lo, hi int, x []float32, r []sampler.Stream) {
 		row := func(v []float32) []float32 { return v[c*n : (c+1)*n] }
 		valid := !math.IsNaN(k.f[c]) && !math.IsInf(k.f[c], 0) && finite32(row(k.r))
 		accept := 1.0
-		told := &k.at.told[c]
-		*told = sampler.Info{}
+		pending := &k.at.pending[c]
+		*pending = sampler.Info{}
 		switch {
 		case l.unadjusted && !valid:
-			told.Err = fmt.Errorf("energy %v: %w", k.f[c], sampler.ErrNaN)
+			pending.Err = fmt.Errorf("energy %v: %w", k.f[c], sampler.ErrNaN)
 			continue
 		case !valid:
 			accept = 0
 			if !math.IsInf(k.f[c], 1) {
-				told.Invalid = 1
+				pending.Invalid = 1
 			}
 		case !l.unadjusted:
 			back := logProb(row(x), row(k.y), row(k.r), k.h)
@@ -145,9 +145,9 @@ func (k *kernel) judge(lo, hi int, x []float32, r []sampler.Stream) {
 			copy(row(x), row(k.y))
 			copy(row(k.s), row(k.r))
 			k.e[c] = k.f[c]
-			told.Moved = n
+			pending.Moved = n
 		}
-		told.Energy, told.Accept = k.e[c], accept
+		pending.Energy, pending.Accept = k.e[c], accept
 	}
 }
 
@@ -163,37 +163,23 @@ func (k *kernel) Adapt(info []sampler.Info, step, n int) {
 	k.h = k.tuner.Adapt(accept/float64(len(info)), step, n)
 }
 
-func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendFloat64s(b, []float64{k.h})
-	if k.tuner != nil {
-		b = k.tuner.Append(b)
+// fields goes through what the kernel keeps.
+func (k *kernel) fields(f *wire.Fields) {
+	f.Float64(&k.h)
+	if !(k.h > 0) || k.h > 1e30 {
+		f.Fail(fmt.Errorf("langevin: step size in the checkpoint = %v, want 0 < h ≤ 1e30", k.h))
 	}
-	return k.at.append(wire.AppendFloat32s(wire.AppendFloat64s(b, k.e), k.s)), nil
+	if k.tuner != nil {
+		k.tuner.Fields(f)
+	}
+	f.Float64s(k.e)
+	f.Float32s(k.s)
+	k.at.fields(f)
 }
 
-func (k *kernel) UnmarshalBinary(b []byte) error {
-	h := make([]float64, 1)
-	b, err := wire.ReadFloat64s(b, h)
-	if err != nil {
-		return err
-	}
-	if !(h[0] > 0) || h[0] > 1e30 {
-		return fmt.Errorf("langevin: step size in the checkpoint = %v, want 0 < h ≤ 1e30", h[0])
-	}
-	if k.tuner != nil {
-		if b, err = k.tuner.Restore(b); err != nil {
-			return err
-		}
-	}
-	if b, err = wire.ReadFloat64s(b, k.e); err != nil {
-		return err
-	}
-	if b, err = wire.ReadFloat32s(b, k.s); err != nil {
-		return err
-	}
-	k.h = h[0]
-	return k.at.restore(b)
-}
+func (k *kernel) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
+
+func (k *kernel) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
 
 // logProb returns log q(y|x) up to a constant, −‖y − x − h·s(x)‖²/4h.
 func logProb(y, x, s []float32, h float64) float64 {

@@ -99,10 +99,10 @@ func TestLangevinResetStops(t *testing.T) {
 
 func TestLangevinProgressIsChecked(t *testing.T) {
 	p := newProgress(3)
-	require.ErrorContains(t, p.restore(wire.AppendInts(nil, 3)), "stands at chain 3, want < 3")
-	require.ErrorContains(t, p.restore(wire.AppendFloat64s(wire.AppendInts(nil, 1, 1, 7, 0), []float64{0, 1})), "a step of 1 moves and 7 invalid ones")
+	require.ErrorContains(t, wire.ReadFields(wire.AppendInts(nil, 3), p.fields), "chain of a step = 3, want 0 … 2")
+	require.ErrorContains(t, wire.ReadFields(wire.AppendFloat64s(wire.AppendInts(nil, 1, 1, 7, 0), []float64{0, 1}), p.fields), "invalid proposals = 7, want 0 … 1")
 	for _, short := range [][]byte{nil, wire.AppendInts(nil, 1), wire.AppendInts(nil, 1, 1, 0, 0), append(wire.AppendInts(nil, 0), 1)} {
-		require.Error(t, p.restore(short))
+		require.Error(t, wire.ReadFields(short, p.fields))
 	}
 }
 

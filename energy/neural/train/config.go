@@ -99,7 +99,7 @@ func (c Config) resolve() (Config, error) {
 		return c, fmt.Errorf("train: Average = %v, want 0 ≤ Average < 1", c.Average)
 	}
 	c.Shards = min(c.Shards, c.Batch)
-	return c, session.Checkpoint(c.Checkpoint).Check("train: Config")
+	return c, session.Checkpoint(c.Checkpoint).Check("train: Config", "")
 }
 
 // rate returns the learning rate of a step, counted from 0.
