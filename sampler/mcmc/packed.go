@@ -119,6 +119,14 @@ func (k *packed) lose() {
 	clear(k.stale)
 }
 
+// group returns the group of a chain.
+func (k *packed) group(s int) int {
+	if k.width == 1 {
+		return s
+	}
+	return 0
+}
+
 // rows returns the states of a group in x.
 func (k *packed) rows(group int, x []int32) []int32 {
 	n := k.width * k.sites
@@ -161,7 +169,7 @@ func (k *packed) shown(group int, x []int32) {
 
 // is says what is counted in a chain now.
 func (k *packed) is(s, number, n int) {
-	if k.known[s/k.width] {
+	if k.known[k.group(s)] {
 		k.since[number][s] = n - k.zero[number][s]
 	} else {
 		k.zero[number][s] = n - k.since[number][s]
@@ -172,10 +180,14 @@ func (k *packed) is(s, number, n int) {
 func (k *packed) energies(lo, hi int) []float64 {
 	e := k.e[:hi-lo]
 	copy(e, k.start[lo:hi])
-	for i, row := range k.since {
-		k.some[i] = row[lo:hi]
+	since := k.since
+	if len(e) < k.chains {
+		since = k.some
+		for i, row := range k.since {
+			since[i] = row[lo:hi]
+		}
 	}
-	k.addEnergies(e, k.some)
+	k.addEnergies(e, since)
 	return e
 }
 
@@ -230,10 +242,7 @@ func (k *packed) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 		}
 	}
 	for _, s := range chains {
-		g := 0
-		if k.width == 1 {
-			g = s
-		}
+		g := k.group(s)
 		k.stale[g], o.stale[g] = true, true
 	}
 	k.swap(o.holder, chains, moved)

@@ -73,18 +73,21 @@ func (k *sweeper) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []
 
 // tell says what became of the chains of a group. Energies that nobody reads are not known.
 func (k *sweeper) tell(first int) {
-	for s := first; s < first+k.width; s++ {
-		told := &k.at.told[s]
-		told.Energy = math.NaN()
-		if k.proposes {
-			told.Accept /= float64(k.sites)
-		} else {
-			told.Accept = 1
+	told := k.at.told[first : first+k.width]
+	if k.hidden {
+		for i := range told {
+			told[i].Energy = math.NaN()
+		}
+	} else {
+		for i, e := range k.energies(first, first+k.width) {
+			told[i].Energy = e
 		}
 	}
-	if !k.hidden {
-		for i, e := range k.energies(first, first+k.width) {
-			k.at.told[first+i].Energy = e
+	for i := range told {
+		if k.proposes {
+			told[i].Accept /= float64(k.sites)
+		} else {
+			told[i].Accept = 1
 		}
 	}
 }
