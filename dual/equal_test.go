@@ -1,6 +1,7 @@
 package dual_test
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"testing"
@@ -44,6 +45,19 @@ func TestEqualities(t *testing.T) {
 	spin := exact.Must(model.NewIsing(model.Lattice{10}, 0, -0.1))
 	s := exact.Must(dual.Solve(ctx, exact.Must(dual.NewLagrangian(ring(t, 1).Base(), dual.Bounds{dual.AtLeast(spin, -0.5)}))))
 	require.Zero(t, s.Lambda[0])
+}
+
+// A negative multiplier of an equality is one that a checkpoint may have.
+func TestEqualitiesResume(t *testing.T) {
+	whole, first, second := loop(t, equal(t, -0.5), 1, 1, dual.Config{}), loop(t, equal(t, -0.5), 1, 1, dual.Config{}), loop(t, equal(t, -0.5), 1, 1, dual.Config{})
+	require.NoError(t, whole.Run(ctx, 50))
+	require.NoError(t, first.Run(ctx, 20))
+	require.Negative(t, first.Lambda()[0])
+	var file bytes.Buffer
+	require.NoError(t, first.Save(&file))
+	require.NoError(t, second.Load(ctx, &file))
+	require.NoError(t, second.Run(ctx, 30))
+	require.Equal(t, whole.Lambda(), second.Lambda())
 }
 
 // What no distribution can equal is proven, on either side.

@@ -13,7 +13,7 @@ import (
 // first panic goes on in the caller as a *[Panic], whatever the number of workers.
 func Each(workers, jobs int, do func(job int)) {
 	if workers = min(workers, jobs); workers <= 1 {
-		defer Repanic()
+		defer repanic()
 		for j := range jobs {
 			do(j)
 		}

@@ -23,9 +23,9 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Repanic makes a panic one of a job: a function defers it that is to panic with a *[Panic],
+// repanic makes a panic one of a job: a function defers it that is to panic with a *[Panic],
 // if at all.
-func Repanic() {
+func repanic() {
 	if v := recover(); v != nil {
 		Throw(v)
 	}
