@@ -408,8 +408,8 @@ func (e *Engine[S]) denoise(ask []int) error {
 	}
 	dst, size := e.table, e.Per*e.Sites*e.Levels
 	// Tables that outlive the round are where their slots are.
-	apart := e.Keep && ask[len(ask)-1]-ask[0] >= len(ask)
-	if apart {
+	scattered := e.Keep && ask[len(ask)-1]-ask[0] >= len(ask)
+	if scattered {
 		if e.aside == nil {
 			e.aside = make([]float32, (e.Batch-1)*size)
 		}
@@ -424,7 +424,7 @@ func (e *Engine[S]) denoise(ask []int) error {
 	for k, i := range ask {
 		s := &e.Slots[i]
 		s.V, s.Row, s.Known, s.Fresh = dst[k*size:(k+1)*size], k, true, true
-		if apart {
+		if scattered {
 			s.take(e.block(i), s.V)
 		}
 		if s.shared != nil {

@@ -19,7 +19,44 @@ import (
 
 // Save writes a checkpoint: all samples of the runner, those that it has loaded
 // included. It needs a Config.Checkpoint.Path, without which none are kept.
-func (d *Runner[S]) Save(w io.Writer) error { return d.write(w) }
+func (d *Runner[S]) Save(w io.Writer) error {
+	switch {
+	case d.kept.settings == nil:
+		return fmt.Errorf("diffusion: Save: Config.Checkpoint.Path = %q, want a path: without one no samples are kept", "")
+	case check.Nil(w):
+		return fmt.Errorf("diffusion: Save: w = nil")
+	}
+	f := &d.kept
+	n := len(f.given)
+	per, faults := d.perFrame(), framesFor(len(f.fault), faultsPerFrame)
+	err := durable.Write(w, magic, f.settings, 1+faults+framesFor(n, per), func(i int, body []byte) ([]byte, error) {
+		switch {
+		case i == 0 && faults == 0:
+			return wire.AppendInts(body, n), nil
+		case i == 0:
+			return wire.AppendInts(body, n, len(f.fault)), nil
+		case i <= faults:
+			return appendFaults(body, f.fault[(i-1)*faultsPerFrame:min(i*faultsPerFrame, len(f.fault))]), nil
+		}
+		i -= faults
+		from, to := (i-1)*per, min(i*per, n)
+		body = wire.AppendUint64s(body, f.given[from:to]...)
+		if d.crowd != nil {
+			body = wire.AppendFloat64s(body, f.weight[from:to])
+		}
+		switch x := any(f.x).(type) {
+		case []int32:
+			body = wire.AppendInt32s(body, x[from*d.sites:to*d.sites])
+		case []float32:
+			body = wire.AppendFloat32s(body, x[from*d.sites:to*d.sites])
+		}
+		return body, nil
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("diffusion: Save: %w", err)
+	}
+	return nil
+}
 
 // Load reads what Save wrote, into a new runner of the same model, process and
 // Config; Count, Workers, Checkpoint, Observe and Progress may differ, and the
@@ -97,7 +134,7 @@ func (f *finished[S]) add(g int, x []S, why error, logZ float64) {
 	f.weight = append(f.weight, logZ)
 }
 
-// digest tells a row from all others; 0 for none.
+// digest is a number that differs between rows; 0 for none.
 func digest[S energy.Site](row []S) uint64 {
 	if len(row) == 0 {
 		return 0
@@ -253,50 +290,10 @@ const (
 // framesFor returns the number of frames that hold n things.
 func framesFor(n, per int) int { return (n + per - 1) / per }
 
-// write writes a checkpoint: all samples that are kept.
-func (d *Runner[S]) write(w io.Writer) error {
-	switch {
-	case d.kept.settings == nil:
-		return fmt.Errorf("diffusion: Save: Config.Checkpoint.Path = %q, want a path: without one no samples are kept", "")
-	case check.Nil(w):
-		return fmt.Errorf("diffusion: Save: w = nil")
-	}
-	f := &d.kept
-	n := len(f.given)
-	per, faults := d.perFrame(), framesFor(len(f.fault), faultsPerFrame)
-	err := durable.Write(w, magic, f.settings, 1+faults+framesFor(n, per), func(i int, body []byte) ([]byte, error) {
-		switch {
-		case i == 0 && faults == 0:
-			return wire.AppendInts(body, n), nil
-		case i == 0:
-			return wire.AppendInts(body, n, len(f.fault)), nil
-		case i <= faults:
-			return appendFaults(body, f.fault[(i-1)*faultsPerFrame:min(i*faultsPerFrame, len(f.fault))]), nil
-		}
-		i -= faults
-		from, to := (i-1)*per, min(i*per, n)
-		body = wire.AppendUint64s(body, f.given[from:to]...)
-		if d.crowd != nil {
-			body = wire.AppendFloat64s(body, f.weight[from:to])
-		}
-		switch x := any(f.x).(type) {
-		case []int32:
-			body = wire.AppendInt32s(body, x[from*d.sites:to*d.sites])
-		case []float32:
-			body = wire.AppendFloat32s(body, x[from*d.sites:to*d.sites])
-		}
-		return body, nil
-	}, nil)
-	if err != nil {
-		return fmt.Errorf("diffusion: Save: %w", err)
-	}
-	return nil
-}
-
 // perFrame returns the number of samples in a frame.
 func (d *Runner[S]) perFrame() int { return max(1, frameSize/(4*d.sites+16)) }
 
-// read reads what write wrote.
+// read reads what Save wrote.
 func (d *Runner[S]) read(ctx context.Context, r io.Reader) error {
 	switch {
 	case d.kept.settings == nil:
@@ -382,7 +379,7 @@ func (d *Runner[S]) readSamples(f *finished[S], n int, body []byte) (rest []byte
 	return body, err
 }
 
-// recall tells the projection of the samples x of f, but for those given up.
+// recall passes the samples x of f to the projection, but for those given up.
 func (d *Runner[S]) recall(f *finished[S], x []int32) error {
 	memory, _ := d.projection.(Recaller) // New has asked
 	for i := 0; i < len(x); i += d.sites {

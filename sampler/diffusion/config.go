@@ -117,7 +117,7 @@ type Config struct {
 		Every int
 	}
 
-	// Observe, if not nil, is told of every step of every sample. Calls for
+	// Observe, if not nil, gets every step of every sample. Calls for
 	// one sample come in order; different samples run concurrently.
 	Observe func(*Snapshot)
 

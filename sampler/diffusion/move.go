@@ -35,7 +35,7 @@ func moveTokens(d *Runner[int32], w, i int) error {
 	return nil
 }
 
-// observe tells the observer of the step of slot i to the time next that worker w has made
+// observe passes on the step of slot i to the time next that worker w has made
 // with the prediction v.
 func (d *Runner[S]) observe(w, i int, v []float32, next float64) {
 	if d.cfg.Observe == nil {

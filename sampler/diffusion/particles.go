@@ -418,7 +418,7 @@ func (p *Particles) count(logZ float64) {
 
 // Save writes a checkpoint as [Runner.Save] does, with the estimate of every
 // sample.
-func (p *Particles) Save(w io.Writer) error { return p.run.write(w) }
+func (p *Particles) Save(w io.Writer) error { return p.run.Save(w) }
 
 // Load reads what Save wrote, as [Runner.Load] does.
 func (p *Particles) Load(ctx context.Context, r io.Reader) error {

@@ -420,7 +420,7 @@ func (d *Runner[S]) giveUp(g, i int, why error) {
 	d.fault[g] = why
 }
 
-// commit tells the projection of the first n samples, in order, but for those that
+// commit passes the first n samples to the projection, in order, but for those that
 // were given up. A sample that it refuses is drawn again, with what is left of its
 // stream, and given up in the end.
 func (d *Runner[S]) commit(ctx context.Context, n int) error {
