@@ -100,6 +100,17 @@ var gibbsEngines = []struct {
 		}},
 }
 
+// choose returns the first engine that takes the model, and its kernel.
+func (r *request) choose() (name string, k sampler.Kernel, err error) {
+	for at := 0; k == nil && err == nil; at++ { // the last one takes all
+		if e := &gibbsEngines[at]; e.scans>>r.scan&1 == 1 {
+			name = e.name
+			k, err = e.make(r)
+		}
+	}
+	return name, k, err
+}
+
 // made returns a kernel, or nil if it is a pointer that is nil.
 func made[K any, P interface {
 	*K

@@ -69,13 +69,8 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 		return nil, fmt.Errorf("mcmc: Gibbs: Scan = %v, want Automatic, Systematic, Random or Chromatic", g.Scan)
 	}
 	r := &request{method: "Gibbs", scan: g.Scan, m: m, sites: sites, levels: levels, chains: chains}
-	for at := 0; ; at++ { // the last one takes all
-		if e := &gibbsEngines[at]; e.scans>>g.Scan&1 == 1 {
-			if k, err := e.make(r); k != nil || err != nil {
-				return k, err
-			}
-		}
-	}
+	_, k, err := r.choose()
+	return k, err
 }
 
 // order returns the sites in the order of a sweep.
