@@ -28,17 +28,6 @@ func (r *request) order(scan Scan) (sweep []int32, err error) {
 	return r.sweeps[scan], err
 }
 
-// first returns the kernel of the first engine that takes the model; the last one takes all.
-func (r *request) first() (sampler.Kernel, error) {
-	for at := 0; ; at++ {
-		if e := &gibbsEngines[at]; e.scans>>r.scan&1 == 1 {
-			if k, err := e.make(r); k != nil || err != nil {
-				return k, err
-			}
-		}
-	}
-}
-
 // Sets of scans.
 const (
 	byColour = 1<<Automatic | 1<<Chromatic
@@ -120,6 +109,23 @@ var gibbsEngines = []struct {
 			k.unpolled = max(1, pollWork/k.rowWork())
 			return k, err
 		}},
+}
+
+// choose returns the first engine that takes the model, and its kernel.
+func (r *request) choose() (name string, k sampler.Kernel, err error) {
+	for at := 0; k == nil && err == nil; at++ { // the last one takes all
+		if e := &gibbsEngines[at]; e.scans>>r.scan&1 == 1 {
+			name = e.name
+			k, err = e.make(r)
+		}
+	}
+	return name, k, err
+}
+
+// kernel returns that of the first engine that takes the model.
+func (r *request) kernel() (sampler.Kernel, error) {
+	_, k, err := r.choose()
+	return k, err
 }
 
 // made returns a kernel, or nil if it is a pointer that is nil.

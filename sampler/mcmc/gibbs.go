@@ -69,10 +69,10 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 		return nil, fmt.Errorf("mcmc: Gibbs: Scan = %v, want Automatic, Systematic, Random or Chromatic", g.Scan)
 	}
 	r := &request{ctx: ctx, gibbs: g, method: "Gibbs", scan: g.Scan, m: m, sites: sites, levels: levels, chains: chains}
-	if k := follow(ctx, g, m, chains, r.first); k != nil {
+	if k := follow(ctx, g, m, chains, r.kernel); k != nil {
 		return k, nil
 	}
-	return r.first()
+	return r.kernel()
 }
 
 // order returns the sites in the order of a sweep.

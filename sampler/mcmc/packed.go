@@ -217,6 +217,10 @@ func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
 // Energies implements [sampler.Exchanger].
 func (k *packed) Energies(e []float64, of sampler.Exchanger) {
 	o := of.(packing).packing()
+	if o == k {
+		copy(e, k.energies(0, k.chains))
+		return
+	}
 	k.know()
 	o.know()
 	copy(e, k.start)

@@ -444,8 +444,9 @@ func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
 // swapProb returns the probability of swapping rungs j and j+1 at energies e
 // and f; false if it is not defined.
 func (k *tempering) swapProb(j int, e, f float64) (float64, bool) {
-	if l := (k.betas[j] - k.betas[j+1]) * (e - f); l > math.Inf(-1) && l < math.Inf(1) { // no branch on its sign
+	l := (k.betas[j] - k.betas[j+1]) * (e - f)
+	if l > math.Inf(-1) && l < math.Inf(1) { // no branch on its sign, which is not foreseen
 		return simd.Exp(min(l, 0)), true
 	}
-	return accept((k.betas[j]-k.betas[j+1])*(e-f), 0, 0)
+	return accept(l, 0, 0)
 }

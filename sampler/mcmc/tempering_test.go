@@ -327,22 +327,13 @@ func exchanged(t *testing.T) map[string]sized {
 		"glass":       {glass(t, 20, 0.1, 0.2), Gibbs{}},
 		"table":       {exact.Must(model.NewPotts(model.Lattice{6, 7}, 3, 0.4, []float64{0, 0.1, -0.1})), Gibbs{}},
 		"flat table":  {exact.Must(model.NewPotts(model.Lattice{6, 7}, 3, 0.4, nil)), Gibbs{}},
-		"memo":        {exact.Must(exact.Must(model.NewIsing(model.Lattice{5, 5}, 0.3, 0)).WithFields(random(25))), Gibbs{}},
+		"memo":        {scattered(60, 4, normal), Gibbs{}},
 		"counts":      {complete(t, 40, 0.02, 0.1), Metropolis{Scan: Systematic}},
 		"fields":      {scattered(1500, 4, normal), Gibbs{}},
 		"differences": {exact.NewQuadratic(9, 1), Gibbs{Scan: Random}},
 		"proposed":    {exact.NewQuadratic(9, 1), Metropolis{}},
 		"opaque":      {energy.Func{Sites: 6, Levels: 3, E: func(x []int32) float64 { return float64(x[0]*x[1]) - 0.5*float64(x[2]+x[5]) }}, Gibbs{}},
 	}
-}
-
-// random returns numbers between −½ and ½.
-func random(n int) []float64 {
-	r, v := sampler.NewStream(3, 1), make([]float64, n)
-	for i := range v {
-		v[i] = r.Float64() - 0.5
-	}
-	return v
 }
 
 // plainKernels hides that kernels exchange states.
@@ -444,4 +435,28 @@ func TestExchangesAreRefused(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Models go to the engines that the table names.
+func TestEnginesOfGibbs(t *testing.T) {
+	want := map[string]string{
+		"words": "words", "torus": "torus", "rows": "rows", "glass": "rows", "table": "table", "flat table": "table",
+		"memo": "memo", "fields": "fields", "differences": "differences", "opaque": "differences",
+	}
+	for name, c := range exchanged(t) {
+		g, ok := c.method.(Gibbs)
+		if !ok {
+			continue
+		}
+		sites, levels := c.m.Shape()
+		r := &request{method: "Gibbs", scan: g.Scan, m: c.m, sites: sites, levels: levels, chains: 8}
+		got, k, err := r.choose()
+		require.NoError(t, err)
+		assert.Equal(t, want[name], got, name)
+		assert.IsType(t, must(g.Kernel(context.Background(), c.m, 8)), k)
+	}
+	dense := complete(t, 30, 0.1, 0)
+	got, _, err := (&request{method: "Gibbs", scan: Systematic, m: dense, sites: 30, levels: 2, chains: 1}).choose()
+	require.NoError(t, err)
+	assert.Equal(t, "counts", got)
 }

@@ -84,8 +84,8 @@ var mistakes = []mistake{
 	}}},
 	{"swap", "rungs of a ladder swap by the hotter rung's temperature, not by the difference", []edit{{
 		"sampler/mcmc/tempering_replicas.go",
-		"return accept((k.betas[j]-k.betas[j+1])*(e-f), 0, 0)",
-		"return accept(k.betas[j+1]*(e-f), 0, 0)",
+		"l := (k.betas[j] - k.betas[j+1]) * (e - f)",
+		"l := k.betas[j+1] * (e - f)",
 	}}},
 	{"worker's stream", "random streams depend on the number of workers", []edit{{
 		"sampler/runner.go",

@@ -32,3 +32,30 @@ func BenchmarkClusters(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkHoudayer makes steps of a block of chains of a spin glass on a square lattice, with
+// the processor time of a site of a chain.
+func BenchmarkHoudayer(b *testing.B) {
+	const side, sites, chains = 40, 1600, 16
+	r := sampler.NewStream(1, 1)
+	var edges []model.Edge
+	for i := range sites {
+		for _, j := range []int{i/side*side + (i+1)%side, (i + side) % sites} {
+			edges = append(edges, model.Edge{I: min(i, j), J: max(i, j), W: float64(2*r.IntN(2) - 1)})
+		}
+	}
+	m := exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), 0.7, 0))
+	k := exact.Must(cluster.Houdayer{}.Kernel(context.Background(), m, chains))
+	x, info, streams := make([]int32, chains*sites), make([]sampler.Info, chains), make([]sampler.Stream, chains)
+	for s := range streams {
+		streams[s] = *sampler.NewStream(1, uint64(s))
+	}
+	if err := k.Reset(sampler.Control{}, x); err != nil {
+		b.Fatal(err)
+	}
+	began := exact.CPU()
+	for b.Loop() {
+		k.Step(sampler.Control{}, info, x, streams)
+	}
+	b.ReportMetric(float64((exact.CPU()-began).Nanoseconds())/float64(b.N*chains*sites), "cpu-ns/site")
+}

@@ -74,6 +74,6 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 		k.views[s] = replicas{k: k, chain: s, x: [2][]int32{make([]int32, sites), k.state(k.y, s)}}
 		k.swapped[s] = make([]int32, 0, sites)
 	}
-	k.different = make([]int32, 0, sites)
+	k.different = make([]int32, sites)
 	return k, nil
 }

@@ -102,30 +102,33 @@ func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 		k.settle(ctl, info, x)
 	}
 	for s := range info {
-		info[s].Energy, info[s].Rungs, info[s].Moved = k.e[0][s], &k.views[s], 0
-		was := k.state(k.was, s)
-		for i, l := range k.state(x, s) {
-			k.views[s].x[0][i] = l
-			if l != was[i] {
-				info[s].Moved++
-			}
-		}
+		own := k.state(x, s)
+		info[s].Energy, info[s].Rungs, info[s].Moved = k.e[0][s], &k.views[s], len(k.differing(own, k.state(k.was, s)))
+		copy(k.views[s].x[0], own)
 	}
 	return 1
 }
 
-// grow makes the cluster of chain s and returns false if x and y are equal.
-func (k *houdayer) grow(s int, x, y []int32, r *sampler.Stream) bool {
-	k.different = k.different[:0]
+// differing returns the sites at which x and y differ, valid until the next call. There is no
+// branch in it that half of the time is not foreseen.
+func (k *houdayer) differing(x, y []int32) []int32 {
+	y, n := y[:len(x)], 0
 	for i, l := range x {
+		k.different[n] = int32(i)
 		if y[i] != l {
-			k.different = append(k.different, int32(i))
+			n++
 		}
 	}
-	if len(k.different) == 0 {
+	return k.different[:n]
+}
+
+// grow makes the cluster of chain s and returns false if x and y are equal.
+func (k *houdayer) grow(s int, x, y []int32, r *sampler.Stream) bool {
+	d := k.differing(x, y)
+	if len(d) == 0 {
 		return false
 	}
-	k.reach(s, k.different[r.IntN(len(k.different))], x, y)
+	k.reach(s, d[r.IntN(len(d))], x, y)
 	return true
 }
 
@@ -160,7 +163,6 @@ func (k *houdayer) exchange(s int, x []int32) {
 // settle makes energies and caches those of the states after an exchange, and takes
 // back those that Base cannot go on from.
 func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
-	e, f := k.e[0], k.e[1]
 	for {
 		again := false
 		for j, states := range [2][]int32{x, k.y} {
@@ -183,8 +185,13 @@ func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
 			break
 		}
 	}
-	k.model.Energy(e, x)
-	k.model.Energy(f, k.y)
+	for j, states := range [2][]int32{x, k.y} {
+		if ex, ok := sampler.As[sampler.Exchanger](k.base[j]); ok {
+			ex.Energies(k.e[j], ex) // as its Reset found them
+		} else {
+			k.model.Energy(k.e[j], states)
+		}
+	}
 }
 
 // Adapt implements [sampler.Adaptive].
