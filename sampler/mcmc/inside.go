@@ -15,19 +15,20 @@ import (
 
 // Kernels that take numbers from a model once and for all keep their speed inside wrappers of
 // energies: a step of the wrapped model over one of the plain model, states read after
-// every step, a tenth of the sites fixed (the least of six runs of BenchmarkAffine):
+// every step, a tenth of the sites fixed (the least of sixteen runs of BenchmarkAffine):
 //
 //	engine                    model                   Scale  Clamp  Lagrangian of a Count
-//	wordGibbs                 torus 5×5               1.0    1.1    1.0
+//	wordGibbs                 torus 5×5               1.0    1.0    1.0
 //	torusGibbs                torus 64×64             1.0    1.1    1.0
 //	torusGibbs of Metropolis  torus 64×64             1.0    1.1    1.0
-//	torusLangevin             torus 64×64             1.0    1.3    1.0
-//	rowGibbs                  2000 sites, one J       1.0    2.2    1.0
-//	fieldGibbs                2000 sites, a glass     1.0    0.9    1.0
+//	torusLangevin             torus 64×64             1.0    1.4    1.0
+//	rowGibbs                  2000 sites, one J       1.0    2.4    1.0
+//	fieldGibbs                2000 sites, a glass     1.0    1.0    1.0
 //	rowGibbs                  complete graph of 100   1.0    1.3    1.0
-//	denseGibbs of Metropolis  complete graph of 100   1.0    1.1    1.0
-//	sparseGibbs               Potts 64×64             1.0    0.9    1.0
+//	denseGibbs of Metropolis  complete graph of 100   1.2    1.0    1.2    more is accepted
+//	sparseGibbs               Potts 64×64             1.0    0.9    1.1
 //	bipartite                 RBM 256 × 64            –      1.1    1.2
+//	hastings of DMALA         RBM 256 × 64            1.2    1.1    1.9    fields are added up
 //
 // Scale and a Lagrangian change numbers; a sum of a torus or a Matching model and a uniform
 // field is one, and sums of pairs are pairs. Bits, words, proposals and stretches of sites leave out
