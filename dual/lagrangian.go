@@ -27,11 +27,11 @@ import (
 // temperature (1 unless [Lagrangian.AtTemperature] says otherwise) and λ ≥ 0
 // the multipliers, 0 at first: then it is the base model, bit for bit if β = 1.
 //
-// It supports energy.Differentiable, Binary, Conditional, Local and Graphical
-// where the base and the inequalities do, and Ordinal and Supported where the
-// base does. Inequalities made of models ([Bounds], constraint.Count, a
-// [Modelled] set) support what the models do. Of any other set only values are
-// known: its differences are found by evaluation, exactly but at levels
+// It is an energy.Affine of the base and the inequalities, with weights that change, and
+// supports what that says. Inequalities made of models ([Bounds], constraint.Count, a
+// [Modelled] set) support what the models do: a torus under a constraint.Count is a torus at
+// every λ, for instance, and kernels of tori take it, see energy.Varying. Of any other set only
+// values are known: its differences are found by evaluation, exactly but at levels
 // evaluations per site, and nothing is cached.
 //
 // g must be finite wherever the base has probability.

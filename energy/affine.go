@@ -143,12 +143,13 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 }
 
 // NewAffine returns the model Σ_k w_k E_k(x) + b of a base, which is part 0, and of
-// statistics of the same shape, parts 1, 2, …, and what sets w and b (w is copied). At first w is
-// 1, 0, 0, …, b is 0 and the model the base bit for bit. Values of levels and support are those of the
-// base alone: statistics are finite wherever it has probability.
+// statistics of the same shape, parts 1, 2, …, and what sets w, of which it keeps a copy,
+// and b. At first w is 1, 0, 0, …, b is 0, and the model is the base bit for bit. Values of
+// levels, support and parameters are those of the base alone; statistics are finite wherever
+// it has probability.
 //
 // It is safe for concurrent use except while set is called; kernels that work on it
-// must be Reset afterwards. It is [Varying].
+// must be Reset afterwards. It is [Varying]. set panics unless there is one weight per part.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64)) {
 	a = &Affine{factor: 1, own: 1, varies: true}
 	a.sites, a.levels = base.Shape()

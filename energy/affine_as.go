@@ -43,7 +43,12 @@ func (a *Affine) As(target any) bool {
 	case *Binary:
 		return a.levels == 2 && join(a, p, func(m []Binary) Binary { return affineField{a, m} })
 	case *Incremental:
-		return a.asIncremental(p)
+		c, ok := changing(a, func(m Incremental) changes { return m.FieldFrom })
+		return ok && Give(p, Incremental(c))
+	case *proposing:
+		cheap, ok := changing(a, func(m proposing) changes { return m.ProposalFrom })
+		c, _ := changing(a, func(m Incremental) changes { return m.FieldFrom })
+		return ok && Give(p, proposing(affineProposals{c, cheap}))
 	case *Conditional:
 		return join(a, p, func(m []Conditional) Conditional { return affineConditional[Conditional]{a, m} })
 	case *Local:
@@ -145,46 +150,62 @@ func (a affineField) Field(e []float64, h []float32, x []int32) {
 // affineChanges is an Affine as [Incremental].
 type affineChanges struct {
 	affineField
-	m  Incremental
-	at int // of the parts
+	from  changes // of the incremental part
+	at    int     // of the parts
+	cache int     // its CacheLen
 }
 
-// asIncremental wants one incremental part among fields.
-func (a *Affine) asIncremental(p *Incremental) bool {
-	fields, at := all[Binary](a.parts), -1
-	var one Incremental
+// changes is FieldFrom of an [Incremental] model, or ProposalFrom of a proposing one.
+type changes = func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
+
+// proposing is mcmc.Proposing.
+type proposing = interface {
+	Incremental
+	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
+}
+
+// changing wants one part that is a T among fields.
+func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, ok bool) {
+	fields := all[Binary](a.parts)
 	for k, m := range a.parts {
-		if i, ok := As[Incremental](m); ok {
-			if at >= 0 {
-				return false
+		if i, is := As[T](m); is {
+			if ok {
+				return c, false
 			}
-			one, at = i, k
+			c, ok = affineChanges{affineField{a, fields}, from(i), k, i.CacheLen()}, true
 		}
 	}
-	if a.levels != 2 || fields == nil || one == nil {
-		return false
-	}
-	*p = affineChanges{affineField{a, fields}, one, at}
-	return true
+	return c, ok && a.levels == 2 && fields != nil
 }
 
 // CacheLen implements [Incremental].
-func (a affineChanges) CacheLen() int { return a.m.CacheLen() }
+func (a affineChanges) CacheLen() int { return a.cache }
 
 // FieldFrom implements [Incremental].
 func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	if a.at > 0 && a.weight[a.at] == 0 { // not evaluated below
-		a.m.FieldFrom(e, h, next, y, cache, x)
+		a.from(e, h, next, y, cache, x)
 	}
 	a.addTables(e, h, func(k int, e []float64, h []float32) {
 		if k == a.at {
-			a.m.FieldFrom(e, h, next, y, cache, x)
+			a.from(e, h, next, y, cache, x)
 			return
 		}
-		a.affineField.m[k].Field(e, h, y)
+		a.m[k].Field(e, h, y)
 	})
 	a.energies(e, y)
 	a.fields(h, 1)
+}
+
+// affineProposals is an Affine with a cheaper field to propose by.
+type affineProposals struct {
+	affineChanges
+	cheap affineChanges
+}
+
+// ProposalFrom implements mcmc.Proposing.
+func (a affineProposals) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+	a.cheap.FieldFrom(e, h, next, y, cache, x)
 }
 
 // affineConditional is an Affine as [Conditional].

@@ -2,25 +2,26 @@
 // infinite.
 package weighted
 
-import "math"
-
 // Add adds c·b to a; where a is infinite it stays so.
 func Add[T float32 | float64](a, b []T, c float64) {
 	a = a[:len(b)]
 	if c == 1 { // the same bits with fewer roundings to look at
 		for i, v := range b {
-			if !math.IsInf(float64(a[i]), 0) {
+			if finite(a[i]) {
 				a[i] += v
 			}
 		}
 		return
 	}
 	for i, v := range b {
-		if !math.IsInf(float64(a[i]), 0) {
+		if finite(a[i]) {
 			a[i] = T(float64(a[i]) + float64(c*float64(v)))
 		}
 	}
 }
+
+// finite reports whether v is neither infinite nor NaN, which sums and products leave as it is.
+func finite[T float32 | float64](v T) bool { return v-v == 0 }
 
 // Scale multiplies v by c; infinities stay what they are.
 func Scale[T float32 | float64](v []T, c float64) {
@@ -28,7 +29,7 @@ func Scale[T float32 | float64](v []T, c float64) {
 		return
 	}
 	for i, a := range v {
-		if !math.IsInf(float64(a), 0) {
+		if finite(a) {
 			v[i] = T(float64(a) * c)
 		}
 	}

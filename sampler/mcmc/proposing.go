@@ -4,8 +4,9 @@ import "github.com/gibbsite-go/gibbsite/energy"
 
 // Proposing models have a field that is good enough to propose by and cheaper than
 // that of [energy.Incremental]. [DMALA] asks for it: what accepts is the energy, so that
-// every field leaves the distribution invariant. An RBM is one.
-type Proposing interface {
+// every field leaves the distribution invariant. An RBM is one, and so is an energy.Affine of
+// one.
+type Proposing = interface {
 	energy.Incremental
 
 	// ProposalFrom is FieldFrom but for h, which may be further from the differences
