@@ -1,10 +1,13 @@
 package energy_test
 
 import (
+	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/energytest"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
@@ -115,4 +118,63 @@ func TestBaseGivesLevelsAndSupport(t *testing.T) {
 	require.False(t, ok)
 	_, ok = energy.As[energy.Stochastic](s)
 	require.False(t, ok)
+}
+
+// What combinations say of their structure holds, by the laws of every model, and so does
+// what is inside fixed sites and changing weights.
+func TestStructureOfCombinations(t *testing.T) {
+	torus := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1))
+	uniform := exact.Must(model.NewIndependent([]float64{0, .3, 0, .3, 0, .3, 0, .3, 0, .3, 0, .3, 0, .3, 0, .3, 0, .3}, 2))
+	potts := exact.Must(model.NewPotts(model.Lattice{3, 3}, 2, 0.4, []float64{0, 0.2}))
+	glass := exact.Must(model.NewIsing(exact.Must(model.NewGraph(9, []model.Edge{{I: 0, J: 8, W: 1}, {I: 3, J: 5, W: -2}})), 0.4, 0.2))
+	uneven := exact.Must(model.NewBernoulli([]float64{0.1, 0.2, 0.3, -0.4, 0, 0.6, 0.7, -0.8, 0.9}))
+	w := make([]float32, 18)
+	for i := range w {
+		w[i] = 0.25 * float32(i%5-2)
+	}
+	rbm := exact.Must(model.NewRBM(w, []float32{0.1, -0.2}, make([]float32, 9)))
+	sum := func(m ...energy.Model) energy.Model { return exact.Must(energy.Sum(m...)) }
+	for name, c := range map[string]struct {
+		m                      energy.Model
+		torus, matching, pairs bool
+	}{
+		"torus and field":      {sum(torus, uniform), true, true, true},
+		"torus twice, scaled":  {exact.Must(energy.Scale(sum(torus, torus), 0.5)), true, true, true},
+		"torus and Potts":      {sum(torus, potts), false, true, true},
+		"torus and other sums": {sum(torus, uneven), false, false, true},
+		"pairs":                {sum(torus, glass, uneven, potts), false, false, true},
+		"Potts alone":          {exact.Must(energy.Scale(potts, 2)), false, true, true},
+		"hidden units":         {sum(uneven, rbm), false, false, false},
+		"two of them":          {sum(rbm, rbm), false, false, false},
+		"no sum over sites":    {sum(torus, energyOnly{newDouble(rand.New(rand.NewPCG(1, 1)), 9, 2)}), false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ok := false
+			if m, is := energy.As[energy.Toroidal](c.m); is {
+				_, _, ok = m.Torus()
+			}
+			require.Equal(t, c.torus, ok, "torus")
+			ok = false
+			if m, is := energy.As[energy.Matching](c.m); is {
+				_, _, ok = m.Matching()
+			}
+			require.Equal(t, c.matching, ok, "matching")
+			_, _, _, _, ok = energy.PairsOf(c.m)
+			require.Equal(t, c.pairs, ok, "pairs")
+			varying, set := energy.NewAffine(c.m, uniform)
+			set([]float64{1, 0.5}, 0.25)
+			clamped := exact.Must(energy.Clamp(c.m, map[int]int32{2: 1, 7: 0}))
+			inner, set2 := energy.NewAffine(clamped, uneven)
+			set2([]float64{1, -0.5}, 0)
+			for _, m := range []energy.Model{c.m, varying, clamped, inner, exact.Must(energy.Scale(varying, 0.5))} {
+				require.NoError(t, energytest.TestModel(context.Background(), m, energytest.Options{FirstOrder: true, States: 16}))
+			}
+		})
+	}
+	_, _, _, _, ok := energy.PairsOf(exact.Must(model.NewPotts(model.Lattice{3}, 3, 1, nil)))
+	require.False(t, ok)
+	m := exact.Must(energy.Clamp(exact.Must(energy.Clamp(torus, map[int]int32{0: 0})), map[int]int32{0: 1}))
+	e := make([]float64, 1)
+	m.Energy(e, make([]int32, 9))
+	require.Equal(t, math.Inf(1), e[0], "no state has both levels")
 }
