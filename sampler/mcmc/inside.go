@@ -49,7 +49,7 @@ func follow(ctx context.Context, method sampler.Method, m energy.Model, chains i
 	if !ok {
 		return nil
 	}
-	k := &following{method: method, model: v, chains: chains, version: v.Version(), make: slow, since: patience}
+	k := &following{method: method, model: v, chains: chains, version: v.Version(), seen: v.Version(), make: slow, since: patience}
 	k.ctx = context.WithoutCancel(ctx)
 	if k.quick = fast(method.Kernel(ctx, v.Now(), chains)); k.quick == nil {
 		return nil
@@ -105,6 +105,7 @@ type following struct {
 	model          energy.Varying
 	chains         int
 	version        uint64 // of the model that quick is of
+	seen           uint64 // of the model at the last Reset
 	make           func() (sampler.Kernel, error)
 	slow, quick    sampler.Kernel // slow: nil until it is needed
 	since          int            // steps since the last change, up to patience
@@ -153,8 +154,10 @@ func (k *following) choose() (err error) {
 
 // Reset implements [sampler.Transition].
 func (k *following) Reset(ctl sampler.Control, x []int32) error {
-	if k.make != nil && k.model.Version() != k.version {
-		k.since = 0
+	if v := k.model.Version(); v != k.seen {
+		if k.seen = v; k.make != nil {
+			k.since = 0
+		}
 	}
 	if err := k.choose(); err != nil {
 		return err

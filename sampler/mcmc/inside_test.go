@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -265,3 +266,63 @@ func TestFollowingTakesTurns(t *testing.T) {
 	require.Error(t, k.UnmarshalBinary([]byte{1}))
 	require.ErrorContains(t, k.UnmarshalBinary(append([]byte{patience + 1}, make([]byte, 7)...)), "17 steps after a change")
 }
+
+// Replicas of a model whose numbers change move by the kernels of what it is now, wherever
+// their kernels are made anew: at a Reset, or some steps after it.
+func TestTemperingFollows(t *testing.T) {
+	const chains, steps = 8, 3000
+	m, set := withCount(exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.1, 0)), 0.2)
+	k := must(Tempering{Base: Gibbs{}, Betas: []float64{1, 0.8, 0.5, 0.2}}.Kernel(t.Context(), m, chains)).(*tempering)
+	x, info, r := make([]int32, chains*16), make([]sampler.Info, chains), make([]sampler.Stream, chains)
+	for s := range r {
+		r[s].Seed(1, uint64(s))
+	}
+	for _, weight := range []float64{0.2, 2, -1} {
+		set(weight)
+		require.NoError(t, k.Reset(sampler.Control{}, x))
+		_, p := lawOf(m)
+		want, got := 0.0, make([]float64, 4)
+		for state, q := range p {
+			want += float64(bits.OnesCount(uint(state))) * q
+		}
+		for range steps {
+			require.Equal(t, 1, k.Step(sampler.Control{}, info, x, r))
+			for s := range info {
+				require.NoError(t, info[s].Err)
+				for j := range got {
+					_, e, y := info[s].Rungs.Rung(j)
+					var f [1]float64
+					m.Energy(f[:], y)
+					require.InDelta(t, f[0], e, 1e-9)
+					for _, l := range y {
+						got[j] += float64(l) / steps / chains
+					}
+				}
+				require.Equal(t, x[s*16:(s+1)*16], third(info[s].Rungs.Rung(0)))
+			}
+		}
+		require.InDelta(t, want, got[0], 0.2, "weight %v", weight)
+	}
+
+	set(0.5)
+	require.NoError(t, k.Reset(sampler.Control{}, x))
+	for range 2 * patience { // some saved before the kernels change, some after
+		b, err := k.AppendBinary(nil)
+		require.NoError(t, err)
+		again := must(Tempering{Base: Gibbs{}, Betas: k.betas}.Kernel(t.Context(), m, chains))
+		require.NoError(t, again.UnmarshalBinary(b))
+		y, other := slices.Clone(x), slices.Clone(r)
+		k.Step(sampler.Control{}, info, x, r)
+		energies := make([]float64, chains)
+		for s := range info {
+			energies[s] = info[s].Energy
+		}
+		again.Step(sampler.Control{}, info, y, other)
+		require.Equal(t, x, y)
+		for s := range info {
+			require.Equal(t, energies[s], info[s].Energy)
+		}
+	}
+}
+
+func third[A, B, C any](_ A, _ B, c C) C { return c }

@@ -124,13 +124,25 @@ func (k *tempering) build(ctx context.Context, betas []float64) error {
 // meet finds the kernels that can exchange states with that of β = 1, which then tells their
 // energies.
 func (k *tempering) meet() {
-	k.packed, k.unmet = make([]sampler.Exchanger, len(k.kernels)), false
-	first, _ := sampler.As[sampler.Exchanger](k.kernels[0])
+	k.unmet = false
+	k.met, k.packed = make([]sampler.Exchanger, len(k.kernels)), make([]sampler.Exchanger, len(k.kernels))
 	for j, base := range k.kernels {
-		if ex, ok := sampler.As[sampler.Exchanger](base); ok && first != nil && ex.Exchanges(first, max(k.betas[j], almostZero)) {
+		ex, ok := sampler.As[sampler.Exchanger](base)
+		if k.met[j] = ex; ok && k.met[0] != nil && ex.Exchanges(k.met[0], max(k.betas[j], almostZero)) {
 			k.packed[j] = ex
 		}
 	}
+}
+
+// changed reports whether kernels are others than when they met: those of a new ladder, and
+// those that follow a model whose numbers have changed.
+func (k *tempering) changed() bool {
+	for j, base := range k.kernels {
+		if ex, _ := sampler.As[sampler.Exchanger](base); ex != k.met[j] {
+			return true
+		}
+	}
+	return false
 }
 
 // Cost implements [sampler.Costed]: NaN if Base does not
@@ -271,6 +283,7 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	if b, err = wire.ReadParts(b, k.kernels); err != nil {
 		return err
 	}
+	k.meet()
 	for j, base := range k.kernels {
 		if wire.Empty(base) {
 			_ = base.Reset(sampler.Control{}, k.states(j)) // which it accepted before

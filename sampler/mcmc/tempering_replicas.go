@@ -23,6 +23,7 @@ type tempering struct {
 
 	betas   []float64
 	kernels []sampler.Kernel    // one per rung
+	met     []sampler.Exchanger // them, as they were when packed was found
 	packed  []sampler.Exchanger // those of them that hold states; nil: x has them
 	started bool                // replicas hold states
 	stale   bool                // the states of the chains have not been shown
@@ -44,7 +45,7 @@ type tempering struct {
 	renewing bool   // a Reset was stopped
 	behind   bool   // kernels of a new ladder have not seen their states yet
 	old      []bool // by rung: the kernel is still that of the ladder before
-	unmet    bool   // some kernel has been made since meet
+	unmet    bool   // kernels may be others than those of meet
 	fault    error  // why one of a new ladder could not be made
 }
 
@@ -147,7 +148,7 @@ func (k *tempering) resetBases(ctl sampler.Control) error {
 		}
 	}
 	k.rung = 0
-	if k.unmet {
+	if k.changed() {
 		k.meet()
 	}
 	return nil
@@ -185,7 +186,7 @@ func (k *tempering) rebuild(j int, stop func() bool) error {
 	if err := kernel.UnmarshalBinary(b); err != nil {
 		return err
 	}
-	k.kernels[j], k.old[j], k.unmet = kernel, false, true
+	k.kernels[j], k.old[j] = kernel, false
 	return nil
 }
 
@@ -237,6 +238,10 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		k.phase, k.rung = measuring, 0
 	}
 	if k.phase == measuring {
+		if k.rung == 0 && k.changed() { // new ones have seen their states in x
+			k.show()
+			k.meet()
+		}
 		if !k.measure() {
 			return 0
 		}
