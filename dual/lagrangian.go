@@ -113,8 +113,10 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 	if l.values != nil {
 		statistics = append(statistics, l.values)
 	}
-	l.sum, l.weigh = energy.NewAffine(base, statistics...)
 	l.weight = make([]float64, 1+len(statistics))
+	if l.sum, l.weigh, err = energy.NewAffine(base, statistics...); err != nil {
+		return nil, fmt.Errorf("dual: NewLagrangian: %w", err)
+	}
 	return l, nil
 }
 

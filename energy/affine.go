@@ -150,9 +150,22 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 //
 // It is safe for concurrent use except while set is called; kernels that work on it
 // must be Reset afterwards. It is [Varying]. set panics unless there is one weight per part.
-func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64)) {
+//
+// NewAffine returns an error if a model is nil or shapes differ.
+func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
 	a = &Affine{factor: 1, own: 1, varies: true}
-	a.sites, a.levels = base.Shape()
+	if a.sites, a.levels, err = check.Model("energy", "NewAffine", "base", base); err != nil {
+		return nil, nil, err
+	}
+	for k, m := range statistics {
+		sites, levels, err := check.Model("energy", "NewAffine", fmt.Sprintf("statistics[%d]", k), m)
+		if err != nil {
+			return nil, nil, err
+		}
+		if sites != a.sites || levels != a.levels {
+			return nil, nil, fmt.Errorf("energy: NewAffine: statistics[%d] has %d sites and %d levels, want %d and %d as base", k, sites, levels, a.sites, a.levels)
+		}
+	}
 	if b, ok := base.(*Affine); ok && !b.varies && a.hold(b.fixed) {
 		base = b.unclamped()
 	}
@@ -164,7 +177,7 @@ func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []fl
 		copy(a.weight, weight)
 		a.offset = offset
 		a.version++
-	}
+	}, nil
 }
 
 // single returns m as an Affine of one part.

@@ -212,10 +212,10 @@ func pairsOf(m Model) (p pairs, ok bool) {
 }
 
 // PairsOf returns m as a model of pairs: what m says if it is [Pairwise], else the numbers of
-// a [Matching] model of two levels, or of a sum over sites. ok is false for another model.
+// a [Matching] model of two levels, or of a sum over sites. ok is false for another model, and for none.
 // The slices are not to be modified.
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
-	if !two(m) {
+	if check.Nil(m) || !two(m) {
 		return nil, nil, nil, nil, false
 	}
 	p, ok := pairsOf(m)

@@ -36,7 +36,7 @@ func TestEverythingThatASumOffers(t *testing.T) {
 	}
 	for name, parts := range map[string][]energy.Model{"binary": binary, "without a graph": covered, "potts": potts} {
 		for _, coef := range [][]float64{{1, 0, 0}, {1, 1, 1}, {2, -0.5, 3}, {0.7, 1.5, 0}} {
-			s, set := energy.NewAffine(parts[0], parts[1:]...)
+			s, set := newAffine(parts[0], parts[1:]...)
 			set(coef[:len(parts)], 0.25)
 			t.Run(name, func(t *testing.T) {
 				(&exact.Checker{Model: s, FirstOrder: true, Brute: func(x []int32) float64 {
@@ -92,7 +92,7 @@ func TestBaseGivesLevelsAndSupport(t *testing.T) {
 	base := exact.Must(model.NewMarkov(3, 2, 1, []float64{1, 0}, []float64{0.5, 0.5, 0.2, 0.8}))
 	asked := 0
 	part := &energy.Func{Sites: 3, Levels: 2, E: func(x []int32) float64 { asked++; return float64(x[1]) }}
-	s, set := energy.NewAffine(base, part)
+	s, set := newAffine(base, part)
 	support, ok := energy.As[energy.Supported](s)
 	require.True(t, ok)
 	x := []int32{1, 0, 1}
@@ -110,7 +110,7 @@ func TestBaseGivesLevelsAndSupport(t *testing.T) {
 	require.InDelta(t, 2*want[0]-2.5, e[0], 1e-12)
 	require.Panics(t, func() { set([]float64{1}, 0) })
 
-	numbers, _ := energy.NewAffine(exact.Ordinal{Rugged: exact.NewRugged(2, 3, 1, 0, 1)}, energy.Func{Sites: 2, Levels: 3})
+	numbers, _ := newAffine(exact.Ordinal{Rugged: exact.NewRugged(2, 3, 1, 0, 1)}, energy.Func{Sites: 2, Levels: 3})
 	ordinal, ok := energy.As[energy.Ordinal](numbers)
 	require.True(t, ok)
 	require.Len(t, ordinal.Values(), 3)
@@ -161,10 +161,10 @@ func TestStructureOfCombinations(t *testing.T) {
 			require.Equal(t, c.matching, ok, "matching")
 			_, _, _, _, ok = energy.PairsOf(c.m)
 			require.Equal(t, c.pairs, ok, "pairs")
-			varying, set := energy.NewAffine(c.m, uniform)
+			varying, set := newAffine(c.m, uniform)
 			set([]float64{1, 0.5}, 0.25)
 			clamped := exact.Must(energy.Clamp(c.m, map[int]int32{2: 1, 7: 0}))
-			inner, set2 := energy.NewAffine(clamped, uneven)
+			inner, set2 := newAffine(clamped, uneven)
 			set2([]float64{1, -0.5}, 0)
 			for _, m := range []energy.Model{c.m, varying, clamped, inner, exact.Must(energy.Scale(varying, 0.5))} {
 				require.NoError(t, energytest.TestModel(context.Background(), m, energytest.Options{FirstOrder: true, States: 16}))
@@ -177,4 +177,24 @@ func TestStructureOfCombinations(t *testing.T) {
 	e := make([]float64, 1)
 	m.Energy(e, make([]int32, 9))
 	require.Equal(t, math.Inf(1), e[0], "no state has both levels")
+}
+
+func newAffine(base energy.Model, statistics ...energy.Model) (*energy.Affine, func(weight []float64, offset float64)) {
+	m, set, err := energy.NewAffine(base, statistics...)
+	if err != nil {
+		panic(err)
+	}
+	return m, set
+}
+
+func TestNewAffineRefuses(t *testing.T) {
+	base, small := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.1, 0)), exact.Must(model.NewIndependent([]float64{0, 1}, 2))
+	_, _, err := energy.NewAffine(nil)
+	require.EqualError(t, err, "energy: NewAffine: base is nil")
+	_, _, err = energy.NewAffine(base, base, (*model.Ising)(nil))
+	require.EqualError(t, err, "energy: NewAffine: statistics[1] is nil")
+	_, _, err = energy.NewAffine(base, small)
+	require.EqualError(t, err, "energy: NewAffine: statistics[0] has 1 sites and 2 levels, want 9 and 2 as base")
+	_, _, _, _, ok := energy.PairsOf((*model.Ising)(nil))
+	require.False(t, ok)
 }

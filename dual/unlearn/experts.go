@@ -69,7 +69,10 @@ func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(ener
 			return nil, err
 		}
 	}
-	m.sum, m.weigh = energy.NewAffine(q, away...)
+	var err error
+	if m.sum, m.weigh, err = energy.NewAffine(q, away...); err != nil {
+		return nil, fmt.Errorf("unlearn: NewExperts: %w", err)
+	}
 	return m, m.SetLambda(m.lambda)
 }
 

@@ -27,7 +27,10 @@ func withCount(base energy.Model, weight float64) (m *energy.Affine, set func(we
 	for at := 1; at < len(logw); at += levels {
 		logw[at] = -1
 	}
-	m, weigh := energy.NewAffine(base, exact.Must(model.NewIndependent(logw, levels)))
+	m, weigh, err := energy.NewAffine(base, exact.Must(model.NewIndependent(logw, levels)))
+	if err != nil {
+		panic(err)
+	}
 	set = func(w float64) { weigh([]float64{1, w}, 0) }
 	set(weight)
 	return m, set
