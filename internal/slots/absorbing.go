@@ -63,6 +63,7 @@ func (m *Absorbing) Left(x []int32) int {
 // Condition makes rows of tokens that show one-hot, and gives masks no weight. For masks
 // leaving the site out makes no difference, as they say nothing about their token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
+	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
 	for i, l := range x {
 		if row := m.Row(v, i); l == m.Mask {
 			row[l] = float32(math.Inf(-1))
@@ -75,6 +76,7 @@ func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 // Reveal adds log q(x_s | x_t, x_0) to v: tokens that show now are certain, and a mask
 // that stays says nothing about its token.
 func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
+	check.Len("diffusion", "v", len(v), len(xs)*m.Levels)
 	for i, l := range xs {
 		if l != m.Mask && l != xt[i] {
 			OneHot(m.Row(v, i), l)

@@ -14,6 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
@@ -265,6 +266,26 @@ func TestDiffusionStepsDoNotAllocate(t *testing.T) {
 			// nothing; Sample itself starts workers, which may cost a few
 			// allocations more or less. One per step would be 196.
 			assert.InDelta(t, allocs(4, 8), allocs(200, 64), 20, "%s with %d workers", name, workers)
+		}
+	}
+}
+
+// A table of another length than x's is named, wherever one is read.
+func TestTablesHaveOneLength(t *testing.T) {
+	x, v, r := make([]int32, 4), make([]float32, 11), new(sampler.Stream)
+	for name, p := range map[string]Process[int32]{"masked": Masked{}, "uniform": Uniform{}, "remask": Remask{}, "ordered": Ordered{Block: 2}} {
+		p, err := p.Bind(t.Context(), 4, 3)
+		require.NoError(t, err, name)
+		const want = "diffusion: len(v) = 11, want 12"
+		require.PanicsWithValue(t, want, func() { _ = p.Reverse(x, nil, v, 1, 0.5, r) }, name)
+		if p, ok := p.(Joint); ok {
+			require.PanicsWithValue(t, want, func() { p.Reweight(v, x, x, 1, 0.5) }, name)
+		}
+		if p, ok := p.(Renoiser); ok {
+			require.PanicsWithValue(t, want, func() { p.Condition(v, x, 0.5, true) }, name)
+		}
+		if p, ok := p.(Factorised); ok {
+			require.PanicsWithValue(t, want, func() { p.Posterior(make([]float32, 12), v, x, 1, 0.5) }, name)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -103,6 +104,7 @@ func (p *masked) Next(x []int32, t float64, step, steps int, r *sampler.Stream) 
 
 // Reverse implements [Steps].
 func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
+	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	e := p.event(x, t, s, r)
 	for i, l := range x {
 		if l != p.Mask || !e.reveals(r) {
@@ -142,6 +144,7 @@ func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 // posterior is Posterior where a token that shows is hidden with probability hide(i), and
 // a mask gives way with probability reveal.
 func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) float64, reveal float64) {
+	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	for i, l := range x {
 		row := p.Row(dst, i)
 		if l != p.Mask {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -95,6 +96,7 @@ func (p *ordered) part(b int, x []int32) []int32 {
 
 // Reverse implements [Steps].
 func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
+	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	for b, quota := range p.quota {
 		if quota == 0 {
 			continue

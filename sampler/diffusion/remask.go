@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -183,6 +184,7 @@ func (p *remask) hides(k *rates, site int, r *sampler.Stream) bool {
 
 // Reverse implements [Steps].
 func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
+	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	k := p.rates(x, t, s)
 	for i, l := range x {
 		switch {

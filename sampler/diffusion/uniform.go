@@ -3,6 +3,7 @@ package diffusion
 import (
 	"context"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -62,6 +63,7 @@ func (p *uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream)
 
 // Reverse implements [Steps].
 func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
+	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	b := p.bridge(t, s)
 	for i, l := range x {
 		x0, err := drawRow(v, i, p.levels, r)
@@ -76,6 +78,7 @@ func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.St
 // Condition implements [Renoiser]. q(x_t,i | l) differs from its value at other
 // levels only at l = x_t,i, by the factor 1 + α_t·V/(1−α_t).
 func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
+	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	levels := p.levels
 	if !leaveOneOut {
 		return
@@ -105,6 +108,7 @@ func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.S
 // l = x_s, where the token would be intact, and lowered at l = x_t, by the
 // normaliser q(x_t | l).
 func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
+	check.Len("diffusion", "v", len(v), len(xs)*p.levels)
 	levels := p.levels
 	at, as := p.Alpha(t), p.Alpha(s)
 	if as >= 1 {
@@ -126,6 +130,7 @@ func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 //
 //	(α_{t|s}·1[l=x_t] + (1−α_{t|s})/V)·(α_s·p(l)/n(l) + (1−α_s)/V·Σ_v p(v)/n(v)).
 func (p *uniform) Posterior(dst, v []float32, x []int32, t, s float64) {
+	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	levels := p.levels
 	b := p.bridge(t, s)
 	at, as := p.Alpha(t), p.Alpha(s)
