@@ -227,7 +227,7 @@ func TestInsideLayers(t *testing.T) {
 	require.Equal(t, "bipartite", engineOf(k))
 	free, p := lawOf(m)
 	counts, y := make([]int, len(p)), make([]int32, len(free))
-	runs.Run(t, m, BlockGibbs{}, sampler.Config{Chains: 4, Seed: 3, Thin: 8, Observe: func(_, _ int, x []int32, _ *sampler.Info) {
+	runs.Run(t, m, BlockGibbs{}, sampler.Config{Chains: 4, Seed: 3, Thin: 8, Workers: 1, Observe: func(_, _ int, x []int32, _ *sampler.Info) {
 		for at, i := range free {
 			y[at] = x[i]
 		}
