@@ -62,6 +62,23 @@ func (f *Fields) Int(what string, v *int, least, most int) {
 	*v = int(w[0])
 }
 
+// Uint32 goes through *v, as a word of 64 bits.
+func (f *Fields) Uint32(what string, v *uint32) {
+	if !f.reading {
+		f.body = binary.LittleEndian.AppendUint64(f.body, uint64(*v))
+		return
+	}
+	var w [1]uint64
+	if read(f, w[:], ReadUint64s); f.err != nil {
+		return
+	}
+	if w[0] > math.MaxUint32 {
+		f.Fail(fmt.Errorf("%s = %d, want 0 … %d", what, w[0], uint32(math.MaxUint32)))
+		return
+	}
+	*v = uint32(w[0])
+}
+
 // Bool goes through *v, as an Int of 0 or 1.
 func (f *Fields) Bool(what string, v *bool) {
 	n := 0

@@ -18,6 +18,7 @@ type all struct {
 	d        []float64
 	s        []float32
 	i, x     []int32
+	random   uint32
 	own, any word
 }
 
@@ -30,6 +31,7 @@ func (a *all) fields(f *wire.Fields) {
 	f.Float32s(a.s)
 	f.Int32s(a.i)
 	f.Tokens(a.x, 3)
+	f.Uint32("random word", &a.random)
 	f.Binary(&a.own, 8)
 	f.Sized(&a.any)
 }
@@ -41,7 +43,7 @@ func blank() *all {
 // Fields come back by the calls that wrote them; what is cut off, or out of range, is
 // refused by its name.
 func TestFieldsComeBack(t *testing.T) {
-	a := &all{7, math.MaxInt, true, -0.5, []float64{1, math.Inf(-1)}, []float32{2}, []int32{-1, 5}, []int32{0, 2, 1}, word{5}, word{6}}
+	a := &all{7, math.MaxInt, true, -0.5, []float64{1, math.Inf(-1)}, []float32{2}, []int32{-1, 5}, []int32{0, 2, 1}, math.MaxUint32, word{5}, word{6}}
 	write := func(a *all) ([]byte, error) {
 		f := wire.Appending([]byte("before"))
 		assert.False(t, f.Reading())
@@ -69,12 +71,13 @@ func TestFieldsComeBack(t *testing.T) {
 		require.ErrorIs(t, err, wire.ErrShort, "cut at %d", cut)
 	}
 	for want, edit := range map[string]func(b []byte){
-		"number = 1, want 2 … 9":                  func(b []byte) { b[0] = 1 },
-		"number = 10, want 2 … 9":                 func(b []byte) { b[0] = 10 },
-		"steps = 18446744073709551615, want 0 … ": func(b []byte) { b[15] = 0xff },
-		"flag = 2, want 0 … 1":                    func(b []byte) { b[16] = 2 },
-		"token 1 = 3, want 0 … 2":                 func(b []byte) { b[24+8+16+4+8+4] = 3 },
-		"1 bytes too many":                        func(b []byte) { b[len(b)-17] = 9 },
+		"number = 1, want 2 … 9":                        func(b []byte) { b[0] = 1 },
+		"number = 10, want 2 … 9":                       func(b []byte) { b[0] = 10 },
+		"steps = 18446744073709551615, want 0 … ":       func(b []byte) { b[15] = 0xff },
+		"flag = 2, want 0 … 1":                          func(b []byte) { b[16] = 2 },
+		"token 1 = 3, want 0 … 2":                       func(b []byte) { b[24+8+16+4+8+4] = 3 },
+		"random word = 8589934591, want 0 … 4294967295": func(b []byte) { b[24+8+16+4+8+12+4] = 1 },
+		"1 bytes too many":                              func(b []byte) { b[len(b)-17] = 9 },
 	} {
 		bad := append(append([]byte{}, b...), 0)
 		if want != "1 bytes too many" {

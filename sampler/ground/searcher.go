@@ -202,9 +202,7 @@ func (s *searcher[T]) fields(f *wire.Fields, sweeps int) {
 	}
 	f.Binary(&s.words.stream, streamSize)
 	for i := range s.words.buf {
-		w := int(s.words.buf[i])
-		f.Int("random word", &w, 0, math.MaxUint32)
-		s.words.buf[i] = uint32(w)
+		f.Uint32("random word", &s.words.buf[i])
 	}
 	for _, x := range []*spins[T]{s.best, s.now} {
 		numbers(f, x.s)
