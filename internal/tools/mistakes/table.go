@@ -106,7 +106,7 @@ var mistakes = []mistake{
 	{"marginals", "marginals are not divided by the sum of all weights", []edit{{
 		"internal/trellis/runner_marginals.go",
 		"return simd.Log(p) + units - first - r.shift[t]",
-		"return log(p) + units - 0*first - r.shift[t]",
+		"return simd.Log(p) + units - 0*first - r.shift[t]",
 	}}},
 	{"warm-up", "statistics count the steps of warm-up", []edit{{
 		"sampler/block.go",
