@@ -92,11 +92,12 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 }
 
 // Loose returns a count of the sites of a state, whose numbers of neighbours must be known,
-// without those that are fixed.
-func (s *GridState) Loose(t simd.FlipTally) simd.FlipTally {
+// without those that are fixed: t itself if there are none, dst otherwise.
+func (s *GridState) Loose(dst, t *simd.FlipTally) *simd.FlipTally {
 	if s.fixed == nil {
 		return t
 	}
+	*dst = *t
 	var none, fixed simd.FlipTally
 	for job := range s.Jobs() {
 		lo, hi := s.strip(job)
@@ -105,10 +106,10 @@ func (s *GridState) Loose(t simd.FlipTally) simd.FlipTally {
 	}
 	for v := range t.Sites {
 		for k, n := range fixed.Sites[v] {
-			t.Sites[v][k] -= n
+			dst.Sites[v][k] -= n
 		}
 	}
-	return t
+	return dst
 }
 
 // Count finds the number of neighbours of the sites of a strip, and adds to back the

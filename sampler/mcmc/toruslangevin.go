@@ -282,9 +282,10 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 		}
 	}
 	next := movementOf(back)
-	e, changed := k.energy(s), k.energyAt(s, next)
-	there, again := k.states[s].Loose(*forth), k.next[s].Loose(*back)
-	a, ok := accept(e-changed, k.logProb(&there), k.logProb(&again))
+	e := k.start[s] + k.worth(k.since[torusBonds][s], k.since[torusUp][s]+k.since[torusUp+1][s])
+	changed := k.energyAt(s, next)
+	var there, again simd.FlipTally
+	a, ok := accept(e-changed, k.logProb(k.states[s].Loose(&there, forth)), k.logProb(k.next[s].Loose(&again, back)))
 	told := &k.at.told[s]
 	*told = sampler.Info{Energy: e, Accept: a}
 	if !ok {
