@@ -48,8 +48,9 @@ type Checkpoint struct {
 // Check returns an error unless the counts of a configuration, whose names are given with
 // spaces between them, and Every are ≥ 0. config, such as "fit: Config", begins it.
 func (c Checkpoint) Check(config, names string, counts ...int) error {
+	counts = append(counts, c.Every)
 	for k, name := range strings.Fields(names + " Checkpoint.Every") {
-		if v := append(counts, c.Every)[k]; v < 0 {
+		if v := counts[k]; v < 0 {
 			return fmt.Errorf("%s.%s = %d, want ≥ 0", config, name, v)
 		}
 	}

@@ -47,36 +47,29 @@ func read[T any](f *Fields, v []T, from func([]byte, []T) ([]byte, error)) {
 // Int goes through *v, eight bytes. One that is read must be least … most, least ≥ 0; what
 // names it in the error.
 func (f *Fields) Int(what string, v *int, least, most int) {
-	if !f.reading {
-		f.body = binary.LittleEndian.AppendUint64(f.body, uint64(*v))
-		return
-	}
-	var w [1]uint64
-	if read(f, w[:], ReadUint64s); f.err != nil {
-		return
-	}
-	if w[0] < uint64(least) || w[0] > uint64(most) {
-		f.Fail(fmt.Errorf("%s = %d, want %d … %d", what, w[0], least, most))
-		return
-	}
-	*v = int(w[0])
+	*v = int(f.word(what, uint64(*v), uint64(least), uint64(most)))
 }
 
 // Uint32 goes through *v, as a word of 64 bits.
 func (f *Fields) Uint32(what string, v *uint32) {
+	*v = uint32(f.word(what, uint64(*v), 0, math.MaxUint32))
+}
+
+// word appends v, or returns what is read in its place, v after an error.
+func (f *Fields) word(what string, v, least, most uint64) uint64 {
 	if !f.reading {
-		f.body = binary.LittleEndian.AppendUint64(f.body, uint64(*v))
-		return
+		f.body = binary.LittleEndian.AppendUint64(f.body, v)
+		return v
 	}
 	var w [1]uint64
 	if read(f, w[:], ReadUint64s); f.err != nil {
-		return
+		return v
 	}
-	if w[0] > math.MaxUint32 {
-		f.Fail(fmt.Errorf("%s = %d, want 0 … %d", what, w[0], uint32(math.MaxUint32)))
-		return
+	if w[0] < least || w[0] > most {
+		f.Fail(fmt.Errorf("%s = %d, want %d … %d", what, w[0], least, most))
+		return v
 	}
-	*v = uint32(w[0])
+	return w[0]
 }
 
 // Bool goes through *v, as an Int of 0 or 1.

@@ -65,14 +65,14 @@ func (k *sweeper) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []
 		if k.at.update < n {
 			return 0
 		}
-		k.tell(first)
+		k.report(first)
 	}
 	k.at.finish(info)
 	return 1
 }
 
-// tell says what became of the chains of a group. Energies that nobody reads are not known.
-func (k *sweeper) tell(first int) {
+// report says what became of the chains of a group. Energies that nobody reads are not known.
+func (k *sweeper) report(first int) {
 	told := k.at.told[first : first+k.width]
 	if k.hidden {
 		for i := range told {

@@ -117,28 +117,28 @@ func (k *tempering) build(ctx context.Context, betas []float64) error {
 	}
 	k.betas, k.kernels = betas, kernels
 	clear(k.old)
-	k.meet()
+	k.findExchangers()
 	return nil
 }
 
-// meet finds the kernels that can exchange states with that of β = 1, which then tells their
+// findExchangers finds the kernels that can exchange states with that of β = 1, which then tells their
 // energies.
-func (k *tempering) meet() {
-	k.unmet = false
-	k.met, k.packed = make([]sampler.Exchanger, len(k.kernels)), make([]sampler.Exchanger, len(k.kernels))
+func (k *tempering) findExchangers() {
+	k.exchangers, k.packed = make([]sampler.Exchanger, len(k.kernels)), make([]sampler.Exchanger, len(k.kernels))
 	for j, base := range k.kernels {
 		ex, ok := sampler.As[sampler.Exchanger](base)
-		if k.met[j] = ex; ok && k.met[0] != nil && ex.Exchanges(k.met[0], max(k.betas[j], almostZero)) {
+		if k.exchangers[j] = ex; ok && k.exchangers[0] != nil && ex.Exchanges(k.exchangers[0], max(k.betas[j], almostZero)) {
 			k.packed[j] = ex
 		}
 	}
 }
 
-// changed reports whether kernels are others than when they met: those of a new ladder, and
-// those that follow a model whose numbers have changed.
+// changed reports whether kernels are others than findExchangers found: those of a new
+// ladder, those that follow a model whose numbers have changed, and those of a method that has
+// chosen one of several.
 func (k *tempering) changed() bool {
 	for j, base := range k.kernels {
-		if ex, _ := sampler.As[sampler.Exchanger](base); ex != k.met[j] {
+		if ex, _ := sampler.As[sampler.Exchanger](base); ex != k.exchangers[j] {
 			return true
 		}
 	}
@@ -180,7 +180,6 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	}
 	if done == of {
 		k.swaps.clear()
-		k.unmet = true // a method that chooses kernels has chosen
 	}
 }
 
@@ -283,13 +282,12 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	if b, err = wire.ReadParts(b, k.kernels); err != nil {
 		return err
 	}
-	k.meet()
 	for j, base := range k.kernels {
 		if wire.Empty(base) {
 			_ = base.Reset(sampler.Control{}, k.states(j)) // which it accepted before
 		}
 	}
-	k.meet()
+	k.findExchangers()
 	k.odd, k.started = int(flags[0]&1), flags[0]&2 != 0
 	return k.restoreStep(b)
 }

@@ -21,13 +21,13 @@ type tempering struct {
 	sites, chains int
 	adaptive      bool
 
-	betas   []float64
-	kernels []sampler.Kernel    // one per rung
-	met     []sampler.Exchanger // them, as they were when packed was found
-	packed  []sampler.Exchanger // those of them that hold states; nil: x has them
-	started bool                // replicas hold states
-	stale   bool                // the states of the chains have not been shown
-	cold    []int32             // where those of rung 0 have been, nil: x has them
+	betas      []float64
+	kernels    []sampler.Kernel    // one per rung
+	exchangers []sampler.Exchanger // the kernels as findExchangers found them, nil where they are none
+	packed     []sampler.Exchanger // those of them that hold states; nil: x has them
+	started    bool                // replicas hold states
+	stale      bool                // the states of the chains have not been shown
+	cold       []int32             // where those of rung 0 have been, nil: x has them
 
 	x       []int32        // rungs × chains × sites
 	e       []float64      // rungs × chains: E, not β·E
@@ -45,7 +45,6 @@ type tempering struct {
 	renewing bool   // a Reset was stopped
 	behind   bool   // kernels of a new ladder have not seen their states yet
 	old      []bool // by rung: the kernel is still that of the ladder before
-	unmet    bool   // kernels may be others than those of meet
 	fault    error  // why one of a new ladder could not be made
 }
 
@@ -149,7 +148,7 @@ func (k *tempering) resetBases(ctl sampler.Control) error {
 	}
 	k.rung = 0
 	if k.changed() {
-		k.meet()
+		k.findExchangers()
 	}
 	return nil
 }
@@ -217,9 +216,9 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		k.behind = false
 	}
 	if k.phase == starting {
-		if k.unmet {
+		if k.changed() {
 			k.show()
-			k.meet()
+			k.findExchangers()
 		}
 		if k.packed[0] == nil {
 			copy(k.states(0), x)
@@ -240,7 +239,7 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	if k.phase == measuring {
 		if k.rung == 0 && k.changed() { // new ones have seen their states in x
 			k.show()
-			k.meet()
+			k.findExchangers()
 		}
 		if !k.measure() {
 			return 0

@@ -88,7 +88,7 @@ func load(dir string) (*program, error) {
 }
 
 // export finds the export data of what the module itself can import from outside. What
-// only modules beside it can is left out: their uses of this one are known without.
+// only other modules in its folder can is left out: their uses of this one are known without.
 func (p *program) export(dir string) error {
 	need := map[string]bool{}
 	for _, l := range p.packages {
