@@ -11,9 +11,9 @@ import (
 type RowLayout struct {
 	Start, Adj []int32        // the neighbours of each site, in compressed rows
 	Against    []bool         // of each entry of Adj: it is taken away from the sum; nil: of none
-	Order      []int32        // of a sweep; nil: one in which many sites are redrawn at once
+	Order      []int32        // of a sweep of those that are not fixed; nil: one in which many sites are redrawn at once
 	Bias       []int32        // of each site: what the sum of its neighbours begins with
-	Kind       []int32        // of each site
+	Kind       []int32        // of each site; negative: redraws leave it as it is
 	Odds       []simd.RowOdds // of each kind, by the sum
 }
 
@@ -33,15 +33,17 @@ const (
 	octetSpread = 2 * nearStep
 )
 
-// octets returns an order of all sites, in which the first so many come in octets: eight
+// octets returns an order of all sites that are not fixed, in which the first so many come in octets: eight
 // sites of a kind and of about as many neighbours of either sign, none of which is a
 // neighbour of another.
 func (l *RowLayout) octets() (order []int32, together int) {
 	sites := len(l.Start) - 1
 	plus, minus := make([]int32, sites), make([]int32, sites)
-	list := make([]int32, sites)
-	for i := range list {
-		list[i] = int32(i)
+	list := make([]int32, 0, sites)
+	for i := range plus {
+		if l.Kind[i] >= 0 {
+			list = append(list, int32(i))
+		}
 		for n := l.Start[i]; n < l.Start[i+1]; n++ {
 			if l.Against != nil && l.Against[n] {
 				minus[i]++
@@ -57,14 +59,15 @@ func (l *RowLayout) octets() (order []int32, together int) {
 		return l.Kind[a] == l.Kind[b] && max(plus[a]-plus[b], plus[b]-plus[a], minus[a]-minus[b], minus[b]-minus[a]) <= octetSpread
 	}
 	// What is left of the list: before and after have one place more, which is its ends.
-	before, after := make([]int32, sites+1), make([]int32, sites+1)
+	n := len(list)
+	before, after := make([]int32, n+1), make([]int32, n+1)
 	for at := range after {
-		before[at], after[at] = int32((at+sites)%(sites+1)), int32((at+1)%(sites+1))
+		before[at], after[at] = int32((at+n)%(n+1)), int32((at+1)%(n+1))
 	}
 	var singles []int32
 	beside := make([]int32, sites) // the number of the octet that a site cannot be of
 	chosen := make([]int32, 0, octet)
-	end := int32(sites)
+	end := int32(n)
 	for number := int32(1); after[end] != end; number++ {
 		chosen = chosen[:0]
 		first := list[after[end]]

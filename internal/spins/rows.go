@@ -13,6 +13,7 @@ import (
 // for Share.
 type RowGraph struct {
 	sites  int
+	free   int        // rows that redraws may change: the first ones
 	place  []int32    // row of each site
 	kinds  [][]rowRun // rows of each kind
 	odds   []simd.RowOdds
@@ -33,17 +34,25 @@ const MostRows = 1<<26 - 2
 // NewRowGraph returns the arrangement of MostRows sites at most.
 func NewRowGraph(from RowLayout) *RowGraph {
 	g := &RowGraph{sites: len(from.Start) - 1, odds: from.Odds}
-	rows, octets := from.Order, 0
-	if rows == nil {
-		rows, octets = from.octets()
-		from.Order = rows
-	} else {
-		rows = slices.Clone(rows)
+	octets := 0
+	if from.Order == nil {
+		from.Order, octets = from.octets()
+	}
+	rows := slices.Clone(from.Order)
+	if octets == 0 {
 		slices.SortFunc(rows, func(a, b int32) int { return cmp.Or(cmp.Compare(from.Kind[a], from.Kind[b]), cmp.Compare(a, b)) })
+	}
+	g.free = len(rows)
+	for i, kind := range from.Kind {
+		if kind < 0 {
+			rows = append(rows, int32(i))
+		}
 	}
 	g.place, g.kinds = make([]int32, g.sites), make([][]rowRun, len(from.Odds))
 	for row, i := range rows {
-		g.place[i] = int32(row)
+		if g.place[i] = int32(row); row >= g.free {
+			continue
+		}
 		runs := &g.kinds[from.Kind[i]]
 		if n := len(*runs); n == 0 || (*runs)[n-1].end != row {
 			*runs = append(*runs, rowRun{row, row})
@@ -111,6 +120,9 @@ func (g *RowGraph) Parts() int { return len(g.parts) }
 func (g *RowGraph) PartSites(part int) (sites, rows int) {
 	return g.parts[part].visits, g.parts[part].entries
 }
+
+// Free returns how many sites a sweep redraws.
+func (g *RowGraph) Free() int { return g.free }
 
 // Near returns how many rows a sweep adds up.
 func (g *RowGraph) Near() int { return len(g.near) }
@@ -252,9 +264,9 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums stores, for every chain, what sums of neighbours add up to over the sites in state 1,
-// each pair once: what redraws would have told that had turned these sites from 0, one after
-// the other.
+// Sums stores, for every chain, what sums of neighbours add up to over the sites in state 1
+// that are not fixed, each pair once: what redraws would have told that had turned these
+// sites from 0, one after the other.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near
@@ -268,13 +280,17 @@ func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 			if k >= int(v.Plus) {
 				sign = -1
 			}
-			for s, b := range c.rows[at/simd.ChainBits] {
+			row := int(at / simd.ChainBits)
+			if row >= c.free { // which is met from this site only
+				sign *= 2
+			}
+			for s, b := range c.rows[row] {
 				n[s] += sign * int(own[s]&b)
 			}
 		}
 		near = near[v.Plus+v.Minus:]
 	}
 	for s := range n {
-		n[s] /= 2 // each pair was met from both of its sites
+		n[s] /= 2 // other pairs were met from both of their sites
 	}
 }

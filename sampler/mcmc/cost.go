@@ -59,7 +59,7 @@ func (k *wordGibbs) Cost(info []sampler.Info) float64 {
 }
 
 func (k *rowGibbs) Cost(info []sampler.Info) float64 {
-	return wholeCost + float64(visitCost*float64(k.sites)) + float64(addCost*float64(k.states.Near()))
+	return wholeCost + float64(visitCost*float64(k.states.Free())) + float64(addCost*float64(k.states.Near()))
 }
 
 func (k *bipartite) Cost(info []sampler.Info) float64 {

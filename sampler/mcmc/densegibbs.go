@@ -55,10 +55,11 @@ const (
 )
 
 // newDenseGibbs returns nil if the model is not energy.Matching or has not two
-// levels. A sweep visits sites in the given order.
+// levels. A sweep visits the free sites in the given order.
 func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
-	g, ok := energy.As[energy.Matching](m)
-	if !ok {
+	whole, fixed := unclamped(m)
+	g, ok := energy.As[energy.Matching](whole)
+	if !ok || few(fixed) {
 		return nil
 	}
 	coupling, field, ok := g.Matching()
@@ -96,7 +97,8 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 // dense reports whether a site has more neighbours on average than sparseGibbs
 // takes.
 func dense(m energy.Model) bool {
-	g, ok := energy.As[energy.Matching](m)
+	whole, _ := unclamped(m)
+	g, ok := energy.As[energy.Matching](whole)
 	if !ok {
 		return false
 	}
@@ -177,12 +179,12 @@ func (k *denseGibbs) swap(with holder, chains []int, moved []int) {
 func (k *denseGibbs) share(int) {}
 
 // updates implements engine: they are sites.
-func (k *denseGibbs) updates() int { return k.sites }
+func (k *denseGibbs) updates() int { return len(k.order) }
 
 // redraw implements engine.
 func (k *denseGibbs) redraw(s, from int, x []int32, r *sampler.Stream) (next, work int) {
 	told := &k.at.told[s]
-	n := min(chunk, k.sites-from)
+	n := min(chunk, len(k.order)-from)
 	words := k.words[:2*n]
 	r.Uint32s(words)
 	v := k.visits.Visit(k.looks(s), x, k.order[from:from+n], words)
@@ -203,7 +205,7 @@ const acceptUnit = 1 << 52
 // metropolise makes the kernel one of [Metropolis]: odds are then those of a site in
 // state 0 to flip, and of one in state 1 not to.
 func (k *denseGibbs) metropolise() {
-	k.proposes = true
+	k.proposes = len(k.order)
 	k.odds1 = make([]uint64, len(k.diff))
 	var accepts [2][]uint64
 	for n, d := range k.diff {

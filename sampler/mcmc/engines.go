@@ -1,8 +1,6 @@
 package mcmc
 
 import (
-	"context"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -10,8 +8,6 @@ import (
 
 // request is what a kernel of sweeps is asked for.
 type request struct {
-	ctx           context.Context
-	gibbs         sampler.Method
 	method        string
 	scan          Scan
 	m             energy.Model
@@ -20,7 +16,7 @@ type request struct {
 	sweeps        [Chromatic + 1][]int32 // by scan, once somebody wants one
 }
 
-// order returns the sites in the order of a scan, nil for a random one.
+// order returns the free sites in the order of a scan, nil for a random one.
 func (r *request) order(scan Scan) (sweep []int32, err error) {
 	if scan != Random && r.sweeps[scan] == nil {
 		r.sweeps[scan], err = order(r.method, scan, r.m)
@@ -69,13 +65,6 @@ var gibbsEngines = []struct {
 		}},
 	{"table", "energy.Matching, ≤ 16 neighbours on average: looked up by neighbours; 2⁻⁵³; 14 ns and 1.5 ns a neighbour", byColour,
 		func(r *request) (sampler.Kernel, error) { return made(newSparseGibbs(r.m, r.chains)) }},
-	{"free sites", "energy.Clamped, two levels, pairs: one of these kernels on the sites that are free", inOrder,
-		func(r *request) (sampler.Kernel, error) {
-			if k := moveFree(r.ctx, r.gibbs, r.m, r.chains); k != nil {
-				return k, nil
-			}
-			return nil, nil
-		}},
 	{"counts", "energy.Matching of two levels, more neighbours: looked up by a count of them; 2⁻⁶⁴; 10 ns and 1.5 ns a neighbour of a site that changes", inOrder,
 		func(r *request) (sampler.Kernel, error) {
 			if !dense(r.m) {
@@ -90,7 +79,8 @@ var gibbsEngines = []struct {
 	{"memo", "energy.Graphical and Conditional of two levels, ≤ 2¹⁶ conditionals, ≤ 2¹³ where couplings can be added up: remembered by states of neighbours; 14 ns and 1.5 ns a neighbour", inOrder,
 		func(r *request) (sampler.Kernel, error) {
 			known := newMemo(r.m)
-			if known == nil || r.scan != Systematic && len(known.up) > memoPairs && sparsePairs(r.m) != nil {
+			whole, _ := unclamped(r.m)
+			if known == nil || r.scan != Systematic && len(known.up) > memoPairs && sparsePairs(whole) != nil {
 				return nil, nil
 			}
 			scan := r.scan
@@ -105,7 +95,11 @@ var gibbsEngines = []struct {
 	{"differences", "all models: energy.Local caches, or energy.Conditional, or one energy a level; 42 ns and what the model takes", inAny,
 		func(r *request) (sampler.Kernel, error) {
 			sweep, err := r.order(r.scan)
-			k := apart.New(gibbs{order: sweep, sitewise: newSitewise(newLocals(r.m, r.chains)), w: apart.Make[float64](r.levels)})
+			updates := len(sweep)
+			if r.scan == Random {
+				updates = r.sites
+			}
+			k := apart.New(gibbs{updates: updates, order: sweep, sitewise: newSitewise(newLocals(r.m, r.chains)), w: apart.Make[float64](r.levels)})
 			k.unpolled = max(1, pollWork/k.rowWork())
 			return k, err
 		}},

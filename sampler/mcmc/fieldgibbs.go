@@ -17,7 +17,7 @@ import (
 // added up in the order of the graph. Nothing is cached, and workers share one state.
 type fieldGibbs struct {
 	sitewise           // energies alone
-	sweep    []int32   // the sites by place: those of a colour one behind the other
+	sweep    []int32   // the free sites by place: those of a colour one behind the other
 	begin    []int32   // of the neighbours of each place
 	near     []int32   // sites
 	weight   []float64 // their couplings
@@ -42,8 +42,9 @@ type fieldDrawn struct {
 
 // newFieldGibbs returns nil if the model is not of pairs on a sparse graph.
 func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
-	b := sparsePairs(m)
-	if b == nil {
+	whole, fixed := unclamped(m)
+	b := sparsePairs(whole)
+	if b == nil || few(fixed) {
 		return nil
 	}
 	start, adj, weight, field := b.Start, b.Adj, b.Weight, b.Field
@@ -55,7 +56,7 @@ func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
 	var ends, each []int
 	for c := range colours {
 		for i, own := range colour {
-			if int(own) != c {
+			if int(own) != c || fixed != nil && fixed[i] >= 0 {
 				continue
 			}
 			k.sweep, k.field = append(k.sweep, int32(i)), append(k.field, field[i])
@@ -122,7 +123,7 @@ func (k *fieldGibbs) draw(_, piece, from, to int, words []uint32) {
 // Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
 func (k *fieldGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.pieces.share(ctl.Workers)
-	return k.step(ctl, k, info, x, r, k.sites)
+	return k.step(ctl, k, info, x, r, len(k.sweep))
 }
 
 // walk implements walker.
@@ -141,4 +142,4 @@ func (k *fieldGibbs) walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 }
 
 // UnmarshalBinary implements [sampler.Transition].
-func (k *fieldGibbs) UnmarshalBinary(b []byte) error { return k.restore(b, k.sites) }
+func (k *fieldGibbs) UnmarshalBinary(b []byte) error { return k.restore(b, len(k.sweep)) }

@@ -41,7 +41,7 @@ func BenchmarkFieldGibbs(b *testing.B) {
 			require.NoError(b, err)
 			for name, k := range map[string]sampler.Kernel{
 				"fields":      newFieldGibbs(m, 1),
-				"differences": apart.New(gibbs{order: sweep, sitewise: newSitewise(newLocals(m, 1)), w: make([]float64, 2), unpolled: 1000}),
+				"differences": apart.New(gibbs{updates: sites, order: sweep, sitewise: newSitewise(newLocals(m, 1)), w: make([]float64, 2), unpolled: 1000}),
 			} {
 				b.Run(fmt.Sprintf("sites=%d/degree=%v/%s", sites, degree, name), func(b *testing.B) {
 					x, info, r := make([]int32, sites), make([]sampler.Info, 1), streams(1)

@@ -68,20 +68,30 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if g.Scan < Automatic || g.Scan > Chromatic {
 		return nil, fmt.Errorf("mcmc: Gibbs: Scan = %v, want Automatic, Systematic, Random or Chromatic", g.Scan)
 	}
-	r := &request{ctx: ctx, gibbs: g, method: "Gibbs", scan: g.Scan, m: m, sites: sites, levels: levels, chains: chains}
+	r := &request{method: "Gibbs", scan: g.Scan, m: m, sites: sites, levels: levels, chains: chains}
 	if k := follow(ctx, g, m, chains, r.kernel); k != nil {
 		return k, nil
 	}
 	return r.kernel()
 }
 
-// order returns the sites in the order of a sweep.
+// order returns the free sites in the order of a sweep; all, which stay as they are, if none
+// are.
 func order(method string, scan Scan, m energy.Model) ([]int32, error) {
 	sites, _ := m.Shape()
+	_, fixed := unclamped(m)
+	if freeOf(fixed, sites) == 0 {
+		fixed = nil
+	}
 	sweep := make([]int32, 0, sites)
+	visit := func(i int) {
+		if fixed == nil || fixed[i] < 0 {
+			sweep = append(sweep, int32(i))
+		}
+	}
 	if scan != Chromatic {
 		for i := range sites {
-			sweep = append(sweep, int32(i))
+			visit(i)
 		}
 		return sweep, nil
 	}
@@ -93,7 +103,7 @@ func order(method string, scan Scan, m energy.Model) ([]int32, error) {
 	for c := range colours {
 		for i, ci := range colour {
 			if int(ci) == c {
-				sweep = append(sweep, int32(i))
+				visit(i)
 			}
 		}
 	}
@@ -102,9 +112,9 @@ func order(method string, scan Scan, m energy.Model) ([]int32, error) {
 
 type gibbs struct {
 	sitewise
-	order []int32 // nil: random scan
-	w     []float64
-
+	updates  int
+	order    []int32 // nil: random scan
+	w        []float64
 	unpolled int // updates between two questions whether to stop
 }
 
@@ -115,7 +125,7 @@ var (
 
 // Step implements [sampler.Transition]. It asks whether to stop every few thousand sites.
 func (k *gibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.step(ctl, k, info, x, r, k.sites)
+	return k.step(ctl, k, info, x, r, k.updates)
 }
 
 // walk implements walker.
@@ -153,4 +163,4 @@ func (k *gibbs) sweep(first, n, s int, x []int32, r *sampler.Stream) {
 	}
 }
 
-func (k *gibbs) UnmarshalBinary(b []byte) error { return k.restore(b, k.sites) }
+func (k *gibbs) UnmarshalBinary(b []byte) error { return k.restore(b, k.updates) }

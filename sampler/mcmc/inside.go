@@ -3,11 +3,8 @@ package mcmc
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
-	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -56,20 +53,6 @@ func follow(ctx context.Context, method sampler.Method, m energy.Model, chains i
 	}
 	k.Kernel = k.quick
 	return k
-}
-
-// moveFree returns the kernel of a method for the free sites of a clamped model of pairs, if
-// that is faster than what the method does with the model; nil otherwise.
-func moveFree(ctx context.Context, method sampler.Method, m energy.Model, chains int) sampler.Kernel {
-	f := newFreeSites(m)
-	if f == nil {
-		return nil
-	}
-	k := fast(method.Kernel(ctx, f, chains))
-	if k == nil {
-		return nil
-	}
-	return newClamped(f, k, chains)
 }
 
 // varyingTorus reports whether a model whose numbers change is a torus at present.
@@ -210,226 +193,24 @@ func (k *following) UnmarshalBinary(b []byte) error {
 	return k.Kernel.UnmarshalBinary(b)
 }
 
-// freeSites is the model of the free sites of a clamped model of pairs: fixed neighbours
-// are fields.
-type freeSites struct {
-	whole         energy.Model // without fixed sites
-	sites         int          // of that
-	fixed         []int32      // their levels, −1 where free
-	free          []int32      // the others
-	start, adj    []int32
-	weight, field []float64
-}
-
 // fewestFree is the number of free sites from which on a kernel of their own pays
 // (BenchmarkAffine). Tests set it lower.
 var fewestFree = 8
 
 // few reports whether sites are fixed and hardly any are free.
-func few(fixed []int32) bool {
-	free := 0
+func few(fixed []int32) bool { return fixed != nil && freeOf(fixed, 0) < fewestFree }
+
+// freeOf returns how many of some sites are free.
+func freeOf(fixed []int32, sites int) (free int) {
+	if fixed == nil {
+		return sites
+	}
 	for _, l := range fixed {
 		if l < 0 {
 			free++
 		}
 	}
-	return fixed != nil && free < fewestFree
-}
-
-// newFreeSites returns nil if the model is not clamped or not of pairs, or has too few
-// free sites.
-func newFreeSites(m energy.Model) *freeSites {
-	f := &freeSites{start: []int32{0}}
-	if f.whole, f.fixed = unclamped(m); f.fixed == nil || few(f.fixed) {
-		return nil
-	}
-	f.sites = len(f.fixed)
-	place := make([]int32, f.sites)
-	for i, l := range f.fixed {
-		if l < 0 {
-			place[i] = int32(len(f.free))
-			f.free = append(f.free, int32(i))
-		}
-	}
-	start, adj, weight, field, ok := energy.PairsOf(f.whole)
-	if !ok {
-		return nil
-	}
-	for _, i := range f.free {
-		sum := field[i]
-		for n := start[i]; n < start[i+1]; n++ {
-			if j := adj[n]; f.fixed[j] < 0 {
-				f.adj, f.weight = append(f.adj, place[j]), append(f.weight, weight[n])
-			} else {
-				sum += float64(weight[n] * float64(f.fixed[j]))
-			}
-		}
-		f.start, f.field = append(f.start, int32(len(f.adj))), append(f.field, sum)
-	}
-	return f
-}
-
-// Shape implements [energy.Model].
-func (f *freeSites) Shape() (sites, levels int) { return len(f.free), 2 }
-
-// Energy implements [energy.Model] with that of the whole state.
-func (f *freeSites) Energy(e []float64, x []int32) {
-	b := scratch.Int32s.Get(len(e) * f.sites)
-	defer scratch.Int32s.Put(b)
-	f.spread(*b, x)
-	f.whole.Energy(e, *b)
-}
-
-// spread stores whole states of given levels of the free sites.
-func (f *freeSites) spread(whole, x []int32) {
-	for ; len(x) > 0; x, whole = x[len(f.free):], whole[f.sites:] {
-		copy(whole, f.fixed)
-		for at, i := range f.free {
-			whole[i] = x[at]
-		}
-	}
-}
-
-// Graph implements [energy.Graphical].
-func (f *freeSites) Graph() (start, adj []int32) { return f.start, f.adj }
-
-// Pairs implements [energy.Pairwise].
-func (f *freeSites) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
-	return f.start, f.adj, f.weight, f.field, true
-}
-
-// Matching implements [energy.Matching], ok if all couplings and all fields are alike.
-func (f *freeSites) Matching() (coupling float64, field []float64, ok bool) {
-	if len(f.weight) == 0 {
-		return 0, nil, false
-	}
-	w := f.weight[0]
-	for _, v := range f.weight {
-		if v != w {
-			return 0, nil, false
-		}
-	}
-	for i, h := range f.field {
-		near := float64(w / 2 * float64(f.start[i+1]-f.start[i]))
-		if i == 0 {
-			field = []float64{h + near, 0}
-		}
-		// Fields of fixed neighbours were added up in several orders.
-		if math.Abs(h+near-field[0]) > sameBase*(math.Abs(h)+math.Abs(near)) {
-			return 0, nil, false
-		}
-	}
-	return -w / 2, field, true
-}
-
-// clamped is a kernel that moves the free sites of states by a kernel of theirs, which
-// keeps them beside x.
-type clamped struct {
-	model   *freeSites
-	inner   sampler.Kernel
-	y       []int32 // states of the free sites, as inner knows them
-	held    bool    // y has the states
-	stale   bool    // x does not have them
-	company []sampler.Block
-}
-
-var (
-	_ sampler.Companion   = (*clamped)(nil)
-	_ sampler.Costed      = (*clamped)(nil)
-	_ sampler.Lazy[int32] = (*clamped)(nil)
-)
-
-func newClamped(f *freeSites, inner sampler.Kernel, chains int) *clamped {
-	return apart.New(clamped{model: f, inner: inner, y: apart.Make[int32](chains * len(f.free)), company: make([]sampler.Block, 0, 64)})
-}
-
-// hold takes the free sites from x, unless they are there.
-func (k *clamped) hold(x []int32) {
-	if k.held {
-		return
-	}
-	k.held = true
-	for y := k.y; len(y) > 0; x, y = x[k.model.sites:], y[len(k.model.free):] {
-		for at, i := range k.model.free {
-			y[at] = x[i]
-		}
-	}
-}
-
-// Reset implements [sampler.Transition].
-func (k *clamped) Reset(ctl sampler.Control, x []int32) error {
-	for at, l := range x {
-		if f := k.model.fixed[at%k.model.sites]; f >= 0 && f != l {
-			return &sampler.StartError{Chain: at / k.model.sites, Energy: math.Inf(1)}
-		}
-	}
-	k.held, k.stale = false, false
-	k.hold(x)
-	return k.inner.Reset(ctl, k.y)
-}
-
-// Step implements [sampler.Transition].
-func (k *clamped) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	k.hold(x)
-	k.company = k.company[:0]
-	for _, b := range ctl.Company {
-		with, ok := sampler.As[*clamped](b.Kernel)
-		if !ok {
-			return 0
-		}
-		with.hold(b.X)
-		with.stale = true
-		k.company = append(k.company, sampler.Block{Kernel: with.inner, Info: b.Info, X: with.y, R: b.R})
-	}
-	ctl.Company = k.company
-	done = k.inner.Step(ctl, info, k.y, r)
-	if k.stale = true; !ctl.Unread {
-		k.Show(x)
-	}
-	return done
-}
-
-// Show implements [sampler.Lazy].
-func (k *clamped) Show(x []int32) {
-	if !k.stale {
-		return
-	}
-	if lazy, ok := sampler.As[sampler.Lazy[int32]](k.inner); ok {
-		lazy.Show(k.y)
-	}
-	for y := k.y; len(y) > 0; x, y = x[k.model.sites:], y[len(k.model.free):] {
-		for at, i := range k.model.free {
-			x[i] = y[at]
-		}
-	}
-	k.stale = false
-}
-
-// Company implements [sampler.Companion].
-func (k *clamped) Company(blocks int) int {
-	c, ok := sampler.As[sampler.Companion](k.inner)
-	if !ok {
-		return 0
-	}
-	return c.Company(blocks)
-}
-
-// Cost implements [sampler.Costed].
-func (k *clamped) Cost(info []sampler.Info) float64 {
-	c, ok := sampler.As[sampler.Costed](k.inner)
-	if !ok {
-		return math.NaN()
-	}
-	return c.Cost(info)
-}
-
-// AppendBinary implements [sampler.Transition].
-func (k *clamped) AppendBinary(b []byte) ([]byte, error) { return k.inner.AppendBinary(b) }
-
-// UnmarshalBinary implements [sampler.Transition].
-func (k *clamped) UnmarshalBinary(b []byte) error {
-	k.held, k.stale = false, false
-	return k.inner.UnmarshalBinary(b)
+	return free
 }
 
 // unclamped returns the model without fixed sites and their levels, −1 where free; nil if there

@@ -57,8 +57,6 @@ func pinned(m energy.Model, keep func(i int) bool) energy.Model {
 func engineOf(k sampler.Kernel) string {
 	for {
 		switch w := k.(type) {
-		case *clamped:
-			k = w.inner
 		case *following:
 			k = w.Kernel
 		default:
@@ -110,10 +108,11 @@ func TestInsideWrappers(t *testing.T) {
 	torus := func(n int) energy.Model { return exact.Must(model.NewIsing(model.Lattice{n, n}, 0.3, 0.1)) }
 	small := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1))
 	glass := exact.Must(model.NewIsing(exact.Must(model.NewGraph(8, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -2}, {I: 2, J: 3, W: 0.5}, {I: 3, J: 4, W: 1}, {I: 4, J: 7, W: 1.5}, {I: 5, J: 6, W: -1}, {I: 0, J: 6, W: 1}})), 0.4, 0.2))
-	var edges []model.Edge
+	var edges, against []model.Edge
 	for i := range 9 {
 		for j := range i {
 			edges = append(edges, model.Edge{I: i, J: j, W: 1})
+			against = append(against, model.Edge{I: i, J: j, W: float64(1 - 2*((i+j)%2))})
 		}
 	}
 	complete := exact.Must(model.NewIsing(exact.Must(model.NewGraph(9, edges)), 0.05, 0.13)) // no change costs nothing, see Metropolis.Scan
@@ -133,7 +132,15 @@ func TestInsideWrappers(t *testing.T) {
 		{"count on a Potts model", counting(potts, 0.7), Gibbs{}, 1, "sparseGibbs"},
 		{"count on a complete graph", counting(complete, 0.3), Metropolis{Scan: Systematic}, 4, "denseGibbs"},
 		{"clamped complete graph", pinned(complete, func(i int) bool { return i > 1 }), Metropolis{Scan: Systematic}, 4, "denseGibbs"},
-		{"clamped glass", pinned(glass, func(i int) bool { return i != 1 && i != 4 }), Gibbs{}, 4, "fieldGibbs"},
+		{"complete graph of rows", pinned(complete, func(i int) bool { return i%3 > 0 }), Gibbs{}, 8, "rowGibbs"},
+		{"complete graph of rows in order", counting(pinned(complete, func(i int) bool { return i%3 > 0 }), 0.2), Gibbs{Scan: Systematic}, 8, "rowGibbs"},
+		{"rows, some against", pinned(exact.Must(model.NewIsing(exact.Must(model.NewGraph(9, against)), 0.2, 0.13)), func(i int) bool { return i%4 > 0 }), Gibbs{}, 8, "rowGibbs"},
+		{"replicas of rows", pinned(complete, func(i int) bool { return i%3 > 0 }), Tempering{Base: Gibbs{}, Betas: []float64{1, 0.6}}, 8, "tempering"},
+		{"table of two levels", pinned(complete, func(i int) bool { return i%3 > 0 }), Gibbs{}, 4, "sparseGibbs"},
+		{"table of two levels, replicas", pinned(complete, func(i int) bool { return i%3 > 0 }), Tempering{Base: Gibbs{}, Betas: []float64{1, 0.6}}, 4, "tempering"},
+		{"count in order", pinned(complete, func(i int) bool { return i%3 > 0 }), Metropolis{Scan: Chromatic}, 4, "denseGibbs"},
+		{"one by one", pinned(potts, func(i int) bool { return i != 2 }), Gibbs{Scan: Systematic}, 4, "gibbs"},
+		{"clamped glass", pinned(glass, func(i int) bool { return i != 1 && i != 4 }), Gibbs{}, 4, "memoGibbs"},
 		{"count on a clamped torus", counting(pinned(small, func(i int) bool { return i > 2 }), 0.4), Gibbs{}, 32, "wordGibbs"},
 		{"clamp of a count on a torus", pinned(counting(small, 0.4), func(i int) bool { return i > 2 }), Gibbs{}, 32, "wordGibbs"},
 		{"torus, few free", pinned(torus(6), every(5)), Gibbs{}, 1, "torusGibbs"},
@@ -329,3 +336,22 @@ func TestTemperingFollows(t *testing.T) {
 }
 
 func third[A, B, C any](_ A, _ B, c C) C { return c }
+
+// Local fields of spins that are free, added up, are those of the clamped model.
+func TestClampedFields(t *testing.T) {
+	defer func(n, entries int) { fewestFree, memoEntries = n, entries }(fewestFree, memoEntries)
+	fewestFree, memoEntries = 1, -1
+	glass := exact.Must(model.NewIsing(exact.Must(model.NewGraph(6, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -2}, {I: 2, J: 3, W: 0.5}, {I: 3, J: 4, W: 1}, {I: 4, J: 5, W: 1.5}, {I: 0, J: 5, W: -1}})), 0.4, 0.2))
+	m := pinned(glass, func(i int) bool { return i != 1 && i != 4 })
+	require.Equal(t, "fieldGibbs", engineOf(must(Gibbs{}.Kernel(context.Background(), m, 2))))
+	free, p := lawOf(m)
+	counts, y := make([]int, len(p)), make([]int32, len(free))
+	runs.Run(t, m, Gibbs{}, sampler.Config{Chains: 2, Seed: 3, Thin: 4, Workers: 1, Observe: func(_, _ int, x []int32, _ *sampler.Info) {
+		for at, i := range free {
+			y[at] = x[i]
+		}
+		counts[exact.Index(y, 2)]++
+	}}, many(20000))
+	exact.Counts(t, counts, p, exact.Rate)
+	runs.Resume(t, m, Gibbs{})
+}

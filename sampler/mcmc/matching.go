@@ -56,8 +56,7 @@ const (
 )
 
 // newMatching returns nil if the model is not energy.Matching, with sites that are fixed or
-// not, or has so many neighbours or so large parameters that other kernels do better, as
-// those for free sites of two levels.
+// not, or has so many neighbours or so large parameters that other kernels do better.
 func newMatching(m energy.Model) *matching {
 	whole, fixed := unclamped(m)
 	g, ok := energy.As[energy.Matching](whole)
@@ -70,7 +69,7 @@ func newMatching(m energy.Model) *matching {
 	}
 	start, adj := g.Graph()
 	k := apart.New(matching{sites: len(start) - 1, levels: len(field), coupling: coupling, field: field})
-	if few(fixed) || fixed != nil && k.levels == 2 {
+	if few(fixed) {
 		return nil
 	}
 	if k.levels < 2 || k.levels > placedLevels || len(adj) > sparseDegree*k.sites {

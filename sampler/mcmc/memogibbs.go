@@ -32,7 +32,7 @@ func (k *memoGibbs) Reset(ctl sampler.Control, x []int32) error {
 
 // Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
 func (k *memoGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.step(ctl, k, info, x, r, k.sites)
+	return k.step(ctl, k, info, x, r, len(k.order))
 }
 
 // walk implements walker.
@@ -57,7 +57,7 @@ func (k *memoGibbs) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 }
 
 // UnmarshalBinary implements [sampler.Transition].
-func (k *memoGibbs) UnmarshalBinary(b []byte) error { return k.restore(b, k.sites) }
+func (k *memoGibbs) UnmarshalBinary(b []byte) error { return k.restore(b, len(k.order)) }
 
 // memo remembers conditionals of a model of two levels on a sparse graph by the states
 // of the neighbours, whatever the couplings and fields of every site are: all chains

@@ -58,7 +58,7 @@ func TestMemoGibbsDrawsAsThePlainKernelDoes(t *testing.T) {
 			}
 			k, ok := must(Gibbs{Scan: scan}.Kernel(context.Background(), m, chains)).(*memoGibbs)
 			require.True(t, ok, name)
-			plain := apart.New(gibbs{order: k.order, sitewise: newSitewise(newLocals(m, chains)), w: make([]float64, levels), unpolled: 1})
+			plain := apart.New(gibbs{updates: sites, order: k.order, sitewise: newSitewise(newLocals(m, chains)), w: make([]float64, levels), unpolled: 1})
 			same := func(k sampler.Kernel) bool {
 				x, y := make([]int32, chains*sites), make([]int32, chains*sites)
 				info, told := make([]sampler.Info, chains), make([]sampler.Info, chains)

@@ -52,9 +52,6 @@ func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) 
 		if k := follow(ctx, m, model, chains, nil); k != nil {
 			return k, nil
 		}
-		if k := moveFree(ctx, m, model, chains); k != nil {
-			return k, nil
-		}
 	}
 	if m.Updates == 0 {
 		m.Updates = sites
@@ -69,6 +66,7 @@ func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) 
 		if sweep, err = order("Metropolis", m.Scan, model); err != nil {
 			return nil, err
 		}
+		m.Updates = len(sweep)
 		if m.Scan == Chromatic {
 			if k := newTorusMetropolis(model, chains); k != nil {
 				return k, nil

@@ -70,16 +70,20 @@ var rowFormat = format{tag: 0x726f7773, foreign: "another kernel of Gibbs", kept
 var fewestRows = 8
 
 // newRowGibbs returns nil if another kernel does better, or the model is not of this kind.
-// A sweep visits sites in the given order or, if that is nil, in one that is fast.
+// A sweep visits the free sites in the given order or, if that is nil, in one that is fast.
 func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 	if chains < fewestRows {
 		return nil
 	}
-	e := newEqual(m)
+	whole, fixed := unclamped(m)
+	if few(fixed) {
+		return nil
+	}
+	e := newEqual(whole)
 	if e == nil || len(e.start) > spins.MostRows {
 		return nil
 	}
-	rows := newRowKinds(e)
+	rows := newRowKinds(e, fixed)
 	if rows == nil {
 		return nil
 	}
@@ -214,7 +218,7 @@ func (k *rowGibbs) choose() {
 // changes returns how often a visit of 32 chains changes one where a step has changed so
 // many sites.
 func (k *rowGibbs) changes(moved int) float64 {
-	return float64(moved) * simd.ChainBits / float64(k.chains*k.sites)
+	return float64(moved) * simd.ChainBits / float64(k.chains*k.states.Free())
 }
 
 // flush implements engine.

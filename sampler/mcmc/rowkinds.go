@@ -14,7 +14,7 @@ import (
 // them that are against. Sites of different numbers of neighbours share a table where whole
 // multiples of the weight are between them.
 type rowKinds struct {
-	kind, bias []int32 // by site
+	kind, bias []int32 // by site; kind: −1 where it is fixed
 	window     []rowWindow
 }
 
@@ -28,13 +28,17 @@ type rowWindow struct {
 // sites.
 const mostRowKinds = 256
 
-// newRowKinds returns nil if there are too many kinds, or sites of too many neighbours.
-func newRowKinds(e *equal) *rowKinds {
+// newRowKinds returns nil if there are too many kinds, or free sites of too many neighbours.
+func newRowKinds(e *equal, fixed []int32) *rowKinds {
 	if !(math.Abs(e.weight) > 0) {
 		return nil
 	}
 	k := &rowKinds{kind: make([]int32, len(e.start)-1), bias: make([]int32, len(e.start)-1)}
 	for i := range k.kind {
+		if fixed != nil && fixed[i] >= 0 {
+			k.kind[i] = -1
+			continue
+		}
 		d := e.start[i+1] - e.start[i]
 		if d >= simd.RowCounts {
 			return nil
@@ -52,7 +56,9 @@ func newRowKinds(e *equal) *rowKinds {
 		}
 	}
 	for i, at := range k.kind {
-		k.bias[i] -= k.window[at].low
+		if at >= 0 {
+			k.bias[i] -= k.window[at].low
+		}
 	}
 	return k
 }

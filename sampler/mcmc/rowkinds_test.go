@@ -88,15 +88,15 @@ func large(t *testing.T) map[string]energy.Model {
 // join them as long as there is room.
 func TestRowKinds(t *testing.T) {
 	for name, want := range map[string]int{"ferro": 2, "repel": 2, "glass": 2, "certain": 2, "fields": 10} {
-		assert.Len(t, newRowKinds(newEqual(large(t)[name])).window, want, name)
+		assert.Len(t, newRowKinds(newEqual(large(t)[name]), nil).window, want, name)
 	}
 	fields := make([]float64, 40)
 	for i := range fields {
 		fields[i] = float64(i)
 	}
-	k := newRowKinds(newEqual(exact.Must(glass(t, 40, 0.5, 0).WithFields(fields)))) // steps of two sums
+	k := newRowKinds(newEqual(exact.Must(glass(t, 40, 0.5, 0).WithFields(fields))), nil) // steps of two sums
 	assert.Len(t, k.window, 1)
-	k = newRowKinds(newEqual(exact.Must(glass(t, 40, 0.125, 0).WithFields(fields)))) // steps of eight
+	k = newRowKinds(newEqual(exact.Must(glass(t, 40, 0.125, 0).WithFields(fields))), nil) // steps of eight
 	assert.Greater(t, len(k.window), 1)
 	for _, w := range k.window {
 		assert.Less(t, w.high-w.low, int32(simd.RowCounts))

@@ -76,7 +76,7 @@ func (k *rowGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r [
 				calm = 0
 			}
 		}
-		k.at.done(len(all) * (siteWork*k.sites + k.states.Near()))
+		k.at.done(len(all) * (siteWork*k.states.Free() + k.states.Near()))
 	}
 	p.states.Give(all[0].states, all[1].states)
 	for _, o := range all {

@@ -12,7 +12,7 @@ import (
 type sweeper struct {
 	packed
 	engine
-	proposes bool // sites are proposed and accepted, not drawn
+	proposes int // sites that are proposed and accepted; 0: sites are drawn
 }
 
 // engine redraws sites.
@@ -84,8 +84,8 @@ func (k *sweeper) report(first int) {
 		}
 	}
 	for i := range told {
-		if k.proposes {
-			told[i].Accept /= float64(k.sites)
+		if k.proposes > 0 {
+			told[i].Accept /= float64(k.proposes)
 		} else {
 			told[i].Accept = 1
 		}

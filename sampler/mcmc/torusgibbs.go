@@ -231,7 +231,8 @@ func newTorusMetropolis(m energy.Model, chains int) *torusGibbs {
 		}
 	}
 	to.odds.Set(&to.p)
-	k.proposal, k.proposes = to, true
+	_, fixed := unclamped(m)
+	k.proposal, k.proposes = to, max(1, freeOf(fixed, k.sites))
 	k.draw = func(w, job int) {
 		t := &k.workers[w][0]
 		t.told.Add(k.job.state.Flip(&t.flip.tally, k.job.colour, job, &to.odds, k.job.from, &t.flip.scratch))
