@@ -91,35 +91,19 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 	}
 }
 
-// Loose returns a count of the sites of a state, whose numbers of neighbours must be known,
-// without those that are fixed: t itself if there are none, dst otherwise.
-func (s *GridState) Loose(dst, t *simd.FlipTally) *simd.FlipTally {
-	if s.fixed == nil {
-		return t
-	}
-	*dst = *t
-	var none, fixed simd.FlipTally
-	for job := range s.Jobs() {
-		lo, hi := s.strip(job)
-		own, near := s.own(lo, hi), s.near[3*lo:3*hi]
-		simd.TallyFlips(&none, &fixed, own, own, near, near, s.fixed[lo:hi])
-	}
-	for v := range t.Sites {
-		for k, n := range fixed.Sites[v] {
-			dst.Sites[v][k] -= n
-		}
-	}
-	return dst
-}
-
 // Count finds the number of neighbours of the sites of a strip, and adds to back the
 // sites by these and their state, of which those flip that are different in the state
 // from, and to forth those that flip by state and neighbours in from, whose numbers of
-// neighbours must be known.
-func (s *GridState) Count(forth, back *simd.FlipTally, from *GridState, job int) {
+// neighbours must be known. Of the sites in back it adds those that are fixed to still.
+func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
-	simd.GridBits(s.near[3*lo:3*hi], s.bits, s.pad, 64*lo, s.Grid.near, s.first[lo:hi], s.last[lo:hi])
-	simd.TallyFlips(forth, back, from.own(lo, hi), s.own(lo, hi), from.near[3*lo:3*hi], s.near[3*lo:3*hi], s.valid[lo:hi])
+	own, near := s.own(lo, hi), s.near[3*lo:3*hi]
+	simd.GridBits(near, s.bits, s.pad, 64*lo, s.Grid.near, s.first[lo:hi], s.last[lo:hi])
+	simd.TallyFlips(forth, back, from.own(lo, hi), own, from.near[3*lo:3*hi], near, s.valid[lo:hi])
+	if s.fixed != nil {
+		var none simd.FlipTally
+		simd.TallyFlips(&none, still, own, own, near, near, s.fixed[lo:hi])
+	}
 }
 
 // Close lets the string go on periodically, after it has changed.

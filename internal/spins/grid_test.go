@@ -50,19 +50,20 @@ func TestGridProposals(t *testing.T) {
 		}
 		s, next := grid.NewState(), grid.NewState()
 		s.Pack(x)
-		var none, sites, forth, back simd.FlipTally
+		var none, still, sites, forth, back simd.FlipTally
 		for j := range grid.Jobs() {
-			s.Count(&none, &sites, s, j)
+			s.Count(&none, &sites, &still, s, j)
 		}
 		require.Equal(t, tally(x, x, rows, cols), sites, "%v", shape)
 		require.Zero(t, none)
+		require.Zero(t, still)
 		for j := range grid.Jobs() {
 			s.Propose(next, j, &o, from)
 		}
 		next.Close()
 		for j := range grid.Jobs() {
 			next.Spread(z, j)
-			next.Count(&forth, &back, s, j)
+			next.Count(&forth, &back, &still, s, j)
 		}
 		if len(x) < 40000 {
 			require.Equal(t, y, z, "%v", shape)

@@ -27,6 +27,7 @@ type torusLangevin struct {
 	grid         *spins.Grid
 	states, next []*spins.GridState // and proposals
 	forth, back  []simd.FlipTally   // sites as they are, and as they are proposed
+	still, stays []simd.FlipTally   // those of them that are fixed
 
 	burst   *pool.Burst
 	workers [][]flipWorker // one each
@@ -48,8 +49,8 @@ var (
 
 // flipWorker is what one worker counts.
 type flipWorker struct {
-	forth, back simd.FlipTally
-	_           [384 - 2*20*8]byte // whole cache lines
+	forth, back, still simd.FlipTally
+	_                  [512 - 3*20*8]byte // whole cache lines
 }
 
 // fewestSites is the number of sites of a torus from which on they are proposed as bits:
@@ -71,7 +72,7 @@ func newTorusLangevin(m energy.Model, chains int, l langevin, tuner *tune.Tuner)
 	k := apart.New(torusLangevin{
 		packed: held, torusChains: c, flipLaw: newFlipLaw(len(c.d), l), tune: tuner, grid: spins.NewGrid(held.sites/c.cols, c.cols),
 		states: make([]*spins.GridState, chains), next: make([]*spins.GridState, chains),
-		forth: apart.Make[simd.FlipTally](chains), back: apart.Make[simd.FlipTally](chains),
+		forth: apart.Make[simd.FlipTally](chains), back: apart.Make[simd.FlipTally](chains), still: apart.Make[simd.FlipTally](chains), stays: apart.Make[simd.FlipTally](chains),
 	})
 	k.holder = k
 	if fixed != nil {
@@ -83,7 +84,7 @@ func newTorusLangevin(m energy.Model, chains int, l langevin, tuner *tune.Tuner)
 	k.propose = func(_, job int) { k.job.state.Propose(k.job.next, job, &k.odds, k.job.from) }
 	k.weigh = func(w, job int) {
 		t := &k.workers[w][0]
-		k.job.next.Count(&t.forth, &t.back, k.job.state, job)
+		k.job.next.Count(&t.forth, &t.back, &t.still, k.job.state, job)
 	}
 	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job) }
 	k.setStep(l.alpha)
@@ -126,7 +127,7 @@ func (k *torusLangevin) unpack(s int, x []int32) {
 func (k *torusLangevin) count(s int) {
 	k.job.state, k.job.next = k.states[s], k.states[s]
 	k.tally(s)
-	k.forth[s].Sites = k.back[s].Sites
+	k.forth[s].Sites, k.still[s] = k.back[s].Sites, k.stays[s]
 	for number, n := range movementOf(&k.back[s]) {
 		k.is(s, number, n)
 	}
@@ -150,6 +151,7 @@ func (k *torusLangevin) swap(with holder, chains []int, moved []int) {
 		}
 		k.states[s], other.states[s] = other.states[s], k.states[s]
 		k.forth[s].Sites, other.forth[s].Sites = other.forth[s].Sites, k.forth[s].Sites
+		k.still[s], other.still[s] = other.still[s], k.still[s]
 	}
 }
 
@@ -180,11 +182,13 @@ func (k *torusLangevin) setStep(alpha float64) {
 	k.finite = sum-sum == 0
 }
 
-// logProb returns the log-probability that the sites flip as they were counted.
-func (k *torusLangevin) logProb(t *simd.FlipTally) (logq float64) {
+// logProb returns the log-probability that sites flip as they were counted, without those
+// that are fixed.
+func (k *torusLangevin) logProb(t, still *simd.FlipTally) (logq float64) {
 	for x := range t.Sites {
 		flipped, stayed := 0.0, 0.0
 		for n, sites := range t.Sites[x] {
+			sites -= still.Sites[x][n]
 			flips, flip, stay := t.Flips[x][n], k.flip[x][n], k.stay[x][n]
 			if !k.finite {
 				flip, stay = of(flips, flip), of(sites-flips, stay)
@@ -261,15 +265,16 @@ func (k *torusLangevin) each(do func(worker, job int)) {
 // sites of its state are counted already.
 func (k *torusLangevin) tally(s int) {
 	for _, w := range k.workers {
-		w[0].forth.Flips, w[0].back = [2][5]int{}, simd.FlipTally{}
+		w[0].forth.Flips, w[0].back, w[0].still = [2][5]int{}, simd.FlipTally{}, simd.FlipTally{}
 	}
 	k.each(k.weigh)
 	first := &k.workers[0][0]
 	for _, w := range k.workers[1:] {
 		first.forth.Add(&w[0].forth)
 		first.back.Add(&w[0].back)
+		first.still.Add(&w[0].still)
 	}
-	k.forth[s].Flips, k.back[s] = first.forth.Flips, first.back
+	k.forth[s].Flips, k.back[s], k.stays[s] = first.forth.Flips, first.back, first.still
 }
 
 // judge accepts the proposal of chain s or not.
@@ -284,8 +289,7 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 	next := movementOf(back)
 	e := k.start[s] + k.worth(k.since[torusBonds][s], k.since[torusUp][s]+k.since[torusUp+1][s])
 	changed := k.energyAt(s, next)
-	var there, again simd.FlipTally
-	a, ok := accept(e-changed, k.logProb(k.states[s].Loose(&there, forth)), k.logProb(k.next[s].Loose(&again, back)))
+	a, ok := accept(e-changed, k.logProb(forth, &k.still[s]), k.logProb(back, &k.stays[s]))
 	told := &k.at.told[s]
 	*told = sampler.Info{Energy: e, Accept: a}
 	if !ok {
@@ -296,7 +300,7 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 		for number, n := range next {
 			k.is(s, number, n)
 		}
-		forth.Sites = back.Sites
+		forth.Sites, k.still[s] = back.Sites, k.stays[s]
 		told.Moved, told.Energy = moved, changed
 		k.stale[s] = true
 	}

@@ -86,8 +86,8 @@ func TestTorusLangevinIsTheProposal(t *testing.T) {
 				load(numbers.proposal, numbers.next, y, x)
 				forth, back, e := bits.between(y)
 				slack := 1e-13 * float64(sites) * 40
-				require.InDelta(t, numbers.proposal.current(y, x, 0), bits.logProb(&forth), slack, name)
-				require.InDelta(t, numbers.proposal.logProb(x, y, 0), bits.logProb(&back), slack, name)
+				require.InDelta(t, numbers.proposal.current(y, x, 0), bits.logProb(&forth, &simd.FlipTally{}), slack, name)
+				require.InDelta(t, numbers.proposal.logProb(x, y, 0), bits.logProb(&back, &simd.FlipTally{}), slack, name)
 				require.InDelta(t, numbers.next[0], e, 1e-4)
 				m.Energy(numbers.next, y)
 				require.InDelta(t, numbers.next[0], e, 1e-10)
@@ -113,13 +113,13 @@ func TestTorusLangevinTransition(t *testing.T) {
 		law, total := make([]float64, len(all)), 0.0
 		for y, state := range all {
 			forth, back, reached := k.between(state)
-			a, ok := accept(k.energy(0)-reached, k.logProb(&forth), k.logProb(&back))
+			a, ok := accept(k.energy(0)-reached, k.logProb(&forth, &simd.FlipTally{}), k.logProb(&back, &simd.FlipTally{}))
 			require.True(t, ok)
-			total += math.Exp(k.logProb(&forth))
-			law[y] = math.Exp(k.logProb(&forth)) * a
+			total += math.Exp(k.logProb(&forth, &simd.FlipTally{}))
+			law[y] = math.Exp(k.logProb(&forth, &simd.FlipTally{})) * a
 			if r.IntN(64) == 0 { // the way back
-				b, _ := accept(reached-k.energy(0), k.logProb(&back), k.logProb(&forth))
-				flow := math.Exp(e[exact.Index(from, 2)]-e[y]+k.logProb(&back)) * b
+				b, _ := accept(reached-k.energy(0), k.logProb(&back, &simd.FlipTally{}), k.logProb(&forth, &simd.FlipTally{}))
+				flow := math.Exp(e[exact.Index(from, 2)]-e[y]+k.logProb(&back, &simd.FlipTally{})) * b
 				require.InDelta(t, law[y], flow, 1e-12)
 			}
 		}
