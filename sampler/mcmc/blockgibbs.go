@@ -56,14 +56,14 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 		return nil, fmt.Errorf("mcmc: BlockGibbs: Within = %v needs Blocks: layers are drawn unit by unit", g.Within)
 	}
 	if g.Blocks == nil {
-		if k := follow(ctx, g, m, chains, nil); k != nil {
-			return k, nil
+		units := func(m energy.Model) (sampler.Kernel, error) {
+			b, ok := energy.As[energy.Bipartite](m)
+			if !ok {
+				return nil, fmt.Errorf("mcmc: BlockGibbs without Blocks needs an energy.Bipartite model, %T is not", m)
+			}
+			return newBipartite(b, sites, chains), nil
 		}
-		b, ok := energy.As[energy.Bipartite](m)
-		if !ok {
-			return nil, fmt.Errorf("mcmc: BlockGibbs without Blocks needs an energy.Bipartite model, %T is not", m)
-		}
-		return newBipartite(b, sites, chains), nil
+		return follow(m, false, units, func() (sampler.Kernel, error) { return units(m) })
 	}
 	most := 0
 	for b, block := range g.Blocks {

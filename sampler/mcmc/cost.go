@@ -2,11 +2,6 @@ package mcmc
 
 import "github.com/gibbsite-go/gibbsite/sampler"
 
-// Cost implements [sampler.Costed].
-func (k *gibbs) Cost(info []sampler.Info) float64 {
-	return k.visits(info, k.sites, 1, sweepCost+float64(levelCost*float64(k.levels)))
-}
-
 func (k *pairGibbs) Cost(info []sampler.Info) float64 {
 	l := float64(k.levels)
 	return k.visits(info, k.updates, k.levels, proposalCost+float64(l*(k.joins()+float64(levelCost*l))))
@@ -26,40 +21,8 @@ func (k *pairs) joins() float64 {
 	return join
 }
 
-func (k *sparseGibbs) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.model)
-	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
-}
-
-func (k *memoGibbs) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.model)
-	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
-}
-
-func (k *fieldGibbs) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.model)
-	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
-}
-
-func (k *denseGibbs) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.model)
-	return float64(float64(len(info))*float64(denseCost*float64(k.sites))) + float64(moves(info)*float64(nearCost*m.Degree))
-}
-
-func (k *torusGibbs) Cost(info []sampler.Info) float64 {
-	return float64(len(info)) * (wholeCost + float64(bandCost*float64(k.sites/k.cols)) + float64(bitCost*float64(k.sites)))
-}
-
 func (k *torusLangevin) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.packed.sites)))
-}
-
-func (k *wordGibbs) Cost(info []sampler.Info) float64 {
-	return float64(wholeCost + float64(float64(k.states.Lanes())*laneCost))
-}
-
-func (k *rowGibbs) Cost(info []sampler.Info) float64 {
-	return wholeCost + float64(visitCost*float64(k.states.Free())) + float64(addCost*float64(k.states.Near()))
 }
 
 func (k *bipartite) Cost(info []sampler.Info) float64 {

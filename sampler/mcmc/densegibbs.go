@@ -229,3 +229,9 @@ func (k *denseGibbs) addEnergies(e []float64, more [][]int) {
 		e[s] -= sum + float64((k.field[1]-k.field[0])*float64(more[denseOnes][s]))
 	}
 }
+
+// Cost implements [sampler.Costed].
+func (k *denseGibbs) Cost(info []sampler.Info) float64 {
+	m := k.price.Of(k.model)
+	return float64(float64(len(info))*float64(denseCost*float64(k.sites))) + float64(moves(info)*float64(nearCost*m.Degree))
+}

@@ -66,7 +66,7 @@ func TestDenseGibbsIsExact(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const chains = sampler.BlockSize
 			sites, _ := m.Shape()
-			sweep := exact.Must(order("Gibbs", Systematic, m))
+			sweep := exact.Must(order("Gibbs", systematic, m))
 			sweep[0], sweep[sites-1] = sweep[sites-1], sweep[0]
 			all := exact.States(sites, 2)
 			pi, _ := exact.Law(m)

@@ -63,23 +63,14 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 			return nil, err
 		}
 	}
-	_, levels := m.Shape()
-	if levels == 2 {
-		l := langevin{alpha: alpha, balance: d.Balance, jumps: true}
-		if k := newTorusLangevin(m, chains, l, tuner); k != nil {
-			return k, nil
+	if _, levels := m.Shape(); levels != 2 {
+		p, err := newRows("DLMC", m, chains, langevin{alpha: alpha})
+		if err != nil {
+			return nil, err
 		}
-		if varyingTorus(m) {
-			if k := follow(ctx, d, m, chains, nil); k != nil {
-				return k, nil
-			}
-		}
-		return newHastings(m, chains, newFlips(m, chains, l), alpha, tuner), nil
+		p.jumps = newJumps(d.Balance, levels)
+		return newHastings(m, chains, p, alpha, tuner), nil
 	}
-	p, err := newRows("DLMC", m, chains, langevin{alpha: alpha})
-	if err != nil {
-		return nil, err
-	}
-	p.jumps = newJumps(d.Balance, levels)
-	return newHastings(m, chains, p, alpha, tuner), nil
+	l := langevin{alpha: alpha, balance: d.Balance, jumps: true}
+	return onTorus(m, chains, l, tuner, func() (proposal, error) { return newFlips(m, chains, l), nil })
 }

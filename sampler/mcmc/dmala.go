@@ -76,19 +76,7 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if err := l.check("DMALA", m, chains); err != nil {
 		return nil, err
 	}
-	if k := newTorusLangevin(m, chains, l, tuner); k != nil {
-		return k, nil
-	}
-	if varyingTorus(m) {
-		if k := follow(ctx, d, m, chains, nil); k != nil {
-			return k, nil
-		}
-	}
-	p, err := l.fit(ctx, "DMALA", m, chains)
-	if err != nil {
-		return nil, err
-	}
-	return newHastings(m, chains, p, alpha, tuner), nil
+	return onTorus(m, chains, l, tuner, func() (proposal, error) { return l.fit(ctx, "DMALA", m, chains) })
 }
 
 // check returns an error if the settings do not fit each other, the model or the number

@@ -1,125 +1,196 @@
 package mcmc
 
 import (
+	"fmt"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// request is what a kernel of sweeps is asked for.
+// visit is the order in which a sweep visits sites.
+type visit int
+
+const (
+	automatic  visit = iota // what is fastest
+	systematic              // 0, 1, 2, …
+	random                  // as many as there are, each drawn uniformly
+	chromatic               // colour by colour
+)
+
+func (s visit) String() string {
+	switch s {
+	case automatic:
+		return "automatic"
+	case systematic:
+		return "systematic"
+	case random:
+		return "random"
+	case chromatic:
+		return "chromatic"
+	}
+	return fmt.Sprintf("Scan(%d)", int(s))
+}
+
+// Request is what a kernel of sweeps is asked for.
+type Request struct {
+	Method   string // for errors
+	Proposes bool   // changes are proposed and accepted, as by Metropolis, not drawn
+	Scan     visit
+	Updates  int // proposals a step; 0: one for each site
+	Model    energy.Model
+	Chains   int
+}
+
+// request is a Request at work.
 type request struct {
-	method        string
-	scan          Scan
-	m             energy.Model
+	Request
 	sites, levels int
-	chains        int
-	sweeps        [Chromatic + 1][]int32 // by scan, once somebody wants one
+	orders        [chromatic + 1][]int32 // by scan, once somebody wants one
 }
 
 // order returns the free sites in the order of a scan, nil for a random one.
-func (r *request) order(scan Scan) (sweep []int32, err error) {
-	if scan != Random && r.sweeps[scan] == nil {
-		r.sweeps[scan], err = order(r.method, scan, r.m)
+func (r *request) order(scan visit) (sweep []int32, err error) {
+	if scan != random && r.orders[scan] == nil {
+		r.orders[scan], err = order(r.Method, scan, r.Model)
 	}
-	return r.sweeps[scan], err
+	return r.orders[scan], err
+}
+
+// order returns the free sites in the order of a sweep; all, which stay as they are, if none
+// are.
+func order(method string, scan visit, m energy.Model) ([]int32, error) {
+	sites, _ := m.Shape()
+	_, fixed := unclamped(m)
+	if freeOf(fixed, sites) == 0 {
+		fixed = nil
+	}
+	sweep := make([]int32, 0, sites)
+	visit := func(i int) {
+		if fixed == nil || fixed[i] < 0 {
+			sweep = append(sweep, int32(i))
+		}
+	}
+	if scan != chromatic {
+		for i := range sites {
+			visit(i)
+		}
+		return sweep, nil
+	}
+	g, ok := energy.As[energy.Graphical](m)
+	if !ok {
+		return nil, fmt.Errorf("mcmc: %s: Scan = %v needs an energy.Graphical model, %T is not", method, scan, m)
+	}
+	colour, colours := colouring(g.Graph())
+	for c := range colours {
+		for i, ci := range colour {
+			if int(ci) == c {
+				visit(i)
+			}
+		}
+	}
+	return sweep, nil
 }
 
 // Sets of scans.
 const (
-	byColour = 1<<Automatic | 1<<Chromatic
-	inOrder  = byColour | 1<<Systematic
-	inAny    = inOrder | 1<<Random
+	byColour = 1<<automatic | 1<<chromatic
+	inOrder  = byColour | 1<<systematic
+	inAny    = inOrder | 1<<random
 )
 
-// gibbsEngines are the kernels of [Gibbs]: the first one that takes a model moves it. Each
-// says how it holds states, how conditionals are rounded, and, by cost_constants.go, what a
-// site of a chain takes: those that hold all chains of a block together, in blocks of 32.
-// make returns nil where another does better.
-var gibbsEngines = []struct {
-	name   string
-	models string
-	scans  int
-	make   func(r *request) (sampler.Kernel, error)
+// engines are the kernels of sweeps: the first one that takes a model in a scan moves it. Each
+// says what it takes, how it holds states and how conditionals are rounded, and by its price
+// what a site of a chain takes: of those that hold all chains of a block together, in blocks
+// of 32. make returns nil where another does better.
+var engines = []struct {
+	name        string
+	models      string
+	price       string
+	heat, tries int  // scans in which sites are drawn, and proposed
+	numbers     bool // all that it knows of the model are numbers, taken when it is made
+	make        func(r *request) (sampler.Kernel, error)
 }{
-	{"words", "two levels, pairs of one strength and any sign, ≤ 7 neighbours, ≤ 32 kinds of sites, < 32 sites for each chain: a chain is a bit; 2⁻⁶⁴; .4 ns", byColour,
+	{"words", "two levels, pairs of one strength and any sign, ≤ 7 neighbours, ≤ 32 kinds of sites, < 32 sites for each chain: a chain is a bit; 2⁻⁶⁴", ".4 ns", byColour, 0, true,
 		func(r *request) (sampler.Kernel, error) {
-			if r.sites >= wordSites*r.chains {
+			if r.sites >= wordSites*r.Chains {
 				return nil, nil
 			}
-			return made(newWordGibbs(r.m, r.chains))
+			return made(newWordGibbs(r.Model, r.Chains))
 		}},
-	{"torus", "energy.Toroidal with even sides: a site is a bit, hundreds at a time; 2⁻⁶⁴; .2 ns", byColour,
-		func(r *request) (sampler.Kernel, error) { return made(newTorusGibbs(r.m, r.chains)) }},
-	{"words", "as above, with more sites", byColour,
-		func(r *request) (sampler.Kernel, error) { return made(newWordGibbs(r.m, r.chains)) }},
-	{"rows", "as words with ≤ 127 neighbours and 256 kinds of fields, ≥ 8 chains a block: a chain is a byte; 2⁻⁶⁴; .5 ns and .01 ns a neighbour", inOrder,
+	{"torus", "energy.Toroidal with even sides: a site is a bit, hundreds at a time; 2⁻⁶⁴", ".2 ns", byColour, 1 << chromatic, true,
 		func(r *request) (sampler.Kernel, error) {
-			scan, sweep := r.scan, []int32(nil)
-			if scan != Automatic {
+			if r.Proposes {
+				return made(newTorusMetropolis(r.Model, r.Chains))
+			}
+			return made(newTorusGibbs(r.Model, r.Chains))
+		}},
+	{"words", "as above, with more sites", ".4 ns", byColour, 0, true,
+		func(r *request) (sampler.Kernel, error) { return made(newWordGibbs(r.Model, r.Chains)) }},
+	{"rows", "as words with ≤ 127 neighbours and 256 kinds of fields, ≥ 8 chains a block: a chain is a byte; 2⁻⁶⁴", ".5 ns and .01 ns a neighbour", inOrder, 0, true,
+		func(r *request) (sampler.Kernel, error) {
+			scan, sweep := r.Scan, []int32(nil)
+			if scan != automatic {
 				var err error
 				if sweep, err = r.order(scan); err != nil {
 					return nil, err
 				}
 			}
-			return made(newRowGibbs(r.m, r.chains, sweep))
+			return made(newRowGibbs(r.Model, r.Chains, sweep))
 		}},
-	{"table", "energy.Matching, ≤ 16 neighbours on average: looked up by neighbours; 2⁻⁵³; 14 ns and 1.5 ns a neighbour", byColour,
-		func(r *request) (sampler.Kernel, error) { return made(newSparseGibbs(r.m, r.chains)) }},
-	{"counts", "energy.Matching of two levels, more neighbours: looked up by a count of them; 2⁻⁶⁴; 10 ns and 1.5 ns a neighbour of a site that changes", inOrder,
+	{"table", "energy.Matching, ≤ 16 neighbours on average: looked up by neighbours; 2⁻⁵³", "14 ns and 1.5 ns a neighbour", byColour, 0, true,
+		func(r *request) (sampler.Kernel, error) { return made(newSparseGibbs(r.Model, r.Chains)) }},
+	{"counts", "energy.Matching of two levels, more neighbours or, of proposals, any number: looked up by a count of them; 2⁻⁶⁴", "10 ns and 1.5 ns a neighbour of a site that changes", inOrder, inOrder &^ (1 << automatic), true,
 		func(r *request) (sampler.Kernel, error) {
-			if !dense(r.m) {
+			if !r.Proposes && !dense(r.Model) {
 				return nil, nil
 			}
-			sweep, err := r.order(r.scan)
+			sweep, err := r.order(r.Scan)
 			if err != nil {
 				return nil, err
 			}
-			return made(newDenseGibbs(r.m, r.chains, sweep))
+			k := newDenseGibbs(r.Model, r.Chains, sweep)
+			if k != nil && r.Proposes {
+				k.metropolise()
+			}
+			return made(k)
 		}},
-	{"memo", "energy.Graphical and Conditional of two levels, ≤ 2¹⁶ conditionals, ≤ 2¹³ where couplings can be added up: remembered by states of neighbours; 14 ns and 1.5 ns a neighbour", inOrder,
+	{"memo", "energy.Graphical and Conditional of two levels, ≤ 2¹⁶ conditionals, ≤ 2¹³ where couplings can be added up: remembered by states of neighbours; without it fields take 1.5 times as long, and differences, for models that have no pairs and in order, 4 times", "14 ns and 1.5 ns a neighbour", inOrder, 0, false,
 		func(r *request) (sampler.Kernel, error) {
-			known := newMemo(r.m)
-			whole, _ := unclamped(r.m)
-			if known == nil || r.scan != Systematic && len(known.up) > memoPairs && sparsePairs(whole) != nil {
+			known := newMemo(r.Model)
+			whole, _ := unclamped(r.Model)
+			if known == nil || r.Scan != systematic && len(known.up) > memoPairs && sparsePairs(whole) != nil {
 				return nil, nil
 			}
-			scan := r.scan
-			if scan == Automatic { // sites of one colour do not wait for each other
-				scan = Chromatic
+			scan := r.Scan
+			if scan == automatic { // sites of one colour do not wait for each other
+				scan = chromatic
 			}
 			sweep, err := r.order(scan)
-			return apart.New(memoGibbs{sitewise: newSitewise(newUncached(r.m, r.chains)), memo: known, order: sweep}), err
+			return apart.New(memoGibbs{sitewise: newSitewise(newUncached(r.Model, r.Chains)), memo: known, order: sweep}), err
 		}},
-	{"fields", "two levels, pairs, ≤ 16 neighbours on average: couplings added up; 14 ns and 1.5 ns a neighbour", byColour,
-		func(r *request) (sampler.Kernel, error) { return made(newFieldGibbs(r.m, r.chains)) }},
-	{"differences", "all models: energy.Local caches, or energy.Conditional, or one energy a level; 42 ns and what the model takes", inAny,
-		func(r *request) (sampler.Kernel, error) {
-			sweep, err := r.order(r.scan)
-			updates := len(sweep)
-			if r.scan == Random {
-				updates = r.sites
-			}
-			k := apart.New(gibbs{updates: updates, order: sweep, sitewise: newSitewise(newLocals(r.m, r.chains)), w: apart.Make[float64](r.levels)})
-			k.unpolled = max(1, pollWork/k.rowWork())
-			return k, err
-		}},
+	{"fields", "two levels, pairs, ≤ 16 neighbours on average: couplings added up, by several workers; without it differences take 2.5 to 3 times as long", "14 ns and 1.5 ns a neighbour", byColour, 0, true,
+		func(r *request) (sampler.Kernel, error) { return made(newFieldGibbs(r.Model, r.Chains)) }},
+	{"differences", "all models: energy.Local caches, or energy.Conditional, or one energy a level", "42 ns and what the model takes", inAny, inAny, false, newSites},
 }
 
-// choose returns the first engine that takes the model, and its kernel.
-func (r *request) choose() (name string, k sampler.Kernel, err error) {
+// Kernel returns that of the first engine that takes the model, and whether all that it knows
+// of the model are numbers which it has taken, so that it is to be made anew where they change.
+func (q Request) Kernel() (k sampler.Kernel, numbers bool, err error) {
+	r := &request{Request: q}
+	r.sites, r.levels = q.Model.Shape()
 	for at := 0; k == nil && err == nil; at++ { // the last one takes all
-		if e := &gibbsEngines[at]; e.scans>>r.scan&1 == 1 {
-			name = e.name
+		e := &engines[at]
+		scans := e.heat
+		if r.Proposes {
+			scans = e.tries
+		}
+		if scans>>r.Scan&1 == 1 {
 			k, err = e.make(r)
+			numbers = e.numbers
 		}
 	}
-	return name, k, err
-}
-
-// kernel returns that of the first engine that takes the model.
-func (r *request) kernel() (sampler.Kernel, error) {
-	_, k, err := r.choose()
-	return k, err
+	return k, numbers, err
 }
 
 // made returns a kernel, or nil if it is a pointer that is nil.
@@ -131,4 +202,33 @@ func made[K any, P interface {
 		return nil, nil
 	}
 	return k, nil
+}
+
+// fewestFree is the number of free sites from which on a kernel of their own pays
+// (BenchmarkAffine). Tests set it lower.
+var fewestFree = 8
+
+// few reports whether sites are fixed and hardly any are free.
+func few(fixed []int32) bool { return fixed != nil && freeOf(fixed, 0) < fewestFree }
+
+// freeOf returns how many of some sites are free.
+func freeOf(fixed []int32, sites int) (free int) {
+	if fixed == nil {
+		return sites
+	}
+	for _, l := range fixed {
+		if l < 0 {
+			free++
+		}
+	}
+	return free
+}
+
+// unclamped returns the model without fixed sites and their levels, −1 where free; nil if there
+// are none.
+func unclamped(m energy.Model) (whole energy.Model, fixed []int32) {
+	if c, ok := energy.As[energy.Clamped](m); ok {
+		return c.Unclamped()
+	}
+	return m, nil
 }

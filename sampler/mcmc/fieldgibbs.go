@@ -143,3 +143,9 @@ func (k *fieldGibbs) walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 
 // UnmarshalBinary implements [sampler.Transition].
 func (k *fieldGibbs) UnmarshalBinary(b []byte) error { return k.restore(b, len(k.sweep)) }
+
+// Cost implements [sampler.Costed].
+func (k *fieldGibbs) Cost(info []sampler.Info) float64 {
+	m := k.price.Of(k.model)
+	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
+}

@@ -37,7 +37,7 @@ func BenchmarkFieldGibbs(b *testing.B) {
 	for _, sites := range []int{300, 3000, 30000, 300000} {
 		for _, degree := range []float64{4, 8, 15} {
 			m := scattered(sites, degree, normal)
-			sweep, err := order("Gibbs", Systematic, m)
+			sweep, err := order("Gibbs", systematic, m)
 			require.NoError(b, err)
 			for name, k := range map[string]sampler.Kernel{
 				"fields":      newFieldGibbs(m, 1),

@@ -1,7 +1,6 @@
 package mcmc
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -38,60 +37,51 @@ import (
 // a Lagrangian of a set of which only values are known, and one whose couplings differ from
 // site to site at every multiplier, have the kernels of their models.
 
-// follow returns the kernel of a method for a model whose numbers change, as it is at
-// present, if that takes numbers from it once and for all; nil otherwise. slow, if not nil,
-// makes the kernel that works on the model itself.
-func follow(ctx context.Context, method sampler.Method, m energy.Model, chains int, slow func() (sampler.Kernel, error)) sampler.Kernel {
+// follow returns the kernel of a method for a model: where its numbers change, what quick
+// makes of the model as it is at present, if that takes numbers from it once and for all and
+// is not nil, and what plain makes of the model itself otherwise. If it is patient, the latter
+// makes the first steps after a Reset, as changes may follow each other.
+func follow(m energy.Model, patient bool, quick func(m energy.Model) (sampler.Kernel, error), plain func() (sampler.Kernel, error)) (sampler.Kernel, error) {
 	v, ok := energy.As[energy.Varying](m)
 	if !ok {
-		return nil
+		return plain()
 	}
-	k := &following{method: method, model: v, chains: chains, version: v.Version(), seen: v.Version(), make: slow, since: patience}
-	k.ctx = context.WithoutCancel(ctx)
-	if k.quick = fast(method.Kernel(ctx, v.Now(), chains)); k.quick == nil {
-		return nil
+	first, err := quick(v.Now())
+	if first == nil || err != nil {
+		return plain()
 	}
-	k.Kernel = k.quick
-	return k
+	return &following{Kernel: first, quick: first, model: v, version: v.Version(), seen: v.Version(), make: quick, plain: plain, patient: patient, since: patience}, nil
 }
 
-// varyingTorus reports whether a model whose numbers change is a torus at present.
-func varyingTorus(m energy.Model) bool {
-	v, ok := energy.As[energy.Varying](m)
-	if !ok {
-		return false
+// sweeping returns a kernel of sweeps.
+func sweeping(r Request, patient bool) (sampler.Kernel, error) {
+	quick := func(m energy.Model) (sampler.Kernel, error) {
+		r := r
+		r.Model = m
+		k, numbers, err := r.Kernel()
+		if !numbers {
+			k = nil
+		}
+		return k, err
 	}
-	whole, _ := unclamped(v.Now())
-	_, ok = energy.As[energy.Toroidal](whole)
-	return ok
-}
-
-// fast returns a kernel that does not work on the model step by step, nil for another.
-func fast(k sampler.Kernel, err error) sampler.Kernel {
-	switch k.(type) {
-	case *gibbs, *memoGibbs, *metropolis, *hastings:
-		return nil
-	}
-	if err != nil {
-		return nil
-	}
-	return k
+	return follow(r.Model, patient, quick, func() (sampler.Kernel, error) {
+		k, _, err := r.Kernel()
+		return k, err
+	})
 }
 
 // following is a kernel of a model whose numbers change: the kernel of the model as it is at
-// present, made anew after a change. Where there is one that works on the model itself, that
-// makes the first steps after a Reset, as changes may follow each other.
+// present, made anew after a change, or the one that works on the model itself.
 type following struct {
 	sampler.Kernel // the one at work
-	ctx            context.Context
-	method         sampler.Method
 	model          energy.Varying
-	chains         int
 	version        uint64 // of the model that quick is of
 	seen           uint64 // of the model at the last Reset
-	make           func() (sampler.Kernel, error)
+	make           func(m energy.Model) (sampler.Kernel, error)
+	plain          func() (sampler.Kernel, error)
 	slow, quick    sampler.Kernel // slow: nil until it is needed
-	since          int            // steps since the last change, up to patience
+	patient        bool
+	since          int // steps since the last change, up to patience
 }
 
 // patience is the number of steps that take as long as making a kernel anew, on small models:
@@ -112,7 +102,7 @@ func (k *following) choose() (err error) {
 	v := k.model.Version()
 	if k.since < patience {
 		if k.slow == nil {
-			if k.slow, err = k.make(); err != nil {
+			if k.slow, err = k.plain(); err != nil {
 				return err
 			}
 		}
@@ -120,7 +110,10 @@ func (k *following) choose() (err error) {
 		return nil
 	}
 	if v != k.version {
-		next, err := k.method.Kernel(k.ctx, k.model.Now(), k.chains)
+		next, err := k.make(k.model.Now())
+		if err == nil && next == nil {
+			next, err = k.plain()
+		}
 		if err != nil {
 			return err
 		}
@@ -138,7 +131,7 @@ func (k *following) choose() (err error) {
 // Reset implements [sampler.Transition].
 func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	if v := k.model.Version(); v != k.seen {
-		if k.seen = v; k.make != nil {
+		if k.seen = v; k.patient {
 			k.since = 0
 		}
 	}
@@ -184,40 +177,11 @@ func (k *following) UnmarshalBinary(b []byte) error {
 	if err != nil {
 		return err
 	}
-	if k.since = int(since[0]); since[0] > patience || k.since < patience && k.make == nil {
+	if k.since = int(since[0]); since[0] > patience || since[0] < patience && !k.patient {
 		return fmt.Errorf("mcmc: the checkpoint is of a kernel %d steps after a change of its model, want ≤ %d", since[0], patience)
 	}
 	if err := k.choose(); err != nil {
 		return err
 	}
 	return k.Kernel.UnmarshalBinary(b)
-}
-
-// fewestFree is the number of free sites from which on a kernel of their own pays
-// (BenchmarkAffine). Tests set it lower.
-var fewestFree = 8
-
-// few reports whether sites are fixed and hardly any are free.
-func few(fixed []int32) bool { return fixed != nil && freeOf(fixed, 0) < fewestFree }
-
-// freeOf returns how many of some sites are free.
-func freeOf(fixed []int32, sites int) (free int) {
-	if fixed == nil {
-		return sites
-	}
-	for _, l := range fixed {
-		if l < 0 {
-			free++
-		}
-	}
-	return free
-}
-
-// unclamped returns the model without fixed sites and their levels, −1 where free; nil if there
-// are none.
-func unclamped(m energy.Model) (whole energy.Model, fixed []int32) {
-	if c, ok := energy.As[energy.Clamped](m); ok {
-		return c.Unclamped()
-	}
-	return m, nil
 }

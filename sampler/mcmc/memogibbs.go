@@ -163,3 +163,9 @@ func (m *memo) draw(sites []int32, x []int32, u []float64) (moved int, rise floa
 	}
 	return moved, rise, -1
 }
+
+// Cost implements [sampler.Costed].
+func (k *memoGibbs) Cost(info []sampler.Info) float64 {
+	m := k.price.Of(k.model)
+	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -48,103 +47,16 @@ func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) 
 	if m.Updates < 0 {
 		return nil, fmt.Errorf("mcmc: Metropolis: Updates = %d, want ≥ 0", m.Updates)
 	}
-	if m.Scan == Systematic || m.Scan == Chromatic {
-		if k := follow(ctx, m, model, chains, nil); k != nil {
-			return k, nil
-		}
-	}
-	if m.Updates == 0 {
-		m.Updates = sites
-	}
-	var sweep []int32
+	updates := m.Updates
 	switch m.Scan {
 	case Automatic, Random:
+		m.Scan = Random
 	case Systematic, Chromatic:
-		if m.Updates != sites {
-			return nil, fmt.Errorf("mcmc: Metropolis: Updates = %d, want 0 or %d, one per site, in a scan that is %v", m.Updates, sites, m.Scan)
-		}
-		if sweep, err = order("Metropolis", m.Scan, model); err != nil {
-			return nil, err
-		}
-		m.Updates = len(sweep)
-		if m.Scan == Chromatic {
-			if k := newTorusMetropolis(model, chains); k != nil {
-				return k, nil
-			}
-		}
-		if k := newDenseGibbs(model, chains, sweep); k != nil {
-			k.metropolise()
-			return k, nil
+		if updates != 0 && updates != sites {
+			return nil, fmt.Errorf("mcmc: Metropolis: Updates = %d, want 0 or %d, one per site, in a scan that is %v", updates, sites, m.Scan)
 		}
 	default:
 		return nil, fmt.Errorf("mcmc: Metropolis: Scan = %v, want Automatic, Systematic, Random or Chromatic", m.Scan)
 	}
-	k := apart.New(metropolis{sitewise: newSitewise(newLocals(model, chains)), updates: m.Updates, order: sweep})
-	k.work = k.rowWork()
-	return k, nil
+	return sweeping(Request{Method: "Metropolis", Proposes: true, Scan: visit(m.Scan), Updates: updates, Model: model, Chains: chains}, false)
 }
-
-type metropolis struct {
-	sitewise
-	updates int
-	work    int     // of an update
-	order   []int32 // nil: random
-}
-
-var (
-	_ sampler.Costed    = (*metropolis)(nil)
-	_ sampler.Exchanger = (*metropolis)(nil)
-)
-
-// Step implements [sampler.Transition].
-func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	done = k.step(ctl, k, info, x, r, k.updates)
-	meanAccept(info, done, k.updates)
-	return done
-}
-
-// walk implements walker. Where there is nothing to propose all is accepted.
-func (k *metropolis) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
-	if k.levels < 2 {
-		k.at.told[s].Accept = float64(k.updates)
-		return n
-	}
-	for made < n && !k.at.stopped {
-		k.update(s, k.at.update+made, x, &r[s])
-		made++
-		k.at.done(k.work)
-	}
-	return made
-}
-
-// update makes proposal number at of a step for chain s at state x.
-func (k *metropolis) update(s, at int, x []int32, r *sampler.Stream) {
-	told := &k.at.told[s]
-	i := 0
-	if k.order != nil {
-		i = int(k.order[at])
-	} else {
-		i = r.IntN(k.sites)
-	}
-	l := int32(r.IntN(k.levels - 1))
-	if l >= x[i] {
-		l++
-	}
-	row := k.row(s, i, x)
-	a, ok := accept(row[x[i]]-row[l], 0, 0)
-	if !ok {
-		told.Invalid++
-	}
-	told.Accept += a
-	if r.Float64() < a {
-		k.move(s, i, l, x, row)
-		told.Moved++
-	}
-}
-
-// Cost implements [sampler.Costed].
-func (k *metropolis) Cost(info []sampler.Info) float64 {
-	return k.visits(info, k.updates, 1, proposalCost)
-}
-
-func (k *metropolis) UnmarshalBinary(b []byte) error { return k.restore(b, k.updates) }

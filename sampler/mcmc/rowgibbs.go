@@ -245,3 +245,8 @@ func (k *rowGibbs) gather(t *simd.RowTally) (moved int) {
 	*t = simd.RowTally{}
 	return moved
 }
+
+// Cost implements [sampler.Costed].
+func (k *rowGibbs) Cost(info []sampler.Info) float64 {
+	return wholeCost + float64(visitCost*float64(k.states.Free())) + float64(addCost*float64(k.states.Near()))
+}

@@ -67,7 +67,7 @@ func TestRowGibbsIsExact(t *testing.T) {
 			sites, _ := m.Shape()
 			all := exact.States(sites, 2)
 			pi, _ := exact.Law(m)
-			turned := exact.Must(order("Gibbs", Systematic, m))
+			turned := exact.Must(order("Gibbs", systematic, m))
 			slices.Reverse(turned)
 			for n, sweep := range [][]int32{nil, turned} {
 				k := rowKernel(t, m, sampler.BlockSize, sweep)

@@ -110,7 +110,7 @@ func TestRowLeapAlone(t *testing.T) {
 	kernels[1].Step(sampler.Control{}, make([]sampler.Info, 32), x[1], r[1])
 	assert.Equal(t, 7, leap(nil, 7))
 
-	other := rowKernel(t, denseGraph(200, 0.1), 32, exact.Must(order("Gibbs", Systematic, denseGraph(200, 0.1))))
+	other := rowKernel(t, denseGraph(200, 0.1), 32, exact.Must(order("Gibbs", systematic, denseGraph(200, 0.1))))
 	require.NoError(t, other.Reset(sampler.Control{}, x[1]))
 	assert.Zero(t, leapWith(other, 7), "sites in another order")
 	other = rowKernel(t, denseGraph(200, 0.2), 32, nil)

@@ -194,3 +194,9 @@ func (k *sparseGibbs) flush(s int) {
 		clear(t.count)
 	}
 }
+
+// Cost implements [sampler.Costed].
+func (k *sparseGibbs) Cost(info []sampler.Info) float64 {
+	m := k.price.Of(k.model)
+	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
+}

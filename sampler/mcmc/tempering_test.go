@@ -440,23 +440,13 @@ func TestExchangesAreRefused(t *testing.T) {
 // Models go to the engines that the table names.
 func TestEnginesOfGibbs(t *testing.T) {
 	want := map[string]string{
-		"words": "words", "torus": "torus", "rows": "rows", "glass": "rows", "table": "table", "flat table": "table",
-		"memo": "memo", "fields": "fields", "differences": "differences", "opaque": "differences",
+		"words": "wordGibbs", "torus": "torusGibbs", "rows": "rowGibbs", "glass": "rowGibbs", "table": "sparseGibbs", "flat table": "sparseGibbs",
+		"memo": "memoGibbs", "fields": "fieldGibbs", "differences": "gibbs", "opaque": "gibbs",
 	}
 	for name, c := range exchanged(t) {
-		g, ok := c.method.(Gibbs)
-		if !ok {
-			continue
+		if g, ok := c.method.(Gibbs); ok {
+			assert.Equal(t, want[name], engineOf(must(g.Kernel(context.Background(), c.m, 8))), name)
 		}
-		sites, levels := c.m.Shape()
-		r := &request{method: "Gibbs", scan: g.Scan, m: c.m, sites: sites, levels: levels, chains: 8}
-		got, k, err := r.choose()
-		require.NoError(t, err)
-		assert.Equal(t, want[name], got, name)
-		assert.IsType(t, must(g.Kernel(context.Background(), c.m, 8)), k)
 	}
-	dense := complete(t, 30, 0.1, 0)
-	got, _, err := (&request{method: "Gibbs", scan: Systematic, m: dense, sites: 30, levels: 2, chains: 1}).choose()
-	require.NoError(t, err)
-	assert.Equal(t, "counts", got)
+	assert.Equal(t, "denseGibbs", engineOf(must(Gibbs{Scan: Systematic}.Kernel(context.Background(), complete(t, 30, 0.1, 0), 1))))
 }

@@ -286,3 +286,8 @@ func (k *torusChains) addEnergies(e []float64, more [][]int) {
 func (k *torusChains) worth(bonds, ones int) float64 {
 	return float64((k.d[1]-k.d[0])*float64(bonds)) + float64(k.d[0]*float64(ones))
 }
+
+// Cost implements [sampler.Costed].
+func (k *torusGibbs) Cost(info []sampler.Info) float64 {
+	return float64(len(info)) * (wholeCost + float64(bandCost*float64(k.sites/k.cols)) + float64(bitCost*float64(k.sites)))
+}

@@ -92,6 +92,22 @@ func newTorusLangevin(m energy.Model, chains int, l langevin, tuner *tune.Tuner)
 	return k
 }
 
+// onTorus returns the kernel of DMALA or DLMC: that of bits where the model has such states,
+// and otherwise one that draws from a proposal.
+func onTorus(m energy.Model, chains int, l langevin, t *tune.Tuner, p func() (proposal, error)) (sampler.Kernel, error) {
+	bits := func(m energy.Model) (sampler.Kernel, error) { return made(newTorusLangevin(m, chains, l, t)) }
+	return follow(m, false, bits, func() (sampler.Kernel, error) {
+		if k, _ := bits(m); k != nil {
+			return k, nil
+		}
+		p, err := p()
+		if err != nil {
+			return nil, err
+		}
+		return newHastings(m, chains, p, l.alpha, t), nil
+	})
+}
+
 // share makes what so many workers write.
 func (k *torusLangevin) share(n int) {
 	if n = max(1, min(n, k.grid.Jobs())); n == len(k.workers) {

@@ -199,3 +199,8 @@ func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
 // fewestBits is the number of chains of a block from which on they are bits of a word
 // (BenchmarkWordGibbs). Tests set it higher, to try other kernels.
 var fewestBits = 1
+
+// Cost implements [sampler.Costed].
+func (k *wordGibbs) Cost(info []sampler.Info) float64 {
+	return float64(wholeCost + float64(float64(k.states.Lanes())*laneCost))
+}
