@@ -17,11 +17,10 @@ import (
 // aisLaw returns every weight that a chain can have on a path x_0 → x_1, by
 // index x_0·n + x_1, and its probability, from the kernel's own matrix.
 func aisLaw(t *testing.T, m energy.Model, method sampler.Method, beta float64) (logw, law []float64) {
-	sites, levels := m.Shape()
 	scaled, err := energy.Scale(m, beta)
 	require.NoError(t, err)
 	e := exact.Energies(m)
-	p := transition(t, must(method.Kernel(context.Background(), scaled, 1)), sites, levels)
+	p := matrixOf(t, method, scaled)
 	n := len(e)
 	for x := range n {
 		for y := range n {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
@@ -26,7 +28,7 @@ type bipartite struct {
 	zero          []int32
 	bits          []uint32
 	failed        []bool // per chain: a log-odds is NaN
-	at            cursor
+	at            sweep.Cursor
 	price         cost.Memo
 
 	// Of models that evaluate changes: the log-odds of the hidden units at the
@@ -50,7 +52,7 @@ func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 		e: apart.Make[float64](chains), next: apart.Make[float64](chains), f: apart.Make[float32](n), t: apart.Make[int32](n),
 		h: apart.Make[int32](chains * hidden), y: apart.Make[int32](chains * sites),
 		zero: apart.Make[int32](n), bits: apart.Make[uint32](max(sites, hidden)), failed: apart.Make[bool](chains),
-		at: newCursor(chains),
+		at: sweep.NewCursor(chains),
 	})
 	if i, ok := energy.As[energy.IncrementalBipartite](m); ok {
 		k.cached = newChanges(i.HiddenFieldFrom, i.CacheLen(), chains)
@@ -62,14 +64,14 @@ func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 // work returns the elementary operations of one layer of one chain: products are
 // taken some sixteen at a time.
 func (k *bipartite) work() int {
-	return max(k.sites, times(k.sites, max(1, k.hidden/16)))
+	return max(k.sites, sweep.Times(k.sites, max(1, k.hidden/16)))
 }
 
 // Reset implements [sampler.Transition].
 func (k *bipartite) Reset(ctl sampler.Control, x []int32) error {
-	return k.at.renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
+	return k.at.Renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
 		k.load(lo, hi, k.e, x, nil)
-		return true, checkStart(k.e, lo, hi)
+		return true, sweep.CheckStart(k.e, lo, hi)
 	})
 }
 
@@ -102,7 +104,7 @@ const loadPiece = 1 << 22
 // site and x from there on.
 func (k *bipartite) loadUntil(lo, hi int, x []int32) bool {
 	n := 1 + k.sites*k.hidden/loadPiece
-	if hi-lo > 1 || n == 1 || k.at.part == 0 && (k.cached == nil || !k.cached.known[lo]) {
+	if hi-lo > 1 || n == 1 || k.at.Part == 0 && (k.cached == nil || !k.cached.known[lo]) {
 		k.load(lo, hi, k.next, k.y, x)
 		return true
 	}
@@ -111,9 +113,9 @@ func (k *bipartite) loadUntil(lo, hi int, x []int32) bool {
 		k.between = [2][]int32{make([]int32, len(x)), make([]int32, len(x))}
 	}
 	for {
-		last := k.at.part == n-1
+		last := k.at.Part == n-1
 		for end, z := range k.between { // the states before and after this piece
-			cut := from + (k.at.part+end)*(k.sites/n)
+			cut := from + (k.at.Part+end)*(k.sites/n)
 			copy(z[from:cut], k.y[from:cut])
 			copy(z[cut:to], x[cut:to])
 		}
@@ -122,8 +124,8 @@ func (k *bipartite) loadUntil(lo, hi int, x []int32) bool {
 			return true
 		}
 		k.load(lo, hi, k.next, k.between[1], k.between[0])
-		k.at.part++
-		if k.at.done(times(k.sites/n, k.hidden)) {
+		k.at.Part++
+		if k.at.Done(sweep.Times(k.sites/n, k.hidden)) {
 			return false
 		}
 	}
@@ -141,11 +143,11 @@ func (k *bipartite) hiddenField(lo, hi int, x []int32) []float32 {
 
 // Step implements [sampler.Transition]. It asks whether to stop between the layers and what they are drawn by.
 func (k *bipartite) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.at.step(ctl, k, info, x, r, 5, k.work())
+	return k.at.Step(ctl, k, info, x, r, 5, k.work())
 }
 
-// move implements staged.
-func (k *bipartite) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+// Stage implements [Staged].
+func (k *bipartite) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	r = r[lo:hi]
 	switch stage {
 	case 0:
@@ -167,7 +169,7 @@ func (k *bipartite) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 
 // settle moves chain s from x to y, unless y is an error.
 func (k *bipartite) settle(s int, x, y []int32) {
-	told := &k.at.told[s]
+	told := &k.at.Info[s]
 	k.e[s] = k.next[s]
 	*told = sampler.Info{Energy: k.e[s], Accept: 1, Err: unadjusted(k.e[s])}
 	if k.failed[s] {
@@ -208,7 +210,7 @@ func (k *bipartite) draw(first int, y []int32, f []float32, n int, r []sampler.S
 }
 
 func (k *bipartite) AppendBinary(b []byte) ([]byte, error) {
-	return k.at.append(wire.AppendFloat64s(b, k.e)), nil
+	return k.at.Append(wire.AppendFloat64s(b, k.e)), nil
 }
 
 func (k *bipartite) UnmarshalBinary(b []byte) error {
@@ -219,5 +221,5 @@ func (k *bipartite) UnmarshalBinary(b []byte) error {
 	if err != nil {
 		return err
 	}
-	return k.at.restore(b, 0)
+	return k.at.Restore(b, 0)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
@@ -90,7 +92,7 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 	return apart.New(blockGibbs{
 		model: m, within: within, blocks: g.Blocks, sites: sites, levels: levels,
 		e: apart.Make[float64](chains), x: apart.Make[int32](most * sites),
-		d: apart.Make[float64](most), w: apart.Make[float64](most), at: newCursor(chains),
+		d: apart.Make[float64](most), w: apart.Make[float64](most), at: sweep.NewCursor(chains),
 	}), nil
 }
 
@@ -103,7 +105,7 @@ type blockGibbs struct {
 	e             []float64
 	x             []int32 // members of a block: whole states
 	d, w          []float64
-	at            cursor
+	at            sweep.Cursor
 	price         cost.Memo
 }
 
@@ -114,12 +116,12 @@ var (
 
 // Reset implements [sampler.Transition].
 func (k *blockGibbs) Reset(ctl sampler.Control, x []int32) error {
-	return k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
+	return k.at.Renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		if err := k.within.check(lo, hi, x); err != nil {
 			return true, err
 		}
 		k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
-		return true, checkStart(k.e, lo, hi)
+		return true, sweep.CheckStart(k.e, lo, hi)
 	})
 }
 
@@ -129,24 +131,24 @@ func (k *blockGibbs) Start(x []int32, r *sampler.Stream) error { return k.within
 // Step implements [sampler.Transition]. It asks whether to stop between the blocks and
 // while the states of a large one are evaluated.
 func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	k.at.begin(ctl.Stop)
-	for ; k.at.chain < len(info); k.at.next() {
-		s := k.at.chain
-		told := &k.at.told[s]
-		if k.at.update == 0 {
+	k.at.Begin(ctl.Stop)
+	for ; k.at.Chain < len(info); k.at.Next() {
+		s := k.at.Chain
+		told := &k.at.Info[s]
+		if k.at.Update == 0 {
 			told.Energy, told.Accept = k.e[s], 1
 		}
-		for ; k.at.update < len(k.blocks) && told.Err == nil; k.at.update++ {
-			if k.at.stopped {
+		for ; k.at.Update < len(k.blocks) && told.Err == nil; k.at.Update++ {
+			if k.at.Stopped {
 				return 0
 			}
-			if !k.redraw(told, k.at.update, x[s*k.sites:(s+1)*k.sites], &r[s]) {
+			if !k.redraw(told, k.at.Update, x[s*k.sites:(s+1)*k.sites], &r[s]) {
 				return 0
 			}
 		}
 		k.e[s] = told.Energy
 	}
-	k.at.finish(info)
+	k.at.Finish(info)
 	return 1
 }
 
@@ -156,7 +158,7 @@ func (k *blockGibbs) redraw(told *sampler.Info, b int, x []int32, r *sampler.Str
 	if !whole {
 		return false
 	}
-	c := heatBath(k.w, d, r.Float64())
+	c := sweep.HeatBath(k.w, d, r.Float64())
 	if c < 0 {
 		told.Err = fmt.Errorf("block %d: %w", b, sampler.ErrNaN)
 		return true
@@ -174,18 +176,18 @@ func (k *blockGibbs) redraw(told *sampler.Info, b int, x []int32, r *sampler.Str
 // weigh returns the energies of the members of a block, +Inf for those outside
 // the language, as many at a time as fit between two questions whether to stop.
 func (k *blockGibbs) weigh(x []int32, block []int) (d []float64, whole bool) {
-	if k.at.part == 0 {
+	if k.at.Part == 0 {
 		k.members(x, block)
 	}
 	n := 1
 	for range block {
 		n *= k.levels
 	}
-	for k.at.part < n {
-		if k.at.stopped {
+	for k.at.Part < n {
+		if k.at.Stopped {
 			return nil, false
 		}
-		lo, hi := k.at.part, min(k.at.part+max(1, pollWork/k.sites), n)
+		lo, hi := k.at.Part, min(k.at.Part+max(1, sweep.PollWork/k.sites), n)
 		d = k.d[lo:hi]
 		k.model.Energy(d, k.x[lo*k.sites:hi*k.sites])
 		for c := range d {
@@ -193,10 +195,10 @@ func (k *blockGibbs) weigh(x []int32, block []int) (d []float64, whole bool) {
 				d[c] = math.Inf(1)
 			}
 		}
-		k.at.part = hi
-		k.at.done(times(hi-lo, k.sites))
+		k.at.Part = hi
+		k.at.Done(sweep.Times(hi-lo, k.sites))
 	}
-	k.at.part = 0
+	k.at.Part = 0
 	return k.d[:n], true
 }
 
@@ -222,7 +224,7 @@ func (k *blockGibbs) members(x []int32, block []int) int {
 }
 
 func (k *blockGibbs) AppendBinary(b []byte) ([]byte, error) {
-	return k.at.append(wire.AppendFloat64s(b, k.e)), nil
+	return k.at.Append(wire.AppendFloat64s(b, k.e)), nil
 }
 
 func (k *blockGibbs) UnmarshalBinary(b []byte) error {
@@ -230,5 +232,5 @@ func (k *blockGibbs) UnmarshalBinary(b []byte) error {
 	if err != nil {
 		return err
 	}
-	return k.at.restore(b, len(k.blocks))
+	return k.at.Restore(b, len(k.blocks))
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
@@ -62,21 +64,21 @@ func (p *confined) start(x []int32, r *sampler.Stream) error { return p.within.s
 
 // sumOne fills the log-weights of a chain at state x and takes the sums, or
 // returns false if it was stopped.
-func (p *confined) sumOne(c *confinedChain, g []float32, x []int32, at *cursor) bool {
+func (p *confined) sumOne(c *confinedChain, g []float32, x []int32, at *sweep.Cursor) bool {
 	for i, l := range x {
 		lo, hi := i*p.levels, (i+1)*p.levels
 		p.logits(c.v[lo:hi], g[lo:hi], l, p.kappa(i))
 	}
-	_, err := c.run.FilterUntil(c.v, at, at.part > 0)
+	_, err := c.run.FilterUntil(c.v, at, at.Part > 0)
 	if err == trellis.ErrStopped {
-		at.part = 1
+		at.Part = 1
 		return false
 	}
 	c.ok = err == nil
 	return true
 }
 
-func (p *confined) sums(lo, hi int, chains []confinedChain, g []float32, x []int32, at *cursor) bool {
+func (p *confined) sums(lo, hi int, chains []confinedChain, g []float32, x []int32, at *sweep.Cursor) bool {
 	n := p.sites * p.levels
 	for s := lo; s < hi; s++ {
 		if !p.sumOne(&chains[s], g[s*n:(s+1)*n], x[s*p.sites:(s+1)*p.sites], at) {
@@ -87,17 +89,17 @@ func (p *confined) sums(lo, hi int, chains []confinedChain, g []float32, x []int
 }
 
 // work: beside the table, a pass over the edges of the trellis.
-func (p *confined) work() int { return times(p.rows.work(), confinedWork) }
+func (p *confined) work() int { return sweep.Times(p.rows.work(), confinedWork) }
 
 // confinedWork is what a pass of the trellis costs per site and level, in levels
 // of a table.
 const confinedWork = 8
 
-func (p *confined) weigh(lo, hi int, y []int32, at *cursor) bool {
+func (p *confined) weigh(lo, hi int, y []int32, at *sweep.Cursor) bool {
 	return p.sums(lo, hi, p.loaded, p.nextG, y, at)
 }
 
-func (p *confined) rebuild(lo, hi int, x []int32, at *cursor) bool {
+func (p *confined) rebuild(lo, hi int, x []int32, at *sweep.Cursor) bool {
 	return p.sums(lo, hi, p.now, p.g, x, at)
 }
 
@@ -118,7 +120,7 @@ func (p *confined) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq
 		return 0, math.NaN()
 	}
 	c.run.Draw(y, r)
-	return changed(x, y), c.run.LogProb(y)
+	return sweep.Changed(x, y), c.run.LogProb(y)
 }
 
 func (p *confined) logProb(y, _ []int32, s int) float64 { return p.loaded[s].logProb(y) }

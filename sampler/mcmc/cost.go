@@ -1,33 +1,32 @@
 package mcmc
 
-import "github.com/gibbsite-go/gibbsite/sampler"
+import (
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
 
 func (k *pairGibbs) Cost(info []sampler.Info) float64 {
-	l := float64(k.levels)
-	return k.visits(info, k.updates, k.levels, proposalCost+float64(l*(k.joins()+float64(levelCost*l))))
+	l := float64(k.Levels)
+	return k.Visits(info, k.updates, k.Levels, sweep.ProposalCost+float64(l*(k.joins()+float64(sweep.LevelCost*l))))
 }
 
 func (k *swap) Cost(info []sampler.Info) float64 {
-	return k.visits(info, k.updates, 2, proposalCost+k.joins())
+	return k.Visits(info, k.updates, 2, sweep.ProposalCost+k.joins())
 }
 
 // joins returns what it costs to try a level of the first of two sites: a change of
 // the table and back, and a way through the language.
 func (k *pairs) joins() float64 {
-	join := k.price.Of(k.model).Move
+	join := k.Price.Of(k.Model).Move
 	if k.within != nil && k.within.count == nil {
-		join += float64(trellisCost * float64(k.sites) / 2)
+		join += float64(trellisCost * float64(k.Sites) / 2)
 	}
 	return join
 }
 
-func (k *torusLangevin) Cost(info []sampler.Info) float64 {
-	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.packed.sites)))
-}
-
 func (k *bipartite) Cost(info []sampler.Info) float64 {
 	m := k.price.Of(k.model)
-	return float64(len(info)) * (wholeCost + m.Field + float64(drawCost*float64(k.sites+k.hidden)))
+	return float64(len(info)) * (sweep.WholeCost + m.Field + float64(drawCost*float64(k.sites+k.hidden)))
 }
 
 func (k *blockGibbs) Cost(info []sampler.Info) float64 {
@@ -37,14 +36,14 @@ func (k *blockGibbs) Cost(info []sampler.Info) float64 {
 		for range block {
 			members *= k.levels
 		}
-		sum += float64(float64(members) * (m.Energy + levelCost + float64(k.sites)))
+		sum += float64(float64(members) * (m.Energy + sweep.LevelCost + float64(k.sites)))
 	}
 	return float64(len(info)) * sum
 }
 
 func (k *hammingBall) Cost(info []sampler.Info) float64 {
 	m := k.price.Of(k.model)
-	ball := float64(float64(k.size) * (m.Energy + levelCost + float64(k.sites)))
+	ball := float64(float64(k.size) * (m.Energy + sweep.LevelCost + float64(k.sites)))
 	return float64(len(info)) * float64(float64(k.updates)*ball)
 }
 

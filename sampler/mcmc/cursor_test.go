@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -18,20 +20,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-func streams(n int) []sampler.Stream {
-	r := make([]sampler.Stream, n)
-	for i := range r {
-		r[i].Seed(5, uint64(i))
-	}
-	return r
-}
-
 // partial lists a setting of every kernel, and has them ask whether to stop so
 // often that one chain is more work than fits between two questions.
 func partial(t *testing.T) []sized {
-	was := pollWork
-	pollWork = 64
-	t.Cleanup(func() { pollWork = was })
+	was := sweep.PollWork
+	sweep.PollWork = 64
+	t.Cleanup(func() { sweep.PollWork = was })
 	ising := exact.Must(model.NewIsing(model.Lattice{8, 12}, 0.3, 0.1))
 	odd := exact.Must(model.NewIsing(model.Lattice{41, 13}, 0.3, 0.1))
 	potts := exact.Must(model.NewPotts(model.Lattice{6, 7}, 3, 0.4, nil))
@@ -77,7 +71,7 @@ func TestStepsStopAndGoOn(t *testing.T) {
 	for _, c := range partial(t) {
 		chains, sites := 3, 0
 		if sites, _ = c.m.Shape(); sites == 300 {
-			chains = fewestRows // of its kernel
+			chains = sweep.FewestRows // of its kernel
 		}
 		fresh := func() sampler.Kernel {
 			return exact.Must(c.method.Kernel(context.Background(), c.m, chains))
@@ -167,7 +161,7 @@ func TestCancelledWithinAStep(t *testing.T) {
 	at = evaluated + 5000
 	require.ErrorIs(t, c.Run(ctx, 2), context.Canceled)
 	// A poll is pollWork sites; leveling asks 16 times more, in each worker.
-	assert.Less(t, evaluated-at, 20*(pollWork/sites+ballBatch), "a step of all chains takes %d", 64*20*37)
+	assert.Less(t, evaluated-at, 20*(sweep.PollWork/sites+ballBatch), "a step of all chains takes %d", 64*20*37)
 	var file bytes.Buffer
 	require.NoError(t, c.Save(&file))
 	next := exact.Must(sampler.NewChains(context.Background(), m, HammingBall{Updates: 20}, cfg))

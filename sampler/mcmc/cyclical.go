@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
@@ -146,7 +148,7 @@ func (k *cyclical) stage() (alpha, beta float64) {
 // Step implements [sampler.Transition].
 func (k *cyclical) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	alpha, beta := k.stage()
-	if k.hastings.at.fresh() {
+	if k.hastings.at.Fresh() {
 		k.setStep(alpha, beta)
 	} else {
 		k.proposal.tune(alpha, beta) // which a checkpoint has forgotten
@@ -169,13 +171,13 @@ func (k *cyclical) Adapt(info []sampler.Info, step, of int) {
 	case step == 0: // a step of the cycle, which says nothing about the tuning run
 		k.beginTuning(half, k.target)
 	case step < n:
-		k.tuningStep = k.tuning.AdaptTo(proposals(info), step-1, n-1)
+		k.tuningStep = k.tuning.AdaptTo(sweep.Proposals(info), step-1, n-1)
 		if step == n-1 {
 			k.shortest = k.tuningStep
 			k.beginTuning(k.balance, k.tuning.Goal()/2)
 		}
 	case step < 2*n:
-		k.tuningStep = k.tuning.AdaptTo(proposals(info), step-n, n)
+		k.tuningStep = k.tuning.AdaptTo(sweep.Proposals(info), step-n, n)
 		if step == 2*n-1 {
 			k.longest = max(k.shortest, k.tuningStep)
 			k.tuning, k.at = nil, 0

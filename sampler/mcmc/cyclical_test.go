@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -105,7 +107,7 @@ func TestCyclicalBrokenTwin(t *testing.T) {
 			}
 			load(k.proposal, k.next, all[y], all[x])
 			forth := k.proposal.current(all[y], all[x], 0)
-			a, _ := accept(k.e[0]-k.next[0], forth, k.proposal.logProb(all[x], all[y], 0))
+			a, _ := sweep.Accept(k.e[0]-k.next[0], forth, k.proposal.logProb(all[x], all[y], 0))
 			dst[y] = math.Exp(forth) * a
 		}
 		stay(dst, x)

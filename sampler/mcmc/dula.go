@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
@@ -121,13 +123,13 @@ func (k *dula) Reset(ctl sampler.Control, x []int32) error {
 	if k.estimates == nil {
 		return k.hastings.Reset(ctl, x)
 	}
-	return k.at.renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
+	return k.at.Renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
 		switch stage {
 		case 0:
 			return true, k.proposal.check(lo, hi, x)
 		case 1:
 			k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
-			return true, checkStart(k.e, lo, hi)
+			return true, sweep.CheckStart(k.e, lo, hi)
 		}
 		return true, nil
 	})
@@ -135,11 +137,11 @@ func (k *dula) Reset(ctl sampler.Control, x []int32) error {
 
 // Step implements [sampler.Transition].
 func (k *dula) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.at.step(ctl, k, info, x, r, 4, k.proposal.work())
+	return k.at.Step(ctl, k, info, x, r, 4, k.proposal.work())
 }
 
-// move implements staged.
-func (k *dula) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+// Stage implements [Staged].
+func (k *dula) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	minibatch := k.estimates != nil
 	switch {
 	case stage == 0 && minibatch:

@@ -26,12 +26,12 @@ func newFlipLaw(sites int, l langevin) flipLaw {
 	case l.balance != Sqrt:
 		p.balanced = newBalancedFlips(l.balance)
 	}
-	p.setCost(l.alpha)
+	p.SetStep(l.alpha)
 	return p
 }
 
-// setCost sets the step size.
-func (p *flipLaw) setCost(alpha float64) {
+// SetStep implements [FlipLaw].
+func (p *flipLaw) SetStep(alpha float64) {
 	if p.jumps {
 		p.tau = float32(alpha)
 		return
@@ -45,9 +45,8 @@ func (p *flipLaw) setCost(alpha float64) {
 	}
 }
 
-// thresholds stores in t, for the fields h of the states x, whole ones, 2³¹ times the
-// probabilities: 0 for what cannot be, −1 where it is not defined.
-func (p *flipLaw) thresholds(t []int32, h []float32, x []int32) {
+// Thresholds implements [FlipLaw].
+func (p *flipLaw) Thresholds(t []int32, h []float32, x []int32) {
 	if p.jumps {
 		simd.JumpThresholds(t, h, x, p.tau, p.rate)
 		return

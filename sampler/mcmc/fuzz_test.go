@@ -5,6 +5,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
@@ -31,11 +33,11 @@ func FuzzLoadChains(f *testing.F) {
 			c := exact.Must(sampler.NewChains(context.Background(), m, methods[i], cfg))
 			require.NoError(t, c.Run(context.Background(), 3))
 			k := c.Kernels()[0]
-			was := pollWork
-			pollWork = 8
+			was := sweep.PollWork
+			sweep.PollWork = 8
 			again := false
 			k.Step(sampler.Control{Stop: func() bool { again = !again; return again }}, make([]sampler.Info, 3), c.States(), streams(3))
-			pollWork = was
+			sweep.PollWork = was
 			require.NoError(t, c.Save(&b))
 			files[i] = b.Bytes()
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -15,21 +17,21 @@ type Scan int
 const (
 	// Automatic is Chromatic where a model has a kernel that is faster in that
 	// order, or one that the kernel chooses, and Systematic otherwise.
-	Automatic = Scan(automatic)
+	Automatic = Scan(sweep.Automatic)
 
 	// Systematic visits sites 0, 1, 2, …. Leaves π invariant; not reversible.
-	Systematic = Scan(systematic)
+	Systematic = Scan(sweep.Systematic)
 
 	// Random visits as many sites as there are, each drawn uniformly.
 	// Reversible; about half as fast as Systematic.
-	Random = Scan(random)
+	Random = Scan(sweep.Random)
 
 	// Chromatic visits the colours of a greedy colouring of the model's graph
 	// in turn; sites of one colour do not interact. Needs energy.Graphical.
-	Chromatic = Scan(chromatic)
+	Chromatic = Scan(sweep.Chromatic)
 )
 
-func (s Scan) String() string { return visit(s).String() }
+func (s Scan) String() string { return sweep.Scan(s).String() }
 
 // Gibbs redraws one site at a time from its exact conditional
 //
@@ -55,5 +57,5 @@ func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if g.Scan < Automatic || g.Scan > Chromatic {
 		return nil, fmt.Errorf("mcmc: Gibbs: Scan = %v, want Automatic, Systematic, Random or Chromatic", g.Scan)
 	}
-	return sweeping(Request{Method: "Gibbs", Scan: visit(g.Scan), Model: m, Chains: chains}, true)
+	return sweeping(sweep.Request{Method: "Gibbs", Scan: sweep.Scan(g.Scan), Model: m, Chains: chains}, true)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -80,19 +82,19 @@ func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
 
 func (k *gwg) work() int { return k.table.work() }
 
-func (k *gwg) evaluate(lo, hi int, e []float64, y, _ []int32, at *cursor) bool {
+func (k *gwg) evaluate(lo, hi int, e []float64, y, _ []int32, at *sweep.Cursor) bool {
 	n := k.sites * k.cols
 	return k.table.evaluate(e[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], at)
 }
 
-func (k *gwg) weigh(lo, hi int, y []int32, _ *cursor) bool {
+func (k *gwg) weigh(lo, hi int, y []int32, _ *sweep.Cursor) bool {
 	n := k.sites * k.cols
 	k.table.weigh(k.nextW[lo*n:hi*n], k.nextSum[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], k.balance)
 	return true
 }
 
 func (k *gwg) accept(s int) {
-	copy(k.row(k.w, s), k.row(k.nextW, s))
+	copy(k.Row(k.w, s), k.Row(k.nextW, s))
 	k.sum[s] = k.nextSum[s]
 }
 
@@ -101,7 +103,7 @@ func (k *gwg) acceptAll() {
 	k.sum, k.nextSum = k.nextSum, k.sum
 }
 
-func (k *gwg) row(w []float32, s int) []float32 {
+func (k *gwg) Row(w []float32, s int) []float32 {
 	n := k.sites * k.cols
 	return w[s*n : (s+1)*n]
 }
@@ -112,7 +114,7 @@ func (k *gwg) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq floa
 	copy(y, x)
 	list := k.changes(s)
 	for j := range list {
-		list[j] = simd.Pick(k.row(k.w, s), k.sum[s], r.Float64())
+		list[j] = simd.Pick(k.Row(k.w, s), k.sum[s], r.Float64())
 	}
 	if !k.apply(y, x, list) {
 		list[0] = -1 // rejected, as logProb says
@@ -122,7 +124,7 @@ func (k *gwg) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq floa
 	if k.flips == 1 {
 		return 1, k.current(y, x, s)
 	}
-	return changed(x, y), k.current(y, x, s)
+	return sweep.Changed(x, y), k.current(y, x, s)
 }
 
 // change returns the site and the level of change number c at x.
@@ -151,7 +153,7 @@ func (k *gwg) apply(y, x []int32, list []int) bool {
 
 // current returns the log-probability of drawing the list of chain s.
 func (k *gwg) current(_, _ []int32, s int) float64 {
-	q, w := newProduct(), k.row(k.w, s)
+	q, w := newProduct(), k.Row(k.w, s)
 	for _, c := range k.changes(s) {
 		q.mul(float64(w[c]) / k.sum[s])
 	}
@@ -161,7 +163,7 @@ func (k *gwg) current(_, _ []int32, s int) float64 {
 // logProb returns the log-probability of drawing the reverse of the list of chain s, by
 // which y came from x, there.
 func (k *gwg) logProb(x, _ []int32, s int) float64 {
-	q, next := newProduct(), k.row(k.nextW, s)
+	q, next := newProduct(), k.Row(k.nextW, s)
 	for _, c := range k.changes(s) {
 		if c < 0 {
 			return math.Inf(-1)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -77,7 +79,7 @@ func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sa
 		model: m, sites: sites, levels: levels, radius: h.Radius, updates: h.Updates,
 		shells: shells, size: size,
 		e: apart.Make[float64](chains), order: apart.Make[int](sites), block: apart.Make[int](h.Block), centre: apart.Make[int32](sites),
-		d: apart.Make[float64](size), w: apart.Make[float64](size), batch: apart.Make[int32](min(size, ballBatch, max(1, pollWork/sites)) * sites), at: newCursor(chains),
+		d: apart.Make[float64](size), w: apart.Make[float64](size), batch: apart.Make[int32](min(size, ballBatch, max(1, sweep.PollWork/sites)) * sites), at: sweep.NewCursor(chains),
 	})
 	for i := range k.order {
 		k.order[i] = i
@@ -118,7 +120,7 @@ type hammingBall struct {
 	batch  []int32
 	filled int // members of the ball so far
 
-	at    cursor
+	at    sweep.Cursor
 	price cost.Memo
 	known int // energies of the update in hand that an interruption has left in d
 }
@@ -128,9 +130,9 @@ var _ sampler.Costed = (*hammingBall)(nil)
 // Reset implements [sampler.Transition].
 func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 	k.known = 0
-	return k.at.renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
+	return k.at.Renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
 		k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
-		return true, checkStart(k.e, lo, hi)
+		return true, sweep.CheckStart(k.e, lo, hi)
 	})
 }
 
@@ -138,26 +140,26 @@ func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 // an update that it interrupts is begun again from the same stream, with the
 // energies that are known.
 func (k *hammingBall) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	k.at.begin(ctl.Stop)
-	for ; k.at.chain < len(info); k.at.next() {
-		s := k.at.chain
-		told := &k.at.told[s]
+	k.at.Begin(ctl.Stop)
+	for ; k.at.Chain < len(info); k.at.Next() {
+		s := k.at.Chain
+		told := &k.at.Info[s]
 		told.Accept = 1
-		for k.at.update < k.updates && told.Err == nil {
+		for k.at.Update < k.updates && told.Err == nil {
 			before := r[s]
 			moved, ok := k.update(s, x[s*k.sites:(s+1)*k.sites], &r[s])
-			if k.at.stopped {
+			if k.at.Stopped {
 				r[s] = before
 				return 0
 			}
-			k.at.update++
+			k.at.Update++
 			if told.Moved += moved; !ok {
 				told.Err = fmt.Errorf("a state in the ball: %w", sampler.ErrNaN)
 			}
 		}
 		told.Energy = k.e[s]
 	}
-	k.at.finish(info)
+	k.at.Finish(info)
 	return 1
 }
 
@@ -168,10 +170,10 @@ func (k *hammingBall) update(s int, x []int32, r *sampler.Stream) (moved int, ok
 	copy(k.centre, x)
 	k.pickCentre(r)
 	k.energies()
-	if k.at.stopped {
+	if k.at.Stopped {
 		return 0, true
 	}
-	c := heatBath(k.w, k.d, r.Float64())
+	c := sweep.HeatBath(k.w, k.d, r.Float64())
 	if c < 0 {
 		return 0, false
 	}
@@ -228,7 +230,7 @@ func (k *hammingBall) energies() {
 	if !k.visit(0, k.radius, -1) {
 		k.flush()
 	}
-	if !k.at.stopped {
+	if !k.at.Stopped {
 		k.known = 0
 	}
 }
@@ -254,7 +256,7 @@ func (k *hammingBall) visit(from, left, stop int) bool {
 	}
 	k.filled++
 	if stop < 0 && k.filled%k.batchSize() == 0 {
-		if k.evaluate(k.filled-k.batchSize(), k.batchSize()); k.at.stopped {
+		if k.evaluate(k.filled-k.batchSize(), k.batchSize()); k.at.Stopped {
 			return true
 		}
 	}
@@ -293,11 +295,11 @@ func (k *hammingBall) evaluate(first, n int) {
 	}
 	k.known = first + n
 	k.model.Energy(k.d[first:first+n], k.batch[:n*k.sites])
-	k.at.done(n * k.sites)
+	k.at.Done(n * k.sites)
 }
 
 func (k *hammingBall) AppendBinary(b []byte) ([]byte, error) {
-	return k.at.append(wire.AppendFloat64s(b, k.e)), nil
+	return k.at.Append(wire.AppendFloat64s(b, k.e)), nil
 }
 
 func (k *hammingBall) UnmarshalBinary(b []byte) error {
@@ -306,5 +308,5 @@ func (k *hammingBall) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	k.known = 0
-	return k.at.restore(b, k.updates)
+	return k.at.Restore(b, k.updates)
 }

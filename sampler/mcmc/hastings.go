@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
@@ -27,7 +29,7 @@ type hastings struct {
 	logq     []float64
 	moved    []int
 	x, y     []int32 // x: the states of the last Step
-	at       cursor
+	at       sweep.Cursor
 	stale    []bool // by chain: its weights are those of an earlier step size
 }
 
@@ -38,7 +40,7 @@ func newHastings(m energy.Model, chains int, p proposal, alpha float64, tuner *t
 		model: m, proposal: p, sites: sites, alpha: alpha, tune: tuner,
 		e: apart.Make[float64](chains), next: apart.Make[float64](chains),
 		logq: apart.Make[float64](chains), moved: apart.Make[int](chains),
-		y: apart.Make[int32](chains * sites), at: newCursor(chains), stale: apart.Make[bool](chains),
+		y: apart.Make[int32](chains * sites), at: sweep.NewCursor(chains), stale: apart.Make[bool](chains),
 	})
 }
 
@@ -66,7 +68,7 @@ func (k *hastings) Start(x []int32, r *sampler.Stream) error { return k.proposal
 // Reset implements [sampler.Transition].
 func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
 	k.x = x
-	return k.at.renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
+	return k.at.Renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
 		return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.stale)
 	})
 }
@@ -74,11 +76,11 @@ func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
 // Step implements [sampler.Transition].
 func (k *hastings) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.x = x
-	return k.at.step(ctl, k, info, x, r, 5, k.proposal.work())
+	return k.at.Step(ctl, k, info, x, r, 5, k.proposal.work())
 }
 
-// move implements staged.
-func (k *hastings) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+// Stage implements [Staged].
+func (k *hastings) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch stage {
 	case 0:
 		return k.rebuild(lo, hi, x)
@@ -124,7 +126,7 @@ func (k *hastings) rebuild(lo, hi int, x []int32) bool {
 
 // judge accepts the proposal y of chain s, at state x, or not.
 func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
-	a, ok := accept(k.e[s]-k.next[s], k.logq[s], k.proposal.logProb(x, y, s))
+	a, ok := sweep.Accept(k.e[s]-k.next[s], k.logq[s], k.proposal.logProb(x, y, s))
 	if k.decide(s, x, y, k.moved[s], a, ok, r) {
 		k.proposal.accept(s)
 	}
@@ -133,7 +135,7 @@ func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
 // decide moves chain s from x to y, which differ at so many sites, with probability a, and
 // reports whether that changed anything.
 func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r *sampler.Stream) bool {
-	told := &k.at.told[s]
+	told := &k.at.Info[s]
 	*told = sampler.Info{Energy: k.e[s], Accept: a}
 	if !ok {
 		told.Invalid = 1
@@ -150,7 +152,7 @@ func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r 
 // settle moves chain s from x to y, which differ at so many sites, without judging, unless
 // the energy that y was drawn at or led to, or its probability, is an error. e is reported.
 func (k *hastings) settle(s int, x, y []int32, moved int, e, met float64) {
-	told := &k.at.told[s]
+	told := &k.at.Info[s]
 	*told = sampler.Info{Energy: e, Accept: 1, Err: unadjusted(met)}
 	if math.IsNaN(k.logq[s]) && told.Err == nil {
 		told.Err = sampler.ErrNaN
@@ -165,7 +167,7 @@ func (k *hastings) Adapt(info []sampler.Info, step, of int) {
 	if k.tune == nil {
 		return
 	}
-	k.alpha = k.tune.AdaptTo(proposals(info), step, of)
+	k.alpha = k.tune.AdaptTo(sweep.Proposals(info), step, of)
 	if k.most > 0 { // which the tuner does not know
 		k.alpha = min(max(k.alpha, 1), k.most)
 		k.tune.Set(k.alpha)
@@ -182,12 +184,12 @@ func (k *hastings) setStep(alpha, beta float64) {
 }
 
 func (k *hastings) AppendBinary(b []byte) ([]byte, error) {
-	k.at.begin(nil)
+	k.at.Begin(nil)
 	k.rebuild(0, len(k.e), k.x)
 	if b = wire.AppendFloat64s(b, k.e); k.alpha > 0 {
-		b = appendTuning(b, k.alpha, k.tune)
+		b = sweep.AppendTuning(b, k.alpha, k.tune)
 	}
-	return k.at.append(k.proposal.appendBinary(b)), nil
+	return k.at.Append(k.proposal.appendBinary(b)), nil
 }
 
 func (k *hastings) UnmarshalBinary(b []byte) error {
@@ -197,7 +199,7 @@ func (k *hastings) UnmarshalBinary(b []byte) error {
 	}
 	alpha := k.alpha
 	if alpha > 0 {
-		if alpha, b, err = restoreTuning(b, k.tune); err != nil {
+		if alpha, b, err = sweep.RestoreTuning(b, k.tune); err != nil {
 			return err
 		}
 	}
@@ -206,5 +208,17 @@ func (k *hastings) UnmarshalBinary(b []byte) error {
 	}
 	k.alpha = alpha
 	clear(k.stale)
-	return k.at.restore(b, 0)
+	return k.at.Restore(b, 0)
+}
+
+// unadjusted returns the error of a kernel that cannot reject when it has moved
+// to a state of energy e.
+func unadjusted(e float64) error {
+	switch {
+	case math.IsInf(e, 1):
+		return sampler.ErrZero
+	case math.IsNaN(e) || math.IsInf(e, -1):
+		return sampler.ErrNaN
+	}
+	return nil
 }

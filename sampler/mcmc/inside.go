@@ -3,8 +3,9 @@ package mcmc
 import (
 	"fmt"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -54,7 +55,7 @@ func follow(m energy.Model, patient bool, quick func(m energy.Model) (sampler.Ke
 }
 
 // sweeping returns a kernel of sweeps.
-func sweeping(r Request, patient bool) (sampler.Kernel, error) {
+func sweeping(r sweep.Request, patient bool) (sampler.Kernel, error) {
 	quick := func(m energy.Model) (sampler.Kernel, error) {
 		r := r
 		r.Model = m
@@ -88,12 +89,6 @@ type following struct {
 // with it dual.ExampleInference, which changes the model every few steps, takes no longer.
 const patience = 16
 
-// stepping kernels keep a step size through a Reset.
-type stepping interface {
-	step() (alpha float64, t *tune.Tuner)
-	takeStep(alpha float64, t *tune.Tuner)
-}
-
 // Unwrap implements [sampler.Wrapper].
 func (k *following) Unwrap() sampler.Kernel { return k.Kernel }
 
@@ -117,11 +112,7 @@ func (k *following) choose() (err error) {
 		if err != nil {
 			return err
 		}
-		if from, ok := k.quick.(stepping); ok {
-			if to, ok := next.(stepping); ok {
-				to.takeStep(from.step())
-			}
-		}
+		sweep.KeepStep(next, k.quick)
 		k.quick, k.version = next, v
 	}
 	k.Kernel = k.quick

@@ -3,11 +3,12 @@ package mcmc
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 	"testing"
+
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,70 +42,12 @@ func counting(base energy.Model, weight float64) energy.Model {
 	return m
 }
 
-// pinned fixes the sites of which keep is false, at levels by turns.
-func pinned(m energy.Model, keep func(i int) bool) energy.Model {
-	sites, levels := m.Shape()
-	fixed := map[int]int32{}
-	for i := range sites {
-		if !keep(i) {
-			fixed[i] = int32(i / 2 % levels)
-		}
-	}
-	return exact.Must(energy.Clamp(m, fixed))
-}
-
-// engineOf names the kernel that does the work.
-func engineOf(k sampler.Kernel) string {
-	for {
-		switch w := k.(type) {
-		case *following:
-			k = w.Kernel
-		default:
-			return fmt.Sprintf("%T", k)[len("*mcmc."):]
-		}
-	}
-}
-
-// lawOf returns the sites that are free in a model, and the probabilities of their states by
-// enumeration.
-func lawOf(m energy.Model) (free []int, p []float64) {
-	sites, levels := m.Shape()
-	x := make([]int32, sites)
-	fixed := slices.Repeat([]int32{-1}, sites)
-	if c, ok := energy.As[energy.Clamped](m); ok {
-		_, fixed = c.Unclamped()
-	}
-	if v, ok := energy.As[energy.Varying](m); ok {
-		if c, ok := energy.As[energy.Clamped](v.Now()); ok {
-			_, fixed = c.Unclamped()
-		}
-	}
-	for i, l := range fixed {
-		if x[i] = max(l, 0); l < 0 {
-			free = append(free, i)
-		}
-	}
-	if len(free) == 0 {
-		return nil, []float64{1}
-	}
-	e := make([]float64, 1)
-	for _, y := range exact.States(len(free), levels) {
-		for at, i := range free {
-			x[i] = y[at]
-		}
-		m.Energy(e, x)
-		p = append(p, -e[0])
-	}
-	exact.Normalize(p)
-	return free, p
-}
-
 // Kernels inside wrappers have the distribution of the wrapped model, by enumeration, at
 // every number of fixed sites: none, one colour, most, all.
 func TestInsideWrappers(t *testing.T) {
 	exact.SkipUnderRace(t)
-	defer func(n int) { fewestFree = n }(fewestFree)
-	fewestFree = 1
+	defer func(n int) { sweep.FewestFree = n }(sweep.FewestFree)
+	sweep.FewestFree = 1
 	torus := func(n int) energy.Model { return exact.Must(model.NewIsing(model.Lattice{n, n}, 0.3, 0.1)) }
 	small := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1))
 	glass := exact.Must(model.NewIsing(exact.Must(model.NewGraph(8, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -2}, {I: 2, J: 3, W: 0.5}, {I: 3, J: 4, W: 1}, {I: 4, J: 7, W: 1.5}, {I: 5, J: 6, W: -1}, {I: 0, J: 6, W: 1}})), 0.4, 0.2))
@@ -336,22 +279,3 @@ func TestTemperingFollows(t *testing.T) {
 }
 
 func third[A, B, C any](_ A, _ B, c C) C { return c }
-
-// Local fields of spins that are free, added up, are those of the clamped model.
-func TestClampedFields(t *testing.T) {
-	defer func(n, entries int) { fewestFree, memoEntries = n, entries }(fewestFree, memoEntries)
-	fewestFree, memoEntries = 1, -1
-	glass := exact.Must(model.NewIsing(exact.Must(model.NewGraph(6, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -2}, {I: 2, J: 3, W: 0.5}, {I: 3, J: 4, W: 1}, {I: 4, J: 5, W: 1.5}, {I: 0, J: 5, W: -1}})), 0.4, 0.2))
-	m := pinned(glass, func(i int) bool { return i != 1 && i != 4 })
-	require.Equal(t, "fieldGibbs", engineOf(must(Gibbs{}.Kernel(context.Background(), m, 2))))
-	free, p := lawOf(m)
-	counts, y := make([]int, len(p)), make([]int32, len(free))
-	runs.Run(t, m, Gibbs{}, sampler.Config{Chains: 2, Seed: 3, Thin: 4, Workers: 1, Observe: func(_, _ int, x []int32, _ *sampler.Info) {
-		for at, i := range free {
-			y[at] = x[i]
-		}
-		counts[exact.Index(y, 2)]++
-	}}, many(20000))
-	exact.Counts(t, counts, p, exact.Rate)
-	runs.Resume(t, m, Gibbs{})
-}

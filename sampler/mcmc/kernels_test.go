@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -36,10 +38,6 @@ func metropolised() map[string]sampler.Method {
 	return map[string]sampler.Method{
 		"DMALA":          DMALA{StepSize: 0.6},
 		"DMALA-long":     DMALA{StepSize: 50},
-		"Gibbs":          Gibbs{},
-		"Gibbs-random":   Gibbs{Scan: Random},
-		"Metropolis":     Metropolis{Updates: 1},
-		"Metropolis-5":   Metropolis{Updates: 5},
 		"GWG":            GWG{},
 		"GWG-2":          GWG{Flips: 2},
 		"BlockGibbs":     BlockGibbs{Blocks: [][]int{{0, 1}, {2}, {1, 2}}},
@@ -79,11 +77,7 @@ func fits(method, space string) bool {
 }
 
 func reversible(method string) bool {
-	switch method {
-	case "Gibbs", "BlockGibbs":
-		return false
-	}
-	return true
+	return method != "BlockGibbs"
 }
 
 func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
@@ -150,19 +144,12 @@ func TestBrokenTwinsFail(t *testing.T) {
 			}
 			load(lists, k.next, y, nil)
 			forth, back := lists.current(y, all[x], 0), lists.logProb(all[x], y, 0)
-			a, _ := accept(k.e[0]-k.next[0], forth, back)
+			a, _ := sweep.Accept(k.e[0]-k.next[0], forth, back)
 			dst[exact.Index(y, 3)] += math.Exp(forth) * a
 		}
 		stay(dst, x)
 	})
 	assert.Greater(t, last.MaxDiff(pi3), 1e-4)
-}
-
-func must(k sampler.Kernel, err error) sampler.Kernel {
-	if err != nil {
-		panic(err)
-	}
-	return k
 }
 
 // TestDULAStationaryLaw holds DULA to the closed form of its documentation on a

@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -81,9 +83,9 @@ func TestExactTable(t *testing.T) {
 	}}
 	x := []int32{0, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0}
 	e, g := make([]float64, 2), make([]float32, 36)
-	newExactTable(ising).evaluate(e, g, x, &cursor{})
+	newExactTable(ising).evaluate(e, g, x, &sweep.Cursor{})
 	e2, g2 := make([]float64, 2), make([]float32, 36)
-	newExactTable(plain).evaluate(e2, g2, x, &cursor{})
+	newExactTable(plain).evaluate(e2, g2, x, &sweep.Cursor{})
 	assert.Equal(t, e, e2)
 	for i := range g {
 		assert.InDelta(t, g2[i], g[i], 1e-6)
@@ -111,7 +113,7 @@ func TestLocallyBalancedBrokenTwin(t *testing.T) {
 			load(p, k.next, y, nil)
 			forth, back := p.current(y, all[x], 0), p.logProb(all[x], y, 0)
 			back += math.Log(p.nextSum[0] / p.sum[0]) // the mistake
-			a, _ := accept(k.e[0]-k.next[0], forth, back)
+			a, _ := sweep.Accept(k.e[0]-k.next[0], forth, back)
 			dst[exact.Index(y, 3)] += math.Exp(forth) * a
 		}
 		stay(dst, x)

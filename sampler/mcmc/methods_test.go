@@ -161,3 +161,13 @@ func TestSaveAfterReset(t *testing.T) {
 		assert.Equal(t, c.States(), second.States(), "%T", method)
 	}
 }
+
+func TestMetropolisIsChecked(t *testing.T) {
+	ctx, rugged := context.Background(), exact.NewRugged(5, 2, 1, 0.5, 1)
+	_, err := Metropolis{Scan: Systematic, Updates: 3}.Kernel(ctx, rugged, 1)
+	require.ErrorContains(t, err, "Updates = 3, want 0 or 5")
+	_, err = Metropolis{Scan: 9}.Kernel(ctx, rugged, 1)
+	require.ErrorContains(t, err, "Scan = Scan(9)")
+	_, err = Metropolis{Scan: Chromatic}.Kernel(ctx, rugged, 1)
+	require.ErrorContains(t, err, "energy.Graphical")
+}

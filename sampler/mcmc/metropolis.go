@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -58,5 +60,5 @@ func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) 
 	default:
 		return nil, fmt.Errorf("mcmc: Metropolis: Scan = %v, want Automatic, Systematic, Random or Chromatic", m.Scan)
 	}
-	return sweeping(Request{Method: "Metropolis", Proposes: true, Scan: visit(m.Scan), Updates: updates, Model: model, Chains: chains}, false)
+	return sweeping(sweep.Request{Method: "Metropolis", Proposes: true, Scan: sweep.Scan(m.Scan), Updates: updates, Model: model, Chains: chains}, false)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
@@ -106,34 +108,34 @@ var (
 // Step implements [sampler.Transition]. An update that is stopped begins again,
 // and then goes on to its end.
 func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.step(ctl, k, info, x, r, k.updates)
+	return k.Make(ctl, k, info, x, r, k.updates)
 }
 
-// walk implements walker.
-func (k *pairGibbs) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
-	k.begin(x)
-	told := &k.at.told[s]
+// Walk implements [Walker].
+func (k *pairGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	k.Begin(x)
+	told := &k.At.Info[s]
 	told.Accept = 1
-	for made < n && told.Err == nil && !k.at.stopped {
+	for made < n && told.Err == nil && !k.At.Stopped {
 		if k.long {
-			k.at.before = r[s]
+			k.At.Before = r[s]
 		}
 		i, j := k.pick(&r[s])
 		d := k.joint(s, i, j, x)
-		if k.at.stopped && k.at.part == 0 {
-			r[s], k.at.part = k.at.before, 1
+		if k.At.Stopped && k.At.Part == 0 {
+			r[s], k.At.Part = k.At.Before, 1
 			break
 		}
-		k.at.part = 0
-		if c := heatBath(k.w, d, r[s].Float64()); c >= 0 {
-			told.Moved += k.settle(s, i, j, int32(c/k.levels), int32(c%k.levels), d[c], x)
+		k.At.Part = 0
+		if c := sweep.HeatBath(k.w, d, r[s].Float64()); c >= 0 {
+			told.Moved += k.settle(s, i, j, int32(c/k.Levels), int32(c%k.Levels), d[c], x)
 		} else {
 			told.Err = fmt.Errorf("sites %d and %d: %w", i, j, sampler.ErrNaN)
 		}
 		made++
-		k.at.done(times(k.work, k.levels))
+		k.At.Done(sweep.Times(k.work, k.Levels))
 	}
 	return made
 }
 
-func (k *pairGibbs) UnmarshalBinary(b []byte) error { return k.restore(b, k.updates) }
+func (k *pairGibbs) UnmarshalBinary(b []byte) error { return k.Restore(b, k.updates) }

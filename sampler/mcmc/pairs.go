@@ -3,6 +3,8 @@ package mcmc
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -11,7 +13,7 @@ import (
 // pairs serves kernels that change two sites at a time within a language: it
 // knows which changes stay inside and the exact energies that they lead to.
 type pairs struct {
-	*locals
+	*sweep.Locals
 	within *support
 	node   []int     // where the trellis stands before each site of the chain in hand
 	d      []float64 // energies of the joint levels of two sites
@@ -25,15 +27,15 @@ type pairs struct {
 func newPairs(m energy.Model, chains int, within *support) *pairs {
 	sites, levels := m.Shape()
 	k := apart.New(pairs{
-		locals: newLocals(m, chains), within: within, node: apart.Make[int](sites + 1),
+		Locals: sweep.NewLocals(m, chains), within: within, node: apart.Make[int](sites + 1),
 		d: apart.Make[float64](levels * levels), row: apart.Make[float64](levels),
 		y: apart.Make[int32](sites), one: apart.Make[float64](1),
 	})
-	k.work = k.rowWork()
+	k.work = k.RowWork()
 	if within != nil && within.count == nil {
 		k.work += sites // of a path, at worst
 	}
-	k.long = k.work*levels*levels >= pollWork/longShare
+	k.long = k.work*levels*levels >= sweep.PollWork/longShare
 	return k
 }
 
@@ -43,20 +45,20 @@ const longShare = 64
 
 // Reset implements [sampler.Transition].
 func (k *pairs) Reset(ctl sampler.Control, x []int32) error {
-	k.age = 0
-	return k.at.renew(ctl.Stop, 2, k.sites*k.levels, func(stage, lo, hi int) (bool, error) {
+	k.Age = 0
+	return k.At.Renew(ctl.Stop, 2, k.Sites*k.Levels, func(stage, lo, hi int) (bool, error) {
 		if stage == 0 {
 			return true, k.within.check(lo, hi, x)
 		}
-		return true, k.compute(lo, hi, x)
+		return true, k.Compute(lo, hi, x)
 	})
 }
 
 // Start implements [sampler.Starter].
-func (k *pairs) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.model, x, r) }
+func (k *pairs) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.Model, x, r) }
 
 // begin takes the state x in hand.
-func (k *pairs) begin(x []int32) {
+func (k *pairs) Begin(x []int32) {
 	if k.within != nil {
 		k.within.follow(k.node, x)
 	}
@@ -64,7 +66,7 @@ func (k *pairs) begin(x []int32) {
 
 // pick draws two different sites i < j, every pair equally likely.
 func (k *pairs) pick(r *sampler.Stream) (i, j int) {
-	i, j = r.IntN(k.sites), r.IntN(k.sites-1)
+	i, j = r.IntN(k.Sites), r.IntN(k.Sites-1)
 	if j >= i {
 		return i, j + 1
 	}
@@ -98,8 +100,8 @@ func (k *pairs) onward(at, j int, b int32, x []int32) bool {
 // joint stores in d[a·levels+b] the energy of chain s at state x with x_i = a
 // and x_j = b, +Inf where that is not in the language. It stops where at.stopped.
 func (k *pairs) joint(s, i, j int, x []int32) []float64 {
-	for a := range k.levels {
-		d := k.d[a*k.levels : (a+1)*k.levels]
+	for a := range k.Levels {
+		d := k.d[a*k.Levels : (a+1)*k.Levels]
 		at, any := k.through(i, j, int32(a), x), false
 		for b := range d {
 			if k.ends() {
@@ -122,7 +124,7 @@ func (k *pairs) joint(s, i, j int, x []int32) []float64 {
 
 // ends counts the work of a change of two sites and reports whether the update ends
 // here: one that was stopped before goes on to its end.
-func (k *pairs) ends() bool { return k.long && k.at.done(k.work) && k.at.part == 0 }
+func (k *pairs) ends() bool { return k.long && k.At.Done(k.work) && k.At.Part == 0 }
 
 // fill replaces the zeros of d by the energies of x with x_i = a and x_j = b.
 func (k *pairs) fill(d []float64, s, i, j int, a int32, x []int32) {
@@ -131,7 +133,7 @@ func (k *pairs) fill(d []float64, s, i, j int, a int32, x []int32) {
 		for b := range d {
 			if d[b] == 0 {
 				d[b] = k.whole(i, j, a, int32(b), x)
-				if k.long && k.at.done(k.sites) && k.at.part == 0 {
+				if k.long && k.At.Done(k.Sites) && k.At.Part == 0 {
 					return
 				}
 			}
@@ -140,10 +142,10 @@ func (k *pairs) fill(d []float64, s, i, j int, a int32, x []int32) {
 	}
 	was := x[i]
 	k.put(s, i, a, x)
-	row := k.locals.row(s, j, x)
+	row := k.Locals.Row(s, j, x)
 	for b := range d {
 		if d[b] == 0 {
-			d[b] = (k.e[s] + rise) + (row[b] - row[x[j]])
+			d[b] = (k.E[s] + rise) + (row[b] - row[x[j]])
 		}
 	}
 	k.put(s, i, was, x)
@@ -157,8 +159,8 @@ func (k *pairs) energy(s, i, j int, a, b int32, x []int32) float64 {
 	}
 	was := x[i]
 	k.put(s, i, a, x)
-	row := k.locals.row(s, j, x)
-	e := (k.e[s] + rise) + (row[b] - row[x[j]])
+	row := k.Locals.Row(s, j, x)
+	e := (k.E[s] + rise) + (row[b] - row[x[j]])
 	k.put(s, i, was, x)
 	return e
 }
@@ -166,10 +168,10 @@ func (k *pairs) energy(s, i, j int, a, b int32, x []int32) float64 {
 // rise returns how much the energy rises when x_i becomes a, by the cache, and
 // whether that can be built on: a state without probability has no differences.
 func (k *pairs) rise(s, i int, a int32, x []int32) (v float64, ok bool) {
-	if k.local == nil {
+	if k.Local == nil {
 		return 0, false
 	}
-	row := k.locals.row(s, i, x)
+	row := k.Locals.Row(s, i, x)
 	v = row[a] - row[x[i]]
 	return v, !math.IsInf(v, 0) && !math.IsNaN(v)
 }
@@ -178,7 +180,7 @@ func (k *pairs) rise(s, i int, a int32, x []int32) (v float64, ok bool) {
 func (k *pairs) whole(i, j int, a, b int32, x []int32) float64 {
 	copy(k.y, x)
 	k.y[i], k.y[j] = a, b
-	k.model.Energy(k.one, k.y)
+	k.Model.Energy(k.one, k.y)
 	return k.one[0]
 }
 
@@ -187,8 +189,8 @@ func (k *pairs) put(s, i int, a int32, x []int32) {
 	if x[i] == a {
 		return
 	}
-	if k.local != nil {
-		k.local.Move(k.chain(s), i, a, x)
+	if k.Local != nil {
+		k.Local.Move(k.Chain(s), i, a, x)
 	}
 	x[i] = a
 }
@@ -208,7 +210,7 @@ func (k *pairs) settle(s, i, j int, a, b int32, e float64, x []int32) (moved int
 	wasA, wasB := x[i], x[j]
 	k.put(s, i, a, x)
 	k.put(s, j, b, x)
-	k.e[s] = e
+	k.E[s] = e
 	if k.within != nil {
 		k.within.refollow(k.node, i, j, wasA, wasB, x)
 	}

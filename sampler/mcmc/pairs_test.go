@@ -19,19 +19,19 @@ import (
 
 // pairMatrix is the matrix of one update of PairGibbs.
 func pairMatrix(k *pairGibbs, all [][]int32) *exact.Matrix {
-	pairs := float64(k.sites * (k.sites - 1) / 2)
+	pairs := float64(k.Sites * (k.Sites - 1) / 2)
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
 		if stuck(k, all[x], x, dst) {
 			return
 		}
-		k.begin(all[x])
-		y := make([]int32, k.sites)
-		for j := range k.sites {
+		k.Begin(all[x])
+		y := make([]int32, k.Sites)
+		for j := range k.Sites {
 			for i := range j {
 				copy(y, all[x])
 				for c, p := range conditional(k.w, k.joint(0, i, j, all[x])) {
-					y[i], y[j] = int32(c/k.levels), int32(c%k.levels)
-					dst[exact.Index(y, k.levels)] += p / pairs
+					y[i], y[j] = int32(c/k.Levels), int32(c%k.Levels)
+					dst[exact.Index(y, k.Levels)] += p / pairs
 				}
 			}
 		}
@@ -44,9 +44,9 @@ func swapMatrix(t *testing.T, k *swap, all [][]int32) *exact.Matrix {
 		if stuck(k, all[x], x, dst) {
 			return
 		}
-		k.begin(all[x])
+		k.Begin(all[x])
 		pairs := 0
-		for j := range k.sites {
+		for j := range k.Sites {
 			for i := range j {
 				if all[x][i] == all[x][j] {
 					continue
@@ -56,7 +56,7 @@ func swapMatrix(t *testing.T, k *swap, all [][]int32) *exact.Matrix {
 				y[i], y[j] = y[j], y[i]
 				_, a, ok := k.judge(0, i, j, all[x])
 				require.True(t, ok)
-				dst[exact.Index(y, k.levels)] += a
+				dst[exact.Index(y, k.Levels)] += a
 			}
 		}
 		for y := range dst {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -102,16 +104,16 @@ func (k *paths) longest() int { return min(2*int(math.Round(k.mean))-1, k.sites)
 
 func (k *paths) tune(mean, _ float64) { k.mean = mean }
 
-func (k *paths) rebuild(int, int, []int32, *cursor) bool { return true }
+func (k *paths) rebuild(int, int, []int32, *sweep.Cursor) bool { return true }
 
 func (k *paths) work() int { return k.table.work() }
 
-func (k *paths) evaluate(lo, hi int, e []float64, y, _ []int32, at *cursor) bool {
+func (k *paths) evaluate(lo, hi int, e []float64, y, _ []int32, at *sweep.Cursor) bool {
 	n := k.sites * k.levels
 	return k.table.evaluate(e[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], at)
 }
 
-func (k *paths) weigh(lo, hi int, y []int32, _ *cursor) bool {
+func (k *paths) weigh(lo, hi int, y []int32, _ *sweep.Cursor) bool {
 	n := k.sites * k.levels
 	k.table.weigh(k.next.w[lo*n:hi*n], k.next.total[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], k.balance)
 	k.next.sum(lo, hi)
@@ -146,7 +148,7 @@ func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
 		if i < 0 {
 			break
 		}
-		row := k.now.row(s, i)
+		row := k.now.Row(s, i)
 		k.kept[n] = tree.leaf(i)
 		y[i] = int32(simd.Pick(row, k.kept[n], r.Float64()))
 		tree.set(i, 0)
@@ -181,7 +183,7 @@ func (k *paths) walk(w *pathWeights, s int, path, to []int32) float64 {
 	tree := w.tree(s)
 	q := newProduct()
 	for n, i := range path {
-		p := float64(w.row(s, int(i))[to[i]])
+		p := float64(w.Row(s, int(i))[to[i]])
 		if p != 0 { // with nothing left to draw the total is 0 too
 			p /= tree[1]
 		}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -58,7 +60,7 @@ func pathsMatrix(t *testing.T, k *hastings, p *paths, all [][]int32, score func(
 				if math.IsInf(forth, -1) || math.IsNaN(forth) {
 					return // cannot be drawn
 				}
-				a, ok := accept(k.e[0]-k.next[0], forth, back)
+				a, ok := sweep.Accept(k.e[0]-k.next[0], forth, back)
 				require.True(t, ok)
 				dst[exact.Index(y, p.levels)] += math.Exp(forth) * a / float64(p.longest())
 			})
@@ -98,7 +100,7 @@ func TestPathProbabilities(t *testing.T) {
 		})
 		require.InDelta(t, 1, total, 1e-12)
 		for i := range x {
-			row := walks.now.row(0, i)
+			row := walks.now.Row(0, i)
 			require.Equal(t, float64(row[0])+float64(row[1])+float64(row[2]), walks.now.tree(0).leaf(i), "the tree is put back")
 		}
 	}
@@ -119,7 +121,7 @@ func TestPathsBrokenTwins(t *testing.T) {
 	replaced := pathsMatrix(t, k, p, all, func(y, x []int32) (forth, back float64) {
 		forth, _ = scored(p)(y, x)
 		for _, i := range p.path[:p.length[0]] {
-			back += math.Log(float64(p.next.row(0, int(i))[x[i]]) / p.next.tree(0)[1])
+			back += math.Log(float64(p.next.Row(0, int(i))[x[i]]) / p.next.tree(0)[1])
 		}
 		return forth, back
 	})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -21,11 +23,11 @@ type proposal interface {
 	// evaluate evaluates the model at the states of chains lo … hi−1 of y (chains
 	// × sites): energies to e, differences to the loaded set. x are the states of
 	// the current weights, nil if there are none yet.
-	evaluate(lo, hi int, e []float64, y, x []int32, at *cursor) bool
+	evaluate(lo, hi int, e []float64, y, x []int32, at *sweep.Cursor) bool
 
 	// weigh turns the loaded differences of these chains, at y, into weights. It
 	// returns false, and is to be called again, if it was stopped, as evaluate is.
-	weigh(lo, hi int, y []int32, at *cursor) bool
+	weigh(lo, hi int, y []int32, at *sweep.Cursor) bool
 
 	// accept makes the loaded weights of chain s its current ones, acceptAll
 	// those of every chain.
@@ -36,7 +38,7 @@ type proposal interface {
 	// on; rebuild makes the current weights of chains lo … hi−1, at x, anew, or
 	// returns false, to be called again, if it was stopped.
 	tune(alpha, beta float64)
-	rebuild(lo, hi int, x []int32, at *cursor) bool
+	rebuild(lo, hi int, x []int32, at *sweep.Cursor) bool
 
 	// work returns the elementary operations of each of these for one chain.
 	work() int
@@ -75,18 +77,18 @@ type estimating interface {
 // unstepped is the part of a proposal without a step size.
 type unstepped struct{}
 
-func (unstepped) tune(float64, float64)                   {}
-func (unstepped) rebuild(int, int, []int32, *cursor) bool { return true }
+func (unstepped) tune(float64, float64)                         {}
+func (unstepped) rebuild(int, int, []int32, *sweep.Cursor) bool { return true }
 
 // load evaluates the model at the states y of all chains of p and weighs them.
 func load(p proposal, e []float64, y, x []int32) {
-	p.evaluate(0, len(e), e, y, x, &cursor{})
-	p.weigh(0, len(e), y, &cursor{})
+	p.evaluate(0, len(e), e, y, x, &sweep.Cursor{})
+	p.weigh(0, len(e), y, &sweep.Cursor{})
 }
 
 // resetProposal makes the current weights of the chains lo … hi−1 those of the
 // states x in three stages, unless it is stopped.
-func resetProposal(p proposal, stage, lo, hi int, e []float64, x []int32, at *cursor, stale []bool) (bool, error) {
+func resetProposal(p proposal, stage, lo, hi int, e []float64, x []int32, at *sweep.Cursor, stale []bool) (bool, error) {
 	switch stage {
 	case 0:
 		return true, p.check(lo, hi, x)
@@ -98,7 +100,7 @@ func resetProposal(p proposal, stage, lo, hi int, e []float64, x []int32, at *cu
 	}
 	acceptSome(p, lo, hi, len(e))
 	clear(stale[lo:hi])
-	return true, checkStart(e, lo, hi)
+	return true, sweep.CheckStart(e, lo, hi)
 }
 
 // acceptSome makes the loaded weights of the chains lo … hi−1 of n current.

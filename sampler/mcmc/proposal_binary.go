@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -85,7 +88,7 @@ func (p *flips) work() int {
 	return p.sites
 }
 
-func (p *flips) evaluate(lo, hi int, e []float64, y, x []int32, at *cursor) bool {
+func (p *flips) evaluate(lo, hi int, e []float64, y, x []int32, at *sweep.Cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
 	if p.levels != nil {
 		if !p.levels.evaluate(e[lo:hi], p.table[2*from:2*to], y[from:to], at) {
@@ -109,9 +112,9 @@ func (p *flips) estimate(lo, hi int, x []int32, r []sampler.Stream) {
 	p.source.Estimate(p.nextH[from:to], x[from:to], p.generators[lo:hi])
 }
 
-func (p *flips) weigh(lo, hi int, y []int32, _ *cursor) bool {
+func (p *flips) weigh(lo, hi int, y []int32, _ *sweep.Cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
-	p.thresholds(p.nextT[from:to], p.nextH[from:to], y[from:to])
+	p.Thresholds(p.nextT[from:to], p.nextH[from:to], y[from:to])
 	return true
 }
 
@@ -132,13 +135,13 @@ func (p *flips) acceptAll() {
 }
 
 func (p *flips) tune(alpha, beta float64) {
-	p.setCost(alpha)
+	p.SetStep(alpha)
 	p.beta = float32(beta)
 }
 
-func (p *flips) rebuild(lo, hi int, x []int32, _ *cursor) bool {
+func (p *flips) rebuild(lo, hi int, x []int32, _ *sweep.Cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
-	p.thresholds(p.t[from:to], p.h[from:to], x[from:to])
+	p.Thresholds(p.t[from:to], p.h[from:to], x[from:to])
 	return true
 }
 
@@ -167,7 +170,7 @@ func (p *flips) appendBinary(b []byte) []byte {
 }
 
 func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
-	p.setCost(alpha)
+	p.SetStep(alpha)
 	p.beta = half // whoever has another sets it before every step
 	if p.cached != nil {
 		p.cached.forget()
@@ -186,4 +189,26 @@ func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 		return nil, err
 	}
 	return wire.ReadInt32s(b, p.t)
+}
+
+// onTorus returns the kernel of DMALA or DLMC: that of bits where the model has such states,
+// and otherwise one that draws from a proposal.
+func onTorus(m energy.Model, chains int, l langevin, t *tune.Tuner, p func() (proposal, error)) (sampler.Kernel, error) {
+	bits := func(m energy.Model) (sampler.Kernel, error) {
+		if l.within != nil || l.window > 0 || l.minibatch || l.preconditioner != nil {
+			return nil, nil // proposals look at more than ten kinds of sites
+		}
+		law := newFlipLaw(5, l)
+		return sweep.OnBits(m, chains, &law, l.alpha, t), nil
+	}
+	return follow(m, false, bits, func() (sampler.Kernel, error) {
+		if k, _ := bits(m); k != nil {
+			return k, nil
+		}
+		p, err := p()
+		if err != nil {
+			return nil, err
+		}
+		return newHastings(m, chains, p, l.alpha, t), nil
+	})
 }

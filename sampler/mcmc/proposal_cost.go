@@ -2,6 +2,7 @@ package mcmc
 
 import (
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -15,7 +16,7 @@ func proposed(p proposal, m cost.Model, info []sampler.Info) float64 {
 	case *paths:
 		beside = float64(p.sites) * (stepCost + float64(pathCost*float64(p.levels)))
 	case *flips:
-		table, changes = m.Field, float64(moves(info)*m.Changed)
+		table, changes = m.Field, float64(sweep.Moves(info)*m.Changed)
 		if p.jumps {
 			beside = n * jumpFlipCost
 		}
@@ -28,5 +29,5 @@ func proposed(p proposal, m cost.Model, info []sampler.Info) float64 {
 			beside = float64(n * (rowCost + float64(jumpCost*float64(p.cols))))
 		}
 	}
-	return float64(float64(len(info))*(wholeCost+table+beside)) + changes
+	return float64(float64(len(info))*(sweep.WholeCost+table+beside)) + changes
 }

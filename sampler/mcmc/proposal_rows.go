@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -98,25 +100,25 @@ func (p *rows) column(l, at int32) int {
 
 // weightsUntil is weights of the chains lo … hi−1, or returns false if it was
 // stopped in the middle of one.
-func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32, x []int32, at *cursor) bool {
+func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32, x []int32, at *sweep.Cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
-	if hi-lo > 1 || at.stop == nil {
+	if hi-lo > 1 || at.Stop == nil {
 		p.weights(from, to, w, sum, g, x)
-		at.part = 0
+		at.Part = 0
 		return true
 	}
-	each := max(1, p.sites/max(1, p.sites*p.cols/(pollWork/weighWork)))
-	for at.part < p.sites {
-		if at.stopped {
+	each := max(1, p.sites/max(1, p.sites*p.cols/(sweep.PollWork/weighWork)))
+	for at.Part < p.sites {
+		if at.Stopped {
 			return false
 		}
-		first := from + at.part
+		first := from + at.Part
 		last := min(first+each, to)
 		p.weights(first, last, w, sum, g, x)
-		at.part = last - from
-		at.done(times(last-first, p.cols*weighWork))
+		at.Part = last - from
+		at.Done(sweep.Times(last-first, p.cols*weighWork))
 	}
-	at.part = 0
+	at.Part = 0
 	return true
 }
 
@@ -199,9 +201,9 @@ func (p *rows) approach(w []float32, at int32, kappa float64) {
 }
 
 func (p *rows) work() int {
-	work := times(p.sites, p.cols)
+	work := sweep.Times(p.sites, p.cols)
 	if p.jumps != nil {
-		work = times(work, weighWork)
+		work = sweep.Times(work, weighWork)
 	}
 	if p.table != nil {
 		work = max(work, p.table.work())
@@ -212,7 +214,7 @@ func (p *rows) work() int {
 // weighWork is what jumps cost per level, in levels of a table, at the most.
 const weighWork = 4
 
-func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *cursor) bool {
+func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *sweep.Cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
 	if p.windows != nil {
 		p.windows.Window(e[lo:hi], p.nextG[from*p.cols:to*p.cols], y[from:to], p.window)
@@ -221,7 +223,7 @@ func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *cursor) bool 
 	return p.table.evaluate(e[lo:hi], p.nextG[from*p.cols:to*p.cols], y[from:to], at)
 }
 
-func (p *rows) weigh(lo, hi int, y []int32, at *cursor) bool {
+func (p *rows) weigh(lo, hi int, y []int32, at *sweep.Cursor) bool {
 	return p.weightsUntil(lo, hi, p.nextP, p.nextSum, p.nextG, y, at)
 }
 
@@ -248,14 +250,14 @@ func (p *rows) acceptAll() {
 
 func (p *rows) tune(alpha, beta float64) { p.alpha, p.beta = alpha, float32(beta) }
 
-func (p *rows) rebuild(lo, hi int, x []int32, at *cursor) bool {
+func (p *rows) rebuild(lo, hi int, x []int32, at *sweep.Cursor) bool {
 	return p.weightsUntil(lo, hi, p.p, p.sum, p.g, x, at)
 }
 
 func (p *rows) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
 	q := newProduct()
 	for i, at := range x {
-		row, sum := p.row(p.p, p.sum, s, i)
+		row, sum := p.Row(p.p, p.sum, s, i)
 		c := simd.Pick(row, sum, r.Float64())
 		if c < 0 {
 			return 0, math.NaN()
@@ -280,7 +282,7 @@ func (p *rows) current(y, x []int32, s int) float64 { return p.score(p.p, p.sum,
 func (p *rows) score(w []float32, sums []float64, y, x []int32, s int) float64 {
 	q := newProduct()
 	for i, at := range x {
-		row, sum := p.row(w, sums, s, i)
+		row, sum := p.Row(w, sums, s, i)
 		c := p.column(y[i], at)
 		if c < 0 {
 			return math.Inf(-1)
@@ -290,7 +292,7 @@ func (p *rows) score(w []float32, sums []float64, y, x []int32, s int) float64 {
 	return q.log()
 }
 
-func (p *rows) row(w []float32, sums []float64, s, site int) ([]float32, float64) {
+func (p *rows) Row(w []float32, sums []float64, s, site int) ([]float32, float64) {
 	i := s*p.sites + site
 	return w[i*p.cols : (i+1)*p.cols], sums[i]
 }

@@ -3,6 +3,8 @@ package mcmc
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
@@ -48,7 +50,7 @@ func (k *proximal) stride(alpha float64) {
 
 // Reset implements [sampler.Transition].
 func (k *proximal) Reset(ctl sampler.Control, x []int32) error {
-	return k.at.renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
+	return k.at.Renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
 		copy(k.from[lo*k.sites:hi*k.sites], x[lo*k.sites:])
 		return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.stale)
 	})
@@ -56,11 +58,11 @@ func (k *proximal) Reset(ctl sampler.Control, x []int32) error {
 
 // Step implements [sampler.Transition].
 func (k *proximal) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.at.step(ctl, k, info, x, r, 6, k.proposal.work())
+	return k.at.Step(ctl, k, info, x, r, 6, k.proposal.work())
 }
 
-// move implements staged.
-func (k *proximal) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+// Stage implements [Staged].
+func (k *proximal) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch stage {
 	case 0:
 		for s := lo; s < hi; s++ {
@@ -95,11 +97,11 @@ func (k *proximal) move(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 		for s := lo; s < hi; s++ {
 			at, end := s*k.sites, (s+1)*k.sites
 			if !k.adjusted {
-				k.settle(s, x[at:end], k.y[at:end], changed(x[at:end], k.y[at:end]), math.NaN(), k.f[s])
+				k.settle(s, x[at:end], k.y[at:end], sweep.Changed(x[at:end], k.y[at:end]), math.NaN(), k.f[s])
 				continue
 			}
 			a, ok := k.accepts(s, x[at:end], k.from[at:end], k.y[at:end])
-			k.decide(s, x[at:end], k.y[at:end], changed(x[at:end], k.y[at:end]), a, ok, &r[s])
+			k.decide(s, x[at:end], k.y[at:end], sweep.Changed(x[at:end], k.y[at:end]), a, ok, &r[s])
 		}
 	}
 	return true
@@ -115,12 +117,12 @@ func (k *proximal) accepts(s int, x, y, z []int32) (a float64, ok bool) {
 		return 0, false
 	}
 	back := k.proposal.current(x, y, s) + k.noise.ratio(y, z, x, k.moved[s], k.blurred[s])
-	return accept(k.e[s]-k.next[s], k.logq[s], back)
+	return sweep.Accept(k.e[s]-k.next[s], k.logq[s], back)
 }
 
 func (k *proximal) Adapt(info []sampler.Info, step, of int) {
 	if k.tune != nil {
-		k.stride(k.tune.AdaptTo(proposals(info), step, of))
+		k.stride(k.tune.AdaptTo(sweep.Proposals(info), step, of))
 	}
 }
 

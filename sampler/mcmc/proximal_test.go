@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -68,9 +70,9 @@ func proximalMatrix(k *proximal, all [][]int32) *exact.Matrix {
 				}
 				continue
 			}
-			k.e[0], k.blurred[0] = e[x], changed(y, all[x])
+			k.e[0], k.blurred[0] = e[x], sweep.Changed(y, all[x])
 			for z := range all {
-				k.next[0], k.moved[0], k.logq[0] = e[z], changed(y, all[z]), forth[z]
+				k.next[0], k.moved[0], k.logq[0] = e[z], sweep.Changed(y, all[z]), forth[z]
 				if a, _ := k.accepts(0, all[x], y, all[z]); a > 0 {
 					row[z] += blur * q[z] * a
 				}

@@ -3,6 +3,8 @@ package mcmc
 import (
 	"context"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
@@ -63,25 +65,25 @@ var (
 
 // Step implements [sampler.Transition].
 func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	done = k.step(ctl, k, info, x, r, k.updates)
-	meanAccept(info, done, k.updates)
+	done = k.Make(ctl, k, info, x, r, k.updates)
+	sweep.MeanAccept(info, done, k.updates)
 	return done
 }
 
-// walk implements walker. Where all sites have one level an exchange changes nothing, now
+// Walk implements [Walker]. Where all sites have one level an exchange changes nothing, now
 // or ever, and all are accepted.
-func (k *swap) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
-	told := &k.at.told[s]
+func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	told := &k.At.Info[s]
 	if constant(x) {
 		told.Accept = float64(k.updates)
 		return n
 	}
-	k.begin(x)
-	for made < n && !k.at.stopped {
+	k.Begin(x)
+	for made < n && !k.At.Stopped {
 		i, j := k.pick(&r[s])
 		for x[i] == x[j] {
 			i, j = k.pick(&r[s])
-			k.at.work += pickWork
+			k.At.Work += pickWork
 		}
 		e, a, ok := k.judge(s, i, j, x)
 		if !ok {
@@ -92,7 +94,7 @@ func (k *swap) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 			told.Moved += k.settle(s, i, j, x[j], x[i], e, x)
 		}
 		made++
-		k.at.done(k.work)
+		k.At.Done(k.work)
 	}
 	return made
 }
@@ -100,7 +102,7 @@ func (k *swap) walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 // pickWork is what a draw of a pair costs, in sites evaluated.
 const pickWork = 16
 
-func (k *swap) UnmarshalBinary(b []byte) error { return k.restore(b, k.updates) }
+func (k *swap) UnmarshalBinary(b []byte) error { return k.Restore(b, k.updates) }
 
 // judge returns the energy after exchanging x_i and x_j and the probability of
 // accepting it; ok is false if it cannot be evaluated.
@@ -109,7 +111,7 @@ func (k *swap) judge(s, i, j int, x []int32) (e, a float64, ok bool) {
 		return 0, 0, true
 	}
 	e = k.energy(s, i, j, x[j], x[i], x)
-	a, ok = accept(k.e[s]-e, 0, 0)
+	a, ok = sweep.Accept(k.E[s]-e, 0, 0)
 	return e, a, ok
 }
 

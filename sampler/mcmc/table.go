@@ -3,6 +3,8 @@ package mcmc
 import (
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -61,7 +63,7 @@ func newTable(m energy.Model) *table {
 func newExactTable(m energy.Model) *table {
 	sites, levels := m.Shape()
 	t := &table{sites: sites, levels: levels, model: m}
-	prepare(m)
+	sweep.Prepare(m)
 	if local, ok := energy.As[energy.Local](m); ok {
 		t.local, t.d = local, make([]float64, sites*levels)
 		return t
@@ -73,14 +75,14 @@ func newExactTable(m energy.Model) *table {
 // work returns the elementary operations of evaluating one state.
 func (t *table) work() int {
 	if t.conditional == nil {
-		return times(t.sites, t.cols())
+		return sweep.Times(t.sites, t.cols())
 	}
-	return times(t.sites, times(t.sites, t.levels))
+	return sweep.Times(t.sites, sweep.Times(t.sites, t.levels))
 }
 
 // evaluate stores energies and differences of the states x, or returns false if it
 // was stopped and is to be called again.
-func (t *table) evaluate(e []float64, g []float32, x []int32, at *cursor) bool {
+func (t *table) evaluate(e []float64, g []float32, x []int32, at *sweep.Cursor) bool {
 	if t.whole != nil {
 		t.whole(e, g, x)
 		return true
@@ -94,7 +96,7 @@ func (t *table) evaluate(e []float64, g []float32, x []int32, at *cursor) bool {
 		}
 		return true
 	}
-	if at.part == 0 {
+	if at.Part == 0 {
 		t.model.Energy(e, x)
 	}
 	if t.local != nil {
@@ -107,17 +109,17 @@ func (t *table) evaluate(e []float64, g []float32, x []int32, at *cursor) bool {
 		}
 		return true
 	}
-	for ; at.part < len(x); at.part++ {
-		if at.stopped {
+	for ; at.Part < len(x); at.Part++ {
+		if at.Stopped {
 			return false
 		}
-		i := at.part
+		i := at.Part
 		first := i - i%t.sites
 		t.conditional.Conditional(t.d, i-first, x[first:first+t.sites])
 		difference(g[i*t.levels:(i+1)*t.levels], t.d, x[i])
-		at.done(times(t.sites, t.levels))
+		at.Done(sweep.Times(t.sites, t.levels))
 	}
-	at.part = 0
+	at.Part = 0
 	return true
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -74,7 +76,7 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	k := apart.New(tempering{
 		ctx: ctx, model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
 		x: apart.Make[int32](n * sites), e: apart.Make[float64](n), info: apart.Make[sampler.Info](n),
-		touched: apart.Make[bool](len(betas)), old: apart.Make[bool](len(betas)), swaps: newSwaps(len(betas), chains), at: newCursor(chains),
+		touched: apart.Make[bool](len(betas)), old: apart.Make[bool](len(betas)), swaps: newSwaps(len(betas), chains), at: sweep.NewCursor(chains),
 		swapped: apart.Make[int](chains), moved: apart.Make[int](chains),
 	})
 	k.views = make([]rungs, chains)
@@ -176,10 +178,10 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 			k.old[j] = true // the next step makes it, rung by rung
 		}
 		k.behind = true
-		k.swaps.clear()
+		k.swaps.Clear()
 	}
 	if done == of {
-		k.swaps.clear()
+		k.swaps.Clear()
 	}
 }
 
@@ -211,12 +213,12 @@ func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	if k.phase == starting {
 		return b, nil
 	}
-	return appendInfo(appendInfo(b, k.info), k.at.told), nil
+	return sweep.AppendInfo(sweep.AppendInfo(b, k.info), k.at.Info), nil
 }
 
 // restoreStep reads what AppendBinary wrote at its end of a step under way.
 func (k *tempering) restoreStep(b []byte) error {
-	k.at.clear()
+	k.at.Clear()
 	clear(k.touched)
 	k.phase, k.rung, k.behind = starting, 0, false
 	var words [2]uint64
@@ -230,10 +232,10 @@ func (k *tempering) restoreStep(b []byte) error {
 	if words[0] > uint64(resetting) || words[1] > uint64(len(k.e)) {
 		return fmt.Errorf("mcmc: Tempering: the checkpoint stands at %d of phase %d of a step", words[1], words[0])
 	}
-	if b, err = readInfo(b, k.info); err != nil {
+	if b, err = sweep.ReadInfo(b, k.info); err != nil {
 		return err
 	}
-	if b, err = readInfo(b, k.at.told); err != nil {
+	if b, err = sweep.ReadInfo(b, k.at.Info); err != nil {
 		return err
 	}
 	k.phase, k.rung = phase(words[0]), int(words[1])
@@ -244,7 +246,7 @@ func (k *tempering) restoreStep(b []byte) error {
 		k.rung = 0
 	default: // what is left is to tell the energies
 		k.rung = 0
-		k.at.begin(nil)
+		k.at.Begin(nil)
 		k.measure()
 		k.rung = len(k.touched)
 	}

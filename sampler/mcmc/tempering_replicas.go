@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -39,7 +41,7 @@ type tempering struct {
 	odd     int            // 1 if the next swaps are those of odd rungs
 	swaps   *swaps
 
-	at       cursor
+	at       sweep.Cursor
 	phase    phase
 	rung     int    // the rung that a phase stands at, or the state
 	renewing bool   // a Reset was stopped
@@ -89,12 +91,12 @@ func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
 		k.show()
 		k.stale = false
-		k.at.clear()
+		k.at.Clear()
 		k.phase, k.rung, k.behind, k.renewing = starting, 0, false, true
 		clear(k.touched)
 	}
 	if k.rung == 0 {
-		err := k.at.renew(ctl.Stop, 1, times(k.sites, len(k.betas)), func(_, lo, hi int) (bool, error) {
+		err := k.at.Renew(ctl.Stop, 1, sweep.Times(k.sites, len(k.betas)), func(_, lo, hi int) (bool, error) {
 			return true, k.resetChains(lo, hi, x)
 		})
 		if err != nil {
@@ -120,7 +122,7 @@ func (k *tempering) resetChains(lo, hi int, x []int32) error {
 			}
 		}
 	}
-	return checkStart(k.e[:k.chains], lo, hi)
+	return sweep.CheckStart(k.e[:k.chains], lo, hi)
 }
 
 // resetBases resets the kernels from k.rung on, after making those of a new ladder.
@@ -207,7 +209,7 @@ func (u until) Err() error {
 func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	unread := ctl.Unread
 	ctl = sampler.Control{Stop: ctl.Stop, Workers: ctl.Workers} // of the kernels of the rungs
-	k.at.begin(ctl.Stop)
+	k.at.Begin(ctl.Stop)
 	if k.behind { // states with probability keep it at any β
 		k.show()
 		if errors.Is(k.resetBases(ctl), sampler.ErrStopped) {
@@ -229,10 +231,10 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		for ; k.rung < len(k.kernels); k.rung++ {
 			j := k.rung
 			ctl.Unread = k.packed[j] != nil
-			if k.at.stopped || k.kernels[j].Step(ctl, k.info[j*k.chains:(j+1)*k.chains], k.states(j), r) == 0 {
+			if k.at.Stopped || k.kernels[j].Step(ctl, k.info[j*k.chains:(j+1)*k.chains], k.states(j), r) == 0 {
 				return 0
 			}
-			k.at.done(times(k.chains, k.sites))
+			k.at.Done(sweep.Times(k.chains, k.sites))
 		}
 		k.phase, k.rung = measuring, 0
 	}
@@ -245,7 +247,7 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 			return 0
 		}
 		k.gather()
-		k.exchange(k.at.told, r)
+		k.exchange(k.at.Info, r)
 		k.phase, k.rung = resetting, 0
 	}
 	if !k.resetTouched(ctl) {
@@ -258,17 +260,17 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 			k.cold = x
 		}
 	}
-	for s := range k.at.told {
-		if told := &k.at.told[s]; told.Err == nil {
+	for s := range k.at.Info {
+		if told := &k.at.Info[s]; told.Err == nil {
 			told.Energy, told.Rungs = k.e[s], &k.views[s]
 			if k.packed[0] == nil {
 				own := x[s*k.sites : (s+1)*k.sites]
-				told.Moved += changed(own, k.state(0, s))
+				told.Moved += sweep.Changed(own, k.state(0, s))
 				copy(own, k.state(0, s))
 			}
 		}
 	}
-	k.at.finish(info)
+	k.at.Finish(info)
 	k.phase, k.rung = starting, 0
 	return 1
 }
@@ -299,7 +301,7 @@ func (k *tempering) show() {
 // measure finds the energies of all replicas, from number k.rung on, or returns false if it
 // was stopped.
 func (k *tempering) measure() bool {
-	each := max(1, pollWork/k.sites)
+	each := max(1, sweep.PollWork/k.sites)
 	for k.rung < len(k.e) {
 		lo, j := k.rung, k.rung/k.chains
 		end := (j + 1) * k.chains
@@ -310,21 +312,21 @@ func (k *tempering) measure() bool {
 			k.rung = end
 			continue
 		}
-		if k.at.stopped {
+		if k.at.Stopped {
 			return false
 		}
 		hi := min(k.rung+each, end)
 		k.model.Energy(k.e[lo:hi], k.x[lo*k.sites:hi*k.sites])
 		k.rung = hi
-		k.at.done(times(hi-lo, k.sites))
+		k.at.Done(sweep.Times(hi-lo, k.sites))
 	}
 	return true
 }
 
 // gather sums up what the kernels of the rungs reported.
 func (k *tempering) gather() {
-	for s := range k.at.told {
-		told := &k.at.told[s]
+	for s := range k.at.Info {
+		told := &k.at.Info[s]
 		*told = sampler.Info{Accept: k.info[s].Accept, Err: k.fault}
 		if k.packed[0] != nil {
 			told.Moved = k.info[s].Moved
@@ -394,9 +396,9 @@ func (k *tempering) swap(j int, chains []int) {
 	for _, s := range chains {
 		a, b := k.state(j, s), k.state(j+1, s)
 		if j == 0 && k.packed[0] != nil {
-			k.moved[s] += changed(a, b)
+			k.moved[s] += sweep.Changed(a, b)
 		}
-		exchange(a, b)
+		sweep.Exchange(a, b)
 	}
 	k.touched[j], k.touched[j+1] = true, true
 }
@@ -415,8 +417,8 @@ func (k *tempering) resetTouched(ctl sampler.Control) bool {
 		}
 		k.touched[j] = false
 		if err != nil {
-			for s := range k.at.told { // whose chain it is does not matter: the block stops
-				k.at.told[s].Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], err)
+			for s := range k.at.Info { // whose chain it is does not matter: the block stops
+				k.at.Info[s].Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], err)
 			}
 		}
 	}
@@ -452,5 +454,5 @@ func (k *tempering) swapProb(j int, e, f float64) (float64, bool) {
 	if l > math.Inf(-1) && l < math.Inf(1) { // no branch on its sign, which is not foreseen
 		return simd.Exp(min(l, 0)), true
 	}
-	return accept(l, 0, 0)
+	return sweep.Accept(l, 0, 0)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -19,15 +21,14 @@ import (
 
 // jointMatrix returns the transition matrix of all replicas of one chain. A joint
 // state has the index Σ_j index(x_j)·n^j.
-func jointMatrix(t *testing.T, k *tempering, m energy.Model, swapProb func(j int, e, f float64) float64) *exact.Matrix {
-	sites, levels := m.Shape()
+func jointMatrix(t *testing.T, k *tempering, base sampler.Method, m energy.Model, swapProb func(j int, e, f float64) float64) *exact.Matrix {
 	energies := exact.Energies(m)
 	n := len(energies)
 	rungs := len(k.betas)
 	size := 1
 	var moves []*exact.Matrix
-	for _, base := range k.kernels {
-		moves = append(moves, transition(t, base, sites, levels))
+	for _, beta := range k.betas {
+		moves = append(moves, matrixOf(t, base, exact.Must(energy.Scale(m, beta))))
 		size *= n
 	}
 	digit := func(x, j int) int {
@@ -153,7 +154,7 @@ func TestTemperingLeavesTheJointLawInvariant(t *testing.T) {
 				block := must(method.Kernel(context.Background(), m, sampler.BlockSize)).(*tempering)
 				for odd := range 2 {
 					one.odd = odd
-					p := jointMatrix(t, one, m, func(j int, e, f float64) float64 {
+					p := jointMatrix(t, one, base, m, func(j int, e, f float64) float64 {
 						a, ok := one.swapProb(j, e, f)
 						require.True(t, ok)
 						return a
@@ -174,7 +175,7 @@ func TestTemperingBrokenTwin(t *testing.T) {
 	m := exact.NewRugged(2, 2, 1, 0, 1)
 	method := Tempering{Base: Metropolis{Updates: 1}, Betas: []float64{1, 0.4, 0}}
 	k := must(method.Kernel(context.Background(), m, 1)).(*tempering)
-	twin := jointMatrix(t, k, m, func(j int, e, f float64) float64 {
+	twin := jointMatrix(t, k, method.Base, m, func(j int, e, f float64) float64 {
 		return math.Min(1, math.Exp(k.betas[j]*(e-f)))
 	})
 	assert.Greater(t, twin.MaxDiff(jointLaw(t, k.betas, m)), 1e-3)
@@ -386,7 +387,7 @@ func TestTemperingExchanges(t *testing.T) {
 				}
 				for s := range chains {
 					own := fast.x[s*sites : (s+1)*sites]
-					moved := changed(before[s*sites:(s+1)*sites], own)
+					moved := sweep.Changed(before[s*sites:(s+1)*sites], own)
 					require.GreaterOrEqual(t, fast.info[s].Moved, moved)
 					require.Equal(t, fast.info[s].Moved, unread.info[s].Moved)
 					for j := range betas {

@@ -186,7 +186,7 @@ func TestProximalMixing(t *testing.T) {
 		dmala := best(func(a float64) sampler.Method { return DMALA{StepSize: a, Exact: true} })
 		barker := best(func(a float64) sampler.Method { return DMALA{StepSize: a, Balance: Barker, Exact: true} })
 		dmaps := best(func(a float64) sampler.Method { return DMAPS{StepSize: a, Exact: true} })
-		gibbs := autocorrelation(transition(t, must(Gibbs{}.Kernel(context.Background(), m, 1)), sites, 2), pi, sites)
+		gibbs := autocorrelation(matrixOf(t, Gibbs{}, m), pi, sites)
 		t.Logf("%-16s DMALA %6.2f, with Barker %6.2f, DMAPS %6.2f, Gibbs %6.2f steps", name, dmala, barker, dmaps, gibbs)
 		assert.Greater(t, dmala, 1.15*dmaps, name)
 	}

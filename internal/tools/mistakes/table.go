@@ -15,7 +15,7 @@ type edit struct{ file, old, new string }
 // and named here; the mistake stays. One more is made of the recipe for a kernel.
 var mistakes = []mistake{
 	{"acceptance", "the ratio of proposal probabilities is upside down, in DMALA and all that propose with a table", []edit{{
-		"sampler/mcmc/acceptance.go",
+		"internal/sweep/sites.go",
 		"if l := drop + (back - forth); l < 0 {",
 		"if l := drop - (back - forth); l < 0 {",
 	}}},
@@ -25,9 +25,9 @@ var mistakes = []mistake{
 		"if x[s*a.sites+(i+1)%a.sites] != a.fixed[i] {",
 	}}},
 	{"skipped site", "a systematic sweep draws the last site but one twice and the last never", []edit{{
-		"sampler/mcmc/gibbs.go",
-		"for i := range sites {\n\t\t\tsweep = append(sweep, int32(i))",
-		"for i := range sites {\n\t\t\tsweep = append(sweep, int32(min(i, max(0, sites-2))))",
+		"internal/sweep/engines.go",
+		"for i := range sites {\n\t\t\tvisit(i)",
+		"for i := range sites {\n\t\t\tvisit(min(i, max(0, sites-2)))",
 	}}},
 	{"stale cache", "kernels that have moved are not told of SetStates and Reset", []edit{{
 		"sampler/runner.go",
@@ -114,7 +114,7 @@ var mistakes = []mistake{
 		"case b.steps <= c.cfg.Warmup:\n\t\t\tb.stats.add(t.info, 1)",
 	}}},
 	{"stop", "kernels go on when they are to stop", []edit{{
-		"sampler/mcmc/cursor.go",
+		"internal/sweep/cursor.go",
 		"p.stopped = p.stopped || p.stop != nil && p.stop()",
 		"p.stopped = p.stopped || p.stop != nil && p.stop() && p.work < 0",
 	}}},

@@ -1,0 +1,237 @@
+package sweep
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// denseGibbs is the kernel of [Gibbs] for energy.Matching models of two levels with
+// many neighbours, and of [Metropolis] in a fixed order for those with any number.
+// It keeps, as integers, how many neighbours of a site are in state
+// 1, and looks its conditional up by that: a visit that changes nothing costs a few
+// operations, one that changes a site its neighbourhood.
+type denseGibbs struct {
+	sweeper    // its updates are sites; states stay in x
+	coupling   float64
+	field      []float64
+	begin, adj []int32
+	order      []int32
+
+	// odds holds 2⁶⁴·p(x_i = 1) for 0, 1, …, d neighbours in state 1, one stretch
+	// per number of neighbours d; those of site i begin at first[i].
+	odds  []uint64
+	diff  []float64 // E(x_i = 1) − E(x_i = 0)
+	first []int32
+
+	// Of Metropolis: what odds are for sites in state 1, those above being for sites
+	// in state 0.
+	odds1 []uint64
+
+	visits *simd.Visits
+	look   []int32 // entry of odds for the state of the neighbours: chains × sites
+	words  []uint32
+	x      []int32 // where the states are, if others exchange them
+	price  cost.Memo
+}
+
+var (
+	_ engine            = (*denseGibbs)(nil)
+	_ sampler.Costed    = (*denseGibbs)(nil)
+	_ sampler.Exchanger = (*denseGibbs)(nil)
+)
+
+// What the energy of a state depends on: the number of edges between equals and of sites in
+// state 1.
+const (
+	denseEqual = iota
+	denseOnes
+	denseNumbers
+)
+
+// newDenseGibbs returns nil if the model is not energy.Matching or has not two
+// levels. A sweep visits the free sites in the given order.
+func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
+	whole, fixed := unclamped(m)
+	g, ok := energy.As[energy.Matching](whole)
+	if !ok || few(fixed) {
+		return nil
+	}
+	coupling, field, ok := g.Matching()
+	if !ok || len(field) != 2 {
+		return nil
+	}
+	start, adj := g.Graph()
+	sites := len(start) - 1
+	k := apart.New(denseGibbs{
+		sweeper:  sweeper{packed: newPacked(m, sites, chains, 1, denseNumbers, format{kept: denseNumbers})},
+		coupling: coupling, field: field, begin: start, adj: adj, order: order,
+		first: apart.Make[int32](sites), look: apart.Make[int32](chains * sites), words: apart.Make[uint32](2 * chunk),
+	})
+	k.init(k)
+	k.work += len(adj)
+	stretches := map[int]int32{}
+	for i := range k.sites {
+		d := int(start[i+1] - start[i])
+		at, ok := stretches[d]
+		if !ok {
+			at = int32(len(k.odds))
+			stretches[d] = at
+			for n := range d + 1 {
+				diff := float64(coupling*float64(d-2*n)) + (field[0] - field[1])
+				k.diff = append(k.diff, diff)
+				k.odds = append(k.odds, odds(diff))
+			}
+		}
+		k.first[i] = at
+	}
+	k.visits = simd.NewVisits(start, adj, k.first, k.odds, nil, [2][]uint64{})
+	return k
+}
+
+// dense reports whether a site has more neighbours on average than sparseGibbs
+// takes.
+func dense(m energy.Model) bool {
+	whole, _ := unclamped(m)
+	g, ok := energy.As[energy.Matching](whole)
+	if !ok {
+		return false
+	}
+	start, adj := g.Graph()
+	return len(adj) > sparseDegree*(len(start)-1)
+}
+
+// pack implements holder: it counts the neighbours in state 1.
+func (k *denseGibbs) pack(s int, x []int32) {
+	look := k.looks(s)
+	for i := range look {
+		at := k.first[i]
+		for _, j := range k.adj[k.begin[i]:k.begin[i+1]] {
+			at += x[j]
+		}
+		look[i] = at
+	}
+}
+
+func (k *denseGibbs) looks(s int) []int32 { return k.look[s*k.sites : (s+1)*k.sites] }
+
+// unpack implements holder: x has the states.
+func (k *denseGibbs) unpack(int, []int32) {}
+
+// Hold implements [sampler.Exchanger].
+func (k *denseGibbs) Hold(x []int32) {
+	k.x = x
+	k.packed.Hold(x)
+}
+
+// Show implements [sampler.Lazy].
+func (k *denseGibbs) Show(x []int32) {
+	if len(k.x) > 0 && &x[0] != &k.x[0] {
+		copy(x, k.x)
+	}
+}
+
+// count implements holder.
+func (k *denseGibbs) count(s int) {
+	twice, ones := 0, 0
+	x := k.rows(s, k.x)
+	for i, l := range x {
+		ones += int(l)
+		for _, j := range k.adj[k.begin[i]:k.begin[i+1]] {
+			if x[j] == l {
+				twice++
+			}
+		}
+	}
+	k.is(s, denseEqual, twice/2)
+	k.is(s, denseOnes, ones)
+}
+
+// alike implements holder.
+func (k *denseGibbs) alike(with holder) bool {
+	other, ok := with.(*denseGibbs)
+	if !ok || !slices.Equal(k.order, other.order) || !slices.Equal(k.begin, other.begin) || !slices.Equal(k.adj, other.adj) {
+		return false
+	}
+	k.order, k.first = other.order, other.first
+	return true
+}
+
+// swap implements holder.
+func (k *denseGibbs) swap(with holder, chains []int, moved []int) {
+	other := with.(*denseGibbs)
+	for _, s := range chains {
+		a, b := k.rows(s, k.x), other.rows(s, other.x)
+		if moved != nil {
+			moved[s] += Changed(a, b)
+		}
+		Exchange(a, b)
+		Exchange(k.looks(s), other.looks(s))
+	}
+}
+
+// share implements engine: a chain is moved by one worker.
+func (k *denseGibbs) share(int) {}
+
+// updates implements engine: they are sites.
+func (k *denseGibbs) updates() int { return len(k.order) }
+
+// redraw implements engine.
+func (k *denseGibbs) redraw(s, from int, x []int32, r *sampler.Stream) (next, work int) {
+	told := &k.at.Info[s]
+	n := min(chunk, len(k.order)-from)
+	words := k.words[:2*n]
+	r.Uint32s(words)
+	v := k.visits.Visit(k.looks(s), x, k.order[from:from+n], words)
+	told.Moved += v.Moved
+	told.Accept += float64(float64(v.Accept) * (1.0 / acceptUnit))
+	k.since[denseEqual][s] += v.Equal
+	k.since[denseOnes][s] += v.Ones
+	return from + n, n*siteWork + Times(v.Moved, len(k.adj)/k.sites)
+}
+
+// flush implements engine: all has been noted.
+func (k *denseGibbs) flush(int) {}
+
+// acceptUnit is the acceptance probability 1 in the sums of visits: chunks of them fit 64
+// bits.
+const acceptUnit = 1 << 52
+
+// metropolise makes the kernel one of [Metropolis]: odds are then those of a site in
+// state 0 to flip, and of one in state 1 not to.
+func (k *denseGibbs) metropolise() {
+	k.proposes = len(k.order)
+	k.odds1 = make([]uint64, len(k.diff))
+	var accepts [2][]uint64
+	for n, d := range k.diff {
+		up, _ := Accept(-d, 0, 0)
+		down, _ := Accept(d, 0, 0)
+		for l, a := range []float64{up, down} {
+			accepts[l] = append(accepts[l], uint64(math.RoundToEven(a*acceptUnit)))
+		}
+		k.odds[n], k.odds1[n] = fraction(up), -fraction(down)
+		if down == 1 {
+			k.odds1[n] = 0
+		}
+	}
+	k.visits = simd.NewVisits(k.begin, k.adj, k.first, k.odds, k.odds1, accepts)
+}
+
+// addEnergies implements holder.
+func (k *denseGibbs) addEnergies(e []float64, more [][]int) {
+	for s := range e {
+		sum := float64(k.coupling * float64(more[denseEqual][s]))
+		e[s] -= sum + float64((k.field[1]-k.field[0])*float64(more[denseOnes][s]))
+	}
+}
+
+// Cost implements [sampler.Costed].
+func (k *denseGibbs) Cost(info []sampler.Info) float64 {
+	m := k.price.Of(k.model)
+	return float64(float64(len(info))*float64(denseCost*float64(k.sites))) + float64(Moves(info)*float64(nearCost*m.Degree))
+}

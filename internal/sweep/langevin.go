@@ -1,0 +1,410 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/spins"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// torusLangevin is the kernel of [DMALA] and [DLMC] for energy.Toroidal models. The
+// probability of a site to flip depends on its state and on how many of its four
+// neighbours are in state 1, so that ten numbers, those of a [FlipLaw], draw sites as
+// bits; and counts of sites by these ten kinds, before and after, give the
+// log-probabilities of the proposal and of its reverse, and the energy.
+type torusLangevin struct {
+	packed
+	torusChains
+	law          FlipLaw
+	alpha        float64
+	tune         *tune.Tuner   // nil: the step size is fixed
+	odds         simd.FlipOdds // of a step
+	flip, stay   [2][5]float64 // logarithms of probabilities, by state and neighbours
+	finite       bool          // all of them are
+	grid         *spins.Grid
+	states, next []*spins.GridState // and proposals
+	forth, back  []simd.FlipTally   // sites as they are, and as they are proposed
+	still, stays []simd.FlipTally   // those of them that are fixed
+
+	burst   *pool.Burst
+	workers [][]flipWorker // one each
+	job     struct {       // what workers do
+		state, next *spins.GridState
+		x           []int32
+		from        spins.Source
+	}
+	propose, weigh, spread func(worker, job int)
+}
+
+var (
+	_ sampler.Adaptive  = (*torusLangevin)(nil)
+	_ sampler.Costed    = (*torusLangevin)(nil)
+	_ sampler.Exchanger = (*torusLangevin)(nil)
+	_ sampler.Tuned     = (*torusLangevin)(nil)
+	_ sampler.Warner    = (*torusLangevin)(nil)
+)
+
+// flipWorker is what one worker counts.
+type flipWorker struct {
+	forth, back, still simd.FlipTally
+	_                  [512 - 3*20*8]byte // whole cache lines
+}
+
+// fewestSites is the number of sites of a torus from which on they are proposed as bits:
+// registers of fewer are too empty (BenchmarkTorusLangevin).
+var FewestSites = 144
+
+// FlipLaw gives the probabilities with which the sites of two-level states flip, by their
+// fields.
+type FlipLaw interface {
+	// SetStep sets the step size.
+	SetStep(alpha float64)
+
+	// Thresholds stores in t, for the fields h of the states x, whole ones, 2³¹ times the
+	// probabilities: 0 for what cannot be, −1 where it is not defined.
+	Thresholds(t []int32, h []float32, x []int32)
+}
+
+// OnBits returns the kernel of DMALA or DLMC, nil if the model has no states of bits. Sites
+// flip by a law for states of five sites, which are one for each number of neighbours. tuner
+// is nil where the step size is fixed.
+func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
+	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {
+		return k
+	}
+	return nil
+}
+
+func newTorusLangevin(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) *torusLangevin {
+	whole, fixed := unclamped(m)
+	c, held, ok := newTorusChains(whole, chains, torusFormat)
+	if !ok || held.sites < FewestSites {
+		return nil
+	}
+	held.model = m
+	k := apart.New(torusLangevin{
+		packed: held, torusChains: c, law: law, tune: tuner, grid: spins.NewGrid(held.sites/c.cols, c.cols),
+		states: make([]*spins.GridState, chains), next: make([]*spins.GridState, chains),
+		forth: apart.Make[simd.FlipTally](chains), back: apart.Make[simd.FlipTally](chains), still: apart.Make[simd.FlipTally](chains), stays: apart.Make[simd.FlipTally](chains),
+	})
+	k.holder = k
+	if fixed != nil {
+		k.grid.Fix(fixed)
+	}
+	for s := range k.states {
+		k.states[s], k.next[s] = k.grid.NewState(), k.grid.NewState()
+	}
+	k.propose = func(_, job int) { k.job.state.Propose(k.job.next, job, &k.odds, k.job.from) }
+	k.weigh = func(w, job int) {
+		t := &k.workers[w][0]
+		k.job.next.Count(&t.forth, &t.back, &t.still, k.job.state, job)
+	}
+	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job) }
+	k.setStep(alpha)
+	k.share(1)
+	return k
+}
+
+// share makes what so many workers write.
+func (k *torusLangevin) share(n int) {
+	if n = max(1, min(n, k.grid.Jobs())); n == len(k.workers) {
+		return
+	}
+	k.burst = pool.NewBurst(n)
+	k.workers = make([][]flipWorker, n)
+	for w := range k.workers {
+		k.workers[w] = apart.Make[flipWorker](1)
+	}
+}
+
+// Reset implements [sampler.Transition].
+func (k *torusLangevin) Reset(ctl sampler.Control, x []int32) error {
+	k.share(ctl.Workers)
+	return k.packed.Reset(ctl, x)
+}
+
+// pack implements holder.
+func (k *torusLangevin) pack(s int, x []int32) {
+	k.states[s].Pack(x)
+	k.count(s)
+}
+
+// unpack implements holder.
+func (k *torusLangevin) unpack(s int, x []int32) {
+	k.job.state, k.job.x = k.states[s], x
+	k.each(k.spread)
+	k.job.x = nil
+}
+
+// count implements holder.
+func (k *torusLangevin) count(s int) {
+	k.job.state, k.job.next = k.states[s], k.states[s]
+	k.tally(s)
+	k.forth[s].Sites, k.still[s] = k.back[s].Sites, k.stays[s]
+	for number, n := range movementOf(&k.back[s]) {
+		k.is(s, number, n)
+	}
+}
+
+// addEnergies implements holder.
+func (k *torusLangevin) addEnergies(e []float64, more [][]int) { k.torusChains.addEnergies(e, more) }
+
+// alike implements holder.
+func (k *torusLangevin) alike(with holder) bool {
+	other, ok := with.(*torusLangevin)
+	return ok && other.cols == k.cols
+}
+
+// swap implements holder.
+func (k *torusLangevin) swap(with holder, chains []int, moved []int) {
+	other := with.(*torusLangevin)
+	for _, s := range chains {
+		if moved != nil {
+			moved[s] += k.states[s].Differ(other.states[s])
+		}
+		k.states[s], other.states[s] = other.states[s], k.states[s]
+		k.forth[s].Sites, other.forth[s].Sites = other.forth[s].Sites, k.forth[s].Sites
+		k.still[s], other.still[s] = other.still[s], k.still[s]
+	}
+}
+
+// setStep sets the step size from the next step on.
+func (k *torusLangevin) setStep(alpha float64) {
+	k.alpha = alpha
+	k.law.SetStep(alpha)
+	var p [2][5]uint64
+	var h [5]float32
+	var x, y, t [5]int32
+	for n, d := range k.d {
+		h[n] = float32(d)
+	}
+	sum := 0.0
+	for v := range p {
+		for n := range x {
+			x[n], y[n] = int32(v), int32(1-v)
+		}
+		k.law.Thresholds(t[:], h[:], x[:])
+		for n, t := range t {
+			one := []int32{t}
+			p[v][n] = uint64(max(t, 0)) << 33
+			k.flip[v][n], k.stay[v][n] = simd.FlipLogProb(x[n:n+1], y[n:n+1], one), simd.FlipLogProb(x[n:n+1], x[n:n+1], one)
+			sum += k.flip[v][n] + k.stay[v][n]
+		}
+	}
+	k.odds.Set(&p)
+	k.finite = sum-sum == 0
+}
+
+// logProb returns the log-probability that sites flip as they were counted, without those
+// that are fixed.
+func (k *torusLangevin) logProb(t, still *simd.FlipTally) (logq float64) {
+	for x := range t.Sites {
+		flipped, stayed := 0.0, 0.0
+		for n, sites := range t.Sites[x] {
+			sites -= still.Sites[x][n]
+			flips, flip, stay := t.Flips[x][n], k.flip[x][n], k.stay[x][n]
+			if !k.finite {
+				flip, stay = of(flips, flip), of(sites-flips, stay)
+			}
+			flipped += float64(float64(flips) * flip)
+			stayed += float64(float64(sites-flips) * stay)
+		}
+		logq += flipped + stayed
+	}
+	return logq
+}
+
+// of returns the logarithm of a probability, or 0 if it is that of no site.
+func of(sites int, logq float64) float64 {
+	if sites == 0 {
+		return 0
+	}
+	return logq
+}
+
+// KeepStep gives a kernel the step size of another one, and what tunes it, if both have one.
+func KeepStep(k, from sampler.Kernel) {
+	to, ok := k.(*torusLangevin)
+	if before, also := from.(*torusLangevin); ok && also {
+		to.tune = before.tune
+		to.setStep(before.alpha)
+	}
+}
+
+// StepSize implements [sampler.Tuned].
+func (k *torusLangevin) StepSize() float64 { return k.alpha }
+
+// Warning implements [sampler.Warner].
+func (k *torusLangevin) Warning() string { return k.tune.Warning(k.alpha) }
+
+// Step implements [sampler.Transition].
+func (k *torusLangevin) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	k.share(ctl.Workers)
+	k.hidden = ctl.Unread
+	return k.at.Step(ctl, k, info, x, r, 3, k.packed.sites)
+}
+
+// Stage implements [Staged].
+func (k *torusLangevin) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+	for s := lo; s < hi; s++ {
+		if !k.held[s] {
+			k.hold(s, x)
+		}
+		k.job.state, k.job.next = k.states[s], k.next[s]
+		switch stage {
+		case 0:
+			k.job.from = reserve(&r[s], k.grid.Groups())
+			k.each(k.propose)
+		case 1:
+			k.job.next.Close()
+			k.tally(s)
+		case 2:
+			k.judge(s, x, &r[s])
+		}
+	}
+	return true
+}
+
+// each does the jobs of a state.
+func (k *torusLangevin) each(do func(worker, job int)) {
+	if n := k.grid.Jobs(); n > 1 {
+		k.burst.Each(n, do)
+	} else {
+		do(0, 0)
+	}
+}
+
+// tally counts the proposal of chain s, and what flips on the way to it and back. The
+// sites of its state are counted already.
+func (k *torusLangevin) tally(s int) {
+	for _, w := range k.workers {
+		w[0].forth.Flips, w[0].back, w[0].still = [2][5]int{}, simd.FlipTally{}, simd.FlipTally{}
+	}
+	k.each(k.weigh)
+	first := &k.workers[0][0]
+	for _, w := range k.workers[1:] {
+		first.forth.Add(&w[0].forth)
+		first.back.Add(&w[0].back)
+		first.still.Add(&w[0].still)
+	}
+	k.forth[s].Flips, k.back[s], k.stays[s] = first.forth.Flips, first.back, first.still
+}
+
+// judge accepts the proposal of chain s or not.
+func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
+	forth, back := &k.forth[s], &k.back[s]
+	moved := 0
+	for v := range forth.Flips {
+		for _, flips := range forth.Flips[v] {
+			moved += flips
+		}
+	}
+	next := movementOf(back)
+	e := k.start[s] + k.worth(k.since[torusBonds][s], k.since[torusUp][s]+k.since[torusUp+1][s])
+	changed := k.energyAt(s, next)
+	a, ok := Accept(e-changed, k.logProb(forth, &k.still[s]), k.logProb(back, &k.stays[s]))
+	told := &k.at.Info[s]
+	*told = sampler.Info{Energy: e, Accept: a}
+	if !ok {
+		told.Invalid = 1
+	}
+	if r.Float64() < a && moved > 0 {
+		k.states[s], k.next[s] = k.next[s], k.states[s]
+		for number, n := range next {
+			k.is(s, number, n)
+		}
+		forth.Sites, k.still[s] = back.Sites, k.stays[s]
+		told.Moved, told.Energy = moved, changed
+		k.stale[s] = true
+	}
+	if k.stale[s] {
+		k.shown(s, x)
+	}
+}
+
+// energyAt is energy of a state of which so much is counted.
+func (k *torusLangevin) energyAt(s int, now [torusNumbers]int) float64 {
+	for number := range now {
+		now[number] -= k.zero[number][s]
+	}
+	return k.start[s] + k.worth(now[torusBonds], now[torusUp]+now[torusUp+1])
+}
+
+// movementOf returns what the energy of a state depends on.
+func movementOf(t *simd.FlipTally) (m [torusNumbers]int) {
+	for n, sites := range t.Sites[1] {
+		m[torusBonds] += n * sites
+		m[torusUp] += sites // of both colours
+	}
+	m[torusBonds] /= 2 // each has two ends
+	return m
+}
+
+// Adapt implements [sampler.Adaptive].
+func (k *torusLangevin) Adapt(info []sampler.Info, step, of int) {
+	if k.tune != nil {
+		k.setStep(k.tune.AdaptTo(Proposals(info), step, of))
+	}
+}
+
+// torusFormat has a tag since dmala had these models, whose checkpoints begin with an energy;
+// another number began that of kernels whose sites had other random bits.
+var torusFormat = format{tag: 0x67726964, foreign: "the kernel that DMALA and DLMC had for such a model before"}
+
+func (k *torusLangevin) AppendBinary(b []byte) ([]byte, error) {
+	return k.at.Append(AppendTuning(k.appendCounts(b), k.alpha, k.tune)), nil
+}
+
+func (k *torusLangevin) UnmarshalBinary(b []byte) error {
+	b, err := k.restoreCounts(b)
+	if err != nil {
+		return err
+	}
+	alpha, b, err := RestoreTuning(b, k.tune)
+	if err != nil {
+		return err
+	}
+	k.setStep(alpha)
+	return k.at.Restore(b, 0)
+}
+
+// Cost implements [sampler.Costed].
+func (k *torusLangevin) Cost(info []sampler.Info) float64 {
+	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.packed.sites)))
+}
+
+// proposals sums up what a step of a block proposed, which kernels adapt their step
+// size by.
+func Proposals(info []sampler.Info) tune.Proposals {
+	return tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
+}
+
+// appendTuning appends a step size to a checkpoint, and what tunes it unless that is nil.
+func AppendTuning(b []byte, alpha float64, t *tune.Tuner) []byte {
+	if b = wire.AppendFloat64s(b, []float64{alpha}); t != nil {
+		b = t.Append(b)
+	}
+	return b
+}
+
+// restoreTuning reads what appendTuning wrote and returns the rest of b.
+func RestoreTuning(b []byte, t *tune.Tuner) (alpha float64, rest []byte, err error) {
+	var v [1]float64
+	if b, err = wire.ReadFloat64s(b, v[:]); err != nil {
+		return 0, nil, err
+	}
+	if alpha = v[0]; !(alpha > 0) || math.IsInf(alpha, 1) {
+		return 0, nil, fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", alpha)
+	}
+	if t != nil {
+		b, err = t.Restore(b)
+	}
+	return alpha, b, err
+}

@@ -1,0 +1,269 @@
+package sweep
+
+import (
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// locals serves kernels that change one site at a time: exact single-site
+// energies of every chain, cached where the model can keep them up to date, and
+// the running energy of every chain.
+type Locals struct {
+	Model         energy.Model
+	Local         energy.Local // nil if the model has no cheap updates
+	conditional   energy.Conditional
+	Sites, Levels int
+	E             []float64 // running energies
+	d             []float64 // cache: chains × sites × levels; or one row
+	Age           int       // steps since the cache was computed
+	At            Cursor
+	Price         cost.Memo
+}
+
+// updateWork is how many elementary operations a level of a site costs.
+const updateWork = 64
+
+// refreshEvery bounds how many steps of rounding errors, each near 1e−16 of a
+// difference, gather in the caches before they are computed afresh.
+const refreshEvery = 512
+
+func NewLocals(m energy.Model, chains int) *Locals {
+	sites, levels := m.Shape()
+	c := apart.New(Locals{Model: m, Sites: sites, Levels: levels, E: apart.Make[float64](chains), At: NewCursor(chains)})
+	if l, ok := energy.As[energy.Local](m); ok {
+		c.Local = l
+		Prepare(m)
+		c.d = make([]float64, chains*sites*levels)
+		return c
+	}
+	c.conditional = energy.Conditionals(m)
+	c.d = make([]float64, levels)
+	return c
+}
+
+// newUncached is newLocals for kernels that need running energies only.
+func newUncached(m energy.Model, chains int) *Locals {
+	sites, levels := m.Shape()
+	return apart.New(Locals{Model: m, Sites: sites, Levels: levels, E: apart.Make[float64](chains), At: NewCursor(chains)})
+}
+
+// Reset implements [sampler.Transition].
+func (c *Locals) Reset(ctl sampler.Control, x []int32) error {
+	c.Age = 0
+	return c.At.Renew(ctl.Stop, 1, c.Sites*c.Levels, func(_, lo, hi int) (bool, error) { return true, c.Compute(lo, hi, x) })
+}
+
+// compute computes energies and caches of the chains lo … hi−1.
+func (c *Locals) Compute(lo, hi int, x []int32) error {
+	c.Model.Energy(c.E[lo:hi], x[lo*c.Sites:hi*c.Sites])
+	if err := CheckStart(c.E, lo, hi); err != nil {
+		return err
+	}
+	if c.Local != nil {
+		for s := lo; s < hi; s++ {
+			c.Local.Locals(c.Chain(s), x[s*c.Sites:(s+1)*c.Sites])
+		}
+	}
+	return nil
+}
+
+// Walker kernels make a step by updates of one chain after the other.
+type Walker interface {
+	// Walk makes the next updates of chain s at state x, as many of n as it can until it is
+	// stopped, and returns their number.
+	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
+}
+
+// Make makes a step of so many updates of every chain, and returns the number of whole
+// steps. Caches that are due are computed afresh.
+func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream, updates int) (done int) {
+	c.At.Begin(ctl.Stop)
+	for ; c.At.Chain < len(info); c.At.Next() {
+		s := c.At.Chain
+		if c.At.Update == 0 && c.Age >= refreshEvery {
+			_ = c.Compute(s, s+1, x) // a state that lost its energy shows in this step
+			c.At.Work += c.Sites * c.Levels
+		}
+		for c.At.Update < updates && c.At.Info[s].Err == nil {
+			c.At.Update += k.Walk(updates-c.At.Update, s, x[s*c.Sites:(s+1)*c.Sites], r)
+			if c.At.Stopped {
+				return 0
+			}
+		}
+		c.At.Info[s].Energy = c.E[s]
+	}
+	c.At.Finish(info)
+	if c.Age >= refreshEvery {
+		c.Age = 0
+	}
+	c.Age++
+	return 1
+}
+
+// meanAccept turns the sums of the acceptance probabilities of so many proposals into means,
+// if the step is done.
+func MeanAccept(info []sampler.Info, done, updates int) {
+	if done == 0 {
+		return
+	}
+	for s := range info {
+		info[s].Accept /= float64(updates)
+	}
+}
+
+// rowWork returns the elementary operations of row, and of a move.
+func (c *Locals) RowWork() int {
+	if c.Local == nil {
+		return c.Sites * c.Levels // as much as energies, for all that is known
+	}
+	return updateWork * c.Levels
+}
+
+func (c *Locals) Chain(s int) []float64 {
+	n := c.Sites * c.Levels
+	return c.d[s*n : (s+1)*n]
+}
+
+// row returns the energies of the levels of one site of chain s at state x, up
+// to a constant. The slice is valid until the next call.
+func (c *Locals) Row(s, site int, x []int32) []float64 {
+	if c.Local != nil {
+		at := (s*c.Sites + site) * c.Levels
+		return c.d[at : at+c.Levels]
+	}
+	c.conditional.Conditional(c.d, site, x)
+	return c.d
+}
+
+// move sets x_site to the level to, given what row returned for that site.
+func (c *Locals) move(s, site int, to int32, x []int32, row []float64) {
+	c.E[s] += row[to] - row[x[site]]
+	if c.Local != nil {
+		c.Local.Move(c.Chain(s), site, to, x)
+	}
+	x[site] = to
+}
+
+func (c *Locals) AppendBinary(b []byte) ([]byte, error) {
+	b = wire.AppendInt32s(b, []int32{int32(c.Age)})
+	b = wire.AppendFloat64s(b, c.E)
+	if c.Local != nil {
+		b = wire.AppendFloat64s(b, c.d)
+	}
+	return c.At.Append(b), nil
+}
+
+// restore reads what AppendBinary wrote of a kernel of so many updates a step.
+func (c *Locals) Restore(b []byte, updates int) error {
+	age := make([]int32, 1)
+	b, err := wire.ReadInt32s(b, age)
+	if err != nil {
+		return err
+	}
+	if b, err = wire.ReadFloat64s(b, c.E); err != nil {
+		return err
+	}
+	if c.Local != nil {
+		if b, err = wire.ReadFloat64s(b, c.d); err != nil {
+			return err
+		}
+	}
+	c.Age = int(age[0])
+	return c.At.Restore(b, updates)
+}
+
+// visits returns the cost of so many visits of single sites per chain, each of which
+// takes the rows of the table that it needs and so much beside, and of the changes
+// made.
+func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
+	m := c.Price.Of(c.Model)
+	visit := float64(float64(rows)*m.Row) + each
+	return float64(float64(len(info))*(WholeCost+float64(float64(updates)*visit))) + float64(Moves(info)*m.Move)
+}
+
+// sitewise are chains whose states stay in x and change one site at a time, with exact
+// differences and running energies: of one kernel of several at different temperatures, if
+// it is told so.
+type sitewise struct {
+	*Locals
+	x    []int32 // where the states are
+	beta float64 // of the target, relative to that of the first kernel
+}
+
+func newSitewise(c *Locals) sitewise { return sitewise{Locals: c, beta: 1} }
+
+// sited finds what kernels of sitewise chains share.
+func (k *sitewise) sited() *sitewise { return k }
+
+// siting kernels have such chains.
+type siting interface{ sited() *sitewise }
+
+// Exchanges implements [sampler.Exchanger].
+func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
+	other, ok := with.(siting)
+	if !ok {
+		return false
+	}
+	k.beta = beta
+	o := other.sited()
+	return beta > 0 && o.Sites == k.Sites && o.Levels == k.Levels && len(o.E) == len(k.E) && (o.Local == nil) == (k.Local == nil)
+}
+
+// Hold implements [sampler.Exchanger].
+func (k *sitewise) Hold(x []int32) { k.x = x }
+
+// Show implements [sampler.Lazy].
+func (k *sitewise) Show(x []int32) {
+	if len(k.x) > 0 && &x[0] != &k.x[0] {
+		copy(x, k.x)
+	}
+}
+
+// state returns a state.
+func (k *sitewise) state(s int) []int32 { return k.x[s*k.Sites : (s+1)*k.Sites] }
+
+// Energies implements [sampler.Exchanger].
+func (k *sitewise) Energies(e []float64, of sampler.Exchanger) {
+	o := of.(siting).sited()
+	for s, v := range o.E {
+		e[s] = tempered(v, k.beta, o.beta)
+	}
+}
+
+// Exchange implements [sampler.Exchanger].
+func (k *sitewise) Exchange(with sampler.Exchanger, chains []int, moved []int) {
+	o := with.(siting).sited()
+	for _, s := range chains {
+		a, b := k.state(s), o.state(s)
+		if moved != nil {
+			moved[s] += Changed(a, b)
+		}
+		Exchange(a, b)
+		k.E[s], o.E[s] = tempered(o.E[s], k.beta, o.beta), tempered(k.E[s], o.beta, k.beta)
+		if k.Local != nil {
+			mine, theirs := k.Chain(s), o.Chain(s)
+			for i, d := range mine {
+				mine[i], theirs[i] = tempered(theirs[i], k.beta, o.beta), tempered(d, o.beta, k.beta)
+			}
+		}
+	}
+}
+
+// exchange exchanges two rows.
+func Exchange(a, b []int32) {
+	b = b[:len(a)]
+	for i, v := range a {
+		a[i], b[i] = b[i], v
+	}
+}
+
+// tempered returns an energy, or a difference, at another inverse temperature.
+func tempered(e, beta, from float64) float64 {
+	if beta == from {
+		return e
+	}
+	return float64(e * (beta / from))
+}

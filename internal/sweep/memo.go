@@ -1,0 +1,171 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// memoGibbs is the kernel of [Gibbs] for models of two levels on sparse graphs with
+// couplings or fields of their own everywhere. Its draws are those of the plain
+// kernel.
+type memoGibbs struct {
+	sitewise // energies alone
+	memo     *memo
+	order    []int32
+}
+
+var (
+	_ sampler.Costed    = (*memoGibbs)(nil)
+	_ sampler.Exchanger = (*memoGibbs)(nil)
+)
+
+// Reset implements [sampler.Transition].
+func (k *memoGibbs) Reset(ctl sampler.Control, x []int32) error {
+	k.memo.forget()
+	return k.Locals.Reset(ctl, x)
+}
+
+// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+func (k *memoGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.Make(ctl, k, info, x, r, len(k.order))
+}
+
+// Walk implements [Walker].
+func (k *memoGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	told := &k.At.Info[s]
+	told.Accept = 1
+	for made < n && told.Err == nil && !k.At.Stopped {
+		from := k.At.Update + made
+		sites := k.order[from:min(from+min(n-made, chunk), len(k.order))]
+		u := k.memo.u[:len(sites)]
+		r[s].Float64s(u)
+		moved, rise, dead := k.memo.draw(sites, x, u)
+		told.Moved += moved
+		k.E[s] += rise
+		if dead >= 0 {
+			told.Err = fmt.Errorf("site %d: %w", dead, sampler.ErrNaN)
+		}
+		made += len(sites)
+		k.At.Done(len(sites) * siteWork)
+	}
+	return made
+}
+
+// UnmarshalBinary implements [sampler.Transition].
+func (k *memoGibbs) UnmarshalBinary(b []byte) error { return k.Restore(b, len(k.order)) }
+
+// memo remembers conditionals of a model of two levels on a sparse graph by the states
+// of the neighbours, whatever the couplings and fields of every site are: all chains
+// and sweeps share what was computed once. An entry is computed when it is first met.
+type memo struct {
+	conditional energy.Conditional
+	start, adj  []int32
+	first       []int32   // entry of site i with all neighbours in state 0
+	up          []float64 // p(x_i = 1), NaN where there is none; unmet: not yet known
+	rise        []float64 // E(x_i = 1) − E(x_i = 0)
+	d           []float64 // scratch
+	u           []float64 // uniform numbers of chunk sites
+}
+
+const unmet = -1
+
+// memoEntries bounds the entries of a memo, 1 MB: they are to stay near the
+// processor. Tests set it lower, to try other kernels.
+var memoEntries = 1 << 16
+
+// memoPairs bounds those of models that fieldGibbs takes as well: beyond, what blocks and rungs
+// remember leaves the caches, and adding couplings up is as fast (measured on graphs of 25 to
+// 2,000 sites).
+const memoPairs = 1 << 13
+
+// newMemo returns nil if the model is not of that kind, or too large.
+func newMemo(m energy.Model) *memo {
+	sites, levels := m.Shape()
+	g, graphical := energy.As[energy.Graphical](m)
+	c, conditional := energy.As[energy.Conditional](m)
+	if levels != 2 || !graphical || !conditional {
+		return nil
+	}
+	start, adj := g.Graph()
+	k := memo{conditional: c, start: start, adj: adj, first: apart.Make[int32](sites), d: apart.Make[float64](2), u: apart.Make[float64](chunk)}
+	entries := 0
+	for i := range sites {
+		k.first[i] = int32(entries)
+		degree := start[i+1] - start[i]
+		if degree > 16 {
+			return nil
+		}
+		if entries += 1 << degree; entries > memoEntries {
+			return nil
+		}
+	}
+	k.up, k.rise = apart.Make[float64](entries), apart.Make[float64](entries)
+	k.forget()
+	return apart.New(k)
+}
+
+// forget is called when the model may have changed.
+func (m *memo) forget() {
+	for at := range m.up {
+		m.up[at] = unmet
+	}
+}
+
+// meet computes the entry of site i at state x.
+func (m *memo) meet(at, i int, x []int32) (up float64) {
+	m.conditional.Conditional(m.d, i, x)
+	m.up[at], m.rise[at] = simd.Sigmoid(m.d[0]-m.d[1]), m.d[1]-m.d[0]
+	if math.IsInf(m.rise[at], 0) {
+		m.rise[at] = 0 // a step between such levels never happens; no change times this is 0
+	}
+	if math.IsInf(min(m.d[0], m.d[1]), -1) {
+		m.up[at] = math.NaN()
+	}
+	return m.up[at]
+}
+
+// entry returns that of site i at state x.
+func (m *memo) entry(i int32, x []int32) int {
+	near := m.adj[m.start[i]:m.start[i+1]]
+	at, bit := m.first[i], 0
+	for _, j := range near {
+		at += x[j] << (bit & 31)
+		bit++
+	}
+	return int(at)
+}
+
+// draw redraws the given sites of state x. It returns how many of them changed and by
+// how much the energy did, or the number of the first site without a conditional.
+func (m *memo) draw(sites []int32, x []int32, u []float64) (moved int, rise float64, dead int) {
+	u = u[:len(sites)]
+	for n, i := range sites {
+		at := m.entry(i, x)
+		p := m.up[at]
+		if p < 0 {
+			p = m.meet(at, int(i), x)
+		}
+		if p != p {
+			return moved, rise, int(i)
+		}
+		// u < p, without a branch that half of the time is not foreseen: both are
+		// in [0, 1], and a number that is not negative has the order of its bits.
+		l := int32((math.Float64bits(u[n]) - math.Float64bits(p)) >> 63)
+		change := l - x[i]
+		x[i] = l
+		moved += int(change & 1)
+		rise += float64(m.rise[at] * float64(change))
+	}
+	return moved, rise, -1
+}
+
+// Cost implements [sampler.Costed].
+func (k *memoGibbs) Cost(info []sampler.Info) float64 {
+	m := k.Price.Of(k.Model)
+	return float64(len(info)) * float64(float64(k.Sites)*(sparseCost+float64(nearCost*m.Degree)))
+}

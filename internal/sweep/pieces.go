@@ -1,0 +1,113 @@
+package sweep
+
+import (
+	"sort"
+
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// pieces share out the sweeps of one state among workers: sites that do not interact may be
+// redrawn at the same time, each from two words of random bits whose place in the stream
+// is that of the site in the sweep.
+type pieces struct {
+	all   []piece // in the order of a sweep
+	most  int     // of one colour
+	sites int
+
+	draw    func(worker, piece, from, to int, words []uint32) // of the kernel: some places of a piece
+	burst   *pool.Burst
+	workers [][]pieceWorker // one each
+	first   int             // piece of job 0
+	from    int             // its first place
+	base    sampler.Stream  // at that place
+	job     func(worker, job int)
+}
+
+// piece are the places first … end−1 of a sweep; others of the same colour follow up to
+// piece next.
+type piece struct{ first, end, next int }
+
+// pieceWorker is what a worker writes.
+type pieceWorker struct {
+	stream sampler.Stream
+	words  []uint32
+}
+
+// pieceSites is the largest number of sites of a piece: some tens of microseconds.
+const pieceSites = 2048
+
+// newPieces cuts a sweep whose stretches of sites that are drawn alike end at ends, those of
+// one colour one behind the other.
+func newPieces(ends, colours []int, draw func(worker, piece, from, to int, words []uint32)) *pieces {
+	p := apart.New(pieces{sites: ends[len(ends)-1], draw: draw})
+	first, colour := 0, []int{}
+	for n, end := range ends {
+		for ; first < end; first = min(first+pieceSites, end) {
+			p.all = append(p.all, piece{first: first, end: min(first+pieceSites, end)})
+			colour = append(colour, colours[n])
+		}
+	}
+	for at := len(p.all) - 1; at >= 0; at-- {
+		if p.all[at].next = at + 1; at+1 < len(p.all) && colour[at+1] == colour[at] {
+			p.all[at].next = p.all[at+1].next
+		}
+		p.most = max(p.most, p.all[at].next-at)
+	}
+	p.job = func(worker, job int) {
+		w, at := &p.workers[worker][0], p.first+job
+		from := max(p.from, p.all[at].first)
+		w.stream = p.base
+		w.stream.Skip(2 * uint64(from-p.from))
+		p.redraw(worker, at, from, &w.stream)
+	}
+	p.share(1)
+	return p
+}
+
+// share makes what n workers write, or as many as a sweep can use, and returns their number.
+func (p *pieces) share(n int) int {
+	if n = max(1, min(n, p.most)); n == len(p.workers) {
+		return n
+	}
+	p.burst = pool.NewBurst(n)
+	p.workers = make([][]pieceWorker, n)
+	for w := range p.workers {
+		p.workers[w] = apart.Make[pieceWorker](1)
+		p.workers[w][0].words = apart.Make[uint32](2 * chunk)
+	}
+	return n
+}
+
+// redraw draws a piece from place from on.
+func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
+	for end := p.all[at].end; from < end; {
+		to := min(from+chunk, end)
+		words := p.workers[worker][0].words[:2*(to-from)]
+		r.Uint32s(words)
+		p.draw(worker, at, from, to, words)
+		from = to
+	}
+}
+
+// sweep goes on with a sweep from a place, as far as fits between two questions whether to
+// stop, and returns where it stands then. settled is told of the pieces that have been
+// redrawn, one after the other.
+func (p *pieces) sweep(from int, r *sampler.Stream, settled func(piece int)) (next int) {
+	first := sort.Search(len(p.all), func(n int) bool { return p.all[n].end > from })
+	end := min(p.all[first].next, first+max(1, len(p.workers)*PollWork/(siteWork*pieceSites)))
+	if len(p.workers) > 1 && end-first > 1 {
+		p.first, p.from, p.base = first, from, *r
+		p.burst.Each(end-first, p.job)
+		r.Skip(2 * uint64(p.all[end-1].end-from))
+	} else {
+		for n := first; n < end; n++ {
+			p.redraw(0, n, max(from, p.all[n].first), r)
+		}
+	}
+	for n := first; n < end; n++ {
+		settled(n)
+	}
+	return p.all[end-1].end
+}

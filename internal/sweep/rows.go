@@ -1,0 +1,334 @@
+package sweep
+
+import (
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/spins"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// rowGibbs is the kernel of [Gibbs] for many chains of models of two levels on graphs of up
+// to 127 neighbours a site and one strength of couplings, of either sign: a site is a row of
+// bytes, one for each chain of the block, the rows of its neighbours are added up, and the
+// sums look up the conditionals of all chains at once. A visit takes as long whether states
+// change or not. States are held beside x, which is what they are made from and written to.
+//
+// Conditionals are held as multiples of 2⁻⁶⁴. All chains draw from the stream of the first
+// one.
+type rowGibbs struct {
+	sweeper // of all chains together
+	weight  float64
+	base    []float64 // by kind: E(x_i = 1) − E(x_i = 0) where the sum is 0
+	states  *spins.RowChains
+
+	moved   int           // sites that the last step changed, all chains together; −1: unknown
+	told    simd.RowTally // since the last flush
+	ones    [simd.ChainBits]int32
+	scratch simd.RowScratch
+	pair    *rowPair // of the first block of two, once there is one
+}
+
+// What the energy of a state of rows depends on: the sum over the sites in state 1 of their
+// neighbours, each pair once, and how many sites of each kind are in state 1. The energies
+// at the last Reset are less by what those were worth then.
+const (
+	rowSum = iota
+	rowOnes
+)
+
+var (
+	_ engine            = (*rowGibbs)(nil)
+	_ sampler.Companion = (*rowGibbs)(nil)
+	_ sampler.Costed    = (*rowGibbs)(nil)
+	_ sampler.Exchanger = (*rowGibbs)(nil)
+)
+
+// rowPair are two blocks side by side.
+type rowPair struct {
+	states *spins.RowPair
+	with   *spins.RowGraph // of the second, which is the same as the first's
+	told   [2]simd.RowTally
+	from   [2]spins.Source
+}
+
+const (
+	// keepBelow and addAbove are the changes of a visit, of 32 chains together, below which
+	// sums are kept and above which they are added up at each visit (BenchmarkDenseGibbs).
+	keepBelow, addAbove = 0.5, 0.7
+
+	// flushParts are the parts whose sums a tally holds.
+	flushParts = 8
+)
+
+// rowFormat has a tag: checkpoints of other kernels begin with an energy.
+var rowFormat = format{tag: 0x726f7773, foreign: "another kernel of Gibbs", kept: rowOnes}
+
+// fewestRows is the number of chains of a block from which on a kernel of rows takes less
+// time than chains one by one, or as much where hardly any states change
+// (BenchmarkDenseGibbs). Tests set it higher, to try other kernels.
+var FewestRows = 8
+
+// newRowGibbs returns nil if another kernel does better, or the model is not of this kind.
+// A sweep visits the free sites in the given order or, if that is nil, in one that is fast.
+func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
+	if chains < FewestRows {
+		return nil
+	}
+	whole, fixed := unclamped(m)
+	if few(fixed) {
+		return nil
+	}
+	e := newEqual(whole)
+	if e == nil || len(e.start) > spins.MostRows {
+		return nil
+	}
+	rows := newRowKinds(e, fixed)
+	if rows == nil {
+		return nil
+	}
+	l := spins.RowLayout{Start: e.start, Adj: e.adj, Against: e.against, Order: order, Bias: rows.bias, Kind: rows.kind}
+	k := apart.New(rowGibbs{weight: e.weight})
+	k.base, l.Odds = rows.tables(e.weight)
+	k.packed = newPacked(m, len(e.start)-1, chains, chains, rowOnes+len(k.base), rowFormat)
+	k.init(k)
+	k.states = spins.NewRowGraph(l).NewChains(chains)
+	return k
+}
+
+// Reset implements [sampler.Transition].
+func (k *rowGibbs) Reset(ctl sampler.Control, x []int32) error {
+	k.told = simd.RowTally{}
+	err := k.sweeper.Reset(ctl, x)
+	if err == nil {
+		k.addOnes(k.start, k.since, -1)
+	}
+	return err
+}
+
+// addOnes adds to energies, times sign, what sites in state 1 are worth.
+func (k *rowGibbs) addOnes(e []float64, counts [][]int, sign float64) {
+	for kind, b := range k.base {
+		b *= sign
+		ones := counts[rowOnes+kind][:len(e)]
+		for s, n := range ones {
+			e[s] += float64(b * float64(n))
+		}
+	}
+}
+
+// addEnergies implements holder.
+func (k *rowGibbs) addEnergies(e []float64, more [][]int) {
+	for s := range e {
+		e[s] += float64(k.weight * float64(more[rowSum][s]))
+	}
+	k.addOnes(e, more, 1)
+}
+
+// pack implements holder.
+func (k *rowGibbs) pack(_ int, x []int32) {
+	k.states.Pack(x)
+	k.moved = -1
+	k.countOnes()
+}
+
+// unpack implements holder.
+func (k *rowGibbs) unpack(_ int, x []int32) { k.states.Spread(x) }
+
+// countOnes counts the sites in state 1, of which there were none, as it were, at the last
+// Reset.
+func (k *rowGibbs) countOnes() {
+	for kind := range k.base {
+		k.states.Ones(&k.ones, kind)
+		for s, n := range k.ones[:k.chains] {
+			k.since[rowOnes+kind][s] = int(n)
+		}
+	}
+}
+
+// count implements holder.
+func (k *rowGibbs) count(int) {
+	var sums [simd.ChainBits]int
+	k.states.Sums(&sums)
+	for s := range k.chains {
+		k.is(s, rowSum, sums[s])
+		for kind := range k.base {
+			k.is(s, rowOnes+kind, k.since[rowOnes+kind][s])
+		}
+	}
+}
+
+// alike implements holder.
+func (k *rowGibbs) alike(with holder) bool {
+	other, ok := with.(*rowGibbs)
+	return ok && k.states.Share(other.states.RowGraph)
+}
+
+// swap implements holder.
+func (k *rowGibbs) swap(with holder, chains []int, moved []int) {
+	other := with.(*rowGibbs)
+	k.states.Swap(other.states, chains, moved)
+	k.moved, other.moved = -1, -1
+}
+
+// Step implements [sampler.Transition].
+func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	if len(ctl.Company) > 0 {
+		return k.leap(ctl, info, x, r)
+	}
+	if done = k.sweeper.Step(ctl, info, x, r); done > 0 {
+		k.moved = 0
+		for s := range info {
+			k.moved += info[s].Moved
+		}
+	}
+	return done
+}
+
+// share implements engine: the block is moved by one worker.
+func (k *rowGibbs) share(int) {}
+
+// updates implements engine: they are parts.
+func (k *rowGibbs) updates() int { return k.states.Parts() }
+
+// redraw implements engine.
+func (k *rowGibbs) redraw(_, part int, _ []int32, r *sampler.Stream) (next, work int) {
+	if part == 0 {
+		k.choose()
+	}
+	k.states.Redraw(part, &k.told, reserve(r, k.states.Groups(part)), &k.scratch)
+	if next = part + 1; next%flushParts == 0 {
+		k.take()
+	}
+	sites, rows := k.states.PartSites(part)
+	return next, siteWork*sites + rows
+}
+
+// choose says whether sums are kept in the step to come, by what the last one changed.
+func (k *rowGibbs) choose() {
+	if k.moved < 0 {
+		return
+	}
+	each := k.changes(k.moved)
+	if kept := k.states.Kept(); !kept && each < keepBelow || kept && each > addAbove {
+		k.states.Keep(!kept)
+	}
+}
+
+// changes returns how often a visit of 32 chains changes one where a step has changed so
+// many sites.
+func (k *rowGibbs) changes(moved int) float64 {
+	return float64(moved) * simd.ChainBits / float64(k.chains*k.states.Free())
+}
+
+// flush implements engine.
+func (k *rowGibbs) flush(int) {
+	k.take()
+	k.countOnes()
+}
+
+// take takes note of what parts have changed.
+func (k *rowGibbs) take() {
+	for s, n := range k.told.Moved[:k.chains] {
+		k.at.Info[s].Moved += int(n)
+	}
+	k.gather(&k.told)
+}
+
+// gather adds what a tally counts, and returns how many sites changed. The tally is then
+// empty.
+func (k *rowGibbs) gather(t *simd.RowTally) (moved int) {
+	for s := range k.chains {
+		k.since[rowSum][s] += int(t.Sum[s])
+		moved += int(t.Moved[s])
+	}
+	*t = simd.RowTally{}
+	return moved
+}
+
+// Cost implements [sampler.Costed].
+func (k *rowGibbs) Cost(info []sampler.Info) float64 {
+	return WholeCost + float64(visitCost*float64(k.states.Free())) + float64(addCost*float64(k.states.Near()))
+}
+
+const (
+	// pairSites bounds the graphs whose blocks are redrawn two by two: a sweep of a larger
+	// one takes longer than stop may wait.
+	pairSites = 1 << 15
+
+	// pairAbove is the changes of a visit, of 32 chains together, above which two blocks
+	// are redrawn sooner side by side than one by one with sums that are kept
+	// (BenchmarkRowLeap).
+	pairAbove = 0.16
+
+	// pairCalm is after how many steps of fewer changes a leap ends.
+	pairCalm = 16
+)
+
+// Company implements [sampler.Companion].
+func (k *rowGibbs) Company(blocks int) int {
+	if blocks < 2 || k.sites > pairSites || !simd.PairOfRows() {
+		return 0
+	}
+	return 2
+}
+
+// leap makes steps that nobody reads, of the block and of the one that comes along.
+func (k *rowGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (steps int) {
+	if len(ctl.Company) != 1 || !ctl.Unread {
+		return 0
+	}
+	with := &ctl.Company[0]
+	second, ok := sampler.As[*rowGibbs](with.Kernel)
+	if !ok {
+		return 0
+	}
+	all := [2]*rowGibbs{k, second}
+	busy := false
+	for _, o := range all {
+		if !o.at.Fresh() {
+			return 0
+		}
+		busy = busy || o.moved < 0 || o.changes(o.moved) > pairAbove
+	}
+	if !busy {
+		return 0
+	}
+	if with := all[1].states.RowGraph; k.pair == nil || k.pair.with != with {
+		if !k.states.Equal(with) { // a method that chooses kernels has chosen others
+			return 0
+		}
+		k.pair = apart.New(rowPair{states: k.states.NewPair(), with: with})
+	}
+	for b, x := range [2][]int32{x, with.X} {
+		all[b].hold(0, x)
+	}
+	streams := [2]*sampler.Stream{&r[0], &with.R[0]}
+	var moved [2]int
+	p := k.pair
+	p.states.Take(all[0].states, all[1].states)
+	k.at.Begin(ctl.Stop)
+	n := max(1, ctl.Steps)
+	for calm := 0; steps < n && calm < pairCalm && !k.at.Stopped; steps++ {
+		for b := range all {
+			p.from[b] = reserve(streams[b], k.states.SweepGroups())
+		}
+		p.states.Sweep(&p.told, p.from)
+		calm++
+		for b, o := range all {
+			some := o.gather(&p.told[b])
+			if moved[b] += some; o.changes(some) > pairAbove {
+				calm = 0
+			}
+		}
+		k.at.Done(len(all) * (siteWork*k.states.Free() + k.states.Near()))
+	}
+	p.states.Give(all[0].states, all[1].states)
+	for _, o := range all {
+		o.countOnes()
+		o.stale[0], o.moved = true, -1
+	}
+	report(info, moved[0])
+	report(with.Info, moved[1])
+	return steps
+}

@@ -1,0 +1,239 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// newSites returns the kernel that visits one site after the other, whatever the model is.
+func newSites(r *request) (sampler.Kernel, error) {
+	sweep, err := r.order(r.Scan)
+	updates := r.Updates
+	switch {
+	case sweep != nil:
+		updates = len(sweep)
+	case updates == 0:
+		updates = r.sites
+	}
+	all := newSitewise(NewLocals(r.Model, r.Chains))
+	if r.Proposes {
+		return apart.New(metropolis{sitewise: all, updates: updates, order: sweep, work: all.RowWork()}), err
+	}
+	return apart.New(gibbs{sitewise: all, updates: updates, order: sweep, w: apart.Make[float64](r.levels), unpolled: max(1, PollWork/all.RowWork())}), err
+}
+
+type gibbs struct {
+	sitewise
+	updates  int
+	order    []int32 // nil: random scan
+	w        []float64
+	unpolled int // updates between two questions whether to stop
+}
+
+var (
+	_ sampler.Costed    = (*gibbs)(nil)
+	_ sampler.Exchanger = (*gibbs)(nil)
+)
+
+// Step implements [sampler.Transition]. It asks whether to stop every few thousand sites.
+func (k *gibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.Make(ctl, k, info, x, r, k.updates)
+}
+
+// Walk implements [Walker].
+func (k *gibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	for made < n && k.At.Info[s].Err == nil && !k.At.Stopped {
+		m := min(n-made, k.unpolled)
+		k.sweep(k.At.Update+made, m, s, x, &r[s])
+		made += m
+		k.At.Done(PollWork)
+	}
+	return made
+}
+
+// sweep makes updates first … first+n−1 of chain s at state x.
+func (k *gibbs) sweep(first, n, s int, x []int32, r *sampler.Stream) {
+	told := &k.At.Info[s]
+	told.Accept = 1
+	for at := first; at < first+n; at++ {
+		i := 0
+		if k.order != nil {
+			i = int(k.order[at])
+		} else {
+			i = r.IntN(k.Sites)
+		}
+		row := k.Row(s, i, x)
+		l := HeatBath(k.w, row, r.Float64())
+		if l < 0 {
+			told.Err = fmt.Errorf("site %d: %w", i, sampler.ErrNaN)
+			return
+		}
+		if int32(l) != x[i] {
+			k.move(s, i, int32(l), x, row)
+			told.Moved++
+		}
+	}
+}
+
+func (k *gibbs) UnmarshalBinary(b []byte) error { return k.Restore(b, k.updates) }
+
+// Cost implements [sampler.Costed].
+func (k *gibbs) Cost(info []sampler.Info) float64 {
+	return k.Visits(info, k.Sites, 1, sweepCost+float64(LevelCost*float64(k.Levels)))
+}
+
+type metropolis struct {
+	sitewise
+	updates int
+	work    int     // of an update
+	order   []int32 // nil: random
+}
+
+var (
+	_ sampler.Costed    = (*metropolis)(nil)
+	_ sampler.Exchanger = (*metropolis)(nil)
+)
+
+// Step implements [sampler.Transition].
+func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	done = k.Make(ctl, k, info, x, r, k.updates)
+	MeanAccept(info, done, k.updates)
+	return done
+}
+
+// Walk implements [Walker]. Where there is nothing to propose all is accepted.
+func (k *metropolis) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	if k.Levels < 2 {
+		k.At.Info[s].Accept = float64(k.updates)
+		return n
+	}
+	for made < n && !k.At.Stopped {
+		k.update(s, k.At.Update+made, x, &r[s])
+		made++
+		k.At.Done(k.work)
+	}
+	return made
+}
+
+// update makes proposal number at of a step for chain s at state x.
+func (k *metropolis) update(s, at int, x []int32, r *sampler.Stream) {
+	told := &k.At.Info[s]
+	i := 0
+	if k.order != nil {
+		i = int(k.order[at])
+	} else {
+		i = r.IntN(k.Sites)
+	}
+	l := int32(r.IntN(k.Levels - 1))
+	if l >= x[i] {
+		l++
+	}
+	row := k.Row(s, i, x)
+	a, ok := Accept(row[x[i]]-row[l], 0, 0)
+	if !ok {
+		told.Invalid++
+	}
+	told.Accept += a
+	if r.Float64() < a {
+		k.move(s, i, l, x, row)
+		told.Moved++
+	}
+}
+
+// Cost implements [sampler.Costed].
+func (k *metropolis) Cost(info []sampler.Info) float64 {
+	return k.Visits(info, k.updates, 1, ProposalCost)
+}
+
+func (k *metropolis) UnmarshalBinary(b []byte) error { return k.Restore(b, k.updates) }
+
+// heatBath returns the level that the uniform number u picks from
+// p_l ∝ exp(−d_l), or −1 if no d_l is finite or one is NaN or −Inf. w is
+// scratch.
+func HeatBath(w, d []float64, u float64) int {
+	if len(d) == 2 {
+		// p_1 = σ(d_0 − d_1); the difference is NaN for two infinities.
+		diff := d[0] - d[1]
+		if math.IsNaN(diff) || math.IsInf(d[0], -1) || math.IsInf(d[1], -1) {
+			return -1
+		}
+		if u < simd.Sigmoid(diff) {
+			return 1
+		}
+		return 0
+	}
+	low := math.Inf(1)
+	for _, v := range d {
+		if math.IsNaN(v) {
+			return -1
+		}
+		low = min(low, v)
+	}
+	if math.IsInf(low, 0) {
+		return -1
+	}
+	total := 0.0
+	for l, v := range d {
+		w[l] = simd.Exp(low - v)
+		total += w[l]
+	}
+	u *= total
+	last := -1
+	for l := range d {
+		if w[l] == 0 {
+			continue
+		}
+		last = l
+		if u -= w[l]; u < 0 {
+			return l
+		}
+	}
+	return last // rounding left a crumb
+}
+
+// odds returns 2⁶⁴·p(x_i = 1) for the difference E(x_i=1) − E(x_i=0), rounded
+// down, at most 2⁶⁴ − 1.
+func odds(diff float64) uint64 { return fraction(simd.Sigmoid(-diff)) }
+
+// fraction returns 2⁶⁴·p, rounded down, at most 2⁶⁴ − 1.
+func fraction(p float64) uint64 {
+	if p >= 1 {
+		return math.MaxUint64
+	}
+	return uint64(math.Ldexp(p, 64))
+}
+
+// accept returns the Metropolis–Hastings acceptance probability
+// min(1, exp(drop + back − forth)), where drop is the energy lost by the move
+// and forth and back are the log-probabilities of proposing it and its reverse.
+// A proposal that cannot be judged has probability 0 and ok = false.
+func Accept(drop, forth, back float64) (a float64, ok bool) {
+	if math.IsInf(drop, -1) {
+		return 0, true // a state without probability; its table means nothing
+	}
+	if math.IsInf(drop, 1) || math.IsNaN(drop) || math.IsNaN(forth) || math.IsNaN(back) {
+		return 0, false
+	}
+	if l := drop + (back - forth); l < 0 {
+		return simd.Exp(l), true
+	}
+	return 1, true
+}
+
+// changed returns the number of sites at which the states x and y differ. There is
+// no branch in it, which states at random would have mispredicted.
+func Changed(x, y []int32) (n int) {
+	y = y[:len(x)]
+	for i, l := range x {
+		d := 0
+		if y[i] != l {
+			d = 1
+		}
+		n += d
+	}
+	return n
+}

@@ -1,0 +1,411 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/spins"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/generator"
+)
+
+// holder holds the states of the chains of a block in a form of its own, in groups that
+// move together: of one chain each, or of all.
+type holder interface {
+	// pack takes the states of a group from their rows of x.
+	pack(group int, x []int32)
+
+	// unpack stores them there.
+	unpack(group int, x []int32)
+
+	// count calls packed.is with all that energies depend on, for the chains of a group.
+	count(group int)
+
+	// addEnergies adds to the energies of states what is worth that more is counted in some
+	// others, to get theirs: more has a row for each number.
+	addEnergies(e []float64, more [][]int)
+
+	// alike reports whether another holder has the same form. What both keep unchanged is
+	// then kept once.
+	alike(with holder) bool
+
+	// swap exchanges the states of some chains with those of a holder of the same form, and
+	// adds to moved, unless that is nil, at how many sites they differ, by chain.
+	swap(with holder, chains []int, moved []int)
+}
+
+// packed is what kernels share that hold states in a form of their own, beside x, which is
+// what they are made from and written to, and count what energies depend on. Running energies
+// are then integers times parameters, so that rounding does not gather.
+type packed struct {
+	holder
+	model         energy.Model
+	sites, chains int
+	width         int // chains of a group
+	work          int // of taking a state, see cursor.renew
+
+	start []float64 // energies at the last Reset
+	zero  [][]int   // by number, of all chains: what was counted then
+	since [][]int   // by number, of all chains: how much more is counted now
+	known []bool    // by group: zero is known
+
+	more, some [][]int // scratch
+	e          []float64
+
+	held   []bool // by group: states are up to date
+	stale  []bool // by group: x does not have them yet
+	hidden bool   // it need not have them
+	at     Cursor
+
+	form format
+}
+
+// format says how checkpoints keep what is counted.
+type format struct {
+	tag      uint64 // begins them, unless it is 0
+	foreign  string // what is said of checkpoints that begin otherwise
+	absolute bool   // zero is kept, and pack counts since
+	byNumber bool   // number by number, and not chain by chain
+	kept     int    // of numbers
+}
+
+func newPacked(m energy.Model, sites, chains, width, numbers int, form format) packed {
+	groups := chains / width
+	counts := func() [][]int {
+		rows, all := make([][]int, numbers), apart.Make[int](numbers*chains)
+		for i := range rows {
+			rows[i] = all[i*chains : (i+1)*chains : (i+1)*chains]
+		}
+		return rows
+	}
+	return packed{
+		model: m, sites: sites, chains: chains, width: width, work: sites, form: form,
+		start: apart.Make[float64](chains), zero: counts(), since: counts(), known: apart.Make[bool](groups),
+		more: counts(), some: apart.Make[[]int](numbers), e: apart.Make[float64](chains),
+		held: apart.Make[bool](groups), stale: apart.Make[bool](groups), at: NewCursor(chains),
+	}
+}
+
+// packing finds what kernels share.
+func (k *packed) packing() *packed { return k }
+
+// packing kernels are such.
+type packing interface{ packing() *packed }
+
+// Reset implements [sampler.Transition].
+func (k *packed) Reset(ctl sampler.Control, x []int32) error {
+	if k.at.renews(ctl.Stop) {
+		k.lose()
+		for _, row := range k.since {
+			clear(row)
+		}
+		clear(k.known)
+	}
+	return k.at.Renew(ctl.Stop, 1, k.work, func(_, lo, hi int) (bool, error) {
+		k.model.Energy(k.start[lo:hi], x[lo*k.sites:hi*k.sites])
+		if err := CheckStart(k.start, lo, hi); err != nil {
+			return true, err
+		}
+		for g := lo / k.width; (g+1)*k.width <= hi; g++ {
+			k.hold(g, x)
+		}
+		return true, nil
+	})
+}
+
+// lose says that x has the states.
+func (k *packed) lose() {
+	clear(k.held)
+	clear(k.stale)
+}
+
+// group returns the group of a chain.
+func (k *packed) group(s int) int {
+	if k.width == 1 {
+		return s
+	}
+	return 0
+}
+
+// rows returns the states of a group in x.
+func (k *packed) rows(group int, x []int32) []int32 {
+	n := k.width * k.sites
+	return x[group*n : (group+1)*n]
+}
+
+// hold takes the states of a group from x, unless it has them.
+func (k *packed) hold(group int, x []int32) {
+	if !k.held[group] {
+		k.held[group], k.stale[group] = true, false
+		k.pack(group, k.rows(group, x))
+		k.known[group] = k.known[group] || k.form.absolute
+	}
+}
+
+// Hold implements [sampler.Exchanger].
+func (k *packed) Hold(x []int32) {
+	for g := range k.held {
+		k.hold(g, x)
+		k.stale[g] = true
+	}
+}
+
+// Show implements [sampler.Lazy].
+func (k *packed) Show(x []int32) {
+	for g, stale := range k.stale {
+		if stale {
+			k.stale[g] = false
+			k.unpack(g, k.rows(g, x))
+		}
+	}
+}
+
+// shown stores the states of a group in x, unless that is deferred.
+func (k *packed) shown(group int, x []int32) {
+	if k.stale[group] = k.hidden; !k.hidden {
+		k.unpack(group, k.rows(group, x))
+	}
+}
+
+// is says what is counted in a chain now.
+func (k *packed) is(s, number, n int) {
+	if k.known[k.group(s)] {
+		k.since[number][s] = n - k.zero[number][s]
+	} else {
+		k.zero[number][s] = n - k.since[number][s]
+	}
+}
+
+// energies returns the running energies of the chains lo … hi−1, valid until the next call.
+func (k *packed) energies(lo, hi int) []float64 {
+	e := k.e[:hi-lo]
+	copy(e, k.start[lo:hi])
+	since := k.since
+	if len(e) < k.chains {
+		since = k.some
+		for i, row := range k.since {
+			since[i] = row[lo:hi]
+		}
+	}
+	k.addEnergies(e, since)
+	return e
+}
+
+// energy returns the running energy of a chain.
+func (k *packed) energy(s int) float64 { return k.energies(s, s+1)[0] }
+
+// know counts what is not known.
+func (k *packed) know() {
+	for g, known := range k.known {
+		if !known {
+			k.count(g)
+			k.known[g] = true
+		}
+	}
+}
+
+// Exchanges implements [sampler.Exchanger].
+func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
+	other, ok := with.(packing)
+	if !ok {
+		return false
+	}
+	o := other.packing()
+	return o.chains == k.chains && o.sites == k.sites && o.width == k.width && len(o.since) == len(k.since) && k.alike(o.holder)
+}
+
+// Energies implements [sampler.Exchanger].
+func (k *packed) Energies(e []float64, of sampler.Exchanger) {
+	o := of.(packing).packing()
+	if o == k {
+		copy(e, k.energies(0, k.chains))
+		return
+	}
+	k.know()
+	o.know()
+	copy(e, k.start)
+	for i, more := range k.more {
+		zero, theirs, since := k.zero[i][:len(more)], o.zero[i][:len(more)], o.since[i][:len(more)]
+		for s := range more {
+			more[s] = theirs[s] + since[s] - zero[s]
+		}
+	}
+	k.addEnergies(e, k.more)
+}
+
+// Exchange implements [sampler.Exchanger].
+func (k *packed) Exchange(with sampler.Exchanger, chains []int, moved []int) {
+	o := with.(packing).packing()
+	k.know()
+	o.know()
+	for i, a := range k.since {
+		b, from, to := o.since[i], k.zero[i], o.zero[i]
+		for _, s := range chains {
+			by := to[s] - from[s]
+			a[s], b[s] = b[s]+by, a[s]-by
+		}
+	}
+	for _, s := range chains {
+		g := k.group(s)
+		k.stale[g], o.stale[g] = true, true
+	}
+	k.swap(o.holder, chains, moved)
+}
+
+// appendCounts appends to a checkpoint what energies are counted from.
+func (k *packed) appendCounts(b []byte) []byte {
+	if k.form.tag != 0 {
+		b = wire.AppendUint64s(b, k.form.tag)
+	}
+	b = wire.AppendFloat64s(b, k.start)
+	k.eachKept(func(v *int) { b = wire.AppendInts(b, *v) })
+	return b
+}
+
+// eachKept calls f for what checkpoints keep, in their order.
+func (k *packed) eachKept(f func(v *int)) {
+	counts := k.since
+	if k.form.absolute {
+		counts = k.zero
+	}
+	for i := range k.chains * k.form.kept {
+		s, number := i/k.form.kept, i%k.form.kept
+		if k.form.byNumber {
+			s, number = i%k.chains, i/k.chains
+		}
+		f(&counts[number][s])
+	}
+}
+
+// restoreCounts reads what appendCounts wrote and returns the rest of b.
+func (k *packed) restoreCounts(b []byte) (rest []byte, err error) {
+	k.lose()
+	var word [1]uint64
+	if k.form.tag != 0 {
+		if b, err = wire.ReadUint64s(b, word[:]); err != nil {
+			return nil, err
+		}
+		if word[0] != k.form.tag {
+			return nil, fmt.Errorf("mcmc: the checkpoint is of %s: format %d, want %d", k.form.foreign, word[0], k.form.tag)
+		}
+	}
+	if b, err = wire.ReadFloat64s(b, k.start); err != nil {
+		return nil, err
+	}
+	for g := range k.known {
+		k.known[g] = k.form.absolute
+	}
+	k.eachKept(func(v *int) {
+		if err == nil {
+			if b, err = wire.ReadUint64s(b, word[:]); err == nil {
+				*v = int(word[0])
+			}
+		}
+	})
+	return b, err
+}
+
+// sweeper redraws all sites of the chains of a block once a step, in an order, by an engine.
+type sweeper struct {
+	packed
+	engine
+	proposes int // sites that are proposed and accepted; 0: sites are drawn
+}
+
+// engine redraws sites.
+type engine interface {
+	holder
+
+	// share makes what so many workers write.
+	share(workers int)
+
+	// updates returns the number of updates of a sweep of a group.
+	updates() int
+
+	// redraw makes the updates of a group from number from on, as many as fit between two
+	// questions whether to stop, and returns the next one and the work done. x are the rows
+	// of the group and r its first stream.
+	redraw(group, from int, x []int32, r *sampler.Stream) (next, work int)
+
+	// flush takes note of what redraws have changed: in packed.since, and in Moved and, as
+	// a sum, Accept of packed.at.told.
+	flush(group int)
+}
+
+// init says that the sweeps are those of an engine.
+func (k *sweeper) init(e engine) { k.engine, k.holder = e, e }
+
+// Reset implements [sampler.Transition].
+func (k *sweeper) Reset(ctl sampler.Control, x []int32) error {
+	k.engine.share(ctl.Workers)
+	return k.packed.Reset(ctl, x)
+}
+
+// Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
+func (k *sweeper) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	k.engine.share(ctl.Workers)
+	k.hidden = ctl.Unread
+	k.at.Begin(ctl.Stop)
+	n := k.engine.updates()
+	for ; k.at.Chain < len(k.held); k.at.Next() {
+		g := k.at.Chain
+		k.hold(g, x)
+		first := g * k.width
+		rows, stream := k.rows(g, x), &r[first]
+		for k.at.Update < n && !k.at.Stopped {
+			next, work := k.engine.redraw(g, k.at.Update, rows, stream)
+			k.at.Update = next
+			k.at.Done(work)
+		}
+		k.engine.flush(g)
+		k.shown(g, x)
+		if k.at.Update < n {
+			return 0
+		}
+		k.report(first)
+	}
+	k.at.Finish(info)
+	return 1
+}
+
+// report says what became of the chains of a group. Energies that nobody reads are not known.
+func (k *sweeper) report(first int) {
+	told := k.at.Info[first : first+k.width]
+	if k.hidden {
+		for i := range told {
+			told[i].Energy = math.NaN()
+		}
+	} else {
+		for i, e := range k.energies(first, first+k.width) {
+			told[i].Energy = e
+		}
+	}
+	for i := range told {
+		if k.proposes > 0 {
+			told[i].Accept /= float64(k.proposes)
+		} else {
+			told[i].Accept = 1
+		}
+	}
+}
+
+// AppendBinary implements [sampler.Transition].
+func (k *sweeper) AppendBinary(b []byte) ([]byte, error) { return k.at.Append(k.appendCounts(b)), nil }
+
+// UnmarshalBinary implements [sampler.Transition].
+func (k *sweeper) UnmarshalBinary(b []byte) error {
+	b, err := k.restoreCounts(b)
+	if err != nil {
+		return err
+	}
+	return k.at.Restore(b, k.engine.updates())
+}
+
+// reserve reserves groups of a stream for sites that are bits.
+func reserve(r *sampler.Stream, groups uint64) spins.Source {
+	g, seed, chain, group := r.Reserve(groups)
+	return spins.Source{ARS: g == generator.ARS4x32, Seed: seed, Chain: chain, Group: group}
+}

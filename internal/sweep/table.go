@@ -1,0 +1,498 @@
+package sweep
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// sparseGibbs is the kernel of [Gibbs] for energy.Matching models with few
+// neighbours: a sweep redraws the colours of the graph in turn. Sites of one
+// colour do not wait for each other, and nothing is cached, so that a change
+// costs no more than none.
+type sparseGibbs struct {
+	sweeper // its updates are sites
+	*matching
+	placed [][]placedLevel // by chain
+	pieces *pieces
+	in     []int           // stretch of each piece
+	told   [][]sparseDrawn // of each worker
+	moving []placedLevel   // the state that moves
+	price  cost.Memo
+}
+
+// What the energy of a state depends on: the number of edges between equals, and of sites of
+// every level.
+const (
+	sparseEqual = iota
+	sparseLevels
+)
+
+// placedLevel is a level of up to placedLevels. States hold them in the order in which a sweep
+// visits the sites: those that are redrawn at the same time lie together, so that no worker
+// reads lines that another one is writing, and a large state is nearer to the processor.
+type placedLevel = uint16
+
+const placedLevels = 1 << 16
+
+var (
+	_ engine            = (*sparseGibbs)(nil)
+	_ sampler.Costed    = (*sparseGibbs)(nil)
+	_ sampler.Exchanger = (*sparseGibbs)(nil)
+)
+
+// sparseDrawn is what a worker has changed.
+type sparseDrawn struct {
+	tally
+	moved int
+}
+
+// newSparseGibbs returns nil if another kernel does better.
+func newSparseGibbs(m energy.Model, chains int) *sparseGibbs {
+	from := newMatching(m)
+	if from == nil {
+		return nil
+	}
+	form := format{kept: sparseLevels + from.levels}
+	k := apart.New(sparseGibbs{
+		sweeper: sweeper{packed: newPacked(m, from.sites, chains, 1, form.kept, form)}, matching: from, placed: make([][]placedLevel, chains),
+	})
+	k.init(k)
+	for s := range k.placed {
+		k.placed[s] = apart.Make[placedLevel](from.sites)
+	}
+	var ends, colours []int
+	for _, s := range k.stretches {
+		ends, colours = append(ends, s.first+s.sites), append(colours, s.colour)
+	}
+	k.pieces = newPieces(ends, colours, func(worker, piece, from, to int, words []uint32) {
+		t, s := &k.told[worker][0], &k.stretches[k.in[piece]]
+		t.moved += k.draw(&t.tally, s, from-s.first, to-s.first, k.moving, words)
+	})
+	of := 0
+	for _, p := range k.pieces.all {
+		for p.first >= ends[of] {
+			of++
+		}
+		k.in = append(k.in, of)
+	}
+	k.share(1)
+	return k
+}
+
+// share makes what so many workers write.
+func (k *sparseGibbs) share(n int) {
+	if n = k.pieces.share(n); n == len(k.told) {
+		return
+	}
+	k.told = make([][]sparseDrawn, n)
+	for w := range k.told {
+		k.told[w] = apart.Make[sparseDrawn](1)
+		k.told[w][0].tally = newTally(k.levels)
+	}
+}
+
+// pack implements holder.
+func (k *sparseGibbs) pack(s int, x []int32) {
+	levels := k.placed[s]
+	for i, at := range k.place {
+		levels[at] = placedLevel(x[i])
+	}
+}
+
+// unpack implements holder.
+func (k *sparseGibbs) unpack(s int, x []int32) {
+	levels := k.placed[s]
+	for i, at := range k.place {
+		x[i] = int32(levels[at])
+	}
+}
+
+// count implements holder.
+func (k *sparseGibbs) count(s int) {
+	levels, twice := k.placed[s], 0
+	counts := make([]int, k.levels)
+	for n := range k.stretches {
+		r := &k.stretches[n]
+		for i, l := range levels[r.first : r.first+r.sites] {
+			counts[l]++
+			for _, j := range r.near[i*r.degree : (i+1)*r.degree] {
+				if levels[j] == l {
+					twice++
+				}
+			}
+		}
+	}
+	k.is(s, sparseEqual, twice/2)
+	for l, n := range counts {
+		if k.flat {
+			n = 0 // which draws do not count either
+		}
+		k.is(s, sparseLevels+l, n)
+	}
+}
+
+// addEnergies implements holder.
+func (k *sparseGibbs) addEnergies(e []float64, more [][]int) {
+	for s := range e {
+		sum := float64(k.coupling * float64(more[sparseEqual][s]))
+		for l, field := range k.field {
+			sum += float64(field * float64(more[sparseLevels+l][s]))
+		}
+		e[s] -= sum
+	}
+}
+
+// alike implements holder.
+func (k *sparseGibbs) alike(with holder) bool {
+	other, ok := with.(*sparseGibbs)
+	if !ok || k.levels != other.levels || k.flat != other.flat || !slices.Equal(k.place, other.place) ||
+		!slices.EqualFunc(k.stretches, other.stretches, func(a, b stretch) bool { return a.degree == b.degree && slices.Equal(a.near, b.near) }) {
+		return false
+	}
+	k.place, k.stretches = other.place, other.stretches
+	return true
+}
+
+// swap implements holder.
+func (k *sparseGibbs) swap(with holder, chains []int, moved []int) {
+	other := with.(*sparseGibbs)
+	for _, s := range chains {
+		a, b := k.placed[s], other.placed[s]
+		k.placed[s], other.placed[s] = b, a
+		for i := 0; i < len(a) && moved != nil; i++ {
+			moved[s] += differ(int32(a[i]), int32(b[i]))
+		}
+	}
+}
+
+// updates implements engine: they are sites.
+func (k *sparseGibbs) updates() int { return k.matching.sites }
+
+// redraw implements engine.
+func (k *sparseGibbs) redraw(s, from int, _ []int32, r *sampler.Stream) (next, work int) {
+	k.moving = k.placed[s]
+	next = k.pieces.sweep(from, r, ignored)
+	return next, (next - from) * siteWork
+}
+
+func ignored(int) {}
+
+// flush implements engine.
+func (k *sparseGibbs) flush(s int) {
+	for w := range k.told {
+		t := &k.told[w][0]
+		k.at.Info[s].Moved += t.moved
+		k.since[sparseEqual][s] += t.equal
+		for l, n := range t.count {
+			k.since[sparseLevels+l][s] += int(n)
+		}
+		t.moved, t.equal = 0, 0
+		clear(t.count)
+	}
+}
+
+// Cost implements [sampler.Costed].
+func (k *sparseGibbs) Cost(info []sampler.Info) float64 {
+	m := k.price.Of(k.model)
+	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
+}
+
+// matching tells how a site of an energy.Matching model depends on its
+// neighbours: p(x_i = l) ∝ exp(J·n_l + h_l), n_l of them having the level l.
+type matching struct {
+	sites, levels int
+	coupling      float64
+	field         []float64
+	flat          bool      // all levels have the same field
+	power, base   []float64 // exp(J·n), exp(h_l − max h): for sites without a table
+
+	place     []int32   // of each site in a sweep
+	stretches []stretch // in the order of a sweep
+	tables    []lookup  // by degree; without entries: too large
+}
+
+// stretch holds consecutive places of a sweep whose sites do not interact and have the
+// same number of neighbours.
+type stretch struct {
+	first, sites, degree int
+	colour               int
+	fixed                bool    // they stay as they are
+	near                 []int32 // sites × degree places
+}
+
+// lookup holds what the neighbours of a site, taken as the digits of a number in
+// base levels, make of it: a row of as many words as there are levels. Word l is
+// 2⁵³·p(x_i ≤ l), rounded, but for the last, which holds every n_l, in four bits
+// each.
+type lookup []uint64
+
+const (
+	// sparseDegree is the mean number of neighbours up to which counting them
+	// at every visit is faster than keeping differences up to date
+	// (BenchmarkSparseGibbs).
+	sparseDegree = 16
+
+	// tableEntries bounds the entries of a table, 1 MB: it is to stay near the
+	// processor.
+	tableEntries = 1 << 17
+
+	// countBits holds numbers of neighbours of a table, at most 15.
+	countBits = 4
+
+	// steepest bounds |J|·n + |h|, so that no weight over- or underflows.
+	steepest = 600
+)
+
+// newMatching returns nil if the model is not energy.Matching, with sites that are fixed or
+// not, or has so many neighbours or so large parameters that other kernels do better.
+func newMatching(m energy.Model) *matching {
+	whole, fixed := unclamped(m)
+	g, ok := energy.As[energy.Matching](whole)
+	if !ok {
+		return nil
+	}
+	coupling, field, ok := g.Matching()
+	if !ok {
+		return nil
+	}
+	start, adj := g.Graph()
+	k := apart.New(matching{sites: len(start) - 1, levels: len(field), coupling: coupling, field: field})
+	if few(fixed) {
+		return nil
+	}
+	if k.levels < 2 || k.levels > placedLevels || len(adj) > sparseDegree*k.sites {
+		return nil
+	}
+	most := 0
+	for i := range k.sites {
+		most = max(most, int(start[i+1]-start[i]))
+	}
+	low, high := slices.Min(field), slices.Max(field)
+	if !(float64(math.Abs(coupling)*float64(most))+(high-low) <= steepest) {
+		return nil
+	}
+	k.flat = low == high
+	for n := range most + 1 {
+		k.power = append(k.power, simd.Exp(coupling*float64(n)))
+	}
+	for _, h := range field {
+		k.base = append(k.base, simd.Exp(h-high))
+	}
+	k.arrange(start, adj, fixed)
+	k.tables = make([]lookup, most+1)
+	for _, s := range k.stretches {
+		if k.tables[s.degree] == nil {
+			k.tables[s.degree] = k.tabulate(s.degree)
+		}
+	}
+	return k
+}
+
+// arrange puts the sites in the order of a sweep: by colour, then free ones by degree.
+func (k *matching) arrange(start, adj, fixed []int32) {
+	colour, _ := colouring(start, adj)
+	degree := func(i int32) int { return int(start[i+1] - start[i]) }
+	stays := func(i int32) bool { return fixed != nil && fixed[i] >= 0 }
+	order := make([]int32, k.sites)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int {
+		if colour[a] != colour[b] {
+			return int(colour[a] - colour[b])
+		}
+		if stays(a) != stays(b) {
+			if stays(a) {
+				return 1
+			}
+			return -1
+		}
+		return degree(a) - degree(b)
+	})
+	k.place = make([]int32, k.sites)
+	for at, i := range order {
+		k.place[i] = int32(at)
+	}
+	for at, i := range order {
+		if at == 0 || colour[i] != colour[order[at-1]] || degree(i) != degree(order[at-1]) || stays(i) != stays(order[at-1]) {
+			k.stretches = append(k.stretches, stretch{first: at, degree: degree(i), colour: int(colour[i]), fixed: stays(i)})
+		}
+		s := &k.stretches[len(k.stretches)-1]
+		s.sites++
+		for _, j := range adj[start[i]:start[i+1]] {
+			s.near = append(s.near, k.place[j])
+		}
+	}
+}
+
+// tabulate returns the table of a number of neighbours, nil if it is too large.
+func (k *matching) tabulate(degree int) lookup {
+	size := k.levels
+	for range degree {
+		if size *= k.levels; size > tableEntries {
+			return nil
+		}
+	}
+	if degree >= 1<<countBits || k.levels*countBits > 64 {
+		return nil
+	}
+	t, w := make(lookup, size), make([]float64, k.levels)
+	for c := range size / k.levels {
+		row := t[c*k.levels : (c+1)*k.levels]
+		counts, digits := uint64(0), c
+		for range degree {
+			counts += 1 << (countBits * (digits % k.levels))
+			digits /= k.levels
+		}
+		total := 0.0
+		for l := range w {
+			total += k.weight(l, int(counts>>(countBits*l)&(1<<countBits-1)))
+			w[l] = total
+		}
+		for l := range row {
+			row[l] = uint64(math.RoundToEven(w[l] / total * (1 << 53)))
+		}
+		row[k.levels-1] = counts
+	}
+	return t
+}
+
+// weight returns p(x_i = l) of a site with n neighbours of that level, up to a
+// factor.
+func (k *matching) weight(l, n int) float64 { return float64(k.base[l] * k.power[n]) }
+
+// tally is what an energy depends on, as changes: the number of edges between
+// equals and, unless the field is flat, the number of sites of every level.
+type tally struct {
+	equal int
+	count []int64
+	near  []int32 // scratch of drawByCount: n_l, all 0 between two sites
+}
+
+// newTally returns one of so many levels.
+func newTally(levels int) tally {
+	return tally{count: apart.Make[int64](levels), near: apart.Make[int32](levels)}
+}
+
+// draw redraws the sites of s from the at-th to before the end-th in x, the levels by
+// place, with two words of random bits each, and returns how many of them changed.
+func (k *matching) draw(t *tally, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
+	switch rows := k.tables[s.degree]; {
+	case s.fixed:
+		return 0
+	case rows == nil:
+		return k.drawByCount(t, s, at, end, x, words)
+	case s.degree == 4:
+		return k.drawByFour(t, rows, s, at, end, x, words)
+	default:
+		return k.drawByTable(t, rows, s, at, end, x, words)
+	}
+}
+
+// drawByFour is drawByTable for four neighbours.
+func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
+	q, equal := k.levels, 0
+	near, words := s.near[4*at:4*end], words[:2*(end-at)]
+	own := x[s.first+at : s.first+end]
+	for n, before := range own {
+		a := near[4*n : 4*n+4 : 4*n+4]
+		c := int(x[a[0]]) + q*int(x[a[1]]) + q*q*(int(x[a[2]])+q*int(x[a[3]]))
+		row := rows[c*q : c*q+q : c*q+q]
+		u := (uint64(words[2*n+1])<<32 | uint64(words[2*n])) >> 11
+		l, old := pick(row[:len(row)-1], u), int32(before)
+		own[n] = placedLevel(l)
+		equal += gain(row[len(row)-1], l, old)
+		moved += differ(old, l)
+		if !k.flat {
+			t.count[l]++
+			t.count[old]--
+		}
+	}
+	t.equal += equal
+	return moved
+}
+
+// drawByTable looks the conditional distribution up.
+func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
+	q, d := k.levels, s.degree
+	own := x[s.first+at : s.first+end]
+	for n, before := range own {
+		c, scale := 0, q
+		for _, j := range s.near[(at+n)*d : (at+n+1)*d] {
+			c += int(x[j]) * scale
+			scale *= q
+		}
+		row := rows[c : c+q : c+q]
+		u := (uint64(words[2*n+1])<<32 | uint64(words[2*n])) >> 11
+		l, old := pick(row[:len(row)-1], u), int32(before)
+		own[n] = placedLevel(l)
+		t.equal += gain(row[len(row)-1], l, old)
+		moved += differ(old, l)
+		if !k.flat {
+			t.count[l]++
+			t.count[old]--
+		}
+	}
+	return moved
+}
+
+// drawByCount counts the neighbours of each level.
+func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
+	counts := t.near
+	d := s.degree
+	own := x[s.first+at : s.first+end]
+	for n, before := range own {
+		near := s.near[(at+n)*d : (at+n+1)*d]
+		for _, j := range near {
+			counts[x[j]]++
+		}
+		total := 0.0
+		for l, c := range counts {
+			total += k.weight(l, int(c))
+		}
+		u := float64(total * (float64((uint64(words[2*n+1])<<32|uint64(words[2*n]))>>11) * 0x1p-53))
+		l := 0
+		for ; l < k.levels-1; l++ {
+			if u -= k.weight(l, int(counts[l])); u < 0 {
+				break
+			}
+		}
+		old := int32(before)
+		own[n] = placedLevel(l)
+		t.equal += int(counts[l] - counts[old])
+		moved += differ(old, int32(l))
+		if !k.flat {
+			t.count[l]++
+			t.count[old]--
+		}
+		for _, j := range near {
+			counts[x[j]] = 0
+		}
+	}
+	return moved
+}
+
+// pick returns the number of bounds that u has reached, without a branch; all
+// are at most 2⁵³.
+func pick(bound []uint64, u uint64) int32 {
+	l := uint64(0)
+	for _, b := range bound {
+		l += (b - 1 - u) >> 63
+	}
+	return int32(l)
+}
+
+// gain returns n_l − n_old of packed counts.
+func gain(counts uint64, l, old int32) int {
+	const mask = 1<<countBits - 1
+	return int(counts>>(countBits*l&63)&mask) - int(counts>>(countBits*old&63)&mask)
+}
+
+// differ returns 1 if a and b differ, else 0.
+func differ(a, b int32) int { return int((uint64(uint32(a^b)) + (1<<63 - 1)) >> 63) }

@@ -1,0 +1,293 @@
+package sweep
+
+import (
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/spins"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// torusGibbs is the chromatic kernel of [Gibbs] for energy.Toroidal models: a
+// sweep redraws first one colour of the chequerboard, then the other. Its updates are
+// colours.
+//
+// The conditional of a site takes five values, held as multiples of 2⁻⁶⁴.
+type torusGibbs struct {
+	sweeper
+	torusChains
+	torus   *spins.Torus
+	states  []*spins.State // in the colours of the chequerboard
+	odds    *simd.Odds
+	burst   *pool.Burst
+	workers [][]torusWorker // one each
+	job     struct {        // what workers do
+		state  *spins.State
+		x      []int32
+		colour int
+		from   spins.Source
+	}
+	draw, tally, spread func(worker, job int)
+	proposal            *torusProposal // of Metropolis
+}
+
+var (
+	_ engine            = (*torusGibbs)(nil)
+	_ sampler.Costed    = (*torusGibbs)(nil)
+	_ sampler.Exchanger = (*torusGibbs)(nil)
+)
+
+// torusWorker is what one worker writes.
+type torusWorker struct {
+	scratch spins.Scratch // whole cache lines
+	told    spins.Tally
+	flip    *torusFlips
+	_       [128 - 4*8]byte // nothing else of its last cache line
+}
+
+// torusProposal are the probabilities with which Metropolis accepts that a site flips, by its
+// state and the number of its neighbours in state 1.
+type torusProposal struct {
+	accept [2][5]float64
+	p      [2][5]uint64 // 2⁶⁴ times them
+	odds   simd.FlipOdds
+}
+
+// torusFlips is what a worker of Metropolis writes besides.
+type torusFlips struct {
+	scratch spins.FlipScratch
+	tally   simd.FlipTally
+}
+
+// newTorusGibbs returns nil if the model has no states of bits, or its sides are not even
+// and at least 4, as two colours demand.
+func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
+	whole, fixed := unclamped(m)
+	c, held, ok := newTorusChains(whole, chains, format{})
+	if !ok || c.cols%2 != 0 || held.sites/c.cols%2 != 0 {
+		return nil
+	}
+	held.model = m
+	p := make([]uint64, len(c.d))
+	for n, diff := range c.d {
+		p[n] = odds(diff)
+	}
+	k := apart.New(torusGibbs{
+		sweeper: sweeper{packed: held}, torusChains: c,
+		torus: spins.NewTorus(held.sites/c.cols, c.cols), states: make([]*spins.State, chains), odds: simd.NewOdds(p),
+	})
+	k.init(k)
+	if fixed != nil {
+		k.torus.Fix(fixed)
+	}
+	for s := range k.states {
+		k.states[s] = k.torus.NewState()
+	}
+	k.draw = func(w, job int) {
+		t := &k.workers[w][0]
+		t.told.Add(k.job.state.Redraw(k.job.colour, job, k.odds, k.job.from, &t.scratch))
+	}
+	k.tally = func(w, job int) {
+		t := &k.workers[w][0]
+		t.told.Add(k.job.state.Count(k.job.colour, job, &t.scratch))
+	}
+	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job, k.torus.Jobs()) }
+	k.share(1)
+	return k
+}
+
+// pack implements holder.
+func (k *torusGibbs) pack(s int, x []int32) {
+	k.job.state = k.states[s]
+	k.job.state.Pack(x)
+	k.count(s)
+}
+
+// unpack implements holder.
+func (k *torusGibbs) unpack(s int, x []int32) {
+	k.job.state, k.job.x = k.states[s], x
+	k.each(k.spread)
+	k.job.x = nil
+}
+
+// count implements holder.
+func (k *torusGibbs) count(s int) {
+	k.job.state = k.states[s]
+	for c := range colours {
+		k.job.colour = c
+		k.counted(s, k.each(k.tally))
+	}
+}
+
+// counted says what was counted of a colour of chain s.
+func (k *torusGibbs) counted(s int, t spins.Tally) {
+	k.is(s, torusBonds, t.Bonds)
+	k.is(s, torusUp+k.job.colour, t.Up)
+}
+
+// addEnergies implements holder.
+func (k *torusGibbs) addEnergies(e []float64, more [][]int) { k.torusChains.addEnergies(e, more) }
+
+// alike implements holder.
+func (k *torusGibbs) alike(with holder) bool {
+	other, ok := with.(*torusGibbs)
+	return ok && other.cols == k.cols
+}
+
+// swap implements holder.
+func (k *torusGibbs) swap(with holder, chains []int, moved []int) {
+	other := with.(*torusGibbs)
+	for _, s := range chains {
+		if moved != nil {
+			moved[s] += k.states[s].Differ(other.states[s])
+		}
+		k.states[s], other.states[s] = other.states[s], k.states[s]
+	}
+}
+
+// share makes what so many workers write.
+func (k *torusGibbs) share(n int) {
+	if n = max(1, min(n, k.torus.Jobs())); n == len(k.workers) {
+		return
+	}
+	k.burst = pool.NewBurst(n)
+	k.workers = make([][]torusWorker, n)
+	for w := range k.workers {
+		k.workers[w] = apart.Make[torusWorker](1)
+		if k.proposal != nil {
+			k.workers[w][0].flip = apart.New(torusFlips{})
+		}
+	}
+}
+
+// each does the jobs of a colour and returns the sum of what they counted.
+func (k *torusGibbs) each(do func(worker, job int)) (sum spins.Tally) {
+	for _, w := range k.workers {
+		w[0].told = spins.Tally{}
+	}
+	k.burst.Each(k.torus.Jobs(), do)
+	for _, w := range k.workers {
+		sum.Add(w[0].told)
+	}
+	return sum
+}
+
+// updates implements engine: they are colours.
+func (k *torusGibbs) updates() int { return colours }
+
+// redraw implements engine.
+func (k *torusGibbs) redraw(s, colour int, _ []int32, r *sampler.Stream) (next, work int) {
+	j, told := &k.job, &k.at.Info[s]
+	j.state, j.colour = k.states[s], colour
+	j.from = reserve(r, k.torus.Groups())
+	t := k.each(k.draw)
+	j.state.Close(colour)
+	k.counted(s, t)
+	told.Moved += t.Moved
+	if k.proposal != nil {
+		told.Accept += k.accepted()
+	}
+	return colour + 1, k.sites / 2
+}
+
+// flush implements engine: all has been noted.
+func (k *torusGibbs) flush(int) {}
+
+// accepted returns the sum of the acceptance probabilities of a colour that Metropolis has
+// redrawn.
+func (k *torusGibbs) accepted() (sum float64) {
+	var all simd.FlipTally
+	for _, w := range k.workers {
+		all.Add(&w[0].flip.tally)
+		w[0].flip.tally = simd.FlipTally{}
+	}
+	for x := range all.Sites {
+		for n, sites := range all.Sites[x] {
+			sum += float64(float64(sites) * k.proposal.accept[x][n])
+		}
+	}
+	return sum
+}
+
+// fewestProposed is the number of sites of a torus from which on Metropolis proposes their
+// changes as bits: registers of fewer are too empty (BenchmarkMetropolis). Tests set it lower.
+var fewestProposed = 32
+
+// newTorusMetropolis returns the kernel of [Metropolis] by colour for energy.Toroidal models,
+// nil if the model has no states of bits. It is torusGibbs with other draws: a site flips with a
+// probability that depends on its state and on how many of its neighbours are in state 1, one of
+// ten multiples of 2⁻⁶⁴; what would be certain fails once in 2⁶⁴.
+func newTorusMetropolis(m energy.Model, chains int) *torusGibbs {
+	k := newTorusGibbs(m, chains)
+	if k == nil || k.sites < fewestProposed {
+		return nil
+	}
+	to := &torusProposal{}
+	for n, d := range k.d {
+		for x, rise := range [2]float64{d, -d} {
+			a, _ := Accept(-rise, 0, 0)
+			to.accept[x][n], to.p[x][n] = a, fraction(a)
+		}
+	}
+	to.odds.Set(&to.p)
+	_, fixed := unclamped(m)
+	k.proposal, k.proposes = to, max(1, freeOf(fixed, k.sites))
+	k.draw = func(w, job int) {
+		t := &k.workers[w][0]
+		t.told.Add(k.job.state.Flip(&t.flip.tally, k.job.colour, job, &to.odds, k.job.from, &t.flip.scratch))
+	}
+	k.workers = nil // whose scratch has no flips
+	k.share(1)
+	return k
+}
+
+// torusChains are the chains of a kernel for energy.Toroidal models, whose states it holds
+// as bits.
+type torusChains struct {
+	cols int
+	d    [5]float64
+}
+
+const colours = 2 // of a chequerboard
+
+// What the energy of a state of a torus depends on: Σ x_i x_j over the bonds and Σ x_i, by
+// colour.
+const (
+	torusBonds = iota
+	torusUp
+	torusNumbers = torusUp + colours
+)
+
+// newTorusChains returns false if the model is not toroidal or a side is below 3.
+func newTorusChains(m energy.Model, chains int, form format) (k torusChains, p packed, ok bool) {
+	t, ok := energy.As[energy.Toroidal](m)
+	if !ok {
+		return k, p, false
+	}
+	sites, _ := m.Shape()
+	cols, d, ok := t.Torus()
+	if !ok || cols < 3 || sites/cols < 3 {
+		return k, p, false
+	}
+	form.absolute, form.kept = true, torusNumbers
+	return torusChains{cols: cols, d: d}, newPacked(m, sites, chains, 1, torusNumbers, form), true
+}
+
+// addEnergies implements holder: d[k] = d[0] + k(d[1]−d[0]) says that a pair of ones counts
+// d[1]−d[0] and a one d[0].
+func (k *torusChains) addEnergies(e []float64, more [][]int) {
+	for s := range e {
+		e[s] += k.worth(more[torusBonds][s], more[torusUp][s]+more[torusUp+1][s])
+	}
+}
+
+// worth returns the energy of so many bonds and ones.
+func (k *torusChains) worth(bonds, ones int) float64 {
+	return float64((k.d[1]-k.d[0])*float64(bonds)) + float64(k.d[0]*float64(ones))
+}
+
+// Cost implements [sampler.Costed].
+func (k *torusGibbs) Cost(info []sampler.Info) float64 {
+	return float64(len(info)) * (WholeCost + float64(bandCost*float64(k.sites/k.cols)) + float64(bitCost*float64(k.sites)))
+}

@@ -1,0 +1,364 @@
+package sweep
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/spins"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// wordGibbs is the chromatic kernel of [Gibbs] for models of two levels on graphs of few
+// neighbours and one strength of couplings, of either sign: the chains of a block are the
+// bits of a word, and those of sixteen sites are redrawn at once. States are held as bits
+// beside x, which is what they are made from and written to.
+//
+// Conditionals are held as multiples of 2⁻⁶⁴. All chains draw from the stream of the first
+// one.
+type wordGibbs struct {
+	sweeper // of all chains together; numbers are how many sites are in state 1, by kind, and neighbours that count, see spins.Change
+	even    *evenly
+	states  *spins.Chains
+
+	burst   *pool.Burst
+	workers [][]wordWorker // one each
+	first   int            // part of job 0
+	from    [batch]spins.Source
+	job     func(worker, job int)
+
+	side     *beside     // of blocks that leap together
+	together []wordBlock // these
+}
+
+var (
+	_ engine            = (*wordGibbs)(nil)
+	_ sampler.Companion = (*wordGibbs)(nil)
+	_ sampler.Costed    = (*wordGibbs)(nil)
+	_ sampler.Exchanger = (*wordGibbs)(nil)
+)
+
+// wordWorker is what one worker writes.
+type wordWorker struct {
+	scratch spins.Scratch
+	told    []simd.ChainTally // changes since the last flush, by kind
+}
+
+// batch is the number of parts between two questions whether to stop.
+const batch = 512
+
+// newWordGibbs returns nil if another kernel does better.
+func newWordGibbs(m energy.Model, chains int) *wordGibbs {
+	if chains < FewestBits {
+		return nil
+	}
+	e := newEvenly(m)
+	sites, _ := m.Shape()
+	if e == nil || e.graph.Lanes() > 2*chains*sites { // of small graphs of many colours most lanes fill up registers
+		return nil
+	}
+	form := wordFormat
+	form.kept = len(e.base) + 1
+	k := apart.New(wordGibbs{
+		sweeper: sweeper{packed: newPacked(m, sites, chains, chains, form.kept, form)}, even: e, states: e.graph.NewChains(),
+	})
+	k.init(k)
+	k.job = func(worker, job int) {
+		w := &k.workers[worker][0]
+		k.states.Redraw(k.first+job, w.told, k.from[job], &w.scratch)
+	}
+	k.share(1)
+	return k
+}
+
+// share makes what so many workers write.
+func (k *wordGibbs) share(n int) {
+	if n = max(1, min(n, k.states.Parts())); n == len(k.workers) {
+		return
+	}
+	k.burst = pool.NewBurst(n)
+	k.workers = make([][]wordWorker, n)
+	for w := range k.workers {
+		k.workers[w] = apart.Make[wordWorker](1)
+		k.workers[w][0].told = apart.Make[simd.ChainTally](len(k.even.base))
+	}
+}
+
+// wordSites is the number of sites for each chain of a block from which on chains of a
+// torus take less time one by one (BenchmarkWordGibbs): registers of torusGibbs are full.
+const wordSites = 32
+
+// wordFormat has a tag: checkpoints of sparseGibbs, which had these models, are as long, and
+// begin with an energy. Another one had three numbers of each kind.
+var wordFormat = format{tag: 0x776f7265, foreign: "another kernel of Gibbs", byNumber: true}
+
+// Step implements [sampler.Transition].
+func (k *wordGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	if ctl.Unread && (len(ctl.Company) > 0 || ctl.Steps > 1 && k.at.Fresh()) {
+		return k.leap(ctl, info, x, r)
+	}
+	return k.sweeper.Step(ctl, info, x, r)
+}
+
+// updates implements engine: they are parts.
+func (k *wordGibbs) updates() int { return k.states.Parts() }
+
+// redraw implements engine.
+func (k *wordGibbs) redraw(_, from int, _ []int32, r *sampler.Stream) (next, work int) {
+	k.first = from
+	parts, sites := min(k.states.End(from)-from, batch), 0
+	for job := range parts {
+		k.from[job] = reserve(r, k.states.Groups(from+job))
+		sites += k.states.PartSites(from + job)
+	}
+	if len(k.workers) > 1 && parts > 1 {
+		k.burst.Each(parts, k.job)
+	} else {
+		for job := range parts {
+			k.job(0, job)
+		}
+	}
+	return from + parts, k.chains * sites
+}
+
+// flush implements engine.
+func (k *wordGibbs) flush(int) {
+	told := k.at.Info
+	near := k.since[len(k.even.base)][:len(told)]
+	for _, w := range k.workers {
+		for kind := range w[0].told {
+			t, ones := &w[0].told[kind], k.since[kind][:len(told)]
+			for s := range told {
+				var c spins.Change
+				c.Add(t, s)
+				ones[s] += c.Ones
+				near[s] += c.Near
+				told[s].Moved += int(t.Moved[s])
+			}
+			*t = simd.ChainTally{}
+		}
+	}
+}
+
+// pack implements holder.
+func (k *wordGibbs) pack(_ int, x []int32) { k.states.Pack(x) }
+
+// unpack implements holder.
+func (k *wordGibbs) unpack(_ int, x []int32) { k.states.Spread(x) }
+
+// count implements holder: every pair of neighbours is there twice but for what turns both
+// of its sites, a half each.
+func (k *wordGibbs) count(int) {
+	told := k.workers[0][0].told
+	k.states.Count(told, &k.workers[0][0].scratch)
+	for s := range k.chains {
+		twice := 0
+		for kind := range told {
+			t := &told[kind]
+			up := int(t.Up[s])
+			k.is(s, kind, up)
+			twice += int(t.Sum[s]) + k.even.turned[kind]*up
+		}
+		k.is(s, len(told), twice/2)
+	}
+	clear(told)
+}
+
+// addEnergies implements holder.
+func (k *wordGibbs) addEnergies(e []float64, more [][]int) {
+	near := more[len(k.even.base)][:len(e)]
+	if len(k.even.base) == 1 {
+		base, ones := k.even.base[0], more[0][:len(e)]
+		for s := range e {
+			e[s] += float64(base*float64(ones[s])) + float64(k.even.weight*float64(near[s]))
+		}
+		return
+	}
+	for s := range e {
+		sum := 0.0
+		for kind, base := range k.even.base {
+			sum += float64(base * float64(more[kind][s]))
+		}
+		e[s] += sum + float64(k.even.weight*float64(near[s]))
+	}
+}
+
+// alike implements holder.
+func (k *wordGibbs) alike(with holder) bool {
+	other, ok := with.(*wordGibbs)
+	return ok && slices.Equal(k.even.turned, other.even.turned) && k.even.graph.Share(other.even.graph)
+}
+
+// swap implements holder.
+func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
+	k.states.Swap(with.(*wordGibbs).states, chains, moved)
+}
+
+// FewestBits is the number of chains of a block from which on they are bits of a word
+// (BenchmarkWordGibbs). Tests set it higher, to try other kernels.
+var FewestBits = 1
+
+// Cost implements [sampler.Costed].
+func (k *wordGibbs) Cost(info []sampler.Info) float64 {
+	return float64(WholeCost + float64(float64(k.states.Lanes())*laneCost))
+}
+
+const (
+	// leapSites bounds the graphs whose steps nobody reads are made many at a time: what
+	// is reported of a step costs nothing beside a larger one, which several goroutines
+	// may redraw, and states side by side would leave the caches.
+	leapSites = 1 << 12
+
+	// besideLanes is how many lanes of a block alone take as long as a site of a
+	// register of blocks (BenchmarkWordLeap).
+	besideLanes = 11
+)
+
+// Company implements [sampler.Companion].
+func (k *wordGibbs) Company(blocks int) int {
+	if k.sites > leapSites || len(k.workers) > 1 && k.states.End(0) > 1 {
+		return 0
+	}
+	if most := min(blocks, simd.JointBlocks); k.abreast(most) {
+		return most
+	}
+	return 1
+}
+
+// abreast reports whether so many blocks are redrawn side by side sooner than one by one.
+func (k *wordGibbs) abreast(blocks int) bool {
+	width := simd.JointWidth()
+	return width > 0 && !k.states.Fixes() && blocks*k.states.Lanes() >= besideLanes*k.sites*((blocks-1)/width+1)
+}
+
+// wordBlock is one of the blocks that move together.
+type wordBlock struct {
+	kernel *wordGibbs
+	info   []sampler.Info
+	r      *sampler.Stream
+	moved  int // sites that changed
+}
+
+// leap makes steps that nobody reads, of the block and of those that come along.
+func (k *wordGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (steps int) {
+	k.together = append(k.together[:0], wordBlock{kernel: k, info: info, r: &r[0]})
+	for _, b := range ctl.Company {
+		other, ok := sampler.As[*wordGibbs](b.Kernel)
+		if !ok {
+			return 0
+		}
+		k.together = append(k.together, wordBlock{kernel: other, info: b.Info, r: &b.R[0]})
+	}
+	for _, b := range k.together {
+		if !b.kernel.at.Fresh() {
+			return 0
+		}
+	}
+	k.depart(x)
+	for i, b := range ctl.Company {
+		k.together[1+i].kernel.depart(b.X)
+	}
+	k.at.Begin(ctl.Stop)
+	if n := max(1, ctl.Steps); k.abreast(len(k.together)) {
+		steps = k.leapAbreast(n, k.together)
+	} else {
+		steps = k.leapInTurn(n, k.together)
+	}
+	for _, b := range k.together {
+		b.kernel.arrive()
+		report(b.info, b.moved)
+	}
+	return steps
+}
+
+// report stores what some steps of a block have changed, all chains together.
+func report(info []sampler.Info, moved int) {
+	for s := range info {
+		info[s] = sampler.Info{Energy: math.NaN(), Accept: 1}
+	}
+	info[0].Moved = moved
+}
+
+// stride returns how many of n steps of some blocks fit between two questions whether to
+// stop.
+func (k *wordGibbs) stride(n, blocks int) int {
+	return min(n, max(1, PollWork/(blocks*simd.ChainBits*k.sites)))
+}
+
+// leapInTurn moves blocks one by one, some steps at a time.
+func (k *wordGibbs) leapInTurn(n int, blocks []wordBlock) (steps int) {
+	for steps < n && !k.at.Stopped {
+		some := k.stride(n-steps, len(blocks))
+		for i := range blocks {
+			b := &blocks[i]
+			o := b.kernel
+			for range some {
+				from := reserve(b.r, o.states.SweepGroups())
+				for part := range o.states.Parts() {
+					b.moved += o.states.Draw(part, o.chains, from, &o.workers[0][0].scratch)
+					from.Group += o.states.Groups(part)
+				}
+			}
+		}
+		steps += some
+		k.at.Done(some * len(blocks) * simd.ChainBits * k.sites)
+	}
+	return steps
+}
+
+// leapAbreast moves blocks side by side.
+func (k *wordGibbs) leapAbreast(n int, blocks []wordBlock) (steps int) {
+	if k.side == nil {
+		k.side = apart.New(beside{states: k.states.NewJoint()})
+	}
+	j := k.side
+	for i, b := range blocks {
+		j.chains[i], j.moved[i] = b.kernel.chains, 0
+		j.states.Take(i, b.kernel.states)
+	}
+	for steps < n && !k.at.Stopped {
+		some := k.stride(n-steps, len(blocks))
+		var first spins.Source
+		for i, b := range blocks {
+			from := reserve(b.r, uint64(some)*k.states.SweepGroups())
+			j.streams[i], j.groups[i] = from.Chain, from.Group
+			if i == 0 {
+				first = from
+			}
+		}
+		j.from.Begin(first.ARS, first.Seed, j.streams[:len(blocks)], j.groups[:len(blocks)], j.chains[:len(blocks)])
+		for step := range some {
+			j.states.Sweep(&j.from, uint64(step)*k.states.SweepGroups())
+		}
+		j.from.Moved(j.moved[:len(blocks)])
+		steps += some
+		k.at.Done(some * len(blocks) * simd.ChainBits * k.sites)
+	}
+	for i := range blocks {
+		j.states.Give(i, blocks[i].kernel.states)
+		blocks[i].moved = j.moved[i]
+	}
+	return steps
+}
+
+// depart makes what energies depend on known, before a leap; arrive counts it behind one.
+func (k *wordGibbs) depart(x []int32) {
+	k.hold(0, x)
+	k.know()
+}
+
+func (k *wordGibbs) arrive() {
+	k.count(0)
+	k.stale[0] = true
+}
+
+// beside are blocks of chains side by side.
+type beside struct {
+	states          *spins.Joint
+	from            simd.Joint
+	streams, groups [simd.JointBlocks]uint64
+	chains, moved   [simd.JointBlocks]int
+}
