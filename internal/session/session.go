@@ -19,7 +19,8 @@
 //     began its schedule anew.]
 //   - A checkpoint file, if there is a path, is saved each time that Every more steps are made,
 //     to the step [chains: at the end of a round after it], at the end of a Run, and where the
-//     context ended it; not after another error. A failure to save is the error of Run.
+//     context ended it; not after another error, unless the steps are samples, of which those
+//     that were made are done. A failure to save is the error of Run.
 //   - A checkpoint is the settings, the frames of state, and what runs inside have written. It
 //     is read into memory of its own: on an error the run is as it was.
 package session
@@ -141,9 +142,12 @@ func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) e
 	return nil
 }
 
+// Unfiled returns the number of steps made since the last checkpoint file.
+func (s *Session) Unfiled() int { return s.Len() - s.filed }
+
 // Keep saves a checkpoint file if one is due.
 func (s *Session) Keep() error {
-	if every := s.Checkpoint.Every; every == 0 || s.Len()-s.filed < every {
+	if every := s.Checkpoint.Every; every == 0 || s.Unfiled() < every {
 		return nil
 	}
 	return s.save()

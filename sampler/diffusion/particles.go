@@ -10,7 +10,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/resample"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -176,6 +175,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	if most := math.MaxInt/cfg.Particles - cfg.Count; cfg.First > most {
 		return bad(fmt.Sprintf("First = %%d of %d particles each, want ≤ %d", cfg.Particles, most), cfg.First)
 	}
+	d.life.Who = "diffusion: Particles"
 	d.spared = nil // weights are of whole tables
 	d.e.Keep = cfg.tables == 0
 	d.e.TimeFree = d.e.TimeFree && d.e.Keep
@@ -186,8 +186,8 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	}
 	p.paths = slots.NewPaths(d.e, d.drawer, joint, d.cfg.Steps, d.leaveOneOut)
 	p.bind()
-	if d.kept.settings != nil {
-		p.addSettings(d.kept.settings)
+	if d.saved != nil {
+		p.addSettings(d.saved)
 	}
 	return p, nil
 }
@@ -421,21 +421,14 @@ func (p *Particles) count(logZ float64) {
 func (p *Particles) Save(w io.Writer) error { return p.run.Save(w) }
 
 // Load reads what Save wrote, as [Runner.Load] does.
-func (p *Particles) Load(ctx context.Context, r io.Reader) error {
-	if err := p.run.read(ctx, r); err != nil {
-		return fmt.Errorf("diffusion: Particles: Load: %w", err)
-	}
-	return nil
-}
+func (p *Particles) Load(ctx context.Context, r io.Reader) error { return p.run.Load(ctx, r) }
 
 // SaveFile saves a checkpoint in the file path, as [Runner.SaveFile] does.
-func (p *Particles) SaveFile(path string) error {
-	return durable.SaveFile("diffusion: Particles", path, p)
-}
+func (p *Particles) SaveFile(path string) error { return p.run.SaveFile(path) }
 
 // LoadFile reads what SaveFile saved, as [Runner.LoadFile] does.
 func (p *Particles) LoadFile(ctx context.Context, path string) error {
-	return durable.LoadFile(ctx, "diffusion: Particles", path, p)
+	return p.run.LoadFile(ctx, path)
 }
 
 // Join takes in the samples of parts that follow: [Particles.LogProb] then speaks

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
@@ -47,12 +47,14 @@ type Runner[S energy.Site] struct {
 	per   int   // slots of a sample
 	crowd crowd // nil unless these are particles
 
-	made  int            // samples given out since construction
-	busy  uint32         // 1 while a call is under way
-	fault []error        // by sample of the batch: why it was given up
-	batch [3]int         // under way: samples of the call before it, in it, and in all; no progress of none
-	kept  finished[S]    // for checkpoints
-	work  []workspace[S] // by worker
+	life   session.Session
+	made   int               // samples given out since construction
+	fault  []error           // by sample of the batch: why it was given up
+	batch  [3]int            // under way: samples of the call before it, in it, and in all; no progress of none
+	saved  *fingerprint.List // settings of a checkpoint, nil if none is kept
+	kept   finished[S]       // for checkpoints
+	broken error             // why there can be no more samples
+	work   []workspace[S]    // by worker
 }
 
 // crowd is what a runner asks of the particles of its samples.
@@ -101,6 +103,7 @@ func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], pro
 	if d.process, err = slots.Bind("diffusion: New", model, cfg.Batch, func() (Steps[S], error) { return process.Bind(ctx, sites, levels) }); err != nil {
 		return nil, err
 	}
+	d.life = session.Session{Who: "diffusion", Checkpoint: cfg.Checkpoint, Len: d.finished, Write: d.write, Read: d.read}
 	d.maxSteps = maxSteps(d.process[0], cfg.Steps)
 	d.e = slots.New(model, slots.Shape{Sites: sites, Levels: levels, Batch: cfg.Batch, Tables: cfg.tables, Workers: cfg.Workers}, func(i int) slots.Steps[S] { return d.process[i] })
 	d.e.Meta = cfg.Meta
@@ -241,113 +244,109 @@ func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 	return d.run(ctx, x, x)
 }
 
-// run makes samples batch by batch.
-func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
-	if len(x)%d.sites != 0 {
-		panic(fmt.Sprintf("diffusion: len(x) = %d, want a multiple of %d", len(x), d.sites))
+// finished returns the number of samples that a checkpoint holds, or would.
+func (d *Runner[S]) finished() int { return max(d.made, len(d.kept.given)) }
+
+// row returns sample k of x, nil of none.
+func (d *Runner[S]) row(x []S, k int) []S {
+	if x == nil {
+		return nil
 	}
-	if err := d.beginCall(ctx, len(x)/d.sites); err != nil {
-		return err
-	}
-	defer atomic.StoreUint32(&d.busy, 0)
-	each := make(SampleErrors, 0, len(x)/d.sites)
-	err := d.draw(ctx, x, given, &each)
-	return each.join(err, d.keepNow())
+	return x[k*d.sites : (k+1)*d.sites]
 }
 
-// beginCall marks a call as under way that makes n samples.
-func (d *Runner[S]) beginCall(ctx context.Context, n int) error {
-	if ctx == nil {
-		return fmt.Errorf("diffusion: Sample: ctx = nil")
+// run fills x: with samples of a checkpoint, if there are some, then with new ones.
+func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
+	n := check.Rows("diffusion", "x", len(x), d.sites)
+	if err := d.life.Begin(ctx, "Sample", n); err != nil {
+		return err
 	}
+	defer d.life.End()
+	if err := d.mayMake(n); err != nil {
+		return err
+	}
+	each := make(SampleErrors, 0, n)
+	err := d.deliver(x, given, &each)
+	if err == nil {
+		d.e.Pool.Start()
+		defer d.e.Pool.Stop()
+		err = d.life.Advance(ctx, n-len(each), func(int) error { return d.draw(ctx, x, given, &each) })
+	}
+	var file error
+	if d.life.Unfiled() > 0 {
+		file = d.life.Finish(ctx, nil)
+	}
+	return each.join(err, file)
+}
+
+// mayMake returns an error unless the runner may make n more samples.
+func (d *Runner[S]) mayMake(n int) error {
 	if most := d.cfg.Count - d.made; d.cfg.Count > 0 && n > most {
 		return fmt.Errorf("diffusion: Sample: %d samples, want ≤ %d (Config.Count = %d, %d made)", n, most, d.cfg.Count, d.made)
 	}
 	if most := math.MaxInt/d.per - d.made - d.cfg.First; n > most {
 		return fmt.Errorf("diffusion: Sample: %d samples, want ≤ %d (Config.First = %d, %d made)", n, most, d.cfg.First, d.made)
 	}
-	if d.kept.broken != nil {
-		return d.kept.broken
-	}
-	if !atomic.CompareAndSwapUint32(&d.busy, 0, 1) {
-		return fmt.Errorf("diffusion: Sample: another call of this runner is under way, want one at a time")
-	}
-	return nil
+	return d.broken
 }
 
-// draw fills x: with samples of a checkpoint, if there are some, then with new
-// ones.
+// draw makes the next batch of x.
 func (d *Runner[S]) draw(ctx context.Context, x, given []S, each *SampleErrors) error {
-	row := func(x []S, k int) []S {
-		if x == nil {
-			return nil
+	done, total := len(*each), cap(*each)
+	n := min(d.cfg.Batch/d.per, total-done)
+	for g := range n {
+		if err := poll.Err(ctx); err != nil {
+			return err
 		}
-		return x[k*d.sites : (k+1)*d.sites]
+		d.begin(g, d.row(given, done+g))
 	}
-	total := len(x) / d.sites
-	if err := d.deliver(x, given, each, row); err != nil {
+	d.batch = [3]int{done, n, total}
+	if err := d.e.Run(ctx, 0, n*d.per); err != nil {
 		return err
 	}
-	d.e.Pool.Start()
-	defer d.e.Pool.Stop()
-	for len(*each) < total {
-		done := len(*each)
-		n := min(d.cfg.Batch/d.per, total-done)
-		for g := range n {
-			if err := poll.Err(ctx); err != nil {
-				return err
-			}
-			d.begin(g, row(given, done+g))
+	if err := d.commit(ctx, n); err != nil {
+		return err
+	}
+	d.progress(d.maxSteps)
+	for g := range n {
+		slot, logZ := g, 0.0
+		if d.crowd != nil {
+			slot, logZ = d.crowd.choose(g)
+			d.crowd.count(logZ)
 		}
-		d.batch = [3]int{done, n, total}
-		if err := d.e.Run(ctx, 0, n*d.per); err != nil {
-			return err
+		made := d.e.Slots[slot].X
+		if d.fault[g] == nil || given == nil {
+			copy(d.row(x, done+g), made)
 		}
-		if err := d.commit(ctx, n); err != nil {
-			return err
-		}
-		d.progress(d.maxSteps)
-		for g := range n {
-			slot, logZ := g, 0.0
-			if d.crowd != nil {
-				slot, logZ = d.crowd.choose(g)
-				d.crowd.count(logZ)
-			}
-			made := d.e.Slots[slot].X
-			if d.fault[g] == nil || given == nil {
-				copy(row(x, done+g), made)
-			}
+		if d.saved != nil {
 			d.kept.add(g, made, d.fault[g], logZ)
 		}
-		*each = append(*each, d.fault[:n]...)
-		d.made += n
-		if err := d.keepDue(); err != nil {
-			return err
-		}
 	}
+	*each = append(*each, d.fault[:n]...)
+	d.made += n
 	return nil
 }
 
 // deliver copies to x what is left of the samples of a checkpoint, and says so in each. Those
 // that Fill made must have been given the same.
-func (d *Runner[S]) deliver(x, given []S, each *SampleErrors, row func(x []S, k int) []S) error {
-	n := min(len(x)/d.sites, max(0, len(d.kept.given)-d.made))
+func (d *Runner[S]) deliver(x, given []S, each *SampleErrors) error {
+	n := min(cap(*each), max(0, len(d.kept.given)-d.made))
 	for i := range n {
-		if digest(row(given, i)) != d.kept.given[d.made+i] {
-			return fmt.Errorf("diffusion: sample %d was clamped to other values when the checkpoint was saved", d.cfg.First+d.made+i)
+		if digest(d.row(given, i)) != d.kept.given[d.made+i] {
+			return fmt.Errorf("diffusion: sample %d was clamped to other values when the checkpoint was saved", d.number(i))
 		}
 	}
-	for k := d.made; k < d.made+n; k++ {
-		why := d.kept.why(k)
+	for i := range n {
+		why := d.kept.why(d.made)
 		if why == nil || given == nil {
-			copy(row(x, len(*each)), row(d.kept.x, k))
+			copy(d.row(x, i), d.row(d.kept.x, d.made))
 		}
 		if d.crowd != nil {
-			d.crowd.count(d.kept.weight[k])
+			d.crowd.count(d.kept.weight[d.made])
 		}
 		*each = append(*each, why)
+		d.made++
 	}
-	d.made += n
 	return nil
 }
 
@@ -455,27 +454,5 @@ func (d *Runner[S]) commit(ctx context.Context, n int) error {
 			}
 		}
 	}
-	return nil
-}
-
-// keepDue saves a checkpoint if Config.Checkpoint asks for one every so many
-// samples and they have been finished since the last.
-func (d *Runner[S]) keepDue() error {
-	if every := d.cfg.Checkpoint.Every; every == 0 || d.kept.unfiled() < every {
-		return nil
-	}
-	return d.keepNow()
-}
-
-// keepNow saves a checkpoint if Config.Checkpoint asks for any and there are
-// samples that the last has not.
-func (d *Runner[S]) keepNow() error {
-	if d.cfg.Checkpoint.Path == "" || d.kept.unfiled() == 0 {
-		return nil
-	}
-	if err := durable.SaveFile("diffusion", d.cfg.Checkpoint.Path, d); err != nil {
-		return err
-	}
-	d.kept.filed = len(d.kept.given)
 	return nil
 }

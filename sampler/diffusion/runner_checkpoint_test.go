@@ -185,7 +185,7 @@ func TestOneSampleCallAtATime(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- r.Sample(background, make([]int32, 5)) }()
 		<-entered
-		assert.ErrorContains(t, r.Sample(background, make([]int32, 5)), "another call of this runner is under way, want one at a time")
+		assert.ErrorContains(t, r.Sample(background, make([]int32, 5)), "another call of this run is under way, want one at a time")
 		close(release)
 		require.NoError(t, <-done)
 	}
