@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -155,15 +156,11 @@ func violations(dst, g []float64, s constraint.Set, x []int32) error {
 	g = g[:len(dst)*n]
 	s.Violation(g, x)
 	for k := range dst {
-		worst := math.Inf(-1)
-		for j, v := range g[k*n : (k+1)*n] {
-			if v != v {
-				sites := len(x) / len(dst)
-				return fmt.Errorf("scored: violation %d of %v is NaN", j, x[k*sites:(k+1)*sites])
-			}
-			worst = max(worst, v)
+		row := g[k*n : (k+1)*n]
+		if dst[k] = slices.Max(row); dst[k] != dst[k] {
+			sites, j := len(x)/len(dst), slices.IndexFunc(row, math.IsNaN)
+			return fmt.Errorf("scored: violation %d of %v is NaN", j, x[k*sites:(k+1)*sites])
 		}
-		dst[k] = worst
 	}
 	return nil
 }

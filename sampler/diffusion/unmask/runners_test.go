@@ -108,19 +108,6 @@ func TestRejectionIsReproducible(t *testing.T) {
 	}
 }
 
-func TestLeastCap(t *testing.T) {
-	logs := func(w ...float64) (out []float64) {
-		for _, x := range w {
-			out = append(out, math.Log(x))
-		}
-		return out
-	}
-	// Σ = 10; above 2: 3 + 1 = 4; share .4.
-	require.InDelta(t, 2./5, leastCap(logs(0, 2, 3, 5), math.Log(5), 0.4), 1e-12)
-	require.InDelta(t, 4.9/5, leastCap(logs(0, 2, 3, 5), math.Log(5), 0.01), 1e-12)
-	require.InDelta(t, 1, leastCap(logs(1, 1, 1), 0, 1e-12), 1e-9)
-}
-
 // TestBacktrackTendsToTheConditional: the complete states that a walk meets follow
 // p(·|C) after enough of them, not at first.
 func TestBacktrackTendsToTheConditional(t *testing.T) {
