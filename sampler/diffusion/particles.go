@@ -150,7 +150,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	}
 	if sites, levels := model.Shape(); sites > 0 && levels > 0 {
 		if cfg.Batch == 0 {
-			cfg.Batch = min(max(1, defaultTables/4/(sites*levels*cfg.Particles)), defaultBatch)
+			cfg.Batch = slots.Batch(sites * levels * cfg.Particles)
 		}
 		if fit := max(1, particleTables/4/sites/levels); cfg.Particles > fit && cfg.tables == 0 {
 			cfg.tables = fit

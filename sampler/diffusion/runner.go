@@ -90,9 +90,6 @@ func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], pro
 	if err != nil {
 		return nil, err
 	}
-	if check.Nil(process) {
-		return nil, fmt.Errorf("diffusion: New: process = nil")
-	}
 	if err := cfg.fill(sites, levels); err != nil {
 		return nil, err
 	}
@@ -100,7 +97,7 @@ func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], pro
 		recipe: process, cfg: cfg, model: model, sites: sites, levels: levels, per: per,
 		leaveOneOut: energy.LeaveOneOut(model), fault: make([]error, cfg.Batch), work: make([]workspace[S], cfg.Workers),
 	}
-	if d.process, err = slots.Bind("diffusion: New", model, cfg.Batch, func() (Steps[S], error) { return process.Bind(ctx, sites, levels) }); err != nil {
+	if d.process, err = slots.Bind(ctx, "diffusion: New", model, process, cfg.Batch); err != nil {
 		return nil, err
 	}
 	d.life = session.Session{Who: "diffusion", Checkpoint: cfg.Checkpoint, Len: d.finished, Write: d.write, Read: d.read}

@@ -190,7 +190,6 @@ func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	for n := x.cfg.Pilot; ; n *= 2 {
 		from := len(logW)
 		logW = append(logW, make([]float64, n-from)...)
-		e.begin = func(p *path) { e.start(p, from+p.job, pilotChains|uint64(from+p.job)) }
 		e.ended = func(*scratch, *path) (done bool, err error) { return true, nil }
 		worst := math.Inf(1)
 		fault = nil
@@ -203,7 +202,7 @@ func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 				worst = min(worst, p.worst)
 			}
 		}
-		if err := e.run(ctx, n-from); err != nil {
+		if err := e.run(ctx, n-from, from, pilotChains); err != nil {
 			return nil, err
 		}
 		if slices.Max(logW) > math.Inf(-1) {

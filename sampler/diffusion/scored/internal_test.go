@@ -56,10 +56,9 @@ func TestPathsDoNotAllocate(t *testing.T) {
 		e, err := newEngine(t.Context(), m, diffusion.Masked{Mask: 20}, Config{Judge: judge, Batch: 1, Steps: 6}, 8)
 		require.NoError(t, err)
 		e.exact = isExact
-		e.begin = func(p *path) { e.start(p, 0, 0) }
 		e.ended = func(*scratch, *path) (bool, error) { return true, nil }
 		e.done = func(p *path) { require.NoError(t, p.err) }
-		path := func() { require.NoError(t, e.run(t.Context(), 1)) }
+		path := func() { require.NoError(t, e.run(t.Context(), 1, 0, 0)) }
 		path()
 		require.Zero(t, testing.AllocsPerRun(20, path))
 	}

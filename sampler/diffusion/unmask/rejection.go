@@ -81,9 +81,6 @@ type Rejection struct {
 // projector whose projection cannot draw or has a memory, a field out of range.
 func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
 	const who = "unmask: NewRejection"
-	if check.Nil(process) {
-		return nil, fmt.Errorf("%s: process = nil", who)
-	}
 	if err := check.Defaults(who+": ", check.Number("Steps", &cfg.Steps, 0, defaultSteps), check.Number("Pilot", &cfg.Pilot, 0, defaultPilot), check.Number("Trials", &cfg.Trials, 0, defaultTrials)); err != nil {
 		return nil, err
 	}
@@ -97,7 +94,7 @@ func NewRejection(ctx context.Context, model energy.Denoiser[int32], process dif
 	if err != nil {
 		return nil, err
 	}
-	steps, err := slots.Bind(who, model, cfg.Batch, func() (diffusion.Steps[int32], error) { return process.Bind(ctx, sites, levels) })
+	steps, err := slots.Bind(ctx, who, model, process, cfg.Batch)
 	if err != nil {
 		return nil, err
 	}
