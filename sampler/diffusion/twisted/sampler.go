@@ -178,7 +178,7 @@ func (s *Sampler) weighOne(w, i int) error {
 		return err
 	}
 	s.movers[w].absorb(p)
-	s.movers[w].judge(p, s.cfg.Sweeps)
+	s.movers[w].judge(p)
 	p.logw += p.logp
 	return nil
 }
