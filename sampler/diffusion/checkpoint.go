@@ -2,8 +2,10 @@ package diffusion
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -85,7 +87,8 @@ func digest[S energy.Site](row []S) uint64 {
 	if len(row) == 0 {
 		return 0
 	}
-	h := uint64(14695981039346656037) // FNV-1a
+	h := fnv.New64a()
+	var b [4]byte
 	for _, v := range row {
 		bits := uint32(v)
 		if r, real := any(v).(float32); real {
@@ -93,12 +96,10 @@ func digest[S energy.Site](row []S) uint64 {
 				bits = math.MaxUint32 // all NaN are blanks
 			}
 		}
-		for range 4 {
-			h = (h ^ uint64(bits&0xff)) * 1099511628211
-			bits >>= 8
-		}
+		binary.LittleEndian.PutUint32(b[:], bits)
+		_, _ = h.Write(b[:])
 	}
-	return h
+	return h.Sum64()
 }
 
 // remember checks what parts and checkpoints ask of the projection, and makes

@@ -35,6 +35,7 @@ type Runner[S energy.Site] struct {
 
 	recipe  any        // the process
 	process []Steps[S] // by slot
+	step    func(w, i int, next float64) (v []float32, err error)
 
 	projection Projection
 	drawer     Drawer
@@ -106,7 +107,7 @@ func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], pro
 	d.e.Meta = cfg.Meta
 	// What a leave-one-out prediction becomes depends on the time.
 	d.e.TimeFree = energy.TimeFree(model) && !d.leaveOneOut
-	d.e.Judge, d.e.Retry, d.e.Fault = d.judge, d.retry, d.denoiserFault
+	d.e.Policy = slots.Policy{Next: d.move, Judge: d.judge, Retry: d.retry, Fault: d.denoiserFault}
 	for i := range d.work {
 		d.work[i].before, d.work[i].clean = make([]S, sites), make([]S, sites)
 	}
@@ -135,7 +136,7 @@ func (d *Runner[S]) specialise(process Process[S]) error {
 		if d.levels != 1 {
 			return fmt.Errorf("diffusion: New: levels = %d, want 1 for reals", d.levels)
 		}
-		d.e.Next = func(w, i int) error { return moveReals(d, w, i) }
+		d.step = func(w, i int, next float64) ([]float32, error) { return stepReals(d, w, i, next) }
 	}
 	return nil
 }
@@ -160,7 +161,7 @@ func specialiseTokens(d *Runner[int32], process any) error {
 			return fmt.Errorf("diffusion: New: %T cannot be projected: it has no Renoise", process)
 		}
 	}
-	d.e.Next = func(w, i int) error { return moveTokens(d, w, i) }
+	d.step = func(w, i int, next float64) ([]float32, error) { return stepTokens(d, w, i, next) }
 	return guide(d, process)
 }
 
