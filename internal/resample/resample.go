@@ -63,3 +63,23 @@ func ByWeight(w []float64, u float64) int {
 	}
 	return last
 }
+
+// LeastCap returns the log of the least c with Σ(W−c)₊ ≤ share·ΣW, of log-weights one of
+// which is finite; share is in (0, 1).
+func LeastCap(logW []float64, share float64) float64 {
+	w := slices.Sorted(slices.Values(logW))
+	top, total := w[len(w)-1], 0.0
+	for i, l := range w {
+		w[i] = simd.Exp(l - top)
+		total += w[i]
+	}
+	above := 0.0 // weight of those above c
+	for n := 1; ; n++ {
+		above += w[len(w)-n]
+		// With n above c the excess is above − n·c.
+		c := (above - float64(share*total)) / float64(n)
+		if n == len(w) || c >= w[len(w)-n-1] {
+			return top + simd.Log(c)
+		}
+	}
+}

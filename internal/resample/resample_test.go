@@ -2,6 +2,7 @@ package resample_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/internal/resample"
@@ -34,4 +35,32 @@ func TestSystematic(t *testing.T) {
 	assert.Equal(t, math.Log(2), top)
 	assert.InDelta(t, 2.5, sum, 1e-15)
 	assert.InDelta(t, (1+4+0.25+2.25)/4, squares, 1e-15)
+}
+
+// The cap leaves exactly the excess that is allowed.
+func TestLeastCap(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 100 {
+		w := make([]float64, 1+r.IntN(40))
+		total := 0.0
+		for i := range w {
+			w[i] = 3 * r.NormFloat64()
+			if r.IntN(3) == 0 && i > 0 {
+				w[i] = math.Inf(-1)
+			}
+			total += math.Exp(w[i])
+		}
+		allowed := r.Float64()
+		c := math.Exp(resample.LeastCap(w, allowed))
+		over := 0.0
+		for _, l := range w {
+			over += max(0, math.Exp(l)-c)
+		}
+		assert.InEpsilon(t, allowed*total, over, 1e-9)
+	}
+	logs := []float64{math.Log(5), math.Inf(-1), math.Log(3), math.Log(2)}
+	assert.InDelta(t, math.Log(2), resample.LeastCap(logs, .4), 1e-12)
+	assert.InDelta(t, math.Log(4.9), resample.LeastCap(logs, .01), 1e-12)
+	assert.InDelta(t, 0, resample.LeastCap([]float64{0, 0, 0}, 1e-12), 1e-9)
+	assert.Equal(t, math.Log(5), logs[0], "in the order that they were given in")
 }

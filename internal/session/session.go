@@ -19,7 +19,8 @@
 //     began its schedule anew.]
 //   - A checkpoint file, if there is a path, is saved each time that Every more steps are made,
 //     to the step [chains: at the end of a round after it], at the end of a Run, and where the
-//     context ended it; not after another error. A failure to save is the error of Run.
+//     context ended it; not after another error, unless the steps are samples, of which those
+//     that were made are done. A failure to save is the error of Run.
 //   - A checkpoint is the settings, the frames of state, and what runs inside have written. It
 //     is read into memory of its own: on an error the run is as it was.
 package session
@@ -35,8 +36,10 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Checkpoint is where a run saves itself, and after how many steps; 0: only where a Run ends.
@@ -141,9 +144,12 @@ func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) e
 	return nil
 }
 
+// Unfiled returns the number of steps made since the last checkpoint file.
+func (s *Session) Unfiled() int { return s.Len() - s.filed }
+
 // Keep saves a checkpoint file if one is due.
 func (s *Session) Keep() error {
-	if every := s.Checkpoint.Every; every == 0 || s.Len()-s.filed < every {
+	if every := s.Checkpoint.Every; every == 0 || s.Unfiled() < every {
 		return nil
 	}
 	return s.save()
@@ -232,4 +238,31 @@ func (s *Session) LoadFile(ctx context.Context, path string) error {
 	}
 	defer s.End()
 	return durable.LoadFile(ctx, s.Who, path, underWay{s})
+}
+
+// Frames are what a checkpoint holds: settings and frames of state. See [durable.Write].
+type Frames struct {
+	Magic    string // of the first frame, names the format version
+	Settings *fingerprint.List
+	Count    int                         // of the frames of state
+	Limit    int                         // bytes of a frame at most
+	Frame    func(f *wire.Fields, i int) // goes through the fields of frame i
+}
+
+// Write writes a checkpoint, within it what inside writes, which may be nil.
+func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
+	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {
+		fields := wire.Appending(body)
+		f.Frame(fields, i)
+		return fields.Rest()
+	}, inside)
+}
+
+// Read reads what Write wrote. An error for other settings is a [*fingerprint.Mismatch].
+func (f *Frames) Read(ctx context.Context, r io.Reader, inside func(io.Reader) error) error {
+	return durable.Read(ctx, r, f.Magic, f.Settings, func() int { return f.Count }, uint64(f.Limit), func(i int, body []byte) ([]byte, error) {
+		fields := wire.Reading(body)
+		f.Frame(fields, i)
+		return fields.Rest()
+	}, inside)
 }

@@ -137,6 +137,10 @@ func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Ste
 	return e
 }
 
+// Batch returns how many samples, of so many numbers of predictions each, are under way
+// together unless told otherwise: as many as fit in 256 MiB, within 1 … 64.
+func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
+
 // Model returns the shape of a denoiser. The error, which begins with who, says that it
 // is nil, that it has no sites or levels, or what a [noise.Checked] one says.
 func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
@@ -154,13 +158,22 @@ func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels i
 	return sites, levels, nil
 }
 
-// Bind binds a process for n slots. The error, which begins with who, is that of bind, or
-// that the model predicts tokens that were corrupted otherwise.
-func Bind[T any](who string, model any, n int, bind func() (T, error)) ([]T, error) {
+// Process is diffusion.Process, whose steps are a T.
+type Process[T any] interface {
+	Bind(ctx context.Context, sites, levels int) (T, error)
+}
+
+// Bind binds a process for n slots. The error, which begins with who, says that it is nil,
+// what the process says, or that the model predicts tokens that were corrupted otherwise.
+func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
+	if check.Nil(process) {
+		return nil, fmt.Errorf("%s: process = nil", who)
+	}
+	sites, levels := model.Shape()
 	steps := make([]T, n)
 	for i := range steps {
 		var err error
-		if steps[i], err = bind(); err != nil {
+		if steps[i], err = process.Bind(ctx, sites, levels); err != nil {
 			return nil, err
 		}
 		if err := corruption.Check(model, steps[i]); err != nil {

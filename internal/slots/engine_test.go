@@ -322,6 +322,16 @@ type masking struct{ recorder }
 
 func (*masking) MaskLevel() int32 { return 2 }
 
+// process binds three slots.
+type process struct{ calls int }
+
+func (p *process) Bind(_ context.Context, sites, levels int) (slots.Steps[int32], error) {
+	if p.calls++; p.calls > 3 || sites != 2 || levels != 3 {
+		return nil, errModel
+	}
+	return counting{}, nil
+}
+
 func TestModelsAndProcessesAreChecked(t *testing.T) {
 	for want, m := range map[string]energy.Denoiser[int32]{"who: model = nil": (*recorder)(nil), "a setting": &checked{}, "who: the model has 2 sites and 0 levels": &flat{}} {
 		_, _, err := slots.Model("who", m)
@@ -330,20 +340,17 @@ func TestModelsAndProcessesAreChecked(t *testing.T) {
 	sites, levels, err := slots.Model("who", &recorder{})
 	require.NoError(t, err)
 	require.Equal(t, [2]int{2, 3}, [2]int{sites, levels})
-	calls := 0
-	bind := func() (slots.Steps[int32], error) {
-		if calls++; calls > 3 {
-			return nil, errModel
-		}
-		return counting{}, nil
-	}
-	steps, err := slots.Bind("who", &recorder{}, 2, bind)
+	p := new(process)
+	steps, err := slots.Bind(t.Context(), "who", &recorder{}, p, 2)
 	require.NoError(t, err)
 	require.Len(t, steps, 2)
-	_, err = slots.Bind("who", &masking{}, 1, bind)
+	_, err = slots.Bind(t.Context(), "who", &masking{}, p, 1)
 	require.ErrorContains(t, err, "who: the denoiser predicts tokens masked by level 2, and the process has no mask")
-	_, err = slots.Bind("who", &recorder{}, 1, bind)
+	_, err = slots.Bind(t.Context(), "who", &recorder{}, p, 1)
 	require.ErrorIs(t, err, errModel)
+	_, err = slots.Bind(t.Context(), "who", &recorder{}, (*process)(nil), 1)
+	require.ErrorContains(t, err, "who: process = nil")
+	require.Equal(t, [3]int{1, 4, 64}, [3]int{slots.Batch(1 << 30), slots.Batch(1 << 24), slots.Batch(1)})
 }
 
 // A round allocates nothing.

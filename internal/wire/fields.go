@@ -104,6 +104,14 @@ func (f *Fields) Float64s(v []float64) {
 	read(f, v, ReadFloat64s)
 }
 
+// Uint64s goes through v.
+func (f *Fields) Uint64s(v []uint64) {
+	if !f.reading {
+		f.body = AppendUint64s(f.body, v...)
+	}
+	read(f, v, ReadUint64s)
+}
+
 // Float32s goes through the bits of v.
 func (f *Fields) Float32s(v []float32) {
 	if !f.reading {

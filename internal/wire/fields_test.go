@@ -16,6 +16,7 @@ type all struct {
 	flag     bool
 	at       float64
 	d        []float64
+	u        []uint64
 	s        []float32
 	i, x     []int32
 	random   uint32
@@ -28,6 +29,7 @@ func (a *all) fields(f *wire.Fields) {
 	f.Bool("flag", &a.flag)
 	f.Float64(&a.at)
 	f.Float64s(a.d)
+	f.Uint64s(a.u)
 	f.Float32s(a.s)
 	f.Int32s(a.i)
 	f.Tokens(a.x, 3)
@@ -37,13 +39,13 @@ func (a *all) fields(f *wire.Fields) {
 }
 
 func blank() *all {
-	return &all{d: make([]float64, 2), s: make([]float32, 1), i: make([]int32, 2), x: make([]int32, 3)}
+	return &all{d: make([]float64, 2), u: make([]uint64, 1), s: make([]float32, 1), i: make([]int32, 2), x: make([]int32, 3)}
 }
 
 // Fields come back by the calls that wrote them; what is cut off, or out of range, is
 // refused by its name.
 func TestFieldsComeBack(t *testing.T) {
-	a := &all{7, math.MaxInt, true, -0.5, []float64{1, math.Inf(-1)}, []float32{2}, []int32{-1, 5}, []int32{0, 2, 1}, math.MaxUint32, word{5}, word{6}}
+	a := &all{7, math.MaxInt, true, -0.5, []float64{1, math.Inf(-1)}, []uint64{math.MaxUint64}, []float32{2}, []int32{-1, 5}, []int32{0, 2, 1}, math.MaxUint32, word{5}, word{6}}
 	write := func(a *all) ([]byte, error) {
 		f := wire.Appending([]byte("before"))
 		assert.False(t, f.Reading())
@@ -75,8 +77,8 @@ func TestFieldsComeBack(t *testing.T) {
 		"number = 10, want 2 … 9":                       func(b []byte) { b[0] = 10 },
 		"steps = 18446744073709551615, want 0 … ":       func(b []byte) { b[15] = 0xff },
 		"flag = 2, want 0 … 1":                          func(b []byte) { b[16] = 2 },
-		"token 1 = 3, want 0 … 2":                       func(b []byte) { b[24+8+16+4+8+4] = 3 },
-		"random word = 8589934591, want 0 … 4294967295": func(b []byte) { b[24+8+16+4+8+12+4] = 1 },
+		"token 1 = 3, want 0 … 2":                       func(b []byte) { b[24+8+16+8+4+8+4] = 3 },
+		"random word = 8589934591, want 0 … 4294967295": func(b []byte) { b[24+8+16+8+4+8+12+4] = 1 },
 		"1 bytes too many":                              func(b []byte) { b[len(b)-17] = 9 },
 	} {
 		bad := append(append([]byte{}, b...), 0)

@@ -2,7 +2,10 @@ package diffusion
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -11,52 +14,15 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // Save writes a checkpoint: all samples of the runner, those that it has loaded
 // included. It needs a Config.Checkpoint.Path, without which none are kept.
-func (d *Runner[S]) Save(w io.Writer) error {
-	switch {
-	case d.kept.settings == nil:
-		return fmt.Errorf("diffusion: Save: Config.Checkpoint.Path = %q, want a path: without one no samples are kept", "")
-	case check.Nil(w):
-		return fmt.Errorf("diffusion: Save: w = nil")
-	}
-	f := &d.kept
-	n := len(f.given)
-	per, faults := d.perFrame(), framesFor(len(f.fault), faultsPerFrame)
-	err := durable.Write(w, magic, f.settings, 1+faults+framesFor(n, per), func(i int, body []byte) ([]byte, error) {
-		switch {
-		case i == 0 && faults == 0:
-			return wire.AppendInts(body, n), nil
-		case i == 0:
-			return wire.AppendInts(body, n, len(f.fault)), nil
-		case i <= faults:
-			return appendFaults(body, f.fault[(i-1)*faultsPerFrame:min(i*faultsPerFrame, len(f.fault))]), nil
-		}
-		i -= faults
-		from, to := (i-1)*per, min(i*per, n)
-		body = wire.AppendUint64s(body, f.given[from:to]...)
-		if d.crowd != nil {
-			body = wire.AppendFloat64s(body, f.weight[from:to])
-		}
-		switch x := any(f.x).(type) {
-		case []int32:
-			body = wire.AppendInt32s(body, x[from*d.sites:to*d.sites])
-		case []float32:
-			body = wire.AppendFloat32s(body, x[from*d.sites:to*d.sites])
-		}
-		return body, nil
-	}, nil)
-	if err != nil {
-		return fmt.Errorf("diffusion: Save: %w", err)
-	}
-	return nil
-}
+func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 
 // Load reads what Save wrote, into a new runner of the same model, process and
 // Config; Count, Workers, Checkpoint, Observe and Progress may differ, and the
@@ -65,40 +31,32 @@ func (d *Runner[S]) Save(w io.Writer) error {
 // of the checkpoint before they draw more, so they are called as in a run from the
 // start. On an error the runner is as it was; if the error is that of a Recall
 // (see [Committer]), the runner cannot be used.
-func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error {
-	if err := d.read(ctx, r); err != nil {
-		return fmt.Errorf("diffusion: Load: %w", err)
-	}
-	return nil
-}
+func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error { return d.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint in the file path so that no failure loses both it
 // and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
-func (d *Runner[S]) SaveFile(path string) error { return durable.SaveFile("diffusion", path, d) }
+func (d *Runner[S]) SaveFile(path string) error { return d.life.SaveFile(path) }
 
 // LoadFile reads what SaveFile saved, as Load does. If the file path is missing
 // or damaged, it reads the generation before it, path.old.
 func (d *Runner[S]) LoadFile(ctx context.Context, path string) error {
-	return durable.LoadFile(ctx, "diffusion", path, d)
+	return d.life.LoadFile(ctx, path)
 }
 
 // finished is what a runner keeps for its checkpoints: the samples that it has
-// finished, or that a checkpoint had. It keeps nothing without settings.
+// finished, or that a checkpoint had.
 type finished[S energy.Site] struct {
-	settings *fingerprint.List
-	x        []S
-	given    []uint64  // digest of what each was clamped to by Fill, 0 for nothing
-	weight   []float64 // estimate of each, 0 unless it has particles
-	fault    []fault   // of those that were given up, in order
-	filed    int       // samples that the last file has
-	own      []uint64  // given of the samples under way
-	broken   error     // why there can be no more samples
+	x      []S
+	given  []uint64  // digest of what each was clamped to by Fill, 0 for nothing
+	weight []float64 // estimate of each, 0 unless it has particles
+	fault  []fault   // of those that were given up, in order
+	own    []uint64  // given of the samples under way
 }
 
 // fault is why a sample was given up.
 type fault struct {
-	of  int // the sample, counted among those kept
-	why error
+	of int // the sample, counted among those kept
+	recorded
 }
 
 // why returns why sample k was given up, nil if it was made.
@@ -107,27 +65,17 @@ func (f *finished[S]) why(k int) error {
 	if !found {
 		return nil
 	}
-	return f.fault[at].why
+	return &f.fault[at].recorded
 }
-
-// unfiled returns the number of samples that the last file has not.
-func (f *finished[S]) unfiled() int { return len(f.given) - f.filed }
 
 // clamp notes what sample g of the batch is clamped to beside the configuration.
-func (f *finished[S]) clamp(g int, own []S) {
-	if f.settings != nil {
-		f.own = append(f.own[:g], digest(own))
-	}
-}
+func (f *finished[S]) clamp(g int, own []S) { f.own = append(f.own[:g], digest(own)) }
 
 // add keeps sample g of the batch: what was made of it, its error or nil, and its
 // estimate.
 func (f *finished[S]) add(g int, x []S, why error, logZ float64) {
-	if f.settings == nil {
-		return
-	}
 	if why != nil {
-		f.fault = append(f.fault, fault{len(f.given), why})
+		f.fault = append(f.fault, fault{len(f.given), record(why)})
 	}
 	f.x = append(f.x, x...)
 	f.given = append(f.given, f.own[g])
@@ -139,7 +87,8 @@ func digest[S energy.Site](row []S) uint64 {
 	if len(row) == 0 {
 		return 0
 	}
-	h := uint64(14695981039346656037) // FNV-1a
+	h := fnv.New64a()
+	var b [4]byte
 	for _, v := range row {
 		bits := uint32(v)
 		if r, real := any(v).(float32); real {
@@ -147,12 +96,10 @@ func digest[S energy.Site](row []S) uint64 {
 				bits = math.MaxUint32 // all NaN are blanks
 			}
 		}
-		for range 4 {
-			h = (h ^ uint64(bits&0xff)) * 1099511628211
-			bits >>= 8
-		}
+		binary.LittleEndian.PutUint32(b[:], bits)
+		_, _ = h.Write(b[:])
 	}
-	return h
+	return h.Sum64()
 }
 
 // remember checks what parts and checkpoints ask of the projection, and makes
@@ -168,8 +115,8 @@ func (d *Runner[S]) remember(ctx context.Context) error {
 	if _, ok := d.committer.(Recaller); d.committer != nil && !ok {
 		return fmt.Errorf("diffusion: Config.Checkpoint.Path = %q, want none with the projection %T: it has a memory and no Recall", d.cfg.Checkpoint.Path, d.projection)
 	}
-	d.kept.settings = d.settings(ctx)
-	d.kept.settings.Add("Config.First", d.cfg.First)
+	d.saved = d.settings(ctx)
+	d.saved.Add("Config.First", d.cfg.First)
 	return nil
 }
 
@@ -279,7 +226,7 @@ func (d *Runner[S]) probe(ctx context.Context, add func(name string, value any),
 // A checkpoint is a frame with the settings, one with the number of samples and, if
 // some were given up, the number of those, these with the reasons in frames of
 // faultsPerFrame, and the samples, in frames of about frameSize bytes; see
-// [durable.Write].
+// [session.Frames].
 const (
 	magic          = "gibbsite samples 1\n"
 	frameSize      = 1 << 20
@@ -290,99 +237,109 @@ const (
 // framesFor returns the number of frames that hold n things.
 func framesFor(n, per int) int { return (n + per - 1) / per }
 
-// perFrame returns the number of samples in a frame.
-func (d *Runner[S]) perFrame() int { return max(1, frameSize/(4*d.sites+16)) }
+var errNotKept = errors.New("Config.Checkpoint.Path = \"\", want a path: without one no samples are kept")
 
-// read reads what Save wrote.
+func (d *Runner[S]) write(w io.Writer) error {
+	if d.saved == nil {
+		return errNotKept
+	}
+	return d.frames(&d.kept).Write(w, nil)
+}
+
 func (d *Runner[S]) read(ctx context.Context, r io.Reader) error {
 	switch {
-	case d.kept.settings == nil:
-		return fmt.Errorf("Config.Checkpoint.Path = %q, want a path", "")
-	case check.Nil(r):
-		return fmt.Errorf("r = nil")
+	case d.saved == nil:
+		return errNotKept
 	case d.made > 0 || len(d.kept.given) > 0:
-		return fmt.Errorf("the runner has %d samples, want a new one", max(d.made, len(d.kept.given)))
-	case d.kept.broken != nil:
-		return d.kept.broken
+		return fmt.Errorf("the runner has %d samples, want a new one", d.finished())
+	case d.broken != nil:
+		return d.broken
 	}
-	f := finished[S]{settings: d.kept.settings}
-	frames, left, faults, per := 1, 0, 0, d.perFrame()
-	limit := max(uint64(per)*uint64(4*d.sites+16), faultsPerFrame*faultSize)
-	err := durable.Read(ctx, r, magic, f.settings, func() int { return frames }, limit, func(i int, body []byte) (rest []byte, err error) {
-		switch {
-		case i == 0:
-			if left, faults, body, err = d.readNumbers(body); err == nil {
-				frames += framesFor(faults, faultsPerFrame) + framesFor(left, per)
-			}
-			return body, err
-		case faults > 0:
-			n := min(faults, faultsPerFrame)
-			faults -= n
-			return readFaults(&f.fault, n, left, body)
-		}
-		n := min(left, per)
-		left -= n
-		return d.readSamples(&f, n, body)
-	}, nil)
-	if err != nil {
+	var f finished[S]
+	if err := d.frames(&f).Read(ctx, r, nil); err != nil {
 		return err
 	}
-	if d.committer != nil {
-		x, _ := any(f.x).([]int32)
-		if err := d.recall(&f, x); err != nil {
-			d.kept.broken = fmt.Errorf("diffusion: the runner cannot be used: its projection did not recall a checkpoint: %w", err)
-			return err
-		}
+	if err := d.recall(&f); err != nil {
+		d.broken = fmt.Errorf("%s: the runner cannot be used: its projection did not recall a checkpoint: %w", d.life.Who, err)
+		return err
 	}
-	f.filed = len(f.given)
 	d.kept = f
 	return nil
 }
 
-// readNumbers reads the number of samples and of those that were given up.
-func (d *Runner[S]) readNumbers(body []byte) (samples, faults int, rest []byte, err error) {
-	var n [2]uint64
-	if body, err = wire.ReadUint64s(body, n[:1]); err == nil && len(body) > 0 {
-		body, err = wire.ReadUint64s(body, n[1:])
+// frames are those of a checkpoint of k, or of one that k is to hold.
+func (d *Runner[S]) frames(k *finished[S]) *session.Frames {
+	size := 4*d.sites + 16
+	n, faults, per := len(k.given), len(k.fault), max(1, frameSize/size)
+	f := &session.Frames{Magic: magic, Settings: d.saved, Limit: max(per*size, faultsPerFrame*faultSize)}
+	first := 1 // frame with samples
+	count := func() {
+		first = 1 + framesFor(faults, faultsPerFrame)
+		f.Count = first + framesFor(n, per)
 	}
-	if err == nil && (n[0] > uint64(math.MaxInt/(4*d.sites+16)) || n[1] > n[0]) {
-		err = fmt.Errorf("%d samples of %d sites, %d of them given up", n[0], d.sites, n[1])
-	}
-	return int(n[0]), int(n[1]), body, err
-}
-
-// readSamples reads n samples.
-func (d *Runner[S]) readSamples(f *finished[S], n int, body []byte) (rest []byte, err error) {
-	given, x := make([]uint64, n), make([]S, n*d.sites)
-	if body, err = wire.ReadUint64s(body, given); err != nil {
-		return nil, err
-	}
-	weight := make([]float64, n)
-	if d.crowd != nil {
-		if body, err = wire.ReadFloat64s(body, weight); err != nil {
-			return nil, err
+	count()
+	f.Frame = func(w *wire.Fields, i int) {
+		switch {
+		case i == 0:
+			w.Int("samples", &n, 0, math.MaxInt/size)
+			if rest, _ := w.Rest(); faults > 0 || w.Reading() && len(rest) > 0 {
+				w.Int("samples given up", &faults, 0, n)
+			}
+			count()
+		case i < first:
+			k.reasons(w, (i-1)*faultsPerFrame, min(i*faultsPerFrame, faults), n)
+		default:
+			d.samples(w, k, (i-first)*per, min((i-first+1)*per, n))
 		}
 	}
-	f.weight = append(f.weight, weight...)
-	switch x := any(x).(type) {
+	return f
+}
+
+// reasons goes through why some of n samples were given up.
+func (f *finished[S]) reasons(w *wire.Fields, from, to, n int) {
+	if w.Reading() {
+		f.fault = append(f.fault, make([]fault, to-from)...)
+	}
+	for k := from; k < to; k++ {
+		e, least := &f.fault[k], 0
+		if k > 0 {
+			least = f.fault[k-1].of + 1
+		}
+		size := len(e.text)
+		w.Int("sample given up", &e.of, least, n-1)
+		w.Int("bytes of its reason", &size, 0, mostText)
+		w.Bool("an infeasible sample", &e.infeasible)
+		w.Binary(&e.text, size)
+	}
+}
+
+// samples goes through some samples.
+func (d *Runner[S]) samples(w *wire.Fields, k *finished[S], from, to int) {
+	if n := to - from; w.Reading() {
+		k.given, k.weight, k.x = append(k.given, make([]uint64, n)...), append(k.weight, make([]float64, n)...), append(k.x, make([]S, n*d.sites)...)
+	}
+	w.Uint64s(k.given[from:to])
+	if d.crowd != nil {
+		w.Float64s(k.weight[from:to])
+	}
+	switch x := any(k.x[from*d.sites : to*d.sites]).(type) {
 	case []int32:
-		body, err = wire.ReadInt32s(body, x)
+		w.Int32s(x)
 		for i, l := range x {
-			if ok := l == -1 && f.why(len(f.given)+i/d.sites) != nil; !ok && (l < 0 || int(l) >= d.levels) {
-				return nil, fmt.Errorf("token of site %d of sample %d = %d, want 0 … %d", i%d.sites, d.cfg.First+len(f.given)+i/d.sites, l, d.levels-1)
+			if s := from + i/d.sites; (l < 0 || int(l) >= d.levels) && (l != -1 || k.why(s) == nil) {
+				w.Fail(fmt.Errorf("token of site %d of sample %d = %d, want 0 … %d", i%d.sites, d.cfg.First+s, l, d.levels-1))
 			}
 		}
 	case []float32:
-		body, err = wire.ReadFloat32s(body, x)
+		w.Float32s(x)
 	}
-	f.given, f.x = append(f.given, given...), append(f.x, x...)
-	return body, err
 }
 
-// recall passes the samples x of f to the projection, but for those given up.
-func (d *Runner[S]) recall(f *finished[S], x []int32) error {
-	memory, _ := d.projection.(Recaller) // New has asked
-	for i := 0; i < len(x); i += d.sites {
+// recall passes the samples of f to a projection with a memory, but for those given up.
+func (d *Runner[S]) recall(f *finished[S]) error {
+	memory, _ := d.committer.(Recaller) // New has asked
+	x, _ := any(f.x).([]int32)
+	for i := 0; memory != nil && i < len(x); i += d.sites {
 		if f.why(i/d.sites) != nil {
 			continue
 		}
@@ -391,38 +348,4 @@ func (d *Runner[S]) recall(f *finished[S], x []int32) error {
 		}
 	}
 	return nil
-}
-
-// appendFaults appends why samples were given up: the sample, the length of the
-// text, 1 if the error wrapped constraint.ErrInfeasible, and the text.
-func appendFaults(b []byte, faults []fault) []byte {
-	for _, f := range faults {
-		e, infeasible := record(f.why), 0
-		if e.infeasible {
-			infeasible = 1
-		}
-		b = wire.AppendInts(b, f.of, len(e.text), infeasible)
-		b = append(b, e.text...)
-	}
-	return b
-}
-
-// readFaults reads why n of the samples of a checkpoint were given up.
-func readFaults(dst *[]fault, n, samples int, b []byte) (rest []byte, err error) {
-	for range n {
-		var head [3]uint64
-		if b, err = wire.ReadUint64s(b, head[:]); err != nil {
-			return nil, err
-		}
-		least := uint64(0)
-		if k := len(*dst); k > 0 {
-			least = uint64((*dst)[k-1].of) + 1
-		}
-		if head[0] < least || head[0] >= uint64(samples) || head[1] > min(mostText, uint64(len(b))) || head[2] > 1 {
-			return nil, fmt.Errorf("sample %d of %d was given up for %d bytes of reasons", head[0], samples, head[1])
-		}
-		*dst = append(*dst, fault{int(head[0]), &recorded{string(b[:head[1]]), head[2] == 1}})
-		b = b[head[1]:]
-	}
-	return b, nil
 }

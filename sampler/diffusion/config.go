@@ -11,12 +11,7 @@ import (
 
 const (
 	defaultSteps = 128 // of the order that Sahoo et al. 2024 and Cardei et al. 2025 sample with
-
-	// Unless told otherwise a batch is as large as its predictions fit in this
-	// many bytes, within 1 … defaultBatch.
-	defaultTables = 1 << 28
-	defaultBatch  = 64
-	mostBatch     = 1 << 20
+	mostBatch    = 1 << 20
 
 	defaultRetries = 100
 )
@@ -145,9 +140,8 @@ type Snapshot struct {
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill(sites, levels int) error {
 	const prefix = "diffusion: Config."
-	batch := min(max(1, defaultTables/4/(sites*levels)), defaultBatch)
 	if err := check.Defaults(prefix,
-		check.Number("Steps", &c.Steps, 0, defaultSteps), check.Number("Batch", &c.Batch, 0, batch),
+		check.Number("Steps", &c.Steps, 0, defaultSteps), check.Number("Batch", &c.Batch, 0, slots.Batch(sites*levels)),
 		check.Number("Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)), check.Number("First", &c.First, 0, 0),
 		check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0), check.Number("ProjectEvery", &c.ProjectEvery, -1, 1),
 		check.Number("Retries", &c.Retries, -1, defaultRetries),

@@ -63,6 +63,19 @@ func checkInside(name string, inside ...energy.Denoiser[int32]) error {
 	return nil
 }
 
+// checkPair returns an error unless two denoisers, with and without a condition, are
+// alike. name is who compares them.
+func checkPair(name string, with, without energy.Denoiser[int32]) error {
+	if energy.LeaveOneOut(with) != energy.LeaveOneOut(without) {
+		return fmt.Errorf("diffusion: %s: one denoiser leaves sites out of their own prediction, the other does not", name)
+	}
+	sites, levels := with.Shape()
+	if s, l := without.Shape(); s != sites || l != levels {
+		return fmt.Errorf("diffusion: %s: Unconditional has %d sites and %d levels, want %d and %d", name, s, l, sites, levels)
+	}
+	return nil
+}
+
 // checkScale returns an error unless γ is finite and ≥ 0.
 func checkScale(name string, gamma float64) error {
 	if !(gamma >= 0) || math.IsInf(gamma, 1) {
@@ -128,11 +141,8 @@ func guide(d *Runner[int32], process any) error {
 	}
 	size := d.sites * d.levels
 	if g.other != nil {
-		if s, l := g.other.Shape(); s != d.sites || l != d.levels {
-			return fmt.Errorf("diffusion: New: the guide's denoiser has %d sites and %d levels, want %d and %d", s, l, d.sites, d.levels)
-		}
-		if energy.LeaveOneOut(g.other) != d.leaveOneOut {
-			return fmt.Errorf("diffusion: New: one denoiser of the guide leaves sites out of their own prediction, the other does not")
+		if err := checkPair("New", d.model, g.other); err != nil {
+			return err
 		}
 		if err := corruption.Check(g.other, d.process[0]); err != nil {
 			return fmt.Errorf("diffusion: New: the guide: %w", err)
@@ -329,14 +339,7 @@ func (g ClassifierFree) Check() error {
 	if err := checkInside("ClassifierFree", g.Conditional, g.Unconditional); err != nil {
 		return err
 	}
-	if energy.LeaveOneOut(g.Conditional) != energy.LeaveOneOut(g.Unconditional) {
-		return fmt.Errorf("diffusion: ClassifierFree: one denoiser leaves sites out of their own prediction, the other does not")
-	}
-	sites, levels := g.Conditional.Shape()
-	if s, l := g.Unconditional.Shape(); s != sites || l != levels {
-		return fmt.Errorf("diffusion: ClassifierFree: Unconditional has %d sites and %d levels, want %d and %d", s, l, sites, levels)
-	}
-	return nil
+	return checkPair("ClassifierFree", g.Conditional, g.Unconditional)
 }
 
 // ClassifierGuided is a denoiser led by a classifier (Dhariwal and Nichol 2021;

@@ -65,8 +65,11 @@ func (p *absorbing) Intact(x0, x []int32) {
 	}
 }
 
-// draw draws the token of the masked site i.
-func (p *absorbing) draw(v []float32, i int, r *sampler.Stream) (int32, error) {
+// token returns the token for the masked site i: that of x0 or, if it is nil, a draw.
+func (p *absorbing) token(x0 []int32, v []float32, i int, r *sampler.Stream) (int32, error) {
+	if x0 != nil {
+		return x0[i], nil
+	}
 	l := p.Draw(v, i, r)
 	if l < 0 {
 		return 0, badRow(v, i, p.Levels)
@@ -105,28 +108,28 @@ func (p *masked) Next(x []int32, t float64, step, steps int, r *sampler.Stream) 
 // Reverse implements [Steps].
 func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
+	return p.step(x, nil, v, t, s, r)
+}
+
+// Renoise implements [Renoiser].
+func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
+	_ = p.step(x, x0, v, t, s, r)
+}
+
+// step shows tokens of x0, or draws if it is nil.
+func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) error {
 	e := p.event(x, t, s, r)
 	for i, l := range x {
 		if l != p.Mask || !e.reveals(r) {
 			continue
 		}
-		l, err := p.draw(v, i, r)
+		l, err := p.token(x0, v, i, r)
 		if err != nil {
 			return err
 		}
 		x[i] = l
 	}
 	return nil
-}
-
-// Renoise implements [Renoiser].
-func (p *masked) Renoise(x, x0 []int32, _ []float32, t, s float64, r *sampler.Stream) {
-	e := p.event(x, t, s, r)
-	for i, l := range x {
-		if l == p.Mask && e.reveals(r) {
-			x[i] = x0[i]
-		}
-	}
 }
 
 // Reweight implements [Joint].

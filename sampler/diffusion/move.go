@@ -8,24 +8,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
-// moveTokens moves slot i of a diffusion of tokens by one step.
-func moveTokens(d *Runner[int32], w, i int) error {
-	s, p, work := &d.e.Slots[i], d.process[i], &d.work[w]
-	t, raw := s.Time, s.V
-	next := p.Next(s.X, t, d.e.Step, d.cfg.Steps, &s.Stream)
-	conditionTokens(d, i)
-
+// move moves slot i by one step.
+func (d *Runner[S]) move(w, i int) error {
+	s, work := &d.e.Slots[i], &d.work[w]
+	next := d.process[i].Next(s.X, s.Time, d.e.Step, d.cfg.Steps, &s.Stream)
 	copy(work.before, s.X)
-	work.snap = Snapshot{Projected: d.projects(t, next)}
-	v, err := raw, error(nil)
-	switch {
-	case d.guided != nil:
-		err = d.guided.reverse(d, w, i, t, next)
-	case !work.snap.Projected:
-		err = p.Reverse(s.X, raw, raw, t, next, &s.Stream)
-	default:
-		v, err = projectTokens(d, w, i, next)
-	}
+	work.snap = Snapshot{Projected: d.projects(s.Time, next)}
+	v, err := d.step(w, i, next)
 	if err != nil {
 		return err
 	}
@@ -33,6 +22,20 @@ func moveTokens(d *Runner[int32], w, i int) error {
 	d.observe(w, i, v, next)
 	d.e.Moved(i, next, !slices.Equal(work.before, s.X))
 	return nil
+}
+
+// stepTokens moves slot i of a diffusion of tokens to the time next, and returns the
+// prediction that was used.
+func stepTokens(d *Runner[int32], w, i int, next float64) (v []float32, err error) {
+	s := &d.e.Slots[i]
+	conditionTokens(d, i)
+	switch {
+	case d.guided != nil:
+		return s.V, d.guided.reverse(d, w, i, s.Time, next)
+	case !d.work[w].snap.Projected:
+		return s.V, d.process[i].Reverse(s.X, s.V, s.V, s.Time, next, &s.Stream)
+	}
+	return projectTokens(d, w, i, next)
 }
 
 // observe passes on the step of slot i to the time next that worker w has made
@@ -146,36 +149,25 @@ func projectTokens(d *Runner[int32], w, i int, next float64) (v []float32, err e
 	return v, err
 }
 
-// moveReals moves slot i of a diffusion of reals by one step.
-func moveReals(d *Runner[float32], w, i int) error {
-	s, p, work := &d.e.Slots[i], d.process[i], &d.work[w]
-	t, v := s.Time, s.V
-	next := p.Next(s.X, t, d.e.Step, d.cfg.Steps, &s.Stream)
-	s.Fresh = false
+// stepReals is stepTokens for reals.
+func stepReals(d *Runner[float32], w, i int, next float64) (v []float32, err error) {
+	s, projected := &d.e.Slots[i], d.work[w].snap.Projected
+	v, s.Fresh = s.V, false
 	for j, clean := range s.Clean {
 		if clean {
 			v[j] = s.Given[j]
 		}
 	}
-	work.snap = Snapshot{Projected: d.projects(t, next)}
-	var err error
-	if work.snap.Projected && !d.cfg.ProjectState {
-		if v, err = d.project(w, i, v, next); err != nil {
-			return err
-		}
+	if projected && !d.cfg.ProjectState {
+		v, err = d.project(w, i, v, next)
 	}
-	if err = p.Reverse(s.X, s.V, v, t, next, &s.Stream); err != nil {
-		return err
+	if err == nil {
+		err = d.process[i].Reverse(s.X, s.V, v, s.Time, next, &s.Stream)
 	}
-	if work.snap.Projected && d.cfg.ProjectState {
-		if err = projectState(d, w, i, next); err != nil {
-			return err
-		}
+	if err == nil && projected && d.cfg.ProjectState {
+		err = projectState(d, w, i, next)
 	}
-	d.e.Restore(i)
-	d.observe(w, i, v, next)
-	d.e.Moved(i, next, true)
-	return nil
+	return v, err
 }
 
 // projectState moves the state x_s of slot i towards its projection, by the part

@@ -97,6 +97,16 @@ func (p *ordered) part(b int, x []int32) []int32 {
 // Reverse implements [Steps].
 func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
+	return p.step(x, nil, v, r)
+}
+
+// Renoise implements [Renoiser]: the tokens of x0, in the order of their scores.
+func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
+	_ = p.step(x, x0, v, r)
+}
+
+// step shows tokens of x0, or chooses them if it is nil.
+func (p *ordered) step(x, x0 []int32, v []float32, r *sampler.Stream) (err error) {
 	for b, quota := range p.quota {
 		if quota == 0 {
 			continue
@@ -106,7 +116,7 @@ func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 				continue
 			}
 			i := b*p.recipe.Block + j
-			if err := p.choose(v, i, r); err != nil {
+			if p.token[i], err = p.choose(x0, v, i, r); err != nil {
 				return err
 			}
 			p.rate(v, i)
@@ -116,19 +126,18 @@ func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 	return nil
 }
 
-// choose sets the token of site i.
-func (p *ordered) choose(v []float32, i int, r *sampler.Stream) (err error) {
-	if !p.recipe.Greedy {
-		p.token[i], err = p.draw(v, i, r)
-		return err
+// choose returns the token for site i.
+func (p *ordered) choose(x0 []int32, v []float32, i int, r *sampler.Stream) (int32, error) {
+	if x0 != nil || !p.recipe.Greedy {
+		return p.absorbing.token(x0, v, i, r)
 	}
+	var l [1]int32
 	row := p.Row(v, i)
 	row[p.Mask] = float32(math.Inf(-1))
-	simd.ArgMax(p.token[i:i+1], row, p.Levels)
-	if p.token[i] < 0 {
-		return badRow(v, i, p.Levels)
+	if simd.ArgMax(l[:], row, p.Levels); l[0] < 0 {
+		return 0, badRow(v, i, p.Levels)
 	}
-	return nil
+	return l[0], nil
 }
 
 // rate scores the token of site i.
@@ -170,21 +179,5 @@ func (p *ordered) reveal(b int, x []int32, quota int) {
 			return
 		}
 		part[best] = p.token[b*p.recipe.Block+best]
-	}
-}
-
-// Renoise implements [Renoiser]: the tokens of x0, in the order of their scores.
-func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
-	for b, quota := range p.quota {
-		if quota == 0 {
-			continue
-		}
-		for j, l := range p.part(b, x) {
-			if i := b*p.recipe.Block + j; l == p.Mask {
-				p.token[i] = x0[i]
-				p.rate(v, i)
-			}
-		}
-		p.reveal(b, x, quota)
 	}
 }

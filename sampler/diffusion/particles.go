@@ -10,7 +10,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/resample"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -128,34 +127,31 @@ var _ crowd = (*Particles)(nil)
 // and [Ordered]; neither a projector nor a potential, or a projector whose
 // projection cannot draw or keeps a memory.
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
-	bad := func(format string, v any) (*Particles, error) {
-		return nil, fmt.Errorf("diffusion: NewParticles: "+format, v)
-	}
-	if cfg.Particles == 0 {
-		cfg.Particles = defaultParticles
+	const who = "diffusion: NewParticles"
+	if err := check.Defaults(who+": ", check.Number("Particles", &cfg.Particles, 0, defaultParticles)); err != nil {
+		return nil, err
 	}
 	if cfg.Threshold == 0 {
 		cfg.Threshold = defaultThreshold
 	}
-	switch {
-	case cfg.Particles < 1:
-		return bad("Particles = %d, want ≥ 0", cfg.Particles)
-	case !(cfg.Threshold > 0 && cfg.Threshold <= 1):
-		return bad("Threshold = %v, want in (0, 1]", cfg.Threshold)
-	case check.Nil(cfg.Projector) && cfg.Potential == nil:
-		return bad("Projector = %v, want one that can draw, or a Potential", nil)
-	case cfg.ProjectStart != 0 || cfg.ProjectEvery != 0 || cfg.Decode != DecodeLast:
-		return bad("ProjectStart, ProjectEvery and Decode must be zero: weights need every step%v", "")
-	case check.Nil(model):
-		return bad("model = %v", nil)
+	if err := check.Refuse(who+": ",
+		check.Rule(!(cfg.Threshold > 0 && cfg.Threshold <= 1), "Threshold", cfg.Threshold, "in (0, 1]"),
+		check.Rule(check.Nil(cfg.Projector) && cfg.Potential == nil, "Projector", nil, "one that can draw, or a Potential"),
+		check.Rule(cfg.ProjectStart != 0, "ProjectStart", cfg.ProjectStart, "0: weights need every step"),
+		check.Rule(cfg.ProjectEvery != 0, "ProjectEvery", cfg.ProjectEvery, "0: weights need every step"),
+		check.Rule(cfg.Decode != DecodeLast, "Decode", cfg.Decode, "0: weights need every step"),
+	); err != nil {
+		return nil, err
 	}
-	if sites, levels := model.Shape(); sites > 0 && levels > 0 {
-		if cfg.Batch == 0 {
-			cfg.Batch = min(max(1, defaultTables/4/(sites*levels*cfg.Particles)), defaultBatch)
-		}
-		if fit := max(1, particleTables/4/sites/levels); cfg.Particles > fit && cfg.tables == 0 {
-			cfg.tables = fit
-		}
+	sites, levels, err := slots.Model(who, model)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Batch == 0 {
+		cfg.Batch = slots.Batch(sites * levels * cfg.Particles)
+	}
+	if fit := max(1, particleTables/4/sites/levels); cfg.Particles > fit && cfg.tables == 0 {
+		cfg.tables = fit
 	}
 	samples := cfg.Batch
 	cfg.Config.Batch *= cfg.Particles
@@ -163,7 +159,6 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	if err != nil {
 		return nil, err
 	}
-	const who = "diffusion: NewParticles"
 	if d.projection != nil {
 		if _, err := slots.DrawerOf(who, d.projection); err != nil {
 			return nil, err
@@ -174,8 +169,9 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 		return nil, err
 	}
 	if most := math.MaxInt/cfg.Particles - cfg.Count; cfg.First > most {
-		return bad(fmt.Sprintf("First = %%d of %d particles each, want ≤ %d", cfg.Particles, most), cfg.First)
+		return nil, fmt.Errorf("%s: First = %d of %d particles each, want ≤ %d", who, cfg.First, cfg.Particles, most)
 	}
+	d.life.Who = "diffusion: Particles"
 	d.spared = nil // weights are of whole tables
 	d.e.Keep = cfg.tables == 0
 	d.e.TimeFree = d.e.TimeFree && d.e.Keep
@@ -186,8 +182,8 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	}
 	p.paths = slots.NewPaths(d.e, d.drawer, joint, d.cfg.Steps, d.leaveOneOut)
 	p.bind()
-	if d.kept.settings != nil {
-		p.addSettings(d.kept.settings)
+	if d.saved != nil {
+		p.addSettings(d.saved)
 	}
 	return p, nil
 }
@@ -421,21 +417,14 @@ func (p *Particles) count(logZ float64) {
 func (p *Particles) Save(w io.Writer) error { return p.run.Save(w) }
 
 // Load reads what Save wrote, as [Runner.Load] does.
-func (p *Particles) Load(ctx context.Context, r io.Reader) error {
-	if err := p.run.read(ctx, r); err != nil {
-		return fmt.Errorf("diffusion: Particles: Load: %w", err)
-	}
-	return nil
-}
+func (p *Particles) Load(ctx context.Context, r io.Reader) error { return p.run.Load(ctx, r) }
 
 // SaveFile saves a checkpoint in the file path, as [Runner.SaveFile] does.
-func (p *Particles) SaveFile(path string) error {
-	return durable.SaveFile("diffusion: Particles", path, p)
-}
+func (p *Particles) SaveFile(path string) error { return p.run.SaveFile(path) }
 
 // LoadFile reads what SaveFile saved, as [Runner.LoadFile] does.
 func (p *Particles) LoadFile(ctx context.Context, path string) error {
-	return durable.LoadFile(ctx, "diffusion: Particles", path, p)
+	return p.run.LoadFile(ctx, path)
 }
 
 // Join takes in the samples of parts that follow: [Particles.LogProb] then speaks

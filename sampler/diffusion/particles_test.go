@@ -222,7 +222,7 @@ func TestNewParticlesRefuses(t *testing.T) {
 		"Particles = -1":              func(c *ParticlesConfig) Process[int32] { c.Particles = -1; return Masked{Mask: 2} },
 		"Threshold = 2":               func(c *ParticlesConfig) Process[int32] { c.Threshold = 2; return Masked{Mask: 2} },
 		"Projector = <nil>":           func(c *ParticlesConfig) Process[int32] { c.Projector = nil; return Masked{Mask: 2} },
-		"must be zero":                func(c *ParticlesConfig) Process[int32] { c.Decode = DecodeGreedy; return Masked{Mask: 2} },
+		"Decode = 2, want 0: weights": func(c *ParticlesConfig) Process[int32] { c.Decode = DecodeGreedy; return Masked{Mask: 2} },
 		"want a diffusion.Drawer":     func(c *ParticlesConfig) Process[int32] { c.Projector = onlyProjects{set}; return Masked{Mask: 2} },
 		"has a memory":                func(c *ParticlesConfig) Process[int32] { c.Projector = full{language: set}; return Masked{Mask: 2} },
 		"diffusion.Remask cannot be":  func(c *ParticlesConfig) Process[int32] { return Remask{Mask: 2} },
@@ -235,7 +235,7 @@ func TestNewParticlesRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	_, err := NewParticles(context.Background(), nil, Masked{}, good)
-	assert.ErrorContains(t, err, "model = <nil>")
+	assert.ErrorContains(t, err, "model = nil")
 	f, err := NewParticles(context.Background(), m, Masked{Mask: 2}, good)
 	require.NoError(t, err)
 	logP, _ := f.LogProb()

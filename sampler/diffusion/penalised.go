@@ -41,17 +41,14 @@ func (p Penalised) Bind(ctx context.Context, sites, levels int) (Steps[float32],
 	if err := checkShape("Penalised", sites, levels); err != nil {
 		return nil, err
 	}
-	switch {
-	case p.Set == nil:
-		return nil, fmt.Errorf("diffusion: Penalised: Set = nil")
-	case !(p.Weight >= 0) || math.IsInf(p.Weight, 1):
+	if err := check.Given("diffusion: Penalised", "Set", p.Set); err != nil {
+		return nil, err
+	}
+	if !(p.Weight >= 0) || math.IsInf(p.Weight, 1) {
 		return nil, fmt.Errorf("diffusion: Penalised: Weight = %v, want finite and ≥ 0", p.Weight)
 	}
 	if p.Weight == 0 {
 		p.Weight = defaultWeight
-	}
-	if err := check.Given("diffusion: Penalised", "Set", p.Set); err != nil {
-		return nil, err
 	}
 	if p.Process == nil {
 		p.Process = Gaussian{}

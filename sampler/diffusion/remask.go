@@ -177,23 +177,28 @@ func (p *remask) sigma(k *rates, site int) float64 {
 	return k.sigma
 }
 
-// hides draws whether it is.
-func (p *remask) hides(k *rates, site int, r *sampler.Stream) bool {
-	return r.Float64() < p.sigma(k, site)
-}
-
 // Reverse implements [Steps].
 func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
+	return p.step(x, nil, v, t, s, r)
+}
+
+// Renoise implements [Renoiser].
+func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
+	_ = p.step(x, x0, v, t, s, r)
+}
+
+// step masks tokens and shows those of x0, or draws if it is nil.
+func (p *remask) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) error {
 	k := p.rates(x, t, s)
 	for i, l := range x {
 		switch {
 		case l != p.Mask:
-			if p.hides(&k, i, r) {
+			if r.Float64() < p.sigma(&k, i) {
 				x[i] = p.Mask
 			}
 		case r.Float64() < k.reveal:
-			l, err := p.draw(v, i, r)
+			l, err := p.token(x0, v, i, r)
 			if err != nil {
 				return err
 			}
@@ -213,21 +218,6 @@ func (p *remask) show(x []int32, v []float32, i int, l int32) {
 	row := p.Row(v, i)
 	simd.LogSumExp(z[:], row, p.Levels)
 	p.doubt[i] = simd.Exp(-simd.Exp(float64(row[l]) - z[0]))
-}
-
-// Renoise implements [Renoiser].
-func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
-	k := p.rates(x, t, s)
-	for i, l := range x {
-		switch {
-		case l != p.Mask:
-			if p.hides(&k, i, r) {
-				x[i] = p.Mask
-			}
-		case r.Float64() < k.reveal:
-			p.show(x, v, i, x0[i])
-		}
-	}
 }
 
 // Posterior implements [Factorised].

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
@@ -35,6 +35,7 @@ type Runner[S energy.Site] struct {
 
 	recipe  any        // the process
 	process []Steps[S] // by slot
+	step    func(w, i int, next float64) (v []float32, err error)
 
 	projection Projection
 	drawer     Drawer
@@ -47,12 +48,14 @@ type Runner[S energy.Site] struct {
 	per   int   // slots of a sample
 	crowd crowd // nil unless these are particles
 
-	made  int            // samples given out since construction
-	busy  uint32         // 1 while a call is under way
-	fault []error        // by sample of the batch: why it was given up
-	batch [3]int         // under way: samples of the call before it, in it, and in all; no progress of none
-	kept  finished[S]    // for checkpoints
-	work  []workspace[S] // by worker
+	life   session.Session
+	made   int               // samples given out since construction
+	fault  []error           // by sample of the batch: why it was given up
+	batch  [3]int            // under way: samples of the call before it, in it, and in all; no progress of none
+	saved  *fingerprint.List // settings of a checkpoint, nil if none is kept
+	kept   finished[S]       // for checkpoints
+	broken error             // why there can be no more samples
+	work   []workspace[S]    // by worker
 }
 
 // crowd is what a runner asks of the particles of its samples.
@@ -88,9 +91,6 @@ func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], pro
 	if err != nil {
 		return nil, err
 	}
-	if check.Nil(process) {
-		return nil, fmt.Errorf("diffusion: New: process = nil")
-	}
 	if err := cfg.fill(sites, levels); err != nil {
 		return nil, err
 	}
@@ -98,15 +98,16 @@ func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], pro
 		recipe: process, cfg: cfg, model: model, sites: sites, levels: levels, per: per,
 		leaveOneOut: energy.LeaveOneOut(model), fault: make([]error, cfg.Batch), work: make([]workspace[S], cfg.Workers),
 	}
-	if d.process, err = slots.Bind("diffusion: New", model, cfg.Batch, func() (Steps[S], error) { return process.Bind(ctx, sites, levels) }); err != nil {
+	if d.process, err = slots.Bind(ctx, "diffusion: New", model, process, cfg.Batch); err != nil {
 		return nil, err
 	}
+	d.life = session.Session{Who: "diffusion", Checkpoint: cfg.Checkpoint, Len: d.finished, Write: d.write, Read: d.read}
 	d.maxSteps = maxSteps(d.process[0], cfg.Steps)
 	d.e = slots.New(model, slots.Shape{Sites: sites, Levels: levels, Batch: cfg.Batch, Tables: cfg.tables, Workers: cfg.Workers}, func(i int) slots.Steps[S] { return d.process[i] })
 	d.e.Meta = cfg.Meta
 	// What a leave-one-out prediction becomes depends on the time.
 	d.e.TimeFree = energy.TimeFree(model) && !d.leaveOneOut
-	d.e.Judge, d.e.Retry, d.e.Fault = d.judge, d.retry, d.denoiserFault
+	d.e.Policy = slots.Policy{Next: d.move, Judge: d.judge, Retry: d.retry, Fault: d.denoiserFault}
 	for i := range d.work {
 		d.work[i].before, d.work[i].clean = make([]S, sites), make([]S, sites)
 	}
@@ -135,7 +136,7 @@ func (d *Runner[S]) specialise(process Process[S]) error {
 		if d.levels != 1 {
 			return fmt.Errorf("diffusion: New: levels = %d, want 1 for reals", d.levels)
 		}
-		d.e.Next = func(w, i int) error { return moveReals(d, w, i) }
+		d.step = func(w, i int, next float64) ([]float32, error) { return stepReals(d, w, i, next) }
 	}
 	return nil
 }
@@ -160,7 +161,7 @@ func specialiseTokens(d *Runner[int32], process any) error {
 			return fmt.Errorf("diffusion: New: %T cannot be projected: it has no Renoise", process)
 		}
 	}
-	d.e.Next = func(w, i int) error { return moveTokens(d, w, i) }
+	d.step = func(w, i int, next float64) ([]float32, error) { return stepTokens(d, w, i, next) }
 	return guide(d, process)
 }
 
@@ -241,113 +242,109 @@ func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 	return d.run(ctx, x, x)
 }
 
-// run makes samples batch by batch.
-func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
-	if len(x)%d.sites != 0 {
-		panic(fmt.Sprintf("diffusion: len(x) = %d, want a multiple of %d", len(x), d.sites))
+// finished returns the number of samples that a checkpoint holds, or would.
+func (d *Runner[S]) finished() int { return max(d.made, len(d.kept.given)) }
+
+// row returns sample k of x, nil of none.
+func (d *Runner[S]) row(x []S, k int) []S {
+	if x == nil {
+		return nil
 	}
-	if err := d.beginCall(ctx, len(x)/d.sites); err != nil {
-		return err
-	}
-	defer atomic.StoreUint32(&d.busy, 0)
-	each := make(SampleErrors, 0, len(x)/d.sites)
-	err := d.draw(ctx, x, given, &each)
-	return each.join(err, d.keepNow())
+	return x[k*d.sites : (k+1)*d.sites]
 }
 
-// beginCall marks a call as under way that makes n samples.
-func (d *Runner[S]) beginCall(ctx context.Context, n int) error {
-	if ctx == nil {
-		return fmt.Errorf("diffusion: Sample: ctx = nil")
+// run fills x: with samples of a checkpoint, if there are some, then with new ones.
+func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
+	n := check.Rows("diffusion", "x", len(x), d.sites)
+	if err := d.life.Begin(ctx, "Sample", n); err != nil {
+		return err
 	}
+	defer d.life.End()
+	if err := d.mayMake(n); err != nil {
+		return err
+	}
+	each := make(SampleErrors, 0, n)
+	err := d.deliver(x, given, &each)
+	if err == nil {
+		d.e.Pool.Start()
+		defer d.e.Pool.Stop()
+		err = d.life.Advance(ctx, n-len(each), func(int) error { return d.draw(ctx, x, given, &each) })
+	}
+	var file error
+	if d.life.Unfiled() > 0 {
+		file = d.life.Finish(ctx, nil)
+	}
+	return each.join(err, file)
+}
+
+// mayMake returns an error unless the runner may make n more samples.
+func (d *Runner[S]) mayMake(n int) error {
 	if most := d.cfg.Count - d.made; d.cfg.Count > 0 && n > most {
 		return fmt.Errorf("diffusion: Sample: %d samples, want ≤ %d (Config.Count = %d, %d made)", n, most, d.cfg.Count, d.made)
 	}
 	if most := math.MaxInt/d.per - d.made - d.cfg.First; n > most {
 		return fmt.Errorf("diffusion: Sample: %d samples, want ≤ %d (Config.First = %d, %d made)", n, most, d.cfg.First, d.made)
 	}
-	if d.kept.broken != nil {
-		return d.kept.broken
-	}
-	if !atomic.CompareAndSwapUint32(&d.busy, 0, 1) {
-		return fmt.Errorf("diffusion: Sample: another call of this runner is under way, want one at a time")
-	}
-	return nil
+	return d.broken
 }
 
-// draw fills x: with samples of a checkpoint, if there are some, then with new
-// ones.
+// draw makes the next batch of x.
 func (d *Runner[S]) draw(ctx context.Context, x, given []S, each *SampleErrors) error {
-	row := func(x []S, k int) []S {
-		if x == nil {
-			return nil
+	done, total := len(*each), cap(*each)
+	n := min(d.cfg.Batch/d.per, total-done)
+	for g := range n {
+		if err := poll.Err(ctx); err != nil {
+			return err
 		}
-		return x[k*d.sites : (k+1)*d.sites]
+		d.begin(g, d.row(given, done+g))
 	}
-	total := len(x) / d.sites
-	if err := d.deliver(x, given, each, row); err != nil {
+	d.batch = [3]int{done, n, total}
+	if err := d.e.Run(ctx, 0, n*d.per); err != nil {
 		return err
 	}
-	d.e.Pool.Start()
-	defer d.e.Pool.Stop()
-	for len(*each) < total {
-		done := len(*each)
-		n := min(d.cfg.Batch/d.per, total-done)
-		for g := range n {
-			if err := poll.Err(ctx); err != nil {
-				return err
-			}
-			d.begin(g, row(given, done+g))
+	if err := d.commit(ctx, n); err != nil {
+		return err
+	}
+	d.progress(d.maxSteps)
+	for g := range n {
+		slot, logZ := g, 0.0
+		if d.crowd != nil {
+			slot, logZ = d.crowd.choose(g)
+			d.crowd.count(logZ)
 		}
-		d.batch = [3]int{done, n, total}
-		if err := d.e.Run(ctx, 0, n*d.per); err != nil {
-			return err
+		made := d.e.Slots[slot].X
+		if d.fault[g] == nil || given == nil {
+			copy(d.row(x, done+g), made)
 		}
-		if err := d.commit(ctx, n); err != nil {
-			return err
-		}
-		d.progress(d.maxSteps)
-		for g := range n {
-			slot, logZ := g, 0.0
-			if d.crowd != nil {
-				slot, logZ = d.crowd.choose(g)
-				d.crowd.count(logZ)
-			}
-			made := d.e.Slots[slot].X
-			if d.fault[g] == nil || given == nil {
-				copy(row(x, done+g), made)
-			}
+		if d.saved != nil {
 			d.kept.add(g, made, d.fault[g], logZ)
 		}
-		*each = append(*each, d.fault[:n]...)
-		d.made += n
-		if err := d.keepDue(); err != nil {
-			return err
-		}
 	}
+	*each = append(*each, d.fault[:n]...)
+	d.made += n
 	return nil
 }
 
 // deliver copies to x what is left of the samples of a checkpoint, and says so in each. Those
 // that Fill made must have been given the same.
-func (d *Runner[S]) deliver(x, given []S, each *SampleErrors, row func(x []S, k int) []S) error {
-	n := min(len(x)/d.sites, max(0, len(d.kept.given)-d.made))
+func (d *Runner[S]) deliver(x, given []S, each *SampleErrors) error {
+	n := min(cap(*each), max(0, len(d.kept.given)-d.made))
 	for i := range n {
-		if digest(row(given, i)) != d.kept.given[d.made+i] {
-			return fmt.Errorf("diffusion: sample %d was clamped to other values when the checkpoint was saved", d.cfg.First+d.made+i)
+		if digest(d.row(given, i)) != d.kept.given[d.made+i] {
+			return fmt.Errorf("diffusion: sample %d was clamped to other values when the checkpoint was saved", d.number(i))
 		}
 	}
-	for k := d.made; k < d.made+n; k++ {
-		why := d.kept.why(k)
+	for i := range n {
+		why := d.kept.why(d.made)
 		if why == nil || given == nil {
-			copy(row(x, len(*each)), row(d.kept.x, k))
+			copy(d.row(x, i), d.row(d.kept.x, d.made))
 		}
 		if d.crowd != nil {
-			d.crowd.count(d.kept.weight[k])
+			d.crowd.count(d.kept.weight[d.made])
 		}
 		*each = append(*each, why)
+		d.made++
 	}
-	d.made += n
 	return nil
 }
 
@@ -455,27 +452,5 @@ func (d *Runner[S]) commit(ctx context.Context, n int) error {
 			}
 		}
 	}
-	return nil
-}
-
-// keepDue saves a checkpoint if Config.Checkpoint asks for one every so many
-// samples and they have been finished since the last.
-func (d *Runner[S]) keepDue() error {
-	if every := d.cfg.Checkpoint.Every; every == 0 || d.kept.unfiled() < every {
-		return nil
-	}
-	return d.keepNow()
-}
-
-// keepNow saves a checkpoint if Config.Checkpoint asks for any and there are
-// samples that the last has not.
-func (d *Runner[S]) keepNow() error {
-	if d.cfg.Checkpoint.Path == "" || d.kept.unfiled() == 0 {
-		return nil
-	}
-	if err := durable.SaveFile("diffusion", d.cfg.Checkpoint.Path, d); err != nil {
-		return err
-	}
-	d.kept.filed = len(d.kept.given)
 	return nil
 }

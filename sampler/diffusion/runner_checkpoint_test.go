@@ -185,8 +185,29 @@ func TestOneSampleCallAtATime(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- r.Sample(background, make([]int32, 5)) }()
 		<-entered
-		assert.ErrorContains(t, r.Sample(background, make([]int32, 5)), "another call of this runner is under way, want one at a time")
+		assert.ErrorContains(t, r.Sample(background, make([]int32, 5)), "another call of this run is under way, want one at a time")
 		close(release)
 		require.NoError(t, <-done)
+	}
+}
+
+// A file that is asked for is one to go on from.
+func TestSaveFile(t *testing.T) {
+	for name, begin := range token(t) {
+		cfg := diffusion.Config{Steps: 4, Batch: 2}
+		cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
+		r, x := begin(same, cfg), make([]int32, 25)
+		require.NoError(t, r.Sample(background, x), name)
+		path := filepath.Join(t.TempDir(), "other")
+		switch r := r.(type) {
+		case *diffusion.Runner[int32]:
+			require.NoError(t, r.SaveFile(path), name)
+		case *diffusion.Particles:
+			require.NoError(t, r.SaveFile(path), name)
+		}
+		again, y := begin(same, cfg), make([]int32, 25)
+		require.NoError(t, again.LoadFile(background, path), name)
+		require.NoError(t, again.Sample(background, y), name)
+		require.Equal(t, said(r, x), said(again, y), name)
 	}
 }

@@ -100,23 +100,33 @@ func (e SampleErrors) join(call ...error) error {
 
 // recorded is the error of a sample as a checkpoint has it.
 type recorded struct {
-	text       string
+	text       text
 	infeasible bool
+}
+
+// text writes and reads itself.
+type text string
+
+func (t *text) AppendBinary(b []byte) ([]byte, error) { return append(b, *t...), nil }
+
+func (t *text) UnmarshalBinary(b []byte) error {
+	*t = text(b)
+	return nil
 }
 
 // mostText bounds the text of an error in a checkpoint, in bytes.
 const mostText = 1 << 10
 
 // record returns what a checkpoint keeps of an error.
-func record(err error) *recorded {
-	text := err.Error()
-	if len(text) > mostText {
-		text = strings.ToValidUTF8(text[:mostText-len("…")], "") + "…"
+func record(err error) recorded {
+	s := err.Error()
+	if len(s) > mostText {
+		s = strings.ToValidUTF8(s[:mostText-len("…")], "") + "…"
 	}
-	return &recorded{text, errors.Is(err, constraint.ErrInfeasible)}
+	return recorded{text(s), errors.Is(err, constraint.ErrInfeasible)}
 }
 
-func (e *recorded) Error() string { return e.text }
+func (e *recorded) Error() string { return string(e.text) }
 
 // Unwrap returns constraint.ErrInfeasible if the error wrapped it.
 func (e *recorded) Unwrap() error {

@@ -75,24 +75,32 @@ func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.St
 	return nil
 }
 
-// Condition implements [Renoiser]. q(x_t,i | l) differs from its value at other
-// levels only at l = x_t,i, by the factor 1 + α_t·V/(1−α_t).
+// raise adds by times what α says of a token x_i to its level in the rows of v: for by = 1
+// log q(x_t,i | l) up to a constant, which differs from its value at other levels only at
+// l = x_i, by the factor 1 + αV/(1−α).
+func (p *uniform) raise(v []float32, x []int32, alpha float64, by float32) {
+	seen := by * float32(simd.Log1p(float64(alpha*float64(p.levels))/(1-alpha)))
+	for i, l := range x {
+		v[i*p.levels+int(l)] += seen
+	}
+}
+
+// settle makes the rows of v those of the tokens x.
+func (p *uniform) settle(v []float32, x []int32) {
+	for i, l := range x {
+		slots.OneHot(v[i*p.levels:(i+1)*p.levels], l)
+	}
+}
+
+// Condition implements [Renoiser].
 func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
-	levels := p.levels
-	if !leaveOneOut {
-		return
-	}
-	a := p.Alpha(t)
-	if a >= 1 {
-		for i, l := range x {
-			slots.OneHot(v[i*levels:(i+1)*levels], l)
-		}
-		return
-	}
-	seen := float32(simd.Log1p(float64(a*float64(levels)) / (1 - a)))
-	for i, l := range x {
-		v[i*levels+int(l)] += seen
+	switch a := p.Alpha(t); {
+	case !leaveOneOut:
+	case a >= 1:
+		p.settle(v, x)
+	default:
+		p.raise(v, x, a, 1)
 	}
 }
 
@@ -109,20 +117,13 @@ func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.S
 // normaliser q(x_t | l).
 func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	check.Len("diffusion", "v", len(v), len(xs)*p.levels)
-	levels := p.levels
-	at, as := p.Alpha(t), p.Alpha(s)
+	as := p.Alpha(s)
 	if as >= 1 {
-		for i, l := range xs {
-			slots.OneHot(v[i*levels:(i+1)*levels], l)
-		}
+		p.settle(v, xs)
 		return
 	}
-	up := float32(simd.Log1p(float64(as*float64(levels)) / (1 - as)))
-	down := float32(simd.Log1p(float64(at*float64(levels)) / (1 - at)))
-	for i, l := range xs {
-		v[i*levels+int(l)] += up
-		v[i*levels+int(xt[i])] -= down
-	}
+	p.raise(v, xs, as, 1)
+	p.raise(v, xt, p.Alpha(t), -1)
 }
 
 // Posterior implements [Factorised]: with n(v) = q(x_t | v) the sum over v of

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/session"
 )
+
+// Pairwise is [energy.Pairwise], what a model of a [Search] is.
+type Pairwise = energy.Pairwise
 
 // Config says how a search goes. The zero value is the recommended setting.
 type Config struct {
@@ -49,20 +52,14 @@ const (
 
 // fill checks the configuration and replaces zeros by defaults.
 func (cfg *Config) fill(sites int) error {
-	if err := session.Checkpoint(cfg.Checkpoint).Check("ground: Config", "Chains Workers Sweeps", cfg.Chains, cfg.Workers, cfg.Sweeps); err != nil {
+	if err := check.Defaults("ground: Config.",
+		check.Number("Chains", &cfg.Chains, 0, defaultChains), check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)),
+		check.Number("Sweeps", &cfg.Sweeps, 0, defaultSweeps), check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
+	); err != nil {
 		return err
 	}
 	if cfg.Sweeps > maxSweeps {
 		return fmt.Errorf("ground: Config.Sweeps = %d, want ≤ %d", cfg.Sweeps, maxSweeps)
-	}
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultChains
-	}
-	if cfg.Sweeps == 0 {
-		cfg.Sweeps = defaultSweeps
-	}
-	if cfg.Workers == 0 {
-		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	if err := check.Entries("ground: New", "Chains × sites", cfg.Chains, sites); err != nil {
 		return err

@@ -161,20 +161,6 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-func TestBeginsWithInit(t *testing.T) {
-	m, least := hidden(6, false)
-	found := exact.Must(New(m, Config{Seed: 1}))
-	require.NoError(t, found.Run(context.Background(), 20))
-	x, e := found.Best()
-	require.Equal(t, least, e)
-	for _, init := range [][]int32{x, append(append([]int32{}, x...), x...)} {
-		s := exact.Must(New(m, Config{Chains: 2, Init: init}))
-		assert.Equal(t, []float64{least, least}, s.Energies())
-		require.NoError(t, s.Run(context.Background(), 1))
-		assert.Equal(t, []float64{least, least}, s.Energies(), "never worse")
-	}
-}
-
 func TestRoundsGrow(t *testing.T) {
 	s := exact.Must(New(glass(3, false, 1), Config{Sweeps: 10}))
 	for k, want := range []int{10, 20, 10, 40, 10, 20, 10, 80} {

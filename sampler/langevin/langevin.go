@@ -1,3 +1,15 @@
+// Package langevin runs Langevin chains on densities over ℝⁿ, an energy.Scored:
+// the Metropolis-adjusted algorithm (MALA), which leaves exp(−E) invariant, and
+// the unadjusted one (ULA), which is off by O(h) at step size h.
+//
+//	l, err := langevin.New(ctx, target, langevin.Config{Chains: 32, Seed: 1})
+//	err = l.Run(ctx, 1000)
+//
+// [Chains] are those of package sampler on reals, with the same contract: draws,
+// checkpoints, reproducibility. diagnose.RealTrace records them.
+//
+// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
+// bits differ between processors.
 package langevin
 
 import (
@@ -114,28 +126,21 @@ func (c Config) Part(k, n int) (Config, error) {
 // fill checks what is particular to these chains and finds the step to start
 // with.
 func (c *Config) fill(sites int) error {
-	bad := func(name string, v any, want string) error {
-		return fmt.Errorf("langevin: Config.%s = %v, want %s", name, v, want)
-	}
-	switch {
-	case !(c.StepSize >= 0) || c.StepSize > 1e30: // √(2h) must be a float32
-		return bad("StepSize", c.StepSize, "0 ≤ StepSize ≤ 1e30")
-	case !(c.Target >= 0 && c.Target < 1):
-		return bad("Target", c.Target, "0 ≤ Target < 1")
-	case c.Unadjusted && c.StepSize == 0:
-		return bad("StepSize", 0, "> 0 for unadjusted chains, which have no acceptance to tune by")
-	case c.Project != nil && !c.Unadjusted:
-		return bad("Project", "set", "nil unless Unadjusted: the acceptance step does not know of it")
+	if err := check.Refuse("langevin: Config.",
+		check.Rule(!(c.StepSize >= 0) || c.StepSize > 1e30, "StepSize", c.StepSize, "0 ≤ StepSize ≤ 1e30"), // √(2h) must be a float32
+		check.Rule(!(c.Target >= 0 && c.Target < 1), "Target", c.Target, "0 ≤ Target < 1"),
+		check.Rule(c.Unadjusted && c.StepSize == 0, "StepSize", 0, "> 0 for unadjusted chains, which have no acceptance to tune by"),
+		check.Rule(c.Project != nil && !c.Unadjusted, "Project", "set", "nil unless Unadjusted: the acceptance step does not know of it"),
+	); err != nil {
+		return err
 	}
 	if c.StepSize == 0 {
-		c.StepSize = 0.5 * cubeRootInverse(sites)
+		// n^(−1/3) is how the best step of MALA scales with the number of coordinates
+		// (Roberts and Rosenthal 1998).
+		c.StepSize = 0.5 * simd.Exp(-simd.Log(float64(sites))/3)
 	}
 	return nil
 }
-
-// cubeRootInverse returns n^(−1/3), how the best step of MALA scales with the
-// number of coordinates (Roberts and Rosenthal 1998).
-func cubeRootInverse(n int) float64 { return simd.Exp(-simd.Log(float64(n)) / 3) }
 
 func (l *system) Kernel(_ context.Context, chains int) (sampler.Transition[float32], error) {
 	k := newKernel(l, chains)

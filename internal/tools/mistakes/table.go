@@ -61,8 +61,8 @@ var mistakes = []mistake{
 	}}},
 	{"leave one out", "uniform diffusion takes leave-one-out predictions as full posteriors", []edit{{
 		"sampler/diffusion/uniform.go",
-		"v[i*levels+int(l)] += seen",
-		"v[i*levels+int(l)] += 0 * seen",
+		"p.raise(v, x, a, 1)",
+		"p.raise(v, x, 0*a, 1)",
 	}}},
 	{"sign of λ", "a violated inequality is rewarded", []edit{{
 		"dual/lagrangian.go",

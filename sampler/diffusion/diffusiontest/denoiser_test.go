@@ -79,6 +79,10 @@ func (d *twoTokens) Denoise(ctx context.Context, v []float32, q energy.Noised[in
 			v[6*s+1] += float32(q.Src[s].Uint64()>>60) / 64 * float32(d.calls)
 		case "writes x":
 			x[0] = 2
+		case "off":
+			v[6*s+1] += 2e-4
+		case "size of the batch":
+			v[6*s+1] += float32(min(n, 2)) * 1e-5
 		case "mask":
 			v[6*s+2] = 0
 		}
@@ -107,6 +111,28 @@ func TestDenoiser(t *testing.T) {
 		})
 	}
 	require.EqualError(t, diffusiontest.TestDenoiser(ctx, nil, o), "diffusiontest: d = nil")
+}
+
+// A denoiser may be as far off as its options say, and no further.
+func TestErrorsOfDenoisersAreBounded(t *testing.T) {
+	test := func(broken string, o diffusiontest.DenoiserOptions) error {
+		o.Joint = pairs
+		return diffusiontest.TestDenoiser(ctx, &twoTokens{broken: broken}, o)
+	}
+	require.ErrorContains(t, test("off", diffusiontest.DenoiserOptions{}), "posterior: ")
+	require.ErrorContains(t, test("off", diffusiontest.DenoiserOptions{Tolerance: 1e-5}), "posterior: ")
+	require.NoError(t, test("off", diffusiontest.DenoiserOptions{Tolerance: 1e-3}))
+	require.ErrorContains(t, test("size of the batch", diffusiontest.DenoiserOptions{}), "batch: ")
+	require.ErrorContains(t, test("size of the batch", diffusiontest.DenoiserOptions{Rounding: 1e-7}), "batch: ")
+	require.NoError(t, test("size of the batch", diffusiontest.DenoiserOptions{Rounding: 1e-4}))
+	reals := energy.DenoiserFunc[float32]{Sites: 2, Levels: 1, F: func(_ context.Context, v []float32, q energy.Noised[float32]) error {
+		for i, x := range q.X {
+			v[i] = x/2 + float32(len(q.Time))*1e-6
+		}
+		return nil
+	}}
+	require.ErrorContains(t, diffusiontest.TestRealDenoiser(ctx, reals, diffusiontest.RealDenoiserOptions{}), "batch: ")
+	require.NoError(t, diffusiontest.TestRealDenoiser(ctx, reals, diffusiontest.RealDenoiserOptions{Rounding: 1e-3}))
 }
 
 // halves predicts x_0 = x_t/2, or something else.

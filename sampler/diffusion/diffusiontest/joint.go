@@ -211,9 +211,9 @@ func MaskedStep(mask int32, at, as, sigma float64) func(level int32, p []float64
 	}
 }
 
-// UniformStep is the same for tokens that are replaced by any level: Σ_l p(l)·q(x_s |
+// uniformStep is the same for tokens that are replaced by any level: Σ_l p(l)·q(x_s |
 // x_t, l) by Bayes' rule from the forward steps.
-func UniformStep(at, as float64) func(level int32, p []float64) []float64 {
+func uniformStep(at, as float64) func(level int32, p []float64) []float64 {
 	return func(level int32, p []float64) []float64 {
 		forward := func(from, to int, alpha float64) float64 {
 			w := (1 - alpha) / float64(len(p))

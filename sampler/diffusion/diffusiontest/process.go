@@ -44,7 +44,7 @@ type ProcessOptions struct {
 	// the signal levels at and as: the probabilities of the next level of a site at
 	// level whose clean token is distributed as p. By default that is
 	// [MaskedStep] without remasking or, if the prior is not masked,
-	// [UniformStep].
+	// that of tokens that are replaced by any level.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
 	// Counts are the numbers of steps that are tried, nil for 1, 3 and 8.
@@ -52,11 +52,11 @@ type ProcessOptions struct {
 
 	// Samples are drawn for each of them, 0 for 20 000.
 	Samples int
-
-	// Distance bounds the total variation from the denoiser's distribution after
-	// 256 steps of a process that converges, 0 for 0.03.
-	Distance float64
 }
+
+// distance bounds the total variation from the denoiser's distribution after 256 steps of a
+// process that converges.
+const distance = 0.03
 
 const (
 	sites  = 3
@@ -89,9 +89,6 @@ func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptio
 	}
 	if o.Samples == 0 {
 		o.Samples = 20_000
-	}
-	if o.Distance == 0 {
-		o.Distance = 0.03
 	}
 	c := &processChecker{form: form[int32]{Part: part, p: p, levels: levels}, o: o}
 	return inOrder(
@@ -236,7 +233,7 @@ func (c *processChecker) step(t, s float64) func(level int32, p []float64) []flo
 	case c.m.mask >= 0:
 		return MaskedStep(c.m.mask, at, as, 0)
 	}
-	return UniformStep(at, as)
+	return uniformStep(at, as)
 }
 
 // expected returns the distribution of x_0 after the given number of steps.
@@ -292,8 +289,8 @@ func (c *processChecker) distribution(ctx context.Context) error {
 		return nil
 	}
 	few, many := variation(c.expected(16), c.m.p), variation(c.expected(256), c.m.p)
-	if many > c.o.Distance || many > few/3 {
-		return c.Broken("distribution", "the distribution is %.3g from the denoiser's after 16 steps and %.3g after 256, want ≤ %v and a third", few, many, c.o.Distance)
+	if many > distance || many > few/3 {
+		return c.Broken("distribution", "the distribution is %.3g from the denoiser's after 16 steps and %.3g after 256, want ≤ %v and a third", few, many, distance)
 	}
 	return nil
 }

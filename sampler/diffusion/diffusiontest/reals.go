@@ -18,16 +18,15 @@ type RealOptions struct {
 	// that no distribution is claimed, and none tested.
 	Step func(at, as float64) (keep, clean, noise float64)
 
-	// Counts are the numbers of steps that are tried, nil for 1, 4 and 20.
-	Counts []int
-
-	// Samples are drawn for each of them, 0 for 4000.
-	Samples int
-
 	// Distance bounds, unless it is 0, how far the covariance is from the denoiser's
 	// after 512 steps, in units of its largest variance.
 	Distance float64
 }
+
+// The numbers of steps that are tried, and the samples that are drawn for each.
+var stepCounts = [...]int{1, 4, 20}
+
+const realSamples = 4000
 
 // TestRealProcess checks a process on reals against the laws of [diffusion.Process],
 // with the exact denoiser of a Gaussian whose sites depend on each other: those of
@@ -37,12 +36,6 @@ func TestRealProcess(ctx context.Context, p diffusion.Process[float32], o RealOp
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {
 		return err
-	}
-	if o.Counts == nil {
-		o.Counts = []int{1, 4, 20}
-	}
-	if o.Samples == 0 {
-		o.Samples = 4000
 	}
 	c := &realChecker{form[float32]{Part: part, p: p, levels: 1, model: gaussian{}}, o}
 	return inOrder(
@@ -252,13 +245,13 @@ func (c *realChecker) distribution(ctx context.Context) error {
 	if c.o.Step == nil {
 		return nil
 	}
-	for _, steps := range c.o.Counts {
+	for _, steps := range stepCounts {
 		m, a := c.moments(steps)
 		d, err := diffusion.New(ctx, gaussian{}, c.p, diffusion.Config{Steps: steps, Seed: uint64(steps)})
 		if err != nil {
 			return c.Broken("bind", "%v", err)
 		}
-		x := make([]float32, c.o.Samples*sites)
+		x := make([]float32, realSamples*sites)
 		if err := d.Sample(ctx, x); err != nil {
 			return c.Broken("distribution", "%d steps: %v", steps, err)
 		}
@@ -270,7 +263,7 @@ func (c *realChecker) distribution(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := c.normal("distribution", fmt.Sprintf("%d steps", steps), x, m, a, len(c.o.Counts)); err != nil {
+		if err := c.normal("distribution", fmt.Sprintf("%d steps", steps), x, m, a, len(stepCounts)); err != nil {
 			return err
 		}
 	}

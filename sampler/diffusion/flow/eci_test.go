@@ -1,4 +1,4 @@
-package flow
+package flow_test
 
 import (
 	"context"
@@ -16,13 +16,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection/newton"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/flow"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
 // The clock makes Mix rounds at every point of the grid, and states are v and noise in
 // the shares of the time: noise that was kept, or drawn anew after Resample rounds.
 func TestRounds(t *testing.T) {
-	for _, p := range []ECI{{}, {Mix: 3}, {Mix: 2, Resample: 3}, {Mix: 3, Resample: -1}} {
+	for _, p := range []flow.ECI{{}, {Mix: 3}, {Mix: 2, Resample: 3}, {Mix: 3, Resample: -1}} {
 		mix := max(1, p.Mix)
 		steps := exact.Must(p.Bind(context.Background(), 2, 1))
 		assert.Equal(t, 4*mix, steps.(diffusion.Clocked).MaxSteps(4))
@@ -48,21 +49,23 @@ func TestRounds(t *testing.T) {
 		assert.Equal(t, v, x)
 		assert.Zero(t, now)
 	}
-	assert.Equal(t, math.MaxInt, exact.Must(ECI{Mix: 3}.Bind(context.Background(), 1, 1)).(diffusion.Clocked).MaxSteps(math.MaxInt/2))
+	assert.Equal(t, math.MaxInt, exact.Must(flow.ECI{Mix: 3}.Bind(context.Background(), 1, 1)).(diffusion.Clocked).MaxSteps(math.MaxInt/2))
 }
 
 func TestErrors(t *testing.T) {
-	bind := func(p ECI, sites, levels int) error { return exact.Error(p.Bind(context.Background(), sites, levels)) }
-	assert.EqualError(t, bind(ECI{}, 0, 1), "flow: ECI: Bind: sites = 0, levels = 1, want ≥ 1 and 1")
-	assert.EqualError(t, bind(ECI{}, 3, 2), "flow: ECI: Bind: sites = 3, levels = 2, want ≥ 1 and 1")
-	assert.EqualError(t, bind(ECI{Mix: -1}, 3, 1), "flow: ECI: Mix = -1, Resample = 0, want 0 … 1048576 and ≥ −1")
-	assert.EqualError(t, bind(ECI{Resample: -2}, 3, 1), "flow: ECI: Mix = 0, Resample = -2, want 0 … 1048576 and ≥ −1")
-	assert.ErrorContains(t, bind(ECI{Schedule: noise.LinearBeta{From: 2}}, 3, 1), "noise: LinearBeta")
+	bind := func(p flow.ECI, sites, levels int) error {
+		return exact.Error(p.Bind(context.Background(), sites, levels))
+	}
+	assert.EqualError(t, bind(flow.ECI{}, 0, 1), "flow: ECI: Bind: sites = 0, levels = 1, want ≥ 1 and 1")
+	assert.EqualError(t, bind(flow.ECI{}, 3, 2), "flow: ECI: Bind: sites = 3, levels = 2, want ≥ 1 and 1")
+	assert.EqualError(t, bind(flow.ECI{Mix: -1}, 3, 1), "flow: ECI: Mix = -1, Resample = 0, want 0 … 1048576 and ≥ −1")
+	assert.EqualError(t, bind(flow.ECI{Resample: -2}, 3, 1), "flow: ECI: Mix = 0, Resample = -2, want 0 … 1048576 and ≥ −1")
+	assert.ErrorContains(t, bind(flow.ECI{Schedule: noise.LinearBeta{From: 2}}, 3, 1), "noise: LinearBeta")
 	bad := energy.DenoiserFunc[float32]{Sites: 2, Levels: 1, F: func(_ context.Context, v []float32, _ energy.Noised[float32]) error {
 		v[0], v[1] = 0, float32(math.NaN())
 		return nil
 	}}
-	d, err := diffusion.New(context.Background(), bad, ECI{}, diffusion.Config{Steps: 2})
+	d, err := diffusion.New(context.Background(), bad, flow.ECI{}, diffusion.Config{Steps: 2})
 	require.NoError(t, err)
 	var not *diffusion.PredictionError
 	require.True(t, errors.As(d.Sample(context.Background(), make([]float32, 2)), &not))
@@ -132,7 +135,7 @@ func TestSamplesKeepEquations(t *testing.T) {
 		}
 		return worst
 	}
-	for _, p := range []diffusion.Process[float32]{ECI{}, ECI{Resample: -1}, ECI{Mix: 2}, diffusion.Gaussian{Schedule: noise.Straight{}}} {
+	for _, p := range []diffusion.Process[float32]{flow.ECI{}, flow.ECI{Resample: -1}, flow.ECI{Mix: 2}, diffusion.Gaussian{Schedule: noise.Straight{}}} {
 		assert.Less(t, worst(p, onto), 3e-6, "%+v", p)
 		assert.Greater(t, worst(p, nil), 0.1, "%+v without a projector", p)
 	}

@@ -1,4 +1,4 @@
-package flow
+package flow_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/flow"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
@@ -97,7 +98,7 @@ func TestFlowOfAGaussian(t *testing.T) {
 
 // variance of a number N(0, c) that ECI draws, by the recursion of the coefficients of
 // the noises that it is a sum of.
-func variance(p ECI, c float64, steps int) float64 {
+func variance(p flow.ECI, c float64, steps int) float64 {
 	coef := []float64{1}
 	rounds := 0
 	for k := range steps {
@@ -129,7 +130,7 @@ func variance(p ECI, c float64, steps int) float64 {
 func TestECIHasItsDistribution(t *testing.T) {
 	exact.SkipUnderRace(t)
 	const n, steps = 10_000, 10
-	for _, p := range []ECI{{}, {Mix: 3}, {Resample: -1}, {Mix: 2, Resample: 3}, {Mix: 2, Resample: -1}} {
+	for _, p := range []flow.ECI{{}, {Mix: 3}, {Resample: -1}, {Mix: 2, Resample: 3}, {Mix: 2, Resample: -1}} {
 		d, err := diffusion.New(context.Background(), exact.Must(denoise.NewGaussian([]float64{0}, []float64{1})), p, diffusion.Config{Steps: steps, Seed: 5})
 		require.NoError(t, err)
 		x := make([]float32, n)
@@ -143,7 +144,7 @@ func TestECIHasItsDistribution(t *testing.T) {
 		assert.Greater(t, off(1), limit, "%+v: the model's own", p)
 	}
 	for k, steps := range []int{10, 50, 200, 1000} {
-		assert.InDelta(t, []float64{0.40, 0.47, 0.49, 0.50}[k], variance(ECI{}, 1, steps), 0.005)
-		assert.InEpsilon(t, []float64{2.2, 8.7, 25, 79}[k], variance(ECI{Resample: -1}, 1, steps), 0.02)
+		assert.InDelta(t, []float64{0.40, 0.47, 0.49, 0.50}[k], variance(flow.ECI{}, 1, steps), 0.005)
+		assert.InEpsilon(t, []float64{2.2, 8.7, 25, 79}[k], variance(flow.ECI{Resample: -1}, 1, steps), 0.02)
 	}
 }

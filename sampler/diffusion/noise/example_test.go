@@ -45,8 +45,10 @@ func ExampleLinearSigma() {
 // σ grows by the same factor in equal times.
 func ExampleGeometricSigma() {
 	show(noise.GeometricSigma{})
+	show(noise.GeometricSigma{Max: 5})
 	// Output:
 	// 1.0000 0.9882 0.8681 0.1860 0.0000 half at 0.660
+	// 1.0000 0.9916 0.9317 0.5518 0.0067 half at 0.768
 }
 
 // The schedule of DDPM, for reals.
@@ -65,13 +67,15 @@ func ExampleCosineBar() {
 	// 1.0000 0.8470 0.4938 0.1443 0.0000 half at 0.496
 }
 
-// Steeper in the middle as τ falls.
+// Steeper in the middle as τ falls, and at the start with b = 0; a floor is where it ends.
 func ExampleSigmoidBar() {
 	show(noise.SigmoidBar{})
 	show(noise.SigmoidBar{Tau: 0.5})
+	show(noise.SigmoidBar{End: 3, Floor: 0.01})
 	// Output:
 	// 1.0000 0.8509 0.5000 0.1491 0.0000 half at 0.500
 	// 1.0000 0.9548 0.5000 0.0452 0.0000 half at 0.500
+	// 1.0000 0.6041 0.2983 0.1059 0.0100 half at 0.325
 }
 
 // Flow matching: in the middle of a straight path signal and noise are alike.

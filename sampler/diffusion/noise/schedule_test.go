@@ -1,4 +1,4 @@
-package noise
+package noise_test
 
 import (
 	"math"
@@ -6,20 +6,22 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
+
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
 func TestNoiseSchedulesAreTheirFormulas(t *testing.T) {
 	for name, c := range map[string]struct {
-		s Schedule
+		s noise.Schedule
 		f func(t float64) float64
 	}{
-		"log-linear": {LogLinear{}, func(t float64) float64 { return 1 - 0.999*t }},
-		"no epsilon": {LogLinear{Epsilon: -1}, func(t float64) float64 { return 1 - t }},
-		"cosine":     {Cosine{}, func(t float64) float64 { return 0.001 + 0.999*math.Cos(t*math.Pi/2) }},
-		"squared":    {CosineSquared{Epsilon: 0.01}, func(t float64) float64 { return 0.01 + 0.99*math.Pow(math.Cos(t*math.Pi/2), 2) }},
-		"linear":     {LinearSigma{Min: 0.1, Max: 7}, func(t float64) float64 { return math.Exp(-0.1 - 6.9*t) }},
-		"straight":   {Straight{}, func(t float64) float64 { return 1 / (1 + math.Pow(t/(1-t), 2)) }},
-		"geometric":  {GeometricSigma{}, func(t float64) float64 { return math.Exp(-math.Pow(1e-3, 1-t) * math.Pow(20, t)) }},
+		"log-linear": {noise.LogLinear{}, func(t float64) float64 { return 1 - 0.999*t }},
+		"no epsilon": {noise.LogLinear{Epsilon: -1}, func(t float64) float64 { return 1 - t }},
+		"cosine":     {noise.Cosine{}, func(t float64) float64 { return 0.001 + 0.999*math.Cos(t*math.Pi/2) }},
+		"squared":    {noise.CosineSquared{Epsilon: 0.01}, func(t float64) float64 { return 0.01 + 0.99*math.Pow(math.Cos(t*math.Pi/2), 2) }},
+		"linear":     {noise.LinearSigma{Min: 0.1, Max: 7}, func(t float64) float64 { return math.Exp(-0.1 - 6.9*t) }},
+		"straight":   {noise.Straight{}, func(t float64) float64 { return 1 / (1 + math.Pow(t/(1-t), 2)) }},
+		"geometric":  {noise.GeometricSigma{}, func(t float64) float64 { return math.Exp(-math.Pow(1e-3, 1-t) * math.Pow(20, t)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, 1.0, c.s.Alpha(0))
@@ -36,7 +38,7 @@ func TestNoiseSchedulesAreTheirFormulas(t *testing.T) {
 			assert.Zero(t, c.s.Time(1))
 		})
 	}
-	assert.Zero(t, Cosine{Epsilon: -1}.Alpha(1))
+	assert.Zero(t, noise.Cosine{Epsilon: -1}.Alpha(1))
 }
 
 // lossy loses half of its signal at once, or keeps all of it.
@@ -51,20 +53,20 @@ func (c lossy) Alpha(t float64) float64 {
 func (lossy) Time(float64) float64 { return 0 }
 
 func TestResolveRefuses(t *testing.T) {
-	for want, c := range map[string]Schedule{
-		"noise: LogLinear: Epsilon = 1, want < 1":               LogLinear{Epsilon: 1},
-		"noise: Cosine: Epsilon = 1":                            &Cosine{Epsilon: 1},
-		"noise: CosineSquared: Epsilon = 3":                     CosineSquared{Epsilon: 3},
-		"noise: LinearSigma: Min = -1":                          &LinearSigma{Min: -1},
-		"noise: GeometricSigma: Min = 21, Max = 20":             GeometricSigma{Min: 21},
-		"noise: LinearBeta: From = 3":                           LinearBeta{From: 3},
-		"noise: CosineBar: Offset = -1":                         &CosineBar{Offset: -1},
-		"noise: SigmoidBar: Begin = 5":                          SigmoidBar{Begin: 5},
+	for want, c := range map[string]noise.Schedule{
+		"noise: LogLinear: Epsilon = 1, want < 1":               noise.LogLinear{Epsilon: 1},
+		"noise: Cosine: Epsilon = 1":                            &noise.Cosine{Epsilon: 1},
+		"noise: CosineSquared: Epsilon = 3":                     noise.CosineSquared{Epsilon: 3},
+		"noise: LinearSigma: Min = -1":                          &noise.LinearSigma{Min: -1},
+		"noise: GeometricSigma: Min = 21, Max = 20":             noise.GeometricSigma{Min: 21},
+		"noise: LinearBeta: From = 3":                           noise.LinearBeta{From: 3},
+		"noise: CosineBar: Offset = -1":                         &noise.CosineBar{Offset: -1},
+		"noise: SigmoidBar: Begin = 5":                          noise.SigmoidBar{Begin: 5},
 		"diffusion: X: Schedule.Alpha(0) = 0.5, want 1":         lossy{0.5, 0.5},
 		"diffusion: X: Schedule.Alpha(1) = 1, want in [0, 1)":   lossy{1, 1},
 		"diffusion: X: Schedule.Alpha(1) = -0.5, want in [0, 1": lossy{1, -0.5},
 	} {
-		got, err := Resolve("diffusion: X", c)
+		got, err := noise.Resolve("diffusion: X", c)
 		assert.ErrorContains(t, err, want)
 		assert.Nil(t, got)
 	}
@@ -72,17 +74,17 @@ func TestResolveRefuses(t *testing.T) {
 
 // What runs is the schedule itself, or the same to the bit.
 func TestResolveKeepsTheSchedule(t *testing.T) {
-	for _, c := range []Schedule{
-		LogLinear{}, Cosine{}, CosineSquared{}, LinearSigma{}, GeometricSigma{}, LinearBeta{}, &LinearBeta{To: 0.1, Steps: 50}, CosineBar{}, SigmoidBar{},
+	for _, c := range []noise.Schedule{
+		noise.LogLinear{}, noise.Cosine{}, noise.CosineSquared{}, noise.LinearSigma{}, noise.GeometricSigma{}, noise.LinearBeta{}, &noise.LinearBeta{To: 0.1, Steps: 50}, noise.CosineBar{}, noise.SigmoidBar{},
 	} {
-		got, err := Resolve("diffusion: X", c)
+		got, err := noise.Resolve("diffusion: X", c)
 		assert.NoError(t, err)
 		for _, u := range []float64{0, 1e-9, 0.1, 0.25, 0.5, 0.7501, 1} {
 			assert.Equal(t, c.Alpha(u), got.Alpha(u), "%T at %v", c, u)
 		}
 		assert.Equal(t, c.Time(0.25), got.Time(0.25), "%T", c)
 	}
-	none, err := Resolve("diffusion: X", nil)
+	none, err := noise.Resolve("diffusion: X", nil)
 	assert.NoError(t, err)
-	assert.Equal(t, Schedule(LogLinear{}), none)
+	assert.Equal(t, noise.Schedule(noise.LogLinear{}), none)
 }

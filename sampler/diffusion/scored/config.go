@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -32,11 +33,6 @@ import (
 
 const (
 	defaultSteps = 128 // as in package diffusion
-
-	// Unless told otherwise a batch is as large as its predictions fit in this
-	// many bytes, within 1 … defaultBatch.
-	defaultTables = 1 << 28
-	defaultBatch  = 64
 
 	// Of rows with more levels than this, a few drawn ones are candidates.
 	allLevels = 16
@@ -93,14 +89,13 @@ type Config struct {
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill(sites, levels, completions int) error {
 	const prefix = "scored: Config."
-	if absent(c.Judge) {
+	if check.Nil(c.Judge) {
 		return fmt.Errorf("%sJudge = %v, want a set", prefix, c.Judge)
 	}
-	batch := min(max(1, defaultTables/4/(sites*levels)), defaultBatch)
 	if err := check.Defaults(prefix,
 		check.Number("Candidates", &c.Candidates, 0, defaultCandidates), check.Number("Completions", &c.Completions, 0, completions),
 		check.Number("Rounds", &c.Rounds, -1, defaultRounds), check.Number("Steps", &c.Steps, 0, defaultSteps),
-		check.Number("Batch", &c.Batch, 0, batch), check.Number("Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)),
+		check.Number("Batch", &c.Batch, 0, slots.Batch(sites*levels)), check.Number("Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)),
 		check.Number("First", &c.First, 0, 0),
 	); err != nil {
 		return err
@@ -123,15 +118,12 @@ type Partial interface{ Decides() bool }
 
 var _ Partial = constraint.Score{}
 
-// absent reports whether a set is nil, or a nil pointer.
-func absent(s constraint.Set) bool { return s == nil || check.Nil(s) }
-
 // checkSet returns what is wrong with a set that is not nil.
 func checkSet(name string, s constraint.Set) error {
 	if s == nil {
 		return nil
 	}
-	if absent(s) {
+	if check.Nil(s) {
 		return fmt.Errorf("scored: %s = nil %T, want a set", name, s)
 	}
 	if v, ok := s.(constraint.Validated); ok {
@@ -155,15 +147,11 @@ func violations(dst, g []float64, s constraint.Set, x []int32) error {
 	g = g[:len(dst)*n]
 	s.Violation(g, x)
 	for k := range dst {
-		worst := math.Inf(-1)
-		for j, v := range g[k*n : (k+1)*n] {
-			if v != v {
-				sites := len(x) / len(dst)
-				return fmt.Errorf("scored: violation %d of %v is NaN", j, x[k*sites:(k+1)*sites])
-			}
-			worst = max(worst, v)
+		row := g[k*n : (k+1)*n]
+		if dst[k] = slices.Max(row); dst[k] != dst[k] {
+			sites, j := len(x)/len(dst), slices.IndexFunc(row, math.IsNaN)
+			return fmt.Errorf("scored: violation %d of %v is NaN", j, x[k*sites:(k+1)*sites])
 		}
-		dst[k] = worst
 	}
 	return nil
 }

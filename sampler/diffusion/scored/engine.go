@@ -33,14 +33,17 @@ type engine struct {
 	blank []float32
 	ones  [][]float32
 
-	// What runners do: begin a job in a slot, say at the end of a path whether the job
-	// is done or put the slot at the start of another one, and take what was made.
-	begin func(p *path)
+	// What runners do: say at the end of a path whether the job is done or put the slot at
+	// the start of another one, and take what was made.
 	ended func(w *scratch, p *path) (done bool, err error)
 	done  func(p *path)
 
-	next, jobs int      // of the run
-	reports    []Report // of the last call
+	// The run under way.
+	next, jobs int
+	first      int    // sample of job 0
+	chains     uint64 // of its streams, beside the number of the sample
+
+	reports []Report // of the last call
 }
 
 // mostOnes bounds the predictions that are kept for states with one token, in bytes.
@@ -76,9 +79,6 @@ func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffus
 	if err != nil {
 		return nil, err
 	}
-	if check.Nil(process) {
-		return nil, fmt.Errorf("scored: process = nil")
-	}
 	if g, ok := energy.As[diffusion.Guide](model); ok {
 		if _, other, by := g.Guidance(); other != nil || by != nil {
 			return nil, fmt.Errorf("scored: the model is guided at the posterior, want at the prediction")
@@ -87,7 +87,7 @@ func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffus
 	if err := cfg.fill(sites, levels, completions); err != nil {
 		return nil, err
 	}
-	steps, err := slots.Bind("scored", model, cfg.Batch, func() (diffusion.Steps[int32], error) { return process.Bind(ctx, sites, levels) })
+	steps, err := slots.Bind(ctx, "scored", model, process, cfg.Batch)
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +137,10 @@ func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffus
 	return e, nil
 }
 
-// run does the jobs 0 … jobs−1. The error is that of ctx.
-func (e *engine) run(ctx context.Context, jobs int) error {
-	e.next, e.jobs = 0, jobs
+// run does the jobs 0 … jobs−1, samples from number first on, of streams (Seed,
+// chains|number). The error is that of ctx.
+func (e *engine) run(ctx context.Context, jobs, first int, chains uint64) error {
+	e.next, e.jobs, e.first, e.chains = 0, jobs, first, chains
 	n := min(jobs, e.Batch)
 	for i := range n {
 		e.job(i)
@@ -154,14 +155,9 @@ func (e *engine) job(i int) {
 	p := &e.paths[i]
 	*p = path{Slot: p.Slot, slot: i, job: e.next, steps: p.steps, renoise: p.renoise, y: p.y, best: p.best, mask: p.mask}
 	e.next++
-	e.begin(p)
+	p.Sample = e.first + p.job
+	p.Stream.Seed(e.cfg.Seed, e.chains|uint64(p.Sample))
 	e.restart(p)
-}
-
-// start makes sample number, of the given stream, that of the next job.
-func (e *engine) start(p *path, number int, chain uint64) {
-	p.Sample = number
-	p.Stream.Seed(e.cfg.Seed, chain)
 }
 
 // restart puts a path at time 1.
@@ -338,7 +334,6 @@ func (e *engine) open(x []int32) diffusion.SampleErrors {
 
 // sample fills x with samples, the first of the given number, and errs with their errors.
 func (e *engine) sample(ctx context.Context, x []int32, errs diffusion.SampleErrors, first int) error {
-	e.begin = func(p *path) { e.start(p, first+p.job, uint64(first+p.job)) }
 	finished := 0
 	e.done = func(p *path) {
 		errs[p.job] = p.err
@@ -359,7 +354,7 @@ func (e *engine) sample(ctx context.Context, x []int32, errs diffusion.SampleErr
 			e.cfg.Progress(finished, len(errs))
 		}
 	}
-	return e.run(ctx, len(errs))
+	return e.run(ctx, len(errs), first, 0)
 }
 
 // masked reports whether site j is masked.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/resample"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -70,8 +71,8 @@ type Exact struct {
 	made   int
 	logCap float64 // NaN before the pilot
 
-	evidence moments // of W, over the pilot and the first path of every sample
-	above    ratio   // of (W−c)₊ to W, over the paths of samples, in units of c
+	evidence slots.Estimate // of W, over the pilot and the first path of every sample
+	above    ratio          // of (W−c)₊ to W, over the paths of samples, in units of c
 }
 
 // NewExact returns a sampler of the model with the process, whose steps must be
@@ -107,7 +108,7 @@ func (x *Exact) Len() int { return x.made }
 // of that estimate: the mean weight of the paths of the pilot and of the first path
 // of every sample, which is unbiased. It is NaN before the first call of Sample, and
 // −Inf if no path was feasible.
-func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.mean() }
+func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
 // Excess returns an estimate of E(W−c)₊/E(W), by which the distribution of samples
 // differs from the target at most, in total variation, and a bound to quote: the
@@ -170,7 +171,7 @@ func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 	}
 	for i, v := range e.reports { // in order: sums must not depend on the batch
 		if v.Paths > 0 {
-			x.evidence.add(first[i])
+			x.evidence.Add(first[i])
 			x.above.join(above[i])
 		}
 	}
@@ -189,7 +190,6 @@ func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	for n := x.cfg.Pilot; ; n *= 2 {
 		from := len(logW)
 		logW = append(logW, make([]float64, n-from)...)
-		e.begin = func(p *path) { e.start(p, from+p.job, pilotChains|uint64(from+p.job)) }
 		e.ended = func(*scratch, *path) (done bool, err error) { return true, nil }
 		worst := math.Inf(1)
 		fault = nil
@@ -202,93 +202,31 @@ func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 				worst = min(worst, p.worst)
 			}
 		}
-		if err := e.run(ctx, n-from); err != nil {
+		if err := e.run(ctx, n-from, from, pilotChains); err != nil {
 			return nil, err
 		}
 		if slices.Max(logW) > math.Inf(-1) {
 			break
 		}
 		if n >= x.cfg.Pilot<<pilotDoubles {
-			x.evidence = moments{}
-			x.evidence.addAll(logW)
+			x.took(logW)
 			if fault == nil {
 				fault = &NotConverged{Violation: worst, Tries: n}
 			}
 			return fmt.Errorf("scored: Exact: no path of the pilot is feasible: %w", fault), nil
 		}
 	}
-	x.evidence.addAll(logW)
-	x.logCap = capFor(logW, x.cfg.Excess)
+	x.took(logW)
+	x.logCap = resample.LeastCap(logW, x.cfg.Excess)
 	return nil, nil
 }
 
-// moments are the sums of weights and of their squares, in a unit that grows.
-type moments struct {
-	top         float64 // log of the unit
-	sum, square float64
-	n           int
-}
-
-// add counts a log-weight.
-func (m *moments) add(logW float64) {
-	if m.n++; math.IsInf(logW, -1) {
-		return
-	}
-	if m.sum == 0 || logW > m.top {
-		scale := 0.0
-		if m.sum > 0 {
-			scale = simd.Exp(m.top - logW)
-		}
-		m.sum *= scale
-		m.square = float64(m.square*scale) * scale
-		m.top = logW
-	}
-	v := simd.Exp(logW - m.top)
-	m.sum += v
-	m.square += float64(v * v)
-}
-
-func (m *moments) addAll(logW []float64) {
+// took makes the weights of a pilot the first of the evidence.
+func (x *Exact) took(logW []float64) {
+	x.evidence = slots.Estimate{}
 	for _, l := range logW {
-		m.add(l)
+		x.evidence.Add(l)
 	}
-}
-
-// mean returns the log of the mean weight and its relative standard error.
-func (m *moments) mean() (logMean, stderr float64) {
-	n := float64(m.n)
-	if m.n == 0 {
-		return math.NaN(), math.NaN()
-	}
-	if m.sum == 0 {
-		return math.Inf(-1), math.NaN()
-	}
-	spread := float64(n*m.square)/float64(m.sum*m.sum) - 1
-	return m.top + simd.Log(m.sum/n), math.Sqrt(max(0, spread) / (n - 1))
-}
-
-// capFor returns the log of the least c with Σ(W−c)₊ ≤ excess·ΣW, of log-weights
-// one of which is finite.
-func capFor(logW []float64, excess float64) float64 {
-	w := make([]float64, len(logW))
-	top, total := slices.Max(logW), 0.0
-	for i, l := range logW {
-		w[i] = simd.Exp(l - top)
-	}
-	slices.Sort(w)
-	for _, v := range w {
-		total += v
-	}
-	allowed := float64(excess * total)
-	for k := len(w) - 1; k > 0; k-- {
-		// Lowering c from w[k] to w[k−1] cuts off the weights from k on.
-		cut := float64((w[k] - w[k-1]) * float64(len(w)-k))
-		if cut > allowed {
-			return top + simd.Log(w[k]-allowed/float64(len(w)-k))
-		}
-		allowed -= cut
-	}
-	return top + simd.Log(w[0]-allowed/float64(len(w)))
 }
 
 // ratio estimates Ea/Eb from pairs.

@@ -2,7 +2,6 @@ package scored
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,29 +21,6 @@ func TestPhi(t *testing.T) {
 	}
 	require.Equal(t, 1.0, phi(math.Inf(1)))
 	require.Zero(t, phi(math.Inf(-1)))
-}
-
-// The cap leaves exactly the excess that is allowed.
-func TestCap(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	for range 100 {
-		w := make([]float64, 1+r.IntN(40))
-		total := 0.0
-		for i := range w {
-			w[i] = 3 * r.NormFloat64()
-			if r.IntN(3) == 0 && i > 0 {
-				w[i] = math.Inf(-1)
-			}
-			total += math.Exp(w[i])
-		}
-		allowed := r.Float64()
-		c := math.Exp(capFor(w, allowed))
-		over := 0.0
-		for _, l := range w {
-			over += max(0, math.Exp(l)-c)
-		}
-		require.InEpsilon(t, allowed*total, over, 1e-9)
-	}
 }
 
 // Scores of ±Inf count, but do not spoil means and deviations.
@@ -80,10 +56,9 @@ func TestPathsDoNotAllocate(t *testing.T) {
 		e, err := newEngine(t.Context(), m, diffusion.Masked{Mask: 20}, Config{Judge: judge, Batch: 1, Steps: 6}, 8)
 		require.NoError(t, err)
 		e.exact = isExact
-		e.begin = func(p *path) { e.start(p, 0, 0) }
 		e.ended = func(*scratch, *path) (bool, error) { return true, nil }
 		e.done = func(p *path) { require.NoError(t, p.err) }
-		path := func() { require.NoError(t, e.run(t.Context(), 1)) }
+		path := func() { require.NoError(t, e.run(t.Context(), 1, 0, 0)) }
 		path()
 		require.Zero(t, testing.AllocsPerRun(20, path))
 	}

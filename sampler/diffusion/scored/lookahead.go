@@ -302,22 +302,28 @@ const (
 func promise(psi, s []float64, n int) {
 	sd := deviation(s, n)
 	for k := range psi {
-		own := s[k*n : (k+1)*n]
-		total, mean, finite := 0.0, 0.0, 0
+		own, total := s[k*n:(k+1)*n], 0.0
 		for _, v := range own {
 			if v <= 0 {
 				total++
 			}
-			if !math.IsInf(v, 0) {
-				mean += v
-				finite++
-			}
 		}
-		if finite > 0 {
-			total += float64(phi(distance(mean/float64(finite), sd)) * float64(finite) / float64(n))
+		if mean, finite := centre(own); finite > 0 {
+			total += float64(phi(distance(mean, sd)) * float64(finite) / float64(n))
 		}
 		psi[k] = max(least, total/float64(n+1))
 	}
+}
+
+// centre returns the mean of the finite ones of some scores, and their number.
+func centre(s []float64) (mean float64, finite int) {
+	for _, v := range s {
+		if !math.IsInf(v, 0) {
+			mean += v
+			finite++
+		}
+	}
+	return mean / float64(max(1, finite)), finite
 }
 
 // distance is −mean/sd, ±Inf where sd is 0.
@@ -366,18 +372,8 @@ func deviation(s []float64, n int) float64 {
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	squares, free := 0.0, 0
 	for ; len(s) >= n; s = s[n:] {
-		mean, finite := 0.0, 0
-		for _, v := range s[:n] {
-			if !math.IsInf(v, 0) {
-				mean += v
-				finite++
-			}
-		}
-		if finite == 0 {
-			continue
-		}
-		mean /= float64(finite)
-		free += finite - 1
+		mean, finite := centre(s[:n])
+		free += max(0, finite-1)
 		for _, v := range s[:n] {
 			if !math.IsInf(v, 0) {
 				lowest, highest = min(lowest, v), max(highest, v)

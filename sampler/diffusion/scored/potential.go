@@ -3,6 +3,7 @@ package scored
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -62,24 +63,13 @@ func (p Potential) Log(logG []float64, x []int32, t []float64) {
 			continue
 		}
 		p.Score.Violation(g, x[k*sites:(k+1)*sites])
-		s := math.Inf(-1)
-		for _, v := range g {
-			if v != v {
-				s = v
-				break
-			}
-			s = max(s, v)
-		}
-		switch {
-		case p.Temperature > 0:
+		switch s := slices.Max(g); {
+		case p.Temperature > 0 || s != s:
 			logG[k] = -s / p.Temperature
 		case s > 0:
 			logG[k] = math.Inf(-1)
 		default:
-			logG[k] = s - s // 0, or NaN
-			if math.IsInf(s, -1) {
-				logG[k] = 0
-			}
+			logG[k] = 0
 		}
 	}
 }

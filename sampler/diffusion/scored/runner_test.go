@@ -55,6 +55,22 @@ func TestBatchWorkersAndPartsChangeNothing(t *testing.T) {
 	}
 }
 
+// The denoiser gets the conditioning of the run.
+func TestMetaIsPassedThrough(t *testing.T) {
+	p, asked := newProblem(t, 3, 5, 4, .5, 1, true), 0
+	inner := p.denoiser
+	p.denoiser = energy.DenoiserFunc[int32]{Sites: 5, Levels: 5, F: func(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+		asked++
+		require.Equal(t, "a condition", q.Meta)
+		return inner.Denoise(ctx, v, q)
+	}}
+	for name, s := range both(t, p, scored.Config{Judge: p.judge, Meta: "a condition"}) {
+		asked = 0
+		require.NoError(t, s.Sample(t.Context(), make([]int32, 5)), name)
+		require.Positive(t, asked, name)
+	}
+}
+
 // Whatever fails for a sample is its own: 500 asked for are 500 entries.
 func TestErrorsBelongToTheirSample(t *testing.T) {
 	p := newProblem(t, 3, 5, 4, .5, 1, true)

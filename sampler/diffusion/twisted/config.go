@@ -69,8 +69,14 @@ const (
 	defaultSteps     = 200 // where discretisation is below the sampling error of 10 000 samples
 	defaultParticles = 64
 	defaultThreshold = 0.5 // of the particles, the usual choice
-	defaultSweeps    = 2   // a third changes log Ẑ by less than the particles do
-	defaultProbes    = 4
+
+	// fitSweeps is how many sweeps of expectation propagation over the inequalities there
+	// are for a prediction: a third changes log Ẑ by less than the particles do.
+	fitSweeps = 2
+
+	// probes is how many random directions the trace of the covariance is estimated with
+	// for a model that is no [Posterior].
+	probes = 4
 )
 
 // Config says how a [Sampler] runs. The zero value is the recommended setting.
@@ -100,12 +106,6 @@ type Config struct {
 	// do.
 	Full bool
 
-	Sweeps int // of expectation propagation over the inequalities, per prediction; 0 means 2
-
-	// Probes is how many random directions the trace of the covariance is
-	// estimated with for a model that is no [Posterior]; 0 means 4.
-	Probes int
-
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
 	Seed    uint64 // cloud c has the streams (Seed, c·Particles …)
 	First   int    // number of the first cloud: parts of a run give the bits of the whole
@@ -121,8 +121,7 @@ func (c *Config) fill() error {
 	const prefix = "twisted: Config."
 	if err := check.Defaults(prefix,
 		check.Number("Steps", &c.Steps, 0, defaultSteps), check.Number("Particles", &c.Particles, 0, defaultParticles),
-		check.Number("PerCloud", &c.PerCloud, 0, 1), check.Number("Sweeps", &c.Sweeps, 0, defaultSweeps),
-		check.Number("Probes", &c.Probes, 0, defaultProbes), check.Number("Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)),
+		check.Number("PerCloud", &c.PerCloud, 0, 1), check.Number("Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)),
 	); err != nil {
 		return err
 	}

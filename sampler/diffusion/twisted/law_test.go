@@ -275,6 +275,16 @@ func TestRefusals(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	require.NoError(t, s.Sample(t.Context(), make([]float32, 4)))
+	asked := 0
+	conditional := energy.DenoiserFunc[float32]{Sites: 2, Levels: 1, F: func(ctx context.Context, v []float32, q energy.Noised[float32]) error {
+		asked++
+		require.Equal(t, "a condition", q.Meta)
+		return d.Denoise(ctx, v, q)
+	}}
+	s, err = twisted.New(t.Context(), conditional, set, twisted.Config{Schedule: schedule, Particles: 2, Steps: 3, Meta: "a condition"})
+	require.NoError(t, err)
+	require.NoError(t, s.Sample(t.Context(), make([]float32, 2)))
+	require.Equal(t, 3, asked)
 }
 
 // curvedSet has a curve besides its rows.

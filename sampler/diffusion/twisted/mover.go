@@ -60,9 +60,9 @@ func (w *mover) absorb(p *particle) {
 }
 
 // judge finds the sites of a particle and how likely what is given is from there.
-func (w *mover) judge(p *particle, sweeps int) {
+func (w *mover) judge(p *particle) {
 	p.logp = w.given(p.mu, p.root)
-	p.logp += w.fit(p.precision, p.centre, sweeps)
+	p.logp += w.fit(p.precision, p.centre, fitSweeps)
 }
 
 // foresee draws the clean state given sites and equations, and returns the log of

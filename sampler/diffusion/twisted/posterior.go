@@ -75,7 +75,7 @@ type directions struct {
 // newDirections returns directions of a model, and the states that it asks about for each
 // particle.
 func newDirections(m energy.Denoiser[float32], r *rows, c Config) (d *directions, per int) {
-	d = &directions{rows: r, model: m, probes: c.Probes}
+	d = &directions{rows: r, model: m, probes: probes}
 	if r.n == r.q {
 		d.probes = 0
 	}

@@ -37,7 +37,7 @@ type Sampler struct {
 	choice    sampler.Stream
 	logw      []float64
 	count     []int
-	evidence  []float64 // log Ẑ of every cloud so far
+	evidence  slots.Estimate // mean of Ẑ over the clouds so far
 
 	// The cloud under way.
 	on           step
@@ -132,7 +132,7 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 			}
 		}
 		if err := s.cloud(ctx); err != nil {
-			return fmt.Errorf("twisted: cloud %d: %w", s.cfg.First+len(s.evidence), err)
+			return fmt.Errorf("twisted: cloud %d: %w", s.cfg.First+s.evidence.N, err)
 		}
 		first := c * s.cfg.PerCloud
 		s.harvest(x[first*s.n : min(samples, first+s.cfg.PerCloud)*s.n])
@@ -146,18 +146,13 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 // discretised reverse diffusion. Both are NaN before the first cloud, the error
 // before the second.
 func (s *Sampler) LogProb() (logp, stderr float64) {
-	n := float64(len(s.evidence))
-	if n == 0 {
-		return math.NaN(), math.NaN()
-	}
-	top, sum, squares := resample.Moments(s.evidence)
-	ratio := float64(squares*n) / float64(sum*sum)
-	return top + simd.Log(sum/n) - s.logVolume, math.Sqrt(max(0, ratio-1) / (n - 1))
+	logp, stderr = s.evidence.Mean()
+	return logp - s.logVolume, stderr
 }
 
 // cloud brings particles from noise to samples.
 func (s *Sampler) cloud(ctx context.Context) error {
-	number := s.cfg.First + len(s.evidence)
+	number := s.cfg.First + s.evidence.N
 	s.choice.Seed(s.cfg.Seed, 1<<63|uint64(number))
 	for i, p := range s.particles {
 		p.logw = 0
@@ -168,11 +163,11 @@ func (s *Sampler) cloud(ctx context.Context) error {
 	if err := s.e.Run(ctx, 0, len(s.particles)); err != nil {
 		return err
 	}
-	top, sum, err := s.weigh()
+	top, sum, _, err := s.weigh()
 	if err != nil {
 		return err
 	}
-	s.evidence = append(s.evidence, s.more+top+simd.Log(sum/float64(len(s.particles))))
+	s.evidence.Add(s.more + top + simd.Log(sum/float64(len(s.particles))))
 	return nil
 }
 
@@ -183,18 +178,16 @@ func (s *Sampler) weighOne(w, i int) error {
 		return err
 	}
 	s.movers[w].absorb(p)
-	s.movers[w].judge(p, s.cfg.Sweeps)
+	s.movers[w].judge(p)
 	p.logw += p.logp
 	return nil
 }
 
 // judge resamples the particles and moves them.
 func (s *Sampler) judge() error {
-	more, err := s.renew()
-	if err != nil {
+	if err := s.renew(); err != nil {
 		return s.atStep(err)
 	}
-	s.more += more
 	part := s.finish
 	if left := s.cfg.Steps - s.e.Step - 1; left > 0 {
 		to := s.cfg.Schedule.Alpha(float64(left) / float64(s.cfg.Steps))
@@ -229,44 +222,26 @@ func (s *Sampler) retry(i int, fault error) error {
 
 func (s *Sampler) atStep(err error) error { return fmt.Errorf("step %d: %w", s.e.Step, err) }
 
-// missed is the error of a cloud of so many particles that are all outside the set.
-type missed int
-
-// Error names the cure.
-func (m missed) Error() string {
-	return fmt.Sprintf("none of %d particles is in the set: if it is not empty, it takes more Particles or Steps, or fewer inequalities", int(m))
-}
-
-// Unwrap makes it constraint.ErrInfeasible.
-func (missed) Unwrap() error { return constraint.ErrInfeasible }
-
-// weigh reads the weights and returns their sum as e^top·sum.
-func (s *Sampler) weigh() (top, sum float64, err error) {
-	some := false
+// weigh reads the weights and returns their moments.
+func (s *Sampler) weigh() (top, sum, squares float64, err error) {
 	for i, p := range s.particles {
-		s.logw[i] = p.logw
-		if math.IsNaN(p.logw) || math.IsInf(p.logw, 1) {
-			return 0, 0, fmt.Errorf("particle %d has the log-weight %v, want finite", i, p.logw)
+		if s.logw[i] = p.logw; math.IsNaN(p.logw) || math.IsInf(p.logw, 1) {
+			return 0, 0, 0, fmt.Errorf("particle %d has the log-weight %v, want finite", i, p.logw)
 		}
-		some = some || !math.IsInf(p.logw, -1)
 	}
-	if !some {
-		return 0, 0, missed(len(s.particles))
+	if top, sum, squares = resample.Moments(s.logw); math.IsInf(top, -1) {
+		err = fmt.Errorf("none of %d particles is in the set: if it is not empty, it takes more Particles or Steps, or fewer inequalities: %w", len(s.particles), constraint.ErrInfeasible)
 	}
-	top, sum, _ = resample.Moments(s.logw)
-	return top, sum, nil
+	return top, sum, squares, err
 }
 
-// renew resamples if few particles carry the weight, and returns the log of the
-// mean weight that is then in none of them any more.
-func (s *Sampler) renew() (evidence float64, err error) {
-	if _, _, err := s.weigh(); err != nil {
-		return 0, err
-	}
-	top, sum, squares := resample.Moments(s.logw)
+// renew resamples if few particles carry the weight, and keeps the mean weight that is
+// then in none of them any more.
+func (s *Sampler) renew() error {
+	top, sum, squares, err := s.weigh()
 	k := float64(len(s.particles))
-	if float64(sum*sum) >= float64(s.cfg.Threshold*k)*squares {
-		return 0, nil
+	if err != nil || float64(sum*sum) >= float64(s.cfg.Threshold*k)*squares {
+		return err
 	}
 	resample.Systematic(s.count, s.logw, s.choice.Float64())
 	at := 0
@@ -281,15 +256,13 @@ func (s *Sampler) renew() (evidence float64, err error) {
 		s.e.Slots[i].X = p.z
 	}
 	s.particles, s.spare = s.spare, s.particles
-	return top + simd.Log(sum/k), nil
+	s.more += top + simd.Log(sum/k)
+	return nil
 }
 
-// harvest stores samples, equally spaced in the weights; one alone is drawn by
-// weight.
+// harvest stores samples of a cloud that has been weighed, equally spaced in the weights;
+// one alone is drawn by weight.
 func (s *Sampler) harvest(x []float32) {
-	for i, p := range s.particles {
-		s.logw[i] = p.logw
-	}
 	top, sum, _ := resample.Moments(s.logw)
 	goal := float64(s.choice.Float64())
 	share := sum / float64(len(x)/s.n)

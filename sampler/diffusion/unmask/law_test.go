@@ -1,4 +1,4 @@
-package unmask
+package unmask_test
 
 import (
 	"context"
@@ -79,7 +79,7 @@ func (m *joint) Denoise(_ context.Context, v []float32, q energy.Noised[int32]) 
 		for i, l := range x {
 			row := v[(s*m.sites+i)*levels : (s*m.sites+i+1)*levels]
 			for j := range row {
-				row[j] = never
+				row[j] = float32(math.Inf(-1))
 			}
 			if m.self && int(l) < m.tokens {
 				row[l] = 0

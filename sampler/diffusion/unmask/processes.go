@@ -36,14 +36,37 @@ func (p Scheduled) Bind(_ context.Context, sites, levels int) (diffusion.Steps[i
 			return nil, fmt.Errorf("unmask: Scheduled: Counts[%d] = %d, want ≥ 1", k, n)
 		}
 	}
-	return &scheduled{masks: m, counts: p.Counts, chosen: make([]int, 0, sites)}, nil
+	return &scheduled{random: random{masks: m, chosen: make([]int, 0, sites), end: sites}, counts: p.Counts}, nil
 }
 
-type scheduled struct {
+// random are steps that reveal random masks.
+type random struct {
 	masks
+	chosen       []int
+	from, end, n int // of the sites from … end−1 this step reveals n
+}
+
+// Reverse implements diffusion.Steps.
+func (p *random) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
+	return p.show(p.some(x, r), x, v, r)
+}
+
+// Renoise implements diffusion.Renoiser.
+func (p *random) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
+	put(p.some(x, r), x, x0)
+}
+
+// some returns the sites of this step.
+func (p *random) some(x []int32, r *sampler.Stream) []int {
+	return p.shuffle(p.chosen, x, p.from, p.end, p.n, r)
+}
+
+// Reweight implements diffusion.Joint.
+func (p *random) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
+
+type scheduled struct {
+	random
 	counts []int
-	chosen []int
-	n      int // masks to reveal in this step
 }
 
 // MaxSteps implements diffusion.Clocked.
@@ -66,24 +89,6 @@ func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) f
 	}
 	return p.after(left - p.n)
 }
-
-// Reverse implements diffusion.Steps.
-func (p *scheduled) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
-	return p.show(p.some(x, r), x, v, r)
-}
-
-// Renoise implements diffusion.Renoiser.
-func (p *scheduled) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
-	put(p.some(x, r), x, x0)
-}
-
-// some returns the sites of this step.
-func (p *scheduled) some(x []int32, r *sampler.Stream) []int {
-	return p.shuffle(p.chosen, x, 0, len(x), p.n, r)
-}
-
-// Reweight implements diffusion.Joint.
-func (p *scheduled) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 // Blocks reveals blocks of sites from left to right and random masks within a
 // block (block diffusion, Arriola et al. 2025): Size 1 is autoregressive, Size 0,
@@ -113,14 +118,12 @@ func (p Blocks) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int3
 	if p.Steps == 0 || p.Steps > p.Size {
 		p.Steps = p.Size
 	}
-	return &blocks{masks: m, size: p.Size, share: (p.Size + p.Steps - 1) / p.Steps, chosen: make([]int, 0, sites)}, nil
+	return &blocks{random: random{masks: m, chosen: make([]int, 0, sites)}, size: p.Size, share: (p.Size + p.Steps - 1) / p.Steps}, nil
 }
 
 type blocks struct {
-	masks
+	random
 	size, share int
-	chosen      []int
-	from, n     int // the block of this step and the masks to reveal
 }
 
 // MaxSteps implements diffusion.Clocked.
@@ -132,37 +135,11 @@ func (p *blocks) MaxSteps(int) int {
 
 // Next implements diffusion.Steps.
 func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
-	p.from, p.n = 0, 0
-	for i, l := range x {
-		if l == p.Mask {
-			p.from = i / p.size * p.size
-			p.n = min(p.share, p.Left(x[p.from:p.end()]))
-			break
-		}
-	}
+	p.from = max(0, slices.Index(x, p.Mask)) / p.size * p.size
+	p.end = min(p.from+p.size, p.Sites)
+	p.n = min(p.share, p.Left(x[p.from:p.end]))
 	return p.after(p.Left(x) - p.n)
 }
-
-// end returns the end of the block of this step.
-func (p *blocks) end() int { return min(p.from+p.size, p.Sites) }
-
-// Reverse implements diffusion.Steps.
-func (p *blocks) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
-	return p.show(p.some(x, r), x, v, r)
-}
-
-// Renoise implements diffusion.Renoiser.
-func (p *blocks) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
-	put(p.some(x, r), x, x0)
-}
-
-// some returns the sites of this step.
-func (p *blocks) some(x []int32, r *sampler.Stream) []int {
-	return p.shuffle(p.chosen, x, p.from, p.end(), p.n, r)
-}
-
-// Reweight implements diffusion.Joint.
-func (p *blocks) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 // EntropyBound reveals in every step the largest set U of masks, those of least
 // entropy H first, with

@@ -1,4 +1,4 @@
-package unmask
+package unmask_test
 
 import (
 	"cmp"
@@ -9,8 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 )
 
 const (
@@ -108,22 +113,22 @@ func TestLaws(t *testing.T) {
 		step    func(x []int32, n int) []outcome
 		exact   bool // p itself
 	}{
-		"scheduled 1 a step": {m, Scheduled{Mask: 2}, 4, func(x []int32, _ int) []outcome { return m.random(x, m.hidden(x, 0, 4), 1) }, true},
-		"scheduled 1, 2, 1": {m, Scheduled{Mask: 2, Counts: []int{1, 2, 1}}, 3, func(x []int32, n int) []outcome {
+		"scheduled 1 a step": {m, unmask.Scheduled{Mask: 2}, 4, func(x []int32, _ int) []outcome { return m.random(x, m.hidden(x, 0, 4), 1) }, true},
+		"scheduled 1, 2, 1": {m, unmask.Scheduled{Mask: 2, Counts: []int{1, 2, 1}}, 3, func(x []int32, n int) []outcome {
 			return m.random(x, m.hidden(x, 0, 4), []int{1, 2, 1}[n])
 		}, false},
-		"scheduled, last takes the rest": {m, Scheduled{Mask: 2, Counts: []int{2, 1}}, 2, func(x []int32, n int) []outcome {
+		"scheduled, last takes the rest": {m, unmask.Scheduled{Mask: 2, Counts: []int{2, 1}}, 2, func(x []int32, n int) []outcome {
 			return m.random(x, m.hidden(x, 0, 4), 2)
 		}, false},
-		"entropy 0":   {m, EntropyBound{Mask: 2}, 4, m.bounded(0), true},
-		"entropy .5":  {m, EntropyBound{Mask: 2, Bound: 0.5}, 4, m.bounded(0.5), false},
-		"entropy inf": {m, EntropyBound{Mask: 2, Bound: math.Inf(1)}, 1, m.bounded(math.Inf(1)), false},
-		"threshold":   {m, Threshold{Mask: 2, Reveal: 0.7}, 4, m.confident(0.7, 0), false},
-		"edits":       {&others, Threshold{Mask: 2, Reveal: 0.6, Edit: 0.7, Passes: 2}, 0, nil, false},
-		"planned":     {m, Planned{Mask: 2, Keep: math.Inf(1)}, 2, m.ranked(2, math.Inf(1)), false},
-		"replanned":   {&others, Planned{Mask: 2, Keep: 0.3}, 3, others.ranked(3, 0.3), false},
-		"blocks 2":    {m, Blocks{Mask: 2, Size: 2}, 4, func(x []int32, n int) []outcome { return m.random(x, m.hidden(x, n/2*2, n/2*2+2), 1) }, true},
-		"blocks 3, 2 a step": {m, Blocks{Mask: 2, Size: 3, Steps: 2}, 3, func(x []int32, n int) []outcome {
+		"entropy 0":   {m, unmask.EntropyBound{Mask: 2}, 4, m.bounded(0), true},
+		"entropy .5":  {m, unmask.EntropyBound{Mask: 2, Bound: 0.5}, 4, m.bounded(0.5), false},
+		"entropy inf": {m, unmask.EntropyBound{Mask: 2, Bound: math.Inf(1)}, 1, m.bounded(math.Inf(1)), false},
+		"threshold":   {m, unmask.Threshold{Mask: 2, Reveal: 0.7}, 4, m.confident(0.7, 0), false},
+		"edits":       {&others, unmask.Threshold{Mask: 2, Reveal: 0.6, Edit: 0.7, Passes: 2}, 0, nil, false},
+		"planned":     {m, unmask.Planned{Mask: 2, Keep: math.Inf(1)}, 2, m.ranked(2, math.Inf(1)), false},
+		"replanned":   {&others, unmask.Planned{Mask: 2, Keep: 0.3}, 3, others.ranked(3, 0.3), false},
+		"blocks 2":    {m, unmask.Blocks{Mask: 2, Size: 2}, 4, func(x []int32, n int) []outcome { return m.random(x, m.hidden(x, n/2*2, n/2*2+2), 1) }, true},
+		"blocks 3, 2 a step": {m, unmask.Blocks{Mask: 2, Size: 3, Steps: 2}, 3, func(x []int32, n int) []outcome {
 			from, to, k := 0, 3, 2
 			if n == 2 {
 				from, to = 3, 4
@@ -209,8 +214,8 @@ func TestEntropyBoundBoundsDivergence(t *testing.T) {
 }
 
 // exactCurve is the information curve by enumeration.
-func (m *joint) exactCurve() Curve {
-	c, count := make(Curve, m.sites), make([]float64, m.sites)
+func (m *joint) exactCurve() unmask.Curve {
+	c, count := make(unmask.Curve, m.sites), make([]float64, m.sites)
 	x := make([]int32, m.sites)
 	for bits := range 1 << m.sites {
 		n := 0
@@ -295,11 +300,11 @@ func TestCurve(t *testing.T) {
 	require.Panics(t, func() { c.Divergence([]int{5}) })
 
 	const samples = 4000
-	d, err := diffusion.New(context.Background(), m, Scheduled{Mask: 2}, diffusion.Config{Seed: 8, Workers: 1})
+	d, err := diffusion.New(context.Background(), m, unmask.Scheduled{Mask: 2}, diffusion.Config{Seed: 8, Workers: 1})
 	require.NoError(t, err)
 	x := make([]int32, samples*m.sites)
 	require.NoError(t, d.Sample(context.Background(), x))
-	got, err := Information(context.Background(), m, 2, x, 1)
+	got, err := unmask.Information(context.Background(), m, 2, x, 1)
 	require.NoError(t, err)
 	for n := range c {
 		// Entropies of two tokens lie in [0, log 2]: five standard errors.
@@ -311,40 +316,40 @@ func TestCurve(t *testing.T) {
 func TestProcessErrors(t *testing.T) {
 	ctx := context.Background()
 	for want, p := range map[string]diffusion.Process[int32]{
-		"unmask: Scheduled: Mask = 3, want 0 … 2":             Scheduled{Mask: 3},
-		"unmask: Scheduled: Counts[1] = 0, want ≥ 1":          Scheduled{Mask: 2, Counts: []int{1, 0}},
-		"unmask: EntropyBound: Bound = -1, want ≥ 0":          EntropyBound{Mask: 2, Bound: -1},
-		"unmask: EntropyBound: Bound = NaN, want ≥ 0":         EntropyBound{Mask: 2, Bound: math.NaN()},
-		"unmask: EntropyBound: Mask = -1, want 0 … 2":         EntropyBound{Mask: -1},
-		"unmask: Threshold: Reveal = 2, want in (0, 1]":       Threshold{Mask: 2, Reveal: 2},
-		"unmask: Threshold: Edit = 0.4, want 0 or in (½, 1]":  Threshold{Mask: 2, Edit: 0.4},
-		"unmask: Threshold: Passes = -1, want ≥ 0":            Threshold{Mask: 2, Passes: -1},
-		"unmask: Threshold: Mask = 9, want 0 … 2":             Threshold{Mask: 9},
-		"unmask: Planned: Keep = -Inf, want a number or +Inf": Planned{Mask: 2, Keep: math.Inf(-1)},
-		"unmask: Planned: Noise = NaN, want finite and ≥ 0":   Planned{Mask: 2, Noise: math.NaN()},
-		"unmask: Planned: Mask = 9, want 0 … 2":               Planned{Mask: 9},
-		"unmask: Blocks: Size = -1, want ≥ 0":                 Blocks{Mask: 2, Size: -1},
-		"unmask: Blocks: Steps = -1, want ≥ 0":                Blocks{Mask: 2, Steps: -1},
-		"unmask: Blocks: Mask = 9, want 0 … 2":                Blocks{Mask: 9},
+		"unmask: Scheduled: Mask = 3, want 0 … 2":             unmask.Scheduled{Mask: 3},
+		"unmask: Scheduled: Counts[1] = 0, want ≥ 1":          unmask.Scheduled{Mask: 2, Counts: []int{1, 0}},
+		"unmask: EntropyBound: Bound = -1, want ≥ 0":          unmask.EntropyBound{Mask: 2, Bound: -1},
+		"unmask: EntropyBound: Bound = NaN, want ≥ 0":         unmask.EntropyBound{Mask: 2, Bound: math.NaN()},
+		"unmask: EntropyBound: Mask = -1, want 0 … 2":         unmask.EntropyBound{Mask: -1},
+		"unmask: Threshold: Reveal = 2, want in (0, 1]":       unmask.Threshold{Mask: 2, Reveal: 2},
+		"unmask: Threshold: Edit = 0.4, want 0 or in (½, 1]":  unmask.Threshold{Mask: 2, Edit: 0.4},
+		"unmask: Threshold: Passes = -1, want ≥ 0":            unmask.Threshold{Mask: 2, Passes: -1},
+		"unmask: Threshold: Mask = 9, want 0 … 2":             unmask.Threshold{Mask: 9},
+		"unmask: Planned: Keep = -Inf, want a number or +Inf": unmask.Planned{Mask: 2, Keep: math.Inf(-1)},
+		"unmask: Planned: Noise = NaN, want finite and ≥ 0":   unmask.Planned{Mask: 2, Noise: math.NaN()},
+		"unmask: Planned: Mask = 9, want 0 … 2":               unmask.Planned{Mask: 9},
+		"unmask: Blocks: Size = -1, want ≥ 0":                 unmask.Blocks{Mask: 2, Size: -1},
+		"unmask: Blocks: Steps = -1, want ≥ 0":                unmask.Blocks{Mask: 2, Steps: -1},
+		"unmask: Blocks: Mask = 9, want 0 … 2":                unmask.Blocks{Mask: 9},
 	} {
 		_, err := p.Bind(ctx, 4, 3)
 		require.EqualError(t, err, want)
 	}
-	_, err := Scheduled{}.Bind(ctx, 4, 1)
+	_, err := unmask.Scheduled{}.Bind(ctx, 4, 1)
 	require.ErrorContains(t, err, "levels = 1")
 	m := newJoint(4, 2, 7)
-	_, err = Information(ctx, nil, 2, []int32{0, 0, 0, 0}, 1)
+	_, err = unmask.Information(ctx, nil, 2, []int32{0, 0, 0, 0}, 1)
 	require.ErrorContains(t, err, "model = nil")
-	_, err = Information(ctx, m, 2, []int32{0, 0, 0}, 1)
+	_, err = unmask.Information(ctx, m, 2, []int32{0, 0, 0}, 1)
 	require.ErrorContains(t, err, "len(x) = 3")
-	_, err = Information(ctx, m, 2, []int32{0, 0, 2, 0}, 1)
+	_, err = unmask.Information(ctx, m, 2, []int32{0, 0, 2, 0}, 1)
 	require.ErrorContains(t, err, "x[2] = 2")
-	_, err = Information(ctx, m, 5, []int32{0, 0, 1, 0}, 1)
+	_, err = unmask.Information(ctx, m, 5, []int32{0, 0, 1, 0}, 1)
 	require.ErrorContains(t, err, "Mask = 5")
 	m.p[0] = math.NaN()
-	_, err = Information(ctx, m, 2, []int32{0, 0, 1, 0}, 1)
+	_, err = unmask.Information(ctx, m, 2, []int32{0, 0, 1, 0}, 1)
 	require.Error(t, err)
-	for _, p := range []diffusion.Process[int32]{Scheduled{Mask: 2}, EntropyBound{Mask: 2}, Threshold{Mask: 2}, Planned{Mask: 2}, Blocks{Mask: 2}} {
+	for _, p := range []diffusion.Process[int32]{unmask.Scheduled{Mask: 2}, unmask.EntropyBound{Mask: 2}, unmask.Threshold{Mask: 2}, unmask.Planned{Mask: 2}, unmask.Blocks{Mask: 2}} {
 		d, err := diffusion.New(ctx, m, p, diffusion.Config{})
 		require.NoError(t, err)
 		var bad *diffusion.PredictionError
@@ -355,7 +360,7 @@ func TestProcessErrors(t *testing.T) {
 // TestStepsDoNotAllocate: no process allocates in a step.
 func TestStepsDoNotAllocate(t *testing.T) {
 	exact.SkipUnderRace(t)
-	for _, p := range []diffusion.Process[int32]{Scheduled{Mask: 2}, EntropyBound{Mask: 2}, Threshold{Mask: 2}, Planned{Mask: 2, Noise: 1}, Blocks{Mask: 2}} {
+	for _, p := range []diffusion.Process[int32]{unmask.Scheduled{Mask: 2}, unmask.EntropyBound{Mask: 2}, unmask.Threshold{Mask: 2}, unmask.Planned{Mask: 2, Noise: 1}, unmask.Blocks{Mask: 2}} {
 		s, err := p.Bind(context.Background(), 4, 3)
 		require.NoError(t, err)
 		x, v := []int32{2, 1, 2, 2}, make([]float32, 12)
@@ -366,5 +371,85 @@ func TestStepsDoNotAllocate(t *testing.T) {
 				panic(err)
 			}
 		}))
+	}
+}
+
+// told is a denoiser of three tokens, none of them certain, that notes what it is told.
+type told struct {
+	sites, mask int
+	look        func(left int, t, alpha float64, meta any)
+}
+
+func (d *told) Shape() (sites, levels int) { return d.sites, d.mask + 1 }
+
+func (d *told) Denoise(_ context.Context, v []float32, q energy.Noised[int32]) error {
+	for s, t := range q.Time {
+		left := 0
+		for _, l := range q.X[s*d.sites : (s+1)*d.sites] {
+			if int(l) == d.mask {
+				left++
+			}
+		}
+		d.look(left, t, q.Alpha[s], q.Meta)
+	}
+	for i := range v {
+		v[i] = float32(i%(d.mask+1)) / 4
+	}
+	return nil
+}
+
+// What a denoiser is told of a state is when the schedule masks as many sites on average,
+// and the conditioning of the run.
+func TestTheDenoiserIsToldTheTimeOfTheSchedule(t *testing.T) {
+	const sites, mask = 5, 3
+	set := projection.Path{Language: constraint.Count{Levels: []int32{1}, Max: sites}}
+	for _, c := range []noise.Schedule{nil, noise.LogLinear{}, noise.Cosine{Epsilon: .1}} {
+		config := unmask.Config{Projector: set, Meta: "a condition"}
+		schedule := exact.Must(noise.Resolve("", c))
+		asked := 0
+		d := &told{sites, mask, func(left int, at, alpha float64, meta any) {
+			asked++
+			require.Equal(t, schedule.Alpha(at), alpha)
+			require.InDelta(t, float64(left)/sites*(1-schedule.Alpha(1)), 1-alpha, 1e-12)
+			require.Equal(t, "a condition", meta)
+		}}
+		samplers := map[string]interface {
+			Sample(ctx context.Context, x []int32) error
+		}{
+			"backtrack": exact.Must(unmask.NewBacktrack(t.Context(), d, unmask.BacktrackConfig{Config: config, Mask: mask, Schedule: c})),
+			"rejection": exact.Must(unmask.NewRejection(t.Context(), d, unmask.Scheduled{Mask: mask, Schedule: c}, unmask.RejectionConfig{Config: config, Pilot: 8})),
+		}
+		for name, p := range map[string]diffusion.Process[int32]{
+			"scheduled": unmask.Scheduled{Mask: mask, Schedule: c}, "blocks": unmask.Blocks{Mask: mask, Schedule: c, Size: 2},
+			"entropy": unmask.EntropyBound{Mask: mask, Schedule: c}, "planned": unmask.Planned{Mask: mask, Schedule: c},
+			"threshold": unmask.Threshold{Mask: mask, Schedule: c, Reveal: 1},
+		} {
+			samplers[name] = exact.Must(diffusion.New(t.Context(), d, p, diffusion.Config{Meta: config.Meta, Batch: 1, Steps: sites}))
+		}
+		for name, s := range samplers {
+			asked = 0
+			require.NoError(t, s.Sample(t.Context(), make([]int32, 2*sites)), name)
+			require.Positive(t, asked, name)
+		}
+	}
+}
+
+// A greedy threshold takes the likeliest tokens, whatever the seed.
+func TestGreedyThreshold(t *testing.T) {
+	const sites, mask = 5, 3
+	d := &told{sites, mask, func(int, float64, float64, any) {}}
+	for _, greedy := range []bool{true, false} {
+		others := 0
+		for seed := range uint64(20) {
+			r := exact.Must(diffusion.New(t.Context(), d, unmask.Threshold{Mask: mask, Greedy: greedy}, diffusion.Config{Seed: seed}))
+			x := make([]int32, sites)
+			require.NoError(t, r.Sample(t.Context(), x))
+			for _, l := range x {
+				if l != mask-1 {
+					others++
+				}
+			}
+		}
+		require.Equal(t, greedy, others == 0)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/resample"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -80,9 +81,6 @@ type Rejection struct {
 // projector whose projection cannot draw or has a memory, a field out of range.
 func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
 	const who = "unmask: NewRejection"
-	if check.Nil(process) {
-		return nil, fmt.Errorf("%s: process = nil", who)
-	}
 	if err := check.Defaults(who+": ", check.Number("Steps", &cfg.Steps, 0, defaultSteps), check.Number("Pilot", &cfg.Pilot, 0, defaultPilot), check.Number("Trials", &cfg.Trials, 0, defaultTrials)); err != nil {
 		return nil, err
 	}
@@ -96,7 +94,7 @@ func NewRejection(ctx context.Context, model energy.Denoiser[int32], process dif
 	if err != nil {
 		return nil, err
 	}
-	steps, err := slots.Bind(who, model, cfg.Batch, func() (diffusion.Steps[int32], error) { return process.Bind(ctx, sites, levels) })
+	steps, err := slots.Bind(ctx, who, model, process, cfg.Batch)
 	if err != nil {
 		return nil, err
 	}
@@ -191,33 +189,12 @@ func (r *Rejection) choose(ctx context.Context) error {
 		}
 		w = append(w, r.paths.LogW[:n]...)
 	}
-	slices.Sort(w)
-	top := w[len(w)-1]
-	if math.IsInf(top, -1) {
+	if math.IsInf(slices.Max(w), -1) {
 		return fmt.Errorf("unmask: Rejection: %d paths without weight: %w", len(w), constraint.ErrInfeasible)
 	}
-	r.logCap = top + simd.Log(leastCap(w, top, r.cfg.Excess))
+	r.logCap = resample.LeastCap(w, r.cfg.Excess)
 	r.next, r.pilot = len(w), true
 	return nil
-}
-
-// leastCap returns the least c with Σ(W−c)₊ ≤ share·ΣW, in units of the greatest
-// weight e^top, for log-weights in ascending order.
-func leastCap(w []float64, top, share float64) float64 {
-	total := 0.0
-	for _, l := range w {
-		total += simd.Exp(l - top)
-	}
-	above := 0.0 // weight of those above c
-	for n := 1; n <= len(w); n++ {
-		above += simd.Exp(w[len(w)-n] - top)
-		// With n above c the excess is above − n·c.
-		c := (above - float64(share*total)) / float64(n)
-		if n == len(w) || c >= simd.Exp(w[len(w)-n-1]-top) {
-			return min(max(c, math.SmallestNonzeroFloat64), 1)
-		}
-	}
-	return 1
 }
 
 // more runs a batch of paths and queues those that are accepted.

@@ -20,8 +20,6 @@ type Config struct {
 	Projector diffusion.Projector
 }
 
-const defaultTables = 1 << 28 // bytes of predictions
-
 // language checks what a runner is given, and binds its projector. tables is the number
 // of predictions that a path keeps, 0 for one a site.
 func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Config, tables int) (drawer slots.Drawer, sites, levels int, err error) {
@@ -39,7 +37,7 @@ func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Co
 		tables = sites
 	}
 	if cfg.Batch == 0 {
-		cfg.Batch = min(max(1, defaultTables/4/sites/levels/tables), 64)
+		cfg.Batch = slots.Batch(sites * levels * tables)
 	}
 	p, err := cfg.Projector.Bind(ctx, sites, levels, 1)
 	if err != nil {

@@ -1,4 +1,4 @@
-package unmask
+package unmask_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 )
 
 var stream = sampler.NewStream(3, 1)
@@ -64,9 +65,9 @@ func TestRejectionFollowsTheConditional(t *testing.T) {
 		m := newJoint(4, 2, 3)
 		m.wrong = wrong
 		law, pc := given(m, m.oneByOne(), in)
-		run := func(cfg RejectionConfig) (*Rejection, []int) {
+		run := func(cfg unmask.RejectionConfig) (*unmask.Rejection, []int) {
 			cfg.Seed, cfg.Projector = 6, path
-			r, err := NewRejection(ctx, m, diffusion.Masked{Mask: 2, FirstHitting: true}, cfg)
+			r, err := unmask.NewRejection(ctx, m, diffusion.Masked{Mask: 2, FirstHitting: true}, cfg)
 			require.NoError(t, err)
 			x := make([]int32, testDraws*m.sites)
 			require.NoError(t, r.Sample(ctx, x))
@@ -75,13 +76,13 @@ func TestRejectionFollowsTheConditional(t *testing.T) {
 			exact.Tally(counts, x, m.sites, m.tokens)
 			return r, counts
 		}
-		r, counts := run(RejectionConfig{Excess: 1e-5, Pilot: 2000})
+		r, counts := run(unmask.RejectionConfig{Excess: 1e-5, Pilot: 2000})
 		exact.Counts(t, counts, law, testRate)
 		logP, se := r.LogProb()
 		require.InDelta(t, 1, math.Exp(logP)/pc, 6.5*se)
 		require.Less(t, r.Excess(), 5e-3)
 		require.Less(t, r.Predictions(), testDraws*m.sites*8)
-		_, counts = run(RejectionConfig{Excess: 0.999, Pilot: 16})
+		_, counts = run(unmask.RejectionConfig{Excess: 0.999, Pilot: 16})
 		require.Less(t, exact.PValue(counts, law), testRate)
 	}
 }
@@ -93,7 +94,7 @@ func TestRejectionIsReproducible(t *testing.T) {
 	path, _ := some(t)
 	var want []int32
 	for _, batch := range []int{1, 7, 64} {
-		r, err := NewRejection(ctx, m, Scheduled{Mask: 2}, RejectionConfig{Config: Config{Seed: 2, Batch: batch, Projector: path}, Pilot: 50})
+		r, err := unmask.NewRejection(ctx, m, unmask.Scheduled{Mask: 2}, unmask.RejectionConfig{Config: unmask.Config{Seed: 2, Batch: batch, Projector: path}, Pilot: 50})
 		require.NoError(t, err)
 		require.True(t, math.IsNaN(r.Excess()))
 		logP, _ := r.LogProb()
@@ -108,19 +109,6 @@ func TestRejectionIsReproducible(t *testing.T) {
 	}
 }
 
-func TestLeastCap(t *testing.T) {
-	logs := func(w ...float64) (out []float64) {
-		for _, x := range w {
-			out = append(out, math.Log(x))
-		}
-		return out
-	}
-	// Σ = 10; above 2: 3 + 1 = 4; share .4.
-	require.InDelta(t, 2./5, leastCap(logs(0, 2, 3, 5), math.Log(5), 0.4), 1e-12)
-	require.InDelta(t, 4.9/5, leastCap(logs(0, 2, 3, 5), math.Log(5), 0.01), 1e-12)
-	require.InDelta(t, 1, leastCap(logs(1, 1, 1), 0, 1e-12), 1e-9)
-}
-
 // TestBacktrackTendsToTheConditional: the complete states that a walk meets follow
 // p(·|C) after enough of them, not at first.
 func TestBacktrackTendsToTheConditional(t *testing.T) {
@@ -133,7 +121,7 @@ func TestBacktrackTendsToTheConditional(t *testing.T) {
 		m.wrong = wrong
 		law, _ := given(m, m.oneByOne(), in)
 		run := func(visits int) []int {
-			b, err := NewBacktrack(ctx, m, BacktrackConfig{Config: Config{Seed: 6, Projector: path}, Mask: 2, Visits: visits})
+			b, err := unmask.NewBacktrack(ctx, m, unmask.BacktrackConfig{Config: unmask.Config{Seed: 6, Projector: path}, Mask: 2, Visits: visits})
 			require.NoError(t, err)
 			x := make([]int32, testDraws/4*m.sites)
 			require.NoError(t, b.Sample(ctx, x))
@@ -156,7 +144,7 @@ func TestBacktrackIsReproducible(t *testing.T) {
 	path, in := some(t)
 	var want []int32
 	for _, batch := range []int{1, 5} {
-		b, err := NewBacktrack(ctx, m, BacktrackConfig{Config: Config{Seed: 2, Batch: batch, Projector: path}, Mask: 2})
+		b, err := unmask.NewBacktrack(ctx, m, unmask.BacktrackConfig{Config: unmask.Config{Seed: 2, Batch: batch, Projector: path}, Mask: 2})
 		require.NoError(t, err)
 		x := make([]int32, 20*m.sites)
 		require.NoError(t, b.Sample(ctx, x[:8*m.sites]))
@@ -176,43 +164,43 @@ func TestRunnerErrors(t *testing.T) {
 	m := newJoint(4, 2, 3)
 	path, _ := some(t)
 	hit := diffusion.Masked{Mask: 2, FirstHitting: true}
-	good := RejectionConfig{Config: Config{Projector: path}}
-	for want, change := range map[string]func(c *RejectionConfig){
-		"Steps = -1, want ≥ 0":           func(c *RejectionConfig) { c.Steps = -1 },
-		"Pilot = -1, want ≥ 0":           func(c *RejectionConfig) { c.Pilot = -1 },
-		"Trials = -1, want ≥ 0":          func(c *RejectionConfig) { c.Trials = -1 },
-		"Excess = 1, want in (0, 1)":     func(c *RejectionConfig) { c.Excess = 1 },
-		"Batch = -1, want ≥ 0":           func(c *RejectionConfig) { c.Batch = -1 },
-		"Projector = nil, want one that": func(c *RejectionConfig) { c.Projector = nil },
+	good := unmask.RejectionConfig{Config: unmask.Config{Projector: path}}
+	for want, change := range map[string]func(c *unmask.RejectionConfig){
+		"Steps = -1, want ≥ 0":           func(c *unmask.RejectionConfig) { c.Steps = -1 },
+		"Pilot = -1, want ≥ 0":           func(c *unmask.RejectionConfig) { c.Pilot = -1 },
+		"Trials = -1, want ≥ 0":          func(c *unmask.RejectionConfig) { c.Trials = -1 },
+		"Excess = 1, want in (0, 1)":     func(c *unmask.RejectionConfig) { c.Excess = 1 },
+		"Batch = -1, want ≥ 0":           func(c *unmask.RejectionConfig) { c.Batch = -1 },
+		"Projector = nil, want one that": func(c *unmask.RejectionConfig) { c.Projector = nil },
 	} {
 		c := good
 		change(&c)
-		_, err := NewRejection(ctx, m, hit, c)
+		_, err := unmask.NewRejection(ctx, m, hit, c)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := NewRejection(ctx, nil, hit, good)
+	_, err := unmask.NewRejection(ctx, nil, hit, good)
 	require.ErrorContains(t, err, "model = nil")
-	_, err = NewRejection(ctx, m, nil, good)
+	_, err = unmask.NewRejection(ctx, m, nil, good)
 	require.ErrorContains(t, err, "process = nil")
-	_, err = NewRejection(ctx, m, Planned{Mask: 2}, good)
+	_, err = unmask.NewRejection(ctx, m, unmask.Planned{Mask: 2}, good)
 	require.ErrorContains(t, err, "cannot be weighed")
-	_, err = NewRejection(ctx, m, Scheduled{Mask: 7}, good)
+	_, err = unmask.NewRejection(ctx, m, unmask.Scheduled{Mask: 7}, good)
 	require.ErrorContains(t, err, "Mask = 7")
 
-	walk := BacktrackConfig{Config: Config{Projector: path}, Mask: 2}
-	for want, change := range map[string]func(c *BacktrackConfig){
-		"Visits = -1": func(c *BacktrackConfig) { c.Visits = -1 },
-		"Moves = -1":  func(c *BacktrackConfig) { c.Moves = -1 },
-		"Mask = 5":    func(c *BacktrackConfig) { c.Mask = 5 },
-		"Batch = -1":  func(c *BacktrackConfig) { c.Batch = -1 },
+	walk := unmask.BacktrackConfig{Config: unmask.Config{Projector: path}, Mask: 2}
+	for want, change := range map[string]func(c *unmask.BacktrackConfig){
+		"Visits = -1": func(c *unmask.BacktrackConfig) { c.Visits = -1 },
+		"Moves = -1":  func(c *unmask.BacktrackConfig) { c.Moves = -1 },
+		"Mask = 5":    func(c *unmask.BacktrackConfig) { c.Mask = 5 },
+		"Batch = -1":  func(c *unmask.BacktrackConfig) { c.Batch = -1 },
 	} {
 		c := walk
 		change(&c)
-		_, err := NewBacktrack(ctx, m, c)
+		_, err := unmask.NewBacktrack(ctx, m, c)
 		require.ErrorContains(t, err, want)
 	}
 	walk.Moves = 3
-	b, err := NewBacktrack(ctx, m, walk)
+	b, err := unmask.NewBacktrack(ctx, m, walk)
 	require.NoError(t, err)
 	require.ErrorIs(t, b.Sample(ctx, make([]int32, 4)), constraint.ErrInfeasible)
 	require.Panics(t, func() { _ = b.Sample(ctx, make([]int32, 3)) })
@@ -223,12 +211,12 @@ func TestRunnerErrors(t *testing.T) {
 		none.p[k] = 0
 	}
 	none.p[0] = 1
-	r, err := NewRejection(ctx, none, hit, RejectionConfig{Config: Config{Projector: path}, Pilot: 3})
+	r, err := unmask.NewRejection(ctx, none, hit, unmask.RejectionConfig{Config: unmask.Config{Projector: path}, Pilot: 3})
 	require.NoError(t, err)
 	require.ErrorIs(t, r.Sample(ctx, make([]int32, 4)), constraint.ErrInfeasible)
 	require.Panics(t, func() { _ = r.Sample(ctx, make([]int32, 3)) })
 	walk.Moves = 0
-	b, err = NewBacktrack(ctx, none, walk)
+	b, err = unmask.NewBacktrack(ctx, none, walk)
 	require.NoError(t, err)
 	require.ErrorIs(t, b.Sample(ctx, make([]int32, 4)), constraint.ErrInfeasible)
 	gone, cancel := context.WithCancel(ctx)
@@ -245,8 +233,8 @@ func TestProcessesKeepLanguages(t *testing.T) {
 	m := newJoint(4, 2, 3)
 	path, in := some(t)
 	for _, p := range []diffusion.Process[int32]{
-		Scheduled{Mask: 2, Counts: []int{2, 1, 1}}, EntropyBound{Mask: 2, Bound: 0.4}, Threshold{Mask: 2, Edit: 0.9, Reveal: 0.6},
-		Planned{Mask: 2, Noise: 1}, Blocks{Mask: 2, Size: 2, Steps: 1},
+		unmask.Scheduled{Mask: 2, Counts: []int{2, 1, 1}}, unmask.EntropyBound{Mask: 2, Bound: 0.4}, unmask.Threshold{Mask: 2, Edit: 0.9, Reveal: 0.6},
+		unmask.Planned{Mask: 2, Noise: 1}, unmask.Blocks{Mask: 2, Size: 2, Steps: 1},
 	} {
 		counts := draws(t, m, p, diffusion.Config{Steps: 3, Projector: path}, 300)
 		x := make([]int32, m.sites)
@@ -256,7 +244,7 @@ func TestProcessesKeepLanguages(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range []diffusion.Process[int32]{EntropyBound{Mask: 2, Bound: 0.4}, Blocks{Mask: 2, Size: 2}} {
+	for _, p := range []diffusion.Process[int32]{unmask.EntropyBound{Mask: 2, Bound: 0.4}, unmask.Blocks{Mask: 2, Size: 2}} {
 		f, err := diffusion.NewParticles(context.Background(), m, p, diffusion.ParticlesConfig{Config: diffusion.Config{Projector: path}, Particles: 4})
 		require.NoError(t, err)
 		require.NoError(t, f.Sample(context.Background(), make([]int32, 8)))
