@@ -48,7 +48,7 @@ func (m moving) predict(ctx context.Context, v []float32, q energy.Noised[float3
 }
 
 func (m moving) at(_, k int) []float64 {
-	lambda, _ := m.At(0, k)
+	lambda, _ := m.At(k)
 	return lambda
 }
 
@@ -98,7 +98,7 @@ func (f *diffusions) along(ctx context.Context, bound, path []float64, r *rand.R
 			return nil, err
 		}
 		for k := range f.cfg.Path {
-			lambda, _ := d.At(0, k)
+			lambda, _ := d.At(k)
 			v.path = append(v.path, lambda...)
 		}
 		return v, nil
