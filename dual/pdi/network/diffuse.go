@@ -21,6 +21,16 @@ type diffusions struct {
 	tied  []float64 // λ of dual training, or nil
 }
 
+// visits are the states of a diffusion, step by step, and the violations of what it
+// ended with; path is λ per step if it moved.
+type visits struct {
+	x         []float32
+	alpha     []float64
+	lambda    []float64
+	violation []float64
+	path      []float64
+}
+
 // shifted is a predictor of other bounds.
 type shifted struct {
 	pdi.Predictor

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -14,9 +16,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 )
 
-// learned trains a network to be a standard normal distribution under E[x] ≥ 1, whose
-// tilted distribution is N(λ, 1).
-var learned = sync.OnceValue(func() *network.Trainer {
+// training is that of a network to be a standard normal distribution under E[x] ≥ 1,
+// whose tilted distribution is N(λ, 1).
+func training() *network.Trainer {
 	base, err := continuous.NewDiagonal([]float64{1}, []float64{0}, []float64{1})
 	if err != nil {
 		log.Fatal(err)
@@ -36,6 +38,12 @@ var learned = sync.OnceValue(func() *network.Trainer {
 	if err != nil {
 		log.Fatal(err)
 	}
+	return t
+}
+
+// learned is a training that is done.
+var learned = sync.OnceValue(func() *network.Trainer {
+	t := training()
 	if err := t.Run(context.Background(), 4); err != nil {
 		log.Fatal(err)
 	}
@@ -96,4 +104,31 @@ func ExampleTrainer_Lambda() {
 	}
 	fmt.Printf("λ = %.1f\n", t.Lambda()) // N(λ, 1) has the mean 1
 	// Output: λ = [1.0]
+}
+
+// A training that goes on from a file comes to the same bits as one in a single run.
+func ExampleTrainer_SaveFile() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "network")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "training")
+	first := training()
+	if err := first.Run(ctx, 3); err != nil {
+		log.Fatal(err)
+	}
+	if err := first.SaveFile(path); err != nil {
+		log.Fatal(err)
+	}
+	second := training()
+	if err := second.LoadFile(ctx, path); err != nil {
+		log.Fatal(err)
+	}
+	if err := second.Run(ctx, 1); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(second.Round(), second.Loss() == learned().Loss())
+	// Output: 4 true
 }
