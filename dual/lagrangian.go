@@ -11,7 +11,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
-	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
@@ -248,24 +247,11 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 // infeasible. The energy does not change. It returns an error for a nil language
 // or one that has no sequence of the base's shape (constraint.ErrInfeasible).
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
-	if err := automata.Validate(a); err != nil {
-		return fmt.Errorf("dual: Within: %w", err)
+	g, err := trellis.Unroll(ctx, "dual: Within", a, l.sites, l.levels)
+	if err == nil {
+		l.language = g
 	}
-	rest, mask := constraint.Split(a)
-	cfg := trellis.Config{Sites: l.sites, Levels: l.levels}
-	if mask != nil {
-		cfg.Allows = mask.Allows
-	}
-	g, err := trellis.Compile(ctx, rest, cfg)
-	var dead *trellis.DeadError
-	switch {
-	case errors.As(err, &dead):
-		return fmt.Errorf("dual: Within: no sequence of %d sites (dead at site %d): %w", l.sites, dead.Site, constraint.ErrInfeasible)
-	case err != nil:
-		return fmt.Errorf("dual: Within: %w", err)
-	}
-	l.language = g
-	return nil
+	return err
 }
 
 // each calls f with the energy and the violations of every state of the support, within
