@@ -160,3 +160,28 @@ func ExampleSum() {
 	// [1 1 1] true [0 0]
 	// [0 1] false [15 -15]
 }
+
+// A language in a file, read where limits are wanted for files of any origin.
+func ExampleReadDFA() {
+	ctx := context.Background()
+	divisible, err := constraint.NewResidue([]int{0, 1, 2}, 5, 0) // digits that sum to 0, 5, 10 …
+	if err != nil {
+		panic(err)
+	}
+	table, err := constraint.Compile(ctx, divisible, 3, constraint.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	file, err := table.MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+	read, err := constraint.ReadDFA(ctx, file, constraint.Limits{})
+	fmt.Println(constraint.Accepts(read, []int32{2, 2, 1}), constraint.Accepts(read, []int32{2, 2}), err)
+	_, err = constraint.ReadDFA(ctx, file, constraint.Limits{States: 3})
+	var limit *constraint.LimitError
+	fmt.Println(errors.As(err, &limit))
+	// Output:
+	// true false <nil>
+	// true
+}

@@ -59,7 +59,7 @@ func (Auto) Bind(_ context.Context, n int) (Updater, error) {
 		*v = make([]float64, n)
 	}
 	u.q = concave.Quadratic{C: u.c, H: make([]float64, n), Low: make([]float64, n), High: make([]float64, n), Residual: make([]float64, n)}
-	return u, nil
+	return updater{u}, nil
 }
 
 type auto struct {
@@ -195,7 +195,3 @@ func (u *auto) fields(f *wire.Fields) {
 		f.Float64s(v)
 	}
 }
-
-func (u *auto) AppendBinary(data []byte) ([]byte, error) { return wire.AppendFields(data, u.fields) }
-
-func (u *auto) UnmarshalBinary(data []byte) error { return wire.ReadFields(data, u.fields) }

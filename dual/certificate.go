@@ -18,7 +18,7 @@ type Certificate struct {
 	Violation   []float64 // mean of g_j: ≤ 0 is feasible, at equalities 0
 	ViolationSE []float64 // its standard error
 	Slack       []float64 // λ̄_j times the violation: 0 at the optimum, in units of f0
-	SlackSE     []float64
+	SlackSE     []float64 // its standard error
 
 	Steps  int  // dual steps, or draws per chain if Frozen, that went in
 	States int  // states per step

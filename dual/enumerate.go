@@ -17,14 +17,14 @@ const enumerated = 1 << 10
 // bytes each, about a second of work.
 const maxStates = 1 << 22
 
-// countStates returns levels^sites, or −1 if that exceeds the limit.
-func countStates(sites, levels, limit int) int {
+// countStates returns levels^sites, or −1 if that exceeds maxStates.
+func countStates(sites, levels int) int {
 	n := 1
 	for range sites {
 		if levels == 1 {
 			break
 		}
-		if n > limit/levels {
+		if n > maxStates/levels {
 			return -1
 		}
 		n *= levels
@@ -33,10 +33,14 @@ func countStates(sites, levels, limit int) int {
 }
 
 // eachState calls f with every state, its energy and its violations, site 0 being
-// the fastest digit. It returns an error of f, of the context, or for a NaN.
-func eachState(ctx context.Context, base energy.Model, set constraint.Set, f func(x []int32, f0 float64, g []float64) error) error {
+// the fastest digit. It returns an error of the context, for a NaN, or for
+// more than maxStates states.
+func eachState(ctx context.Context, who string, base energy.Model, set constraint.Set, f func(x []int32, f0 float64, g []float64)) error {
 	sites, levels := base.Shape()
-	n := countStates(sites, levels, math.MaxInt/2)
+	n := countStates(sites, levels)
+	if n < 0 {
+		return fmt.Errorf("dual: %s: %d sites of %d levels have more than %d states", who, sites, levels, maxStates)
+	}
 	m := set.Len()
 	x := make([]int32, enumerated*sites)
 	e := make([]float64, enumerated)
@@ -62,9 +66,7 @@ func eachState(ctx context.Context, base energy.Model, set constraint.Set, f fun
 			if bad {
 				return fmt.Errorf("dual: state %v has energy %v and violations %v, want finite numbers", x[s*sites:(s+1)*sites], e[s], row)
 			}
-			if err := f(x[s*sites:(s+1)*sites], e[s], row); err != nil {
-				return err
-			}
+			f(x[s*sites:(s+1)*sites], e[s], row)
 		}
 	}
 	return nil

@@ -8,20 +8,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// evaluated is the model E(x) = Σ_j weight[j]·g_j(x) of a set of which only the
-// values of g are known. Its differences are exact, by evaluation: levels calls
-// per site.
-type evaluated struct {
+// values is the model E(x) = Σ_j weight[j]·g_j(x) of a set of which only the values of g
+// are known.
+type values struct {
 	set           constraint.Set
 	weight        []float64
 	sites, levels int
 }
 
 // Shape returns the shape of the states.
-func (m *evaluated) Shape() (sites, levels int) { return m.sites, m.levels }
+func (m *values) Shape() (sites, levels int) { return m.sites, m.levels }
 
 // Energy implements energy.Model.
-func (m *evaluated) Energy(e []float64, x []int32) {
+func (m *values) Energy(e []float64, x []int32) {
 	n := len(m.weight)
 	g := scratch.Float64s.Get(len(e) * n)
 	defer scratch.Float64s.Put(g)
@@ -31,62 +30,27 @@ func (m *evaluated) Energy(e []float64, x []int32) {
 	}
 }
 
-// Conditional implements energy.Conditional.
-func (m *evaluated) Conditional(d []float64, site int, x []int32) {
-	check.Len("dual", "d", len(d), m.levels)
-	check.Len("dual", "x", len(x), m.sites)
-	b := scratch.Int32s.Get(m.levels * m.sites)
-	defer scratch.Int32s.Put(b)
-	for l := range m.levels {
-		row := (*b)[l*m.sites : (l+1)*m.sites]
-		copy(row, x)
-		row[site] = int32(l)
-	}
-	m.Energy(d, *b)
-	e := d[x[site]]
-	for l := range d {
-		d[l] -= e
-	}
-	d[x[site]] = 0
-}
-
-// Gradient implements energy.Differentiable.
-func (m *evaluated) Gradient(e []float64, g []float32, x []int32) {
-	check.Len("dual", "g", len(g), len(x)*m.levels)
-	m.Energy(e, x)
-	m.rows(x, func(at int, d []float64) {
-		for l, v := range d {
-			g[at*m.levels+l] = float32(v)
-		}
-	})
-}
-
-// rows calls f with the differences of every site of every state.
-func (m *evaluated) rows(x []int32, f func(at int, d []float64)) {
-	d := scratch.Float64s.Get(m.levels)
-	defer scratch.Float64s.Put(d)
-	for at := range x {
-		s := at / m.sites * m.sites
-		m.Conditional(*d, at-s, x[s:s+m.sites])
-		f(at, *d)
-	}
+// evaluated adds differences, exact ones by evaluation: levels calls per site.
+type evaluated struct {
+	energy.Differentiable
+	levels int
 }
 
 // As says that two levels make a field.
-func (m *evaluated) As(target any) bool {
-	p, ok := target.(*energy.Binary)
-	if ok = ok && m.levels == 2; ok {
-		*p = evaluatedField{m}
-	}
-	return ok
+func (m evaluated) As(target any) bool {
+	return m.levels == 2 && energy.Give[energy.Binary](target, evaluatedField{m}) || energy.AsInto(m.Differentiable, target)
 }
 
 // evaluatedField is an evaluated model of two levels.
-type evaluatedField struct{ *evaluated }
+type evaluatedField struct{ evaluated }
 
 // Field implements energy.Binary.
 func (m evaluatedField) Field(e []float64, h []float32, x []int32) {
 	check.Len("dual", "h", len(h), len(x))
-	m.Energy(e, x)
-	m.rows(x, func(at int, d []float64) { h[at] = float32(d[1] - d[0]) })
+	g := scratch.Float32s.Get(2 * len(h))
+	defer scratch.Float32s.Put(g)
+	m.Gradient(e, *g, x)
+	for i := range h {
+		h[i] = (*g)[2*i+1] - (*g)[2*i]
+	}
 }

@@ -49,7 +49,7 @@ const defaultDiverge = 1e4 // TestDiverges
 // Inference is the primal–dual loop: per dual step it sets λ, resets the primal,
 // lets it draw, measures the mean violation of the batch of present states and
 // applies the rule. All states share λ; for multipliers per group of chains run
-// one Inference per group (see [Groups]).
+// one Inference per group, each with a target and chains of its own.
 //
 // A run is a function of the configuration and of the primal; the number of
 // workers plays no part. What it keeps of its trajectory does not grow with the

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
 )
 
 // Average returns λ̄, the mean of the multipliers over the trajectory with weights
@@ -56,32 +58,42 @@ func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, d
 		lambda = i.Average()
 	}
 	lambda = slices.Clone(lambda)
-	if err := i.target.SetLambda(lambda); err != nil {
+	means, err := drawMeans(ctx, "Certify", i.target, i.primal, lambda, discard, draws)
+	if err != nil {
 		return nil, err
-	}
-	if err := i.primal.Reset(); err != nil {
-		return nil, fmt.Errorf("dual: Certify: %w", err)
-	}
-	if err := i.primal.Run(ctx, discard); err != nil {
-		return nil, fmt.Errorf("dual: Certify: %w", err)
-	}
-	n := len(lambda)
-	var means []float64 // grows as it fills: draws may be more than ever come
-	for range draws {
-		if err := i.primal.Run(ctx, 1); err != nil {
-			return nil, fmt.Errorf("dual: Certify: %w", err)
-		}
-		i.target.Violation(i.g, i.primal.States())
-		means = append(means, make([]float64, n)...)
-		meanOf(means[len(means)-n:], i.g)
 	}
 	c := newCertificate(lambda, i.batch.States)
 	c.Steps, c.Frozen, c.Equal = draws, true, i.batch.Equal
 	for j := range lambda {
-		v, se := batchMeans(draws, func(t int) float64 { return means[t*n+j] })
+		v, se := batchMeans(draws, func(t int) float64 { return means[t*len(lambda)+j] })
 		c.set(j, v, se)
 	}
 	return c, i.dualValue(ctx, c)
+}
+
+// drawMeans sets the multipliers of a target, lets the primal make draws per chain that do
+// not count and then those that do, and returns the mean violations of these, draws × n.
+func drawMeans[S energy.Site](ctx context.Context, who string, t Target[S], p Primal[S], lambda []float64, discard, draws int) (means []float64, err error) {
+	if err := t.SetLambda(lambda); err != nil {
+		return nil, err
+	}
+	if err = p.Reset(); err == nil {
+		err = p.Run(ctx, discard)
+	}
+	n := len(lambda)
+	g := make([]float64, len(p.States())/t.Sites()*n)
+	for range draws { // means grow as they come: draws may be more than ever do
+		if err == nil {
+			err = p.Run(ctx, 1)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("dual: %s: %w", who, err)
+		}
+		t.Violation(g, p.States())
+		means = append(means, make([]float64, n)...)
+		meanOf(means[len(means)-n:], g)
+	}
+	return means, nil
 }
 
 // dualValue adds the dual value to c if the target knows it.
@@ -90,7 +102,7 @@ func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
 	if !ok {
 		return nil
 	}
-	if sites, levels := t.Shape(); countStates(sites, levels, maxStates) < 0 {
+	if sites, levels := t.Shape(); countStates(sites, levels) < 0 {
 		return nil
 	}
 	var err error

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -133,4 +136,34 @@ func ExamplePath() {
 	}
 	fmt.Printf("log Z(0.5) − log Z(0) = %.3f ± %.3f, exactly %.3f\n", rise, se, before-after)
 	// Output: log Z(0.5) − log Z(0) = -0.456 ± 0.004, exactly -0.455
+}
+
+// A loop that goes on from a file, with its chains, comes to the same bits as one in a
+// single run.
+func ExampleInference_SaveFile() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "dual")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "loop")
+	whole, first, second := threeOfTen(nil), threeOfTen(nil), threeOfTen(nil)
+	if err := whole.Run(ctx, 100); err != nil {
+		log.Fatal(err)
+	}
+	if err := first.Run(ctx, 60); err != nil {
+		log.Fatal(err)
+	}
+	if err := first.SaveFile(path); err != nil {
+		log.Fatal(err)
+	}
+	if err := second.LoadFile(ctx, path); err != nil {
+		log.Fatal(err)
+	}
+	if err := second.Run(ctx, 40); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(second.Len(), slices.Equal(second.Average(), whole.Average()))
+	// Output: 100 true
 }

@@ -9,8 +9,8 @@ import (
 // NotConverged says that the conditions did not hold within the steps allowed;
 // the loop's state is kept, and Certificate is the best that is known.
 type NotConverged struct {
-	Steps       int
-	Tolerance   float64
+	Steps       int     // made in all
+	Tolerance   float64 // that was asked for
 	Certificate *Certificate
 }
 

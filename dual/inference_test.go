@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -317,27 +316,4 @@ func TestConfig(t *testing.T) {
 	require.Equal(t, 300, seen)
 	require.Equal(t, 5.0, inf.Lambda()[1], "λ* = 5.77 is beyond the bound")
 	require.Greater(t, inf.Certificate().Violation[1], 0.0)
-}
-
-func TestGroups(t *testing.T) {
-	lag, other := ring(t, 1), ring(t, 1)
-	g := dual.Groups[int32]{loop(t, lag, 1, 1, dual.Config{}), loop(t, other, 2, 1, dual.Config{})}
-	require.NoError(t, g[0].Run(ctx, 3))
-	require.NoError(t, g.Run(ctx, 100))
-	require.Equal(t, 100, g[0].Len())
-	require.Equal(t, 100, g[1].Len())
-	a, b := g[0].Average(), g[1].Average()
-	require.NotEqual(t, a, b)
-	require.InDelta(t, (a[0]+b[0])/2, g.Average()[0], 1e-12)
-	stop, cancel := context.WithCancel(ctx)
-	cancel()
-	require.ErrorContains(t, g.Run(stop, 1), "group 0")
-	require.NoError(t, dual.Groups[int32]{}.Run(ctx, 1))
-
-	// Without end means until the context ends, not that nothing happens.
-	soon, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
-	defer cancel()
-	require.ErrorIs(t, g.Run(soon, math.MaxInt), context.DeadlineExceeded)
-	require.ErrorContains(t, g.Run(ctx, -1), "dual: Groups: Run: n = -1, want ≥ 0")
-	require.ErrorContains(t, append(g, nil).Run(ctx, 1), "dual: Groups: group 2 = nil, want a loop")
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
-	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
@@ -40,31 +39,50 @@ import (
 // overlap with any other method; kernels that work on it must be Reset
 // afterwards.
 type Lagrangian struct {
-	base          energy.Model
-	sum           *energy.Affine                         // of the base and statistics
-	weigh         func(weight []float64, offset float64) // sets its weights
-	sites, levels int
-	set           constraint.Set
+	tilted
+	levels int
+	base   energy.Model
+	sum    *energy.Affine                         // of the base and statistics
+	weigh  func(weight []float64, offset float64) // sets its weights
+	set    constraint.Set
 
-	beta   float64
-	lambda []float64
 	bounds Bounds // by inequality; without models where only the set can evaluate
 	part   [][]int
 	equal  []bool // nil without equalities
 
 	language *trellis.Graph // nil: every state
 
-	weight []float64  // of the parts of the sum
-	merged *sitewise  // the last part of the sum but values: models that are sums over sites; nil unless there are several
-	values *evaluated // the last part; nil if every inequality is made of models
+	weight []float64 // of the parts of the sum
+	merged *sitewise // the last part of the sum but values: models that are sums over sites; nil unless there are several
+	values *values   // the last part, with differences by evaluation; nil if every inequality is made of models
 }
+
+// tilted is what targets have in common.
+type tilted struct {
+	sites  int
+	beta   float64
+	lambda []float64
+}
+
+// Len returns the number of inequalities, hence of multipliers.
+func (t *tilted) Len() int { return len(t.lambda) }
+
+// Sites returns the number of sites of a state.
+func (t *tilted) Sites() int { return t.sites }
+
+// Beta returns the temperature.
+func (t *tilted) Beta() float64 { return t.beta }
+
+// Lambda returns a copy of the multipliers.
+func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // NewLagrangian returns the Lagrangian at β = 1 and λ = 0. It returns an error
 // if an argument is nil, the set has no inequalities, or the set cannot be
 // written for the base's shape (a constraint.Count that nothing satisfies, a
 // model of another shape).
 func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
-	if _, _, err := check.Model("dual", "NewLagrangian", "base", base); err != nil {
+	sites, levels, err := check.Model("dual", "NewLagrangian", "base", base)
+	if err != nil {
 		return nil, err
 	}
 	if check.Nil(set) {
@@ -73,9 +91,7 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 	if set.Len() < 1 {
 		return nil, fmt.Errorf("dual: NewLagrangian: the set has %d inequalities, want ≥ 1", set.Len())
 	}
-	l := &Lagrangian{base: base, set: set, beta: 1, lambda: make([]float64, set.Len())}
-	l.sites, l.levels = base.Shape()
-	var err error
+	l := &Lagrangian{tilted: tilted{sites, 1, make([]float64, set.Len())}, levels: levels, base: base, set: set}
 	if l.bounds, err = split(set, l.sites, l.levels); err != nil {
 		return nil, fmt.Errorf("dual: NewLagrangian: %w", err)
 	}
@@ -101,7 +117,7 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 			l.part[j] = append(l.part[j], 1+k)
 		}
 		if len(b.Models) == 0 && l.values == nil {
-			l.values = &evaluated{set, make([]float64, set.Len()), l.sites, l.levels}
+			l.values = &values{set, make([]float64, set.Len()), l.sites, l.levels}
 		}
 	}
 	if !slices.Contains(l.equal, true) {
@@ -111,7 +127,7 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 		statistics = append(statistics, l.merged)
 	}
 	if l.values != nil {
-		statistics = append(statistics, l.values)
+		statistics = append(statistics, evaluated{energy.Differences(l.values), l.levels})
 	}
 	l.weight = make([]float64, 1+len(statistics))
 	if l.sum, l.weigh, err = energy.NewAffine(base, statistics...); err != nil {
@@ -231,33 +247,20 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 // infeasible. The energy does not change. It returns an error for a nil language
 // or one that has no sequence of the base's shape (constraint.ErrInfeasible).
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
-	if err := automata.Validate(a); err != nil {
-		return fmt.Errorf("dual: Within: %w", err)
+	g, err := trellis.Unroll(ctx, "dual: Within", a, l.sites, l.levels)
+	if err == nil {
+		l.language = g
 	}
-	rest, mask := constraint.Split(a)
-	cfg := trellis.Config{Sites: l.sites, Levels: l.levels}
-	if mask != nil {
-		cfg.Allows = mask.Allows
-	}
-	g, err := trellis.Compile(ctx, rest, cfg)
-	var dead *trellis.DeadError
-	switch {
-	case errors.As(err, &dead):
-		return fmt.Errorf("dual: Within: no sequence of %d sites (dead at site %d): %w", l.sites, dead.Site, constraint.ErrInfeasible)
-	case err != nil:
-		return fmt.Errorf("dual: Within: %w", err)
-	}
-	l.language = g
-	return nil
+	return err
 }
 
-// each calls f with the energy and the violations of every state of the language.
-func (l *Lagrangian) each(ctx context.Context, f func(f0 float64, g []float64) error) error {
-	return eachState(ctx, l.Base(), l.set, func(x []int32, f0 float64, g []float64) error {
-		if l.language != nil && !l.language.Accepts(x) {
-			return nil
+// each calls f with the energy and the violations of every state of the support, within
+// the language.
+func (l *Lagrangian) each(ctx context.Context, who string, f func(f0 float64, g []float64)) error {
+	return eachState(ctx, who, l.base, l.set, func(x []int32, f0 float64, g []float64) {
+		if !math.IsInf(f0, 1) && (l.language == nil || l.language.Accepts(x)) {
+			f(f0, g)
 		}
-		return f(f0, g)
 	})
 }
 
@@ -270,24 +273,12 @@ func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 // As answers as energy.As asks.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
-// Len returns the number of inequalities, hence of multipliers.
-func (l *Lagrangian) Len() int { return len(l.lambda) }
-
 // Equal returns which rows are equalities E[g_j] = 0 ([Bound.Equal]), nil if none
 // is.
 func (l *Lagrangian) Equal() []bool { return slices.Clone(l.equal) }
 
-// Sites returns the number of sites of a state.
-func (l *Lagrangian) Sites() int { return l.sites }
-
-// Beta returns the temperature.
-func (l *Lagrangian) Beta() float64 { return l.beta }
-
 // Base returns the model of f0.
 func (l *Lagrangian) Base() energy.Model { return l.base }
-
-// Lambda returns a copy of the multipliers.
-func (l *Lagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
 
 // SetLambda sets the multipliers; see [Lagrangian] for what must follow. It
 // returns an error, and changes nothing, unless every multiplier is finite and
@@ -384,17 +375,8 @@ func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error
 
 // dualWithin is Dual at the present multipliers over the language.
 func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
-	if countStates(l.sites, l.levels, maxStates) < 0 {
-		return 0, fmt.Errorf("dual: Dual: %d sites of %d levels have more than %d states", l.sites, l.levels, maxStates)
-	}
 	var w []float64
-	err := l.each(ctx, func(f0 float64, g []float64) error {
-		if !math.IsInf(f0, 1) {
-			w = append(w, -(f0+weighted.Dot(l.lambda, g))/l.beta)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := l.each(ctx, "Dual", func(f0 float64, g []float64) { w = append(w, -(f0+weighted.Dot(l.lambda, g))/l.beta) }); err != nil {
 		return 0, err
 	}
 	if len(w) == 0 {

@@ -109,3 +109,31 @@ func ExampleRealLagrangian() {
 	// λ = 0 score at (1, 0): [-1 0]
 	// λ = 1 score at (1, 0): [0 0]
 }
+
+// The mean of f0, the energy of the base, under a constraint and without it: fewer spins
+// up agree more.
+func ExampleLagrangian_Base() {
+	ctx, lag := context.Background(), tenSpins()
+	f0 := func(x []int32) float64 {
+		var e [1]float64
+		lag.Base().Energy(e[:], x)
+		return e[0]
+	}
+	s, err := dual.Solve(ctx, lag)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, lambda := range [][]float64{{0}, s.Lambda} {
+		if err := lag.SetLambda(lambda); err != nil {
+			log.Fatal(err)
+		}
+		mean, err := energy.Enumerate(ctx, lag, f0)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("λ = %.2f: mean of f0 %.3f\n", lambda, mean.Means[0])
+	}
+	// Output:
+	// λ = [0.00]: mean of f0 -0.874
+	// λ = [0.47]: mean of f0 -1.145
+}

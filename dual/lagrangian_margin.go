@@ -23,16 +23,11 @@ func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, o
 		margin, err = l.cheapest(low, total)
 		return margin, err == nil && check.Finite(margin), err
 	}
-	if countStates(l.sites, l.levels, maxStates) < 0 {
+	if countStates(l.sites, l.levels) < 0 {
 		return 0, false, nil
 	}
 	margin = math.Inf(1)
-	err = l.each(ctx, func(f0 float64, g []float64) error {
-		if !math.IsInf(f0, 1) {
-			margin = min(margin, weighted.Dot(u, g))
-		}
-		return nil
-	})
+	err = l.each(ctx, "Margin", func(_ float64, g []float64) { margin = min(margin, weighted.Dot(u, g)) })
 	return margin, err == nil, err
 }
 

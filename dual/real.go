@@ -18,15 +18,13 @@ import (
 // f0 and the inequalities g_j(x) ≤ 0 given by energies with scores. It is an
 // energy.Scored and a [Target]; with langevin.Chains as the primal [Inference]
 // is primal–dual Langevin (a baseline of Hadou et al. 2026), λ shared by all
-// chains, or per group of chains with [Groups].
+// chains.
 //
 // The contract of [Lagrangian.SetLambda] holds here too.
 type RealLagrangian struct {
-	base   energy.Scored
-	terms  []energy.Scored
-	beta   float64
-	lambda []float64
-	sites  int
+	tilted
+	base  energy.Scored
+	terms []energy.Scored
 }
 
 // NewRealLagrangian returns the Lagrangian at λ = 0. It returns an error if base
@@ -39,7 +37,7 @@ func NewRealLagrangian(base energy.Scored, beta float64, terms ...energy.Scored)
 	if !(beta > 0) || !check.Finite(beta) || !check.Finite(1/beta) {
 		return nil, fmt.Errorf("dual: NewRealLagrangian: beta = %v, want 0 < beta < ∞", beta)
 	}
-	l := &RealLagrangian{base: base, terms: slices.Clone(terms), beta: beta, lambda: make([]float64, len(terms)), sites: base.Sites()}
+	l := &RealLagrangian{tilted{base.Sites(), beta, make([]float64, len(terms))}, base, slices.Clone(terms)}
 	for j, g := range terms {
 		if check.Nil(g) {
 			return nil, fmt.Errorf("dual: NewRealLagrangian: term %d is nil", j)
@@ -59,18 +57,6 @@ func (l *RealLagrangian) Base() energy.Scored { return l.base }
 
 // Terms returns a copy of the list of inequalities.
 func (l *RealLagrangian) Terms() []energy.Scored { return slices.Clone(l.terms) }
-
-// Len returns the number of terms.
-func (l *RealLagrangian) Len() int { return len(l.terms) }
-
-// Sites returns the number of coordinates.
-func (l *RealLagrangian) Sites() int { return l.sites }
-
-// Beta returns the temperature.
-func (l *RealLagrangian) Beta() float64 { return l.beta }
-
-// Lambda returns a copy of the multipliers.
-func (l *RealLagrangian) Lambda() []float64 { return slices.Clone(l.lambda) }
 
 // SetLambda sets the multipliers, as [Lagrangian.SetLambda].
 func (l *RealLagrangian) SetLambda(lambda []float64) error {

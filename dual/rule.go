@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Rule is a recipe for moving multipliers: a plain struct such as Auto{} or
@@ -31,6 +32,19 @@ type Updater interface {
 	// same rule and number of multipliers.
 	UnmarshalBinary(data []byte) error
 }
+
+// stepper is an [Updater] but for its state, which it goes through.
+type stepper interface {
+	Update(lambda []float64, b *Batch) error
+	fields(f *wire.Fields)
+}
+
+// updater makes an [Updater] of a stepper.
+type updater struct{ stepper }
+
+func (u updater) AppendBinary(data []byte) ([]byte, error) { return wire.AppendFields(data, u.fields) }
+
+func (u updater) UnmarshalBinary(data []byte) error { return wire.ReadFields(data, u.fields) }
 
 // checkCount returns an error unless a rule can be bound to n multipliers.
 func checkCount(rule string, n int) error {

@@ -3,7 +3,6 @@ package dual
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -29,19 +28,8 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	if l == nil {
 		return nil, fmt.Errorf("dual: Solve: l = nil")
 	}
-	sites, levels := l.Shape()
-	n := countStates(sites, levels, maxStates)
-	if n < 0 {
-		return nil, fmt.Errorf("dual: Solve: %d sites of %d levels have more than %d states", sites, levels, maxStates)
-	}
 	t := tilt.New(l.beta, l.Len(), l.equal)
-	err := l.each(ctx, func(f0 float64, g []float64) error {
-		if !math.IsInf(f0, 1) {
-			t.Append(f0, g)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := l.each(ctx, "Solve", t.Append); err != nil {
 		return nil, err
 	}
 	if t.Len() == 0 {

@@ -18,17 +18,11 @@ func Tabulate(ctx context.Context, m energy.Model) (p []float64, logZ float64, e
 	if _, _, err := check.Model("dual", "Tabulate", "m", m); err != nil {
 		return nil, 0, err
 	}
-	sites, levels := m.Shape()
-	n := countStates(sites, levels, maxStates)
-	if n < 0 {
-		return nil, 0, fmt.Errorf("dual: Tabulate: %d sites of %d levels have more than %d states", sites, levels, maxStates)
-	}
-	p = make([]float64, 0, n)
+	p = make([]float64, 0, max(0, countStates(m.Shape())))
 	top := math.Inf(-1)
-	err = eachState(ctx, m, Bounds{}, func(_ []int32, f0 float64, _ []float64) error {
+	err = eachState(ctx, "Tabulate", m, Bounds{}, func(_ []int32, f0 float64, _ []float64) {
 		p = append(p, -f0)
 		top = max(top, -f0)
-		return nil
 	})
 	if err != nil {
 		return nil, 0, err

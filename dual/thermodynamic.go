@@ -46,8 +46,6 @@ func Thermodynamic[S energy.Site](ctx context.Context, t Target[S], p Primal[S],
 	if t.Sites() < 1 || len(lambda) != t.Len() {
 		return 0, 0, fmt.Errorf("dual: Thermodynamic: len(lambda) = %d on %d sites, want %d on ≥ 1", len(lambda), t.Sites(), t.Len())
 	}
-	states := len(p.States()) / t.Sites()
-	g, mean := make([]float64, states*t.Len()), make([]float64, t.Len())
 	at, along := make([]float64, t.Len()), make([]float64, path.Draws)
 	width := 1 / float64(path.Points-1)
 	variance := 0.0
@@ -55,22 +53,12 @@ func Thermodynamic[S energy.Site](ctx context.Context, t Target[S], p Primal[S],
 		for j, v := range lambda {
 			at[j] = float64(v*float64(k)) / float64(path.Points-1)
 		}
-		if err := t.SetLambda(at); err != nil {
+		means, err := drawMeans(ctx, "Thermodynamic", t, p, at, path.Discard, path.Draws)
+		if err != nil {
 			return 0, 0, err
 		}
-		if err := p.Reset(); err != nil {
-			return 0, 0, fmt.Errorf("dual: Thermodynamic: %w", err)
-		}
-		if err := p.Run(ctx, path.Discard); err != nil {
-			return 0, 0, fmt.Errorf("dual: Thermodynamic: %w", err)
-		}
 		for d := range along {
-			if err := p.Run(ctx, 1); err != nil {
-				return 0, 0, fmt.Errorf("dual: Thermodynamic: %w", err)
-			}
-			t.Violation(g, p.States())
-			meanOf(mean, g)
-			along[d] = weighted.Dot(lambda, mean)
+			along[d] = weighted.Dot(lambda, means[d*len(at):(d+1)*len(at)])
 		}
 		m, s := batchMeans(len(along), func(t int) float64 { return along[t] })
 		w := width / t.Beta()

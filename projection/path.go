@@ -130,11 +130,7 @@ func (p Path) compile(ctx context.Context, sites, levels int, margin float64) (*
 		n.language = language
 		return p.projection(name, n, sites, levels, margin), nil
 	}
-	config := trellis.Config{Sites: sites, Levels: levels, Padded: p.Padded, Pad: p.Pad, Limit: p.Limit}
-	if mask != nil {
-		config.Allows = mask.Allows
-	}
-	g, err := trellis.Compile(ctx, a, config)
+	g, err := trellis.Compile(ctx, p.Language, trellis.Config{Sites: sites, Levels: levels, Padded: p.Padded, Pad: p.Pad, Limit: p.Limit})
 	if err != nil {
 		return nil, explain(name, err)
 	}

@@ -36,15 +36,6 @@ type Options struct {
 	// that are listed.
 	Count func(ctx context.Context) (int, error)
 
-	// Outside says that the language documents what it does of tokens outside
-	// 0…Levels−1, and may panic there. Otherwise they may be dead or lead to a
-	// state, but must not panic.
-	Outside bool
-
-	// Set, unless nil, is a set whose values those of a [constraint.Smooth] equal
-	// on one-hot rows. A Smooth that is a [constraint.Set] is compared with itself.
-	Set constraint.Set
-
 	// Rounding is the relative error of the values of a [constraint.Smooth], 0 for
 	// 2⁻⁴⁰ (arithmetic in float64), about 2⁻²⁰ for a network in float32.
 	Rounding float64
@@ -275,9 +266,6 @@ func (w *walker) again() error {
 
 // outside asks for tokens that no level is.
 func (w *walker) outside() error {
-	if w.o.Outside {
-		return nil
-	}
 	for s, path := range w.path {
 		for _, t := range []int32{-1, int32(w.o.Levels), 1 << 20, math.MaxInt32, math.MinInt32} {
 			var to int

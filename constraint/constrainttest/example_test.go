@@ -51,3 +51,39 @@ func onesOf(x []int32) (n int) {
 	}
 	return n
 }
+
+// half32 is Σ v_i²/2 − 1000 ≤ 0 in float32, as a network computes.
+type half32 struct{}
+
+func (half32) Len() int { return 1 }
+
+func (half32) Value(g []float64, v []float32) {
+	if len(g) != 1 {
+		panic("half32: want one value")
+	}
+	sum := float32(-1000)
+	for _, y := range v {
+		sum += y * y / 2
+	}
+	g[0] = float64(sum)
+}
+
+func (half32) Pull(dst, v []float32, w []float64) {
+	if len(w) != 1 || len(dst) != len(v) {
+		panic("half32: want one weight and as many entries as of v")
+	}
+	for i, y := range v {
+		dst[i] += y * float32(w[0])
+	}
+}
+
+// Values in float32 have a rounding that differences of them show, which Options say.
+func ExampleTestSmooth() {
+	for _, rounding := range []float64{0, 0x1p-20} {
+		err := constrainttest.TestSmooth(ctx, half32{}, constrainttest.Options{Sites: 2, Levels: 3, Rounding: rounding})
+		fmt.Println(err == nil)
+	}
+	// Output:
+	// false
+	// true
+}

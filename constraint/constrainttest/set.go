@@ -191,8 +191,8 @@ func (c *setChecker) together() error {
 //
 //   - length, number: as in [TestSet];
 //   - pure: Value and Pull give the same again, and leave v and w as they are;
-//   - one-hot: on the rows of a token sequence the values are those of
-//     Options.Set, or of s itself if it is a [constraint.Set];
+//   - one-hot: on the rows of a token sequence the values of a [constraint.Set] are
+//     its violations;
 //   - pullback: Pull is the vector–Jacobian product wᵀ·∂g/∂v of finite
 //     differences, along directions within the rows, whose sums stay 1;
 //   - adds: Pull adds to dst;
@@ -318,15 +318,8 @@ func near32(got, want, scale float64) bool {
 }
 
 func (c *smoothChecker) corners() error {
-	set := c.o.Set
-	if set == nil {
-		own, ok := c.s.(constraint.Set)
-		if !ok {
-			return nil
-		}
-		set = own
-	}
-	if c.o.Levels == 1 || set.Len() != c.n {
+	set, ok := c.s.(constraint.Set)
+	if !ok || c.o.Levels == 1 || set.Len() != c.n {
 		return nil
 	}
 	want := make([]float64, c.n)

@@ -3,6 +3,7 @@ package series_test
 import (
 	"fmt"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 )
 
@@ -58,4 +59,27 @@ func ExamplePrices() {
 	moved, err := series.Prices{Open: 0, High: 1, Low: 2, Close: 3, Tick: 0.01}.Finish(raw, 4, 0.5)
 	fmt.Println(raw, moved < 0.41, err)
 	// Output: [100.6 101.6 100 101.6 101.6 101.6 101.4 101.4] true <nil>
+}
+
+// Two limits on a day of trade: what is traded in the morning, and how far the last
+// price may be above the first.
+func ExampleBuilder_Row() {
+	b := series.NewBuilder(series.Shape{Length: 4, Channels: 2, Names: []string{"price", "volume"}, Tolerance: -1})
+	b.Sum(1, 0, 2, 30)
+	rise := constraint.Row{Index: []int32{0, 6}, Value: []float64{-1, 1}} // x[3, price] − x[0, price]
+	b.Row("rise", rise, 0, 5)
+	s, err := b.Build()
+	if err != nil {
+		panic(err)
+	}
+	for _, day := range [][]float32{
+		{100, 10, 101, 20, 99, 5, 107, 5},
+		{100, 10, 101, 26, 99, 5, 104, 5},
+	} {
+		worst, name := s.Violation(day)
+		fmt.Println(name, "by", worst)
+	}
+	// Output:
+	// rise by 2
+	// sum of volume, t = 0…1 = 30 by 6
 }

@@ -70,7 +70,7 @@ func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, 
 	b, t := l.split(state)
 	from := len(tokens)
 	if b >= 0 {
-		tokens, states = l.base().AppendEdges(tokens, states, b)
+		tokens, states = l.base().appendEdges(tokens, states, b)
 	}
 	for i := from; i < len(tokens); i++ {
 		to := -1

@@ -209,9 +209,9 @@ func (l *Lexicon) Accepting(state int) bool {
 	return n == p.length
 }
 
-// AppendEdges appends to tokens those that lead on from state, ascending, and to
+// appendEdges appends to tokens those that lead on from state, ascending, and to
 // states where they lead.
-func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
+func (l *Lexicon) appendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	if l.count == 0 {
 		return tokens, states
 	}

@@ -27,6 +27,10 @@ type noAdd struct{ *Lexicon }
 
 func (noAdd) Add(x []int32) bool { panic("immutable") }
 
+func (l noAdd) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
+	return l.appendEdges(tokens, states, state)
+}
+
 // built writes sequences to a file and opens it.
 func built(t require.TestingT, dir string, levels int, all ...[]int32) *Lexicon {
 	path := filepath.Join(dir, "lexicon")

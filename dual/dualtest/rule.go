@@ -14,13 +14,6 @@ import (
 // Options say what the documentation of a rule promises. The zero value is for a rule
 // that converges to the optimum.
 type Options struct {
-	// Steps are the dual steps of the problem that is solved, 0 for 4000.
-	Steps int
-
-	// Tolerance bounds what is left of the conditions of optimality after them, for
-	// violations of a standard deviation near 1; 0 means 0.01.
-	Tolerance float64
-
 	// Rest, unless nil, is what vanishes at the rule's point of rest, of one
 	// multiplier λ < Max and its mean violation, for a rule that does not go to the
 	// optimum. By default that is the distance between λ and λ + ḡ held within the
@@ -45,12 +38,6 @@ func TestRule(ctx context.Context, rule dual.Rule, o Options) error {
 	part, err := laws.Given("dualtest", "rule", rule)
 	if err != nil {
 		return err
-	}
-	if o.Steps == 0 {
-		o.Steps = 4000
-	}
-	if o.Tolerance == 0 {
-		o.Tolerance = 0.01
 	}
 	r := &ruler{Part: part, rule: rule, o: o}
 	for _, l := range []struct {
@@ -288,6 +275,13 @@ func (p *problem) moments(mean, cov, lambda []float64) {
 	}
 }
 
+// The problem is solved in so many dual steps, after which so much may be left of the
+// conditions of optimality, for violations of a standard deviation near 1.
+const (
+	steps     = 4000
+	tolerance = 0.01
+)
+
 func (r *ruler) optimum(ctx context.Context) error {
 	u, err := r.updater(ctx, "optimum")
 	if err != nil {
@@ -296,7 +290,7 @@ func (r *ruler) optimum(ctx context.Context) error {
 	p := newProblem()
 	lambda := make([]float64, rows)
 	b := &dual.Batch{States: 1000, Beta: 1, Mean: make([]float64, rows), Cov: make([]float64, rows*rows), Max: math.Inf(1), Equal: []bool{false, false, true}}
-	for step := range r.o.Steps {
+	for step := range steps {
 		b.Step = step
 		p.moments(b.Mean, b.Cov, lambda)
 		if err := u.Update(lambda, b); err != nil {
@@ -316,8 +310,8 @@ func (r *ruler) optimum(ctx context.Context) error {
 				left = max(b.Mean[j], 0)
 			}
 		}
-		if !(math.Abs(left) <= r.o.Tolerance) {
-			return r.Broken("optimum", "after %d steps with exact moments λ = %v and ḡ = %v: row %d is %v from rest, want ≤ %v", r.o.Steps, lambda, b.Mean, j, left, r.o.Tolerance)
+		if !(math.Abs(left) <= tolerance) {
+			return r.Broken("optimum", "after %d steps with exact moments λ = %v and ḡ = %v: row %d is %v from rest, want ≤ %v", steps, lambda, b.Mean, j, left, tolerance)
 		}
 	}
 	return nil

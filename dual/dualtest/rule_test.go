@@ -223,8 +223,12 @@ func ExampleOptions() {
 	// Output: <nil>
 }
 
-// The energies of a target are compared with its violations.
+// The energies of a target are compared with its violations, here at three states.
 func ExampleTargetOptions() {
-	fmt.Println(dualtest.TestTarget(ctx, dual.Target[int32](&tilted{}), dualtest.TargetOptions[int32]{Lambda: []float64{2}}))
-	// Output: <nil>
+	o := dualtest.TargetOptions[int32]{Lambda: []float64{2}, X: []int32{0, 0, 1, 0, 1, 1}}
+	fmt.Println(dualtest.TestTarget(ctx, dual.Target[int32](&tilted{}), o))
+	fmt.Println(dualtest.TestTarget(ctx, dual.Target[int32](&tilted{broken: "batch"}), o))
+	// Output:
+	// <nil>
+	// dualtest: *dualtest_test.tilted: batch: state [1 0] has the violations [1.5] alone and [0.5] among others
 }

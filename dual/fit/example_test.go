@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/dual/fit"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -167,4 +170,68 @@ func ExampleCertificate() {
 	}
 	fmt.Println(c)
 	// Output: log-likelihood -2.0794 ± 0 nats a state (14 states; log Z = 2.0794 ± 0)
+}
+
+// A fit that goes on from a file, with its chains, comes to the same bits as one in a
+// single run. Persistent chains begin at the data, or where they are: Cold.
+func ExampleFit_SaveFile() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "fit")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "fit")
+	persistent := func() *fit.Fit {
+		p := machine()
+		chains, err := sampler.NewChains(ctx, p, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1})
+		if err != nil {
+			log.Fatal(err)
+		}
+		f, err := fit.New(ctx, p, answers, fit.Config{Objective: fit.Persistent{Cold: true}, Chains: chains})
+		if err != nil {
+			log.Fatal(err)
+		}
+		return f
+	}
+	whole, first, second := persistent(), persistent(), persistent()
+	if err := whole.Run(ctx, 100); err != nil {
+		log.Fatal(err)
+	}
+	if err := first.Run(ctx, 60); err != nil {
+		log.Fatal(err)
+	}
+	if err := first.SaveFile(path); err != nil {
+		log.Fatal(err)
+	}
+	if err := second.LoadFile(ctx, path); err != nil {
+		log.Fatal(err)
+	}
+	if err := second.Run(ctx, 40); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(second.Len(), slices.Equal(second.Params(), whole.Params()))
+	// Output: 100 true
+}
+
+// The way of a parameter, step by step.
+func ExampleConfig() {
+	f, err := fit.New(context.Background(), machine(), answers, fit.Config{
+		Objective: fit.Exact{},
+		Observe: func(step int, theta, gradient []float64) {
+			if step%10 == 0 {
+				fmt.Printf("step %d: θ_0 = %.2f, gradient before %.2f\n", step, theta[0], gradient[0])
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := f.Run(context.Background(), 21); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// step 0: θ_0 = -0.10, gradient before 0.11
+	// step 10: θ_0 = -0.51, gradient before 0.06
+	// step 20: θ_0 = -0.75, gradient before 0.05
 }

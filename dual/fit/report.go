@@ -111,8 +111,8 @@ type Certificate struct {
 	// StdErr combines the standard error of log Z with that of the mean over states.
 	StdErr float64
 
-	LogZ, LogZErr float64
-	States        int
+	LogZ, LogZErr float64 // log Z, and its standard error
+	States        int     // that the mean is over
 }
 
 // String is Certificate in one line.

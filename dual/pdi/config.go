@@ -1,7 +1,12 @@
 package pdi
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
 // Config says how multipliers move. The zero value is the predictive rule from
@@ -11,8 +16,9 @@ type Config struct {
 	// Rule moves λ by the mean violation of the predictions alone. Nil means the
 	// predictive rule: it asks the predictor, at some tenth of the cost of the
 	// run, how the violations at the end answer to λ, and takes a trust-region
-	// step by that, four of them in the last step of the diffusion. It needs no step size, whatever the units of g. Rules for the
-	// means of samples, such as [dual.Auto], are wrong here.
+	// step by that, four of them in the last step of the diffusion. It needs no step
+	// size, whatever the units of g. Rules for the means of samples, such as
+	// [dual.Auto], are wrong here.
 	Rule  dual.Rule
 	Start []float64 // nil means zeros
 	Max   *float64  // upper bound on every multiplier, ≥ 0; nil means none
@@ -20,10 +26,6 @@ type Config struct {
 	// Fixed keeps λ at Start: the unconstrained baseline if that is nil, the
 	// fixed-λ̄ baseline if it is the average of an earlier run.
 	Fixed bool
-
-	// Group is the number of consecutive samples that share λ; 0 means all of
-	// a batch. It must divide the batch, and so must it the number of samples.
-	Group int
 
 	// Domain, if not nil, projects a prediction in place; see [Box] and
 	// [Simplex].
@@ -35,4 +37,45 @@ type Config struct {
 	Again bool
 
 	most float64 // Max, +Inf if that is nil
+}
+
+// Box returns the Euclidean projection onto {lo ≤ x_i ≤ hi}, safe for
+// concurrent use. It panics unless lo ≤ hi.
+func Box(lo, hi float32) func(x []float32) {
+	if !(lo <= hi) {
+		panic(fmt.Sprintf("pdi: Box: lo = %v, hi = %v, want lo ≤ hi", lo, hi))
+	}
+	return func(x []float32) {
+		for i, v := range x {
+			x[i] = min(max(v, lo), hi)
+		}
+	}
+}
+
+// Simplex returns the Euclidean projection onto {x_i ≥ 0, Σ x_i = total}, safe
+// for concurrent use: x_i ← max(0, x_i − τ) with τ from the sorted coordinates,
+// O(n log n) (Held, Wolfe and Crowder 1974). It panics unless total > 0.
+func Simplex(total float64) func(x []float32) {
+	if !(total > 0) || !check.Finite(total) {
+		panic(fmt.Sprintf("pdi: Simplex: total = %v, want a finite number > 0", total))
+	}
+	return func(x []float32) {
+		b := scratch.Float32s.Get(len(x))
+		defer scratch.Float32s.Put(b)
+		copy(*b, x)
+		slices.Sort(*b)
+		sum, tau := 0.0, 0.0
+		for k := len(*b) - 1; k >= 0; k-- {
+			v := float64((*b)[k])
+			sum += v
+			t := (sum - total) / float64(len(*b)-k)
+			if v <= t {
+				break
+			}
+			tau = t
+		}
+		for i, v := range x {
+			x[i] = float32(max(0, float64(v)-tau))
+		}
+	}
 }

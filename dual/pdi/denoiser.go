@@ -1,6 +1,7 @@
 package pdi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -17,47 +18,42 @@ import (
 // 2): a denoiser that carries multipliers and moves them while a diffusion
 // runs. In every reverse step it predicts the clean samples under μ_λ, projects
 // them onto a domain, hands them to the diffusion, and then moves λ by the mean
-// violation over the samples that share it:
+// violation over the samples of the batch, which share it:
 //
 //	x̂_0 = Π(E_λ[x_0 | x_t]),   λ ← rule(λ, mean g(x̂_0)).
 //
 // Use it with the DDPM step, diffusion.Gaussian{Eta: 1}; the paper has T = 500
-// steps on a cosine (s = 0.008) or linear schedule. One λ per batch
-// (diffusion.Config.Batch) unless Group says otherwise; a new batch starts from
-// Start again.
+// steps on a cosine (s = 0.008) or linear schedule. How many samples share λ is
+// diffusion.Config.Batch; a new batch starts from Start again.
 //
 // It belongs to one diffusion at a time. Given the batch, results do not depend
 // on the number of workers.
 type Denoiser struct {
-	p      projected
-	cfg    Config
-	groups []*pdiGroup
-	last   float64 // time of the last call
-	first  float64 // of the first of the run
-	g      []float64
-	ess    []float64
+	p     projected
+	cfg   Config
+	last  float64 // time of the last call
+	first float64 // of the first of the batch
+	g     []float64
+	inference
 }
 
-const averageFrom = 0.25 // part of a run that averages leave out
-
-// pdiGroup is what one λ needs.
-type pdiGroup struct {
+// inference is what a batch needs, and what is known of it.
+type inference struct {
 	lambda  []float64
 	updater dual.Updater // nil if the rule is predictive
 	ahead   *predictive
 	batch   dual.Batch
-	ess     float64
+	ess     []float64 // per step
 	history []float64 // per step: λ, then the mean violation
 }
+
+const averageFrom = 0.25 // part of a run that averages leave out
 
 // New returns the denoiser. It returns an error for a nil predictor, a field
 // out of range, or a rule that refuses.
 func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {
 		return nil, fmt.Errorf("pdi: New: predictor is nil")
-	}
-	if cfg.Group < 0 {
-		return nil, fmt.Errorf("pdi: Config.Group = %d, want ≥ 0", cfg.Group)
 	}
 	var err error
 	if cfg.Start, cfg.most, err = multiplier.Range("pdi: Config", p.Len(), cfg.Start, cfg.Max, nil); err != nil {
@@ -66,22 +62,20 @@ func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if err := check.Optional("pdi: Config", "Rule", cfg.Rule); err != nil {
 		return nil, err
 	}
-	if cfg.Rule != nil {
-		if _, err := cfg.Rule.Bind(ctx, p.Len()); err != nil {
-			return nil, err
-		}
+	d := &Denoiser{p: projected{p, cfg.Domain}, cfg: cfg, last: math.Inf(-1)}
+	if err := d.begin(ctx, 0); err != nil {
+		return nil, err
 	}
-	return &Denoiser{p: projected{p, cfg.Domain}, cfg: cfg, last: math.Inf(-1)}, nil
+	return d, nil
 }
 
 // Shape returns the number of coordinates and 1.
 func (d *Denoiser) Shape() (sites, levels int) { return d.p.Sites(), 1 }
 
-// Denoise implements energy.Denoiser. The states of a group are coupled through
-// λ.
+// Denoise implements energy.Denoiser. The states are coupled through λ.
 func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
-	n, states := d.p.Sites(), len(q.Time)
-	check.Len("pdi", "X", len(q.X), states*n)
+	states := len(q.Time)
+	check.Len("pdi", "X", len(q.X), states*d.p.Sites())
 	check.Len("pdi", "v", len(v), len(q.X))
 	if slices.Contains(q.Clean, true) {
 		return fmt.Errorf("pdi: the predictor does not know of clamped entries")
@@ -89,134 +83,108 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 	if states == 0 {
 		return ctx.Err()
 	}
-	size := d.cfg.Group
-	if size == 0 {
-		size = states
-	}
-	if states%size != 0 {
-		return fmt.Errorf("pdi: batch of %d samples, want a multiple of Group = %d", states, size)
-	}
 	if q.Time[0] >= d.last {
 		d.first = q.Time[0]
-		if err := d.begin(ctx, states/size); err != nil {
+		if err := d.begin(ctx, states); err != nil {
 			return err
 		}
 	}
 	final := q.Time[0] < 1.5*(d.last-q.Time[0]) // the next step would end at 0
 	d.last = q.Time[0]
-	if len(d.groups) != states/size {
-		return fmt.Errorf("pdi: %d samples in the middle of a batch of %d", states, len(d.groups)*size)
+	if states != d.batch.States {
+		return fmt.Errorf("pdi: %d samples in the middle of a batch of %d", states, d.batch.States)
 	}
-	ess := 0.0
-	for k, g := range d.groups {
-		if err := poll.Err(ctx); err != nil {
-			return err
-		}
-		part := energy.Noised[float32]{X: q.X[k*size*n : (k+1)*size*n], Alpha: q.Alpha[k*size : (k+1)*size], Src: q.Src[k*size : (k+1)*size]}
-		if err := d.step(g, v[k*size*n:(k+1)*size*n], part, final); err != nil {
-			return err
-		}
-		ess += g.ess / float64(len(d.groups))
+	if err := poll.Err(ctx); err != nil {
+		return err
 	}
-	d.ess = append(d.ess, ess)
-	return nil
+	return d.step(v, q, final)
 }
 
-// begin starts a batch of so many groups.
-func (d *Denoiser) begin(ctx context.Context, groups int) error {
-	d.groups = d.groups[:0]
-	d.ess = d.ess[:0]
+// begin starts a batch of so many states.
+func (d *Denoiser) begin(ctx context.Context, states int) (err error) {
 	m := d.p.Len()
-	for range groups {
-		g := &pdiGroup{lambda: slices.Clone(d.cfg.Start), batch: dual.Batch{Beta: d.p.Beta(), Mean: make([]float64, m), Max: d.cfg.most}}
-		switch {
-		case d.cfg.Fixed:
-		case d.cfg.Rule == nil:
-			g.ahead = newPredictive(m)
-		default:
-			var err error
-			if g.updater, err = d.cfg.Rule.Bind(ctx, m); err != nil {
-				return err
-			}
-		}
-		d.groups = append(d.groups, g)
+	d.inference = inference{lambda: slices.Clone(d.cfg.Start), batch: dual.Batch{States: states, Beta: d.p.Beta(), Mean: make([]float64, m), Max: d.cfg.most}}
+	d.g = slices.Grow(d.g[:0], states*m)[:states*m]
+	switch {
+	case d.cfg.Fixed:
+	case d.cfg.Rule == nil:
+		d.ahead = newPredictive(m)
+	default:
+		d.updater, err = d.cfg.Rule.Bind(ctx, m)
 	}
-	return nil
+	return err
 }
 
-// step predicts the states of a group and moves its λ.
-func (d *Denoiser) step(g *pdiGroup, v []float32, q energy.Noised[float32], final bool) error {
-	b := &g.batch
-	b.States = len(q.Alpha)
-	if g.ahead != nil && b.Step == 0 {
-		if err := g.ahead.prologue(d.p, g.lambda, b.Max, q); err != nil {
+// step predicts the states of a batch and moves λ.
+func (d *Denoiser) step(v []float32, q energy.Noised[float32], final bool) error {
+	b := &d.batch
+	if d.ahead != nil && b.Step == 0 {
+		if err := d.ahead.prologue(d.p, d.lambda, b.Max, q); err != nil {
 			return err
 		}
 	}
-	if err := d.p.predict(v, q.X, q.Alpha, g.lambda, q.Src); err != nil {
-		return err
-	}
-	if e, ok := d.p.Predictor.(Estimator); ok {
-		g.ess = e.Effective()
-	}
-	d.g = slices.Grow(d.g[:0], b.States*len(b.Mean))[:b.States*len(b.Mean)]
-	d.p.Violation(d.g, v)
-	if err := b.Measure(d.g); err != nil {
-		return err
-	}
-	g.history = append(append(g.history, g.lambda...), b.Mean...)
-	if d.cfg.Fixed {
-		return nil
-	}
-	if err := d.move(g, q); err != nil {
-		return err
-	}
-	b.Step++
 	again := 0
 	switch {
-	case final && g.ahead != nil:
+	case d.cfg.Fixed:
+	case final && d.ahead != nil:
 		again = epilogueRounds
 	case d.cfg.Again:
 		again = 1
 	}
-	for k := range again {
-		if err := d.p.predict(v, q.X, q.Alpha, g.lambda, q.Src); err != nil {
+	for k := range again + 1 {
+		if err := d.p.predict(v, q.X, q.Alpha, d.lambda, q.Src); err != nil {
 			return err
 		}
-		if k+1 == again {
+		if k > 0 && k == again {
 			break
 		}
 		d.p.Violation(d.g, v)
 		if err := b.Measure(d.g); err != nil {
 			return err
 		}
-		if err := d.move(g, q); err != nil {
+		if k == 0 {
+			d.note()
+		}
+		if d.cfg.Fixed {
+			break
+		}
+		if err := d.move(q); err != nil {
 			return err
+		}
+		if k == 0 {
+			b.Step++
 		}
 	}
 	return nil
 }
 
-// move moves the λ of a group after its prediction.
-func (d *Denoiser) move(g *pdiGroup, q energy.Noised[float32]) error {
-	switch {
-	case g.ahead == nil:
-		return g.updater.Update(g.lambda, &g.batch)
-	case g.batch.Step == 0: // the prologue has moved λ
-		return nil
+// note remembers a step after its first prediction.
+func (d *Denoiser) note() {
+	ess := 0.0
+	if e, ok := d.p.Predictor.(Estimator); ok {
+		ess = e.Effective()
 	}
-	return g.ahead.update(d.p, g.lambda, &g.batch, q, d.first-d.last)
+	d.ess = append(d.ess, ess)
+	d.history = append(append(d.history, d.lambda...), d.batch.Mean...)
 }
 
-// Groups returns the number of groups of the last batch.
-func (d *Denoiser) Groups() int { return len(d.groups) }
+// move moves λ after a prediction.
+func (d *Denoiser) move(q energy.Noised[float32]) error {
+	switch {
+	case d.ahead == nil:
+		return d.updater.Update(d.lambda, &d.batch)
+	case d.batch.Step == 0: // the prologue has moved λ
+		return nil
+	}
+	return d.ahead.update(d.p, d.lambda, &d.batch, q, d.first-d.last)
+}
 
-// Lambda returns a copy of the present multipliers of a group of the last batch.
-func (d *Denoiser) Lambda(group int) []float64 { return slices.Clone(d.groups[group].lambda) }
+// Lambda returns a copy of the present multipliers of the last batch.
+func (d *Denoiser) Lambda() []float64 { return slices.Clone(d.lambda) }
 
-// Average returns the mean multipliers of a group over the last batch's steps
-// after the first quarter; nil before the first step.
-func (d *Denoiser) Average(group int) []float64 {
+// Average returns the mean multipliers over the last batch's steps after the first
+// quarter; nil before the first step.
+func (d *Denoiser) Average() []float64 {
 	steps := d.Steps()
 	if steps == 0 {
 		return nil
@@ -224,7 +192,7 @@ func (d *Denoiser) Average(group int) []float64 {
 	from := int(averageFrom * float64(steps))
 	avg := make([]float64, d.p.Len())
 	for t := from; t < steps; t++ {
-		lambda, _ := d.At(group, t)
+		lambda, _ := d.At(t)
 		for j, l := range lambda {
 			avg[j] += l / float64(steps-from)
 		}
@@ -235,12 +203,12 @@ func (d *Denoiser) Average(group int) []float64 {
 // Steps returns the number of steps of the last batch so far.
 func (d *Denoiser) Steps() int { return len(d.ess) }
 
-// At returns the multipliers of a group at a step of the last batch and the mean
+// At returns the multipliers at a step of the last batch and the mean
 // violation of its predictions there, before Again. The slices are the
-// denoiser's own. It panics if there is no such group or step.
-func (d *Denoiser) At(group, step int) (lambda, mean []float64) {
+// denoiser's own. It panics if there is no such step.
+func (d *Denoiser) At(step int) (lambda, mean []float64) {
 	m := d.p.Len()
-	row := d.groups[group].history[2*m*step : 2*m*(step+1)]
+	row := d.history[2*m*step : 2*m*(step+1)]
 	return row[:m:m], row[m:]
 }
 
@@ -248,3 +216,63 @@ func (d *Denoiser) At(group, step int) (lambda, mean []float64) {
 // candidates of a predictor that estimates ([GibbsScore]), zeros for others. The
 // slice is the denoiser's own.
 func (d *Denoiser) Effective() []float64 { return d.ess }
+
+// scarceCandidates is the effective number below which one decides a prediction.
+const scarceCandidates = 2
+
+// Ranged is a predictor that was made for some multipliers, as a trained network is;
+// the error says in what others are beyond them.
+type Ranged interface{ Outside(lambda []float64) error }
+
+// Warning returns a sentence about the last batch if its predictions deserve less
+// trust than they ask for, "" otherwise.
+//
+// Predictions that hung on fewer than two effective candidates are close to the best
+// candidate met, whatever the distribution is, and neither samples nor multipliers mean
+// much. A guess (GibbsOptions.Center and Spread) or an exact predictor helps; more
+// candidates hardly do.
+//
+// A [Ranged] predictor, as the networks of package network are, is asked whether the
+// multipliers of each step are within what it knows; where they are not, it
+// extrapolates.
+func (d *Denoiser) Warning() string {
+	if _, ok := d.p.Predictor.(Estimator); ok {
+		return d.scarce()
+	}
+	if p, ok := d.p.Predictor.(Ranged); ok {
+		return d.outside(p)
+	}
+	return ""
+}
+
+// scarce is the warning about candidates.
+func (d *Denoiser) scarce() string {
+	few, least := 0, math.Inf(1)
+	for _, e := range d.ess {
+		if e < scarceCandidates {
+			few++
+		}
+		least = min(least, e)
+	}
+	if few == 0 {
+		return ""
+	}
+	return fmt.Sprintf("pdi: in %d of %d steps fewer than %d candidates count, %.1f at the least", few, len(d.ess), scarceCandidates, least)
+}
+
+// outside is the warning about multipliers, with the first error met.
+func (d *Denoiser) outside(p Ranged) string {
+	beyond, steps := 0, d.Steps()
+	var first error
+	for step := range steps {
+		lambda, _ := d.At(step)
+		if err := p.Outside(lambda); err != nil {
+			beyond++
+			first = cmp.Or(first, err)
+		}
+	}
+	if first == nil {
+		return ""
+	}
+	return fmt.Sprintf("pdi: in %d of %d steps multipliers are beyond what the predictor knows: %v", beyond, steps, first)
+}

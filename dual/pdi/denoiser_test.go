@@ -157,34 +157,31 @@ func TestConstrainedMixture(t *testing.T) {
 		require.LessOrEqual(t, worst, 0.003)
 	}
 	require.Equal(t, steps, d.Steps())
-	lambda, mean := d.At(0, 0)
+	lambda, mean := d.At(0)
 	require.Positive(t, slices.Max(lambda), "the prologue has moved it")
 	require.Len(t, mean, 10)
-	require.NotZero(t, d.Average(0)[0])
+	require.NotZero(t, d.Average()[0])
 	require.Equal(t, make([]float64, steps), d.Effective())
 	require.Empty(t, d.Warning(), "nothing is estimated")
 }
 
-// Workers change nothing; groups and batches have multipliers of their own.
-func TestPDIGroups(t *testing.T) {
+// Workers change nothing; batches have multipliers of their own.
+func TestPDIBatches(t *testing.T) {
 	p := newConstrained(t)
-	run := func(workers, samples, batch int, cfg pdi.Config) ([]float32, *pdi.Denoiser) {
+	run := func(workers, samples, batch int, cfg pdi.Config) []float32 {
 		cfg.Rule = quick
-		d := exact.Must(pdi.New(context.Background(), p.predictor, cfg))
-		return sample(t, d, samples, batch, 20, workers), d
+		return sample(t, exact.Must(pdi.New(context.Background(), p.predictor, cfg)), samples, batch, 20, workers)
 	}
-	a, _ := run(1, 16, 16, pdi.Config{})
-	b, _ := run(3, 16, 16, pdi.Config{})
+	a := run(1, 16, 16, pdi.Config{})
+	b := run(3, 16, 16, pdi.Config{})
 	require.Equal(t, a, b)
-	c, d := run(2, 16, 16, pdi.Config{Group: 4})
-	require.Equal(t, 4, d.Groups())
-	require.NotEqual(t, d.Lambda(0), d.Lambda(1))
-	require.NotEqual(t, a, c)
-	again, _ := run(2, 16, 4, pdi.Config{})
-	require.Equal(t, c, again, "a batch is a group")
-	twice, _ := run(1, 16, 16, pdi.Config{Again: true})
+	four := run(2, 16, 4, pdi.Config{})
+	require.NotEqual(t, a, four)
+	one := run(1, 4, 4, pdi.Config{})
+	require.Equal(t, one, four[:len(one)])
+	twice := run(1, 16, 16, pdi.Config{Again: true})
 	require.NotEqual(t, a, twice)
-	boxed, _ := run(1, 16, 16, pdi.Config{Domain: pdi.Box(0, 1)})
+	boxed := run(1, 16, 16, pdi.Config{Domain: pdi.Box(0, 1)})
 	for _, v := range boxed {
 		require.True(t, v >= 0 && v <= 1)
 	}
@@ -192,14 +189,14 @@ func TestPDIGroups(t *testing.T) {
 
 func TestPDIErrors(t *testing.T) {
 	p := newConstrained(t)
-	for _, cfg := range []pdi.Config{{Group: -1}, {Max: new(-1.0)}, {Start: []float64{1}}, {Rule: dual.AdaGrad{Rate: -1}}} {
+	for _, cfg := range []pdi.Config{{Max: new(-1.0)}, {Start: []float64{1}}, {Rule: dual.AdaGrad{Rate: -1}}} {
 		_, err := pdi.New(context.Background(), p.predictor, cfg)
 		require.Error(t, err)
 	}
 	_, err := pdi.New(context.Background(), nil, pdi.Config{})
 	require.Error(t, err)
-	d := exact.Must(pdi.New(context.Background(), p.predictor, pdi.Config{Group: 2}))
-	require.Nil(t, d.Average(0))
+	d := exact.Must(pdi.New(context.Background(), p.predictor, pdi.Config{}))
+	require.Nil(t, d.Average())
 	q := func(states int, at float64) energy.Noised[float32] {
 		n := energy.Noised[float32]{X: make([]float32, 30*states)}
 		for range states {
@@ -208,7 +205,6 @@ func TestPDIErrors(t *testing.T) {
 		return n
 	}
 	v := make([]float32, 120)
-	require.ErrorContains(t, d.Denoise(t.Context(), v[:90], q(3, 1)), "multiple of Group")
 	require.NoError(t, d.Denoise(t.Context(), v, q(4, 1)))
 	require.ErrorContains(t, d.Denoise(t.Context(), v[:60], q(2, 0.5)), "in the middle")
 	clamped := q(4, 1)

@@ -65,6 +65,35 @@ type GibbsScore struct {
 	last   gibbsCall
 }
 
+// GibbsOptions are the settings of [GibbsScore]. The zero value is the
+// estimator of the paper.
+type GibbsOptions struct {
+	Candidates int // K; 0 means 64
+
+	// Center and Spread, if not nil, are the mean and the variances of a
+	// Gaussian that resembles the base distribution exp(−f0/β) (one entry per
+	// coordinate, or one for all). Terms that are continuous.Linear tilt it
+	// with λ. Candidates then come from its posterior given x_t, and weights
+	// correct for that: the estimate has the same limit and, if the guess is
+	// fair, more candidates that count.
+	Center, Spread []float64
+
+	// Antithetic draws candidates in pairs ±ε, which cancels odd terms.
+	Antithetic bool
+
+	// Mean estimates the posterior mean by Σ w_k y_k, without gradients,
+	// instead of through the score.
+	Mean bool
+
+	// Control mixes the two forms, whose difference has mean zero (Stein's
+	// identity): the mean form plus c times the difference as a control
+	// variate, c by least squares over the candidates. On a Gaussian target
+	// it has no variance at all, however few candidates count. On a mixture
+	// whose weights have collapsed it need not help: compare by
+	// BenchmarkConstrainedMixture, where the paper's form does best.
+	Control bool
+}
+
 // gibbsCall is a prediction under way, and what it leaves.
 type gibbsCall struct {
 	v, x      []float32
@@ -75,15 +104,15 @@ type gibbsCall struct {
 }
 
 const (
-	defaultCandidates = 64 // Hadou et al. 2026, their largest
-	defaultMinAlpha   = 1e-3
+	defaultCandidates = 64   // Hadou et al. 2026, their largest
+	minAlpha          = 1e-3 // bounds α from below in divisions
 )
 
 // NewGibbsScore returns the predictor. A [Composed] target, such as a
 // [dual.RealLagrangian], is copied; the multipliers of
 // any other are from now on those of the last prediction. It returns an error for a
 // nil target, one without sites or multipliers or at a temperature that is not
-// positive and finite, an option out of range, or Unscaled together with a guess.
+// positive and finite, or an option out of range.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	if check.Nil(l) {
 		return nil, fmt.Errorf("pdi: NewGibbsScore: target is nil")
@@ -94,18 +123,11 @@ func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	if o.Candidates == 0 {
 		o.Candidates = defaultCandidates
 	}
-	if o.MinAlpha == 0 {
-		o.MinAlpha = defaultMinAlpha
-	}
 	switch {
 	case o.Candidates < 1:
 		return nil, fmt.Errorf("pdi: NewGibbsScore: Candidates = %d, want ≥ 0", o.Candidates)
-	case !(o.MinAlpha > 0 && o.MinAlpha <= 1):
-		return nil, fmt.Errorf("pdi: NewGibbsScore: MinAlpha = %v, want 0 ≤ MinAlpha ≤ 1", o.MinAlpha)
 	case (o.Center == nil) != (o.Spread == nil):
 		return nil, fmt.Errorf("pdi: NewGibbsScore: Center and Spread are set %t and %t, want both or none", o.Center != nil, o.Spread != nil)
-	case o.Unscaled && (o.Center != nil || o.Control):
-		return nil, fmt.Errorf("pdi: NewGibbsScore: Unscaled is set with Center or Control, want it alone")
 	}
 	n := l.Sites()
 	if o.Center != nil {
@@ -243,7 +265,7 @@ func (g *GibbsScore) state(worker, s int) {
 // one predicts one state.
 func (g *GibbsScore) one(b *gibbsSpace, v, x []float32, alpha float64, src rand.Source) (effective float64, err error) {
 	n := len(x)
-	root := max(math.Sqrt(alpha), g.o.MinAlpha)
+	root := max(math.Sqrt(alpha), minAlpha)
 	variance := 1 - alpha
 	for i, xi := range x {
 		center, spread := g.candidate(i, float64(xi), root, variance)
@@ -321,9 +343,6 @@ func (g *GibbsScore) one(b *gibbsSpace, v, x []float32, alpha float64, src rand.
 		// variance times the mean score of the weight. With the paper's
 		// candidates this is Tweedie's formula.
 		center, spread := g.candidate(i, float64(xi), root, variance)
-		if g.o.Unscaled {
-			center, spread = float64(xi)/root, variance/root
-		}
 		v[i] = float32(center + float64(spread*b.shift[i]))
 	}
 	return effective, nil
@@ -375,13 +394,49 @@ func (g *GibbsScore) controlled(b *gibbsSpace, v, x []float32, sum, root, varian
 
 // candidate returns the mean and the variance of coordinate i of the candidates.
 func (g *GibbsScore) candidate(i int, x, root, variance float64) (center, spread float64) {
-	switch {
-	case g.o.Unscaled:
-		return x, variance
-	case g.center == nil || variance == 0:
+	if g.center == nil || variance == 0 {
 		return x / root, variance / float64(root*root)
 	}
 	precision := float64(root*root)/variance + 1/g.o.Spread[i]
 	spread = 1 / precision
 	return float64(spread * (float64(root*x)/variance + g.center[i]/g.o.Spread[i])), spread
+}
+
+// gibbsSpace is what one worker needs.
+type gibbsSpace struct {
+	y, s          []float32 // per candidate
+	eps           []float32 // per candidate, or pair of them
+	e, shift      []float64
+	center, width []float64 // of the candidates of a state
+}
+
+func newGibbsSpace(o GibbsOptions, n int) gibbsSpace {
+	k := o.Candidates
+	drawn := k
+	if o.Antithetic {
+		drawn = (k + 1) / 2
+	}
+	return gibbsSpace{y: make([]float32, k*n), s: make([]float32, k*n), eps: make([]float32, drawn*n),
+		e: make([]float64, k), shift: make([]float64, n), center: make([]float64, n), width: make([]float64, n)}
+}
+
+// negligible is the weight, relative to the largest, below which a candidate moves no
+// bit of a sum in float64 unless its score is 2²⁷ times as large.
+const negligible = 0x1p-80
+
+// keep moves the candidates that count to the front, in their order, and returns their
+// weights: at high noise these are a few, and a score costs more than an energy.
+func (b *gibbsSpace) keep(n int) []float64 {
+	kept := 0
+	for k, w := range b.e {
+		if w < negligible {
+			continue
+		}
+		if kept < k {
+			b.e[kept] = w
+			copy(b.y[kept*n:(kept+1)*n], b.y[k*n:(k+1)*n])
+		}
+		kept++
+	}
+	return b.e[:kept]
 }

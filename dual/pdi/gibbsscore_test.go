@@ -76,7 +76,8 @@ func TestGibbsScore(t *testing.T) {
 		require.True(t, agrees(pdi.GibbsOptions{Control: true}))
 		guess.Mean, guess.Control = false, true
 		require.True(t, agrees(guess))
-		require.False(t, agrees(pdi.GibbsOptions{Unscaled: true}), "the code's candidates are not consistent")
+		want, _ = estimates(t, mixture, x, alpha, []float64{1.2}, 1)
+		require.False(t, agrees(pdi.GibbsOptions{}), "another multiplier has another mean")
 	}
 }
 
@@ -130,7 +131,7 @@ func TestPredictorErrors(t *testing.T) {
 	linear := exact.Must(continuous.NewLinear([]float64{1, -1}, 0.2))
 	other := exact.Must(continuous.NewLinear([]float64{1}, 0))
 	for _, o := range []pdi.GibbsOptions{
-		{Candidates: -1}, {MinAlpha: 2}, {MinAlpha: -1}, {Center: []float64{0}}, {Unscaled: true, Center: []float64{0}, Spread: []float64{1}}, {Unscaled: true, Control: true},
+		{Candidates: -1}, {Center: []float64{0}},
 		{Center: []float64{0, 0, 0}, Spread: []float64{1}}, {Center: []float64{0}, Spread: []float64{0}}, {Center: []float64{math.NaN()}, Spread: []float64{1}},
 	} {
 		_, err := pdi.NewGibbsScore(lag, o)

@@ -139,10 +139,10 @@ func TestPredictiveZeroRow(t *testing.T) {
 	p := exact.Must(pdi.NewMixture(base, 1, zero, atLeast))
 	d := exact.Must(pdi.New(context.Background(), p, pdi.Config{}))
 	x := sample(t, d, 256, 256, 50, 0)
-	c := exact.Must(dual.Judge(p, d.Lambda(0), x))
+	c := exact.Must(dual.Judge(p, d.Lambda(), x))
 	require.Zero(t, c.Lambda[0])
 	require.InDelta(t, 0, c.Violation[1], 0.02)
-	require.Positive(t, d.Average(0)[1])
+	require.Positive(t, d.Average()[1])
 }
 
 // What the last of few steps reveals is large: λ answers it before the samples leave.

@@ -20,9 +20,9 @@ type Point struct {
 // UnreachableError says that no distribution of a formulation leaves as little
 // of q_1.
 type UnreachableError struct {
-	Formulation Formulation
-	Level       float64 // what was asked for
-	Lowest      float64 // the infimum of what can be had
+	Formulation Formulation // of the point that is missing
+	Level       float64     // what was asked for
+	Lowest      float64     // the infimum of what can be had
 }
 
 func (e *UnreachableError) Error() string {

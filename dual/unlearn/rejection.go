@@ -41,7 +41,7 @@ const defaultTrials = 1_000_000
 // TrialsError says that a state was not accepted within the trials allowed; the
 // states before it are new, it and those after it are not.
 type TrialsError struct {
-	State, Trials int
+	State, Trials int     // that was not accepted, in so many
 	Accepted      float64 // acceptance rate of all draws so far
 }
 

@@ -131,7 +131,7 @@ func (p *problem) diffuse(ctx context.Context, name string, f *figures) ([]float
 func (p *problem) course(d *pdi.Denoiser) []float64 {
 	c := make([]float64, d.Steps())
 	for t := range c {
-		_, mean := d.At(0, t)
+		_, mean := d.At(t)
 		for _, g := range mean {
 			if g > tolerance*p.law.budget {
 				c[t]++

@@ -64,7 +64,6 @@ var runnerEntries = []runnerEntry{
 	{"anneal.SteppingStoneRunner", true, stonesRun},
 	{"ground.Search", false, searchRun},
 	{"dual.Inference", true, inferenceRun},
-	{"dual.Groups", true, groupsRun},
 	{"dual.Resampler", true, resamplerRun},
 	{"unlearn.Rejection", true, rejectionRun},
 	{"fit.Fit", false, fitRun},
@@ -149,22 +148,6 @@ func inferenceRun(workers int, look func()) run {
 	return run{func(ctx context.Context) error { return i.Run(ctx, runSteps-i.Len()) }, i,
 		func() any { return []any{i.Lambda(), i.Average(), c.States()} }}
 }
-
-func groupsRun(workers int, look func()) run {
-	a, b := chainless(loop(workers, 1, look)), chainless(loop(workers, 2, look))
-	g := dual.Groups[int32]{a, b}
-	return run{func(ctx context.Context) error {
-		// Loops may be a step apart where a run was stopped.
-		for _, i := range g {
-			if err := (dual.Groups[int32]{i}).Run(ctx, runSteps-i.Len()); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil, func() any { return g.Average() }}
-}
-
-func chainless(i *dual.Inference[int32], _ *sampler.Chains) *dual.Inference[int32] { return i }
 
 func resamplerRun(_ int, look func()) run {
 	r := exact.Must(dual.NewResampler(3, 4, func(ctx context.Context, x []int32) error {

@@ -6,17 +6,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// spanWalk goes back through the sums of spans and draws a sequence.
+// spanWalk is the walker through the sums of spans.
 type spanWalk struct {
 	s      *spans
+	random *rand.Rand
 	todo   []spanTask
 	terms  []float64
 	steps  []step
-	random *rand.Rand
+
+	view // under way
 
 	// The chart of one row: states by position from its start, calls by site from
 	// its call.
-	state, call []float64
+	stateOf, callOf []float64
 }
 
 // spanTask is a row (−1: the whole sequence) that leaves by an exit at site e.
@@ -34,15 +36,7 @@ func (d *spanWalk) pick() step {
 	for _, x := range d.terms {
 		total += x
 	}
-	u, last := float64(d.random.Float64()*total), len(d.terms)-1
-	for i, x := range d.terms {
-		if u < x {
-			last = i
-			break
-		}
-		u -= x
-	}
-	s := d.steps[last]
+	s := d.steps[d.among(d.terms, total)]
 	d.terms, d.steps = d.terms[:0], d.steps[:0]
 	return s
 }
@@ -63,31 +57,83 @@ func (d *spanWalk) among(x []float64, total float64) int {
 func (d *spanWalk) draw(random *rand.Rand, emit func(site int, w int32)) {
 	d.random = random
 	d.todo = append(d.todo[:0], spanTask{int(d.s.g.top), -1, -1, -1})
-	for len(d.todo) > 0 {
-		t := d.todo[len(d.todo)-1]
-		d.todo = d.todo[:len(d.todo)-1]
-		d.back(d.view(t), emit)
+	follow(d, emit)
+}
+
+func (d *spanWalk) next() (c int, sub bool, j int, ok bool) {
+	last := len(d.todo) - 1
+	if last < 0 {
+		return 0, false, 0, false
+	}
+	t := d.todo[last]
+	d.todo = d.todo[:last]
+	d.look(t)
+	if t.row < 0 {
+		for q, final := range d.v.final {
+			if final {
+				d.put(d.s.states[d.e][q], step{from: int32(q)})
+			}
+		}
+		return -1, false, d.e, true
+	}
+	d.arrive(&d.of.out, d.exit, d.e)
+	d.halves(func(x half) bool { return int(x.exit) == d.exit }, d.e)
+	return d.c, d.half, d.e, true
+}
+
+func (d *spanWalk) before(state int32, j int) {
+	d.arrive(&d.of.in, int(state), j)
+	for i, to := range d.of.places {
+		if to.state == state {
+			d.put(d.returned(j, i), step{kind: byReturn, from: int32(i)})
+		}
+	}
+}
+
+// turned returns the half-position, which is a place already.
+func (d *spanWalk) turned(half step, _ int) step { return half }
+
+func (d *spanWalk) called(s step, j int) step {
+	d.callers(j, s.from)
+	p := d.pick()
+	d.todo = append(d.todo, spanTask{int(d.v.groups[p.group].callee), int(p.row), j, int(p.k)})
+	return p
+}
+
+func (d *spanWalk) calls(call int32, j int) {
+	d.arrive(&d.of.call, int(call), j)
+	d.halves(func(x half) bool { return x.call == call }, j)
+}
+
+// halves puts the half-positions of site j that fit.
+func (d *spanWalk) halves(fit func(half) bool, j int) {
+	for i, to := range d.of.places {
+		if to.half >= 0 && fit(d.v.halves[to.half]) {
+			d.put(d.returned(j, i), step{kind: byHalf, from: int32(i)})
+		}
 	}
 }
 
 // view is a row with its chart.
 type view struct {
 	spanTask
-	s     *spans
-	v     *level
-	of    *arrangement
-	keep  *store
-	scale []int32
-	c     int // the site of the call, −1
-	half  bool
-	at    int // the row, as stored
-	state []float64
-	call  []float64
+	weight [][]float64
+	v      *level
+	of     *arrangement
+	keep   *store
+	scale  []int32
+	c      int // the site of the call, −1
+	half   bool
+	at     int // the row, as stored
+	state  []float64
+	call   []float64
 }
 
-func (d *spanWalk) view(t spanTask) view {
+// look makes the chart of a row.
+func (d *spanWalk) look(t spanTask) {
 	s := d.s
-	w := view{spanTask: t, s: s, v: &s.g.levels[t.level], of: &s.g.plan.levels[t.level]}
+	d.view = view{spanTask: t, weight: s.weight, v: &s.g.levels[t.level], of: &s.g.plan.levels[t.level]}
+	w := &d.view
 	if t.row < 0 {
 		w.keep, w.scale, w.c, w.e = s.tops.keep, s.tops.scale, -1, s.sites
 	} else {
@@ -96,10 +142,9 @@ func (d *spanWalk) view(t spanTask) view {
 		w.scale = w.keep.scale[w.c/s.tile]
 		w.half = s.g.starts[w.keep.start[t.row]].q < 0
 	}
-	n, calls := len(w.v.states), len(w.v.calls)
-	d.state = resize(d.state, (w.e-w.c)*n)
-	d.call = resize(d.call, (w.e-w.c)*calls)
-	w.state, w.call = d.state, d.call
+	d.stateOf = resize(d.stateOf, (w.e-w.c)*len(w.v.states))
+	d.callOf = resize(d.callOf, (w.e-w.c)*len(w.v.calls))
+	w.state, w.call = d.stateOf, d.callOf
 	switch {
 	case t.row < 0:
 		w.state[s.g.begin] = 1
@@ -111,7 +156,6 @@ func (d *spanWalk) view(t spanTask) view {
 	for j := w.c + 1; j < w.e; j++ {
 		w.forward(j)
 	}
-	return w
 }
 
 // states returns the values at a position.
@@ -120,8 +164,8 @@ func (w *view) states(j int) []float64 {
 	return w.state[(j-w.c-1)*n:][:n]
 }
 
-// calls returns the values at a site.
-func (w *view) calls(j int) []float64 {
+// callsAt returns the values at a site.
+func (w *view) callsAt(j int) []float64 {
 	n := len(w.v.calls)
 	return w.call[(j-w.c)*n:][:n]
 }
@@ -136,8 +180,8 @@ func (w *view) returned(j, place int) float64 {
 
 // forward computes the calls of site j and the states after it.
 func (w *view) forward(j int) {
-	x := w.s.weight[j]
-	here, calls := w.states(j), w.calls(j)
+	x := w.weight[j]
+	here, calls := w.states(j), w.callsAt(j)
 	along(calls, here, &w.of.call, x)
 	next := w.states(j + 1)
 	along(next, here, &w.of.in, x)
@@ -171,93 +215,20 @@ func along(dst, src []float64, f *fan, w []float64) {
 	}
 }
 
-// arrive puts the ways to reach a target at site j by an edge.
-func (d *spanWalk) arrive(w *view, f *fan, target, j int) {
-	if j <= w.c {
+// arrive puts the edges at site j to a target.
+func (d *spanWalk) arrive(f *fan, target, j int) {
+	if j <= d.c {
 		return // the call itself is the first thing
 	}
-	here, x := w.states(j), w.s.weight[j]
+	here, x := d.states(j), d.weight[j]
 	for i := f.at[target]; i < f.at[target+1]; i++ {
 		d.put(float64(here[f.from[i]]*x[f.w[i]]), step{kind: byEdge, from: f.from[i], w: f.w[i]})
 	}
 }
 
-// back walks from the end of a row to its start.
-func (d *spanWalk) back(w view, emit func(site int, w int32)) {
-	v := w.v
-	var j int          // the boundary, or the site of a half-position
-	state := int32(-1) // ≥ 0 at a boundary
-	place := int32(-1) // ≥ 0 at a half-position
-	if w.row < 0 {
-		for q, final := range v.final {
-			if final {
-				d.put(d.s.states[w.e][q], step{from: int32(q)})
-			}
-		}
-		j, state = w.e, d.pick().from
-	} else {
-		j = w.e
-		d.arrive(&w, &w.of.out, w.exit, j)
-		for i, to := range w.of.places {
-			if to.half >= 0 && int(v.halves[to.half].exit) == w.exit {
-				d.put(w.returned(j, i), step{kind: byHalf, from: int32(i)})
-			}
-		}
-		s := d.pick()
-		if s.kind == byEdge {
-			emit(j, s.w)
-			state = s.from
-		} else {
-			place = s.from
-		}
-	}
-	for {
-		if place < 0 {
-			if j == w.c+1 && !w.half {
-				return
-			}
-			j--
-			d.arrive(&w, &w.of.in, int(state), j)
-			for i, to := range w.of.places {
-				if to.state == state {
-					d.put(w.returned(j, i), step{kind: byReturn, from: int32(i)})
-				}
-			}
-			s := d.pick()
-			if s.kind == byEdge {
-				emit(j, s.w)
-				state = s.from
-				continue
-			}
-			place = s.from
-		}
-		// Which call returned at site j, and where was it?
-		d.callers(&w, j, place)
-		s := d.pick()
-		d.todo = append(d.todo, spanTask{int(v.groups[s.group].callee), int(s.row), j, int(s.k)})
-		j = s.site
-		if j == w.c {
-			return // the start at a half-position
-		}
-		d.arrive(&w, &w.of.call, int(s.from), j)
-		for i, to := range w.of.places {
-			if to.half >= 0 && v.halves[to.half].call == s.from {
-				d.put(w.returned(j, i), step{kind: byHalf, from: int32(i)})
-			}
-		}
-		s = d.pick()
-		place, state = -1, -1
-		if s.kind == byEdge {
-			emit(j, s.w)
-			state = s.from
-		} else {
-			place = s.from
-		}
-	}
-}
-
 // callers puts the calls that may have returned to a place at site e.
-func (d *spanWalk) callers(w *view, e int, place int32) {
+func (d *spanWalk) callers(e int, place int32) {
+	w := &d.view
 	for g, nodes := range w.of.nodes {
 		callee := w.v.groups[g].callee
 		to, exits := &d.s.levels[callee], len(d.s.g.levels[callee].exits)
@@ -277,7 +248,7 @@ func (d *spanWalk) callers(w *view, e int, place int32) {
 						continue
 					}
 					c := int(to.site[r])
-					y := w.calls(c)[call]
+					y := w.callsAt(c)[call]
 					if y == 0 {
 						continue
 					}

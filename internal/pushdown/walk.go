@@ -6,153 +6,53 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// walk goes back through charts and finds one sequence.
-type walk[T any, R algebra.Ring[T]] struct {
-	todo  []task
-	terms []T
-	steps []step
+// walker goes back through spans, nested ones after the one that they are in, each with
+// its chart. Its methods put the ways in which a value came about, of which pick takes one.
+type walker interface {
+	// next takes the next span and puts how it ends: at j, a boundary or the site of a
+	// half-position. It was called at site c, −1 for the whole sequence, sub says whether
+	// it begins at a half-position.
+	next() (c int, sub bool, j int, ok bool)
+
+	before(state int32, j int)        // puts what leads over site j to a state
+	calls(call int32, j int)          // puts what leads to a call at site j
+	pick() step                       // takes one of the ways
+	turned(half step, j int) step     // picks what returned to a half-position of site j
+	called(returned step, j int) step // picks the call that returned at site j, to be walked later
 }
 
-// trace chooses one sequence, site by site backward through nested spans, and
-// tells emit the edge whose weight was charged at every site.
-func (d *walk[T, R]) trace(f *filter[T, R], src *rand.Rand, emit func(site int, w int32)) {
-	// What was summed is walked to its end, which costs less than the sums.
-	meter := f.meter
-	f.meter = nil
-	defer func() { f.meter = meter }()
-	d.todo = append(d.todo[:0], task{span{-1, -1}, -1, -1})
-	for len(d.todo) > 0 {
-		t := d.todo[len(d.todo)-1]
-		d.todo = d.todo[:len(d.todo)-1]
-		ch := f.top
-		if t.s >= 0 {
-			ch = f.chartOf(f.g.starts[t.s].level, t.c, t.e+1)
-			f.forward(ch, t.span, t.e+1, nil)
-		}
-		d.back(f, ch, t, src, emit)
-	}
-}
-
-func (d *walk[T, R]) put(f *filter[T, R], x T, s step) {
-	if !f.ring.IsZero(x) {
-		d.terms, d.steps = append(d.terms, x), append(d.steps, s)
-	}
-}
-
-func (d *walk[T, R]) pick(f *filter[T, R], src *rand.Rand) step {
-	s := d.steps[f.ring.Choose(d.terms, src)]
-	d.terms, d.steps = d.terms[:0], d.steps[:0]
-	return s
-}
-
-// back walks from the end of a task to its start.
-func (d *walk[T, R]) back(f *filter[T, R], ch *chart[T], t task, src *rand.Rand, emit func(site int, w int32)) {
-	v, r := ch.level, f.ring
-	var j int       // the boundary, or the site of a half-position
-	var state int32 // ≥ 0 at a boundary
-	at := int32(-1) // the half-position
-	if t.s < 0 {
-		for q, final := range v.final {
-			if final {
-				d.put(f, ch.states[f.sites][q], step{from: int32(q)})
+// follow walks all spans and tells emit the edge whose weight was charged at every site.
+func follow(w walker, emit func(site int, w int32)) {
+	for c, sub, j, ok := w.next(); ok; c, sub, j, ok = w.next() {
+		for s := w.pick(); ; {
+			if s.kind == byEdge {
+				emit(j, s.w)
 			}
-		}
-		j, state = f.sites, d.pick(f, src).from
-	} else {
-		j = t.e
-		for _, e := range v.out {
-			if int(e.To) == t.exit {
-				d.put(f, r.Mul(ch.states[j][e.From], f.weight[j][e.W]), step{kind: byEdge, from: e.From, w: e.W})
-			}
-		}
-		for h, x := range v.halves {
-			if int(x.exit) == t.exit {
-				d.put(f, ch.halves[j][h], step{kind: byHalf, from: int32(h)})
-			}
-		}
-		s := d.pick(f, src)
-		if s.kind == byEdge {
-			emit(j, s.w)
-			state = s.from
-		} else {
-			state, at = -1, s.from
-		}
-	}
-	for {
-		if at < 0 {
-			if t.s < 0 && j == 0 {
-				return
-			}
-			if t.s >= 0 && j == t.c+1 && f.g.starts[t.s].q >= 0 {
-				return
-			}
-			j-- // the site before the boundary
-			for _, e := range v.in {
-				if e.To == state && j > t.c {
-					d.put(f, r.Mul(ch.states[j][e.From], f.weight[j][e.W]), step{kind: byEdge, from: e.From, w: e.W})
+			if s.kind == byHalf {
+				s = w.turned(s, j)
+			} else if j == c+1 && !sub {
+				break
+			} else {
+				j--
+				w.before(s.from, j)
+				if s = w.pick(); s.kind == byEdge {
+					continue
 				}
 			}
-		}
-		for i := range v.groups {
-			for k, to := range v.groups[i].resume {
-				if at < 0 && to.state == state || at >= 0 && to.half == at {
-					d.put(f, ch.returns[i][k][j], step{kind: byReturn, group: int32(i), k: int32(k)})
-				}
+			s = w.called(s, j)
+			if j = s.site; j == c {
+				break // the start at a half-position
 			}
-		}
-		s := d.pick(f, src)
-		if s.kind == byEdge {
-			emit(j, s.w)
-			state = s.from
-			continue
-		}
-		// A callee returned at site j: which call, and where?
-		group := &v.groups[s.group]
-		for c := max(t.c, 0); c < j; c++ {
-			for _, k := range group.calls {
-				if y := ch.calls[c][k]; !r.IsZero(y) {
-					d.put(f, r.Mul(y, f.whole[c][v.calls[k].start][s.k][j-c-1]), step{from: k, site: c})
-				}
-			}
-		}
-		p := d.pick(f, src)
-		d.todo = append(d.todo, task{span{p.site, int(v.calls[p.from].start)}, j, int(s.k)})
-		j = p.site
-		// How did the call come about?
-		if t.s >= 0 && j == t.c {
-			return // the start at a half-position
-		}
-		for _, e := range v.call {
-			if e.To == p.from {
-				d.put(f, r.Mul(ch.states[j][e.From], f.weight[j][e.W]), step{kind: byEdge, from: e.From, w: e.W})
-			}
-		}
-		for h, x := range v.halves {
-			if x.call == p.from {
-				d.put(f, ch.halves[j][h], step{kind: byHalf, from: int32(h)})
-			}
-		}
-		s = d.pick(f, src)
-		at = -1
-		if s.kind == byEdge {
-			emit(j, s.w)
-			state = s.from
-		} else {
-			at = s.from
+			w.calls(s.from, j)
+			s = w.pick()
 		}
 	}
-}
-
-// task is a span that leaves by exit κ at site e.
-type task struct {
-	span
-	e, exit int
 }
 
 // step is one way in which a value came about.
 type step struct {
 	kind     stepKind
-	from     int32 // state or half
+	from     int32 // state, or half-position
 	w        int32 // edge: its weight
 	group, k int32 // of a return: group and exit of the callee
 	site     int   // of a call
@@ -162,10 +62,131 @@ type step struct {
 type stepKind uint8
 
 const (
-	byEdge stepKind = iota
+	byEnd stepKind = iota // of the whole sequence
+	byEdge
 	byReturn
 	byHalf
 )
 
+// walk is the walker through charts.
+type walk[T any, R algebra.Ring[T]] struct {
+	f      *filter[T, R]
+	random *rand.Rand
+	todo   []task
+	terms  []T
+	steps  []step
+
+	task // under way
+	ch   *chart[T]
+}
+
+// task is a span that leaves by exit κ at site e.
+type task struct {
+	span
+	e, exit int
+}
+
 // span is a call: start s at site c. The whole sequence has s = −1, c = −1.
 type span struct{ c, s int }
+
+// trace chooses one sequence.
+func (d *walk[T, R]) trace(f *filter[T, R], src *rand.Rand, emit func(site int, w int32)) {
+	// What was summed is walked to its end, which costs less than the sums.
+	meter := f.meter
+	f.meter = nil
+	defer func() { f.meter = meter }()
+	d.f, d.random = f, src
+	d.todo = append(d.todo[:0], task{span{-1, -1}, f.sites, -1})
+	follow(d, emit)
+}
+
+func (d *walk[T, R]) put(x T, s step) {
+	if !d.f.ring.IsZero(x) {
+		d.terms, d.steps = append(d.terms, x), append(d.steps, s)
+	}
+}
+
+func (d *walk[T, R]) pick() step {
+	s := d.steps[d.f.ring.Choose(d.terms, d.random)]
+	d.terms, d.steps = d.terms[:0], d.steps[:0]
+	return s
+}
+
+func (d *walk[T, R]) next() (c int, sub bool, j int, ok bool) {
+	f, last := d.f, len(d.todo)-1
+	if last < 0 {
+		return 0, false, 0, false
+	}
+	d.task, d.todo, d.ch = d.todo[last], d.todo[:last], f.top
+	if d.s < 0 {
+		for q, final := range d.ch.level.final {
+			if final {
+				d.put(d.ch.states[d.e][q], step{from: int32(q)})
+			}
+		}
+		return d.c, false, d.e, true
+	}
+	d.ch = f.chartOf(f.g.starts[d.s].level, d.c, d.e+1)
+	f.forward(d.ch, d.span, d.e+1, nil)
+	d.arrive(d.ch.level.out, int32(d.exit), d.e)
+	d.halves(func(x half) bool { return int(x.exit) == d.exit }, d.e)
+	return d.c, f.g.starts[d.s].q < 0, d.e, true
+}
+
+// arrive puts the edges at site j to a target.
+func (d *walk[T, R]) arrive(edges []algebra.Arrow, target int32, j int) {
+	for _, e := range edges {
+		if e.To == target && j > d.c { // the call itself is the first thing
+			d.put(d.f.ring.Mul(d.ch.states[j][e.From], d.f.weight[j][e.W]), step{kind: byEdge, from: e.From, w: e.W})
+		}
+	}
+}
+
+// halves puts the half-positions of site j that fit.
+func (d *walk[T, R]) halves(fit func(half) bool, j int) {
+	for h, x := range d.ch.level.halves {
+		if fit(x) {
+			d.put(d.ch.halves[j][h], step{kind: byHalf, from: int32(h)})
+		}
+	}
+}
+
+// returns puts what returned at site j to a node that fits.
+func (d *walk[T, R]) returns(fit func(node) bool, j int) {
+	for i := range d.ch.level.groups {
+		for k, to := range d.ch.level.groups[i].resume {
+			if fit(to) {
+				d.put(d.ch.returns[i][k][j], step{kind: byReturn, group: int32(i), k: int32(k)})
+			}
+		}
+	}
+}
+
+func (d *walk[T, R]) before(state int32, j int) {
+	d.arrive(d.ch.level.in, state, j)
+	d.returns(func(to node) bool { return to.state == state }, j)
+}
+
+func (d *walk[T, R]) turned(half step, j int) step {
+	d.returns(func(to node) bool { return to.half == half.from }, j)
+	return d.pick()
+}
+
+func (d *walk[T, R]) called(s step, j int) step {
+	v, r := d.ch.level, d.f.ring
+	for c := max(d.c, 0); c < j; c++ {
+		for _, k := range v.groups[s.group].calls {
+			if y := d.ch.calls[c][k]; !r.IsZero(y) {
+				d.put(r.Mul(y, d.f.whole[c][v.calls[k].start][s.k][j-c-1]), step{from: k, site: c})
+			}
+		}
+	}
+	p := d.pick()
+	d.todo = append(d.todo, task{span{p.site, int(v.calls[p.from].start)}, j, int(s.k)})
+	return p
+}
+
+func (d *walk[T, R]) calls(call int32, j int) {
+	d.arrive(d.ch.level.call, call, j)
+	d.halves(func(x half) bool { return x.call == call }, j)
+}

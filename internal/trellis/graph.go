@@ -219,18 +219,12 @@ func (g *Graph) Count(ctx context.Context, v []float32) (*big.Int, error) {
 // allowed returns the number of tokens with weight in each column of site t.
 func (l *layer) allowed(v []float32, t, levels int) []int {
 	n := make([]int, len(l.live))
-	from := int32(0)
-	for k, end := range l.end {
-		n[k] = int(end - from)
-		if v != nil {
-			n[k] = 0
-			for _, token := range l.tokens[from:end] {
-				if !math.IsInf(float64(v[t*levels+int(token)]), -1) {
-					n[k]++
-				}
+	for k := range n {
+		for _, token := range l.class(k) {
+			if v == nil || !math.IsInf(float64(v[t*levels+int(token)]), -1) {
+				n[k]++
 			}
 		}
-		from = end
 	}
 	return n
 }

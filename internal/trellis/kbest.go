@@ -3,6 +3,7 @@ package trellis
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
@@ -25,33 +26,16 @@ func (r *Runner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) 
 // log-weights, the heaviest first, for log-weights as in [Runner.MAP].
 func (r *Runner) Descending(v []float32) (iter.Seq2[[]int32, float64], error) {
 	r.g.checkTable("v", len(v))
-	seq, err := ascending(r, v, -1)
-	if err != nil {
-		return nil, err
-	}
-	return func(yield func([]int32, float64) bool) {
-		for x, c := range seq {
-			if !yield(x, 0-c) {
-				return
-			}
-		}
-	}, nil
+	return ascending(r, v, -1)
 }
 
+// ascending yields the sequences by the costs sign·v, with what these are sign times of.
 func ascending[W float32 | float64](r *Runner, v []W, sign float64) (iter.Seq2[[]int32, float64], error) {
-	r.needBest()
-	if err := forwardCosts(r, v, sign); err != nil {
-		return nil, err
-	}
-	if err := r.backwardCosts(); err != nil {
+	if err := costs(r, v, sign, nil); err != nil {
 		return nil, err
 	}
 	// The enumeration outlives the next use of r.
-	own := bestState{
-		cost:  append([]float64(nil), r.best.cost...),
-		arg:   append([]int32(nil), r.best.arg...),
-		value: append([]float64(nil), r.best.value...),
-	}
+	own := bestState{slices.Clone(r.best.cost), slices.Clone(r.best.arg), slices.Clone(r.best.value)}
 	return func(yield func([]int32, float64) bool) {
 		e := &enumeration[W]{
 			g: r.g, sumAt: r.sumAt, best: own, v: v, sign: sign,
@@ -60,7 +44,7 @@ func ascending[W float32 | float64](r *Runner, v []W, sign float64) (iter.Seq2[[
 		}
 		x := make([]int32, r.g.sites)
 		for k := int32(0); e.has(0, 0, k); k++ {
-			if !yield(x, e.read(x, k)) {
+			if !yield(x, 0+float64(sign*e.read(x, k))) { // never −0
 				return
 			}
 		}
@@ -206,7 +190,7 @@ func (e *enumeration[W]) token(t int, c, rank int32) (cost float64, token int32,
 	n := &e.classes[i]
 	if !n.ready {
 		n.ready = true
-		n.heap = append(n.heap, l.tokens[l.begin(c):l.end[c]]...)
+		n.heap = append(n.heap, l.class(int(c))...)
 		for j := len(n.heap)/2 - 1; j >= 0; j-- {
 			heap.Down(n.heap, j, before)
 		}

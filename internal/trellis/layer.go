@@ -31,9 +31,12 @@ type layer struct {
 
 // holds reports whether token is among the allowed tokens of column k.
 func (l *layer) holds(k, token int32) bool {
-	_, ok := slices.BinarySearch(l.tokens[l.begin(k):l.end[k]], token)
+	_, ok := slices.BinarySearch(l.class(int(k)), token)
 	return ok
 }
+
+// class returns the allowed tokens of column k.
+func (l *layer) class(k int) []int32 { return l.tokens[l.begin(int32(k)):l.end[k]] }
 
 // begin returns where the tokens of column k begin.
 func (l *layer) begin(k int32) int32 {

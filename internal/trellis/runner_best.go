@@ -12,7 +12,7 @@ import (
 // of [Runner.Filter], whose results are not touched.
 func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 	r.g.checkTable("v", len(v))
-	cost, err := best(r, x, v, -1)
+	cost, err := best(r, x, v, -1, nil)
 	return 0 - cost, err // never −0
 }
 
@@ -22,7 +22,7 @@ func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 // language a [*algebra.DeadError].
 func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
 	r.g.checkTable("cost", len(cost))
-	return best(r, x, cost, 1)
+	return best(r, x, cost, 1, nil)
 }
 
 // Pricer prices tokens by their weight: within a site the cost must not grow
@@ -40,43 +40,15 @@ type Pricer interface {
 // equals. It fails where p does and where a weight is NaN or +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))
-	r.g.checkSequence(x)
-	r.needBest()
-	for t, l := range r.g.layers {
-		if r.meter.Done(siteWork + r.g.levels) {
-			return 0, r.meter.Err()
-		}
-		if err := p.Site(t); err != nil {
-			return 0, err
-		}
-		cost, arg := r.best.cost[r.sumAt[t]:], r.best.arg[r.sumAt[t]:]
-		if err := leastCosts(t, l, cost, arg, v[t*r.g.levels:(t+1)*r.g.levels], -1); err != nil {
-			return 0, err
-		}
-		for k := range l.live {
-			if arg[k] == none { // all of weight −Inf
-				arg[k] = l.tokens[l.begin(int32(k))]
-			}
-			cost[k] = p.Price(arg[k])
-		}
-	}
-	return r.trace(x)
+	return best(r, x, v, -1, p)
 }
 
-// best runs the (min,+) recursion on the costs sign·v.
-func best[W float32 | float64](r *Runner, x []int32, v []W, sign float64) (float64, error) {
-	r.g.checkSequence(x)
-	r.needBest()
-	if err := forwardCosts(r, v, sign); err != nil {
-		return 0, err
-	}
-	return r.trace(x)
-}
-
-// trace finishes the recursion from the costs of the classes.
-func (r *Runner) trace(x []int32) (float64, error) {
+// best runs the (min,+) recursion on the costs sign·v, or those of p unless that is nil,
+// and follows the least ones.
+func best[W float32 | float64](r *Runner, x []int32, v []W, sign float64, p Pricer) (float64, error) {
 	g := r.g
-	if err := r.backwardCosts(); err != nil {
+	g.checkSequence(x)
+	if err := costs(r, v, sign, p); err != nil {
 		return 0, err
 	}
 	b := r.best
@@ -96,31 +68,40 @@ func (r *Runner) trace(x []int32) (float64, error) {
 	return b.value[0], nil
 }
 
-// needBest makes r.best exist.
-func (r *Runner) needBest() {
+// costs runs the recursion: the costs of the classes, and then of the nodes.
+func costs[W float32 | float64](r *Runner, v []W, sign float64, p Pricer) error {
+	g := r.g
 	if r.best == nil {
-		g := r.g
 		r.best = &bestState{
 			cost:  make([]float64, r.sumAt[g.sites]),
 			arg:   make([]int32, r.sumAt[g.sites]),
 			value: make([]float64, g.offset[g.sites+1]),
 		}
 	}
-}
-
-// forwardCosts fills the costs of the classes.
-func forwardCosts[W float32 | float64](r *Runner, v []W, sign float64) error {
-	g, b := r.g, r.best
 	for t, l := range g.layers {
 		if r.meter.Done(siteWork + g.levels) {
 			return r.meter.Err()
 		}
-		err := leastCosts(t, l, b.cost[r.sumAt[t]:], b.arg[r.sumAt[t]:], v[t*g.levels:(t+1)*g.levels], sign)
-		if err != nil {
+		cost, arg := r.best.cost[r.sumAt[t]:], r.best.arg[r.sumAt[t]:]
+		if p != nil {
+			if err := p.Site(t); err != nil {
+				return err
+			}
+		}
+		if err := leastCosts(t, l, cost, arg, v[t*g.levels:(t+1)*g.levels], sign); err != nil {
 			return err
 		}
+		for k := range l.live {
+			if p == nil {
+				break
+			}
+			if arg[k] == none { // all of weight −Inf
+				arg[k] = l.class(k)[0]
+			}
+			cost[k] = p.Price(arg[k])
+		}
 	}
-	return nil
+	return r.backwardCosts()
 }
 
 // backwardCosts fills the values of the nodes, or fails if nothing has finite
@@ -160,10 +141,9 @@ func (l *layer) leastSums(here, cost, ahead []float64) {
 
 // leastCosts stores the least cost of every column and its smallest token.
 func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int32, row []W, sign float64) error {
-	from := int32(0)
-	for k, end := range l.end {
+	for k := range l.end {
 		least, at := math.Inf(1), int32(none)
-		for _, v := range l.tokens[from:end] {
+		for _, v := range l.class(k) {
 			c := sign * float64(row[v])
 			if c < least {
 				least, at = c, v
@@ -175,7 +155,6 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 			return &algebra.WeightError{Site: t, Level: int(at), Weight: float64(row[at])}
 		}
 		cost[k], arg[k] = least, at
-		from = end
 	}
 	return nil
 }

@@ -17,18 +17,19 @@ import (
 // the token is l with probability proportional to exp(v[i,l])·Z(what follows),
 // by inverse CDF with 53 random bits.
 func (r *Runner) Draw(x []int32, src rand.Source) {
-	g := r.g
-	g.checkSequence(x)
+	r.g.checkSequence(x)
 	r.mustFilter()
-	q := int32(0)
-	for t, l := range g.layers {
-		u := algebra.Unit(src)
-		var e int32
-		if r.method == logarithm {
-			e = r.pickLog(t, q, u)
-		} else {
-			e = r.pickEdge(t, q, u)
-		}
+	r.walk(x, 0, 0, src)
+}
+
+// walk draws from node q of site t on.
+func (r *Runner) walk(x []int32, t int, q int32, src rand.Source) {
+	pick := r.pickEdge
+	if r.method == logarithm {
+		pick = r.pickLog
+	}
+	for ; t < len(x); t++ {
+		l, e := r.g.layers[t], pick(t, q, algebra.Unit(src))
 		x[t] = r.pickToken(t, l, l.col[e], src)
 		q = l.to[e]
 	}
@@ -79,12 +80,12 @@ func (r *Runner) pickLog(t int, q int32, u float64) int32 {
 // pickToken returns a token of column k with probability proportional to its
 // weight.
 func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
-	tokens := l.tokens[l.begin(k):l.end[k]]
+	tokens := l.class(int(k))
 	if len(tokens) == 1 {
 		return tokens[0]
 	}
 	if terms := r.terms(t); terms != nil && r.method != logarithm {
-		return pickTerm(tokens, terms[l.begin(k):l.end[k]], r.sums(t)[k], src)
+		return tokens[pickTerm(terms[l.begin(k):l.end[k]], r.sums(t)[k], src)]
 	}
 	if l.wide() {
 		return r.pickWide(t, l, k, tokens, src)
@@ -99,7 +100,7 @@ func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
 		weight[i] = simd.Exp(float64(row[v]) - float64(m))
 		total += weight[i]
 	}
-	return pickTerm(tokens, weight, total, src)
+	return tokens[pickTerm(weight, total, src)]
 }
 
 // pickWide is pickToken where classes are large: a block by its sum, then a
@@ -113,17 +114,7 @@ func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Sou
 		for _, w := range sums {
 			total += w
 		}
-		goal, sum, last := algebra.Unit(src)*total, 0.0, 0
-		for b, w := range sums {
-			if w <= 0 {
-				continue
-			}
-			last = b
-			if sum += w; sum > goal {
-				break
-			}
-		}
-		from, to := l.part(k, last)
+		from, to := l.part(k, pickTerm(sums, total, src))
 		tokens = l.tokens[from:to]
 	}
 	w := r.row[:len(tokens)]
@@ -134,17 +125,16 @@ func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Sou
 	return tokens[at[0]]
 }
 
-// pickTerm returns a token with probability proportional to its weight, which
+// pickTerm returns one of several with probability proportional to its weight, which
 // sum to total in their order.
-func pickTerm(tokens []int32, weights []float64, total float64, src rand.Source) int32 {
-	goal := algebra.Unit(src) * total
-	sum, last := 0.0, int32(none)
+func pickTerm(weights []float64, total float64, src rand.Source) (last int) {
+	goal, sum := algebra.Unit(src)*total, 0.0
 	for i, w := range weights {
 		if w > 0 {
+			last = i
 			if sum += w; sum > goal {
-				return tokens[i]
+				break
 			}
-			last = tokens[i]
 		}
 	}
 	return last
@@ -185,13 +175,7 @@ func (r *Runner) DrawFrom(x []int32, state int, src rand.Source) (site int) {
 	g.checkSequence(x)
 	r.mustLogs()
 	site = g.site(state)
-	q := int32(state - g.offset[site])
-	for t := site; t < g.sites; t++ {
-		l := g.layers[t]
-		e := r.pickLog(t, q, algebra.Unit(src))
-		x[t] = r.pickToken(t, l, l.col[e], src)
-		q = l.to[e]
-	}
+	r.walk(x, site, int32(state-g.offset[site]), src)
 	return site
 }
 

@@ -61,11 +61,7 @@ func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err erro
 // [Runner.DrawFrom] rest on it.
 func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
-	r.method = logarithm
-	if r.logs == nil {
-		r.logs = make([]float64, len(r.sum))
-	}
-	r.enter(summing)
+	r.begin(logarithm)
 	r.v, r.stop, r.stopped, r.paused, r.work = v, r.watched(), false, false, 0
 	logZ, err = r.filter()
 	r.stop = nil
@@ -91,6 +87,9 @@ func (r *Runner) Marginals(dst []float64) error {
 		}
 		r.front = make([]float64, 2*g.widest+columns)
 	}
+	for i := range dst {
+		dst[i] = math.Inf(-1)
+	}
 	here, next := r.front[:g.widest], r.front[g.widest:2*g.widest]
 	post := r.front[2*g.widest:]
 	if r.method != logarithm {
@@ -112,9 +111,6 @@ func (r *Runner) Marginals(dst []float64) error {
 		}
 		return r.logarithmic.Marginals(dst)
 	}
-	for i := range dst {
-		dst[i] = math.Inf(-1)
-	}
 	r.logMarginals(dst, here, next, post)
 	return r.meter.Err()
 }
@@ -127,8 +123,7 @@ var ErrStopped = errors.New("trellis: stopped")
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	if !again || !r.paused {
-		r.method = scaled
-		r.enter(summing)
+		r.begin(scaled)
 	}
 	r.v, r.stop, r.stopped, r.work = v, stop, false, 0
 	logZ, err = r.filter()
@@ -174,12 +169,17 @@ func (r *Runner) filter() (logZ float64, err error) {
 			r.v, r.stop = nil, nil
 			return 0, r.g.dead(func(t int, k int32) bool { return r.sums(t)[k] > r.zero() })
 		}
-		r.method = logarithm
-		if r.logs == nil {
-			r.logs = make([]float64, len(r.sum))
-		}
-		r.enter(summing)
+		r.begin(logarithm)
 	}
+}
+
+// begin begins the first phase of a method.
+func (r *Runner) begin(m method) {
+	r.method = m
+	if m == logarithm && r.logs == nil {
+		r.logs = make([]float64, len(r.sum))
+	}
+	r.enter(summing)
 }
 
 // LogZ returns the result of the last successful Filter.

@@ -10,9 +10,6 @@ import (
 // nearly so, or if the context that is watched has ended.
 func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
 	g := r.g
-	for i := range dst {
-		dst[i] = math.Inf(-1)
-	}
 	here[0] = 1
 	exponent := 0 // here is in units of 2^exponent
 	first := simd.Log(r.values(0)[0])
@@ -64,14 +61,12 @@ func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) bool {
 // spread stores in row t of dst the log-probabilities of the tokens, given
 // their weights and what base makes of the sum of their column.
 func (r *Runner) spread(dst []float64, t int, l *layer, post []float64, base func(float64) float64) {
-	from := int32(0)
-	for k, end := range l.end {
+	for k := range l.end {
 		if b := base(post[k]); !math.IsInf(b, -1) {
-			for _, v := range l.tokens[from:end] {
+			for _, v := range l.class(k) {
 				dst[t*r.g.levels+int(v)] = float64(r.v[t*r.g.levels+int(v)]) + b
 			}
 		}
-		from = end
 	}
 }
 

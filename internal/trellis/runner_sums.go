@@ -28,11 +28,7 @@ func (r *Runner) classSums(t int) error {
 	if err != nil {
 		return err
 	}
-	zero := 0.0
-	if r.method == logarithm {
-		zero = math.Inf(-1)
-	}
-	cols, n := r.cols[r.sumAt[t]:r.sumAt[t+1]], 0
+	cols, n, zero := r.cols[r.sumAt[t]:r.sumAt[t+1]], 0, r.zero()
 	for k, w := range s {
 		cols[n] = int32(k)
 		if w > zero {
@@ -47,16 +43,10 @@ func (r *Runner) classSums(t int) error {
 // its tokens has weight.
 func (r *Runner) sinks(t int, l *layer, s []float64) bool {
 	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
-	from := int32(0)
-	for k, end := range l.end {
-		if s[k] < lowestSum {
-			for _, v := range l.tokens[from:end] {
-				if !math.IsInf(float64(row[v]), -1) {
-					return true
-				}
-			}
+	for k, w := range s {
+		if w < lowestSum && slices.ContainsFunc(l.class(k), func(v int32) bool { return !math.IsInf(float64(row[v]), -1) }) {
+			return true
 		}
-		from = end
 	}
 	return false
 }
@@ -101,15 +91,14 @@ func (r *Runner) doubleSums(t int, l *layer, s []float64) error {
 		r.total[t] = simd.Log(l.sumTerms(s, terms))
 		return nil
 	}
-	total, from := 0.0, int32(0)
-	for k, end := range l.end {
+	total := 0.0
+	for k := range s {
 		sum := 0.0
-		for _, v := range l.tokens[from:end] {
+		for _, v := range l.class(k) {
 			sum += simd.Exp(float64(row[v]) - m)
 		}
 		s[k] = sum
 		total += sum
-		from = end
 	}
 	r.total[t] = simd.Log(total)
 	return nil
@@ -124,15 +113,13 @@ func (l *layer) sumTerms(s, terms []float64) (total float64) {
 		}
 		return total
 	}
-	from := int32(0)
 	for k, end := range l.end {
 		sum := 0.0
-		for _, p := range terms[from:end] {
+		for _, p := range terms[l.begin(int32(k)):end] {
 			sum += p
 		}
 		s[k] = sum
 		total += sum
-		from = end
 	}
 	return total
 }
@@ -150,10 +137,8 @@ func (r *Runner) terms(t int) []float64 {
 // weight, and no common shift.
 func (r *Runner) logSums(t int, l *layer, s []float64) error {
 	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
-	from := int32(0)
-	for k, end := range l.end {
-		tokens := l.tokens[from:end]
-		from = end
+	for k := range s {
+		tokens := l.class(k)
 		m, err := r.greatest(t, tokens)
 		if err != nil {
 			return err
@@ -286,10 +271,8 @@ func (r *Runner) singleSums(t int, l *layer, s []float64, row []float32) error {
 		r.total[t] = math.Inf(-1)
 		return nil
 	}
-	from := int32(0)
 	for k, end := range l.end {
-		s[k] = r.blockSums(t, l, k, r.prob[from:end])
-		from = end
+		s[k] = r.blockSums(t, l, k, r.prob[l.begin(int32(k)):end])
 	}
 	r.settle(t, l, s, row)
 	return nil
@@ -317,10 +300,8 @@ func (r *Runner) blocks(t int, l *layer, k int) []float64 {
 // gather sums the weights p of all levels by class, block by block: listed ones in
 // four partial sums each.
 func (r *Runner) gather(t int, l *layer, s []float64, p []float32) {
-	from := int32(0)
-	for k, end := range l.end {
-		tokens := l.tokens[from:end]
-		from = end
+	for k := range s {
+		tokens := l.class(k)
 		s[k] = 0
 		for b := range r.blocks(t, l, k) {
 			part := tokens[b*blockTokens : min((b+1)*blockTokens, len(tokens))]
@@ -408,12 +389,10 @@ func (r *Runner) blockSums(t int, l *layer, k int, p []float32) (sum float64) {
 // weight that the kernel may have lost part of them, each shifted by its own
 // greatest weight, and stores the total.
 func (r *Runner) settle(t int, l *layer, s []float64, row []float32) {
-	all, from := 0.0, int32(0)
-	for k, end := range l.end {
-		tokens := l.tokens[from:end]
-		from = end
-		if s[k] < float64(float64(len(tokens))*lossy) {
-			sum, m := r.ownSum(t, l, k, row, tokens)
+	all := 0.0
+	for k := range s {
+		if s[k] < float64(float64(len(l.class(k)))*lossy) {
+			sum, m := r.ownSum(t, l, k, row)
 			s[k] = 0
 			if sum > 0 {
 				s[k] = float64(sum * simd.Exp(m-r.shift[t]))
@@ -430,7 +409,8 @@ const lossy = 5.4e-30
 
 // ownSum returns the sum of column k shifted by its greatest weight m, 0 if that
 // is −Inf.
-func (r *Runner) ownSum(t int, l *layer, k int, row []float32, tokens []int32) (sum, m float64) {
+func (r *Runner) ownSum(t int, l *layer, k int, row []float32) (sum, m float64) {
+	tokens := l.class(k)
 	w := r.row[:len(tokens)]
 	m = float64(gatherRow(w, row, tokens))
 	if math.IsInf(m, -1) {
@@ -444,15 +424,12 @@ func (r *Runner) ownSum(t int, l *layer, k int, row []float32, tokens []int32) (
 // wideLogs stores the logs of the class sums of wideSums in s.
 func (r *Runner) wideLogs(t int, l *layer, s []float64) {
 	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
-	from := int32(0)
 	for k, w := range r.sum[r.sumAt[t]:r.sumAt[t+1]] {
-		tokens := l.tokens[from:l.end[k]]
-		from = l.end[k]
 		s[k] = math.Inf(-1)
 		if w >= lowestSum {
 			s[k] = r.shift[t] + simd.Log(w)
 		} else if r.deep[t] {
-			if sum, m := r.ownSum(t, l, k, row, tokens); sum > 0 {
+			if sum, m := r.ownSum(t, l, k, row); sum > 0 {
 				s[k] = m + simd.Log(sum)
 			}
 		}

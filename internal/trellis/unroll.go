@@ -3,11 +3,13 @@ package trellis
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -233,12 +235,34 @@ func (u *unroller) columns(l *layer, t int) {
 	}
 }
 
-// Compile unrolls the automaton. It returns an [*algebra.DeadError] if nothing is
+// Unroll is Compile for a language that a user gave: it is looked at first, and who, with
+// the name of the language, begins the error. That is constraint.ErrInfeasible if the
+// language has no sequence of the length.
+func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, levels int) (*Graph, error) {
+	if err := automata.Validate(a); err != nil {
+		return nil, fmt.Errorf("%s: %w", who, err)
+	}
+	g, err := Compile(ctx, a, Config{Sites: sites, Levels: levels})
+	var dead *DeadError
+	switch {
+	case errors.As(err, &dead):
+		return nil, fmt.Errorf("%s: %s dies at site %d of %d: %w", who, automata.Name(a), dead.Site, sites, constraint.ErrInfeasible)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %s: %w", who, automata.Name(a), err)
+	}
+	return g, nil
+}
+
+// Compile unrolls the automaton; what constraint.Split takes out of it as a mask by sites
+// stays one. It returns an [*algebra.DeadError] if nothing is
 // accepted, a [*constraint.LimitError] if the result would be too large, and the error of
 // ctx if that ends first.
 func Compile(ctx context.Context, a constraint.Automaton, config Config) (*Graph, error) {
 	if err := config.check(); err != nil {
 		return nil, err
+	}
+	if rest, mask := constraint.Split(a); mask != nil && config.Allows == nil {
+		a, config.Allows = rest, mask.Allows
 	}
 	m, err := explore(ctx, a, config)
 	if err != nil {

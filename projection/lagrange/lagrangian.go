@@ -71,13 +71,13 @@ func (l *lagrangian) descend(z []float32, eta float32) {
 }
 
 // ascend moves the multipliers after an outer loop.
-func (l *lagrangian) ascend(growth, most float64) {
+func (l *lagrangian) ascend() {
 	for j, g := range l.g {
 		if g > 0 {
 			l.lambda[j] += float64(l.mu * g)
 		}
 	}
-	l.mu = min(float64(growth*l.mu), most)
+	l.mu = min(float64(muGrowth*l.mu), lastMu)
 }
 
 // perturb makes the noise of an outer loop from bits.

@@ -50,16 +50,14 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return violation, err
 }
 
-// Nearest does what Project does, starting from the multipliers of the recipe,
+// Nearest does what Project does, from multipliers of zero,
 // stores the sequence in x, and returns KL(x‖y) in nats and the largest
 // violation of the sequence.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()
 	defer a.give(s)
-	for j := range s.start {
-		s.start[j] = a.recipe.Lambda
-	}
+	clear(s.start)
 	return s.project(ctx, x, v, s.start, src)
 }
 
@@ -67,9 +65,7 @@ func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src ra
 // same time. It panics unless the sample is one of those that Bind was told of.
 func (a *Projection) Reset(sample int) {
 	m := a.smooth.Len()
-	for j := range m {
-		a.lambda[sample*m+j] = a.recipe.Lambda
-	}
+	clear(a.lambda[sample*m : (sample+1)*m])
 }
 
 // Copy gives sample dst the multipliers of sample src, for particles that are

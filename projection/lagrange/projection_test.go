@@ -247,8 +247,6 @@ func TestKLErrors(t *testing.T) {
 		"Tolerance = -1":                 {Constraint: good, Tolerance: -1},
 		"Step = -1":                      {Constraint: good, Step: -1},
 		"Step = 1e-60":                   {Constraint: good, Step: 1e-60},
-		"Mu = NaN":                       {Constraint: good, Mu: math.NaN()},
-		"Growth = 0.5, want ≥ 1":         {Constraint: good, Growth: .5},
 		"Temperature = +Inf, want > 0":   {Constraint: good, Temperature: math.Inf(1)},
 		"Path.Margin = 0.5":              {Constraint: good, Path: projection.Path{Margin: .5}},
 		"Inner = -1":                     {Constraint: good, Inner: -1},

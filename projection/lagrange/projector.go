@@ -26,7 +26,8 @@ import (
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
 // ϕ being the relaxed draw softmax((log y + noise)/Temperature); then
-// λ_j ← λ_j + μ·Δ_j and μ ← min(Growth·μ, MuMax). The search ends as soon as the
+// λ_j ← λ_j + μ·Δ_j and μ ← min(2μ, 1000), from λ = 0 and μ = 1 on, as the paper has
+// them: √c·g in place of g is another μ, c times as large. The search ends as soon as the
 // decoded sequence satisfies the constraint. What is returned is not the iterate
 // but something nearer: tokens that the search changed without need are changed
 // back, costly ones are exchanged for cheaper ones, with others at up to two more sites,
@@ -37,8 +38,8 @@ import (
 // twentieth further away for weighted sums, on average (TestGrid, TestKLGap).
 //
 // Algorithm 1 of the paper continues while the violation is *below* the
-// tolerance; that is a misprint. It says nothing of Growth, Temperature and the
-// tolerance; TestGrid is what the defaults here come from. Four things are added. No
+// tolerance; that is a misprint. It says nothing of the growth of μ, Temperature and
+// the tolerance; TestGrid is what the defaults here come from. Four things are added. No
 // step moves a logit by more than 1, because multipliers grow without bound where the
 // relaxation is stuck and logits of 10⁶ never return. After 50 outer loops the search
 // starts again. After every third loop tokens of the decoded sequence are changed one
@@ -72,11 +73,6 @@ type Projector struct {
 	Inner int     // gradient steps with the same noise, 0 for 10 (the paper's for texts; 100 for molecules)
 	Outer int     // bound on outer loops, 0 for 1000 (the paper's)
 
-	Lambda float64 // λ to begin with, all the same; 0, the paper's
-	Mu     float64 // μ to begin with, 0 for 1 (the paper's)
-	MuMax  float64 // 0 for 1000 (the paper's for molecules)
-	Growth float64 // α ≥ 1, 0 for 2
-
 	Temperature float64 // θ, 0 for 1
 }
 
@@ -86,11 +82,12 @@ const (
 	defaultStep        = 0.2
 	defaultInner       = 10
 	defaultOuter       = 1000
-	defaultMu          = 1
-	defaultMuMax       = 1000
-	defaultGrowth      = 2
 	defaultTemperature = 1
 	defaultLead        = 1.001 // four digits more than the rounding of a float32 near 1
+
+	firstMu  = 1    // the paper's
+	lastMu   = 1000 // the paper's for molecules
+	muGrowth = 2    // TestGrid
 )
 
 // fill checks the recipe and puts the defaults in.
@@ -127,10 +124,6 @@ func (k *Projector) fill() error {
 	}{
 		{"Tolerance", &k.Tolerance, 0, 0, false},
 		{"Step", &k.Step, defaultStep, 0, true},
-		{"Lambda", &k.Lambda, 0, 0, false},
-		{"Mu", &k.Mu, defaultMu, 0, true},
-		{"MuMax", &k.MuMax, defaultMuMax, 0, true},
-		{"Growth", &k.Growth, defaultGrowth, 1, false},
 		{"Temperature", &k.Temperature, defaultTemperature, 0, true},
 		{"Path.Margin", &k.Path.Margin, defaultLead, 1, false},
 	} {

@@ -30,9 +30,7 @@ func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error
 		}
 		if loops > 0 && loops%loopsPerStart == 0 {
 			s.restart()
-			for j := range l.lambda {
-				l.lambda[j] = r.Lambda
-			}
+			clear(l.lambda)
 		}
 		loops++
 		s.draw(src)
@@ -46,7 +44,7 @@ func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error
 				return loops, err
 			}
 		}
-		l.ascend(r.Growth, r.MuMax)
+		l.ascend()
 		s.raise()
 		if loops%repairEvery == 0 {
 			if done, err := s.repair(ctx, src, loops > repairEvery); done || err != nil {
@@ -68,7 +66,7 @@ func (s *search) restart() {
 	copy(s.z, s.logx)
 	clear(s.loss.raise)
 	clear(s.loss.force)
-	s.loss.mu = s.of.recipe.Mu
+	s.loss.mu = firstMu
 }
 
 // draw makes new noise.

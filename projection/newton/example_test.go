@@ -39,7 +39,7 @@ func ExampleSolver() {
 }
 
 // For a runner.
-func ExampleProjection() {
+func ExampleProjector_Bind() {
 	p, err := newton.Projector{Equations: power{}}.Bind(context.Background(), 2, 1, 1)
 	if err != nil {
 		panic(err)

@@ -29,7 +29,10 @@ type Projector struct {
 const defaultTolerance = 1e-10
 
 // Bind compiles the recipe for real states of the given number of sites, levels being 1.
-// The result is a *[Projection]. Errors are those of [Projector.Compile], and one for
+// Project moves a state by one step of [Solver.Step], and where to = 0 to the answer of
+// [Solver.Solve], and returns max |h_j| before: of the prediction, or after Solve of its
+// answer, before rounding to float32. Different samples may be projected concurrently;
+// after warm-up nothing allocates. Errors are those of [Projector.Compile], and one for
 // levels ≠ 1 or samples < 1.
 func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if levels != 1 || samples < 1 {
@@ -39,7 +42,7 @@ func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projecti
 	if err != nil {
 		return nil, err
 	}
-	return &Projection{solver: s}, nil
+	return &bound{solver: s}, nil
 }
 
 // Compile returns a solver for states of n ≥ 1 entries. The error says that n is out of
@@ -66,9 +69,8 @@ func (p Projector) Compile(n int) (*Solver, error) {
 	return newSolver(p.Equations, n, p.Tolerance), nil
 }
 
-// Projection is a [Projector] compiled for a runner. Different samples may be projected
-// concurrently; after warm-up nothing allocates.
-type Projection struct {
+// bound is a [Projector] compiled for a runner.
+type bound struct {
 	solver *Solver
 	free   scratch.Stock[work]
 }
@@ -79,10 +81,8 @@ type work struct {
 	z      []float64
 }
 
-// Project moves the state v by one step of [Solver.Step], and where to = 0 to the answer
-// of [Solver.Solve]. It returns max |h_j| before: of the prediction, or after Solve of
-// its answer, before rounding to float32.
-func (p *Projection) Project(_ context.Context, _ int, v []float32, _, to float64, _ rand.Source) (violation float64, err error) {
+// Project implements [projection.Projection]; see [Projector.Bind].
+func (p *bound) Project(_ context.Context, _ int, v []float32, _, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("newton", "v", len(v), p.solver.n)
 	w := p.free.Take(func() *work { return &work{p.solver.clone(), make([]float64, p.solver.n)} })
 	defer p.free.Give(w)

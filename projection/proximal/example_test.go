@@ -105,3 +105,26 @@ func ExampleSolver_Penalised() {
 	// Output:
 	// [3.000] [2.500] [1.000]
 }
+
+// The metric of a walk whose noise grows with the time of the diffusion: its second
+// entry varies more than its first, so late it is the one that moves.
+func ExampleSolver_At() {
+	total := constraint.Slabs{A: constraint.Rows([]float64{1, 1}, 2), Lower: []float64{2}, Upper: []float64{2}}
+	s, err := proximal.Projector{Set: total, Metric: func(dst, v []float64, t float64) {
+		dst[0], dst[1] = v[0], (1+3*t)*v[1]
+	}}.Compile(context.Background(), 2)
+	if err != nil {
+		panic(err)
+	}
+	z := make([]float64, 2)
+	for _, t := range []float64{1, 0} {
+		s.At(t)
+		if _, err := s.Solve(z, []float64{0, 0}); err != nil {
+			panic(err)
+		}
+		fmt.Printf("t = %v: %.2f\n", t, z)
+	}
+	// Output:
+	// t = 1: [0.40 1.60]
+	// t = 0: [1.00 1.00]
+}

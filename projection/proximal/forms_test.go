@@ -249,7 +249,7 @@ func TestProximalCurved(t *testing.T) {
 			solver, err := proximal.Projector{Set: c.set}.Compile(t.Context(), 3)
 			require.NoError(t, err)
 			z := make([]float64, 3)
-			cert, err := solver.Clone().Penalised(z, v, c.g)
+			cert, err := solver.Penalised(z, v, c.g)
 			require.NoError(t, err)
 			assert.LessOrEqual(t, far(z, c.want), c.tol, "%v %+v", z, cert)
 		})

@@ -176,7 +176,7 @@ func (p *Projection) dual(sample int) []float64 {
 
 // take returns scratch that no other call uses.
 func (p *Projection) take() *work {
-	return p.free.Take(func() *work { return &work{solver: p.tmpl.Clone(), z: make([]float64, p.sites)} })
+	return p.free.Take(func() *work { return &work{solver: p.tmpl.clone(), z: make([]float64, p.sites)} })
 }
 
 // give returns scratch to the others.

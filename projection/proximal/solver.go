@@ -248,8 +248,8 @@ func (s *Solver) Multipliers(y []float64) {
 	}
 }
 
-// Clone returns a solver for the same constraint, with no multipliers.
-func (s *Solver) Clone() *Solver {
+// clone returns a solver for the same constraint, with no multipliers.
+func (s *Solver) clone() *Solver {
 	var f constraint.Curved
 	if s.curves != nil {
 		f = s.curves.Curved

@@ -17,7 +17,7 @@ import (
 
 // A checkpoint is in frames: the settings, the state and the buffer, and inside the
 // checkpoint of the network's trainer. The magic names the format version.
-const magic = "gibbsite network 1\n"
+const magic = "gibbsite network 2\n"
 
 // settings names all that decides the bits of a training. The teacher is known by
 // its shape and by what it says about one state.
@@ -52,7 +52,6 @@ func (t *Trainer) settings() (*fingerprint.List, error) {
 	}
 	l.Add("Config.Chains", c.Chains)
 	l.Add("Config.Path", c.Path)
-	l.Add("Config.Clip", c.Clip)
 	l.Add("Config.Domain", c.Domain != nil)
 	l.Doubles("Config.Center", b.frame.center)
 	l.Doubles("Config.Spread", b.frame.spread)
@@ -110,7 +109,7 @@ func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 
 // Load reads what Save wrote, into a trainer built with the same arguments; only
-// Workers may differ. The error names the first setting that differs, or says what is
+// Workers and Checkpoint may differ. The error names the first setting that differs, or says what is
 // wrong with the checkpoint; the trainer is then unchanged.
 func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 

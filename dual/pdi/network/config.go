@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
 // Config says how to train. The zero value of each field but Rounds is the
@@ -36,13 +37,10 @@ type Config struct {
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles
 	// the distribution without bounds, one number per coordinate or one for all; nil
-	// means 0 and 1. The network learns what a prediction is beyond that Gaussian's.
+	// means 0 and 1. The network learns what a prediction is beyond that Gaussian's, up to
+	// six of its posterior standard deviations: Monte Carlo predictions at high noise have
+	// no bounds.
 	Center, Spread []float64
-
-	// Clip bounds what the network is asked to say, in posterior standard deviations
-	// of that Gaussian: Monte Carlo predictions at high noise have no bounds. 0
-	// means 6.
-	Clip float64
 
 	// Domain, if not nil, projects the predictions of the teacher and those in the
 	// diffusions, as pdi.Config has it.
@@ -53,8 +51,17 @@ type Config struct {
 	Chains, Path int
 
 	// Train says how the network learns from the buffer. Its Steps are Rounds ×
-	// PerRound, and may be left 0. Its Checkpoint must be left 0 too: see SaveFile.
+	// PerRound, and may be left 0. Its Checkpoint must be left 0 too.
 	Train train.Config
+
+	// Checkpoint, if it has a Path, saves the whole training there as SaveFile does: at
+	// the end of every Run, also of one that its context ends, and within it each time
+	// that Every more rounds have been made (0: at the end only). A failure to save ends
+	// the Run.
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
 }
 
 const (
@@ -62,7 +69,6 @@ const (
 	defaultWidth    = 128
 	defaultBlocks   = 2
 	defaultCond     = 64
-	defaultClip     = 6
 	defaultChains   = 64
 	defaultPath     = 32
 	together        = 8       // samples of a diffusion that share λ where that is drawn
@@ -88,11 +94,8 @@ func (c Config) resolve(teacher pdi.Predictor) (Config, error) {
 			return c, fmt.Errorf("network: Config.%s = %d, want %d … %d", f.name, *f.value, f.from, most)
 		}
 	}
-	if c.Clip == 0 {
-		c.Clip = defaultClip
-	}
-	if !(c.Clip > 0) || !check.Finite(c.Clip) {
-		return c, fmt.Errorf("network: Config.Clip = %v, want 0 < Clip < ∞", c.Clip)
+	if err := session.Checkpoint(c.Checkpoint).Check("network: Config", ""); err != nil {
+		return c, err
 	}
 	if err := check.Entries("network: New", "Config.Rounds × Config.PerRound", c.Rounds, c.PerRound); err != nil {
 		return c, err
@@ -105,7 +108,7 @@ func (c Config) resolve(teacher pdi.Predictor) (Config, error) {
 	case c.Train.Steps != steps:
 		return c, fmt.Errorf("network: Config.Train.Steps = %d, want Rounds × PerRound = %d, or 0", c.Train.Steps, steps)
 	case c.Train.Checkpoint.Path != "" || c.Train.Checkpoint.Every != 0:
-		return c, fmt.Errorf("network: Config.Train.Checkpoint is set, want none: SaveFile saves the whole training")
+		return c, fmt.Errorf("network: Config.Train.Checkpoint is set, want none: Config.Checkpoint saves the whole training")
 	}
 	var err error
 	if c.Bounds, err = bounds(c.Bounds, teacher.Len()); err != nil {

@@ -21,6 +21,16 @@ type diffusions struct {
 	tied  []float64 // λ of dual training, or nil
 }
 
+// visits are the states of a diffusion, step by step, and the violations of what it
+// ended with; path is λ per step if it moved.
+type visits struct {
+	x         []float32
+	alpha     []float64
+	lambda    []float64
+	violation []float64
+	path      []float64
+}
+
 // shifted is a predictor of other bounds.
 type shifted struct {
 	pdi.Predictor
@@ -48,7 +58,7 @@ func (m moving) predict(ctx context.Context, v []float32, q energy.Noised[float3
 }
 
 func (m moving) at(_, k int) []float64 {
-	lambda, _ := m.At(0, k)
+	lambda, _ := m.At(k)
 	return lambda
 }
 
@@ -98,7 +108,7 @@ func (f *diffusions) along(ctx context.Context, bound, path []float64, r *rand.R
 			return nil, err
 		}
 		for k := range f.cfg.Path {
-			lambda, _ := d.At(0, k)
+			lambda, _ := d.At(k)
 			v.path = append(v.path, lambda...)
 		}
 		return v, nil

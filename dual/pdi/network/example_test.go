@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -14,9 +16,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 )
 
-// learned trains a network to be a standard normal distribution under E[x] ≥ 1, whose
-// tilted distribution is N(λ, 1).
-var learned = sync.OnceValue(func() *network.Trainer {
+// brief is a training of a moment.
+func brief() network.Config {
+	return network.Config{
+		Rounds: 4, PerRound: 64, Bounds: [][]float64{{0}, {-0.5}}, Width: 16, Cond: 16, Chains: 16, Path: 12,
+		Train: train.Config{Rate: 1e-2, Average: 0.98, Batch: 32, Seed: 1},
+	}
+}
+
+// training is that of a network to be a standard normal distribution under E[x] ≥ 1,
+// whose tilted distribution is N(λ, 1).
+func training(c network.Config) *network.Trainer {
 	base, err := continuous.NewDiagonal([]float64{1}, []float64{0}, []float64{1})
 	if err != nil {
 		log.Fatal(err)
@@ -29,13 +39,16 @@ var learned = sync.OnceValue(func() *network.Trainer {
 	if err != nil {
 		log.Fatal(err)
 	}
-	t, err := network.New(context.Background(), teacher, network.Config{
-		Rounds: 4, PerRound: 64, Bounds: [][]float64{{0}, {-0.5}}, Width: 16, Cond: 16, Chains: 16, Path: 12,
-		Train: train.Config{Rate: 1e-2, Average: 0.98, Batch: 32, Seed: 1},
-	})
+	t, err := network.New(context.Background(), teacher, c)
 	if err != nil {
 		log.Fatal(err)
 	}
+	return t
+}
+
+// learned is a training that is done.
+var learned = sync.OnceValue(func() *network.Trainer {
+	t := training(brief())
 	if err := t.Run(context.Background(), 4); err != nil {
 		log.Fatal(err)
 	}
@@ -96,4 +109,56 @@ func ExampleTrainer_Lambda() {
 	}
 	fmt.Printf("λ = %.1f\n", t.Lambda()) // N(λ, 1) has the mean 1
 	// Output: λ = [1.0]
+}
+
+// A training that is kept in a file, and in another the state a round before.
+func ExampleConfig() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "network")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	c := brief()
+	c.Checkpoint.Path, c.Checkpoint.Every = filepath.Join(dir, "training"), 1
+	if err := training(c).Run(ctx, 2); err != nil {
+		log.Fatal(err)
+	}
+	for _, path := range []string{c.Checkpoint.Path, c.Checkpoint.Path + ".old"} {
+		t := training(brief())
+		if err := t.LoadFile(ctx, path); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(t.Round())
+	}
+	// Output:
+	// 2
+	// 1
+}
+
+// A training that goes on from a file comes to the same bits as one in a single run.
+func ExampleTrainer_SaveFile() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "network")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "training")
+	first := training(brief())
+	if err := first.Run(ctx, 3); err != nil {
+		log.Fatal(err)
+	}
+	if err := first.SaveFile(path); err != nil {
+		log.Fatal(err)
+	}
+	second := training(brief())
+	if err := second.LoadFile(ctx, path); err != nil {
+		log.Fatal(err)
+	}
+	if err := second.Run(ctx, 1); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(second.Round(), second.Loss() == learned().Loss())
+	// Output: 4 true
 }

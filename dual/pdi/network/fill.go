@@ -129,7 +129,7 @@ func (b *buffer) store(ctx context.Context, from *visits, row int, most []float6
 		}
 		at := row + s
 		target := b.pairs.Target[at*d : (at+1)*d]
-		b.frame.ask(target, v, x, alpha, b.cfg.Clip)
+		b.frame.ask(target, v, x, alpha)
 		for i, y := range target {
 			if !check.Finite(float64(y)) {
 				return fmt.Errorf("the teacher predicts %v for coordinate %d at ᾱ = %v and λ = %v, want a finite number", v[i], i, alpha, lambda)

@@ -125,7 +125,7 @@ func TestOneNetworkServesSeveralBounds(t *testing.T) {
 		p := exact.Must(trained().Predictor([]float64{s}))
 		d := exact.Must(pdi.New(context.Background(), p, pdi.Config{}))
 		violation := 0.5 + s - sample(t, d, 256, 50)
-		t.Logf("bound %+.1f: violation %.4f at λ = %.3f", s, violation, d.Lambda(0))
+		t.Logf("bound %+.1f: violation %.4f at λ = %.3f", s, violation, d.Lambda())
 		require.LessOrEqual(t, violation, 0.02)
 		require.Greater(t, violation, -0.1, "more would be thrown away than an average needs")
 		require.Empty(t, d.Warning())

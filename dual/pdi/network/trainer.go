@@ -51,7 +51,7 @@ func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, erro
 		return nil, err
 	}
 	t := &Trainer{}
-	t.life = session.Session{Who: "network", Len: t.Round, Write: t.write, Read: t.read}
+	t.life = session.Session{Who: "network", Checkpoint: cfg.Checkpoint, Len: t.Round, Write: t.write, Read: t.read}
 	if t.buffer, err = newBuffer(ctx, teacher, cfg, &f); err != nil {
 		return nil, err
 	}

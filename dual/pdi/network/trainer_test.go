@@ -85,6 +85,19 @@ func TestTrainingsResume(t *testing.T) {
 	require.NotEqual(t, whole.Loss(), different.Loss())
 }
 
+// Config.Checkpoint keeps the training in a file, round by round and where it ends.
+func TestCheckpointFiles(t *testing.T) {
+	c := tiny(1)
+	c.Checkpoint.Path, c.Checkpoint.Every = filepath.Join(t.TempDir(), "training"), 1
+	tr := exact.Must(network.New(context.Background(), estimated(), c))
+	require.NoError(t, tr.Run(t.Context(), 3))
+	for path, rounds := range map[string]int{c.Checkpoint.Path: 3, c.Checkpoint.Path + ".old": 2} {
+		again := exact.Must(network.New(context.Background(), estimated(), tiny(1)))
+		require.NoError(t, again.LoadFile(t.Context(), path))
+		require.Equal(t, rounds, again.Round())
+	}
+}
+
 // A checkpoint of another training, a short one and a damaged one are refused, and
 // change nothing.
 func TestDamagedCheckpoints(t *testing.T) {
@@ -194,7 +207,7 @@ func TestErrors(t *testing.T) {
 		"network: Config.Width = -1, want 1 … ":                     with(func(c *network.Config) { c.Width = -1 }),
 		"neural: New: Width = 3, want a multiple of 2":              with(func(c *network.Config) { c.Width = 3 }),
 		"network: Config.Path = 1, want 2 … ":                       with(func(c *network.Config) { c.Path = 1 }),
-		"network: Config.Clip = NaN":                                with(func(c *network.Config) { c.Clip = nan }),
+		"network: Config.Checkpoint.Every = -1, want ≥ 0":           with(func(c *network.Config) { c.Checkpoint.Every = -1 }),
 		"network: Config.Train.Steps = 3, want Rounds × PerRound":   with(func(c *network.Config) { c.Train.Steps = 3 }),
 		"network: Config.Train.Checkpoint is set":                   with(func(c *network.Config) { c.Train.Checkpoint.Path = "x" }),
 		"network: len(Config.Bounds) = 0, want ≥ 1":                 with(func(c *network.Config) { c.Bounds = [][]float64{} }),
@@ -229,6 +242,15 @@ func TestErrors(t *testing.T) {
 	p.Violation(g, x)
 	require.Equal(t, -0.25, g[0]) // 0.5 + 0.25 − 1
 	require.Equal(t, []any{2, 1, 1.0}, []any{p.Sites(), p.Len(), p.Beta()})
+}
+
+// However far off the teacher is, the network is asked for six standard deviations at
+// most: its squared error is that of a network that says about 0.
+func TestTargetsAreClipped(t *testing.T) {
+	tr := exact.Must(network.New(context.Background(), misbehaved{Predictor: clusters(1, 0), say: 1e6, sites: 2, beta: 1}, tiny(1)))
+	require.NoError(t, tr.Run(t.Context(), 1))
+	require.Greater(t, tr.Loss(), 5.0*5.0)
+	require.Less(t, tr.Loss(), 7.0*7.0)
 }
 
 // A domain holds for what the network is asked for: it never leaves it by much.

@@ -1,0 +1,290 @@
+package dual
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// Ascent is projected dual ascent,
+//
+//	λ ← clip(λ + η_t ḡ, 0, max),
+//
+// the rule of Hadou, Uslu and Ribeiro 2026. A Step is in units of λ per unit of
+// g and must suit the problem. Without one every multiplier has a step of its
+// own, η_tj = β/(v_j·√(1+t)), v_j the mean variance of g_j over earlier batches:
+// the diagonal of Newton's method, invariant to the units of g.
+type Ascent struct {
+	Step Schedule // η_t; nil means β/(v_j·√(1+t))
+}
+
+// Bind implements [Rule].
+func (a Ascent) Bind(_ context.Context, n int) (Updater, error) {
+	return firstOrder("Ascent", a.Step, n, func(g gains) stepper { return &ascent{g} })
+}
+
+type ascent struct{ gains }
+
+func (a *ascent) Update(lambda []float64, b *Batch) error {
+	eta, err := a.next(b, b.Step)
+	if err != nil {
+		return err
+	}
+	for j, g := range b.Mean {
+		lambda[j] = b.clip(j, lambda[j]+float64(eta[j]*g))
+	}
+	return nil
+}
+
+// Extragradient is ascent by the gradient at a point ahead (Korpelevich 1976),
+//
+//	λ' = clip(λ + η_t ḡ(λ), 0, max),   λ ← clip(λ + η_t ḡ(λ'), 0, max),
+//
+// two dual steps each, the first of which the second takes back: slower than
+// ascent where that works, and steady at step sizes where ascent oscillates.
+type Extragradient struct {
+	Step Schedule // as of [Ascent]
+}
+
+// Bind implements [Rule].
+func (e Extragradient) Bind(_ context.Context, n int) (Updater, error) {
+	return firstOrder("Extragradient", e.Step, n, func(g gains) stepper { return &extragradient{g, make([]float64, n+1)} })
+}
+
+type extragradient struct {
+	gains
+	from []float64 // λ before the step ahead, and 1 if λ is ahead
+}
+
+func (e *extragradient) Update(lambda []float64, b *Batch) error {
+	eta, err := e.next(b, b.Step/2)
+	if err != nil {
+		return err
+	}
+	n := len(lambda)
+	ahead := &e.from[n]
+	if *ahead == 0 {
+		copy(e.from, lambda)
+	}
+	*ahead = 1 - *ahead
+	for j, g := range b.Mean {
+		lambda[j] = b.clip(j, e.from[j]+float64(eta[j]*g))
+	}
+	return nil
+}
+
+func (e *extragradient) fields(f *wire.Fields) {
+	f.Float64s(e.from)
+	e.gains.fields(f)
+}
+
+// PI is a proportional–integral controller with smoothed errors (νPI: Sohrabi,
+// Ramirez, Zhang, Lacoste-Julien and Gallego-Posada 2024), in the form without
+// an integral of its own,
+//
+//	ξ_t = ν ξ_{t−1} + (1−ν) ḡ,   λ ← clip(λ + η_t(ḡ + κ(ξ_t − ξ_{t−1})), 0, max):
+//
+// dual ascent with a term that answers a change of the violation at once and
+// damps the oscillation of λ around its goal. The clipped λ is the integral, so
+// nothing winds up while a multiplier rests at a bound.
+type PI struct {
+	Integral     Schedule // η_t; nil means that of Ascent{}
+	Proportional float64  // κ ≥ 0; 0 means 1, −1 none
+	Smooth       float64  // ν in [0, 1)
+}
+
+// Bind implements [Rule]. It returns an error if a field is out of range.
+func (p PI) Bind(_ context.Context, n int) (Updater, error) {
+	switch p.Proportional {
+	case 0:
+		p.Proportional = 1
+	case -1:
+		p.Proportional = 0
+	}
+	if !(p.Proportional >= 0) || !check.Finite(p.Proportional) {
+		return nil, fmt.Errorf("dual: PI: Proportional = %v, want −1 or a finite number ≥ 0", p.Proportional)
+	}
+	if !(p.Smooth >= 0 && p.Smooth < 1) {
+		return nil, fmt.Errorf("dual: PI: Smooth = %v, want 0 ≤ Smooth < 1", p.Smooth)
+	}
+	return firstOrder("PI", p.Integral, n, func(g gains) stepper { return &controller{g, p, make([]float64, n)} })
+}
+
+type controller struct {
+	gains
+	p      PI
+	smooth []float64 // ξ
+}
+
+func (c *controller) Update(lambda []float64, b *Batch) error {
+	eta, err := c.next(b, b.Step)
+	if err != nil {
+		return err
+	}
+	for j, g := range b.Mean {
+		if b.Step == 0 {
+			c.smooth[j] = g
+		}
+		change := float64((1 - c.p.Smooth) * (g - c.smooth[j]))
+		c.smooth[j] += change
+		lambda[j] = b.clip(j, lambda[j]+float64(eta[j]*(g+float64(c.p.Proportional*change))))
+	}
+	return nil
+}
+
+func (c *controller) fields(f *wire.Fields) {
+	f.Float64s(c.smooth)
+	c.gains.fields(f)
+}
+
+// AdaGrad is ascent whose steps shrink with the gradients met (Duchi, Hazan and
+// Singer 2011),
+//
+//	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j², 0, max),
+//
+// the sum over all steps so far, sd_j² the mean variance of g_j over earlier
+// batches. It is invariant to the units of g, and O(n) in time and memory for n
+// multipliers: the default from 2000 on, where the covariance of [Auto] is too
+// large.
+type AdaGrad struct {
+	Rate float64 // 0 means 1
+}
+
+// Bind implements [Rule]. It returns an error if the rate is out of range.
+func (a AdaGrad) Bind(_ context.Context, n int) (Updater, error) {
+	if a.Rate == 0 {
+		a.Rate = 1
+	}
+	if !(a.Rate > 0) || !check.Finite(a.Rate) {
+		return nil, fmt.Errorf("dual: AdaGrad: Rate = %v, want a finite number ≥ 0", a.Rate)
+	}
+	return firstOrder("AdaGrad", nil, n, func(g gains) stepper { return &adagrad{g, a.Rate, make([]float64, n)} })
+}
+
+type adagrad struct {
+	gains
+	rate    float64
+	squares []float64 // Σ ḡ²
+}
+
+func (a *adagrad) Update(lambda []float64, b *Batch) error {
+	v, err := a.variances(b)
+	if err != nil {
+		return err
+	}
+	for j, g := range b.Mean {
+		a.squares[j] += float64(g * g)
+		if a.squares[j] > 0 && v[j] > 0 {
+			eta := a.rate * b.Beta / math.Sqrt(v[j]) / math.Sqrt(a.squares[j])
+			lambda[j] = b.clip(j, lambda[j]+float64(eta*g))
+		}
+	}
+	return nil
+}
+
+func (a *adagrad) fields(f *wire.Fields) {
+	f.Float64s(a.squares)
+	a.gains.fields(f)
+}
+
+// gains are the step sizes of a first-order rule, one per multiplier: a
+// schedule's, or β/(v_j·√(1+t)) with v_j the mean variance of g_j.
+type gains struct {
+	rule string
+	step Schedule
+
+	batches         int
+	variance        []float64 // mean over all batches
+	now, scale, eta []float64 // scratch: of this batch, v_j, the gains
+}
+
+// firstOrder returns the updater of a first-order rule, made of its gains.
+func firstOrder(rule string, step Schedule, n int, of func(gains) stepper) (Updater, error) {
+	if err := checkCount(rule, n); err != nil {
+		return nil, err
+	}
+	return updater{of(gains{rule: rule, step: step, variance: make([]float64, n), now: make([]float64, n), scale: make([]float64, n), eta: make([]float64, n)})}, nil
+}
+
+// next returns the gains for a batch at step t of the schedule.
+func (g *gains) next(b *Batch, t int) ([]float64, error) {
+	if g.step != nil {
+		eta, err := stepSize(g.rule, g.step, t)
+		for j := range g.eta {
+			g.eta[j] = eta
+		}
+		return g.eta, err
+	}
+	v, err := g.variances(b)
+	if err != nil {
+		return nil, err
+	}
+	for j := range g.eta {
+		g.eta[j] = 0
+		if v[j] > 0 {
+			g.eta[j] = b.Beta / float64(v[j]*math.Sqrt(float64(t+1)))
+		}
+	}
+	return g.eta, nil
+}
+
+// variances returns the mean variances over the batches before this one, that
+// of the first for the first: the batch that a step is made with must not bend
+// its direction. Where there is none yet the square of the mean stands in.
+func (g *gains) variances(b *Batch) ([]float64, error) {
+	b.Variance(g.now)
+	for j, v := range g.now {
+		if !check.Finite(v) {
+			return nil, fmt.Errorf("dual: %s: variance of violation %d = %v, want a finite number", g.rule, j, v)
+		}
+	}
+	copy(g.scale, g.variance)
+	w := 1 / float64(g.batches+1)
+	for j, v := range g.now {
+		if g.scale[j] == 0 {
+			g.scale[j] = v
+		}
+		if g.scale[j] == 0 {
+			g.scale[j] = float64(b.Mean[j] * b.Mean[j])
+		}
+		g.variance[j] += float64(w * (v - g.variance[j]))
+	}
+	g.batches++
+	return g.scale, nil
+}
+
+// fields goes through the state.
+func (g *gains) fields(f *wire.Fields) {
+	f.Counts("batches", &g.batches)
+	f.Float64s(g.variance)
+}
+
+// Schedule is a step size as a function of the dual step t = 0, 1, 2, …; it
+// must be a function of t alone, and finite and ≥ 0. It decides samples, so it
+// should use arithmetic that is the same everywhere, as those below do.
+type Schedule func(t int) float64
+
+// Constant returns the schedule η. With η = κ/√T over T steps, the mean of the
+// multipliers is O(1/√T) from the optimum (Hadou et al. 2026, theorem 1).
+func Constant(eta float64) Schedule { return func(int) float64 { return eta } }
+
+// Power returns the schedule κ/(1+t)^p, for runs whose length is not known
+// ahead: ½ < p ≤ 1 is the classical range of stochastic approximation.
+func Power(kappa, p float64) Schedule {
+	return func(t int) float64 {
+		return float64(kappa * simd.Exp(0-float64(p*simd.Log(float64(1+t)))))
+	}
+}
+
+// stepSize returns the step size at step t after checking it.
+func stepSize(rule string, s Schedule, t int) (float64, error) {
+	eta := s(t)
+	if !(eta >= 0) || !check.Finite(eta) {
+		return 0, fmt.Errorf("dual: %s: step size at step %d = %v, want a finite number ≥ 0", rule, t, eta)
+	}
+	return eta, nil
+}
