@@ -217,6 +217,6 @@ func TestWrongMethods(t *testing.T) {
 // The default number of draws finds an energy that is taken a tenth too high.
 func TestDrawsFindATenth(t *testing.T) {
 	exact.SkipUnderRace(t)
-	err := samplertest.Invariance(t.Context(), barker{"a tenth"}, samplertest.Options{})
+	err := samplertest.TestMethod(t.Context(), barker{"a tenth"}, samplertest.Options{})
 	require.ErrorContains(t, err, "invariance: model 0 (Ising ring, 5 sites of 2 levels)")
 }
