@@ -56,8 +56,9 @@ type Config struct {
 
 	// Checkpoint, if it has a Path, saves the chains there as SaveFile does: at
 	// the end of every Run, also of one that its context ends, and within it
-	// each time that Every more draws have been made (0: at the end only). A
-	// failure to save ends the Run.
+	// each time that Every more draws have been made (0: at the end only), where a
+	// round of chains ends: some milliseconds of steps at most, so that a small Every
+	// does not save all the time. A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
