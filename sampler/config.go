@@ -28,7 +28,7 @@ type Config struct {
 
 	// First and Count make this a part of the run, its chains First …
 	// First+Count−1, to the same bits as in the whole: parts may run anywhere, in
-	// any order. Observers (see [Observer.From]) and errors see the numbers of the
+	// any order. Observers and errors see the numbers of the
 	// run; States, Info and Init begin with chain First. Both are multiples of the block, see
 	// [Config.Block], except that the last part may end with the run; Count 0
 	// means all chains from First on. [Config.Part] cuts a run.
