@@ -35,7 +35,7 @@ type Affine struct {
 	version       uint64    // how often they did
 
 	values []float32 // nil: not Ordinal
-	graph  *union
+	graph  *once
 	hidden *hidden // nil: not Bipartite
 }
 
@@ -56,15 +56,8 @@ func Sum(models ...Model) (Model, error) {
 	a := &Affine{factor: 1}
 	var values []float32
 	for k, m := range models {
-		sites, levels, err := check.Model("energy", "Sum", fmt.Sprintf("models[%d]", k), m)
-		if err != nil {
+		if err := a.fit("Sum", fmt.Sprintf("models[%d]", k), "models[0]", m); err != nil {
 			return nil, err
-		}
-		if k == 0 {
-			a.sites, a.levels = sites, levels
-		}
-		if sites != a.sites || levels != a.levels {
-			return nil, fmt.Errorf("energy: Sum: models[%d] has %d sites and %d levels, want %d and %d as models[0]", k, sites, levels, a.sites, a.levels)
 		}
 		if o, ok := As[Ordinal](m); ok {
 			if values == nil {
@@ -154,16 +147,12 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 // NewAffine returns an error if a model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
 	a = &Affine{factor: 1, own: 1, varies: true}
-	if a.sites, a.levels, err = check.Model("energy", "NewAffine", "base", base); err != nil {
+	if err := a.fit("NewAffine", "base", "", base); err != nil {
 		return nil, nil, err
 	}
 	for k, m := range statistics {
-		sites, levels, err := check.Model("energy", "NewAffine", fmt.Sprintf("statistics[%d]", k), m)
-		if err != nil {
+		if err := a.fit("NewAffine", fmt.Sprintf("statistics[%d]", k), "base", m); err != nil {
 			return nil, nil, err
-		}
-		if sites != a.sites || levels != a.levels {
-			return nil, nil, fmt.Errorf("energy: NewAffine: statistics[%d] has %d sites and %d levels, want %d and %d as base", k, sites, levels, a.sites, a.levels)
 		}
 	}
 	if b, ok := base.(*Affine); ok && !b.varies && a.hold(b.fixed) {
@@ -178,6 +167,18 @@ func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []fl
 		a.offset = offset
 		a.version++
 	}, nil
+}
+
+// fit checks a model: the first gives the shape, that of others is as of it.
+func (a *Affine) fit(caller, name, first string, m Model) error {
+	sites, levels, err := check.Model("energy", caller, name, m)
+	if a.sites == 0 {
+		a.sites, a.levels = sites, levels
+	}
+	if err == nil && (sites != a.sites || levels != a.levels) {
+		err = fmt.Errorf("energy: %s: %s has %d sites and %d levels, want %d and %d as %s", caller, name, sites, levels, a.sites, a.levels, first)
+	}
+	return err
 }
 
 // single returns m as an Affine of one part.
@@ -251,7 +252,7 @@ func (a *Affine) least() Model {
 
 // finish finds out what depends on the parts.
 func (a *Affine) finish() *Affine {
-	a.values, a.graph = nil, new(union)
+	a.values, a.graph = nil, new(once)
 	for _, m := range a.parts[:a.own] {
 		if o, ok := As[Ordinal](m); ok && a.values == nil {
 			a.values = o.Values()
@@ -330,12 +331,12 @@ func (a *Affine) energies(e []float64, x []int32) {
 	}
 }
 
-// rows corrects the rows of the fixed sites in a table of differences.
-func (a *Affine) rows(g []float32, x []int32) {
-	for s := 0; s < len(x) && len(a.which) > 0; s += a.sites {
+// rows corrects the rows of the fixed sites in a table of differences: center returns the
+// column of the level that the site of an entry has.
+func (a *Affine) rows(g []float32, columns int, center func(at int) int) {
+	for s := 0; s < len(g)/columns && len(a.which) > 0; s += a.sites {
 		for _, i := range a.which {
-			at := (s + i) * a.levels
-			block(g[at:at+a.levels], int(x[s+i]))
+			block(g[(s+i)*columns:(s+i+1)*columns], center(s+i))
 		}
 	}
 }
@@ -361,39 +362,40 @@ func (a *Affine) fields(h []float32, sign int) {
 // coefficient returns what the energy of part k counts.
 func (a *Affine) coefficient(k int) float64 { return a.factor * a.weight[k] }
 
-// union is the union of the graphs of the parts, once somebody has asked for it.
-type union struct {
-	once       sync.Once
-	start, adj []int32
+// once is the graph of an Affine, once somebody has asked for it.
+type once struct {
+	sync.Once
+	graph
 }
 
-// of returns the union of graphs: that of the only one with edges, or of none.
-func (u *union) of(graphs []Graphical) (start, adj []int32) {
-	u.once.Do(func() {
-		edged := 0
-		for _, g := range graphs {
-			if s, a := g.Graph(); edged == 0 || len(a) > 0 {
-				if len(a) > 0 {
-					edged++
-				}
-				u.start, u.adj = s, a
-			}
+// graph is a list of neighbours in compressed rows, see [Graphical].
+type graph struct{ start, adj []int32 }
+
+func (g graph) equal(o graph) bool {
+	return slices.Equal(g.start, o.start) && slices.Equal(g.adj, o.adj)
+}
+
+// unite returns the union of some graphs of as many sites: one of them if it has the edges
+// of all.
+func unite(graphs []graph) graph {
+	u := graphs[0]
+	for _, g := range graphs[1:] {
+		if len(g.adj) == 0 || u.equal(g) {
+			continue
 		}
-		if edged < 2 {
-			return
+		if len(u.adj) == 0 {
+			u = g
+			continue
 		}
-		n := len(u.start) - 1
-		u.start, u.adj = make([]int32, n+1), nil
-		for i := range n {
-			from := len(u.adj)
-			for _, g := range graphs {
-				s, a := g.Graph()
-				u.adj = append(u.adj, a[s[i]:s[i+1]]...)
-			}
-			slices.Sort(u.adj[from:])
-			u.adj = append(u.adj[:from], slices.Compact(u.adj[from:])...)
-			u.start[i+1] = int32(len(u.adj))
+		both := graph{start: make([]int32, len(u.start))}
+		for i := range len(u.start) - 1 {
+			from := len(both.adj)
+			both.adj = append(append(both.adj, u.adj[u.start[i]:u.start[i+1]]...), g.adj[g.start[i]:g.start[i+1]]...)
+			slices.Sort(both.adj[from:])
+			both.adj = append(both.adj[:from], slices.Compact(both.adj[from:])...)
+			both.start[i+1] = int32(len(both.adj))
 		}
-	})
-	return u.start, u.adj
+		u = both
+	}
+	return u
 }

@@ -65,8 +65,7 @@ func (a *Affine) As(target any) bool {
 		parts := some[Supported](a.parts[:a.own])
 		return (parts != nil || a.fixed != nil) && Give(p, Supported(affineSupport{a, parts}))
 	case *Parametric:
-		parts := a.parametric()
-		return parts != nil && Give(p, Parametric(affineParams{a, parts}))
+		return a.asParametric(p)
 	case *Learnable:
 		return some[Learnable](a.parts[:a.own]) != nil && Give(p, Learnable(affineLearn{a}))
 	case *teller:
@@ -131,7 +130,7 @@ type affineTable struct {
 func (a affineTable) Gradient(e []float64, g []float32, x []int32) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Gradient(e, g, x) })
 	a.energies(e, x)
-	a.rows(g, x)
+	a.rows(g, a.levels, func(at int) int { return int(x[at]) })
 }
 
 // affineField is an Affine as [Binary].
@@ -272,32 +271,31 @@ func (a affineLocal) move(d []float64, site int, to int32, x []int32) {
 // times adds to d what move adds to zeros, c times: to the rows of the neighbours of the
 // site, or to all rows if these are not known.
 func (a affineLocal) times(c float64, g Graphical, d []float64, site int, move func(d []float64)) {
+	from, to := int32(0), int32(a.sites)
 	var near []int32
 	if g != nil {
-		start, adj := g.Graph()
-		if near = adj[start[site]:start[site+1]]; len(near) == 0 {
-			return
-		}
+		var start []int32
+		start, near = g.Graph()
+		from, to = start[site], start[site+1]
+	}
+	if from == to {
+		return
 	}
 	b := scratch.Float64s.Get(len(d))
 	defer scratch.Float64s.Put(b)
-	change := *b
-	if g == nil {
-		clear(change)
-		move(change)
-		for i, v := range change {
-			d[i] += float64(c * v)
+	row := func(v []float64, n int32) []float64 {
+		if near != nil {
+			n = near[n]
 		}
-		return
+		return v[int(n)*a.levels : (int(n)+1)*a.levels]
 	}
-	row := func(v []float64, j int32) []float64 { return v[int(j)*a.levels : (int(j)+1)*a.levels] }
-	for _, j := range near {
-		clear(row(change, j))
+	for n := from; n < to; n++ {
+		clear(row(*b, n))
 	}
-	move(change)
-	for _, j := range near {
-		from, r := row(change, j), row(d, j)
-		for l, v := range from {
+	move(*b)
+	for n := from; n < to; n++ {
+		change, r := row(*b, n), row(d, n)
+		for l, v := range change {
 			r[l] += float64(c * v)
 		}
 	}
@@ -311,7 +309,17 @@ type affineGraph struct {
 
 // Graph implements [Graphical]: sites interact if they do in some part, whatever its
 // weight is now. It is made when it is asked for the first time.
-func (a affineGraph) Graph() (start, adj []int32) { return a.graph.of(a.m) }
+func (a affineGraph) Graph() (start, adj []int32) {
+	g := a.graph
+	g.Do(func() {
+		all := make([]graph, len(a.m))
+		for k, m := range a.m {
+			all[k].start, all[k].adj = m.Graph()
+		}
+		g.graph = unite(all)
+	})
+	return g.start, g.adj
+}
 
 // affineOrdinal is an Affine as [Ordinal].
 type affineOrdinal struct{ *Affine }
@@ -329,85 +337,80 @@ type affineWindow struct {
 func (a affineWindow) Window(e []float64, g []float32, x []int32, w int) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Window(e, g, x, w) })
 	a.energies(e, x)
-	columns := 2*w + 1
-	for s := 0; s < len(x) && len(a.which) > 0; s += a.sites {
-		for _, i := range a.which {
-			block(g[(s+i)*columns:(s+i+1)*columns], w)
-		}
-	}
+	a.rows(g, 2*w+1, func(int) int { return w })
 }
 
 // affineEstimate is an Affine as [Stochastic].
 type affineEstimate struct {
 	*Affine
-	random []Stochastic     // one per part, nil where there is none
-	tables []Differentiable // of the other parts
+	m  []Stochastic // parts that draw, then those that do not
+	at []int        // of the parts
 }
 
 // asStochastic wants at least one estimate; the table of a part without one is
 // an estimate without noise.
 func (a *Affine) asStochastic(p *Stochastic) bool {
-	s := affineEstimate{a, make([]Stochastic, len(a.parts)), make([]Differentiable, len(a.parts))}
-	known := false
+	s, sure := affineEstimate{Affine: a}, affineEstimate{}
 	for k, m := range a.parts {
-		ok := false
-		if s.random[k], ok = As[Stochastic](m); ok {
-			known = true
-		} else if s.tables[k], ok = tableOf(m); !ok {
+		if t, ok := As[Stochastic](m); ok {
+			s.m, s.at = append(s.m, t), append(s.at, k)
+		} else if t, ok := tableOf(m); ok {
+			sure.m, sure.at = append(sure.m, certain{t}), append(sure.at, k)
+		} else {
 			return false
 		}
 	}
-	if known {
-		*p = s
-	}
-	return known
+	known := s.m != nil
+	s.m, s.at = append(s.m, sure.m...), append(s.at, sure.at...)
+	return known && Give(p, Stochastic(s))
 }
 
-// Estimate implements [Stochastic]. The parts draw in turn, independently, and then come
-// those that do not draw; the rows of fixed sites are certain.
+// Estimate implements [Stochastic]. The parts draw in turn, independently; the rows of
+// fixed sites are certain.
 func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
-	compact := a.levels == 2 && len(g) == len(x)
 	b := scratch.Float32s.Get(len(g))
-	e, t := scratch.Float64s.Get(len(src)), scratch.Float32s.Get(len(x)*a.levels)
 	defer scratch.Float32s.Put(b)
-	defer scratch.Float64s.Put(e)
-	defer scratch.Float32s.Put(t)
 	first := true
-	take := func(own []float32, w float64) {
+	for n, m := range a.m {
+		k := a.at[n]
+		w := a.weight[k]
+		if k > 0 && w == 0 {
+			continue
+		}
+		m.Estimate(*b, x, src)
 		if first {
-			copy(g, own)
+			copy(g, *b)
 			weighted.Scale(g, w)
 		} else {
-			weighted.Add(g, own, w)
+			weighted.Add(g, *b, w)
 		}
 		first = false
 	}
-	for k, r := range a.random {
-		if r != nil && (k == 0 || a.weight[k] != 0) {
-			r.Estimate(*b, x, src)
-			take(*b, a.weight[k])
-		}
-	}
-	for k, d := range a.tables {
-		if d == nil || k > 0 && a.weight[k] == 0 {
-			continue
-		}
-		d.Gradient(*e, *t, x)
-		if !compact {
-			take(*t, a.weight[k])
-			continue
-		}
-		for i := range *b {
-			(*b)[i] = (*t)[2*i+1] - (*t)[2*i]
-		}
-		take(*b, a.weight[k])
-	}
 	weighted.Scale(g, a.factor)
-	if compact {
+	if a.levels == 2 && len(g) == len(x) {
 		a.fields(g, 1)
 		return
 	}
-	a.rows(g, x)
+	a.rows(g, a.levels, func(at int) int { return int(x[at]) })
+}
+
+// certain is a table as an estimate.
+type certain struct{ Differentiable }
+
+// Estimate implements [Stochastic].
+func (m certain) Estimate(g []float32, x []int32, src []rand.Source) {
+	_, levels := m.Shape()
+	e, t := scratch.Float64s.Get(len(src)), scratch.Float32s.Get(len(x)*levels)
+	defer scratch.Float64s.Put(e)
+	defer scratch.Float32s.Put(t)
+	m.Gradient(*e, *t, x)
+	if levels != 2 || len(g) != len(x) {
+		copy(g, *t)
+		return
+	}
+	for i := range g {
+		g[i] = (*t)[2*i+1] - (*t)[2*i]
+	}
 }
 
 // affineSupport is an Affine as [Supported].
@@ -451,65 +454,48 @@ func (c affineCost) Cost() (energy, table float64) {
 // after the other. States outside the support have the gradient of the model inside.
 type affineParams struct {
 	*Affine
-	m []Parametric // one per part, nil where there are no parameters
+	m  []Parametric
+	at []int // of the parts
 }
 
-// parametric returns the parts with parameters in their places, nil if there are none.
-func (a *Affine) parametric() (parts []Parametric) {
+// asParametric wants one part with parameters.
+func (a *Affine) asParametric(p *Parametric) bool {
+	own := affineParams{Affine: a}
 	for k, m := range a.parts[:a.own] {
 		if t, ok := As[Parametric](m); ok {
-			if parts == nil {
-				parts = make([]Parametric, a.own)
-			}
-			parts[k] = t
+			own.m, own.at = append(own.m, t), append(own.at, k)
 		}
 	}
-	return parts
-}
-
-// each calls f for the parts with parameters and the numbers from … to−1 of theirs.
-func (a affineParams) each(f func(k int, m Parametric, from, to int) error) (n int, err error) {
-	for k, m := range a.m {
-		if m == nil {
-			continue
-		}
-		to := n + len(m.Params())
-		if err := f(k, m, n, to); err != nil {
-			return n, err
-		}
-		n = to
-	}
-	return n, nil
+	return own.m != nil && Give(p, Parametric(own))
 }
 
 // Params implements [Parametric].
-func (a affineParams) Params() []float64 {
-	var theta []float64
+func (a affineParams) Params() (theta []float64) {
 	for _, m := range a.m {
-		if m != nil {
-			theta = append(theta, m.Params()...)
-		}
+		theta = append(theta, m.Params()...)
 	}
 	return theta
 }
 
 // ParamGradient implements [Parametric].
 func (a affineParams) ParamGradient(g []float64, x []int32, w []float64) {
-	n, _ := a.each(func(k int, m Parametric, from, to int) error {
-		c := a.coefficient(k)
+	n := 0
+	for i, m := range a.m {
+		own := g[n : n+len(m.Params())]
+		n += len(own)
+		c := a.coefficient(a.at[i])
 		if c == 1 {
-			m.ParamGradient(g[from:to], x, w)
-			return nil
+			m.ParamGradient(own, x, w)
+			continue
 		}
-		b := scratch.Float64s.Get(to - from)
+		b := scratch.Float64s.Get(len(own))
 		defer scratch.Float64s.Put(b)
 		clear(*b)
 		m.ParamGradient(*b, x, w)
 		for k, v := range *b {
-			g[from+k] += float64(c * v)
+			own[k] += float64(c * v)
 		}
-		return nil
-	})
+	}
 	check.Len("energy", "g", len(g), n)
 }
 
@@ -517,16 +503,24 @@ func (a affineParams) ParamGradient(g []float64, x []int32, w []float64) {
 func (a affineParams) SetParams(theta []float64) error {
 	before := a.Params()
 	check.Len("energy", "theta", len(theta), len(before))
-	set := func(theta []float64) func(int, Parametric, int, int) error {
-		return func(_ int, m Parametric, from, to int) error { return m.SetParams(theta[from:to]) }
-	}
-	if _, err := a.each(set(theta)); err != nil {
-		if _, back := a.each(set(before)); back != nil {
+	if err := a.set(theta); err != nil {
+		if back := a.set(before); back != nil {
 			return back
 		}
 		return err
 	}
 	a.hidden = a.layered()
+	return nil
+}
+
+func (a affineParams) set(theta []float64) error {
+	for _, m := range a.m {
+		n := len(m.Params())
+		if err := m.SetParams(theta[:n]); err != nil {
+			return err
+		}
+		theta = theta[n:]
+	}
 	return nil
 }
 

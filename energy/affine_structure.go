@@ -1,10 +1,10 @@
 package energy
 
 import (
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // asStructure answers As for what a kernel may take numbers from once and for all, which
@@ -81,44 +81,64 @@ func alike(m Model) (costs []float64, ok bool) {
 	return row, true
 }
 
+// uniform is what a [Toroidal] or a [Matching] model says: numbers, the same everywhere.
+type uniform struct {
+	edges graph // between which sites; of a torus its columns alone
+	v     []float64
+}
+
+// uniform adds up what the parts say. ok is false unless edges are the same and the other
+// parts are sums over sites, all alike: site turns what their levels cost into numbers.
+func (a *Affine) uniform(of func(m Model) (uniform, bool), site func(row []float64) []float64) (sum uniform, ok bool) {
+	for k, m := range a.parts {
+		u, known := of(m)
+		if !known {
+			row, same := alike(m)
+			if !same {
+				return sum, false
+			}
+			u.v = site(row)
+		}
+		if k == 0 {
+			sum.v = make([]float64, len(u.v))
+		}
+		if len(u.edges.adj) > 0 {
+			if len(sum.edges.adj) > 0 && !sum.edges.equal(u.edges) {
+				return sum, false
+			}
+			sum.edges = u.edges
+		}
+		for i, v := range u.v {
+			sum.v[i] += float64(a.weight[k] * v)
+		}
+	}
+	for i := range sum.v {
+		sum.v[i] *= a.factor
+	}
+	return sum, !slices.ContainsFunc(sum.v, func(v float64) bool { return !check.Finite(v) })
+}
+
 // affineTorus is an Affine as [Toroidal].
 type affineTorus struct{ *Affine }
 
 // Torus implements [Toroidal].
 func (a affineTorus) Torus() (cols int, d [5]float64, ok bool) {
-	for k, m := range a.parts {
-		n, own, known := torus(m)
-		switch {
-		case known && (cols == 0 || cols == n):
-			cols = n
-		case known:
-			return 0, d, false
-		default:
-			row, same := alike(m)
-			if !same {
-				return 0, d, false
-			}
-			for i := range own {
-				own[i] = row[1] - row[0]
-			}
-		}
-		for i, v := range own {
-			d[i] += float64(a.weight[k] * v)
-		}
+	u, ok := a.uniform(torus, func(row []float64) []float64 { return slices.Repeat([]float64{row[1] - row[0]}, len(d)) })
+	if !ok || len(u.edges.adj) == 0 {
+		return 0, d, false
 	}
-	for i := range d {
-		d[i] *= a.factor
-	}
-	return cols, d, cols > 0
+	return int(u.edges.adj[0]), [5]float64(u.v), true
 }
 
 // torus returns what a [Toroidal] model says.
-func torus(m Model) (cols int, d [5]float64, ok bool) {
-	t, ok := As[Toroidal](m)
-	if !ok {
-		return 0, d, false
+func torus(m Model) (u uniform, ok bool) {
+	if t, is := As[Toroidal](m); is {
+		var cols int
+		var d [5]float64
+		cols, d, ok = t.Torus()
+		u = uniform{graph{adj: []int32{int32(cols)}}, d[:]}
 	}
-	return t.Torus()
+	return u, ok
 }
 
 // affineMatching is an Affine as [Matching].
@@ -126,56 +146,39 @@ type affineMatching struct{ affineGraph }
 
 // Matching implements [Matching].
 func (a affineMatching) Matching() (coupling float64, field []float64, ok bool) {
-	var first pairs
-	field = make([]float64, a.levels)
-	for k, m := range a.parts {
-		w := a.weight[k]
-		j, h, edges, is := matching(m)
-		if !is {
-			row, same := alike(m)
-			if !same {
-				return 0, nil, false
-			}
-			h = make([]float64, a.levels)
-			for l := range h {
-				h[l] = row[0] - row[l]
-			}
+	u, ok := a.uniform(matching, func(row []float64) []float64 {
+		v := make([]float64, 1+len(row))
+		for l := range row {
+			v[1+l] = row[0] - row[l]
 		}
-		if len(edges.adj) > 0 {
-			if first.adj != nil && !(slices.Equal(edges.start, first.start) && slices.Equal(edges.adj, first.adj)) {
-				return 0, nil, false
-			}
-			first = edges
-			coupling += float64(w * j)
-		}
-		for l, v := range h {
-			field[l] += float64(w * v)
-		}
+		return v
+	})
+	if !ok {
+		return 0, nil, false
 	}
-	coupling *= a.factor
-	for l := range field {
-		if field[l] *= a.factor; !check.Finite(field[l]) {
-			return 0, nil, false
-		}
-	}
-	return coupling, field, check.Finite(coupling)
+	return u.v[0], u.v[1:], true
 }
 
-// matching returns what a [Matching] model says, and its graph.
-func matching(m Model) (coupling float64, field []float64, edges pairs, ok bool) {
-	t, ok := As[Matching](m)
-	if !ok {
-		return 0, nil, edges, false
+// matching returns what a [Matching] model says: the coupling, 0 without edges, and the
+// field.
+func matching(m Model) (u uniform, ok bool) {
+	if t, is := As[Matching](m); is {
+		var coupling float64
+		var field []float64
+		if coupling, field, ok = t.Matching(); !ok {
+			return u, false
+		}
+		u.v = append([]float64{0}, field...)
+		if u.edges.start, u.edges.adj = t.Graph(); len(u.edges.adj) > 0 {
+			u.v[0] = coupling
+		}
 	}
-	if coupling, field, ok = t.Matching(); ok {
-		edges.start, edges.adj = t.Graph()
-	}
-	return coupling, field, edges, ok
+	return u, ok
 }
 
 // pairs are the numbers of a [Pairwise] model.
 type pairs struct {
-	start, adj    []int32
+	graph
 	weight, field []float64
 }
 
@@ -186,14 +189,11 @@ func pairsOf(m Model) (p pairs, ok bool) {
 			return p, true
 		}
 	}
-	if j, h, edges, is := matching(m); is && len(h) == 2 {
-		p = edges
-		p.weight, p.field = make([]float64, len(p.adj)), make([]float64, len(p.start)-1)
+	if u, is := matching(m); is && len(u.v) == 3 {
+		p.graph = u.edges
+		p.weight, p.field = slices.Repeat([]float64{-2 * u.v[0]}, len(p.adj)), make([]float64, len(p.start)-1)
 		for i := range p.field { // J[x_i = x_j] is J(1 − x_i − x_j + 2x_i x_j)
-			p.field[i] = float64(j*float64(p.start[i+1]-p.start[i])) + (h[0] - h[1])
-		}
-		for n := range p.weight {
-			p.weight[n] = -2 * j
+			p.field[i] = float64(u.v[0]*float64(p.start[i+1]-p.start[i])) + (u.v[1] - u.v[2])
 		}
 		return p, true
 	}
@@ -227,67 +227,31 @@ type affinePairs struct{ *Affine }
 
 // Pairs implements [Pairwise].
 func (a affinePairs) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
-	var all pairs
+	parts := make([]pairs, len(a.parts))
+	graphs := make([]graph, len(a.parts))
 	for k, m := range a.parts {
-		p, ok := pairsOf(m)
-		if !ok {
+		if parts[k], ok = pairsOf(m); !ok {
 			return nil, nil, nil, nil, false
 		}
-		if k == 0 {
-			all = pairs{p.start, p.adj, slices.Clone(p.weight), slices.Clone(p.field)}
-			times(all.weight, a.weight[0])
-			times(all.field, a.weight[0])
-			continue
-		}
-		all.add(&p, a.weight[k])
+		graphs[k] = parts[k].graph
 	}
-	times(all.weight, a.factor)
-	times(all.field, a.factor)
-	return all.start, all.adj, all.weight, all.field, true
-}
-
-// times multiplies v by c.
-func times(v []float64, c float64) {
-	for i := range v {
-		v[i] *= c
-	}
-}
-
-// add adds c·q.
-func (p *pairs) add(q *pairs, c float64) {
-	for i, f := range q.field {
-		p.field[i] += float64(c * f)
-	}
-	if slices.Equal(p.start, q.start) && slices.Equal(p.adj, q.adj) {
-		for n, w := range q.weight {
-			p.weight[n] += float64(c * w)
-		}
-		return
-	}
-	sum := pairs{start: make([]int32, len(p.start)), field: p.field}
-	for i := range p.field {
-		m, n := p.start[i], q.start[i]
-		for m < p.start[i+1] || n < q.start[i+1] {
-			next := func(r *pairs, at int32) int32 {
-				if at < r.start[i+1] {
-					return r.adj[at]
+	all := unite(graphs)
+	weight, field = make([]float64, len(all.adj)), make([]float64, a.sites)
+	for k, p := range parts {
+		for i, f := range p.field {
+			field[i] += float64(a.weight[k] * f)
+			at := all.start[i]
+			for n := p.start[i]; n < p.start[i+1]; n++ {
+				for all.adj[at] != p.adj[n] {
+					at++
 				}
-				return math.MaxInt32
+				weight[at] += float64(a.weight[k] * p.weight[n])
 			}
-			left, right, w := next(p, m), next(q, n), 0.0
-			if left <= right {
-				w += p.weight[m]
-				m++
-			}
-			if right <= left {
-				w += float64(c * q.weight[n])
-				n++
-			}
-			sum.adj, sum.weight = append(sum.adj, min(left, right)), append(sum.weight, w)
 		}
-		sum.start[i+1] = int32(len(sum.adj))
 	}
-	*p = sum
+	weighted.Scale(weight, a.factor)
+	weighted.Scale(field, a.factor)
+	return all.start, all.adj, weight, field, true
 }
 
 // hidden are the units of the one part of an Affine that has some.

@@ -47,6 +47,26 @@ func ExampleDenoiserFunc() {
 	// Output: [0 2 0 0 0 2 2 0 0 2 0 0] <nil> true false
 }
 
+// A network that predicts every token from the others says so, as a diffusion puts the
+// token itself into the prediction.
+func ExampleLeaveOneOut() {
+	for _, excludes := range []bool{false, true} {
+		model := energy.DenoiserFunc[int32]{
+			Sites: 2, Levels: 2, ExcludesSelf: excludes,
+			F: func(_ context.Context, v []float32, q energy.Noised[int32]) error {
+				for i := range q.X {
+					v[2*i+int(q.X[i^1])] = 1 // two sites that are alike
+				}
+				return nil
+			},
+		}
+		fmt.Println(energy.LeaveOneOut(model))
+	}
+	// Output:
+	// false
+	// true
+}
+
 func TestDenoiserFuncChecksItsSlices(t *testing.T) {
 	f := energy.DenoiserFunc[float32]{Sites: 2, Levels: 1, F: func(context.Context, []float32, energy.Noised[float32]) error { return nil }}
 	good := energy.Noised[float32]{X: make([]float32, 4), Time: make([]float64, 2), Alpha: make([]float64, 2), Sample: make([]int, 2), Src: make([]rand.Source, 2)}

@@ -18,30 +18,23 @@ type Enumeration struct {
 	Means []float64 // Σ_x p(x) f(x) for each function asked for
 }
 
-// MaxEnumerable is the largest number of states that Enumerate accepts: a minute
-// or so of work for a small model.
-const MaxEnumerable = 1 << 28
+// most is the largest number of states that Enumerate accepts: a minute or so of work
+// for a small model.
+const most = 1 << 28
 
 // enumerated is the number of states evaluated at once; the sums of such chunks
 // are merged in order, so results do not depend on the number of processors.
 const enumerated = 1 << 12
 
-// Enumerable reports whether Enumerate accepts the model.
-func Enumerable(m Model) bool {
-	_, ok := size(m)
-	return ok
-}
-
-// size returns levels^sites, or false if that exceeds MaxEnumerable.
+// size returns levels^sites, or false if that exceeds most.
 func size(m Model) (int, bool) {
-	check.Must("energy: Enumerate", "m", m)
 	sites, levels := m.Shape()
 	if levels == 1 {
 		return 1, true
 	}
 	n := 1
 	for range sites {
-		if n *= levels; n > MaxEnumerable {
+		if n *= levels; n > most {
 			return 0, false
 		}
 	}
@@ -52,7 +45,7 @@ func size(m Model) (int, bool) {
 // sum and the exact mean of each f(x), the yardstick for any sampler. It uses
 // all processors; f must be safe for concurrent use and not keep its argument.
 //
-// Errors: more than [MaxEnumerable] states; an energy that is NaN or −Inf; no
+// Errors: more than 2²⁸ states; an energy that is NaN or −Inf; no
 // state with a finite energy; a cancelled context.
 func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enumeration, error) {
 	if err := check.Given("energy: Enumerate", "m", m); err != nil {
@@ -66,7 +59,7 @@ func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enum
 	n, ok := size(m)
 	if !ok {
 		sites, levels := m.Shape()
-		return Enumeration{}, fmt.Errorf("energy: Enumerate: %d sites of %d levels have more than %d states", sites, levels, MaxEnumerable)
+		return Enumeration{}, fmt.Errorf("energy: Enumerate: %d sites of %d levels have more than %d states", sites, levels, most)
 	}
 	chunks := make([]partial, (n+enumerated-1)/enumerated)
 	counters := sync.Pool{New: func() any { return newCounter(m, f) }}

@@ -89,10 +89,7 @@ func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	defer scratch.Int32s.Put(b)
 	if f.Grad == nil && f.Field != nil && f.Levels == 2 {
 		f.fields(e, g[len(x):], x)
-		for i, v := range x {
-			h := g[len(x)+i]
-			g[2*i], g[2*i+1] = -float32(v)*h, float32(1-v)*h
-		}
+		spread(g, g[len(x):], x)
 		return
 	}
 	for s := range e {

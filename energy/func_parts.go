@@ -73,13 +73,10 @@ func (f funcEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 		f.Func.Estimate(*t, *b, *rows)
 		if len(g) != len(x) || f.Levels != 2 {
 			g := g[s*f.Sites*f.Levels : (s+1)*f.Sites*f.Levels]
-			if !compact {
+			if compact {
+				spread(g, *t, state)
+			} else {
 				copy(g, *t)
-				continue
-			}
-			for i, v := range state {
-				h := (*t)[i]
-				g[2*i], g[2*i+1] = -float32(v)*h, float32(1-v)*h
 			}
 			continue
 		}

@@ -39,18 +39,23 @@ type fieldTable struct {
 	m Binary
 }
 
-// Gradient implements [Differentiable]: the entry of the other level is the
-// field or its negative.
+// Gradient implements [Differentiable].
 func (f fieldTable) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("energy", "g", len(g), 2*len(x))
 	b := scratch.Float32s.Get(len(x))
 	defer scratch.Float32s.Put(b)
 	f.m.Field(e, *b, x)
-	for i, h := range *b {
+	spread(g, *b, x)
+}
+
+// spread makes the field h of states x a table: the entry of the other level is the field
+// or its negative. h may be the second half of g.
+func spread(g, h []float32, x []int32) {
+	for i, v := range h {
 		if x[i] == 0 {
-			g[2*i], g[2*i+1] = 0, h
+			g[2*i], g[2*i+1] = 0, v
 		} else {
-			g[2*i], g[2*i+1] = -h, 0
+			g[2*i], g[2*i+1] = -v, 0
 		}
 	}
 }

@@ -31,7 +31,8 @@ func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (
 
 // Retarget gives chains of tokens another target of the same shape: new kernels
 // of the method, which have nothing tuned: the warm-up of Config is over, so call Warm
-// if they should tune themselves for it. States, random streams and counts stay. On an error nothing changes but the error of a start, as by Reset.
+// if they should tune themselves for it. States, random streams and counts stay. On an
+// error, as while another call is under way, nothing changes but the error of a start, as by Reset.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	if c == nil {
 		return fmt.Errorf("sampler: Retarget: chains = nil")
@@ -48,14 +49,16 @@ func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	}
 	t := *old
 	t.model = m
-	before := c.blocks
-	if err := c.newKernels(ctx, System[int32](&t)); err != nil {
-		return err
-	}
-	for i := range c.blocks {
-		b := &c.blocks[i]
-		b.steps, b.stats = before[i].steps, before[i].stats
-	}
-	c.system, c.draws = &t, nil
-	return c.Reset()
+	return c.change("Retarget", func() error {
+		before := c.blocks
+		if err := c.newKernels(ctx, System[int32](&t)); err != nil {
+			return err
+		}
+		for i := range c.blocks {
+			b := &c.blocks[i]
+			b.steps, b.stats = before[i].steps, before[i].stats
+		}
+		c.system, c.draws = &t, nil
+		return c.restart()
+	})
 }

@@ -28,7 +28,7 @@ type Config struct {
 
 	// First and Count make this a part of the run, its chains First …
 	// First+Count−1, to the same bits as in the whole: parts may run anywhere, in
-	// any order. Observers (see [Observer.From]) and errors see the numbers of the
+	// any order. Observers and errors see the numbers of the
 	// run; States, Info and Init begin with chain First. Both are multiples of the block, see
 	// [Config.Block], except that the last part may end with the run; Count 0
 	// means all chains from First on. [Config.Part] cuts a run.
@@ -56,8 +56,9 @@ type Config struct {
 
 	// Checkpoint, if it has a Path, saves the chains there as SaveFile does: at
 	// the end of every Run, also of one that its context ends, and within it
-	// each time that Every more draws have been made (0: at the end only). A
-	// failure to save ends the Run.
+	// each time that Every more draws have been made (0: at the end only), where a
+	// round of chains ends: some milliseconds of steps at most, so that a small Every
+	// does not save all the time. A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -364,7 +364,8 @@ type place[S energy.Site] struct {
 
 // Observer is called after every kept draw of every chain. Calls for the chains of one
 // block come in order from one goroutine at a time, but calls for different blocks run
-// concurrently. So accumulate per chain: index a slice of one entry per chain by chain.
+// concurrently. So accumulate per chain: index a slice of one entry per chain by chain,
+// in a part of a run by chain − Config.First.
 // What is shared, such as a map, needs a mutex. x (one state) and info are overwritten
 // after the call.
 type Observer func(chain, draw int, x []int32, info *Info)
@@ -384,23 +385,6 @@ func (o Observer) And(next Observer) Observer {
 		o(chain, draw, x, info)
 		next(chain, draw, x, info)
 	}
-}
-
-// From returns an observer of chains first, first+1, … that tells o of chains 0,
-// 1, …: a part of a run for what has room for its chains only, such as a trace.
-func (o Observer) From(first int) Observer {
-	if o == nil {
-		return nil
-	}
-	return func(chain, draw int, x []int32, info *Info) { o(chain-first, draw, x, info) }
-}
-
-// From is [Observer.From] for reals.
-func (o RealObserver) From(first int) RealObserver {
-	if o == nil {
-		return nil
-	}
-	return func(chain, draw int, x []float32, info *Info) { o(chain-first, draw, x, info) }
 }
 
 // ErrNaN says that a kernel without an acceptance step met an energy or a

@@ -1,10 +1,12 @@
 package sampler_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
@@ -111,4 +113,110 @@ func ExampleControl() {
 	// 1 true
 	// 1 true
 	// 100
+}
+
+// visits is the recipe of a kernel that redraws one site a step, in order, and so has
+// a place that a checkpoint must keep.
+type visits struct{}
+
+func (visits) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	c, ok := energy.As[energy.Conditional](m)
+	if !ok {
+		return nil, fmt.Errorf("visits: %T is no energy.Conditional", m)
+	}
+	sites, levels := m.Shape()
+	k := &visitor{model: c, sites: sites, d: make([]float64, levels), e: make([]float64, chains)}
+	k.Keep(&k.at, k.e) // all that Step reads
+	return k, nil
+}
+
+type visitor struct {
+	sampler.Base
+	model energy.Conditional
+	sites int
+	at    int
+	d, e  []float64
+}
+
+func (k *visitor) Reset(_ sampler.Control, x []int32) error {
+	k.model.Energy(k.e, x)
+	return sampler.CheckStart(k.e)
+}
+
+func (k *visitor) Step(_ sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) int {
+	for s := range info {
+		row := x[s*k.sites : (s+1)*k.sites]
+		k.model.Conditional(k.d, k.at, row)
+		total := 0.0
+		for _, d := range k.d {
+			total += math.Exp(-d)
+		}
+		u, l := r[s].Float64()*total, 0
+		for u -= math.Exp(-k.d[l]); u > 0 && l < len(k.d)-1; u -= math.Exp(-k.d[l]) {
+			l++
+		}
+		info[s] = sampler.Info{Accept: 1}
+		if int32(l) != row[k.at] {
+			row[k.at], info[s].Moved = int32(l), 1
+			k.e[s] += k.d[l]
+		}
+		info[s].Energy = k.e[s]
+	}
+	k.at = (k.at + 1) % k.sites
+	return 1
+}
+
+// A kernel that keeps its place in a sweep goes on from there after a checkpoint.
+func ExampleBase_Keep() {
+	ctx := context.Background()
+	start := func() *sampler.Chains {
+		ch, err := sampler.NewChains(ctx, ring(), visits{}, sampler.Config{Chains: 2, Seed: 1, Warmup: -1})
+		if err != nil {
+			log.Fatal(err)
+		}
+		return ch
+	}
+	whole, first, second := start(), start(), start()
+	var file bytes.Buffer
+	for _, err := range []error{
+		whole.Run(ctx, 27),
+		first.Run(ctx, 13), first.Save(&file),
+		second.Load(ctx, &file), second.Run(ctx, 14),
+	} {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(slices.Equal(whole.States(), second.States()))
+	// Output: true
+}
+
+// Chains that go on to another target tune themselves for it by Warm.
+func ExampleRunner_Warm() {
+	ctx := context.Background()
+	hot := ring()
+	cold, err := energy.Scale(hot, 3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ch, err := sampler.NewChains(ctx, hot, mcmc.DMALA{}, sampler.Config{Chains: 32, Seed: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := ch.Run(ctx, 100); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("tuned for the first target: step size %.2f\n", ch.StepSizes()[0])
+	if err := sampler.Retarget(ctx, ch, cold); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("new kernels: %.2f\n", ch.StepSizes()[0])
+	if err := ch.Warm(ctx, 500); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("tuned for the second: %.2f, after %d draws\n", ch.StepSizes()[0], ch.Len())
+	// Output:
+	// tuned for the first target: step size 3.91
+	// new kernels: 0.20
+	// tuned for the second: 0.90, after 100 draws
 }

@@ -138,8 +138,8 @@ func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.fi
 func (c *Runner[S]) share() int { return max(1, c.cfg.Workers/len(c.blocks)) }
 
 // SetStates replaces the states of all chains (chains × sites) by a copy of x
-// and tells the kernels, as Reset does. On an error of length or range nothing
-// changes; other errors are those of Reset.
+// and tells the kernels, as Reset does. On an error of length or range, or while another
+// call is under way, nothing changes; other errors are those of Reset.
 func (c *Runner[S]) SetStates(x []S) error {
 	if len(x) != len(c.x) {
 		return fmt.Errorf("%s: SetStates: len(x) = %d, want %d (%d chains of %d sites)", c.system.Name(), len(x), len(c.x), c.cfg.Count, c.sites)
@@ -147,9 +147,11 @@ func (c *Runner[S]) SetStates(x []S) error {
 	if err := c.system.Check(x, c.cfg.First); err != nil {
 		return fmt.Errorf("%s: SetStates: %w", c.system.Name(), err)
 	}
-	copy(c.x, x)
-	c.forget()
-	return c.reset()
+	return c.change("SetStates", func() error {
+		copy(c.x, x)
+		c.forget()
+		return c.reset()
+	})
 }
 
 // Reset tells the kernels that the target or the states changed. States, random
@@ -157,8 +159,20 @@ func (c *Runner[S]) SetStates(x []S) error {
 // some chains missed by it count as made. A level that the model does not have,
 // or a real that is not finite, is an error that names its site and chain, and a
 // state without probability is a *[StartError]; no Run begins before they are
-// mended.
-func (c *Runner[S]) Reset() error {
+// mended. While another call is under way Reset is an error and changes nothing.
+func (c *Runner[S]) Reset() error { return c.change("Reset", c.restart) }
+
+// change is a call that changes what the chains go on from.
+func (c *Runner[S]) change(call string, do func() error) error {
+	if err := c.life.Begin(context.Background(), call, 0); err != nil {
+		return err
+	}
+	defer c.life.End()
+	return do()
+}
+
+// restart is Reset within a call.
+func (c *Runner[S]) restart() error {
 	c.ready = false
 	c.forget()
 	if err := c.system.Check(c.x, c.cfg.First); err != nil {

@@ -106,7 +106,7 @@ func (c *Runner[S]) write(w io.Writer) error {
 		return fmt.Errorf("a chain has failed: %w", err)
 	}
 	if !c.ready {
-		if err := c.Reset(); err != nil {
+		if err := c.restart(); err != nil {
 			return err
 		}
 	}

@@ -149,7 +149,17 @@ func TestOneRunAtATime(t *testing.T) {
 	seen := 0
 	c = exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 1, Warmup: -1, Observe: func(int, int, []int32, *sampler.Info) {
 		seen++
-		assert.ErrorContains(t, c.Run(context.Background(), 1), "another call of this run is under way")
+		for call, do := range map[string]func() error{
+			"Run":       func() error { return c.Run(context.Background(), 1) },
+			"Warm":      func() error { return c.Warm(context.Background(), 1) },
+			"Reset":     func() error { return c.Reset() },
+			"SetStates": func() error { return c.SetStates(make([]int32, 3)) },
+			"Retarget":  func() error { return sampler.Retarget(context.Background(), c, m) },
+			"Save":      func() error { return c.Save(new(bytes.Buffer)) },
+			"Load":      func() error { return c.Load(context.Background(), new(bytes.Buffer)) },
+		} {
+			assert.ErrorContains(t, do(), call+": another call of this run is under way")
+		}
 	}}))
 	require.NoError(t, c.Run(context.Background(), 3))
 	require.NoError(t, c.Run(context.Background(), 3))

@@ -62,9 +62,6 @@ func (s *Stream) SeedOf(g generator.Kind, seed, chain uint64) error {
 	return nil
 }
 
-// Generator returns what the stream draws from.
-func (s *Stream) Generator() generator.Kind { return s.generator }
-
 // words computes groups of the stream.
 func (s *Stream) words(dst []uint32, group uint64) {
 	if s.generator == generator.ARS4x32 {
@@ -141,18 +138,6 @@ func (s *Stream) Float64s(dst []float64) {
 		n := min(len(dst), groupLen/2)
 		s.Uint32s(words[:2*n])
 		simd.Unit64(dst[:n], words[:2*n])
-		dst = dst[n:]
-	}
-}
-
-// Float32s fills dst with uniform numbers in [0,1), multiples of 2⁻²⁴, from one
-// word each.
-func (s *Stream) Float32s(dst []float32) {
-	var words [groupLen]uint32
-	for len(dst) > 0 {
-		n := min(len(dst), groupLen)
-		s.Uint32s(words[:n])
-		simd.Unit32(dst[:n], words[:n])
 		dst = dst[n:]
 	}
 }

@@ -107,6 +107,26 @@ func ExampleWindows() {
 	// much noise:   [0.87 1.00 1.13]
 }
 
+// With Top the prediction is the average of the nearest windows alone: of one, here.
+func ExampleWindowsConfig() {
+	data := []float32{
+		0, 1, 2,
+		2, 1, 0,
+		1, 1, 1,
+	}
+	d, err := denoise.NewWindows(data, 3, denoise.WindowsConfig{Top: 1})
+	if err != nil {
+		panic(err)
+	}
+	v := make([]float32, 3)
+	err = d.Denoise(context.Background(), v, energy.Noised[float32]{
+		X: []float32{0, 1, 2}, Time: []float64{0.99}, Alpha: []float64{0.01}, Sample: []int{0}, Src: []rand.Source{nil},
+	})
+	fmt.Println(v, err)
+	// Output:
+	// [0 1 2] <nil>
+}
+
 // Exact samples given an equation, by any number of steps: the mixture is
 // conditioned, and every step draws the clean sample instead of its mean.
 func ExampleAncestral() {

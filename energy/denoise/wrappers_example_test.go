@@ -50,6 +50,22 @@ func ExampleTempered() {
 	// temperature 0.5: 0.6 changes
 }
 
+// Only the likeliest token of each site stays, the first of equals: every sample is one of
+// the two most likely sequences.
+func ExampleTempered_Denoise() {
+	first := denoise.Tempered{Denoiser: days(), TopK: 1, Without: []int32{2}}
+	d, err := diffusion.New(context.Background(), first, diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.Config{Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := make([]int32, 2*8)
+	err = d.Sample(context.Background(), x)
+	fmt.Println(x[:8], x[8:], err)
+	// Output:
+	// [0 0 0 0 0 0 0 0] [0 0 0 0 0 0 0 0] <nil>
+}
+
 // What 100 samples ask of a denoiser, and how much of it a cache answers.
 func ExampleMetered() {
 	m, err := denoise.NewMetered(days(), 2, 1000)

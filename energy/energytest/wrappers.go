@@ -141,7 +141,7 @@ func (s *subject) wrapped(m energy.Model, kind string, want func(e float64, x []
 		return err
 	}
 	in.inside = true
-	for _, l := range []law{energies, lengths, tables, singles, graphs, values, supports, layers, changes} {
+	for _, l := range every {
 		if err := held(l, in); err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
@@ -160,7 +160,7 @@ func checkConcurrency(s *subject) error {
 			own := *s
 			own.r = rand.New(rand.NewPCG(s.opt.Seed, uint64(g)))
 			own.opt.FirstOrder = true // what is exact is so without company, too
-			for _, l := range []law{energies, tables, singles} {
+			for _, l := range []law{{"energies", checkEnergies}, {"tables", checkTables}, {"singles", checkSingles}} {
 				if err := held(l, &own); err != nil && errs[g] == nil {
 					errs[g] = fmt.Errorf("in %d goroutines: %s: %w", goroutines, l.name, err)
 				}

@@ -1,10 +1,13 @@
 package model_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 func ExampleQuadratic() {
@@ -38,6 +41,28 @@ func ExampleNewDenseQuadratic() {
 	m.Conditional(d, 0, []int32{1, 2})
 	fmt.Println(d)
 	// Output: [1 0 1 4]
+}
+
+// How far one of four levels wins, on a lattice without periods, from cold to hot.
+func ExampleOrderParameter() {
+	grid := model.FreeLattice{8, 8}
+	order := model.OrderParameter(4)
+	for _, coupling := range []float64{2, 1, 0.1} {
+		m, err := model.NewPotts(grid, 4, coupling, nil)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		c, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 1, Seed: 1, Init: make([]int32, grid.Sites())})
+		if err == nil {
+			err = c.Run(context.Background(), 200)
+		}
+		fmt.Printf("J = %v: %.1f %v\n", coupling, order(c.States()), err)
+	}
+	// Output:
+	// J = 2: 1.0 <nil>
+	// J = 1: 0.2 <nil>
+	// J = 0.1: 0.0 <nil>
 }
 
 func ExamplePotts() {

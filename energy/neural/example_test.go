@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -122,9 +124,50 @@ func ExampleInput() {
 	// Output: 60
 }
 
+// Rows are mixtures of tokens: one-hot ones give what the tokens give, and the gradient
+// with respect to them says which token would raise a result.
+func ExamplePass_InputGradient() {
+	net := small(0)
+	weights := rand.New(rand.NewPCG(2, 2))
+	for _, t := range net.Tensors() {
+		for i := range t.Data {
+			t.Data[i] = weights.Float32() - 0.5
+		}
+	}
+	tokens := []int32{0, 1, 2, 3, 4, 0}
+	rows := make([]float32, len(tokens)*5)
+	for i, l := range tokens {
+		rows[i*5+int(l)] = 1
+	}
+	p := net.NewTraining(1)
+	result := func(in neural.Input) float64 {
+		y := make([]float32, len(tokens)*5)
+		p.Forward(in)
+		p.Output(y, nil)
+		return float64(y[0])
+	}
+	y := result(neural.Input{Rows: rows})
+	fmt.Println("as of tokens:", math.Abs(y-result(neural.Input{Tokens: tokens})) < 1e-5)
+
+	dy, slope := make([]float32, len(rows)), make([]float32, len(rows))
+	dy[0] = 1
+	result(neural.Input{Rows: rows})
+	p.Backward(dy)
+	p.InputGradient(slope)
+	const h = 1e-2
+	rows[7] += h // of the second token, level 2
+	up := result(neural.Input{Rows: rows})
+	rows[7] -= 2 * h
+	down := result(neural.Input{Rows: rows})
+	fmt.Println("the derivative:", math.Abs((up-down)/(2*h)-float64(slope[7])) < 1e-2*math.Abs(float64(slope[7])))
+	// Output:
+	// as of tokens: true
+	// the derivative: true
+}
+
 func ExampleOptions() {
 	// The network was trained on the time itself instead of −log α.
-	model, err := neural.NewMasked(small(4), 4, neural.Options{Level: func(t, alpha float64) float64 { return t }})
+	model, err := neural.NewMasked(small(4), 4, neural.Options{Level: func(t, alpha float64) float64 { return t }, Workers: 2})
 	fmt.Println(err, model.TimeFree())
 	// Output: <nil> false
 }
@@ -153,7 +196,12 @@ func ExampleFile() {
 		return
 	}
 	fmt.Println(f.Metadata("length"), net.Config().Levels, f.Read(nil, "head"))
-	// Output: 6 5 neural: model.safetensors: no tensor "head"
+	names := f.Names()
+	shape, ok := f.Shape(names[0])
+	fmt.Println(len(names), names[0], shape, ok)
+	// Output:
+	// 6 5 neural: model.safetensors: no tensor "head"
+	// 12 blocks.0.attn_out.weight [8 8] true
 }
 
 // One network predicts given a class and without: what classifier-free guidance
@@ -214,9 +262,25 @@ func ExampleClassifier() {
 	}
 	g := diffusion.ClassifierGuided{Denoiser: model, Classifier: c, Scale: 1}
 	fmt.Println(g.Check())
+
+	// The table of all changes from one gradient, by a network that is shown the noise.
+	noisy, err := neural.New(neural.Config{Length: 6, Levels: 5, Outputs: 2, Width: 8, Heads: 2, Blocks: 1, Cond: 4}, rand.NewPCG(1, 1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fast, err := neural.NewClassifier(noisy, 1, mask, neural.ClassifierConfig{FirstOrder: true, Level: func(t float64) float64 { return 10 * t }, Workers: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	table := make([]float32, 6*5)
+	err = fast.Table(table, []int32{0, 1, mask, 2, mask, 3}, 0.5)
+	fmt.Println(slices.Max(table), slices.Min(table), err) // no token tells a class yet
 	// Output:
 	// -0.693 <nil>
 	// <nil>
+	// 0 0 <nil>
 }
 
 // A learned score bounds what a projection moves rows to; a judge decides.

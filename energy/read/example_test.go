@@ -23,11 +23,18 @@ func ExampleCOO() {
 	fmt.Println("bits 110:", e[0])
 	spins.Energy(e, []int32{1, 1, 0})
 	fmt.Println("spins ++−:", e[0])
+	more, err := read.COO(strings.NewReader("0 1 -2\n"), read.COOConfig{Sites: 5})
+	if err != nil {
+		panic(err)
+	}
+	sites, _ := more.Shape()
+	fmt.Println("sites, some of them free:", sites)
 	_, err = read.COO(strings.NewReader("0 1 -2\n1 x 1.5\n"), read.COOConfig{})
 	fmt.Println(err)
 	// Output:
 	// bits 110: -2
 	// spins ++−: -2.5
+	// sites, some of them free: 5
 	// read: COO: line 2: column 2: j = "x", want an integer in 0 … 2147483645
 }
 
@@ -97,14 +104,18 @@ func ExampleBQPJSON() {
 }
 
 func ExampleCSV() {
-	m, names, err := read.CSV(strings.NewReader("tea, milk\n-1, 2\n0, -1\n"), read.CSVConfig{})
-	if err != nil {
-		panic(err)
+	for comma, text := range map[rune]string{',': "tea, milk\n-1, 2\n0, -1\n", ';': "tea; milk\n-1; 2\n0; -1\n"} {
+		m, names, err := read.CSV(strings.NewReader(text), read.CSVConfig{Comma: comma})
+		if err != nil {
+			panic(err)
+		}
+		e := make([]float64, 1)
+		m.Energy(e, []int32{1, 0})
+		fmt.Println(names, e[0])
 	}
-	e := make([]float64, 1)
-	m.Energy(e, []int32{1, 0})
-	fmt.Println(names, e[0])
-	// Output: [tea milk] -1
+	// Output:
+	// [tea milk] -1
+	// [tea milk] -1
 }
 
 // Two variables that agree nine times out of ten.

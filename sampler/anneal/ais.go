@@ -1,14 +1,53 @@
 package anneal
 
 import (
+	"context"
 	"fmt"
+	"hash/crc64"
+	"io"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
+
+// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain
+// starts at a draw x_0 from the base and goes through the stages
+// 0 = β_0 < … < β_K = 1,
+//
+//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k,
+//
+// from log w = log Z_0; after the last weight it stays. E_k is
+// (1 − β_k)·E_base + β_k·E, with E_base = 0 for uniform states, and a [Tempered]
+// model stands for β_k·E itself. The weights are
+// unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
+// its target invariant (not mcmc.DULA). Their logarithm errs downwards. A method
+// does not adapt here, since that would spoil exactness: set its step size.
+//
+// Chains that begin at a state of probability zero have weight 0. Where almost
+// all states are such, so are almost all weights.
+//
+// The estimate, its error and the effective sample size have the same bits on
+// every processor, as the weights do.
+//
+// Errors: settings out of range, a method that does not fit the model, an
+// energy that is NaN or −Inf, a failing step, a context that ends, and
+// [sampler.ErrZero] if all chains begin at states of probability zero. A run
+// that can stop and go on is an [AISRunner].
+func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
+	a, err := NewAIS(m, method, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return a.Run(ctx)
+}
 
 // AISConfig says how annealed importance sampling runs. The zero value runs 64
 // chains through 200 stages.
@@ -84,21 +123,19 @@ func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
 	return cfg, err
 }
 
-// fill checks the configuration, replaces zeros by defaults and returns the
-// temperatures.
-func (cfg *AISConfig) fill() ([]float64, error) {
+// fill checks the configuration and replaces zeros by defaults.
+func (cfg *AISConfig) fill() (err error) {
 	if cfg.Chains < 0 || cfg.Chains == 1 {
-		return nil, fmt.Errorf("anneal: AISConfig.Chains = %d, want ≥ 2 (0 for the default)", cfg.Chains)
+		return fmt.Errorf("anneal: AISConfig.Chains = %d, want ≥ 2 (0 for the default)", cfg.Chains)
 	}
 	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: AISConfig", "Workers Stages Moves", cfg.Workers, cfg.Stages, cfg.Moves); err != nil {
-		return nil, err
+		return err
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultAISChains
 	}
-	var err error
 	if cfg.Count, err = session.Count("anneal: AISConfig", cfg.Chains, cfg.First, cfg.Count); err != nil {
-		return nil, err
+		return err
 	}
 	if cfg.Workers == 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
@@ -110,7 +147,7 @@ func (cfg *AISConfig) fill() ([]float64, error) {
 	if cfg.Schedule == nil {
 		cfg.Schedule = Linear(0, 1)
 	}
-	return stages("AIS", cfg.Schedule, cfg.Stages)
+	return nil
 }
 
 // sum turns the weights into the estimate. Only for a whole run is it an error
@@ -137,23 +174,288 @@ func (r *AISResult) sum() error {
 // one piece. Errors: parts of other runs, the setting that differs by name, a gap
 // or an overlap, an end before that of the run, and [sampler.ErrZero] as of AIS.
 func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
-	all := &AISResult{run: r.run, back: r.back}
-	all.run.count = 0
-	if all.run.first != 0 {
-		return nil, fmt.Errorf("anneal: Join: part 0 begins with chain %d, want 0", all.run.first)
-	}
-	for i, p := range append([]*AISResult{r}, parts...) {
-		if p == nil {
-			return nil, fmt.Errorf("anneal: Join: part %d = nil", i)
-		}
-		if err := all.run.append(i, p.run); err != nil {
-			return nil, fmt.Errorf("anneal: Join: %w", err)
-		}
+	all := &AISResult{back: r.back}
+	var err error
+	all.run, err = join(append([]*AISResult{r}, parts...), func(p *AISResult) (part, error) {
 		all.LogWeights = append(all.LogWeights, p.LogWeights...)
 		all.States = append(all.States, p.States...)
-	}
-	if err := all.run.end(); err != nil {
-		return nil, fmt.Errorf("anneal: Join: %w", err)
+		return p.run, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return all, all.sum()
+}
+
+// AISRunner is a run of [AIS] that can stop between stages and go on: in the same
+// process, or from a checkpoint in another. Its methods must not be called
+// concurrently with each other.
+type AISRunner struct {
+	saved
+	*path
+	cfg  AISConfig
+	size int // chains of a block
+
+	// By chain of this part, the first being cfg.First.
+	x       []int32
+	logw    []float64
+	streams []sampler.Stream
+	stage   []int // by block: stages done
+}
+
+// NewAIS returns a run of [AIS] that is ready to start.
+func NewAIS(m energy.Model, method sampler.Method, cfg AISConfig) (*AISRunner, error) {
+	if err := cfg.fill(); err != nil {
+		return nil, err
+	}
+	way, err := newPath("AIS", m, method, cfg.Base, cfg.Schedule, cfg.Stages, cfg.Count)
+	if err != nil {
+		return nil, err
+	}
+	sites, levels := way.sites, way.levels
+	if cfg.Exact != nil && len(cfg.Exact) != cfg.Count*sites {
+		return nil, fmt.Errorf("anneal: AIS: len(AISConfig.Exact) = %d, want %d (%d chains of %d sites)", len(cfg.Exact), cfg.Count*sites, cfg.Count, sites)
+	}
+	for i, l := range cfg.Exact {
+		if l < 0 || int(l) >= levels {
+			return nil, fmt.Errorf("anneal: AIS: AISConfig.Exact[%d] = %d, want 0 … %d", i, l, levels-1)
+		}
+	}
+	a := newAISRunner(way, cfg)
+	a.life = session.Session{Who: "anneal: AIS", Checkpoint: cfg.Checkpoint, Len: a.Stage, Write: a.write, Read: a.read}
+	a.cfg.Exact = slices.Clone(cfg.Exact)
+	copy(a.x, cfg.Exact)
+	for s := range a.streams {
+		r := &a.streams[s]
+		r.Seed(cfg.Seed, uint64(cfg.First+s))
+		a.logw[s] = -way.logZ
+		if cfg.Exact == nil {
+			way.draw(a.x[s*sites:(s+1)*sites], r)
+			a.logw[s] = way.logZ
+		}
+	}
+	return a, nil
+}
+
+func newAISRunner(way *path, cfg AISConfig) *AISRunner {
+	n, size := cfg.Count, session.Block(cfg.Chains)
+	return &AISRunner{
+		path: way, cfg: cfg, size: size,
+		x: make([]int32, n*way.sites), logw: make([]float64, n), streams: make([]sampler.Stream, n), stage: make([]int, (n+size-1)/size),
+	}
+}
+
+// Stage returns the number of stages that every chain has behind it, 0 …
+// Config.Stages.
+func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
+
+// Run goes on to the last stage and returns the result; that of a part speaks of
+// its chains alone. If the context ends, or a step fails, every chain stays at
+// the stage it has reached, and a later Run goes on from there. Errors are those
+// of [AIS]; a Run while another is under way is one. After the last stage Run
+// returns the result again.
+func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
+	if err := a.life.Begin(ctx, "Run", 0); err != nil {
+		return nil, err
+	}
+	defer a.life.End()
+	err := a.life.Advance(ctx, a.cfg.Stages-a.Stage(), func(to int) error { return a.advance(ctx, to) })
+	if err = a.life.Finish(ctx, err); err != nil {
+		return nil, err
+	}
+	res := &AISResult{
+		LogWeights: slices.Clone(a.logw), States: slices.Clone(a.x),
+		run: part{first: a.cfg.First, count: a.cfg.Count, chains: a.cfg.Chains}, back: a.cfg.Exact != nil,
+	}
+	if !res.run.whole() {
+		res.run.settings = a.whole()
+	}
+	return res, res.sum()
+}
+
+// advance brings all blocks to a stage.
+func (a *AISRunner) advance(ctx context.Context, to int) error {
+	workers := pool.New(min(a.cfg.Workers, len(a.stage)))
+	workers.Start()
+	defer workers.Stop()
+	scratch := make([]aisScratch, workers.Workers())
+	errs := make([]error, len(a.stage))
+	workers.Each(0, len(a.stage), func(w, b int) {
+		for a.stage[b] < to && errs[b] == nil {
+			errs[b] = a.step(ctx, &scratch[w], b)
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aisScratch is where a worker tries a stage before it counts.
+type aisScratch struct {
+	x       []int32
+	logw    []float64
+	streams []sampler.Stream
+	info    []sampler.Info
+	e       []float64
+}
+
+// step brings block b to the next stage, or leaves it as it was and returns an
+// error.
+func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	first := b * a.size
+	n := min(a.size, a.cfg.Count-first)
+	x, logw, streams := a.x[first*a.sites:(first+n)*a.sites], a.logw[first:first+n], a.streams[first:first+n]
+	s.x, s.logw, s.streams = append(s.x[:0], x...), append(s.logw[:0], logw...), append(s.streams[:0], streams...)
+	s.info, s.e = slices.Grow(s.info[:0], n)[:n], slices.Grow(s.e[:0], n)[:n]
+	clear(s.info)
+
+	k, last := a.stage[b]+1, len(a.betas)-1
+	// Backwards, stage k takes the step from E_{last−k+1} to the energy before it.
+	by, at, sign, back := k, k, 1.0, a.cfg.Exact != nil
+	if back {
+		by, at, sign = last-k+1, last-k, -1
+	}
+	increments, err := a.increments(by)
+	if err != nil {
+		return err
+	}
+	if err := increments(s.e, s.x); err != nil {
+		chain := a.cfg.First + first
+		if bad, ok := err.(*energyError); ok {
+			chain += bad.state
+		}
+		return fmt.Errorf("anneal: AIS: chain %d, stage %d: %w", chain, k-1, err)
+	}
+	for i, v := range s.e {
+		if back && math.IsInf(v, 1) {
+			return fmt.Errorf("anneal: AIS: chain %d: AISConfig.Exact has a state of probability zero: %w", a.cfg.First+first+i, sampler.ErrZero)
+		}
+		s.logw[i] -= float64(sign * v)
+	}
+	if k == 1 && !back && !a.replaceDead(s) {
+		k = last // no chain of the block has any weight to gather
+	}
+	if k < last {
+		if err := a.move(ctx, s, a.cfg.First+first, at); err != nil {
+			return err
+		}
+	}
+	copy(x, s.x)
+	copy(logw, s.logw)
+	copy(streams, s.streams)
+	a.stage[b] = k
+	return nil
+}
+
+// replaceDead gives chains without weight the state of one that has some, so
+// that kernels can run: their weight remains 0. It returns false if no chain has.
+func (a *AISRunner) replaceDead(s *aisScratch) bool {
+	alive := slices.IndexFunc(s.logw, func(w float64) bool { return !math.IsInf(w, -1) })
+	if alive < 0 {
+		return false
+	}
+	for d, v := range s.logw {
+		if math.IsInf(v, -1) {
+			copy(s.x[d*a.sites:(d+1)*a.sites], s.x[alive*a.sites:])
+		}
+	}
+	return true
+}
+
+// move makes the steps of stage k for the chains from number first on.
+func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error {
+	m, err := a.at(k)
+	if err != nil {
+		return err
+	}
+	kernel, err := a.method.Kernel(ctx, m, len(s.info))
+	if err != nil {
+		return err
+	}
+	ctl := sampler.Control{Stop: func() bool { return poll.Err(ctx) != nil }}
+	if err := kernel.Reset(sampler.Control{}, s.x); err != nil {
+		return err
+	}
+	for range a.cfg.Moves {
+		if err := poll.Err(ctx); err != nil {
+			return err
+		}
+		if done := kernel.Step(ctl, s.info, s.x, s.streams); done != 1 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return fmt.Errorf("anneal: AIS: %s: chain %d and on, stage %d: the kernel says that Step made %d steps, want 1", fingerprint.Name(a.method), first, k, done)
+		}
+		for i := range s.info {
+			if err := s.info[i].Err; err != nil {
+				return fmt.Errorf("anneal: AIS: %s: chain %d, stage %d: %w", fingerprint.Name(a.method), first+i, k, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Settings adds what the weights are a function of, by the names of the settings:
+// what a checkpoint and the parts of one run agree on.
+func (a *AISRunner) Settings(add func(name string, value any)) {
+	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
+	add("AISConfig.Exact", a.cfg.Exact != nil)
+}
+
+// whole returns the settings of the whole run: parts have the same.
+func (a *AISRunner) whole() *fingerprint.List {
+	l := &fingerprint.List{Sites: a.sites, Levels: a.levels}
+	a.Settings(l.Add)
+	return l
+}
+
+// A checkpoint of AIS is a frame with the settings, one for every block of chains and one
+// for the end; see [session.Frames].
+const aisMagic = "gibbsite ais 1\n"
+
+func (a *AISRunner) frames() *session.Frames {
+	l := a.whole()
+	l.Add("AISConfig.First", a.cfg.First)
+	l.Add("AISConfig.Count", a.cfg.Count)
+	if a.cfg.Exact != nil {
+		sum := crc64.Checksum(wire.AppendInt32s(nil, a.cfg.Exact), crc64.MakeTable(crc64.ECMA))
+		l.Text("checksum of AISConfig.Exact", fmt.Sprintf("%016x", sum))
+	}
+	return &session.Frames{Magic: aisMagic, Settings: l, Count: len(a.stage), Limit: a.size*(4*a.sites+64) + 64, Frame: a.frame}
+}
+
+// frame goes through block b.
+func (a *AISRunner) frame(f *wire.Fields, b int) {
+	first := b * a.size
+	last := min(first+a.size, a.cfg.Count)
+	f.Int("stage", &a.stage[b], 0, a.cfg.Stages)
+	f.Tokens(a.x[first*a.sites:last*a.sites], a.levels)
+	f.Float64s(a.logw[first:last])
+	for s, v := range a.logw[first:last] {
+		if !(v < math.Inf(1)) {
+			f.Fail(fmt.Errorf("log-weight of chain %d = %v, want < +Inf", a.cfg.First+first+s, v))
+		}
+	}
+	for s := range a.streams[first:last] {
+		f.Binary(&a.streams[first+s], streamSize)
+	}
+}
+
+const streamSize = 24 // bytes of a stream
+
+func (a *AISRunner) write(w io.Writer) error { return a.frames().Write(w, nil) }
+
+func (a *AISRunner) read(ctx context.Context, r io.Reader) error {
+	n := newAISRunner(a.path, a.cfg)
+	if err := n.frames().Read(ctx, r, nil); err != nil {
+		return err
+	}
+	a.x, a.logw, a.streams, a.stage = n.x, n.logw, n.streams, n.stage
+	return nil
 }

@@ -31,7 +31,8 @@ type Tempered interface {
 type path struct {
 	caller        string
 	model         energy.Model
-	tempered      Tempered // nil if the model is not
+	method        sampler.Method // moves along it
+	tempered      Tempered       // nil if the model is not
 	base          energy.Conditional
 	sites, levels int
 	betas         []float64
@@ -39,10 +40,23 @@ type path struct {
 	rows          []float64 // of the base: cumulative probabilities, sites × levels
 }
 
-// newPath checks the base, nil for none.
-func newPath(caller string, m, base energy.Model, betas []float64) (*path, error) {
-	p := &path{caller: caller, model: m, betas: betas}
-	p.sites, p.levels = m.Shape()
+// newPath checks what a run is given: the model, the method, the base, nil for none, the
+// schedule in so many stages, and that the states of so many chains fit.
+func newPath(caller string, m energy.Model, method sampler.Method, base energy.Model, schedule Schedule, stages, chains int) (*path, error) {
+	if check.Nil(method) {
+		return nil, fmt.Errorf("anneal: %s: method = nil", caller)
+	}
+	p := &path{caller: caller, model: m, method: method}
+	var err error
+	if p.sites, p.levels, err = check.Shape("anneal: "+caller, m, 1, sampler.BlockSize); err != nil {
+		return nil, err
+	}
+	if p.betas, err = inverses(caller, schedule, stages); err != nil {
+		return nil, err
+	}
+	if most := check.MaxEntries / p.sites; chains > most {
+		return nil, fmt.Errorf("anneal: %sConfig.Chains = %d of %d sites, want ≤ %d in a part", caller, chains, p.sites, most)
+	}
 	p.logZ = float64(float64(p.sites) * simd.Log(float64(p.levels)))
 	if t, ok := energy.As[Tempered](m); ok {
 		p.tempered = t
@@ -206,3 +220,21 @@ func (e *energyError) Error() string { return fmt.Sprintf("energy = %v", e.value
 
 // Unwrap makes it an error of the sampler.
 func (*energyError) Unwrap() error { return sampler.ErrNaN }
+
+// setting is one of a run.
+type setting struct {
+	name  string
+	value any
+}
+
+// settings adds what the results of a run are a function of: model and method, some of its
+// own, schedule and base.
+func (p *path) settings(add func(name string, value any), own ...setting) {
+	addTarget(add, p.model, p.method)
+	for _, s := range append(own, setting{"Schedule", digest(p.betas)}) {
+		add(p.caller+"Config."+s.name, s.value)
+	}
+	if p.rows != nil {
+		add(p.caller+"Config.Base", digest(p.rows))
+	}
+}

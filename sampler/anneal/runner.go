@@ -74,6 +74,7 @@ func (cfg Config) Part(k, n int) (Config, error) {
 // mcmc.Metropolis and mcmc.Gibbs are the usual ones. Its methods must not be
 // called concurrently with each other.
 type Runner struct {
+	saved
 	model   energy.Model
 	method  sampler.Method
 	cfg     Config
@@ -84,8 +85,7 @@ type Runner struct {
 	x       []int32   // best state of each chain
 	scratch []float64
 
-	way  way
-	life session.Session
+	way way
 }
 
 // way is how far a pass through the schedule has come.
@@ -320,21 +320,3 @@ func (a *Runner) read(ctx context.Context, r io.Reader) error {
 	}
 	return err
 }
-
-// Save writes a checkpoint: after Load of it, Run of the steps that were left
-// goes on to the same bits as if it had not stopped.
-func (a *Runner) Save(w io.Writer) error { return a.life.Save(w) }
-
-// Load restores a checkpoint into a run built with the same arguments; only
-// Seed, Init, Workers, Checkpoint and Progress may differ, and the schedule must
-// have been the same one. The error for others names the first setting that
-// differs. On an error the run is as it was.
-func (a *Runner) Load(ctx context.Context, r io.Reader) error { return a.life.Load(ctx, r) }
-
-// SaveFile saves a checkpoint in the file path so that no failure loses both it
-// and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
-func (a *Runner) SaveFile(path string) error { return a.life.SaveFile(path) }
-
-// LoadFile restores what SaveFile saved, as Load does. If the file path is
-// missing or damaged, it restores the generation before it, path.old.
-func (a *Runner) LoadFile(ctx context.Context, path string) error { return a.life.LoadFile(ctx, path) }

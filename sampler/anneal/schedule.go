@@ -1,6 +1,7 @@
 package anneal
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -23,6 +24,17 @@ func Geometric(from, to float64) Schedule {
 // Linear returns the schedule β(t) = from + (to−from)·t.
 func Linear(from, to float64) Schedule {
 	return func(t float64) float64 { return from + float64((to-from)*t) }
+}
+
+// Power returns the schedule β(t) = t^a from 0 to 1, a > 0. With a > 1 most
+// temperatures are hot ones.
+func Power(a float64) Schedule {
+	return func(t float64) float64 {
+		if t <= 0 {
+			return 0
+		}
+		return simd.Exp(a * simd.Log(t))
+	}
 }
 
 const (
@@ -73,4 +85,28 @@ func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	from = -simd.Log(coolingHot) / rises[len(rises)-1]
 	to = simd.Log(float64(sites)/coolingCold) / rises[int(coolingSmall*float64(len(rises)))]
 	return from, max(from, to), nil
+}
+
+// mostStages bounds the temperatures of a run: each builds kernels anew.
+const mostStages = 1 << 24
+
+// inverses returns the inverse temperatures of a schedule at t = 0, 1/n, …, 1.
+func inverses(caller string, schedule Schedule, n int) ([]float64, error) {
+	if n > mostStages {
+		return nil, fmt.Errorf("anneal: %sConfig.Stages = %d, want ≤ %d", caller, n, mostStages)
+	}
+	betas := make([]float64, n+1)
+	for k := range betas {
+		betas[k] = schedule(float64(k) / float64(n))
+		switch {
+		case k == 0 && betas[k] != 0:
+			return nil, fmt.Errorf("anneal: %s: Schedule(0) = %v, want 0", caller, betas[k])
+		case k > 0 && !(betas[k] > betas[k-1] && betas[k] <= 1):
+			return nil, fmt.Errorf("anneal: %s: Schedule(%d/%d) = %v, want within (%v, 1]", caller, k, n, betas[k], betas[k-1])
+		}
+	}
+	if betas[n] != 1 {
+		return nil, fmt.Errorf("anneal: %s: Schedule(1) = %v, want 1", caller, betas[n])
+	}
+	return betas, nil
 }

@@ -1,15 +1,47 @@
 package anneal
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
+
+// SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo
+// and Chen 2011): with 0 = β_0 < … < β_K = 1,
+//
+//	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1},
+//
+// where ⟨·⟩_k is the mean over draws of Chains of the method on the energy E_k of
+// [AIS], and over independent draws from the base for k = 0. The chains of a stage start from the ends
+// of the one before and may adapt in its warm-up.
+//
+// Unlike [AIS], it needs chains that mix at every temperature, and tells less
+// when they do not; where they do it is the more precise for its cost. StdErr
+// takes the autocorrelation of the draws into account, by [diagnose.MCSEMean],
+// whose last digits may differ between processors; Value's do not.
+//
+// Errors: settings out of range, whatever [sampler.Runner.Run] returns, and
+// [sampler.ErrZero] if no draw from the base of a block of chains has a probability.
+// A run that can stop and go on is a [SteppingStoneRunner].
+func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
+	r, err := NewSteppingStone(m, method, cfg)
+	if err != nil {
+		return LogZ{}, err
+	}
+	return r.Run(ctx)
+}
 
 // SteppingStoneConfig says how stepping-stone sampling runs. The zero value runs
 // 8 chains through 30 stages of 200 + 1000 steps.
@@ -62,24 +94,22 @@ func (cfg SteppingStoneConfig) Part(k, n int) (SteppingStoneConfig, error) {
 	return cfg, err
 }
 
-// fill checks the configuration, replaces zeros by defaults and returns the
-// temperatures. Chains checks the rest.
-func (cfg *SteppingStoneConfig) fill() ([]float64, error) {
+// fill checks the configuration and replaces zeros by defaults. Chains checks the rest.
+func (cfg *SteppingStoneConfig) fill() (err error) {
 	switch {
 	case cfg.Warmup < -1:
-		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Warmup = %d, want ≥ -1", cfg.Warmup)
+		return fmt.Errorf("anneal: SteppingStoneConfig.Warmup = %d, want ≥ -1", cfg.Warmup)
 	case cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < diagnose.MinDraws:
-		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, diagnose.MinDraws)
+		return fmt.Errorf("anneal: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, diagnose.MinDraws)
 	}
 	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: SteppingStoneConfig", "Chains Stages Workers", cfg.Chains, cfg.Stages, cfg.Workers); err != nil {
-		return nil, err
+		return err
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultStoneChains
 	}
-	var err error
 	if cfg.Count, err = session.Count("anneal: SteppingStoneConfig", cfg.Chains, cfg.First, cfg.Count); err != nil {
-		return nil, err
+		return err
 	}
 	if cfg.Stages == 0 {
 		cfg.Stages = defaultStones
@@ -91,12 +121,335 @@ func (cfg *SteppingStoneConfig) fill() ([]float64, error) {
 		cfg.Draws = defaultStoneDraws
 	}
 	if most := check.MaxEntries / cfg.Count; cfg.Draws > most {
-		return nil, fmt.Errorf("anneal: SteppingStoneConfig.Draws = %d of %d chains, want ≤ %d", cfg.Draws, cfg.Count, most)
+		return fmt.Errorf("anneal: SteppingStoneConfig.Draws = %d of %d chains, want ≤ %d", cfg.Draws, cfg.Count, most)
 	}
 	if cfg.Schedule == nil {
 		cfg.Schedule = Power(1 / stoneShape)
 	}
-	return stages("SteppingStone", cfg.Schedule, cfg.Stages)
+	return nil
+}
+
+// SteppingStoneRunner is a run of [SteppingStone] that can stop at any draw and
+// go on: in the same process, or from a checkpoint in another. Its methods must
+// not be called concurrently with each other.
+type SteppingStoneRunner struct {
+	saved
+	*path
+	cfg SteppingStoneConfig
+
+	terms  []term          // of the stages that are finished
+	rows   [][][]float64   // by stage: chain × draw; nil where not kept
+	x      []int32         // where the chains of the stage start
+	chains *sampler.Chains // of the stage under way, nil between stages
+	open   bool            // a checkpoint has chains
+	e      []float64
+}
+
+// term is what a stage adds to log Z.
+type term struct{ value, relative float64 }
+
+// NewSteppingStone returns a run of [SteppingStone] that is ready to start. What
+// does not fit the model is said by Run.
+func NewSteppingStone(m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (*SteppingStoneRunner, error) {
+	if err := cfg.fill(); err != nil {
+		return nil, err
+	}
+	way, err := newPath("SteppingStone", m, method, cfg.Base, cfg.Schedule, cfg.Stages, cfg.Count)
+	if err != nil {
+		return nil, err
+	}
+	r := newSteppingStoneRunner(way, cfg)
+	r.life = session.Session{Who: "anneal: SteppingStone", Checkpoint: cfg.Checkpoint, Len: r.made, Write: r.write, Read: r.read}
+	return r, nil
+}
+
+func newSteppingStoneRunner(way *path, cfg SteppingStoneConfig) *SteppingStoneRunner {
+	return &SteppingStoneRunner{
+		path: way, cfg: cfg,
+		rows: make([][][]float64, len(way.betas)-1), x: make([]int32, cfg.Count*way.sites), e: make([]float64, cfg.Count),
+	}
+}
+
+// Stage returns the number of stages that are finished, 0 … Config.Stages.
+func (r *SteppingStoneRunner) Stage() int { return len(r.terms) }
+
+// made returns the number of draws per chain so far. The last one of a stage counts when
+// the stage is finished.
+func (r *SteppingStoneRunner) made() int {
+	n := len(r.terms) * r.cfg.Draws
+	if r.chains != nil {
+		n += min(r.chains.Len(), r.cfg.Draws-1)
+	}
+	return n
+}
+
+// Run goes on to the last stage and returns the estimate; that of a part speaks
+// of its chains alone. If the context ends, a later Run goes on from there. Errors
+// are those of [SteppingStone]; a Run while another is under way is one. After the
+// last stage Run returns the estimate again.
+func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
+	if err := r.life.Begin(ctx, "Run", 0); err != nil {
+		return LogZ{}, err
+	}
+	defer r.life.End()
+	left := len(r.rows)*r.cfg.Draws - r.made()
+	if err := r.life.Finish(ctx, r.life.Advance(ctx, left, func(to int) error { return r.advance(ctx, to) })); err != nil {
+		return LogZ{}, err
+	}
+	return r.estimate(r.terms), nil
+}
+
+// advance goes on to the end of the stage under way, or to a number of draws.
+func (r *SteppingStoneRunner) advance(ctx context.Context, to int) error {
+	k := len(r.terms)
+	if done, err := r.draw(ctx, k, to-k*r.cfg.Draws); err != nil || !done {
+		return err
+	}
+	value, relative, err := stone(r.rows[k], k > 0)
+	if err != nil {
+		return fmt.Errorf("anneal: SteppingStone: stage %d: %w", k, err)
+	}
+	if r.chains != nil {
+		copy(r.x, r.chains.States())
+		r.chains = nil
+	}
+	r.terms = append(r.terms, term{value, relative})
+	if r.cfg.Count == r.cfg.Chains {
+		r.rows[k] = nil
+	}
+	return nil
+}
+
+// draw goes on to so many draws of stage k, and reports whether these are all.
+func (r *SteppingStoneRunner) draw(ctx context.Context, k, to int) (done bool, err error) {
+	if k == 0 {
+		return true, r.uniform(ctx)
+	}
+	if r.chains == nil {
+		if r.chains, err = r.stageChains(ctx, k); err != nil {
+			return false, err
+		}
+		r.rows[k] = r.newRows()
+	}
+	err = r.chains.Run(ctx, max(0, min(to, r.cfg.Draws)-r.chains.Len()))
+	return r.chains.Len() == r.cfg.Draws, err
+}
+
+func (r *SteppingStoneRunner) newRows() [][]float64 {
+	rows := make([][]float64, r.cfg.Count)
+	for s := range rows {
+		rows[s] = make([]float64, r.cfg.Draws)
+	}
+	return rows
+}
+
+// uniform makes the draws of stage 0, independent states of the base, and finds a
+// state with probability for every chain: one of its own, or one of another chain
+// of its block.
+func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
+	rows := r.newRows()
+	y, e := make([]int32, r.sites), make([]float64, 1)
+	own := make([]bool, r.cfg.Count)
+	increments, err := r.increments(1)
+	if err != nil {
+		return err
+	}
+	for s := range rows {
+		if err := poll.Err(ctx); err != nil {
+			return err
+		}
+		g := sampler.NewStream(r.cfg.Seed, uint64(r.cfg.First+s))
+		for d := range rows[s] {
+			r.path.draw(y, g)
+			if err := increments(e, y); err != nil {
+				return fmt.Errorf("anneal: SteppingStone: a draw from the base: %w", err)
+			}
+			rows[s][d] = -e[0]
+			if !math.IsInf(e[0], 1) {
+				copy(r.x[s*r.sites:(s+1)*r.sites], y)
+				own[s] = true
+			}
+		}
+	}
+	size := session.Block(r.cfg.Chains)
+	for first := 0; first < len(own); first += size {
+		if err := r.lend(own, first, min(first+size, len(own))); err != nil {
+			return err
+		}
+	}
+	r.rows[0] = rows
+	return nil
+}
+
+// lend gives the chains first … last−1 that have no state with probability that
+// of the last one that has.
+func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
+	alive := -1
+	for s := first; s < last; s++ {
+		if own[s] {
+			alive = s
+		}
+	}
+	if alive < 0 {
+		return fmt.Errorf("anneal: SteppingStone: all %d draws from the base of chains %d … %d are states of probability zero: %w",
+			(last-first)*r.cfg.Draws, r.cfg.First+first, r.cfg.First+last-1, sampler.ErrZero)
+	}
+	for s := first; s < last; s++ {
+		if !own[s] {
+			copy(r.x[s*r.sites:(s+1)*r.sites], r.x[alive*r.sites:])
+		}
+	}
+	return nil
+}
+
+// stageChains returns the chains of stage k, which start at x and store the
+// logarithms whose mean stage k+1 needs.
+func (r *SteppingStoneRunner) stageChains(ctx context.Context, k int) (*sampler.Chains, error) {
+	m, err := r.at(k)
+	if err != nil {
+		return nil, err
+	}
+	increments, err := r.increments(k + 1)
+	if err != nil {
+		return nil, err
+	}
+	seed := sampler.NewStream(r.cfg.Seed, math.MaxUint64-uint64(k)) // streams that no chain draws from
+	return sampler.NewChains(ctx, m, r.method, sampler.Config{
+		Chains: r.cfg.Chains, First: r.cfg.First, Count: r.cfg.Count, Seed: seed.Uint64(), Warmup: r.cfg.Warmup, Workers: r.cfg.Workers, Init: r.x,
+		Observe: func(chain, draw int, x []int32, _ *sampler.Info) {
+			chain -= r.cfg.First
+			if increments(r.e[chain:chain+1], x) != nil {
+				r.e[chain] = math.NaN()
+			}
+			r.rows[k][chain][draw] = -r.e[chain]
+		},
+	})
+}
+
+// estimate adds up the terms of all stages.
+func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
+	z := LogZ{Value: r.logZ}
+	variance := 0.0
+	for _, t := range terms {
+		z.Value += t.value
+		variance += float64(t.relative * t.relative)
+	}
+	z.StdErr = math.Sqrt(variance)
+	return z
+}
+
+// Join returns the estimate of a whole run from its parts, which are finished: r
+// begins with chain 0 and every part where the one before it ends. The bits are
+// those of the run in one piece. Errors: parts of other runs, the setting that
+// differs by name, a gap or an overlap, an end before that of the run.
+func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {
+	parts = append([]*SteppingStoneRunner{r}, parts...)
+	if _, err := join(parts, func(p *SteppingStoneRunner) (part, error) {
+		if len(p.terms) < len(p.rows) {
+			return part{}, fmt.Errorf("has finished %d of %d stages", len(p.terms), len(p.rows))
+		}
+		return part{p.cfg.First, p.cfg.Count, p.cfg.Chains, p.whole()}, nil
+	}); err != nil {
+		return LogZ{}, err
+	}
+	if len(parts) == 1 {
+		return r.estimate(r.terms), nil
+	}
+	terms := make([]term, len(r.terms))
+	for k := range terms {
+		var rows [][]float64
+		for _, p := range parts {
+			rows = append(rows, p.rows[k]...)
+		}
+		value, relative, err := stone(rows, k > 0)
+		if err != nil {
+			return LogZ{}, fmt.Errorf("anneal: Join: stage %d: %w", k, err)
+		}
+		terms[k] = term{value, relative}
+	}
+	return r.estimate(terms), nil
+}
+
+// whole returns the settings of the whole run: parts have the same.
+func (r *SteppingStoneRunner) whole() *fingerprint.List {
+	l := &fingerprint.List{Sites: r.sites, Levels: r.levels}
+	r.settings(l.Add, setting{"Chains", r.cfg.Chains}, setting{"Seed", r.cfg.Seed}, setting{"Stages", r.cfg.Stages},
+		setting{"Warmup", r.cfg.Warmup}, setting{"Draws", r.cfg.Draws})
+	return l
+}
+
+// A checkpoint of stepping stones is a frame with the settings, one with the
+// finished terms and the states, one for the draws of every stage, empty where
+// they are not kept, and what the chains of the stage under way write; see
+// [session.Frames].
+const stoneMagic = "gibbsite stepping stones 1\n"
+
+func (r *SteppingStoneRunner) frames() *session.Frames {
+	l := r.whole()
+	l.Add("SteppingStoneConfig.First", r.cfg.First)
+	l.Add("SteppingStoneConfig.Count", r.cfg.Count)
+	limit := len(r.betas)*16 + len(r.x)*4 + r.cfg.Count*r.cfg.Draws*8 + 64
+	return &session.Frames{Magic: stoneMagic, Settings: l, Count: 1 + len(r.rows), Limit: limit, Frame: r.frame}
+}
+
+func (r *SteppingStoneRunner) frame(f *wire.Fields, i int) {
+	if i > 0 {
+		for _, row := range r.rows[i-1] {
+			f.Float64s(row)
+		}
+		return
+	}
+	done, stages := len(r.terms), len(r.rows)
+	r.open = r.chains != nil
+	f.Int("finished stages", &done, 0, stages)
+	f.Bool("a stage under way", &r.open)
+	if f.Reading() {
+		if r.open && (done == 0 || done == stages) {
+			f.Fail(fmt.Errorf("%d of %d stages finished, one under way", done, stages))
+			return
+		}
+		r.terms = make([]term, done)
+		for k := range r.rows {
+			if k < done && r.cfg.Count < r.cfg.Chains || r.open && k == done {
+				r.rows[k] = r.newRows()
+			}
+		}
+	}
+	for k := range r.terms {
+		t := &r.terms[k]
+		f.Float64(&t.value)
+		f.Float64(&t.relative)
+		if math.IsNaN(t.value) || !(t.relative >= 0) {
+			f.Fail(fmt.Errorf("a term of log Z = %v ± %v", t.value, t.relative))
+		}
+	}
+	f.Tokens(r.x, r.levels)
+}
+
+func (r *SteppingStoneRunner) write(w io.Writer) error {
+	if r.chains == nil {
+		return r.frames().Write(w, nil)
+	}
+	return r.frames().Write(w, r.chains.Save)
+}
+
+func (r *SteppingStoneRunner) read(ctx context.Context, in io.Reader) error {
+	n := newSteppingStoneRunner(r.path, r.cfg)
+	err := n.frames().Read(ctx, in, func(in io.Reader) (err error) {
+		if !n.open {
+			return nil
+		}
+		if n.chains, err = n.stageChains(ctx, len(n.terms)); err != nil {
+			return err
+		}
+		return n.chains.Load(ctx, in)
+	})
+	if err == nil {
+		// The observer of n's chains stores into the rows and the scratch of n, which
+		// from now on are those of r.
+		r.terms, r.rows, r.x, r.e, r.chains = n.terms, n.rows, n.x, n.e, n.chains
+	}
+	return err
 }
 
 // stone returns the logarithm of the mean of exp(logs) and its standard error,

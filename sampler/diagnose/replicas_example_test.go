@@ -51,17 +51,30 @@ func ExampleReweighting() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Println("draws at", w.Betas())
 	betas := []float64{0.9, 0.7, 0.5}
 	heat, err := w.HeatCapacity(betas...)
-	for i, c := range heat {
-		fmt.Printf("β = %.1f: C/n = %.1f\n", betas[i], c.Value/36)
+	if err != nil {
+		log.Fatal(err)
 	}
-	fmt.Println(err)
+	m := func(_ float64, values []float64) float64 { return values[0] }
+	square := func(_ float64, values []float64) float64 { return values[0] * values[0] }
+	susceptibility, err := w.Function(betas, func(mean []float64) float64 { return mean[1] - mean[0]*mean[0] }, m, square)
+	if err != nil {
+		log.Fatal(err)
+	}
+	logz, err := w.LogZ(betas...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i, beta := range betas {
+		fmt.Printf("β = %.1f: C/n = %.1f, Var |m| = %.2f, log Z(β)/Z(0.3) = %.0f\n", beta, heat[i].Value/36, susceptibility[i].Value, logz[i].Value)
+	}
 	// Output:
-	// β = 0.9: C/n = 0.9
-	// β = 0.7: C/n = 0.7
-	// β = 0.5: C/n = 0.2
-	// <nil>
+	// draws at [1 0.8 0.6 0.3]
+	// β = 0.9: C/n = 0.9, Var |m| = 0.04, log Z(β)/Z(0.3) = 9
+	// β = 0.7: C/n = 0.7, Var |m| = 0.07, log Z(β)/Z(0.3) = 4
+	// β = 0.5: C/n = 0.2, Var |m| = 0.04, log Z(β)/Z(0.3) = 2
 }
 
 // An average comes with its standard error and with how many draws say something

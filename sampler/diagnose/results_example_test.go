@@ -59,11 +59,15 @@ func ExampleMarginals() {
 		log.Fatal(err)
 	}
 	levels, err := tr.Marginals()
-	p, se := levels.At(0, 1)
-	fmt.Printf("level 1 at site 0: %.2f, error below .01: %v %v\n", p, se < 0.01, err)
+	for l := range levels.Levels {
+		p, se := levels.At(0, l)
+		fmt.Printf("level %d at site 0 of %d: %.2f, error below .01: %v %v\n", l, levels.Sites, p, se < 0.01, err)
+	}
 	fmt.Println(tr.Best())
 	// Output:
-	// level 1 at site 0: 0.60, error below .01: true <nil>
+	// level 0 at site 0 of 8: 0.20, error below .01: true <nil>
+	// level 1 at site 0 of 8: 0.60, error below .01: true <nil>
+	// level 2 at site 0 of 8: 0.20, error below .01: true <nil>
 	// [1 1 1 1 1 1 1 1] -12 <nil>
 }
 

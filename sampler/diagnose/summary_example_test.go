@@ -65,11 +65,43 @@ func ExampleEstimate() {
 	r := traced(100, func(x []int32) float64 { return float64(len(x)) }).Summary().Rows[0]
 	fmt.Println("mean", r.Mean)
 	fmt.Println("R-hat", r.RHat, "because", r.RHat.Err)
-	fmt.Println(errors.Is(r.RHat.Err, diagnose.ErrConstant))
 	// Output:
 	// mean 10
 	// R-hat – because the series is constant
-	// true
+}
+
+// A program tells the reasons by their errors.
+func ExampleEstimate_Defined() {
+	rows := []diagnose.Row{
+		traced(100, func(x []int32) float64 { return float64(len(x)) }).Summary().Rows[0],
+		traced(100, func(x []int32) float64 { return 1e200 * energy.Magnetization(x) }).Summary().Rows[0],
+	}
+	stream := diagnose.NewStreamingTrace(energy.Magnetization)
+	tally, err := diagnose.NewTally(diagnose.TallyConfig{Chains: 1, Draws: 8}, energy.Magnetization)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for draw := range 8 {
+		x, info := []int32{int32(draw & 1), 1}, &sampler.Info{}
+		stream.Observe(0, draw, x, info)
+		tally.Observe(0, draw, x, info)
+	}
+	whole, err := tally.Summary()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range append(rows, stream.Summary().Rows[0], whole.Rows[0]) {
+		for _, why := range []error{diagnose.ErrConstant, diagnose.ErrRange, diagnose.ErrStreaming, diagnose.ErrRanks} {
+			if errors.Is(r.ESSBulk.Err, why) || errors.Is(r.SD.Err, why) {
+				fmt.Println(r.ESSBulk.Defined(), r.SD.Defined(), why)
+			}
+		}
+	}
+	// Output:
+	// false true the series is constant
+	// true false the variance is outside the range of float64
+	// false true not kept in streaming mode
+	// false true ranks do not merge
 }
 
 // The first draw that is no finite number is named.

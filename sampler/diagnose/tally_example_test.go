@@ -42,7 +42,7 @@ func ExampleTally() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(all.Missing())
+		fmt.Println(all.Chains(), all.Missing())
 	}
 	s, err := all.Summary()
 	if err != nil {
@@ -50,8 +50,8 @@ func ExampleTally() {
 	}
 	fmt.Print(s)
 	// Output:
-	// diagnose: Tally: missing of 128 chains: 64 … 127
-	// <nil>
+	// 64 diagnose: Tally: missing of 128 chains: 64 … 127
+	// 128 <nil>
 	// 128 chains × 200 draws, acceptance 1, 4.119 moves per step
 	//
 	//      Mean      MCSE  MCSE_chains  StdDev  ESS_mean  R_hat  R_hat_nested

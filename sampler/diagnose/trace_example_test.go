@@ -2,14 +2,18 @@ package diagnose_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"os"
 	"path/filepath"
 
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // ones counts the sites at level 1.
@@ -61,6 +65,35 @@ func ExampleRHat() {
 	// tail ESS 8.000 <nil>
 	// autocorrelation time 2.000 <nil>
 	// true
+}
+
+// Draws that a run has written to a file give a trace of what nobody thought of before.
+func ExampleReplay() {
+	dir, err := os.MkdirTemp("", "draws")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	m, err := model.NewIsing(model.Lattice{10}, 0.3, 0.1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	seen := diagnose.NewTrace(ones)
+	cfg := sampler.Config{Chains: 4, Seed: 1, Warmup: 10, DrawsFile: filepath.Join(dir, "run.draws"), Observe: seen.Observe}
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := ch.Run(context.Background(), 100); err != nil {
+		log.Fatal(err)
+	}
+	again := diagnose.NewTrace(ones)
+	draws, err := diagnose.Replay(cfg.DrawsFile, again.Observe)
+	fmt.Println(draws, "draws", err)
+	fmt.Println("the trace of the run:", again.Summary().String() == seen.Summary().String())
+	// Output:
+	// 100 draws <nil>
+	// the trace of the run: true
 }
 
 // Draws and states for other programs: CSV of a chain, NumPy arrays, JSON that ArviZ

@@ -7,7 +7,6 @@ import (
 
 // Histogram says how often values lie in each of a row of bins of equal width.
 type Histogram struct {
-	Name   string
 	Edges  []float64 // ascending, one more than there are bins
 	Counts []int     // of values in [Edges[k], Edges[k+1]), in the last bin up to its upper edge
 }
@@ -41,7 +40,7 @@ func (t *Trace) Histogram(name string, bins int) (Histogram, error) {
 	case low == high:
 		low, high = low-0.5, high+0.5
 	}
-	h := Histogram{Name: name, Edges: make([]float64, bins+1), Counts: make([]int, bins)}
+	h := Histogram{Edges: make([]float64, bins+1), Counts: make([]int, bins)}
 	for k := range h.Edges {
 		part := float64(k) / float64(bins)
 		h.Edges[k] = low*(1-part) + high*part // no overflow

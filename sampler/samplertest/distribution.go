@@ -195,9 +195,6 @@ func checkMixing(s *subject) error {
 	if err != nil {
 		return err
 	}
-	if s.opt.Mix < 0 {
-		return errNothing
-	}
 	sites, levels := s.model.Shape()
 	p, first := s.class(p, laws.States(sites, levels))
 	if p == nil {

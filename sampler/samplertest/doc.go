@@ -6,8 +6,8 @@
 //		t.Fatal(err)
 //	}
 //
-// The error names the law that is broken, the model, and what reproduces it. Each
-// law is a function of its own, too.
+// The error names the law that is broken, the model, and what reproduces it;
+// Options.Skip names laws that are not to be checked.
 //
 // Laws about distributions are judged from draws of a fixed seed. Independent chains
 // start from draws of the target π and move; where they are is then counted. If the

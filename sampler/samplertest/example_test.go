@@ -32,3 +32,18 @@ func ExampleOptions() {
 	// Output:
 	// true false
 }
+
+// A method that is known not to mix says so, and is held to the other laws.
+func ExampleOptions_skip() {
+	var method sampler.Method = barker{Bug: "skipped site"} // invariant, but the last site stays
+	opt := samplertest.Options{Draws: 4096, Seed: 1}
+	fmt.Println(samplertest.TestMethod(context.Background(), method, opt))
+	opt.Skip = []string{"mixing"}
+	fmt.Println(samplertest.TestMethod(context.Background(), method, opt))
+	opt.Skip = []string{"speed"}
+	fmt.Println(samplertest.TestMethod(context.Background(), method, opt))
+	// Output:
+	// samplertest: samplertest_test.barker: mixing: model 0 (Ising ring, 5 sites of 2 levels): after 256 steps from [1 0 1 0 0], half of them after one more: 0 of 512 chains are at [1 1 1 1 1], want about 152 (p-value 1.4e-222, seed 1)
+	// <nil>
+	// samplertest: Options: Skip names "speed", which is no law
+}

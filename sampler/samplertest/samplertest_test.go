@@ -2,7 +2,6 @@ package samplertest_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -35,10 +34,20 @@ func (b barker) Kernel(_ context.Context, m energy.Model, chains int) (sampler.K
 	sites, levels := m.Shape()
 	k := &kernel{bug: b.Bug, m: m, sites: sites, levels: levels, e: make([]float64, max(chains, 0)), f: make([]float64, 1), y: make([]int32, sites), lazy: 0.1}
 	k.odd = made.Add(1)%2 == 1
+	if b.Bug != "lost position" {
+		k.Keep(&k.at)
+	}
+	if b.Bug != "lost step size" {
+		k.Keep(&k.lazy)
+	}
+	if b.Bug != "lost energies" {
+		k.Keep(k.e)
+	}
 	return k, nil
 }
 
 type kernel struct {
+	sampler.Base
 	bug           string
 	m             energy.Model
 	sites, levels int
@@ -141,34 +150,6 @@ func (k *kernel) move(s int, info *sampler.Info, x []int32, r, first *sampler.St
 	info.Energy = k.e[s]
 }
 
-func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
-	b = binary.LittleEndian.AppendUint64(b, uint64(k.at))
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(k.lazy))
-	for _, e := range k.e {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(e))
-	}
-	return b, nil
-}
-
-func (k *kernel) UnmarshalBinary(b []byte) error {
-	if len(b) != 16+8*len(k.e) {
-		return fmt.Errorf("barker: %d bytes", len(b))
-	}
-	if k.bug != "lost position" {
-		k.at = int(binary.LittleEndian.Uint64(b))
-	}
-	if k.bug != "lost step size" {
-		k.lazy = math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
-	}
-	for i := range k.e {
-		if k.bug == "lost energies" {
-			break
-		}
-		k.e[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[16+8*i:]))
-	}
-	return nil
-}
-
 func TestRightMethod(t *testing.T) {
 	opt := samplertest.Options{Report: t.Logf}
 	if testing.Short() {
@@ -217,6 +198,6 @@ func TestWrongMethods(t *testing.T) {
 // The default number of draws finds an energy that is taken a tenth too high.
 func TestDrawsFindATenth(t *testing.T) {
 	exact.SkipUnderRace(t)
-	err := samplertest.Invariance(t.Context(), barker{"a tenth"}, samplertest.Options{})
+	err := samplertest.TestMethod(t.Context(), barker{"a tenth"}, samplertest.Options{})
 	require.ErrorContains(t, err, "invariance: model 0 (Ising ring, 5 sites of 2 levels)")
 }

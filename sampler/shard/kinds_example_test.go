@@ -60,12 +60,13 @@ func ExampleSamples() {
 			return diffusion.New(ctx, d, diffusion.Masked{Mask: 2, FirstHitting: true}, cfg)
 		},
 		Functions: []func([]int32) float64{func(x []int32) float64 { return float64(x[0]) }},
+		Names:     []string{"first token"},
 	}
 	part, err := shard.Make(context.Background(), run, 0, 1000, "")
 	if err != nil {
 		log.Fatal(err)
 	}
 	s, err := part.Summary()
-	fmt.Printf("%.2f of %d samples %v\n", s.Rows[0].Mean.Value, s.Chains, err)
-	// Output: 0.51 of 1000 samples <nil>
+	fmt.Printf("%s: %.2f of %d samples %v\n", s.Rows[0].Name, s.Rows[0].Mean.Value, s.Chains, err)
+	// Output: first token: 0.51 of 1000 samples <nil>
 }

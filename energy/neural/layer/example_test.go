@@ -33,6 +33,16 @@ func ExampleNorm() {
 	// Output: [-1.000 1.000]
 }
 
+// The norm of root mean squares, with a gain and a bias.
+func ExampleNorm_Forward() {
+	n := layer.Norm{Width: 2, Gain: []float32{1, 10}, Bias: []float32{0, 5}, RMS: true, Epsilon: 1e-8}
+	y, hat, scale := make([]float32, 2), make([]float32, 2), make([]float32, 1)
+	n.Forward(y, hat, scale, []float32{3, 1})
+	fmt.Printf("%.3f = 1/√5, %.3f %.3f\n", scale, hat, y)
+	// Output:
+	// [0.447] = 1/√5, [1.342 0.447] [1.342 9.472]
+}
+
 func ExampleMLP() {
 	m := layer.MLP{
 		Up:         layer.Linear{In: 1, Out: 1, Weight: []float32{1}},
@@ -74,6 +84,22 @@ func ExampleConv() {
 	// Output: [2 5 2]
 }
 
+// A causal convolution, of which every second position before is seen.
+func ExampleConv_Backward() {
+	c := layer.Conv{Cols: 4, In: 1, Out: 1, Kernel: 2, Dilation: 2, Causal: true, Weight: []float32{10, 1}, Bias: []float32{0.5}}
+	y, windows := make([]float32, 4), make([]float32, 4*c.Room())
+	c.Forward(y, windows, []float32{1, 2, 3, 4})
+	fmt.Println(c.Taps(), y)
+
+	grad := layer.Conv{Cols: 4, In: 1, Out: 1, Kernel: 2, Dilation: 2, Causal: true, Weight: make([]float32, 2), Bias: make([]float32, 1)}
+	dx := make([]float32, 4)
+	c.Backward(dx, grad, []float32{0, 0, 0, 1}, windows, make([]float32, 4)) // of the last result
+	fmt.Println(dx, grad.Weight, grad.Bias)
+	// Output:
+	// 2 [1.5 2.5 13.5 24.5]
+	// [0 10 0 1] [2 4] [1]
+}
+
 func ExampleResidual() {
 	// A block whose last weights are 0 is the identity.
 	conv := layer.Conv{Rows: 2, Cols: 2, In: 1, Out: 1, Kernel: 3, Weight: make([]float32, 9)}
@@ -86,7 +112,7 @@ func ExampleResidual() {
 
 func ExampleKept() {
 	conv := layer.Conv{Cols: 2, In: 1, Out: 1, Kernel: 1, Weight: []float32{0}}
-	block := layer.Residual{Norm1: layer.Norm{Width: 1}, Norm2: layer.Norm{Width: 1}, A: conv, B: conv}
+	block := layer.Residual{Norm1: layer.Norm{Width: 1}, Norm2: layer.Norm{Width: 1}, A: conv, B: conv, Activation: layer.SiLU}
 	kept := block.NewKept(1)
 	y, dx := make([]float32, 2), make([]float32, 2)
 	block.Forward(y, []float32{3, 5}, kept)

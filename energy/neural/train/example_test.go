@@ -2,8 +2,12 @@ package train_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
@@ -32,6 +36,35 @@ func ExampleTrainer() {
 	nelbo, _, err := train.Evaluate(context.Background(), t.Average(), train.Masked{Mask: mask}, data, 100, 2, 1)
 	fmt.Printf("%.1f %v\n", nelbo, err)
 	// Output: 0.7 <nil>
+}
+
+// Training that is stopped goes on from its file to the same weights.
+func ExampleTrainer_LoadFile() {
+	dir, err := os.MkdirTemp("", "train")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "net")
+	start := func() *train.Trainer {
+		net, err := neural.New(neural.Config{Length: 4, Levels: 3, Width: 8, Heads: 2, Blocks: 1, Positions: true}, rand.NewPCG(1, 1))
+		if err != nil {
+			panic(err)
+		}
+		t, err := train.New(net, train.Masked{Mask: 2}, []int32{0, 1, 0, 1, 1, 0, 1, 0}, train.Config{Steps: 20, Batch: 4, Seed: 1})
+		if err != nil {
+			panic(err)
+		}
+		return t
+	}
+	ctx := context.Background()
+	whole, first, second := start(), start(), start()
+	fmt.Println(errors.Join(whole.Run(ctx, 20), first.Run(ctx, 7), first.SaveFile(file), second.LoadFile(ctx, file), second.Run(ctx, 13)))
+	fmt.Println(slices.Equal(whole.Average().Weights(), second.Average().Weights()))
+	// Output:
+	// <nil>
+	// true
 }
 
 func ExampleMasked() {

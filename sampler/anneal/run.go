@@ -1,0 +1,124 @@
+package anneal
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/probe"
+	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// saved is the life of a run, and what its users see of it.
+type saved struct{ life session.Session }
+
+// Save writes a checkpoint: after Load of it, Run, of a [Runner] that of the steps that
+// were left, goes on to the same bits as if it had not stopped.
+func (r *saved) Save(w io.Writer) error { return r.life.Save(w) }
+
+// Load restores a checkpoint into a run built with the same arguments; only Workers and
+// Checkpoint may differ, and Seed, Init and Progress of a [Runner], whose schedule must
+// have been the same one. The error for others names the first setting that differs.
+// On an error the run is as it was.
+func (r *saved) Load(ctx context.Context, in io.Reader) error { return r.life.Load(ctx, in) }
+
+// SaveFile saves a checkpoint in the file path so that no failure loses both it
+// and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
+func (r *saved) SaveFile(path string) error { return r.life.SaveFile(path) }
+
+// LoadFile restores what SaveFile saved, as Load does. If the file path is
+// missing or damaged, it restores the generation before it, path.old.
+func (r *saved) LoadFile(ctx context.Context, path string) error { return r.life.LoadFile(ctx, path) }
+
+// part is the chains first … first+count−1 of a run of so many chains.
+type part struct {
+	first, count, chains int
+	settings             *fingerprint.List // of the whole run; nil unless this is less
+}
+
+// whole reports whether the part is all of the run.
+func (p *part) whole() bool { return p.count == p.chains }
+
+// append makes p longer by its neighbour, part i.
+func (p *part) append(i int, next part) error {
+	if next.first != p.first+p.count {
+		return fmt.Errorf("part %d begins with chain %d, want %d", i, next.first, p.first+p.count)
+	}
+	if next.whole() && i == 0 {
+		p.count = next.count
+		return nil
+	}
+	if next.settings == nil || p.settings == nil {
+		return fmt.Errorf("part %d is no part of a run", i)
+	}
+	if err := fingerprint.Compare(p.settings, next.settings); err != nil {
+		return fmt.Errorf("part %d: %w", i, err)
+	}
+	p.count += next.count
+	return nil
+}
+
+// end returns an error unless the part is the whole run.
+func (p *part) end() error {
+	if !p.whole() {
+		return fmt.Errorf("the parts end with chain %d, want %d", p.first+p.count-1, p.chains-1)
+	}
+	return nil
+}
+
+// join returns the run whose parts, in order, are those of some things. of returns the
+// part of one, or what is wrong with it.
+func join[T any](things []*T, of func(*T) (part, error)) (all part, err error) {
+	for i, t := range things {
+		if t == nil {
+			return all, fmt.Errorf("anneal: Join: part %d = nil", i)
+		}
+		next, err := of(t)
+		if err != nil {
+			return all, fmt.Errorf("anneal: Join: part %d %w", i, err)
+		}
+		if i == 0 {
+			all = part{chains: next.chains, settings: next.settings}
+		}
+		if err := all.append(i, next); err != nil {
+			return all, fmt.Errorf("anneal: Join: %w", err)
+		}
+	}
+	if err := all.end(); err != nil {
+		return all, fmt.Errorf("anneal: Join: %w", err)
+	}
+	return all, nil
+}
+
+// newSettings is what all runs of a method on a model must agree on.
+func newSettings(m energy.Model, method sampler.Method) *fingerprint.List {
+	l := &fingerprint.List{}
+	l.Sites, l.Levels = m.Shape()
+	addTarget(l.Add, m, method)
+	return l
+}
+
+func addTarget(add func(name string, value any), m energy.Model, method sampler.Method) {
+	check.Must("anneal: Settings", "add", add)
+	sites, _ := m.Shape()
+	add("sites", sites)
+	probe.Target(add, m, method, sampler.NewStream(probe.States, 0).IntN)
+}
+
+// digest tells a row of numbers from all others.
+func digest(v []float64) string {
+	h := uint64(14695981039346656037) // FNV-1a
+	for _, f := range v {
+		bits := math.Float64bits(f)
+		for range 8 {
+			h = (h ^ bits&0xff) * 1099511628211
+			bits >>= 8
+		}
+	}
+	return fmt.Sprintf("%v … %v by way of %v, digest %016x", v[0], v[len(v)-1], v[len(v)/2], h)
+}
