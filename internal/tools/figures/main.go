@@ -4,9 +4,10 @@
 //	<!-- figures: -C examples ./infill -json -->
 //
 // Several comments name several commands. The figures of a row, in all columns but the
-// first and those of times and of other people's results, must be among the numbers that
-// the commands print, rounded to the digits shown; percentages count as parts of 1, too.
-// Commands marked "nightly figures:" take longer than a minute and run with -nightly.
+// first and those of times and of other people's results, must stand on one line of what
+// the commands print, rounded to the digits shown; or those of every column must, where a
+// table is turned. Percentages count as parts of 1, too. Commands marked "nightly figures:"
+// take longer than a minute and run with -nightly.
 //
 //	go run ./internal/tools/figures [-nightly] [-run regexp] file ...
 //
@@ -37,7 +38,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	out, wrong := outputs{run: run, known: map[string][]float64{}}, 0
+	out, wrong := outputs{run: run, known: map[string][][]float64{}}, 0
 	for _, name := range flag.Args() {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -76,11 +77,11 @@ func main() {
 // outputs are the numbers that commands print.
 type outputs struct {
 	run   func(command string) ([]byte, error)
-	known map[string][]float64
+	known map[string][][]float64
 }
 
-// of returns the numbers that some commands print, each run once.
-func (o *outputs) of(commands []string) (all []float64, err error) {
+// of returns the numbers that some commands print, by line, each run once.
+func (o *outputs) of(commands []string) (all [][]float64, err error) {
 	for _, c := range commands {
 		n, ok := o.known[c]
 		if !ok {
@@ -183,8 +184,9 @@ type figure struct {
 }
 
 var (
-	shown = regexp.MustCompile(`[-−]?(?:\d{1,3}(?: \d{3})+|\d*\.?\d+)(?:e[-+]?\d+)?`)
-	code  = regexp.MustCompile("`[^`]*`")
+	shown  = regexp.MustCompile(`[-−]?(?:\d{1,3}(?: \d{3})+|\d*\.?\d+)(?:e[-+]?\d+)?`)
+	begins = regexp.MustCompile(`^[-−+.±\d]`) // cells of figures
+	code   = regexp.MustCompile("`[^`]*`")
 )
 
 // figures returns those of a row.
@@ -193,7 +195,9 @@ func (t *table) figures(row []string) (all []figure) {
 		if at == 0 || at < len(t.head) && other.MatchString(t.head[at]) {
 			continue
 		}
-		cell = code.ReplaceAllString(cell, "")
+		if cell = strings.TrimSpace(code.ReplaceAllString(cell, "")); !begins.MatchString(cell) {
+			continue
+		}
 		percent := strings.Contains(cell, "%") || at < len(t.head) && strings.Contains(t.head[at], "%")
 		for _, s := range shown.FindAllString(cell, -1) {
 			plain := strings.NewReplacer("−", "-", " ", "").Replace(s)
@@ -219,33 +223,67 @@ func (f figure) is(v float64) bool {
 	return math.Abs(v-f.value) <= 0.5*unit*(1+1e-9) || f.percent && math.Abs(100*v-f.value) <= 0.5*unit*(1+1e-9)
 }
 
-// missing returns the figures of a table that are not among the numbers printed.
-func (t *table) missing(printed []float64) (all []string) {
+// missing returns the rows of a table that are not on a line of what is printed, unless
+// all of its columns are.
+func (t *table) missing(printed [][]float64) (all []string) {
+	columns := make([][]figure, len(t.head))
 	for _, row := range t.rows {
-		for _, f := range t.figures(row) {
-			if slices.ContainsFunc(printed, f.is) {
-				continue
-			}
-			near := slices.MinFunc(append(printed, math.Inf(1)), func(a, b float64) int {
-				if math.Abs(a-f.value) < math.Abs(b-f.value) {
-					return -1
-				}
-				return 1
-			})
-			all = append(all, fmt.Sprintf("%s of row %q is not printed; the nearest number is %v", f.text, row[0], near))
+		of := t.figures(row)
+		if !onLine(of, printed) {
+			all = append(all, fmt.Sprintf("row %q is on no line: %s", row[0], nearest(of, printed)))
 		}
+		for at := range row {
+			if at < len(columns) {
+				one := slices.Repeat([]string{""}, len(row))
+				one[at] = row[at]
+				columns[at] = append(columns[at], t.figures(one)...)
+			}
+		}
+	}
+	if !slices.ContainsFunc(columns, func(of []figure) bool { return !onLine(of, printed) }) {
+		return nil
 	}
 	return all
 }
 
-var printed = regexp.MustCompile(`[-−]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?`)
+// onLine reports whether some line has all figures.
+func onLine(of []figure, lines [][]float64) bool {
+	return len(of) == 0 || slices.ContainsFunc(lines, func(line []float64) bool { return len(absent(of, line)) == 0 })
+}
 
-// numbers returns those in what a program prints.
-func numbers(text string) (all []float64) {
-	for _, s := range printed.FindAllString(text, -1) {
-		if v, err := strconv.ParseFloat(strings.Replace(s, "−", "-", 1), 64); err == nil {
-			all = append(all, v)
+// absent returns the figures that a line does not have.
+func absent(of []figure, line []float64) (not []string) {
+	for _, f := range of {
+		if !slices.ContainsFunc(line, f.is) {
+			not = append(not, f.text)
 		}
 	}
-	return all
+	return not
+}
+
+// nearest says what the line that has most of the figures has not.
+func nearest(of []figure, lines [][]float64) string {
+	if len(lines) == 0 {
+		return "nothing is printed"
+	}
+	best := slices.MinFunc(lines, func(a, b []float64) int { return len(absent(of, a)) - len(absent(of, b)) })
+	return fmt.Sprintf("%s not on the nearest, %v", strings.Join(absent(of, best), ", "), best)
+}
+
+var number = regexp.MustCompile(`[-−]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?`)
+
+// numbers returns those in the lines that a program prints.
+func numbers(text string) (lines [][]float64) {
+	for line := range strings.Lines(text) {
+		var all []float64
+		for _, s := range number.FindAllString(line, -1) {
+			if v, err := strconv.ParseFloat(strings.Replace(s, "−", "-", 1), 64); err == nil {
+				all = append(all, v)
+			}
+		}
+		if len(all) > 0 {
+			lines = append(lines, all)
+		}
+	}
+	return lines
 }

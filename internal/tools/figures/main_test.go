@@ -27,32 +27,34 @@ func TestTables(t *testing.T) {
 	require.Equal(t, "they are settings", all[2].reason)
 }
 
-// Figures are those printed, rounded to their digits, and nothing else is.
+// The figures of a row are on one line, rounded to their digits, or those of every column
+// are.
 func TestMissing(t *testing.T) {
 	table := tables(document)[0]
-	require.Empty(t, table.missing([]float64{-.4962, .0213, 1234, 2000, .4126, 1.43e-7}))
-	bad := table.missing([]float64{-.494, .0213, 1234, 2000, 41.36, 1.5e-7})
+	row, tiny := []float64{-.4962, .0213, 1234, 2000, .4126}, []float64{1.43e-7, 8}
+	require.Empty(t, table.missing([][]float64{{1}, row, tiny}))
+	require.Empty(t, table.missing([][]float64{{-.4962, .0213, 1.43e-7}, {1234, 2000}, {.4126}}), "turned")
 	require.Equal(t, []string{
-		`−0.50 of row "row 7" is not printed; the nearest number is -0.494`,
-		`41.3 of row "row 7" is not printed; the nearest number is 41.36`,
-		`1.4e-7 of row "tiny" is not printed; the nearest number is 1.5e-07`,
-	}, bad)
-	require.Len(t, table.missing(nil), 6)
+		`row "row 7" is on no line: −0.50, 41.3 not on the nearest, [-0.494 0.0213 1234 2000 41.36]`,
+		`row "tiny" is on no line: 1.4e-7 not on the nearest, [-0.494 0.0213 1234 2000 41.36]`,
+	}, table.missing([][]float64{{-.494, .0213, 1234, 2000, 41.36}, {1.5e-7}}))
+	require.Len(t, table.missing([][]float64{append(row[:4:4], 7), {.4126}, tiny}), 1, "on two lines")
+	require.Contains(t, table.missing(nil)[0], "nothing is printed")
 }
 
 // A command runs once, and its failure is named.
 func TestOutputs(t *testing.T) {
 	calls := 0
-	o := outputs{known: map[string][]float64{}, run: func(command string) ([]byte, error) {
+	o := outputs{known: map[string][][]float64{}, run: func(command string) ([]byte, error) {
 		if calls++; command == "./bad" {
 			return nil, errors.New("exit status 1")
 		}
-		return []byte(`{"a":-1.5,"b":[2e3,.5]} −7%`), nil
+		return []byte("-1.5 [2e3,.5]\nno\n−7%\n"), nil
 	}}
 	for range 2 {
 		n, err := o.of([]string{"./a"})
 		require.NoError(t, err)
-		require.Equal(t, []float64{-1.5, 2000, .5, -7}, n)
+		require.Equal(t, [][]float64{{-1.5, 2000, .5}, {-7}}, n)
 	}
 	require.Equal(t, 1, calls)
 	_, err := o.of([]string{"./bad"})
