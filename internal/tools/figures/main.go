@@ -6,8 +6,8 @@
 // Several comments name several commands. The figures of a row, in all columns but the
 // first and those of times and of other people's results, must stand on one line of what
 // the commands print, rounded to the digits shown; or those of every column must, where a
-// table is turned. Percentages count as parts of 1, too. Commands marked "nightly figures:"
-// take longer than a minute and run with -nightly.
+// table is turned. "figures anywhere:" takes them from any lines. Percentages count as parts
+// of 1, too. Commands marked "nightly figures:" take longer than a minute and run with -nightly.
 //
 //	go run ./internal/tools/figures [-nightly] [-run regexp] file ...
 //
@@ -120,13 +120,14 @@ type table struct {
 	line     int // of its head
 	commands []string
 	nightly  bool
+	anywhere bool   // figures of a row come from several lines
 	reason   string // why it is not checked
 	head     []string
 	rows     [][]string
 }
 
 var (
-	comment = regexp.MustCompile(`^<!-- (nightly |no )?figures: (.+) -->$`)
+	comment = regexp.MustCompile(`^<!-- (nightly |no )?figures( anywhere)?: (.+) -->$`)
 	other   = regexp.MustCompile(`\b(seconds|ms|paper|time)\b`) // columns that are not checked
 )
 
@@ -139,10 +140,11 @@ func tables(text string) (all []table) {
 		if m := comment.FindStringSubmatch(line); m != nil {
 			switch m[1] {
 			case "no ":
-				t.reason = m[2]
+				t.reason = m[3]
 			default:
-				t.commands = append(t.commands, m[2])
+				t.commands = append(t.commands, m[3])
 				t.nightly = t.nightly || m[1] != ""
+				t.anywhere = t.anywhere || m[2] != ""
 			}
 			continue
 		}
@@ -226,6 +228,9 @@ func (f figure) is(v float64) bool {
 // missing returns the rows of a table that are not on a line of what is printed, unless
 // all of its columns are.
 func (t *table) missing(printed [][]float64) (all []string) {
+	if t.anywhere {
+		printed = [][]float64{slices.Concat(printed...)}
+	}
 	columns := make([][]figure, len(t.head))
 	for _, row := range t.rows {
 		of := t.figures(row)

@@ -40,6 +40,8 @@ func TestMissing(t *testing.T) {
 	}, table.missing([][]float64{{-.494, .0213, 1234, 2000, 41.36}, {1.5e-7}}))
 	require.Len(t, table.missing([][]float64{append(row[:4:4], 7), {.4126}, tiny}), 1, "on two lines")
 	require.Contains(t, table.missing(nil)[0], "nothing is printed")
+	table.anywhere = true
+	require.Empty(t, table.missing([][]float64{append(row[:4:4], 7), {.4126}, tiny}))
 }
 
 // A command runs once, and its failure is named.
