@@ -1,0 +1,294 @@
+// Command figures holds the tables of documents against what programs print. A comment
+// before a table names the command that its figures come from, without "go run":
+//
+//	<!-- figures: -C examples ./infill -json -->
+//
+// Several comments name several commands. The figures of a row, in all columns but the
+// first and those of times and of other people's results, must stand on one line of what
+// the commands print, rounded to the digits shown; or those of every column must, where a
+// table is turned. "figures anywhere:" takes them from any lines. Percentages count as parts
+// of 1, too. Commands marked "nightly figures:" take longer than a minute and run with -nightly.
+//
+//	go run ./internal/tools/figures [-nightly] [-run regexp] file ...
+//
+// It prints for every table whether it holds, and fails if a figure is another or a table has
+// no command, unless a comment says why: <!-- no figures: reason -->.
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"log"
+	"math"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	nightly := flag.Bool("nightly", false, "run the long commands, too")
+	only := flag.String("run", "", "run only commands that match this `regexp`")
+	flag.Parse()
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		log.Fatal(err)
+	}
+	out, wrong := outputs{run: run, known: map[string][][]float64{}}, 0
+	for _, name := range flag.Args() {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, t := range tables(string(text)) {
+			state, bad := "ok", []string(nil)
+			switch {
+			case t.reason != "":
+				state = "not checked: " + t.reason
+			case len(t.commands) == 0:
+				state, bad = "WRONG", []string{"no command"}
+			case t.nightly && !*nightly || !pattern.MatchString(strings.Join(t.commands, "\n")):
+				state = "not run"
+			default:
+				printed, err := out.of(t.commands)
+				if err != nil {
+					log.Fatal(err)
+				}
+				if bad = t.missing(printed); len(bad) > 0 {
+					state = "WRONG"
+				}
+			}
+			fmt.Printf("%s:%d: %s\n", name, t.line, state)
+			for _, b := range bad {
+				fmt.Printf("\t%s\n", b)
+			}
+			wrong += len(bad)
+		}
+	}
+	if wrong > 0 {
+		log.Fatalf("%d figures are not those that the commands print", wrong)
+	}
+}
+
+// outputs are the numbers that commands print.
+type outputs struct {
+	run   func(command string) ([]byte, error)
+	known map[string][][]float64
+}
+
+// of returns the numbers that some commands print, by line, each run once.
+func (o *outputs) of(commands []string) (all [][]float64, err error) {
+	for _, c := range commands {
+		n, ok := o.known[c]
+		if !ok {
+			text, err := o.run(c)
+			if err != nil {
+				return nil, fmt.Errorf("go run %s: %w", c, err)
+			}
+			n = numbers(string(text))
+			o.known[c] = n
+		}
+		all = append(all, n...)
+	}
+	return all, nil
+}
+
+// run runs a command of a document by "go run", whose own flag -C comes first.
+func run(command string) ([]byte, error) {
+	args := strings.Fields(command)
+	if len(args) > 1 && args[0] == "-C" {
+		args = slices.Insert(args, 2, "run")
+	} else {
+		args = slices.Insert(args, 0, "run")
+	}
+	var stderr bytes.Buffer
+	c := exec.Command("go", args...)
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, stderr.Bytes())
+	}
+	return out, nil
+}
+
+// table is one of a document.
+type table struct {
+	line     int // of its head
+	commands []string
+	nightly  bool
+	anywhere bool   // figures of a row come from several lines
+	reason   string // why it is not checked
+	head     []string
+	rows     [][]string
+}
+
+var (
+	comment = regexp.MustCompile(`^<!-- (nightly |no )?figures( anywhere)?: (.+) -->$`)
+	other   = regexp.MustCompile(`\b(seconds|ms|paper|time)\b`) // columns that are not checked
+)
+
+// tables reads a document. Those without a digit in their rows are left out.
+func tables(text string) (all []table) {
+	var t table
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimSpace(lines[i])
+		if m := comment.FindStringSubmatch(line); m != nil {
+			switch m[1] {
+			case "no ":
+				t.reason = m[3]
+			default:
+				t.commands = append(t.commands, m[3])
+				t.nightly = t.nightly || m[1] != ""
+				t.anywhere = t.anywhere || m[2] != ""
+			}
+			continue
+		}
+		if !strings.HasPrefix(line, "|") {
+			if line != "" {
+				t = table{}
+			}
+			continue
+		}
+		t.line, t.head = i+1, cells(line)
+		for i += 2; i < len(lines) && strings.HasPrefix(strings.TrimSpace(lines[i]), "|"); i++ {
+			t.rows = append(t.rows, cells(lines[i]))
+		}
+		if slices.ContainsFunc(t.rows, func(row []string) bool { return len(t.figures(row)) > 0 }) {
+			all = append(all, t)
+		}
+		t = table{}
+	}
+	return all
+}
+
+// cells splits a line of a table.
+func cells(line string) []string {
+	line = strings.Trim(strings.ReplaceAll(strings.TrimSpace(line), `\|`, "\x00"), "|")
+	all := strings.Split(line, "|")
+	for i, c := range all {
+		all[i] = strings.TrimSpace(strings.ReplaceAll(c, "\x00", "|"))
+	}
+	return all
+}
+
+// figure is a number as a table shows it.
+type figure struct {
+	text    string
+	value   float64
+	digits  int // behind the point, of the mantissa if there is an exponent
+	exp     int // of ten
+	percent bool
+}
+
+var (
+	shown  = regexp.MustCompile(`[-−]?(?:\d{1,3}(?: \d{3})+|\d*\.?\d+)(?:e[-+]?\d+)?`)
+	begins = regexp.MustCompile(`^[-−+.±\d]`) // cells of figures
+	code   = regexp.MustCompile("`[^`]*`")
+)
+
+// figures returns those of a row.
+func (t *table) figures(row []string) (all []figure) {
+	for at, cell := range row {
+		if at == 0 || at < len(t.head) && other.MatchString(t.head[at]) {
+			continue
+		}
+		if cell = strings.TrimSpace(code.ReplaceAllString(cell, "")); !begins.MatchString(cell) {
+			continue
+		}
+		percent := strings.Contains(cell, "%") || at < len(t.head) && strings.Contains(t.head[at], "%")
+		for _, s := range shown.FindAllString(cell, -1) {
+			plain := strings.NewReplacer("−", "-", " ", "").Replace(s)
+			v, err := strconv.ParseFloat(plain, 64)
+			if err != nil {
+				continue
+			}
+			f := figure{text: s, value: v, percent: percent}
+			mantissa, exp, _ := strings.Cut(plain, "e")
+			f.exp, _ = strconv.Atoi(exp)
+			if _, behind, ok := strings.Cut(mantissa, "."); ok {
+				f.digits = len(behind)
+			}
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// is reports whether a number shows as the figure.
+func (f figure) is(v float64) bool {
+	unit := math.Pow10(f.exp - f.digits)
+	return math.Abs(v-f.value) <= 0.5*unit*(1+1e-9) || f.percent && math.Abs(100*v-f.value) <= 0.5*unit*(1+1e-9)
+}
+
+// missing returns the rows of a table that are not on a line of what is printed, unless
+// all of its columns are.
+func (t *table) missing(printed [][]float64) (all []string) {
+	if t.anywhere {
+		printed = [][]float64{slices.Concat(printed...)}
+	}
+	columns := make([][]figure, len(t.head))
+	for _, row := range t.rows {
+		of := t.figures(row)
+		if !onLine(of, printed) {
+			all = append(all, fmt.Sprintf("row %q is on no line: %s", row[0], nearest(of, printed)))
+		}
+		for at := range row {
+			if at < len(columns) {
+				one := slices.Repeat([]string{""}, len(row))
+				one[at] = row[at]
+				columns[at] = append(columns[at], t.figures(one)...)
+			}
+		}
+	}
+	if !slices.ContainsFunc(columns, func(of []figure) bool { return !onLine(of, printed) }) {
+		return nil
+	}
+	return all
+}
+
+// onLine reports whether some line has all figures.
+func onLine(of []figure, lines [][]float64) bool {
+	return len(of) == 0 || slices.ContainsFunc(lines, func(line []float64) bool { return len(absent(of, line)) == 0 })
+}
+
+// absent returns the figures that a line does not have.
+func absent(of []figure, line []float64) (not []string) {
+	for _, f := range of {
+		if !slices.ContainsFunc(line, f.is) {
+			not = append(not, f.text)
+		}
+	}
+	return not
+}
+
+// nearest says what the line that has most of the figures has not.
+func nearest(of []figure, lines [][]float64) string {
+	if len(lines) == 0 {
+		return "nothing is printed"
+	}
+	best := slices.MinFunc(lines, func(a, b []float64) int { return len(absent(of, a)) - len(absent(of, b)) })
+	return fmt.Sprintf("%s not on the nearest, %v", strings.Join(absent(of, best), ", "), best)
+}
+
+var number = regexp.MustCompile(`[-−]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?`)
+
+// numbers returns those in the lines that a program prints.
+func numbers(text string) (lines [][]float64) {
+	for line := range strings.Lines(text) {
+		var all []float64
+		for _, s := range number.FindAllString(line, -1) {
+			if v, err := strconv.ParseFloat(strings.Replace(s, "−", "-", 1), 64); err == nil {
+				all = append(all, v)
+			}
+		}
+		if len(all) > 0 {
+			lines = append(lines, all)
+		}
+	}
+	return lines
+}

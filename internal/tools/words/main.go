@@ -1,0 +1,150 @@
+// Command words lists words in code, comments, messages and documents that this project
+// does not use, with what to write instead, and fails if there are any. Names are read
+// word by word: beginRun holds "begin" and "run". Its test does the same.
+//
+//	go run ./internal/tools/words [folder ...]
+package main
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+//go:embed list
+var list string
+
+func main() {
+	log.SetFlags(0)
+	words, err := parse(list)
+	if err != nil {
+		log.Fatal(err)
+	}
+	found, err := search(os.DirFS("."), words, os.Args[1:])
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range found {
+		fmt.Println(f)
+	}
+	if len(found) > 0 {
+		log.Fatalf("%d places", len(found))
+	}
+}
+
+// word is one that is not written.
+type word struct {
+	text    string // in lower case, words separated by a space
+	instead string
+	except  *regexp.Regexp // lines on which it is right; nil: none
+}
+
+// parse reads a list: three columns and comments.
+func parse(list string) (words []word, err error) {
+	for line := range strings.Lines(list) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		column := strings.SplitN(line, "|", 3)
+		if len(column) < 3 {
+			return nil, fmt.Errorf("words: %q has %d columns, want 3", line, len(column))
+		}
+		w := word{text: strings.TrimSpace(column[0]), instead: strings.TrimSpace(column[1])}
+		if except := strings.TrimSpace(column[2]); except != "" {
+			if w.except, err = regexp.Compile(except); err != nil {
+				return nil, err
+			}
+		}
+		words = append(words, w)
+	}
+	return words, nil
+}
+
+// search returns the places of words in the files of a tree that people read, or in those
+// below some folders.
+func search(tree fs.FS, words []word, folders []string) (found []string, err error) {
+	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name == ".git" || d.Name() == "testdata" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !read(name) || !below(name, folders) {
+			return nil
+		}
+		file, err := tree.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, 1<<20)
+		for n := 1; lines.Scan(); n++ {
+			text := split(lines.Text())
+			for _, w := range words {
+				if strings.Contains(text, " "+w.text+" ") && (w.except == nil || !w.except.MatchString(lines.Text())) {
+					found = append(found, fmt.Sprintf("%s:%d: %q: write %s", name, n, w.text, w.instead))
+				}
+			}
+		}
+		return lines.Err()
+	})
+	return found, err
+}
+
+// read reports whether people read a file: CHANGELOG.md has the names of earlier versions.
+func read(name string) bool {
+	switch path.Ext(name) {
+	case ".go", ".md":
+		return name != "CHANGELOG.md"
+	}
+	return path.Dir(name) == ".ci"
+}
+
+// below reports whether a file is in one of the folders, or there are none.
+func below(name string, folders []string) bool {
+	for _, f := range folders {
+		if strings.HasPrefix(name, strings.TrimSuffix(path.Clean(f), "/")+"/") || path.Clean(f) == name {
+			return true
+		}
+	}
+	return len(folders) == 0
+}
+
+// split returns the words of a line in lower case, each between spaces: names in camel case
+// are several.
+func split(line string) string {
+	var b strings.Builder
+	b.WriteByte(' ')
+	var before rune
+	for _, r := range line {
+		switch {
+		case !unicode.IsLetter(r):
+			if before != ' ' {
+				b.WriteByte(' ')
+			}
+			before = ' '
+			continue
+		case unicode.IsUpper(r) && unicode.IsLower(before):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+		before = r
+	}
+	if before != ' ' {
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
