@@ -6,9 +6,8 @@
 // With -internal it lists those of the packages in internal instead. Folders are those
 // below the current one, which is the root of the module, with all that is below them;
 // none means all. Public packages are those of the module outside internal and without a
-// command. Users are the other packages of the module and of the
-// modules in its workspace, with their tests, and the Example functions of the
-// package's own external tests, which are written as a user's code is.
+// command. Users are the other packages of the module and of the modules in its workspace,
+// with their tests, and the package's own external tests, which see what a user sees.
 //
 // Some have users that no identifier shows. These count as used:
 //
@@ -130,35 +129,30 @@ type uses struct {
 
 // file notes what a file of a package uses of others.
 func (u *uses) file(p *listed, info *types.Info, f *ast.File) {
-	for _, d := range f.Decls {
-		example := false
-		if g, ok := d.(*ast.FuncDecl); ok && g.Recv == nil {
-			example = strings.HasPrefix(g.Name.Name, "Example") && strings.HasSuffix(f.Name.Name, "_test")
+	external := strings.HasSuffix(f.Name.Name, "_test")
+	note := func(o types.Object) {
+		if o != nil && o.Pkg() != nil && (external || o.Pkg().Path() != p.ImportPath) {
+			u.object(o)
 		}
-		note := func(o types.Object) {
-			if o != nil && o.Pkg() != nil && (example || o.Pkg().Path() != p.ImportPath) {
-				u.object(o)
-			}
-		}
-		ast.Inspect(d, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.Ident:
-				note(info.Uses[n])
-			case *ast.SelectorExpr:
-				if s := info.Selections[n]; s != nil {
-					note(s.Obj())
-					embedded(s, note)
-				}
-			case *ast.CompositeLit:
-				if len(n.Elts) > 0 {
-					if _, keyed := n.Elts[0].(*ast.KeyValueExpr); !keyed {
-						fields(info.Types[n].Type, note)
-					}
-				}
-			}
-			return true
-		})
 	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			note(info.Uses[n])
+		case *ast.SelectorExpr:
+			if s := info.Selections[n]; s != nil {
+				note(s.Obj())
+				embedded(s, note)
+			}
+		case *ast.CompositeLit:
+			if len(n.Elts) > 0 {
+				if _, keyed := n.Elts[0].(*ast.KeyValueExpr); !keyed {
+					fields(info.Types[n].Type, note)
+				}
+			}
+		}
+		return true
+	})
 }
 
 // embedded notes the fields through which a selection goes.
