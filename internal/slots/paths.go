@@ -71,10 +71,10 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 // so that E W·1[x] = p(x, C) for a path that ends in x with weight W.
 type Paths struct {
 	*Engine[int32]
-	Drawer      Drawer
+	drawer      Drawer
 	Joint       []Joint // by slot
 	Grid        int     // steps that are asked for
-	LeaveOneOut bool
+	leaveOneOut bool
 
 	// Saw, unless nil, gets every step: slot i is moved from time t to s by worker w.
 	Saw func(w, i int, t, s, logZ float64)
@@ -95,7 +95,7 @@ type pathWork struct {
 // NewPaths returns the paths in the slots of an engine.
 func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut bool) *Paths {
 	p := &Paths{
-		Engine: e, Drawer: d, Joint: joint, Grid: grid, LeaveOneOut: leaveOneOut,
+		Engine: e, drawer: d, Joint: joint, Grid: grid, leaveOneOut: leaveOneOut,
 		LogW: make([]float64, e.Batch), logZ: make([]float64, e.Batch), logRho: make([]float64, e.Batch),
 		work: make([]pathWork, e.Workers),
 	}
@@ -118,7 +118,7 @@ func (p *Paths) CopyPath(dst, src int) { p.logZ[dst], p.logRho[dst] = p.logZ[src
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
-		Condition(p.Joint[i], s, p.LeaveOneOut)
+		Condition(p.Joint[i], s, p.leaveOneOut)
 		var err error
 		if p.logZ[i], err = p.logProb(w, s.V); err != nil {
 			return err
@@ -141,10 +141,10 @@ func (p *Paths) step(w, i int, pass bool) error {
 	s, k, j := &p.Slots[i], &p.work[w], p.Joint[i]
 	t := s.Time
 	if pass {
-		Condition(j, s, p.LeaveOneOut)
+		Condition(j, s, p.leaveOneOut)
 	}
 	next := j.Next(s.X, t, p.Step, p.Grid, &s.Stream)
-	logZ, err := p.Drawer.Draw(p.Ctx, k.clean, s.V, &s.Stream)
+	logZ, err := p.drawer.Draw(p.Ctx, k.clean, s.V, &s.Stream)
 	if pass && errors.Is(err, constraint.ErrInfeasible) {
 		p.LogW[i], s.Time = math.Inf(-1), 0
 		return nil
@@ -177,7 +177,7 @@ func (p *Paths) step(w, i int, pass bool) error {
 
 // logProb returns log Z_C of the normalised rows of v, −Inf if C is out of reach.
 func (p *Paths) logProb(w int, v []float32) (float64, error) {
-	z, err := p.Drawer.LogZ(p.Ctx, v)
+	z, err := p.drawer.LogZ(p.Ctx, v)
 	if errors.Is(err, constraint.ErrInfeasible) {
 		return math.Inf(-1), nil
 	}

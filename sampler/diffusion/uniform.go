@@ -79,7 +79,7 @@ func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.St
 // log q(x_t,i | l) up to a constant, which differs from its value at other levels only at
 // l = x_i, by the factor 1 + αV/(1−α).
 func (p *uniform) raise(v []float32, x []int32, alpha float64, by float32) {
-	seen := by * float32(simd.Log1p(float64(alpha*float64(p.levels))/(1-alpha)))
+	seen := float32(by * float32(simd.Log1p(float64(alpha*float64(p.levels))/(1-alpha))))
 	for i, l := range x {
 		v[i*p.levels+int(l)] += seen
 	}
