@@ -115,7 +115,7 @@ var mistakes = []mistake{
 	}}},
 	{"stop", "kernels go on when they are to stop", []edit{{
 		"internal/sweep/cursor.go",
-		"p.stopped = p.stopped || p.stop != nil && p.stop()",
-		"p.stopped = p.stopped || p.stop != nil && p.stop() && p.work < 0",
+		"p.Stopped = p.Stopped || p.Stop != nil && p.Stop()",
+		"p.Stopped = p.Stopped || p.Stop != nil && p.Stop() && p.Work < 0",
 	}}},
 }
