@@ -3,9 +3,8 @@ package mcmc
 import (
 	"fmt"
 
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
-
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
