@@ -55,7 +55,7 @@ const (
 )
 
 // newDenseGibbs returns nil if the model is not energy.Matching or has not two
-// levels. A sweep visits the free sites in the given order.
+// levels. A sweep visits those of the given sites that are free.
 func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 	whole, fixed := unclamped(m)
 	g, ok := energy.As[energy.Matching](whole)
@@ -70,7 +70,7 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 	sites := len(start) - 1
 	k := apart.New(denseGibbs{
 		sweeper:  sweeper{packed: newPacked(m, sites, chains, 1, denseNumbers, format{kept: denseNumbers})},
-		coupling: coupling, field: field, begin: start, adj: adj, order: order,
+		coupling: coupling, field: field, begin: start, adj: adj, order: free(order, fixed),
 		first: apart.Make[int32](sites), look: apart.Make[int32](chains * sites), words: apart.Make[uint32](2 * chunk),
 	})
 	k.init(k)

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
@@ -49,7 +50,7 @@ type request struct {
 	orders        [Chromatic + 1][]int32 // by scan, once somebody wants one
 }
 
-// order returns the free sites in the order of a scan, nil for a random one.
+// order returns the sites in the order of a scan, nil for a random one.
 func (r *request) order(scan Scan) (sweep []int32, err error) {
 	if scan != Random && r.orders[scan] == nil {
 		r.orders[scan], err = order(r.Method, scan, r.Model)
@@ -57,23 +58,13 @@ func (r *request) order(scan Scan) (sweep []int32, err error) {
 	return r.orders[scan], err
 }
 
-// order returns the free sites in the order of a sweep; all, which stay as they are, if none
-// are.
+// order returns the sites in the order of a sweep.
 func order(method string, scan Scan, m energy.Model) ([]int32, error) {
 	sites, _ := m.Shape()
-	_, fixed := unclamped(m)
-	if freeOf(fixed, sites) == 0 {
-		fixed = nil
-	}
 	sweep := make([]int32, 0, sites)
-	visit := func(i int) {
-		if fixed == nil || fixed[i] < 0 {
-			sweep = append(sweep, int32(i))
-		}
-	}
 	if scan != Chromatic {
 		for i := range sites {
-			visit(i)
+			sweep = append(sweep, int32(i))
 		}
 		return sweep, nil
 	}
@@ -85,7 +76,7 @@ func order(method string, scan Scan, m energy.Model) ([]int32, error) {
 	for c := range colours {
 		for i, ci := range colour {
 			if int(ci) == c {
-				visit(i)
+				sweep = append(sweep, int32(i))
 			}
 		}
 	}
@@ -210,6 +201,14 @@ var FewestFree = 8
 
 // few reports whether sites are fixed and hardly any are free.
 func few(fixed []int32) bool { return fixed != nil && freeOf(fixed, 0) < FewestFree }
+
+// free returns those of some sites that are free.
+func free(sites, fixed []int32) []int32 {
+	if fixed == nil {
+		return sites
+	}
+	return slices.DeleteFunc(slices.Clone(sites), func(i int32) bool { return fixed[i] >= 0 })
+}
 
 // freeOf returns how many of some sites are free.
 func freeOf(fixed []int32, sites int) (free int) {

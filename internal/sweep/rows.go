@@ -70,7 +70,7 @@ var rowFormat = format{tag: 0x726f7773, foreign: "another kernel of Gibbs", kept
 var FewestRows = 8
 
 // newRowGibbs returns nil if another kernel does better, or the model is not of this kind.
-// A sweep visits the free sites in the given order or, if that is nil, in one that is fast.
+// A sweep visits those of the given sites that are free or, if that is nil, in one that is fast.
 func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 	if chains < FewestRows {
 		return nil
@@ -87,7 +87,7 @@ func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 	if rows == nil {
 		return nil
 	}
-	l := spins.RowLayout{Start: e.start, Adj: e.adj, Against: e.against, Order: order, Bias: rows.bias, Kind: rows.kind}
+	l := spins.RowLayout{Start: e.start, Adj: e.adj, Against: e.against, Order: free(order, fixed), Bias: rows.bias, Kind: rows.kind}
 	k := apart.New(rowGibbs{weight: e.weight})
 	k.base, l.Odds = rows.tables(e.weight)
 	k.packed = newPacked(m, len(e.start)-1, chains, chains, rowOnes+len(k.base), rowFormat)

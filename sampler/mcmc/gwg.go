@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -94,7 +93,7 @@ func (k *gwg) weigh(lo, hi int, y []int32, _ *sweep.Cursor) bool {
 }
 
 func (k *gwg) accept(s int) {
-	copy(k.Row(k.w, s), k.Row(k.nextW, s))
+	copy(k.row(k.w, s), k.row(k.nextW, s))
 	k.sum[s] = k.nextSum[s]
 }
 
@@ -103,7 +102,7 @@ func (k *gwg) acceptAll() {
 	k.sum, k.nextSum = k.nextSum, k.sum
 }
 
-func (k *gwg) Row(w []float32, s int) []float32 {
+func (k *gwg) row(w []float32, s int) []float32 {
 	n := k.sites * k.cols
 	return w[s*n : (s+1)*n]
 }
@@ -114,7 +113,7 @@ func (k *gwg) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq floa
 	copy(y, x)
 	list := k.changes(s)
 	for j := range list {
-		list[j] = simd.Pick(k.Row(k.w, s), k.sum[s], r.Float64())
+		list[j] = simd.Pick(k.row(k.w, s), k.sum[s], r.Float64())
 	}
 	if !k.apply(y, x, list) {
 		list[0] = -1 // rejected, as logProb says
@@ -153,7 +152,7 @@ func (k *gwg) apply(y, x []int32, list []int) bool {
 
 // current returns the log-probability of drawing the list of chain s.
 func (k *gwg) current(_, _ []int32, s int) float64 {
-	q, w := newProduct(), k.Row(k.w, s)
+	q, w := newProduct(), k.row(k.w, s)
 	for _, c := range k.changes(s) {
 		q.mul(float64(w[c]) / k.sum[s])
 	}
@@ -163,7 +162,7 @@ func (k *gwg) current(_, _ []int32, s int) float64 {
 // logProb returns the log-probability of drawing the reverse of the list of chain s, by
 // which y came from x, there.
 func (k *gwg) logProb(x, _ []int32, s int) float64 {
-	q, next := newProduct(), k.Row(k.nextW, s)
+	q, next := newProduct(), k.row(k.nextW, s)
 	for _, c := range k.changes(s) {
 		if c < 0 {
 			return math.Inf(-1)

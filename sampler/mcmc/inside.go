@@ -3,9 +3,8 @@ package mcmc
 import (
 	"fmt"
 
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
-
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -18,19 +17,20 @@ import (
 //	wordGibbs                 torus 5×5               1.0    1.0    1.0
 //	torusGibbs                torus 64×64             1.0    1.1    1.0
 //	torusGibbs of Metropolis  torus 64×64             1.0    1.1    1.0
-//	torusLangevin             torus 64×64             1.0    1.4    1.0
-//	rowGibbs                  2000 sites, one J       1.0    2.4    1.0
+//	torusLangevin             torus 64×64             1.0    1.1    1.0
+//	rowGibbs                  2000 sites, one J       1.0    0.9    1.0
 //	fieldGibbs                2000 sites, a glass     1.0    1.0    1.0
-//	rowGibbs                  complete graph of 100   1.0    1.3    1.0
+//	rowGibbs                  complete graph of 100   1.1    0.9    1.1
 //	denseGibbs of Metropolis  complete graph of 100   1.2    1.0    1.2    more is accepted
 //	sparseGibbs               Potts 64×64             1.0    0.9    1.1
 //	bipartite                 RBM 256 × 64            –      1.1    1.2
-//	hastings of DMALA         RBM 256 × 64            1.2    1.1    1.9    fields are added up
+//	hastings of DMALA         RBM 256 × 64            1.2    1.1    1.9    see below
 //
 // Scale and a Lagrangian change numbers; a sum of a torus or a Matching model and a uniform
-// field is one, and sums of pairs are pairs. Bits, words, proposals and stretches of sites leave out
-// fixed ones; rowGibbs, denseGibbs and fieldGibbs know none, and run on the model of the
-// free sites, whose states are copied to those that are read.
+// field is one, and sums of pairs are pairs. Sweeps of all engines of package sweep but memo and
+// differences leave fixed sites out. DMALA on an RBM with a Lagrangian takes 1.9 times as long
+// since the energy and the field of the second part are added up for every state: 2.6 ns a site,
+// of which four fifths are the sum of the part itself and the rest is adding.
 //
 // None can: a scaled RBM has a free energy that no binary hidden units have; a torus with
 // fields of its own at every site is one of pairs; a clamp makes fields differ, so that the clusters

@@ -70,12 +70,12 @@ func newSwaps(rungs, chains int) *swaps {
 		sum: make([]float64, rungs-1), offers: make([]float64, rungs-1),
 		replica: make([]int32, rungs*chains), heading: make([]int32, rungs*chains),
 	}
-	w.Clear()
+	w.clear()
 	return w
 }
 
 // clear begins the records afresh.
-func (w *swaps) Clear() {
+func (w *swaps) clear() {
 	clear(w.sum)
 	clear(w.offers)
 	clear(w.heading)

@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
-
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -113,7 +112,7 @@ func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 
 // Walk implements [Walker].
 func (k *pairGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
-	k.Begin(x)
+	k.begin(x)
 	told := &k.At.Info[s]
 	told.Accept = 1
 	for made < n && told.Err == nil && !k.At.Stopped {

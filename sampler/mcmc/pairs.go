@@ -3,10 +3,9 @@ package mcmc
 import (
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -58,7 +57,7 @@ func (k *pairs) Reset(ctl sampler.Control, x []int32) error {
 func (k *pairs) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.Model, x, r) }
 
 // begin takes the state x in hand.
-func (k *pairs) Begin(x []int32) {
+func (k *pairs) begin(x []int32) {
 	if k.within != nil {
 		k.within.follow(k.node, x)
 	}

@@ -24,7 +24,7 @@ func pairMatrix(k *pairGibbs, all [][]int32) *exact.Matrix {
 		if stuck(k, all[x], x, dst) {
 			return
 		}
-		k.Begin(all[x])
+		k.begin(all[x])
 		y := make([]int32, k.Sites)
 		for j := range k.Sites {
 			for i := range j {
@@ -44,7 +44,7 @@ func swapMatrix(t *testing.T, k *swap, all [][]int32) *exact.Matrix {
 		if stuck(k, all[x], x, dst) {
 			return
 		}
-		k.Begin(all[x])
+		k.begin(all[x])
 		pairs := 0
 		for j := range k.Sites {
 			for i := range j {

@@ -6,12 +6,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -148,7 +147,7 @@ func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
 		if i < 0 {
 			break
 		}
-		row := k.now.Row(s, i)
+		row := k.now.row(s, i)
 		k.kept[n] = tree.leaf(i)
 		y[i] = int32(simd.Pick(row, k.kept[n], r.Float64()))
 		tree.set(i, 0)
@@ -183,7 +182,7 @@ func (k *paths) walk(w *pathWeights, s int, path, to []int32) float64 {
 	tree := w.tree(s)
 	q := newProduct()
 	for n, i := range path {
-		p := float64(w.Row(s, int(i))[to[i]])
+		p := float64(w.row(s, int(i))[to[i]])
 		if p != 0 { // with nothing left to draw the total is 0 too
 			p /= tree[1]
 		}

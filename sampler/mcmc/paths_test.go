@@ -5,8 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -14,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -100,7 +99,7 @@ func TestPathProbabilities(t *testing.T) {
 		})
 		require.InDelta(t, 1, total, 1e-12)
 		for i := range x {
-			row := walks.now.Row(0, i)
+			row := walks.now.row(0, i)
 			require.Equal(t, float64(row[0])+float64(row[1])+float64(row[2]), walks.now.tree(0).leaf(i), "the tree is put back")
 		}
 	}
@@ -121,7 +120,7 @@ func TestPathsBrokenTwins(t *testing.T) {
 	replaced := pathsMatrix(t, k, p, all, func(y, x []int32) (forth, back float64) {
 		forth, _ = scored(p)(y, x)
 		for _, i := range p.path[:p.length[0]] {
-			back += math.Log(float64(p.next.Row(0, int(i))[x[i]]) / p.next.tree(0)[1])
+			back += math.Log(float64(p.next.row(0, int(i))[x[i]]) / p.next.tree(0)[1])
 		}
 		return forth, back
 	})

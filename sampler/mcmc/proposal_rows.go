@@ -5,11 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -257,7 +256,7 @@ func (p *rows) rebuild(lo, hi int, x []int32, at *sweep.Cursor) bool {
 func (p *rows) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
 	q := newProduct()
 	for i, at := range x {
-		row, sum := p.Row(p.p, p.sum, s, i)
+		row, sum := p.row(p.p, p.sum, s, i)
 		c := simd.Pick(row, sum, r.Float64())
 		if c < 0 {
 			return 0, math.NaN()
@@ -282,7 +281,7 @@ func (p *rows) current(y, x []int32, s int) float64 { return p.score(p.p, p.sum,
 func (p *rows) score(w []float32, sums []float64, y, x []int32, s int) float64 {
 	q := newProduct()
 	for i, at := range x {
-		row, sum := p.Row(w, sums, s, i)
+		row, sum := p.row(w, sums, s, i)
 		c := p.column(y[i], at)
 		if c < 0 {
 			return math.Inf(-1)
@@ -292,7 +291,7 @@ func (p *rows) score(w []float32, sums []float64, y, x []int32, s int) float64 {
 	return q.log()
 }
 
-func (p *rows) Row(w []float32, sums []float64, s, site int) ([]float32, float64) {
+func (p *rows) row(w []float32, sums []float64, s, site int) ([]float32, float64) {
 	i := s*p.sites + site
 	return w[i*p.cols : (i+1)*p.cols], sums[i]
 }

@@ -74,7 +74,7 @@ func newPathWeights(chains, sites, levels int) pathWeights {
 	}
 }
 
-func (p *pathWeights) Row(s, site int) []float32 {
+func (p *pathWeights) row(s, site int) []float32 {
 	i := s*p.sites + site
 	return p.w[i*p.levels : (i+1)*p.levels]
 }
@@ -90,7 +90,7 @@ func (p *pathWeights) sum(lo, hi int) {
 		tree := p.tree(s)
 		for i := range p.sites {
 			total := 0.0
-			for _, w := range p.Row(s, i) {
+			for _, w := range p.row(s, i) {
 				total += float64(w)
 			}
 			tree[len(tree)/2+i] = total

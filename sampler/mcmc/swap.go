@@ -3,11 +3,10 @@ package mcmc
 import (
 	"context"
 
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
-
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -78,7 +77,7 @@ func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 		told.Accept = float64(k.updates)
 		return n
 	}
-	k.Begin(x)
+	k.begin(x)
 	for made < n && !k.At.Stopped {
 		i, j := k.pick(&r[s])
 		for x[i] == x[j] {

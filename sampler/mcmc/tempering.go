@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -178,10 +177,10 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 			k.old[j] = true // the next step makes it, rung by rung
 		}
 		k.behind = true
-		k.swaps.Clear()
+		k.swaps.clear()
 	}
 	if done == of {
-		k.swaps.Clear()
+		k.swaps.clear()
 	}
 }
 

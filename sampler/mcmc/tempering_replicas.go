@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 

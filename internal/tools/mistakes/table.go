@@ -26,8 +26,8 @@ var mistakes = []mistake{
 	}}},
 	{"skipped site", "a systematic sweep draws the last site but one twice and the last never", []edit{{
 		"internal/sweep/engines.go",
-		"for i := range sites {\n\t\t\tvisit(i)",
-		"for i := range sites {\n\t\t\tvisit(min(i, max(0, sites-2)))",
+		"for i := range sites {\n\t\t\tsweep = append(sweep, int32(i))",
+		"for i := range sites {\n\t\t\tsweep = append(sweep, int32(min(i, max(0, sites-2))))",
 	}}},
 	{"stale cache", "kernels that have moved are not told of SetStates and Reset", []edit{{
 		"sampler/runner.go",
@@ -115,7 +115,7 @@ var mistakes = []mistake{
 	}}},
 	{"stop", "kernels go on when they are to stop", []edit{{
 		"internal/sweep/cursor.go",
-		"p.stopped = p.stopped || p.stop != nil && p.stop()",
-		"p.stopped = p.stopped || p.stop != nil && p.stop() && p.work < 0",
+		"p.Stopped = p.Stopped || p.Stop != nil && p.Stop()",
+		"p.Stopped = p.Stopped || p.Stop != nil && p.Stop() && p.Work < 0",
 	}}},
 }

@@ -49,12 +49,12 @@ func ExampleReports() {
 	}
 	r := auto.Reports(chains)[0]
 	for i, c := range r.Candidates {
-		fmt.Printf("%s: fits %v, chosen %v\n", c.Name, c.Left == "", i == r.Chosen)
+		fmt.Printf("%s, %T: fits %v, chosen %v\n", c.Name, c.Method, c.Left == "", i == r.Chosen)
 	}
 	// Output:
-	// block-gibbs: fits false, chosen false
-	// gibbs: fits true, chosen true
-	// gwg: fits true, chosen false
+	// block-gibbs, mcmc.BlockGibbs: fits false, chosen false
+	// gibbs, mcmc.Gibbs: fits true, chosen true
+	// gwg, mcmc.GWG: fits true, chosen false
 }
 
 func ExampleCandidate() {
