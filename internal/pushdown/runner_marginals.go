@@ -90,35 +90,19 @@ func (r *Runner) marginalsOfNumbers(dst []float64) error {
 	}
 	f := r.sum
 	if r.back == nil {
-		r.back = &backward{whole: make([][][][]algebra.Number, r.sites), weight: grid[algebra.Number](r.sites, len(r.g.weights)),
-			bars: make([]*chart[algebra.Number], len(r.g.levels))}
-		for c := range r.back.whole {
-			r.back.whole[c] = make([][][]algebra.Number, len(r.g.starts))
-		}
+		r.back = newBackward(r.g, r.sites)
+		r.back.whole = grid[[][]algebra.Number](r.sites, len(r.g.starts))
 	}
 	b := r.back
 	for c := range r.sites {
 		clear(b.weight[c])
 		for _, s := range r.g.order {
-			if !f.need[c][s] {
-				continue
-			}
-			if b.whole[c][s] == nil {
-				b.whole[c][s] = grid[algebra.Number](len(f.whole[c][s]), r.sites-c-1)
-			}
-			for _, x := range b.whole[c][s] {
-				clear(x)
+			if f.need[c][s] {
+				f.leaving(b.whole, c, s)
 			}
 		}
 	}
-	bar := b.bar(f, r.g.top, 0)
-	one := algebra.Exp(-r.logZ)
-	for q, final := range f.top.level.final {
-		if final {
-			bar.states[r.sites][q] = one
-		}
-	}
-	b.adjoint(f, f.top, bar, span{-1, -1}, nil)
+	b.outer(f, algebra.Exp(-r.logZ))
 	// A span is called before it begins, or at its own site by a start with
 	// more calls before it: those come first.
 	for c := range r.sites {
