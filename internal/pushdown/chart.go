@@ -166,6 +166,17 @@ func (f *filter[T, R]) inside() T {
 	return f.outer()
 }
 
+// weigh adds up the weights of a site from those of its classes.
+func (f *filter[T, R]) weigh(site int, class []T) {
+	for w, classes := range f.g.weights {
+		x := f.ring.Zero()
+		for _, k := range classes {
+			x = f.ring.Add(x, class[k])
+		}
+		f.weight[site][w] = x
+	}
+}
+
 // outer fills the chart of the whole sequence and returns its sum.
 func (f *filter[T, R]) outer() T {
 	f.clear(f.top, 0, f.sites)
