@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
 // BPE is the byte-level byte-pair encoding of GPT-2 (Radford et al. 2019): the
@@ -167,7 +168,8 @@ func (w *word) encode(dst []int32, b *BPE, s string) []int32 {
 		w.offer(b, int32(i))
 	}
 	for len(w.heap) > 0 {
-		c := w.pop()
+		var c candidate
+		w.heap, c = heap.Pop(w.heap, candidate.before)
 		j := w.next[c.at]
 		if w.token[c.at] != c.left || int(j) >= len(s) || w.token[j] != c.right {
 			continue // merged otherwise since
@@ -198,32 +200,7 @@ func (w *word) offer(b *BPE, i int32) {
 	if !ok {
 		return
 	}
-	w.heap = append(w.heap, candidate{m, i, w.token[i], w.token[j]})
-	for k := len(w.heap) - 1; k > 0 && w.heap[k].before(w.heap[(k-1)/2]); k = (k - 1) / 2 {
-		w.heap[k], w.heap[(k-1)/2] = w.heap[(k-1)/2], w.heap[k]
-	}
-}
-
-func (w *word) pop() candidate {
-	h := w.heap
-	top, n := h[0], len(h)-1
-	h[0] = h[n]
-	h = h[:n]
-	w.heap = h
-	for k := 0; ; {
-		c := 2*k + 1
-		if c >= n {
-			return top
-		}
-		if c+1 < n && h[c+1].before(h[c]) {
-			c++
-		}
-		if !h[c].before(h[k]) {
-			return top
-		}
-		h[k], h[c] = h[c], h[k]
-		k = c
-	}
+	w.heap = heap.Push(w.heap, candidate{m, i, w.token[i], w.token[j]}, candidate.before)
 }
 
 // printable returns the byte that each rune of a vocabulary file stands for:

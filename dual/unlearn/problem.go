@@ -197,3 +197,16 @@ func (u *Problem) statistic(f Formulation, i, k int) float64 {
 		return simd.Log(a / u.q[k])
 	}
 }
+
+// KL returns KL(p‖q) = Σ p log(p/q), +Inf where p has probability and q none. It
+// panics unless lengths agree.
+func KL(p, q []float64) float64 {
+	check.Len("unlearn", "q", len(q), len(p))
+	sum := 0.0
+	for k, v := range p {
+		if v > 0 {
+			sum += float64(v * simd.Log(v/q[k]))
+		}
+	}
+	return max(sum, 0) // a sum of roundings may be below 0
+}

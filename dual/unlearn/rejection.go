@@ -6,32 +6,32 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
-	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // Rejection draws independent states exactly from the distribution ∝ q·a by
 // drawing from q and accepting with the probability a(x) ≤ 1. It is a
-// [dual.Primal]: with a formulation of unlearning for a, its states are exact
-// samples of p_λ.
+// [dual.Resampler], and so a [dual.Primal]: with a formulation of unlearning for
+// a, its states are exact samples of p_λ. Only the last of n draws of Run remains.
+//
+// Run fails with an error of draw or of the context, a [*TrialsError], or for an
+// acceptance above 1 or NaN (λ is beyond the last distribution).
 //
 // State k draws from src[k] only, so results are a function of the sources. Its
 // methods must not be called concurrently with each other.
 type Rejection[S energy.Site] struct {
+	*dual.Resampler[S]
 	draw   func(x []S, src rand.Source) error
 	accept func(x []S) float64
 	trials int
-	sites  int
-	x      []S
 	src    []rand.Source
 	tried  int
 	kept   int
-	round  int
-	life   session.Session
 }
 
 // defaultTrials bounds the tries for one state: at an acceptance of 1 in 1000
@@ -59,9 +59,6 @@ func NewRejection[S energy.Site](sites int, draw func(x []S, src rand.Source) er
 	if sites < 1 || trials < 0 || len(src) == 0 || draw == nil || accept == nil {
 		return nil, fmt.Errorf("unlearn: NewRejection: sites = %d, trials = %d, %d sources, draw and accept set = %t, want ≥ 1, ≥ 0, ≥ 1 and true", sites, trials, len(src), draw != nil && accept != nil)
 	}
-	if err := check.Entries("unlearn: NewRejection", "sites × sources", sites, len(src)); err != nil {
-		return nil, err
-	}
 	for k := range src {
 		if err := check.Given("unlearn: NewRejection", fmt.Sprintf("src[%d]", k), src[k]); err != nil {
 			return nil, err
@@ -70,33 +67,30 @@ func NewRejection[S energy.Site](sites int, draw func(x []S, src rand.Source) er
 	if trials == 0 {
 		trials = defaultTrials
 	}
-	r := &Rejection[S]{draw: draw, accept: accept, trials: trials, sites: sites, x: make([]S, len(src)*sites), src: src}
-	r.life = session.Session{Who: "unlearn: Rejection", Len: r.Len}
+	r := &Rejection[S]{draw: draw, accept: accept, trials: trials, src: src}
+	var err error
+	if r.Resampler, err = dual.NewResampler(sites, len(src), r.fill); err != nil {
+		return nil, fmt.Errorf("unlearn: NewRejection: %w", err)
+	}
 	return r, nil
 }
 
-// Run replaces every state by an independent draw, n times; only the last draw
-// remains, so n > 1 wastes work. Errors: those of draw and of the context,
-// [*TrialsError], and an acceptance above 1 or NaN (λ is beyond the last
-// distribution).
-func (r *Rejection[S]) Run(ctx context.Context, n int) error {
-	return r.life.Run(ctx, n, func(int) error {
-		for k := range r.src {
-			if err := poll.Err(ctx); err != nil {
-				return err
-			}
-			if err := r.one(k); err != nil {
-				return err
-			}
+// fill replaces every state by an independent draw.
+func (r *Rejection[S]) fill(ctx context.Context, x []S) error {
+	sites := len(x) / len(r.src)
+	for k := range r.src {
+		if err := poll.Err(ctx); err != nil {
+			return err
 		}
-		r.round++
-		return nil
-	})
+		if err := r.one(k, x[k*sites:(k+1)*sites]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // one replaces state k.
-func (r *Rejection[S]) one(k int) error {
-	x := r.x[k*r.sites : (k+1)*r.sites]
+func (r *Rejection[S]) one(k int, x []S) error {
 	for range r.trials {
 		if err := r.draw(x, r.src[k]); err != nil {
 			return fmt.Errorf("unlearn: Rejection: state %d: %w", k, err)
@@ -113,25 +107,6 @@ func (r *Rejection[S]) one(k int) error {
 	}
 	return &TrialsError{k, r.trials, r.Acceptance()}
 }
-
-// Reset does nothing: accept is asked afresh for every draw.
-func (r *Rejection[S]) Reset() error { return nil }
-
-// States returns the present states, the sampler's own.
-func (r *Rejection[S]) States() []S { return r.x }
-
-// SetStates replaces the states until the next draw, which does not depend on
-// them. It returns an error unless the length is that of States.
-func (r *Rejection[S]) SetStates(x []S) error {
-	if len(x) != len(r.x) {
-		return fmt.Errorf("unlearn: Rejection: SetStates: len(x) = %d, want %d", len(x), len(r.x))
-	}
-	copy(r.x, x)
-	return nil
-}
-
-// Len returns the number of rounds of draws made.
-func (r *Rejection[S]) Len() int { return r.round }
 
 // Acceptance returns the accepted part of all draws of q so far: an unbiased
 // estimate of Z_λ = E_q[a], 0 before the first.

@@ -9,6 +9,21 @@ type backward struct {
 	bars   []*chart[algebra.Number]
 }
 
+func newBackward(g *Graph, sites int) *backward {
+	return &backward{weight: grid[algebra.Number](sites, len(g.weights)), bars: make([]*chart[algebra.Number], len(g.levels))}
+}
+
+// outer computes the adjoints of the whole sequence, those of its sum being one.
+func (b *backward) outer(f *filter[algebra.Number, algebra.Sums], one algebra.Number) {
+	bar := b.bar(f, f.g.top, 0)
+	for q, final := range f.top.level.final {
+		if final {
+			bar.states[f.sites][q] = one
+		}
+	}
+	b.adjoint(f, f.top, bar, span{-1, -1}, nil)
+}
+
 // bar returns an empty chart for adjoints.
 func (b *backward) bar(f *filter[algebra.Number, algebra.Sums], lv int32, from int) *chart[algebra.Number] {
 	if b.bars[lv] == nil {
@@ -103,8 +118,7 @@ type whole struct {
 func newWhole(s *spans) *whole {
 	f := newFilter[algebra.Number, algebra.Sums](s.g, s.sites)
 	f.meter = s.meter
-	return &whole{sum: f, back: &backward{
-		weight: grid[algebra.Number](s.sites, len(s.g.weights)), bars: make([]*chart[algebra.Number], len(s.g.levels))}}
+	return &whole{sum: f, back: newBackward(s.g, s.sites)}
 }
 
 // run computes the adjoints of the weights of the whole sequence. ok is false
@@ -128,25 +142,11 @@ func (w *whole) run(s *spans, leave []turned) (ok bool) {
 			}
 		}
 	}
-	f.clear(f.top, 0, s.sites)
-	f.forward(f.top, span{-1, -1}, s.sites, nil)
-	var z algebra.Number
-	for q, final := range v.final {
-		if final {
-			z = z.Plus(f.top.states[s.sites][q])
-		}
+	z := f.outer()
+	if z.M != 0 {
+		w.back.outer(f, algebra.Number{M: 1}.Over(z))
 	}
-	if z.M == 0 {
-		return false
-	}
-	bar := w.back.bar(f, s.g.top, 0)
-	for q, final := range v.final {
-		if final {
-			bar.states[s.sites][q] = algebra.Number{M: 1}.Over(z)
-		}
-	}
-	w.back.adjoint(f, f.top, bar, span{-1, -1}, nil)
-	return true
+	return z.M != 0
 }
 
 // take fills in what a start weighs at every site.

@@ -33,11 +33,7 @@ type filter[T any, R algebra.Ring[T]] struct {
 
 func newFilter[T any, R algebra.Ring[T]](g *Graph, sites int) *filter[T, R] {
 	f := &filter[T, R]{g: g, sites: sites, free: make([]*chart[T], len(g.levels)),
-		weight: grid[T](sites, len(g.weights)), whole: make([][][][]T, sites)}
-	f.need = grid[bool](sites, len(g.starts))
-	for c := range f.whole {
-		f.whole[c] = make([][][]T, len(g.starts))
-	}
+		weight: grid[T](sites, len(g.weights)), whole: grid[[][]T](sites, len(g.starts)), need: grid[bool](sites, len(g.starts))}
 	f.top = f.newChart(g.top)
 	return f
 }
@@ -54,21 +50,15 @@ func (f *filter[T, R]) newChart(lv int32) *chart[T] {
 
 // clear empties positions from…to of a chart.
 func (f *filter[T, R]) clear(c *chart[T], from, to int) {
-	zero := f.ring.Zero()
-	fill := func(x []T) {
-		for i := range x {
-			x[i] = zero
-		}
-	}
 	for j := from; j < to; j++ {
-		fill(c.states[j])
-		fill(c.calls[j])
-		fill(c.halves[j])
+		f.fill(c.states[j])
+		f.fill(c.calls[j])
+		f.fill(c.halves[j])
 	}
-	fill(c.states[to])
+	f.fill(c.states[to])
 	for _, g := range c.returns {
 		for _, x := range g {
-			fill(x[from:to])
+			f.fill(x[from:to])
 		}
 	}
 }
@@ -166,31 +156,56 @@ func (f *filter[T, R]) join(ch *chart[T], j, k, end int) {
 // the first, and the chart of the whole sequence.
 func (f *filter[T, R]) inside() T {
 	f.far = f.g.reach(f.need, func(site int, w int32) bool { return !f.ring.IsZero(f.weight[site][w]) })
-	zero := f.ring.Zero()
 	for c := f.sites - 1; c >= 0; c-- {
 		for _, s := range f.g.order {
-			if !f.need[c][s] {
-				continue
+			if f.need[c][s] {
+				f.forward(f.chartOf(f.g.starts[s].level, c, f.sites), span{c, int(s)}, f.sites, f.leaving(f.whole, c, s))
 			}
-			lv := f.g.starts[s].level
-			if f.whole[c][s] == nil {
-				f.whole[c][s] = grid[T](len(f.g.levels[lv].exits), f.sites-c-1)
-			}
-			for _, x := range f.whole[c][s] {
-				for i := range x {
-					x[i] = zero
-				}
-			}
-			f.forward(f.chartOf(lv, c, f.sites), span{c, int(s)}, f.sites, f.whole[c][s])
 		}
 	}
+	return f.outer()
+}
+
+// weigh adds up the weights of a site from those of its classes.
+func (f *filter[T, R]) weigh(site int, class []T) {
+	for w, classes := range f.g.weights {
+		x := f.ring.Zero()
+		for _, k := range classes {
+			x = f.ring.Add(x, class[k])
+		}
+		f.weight[site][w] = x
+	}
+}
+
+// outer fills the chart of the whole sequence and returns its sum.
+func (f *filter[T, R]) outer() T {
 	f.clear(f.top, 0, f.sites)
 	f.forward(f.top, span{-1, -1}, f.sites, nil)
-	z := zero
+	z := f.ring.Zero()
 	for q, final := range f.top.level.final {
 		if final {
 			z = f.ring.Add(z, f.top.states[f.sites][q])
 		}
 	}
 	return z
+}
+
+// leaving returns what all has of start s called at site c, emptied.
+func (f *filter[T, R]) leaving(all [][][][]T, c int, s int32) [][]T {
+	x := &all[c][s]
+	if *x == nil {
+		*x = grid[T](len(f.g.levels[f.g.starts[s].level].exits), f.sites-c-1)
+	}
+	for _, y := range *x {
+		f.fill(y)
+	}
+	return *x
+}
+
+// fill stores zeros.
+func (f *filter[T, R]) fill(x []T) {
+	zero := f.ring.Zero()
+	for i := range x {
+		x[i] = zero
+	}
 }

@@ -124,29 +124,20 @@ func (g *Graph) reach(need [][]bool, alive func(site int, w int32) bool) (far in
 			return far
 		}
 		far = j
-		left := make([][]bool, n) // exits taken at this site
-		for lv := range left {
-			left[lv] = make([]bool, len(g.levels[lv].exits))
-		}
-		calls := make([][]bool, n)
+		left, calls := make([][]bool, n), make([][]bool, n) // exits and calls at this site
 		for lv := range g.levels {
 			v := &g.levels[lv]
-			calls[lv] = make([]bool, len(v.calls))
-			for _, e := range v.in {
-				if here[lv][e.From] && alive(j, e.W) {
-					next[lv][e.To] = true
+			left[lv], calls[lv] = make([]bool, len(v.exits)), make([]bool, len(v.calls))
+			mark := func(edges []algebra.Arrow, to []bool) {
+				for _, e := range edges {
+					if here[lv][e.From] && alive(j, e.W) {
+						to[e.To] = true
+					}
 				}
 			}
-			for _, e := range v.call {
-				if here[lv][e.From] && alive(j, e.W) {
-					calls[lv][e.To] = true
-				}
-			}
-			for _, e := range v.out {
-				if here[lv][e.From] && alive(j, e.W) {
-					left[lv][e.To] = true
-				}
-			}
+			mark(v.in, next[lv])
+			mark(v.call, calls[lv])
+			mark(v.out, left[lv])
 		}
 		g.resume(next, called, left, calls)
 		for lv := range calls {
@@ -218,24 +209,19 @@ func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token i
 		return nil, f.meter.Err()
 	}
 	for i := range sites {
-		class := make([]int64, len(g.members))
+		class := make([]*big.Int, len(g.members))
 		for k, tokens := range g.members {
+			n := int64(0)
 			for _, t := range tokens {
 				if may(i, t) {
-					class[k]++
+					n++
 				}
 			}
-		}
-		for w, classes := range g.weights {
-			n := int64(0)
-			for _, k := range classes {
-				n += class[k]
-			}
-			f.weight[i][w] = nil
 			if n > 0 {
-				f.weight[i][w] = big.NewInt(n)
+				class[k] = big.NewInt(n)
 			}
 		}
+		f.weigh(i, class)
 	}
 	n := f.inside()
 	if n == nil {

@@ -48,12 +48,7 @@ func (o *outside) run() (bound float64, ok bool) {
 		return 0, false
 	}
 	o.lost, o.wide = 0, false
-	z := 0.0
-	for q, final := range s.g.levels[s.g.top].final {
-		if final {
-			z += s.states[s.sites][q]
-		}
-	}
+	z := s.sum()
 	bound = math.Inf(-1)
 	if s.dropped {
 		room := float64(simd.Log(z)*math.Log2E) + float64(s.tops.scale[s.sites]) - s.total[s.sites]

@@ -102,7 +102,7 @@ func (o *joints) between(t *tape, group int, calls []calling, from, upto int, ba
 		}
 	}
 	for a, l := range calls {
-		copy(o.x[a*n:a*n+n], t.callOf(l.site, l.call))
+		copy(o.x[a*n:a*n+n], t.called(l.site, l.call))
 		turn(l.row)
 		c, at := o.coef[a*terms:][:terms], leave.at[l.row]
 		for _, w := range o.ways {
@@ -160,7 +160,7 @@ func (o *joints) returns(t *tape, r *round, e int) {
 	}
 	m := len(rest.at) - first
 	if e >= t.last {
-		before = int(t.inTile[group])
+		before = t.joins[group].inTile
 	}
 	if m == 0 || before == 0 {
 		return

@@ -58,6 +58,25 @@ func (p *panel) begin(first, last, lo, n int, scale []int32) {
 	}
 }
 
+// come returns n entries of what comes to a state, zeros at first.
+func (p *panel) come(state int32, n int) []float64 {
+	y := p.next[int(state)*p.width:][:n]
+	if !p.coming[state] {
+		clear(y)
+		p.coming[state] = true
+	}
+	return y
+}
+
+// callOf returns the vectors from that of call k of site e on, the present one.
+func (p *panel) callOf(e, k int) []float64 {
+	at := &p.callAt[(e-p.first)*len(p.level.calls)+k]
+	if *at < 0 {
+		*at = p.newCall()
+	}
+	return p.call[*at:]
+}
+
 // newCall returns where the vector of a call at the present site begins.
 func (p *panel) newCall() int32 {
 	at := len(p.call)

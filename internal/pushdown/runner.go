@@ -195,13 +195,7 @@ func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 		for k, tokens := range r.g.members {
 			r.class[i][k] = r.classSum(row, tokens, r.top[i][k])
 		}
-		for w, classes := range r.g.weights {
-			var s algebra.Number
-			for _, k := range classes {
-				s = s.Plus(r.class[i][k])
-			}
-			r.sum.weight[i][w] = s
-		}
+		r.sum.weigh(i, r.class[i])
 	}
 	z := r.sum.inside()
 	if err := r.meter.Err(); err != nil {
@@ -292,13 +286,7 @@ func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (fl
 		if err := r.tops(i, func(t int32) float64 { return weight(i, t) }); err != nil {
 			return 0, err
 		}
-		for w, classes := range r.g.weights {
-			m := math.Inf(-1)
-			for _, k := range classes {
-				m = max(m, r.top[i][k])
-			}
-			r.best.weight[i][w] = m
-		}
+		r.best.weigh(i, r.top[i])
 	}
 	total := r.best.inside()
 	if err := r.meter.Err(); err != nil {

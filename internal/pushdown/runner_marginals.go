@@ -60,21 +60,25 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 			}
 			class[k] = z.Log() - r.down[i]
 		}
-		row, out := r.v[i*n:(i+1)*n], dst[i*n:(i+1)*n]
-		of := r.g.class
-		row, dst := row[:len(of)], out[:len(of)]
-		for t, k := range of {
-			if uint(k) < uint(len(class)) {
-				dst[t] = float64(row[t]) + class[k]
-			} else {
-				dst[t] = math.Inf(-1) // dead
-			}
-		}
-		for t := len(of); t < n; t++ {
-			out[t] = math.Inf(-1)
-		}
+		r.tokens(i, dst[i*n:(i+1)*n], class)
 	}
 	return true
+}
+
+// tokens stores in out what tokens have of what their class has at site i.
+func (r *Runner) tokens(i int, out, class []float64) {
+	of, row := r.g.class, r.v[i*r.levels:(i+1)*r.levels]
+	row, dst := row[:len(of)], out[:len(of)]
+	for t, k := range of {
+		if uint(k) < uint(len(class)) {
+			dst[t] = float64(row[t]) + class[k]
+		} else {
+			dst[t] = math.Inf(-1) // dead
+		}
+	}
+	for t := len(of); t < len(out); t++ {
+		out[t] = math.Inf(-1)
+	}
 }
 
 // marginalsOfNumbers is Marginals without limits.
@@ -90,35 +94,19 @@ func (r *Runner) marginalsOfNumbers(dst []float64) error {
 	}
 	f := r.sum
 	if r.back == nil {
-		r.back = &backward{whole: make([][][][]algebra.Number, r.sites), weight: grid[algebra.Number](r.sites, len(r.g.weights)),
-			bars: make([]*chart[algebra.Number], len(r.g.levels))}
-		for c := range r.back.whole {
-			r.back.whole[c] = make([][][]algebra.Number, len(r.g.starts))
-		}
+		r.back = newBackward(r.g, r.sites)
+		r.back.whole = grid[[][]algebra.Number](r.sites, len(r.g.starts))
 	}
 	b := r.back
 	for c := range r.sites {
 		clear(b.weight[c])
 		for _, s := range r.g.order {
-			if !f.need[c][s] {
-				continue
-			}
-			if b.whole[c][s] == nil {
-				b.whole[c][s] = grid[algebra.Number](len(f.whole[c][s]), r.sites-c-1)
-			}
-			for _, x := range b.whole[c][s] {
-				clear(x)
+			if f.need[c][s] {
+				f.leaving(b.whole, c, s)
 			}
 		}
 	}
-	bar := b.bar(f, r.g.top, 0)
-	one := algebra.Exp(-r.logZ)
-	for q, final := range f.top.level.final {
-		if final {
-			bar.states[r.sites][q] = one
-		}
-	}
-	b.adjoint(f, f.top, bar, span{-1, -1}, nil)
+	b.outer(f, algebra.Exp(-r.logZ))
 	// A span is called before it begins, or at its own site by a start with
 	// more calls before it: those come first.
 	for c := range r.sites {
@@ -146,13 +134,9 @@ func (r *Runner) marginalsOfNumbers(dst []float64) error {
 
 // spread divides the adjoints of edges among tokens.
 func (r *Runner) spread(dst []float64) {
-	n := r.levels
 	class := make([]algebra.Number, len(r.g.members))
+	r.classes = resize(r.classes, len(class))
 	for i := range r.sites {
-		row, out := r.v[i*n:(i+1)*n], dst[i*n:(i+1)*n]
-		for t := range out {
-			out[t] = math.Inf(-1)
-		}
 		clear(class)
 		for w, classes := range r.g.weights {
 			if y := r.back.weight[i][w]; y.M != 0 {
@@ -162,12 +146,8 @@ func (r *Runner) spread(dst []float64) {
 			}
 		}
 		for k, y := range class {
-			if y.M != 0 {
-				log := y.Log()
-				for _, t := range r.g.members[k] {
-					out[t] = float64(row[t]) + log
-				}
-			}
+			r.classes[k] = y.Log()
 		}
+		r.tokens(i, dst[i*r.levels:(i+1)*r.levels], r.classes)
 	}
 }

@@ -53,7 +53,6 @@ type spans struct {
 func (s *spans) begin(p *panel, e int) {
 	p.here, p.next = p.next, p.here
 	p.live, p.coming = p.coming, p.live
-	calls := p.callAt[(e-p.first)*len(p.level.calls):]
 	if e < p.last {
 		for r := p.keep.before[e]; r < p.keep.before[e+1]; r++ {
 			at := int(r) - p.lo
@@ -68,10 +67,7 @@ func (s *spans) begin(p *panel, e int) {
 				p.keep.offset[r] = -p.scale[e+1]
 			} else {
 				k := s.g.halfCall(p.level, int(p.keep.start[r]))
-				if calls[k] < 0 {
-					calls[k] = p.newCall()
-				}
-				p.call[int(calls[k])+at] = 1
+				p.callOf(e, k)[at] = 1
 				p.keep.offset[r] = -p.scale[e]
 			}
 			p.bound = max(p.bound, float64(p.keep.offset[r])+s.total[e+1])
@@ -155,8 +151,9 @@ func (s *spans) shift(p *panel, e int) {
 	}
 }
 
-// list adds the calls of site e to those that may return later.
-func (s *spans) list(p *panel, e int) {
+// list adds the calls of site e to those that may return later; noted, unless nil, is told
+// of each.
+func (s *spans) list(p *panel, e int, noted func(group int, call int32, l listing)) {
 	calls := p.callAt[(e-p.first)*len(p.level.calls):]
 	for i := range p.level.groups {
 		to, j, callOf := &s.levels[p.level.groups[i].callee], &p.joins[i], p.of.callOf[i]
@@ -165,6 +162,9 @@ func (s *spans) list(p *panel, e int) {
 				by := j.put(calls[k], r, int32(e/s.tile), to.offset[r]+p.scale[e])
 				if by != 0 {
 					simd.Raise(p.call[calls[k]:][:p.cols], algebra.Power(by), 0)
+				}
+				if noted != nil {
+					noted(i, k, listing{r, to.offset[r] + p.scale[e] - by, by})
 				}
 			}
 		}
@@ -223,11 +223,7 @@ func (s *spans) returns(p *panel, i, e int) {
 		}
 		switch h := v.halves[to.half]; {
 		case h.call >= 0:
-			at := &p.callAt[(e-p.first)*len(v.calls)+int(h.call)]
-			if *at < 0 {
-				*at = p.newCall()
-			}
-			add(p.call[*at:], x)
+			add(p.callOf(e, int(h.call)), x)
 		default:
 			p.leaves[h.exit] = true
 			y := p.leave[int(h.exit)*p.width:][:n]

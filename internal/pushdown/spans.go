@@ -88,12 +88,7 @@ func (s *spans) inside() (logZ float64, ok bool) {
 			s.states[e+1][q] = p.here[q*p.width]
 		}
 	}
-	z := 0.0
-	for q, final := range s.g.levels[s.g.top].final {
-		if final {
-			z += s.states[s.sites][q]
-		}
-	}
+	z := s.sum()
 	if !(z > 0) || z > math.MaxFloat64 {
 		return math.Inf(-1), z == 0 && !s.dropped && !s.faint
 	}
@@ -110,6 +105,16 @@ func (s *spans) inside() (logZ float64, ok bool) {
 		return 0, false
 	}
 	return simd.Log(z) + float64(exponent*math.Ln2), true
+}
+
+// sum returns the sum over the whole sequence.
+func (s *spans) sum() (z float64) {
+	for q, final := range s.g.levels[s.g.top].final {
+		if final {
+			z += s.states[s.sites][q]
+		}
+	}
+	return z
 }
 
 // relative stores the weights of a site, given the sums of its classes: their
@@ -195,7 +200,7 @@ func (s *spans) step(e int) {
 	}
 	s.each(func(p *panel) { s.close(p, e) })
 	s.each(func(p *panel) { s.begin(p, e) })
-	s.each(func(p *panel) { s.list(p, e) })
+	s.each(func(p *panel) { s.list(p, e, nil) })
 }
 
 func (s *spans) edges(p *panel, e int) {
@@ -231,12 +236,7 @@ func (s *spans) close(p *panel, e int) {
 		x := p.back[i*p.width:][:n]
 		to := p.of.places[i]
 		if to.state >= 0 {
-			y := p.next[int(to.state)*p.width:][:n]
-			if !p.coming[to.state] {
-				clear(y)
-				p.coming[to.state] = true
-			}
-			add(y, x)
+			add(p.come(to.state, n), x)
 		}
 		p.put(p.keep.back, e*len(p.of.places)+i, x[:rows], s)
 	}
@@ -246,15 +246,19 @@ func (s *spans) close(p *panel, e int) {
 		}
 	}
 	s.rescale(p, e)
-	calls := p.callAt[(e-p.first)*len(p.level.calls):]
-	for _, at := range calls {
-		if at >= 0 {
-			s.raise(p.call[at : int(at)+n])
-		}
-	}
+	s.raiseCalls(p, e)
 	if p.bound > math.Inf(-1) {
 		s.over = max(s.over, p.bound+float64(p.scale[e])-min(s.total[e], s.total[e+1]),
 			p.bound+float64(p.scale[e+1])-s.total[e+1])
+	}
+}
+
+// raiseCalls raises the calls of site e.
+func (s *spans) raiseCalls(p *panel, e int) {
+	for _, at := range p.callAt[(e-p.first)*len(p.level.calls):] {
+		if at >= 0 {
+			s.raise(p.call[at : int(at)+p.cols])
+		}
 	}
 }
 

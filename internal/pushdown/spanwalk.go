@@ -77,7 +77,7 @@ func (d *spanWalk) next() (c int, sub bool, j int, ok bool) {
 		return -1, false, d.e, true
 	}
 	d.arrive(&d.of.out, d.exit, d.e)
-	d.halves(func(x half) bool { return int(x.exit) == d.exit }, d.e)
+	d.halves(no, int32(d.exit), d.e)
 	return d.c, d.half, d.e, true
 }
 
@@ -102,13 +102,16 @@ func (d *spanWalk) called(s step, j int) step {
 
 func (d *spanWalk) calls(call int32, j int) {
 	d.arrive(&d.of.call, int(call), j)
-	d.halves(func(x half) bool { return x.call == call }, j)
+	d.halves(call, no, j)
 }
 
-// halves puts the half-positions of site j that fit.
-func (d *spanWalk) halves(fit func(half) bool, j int) {
+// halves puts the half-positions of site j before a call or an exit.
+func (d *spanWalk) halves(call, exit int32, j int) {
 	for i, to := range d.of.places {
-		if to.half >= 0 && fit(d.v.halves[to.half]) {
+		if to.half < 0 {
+			continue
+		}
+		if x := d.v.halves[to.half]; x.call == call || x.exit == exit {
 			d.put(d.returned(j, i), step{kind: byHalf, from: int32(i)})
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // tape is a panel with its values at all sites and, at the site that is being
@@ -17,7 +16,6 @@ type tape struct {
 	kept   []int32   // [site − first][state]: where in values, −1
 	listed []listing // [site − first][call]
 	count  []int32   // [site − first][group]: calls in the join before the site
-	inTile []int32   // [group]: those at sites of the tile
 
 	exponents [][]int32 // of joins: [group][call]
 
@@ -70,7 +68,6 @@ func (t *tape) open() {
 	slots := len(v.states) + len(v.calls) + len(v.exits)
 	t.values, t.kept, t.listed, t.count, t.pieces = t.values[:0], t.kept[:0], t.listed[:0], t.count[:0], t.pieces[:0]
 	t.bar, t.next, t.alive = resize(t.bar, slots*t.width), resize(t.next, slots*t.width), resize(t.alive, slots)
-	t.inTile = resize(t.inTile, len(v.groups))
 	for i := range t.returned {
 		t.returned[i].at, t.returned[i].list = t.returned[i].at[:0], t.returned[i].list[:0]
 		t.exponents[i], t.behind[i].low = t.exponents[i][:0], math.MaxInt
@@ -80,7 +77,7 @@ func (t *tape) open() {
 // rows is how many rows were called before site e.
 func (t *tape) rows(e int) int { return min(t.n, int(t.keep.before[e])-t.lo) }
 
-func (t *tape) callOf(e, k int) []float64 {
+func (t *tape) called(e, k int) []float64 {
 	return t.call[t.callAt[(e-t.first)*len(t.level.calls)+k]:][:t.width]
 }
 
@@ -160,7 +157,6 @@ func (t *tape) replay(s *spans, e int) {
 		t.kept = append(t.kept, at)
 	}
 	s.within(p, e)
-	calls := p.callAt[(e-p.first)*len(p.level.calls):]
 	for i, to := range p.of.places {
 		x := p.keep.back[e*len(p.of.places)+i]
 		if x == nil {
@@ -168,57 +164,30 @@ func (t *tape) replay(s *spans, e int) {
 		}
 		x = x[p.lo : p.lo+t.rows(e)]
 		if to.state >= 0 {
-			y := p.next[int(to.state)*n:][:n]
-			if !p.coming[to.state] {
-				clear(y)
-				p.coming[to.state] = true
-			}
-			add(y, x)
+			add(p.come(to.state, n), x)
 		} else if k := p.level.halves[to.half].call; k >= 0 {
-			if calls[k] < 0 {
-				calls[k] = p.newCall()
-			}
-			add(p.call[calls[k]:], x)
+			add(p.callOf(e, int(k)), x)
 		}
 	}
 	s.shift(p, e)
-	for _, at := range calls {
-		if at >= 0 {
-			s.raise(p.call[at : int(at)+n])
-		}
-	}
+	s.raiseCalls(p, e)
 	s.begin(p, e)
 	t.list(s, e)
 }
 
 // list is spans.list, and notes what it did.
 func (t *tape) list(s *spans, e int) {
-	p := t.panel
-	calls := p.callAt[(e-p.first)*len(p.level.calls):]
 	at := len(t.listed)
-	for range p.level.calls {
+	for range t.level.calls {
 		t.listed = append(t.listed, listing{row: -1})
 	}
-	for i := range p.level.groups {
-		to, j, callOf := &s.levels[p.level.groups[i].callee], &p.joins[i], p.of.callOf[i]
-		t.count = append(t.count, int32(len(j.at)))
-		for r := to.before[e]; r < to.before[e+1]; r++ {
-			k := callOf[s.g.plan.number[to.start[r]]]
-			if k < 0 || calls[k] < 0 {
-				continue
-			}
-			exponent := to.offset[r] + p.scale[e]
-			by := j.put(calls[k], r, int32(e/s.tile), exponent)
-			if by != 0 {
-				simd.Raise(p.call[calls[k]:][:p.width], algebra.Power(by), 0)
-			}
-			t.listed[at+int(k)] = listing{r, exponent - by, by}
-			t.exponents[i] = append(t.exponents[i], exponent-by)
-		}
-		if e < p.last {
-			t.inTile[i] = int32(len(j.at))
-		}
+	for i := range t.joins {
+		t.count = append(t.count, int32(len(t.joins[i].at)))
 	}
+	s.list(t.panel, e, func(group int, call int32, l listing) {
+		t.listed[at+int(call)] = l
+		t.exponents[group] = append(t.exponents[group], l.exponent)
+	})
 }
 
 // turned is what leaves a level and its adjoints, all ends of a row next to each

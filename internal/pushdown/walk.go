@@ -129,34 +129,43 @@ func (d *walk[T, R]) next() (c int, sub bool, j int, ok bool) {
 	d.ch = f.chartOf(f.g.starts[d.s].level, d.c, d.e+1)
 	f.forward(d.ch, d.span, d.e+1, nil)
 	d.arrive(d.ch.level.out, int32(d.exit), d.e)
-	d.halves(func(x half) bool { return int(x.exit) == d.exit }, d.e)
+	d.halves(no, int32(d.exit), d.e)
 	return d.c, f.g.starts[d.s].q < 0, d.e, true
 }
 
 // arrive puts the edges at site j to a target.
 func (d *walk[T, R]) arrive(edges []algebra.Arrow, target int32, j int) {
+	if j <= d.c {
+		return // the call itself is the first thing
+	}
+	here, w := d.ch.states[j], d.f.weight[j]
 	for _, e := range edges {
-		if e.To == target && j > d.c { // the call itself is the first thing
-			d.put(d.f.ring.Mul(d.ch.states[j][e.From], d.f.weight[j][e.W]), step{kind: byEdge, from: e.From, w: e.W})
+		if e.To == target {
+			d.put(d.f.ring.Mul(here[e.From], w[e.W]), step{kind: byEdge, from: e.From, w: e.W})
 		}
 	}
 }
 
-// halves puts the half-positions of site j that fit.
-func (d *walk[T, R]) halves(fit func(half) bool, j int) {
+// no is a number of nothing, where −1 stands for what a node or a half-position lacks.
+const no = -2
+
+// halves puts the half-positions of site j before a call or an exit.
+func (d *walk[T, R]) halves(call, exit int32, j int) {
+	here := d.ch.halves[j]
 	for h, x := range d.ch.level.halves {
-		if fit(x) {
-			d.put(d.ch.halves[j][h], step{kind: byHalf, from: int32(h)})
+		if x.call == call || x.exit == exit {
+			d.put(here[h], step{kind: byHalf, from: int32(h)})
 		}
 	}
 }
 
-// returns puts what returned at site j to a node that fits.
-func (d *walk[T, R]) returns(fit func(node) bool, j int) {
-	for i := range d.ch.level.groups {
-		for k, to := range d.ch.level.groups[i].resume {
-			if fit(to) {
-				d.put(d.ch.returns[i][k][j], step{kind: byReturn, group: int32(i), k: int32(k)})
+// returns puts what returned at site j to a state or a half-position.
+func (d *walk[T, R]) returns(state, half int32, j int) {
+	groups, returns := d.ch.level.groups, d.ch.returns
+	for i := range groups {
+		for k, to := range groups[i].resume {
+			if to.state == state || to.half == half {
+				d.put(returns[i][k][j], step{kind: byReturn, group: int32(i), k: int32(k)})
 			}
 		}
 	}
@@ -164,20 +173,21 @@ func (d *walk[T, R]) returns(fit func(node) bool, j int) {
 
 func (d *walk[T, R]) before(state int32, j int) {
 	d.arrive(d.ch.level.in, state, j)
-	d.returns(func(to node) bool { return to.state == state }, j)
+	d.returns(state, no, j)
 }
 
 func (d *walk[T, R]) turned(half step, j int) step {
-	d.returns(func(to node) bool { return to.half == half.from }, j)
+	d.returns(no, half.from, j)
 	return d.pick()
 }
 
 func (d *walk[T, R]) called(s step, j int) step {
-	v, r := d.ch.level, d.f.ring
+	v, r, calls, whole := d.ch.level, d.f.ring, d.ch.calls, d.f.whole
+	group := v.groups[s.group].calls
 	for c := max(d.c, 0); c < j; c++ {
-		for _, k := range v.groups[s.group].calls {
-			if y := d.ch.calls[c][k]; !r.IsZero(y) {
-				d.put(r.Mul(y, d.f.whole[c][v.calls[k].start][s.k][j-c-1]), step{from: k, site: c})
+		for _, k := range group {
+			if y := calls[c][k]; !r.IsZero(y) {
+				d.put(r.Mul(y, whole[c][v.calls[k].start][s.k][j-c-1]), step{from: k, site: c})
 			}
 		}
 	}
@@ -188,5 +198,5 @@ func (d *walk[T, R]) called(s step, j int) step {
 
 func (d *walk[T, R]) calls(call int32, j int) {
 	d.arrive(d.ch.level.call, call, j)
-	d.halves(func(x half) bool { return x.call == call }, j)
+	d.halves(call, no, j)
 }
