@@ -18,7 +18,7 @@ func proposals(info []sampler.Info) tune.Proposals {
 // appendTuning appends a step size to a checkpoint, and what tunes it unless that is nil.
 func appendTuning(b []byte, alpha float64, t *tune.Tuner) []byte {
 	if b = wire.AppendFloat64s(b, []float64{alpha}); t != nil {
-		b = t.Append(b)
+		b, _ = wire.AppendFields(b, t.Fields)
 	}
 	return b
 }
@@ -33,7 +33,9 @@ func restoreTuning(b []byte, t *tune.Tuner) (alpha float64, rest []byte, err err
 		return 0, nil, fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", alpha)
 	}
 	if t != nil {
-		b, err = t.Restore(b)
+		f := wire.Reading(b)
+		t.Fields(f)
+		b, err = f.Rest()
 	}
 	return alpha, b, err
 }
