@@ -173,61 +173,41 @@ func (b *Base) Keep(v ...any) {
 	b.kept = append(b.kept, v...)
 }
 
-// AppendBinary appends what is kept.
-func (b *Base) AppendBinary(to []byte) ([]byte, error) {
+// fields goes through what is kept.
+func (b *Base) fields(f *wire.Fields) {
 	for _, v := range b.kept {
 		switch v := v.(type) {
 		case *int:
-			to = wire.AppendInts(to, *v)
+			one := []int{*v}
+			f.Ints(one)
+			*v = one[0]
 		case *float64:
-			to = wire.AppendUint64s(to, math.Float64bits(*v))
+			f.Float64(v)
 		case []int:
-			to = wire.AppendInts(to, v...)
+			f.Ints(v)
 		case []int32:
-			to = wire.AppendInt32s(to, v)
+			f.Int32s(v)
 		case []float32:
-			to = wire.AppendFloat32s(to, v)
+			f.Float32s(v)
 		case []float64:
-			to = wire.AppendFloat64s(to, v)
+			f.Float64s(v)
 		}
 	}
-	return to, nil
 }
+
+// AppendBinary appends what is kept.
+func (b *Base) AppendBinary(to []byte) ([]byte, error) { return wire.AppendFields(to, b.fields) }
 
 // UnmarshalBinary restores what is kept, and returns an error if from has another length.
 func (b *Base) UnmarshalBinary(from []byte) error {
 	size, err := b.AppendBinary(nil)
-	if err == nil && len(size) != len(from) {
-		err = fmt.Errorf("sampler: the checkpoint has %d bytes of a kernel that keeps %d", len(from), len(size))
+	if err != nil {
+		return err
 	}
-	for _, v := range b.kept {
-		if err != nil {
-			return err
-		}
-		switch v := v.(type) {
-		case *int:
-			var n [1]uint64
-			from, err = wire.ReadUint64s(from, n[:])
-			*v = int(n[0])
-		case *float64:
-			var n [1]uint64
-			from, err = wire.ReadUint64s(from, n[:])
-			*v = math.Float64frombits(n[0])
-		case []int:
-			n := make([]uint64, len(v))
-			from, err = wire.ReadUint64s(from, n)
-			for i := range n {
-				v[i] = int(n[i])
-			}
-		case []int32:
-			from, err = wire.ReadInt32s(from, v)
-		case []float32:
-			from, err = wire.ReadFloat32s(from, v)
-		case []float64:
-			from, err = wire.ReadFloat64s(from, v)
-		}
+	if len(size) != len(from) {
+		return fmt.Errorf("sampler: the checkpoint has %d bytes of a kernel that keeps %d", len(from), len(size))
 	}
-	return err
+	return wire.ReadFields(from, b.fields)
 }
 
 // As returns k as a T, or the first kernel that is one of those that k wraps: a

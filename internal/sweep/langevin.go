@@ -380,21 +380,21 @@ func (k *torusLangevin) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.packed.sites)))
 }
 
-// proposals sums up what a step of a block proposed, which kernels adapt their step
+// Proposals sums up what a step of a block proposed, which kernels adapt their step
 // size by.
 func Proposals(info []sampler.Info) tune.Proposals {
 	return tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
 }
 
-// appendTuning appends a step size to a checkpoint, and what tunes it unless that is nil.
+// AppendTuning appends a step size to a checkpoint, and what tunes it unless that is nil.
 func AppendTuning(b []byte, alpha float64, t *tune.Tuner) []byte {
 	if b = wire.AppendFloat64s(b, []float64{alpha}); t != nil {
-		b = t.Append(b)
+		b, _ = wire.AppendFields(b, t.Fields)
 	}
 	return b
 }
 
-// restoreTuning reads what appendTuning wrote and returns the rest of b.
+// RestoreTuning reads what AppendTuning wrote and returns the rest of b.
 func RestoreTuning(b []byte, t *tune.Tuner) (alpha float64, rest []byte, err error) {
 	var v [1]float64
 	if b, err = wire.ReadFloat64s(b, v[:]); err != nil {
@@ -404,7 +404,9 @@ func RestoreTuning(b []byte, t *tune.Tuner) (alpha float64, rest []byte, err err
 		return 0, nil, fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", alpha)
 	}
 	if t != nil {
-		b, err = t.Restore(b)
+		f := wire.Reading(b)
+		t.Fields(f)
+		b, err = f.Rest()
 	}
 	return alpha, b, err
 }

@@ -149,23 +149,7 @@ func (t *Tuner) Warning(alpha float64) string {
 	return ""
 }
 
-// Append appends the state of the tuner to b.
-func (t *Tuner) Append(b []byte) []byte {
-	return wire.AppendFloat64s(b, []float64{t.logAlpha, t.sum, t.still})
-}
-
-// Restore reads what Append wrote from the front of b and returns the rest.
-func (t *Tuner) Restore(b []byte) ([]byte, error) {
-	v := make([]float64, 3)
-	b, err := wire.ReadFloat64s(b, v)
-	if err != nil {
-		return nil, err
-	}
-	t.logAlpha, t.sum, t.still = v[0], v[1], v[2]
-	return b, nil
-}
-
-// Fields goes through the same numbers.
+// Fields goes through the state of the tuner.
 func (t *Tuner) Fields(f *wire.Fields) {
 	for _, v := range []*float64{&t.logAlpha, &t.sum, &t.still} {
 		f.Float64(v)

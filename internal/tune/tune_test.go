@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/internal/tune"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // accept is an acceptance probability that falls with the step size and is
@@ -110,14 +111,12 @@ func TestStateResumes(t *testing.T) {
 	half, _ := tune.New("test", 0.3, 0.4)
 	want := run(whole, 0, 100)
 	run(half, 0, 60)
-	b := half.Append([]byte("x"))
-	next, _ := tune.New("test", 7, 0.4)
-	rest, err := next.Restore(append(b[1:], 9))
+	b, err := wire.AppendFields(nil, half.Fields)
 	require.NoError(t, err)
-	assert.Equal(t, []byte{9}, rest)
+	next, _ := tune.New("test", 7, 0.4)
+	require.NoError(t, wire.ReadFields(b, next.Fields))
 	assert.Equal(t, want, run(next, 60, 100))
-	_, err = next.Restore(b[1:5])
-	require.Error(t, err)
+	require.Error(t, wire.ReadFields(b[:4], next.Fields))
 
 	next.Set(2)
 	assert.InDelta(t, 2*math.Exp(0.6-0.4), next.Adapt(0.6, 0, 1<<30), 1e-9, "the gain of the first step is 1")

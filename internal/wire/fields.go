@@ -89,6 +89,13 @@ func (f *Fields) Counts(what string, v ...*int) {
 	}
 }
 
+// Ints goes through v, any numbers, eight bytes each.
+func (f *Fields) Ints(v []int) {
+	for i, n := range v {
+		v[i] = int(f.word("", uint64(n), 0, math.MaxUint64))
+	}
+}
+
 // Float64 goes through *v.
 func (f *Fields) Float64(v *float64) {
 	w := [1]float64{*v}

@@ -14,13 +14,14 @@ import (
 type all struct {
 	n, steps int
 	flag     bool
+	any      []int
 	at       float64
 	d        []float64
 	u        []uint64
 	s        []float32
 	i, x     []int32
 	random   uint32
-	own, any word
+	own, big word
 }
 
 func (a *all) fields(f *wire.Fields) {
@@ -34,18 +35,19 @@ func (a *all) fields(f *wire.Fields) {
 	f.Int32s(a.i)
 	f.Tokens(a.x, 3)
 	f.Uint32("random word", &a.random)
+	f.Ints(a.any)
 	f.Binary(&a.own, 8)
-	f.Sized(&a.any)
+	f.Sized(&a.big)
 }
 
 func blank() *all {
-	return &all{d: make([]float64, 2), u: make([]uint64, 1), s: make([]float32, 1), i: make([]int32, 2), x: make([]int32, 3)}
+	return &all{any: make([]int, 2), d: make([]float64, 2), u: make([]uint64, 1), s: make([]float32, 1), i: make([]int32, 2), x: make([]int32, 3)}
 }
 
 // Fields come back by the calls that wrote them; what is cut off, or out of range, is
 // refused by its name.
 func TestFieldsComeBack(t *testing.T) {
-	a := &all{7, math.MaxInt, true, -0.5, []float64{1, math.Inf(-1)}, []uint64{math.MaxUint64}, []float32{2}, []int32{-1, 5}, []int32{0, 2, 1}, math.MaxUint32, word{5}, word{6}}
+	a := &all{7, math.MaxInt, true, []int{-3, math.MaxInt}, -0.5, []float64{1, math.Inf(-1)}, []uint64{math.MaxUint64}, []float32{2}, []int32{-1, 5}, []int32{0, 2, 1}, math.MaxUint32, word{5}, word{6}}
 	write := func(a *all) ([]byte, error) {
 		f := wire.Appending([]byte("before"))
 		assert.False(t, f.Reading())

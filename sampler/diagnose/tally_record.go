@@ -1,13 +1,18 @@
 package diagnose
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -243,3 +248,108 @@ func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler
 		drawn(t, chain, x, info)
 	}, nil
 }
+
+// recorder holds the draws of chains until they have all.
+type recorder struct {
+	first, draws, nested int
+	functions            []func(x []int32) float64
+	chains               []underway // of this part
+
+	mu   sync.Mutex  // for the tally and what follows
+	free [][]float64 // buffers of finished chains
+}
+
+// underway is a chain that draws are made of; one goroutine at a time uses it.
+type underway struct {
+	draws   int
+	values  []float64 // functions × draws
+	means   []float64 // of the functions, once finished, until their group is
+	actions chainActions
+}
+
+func (r *recorder) buffer(n int) []float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last := len(r.free) - 1; last >= 0 {
+		b := r.free[last]
+		r.free = r.free[:last]
+		return b
+	}
+	return make([]float64, n)
+}
+
+// unfinished returns an error unless all chains are done.
+func (r *recorder) unfinished(done spans) error {
+	if done.chains() >= len(r.chains) {
+		return nil
+	}
+	for i := range r.chains {
+		if n := r.chains[i].draws; n < r.draws {
+			return fmt.Errorf("chain %d has %d draws, want %d", r.first+i, n, r.draws)
+		}
+	}
+	return nil
+}
+
+// chainActions sums up the steps of one chain that ended in a draw.
+type chainActions struct {
+	accept                  float64
+	accepts, moved, invalid int64
+}
+
+func (a *chainActions) add(info *sampler.Info) {
+	a.moved += int64(info.Moved)
+	a.invalid += int64(info.Invalid)
+	if !math.IsNaN(info.Accept) && !math.IsInf(info.Accept, 0) {
+		a.accepts++
+		a.accept += info.Accept
+	}
+}
+
+// actions sums up those of chains; the order does not matter.
+type actions struct {
+	accept                  exactSum
+	accepts, moved, invalid int64
+}
+
+func (a *actions) add(c *chainActions) {
+	a.accept.add(c.accept)
+	a.accepts += c.accepts
+	a.moved += c.moved
+	a.invalid += c.invalid
+}
+
+func (a *actions) merge(o *actions) {
+	a.accept.merge(&o.accept)
+	a.accepts += o.accepts
+	a.moved += o.moved
+	a.invalid += o.invalid
+}
+
+// digest is the sum, modulo 2⁶⁴ each, of the words of SHA-256 digests of chains:
+// their order does not matter.
+type digest [4]uint64
+
+func (d *digest) add(o digest) {
+	for i := range d {
+		d[i] += o[i]
+	}
+}
+
+// digestOf returns that of one chain, of its number, its draws and the state of the
+// last.
+func digestOf[S energy.Site](chain int, values []float64, x []S) (d digest) {
+	b := make([]byte, 0, 8+8*len(values)+4*len(x))
+	b = wire.AppendFloat64s(wire.AppendInts(b, chain), values)
+	switch x := any(x).(type) {
+	case []int32:
+		b = wire.AppendInt32s(b, x)
+	case []float32:
+		b = wire.AppendFloat32s(b, x)
+	}
+	sum := sha256.Sum256(b)
+	_, _ = wire.ReadUint64s(sum[:], d[:])
+	return d
+}
+
+func (d digest) String() string { return hex.EncodeToString(wire.AppendUint64s(nil, d[:]...)) }

@@ -1,10 +1,12 @@
 package diagnose
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -239,3 +241,68 @@ func (t *Trace) record(chain int) *record {
 // records returns those of the chains that have a draw, in the order of their
 // numbers.
 func (t *Trace) records() []*record { return t.slots.list() }
+
+// RealTrace returns a [Trace] of functions of real states, and the observer that
+// feeds it. The functions must be safe for concurrent use. A trace of reals
+// keeps no states, best ones or marginals. It panics if a function is nil.
+func RealTrace(f ...func(x []float32) float64) (*Trace, sampler.RealObserver) {
+	for i := range f {
+		if f[i] == nil {
+			panic(fmt.Sprintf("diagnose: RealTrace: function %d is nil", i))
+		}
+	}
+	t := newTrace(len(f))
+	return t, func(chain, draw int, x []float32, info *sampler.Info) {
+		r := t.record(chain)
+		for i := range f {
+			r.values[i] = f[i](x)
+		}
+		t.keep(r, nil, info)
+	}
+}
+
+// KeepBest makes t keep the state of the lowest energy that each chain has been
+// observed in. It returns t, and panics after the first draw.
+func (t *Trace) KeepBest() *Trace {
+	t.early("KeepBest")
+	t.keepBest = true
+	return t
+}
+
+// Best returns a copy of the observed state of the lowest energy so far and that
+// energy in nats; of equal ones, the first of the first chain. It is an error if
+// states were not kept ([Trace.KeepBest]) or no draw has had a known energy
+// (ErrTooFew).
+func (t *Trace) Best() (x []int32, energy float64, err error) {
+	if !t.keepBest {
+		return nil, 0, errNotKept("Best", "KeepBest")
+	}
+	var best *record
+	for _, r := range t.records() {
+		if r.best != nil && (best == nil || r.bestEnergy < best.bestEnergy) {
+			best = r
+		}
+	}
+	if best == nil {
+		return nil, 0, ErrTooFew
+	}
+	return slices.Clone(best.best), best.bestEnergy, nil
+}
+
+// Record runs chains of the method on the model for a number of draws after their
+// warm-up and returns the trace of the functions f:
+//
+//	mag, err := diagnose.Record(ctx, m, mcmc.Gibbs{}, sampler.Config{Seed: 1}, 1000, energy.Magnetization)
+//
+// It is [NewTrace], [sampler.NewChains] and Run in one, and cfg.Observe is called
+// too. Errors are theirs; with an error of Run comes the trace of the draws
+// before it.
+func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg sampler.Config, draws int, f ...func(x []int32) float64) (*Trace, error) {
+	t := NewTrace(f...)
+	cfg.Observe = sampler.Observer(t.Observe).And(cfg.Observe)
+	ch, err := sampler.NewChains(ctx, m, method, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return t, ch.Run(ctx, draws)
+}

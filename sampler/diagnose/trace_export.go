@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -156,4 +158,98 @@ func appendFloat(b []byte, v float64) []byte {
 		return append(b, "-inf"...)
 	}
 	return strconv.AppendFloat(b, v, 'g', -1, 64)
+}
+
+// Values returns a copy of the values of one function, or of the "energy" (in
+// nats), the "accept" probability or the "moves" of each draw, as
+// values[chain][draw]. A function of that name comes first. Every chain has
+// [Trace.Len] draws. It is an error if there is no such name; a streaming trace
+// gives [ErrStreaming].
+func (t *Trace) Values(name string) ([][]float64, error) {
+	k, err := t.find(name)
+	if err != nil {
+		return nil, fmt.Errorf("diagnose: Values: %w", err)
+	}
+	return t.column(k), nil
+}
+
+// find returns the column of a name.
+func (t *Trace) find(name string) (int, error) {
+	if t.streaming {
+		return 0, ErrStreaming
+	}
+	if i := slices.Index(t.names, name); i >= 0 {
+		return columnFirst + i, nil
+	}
+	if k := slices.Index(columnNames[:], name); k >= 0 {
+		return k, nil
+	}
+	return 0, fmt.Errorf("name = %q, want one of %s", name, strings.Join(append(slices.Clone(t.names), columnNames[:]...), ", "))
+}
+
+// column copies one column of the rows, as draws[chain][draw].
+func (t *Trace) column(k int) [][]float64 {
+	records := t.records()
+	draws := newDraws(len(records), t.Len())
+	for c, x := range draws {
+		for i := range x {
+			x[i] = records[c].rows[i*t.columns()+k]
+		}
+	}
+	return draws
+}
+
+// errNotKept says that a trace was not told to keep something.
+func errNotKept(what, how string) error {
+	return errors.New("diagnose: " + what + ": not kept, want " + how + " before the first draw")
+}
+
+// SaveNPY writes the file path with [Trace.WriteNPY]. The file appears only
+// when it is complete: it grows as path.partial, and an error removes that and
+// leaves what path was before.
+func (t *Trace) SaveNPY(path string) error { return saveFile(path, t.WriteNPY) }
+
+// SaveStatesNPY writes the file path with [Trace.WriteStatesNPY], as SaveNPY.
+func (t *Trace) SaveStatesNPY(path string) error { return saveFile(path, t.WriteStatesNPY) }
+
+// SaveCSV writes the files prefix_1.csv, prefix_2.csv, …, one per chain, with
+// [Trace.WriteCSV], and returns their names. Each appears only when it is
+// complete; after an error those of the chains before are there.
+func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
+	if err := t.checkCSV(); err != nil {
+		return nil, fmt.Errorf("diagnose: SaveCSV: %w", err)
+	}
+	for c := range t.Chains() {
+		path := fmt.Sprintf("%s_%d.csv", prefix, c+1)
+		if err := saveFile(path, func(w io.Writer) error { return t.WriteCSV(w, c) }); err != nil {
+			return paths, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// saveFile fills path.partial and then renames it.
+func saveFile(path string, write func(io.Writer) error) (err error) {
+	partial := path + ".partial"
+	f, err := os.Create(partial)
+	if err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(partial)
+		}
+	}()
+	if err = write(f); err != nil {
+		f.Close()
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
+	if err = os.Rename(partial, path); err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
+	return nil
 }

@@ -197,7 +197,7 @@ func (k *cyclical) AppendBinary(b []byte) ([]byte, error) {
 	}
 	b = wire.AppendFloat64s(b, v)
 	if k.tuning != nil {
-		b = k.tuning.Append(b)
+		b, _ = wire.AppendFields(b, k.tuning.Fields)
 	}
 	return k.hastings.AppendBinary(b)
 }
@@ -217,7 +217,9 @@ func (k *cyclical) UnmarshalBinary(b []byte) error {
 			return err
 		}
 		k.tuningBeta, k.tuningStep = v[4], v[5]
-		if b, err = k.tuning.Restore(b); err != nil {
+		f := wire.Reading(b)
+		k.tuning.Fields(f)
+		if b, err = f.Rest(); err != nil {
 			return err
 		}
 	}

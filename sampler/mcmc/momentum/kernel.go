@@ -218,7 +218,7 @@ func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
 	b = wire.AppendInts(b, began)
 	b = wire.AppendFloat64s(b, []float64{k.step})
 	if k.tune != nil {
-		b = k.tune.Append(b)
+		b, _ = wire.AppendFields(b, k.tune.Fields)
 	}
 	b = wire.AppendFloat64s(wire.AppendFloat64s(b, k.e), u)
 	return k.appendBinary(b), nil
@@ -239,7 +239,9 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	if k.tune != nil {
-		if b, err = k.tune.Restore(b); err != nil {
+		f := wire.Reading(b)
+		k.tune.Fields(f)
+		if b, err = f.Rest(); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,267 @@
+package energy
+
+import (
+	"math/rand/v2"
+)
+
+// Differentiable models fill a table of energy differences, which may be first
+// order: a kernel uses it to propose, never to decide.
+type Differentiable interface {
+	Model
+
+	// Gradient stores the energies of the states in e and, in the row-major
+	// table g of len(x)·levels entries,
+	//
+	//	g[s,i,l] ≈ E(x with x_i = l) − E(x),
+	//
+	// with g[s,i,x_i] = 0 and +Inf for a level that is known to have
+	// probability zero. The table is a function of the state alone: neither
+	// other rows nor earlier calls change it.
+	Gradient(e []float64, g []float32, x []int32)
+}
+
+// Binary models have two levels and offer the compact form of the table.
+type Binary interface {
+	Model
+
+	// Field stores the energies of the states in e and, in h (len(x)
+	// entries),
+	//
+	//	h[s,i] ≈ E(x with x_i = 1) − E(x with x_i = 0),
+	//
+	// ±Inf where one of the levels has probability zero. Like the table of
+	// [Differentiable], it may be first order.
+	Field(e []float64, h []float32, x []int32)
+}
+
+// Stochastic models estimate their table from a random part of the data.
+type Stochastic interface {
+	Model
+
+	// Estimate stores in g (laid out as in [Differentiable]) a table whose
+	// expectation over src is that of Gradient; src[s] is the randomness of
+	// state s. If the model has two levels and len(g) = len(x), it stores the
+	// compact field of [Binary] instead.
+	Estimate(g []float32, x []int32, src []rand.Source)
+}
+
+// Conditional models know exact single-site differences.
+type Conditional interface {
+	Model
+
+	// Conditional stores d[l] = E(x with x_site = l) − E(x) for every level,
+	// for the one state x. It panics unless len(d) = levels and
+	// len(x) = sites.
+	Conditional(d []float64, site int, x []int32)
+}
+
+// Local models keep a table of exact single-site energies up to date while one
+// site at a time changes, at the cost of the site's neighbourhood.
+type Local interface {
+	Conditional
+
+	// Locals stores d[i·levels+l] = E(x with x_i = l) + c_i for the one state
+	// x, where c_i is any finite constant of the row; len(d) = sites·levels.
+	// Entries are +Inf for levels of probability zero and never −Inf.
+	Locals(d []float64, x []int32)
+
+	// Move brings d, which holds Locals of x, up to date with the change of
+	// x_site to the level to, by adding what changes to the rows of other
+	// sites, up to a constant per row: d may be the sum of the tables of
+	// several models. It must be called before x is changed; x is not
+	// modified. Row site of d itself does not change.
+	Move(d []float64, site int, to int32, x []int32)
+}
+
+// Graphical models know which sites interact.
+type Graphical interface {
+	Model
+
+	// Graph returns the neighbours of each site in compressed rows: those of
+	// site i are adj[start[i]:start[i+1]], ascending, without i itself. The
+	// conditional of a site depends on its neighbours only. The slices are the
+	// model's own and must not be modified.
+	Graph() (start, adj []int32)
+}
+
+// Toroidal models have two levels on a periodic lattice of two dimensions and
+// the same interaction everywhere, so that whole colours of a chequerboard can be
+// updated at once.
+type Toroidal interface {
+	Model
+
+	// Torus returns the number of columns of the row-major lattice and the
+	// exact differences d[k] = E(x_i=1) − E(x_i=0) of a site with k of its four
+	// neighbours in state 1; ok is false for a model that is not of this kind
+	// after all.
+	Torus() (cols int, d [5]float64, ok bool)
+}
+
+// Matching models reward or punish neighbours that are equal, everywhere alike.
+type Matching interface {
+	Graphical
+
+	// Matching returns J and the field h of each level (levels entries, not to
+	// be modified), all finite, of which the energy is, up to a constant,
+	//
+	//	E(x) = −J Σ_{edges ij} [x_i = x_j] − Σ_i h[x_i]
+	//
+	// over the edges of Graph; ok is false for a model that is not of this kind
+	// after all.
+	Matching() (coupling float64, field []float64, ok bool)
+}
+
+// Pairwise models have two levels and interact in pairs: model.Ising,
+// model.Quadratic with two values, sums of them, any of them scaled, or one of your own.
+type Pairwise = interface {
+	Model
+
+	// Pairs returns w and f, all finite, of which the energy is, up to a constant,
+	//
+	//	E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j,  x_i ∈ {0, 1}.
+	//
+	// Row i of the symmetric w, whose diagonal is 0, has the entries
+	// weight[start[i]:start[i+1]] in the columns adj[start[i]:start[i+1]],
+	// ascending; the number of sites is len(f) = len(start) − 1. None of the
+	// slices may be modified. ok is false for a model that is not of this kind
+	// after all.
+	Pairs() (start, adj []int32, weight, field []float64, ok bool)
+}
+
+// Clamped models have sites that never change: energies are those of another model
+// where they are at their levels, and +Inf elsewhere.
+type Clamped interface {
+	Model
+
+	// Unclamped returns the model whose sites are fixed, and the level of each site, −1
+	// where it is free; not to be modified.
+	Unclamped() (m Model, fixed []int32)
+}
+
+// Varying models have numbers that change between the steps of a kernel, which is then
+// Reset: those of dual.Lagrangian are its multipliers. What a kernel takes from a model
+// once and for all, as a [Toroidal] one, it finds in the model that Now returns.
+type Varying interface {
+	Model
+
+	// Version returns another number after every change.
+	Version() uint64
+
+	// Now returns the model as it is at present, one that never changes.
+	Now() Model
+}
+
+// Ordinal models have numeric levels; proposals measure distance between them.
+type Ordinal interface {
+	Model
+
+	// Values returns the number that each level stands for (levels entries,
+	// finite, strictly ascending). The slice is the model's own.
+	Values() []float32
+}
+
+// Windowed models fill a table around the current level only, for level sets
+// that are too large for a whole table.
+type Windowed interface {
+	Ordinal
+
+	// Window stores the energies of the states in e and, in g
+	// (len(x)·(2w+1) entries),
+	//
+	//	g[s,i,k] ≈ E(x with x_i = x_i+k−w) − E(x),  k = 0,…,2w,
+	//
+	// +Inf where x_i+k−w lies outside 0…levels−1.
+	Window(e []float64, g []float32, x []int32, w int)
+}
+
+// Supported models leave some states without probability and know how to find
+// one that has some.
+type Supported interface {
+	Model
+
+	// Repair changes each state of x, as little as it can, into one whose
+	// energy is not known to be +Inf.
+	Repair(x []int32)
+}
+
+// Incremental models evaluate a state at the cost of what changed since another,
+// from intermediate results that the caller keeps per state.
+type Incremental interface {
+	Binary
+
+	// CacheLen returns the number of intermediate results of a state.
+	CacheLen() int
+
+	// FieldFrom stores in e and h what Field gives for y, the same bits, and in
+	// next the intermediate results of y (states × CacheLen()). x and cache are
+	// as many earlier states and what next held for them; they are not
+	// modified and do not overlap next. If x is nil, the evaluation starts from
+	// nothing and cache is not used.
+	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
+}
+
+// Bipartite models have binary hidden units that are independent given the
+// visible sites, and binary visible sites independent given the hidden ones.
+type Bipartite interface {
+	Model
+
+	// Hidden returns the number of hidden units.
+	Hidden() int
+
+	// HiddenField stores, for each state, the exact log-odds
+	// log p(h_j=1|x) − log p(h_j=0|x) of every hidden unit;
+	// len(f) = states·Hidden().
+	HiddenField(f []float32, x []int32)
+
+	// VisibleField stores, for each hidden state, the exact log-odds of every
+	// visible site; len(f) = states·sites, len(h) = states·Hidden().
+	VisibleField(f []float32, h []int32)
+}
+
+// IncrementalBipartite models evaluate a state, and the log-odds of the hidden
+// units at it, at the cost of what changed since another.
+type IncrementalBipartite interface {
+	Bipartite
+
+	// CacheLen returns the number of intermediate results of a state.
+	CacheLen() int
+
+	// HiddenFieldFrom stores in e and f what Energy and HiddenField give for y,
+	// the same bits; next, cache and x are as in [Incremental].
+	HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32)
+}
+
+// Parametric models have real parameters θ, by which the energy is
+// differentiable, and which a learner such as package dual/fit moves.
+//
+// Models are immutable, because kernels, goroutines and other models share them.
+// A Parametric is the exception: a copy that one learner owns. That of a model of
+// this module comes from its method Learn (see [Learnable]), so that the model
+// that it was made of never changes; one of your own has these three methods.
+type Parametric interface {
+	Model
+
+	// Params returns a copy of θ.
+	Params() []float64
+
+	// ParamGradient adds Σ_s w_s ∂E(x_s)/∂θ_k to g_k, in nats, for the states x
+	// and as many weights, which may be 0 or negative; nil means 1 for all.
+	// len(g) is that of Params. A state has the same part in the sum whatever
+	// its batch, up to rounding.
+	ParamGradient(g []float64, x []int32, w []float64)
+
+	// SetParams replaces θ by a copy of theta, of the same length. It must not
+	// overlap with any other method, and afterwards every kernel that works on
+	// the model must be Reset; states, random streams and step sizes go on. On an
+	// error, as for a number that is not finite, nothing changes.
+	SetParams(theta []float64) error
+}
+
+// Learnable models are immutable and know how to make a copy with parameters of
+// its own, which knows of its differences what the model knows.
+type Learnable interface {
+	Model
+
+	// Learn returns the copy, at the parameters of the model.
+	Learn() (Parametric, error)
+}
