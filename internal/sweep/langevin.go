@@ -57,7 +57,7 @@ type flipWorker struct {
 	_                  [512 - 3*20*8]byte // whole cache lines
 }
 
-// fewestSites is the number of sites of a torus from which on they are proposed as bits:
+// FewestSites is the number of sites of a torus from which on they are proposed as bits:
 // registers of fewer are too empty (BenchmarkTorusLangevin).
 var FewestSites = 144
 
@@ -380,13 +380,13 @@ func (k *torusLangevin) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.packed.sites)))
 }
 
-// proposals sums up what a step of a block proposed, which kernels adapt their step
+// Proposals sums up what a step of a block proposed, which kernels adapt their step
 // size by.
 func Proposals(info []sampler.Info) tune.Proposals {
 	return tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
 }
 
-// appendTuning appends a step size to a checkpoint, and what tunes it unless that is nil.
+// AppendTuning appends a step size to a checkpoint, and what tunes it unless that is nil.
 func AppendTuning(b []byte, alpha float64, t *tune.Tuner) []byte {
 	if b = wire.AppendFloat64s(b, []float64{alpha}); t != nil {
 		b = t.Append(b)
@@ -394,7 +394,7 @@ func AppendTuning(b []byte, alpha float64, t *tune.Tuner) []byte {
 	return b
 }
 
-// restoreTuning reads what appendTuning wrote and returns the rest of b.
+// RestoreTuning reads what appendTuning wrote and returns the rest of b.
 func RestoreTuning(b []byte, t *tune.Tuner) (alpha float64, rest []byte, err error) {
 	var v [1]float64
 	if b, err = wire.ReadFloat64s(b, v[:]); err != nil {
