@@ -79,15 +79,19 @@ func TestReadmeIsTheExamples(t *testing.T) {
 	require.Greater(t, seen, 20)
 }
 
-// Every kernel in README's excerpt is a row of the command that it names.
-func TestReadmeKernelsAreInTheTable(t *testing.T) {
-	_, excerpt, found := strings.Cut(readTree(t, "README.md"), "| kernel | measured | PyTorch | times as fast |\n|---|---|---|---|\n")
+// Every kernel in the excerpt of PERFORMANCE.md is a row of the command that it names, with
+// the benchmark that the row has.
+func TestKernelsOfDocumentsAreInTheTable(t *testing.T) {
+	_, excerpt, found := strings.Cut(readTree(t, "docs/PERFORMANCE.md"), "| kernel | measured | PyTorch | times as fast | benchmark |\n|---|---|---|---|---|\n")
 	require.True(t, found)
 	command := readTree(t, "internal/simd/_gen/table/rows.go")
 	excerpt, _, _ = strings.Cut(excerpt, "\n\n")
 	for _, line := range strings.Split(excerpt, "\n") {
-		label := strings.TrimSpace(strings.Split(line, "|")[1])
-		require.Contains(t, command, `{label: "`+label+`", `)
+		cells := strings.Split(line, "|")
+		label, bench := strings.TrimSpace(cells[1]), strings.Trim(cells[5], " `")
+		_, row, found := strings.Cut(command, `{label: "`+label+`", bench: "`)
+		require.True(t, found, label)
+		require.True(t, strings.HasPrefix(row, bench), "%s: %s", label, bench)
 	}
 }
 

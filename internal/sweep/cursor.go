@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// cursor is where a step that can stop stands: chains before chain have made all
+// Cursor is where a step that can stop stands: chains before chain have made all
 // of their updates, chain itself some. Between steps it is zero. Chains of small
 // states move several at a time, those of large ones, which take longer than the
 // time between two questions whether to stop, one by one and in stages.
@@ -30,7 +30,7 @@ type Cursor struct {
 
 func NewCursor(chains int) Cursor { return Cursor{Info: apart.Make[sampler.Info](chains)} }
 
-// fresh reports whether no part of a step has been made.
+// Fresh reports whether no part of a step has been made.
 func (c *Cursor) Fresh() bool { return c.Chain == 0 && c.Update == 0 && c.stage == 0 }
 
 func (c *Cursor) Next() { c.Chain, c.Update = c.Chain+1, 0 }
@@ -40,7 +40,7 @@ func (c *Cursor) Clear() {
 	clear(c.Info)
 }
 
-// finish ends a step and stores what it did.
+// Finish ends a step and stores what it did.
 func (c *Cursor) Finish(info []sampler.Info) {
 	copy(info, c.Info)
 	c.Clear()
@@ -59,7 +59,7 @@ type Staged interface {
 	Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 }
 
-// step makes a step of n stages of the kernel, or what is left of one, and returns the
+// Step makes a step of n stages of the kernel, or what is left of one, and returns the
 // number of whole steps: 0 if it was stopped before the end. work is that of a stage of one
 // chain. Chains that move together are not stopped between stages.
 func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []int32, r []sampler.Stream, n, work int) (done int) {
@@ -94,7 +94,7 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 // may be stopped again.
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
-// renew calls f for the stages 0 … stages−1 of the chains lo … hi−1, as many as fit
+// Renew calls f for the stages 0 … stages−1 of the chains lo … hi−1, as many as fit
 // between two questions whether to stop: the body of a kernel's Reset. It returns
 // [sampler.ErrStopped] if it was stopped; the next call goes on there, and so does f,
 // where it returned false. work is that of a stage of one chain.
@@ -129,7 +129,7 @@ func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi 
 	return nil
 }
 
-// checkStart is sampler.CheckStart of the chains lo … hi−1.
+// CheckStart is sampler.CheckStart of the chains lo … hi−1.
 func CheckStart(e []float64, lo, hi int) error {
 	err := sampler.CheckStart(e[lo:hi])
 	if start, ok := err.(*sampler.StartError); ok {
@@ -145,7 +145,7 @@ const (
 	zeroError
 )
 
-// append appends the cursor to a checkpoint: where it stands and, within a step,
+// Append appends the cursor to a checkpoint: where it stands and, within a step,
 // what that did.
 func (c *Cursor) Append(b []byte) []byte {
 	b = wire.AppendInts(b, c.Chain, c.Update)
@@ -155,7 +155,7 @@ func (c *Cursor) Append(b []byte) []byte {
 	return AppendInfo(b, c.Info)
 }
 
-// appendInfo appends what a step did.
+// AppendInfo appends what a step did.
 func AppendInfo(b []byte, info []sampler.Info) []byte {
 	for _, t := range info {
 		code := noError
@@ -172,7 +172,7 @@ func AppendInfo(b []byte, info []sampler.Info) []byte {
 	return b
 }
 
-// restore reads what append wrote at the end of a checkpoint; updates is the
+// Restore reads what append wrote at the end of a checkpoint; updates is the
 // number of updates of a chain in a step.
 func (c *Cursor) Restore(b []byte, updates int) error {
 	c.Clear()
@@ -194,7 +194,7 @@ func (c *Cursor) Restore(b []byte, updates int) error {
 	return wire.ReadEnd(b)
 }
 
-// readInfo reads what appendInfo wrote and returns the rest of b.
+// ReadInfo reads what appendInfo wrote and returns the rest of b.
 func ReadInfo(b []byte, info []sampler.Info) ([]byte, error) {
 	for s := range info {
 		var counts [3]uint64
@@ -217,7 +217,7 @@ func ReadInfo(b []byte, info []sampler.Info) ([]byte, error) {
 	return b, nil
 }
 
-// pollWork is the number of elementary operations, sites evaluated for instance,
+// PollWork is the number of elementary operations, sites evaluated for instance,
 // between two questions whether to stop: about a millisecond. Tests set it lower;
 // results do not depend on it.
 var PollWork = 1 << 20
@@ -229,7 +229,7 @@ type poll struct {
 	Work    int
 }
 
-// begin begins a call that stop may end.
+// Begin begins a call that stop may end.
 func (p *poll) Begin(stop func() bool) { p.Stop, p.Stopped = stop, false }
 
 // Done counts work and reports whether to stop.
@@ -241,7 +241,7 @@ func (p *poll) Done(work int) bool {
 	return p.Stopped
 }
 
-// times returns a·b, at most pollWork.
+// Times returns a·b, at most pollWork.
 func Times(a, b int) int {
 	if b > 0 && a >= PollWork/b {
 		return PollWork

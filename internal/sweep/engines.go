@@ -195,7 +195,7 @@ func made[K any, P interface {
 	return k, nil
 }
 
-// fewestFree is the number of free sites from which on a kernel of their own pays
+// FewestFree is the number of free sites from which on a kernel of their own pays
 // (BenchmarkAffine). Tests set it lower.
 var FewestFree = 8
 
@@ -298,7 +298,7 @@ func saturated(start, adj []int32) (colour []int32, colours int) {
 	return colour, colours
 }
 
-// prepare asks a model for its graph, which some make when they are first asked: when a
+// Prepare asks a model for its graph, which some make when they are first asked: when a
 // kernel is bound and not in a step, which could not be stopped meanwhile.
 func Prepare(m energy.Model) {
 	if g, ok := energy.As[energy.Graphical](m); ok {
@@ -325,7 +325,7 @@ const (
 	addCost      = 0.32 // and a neighbour of it
 )
 
-// moves returns the sites that changed in a step of a block.
+// Moves returns the sites that changed in a step of a block.
 func Moves(info []sampler.Info) (n float64) {
 	for i := range info {
 		n += float64(info[i].Moved)

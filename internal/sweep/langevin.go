@@ -57,7 +57,7 @@ type flipWorker struct {
 	_                  [512 - 3*20*8]byte // whole cache lines
 }
 
-// fewestSites is the number of sites of a torus from which on they are proposed as bits:
+// FewestSites is the number of sites of a torus from which on they are proposed as bits:
 // registers of fewer are too empty (BenchmarkTorusLangevin).
 var FewestSites = 144
 

@@ -8,7 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// locals serves kernels that change one site at a time: exact single-site
+// Locals serves kernels that change one site at a time: exact single-site
 // energies of every chain, cached where the model can keep them up to date, and
 // the running energy of every chain.
 type Locals struct {
@@ -56,7 +56,7 @@ func (c *Locals) Reset(ctl sampler.Control, x []int32) error {
 	return c.At.Renew(ctl.Stop, 1, c.Sites*c.Levels, func(_, lo, hi int) (bool, error) { return true, c.Compute(lo, hi, x) })
 }
 
-// compute computes energies and caches of the chains lo … hi−1.
+// Compute computes energies and caches of the chains lo … hi−1.
 func (c *Locals) Compute(lo, hi int, x []int32) error {
 	c.Model.Energy(c.E[lo:hi], x[lo*c.Sites:hi*c.Sites])
 	if err := CheckStart(c.E, lo, hi); err != nil {
@@ -103,7 +103,7 @@ func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []in
 	return 1
 }
 
-// meanAccept turns the sums of the acceptance probabilities of so many proposals into means,
+// MeanAccept turns the sums of the acceptance probabilities of so many proposals into means,
 // if the step is done.
 func MeanAccept(info []sampler.Info, done, updates int) {
 	if done == 0 {
@@ -114,7 +114,7 @@ func MeanAccept(info []sampler.Info, done, updates int) {
 	}
 }
 
-// rowWork returns the elementary operations of row, and of a move.
+// RowWork returns the elementary operations of row, and of a move.
 func (c *Locals) RowWork() int {
 	if c.Local == nil {
 		return c.Sites * c.Levels // as much as energies, for all that is known
@@ -127,7 +127,7 @@ func (c *Locals) Chain(s int) []float64 {
 	return c.d[s*n : (s+1)*n]
 }
 
-// row returns the energies of the levels of one site of chain s at state x, up
+// Row returns the energies of the levels of one site of chain s at state x, up
 // to a constant. The slice is valid until the next call.
 func (c *Locals) Row(s, site int, x []int32) []float64 {
 	if c.Local != nil {
@@ -156,7 +156,7 @@ func (c *Locals) AppendBinary(b []byte) ([]byte, error) {
 	return c.At.Append(b), nil
 }
 
-// restore reads what AppendBinary wrote of a kernel of so many updates a step.
+// Restore reads what AppendBinary wrote of a kernel of so many updates a step.
 func (c *Locals) Restore(b []byte, updates int) error {
 	age := make([]int32, 1)
 	b, err := wire.ReadInt32s(b, age)
@@ -175,7 +175,7 @@ func (c *Locals) Restore(b []byte, updates int) error {
 	return c.At.Restore(b, updates)
 }
 
-// visits returns the cost of so many visits of single sites per chain, each of which
+// Visits returns the cost of so many visits of single sites per chain, each of which
 // takes the rows of the table that it needs and so much beside, and of the changes
 // made.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
@@ -252,7 +252,7 @@ func (k *sitewise) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 	}
 }
 
-// exchange exchanges two rows.
+// Exchange exchanges two rows.
 func Exchange(a, b []int32) {
 	b = b[:len(a)]
 	for i, v := range a {

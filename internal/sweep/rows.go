@@ -64,7 +64,7 @@ const (
 // rowFormat has a tag: checkpoints of other kernels begin with an energy.
 var rowFormat = format{tag: 0x726f7773, foreign: "another kernel of Gibbs", kept: rowOnes}
 
-// fewestRows is the number of chains of a block from which on a kernel of rows takes less
+// FewestRows is the number of chains of a block from which on a kernel of rows takes less
 // time than chains one by one, or as much where hardly any states change
 // (BenchmarkDenseGibbs). Tests set it higher, to try other kernels.
 var FewestRows = 8

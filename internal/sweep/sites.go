@@ -151,7 +151,7 @@ func (k *metropolis) Cost(info []sampler.Info) float64 {
 
 func (k *metropolis) UnmarshalBinary(b []byte) error { return k.Restore(b, k.updates) }
 
-// heatBath returns the level that the uniform number u picks from
+// HeatBath returns the level that the uniform number u picks from
 // p_l ∝ exp(−d_l), or −1 if no d_l is finite or one is NaN or −Inf. w is
 // scratch.
 func HeatBath(w, d []float64, u float64) int {
@@ -207,7 +207,7 @@ func fraction(p float64) uint64 {
 	return uint64(math.Ldexp(p, 64))
 }
 
-// accept returns the Metropolis–Hastings acceptance probability
+// Accept returns the Metropolis–Hastings acceptance probability
 // min(1, exp(drop + back − forth)), where drop is the energy lost by the move
 // and forth and back are the log-probabilities of proposing it and its reverse.
 // A proposal that cannot be judged has probability 0 and ok = false.
@@ -224,7 +224,7 @@ func Accept(drop, forth, back float64) (a float64, ok bool) {
 	return 1, true
 }
 
-// changed returns the number of sites at which the states x and y differ. There is
+// Changed returns the number of sites at which the states x and y differ. There is
 // no branch in it, which states at random would have mispredicted.
 func Changed(x, y []int32) (n int) {
 	y = y[:len(x)]
