@@ -146,7 +146,7 @@ var engines = []struct {
 			}
 			return made(k)
 		}},
-	{"memo", "energy.Graphical and Conditional of two levels, ≤ 2¹⁶ conditionals, ≤ 2¹³ where couplings can be added up: remembered by states of neighbours; without it fields take 1.5 times as long, and differences, for models that have no pairs and in order, 4 times", "14 ns and 1.5 ns a neighbour", inOrder, 0, false,
+	{"memo", "energy.Graphical and Conditional of two levels, ≤ 2¹⁶ conditionals, ≤ 2¹³ where couplings can be added up: remembered by states of neighbours; without it fields take 1.1 to 1.8 times as long, and differences 2.2 to 3.5 times", "14 ns and 1.5 ns a neighbour", inOrder, 0, false,
 		func(r *request) (sampler.Kernel, error) {
 			known := newMemo(r.Model)
 			whole, _ := unclamped(r.Model)

@@ -29,8 +29,7 @@ import (
 // Scale and a Lagrangian change numbers; a sum of a torus or a Matching model and a uniform
 // field is one, and sums of pairs are pairs. Sweeps of all engines of package sweep but memo and
 // differences leave fixed sites out. DMALA on an RBM with a Lagrangian takes 1.9 times as long
-// since the energy and the field of the second part are added up for every state: 2.6 ns a site,
-// of which four fifths are the sum of the part itself and the rest is adding.
+// since the energy and the field of the second part are added up for every state.
 //
 // None can: a scaled RBM has a free energy that no binary hidden units have; a torus with
 // fields of its own at every site is one of pairs; a clamp makes fields differ, so that the clusters
