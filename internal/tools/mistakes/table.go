@@ -40,7 +40,7 @@ var mistakes = []mistake{
 		"return innerRun(w, x[:n])",
 	}}},
 	{"resume", "AdaGrad keeps no sum of squares in a checkpoint", []edit{{
-		"dual/adagrad.go",
+		"dual/firstorder.go",
 		"f.Float64s(a.squares)",
 		"f.Float64s(nil)",
 	}}},
