@@ -221,8 +221,8 @@ func (t *table) figures(row []string) (all []figure) {
 
 // is reports whether a number shows as the figure.
 func (f figure) is(v float64) bool {
-	unit := math.Pow10(f.exp - f.digits)
-	return math.Abs(v-f.value) <= 0.5*unit*(1+1e-9) || f.percent && math.Abs(100*v-f.value) <= 0.5*unit*(1+1e-9)
+	half := math.Pow10(f.exp-f.digits) * (0.5 + 5e-10)
+	return math.Abs(v-f.value) <= half || f.percent && math.Abs(float64(100*v)-f.value) <= half
 }
 
 // missing returns the rows of a table that are not on a line of what is printed, unless
