@@ -247,7 +247,7 @@ func checkValues(s *subject) error {
 	}
 	for l, a := range v {
 		if math.IsInf(float64(a), 0) || a != a || l > 0 && a <= v[l-1] {
-			return fmt.Errorf("Values = %v, want finite and strictly ascending numbers", v)
+			return fmt.Errorf("its Values are %v, want finite and strictly ascending numbers", v)
 		}
 	}
 	return nil
