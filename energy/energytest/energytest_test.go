@@ -318,7 +318,7 @@ func TestWrongModels(t *testing.T) {
 		"no edges":         "graphs: method Graph: sites",
 		"one way":          "graphs: method Graph: site 0 has the neighbour 1, and that not the first",
 		"matching":         "graphs: method Matching: the difference E",
-		"values":           "values: Values = [1 0], want finite and strictly ascending numbers",
+		"values":           "values: its Values are [1 0], want finite and strictly ascending numbers",
 		"field":            "tables: Field, site",
 		"row":              "depends on the states beside it",
 		"table energy":     "tables: Field: energy of",
