@@ -7,7 +7,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion/flow"
 )
 
 // method is one way to hold a diffusion of series to its limits, as
@@ -19,7 +18,7 @@ type method struct {
 	metric  bool             // the projector measures in the posterior covariance
 	penalty bool             // guidance in place of a projector
 	free    bool             // neither
-	flow    *flow.ECI        // in place of a diffusion
+	flow    *diffusion.ECI   // in place of a diffusion
 	exact   bool             // the conditional distribution itself
 	from    baseline         // no diffusion: training windows
 }
@@ -45,8 +44,8 @@ var methods = []method{
 	{name: "cop-ft", config: diffusion.Config{ProjectState: true, ProjectEvery: -1}},
 	{name: "guided", penalty: true},
 	{name: "noise-corrected", renoise: true},
-	{name: "eci", flow: &flow.ECI{Mix: 5}},
-	{name: "pcfm", flow: &flow.ECI{Resample: -1}},
+	{name: "eci", flow: &diffusion.ECI{Mix: 5}},
+	{name: "pcfm", flow: &diffusion.ECI{Resample: -1}},
 	{name: "cop", from: drawn},
 	{name: "retrieval", from: nearest},
 	{name: "unconstrained", free: true},

@@ -32,7 +32,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion/flow"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -270,9 +269,9 @@ func processForms() []recipe {
 
 func realProcessForms() []recipe {
 	led := diffusion.Penalised{Set: limitedSeries()}
-	eci := flow.ECI{Mix: 2}
+	eci := diffusion.ECI{Mix: 2}
 	return []recipe{
-		form("sampler/diffusion/flow.ECI", eci, struct{ flow.ECI }{eci}),
+		form("sampler/diffusion.ECI", eci, struct{ diffusion.ECI }{eci}),
 		form("sampler/diffusion.Gaussian", diffusion.Gaussian{}, struct{ diffusion.Gaussian }{}),
 		form("sampler/diffusion.Penalised", led, struct{ diffusion.Penalised }{led}),
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/diffusiontest"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion/flow"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
 )
@@ -72,7 +71,7 @@ func realProcesses() []realProcess {
 		{"diffusion.Gaussian", diffusion.Gaussian{Eta: 0.5}, diffusiontest.RealOptions{Step: ddim(0.5)}},
 		{"diffusion.Gaussian", diffusion.Gaussian{Eta: 1, Schedule: noise.CosineBar{}}, diffusiontest.RealOptions{Step: ddim(1), Distance: 0.05}},
 		{"diffusion.Penalised", diffusion.Penalised{Set: narrow()}, diffusiontest.RealOptions{}},
-		{"flow.ECI", flow.ECI{Mix: 2}, diffusiontest.RealOptions{}},
+		{"diffusion.ECI", diffusion.ECI{Mix: 2}, diffusiontest.RealOptions{}},
 	}
 }
 

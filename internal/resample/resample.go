@@ -1,7 +1,4 @@
-// Package resample owns the resampling of weighted particles.
-//
-// Products are written float64(a*b) + c: a compiler may fuse them otherwise, and
-// fused bits differ between processors.
+// Package resample resamples weighted particles.
 package resample
 
 import (
@@ -10,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Moments returns the largest log-weight of w, and Σ e^{w−top} and Σ e^{2(w−top)}.
-// One of w is finite.
+// Moments returns the largest log-weight top of w, Σ e^{w−top} and Σ e^{2(w−top)}. At
+// least one entry of w must be finite.
 func Moments(w []float64) (top, sum, squares float64) {
 	top = slices.Max(w)
 	for _, l := range w {
@@ -22,9 +19,9 @@ func Moments(w []float64) (top, sum, squares float64) {
 	return top, sum, squares
 }
 
-// Systematic stores in count how many copies of each particle to make: those of
-// particle j are the points (u+k)/n, k = 0 … n−1, u in [0, 1), that fall into its
-// share of the cumulative weights e^w. Every particle gets its expected number
+// Systematic stores in count how many copies of each particle to make: for particle j
+// the number of the points (u+k)/n, k = 0 … n−1, u in [0, 1), that fall into its share
+// of the cumulative weights e^w. Every particle gets its expected number of copies,
 // rounded up or down.
 func Systematic(count []int, w []float64, u float64) {
 	clear(count)
@@ -47,8 +44,8 @@ func Systematic(count []int, w []float64, u float64) {
 	count[last] += n - k // points lost to rounding at the very end
 }
 
-// ByWeight returns the index that the point u in [0, 1) of the cumulative weights
-// e^w falls on.
+// ByWeight returns the index in whose share of the cumulative weights e^w the point u in
+// [0, 1) falls.
 func ByWeight(w []float64, u float64) int {
 	top, sum, _ := Moments(w)
 	goal := float64(u * sum)
@@ -64,8 +61,8 @@ func ByWeight(w []float64, u float64) int {
 	return last
 }
 
-// LeastCap returns the log of the least c with Σ(W−c)₊ ≤ share·ΣW, of log-weights one of
-// which is finite; share is in (0, 1).
+// LeastCap returns the log of the least c with Σ(W−c)₊ ≤ share·ΣW, given the logarithms of
+// W, at least one of them finite, and share in (0, 1).
 func LeastCap(logW []float64, share float64) float64 {
 	w := slices.Sorted(slices.Values(logW))
 	top, total := w[len(w)-1], 0.0

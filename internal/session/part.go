@@ -8,8 +8,8 @@ const BlockSize = 32
 // fewBlocks is the number of blocks of a small run.
 const fewBlocks = 4
 
-// Block returns the number of consecutive chains of a block in a run of so many, at least
-// one: see sampler.Config.Block.
+// Block returns the number of consecutive chains in a block of a run of the given number of
+// chains, at least one: see sampler.Config.Block.
 func Block(chains int) int {
 	blocks := min(fewBlocks, chains)
 	if chains >= 2*BlockSize {
@@ -19,9 +19,9 @@ func Block(chains int) int {
 	return (chains-1)/blocks + 1
 }
 
-// Cut returns the first chain of part k, counted from 0, of n nearly equal ones of a run,
-// and their number. Errors: first or count is not 0, for then the run is a part already,
-// chains < 1, k or n out of range, where n is at most the number of blocks.
+// Cut divides a run into n nearly equal parts and returns the first chain of part k,
+// counted from 0, and the number of its chains. Errors: first or count is not 0 (the run is
+// a part already), chains < 1, k or n out of range; n is at most the number of blocks.
 func Cut(config string, chains, first, count, k, n int) (int, int, error) {
 	if first != 0 || count != 0 {
 		return first, count, fmt.Errorf("%s.Part: First = %d and Count = %d, want 0: the configuration of the whole run", config, first, count)
@@ -46,9 +46,9 @@ func Cut(config string, chains, first, count, k, n int) (int, int, error) {
 	return at(k), at(k+1) - at(k), nil
 }
 
-// Count returns the number of chains of the part that begins with chain first of a run; a
-// count of 0 means all that follow. The error says that first or count is out of range or
-// cuts a block.
+// Count returns the number of chains of the part of a run that begins with chain first; a
+// count of 0 means all that follow. Errors: first or count is out of range or divides a
+// block.
 func Count(config string, chains, first, count int) (int, error) {
 	size := Block(chains)
 	if first < 0 || first >= chains {

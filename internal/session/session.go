@@ -1,28 +1,26 @@
-// Package session owns the life of a run, the same for all of them: what a call checks, one
-// call at a time, when a checkpoint is due, how it is written and read, in a stream and in
-// files, and where a run stands after it was stopped.
+// Package session implements what all runs have in common: the checks of a call, one call
+// at a time, when a checkpoint is due, how it is written and read, in a stream and in
+// files, and the state of a run after it was stopped.
 //
-// The rules, with what differed between runs before in brackets:
+// The rules:
 //
-//   - Run(ctx, n) makes n steps more, whatever was stopped before: after a stop at k of n,
-//     Run(ctx, n−k) comes to where Run(ctx, n) would have come. A run of fixed length (AIS,
-//     stepping stones) has no n and makes what is left. [Annealing wanted the n of the Run
-//     that was stopped again.]
-//   - A nil context, a negative n, and a call while another one is under way are errors, in
-//     this order. [The order differed; Groups, Resampler and Rejection had none of them, Save
-//     and Load were not looked at.]
-//   - The context is asked before every step, and inside of long ones. Its end is the error
-//     of Run; the step under way goes on with the next Run, or is made again.
-//   - A panic leaves the run as it was before the step, reaches the caller as a
-//     *pool.Panic, and the next Run goes on. [Only chains had the stack of where it was.]
-//   - Any other error leaves it before the step too: the next Run tries that again. [Annealing
-//     began its schedule anew.]
-//   - A checkpoint file, if there is a path, is saved each time that Every more steps are made,
-//     to the step [chains: at the end of a round after it], at the end of a Run, and where the
-//     context ended it; not after another error, unless the steps are samples, of which those
-//     that were made are done. A failure to save is the error of Run.
-//   - A checkpoint is the settings, the frames of state, and what runs inside have written. It
-//     is read into memory of its own: on an error the run is as it was.
+//   - Run(ctx, n) makes n more steps. After a stop at step k of n, Run(ctx, n−k) reaches
+//     the state that Run(ctx, n) would have reached. A run of fixed length (AIS, stepping
+//     stones) has no n and makes the steps that are left.
+//   - A nil context, a negative n, and a call while another one is under way are errors,
+//     checked in this order.
+//   - The context is checked before every step, and inside long steps. Its end is the error
+//     of Run; the next Run continues the step under way or makes it again.
+//   - A panic leaves the run as it was before the step and reaches the caller as a
+//     *pool.Panic. The next Run continues.
+//   - After any other error, too, the run is as it was before the step, and the next Run
+//     tries the step again.
+//   - A checkpoint file, if there is a path, is saved after every Every steps (chains: at
+//     the end of the round), at the end of a Run, and where the context ended it. It is not
+//     saved after another error, unless the steps are samples: those that were made count.
+//     A failure to save is the error of Run.
+//   - A checkpoint has the settings, the frames of state, and what runs inside have written.
+//     It is read into separate memory: on an error the run is as it was.
 package session
 
 import (
@@ -42,14 +40,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Checkpoint is where a run saves itself, and after how many steps; 0: only where a Run ends.
+// Checkpoint is the file that a run saves itself in, and after how many steps; 0: only when
+// a Run ends.
 type Checkpoint struct {
 	Path  string
 	Every int
 }
 
-// Check returns an error unless the counts of a configuration, whose names are given with
-// spaces between them, and Every are ≥ 0. config, such as "fit: Config", begins it.
+// Check returns an error unless Every and the counts of a configuration are ≥ 0. names are
+// those of the counts, separated by spaces. config, such as "fit: Config", begins the error.
 func (c Checkpoint) Check(config, names string, counts ...int) error {
 	counts = append(counts, c.Every)
 	for k, name := range strings.Fields(names + " Checkpoint.Every") {
@@ -66,7 +65,7 @@ type Session struct {
 	Checkpoint Checkpoint
 	Len        func() int // steps made: what Run makes more of, and Every counts
 
-	// Progress, if not nil, is told how many of the steps of a Run are made.
+	// Progress, if not nil, is called with the number of steps of a Run made so far.
 	Progress func(done, total int)
 
 	// Write writes a checkpoint, and Read reads one in place of the run, or returns an error
@@ -78,10 +77,10 @@ type Session struct {
 	filed int // Len at the last checkpoint file
 }
 
-// ErrDone is returned by a step after which a Run ends.
+// ErrDone is the error of a step that ends its Run without an error.
 var ErrDone = errors.New("session: the run is done")
 
-// Begin begins a call that makes n steps. Each has its End.
+// Begin begins a call that makes n steps. Every successful Begin needs an End.
 func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	if ctx == nil {
 		return fmt.Errorf("%s: %s: ctx = nil", s.Who, call)
@@ -95,7 +94,8 @@ func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	return nil
 }
 
-// End ends a call. A function that may panic defers it, and a panic then becomes one of a job.
+// End ends a call. Defer it in a function that may panic; it turns a panic into a
+// *pool.Panic.
 func (s *Session) End() {
 	s.busy.Store(false)
 	if v := recover(); v != nil {
@@ -103,8 +103,8 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n steps more by calls of step, which makes one or several, up to number to at
-// most: there a checkpoint is due, or the Run ends.
+// Run makes n more steps by calls of step. A call makes one or several steps, at most up
+// to step number to, where a checkpoint is due or the Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.Begin(ctx, "Run", n); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error
 	return s.Finish(ctx, s.Advance(ctx, n, step))
 }
 
-// Advance is Run within a call that has begun, without a checkpoint file at its end.
+// Advance is Run within a call that has begun. It saves no checkpoint file at its end.
 func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) error {
 	begin := s.Len()
 	end := begin + min(n, math.MaxInt-begin)
@@ -155,8 +155,8 @@ func (s *Session) Keep() error {
 	return s.save()
 }
 
-// Finish saves a checkpoint file at the end of a call whose error is err, unless that is
-// another than the end of the context, and returns both errors.
+// Finish saves a checkpoint file at the end of a call with error err, if that is nil or
+// the context has ended. It returns err joined with an error of saving.
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err
@@ -240,7 +240,8 @@ func (s *Session) LoadFile(ctx context.Context, path string) error {
 	return durable.LoadFile(ctx, s.Who, path, underWay{s})
 }
 
-// Frames are what a checkpoint holds: settings and frames of state. See [durable.Write].
+// Frames describes the contents of a checkpoint: settings and frames of state. See
+// [durable.Write].
 type Frames struct {
 	Magic    string // of the first frame, names the format version
 	Settings *fingerprint.List
@@ -249,7 +250,7 @@ type Frames struct {
 	Frame    func(f *wire.Fields, i int) // goes through the fields of frame i
 }
 
-// Write writes a checkpoint, within it what inside writes, which may be nil.
+// Write writes a checkpoint and, inside it, what inside writes. inside may be nil.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {
 		fields := wire.Appending(body)

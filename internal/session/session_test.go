@@ -24,14 +24,14 @@ type counter struct {
 	session.Session
 	at, by int
 	step   func(at int) error // before it counts
-	told   [][2]int
+	seen   [][2]int
 }
 
 func newCounter(path string, every int) *counter {
 	c := &counter{by: 1, step: func(int) error { return nil }}
 	c.Who, c.Checkpoint = "test", session.Checkpoint{Path: path, Every: every}
 	c.Len = func() int { return c.at }
-	c.Progress = func(done, total int) { c.told = append(c.told, [2]int{done, total}) }
+	c.Progress = func(done, total int) { c.seen = append(c.seen, [2]int{done, total}) }
 	c.Write = func(w io.Writer) error { return c.frames(&c.at).Write(w, nil) }
 	c.Read = func(ctx context.Context, r io.Reader) error {
 		at := 0
@@ -84,7 +84,7 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, []int{3, 3, 3, 6, 6}, files)
 	assert.Equal(t, 8, saved(t, path))
 	assert.Equal(t, 6, saved(t, path+".old"))
-	assert.Equal(t, [][2]int{{3, 8}, {6, 8}, {8, 8}}, c.told)
+	assert.Equal(t, [][2]int{{3, 8}, {6, 8}, {8, 8}}, c.seen)
 	require.NoError(t, c.run(t.Context(), 2))
 	assert.Equal(t, 10, c.at)
 

@@ -10,15 +10,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Absorbing is what the steps of tokens that a mask hides have in common.
+// Absorbing is the common part of all steps of tokens that are hidden by a mask.
 type Absorbing struct {
 	Mask          int32
 	Schedule      noise.Schedule
 	Sites, Levels int
 }
 
-// NewAbsorbing returns them for a shape. The error, which begins with who, names what is
-// wrong.
+// NewAbsorbing returns an Absorbing for a shape. The error, which begins with who, names
+// the wrong setting.
 func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
 	if sites < 1 || levels < 1 {
 		return Absorbing{}, fmt.Errorf("%s: Bind: sites = %d, levels = %d, want both ≥ 1", who, sites, levels)
@@ -60,8 +60,9 @@ func (m *Absorbing) Left(x []int32) int {
 	return n
 }
 
-// Condition makes rows of tokens that show one-hot, and gives masks no weight. For masks
-// leaving the site out makes no difference, as they say nothing about their token.
+// Condition makes the rows of tokens that show one-hot and gives the mask no weight in the
+// others. Leave-one-out predictions need no conversion, as a mask carries no information
+// about its token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
 	for i, l := range x {
@@ -74,7 +75,7 @@ func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 }
 
 // Reveal adds log q(x_s | x_t, x_0) to v: tokens that show now are certain, and a mask
-// that stays says nothing about its token.
+// that stays carries no information about its token.
 func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 	check.Len("diffusion", "v", len(v), len(xs)*m.Levels)
 	for i, l := range xs {
@@ -87,7 +88,7 @@ func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 // Row returns the row of site i.
 func (m *Absorbing) Row(v []float32, i int) []float32 { return v[i*m.Levels : (i+1)*m.Levels] }
 
-// Draw draws the token of site i, which is masked; see the function Draw.
+// Draw draws the token of the masked site i, or returns −1; see the function Draw.
 func (m *Absorbing) Draw(v []float32, i int, r *sampler.Stream) int32 {
 	row := m.Row(v, i)
 	row[m.Mask] = float32(math.Inf(-1))
@@ -95,7 +96,7 @@ func (m *Absorbing) Draw(v []float32, i int, r *sampler.Stream) int32 {
 }
 
 // Draw draws a level from a row of log-weights, by inverse CDF with a 53-bit uniform. It
-// is −1 if that is impossible.
+// returns −1 if the row cannot be drawn from.
 func Draw(row []float32, r *sampler.Stream) int32 {
 	var l [1]int32
 	u := [1]float64{r.Float64()}
@@ -103,7 +104,7 @@ func Draw(row []float32, r *sampler.Stream) int32 {
 	return l[0]
 }
 
-// Empty reports that no level of a row has weight, rather than that one has NaN or +Inf.
+// Empty reports whether no level of a row has weight. It is false if one is NaN or +Inf.
 func Empty(row []float32) bool {
 	for _, w := range row {
 		if w != w || math.IsInf(float64(w), 1) {

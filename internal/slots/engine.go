@@ -1,10 +1,7 @@
-// Package slots moves samples of a diffusion together. Each is in a slot; the slots that
-// need a prediction get theirs in one call of the denoiser, workers do the rest, and a
-// [Policy] says what a sample does with its prediction, what becomes of it, and where it
-// begins again.
-//
-// Products are written float64(a*b) + c: a compiler may fuse them into one rounding
-// otherwise, and fused bits differ between processors.
+// Package slots moves the samples of a diffusion together, each in a slot of an
+// [Engine]. The slots that need a prediction get theirs in one call of the denoiser, and
+// workers do the rest. A [Policy] defines how a sample uses its prediction, what happens
+// when it has ended, and where it begins again.
 package slots
 
 import (
@@ -22,35 +19,35 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Steps is how a sample begins and how much of the signal a time leaves: what an engine
-// asks of diffusion.Steps.
+// Steps is the part of diffusion.Steps that an engine needs: the signal level at a time
+// and the beginning of a sample.
 type Steps[S energy.Site] interface {
 	Alpha(t float64) float64
 	Prior(x []S, r *sampler.Stream)
 }
 
-// Policy is what one kind of sampler makes of an [Engine].
+// Policy adapts an [Engine] to one kind of sampler.
 type Policy struct {
-	// Next moves slot i, by worker w, as far as its prediction goes, and sets the time
-	// that it is at: 0 if it has ended. Different slots move concurrently. An error ends
-	// the slot.
+	// Next moves slot i, by worker w, as far as its prediction allows, and sets its
+	// time, 0 if it has ended. Different slots move concurrently. An error ends the
+	// slot.
 	Next func(w, i int) error
 
-	// Judge, unless nil, follows every round, in the goroutine of Run: it weighs and
-	// resamples slots, moves them on (see [Engine.Each]) and reports progress.
+	// Judge, unless nil, is called after every round, in the goroutine of Run. It weighs
+	// and resamples slots, moves them (see [Engine.Each]) and reports progress.
 	Judge func() error
 
-	// Retry, unless nil, gets every slot that has ended in a round, in order, with its
-	// error or nil, and may begin it again. An error of its own ends the run.
+	// Retry, unless nil, is called for every slot that has ended in a round, in order,
+	// with its error or nil. It may begin the slot again. An error of Retry ends the run.
 	Retry func(i int, fault error) error
 
-	// Fault wraps an error of the denoiser. It ends the run; with Blame, which needs Keep,
-	// it ends the slots that cause it.
+	// Fault wraps an error of the denoiser. That error ends the run; with Blame, which
+	// needs Keep, it ends the slots that cause it instead.
 	Fault func(err error) error
 	Blame bool
 
-	// Shared, unless nil, returns where the prediction for the state of slot i is kept
-	// for all slots that come to that state, nil if it is not.
+	// Shared, unless nil, returns the place of the prediction that all slots in the
+	// state of slot i share, or nil if there is none.
 	Shared func(i int) *[]float32
 }
 
@@ -81,14 +78,14 @@ type Engine[S energy.Site] struct {
 	Slots []Slot[S]
 	Pool  *pool.Pool
 
-	// Ask makes predictions v for the states q, Per for every slot: Denoise of the model
-	// unless it is set. Nothing is asked if it is nil.
+	// Ask makes predictions v for the states q, Per for every slot. New sets it to
+	// Denoise of the model. If it is nil, the slots move without predictions.
 	Ask func(ctx context.Context, v []float32, q energy.Noised[S]) error
 
 	Meta     any
 	Guided   bool
 	TimeFree bool // a prediction holds until the state changes
-	Keep     bool // every slot has a table of its own, that outlives the round
+	Keep     bool // every slot has a table of its own that outlives the round
 
 	// The run under way.
 	Ctx   context.Context
@@ -106,11 +103,11 @@ type Engine[S energy.Site] struct {
 	aside    []float32 // predictions of slots that are not neighbours
 }
 
-// Shape is how much an engine holds: so many slots of sites × levels, tables of
-// predictions, 0 for one a slot, and states that are asked about for each, 0 for 1.
+// Shape is the size of an engine: Batch slots of Sites × Levels, the number of tables of
+// predictions, 0 for one per slot, and the states that are predicted per slot, 0 for 1.
 type Shape struct{ Sites, Levels, Batch, Tables, Per, Workers int }
 
-// New returns an engine. steps are those of every slot, or nil.
+// New returns an engine. steps returns the steps of a slot.
 func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Steps[S]) *Engine[S] {
 	if h.Tables == 0 || h.Tables > h.Batch {
 		h.Tables = h.Batch
@@ -137,12 +134,12 @@ func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Ste
 	return e
 }
 
-// Batch returns how many samples, of so many numbers of predictions each, are under way
-// together unless told otherwise: as many as fit in 256 MiB, within 1 … 64.
+// Batch returns the default number of samples under way together, if the predictions of
+// each have so many entries: as many as fit in 256 MiB, within 1 … 64.
 func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
-// Model returns the shape of a denoiser. The error, which begins with who, says that it
-// is nil, that it has no sites or levels, or what a [noise.Checked] one says.
+// Model returns the shape of a denoiser. Errors: a nil denoiser, one without sites or
+// levels, and the error of a [noise.Checked] one. who begins their messages.
 func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
 	if check.Nil(model) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -158,13 +155,13 @@ func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels i
 	return sites, levels, nil
 }
 
-// Process is diffusion.Process, whose steps are a T.
+// Process is diffusion.Process with steps of type T.
 type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)
 }
 
-// Bind binds a process for n slots. The error, which begins with who, says that it is nil,
-// what the process says, or that the model predicts tokens that were corrupted otherwise.
+// Bind binds a process for n slots. Errors: a nil process, the error of the process, and
+// a model of another corruption. who begins their messages.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", who)
@@ -191,7 +188,7 @@ func (e *Engine[S]) Begin(i int) {
 	s.Time, s.Known, s.Fresh, s.fault = 1, false, false, nil
 }
 
-// Start makes sample number of the given seed begin in slot i, see [Engine.Begin].
+// Start begins the sample of the given number in slot i, with stream (seed, chain).
 func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	s := &e.Slots[i]
 	s.Sample = number
@@ -199,7 +196,7 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp holds the sites of slot i that are not blank in every, or in own, at these values.
+// Clamp fixes the sites of slot i that are not blank in every or in own at the values there.
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false
@@ -218,8 +215,8 @@ func (e *Engine[S]) Clamp(i int, every, own []S) {
 	}
 }
 
-// CheckClamp returns an error, which begins with who, unless clamp is nil or has a level, or
-// −1 for none, for every site.
+// CheckClamp returns an error, which begins with who, unless clamp is nil or has an entry
+// for every site: a level, or −1 for a free site.
 func CheckClamp(who string, clamp []int32, sites, levels int) error {
 	if clamp != nil && len(clamp) != sites {
 		return fmt.Errorf("%s = (%d entries), want %d entries", who, len(clamp), sites)
@@ -240,7 +237,7 @@ func Blank[S energy.Site](v S) bool {
 	return v != v
 }
 
-// Restore puts the clamped values of slot i back.
+// Restore sets the clamped sites of slot i to their values again.
 func (e *Engine[S]) Restore(i int) {
 	if !e.clamped {
 		return
@@ -253,14 +250,14 @@ func (e *Engine[S]) Restore(i int) {
 	}
 }
 
-// Moved puts slot i at time t, with another state or the same.
+// Moved sets the time of slot i to t; changed reports whether its state is another one.
 func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 	e.Slots[i].Time = t
 	e.Slots[i].Known = e.TimeFree && !changed
 }
 
-// Run moves the slots from … to−1, those that have begun, until all have ended. The error
-// is that of ctx, of the denoiser or of the policy.
+// Run moves the slots from … to−1 that have begun, until all have ended. The error is that
+// of ctx, of the denoiser or of the policy.
 func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	e.Ctx, e.Step = ctx, 0
 	for ; ; e.Step++ {
@@ -293,8 +290,8 @@ func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	}
 }
 
-// Each has workers do part of a round for the slots under way, and the policy retry those
-// that have ended. The error is that of the context or the policy.
+// Each calls part, concurrently, for the slots under way, and then Retry of the policy for
+// those that have ended. The error is that of the context or the policy.
 func (e *Engine[S]) Each(part func(w, i int) error) error {
 	e.part = part
 	e.Pool.Each(e.from, e.to, e.one)

@@ -37,8 +37,8 @@ type committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }
 
-// DrawerOf returns a projection as a drawer. The error, which begins with who, says that
-// it is none, or has a memory, which weights do not know.
+// DrawerOf returns a projection as a drawer. The error, which begins with who, is of a
+// projection that is no drawer or has a memory, which weights cannot account for.
 func DrawerOf(who string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
 	if !draws {
@@ -50,8 +50,8 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 	return d, nil
 }
 
-// Joints returns the steps of a process as ones that can be weighed. The error, which
-// begins with who, says that they cannot.
+// Joints returns the steps of a process as Joint steps. The error, which begins with who,
+// is of steps that cannot be weighed.
 func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
@@ -63,12 +63,12 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	return joint, nil
 }
 
-// Paths moves tokens by steps that are conditioned on a set C, and weighs them: from x_t
-// to x_s the weight of a path grows by
+// Paths moves tokens by steps that are conditioned on a set C, and weighs the paths: from
+// x_t to x_s the weight of a path is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// so that E W·1[x] = p(x, C) for a path that ends in x with weight W.
+// so that E[W·1[path ends in x]] = p(x, C), with W the weight of the path.
 type Paths struct {
 	*Engine[int32]
 	drawer      Drawer
@@ -76,7 +76,8 @@ type Paths struct {
 	Grid        int     // steps that are asked for
 	leaveOneOut bool
 
-	// Saw, unless nil, gets every step: slot i is moved from time t to s by worker w.
+	// Saw, unless nil, is called after every step: worker w has moved slot i from time t
+	// to s.
 	Saw func(w, i int, t, s, logZ float64)
 
 	LogW   []float64 // by slot: the log-weight of its path
@@ -111,7 +112,7 @@ func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut b
 // BeginPath sets the weight of slot i to 1.
 func (p *Paths) BeginPath(i int) { p.LogW[i], p.logRho[i] = 0, 0 }
 
-// CopyPath gives slot dst the weights of slot src but for LogW.
+// CopyPath gives slot dst the weights of slot src, except LogW.
 func (p *Paths) CopyPath(dst, src int) { p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src] }
 
 // Weigh multiplies the weight of slot i by Z_C of its prediction over Z_C(ρ).
@@ -134,7 +135,7 @@ func (p *Paths) Weigh(w, i int) error {
 // Move moves slot i, which has been weighed, by one conditioned step.
 func (p *Paths) Move(w, i int) error { return p.step(w, i, false) }
 
-// Pass is Weigh and Move in one, for a prediction that is not kept.
+// Pass is Weigh and Move in one call, for a prediction that is not kept.
 func (p *Paths) Pass(w, i int) error { return p.step(w, i, true) }
 
 func (p *Paths) step(w, i int, pass bool) error {
@@ -187,8 +188,8 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v), nil
 }
 
-// Normalise returns what log Z_C = z is for the normalised rows of v. lse is scratch, one
-// entry a site.
+// Normalise returns log Z_C of the normalised rows of v, given log Z_C = z of the rows
+// themselves. lse is scratch, one entry per site.
 func Normalise(lse []float64, z float64, v []float32) float64 {
 	simd.LogSumExp(lse, v, len(v)/len(lse))
 	for _, l := range lse {
@@ -197,7 +198,7 @@ func Normalise(lse []float64, z float64, v []float32) float64 {
 	return z
 }
 
-// Condition makes the prediction of a slot the full posterior, unless it is that.
+// Condition turns a new prediction of a slot into the full posterior.
 func Condition(j Renoiser, s *Slot[int32], leaveOneOut bool) {
 	s.Fresh = false
 	j.Condition(s.V, s.X, s.Time, leaveOneOut)
@@ -209,7 +210,7 @@ func Condition(j Renoiser, s *Slot[int32], leaveOneOut bool) {
 	}
 }
 
-// Estimate is the mean of numbers ≥ 0 that are given by their logarithms.
+// Estimate is the mean of numbers ≥ 0, given by their logarithms.
 type Estimate struct {
 	N           int
 	Sum, square float64 // logs of the sums of the numbers and of their squares, if any
@@ -223,8 +224,8 @@ func (e *Estimate) Add(log float64) {
 	e.Sum, e.square = simd.LogAdd(e.Sum, log), simd.LogAdd(e.square, float64(2*log))
 }
 
-// Mean returns the logarithm of the mean and its relative standard error: NaN without a
-// number, the error for fewer than two.
+// Mean returns the logarithm of the mean and its relative standard error. The mean is NaN
+// without a number, the error for fewer than two.
 func (e *Estimate) Mean() (log, stderr float64) {
 	n := float64(e.N)
 	if n == 0 {

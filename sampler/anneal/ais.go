@@ -24,23 +24,23 @@ import (
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k,
 //
-// from log w = log Z_0; after the last weight it stays. E_k is
-// (1 − β_k)·E_base + β_k·E, with E_base = 0 for uniform states, and a [Tempered]
-// model stands for β_k·E itself. The weights are
-// unbiased, E[w] = Z, however badly the chains mix, for every method that leaves
-// its target invariant (not mcmc.DULA). Their logarithm errs downwards. A method
-// does not adapt here, since that would spoil exactness: set its step size.
+// from log w = log Z_0; the chain does not move after the last weight. E_k is
+// (1 − β_k)·E_base + β_k·E, with E_base = 0 for uniform states; a [Tempered] model
+// gives β_k·E itself. The weights are unbiased, E[w] = Z, however badly the chains
+// mix, for every method that leaves its target invariant (not mcmc.DULA). Their
+// logarithm is biased downwards. Methods do not adapt here, because that would bias
+// the weights: set the step size.
 //
-// Chains that begin at a state of probability zero have weight 0. Where almost
-// all states are such, so are almost all weights.
+// Chains that begin at a state of probability zero have weight 0. If almost all states
+// have probability zero, so do almost all weights.
 //
-// The estimate, its error and the effective sample size have the same bits on
-// every processor, as the weights do.
+// The weights, the estimate, its error and the effective sample size have the same bits
+// on every processor.
 //
-// Errors: settings out of range, a method that does not fit the model, an
-// energy that is NaN or −Inf, a failing step, a context that ends, and
-// [sampler.ErrZero] if all chains begin at states of probability zero. A run
-// that can stop and go on is an [AISRunner].
+// Errors: settings out of range, a method that does not fit the model, an energy that
+// is NaN or −Inf, a failing step, a context that ends, and [sampler.ErrZero] if all
+// chains begin at states of probability zero. Use an [AISRunner] for a run that can stop
+// and resume.
 func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
 	a, err := NewAIS(m, method, cfg)
 	if err != nil {
@@ -49,17 +49,17 @@ func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConf
 	return a.Run(ctx)
 }
 
-// AISConfig says how annealed importance sampling runs. The zero value runs 64
+// AISConfig holds the settings of annealed importance sampling. The zero value runs 64
 // chains through 200 stages.
 type AISConfig struct {
 	Chains  int    // independent weights of the whole run; 0 means 64, at least 2
 	Seed    uint64 // chain i draws from stream (Seed, i)
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
 
-	// First and Count are the chains of this part of a run: First a multiple of
-	// the block of chains, Count too unless the part ends with the run; 0 means
-	// all that follow. The weights and states of a part are those of the whole
-	// run, to the bit; see [AISResult.Join].
+	// First and Count are the chains of this part of a run. First is a multiple of
+	// the block of chains, and so is Count unless the part ends with the run; a Count
+	// of 0 means all chains that follow. The weights and states of a part are those of
+	// the whole run, to the bit; see [AISResult.Join].
 	First, Count int
 
 	Stages int // steps of the schedule; 0 means 200
@@ -69,21 +69,21 @@ type AISConfig struct {
 	// means Linear(0, 1).
 	Schedule Schedule
 
-	// Base is where the chains start: a model of independent sites, such as a
-	// model.Independent fitted to data, with probability wherever the model has
-	// some; nil means uniform states. The nearer it is to the model, the fewer
-	// stages it takes.
+	// Base is the distribution of the first states: a model of independent sites, such
+	// as a model.Independent fitted to data. It must have probability wherever the
+	// model has some. nil means uniform states. The nearer it is to the model, the
+	// fewer stages are needed.
 	Base energy.Model
 
 	// Exact, if not nil, holds independent exact draws of the model, one per chain
-	// of the part. AIS then goes backwards from them, and log Z errs upwards: with
-	// the other direction it brackets log Z.
+	// of the part. AIS then goes backwards from them, and log Z is biased upwards, so
+	// that both directions together bracket log Z.
 	Exact []int32
 
 	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the
-	// end of every Run, also of one that its context ends, and within it each
-	// time that all chains are Every stages further (0: at the end only). A
-	// failure to save ends the Run.
+	// end of every Run, even if its context ended it, and within a Run each time
+	// that all chains are Every stages further (0: at the end only). A failure to save
+	// ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -92,19 +92,19 @@ type AISConfig struct {
 
 const defaultAISChains = 64
 
-// AISResult is what [AIS] returns.
+// AISResult is the result of [AIS].
 type AISResult struct {
 	LogZ
 
 	// LogWeights holds, per chain, log w with E[w] = Z exactly; −Inf for a chain
-	// that began at a state of probability zero. Backwards, E[w] = 1/Z.
+	// that began at a state of probability zero. With Exact, E[w] = 1/Z.
 	LogWeights []float64
 
-	// ESS is (Σw)²/Σw², the number of chains that count; 0 if no chain of a part
-	// does. Below some tens neither Value nor StdErr means much: use more stages.
+	// ESS is (Σw)²/Σw², the effective number of chains; 0 if all weights of a part are
+	// 0. Below a few tens Value and StdErr are unreliable: use more stages.
 	ESS float64
 
-	// States are the ends of the chains, chains × sites: weighted by w they
+	// States are the last states of the chains, chains × sites. Weighted by w they
 	// follow p.
 	States []int32
 
@@ -171,8 +171,9 @@ func (r *AISResult) sum() error {
 
 // Join returns the result of a whole run from its parts: r begins with chain 0
 // and every part where the one before it ends. The bits are those of the run in
-// one piece. Errors: parts of other runs, the setting that differs by name, a gap
-// or an overlap, an end before that of the run, and [sampler.ErrZero] as of AIS.
+// one piece. Errors: a part of another run, with the name of the setting that differs; a
+// gap or an overlap; a last part that ends before the run; and [sampler.ErrZero] as from
+// AIS.
 func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	all := &AISResult{back: r.back}
 	var err error
@@ -187,8 +188,8 @@ func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	return all, all.sum()
 }
 
-// AISRunner is a run of [AIS] that can stop between stages and go on: in the same
-// process, or from a checkpoint in another. Its methods must not be called
+// AISRunner is a run of [AIS] that can stop between stages and resume, in the same
+// process or from a checkpoint in another. Its methods must not be called
 // concurrently with each other.
 type AISRunner struct {
 	saved
@@ -245,15 +246,14 @@ func newAISRunner(way *path, cfg AISConfig) *AISRunner {
 	}
 }
 
-// Stage returns the number of stages that every chain has behind it, 0 …
-// Config.Stages.
+// Stage returns the number of stages that every chain has completed, 0 …
+// AISConfig.Stages.
 func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
 
-// Run goes on to the last stage and returns the result; that of a part speaks of
-// its chains alone. If the context ends, or a step fails, every chain stays at
-// the stage it has reached, and a later Run goes on from there. Errors are those
-// of [AIS]; a Run while another is under way is one. After the last stage Run
-// returns the result again.
+// Run goes on to the last stage and returns the result, which for a part covers its
+// chains alone. If the context ends or a step fails, every chain stays at the stage it
+// has reached, and a later Run continues from there. Errors are those of [AIS], and a Run
+// while another is under way. After the last stage Run returns the result again.
 func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	if err := a.life.Begin(ctx, "Run", 0); err != nil {
 		return nil, err
@@ -401,8 +401,8 @@ func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error
 	return nil
 }
 
-// Settings adds what the weights are a function of, by the names of the settings:
-// what a checkpoint and the parts of one run agree on.
+// Settings calls add for every setting, by name, that the weights depend on. A checkpoint
+// and the parts of one run agree on them.
 func (a *AISRunner) Settings(add func(name string, value any)) {
 	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
 	add("AISConfig.Exact", a.cfg.Exact != nil)

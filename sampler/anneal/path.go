@@ -11,15 +11,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempered models have a way of their own from a constant energy to theirs, along
-// which they stay what they are, such as model.RBM, whose hidden units are lost to
-// energy.Scale. [AIS] and [SteppingStone] go that way.
+// Tempered is a model with a path of its own from a constant energy to its energy, along
+// which it keeps its structure. An example is model.RBM, whose hidden units energy.Scale
+// would lose. [AIS] and [SteppingStone] follow that path.
 type Tempered interface {
 	energy.Model
 
-	// Tempered returns the model at 0 ≤ beta ≤ 1: at 1 one with the energies of
-	// the model, at 0 one whose energy is the same finite number for every state,
-	// and in between one that is continuous in beta.
+	// Tempered returns the model at 0 ≤ beta ≤ 1. At 1 it has the energies of the
+	// model, at 0 the same finite energy for every state. It is continuous in beta.
 	Tempered(beta float64) (energy.Model, error)
 }
 
@@ -40,8 +39,8 @@ type path struct {
 	rows          []float64 // of the base: cumulative probabilities, sites × levels
 }
 
-// newPath checks what a run is given: the model, the method, the base, nil for none, the
-// schedule in so many stages, and that the states of so many chains fit.
+// newPath checks the arguments of a run: the model, the method, the base (nil for none),
+// the schedule in the given number of stages, and that the states of all chains fit.
 func newPath(caller string, m energy.Model, method sampler.Method, base energy.Model, schedule Schedule, stages, chains int) (*path, error) {
 	if check.Nil(method) {
 		return nil, fmt.Errorf("anneal: %s: method = nil", caller)

@@ -37,7 +37,7 @@ func (s stopping) Energy(e []float64, x []int32) {
 	s.Ising.Energy(e, x)
 }
 
-// resumable is a run of this package, told to go on to its end.
+// resumable is a run of this package that goes on to its end.
 type resumable struct {
 	save func(io.Writer) error
 	load func(context.Context, io.Reader) error

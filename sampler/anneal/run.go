@@ -18,14 +18,14 @@ import (
 // saved is the life of a run, and what its users see of it.
 type saved struct{ life session.Session }
 
-// Save writes a checkpoint: after Load of it, Run, of a [Runner] that of the steps that
-// were left, goes on to the same bits as if it had not stopped.
+// Save writes a checkpoint. After Load, Run continues to the same bits as a run that was
+// not stopped; for a [Runner], call Run with the number of steps that were left.
 func (r *saved) Save(w io.Writer) error { return r.life.Save(w) }
 
-// Load restores a checkpoint into a run built with the same arguments; only Workers and
-// Checkpoint may differ, and Seed, Init and Progress of a [Runner], whose schedule must
-// have been the same one. The error for others names the first setting that differs.
-// On an error the run is as it was.
+// Load restores a checkpoint into a run built with the same arguments. Workers and
+// Checkpoint may differ, and for a [Runner] also Seed, Init and Progress, but not its
+// schedule. The error names the first other setting that differs. On an error the run is
+// as it was.
 func (r *saved) Load(ctx context.Context, in io.Reader) error { return r.life.Load(ctx, in) }
 
 // SaveFile saves a checkpoint in the file path so that no failure loses both it
@@ -111,7 +111,7 @@ func addTarget(add func(name string, value any), m energy.Model, method sampler.
 	probe.Target(add, m, method, sampler.NewStream(probe.States, 0).IntN)
 }
 
-// digest tells a row of numbers from all others.
+// digest distinguishes a row of numbers from all others.
 func digest(v []float64) string {
 	h := uint64(14695981039346656037) // FNV-1a
 	for _, f := range v {
@@ -128,8 +128,8 @@ func digest(v []float64) string {
 type LogZ struct {
 	Value float64 // in nats
 
-	// StdErr is the standard error of Value to first order. It says nothing of
-	// modes that no chain has met.
+	// StdErr is the standard error of Value to first order. It does not account for
+	// modes that no chain has visited.
 	StdErr float64
 }
 

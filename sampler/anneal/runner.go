@@ -1,3 +1,21 @@
+// Package anneal takes a model through a range of temperatures: to find its minimum
+// ([Runner], simulated annealing) or its normaliser log Z ([AIS] and [SteppingStone]).
+//
+// All three sample exp(−β·E) by any sampler.Method, with β along a [Schedule]:
+//
+//	a, err := anneal.New(ctx, m, mcmc.Metropolis{}, anneal.Config{Seed: 1})
+//	err = a.Run(ctx, 10000)
+//	x, e := a.Best()
+//
+// For the minimum of a two-level model of pairs (Ising models, cuts, QUBOs) use package
+// ground. For log Z, stepping stones are more precise at the same cost if chains mix at
+// every temperature. The weights of AIS are unbiased even if chains mix badly; a low
+// effective sample size shows that they do.
+//
+// All three can stop and resume, in place or from a checkpoint file, and run in parts
+// (First, Count) on any number of machines, to the same bits: see [Runner], [AISRunner]
+// and [SteppingStoneRunner]. Only the last bits of a stepping stone's standard error,
+// which takes a Fourier transform, may differ between processors.
 package anneal
 
 import (
@@ -15,8 +33,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Config says how an annealing run cools. The zero value runs 4 chains
-// through 200 stages on a schedule fitted to the model.
+// Config holds the settings of an annealing run. The zero value runs 4 chains through
+// 200 stages on a schedule fitted to the model.
 type Config struct {
 	Chains  int     // number of independent chains of the whole run; 0 means 4
 	Seed    uint64  // chain i draws from stream (Seed, i)
@@ -24,7 +42,7 @@ type Config struct {
 	Init    []int32 // as in [sampler.Config]
 
 	// First and Count are the chains of this part of a run, as in
-	// [sampler.Config]: what they find is what they find in the whole.
+	// [sampler.Config]. They find the same states as in the whole run.
 	First, Count int
 
 	// Stages is the number of temperatures; 0 means 200. The kernels are built
@@ -36,9 +54,8 @@ type Config struct {
 	Schedule Schedule
 
 	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the
-	// end of every Run, also of one that its context ends, and within it each
-	// time that Every more steps have been made (0: at the end only). A failure to
-	// save ends the Run.
+	// end of every Run, even if its context ended it, and within a Run after every
+	// Every steps (0: at the end only). A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -69,10 +86,10 @@ func (cfg Config) Part(k, n int) (Config, error) {
 }
 
 // Runner minimises an energy by simulated annealing (Kirkpatrick, Gelatt and
-// Vecchi 1983): it samples exp(−β E) by a method while β grows, and keeps the
-// best state any chain has been in at the end of a step. Any [sampler.Method] serves;
-// mcmc.Metropolis and mcmc.Gibbs are the usual ones. Its methods must not be
-// called concurrently with each other.
+// Vecchi 1983): it samples exp(−β E) by a method while β grows, and keeps the best state
+// that any chain had at the end of a step. It works with any [sampler.Method];
+// mcmc.Metropolis and mcmc.Gibbs are the usual ones. Its methods must not be called
+// concurrently with each other.
 type Runner struct {
 	saved
 	model   energy.Model
@@ -97,8 +114,8 @@ type way struct {
 	begun bool
 }
 
-// New returns a run that is ready to start. It checks what [sampler.NewChains]
-// checks.
+// New returns a run that is ready to start. Errors are those of [sampler.NewChains], and
+// settings out of range.
 func New(ctx context.Context, m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: Config", "Stages", cfg.Stages); err != nil {
 		return nil, err
@@ -136,11 +153,11 @@ func (a *Runner) newChains(ctx context.Context) (*sampler.Chains, error) {
 	})
 }
 
-// Run makes n steps, from the current states: those of a pass through the schedule, or n of
-// those that are left of a pass whose Run did not come to its end; more than are left are an
-// error until Reset. So after a Run of n steps that was stopped at k of them, which Len
-// tells, Run(ctx, n−k) goes on to the same bits. The best state so far remains in every
-// case. A Run while another call is under way is an error.
+// Run makes n steps from the current states: a pass of n steps through the schedule. If the
+// last Run was stopped, it instead makes n of the steps that are left of that pass; more
+// than are left are an error until Reset. After a Run of n steps that was stopped at step k
+// (see Len), Run(ctx, n−k) goes on to the same bits. The best state so far is never lost.
+// A Run while another call is under way is an error.
 func (a *Runner) Run(ctx context.Context, n int) error {
 	if err := a.life.Begin(ctx, "Run", n); err != nil {
 		return err
@@ -156,7 +173,7 @@ func (a *Runner) Run(ctx context.Context, n int) error {
 	return a.life.Finish(ctx, a.life.Advance(ctx, n, func(to int) error { return a.advance(ctx, to) }))
 }
 
-// Reset gives up a pass that was stopped: the next Run begins the schedule anew from the
+// Reset abandons a pass that was stopped: the next Run begins the schedule again, from the
 // current states. The best states remain.
 func (a *Runner) Reset() { a.way = way{} }
 
@@ -215,8 +232,8 @@ func (a *Runner) retarget(ctx context.Context, c *sampler.Chains, beta float64) 
 // observe keeps the best state of a chain.
 func (a *Runner) observe(chain, _ int, x []int32, info *sampler.Info) {
 	chain -= a.cfg.First
-	// The kernel's energy is β·E with some rounding: it tells whether an exact
-	// evaluation is worth while.
+	// The kernel's energy is β·E with some rounding. It decides whether an exact
+	// evaluation is worthwhile.
 	if e := info.Energy / a.beta; e > a.e[chain]+float64(1e-9*math.Abs(a.e[chain])) {
 		return
 	}
@@ -238,7 +255,7 @@ func (a *Runner) Best() (x []int32, e float64) {
 	return slices.Clone(a.x[best*a.sites : (best+1)*a.sites]), a.e[best]
 }
 
-// Energies returns the best energy of each chain. The slice is the run's own.
+// Energies returns the best energy of each chain. Do not modify the slice.
 func (a *Runner) Energies() []float64 { return a.e }
 
 // Len returns the number of steps that each chain has made.

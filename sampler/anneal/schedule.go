@@ -44,14 +44,14 @@ const (
 	coolingSmall  = 0.05 // quantile of the differences that counts as small
 )
 
-// Cooling returns inverse temperatures between which annealing a model makes
-// sense, from the single-site differences at a few random states: at from the
-// steepest rise met is accepted with probability ½, at to a rise at the 5 %
-// quantile of the non-zero differences with probability 0.01/sites, so that hardly
-// any site is above its ground state in the end. (The rule of D-Wave's
-// simulated-annealing sampler, with the quantile in place of the smallest difference
-// and the number of sites taken into account: 1 % a site leaves hundreds excited on a
-// large model.) A model without differences gets from = to = 1.
+// Cooling returns inverse temperatures from and to for annealing a model, given its
+// single-site differences at a few random states. At from, the steepest rise is accepted
+// with probability ½. At to, a rise at the 5 % quantile of the non-zero differences is
+// accepted with probability 0.01/sites, so that hardly any site is excited in the end.
+// This is the rule of D-Wave's simulated-annealing sampler with two changes: the quantile
+// replaces the smallest difference, and the probability is divided by the number of sites
+// (1 % per site leaves hundreds excited on a large model). A model without differences
+// gets from = to = 1.
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {

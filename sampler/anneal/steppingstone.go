@@ -23,18 +23,18 @@ import (
 //
 //	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1},
 //
-// where ⟨·⟩_k is the mean over draws of Chains of the method on the energy E_k of
-// [AIS], and over independent draws from the base for k = 0. The chains of a stage start from the ends
-// of the one before and may adapt in its warm-up.
+// where ⟨·⟩_k is the mean over draws of chains of the method on the energy E_k of [AIS],
+// and over independent draws from the base for k = 0. The chains of a stage start from
+// the last states of the stage before and may adapt in its warm-up.
 //
-// Unlike [AIS], it needs chains that mix at every temperature, and tells less
-// when they do not; where they do it is the more precise for its cost. StdErr
-// takes the autocorrelation of the draws into account, by [diagnose.MCSEMean],
-// whose last digits may differ between processors; Value's do not.
+// Unlike [AIS], it needs chains that mix at every temperature, and it shows less clearly
+// when they do not. If they mix, it is more precise at the same cost. StdErr accounts for
+// the autocorrelation of the draws, by [diagnose.MCSEMean]; its last digits may differ
+// between processors, those of Value do not.
 //
-// Errors: settings out of range, whatever [sampler.Runner.Run] returns, and
-// [sampler.ErrZero] if no draw from the base of a block of chains has a probability.
-// A run that can stop and go on is a [SteppingStoneRunner].
+// Errors: settings out of range, the errors of [sampler.Runner.Run], and
+// [sampler.ErrZero] if no draw from the base in a block of chains has a probability. Use
+// a [SteppingStoneRunner] for a run that can stop and resume.
 func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
 	r, err := NewSteppingStone(m, method, cfg)
 	if err != nil {
@@ -43,7 +43,7 @@ func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, c
 	return r.Run(ctx)
 }
 
-// SteppingStoneConfig says how stepping-stone sampling runs. The zero value runs
+// SteppingStoneConfig holds the settings of stepping-stone sampling. The zero value runs
 // 8 chains through 30 stages of 200 + 1000 steps.
 type SteppingStoneConfig struct {
 	Chains  int    // of the whole run; 0 means 8
@@ -66,9 +66,8 @@ type SteppingStoneConfig struct {
 	Base energy.Model // as in [AISConfig]
 
 	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the
-	// end of every Run, also of one that its context ends, and within it each
-	// time that Every more draws per chain have been made (0: at the end only). A
-	// failure to save ends the Run.
+	// end of every Run, even if its context ended it, and within a Run after every
+	// Every draws per chain (0: at the end only). A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -130,7 +129,7 @@ func (cfg *SteppingStoneConfig) fill() (err error) {
 }
 
 // SteppingStoneRunner is a run of [SteppingStone] that can stop at any draw and
-// go on: in the same process, or from a checkpoint in another. Its methods must
+// resume, in the same process or from a checkpoint in another. Its methods must
 // not be called concurrently with each other.
 type SteppingStoneRunner struct {
 	saved
@@ -148,8 +147,8 @@ type SteppingStoneRunner struct {
 // term is what a stage adds to log Z.
 type term struct{ value, relative float64 }
 
-// NewSteppingStone returns a run of [SteppingStone] that is ready to start. What
-// does not fit the model is said by Run.
+// NewSteppingStone returns a run of [SteppingStone] that is ready to start. A method that
+// does not fit the model is an error of Run.
 func NewSteppingStone(m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (*SteppingStoneRunner, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
@@ -170,7 +169,7 @@ func newSteppingStoneRunner(way *path, cfg SteppingStoneConfig) *SteppingStoneRu
 	}
 }
 
-// Stage returns the number of stages that are finished, 0 … Config.Stages.
+// Stage returns the number of stages that are finished, 0 … SteppingStoneConfig.Stages.
 func (r *SteppingStoneRunner) Stage() int { return len(r.terms) }
 
 // made returns the number of draws per chain so far. The last one of a stage counts when
@@ -183,10 +182,10 @@ func (r *SteppingStoneRunner) made() int {
 	return n
 }
 
-// Run goes on to the last stage and returns the estimate; that of a part speaks
-// of its chains alone. If the context ends, a later Run goes on from there. Errors
-// are those of [SteppingStone]; a Run while another is under way is one. After the
-// last stage Run returns the estimate again.
+// Run goes on to the last stage and returns the estimate, which for a part covers its
+// chains alone. If the context ends, a later Run continues from there. Errors are those
+// of [SteppingStone], and a Run while another is under way. After the last stage Run
+// returns the estimate again.
 func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
 	if err := r.life.Begin(ctx, "Run", 0); err != nil {
 		return LogZ{}, err
@@ -220,7 +219,7 @@ func (r *SteppingStoneRunner) advance(ctx context.Context, to int) error {
 	return nil
 }
 
-// draw goes on to so many draws of stage k, and reports whether these are all.
+// draw continues to the given number of draws of stage k and reports whether that is all.
 func (r *SteppingStoneRunner) draw(ctx context.Context, k, to int) (done bool, err error) {
 	if k == 0 {
 		return true, r.uniform(ctx)
@@ -338,10 +337,10 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 	return z
 }
 
-// Join returns the estimate of a whole run from its parts, which are finished: r
-// begins with chain 0 and every part where the one before it ends. The bits are
-// those of the run in one piece. Errors: parts of other runs, the setting that
-// differs by name, a gap or an overlap, an end before that of the run.
+// Join returns the estimate of a whole run from its finished parts: r begins with chain 0
+// and every part where the one before it ends. The bits are those of the run in one
+// piece. Errors: a part of another run, with the name of the setting that differs; a gap
+// or an overlap; a last part that ends before the run.
 func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {
 	parts = append([]*SteppingStoneRunner{r}, parts...)
 	if _, err := join(parts, func(p *SteppingStoneRunner) (part, error) {

@@ -1,3 +1,24 @@
+// Package beam makes runs of package shard on any runner of Apache Beam: in this
+// process, on a server of Prism, on Flink, Spark or Dataflow.
+//
+// A pipeline has the run by name, with a builder that every worker registers:
+//
+//	func init() {
+//		shard.Register("spins", func(a args) (shard.Run, error) { … })
+//	}
+//
+//	sdk.Init() // of github.com/apache/beam/sdks/v2/go/pkg/beam
+//	p, s := sdk.NewPipelineWithRoot()
+//	tally, err := beam.Chains(s, beam.Job{Run: shard.Job{Target: "spins", Args: []byte(`{"Side": 10}`)}})
+//	err = beam.Write(s, "gs://bucket/spins.tally", tally)
+//	err = beamx.Run(ctx, p)
+//	t, err := beam.Read(ctx, "gs://bucket/spins.tally")
+//
+// Only tallies go through the runner, some 5 KB for each function and 50 ms of work.
+// The tally has the bits of the run in one piece, even if the runner splits, moves or
+// repeats its parts.
+//
+// This is a separate module, so that the library does not depend on Beam.
 package beam
 
 import (
@@ -8,6 +29,7 @@ import (
 	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
@@ -18,33 +40,32 @@ func init() {
 	register.DoFn2x1[context.Context, []byte, error](&writeFn{})
 }
 
-// Job says what a pipeline makes. Its run is named by a builder that the program
+// Job is the work of a pipeline. Its run is named by a builder that the program
 // registers on every worker (see [shard.Register]) and by arguments in JSON; no model
 // is ever sent.
 type Job struct {
 	Run shard.Job
 
-	// Parts is how finely the run is cut, 1 … its number of blocks; 0 means that
-	// number, the finest. A worker makes as many consecutive parts at once as take
-	// some 50 ms, and a runner may move those that it has not begun to another
-	// worker. Results are the same for any Parts.
+	// Parts is the number of parts of the run, 1 … its number of blocks; 0 means the
+	// number of blocks. A worker makes as many consecutive parts at once as take some
+	// 50 ms, and a runner may move those that it has not begun to another worker.
+	// Results are the same for any Parts.
 	Parts int
 
 	// Each makes every part alone, however short it is.
 	Each bool
 
-	// States, if not empty, is a folder that the workers see. They keep the states
-	// of what they make there, in files states-FIRST.npy that take their names
-	// when they are whole and on disk. States never go through the runner.
+	// States, if not empty, is a folder that all workers can write to. They keep
+	// states there, in files states-FIRST.npy that get their names when they are
+	// complete and on disk. States never go through the runner.
 	States string
 }
 
 // Chains adds the chains of a job to a pipeline and returns a collection of one
 // element, the tally of the whole run as [diagnose.Tally.AppendBinary] writes it.
 // Errors: a run of another kind, or one that cannot be built here; a Parts out of
-// range. In the pipeline, whatever stops a part fails its bundle, which a runner may
-// do again, to the same bits; a tally with a part that is missing or there twice is
-// an error.
+// range. In the pipeline, an error of a part fails its bundle. The runner may repeat the
+// bundle, to the same bits. A tally with a missing or repeated part is an error.
 func Chains(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "chains", job) }
 
 // Samples is [Chains] for a job of samples, such as those of a diffusion.
@@ -116,4 +137,30 @@ func (j Job) elements(run shard.Run, from, to int) (first, count int, err error)
 	}
 	last, count, err := shard.Task{Index: to - 1, Count: parts}.Range(n, block)
 	return first, last + count - first, err
+}
+
+// mergeFn merges tallies; the empty accumulator is no tally.
+type mergeFn struct{}
+
+func (*mergeFn) MergeAccumulators(a, b []byte) ([]byte, error) {
+	if len(a) == 0 || len(b) == 0 {
+		return append(a, b...), nil
+	}
+	var x, y diagnose.Tally
+	if err := errors.Join(x.UnmarshalBinary(a), y.UnmarshalBinary(b)); err != nil {
+		return nil, err
+	}
+	if err := x.Merge(&y); err != nil {
+		return nil, err
+	}
+	return x.MarshalBinary()
+}
+
+// ExtractOutput refuses what is not the whole run.
+func (*mergeFn) ExtractOutput(a []byte) ([]byte, error) {
+	var t diagnose.Tally
+	if err := t.UnmarshalBinary(a); err != nil {
+		return nil, err
+	}
+	return a, t.Missing()
 }

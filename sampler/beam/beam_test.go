@@ -28,7 +28,7 @@ import (
 
 var ctx = context.Background()
 
-// spins is a job of chains of spins on a ring; Fail says how the first attempt at
+// spins is a job of chains of spins on a ring; Fail is how the first attempt at
 // chain 700 ends.
 type spins struct {
 	Kind string

@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
-// tracker tells a worker which parts are its own while a runner takes some away.
+// tracker gives a worker its parts while a runner may take some away.
 type tracker = sdf.LockRTracker
 
 // Elements that take less than elementTime are made several at once: below some 50

@@ -13,10 +13,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Write adds to the pipeline that the tally of [Chains], [Samples] or [AIS] is kept in
-// the file path, which may be of any of Beam's file systems that the program imports
-// (gs://…, s3://…). On one that can rename files it takes its name when it is whole.
-// [Read] reads it.
+// Write adds a step to the pipeline that writes the tally of [Chains], [Samples] or [AIS]
+// to the file path, for [Read]. The path may be on any file system of Beam that the
+// program imports (gs://…, s3://…). If the file system can rename files, the file gets
+// its name when it is complete.
 func Write(s sdk.Scope, path string, tally sdk.PCollection) error {
 	if path == "" {
 		return errors.New("beam: Write: path is empty")

@@ -20,17 +20,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Save writes a checkpoint: all samples of the runner, those that it has loaded
-// included. It needs a Config.Checkpoint.Path, without which none are kept.
+// Save writes a checkpoint: all samples of the runner, including those that it has
+// loaded. It needs a Config.Checkpoint.Path; without one no samples are kept.
 func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 
 // Load reads what Save wrote, into a new runner of the same model, process and
-// Config; Count, Workers, Checkpoint, Observe and Progress may differ, and the
-// error for others names the first that differs. Models are compared by their
-// predictions for some states, to 1e-3. Sample and Fill then give out the samples
-// of the checkpoint before they draw more, so they are called as in a run from the
-// start. On an error the runner is as it was; if the error is that of a Recall
-// (see [Committer]), the runner cannot be used.
+// Config. Count, Workers, Checkpoint, Observe and Progress may differ; the error names
+// the first other setting that differs. Models are compared by their predictions for
+// some states, to 1e-3. Sample and Fill then return the samples of the checkpoint
+// before they draw more, so call them as in a run from the start. On an error the
+// runner is as it was, but after an error of a [Recaller] it cannot be used.
 func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error { return d.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint in the file path so that no failure loses both it
@@ -68,7 +67,7 @@ func (f *finished[S]) why(k int) error {
 	return &f.fault[at].recorded
 }
 
-// clamp notes what sample g of the batch is clamped to beside the configuration.
+// clamp records what sample g of the batch is clamped to in addition to the configuration.
 func (f *finished[S]) clamp(g int, own []S) { f.own = append(f.own[:g], digest(own)) }
 
 // add keeps sample g of the batch: what was made of it, its error or nil, and its
@@ -120,7 +119,7 @@ func (d *Runner[S]) remember(ctx context.Context) error {
 	return nil
 }
 
-// settings is what a checkpoint must agree on but for the part of the run.
+// settings returns what a checkpoint must agree on, except for the part of the run.
 func (d *Runner[S]) settings(ctx context.Context) *fingerprint.List {
 	l := &fingerprint.List{Sites: d.sites, Levels: d.levels}
 	d.list(ctx, l.Add)
@@ -162,14 +161,15 @@ func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) 
 // row is numbers that count to the bit, and by a digest if they are many.
 type row []float64
 
-// Described is a conditioning (Config.Meta) that says what of it a checkpoint must agree
-// on: Settings calls add for every such value, with a name.
+// Described is a conditioning (Config.Meta) that lists the values on which a checkpoint
+// must agree: Settings calls add for each, with a name.
 type Described interface {
 	Settings(add func(name string, value any))
 }
 
-// meta is what a checkpoint says of a conditioning: numbers, texts and slices of
-// them by content, what has a name or settings by these, the rest by its type.
+// meta returns what a checkpoint records of a conditioning: the content of numbers, texts
+// and slices of them, the name or settings of values that have these, and the type of
+// all others.
 func meta(v any) any {
 	switch v := v.(type) {
 	case []float64:
@@ -188,7 +188,7 @@ func meta(v any) any {
 }
 
 const (
-	probes      = 256  // predictions by which denoisers are told apart
+	probes      = 256  // predictions by which denoisers are distinguished
 	probeScale  = 1e-3 // of what is compared, to 1e-6: networks round to about 1e-5
 	probeMiddle = 0.5  // the time of the second test state
 )

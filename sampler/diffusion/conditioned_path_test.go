@@ -68,7 +68,7 @@ func TestPathIsNeverViolated(t *testing.T) {
 	t.Logf("%d samples, no violation", samples)
 }
 
-// Clamps that the language forbids are an error that says so.
+// Clamps that the language forbids are an error that names them.
 func TestInfeasibleClampsAreErrors(t *testing.T) {
 	model := sticky(6)
 	path := projection.Path{Language: constraint.Count{Levels: []int32{1}, Max: 1}, Name: "at most one"}

@@ -16,14 +16,14 @@ const (
 	defaultRetries = 100
 )
 
-// Decoding says how a projection without joint draws turns into tokens.
+// Decoding selects how the rows of a projection without joint draws become tokens.
 type Decoding uint8
 
 const (
 	// DecodeLast draws every token from its projected row, but takes the
-	// likeliest tokens in the last step: then the sample is what the
-	// projection promises about arg max, given the tokens that show. Among
-	// equals the first is taken, so the projection should leave a margin.
+	// likeliest tokens in the last step. The sample then has what the projection
+	// promises of the arg max, given the tokens that show. Among equals the first
+	// is taken, so the projection should leave a margin.
 	DecodeLast Decoding = iota
 
 	// DecodeRows draws every token from its projected row. Nothing makes the
@@ -31,11 +31,11 @@ const (
 	DecodeRows
 
 	// DecodeGreedy takes the likeliest token of every row as the clean sample
-	// of every step. What is left of the randomness is where masks give way.
+	// of every step. The only randomness left is which masks give way.
 	DecodeGreedy
 )
 
-// Config says how a diffusion runs. The zero value makes 128 steps of
+// Config holds the settings of a diffusion. The zero value makes 128 steps of
 // seed 0 without constraints.
 type Config struct {
 	Steps   int    // steps of the time grid; 0 means 128; processes with a clock of their own ignore it
@@ -43,42 +43,40 @@ type Config struct {
 	Workers int    // goroutines for all but the denoiser; 0 means GOMAXPROCS; never changes results
 	Seed    uint64 // sample i draws from stream (Seed, i)
 
-	// First and Count make this a part of a run: its samples are numbers First,
-	// First+1, … of the whole, to the same bits, and no more than Count of them
-	// (0: as many as are asked for). Parts of any size may run anywhere, in any
-	// order, but not with a [Committer], which remembers the samples before.
+	// First and Count make this a part of a run: it makes samples First, First+1, …
+	// of the whole run, to the same bits, and at most Count of them (0: as many as
+	// are asked for). Parts may have any size and run anywhere, in any order. They
+	// exclude a [Committer], which remembers the samples before.
 	First, Count int
 
 	Meta any // conditioning for the denoiser, passed through
 
 	// Clamp fixes tokens (infilling): one entry per site, −1 where the sample
-	// is free. ClampReal does so for reals, NaN where free. Clamped entries
+	// is free. ClampReal does the same for reals, NaN where free. Clamped entries
 	// hold their clean value at all times and are marked in Noised.Clean. See
 	// also [Runner.Fill].
 	Clamp     []int32
 	ClampReal []float32
 
 	// Projector, if not nil, moves predictions to a feasible set in every
-	// step. A projection that is a [Drawer] is preferred: then the clean
-	// sample is drawn jointly from the prediction restricted to the set, and
-	// the step leads to q(x_s | x_t, x_0); the sample is in the set with
-	// certainty, or it is given up with an error that wraps
-	// constraint.ErrInfeasible (see [Runner.Sample]). A [Committer] is told of every finished
-	// sample.
+	// step. A projection that is a [Drawer] draws the clean sample jointly from the
+	// prediction restricted to the set, and the step then draws from
+	// q(x_s | x_t, x_0). Such a sample is in the set with certainty, or it is given
+	// up with an error that wraps constraint.ErrInfeasible (see [Runner.Sample]). A
+	// [Committer] sees every finished sample.
 	Projector Projector
 
-	// ProjectStart is the time from which on steps are projected: only for
-	// t ≤ ProjectStart; 0 means 1, always. ProjectEvery projects in every
-	// k-th step (0 means 1) and in the last; −1 means in the last alone. Steps
-	// without projection may lead to states from which the set cannot be
-	// reached.
+	// ProjectStart restricts projections to steps from times t ≤ ProjectStart; 0
+	// means 1, all of them. ProjectEvery = k projects in every k-th step (0 means 1)
+	// and in the last; −1 projects in the last alone. Steps without projection may
+	// lead to states from which the set cannot be reached.
 	ProjectStart float64
 	ProjectEvery int
 
 	// ProjectState projects, for reals, the state x_s after a step in place of
-	// the prediction: x_s moves the part (1−s)^ProjectPower of the way to its
-	// projection, all the way at s = 0 and with power 0. With a [Gaussian] these
-	// are the methods that constrained posterior sampling, the zero value, is
+	// the prediction: x_s moves the fraction (1−s)^ProjectPower of the way to its
+	// projection, all the way at s = 0 and with power 0. With a [Gaussian], the zero
+	// value is constrained posterior sampling, and these are the methods that it is
 	// compared with (Π the projection):
 	//
 	//	ProjectState                    projected diffusion models (Christopher, Baek, Fioretto 2024)
@@ -93,27 +91,27 @@ type Config struct {
 	// not only when the sample begins.
 	ColdStart bool
 
-	// Decode says how projections that are no [Drawer] become tokens.
+	// Decode selects how the rows of a projection that is no [Drawer] become tokens.
 	Decode Decoding
 
 	// Retries bounds how often a sample is drawn again because a [Committer]
 	// refused it; 0 means 100, −1 never.
 	Retries int
 
-	// Checkpoint, if it has a Path, keeps the finished samples, with what the errors
-	// of those given up said and whether they wrapped constraint.ErrInfeasible. It
-	// saves them there as SaveFile does: at the end of every call of Sample or Fill,
-	// also of one that its context ends, and within it each time that Every more
-	// samples are finished (0: at the end only). Every file has all samples, so Every
-	// should grow with their number. A failure to save ends the call. For the settings
-	// in the file New asks the model for two predictions.
+	// Checkpoint, if it has a Path, keeps the finished samples. Of a sample that was
+	// given up it keeps the text of the error and whether that wrapped
+	// constraint.ErrInfeasible. It saves them at Path as SaveFile does: at the end of
+	// every call of Sample or Fill, even if a context ended it, and within a call each
+	// time that Every more samples are finished (0: at the end only). Every file has
+	// all samples, so Every should grow with their number. A failure to save ends the
+	// call. New asks the model for two predictions, for the settings in the file.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Observe, if not nil, gets every step of every sample. Calls for
-	// one sample come in order; different samples run concurrently.
+	// Observe, if not nil, is called after every step of every sample: in order for
+	// one sample, concurrently for different samples.
 	Observe func(*Snapshot)
 
 	// Progress, if not nil, is called from the goroutine of Sample after every
@@ -124,7 +122,7 @@ type Config struct {
 	tables int
 }
 
-// Snapshot is one step of one sample, seen by an observer. All of it is
+// Snapshot is one step of one sample, as an observer sees it. The slices are
 // overwritten after the call.
 type Snapshot struct {
 	Sample, Step int

@@ -79,7 +79,7 @@ func TestClampedSitesConditionTheRest(t *testing.T) {
 
 	// Under uniform corruption the denoiser must know what is clean. At 400
 	// steps the discretisation (TV below 0.004) is far below what 1000 draws
-	// can see; a denoiser that is not told is 0.1 off.
+	// can see; a denoiser that does not know it is 0.1 off.
 	u := newJoint(3, 3, false, 6)
 	cfg := Config{Clamp: given, Steps: 400, Workers: 1}
 	exact.Counts(t, sampleDiffusion(t, u, Uniform{}, cfg, 1000), givenLaw(u, given), exact.Rate)

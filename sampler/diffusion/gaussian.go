@@ -21,12 +21,12 @@ import (
 // The last step has ᾱ_0 = 1 and σ = 0 and returns x̂_0. For networks that predict
 // ε̂ wrap them in energy.NoisePredictor.
 //
-// When a projection moves x̂_0 to v, the next state is made from v and the ε̂ of
-// the denoiser as it was: recomputing ε̂ from v hurts in the Euclidean metric
-// (constrained posterior sampling; Narasimhan et al. 2025). A projection in the
-// metric of the posterior covariance (proximal.Projector.Metric) is the
-// conditional mean, and then ε̂ belongs to it: set Recompute. Config.ProjectState
-// has the methods that this is compared with.
+// When a projection moves x̂_0 to v, the next state is made from v and the original ε̂
+// of the denoiser: recomputing ε̂ from v hurts in the Euclidean metric (constrained
+// posterior sampling; Narasimhan et al. 2025). A projection in the metric of the
+// posterior covariance (proximal.Projector.Metric) is the conditional mean; set
+// Recompute for it, which takes ε̂ from v. Config.ProjectState lists the methods that
+// this is compared with.
 type Gaussian struct {
 	Schedule noise.Schedule // ᾱ; LinearBeta{} if nil
 
@@ -34,9 +34,9 @@ type Gaussian struct {
 	Eta float64
 
 	// Wide adds noise of the variance β = 1 − ᾱ_t/ᾱ_s of the forward step in
-	// place of σ² (η = 1 only): the upper of the two choices of Ho et al. 2020,
-	// right for clean samples of unit variance as σ is for clean samples that
-	// are known. The last step adds none.
+	// place of σ² (η = 1 only). It is the larger of the two choices of Ho et al.
+	// 2020: exact for clean samples of unit variance, as σ² is for known clean
+	// samples. The last step adds no noise.
 	Wide bool
 
 	// Recompute takes ε̂ from the projected prediction.

@@ -24,7 +24,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// faulty is a projector that fails where it is told to. It knows the numbers of
+// faulty is a projector that fails where a test wants it to. It knows the numbers of
 // samples by the order in which they begin.
 type faulty struct {
 	fail func(sample int, from, to float64) error // nil: never

@@ -14,19 +14,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Guide is a denoiser that may lead the reverse step of [Factorised] steps in
-// place of the prediction. Runners find it through energy.As, so a wrapper keeps
-// it by answering As; they set Noised.Guided for it.
+// Guide is a denoiser that may change the reverse step of [Factorised] steps instead
+// of its prediction. Runners find it through energy.As, so a wrapper has to pass As
+// on. They set Noised.Guided when they apply the guidance.
 type Guide interface {
-	// Guidance returns the weight γ and what the step is led by: a denoiser
-	// without the condition, as in [ClassifierFree], or a classifier, as in
-	// [ClassifierGuided]. Both are nil if Denoise does all there is to do.
+	// Guidance returns the weight γ and what guides the step: a denoiser without the
+	// condition, as in [ClassifierFree], or a classifier, as in [ClassifierGuided].
+	// Both are nil if the prediction is all there is.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 
-// Classifier says how likely a condition y is when one site changes: package
-// users supply it through [ExactClassifier], [FirstOrderClassifier] or a type
-// of their own.
+// Classifier returns how likely a condition y is when one site changes. Use
+// [ExactClassifier], [FirstOrderClassifier] or a type of your own.
 type Classifier interface {
 	// Table stores log p(y | x with x_i = l, t) + c_i for every site i and
 	// level l of one state x at time t; −Inf rules a level out. It must be safe
@@ -34,7 +33,7 @@ type Classifier interface {
 	Table(dst []float32, x []int32, t float64) error
 }
 
-// errUnseen is what a denoiser says whose guidance the caller does not apply.
+// errUnseen is the error of a denoiser whose guidance the caller does not apply.
 var errUnseen = errors.New("guidance at the posterior is not seen by the caller; a wrapper has to pass energy.As on")
 
 // leads reports whether the denoiser d leads reverse steps.
@@ -47,8 +46,8 @@ func leads(d any) bool {
 	return unconditional != nil || by != nil
 }
 
-// checkInside returns what [noise.Checked] denoisers inside another say, and an
-// error if one leads reverse steps, which nobody would see. name is the other's.
+// checkInside returns the error of a [noise.Checked] denoiser inside another, and an
+// error if one leads reverse steps, as that would have no effect. name is the outer one's.
 func checkInside(name string, inside ...energy.Denoiser[int32]) error {
 	for _, d := range inside {
 		if c, ok := energy.As[noise.Checked](d); ok {
@@ -120,7 +119,7 @@ type guided struct {
 	post, tab  [][]float32            // by worker: sites × levels
 }
 
-// guide sets up what the model says about guidance at the posterior.
+// guide sets up the guidance at the posterior that the model asks for.
 func guide(d *Runner[int32], process any) error {
 	m, ok := energy.As[Guide](d.model)
 	if !ok {
@@ -226,12 +225,11 @@ func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 }
 
 // FirstOrderClassifier is [ExactClassifier] with the table of an
-// [energy.Differentiable] model: for those whose table is a gradient, the
-// first-order Taylor expansion of log p(y | x) at x, for the price of one
-// evaluation.
+// [energy.Differentiable] model, at the price of one evaluation. If that table is a
+// gradient, it is the first-order Taylor expansion of log p(y | x) at x.
 type FirstOrderClassifier struct{ Model energy.Model }
 
-// Table implements [Classifier]. The error says that the model has no table.
+// Table implements [Classifier]. It returns an error if the model has no table.
 func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 	if err := check.Given("diffusion: FirstOrderClassifier", "Model", c.Model); err != nil {
 		return err
@@ -248,9 +246,9 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 	return nil
 }
 
-// ClassifierFree is the denoiser that leans towards a condition by comparing a
-// prediction with it to one without (Ho and Salimans 2022; for tokens Schiff et
-// al. 2025). At the prediction, the default,
+// ClassifierFree is a denoiser that leans towards a condition y by comparing the
+// predictions with and without it (Ho and Salimans 2022; for tokens Schiff et al.
+// 2025). At the prediction, the default,
 //
 //	p(x_0,i | x_t) ∝ p(x_0,i | x_t, y)^γ · p(x_0,i | x_t)^{1−γ},
 //
@@ -258,10 +256,10 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 //
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ},
 //
-// which is not the same: masks take part in it, so for γ > 1 sites of which the
-// condition makes sure are revealed sooner. γ = 1 is the conditional denoiser and
-// 0 the unconditional one in both forms. A level that has weight with the
-// condition and none without is an error for γ > 1.
+// which differs, because masks take part in it: for γ > 1, sites that the condition
+// makes certain are revealed sooner. In both forms γ = 1 gives the conditional
+// denoiser and γ = 0 the unconditional one. For γ > 1 a level that has weight with the
+// condition and none without it is an error.
 type ClassifierFree struct {
 	Conditional, Unconditional energy.Denoiser[int32]
 
@@ -280,8 +278,8 @@ func (g ClassifierFree) Shape() (sites, levels int) {
 	return g.Conditional.Shape()
 }
 
-// TimeFree reports whether both denoisers are, unless guidance is at the
-// posterior.
+// TimeFree reports whether both denoisers are time-free. It is false for guidance at
+// the posterior.
 func (g ClassifierFree) TimeFree() bool {
 	return !g.AtPosterior && energy.TimeFree(g.Conditional) && energy.TimeFree(g.Unconditional)
 }
@@ -289,7 +287,7 @@ func (g ClassifierFree) TimeFree() bool {
 // LeaveOneOut reports whether the denoisers predict sites from the others.
 func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
 
-// As answers for the mask of Conditional, if that knows it.
+// As finds the [energy.Masking] of Conditional, if it has one, and nothing else.
 func (g ClassifierFree) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Conditional)
 	return ok && energy.Give(target, m)
@@ -303,9 +301,9 @@ func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser
 	return g.Scale, g.Unconditional, nil
 }
 
-// Denoise implements [energy.Denoiser]: the combined prediction, or at the
-// posterior the conditional one. The latter is an error unless q says that the
-// caller leads the step.
+// Denoise implements [energy.Denoiser]. It returns the combined prediction or, at the
+// posterior, the conditional one. At the posterior it is an error unless q.Guided is
+// set: the caller then applies the guidance.
 func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
@@ -342,7 +340,7 @@ func (g ClassifierFree) Check() error {
 	return checkPair("ClassifierFree", g.Conditional, g.Unconditional)
 }
 
-// ClassifierGuided is a denoiser led by a classifier (Dhariwal and Nichol 2021;
+// ClassifierGuided is a denoiser guided by a classifier (Dhariwal and Nichol 2021;
 // for tokens Schiff et al. 2025). At the prediction, the default,
 //
 //	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ,
@@ -351,7 +349,7 @@ func (g ClassifierFree) Check() error {
 //
 //	p(x_s,i = l | x_t) ∝ p(x_s,i = l | x_t)·p(y | x_t with x_i = l)^γ.
 //
-// Both treat sites as if they acted on y one at a time.
+// Both treat the effects of sites on y as independent.
 type ClassifierGuided struct {
 	energy.Denoiser[int32]
 	Classifier Classifier
@@ -377,7 +375,7 @@ func (g ClassifierGuided) TimeFree() bool { return false }
 // LeaveOneOut reports whether the denoiser predicts sites from the others.
 func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
 
-// As answers for the mask of Denoiser, if that knows it.
+// As finds the [energy.Masking] of Denoiser, if it has one, and nothing else.
 func (g ClassifierGuided) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Denoiser)
 	return ok && energy.Give(target, m)
@@ -391,8 +389,8 @@ func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denois
 	return g.Scale, nil, g.Classifier
 }
 
-// Denoise implements [energy.Denoiser]. At the posterior it is an error unless q
-// says that the caller leads the step.
+// Denoise implements [energy.Denoiser]. At the posterior it is an error unless q.Guided
+// is set: the caller then applies the guidance.
 func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)

@@ -17,30 +17,30 @@ import (
 //
 //	(α(s) − α(t)) / (1 − α(t)).
 //
-// Whether a mask gives way is decided first, so rows of masks that stay are
-// never read. Sites that give way in the same step are drawn independently; the
-// distribution is that of the denoiser exactly if that never happens to dependent sites
-// — see FirstHitting — and in the limit of many steps.
+// Whether a mask gives way is decided first, so rows of masks that stay are never
+// read. Sites that give way in the same step are drawn independently. The distribution
+// is exactly that of the denoiser if dependent sites never give way together (see
+// FirstHitting), and in the limit of many steps.
 //
-// Its steps are also [Joint], [Factorised], [Absorbing] and [Clocked], and the
-// same for all samples.
+// Its steps are also [Joint], [Factorised], [Absorbing] and [Clocked], and keep no
+// state of a sample.
 type Masked struct {
 	// Mask is the level that stands for a masked token. Predictions never put
-	// weight on it, whatever the denoiser says.
+	// weight on it, whatever the denoiser returns.
 	Mask int32
 
 	// Schedule is LogLinear{} if nil.
 	Schedule noise.Schedule
 
-	// FirstHitting reveals one token per step, at the time when that happens in
-	// continuous time (Zheng et al. 2024): with n masks left,
+	// FirstHitting reveals one token per step, at the time at which the process in
+	// continuous time does (Zheng et al. 2024): with n masks left,
 	//
 	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform,
 	//
 	// then a random mask gives way. A sample takes as many steps as it has
-	// masks; the number of steps asked for is ignored. The distribution is
-	// exactly that of the denoiser: no discretisation remains. Times before the start of
-	// the schedule are shown as the smallest positive number.
+	// masks; the number of steps asked for is ignored. The distribution is exactly
+	// that of the denoiser, without discretisation error. The denoiser sees a time
+	// before the start of the schedule as the smallest positive number.
 	FirstHitting bool
 }
 

@@ -87,8 +87,8 @@ func conditionRest(d *Runner[int32], i int) {
 	}
 }
 
-// spare lets the projection do without the rows of certain tokens where nobody else
-// reads them.
+// spare lets the projection do without the rows of certain tokens if nothing else reads
+// them.
 func spare(d *Runner[int32]) {
 	drawer, ok := d.drawer.(GivenDrawer)
 	if ok {

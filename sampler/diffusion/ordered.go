@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// OrderScore says how sure a prediction is of a site.
+// OrderScore selects the measure of how certain a prediction is of a site.
 type OrderScore uint8
 
 const (
@@ -21,20 +21,19 @@ const (
 	ScoreEntropy                       // minus the entropy of the row (Dream)
 )
 
-// Ordered reveals masked tokens in the order of confidence, and, if Block is
-// set, block by block from left to right. It is what LLaDA and Dream decode
-// with.
+// Ordered reveals masked tokens in the order of confidence and, if Block is set,
+// block by block from left to right. LLaDA and Dream decode in this way.
 //
 // It does not sample from the denoiser's distribution: which sites are revealed depends
-// on what was drawn for them, so likely tokens are favoured, even when sites are
-// revealed one at a time. Use [Masked] for samples, Ordered for output that is
+// on the tokens drawn for them, so likely tokens are favoured, even if sites are
+// revealed one at a time. Use [Masked] for samples, and Ordered for output that is
 // more likely than samples are.
 //
 // Every step reveals ⌈masks of the block / steps left for the block⌉ tokens;
 // blocks get equal shares of the steps.
 type Ordered struct {
 	Mask     int32
-	Schedule noise.Schedule // what the denoiser is told; LogLinear{} if nil
+	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
 	Score    OrderScore
 
 	// Block is the length of a block of sites, 0 for all sites.

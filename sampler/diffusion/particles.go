@@ -26,11 +26,11 @@ const (
 	particleTables = 1 << 29
 )
 
-// ParticlesConfig says how [Particles] run.
+// ParticlesConfig holds the settings of [Particles].
 type ParticlesConfig struct {
-	// Config as for a diffusion, with a Projector whose projection is a
-	// [Drawer] without a memory, unless there is a Potential. Batch counts samples; ProjectStart,
-	// ProjectEvery and Decode must be zero.
+	// Config as for a diffusion. Unless there is a Potential it needs a Projector,
+	// whose projection must be a [Drawer] without a memory. Batch counts samples.
+	// ProjectStart, ProjectEvery and Decode must be zero.
 	Config
 
 	// Particles is the number of particles per sample; 0 means 64.
@@ -40,53 +40,52 @@ type ParticlesConfig struct {
 	// which they are resampled; 0 means ½.
 	Threshold float64
 
-	// Potential, if not nil, weighs states beside the projection, or instead of
-	// it: it stores log G_t(x_t) for states × sites tokens at their times t. Samples
-	// then tend to p(x)·1[x ∈ C]·G_0(x): a score that must hold, or be low. At
-	// other times G steers and cancels out in the end; the nearer it is to the
-	// mean of G_0 given x_t (a learned value), the fewer particles are wasted.
-	// −Inf is weight zero. One goroutine calls it, once per step for all states.
+	// Potential, if not nil, weighs states in addition to the projection or instead
+	// of it. It stores log G_t(x_t) for states × sites tokens at their times t.
+	// Samples then tend to p(x)·1[x ∈ C]·G_0(x). Use it for a score that must hold
+	// or be low. At times t > 0, G_t only steers and cancels in the end; the nearer it
+	// is to the mean of G_0 given x_t (a learned value), the fewer particles are
+	// wasted. −Inf is weight zero. One goroutine calls it, once per step for all
+	// states.
 	Potential func(logG []float64, x []int32, t []float64)
 }
 
-// Particles draws samples from p(x_0 | C), p being that of the unconstrained
-// diffusion with the same process and steps, by sequential Monte Carlo.
+// Particles draws samples from p(x_0 | C) by sequential Monte Carlo, where p is the
+// distribution of the unconstrained diffusion with the same process and steps.
 //
-// A diffusion that is conditioned on C in every step always ends in C, but
-// weighs its members wrongly: a factorised prediction does not know how likely C
-// is from here. Particles correct that. A particle moves from x_t by the
+// A diffusion that is conditioned on C in every step always ends in C but gives its
+// members wrong probabilities: a factorised prediction does not know how likely C
+// is from the present state. Particles correct that. A particle moves from x_t by the
 // conditioned step and its weight grows by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// where Z_C(r) is the probability of C under the factorised distribution r: the
-// first is how likely C is from x_s, the second how likely the draw of x_s took
-// it to be.
-// When the weights' effective number (Σw)²/Σw² falls below the threshold,
-// particles are drawn anew in proportion to their weights (systematic
-// resampling). The result is one particle by weight.
+// where Z_C(r) is the probability of C under the factorised distribution r. The
+// numerator is how likely C is from x_s, the denominator how likely the draw of x_s
+// assumed it to be. When the effective number of particles (Σw)²/Σw² falls below the
+// threshold, particles are drawn anew in proportion to their weights (systematic
+// resampling). The sample is one particle, drawn by weight.
 //
 // A ParticlesConfig.Potential multiplies weights by G_s(x_s)/G_t(x_t).
 //
 // As the number of particles grows, the distribution of the samples tends to
 // p(x_0 | C), or ∝ p·1[C]·G_0; [Particles.LogProb] estimates P(C), or E_p[1[C]·G_0],
-// without bias for every number of particles. Both speak of the unconstrained
-// sampler at this number of steps; that is the denoiser's for
+// without bias for every number of particles. Here p is the distribution of the
+// unconstrained sampler at this number of steps. It is that of the denoiser for
 // Masked{FirstHitting: true} and in the limit of many steps.
 //
-// A particle from which C cannot be reached has weight zero. Only if all die is
-// that an error of the sample, which wraps constraint.ErrInfeasible; its estimate of
-// P(C) is 0.
+// A particle from which C cannot be reached has weight zero. If all particles of a
+// sample have weight zero, the error of the sample wraps constraint.ErrInfeasible and
+// its estimate of P(C) is 0.
 //
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Neither
 // Workers nor Batch changes a bit.
 //
 // The predictions of a sample's particles are held together if they fit in 512
-// MiB. Otherwise the denoiser sees as many states at a time as fit, at least
-// one, and a particle moves while its prediction is there, before resampling
-// instead of after: copies of a particle then part one step later, which costs a
-// little variance and changes neither the limit nor what is unbiased. No
-// prediction is kept for the next step.
+// MiB. Otherwise the denoiser sees as many states at a time as fit, at least one, and
+// keeps no prediction for the next step. A particle then moves before resampling
+// instead of after it, so copies of a particle separate one step later. This costs a
+// little variance; estimates remain unbiased and the limit is the same.
 type Particles struct {
 	run       *Runner[int32]
 	paths     *slots.Paths
@@ -119,13 +118,13 @@ type Particles struct {
 
 var _ crowd = (*Particles)(nil)
 
-// NewParticles returns particles that sample from the model with the process,
-// under the constraint of cfg.Projector, which it binds under ctx, or weighed by
-// cfg.Potential.
+// NewParticles returns particles that sample from the model with the process, under
+// the constraint of cfg.Projector or weighed by cfg.Potential. It binds the projector
+// under ctx.
 //
-// Errors: as of [New]; a process whose steps are no [Joint], such as [Remask]
-// and [Ordered]; neither a projector nor a potential, or a projector whose
-// projection cannot draw or keeps a memory.
+// Errors: those of [New]; a process whose steps are not [Joint], such as [Remask]
+// and [Ordered]; neither a projector nor a potential; a projector whose projection
+// cannot draw or has a memory.
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	const who = "diffusion: NewParticles"
 	if err := check.Defaults(who+": ", check.Number("Particles", &cfg.Particles, 0, defaultParticles)); err != nil {
@@ -226,7 +225,7 @@ func (p *Particles) noted(move func(w, i int) error) func(w, i int) error {
 	}
 }
 
-// addSettings adds what particles have beside a diffusion.
+// addSettings adds the settings that particles have in addition to those of a diffusion.
 func (p *Particles) addSettings(l *fingerprint.List) {
 	l.Add("ParticlesConfig.Particles", p.n)
 	l.Add("ParticlesConfig.Threshold", p.threshold)
@@ -239,15 +238,15 @@ func (p *Particles) addSettings(l *fingerprint.List) {
 func (p *Particles) Len() int { return p.run.made }
 
 // LogProb returns the logarithm of an estimate of P(C) and the relative standard
-// error of that estimate. The estimate is the mean over all samples made of
-// their unbiased estimates, 0 for one whose particles have all died; a sample that an
-// error ended has none. NaN if there is no estimate; the error is NaN for fewer than
-// two. Both have the same bits on every processor.
+// error of that estimate. The estimate is the mean of the unbiased estimates of all
+// samples made: 0 for a sample whose particles all reached weight zero; a sample that
+// failed with another error does not count. Without an estimate both results are NaN;
+// with one, the standard error is NaN. Both have the same bits on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
 // Sample fills x, any number of samples × sites, with samples. Errors are those
-// of [Runner.Sample], and a call after [Particles.Join]; what goes wrong with one
-// particle ends its sample, which is left blank where nothing is clamped.
+// of [Runner.Sample], and a call after [Particles.Join]. An error of one particle ends
+// its sample, which is left blank where nothing is clamped.
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	if len(p.weight) != p.run.made {
 		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")
@@ -427,11 +426,11 @@ func (p *Particles) LoadFile(ctx context.Context, path string) error {
 	return p.run.LoadFile(ctx, path)
 }
 
-// Join takes in the samples of parts that follow: [Particles.LogProb] then speaks
-// of all of them, with the bits of one run. p and every part must have made their
-// samples, and each begins (Config.First) where the one before ends. The error for
-// parts of another run names the setting that differs. p makes no samples after
-// that. On an error p is as it was.
+// Join adds the estimates of the parts that follow p: [Particles.LogProb] then covers
+// all of them, with the bits of one run. p and every part must have made their samples,
+// and each part begins (Config.First) where the one before it ends. The error for a
+// part of another run names the setting that differs. After Join p makes no more
+// samples. On an error p is as it was.
 func (p *Particles) Join(parts ...*Particles) error {
 	end := p.run.cfg.First + len(p.weight)
 	var here *fingerprint.List

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// defaultWeight is the weight that the guidance of series is compared with.
+// defaultWeight is the weight of the guidance in comparisons on series.
 const defaultWeight = 0.1
 
 // Penalised is a process of reals that is guided towards a set: after every step
@@ -18,8 +18,8 @@ const defaultWeight = 0.1
 //
 //	x_s ← x_s − Weight·∂/∂x_t Σ_j max(0, g_j(x̂_0))²,
 //
-// with x̂_0 the denoiser's prediction from x_t. Samples come closer to the set; a
-// projection puts them in it.
+// with x̂_0 the denoiser's prediction from x_t. Samples come closer to the set; use a
+// projection to put them in it.
 type Penalised struct {
 	Process Process[float32] // Gaussian{} if nil
 
@@ -29,10 +29,10 @@ type Penalised struct {
 	// Weight is ≥ 0; 0 means 0.1.
 	Weight float64
 
-	// Covariance, unless nil, stores P·v with P the covariance of x_0 given x_t
-	// at signal level ᾱ; √ᾱ/(1−ᾱ)·P is the derivative of the prediction.
-	// Without it the derivative counts as the identity. It is called
-	// concurrently for different samples.
+	// Covariance, unless nil, stores P·v in dst, P being the covariance of x_0 given
+	// x_t at signal level alpha = ᾱ; √ᾱ/(1−ᾱ)·P is the derivative of the prediction.
+	// If it is nil, the derivative counts as the identity. It is called concurrently
+	// for different samples.
 	Covariance func(dst, v []float64, alpha float64)
 }
 

@@ -66,9 +66,9 @@ func (p *refProblem) draw(r *rand.Rand) []int32 {
 	return x
 }
 
-// The law of particles under a potential, beside a language and without, is
+// The law of particles under a potential, with a language and without, is
 // p·1[C]·G_0, and the evidence is its sum, by a list with package math. A potential
-// whose steering stays in, and grows, at the end is told apart.
+// whose steering stays in, and grows, at the end is distinguished.
 func TestParticlesWithAPotential(t *testing.T) {
 	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)

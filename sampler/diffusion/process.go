@@ -21,50 +21,49 @@ func checkShape(process string, sites, levels int) error {
 }
 
 // Process is the recipe of a corruption x_0 → x_t, t ∈ [0,1], and its reverse:
-// [Masked], [Uniform], [Remask] and [Ordered] on tokens, [Gaussian] and
-// [Penalised] on reals. Package diffusiontest holds the laws of a process.
+// [Masked], [Uniform], [Remask] and [Ordered] on tokens, [Gaussian], [ECI] and
+// [Penalised] on reals. Package diffusiontest checks a process of your own.
 type Process[S energy.Site] interface {
-	// Bind returns the steps of one sample at a time, for samples of the given
-	// shape. Runners call it once for every sample that they hold at a time. It
-	// may be long. The error names the setting that is wrong.
+	// Bind returns steps for samples of the given shape, one sample at a time.
+	// Runners call it once for every sample that they hold at the same time. It may
+	// take long. The error names the setting that is wrong.
 	Bind(ctx context.Context, sites, levels int) (Steps[S], error)
 }
 
-// Steps moves one sample at a time from noise to data. It may keep what belongs
-// to that sample and is used by one goroutine at a time; Alpha is safe for
-// concurrent use.
+// Steps moves one sample at a time from noise to data. It may keep state of that
+// sample. One goroutine uses it at a time; Alpha is safe for concurrent use.
 //
-// Runners look for what more it can do: [Renoiser], [Joint], [Factorised],
-// [Absorbing], [Clocked].
+// Runners also look for the optional interfaces [Renoiser], [Joint], [Factorised],
+// [Absorbing] and [Clocked].
 type Steps[S energy.Site] interface {
 	// Alpha returns the signal level at time t (see [noise.Schedule]).
 	Alpha(t float64) float64
 
-	// Prior stores a draw of x_1, pure noise, in x: a sample begins.
+	// Prior begins a sample: it stores a draw of x_1, pure noise, in x.
 	Prior(x []S, r *sampler.Stream)
 
-	// Next returns the time s that follows t for the sample x, s < t or, for
-	// processes that linger, s ≤ t. step counts from 0; steps is the number of
-	// steps asked for. The run of the sample ends with s = 0.
+	// Next returns the time s that follows t for the sample x: s < t, or s = t for a
+	// step that stays at its time. step counts from 0; steps is the number of steps
+	// asked for. The sample is finished when s = 0.
 	Next(x []S, t float64, step, steps int, r *sampler.Stream) (s float64)
 
-	// Reverse replaces x = x_t by a draw of x_s given the predictions of x_0:
-	// raw is what the denoiser said, v the same after a projection, or raw
-	// itself. Tokens are drawn from v site by site. Reverse may write to v what
-	// is implied by x (a mask has no weight). The error is a *[PredictionError].
+	// Reverse replaces x = x_t by a draw of x_s given a prediction of x_0: raw is
+	// the prediction of the denoiser and v the projected one, or raw itself. Tokens
+	// are drawn from v site by site. Reverse may write to v what x implies (a mask
+	// has no weight). The error is a *[PredictionError].
 	Reverse(x []S, raw, v []float32, t, s float64, r *sampler.Stream) error
 }
 
-// Clocked is [Steps] with a clock of their own.
+// Clocked is [Steps] with a clock of its own.
 type Clocked interface {
-	// MaxSteps returns how many steps a sample takes at most where the given
+	// MaxSteps returns the largest number of steps that a sample takes when the given
 	// number is asked for.
 	MaxSteps(steps int) int
 }
 
 // Absorbing is [Steps] of tokens with a level that stands for a token unknown.
 type Absorbing interface {
-	// Masks reports whether that level is l, which then cannot be clamped.
+	// Masks reports whether l is that level. It cannot be clamped.
 	Masks(l int32) bool
 }
 
@@ -75,8 +74,8 @@ var (
 	_ corruption.Absorbing = Absorbing(nil)
 )
 
-// Renoiser is [Steps] of tokens that can move with a joint draw of the clean
-// sample: what projections need. See [IntactSteps] for what spares a projection rows.
+// Renoiser is [Steps] of tokens that can move with a given clean sample, such as a
+// joint draw. Projections need it. [IntactSteps] lets a projection skip rows.
 type Renoiser interface {
 	// Condition turns the prediction v for x = x_t into the full posterior
 	// log p(x_0,i = l | x_t), up to a constant per row: tokens that x_t shows
@@ -91,8 +90,8 @@ type Renoiser interface {
 }
 
 // IntactSteps is a [Renoiser] that knows which tokens are intact and needs no rows for
-// these: Condition must treat every site alone, and neither Reverse nor Renoise may read
-// v there. A [GivenDrawer] is then spared them.
+// them: Condition must treat every site by itself, and neither Reverse nor Renoise may
+// read v at intact sites. A [GivenDrawer] then does without these rows.
 type IntactSteps interface {
 	Renoiser
 
@@ -106,7 +105,7 @@ var (
 	_ IntactSteps = (*remask)(nil)
 )
 
-// Joint is [Steps] that can be weighed: what [Particles] need.
+// Joint is a [Renoiser] whose steps can be weighed. [Particles] need it.
 type Joint interface {
 	Renoiser
 
@@ -115,8 +114,8 @@ type Joint interface {
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
-// Factorised is [Steps] of tokens that can say what they do site by site: what
-// guidance at the posterior needs.
+// Factorised is [Steps] of tokens whose reverse step is independent by site. Guidance
+// at the posterior needs it.
 type Factorised interface {
 	// Posterior stores log p(x_s,i = l | x_t), normalised, for every site and
 	// level, given the full posterior v of x_0 (see [Renoiser]). dst has the
@@ -142,8 +141,8 @@ func maxSteps[S energy.Site](p Steps[S], steps int) int {
 	return steps
 }
 
-// PredictionError says that a row of a prediction cannot be drawn from. An
-// empty row wraps [constraint.ErrInfeasible].
+// PredictionError is the error of a prediction with a row that cannot be drawn from.
+// It wraps [constraint.ErrInfeasible] if the row is empty.
 type PredictionError struct {
 	Site  int
 	Empty bool // every level has weight zero; otherwise the row has a NaN or +Inf
@@ -173,7 +172,7 @@ func drawRow(v []float32, site, levels int, r *sampler.Stream) (int32, error) {
 	return l, nil
 }
 
-// badRow says why the row of a site cannot be drawn from.
+// badRow returns why the row of a site cannot be drawn from.
 func badRow(v []float32, site, levels int) error {
 	return &PredictionError{Site: site, Empty: slots.Empty(v[site*levels : (site+1)*levels])}
 }

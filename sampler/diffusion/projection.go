@@ -10,21 +10,21 @@ import (
 type Projection = interface {
 	// Project replaces the sites × levels log-weights (or the sites reals) v of
 	// one sample by those of a distribution that satisfies the constraint, and
-	// returns by how much it still fails to. sample is a slot of the runner, 0
-	// … samples−1; from and to are the times around the step. Samples may be
+	// returns the violation that remains. sample is a slot of the runner, 0 …
+	// samples−1; from and to are the times before and after the step. Samples may be
 	// projected concurrently, each by one goroutine at a time.
 	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error)
 }
 
 // Projector is the recipe of a [Projection].
 type Projector interface {
-	// Bind makes the projection for samples of a shape. It may be long.
+	// Bind makes the projection for samples of a shape. It may take long.
 	Bind(ctx context.Context, sites, levels, samples int) (Projection, error)
 }
 
-// Drawer is a projection that can condition exactly: runners prefer it. Its
-// methods do not modify v and may be called concurrently.
-// See [GivenDrawer] for what spares it rows.
+// Drawer is a projection that can condition exactly. Runners then draw instead of
+// projecting. Its methods do not modify v and may be called concurrently. A
+// [GivenDrawer] can skip rows.
 type Drawer interface {
 	// Draw stores in x0 an exact joint draw from ∏_i softmax(v_i) restricted to
 	// the feasible set C, and returns log Z = log Σ_{x∈C} ∏_i exp(v[i,x_i]).
@@ -39,14 +39,14 @@ type Drawer interface {
 type GivenDrawer interface {
 	Drawer
 
-	// Self returns the Drawer itself: a type that embeds one and has a Draw of its
-	// own is not mistaken for it.
+	// Self returns the Drawer itself, so that runners recognise a type that embeds it
+	// and has a Draw of its own.
 	Self() any
 
-	// DrawGiven is Draw where the steps know which tokens are certain (see
-	// [Renoiser]): on entry x0 holds these, and −1 elsewhere. Their rows in v may
-	// hold anything and may be written to; they stand for rows of 0 at the token
-	// and −Inf elsewhere, with which Draw gives the same. No observer sees such rows.
+	// DrawGiven is Draw for a sample some of whose tokens are certain (see
+	// [IntactSteps]): on entry x0 holds these, and −1 elsewhere. Their rows in v may
+	// hold anything and may be written to. The result is that of Draw with 0 at the
+	// token and −Inf elsewhere in such a row. No observer sees these rows.
 	DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
@@ -54,25 +54,24 @@ type GivenDrawer interface {
 // generated. Runners call Commit for every finished sample, in the order of the
 // samples and from one goroutine, with the last conditioned prediction of the
 // sample; it may change x. An error that wraps constraint.ErrInfeasible makes
-// the runner draw the sample again.
-// One that can resume is a [Recaller].
+// the runner draw the sample again. Checkpoints need a [Recaller].
 type Committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }
 
-// Recaller is a [Committer] that can resume: Recall is called instead of Commit for
-// every sample of a checkpoint, in order, and has to remember x as it is or return an
+// Recaller is a [Committer] that can resume. Recall is called instead of Commit for
+// every sample of a checkpoint, in order. It has to remember x as it is or return an
 // error.
 type Recaller interface {
 	Recall(x []int32) error
 }
 
-// Warm is a projection that keeps something per sample between steps, for
-// instance multipliers.
+// Warm is a projection that keeps state of a sample between steps, for instance
+// multipliers.
 type Warm interface {
-	// Reset forgets what is kept of a sample.
+	// Reset forgets the state of a sample.
 	Reset(sample int)
 
-	// Copy makes dst start from what is kept of src.
+	// Copy gives dst the state of src.
 	Copy(dst, src int)
 }

@@ -142,12 +142,12 @@ func TestReferenceExperiment(t *testing.T) {
 				require.True(t, p.Accepts(x[s:s+refSites]), name)
 			}
 		}
-		mean["floor"] += p.Floor(r, refDraws) / float64(problems)
+		mean["exact draws"] += p.Floor(r, refDraws) / float64(problems)
 	}
 	t.Logf("mean total variation to p(·|C) of %d draws, %d problems: %.6v", refDraws, problems, mean)
-	assert.LessOrEqual(t, mean["particles"], 1.1*mean["floor"])
+	assert.LessOrEqual(t, mean["particles"], 1.1*mean["exact draws"])
 	// What particles correct is far from small.
-	assert.Greater(t, mean["one-by-one"], 3*mean["floor"])
+	assert.Greater(t, mean["one-by-one"], 3*mean["exact draws"])
 	assert.Greater(t, mean["one-shot"], mean["one-by-one"])
 	assert.Greater(t, mean["MAP"], mean["one-by-one"])
 	assert.Greater(t, mean["left-to-right"], mean["one-by-one"])

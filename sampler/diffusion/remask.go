@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// RemaskRule says how many of the tokens that show are masked again.
+// RemaskRule selects how many of the tokens that show are masked again.
 type RemaskRule uint8
 
 const (
@@ -23,14 +23,13 @@ const (
 
 	// RemaskConfidence shares n·min(η, σ_max) expected remaskings among the n
 	// tokens that show in proportion to e^{−ψ}, ψ the probability that the
-	// token had when it was drawn, each at most σ_max. What is masked then
-	// depends on what was drawn: the result does not follow the
-	// denoiser's distribution, in no limit.
+	// token had when it was drawn, each at most σ_max. Which tokens are masked then
+	// depends on what was drawn, so the result does not follow the denoiser's
+	// distribution in any limit.
 	RemaskConfidence
 
-	// RemaskLoop is masked diffusion with a pause: at time Hold, where α stays
-	// the same, tokens are masked with σ = min(η, σ_max) and drawn again for a
-	// while.
+	// RemaskLoop is masked diffusion with a pause: it stays at time Hold for a share
+	// of the steps, in which tokens are masked with σ = min(η, σ_max) and drawn again.
 	RemaskLoop
 )
 
@@ -41,12 +40,12 @@ const (
 //	x_t ≠ m: m with probability σ;
 //	x_t = m: x_0 with probability (α_s − (1−σ)α_t)/(1−α_t),
 //
-// which keeps the marginals of masked diffusion whatever σ is. The rules other
+// which keeps the marginals of masked diffusion for every σ. The rules other
 // than RemaskConfidence converge to the distribution of the denoiser with many steps.
 // In the last step σ_max = 0 and no mask survives.
 //
-// Its steps are [Renoiser], [Factorised] and [Absorbing] but no [Joint]: a state from which a constraint
-// cannot be met can recover, so it must not be weighed by it.
+// Its steps are [Renoiser], [Factorised] and [Absorbing] but not [Joint]: a state from
+// which a constraint cannot be met can recover, so the constraint must not weigh it.
 type Remask struct {
 	Mask     int32
 	Schedule noise.Schedule // LogLinear{} if nil
@@ -55,9 +54,9 @@ type Remask struct {
 	// Eta is η in (0, 1]; 0 means 0.02.
 	Eta float64
 
-	// Hold, Between: RemaskLoop spends the share Between of the steps at time
-	// Hold, and divides the others among the times before and after it. 0 means
-	// a Hold of 0.1 and half of the steps.
+	// RemaskLoop spends the share Between of the steps at time Hold and divides the
+	// others between the times before and after it. 0 means a Hold of 0.1 and half of
+	// the steps.
 	Hold, Between float64
 }
 
@@ -104,8 +103,8 @@ type remask struct {
 	doubt  []float64 // e^{−ψ} by site, for RemaskConfidence
 }
 
-// Prior masks every token and forgets the sample before. A token that nobody
-// draws, a clamped one, stays without doubt.
+// Prior masks every token and forgets the sample before. A clamped token is never drawn,
+// so its doubt stays 0.
 func (p *remask) Prior(x []int32, r *sampler.Stream) {
 	p.absorbing.Prior(x, r)
 	clear(p.doubt)

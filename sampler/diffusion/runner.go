@@ -1,48 +1,44 @@
-// Package diffusion draws samples by reversing a corruption: a [Runner] goes from
-// pure noise at time 1 to a sample at time 0 in steps of a [Process], asking an
+// Package diffusion draws samples by reversing a corruption. A [Runner] goes from
+// pure noise at time 1 to a sample at time 0 in steps of a [Process] and asks an
 // energy.Denoiser for the clean sample in every step.
 //
-// Processes are recipes. On tokens [Masked] with FirstHitting follows the
-// denoiser's distribution exactly, at one prediction per token; Masked without it
+// Choose a process by what you need. On tokens, [Masked] with FirstHitting follows the
+// denoiser's distribution exactly, at one prediction per token. Masked without it
 // takes fewer predictions, [Uniform] and [Remask] can change a token again, and
-// [Ordered] is for likely output, not for samples. [Gaussian] is for reals.
-// Package unmask has more that choose what to reveal.
+// [Ordered] gives likely output rather than samples. Package unmask has more processes
+// that choose what to reveal. On reals, use [Gaussian], or [ECI] for flow matching.
 //
 // # Constraints
 //
 // A [Projector] in [Config] makes every sample meet a constraint:
 //
-//   - one that can draw, such as projection.Path, conditions every step exactly;
-//     all samples are feasible, but their distribution is not the denoiser's given
-//     the constraint, because a factorised prediction does not know how likely
-//     the constraint is from here;
-//   - [Particles] with the same projection correct that, at the price of as many
-//     predictions as particles, and estimate the probability of the constraint;
-//     a potential makes them follow a score, too;
-//   - others move predictions, and [Decoding] says how those become tokens: for
-//     scores under uniform noise. Under masks a token that shows is never
-//     reconsidered; there package scored looks ahead instead;
-//   - for reals, proximal.Projector moves the posterior mean (constrained
-//     posterior sampling). Config.ProjectState sets the methods beside it that it
-//     is compared with, package flow has more, and package distance judges them.
-//     Package twisted draws from the conditional distribution itself, at many times
-//     the price.
+//   - A projection that can draw, such as projection.Path, conditions every step
+//     exactly. All samples are feasible, but their distribution is not that of the
+//     denoiser given the constraint: a factorised prediction does not know how likely
+//     the constraint is from the present state.
+//   - [Particles] with the same projection correct this, at the price of as many
+//     predictions as particles, and estimate the probability of the constraint. With
+//     a potential they follow a score as well.
+//   - Other projections move predictions, and [Decoding] turns those into tokens. They
+//     suit scores under uniform noise. Under masks a token that shows is never
+//     reconsidered; package scored looks ahead instead.
+//   - For reals, proximal.Projector moves the posterior mean (constrained posterior
+//     sampling). Config.ProjectState selects the methods that it is compared with, and
+//     package distance measures the results. Package twisted draws from the conditional
+//     distribution itself, at many times the price.
 //
-// An error belongs to the sample that it concerns and loses no others: see
-// [Runner.Sample] and [SampleErrors].
+// An error of one sample does not lose the others: see [Runner.Sample] and
+// [SampleErrors].
 //
 // [ClassifierFree] and [ClassifierGuided] lean towards a condition without
-// enforcing it, and [Penalised] does so for reals.
+// enforcing it; [Penalised] does the same for reals.
 //
-// A long run keeps its samples in a file (Config.Checkpoint) and goes on from it
-// when it is started again; Config.First makes parts of a run. Both give the bits
-// of one run.
+// A long run keeps its samples in a file (Config.Checkpoint) and resumes from it when
+// it is started again. Config.First makes a part of a run. Both give the bits of one
+// uninterrupted run.
 //
-// Whoever receives a recipe asks it through the interfaces of this page, so a
-// pointer, a value and a wrapper mean the same.
-//
-// Products are written float64(a*b) + c: a compiler may fuse them into one
-// rounding otherwise, and fused bits differ between processors.
+// Processes, projectors and denoisers are used through their interfaces alone, so a
+// value, a pointer and a wrapper behave alike.
 package diffusion
 
 import (
@@ -60,13 +56,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
-// Runner draws samples by reversing a corruption: from pure noise at time 1 to
-// time 0, asking a denoiser for the clean sample in every step.
+// Runner draws samples by reversing a corruption, from pure noise at time 1 to
+// time 0. It asks a denoiser for the clean sample in every step.
 //
 // A run is a function of (denoiser, process, configuration): sample i draws from
-// stream (Seed, i) only, and neither Workers nor, for denoisers that treat
-// states alone, Batch changes a bit of it. Samples are numbered through the
-// life of a Runner, so two calls of Sample give what one larger call would.
+// stream (Seed, i) only. Workers never changes a bit of it, nor does Batch if the
+// denoiser treats every state by itself. Samples are numbered through the life of a
+// Runner, so two calls of Sample give what one larger call would.
 //
 // Methods must not be called concurrently with each other. A step allocates
 // nothing beyond what the denoiser and the projection do.
@@ -119,18 +115,18 @@ type workspace[S energy.Site] struct {
 }
 
 // New returns a runner that samples from the model with the process. It binds the
-// process and the projector under ctx, which may be long; what runs later has
-// contexts of its own.
+// process and the projector under ctx, which may take long; later calls have contexts
+// of their own.
 //
-// Errors: a nil model or process, what a [noise.Checked] model says, a field of
+// Errors: a nil model or process, the error of a [noise.Checked] model, a field of
 // the configuration out of range, a process that does not fit the model, a clamp
-// that is no clean value, a projection or a guidance that the process cannot
-// use, and whatever the projector says.
+// that is no clean value, a projection or guidance that the process cannot use, and
+// the errors of the projector.
 func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config) (*Runner[S], error) {
 	return newRunner(ctx, model, process, cfg, 1)
 }
 
-// newRunner makes a runner of samples with so many slots each.
+// newRunner makes a runner whose samples have per slots each.
 func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config, per int) (*Runner[S], error) {
 	sites, levels, err := slots.Model("diffusion: New", model)
 	if err != nil {
@@ -248,9 +244,9 @@ func (d *Runner[S]) checkClamp(clamp []S) error {
 // Shape returns the shape of a sample, that of the model.
 func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 
-// Settings adds what the samples are a function of, by the names of the settings,
-// but for the part of the run: what a checkpoint and the parts of one run agree
-// on. It asks the model for two predictions.
+// Settings calls add for every setting, by name, that the samples depend on, except
+// for which part of the run they are. A checkpoint and the parts of one run agree on
+// them. It asks the model for two predictions.
 func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.Background(), add) }
 
 // Len returns the number of samples made or given up.
@@ -258,23 +254,23 @@ func (d *Runner[S]) Len() int { return d.made }
 
 // Sample fills x, any number of samples × sites, with samples.
 //
-// What goes wrong with one sample (its projection, its predictions, a [Committer]
-// that refuses it too often) ends that sample only: the error is a [SampleErrors],
-// with one entry per sample, and the others have the bits of a run in which nothing
-// failed, unless the projection has a memory. A sample that was given up counts in
-// Len and is left as it was, blank (−1 for tokens, NaN for reals) where a mask stands
-// and, if it has made no step, where nothing is clamped.
+// A failure of one sample (of its projection or its predictions, or a [Committer]
+// that refuses it too often) ends that sample only. The error is then a [SampleErrors]
+// with one entry per sample. The other samples have the bits of a run in which nothing
+// failed, unless the projection has a memory. A sample that was given up counts in Len.
+// It keeps its last state, with blanks (−1 for tokens, NaN for reals) in place of masks;
+// if it has made no step, every entry that is not clamped is blank.
 //
-// The end of ctx and errors of the denoiser or a memory are of the call: then Len says
-// how many samples are finished, the error is an [*Unfinished] if some of these failed,
-// and the next call begins with the sample after them, from its start, as if
+// The end of ctx and errors of the denoiser or of a memory end the call. Len then
+// returns how many samples are finished, the error is an [*Unfinished] if some of these
+// failed, and the next call begins with the sample after them, from its start, as if
 // nothing had happened.
 func (d *Runner[S]) Sample(ctx context.Context, x []S) error { return d.run(ctx, x, nil) }
 
 // Fill completes the samples × sites entries of x (infilling): entries that are
 // not blank (−1 for tokens, NaN for reals) are clamped, in addition to what the
 // configuration clamps. Errors are those of Sample. x is unchanged where a sample
-// was given up and behind those that are finished.
+// was given up and after the last finished sample.
 func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 	if err := d.checkClamp(x); err != nil {
 		return err
@@ -370,8 +366,8 @@ func (d *Runner[S]) draw(ctx context.Context, x, given []S, each *SampleErrors) 
 	return nil
 }
 
-// deliver copies to x what is left of the samples of a checkpoint, and says so in each. Those
-// that Fill made must have been given the same.
+// deliver copies the remaining samples of a checkpoint to x and appends their errors to
+// each. Samples that Fill made must be clamped to the same values now.
 func (d *Runner[S]) deliver(x, given []S, each *SampleErrors) error {
 	n := min(cap(*each), max(0, len(d.kept.given)-d.made))
 	for i := range n {
@@ -393,8 +389,8 @@ func (d *Runner[S]) deliver(x, given []S, each *SampleErrors) error {
 	return nil
 }
 
-// begin puts sample g of the batch at time 1, clamped to own beside what the
-// configuration clamps.
+// begin puts sample g of the batch at time 1, clamped to own in addition to what
+// the configuration clamps.
 func (d *Runner[S]) begin(g int, own []S) {
 	every, _ := any(d.cfg.Clamp).([]S)
 	if every == nil {
@@ -430,7 +426,7 @@ func (d *Runner[S]) judge() error {
 	return nil
 }
 
-// progress reports that the batch under way has made so many steps.
+// progress reports the number of steps that the batch under way has made.
 func (d *Runner[S]) progress(steps int) {
 	if b := d.batch; b[2] > 0 && d.cfg.Progress != nil {
 		d.cfg.Progress(b[0]*d.maxSteps+b[1]*min(steps, d.maxSteps), b[2]*d.maxSteps)

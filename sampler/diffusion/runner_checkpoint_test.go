@@ -89,7 +89,7 @@ func TestCheckpointsAreRefused(t *testing.T) {
 	assert.ErrorContains(t, knows.LoadFile(context.Background(), cfg.Checkpoint.Path), "novelty.Projector.Seen")
 }
 
-// forgetful is a projection with a memory that cannot be told.
+// forgetful is a projection with a memory that cannot recall.
 type forgetful struct{ projection.Path }
 
 func (f forgetful) Bind(ctx context.Context, sites, levels, samples int) (diffusion.Projection, error) {
@@ -146,7 +146,7 @@ func TestBrokenRecallEndsTheRunner(t *testing.T) {
 	assert.ErrorContains(t, r.LoadFile(context.Background(), cfg.Checkpoint.Path), "the runner cannot be used")
 }
 
-// A conditioning of any size is told from others, and does not fill the file.
+// A conditioning of any size is distinguished from others and does not fill the file.
 func TestCheckpointsWithLargeMeta(t *testing.T) {
 	cfg := diffusion.Config{Steps: 2}
 	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")

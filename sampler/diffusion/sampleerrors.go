@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// SampleErrors is the error of a call that finished with all of its samples but could
-// not make each: one entry per sample, in order, nil for one that was made, otherwise
-// why it was given up. A sample's error loses no other sample:
+// SampleErrors is the error of a call that completed although some samples failed. It
+// has one entry per sample, in order: nil for a sample that was made, otherwise why it
+// was given up. The other samples are valid:
 //
 //	err := d.Sample(ctx, x)
 //	var failed diffusion.SampleErrors
@@ -68,9 +68,9 @@ func (e SampleErrors) Unwrap() []error {
 	return slices.DeleteFunc(slices.Clone(e), func(err error) bool { return err == nil })
 }
 
-// Unfinished is the error of a call that failed itself (its context ended, the
-// denoiser returned an error, a checkpoint could not be saved) after samples of it
-// had. errors.Is and errors.As look at the error of the call only.
+// Unfinished is the error of a call that failed as a whole (its context ended, the
+// denoiser returned an error, a checkpoint could not be saved) after some of its samples
+// had failed. errors.Is and errors.As look at the error of the call only.
 type Unfinished struct {
 	Err      error        // of the call
 	Finished SampleErrors // one entry per sample that was finished before, in order
@@ -82,8 +82,8 @@ func (e *Unfinished) Error() string { return fmt.Sprintf("%v; before: %v", e.Err
 // Unwrap returns the error of the call.
 func (e *Unfinished) Unwrap() error { return e.Err }
 
-// join returns the error of a call, whose finished samples have the errors e, and of
-// which these are the errors of its own.
+// join returns the error of a call with the errors e of its finished samples and the
+// errors call of the call itself.
 func (e SampleErrors) join(call ...error) error {
 	call = slices.DeleteFunc(call, func(err error) bool { return err == nil })
 	switch {

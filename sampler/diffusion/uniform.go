@@ -16,13 +16,12 @@ import (
 //
 //	q(x_s | x_t, x_0) ∝ (α_s·1[x_s=x_0] + (1−α_s)/V)·(α_{t|s}·1[x_s=x_t] + (1−α_{t|s})/V).
 //
-// Reverse draws x_0,i from the full posterior p(x_0,i | x_t) and then x_s,i from
-// this: exactly p(x_s,i | x_t), site by site. The usual form that plugs a
-// prediction x̂ into the formula in place of x_0 is the same for
-// leave-one-out predictions, and wrong for full posteriors; runners convert
-// what a denoiser says with Condition.
+// Reverse draws x_0,i from the full posterior p(x_0,i | x_t) and then x_s,i from this
+// formula, which is exactly p(x_s,i | x_t), site by site. The usual form, which
+// puts a prediction x̂ in place of x_0, agrees for leave-one-out predictions and
+// is wrong for full posteriors. Runners convert predictions with Condition.
 //
-// Its steps are also [Joint] and [Factorised], and the same for all samples.
+// Its steps are also [Joint] and [Factorised], and keep no state of a sample.
 type Uniform struct {
 	// Schedule is LogLinear{} if nil.
 	Schedule noise.Schedule
@@ -75,9 +74,9 @@ func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.St
 	return nil
 }
 
-// raise adds by times what α says of a token x_i to its level in the rows of v: for by = 1
-// log q(x_t,i | l) up to a constant, which differs from its value at other levels only at
-// l = x_i, by the factor 1 + αV/(1−α).
+// raise adds by·log(1 + αV/(1−α)) to the level of each token x_i in its row of v. For
+// by = 1 that is log q(x_t,i | l) up to a constant: q differs from its value at other
+// levels only at l = x_i, by the factor 1 + αV/(1−α).
 func (p *uniform) raise(v []float32, x []int32, alpha float64, by float32) {
 	seen := float32(by * float32(simd.Log1p(float64(alpha*float64(p.levels))/(1-alpha))))
 	for i, l := range x {

@@ -5,11 +5,10 @@ import (
 	"math"
 )
 
-// DTW is dynamic time warping between series of length × channels, row-major:
-// the least cost of a monotone alignment that begins at both starts and ends at
-// both ends (Sakoe and Chiba 1978), where aligning two times costs the Euclidean
-// distance of the entries of their channels. It costs length² operations, or
-// length·(2·Window + 1).
+// DTW is dynamic time warping between series of length × channels, row-major: the least
+// cost of a monotone alignment of two series from start to end (Sakoe and Chiba 1978).
+// Aligning two times costs the Euclidean distance between their channels. It takes
+// length² operations, or length·(2·Window + 1) with a window.
 //
 // A DTW has scratch and is not safe for concurrent use. The zero value with
 // Channels set is ready for use.
@@ -60,9 +59,9 @@ func (d *DTW) Distance(a, b []float32) float64 {
 	return before[m]
 }
 
-// Nearest returns the mean over the series of x of the distance to the nearest
-// series of real, each of sites entries: how far samples are from data. It
-// panics unless sites divides both.
+// Nearest returns how far samples x are from data real, both with sites entries per
+// series: the mean over the series of x of the distance to the nearest series of real.
+// It panics unless sites divides both lengths.
 func (d *DTW) Nearest(x, real []float32, sites int) float64 {
 	if sites < 1 || len(x) == 0 || len(real) == 0 || len(x)%sites != 0 || len(real)%sites != 0 {
 		panic(fmt.Sprintf("distance: DTW: %d and %d entries, want positive multiples of sites = %d ≥ 1", len(x), len(real), sites))

@@ -14,9 +14,9 @@ import (
 //	‖m_a − m_b‖² + tr(C_a + C_b − 2(C_a^½·C_b·C_a^½)^½).
 //
 // Covariances are n × n, row-major, with n = len(meanA); they may be singular.
-// For linear methods on Gaussian distributions it compares without sampling. It
-// panics unless lengths fit; the error says that a covariance is not symmetric,
-// to 1e-9 of its largest entry, or that eigenvalues do not converge.
+// It compares linear methods on Gaussian distributions without sampling. It panics unless
+// lengths fit. Errors: a covariance that is not symmetric, to 1e-9 of its largest entry,
+// and eigenvalues that do not converge.
 //
 // Rounding in the square root of small eigenvalues leaves about 1e-7 of the
 // trace where the distributions are equal and singular.
@@ -100,9 +100,9 @@ func symmetric(name string, cov []float64, n int) (*mat.SymDense, error) {
 // Frechet returns the squared Fréchet distance between the Gaussians with the
 // means and covariances of two sets of series, sites entries each, row-major:
 // the Fréchet distance of Heusel et al. 2017 with the series themselves as
-// features. It is biased upwards by about tr(C)·sites/samples, so compare sets
-// of equal size. The error says that a set has fewer than two series or does
-// not divide.
+// features. It is biased upwards by about tr(C)·sites/samples, so compare sets of equal
+// size. It returns an error if a set has fewer than two series or sites does not divide
+// its length.
 func Frechet(a, b []float32, sites int) (float64, error) {
 	meanA, covA, err := seriesMoments("a", a, sites)
 	if err != nil {

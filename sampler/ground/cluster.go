@@ -13,9 +13,10 @@ func newClusters[T number](sites int) *clusters[T] {
 }
 
 // takeOver flips in x every cluster of sites, connected by interactions, in which y
-// differs and by which the energy of x falls; also those by which it stays, if flat.
-// It returns by how much the energy fell, or ok = false with x as it was if stop said
-// so, which is told the work done. Without fields y and its mirror image are the same.
+// differs and which lowers the energy of x, and with flat also those that leave it
+// equal. It returns by how much the energy fell. It calls stop with the work done, and
+// returns ok = false with x unchanged if stop returns true. Without fields y and its
+// mirror image are the same.
 //
 // Clusters do not touch, so that each changes the energy by itself: of all that can
 // be made of the two states by exchanging clusters, x becomes the best. (Houdayer

@@ -8,32 +8,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Pairwise is [energy.Pairwise], what a model of a [Search] is.
+// Pairwise is [energy.Pairwise], the kind of model that a [Search] takes.
 type Pairwise = energy.Pairwise
 
-// Config says how a search goes. The zero value is the recommended setting.
+// Config holds the settings of a search. The zero value is recommended.
 type Config struct {
 	Chains  int    // number of searches that help each other; 0 means 4
 	Seed    uint64 // search i draws from stream (Seed, i)
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
 
-	// Init holds states that the searches begin with, one per search or one for all;
-	// what is found is never worse. If nil, they begin with random ones.
+	// Init holds the initial states, one per search or one for all. The result is
+	// never worse than these. If nil, the searches begin with random states.
 	Init []int32
 
-	// Sweeps is the length of the shortest annealing of a round; 0 means 50. Every
-	// second round is twice as long or more, every fourth four times or more, and so
-	// on.
+	// Sweeps is the length of the shortest annealing; 0 means 50. Every second round is
+	// at least twice as long, every fourth at least four times, and so on.
 	Sweeps int
 
-	// Stop, if not nil, is told the lowest energy after every round, and ends the
-	// Run by true.
+	// Stop, if not nil, is called with the lowest energy after every round; true ends
+	// the Run.
 	Stop func(energy float64) bool
 
 	// Checkpoint, if it has a Path, saves the search there as SaveFile does: at the
-	// end of every Run, also of one that its context ends, and within it each time
-	// that Every more rounds have been made (0: at the end only). A failure to save
-	// ends the Run.
+	// end of every Run, even if its context ended it, and within a Run after every
+	// Every rounds (0: at the end only). A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -1,4 +1,4 @@
-// Package ground looks for states of lowest energy of two-level models of pairs
+// Package ground searches for states of lowest energy of two-level models of pairs
 // ([Pairwise]): ground states of Ising models, large cuts of graphs, minima of
 // QUBOs.
 //
@@ -6,16 +6,13 @@
 //	err = s.Run(ctx, 200)
 //	x, e := s.Best()
 //
-// A [Search] anneals again and again, each time from a temperature of its own and
-// from the best state so far. It takes over, one by one, the clusters of sites in
-// which the new state is better: improvements in different corners of a large sparse
-// model do not wait for each other. Searches also take clusters from each other.
-// Nothing proves that the best state found is the best there is.
+// A [Search] anneals repeatedly from the best state so far, each time from another
+// temperature. It then takes over, one by one, the clusters of sites in which the new
+// state is better, so distant parts of a large sparse model improve independently.
+// Several searches also take clusters over from each other. There is no proof that the
+// best state found is optimal.
 //
-// For other models, constraints and more than two levels there is package anneal.
-//
-// Products are written T(a*b) + c: a compiler may fuse a*b + c, and fused bits
-// differ between processors.
+// For other models, constraints and more than two levels use package anneal.
 package ground
 
 import (
@@ -42,16 +39,16 @@ import (
 // Search looks for the lowest energy of a model by several searches that help each
 // other. Its methods must not be called concurrently with each other.
 //
-// In a round every search anneals by Metropolis updates of all sites in turn, from a
-// random place of a range of temperatures that is fitted to the model, linearly in
-// the inverse temperature; the first time it begins hot. Then it descends, and the
-// best state of the search takes over every cluster of sites in which the new one is
+// In a round every search anneals by Metropolis updates of all sites in turn, linearly
+// in the inverse temperature. It starts at a random point of a range of temperatures
+// that is fitted to the model; the first round starts hot. Then it descends, and the
+// best state of the search takes over every cluster of sites in which the new state is
 // no worse. The length of rounds is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …;
 // after every fourth round each search takes clusters over from another one.
 //
-// Differences of energies are exact integers where the numbers of the model are
-// multiples of one unit (up to rounding, 2⁻⁴⁶ of the largest difference); otherwise
-// they are running sums, and those within 2⁻⁴⁰ of the largest count as equal.
+// Differences of energies are exact integers if all weights and fields of the model are
+// multiples of one unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they
+// are running sums, and differences within 2⁻⁴⁰ of the largest count as 0.
 type Search struct {
 	model   energy.Model
 	cfg     Config
@@ -141,7 +138,7 @@ func (s *Search) Run(ctx context.Context, n int) error {
 	})
 }
 
-// round makes a round or goes on with it; it returns false where stop said so.
+// round makes a round or goes on with it. It returns false if stop interrupted it.
 func (s *Search) round(workers *pool.Pool, stop func() bool) (done bool) {
 	if s.lent == 0 {
 		var stopped atomic.Bool
@@ -207,7 +204,7 @@ func (s *Search) Best() (x []int32, e float64) {
 	return slices.Clone(s.x[best*s.sites : (best+1)*s.sites]), s.e[best]
 }
 
-// Energies returns the lowest energy of each search. The slice is the search's own.
+// Energies returns the lowest energy of each search. Do not modify the slice.
 func (s *Search) Energies() []float64 { return s.e }
 
 // Len returns the number of rounds made.
@@ -217,7 +214,7 @@ func (s *Search) Len() int { return s.rounds }
 // states, and one per search.
 const magic = "gibbsite ground 1\n"
 
-// method is the part of a Config that says how a search moves.
+// method is the part of a Config that determines how a search moves.
 type method struct{ Sweeps int }
 
 func (method) Name() string { return "Config" }
@@ -267,12 +264,12 @@ func (s *Search) read(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// Save writes a checkpoint, also in the middle of a round that a context has ended.
+// Save writes a checkpoint. It may be in the middle of a round that a context has ended.
 func (s *Search) Save(w io.Writer) error { return s.life.Save(w) }
 
-// Load restores a checkpoint into a search built with the same arguments; only Seed,
-// Init, Workers, Stop, Checkpoint and Progress may differ. The error for others names
-// the first setting that differs. On an error the search is as it was.
+// Load restores a checkpoint into a search built with the same arguments. Seed, Init,
+// Workers, Stop, Checkpoint and Progress may differ; the error names the first other
+// setting that differs. On an error the search is as it was.
 func (s *Search) Load(ctx context.Context, r io.Reader) error { return s.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint in the file path so that no failure loses both it and

@@ -10,24 +10,23 @@ import (
 
 // seeker is a searcher of either number.
 type seeker interface {
-	// begin makes the state of the levels, or nil for a random one, what the search
-	// begins with.
+	// begin sets the initial state; nil means a random one.
 	begin(levels []int32)
 
-	// round anneals once in so many sweeps, or goes on with it, and returns false
-	// where stop said so.
+	// round anneals once in the given number of sweeps, or continues to, and returns
+	// false if stop interrupted it.
 	round(stop func() bool, sweeps int) (done bool)
 
 	// rounds returns the number of whole rounds.
 	rounds() int
 
-	// borrow takes over what is better in the best state of the other.
+	// borrow takes over the clusters that are better in the best state of the other.
 	borrow(stop func() bool, other seeker) (done bool)
 
 	// levels stores the best state.
 	levels(x []int32)
 
-	// fields goes through the state, of a round of so many sweeps.
+	// fields reads or writes the state; sweeps is the length of the present round.
 	fields(f *wire.Fields, sweeps int)
 }
 

@@ -2,8 +2,8 @@ package ground
 
 import "github.com/gibbsite-go/gibbsite/internal/bonds"
 
-// number is what differences of energies are counted in: units where they are all
-// multiples of one, nats otherwise.
+// number is the type of differences of energies: integers in a common unit if there is
+// one, nats otherwise.
 type number interface{ int32 | float64 }
 
 // system is a model of pairs over spins s = 1 − 2x.

@@ -1,15 +1,12 @@
-// Package langevin runs Langevin chains on densities over ℝⁿ, an energy.Scored:
-// the Metropolis-adjusted algorithm (MALA), which leaves exp(−E) invariant, and
-// the unadjusted one (ULA), which is off by O(h) at step size h.
+// Package langevin runs Langevin chains on densities over ℝⁿ, given as an energy.Scored:
+// the Metropolis-adjusted algorithm (MALA), which leaves exp(−E) invariant, and the
+// unadjusted one (ULA), whose error is O(h) at step size h.
 //
 //	l, err := langevin.New(ctx, target, langevin.Config{Chains: 32, Seed: 1})
 //	err = l.Run(ctx, 1000)
 //
-// [Chains] are those of package sampler on reals, with the same contract: draws,
-// checkpoints, reproducibility. diagnose.RealTrace records them.
-//
-// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
-// bits differ between processors.
+// [Chains] are chains of package sampler on reals: draws, checkpoints and
+// reproducibility are the same. diagnose.RealTrace records them.
 package langevin
 
 import (
@@ -18,24 +15,26 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/probe"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
-// Config says how Langevin chains run. The zero value runs 4 chains of
-// seed 0 from standard normal states with the Metropolis-adjusted algorithm,
-// tuned in a warm-up of 1000 steps.
+// Config holds the settings of Langevin chains. The zero value runs 4 chains of seed 0
+// from standard normal states with the Metropolis-adjusted algorithm, tuned in a warm-up
+// of 1000 steps.
 type Config struct {
-	// StepSize is h. 0 means: start at sites^(−1/3)/2 and adapt during warm-up,
-	// per block, to the mean acceptance probability Target of the adjusted
-	// algorithm; a positive value is fixed. Unadjusted chains need one.
+	// StepSize is h. A positive value is fixed. 0 starts at sites^(−1/3)/2 and adapts
+	// h during warm-up, per block, to the mean acceptance probability Target.
+	// Unadjusted chains need a positive value.
 	StepSize float64
 	Target   float64 // 0 means 0.574 (Roberts and Rosenthal 1998)
 
-	// Unadjusted leaves the acceptance step out (ULA): the distribution is off
-	// by O(h).
+	// Unadjusted leaves out the acceptance step (ULA). The distribution then has an
+	// error of O(h).
 	Unadjusted bool
 
 	// Project, if not nil, moves every state of unadjusted chains into a
@@ -50,7 +49,7 @@ type Config struct {
 	Thin    int
 	Workers int
 
-	// First and Count make this a part of the run, as in [sampler.Config].
+	// First and Count make this a part of a run, as in [sampler.Config].
 	First, Count int
 
 	// DrawsFile and Generator are as in [sampler.Config].
@@ -79,20 +78,20 @@ type Config struct {
 //
 //	y = x + h·s(x) + √(2h)·ξ,  s = −∇E,  ξ ~ N(0, I),
 //
-// accepted with min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which
-// leaves e^{−E} invariant (MALA; Roberts and Tweedie 1996), or always (ULA). A
-// proposal whose energy or score is not finite is rejected by the former,
-// counted in [sampler.Info.Invalid] if the energy is NaN or −Inf, and ends the run of
-// the latter. The states are float32; proposals round to that grid, finer than
-// √(2h) by orders.
+// accepted with probability min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which
+// leaves e^{−E} invariant (MALA; Roberts and Tweedie 1996), or always (ULA). MALA
+// rejects a proposal whose energy or score is not finite, and counts it in
+// [sampler.Info.Invalid] if the energy is NaN or −Inf; under ULA it ends the run. The
+// states are float32. Proposals are rounded to float32, whose spacing is orders of
+// magnitude below √(2h).
 //
-// A run is a function of (target, Config without Workers, numbers of steps);
-// blocks of chains ([Config.Block]) are worked on as in [sampler.Chains].
-// Stats counts coordinates as moved, all or none per step.
+// A run is a function of (target, Config without Workers, numbers of steps). Workers
+// share the blocks of chains ([Config.Block]) as in [sampler.Chains]. Stats counts
+// moved coordinates; a step moves all of them or none.
 type Chains = sampler.Runner[float32]
 
-// New returns chains on the target, ready to run. It returns an error
-// for a nil target or a field out of range.
+// New returns chains on the target, ready to run. It returns an error for a nil target
+// or a field out of range.
 func New(ctx context.Context, target energy.Scored, cfg Config) (*Chains, error) {
 	if check.Nil(target) {
 		return nil, fmt.Errorf("langevin: New: target = nil")
@@ -151,3 +150,90 @@ func (l *system) Kernel(_ context.Context, chains int) (sampler.Transition[float
 	k.tuner, err = tune.New("langevin", l.step, l.goal)
 	return k, err
 }
+
+// system is a real-valued target and how to move on it.
+type system struct {
+	target     energy.Scored
+	sites      int
+	tuned      bool
+	step, goal float64
+	unadjusted bool
+	project    func(x []float32)
+}
+
+func (l *system) Name() string { return "langevin" }
+
+func (l *system) String() string { return "langevin" }
+
+func (l *system) Sites() int { return l.sites }
+
+// Start draws standard normal numbers, then projects them.
+func (l *system) Start(x []float32, r []sampler.Stream, _ sampler.Transition[float32]) error {
+	for i := range r {
+		own := x[i*l.sites : (i+1)*l.sites]
+		normal.Fill(own, &r[i])
+		if l.project != nil {
+			l.project(own)
+		}
+	}
+	return nil
+}
+
+func (l *system) Check(x []float32, first int) error {
+	for i, v := range x {
+		if v-v != 0 { // Inf − Inf and NaN
+			return fmt.Errorf("site %d of chain %d = %v, want a finite number", i%l.sites, first+i/l.sites, v)
+		}
+	}
+	return nil
+}
+
+func (l *system) Energy(e []float64, x []float32) { l.target.Energy(e, x) }
+
+// Settings adds the configuration, and energies, scores and projections of fixed test
+// states.
+func (l *system) Settings(add func(name string, value any)) {
+	add("Config.Unadjusted", l.unadjusted)
+	add("Config.StepSize tuned", l.tuned)
+	add("Config.StepSize", l.step)
+	add("Config.Target", l.goal)
+	if n, ok := l.target.(sampler.Named); ok {
+		add("target", n.Name())
+	}
+	x := make([]float32, probes*l.sites)
+	r := sampler.NewStream(probes, 0)
+	normal.Fill(x, r)
+	e := make([]float64, probes)
+	l.target.Energy(e, x)
+	add("energies of test states", e)
+	score := make([]float32, len(x))
+	l.target.Score(score, x)
+	var slopes []float64
+	for k := range probes {
+		slopes = probe.Spread(slopes, score[k*l.sites:(k+1)*l.sites], shown)
+	}
+	add("scores of test states", slopes)
+	add("Config.Project set", l.project != nil)
+	if l.project == nil {
+		return
+	}
+	var moved []float64
+	for _, scale := range []float32{1, 30} { // inside most domains, and outside
+		for k := range probes {
+			y := make([]float32, l.sites)
+			for i := range y {
+				y[i] = scale * x[k*l.sites+i]
+			}
+			l.project(y)
+			moved = probe.Spread(moved, y, shown)
+		}
+	}
+	add("Config.Project of test states", moved)
+}
+
+// probes is the number of states by which targets and projections are
+// distinguished.
+const probes = 4
+
+// shown bounds the coordinates of a state that are compared.
+const shown = 32

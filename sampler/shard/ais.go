@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// AIS is a [Run] of annealed importance sampling: what [anneal.AIS] takes. Its tally
-// has one function, the log-weight of a chain, "log w"; see [AIS.LogZ].
+// AIS is a [Run] of annealed importance sampling. It has the arguments of [anneal.AIS].
+// Its tally has one function, the log-weight of a chain, "log w"; see [AIS.LogZ].
 type AIS struct {
 	Model  energy.Model
 	Method sampler.Method
@@ -86,8 +86,8 @@ func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(
 	}, nil
 }
 
-// LogZ returns the estimate of log Z and the effective number of chains of a tally
-// of the run, those of [anneal.AISResult] to rounding. Errors are those of
+// LogZ returns the estimate of log Z and the effective number of chains from a tally of
+// the run. They equal those of [anneal.AISResult] up to rounding. Errors are those of
 // [diagnose.Tally.LogMeanExp].
 func (a AIS) LogZ(t *diagnose.Tally) (z anneal.LogZ, ess float64, err error) {
 	if t == nil {
@@ -100,7 +100,7 @@ func (a AIS) LogZ(t *diagnose.Tally) (z anneal.LogZ, ess float64, err error) {
 	return z, ess, err
 }
 
-// identity is what the draws of a run are a function of.
+// identity is what the draws of a run depend on.
 type identity struct {
 	name          string
 	sites, levels int

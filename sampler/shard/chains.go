@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -13,8 +14,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Chains is a [Run] of Markov chains: what [sampler.NewChains] takes, and how many
-// draws.
+// Chains is a [Run] of Markov chains. It has the arguments of [sampler.NewChains] and
+// the number of draws.
 type Chains struct {
 	Model     energy.Model
 	Method    sampler.Method
@@ -103,8 +104,8 @@ func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, fu
 	}, nil
 }
 
-// settings is what the draws of chains are a function of, beside their number and
-// the seed.
+// settings is what the draws of chains depend on, in addition to their number and the
+// seed.
 type settings struct{ c Chains }
 
 func (s settings) Name() string { return "chains" }
@@ -119,4 +120,18 @@ func (s settings) Settings(add func(name string, value any)) {
 	add("Init", s.c.Config.Init)
 	add("sites", sites)
 	probe.Target(add, s.c.Model, s.c.Method, sampler.NewStream(probe.States, 0).IntN)
+}
+
+// checkNames returns an error unless names is nil or names n functions as
+// [diagnose.Tally.Name] requires.
+func checkNames(who string, names []string, n int) error {
+	if names != nil && len(names) != n {
+		return fmt.Errorf("shard: %s.Names = %v, want %d of them", who, names, n)
+	}
+	for i, name := range names {
+		if name == "" || strings.ContainsAny(name, ",\r\n") {
+			return fmt.Errorf("shard: %s.Names[%d] = %q, want one without comma and line break", who, i, name)
+		}
+	}
+	return nil
 }

@@ -58,7 +58,7 @@ func ExampleTask() {
 	// 0.181 ± 0.003 from 320 chains
 }
 
-// Chains says how a run is cut: in blocks.
+// Chains are divided into parts in blocks.
 func ExampleChains() {
 	n, block := chains().Size()
 	first, count, err := shard.Task{Index: 1, Count: 3}.Range(n, block)

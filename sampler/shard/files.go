@@ -13,20 +13,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Options are what [Task.Do] does beside the tally. The zero value does nothing.
+// Options are what [Task.Do] does in addition to the tally. The zero value does nothing.
 type Options struct {
-	// States keeps the states of the part, too, in the file states-FIRST.npy, the
-	// number of its first element in twelve digits.
+	// States also keeps the states of the part, in the file states-FIRST.npy, FIRST
+	// being the number of its first element in twelve digits.
 	States bool
 
-	// Started, if not nil, is called with the elements of the part before they
-	// are made; not if there is nothing to do.
+	// Started, if not nil, is called with the elements of the part before they are
+	// made. It is not called if there is nothing to do.
 	Started func(first, count int)
 }
 
-// Do makes the task's part of the run and keeps its tally in the folder dir, which
-// must exist, in a file that takes its name when it is whole and on disk. Is there
-// such a file already, Do leaves it; a damaged one is replaced, and one of another
+// Do makes the task's part of the run and keeps its tally in a file in the folder dir,
+// which must exist. The file gets its name when it is complete and on disk. If there is
+// such a file already, Do does nothing; it replaces a damaged file, and a file of another
 // run or part is an error.
 func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if err := check.Given("shard: Task.Do", "run", run); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Job names a run by a registered builder and its arguments, so that a process
-// elsewhere, of a program with the same builders, makes the same.
+// Job names a run by a registered builder and its arguments, so that another process of
+// a program with the same builders can make the same run.
 type Job struct {
 	Target string          `json:"target"` // the name it is registered by
 	Args   json.RawMessage `json:"args"`   // for the builder; empty: the zero value
@@ -26,9 +26,9 @@ var (
 	buildersMu sync.RWMutex
 )
 
-// Register makes runs of the target name buildable from arguments of type A in JSON.
-// Call it before jobs run, as from an init function, alike in all processes. It
-// panics on an empty name, one that is taken and a nil function.
+// Register registers a builder of runs under a name, with arguments of type A in JSON.
+// Call it before jobs run, for instance in an init function, in the same way in all
+// processes. It panics if the name is empty or taken, or if build is nil.
 func Register[A any](name string, build func(args A) (Run, error)) {
 	if name == "" || build == nil {
 		panic("shard: Register: want a name and a function")
@@ -54,8 +54,8 @@ func Register[A any](name string, build func(args A) (Run, error)) {
 	}
 }
 
-// Build makes the run. Errors: a target that is not registered, arguments that are
-// not its own, and those of the builder.
+// Build makes the run. Errors: a target that is not registered, arguments that do not
+// decode, and the errors of the builder.
 func (j Job) Build() (Run, error) {
 	buildersMu.RLock()
 	build := builders[j.Target]

@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Merge puts together what all tasks of the run left in dir. Its error is an
-// *[Incomplete] if parts are missing or damaged; others say that files are of another
-// run, or of tasks of different counts, or have elements in common. On an error there
-// is no tally.
+// Merge merges the files that all tasks of the run left in dir. Its error is an
+// *[Incomplete] if parts are missing or damaged. Other errors: files of another run, of
+// different numbers of tasks, or with elements in common. On an error the tally is nil.
 func Merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 	t, err := merge(ctx, dir, run)
 	var gap *Incomplete
@@ -87,3 +88,24 @@ func merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 	}
 	return all, all.Missing()
 }
+
+// Incomplete is the error of Merge if tasks have no complete file.
+type Incomplete struct {
+	Missing, Damaged []int // indices
+	Count            int   // of all tasks
+	Err              error // of the first damaged file
+}
+
+func (e *Incomplete) Error() string {
+	all := slices.Concat(e.Missing, e.Damaged)
+	slices.Sort(all)
+	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]")
+	text = fmt.Sprintf("shard: Merge: %d of %d parts are missing, %d damaged: do tasks %s again", len(e.Missing), e.Count, len(e.Damaged), text)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the error of the first damaged file.
+func (e *Incomplete) Unwrap() error { return e.Err }

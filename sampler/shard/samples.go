@@ -12,16 +12,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Sampler makes independent samples, one after the other: a diffusion.Runner is one.
+// Sampler makes independent samples, one after the other, as a diffusion.Runner does.
 type Sampler[S energy.Site] interface {
 	Shape() (sites, levels int)
 
-	// Sample fills x, samples × sites, with the samples that follow. An error, also
-	// one of a single sample (diffusion.SampleErrors), ends the part: a tally has no place
-	// for a sample that is not there.
+	// Sample fills x, samples × sites, with the samples that follow. Any error, even
+	// of a single sample (diffusion.SampleErrors), ends the part, because a tally
+	// cannot leave out a sample.
 	Sample(ctx context.Context, x []S) error
 
-	// Settings adds what samples are a function of beside their numbers.
+	// Settings calls add for every setting, by name, that samples depend on, in
+	// addition to their numbers.
 	Settings(add func(name string, value any))
 }
 
@@ -35,11 +36,11 @@ type Sampler[S energy.Site] interface {
 type Samples[S energy.Site] struct {
 	Samples int // of the whole run, ≥ 1
 
-	// Block is the number of samples that go together; 0 means 64. Where a
-	// denoiser looks at a batch as a whole, it is a multiple of the batch.
+	// Block is the number of samples that stay together; 0 means 64. If the denoiser
+	// looks at a batch as a whole, it must be a multiple of the batch.
 	Block int
 
-	// New returns what makes the samples first … first+count−1 of the run.
+	// New returns a sampler that makes the samples first … first+count−1 of the run.
 	New func(ctx context.Context, first, count int) (Sampler[S], error)
 
 	Functions []func(x []S) float64
@@ -120,7 +121,7 @@ func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally
 	}, nil
 }
 
-// tally returns an empty tally and what tells it of samples.
+// tally returns an empty tally and the function that adds samples to it.
 func (s Samples[S]) tally(cfg diagnose.TallyConfig) (t *diagnose.Tally, observe func(chain, draw int, x []S, info *sampler.Info), err error) {
 	switch f := any(s.Functions).(type) {
 	case []func([]int32) float64:

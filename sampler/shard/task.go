@@ -1,36 +1,63 @@
+// Package shard divides a run into parts that run anywhere and merges their results, to
+// the same bits as the run in one piece. The parts can be tasks of an array job of Slurm
+// or Kubernetes. They need nothing but a shared folder.
+//
+// Every task makes the same [Run], does its part and writes a file:
+//
+//	task, err := shard.Environment(0) // SLURM_ARRAY_TASK_ID and its like
+//	err = task.Do(ctx, dir, run, shard.Options{})
+//
+// When all tasks have ended, one process merges them:
+//
+//	tally, err := shard.Merge(ctx, dir, run)
+//	fmt.Println(tally.Summary())
+//
+// A file gets its name when it is complete. A task that is killed leaves no file and can
+// be repeated; a repeated task gives the same bits. Merge names the tasks that are missing
+// and refuses parts that are damaged, overlap or belong to another run.
+//
+// A Run is one of [Chains], of [Samples], such as those of a diffusion, or of [AIS].
+//
+// A [Job] names a run by a registered builder and arguments in JSON, for engines that
+// send work to other machines, such as Apache Beam (package sampler/beam, a separate
+// module).
 package shard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
+	"os"
+	"strconv"
 
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Run is a run of independent elements (chains, samples) that parts can be made of.
-// [Chains] is one. A Run must be safe for use by several goroutines.
+// Run is a run of independent elements (chains, samples) that can be divided into parts,
+// such as [Chains]. It must be safe for use by several goroutines.
 type Run interface {
-	// Kind says what the elements are: "chains", for instance.
+	// Kind names the elements, for instance "chains".
 	Kind() string
 
 	// Size returns the number of elements of the whole run and the number of
-	// consecutive ones that go together: parts begin at multiples of block, and
-	// all but the last have a multiple of it.
+	// consecutive elements of a block, which stay together: parts begin at multiples
+	// of block, and all but the last part have a multiple of it.
 	Size() (n, block int)
 
-	// Part returns an empty tally of the elements first … first+count−1 and the
-	// function that makes them, tells the tally and, unless states is nil, writes
-	// their states to it. They must be a function of the run and their numbers.
+	// Part returns an empty tally of the elements first … first+count−1 and a function
+	// do, which makes them, adds them to the tally and, unless states is nil, writes
+	// their states to it. An element must depend only on the run and its number.
 	Part(ctx context.Context, first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
 }
 
 // Task is one of Count tasks that share a run; Index counts from 0.
 type Task struct{ Index, Count int }
 
-// Range returns the elements of the task's part: of n in blocks, nearly as many
-// blocks as every other task, the first tasks one more. Errors: an Index out of
-// range, more tasks than blocks.
+// Range returns the elements of the task's part of n elements in blocks. All tasks get
+// the same number of blocks, or the first tasks one more. Errors: an Index out of range,
+// more tasks than blocks.
 func (t Task) Range(n, block int) (first, count int, err error) {
 	if n < 1 || block < 1 {
 		return 0, 0, fmt.Errorf("shard: Range: n = %d and block = %d, want ≥ 1", n, block)
@@ -50,4 +77,91 @@ func (t Task) Range(n, block int) (first, count int, err error) {
 	}
 	first = at(t.Index)
 	return first, at(t.Index+1) - first, nil
+}
+
+// Environment returns the task of this process in an array job, from the environment:
+//
+//   - Slurm: SLURM_ARRAY_TASK_ID, and the number of tasks from
+//     SLURM_ARRAY_TASK_COUNT, _MIN, _MAX and _STEP, for arrays such as 0-99 or
+//     1-199:2;
+//   - Kubernetes, a Job with completionMode Indexed: JOB_COMPLETION_INDEX. The
+//     number of tasks is not in the environment.
+//
+// tasks is the number of tasks, or 0 for Slurm's. If it is positive, the value of the
+// variable is the index, counted from 0, so that a few tasks can be repeated (sbatch
+// --array=3,17). If no variable is set there is one task, the whole run. Errors: the
+// variables of both are set, a value that is no number or out of range, an array with
+// gaps, or a Kubernetes index and tasks = 0.
+func Environment(tasks int) (Task, error) {
+	if tasks < 0 {
+		return Task{}, fmt.Errorf("shard: Environment: tasks = %d, want ≥ 0", tasks)
+	}
+	_, slurm := os.LookupEnv("SLURM_ARRAY_TASK_ID")
+	_, kubernetes := os.LookupEnv("JOB_COMPLETION_INDEX")
+	t, err := Task{0, 1}, error(nil)
+	switch {
+	case slurm && kubernetes:
+		err = errors.New("SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX are both set, want one")
+	case slurm && tasks == 0:
+		t, err = array()
+	case slurm:
+		t, err = numbered("SLURM_ARRAY_TASK_ID", tasks)
+	case kubernetes && tasks == 0:
+		err = errors.New("JOB_COMPLETION_INDEX is set, which does not say how many tasks there are: tasks = 0, want ≥ 1")
+	case kubernetes:
+		t, err = numbered("JOB_COMPLETION_INDEX", tasks)
+	case tasks > 1:
+		err = fmt.Errorf("tasks = %d, but neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX says which this is", tasks)
+	}
+	if err != nil {
+		return Task{}, fmt.Errorf("shard: Environment: %w", err)
+	}
+	return t, nil
+}
+
+func numbered(name string, tasks int) (Task, error) {
+	i, err := number(name)
+	if err == nil && i >= tasks {
+		err = fmt.Errorf("%s = %d, want 0 … %d: %d tasks are counted from 0", name, i, tasks-1, tasks)
+	}
+	return Task{i, tasks}, err
+}
+
+// array returns the task of a Slurm array whose numbers are evenly spaced.
+func array() (t Task, err error) {
+	var v [4]int // id, count, least, most
+	for i, name := range []string{"ID", "COUNT", "MIN", "MAX"} {
+		if v[i], err = number("SLURM_ARRAY_TASK_" + name); err != nil {
+			return t, err
+		}
+	}
+	id, count, least, most := v[0], v[1], v[2], v[3]
+	step := 1
+	if _, ok := os.LookupEnv("SLURM_ARRAY_TASK_STEP"); ok {
+		if step, err = number("SLURM_ARRAY_TASK_STEP"); err != nil {
+			return t, err
+		}
+	}
+	switch {
+	case count < 1:
+		return t, fmt.Errorf("SLURM_ARRAY_TASK_COUNT = %d, want ≥ 1", count)
+	case step < 1 || most < least || (most-least)/step != count-1:
+		return t, fmt.Errorf("SLURM_ARRAY_TASK_COUNT = %d, but %d … %d in steps of %d are %d: say how many tasks the whole run has",
+			count, least, most, step, (most-least)/max(step, 1)+1)
+	case id < least || id > most || (id-least)%step != 0:
+		return t, fmt.Errorf("SLURM_ARRAY_TASK_ID = %d, want one of %d … %d in steps of %d", id, least, most, step)
+	}
+	return Task{(id - least) / step, count}, nil
+}
+
+func number(name string) (int, error) {
+	text, ok := os.LookupEnv(name)
+	if !ok {
+		return 0, fmt.Errorf("%s is not set", name)
+	}
+	v, err := strconv.Atoi(text)
+	if err != nil || v < 0 || v > math.MaxInt32 {
+		return 0, fmt.Errorf("%s = %q, want a number ≥ 0", name, text)
+	}
+	return v, nil
 }

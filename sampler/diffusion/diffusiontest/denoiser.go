@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// DenoiserOptions say what is known of a denoiser of tokens.
+// DenoiserOptions state what is known of a denoiser of tokens.
 type DenoiserOptions struct {
 	// Joint, unless nil, is the distribution of x_0 that predictions are exact for:
 	// Joint[k] is the probability of the state x with k = Σ_i x_i·levels^i, 0 where
@@ -20,15 +20,15 @@ type DenoiserOptions struct {
 	Joint []float64
 
 	// Mask is the level of masked tokens, −1 for tokens that are replaced by others.
-	// What a denoiser that is energy.Masking says comes first.
+	// The mask of a denoiser that is energy.Masking takes precedence.
 	Mask int32
 
-	// Tolerance bounds the error of a probability, 0 for 2⁻¹⁶, that of float32 rows.
+	// Tolerance bounds the error of a probability; 0 means 2⁻¹⁶, for float32 rows.
 	Tolerance float64
 
-	// Rounding bounds how far the row of a state alone is from that among others, for
-	// products of matrices that are rounded by the size of a batch; 0 means that the
-	// bits are the same.
+	// Rounding bounds the difference between the row of a state alone and in a batch,
+	// for matrix products whose rounding depends on the size of a batch; 0 means that
+	// the bits are the same.
 	Rounding float64
 }
 
@@ -40,12 +40,13 @@ type DenoiserOptions struct {
 //     is impossible under Options.Joint;
 //   - pure: another prediction of the same batch has the same bits, and the batch is
 //     untouched;
-//   - batch: a state has the row alone, and in another order and under other numbers
-//     of samples, that it has among others;
-//   - timeless: one that says that it is energy.Timeless does not look at times;
-//   - posterior: rows are log p(x_0,i | x_t) by enumeration, leaving x_t,i out if the
-//     denoiser says so, also where tokens are marked clean;
-//   - context: under a context that has ended it returns its error, or what it would.
+//   - batch: a state has the same rows alone, among others, in another order and
+//     under other sample numbers;
+//   - timeless: a denoiser that is energy.Timeless does not look at times;
+//   - posterior: rows are log p(x_0,i | x_t) by enumeration, without x_t,i for a
+//     leave-one-out denoiser, also where tokens are marked clean;
+//   - context: under a context that has ended it returns the error of that context, or
+//     the usual predictions.
 func TestDenoiser(ctx context.Context, d energy.Denoiser[int32], o DenoiserOptions) error {
 	part, err := laws.Given("diffusiontest", "d", d)
 	if err != nil {
@@ -58,7 +59,7 @@ func TestDenoiser(ctx context.Context, d energy.Denoiser[int32], o DenoiserOptio
 	return c.all(ctx)
 }
 
-// RealDenoiserOptions say what is known of a denoiser of reals.
+// RealDenoiserOptions state what is known of a denoiser of reals.
 type RealDenoiserOptions struct {
 	// Mean, unless nil, is E[x_0 | x_t] at signal level alpha, written independently
 	// of the denoiser.

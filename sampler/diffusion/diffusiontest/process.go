@@ -1,5 +1,5 @@
-// Package diffusiontest holds the laws of processes, denoisers and projectors, for
-// parts of your own as for those of this module:
+// Package diffusiontest tests processes, denoisers and projectors, yours as well as
+// those of this module, against the laws that their interfaces state:
 //
 //	func TestMine(t *testing.T) {
 //		if err := diffusiontest.TestProcess(ctx, mine.Process{}, diffusiontest.ProcessOptions{}); err != nil {
@@ -7,11 +7,10 @@
 //		}
 //	}
 //
-// As in testing/fstest, a function returns an error that names the law that is broken
-// and a case that shows it, nil if all hold. Distributions are compared with ones that
-// are found by enumeration, on three sites that depend on each other: a part that has
-// the right marginals and no more does not pass. Draws have fixed seeds, and the rate
-// of false alarms of a call is 1e-6 where seeds are new.
+// As in testing/fstest, a function returns nil if all laws hold, and otherwise an error
+// that names the broken law and a case that shows it. Distributions are compared with
+// enumeration on three sites that depend on each other, so correct marginals alone do
+// not pass. Seeds are fixed; with new seeds a call raises a false alarm at the rate 1e-6.
 package diffusiontest
 
 import (
@@ -31,40 +30,40 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// Claim is what the documentation of a process says of the distribution of samples,
-// given exact predictions.
+// Claim is what the documentation of a process states about the distribution of
+// samples, given exact predictions.
 type Claim uint8
 
 const (
-	// Converges: sites move independently in every step, as ProcessOptions.Step
-	// says, and the distribution tends to the denoiser's with many steps.
+	// Converges: sites move independently in every step, by ProcessOptions.Step, and
+	// the distribution tends to the denoiser's with many steps.
 	Converges Claim = iota
 
-	// Steps: sites move independently as Step says, and that is all.
+	// Steps: sites move independently by Step; nothing else is claimed.
 	Steps
 
-	// Exact: the distribution is the denoiser's, whatever the number of steps.
+	// Exact: the distribution is the denoiser's for every number of steps.
 	Exact
 
 	// Heuristic: no distribution is claimed, and none tested.
 	Heuristic
 )
 
-// ProcessOptions say what the documentation of a process promises.
+// ProcessOptions state what the documentation of a process promises.
 type ProcessOptions struct {
 	Claim Claim
 
 	// Step, unless nil, returns the documented step of one site from time t to s at
-	// the signal levels at and as: the probabilities of the next level of a site at
-	// level whose clean token is distributed as p. By default that is
-	// [MaskedStep] without remasking or, if the prior is not masked,
-	// that of tokens that are replaced by any level.
+	// the signal levels at and as: a function from the level of the site and the
+	// distribution p of its clean token to the probabilities of the next level. By
+	// default it is [MaskedStep] without remasking or, if the prior is not masked, the
+	// step of tokens that are replaced by any level.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
-	// Counts are the numbers of steps that are tried, nil for 1, 3 and 8.
+	// Counts are the numbers of steps to try; nil means 1, 3 and 8.
 	Counts []int
 
-	// Samples are drawn for each of them, 0 for 20 000.
+	// Samples is the number of samples for each of Counts; 0 means 20 000.
 	Samples int
 }
 
@@ -78,20 +77,21 @@ const (
 )
 
 // TestProcess checks a process on tokens, for three levels, against the laws of
-// [diffusion.Process] and of what more its steps can do:
+// [diffusion.Process] and of the optional interfaces of its steps:
 //
 //   - bind: shapes without sites or levels are refused;
 //   - schedule: Alpha lies in 0…1, does not rise with time, and is near 1 at time 0
 //     and near 0 at time 1;
 //   - prior: x_1 is all masks, or each token uniform;
-//   - clock: times do not rise, end at exactly 0, and within the steps that there are;
-//   - distribution: of samples given the exact denoiser of a joint distribution, as
-//     Options.Claim says, also where the denoiser leaves sites out;
-//   - condition, renoise, reweight, posterior: as [diffusion.Renoiser],
-//     [diffusion.Joint] and [diffusion.Factorised] say, by enumeration;
-//   - workers, parts, resume, wrapper: the same bits for any workers and batches, in
-//     two calls, from the middle, after Save and Load, and for a process that is
-//     wrapped;
+//   - clock: times do not rise and end at exactly 0 within the promised number of
+//     steps;
+//   - distribution: samples follow Options.Claim, given the exact denoiser of a joint
+//     distribution, including a leave-one-out denoiser;
+//   - condition, renoise, reweight, posterior: these methods of [diffusion.Renoiser],
+//     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration;
+//   - workers, parts, resume, wrapper: the bits are the same for any workers and
+//     batches, in two calls, from the middle, after Save and Load, and for a wrapped
+//     process;
 //   - context: a run whose context ends returns its error.
 func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
@@ -112,7 +112,7 @@ func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptio
 	)
 }
 
-// law is what is checked under a name.
+// law is a named check.
 type law struct {
 	name  string
 	check func(context.Context) error

@@ -12,44 +12,45 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// ProjectionOptions say what the documentation of a projector promises. The zero value
-// is for a projection of tokens whose likeliest sequence is feasible.
+// ProjectionOptions state what the documentation of a projector promises. The zero
+// value is for tokens and promises that the likeliest sequence of a projected table is
+// feasible.
 type ProjectionOptions struct {
-	// Sites and Levels are the shape, 0 for 4 and 3; Levels is 1 for reals.
+	// Sites and Levels are the shape; 0 means 4 and 3. Levels is 1 for reals.
 	Sites, Levels int
 
-	// Accepts says which sequences are feasible, written independently of the
-	// projector. Tokens need it.
+	// Accepts reports whether a sequence is feasible, written independently of the
+	// projector. It is required for tokens.
 	Accepts func(x []int32) bool
 
-	// Violation, for reals, is by how much a series fails; it is written
-	// independently of the projector. At most Tolerance is none, 0 for 1e-6.
+	// Violation, for reals, returns the violation of a series, written independently
+	// of the projector. Up to Tolerance, 0 for 1e-6, the series is feasible.
 	Violation func(x []float32) float64
 	Tolerance float64
 
-	// Nearest says that a projection minimises KL(p‖y) over the distributions y
+	// Nearest promises that a projection minimises KL(p‖y) over the distributions y
 	// whose likeliest sequence, ties allowed, is feasible; for reals, that it
 	// is the nearest series.
 	Nearest bool
 
-	// Search says that a projection is not the nearest and depends on chance: then it
-	// need not be the same for two samples, nor stay as it is when projected again.
+	// Search allows a projection that is not the nearest and is random: it may differ
+	// between samples and change when it is projected again.
 	Search bool
 
 	// Weight, unless nil, is the log-weight of a sequence that a [diffusion.Drawer]
 	// draws by, given its rows; by default Σ_i v[i, x_i].
 	Weight func(v []float32, x []int32) float64
 
-	// Tables are how many random tables are tried, 0 for 20, Draws how many joint
-	// draws are made from each, 0 for 1000.
+	// Tables is the number of random tables to try, 0 for 20. Draws is the number of
+	// joint draws from each, 0 for 1000.
 	Tables, Draws int
 
-	// Last says that only the last step, which ends at time 0, is projected all the
-	// way.
+	// Last states that only the projection of the last step, which ends at time 0, is
+	// feasible.
 	Last bool
 
-	// Conditional says that Project stores the marginals of the conditional
-	// distribution: it is not tried whether their likeliest sequence is feasible.
+	// Conditional states that Project stores the marginals of the conditional
+	// distribution. Their likeliest sequence need not be feasible.
 	Conditional bool
 }
 
@@ -57,11 +58,12 @@ type ProjectionOptions struct {
 // [diffusion.Projection]:
 //
 //   - bind: shapes without sites, levels or samples are refused;
-//   - feasible: the likeliest sequence of a projected table is feasible, or the
-//     projected series;
-//   - untouched: a table whose likeliest sequence is feasible, by far, stays as it is;
+//   - feasible: the likeliest sequence of a projected table, or the projected series,
+//     is feasible;
+//   - untouched: a table whose likeliest sequence is feasible by a wide margin does not
+//     change;
 //   - again: projecting twice changes no more than rounding;
-//   - nearest: the divergence is the least by enumeration, where Options say so;
+//   - nearest: the divergence is the least by enumeration, if Options promise it;
 //   - slots: samples do not depend on each other, nor on their slot;
 //   - infeasible: if no feasible sequence has weight the error wraps
 //     constraint.ErrInfeasible;

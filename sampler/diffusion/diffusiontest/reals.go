@@ -11,14 +11,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// RealOptions say what the documentation of a process on reals promises.
+// RealOptions state what the documentation of a process on reals promises.
 type RealOptions struct {
 	// Step returns the coefficients of the documented step from signal level at to
 	// as, x_s = keep·x_t + clean·x̂_0 + noise·ξ with ξ standard normal. nil means
 	// that no distribution is claimed, and none tested.
 	Step func(at, as float64) (keep, clean, noise float64)
 
-	// Distance bounds, unless it is 0, how far the covariance is from the denoiser's
+	// Distance, unless 0, bounds the distance of the covariance from the denoiser's
 	// after 512 steps, in units of its largest variance.
 	Distance float64
 }
@@ -29,9 +29,9 @@ var stepCounts = [...]int{1, 4, 20}
 const realSamples = 4000
 
 // TestRealProcess checks a process on reals against the laws of [diffusion.Process],
-// with the exact denoiser of a Gaussian whose sites depend on each other: those of
-// [TestProcess] except the ones of tokens. Steps that are linear in the prediction make
-// samples Gaussian, whose mean and covariance follow from Options.Step.
+// with the exact denoiser of a Gaussian whose sites depend on each other. The laws are
+// those of [TestProcess] except those of tokens. Steps that are linear in the prediction
+// give Gaussian samples, whose mean and covariance follow from Options.Step.
 func TestRealProcess(ctx context.Context, p diffusion.Process[float32], o RealOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {

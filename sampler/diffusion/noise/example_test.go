@@ -67,11 +67,11 @@ func ExampleCosineBar() {
 	// 1.0000 0.8470 0.4938 0.1443 0.0000 half at 0.496
 }
 
-// Steeper in the middle as τ falls, and at the start with b = 0; a floor is where it ends.
+// Steeper in the middle as τ falls, and at the start with b = 0; MinAlpha is where it ends.
 func ExampleSigmoidBar() {
 	show(noise.SigmoidBar{})
 	show(noise.SigmoidBar{Tau: 0.5})
-	show(noise.SigmoidBar{End: 3, Floor: 0.01})
+	show(noise.SigmoidBar{End: 3, MinAlpha: 0.01})
 	// Output:
 	// 1.0000 0.8509 0.5000 0.1491 0.0000 half at 0.500
 	// 1.0000 0.9548 0.5000 0.0452 0.0000 half at 0.500

@@ -12,14 +12,13 @@ import (
 // value has β from 1e-4 to 0.02 in T = 1000 steps.
 type LinearBeta struct {
 	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02
-	Steps    int     // T, at most 2²², as a call of Alpha takes so many multiplications; 0 means 1000
+	Steps    int     // T, at most 2²²: a call of Alpha takes T multiplications; 0 means 1000
 }
 
 // mostSteps bounds Steps.
 const mostSteps = 1 << 22
 
-// counted is filled for callers that return no error: it panics unless Steps is in
-// range.
+// counted is filled, but panics unless Steps is in range: its callers return no error.
 func (c LinearBeta) counted() LinearBeta {
 	c = c.filled()
 	if c.Steps < 1 || c.Steps > mostSteps {
@@ -53,7 +52,7 @@ func (c LinearBeta) Alpha(t float64) float64 {
 	return c.between(a, whole, rest)
 }
 
-// split returns the whole steps before t and what is left.
+// split returns the whole steps before t and the rest.
 func (c LinearBeta) split(t float64) (whole int, rest float64) {
 	k := float64(unit(t) * float64(c.Steps))
 	whole = int(math.Round(k))
@@ -119,12 +118,12 @@ func (c LinearBeta) Check() error {
 const gridTolerance = 1e-9
 
 // SigmoidBar is ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)) with the
-// logistic σ (Jabri et al. 2023), not below Floor. The zero value has b = −3,
+// logistic σ (Jabri et al. 2023), but at least MinAlpha. The zero value has b = −3,
 // e = 3, τ = 1.
 type SigmoidBar struct {
 	Begin, End float64 // b and e; both 0 mean −3 and 3
 	Tau        float64 // τ; 0 means 1
-	Floor      float64 // of ᾱ; 0 means 1e-9 (see [CosineBar])
+	MinAlpha   float64 // least ᾱ; 0 means 1e-9 (see [CosineBar])
 }
 
 // Alpha implements [Schedule].
@@ -135,7 +134,7 @@ func (c SigmoidBar) Alpha(t float64) float64 {
 	c = c.filled()
 	end := simd.Sigmoid(c.End / c.Tau)
 	at := simd.Sigmoid((c.Begin + float64(t*(c.End-c.Begin))) / c.Tau)
-	return max(c.Floor, (end-at)/(end-simd.Sigmoid(c.Begin/c.Tau)))
+	return max(c.MinAlpha, (end-at)/(end-simd.Sigmoid(c.Begin/c.Tau)))
 }
 
 // Time implements [Schedule], to the resolution of Alpha.
@@ -148,8 +147,8 @@ func (c SigmoidBar) filled() SigmoidBar {
 	if c.Tau == 0 {
 		c.Tau = 1
 	}
-	if c.Floor == 0 {
-		c.Floor = 1e-9
+	if c.MinAlpha == 0 {
+		c.MinAlpha = 1e-9
 	}
 	return c
 }
@@ -157,21 +156,21 @@ func (c SigmoidBar) filled() SigmoidBar {
 // Check implements [Checked].
 func (c SigmoidBar) Check() error {
 	c = c.filled()
-	if !(c.Begin < c.End) || !(c.Tau > 0) || math.IsInf(c.End-c.Begin, 1) || !(c.Floor > 0 && c.Floor < 1) {
-		return fmt.Errorf("noise: SigmoidBar: Begin = %v, End = %v, Tau = %v, Floor = %v, want Begin < End, Tau > 0 and Floor in (0, 1)", c.Begin, c.End, c.Tau, c.Floor)
+	if !(c.Begin < c.End) || !(c.Tau > 0) || math.IsInf(c.End-c.Begin, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1) {
+		return fmt.Errorf("noise: SigmoidBar: Begin = %v, End = %v, Tau = %v, MinAlpha = %v, want Begin < End, Tau > 0 and MinAlpha in (0, 1)", c.Begin, c.End, c.Tau, c.MinAlpha)
 	}
 	return nil
 }
 
 // Straight is the schedule of flow matching on straight paths (Lipman, Chen,
-// Ben-Hamu, Nickel and Le 2023; Liu, Gong and Liu 2023): x_t in units in which signal
-// and noise add up to variance 1 is z_t = (1−t)·x_0 + t·ε over √((1−t)²+t²),
+// Ben-Hamu, Nickel and Le 2023; Liu, Gong and Liu 2023), z_t = (1−t)·x_0 + t·ε. Scaled
+// so that the variances of signal and noise add up to 1, x_t = z_t/√((1−t)²+t²) and
 //
 //	ᾱ(t) = (1−t)²/((1−t)² + t²).
 //
 // With it an even grid of DDIM steps (η = 0) is Euler's method for dz/dt = E[ε − x_0 | z].
-// ᾱ(1) = 0: the first state is noise and nothing else. Denoisers that divide by √ᾱ,
-// such as energy.NoisePredictor, cannot answer there.
+// As ᾱ(1) = 0, the first state is pure noise, for which denoisers that divide by √ᾱ,
+// such as energy.NoisePredictor, cannot make a prediction.
 type Straight struct{}
 
 // Alpha implements [Schedule].
@@ -189,13 +188,14 @@ func (Straight) Time(alpha float64) float64 {
 }
 
 // CosineBar is ᾱ(t) = f(t)/f(0), f(t) = cos²(π/2·(t+s)/(1+s)) (Nichol and
-// Dhariwal 2021), not below Floor. The zero value has s = 0.008.
+// Dhariwal 2021), but at least MinAlpha. The zero value has s = 0.008.
 type CosineBar struct {
 	Offset float64 // s; 0 means 0.008
 
-	// Floor bounds ᾱ(1), which is 0 in the formula and makes 1/√ᾱ infinite; 0
-	// means 1e-9, near where the usual bound β ≤ 0.999 ends in 1000 steps.
-	Floor float64
+	// MinAlpha bounds ᾱ from below: ᾱ(1) is 0 in the formula, which makes 1/√ᾱ
+	// infinite. 0 means 1e-9, near the ᾱ(1) of the usual bound β ≤ 0.999 in 1000
+	// steps.
+	MinAlpha float64
 }
 
 // Alpha implements [Schedule].
@@ -203,31 +203,31 @@ func (c CosineBar) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
 	}
-	s, floor := c.filled()
+	s, least := c.filled()
 	top := cosQuarter(s / (1 + s))
 	now := cosQuarter(unit((t + s) / (1 + s)))
 	r := now / top
-	return max(floor, float64(r*r))
+	return max(least, float64(r*r))
 }
 
 // Time implements [Schedule], to the resolution of Alpha.
 func (c CosineBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-func (c CosineBar) filled() (offset, floor float64) {
-	offset, floor = c.Offset, c.Floor
+func (c CosineBar) filled() (offset, least float64) {
+	offset, least = c.Offset, c.MinAlpha
 	if offset == 0 {
 		offset = 0.008
 	}
-	if floor == 0 {
-		floor = 1e-9
+	if least == 0 {
+		least = 1e-9
 	}
-	return offset, floor
+	return offset, least
 }
 
 // Check implements [Checked].
 func (c CosineBar) Check() error {
 	if s, f := c.filled(); !(s > 0) || math.IsInf(s, 1) || !(f > 0 && f < 1) {
-		return fmt.Errorf("noise: CosineBar: Offset = %v, Floor = %v, want > 0 and in (0, 1)", s, f)
+		return fmt.Errorf("noise: CosineBar: Offset = %v, MinAlpha = %v, want > 0 and in (0, 1)", s, f)
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
-// Package noise holds the schedules of diffusions: how much of the signal is left
-// at a time. All are recipes whose zero value is the recommended setting.
-//
-// Products are written float64(a*b) + c: a compiler may fuse them into one
-// rounding otherwise, and fused bits differ between processors.
+// Package noise has the noise schedules of diffusions. For tokens, [LogLinear] is the
+// usual choice; for reals, [LinearBeta], or [Straight] for flows. The zero value of
+// every schedule has the recommended settings.
 package noise
 
 import (
@@ -11,37 +9,36 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Schedule says how much of the signal is left at a diffusion time: for tokens
-// the probability α that one is intact, for reals ᾱ.
+// Schedule gives the share of the signal that is left at a diffusion time: for tokens
+// the probability α that a token is intact, for reals ᾱ.
 type Schedule interface {
-	// Alpha returns α(t) for t in [0,1]: non-increasing, in [0,1], exactly 1 at
-	// t = 0 whatever the formula says there — otherwise masks would survive
-	// the last step.
+	// Alpha returns α(t) for t in [0,1]: non-increasing and in [0,1]. It is exactly 1
+	// at t = 0, even if the formula gives another value there; otherwise masks would
+	// survive the last step.
 	Alpha(t float64) float64
 
-	// Time returns the t in [0,1] with Alpha(t) = alpha, 0 for an alpha that
-	// is reached only there and 1 for one that is not reached.
+	// Time returns the t in [0,1] with Alpha(t) = alpha. It is 0 for an alpha above
+	// those of all t > 0, and 1 for an alpha below Alpha(1).
 	Time(alpha float64) float64
 }
 
-// Checked recipes have settings that can be wrong: schedules, and the denoisers of
-// package diffusion that combine others.
+// Checked is a schedule or a denoiser with settings that can be wrong, such as the
+// denoisers of package diffusion that combine others.
 type Checked interface {
-	// Check returns an error that names a setting that is wrong, or nil. What
-	// runs with the recipe asks before anything else.
+	// Check returns nil or an error that names a wrong setting. Runners call it
+	// first.
 	Check() error
 }
 
-// Tabulated schedules can do work that all calls of Alpha share.
+// Tabulated is a schedule that can do the shared work of all calls of Alpha once.
 type Tabulated interface {
-	// Tabulate returns the same schedule, bit for bit, that answers faster.
+	// Tabulate returns a faster schedule with the same values, bit for bit.
 	Tabulate() Schedule
 }
 
-// Resolve returns the schedule to run with: LogLinear{} for nil, a table of a
-// [Tabulated] one. who, such as "diffusion: Masked", begins the message of the
-// error: what a [Checked] schedule says, an α(0) that is not 1, or an α(1)
-// outside [0, 1).
+// Resolve returns the schedule to run with: LogLinear{} for nil, and the table of a
+// [Tabulated] schedule. Errors: that of a [Checked] schedule, an α(0) that is not 1,
+// an α(1) outside [0, 1). who, such as "diffusion: Masked", begins their messages.
 func Resolve(who string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil

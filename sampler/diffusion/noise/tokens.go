@@ -162,7 +162,7 @@ func (c GeometricSigma) Check() error {
 }
 
 // defaultSigma is the σ(1) of the schedules in σ: α(1) = 2e-9 is below what 10⁸
-// tokens could tell from pure noise.
+// tokens could distinguish from pure noise.
 const defaultSigma = 20
 
 // defaultEpsilon is the ε of Sahoo et al. 2024.

@@ -1,22 +1,19 @@
-// Package scored draws samples of masked diffusion whose score a judge accepts:
-// black boxes and networks, which are no language. It looks ahead before it shows
-// a token and takes tokens back where none is left to show.
+// Package scored draws samples of masked diffusion that a judge accepts. The judge may
+// be a black box or a network; it need not be a language.
 //
-// Most callers want a [Runner], which finds a feasible sample at about the price
-// of a plain run and needs no derivatives. [Exact] draws from the distribution of
-// the denoiser given the set, by guided rejection, and reports how far it can be
-// from it and how likely the set is; it costs several times as much. [Potential]
-// makes a score what diffusion.Particles are weighed by.
+// Most callers want a [Runner]: it finds feasible samples at about the price of a plain
+// run and needs no derivatives. It looks ahead before it shows a token, and takes tokens
+// back where no token is left to show. [Exact] draws from the distribution of the
+// denoiser given the set, by guided rejection, and reports a bound on its error and how
+// likely the set is; it costs several times as much. [Potential] turns a score into
+// the weights of diffusion.Particles.
 //
-// A projection moves predictions instead, and under masks that fails: a token that
-// shows is never reconsidered. For uniform noise, where every token can change
-// until the end, projection/lagrange does well.
+// Projections move predictions instead. Under masks this fails, because a token that
+// shows is never reconsidered. Under uniform noise, where every token can change until
+// the end, use projection/lagrange.
 //
-// An error belongs to the sample that it concerns and loses no others: both return
-// [diffusion.SampleErrors], and a [Report] of every sample.
-//
-// Products are written float64(a*b) + c: a compiler may fuse them into one
-// rounding otherwise, and fused bits differ between processors.
+// An error of one sample does not lose the others: Runner and Exact return
+// [diffusion.SampleErrors] and a [Report] of every sample.
 package scored
 
 import (
@@ -42,17 +39,17 @@ const (
 	defaultRounds      = 50
 )
 
-// Config says what samples must satisfy and how a run goes. The zero value of
-// everything but Judge is the recommended setting.
+// Config holds what samples must satisfy and the settings of a run. Judge is required;
+// for all other fields the zero value is recommended.
 type Config struct {
-	// Judge decides: a sample x is feasible if g_j(x) ≤ 0 for all j. It is
-	// asked about many states at once, by several goroutines if Workers is not
-	// 1. +Inf is infeasible by any measure; NaN is an error of the sample.
+	// Judge decides: a sample x is feasible if g_j(x) ≤ 0 for all j. Calls have many
+	// states each and are concurrent unless Workers is 1. +Inf is worse than any
+	// other violation; NaN is an error of the sample.
 	Judge constraint.Set
 
-	// Guide, if not nil, looks ahead in place of Judge: a cheaper set, such as
-	// a surrogate. The last token of a sample is always the judge's, and tokens
-	// that were taken back are.
+	// Guide, if not nil, is a cheaper set, such as a surrogate, that replaces Judge
+	// in the look ahead. The judge still decides the last token of a sample and the
+	// tokens that were taken back.
 	Guide constraint.Set
 
 	// Within, if not nil, is a language that samples must also be in: a
@@ -60,17 +57,17 @@ type Config struct {
 	// as projection.Path. Completions are then joint draws within it.
 	Within diffusion.Projector
 
-	// Candidates is the number of draws for a token that the look-ahead
-	// compares where more than 16 levels have weight, 0 means 8; where fewer
-	// do, all of them are candidates.
+	// Candidates is the number of draws for a token that the look ahead compares if
+	// more than 16 levels have weight; 0 means 8. Otherwise all levels with weight are
+	// candidates.
 	Candidates int
 
-	// Completions is how often the masks of a candidate are filled in; 0 means
-	// 8, for [Exact] 128.
+	// Completions is the number of times that the masks of a candidate are filled in;
+	// 0 means 8, and 128 for [Exact].
 	Completions int
 
-	// Rounds bounds how often a [Runner] takes tokens of a sample back; 0
-	// means 50, −1 never.
+	// Rounds is the largest number of times that a [Runner] takes tokens of a sample
+	// back; 0 means 50, −1 never.
 	Rounds int
 
 	// Clamp fixes tokens (infilling): one entry per site, −1 where the sample
@@ -83,7 +80,7 @@ type Config struct {
 	Seed     uint64                // sample i draws from stream (Seed, i)
 	First    int                   // number of the first sample: parts of a run give the bits of the whole
 	Meta     any                   // conditioning for the denoiser, passed through
-	Progress func(done, total int) // if not nil, told of finished samples from the goroutine of Sample
+	Progress func(done, total int) // if not nil, called for every finished sample, from the goroutine of Sample
 }
 
 // fill checks the configuration and replaces zeros by defaults.
@@ -112,8 +109,8 @@ func (c *Config) fill(sites, levels, completions int) error {
 	return slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels)
 }
 
-// Partial is a set that may lack the half that judges sequences, as a
-// constraint.Score may: it is then refused as a judge or a guide.
+// Partial is a set that may be unable to judge sequences, as a constraint.Score may:
+// Decides reports whether it can. If not, it is refused as a judge or a guide.
 type Partial interface{ Decides() bool }
 
 var _ Partial = constraint.Score{}

@@ -33,15 +33,15 @@ type engine struct {
 	blank []float32
 	ones  [][]float32
 
-	// What runners do: say at the end of a path whether the job is done or put the slot at
-	// the start of another one, and take what was made.
+	// Set by runners. ended is called at the end of a path: it reports that the job is done
+	// or restarts the slot. done takes the result of a job.
 	ended func(w *scratch, p *path) (done bool, err error)
 	done  func(p *path)
 
 	// The run under way.
 	next, jobs int
 	first      int    // sample of job 0
-	chains     uint64 // of its streams, beside the number of the sample
+	chains     uint64 // of its streams, combined with the number of the sample
 
 	reports []Report // of the last call
 }
@@ -382,8 +382,8 @@ func (p *path) recount() {
 	}
 }
 
-// clockFor returns the time at which a share of the tokens shows on average: what
-// a denoiser is told of a state that no step of the process led to.
+// clockFor returns the time at which a share of the tokens shows on average. A denoiser
+// sees it for a state that no step of the process led to.
 func (p *path) clockFor(share float64) float64 {
 	if share <= 0 {
 		return 1

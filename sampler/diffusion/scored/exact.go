@@ -16,26 +16,26 @@ import (
 
 const (
 	exactCompletions = 128
-	defaultPilot     = 512
+	defaultTuning    = 512
 	defaultExcess    = 0.002
 	defaultPaths     = 100_000
-	pilotDoubles     = 4
-	pilotChains      = 1 << 63 // the upper half of the chains belongs to the pilot
+	tuningDoubles    = 4
+	tuningChains     = 1 << 63 // the upper half of the chains belongs to the tuning run
 )
 
-// ExactConfig says how [Exact] runs.
+// ExactConfig holds the settings of [Exact].
 type ExactConfig struct {
 	Config
 
-	// Pilot is the number of paths that set the cap, 0 means 512. Where all of
-	// them fail, it is doubled up to four times.
-	Pilot int
+	// Tuning is the number of paths of the tuning run, which sets the cap; 0 means
+	// 512. If all of them fail, it is doubled up to four times.
+	Tuning int
 
-	// Excess is the share of weight above the cap that the pilot allows, in
-	// (0, 1); 0 means .002. Less is nearer to the distribution, and dearer.
+	// Excess is the share of weight above the cap that the tuning run allows, in
+	// (0, 1); 0 means .002. Less is more accurate and more expensive.
 	Excess float64
 
-	// Paths bounds the proposals for one sample, 0 means 100 000.
+	// Paths is the largest number of proposals for one sample; 0 means 100 000.
 	Paths int
 }
 
@@ -43,45 +43,46 @@ type ExactConfig struct {
 //
 //	p(x)·1[g(x) ≤ 0] / P,  P = Σ_x p(x)·1[g(x) ≤ 0],
 //
-// p being the distribution of the unconstrained diffusion with the same process and
-// steps: that of the denoiser for diffusion.Masked{FirstHitting: true}, whether the
-// denoiser is consistent or not.
+// where p is the distribution of the unconstrained diffusion with the same process and
+// steps. For diffusion.Masked{FirstHitting: true} this is the distribution of the
+// denoiser, whether the denoiser is consistent or not.
 //
-// A path shows tokens by v ~ q ∝ p_i·ψ with ψ_v the mean of e^{−max(0, S)/Θ} over
-// completions as in [Runner], Θ = ½·sd·(masks left)/sites, of which every candidate
-// has a tenth of the mean in common; it is worth W = ∏ p_i(v)/q(v), 0 if it ends
-// outside the set, so that E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x). Paths are accepted
-// with probability min(1, W/c). The cap c is the least one for which Σ(W−c)₊ is no
-// more than Excess of ΣW over a pilot; that choice is optimistic, so the excess is
-// estimated anew on other paths: see [Exact.Excess].
+// A path shows tokens by v ~ q ∝ p_i·ψ. Let φ_v be the mean of e^{−max(0, S)/Θ} over
+// completions as in [Runner], with Θ = ½·sd·(masks left)/sites; ψ_v is nine tenths of
+// φ_v plus a tenth of the mean of φ over candidates. The weight of a path is
+// W = ∏ p_i(v)/q(v), 0 if it ends outside the set, so that
+// E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x). A path is accepted with probability
+// min(1, W/c). The cap c is the least one for which Σ(W−c)₊ is at most Excess·ΣW over a
+// tuning run. As this choice is optimistic, the excess is estimated again on other
+// paths: see [Exact.Excess].
 //
 // If the denoiser is time-free, paths share the predictions for the states that show
-// nothing or one token; a path of L tokens then takes L − 2.
+// no token or one; a path of L tokens then takes L − 2 predictions.
 //
 // Samples are independent given the cap. Their distribution differs from the target
 // by no more than E(W−c)₊/E(W) in total variation, and W gives an unbiased estimate
 // of P: see [Exact.LogProb].
 //
-// Sample i draws from stream (Seed, i) only, path j of the pilot from stream
-// (Seed, 2⁶³ + j); neither Workers nor Batch changes a bit. Methods must not be called
+// Sample i draws from stream (Seed, i) only, path j of the tuning run from stream
+// (Seed, 2⁶³ + j). Neither Workers nor Batch changes a bit. Methods must not be called
 // concurrently with each other.
 type Exact struct {
 	e      *engine
 	cfg    ExactConfig
 	made   int
-	logCap float64 // NaN before the pilot
+	logCap float64 // NaN before the tuning run
 
-	evidence slots.Estimate // of W, over the pilot and the first path of every sample
+	evidence slots.Estimate // of W, over the tuning run and the first path of every sample
 	above    ratio          // of (W−c)₊ to W, over the paths of samples, in units of c
 }
 
-// NewExact returns a sampler of the model with the process, whose steps must be
-// diffusion.Joint, such as those of Masked: which sites they show must not depend on
-// tokens. The pilot runs with the first call of Sample.
+// NewExact returns a sampler of the model with the process. The steps of the process
+// must be diffusion.Joint, such as those of Masked: which sites they show must not
+// depend on tokens. The tuning run is part of the first call of Sample.
 //
-// Errors: those of [New]; a process whose steps are no Joint; fields out of range.
+// Errors: those of [New]; a process whose steps are not Joint; fields out of range.
 func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg ExactConfig) (*Exact, error) {
-	if err := check.Defaults("scored: ExactConfig.", check.Number("Pilot", &cfg.Pilot, 0, defaultPilot), check.Number("Paths", &cfg.Paths, 0, defaultPaths)); err != nil {
+	if err := check.Defaults("scored: ExactConfig.", check.Number("Tuning", &cfg.Tuning, 0, defaultTuning), check.Number("Paths", &cfg.Paths, 0, defaultPaths)); err != nil {
 		return nil, err
 	}
 	if cfg.Excess == 0 {
@@ -105,29 +106,29 @@ func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusi
 func (x *Exact) Len() int { return x.made }
 
 // LogProb returns the logarithm of an estimate of P and the relative standard error
-// of that estimate: the mean weight of the paths of the pilot and of the first path
-// of every sample, which is unbiased. It is NaN before the first call of Sample, and
-// −Inf if no path was feasible.
+// of that estimate. The estimate is unbiased: it is the mean weight of the paths of the
+// tuning run and of the first path of every sample. logP is NaN before the first call
+// of Sample, and −Inf if no path was feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
-// Excess returns an estimate of E(W−c)₊/E(W), by which the distribution of samples
-// differs from the target at most, in total variation, and a bound to quote: the
-// estimate and three standard errors, but no less than what the pilot allowed. They
-// come from the paths of the samples, not from the pilot; NaN if there is none.
+// Excess returns an estimate of E(W−c)₊/E(W), which bounds the total variation distance
+// of the samples' distribution to the target, and a bound to quote: the estimate plus
+// three standard errors, but at least ExactConfig.Excess. Both come from the paths of the
+// samples, not from the tuning run. They are NaN if there is no such path.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
 }
 
-// Sample fills dst, any number of samples × sites, with samples. One for which no path
-// was accepted has the best of them in its place; if no path of the pilot is feasible,
-// that is the error of all samples. A path that fails is worth nothing to the pilot; the
-// sample it was proposed for has the error.
+// Sample fills dst, any number of samples × sites, with samples. A sample for which no
+// path was accepted is replaced by the best of its paths. If no path of the tuning run
+// is feasible, all samples have that error. A path that fails has weight 0 in the tuning
+// run; otherwise its error is that of the sample it was proposed for.
 //
-// The error is a [diffusion.SampleErrors] if some samples are not feasible: an entry
-// is a *[NotConverged] where none was found, or what the language, the denoiser or the
-// judge returned. If ctx ends, it is the error of ctx, samples that were not finished
-// are −1, and the next call begins with the samples of this one.
+// The error is a [diffusion.SampleErrors] if some samples are not feasible. An entry is
+// a *[NotConverged] if no feasible sample was found, or an error of the language, the
+// denoiser or the judge. If ctx ends, it is the error of ctx, unfinished samples are −1,
+// and the next call begins with the samples of this one.
 func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 	e := x.e
 	errs := e.open(dst)
@@ -180,14 +181,14 @@ func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 }
 
 // Reports returns a report of every sample of the last call of Sample, nil before the
-// first. The next call returns another slice.
+// first call. The next call of Sample makes a new slice.
 func (x *Exact) Reports() []Report { return x.e.reports }
 
-// findCap runs the pilot. The fault is that of all samples.
+// findCap makes the tuning run. The fault is that of all samples.
 func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	e := x.e
 	var logW []float64
-	for n := x.cfg.Pilot; ; n *= 2 {
+	for n := x.cfg.Tuning; ; n *= 2 {
 		from := len(logW)
 		logW = append(logW, make([]float64, n-from)...)
 		e.ended = func(*scratch, *path) (done bool, err error) { return true, nil }
@@ -202,18 +203,18 @@ func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 				worst = min(worst, p.worst)
 			}
 		}
-		if err := e.run(ctx, n-from, from, pilotChains); err != nil {
+		if err := e.run(ctx, n-from, from, tuningChains); err != nil {
 			return nil, err
 		}
 		if slices.Max(logW) > math.Inf(-1) {
 			break
 		}
-		if n >= x.cfg.Pilot<<pilotDoubles {
+		if n >= x.cfg.Tuning<<tuningDoubles {
 			x.took(logW)
 			if fault == nil {
 				fault = &NotConverged{Violation: worst, Tries: n}
 			}
-			return fmt.Errorf("scored: Exact: no path of the pilot is feasible: %w", fault), nil
+			return fmt.Errorf("scored: Exact: no path of the tuning run is feasible: %w", fault), nil
 		}
 	}
 	x.took(logW)
@@ -221,7 +222,7 @@ func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	return nil, nil
 }
 
-// took makes the weights of a pilot the first of the evidence.
+// took makes the weights of a tuning run the first of the evidence.
 func (x *Exact) took(logW []float64) {
 	x.evidence = slots.Estimate{}
 	for _, l := range logW {

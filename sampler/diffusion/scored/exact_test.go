@@ -51,8 +51,8 @@ func requireFeasible(t *testing.T, p *problem, err error, x []int32) {
 
 // Guided rejection draws from the distribution of the denoiser given the set, on
 // problems that can be listed; the last of them has a denoiser that is
-// inconsistent. The default, whose paths nobody weighs, is the twin that is told
-// apart. With -long the distance is that of exact draws, within a tenth.
+// inconsistent. The default, whose paths are not weighed, is the twin that is
+// distinguished. With -long the distance is that of exact draws, within a tenth.
 func TestExact(t *testing.T) {
 	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
@@ -61,8 +61,8 @@ func TestExact(t *testing.T) {
 		problems, draws, quantiles = 14, 1500, []float64{.5, .1, .01}
 	}
 	for _, q := range quantiles {
-		var tv, twin, floor, calls, pilot, least float64
-		told := false
+		var tv, twin, noise, calls, tuning, least float64
+		differs := false
 		for k := range problems {
 			power := 1.0
 			if k == problems-1 {
@@ -78,9 +78,9 @@ func TestExact(t *testing.T) {
 			for _, v := range s.Reports() {
 				made += v.Predictions
 			}
-			tv, floor = tv+p.variation(x), floor+p.floor(draws)
+			tv, noise = tv+p.variation(x), noise+p.noise(draws)
 			calls += float64(made) / float64(draws)
-			pilot += float64(p.calls-made) / float64(draws)
+			tuning += float64(p.calls-made) / float64(draws)
 
 			lead, err := scored.New(t.Context(), p.denoiser, hitting(p), scored.Config{Judge: p.judge, Seed: 3})
 			require.NoError(t, err)
@@ -88,17 +88,17 @@ func TestExact(t *testing.T) {
 			requireFeasible(t, p, lead.Sample(t.Context(), x), x)
 			twin += p.variation(x)
 			least += float64(p.calls) / float64(draws)
-			told = told || exact.PValue(p.counts(x), p.law) < exact.Rate
+			differs = differs || exact.PValue(p.counts(x), p.law) < exact.Rate
 		}
 		n := float64(problems)
-		t.Logf("%4.1f %%: exact %.3f × floor %.3f, %.1f predictions (rejection %.0f) and %.1f for the pilot; default %.3f × floor, %.1f predictions",
-			100*q, tv/floor, floor/n, calls/n, 6/q, pilot/n, twin/floor, least/n)
+		t.Logf("%4.1f %%: exact %.3f × exact draws %.3f, %.1f predictions (rejection %.0f) and %.1f for the tuning run; default %.3f × exact draws, %.1f predictions",
+			100*q, tv/noise, noise/n, calls/n, 6/q, tuning/n, twin/noise, least/n)
 		assert.LessOrEqual(t, calls/n, 60.0)
 		if q == .01 {
-			assert.True(t, told, "the default is not exact: the test cannot fail")
+			assert.True(t, differs, "the default is not exact: the test cannot fail")
 		}
 		if exact.Long() {
-			assert.LessOrEqual(t, tv, 1.1*floor)
+			assert.LessOrEqual(t, tv, 1.1*noise)
 		}
 	}
 }
@@ -150,15 +150,15 @@ func TestEvidenceAndExcess(t *testing.T) {
 func TestExactOnLongerStrings(t *testing.T) {
 	exact.SkipRepeated(t)
 	exact.SkipUnderRace(t)
-	draws, problems, pilot, vocabularies := 5, 1, 64, []int{5}
+	draws, problems, tuning, vocabularies := 5, 1, 64, []int{5}
 	if exact.Long() {
-		draws, problems, pilot, vocabularies = 100, 3, 0, []int{5, 40}
+		draws, problems, tuning, vocabularies = 100, 3, 0, []int{5, 40}
 	}
 	for _, levels := range vocabularies {
 		calls := 0.0
 		for k := range problems {
 			p := newProblem(t, uint64(k+1), 16, levels, .01, 1, false)
-			s, err := scored.NewExact(t.Context(), p.denoiser, hitting(p), scored.ExactConfig{Config: scored.Config{Judge: p.judge, Seed: 3}, Pilot: pilot})
+			s, err := scored.NewExact(t.Context(), p.denoiser, hitting(p), scored.ExactConfig{Config: scored.Config{Judge: p.judge, Seed: 3}, Tuning: tuning})
 			require.NoError(t, err)
 			x := make([]int32, draws*p.sites)
 			requireFeasible(t, p, s.Sample(t.Context(), x), x)
@@ -190,7 +190,7 @@ func TestSharedPredictionsChangeNothing(t *testing.T) {
 			d := energy.DenoiserFunc[int32]{Sites: 6, Levels: 6, IgnoresTime: timeFree, F: p.denoiser.Denoise}
 			p.calls = 0
 			s, err := scored.NewExact(t.Context(), d, hitting(p), scored.ExactConfig{
-				Config: scored.Config{Judge: p.judge, Seed: 3, Batch: batch, Clamp: clamp, Completions: 16}, Pilot: 100,
+				Config: scored.Config{Judge: p.judge, Seed: 3, Batch: batch, Clamp: clamp, Completions: 16}, Tuning: 100,
 			})
 			require.NoError(t, err)
 			x = make([]int32, n*6)

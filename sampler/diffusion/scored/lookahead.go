@@ -36,7 +36,7 @@ func (e *engine) show(w *scratch, p *path, i int) error {
 	k, n := len(w.token), e.cfg.Completions
 	chosen, mean := 0, 1.0
 	w.psi = w.psi[:k]
-	if k > 1 { // one candidate is taken whatever it promises
+	if k > 1 { // a single candidate is taken in any case
 		set := e.cfg.Judge
 		if e.cfg.Guide != nil && !p.mend { // where it misled, the judge leads
 			set = e.cfg.Guide
@@ -60,7 +60,7 @@ func (e *engine) show(w *scratch, p *path, i int) error {
 		chosen = pickWeight(share, p.Stream.Float64())
 		mean /= w.psi[chosen]
 	}
-	p.logW += simd.Log(mean) + w.beside[chosen]
+	p.logW += simd.Log(mean) + w.logShare[chosen]
 	p.put(i, w.token[chosen])
 	if e.within != nil { // later draws of the same step must know
 		slots.OneHot(p.V[i*e.Levels:(i+1)*e.Levels], w.token[chosen])
@@ -71,7 +71,7 @@ func (e *engine) show(w *scratch, p *path, i int) error {
 // complete lists the candidates for site i, whose row is loaded, and fills their
 // masks in: all candidates with the same draws, independent by site.
 func (e *engine) complete(w *scratch, p *path, i int) error {
-	w.token, w.prior, w.beside = w.token[:0], w.prior[:0], w.beside[:0]
+	w.token, w.prior, w.logShare = w.token[:0], w.prior[:0], w.logShare[:0]
 	if total := w.row.total(); w.row.levels <= allLevels {
 		for l, p := range w.row.p {
 			if p > 0 {
@@ -88,7 +88,7 @@ func (e *engine) complete(w *scratch, p *path, i int) error {
 		w.share(len(u))
 	}
 	for range w.token {
-		w.beside = append(w.beside, 0)
+		w.logShare = append(w.logShare, 0)
 	}
 	k, n := len(w.token), e.cfg.Completions
 	if k == 1 {
@@ -127,11 +127,11 @@ func (e *engine) complete(w *scratch, p *path, i int) error {
 //
 // A path draws v with probability q(v) and is worth p_i(v)/q(v). If Z is the weight
 // of the language under the rows and Z_v that of its members with x_i = v, then
-// candidates have the shares Z_v/Z, so that p_i(v)·Z/Z_v is what besides the look
-// ahead belongs to the weight.
+// candidates have the shares Z_v/Z, so that the weight has the factor p_i(v)·Z/Z_v in
+// addition to that of the look ahead.
 func (e *engine) completeWithin(w *scratch, p *path, i int) error {
 	n := e.cfg.Completions
-	w.token, w.prior, w.beside = w.token[:0], w.prior[:0], w.beside[:0]
+	w.token, w.prior, w.logShare = w.token[:0], w.prior[:0], w.logShare[:0]
 	copy(w.table, p.V)
 	all := w.row.levels <= allLevels
 	logZ := 0.0
@@ -166,7 +166,7 @@ func (e *engine) completeWithin(w *scratch, p *path, i int) error {
 			return err
 		}
 		w.token[kept] = l
-		w.beside = append(w.beside, float64(given[l])-lse[0]-z)
+		w.logShare = append(w.logShare, float64(given[l])-lse[0]-z)
 		if all {
 			w.prior = append(w.prior, z)
 			top = max(top, z)
@@ -188,8 +188,8 @@ func (e *engine) completeWithin(w *scratch, p *path, i int) error {
 			w.prior[c] /= total
 		}
 	}
-	for c := range w.beside {
-		w.beside[c] += logZ
+	for c := range w.logShare {
+		w.logShare[c] += logZ
 	}
 	return nil
 }
@@ -494,15 +494,15 @@ type scratch struct {
 	order []int // sites to show, or to take back
 
 	// Candidates for a site.
-	token  []int32
-	prior  []float64 // their shares without a look ahead, which sum to 1
-	beside []float64 // log of p_i(v), less the log of the share that the language gives v
-	psi    []float64
-	joint  []int32   // draws of all tokens within the language
-	states []int32   // completions, candidates × completions × sites
-	scores []float64 // of those
-	g      []float64
-	table  []float32 // a prediction with one row changed, for languages
+	token    []int32
+	prior    []float64 // their shares without a look ahead, which sum to 1
+	logShare []float64 // log of p_i(v), less the log of the share that the language gives v
+	psi      []float64
+	joint    []int32   // draws of all tokens within the language
+	states   []int32   // completions, candidates × completions × sites
+	scores   []float64 // of those
+	g        []float64
+	table    []float32 // a prediction with one row changed, for languages
 
 	// For the last mask.
 	level  []int32
@@ -520,7 +520,7 @@ func newScratch(cfg *Config, sites, levels int) scratch {
 		row: newRow(levels), clean: make([]int32, sites), order: make([]int, 0, sites),
 		u:     make([]float64, max(n, sites, cfg.Candidates)),
 		level: make([]int32, 0, k*n), weight: make([]float64, levels),
-		token: make([]int32, 0, k), prior: make([]float64, 0, k), beside: make([]float64, 0, k), psi: make([]float64, k),
+		token: make([]int32, 0, k), prior: make([]float64, 0, k), logShare: make([]float64, 0, k), psi: make([]float64, k),
 		states: make([]int32, k*n*sites), scores: make([]float64, k*n), g: make([]float64, k*n*wide),
 	}
 	if cfg.Within != nil {
@@ -555,7 +555,7 @@ type many interface {
 // member is a drawer that knows its members.
 type member interface{ Accepts(x []int32) bool }
 
-// language is what completions are drawn within.
+// language restricts the completions.
 type language struct {
 	slots.Drawer
 	many   many   // nil if there is none

@@ -9,22 +9,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Potential makes a score what diffusion.Particles are weighed by: their
-// ParticlesConfig.Potential is its Log.
+// Potential weighs diffusion.Particles by a score: set ParticlesConfig.Potential to
+// its method Log.
 //
 //	G_0(x) = 1[s(x) ≤ 0]      with Temperature 0,
 //	G_0(x) = e^{−s(x)/T}      with Temperature T,
 //
-// s(x) = max_j g_j(x). Particles then estimate P = E_p[G_0] without bias and tend to
-// p·G_0/P, whatever the steps. Their number is what makes that good: [Exact] needs
-// none for the first form.
+// where s(x) = max_j g_j(x). Particles then estimate P = E_p[G_0] without bias, and
+// their distribution tends to p·G_0/P as their number grows. For the first form [Exact]
+// needs no particles.
 type Potential struct {
 	Score       constraint.Set
 	Temperature float64 // in units of the score, ≥ 0
 
-	// Value, if not nil, steers: it stores log G_t of states that are not clean
-	// yet, ideally the log mean of G_0 given x_t, learned or computed. Without
-	// it nothing is weighed before the end.
+	// Value, if not nil, steers: it stores log G_t of states at times t > 0, ideally
+	// the log mean of G_0 given x_t, learned or computed. Without it states are
+	// weighed at the end only.
 	Value func(logG []float64, x []int32, t []float64)
 }
 
@@ -40,9 +40,9 @@ func (p Potential) Validate() error {
 	return checkSet("Potential.Score", p.Score)
 }
 
-// Log stores log G_t(x_t) for states at their times. A violation that is NaN stays
-// one, which is an error of the particles; a potential that Validate refuses
-// panics with that error. It is safe for concurrent use if Score and Value are.
+// Log stores log G_t(x_t) for states at their times. A violation of NaN gives NaN, which
+// is an error of the particles. Log panics with the error of Validate if there is one.
+// It is safe for concurrent use if Score and Value are.
 func (p Potential) Log(logG []float64, x []int32, t []float64) {
 	if err := p.Validate(); err != nil {
 		panic(err)

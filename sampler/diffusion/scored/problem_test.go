@@ -308,8 +308,8 @@ func (p *problem) variation(x []int32) float64 {
 	return tv / 2
 }
 
-// floor is the mean of that distance for n exact draws.
-func (p *problem) floor(n int) float64 {
+// noise is the mean of that distance for n exact draws.
+func (p *problem) noise(n int) float64 {
 	r := rand.New(rand.NewPCG(4, 4))
 	sum := make([]float64, len(p.law))
 	reached := 0.0

@@ -28,7 +28,7 @@ type sampler interface {
 func both(t *testing.T, p *problem, cfg scored.Config) map[string]sampler {
 	lead, err := scored.New(t.Context(), p.denoiser, hitting(p), cfg)
 	require.NoError(t, err)
-	guided, err := scored.NewExact(t.Context(), p.denoiser, hitting(p), scored.ExactConfig{Config: cfg, Pilot: 32})
+	guided, err := scored.NewExact(t.Context(), p.denoiser, hitting(p), scored.ExactConfig{Config: cfg, Tuning: 32})
 	require.NoError(t, err)
 	return map[string]sampler{"runner": lead, "exact": guided}
 }
@@ -327,7 +327,7 @@ func TestBadSettings(t *testing.T) {
 		{"has no masks", p.denoiser, diffusion.Uniform{}, scored.ExactConfig{}},
 		{"no diffusion.Joint", p.denoiser, diffusion.Remask{Mask: 4}, scored.ExactConfig{}},
 		{"Mask = 9", p.denoiser, diffusion.Masked{Mask: 9}, scored.ExactConfig{}},
-		{"Pilot = -1", p.denoiser, hitting(p), scored.ExactConfig{Pilot: -1}},
+		{"Tuning = -1", p.denoiser, hitting(p), scored.ExactConfig{Tuning: -1}},
 		{"Excess = 1.5", p.denoiser, hitting(p), scored.ExactConfig{Excess: 1.5}},
 	} {
 		c.cfg.Config = good
@@ -337,4 +337,26 @@ func TestBadSettings(t *testing.T) {
 	s, err := scored.New(t.Context(), p.denoiser, hitting(p), good)
 	require.NoError(t, err)
 	require.Panics(t, func() { _ = s.Sample(t.Context(), make([]int32, 7)) })
+}
+
+func TestPotential(t *testing.T) {
+	set := constraint.Score{Decide: func(x []int32) float64 { return []float64{-1, 2, math.NaN(), math.Inf(-1)}[x[0]] }}
+	x, times := []int32{0, 1, 2, 3, 1}, []float64{0, 0, 0, 0, .5}
+	got := make([]float64, 5)
+	scored.Potential{Score: set}.Log(got, x, times)
+	require.Equal(t, []float64{0, math.Inf(-1)}, got[:2])
+	require.True(t, math.IsNaN(got[2]))
+	require.Equal(t, []float64{0, 0}, got[3:])
+	scored.Potential{Score: set, Temperature: 2, Value: func(logG []float64, _ []int32, _ []float64) {
+		for i := range logG {
+			logG[i] = 7
+		}
+	}}.Log(got, x, times)
+	require.Equal(t, []float64{.5, -1}, got[:2])
+	require.True(t, math.IsNaN(got[2]))
+	require.Equal(t, []float64{math.Inf(1), 7}, got[3:])
+
+	require.ErrorContains(t, scored.Potential{}.Validate(), "Score = nil")
+	require.ErrorContains(t, scored.Potential{Score: set, Temperature: -1}.Validate(), "Temperature = -1")
+	require.Panics(t, func() { scored.Potential{}.Log(got, x, times) })
 }

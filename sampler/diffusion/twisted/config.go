@@ -1,15 +1,15 @@
 // Package twisted draws real-valued samples of a diffusion given linear equations
 // and inequalities, from the conditional distribution itself.
 //
-// Projections move every prediction to the feasible set, and that is exact for
-// Gaussian data and linear equations only: where the data have several modes, the
-// modes get wrong weights, whatever the projection. A [Sampler] instead runs
-// particles whose reverse steps are twisted by what the denoiser says about the
-// constraint (Wu, Trippe, Naesseth, Blei, Cunningham 2023), weighs them by what
-// that leaves out, and resamples. It needs the covariance of the clean state given
-// the noisy one along the rows: from a model that knows it, a [Posterior], by
-// vector–Jacobian products from an denoise.Differentiable such as a network
-// (neural.Reals), or by differences of predictions, for any other.
+// Use a [Sampler] where a projection is not exact. Projections move every prediction to
+// the feasible set, which is exact for Gaussian data and linear equations only: where
+// the data have several modes, the modes get wrong weights. A Sampler runs particles
+// whose reverse steps are twisted by the denoiser's prediction of the constraint (Wu,
+// Trippe, Naesseth, Blei, Cunningham 2023), weighs them by what that leaves out, and
+// resamples. It needs the covariance of the clean state given the noisy one along the
+// rows. That comes from the model itself if it is a [Posterior], from vector–Jacobian
+// products of a denoise.Differentiable such as a network (neural.Reals), and from
+// differences of predictions otherwise.
 //
 // On mixtures of five Gaussians in eight dimensions given two equations, the energy
 // distance to the conditional distribution, in units of that of exact draws, is
@@ -18,8 +18,8 @@
 //	cps 13   pdm 31   prodigy 31   cps-metric 33   noise-corrected 34   cop-ft 37
 //
 // (go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the settings).
-// With 10 000 samples, -inequalities as many as named, and 8 seeds of the particles, 8 to
-// 32 of the others:
+// With 10 000 samples, the flag -inequalities as in the first column, 8 seeds of the
+// particles and 8 to 32 of the others:
 //
 //	dimensions, inequalities   closed form   ancestral     particles
 //	8, 0                       0.86 ± .07    1.25 ± .16    0.92 ± .16
@@ -30,29 +30,26 @@
 //	2, 1                       0.97 ± .12    1.40 ± .27    1.25 ± .56
 //	2, 2                       1.78 ± .39    1.36 ± .19
 //
-// and weights of modes within .011 in total variation everywhere. The closed form is
-// exact, so that its figures say what chance does: with two modes, as in two dimensions,
-// it is most of the distance.
+// The weights of modes are within .011 in total variation everywhere. The closed form is
+// exact, so its figures show the effect of chance: with two modes, as in two dimensions,
+// chance is most of the distance.
 //
-// Where the distribution is known in closed form there is a shorter way:
+// If the distribution is known in closed form, no diffusion is needed:
 // [github.com/gibbsite-go/gibbsite/energy/continuous.Mixture.Where] and
 // [github.com/gibbsite-go/gibbsite/energy/denoise.Windows.Where] draw from a
-// mixture or a kernel density given equations, without any diffusion.
+// mixture or a kernel density given equations.
 //
 // # Caveats
 //
-// A network knows its covariance badly near pure noise: what is indefinite is made
-// definite, and weights correct it, at the price of particles. A covariance from
-// elsewhere, such as that of Gaussian data, in a Posterior around the network can
-// cost far less: the examples' series program does that.
+// Near pure noise the covariance of a network is inaccurate. An indefinite covariance is
+// made definite, and weights correct for it, which costs particles. A Posterior around
+// the network with a covariance from elsewhere, such as that of Gaussian data, can
+// cost far less: the series program of the examples has one.
 //
-// The distribution is reached as both the particles and the steps become many: 64
-// particles and 200 steps are usual, and one more row of a narrow inequality can
-// need more of both. Projections (package projection/proximal) handle hundreds of
-// inequalities; here a few dozen are many.
-//
-// Products are written float64(a*b) + c: a compiler may fuse them otherwise, and
-// fused bits differ between processors.
+// The distribution is exact in the limit of many particles and many steps. 64 particles
+// and 200 steps are usual; one more row of a narrow inequality can need more of both.
+// Projections (package projection/proximal) handle hundreds of inequalities; here a few
+// dozen are many.
 package twisted
 
 import (
@@ -79,7 +76,7 @@ const (
 	probes = 4
 )
 
-// Config says how a [Sampler] runs. The zero value is the recommended setting.
+// Config holds the settings of a [Sampler]. The zero value is recommended.
 type Config struct {
 	// Schedule is ᾱ of x_t = √ᾱ·x_0 + √(1−ᾱ)·ε; nil means noise.LinearBeta{}. Particles begin with
 	// pure noise, so ᾱ(1) should be far below 1e-3.
@@ -96,14 +93,13 @@ type Config struct {
 	// which they are resampled; 0 means ½.
 	Threshold float64
 
-	// Width makes equations, at their middle, of two-sided inequalities that are
-	// no wider than this. Each narrow row that stays an inequality loses some
-	// particles in the last step.
+	// Width turns two-sided inequalities that are no wider than this into equations
+	// at their middle. Each narrow row that stays an inequality loses some particles
+	// in the last step.
 	Width float64
 
-	// Full asks for the covariance in all directions, not only along the rows: a
-	// prediction then costs as much as with as many rows as sites, and fewer steps
-	// do.
+	// Full asks for the covariance in all directions, not only along the rows. A
+	// prediction then costs as much as with one row per site, but fewer steps suffice.
 	Full bool
 
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results

@@ -209,9 +209,9 @@ func TestStepsAllocateNothing(t *testing.T) {
 // A schedule that is flat between two steps moves nothing there.
 func TestFlatSchedules(t *testing.T) {
 	m, set, _ := uneven(t)
-	s, err := twisted.New(t.Context(), denoiser(t, m), set, twisted.Config{Schedule: noise.CosineBar{Floor: 1e-2}, Particles: 8, Steps: 200})
+	s, err := twisted.New(t.Context(), denoiser(t, m), set, twisted.Config{Schedule: noise.CosineBar{MinAlpha: 1e-2}, Particles: 8, Steps: 200})
 	require.NoError(t, err)
-	require.Equal(t, noise.CosineBar{Floor: 1e-2}.Alpha(1), noise.CosineBar{Floor: 1e-2}.Alpha(0.995), "the test is of a flat one")
+	require.Equal(t, noise.CosineBar{MinAlpha: 1e-2}.Alpha(1), noise.CosineBar{MinAlpha: 1e-2}.Alpha(0.995), "the test is of a flat one")
 	require.NoError(t, s.Sample(t.Context(), make([]float32, 2)))
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // leastPivot is the least pivot of a Cholesky factor, relative to the largest
-// entry of the diagonal: below it a covariance says that a direction is known,
-// and rounding decides how well.
+// entry of the diagonal: below it a direction is known, and how well is
+// determined by rounding.
 const leastPivot = 1e-12
 
 // cholesky replaces the lower triangle of a, n × n, by that of its factor. A
@@ -67,11 +67,10 @@ const (
 	sweeps = 30 // of rotations at most; they converge quadratically, in 6 to 10
 )
 
-// definite replaces a symmetric matrix a, n × n, of which the lower triangle is given,
-// by one without eigenvalues below leastShare times the largest, if it is indefinite
-// by more than rounding. Networks say such things of a covariance, above all near
-// pure noise, where it is the difference of two numbers that are nearly equal, times
-// 1/√ᾱ. v and b, n × n, are scratch.
+// definite replaces a symmetric matrix a, n × n, given by its lower triangle, by one
+// without eigenvalues below leastShare times the largest, if it is indefinite by more
+// than rounding. The covariance of a network can be, above all near pure noise, where it
+// is the difference of two nearly equal numbers times 1/√ᾱ. v and b, n × n, are scratch.
 func definite(a, v, b []float64, n int) {
 	copy(b, a)
 	if pivots(b, n) {

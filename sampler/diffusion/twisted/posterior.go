@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// Posterior is a denoiser of reals that knows more of x_0 given x_t than its mean,
-// such as denoise.Mixture and denoise.Windows. It is safe for concurrent use.
+// Posterior is a denoiser of reals that knows the covariance of x_0 given x_t as well as
+// its mean, such as denoise.Mixture and denoise.Windows. It is safe for concurrent use.
 type Posterior interface {
 	energy.Denoiser[float32]
 
@@ -24,7 +24,7 @@ type Posterior interface {
 	Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error)
 }
 
-// view is what the model says of particles: it fills their mean, product (U times
+// view asks the model about particles: it fills their mean, product (U times
 // the covariance) and open (the trace of the covariance orthogonal to U), given
 // predictions v that were asked for.
 type view interface {
@@ -46,7 +46,8 @@ func (k known) look(_ int, p *particle, _ []float32, alpha float64) (err error) 
 }
 
 // reach is the distance of a difference, in standard deviations of the noise:
-// small beside the structure that noise leaves, large beside float32 rounding.
+// small compared with the structure that noise leaves, large compared with float32
+// rounding.
 const reach = 0.05
 
 // directions finds the covariance along the rows of U and along random probes, from

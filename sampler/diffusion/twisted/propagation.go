@@ -222,13 +222,13 @@ func truncated(lo, hi float64) (logp, mean, variance float64) {
 	var node, weight [4 * pieces * len(legendreNode)]float64
 	count, total, first := 0, 0.0, 0.0
 	for _, sign := range [2]float64{-1, 1} {
-		room := hi - mode
+		width := hi - mode
 		if sign < 0 {
-			room = mode - lo
+			width = mode - lo
 		}
 		// The density falls as e^{−d(d/2 ± mode)} at the distance d.
 		out := float64(sign * mode)
-		end := min(room, -out+math.Sqrt(float64(out*out)+2*faint))
+		end := min(width, -out+math.Sqrt(float64(out*out)+2*faint))
 		if !(end > 0) {
 			continue
 		}

@@ -19,11 +19,11 @@ import (
 
 // Sampler draws from the distribution of a denoiser of reals given a [Set], by
 // clouds of weighted particles. A run is a function of (model, set, configuration):
-// the numbers of a cloud come from its own streams, and Workers changes no bit, nor
-// does how clouds are divided among samplers (Config.First).
+// every cloud has random streams of its own. Neither Workers nor the division of clouds
+// among samplers (Config.First) changes a bit.
 //
-// Equations hold to the rounding of float32, and so do inequalities. What is
-// approximate is the distribution: see the package doc.
+// Equations and inequalities hold to the rounding of float32. The distribution is
+// approximate: see the package doc.
 //
 // Methods must not be called concurrently with each other.
 type Sampler struct {
@@ -52,12 +52,13 @@ type begun struct{ noise.Schedule }
 
 func (begun) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// New returns a sampler. The model is asked whether it is a [Posterior] or an
-// denoise.Differentiable (see energy.As); any other is differentiated by
-// differences of predictions. The error says that the model or the
-// set is nil, that the set has curved rows, rows that do not fit or none with
-// bounds, what is wrong with the configuration, or, wrapping
-// constraint.ErrInfeasible, that equations exclude each other.
+// New returns a sampler. It uses the moments of a [Posterior] or the derivatives of a
+// denoise.Differentiable (see energy.As), and differences of predictions of any other
+// model.
+//
+// Errors: a nil model or set; a set with curved rows, with rows that do not fit, or with
+// none that have bounds; a field of the configuration out of range; equations that
+// exclude each other, which wraps constraint.ErrInfeasible.
 func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Config) (*Sampler, error) {
 	switch {
 	case ctx == nil:
@@ -114,9 +115,8 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 }
 
 // Sample fills x, any number of samples × sites. A call begins with a new cloud and
-// takes Config.PerCloud samples of each. The error names the cloud and the step:
-// that of the model, of ctx, or, wrapping constraint.ErrInfeasible, that no particle
-// ended in the set.
+// takes Config.PerCloud samples of each. The error, of the model or of ctx, names the
+// cloud and the step. It wraps constraint.ErrInfeasible if no particle ended in the set.
 func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	if ctx == nil {
 		return fmt.Errorf("twisted: Sample: ctx = nil")
@@ -140,11 +140,11 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	return nil
 }
 
-// LogProb returns an estimate of the log of the probability of the set under the
-// model, in nats, and its standard error; with equations it is that of their
-// density. The estimate is log mean Ẑ of all clouds, each Ẑ unbiased for the
-// discretised reverse diffusion. Both are NaN before the first cloud, the error
-// before the second.
+// LogProb returns an estimate of the log-probability of the set under the model, in
+// nats, and its standard error; with equations it estimates their log-density. The
+// estimate is the log of the mean Ẑ of all clouds, and each Ẑ is unbiased for the
+// discretised reverse diffusion. Both are NaN before the first cloud, and the error
+// also before the second.
 func (s *Sampler) LogProb() (logp, stderr float64) {
 	logp, stderr = s.evidence.Mean()
 	return logp - s.logVolume, stderr
@@ -281,7 +281,7 @@ func (s *Sampler) harvest(x []float32) {
 
 // particle is one state of a cloud, and what is known of its clean state: x_0 is
 // taken as N(mean, C̃) with C̃ = LLᵀ + c·(I − UᵀU), where L, n × q, has UL = G and so
-// UC̃Uᵀ = GGᵀ as the model says, and c is what is left of the trace.
+// UC̃Uᵀ = GGᵀ is that of the model, and c is the rest of the trace.
 type particle struct {
 	stream  *sampler.Stream
 	z       []float32
@@ -305,7 +305,7 @@ func newParticle(r *rows, z []float32) *particle {
 	}
 }
 
-// copyFrom takes over everything but the stream.
+// copyFrom copies everything but the stream.
 func (p *particle) copyFrom(o *particle) {
 	copy(p.z, o.z)
 	copy(p.mean, o.mean)

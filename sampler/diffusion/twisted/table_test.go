@@ -21,7 +21,7 @@ var (
 	table   = flag.Int("table", 0, "2, 8 or 16: print how far methods are from the conditional distribution in so many dimensions")
 	seeds   = flag.Int("seeds", 8, "of the table")
 	samples = flag.Int("samples", 10000, "of the table")
-	floors  = flag.Int("floors", 32, "exact samples of exact draws that the table is in units of")
+	units   = flag.Int("units", 32, "exact samples of exact draws that the table is in units of")
 	bounds  = flag.Int("inequalities", 0, "of the table besides the equations, each of which seven tenths of what is left satisfy")
 	only    = flag.String("only", "", "methods of the table, a regular expression")
 )
@@ -35,7 +35,7 @@ var sizes = map[int]struct {
 // Mixtures given equations: the energy distance of samples to the conditional
 // distribution, in units of that of exact draws, and by how much the weights of
 // modes are off, on average over seeds and with all seeds together, which noise has less
-// part in. Exact methods are at the floor.
+// part in. Exact methods are at 1.
 func TestTable(t *testing.T) {
 	if *table == 0 {
 		t.Skip("a table to print: -table 2, 8 or 16")
@@ -46,11 +46,11 @@ func TestTable(t *testing.T) {
 	m := newMixture(t, 1, n, size.components, size.rows, size.apart)
 	m.bound(*bounds, 0.7)
 	judge := newTruth(m.exactly(make([]float32, *samples*n), 1), n)
-	floor := 0.0
-	for k := range *floors {
-		floor += judge.distance(m.exactly(make([]float32, *samples*n), uint64(2+k))) / float64(*floors)
+	unit := 0.0
+	for k := range *units {
+		unit += judge.distance(m.exactly(make([]float32, *samples*n), uint64(2+k))) / float64(*units)
 	}
-	t.Logf("%d dimensions, %d components, %d equations, %d inequalities, %d samples of each of %d seeds; floor %.2e over %d", n, size.components, size.rows, *bounds, *samples, *seeds, floor, *floors)
+	t.Logf("%d dimensions, %d components, %d equations, %d inequalities, %d samples of each of %d seeds; unit %.2e over %d", n, size.components, size.rows, *bounds, *samples, *seeds, unit, *units)
 	truth := m.truly(t)
 	keep := regexp.MustCompile(*only)
 	for _, method := range m.methods(t) {
@@ -62,7 +62,7 @@ func TestTable(t *testing.T) {
 		for seed := range *seeds {
 			x := make([]float32, *samples*n)
 			method.sample(t, x, uint64(100+seed))
-			d := judge.distance(x) / floor
+			d := judge.distance(x) / unit
 			sum, square = sum+d, square+d*d
 			shares, _ := m.shares(t, x)
 			modes += apart(shares, truth) / float64(*seeds)
@@ -73,7 +73,7 @@ func TestTable(t *testing.T) {
 		k := float64(*seeds)
 		mean := sum / k
 		stderr := math.Sqrt(max(0, square/k-mean*mean) / max(1, k-1))
-		t.Logf("%-22s %9.2f ± %-8.2g floors, modes off by %.4f, together %.4f, %.0f s", method.name, mean, stderr, modes, apart(together, truth), time.Since(start).Seconds())
+		t.Logf("%-22s %9.2f ± %-8.2g units, modes off by %.4f, together %.4f, %.0f s", method.name, mean, stderr, modes, apart(together, truth), time.Since(start).Seconds())
 	}
 }
 

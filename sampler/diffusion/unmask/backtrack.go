@@ -14,33 +14,33 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// BacktrackConfig says how [Backtrack] runs.
+// BacktrackConfig holds the settings of [Backtrack].
 type BacktrackConfig struct {
 	Config
 	Mask     int32
-	Schedule noise.Schedule // what the denoiser is told; LogLinear{} if nil
+	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
 
-	// Visits is how many complete states a walk meets; the last is the sample.
-	// 0 means 8.
+	// Visits is the number of complete states that a walk visits; the last is the
+	// sample. 0 means 8.
 	Visits int
 
-	// Moves bounds the moves of a walk, 0 for 1000 per site and visit.
+	// Moves is the largest number of moves of a walk; 0 means 1000 per site and visit.
 	Moves int
 }
 
 // Backtrack draws samples by value-guided backtracking (Rohatgi et al. 2025; for
-// masked diffusion MDM-VGB): a walk on the tree of unmasking paths, which shows a
-// random site or takes the last one back. With Z(u) the probability that a
-// prediction gives the language in state u, and V(u) the one that the state before
-// gave it when u's last token was drawn, the walk takes back with probability
+// masked diffusion MDM-VGB): a walk on the tree of unmasking paths. A move shows a
+// random site or takes the last one back. Let Z(u) be the probability of the language
+// under the prediction in state u, and V(u) the one under the prediction in the state
+// before, given the last token of u. The walk takes the last site back with probability
 //
 //	V(u) / (V(u) + Z(u)),
 //
 // and otherwise shows a random mask by a conditioned draw. It is reversible, for
-// every denoiser, with weight p(path)·1[x ∈ C] on complete paths, so the complete
-// states that it meets tend to p(x_0 | C), p being what one-by-one unmasking in
-// random order draws from. From the start they do so as Visits grow; the cost is
-// one prediction for every state that is new on its path.
+// every denoiser, with weight p(path)·1[x ∈ C] on complete paths, where p is the
+// distribution of unmasking one by one in random order. The distribution of the complete
+// states that it visits therefore tends to p(x_0 | C) as Visits grows. The cost is one
+// prediction for every state that is new on its path.
 //
 // Walk i draws from stream (Seed, i). Walks advance in batches on the goroutine of
 // Sample.
@@ -73,9 +73,9 @@ const (
 	defaultMoves  = 1000
 )
 
-// NewBacktrack returns walks on the model given the language of cfg.Projector,
-// which it binds under ctx. A walk keeps a prediction for every site of its path.
-// Errors are those of [NewRejection], and a mask that is no level.
+// NewBacktrack returns walks on the model given the language of cfg.Projector. It binds
+// the projector under ctx. A walk keeps a prediction for every site of its path. Errors
+// are those of [NewRejection], and a mask that is no level.
 func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg BacktrackConfig) (*Backtrack, error) {
 	const who = "unmask: NewBacktrack"
 	if err := check.Defaults(who+": ", check.Number("Visits", &cfg.Visits, 0, defaultVisits), check.Number("Moves", &cfg.Moves, 0, 0)); err != nil {
@@ -122,11 +122,11 @@ func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg Backtra
 // Len returns the number of samples made.
 func (b *Backtrack) Len() int { return b.made }
 
-// Predictions returns the number of states that the denoiser has been asked for.
+// Predictions returns the number of predictions that the denoiser has made.
 func (b *Backtrack) Predictions() int { return b.e.Asked }
 
-// Sample fills x, any number of samples × sites. After an error Len says how many
-// samples have been made; the next call begins with the walk after them, from its
+// Sample fills x, any number of samples × sites. After an error Len returns how many
+// samples have been made, and the next call begins with the walk after them, from its
 // start. The error wraps constraint.ErrInfeasible if the language has no weight at
 // the start of a walk or Moves did not suffice.
 func (b *Backtrack) Sample(ctx context.Context, x []int32) error {

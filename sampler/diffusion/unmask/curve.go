@@ -12,19 +12,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Curve is the information curve of a distribution: Curve[n] is the entropy in
-// nats of one more site when n show,
+// Curve is the information curve of a distribution: Curve[n] is the mean entropy, in
+// nats, of one more site when n sites show,
 //
 //	Curve[n] = E_{S, i∉S} H(x_i | x_S),  |S| = n = 0 … sites−1,
 //
-// sites and tokens random. It falls by what sites tell of each other, and decides
-// which pace of unmasking costs least.
+// over random sites and tokens. It falls by the information that sites have about each
+// other, and determines which pace of unmasking costs least.
 type Curve []float64
 
-// Information estimates the curve of a denoiser from samples × sites tokens x
-// that follow its distribution (data, or what it generated): every sample is
-// masked and shown again site by site in a random order of stream (seed, sample),
-// one prediction each. The standard error falls with the root of samples × sites.
+// Information estimates the curve of a denoiser from samples × sites tokens x that
+// follow its distribution (data, or samples of the denoiser). Every sample is masked
+// and shown again site by site, in a random order from stream (seed, sample), with one
+// prediction per site. The standard error falls with the root of samples × sites.
 func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, x []int32, seed uint64) (Curve, error) {
 	if err := check.Given("unmask: Information", "model", model); err != nil {
 		return nil, err
@@ -83,12 +83,12 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 }
 
 // Divergence returns E KL(p‖q) in nats for [Scheduled] with the given counts and
-// exact predictions, the order of the sites being random and known:
+// exact predictions, where the order of the sites is random and known:
 //
 //	Σ_steps Σ_{n=c}^{c'−1} (Curve[c] − Curve[n]),
 //
-// c and c' the sites that show before and after a step (the inference schedules of
-// Chen et al. 2025). It panics unless counts are ≥ 1 and sum to the length.
+// with c and c' the numbers of sites that show before and after a step (the inference
+// schedules of Chen et al. 2025). It panics unless counts are ≥ 1 and sum to len(c).
 func (c Curve) Divergence(counts []int) float64 {
 	sum, from := 0.0, 0
 	for k, n := range counts {
@@ -112,9 +112,8 @@ func (c Curve) cost(from, to int) (sum float64) {
 	return sum
 }
 
-// Plan returns the counts of the given number of steps, at most the length, that
-// make [Curve.Divergence] least, and that divergence. It takes length²·steps
-// additions.
+// Plan returns the counts of the given number of steps, 1 … len(c), that minimise
+// [Curve.Divergence], and that divergence. It takes len(c)²·steps additions.
 func (c Curve) Plan(steps int) (counts []int, divergence float64, err error) {
 	n := len(c)
 	if steps < 1 || steps > n {

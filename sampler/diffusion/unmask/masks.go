@@ -1,22 +1,24 @@
-// Package unmask holds samplers for masked diffusion that choose what to reveal,
-// and when to take it back.
+// Package unmask has samplers for masked diffusion that choose which tokens to reveal,
+// and when to take them back.
 //
-// Processes, for diffusion.New with any projection: [Scheduled] reveals random
-// masks at a pace that [Curve.Plan] finds, [EntropyBound] as many as an entropy
-// allows, [Threshold] what the denoiser is sure of, and edits it later,
-// [Planned] what a planner ranks first, masking the rest again, and [Blocks] goes
-// from left to right. How far each is from the denoiser's distribution p is
-// either a bound that its page states or a number that the tests compute by
-// enumeration; the command in CONTRIBUTING.md prints a table.
+// The processes work with diffusion.New and any projection:
 //
-// Runners, which sample from p given a language: [Rejection] accepts paths of
-// conditioned steps by their weights, with a bound on what that leaves wrong, and
-// [Backtrack] walks on paths and takes back what turns out unlikely. Where the
-// language is not very unlike p they need far fewer predictions than
-// diffusion.Particles.
+//   - [Scheduled] reveals random masks at a pace that [Curve.Plan] finds;
+//   - [EntropyBound] reveals as many masks as a bound on their entropy allows;
+//   - [Threshold] reveals the tokens that the denoiser is certain of, and can edit them
+//     later;
+//   - [Planned] reveals the tokens that a planner ranks first, and masks the others
+//     again;
+//   - [Blocks] reveals blocks from left to right.
 //
-// Products are written float64(a*b) + c: a compiler may fuse them into one
-// rounding otherwise, and fused bits differ between processors.
+// The distance of each from the denoiser's distribution p either has a bound, stated
+// with the type, or is computed by enumeration in the tests; the command in
+// CONTRIBUTING.md prints a table.
+//
+// Two runners sample from p given a language: [Rejection] accepts paths of conditioned
+// steps by their weights, with a bound on the error that remains; [Backtrack] walks on
+// paths and takes back unlikely tokens. If the language is not very unlike p, they need
+// far fewer predictions than diffusion.Particles.
 package unmask
 
 import (
@@ -41,8 +43,8 @@ func bind(name string, mask int32, schedule noise.Schedule, sites, levels int) (
 	return masks{m, make([]float32, m.Levels)}, err
 }
 
-// after returns the time at which a share of the sites is expected to be masked:
-// what the denoiser is told before the next step. It is 0 for none.
+// after returns the time at which so many sites are expected to be masked, 0 for none.
+// The denoiser sees it before the next step.
 func (m *masks) after(left int) float64 {
 	if left <= 0 {
 		return 0

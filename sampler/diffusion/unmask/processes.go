@@ -12,14 +12,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Scheduled reveals Counts[k] masks in step k, chosen at random, each by a draw
-// of its own from the prediction; the last step reveals what is left. With exact
-// predictions the divergence of its distribution q from p, with the order of the
-// sites known, is what [Curve.Divergence] says, and [Curve.Plan] finds the counts
-// that make it least. Counts of 1 throughout sample from p.
+// Scheduled reveals Counts[k] masks in step k, chosen at random, each by an independent
+// draw from the prediction. The last step reveals all masks that are left. With exact
+// predictions and the order of the sites known, [Curve.Divergence] is the divergence of
+// its distribution q from p, and [Curve.Plan] finds the counts that minimise it. Counts
+// of 1 throughout sample from p.
 type Scheduled struct {
 	Mask     int32
-	Schedule noise.Schedule // what the denoiser is told; LogLinear{} if nil
+	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
 
 	// Counts are ≥ 1; nil means one mask a step.
 	Counts []int
@@ -91,12 +91,12 @@ func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) f
 }
 
 // Blocks reveals blocks of sites from left to right and random masks within a
-// block (block diffusion, Arriola et al. 2025): Size 1 is autoregressive, Size 0,
-// all sites, is [Scheduled]. With one mask a step it samples from p; more a step
-// lose what sites of one block tell of each other.
+// block (block diffusion, Arriola et al. 2025). Size 1 is autoregressive; Size 0, all
+// sites in one block, is [Scheduled]. With one mask a step it samples from p. With more,
+// it loses the information that sites of one block have about each other.
 type Blocks struct {
 	Mask     int32
-	Schedule noise.Schedule // what the denoiser is told; LogLinear{} if nil
+	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
 	Size     int            // sites of a block, 0 for all
 	Steps    int            // of a block, even shares; 0 means one mask a step
 }
@@ -146,14 +146,14 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 //
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //
-// each by a draw of its own (entropy-bounded unmasking, Ben-Hamu et al. 2025). The
-// left side bounds what the sites of U tell of each other, so with exact
-// predictions KL(p‖q) ≤ Bound × the mean number of steps; Bound 0 samples from p
-// and still reveals sites that are certain together. The set depends on the state
-// alone, never on what is drawn.
+// each by an independent draw (entropy-bounded unmasking, Ben-Hamu et al. 2025). The
+// left side bounds the information that the sites of U have about each other, so with
+// exact predictions KL(p‖q) ≤ Bound × the mean number of steps. Bound 0 samples from p
+// and still reveals sites that are certain in one step. The set depends on the state
+// alone, never on the draws.
 type EntropyBound struct {
 	Mask     int32
-	Schedule noise.Schedule // what the denoiser is told; LogLinear{} if nil
+	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
 	Bound    float64        // in nats, ≥ 0
 }
 
@@ -179,9 +179,9 @@ type entropyBound struct {
 // MaxSteps implements diffusion.Clocked.
 func (p *entropyBound) MaxSteps(int) int { return p.Sites }
 
-// Next implements diffusion.Steps: how many masks give way is not known before
-// the prediction, so the denoiser is told the time of one less. A sample all of
-// which shows is left as it is by a last step.
+// Next implements diffusion.Steps. How many masks give way is not known before the
+// prediction, so the denoiser sees the time for one mask less. The last step of a sample
+// without masks changes nothing.
 func (p *entropyBound) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	return p.after(p.Left(x) - 1)
 }

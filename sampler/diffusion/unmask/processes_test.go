@@ -374,15 +374,15 @@ func TestStepsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// told is a denoiser of three tokens, none of them certain, that notes what it is told.
-type told struct {
+// watched is a denoiser of three tokens, none of them certain, that records what it sees.
+type watched struct {
 	sites, mask int
 	look        func(left int, t, alpha float64, meta any)
 }
 
-func (d *told) Shape() (sites, levels int) { return d.sites, d.mask + 1 }
+func (d *watched) Shape() (sites, levels int) { return d.sites, d.mask + 1 }
 
-func (d *told) Denoise(_ context.Context, v []float32, q energy.Noised[int32]) error {
+func (d *watched) Denoise(_ context.Context, v []float32, q energy.Noised[int32]) error {
 	for s, t := range q.Time {
 		left := 0
 		for _, l := range q.X[s*d.sites : (s+1)*d.sites] {
@@ -398,16 +398,16 @@ func (d *told) Denoise(_ context.Context, v []float32, q energy.Noised[int32]) e
 	return nil
 }
 
-// What a denoiser is told of a state is when the schedule masks as many sites on average,
-// and the conditioning of the run.
-func TestTheDenoiserIsToldTheTimeOfTheSchedule(t *testing.T) {
+// A denoiser sees the time at which the schedule masks as many sites on average, and the
+// conditioning of the run.
+func TestTheDenoiserSeesTheTimeOfTheSchedule(t *testing.T) {
 	const sites, mask = 5, 3
 	set := projection.Path{Language: constraint.Count{Levels: []int32{1}, Max: sites}}
 	for _, c := range []noise.Schedule{nil, noise.LogLinear{}, noise.Cosine{Epsilon: .1}} {
 		config := unmask.Config{Projector: set, Meta: "a condition"}
 		schedule := exact.Must(noise.Resolve("", c))
 		asked := 0
-		d := &told{sites, mask, func(left int, at, alpha float64, meta any) {
+		d := &watched{sites, mask, func(left int, at, alpha float64, meta any) {
 			asked++
 			require.Equal(t, schedule.Alpha(at), alpha)
 			require.InDelta(t, float64(left)/sites*(1-schedule.Alpha(1)), 1-alpha, 1e-12)
@@ -417,7 +417,7 @@ func TestTheDenoiserIsToldTheTimeOfTheSchedule(t *testing.T) {
 			Sample(ctx context.Context, x []int32) error
 		}{
 			"backtrack": exact.Must(unmask.NewBacktrack(t.Context(), d, unmask.BacktrackConfig{Config: config, Mask: mask, Schedule: c})),
-			"rejection": exact.Must(unmask.NewRejection(t.Context(), d, unmask.Scheduled{Mask: mask, Schedule: c}, unmask.RejectionConfig{Config: config, Pilot: 8})),
+			"rejection": exact.Must(unmask.NewRejection(t.Context(), d, unmask.Scheduled{Mask: mask, Schedule: c}, unmask.RejectionConfig{Config: config, Tuning: 8})),
 		}
 		for name, p := range map[string]diffusion.Process[int32]{
 			"scheduled": unmask.Scheduled{Mask: mask, Schedule: c}, "blocks": unmask.Blocks{Mask: mask, Schedule: c, Size: 2},
@@ -437,7 +437,7 @@ func TestTheDenoiserIsToldTheTimeOfTheSchedule(t *testing.T) {
 // A greedy threshold takes the likeliest tokens, whatever the seed.
 func TestGreedyThreshold(t *testing.T) {
 	const sites, mask = 5, 3
-	d := &told{sites, mask, func(int, float64, float64, any) {}}
+	d := &watched{sites, mask, func(int, float64, float64, any) {}}
 	for _, greedy := range []bool{true, false} {
 		others := 0
 		for seed := range uint64(20) {

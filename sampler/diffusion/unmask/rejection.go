@@ -15,35 +15,35 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// RejectionConfig says how [Rejection] runs.
+// RejectionConfig holds the settings of [Rejection].
 type RejectionConfig struct {
 	Config
 
 	// Steps of the time grid; 0 means 128; processes with a clock ignore it.
 	Steps int
 
-	// Pilot is the number of paths that set the cap, 0 for 512. They are no
-	// samples.
-	Pilot int
+	// Tuning is the number of paths of the tuning run, which sets the cap; 0 means
+	// 512. They give no samples.
+	Tuning int
 
-	// Excess is the share of the weight that the pilot may have above the cap,
+	// Excess is the share of the weight that the tuning run may have above the cap,
 	// in (0, 1); 0 means 0.002.
 	Excess float64
 
-	// Trials bounds the paths for one sample, 0 for 100 000.
+	// Trials is the largest number of paths for one sample; 0 means 100 000.
 	Trials int
 }
 
 const (
 	defaultSteps  = 128
-	defaultPilot  = 512
+	defaultTuning = 512
 	defaultExcess = 0.002
 	defaultTrials = 100_000
 )
 
-// Rejection draws independent samples from p(x_0 | C), p being what the
-// unconstrained diffusion draws from with the same process and steps, whether its
-// predictions are exact or not.
+// Rejection draws independent samples from p(x_0 | C), where p is the distribution of
+// the unconstrained diffusion with the same process and steps, whether its predictions
+// are exact or not.
 //
 // A path of conditioned steps ends in x with a weight W such that
 // E W·1[x] = p(x, C) (see diffusion.Particles). A path is accepted with
@@ -51,16 +51,16 @@ const (
 //
 //	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W.
 //
-// A pilot chooses the least c for which it has a given share of its weight above;
-// [Rejection.Excess] is the bound as estimated from all other paths. One cap for
-// all samples keeps them independent, at 1/E min(W/c, 1) paths each.
+// A tuning run finds the least cap c with at most the share Excess of its weight above
+// it, and [Rejection.Excess] estimates the bound from all other paths. One cap for all
+// samples keeps them independent, at 1/E min(W/c, 1) paths each.
 //
-// Paths run in batches on the goroutine of Sample; samples come in the order of
-// their paths, so Batch changes nothing but the time they take.
+// Paths run in batches on the goroutine of Sample. Samples come in the order of their
+// paths, so Batch changes only the time they take.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig
-	pilot bool // done
+	tuned bool // the tuning run is done
 
 	logCap float64
 	first  int // number of the first path under way
@@ -69,19 +69,19 @@ type Rejection struct {
 	since  int       // paths since the last sample
 	queue  [][]int32 // accepted and not yet asked for
 
-	// Over paths after the pilot: of W, and the log of Σ(W−c)₊.
+	// Over paths after the tuning run: of W, and the log of Σ(W−c)₊.
 	mean   slots.Estimate
 	excess float64
 }
 
-// NewRejection returns a sampler from the model with the process, given the
-// language of cfg.Projector, which it binds under ctx.
+// NewRejection returns a sampler from the model with the process, given the language of
+// cfg.Projector. It binds the projector under ctx.
 //
-// Errors: a nil model or process, a process whose steps are no diffusion.Joint, a
+// Errors: a nil model or process, a process whose steps are not diffusion.Joint, a
 // projector whose projection cannot draw or has a memory, a field out of range.
 func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
 	const who = "unmask: NewRejection"
-	if err := check.Defaults(who+": ", check.Number("Steps", &cfg.Steps, 0, defaultSteps), check.Number("Pilot", &cfg.Pilot, 0, defaultPilot), check.Number("Trials", &cfg.Trials, 0, defaultTrials)); err != nil {
+	if err := check.Defaults(who+": ", check.Number("Steps", &cfg.Steps, 0, defaultSteps), check.Number("Tuning", &cfg.Tuning, 0, defaultTuning), check.Number("Trials", &cfg.Trials, 0, defaultTrials)); err != nil {
 		return nil, err
 	}
 	if cfg.Excess == 0 {
@@ -123,12 +123,12 @@ func NewRejection(ctx context.Context, model energy.Denoiser[int32], process dif
 // Len returns the number of samples made.
 func (r *Rejection) Len() int { return r.made }
 
-// Predictions returns the number of states that the denoiser has been asked for,
-// the pilot's included.
+// Predictions returns the number of predictions that the denoiser has made, including
+// those of the tuning run.
 func (r *Rejection) Predictions() int { return r.paths.Asked }
 
-// Excess returns the estimate of E(W−c)₊ / E W, which bounds the total variation
-// of the samples' distribution to p(·|C); NaN before the first sample.
+// Excess returns an estimate of E(W−c)₊ / E W, which bounds the total variation distance
+// of the samples' distribution to p(·|C). It is NaN before the first sample.
 func (r *Rejection) Excess() float64 {
 	if r.mean.N == 0 {
 		return math.NaN()
@@ -136,17 +136,17 @@ func (r *Rejection) Excess() float64 {
 	return simd.Exp(r.excess - r.mean.Sum)
 }
 
-// LogProb returns the logarithm of an unbiased estimate of P(C) from all paths
-// after the pilot, and its relative standard error; NaN before the first sample.
+// LogProb returns the logarithm of an unbiased estimate of P(C) from all paths after
+// the tuning run, and its relative standard error. Both are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
-// Sample fills x, any number of samples × sites. After an error Len says how many
-// samples have been made; the next call goes on behind them. The error wraps
-// constraint.ErrInfeasible if no path of the pilot has weight or Trials paths gave
+// Sample fills x, any number of samples × sites. After an error Len returns how many
+// samples have been made, and the next call continues after them. The error wraps
+// constraint.ErrInfeasible if no path of the tuning run has weight or Trials paths gave
 // no sample.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	samples(x, r.paths.Sites)
-	if !r.pilot {
+	if !r.tuned {
 		if err := r.choose(ctx); err != nil {
 			return err
 		}
@@ -179,11 +179,11 @@ func (r *Rejection) run(ctx context.Context, first, n int) error {
 	return r.paths.Run(ctx, 0, n)
 }
 
-// choose runs the pilot.
+// choose makes the tuning run.
 func (r *Rejection) choose(ctx context.Context) error {
 	var w []float64
-	for len(w) < r.cfg.Pilot {
-		n := min(r.cfg.Batch, r.cfg.Pilot-len(w))
+	for len(w) < r.cfg.Tuning {
+		n := min(r.cfg.Batch, r.cfg.Tuning-len(w))
 		if err := r.run(ctx, len(w), n); err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (r *Rejection) choose(ctx context.Context) error {
 		return fmt.Errorf("unmask: Rejection: %d paths without weight: %w", len(w), constraint.ErrInfeasible)
 	}
 	r.logCap = resample.LeastCap(w, r.cfg.Excess)
-	r.next, r.pilot = len(w), true
+	r.next, r.tuned = len(w), true
 	return nil
 }
 
@@ -218,7 +218,7 @@ func (r *Rejection) more(ctx context.Context) error {
 	return nil
 }
 
-// Config is what the runners of this package share.
+// Config holds the settings that the runners of this package share.
 type Config struct {
 	Seed  uint64 // path or walk i draws from stream (Seed, i)
 	Batch int    // paths or walks under way together; 0: as many as fit in 256 MiB, at most 64; never changes results
@@ -228,7 +228,7 @@ type Config struct {
 	Projector diffusion.Projector
 }
 
-// language checks what a runner is given, and binds its projector. tables is the number
+// language checks the arguments of a runner and binds its projector. tables is the number
 // of predictions that a path keeps, 0 for one a site.
 func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Config, tables int) (drawer slots.Drawer, sites, levels int, err error) {
 	if sites, levels, err = slots.Model(who, d); err != nil {

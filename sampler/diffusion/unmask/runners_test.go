@@ -76,13 +76,13 @@ func TestRejectionFollowsTheConditional(t *testing.T) {
 			exact.Tally(counts, x, m.sites, m.tokens)
 			return r, counts
 		}
-		r, counts := run(unmask.RejectionConfig{Excess: 1e-5, Pilot: 2000})
+		r, counts := run(unmask.RejectionConfig{Excess: 1e-5, Tuning: 2000})
 		exact.Counts(t, counts, law, testRate)
 		logP, se := r.LogProb()
 		require.InDelta(t, 1, math.Exp(logP)/pc, 6.5*se)
 		require.Less(t, r.Excess(), 5e-3)
 		require.Less(t, r.Predictions(), testDraws*m.sites*8)
-		_, counts = run(unmask.RejectionConfig{Excess: 0.999, Pilot: 16})
+		_, counts = run(unmask.RejectionConfig{Excess: 0.999, Tuning: 16})
 		require.Less(t, exact.PValue(counts, law), testRate)
 	}
 }
@@ -94,7 +94,7 @@ func TestRejectionIsReproducible(t *testing.T) {
 	path, _ := some(t)
 	var want []int32
 	for _, batch := range []int{1, 7, 64} {
-		r, err := unmask.NewRejection(ctx, m, unmask.Scheduled{Mask: 2}, unmask.RejectionConfig{Config: unmask.Config{Seed: 2, Batch: batch, Projector: path}, Pilot: 50})
+		r, err := unmask.NewRejection(ctx, m, unmask.Scheduled{Mask: 2}, unmask.RejectionConfig{Config: unmask.Config{Seed: 2, Batch: batch, Projector: path}, Tuning: 50})
 		require.NoError(t, err)
 		require.True(t, math.IsNaN(r.Excess()))
 		logP, _ := r.LogProb()
@@ -167,7 +167,7 @@ func TestRunnerErrors(t *testing.T) {
 	good := unmask.RejectionConfig{Config: unmask.Config{Projector: path}}
 	for want, change := range map[string]func(c *unmask.RejectionConfig){
 		"Steps = -1, want ≥ 0":           func(c *unmask.RejectionConfig) { c.Steps = -1 },
-		"Pilot = -1, want ≥ 0":           func(c *unmask.RejectionConfig) { c.Pilot = -1 },
+		"Tuning = -1, want ≥ 0":          func(c *unmask.RejectionConfig) { c.Tuning = -1 },
 		"Trials = -1, want ≥ 0":          func(c *unmask.RejectionConfig) { c.Trials = -1 },
 		"Excess = 1, want in (0, 1)":     func(c *unmask.RejectionConfig) { c.Excess = 1 },
 		"Batch = -1, want ≥ 0":           func(c *unmask.RejectionConfig) { c.Batch = -1 },
@@ -211,7 +211,7 @@ func TestRunnerErrors(t *testing.T) {
 		none.p[k] = 0
 	}
 	none.p[0] = 1
-	r, err := unmask.NewRejection(ctx, none, hit, unmask.RejectionConfig{Config: unmask.Config{Projector: path}, Pilot: 3})
+	r, err := unmask.NewRejection(ctx, none, hit, unmask.RejectionConfig{Config: unmask.Config{Projector: path}, Tuning: 3})
 	require.NoError(t, err)
 	require.ErrorIs(t, r.Sample(ctx, make([]int32, 4)), constraint.ErrInfeasible)
 	require.Panics(t, func() { _ = r.Sample(ctx, make([]int32, 3)) })

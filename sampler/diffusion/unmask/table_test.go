@@ -103,7 +103,7 @@ func plain(ctx context.Context, s *subject, x []int32) error {
 	return nil
 }
 
-// rejection is the sampler that must reach the floor.
+// rejection is the sampler that must come as near as exact draws.
 func rejection(ctx context.Context, s *subject, x []int32) error {
 	r, err := unmask.NewRejection(ctx, s.metered, diffusion.Masked{Mask: mask, FirstHitting: true}, unmask.RejectionConfig{
 		Config: unmask.Config{Seed: s.seed, Projector: s.path},
@@ -168,9 +168,9 @@ var contenders = []contender{
 	{"prior.Path, the chain known", chainPath},
 }
 
-// TestCostTable measures the total variation of 1000 draws to p(·|C), beside that
+// TestCostTable measures the total variation of 1000 draws to p(·|C), next to that
 // of independent draws, and the predictions that a draw takes, with the problems
-// of the reference experiment: the states that the denoiser is shown, and with a
+// of the reference experiment: the states that the denoiser sees, and with a
 // cache of all states those that it must predict.
 func TestCostTable(t *testing.T) {
 	ctx := context.Background()
@@ -180,7 +180,7 @@ func TestCostTable(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(2026, 5))
 	distance, rows := make([]float64, len(contenders)), make([]float64, len(contenders))
-	asked, floor := make([]float64, len(contenders)), 0.0
+	asked, least := make([]float64, len(contenders)), 0.0
 	for n := range *chains {
 		s := &subject{Chain: problem.NewChain(t, r), seed: uint64(100 + n)}
 		m, err := model.NewMarkov(sites, problem.ChainTokens, 1, s.Start, s.Trans)
@@ -201,13 +201,13 @@ func TestCostTable(t *testing.T) {
 			rows[k] += float64(cost.Rows-cost.Shown) / float64(tableDraws**chains)
 			asked[k] += float64(cost.Asked) / float64(tableDraws**chains)
 		}
-		floor += s.Floor(r, tableDraws) / float64(*chains)
+		least += s.Floor(r, tableDraws) / float64(*chains)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d chains × automata, %d draws each, floor %.4f\n", *chains, tableDraws, floor)
-	fmt.Fprintf(&b, "%-36s %8s %8s %12s %12s\n", "sampler", "TV", "× floor", "predictions", "with a cache")
+	fmt.Fprintf(&b, "%d chains × automata, %d draws each, exact draws %.4f\n", *chains, tableDraws, least)
+	fmt.Fprintf(&b, "%-36s %8s %8s %12s %12s\n", "sampler", "TV", "× exact", "predictions", "with a cache")
 	for k, c := range contenders {
-		fmt.Fprintf(&b, "%-36s %8.4f %8.2f %12.1f %12.2f\n", c.name, distance[k], distance[k]/floor, rows[k], asked[k])
+		fmt.Fprintf(&b, "%-36s %8.4f %8.2f %12.1f %12.2f\n", c.name, distance[k], distance[k]/least, rows[k], asked[k])
 	}
 	t.Log(b.String())
 	if *chains < 12 {
@@ -223,6 +223,6 @@ func TestCostTable(t *testing.T) {
 		return 0
 	}
 	best := at("unmask.Rejection")
-	require.LessOrEqual(t, distance[best], 1.1*floor)
+	require.LessOrEqual(t, distance[best], 1.1*least)
 	require.LessOrEqual(t, rows[best], rows[at("Particles, 64")]/4)
 }

@@ -9,17 +9,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Threshold draws a token for every mask and reveals those of probability ≥
-// Reveal, at least the likeliest, the first among equals; a token that shows
-// gives way to the likeliest of its row where that is another one and has
-// probability ≥ Edit (LLaDA 2, Bie et al. 2025). Edits need a denoiser that
-// predicts tokens that show from the others: one that repeats them edits nothing.
+// Threshold draws a token for every mask and reveals those of probability ≥ Reveal, and
+// always the likeliest, the first among equals. With Edit set, a token that shows is
+// replaced by the likeliest token of its row if that has probability ≥ Edit (LLaDA 2,
+// Bie et al. 2025). Edits need a denoiser that predicts tokens that show from the
+// others; one that repeats them edits nothing.
 //
-// It does not sample from p: tokens are favoured for being likely, as by
-// diffusion.Ordered.
+// It does not sample from p: likely tokens are favoured, as by diffusion.Ordered.
 type Threshold struct {
 	Mask     int32
-	Schedule noise.Schedule // what the denoiser is told; LogLinear{} if nil
+	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
 	Reveal   float64        // 0 means 0.9
 	Edit     float64        // 0 means no edits; else > ½, so that at most one token can be as likely
 	Greedy   bool           // take the likeliest token instead of a draw
