@@ -172,7 +172,7 @@ func (g *rowProblem) redraw(valid uint32, t *RowTally, high func(visit, chain in
 // onEveryRow runs f with every backend, and without what looks bytes up.
 func onEveryRow(f func(name string)) {
 	onAll(func(l level) { f(levelNames[l]) })
-	withoutPermutes(func() { onAll(func(l level) { f(levelNames[l] + " without permutations") }) })
+	without(func() { onAll(func(l level) { f(levelNames[l] + " without permutations") }) }, "permutes")
 }
 
 // Redraws are those of a plain loop, in which sums are counted and numbers put together

@@ -27,7 +27,7 @@ func TestHeatPairs(t *testing.T) {
 	for trial := range 150 {
 		sites := []int{1, 2, 9, 60, RowVisits}[trial%5]
 		var g [2]*rowProblem
-		g[0] = octetProblem(r, sites, []int{0, 3, 11, 12, 13, 25}[trial/5%6], nil)
+		g[0] = eightProblem(r, sites, []int{0, 3, 11, 12, 13, 25}[trial/5%6], nil)
 		for i := range g[0].visits { // neighbours of each other, now
 			v := &g[0].visits[i]
 			v.Row = int32((i + trial) % sites)
@@ -72,7 +72,7 @@ func TestHeatPairs(t *testing.T) {
 // Visits of many ties take the digits of either block in turn.
 func TestHeatPairsTies(t *testing.T) {
 	r := newRand(47)
-	g := octetProblem(r, RowVisits, 12, nil)
+	g := eightProblem(r, RowVisits, 12, nil)
 	stops := 0
 	for range 20 {
 		words, next := [2][]uint32{}, [2][]uint32{}
