@@ -393,7 +393,10 @@ func writeGo(files map[string]string) error {
 				names = append(names, archs[i].name)
 			}
 		}
-		key := strings.Join(names, "_")
+		key := strings.Join(names, "_") + "_"
+		if len(names) == len(archs) {
+			key = ""
+		}
 		if lacking[key] == nil {
 			lacking[key] = &source{}
 			lacking[key].line("%s//go:build (!%s) || purego\n\npackage simd\n", header, strings.Join(names, " && !"))
@@ -415,7 +418,7 @@ func writeGo(files map[string]string) error {
 	}
 	for key, s := range lacking {
 		writeLevels(s, absent[s], func(*row) string { return "never" })
-		files["kernels_"+key+"_others.go"] = s.String()
+		files["kernels_"+key+"others.go"] = s.String()
 	}
 	for i := range archs {
 		a := &archs[i]
