@@ -76,11 +76,10 @@ func TestCallsAreShort(t *testing.T) {
 			functions(t, file, hand, looks)
 		}
 	}
-	require.Len(t, written, 2)
+	checked := 0
 	for _, file := range written {
 		bodies := map[string]*ast.FuncDecl{}
 		functions(t, file, bodies, looks)
-		checked := 0
 		for name, fn := range bodies {
 			if fn.Body == nil {
 				for f := range hand {
@@ -105,8 +104,8 @@ func TestCallsAreShort(t *testing.T) {
 				}
 			}
 		}
-		assert.Greater(t, checked, 20, file)
 	}
+	assert.Greater(t, checked, 40)
 }
 
 // functions adds the functions of a file, and the names that each looks at.
