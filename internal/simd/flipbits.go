@@ -135,7 +135,7 @@ func UnpackBits(x []int32, own []uint64) {
 			done = n &^ 31
 			unpackBitsRun(x[:done], own)
 		}
-		refUnpackBits(x[:n], own, done)
+		refUnpackBits(x[done:n], own, done)
 		x, own = x[n:], own[(n+63)/64:]
 	}
 }
@@ -212,9 +212,10 @@ func refGridBits(near, own []uint64, at int, t *BitTorus, a, b []uint64) {
 	}
 }
 
-// refUnpackBits does so from bit from on.
-func refUnpackBits(x []int32, own []uint64, from int) {
-	for i := from; i < len(x); i++ {
-		x[i] = int32(own[i/64] >> (i % 64) & 1)
+// refUnpackBits does so from bit first on.
+func refUnpackBits(x []int32, own []uint64, first int) {
+	for i := range x {
+		at := uint(first + i)
+		x[i] = int32(own[at/64] >> (at % 64) & 1)
 	}
 }
