@@ -28,7 +28,7 @@ TEXT ·heatEightsAVX512(SB), NOSPLIT, $136-120
 	ORQ     R11, R10
 	KMOVQ   R10, K1
 
-octet:
+eight:
 	MOVLQZX      (BX), R11
 	MOVLQZX      16(BX), R13
 	ADDQ         odds+32(FP), R13
@@ -266,7 +266,7 @@ unchanged1:
 	ADDQ $+256, BX
 	ADDQ $+256, R9
 	DECQ DI
-	JNZ  octet
+	JNZ  eight
 
 end:
 	MOVQ          t+72(FP), AX
@@ -685,7 +685,7 @@ TEXT ·heatEightsPhiloxAVX512(SB), NOSPLIT, $584-136
 	ORQ             R11, R10
 	KMOVQ           R10, K2
 
-octet:
+eight:
 	MOVLQZX         (BX), R11
 	MOVLQZX         16(BX), R13
 	ADDQ            odds+32(FP), R13
@@ -1047,7 +1047,7 @@ unchanged1:
 	ADDQ $+8, SI
 	ADDQ $+256, BX
 	DECQ DI
-	JNZ  octet
+	JNZ  eight
 
 end:
 	MOVQ          t+88(FP), AX

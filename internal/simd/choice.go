@@ -75,7 +75,7 @@ func (p *Packed) AddChosen(c []float32, q *Choice) {
 	}
 }
 
-// AddChosen64 stores in rows of dst, ld entries apart, and rounded to float32 in those
+// AddChosen64 stores in rows of dst, of stride ld, and rounded to float32 in those
 // of f, what [Packed.AddChosen] adds, in float64 and with every sum rounded to that, plus
 // origin:
 //
@@ -119,7 +119,7 @@ func AddChosen64(dst []float64, f []float32, ld int, origin []float64, w []float
 const refWidth = 32
 
 // refQuads stores 8 times the numbers of groups of four sites, whose bits the sites are,
-// in bytes that lie ld apart.
+// in bytes of stride ld.
 func refQuads(dst []uint8, x []int32, ld int) {
 	at := 0
 	for ; len(x) >= quad; x = x[quad:] {
@@ -135,8 +135,8 @@ func refQuads(dst []uint8, x []int32, ld int) {
 	}
 }
 
-// refAddChosen adds to rows of c, ldc entries apart, what they choose of n columns of
-// the rows of w, ldw entries apart.
+// refAddChosen adds to rows of c, of stride ldc, what they choose of n columns of
+// the rows of w, of stride ldw.
 func refAddChosen[T float32 | float64](c []T, ldc int, w []float32, ldw, n int, q *Choice) {
 	var sums [1 << quad][refWidth]T
 	for j := 0; j < n; j += refWidth {

@@ -123,7 +123,7 @@ func refChanges(rows, y, x []int32) int {
 	return n
 }
 
-// refAddRows adds rows that lie stride apart.
+// refAddRows adds rows of the given stride.
 func refAddRows(dst []float64, f []float32, src []float64, w []float32, stride int, rows []int32) {
 	copy(dst, src)
 	for _, r := range rows {
@@ -144,7 +144,7 @@ func refAddRows(dst []float64, f []float32, src []float64, w []float32, stride i
 	}
 }
 
-// refAddRows64 adds rows that lie stride apart.
+// refAddRows64 adds rows of the given stride.
 func refAddRows64(dst, src, w []float64, stride int, rows []int32) {
 	copy(dst, src)
 	for _, r := range rows {

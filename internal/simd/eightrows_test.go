@@ -95,13 +95,13 @@ func TestHeatRowsEights(t *testing.T) {
 			return got, t, sums[:sites]
 		}
 		var want *rowProblem
-		var told RowTally
+		var counted RowTally
 		var sums []Row
-		withBackend(purego, func() { want, told, sums = run() })
+		withBackend(purego, func() { want, counted, sums = run() })
 		onEveryRow(func(name string) {
 			got, tally, sum := run()
 			require.Equal(t, want, got, "%s, trial %d", name, trial)
-			require.Equal(t, told, tally, "%s, trial %d", name, trial)
+			require.Equal(t, counted, tally, "%s, trial %d", name, trial)
 			require.Equal(t, sums, sum, "%s, trial %d", name, trial)
 		})
 	}
@@ -144,8 +144,8 @@ func TestHeatEights(t *testing.T) {
 		valid := []uint32{1<<32 - 1, 1<<20 - 1, 1}[trial%3]
 		kept := make([]Row, sites+1)
 		CountRows(kept, g.rows, g.visits, g.near)
-		want, told, sums := g.clone(), RowTally{}, slices.Clone(kept)
-		done, used := refHeatRows(want.rows, want.own, want.visits, want.near, want.odds, words, next, made, digits, valid, &told, sums)
+		want, counted, sums := g.clone(), RowTally{}, slices.Clone(kept)
+		done, used := refHeatRows(want.rows, want.own, want.visits, want.near, want.odds, words, next, made, digits, valid, &counted, sums)
 		require.Equal(t, sites, done)
 		ties += used
 		onEveryRow(func(name string) {
@@ -172,7 +172,7 @@ func TestHeatEights(t *testing.T) {
 				done, at, left = done+n, at+2*took, 2*(ChainBits+r.IntN(ChainBits))
 			}
 			require.Equal(t, want, got, "%s, trial %d", name, trial)
-			require.Equal(t, told, tally, "%s, trial %d", name, trial)
+			require.Equal(t, counted, tally, "%s, trial %d", name, trial)
 			require.Equal(t, used, at/2, "%s, trial %d", name, trial)
 			require.Equal(t, sums[:sites], sum[:sites], "%s, trial %d", name, trial)
 		})

@@ -159,7 +159,7 @@ func packPanels(b []float32, n, k int) (panels []float32, width int) {
 	return panels, width
 }
 
-// pack copies cols columns of consecutive rows of b, ld entries apart, to rows of
+// pack copies cols columns of consecutive rows of b, of stride ld, to rows of
 // width entries; missing columns become 0.
 //
 //go:noinline
@@ -175,7 +175,7 @@ func pack(panel, b []float32, cols, ld, width int) {
 	}
 }
 
-// packTransposed copies cols rows of b, ld entries apart, to the columns of a
+// packTransposed copies cols rows of b, of stride ld, to the columns of a
 // panel of the given width; missing columns become 0.
 //
 //go:noinline
@@ -201,7 +201,7 @@ func packTransposed(panel, b []float32, cols, ld, width int) {
 	}
 }
 
-// gemmTile adds a·panel, the panel depth rows ldb entries apart, to the tallest
+// gemmTile adds a·panel, the panel depth rows of stride ldb, to the tallest
 // tile of c that fits into rows and returns its height.
 func gemmTile(c, a, panel []float32, rows, cols, depth, ldc, lda, ldb, width int) int {
 	if cols < width {

@@ -79,7 +79,7 @@ func (o *RowOdds) At(k int) uint64 { return o.p[k] }
 type RowTally struct{ Moved, Sum [ChainBits]int32 }
 
 const (
-	// RowVisits bounds the visits of a call of HeatRows: what they tell is added up in
+	// RowVisits bounds the visits of a call of HeatRows: what they count is added up in
 	// bytes and in numbers of 16 bits.
 	RowVisits = 128
 

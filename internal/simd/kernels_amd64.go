@@ -1374,62 +1374,62 @@ func sumRowsRun(sum *[ChainBits]int32, rows []Row) {
 	}
 }
 
-// addChosen16AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen16AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen16AVX512(c *float32, t *float32, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
 
-// addChosen1AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen1AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen1AVX512(c *float32, t *float32, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
 
-// addChosen25AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen25AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen25AVX512(c *float32, t *float32, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
 
-// addChosen2AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen2AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen2AVX512(c *float32, t *float32, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
 
-// addChosen4AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen4AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen4AVX512(c *float32, t *float32, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
 
-// addChosen64x16AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen64x16AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen64x16AVX512(c *float64, t *float64, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
 
-// addChosen64x1AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen64x1AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen64x1AVX512(c *float64, t *float64, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
 
-// addChosen64x25AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen64x25AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen64x25AVX512(c *float64, t *float64, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
 
-// addChosen64x2AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen64x2AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen64x2AVX512(c *float64, t *float64, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
 
-// addChosen64x4AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen64x4AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen64x4AVX512(c *float64, t *float64, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
 
-// addChosen64x8AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen64x8AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen64x8AVX512(c *float64, t *float64, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
 
-// addChosen8AVX512 adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables.
+// addChosen8AVX512 adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables.
 //
 //go:noescape
 func addChosen8AVX512(c *float32, t *float32, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
@@ -1454,42 +1454,42 @@ func addRowsAVX2(dst *float64, f *float32, src *float64, w *float32, stride int,
 //go:noescape
 func addRowsAVX512(dst *float64, f *float32, src *float64, w *float32, stride int, rows *int32, count int, n int)
 
-// addSums1AVX2 adds to rows of c, ldc entries apart, the sums that they choose from groups ≥ 1 tables.
+// addSums1AVX2 adds to rows of c, of stride ldc, the sums that they choose from groups ≥ 1 tables.
 //
 //go:noescape
 func addSums1AVX2(c *float32, t *float32, q *uint8, groups int, ldc int, ldq int)
 
-// addSums2AVX2 adds to rows of c, ldc entries apart, the sums that they choose from groups ≥ 1 tables.
+// addSums2AVX2 adds to rows of c, of stride ldc, the sums that they choose from groups ≥ 1 tables.
 //
 //go:noescape
 func addSums2AVX2(c *float32, t *float32, q *uint8, groups int, ldc int, ldq int)
 
-// addSums4AVX2 adds to rows of c, ldc entries apart, the sums that they choose from groups ≥ 1 tables.
+// addSums4AVX2 adds to rows of c, of stride ldc, the sums that they choose from groups ≥ 1 tables.
 //
 //go:noescape
 func addSums4AVX2(c *float32, t *float32, q *uint8, groups int, ldc int, ldq int)
 
-// addSums64x1AVX2 adds to rows of c, ldc entries apart, the sums that they choose from groups ≥ 1 tables.
+// addSums64x1AVX2 adds to rows of c, of stride ldc, the sums that they choose from groups ≥ 1 tables.
 //
 //go:noescape
 func addSums64x1AVX2(c *float64, t *float64, q *uint8, groups int, ldc int, ldq int)
 
-// addSums64x2AVX2 adds to rows of c, ldc entries apart, the sums that they choose from groups ≥ 1 tables.
+// addSums64x2AVX2 adds to rows of c, of stride ldc, the sums that they choose from groups ≥ 1 tables.
 //
 //go:noescape
 func addSums64x2AVX2(c *float64, t *float64, q *uint8, groups int, ldc int, ldq int)
 
-// addSums64x4AVX2 adds to rows of c, ldc entries apart, the sums that they choose from groups ≥ 1 tables.
+// addSums64x4AVX2 adds to rows of c, of stride ldc, the sums that they choose from groups ≥ 1 tables.
 //
 //go:noescape
 func addSums64x4AVX2(c *float64, t *float64, q *uint8, groups int, ldc int, ldq int)
 
-// addSums64x8AVX2 adds to rows of c, ldc entries apart, the sums that they choose from groups ≥ 1 tables.
+// addSums64x8AVX2 adds to rows of c, of stride ldc, the sums that they choose from groups ≥ 1 tables.
 //
 //go:noescape
 func addSums64x8AVX2(c *float64, t *float64, q *uint8, groups int, ldc int, ldq int)
 
-// addSums8AVX2 adds to rows of c, ldc entries apart, the sums that they choose from groups ≥ 1 tables.
+// addSums8AVX2 adds to rows of c, of stride ldc, the sums that they choose from groups ≥ 1 tables.
 //
 //go:noescape
 func addSums8AVX2(c *float32, t *float32, q *uint8, groups int, ldc int, ldq int)
@@ -1584,22 +1584,22 @@ func dotAVX2(lane *[16]float32, x *float32, y *float32, n int)
 //go:noescape
 func dotAVX512(lane *[16]float32, x *float32, y *float32, n int)
 
-// dots1AVX2 is refDots for rows of x that lie n apart and sums that lie next apart, of which it computes count ≥ 1; n = 16k ≥ 16.
+// dots1AVX2 is refDots for rows of x of stride n and sums of stride next, of which it computes count ≥ 1; n = 16k ≥ 16.
 //
 //go:noescape
 func dots1AVX2(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
 
-// dots1AVX512 is refDots for rows of x that lie n apart and sums that lie next apart, of which it computes count ≥ 1; n = 16k ≥ 16.
+// dots1AVX512 is refDots for rows of x of stride n and sums of stride next, of which it computes count ≥ 1; n = 16k ≥ 16.
 //
 //go:noescape
 func dots1AVX512(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
 
-// dots2AVX2 is refDots for rows of x that lie n apart and sums that lie next apart, of which it computes count ≥ 1; n = 16k ≥ 16.
+// dots2AVX2 is refDots for rows of x of stride n and sums of stride next, of which it computes count ≥ 1; n = 16k ≥ 16.
 //
 //go:noescape
 func dots2AVX2(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
 
-// dots2AVX512 is refDots for rows of x that lie n apart and sums that lie next apart, of which it computes count ≥ 1; n = 16k ≥ 16.
+// dots2AVX512 is refDots for rows of x of stride n and sums of stride next, of which it computes count ≥ 1; n = 16k ≥ 16.
 //
 //go:noescape
 func dots2AVX512(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
@@ -1644,57 +1644,57 @@ func expsAVX512(p *float32, n int, floor float32)
 //go:noescape
 func expsFlooredAVX512(p *float32, n int, floor float32)
 
-// fixedRowsAVX2 stores origin + scale·acc in rows ≥ 1 rows of c, ldc entries apart, as wide as two registers.
+// fixedRowsAVX2 stores origin + scale·acc in rows ≥ 1 rows of c, of stride ldc, as wide as two registers.
 //
 //go:noescape
 func fixedRowsAVX2(c *float32, acc *int32, scale *float32, origin *float32, rows int, ldc int)
 
-// fixedRowsAVX512 stores origin + scale·acc in rows ≥ 1 rows of c, ldc entries apart, as wide as two registers.
+// fixedRowsAVX512 stores origin + scale·acc in rows ≥ 1 rows of c, of stride ldc, as wide as two registers.
 //
 //go:noescape
 func fixedRowsAVX512(c *float32, acc *int32, scale *float32, origin *float32, rows int, ldc int)
 
-// fixedTile12AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile12AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile12AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fixedTile13AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile13AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile13AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fixedTile1AVX2 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile1AVX2 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile1AVX2(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fixedTile1AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile1AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile1AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fixedTile2AVX2 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile2AVX2 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile2AVX2(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fixedTile2AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile2AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile2AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fixedTile4AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile4AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile4AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fixedTile5AVX2 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile5AVX2 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile5AVX2(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fixedTile8AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile8AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile8AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
@@ -1769,42 +1769,42 @@ func flooredSegmentAVX2(p *float32, w *float32, n int, m float32, floor float32,
 //go:noescape
 func flooredSegmentAVX512(p *float32, w *float32, n int, m float32, floor float32, total *float64)
 
-// fold1AVX2 is refFold for rows of dst that lie stride apart and coefficients that lie next apart, count ≥ 1 terms and n = 16k ≥ 16 columns.
+// fold1AVX2 is refFold for rows of dst of the given stride and coefficients of stride next, count ≥ 1 terms and n = 16k ≥ 16 columns.
 //
 //go:noescape
 func fold1AVX2(dst *float64, stride int, m *float64, at *int32, coef *float64, next int, count int, n int)
 
-// fold1AVX512 is refFold for rows of dst that lie stride apart and coefficients that lie next apart, count ≥ 1 terms and n = 16k ≥ 16 columns.
+// fold1AVX512 is refFold for rows of dst of the given stride and coefficients of stride next, count ≥ 1 terms and n = 16k ≥ 16 columns.
 //
 //go:noescape
 func fold1AVX512(dst *float64, stride int, m *float64, at *int32, coef *float64, next int, count int, n int)
 
-// fold2AVX2 is refFold for rows of dst that lie stride apart and coefficients that lie next apart, count ≥ 1 terms and n = 16k ≥ 16 columns.
+// fold2AVX2 is refFold for rows of dst of the given stride and coefficients of stride next, count ≥ 1 terms and n = 16k ≥ 16 columns.
 //
 //go:noescape
 func fold2AVX2(dst *float64, stride int, m *float64, at *int32, coef *float64, next int, count int, n int)
 
-// fold2AVX512 is refFold for rows of dst that lie stride apart and coefficients that lie next apart, count ≥ 1 terms and n = 16k ≥ 16 columns.
+// fold2AVX512 is refFold for rows of dst of the given stride and coefficients of stride next, count ≥ 1 terms and n = 16k ≥ 16 columns.
 //
 //go:noescape
 func fold2AVX512(dst *float64, stride int, m *float64, at *int32, coef *float64, next int, count int, n int)
 
-// fold3AVX2 is refFold for rows of dst that lie stride apart and coefficients that lie next apart, count ≥ 1 terms and n = 16k ≥ 16 columns.
+// fold3AVX2 is refFold for rows of dst of the given stride and coefficients of stride next, count ≥ 1 terms and n = 16k ≥ 16 columns.
 //
 //go:noescape
 func fold3AVX2(dst *float64, stride int, m *float64, at *int32, coef *float64, next int, count int, n int)
 
-// fold3AVX512 is refFold for rows of dst that lie stride apart and coefficients that lie next apart, count ≥ 1 terms and n = 16k ≥ 16 columns.
+// fold3AVX512 is refFold for rows of dst of the given stride and coefficients of stride next, count ≥ 1 terms and n = 16k ≥ 16 columns.
 //
 //go:noescape
 func fold3AVX512(dst *float64, stride int, m *float64, at *int32, coef *float64, next int, count int, n int)
 
-// fold4AVX2 is refFold for rows of dst that lie stride apart and coefficients that lie next apart, count ≥ 1 terms and n = 16k ≥ 16 columns.
+// fold4AVX2 is refFold for rows of dst of the given stride and coefficients of stride next, count ≥ 1 terms and n = 16k ≥ 16 columns.
 //
 //go:noescape
 func fold4AVX2(dst *float64, stride int, m *float64, at *int32, coef *float64, next int, count int, n int)
 
-// fold4AVX512 is refFold for rows of dst that lie stride apart and coefficients that lie next apart, count ≥ 1 terms and n = 16k ≥ 16 columns.
+// fold4AVX512 is refFold for rows of dst of the given stride and coefficients of stride next, count ≥ 1 terms and n = 16k ≥ 16 columns.
 //
 //go:noescape
 func fold4AVX512(dst *float64, stride int, m *float64, at *int32, coef *float64, next int, count int, n int)
@@ -1819,32 +1819,32 @@ func foldMaxAVX2(dst *float64, m *float64, at *int32, coef *float64, count int, 
 //go:noescape
 func foldMaxAVX512(dst *float64, m *float64, at *int32, coef *float64, count int, n int)
 
-// fusedTile12AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fusedTile12AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fusedTile12AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fusedTile13AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fusedTile13AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fusedTile13AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fusedTile1AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fusedTile1AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fusedTile1AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fusedTile2AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fusedTile2AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fusedTile2AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fusedTile4AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fusedTile4AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fusedTile4AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fusedTile8AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fusedTile8AVX512 adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fusedTile8AVX512(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
@@ -1879,47 +1879,47 @@ func geluSlopeAVX2(d *float32, x *float32, n int)
 //go:noescape
 func geluSlopeAVX512(d *float32, x *float32, n int)
 
-// gemm12x32AVX512 adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm12x32AVX512 adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm12x32AVX512(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
 
-// gemm1x128AVX512 adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm1x128AVX512 adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm1x128AVX512(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
 
-// gemm1x16AVX2 adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm1x16AVX2 adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm1x16AVX2(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
 
-// gemm1x32AVX512 adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm1x32AVX512 adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm1x32AVX512(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
 
-// gemm1x64AVX2 adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm1x64AVX2 adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm1x64AVX2(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
 
-// gemm2x16AVX2 adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm2x16AVX2 adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm2x16AVX2(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
 
-// gemm2x32AVX512 adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm2x32AVX512 adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm2x32AVX512(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
 
-// gemm4x32AVX512 adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm4x32AVX512 adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm4x32AVX512(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
 
-// gemm6x16AVX2 adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm6x16AVX2 adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm6x16AVX2(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
@@ -2119,12 +2119,12 @@ func packColumnsAVX2(dst *float32, src *float32, blocks int, ld int)
 //go:noescape
 func packColumnsAVX512(dst *float32, src *float32, blocks int, ld int)
 
-// packRowsAVX2 copies rows ≥ 1 rows of two registers (NEON: four) from ld entries apart to consecutive places.
+// packRowsAVX2 copies rows ≥ 1 rows of two registers (NEON: four) of stride ld to consecutive places.
 //
 //go:noescape
 func packRowsAVX2(dst *float32, src *float32, rows int, ld int)
 
-// packRowsAVX512 copies rows ≥ 1 rows of two registers (NEON: four) from ld entries apart to consecutive places.
+// packRowsAVX512 copies rows ≥ 1 rows of two registers (NEON: four) of stride ld to consecutive places.
 //
 //go:noescape
 func packRowsAVX512(dst *float32, src *float32, rows int, ld int)
@@ -2219,7 +2219,7 @@ func pullAVX2(dst *float32, y *float32, d *float32, mean float32, scale float32,
 //go:noescape
 func pullAVX512(dst *float32, y *float32, d *float32, mean float32, scale float32, n int)
 
-// quadsAVX512 stores 8 times the numbers of n = 4k ≥ 4 groups of four sites in bytes that lie ld apart.
+// quadsAVX512 stores 8 times the numbers of n = 4k ≥ 4 groups of four sites in bytes of stride ld.
 //
 //go:noescape
 func quadsAVX512(dst *uint8, x *int32, n int, ld int)
@@ -2314,12 +2314,12 @@ func sparseAVX2(dst *float64, start *int32, adj *int32, w *float64, x *int32, ro
 //go:noescape
 func sparseAVX512(dst *float64, start *int32, adj *int32, w *float64, x *int32, rows int)
 
-// spillAVX2 stores sums + origin in rows ≥ 1 rows of dst and f, ld entries apart, as wide as a table.
+// spillAVX2 stores sums + origin in rows ≥ 1 rows of dst and f, of stride ld, as wide as a table.
 //
 //go:noescape
 func spillAVX2(dst *float64, f *float32, sums *float64, origin *float64, rows int, ld int)
 
-// spillAVX512 stores sums + origin in rows ≥ 1 rows of dst and f, ld entries apart, as wide as a table.
+// spillAVX512 stores sums + origin in rows ≥ 1 rows of dst and f, of stride ld, as wide as a table.
 //
 //go:noescape
 func spillAVX512(dst *float64, f *float32, sums *float64, origin *float64, rows int, ld int)
@@ -2379,7 +2379,7 @@ func sumRowsAVX512(sum *int32, rows *byte, n int)
 //go:noescape
 func sumTables64AVX2(t *float64, w *float32, groups int, ld int)
 
-// sumTablesAVX2 stores the 16 sums of each of groups ≥ 1 groups of four rows that lie ld entries apart.
+// sumTablesAVX2 stores the 16 sums of each of groups ≥ 1 groups of four rows of stride ld.
 //
 //go:noescape
 func sumTablesAVX2(t *float32, w *float32, groups int, ld int)

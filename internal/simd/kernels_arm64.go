@@ -233,17 +233,17 @@ func pickRowsRun(idx []int32, p []float32, total, u []float64, cols int) {
 	pickRowsNEON(&idx[0], &p[0], &total[0], &u[0], len(idx), cols)
 }
 
-// fixedTile1NEON adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile1NEON adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile1NEON(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fixedTile2NEON adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile2NEON adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile2NEON(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
 
-// fixedTile3NEON adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.
+// fixedTile3NEON adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.
 //
 //go:noescape
 func fixedTile3NEON(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
@@ -273,22 +273,22 @@ func flooredRowsNEON(p *float32, w *float32, max *float32, total *float64, rows 
 //go:noescape
 func flooredSegmentNEON(p *float32, w *float32, n int, m float32, floor float32, total *float64)
 
-// gemm1x16NEON adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm1x16NEON adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm1x16NEON(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
 
-// gemm1x64NEON adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm1x64NEON adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm1x64NEON(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
 
-// gemm2x16NEON adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm2x16NEON adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm2x16NEON(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
 
-// gemm4x16NEON adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.
+// gemm4x16NEON adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb.
 //
 //go:noescape
 func gemm4x16NEON(c *float32, a *float32, b *float32, depth int, ldc int, lda int, ldb int)
@@ -303,7 +303,7 @@ func maxSegmentNEON(w *float32, n int) float32
 //go:noescape
 func packColumnsNEON(dst *float32, src *float32, blocks int, ld int)
 
-// packRowsNEON copies rows ≥ 1 rows of two registers (NEON: four) from ld entries apart to consecutive places.
+// packRowsNEON copies rows ≥ 1 rows of two registers (NEON: four) of stride ld to consecutive places.
 //
 //go:noescape
 func packRowsNEON(dst *float32, src *float32, rows int, ld int)

@@ -44,12 +44,12 @@ func TestHeatPairs(t *testing.T) {
 		key, stream, group := r.Uint64(), [2]uint64{r.Uint64(), r.Uint64()}, [2]uint64{r.Uint64() >> 8, r.Uint64() >> 9}
 		ars := trial%4 == 0
 		rows, own := pairUp(g[0], g[1])
-		var told [2]RowTally
-		told[1].Sum[3], told[0].Moved[31] = -7, 1000
-		start := told
+		var counted [2]RowTally
+		counted[1].Sum[3], counted[0].Moved[31] = -7, 1000
+		start := counted
 		for b := range g {
 			for sweep := range uint64(20) {
-				HeatRows(g[b].rows, g[b].own, g[b].visits, g[b].near, g[b].odds, valid[b], &told[b], nil, new(RowScratch), ars, key, stream[b], group[b]+1000*sweep)
+				HeatRows(g[b].rows, g[b].own, g[b].visits, g[b].near, g[b].odds, valid[b], &counted[b], nil, new(RowScratch), ars, key, stream[b], group[b]+1000*sweep)
 			}
 		}
 		wantRows, wantOwn := pairUp(g[0], g[1])
@@ -60,7 +60,7 @@ func TestHeatPairs(t *testing.T) {
 			}
 			require.Equal(t, wantRows, gotRows, "%s, trial %d", name, trial)
 			require.Equal(t, wantOwn, gotOwn, "%s, trial %d", name, trial)
-			require.Equal(t, told, tally, "%s, trial %d", name, trial)
+			require.Equal(t, counted, tally, "%s, trial %d", name, trial)
 		})
 	}
 	assert.EqualValues(t, 64, unsafe.Offsetof(pairStop{}.sums)) // as the assembly has it

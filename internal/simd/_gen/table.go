@@ -135,9 +135,9 @@ const (
 	heatOf     = "dst []uint64, count *Counts, o *Odds, key, stream, group uint64"
 	flipOf     = "dst, own, near []uint64, o *FlipOdds, key, stream, group uint64"
 	sixteens   = "is %s on n = 16k ≥ 16 entries."
-	tileDoc    = "adds a·b to a tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart."
-	chosenDoc  = "adds to rows of c, ldc entries apart, what they choose of groups ≥ 1 groups of rows of w, ldw entries apart; t is for eight tables."
-	sumsDoc    = "adds to rows of c, ldc entries apart, the sums that they choose from groups ≥ 1 tables."
+	tileDoc    = "adds a·b to a tile c for depth ≥ 1; rows have the strides ldc, lda and ldb."
+	chosenDoc  = "adds to rows of c, of stride ldc, what they choose of groups ≥ 1 groups of rows of w, of stride ldw; t is for eight tables."
+	sumsDoc    = "adds to rows of c, of stride ldc, the sums that they choose from groups ≥ 1 tables."
 	jointSig   = "own *uint32 = &own[first], to *uint32 = &to[first], near *int32, n int, stride = 4*stride, degree int, digits *[64][8]uint64 = &o.digits, "
 	jointDoc   = "is refJointHeat on n ≥ 1 lanes from to on; stride is that of near in bytes. With AVX2 it is so for eight blocks, whose half of each row begins at own, to and j, the rows of a jointASM."
 
@@ -221,7 +221,7 @@ var table = []row{
 	},
 	{
 		name: "packRows", on: all, sig: "dst, src []float32, rows, ld int",
-		doc: "copies rows ≥ 1 rows of two registers (NEON: four) from ld entries apart to consecutive places.",
+		doc: "copies rows ≥ 1 rows of two registers (NEON: four) of stride ld to consecutive places.",
 	},
 	{
 		name: "packColumns", on: all, sig: "dst, src []float32, blocks, ld int",
@@ -230,7 +230,7 @@ var table = []row{
 	{
 		name: "fixedTile", on: all, gate: true,
 		sig: "acc []int32, a, b []int16, pairs, lda, next int", of: "acc []int32, a, b []int16, rows, pairs, lda, next int",
-		doc: "adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a are lda entries apart, the second sixteen columns with AVX-512 next entries.",
+		doc: "adds the products of pairs ≥ 1 pairs to rows of sums, as wide as two registers (NEON: four); rows of a have the stride lda, the second sixteen columns with AVX-512 lie next entries further.",
 		cases: map[string]string{
 			"avx2": tiles("rows", "fixedTile%d", 5, 2, 1), "neon": tiles("rows", "fixedTile%d", 3, 2, 1),
 			"avx512": with("dotWords", tiles("rows", "fusedTile%d", 13, 12, 8, 4, 2, 1)) + "; " + tiles("rows", "fixedTile%d", 13, 12, 8, 4, 2, 1),
@@ -238,7 +238,7 @@ var table = []row{
 	},
 	{
 		name: "fixedRows", on: both, ref: "refFixedRows", sig: "c []float32, acc []int32, scale, origin []float32, rows, ldc int",
-		doc: "stores origin + scale·acc in rows ≥ 1 rows of c, ldc entries apart, as wide as two registers.",
+		doc: "stores origin + scale·acc in rows ≥ 1 rows of c, of stride ldc, as wide as two registers.",
 	},
 	{
 		name: "logisticWords", on: both, gate: true, sig: "dst []int16, src []float32, n = len(src)",
@@ -414,11 +414,11 @@ var table = []row{
 	},
 	{
 		name: "quads", on: "avx512", gate: true, sig: "dst []uint8, x []int32, n, ld int",
-		doc: "stores 8 times the numbers of n = 4k ≥ 4 groups of four sites in bytes that lie ld apart.",
+		doc: "stores 8 times the numbers of n = 4k ≥ 4 groups of four sites in bytes of stride ld.",
 	},
 	{
 		name: "sumTables", on: "avx2", sig: "t, w []float32, groups, ld int",
-		doc: "stores the 16 sums of each of groups ≥ 1 groups of four rows that lie ld entries apart.",
+		doc: "stores the 16 sums of each of groups ≥ 1 groups of four rows of stride ld.",
 	},
 	{name: "sumTables64", on: "avx2", sig: "t []float64, w []float32, groups, ld int", doc: "is sumTables in float64."},
 	{
@@ -435,18 +435,18 @@ var table = []row{
 	},
 	{
 		name: "spill", on: both, sig: "dst []float64, f []float32, sums, origin []float64, rows, ld int",
-		doc: "stores sums + origin in rows ≥ 1 rows of dst and f, ld entries apart, as wide as a table.",
+		doc: "stores sums + origin in rows ≥ 1 rows of dst and f, of stride ld, as wide as a table.",
 	},
 	{
 		name: "fold", on: both, gate: true, sig: "dst []float64, stride int, m []float64, at []int32, coef []float64, next int, count = len(at), n int",
 		of:    "rows int, dst []float64, stride int, m []float64, at []int32, coef []float64, next, n int",
-		doc:   "is refFold for rows of dst that lie stride apart and coefficients that lie next apart, count ≥ 1 terms and n = 16k ≥ 16 columns.",
+		doc:   "is refFold for rows of dst of the given stride and coefficients of stride next, count ≥ 1 terms and n = 16k ≥ 16 columns.",
 		cases: map[string]string{"": tiles("rows", "fold%d", 1, 2, 3, 4)},
 	},
 	{
 		name: "dots", on: both, gate: true, sig: "dst, m []float64, at []int32, x []float64, next int, count = len(at), n int",
 		of:    "rows int, dst, m []float64, at []int32, x []float64, next, n int",
-		doc:   "is refDots for rows of x that lie n apart and sums that lie next apart, of which it computes count ≥ 1; n = 16k ≥ 16.",
+		doc:   "is refDots for rows of x of stride n and sums of stride next, of which it computes count ≥ 1; n = 16k ≥ 16.",
 		cases: map[string]string{"": tiles("rows", "dots%d", 1, 2)},
 	},
 	{

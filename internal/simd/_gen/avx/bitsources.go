@@ -42,7 +42,7 @@ func (p *philoxSource) next() { p.VPADDQ(p.quads("nextRegister", 256), p.base, p
 
 func (p *philoxSource) skip(groups int) { p.VPADDQ(p.groups(groups), p.counter, p.counter) }
 
-// groups is how far counters of groups are apart.
+// groups is the distance of counters of groups.
 func (p *philoxSource) groups(n int) operand.Mem {
 	return p.quads(fmt.Sprintf("groups%d", n), uint32(16*n))
 }

@@ -24,7 +24,7 @@ func changes(b *builder) {
 		k.VPSRAD(operand.U8(31), d, d)
 		k.VPXORD(places, d, d)
 		k.VPCOMPRESSD_Z(d, m, d)
-		k.VMOVDQU32(d, at(rows, found, 0)) // there is room for as many as were looked at
+		k.VMOVDQU32(d, at(rows, found, 0)) // there is space for as many as were looked at
 		k.KMOVW(m, count.As32())
 		k.POPCNTL(count.As32(), count.As32())
 		k.ADDQ(count, found)

@@ -146,11 +146,11 @@ func (k *kernel) exp(c expConsts, x reg.VecVirtual) reg.VecVirtual {
 // exps is exp of eight registers at once with AVX-512, step by step: one after the other,
 // their instructions would fill the queue of the processor with what waits for one
 // chain. A step has its constant in a register. again recomputes the eighth argument,
-// whose mask no register is left for. beside, if any, writes what is done between the
+// whose mask no register is left for. between, if any, writes what is done between the
 // first eight steps, which does not wait for them.
-func (k *kernel) exps(c expConsts, x [8]reg.VecVirtual, again func(t reg.VecVirtual), beside func(step int)) [8]reg.VecVirtual {
-	if beside == nil {
-		beside = func(int) {}
+func (k *kernel) exps(c expConsts, x [8]reg.VecVirtual, again func(t reg.VecVirtual), between func(step int)) [8]reg.VecVirtual {
+	if between == nil {
+		between = func(int) {}
 	}
 	var scale, q [8]reg.VecVirtual
 	var m [8]reg.OpmaskVirtual
@@ -164,38 +164,38 @@ func (k *kernel) exps(c expConsts, x [8]reg.VecVirtual, again func(t reg.VecVirt
 		}
 		k.VMULPS(log2e, r, scale[j])
 	}
-	beside(0)
+	between(0)
 	magic := k.spread1(c.magic)
 	for _, s := range scale {
 		k.VADDPS(magic, s, s)
 	}
-	beside(1)
+	between(1)
 	for _, s := range scale {
 		k.VSUBPS(magic, s, s)
 	}
-	beside(2)
+	between(2)
 	hi, lo := k.spread1(c.hi), k.spread1(c.lo)
 	for j, r := range x {
 		k.VFNMADD231PS(hi, scale[j], r)
 	}
-	beside(3)
+	between(3)
 	for j, r := range x {
 		k.VMULPS(lo, scale[j], t)
 		k.VSUBPS(t, r, r)
 	}
-	beside(4)
+	between(4)
 	c3 := k.spread1(c.c3)
 	for j, r := range x {
 		q[j] = k.vec()
 		k.VMULPS(c3, r, q[j])
 	}
-	beside(5)
+	between(5)
 	for n, ci := range []operand.Op{c.c2, c.c1, c.c0} {
 		v := k.spread1(ci)
 		for _, p := range q {
 			k.VADDPS(v, p, p)
 		}
-		beside(6 + n)
+		between(6 + n)
 		if ci != c.c0 {
 			for j, r := range x {
 				k.VMULPS(r, q[j], q[j])

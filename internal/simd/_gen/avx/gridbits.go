@@ -11,7 +11,7 @@ func gridBits(b *builder) {
 	b.each("unpackBits", unpackBits)
 }
 
-// neighbourCounts adds four bits a site: two of other rows, and those beside it, which
+// neighbourCounts adds four bits a site: two of other rows, and its two neighbours in the row, which
 // are others at the ends of a row.
 func neighbourCounts(k *kernel) {
 	near, a, b := k.param("near"), k.param("a"), k.param("b")

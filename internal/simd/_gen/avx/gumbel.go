@@ -54,7 +54,7 @@ func (k *kernel) noise() noise {
 }
 
 // negLog1p is −exponential32. With AVX2 the comparison with small is signed, and
-// the sign bit is excluded apart.
+// the sign bit is excluded separately.
 func (k *kernel) negLog1p(c noise, b reg.VecVirtual) reg.VecVirtual {
 	high, a := k.vec(), k.vec()
 	k.VPSRAD(operand.U8(31), b, high)

@@ -51,7 +51,7 @@ func redrawEights(k *kernel, philox bool) {
 	k.ORQ(high, valid)
 	w.valid = k.K()
 	k.KMOVQ(valid, w.valid)
-	k.Label("octet")
+	k.Label("eight")
 	changed := k.GP64()
 	bad := w.draw(changed)
 	if philox {
@@ -72,7 +72,7 @@ func redrawEights(k *kernel, philox bool) {
 		k.ADDQ(imm(eight*rowBytes), w.words)
 	}
 	k.DECQ(w.at)
-	k.JNZ(operand.LabelRef("octet"))
+	k.JNZ(operand.LabelRef("eight"))
 	k.Label("end")
 	w.tell()
 	done, used := k.GP64(), k.GP64()

@@ -95,7 +95,7 @@ func redrawRows(k *kernel, keep bool) {
 	k.JMP(operand.LabelRef("decided"))
 }
 
-// begin sets up what ties are decided from, and what is told.
+// begin sets up what ties are decided from, and what is counted.
 func (w *redrawer) begin() {
 	k := w.kernel
 	w.ties, w.left = k.AllocLocal(8), k.AllocLocal(8)

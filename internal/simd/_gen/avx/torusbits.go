@@ -87,7 +87,7 @@ func (k *kernel) addFour(x, y, z, side reg.VecVirtual) [3]reg.VecVirtual {
 }
 
 // torusBits adds four bits a site: two of other rows, one of the same place, and
-// the one beside it, which is another one at the ends of a row.
+// its neighbour, which is another one at the ends of a row.
 func torusBits(k *kernel) {
 	count, own := k.param("count"), k.param("own")
 	f := k.fetcher(own, k.param("near"))

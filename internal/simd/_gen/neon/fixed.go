@@ -9,7 +9,7 @@ func fixed(f *file) {
 	}
 }
 
-// fixedTile keeps the two products of a pair apart up to the end.
+// fixedTile keeps the two products of a pair separate up to the end.
 func fixedTile(k *function, rows int) {
 	sums, at, b, pairs, lda := k.param("acc"), []x{k.param("a")}, k.param("b"), k.param("pairs"), k.param("lda")
 	for i := 1; i < rows; i++ {

@@ -93,9 +93,9 @@ func scaleRows(k *function) {
 
 // maximum leaves in the first lane of m the maximum of n ≥ 1 entries, NaN aside. The
 // instruction for it would take a signalling NaN for an answer, so that entries are
-// compared. w and n are destroyed, and the twelve registers of room.
-func (k *function) maximum(m v, w, n x, least v, room []v) {
-	acc, above, in := room[:4], room[4:8], room[8:12]
+// compared. w and n are destroyed, and the twelve registers of spare.
+func (k *function) maximum(m v, w, n x, least v, spare []v) {
+	acc, above, in := spare[:4], spare[4:8], spare[8:12]
 	loop, rest, done := k.label("max"), k.label("maxRest"), k.label("maxDone")
 	for _, a := range acc {
 		k.copy(a, least)
