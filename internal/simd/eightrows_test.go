@@ -42,7 +42,7 @@ func eightProblem(r *rand.Rand, sites, most int, eights []bool) *rowProblem {
 		v := RowVisit{Row: int32(i), Bias: int32(len(near[1][i]))}
 		first := i
 		if together(i, i) {
-			v.Octet = int32(i%eight + 1)
+			v.Eight = int32(i%eight + 1)
 			first = i / eight * eight
 		}
 		if i == first {
@@ -51,7 +51,7 @@ func eightProblem(r *rand.Rand, sites, most int, eights []bool) *rowProblem {
 		v.Odds = odds
 		for side := range near {
 			filled := len(near[side][i])
-			for j := first; j < first+eight && v.Octet > 0; j++ {
+			for j := first; j < first+eight && v.Eight > 0; j++ {
 				filled = max(filled, len(near[side][j]))
 			}
 			filled = (filled + 3) / 4 * 4
@@ -154,8 +154,8 @@ func TestHeatEights(t *testing.T) {
 			for done := 0; done < sites; calls++ {
 				n, took, end := 0, 0, done/eight*eight+eight
 				some, from := digits[at:min(at+left, len(digits))], words[rowWords*done:]
-				if end = min(end, sites); hasHeatEights() && g.visits[done].Octet == 1 && !alone {
-					for end < sites && g.visits[end].Octet == 1 && r.IntN(4) > 0 {
+				if end = min(end, sites); hasHeatEights() && g.visits[done].Eight == 1 && !alone {
+					for end < sites && g.visits[end].Eight == 1 && r.IntN(4) > 0 {
 						end += eight
 					}
 					n, took = heatEightsRun(got.rows, got.own, got.visits[done:end], behind(got.near, got.visits[:done]), got.odds, from, next, made+done, some, valid, &tally, sum, false, 0, 0, 0)

@@ -20,11 +20,11 @@ type RowVisit struct {
 	Bias        int32 // what their sum begins with
 	Odds        int32 // the table, in bytes from the first: its number times RowTable
 
-	// Octet is 0, or 1 … 8 in turn for eight visits that follow each other and are to
+	// Eight is 0, or 1 … 8 in turn for eight visits that follow each other and are to
 	// sites whose rows do so, too. None of them is a neighbour of another, and they have
 	// one table, as many entries that are added and as many that are taken away: they can
 	// be made at once, to the same bits.
-	Octet int32
+	Eight int32
 	_     [2]int32
 }
 
@@ -35,7 +35,7 @@ const eight = 8
 func behind(near []int32, visits []RowVisit) []int32 {
 	n := int32(0)
 	for i := 0; i < len(visits); {
-		if v := &visits[i]; v.Octet == 1 && len(visits)-i >= eight {
+		if v := &visits[i]; v.Eight == 1 && len(visits)-i >= eight {
 			n += eight * (v.Plus + v.Minus)
 			i += eight
 		} else {
@@ -162,7 +162,7 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 	}
 	// Visits in eights at the beginning are made at once, and may draw their words as they go.
 	eights, drawn := 0, 0
-	for kept != nil && hasHeatEights() && eights < len(visits) && visits[eights].Octet == 1 {
+	for kept != nil && hasHeatEights() && eights < len(visits) && visits[eights].Eight == 1 {
 		eights += eight
 	}
 	if !ars {
