@@ -104,14 +104,14 @@ func TestARSKnownAnswers(t *testing.T) {
 	}
 }
 
-// withoutAES runs f with the AES instructions of this CPU, without those of 512
-// bits, and without any.
+// withoutAES runs f with the AES instructions of this CPU, without those of 512 bits, and
+// without any.
 func withoutAES(f func(name string)) {
 	f("all instructions")
-	defer setAES(setAES(true, false))
-	f("those of 128 bits")
-	setAES(false, false)
-	f("none")
+	without(func() {
+		f("those of 128 bits")
+		without(func() { f("none") }, "aes128")
+	}, "aes512")
 }
 
 // TestARSBackends compares all ways to compute the stream, cut anywhere.

@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// func fixedTile3NEON(acc *int32, a *int16, b *int16, pairs int, lda int)
-TEXT ·fixedTile3NEON(SB), NOSPLIT, $0-40
+// func fixedTile3NEON(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
+TEXT ·fixedTile3NEON(SB), NOSPLIT, $0-48
 	MOVD acc+0(FP), R0
 	MOVD a+8(FP), R1
 	MOVD b+16(FP), R2
@@ -120,8 +120,8 @@ pair:
 	WORD $0x3d802c1b // str q27, [x0, #176]
 	RET
 
-// func fixedTile2NEON(acc *int32, a *int16, b *int16, pairs int, lda int)
-TEXT ·fixedTile2NEON(SB), NOSPLIT, $0-40
+// func fixedTile2NEON(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
+TEXT ·fixedTile2NEON(SB), NOSPLIT, $0-48
 	MOVD acc+0(FP), R0
 	MOVD a+8(FP), R1
 	MOVD b+16(FP), R2
@@ -202,8 +202,8 @@ pair:
 	WORD $0x3d801c13 // str q19, [x0, #112]
 	RET
 
-// func fixedTile1NEON(acc *int32, a *int16, b *int16, pairs int, lda int)
-TEXT ·fixedTile1NEON(SB), NOSPLIT, $0-40
+// func fixedTile1NEON(acc *int32, a *int16, b *int16, pairs int, lda int, next int)
+TEXT ·fixedTile1NEON(SB), NOSPLIT, $0-48
 	MOVD acc+0(FP), R0
 	MOVD a+8(FP), R1
 	MOVD b+16(FP), R2

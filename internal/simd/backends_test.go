@@ -174,6 +174,51 @@ func (a *arena) hash() uint64 {
 	return h.Sum64()
 }
 
+// What there is of an architecture, in a file that _gen writes.
+var (
+	cpuinfo  []string         // by level: flags of Linux that say that the CPU has it
+	features map[string]*bool // besides levels
+)
+
+// without runs f without a feature.
+func without(f func(), name string) {
+	if p := features[name]; p != nil {
+		defer func(was bool) { *p = was }(*p)
+		*p = false
+	}
+	f()
+}
+
+// withAndWithout runs f as the CPU is, and without a feature.
+func withAndWithout(name string, f func()) {
+	f()
+	without(f, name)
+}
+
+// checkSupported asks the operating system, where it can be asked, whether supported
+// overlooks a backend.
+func checkSupported(t *testing.T) {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return
+	}
+	want := purego
+	for l := 1; l < len(cpuinfo); l++ {
+		for _, f := range strings.Fields(cpuinfo[l]) {
+			if !strings.Contains(string(info), " "+f+" ") {
+				l = len(cpuinfo)
+			}
+		}
+		if l < len(cpuinfo) {
+			want = level(l)
+		}
+	}
+	assert.Equal(t, want, supported())
+}
+
+// both are results as an arena keeps them.
+func both(n int, x float64) (float64, float64) { return float64(n), x }
+
 // kernels runs every bit-exact kernel on windows of n entries at an offset.
 var kernels = map[string]func(a *arena, from, to int){}
 
@@ -265,4 +310,51 @@ func TestKernelsGolden(t *testing.T) {
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), got)
+}
+
+func init() {
+	for name, run := range map[string]func(a *arena, from, to int){
+		"Philox": func(a *arena, from, to int) {
+			n := (to - from) / GroupWords * GroupWords
+			Philox(a.u[from:from+n], uint64(from)<<40+7, 1<<50+3, 1<<60-3)
+		},
+		"WeightsFrom": func(a *arena, from, to int) {
+			m := Peak(a.f[2][from:to])
+			a.s[0], a.s[1] = float64(m), WeightsFrom(a.f[0][from:to], a.f[2][from:to], m)
+		},
+		"WeightsMarked": func(a *arena, from, to int) {
+			var marks [2][]uint16
+			for k := range marks {
+				marks[k] = make([]uint16, (to-from+15)/16)
+				for i := range marks[k] {
+					marks[k][i] = uint16(a.u[from+i] >> (16 * k))
+				}
+			}
+			w := a.f[2][from:to]
+			sums := WeightsMarked(a.f[0][from:to], w, Peak(w), marks)
+			a.s[0], a.s[1] = sums[0], sums[1]
+		},
+		"AddRows":        func(a *arena, from, to int) { addRowsIn(a, from, to, to-from) },
+		"AddRows/narrow": func(a *arena, from, to int) { addRowsIn(a, from, to, min(to-from, 70)) },
+	} {
+		kernels[name] = run
+	}
+	for _, cols := range []int{1, 2, 3, 16, 17, 40, 129, 300, 1000} {
+		for name, run := range rowKernels(cols) {
+			kernels[name] = run
+		}
+	}
+}
+
+// addRowsIn adds and subtracts rows of n columns of a window, drawn from its integers.
+func addRowsIn(a *arena, from, to, n int) {
+	if n == 0 {
+		return
+	}
+	last := (to - from) / n
+	rows := a.i[3][from : from+min(to-from, 9)]
+	for k, r := range rows {
+		rows[k] = (r^r>>31)%int32(last) ^ r>>31
+	}
+	changesOf(slices.Clone(rows), last).Add(0, a.d[0][from:from+n], a.f[3][from:from+n], a.d[1][from:from+n], a.f[1][from:from+n*last])
 }

@@ -1,6 +1,126 @@
 package simd
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// Sites of two levels may be held as one bit each, 512 of them in a register.
+
+// BitSites is the number of sites that the kernels of bits treat as one: the
+// lengths of their strings are multiples of it.
+const BitSites = 512
+
+// BitGroups is the number of groups of a random stream that belong to BitSites
+// sites: 64 binary digits each. Few of them are ever computed.
+const BitGroups = 16
+
+const (
+	maxBits     = 64 * BitSites // bounds the sites of one call, at up to 1 ns each with AVX2
+	spreadTerms = 1 << 16       // bounds those of one call of spreadBits, at up to 0.5 ns
+)
+
+// Counts holds how many neighbours of a site are in state 1, for up to 32 768
+// sites: bit i of the number is plane i.
+type Counts [3][maxBits / 64]uint64
+
+// Odds holds the probability of a site to be in state 1 for each number of its
+// neighbours that are. It is immutable.
+type Odds struct {
+	// digits[p] is binary digit p of the probabilities, all bits set or none, as
+	// a sum modulo 2 of products of the digits c_0, c_1 and c_2 of the number of
+	// neighbours: entry j is the coefficient of the product of those c_i for
+	// which bit i of j is set.
+	digits [64][8]uint64
+	terms  int // that are not 0 for numbers of neighbours that occur
+}
+
+// NewOdds returns the odds p[k]·2⁻⁶⁴ for k = 0, …, len(p)−1 neighbours in state 1.
+// It panics unless 1 ≤ len(p) ≤ 8.
+func NewOdds(p []uint64) *Odds {
+	if len(p) < 1 || len(p) > 8 {
+		panic(fmt.Sprintf("simd: NewOdds: len(p) = %d, want 1 … 8", len(p)))
+	}
+	o := &Odds{terms: 5}
+	if len(p) > o.terms {
+		o.terms = 8
+	}
+	a := coefficients(p)
+	for d := range o.digits {
+		for j, v := range a[:o.terms] { // four neighbours of four leave no others
+			o.digits[d][j] = -(v >> (63 - d) & 1)
+		}
+	}
+	return o
+}
+
+// coefficients returns, in each binary digit, the coefficients of the products of digits
+// of k that add up to that digit of p[k], modulo 2, in the order of Odds.digits.
+func coefficients(p []uint64) (a [8]uint64) {
+	copy(a[:], p)
+	for i := 1; i < len(a); i *= 2 {
+		for j := range a {
+			if j&i != 0 {
+				a[j] ^= a[j-i]
+			}
+		}
+	}
+	return a
+}
+
+// five adds up the products of counts up to 4 and their coefficients, modulo 2.
+func five(a []uint64, c0, c1, c2 uint64) uint64 {
+	return a[0] ^ a[1]&c0 ^ a[2]&c1 ^ a[3]&(c0&c1) ^ a[4]&c2
+}
+
+// digit returns digit d of the probability for counts of 64 sites.
+func (o *Odds) digit(d int, c0, c1, c2 uint64) uint64 {
+	a := &o.digits[d]
+	t := five(a[:], c0, c1, c2)
+	if o.terms > 5 {
+		t ^= a[5]&(c0&c2) ^ a[6]&(c1&c2) ^ a[7]&(c0&c1&c2)
+	}
+	return t
+}
+
+// At returns the odds of k neighbours in state 1, times 2⁶⁴.
+func (o *Odds) At(k int) (p uint64) {
+	var c [3]uint64
+	for b := range c {
+		c[b] = -(uint64(k) >> b & 1)
+	}
+	for d := range o.digits {
+		p = p<<1 | o.digit(d, c[0], c[1], c[2])&1
+	}
+	return p
+}
+
+// planes is the number of binary digits of a number of neighbours.
+const planes = 3
+
+// BitTorus tells where in a string the neighbours of a site are that are on a
+// torus, in strings of two colours, see [TorusBits], or in one, see [GridBits].
+type BitTorus struct {
+	// near are the places relative to the site's: two in other rows; two of which
+	// the second is taken but at the ends of rows; two likewise for other rows.
+	near [6]int
+	ends [2]int    // the least and the greatest of them
+	asm  [6][4]int // bytes, and shifts to the right and to the left
+}
+
+// NewBitTorus returns the neighbours at the given places. Of two colours, any site has
+// those at near[0], near[1] and at its own place; sites whose bit of rows is set have
+// near[2] where a is set and near[3] where it is not; the others have near[4]
+// where b is set and near[5] where it is not.
+func NewBitTorus(near [6]int) *BitTorus {
+	t := &BitTorus{near: near, ends: [2]int{slices.Min(near[:]), slices.Max(near[:])}}
+	for j, at := range near {
+		shift := at & 63
+		t.asm[j] = [4]int{(at - shift) / 8, shift, 64 - shift}
+	}
+	return t
+}
 
 // HeatBits draws sites afresh given their neighbours (heat bath): for site i, bit
 // i of the string dst,
@@ -55,5 +175,103 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	if last := (first+len(x)/2)/64 + 1; first < 0 || last >= len(even) || last >= len(odd) {
 		panic(fmt.Sprintf("simd: SpreadBits: bits %d … %d of %d and %d words", first, first+len(x)/2, len(even), len(odd)))
 	}
-	spreadBits(x, even, odd, first, n)
+	if best < spreadBitsLevel || 2*n > spreadTerms {
+		refSpreadBits(x, even, odd, first, n)
+		return
+	}
+	most := spreadTerms / (2 * n) // rows
+	if most > 1 {
+		most &^= 1
+	}
+	for len(x) > 0 {
+		rows := min(most, len(x)/(2*n))
+		spreadBitsRun(x[:2*n*rows], even, odd, first, n, rows)
+		x, first = x[2*n*rows:], first+n*rows
+		if rows%2 == 1 {
+			even, odd = odd, even
+		}
+	}
+}
+
+// TallyTorus counts the sites of a string that are in state 1, those that differ from
+// the string old, and the neighbours in state 1 of those in state 1. It panics unless
+// len(now) is a multiple of 8, at most that of counts, and old is as long.
+func TallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
+	checkBits("now", len(now), len(count[0]))
+	checkLen("old", len(old), len(now))
+	return tallyTorus(now, old, count)
+}
+
+func refHeatBits(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
+	refHeat(dst, count, o, group, func(counter uint64) [4]uint32 { return philoxBlock(counter, stream, key) })
+}
+
+func refHeatBitsARS(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {
+	keys := arsKeys(key)
+	refHeat(dst, count, o, group, func(counter uint64) [4]uint32 { return arsBlock(counter, stream, &keys) })
+}
+
+func refHeat(dst []uint64, count *Counts, o *Odds, group uint64, block func(counter uint64) [4]uint32) {
+	for i := range dst {
+		c0, c1, c2 := count[0][i], count[1][i], count[2][i]
+		dst[i] = refBelow(i, group, block, func(d int) uint64 { return o.digit(d, c0, c1, c2) })
+	}
+}
+
+// refBelow says of the 64 sites of word i, which are two lanes of the stream, where
+// the random number is below the one whose binary digits are given.
+func refBelow(i int, group uint64, block func(counter uint64) [4]uint32, digit func(d int) uint64) uint64 {
+	counter := 16*(group+uint64(i/8*BitGroups)) + uint64(i%8*2)
+	less, equal := uint64(0), ^uint64(0)
+	for d := 0; d < 64 && equal != 0; d += 4 {
+		lo, hi := block(counter), block(counter+1)
+		for w := range lo {
+			r, t := uint64(hi[w])<<32|uint64(lo[w]), digit(d+w)
+			less |= equal & t &^ r
+			equal &^= t ^ r
+		}
+		counter += 16
+	}
+	return less
+}
+
+func refTorusBits(count *Counts, own []uint64, at int, near *BitTorus, rows, a, b []uint64) {
+	var from [6][]uint64
+	var shift [6]uint
+	for j, d := range near.near {
+		from[j], shift[j] = own[at+d>>6:], uint(d&63)
+	}
+	for i, row := range rows {
+		var v [6]uint64
+		for j, s := range shift {
+			v[j] = from[j][i]>>s | from[j][i+1]<<(64-s)
+		}
+		side := row&(a[i]&v[2]|v[3]&^a[i]) | (b[i]&v[4]|v[5]&^b[i])&^row
+		z := own[at+i]
+		odd, most := v[0]^v[1]^z, v[0]&v[1]|z&(v[0]^v[1])
+		carry := odd & side
+		count[0][i], count[1][i], count[2][i] = odd^side, most^carry, most&carry
+	}
+}
+
+func refSpreadBits(x []int32, even, odd []uint64, first, n int) {
+	for r := 0; r < len(x)/(2*n); r++ {
+		row := x[2*n*r : 2*n*(r+1)]
+		for j := range n {
+			at := first + n*r + j
+			row[2*j], row[2*j+1] = int32(even[at/64]>>(at%64)&1), int32(odd[at/64]>>(at%64)&1)
+		}
+		even, odd = odd, even
+	}
+}
+
+func refTallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
+	c0, c1, c2 := count[0][:len(now)], count[1][:len(now)], count[2][:len(now)]
+	old = old[:len(now)]
+	for i, v := range now {
+		up += bits.OnesCount64(v)
+		moved += bits.OnesCount64(v ^ old[i])
+		bonds += bits.OnesCount64(v&c0[i]) + 2*bits.OnesCount64(v&c1[i]) + 4*bits.OnesCount64(v&c2[i])
+	}
+	return up, moved, bonds
 }

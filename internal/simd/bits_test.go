@@ -180,7 +180,7 @@ func TestTallyTorus(t *testing.T) {
 				want[1] += bit(now, i) ^ bit(old, i)
 				want[2] += bit(now, i) * (bit(c[0][:], i) + 2*bit(c[1][:], i) + 4*bit(c[2][:], i))
 			}
-			withoutPopcounts(func() {
+			withAndWithout("popcounts", func() {
 				onAll(func(l level) {
 					up, moved, bonds := TallyTorus(now, old, &c)
 					require.Equal(t, want, [3]int{up, moved, bonds}, "%s: %d words", levelNames[l], n)

@@ -1,35 +1,8 @@
 package simd
 
-// Weights turns rows of float32 log-weights into weights relative to the largest,
-//
-//	p[i] = e^(w[i]−m), m the maximum of the row,
-//
-// in float32 with an error below 2.5 ulp (beside the rounding of w[i]−m), and
-// stores the sum of each row in total. Where w[i] is −Inf, p[i] is exactly 0;
-// elsewhere p[i] is raised to floor, which must be ≥ 0; below the cut-off
-// −87.3 a weight without floor is 0 too. A row of −Inf alone has total 0; a row
-// with a NaN or +Inf has total NaN. The total is a float64 sum; see [Pick] for
-// its order.
-//
-// p may be w. It panics unless cols ≥ 1, len(w) = len(total)·cols and
-// len(p) = len(w).
-func Weights(p []float32, total []float64, w []float32, cols int, floor float32) {
-	checkRows(w, cols)
-	checkLen("p", len(p), len(w))
-	checkLen("total", len(total), len(w)/cols)
-	weights(p, total, w, cols, floor)
-}
-
-// Peak returns the maximum of w, NaN aside: +0 rather than −0, and 0 if nothing
-// exceeds −Inf.
-func Peak(w []float32) float32 { return peak(w) }
-
-// WeightsFrom is [Weights] of one row whose [Peak] is m, without floor. It panics
-// unless len(p) = len(w).
-func WeightsFrom(p, w []float32, m float32) (total float64) {
-	checkLen("p", len(p), len(w))
-	return weightsFrom(p, w, m)
-}
+import (
+	"math"
+)
 
 // Pick inverts the cumulative sum of a row of weights p ≥ 0 at u·total, for u in
 // [0, 1): it returns the smallest l with
@@ -61,5 +34,214 @@ func Categorical(idx []int32, w []float32, cols int, u []float64) {
 	checkRows(w, cols)
 	checkLen("idx", len(idx), len(w)/cols)
 	checkLen("u", len(u), len(idx))
-	categorical(idx, w, cols, u)
+	if best < pickRowsLevel || cols > segmentEnds*scratchTerms {
+		refCategorical(idx, w, cols, u)
+		return
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	if cols > scratchTerms {
+		for r := range idx {
+			idx[r] = longCategorical(&s.p, w[r*cols:(r+1)*cols], u[r])
+		}
+		return
+	}
+	for len(idx) > 0 {
+		r := perCall(len(idx), cols)
+		n := r * cols
+		weightRows(s.p[:n], w, s.max[:r], s.z[:], cols, 0)
+		pickRows(idx[:r], s.p[:n], s.z[:r], u, cols)
+		idx, w, u = idx[r:], w[n:], u[r:]
+	}
 }
+
+// ArgMax stores in idx[r] the smallest index of the largest entry of row r; −1
+// where the row has a NaN or nothing above −Inf. It panics unless cols ≥ 1 and
+// len(w) = len(idx)·cols.
+func ArgMax(idx []int32, w []float32, cols int) {
+	checkRows(w, cols)
+	checkLen("idx", len(idx), len(w)/cols)
+	if best < argMaxRowsLevel || cols > argMaxTerms {
+		refArgMax(idx, w, cols)
+		return
+	}
+	for len(idx) > 0 {
+		r := min(len(idx), max(runTerms/cols, 1))
+		argMaxRowsRun(idx[:r], w, cols)
+		idx, w = idx[r:], w[r*cols:]
+	}
+}
+
+func refPick(p []float32, target float64) int {
+	before := 0.0
+	for i := 0; i < len(p); i += blockTerms {
+		block := p[i:min(i+blockTerms, len(p))]
+		c := before + blockSum(block)
+		if c > target {
+			return i + pickBlock(block, target-before)
+		}
+		before = c
+	}
+	return lastPositive(p)
+}
+
+// pickBlock is Pick within a block of up to 128 terms.
+func pickBlock(p []float32, target float64) int {
+	before := 0.0
+	last, rest := 0, 0.0
+	for i := 0; i < len(p); i += lanes {
+		s := blockSum(p[i:min(i+lanes, len(p))])
+		if s > 0 {
+			last, rest = i, target-before
+		}
+		before += s
+		if before > target {
+			break
+		}
+	}
+	return last + pickGroup(p[last:min(last+lanes, len(p))], rest)
+}
+
+// pickGroup is Pick within a group of up to 16 terms.
+func pickGroup(p []float32, target float64) int {
+	s := 0.0
+	for i, v := range p {
+		s += float64(v)
+		if s > target {
+			return i
+		}
+	}
+	return lastPositive(p)
+}
+
+func lastPositive(p []float32) int {
+	for i := len(p) - 1; i >= 0; i-- {
+		if p[i] > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+func refCategorical(idx []int32, w []float32, cols int, u []float64) {
+	for r := range idx {
+		idx[r] = int32(categoricalRow(w[r*cols:(r+1)*cols], u[r]))
+	}
+}
+
+// categoricalRow keeps one block of weights at a time: it sums all blocks, then
+// computes them again up to the one that is hit.
+func categoricalRow(w []float32, u float64) int {
+	var p [blockTerms]float32
+	m := rowMax(w)
+	total := 0.0
+	for i := 0; i < len(w); i += blockTerms {
+		block := w[i:min(i+blockTerms, len(w))]
+		weightBlock(p[:len(block)], block, m, 0)
+		total += blockSum(p[:len(block)])
+	}
+	if !(total > 0) {
+		return -1
+	}
+	target := float64(u * total)
+	before, last := 0.0, -1
+	for i := 0; i < len(w); i += blockTerms {
+		block := w[i:min(i+blockTerms, len(w))]
+		weightBlock(p[:len(block)], block, m, 0)
+		c := before + blockSum(p[:len(block)])
+		if c > target {
+			return i + pickBlock(p[:len(block)], target-before)
+		}
+		if l := lastPositive(p[:len(block)]); l >= 0 {
+			last = i + l
+		}
+		before = c
+	}
+	return last
+}
+
+func refArgMax(idx []int32, w []float32, cols int) {
+	for r := range idx {
+		best, at := float32(math.Inf(-1)), int32(-1)
+		for j, v := range w[r*cols : (r+1)*cols] {
+			if v != v {
+				at = -1
+				break
+			}
+			if v > best {
+				best, at = v, int32(j)
+			}
+		}
+		idx[r] = at
+	}
+}
+
+const (
+	pickTerms   = 1 << 19 // one call: 0.05 ns a term
+	segmentEnds = 256     // segments of a long row: 2²⁰ terms
+)
+
+func pick(p []float32, target float64) int {
+	if best >= pickRowLevel && len(p) > 0 && len(p) <= pickTerms {
+		if l := pickRowRun(p, target, 0); l >= 0 {
+			return l
+		}
+	}
+	return refPick(p, target)
+}
+
+// longCategorical draws from one long row: it keeps the partial sums at the ends
+// of segments and computes the weights of one segment again.
+func longCategorical(p *[scratchTerms]float32, w []float32, u float64) int32 {
+	var ends [segmentEnds]float64
+	m := Peak(w)
+	total, segments := 0.0, 0
+	for i := 0; i < len(w); i += scratchTerms {
+		n := min(scratchTerms, len(w)-i)
+		weightSegment(p[:n], w[i:i+n], m, 0, &total)
+		ends[segments] = total
+		segments++
+	}
+	if !(total > 0) {
+		return -1
+	}
+	target, before := float64(u*total), 0.0
+	for s, end := range ends[:segments] {
+		if end > target {
+			row := w[s*scratchTerms : min((s+1)*scratchTerms, len(w))]
+			var ignored float64
+			weightSegment(p[:len(row)], row, m, 0, &ignored)
+			if l := pickRowRun(p[:len(row)], target, before); l >= 0 {
+				return int32(s*scratchTerms + l)
+			}
+			break
+		}
+		before = end
+	}
+	return int32(categoricalRow(w, u))
+}
+
+// pickRows draws from rows of weights that fit one call.
+func pickRows(idx []int32, p []float32, total, u []float64, cols int) {
+	pickRowsRun(idx, p, total, u, cols)
+	for r, l := range idx {
+		if l == -2 {
+			idx[r] = -1
+			if total[r] > 0 {
+				idx[r] = int32(pick(p[r*cols:(r+1)*cols], float64(u[r]*total[r])))
+			}
+		}
+	}
+}
+
+// pickEights is pickRowsRun on eight rows or more.
+func pickEights(idx []int32, p []float32, total, u []float64, cols int) {
+	n := len(idx) &^ 7
+	pickEightsRun(idx[:n], p, total, u, cols)
+	if n < len(idx) {
+		pickRowsRun(idx[n:], p[n*cols:], total[n:], u[n:], cols)
+	}
+}
+
+// argMaxTerms bounds one call: 0.1 ns a term.
+const argMaxTerms = 1 << 18

@@ -1,6 +1,22 @@
 package simd
 
-import "fmt"
+import (
+	"fmt"
+)
+
+// States of up to ChainBits chains may be held in lanes of 32 bits, one lane a site and
+// one bit a chain: lane p of a string is the lower or, for odd p, the upper half of word
+// ⌊p/2⌋.
+
+// ChainBits is the number of bits of a lane.
+const ChainBits = 32
+
+// TallyDown is what a site counts that went from 1 to 0, its neighbours taken away.
+const TallyDown = 7
+
+// ChainTally counts for each chain what a redraw of sites has changed: the sites that
+// went from 0 to 1, all that changed, and a sum over these.
+type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
 // GraphBits stores in the lanes 0 … n−1 of count how many neighbours of a site are in
 // state 1, for every chain: the sum over k = 0, …, degree−1 of lane
@@ -24,7 +40,14 @@ func GraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))
-	tallyBits(t, now, old, count)
+	if best < tallyBitsLevel {
+		refTallyBits(t, now, old, count)
+		return
+	}
+	for at := 0; at < len(now); at += byteLanes / 2 {
+		end := min(at+byteLanes/2, len(now))
+		tallyBitsRun(t, now[at:end], old[at:end], count[0][at:])
+	}
 }
 
 // SpreadChains stores chains as numbers, row-major: x[c·n + i] is bit c of lane place[i]
@@ -35,5 +58,97 @@ func SpreadChains(x []int32, own []uint64, place []int32) {
 	if n == 0 || len(x)%n != 0 || len(x) > ChainBits*n {
 		panic(fmt.Sprintf("simd: SpreadChains: len(x) = %d, want a multiple of %d up to %d times", len(x), n, ChainBits))
 	}
-	spreadChains(x, own, place)
+	if best < spreadChainsLevel {
+		refSpreadChains(x, own, place)
+		return
+	}
+	chains := len(x) / n
+	for at, most := 0, max(16, chainTerms/max(1, chains)); at < n && chains > 0; at += most {
+		spreadChainsRun(x[at:], own, place[at:min(at+most, n)], chains, n)
+	}
 }
+
+// lane returns lane p of a string in the lower half.
+func lane(own []uint64, p int32) uint64 { return own[p>>1] >> (uint(p&1) * 32) }
+
+func refGraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
+	const place = 1<<31 - 1
+	for p := 0; p < n; p += 2 {
+		var c0, c1, c2 uint64
+		for k := range degree {
+			a, b := near[k*n+p], near[k*n+p+1]
+			v := uint64(uint32(lane(own, a&place))^uint32(a>>31)) | (lane(own, b&place)^uint64(b>>31))<<32
+			carry := c0 & v
+			c0 ^= v
+			v = c1 & carry
+			c1 ^= carry
+			c2 ^= v
+		}
+		count[0][p/2], count[1][p/2], count[2][p/2] = c0, c1, c2
+	}
+}
+
+func refTallyBits(t *ChainTally, now, old []uint64, count *Counts) {
+	var changed [8]uint64
+	for at := 0; at < len(now); at += 8 {
+		w, u := now[at:at+8], old[at:at+8]
+		for j, v := range w {
+			changed[j] = v ^ u[j]
+		}
+		sumLanes(&t.Moved, 1, &changed)
+		up := changed
+		for j, v := range w {
+			up[j] &= v
+		}
+		sumLanes(&t.Up, 1, &up)
+		for b := range count {
+			c := count[b][at : at+8]
+			for j, v := range w {
+				up[j] = changed[j] & (c[j] ^ ^v)
+			}
+			sumLanes(&t.Sum, 1<<b, &up)
+		}
+	}
+}
+
+// sumLanes adds to sum, for each bit, weight times the number of lanes that have it, in
+// words that are added by binary digits.
+func sumLanes(sum *[ChainBits]int32, weight int32, v *[8]uint64) {
+	a, b := full(v[0], v[1], v[2])
+	c, d := full(v[3], v[4], v[5])
+	e, f := full(v[6], v[7], a)
+	ones, g := full(c, e, 0)
+	h, i := full(b, d, f)
+	twos, j := full(h, g, 0)
+	fours, eights := full(i, j, 0)
+	for c := range sum {
+		n := ones>>c&1 + ones>>(c+32)&1 + (twos>>c&1+twos>>(c+32)&1)<<1 + (fours>>c&1+fours>>(c+32)&1)<<2 + (eights>>c&1+eights>>(c+32)&1)<<3
+		sum[c] += weight * int32(n)
+	}
+}
+
+// full adds three bits.
+func full(a, b, c uint64) (sum, carry uint64) {
+	d := a ^ b
+	return d ^ c, a&b | d&c
+}
+
+func refSpreadChains(x []int32, own []uint64, place []int32) {
+	n := len(place)
+	for i, p := range place {
+		v := lane(own, p)
+		for at := i; at < len(x); at += n {
+			x[at] = int32(v & 1)
+			v >>= 1
+		}
+	}
+}
+
+// nearTerms bounds calls of graphBits, at up to 5 ns a neighbour that memory must
+// bring, byteLanes those of tallyBits, which counts in bytes, and chainTerms those of
+// spreadChains, at up to 0.5 ns each.
+const (
+	nearTerms  = 7 * 2 * maxBits / 64
+	byteLanes  = 240
+	chainTerms = 1 << 16
+)

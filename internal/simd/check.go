@@ -1,6 +1,10 @@
 package simd
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+	"unsafe"
+)
 
 func checkLen(name string, got, want int) {
 	if got != want {
@@ -32,4 +36,15 @@ func checkBits(name string, n, most int) {
 	if n%(BitSites/64) != 0 || n > most {
 		panic(fmt.Sprintf("simd: len(%s) = %d, want a multiple of %d, at most %d", name, n, BitSites/64, most))
 	}
+}
+
+// Same reports whether x and y, of equal length, hold the same bits: zeros of
+// different sign differ, and a NaN is itself.
+func Same(x, y []float32) bool {
+	return len(x) == len(y) && (len(x) == 0 || bytes.Equal(raw(x), raw(y)))
+}
+
+// raw returns the memory of x, which is not empty.
+func raw(x []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*4)
 }

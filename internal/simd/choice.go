@@ -1,5 +1,11 @@
 package simd
 
+import (
+	"fmt"
+	"math/bits"
+	"sync"
+)
+
 // Choice says which rows of a matrix states of zeros and ones add up: those of the
 // sites where they are 1. The zero value holds no states; [Choice.Set] chooses. It
 // belongs to one goroutine.
@@ -14,3 +20,268 @@ const quad = 4
 
 // groups returns the number of groups of four sites, the last of which may be smaller.
 func (q *Choice) groups() int { return (q.sites + quad - 1) / quad }
+
+// Set makes q the choice of the states x of so many sites. The lowest bit of an entry
+// counts. It keeps nothing of x. It panics unless sites ≥ 1 and len(x) is a multiple of
+// it.
+func (q *Choice) Set(x []int32, sites int) {
+	if sites < 1 || len(x)%sites != 0 {
+		panic(fmt.Sprintf("simd: len(x) = %d, want a multiple of sites = %d, which is to be ≥ 1", len(x), sites))
+	}
+	q.states, q.sites = len(x)/sites, sites
+	q.quads = resized(q.quads, q.states*q.groups())
+	for s := range q.states {
+		quads(q.quads[s:], x[s*sites:(s+1)*sites], q.states)
+	}
+}
+
+// AddChosen adds rows of the packed factor b to c,
+//
+//	c[s,j] += Σ_g T_gj,  T_gj = (b[4g,j] + b[4g+1,j]) + (b[4g+2,j] + b[4g+3,j]),
+//
+// where T_gj leaves out the rows that state s of q does not choose, and is 0 if it
+// chooses none. Terms are added in ascending order of g, every sum rounded to float32:
+// the bits are the same on every machine. It panics unless the sites of q are the rows
+// of b and len(c) = states·n.
+func (p *Packed) AddChosen(c []float32, q *Choice) {
+	if q.sites != p.k {
+		panic(fmt.Sprintf("simd: states of %d sites, want %d", q.sites, p.k))
+	}
+	checkLen("c", len(c), q.states*p.n)
+	n, k, width := p.n, p.k, p.width
+	if best < addChosenLevel || width != gemmWidth() {
+		refAddChosen(c, n, p.b, n, n, q)
+		return
+	}
+	t := choices.Get().(*choiceTables)
+	defer choices.Put(t)
+	for j := 0; j < n; j += tableWidth {
+		panel := j / width * width
+		w, cols := p.panels[panel*k+j-panel:(panel+width)*k], min(tableWidth, n-j)
+		for s := 0; s < q.states; s += choiceStates {
+			some, at := min(q.states-s, choiceStates), s*n+j
+			if cols == tableWidth {
+				t.add(c[at:], n, w, width, q, s, some)
+				continue
+			}
+			for i := range some {
+				copy(t.rows[i*tableWidth:], c[at+i*n:][:cols])
+			}
+			t.add(t.rows[:], tableWidth, w, width, q, s, some)
+			for i := range some {
+				copy(c[at+i*n:][:cols], t.rows[i*tableWidth:])
+			}
+		}
+	}
+}
+
+// AddChosen64 stores in rows of dst, of stride ld, and rounded to float32 in those
+// of f, what [Packed.AddChosen] adds, in float64 and with every sum rounded to that, plus
+// origin:
+//
+//	dst[s,j] = (Σ_g T_gj) + origin_j,  f[s,j] = dst[s,j] rounded,
+//
+// for the rows of w, sites × len(origin). It panics unless w has that length, ld ≥
+// len(origin) and dst and f hold the last row.
+func AddChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, q *Choice) {
+	n := len(origin)
+	checkLen("w", len(w), q.sites*n)
+	if ld < n {
+		panic(fmt.Sprintf("simd: ld = %d, want ≥ %d", ld, n))
+	}
+	if q.states == 0 || n == 0 {
+		return
+	}
+	if last := (q.states-1)*ld + n; len(dst) < last || len(f) < last {
+		panic(fmt.Sprintf("simd: len(dst), len(f) = %d, %d, want ≥ %d", len(dst), len(f), last))
+	}
+	const width = tableWidth / 2
+	j := 0
+	if best >= addChosen64Level {
+		t := choices.Get().(*choiceTables)
+		defer choices.Put(t)
+		for ; n-j >= width; j += width {
+			for s := 0; s < q.states; s += choiceStates {
+				at := s*ld + j
+				rows := t.rows64[:min(q.states-s, choiceStates)*width]
+				clear(rows)
+				t.add64(rows, w[j:], n, q, s, len(rows)/width)
+				spillRun(dst[at:], f[at:], rows, origin[j:], len(rows)/width, ld)
+			}
+		}
+	}
+	if j < n {
+		refAddChosen64(dst[j:], f[j:], ld, origin[j:], w[j:], n, n-j, q)
+	}
+}
+
+// refWidth is how many columns the reference takes together.
+const refWidth = 32
+
+// refQuads stores 8 times the numbers of groups of four sites, whose bits the sites are,
+// in bytes of stride ld.
+func refQuads(dst []uint8, x []int32, ld int) {
+	at := 0
+	for ; len(x) >= quad; x = x[quad:] {
+		dst[at] = uint8(x[0]&1<<3 | x[1]&1<<4 | x[2]&1<<5 | x[3]&1<<6)
+		at += ld
+	}
+	if len(x) > 0 {
+		bits := int32(0)
+		for i, v := range x {
+			bits |= v & 1 << (3 + i)
+		}
+		dst[at] = uint8(bits)
+	}
+}
+
+// refAddChosen adds to rows of c, of stride ldc, what they choose of n columns of
+// the rows of w, of stride ldw.
+func refAddChosen[T float32 | float64](c []T, ldc int, w []float32, ldw, n int, q *Choice) {
+	var sums [1 << quad][refWidth]T
+	for j := 0; j < n; j += refWidth {
+		cols := min(n-j, refWidth)
+		for g := range q.groups() {
+			refSums(&sums, w[g*quad*ldw+j:], ldw, min(q.sites-g*quad, quad), cols)
+			for s, index := range q.quads[g*q.states : (g+1)*q.states] {
+				sum := sums[index/8][:cols]
+				row := c[s*ldc+j:][:len(sum)]
+				for i, v := range sum {
+					row[i] += v
+				}
+			}
+		}
+	}
+}
+
+// refSums stores the sums of each choice among up to four rows.
+func refSums[T float32 | float64](sums *[1 << quad][refWidth]T, w []float32, ldw, rows, cols int) {
+	for p := 1; p < 1<<rows; p++ {
+		sum := sums[p][:cols]
+		switch low, high := p&3, p&12; {
+		case low != 0 && high != 0:
+			a, b := sums[low][:len(sum)], sums[high][:len(sum)]
+			for i := range sum {
+				sum[i] = a[i] + b[i]
+			}
+		case p == 3 || p == 12:
+			a, b := sums[p/3][:len(sum)], sums[p/3*2][:len(sum)]
+			for i := range sum {
+				sum[i] = a[i] + b[i]
+			}
+		default:
+			row := w[bits.TrailingZeros(uint(p))*ldw:][:len(sum)]
+			for i, v := range row {
+				sum[i] = T(v)
+			}
+		}
+	}
+}
+
+// refAddChosen64 is AddChosen64 for n columns.
+func refAddChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, ldw, n int, q *Choice) {
+	for s := range q.states {
+		clear(dst[s*ld:][:n])
+	}
+	refAddChosen(dst, ld, w, ldw, n, q)
+	for s := range q.states {
+		row, rounded := dst[s*ld:][:n], f[s*ld:][:n]
+		for j, o := range origin[:n] {
+			row[j] += o
+			rounded[j] = float32(row[j])
+		}
+	}
+}
+
+// choiceTables is the working space of sums of chosen rows.
+type choiceTables struct {
+	sums   [choiceGroups << quad * tableWidth]float32
+	sums64 [choiceGroups << quad * tableWidth / 2]float64
+	rows   [choiceStates * tableWidth]float32     // those of c, if columns are missing
+	rows64 [choiceStates * tableWidth / 2]float64 // those of dst
+	last   [quad * tableWidth]float32             // the last group, if rows are missing
+}
+
+const (
+	// tableWidth is how many columns of float32 a table has, twice those of float64: one
+	// register with AVX-512, two with AVX2.
+	tableWidth = 16
+
+	// choiceGroups is how many tables are at hand together, 16 kB: well within the
+	// first-level cache.
+	choiceGroups = 16
+
+	// choiceStates is how many states take sums of them.
+	choiceStates = 32
+
+	// choiceRun bounds one call that makes its tables itself.
+	choiceRun = 1024
+)
+
+var choices = sync.Pool{New: func() any { return new(choiceTables) }}
+
+func quads(dst []uint8, x []int32, ld int) {
+	for best >= quadsLevel && len(x) >= 4*quad {
+		n := min(len(x), runTerms) / (4 * quad) * 4
+		quadsRun(dst, x, n, ld)
+		if x = x[n*quad:]; len(x) == 0 {
+			return
+		}
+		dst = dst[n*ld:]
+	}
+	refQuads(dst, x, ld)
+}
+
+// add adds to n rows of c, a table wide, what the states from s on choose of rows of w.
+func (t *choiceTables) add(c []float32, ldc int, w []float32, ldw int, q *Choice, s, n int) {
+	step, heights := choiceStep(), choiceHeights()
+	for g := 0; g < q.groups(); {
+		groups, rows := min(q.groups()-g, step), w[g*quad*ldw:]
+		ld := ldw
+		if left := q.sites - g*quad; groups > left/quad { // one is incomplete
+			if groups = left / quad; groups == 0 {
+				rows, ld, groups = t.incomplete(rows, ldw, tableWidth, left), tableWidth, 1
+			}
+		}
+		if step == choiceGroups {
+			sumTablesRun(t.sums[:], rows, groups, ld)
+		}
+		for i, h := 0, 0; i < n; i += h {
+			h = tallest(heights[:], n-i)
+			addChosenRun(c[i*ldc:], t.sums[:], rows, q.quads[g*q.states+s+i:], h, groups, ldc, ld, q.states)
+		}
+		g += groups
+	}
+}
+
+// incomplete returns the last group, of less than four rows, with zeros for the others.
+func (t *choiceTables) incomplete(w []float32, ldw, cols, rows int) []float32 {
+	clear(t.last[:])
+	for i := range rows {
+		copy(t.last[i*tableWidth:], w[i*ldw:][:cols])
+	}
+	return t.last[:]
+}
+
+// add64 is add in float64.
+func (t *choiceTables) add64(c []float64, w []float32, ldw int, q *Choice, s, n int) {
+	const width = tableWidth / 2
+	step, heights := choiceStep(), choiceHeights()
+	for g := 0; g < q.groups(); {
+		groups, rows := min(q.groups()-g, step), w[g*quad*ldw:]
+		ld := ldw
+		if left := q.sites - g*quad; groups > left/quad {
+			if groups = left / quad; groups == 0 {
+				rows, ld, groups = t.incomplete(rows, ldw, width, left), tableWidth, 1
+			}
+		}
+		if step == choiceGroups {
+			sumTables64Run(t.sums64[:], rows, groups, ld)
+		}
+		for i, h := 0, 0; i < n; i += h {
+			h = tallest(heights[:], n-i)
+			addChosen64Run(c[i*width:], t.sums64[:], rows, q.quads[g*q.states+s+i:], h, groups, width, ld, q.states)
+		}
+		g += groups
+	}
+}

@@ -9,6 +9,15 @@ import (
 // variable is the environment variable that chooses a backend.
 const variable = "GIBBSITE_SIMD"
 
+// level orders the backends of the architecture. Files that are written by _gen have the
+// others, and supported, which returns the highest that this binary and this CPU have.
+type level int
+
+const (
+	purego level = 0
+	never  level = 1 << 8 // of what has no assembly
+)
+
 // best is the backend in use. It is written at start and, in tests, by one
 // goroutine between kernels.
 var best = must(choose(levelNames[:supported()+1], os.Getenv(variable)))

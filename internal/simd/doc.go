@@ -35,19 +35,31 @@
 // neon on arm64, purego elsewhere. A value that is none of these, or that the
 // program or the CPU does not have, is a panic at start. It exists for tests and for
 // those who must pin the results of the fused kernels. The build tag purego
-// leaves the assembly out altogether. [Backend] tells what runs. (A cached test
+// leaves the assembly out altogether. [Backend] returns what runs. (A cached test
 // result does not notice the variable: use go test -count=1.)
 //
-// # The assembly
+// # The table
 //
-// It is written by generators in a module of their own, which also measures it. A
-// kernel without assembly for an architecture is its reference there.
+// Everything between a kernel's reference and its assembly is generated from one table,
+// _gen/table.go, which has a row for each kernel: its parameters, its reference, what
+// bounds a call, and the instruction sets that have it. The files kernels_*.go are made of
+// it, and the registration of most kernels for TestBackendsAgree; files asm_*.s are written
+// by the emitter of their architecture. A kernel without assembly for an architecture is
+// its reference there. To add
 //
-//	go -C internal/simd/_gen run .        writes asm_*_amd64.{s,go}
-//	go -C internal/simd/_gen run ./neon   writes asm_*_arm64.{s,go}
+//   - a kernel: a function in an emitter, a reference here, whose name begins with ref, and
+//     a row;
+//   - an instruction set or an architecture: an emitter, an entry of archs, and its name in
+//     the rows that it has.
+//
+// Kernels that work in several steps, such as a matrix product, are Go that is the same for
+// all machines and calls the functions of the table whose names end in Run, from the level
+// on that a constant of the table names.
+//
+//	go -C internal/simd/_gen run .        writes asm_*.s, kernels_*.go and table_test.go
 //	go -C internal/simd/_gen test ./...   checks that they are what is committed
 //	go -C internal/simd/_gen run ./coef   prints the polynomials
-//	go -C internal/simd/_gen run ./table  measures kernels against their floors
+//	go -C internal/simd/_gen run ./table  measures kernels against the limits of the machine
 //
 // A call in assembly cannot be stopped by the scheduler, so it lasts tens of
 // microseconds at most.

@@ -10,7 +10,6 @@ import (
 )
 
 func init() {
-	kernels["SoftplusSum"] = func(a *arena, from, to int) { a.s[0] = SoftplusSum(a.f[2][from:to]) }
 	for name, shift := range map[string]float64{"near": 0.5, "far": 690, "over": -700} {
 		kernels["ExpGather/"+name] = func(a *arena, from, to int) {
 			idx := make([]int32, to-from)

@@ -1,6 +1,8 @@
 package simd
 
-import "math"
+import (
+	"math"
+)
 
 // Constants of the float32 exponential. The polynomial is a minimax fit printed
 // by _gen/coef; TestExp32 bounds the error of the whole.
@@ -53,4 +55,188 @@ func sigmoid32(x float32) float32 {
 		return e / (1 + e)
 	}
 	return 1 / (1 + e)
+}
+
+// Constants of the float64 functions. The polynomials are minimax fits printed
+// by _gen/coef; the tests of this file bound the error of each function.
+const (
+	// ln 2 in two parts, the first with 32 significant bits: its product with
+	// an exponent is exact.
+	ln2Hi64 = 0x1.62e42feep-1
+	ln2Lo64 = 0x1.a39ef35793c76p-33
+
+	expMax64 = 0x1.62e42fefa39efp+9 // ln of the largest finite number
+	expMin64 = -746                 // e^−746 rounds to 0
+)
+
+// Exp returns e^x. The error is below 1 ulp; e^x overflows to +Inf and
+// underflows gradually to 0.
+//
+// Exp and its neighbours replace package math where a number decides a sample:
+// they return the same bits on every GOARCH.
+func Exp(x float64) float64 {
+	switch {
+	case x != x:
+		return x
+	case x > expMax64:
+		return math.Inf(1)
+	case x < expMin64:
+		return 0
+	}
+	n, r := expReduce(x)
+	return scalb(1+expTail(r), n)
+}
+
+// Expm1 returns e^x − 1, accurate near 0. The error is below 2 ulp.
+func Expm1(x float64) float64 {
+	switch {
+	case x != x || x == 0:
+		return x
+	case x > expMax64:
+		return math.Inf(1)
+	case x < -38: // e^−38 is below half an ulp of 1
+		return -1
+	}
+	n, r := expReduce(x)
+	t := expTail(r)
+	switch {
+	case n == 0:
+		return t
+	case n > 54: // 1 is below a quarter of an ulp of e^x
+		return scalb(1+t, n)
+	}
+	return scalb(float64(1-scalb(1, -n))+t, n)
+}
+
+// expReduce splits x = n·ln 2 + r, |r| ≤ (ln 2)/2.
+func expReduce(x float64) (n int, r float64) {
+	k := math.RoundToEven(float64(x * math.Log2E))
+	r = float64(x - float64(k*ln2Hi64))
+	return int(k), float64(r - float64(k*ln2Lo64))
+}
+
+// expTail returns e^r − 1 for |r| ≤ (ln 2)/2.
+func expTail(r float64) float64 {
+	q := float64(r*0x1.ad7f7ab7e5348p-26) + 0x1.28ad68e9a9c1ep-22
+	q = float64(q*r) + 0x1.71df253aba7cep-19
+	q = float64(q*r) + 0x1.a0199a16991bdp-16
+	q = float64(q*r) + 0x1.a01a012a6949bp-13
+	q = float64(q*r) + 0x1.6c16c18426863p-10
+	q = float64(q*r) + 0x1.1111111127b9dp-07
+	q = float64(q*r) + 0x1.555555555088bp-05
+	q = float64(q*r) + 0x1.55555555554fap-03
+	q = float64(q*r) + 0x1.000000000000ap-01
+	return float64(float64(r*r)*q) + r
+}
+
+// scalb returns x·2^n for |x| in [¼, 4), rounding once.
+func scalb(x float64, n int) float64 {
+	switch {
+	case n > 1000:
+		return float64(x*0x1p1000) * pow2(n-1000)
+	case n < -1000:
+		return float64(x*0x1p-900) * pow2(n+900)
+	}
+	return x * pow2(n)
+}
+
+// pow2 returns 2^n for a normal result.
+func pow2(n int) float64 { return math.Float64frombits(uint64(n+1023) << 52) }
+
+// Log returns the natural logarithm: −Inf at 0, NaN for x < 0. The error is
+// below 1 ulp.
+func Log(x float64) float64 {
+	switch {
+	case x != x || x > math.MaxFloat64:
+		return x
+	case x < 0:
+		return math.NaN()
+	case x == 0:
+		return math.Inf(-1)
+	}
+	k, f := logReduce(x)
+	return logSum(float64(k), f, 0)
+}
+
+// Log1p returns log(1+x), accurate near 0: −Inf at −1, NaN for x < −1. The
+// error is below 1 ulp.
+func Log1p(x float64) float64 {
+	switch {
+	case x != x || x > math.MaxFloat64 || x == 0:
+		return x
+	case x < -1:
+		return math.NaN()
+	case x == -1:
+		return math.Inf(-1)
+	case -0.25 < x && x < 0.375:
+		return logSum(0, x, 0)
+	}
+	u := 1 + x
+	// What rounding took from u, relative to u; it matters for |x| < 2⁵³.
+	lost := 0.0
+	if x < 1 {
+		lost = float64(x-float64(u-1)) / u
+	} else if x < 0x1p54 {
+		lost = float64(1-float64(u-x)) / u
+	}
+	k, f := logReduce(u)
+	return logSum(float64(k), f, lost)
+}
+
+// LogAdd returns log(e^a + e^b); −Inf stands for nothing.
+func LogAdd(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	if math.IsInf(b, -1) {
+		return a
+	}
+	return a + Log1p(Exp(b-a))
+}
+
+// logReduce splits x = 2^k·(1+f) with 1+f in [√½, √2), for finite x > 0.
+func logReduce(x float64) (k int, f float64) {
+	if x < 0x1p-1022 {
+		x *= 0x1p54
+		k = -54
+	}
+	const sqrtHalf = 0x3fe6a09e667f3bcd // bits of √½
+	b := math.Float64bits(x)
+	e := int64(b-sqrtHalf) >> 52 // arithmetic: floor
+	return k + int(e), math.Float64frombits(b-uint64(e)<<52) - 1
+}
+
+// logSum returns k·ln 2 + log(1+f) + lost.
+func logSum(k, f, lost float64) float64 {
+	s := f / (2 + f)
+	z := float64(s * s)
+	p := float64(z*0x1.2f16cdb15a626p-03) + 0x1.39a014f5825e8p-03
+	p = float64(p*z) + 0x1.74664e6adbaa8p-03
+	p = float64(p*z) + 0x1.c71c51c208b8bp-03
+	p = float64(p*z) + 0x1.249249424364ep-02
+	p = float64(p*z) + 0x1.999999997f852p-02
+	p = float64(p*z) + 0x1.5555555555593p-01
+	p = float64(p * z)
+	// log(1+f) = s·(2+p) and 2s = f − s·f. Subtracting f²/2 first keeps the
+	// rounded part small.
+	h := float64(float64(0.5*f) * f)
+	tail := float64(s*float64(h+p)) + float64(float64(k*ln2Lo64)+lost)
+	return float64(k*ln2Hi64) - float64(float64(h-tail)-f)
+}
+
+// Sigmoid returns 1/(1+e^−x) without overflow. The error is below 2 ulp.
+func Sigmoid(x float64) float64 {
+	if x < 0 {
+		e := Exp(x)
+		return e / (1 + e)
+	}
+	return 1 / (1 + Exp(-x))
+}
+
+// Softplus returns log(1+e^x) without overflow. The error is below 2 ulp.
+func Softplus(x float64) float64 {
+	if x > 0 {
+		return x + Log1p(Exp(-x))
+	}
+	return Log1p(Exp(x))
 }

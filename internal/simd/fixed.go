@@ -1,6 +1,9 @@
 package simd
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // Fixed is a factor b of k×n entries in fixed point, for products with numbers of
 // −½ … ½ that have 13 binary places. What is rounded is b, by column,
@@ -33,3 +36,235 @@ func (f *Fixed) Words() int { return f.k + f.k&1 }
 
 // Unit returns u_j.
 func (f *Fixed) Unit(j int) float64 { return math.Ldexp(float64(f.scale[j]), fixedPlaces) }
+
+// Fix returns b, row-major, in fixed point, and origin, to which products are added. It
+// keeps neither. It panics unless len(b) = k·n, with k, n ≥ 1, and len(origin) = n;
+// numbers must be finite.
+func Fix(b, origin []float32, n, k int) *Fixed {
+	checkLen("b", len(b), k*n)
+	checkLen("origin", len(origin), n)
+	wide := (n + 2*fixedColumns - 1) / (2 * fixedColumns) * (2 * fixedColumns)
+	f := &Fixed{n: n, k: k, scale: make([]float32, wide), origin: make([]float32, wide)}
+	f.panels = make([]int16, wide*f.Words())
+	copy(f.origin, origin)
+	units := fixedUnits(b, n, k)
+	for j, u := range units {
+		f.scale[j] = float32(math.Ldexp(u, -fixedPlaces))
+	}
+	for l := range k {
+		for j, v := range b[l*n : (l+1)*n] {
+			f.panels[f.at(l, j)] = int16(fixedInteger(v, units[j]))
+		}
+	}
+	return f
+}
+
+// fixedInteger returns v in whole units, a power of two that is not less than 2⁻¹⁰⁰.
+func fixedInteger(v float32, unit float64) float64 {
+	return math.RoundToEven(float64(v) / unit)
+}
+
+// fixedUnits returns u_j. It goes by rows, as the entries lie.
+func fixedUnits(b []float32, n, k int) []float64 {
+	units, sum, most := make([]float64, n), make([]float64, n), make([]float64, n)
+	count := func(of func(v float32, j int) float64) {
+		clear(sum)
+		clear(most)
+		for l := range k {
+			for j, v := range b[l*n : (l+1)*n] {
+				a := math.Abs(of(v, j))
+				sum[j], most[j] = sum[j]+a, max(most[j], a)
+			}
+		}
+	}
+	count(func(v float32, _ int) float64 { return float64(v) })
+	for j := range units {
+		e := -100
+		if most[j] > 0 {
+			_, e = math.Frexp(max(sum[j]/fixedSum, most[j]/math.MaxInt16))
+		}
+		units[j] = math.Ldexp(1, max(e-1, -100))
+	}
+	for more := true; more; { // twice at most: rounding may want one more
+		more = false
+		count(func(v float32, j int) float64 { return fixedInteger(v, units[j]) })
+		for j := range units {
+			if sum[j] > fixedSum || most[j] > math.MaxInt16 {
+				units[j], more = 2*units[j], true
+			}
+		}
+	}
+	return units
+}
+
+// Gemm stores a product, shifted, in the m rows of c:
+//
+//	c[i,j] = origin_j + u_j·Σ_l 2⁻¹³·a[i,l]·B[l,j],
+//
+// the sum exact for |a| ≤ 2¹² (otherwise modulo 2³²), rounded to float32, and rounded
+// again with origin. Rows of a are of [Fixed.Words] entries. It panics unless len(c) = m·n
+// and len(a) = m·Words.
+func (f *Fixed) Gemm(c []float32, a []int16, m int) {
+	checkLen("c", len(c), m*f.n)
+	checkLen("a", len(a), m*f.Words())
+	if best < fixedTileLevel {
+		refFixedGemm(c, a, f, m)
+		return
+	}
+	t := fixedTiles.Get().(*fixedTile)
+	defer fixedTiles.Put(t)
+	width, words, heights := fixedWidth(), f.Words(), fixedHeights()
+	for j := 0; j < f.n; j += width {
+		panels, cols := f.panels[j*words:(j+width)*words], min(width, f.n-j)
+		for i, h := 0, 0; i < m; i += h {
+			h = fixedRowsOf(m-i, heights)
+			sums := t.sums[:h*width]
+			clear(sums)
+			for l := 0; l < words; l += 2 * fixedPairs {
+				fixedTileRun(sums, a[i*words+l:], panels[l*fixedColumns:], h, min(words-l, 2*fixedPairs)/2, words, fixedColumns*words)
+			}
+			if cols == width {
+				fixedRows(c[i*f.n+j:], sums, f.scale[j:], f.origin[j:], h, f.n)
+				continue
+			}
+			fixedRows(t.rows[:], sums, f.scale[j:], f.origin[j:], h, width)
+			for k := range h {
+				copy(c[(i+k)*f.n+j:][:cols], t.rows[k*width:])
+			}
+		}
+	}
+}
+
+// LogisticWords stores σ(src[i]) − ½, with σ as of [SigmoidTo], in units of 2⁻¹³: the
+// nearest integer, −2¹² … 2¹², and 0 for NaN. It panics unless len(dst) = len(src).
+func LogisticWords(dst []int16, src []float32) {
+	checkLen("dst", len(dst), len(src))
+	for lanes := wordLanes(); best >= logisticWordsLevel && len(src) >= lanes; {
+		n := min(len(src), runTerms) / lanes * lanes
+		logisticWordsRun(dst, src[:n])
+		dst, src = dst[n:], src[n:]
+	}
+	refLogisticWords(dst, src)
+}
+
+func refFixedGemm(c []float32, a []int16, f *Fixed, m int) {
+	words := f.Words()
+	for j := 0; j < f.n; j += fixedColumns {
+		panel, cols := f.panels[j*words:(j+fixedColumns)*words], min(fixedColumns, f.n-j)
+		for i := 0; i < m; i += len(fixedSums{}) {
+			var sums fixedSums
+			rows := min(m-i, len(sums))
+			for l := 0; l < words; l += len(fixedPart{}) {
+				var part fixedPart
+				n := min(words-l, len(part))
+				for k := range n {
+					part.pack(k, panel[(l+k)/2*2*fixedColumns+k%2:])
+				}
+				for k := range rows {
+					sums.add(k, a[(i+k)*words+l:][:n], &part)
+				}
+			}
+			for k := range rows {
+				var row [fixedColumns]int32
+				sums.split(&row, k)
+				refFixedRow(c[(i+k)*f.n+j:][:cols], row[:], f.scale[j:j+cols], f.origin[j:j+cols])
+			}
+		}
+	}
+}
+
+// Two integers of 32 bits are in one of 64, the second 2³² times: a multiplication
+// serves both, and sums that fit separate again.
+type (
+	fixedSums [32][fixedColumns / 2]int64 // of rows
+	fixedPart [64][fixedColumns / 2]int64 // rows of a panel
+)
+
+// pack makes row k of the columns that begin at b.
+func (p *fixedPart) pack(k int, b []int16) {
+	for l := range p[k] {
+		p[k][l] = int64(b[4*l]) + int64(b[4*l+2])<<32
+	}
+}
+
+// add adds the products of a row.
+func (s *fixedSums) add(k int, row []int16, p *fixedPart) {
+	for l := 0; l < fixedColumns/2; l += 4 {
+		sum := (*[4]int64)(s[k][l:])
+		t, u, v, w := sum[0], sum[1], sum[2], sum[3]
+		for i, a := range row {
+			x, b := int64(a), (*[4]int64)(p[i&(len(p)-1)][l:])
+			t += x * b[0]
+			u += x * b[1]
+			v += x * b[2]
+			w += x * b[3]
+		}
+		*sum = [4]int64{t, u, v, w}
+	}
+}
+
+// split stores the sums of a row.
+func (s *fixedSums) split(row *[fixedColumns]int32, k int) {
+	for l, v := range s[k] {
+		low := int32(v)
+		row[2*l], row[2*l+1] = low, int32((v-int64(low))>>32)
+	}
+}
+
+// refFixedRows stores what sums of rows of sixteen stand for.
+func refFixedRows(c []float32, sums []int32, scale, origin []float32, rows, ldc int) {
+	for i := range rows {
+		refFixedRow(c[i*ldc:][:fixedColumns], sums[i*fixedColumns:], scale, origin)
+	}
+}
+
+// refFixedRow stores what sums stand for in a row.
+func refFixedRow(c []float32, sums []int32, scale, origin []float32) {
+	for l := range c {
+		c[l] = origin[l] + float32(float32(sums[l])*scale[l])
+	}
+}
+
+// refLogisticWords takes σ from what there is.
+func refLogisticWords(dst []int16, src []float32) {
+	var buf [256]float32
+	for len(src) > 0 {
+		s := buf[:min(len(src), len(buf))]
+		sigmoid(s, src[:len(s)])
+		for i, v := range s {
+			dst[i] = fixedWord(v)
+		}
+		dst, src = dst[len(s):], src[len(s):]
+	}
+}
+
+// fixedWord returns s − ½ in units of 2⁻¹³, and 0 for NaN.
+func fixedWord(s float32) int16 {
+	if s != s {
+		return 0
+	}
+	return int16(math.RoundToEven(float64(float32(s*(1<<fixedPlaces)) - 1<<(fixedPlaces-1))))
+}
+
+const (
+	fixedPairs  = 2048 // pairs of rows of one call
+	fixedHeight = 13   // the height of the tallest tile
+)
+
+// fixedRowsOf returns how many of n rows go together: the first of heights where one or two
+// tiles of it leave no row, or lack one (25 of a block of 100 chains), else the tallest of
+// the others.
+func fixedRowsOf(n int, heights [6]int) int {
+	if h := heights[0]; n == h || n == 2*h-1 || n == 2*h {
+		return h
+	}
+	return tallest(heights[1:], n)
+}
+
+// fixedTile is sums of a tile, and its rows if columns are missing.
+type fixedTile struct {
+	sums [fixedHeight * 2 * fixedColumns]int32
+	rows [fixedHeight * 2 * fixedColumns]float32
+}
+
+var fixedTiles = sync.Pool{New: func() any { return new(fixedTile) }}

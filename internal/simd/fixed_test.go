@@ -54,7 +54,7 @@ func TestFixedGemm(t *testing.T) {
 		}
 		for _, l := range append(backends(), purego) {
 			withBackend(l, func() {
-				withoutDots(func() {
+				withAndWithout("dotWords", func() {
 					got := make([]float32, m*n)
 					f.Gemm(got, a, m)
 					require.Equal(t, want, got, levelNames[l])

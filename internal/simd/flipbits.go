@@ -1,5 +1,68 @@
 package simd
 
+import (
+	"fmt"
+	"math/bits"
+)
+
+// FlipOdds holds the probability of a site to flip for each of its states and each
+// number of its neighbours in state 1. In its zero value none does.
+type FlipOdds struct {
+	// digits[p] is binary digit p of the probabilities as [Odds] has it: entries 0 …
+	// 7 are the coefficients of sites in state 0, the others are what to add to them,
+	// modulo 2, for those in state 1.
+	digits [64][16]uint64
+}
+
+// Set sets the odds to p[x][k]·2⁻⁶⁴ for a site in state x with k neighbours in state 1.
+func (o *FlipOdds) Set(p *[2][5]uint64) {
+	a, b := coefficients(p[0][:]), coefficients(p[1][:])
+	for j, off := range a[:len(p[0])] {
+		on := off ^ b[j]
+		for d := range o.digits {
+			o.digits[d][j], o.digits[d][8+j] = -(off >> (63 - d) & 1), -(on >> (63 - d) & 1)
+		}
+	}
+}
+
+// digit returns digit d of the probability for 64 sites and their counts.
+func (o *FlipOdds) digit(d int, own, c0, c1, c2 uint64) uint64 {
+	return five(o.digits[d][:8], c0, c1, c2) ^ own&five(o.digits[d][8:], c0, c1, c2)
+}
+
+// FlipTally counts sites, and those of them that flip, by their state x and their
+// number k ≤ 4 of neighbours in state 1.
+type FlipTally struct{ Sites, Flips [2][5]int }
+
+// Add adds another tally.
+func (t *FlipTally) Add(u *FlipTally) {
+	for x := range t.Sites {
+		for k := range t.Sites[x] {
+			t.Sites[x][k] += u.Sites[x][k]
+			t.Flips[x][k] += u.Flips[x][k]
+		}
+	}
+}
+
+// flipTerms are, for the terms 1, c_0, c_1, c_0c_1 and c_2 of the digits of the number
+// of neighbours, the sites where a term is 1, in parts of 16 bits: all of them, those in
+// state 1, those that flip, those that do both.
+type flipTerms [5]uint64
+
+// addTo adds the sites by their counts, of which 3 is the only one with two digits and
+// 4 the only one with the third.
+func (s *flipTerms) addTo(t *FlipTally) {
+	one, two := s[1]-s[3], s[2]-s[3]
+	none := s[0] - one - two - s[3] - s[4]
+	for k, v := range [5]uint64{none, one, two, s[3], s[4]} {
+		all, on, flip, both := int(v&0xffff), int(v>>16&0xffff), int(v>>32&0xffff), int(v>>48)
+		t.Sites[0][k] += all - on
+		t.Sites[1][k] += on
+		t.Flips[0][k] += flip - both
+		t.Flips[1][k] += both
+	}
+}
+
 // FlipBits draws which sites of the string own flip, all at once, and stores in dst what
 // they are then: bit i of dst is
 //
@@ -34,4 +97,125 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 	a, b := tallyFlips(from, to, before, after, valid)
 	a.addTo(forth)
 	b.addTo(back)
+}
+
+// GridBits stores in near the number of neighbours in state 1 of the sites first,
+// first+1, …, first+64·len(a)−1 of the string own, which are at the places that t says.
+// Site i is bit i mod 64 of word pad + ⌊i/64⌋ of own; near[24r + 8p + w] has digit p of
+// the numbers of word 8r + w from first on. a and b begin at first, a multiple of 64: a
+// site has near[2] of [NewBitTorus] where a is set and near[3] where it is not, near[4]
+// where b is set and near[5] where it is not, and near[0] and near[1].
+//
+// It panics unless lengths fit: that of a is a multiple of 8, at most 512, and own holds
+// what is up to 64 bits beyond all places.
+func GridBits(near, own []uint64, pad, first int, t *BitTorus, a, b []uint64) {
+	checkBits("a", len(a), maxBits/64)
+	checkLen("b", len(b), len(a))
+	checkLen("near", len(near), planes*len(a))
+	for _, d := range t.ends {
+		lo := pad + (first+d)>>6
+		if lo < 0 || lo+len(a)+1 > len(own) {
+			panic(fmt.Sprintf("simd: GridBits: words %d … %d of own, which has %d", lo, lo+len(a), len(own)))
+		}
+	}
+	if len(a) > 0 {
+		gridBits(near, own, pad+first/64, t, a, b)
+	}
+}
+
+// UnpackBits stores bit i of own in x[i]. It panics unless own has as many.
+func UnpackBits(x []int32, own []uint64) {
+	if len(x) > 64*len(own) {
+		panic(fmt.Sprintf("simd: UnpackBits: len(x) = %d, want ≤ 64·%d", len(x), len(own)))
+	}
+	for len(x) > 0 {
+		n := min(len(x), maxBits)
+		done := 0
+		if best >= unpackBitsLevel && n >= 32 {
+			done = n &^ 31
+			unpackBitsRun(x[:done], own)
+		}
+		refUnpackBits(x[done:n], own, done)
+		x, own = x[n:], own[(n+63)/64:]
+	}
+}
+
+func refFlipBits(dst, own, near []uint64, o *FlipOdds, key, stream, group uint64) {
+	refFlipHeat(dst, own, near, o, group, func(counter uint64) [4]uint32 { return philoxBlock(counter, stream, key) })
+}
+
+func refFlipBitsARS(dst, own, near []uint64, o *FlipOdds, key, stream, group uint64) {
+	keys := arsKeys(key)
+	refFlipHeat(dst, own, near, o, group, func(counter uint64) [4]uint32 { return arsBlock(counter, stream, &keys) })
+}
+
+// nearDigits returns the digits of the numbers of neighbours of word i.
+func nearDigits(near []uint64, i int) (c0, c1, c2 uint64) {
+	at := i/8*8*planes + i%8
+	return near[at], near[at+8], near[at+16]
+}
+
+func refFlipHeat(dst, own, near []uint64, o *FlipOdds, group uint64, block func(counter uint64) [4]uint32) {
+	own = own[:len(dst)]
+	for i := range dst {
+		x := own[i]
+		c0, c1, c2 := nearDigits(near, i)
+		dst[i] = x ^ refBelow(i, group, block, func(d int) uint64 { return o.digit(d, x, c0, c1, c2) })
+	}
+}
+
+// addHalves returns the sums of what tallyFlips counts in halves.
+func addHalves(sums *[2][5][2]uint64) (forth, back flipTerms) {
+	for j := range forth {
+		forth[j] = sums[0][j][0] + sums[0][j][1]
+		back[j] = sums[1][j][0] + sums[1][j][1]
+	}
+	return forth, back
+}
+
+func refTallyFlips(from, to, before, after, valid []uint64) (forth, back flipTerms) {
+	to, valid = to[:len(from)], valid[:len(from)]
+	for i, x := range from {
+		y, all := to[i], valid[i]
+		flip := (x ^ y) & all
+		forth.add(before, i, [4]uint64{0, 0, flip, flip & x})
+		back.add(after, i, [4]uint64{all, all & y, flip, flip & y})
+	}
+	return forth, back
+}
+
+// add counts the sites of word i that belong to the sets.
+func (s *flipTerms) add(near []uint64, i int, sets [4]uint64) {
+	c0, c1, c2 := nearDigits(near, i)
+	for j, term := range [5]uint64{^uint64(0), c0, c1, c0 & c1, c2} {
+		for k, v := range sets {
+			s[j] += uint64(bits.OnesCount64(v&term)) << (16 * k)
+		}
+	}
+}
+
+func refGridBits(near, own []uint64, at int, t *BitTorus, a, b []uint64) {
+	var from [6][]uint64
+	var shift [6]uint
+	for j, d := range t.near {
+		from[j], shift[j] = own[at+d>>6:], uint(d&63)
+	}
+	for i := range a {
+		var v [6]uint64
+		for j, s := range shift {
+			v[j] = from[j][i]>>s | from[j][i+1]<<(64-s)
+		}
+		left, right := a[i]&v[2]|v[3]&^a[i], b[i]&v[4]|v[5]&^b[i]
+		odd, most := v[0]^v[1]^left, v[0]&v[1]|left&(v[0]^v[1])
+		carry, to := odd&right, i/8*8*planes+i%8
+		near[to], near[to+8], near[to+16] = odd^right, most^carry, most&carry
+	}
+}
+
+// refUnpackBits does so from bit first on.
+func refUnpackBits(x []int32, own []uint64, first int) {
+	for i := range x {
+		at := uint(first + i)
+		x[i] = int32(own[at/64] >> (at % 64) & 1)
+	}
 }

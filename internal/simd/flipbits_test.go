@@ -127,7 +127,7 @@ func TestTallyFlips(t *testing.T) {
 				want[1].Sites[y][near[1][i]] += count
 			}
 			before, after := nearOf(n, func(i int) int { return near[0][i] }), nearOf(n, func(i int) int { return near[1][i] })
-			withoutPopcounts(func() {
+			withAndWithout("popcounts", func() {
 				onAll(func(l level) {
 					var got [2]FlipTally
 					got[0].Sites[1][2], got[1].Flips[0][4] = 5, 7

@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkGarbageCollectionWaits measures how long a collection takes while a
-// kernel runs on 2²⁰ terms without pause (wait-ns, the median of 21), beside a loop in
+// kernel runs on 2²⁰ terms without pause (wait-ns, the median of 21), and a loop in
 // plain Go; TestCallsAreShort is the test.
 func BenchmarkGarbageCollectionWaits(b *testing.B) {
 	const n = 1 << 20

@@ -8,11 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func init() {
-	kernels["GELU"] = func(a *arena, from, to int) { GELU(a.f[0][from:to], a.f[2][from:to]) }
-	kernels["GELUSlope"] = func(a *arena, from, to int) { GELUSlope(a.f[0][from:to], a.f[2][from:to]) }
-}
-
 // GELU and its slope against float64, where they are in the middle, far out and beyond.
 func TestGELU(t *testing.T) {
 	f := func(x float64) float64 { return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x))) }

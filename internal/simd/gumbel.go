@@ -1,6 +1,9 @@
 package simd
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Gumbel stores standard Gumbel noise −log(−log(1−v)), v = (bits[i]+½)/2³²: the
 // larger tail has 33 bits, down to 1.2e−10, the smaller as many. The error is
@@ -39,6 +42,74 @@ func SoftmaxPull(dst, y, d []float32, cols int, scale float32) {
 	checkLen("d", len(d), len(y))
 	for i := 0; i < len(y); i += cols {
 		row, grad := y[i:i+cols], d[i:i+cols]
-		pull(dst[i:i+cols], row, grad, dot(row, grad), scale)
+		pull(dst[i:i+cols], row, grad, Dot(row, grad), scale)
+	}
+}
+
+// Constants of the float32 logarithm; the polynomial is a minimax fit printed by
+// _gen/coef. TestExponential32 bounds the error.
+const (
+	logC0 = 0x1.55557ap-01
+	logC1 = 0x1.995e78p-02
+	logC2 = 0x1.31ea76p-02
+
+	ln2   = 0x1.62e43p-1
+	rootH = 0x3f3504f3 // bits of √½
+
+	// smallBits is (1−√½)·2³²: below it log(1−v) is taken of −v itself.
+	smallBits = 0x4afb0ccd
+)
+
+// exponential32 returns −log(1−v), v = (b+½)/2³², with an error below 4 ulp.
+func exponential32(b uint32) float32 {
+	high := int32(b) >> 31 // −1 if v ≥ ½
+	a := float32(int32(b)^high) + 0.5
+	a = float32(a * 0x1p-32) // v or 1−v, whichever is smaller
+	y := a
+	if high == 0 {
+		y = 1 - a
+	}
+	k, f := logReduce32(y)
+	if b < smallBits {
+		k, f = 0, -a
+	}
+	return -logSum32(k, f)
+}
+
+// log32 returns log x for normal x > 0.
+func log32(x float32) float32 { return logSum32(logReduce32(x)) }
+
+// logReduce32 splits x = 2^k·(1+f) with 1+f in [√½, √2).
+func logReduce32(x float32) (k, f float32) {
+	b := math.Float32bits(x)
+	e := int32(b-rootH) >> 23
+	return float32(e), math.Float32frombits(b-uint32(e)<<23) - 1
+}
+
+// logSum32 returns k·ln 2 + log(1+f).
+func logSum32(k, f float32) float32 {
+	s := f / (2 + f)
+	z := float32(s * s)
+	q := float32(z*logC2) + logC1
+	q = float32(q*z) + logC0
+	q = float32(q*z) + 2
+	return float32(k*ln2) + float32(s*q)
+}
+
+func refGumbel(dst []float32, bits []uint32) {
+	for i, b := range bits {
+		dst[i] = -log32(exponential32(b))
+	}
+}
+
+func refPerturb(y, w, noise []float32, scale float32) {
+	for i, v := range w {
+		y[i] = (v + noise[i]) * scale
+	}
+}
+
+func refPull(dst, y, d []float32, mean, scale float32) {
+	for i, v := range y {
+		dst[i] += float32(float32(v*(d[i]-mean)) * scale)
 	}
 }

@@ -7,20 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func init() {
-	for name, run := range map[string]func(a *arena, from, to int){
-		"Gumbel": func(a *arena, from, to int) { Gumbel(a.f[0][from:to], a.u[from:to]) },
-		"GumbelSoftmax": func(a *arena, from, to int) {
-			GumbelSoftmax(a.f[0][from:to], a.f[1][from:to], a.f[3][from:to], max(to-from, 1), 0.7)
-		},
-		"SoftmaxPull": func(a *arena, from, to int) {
-			SoftmaxPull(a.f[0][from:to], a.f[1][from:to], a.f[3][from:to], max(to-from, 1), 1.4)
-		},
-	} {
-		kernels[name] = run
-	}
-}
-
 // TestExponential32 compares with float64 at every scale of the bits.
 func TestExponential32(t *testing.T) {
 	worst, worstGumbel := 0.0, 0.0

@@ -10,7 +10,7 @@ type PairScratch struct {
 }
 
 // PairOfRows reports whether HeatPairs takes less time than HeatRows of either block.
-func PairOfRows() bool { return atOnce() }
+func PairOfRows() bool { return hasHeatEights() }
 
 // HeatPairs is HeatRows of two blocks of chains of one graph side by side, to the bits that
 // each of them gets: byte c of a row is 16 times the state of the second block's chain c,

@@ -172,7 +172,7 @@ func (g *rowProblem) redraw(valid uint32, t *RowTally, high func(visit, chain in
 // onEveryRow runs f with every backend, and without what looks bytes up.
 func onEveryRow(f func(name string)) {
 	onAll(func(l level) { f(levelNames[l]) })
-	withoutPermutes(func() { onAll(func(l level) { f(levelNames[l] + " without permutations") }) })
+	without(func() { onAll(func(l level) { f(levelNames[l] + " without permutations") }) }, "permutes")
 }
 
 // Redraws are those of a plain loop, in which sums are counted and numbers put together
@@ -195,11 +195,11 @@ func TestHeatRows(t *testing.T) {
 		draw(words, key, stream, group)
 		require.Equal(t, uint64(first+1+visits), RowGroups(visits))
 		want := g.clone()
-		var told RowTally
-		told.Moved[3], told.Sum[31] = 1000, -1000
-		start := told
+		var counted RowTally
+		counted.Moved[3], counted.Sum[31] = 1000, -1000
+		start := counted
 		at := (first + 1) * GroupWords
-		ties += want.redraw(valid, &told, func(v, c int) byte { return byte(words[8*v+c/4] >> (c % 4 * 8)) },
+		ties += want.redraw(valid, &counted, func(v, c int) byte { return byte(words[8*v+c/4] >> (c % 4 * 8)) },
 			func(v int) byte { return byte(words[first*GroupWords+v/4] >> (v % 4 * 8)) }, func() uint64 {
 				at += 2
 				return uint64(words[at-1])<<32 | uint64(words[at-2])
@@ -208,7 +208,7 @@ func TestHeatRows(t *testing.T) {
 			got, tally := g.clone(), start
 			HeatRows(got.rows, got.own, got.visits, got.near, got.odds, valid, &tally, nil, new(RowScratch), ars, key, stream, group)
 			require.Equal(t, want, got, "%s, trial %d", name, trial)
-			require.Equal(t, told, tally, "%s, trial %d", name, trial)
+			require.Equal(t, counted, tally, "%s, trial %d", name, trial)
 		})
 	}
 	assert.Greater(t, ties, 50)
@@ -262,7 +262,7 @@ func TestHeatRowsTies(t *testing.T) {
 		}
 		var want result
 		withBackend(purego, func() { want = run() })
-		plain, told, at := g.clone(), RowTally{}, 0
+		plain, counted, at := g.clone(), RowTally{}, 0
 		more := append(slices.Clone(ties), make([]uint32, 2*ChainBits)...)
 		high := func(v, c int) byte { return byte(words[8*v+c/4] >> (c % 4 * 8)) }
 		last := func() uint64 {
@@ -270,8 +270,8 @@ func TestHeatRowsTies(t *testing.T) {
 			return uint64(more[at-1])<<32 | uint64(more[at-2])
 		}
 		plain.visits = plain.visits[:want.done]
-		used := plain.redraw(1<<32-1, &told, high, second, last)
-		require.Equal(t, []any{plain.rows, plain.own, told, used}, []any{want.g.rows, want.g.own, want.tally, want.used})
+		used := plain.redraw(1<<32-1, &counted, high, second, last)
+		require.Equal(t, []any{plain.rows, plain.own, counted, used}, []any{want.g.rows, want.g.own, want.tally, want.used})
 		require.LessOrEqual(t, 2*used, len(ties))
 		if want.done < visits { // one more does not find enough
 			stopped++

@@ -1,6 +1,9 @@
 package simd
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // JointBlocks is the number of blocks of chains that a [Joint] redraws side by side.
 const JointBlocks = 16
@@ -66,3 +69,85 @@ func (j *Joint) Moved(sum []int) {
 	}
 	j.asm.moved = [JointBlocks]uint32{}
 }
+
+// Heat draws the sites of the lanes lane … lane+n−1 of own afresh, one after the other, as
+// [HeatBits] does those of each block: lane + p from the digits of lane p of its string,
+// ahead groups behind those of Begin. The number of neighbours in state 1 is the sum over
+// k = 0, …, degree−1 of lane near[k·stride + p] & (2³¹−1) of own, whose bits are flipped
+// where that number is negative; none of these lanes is drawn in the same call. Lanes of
+// blocks that there are not are left as they are or drawn, too.
+//
+// It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has the numbers and own the lanes.
+// No more than 2³¹ changes of a block may be counted before a call of Moved.
+func (j *Joint) Heat(own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
+	if degree < 0 || degree > 7 || n < 0 || n > stride || len(near) < (degree-1)*stride+n && degree > 0 {
+		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(near) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(near)))
+	}
+	if lane < 0 || (lane+n)*JointBlocks > len(own) {
+		panic(fmt.Sprintf("simd: Joint.Heat: lanes %d … %d of %d", lane, lane+n-1, len(own)/JointBlocks))
+	}
+	ahead *= 16 // counters
+	width := jointWidth()
+	if j.ars {
+		width = jointWidthARS()
+	}
+	if best < jointHeatLevel || j.ars && !hasArs() {
+		refJointHeat(j, own, lane, n, near, stride, degree, o, ahead)
+		return
+	}
+	philox, aes := philoxKeys(j.key), arsKeys(j.key)
+	for at := 0; at < n; at += jointTerms {
+		var from *int32
+		if degree > 0 {
+			from = &near[at]
+		}
+		for first := 0; first < j.blocks; first += width {
+			jointHeatRun(j, own, own[(lane+at)*JointBlocks:], from, min(jointTerms, n-at), stride, degree, o, &philox, &aes, ahead+uint64(16*at*BitGroups/16), first, width)
+		}
+	}
+}
+
+// refJointHeat defines the bits and counts that every backend of jointbits.go gives; ahead
+// counts counters.
+func refJointHeat(j *Joint, own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
+	keys := arsKeys(j.key)
+	for p := range n {
+		counter := ahead + uint64(p/16*16*BitGroups+p%16)
+		at := own[(lane+p)*JointBlocks:][:j.blocks]
+		for b, old := range at {
+			var c [3]uint64
+			for k := range degree {
+				e := near[k*stride+p]
+				v := uint64(own[int(e&(1<<31-1))*JointBlocks+b] ^ uint32(e>>31))
+				for d := range c {
+					c[d], v = c[d]^v, c[d]&v
+				}
+			}
+			less, equal := uint32(0), ^uint32(0)
+			for d := 0; d < 64 && equal != 0; d += 4 {
+				at := 16*j.groups[b] + counter + uint64(4*d)
+				var words [4]uint32
+				if j.ars {
+					words = arsBlock(at, j.streams[b], &keys)
+				} else {
+					words = philoxBlock(at, j.streams[b], j.key)
+				}
+				for w, r := range words {
+					t := uint32(o.digit(d+w, c[0], c[1], c[2]))
+					less |= equal & t &^ r
+					equal &^= t ^ r
+				}
+			}
+			at[b] = less
+			j.asm.moved[b] += uint32(bits.OnesCount32((less ^ old) & j.asm.mask[b]))
+		}
+	}
+}
+
+// jointTerms bounds the lanes of a call of jointHeat, at up to 200 ns each with AVX2: a
+// multiple of 16.
+const jointTerms = 256
+
+// JointWidth returns how many blocks a Joint draws in little more time than one: what a
+// register holds, 0 without assembly.
+func JointWidth() int { return jointWidth() }

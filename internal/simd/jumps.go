@@ -1,6 +1,36 @@
 package simd
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
+
+// JumpRate is the rate g(t) of a jump to a state of probability ratio t, for
+// [JumpThresholds].
+type JumpRate int
+
+const (
+	SqrtRate   JumpRate = iota // √t
+	BarkerRate                 // t/(1+t)
+	MinRate                    // min(1, t)
+	MaxRate                    // max(1, t)
+)
+
+// Gone returns 1 − e^(−r) for r ≥ 0, given e = e^(−r), right to 10⁻⁶ of it.
+func Gone(r, e float32) float32 {
+	if !(r < shortJump) {
+		return 1 - e
+	}
+	const c2, c3, c4, c5, c6 = 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720
+	s := float32(r * (c5 - float32(r*c6)))
+	s = float32(r * (c4 - s))
+	s = float32(r * (c3 - s))
+	s = float32(r * (c2 - s))
+	return float32(r * (1 - s))
+}
+
+// shortJump is where six terms of 1 − e^(−r) are as good as a float32: r⁶/5040 < 2⁻²⁴.
+const shortJump = 0.25
 
 // JumpThresholds computes, as integers over 2³¹, the probabilities that a jump process on
 // two states that starts at x_i is at the other after a time tau: with fields h as
@@ -17,4 +47,41 @@ func JumpThresholds(t []int32, h []float32, x []int32, tau float32, rate JumpRat
 		panic(fmt.Sprintf("simd: rate = %d, want 0 … 3", rate))
 	}
 	jumpThresholds(t, h, x, tau, rate)
+}
+
+// refJumpThresholds is the definition of JumpThresholds. With e = e^(−|Δ|) the larger of
+// ν and its complement is 1/(1+e), the smaller e/(1+e), and g/ν is
+//
+//	(1+e)/√e, 1, 1+e and (1+e)/e.
+func refJumpThresholds(t []int32, h []float32, x []int32, tau float32, rate JumpRate) {
+	for i := range t {
+		delta := math.Float32frombits(math.Float32bits(h[i]) ^ uint32(x[i])<<31)
+		switch {
+		case delta != delta:
+			t[i] = -1
+			continue
+		case delta > math.MaxFloat32:
+			t[i] = 0
+			continue
+		}
+		e := exp32(math.Float32frombits(math.Float32bits(delta) | 1<<31))
+		d, r := 1+e, float32(1)
+		switch rate {
+		case SqrtRate:
+			r = d / float32(math.Sqrt(float64(e)))
+		case MinRate:
+			r = d
+		case MaxRate:
+			r = d / e
+		}
+		r *= tau
+		nu := e
+		if delta < 0 {
+			nu = 1
+		}
+		nu /= d
+		gone := Gone(r, exp32(-r))
+		q := float32(nu * gone)
+		t[i] = max(int32(min(float32(q*flipOne), flipOne-1<<7)), 1)
+	}
 }

@@ -55,9 +55,9 @@ func TestHeatRowsKept(t *testing.T) {
 			}
 			g.visits = append(g.visits, v)
 		}
-		want, told := g.clone(), RowTally{}
+		want, counted := g.clone(), RowTally{}
 		for sweep := range 3 {
-			HeatRows(want.rows, want.own, want.visits, want.near, want.odds, 1<<32-1, &told, nil, new(RowScratch), trial%2 == 0, 1, 2, uint64(1000*sweep))
+			HeatRows(want.rows, want.own, want.visits, want.near, want.odds, 1<<32-1, &counted, nil, new(RowScratch), trial%2 == 0, 1, 2, uint64(1000*sweep))
 		}
 		sums := make([]Row, sites+1)
 		CountRows(sums, want.rows, want.visits, want.near)
@@ -68,7 +68,7 @@ func TestHeatRowsKept(t *testing.T) {
 				HeatRows(got.rows, got.own, got.visits, got.near, got.odds, 1<<32-1, &tally, kept, new(RowScratch), trial%2 == 0, 1, 2, uint64(1000*sweep))
 			}
 			require.Equal(t, want, got, "%s, trial %d", name, trial)
-			require.Equal(t, told, tally, "%s, trial %d", name, trial)
+			require.Equal(t, counted, tally, "%s, trial %d", name, trial)
 			require.Equal(t, sums[:sites], kept[:sites], "%s, trial %d", name, trial)
 		})
 	}

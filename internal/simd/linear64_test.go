@@ -7,14 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func init() {
-	kernels["Dot64"] = func(a *arena, from, to int) { a.s[0] = Dot64(a.d[1][from:to], a.d[2][from:to]) }
-	kernels["Inner"] = func(a *arena, from, to int) { a.s[0] = Inner(a.d[1][from:to], a.f[1][from:to]) }
-	kernels["Gap"] = func(a *arena, from, to int) { a.s[0] = Gap(a.f[0][from:to], a.f[1][from:to], 0.3) }
-	kernels["AddWide"] = func(a *arena, from, to int) { AddWide(a.d[0][from:to], -0.7, a.f[1][from:to]) }
-	kernels["Axpy64"] = func(a *arena, from, to int) { Axpy64(-0.7, a.d[1][from:to], a.d[0][from:to]) }
-}
-
 func TestLinear64(t *testing.T) {
 	r := newRand(8)
 	for n := range 70 {

@@ -27,7 +27,7 @@ func TestHeatPairs(t *testing.T) {
 	for trial := range 150 {
 		sites := []int{1, 2, 9, 60, RowVisits}[trial%5]
 		var g [2]*rowProblem
-		g[0] = octetProblem(r, sites, []int{0, 3, 11, 12, 13, 25}[trial/5%6], nil)
+		g[0] = eightProblem(r, sites, []int{0, 3, 11, 12, 13, 25}[trial/5%6], nil)
 		for i := range g[0].visits { // neighbours of each other, now
 			v := &g[0].visits[i]
 			v.Row = int32((i + trial) % sites)
@@ -44,12 +44,12 @@ func TestHeatPairs(t *testing.T) {
 		key, stream, group := r.Uint64(), [2]uint64{r.Uint64(), r.Uint64()}, [2]uint64{r.Uint64() >> 8, r.Uint64() >> 9}
 		ars := trial%4 == 0
 		rows, own := pairUp(g[0], g[1])
-		var told [2]RowTally
-		told[1].Sum[3], told[0].Moved[31] = -7, 1000
-		start := told
+		var counted [2]RowTally
+		counted[1].Sum[3], counted[0].Moved[31] = -7, 1000
+		start := counted
 		for b := range g {
 			for sweep := range uint64(20) {
-				HeatRows(g[b].rows, g[b].own, g[b].visits, g[b].near, g[b].odds, valid[b], &told[b], nil, new(RowScratch), ars, key, stream[b], group[b]+1000*sweep)
+				HeatRows(g[b].rows, g[b].own, g[b].visits, g[b].near, g[b].odds, valid[b], &counted[b], nil, new(RowScratch), ars, key, stream[b], group[b]+1000*sweep)
 			}
 		}
 		wantRows, wantOwn := pairUp(g[0], g[1])
@@ -60,7 +60,7 @@ func TestHeatPairs(t *testing.T) {
 			}
 			require.Equal(t, wantRows, gotRows, "%s, trial %d", name, trial)
 			require.Equal(t, wantOwn, gotOwn, "%s, trial %d", name, trial)
-			require.Equal(t, told, tally, "%s, trial %d", name, trial)
+			require.Equal(t, counted, tally, "%s, trial %d", name, trial)
 		})
 	}
 	assert.EqualValues(t, 64, unsafe.Offsetof(pairStop{}.sums)) // as the assembly has it
@@ -72,7 +72,7 @@ func TestHeatPairs(t *testing.T) {
 // Visits of many ties take the digits of either block in turn.
 func TestHeatPairsTies(t *testing.T) {
 	r := newRand(47)
-	g := octetProblem(r, RowVisits, 12, nil)
+	g := eightProblem(r, RowVisits, 12, nil)
 	stops := 0
 	for range 20 {
 		words, next := [2][]uint32{}, [2][]uint32{}

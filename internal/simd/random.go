@@ -2,6 +2,8 @@ package simd
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 )
 
 // Philox fills dst with words of a random stream, starting at a group of 64.
@@ -17,7 +19,17 @@ func Philox(dst []uint32, key, stream, group uint64) {
 	if len(dst)%GroupWords != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, want a multiple of %d", len(dst), GroupWords))
 	}
-	philox(dst, key, stream, group)
+	if best < philoxLevel {
+		refPhilox(dst, key, stream, group)
+		return
+	}
+	keys := philoxKeys(key)
+	for len(dst) > 0 {
+		n := min(len(dst)/GroupWords, runGroups)
+		philoxRun(dst[:n*GroupWords], &keys, group*16, stream)
+		dst = dst[n*GroupWords:]
+		group += uint64(n)
+	}
 }
 
 // ARS is [Philox] by another generator, ARS4x32-7: word w of the same counter's
@@ -28,7 +40,17 @@ func ARS(dst []uint32, key, stream, group uint64) {
 	if len(dst)%GroupWords != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, want a multiple of %d", len(dst), GroupWords))
 	}
-	ars(dst, key, stream, group)
+	if !hasArs() {
+		refARS(dst, key, stream, group)
+		return
+	}
+	keys := arsKeys(key)
+	for len(dst) > 0 {
+		n := min(len(dst)/GroupWords, runGroups)
+		arsRun(dst[:n*GroupWords], &keys, group*16, stream)
+		dst = dst[n*GroupWords:]
+		group += uint64(n)
+	}
 }
 
 // Unit32 stores dst[i] = ⌊bits[i]/2⁸⌋·2⁻²⁴, uniform on [0, 1). It panics unless
@@ -47,4 +69,181 @@ func Unit64(dst []float64, bits []uint32) {
 		panic(fmt.Sprintf("simd: len(bits) = %d, want %d", len(bits), 2*len(dst)))
 	}
 	unit64(dst, bits)
+}
+
+// Constants of Philox4x32 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random
+// numbers: as easy as 1, 2, 3", section 3.3 and its Random123 distribution).
+const (
+	philoxMul0 = 0xD2511F53
+	philoxMul1 = 0xCD9E8D57
+	philoxKey0 = 0x9E3779B9 // golden ratio
+	philoxKey1 = 0xBB67AE85 // √3 − 1
+	philoxRnds = 10
+)
+
+// GroupWords is the number of words in a group of a random stream.
+const GroupWords = 64
+
+func refPhilox(dst []uint32, key, stream, group uint64) {
+	for ; len(dst) > 0; dst = dst[GroupWords:] {
+		for lane := range uint64(16) {
+			out := philoxBlock(group*16+lane, stream, key)
+			for w, v := range out {
+				dst[16*w+int(lane)] = v
+			}
+		}
+		group++
+	}
+}
+
+// philoxBlock is Philox4x32-10 at one counter.
+func philoxBlock(lo, hi, key uint64) [4]uint32 {
+	c0, c1, c2, c3 := uint32(lo), uint32(lo>>32), uint32(hi), uint32(hi>>32)
+	k0, k1 := uint32(key), uint32(key>>32)
+	for range philoxRnds {
+		h0, l0 := bits.Mul32(philoxMul0, c0)
+		h1, l1 := bits.Mul32(philoxMul1, c2)
+		c0, c1, c2, c3 = h1^c1^k0, l1, h0^c3^k1, l0
+		k0 += philoxKey0
+		k1 += philoxKey1
+	}
+	return [4]uint32{c0, c1, c2, c3}
+}
+
+// philoxKeys returns the two round keys of every round.
+func philoxKeys(key uint64) (keys [2 * philoxRnds]uint32) {
+	k0, k1 := uint32(key), uint32(key>>32)
+	for r := 0; r < len(keys); r += 2 {
+		keys[r], keys[r+1] = k0, k1
+		k0 += philoxKey0
+		k1 += philoxKey1
+	}
+	return keys
+}
+
+func refUnit32(dst []float32, bits []uint32) {
+	for i, b := range bits {
+		dst[i] = float32(b>>8) * 0x1p-24
+	}
+}
+
+func refUnit64(dst []float64, bits []uint32) {
+	for i := range dst {
+		v := uint64(bits[2*i]) | uint64(bits[2*i+1])<<32
+		dst[i] = float64(v>>11) * 0x1p-53
+	}
+}
+
+// Constants of ARS4x32 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random
+// numbers: as easy as 1, 2, 3", section 3.2 and its Random123 distribution).
+const (
+	arsWeyl0 = 0x9E3779B97F4A7C15 // golden ratio
+	arsWeyl1 = 0xBB67AE8584CAA73B // √3 − 1
+	arsRnds  = 7
+
+	// arsHigh is the upper half of every key, whose lower half is that of the
+	// stream: the first 64 binary digits of π − 3.
+	arsHigh = 0x243F6A8885A308D3
+)
+
+func refARS(dst []uint32, key, stream, group uint64) {
+	keys := arsKeys(key)
+	for ; len(dst) > 0; dst = dst[GroupWords:] {
+		for lane := range uint64(16) {
+			out := arsBlock(group*16+lane, stream, &keys)
+			for w, v := range out {
+				dst[16*w+int(lane)] = v
+			}
+		}
+		group++
+	}
+}
+
+// arsKeys returns the keys of the rounds, the first of which only adds its own.
+func arsKeys(key uint64) (keys [2 * (arsRnds + 1)]uint64) {
+	k0, k1 := key, uint64(arsHigh)
+	for r := 0; r < len(keys); r += 2 {
+		keys[r], keys[r+1] = k0, k1
+		k0 += arsWeyl0
+		k1 += arsWeyl1
+	}
+	return keys
+}
+
+// arsBlock is ARS4x32-7 at one counter.
+func arsBlock(lo, hi uint64, keys *[2 * (arsRnds + 1)]uint64) [4]uint32 {
+	return arsRounds(lo, hi, keys[:])
+}
+
+// arsRounds is ARS4x32 at one counter, with as many rounds as there are keys of
+// two numbers, less one. A round is that of AES (FIPS 197, section 5.1), on a state
+// whose column c is the word s_c, its lowest byte first, and so is the key; the last
+// does not mix columns.
+func arsRounds(lo, hi uint64, keys []uint64) [4]uint32 {
+	t0, t1, t2, t3 := &aesColumns[0], &aesColumns[1], &aesColumns[2], &aesColumns[3]
+	lo, hi = lo^keys[0], hi^keys[1]
+	for keys = keys[2:]; len(keys) > 2; keys = keys[2:] {
+		s0, s1, s2, s3 := uint32(lo), uint32(lo>>32), uint32(hi), uint32(hi>>32)
+		v0 := t0[s0&255] ^ t1[s1>>8&255] ^ t2[s2>>16&255] ^ t3[s3>>24]
+		v1 := t0[s1&255] ^ t1[s2>>8&255] ^ t2[s3>>16&255] ^ t3[s0>>24]
+		v2 := t0[s2&255] ^ t1[s3>>8&255] ^ t2[s0>>16&255] ^ t3[s1>>24]
+		v3 := t0[s3&255] ^ t1[s0>>8&255] ^ t2[s1>>16&255] ^ t3[s2>>24]
+		lo, hi = (uint64(v1)<<32|uint64(v0))^keys[0], (uint64(v3)<<32|uint64(v2))^keys[1]
+	}
+	s := [4]uint32{uint32(lo), uint32(lo >> 32), uint32(hi), uint32(hi >> 32)}
+	key := [4]uint32{uint32(keys[0]), uint32(keys[0] >> 32), uint32(keys[1]), uint32(keys[1] >> 32)}
+	for c := range key {
+		for b := range 4 { // byte 1 of an entry is the substitute
+			key[c] ^= t0[s[(c+b)%4]>>(8*b)&255] >> 8 & 255 << (8 * b)
+		}
+	}
+	return key
+}
+
+// aesColumns[0][x] is the column (2, 1, 1, 3) times the substitute S(x), in the field
+// of 256 elements modulo z⁸ + z⁴ + z³ + z + 1; aesColumns[i] is turned by i bytes.
+var aesColumns = makeAESColumns()
+
+// makeAESColumns goes through the powers of 3, which are all elements but 0, and those of
+// its inverse with them.
+func makeAESColumns() (t [4][256]uint32) {
+	double := func(v uint8) uint8 { return v<<1 ^ -(v>>7)&0x1b }
+	set := func(x, inverse uint8) {
+		s := inverse ^ 0x63
+		for shift := 1; shift <= 4; shift++ {
+			s ^= bits.RotateLeft8(inverse, shift)
+		}
+		d := double(s)
+		column := uint32(d) | uint32(s)<<8 | uint32(s)<<16 | uint32(d^s)<<24
+		for i := range t {
+			t[i][x] = bits.RotateLeft32(column, 8*i)
+		}
+	}
+	set(0, 0)
+	power, inverse := uint8(1), uint8(1)
+	for range 255 {
+		set(power, inverse)
+		power ^= double(power)
+		for shift := range 3 { // divides by 3: times 1 + z + … + z⁷
+			inverse ^= inverse << (1 << shift)
+		}
+		inverse ^= -(inverse >> 7) & 0x09
+	}
+	return t
+}
+
+// Polar replaces squared radii of points in the unit disc, 2⁻¹⁰⁰⁰ ≤ r < 1, by the
+// factors √(−2·log(r)/r) that make two normal numbers of a point (Marsaglia and Bray
+// 1964), with the bits of [Log]. Of other numbers it leaves something.
+func Polar(r []float64) {
+	polar(r)
+}
+
+// polarTerms bounds one call of polar.
+const polarTerms = 1 << 12
+
+func refPolar(r []float64) {
+	for i, v := range r {
+		r[i] = math.Sqrt(float64(-2*Log(v)) / v)
+	}
 }

@@ -1,10 +1,31 @@
 package simd
 
+import (
+	"math"
+)
+
 // SoftplusSum returns Σ log(1 + e^x_i), the sum over the hidden units of a
 // restricted Boltzmann machine. A term is max(x, 0) + log(1 + e^−|x|); the
 // logarithms of 512 terms are taken at once, of the product of 16 lanes, and
 // everything after x is float64: the error is below 1e−15·(n + Σ max(x, 0)).
-func SoftplusSum(x []float32) float64 { return softplusSum(x) }
+func SoftplusSum(x []float32) float64 {
+	if best < softplusLevel {
+		return refSoftplusSum(x)
+	}
+	var positive [lanes]float64
+	logs := 0.0
+	for ; len(x) > 0; x = x[min(len(x), softplusBlock):] {
+		product := [lanes]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+		block := x[:min(len(x), softplusBlock)]
+		n := len(block) &^ (lanes - 1)
+		if n > 0 {
+			softplusRun(&product, &positive, block[:n])
+		}
+		addSoftplus(&product, &positive, block[n:])
+		logs += Log(multiply(&product))
+	}
+	return halve(&positive) + logs
+}
 
 // ExpGather stores dst[i] = e^(w[idx[i]] − shift) in float64, 0 below e^−708. The
 // relative error is below 3e−13 (TestExpGather):
@@ -13,5 +34,161 @@ func SoftplusSum(x []float32) float64 { return softplusSum(x) }
 // len(idx) = len(dst).
 func ExpGather(dst []float64, w []float32, idx []int32, shift float64) {
 	checkLen("idx", len(idx), len(dst))
-	expGather(dst, w, idx, shift)
+	for best >= expGatherLevel && len(dst) >= 8 {
+		n := min(len(dst)&^7, runTerms)
+		if expGatherRun(dst[:n], w, idx, shift) != 0 {
+			refExpGather(dst[:n], w, idx[:n], shift)
+		}
+		dst, idx = dst[n:], idx[n:]
+	}
+	refExpGather(dst, w, idx, shift)
+}
+
+// softplusBlock is how many terms share a logarithm: the product of their
+// factors in (1, 2] stays below 2⁵¹².
+const softplusBlock = 512
+
+func refSoftplusSum(x []float32) float64 {
+	var positive [lanes]float64
+	logs := 0.0
+	for ; len(x) > 0; x = x[min(len(x), softplusBlock):] {
+		product := [lanes]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
+		addSoftplus(&product, &positive, x[:min(len(x), softplusBlock)])
+		logs += Log(multiply(&product))
+	}
+	return halve(&positive) + logs
+}
+
+// addSoftplus multiplies and adds terms to the lanes.
+func addSoftplus(product, positive *[lanes]float64, x []float32) {
+	for i, v := range x {
+		z := float64(v)
+		if z > 0 {
+			positive[i%lanes] += z
+		}
+		product[i%lanes] *= 1 + Exp(-math.Abs(z))
+	}
+}
+
+// multiply multiplies 16 lanes by halving.
+func multiply(lane *[lanes]float64) float64 {
+	for half := lanes / 2; half > 0; half /= 2 {
+		for j := range half {
+			lane[j] *= lane[j+half]
+		}
+	}
+	return lane[0]
+}
+
+// refExpGather changes to expAny where weights are far: longer each time.
+func refExpGather(dst []float64, w []float32, idx []int32, shift float64) {
+	const least, most = 4, 256
+	dst = dst[:len(idx)]
+	for far := least; len(idx) > 0; {
+		n := expNear(dst, w, idx, shift)
+		far = min(2*far, most)
+		if n > 0 {
+			far = least
+		}
+		dst, idx = dst[n:], idx[n:]
+		n = min(far, len(idx))
+		expAny(dst[:n], w, idx[:n], shift)
+		dst, idx = dst[n:], idx[n:]
+	}
+}
+
+// expAny is ExpGather for any weights.
+func expAny(dst []float64, w []float32, idx []int32, shift float64) {
+	dst = dst[:len(idx)]
+	for i, j := range idx {
+		x := float64(w[j]) - shift
+		if !(x >= expCut64 && x <= expTop64) {
+			dst[i] = expOutside(x)
+			continue
+		}
+		// x = n·(ln 2)/16 + r; the low bits of t are n.
+		t := float64(x*exp16) + 0x1.8p52
+		r := x - float64((t-0x1.8p52)*ln2By16)
+		q := float64(r*(1./120)) + 1./24
+		q = float64(q*r) + 1./6
+		q = float64(q*r) + 1./2
+		q = float64(q*r) + 1
+		q = float64(q*r) + 1
+		dst[i] = q * sixteenth(math.Float64bits(t))
+	}
+}
+
+// expNear is ExpGather as far as the n of four together are in the table, and
+// returns how many it has stored. What depends on n alone is taken from there, and
+// four chains of products keep the processor busy.
+func expNear(dst []float64, w []float32, idx []int32, shift float64) int {
+	c1, c2, c3, c4, c5 := expSeries[0], expSeries[1], expSeries[2], expSeries[3], expSeries[4]
+	dst = dst[:len(idx)]
+	i := 0
+	for ; i < len(idx)-3; i += 4 {
+		a, b, c, d := float64(w[idx[i]])-shift, float64(w[idx[i+1]])-shift, float64(w[idx[i+2]])-shift, float64(w[idx[i+3]])-shift
+		j := math.Float64bits(float64(a*exp16)+0x1.8p52) - tableFirst
+		k := math.Float64bits(float64(b*exp16)+0x1.8p52) - tableFirst
+		l := math.Float64bits(float64(c*exp16)+0x1.8p52) - tableFirst
+		m := math.Float64bits(float64(d*exp16)+0x1.8p52) - tableFirst
+		if j >= tableSize || k >= tableSize || l >= tableSize || m >= tableSize {
+			break
+		}
+		a, b, c, d = a-expTable[j].less, b-expTable[k].less, c-expTable[l].less, d-expTable[m].less
+		p, q, r, s := float64(a*c1)+c2, float64(b*c1)+c2, float64(c*c1)+c2, float64(d*c1)+c2
+		p, q, r, s = float64(p*a)+c3, float64(q*b)+c3, float64(r*c)+c3, float64(s*d)+c3
+		p, q, r, s = float64(p*a)+c4, float64(q*b)+c4, float64(r*c)+c4, float64(s*d)+c4
+		p, q, r, s = float64(p*a)+c5, float64(q*b)+c5, float64(r*c)+c5, float64(s*d)+c5
+		p, q, r, s = float64(p*a)+c5, float64(q*b)+c5, float64(r*c)+c5, float64(s*d)+c5
+		dst[i], dst[i+1] = p*expTable[j].times, q*expTable[k].times
+		dst[i+2], dst[i+3] = r*expTable[l].times, s*expTable[m].times
+	}
+	return i
+}
+
+// expSeries is the coefficients of expAny. Variables stay in registers, constants
+// would be loaded each time.
+var expSeries = [5]float64{1. / 120, 1. / 24, 1. / 6, 1. / 2, 1}
+
+// expTable is n·(ln 2)/16 and 2^(n/16) for tableSize integers n, from −3/4 of their
+// number on, which are x from −33 to 11: weights are seldom much above the shift.
+var expTable = func() (table [tableSize]struct{ less, times float64 }) {
+	for i := range table {
+		n := i - 3*tableSize/4
+		table[i].less, table[i].times = float64(n)*ln2By16, sixteenth(uint64(n))
+	}
+	return table
+}()
+
+const (
+	tableSize  = 1024
+	tableFirst = 0x4338<<48 - 3*tableSize/4 // the bits of 1.5·2⁵² + n, for the first n
+)
+
+// sixteenth returns 2^(n/16) for the low bits of n.
+func sixteenth(n uint64) float64 { return math.Float64frombits(sixteenths[n&15] + n<<48) }
+
+// expOutside is ExpGather where e^x is 0, overflows or is not a number.
+func expOutside(x float64) float64 {
+	if x < expCut64 {
+		return 0
+	}
+	return Exp(x)
+}
+
+// Constants of ExpGather.
+const (
+	expCut64 = -708 // e^−708 is normal
+	expTop64 = 709
+	exp16    = 0x1.71547652b82fep+4 // 16/ln 2
+	ln2By16  = 0x1.62e42fefa39efp-5
+)
+
+// sixteenths are the bits of 2^(j/16) less j·2⁴⁸: adding n·2⁴⁸ with n = 16k + j
+// gives those of 2^(k + j/16).
+var sixteenths = [16]uint64{
+	0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
+	0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429,
+	0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
+	0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da,
 }

@@ -1,6 +1,8 @@
 package simd
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // SparseField multiplies a sparse matrix in compressed rows with a state: entry
 // i of dst is
@@ -22,5 +24,26 @@ func SparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
 		}
 		last = s
 	}
-	sparseField(dst, start, adj, w, x)
+	for len(dst) > 0 {
+		rows := 1
+		for rows < len(dst) && int(start[rows+1]-start[0]) <= sparseTerms && rows < 4096 {
+			rows++
+		}
+		sparse(dst[:rows], start, adj, w, x)
+		dst, start = dst[rows:], start[rows:]
+	}
 }
+
+func refSparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
+	for i := range dst {
+		from, to := start[i], start[i+1]
+		var lane [lanes]float64
+		for k, j := range adj[from:to] {
+			lane[k%lanes] += float64(w[int(from)+k] * float64(x[j]))
+		}
+		dst[i] = halve(&lane)
+	}
+}
+
+// sparseTerms bounds one call: up to 1 ns a term.
+const sparseTerms = 1 << 15

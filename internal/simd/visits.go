@@ -1,5 +1,10 @@
 package simd
 
+import (
+	"fmt"
+	"math/bits"
+)
+
 // Visits redraw sites of two levels on a graph one after the other, by how many of their
 // neighbours are in state 1. It is for one goroutine at a time.
 type Visits struct {
@@ -52,3 +57,67 @@ type Visited struct {
 	Moved, Ones, Equal int
 	Accept             uint64
 }
+
+// Visit redraws the given sites of state x, each with its two words of random bits, the lower
+// half first, and keeps look up to date, the entries of the tables. It panics unless
+// words has two for each site and look the length of x, which is that of the graph. It does
+// not look whether sites are in x and look in the tables.
+func (v *Visits) Visit(look, x, sites []int32, words []uint32) Visited {
+	if len(words) != 2*len(sites) {
+		panic(fmt.Sprintf("simd: len(words) = %d, want 2·%d", len(words), len(sites)))
+	}
+	checkLen("x", len(x), len(v.asm.slices[0]))
+	checkLen("look", len(look), len(x))
+	if best < visitLevel || v.largest > visitTerms {
+		return refVisit(v, look, x, sites, words)
+	}
+	var sum Visited
+	for most := max(1, visitTerms/(v.largest+8)); len(sites) > 0; {
+		n := min(len(sites), most)
+		v.asm.moved, v.asm.ones, v.asm.equal = 0, 0, 0
+		sum.Accept += visitRun(v, look, x, sites[:n], words)
+		sum.Moved += int(v.asm.moved)
+		sum.Ones += int(v.asm.ones)
+		sum.Equal += int(v.asm.equal)
+		sites, words = sites[n:], words[2*n:]
+	}
+	return sum
+}
+
+func refVisit(v *Visits, look, x, sites []int32, words []uint32) (sum Visited) {
+	first, start, adj := v.asm.slices[0], v.asm.slices[1], v.asm.slices[2]
+	for n, i := range sites {
+		u := uint64(words[2*n+1])<<32 | uint64(words[2*n])
+		old := x[i] & 1
+		p := v.table[look[i]]
+		if v.propose {
+			row := v.table[4*look[i]:][:4]
+			p = row[old]
+			sum.Accept += row[2+old]
+		}
+		_, below := bits.Sub64(u, p, 0)
+		l := int32(below)
+		if l == old {
+			continue
+		}
+		x[i] = l
+		by, near := 2*l-1, adj[start[i]:start[i+1]]
+		sum.Moved++
+		sum.Ones += int(by)
+		sum.Equal += int(by) * int(2*(look[i]-first[i])-int32(len(near)))
+		for len(near) >= 4 {
+			look[near[0]] += by
+			look[near[1]] += by
+			look[near[2]] += by
+			look[near[3]] += by
+			near = near[4:]
+		}
+		for _, j := range near {
+			look[j] += by
+		}
+	}
+	return sum
+}
+
+// visitTerms bounds the neighbours that a call of visit may change, at up to 1 ns each.
+const visitTerms = 1 << 15

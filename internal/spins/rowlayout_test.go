@@ -36,13 +36,13 @@ func TestRowOctets(t *testing.T) {
 		}
 		for at := 0; at < len(g.visits); at++ {
 			first := g.visits[at]
-			if first.Octet == 0 {
+			if first.Eight == 0 {
 				continue
 			}
-			require.EqualValues(t, 1, first.Octet)
+			require.EqualValues(t, 1, first.Eight)
 			for n := range int32(octet) {
 				v, i := g.visits[at+int(n)], sites[at+int(n)]
-				require.Equal(t, simd.RowVisit{Row: first.Row + n, Plus: first.Plus, Minus: first.Minus, Bias: v.Bias, Odds: first.Odds, Octet: n + 1}, v)
+				require.Equal(t, simd.RowVisit{Row: first.Row + n, Plus: first.Plus, Minus: first.Minus, Bias: v.Bias, Odds: first.Odds, Eight: n + 1}, v)
 				for _, j := range from.Adj[from.Start[i]:from.Start[i+1]] {
 					require.NotContains(t, sites[at:at+octet], j)
 				}

@@ -94,7 +94,7 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	for at, i := range sites {
 		v := simd.RowVisit{Row: g.place[i], Plus: int32(entries(i, false, plus)), Minus: int32(entries(i, true, minus)), Bias: from.Bias[i], Odds: simd.RowTable * from.Kind[i]}
 		if len(sites) == octet {
-			v.Octet = int32(at + 1)
+			v.Eight = int32(at + 1)
 		}
 		g.visits = append(g.visits, v)
 	}

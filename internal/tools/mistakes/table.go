@@ -35,7 +35,7 @@ var mistakes = []mistake{
 		"fresh := b.reset || b.steps > 0\n",
 	}}},
 	{"vector tail", "a sum over a length that is no multiple of the lanes leaves out the rest", []edit{{
-		"internal/simd/backend_inner_amd64.go",
+		"internal/simd/linear64.go",
 		"return innerRun(w, x[:n]) + tailInner(w[n:], x[n:])",
 		"return innerRun(w, x[:n])",
 	}}},

@@ -1,17 +1,15 @@
-package main
+package neon
 
 import "fmt"
 
 // fixed writes products of matrices of 16-bit integers.
 func fixed(f *file) {
 	for _, rows := range []int{3, 2, 1} {
-		f.function(fmt.Sprintf("fixedTile%d", rows), "(acc *int32, a, b *int16, pairs, lda int)",
-			fmt.Sprintf("adds the products of pairs ≥ 1 pairs to %d rows of sixteen sums; rows of a are lda entries apart.", rows),
-			func(k *function) { fixedTile(k, rows) })
+		f.function(fmt.Sprintf("fixedTile%d", rows), func(k *function) { fixedTile(k, rows) })
 	}
 }
 
-// fixedTile keeps the two products of a pair apart up to the end.
+// fixedTile keeps the two products of a pair separate up to the end.
 func fixedTile(k *function, rows int) {
 	sums, at, b, pairs, lda := k.param("acc"), []x{k.param("a")}, k.param("b"), k.param("pairs"), k.param("lda")
 	for i := 1; i < rows; i++ {

@@ -1,15 +1,12 @@
-package main
+package neon
 
 import "math"
 
 func flip(f *file) {
-	f.function("flipThresholds", "(t *int32, h *float32, x *int32, beta float32, c *float32, step, n int)",
-		"is refFlipThresholds with −beta for beta; c advances by step of its entries per site, 0 or 1.", flipThresholds)
-	f.function("flipDraw", "(out *[5]uint64, y, x, t *int32, bits *uint32, n int)",
-		"is refFlip up to the logarithm.", func(k *function) { flipSums(k, true) })
-	f.function("flipScore", "(out *[5]uint64, y, x, t *int32, n int)",
-		"is refFlipLogProb up to the logarithm.", func(k *function) { flipSums(k, false) })
-	f.function("sigmoid", "(dst, src *float32, n int)", "is refSigmoidTo.", func(k *function) {
+	f.function("flipThresholds", flipThresholds)
+	f.function("flipDraw", func(k *function) { flipSums(k, true) })
+	f.function("flipScore", func(k *function) { flipSums(k, false) })
+	f.function("sigmoid", func(k *function) {
 		dst, src, n := k.param("dst"), k.param("src"), k.param("n")
 		c := k.expConsts()
 		quads := [][]v{k.vs(1 + expRegisters), k.vs(1 + expRegisters)}

@@ -1,4 +1,4 @@
-package main
+package neon
 
 import "fmt"
 
@@ -8,14 +8,10 @@ import "fmt"
 func gemm(f *file) {
 	for _, tile := range [][2]int{{4, 16}, {2, 16}, {1, 16}, {1, 64}} {
 		rows, cols := tile[0], tile[1]
-		f.function(fmt.Sprintf("gemm%dx%d", rows, cols), "(c, a, b *float32, depth, ldc, lda, ldb int)",
-			fmt.Sprintf("adds a·b to the %d×%d tile c for depth ≥ 1; rows are ldc, lda and ldb entries apart.", rows, cols),
-			func(k *function) { gemmTile(k, rows, cols/4) })
+		f.function(fmt.Sprintf("gemm%dx%d", rows, cols), func(k *function) { gemmTile(k, rows, cols/4) })
 	}
-	f.function("packRows", "(dst, src *float32, rows, ld int)",
-		"copies rows ≥ 1 rows of 16 entries from ld entries apart to consecutive places.", packRows)
-	f.function("packColumns", "(dst, src *float32, blocks, ld int)",
-		"transposes a strip of eight rows: dst[16l+j] = src[j·ld+l] for j < 8 and l < 8·blocks, blocks ≥ 1.", packColumns)
+	f.function("packRows", packRows)
+	f.function("packColumns", packColumns)
 }
 
 // gemmTile keeps four columns of a row of a in one register, and the products take one of

@@ -1,40 +1,37 @@
-package main
+package neon
 
 func pick(f *file) {
-	f.function("pickRow", "(p *float32, n int, target, before float64) int",
-		"is refPick on n ≥ 1 weights, before standing for the sum of those to their left; −2 where sums disagree by rounding.",
-		func(k *function) {
-			p, n := k.param("p"), k.param("n")
-			s := k.picker()
-			k.emit("FMOVD %s, F%d", k.fp("target"), s.target)
-			k.emit("FMOVD %s, F%d", k.fp("before"), s.before)
-			k.pick(s, p, n)
-			k.emit("MOVD %v, %s", s.i, k.fp("ret"))
-		})
-	f.function("pickRows", "(idx *int32, p *float32, total, u *float64, rows, cols int)",
-		"is Pick on rows ≥ 1 rows of weights; −2 where sums disagree by rounding.", func(k *function) {
-			idx, p, totals, us := k.param("idx"), k.param("p"), k.param("total"), k.param("u")
-			rows, cols := k.param("rows"), k.param("cols")
-			s := k.picker()
-			k.at("row")
-			k.emit("FMOVD (%v), F%d", totals, s.target)
-			k.emit("FMOVD ZR, F%d", s.before)
-			k.emit("MOVD $-1, %v", s.i)
-			k.emit("FCMPD F%d, F%d", s.before, s.target)
-			k.emit("BLE next") // total ≤ 0
-			k.emit("BVS next") // or NaN
-			k.emit("FMOVD (%v), F%d", us, s.next)
-			k.emit("FMULD F%d, F%d, F%d", s.next, s.target, s.target)
-			k.pick(s, p, cols)
-			k.at("next")
-			k.emit("MOVW %v, (%v)", s.i, idx)
-			k.emit("ADD %v<<2, %v, %v", cols, p, p)
-			k.emit("ADD $4, %v, %v", idx, idx)
-			k.emit("ADD $8, %v, %v", totals, totals)
-			k.emit("ADD $8, %v, %v", us, us)
-			k.emit("SUBS $1, %v, %v", rows, rows)
-			k.emit("BNE row")
-		})
+	f.function("pickRow", func(k *function) {
+		p, n := k.param("p"), k.param("n")
+		s := k.picker()
+		k.emit("FMOVD %s, F%d", k.fp("target"), s.target)
+		k.emit("FMOVD %s, F%d", k.fp("before"), s.before)
+		k.pick(s, p, n)
+		k.emit("MOVD %v, %s", s.i, k.fp("ret"))
+	})
+	f.function("pickRows", func(k *function) {
+		idx, p, totals, us := k.param("idx"), k.param("p"), k.param("total"), k.param("u")
+		rows, cols := k.param("rows"), k.param("cols")
+		s := k.picker()
+		k.at("row")
+		k.emit("FMOVD (%v), F%d", totals, s.target)
+		k.emit("FMOVD ZR, F%d", s.before)
+		k.emit("MOVD $-1, %v", s.i)
+		k.emit("FCMPD F%d, F%d", s.before, s.target)
+		k.emit("BLE next") // total ≤ 0
+		k.emit("BVS next") // or NaN
+		k.emit("FMOVD (%v), F%d", us, s.next)
+		k.emit("FMULD F%d, F%d, F%d", s.next, s.target, s.target)
+		k.pick(s, p, cols)
+		k.at("next")
+		k.emit("MOVW %v, (%v)", s.i, idx)
+		k.emit("ADD %v<<2, %v, %v", cols, p, p)
+		k.emit("ADD $4, %v, %v", idx, idx)
+		k.emit("ADD $8, %v, %v", totals, totals)
+		k.emit("ADD $8, %v, %v", us, us)
+		k.emit("SUBS $1, %v, %v", rows, rows)
+		k.emit("BNE row")
+	})
 }
 
 // picker holds the registers of a search.

@@ -1,10 +1,9 @@
-package main
+package neon
 
 func random(f *file) {
-	f.function("philox", "(dst *uint32, groups int, keys *[20]uint32, counter, stream uint64)",
-		"fills groups ≥ 1 groups of a stream from counter, a multiple of 16, on. keys[2r] and keys[2r+1] are the round keys.", philox)
-	f.function("unit32", "(dst *float32, bits *uint32, n int)", "is refUnit32 on n = 16k words.", unit32)
-	f.function("unit64", "(dst *float64, bits *uint32, n int)", "is refUnit64 on n = 8k numbers.", unit64)
+	f.function("philox", philox)
+	f.function("unit32", unit32)
+	f.function("unit64", unit64)
 }
 
 // philox keeps a word of four counters in each register. A long product of two

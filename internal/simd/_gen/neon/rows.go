@@ -1,72 +1,67 @@
-package main
+package neon
 
 // rows writes the kernels over rows of log-weights. Two are for short rows, many
 // to a call; two for segments of long ones.
 func rows(f *file) {
-	f.function("maxSegment", "(w *float32, n int) float32",
-		"returns the maximum of n ≥ 1 entries, NaN aside; −Inf if there is none.", func(k *function) {
-			w, n := k.param("w"), k.param("n")
-			m := k.v()
-			k.maximum(m, w, n, k.constants("least", negativeInf)[0], k.vs(12))
-			k.emit("FMOVS F%d, %s", m, k.fp("ret"))
-		})
+	f.function("maxSegment", func(k *function) {
+		w, n := k.param("w"), k.param("n")
+		m := k.v()
+		k.maximum(m, w, n, k.constants("least", negativeInf)[0], k.vs(12))
+		k.emit("FMOVS F%d, %s", m, k.fp("ret"))
+	})
 	for _, floored := range []bool{false, true} {
-		name, doc := "weights", ""
+		name := "weights"
 		if floored {
-			name, doc = "floored", " with a floor"
+			name = "floored"
 		}
-		f.function(name+"Segment", "(p, w *float32, n int, m, floor float32, total *float64)",
-			"is refWeights on a segment of a row"+doc+", given its maximum; n ≥ 1, total is carried on.", func(k *function) {
-				s := k.weightState(floored)
-				p, w, n, total := k.param("p"), k.param("w"), k.param("n"), k.param("total")
-				k.emit("FMOVS %s, F%d", k.fp("m"), s.m)
-				k.op("dup.s0", s.m, s.m)
-				k.weights(s, p, w, n, func() {
-					k.emit("FMOVD (%v), F%d", total, s.quads[1][0])
-					k.emit("FADDD F%d, F%d, F%d", s.acc[0], s.quads[1][0], s.quads[1][0])
-					k.emit("FMOVD F%d, (%v)", s.quads[1][0], total)
-				})
-			})
-		f.function(name+"Rows", "(p, w, max *float32, total *float64, rows, cols int, floor float32)",
-			"is refWeights on rows ≥ 1 rows"+doc+"; it stores their maxima too.", func(k *function) {
-				s := k.weightState(floored)
-				p, w, cols := k.param("p"), k.param("w"), k.param("cols")
-				maxes, totals, rows := k.param("max"), k.param("total"), k.param("rows")
-				n, from, zero := k.x(), k.x(), s.quads[0][0]
-				k.at("row")
-				k.emit("MOVD %v, %v", w, from)
-				k.emit("MOVD %v, %v", cols, n)
-				k.maximum(s.m, from, n, s.least, append(append([]v{}, s.acc...), s.quads[0][:4]...))
-				k.op("dup.s0", s.m, s.m)
-				k.op("cmeq.4s", s.acc[0], s.m, s.least)
-				k.zero(zero)
-				k.op("fadd.4s", s.m, s.m, zero)
-				k.op("bic", s.m, s.m, s.acc[0])
-				k.emit("FMOVS F%d, (%v)", s.m, maxes)
-				k.emit("ADD $4, %v, %v", maxes, maxes)
-				k.emit("MOVD ZR, (%v)", totals)
-				k.emit("MOVD %v, %v", cols, n)
-				k.weights(s, p, w, n, func() {
-					k.emit("FMOVD (%v), F%d", totals, s.quads[1][0])
-					k.emit("FADDD F%d, F%d, F%d", s.acc[0], s.quads[1][0], s.quads[1][0])
-					k.emit("FMOVD F%d, (%v)", s.quads[1][0], totals)
-				})
-				k.emit("ADD $8, %v, %v", totals, totals)
-				k.emit("SUBS $1, %v, %v", rows, rows)
-				k.emit("BNE row")
-			})
-	}
-	f.function("scaleRows", "(dst, p *float32, total *float64, rows, cols int)",
-		"stores rows ≥ 1 rows of weights times softmaxScale of their totals.", scaleRows)
-	f.function("shiftRow", "(dst, w *float32, m, l float32, n int)",
-		"stores (w−m)−l.", func(k *function) {
-			dst, w, n := k.param("dst"), k.param("w"), k.param("n")
-			m, l := k.splat("m"), k.splat("l")
-			k.stream(n, []x{w}, dst, [][]v{k.vs(1), k.vs(1), k.vs(1), k.vs(1)}, func(quads [][]v) {
-				k.each(quads, "fsub.4s", func(q []v) []v { return []v{q[0], q[0], m} })
-				k.each(quads, "fsub.4s", func(q []v) []v { return []v{q[0], q[0], l} })
+		f.function(name+"Segment", func(k *function) {
+			s := k.weightState(floored)
+			p, w, n, total := k.param("p"), k.param("w"), k.param("n"), k.param("total")
+			k.emit("FMOVS %s, F%d", k.fp("m"), s.m)
+			k.op("dup.s0", s.m, s.m)
+			k.weights(s, p, w, n, func() {
+				k.emit("FMOVD (%v), F%d", total, s.quads[1][0])
+				k.emit("FADDD F%d, F%d, F%d", s.acc[0], s.quads[1][0], s.quads[1][0])
+				k.emit("FMOVD F%d, (%v)", s.quads[1][0], total)
 			})
 		})
+		f.function(name+"Rows", func(k *function) {
+			s := k.weightState(floored)
+			p, w, cols := k.param("p"), k.param("w"), k.param("cols")
+			maxes, totals, rows := k.param("max"), k.param("total"), k.param("rows")
+			n, from, zero := k.x(), k.x(), s.quads[0][0]
+			k.at("row")
+			k.emit("MOVD %v, %v", w, from)
+			k.emit("MOVD %v, %v", cols, n)
+			k.maximum(s.m, from, n, s.least, append(append([]v{}, s.acc...), s.quads[0][:4]...))
+			k.op("dup.s0", s.m, s.m)
+			k.op("cmeq.4s", s.acc[0], s.m, s.least)
+			k.zero(zero)
+			k.op("fadd.4s", s.m, s.m, zero)
+			k.op("bic", s.m, s.m, s.acc[0])
+			k.emit("FMOVS F%d, (%v)", s.m, maxes)
+			k.emit("ADD $4, %v, %v", maxes, maxes)
+			k.emit("MOVD ZR, (%v)", totals)
+			k.emit("MOVD %v, %v", cols, n)
+			k.weights(s, p, w, n, func() {
+				k.emit("FMOVD (%v), F%d", totals, s.quads[1][0])
+				k.emit("FADDD F%d, F%d, F%d", s.acc[0], s.quads[1][0], s.quads[1][0])
+				k.emit("FMOVD F%d, (%v)", s.quads[1][0], totals)
+			})
+			k.emit("ADD $8, %v, %v", totals, totals)
+			k.emit("SUBS $1, %v, %v", rows, rows)
+			k.emit("BNE row")
+		})
+	}
+	f.function("scaleRows", scaleRows)
+	f.function("shiftRow", func(k *function) {
+		dst, w, n := k.param("dst"), k.param("w"), k.param("n")
+		m, l := k.splat("m"), k.splat("l")
+		k.stream(n, []x{w}, dst, [][]v{k.vs(1), k.vs(1), k.vs(1), k.vs(1)}, func(quads [][]v) {
+			k.each(quads, "fsub.4s", func(q []v) []v { return []v{q[0], q[0], m} })
+			k.each(quads, "fsub.4s", func(q []v) []v { return []v{q[0], q[0], l} })
+		})
+	})
 }
 
 func scaleRows(k *function) {
@@ -98,9 +93,9 @@ func scaleRows(k *function) {
 
 // maximum leaves in the first lane of m the maximum of n ≥ 1 entries, NaN aside. The
 // instruction for it would take a signalling NaN for an answer, so that entries are
-// compared. w and n are destroyed, and the twelve registers of room.
-func (k *function) maximum(m v, w, n x, least v, room []v) {
-	acc, above, in := room[:4], room[4:8], room[8:12]
+// compared. w and n are destroyed, and the twelve registers of spare.
+func (k *function) maximum(m v, w, n x, least v, spare []v) {
+	acc, above, in := spare[:4], spare[4:8], spare[8:12]
 	loop, rest, done := k.label("max"), k.label("maxRest"), k.label("maxDone")
 	for _, a := range acc {
 		k.copy(a, least)

@@ -1,4 +1,4 @@
-package main
+package neon
 
 // loadPart reads the first n of four words at p, 1 ≤ n ≤ 3; the others become those of
 // pad.

@@ -1,5 +1,5 @@
-// Command table measures kernels, methods and networks and prints them beside their
-// floors, and beside PyTorch where a Python has it.
+// Command table measures kernels, methods and networks and prints them with their
+// floors, and with those of PyTorch where a Python has it.
 //
 //	go -C internal/simd/_gen run ./table [-backend avx512] [-count 10] [-for 5ms] [-python python3] [-only REGEXP]
 //

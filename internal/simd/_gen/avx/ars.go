@@ -1,0 +1,178 @@
+package avx
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/ir"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// ars writes the generator that AES instructions compute: those of 128 bits stand
+// with AVX2, those of 512 with AVX-512.
+func ars(b *builder) {
+	b.each("ars", func(k *kernel) {
+		dst, groups := k.param("dst"), k.param("groups")
+		c := k.aes()
+		base := c.base()
+		k.Label("group")
+		for pass := 0; pass < 16/k.w; pass++ {
+			for w, r := range c.planes(base, pass) {
+				k.VMOVUPS(r, operand.Mem{Base: dst, Disp: 64*w + 32*pass})
+			}
+		}
+		k.VPADDQ(c.ahead(16), base, base)
+		k.ADDQ(imm(256), dst)
+		k.DECQ(groups)
+		k.JNZ(operand.LabelRef("group"))
+	})
+}
+
+// aesRounds is the number of rounds of ARS4x32-7.
+const aesRounds = 7
+
+// aesCipher encrypts counters. A register of 512 bits holds four of them, one of 128
+// bits a single one.
+type aesCipher struct {
+	*kernel
+	keys  reg.GPVirtual
+	round []operand.Op   // the key of each round
+	first reg.VecVirtual // that of round 0, twice, with AVX2
+	steps operand.Mem    // ahead of the counter of a group: of lanes 4q + j, at 64j + 16q
+}
+
+// aes takes the keys from the parameter keys.
+func (k *kernel) aes() *aesCipher {
+	c := &aesCipher{kernel: k, keys: k.param("keys")}
+	for r := range aesRounds + 1 {
+		m := operand.Mem{Base: c.keys, Disp: 16 * r}
+		if !k.wide() {
+			c.round = append(c.round, m)
+			continue
+		}
+		z := k.ZMM()
+		k.VBROADCASTI32X4(m, z)
+		c.round = append(c.round, z)
+	}
+	if !k.wide() {
+		c.first = k.YMM()
+		k.VBROADCASTI128(operand.Mem{Base: c.keys}, c.first)
+	}
+	var words []uint32
+	for j := range 4 {
+		for q := range 4 {
+			words = append(words, uint32(4*q+j), 0, 0, 0)
+		}
+	}
+	c.steps = k.table("steps", words...)
+	return c
+}
+
+// base returns the parameters counter and stream as the halves of a block, in every
+// part of a register.
+func (c *aesCipher) base() reg.VecVirtual {
+	k := c.kernel
+	counter, stream := k.XMM(), k.XMM()
+	k.VMOVQ(k.param("counter"), counter)
+	k.VMOVQ(k.param("stream"), stream)
+	k.VPUNPCKLQDQ(stream, counter, counter)
+	r := k.vec()
+	if k.wide() {
+		k.VSHUFI32X4(operand.U8(0), counter.AsZ(), counter.AsZ(), r)
+	} else {
+		k.VPERMQ(operand.U8(0x44), counter.AsY(), r)
+	}
+	return r
+}
+
+// ahead is what to add to counters to come n further.
+func (c *aesCipher) ahead(n int) operand.Mem {
+	var words []uint32
+	for range 4 {
+		words = append(words, uint32(n), 0, 0, 0)
+	}
+	return c.table(fmt.Sprintf("ahead%d", n), words...)
+}
+
+// planes returns words 16w … 16w+15 of the group at base for w = 0, …, 3; with
+// AVX2 the first eight of these or, in pass 1, the others.
+func (c *aesCipher) planes(base reg.VecVirtual, pass int) []reg.VecVirtual {
+	k := c.kernel
+	// Counters of groups are multiples of 16, to which lanes add without a carry: so
+	// lanes come last, after the key.
+	keyed := k.vec()
+	if k.wide() {
+		k.VPXORQ(c.round[0], base, keyed)
+	} else {
+		k.VPXOR(c.first, base, keyed)
+	}
+	var z []reg.VecVirtual
+	for j := range 4 {
+		r := k.vec()
+		z = append(z, r)
+		if k.wide() {
+			k.VPXORQ(c.steps.Offset(64*j), keyed, r)
+		} else {
+			k.VPXOR(c.steps.Offset(64*j+32*pass), keyed, r)
+		}
+	}
+	return c.blocks(z)
+}
+
+// blocks encrypts four registers of counters, to which the first key has been added, and
+// returns words 0, …, 3 of all: those of counter j of part q of registers in lane 4q + j.
+func (c *aesCipher) blocks(z []reg.VecVirtual) []reg.VecVirtual {
+	k := c.kernel
+	var block []reg.VecVirtual // what is encrypted: with AVX2 the lower halves of z and others
+	for _, r := range z {
+		block = append(block, r)
+		if !k.wide() {
+			high := k.XMM()
+			k.VEXTRACTI128(operand.U8(1), r, high)
+			block = append(block, high)
+		}
+	}
+	for round := 1; round <= aesRounds; round++ {
+		for _, r := range block {
+			c.encrypt(c.round[round], r, round == aesRounds)
+		}
+	}
+	for j := 0; j < len(z) && !k.wide(); j++ {
+		k.VINSERTI128(operand.U8(1), block[2*j+1], z[j], z[j])
+	}
+	return k.transpose(z)
+}
+
+// encrypt is a round of AES.
+func (c *aesCipher) encrypt(key operand.Op, r reg.VecVirtual, last bool) {
+	switch {
+	case c.wide():
+		name := "VAESENC"
+		if last {
+			name = "VAESENCLAST"
+		}
+		c.Instruction(&ir.Instruction{ // avo knows that of 128 bits only
+			Opcode: name, Operands: []operand.Op{key, r, r}, Inputs: []operand.Op{key, r}, Outputs: []operand.Op{r},
+			ISA: []string{"VAES", "AVX512F"},
+		})
+	case last:
+		c.VAESENCLAST(key, r.AsX(), r.AsX())
+	default:
+		c.VAESENC(key, r.AsX(), r.AsX())
+	}
+}
+
+// transpose makes registers of equal words of blocks from four registers of blocks:
+// word w of block j of a part of 128 bits becomes word j of that part of register w.
+func (k *kernel) transpose(z []reg.VecVirtual) []reg.VecVirtual {
+	low01, low23, high01, high23 := k.vec(), k.vec(), k.vec(), k.vec()
+	k.VPUNPCKLDQ(z[1], z[0], low01)
+	k.VPUNPCKLDQ(z[3], z[2], low23)
+	k.VPUNPCKHDQ(z[1], z[0], high01)
+	k.VPUNPCKHDQ(z[3], z[2], high23)
+	k.VPUNPCKLQDQ(low23, low01, z[0])
+	k.VPUNPCKHQDQ(low23, low01, z[1])
+	k.VPUNPCKLQDQ(high23, high01, z[2])
+	k.VPUNPCKHQDQ(high23, high01, z[3])
+	return z
+}

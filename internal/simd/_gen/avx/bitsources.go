@@ -1,0 +1,116 @@
+package avx
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// philoxSource computes the words of Philox.
+type philoxSource struct {
+	*philoxBlocks
+	base    reg.VecVirtual // counter of the first group of a register
+	counter reg.VecVirtual // even counters of the next group
+	offsets operand.Mem
+	merge   reg.OpmaskVirtual
+}
+
+func newPhiloxSource(k *kernel) source {
+	p := &philoxSource{}
+	if k.wide() {
+		p.philoxBlocks = k.philox(k.constant64(0xD2511F53), k.constant64(0xCD9E8D57))
+	} else {
+		p.philoxBlocks = k.philox(k.quads("mul0", 0xD2511F53), k.quads("mul1", 0xCD9E8D57))
+	}
+	p.base = k.splat64(k.param("counter"))
+	words := []uint32{}
+	for i := range 8 {
+		words = append(words, uint32(2*i), 0)
+	}
+	p.offsets = k.table("even", words...)
+	p.merge = k.oddLanes()
+	return p
+}
+
+func (p *philoxSource) begin(pass int) {
+	p.counter = p.vec()
+	p.VPADDQ(p.offsets.Offset(32*pass), p.base, p.counter)
+}
+
+func (p *philoxSource) next() { p.VPADDQ(p.quads("nextRegister", 256), p.base, p.base) }
+
+func (p *philoxSource) skip(groups int) { p.VPADDQ(p.groups(groups), p.counter, p.counter) }
+
+// groups is the distance of counters of groups.
+func (p *philoxSource) groups(n int) operand.Mem {
+	return p.quads(fmt.Sprintf("groups%d", n), uint32(16*n))
+}
+
+// batch: the processor looks ahead for less than a group; AVX2 has no registers for
+// more.
+func (p *philoxSource) batch() int {
+	if p.wide() {
+		return 2
+	}
+	return 1
+}
+
+func (p *philoxSource) planes(group ...int) (planes []reg.VecVirtual) {
+	k := p.kernel
+	var counters []reg.VecVirtual
+	for _, g := range group {
+		even, odd := k.vec(), k.vec()
+		if g == 0 {
+			k.vmov(p.counter, even)
+		} else {
+			k.VPADDQ(p.groups(g), p.counter, even)
+		}
+		k.VPADDQ(k.quads("one", 1), even, odd)
+		counters = append(counters, even, odd)
+	}
+	chain := p.blocks(counters...)
+	for c := 0; c < len(chain); c += 2 {
+		for w := range 4 {
+			planes = append(planes, k.interleave(chain[c][w], chain[c+1][w], p.merge))
+		}
+	}
+	return planes
+}
+
+// aesSource computes the words of ARS.
+type aesSource struct {
+	*aesCipher
+	start   reg.VecVirtual // counter of the first group of a register
+	counter reg.VecVirtual // and of the next group
+	pass    int
+}
+
+func newAESSource(k *kernel) source {
+	c := k.aes()
+	return &aesSource{aesCipher: c, start: c.base()}
+}
+
+func (a *aesSource) begin(pass int) {
+	a.pass = pass
+	a.counter = a.vec()
+	a.vmov(a.start, a.counter)
+}
+
+func (a *aesSource) batch() int { return 1 }
+
+func (a *aesSource) planes(group ...int) (planes []reg.VecVirtual) {
+	for _, g := range group {
+		at := a.counter
+		if g > 0 {
+			at = a.vec()
+			a.VPADDQ(a.ahead(16*g), a.counter, at)
+		}
+		planes = append(planes, a.aesCipher.planes(at, a.pass)...)
+	}
+	return planes
+}
+
+func (a *aesSource) skip(groups int) { a.VPADDQ(a.ahead(16*groups), a.counter, a.counter) }
+
+func (a *aesSource) next() { a.VPADDQ(a.ahead(256), a.start, a.start) }

@@ -1,0 +1,109 @@
+package avx
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// linear64 writes inner products and sums of vectors of float64.
+func linear64(b *builder) {
+	b.each("dot64", func(k *kernel) {
+		x, y, n, i := k.param("x"), k.param("y"), k.param("n"), k.GP64()
+		var sums []reg.VecVirtual
+		for range 32 / k.w {
+			s := k.vec()
+			k.VXORPD(s, s, s)
+			sums = append(sums, s)
+		}
+		k.XORQ(i, i)
+		k.Label("loop")
+		for l, s := range sums {
+			v := k.vec()
+			k.VMOVUPD(operand.Mem{Base: x, Index: i, Scale: 8, Disp: 4 * k.w * l}, v)
+			k.VMULPD(operand.Mem{Base: y, Index: i, Scale: 8, Disp: 4 * k.w * l}, v, v)
+			k.VADDPD(v, s, s)
+		}
+		k.ADDQ(operand.U8(16), i)
+		k.CMPQ(i, n)
+		k.JL(operand.LabelRef("loop"))
+		k.Store(k.halve(sums).AsX(), k.ReturnIndex(0))
+	})
+	b.each("axpy64", func(k *kernel) {
+		x, y, n, i, a := k.param("x"), k.param("y"), k.param("n"), k.GP64(), k.vec()
+		k.broadcast("a", a)
+		k.XORQ(i, i)
+		k.Label("loop")
+		for l := range 32 / k.w {
+			at := operand.Mem{Base: y, Index: i, Scale: 8, Disp: 4 * k.w * l}
+			v := k.vec()
+			k.VMULPD(operand.Mem{Base: x, Index: i, Scale: 8, Disp: 4 * k.w * l}, a, v)
+			k.VADDPD(at, v, v)
+			k.VMOVUPD(v, at)
+		}
+		k.ADDQ(operand.U8(16), i)
+		k.CMPQ(i, n)
+		k.JL(operand.LabelRef("loop"))
+	})
+	// What follows takes float32 as float64.
+	wide := func(k *kernel, base, i reg.Register, l int) reg.VecVirtual {
+		v := k.vec()
+		k.VCVTPS2PD(operand.Mem{Base: base, Index: i, Scale: 4, Disp: 2 * k.w * l}, v)
+		return v
+	}
+	zeros := func(k *kernel) (sums []reg.VecVirtual) {
+		for range 32 / k.w {
+			s := k.vec()
+			k.VXORPD(s, s, s)
+			sums = append(sums, s)
+		}
+		return sums
+	}
+	loop := func(k *kernel, n, i reg.GPVirtual, body func()) {
+		k.XORQ(i, i)
+		k.Label("loop")
+		body()
+		k.ADDQ(operand.U8(16), i)
+		k.CMPQ(i, n)
+		k.JL(operand.LabelRef("loop"))
+	}
+	b.each("inner", func(k *kernel) {
+		w, x, n, i := k.param("w"), k.param("x"), k.param("n"), k.GP64()
+		sums := zeros(k)
+		loop(k, n, i, func() {
+			for l, s := range sums {
+				v := wide(k, x, i, l)
+				k.VMULPD(operand.Mem{Base: w, Index: i, Scale: 8, Disp: 4 * k.w * l}, v, v)
+				k.VADDPD(v, s, s)
+			}
+		})
+		k.Store(k.halve(sums).AsX(), k.ReturnIndex(0))
+	})
+	b.each("gap", func(k *kernel) {
+		x, y, n, i, scale := k.param("x"), k.param("y"), k.param("n"), k.GP64(), k.vec()
+		k.broadcast("s", scale)
+		sums := zeros(k)
+		loop(k, n, i, func() {
+			for l, s := range sums {
+				d, v := wide(k, x, i, l), wide(k, y, i, l)
+				k.VMULPD(scale, v, v)
+				k.VSUBPD(v, d, d)
+				k.VMULPD(d, d, d)
+				k.VADDPD(d, s, s)
+			}
+		})
+		k.Store(k.halve(sums).AsX(), k.ReturnIndex(0))
+	})
+	b.each("addWide", func(k *kernel) {
+		dst, x, n, i, a := k.param("dst"), k.param("x"), k.param("n"), k.GP64(), k.vec()
+		k.broadcast("a", a)
+		loop(k, n, i, func() {
+			for l := range 32 / k.w {
+				at := operand.Mem{Base: dst, Index: i, Scale: 8, Disp: 4 * k.w * l}
+				v := wide(k, x, i, l)
+				k.VMULPD(a, v, v)
+				k.VADDPD(at, v, v)
+				k.VMOVUPD(v, at)
+			}
+		})
+	})
+}

@@ -1,0 +1,232 @@
+package avx
+
+import (
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// A draw from rows of weights that has no branch on what is drawn: eight rows one by one
+// down to a group of 16 weights, then the weights of one group each in eight lanes.
+
+const lessOrEqual, above = 18, 30 // quiet
+
+// rowPick is what the search within a row works on.
+type rowPick struct {
+	*kernel
+	acc           []reg.VecVirtual
+	rest          *mask             // the entries of the row that do not fill a register
+	upper         reg.OpmaskVirtual // and those of its upper half
+	p, cols, from reg.GPVirtual     // weights, entries of a row, index of its first one
+	sum, below    reg.VecVirtual    // of what was passed, the last included or not
+	target        reg.VecVirtual
+	start         reg.GPVirtual // becomes the index of the group
+}
+
+// pass adds up the lanes and passes what they are of, 16 entries or a power of two times
+// that, unless the sum is above the target.
+func (s *rowPick) pass(log int) {
+	m, passed := s.K(), s.GP64()
+	s.addLanes(s.acc, s.sum)
+	s.VCMPSD(operand.U8(lessOrEqual), s.target, s.sum, m)
+	s.VMOVSD(s.sum, s.below, m, s.below)
+	s.KMOVB(m, passed.As32())
+	s.SHLQ(operand.U8(4+log), passed)
+	s.ADDQ(passed, s.start)
+}
+
+// pickEight finds groups by row and then entries in them.
+func pickEight(k *kernel, row func(s *rowPick)) {
+	idx, p, totals, us := k.param("idx"), k.param("p"), k.param("total"), k.param("u")
+	rows, cols := k.param("rows"), k.param("cols")
+	const lanes = 8
+	before, starts, targets := k.AllocLocal(8*lanes), k.AllocLocal(8*lanes), k.AllocLocal(8*lanes)
+	rest := k.remainder(cols)
+	upper := k.K()
+	k.KSHIFTRW(operand.U8(8), rest.k, upper)
+	one := k.u64("integer1", 1).(reg.VecVirtual)
+	turn := k.u64("integer16", 16).(reg.VecVirtual)
+	none, redo := k.u64("none64", math.MaxUint64).(reg.VecVirtual), k.u64("redo64", math.MaxUint64-1).(reg.VecVirtual)
+	acc := k.lanes()
+	zero := k.vec()
+	k.clear(zero)
+	width, end, first := k.vec(), k.vec(), k.GP64() // entries of a row, and of all rows
+	k.VPBROADCASTQ(cols, width)
+	all := k.GP64()
+	k.MOVQ(cols, all)
+	k.IMULQ(rows, all)
+	k.VPBROADCASTQ(all, end)
+	k.XORQ(first, first)
+
+	k.Label("rows")
+	t := k.vec()
+	k.VMOVUPD(operand.Mem{Base: us}, t)
+	k.VMULPD(operand.Mem{Base: totals}, t, t)
+	k.VMOVUPD(t, targets)
+	r, from := k.GP64(), k.GP64()
+	k.XORQ(r, r)
+	k.MOVQ(first, from)
+	k.Label("row")
+	s := &rowPick{kernel: k, acc: acc, rest: rest, upper: upper, p: p, cols: cols, from: from,
+		sum: k.XMM(), below: k.XMM(), target: k.XMM(), start: k.GP64()}
+	k.VXORPS(s.sum, s.sum, s.sum)
+	k.VXORPS(s.below, s.below, s.below)
+	k.VMOVSD(targets.Idx(r, 8), s.target)
+	k.MOVQ(from, s.start)
+	row(s)
+	k.VMOVSD(s.target, targets.Idx(r, 8))
+	k.VMOVSD(s.below, before.Idx(r, 8))
+	k.MOVQ(s.start, starts.Idx(r, 8))
+	k.ADDQ(cols, from)
+	k.INCQ(r)
+	k.CMPQ(r, imm(lanes))
+	k.JL(operand.LabelRef("row"))
+
+	at, count, total, prefix, left := k.vec(), k.vec(), k.vec(), k.vec(), k.vec()
+	k.VMOVDQU64(starts, at)
+	k.VMOVUPD(targets, left)
+	k.VSUBPD(before, left, left)
+	k.VMOVUPD(operand.Mem{Base: totals}, total)
+	k.VMULPD(operand.Mem{Base: us}, total, t)
+	k.clear(count)
+	k.clear(prefix)
+	for range 16 {
+		in, m, v, wide := k.K(), k.K(), k.YMM(), k.vec()
+		k.VPCMPQ(operand.U8(1), end, at, in) // no read beyond the last row
+		k.VXORPS(v, v, v)
+		k.VGATHERQPS(operand.Mem{Base: p, Index: at, Scale: 4}, in, v)
+		k.VCVTPS2PD(v, wide)
+		k.VADDPD(wide, prefix, prefix)
+		k.VCMPPD(operand.U8(lessOrEqual), left, prefix, m)
+		k.VPADDQ(one, count, m, count)
+		k.VPADDQ(one, at, at)
+	}
+	// The level is that of the first entry whose sum is above the target.
+	level, m := k.vec(), k.K()
+	k.VMOVDQU64(starts, level)
+	k.VPADDQ(count, level, level)
+	base := k.vec()
+	k.VPBROADCASTQ(first, base)
+	k.VPSUBQ(base, level, level)
+	k.VPMULLQ(k.eight(), width, base)
+	k.VPSUBQ(base, level, level)
+	k.VPCMPQ(operand.U8(0), turn, count, m) // none in the group: sums disagree
+	k.VMOVDQA64(redo, m, level)
+	k.VPCMPQ(operand.U8(5), width, level, m) // not less: beyond the row
+	k.VMOVDQA64(redo, m, level)
+	k.VCMPPD(operand.U8(above), t, total, m) // u·total rounded up to total
+	k.KNOTB(m, m)
+	k.VMOVDQA64(redo, m, level)
+	k.VCMPPD(operand.U8(above), zero, total, m)
+	k.KNOTB(m, m)
+	k.VMOVDQA64(none, m, level)
+	out := k.YMM()
+	k.VPMOVQD(level, out)
+	k.VMOVDQU(out, operand.Mem{Base: idx})
+	k.MOVQ(from, first)
+	k.ADDQ(imm(4*lanes), idx)
+	k.ADDQ(imm(8*lanes), totals)
+	k.ADDQ(imm(8*lanes), us)
+	k.SUBQ(imm(lanes), rows)
+	k.JNZ(operand.LabelRef("rows"))
+}
+
+// pickGroups passes groups of a row of less than a block.
+func pickGroups(s *rowPick) {
+	q := s.GP64()
+	s.LEAQ(operand.Mem{Base: s.p, Index: s.from, Scale: 4}, q)
+	s.turns(s.cols, s.rest, func(i reg.GPVirtual, sel *mask) {
+		for h, acc := range s.acc {
+			if sel == nil {
+				s.VCVTPS2PD(at(q, i, 32*h), acc)
+			} else {
+				s.VCVTPS2PD_Z(at(q, i, 32*h), s.partial(h), acc)
+			}
+		}
+		s.pass(0)
+	})
+}
+
+// partial is the mask of the entries that do not fill a register, in one half of it.
+func (s *rowPick) partial(h int) reg.OpmaskVirtual {
+	if h == 0 {
+		return s.rest.k
+	}
+	return s.upper
+}
+
+// pickBlocks passes blocks of 128 entries, then groups of the one where that ended.
+func pickBlocks(s *rowPick) {
+	q, left := s.GP64(), s.GP64()
+	s.LEAQ(operand.Mem{Base: s.p, Index: s.from, Scale: 4}, q)
+	s.MOVQ(s.cols, left)
+	turn := func() {
+		s.addFrom(operand.Mem{Base: q}, s.acc[0], s.acc[1])
+		s.ADDQ(imm(64), q)
+		s.SUBQ(imm(16), left)
+	}
+	s.Label("block")
+	for _, acc := range s.acc {
+		s.clear(acc)
+	}
+	s.CMPQ(left, imm(128))
+	s.JL(operand.LabelRef("rest"))
+	for step := range 8 {
+		s.addFrom(operand.Mem{Base: q, Disp: 64 * step}, s.acc[0], s.acc[1])
+	}
+	s.ADDQ(imm(512), q)
+	s.SUBQ(imm(128), left)
+	s.pass(3)
+	s.JMP(operand.LabelRef("block"))
+	s.Label("rest") // a block that is not full
+	s.TESTQ(left, left)
+	s.JZ(operand.LabelRef("passed"))
+	s.Label("turn")
+	s.CMPQ(left, imm(16))
+	s.JL(operand.LabelRef("part"))
+	turn()
+	s.JMP(operand.LabelRef("turn"))
+	s.Label("part")
+	for h, acc := range s.acc {
+		v := s.vec()
+		s.VCVTPS2PD_Z(operand.Mem{Base: q, Disp: 32 * h}, s.partial(h), v)
+		s.VADDPD(v, acc, acc)
+	}
+	s.pass(3)
+	s.Label("passed")
+
+	s.VSUBSD(s.below, s.target, s.target)
+	s.VXORPS(s.sum, s.sum, s.sum)
+	s.VXORPS(s.below, s.below, s.below)
+	s.LEAQ(operand.Mem{Base: s.p, Index: s.start, Scale: 4}, q)
+	s.MOVQ(s.from, left)
+	s.ADDQ(s.cols, left)
+	s.SUBQ(s.start, left) // entries to the end of the row
+	none, all := s.GP64(), s.GP64()
+	s.XORQ(none, none)
+	s.MOVQ(imm(128), all)
+	s.CMPQ(left, all)
+	s.CMOVQGT(all, left)
+	for g := range 8 {
+		n, upper := s.GP64(), s.K()
+		s.MOVQ(left, n)
+		s.SUBQ(imm(16*g), n)
+		s.CMOVQLT(none, n)
+		in := s.leading(n)
+		s.KSHIFTRW(operand.U8(8), in.k, upper)
+		for h, m := range []reg.OpmaskVirtual{in.k, upper} {
+			s.VCVTPS2PD_Z(operand.Mem{Base: q, Disp: 64*g + 32*h}, m, s.acc[h])
+		}
+		s.pass(0)
+	}
+	last, end := s.GP64(), s.GP64() // behind the block, and behind the row
+	s.MOVQ(q, last)
+	s.SUBQ(s.p, last)
+	s.SHRQ(operand.U8(2), last)
+	s.ADDQ(imm(128), last)
+	s.MOVQ(s.from, end)
+	s.ADDQ(s.cols, end)
+	s.CMPQ(s.start, last) // none of the block: sums disagree
+	s.CMOVQGE(end, s.start)
+}

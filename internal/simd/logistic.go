@@ -1,0 +1,63 @@
+package simd
+
+// SigmoidTo stores dst[i] = 1/(1+e^−src[i]) with an error below 3.5 ulp; it is
+// exactly 0 for src[i] < −87.3. dst may be src. It panics unless len(dst) =
+// len(src).
+func SigmoidTo(dst, src []float32) {
+	checkLen("dst", len(dst), len(src))
+	sigmoid(dst, src)
+}
+
+// Slope replaces every σ in s, as of [SigmoidTo], by its derivative σ − σ², the square
+// rounded.
+func Slope(s []float32) { pull(s, s, s, 0, -1) }
+
+func refSigmoid(dst, src []float32) {
+	for i, v := range src {
+		dst[i] = sigmoid32(v)
+	}
+}
+
+// GELU stores dst[i] = x·σ(u(x)), x = src[i], the tanh form of the Gaussian error linear
+// unit (Hendrycks and Gimpel 2016): u = 2·√(2/π)·(x + 0.044715·x³), every operation
+// rounded to float32, σ as by [SigmoidTo]. dst may be src. It panics unless
+// len(dst) = len(src).
+func GELU(dst, src []float32) {
+	checkLen("dst", len(dst), len(src))
+	gelu(dst, src)
+}
+
+// GELUSlope multiplies d[i] by the derivative of [GELU] at x[i], σ + x·u′·σ·(1−σ). It
+// panics unless len(d) = len(x).
+func GELUSlope(d, x []float32) {
+	checkLen("d", len(d), len(x))
+	geluSlope(d, x)
+}
+
+// The constants of GELU: 2·√(2/π) and the coefficient of the cube.
+const (
+	geluScale = 1.5957691216057308
+	geluCubic = 0.044715
+)
+
+// geluArgument returns u(x) and x².
+func geluArgument(x float32) (u, square float32) {
+	square = float32(x * x)
+	return geluScale * float32(x+float32(float32(geluCubic*square)*x)), square
+}
+
+func refGELU(dst, src []float32) {
+	for i, x := range src {
+		u, _ := geluArgument(x)
+		dst[i] = x * sigmoid32(u)
+	}
+}
+
+func refGELUSlope(d, x []float32) {
+	for i, v := range x {
+		u, square := geluArgument(v)
+		s := sigmoid32(u)
+		rise := float32(geluScale*float32(1+float32(3*geluCubic*square))) * v
+		d[i] *= s + float32(rise*float32(s*(1-s)))
+	}
+}
