@@ -76,12 +76,12 @@ func TestGraphRedraws(t *testing.T) {
 		c := g.NewChains()
 		c.Pack(x)
 		y := slices.Clone(x)
-		told := make([]simd.ChainTally, len(from.Odds))
+		observed := make([]simd.ChainTally, len(from.Odds))
 		want := make([][chains]Change, len(from.Odds))
 		seen := 0
 		for part := range g.Parts() {
 			source := Source{ARS: part%2 == 1, Seed: 3, Chain: 4, Group: uint64(1000 * part)}
-			c.Redraw(part, told, source, new(Scratch))
+			c.Redraw(part, observed, source, new(Scratch))
 			before := slices.Clone(y)
 			p := &g.parts[part]
 			require.Equal(t, uint64(whole(p.sites)), g.Groups(part))
@@ -116,10 +116,10 @@ func TestGraphRedraws(t *testing.T) {
 			require.Equal(t, y, got, "part %d of %d sites", part, sites)
 		}
 		assert.Equal(t, sites, seen)
-		for kind := range told {
+		for kind := range observed {
 			for s := range chains {
 				var got Change
-				got.Add(&told[kind], s)
+				got.Add(&observed[kind], s)
 				require.Equal(t, want[kind][s], got, "kind %d, chain %d", kind, s)
 			}
 		}
@@ -129,10 +129,10 @@ func TestGraphRedraws(t *testing.T) {
 // Lanes that fill up registers stay 0, also where they would be drawn 1.
 func TestGraphFillsUpWithZeros(t *testing.T) {
 	g := NewGraph(Layout{Start: []int32{0, 0, 0, 0}, Colour: make([]int32, 3), Kind: make([]int32, 3), Odds: []*simd.Odds{simd.NewOdds([]uint64{1<<64 - 1})}})
-	c, told := g.NewChains(), make([]simd.ChainTally, 1)
-	c.Redraw(0, told, Source{}, new(Scratch))
+	c, observed := g.NewChains(), make([]simd.ChainTally, 1)
+	c.Redraw(0, observed, Source{}, new(Scratch))
 	assert.Equal(t, []uint64{1<<64 - 1, 1<<32 - 1, 0, 0, 0, 0, 0, 0}, c.bits)
-	assert.Equal(t, int32(3), told[0].Up[31])
+	assert.Equal(t, int32(3), observed[0].Up[31])
 }
 
 // Large colours are redrawn in parts.

@@ -56,7 +56,7 @@ func TestJointIsEachAlone(t *testing.T) {
 			source.Moved(got)
 			assert.Equal(t, want, got)
 
-			c, told := two[0], make([]simd.ChainTally, len(from.Odds))
+			c, observed := two[0], make([]simd.ChainTally, len(from.Odds))
 			before := slices.Clone(c.bits)
 			moved := c.Draw(0, 32, Source{Seed: 1}, new(Scratch))
 			changed := 0
@@ -65,16 +65,16 @@ func TestJointIsEachAlone(t *testing.T) {
 			}
 			assert.Equal(t, changed, moved)
 			copy(c.bits, before)
-			c.Redraw(0, told, Source{Seed: 1}, new(Scratch))
-			then, now := make([]simd.ChainTally, len(told)), make([]simd.ChainTally, len(told))
+			c.Redraw(0, observed, Source{Seed: 1}, new(Scratch))
+			then, now := make([]simd.ChainTally, len(observed)), make([]simd.ChainTally, len(observed))
 			c.Count(now, new(Scratch))
 			copy(c.bits, before)
 			c.Count(then, new(Scratch))
 			for s := range simd.ChainBits { // pairs and what turns one of them, twice
 				a, b, ones := 0, 0, 0
-				for kind := range told {
+				for kind := range observed {
 					var d Change
-					d.Add(&told[kind], s)
+					d.Add(&observed[kind], s)
 					a += 2 * d.Near
 					ones += d.Ones
 					b += int(now[kind].Sum[s] - then[kind].Sum[s])

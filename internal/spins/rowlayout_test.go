@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Octets are what simd.RowVisit says, and redraws that use them give the same states as
-// those of one site after the other in the same order, sums kept or not.
-func TestRowOctets(t *testing.T) {
+// Groups of eight are as simd.RowVisit defines them. Redraws that use them give the same states
+// as redraws of one site after the other in the same order, sums kept or not.
+func TestRowEights(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 3))
 	for _, c := range []struct{ sites, most, least int }{{1, 0, 0}, {8, 0, 0}, {40, 60, 0}, {700, 0, 600}, {700, 20, 600}, {700, 60, 500}, {9000, 3, 8900}} {
 		from := randomRows(r, c.sites, c.most)
@@ -40,14 +40,14 @@ func TestRowOctets(t *testing.T) {
 				continue
 			}
 			require.EqualValues(t, 1, first.Octet)
-			for n := range int32(octet) {
+			for n := range int32(eight) {
 				v, i := g.visits[at+int(n)], sites[at+int(n)]
 				require.Equal(t, simd.RowVisit{Row: first.Row + n, Plus: first.Plus, Minus: first.Minus, Bias: v.Bias, Odds: first.Odds, Octet: n + 1}, v)
 				for _, j := range from.Adj[from.Start[i]:from.Start[i+1]] {
-					require.NotContains(t, sites[at:at+octet], j)
+					require.NotContains(t, sites[at:at+eight], j)
 				}
 			}
-			at, together = at+octet-1, together+octet
+			at, together = at+eight-1, together+eight
 		}
 		assert.GreaterOrEqual(t, together, c.least, "%d sites of up to %d neighbours", c.sites, c.most)
 		from.Order = sites
@@ -58,13 +58,13 @@ func TestRowOctets(t *testing.T) {
 			a.Pack(x)
 			b.Pack(x)
 			a.Keep(keep)
-			var told, tally simd.RowTally
+			var observed, tally simd.RowTally
 			for sweep := range uint64(3) {
 				sweepRows(a, &tally, sweep)
 				// Parts end at other visits and have random numbers of their own, but for
 				// graphs of one.
 				if g.Parts() == 1 && one.Parts() == 1 {
-					sweepRows(b, &told, sweep)
+					sweepRows(b, &observed, sweep)
 				}
 			}
 			if g.Parts() == 1 && one.Parts() == 1 {
@@ -72,7 +72,7 @@ func TestRowOctets(t *testing.T) {
 				a.Spread(got)
 				b.Spread(want)
 				assert.Equal(t, want, got)
-				assert.Equal(t, told, tally)
+				assert.Equal(t, observed, tally)
 			}
 			if keep {
 				sums := slices.Clone(a.kept)
@@ -89,9 +89,9 @@ func sweepRows(c *RowChains, t *simd.RowTally, sweep uint64) {
 	}
 }
 
-// Sites which are near each other stay so in large graphs, and where all sites are
-// neighbours there are no octets.
-func TestRowOctetsAreNear(t *testing.T) {
+// Sites that are near each other stay so in large graphs. Where all sites are neighbours
+// there are no groups of eight.
+func TestRowEightsAreNear(t *testing.T) {
 	const sites = 100000
 	ring := RowLayout{Start: make([]int32, sites+1), Kind: make([]int32, sites), Bias: make([]int32, sites), Odds: make([]simd.RowOdds, 1)}
 	for i := range int32(sites) {
@@ -100,7 +100,7 @@ func TestRowOctetsAreNear(t *testing.T) {
 	}
 	g := NewRowGraph(ring)
 	for i := range sites - 1 {
-		require.LessOrEqual(t, max(g.place[i]-g.place[i+1], g.place[i+1]-g.place[i]), int32(2*octet))
+		require.LessOrEqual(t, max(g.place[i]-g.place[i+1], g.place[i+1]-g.place[i]), int32(2*eight))
 	}
 	const full = 100
 	all := RowLayout{Start: make([]int32, full+1), Kind: make([]int32, full), Bias: make([]int32, full), Odds: make([]simd.RowOdds, 1)}
@@ -112,7 +112,7 @@ func TestRowOctetsAreNear(t *testing.T) {
 		}
 		all.Start[i+1] = int32(len(all.Adj))
 	}
-	order, together := all.octets()
+	order, together := all.eights()
 	assert.Len(t, order, full)
 	assert.Zero(t, together)
 }

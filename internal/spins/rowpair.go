@@ -5,8 +5,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// RowPair are the states of two blocks of chains of a graph side by side, which are redrawn
-// together, to the bits that each gets alone.
+// RowPair holds the states of two blocks of chains of a graph side by side. It redraws them
+// together; each block gets the same bits as alone.
 type RowPair struct {
 	*RowGraph
 	rows  []simd.Row
@@ -15,14 +15,14 @@ type RowPair struct {
 	work  simd.PairScratch
 }
 
-// NewPair returns room for states.
+// NewPair returns a pair whose sites are all 0.
 func (g *RowGraph) NewPair() *RowPair {
 	p := apart.New(RowPair{RowGraph: g})
 	p.rows, p.own = apart.Make[simd.Row](g.sites+1), apart.Make[uint64](g.sites+1)
 	return p
 }
 
-// Take stores the states of two blocks.
+// Take sets the states to those of two blocks.
 func (p *RowPair) Take(first, second *RowChains) {
 	p.valid = [2]uint32{first.valid, second.valid}
 	for at := range p.sites {
@@ -34,7 +34,7 @@ func (p *RowPair) Take(first, second *RowChains) {
 	}
 }
 
-// Give stores the states in two blocks, whose sums are not kept then.
+// Give sets two blocks to the states. It ends Keep there.
 func (p *RowPair) Give(first, second *RowChains) {
 	for at := range p.sites {
 		row, a, b := &p.rows[at], &first.rows[at], &second.rows[at]
@@ -47,8 +47,8 @@ func (p *RowPair) Give(first, second *RowChains) {
 	first.kept, second.kept = nil, nil
 }
 
-// Sweep redraws all sites once, each block from the groups of its stream that begin with
-// the given one, and adds what changed to tallies.
+// Sweep redraws all sites once and adds the changes to the tallies of the two blocks. Each
+// block draws from its own source.
 func (p *RowPair) Sweep(t *[2]simd.RowTally, from [2]Source) {
 	stream, group := [2]uint64{from[0].Chain, from[1].Chain}, [2]uint64{from[0].Group, from[1].Group}
 	for at := range p.parts {
@@ -61,7 +61,7 @@ func (p *RowPair) Sweep(t *[2]simd.RowTally, from [2]Source) {
 	}
 }
 
-// SweepGroups returns the number of groups of a random stream that a sweep takes.
+// SweepGroups returns the number of groups of a random stream that a sweep consumes.
 func (g *RowGraph) SweepGroups() (n uint64) {
 	for part := range g.parts {
 		n += g.Groups(part)

@@ -17,8 +17,8 @@ func put(v []uint64, i int, b uint64, n int) {
 	}
 }
 
-// goOn lets the string of n bits from bit at on go on periodically, for at least so many
-// bits behind the last and before the first.
+// goOn continues the string of the n bits from bit at on periodically, for at least so many
+// bits after the last and before the first.
 func goOn(v []uint64, at, n, bits int) {
 	piece := min(64, n)
 	for i := 0; i < bits; i += piece {

@@ -2,16 +2,16 @@ package spins
 
 import "github.com/gibbsite-go/gibbsite/internal/simd"
 
-// FlipScratch is what a worker needs to flip sites.
+// FlipScratch is the workspace of one worker for Flip.
 type FlipScratch struct {
 	Scratch
 	near [3 * strip]uint64
 }
 
-// Flip draws which sites of a strip of a colour flip, given the other colour, all at once,
-// and adds those that are not fixed to t as they were, by their states and neighbours. It
-// counts all as they are then. When all strips are done, Close must follow.
-func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (told Tally) {
+// Flip draws which sites of a strip of a colour flip, given the other colour, all at once. It
+// adds the sites that are not fixed to t, by their old states and neighbours, and returns the
+// tally of all sites of the strip in their new states. Call Close when all strips are done.
+func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
 	s.neighbours(colour, lo, hi, &w.Scratch)
@@ -35,14 +35,14 @@ func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from 
 			flips := forth.Flips[x][k]
 			t.Sites[x][k] += sites + flips - forth.Flips[1-x][k]
 			t.Flips[x][k] += flips
-			told.Moved += flips
-			told.Up += x * sites
-			told.Bonds += x * k * sites
+			delta.Moved += flips
+			delta.Up += x * sites
+			delta.Bonds += x * k * sites
 		}
 	}
 	if s.loose[colour] != nil {
-		told = s.tally(&w.Scratch, now, own, lo)
+		delta = s.tally(&w.Scratch, now, own, lo)
 	}
 	copy(own, now)
-	return told
+	return delta
 }
