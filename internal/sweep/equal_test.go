@@ -60,7 +60,7 @@ func large(t *testing.T) map[string]energy.Model {
 
 // Sites of different numbers of neighbours and the same field share two tables, one for
 // even and one for odd numbers, and those whose fields differ by a multiple of the coupling
-// join them as long as there is room.
+// join them as long as they fit.
 func TestRowKinds(t *testing.T) {
 	for name, want := range map[string]int{"ferro": 2, "repel": 2, "glass": 2, "certain": 2, "fields": 10} {
 		assert.Len(t, newRowKinds(newEqual(large(t)[name]), nil).window, want, name)

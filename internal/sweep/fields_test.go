@@ -54,7 +54,7 @@ func fieldKernel(t *testing.T, m energy.Model, chains int) *fieldGibbs {
 	return k
 }
 
-// Draws by brackets are those by the probability itself, wherever the number is beside it.
+// Draws by brackets are those by the probability itself, on whichever side of it the number lies.
 func TestUpIsBelowTheProbability(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	known := brackets()
@@ -174,7 +174,7 @@ func TestPiecesAreShared(t *testing.T) {
 			return k
 		}
 		var want []int32
-		var told []sampler.Info
+		var observed []sampler.Info
 		var saved []byte
 		for _, workers := range []int{1, 2, 3, 1000} {
 			k, x, info, r := kernel(workers), slices.Clone(start), make([]sampler.Info, chains), streams(chains)
@@ -184,13 +184,13 @@ func TestPiecesAreShared(t *testing.T) {
 			}
 			b := exact.Must(k.AppendBinary(nil))
 			if want == nil {
-				want, told, saved = slices.Clone(x), slices.Clone(info), b
+				want, observed, saved = slices.Clone(x), slices.Clone(info), b
 				e := make([]float64, chains)
 				m.Energy(e, x)
 				assert.InDelta(t, e[1], info[1].Energy, 1e-7, name)
 			}
 			require.Equal(t, want, x, "%s: %d workers", name, workers)
-			require.Equal(t, told, info, "%s: %d workers", name, workers)
+			require.Equal(t, observed, info, "%s: %d workers", name, workers)
 			require.Equal(t, saved, b, "%s: %d workers", name, workers)
 			if !exact.Race {
 				assert.Zero(t, testing.AllocsPerRun(3, func() { k.Step(sampler.Control{Workers: workers}, info, x, r) }), name)
@@ -213,7 +213,7 @@ func TestPiecesAreShared(t *testing.T) {
 		PollWork = old
 		assert.Greater(t, stops, 5, name)
 		assert.Equal(t, want, x, name)
-		assert.Equal(t, told, info, name)
+		assert.Equal(t, observed, info, name)
 	}
 }
 
@@ -270,7 +270,7 @@ func BenchmarkFieldGibbs(b *testing.B) {
 			require.NoError(b, err)
 			for name, k := range map[string]sampler.Kernel{
 				"fields":      newFieldGibbs(m, 1),
-				"differences": apart.New(gibbs{updates: sites, order: sweep, sitewise: newSitewise(NewLocals(m, 1)), w: make([]float64, 2), unpolled: 1000}),
+				"differences": apart.New(gibbs{order: sweep, sitewise: newSitewise(NewLocals(m, 1, sites)), w: make([]float64, 2), unpolled: 1000}),
 			} {
 				b.Run(fmt.Sprintf("sites=%d/degree=%v/%s", sites, degree, name), func(b *testing.B) {
 					x, info, r := make([]int32, sites), make([]sampler.Info, 1), streams(1)

@@ -148,8 +148,8 @@ func holdSteps(t *testing.T, k sampler.Kernel, from []int32, law []float64, g ge
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		k.Step(sampler.Control{}, info, x, streams)
 		exact.Tally(counts, x, 16, 2)
-		for s, told := range info {
-			require.Equal(t, Changed(from, x[16*s:16*(s+1)]), told.Moved)
+		for s, observed := range info {
+			require.Equal(t, Changed(from, x[16*s:16*(s+1)]), observed.Moved)
 		}
 	}
 	for _, shift := range []int{0, 8} { // by rows, so that cells fill
@@ -233,14 +233,14 @@ func TestTorusLangevinParallel(t *testing.T) {
 	}
 	want, k, s := slices.Clone(first), kernel(1), []sampler.Stream{*sampler.NewStream(3, 0)}
 	require.NoError(t, k.Reset(sampler.Control{}, want))
-	var told sampler.Info
+	var observed sampler.Info
 	for range 3 {
-		told = step(k, want, s)
-		require.Positive(t, told.Moved) // from a hot state
+		observed = step(k, want, s)
+		require.Positive(t, observed.Moved) // from a hot state
 	}
 	e := make([]float64, 1)
 	m.Energy(e, want)
-	assert.InEpsilon(t, e[0], told.Energy, 1e-12)
+	assert.InEpsilon(t, e[0], observed.Energy, 1e-12)
 
 	x, k, s := slices.Clone(first), kernel(3), []sampler.Stream{*sampler.NewStream(3, 0)}
 	require.NoError(t, k.Reset(sampler.Control{}, x))
@@ -263,7 +263,7 @@ func TestTorusLangevinParallel(t *testing.T) {
 	for k.Step(sampler.Control{Stop: func() bool { return true }}, info, x, s) == 0 {
 		require.NotEqual(t, want, x)
 	}
-	assert.Equal(t, told, step(k, x, s))
+	assert.Equal(t, observed, step(k, x, s))
 	require.Equal(t, want, x)
 	if !exact.Race {
 		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, s) }))

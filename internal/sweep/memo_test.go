@@ -58,10 +58,10 @@ func TestMemoGibbsDrawsAsThePlainKernelDoes(t *testing.T) {
 			}
 			k, ok := must(Gibbs{Scan: scan}.Kernel(context.Background(), m, chains)).(*memoGibbs)
 			require.True(t, ok, name)
-			plain := apart.New(gibbs{updates: sites, order: k.order, sitewise: newSitewise(NewLocals(m, chains)), w: make([]float64, levels), unpolled: 1})
+			plain := apart.New(gibbs{order: k.order, sitewise: newSitewise(NewLocals(m, chains, sites)), w: make([]float64, levels), unpolled: 1})
 			same := func(k sampler.Kernel) bool {
 				x, y := make([]int32, chains*sites), make([]int32, chains*sites)
-				info, told := make([]sampler.Info, chains), make([]sampler.Info, chains)
+				info, observed := make([]sampler.Info, chains), make([]sampler.Info, chains)
 				var r, q []sampler.Stream
 				for s := range uint64(chains) {
 					r, q = append(r, *sampler.NewStream(1, s)), append(q, *sampler.NewStream(1, s))
@@ -71,14 +71,14 @@ func TestMemoGibbsDrawsAsThePlainKernelDoes(t *testing.T) {
 				e := make([]float64, chains)
 				for range steps {
 					k.Step(sampler.Control{}, info, x, r)
-					plain.Step(sampler.Control{}, told, y, q)
+					plain.Step(sampler.Control{}, observed, y, q)
 					if !assert.ObjectsAreEqual(y, x) {
 						return false
 					}
 					m.Energy(e, x)
 					for s := range info {
 						require.InDelta(t, e[s], info[s].Energy, 1e-12)
-						require.Equal(t, told[s].Moved, info[s].Moved)
+						require.Equal(t, observed[s].Moved, info[s].Moved)
 					}
 				}
 				return true

@@ -381,11 +381,11 @@ func denseGraph(sites int, beta float64) energy.Model {
 // Steps that nobody reads go to the bits of those that an observer reads one by one: states,
 // what the last step reports, statistics and checkpoints, by few and many workers, in parts
 // of a run, hot and cold, and with blocks that are not alike.
-func TestRowLeapIsSteps(t *testing.T) {
+func TestRowBatchIsSteps(t *testing.T) {
 	ctx := context.Background()
 	models := rowModels(t)
 	models["hot"], models["cool"], models["cold"] = denseGraph(200, 0.1), denseGraph(200, 1), denseGraph(200, 3)
-	leaps := 0
+	batches := 0
 	for name, m := range models {
 		for _, chains := range []int{64, 75, 96, 136} {
 			for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
@@ -407,16 +407,16 @@ func TestRowLeapIsSteps(t *testing.T) {
 					require.Equal(t, one.Stats(), c.Stats(), "%s, %d chains", name, chains)
 					require.Equal(t, saved(t, one), saved(t, c), "%s, %d chains", name, chains)
 				}
-				leaps++
+				batches++
 			}
 		}
 	}
-	assert.Positive(t, leaps)
+	assert.Positive(t, batches)
 }
 
-// Leaps allocate nothing, end once stop is true and where few sites change, and are
+// Batches allocate nothing, end once stop is true and where few sites change, and are
 // refused where they do not pay or a step is under way.
-func TestRowLeapAlone(t *testing.T) {
+func TestRowBatchAlone(t *testing.T) {
 	if !simd.PairOfRows() {
 		t.Skip("blocks of rows are not redrawn side by side here")
 	}
@@ -435,49 +435,49 @@ func TestRowLeapAlone(t *testing.T) {
 	lead := kernels[0].(*rowGibbs)
 	info := [2][]sampler.Info{make([]sampler.Info, 32), make([]sampler.Info, 32)}
 	company := make([]sampler.Block, 1)
-	leap := func(stop func() bool, n int) int {
+	batch := func(stop func() bool, n int) int {
 		company[0] = sampler.Block{Kernel: kernels[1], Info: info[1], X: x[1], R: r[1]}
 		return lead.Step(sampler.Control{Steps: n, Stop: stop, Unread: true, Company: company}, info[0], x[0], r[0])
 	}
-	leapWith := func(other sampler.Kernel, n int) int {
+	batchWith := func(other sampler.Kernel, n int) int {
 		kernels[1] = other
-		return leap(nil, n)
+		return batch(nil, n)
 	}
 	assert.Equal(t, 2, lead.Company(5))
 	assert.Zero(t, lead.Company(1))
-	require.Equal(t, 7, leap(nil, 7))
+	require.Equal(t, 7, batch(nil, 7))
 	if !exact.Race {
-		assert.Zero(t, testing.AllocsPerRun(20, func() { leap(nil, 7) }))
+		assert.Zero(t, testing.AllocsPerRun(20, func() { batch(nil, 7) }))
 	}
-	assert.Zero(t, lead.leap(sampler.Control{Steps: 7, Unread: true}, info[0], x[0], r[0]))
+	assert.Zero(t, lead.batch(sampler.Control{Steps: 7, Unread: true}, info[0], x[0], r[0]))
 	old := PollWork
 	PollWork = 1
-	assert.Equal(t, 1, leap(func() bool { return true }, 9))
+	assert.Equal(t, 1, batch(func() bool { return true }, 9))
 	PollWork = old
 	kernels[1].Step(sampler.Control{}, make([]sampler.Info, 32), x[1], r[1])
-	assert.Equal(t, 7, leap(nil, 7))
+	assert.Equal(t, 7, batch(nil, 7))
 
 	other := rowKernel(t, denseGraph(200, 0.1), 32, exact.Must(order("Gibbs", Systematic, denseGraph(200, 0.1))))
 	require.NoError(t, other.Reset(sampler.Control{}, x[1]))
-	assert.Zero(t, leapWith(other, 7), "sites in another order")
+	assert.Zero(t, batchWith(other, 7), "sites in another order")
 	other = rowKernel(t, denseGraph(200, 0.2), 32, nil)
 	require.NoError(t, other.Reset(sampler.Control{}, x[1]))
-	assert.Zero(t, leapWith(other, 7), "other conditionals")
+	assert.Zero(t, batchWith(other, 7), "other conditionals")
 
 	kernels, x, r = pair(5)
 	lead = kernels[0].(*rowGibbs)
-	steps := leap(nil, 10000)
+	steps := batch(nil, 10000)
 	assert.Less(t, steps, 2000, "hardly any site changes")
 	for b, k := range kernels {
 		k.(*rowGibbs).Show(x[b])
 		k.Step(sampler.Control{}, make([]sampler.Info, 32), x[b], r[b])
 	}
-	assert.Zero(t, leap(nil, 10), "sums that are kept do better")
+	assert.Zero(t, batch(nil, 10), "sums that are kept do better")
 }
 
-// BenchmarkRowLeap is a step of two blocks of chains of a graph of the size of G1 that
+// BenchmarkRowBatch is a step of two blocks of chains of a graph of the size of G1 that
 // nobody reads, by Run.
-func BenchmarkRowLeap(b *testing.B) {
+func BenchmarkRowBatch(b *testing.B) {
 	for _, beta := range []float64{0.1, 0.4, 1, 1.5, 2, 5} {
 		m := denseGraph(800, beta)
 		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {

@@ -236,7 +236,7 @@ func TestSitesAreExact(t *testing.T) {
 				case *gibbs:
 					p = gibbsMatrix(k, all)
 				case *metropolis:
-					p = power(metropolisMatrix(k, all), k.updates)
+					p = power(metropolisMatrix(k, all), k.Updates)
 				case *sparseGibbs:
 					p = sparseMatrix(k, all)
 				case *memoGibbs:

@@ -226,7 +226,7 @@ func TestSparseGibbsIsUsedWhereItApplies(t *testing.T) {
 
 // Deferred states are those of steps that show them, once they are asked for, and a Reset
 // takes others.
-func TestPlacedIsShown(t *testing.T) {
+func TestOrderedLevelsAreShown(t *testing.T) {
 	m := exact.Must(model.NewPotts(model.Lattice{5, 7}, 300, 0.4, nil))
 	const chains = 3
 	start := make([]int32, chains*35)
@@ -236,7 +236,7 @@ func TestPlacedIsShown(t *testing.T) {
 	}
 	shown, hidden := newSparseGibbs(m, chains), newSparseGibbs(m, chains)
 	require.NotNil(t, shown)
-	x, y, info, told := slices.Clone(start), slices.Clone(start), make([]sampler.Info, chains), make([]sampler.Info, chains)
+	x, y, info, observed := slices.Clone(start), slices.Clone(start), make([]sampler.Info, chains), make([]sampler.Info, chains)
 	a, b := streams(chains), streams(chains)
 	for range 2 {
 		require.NoError(t, shown.Reset(sampler.Control{}, x))
@@ -244,11 +244,11 @@ func TestPlacedIsShown(t *testing.T) {
 		before := slices.Clone(y)
 		for range 3 {
 			shown.Step(sampler.Control{}, info, x, a)
-			hidden.Step(sampler.Control{Unread: true}, told, y, b)
+			hidden.Step(sampler.Control{Unread: true}, observed, y, b)
 		}
 		assert.Equal(t, before, y)
-		assert.True(t, math.IsNaN(told[0].Energy), "nobody reads it")
-		assert.Equal(t, unread(info, true), unread(told, true))
+		assert.True(t, math.IsNaN(observed[0].Energy), "nobody reads it")
+		assert.Equal(t, unread(info, true), unread(observed, true))
 		hidden.Show(y)
 		assert.Equal(t, x, y)
 		y[0] ^= 1
@@ -256,8 +256,8 @@ func TestPlacedIsShown(t *testing.T) {
 		assert.NotEqual(t, x, y)
 		x[0] = y[0]
 	}
-	assert.Nil(t, newMatching(exact.Must(model.NewPotts(model.Lattice{3, 3}, placedLevels+1, 0.1, nil))))
-	assert.NotNil(t, newMatching(exact.Must(model.NewPotts(model.Lattice{3, 3}, placedLevels, 0.1, nil))))
+	assert.Nil(t, newMatching(exact.Must(model.NewPotts(model.Lattice{3, 3}, orderedLevels+1, 0.1, nil))))
+	assert.NotNil(t, newMatching(exact.Must(model.NewPotts(model.Lattice{3, 3}, orderedLevels, 0.1, nil))))
 }
 
 // BenchmarkSparseGibbs compares Gibbs on sparse graphs with the kernel that keeps

@@ -188,13 +188,13 @@ func TestTorusGibbsParallel(t *testing.T) {
 	}
 	want, k, s := slices.Clone(first), kernel(1), []sampler.Stream{*sampler.NewStream(3, 0)}
 	require.NoError(t, k.Reset(sampler.Control{}, want))
-	var told sampler.Info
+	var observed sampler.Info
 	for range 3 {
-		told = step(k, want, s)
+		observed = step(k, want, s)
 	}
 	e := make([]float64, 1)
 	m.Energy(e, want)
-	assert.InEpsilon(t, e[0], told.Energy, 1e-12)
+	assert.InEpsilon(t, e[0], observed.Energy, 1e-12)
 	require.NotEqual(t, first, want)
 
 	x, k, s := slices.Clone(first), kernel(3), []sampler.Stream{*sampler.NewStream(3, 0)}
@@ -214,7 +214,7 @@ func TestTorusGibbsParallel(t *testing.T) {
 	k = kernel(2)
 	require.NoError(t, k.UnmarshalBinary(saved))
 	require.Equal(t, 1, k.Step(sampler.Control{Stop: func() bool { return false }, Workers: 2}, info, x, s))
-	assert.Equal(t, told, step(k, x, s))
+	assert.Equal(t, observed, step(k, x, s))
 	require.Equal(t, want, x)
 	if !exact.Race {
 		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, s) }))
@@ -412,7 +412,7 @@ func TestTorusMetropolisWorkers(t *testing.T) {
 		start[i] = r.Int32N(2)
 	}
 	var want []int32
-	var told []sampler.Info
+	var observed []sampler.Info
 	for _, workers := range []int{1, 2, 9} {
 		k, x, info, r := proposing(t, m, 1), slices.Clone(start), make([]sampler.Info, 1), streams(1)
 		ctl := sampler.Control{Workers: workers}
@@ -421,9 +421,9 @@ func TestTorusMetropolisWorkers(t *testing.T) {
 			k.Step(ctl, info, x, r)
 		}
 		if want == nil {
-			want, told = x, info
+			want, observed = x, info
 		}
 		require.Equal(t, want, x)
-		require.Equal(t, told, info)
+		require.Equal(t, observed, info)
 	}
 }

@@ -7,11 +7,11 @@ import (
 
 func (k *pairGibbs) Cost(info []sampler.Info) float64 {
 	l := float64(k.Levels)
-	return k.Visits(info, k.updates, k.Levels, sweep.ProposalCost+float64(l*(k.joins()+float64(sweep.LevelCost*l))))
+	return k.Visits(info, k.Updates, k.Levels, sweep.ProposalCost+float64(l*(k.joins()+float64(sweep.LevelCost*l))))
 }
 
 func (k *swap) Cost(info []sampler.Info) float64 {
-	return k.Visits(info, k.updates, 2, sweep.ProposalCost+k.joins())
+	return k.Visits(info, k.Updates, 2, sweep.ProposalCost+k.joins())
 }
 
 // joins returns what it costs to try a level of the first of two sites: a change of

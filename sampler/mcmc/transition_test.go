@@ -61,9 +61,9 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 	case *blockGibbs:
 		return blockMatrix(k, all)
 	case *pairGibbs:
-		return power(pairMatrix(k, all), k.updates)
+		return power(pairMatrix(k, all), k.Updates)
 	case *swap:
-		return power(swapMatrix(t, k, all), k.updates)
+		return power(swapMatrix(t, k, all), k.Updates)
 	case *bipartite:
 		return bipartiteMatrix(k, all)
 	case *hammingBall:
