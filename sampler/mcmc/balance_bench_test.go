@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkBalances makes steps of the methods that weigh every change of a state, and
-// of DMALA beside them, on tori of 2, 3 and 7 levels.
+// of DMALA for comparison, on tori of 2, 3 and 7 levels.
 func BenchmarkBalances(b *testing.B) {
 	const side, chains = 50, 16
 	methods := map[string]sampler.Method{"dmala": DMALA{StepSize: 0.2}, "gwg": GWG{}}

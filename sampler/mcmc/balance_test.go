@@ -32,11 +32,11 @@ func TestBalancesOfRows(t *testing.T) {
 }
 
 // Barker's weights by sigmoids are those by logarithms, also where those of some moves
-// are at the floor; where all are, or one is not a number, logarithms take over.
+// are at leastWeight; where all are, or one is not a number, logarithms take over.
 func TestBarkerWeights(t *testing.T) {
 	inf := float32(math.Inf(1))
 	for name, g := range map[string][]float32{
-		"flat": {0.3, -1, 2, 0}, "steep": {90, -200, 3, inf}, "floor": {300, 200, 210, inf}, "all floor": {30, 31, 200, 90}, "none": {inf, inf, inf, inf},
+		"flat": {0.3, -1, 2, 0}, "steep": {90, -200, 3, inf}, "least": {300, 200, 210, inf}, "all least": {30, 31, 200, 90}, "none": {inf, inf, inf, inf},
 	} {
 		k := table{sites: 4, levels: 2, field: func([]float64, []float32, []int32) {}}
 		w, sum := make([]float32, 4), make([]float64, 1)
@@ -45,7 +45,7 @@ func TestBarkerWeights(t *testing.T) {
 		for i, d := range g {
 			want[i] = math.Exp(Barker.log(float64(d)) - Barker.log(float64(min(g[0], g[1], g[2], g[3]))))
 			if d < inf {
-				want[i] = max(want[i], weightFloor)
+				want[i] = max(want[i], leastWeight)
 			}
 			if math.IsNaN(want[i]) {
 				want[i] = 0

@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// balancedFlips are the flip thresholds of the discrete Langevin proposal under
-// another balance than √t: site i flips with odds e^(−c_i)·g(t)/g(1), t = e^(−Δ). For Min
+// balancedFlips makes the flip thresholds of the discrete Langevin proposal for a
+// balance other than √t: site i flips with odds e^(−c_i)·g(t)/g(1), t = e^(−Δ). For Min
 // and Max these are
 //
 //	e^(−c − max(Δ, 0)) and e^(−c − min(Δ, 0)),
@@ -16,7 +16,7 @@ import (
 //
 //	o·σ(−Δ)/(1 + o·σ(−Δ)) = o/(1+o)·σ(−Δ + log(1+o)),
 //
-// so that [simd.FlipThresholds] does for all.
+// so that [simd.FlipThresholds] serves for all.
 type balancedFlips struct {
 	balance Balance
 	cost    []float32              // c, or −log(1+o), one entry or one per site
@@ -62,7 +62,8 @@ func (j *balancedFlips) thresholds(t []int32, h []float32, x []int32) {
 	}
 }
 
-// shares multiplies thresholds: at least 1 stays so, and what is 0 or negative stays it.
+// shares multiplies thresholds by share. A positive threshold stays at least 1; others do not
+// change.
 func (j *balancedFlips) shares(t []int32) {
 	share := j.share[0]
 	for i, v := range t {
@@ -77,7 +78,7 @@ func (j *balancedFlips) shares(t []int32) {
 	}
 }
 
-// rest is for Min and Max.
+// rest is thresholds for Min and Max.
 func (j *balancedFlips) rest(t []int32, h []float32, x []int32, cost []float32) {
 	const infinite = 0x7f800000
 	n := len(x)

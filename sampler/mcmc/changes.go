@@ -2,12 +2,12 @@ package mcmc
 
 import "github.com/gibbsite-go/gibbsite/internal/apart"
 
-// changes evaluates an incremental model along the chains of a block: the states
-// last loaded from the current ones.
+// changes evaluates an incremental model along the chains of a block: new states
+// from the current ones.
 type changes struct {
 	from      evaluation
 	size      int       // of the cache of a chain
-	now, next []float64 // caches of the current states and of those last loaded
+	now, next []float64 // caches of the current and of the last loaded states
 	known     []bool    // by chain: now holds its cache
 }
 
@@ -19,8 +19,8 @@ func newChanges(from evaluation, n, chains int) *changes {
 	return apart.New(changes{from: from, size: n, now: apart.Make[float64](chains * n), next: apart.Make[float64](chains * n), known: apart.Make[bool](chains)})
 }
 
-// field stores energies and fields of the states y of the chains lo … hi−1; x are
-// the current states, nil if there are none. All slices are of these chains.
+// field stores energies and fields of the states y of the chains lo … hi−1. x are the
+// current states, nil if there are none. All slices hold these chains only.
 func (c *changes) field(lo, hi int, e []float64, h []float32, y, x []int32) {
 	now, next := c.now[lo*c.size:hi*c.size], c.next[lo*c.size:hi*c.size]
 	if x == nil {
@@ -57,5 +57,5 @@ func (c *changes) acceptAll() {
 	c.setKnown(0, len(c.known), true)
 }
 
-// forget says that the current states have come from elsewhere.
+// forget drops the caches of the current states, which have been replaced from outside.
 func (c *changes) forget() { clear(c.known) }

@@ -1,7 +1,7 @@
 package mcmc
 
-// Prices of what kernels do beside evaluating the model, in nanoseconds, as the test of
-// prices in package auto found them on many sizes; see sampler.Transition.
+// Prices of the work of kernels without evaluations of the model, in nanoseconds, fitted over
+// many sizes by the test of prices in package auto; see sampler.Costed.
 const (
 	flipCost     = 2.7 // a site proposed to flip, drawn and weighed back
 	rowCost      = 130 // a site proposed another level of a row

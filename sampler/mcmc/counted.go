@@ -2,8 +2,8 @@ package mcmc
 
 import "github.com/gibbsite-go/gibbsite/constraint"
 
-// counted is a language that looks at a count only, perhaps beside a mask: what
-// a change of some sites does to it is known without the other sites.
+// counted is a language defined by a count and perhaps a mask: the effect of a
+// change of some sites is known without looking at the other sites.
 type counted struct {
 	in       []int // per level: 1 if it counts
 	min, max int

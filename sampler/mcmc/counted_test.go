@@ -15,7 +15,7 @@ import (
 type wrapped struct{ constraint.Count }
 
 // TestCountByPointerAndInside checks that a count by value, by pointer, inside
-// another type and beside a mask are all seen as the count that they are, and
+// another type and with a mask are all seen as the count that they are, and
 // that chains do not tell them apart.
 func TestCountByPointerAndInside(t *testing.T) {
 	m := exact.NewRugged(5, 3, 1, 0.5, 3)
@@ -26,7 +26,7 @@ func TestCountByPointerAndInside(t *testing.T) {
 	} {
 		mask, err := constraint.NewMask(3, [][]int32{{0, 1}})
 		require.NoError(t, err)
-		beside, err := constraint.Intersect(mask, &c)
+		both, err := constraint.Intersect(mask, &c)
 		require.NoError(t, err)
 		want := newCounted(c, 3)
 		require.NotNil(t, want)
@@ -35,7 +35,7 @@ func TestCountByPointerAndInside(t *testing.T) {
 		require.Equal(t, want, newCounted(&c, 3))
 		require.Equal(t, want, newCounted(wrapped{c}, 3))
 		require.Equal(t, want, newCounted(&wrapped{c}, 3))
-		masked := newCounted(beside, 3)
+		masked := newCounted(both, 3)
 		require.Same(t, mask, masked.mask)
 		require.Equal(t, want.in, masked.in)
 

@@ -76,7 +76,7 @@ func TestStepsStopAndGoOn(t *testing.T) {
 			return exact.Must(c.method.Kernel(context.Background(), c.m, chains))
 		}
 		whole, x, r, info := fresh(), make([]int32, chains*sites), streams(chains), make([]sampler.Info, chains)
-		part, y, q, told := fresh(), make([]int32, chains*sites), streams(chains), make([]sampler.Info, chains)
+		part, y, q, observed := fresh(), make([]int32, chains*sites), streams(chains), make([]sampler.Info, chains)
 		for i := 0; i < len(x); i += 5 {
 			x[i], y[i] = 1, 1
 		}
@@ -94,7 +94,7 @@ func TestStepsStopAndGoOn(t *testing.T) {
 		for step := range 2 {
 			whole.Step(sampler.Control{}, info, x, r)
 			adapt(whole, info, step)
-			for part.Step(sampler.Control{Stop: ask}, told, y, q) == 0 {
+			for part.Step(sampler.Control{Stop: ask}, observed, y, q) == 0 {
 				if stops++; stops > 2 {
 					continue
 				}
@@ -106,9 +106,9 @@ func TestStepsStopAndGoOn(t *testing.T) {
 					require.Error(t, fresh().UnmarshalBinary(state[:i]), c)
 				}
 			}
-			adapt(part, told, step)
+			adapt(part, observed, step)
 			require.True(t, slices.Equal(x, y), "%v", c)
-			require.Equal(t, shown(info), shown(told), "%v", c) // NaN is not equal to itself
+			require.Equal(t, shown(info), shown(observed), "%v", c) // NaN is not equal to itself
 			for s := range r {
 				require.Equal(t, exact.Must(r[s].MarshalBinary()), exact.Must(q[s].MarshalBinary()), "%v", c)
 			}

@@ -10,26 +10,27 @@ import (
 )
 
 // DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans
-// 2023): every site follows, for a time τ and on its own, the jump process that
+// 2023). Every site follows, for a time τ and independently, the jump process that
 // moves from x_i to l at rate g(t_l), t_l = exp(E(x) − E(x with x_i=l)), with the
-// differences of the model's first-order table. The time-τ law of that process
-// is interpolated by
+// differences of the model's first-order table. The distribution of that process at
+// time τ is approximated by
 //
 //	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i,
 //
-// and the rest to stay, where ν_l = t_l/Σ_k t_k is where the process ends: right
-// to first order for small τ, right in the limit of large τ, and exactly right on
-// two levels. The change of all sites is accepted with the Hastings ratio, as in
-// [DMALA], which leaves π invariant; a step costs one evaluation of the model.
+// and the remaining probability to stay, where ν_l = t_l/Σ_k t_k is the limit of the
+// process. That is right to first order for small τ, right in the limit of large τ,
+// and exact on two levels. The change of all sites is accepted with the Hastings
+// ratio, as in [DMALA], which leaves π invariant; a step costs one evaluation of the
+// model.
 //
-// Unlike DMALA's proposal it knows no distance between levels; on ordinal models
-// with many levels DMALA is the better choice. A step costs up to twice DMALA's where the
-// model itself is cheap. Probabilities are those of the formula to 2·10⁻⁶ of them, in
-// float32, and the Hastings ratio takes them as they are drawn from. Tori of two
-// levels are held as bits where [DMALA] says so.
+// The proposal does not use a distance between levels; on ordinal models with many
+// levels DMALA is the better choice. A step costs up to twice DMALA's where the model
+// itself is cheap. Probabilities have a relative error of 2·10⁻⁶ against the formula, in
+// float32; the Hastings ratio uses the rounded ones that were drawn from. Two-level tori
+// are held as bits under the conditions of [DMALA].
 type DLMC struct {
-	// StepSize is the time τ, in units where a level of the same energy is
-	// jumped to at rate g(1). 0 means: start at 0.2 and adapt during warm-up.
+	// StepSize is the time τ, in units in which the rate of a jump to a level of
+	// the same energy is g(1). 0 means: start at 0.2 and adapt during warm-up.
 	StepSize float64
 
 	// Target is the mean acceptance probability that adaptation aims at; 0

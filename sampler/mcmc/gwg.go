@@ -27,10 +27,10 @@ import (
 // With Flips = R > 1 it draws a list of R changes with replacement and scores
 // the reversed list at the new state (the GWG-X of Zhang, Liu and Liu 2022). On
 // two levels a site that the list repeats flips once; on more levels such a list
-// is rejected, since "the last one wins" would not leave π invariant. Either way
-// lists suit flat energies: where one change is much steeper than the others
-// every draw of the list is that change, and the chain stays where it is. [DMALA]
-// changes many sites without that flaw.
+// is rejected, since "the last one wins" would not leave π invariant. Lists suit
+// flat energies only: if one change is much steeper than the others, every draw of
+// the list is that change, and the chain stays where it is. [DMALA] changes many
+// sites without that flaw.
 type GWG struct {
 	Flips int // changes per step; 0 means 1
 }
@@ -60,7 +60,7 @@ type gwg struct {
 	balance              Balance
 	sites, levels, flips int
 	cols                 int       // of the table: levels, or 1 for the flip of a site
-	g                    []float32 // table of the states last loaded
+	g                    []float32 // table of the last loaded states
 	w, nextW             []float32 // weights of all changes: chains × (sites·cols)
 	sum, nextSum         []float64
 	list                 []int // chains × flips: indices i·levels+l, or i for flips; begins with −1 where there is none

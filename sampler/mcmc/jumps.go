@@ -6,20 +6,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// jumps weighs the levels of sites by the law of a jump process at a time τ, see [DLMC].
-// With o the level that a site is at,
+// jumps weighs the levels of sites by the distribution of a jump process at a time τ, see
+// [DLMC]. With o the present level of a site,
 //
 //	τ·g(t_l)/ν_l = τ/M(ν_l, ν_o)
 //
 // where M is the geometric mean (Sqrt), the sum (Barker), the maximum (Min) or the minimum
-// (Max), so that a level costs two exponentials, one of them that of ν.
+// (Max). A level costs two exponentials, one of them that of ν.
 type jumps struct {
 	balance  Balance
 	cols     int
 	nu, r, e []float32 // rows at a time: ν, −τg/ν and the exponential of that
 }
 
-// jumpEntries is how many entries are weighed at a time.
+// jumpEntries is the number of entries weighed at a time.
 const jumpEntries = 1024
 
 func newJumps(b Balance, cols int) *jumps {
@@ -28,7 +28,7 @@ func newJumps(b Balance, cols int) *jumps {
 }
 
 // weigh stores in w the probabilities of the levels of sites at the levels x, given their
-// rows g of differences, and in sum their totals, 1 but for rounding: at least weightFloor, 0
+// rows g of differences, and in sum their totals, 1 but for rounding: at least leastWeight, 0
 // for a level that is known to have probability zero, NaN in a row with NaN.
 func (j *jumps) weigh(w []float32, sum []float64, g []float32, x []int32, tau float64) {
 	for len(x) > 0 {
@@ -60,15 +60,15 @@ func (j *jumps) some(w []float32, sum []float64, g []float32, x []int32, tau flo
 			}
 			q := float32(nu[at] * simd.Gone(-r[at], e[at]))
 			stay += float64(float64(nu[at]) * float64(e[at]))
-			if q < weightFloor {
-				if q = weightFloor; g[at] > math.MaxFloat32 {
+			if q < leastWeight {
+				if q = leastWeight; g[at] > math.MaxFloat32 {
 					q = 0
 				}
 			}
 			w[at] = q
 			total += float64(q)
 		}
-		w[from+int(own)] = float32(max(stay, weightFloor))
+		w[from+int(own)] = float32(max(stay, leastWeight))
 		sum[i] = total + float64(w[from+int(own)])
 	}
 }

@@ -23,9 +23,9 @@ type LocallyBalanced struct {
 
 	// Exact takes the differences from the model's single-site energies
 	// (energy.Local, else energy.Conditional, else by evaluation) and not from
-	// its first-order table. It matters for models whose table is only
-	// approximate, and costs as much as a sweep of conditionals per step where
-	// the model is not energy.Local. Either way the kernel leaves π invariant.
+	// its first-order table. Use it for models whose table is only approximate.
+	// It costs as much as a sweep of conditionals per step if the model is not
+	// energy.Local. The kernel leaves π invariant with or without it.
 	Exact bool
 }
 

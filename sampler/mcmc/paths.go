@@ -17,19 +17,19 @@ import (
 )
 
 // Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy
-// 2022): it walks n sites away from x, one change after the other, drawn from
-// the weights that [LocallyBalanced] would use at x,
+// 2022). It makes n changes, one after the other, drawn from the weights of
+// [LocallyBalanced] at x,
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) ),
 //
-// all changes of a site being dropped once it has changed, and accepts the end
-// of the walk with the Hastings ratio of the way back: the same sites in reverse
-// order, with their original levels, by the weights at the end. A step costs one
-// evaluation of the model however long the path.
+// where a site that has changed is not drawn again. It accepts the end of the path
+// with the Hastings ratio of the reverse path: the same sites in reverse order, to
+// their original levels, by the weights at the end. A step costs one evaluation of
+// the model, however long the path.
 //
 // The length n is drawn uniformly from 1 … 2·Length−1, at most the number of
-// sites, whatever the state: paths of one even length could never change the
-// parity of a two-level state.
+// sites, independently of the state. (Paths of one even length could never change
+// the parity of a two-level state.)
 type Paths struct {
 	// Length is the mean length of a path. 0 means: start at 2 and adapt during
 	// warm-up.
@@ -81,7 +81,7 @@ type paths struct {
 	mean          float64 // mean length before rounding
 
 	g         []float32
-	now, next pathWeights // of the current states and of those last loaded
+	now, next pathWeights // of the current and of the last loaded states
 	path      []int32     // chains × sites: the sites of each path, in order
 	length    []int       // of each path; 0 if it could not be drawn
 	kept      []float64
@@ -135,8 +135,8 @@ func (k *paths) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq fl
 	return k.length[s], k.current(y, x, s)
 }
 
-// wander walks from y, the current state of chain s, and notes the path. It
-// returns false if no change is left to draw before the path is complete, or if
+// wander walks from y, the current state of chain s, and records the path. It
+// returns false if it runs out of changes before the path is complete, or if
 // weights are not defined.
 func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
 	tree := k.now.tree(s)
@@ -166,7 +166,7 @@ func (k *paths) current(y, _ []int32, s int) float64 {
 }
 
 // logProb returns the log-probability of walking the path of chain s back to x, −Inf if
-// there is none. It turns the path round.
+// there is no path. It reverses the path.
 func (k *paths) logProb(x, _ []int32, s int) float64 {
 	path := k.path[s*k.sites:][:k.length[s]]
 	if len(path) == 0 {

@@ -6,14 +6,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// product multiplies probabilities and takes one logarithm at the end.
+// product multiplies probabilities and takes a single logarithm at the end.
 type product struct {
 	factor   float64
 	exponent int // the product is factor · 2^(−rescaleBy·exponent)
 }
 
 // A running factor below 2⁻⁶⁰⁰ is scaled up by 2⁶⁰⁰, so that one more
-// probability, at least weightFloor over the number of levels, keeps it normal.
+// probability, at least leastWeight over the number of levels, keeps it normal.
 const (
 	rescaleBy    = 600
 	rescaleBelow = 0x1p-600

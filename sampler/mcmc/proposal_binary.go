@@ -14,9 +14,9 @@ import (
 )
 
 // flips is the discrete Langevin proposal of two-level models: every site flips
-// on its own with probability σ(−βΔ_i − 1/(2α_i)), where Δ_i is the energy
-// difference of the flip and δ² = 1; or that of [DLMC], where it flips with the
-// probability of a jump. Probabilities are multiples of 2⁻³¹.
+// independently with probability σ(−βΔ_i − 1/(2α_i)), where Δ_i is the energy
+// difference of the flip and δ² = 1. It is also the proposal of [DLMC], where a site
+// flips with the probability of a jump. Probabilities are multiples of 2⁻³¹.
 type flips struct {
 	field  func(lo, hi int, e []float64, h []float32, y, x []int32)
 	cheap  bool     // the field is ProposalFrom of Proposing
@@ -157,8 +157,8 @@ func (p *flips) current(y, x []int32, s int) float64 {
 	return simd.FlipLogProb(x, y, p.t[s*p.sites:(s+1)*p.sites])
 }
 
-// cheapFormat begins what appendBinary writes of a field that is good for proposals only:
-// before there were any, the same models had another.
+// cheapFormat begins a checkpoint whose field is good for proposals only: earlier versions
+// used another field for the same models.
 const cheapFormat = 0x63686561
 
 func (p *flips) appendBinary(b []byte) []byte {
@@ -170,7 +170,7 @@ func (p *flips) appendBinary(b []byte) []byte {
 
 func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 	p.SetStep(alpha)
-	p.beta = half // whoever has another sets it before every step
+	p.beta = half // kernels with another β set it before every step
 	if p.cached != nil {
 		p.cached.forget()
 	}
@@ -190,12 +190,12 @@ func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 	return wire.ReadInt32s(b, p.t)
 }
 
-// onTorus returns the kernel of DMALA or DLMC: that of bits where the model has such states,
-// and otherwise one that draws from a proposal.
+// onTorus returns the kernel of DMALA or DLMC: the kernel of bits if the model allows it,
+// otherwise one that draws from a proposal.
 func onTorus(m energy.Model, chains int, l langevin, t *tune.Tuner, p func() (proposal, error)) (sampler.Kernel, error) {
 	bits := func(m energy.Model) (sampler.Kernel, error) {
 		if l.within != nil || l.window > 0 || l.minibatch || l.preconditioner != nil {
-			return nil, nil // proposals look at more than ten kinds of sites
+			return nil, nil // proposals distinguish more than ten kinds of sites
 		}
 		law := newFlipLaw(5, l)
 		return sweep.OnBits(m, chains, &law, l.alpha, t), nil

@@ -9,25 +9,25 @@ import (
 // proposed returns the cost of a step by a proposal.
 func proposed(p proposal, m cost.Model, info []sampler.Info) float64 {
 	n, table, changes := float64(m.Sites), m.Table, 0.0
-	beside := n * flipCost
+	extra := n * flipCost
 	switch p := p.(type) {
 	case *gwg:
-		beside = weightCost * float64(p.sites*p.cols)
+		extra = weightCost * float64(p.sites*p.cols)
 	case *paths:
-		beside = float64(p.sites) * (stepCost + float64(pathCost*float64(p.levels)))
+		extra = float64(p.sites) * (stepCost + float64(pathCost*float64(p.levels)))
 	case *flips:
 		table, changes = m.Field, float64(sweep.Moves(info)*m.Changed)
 		if p.jumps {
-			beside = n * jumpFlipCost
+			extra = n * jumpFlipCost
 		}
 	case *confined:
 		_, _, edges := p.within.graph.Size()
-		beside = float64(n*(rowCost+float64(entryCost*float64(p.levels)))) + float64(trellisCost*float64(edges))
+		extra = float64(n*(rowCost+float64(entryCost*float64(p.levels)))) + float64(trellisCost*float64(edges))
 	case *rows:
-		beside = float64(n * (rowCost + float64(entryCost*float64(p.cols))))
+		extra = float64(n * (rowCost + float64(entryCost*float64(p.cols))))
 		if p.jumps != nil {
-			beside = float64(n * (rowCost + float64(jumpCost*float64(p.cols))))
+			extra = float64(n * (rowCost + float64(jumpCost*float64(p.cols))))
 		}
 	}
-	return float64(float64(len(info))*(sweep.WholeCost+table+beside)) + changes
+	return float64(float64(len(info))*(sweep.WholeCost+table+extra)) + changes
 }

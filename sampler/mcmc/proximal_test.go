@@ -230,7 +230,7 @@ func TestProximalEvaluations(t *testing.T) {
 }
 
 // Where the noise meets a state that cannot be evaluated, or has no probability, a run of
-// DUPS stops and says so; one of DMAPS rejects it.
+// DUPS stops with an error; one of DMAPS rejects it.
 func TestProximalSamplersMeetHoles(t *testing.T) {
 	for v, want := range map[float64]error{math.Inf(1): sampler.ErrZero, math.Inf(-1): sampler.ErrNaN} {
 		zero := make([]int32, 5)

@@ -4,9 +4,9 @@ import "github.com/gibbsite-go/gibbsite/internal/apart"
 
 // sumTree is a complete binary tree over non-negative numbers: entry 1 is the
 // root, the children of p are 2p and 2p+1, the leaves are the second half, and
-// every parent is the sum of its children. Numbers change and are drawn in
-// proportion in logarithmic time, and since a parent is always added up anew,
-// taking numbers out leaves no rounding of what was there.
+// every parent is the sum of its children. Changing a number and drawing one in
+// proportion to its value take logarithmic time. A parent is always added up anew,
+// so removing numbers leaves no rounding errors behind.
 type sumTree []float64
 
 // leaves returns the number of leaves of a tree over n numbers, a power of 2.

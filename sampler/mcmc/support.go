@@ -13,13 +13,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// support is the language C that a kernel stays in, unrolled for its shape. A
-// nil support is everything. It is immutable and may be shared.
+// support is the language C that a kernel stays in, unrolled for a shape. A
+// nil support allows all states. It is immutable and may be shared.
 type support struct {
 	graph         *trellis.Graph
 	name          string
 	sites, levels int
-	count         *counted // not nil if the language is a count: no path need be walked
+	count         *counted // not nil if the language is a count: no path needs to be walked
 }
 
 // newSupport unrolls a method's Within; nil gives nil.
@@ -77,9 +77,9 @@ func (t *support) check(lo, hi int, x []int32) error {
 // all of them with probability 5e-5.
 const startTrials = 1000
 
-// start replaces the state x by a uniform draw from the language, among the
-// levels to which the model gives probability at x if that leaves any state; it
-// draws again while the state has no probability.
+// start replaces the state x by a uniform draw from the language, restricted to
+// levels of positive probability at x if that leaves any state. It draws again
+// while the state has probability zero.
 func (t *support) start(m energy.Model, x []int32, r *sampler.Stream) error {
 	if t == nil {
 		return nil
@@ -110,11 +110,11 @@ func (t *support) start(m energy.Model, x []int32, r *sampler.Stream) error {
 	if dead != nil {
 		return fmt.Errorf("mcmc: Within: found no state of %s with positive probability: %w", t.name, constraint.ErrInfeasible)
 	}
-	return nil // Reset tells what is wrong with x
+	return nil // Reset reports what is wrong with x
 }
 
 // follow stores in node the nodes of the trellis along x, which is in the
-// language: node[i] is where it stands before site i. If the language is a count,
+// language: node[i] is the node before site i. If the language is a count,
 // node[0] is the count of x instead.
 func (t *support) follow(node []int, x []int32) {
 	if t.count != nil {
@@ -140,15 +140,15 @@ func (t *support) refollow(node []int, i, j int, a, b int32, x []int32) {
 		case at != node[i+1]:
 			node[i+1] = at
 		case i >= j:
-			return // from here on the paths are one
+			return // from here on the paths coincide
 		default:
-			i = j - 1 // they are one up to site j
+			i = j - 1 // they coincide up to site j
 		}
 	}
 }
 
-// completes reports whether x with x_j = b leads from what through returned to
-// acceptance; node is the path of x.
+// completes reports whether x with x_j = b leads to acceptance from at, a result of
+// through; node is the path of x.
 func (t *support) completes(at, j int, b int32, node []int, x []int32) bool {
 	if at < 0 {
 		return false

@@ -43,7 +43,7 @@ func (t *table) cols() int {
 	return t.levels
 }
 
-// newTable returns the first-order table of a model, exact if it has none.
+// newTable returns the first-order table of a model, or the exact one if it has none.
 func newTable(m energy.Model) *table {
 	sites, levels := m.Shape()
 	t := &table{sites: sites, levels: levels, model: m}
@@ -79,7 +79,7 @@ func (t *table) work() int {
 	return sweep.Times(t.sites, sweep.Times(t.sites, t.levels))
 }
 
-// evaluate stores energies and differences of the states x, or returns false if it
+// evaluate stores energies and differences of the states x. It returns false if it
 // was stopped and is to be called again.
 func (t *table) evaluate(e []float64, g []float32, x []int32, at *sweep.Cursor) bool {
 	if t.whole != nil {
@@ -122,18 +122,18 @@ func (t *table) evaluate(e []float64, g []float32, x []int32, at *sweep.Cursor) 
 	return true
 }
 
-// weigh stores in w the weights of all changes of the states x, whose differences
-// are g, those of the level that a site has being 0, and in sum their sums.
+// weigh stores in w the weights of all changes of the states x, with differences g,
+// and in sum their sums. The weight of the present level of a site is 0.
 func (t *table) weigh(w []float32, sum []float64, g []float32, x []int32, balance Balance) {
 	if balance == Barker && t.sigmoids(w, sum, g, x) {
 		return
 	}
 	balance.logs(w, g)
 	t.mask(w, x, float32(math.Inf(-1)))
-	simd.Weights(w, sum, w, t.sites*t.cols(), weightFloor)
+	simd.Weights(w, sum, w, t.sites*t.cols(), leastWeight)
 }
 
-// mask stores v as the entry of the level that a site has.
+// mask stores v at the entry of the present level of each site.
 func (t *table) mask(w []float32, x []int32, v float32) {
 	if t.field != nil {
 		return
@@ -144,16 +144,16 @@ func (t *table) mask(w []float32, x []int32, v float32) {
 }
 
 // sigmoids is weigh by Barker's function, t/(1+t) = σ(−d), without logarithms. It
-// returns false where that is too coarse: a difference is not a number, or all moves
-// lose so much probability that their weights are near the floor.
+// returns false if that is too coarse: a difference is NaN, or all moves lose so much
+// probability that their weights are near leastWeight.
 func (t *table) sigmoids(w []float32, sum []float64, g []float32, x []int32) bool {
 	for i, d := range g {
 		w[i] = -d
 	}
 	simd.SigmoidTo(w, w)
 	for i, d := range g {
-		if w[i] < weightFloor && d <= math.MaxFloat32 {
-			w[i] = weightFloor
+		if w[i] < leastWeight && d <= math.MaxFloat32 {
+			w[i] = leastWeight
 		}
 	}
 	t.mask(w, x, 0)
@@ -166,7 +166,7 @@ func (t *table) sigmoids(w []float32, sum []float64, g []float32, x []int32) boo
 	return true
 }
 
-// fineWeights is far above [weightFloor], so that what is raised to it hardly counts.
+// fineWeights is far above [leastWeight], so that weights raised to that hardly count.
 const fineWeights = 0x1p-20
 
 // difference stores in g the differences of the entries of d to that of a level.

@@ -2,7 +2,7 @@ package auto
 
 import "github.com/gibbsite-go/gibbsite/sampler"
 
-// candidate is one of the methods to choose from and what is known of it.
+// candidate is one of the methods to choose from, with its results so far.
 type candidate struct {
 	method sampler.Method
 	name   string

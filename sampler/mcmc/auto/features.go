@@ -4,11 +4,11 @@ import (
 	"math/bits"
 )
 
-// features are the numbers by which states are compared: the energy, how many sites
-// are at each level, and projections.
+// features computes the numbers by which states are compared: the energy, the number of
+// sites at each level, and projections.
 type features struct {
 	sites, levels int
-	counts        int // of levels, from the last on; or 1, the sum of the levels
+	counts        int // of levels, from the last on; or 1: the sum of the levels
 	count         []int32
 }
 
@@ -60,8 +60,8 @@ func (f *features) store(dst []float64, e float64, x []int32) {
 	}
 }
 
-// signs returns random bits of level l of site i, given i·levels+l: the finalizer
-// of SplitMix64 (Steele, Lea and Flood 2014).
+// signs returns random bits for v = i·levels+l, level l of site i: the finalizer of
+// SplitMix64 (Steele, Lea and Flood 2014).
 func signs(v uint64) uint64 {
 	v = (v + 1) * 0x9e3779b97f4a7c15
 	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9

@@ -13,55 +13,65 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Method tries candidates in warm-up and keeps one. The zero value chooses among the
-// methods of packages mcmc, cluster and momentum that fit the model.
+// Method tries candidates during warm-up and keeps one. The zero value chooses among the
+// methods of packages mcmc, cluster and momentum that fit the model. [Reports] lists the
+// results; checkpoints keep the choice.
 //
-// Three tenths of warm-up go to tuning: each candidate moves the chains in turn,
-// four times where there is time, and tunes itself by its own steps. Six tenths go to
-// three rounds of trials, in each of which every candidate that is left makes equally
-// many steps on the same chains, and after which those far behind drop out: at most
-// half and three of them see the second and the third round. The last tenth, and all
-// that follows, is the winner's, with the step size that it found.
+// # Warm-up
 //
-// What counts is 1/(τ·cost): cost is that of a step, see the package, and τ the steps
-// per effective draw, the largest of those of the energy, of the number of sites at
-// each level and, on average, of eight fixed random projections of the state. From
-// the mean squares V_t of changes over t steps, ρ_t = 1 − V_t/(2σ²) and
+// Three tenths of warm-up are tuning: each candidate moves the chains in turn, four times if
+// there is time, and tunes itself by its own steps. Six tenths are three rounds of trials. In
+// a round every remaining candidate makes equally many steps on the same chains, and then
+// those far behind drop out: at most half of the candidates enter the second round and at
+// most three the third. The winner moves the chains from then on, with the step size that it
+// found.
 //
-//	τ = 1 + 2 Σ_t ρ_t,
+// A candidate needs at least sixty steps of warm-up. If there are too few for all, the last
+// candidates are not tried. If fewer than two could be tried, or without warm-up, the first
+// candidate moves the chains, and Warnings of the chains states it.
 //
-// up to the first ρ_t that is negligible, and beyond it, or beyond the longest lag, as an
-// exponential. σ² is the variance over all chains and candidates, which have one target, or
-// that of the candidate that comes farthest: one that does not move, or does not leave the
-// mode that it found where another does, has ρ_t near 1. A mode so rare that no candidate is
-// expected in it during trials, of a probability below one in their draws (some hundreds a
-// block), counts for nothing: below the critical temperature in a weak field, heat bath may be
-// kept where SwendsenWang alone would pass between the modes. Name it as the only candidate there.
+// Each block of chains (see sampler.Config.Block) makes its own choice, as it tunes its own
+// step sizes, so that parts of a run give the same bits as the whole. More chains choose
+// better.
 //
-// Blocks of chains, see the block of sampler.Config, choose apart, each by its own
-// chains, as they tune step sizes: so parts of a run give the bits of the whole. More
-// chains choose better. [Reports] tells what was chosen and why; checkpoints keep it.
+// # Criterion
 //
-// A candidate takes at least sixty steps of warm-up. Where there are fewer steps than
-// that for all, the last candidates are not tried; with fewer than two tried, or
-// without warm-up, the first moves the chains, and Warnings of the chains say so.
+// The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package)
+// and τ is the number of steps per effective draw. τ is the largest of those of the energy, of
+// the number of sites at each level and, on average, of eight fixed random projections of the
+// state. With V_t the mean square of the change over t steps, ρ_t = 1 − V_t/(2σ²) and
 //
-// Candidates must reach all states: a chain that is confined to a part of them mixes
-// fast within it, and nobody can see that there is more.
+//	τ = 1 + 2 Σ_t ρ_t.
+//
+// The sum ends at the first negligible ρ_t or at the longest lag; an exponential replaces the
+// rest. σ² is the variance over all chains and candidates, which have the same target, or that
+// of the candidate with the largest changes. A candidate that does not move, or does not leave
+// a mode that another one leaves, therefore has ρ_t near 1.
+//
+// # Limits
+//
+// A mode whose probability is below one in the number of draws in trials (some hundreds a
+// block) is not found and does not count. Below the critical temperature in a weak field, for
+// instance, a heat bath may win although only SwendsenWang passes between the modes: make that
+// the only candidate there.
+//
+// Candidates must reach all states. A chain that is confined to a part of them mixes fast
+// within it, and no trial can detect that.
 type Method struct {
-	// Candidates are tried; the first of them are preferred where warm-up is too
-	// short for all. Those that do not fit the model are left out, see [Reports];
-	// if none is left, their errors are that of Kernel. Nil means: with Within
-	// nil, mcmc.Gibbs, DMALA, BlockGibbs (models of two layers), cluster.SwendsenWang
-	// and Wolff, mcmc.LocallyBalanced, Paths, DLMC and Metropolis and
-	// momentum.DHAMS and PDHAMS. A candidate whose kernel is not sampler.Costed
-	// is left out; those of the library are.
+	// Candidates are the methods to try, in order of preference: the first ones are
+	// tried if warm-up is too short for all. Candidates that do not fit the model, or
+	// whose kernels are not sampler.Costed, are left out, see [Reports]; if none is
+	// left, Kernel returns their errors. All kernels of the library are Costed.
+	//
+	// Nil means, if Within is nil: mcmc.Gibbs, DMALA, BlockGibbs (models of two
+	// layers), cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC and
+	// Metropolis, and momentum.DHAMS and PDHAMS.
 	Candidates []sampler.Method
 
-	// Within is a language that every state belongs to. The candidates are then
-	// mcmc.DMALA and, under a count, whose words pairs of changes connect,
-	// mcmc.PairGibbs and, where a count of one of two levels is fixed, mcmc.Swap,
-	// all Within it; Candidates must be nil.
+	// Within is a language that confines the states; nil means none. Candidates must
+	// then be nil. They are mcmc.DMALA; under a constraint.Count, which changes of two
+	// sites connect, also mcmc.PairGibbs; and if the count of one of two levels is
+	// fixed, also mcmc.Swap.
 	Within constraint.Automaton
 }
 
@@ -107,7 +117,7 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 		c := &k.all[i]
 		c.name = fingerprint.Name(c.method)
 		if c.reason == "" {
-			if err := k.hire(ctx, c); err != nil {
+			if err := k.build(ctx, c); err != nil {
 				if poll.Err(ctx) != nil {
 					return nil, err
 				}
@@ -131,6 +141,5 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 	return k, nil
 }
 
-// mostCandidates bounds the number of candidates: more than these no warm-up tells
-// apart.
+// mostCandidates bounds the number of candidates: no warm-up distinguishes more.
 const mostCandidates = 64

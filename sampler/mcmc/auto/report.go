@@ -2,7 +2,7 @@ package auto
 
 import "github.com/gibbsite-go/gibbsite/sampler"
 
-// Report is what [Method] tells of a block of chains.
+// Report is the result of the choice of [Method] for a block of chains.
 type Report struct {
 	// Chosen is the index in Candidates of the method that moves the chains; −1
 	// while the trials last.
@@ -10,21 +10,21 @@ type Report struct {
 	Candidates []Candidate
 }
 
-// Candidate is one of the methods that a [Report] is about.
+// Candidate is one of the methods of a [Report].
 type Candidate struct {
 	Method sampler.Method
 	Name   string // as checkpoints call it
 
-	// Left says why the candidate was not tried: the error of its Kernel, or that
-	// warm-up was too short. Empty for those that were.
+	// Left is the reason why the candidate was not tried: the error of its Kernel, or
+	// that warm-up was too short. It is empty if the candidate was tried.
 	Left string
 
-	Steps int     // of its trials, at which the following were found
-	Cost  float64 // counted cost of a step of one chain, some nanoseconds
-	Time  float64 // τ: steps per effective draw; 0 if nothing was found
+	Steps int     // steps in trials, from which Cost and Time come
+	Cost  float64 // counted cost of a step of one chain, roughly in nanoseconds
+	Time  float64 // τ: steps per effective draw; 0 if unknown
 }
 
-// Rate returns effective draws per counted second of one core, 10⁹/(Cost·Time), 0 if
+// Rate returns the effective draws per counted second of one core, 10⁹/(Cost·Time), 0 if
 // there was no trial.
 func (c Candidate) Rate() float64 {
 	if c.Steps == 0 || !(c.Cost > 0) || !(c.Time > 0) {
@@ -33,8 +33,8 @@ func (c Candidate) Rate() float64 {
 	return 1e9 / float64(c.Cost*c.Time)
 }
 
-// Reports returns the report of every block of chains, see [sampler.Config.Block];
-// nil unless their method is [Method].
+// Reports returns the report of every block of chains, see [sampler.Config.Block]; nil if
+// their method is not [Method].
 func Reports(c *sampler.Chains) []Report {
 	if c == nil {
 		return nil

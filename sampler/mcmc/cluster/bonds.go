@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// bonds says which neighbours a cluster may hold together. With J ≥ 0 a bond joins
-// sites of equal levels, which then change together. With J < 0 it joins sites of
-// which one has level a and one level b, and those change places (Wang, Swendsen
-// and Kotecký 1989). Either way it is there with probability 1 − e^{−|J|}
+// bonds holds the graph whose edges may be bonds. With J ≥ 0 a bond joins neighbours
+// of equal levels, which then change together. With J < 0 it joins neighbours of
+// which one has level a and the other level b, and the two levels are swapped (Wang,
+// Swendsen and Kotecký 1989). A possible bond exists with probability 1 − e^{−|J|}
 // (Fortuin and Kasteleyn 1972).
 type bonds struct {
 	model         energy.Model
@@ -55,7 +55,7 @@ func (b *bonds) Reset(_ sampler.Control, x []int32) error {
 	return sampler.CheckStart(b.e)
 }
 
-// pair draws two levels, each pair with the same probability.
+// pair draws two different levels, every pair equally likely.
 func (b *bonds) pair(r *sampler.Stream) (low, high int32) {
 	if b.levels == 2 {
 		return 0, 1

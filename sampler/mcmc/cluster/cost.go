@@ -6,7 +6,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Prices, in nanoseconds, as the test of prices in package auto found them; see
+// Prices, in nanoseconds, fitted by the test of prices in package auto; see
 // sampler.Costed.
 const (
 	rootCost  = 45 // a site whose cluster is found
@@ -31,8 +31,8 @@ func (k *swendsenWang) Cost(info []sampler.Info) float64 {
 	return float64(float64(len(info))*step) + k.energies(info)
 }
 
-// Cost implements [sampler.Costed]. A cluster that was
-// rejected counts as large as those that were not.
+// Cost implements [sampler.Costed]. It takes rejected clusters to be as large as accepted
+// ones.
 func (k *wolff) Cost(info []sampler.Info) float64 {
 	each := growCost + float64(nearCost*float64(len(k.adj))/float64(k.sites))
 	sum := 0.0
@@ -46,8 +46,7 @@ func (k *wolff) Cost(info []sampler.Info) float64 {
 	return sum + k.energies(info)
 }
 
-// Cost implements [sampler.Costed]: NaN if Base does not
-// count what a step costs.
+// Cost implements [sampler.Costed]. It is NaN if Base is not Costed.
 func (k *houdayer) Cost(info []sampler.Info) float64 {
 	sum := float64(float64(len(info)) * float64(k.sites) * rootCost)
 	for _, base := range k.base {

@@ -12,29 +12,28 @@ import (
 )
 
 // Houdayer gives every chain a second replica y of its state x and exchanges clusters
-// between the two (Houdayer 2001). A step moves each of them once by Base, and then
-// draws a site at which they differ, uniformly; the sites at which they differ and that
-// neighbours lead to from there are the cluster C; x_C and y_C change places. Outside C
-// all neighbours of C are equal in x and y, so that
+// between the two (Houdayer 2001). A step moves each of them once by Base. It then draws
+// uniformly a site at which they differ. The cluster C is the connected component of that
+// site in the graph of differing sites; x_C and y_C change places. All neighbours of C
+// outside C are equal in x and y, so
 //
 //	E(x') + E(y') = E(x) + E(y)
 //
-// and the exchange is always accepted, whatever the energies, couplings, fields and
-// levels: p(x)·p(y) is invariant, and the exchange is its own way back. It carries
-// whole domains over barriers that changes of single sites do not pass, in spin glasses
-// on graphs whose clusters of different sites do not all hang together: lattices of two
-// dimensions, or diluted ones. Where most sites are in one cluster it renames the two
-// replicas and gains nothing. Use it as the Base of mcmc.Tempering, where every
-// temperature then has its pair.
+// and the exchange is always accepted, for any couplings, fields and levels: p(x)·p(y) is
+// invariant, and the exchange is its own reverse. It carries whole domains over barriers
+// that single-site changes do not cross. It helps in spin glasses on lattices of two
+// dimensions or diluted graphs, where differing sites form many clusters. If most sites are
+// in one cluster, it only swaps the two replicas and gains nothing. Use it as the Base of
+// mcmc.Tempering; every temperature then has two replicas.
 //
-// The model must be an energy.Graphical one. An exchange that leads out of what Base
-// can start from, such as its language Within, is taken back, which leaves p restricted
-// to that invariant. States and energies are those of x; Info.Rungs shows both replicas,
-// at β = 1. A step costs two steps of Base and, where something was exchanged, an energy
-// and a fresh start of Base's caches for each replica.
+// The model must be energy.Graphical. An exchange to states that Base cannot start from,
+// such as one outside its language Within, is undone, which leaves p restricted to those
+// states invariant. States and energies are those of x; Info.Rungs shows both replicas, at
+// β = 1. A step costs two steps of Base and, after an exchange, an energy and a Reset of
+// Base for each replica.
 type Houdayer struct {
-	// Base moves the replicas; nil means mcmc.Gibbs{}. What it tunes during warm-up it
-	// tunes for each of the two on its own.
+	// Base moves the replicas; nil means mcmc.Gibbs{}. During warm-up it is tuned
+	// separately for each of the two.
 	Base sampler.Method
 }
 
@@ -60,7 +59,7 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	k := apart.New(houdayer{
 		model: m, sites: sites, levels: levels, chains: chains,
 		y: apart.Make[int32](chains * sites), was: apart.Make[int32](chains * sites),
-		told: apart.Make[sampler.Info](chains), swapped: apart.Make[[]int32](chains), in: apart.Make[bool](sites),
+		second: apart.Make[sampler.Info](chains), swapped: apart.Make[[]int32](chains), in: apart.Make[bool](sites),
 	})
 	k.start, k.adj = graph.Graph()
 	for j := range k.base {

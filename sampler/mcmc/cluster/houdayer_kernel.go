@@ -19,13 +19,13 @@ type houdayer struct {
 	e                     [2][]float64 // energies after the step
 	y                     []int32      // the second replicas: chains × sites
 	was                   []int32      // x before the step
-	told                  []sampler.Info
+	second                []sampler.Info
 	views                 []replicas
 	swapped               [][]int32 // by chain: the cluster that was exchanged
 	different             []int32
 	in                    []bool
 	started               bool    // y holds states
-	renew                 [2]bool // replicas whose kernels a checkpoint keeps nothing of
+	renew                 [2]bool // replicas whose kernels have no state to keep in a checkpoint
 }
 
 var (
@@ -37,8 +37,8 @@ var (
 
 func (k *houdayer) state(x []int32, s int) []int32 { return x[s*k.sites : (s+1)*k.sites] }
 
-// Reset implements [sampler.Transition]. The first time y becomes a copy of x; later
-// it stays, unless it has lost its probability.
+// Reset implements [sampler.Transition]. The first time y becomes a copy of x; later it
+// stays, unless it now has probability zero.
 func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
 	ctl = sampler.Control{Workers: ctl.Workers}
 	k.renew = [2]bool{}
@@ -84,14 +84,14 @@ func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 		}
 	}
 	k.base[0].Step(ctl, info, x, r)
-	k.base[1].Step(ctl, k.told, k.y, r)
+	k.base[1].Step(ctl, k.second, k.y, r)
 	exchanged := false
 	for s := range info {
-		k.e[0][s], k.e[1][s] = info[s].Energy, k.told[s].Energy
+		k.e[0][s], k.e[1][s] = info[s].Energy, k.second[s].Energy
 		k.swapped[s] = k.swapped[s][:0]
-		info[s].Invalid += k.told[s].Invalid
-		if info[s].Err == nil && k.told[s].Err != nil {
-			info[s].Err = fmt.Errorf("second replica: %w", k.told[s].Err)
+		info[s].Invalid += k.second[s].Invalid
+		if info[s].Err == nil && k.second[s].Err != nil {
+			info[s].Err = fmt.Errorf("second replica: %w", k.second[s].Err)
 		}
 		if info[s].Err == nil && k.grow(s, k.state(x, s), k.state(k.y, s), &r[s]) {
 			k.exchange(s, x)
@@ -109,8 +109,8 @@ func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 	return 1
 }
 
-// differing returns the sites at which x and y differ, valid until the next call. There is no
-// branch in it that half of the time is not foreseen.
+// differing returns the sites at which x and y differ, valid until the next call. Its loop has
+// no branch, which would often be mispredicted.
 func (k *houdayer) differing(x, y []int32) []int32 {
 	y, n := y[:len(x)], 0
 	for i, l := range x {
@@ -151,8 +151,7 @@ func (k *houdayer) reach(s int, seed int32, x, y []int32) {
 	k.swapped[s] = c
 }
 
-// exchange exchanges the cluster of chain s, and takes that back when it is called
-// again.
+// exchange exchanges the cluster of chain s. A second call undoes that.
 func (k *houdayer) exchange(s int, x []int32) {
 	a, b := k.state(x, s), k.state(k.y, s)
 	for _, i := range k.swapped[s] {
@@ -160,8 +159,8 @@ func (k *houdayer) exchange(s int, x []int32) {
 	}
 }
 
-// settle makes energies and caches those of the states after an exchange, and takes
-// back those that Base cannot go on from.
+// settle brings energies and caches up to date after an exchange. It undoes exchanges to
+// states that Base cannot start from.
 func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
 	for {
 		again := false
@@ -196,9 +195,9 @@ func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
 
 // Adapt implements [sampler.Adaptive].
 func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
-	for j, told := range [2][]sampler.Info{info, k.told} {
+	for j, pending := range [2][]sampler.Info{info, k.second} {
 		if a, ok := sampler.As[sampler.Adaptive](k.base[j]); ok {
-			a.Adapt(told, step, of)
+			a.Adapt(pending, step, of)
 		}
 	}
 }
@@ -248,7 +247,7 @@ func (k *houdayer) UnmarshalBinary(b []byte) error {
 	return wire.ReadEnd(b)
 }
 
-// replicas shows the two states of a chain.
+// replicas is the view of the two replicas of a chain.
 type replicas struct {
 	k     *houdayer
 	chain int

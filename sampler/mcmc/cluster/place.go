@@ -7,22 +7,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// place is where a step that was stopped stands, and what the chains have done in it.
+// place is the position of a stopped step, with the results of the chains so far.
 type place struct {
 	chain, update int
 	moved         []int
 	accept        []float64
 }
 
-// pollSites is the number of sites that are looked at between two questions whether to
-// stop: some milliseconds.
+// pollSites is the number of sites visited between two questions whether to stop: some
+// milliseconds.
 const pollSites = 1 << 16
 
 func newPlace(chains int) place {
 	return place{moved: make([]int, chains), accept: make([]float64, chains)}
 }
 
-// rewind is the place between steps.
+// rewind returns to the place between steps.
 func (k *place) rewind() {
 	k.chain, k.update = 0, 0
 	clear(k.moved)

@@ -15,16 +15,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// conditional draws the sites of the states of a block given their momentum. It
-// holds two sets of differences: those of the current states and those of the states
-// last loaded.
+// conditional draws the sites of the states of a block given their momentum. It holds
+// two sets of differences: those of the current and those of the last loaded states.
 type conditional interface {
 	// load evaluates the model at the states y: energies to e, differences to the
 	// loaded set.
 	load(e []float64, y []int32)
 
-	// weigh makes the weights of one chain at state x by its differences, the
-	// loaded ones or the current ones, and the drift of its momentum.
+	// weigh makes the weights of one chain at state x from its loaded or current
+	// differences and the drift of its momentum.
 	weigh(s int, loaded bool, x []int32, drift []float64)
 
 	// draw stores in y a draw by the weights last made, at x, and returns the
@@ -52,7 +51,7 @@ type conditional interface {
 	unmarshalBinary(b []byte) ([]byte, error)
 }
 
-// kernel is that of DHAMS and of PDHAMS.
+// kernel is the kernel of DHAMS and PDHAMS.
 type kernel struct {
 	settings
 	model energy.Model
@@ -62,7 +61,7 @@ type kernel struct {
 	sites    int
 	step     float64
 	tune     *tune.Tuner // nil: the step size is fixed
-	u, next  []float64   // momentum: chains × sites; next is that of a proposal
+	u, next  []float64   // momenta of states and of proposals: chains × sites
 	e, f     []float64   // energies of the states and of the proposals
 	logq     []float64
 	moved    []int
@@ -131,7 +130,7 @@ func (k *kernel) Reset(_ sampler.Control, x []int32) error {
 	return sampler.CheckStart(k.e)
 }
 
-// refresh makes u the momentum at the beginning of a step.
+// refresh turns u into the momentum at the beginning of a step.
 func (k *kernel) refresh(u []float64, r *sampler.Stream) {
 	keep, noise := k.persistence, k.noise
 	if !k.began {
@@ -154,7 +153,7 @@ func (k *kernel) propose(s int, x []int32) {
 }
 
 // judge stores the momentum of the proposal y of chain s, at x, whose differences are
-// loaded, and returns the probability of accepting it; false if it cannot be judged.
+// loaded, and returns the probability of accepting it; ok is false if that is not defined.
 func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 	u, next := k.u[s*k.sites:(s+1)*k.sites], k.next[s*k.sites:(s+1)*k.sites]
 	for i, v := range u {
@@ -163,7 +162,7 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 	drop := k.e[s] - k.f[s]
 	switch {
 	case math.IsInf(drop, -1):
-		return 0, true // a state without probability; its differences mean nothing
+		return 0, true // a state of probability zero, whose differences are meaningless
 	case math.IsInf(drop, 1) || math.IsNaN(drop) || math.IsNaN(k.logq[s]):
 		return 0, false
 	}

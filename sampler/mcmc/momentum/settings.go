@@ -13,7 +13,7 @@ func checkStep(who string, step float64) error {
 	return nil
 }
 
-// settings are those that DHAMS and PDHAMS share.
+// settings are the settings common to DHAMS and PDHAMS.
 type settings struct {
 	who                                 string
 	persistence, correction, relaxation float64

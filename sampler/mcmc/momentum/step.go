@@ -6,12 +6,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// refreshed is how many sites draw their momentum between two questions whether to
-// stop. It is even: normal numbers come in pairs.
+// refreshed is the number of sites that draw their momentum between two questions whether
+// to stop. It is even: normal numbers come in pairs.
 const refreshed = 1 << 16
 
-// The stages of a step. Up to the last nothing changes that belongs to a chain but its
-// momentum and stream.
+// The stages of a step. Before the last one only the momentum and the stream of a chain
+// change.
 const (
 	refreshing = iota
 	drawing
@@ -20,8 +20,8 @@ const (
 	moving
 )
 
-// longSites is the number of sites from which on a chain is long enough for a step to be
-// stopped. Results do not depend on it; tests set it lower.
+// longSites is the least number of sites for which a step can be stopped between chains.
+// Results do not depend on it; tests set it lower.
 var longSites = 1 << 16
 
 // Step implements [sampler.Transition]. Of long chains it asks whether to stop after each.
@@ -81,7 +81,7 @@ func (k *kernel) advance(s int, x []int32, r []sampler.Stream) {
 	}
 }
 
-// move moves chain s to its proposal, or turns its momentum round.
+// move moves chain s to its proposal, or reverses its momentum.
 func (k *kernel) move(s int, x []int32, r []sampler.Stream) sampler.Info {
 	from, to := s*k.sites, (s+1)*k.sites
 	info := sampler.Info{Accept: k.accepts[s]}
