@@ -12,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -356,4 +357,77 @@ func TestPairsGolden(t *testing.T) {
 		}
 	}
 	exact.Golden(t, "testdata/pairs.golden", b.String())
+}
+
+// Kernels that hold the magnetisation of a torus at zero, per site and chain.
+func BenchmarkWithin(b *testing.B) {
+	for _, side := range []int{8, 32} {
+		m, err := model.NewIsing(model.Lattice{side, side}, 0.3, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := side * side
+		half := constraint.Count{Levels: []int32{1}, Min: n / 2, Max: n / 2}
+		for _, method := range []sampler.Method{DMALA{StepSize: 0.2, Within: half}, PairGibbs{Within: half}, Swap{Within: half}} {
+			b.Run(fmt.Sprintf("%T/%d", method, n), func(b *testing.B) {
+				const chains = 8
+				k := must(method.Kernel(context.Background(), m, chains))
+				x, info, r := make([]int32, chains*n), make([]sampler.Info, chains), make([]sampler.Stream, chains)
+				for s := range r {
+					r[s] = *sampler.NewStream(1, uint64(s))
+					if err := k.(sampler.Starter).Start(x[s*n:(s+1)*n], &r[s]); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := k.Reset(sampler.Control{}, x); err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					k.Step(sampler.Control{}, info, x, r)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*chains*n), "ns/site")
+			})
+		}
+	}
+}
+
+// wrapped embeds a count, as a user's own type does.
+type wrapped struct{ constraint.Count }
+
+// TestCountByPointerAndInside checks that a count by value, by pointer, inside
+// another type and with a mask are all seen as the count that they are, and
+// that chains do not tell them apart.
+func TestCountByPointerAndInside(t *testing.T) {
+	m := exact.NewRugged(5, 3, 1, 0.5, 3)
+	for _, c := range []constraint.Count{
+		{Levels: []int32{1, 2, 1, 9}, Min: 1, Max: 3},
+		{Levels: []int32{0}, Min: 2, Max: constraint.Unbounded},
+		{Levels: []int32{2}, Max: 0},
+	} {
+		mask, err := constraint.NewMask(3, [][]int32{{0, 1}})
+		require.NoError(t, err)
+		both, err := constraint.Intersect(mask, &c)
+		require.NoError(t, err)
+		want := newCounted(c, 3)
+		require.NotNil(t, want)
+		require.Equal(t, max(c.Min, 0), want.min)
+		require.Equal(t, c.Max, want.max)
+		require.Equal(t, want, newCounted(&c, 3))
+		require.Equal(t, want, newCounted(wrapped{c}, 3))
+		require.Equal(t, want, newCounted(&wrapped{c}, 3))
+		masked := newCounted(both, 3)
+		require.Same(t, mask, masked.mask)
+		require.Equal(t, want.in, masked.in)
+
+		var runs [][]int32
+		for _, language := range []constraint.Automaton{c, &c, wrapped{c}} {
+			ch, err := sampler.NewChains(context.Background(), m, PairGibbs{Within: language}, sampler.Config{Chains: 3, Seed: 4})
+			require.NoError(t, err)
+			require.NoError(t, ch.Run(t.Context(), 40))
+			runs = append(runs, ch.States())
+		}
+		require.Equal(t, runs[0], runs[1])
+		require.Equal(t, runs[0], runs[2])
+	}
+	require.Nil(t, newCounted(constraint.Any{}, 3))
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
 
 // Method tries candidates during warm-up and keeps one. The zero value chooses among the
@@ -143,3 +146,127 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 
 // mostCandidates bounds the number of candidates: no warm-up distinguishes more.
 const mostCandidates = 64
+
+// mostFactored is the number of sites up to which PDHAMS is tried: its Cholesky
+// factor takes sites³ operations.
+const mostFactored = 512
+
+// free returns the candidates on all states.
+func free(m energy.Model) []candidate {
+	wolff, factored := candidate{method: cluster.Wolff{}}, candidate{method: momentum.PDHAMS{}}
+	if g, ok := energy.As[energy.Matching](m); ok {
+		if _, field, ok := g.Matching(); ok && !flat(field) {
+			wolff.reason = "a field rejects its clusters; SwendsenWang draws them by it"
+		}
+	}
+	if sites, _ := m.Shape(); sites > mostFactored {
+		factored.reason = "the factor of its curvature takes sites³ operations; want at most 512 sites"
+	}
+	return []candidate{
+		{method: mcmc.Gibbs{}},
+		{method: mcmc.DMALA{}},
+		{method: mcmc.BlockGibbs{}},
+		{method: cluster.SwendsenWang{}},
+		wolff,
+		{method: mcmc.LocallyBalanced{}},
+		{method: mcmc.Paths{}},
+		{method: mcmc.DLMC{}},
+		{method: momentum.DHAMS{}},
+		factored,
+		{method: mcmc.Metropolis{}},
+	}
+}
+
+func flat(field []float64) bool {
+	for _, h := range field {
+		if h != field[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// confined returns the candidates within a language.
+func confined(a constraint.Automaton, levels int) []candidate {
+	list := []candidate{
+		{method: mcmc.DMALA{Within: a}},
+		{method: mcmc.PairGibbs{Within: a}},
+		{method: mcmc.Swap{Within: a}},
+	}
+	rest, mask := constraint.Split(a)
+	c, ok := rest.(constraint.Counting)
+	if !ok {
+		list[1].reason = "changes of two sites may not lead everywhere in a language that is no count"
+		list[2].reason = "exchanges may not lead everywhere in a language that is no count"
+		return list
+	}
+	if _, least, most := c.Counts(); levels != 2 || least != most || mask != nil {
+		list[2].reason = "exchanges keep how often each level occurs, which the language leaves open, or a mask forbids some"
+	}
+	return list
+}
+
+// Report is the result of the choice of [Method] for a block of chains.
+type Report struct {
+	// Chosen is the index in Candidates of the method that moves the chains; −1
+	// while the trials last.
+	Chosen     int
+	Candidates []Candidate
+}
+
+// Candidate is one of the methods of a [Report].
+type Candidate struct {
+	Method sampler.Method
+	Name   string // as checkpoints call it
+
+	// Left is the reason why the candidate was not tried: the error of its Kernel, or
+	// that warm-up was too short. It is empty if the candidate was tried.
+	Left string
+
+	Steps int     // steps in trials, from which Cost and Time come
+	Cost  float64 // counted cost of a step of one chain, roughly in nanoseconds
+	Time  float64 // τ: steps per effective draw; 0 if unknown
+}
+
+// Rate returns the effective draws per counted second of one core, 10⁹/(Cost·Time), 0 if
+// there was no trial.
+func (c Candidate) Rate() float64 {
+	if c.Steps == 0 || !(c.Cost > 0) || !(c.Time > 0) {
+		return 0
+	}
+	return 1e9 / float64(c.Cost*c.Time)
+}
+
+// Reports returns the report of every block of chains, see [sampler.Config.Block]; nil if
+// their method is not [Method].
+func Reports(c *sampler.Chains) []Report {
+	if c == nil {
+		return nil
+	}
+	var l []Report
+	for _, made := range c.Kernels() {
+		if k, ok := sampler.As[reporter](made); ok {
+			l = append(l, k.report())
+		}
+	}
+	return l
+}
+
+// reporter is the kernel of a Method.
+type reporter interface{ report() Report }
+
+func (k *kernel) report() Report {
+	r := Report{Chosen: -1}
+	if k.phase == decided {
+		r.Chosen = k.current
+	}
+	for i := range k.all {
+		c := &k.all[i]
+		t := Candidate{Method: c.method, Name: c.name, Left: c.reason, Steps: c.steps, Time: c.time}
+		if c.steps > 0 {
+			t.Cost = c.cost / float64(c.steps)
+		}
+		r.Candidates = append(r.Candidates, t)
+	}
+	return r
+}
