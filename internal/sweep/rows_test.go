@@ -16,6 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
@@ -75,7 +76,7 @@ func TestRowGibbsIsExact(t *testing.T) {
 				p := rowMatrix(t, m, k, all, func(p uint64) uint64 { return p })
 				assert.LessOrEqual(t, p.RowError(), 1e-12)
 				assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
-				exact.Transitions(t, observedKernel(t, m, k, func() {}, 640, uint64(5+n)), p, exact.Rate)
+				exact.Transitions(t, sweeptest.ObservedKernel(t, m, k, func() {}, 640, uint64(5+n)), p, exact.Rate)
 				twin := rowMatrix(t, m, k, all, func(p uint64) uint64 { return p / 2 })
 				assert.Greater(t, twin.MaxDiff(pi), 1e-4)
 			}
@@ -183,7 +184,7 @@ func walk(k *rowGibbs, m energy.Conditional, x []int32, chains int, order []int,
 // and in parts have the same bits; nothing is allocated.
 func TestRowGibbsRuns(t *testing.T) {
 	for name, m := range rowModels(t) {
-		if _, rows := must(Gibbs{Scan: Systematic}.Kernel(context.Background(), m, sampler.BlockSize)).(*rowGibbs); !rows {
+		if _, rows := exact.Must(Gibbs{Scan: Systematic}.Kernel(context.Background(), m, sampler.BlockSize)).(*rowGibbs); !rows {
 			t.Fatal(name)
 		}
 		g := Gibbs{Scan: Systematic}
@@ -246,7 +247,7 @@ func TestRowGibbsStops(t *testing.T) {
 		start[i] = r.Int32N(2)
 	}
 	kernel := func() (*rowGibbs, []int32, []sampler.Info, []sampler.Stream) {
-		k, ok := must(Gibbs{}.Kernel(context.Background(), m, chains)).(*rowGibbs)
+		k, ok := exact.Must(Gibbs{}.Kernel(context.Background(), m, chains)).(*rowGibbs)
 		require.True(t, ok)
 		x := slices.Clone(start)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
@@ -303,10 +304,10 @@ func TestRowGibbsStops(t *testing.T) {
 // Checkpoints of the kernels that have these models in blocks of fewer chains are refused,
 // and theirs of this one.
 func TestRowGibbsRefusesOtherKernels(t *testing.T) {
-	m := complete(t, 30, 0.1, 0)
+	m := sweeptest.Complete(t, 30, 0.1, 0)
 	k := rowKernel(t, m, 8, nil)
 	withoutBits(t)
-	other := must(Gibbs{}.Kernel(context.Background(), m, 8))
+	other := exact.Must(Gibbs{}.Kernel(context.Background(), m, 8))
 	x := make([]int32, 8*30)
 	require.NoError(t, other.Reset(sampler.Control{}, x))
 	b, err := other.AppendBinary(nil)
@@ -321,11 +322,11 @@ func TestRowGibbsRefusesOtherKernels(t *testing.T) {
 // Blocks of few chains, random scans, more levels, unequal weights and many fields go to
 // other kernels, and so do sites of more neighbours than a table has entries.
 func TestRowGibbsIsUsedWhereItApplies(t *testing.T) {
-	m := complete(t, 30, 0.1, 0)
+	m := sweeptest.Complete(t, 30, 0.1, 0)
 	for scan, want := range map[Scan]bool{Automatic: true, Systematic: true, Chromatic: true, Random: false} {
-		_, fast := must(Gibbs{Scan: scan}.Kernel(context.Background(), m, FewestRows)).(*rowGibbs)
+		_, fast := exact.Must(Gibbs{Scan: scan}.Kernel(context.Background(), m, FewestRows)).(*rowGibbs)
 		assert.Equal(t, want, fast, "%v", scan)
-		_, fast = must(Gibbs{Scan: scan}.Kernel(context.Background(), m, FewestRows-1)).(*rowGibbs)
+		_, fast = exact.Must(Gibbs{Scan: scan}.Kernel(context.Background(), m, FewestRows-1)).(*rowGibbs)
 		assert.False(t, fast, "%v", scan)
 	}
 	var uneven []model.Edge
@@ -345,19 +346,19 @@ func TestRowGibbsIsUsedWhereItApplies(t *testing.T) {
 		fast bool
 	}{
 		{"degrees 0 … 127", large(t)["repel"], true},
-		{"128 neighbours", complete(t, 131, 0.01, 0), false},
-		{"126 neighbours", complete(t, 129, 0.01, 0), true},
-		{"a glass", glass(t, 20, 1, 0.3), true},
-		{"no coupling", complete(t, 30, 0, 0.4), false},
+		{"128 neighbours", sweeptest.Complete(t, 131, 0.01, 0), false},
+		{"126 neighbours", sweeptest.Complete(t, 129, 0.01, 0), true},
+		{"a glass", sweeptest.Glass(t, 20, 1, 0.3), true},
+		{"no coupling", sweeptest.Complete(t, 30, 0, 0.4), false},
 		{"two strengths", exact.Must(model.NewIsing(weights, 0.1, 0)), false},
 		{"three levels", exact.Must(model.NewPotts(weights, 3, 0.1, nil)), false},
-		{"several fields", exact.Must(glass(t, 300, 0.1, 0).WithFields(several)), false}, // 299 neighbours
-		{"fields that are multiples", exact.Must(glass(t, 40, 0.25, 0).WithFields(slices.Repeat([]float64{0, 0.5, 1, 1.5}, 10))), true},
+		{"several fields", exact.Must(sweeptest.Glass(t, 300, 0.1, 0).WithFields(several)), false}, // 299 neighbours
+		{"fields that are multiples", exact.Must(sweeptest.Glass(t, 40, 0.25, 0).WithFields(slices.Repeat([]float64{0, 0.5, 1, 1.5}, 10))), true},
 	} {
-		_, fast := must(Gibbs{}.Kernel(context.Background(), c.m, sampler.BlockSize)).(*rowGibbs)
+		_, fast := exact.Must(Gibbs{}.Kernel(context.Background(), c.m, sampler.BlockSize)).(*rowGibbs)
 		assert.Equal(t, c.fast, fast, c.name)
 	}
-	sixteen := ring(t, 300, 8, 0.1)
+	sixteen := sweeptest.Ring(t, 300, 8, 0.1)
 	for n, fields := range [][]float64{several, many} {
 		k := newRowGibbs(exact.Must(sixteen.WithFields(fields)), sampler.BlockSize, nil)
 		assert.Equal(t, n == 0, k != nil)

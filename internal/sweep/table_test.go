@@ -15,6 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -102,7 +103,7 @@ func TestSparseGibbsIsExact(t *testing.T) {
 	exact.SkipUnderRace(t)
 	for name, m := range sparseModels(t) {
 		t.Run(name, func(t *testing.T) {
-			k, ok := must(Gibbs{}.Kernel(context.Background(), m, 1)).(*sparseGibbs)
+			k, ok := exact.Must(Gibbs{}.Kernel(context.Background(), m, 1)).(*sparseGibbs)
 			require.True(t, ok)
 			sites, levels := m.Shape()
 			d := make([]float64, levels)
@@ -128,9 +129,9 @@ func TestSparseGibbsIsExact(t *testing.T) {
 			p := sparseMatrix(k, exact.States(sites, levels))
 			assert.LessOrEqual(t, p.RowError(), 1e-12)
 			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
-			exact.Transitions(t, observed(t, m, Gibbs{}, 320, 3), p, exact.Rate)
+			exact.Transitions(t, sweeptest.Observed(t, m, Gibbs{}, 320, 3), p, exact.Rate)
 
-			twin := must(Gibbs{}.Kernel(context.Background(), m, 1)).(*sparseGibbs)
+			twin := exact.Must(Gibbs{}.Kernel(context.Background(), m, 1)).(*sparseGibbs)
 			for d, rows := range twin.tables { // the levels of the neighbours shifted by one
 				if rows != nil && d > 0 {
 					twin.tables[d] = append(rows[k.levels:len(rows):len(rows)], rows[:k.levels]...)
@@ -159,7 +160,7 @@ func TestSparseGibbsRuns(t *testing.T) {
 		c.Workers, c.Observe = 7, nil
 		assert.Equal(t, want, runs.Hash(runs.Run(t, m, Gibbs{}, c, 50).States()), name)
 
-		k := must(Gibbs{}.Kernel(context.Background(), m, 2))
+		k := exact.Must(Gibbs{}.Kernel(context.Background(), m, 2))
 		x, info, streams := make([]int32, 2*sites), make([]sampler.Info, 2), make([]sampler.Stream, 2)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		if !exact.Race {
@@ -173,7 +174,7 @@ func TestSparseGibbsRuns(t *testing.T) {
 func TestSparseGibbsStops(t *testing.T) {
 	m := exact.Must(model.NewPotts(model.Lattice{300, 301}, 3, 0.9, nil))
 	kernel := func() (sampler.Kernel, []int32, []sampler.Info, []sampler.Stream) {
-		k := must(Gibbs{}.Kernel(context.Background(), m, 2))
+		k := exact.Must(Gibbs{}.Kernel(context.Background(), m, 2))
 		x := make([]int32, 2*300*301)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		return k, x, make([]sampler.Info, 2), []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
@@ -219,7 +220,7 @@ func TestSparseGibbsIsUsedWhereItApplies(t *testing.T) {
 		{exact.Must(model.NewPotts(model.Lattice{7}, 1, 1, nil)), Automatic, false},
 		{exact.Must(model.NewPotts(model.Lattice{4, 4}, 2, 1, nil)), Automatic, true},
 	} {
-		_, fast := must(Gibbs{Scan: c.scan}.Kernel(context.Background(), c.m, 1)).(*sparseGibbs)
+		_, fast := exact.Must(Gibbs{Scan: c.scan}.Kernel(context.Background(), c.m, 1)).(*sparseGibbs)
 		assert.Equal(t, c.fast, fast, "%v on %T", c.scan, c.m)
 	}
 }
@@ -237,7 +238,7 @@ func TestOrderedLevelsAreShown(t *testing.T) {
 	shown, hidden := newSparseGibbs(m, chains), newSparseGibbs(m, chains)
 	require.NotNil(t, shown)
 	x, y, info, observed := slices.Clone(start), slices.Clone(start), make([]sampler.Info, chains), make([]sampler.Info, chains)
-	a, b := streams(chains), streams(chains)
+	a, b := sweeptest.Streams(chains), sweeptest.Streams(chains)
 	for range 2 {
 		require.NoError(t, shown.Reset(sampler.Control{}, x))
 		require.NoError(t, hidden.Reset(sampler.Control{}, y))
@@ -287,7 +288,7 @@ func BenchmarkSparseGibbs(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%v", name, scan), func(b *testing.B) {
 				const chains = 4
 				sites, levels := m.Shape()
-				k := must(Gibbs{Scan: scan}.Kernel(context.Background(), m, chains))
+				k := exact.Must(Gibbs{Scan: scan}.Kernel(context.Background(), m, chains))
 				x, info, streams := make([]int32, chains*sites), make([]sampler.Info, chains), make([]sampler.Stream, chains)
 				for s := range streams {
 					streams[s] = *sampler.NewStream(1, uint64(s))

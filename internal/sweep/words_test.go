@@ -17,6 +17,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
@@ -45,7 +46,7 @@ func wordModels(t *testing.T) map[string]energy.Model {
 }
 
 func wordKernel(t *testing.T, m energy.Model, chains int) *wordGibbs {
-	k, ok := must(Gibbs{}.Kernel(context.Background(), m, chains)).(*wordGibbs)
+	k, ok := exact.Must(Gibbs{}.Kernel(context.Background(), m, chains)).(*wordGibbs)
 	require.True(t, ok)
 	return k
 }
@@ -92,7 +93,7 @@ func TestWordGibbsIsExact(t *testing.T) {
 			p := sweep(func(p uint64) uint64 { return p })
 			assert.LessOrEqual(t, p.RowError(), 1e-12)
 			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
-			exact.Transitions(t, observed(t, m, Gibbs{}, 640, 5), p, exact.Rate)
+			exact.Transitions(t, sweeptest.Observed(t, m, Gibbs{}, 640, 5), p, exact.Rate)
 			assert.Greater(t, sweep(func(p uint64) uint64 { return p / 2 }).MaxDiff(pi), 1e-4)
 		})
 	}
@@ -210,7 +211,7 @@ func TestWordGibbsRefusesOtherKernels(t *testing.T) {
 	m := wordModels(t)["ring"]
 	k := wordKernel(t, m, 8)
 	withoutBits(t)
-	other := must(Gibbs{}.Kernel(context.Background(), m, 8))
+	other := exact.Must(Gibbs{}.Kernel(context.Background(), m, 8))
 	x := make([]int32, 8*7)
 	require.NoError(t, other.Reset(sampler.Control{}, x))
 	b, err := other.AppendBinary(nil)
@@ -254,7 +255,7 @@ func TestWordGibbsIsUsedWhereItApplies(t *testing.T) {
 		{"rounded", exact.Must(energy.Scale(glass(many...), 0.1)), true},
 	} {
 		for _, scan := range []Scan{Automatic, Chromatic, Systematic} {
-			k := must(Gibbs{Scan: scan}.Kernel(context.Background(), c.m, sampler.BlockSize))
+			k := exact.Must(Gibbs{Scan: scan}.Kernel(context.Background(), c.m, sampler.BlockSize))
 			_, fast := k.(*wordGibbs)
 			assert.Equal(t, c.fast && scan != Systematic, fast, "%s, %v", c.name, scan)
 		}
@@ -301,9 +302,9 @@ func TestWordGibbsLaw(t *testing.T) {
 
 // One chain of a large model is drawn as bits, one of a small model is not.
 func TestWordGibbsOfOneChain(t *testing.T) {
-	_, fast := must(Gibbs{}.Kernel(context.Background(), exact.Must(model.NewIsing(model.Lattice{31, 31, 31}, 1, 0)), 1)).(*wordGibbs)
+	_, fast := exact.Must(Gibbs{}.Kernel(context.Background(), exact.Must(model.NewIsing(model.Lattice{31, 31, 31}, 1, 0)), 1)).(*wordGibbs)
 	assert.True(t, fast)
-	_, fast = must(Gibbs{}.Kernel(context.Background(), exact.Must(model.NewIsing(model.Lattice{7}, 1, 0)), 1)).(*wordGibbs)
+	_, fast = exact.Must(Gibbs{}.Kernel(context.Background(), exact.Must(model.NewIsing(model.Lattice{7}, 1, 0)), 1)).(*wordGibbs)
 	assert.False(t, fast)
 }
 
@@ -566,7 +567,7 @@ func BenchmarkWordGibbs(b *testing.B) {
 			for _, shown := range []bool{true, false} {
 				b.Run(fmt.Sprintf("%s/chains=%d/shown=%v", name, chains, shown), func(b *testing.B) {
 					sites, _ := m.Shape()
-					k := must(Gibbs{}.Kernel(context.Background(), m, chains))
+					k := exact.Must(Gibbs{}.Kernel(context.Background(), m, chains))
 					x, info, streams := make([]int32, chains*sites), make([]sampler.Info, chains), make([]sampler.Stream, chains)
 					for s := range streams {
 						streams[s] = *sampler.NewStream(1, uint64(s))

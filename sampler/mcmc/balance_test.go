@@ -90,7 +90,7 @@ func BenchmarkBalances(b *testing.B) {
 	} {
 		for name, method := range methods {
 			b.Run(fmt.Sprintf("levels=%d/method=%s", levels, name), func(b *testing.B) {
-				k := must(method.Kernel(context.Background(), m, chains))
+				k := exact.Must(method.Kernel(context.Background(), m, chains))
 				x, info, r := make([]int32, chains*side*side), make([]sampler.Info, chains), make([]sampler.Stream, chains)
 				for s := range r {
 					r[s] = *sampler.NewStream(1, uint64(s))

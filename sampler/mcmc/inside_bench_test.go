@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -68,7 +69,7 @@ func BenchmarkAffine(b *testing.B) {
 		}{
 			{"plain", c.m},
 			{"scale", exact.Must(energy.Scale(c.m, 0.9))},
-			{"clamp", pinned(c.m, func(i int) bool { return i%10 != 0 })},
+			{"clamp", sweeptest.Pinned(c.m, func(i int) bool { return i%10 != 0 })},
 			{"lagrangian", counting(c.m, 0.1)},
 		} {
 			if _, ok := c.method.(BlockGibbs); ok && w.name == "scale" {
@@ -92,7 +93,7 @@ func benchmarkSteps(b *testing.B, m energy.Model, method sampler.Method, chains 
 		s.Repair(x)
 	}
 	for at := 0; at < chains; at += n {
-		k := must(method.Kernel(context.Background(), m, n))
+		k := exact.Must(method.Kernel(context.Background(), m, n))
 		if err := k.Reset(sampler.Control{}, x); err != nil {
 			b.Fatal(err)
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -22,7 +24,7 @@ import (
 func pairMatrix(k *pairGibbs, all [][]int32) *exact.Matrix {
 	pairs := float64(k.Sites * (k.Sites - 1) / 2)
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
-		if stuck(k, all[x], x, dst) {
+		if sweeptest.Stuck(k, all[x], x, dst) {
 			return
 		}
 		k.begin(all[x])
@@ -30,7 +32,7 @@ func pairMatrix(k *pairGibbs, all [][]int32) *exact.Matrix {
 		for j := range k.Sites {
 			for i := range j {
 				copy(y, all[x])
-				for c, p := range conditional(k.w, k.joint(0, i, j, all[x])) {
+				for c, p := range sweeptest.Conditional(sweep.HeatBath, k.w, k.joint(0, i, j, all[x])) {
 					y[i], y[j] = int32(c/k.Levels), int32(c%k.Levels)
 					dst[exact.Index(y, k.Levels)] += p / pairs
 				}
@@ -42,7 +44,7 @@ func pairMatrix(k *pairGibbs, all [][]int32) *exact.Matrix {
 // swapMatrix is the matrix of one update of Swap.
 func swapMatrix(t *testing.T, k *swap, all [][]int32) *exact.Matrix {
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
-		if stuck(k, all[x], x, dst) {
+		if sweeptest.Stuck(k, all[x], x, dst) {
 			return
 		}
 		k.begin(all[x])
@@ -63,7 +65,7 @@ func swapMatrix(t *testing.T, k *swap, all [][]int32) *exact.Matrix {
 		for y := range dst {
 			dst[y] /= float64(max(1, pairs))
 		}
-		stay(dst, x)
+		sweeptest.Stay(dst, x)
 	})
 }
 
@@ -126,7 +128,7 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 		sites, levels := c.model.Shape()
 		for kind, method := range pairMethods(c.within) {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				p := transition(t, must(method.Kernel(context.Background(), c.model, 1)), sites, levels)
+				p := transition(t, exact.Must(method.Kernel(context.Background(), c.model, 1)), sites, levels)
 				assert.LessOrEqual(t, p.RowError(), 1e-12)
 				assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
 				if kind != "BlockGibbs" { // which visits its blocks in order
@@ -135,7 +137,7 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 				if testing.Short() && name != "hardcore/two" {
 					return
 				}
-				exact.Transitions(t, observed(t, c.model, method, many(128), 9), p, exact.Rate)
+				exact.Transitions(t, sweeptest.Observed(t, c.model, method, sweeptest.Many(128), 9), p, exact.Rate)
 			})
 		}
 	}
@@ -152,7 +154,7 @@ func TestPairsWithoutALanguage(t *testing.T) {
 			if sites > 6 {
 				continue // large matrices, and nothing new
 			}
-			p := transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels)
+			p := transition(t, exact.Must(method.Kernel(context.Background(), m, 1)), sites, levels)
 			assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12, "%T on %s", method, name)
 		}
 	}
@@ -165,18 +167,18 @@ func TestBrokenPairsAreFoundOut(t *testing.T) {
 	up := constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}
 	m := exact.NewRugged(6, 2, 1, 0, 1)
 	pi := restricted(m, up)
-	free := transition(t, must(PairGibbs{Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
+	free := transition(t, exact.Must(PairGibbs{Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
 	assert.Greater(t, free.MaxDiff(pi), 1e-3, "pairs that leave the language")
 
 	flat := exact.NewRugged(6, 2, 0, 0, 1)
-	blind := transition(t, must(PairGibbs{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
+	blind := transition(t, exact.Must(PairGibbs{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
 	assert.Greater(t, blind.MaxDiff(pi), 1e-3, "pairs that do not weigh energies")
 
-	eager := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
+	eager := transition(t, exact.Must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
 	assert.Greater(t, eager.MaxDiff(pi), 1e-3, "exchanges that are never rejected")
 
-	right := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
-	v, _ := exact.TransitionsPValue(observed(t, flat, Swap{Within: up, Updates: 1}, 640, 9), right)
+	right := transition(t, exact.Must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
+	v, _ := exact.TransitionsPValue(sweeptest.Observed(t, flat, Swap{Within: up, Updates: 1}, 640, 9), right)
 	assert.Less(t, v, exact.Rate, "draws tell, too")
 }
 
@@ -237,12 +239,12 @@ func TestPairsReachWhatIsDocumented(t *testing.T) {
 	} {
 		m := exact.NewRugged(c.sites, c.levels, 1, 0, 3)
 		pi := restricted(m, c.within)
-		p := transition(t, must(PairGibbs{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
+		p := transition(t, exact.Must(PairGibbs{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
 		assert.Equal(t, c.pairs, parts(p, pi), "PairGibbs, %s", name)
 		if c.swaps == undocumented {
 			continue
 		}
-		p = transition(t, must(Swap{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
+		p = transition(t, exact.Must(Swap{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
 		assert.Equal(t, c.swaps, parts(p, pi), "Swap, %s", name)
 	}
 }
@@ -251,7 +253,7 @@ func TestPairsStayInsideAndStartThere(t *testing.T) {
 	exact.SkipUnderRace(t)
 	for name, c := range confinements(t) {
 		for kind, method := range pairMethods(c.within) {
-			k := must(method.Kernel(context.Background(), c.model, 1)).(sampler.Starter)
+			k := exact.Must(method.Kernel(context.Background(), c.model, 1)).(sampler.Starter)
 			sites, _ := c.model.Shape()
 			x := make([]int32, sites)
 			require.NoError(t, k.Start(x, sampler.NewStream(1, 2)))
@@ -330,7 +332,7 @@ func TestPairsResumeAndAllocateNothing(t *testing.T) {
 	up := constraint.Count{Levels: []int32{1}, Min: 3, Max: 5}
 	for name, method := range pairMethods(up) {
 		for _, m := range []energy.Model{exact.NewQuadratic(9, 1), exact.Library(t)["ising"]} { // without a cache, and with one
-			k := must(method.Kernel(context.Background(), m, 8))
+			k := exact.Must(method.Kernel(context.Background(), m, 8))
 			x := make([]int32, 8*9)
 			info, streams := make([]sampler.Info, 8), make([]sampler.Stream, 8)
 			for s := range 8 {
@@ -371,7 +373,7 @@ func BenchmarkWithin(b *testing.B) {
 		for _, method := range []sampler.Method{DMALA{StepSize: 0.2, Within: half}, PairGibbs{Within: half}, Swap{Within: half}} {
 			b.Run(fmt.Sprintf("%T/%d", method, n), func(b *testing.B) {
 				const chains = 8
-				k := must(method.Kernel(context.Background(), m, chains))
+				k := exact.Must(method.Kernel(context.Background(), m, chains))
 				x, info, r := make([]int32, chains*n), make([]sampler.Info, chains), make([]sampler.Stream, chains)
 				for s := range r {
 					r[s] = *sampler.NewStream(1, uint64(s))
