@@ -13,19 +13,19 @@ import (
 // MostNear is the largest number of neighbours of a site of a [Graph].
 const MostNear = 7
 
-// Layout says what a [Graph] is made from.
+// Layout describes the sites of a [Graph].
 type Layout struct {
 	Start, Adj []int32      // the neighbours of each site, in compressed rows
-	Against    []bool       // of each entry of Adj: it counts where it is in state 0; nil: of none
-	Colour     []int32      // of each site: those of one colour are not neighbours
-	Kind       []int32      // of each site, of one number of neighbours
-	Odds       []*simd.Odds // of each kind, by the number of neighbours that count
-	Fixed      []int32      // of each site: redraws leave it as it is, unless this is negative; nil: none
+	Against    []bool       // by entry of Adj: the neighbour counts in state 0, not in state 1; nil: none does
+	Colour     []int32      // of each site; sites of one colour are not neighbours
+	Kind       []int32      // of each site; sites of one kind have equally many neighbours
+	Odds       []*simd.Odds // of state 1, by kind and by the number of neighbours that count
+	Fixed      []int32      // of each site: not negative if redraws leave it as it is; nil: none is
 }
 
-// Graph is an arrangement of sites in lanes of 32 bits, one bit a chain, so that those
-// which are redrawn together follow each other: by colour, then by kind, each filled up
-// to a whole register. It is immutable, but for Share.
+// Graph arranges sites in lanes of 32 bits, one bit a chain. Sites that are redrawn
+// together are adjacent: they are sorted by colour, then by kind, and each group is padded
+// to a whole register. A Graph is immutable, except for Share.
 type Graph struct {
 	sites int
 	place []int32 // lane of each site
@@ -35,22 +35,22 @@ type Graph struct {
 	fixed []uint64 // lanes that redraws leave as they are; nil: none
 }
 
-// part is what is redrawn at a time: sites of a colour and a kind.
+// part is a run of sites of one colour and one kind, which are redrawn at a time.
 type part struct {
-	lane, sites int // the first, and how many sites follow each other there
+	lane, sites int // the first lane, and the number of sites from there on
 	colour      int32
 	degree      int
 	kind        int32
-	near        []int32 // lanes of the neighbours, negative for those against, by neighbour and lane
+	near        []int32 // lanes of the neighbours, by neighbour and lane; negative: counts in state 0
 }
 
-// partLanes is the largest number of lanes of a part: those that a Scratch holds.
+// partLanes is the largest number of lanes of a part, as many as a Scratch holds.
 const partLanes = 2 * strip
 
 // registerLanes is the number of lanes of a register.
 const registerLanes = simd.BitSites / simd.ChainBits
 
-// NewGraph returns the arrangement. It panics if a site has more than MostNear
+// NewGraph returns the arrangement of a layout. It panics if a site has more than MostNear
 // neighbours.
 func NewGraph(from Layout) *Graph {
 	g := &Graph{sites: len(from.Start) - 1, odds: from.Odds}
@@ -91,14 +91,14 @@ func NewGraph(from Layout) *Graph {
 	return g
 }
 
-// Fixes reports whether redraws leave sites as they are, which a [Joint] does not.
+// Fixes reports whether the layout has fixed sites. A [Joint] redraws those, too.
 func (g *Graph) Fixes() bool { return g.fixed != nil }
 
 // whole returns n, rounded up to whole registers.
 func whole(n int) int { return (n + registerLanes - 1) / registerLanes * registerLanes }
 
-// connect stores the neighbours of all lanes; those that fill up a register are their
-// own, and stay 0.
+// connect stores the neighbours of all lanes. A lane of padding is its own neighbour and
+// stays 0.
 func (g *Graph) connect(from Layout) {
 	site := make([]int32, g.lanes)
 	for i := range site {
@@ -128,7 +128,7 @@ func (g *Graph) connect(from Layout) {
 	}
 }
 
-// Lanes returns the number of lanes, at least that of sites.
+// Lanes returns the number of lanes, at least the number of sites.
 func (g *Graph) Lanes() int { return g.lanes }
 
 // Parts returns the number of parts of a sweep.
@@ -137,8 +137,8 @@ func (g *Graph) Parts() int { return len(g.parts) }
 // PartSites returns the number of sites of a part.
 func (g *Graph) PartSites(part int) int { return g.parts[part].sites }
 
-// End returns the first part behind those of the same colour, which may be redrawn at the
-// same time.
+// End returns the first part of the next colour after a part. The parts up to there may be
+// redrawn at the same time.
 func (g *Graph) End(part int) int {
 	end := part + 1
 	for end < len(g.parts) && g.parts[end].colour == g.parts[part].colour {
@@ -148,13 +148,13 @@ func (g *Graph) End(part int) int {
 }
 
 // Groups returns the number of groups of a random stream that a redraw of a part
-// takes.
+// consumes.
 func (g *Graph) Groups(part int) uint64 {
 	return uint64(whole(g.parts[part].sites)/registerLanes) * simd.BitGroups
 }
 
-// Visit calls f for every site in the order of a sweep, those of a part one after the
-// other, with 2⁶⁴ times the probability that a redraw makes it 1 in state x.
+// Visit calls f for every site in sweep order, part by part, with 2⁶⁴ times the probability
+// that a redraw of the site, given the other sites of x, makes it 1.
 func (g *Graph) Visit(x []int32, f func(site int, odds uint64)) {
 	site := make([]int, g.lanes)
 	for i, p := range g.place {
@@ -180,23 +180,23 @@ type Chains struct {
 	bits []uint64
 }
 
-// NewChains returns states whose sites are all 0.
+// NewChains returns chains whose sites are all 0.
 func (g *Graph) NewChains() *Chains {
 	c := apart.New(Chains{Graph: g})
 	c.bits = apart.Make[uint64](g.lanes / 2)
 	return c
 }
 
-// Redraw draws the sites of a part afresh, given the others, from the random bits that
-// Graph.Groups says, and adds what changed to the tally of their kind.
-func (c *Chains) Redraw(at int, told []simd.ChainTally, from Source, w *Scratch) {
+// Redraw redraws the sites of a part given the others. It consumes Graph.Groups groups of
+// the source and adds the changes to the tally of the part's kind in delta.
+func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch) {
 	now, old := c.drawn(at, from, w)
-	simd.TallyBits(&told[c.parts[at].kind], now, old, &w.count)
+	simd.TallyBits(&delta[c.parts[at].kind], now, old, &w.count)
 	copy(old, now)
 }
 
-// Draw is Redraw that returns only how many sites of the first so many chains have
-// changed, all of them together.
+// Draw is Redraw without a tally. It returns the number of sites that changed, summed over
+// the first so many chains.
 func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	now, old := c.drawn(at, from, w)
 	mask := uint64(1)<<chains - 1
@@ -208,7 +208,7 @@ func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	return moved
 }
 
-// drawn returns the sites of a part as they are drawn, and as they are.
+// drawn returns new draws of the sites of a part, and the present states.
 func (c *Chains) drawn(at int, from Source, w *Scratch) (now, old []uint64) {
 	p := &c.parts[at]
 	old = c.near(p, w)
@@ -230,19 +230,19 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds to the tally of each kind its sites in state 1, as if they had just gone
-// there from 0.
-func (c *Chains) Count(told []simd.ChainTally, w *Scratch) {
+// Count adds the sites in state 1 to the tallies of their kinds, as if each had just changed
+// from 0 to 1.
+func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
 		p := &c.parts[at]
 		own := c.near(p, w)
-		simd.TallyBits(&told[p.kind], own, zeros[:len(own)], &w.count)
+		simd.TallyBits(&delta[p.kind], own, zeros[:len(own)], &w.count)
 	}
 }
 
 var zeros [strip]uint64
 
-// clearFrom clears lane n and those behind it.
+// clearFrom clears lane n and all later ones.
 func clearFrom(v []uint64, n int) {
 	if n%2 == 1 {
 		v[n/2] &= 1<<32 - 1
@@ -254,7 +254,7 @@ func clearFrom(v []uint64, n int) {
 // Spread stores the states in x, a row for each chain.
 func (c *Chains) Spread(x []int32) { simd.SpreadChains(x, c.bits, c.place) }
 
-// Pack takes the states from x, a row of levels 0 and 1 for each chain.
+// Pack sets the states to those in x, a row of levels 0 and 1 for each chain.
 func (c *Chains) Pack(x []int32) {
 	clear(c.bits)
 	for at := 0; at < len(x); at += c.sites {
@@ -265,12 +265,13 @@ func (c *Chains) Pack(x []int32) {
 	}
 }
 
-// Change is what redraws have changed in one chain: how many more sites are in state 1, and
-// the numbers of neighbours that counted, summed over those that went there and, taken
-// away, over those that left. It is a function of the states before and behind.
+// Change is the effect of redraws on one chain. Ones is the change of the number of sites in
+// state 1. Near is the number of neighbours that counted, summed over the sites that changed
+// to 1, minus the same sum over the sites that changed to 0. Both depend only on the states
+// before and after.
 type Change struct{ Ones, Near int }
 
-// Add adds what a tally says of a chain.
+// Add adds the changes that a tally has recorded for a chain.
 func (c *Change) Add(t *simd.ChainTally, chain int) {
 	up := int(t.Up[chain])
 	down := int(t.Moved[chain]) - up
@@ -278,8 +279,8 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share reports whether two graphs hold states alike: the same sites in the same lanes, with
-// the same neighbours. The first then has the slices of the second.
+// Share reports whether two graphs have the same layout of states: the same sites in the same
+// lanes, with the same neighbours. If so, g drops its slices and uses those of h.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
@@ -290,13 +291,13 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states of some chains with those in from, and adds to moved, unless that
-// is nil, at how many sites they differ, by chain.
+// Swap exchanges the states of some chains with those in from. If moved is not nil, it adds
+// to moved[s] the number of sites at which the two states of chain s differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, from.bits, chains, moved)
 }
 
-// swapLanes is Swap of lanes of 32 chains, two in a word.
+// swapLanes is Swap on lanes of 32 chains, two lanes a word.
 func swapLanes(a, b []uint64, chains []int, moved []int) {
 	mask := uint64(0)
 	for _, s := range chains {
@@ -315,3 +316,45 @@ func swapLanes(a, b []uint64, chains []int, moved []int) {
 		}
 	}
 }
+
+// Joint holds the states of up to simd.JointBlocks blocks of chains of a graph side by side.
+// It redraws them together; each block gets the same bits as alone.
+type Joint struct {
+	*Graph
+	bits []uint32 // lane p of block b is at p·simd.JointBlocks + b
+}
+
+// NewJoint returns a Joint whose sites are all 0.
+func (g *Graph) NewJoint() *Joint {
+	j := apart.New(Joint{Graph: g})
+	j.bits = apart.Make[uint32](g.lanes * simd.JointBlocks)
+	return j
+}
+
+// Take sets the states of block b to those of c.
+func (j *Joint) Take(b int, c *Chains) {
+	for p := 0; p < j.lanes; p += 2 {
+		v := c.bits[p/2]
+		j.bits[p*simd.JointBlocks+b], j.bits[(p+1)*simd.JointBlocks+b] = uint32(v), uint32(v>>32)
+	}
+}
+
+// Give sets the states of c to those of block b.
+func (j *Joint) Give(b int, c *Chains) {
+	for p := 0; p < j.lanes; p += 2 {
+		c.bits[p/2] = uint64(j.bits[p*simd.JointBlocks+b]) | uint64(j.bits[(p+1)*simd.JointBlocks+b])<<32
+	}
+}
+
+// Sweep redraws all sites once. Each block draws from its stream in from, starting ahead
+// groups after the position there.
+func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
+	for at := range j.parts {
+		p := &j.parts[at]
+		from.Heat(j.bits, p.lane, p.sites, p.near, whole(p.sites), p.degree, j.odds[p.kind], ahead)
+		ahead += j.Groups(at)
+	}
+}
+
+// SweepGroups returns the number of groups of a random stream that a sweep consumes.
+func (g *Graph) SweepGroups() uint64 { return uint64(g.lanes/registerLanes) * simd.BitGroups }

@@ -1,6 +1,7 @@
 package spins
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -76,12 +77,12 @@ func TestGraphRedraws(t *testing.T) {
 		c := g.NewChains()
 		c.Pack(x)
 		y := slices.Clone(x)
-		told := make([]simd.ChainTally, len(from.Odds))
+		observed := make([]simd.ChainTally, len(from.Odds))
 		want := make([][chains]Change, len(from.Odds))
 		seen := 0
 		for part := range g.Parts() {
 			source := Source{ARS: part%2 == 1, Seed: 3, Chain: 4, Group: uint64(1000 * part)}
-			c.Redraw(part, told, source, new(Scratch))
+			c.Redraw(part, observed, source, new(Scratch))
 			before := slices.Clone(y)
 			p := &g.parts[part]
 			require.Equal(t, uint64(whole(p.sites)), g.Groups(part))
@@ -116,10 +117,10 @@ func TestGraphRedraws(t *testing.T) {
 			require.Equal(t, y, got, "part %d of %d sites", part, sites)
 		}
 		assert.Equal(t, sites, seen)
-		for kind := range told {
+		for kind := range observed {
 			for s := range chains {
 				var got Change
-				got.Add(&told[kind], s)
+				got.Add(&observed[kind], s)
 				require.Equal(t, want[kind][s], got, "kind %d, chain %d", kind, s)
 			}
 		}
@@ -129,10 +130,10 @@ func TestGraphRedraws(t *testing.T) {
 // Lanes that fill up registers stay 0, also where they would be drawn 1.
 func TestGraphFillsUpWithZeros(t *testing.T) {
 	g := NewGraph(Layout{Start: []int32{0, 0, 0, 0}, Colour: make([]int32, 3), Kind: make([]int32, 3), Odds: []*simd.Odds{simd.NewOdds([]uint64{1<<64 - 1})}})
-	c, told := g.NewChains(), make([]simd.ChainTally, 1)
-	c.Redraw(0, told, Source{}, new(Scratch))
+	c, observed := g.NewChains(), make([]simd.ChainTally, 1)
+	c.Redraw(0, observed, Source{}, new(Scratch))
 	assert.Equal(t, []uint64{1<<64 - 1, 1<<32 - 1, 0, 0, 0, 0, 0, 0}, c.bits)
-	assert.Equal(t, int32(3), told[0].Up[31])
+	assert.Equal(t, int32(3), observed[0].Up[31])
 }
 
 // Large colours are redrawn in parts.
@@ -146,4 +147,98 @@ func TestGraphParts(t *testing.T) {
 	assert.PanicsWithValue(t, "spins: NewGraph: site 0 has 8 neighbours, want ≤ 7", func() {
 		NewGraph(Layout{Start: []int32{0, 8}, Adj: make([]int32, 8), Colour: []int32{0}, Kind: []int32{0}})
 	})
+}
+
+// Sweeps of blocks side by side are those of each alone, which count what changed and
+// whose tallies say by how much counts of states differ.
+func TestJointIsEachAlone(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 2))
+	for _, sites := range []int{1, 25, 700} {
+		for _, blocks := range []int{1, 7, 16} {
+			from := random(r, sites)
+			for i := range sites { // against or not both ways
+				for k := from.Start[i]; k < from.Start[i+1]; k++ {
+					from.Against[k] = (i+int(from.Adj[k]))%3 == 0
+				}
+			}
+			g := NewGraph(from)
+			j := g.NewJoint()
+			var one, two []*Chains
+			streams, groups, chains := make([]uint64, blocks), make([]uint64, blocks), make([]int, blocks)
+			for b := range blocks {
+				streams[b], groups[b], chains[b] = uint64(5*b), uint64(100*b), 1+r.IntN(32)
+				x := lattice(r, chains[b]*sites)
+				one, two = append(one, g.NewChains()), append(two, g.NewChains())
+				one[b].Pack(x)
+				two[b].Pack(x)
+			}
+			want, got := make([]int, blocks), make([]int, blocks)
+			var source simd.Joint
+			source.Begin(true, 9, streams, groups, chains)
+			for sweep := range 3 {
+				for b, c := range one {
+					j.Take(b, two[b])
+					at := Source{ARS: true, Seed: 9, Chain: streams[b], Group: groups[b] + uint64(sweep)*g.SweepGroups()}
+					for part := range g.Parts() {
+						want[b] += c.Draw(part, chains[b], at, new(Scratch))
+						at.Group += g.Groups(part)
+					}
+				}
+				j.Sweep(&source, uint64(sweep)*g.SweepGroups())
+				for b, c := range two {
+					j.Give(b, c)
+					require.Equal(t, one[b].bits, c.bits, "%d sites, block %d of %d", sites, b, blocks)
+				}
+			}
+			source.Moved(got)
+			assert.Equal(t, want, got)
+
+			c, observed := two[0], make([]simd.ChainTally, len(from.Odds))
+			before := slices.Clone(c.bits)
+			moved := c.Draw(0, 32, Source{Seed: 1}, new(Scratch))
+			changed := 0
+			for i, v := range c.bits {
+				changed += bits.OnesCount64(v ^ before[i])
+			}
+			assert.Equal(t, changed, moved)
+			copy(c.bits, before)
+			c.Redraw(0, observed, Source{Seed: 1}, new(Scratch))
+			then, now := make([]simd.ChainTally, len(observed)), make([]simd.ChainTally, len(observed))
+			c.Count(now, new(Scratch))
+			copy(c.bits, before)
+			c.Count(then, new(Scratch))
+			for s := range simd.ChainBits { // pairs and what turns one of them, twice
+				a, b, ones := 0, 0, 0
+				for kind := range observed {
+					var d Change
+					d.Add(&observed[kind], s)
+					a += 2 * d.Near
+					ones += d.Ones
+					b += int(now[kind].Sum[s] - then[kind].Sum[s])
+					ones -= int(now[kind].Up[s] - then[kind].Up[s])
+				}
+				b += turned(c, from, s, before)
+				assert.Equal(t, a, b)
+				assert.Zero(t, ones)
+			}
+		}
+	}
+}
+
+// turned returns by how much the sites in state 1, each times its neighbours against, have
+// grown from the given states to what the last redraw of part 0 makes of them.
+func turned(c *Chains, from Layout, chain int, before []uint64) (sum int) {
+	c.Redraw(0, make([]simd.ChainTally, len(from.Odds)), Source{Seed: 1}, new(Scratch))
+	for i, p := range c.place {
+		n := 0
+		for k := from.Start[i]; k < from.Start[i+1]; k++ {
+			if from.Against[k] {
+				n++
+			}
+		}
+		at := 32*int(p) + chain
+		sum += n * (int(c.bits[at/64]>>(at%64)&1) - int(before[at/64]>>(at%64)&1))
+	}
+	copy(c.bits, before)
+	return sum
 }

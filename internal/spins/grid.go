@@ -7,23 +7,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Grid is a periodic lattice of two dimensions whose sites change all at once, so that
-// they need no colours: they are the bits of one string, row by row. Site j of row r is
-// bit rn + j, with n columns; its neighbours in other rows are n bits away, those beside
-// it one bit, or n−1 at the ends of a row. The string goes on periodically at both of its
+// Grid is a periodic lattice of two dimensions whose sites change all at once. It needs no
+// colours: the sites are the bits of one string, row by row. Site j of row r is bit rn + j,
+// with n columns. Its neighbours in other rows are n bits away; those in its own row are one
+// bit away, or n−1 bits at the ends of a row. The string is continued periodically at both
 // ends. A Grid is immutable.
 type Grid struct {
 	sites, cols int
-	words       int // that hold the sites, whole registers
-	pad         int // words before and behind those
+	words       int // that hold the sites, padded to whole registers
+	pad         int // words before and after those
 	near        *simd.BitTorus
-	first, last []uint64 // of their row
-	valid       []uint64 // sites
-	fixed       []uint64 // those that keep their states; nil: none
+	first, last []uint64 // sites that are first or last in their row
+	valid       []uint64 // bits that are sites
+	fixed       []uint64 // sites that keep their states; nil: none
 }
 
-// NewGrid returns a grid. It panics unless both sides are ≥ 3, so that four neighbours of
-// a site are four.
+// NewGrid returns a grid. It panics unless both sides are ≥ 3: on smaller ones the four
+// neighbours of a site are not distinct.
 func NewGrid(rows, cols int) *Grid {
 	if rows < 3 || cols < 3 {
 		panic(fmt.Sprintf("spins: NewGrid: %d rows and %d columns, want ≥ 3", rows, cols))
@@ -42,8 +42,8 @@ func NewGrid(rows, cols int) *Grid {
 	return g
 }
 
-// Fix makes Propose leave sites as they are: those at which fixed is not negative. It comes
-// before any use of the grid.
+// Fix makes Propose leave the sites as they are at which fixed is not negative. Call it
+// before any other use of the grid.
 func (g *Grid) Fix(fixed []int32) {
 	g.fixed = make([]uint64, g.words)
 	for i, l := range fixed {
@@ -56,7 +56,7 @@ func (g *Grid) Fix(fixed []int32) {
 // Jobs returns the number of strips of a state.
 func (g *Grid) Jobs() int { return (g.words + strip - 1) / strip }
 
-// Groups returns the number of groups of a random stream that a proposal takes.
+// Groups returns the number of groups of a random stream that a proposal consumes.
 func (g *Grid) Groups() uint64 { return groups(g.words) }
 
 // GridState is one state of a grid, with the number of neighbours in state 1 of each
@@ -78,8 +78,8 @@ func (g *Grid) strip(job int) (lo, hi int) { return job * strip, min(job*strip+s
 // own returns the words of the sites lo … hi−1.
 func (s *GridState) own(lo, hi int) []uint64 { return s.bits[s.pad+lo : s.pad+hi] }
 
-// Propose draws which sites of a strip flip, all at once, and stores in next what they
-// are then. When all strips are done, Close of next must follow.
+// Propose draws which sites of a strip flip, all at once, and stores their new states in
+// next. Call next.Close when all strips are done.
 func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Source) {
 	lo, hi := s.strip(job)
 	simd.FlipBits(next.own(lo, hi), s.own(lo, hi), s.near[3*lo:3*hi], o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
@@ -91,10 +91,10 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 	}
 }
 
-// Count finds the number of neighbours of the sites of a strip, and adds to back the
-// sites by these and their state, of which those flip that are different in the state
-// from, and to forth those that flip by state and neighbours in from, whose numbers of
-// neighbours must be known. Of the sites in back it adds those that are fixed to still.
+// Count counts the neighbours in state 1 of the sites of a strip. It adds to back the sites
+// by state and neighbours in s, and as flips those that differ from the state from. It adds
+// to forth the same flips by state and neighbours in from, which must have been counted
+// already. It adds to still those of the sites in back that are fixed.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]
@@ -106,7 +106,7 @@ func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, j
 	}
 }
 
-// Close lets the string go on periodically, after it has changed.
+// Close restores the periodic continuation of the string after a change.
 func (s *GridState) Close() { goOn(s.bits, 64*s.pad, s.sites, s.cols+64) }
 
 // Spread stores the sites of a strip in the lattice x, row-major.
@@ -115,8 +115,8 @@ func (s *GridState) Spread(x []int32, job int) {
 	simd.UnpackBits(x[64*lo:min(64*hi, s.sites)], s.own(lo, hi))
 }
 
-// Pack takes the sites from the lattice x, row-major, of levels 0 and 1. Numbers of
-// neighbours are those of before.
+// Pack sets the sites to the lattice x, row-major, of levels 0 and 1. It does not count
+// neighbours: call Count.
 func (s *GridState) Pack(x []int32) {
 	clear(s.bits)
 	v := s.own(0, s.words)
@@ -126,7 +126,7 @@ func (s *GridState) Pack(x []int32) {
 	s.Close()
 }
 
-// Differ returns at how many sites two states of a grid differ.
+// Differ returns the number of sites at which two states of a grid differ.
 func (s *GridState) Differ(from *GridState) int {
 	return differ(s.own(0, s.words), from.own(0, s.words), s.valid)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// RowGraph is an arrangement of sites in rows of bytes, one byte a chain. It is immutable, but
-// for Share.
+// RowGraph arranges sites in rows of bytes, one byte a chain. It is immutable, except for
+// Share.
 type RowGraph struct {
 	sites  int
 	free   int        // rows that redraws may change: the first ones
@@ -22,24 +22,24 @@ type RowGraph struct {
 	parts  []rowPart
 }
 
-// rowPart is what is redrawn in a call: some visits and their neighbours.
+// rowPart is what one call redraws: some visits and their neighbours.
 type rowPart struct{ visit, visits, near, entries int }
 
-// rowRun are rows of a kind that follow each other.
+// rowRun is a run of consecutive rows of one kind.
 type rowRun struct{ first, end int }
 
 // MostRows is the largest number of sites of a [RowGraph].
 const MostRows = 1<<26 - 2
 
-// NewRowGraph returns the arrangement of MostRows sites at most.
+// NewRowGraph returns the arrangement of a layout of at most MostRows sites.
 func NewRowGraph(from RowLayout) *RowGraph {
 	g := &RowGraph{sites: len(from.Start) - 1, odds: from.Odds}
-	octets := 0
+	eights := 0
 	if from.Order == nil {
-		from.Order, octets = from.octets()
+		from.Order, eights = from.eights()
 	}
 	rows := slices.Clone(from.Order)
-	if octets == 0 {
+	if eights == 0 {
 		slices.SortFunc(rows, func(a, b int32) int { return cmp.Or(cmp.Compare(from.Kind[a], from.Kind[b]), cmp.Compare(a, b)) })
 	}
 	g.free = len(rows)
@@ -59,16 +59,16 @@ func NewRowGraph(from RowLayout) *RowGraph {
 		}
 		(*runs)[len(*runs)-1].end++
 	}
-	for at := 0; at < octets; at += octet {
-		g.visit(from, from.Order[at:at+octet])
+	for at := 0; at < eights; at += eight {
+		g.visit(from, from.Order[at:at+eight])
 	}
-	for at := range from.Order[octets:] {
-		g.visit(from, from.Order[octets+at:][:1])
+	for at := range from.Order[eights:] {
+		g.visit(from, from.Order[eights+at:][:1])
 	}
 	return g
 }
 
-// visit appends the visits of an octet of sites, or of one.
+// visit appends the visits of a group of eight sites, or of one site.
 func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	first := len(g.near)
 	entries := func(i int32, against bool, least int) int {
@@ -84,7 +84,7 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 		return len(g.near) - begin
 	}
 	plus, minus := 0, 0
-	if len(sites) == octet { // how many each of them has
+	if len(sites) == eight { // how many each of them has
 		for _, i := range sites {
 			plus, minus = max(plus, entries(i, false, 0)), max(minus, entries(i, true, 0))
 		}
@@ -93,7 +93,7 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	begin := len(g.visits)
 	for at, i := range sites {
 		v := simd.RowVisit{Row: g.place[i], Plus: int32(entries(i, false, plus)), Minus: int32(entries(i, true, minus)), Bias: from.Bias[i], Odds: simd.RowTable * from.Kind[i]}
-		if len(sites) == octet {
+		if len(sites) == eight {
 			v.Eight = int32(at + 1)
 		}
 		g.visits = append(g.visits, v)
@@ -107,8 +107,8 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	p.entries += more
 }
 
-// Equal reports whether two graphs are redrawn alike: the same sites in the same rows, visited
-// in the same order with the same odds.
+// Equal reports whether redraws of two graphs are the same: they hold the same sites in the
+// same rows and visit them in the same order with the same odds.
 func (g *RowGraph) Equal(h *RowGraph) bool {
 	return slices.Equal(g.place, h.place) && slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near) && slices.Equal(g.odds, h.odds)
 }
@@ -116,7 +116,8 @@ func (g *RowGraph) Equal(h *RowGraph) bool {
 // Parts returns the number of parts of a sweep.
 func (g *RowGraph) Parts() int { return len(g.parts) }
 
-// PartSites returns the number of sites of a part, and of rows that are added up.
+// PartSites returns the number of sites of a part and the number of rows that its redraw adds
+// up.
 func (g *RowGraph) PartSites(part int) (sites, rows int) {
 	return g.parts[part].visits, g.parts[part].entries
 }
@@ -127,11 +128,11 @@ func (g *RowGraph) Free() int { return g.free }
 // Near returns how many rows a sweep adds up.
 func (g *RowGraph) Near() int { return len(g.near) }
 
-// Groups returns the number of groups of a random stream that a redraw of a part takes.
+// Groups returns the number of groups of a random stream that a redraw of a part consumes.
 func (g *RowGraph) Groups(part int) uint64 { return simd.RowGroups(g.parts[part].visits) }
 
-// Visit calls f for every site in the order of a sweep with 2⁶⁴ times the probability that
-// a redraw makes it 1 in state x, and with the sum that this is looked up by.
+// Visit calls f for every site in sweep order, with the sum of its neighbours in state x and
+// with 2⁶⁴ times the probability, looked up by that sum, that a redraw makes it 1.
 func (g *RowGraph) Visit(x []int32, f func(site, sum int, odds uint64)) {
 	site := make([]int, g.sites)
 	for i, p := range g.place {
@@ -159,29 +160,29 @@ type RowChains struct {
 	*RowGraph
 	rows  []simd.Row
 	own   []uint64
-	valid uint32 // the chains that there are
+	valid uint32 // bits of the chains in use
 
 	sums, kept []simd.Row // kept is sums or nil
 }
 
-// NewChains returns states of so many chains whose sites are all 0.
+// NewChains returns so many chains whose sites are all 0.
 func (g *RowGraph) NewChains(chains int) *RowChains {
 	c := apart.New(RowChains{RowGraph: g, valid: uint32(1<<chains - 1)})
 	c.rows, c.own = apart.Make[simd.Row](g.sites+1), apart.Make[uint64]((g.sites+1)/2)
 	return c
 }
 
-// Redraw draws the sites of a part afresh, one after the other, from the random bits that
-// RowGraph.Groups says, and adds what changed to a tally.
+// Redraw redraws the sites of a part, one after the other. It consumes RowGraph.Groups groups
+// of the source and adds the changes to t.
 func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowScratch) {
 	p := &c.parts[part]
 	simd.HeatRows(c.rows, c.own, c.visits[p.visit:p.visit+p.visits], c.near[p.near:p.near+p.entries], c.odds, c.valid, t, c.kept, w,
 		from.ARS, from.Seed, from.Chain, from.Group)
 }
 
-// Keep says whether the sums of the neighbours are kept from visit to visit or added up at
-// each: to the same bits, and sooner where less than half of the visits change a chain.
-// The graph must be one of pairs.
+// Keep switches between keeping the sums of the neighbours from visit to visit and adding
+// them up at each visit. The results are the same bits. Keeping them is faster where less
+// than half of the visits change a chain. The graph must be symmetric.
 func (c *RowChains) Keep(on bool) {
 	if !on {
 		c.kept = nil
@@ -197,7 +198,7 @@ func (c *RowChains) Keep(on bool) {
 // Kept reports whether sums are kept.
 func (c *RowChains) Kept() bool { return c.kept != nil }
 
-// Ones stores how many sites of a kind are in state 1, for every chain.
+// Ones stores in n, for every chain, the number of sites of a kind that are in state 1.
 func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	*n = [simd.ChainBits]int32{}
 	for _, run := range c.kinds[kind] {
@@ -208,7 +209,7 @@ func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 // Spread stores the states in x, a row for each chain.
 func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
 
-// Pack takes the states from x, a row of levels 0 and 1 for each chain. Sums are not kept then.
+// Pack sets the states to those in x, a row of levels 0 and 1 for each chain. It ends Keep.
 func (c *RowChains) Pack(x []int32) {
 	c.kept = nil
 	clear(c.rows)
@@ -223,8 +224,9 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share reports whether two graphs hold states alike: the same sites in the same rows, of the
-// same kinds, with the same neighbours. The first then has the slices of the second.
+// Share reports whether two graphs have the same layout of states: the same sites in the same
+// rows, of the same kinds, with the same neighbours. If so, g drops its slices and uses those
+// of h.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
@@ -234,8 +236,8 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states of some chains with those in from, and adds to moved, unless that
-// is nil, at how many sites they differ, by chain. Sums are not kept then.
+// Swap exchanges the states of some chains with those in from. If moved is not nil, it adds to
+// moved[s] the number of sites at which the two states of chain s differ. It ends Keep.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
 	mask := simd.Row{}
@@ -256,7 +258,7 @@ func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	c.kept, from.kept = nil, nil
 }
 
-// swapBytes exchanges those of eight bytes that a mask has.
+// swapBytes exchanges the bytes of a and b that mask selects, eight at most.
 func swapBytes(a, b []byte, mask uint64) {
 	v, w := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)
 	d := (v ^ w) & mask
@@ -264,9 +266,9 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums stores, for every chain, what sums of neighbours add up to over the sites in state 1
-// that are not fixed, each pair once: what redraws would have told that had turned these
-// sites from 0, one after the other.
+// Sums stores in n, for every chain, the sums of neighbours, summed over the sites in state 1
+// that are not fixed, with each pair once. It equals the tally of redraws that turn these
+// sites from 0 to 1, one after the other.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near
@@ -281,7 +283,7 @@ func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 				sign = -1
 			}
 			row := int(at / simd.ChainBits)
-			if row >= c.free { // which is met from this site only
+			if row >= c.free { // a fixed site: the pair is met from this side only
 				sign *= 2
 			}
 			for s, b := range c.rows[row] {
@@ -293,4 +295,166 @@ func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	for s := range n {
 		n[s] /= 2 // other pairs were met from both of their sites
 	}
+}
+
+// RowLayout describes the sites of a [RowGraph].
+type RowLayout struct {
+	Start, Adj []int32        // the neighbours of each site, in compressed rows
+	Against    []bool         // by entry of Adj: it is subtracted from the sum; nil: none is
+	Order      []int32        // sweep order of the sites that are not fixed; nil: one that redraws many at once
+	Bias       []int32        // of each site: the start value of the sum of its neighbours
+	Kind       []int32        // of each site; negative: fixed, redraws leave it as it is
+	Odds       []simd.RowOdds // of state 1, by kind and sum
+}
+
+const (
+	// nearStep: numbers of neighbours are padded to multiples of it.
+	nearStep = 4
+
+	// eight is the number of sites in a group that is redrawn at once, see simd.RowVisit.
+	eight = 8
+
+	// A group of eight is chosen from eightChunk consecutive sites, so that sites that are
+	// near each other in a large graph stay so. The search for one looks at up to
+	// eightWindow sites.
+	eightChunk, eightWindow = 1 << 12, 256
+
+	// eightSpread bounds the difference between numbers of neighbours in a group: lists are
+	// padded to the longest.
+	eightSpread = 2 * nearStep
+)
+
+// eights returns an order of all sites that are not fixed. The first together of them form
+// groups of eight: sites of one kind with about equally many neighbours of either sign, no
+// two of which are neighbours.
+func (l *RowLayout) eights() (order []int32, together int) {
+	sites := len(l.Start) - 1
+	plus, minus := make([]int32, sites), make([]int32, sites)
+	list := make([]int32, 0, sites)
+	for i := range plus {
+		if l.Kind[i] >= 0 {
+			list = append(list, int32(i))
+		}
+		for n := l.Start[i]; n < l.Start[i+1]; n++ {
+			if l.Against != nil && l.Against[n] {
+				minus[i]++
+			} else {
+				plus[i]++
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(l.Kind[a], l.Kind[b]), cmp.Compare(a/eightChunk, b/eightChunk), cmp.Compare(minus[a], minus[b]), cmp.Compare(plus[a], plus[b]))
+	})
+	alike := func(a, b int32) bool {
+		return l.Kind[a] == l.Kind[b] && max(plus[a]-plus[b], plus[b]-plus[a], minus[a]-minus[b], minus[b]-minus[a]) <= eightSpread
+	}
+	// A doubly linked list of the sites left. The extra last entry is its head.
+	n := len(list)
+	before, after := make([]int32, n+1), make([]int32, n+1)
+	for at := range after {
+		before[at], after[at] = int32((at+n)%(n+1)), int32((at+1)%(n+1))
+	}
+	var singles []int32
+	excluded := make([]int32, sites) // the number of the group that a site cannot join: it has a neighbour there
+	chosen := make([]int32, 0, eight)
+	end := int32(n)
+	for number := int32(1); after[end] != end; number++ {
+		chosen = chosen[:0]
+		first := list[after[end]]
+		for at, seen := after[end], 0; at != end && seen < eightWindow && len(chosen) < eight; at, seen = after[at], seen+1 {
+			i := list[at]
+			if !alike(first, i) || excluded[i] == number {
+				continue
+			}
+			chosen = append(chosen, at)
+			for _, j := range l.Adj[l.Start[i]:l.Start[i+1]] {
+				excluded[j] = number
+			}
+		}
+		if len(chosen) < eight {
+			chosen = chosen[:1]
+			singles = append(singles, first)
+		}
+		for _, at := range chosen {
+			if len(chosen) == eight {
+				order = append(order, list[at])
+			}
+			after[before[at]], before[after[at]] = after[at], before[at]
+		}
+	}
+	return append(order, singles...), len(order)
+}
+
+// RowPair holds the states of two blocks of chains of a graph side by side. It redraws them
+// together; each block gets the same bits as alone.
+type RowPair struct {
+	*RowGraph
+	rows  []simd.Row
+	own   []uint64
+	valid [2]uint32
+	work  simd.PairScratch
+}
+
+// NewPair returns a pair whose sites are all 0.
+func (g *RowGraph) NewPair() *RowPair {
+	p := apart.New(RowPair{RowGraph: g})
+	p.rows, p.own = apart.Make[simd.Row](g.sites+1), apart.Make[uint64](g.sites+1)
+	return p
+}
+
+// Take sets the states to those of two blocks.
+func (p *RowPair) Take(first, second *RowChains) {
+	p.valid = [2]uint32{first.valid, second.valid}
+	for at := range p.sites {
+		row, a, b := &p.rows[at], &first.rows[at], &second.rows[at]
+		for c := range row {
+			row[c] = a[c] | b[c]<<4
+		}
+		p.own[at] = uint64(first.lane(at)) | uint64(second.lane(at))<<32
+	}
+}
+
+// Give sets two blocks to the states. It ends Keep there.
+func (p *RowPair) Give(first, second *RowChains) {
+	for at := range p.sites {
+		row, a, b := &p.rows[at], &first.rows[at], &second.rows[at]
+		for c, v := range row {
+			a[c], b[c] = v&1, v>>4
+		}
+		first.setLane(at, uint32(p.own[at]))
+		second.setLane(at, uint32(p.own[at]>>32))
+	}
+	first.kept, second.kept = nil, nil
+}
+
+// Sweep redraws all sites once and adds the changes to the tallies of the two blocks. Each
+// block draws from its own source.
+func (p *RowPair) Sweep(t *[2]simd.RowTally, from [2]Source) {
+	stream, group := [2]uint64{from[0].Chain, from[1].Chain}, [2]uint64{from[0].Group, from[1].Group}
+	for at := range p.parts {
+		part := &p.parts[at]
+		simd.HeatPairs(p.rows, p.own, p.visits[part.visit:part.visit+part.visits], p.near[part.near:part.near+part.entries], p.odds, p.valid, t, &p.work,
+			from[0].ARS, from[0].Seed, stream, group)
+		for b := range group {
+			group[b] += p.Groups(at)
+		}
+	}
+}
+
+// SweepGroups returns the number of groups of a random stream that a sweep consumes.
+func (g *RowGraph) SweepGroups() (n uint64) {
+	for part := range g.parts {
+		n += g.Groups(part)
+	}
+	return n
+}
+
+// lane returns the states of a row, a bit each.
+func (c *RowChains) lane(row int) uint32 { return uint32(c.own[row>>1] >> (uint(row&1) * 32)) }
+
+// setLane is the opposite of lane.
+func (c *RowChains) setLane(row int, states uint32) {
+	lane, shift := &c.own[row>>1], uint(row&1)*32
+	*lane = *lane&^((1<<32-1)<<shift) | uint64(states)<<shift
 }

@@ -1,10 +1,17 @@
-// Package spins holds two-level sites as bits and redraws hundreds of them at a
-// time, given how many of their neighbours are in state 1: those of one lattice in
-// the words of a string ([Torus]), or the chains of one graph in a word ([Graph]).
+// Package spins redraws hundreds of two-level sites at a time, given how many of their
+// neighbours are in state 1:
 //
-// Random numbers are addressed by site: which bits of a stream decide about it
-// does not depend on other sites, so that parts of a lattice can be redrawn at the
-// same time, and to the same bits by any number of workers.
+//	Torus     a bit a site     a lattice of two dimensions, one colour at a time
+//	Grid      a bit a site     a lattice of two dimensions, all sites at once
+//	Graph     a bit a chain    any graph with up to MostNear neighbours a site
+//	RowGraph  a byte a chain   any graph; sums of neighbours look odds up
+//
+// Each is an immutable arrangement of sites; its states are a [State], [GridState], [Chains]
+// or [RowChains].
+//
+// Random numbers are addressed by site: the bits of a stream that decide about a site do not
+// depend on other sites. Parts of a lattice can therefore be redrawn at the same time, with
+// the same result for any number of workers.
 package spins
 
 import (
@@ -16,21 +23,22 @@ import (
 )
 
 // Torus is a periodic lattice of two dimensions in the colours of a chequerboard:
-// colour 0 are the sites whose row and column have an even sum. It is immutable.
+// colour 0 has the sites whose row and column have an even sum. It is immutable.
 //
 // The sites of a colour are the bits of a string, row by row: site j of row r is
 // bit rn + j, with n sites a row. Its neighbours in other rows are bits (r±1)n + j
-// of the other colour's string, those in its own are bit rn + j and the one to its
-// left or right, by turns. The string goes on periodically at both of its ends.
+// of the other colour's string. Its neighbours in its own row are bit rn + j there and,
+// in alternate rows, the bit to the left or right of that. The string is continued
+// periodically at both ends.
 type Torus struct {
 	rows, n     int
 	sites       int               // of a colour
-	words       int               // that hold them, whole registers
-	pad         int               // words before and behind those
-	near        [2]*simd.BitTorus // of a colour that is redrawn
+	words       int               // that hold them, padded to whole registers
+	pad         int               // words before and after those
+	near        [2]*simd.BitTorus // neighbours, by the colour that is redrawn
 	even        []uint64          // sites in even rows
-	first, last []uint64          // of their row
-	valid       []uint64          // sites of a colour
+	first, last []uint64          // sites that are first or last in their row
+	valid       []uint64          // bits that are sites of a colour
 	fixed       [2][]uint64       // sites that keep their states, by colour; nil: none
 	loose       [2][]uint64       // the others
 }
@@ -64,8 +72,8 @@ func NewTorus(rows, cols int) *Torus {
 	return t
 }
 
-// Fix makes Redraw and Flip leave sites of the lattice as they are: those at which fixed, row-major,
-// is not negative. It comes before any use of the torus.
+// Fix makes Redraw and Flip leave the sites as they are at which fixed, a lattice in
+// row-major order, is not negative. Call it before any other use of the torus.
 func (t *Torus) Fix(fixed []int32) {
 	for c := range t.fixed {
 		t.fixed[c] = make([]uint64, t.words)
@@ -85,7 +93,7 @@ func (t *Torus) Fix(fixed []int32) {
 	}
 }
 
-// keep takes draws of the words from lo on of a colour back at sites that are fixed.
+// keep restores the fixed sites in now, new draws of the words of a colour from lo on.
 func (s *State) keep(colour, lo int, now, old []uint64) {
 	if s.fixed[colour] == nil {
 		return
@@ -99,11 +107,11 @@ func (s *State) keep(colour, lo int, now, old []uint64) {
 func (t *Torus) Jobs() int { return (t.words + strip - 1) / strip }
 
 // Groups returns the number of groups of a random stream that a redraw of a
-// colour takes.
+// colour consumes.
 func (t *Torus) Groups() uint64 { return groups(t.words) }
 
-// groups returns the number of groups of a random stream that belong to so many words,
-// whole registers.
+// groups returns the number of groups of a random stream for so many words, a multiple of
+// a register.
 func groups(words int) uint64 { return uint64(words) / (simd.BitSites / 64) * simd.BitGroups }
 
 // State is one state of a torus.
@@ -121,21 +129,21 @@ func (t *Torus) NewState() *State {
 	return s
 }
 
-// Scratch is what a worker needs to redraw sites.
+// Scratch is the workspace of one worker.
 type Scratch struct {
 	count simd.Counts
 	draw  [strip]uint64
 }
 
-// Source says which random bits a colour is redrawn from: those of
-// [sampler.Stream.Reserve], by ARS4x32 or else Philox4x32.
+// Source is where a redraw takes its random bits from: groups reserved by
+// sampler.Stream.Reserve, of generator ARS4x32 or else Philox4x32.
 type Source struct {
 	ARS                bool
 	Seed, Chain, Group uint64
 }
 
-// Tally is what is counted of sites of one colour: the bonds between two in
-// state 1, the sites in state 1, and those that a redraw changed.
+// Tally counts sites of one colour: the bonds between two sites in state 1, the sites
+// in state 1, and the sites that a redraw changed.
 type Tally struct{ Bonds, Up, Moved int }
 
 // Add adds another tally.
@@ -145,8 +153,8 @@ func (t *Tally) Add(u Tally) {
 	t.Moved += u.Moved
 }
 
-// Redraw draws the sites of a strip of a colour afresh, given the other colour,
-// and counts them. When all strips are done, Close must follow.
+// Redraw redraws the sites of a strip of a colour, given the other colour, and returns
+// their tally. Call Close when all strips are done.
 func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -154,12 +162,12 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
 	old := s.colour[colour][s.pad+lo : s.pad+hi]
 	s.keep(colour, lo, w.draw[:hi-lo], old)
-	told := s.tally(w, w.draw[:hi-lo], old, lo)
+	delta := s.tally(w, w.draw[:hi-lo], old, lo)
 	copy(old, w.draw[:])
-	return told
+	return delta
 }
 
-// Count counts the sites of a strip of a colour.
+// Count returns the tally of a strip of a colour; no site moves.
 func (s *State) Count(colour, job int, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -168,7 +176,7 @@ func (s *State) Count(colour, job int, w *Scratch) Tally {
 	return s.tally(w, now, now, lo)
 }
 
-// neighbours counts those of the words lo … hi−1 of a colour.
+// neighbours counts the neighbours of the words lo … hi−1 of a colour.
 func (s *State) neighbours(colour, lo, hi int, w *Scratch) {
 	a, b := s.first[lo:hi], s.last[lo:hi]
 	if colour == 1 {
@@ -205,10 +213,10 @@ func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
 	return Tally{Bonds: bonds + ones + 2*twos + 4*fours, Up: up, Moved: moved}
 }
 
-// Close lets the string of a colour that has changed go on periodically.
+// Close restores the periodic continuation of the string of a colour after a change.
 func (s *State) Close(colour int) { goOn(s.colour[colour], 64*s.pad, s.sites, s.n+64) }
 
-// rowsOf returns the rows of a job of so many.
+// rowsOf returns the rows lo … hi−1 of one of so many jobs.
 func (t *Torus) rowsOf(job, jobs int) (lo, hi int) {
 	at := func(j int) int { return int(int64(t.rows/2)*int64(j)/int64(jobs)) * 2 }
 	return at(job), at(job + 1)
@@ -224,7 +232,7 @@ func (s *State) Spread(x []int32, job, jobs int) {
 	simd.SpreadBits(x[lo*cols:hi*cols], s.colour[0][s.pad:], s.colour[1][s.pad:], lo*s.n, s.n)
 }
 
-// Pack takes the state from the lattice x, row-major, of levels 0 and 1.
+// Pack sets the state to the lattice x, row-major, of levels 0 and 1.
 func (s *State) Pack(x []int32) {
 	for c := range s.colour {
 		clear(s.colour[c])
@@ -246,7 +254,7 @@ func (s *State) Pack(x []int32) {
 	}
 }
 
-// Differ returns at how many sites two states of a torus differ.
+// Differ returns the number of sites at which two states of a torus differ.
 func (s *State) Differ(from *State) (n int) {
 	for c := range s.colour {
 		n += differ(s.colour[c][s.pad:], from.colour[c][s.pad:], s.valid)
@@ -254,11 +262,85 @@ func (s *State) Differ(from *State) (n int) {
 	return n
 }
 
-// differ returns at how many of the valid sites two states differ.
+// differ returns the number of valid sites at which two states differ.
 func differ(a, b, valid []uint64) (n int) {
 	a, b = a[:len(valid)], b[:len(valid)]
 	for i, v := range valid {
 		n += bits.OnesCount64((a[i] ^ b[i]) & v)
 	}
 	return n
+}
+
+// FlipScratch is the workspace of one worker for Flip.
+type FlipScratch struct {
+	Scratch
+	near [3 * strip]uint64
+}
+
+// Flip draws which sites of a strip of a colour flip, given the other colour, all at once. It
+// adds the sites that are not fixed to t, by their old states and neighbours, and returns the
+// tally of all sites of the strip in their new states. Call Close when all strips are done.
+func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
+	lo := job * strip
+	hi := min(lo+strip, s.words)
+	s.neighbours(colour, lo, hi, &w.Scratch)
+	near, n := w.near[:3*(hi-lo)], simd.BitSites/64
+	for at := 0; at < hi-lo; at += n {
+		for d := range w.count {
+			copy(near[3*at+d*n:][:n], w.count[d][at:])
+		}
+	}
+	own, now := s.colour[colour][s.pad+lo:s.pad+hi], w.draw[:hi-lo]
+	simd.FlipBits(now, own, near, o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
+	s.keep(colour, lo, now, own)
+	var forth, after simd.FlipTally
+	loose := s.valid
+	if s.loose[colour] != nil {
+		loose = s.loose[colour]
+	}
+	simd.TallyFlips(&forth, &after, own, now, near, near, loose[lo:hi])
+	for x := range after.Sites {
+		for k, sites := range after.Sites[x] {
+			flips := forth.Flips[x][k]
+			t.Sites[x][k] += sites + flips - forth.Flips[1-x][k]
+			t.Flips[x][k] += flips
+			delta.Moved += flips
+			delta.Up += x * sites
+			delta.Bonds += x * k * sites
+		}
+	}
+	if s.loose[colour] != nil {
+		delta = s.tally(&w.Scratch, now, own, lo)
+	}
+	copy(own, now)
+	return delta
+}
+
+func set(v []uint64, i int) { v[i/64] |= 1 << (i % 64) }
+
+// get returns the 64 bits from bit i on.
+func get(v []uint64, i int) uint64 {
+	w, shift := i>>6, uint(i&63)
+	return v[w]>>shift | v[w+1]<<(64-shift)
+}
+
+// put sets n ≤ 64 bits from bit i on to the lowest ones of b.
+func put(v []uint64, i int, b uint64, n int) {
+	w, shift, mask := i>>6, uint(i&63), ^uint64(0)>>(64-n)
+	v[w] = v[w]&^(mask<<shift) | b&mask<<shift
+	if shift > 0 {
+		v[w+1] = v[w+1]&^(mask>>(64-shift)) | b&mask>>(64-shift)
+	}
+}
+
+// goOn continues the string of the n bits from bit at on periodically, for at least so many
+// bits after the last and before the first.
+func goOn(v []uint64, at, n, bits int) {
+	piece := min(64, n)
+	for i := 0; i < bits; i += piece {
+		put(v, at+n+i, get(v, at+i), piece)
+	}
+	for i := piece; i < bits+piece; i += piece {
+		put(v, at-i, get(v, at+n-i), piece)
+	}
 }

@@ -98,9 +98,9 @@ func TestTorusFixes(t *testing.T) {
 			from := Source{false, 1, 2, uint64(1+c) * torus.Groups()}
 			old, want := slices.Clone(x), slices.Clone(x)
 			plain(want, rows, cols, c, p, from)
-			var told, counted Tally
+			var observed, counted Tally
 			for j := range torus.Jobs() {
-				told.Add(s.Redraw(c, j, simd.NewOdds(p), from, w))
+				observed.Add(s.Redraw(c, j, simd.NewOdds(p), from, w))
 			}
 			s.Close(c)
 			for j := range torus.Jobs() {
@@ -116,15 +116,15 @@ func TestTorusFixes(t *testing.T) {
 				}
 			}
 			require.Equal(t, want, x, "%v", shape)
-			require.Equal(t, counted, told, "%v", shape)
+			require.Equal(t, counted, observed, "%v", shape)
 
 			var flips simd.FlipTally
 			var o simd.FlipOdds
 			o.Set(&[2][5]uint64{{1 << 63, 1 << 62, 1 << 61, 1 << 63, 1 << 62}, {1 << 61, 1 << 62, 1 << 63, 1 << 62, 1 << 61}})
-			old, told, counted = slices.Clone(x), Tally{}, Tally{}
+			old, observed, counted = slices.Clone(x), Tally{}, Tally{}
 			flip := new(FlipScratch)
 			for j := range torus.Jobs() {
-				told.Add(s.Flip(&flips, c, j, &o, from, flip))
+				observed.Add(s.Flip(&flips, c, j, &o, from, flip))
 			}
 			s.Close(c)
 			for j := range torus.Jobs() {
@@ -144,13 +144,13 @@ func TestTorusFixes(t *testing.T) {
 			for v := range flips.Sites {
 				for k, n := range flips.Sites[v] {
 					proposed += n
-					told.Moved -= flips.Flips[v][k]
+					observed.Moved -= flips.Flips[v][k]
 				}
 			}
 			require.Equal(t, free, proposed)
-			require.Zero(t, told.Moved)
-			told.Moved = counted.Moved
-			require.Equal(t, counted, told, "%v", shape)
+			require.Zero(t, observed.Moved)
+			observed.Moved = counted.Moved
+			require.Equal(t, counted, observed, "%v", shape)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestTorusFlips(t *testing.T) {
 				o.Set(&p)
 				from := Source{sweep == 1, 1, 2, uint64(1+2*sweep+c) * torus.Groups()}
 				var want, got simd.FlipTally
-				told, counted := Tally{}, Tally{}
+				observed, counted := Tally{}, Tally{}
 				old := slices.Clone(x)
 				for i, v := range old {
 					a, b := i/cols, i%cols
@@ -188,18 +188,18 @@ func TestTorusFlips(t *testing.T) {
 					want.Sites[v][k]++
 					if number(from, at/32, at%32) < p[v][k] {
 						want.Flips[v][k]++
-						told.Moved++
+						observed.Moved++
 						x[i] = 1 - v
 					}
-					told.Up += int(x[i])
-					told.Bonds += int(x[i] * k)
+					observed.Up += int(x[i])
+					observed.Bonds += int(x[i] * k)
 				}
 				for j := range torus.Jobs() {
 					counted.Add(s.Flip(&got, c, j, &o, from, w))
 				}
 				s.Close(c)
 				require.Equal(t, want, got, "%v", shape)
-				require.Equal(t, told, counted, "%v", shape)
+				require.Equal(t, observed, counted, "%v", shape)
 				y := make([]int32, len(x))
 				s.Spread(y, 0, 1)
 				require.Equal(t, x, y, "%v", shape)

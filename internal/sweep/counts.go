@@ -11,11 +11,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// denseGibbs is the kernel of [Gibbs] for energy.Matching models of two levels with
-// many neighbours, and of [Metropolis] in a fixed order for those with any number.
-// It keeps, as integers, how many neighbours of a site are in state
-// 1, and looks its conditional up by that: a visit that changes nothing costs a few
-// operations, one that changes a site its neighbourhood.
+// denseGibbs is the kernel of Gibbs for energy.Matching models of two levels with many
+// neighbours, and of Metropolis in a fixed order for any number of neighbours. It keeps, as
+// an integer, how many neighbours of each site are in state 1, and looks conditionals up by
+// that. A visit that changes nothing costs a few operations; one that changes a site costs a
+// pass over its neighbours.
 type denseGibbs struct {
 	sweeper    // its updates are sites; states stay in x
 	coupling   float64
@@ -29,14 +29,14 @@ type denseGibbs struct {
 	diff  []float64 // E(x_i = 1) − E(x_i = 0)
 	first []int32
 
-	// Of Metropolis: what odds are for sites in state 1, those above being for sites
-	// in state 0.
+	// odds1 is, for Metropolis, the table for sites in state 1; odds is then that for
+	// sites in state 0.
 	odds1 []uint64
 
 	visits *simd.Visits
 	look   []int32 // entry of odds for the state of the neighbours: chains × sites
 	words  []uint32
-	x      []int32 // where the states are, if others exchange them
+	x      []int32 // the states, if other kernels exchange them
 	price  cost.Memo
 }
 
@@ -46,16 +46,16 @@ var (
 	_ sampler.Exchanger = (*denseGibbs)(nil)
 )
 
-// What the energy of a state depends on: the number of edges between equals and of sites in
-// state 1.
+// The energy of a state depends on the number of edges between equals and the number of sites
+// in state 1.
 const (
 	denseEqual = iota
 	denseOnes
 	denseNumbers
 )
 
-// newDenseGibbs returns nil if the model is not energy.Matching or has not two
-// levels. A sweep visits those of the given sites that are free.
+// newDenseGibbs returns nil if the model is not energy.Matching or does not have two
+// levels. A sweep visits the free sites in the given order.
 func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 	whole, fixed := unclamped(m)
 	g, ok := energy.As[energy.Matching](whole)
@@ -94,8 +94,8 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 	return k
 }
 
-// dense reports whether a site has more neighbours on average than sparseGibbs
-// takes.
+// dense reports whether the mean number of neighbours is above the limit of
+// sparseGibbs.
 func dense(m energy.Model) bool {
 	whole, _ := unclamped(m)
 	g, ok := energy.As[energy.Matching](whole)
@@ -120,7 +120,7 @@ func (k *denseGibbs) pack(s int, x []int32) {
 
 func (k *denseGibbs) looks(s int) []int32 { return k.look[s*k.sites : (s+1)*k.sites] }
 
-// unpack implements holder: x has the states.
+// unpack implements holder: the states stay in x.
 func (k *denseGibbs) unpack(int, []int32) {}
 
 // Hold implements [sampler.Exchanger].
@@ -183,27 +183,27 @@ func (k *denseGibbs) updates() int { return len(k.order) }
 
 // redraw implements engine.
 func (k *denseGibbs) redraw(s, from int, x []int32, r *sampler.Stream) (next, work int) {
-	told := &k.at.Info[s]
+	pending := &k.at.Info[s]
 	n := min(chunk, len(k.order)-from)
 	words := k.words[:2*n]
 	r.Uint32s(words)
 	v := k.visits.Visit(k.looks(s), x, k.order[from:from+n], words)
-	told.Moved += v.Moved
-	told.Accept += float64(float64(v.Accept) * (1.0 / acceptUnit))
+	pending.Moved += v.Moved
+	pending.Accept += float64(float64(v.Accept) * (1.0 / acceptUnit))
 	k.since[denseEqual][s] += v.Equal
 	k.since[denseOnes][s] += v.Ones
 	return from + n, n*siteWork + Times(v.Moved, len(k.adj)/k.sites)
 }
 
-// flush implements engine: all has been noted.
+// flush implements engine: redraw leaves nothing pending.
 func (k *denseGibbs) flush(int) {}
 
-// acceptUnit is the acceptance probability 1 in the sums of visits: chunks of them fit 64
-// bits.
+// acceptUnit is the acceptance probability 1 in the sums of visits. The sum of a chunk fits
+// 64 bits.
 const acceptUnit = 1 << 52
 
-// metropolise makes the kernel one of [Metropolis]: odds are then those of a site in
-// state 0 to flip, and of one in state 1 not to.
+// metropolise turns the kernel into one of Metropolis: odds then holds the probabilities that
+// a site in state 0 flips, and odds1 those that a site in state 1 does not.
 func (k *denseGibbs) metropolise() {
 	k.proposes = len(k.order)
 	k.odds1 = make([]uint64, len(k.diff))

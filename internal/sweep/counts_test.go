@@ -15,6 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -45,11 +46,11 @@ func denseMatrix(k *denseGibbs, all [][]int32) *exact.Matrix {
 func TestDenseGibbsIsExact(t *testing.T) {
 	exact.SkipUnderRace(t)
 	small := map[string]energy.Model{
-		"ferro":  complete(t, 6, 0.3, 0.2),
-		"repel":  complete(t, 6, -0.8, -0.1),
+		"ferro":  sweeptest.Complete(t, 6, 0.3, 0.2),
+		"repel":  sweeptest.Complete(t, 6, -0.8, -0.1),
 		"potts":  exact.Must(model.NewPotts(model.FreeLattice{2, 3}, 2, 0.7, []float64{0.5, -0.25})),
-		"free":   complete(t, 5, 0, 0.7),
-		"scaled": exact.Must(energy.Scale(complete(t, 5, 0.6, 0.4), 0.5)),
+		"free":   sweeptest.Complete(t, 5, 0, 0.7),
+		"scaled": exact.Must(energy.Scale(sweeptest.Complete(t, 5, 0.6, 0.4), 0.5)),
 	}
 	for name, m := range small {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +63,7 @@ func TestDenseGibbsIsExact(t *testing.T) {
 			p := denseMatrix(newDenseGibbs(m, 1, sweep), all)
 			assert.LessOrEqual(t, p.RowError(), 1e-12)
 			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
-			exact.Transitions(t, observedKernel(t, m, newDenseGibbs(m, chains, sweep), func() {}, 320, 3), p, exact.Rate)
+			exact.Transitions(t, sweeptest.ObservedKernel(t, m, newDenseGibbs(m, chains, sweep), func() {}, 320, 3), p, exact.Rate)
 
 			twin := newDenseGibbs(m, 1, sweep) // one neighbour too many
 			copy(twin.odds[1:], slices.Clone(twin.odds))
@@ -77,8 +78,8 @@ func TestDenseGibbsIsExact(t *testing.T) {
 // couplings are so strong that a probability is 0 or 1.
 func TestDenseGibbsConditionals(t *testing.T) {
 	for _, coupling := range []float64{0.02, -0.5, 40} {
-		m := complete(t, 30, coupling, 0.3)
-		k, ok := must(Gibbs{}.Kernel(context.Background(), m, 1)).(*denseGibbs)
+		m := sweeptest.Complete(t, 30, coupling, 0.3)
+		k, ok := exact.Must(Gibbs{}.Kernel(context.Background(), m, 1)).(*denseGibbs)
 		require.True(t, ok)
 		r, x, d := sampler.NewStream(2, 0), make([]int32, 30), make([]float64, 2)
 		for range 50 {
@@ -98,7 +99,7 @@ func TestDenseGibbsConditionals(t *testing.T) {
 // workers have the same bits; nothing is allocated.
 func TestDenseGibbsRuns(t *testing.T) {
 	withoutBits(t)
-	m := complete(t, 24, 0.03, 0.1)
+	m := sweeptest.Complete(t, 24, 0.03, 0.1)
 	for _, scan := range []Scan{Automatic, Systematic, Chromatic} {
 		runs.Resume(t, m, Gibbs{Scan: scan})
 	}
@@ -111,7 +112,7 @@ func TestDenseGibbsRuns(t *testing.T) {
 	c.Workers, c.Observe = 7, nil
 	assert.Equal(t, want, runs.Hash(runs.Run(t, m, Gibbs{}, c, 50).States()))
 
-	k := must(Gibbs{}.Kernel(context.Background(), m, 2))
+	k := exact.Must(Gibbs{}.Kernel(context.Background(), m, 2))
 	x, info, streams := make([]int32, 48), make([]sampler.Info, 2), make([]sampler.Stream, 2)
 	require.NoError(t, k.Reset(sampler.Control{}, x))
 	if !exact.Race {
@@ -125,9 +126,9 @@ func TestDenseGibbsStops(t *testing.T) {
 	was := PollWork
 	PollWork = 1 << 10
 	defer func() { PollWork = was }()
-	m := complete(t, 400, 0.002, 0)
+	m := sweeptest.Complete(t, 400, 0.002, 0)
 	kernel := func() (*denseGibbs, []int32, []sampler.Info, []sampler.Stream) {
-		k := must(Gibbs{}.Kernel(context.Background(), m, 2)).(*denseGibbs)
+		k := exact.Must(Gibbs{}.Kernel(context.Background(), m, 2)).(*denseGibbs)
 		x := make([]int32, 800)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		return k, x, make([]sampler.Info, 2), []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
@@ -151,9 +152,9 @@ func TestDenseGibbsStops(t *testing.T) {
 // Random scans, more levels and unequal weights go to the kernel that keeps
 // differences; sparse graphs to that of sparse graphs.
 func TestDenseGibbsIsUsedWhereItApplies(t *testing.T) {
-	m := complete(t, 30, 0.1, 0)
+	m := sweeptest.Complete(t, 30, 0.1, 0)
 	for scan, want := range map[Scan]bool{Automatic: true, Systematic: true, Chromatic: true, Random: false} {
-		_, fast := must(Gibbs{Scan: scan}.Kernel(context.Background(), m, 1)).(*denseGibbs)
+		_, fast := exact.Must(Gibbs{Scan: scan}.Kernel(context.Background(), m, 1)).(*denseGibbs)
 		assert.Equal(t, want, fast, "%v", scan)
 	}
 	var edges []model.Edge
@@ -167,10 +168,10 @@ func TestDenseGibbsIsUsedWhereItApplies(t *testing.T) {
 		exact.Must(model.NewIsing(weights, 0.1, 0)), exact.Must(m.WithFields(make([]float64, 30))),
 		exact.Must(model.NewPotts(weights, 3, 0.1, nil)),
 	} {
-		_, fast := must(Gibbs{}.Kernel(context.Background(), other, 1)).(*gibbs)
+		_, fast := exact.Must(Gibbs{}.Kernel(context.Background(), other, 1)).(*gibbs)
 		assert.True(t, fast)
 	}
-	_, sparse := must(Gibbs{}.Kernel(context.Background(), complete(t, 12, 0.1, 0), 1)).(*sparseGibbs)
+	_, sparse := exact.Must(Gibbs{}.Kernel(context.Background(), sweeptest.Complete(t, 12, 0.1, 0), 1)).(*sparseGibbs)
 	assert.True(t, sparse)
 }
 
@@ -221,7 +222,7 @@ func benchmarkBlocks(b *testing.B, m energy.Model, method sampler.Method, chains
 	r := rand.New(rand.NewPCG(2, 2))
 	for first := 0; first < chains; first += sampler.BlockSize {
 		n := min(sampler.BlockSize, chains-first)
-		w := block{must(method.Kernel(context.Background(), m, n)), make([]int32, n*sites), make([]sampler.Info, n), make([]sampler.Stream, n)}
+		w := block{exact.Must(method.Kernel(context.Background(), m, n)), make([]int32, n*sites), make([]sampler.Info, n), make([]sampler.Stream, n)}
 		for s := range w.r {
 			w.r[s].Seed(1, uint64(first+s))
 		}

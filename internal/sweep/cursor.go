@@ -9,45 +9,49 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Cursor is where a step that can stop stands: chains before chain have made all
-// of their updates, chain itself some. Between steps it is zero. Chains of small
-// states move several at a time, those of large ones, which take longer than the
-// time between two questions whether to stop, one by one and in stages.
+// Cursor records where a stopped step stands: the chains before Chain have made all of
+// their updates, and Chain has made Update of them. Between steps both are zero. Chains
+// with small states move several at a time. A large state may take longer than the time
+// between two questions whether to stop; such chains move one by one and in stages.
 type Cursor struct {
 	Chain, Update int
 	Info          []sampler.Info // what the step did so far, by chain
 	poll
 
-	// A chain that stopped between two stages of an update: its stream before
-	// the update, which a checkpoint and the caller see, and where the update
-	// has left it. Only in memory: after a checkpoint the update begins again.
-	stage, Part   int // part: how far a stage has come that can itself be stopped
+	// A chain that stopped between two stages of an update has two streams: Before, as
+	// it was before the update, which a checkpoint and the caller see, and after, where
+	// the update has left it. They are kept in memory only: after a checkpoint the
+	// update begins again.
+	stage, Part   int // Part: progress within a stage that can itself be stopped
 	Before, after sampler.Stream
 
 	renewing bool // a Reset was stopped
-	renewed  int  // after so many chains
+	renewed  int  // chains that it has done
 }
 
+// NewCursor returns the cursor of so many chains.
 func NewCursor(chains int) Cursor { return Cursor{Info: apart.Make[sampler.Info](chains)} }
 
 // Fresh reports whether no part of a step has been made.
 func (c *Cursor) Fresh() bool { return c.Chain == 0 && c.Update == 0 && c.stage == 0 }
 
+// Next goes on to the next chain.
 func (c *Cursor) Next() { c.Chain, c.Update = c.Chain+1, 0 }
 
+// Clear returns to the beginning of a step and clears Info.
 func (c *Cursor) Clear() {
 	c.Chain, c.Update, c.stage, c.Part, c.renewing, c.renewed = 0, 0, 0, 0, false, 0
 	clear(c.Info)
 }
 
-// Finish ends a step and stores what it did.
+// Finish ends a step and copies Info to info.
 func (c *Cursor) Finish(info []sampler.Info) {
 	copy(info, c.Info)
 	c.Clear()
 }
 
-// span returns the chains from the first of n on that move together, given the
-// elementary operations of one.
+// span returns the chains lo … hi−1 of n, lo = first, that move together, given the
+// elementary operations of one chain.
 func span(first, n, work int) (lo, hi int) {
 	return first, min(first+max(1, PollWork/max(work, 1)), n)
 }
@@ -55,13 +59,14 @@ func span(first, n, work int) (lo, hi int) {
 // Staged kernels make a step in stages.
 type Staged interface {
 	// Stage does one stage of the step of the chains lo … hi−1. It returns false if it was
-	// stopped, and then goes on there in the next call.
+	// stopped; the next call continues the stage.
 	Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 }
 
-// Step makes a step of n stages of the kernel, or what is left of one, and returns the
-// number of whole steps: 0 if it was stopped before the end. work is that of a stage of one
-// chain. Chains that move together are not stopped between stages.
+// Step makes a step of n stages of the kernel, or the rest of a stopped one. It returns the
+// number of whole steps: 0 if it was stopped before the end. work is the number of elementary
+// operations of a stage of one chain. Chains that move together are not stopped between
+// stages.
 func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []int32, r []sampler.Stream, n, work int) (done int) {
 	c.Begin(ctl.Stop)
 	for c.Chain < len(info) {
@@ -90,14 +95,13 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 	return 1
 }
 
-// renews reports whether a Reset begins anew: one that was stopped goes on where it
-// may be stopped again.
+// renews reports whether a Reset begins anew. A stopped one continues if stop is not nil.
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
-// Renew calls f for the stages 0 … stages−1 of the chains lo … hi−1, as many as fit
-// between two questions whether to stop: the body of a kernel's Reset. It returns
-// [sampler.ErrStopped] if it was stopped; the next call goes on there, and so does f,
-// where it returned false. work is that of a stage of one chain.
+// Renew is the body of a kernel's Reset: it calls f for the stages 0 … stages−1 of the
+// chains lo … hi−1, as many as fit between two questions whether to stop. If it is stopped,
+// by stop or because f returned false, it returns [sampler.ErrStopped] and the next call
+// continues there. work is the number of elementary operations of a stage of one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()
@@ -129,7 +133,7 @@ func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi 
 	return nil
 }
 
-// CheckStart is sampler.CheckStart of the chains lo … hi−1.
+// CheckStart is [sampler.CheckStart] for the energies e of the chains lo … hi−1.
 func CheckStart(e []float64, lo, hi int) error {
 	err := sampler.CheckStart(e[lo:hi])
 	if start, ok := err.(*sampler.StartError); ok {
@@ -138,15 +142,14 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Errors of a chain, as a checkpoint has them.
+// Errors of a chain in a checkpoint.
 const (
 	noError = iota
 	nanError
 	zeroError
 )
 
-// Append appends the cursor to a checkpoint: where it stands and, within a step,
-// what that did.
+// Append appends the cursor to a checkpoint: its position and, within a step, Info.
 func (c *Cursor) Append(b []byte) []byte {
 	b = wire.AppendInts(b, c.Chain, c.Update)
 	if c.Chain == 0 && c.Update == 0 {
@@ -155,7 +158,7 @@ func (c *Cursor) Append(b []byte) []byte {
 	return AppendInfo(b, c.Info)
 }
 
-// AppendInfo appends what a step did.
+// AppendInfo appends the results of a step to a checkpoint.
 func AppendInfo(b []byte, info []sampler.Info) []byte {
 	for _, t := range info {
 		code := noError
@@ -172,7 +175,7 @@ func AppendInfo(b []byte, info []sampler.Info) []byte {
 	return b
 }
 
-// Restore reads what append wrote at the end of a checkpoint; updates is the
+// Restore reads what Append wrote at the end of a checkpoint; updates is the
 // number of updates of a chain in a step.
 func (c *Cursor) Restore(b []byte, updates int) error {
 	c.Clear()
@@ -194,7 +197,7 @@ func (c *Cursor) Restore(b []byte, updates int) error {
 	return wire.ReadEnd(b)
 }
 
-// ReadInfo reads what appendInfo wrote and returns the rest of b.
+// ReadInfo reads what AppendInfo wrote and returns the rest of b.
 func ReadInfo(b []byte, info []sampler.Info) ([]byte, error) {
 	for s := range info {
 		var counts [3]uint64
@@ -217,12 +220,12 @@ func ReadInfo(b []byte, info []sampler.Info) ([]byte, error) {
 	return b, nil
 }
 
-// PollWork is the number of elementary operations, sites evaluated for instance,
-// between two questions whether to stop: about a millisecond. Tests set it lower;
-// results do not depend on it.
+// PollWork is the number of elementary operations, such as sites evaluated, between two
+// questions whether to stop: about a millisecond. Tests set it lower; results do not
+// depend on it.
 var PollWork = 1 << 20
 
-// poll asks whether to stop once in pollWork operations.
+// poll asks whether to stop once in PollWork operations.
 type poll struct {
 	Stop    func() bool // nil: never
 	Stopped bool
@@ -241,7 +244,7 @@ func (p *poll) Done(work int) bool {
 	return p.Stopped
 }
 
-// Times returns a·b, at most pollWork.
+// Times returns a·b, at most PollWork.
 func Times(a, b int) int {
 	if b > 0 && a >= PollWork/b {
 		return PollWork
@@ -252,5 +255,5 @@ func Times(a, b int) int {
 // chunk is the number of sites that random bits are drawn for at a time.
 const chunk = 256
 
-// siteWork is how many elementary operations a redraw of a site costs.
+// siteWork is the number of elementary operations of a redraw of a site.
 const siteWork = 16

@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// visit is the order in which a sweep visits sites.
+// Scan is the order in which a sweep visits sites.
 type Scan int
 
 const (
@@ -33,7 +33,7 @@ func (s Scan) String() string {
 	return fmt.Sprintf("Scan(%d)", int(s))
 }
 
-// Request is what a kernel of sweeps is asked for.
+// Request describes a kernel of sweeps.
 type Request struct {
 	Method   string // for errors
 	Proposes bool   // changes are proposed and accepted, as by Metropolis, not drawn
@@ -43,11 +43,11 @@ type Request struct {
 	Chains   int
 }
 
-// request is a Request at work.
+// request is a Request with what its engines share.
 type request struct {
 	Request
 	sites, levels int
-	orders        [Chromatic + 1][]int32 // by scan, once somebody wants one
+	orders        [Chromatic + 1][]int32 // by scan, made on demand
 }
 
 // order returns the sites in the order of a scan, nil for a random one.
@@ -90,16 +90,16 @@ const (
 	inAny    = inOrder | 1<<Random
 )
 
-// engines are the kernels of sweeps: the first one that takes a model in a scan moves it. Each
-// says what it takes, how it holds states and how conditionals are rounded, and by its price
-// what a site of a chain takes: of those that hold all chains of a block together, in blocks
-// of 32. make returns nil where another does better.
+// engines lists the kernels of sweeps. The first one that accepts a model in a scan is used.
+// models names the models, the form of the states and the rounding of conditionals; price is
+// the time for a site of a chain, in blocks of 32 for engines that hold all chains of a block
+// together. make returns nil if the engine does not accept the model or a later one is faster.
 var engines = []struct {
 	name        string
 	models      string
 	price       string
-	heat, tries int  // scans in which sites are drawn, and proposed
-	numbers     bool // all that it knows of the model are numbers, taken when it is made
+	heat, tries int  // sets of scans: sites are redrawn, and proposed
+	numbers     bool // the kernel copies the parameters of the model when it is made
 	make        func(r *request) (sampler.Kernel, error)
 }{
 	{"words", "two levels, pairs of one strength and any sign, ≤ 7 neighbours, ≤ 32 kinds of sites, < 32 sites for each chain: a chain is a bit; 2⁻⁶⁴", ".4 ns", byColour, 0, true,
@@ -158,19 +158,20 @@ var engines = []struct {
 				scan = Chromatic
 			}
 			sweep, err := r.order(scan)
-			return apart.New(memoGibbs{sitewise: newSitewise(newUncached(r.Model, r.Chains)), memo: known, order: sweep}), err
+			return apart.New(memoGibbs{sitewise: newSitewise(newUncached(r.Model, r.Chains, len(sweep))), memo: known, order: sweep}), err
 		}},
 	{"fields", "two levels, pairs, ≤ 16 neighbours on average: couplings added up, by several workers; without it differences take 2.5 to 3 times as long", "14 ns and 1.5 ns a neighbour", byColour, 0, true,
 		func(r *request) (sampler.Kernel, error) { return made(newFieldGibbs(r.Model, r.Chains)) }},
 	{"differences", "all models: energy.Local caches, or energy.Conditional, or one energy a level", "42 ns and what the model takes", inAny, inAny, false, newSites},
 }
 
-// Kernel returns that of the first engine that takes the model, and whether all that it knows
-// of the model are numbers which it has taken, so that it is to be made anew where they change.
+// Kernel returns the kernel of the first engine that accepts the model. numbers reports
+// whether the kernel has copied the parameters of the model: it must then be made anew when
+// they change.
 func (q Request) Kernel() (k sampler.Kernel, numbers bool, err error) {
 	r := &request{Request: q}
 	r.sites, r.levels = q.Model.Shape()
-	for at := 0; k == nil && err == nil; at++ { // the last one takes all
+	for at := 0; k == nil && err == nil; at++ { // the last one accepts every model
 		e := &engines[at]
 		scans := e.heat
 		if r.Proposes {
@@ -195,14 +196,14 @@ func made[K any, P interface {
 	return k, nil
 }
 
-// FewestFree is the number of free sites from which on a kernel of their own pays
-// (BenchmarkAffine). Tests set it lower.
+// FewestFree is the least number of free sites of a clamped model for which a specialised
+// kernel pays (BenchmarkAffine). Tests set it lower.
 var FewestFree = 8
 
-// few reports whether sites are fixed and hardly any are free.
+// few reports whether sites are fixed and fewer than FewestFree are free.
 func few(fixed []int32) bool { return fixed != nil && freeOf(fixed, 0) < FewestFree }
 
-// free returns those of some sites that are free.
+// free returns the free ones of some sites.
 func free(sites, fixed []int32) []int32 {
 	if fixed == nil {
 		return sites
@@ -210,7 +211,7 @@ func free(sites, fixed []int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(sites), func(i int32) bool { return fixed[i] >= 0 })
 }
 
-// freeOf returns how many of some sites are free.
+// freeOf returns the number of free sites.
 func freeOf(fixed []int32, sites int) (free int) {
 	if fixed == nil {
 		return sites
@@ -223,8 +224,8 @@ func freeOf(fixed []int32, sites int) (free int) {
 	return free
 }
 
-// unclamped returns the model without fixed sites and their levels, −1 where free; nil if there
-// are none.
+// unclamped returns the model without its clamp, and by site the level at which it is fixed,
+// −1 if it is free; fixed is nil if no site is fixed.
 func unclamped(m energy.Model) (whole energy.Model, fixed []int32) {
 	if c, ok := energy.As[energy.Clamped](m); ok {
 		return c.Unclamped()
@@ -232,11 +233,11 @@ func unclamped(m energy.Model) (whole energy.Model, fixed []int32) {
 	return m, nil
 }
 
-// fewSites is up to how many sites a colour less is worth looking for.
+// fewSites is the largest number of sites for which colouring tries to save a colour.
 const fewSites = 256
 
 // colouring gives every site of a graph in compressed rows a colour that no neighbour
-// has, few of them.
+// has. It uses few colours.
 func colouring(start, adj []int32) (colour []int32, colours int) {
 	colour, colours = greedy(start, adj)
 	if len(colour) <= fewSites && colours > 2 {
@@ -268,9 +269,9 @@ func greedy(start, adj []int32) (colour []int32, colours int) {
 	return colour, colours
 }
 
-// saturated is greedy in the order of Brélaz 1979, which takes the site with the most
-// colours among its neighbours next, the one of more neighbours of equals, the first of
-// these: fewer colours, in time that grows with the square of the sites.
+// saturated is greedy in the order of Brélaz 1979: next comes the site with the most
+// colours among its neighbours; ties go to more neighbours, then to the lower site. It uses
+// fewer colours than greedy, in time quadratic in the number of sites.
 func saturated(start, adj []int32) (colour []int32, colours int) {
 	n := len(start) - 1
 	colour = make([]int32, n)
@@ -298,16 +299,16 @@ func saturated(start, adj []int32) (colour []int32, colours int) {
 	return colour, colours
 }
 
-// Prepare asks a model for its graph, which some make when they are first asked: when a
-// kernel is bound and not in a step, which could not be stopped meanwhile.
+// Prepare asks a model for its graph. Some models build it on the first call, which should
+// come when a kernel is bound: a step could not be stopped meanwhile.
 func Prepare(m energy.Model) {
 	if g, ok := energy.As[energy.Graphical](m); ok {
 		g.Graph()
 	}
 }
 
-// Prices of what sweeps do beside evaluating the model, in nanoseconds, as the test of
-// prices in package auto found them on many sizes; see sampler.Transition.
+// Prices of the work of a sweep without evaluations of the model, in nanoseconds, fitted over
+// many sizes by the test of prices in package auto; see sampler.Costed.
 const (
 	WholeCost    = 300  // a step of a chain, at the least
 	bandCost     = 10   // a row of a torus of bits
@@ -325,7 +326,7 @@ const (
 	addCost      = 0.32 // and a neighbour of it
 )
 
-// Moves returns the sites that changed in a step of a block.
+// Moves returns the number of sites that changed in a step of a block.
 func Moves(info []sampler.Info) (n float64) {
 	for i := range info {
 		n += float64(info[i].Moved)

@@ -9,16 +9,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 )
 
-// equal is a model of two levels and pairs whose couplings have one strength:
+// equal is a pair model of two levels whose couplings have one strength:
 //
 //	E(x_i = 1) − E(x_i = 0) = base(i) + weight·m
 //
-// for site i with m of its neighbours in the state that counts, 1 or, against, 0.
+// for site i, of which m neighbours are in the state that counts: 1, or 0 for a neighbour
+// that is against.
 type equal struct {
 	start, adj []int32
-	against    []bool // of each entry of adj; nil: of none
+	against    []bool // by entry of adj; nil: none is
 	weight     float64
-	base       func(i int) (base, size float64) // size: what base was made from
+	base       func(i int) (base, size float64) // size: the sum of the magnitudes that base is a sum of
 }
 
 // newEqual returns nil if the model is not of this kind.
@@ -62,13 +63,12 @@ func (e *equal) negative(i int) (n int32) {
 	return n
 }
 
-// evenly is a model of two levels and pairs whose couplings have one strength:
+// equalByKind is an equal model whose sites are of few kinds:
 //
 //	E(x_i = 1) − E(x_i = 0) = base + weight·m
 //
-// for a site of a kind, with m of its neighbours in the state that counts, 1 or, against,
-// 0.
-type evenly struct {
+// where base depends on the kind of site i only, and m is as for equal.
+type equalByKind struct {
 	graph  *spins.Graph
 	weight float64
 	base   []float64 // by kind
@@ -76,30 +76,30 @@ type evenly struct {
 }
 
 const (
-	// mostKinds bounds the kinds of sites: models of more have fields of their own
-	// at many sites.
+	// mostKinds bounds the kinds of sites. Models with more have individual fields at
+	// many sites.
 	mostKinds = 32
 
-	// sameBase is how far apart, by their size, rounding may take bases of a kind.
+	// sameBase bounds the difference of bases of one kind by rounding, relative to size.
 	sameBase = 1e-14
 )
 
-// newEvenly returns nil if the model is not of this kind, or has sites of more
-// neighbours than spins.MostNear, or hardly any free ones.
-func newEvenly(m energy.Model) *evenly {
+// newEqualByKind returns nil if the model is not of this kind, has sites with more
+// neighbours than spins.MostNear or has hardly any free sites.
+func newEqualByKind(m energy.Model) *equalByKind {
 	whole, fixed := unclamped(m)
 	if few(fixed) {
 		return nil
 	}
 	if from := newEqual(whole); from != nil {
-		e := &evenly{weight: from.weight}
+		e := &equalByKind{weight: from.weight}
 		return e.arrange(from, fixed)
 	}
 	return nil
 }
 
 // arrange finds the kinds of sites and puts sites in the order of a sweep.
-func (e *evenly) arrange(from *equal, fixed []int32) *evenly {
+func (e *equalByKind) arrange(from *equal, fixed []int32) *equalByKind {
 	start, adj := from.start, from.adj
 	sites := len(start) - 1
 	kind, degrees, odd := make([]int32, sites), []int32{}, []*simd.Odds{}
@@ -130,29 +130,29 @@ func (e *evenly) arrange(from *equal, fixed []int32) *evenly {
 	return e
 }
 
-// rowKinds says where sites look conditionals up by sums of neighbours:
+// rowKinds groups sites by the table that their conditionals are looked up in:
 //
 //	E(x_i = 1) − E(x_i = 0) = base + weight·sum
 //
-// for a site of a kind, sum being bias, plus its neighbours in state 1, less twice those of
-// them that are against. Sites of different numbers of neighbours share a table where whole
-// multiples of the weight are between them.
+// for a site of a kind. sum is its bias, plus its neighbours in state 1, minus twice those of
+// them that are against. Sites with different numbers of neighbours share a table if their
+// bases differ by a multiple of the weight.
 type rowKinds struct {
 	kind, bias []int32 // by site; kind: −1 where it is fixed
 	window     []rowWindow
 }
 
-// rowWindow is a kind: sums s stand for base + weight·(s + low), and are high − low at most.
+// rowWindow is a kind. A sum s stands for base + weight·(s + low) and is at most high − low.
 type rowWindow struct {
 	base      float64
 	low, high int32
 }
 
-// mostRowKinds bounds the kinds of sites: models of more have fields of their own at many
+// mostRowKinds bounds the kinds of sites. Models with more have individual fields at many
 // sites.
 const mostRowKinds = 256
 
-// newRowKinds returns nil if there are too many kinds, or free sites of too many neighbours.
+// newRowKinds returns nil if there are too many kinds or a free site has too many neighbours.
 func newRowKinds(e *equal, fixed []int32) *rowKinds {
 	if !(math.Abs(e.weight) > 0) {
 		return nil
@@ -187,7 +187,7 @@ func newRowKinds(e *equal, fixed []int32) *rowKinds {
 	return k
 }
 
-// join makes site i, with sums of low … high, one of a kind that there is already.
+// join adds site i, with sums of low … high, to an existing kind, or returns false.
 func (k *rowKinds) join(i int, base, weight, size float64, low, high int32) bool {
 	for at := range k.window {
 		w := &k.window[at]
@@ -206,7 +206,7 @@ func (k *rowKinds) join(i int, base, weight, size float64, low, high int32) bool
 	return false
 }
 
-// tables returns the differences where sums are 0 and the odds by sums, of each kind.
+// tables returns, by kind, the difference at sum 0 and the odds by sum.
 func (k *rowKinds) tables(weight float64) (base []float64, o []simd.RowOdds) {
 	for _, w := range k.window {
 		p := make([]uint64, w.high-w.low+1)

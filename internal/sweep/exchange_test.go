@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -37,7 +38,7 @@ func (c contract) kernel(t *testing.T, beta float64, chains int) sampler.Kernel 
 	c.request.Method, c.request.Model, c.request.Chains = "test", m, chains
 	k, _, err := c.request.Kernel()
 	require.NoError(t, err)
-	require.Equal(t, c.engine, engineOf(k))
+	require.Equal(t, c.engine, sweeptest.EngineOf(k))
 	return k
 }
 
@@ -48,21 +49,21 @@ func contracts(t *testing.T) []contract {
 	}
 	uneven := exact.Must(model.NewIsing(model.Lattice{6, 4}, 0.2, 0))
 	uneven = exact.Must(uneven.WithFields(fields))
-	pin := func(m energy.Model) energy.Model { return pinned(m, func(i int) bool { return i%4 > 0 }) }
+	pin := func(m energy.Model) energy.Model { return sweeptest.Pinned(m, func(i int) bool { return i%4 > 0 }) }
 	potts := exact.Must(model.NewPotts(model.Lattice{5, 4}, 3, 0.5, []float64{0, 0.2, -0.1}))
 	opaque := energy.Func{Sites: 12, Levels: 3, E: func(x []int32) float64 { return 0.2*float64(x[0]*x[1]) - 0.3*float64(x[2]) }}
-	torus, large := chequered(t, 6, 8), chequered(t, 12, 12)
+	torus, large := sweeptest.Chequered(t, 6, 8), sweeptest.Chequered(t, 12, 12)
 	all := []contract{
 		{engine: "wordGibbs", m: torus}, {engine: "wordGibbs", m: uneven}, {engine: "wordGibbs", m: pin(torus)},
-		{engine: "torusGibbs", m: chequered(t, 20, 20)},
+		{engine: "torusGibbs", m: sweeptest.Chequered(t, 20, 20)},
 		{engine: "torusGibbs", m: pin(torus), request: Request{Proposes: true, Scan: Chromatic}},
-		{engine: "rowGibbs", m: complete(t, 30, 0.1, 0.2)}, {engine: "rowGibbs", m: pin(complete(t, 30, 0.1, 0.2))}, {engine: "rowGibbs", m: glass(t, 40, 0.2, 0.1), request: Request{Scan: Systematic}},
+		{engine: "rowGibbs", m: sweeptest.Complete(t, 30, 0.1, 0.2)}, {engine: "rowGibbs", m: pin(sweeptest.Complete(t, 30, 0.1, 0.2))}, {engine: "rowGibbs", m: sweeptest.Glass(t, 40, 0.2, 0.1), request: Request{Scan: Systematic}},
 		{engine: "sparseGibbs", m: potts}, {engine: "sparseGibbs", m: pin(potts)},
-		{engine: "denseGibbs", m: complete(t, 30, 0.1, 0.2), request: Request{Proposes: true, Scan: Systematic}},
+		{engine: "denseGibbs", m: sweeptest.Complete(t, 30, 0.1, 0.2), request: Request{Proposes: true, Scan: Systematic}},
 		{engine: "denseGibbs", m: pin(torus), request: Request{Proposes: true, Scan: Systematic}},
-		{engine: "memoGibbs", m: scattered(60, 3, normal)}, {engine: "memoGibbs", m: pin(scattered(60, 3, normal))},
-		{engine: "fieldGibbs", m: scattered(800, 6, normal)}, {engine: "fieldGibbs", m: pin(scattered(800, 6, normal))},
-		{engine: "gibbs", m: scattered(60, 3, normal), request: Request{Scan: Random}}, {engine: "gibbs", m: opaque},
+		{engine: "memoGibbs", m: sweeptest.Scattered(60, 3, sweeptest.Normal)}, {engine: "memoGibbs", m: pin(sweeptest.Scattered(60, 3, sweeptest.Normal))},
+		{engine: "fieldGibbs", m: sweeptest.Scattered(800, 6, sweeptest.Normal)}, {engine: "fieldGibbs", m: pin(sweeptest.Scattered(800, 6, sweeptest.Normal))},
+		{engine: "gibbs", m: sweeptest.Scattered(60, 3, sweeptest.Normal), request: Request{Scan: Random}}, {engine: "gibbs", m: opaque},
 		{engine: "metropolis", m: potts, request: Request{Proposes: true, Scan: Systematic}}, {engine: "metropolis", m: opaque, request: Request{Proposes: true, Scan: Random}},
 		{engine: "torusLangevin", m: large, law: &flipping{alpha: 0.2}}, {engine: "torusLangevin", m: pin(large), law: &flipping{alpha: 0.2}},
 	}
@@ -79,7 +80,7 @@ func TestExchange(t *testing.T) {
 		require.True(t, hot.Exchanges(cold, 0.4) && cold.Exchanges(cold, 1), "%d %s", n, c.engine)
 		sites, levels := c.m.Shape()
 		r := rand.New(rand.NewPCG(1, uint64(n)))
-		x, y, streams, info := make([]int32, chains*sites), make([]int32, chains*sites), streams(2*chains), make([]sampler.Info, chains)
+		x, y, streams, info := make([]int32, chains*sites), make([]int32, chains*sites), sweeptest.Streams(2*chains), make([]sampler.Info, chains)
 		for _, z := range [][]int32{x, y} {
 			for i := range z {
 				z[i] = r.Int32N(int32(levels))

@@ -12,16 +12,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// fieldGibbs is the kernel of [Gibbs] for models of two levels and pairs on large sparse
-// graphs, whatever couplings and fields are. A sweep redraws the colours of the graph in
-// turn, each site from
+// fieldGibbs is the kernel of Gibbs for pair models of two levels on large sparse graphs,
+// with arbitrary couplings and fields. A sweep redraws the colours of the graph in turn, each
+// site from
 //
 //	E(x_i = 1) − E(x_i = 0) = h_i + Σ_j w_ij·x_j,
 //
 // added up in the order of the graph. Nothing is cached, and workers share one state.
 type fieldGibbs struct {
 	sitewise           // energies alone
-	sweep    []int32   // the free sites by place: those of a colour one behind the other
+	sweep    []int32   // the free sites by place; those of one colour are adjacent
 	begin    []int32   // of the neighbours of each place
 	near     []int32   // sites
 	weight   []float64 // their couplings
@@ -37,14 +37,14 @@ var (
 	_ sampler.Exchanger = (*fieldGibbs)(nil)
 )
 
-// fieldDrawn is what became of a piece: added up in its order, so that energies do not
-// depend on workers.
+// fieldDrawn is the result of a piece. Pieces are summed in their order, so that energies do
+// not depend on the number of workers.
 type fieldDrawn struct {
 	rise  float64
 	moved int
 }
 
-// newFieldGibbs returns nil if the model is not of pairs on a sparse graph.
+// newFieldGibbs returns nil if the model is not a pair model on a sparse graph.
 func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
 	whole, fixed := unclamped(m)
 	b := sparsePairs(whole)
@@ -53,7 +53,7 @@ func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
 	}
 	start, adj, weight, field := b.Start, b.Adj, b.Weight, b.Field
 	k := apart.New(fieldGibbs{
-		sitewise: newSitewise(newUncached(m, chains)), begin: []int32{0}, known: brackets(),
+		sitewise: newSitewise(newUncached(m, chains, 0)), begin: []int32{0}, known: brackets(),
 		near: make([]int32, 0, len(adj)), weight: make([]float64, 0, len(adj)),
 	})
 	colour, colours := colouring(start, adj)
@@ -70,12 +70,13 @@ func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
 		}
 		ends, each = append(ends, len(k.sweep)), append(each, c)
 	}
+	k.Updates = len(k.sweep)
 	k.pieces = newPieces(ends, each, k.draw)
 	k.drawn = make([]fieldDrawn, len(k.pieces.all))
 	return k
 }
 
-// sparsePairs returns the numbers of a model of pairs on a sparse graph, nil of another.
+// sparsePairs returns the parameters of a pair model on a sparse graph, nil for other models.
 func sparsePairs(m energy.Model) *bonds.Bonds {
 	b := bonds.Of(m)
 	if b == nil || len(b.Adj) > sparseDegree*len(b.Field) || !finite(b.Weight) || !finite(b.Field) {
@@ -100,7 +101,7 @@ func (k *fieldGibbs) Reset(ctl sampler.Control, x []int32) error {
 	return k.Locals.Reset(ctl, x)
 }
 
-// draw redraws the places from … to−1, with two words of random bits each.
+// draw redraws the places from … to−1, with two words of random bits for each.
 func (k *fieldGibbs) draw(_, piece, from, to int, words []uint32) {
 	d, x := k.drawn[piece], k.moving
 	begin, words := k.begin[from:to+1], words[:2*(to-from)]
@@ -127,26 +128,23 @@ func (k *fieldGibbs) draw(_, piece, from, to int, words []uint32) {
 // Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
 func (k *fieldGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.pieces.share(ctl.Workers)
-	return k.Make(ctl, k, info, x, r, len(k.sweep))
+	return k.Make(ctl, k, info, x, r)
 }
 
 // Walk implements [Walker].
 func (k *fieldGibbs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	k.moving = x
-	told, from := &k.At.Info[s], k.At.Update
-	told.Accept = 1
+	pending, from := &k.At.Info[s], k.At.Update
+	pending.Accept = 1
 	next := k.pieces.sweep(from, &r[s], func(piece int) {
 		d := &k.drawn[piece]
-		told.Moved += d.moved
+		pending.Moved += d.moved
 		k.E[s] += d.rise
 		*d = fieldDrawn{}
 	})
 	k.At.Done((next - from) * siteWork)
 	return next - from
 }
-
-// UnmarshalBinary implements [sampler.Transition].
-func (k *fieldGibbs) UnmarshalBinary(b []byte) error { return k.Restore(b, len(k.sweep)) }
 
 // Cost implements [sampler.Costed].
 func (k *fieldGibbs) Cost(info []sampler.Info) float64 {
@@ -158,14 +156,13 @@ func (k *fieldGibbs) Cost(info []sampler.Info) float64 {
 type bracket struct{ low, high float64 }
 
 const (
-	bracketEnd   = 40 // of the differences that have one
-	bracketsUnit = 8  // in a unit of difference: one draw in forty or fewer lies within
-	bracketSlack = 1e-12
+	bracketEnd   = 40    // of the differences that have one
+	bracketsUnit = 8     // in a unit of difference: one draw in forty or fewer lies within
+	bracketSlack = 1e-12 // relative; far above the rounding error of simd.Sigmoid
 )
 
-// brackets bound the probability of level 1, simd.Sigmoid(−rise), for a difference
-// between −bracketEnd and bracketEnd, by the bin of the difference: most draws need no
-// exponential. The slack is far above what rounding may do to the function.
+// brackets bounds the probability of level 1, simd.Sigmoid(−rise), for differences between
+// −bracketEnd and bracketEnd, one pair of bounds a bin: most draws then need no exponential.
 var brackets = sync.OnceValue(func() []bracket {
 	b := make([]bracket, 2*bracketEnd*bracketsUnit+1) // what is just below the end may round to it
 	for n := range b {
@@ -187,6 +184,6 @@ func up(known []bracket, rise, u float64) int32 {
 	return below(u, simd.Sigmoid(-rise))
 }
 
-// below returns 1 if u < p, else 0, without a branch that half of the time is not
-// foreseen: numbers that are not negative have the order of their bits.
+// below returns 1 if u < p, else 0, without a branch, which would often be mispredicted:
+// non-negative numbers are ordered like their bits.
 func below(u, p float64) int32 { return int32((math.Float64bits(u) - math.Float64bits(p)) >> 63) }

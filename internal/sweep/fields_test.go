@@ -17,6 +17,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -49,12 +50,12 @@ func fieldModels(t *testing.T) map[string]energy.Model {
 }
 
 func fieldKernel(t *testing.T, m energy.Model, chains int) *fieldGibbs {
-	k, ok := must(Gibbs{}.Kernel(context.Background(), m, chains)).(*fieldGibbs)
-	require.True(t, ok, "%T", must(Gibbs{}.Kernel(context.Background(), m, chains)))
+	k, ok := exact.Must(Gibbs{}.Kernel(context.Background(), m, chains)).(*fieldGibbs)
+	require.True(t, ok, "%T", exact.Must(Gibbs{}.Kernel(context.Background(), m, chains)))
 	return k
 }
 
-// Draws by brackets are those by the probability itself, wherever the number is beside it.
+// Draws by brackets are those by the probability itself, on whichever side of it the number lies.
 func TestUpIsBelowTheProbability(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	known := brackets()
@@ -116,7 +117,7 @@ func TestFieldGibbsIsExact(t *testing.T) {
 			p := sweep(1)
 			assert.LessOrEqual(t, p.RowError(), 1e-12)
 			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
-			exact.Transitions(t, observed(t, m, Gibbs{}, 320, 3), p, exact.Rate)
+			exact.Transitions(t, sweeptest.Observed(t, m, Gibbs{}, 320, 3), p, exact.Rate)
 			if name != "steep" {
 				assert.Greater(t, sweep(2).MaxDiff(pi), 1e-4)
 			}
@@ -141,7 +142,7 @@ func TestFieldGibbsRuns(t *testing.T) {
 		assert.Equal(t, want, runs.Hash(runs.Run(t, m, Gibbs{}, c, 50).States()), name)
 
 		k := fieldKernel(t, m, 2)
-		x, info, r := make([]int32, 2*sites), make([]sampler.Info, 2), streams(2)
+		x, info, r := make([]int32, 2*sites), make([]sampler.Info, 2), sweeptest.Streams(2)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		if !exact.Race {
 			assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, r) }), name)
@@ -155,9 +156,9 @@ func TestFieldGibbsRuns(t *testing.T) {
 func TestPiecesAreShared(t *testing.T) {
 	one := func(*rand.Rand) float64 { return 1 }
 	for name, m := range map[string]energy.Model{
-		"glass":  scattered(14000, 6, normal),
-		"signs":  scattered(14000, 5, func(r *rand.Rand) float64 { return float64(2*r.IntN(2) - 1) }),
-		"even":   scattered(14000, 6, one),
+		"glass":  sweeptest.Scattered(14000, 6, sweeptest.Normal),
+		"signs":  sweeptest.Scattered(14000, 5, func(r *rand.Rand) float64 { return float64(2*r.IntN(2) - 1) }),
+		"even":   sweeptest.Scattered(14000, 6, one),
 		"potts":  exact.Must(model.NewPotts(model.Lattice{90, 91}, 3, 0.9, []float64{0, 0.1, 0})),
 		"levels": exact.Must(model.NewPotts(model.Lattice{70, 72}, 70, 0.9, nil)),
 	} {
@@ -169,28 +170,28 @@ func TestPiecesAreShared(t *testing.T) {
 			start[i] = r.Int32N(int32(levels))
 		}
 		kernel := func(workers int) sampler.Kernel {
-			k := must(Gibbs{}.Kernel(context.Background(), m, chains))
+			k := exact.Must(Gibbs{}.Kernel(context.Background(), m, chains))
 			require.NoError(t, k.Reset(sampler.Control{Workers: workers}, start))
 			return k
 		}
 		var want []int32
-		var told []sampler.Info
+		var observed []sampler.Info
 		var saved []byte
 		for _, workers := range []int{1, 2, 3, 1000} {
-			k, x, info, r := kernel(workers), slices.Clone(start), make([]sampler.Info, chains), streams(chains)
+			k, x, info, r := kernel(workers), slices.Clone(start), make([]sampler.Info, chains), sweeptest.Streams(chains)
 			r[0].Skip(17) // the streams stand anywhere
 			for range 3 {
 				k.Step(sampler.Control{Workers: workers}, info, x, r)
 			}
 			b := exact.Must(k.AppendBinary(nil))
 			if want == nil {
-				want, told, saved = slices.Clone(x), slices.Clone(info), b
+				want, observed, saved = slices.Clone(x), slices.Clone(info), b
 				e := make([]float64, chains)
 				m.Energy(e, x)
 				assert.InDelta(t, e[1], info[1].Energy, 1e-7, name)
 			}
 			require.Equal(t, want, x, "%s: %d workers", name, workers)
-			require.Equal(t, told, info, "%s: %d workers", name, workers)
+			require.Equal(t, observed, info, "%s: %d workers", name, workers)
 			require.Equal(t, saved, b, "%s: %d workers", name, workers)
 			if !exact.Race {
 				assert.Zero(t, testing.AllocsPerRun(3, func() { k.Step(sampler.Control{Workers: workers}, info, x, r) }), name)
@@ -198,7 +199,7 @@ func TestPiecesAreShared(t *testing.T) {
 		}
 		old := PollWork
 		PollWork = 1
-		k, x, info, q := kernel(2), slices.Clone(start), make([]sampler.Info, chains), streams(chains)
+		k, x, info, q := kernel(2), slices.Clone(start), make([]sampler.Info, chains), sweeptest.Streams(chains)
 		q[0].Skip(17)
 		stops := 0
 		for range 3 {
@@ -213,7 +214,7 @@ func TestPiecesAreShared(t *testing.T) {
 		PollWork = old
 		assert.Greater(t, stops, 5, name)
 		assert.Equal(t, want, x, name)
-		assert.Equal(t, told, info, name)
+		assert.Equal(t, observed, info, name)
 	}
 }
 
@@ -227,17 +228,17 @@ func TestFieldGibbsIsUsedWhereItApplies(t *testing.T) {
 		fast bool
 	}{
 		{spins, Automatic, true}, {spins, Chromatic, true}, {spins, Systematic, false}, {spins, Random, false},
-		{scattered(60, 15, normal), Automatic, true},
-		{scattered(60, 18, normal), Automatic, false},
+		{sweeptest.Scattered(60, 15, sweeptest.Normal), Automatic, true},
+		{sweeptest.Scattered(60, 18, sweeptest.Normal), Automatic, false},
 		{exact.Must(model.NewPotts(model.Lattice{7}, 3, 1, nil)), Automatic, false},
 		{energy.Func{Sites: 3, Levels: 2, E: func([]int32) float64 { return 0 }}, Automatic, false},
 	} {
-		_, fast := must(Gibbs{Scan: c.scan}.Kernel(context.Background(), c.m, 1)).(*fieldGibbs)
+		_, fast := exact.Must(Gibbs{Scan: c.scan}.Kernel(context.Background(), c.m, 1)).(*fieldGibbs)
 		assert.Equal(t, c.fast, fast, "%v on %T", c.scan, c.m)
 	}
-	large := scattered(4000, 8, normal)
+	large := sweeptest.Scattered(4000, 8, sweeptest.Normal)
 	memoEntries = 1 << 16
-	_, fast := must(Gibbs{}.Kernel(context.Background(), large, 1)).(*fieldGibbs)
+	_, fast := exact.Must(Gibbs{}.Kernel(context.Background(), large, 1)).(*fieldGibbs)
 	assert.True(t, fast)
 }
 
@@ -246,16 +247,16 @@ func TestClampedFields(t *testing.T) {
 	defer func(n, entries int) { FewestFree, memoEntries = n, entries }(FewestFree, memoEntries)
 	FewestFree, memoEntries = 1, -1
 	glass := exact.Must(model.NewIsing(exact.Must(model.NewGraph(6, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -2}, {I: 2, J: 3, W: 0.5}, {I: 3, J: 4, W: 1}, {I: 4, J: 5, W: 1.5}, {I: 0, J: 5, W: -1}})), 0.4, 0.2))
-	m := pinned(glass, func(i int) bool { return i != 1 && i != 4 })
-	require.Equal(t, "fieldGibbs", engineOf(must(Gibbs{}.Kernel(context.Background(), m, 2))))
-	free, p := lawOf(m)
+	m := sweeptest.Pinned(glass, func(i int) bool { return i != 1 && i != 4 })
+	require.Equal(t, "fieldGibbs", sweeptest.EngineOf(exact.Must(Gibbs{}.Kernel(context.Background(), m, 2))))
+	free, p := sweeptest.Distribution(m)
 	counts, y := make([]int, len(p)), make([]int32, len(free))
 	runs.Run(t, m, Gibbs{}, sampler.Config{Chains: 2, Seed: 3, Thin: 4, Workers: 1, Observe: func(_, _ int, x []int32, _ *sampler.Info) {
 		for at, i := range free {
 			y[at] = x[i]
 		}
 		counts[exact.Index(y, 2)]++
-	}}, many(20000))
+	}}, sweeptest.Many(20000))
 	exact.Counts(t, counts, p, exact.Rate)
 	runs.Resume(t, m, Gibbs{})
 }
@@ -265,15 +266,15 @@ func TestClampedFields(t *testing.T) {
 func BenchmarkFieldGibbs(b *testing.B) {
 	for _, sites := range []int{300, 3000, 30000, 300000} {
 		for _, degree := range []float64{4, 8, 15} {
-			m := scattered(sites, degree, normal)
+			m := sweeptest.Scattered(sites, degree, sweeptest.Normal)
 			sweep, err := order("Gibbs", Systematic, m)
 			require.NoError(b, err)
 			for name, k := range map[string]sampler.Kernel{
 				"fields":      newFieldGibbs(m, 1),
-				"differences": apart.New(gibbs{updates: sites, order: sweep, sitewise: newSitewise(NewLocals(m, 1)), w: make([]float64, 2), unpolled: 1000}),
+				"differences": apart.New(gibbs{order: sweep, sitewise: newSitewise(NewLocals(m, 1, sites)), w: make([]float64, 2), unpolled: 1000}),
 			} {
 				b.Run(fmt.Sprintf("sites=%d/degree=%v/%s", sites, degree, name), func(b *testing.B) {
-					x, info, r := make([]int32, sites), make([]sampler.Info, 1), streams(1)
+					x, info, r := make([]int32, sites), make([]sampler.Info, 1), sweeptest.Streams(1)
 					require.NoError(b, k.Reset(sampler.Control{}, x))
 					for range 5 {
 						k.Step(sampler.Control{}, info, x, r)

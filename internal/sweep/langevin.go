@@ -14,11 +14,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// torusLangevin is the kernel of [DMALA] and [DLMC] for energy.Toroidal models. The
-// probability of a site to flip depends on its state and on how many of its four
-// neighbours are in state 1, so that ten numbers, those of a [FlipLaw], draw sites as
-// bits; and counts of sites by these ten kinds, before and after, give the
-// log-probabilities of the proposal and of its reverse, and the energy.
+// torusLangevin is the kernel of DMALA and DLMC for energy.Toroidal models. The
+// probability that a site flips depends on its state and on how many of its four
+// neighbours are in state 1: ten numbers, from a [FlipLaw], with which sites are drawn as
+// bits. Counts of sites of these ten kinds, before and after, give the log-probabilities
+// of the proposal and its reverse, and the energy.
 type torusLangevin struct {
 	packed
 	torusChains
@@ -51,14 +51,14 @@ var (
 	_ sampler.Warner    = (*torusLangevin)(nil)
 )
 
-// flipWorker is what one worker counts.
+// flipWorker holds the counts of one worker.
 type flipWorker struct {
 	forth, back, still simd.FlipTally
 	_                  [512 - 3*20*8]byte // whole cache lines
 }
 
-// FewestSites is the number of sites of a torus from which on they are proposed as bits:
-// registers of fewer are too empty (BenchmarkTorusLangevin).
+// FewestSites is the least number of sites of a torus that are proposed as bits: registers of
+// fewer are too empty (BenchmarkTorusLangevin).
 var FewestSites = 144
 
 // FlipLaw gives the probabilities with which the sites of two-level states flip, by their
@@ -67,14 +67,14 @@ type FlipLaw interface {
 	// SetStep sets the step size.
 	SetStep(alpha float64)
 
-	// Thresholds stores in t, for the fields h of the states x, whole ones, 2³¹ times the
-	// probabilities: 0 for what cannot be, −1 where it is not defined.
+	// Thresholds stores in t, for the fields h of whole states x, 2³¹ times the flip
+	// probabilities: 0 for a flip that is impossible, −1 where it is not defined.
 	Thresholds(t []int32, h []float32, x []int32)
 }
 
-// OnBits returns the kernel of DMALA or DLMC, nil if the model has no states of bits. Sites
-// flip by a law for states of five sites, which are one for each number of neighbours. tuner
-// is nil where the step size is fixed.
+// OnBits returns a kernel of DMALA or DLMC that holds states as bits, nil if the model does
+// not allow that. Sites flip with the probabilities of law, which is asked for states of five
+// sites, one for each number of neighbours in state 1. tuner is nil if the step size is fixed.
 func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
 	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {
 		return k
@@ -112,7 +112,7 @@ func newTorusLangevin(m energy.Model, chains int, law FlipLaw, alpha float64, tu
 	return k
 }
 
-// share makes what so many workers write.
+// share makes workspaces for so many workers.
 func (k *torusLangevin) share(n int) {
 	if n = max(1, min(n, k.grid.Jobs())); n == len(k.workers) {
 		return
@@ -202,8 +202,8 @@ func (k *torusLangevin) setStep(alpha float64) {
 	k.finite = sum-sum == 0
 }
 
-// logProb returns the log-probability that sites flip as they were counted, without those
-// that are fixed.
+// logProb returns the log-probability of the flips counted in t, without the fixed sites,
+// counted in still.
 func (k *torusLangevin) logProb(t, still *simd.FlipTally) (logq float64) {
 	for x := range t.Sites {
 		flipped, stayed := 0.0, 0.0
@@ -221,7 +221,7 @@ func (k *torusLangevin) logProb(t, still *simd.FlipTally) (logq float64) {
 	return logq
 }
 
-// of returns the logarithm of a probability, or 0 if it is that of no site.
+// of returns logq, or 0 if it is for no site.
 func of(sites int, logq float64) float64 {
 	if sites == 0 {
 		return 0
@@ -229,7 +229,8 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
-// KeepStep gives a kernel the step size of another one, and what tunes it, if both have one.
+// KeepStep gives kernel k the step size and the tuner of another one, if both are kernels
+// returned by [OnBits].
 func KeepStep(k, from sampler.Kernel) {
 	to, ok := k.(*torusLangevin)
 	if before, also := from.(*torusLangevin); ok && also {
@@ -281,8 +282,8 @@ func (k *torusLangevin) each(do func(worker, job int)) {
 	}
 }
 
-// tally counts the proposal of chain s, and what flips on the way to it and back. The
-// sites of its state are counted already.
+// tally counts the proposal of chain s and the flips to it and back. The sites of its state
+// are counted already.
 func (k *torusLangevin) tally(s int) {
 	for _, w := range k.workers {
 		w[0].forth.Flips, w[0].back, w[0].still = [2][5]int{}, simd.FlipTally{}, simd.FlipTally{}
@@ -297,7 +298,7 @@ func (k *torusLangevin) tally(s int) {
 	k.forth[s].Flips, k.back[s], k.stays[s] = first.forth.Flips, first.back, first.still
 }
 
-// judge accepts the proposal of chain s or not.
+// judge accepts or rejects the proposal of chain s.
 func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 	forth, back := &k.forth[s], &k.back[s]
 	moved := 0
@@ -310,10 +311,10 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 	e := k.start[s] + k.worth(k.since[torusBonds][s], k.since[torusUp][s]+k.since[torusUp+1][s])
 	changed := k.energyAt(s, next)
 	a, ok := Accept(e-changed, k.logProb(forth, &k.still[s]), k.logProb(back, &k.stays[s]))
-	told := &k.at.Info[s]
-	*told = sampler.Info{Energy: e, Accept: a}
+	pending := &k.at.Info[s]
+	*pending = sampler.Info{Energy: e, Accept: a}
 	if !ok {
-		told.Invalid = 1
+		pending.Invalid = 1
 	}
 	if r.Float64() < a && moved > 0 {
 		k.states[s], k.next[s] = k.next[s], k.states[s]
@@ -321,7 +322,7 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 			k.is(s, number, n)
 		}
 		forth.Sites, k.still[s] = back.Sites, k.stays[s]
-		told.Moved, told.Energy = moved, changed
+		pending.Moved, pending.Energy = moved, changed
 		k.stale[s] = true
 	}
 	if k.stale[s] {
@@ -329,7 +330,7 @@ func (k *torusLangevin) judge(s int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// energyAt is energy of a state of which so much is counted.
+// energyAt returns the energy of a state of chain s with these counts.
 func (k *torusLangevin) energyAt(s int, now [torusNumbers]int) float64 {
 	for number := range now {
 		now[number] -= k.zero[number][s]
@@ -337,7 +338,7 @@ func (k *torusLangevin) energyAt(s int, now [torusNumbers]int) float64 {
 	return k.start[s] + k.worth(now[torusBonds], now[torusUp]+now[torusUp+1])
 }
 
-// movementOf returns what the energy of a state depends on.
+// movementOf returns the counts that the energy of a state depends on.
 func movementOf(t *simd.FlipTally) (m [torusNumbers]int) {
 	for n, sites := range t.Sites[1] {
 		m[torusBonds] += n * sites
@@ -354,8 +355,9 @@ func (k *torusLangevin) Adapt(info []sampler.Info, step, of int) {
 	}
 }
 
-// torusFormat has a tag since dmala had these models, whose checkpoints begin with an energy;
-// another number began that of kernels whose sites had other random bits.
+// torusFormat has a tag because DMALA had another kernel for these models before, whose
+// checkpoints begin with an energy. An earlier tag stood for kernels whose sites had other
+// random bits.
 var torusFormat = format{tag: 0x67726964, foreign: "the kernel that DMALA and DLMC had for such a model before"}
 
 func (k *torusLangevin) AppendBinary(b []byte) ([]byte, error) {
@@ -380,13 +382,13 @@ func (k *torusLangevin) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.packed.sites)))
 }
 
-// Proposals sums up what a step of a block proposed, which kernels adapt their step
-// size by.
+// Proposals summarises the proposals of a step of a block, by which kernels adapt their step
+// size.
 func Proposals(info []sampler.Info) tune.Proposals {
 	return tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
 }
 
-// AppendTuning appends a step size to a checkpoint, and what tunes it unless that is nil.
+// AppendTuning appends a step size to a checkpoint and, if it is not nil, its tuner.
 func AppendTuning(b []byte, alpha float64, t *tune.Tuner) []byte {
 	if b = wire.AppendFloat64s(b, []float64{alpha}); t != nil {
 		b, _ = wire.AppendFields(b, t.Fields)

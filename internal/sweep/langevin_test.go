@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -70,7 +71,7 @@ func TestTorusLangevinIsTheProposal(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	for name, law := range laws() {
 		for _, shape := range [][2]int{{4, 4}, {5, 3}, {6, 10}, {40, 28}, {33, 35}} {
-			m := chequered(t, shape[0], shape[1])
+			m := sweeptest.Chequered(t, shape[0], shape[1])
 			b, ok := energy.As[energy.Binary](m)
 			require.True(t, ok)
 			sites := shape[0] * shape[1]
@@ -106,7 +107,7 @@ func TestTorusLangevinIsTheProposal(t *testing.T) {
 // there end where the row says.
 func TestTorusLangevinTransition(t *testing.T) {
 	exact.SkipUnderRace(t)
-	m := chequered(t, 4, 4)
+	m := sweeptest.Chequered(t, 4, 4)
 	e := exact.Energies(m)
 	all := exact.States(16, 2)
 	r := rand.New(rand.NewPCG(9, 2))
@@ -129,7 +130,7 @@ func TestTorusLangevinTransition(t *testing.T) {
 			}
 		}
 		require.InDelta(t, 1, total, 1e-12)
-		stay(row, exact.Index(from, 2))
+		sweeptest.Stay(row, exact.Index(from, 2))
 		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
 			holdSteps(t, k, from, row, g)
 		}
@@ -148,8 +149,8 @@ func holdSteps(t *testing.T, k sampler.Kernel, from []int32, law []float64, g ge
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		k.Step(sampler.Control{}, info, x, streams)
 		exact.Tally(counts, x, 16, 2)
-		for s, told := range info {
-			require.Equal(t, Changed(from, x[16*s:16*(s+1)]), told.Moved)
+		for s, observed := range info {
+			require.Equal(t, Changed(from, x[16*s:16*(s+1)]), observed.Moved)
 		}
 	}
 	for _, shift := range []int{0, 8} { // by rows, so that cells fill
@@ -168,7 +169,7 @@ func holdSteps(t *testing.T, k sampler.Kernel, from []int32, law []float64, g ge
 }
 
 func TestTorusLangevinRuns(t *testing.T) {
-	m := chequered(t, 4, 6)
+	m := sweeptest.Chequered(t, 4, 6)
 	for _, law := range laws() {
 		tuner, err := tune.New("test", law.alpha, 0)
 		require.NoError(t, err)
@@ -195,7 +196,7 @@ func TestTorusLangevinRuns(t *testing.T) {
 
 // It says where its step size has come to a bound, and gives it to another kernel.
 func TestTorusLangevinSteps(t *testing.T) {
-	m := chequered(t, 8, 8)
+	m := sweeptest.Chequered(t, 8, 8)
 	tuner, err := tune.New("test", 0.2, 0)
 	require.NoError(t, err)
 	k := langevinOf(t, m, 1, &flipping{alpha: 0.2}, tuner)
@@ -215,7 +216,7 @@ func TestTorusLangevinSteps(t *testing.T) {
 // those of the model, and nothing allocates.
 func TestTorusLangevinParallel(t *testing.T) {
 	const rows, cols, sites = 400, 502, 400 * 502
-	m := chequered(t, rows, cols)
+	m := sweeptest.Chequered(t, rows, cols)
 	r := rand.New(rand.NewPCG(1, 2))
 	first := make([]int32, sites)
 	for i := range first {
@@ -233,14 +234,14 @@ func TestTorusLangevinParallel(t *testing.T) {
 	}
 	want, k, s := slices.Clone(first), kernel(1), []sampler.Stream{*sampler.NewStream(3, 0)}
 	require.NoError(t, k.Reset(sampler.Control{}, want))
-	var told sampler.Info
+	var observed sampler.Info
 	for range 3 {
-		told = step(k, want, s)
-		require.Positive(t, told.Moved) // from a hot state
+		observed = step(k, want, s)
+		require.Positive(t, observed.Moved) // from a hot state
 	}
 	e := make([]float64, 1)
 	m.Energy(e, want)
-	assert.InEpsilon(t, e[0], told.Energy, 1e-12)
+	assert.InEpsilon(t, e[0], observed.Energy, 1e-12)
 
 	x, k, s := slices.Clone(first), kernel(3), []sampler.Stream{*sampler.NewStream(3, 0)}
 	require.NoError(t, k.Reset(sampler.Control{}, x))
@@ -263,7 +264,7 @@ func TestTorusLangevinParallel(t *testing.T) {
 	for k.Step(sampler.Control{Stop: func() bool { return true }}, info, x, s) == 0 {
 		require.NotEqual(t, want, x)
 	}
-	assert.Equal(t, told, step(k, x, s))
+	assert.Equal(t, observed, step(k, x, s))
 	require.Equal(t, want, x)
 	if !exact.Race {
 		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, s) }))

@@ -8,9 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Locals serves kernels that change one site at a time: exact single-site
-// energies of every chain, cached where the model can keep them up to date, and
-// the running energy of every chain.
+// Locals is the base of kernels that change one site at a time. It holds the running
+// energy of every chain and exact single-site energies, cached where the model is
+// energy.Local and can keep them up to date. It implements Reset, AppendBinary and
+// UnmarshalBinary of [sampler.Transition].
 type Locals struct {
 	Model         energy.Model
 	Local         energy.Local // nil if the model has no cheap updates
@@ -19,20 +20,22 @@ type Locals struct {
 	E             []float64 // running energies
 	d             []float64 // cache: chains × sites × levels; or one row
 	Age           int       // steps since the cache was computed
+	Updates       int       // of one chain in a step
 	At            Cursor
 	Price         cost.Memo
 }
 
-// updateWork is how many elementary operations a level of a site costs.
+// updateWork is the number of elementary operations of a level of a site.
 const updateWork = 64
 
-// refreshEvery bounds how many steps of rounding errors, each near 1e−16 of a
-// difference, gather in the caches before they are computed afresh.
+// refreshEvery is the number of steps after which caches are computed afresh. Each step
+// adds a rounding error of about 1e−16 of a difference.
 const refreshEvery = 512
 
-func NewLocals(m energy.Model, chains int) *Locals {
+// NewLocals returns the locals of so many chains that make so many updates a step.
+func NewLocals(m energy.Model, chains, updates int) *Locals {
 	sites, levels := m.Shape()
-	c := apart.New(Locals{Model: m, Sites: sites, Levels: levels, E: apart.Make[float64](chains), At: NewCursor(chains)})
+	c := apart.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: apart.Make[float64](chains), At: NewCursor(chains)})
 	if l, ok := energy.As[energy.Local](m); ok {
 		c.Local = l
 		Prepare(m)
@@ -44,10 +47,10 @@ func NewLocals(m energy.Model, chains int) *Locals {
 	return c
 }
 
-// newUncached is newLocals for kernels that need running energies only.
-func newUncached(m energy.Model, chains int) *Locals {
+// newUncached is [NewLocals] for kernels that need running energies only.
+func newUncached(m energy.Model, chains, updates int) *Locals {
 	sites, levels := m.Shape()
-	return apart.New(Locals{Model: m, Sites: sites, Levels: levels, E: apart.Make[float64](chains), At: NewCursor(chains)})
+	return apart.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: apart.Make[float64](chains), At: NewCursor(chains)})
 }
 
 // Reset implements [sampler.Transition].
@@ -77,9 +80,9 @@ type Walker interface {
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
 
-// Make makes a step of so many updates of every chain, and returns the number of whole
-// steps. Caches that are due are computed afresh.
-func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream, updates int) (done int) {
+// Make makes a step: c.Updates updates of every chain. It returns the number of whole steps,
+// 0 or 1. Caches that are due are computed afresh.
+func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.At.Begin(ctl.Stop)
 	for ; c.At.Chain < len(info); c.At.Next() {
 		s := c.At.Chain
@@ -87,8 +90,8 @@ func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []in
 			_ = c.Compute(s, s+1, x) // a state that lost its energy shows in this step
 			c.At.Work += c.Sites * c.Levels
 		}
-		for c.At.Update < updates && c.At.Info[s].Err == nil {
-			c.At.Update += k.Walk(updates-c.At.Update, s, x[s*c.Sites:(s+1)*c.Sites], r)
+		for c.At.Update < c.Updates && c.At.Info[s].Err == nil {
+			c.At.Update += k.Walk(c.Updates-c.At.Update, s, x[s*c.Sites:(s+1)*c.Sites], r)
 			if c.At.Stopped {
 				return 0
 			}
@@ -103,8 +106,8 @@ func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []in
 	return 1
 }
 
-// MeanAccept turns the sums of the acceptance probabilities of so many proposals into means,
-// if the step is done.
+// MeanAccept divides the sums of acceptance probabilities in info by the number of updates if
+// the step is done, that is, if done is not 0.
 func MeanAccept(info []sampler.Info, done, updates int) {
 	if done == 0 {
 		return
@@ -114,7 +117,7 @@ func MeanAccept(info []sampler.Info, done, updates int) {
 	}
 }
 
-// RowWork returns the elementary operations of row, and of a move.
+// RowWork returns the number of elementary operations of Row, and of a move.
 func (c *Locals) RowWork() int {
 	if c.Local == nil {
 		return c.Sites * c.Levels // as much as energies, for all that is known
@@ -122,6 +125,7 @@ func (c *Locals) RowWork() int {
 	return updateWork * c.Levels
 }
 
+// Chain returns the cached single-site energies of chain s: sites × levels.
 func (c *Locals) Chain(s int) []float64 {
 	n := c.Sites * c.Levels
 	return c.d[s*n : (s+1)*n]
@@ -147,6 +151,7 @@ func (c *Locals) move(s, site int, to int32, x []int32, row []float64) {
 	x[site] = to
 }
 
+// AppendBinary implements [sampler.Transition].
 func (c *Locals) AppendBinary(b []byte) ([]byte, error) {
 	b = wire.AppendInt32s(b, []int32{int32(c.Age)})
 	b = wire.AppendFloat64s(b, c.E)
@@ -156,8 +161,8 @@ func (c *Locals) AppendBinary(b []byte) ([]byte, error) {
 	return c.At.Append(b), nil
 }
 
-// Restore reads what AppendBinary wrote of a kernel of so many updates a step.
-func (c *Locals) Restore(b []byte, updates int) error {
+// UnmarshalBinary implements [sampler.Transition].
+func (c *Locals) UnmarshalBinary(b []byte) error {
 	age := make([]int32, 1)
 	b, err := wire.ReadInt32s(b, age)
 	if err != nil {
@@ -172,21 +177,20 @@ func (c *Locals) Restore(b []byte, updates int) error {
 		}
 	}
 	c.Age = int(age[0])
-	return c.At.Restore(b, updates)
+	return c.At.Restore(b, c.Updates)
 }
 
-// Visits returns the cost of so many visits of single sites per chain, each of which
-// takes the rows of the table that it needs and so much beside, and of the changes
-// made.
+// Visits returns the cost of a step with so many visits of single sites per chain and the
+// changes in info. A visit costs rows of the table plus each, in nanoseconds.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each
 	return float64(float64(len(info))*(WholeCost+float64(float64(updates)*visit))) + float64(Moves(info)*m.Move)
 }
 
-// sitewise are chains whose states stay in x and change one site at a time, with exact
-// differences and running energies: of one kernel of several at different temperatures, if
-// it is told so.
+// sitewise holds chains whose states stay in x and change one site at a time, with exact
+// differences and running energies. It can exchange states with a sitewise kernel at another
+// temperature.
 type sitewise struct {
 	*Locals
 	x    []int32 // where the states are
@@ -195,10 +199,10 @@ type sitewise struct {
 
 func newSitewise(c *Locals) sitewise { return sitewise{Locals: c, beta: 1} }
 
-// sited finds what kernels of sitewise chains share.
+// sited implements siting.
 func (k *sitewise) sited() *sitewise { return k }
 
-// siting kernels have such chains.
+// siting is a kernel of sitewise chains.
 type siting interface{ sited() *sitewise }
 
 // Exchanges implements [sampler.Exchanger].
@@ -222,7 +226,7 @@ func (k *sitewise) Show(x []int32) {
 	}
 }
 
-// state returns a state.
+// state returns the state of chain s.
 func (k *sitewise) state(s int) []int32 { return k.x[s*k.Sites : (s+1)*k.Sites] }
 
 // Energies implements [sampler.Exchanger].

@@ -10,9 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// memoGibbs is the kernel of [Gibbs] for models of two levels on sparse graphs with
-// couplings or fields of their own everywhere. Its draws are those of the plain
-// kernel.
+// memoGibbs is the kernel of Gibbs for two-level models on small sparse graphs with
+// arbitrary couplings and fields. Its draws are those of the plain kernel.
 type memoGibbs struct {
 	sitewise // energies alone
 	memo     *memo
@@ -32,23 +31,23 @@ func (k *memoGibbs) Reset(ctl sampler.Control, x []int32) error {
 
 // Step implements [sampler.Transition]. It asks whether to stop about every millisecond.
 func (k *memoGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.Make(ctl, k, info, x, r, len(k.order))
+	return k.Make(ctl, k, info, x, r)
 }
 
 // Walk implements [Walker].
 func (k *memoGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
-	told := &k.At.Info[s]
-	told.Accept = 1
-	for made < n && told.Err == nil && !k.At.Stopped {
+	pending := &k.At.Info[s]
+	pending.Accept = 1
+	for made < n && pending.Err == nil && !k.At.Stopped {
 		from := k.At.Update + made
 		sites := k.order[from:min(from+min(n-made, chunk), len(k.order))]
 		u := k.memo.u[:len(sites)]
 		r[s].Float64s(u)
 		moved, rise, dead := k.memo.draw(sites, x, u)
-		told.Moved += moved
+		pending.Moved += moved
 		k.E[s] += rise
 		if dead >= 0 {
-			told.Err = fmt.Errorf("site %d: %w", dead, sampler.ErrNaN)
+			pending.Err = fmt.Errorf("site %d: %w", dead, sampler.ErrNaN)
 		}
 		made += len(sites)
 		k.At.Done(len(sites) * siteWork)
@@ -56,12 +55,9 @@ func (k *memoGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	return made
 }
 
-// UnmarshalBinary implements [sampler.Transition].
-func (k *memoGibbs) UnmarshalBinary(b []byte) error { return k.Restore(b, len(k.order)) }
-
-// memo remembers conditionals of a model of two levels on a sparse graph by the states
-// of the neighbours, whatever the couplings and fields of every site are: all chains
-// and sweeps share what was computed once. An entry is computed when it is first met.
+// memo remembers the conditionals of a two-level model on a sparse graph by the states of
+// the neighbours of a site. All chains and sweeps share it. An entry is computed when it is
+// first needed.
 type memo struct {
 	conditional energy.Conditional
 	start, adj  []int32
@@ -74,16 +70,16 @@ type memo struct {
 
 const unmet = -1
 
-// memoEntries bounds the entries of a memo, 1 MB: they are to stay near the
-// processor. Tests set it lower, to try other kernels.
+// memoEntries bounds the entries of a memo, 1 MB, so that it stays in the cache. Tests set
+// it lower, to try other kernels.
 var memoEntries = 1 << 16
 
-// memoPairs bounds those of models that fieldGibbs takes as well: beyond, what blocks and rungs
-// remember leaves the caches, and adding couplings up is as fast (measured on graphs of 25 to
-// 2,000 sites).
+// memoPairs is the bound for models that fieldGibbs accepts as well: beyond it the memos of
+// blocks and rungs leave the caches, and adding couplings up is as fast (measured on graphs of
+// 25 to 2,000 sites).
 const memoPairs = 1 << 13
 
-// newMemo returns nil if the model is not of that kind, or too large.
+// newMemo returns nil if the model is not of this kind or too large.
 func newMemo(m energy.Model) *memo {
 	sites, levels := m.Shape()
 	g, graphical := energy.As[energy.Graphical](m)
@@ -109,7 +105,7 @@ func newMemo(m energy.Model) *memo {
 	return apart.New(k)
 }
 
-// forget is called when the model may have changed.
+// forget clears all entries, as the model may have changed.
 func (m *memo) forget() {
 	for at := range m.up {
 		m.up[at] = unmet
@@ -140,8 +136,9 @@ func (m *memo) entry(i int32, x []int32) int {
 	return int(at)
 }
 
-// draw redraws the given sites of state x. It returns how many of them changed and by
-// how much the energy did, or the number of the first site without a conditional.
+// draw redraws the given sites of state x. It returns the number of sites that changed and
+// the change of the energy. dead is the first site without a conditional, at which it stops,
+// or −1.
 func (m *memo) draw(sites []int32, x []int32, u []float64) (moved int, rise float64, dead int) {
 	u = u[:len(sites)]
 	for n, i := range sites {
@@ -153,8 +150,8 @@ func (m *memo) draw(sites []int32, x []int32, u []float64) (moved int, rise floa
 		if p != p {
 			return moved, rise, int(i)
 		}
-		// u < p, without a branch that half of the time is not foreseen: both are
-		// in [0, 1], and a number that is not negative has the order of its bits.
+		// u < p without a branch, which would often be mispredicted: both are in
+		// [0, 1], and non-negative numbers are ordered like their bits.
 		l := int32((math.Float64bits(u[n]) - math.Float64bits(p)) >> 63)
 		change := l - x[i]
 		x[i] = l

@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -56,12 +57,12 @@ func TestMemoGibbsDrawsAsThePlainKernelDoes(t *testing.T) {
 			if scan == Chromatic && name == "rule" {
 				continue
 			}
-			k, ok := must(Gibbs{Scan: scan}.Kernel(context.Background(), m, chains)).(*memoGibbs)
+			k, ok := exact.Must(Gibbs{Scan: scan}.Kernel(context.Background(), m, chains)).(*memoGibbs)
 			require.True(t, ok, name)
-			plain := apart.New(gibbs{updates: sites, order: k.order, sitewise: newSitewise(NewLocals(m, chains)), w: make([]float64, levels), unpolled: 1})
+			plain := apart.New(gibbs{order: k.order, sitewise: newSitewise(NewLocals(m, chains, sites)), w: make([]float64, levels), unpolled: 1})
 			same := func(k sampler.Kernel) bool {
 				x, y := make([]int32, chains*sites), make([]int32, chains*sites)
-				info, told := make([]sampler.Info, chains), make([]sampler.Info, chains)
+				info, observed := make([]sampler.Info, chains), make([]sampler.Info, chains)
 				var r, q []sampler.Stream
 				for s := range uint64(chains) {
 					r, q = append(r, *sampler.NewStream(1, s)), append(q, *sampler.NewStream(1, s))
@@ -71,14 +72,14 @@ func TestMemoGibbsDrawsAsThePlainKernelDoes(t *testing.T) {
 				e := make([]float64, chains)
 				for range steps {
 					k.Step(sampler.Control{}, info, x, r)
-					plain.Step(sampler.Control{}, told, y, q)
+					plain.Step(sampler.Control{}, observed, y, q)
 					if !assert.ObjectsAreEqual(y, x) {
 						return false
 					}
 					m.Energy(e, x)
 					for s := range info {
 						require.InDelta(t, e[s], info[s].Energy, 1e-12)
-						require.Equal(t, told[s].Moved, info[s].Moved)
+						require.Equal(t, observed[s].Moved, info[s].Moved)
 					}
 				}
 				return true
@@ -100,7 +101,7 @@ func memoMatrix(k *memoGibbs, all [][]int32) *exact.Matrix {
 	var p *exact.Matrix
 	for _, i := range k.order {
 		site := exact.NewMatrix(len(all), func(x int, dst []float64) {
-			if stuck(k, all[x], x, dst) {
+			if sweeptest.Stuck(k, all[x], x, dst) {
 				return
 			}
 			y := append([]int32(nil), all[x]...)
@@ -124,12 +125,12 @@ func TestMemoGibbsIsExact(t *testing.T) {
 	exact.SkipUnderRace(t)
 	for name, m := range memoModels(t) {
 		sites, levels := m.Shape()
-		k := must(Gibbs{}.Kernel(context.Background(), m, 1)).(*memoGibbs)
+		k := exact.Must(Gibbs{}.Kernel(context.Background(), m, 1)).(*memoGibbs)
 		pi, _ := exact.Law(m)
 		p := memoMatrix(k, exact.States(sites, levels))
 		assert.LessOrEqual(t, p.RowError(), 1e-12, name)
 		assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12, name)
-		exact.Transitions(t, observed(t, m, Gibbs{}, 320, 3), p, exact.Rate)
+		exact.Transitions(t, sweeptest.Observed(t, m, Gibbs{}, 320, 3), p, exact.Rate)
 	}
 }
 
@@ -145,7 +146,7 @@ func TestMemoGibbsRuns(t *testing.T) {
 		c.Workers = 7
 		assert.Equal(t, want, runs.Hash(runs.Run(t, m, Gibbs{}, c, 50).States()), name)
 
-		k := must(Gibbs{}.Kernel(context.Background(), m, 2))
+		k := exact.Must(Gibbs{}.Kernel(context.Background(), m, 2))
 		x, info, streams := make([]int32, 2*sites), make([]sampler.Info, 2), make([]sampler.Stream, 2)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		if !exact.Race {
@@ -180,7 +181,7 @@ func TestMemoGibbsLimits(t *testing.T) {
 		"star":   {weights(20, star...), Automatic, false},
 		"potts":  {exact.Must(energy.Sum(exact.Must(model.NewPotts(model.Lattice{5}, 3, 0.5, nil)), exact.Must(model.NewIndependent(make([]float64, 15), 3)))), Automatic, false},
 	} {
-		_, ok := must(Gibbs{Scan: c.scan}.Kernel(context.Background(), c.m, 1)).(*memoGibbs)
+		_, ok := exact.Must(Gibbs{Scan: c.scan}.Kernel(context.Background(), c.m, 1)).(*memoGibbs)
 		assert.Equal(t, c.memo, ok, name)
 	}
 
@@ -190,7 +191,7 @@ func TestMemoGibbsLimits(t *testing.T) {
 		}
 		return 0
 	}}
-	k := must(Gibbs{}.Kernel(context.Background(), twoLevels{energy.Conditionals(lost)}, 1))
+	k := exact.Must(Gibbs{}.Kernel(context.Background(), twoLevels{energy.Conditionals(lost)}, 1))
 	x, info := make([]int32, 3), make([]sampler.Info, 1)
 	require.NoError(t, k.Reset(sampler.Control{}, x))
 	k.Step(sampler.Control{}, info, x, []sampler.Stream{*sampler.NewStream(1, 0)})

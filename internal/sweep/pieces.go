@@ -8,15 +8,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// pieces share out the sweeps of one state among workers: sites that do not interact may be
-// redrawn at the same time, each from two words of random bits whose place in the stream
-// is that of the site in the sweep.
+// pieces shares the sweeps of one state out among workers. Sites that do not interact may be
+// redrawn at the same time. Each site has two words of random bits; their place in the stream
+// follows from the place of the site in the sweep.
 type pieces struct {
 	all   []piece // in the order of a sweep
-	most  int     // of one colour
+	most  int     // largest number of pieces of one colour
 	sites int
 
-	draw    func(worker, piece, from, to int, words []uint32) // of the kernel: some places of a piece
+	draw    func(worker, piece, from, to int, words []uint32) // the kernel redraws some places of a piece
 	burst   *pool.Burst
 	workers [][]pieceWorker // one each
 	first   int             // piece of job 0
@@ -25,11 +25,11 @@ type pieces struct {
 	job     func(worker, job int)
 }
 
-// piece are the places first … end−1 of a sweep; others of the same colour follow up to
-// piece next.
+// piece holds the places first … end−1 of a sweep. The pieces up to number next−1 have the
+// same colour.
 type piece struct{ first, end, next int }
 
-// pieceWorker is what a worker writes.
+// pieceWorker is the workspace of one worker.
 type pieceWorker struct {
 	stream sampler.Stream
 	words  []uint32
@@ -38,8 +38,8 @@ type pieceWorker struct {
 // pieceSites is the largest number of sites of a piece: some tens of microseconds.
 const pieceSites = 2048
 
-// newPieces cuts a sweep whose stretches of sites that are drawn alike end at ends, those of
-// one colour one behind the other.
+// newPieces cuts a sweep into pieces. ends are the ends of its stretches of sites that are
+// drawn alike and colours their colours; stretches of one colour are adjacent.
 func newPieces(ends, colours []int, draw func(worker, piece, from, to int, words []uint32)) *pieces {
 	p := apart.New(pieces{sites: ends[len(ends)-1], draw: draw})
 	first, colour := 0, []int{}
@@ -66,7 +66,8 @@ func newPieces(ends, colours []int, draw func(worker, piece, from, to int, words
 	return p
 }
 
-// share makes what n workers write, or as many as a sweep can use, and returns their number.
+// share makes workspaces for n workers, or for as many as a sweep can use, and returns their
+// number.
 func (p *pieces) share(n int) int {
 	if n = max(1, min(n, p.most)); n == len(p.workers) {
 		return n
@@ -80,7 +81,7 @@ func (p *pieces) share(n int) int {
 	return n
 }
 
-// redraw draws a piece from place from on.
+// redraw redraws a piece from place from on.
 func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 	for end := p.all[at].end; from < end; {
 		to := min(from+chunk, end)
@@ -91,9 +92,9 @@ func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 	}
 }
 
-// sweep goes on with a sweep from a place, as far as fits between two questions whether to
-// stop, and returns where it stands then. settled is told of the pieces that have been
-// redrawn, one after the other.
+// sweep continues a sweep from a place, as far as fits between two questions whether to
+// stop, and returns the next place. It then calls settled with each piece that was redrawn,
+// in order.
 func (p *pieces) sweep(from int, r *sampler.Stream, settled func(piece int)) (next int) {
 	first := sort.Search(len(p.all), func(n int) bool { return p.all[n].end > from })
 	end := min(p.all[first].next, first+max(1, len(p.workers)*PollWork/(siteWork*pieceSites)))

@@ -8,14 +8,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// rowGibbs is the kernel of [Gibbs] for many chains of models of two levels on graphs of up
-// to 127 neighbours a site and one strength of couplings, of either sign: a site is a row of
-// bytes, one for each chain of the block, the rows of its neighbours are added up, and the
-// sums look up the conditionals of all chains at once. A visit takes as long whether states
-// change or not. States are held beside x, which is what they are made from and written to.
+// rowGibbs is the kernel of Gibbs for many chains of two-level models with up to 127
+// neighbours a site and couplings of one strength and either sign. A site is a row of bytes,
+// one for each chain of the block. A visit adds up the rows of the neighbours and looks the
+// conditionals of all chains up by the sums, whether states change or not. The kernel holds
+// its own copy of the states, read from x and written to it.
 //
-// Conditionals are held as multiples of 2⁻⁶⁴. All chains draw from the stream of the first
-// one.
+// Conditionals are multiples of 2⁻⁶⁴. All chains draw from the stream of the first one.
 type rowGibbs struct {
 	sweeper // of all chains together
 	weight  float64
@@ -23,15 +22,15 @@ type rowGibbs struct {
 	states  *spins.RowChains
 
 	moved   int           // sites that the last step changed, all chains together; −1: unknown
-	told    simd.RowTally // since the last flush
+	delta   simd.RowTally // since the last flush
 	ones    [simd.ChainBits]int32
 	scratch simd.RowScratch
 	pair    *rowPair // of the first block of two, once there is one
 }
 
-// What the energy of a state of rows depends on: the sum over the sites in state 1 of their
-// neighbours, each pair once, and how many sites of each kind are in state 1. The energies
-// at the last Reset are less by what those were worth then.
+// The energy of a state depends on two kinds of numbers: the neighbours of the sites in
+// state 1, summed with each pair once, and the number of sites of each kind in state 1. The
+// energies of the last Reset do not include the part of the latter.
 const (
 	rowSum = iota
 	rowOnes
@@ -44,33 +43,33 @@ var (
 	_ sampler.Exchanger = (*rowGibbs)(nil)
 )
 
-// rowPair are two blocks side by side.
+// rowPair holds two blocks side by side.
 type rowPair struct {
 	states *spins.RowPair
-	with   *spins.RowGraph // of the second, which is the same as the first's
-	told   [2]simd.RowTally
+	with   *spins.RowGraph // of the second block, equal to that of the first
+	delta  [2]simd.RowTally
 	from   [2]spins.Source
 }
 
 const (
-	// keepBelow and addAbove are the changes of a visit, of 32 chains together, below which
-	// sums are kept and above which they are added up at each visit (BenchmarkDenseGibbs).
+	// Below keepBelow changes a visit, of 32 chains together, sums are kept; above addAbove
+	// they are added up at each visit (BenchmarkDenseGibbs).
 	keepBelow, addAbove = 0.5, 0.7
 
-	// flushParts are the parts whose sums a tally holds.
+	// flushParts is the number of parts whose sums a tally can hold.
 	flushParts = 8
 )
 
 // rowFormat has a tag: checkpoints of other kernels begin with an energy.
 var rowFormat = format{tag: 0x726f7773, foreign: "another kernel of Gibbs", kept: rowOnes}
 
-// FewestRows is the number of chains of a block from which on a kernel of rows takes less
-// time than chains one by one, or as much where hardly any states change
-// (BenchmarkDenseGibbs). Tests set it higher, to try other kernels.
+// FewestRows is the least number of chains of a block for which a kernel of rows is faster
+// than chains one by one, or as fast where hardly any states change (BenchmarkDenseGibbs).
+// Tests set it higher, to try other kernels.
 var FewestRows = 8
 
-// newRowGibbs returns nil if another kernel does better, or the model is not of this kind.
-// A sweep visits those of the given sites that are free or, if that is nil, in one that is fast.
+// newRowGibbs returns nil if another kernel is faster or the model is not of this kind. A
+// sweep visits the free sites in the given order; nil means an order that is fast.
 func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 	if chains < FewestRows {
 		return nil
@@ -98,7 +97,7 @@ func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 
 // Reset implements [sampler.Transition].
 func (k *rowGibbs) Reset(ctl sampler.Control, x []int32) error {
-	k.told = simd.RowTally{}
+	k.delta = simd.RowTally{}
 	err := k.sweeper.Reset(ctl, x)
 	if err == nil {
 		k.addOnes(k.start, k.since, -1)
@@ -106,7 +105,7 @@ func (k *rowGibbs) Reset(ctl sampler.Control, x []int32) error {
 	return err
 }
 
-// addOnes adds to energies, times sign, what sites in state 1 are worth.
+// addOnes adds sign times the energies of the sites in state 1 by themselves.
 func (k *rowGibbs) addOnes(e []float64, counts [][]int, sign float64) {
 	for kind, b := range k.base {
 		b *= sign
@@ -135,8 +134,7 @@ func (k *rowGibbs) pack(_ int, x []int32) {
 // unpack implements holder.
 func (k *rowGibbs) unpack(_ int, x []int32) { k.states.Spread(x) }
 
-// countOnes counts the sites in state 1, of which there were none, as it were, at the last
-// Reset.
+// countOnes counts the sites in state 1 and takes their numbers at the last Reset as 0.
 func (k *rowGibbs) countOnes() {
 	for kind := range k.base {
 		k.states.Ones(&k.ones, kind)
@@ -174,7 +172,7 @@ func (k *rowGibbs) swap(with holder, chains []int, moved []int) {
 // Step implements [sampler.Transition].
 func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if len(ctl.Company) > 0 {
-		return k.leap(ctl, info, x, r)
+		return k.batch(ctl, info, x, r)
 	}
 	if done = k.sweeper.Step(ctl, info, x, r); done > 0 {
 		k.moved = 0
@@ -196,7 +194,7 @@ func (k *rowGibbs) redraw(_, part int, _ []int32, r *sampler.Stream) (next, work
 	if part == 0 {
 		k.choose()
 	}
-	k.states.Redraw(part, &k.told, reserve(r, k.states.Groups(part)), &k.scratch)
+	k.states.Redraw(part, &k.delta, reserve(r, k.states.Groups(part)), &k.scratch)
 	if next = part + 1; next%flushParts == 0 {
 		k.take()
 	}
@@ -204,7 +202,7 @@ func (k *rowGibbs) redraw(_, part int, _ []int32, r *sampler.Stream) (next, work
 	return next, siteWork*sites + rows
 }
 
-// choose says whether sums are kept in the step to come, by what the last one changed.
+// choose decides by the changes of the last step whether the next one keeps sums.
 func (k *rowGibbs) choose() {
 	if k.moved < 0 {
 		return
@@ -215,8 +213,8 @@ func (k *rowGibbs) choose() {
 	}
 }
 
-// changes returns how often a visit of 32 chains changes one where a step has changed so
-// many sites.
+// changes returns the changes of a visit, per 32 chains, of a step that changed so many
+// sites.
 func (k *rowGibbs) changes(moved int) float64 {
 	return float64(moved) * simd.ChainBits / float64(k.chains*k.states.Free())
 }
@@ -227,16 +225,16 @@ func (k *rowGibbs) flush(int) {
 	k.countOnes()
 }
 
-// take takes note of what parts have changed.
+// take adds the pending changes of the parts to the counts.
 func (k *rowGibbs) take() {
-	for s, n := range k.told.Moved[:k.chains] {
+	for s, n := range k.delta.Moved[:k.chains] {
 		k.at.Info[s].Moved += int(n)
 	}
-	k.gather(&k.told)
+	k.gather(&k.delta)
 }
 
-// gather adds what a tally counts, and returns how many sites changed. The tally is then
-// empty.
+// gather adds a tally to the counts, clears it and returns the number of sites that
+// changed.
 func (k *rowGibbs) gather(t *simd.RowTally) (moved int) {
 	for s := range k.chains {
 		k.since[rowSum][s] += int(t.Sum[s])
@@ -252,16 +250,16 @@ func (k *rowGibbs) Cost(info []sampler.Info) float64 {
 }
 
 const (
-	// pairSites bounds the graphs whose blocks are redrawn two by two: a sweep of a larger
-	// one takes longer than stop may wait.
+	// pairSites bounds the graphs whose blocks are redrawn in pairs: a sweep of a larger one
+	// takes longer than stop may wait.
 	pairSites = 1 << 15
 
-	// pairAbove is the changes of a visit, of 32 chains together, above which two blocks
-	// are redrawn sooner side by side than one by one with sums that are kept
-	// (BenchmarkRowLeap).
+	// pairAbove: above so many changes a visit, of 32 chains together, redrawing two blocks
+	// side by side is faster than redrawing them one by one with sums kept
+	// (BenchmarkRowBatch).
 	pairAbove = 0.16
 
-	// pairCalm is after how many steps of fewer changes a leap ends.
+	// pairCalm: after so many steps with fewer changes a batch ends.
 	pairCalm = 16
 )
 
@@ -273,8 +271,8 @@ func (k *rowGibbs) Company(blocks int) int {
 	return 2
 }
 
-// leap makes steps that nobody reads, of the block and of the one that comes along.
-func (k *rowGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (steps int) {
+// batch makes several steps that nobody reads, of the block and of its companion.
+func (k *rowGibbs) batch(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (steps int) {
 	if len(ctl.Company) != 1 || !ctl.Unread {
 		return 0
 	}
@@ -295,7 +293,7 @@ func (k *rowGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r [
 		return 0
 	}
 	if with := all[1].states.RowGraph; k.pair == nil || k.pair.with != with {
-		if !k.states.Equal(with) { // a method that chooses kernels has chosen others
+		if !k.states.Equal(with) { // a method that chooses kernels has chosen another
 			return 0
 		}
 		k.pair = apart.New(rowPair{states: k.states.NewPair(), with: with})
@@ -313,10 +311,10 @@ func (k *rowGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r [
 		for b := range all {
 			p.from[b] = reserve(streams[b], k.states.SweepGroups())
 		}
-		p.states.Sweep(&p.told, p.from)
+		p.states.Sweep(&p.delta, p.from)
 		calm++
 		for b, o := range all {
-			some := o.gather(&p.told[b])
+			some := o.gather(&p.delta[b])
 			if moved[b] += some; o.changes(some) > pairAbove {
 				calm = 0
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
@@ -75,7 +76,7 @@ func TestRowGibbsIsExact(t *testing.T) {
 				p := rowMatrix(t, m, k, all, func(p uint64) uint64 { return p })
 				assert.LessOrEqual(t, p.RowError(), 1e-12)
 				assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
-				exact.Transitions(t, observedKernel(t, m, k, func() {}, 640, uint64(5+n)), p, exact.Rate)
+				exact.Transitions(t, sweeptest.ObservedKernel(t, m, k, func() {}, 640, uint64(5+n)), p, exact.Rate)
 				twin := rowMatrix(t, m, k, all, func(p uint64) uint64 { return p / 2 })
 				assert.Greater(t, twin.MaxDiff(pi), 1e-4)
 			}
@@ -183,7 +184,7 @@ func walk(k *rowGibbs, m energy.Conditional, x []int32, chains int, order []int,
 // and in parts have the same bits; nothing is allocated.
 func TestRowGibbsRuns(t *testing.T) {
 	for name, m := range rowModels(t) {
-		if _, rows := must(Gibbs{Scan: Systematic}.Kernel(context.Background(), m, sampler.BlockSize)).(*rowGibbs); !rows {
+		if _, rows := exact.Must(Gibbs{Scan: Systematic}.Kernel(context.Background(), m, sampler.BlockSize)).(*rowGibbs); !rows {
 			t.Fatal(name)
 		}
 		g := Gibbs{Scan: Systematic}
@@ -246,7 +247,7 @@ func TestRowGibbsStops(t *testing.T) {
 		start[i] = r.Int32N(2)
 	}
 	kernel := func() (*rowGibbs, []int32, []sampler.Info, []sampler.Stream) {
-		k, ok := must(Gibbs{}.Kernel(context.Background(), m, chains)).(*rowGibbs)
+		k, ok := exact.Must(Gibbs{}.Kernel(context.Background(), m, chains)).(*rowGibbs)
 		require.True(t, ok)
 		x := slices.Clone(start)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
@@ -303,10 +304,10 @@ func TestRowGibbsStops(t *testing.T) {
 // Checkpoints of the kernels that have these models in blocks of fewer chains are refused,
 // and theirs of this one.
 func TestRowGibbsRefusesOtherKernels(t *testing.T) {
-	m := complete(t, 30, 0.1, 0)
+	m := sweeptest.Complete(t, 30, 0.1, 0)
 	k := rowKernel(t, m, 8, nil)
 	withoutBits(t)
-	other := must(Gibbs{}.Kernel(context.Background(), m, 8))
+	other := exact.Must(Gibbs{}.Kernel(context.Background(), m, 8))
 	x := make([]int32, 8*30)
 	require.NoError(t, other.Reset(sampler.Control{}, x))
 	b, err := other.AppendBinary(nil)
@@ -321,11 +322,11 @@ func TestRowGibbsRefusesOtherKernels(t *testing.T) {
 // Blocks of few chains, random scans, more levels, unequal weights and many fields go to
 // other kernels, and so do sites of more neighbours than a table has entries.
 func TestRowGibbsIsUsedWhereItApplies(t *testing.T) {
-	m := complete(t, 30, 0.1, 0)
+	m := sweeptest.Complete(t, 30, 0.1, 0)
 	for scan, want := range map[Scan]bool{Automatic: true, Systematic: true, Chromatic: true, Random: false} {
-		_, fast := must(Gibbs{Scan: scan}.Kernel(context.Background(), m, FewestRows)).(*rowGibbs)
+		_, fast := exact.Must(Gibbs{Scan: scan}.Kernel(context.Background(), m, FewestRows)).(*rowGibbs)
 		assert.Equal(t, want, fast, "%v", scan)
-		_, fast = must(Gibbs{Scan: scan}.Kernel(context.Background(), m, FewestRows-1)).(*rowGibbs)
+		_, fast = exact.Must(Gibbs{Scan: scan}.Kernel(context.Background(), m, FewestRows-1)).(*rowGibbs)
 		assert.False(t, fast, "%v", scan)
 	}
 	var uneven []model.Edge
@@ -345,19 +346,19 @@ func TestRowGibbsIsUsedWhereItApplies(t *testing.T) {
 		fast bool
 	}{
 		{"degrees 0 … 127", large(t)["repel"], true},
-		{"128 neighbours", complete(t, 131, 0.01, 0), false},
-		{"126 neighbours", complete(t, 129, 0.01, 0), true},
-		{"a glass", glass(t, 20, 1, 0.3), true},
-		{"no coupling", complete(t, 30, 0, 0.4), false},
+		{"128 neighbours", sweeptest.Complete(t, 131, 0.01, 0), false},
+		{"126 neighbours", sweeptest.Complete(t, 129, 0.01, 0), true},
+		{"a glass", sweeptest.Glass(t, 20, 1, 0.3), true},
+		{"no coupling", sweeptest.Complete(t, 30, 0, 0.4), false},
 		{"two strengths", exact.Must(model.NewIsing(weights, 0.1, 0)), false},
 		{"three levels", exact.Must(model.NewPotts(weights, 3, 0.1, nil)), false},
-		{"several fields", exact.Must(glass(t, 300, 0.1, 0).WithFields(several)), false}, // 299 neighbours
-		{"fields that are multiples", exact.Must(glass(t, 40, 0.25, 0).WithFields(slices.Repeat([]float64{0, 0.5, 1, 1.5}, 10))), true},
+		{"several fields", exact.Must(sweeptest.Glass(t, 300, 0.1, 0).WithFields(several)), false}, // 299 neighbours
+		{"fields that are multiples", exact.Must(sweeptest.Glass(t, 40, 0.25, 0).WithFields(slices.Repeat([]float64{0, 0.5, 1, 1.5}, 10))), true},
 	} {
-		_, fast := must(Gibbs{}.Kernel(context.Background(), c.m, sampler.BlockSize)).(*rowGibbs)
+		_, fast := exact.Must(Gibbs{}.Kernel(context.Background(), c.m, sampler.BlockSize)).(*rowGibbs)
 		assert.Equal(t, c.fast, fast, c.name)
 	}
-	sixteen := ring(t, 300, 8, 0.1)
+	sixteen := sweeptest.Ring(t, 300, 8, 0.1)
 	for n, fields := range [][]float64{several, many} {
 		k := newRowGibbs(exact.Must(sixteen.WithFields(fields)), sampler.BlockSize, nil)
 		assert.Equal(t, n == 0, k != nil)
@@ -381,11 +382,11 @@ func denseGraph(sites int, beta float64) energy.Model {
 // Steps that nobody reads go to the bits of those that an observer reads one by one: states,
 // what the last step reports, statistics and checkpoints, by few and many workers, in parts
 // of a run, hot and cold, and with blocks that are not alike.
-func TestRowLeapIsSteps(t *testing.T) {
+func TestRowBatchIsSteps(t *testing.T) {
 	ctx := context.Background()
 	models := rowModels(t)
 	models["hot"], models["cool"], models["cold"] = denseGraph(200, 0.1), denseGraph(200, 1), denseGraph(200, 3)
-	leaps := 0
+	batches := 0
 	for name, m := range models {
 		for _, chains := range []int{64, 75, 96, 136} {
 			for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
@@ -407,16 +408,16 @@ func TestRowLeapIsSteps(t *testing.T) {
 					require.Equal(t, one.Stats(), c.Stats(), "%s, %d chains", name, chains)
 					require.Equal(t, saved(t, one), saved(t, c), "%s, %d chains", name, chains)
 				}
-				leaps++
+				batches++
 			}
 		}
 	}
-	assert.Positive(t, leaps)
+	assert.Positive(t, batches)
 }
 
-// Leaps allocate nothing, end once stop is true and where few sites change, and are
+// Batches allocate nothing, end once stop is true and where few sites change, and are
 // refused where they do not pay or a step is under way.
-func TestRowLeapAlone(t *testing.T) {
+func TestRowBatchAlone(t *testing.T) {
 	if !simd.PairOfRows() {
 		t.Skip("blocks of rows are not redrawn side by side here")
 	}
@@ -435,49 +436,49 @@ func TestRowLeapAlone(t *testing.T) {
 	lead := kernels[0].(*rowGibbs)
 	info := [2][]sampler.Info{make([]sampler.Info, 32), make([]sampler.Info, 32)}
 	company := make([]sampler.Block, 1)
-	leap := func(stop func() bool, n int) int {
+	batch := func(stop func() bool, n int) int {
 		company[0] = sampler.Block{Kernel: kernels[1], Info: info[1], X: x[1], R: r[1]}
 		return lead.Step(sampler.Control{Steps: n, Stop: stop, Unread: true, Company: company}, info[0], x[0], r[0])
 	}
-	leapWith := func(other sampler.Kernel, n int) int {
+	batchWith := func(other sampler.Kernel, n int) int {
 		kernels[1] = other
-		return leap(nil, n)
+		return batch(nil, n)
 	}
 	assert.Equal(t, 2, lead.Company(5))
 	assert.Zero(t, lead.Company(1))
-	require.Equal(t, 7, leap(nil, 7))
+	require.Equal(t, 7, batch(nil, 7))
 	if !exact.Race {
-		assert.Zero(t, testing.AllocsPerRun(20, func() { leap(nil, 7) }))
+		assert.Zero(t, testing.AllocsPerRun(20, func() { batch(nil, 7) }))
 	}
-	assert.Zero(t, lead.leap(sampler.Control{Steps: 7, Unread: true}, info[0], x[0], r[0]))
+	assert.Zero(t, lead.batch(sampler.Control{Steps: 7, Unread: true}, info[0], x[0], r[0]))
 	old := PollWork
 	PollWork = 1
-	assert.Equal(t, 1, leap(func() bool { return true }, 9))
+	assert.Equal(t, 1, batch(func() bool { return true }, 9))
 	PollWork = old
 	kernels[1].Step(sampler.Control{}, make([]sampler.Info, 32), x[1], r[1])
-	assert.Equal(t, 7, leap(nil, 7))
+	assert.Equal(t, 7, batch(nil, 7))
 
 	other := rowKernel(t, denseGraph(200, 0.1), 32, exact.Must(order("Gibbs", Systematic, denseGraph(200, 0.1))))
 	require.NoError(t, other.Reset(sampler.Control{}, x[1]))
-	assert.Zero(t, leapWith(other, 7), "sites in another order")
+	assert.Zero(t, batchWith(other, 7), "sites in another order")
 	other = rowKernel(t, denseGraph(200, 0.2), 32, nil)
 	require.NoError(t, other.Reset(sampler.Control{}, x[1]))
-	assert.Zero(t, leapWith(other, 7), "other conditionals")
+	assert.Zero(t, batchWith(other, 7), "other conditionals")
 
 	kernels, x, r = pair(5)
 	lead = kernels[0].(*rowGibbs)
-	steps := leap(nil, 10000)
+	steps := batch(nil, 10000)
 	assert.Less(t, steps, 2000, "hardly any site changes")
 	for b, k := range kernels {
 		k.(*rowGibbs).Show(x[b])
 		k.Step(sampler.Control{}, make([]sampler.Info, 32), x[b], r[b])
 	}
-	assert.Zero(t, leap(nil, 10), "sums that are kept do better")
+	assert.Zero(t, batch(nil, 10), "sums that are kept do better")
 }
 
-// BenchmarkRowLeap is a step of two blocks of chains of a graph of the size of G1 that
+// BenchmarkRowBatch is a step of two blocks of chains of a graph of the size of G1 that
 // nobody reads, by Run.
-func BenchmarkRowLeap(b *testing.B) {
+func BenchmarkRowBatch(b *testing.B) {
 	for _, beta := range []float64{0.1, 0.4, 1, 1.5, 2, 5} {
 		m := denseGraph(800, beta)
 		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {

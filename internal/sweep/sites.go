@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// newSites returns the kernel that visits one site after the other, whatever the model is.
+// newSites returns the kernel that visits one site after the other. It accepts every model.
 func newSites(r *request) (sampler.Kernel, error) {
 	sweep, err := r.order(r.Scan)
 	updates := r.Updates
@@ -19,16 +19,15 @@ func newSites(r *request) (sampler.Kernel, error) {
 	case updates == 0:
 		updates = r.sites
 	}
-	all := newSitewise(NewLocals(r.Model, r.Chains))
+	all := newSitewise(NewLocals(r.Model, r.Chains, updates))
 	if r.Proposes {
-		return apart.New(metropolis{sitewise: all, updates: updates, order: sweep, work: all.RowWork()}), err
+		return apart.New(metropolis{sitewise: all, order: sweep, work: all.RowWork()}), err
 	}
-	return apart.New(gibbs{sitewise: all, updates: updates, order: sweep, w: apart.Make[float64](r.levels), unpolled: max(1, PollWork/all.RowWork())}), err
+	return apart.New(gibbs{sitewise: all, order: sweep, w: apart.Make[float64](r.levels), unpolled: max(1, PollWork/all.RowWork())}), err
 }
 
 type gibbs struct {
 	sitewise
-	updates  int
 	order    []int32 // nil: random scan
 	w        []float64
 	unpolled int // updates between two questions whether to stop
@@ -41,7 +40,7 @@ var (
 
 // Step implements [sampler.Transition]. It asks whether to stop every few thousand sites.
 func (k *gibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.Make(ctl, k, info, x, r, k.updates)
+	return k.Make(ctl, k, info, x, r)
 }
 
 // Walk implements [Walker].
@@ -57,8 +56,8 @@ func (k *gibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 
 // sweep makes updates first … first+n−1 of chain s at state x.
 func (k *gibbs) sweep(first, n, s int, x []int32, r *sampler.Stream) {
-	told := &k.At.Info[s]
-	told.Accept = 1
+	pending := &k.At.Info[s]
+	pending.Accept = 1
 	for at := first; at < first+n; at++ {
 		i := 0
 		if k.order != nil {
@@ -69,17 +68,15 @@ func (k *gibbs) sweep(first, n, s int, x []int32, r *sampler.Stream) {
 		row := k.Row(s, i, x)
 		l := HeatBath(k.w, row, r.Float64())
 		if l < 0 {
-			told.Err = fmt.Errorf("site %d: %w", i, sampler.ErrNaN)
+			pending.Err = fmt.Errorf("site %d: %w", i, sampler.ErrNaN)
 			return
 		}
 		if int32(l) != x[i] {
 			k.move(s, i, int32(l), x, row)
-			told.Moved++
+			pending.Moved++
 		}
 	}
 }
-
-func (k *gibbs) UnmarshalBinary(b []byte) error { return k.Restore(b, k.updates) }
 
 // Cost implements [sampler.Costed].
 func (k *gibbs) Cost(info []sampler.Info) float64 {
@@ -88,9 +85,8 @@ func (k *gibbs) Cost(info []sampler.Info) float64 {
 
 type metropolis struct {
 	sitewise
-	updates int
-	work    int     // of an update
-	order   []int32 // nil: random
+	work  int     // of an update
+	order []int32 // nil: random
 }
 
 var (
@@ -100,15 +96,16 @@ var (
 
 // Step implements [sampler.Transition].
 func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	done = k.Make(ctl, k, info, x, r, k.updates)
-	MeanAccept(info, done, k.updates)
+	done = k.Make(ctl, k, info, x, r)
+	MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [Walker]. Where there is nothing to propose all is accepted.
+// Walk implements [Walker]. With one level there is nothing to propose, and the acceptance
+// probability is 1.
 func (k *metropolis) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	if k.Levels < 2 {
-		k.At.Info[s].Accept = float64(k.updates)
+		k.At.Info[s].Accept = float64(k.Updates)
 		return n
 	}
 	for made < n && !k.At.Stopped {
@@ -121,7 +118,7 @@ func (k *metropolis) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 
 // update makes proposal number at of a step for chain s at state x.
 func (k *metropolis) update(s, at int, x []int32, r *sampler.Stream) {
-	told := &k.At.Info[s]
+	pending := &k.At.Info[s]
 	i := 0
 	if k.order != nil {
 		i = int(k.order[at])
@@ -135,21 +132,19 @@ func (k *metropolis) update(s, at int, x []int32, r *sampler.Stream) {
 	row := k.Row(s, i, x)
 	a, ok := Accept(row[x[i]]-row[l], 0, 0)
 	if !ok {
-		told.Invalid++
+		pending.Invalid++
 	}
-	told.Accept += a
+	pending.Accept += a
 	if r.Float64() < a {
 		k.move(s, i, l, x, row)
-		told.Moved++
+		pending.Moved++
 	}
 }
 
 // Cost implements [sampler.Costed].
 func (k *metropolis) Cost(info []sampler.Info) float64 {
-	return k.Visits(info, k.updates, 1, ProposalCost)
+	return k.Visits(info, k.Updates, 1, ProposalCost)
 }
-
-func (k *metropolis) UnmarshalBinary(b []byte) error { return k.Restore(b, k.updates) }
 
 // HeatBath returns the level that the uniform number u picks from
 // p_l ∝ exp(−d_l), or −1 if no d_l is finite or one is NaN or −Inf. w is
@@ -192,7 +187,7 @@ func HeatBath(w, d []float64, u float64) int {
 			return l
 		}
 	}
-	return last // rounding left a crumb
+	return last // the rest is a rounding error
 }
 
 // odds returns 2⁶⁴·p(x_i = 1) for the difference E(x_i=1) − E(x_i=0), rounded
@@ -210,10 +205,10 @@ func fraction(p float64) uint64 {
 // Accept returns the Metropolis–Hastings acceptance probability
 // min(1, exp(drop + back − forth)), where drop is the energy lost by the move
 // and forth and back are the log-probabilities of proposing it and its reverse.
-// A proposal that cannot be judged has probability 0 and ok = false.
+// If that is not defined, it returns 0 and ok = false.
 func Accept(drop, forth, back float64) (a float64, ok bool) {
 	if math.IsInf(drop, -1) {
-		return 0, true // a state without probability; its table means nothing
+		return 0, true // a state of probability zero, whose table is meaningless
 	}
 	if math.IsInf(drop, 1) || math.IsNaN(drop) || math.IsNaN(forth) || math.IsNaN(back) {
 		return 0, false
@@ -224,8 +219,8 @@ func Accept(drop, forth, back float64) (a float64, ok bool) {
 	return 1, true
 }
 
-// Changed returns the number of sites at which the states x and y differ. There is
-// no branch in it, which states at random would have mispredicted.
+// Changed returns the number of sites at which the states x and y differ. It has no
+// branch, which random states would make the processor mispredict.
 func Changed(x, y []int32) (n int) {
 	y = y[:len(x)]
 	for i, l := range x {

@@ -15,6 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -36,7 +37,7 @@ func orderedMatrix(k sampler.Kernel, all [][]int32) *exact.Matrix {
 				y[i] = 0
 				dst[exact.Index(y, 2)] += 1 - up
 			case *metropolis:
-				if stuck(k, all[x], x, dst) {
+				if sweeptest.Stuck(k, all[x], x, dst) {
 					return
 				}
 				row := k.Row(0, int(i), all[x])
@@ -47,7 +48,7 @@ func orderedMatrix(k sampler.Kernel, all [][]int32) *exact.Matrix {
 						dst[exact.Index(y, k.Levels)] += a / float64(k.Levels-1)
 					}
 				}
-				stay(dst, x)
+				sweeptest.Stay(dst, x)
 			}
 		})
 	}
@@ -73,16 +74,16 @@ func TestMetropolisInAFixedOrder(t *testing.T) {
 		m      energy.Model
 		counts bool
 	}{
-		"ferro":    {complete(t, 5, 0.3, 0.2), true},
-		"repel":    {complete(t, 5, -0.8, 0), true},
-		"scaled":   {exact.Must(energy.Scale(complete(t, 5, 0.6, 0.4), 0.5)), true},
+		"ferro":    {sweeptest.Complete(t, 5, 0.3, 0.2), true},
+		"repel":    {sweeptest.Complete(t, 5, -0.8, 0), true},
+		"scaled":   {exact.Must(energy.Scale(sweeptest.Complete(t, 5, 0.6, 0.4), 0.5)), true},
 		"rugged":   {exact.NewRugged(5, 2, 1, 0.5, 1), false},
 		"3-levels": {exact.NewRugged(4, 3, 1, 0.5, 2), false},
 		"holes":    {exact.NewRugged(5, 2, 1, 0.5, 5).Holed(), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			method := Metropolis{Scan: Systematic}
-			k := must(method.Kernel(context.Background(), c.m, 1))
+			k := exact.Must(method.Kernel(context.Background(), c.m, 1))
 			fast, counts := k.(*denseGibbs)
 			require.Equal(t, c.counts, counts)
 			sites, levels := c.m.Shape()
@@ -91,7 +92,7 @@ func TestMetropolisInAFixedOrder(t *testing.T) {
 			p := orderedMatrix(k, all)
 			assert.LessOrEqual(t, p.RowError(), 1e-12)
 			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
-			exact.Transitions(t, observed(t, c.m, method, 200, 5), p, exact.Rate)
+			exact.Transitions(t, sweeptest.Observed(t, c.m, method, 200, 5), p, exact.Rate)
 			if counts {
 				copy(fast.odds[1:], slices.Clone(fast.odds)) // one neighbour too few, for sites in state 0
 				assert.Greater(t, orderedMatrix(k, all).MaxDiff(pi), 1e-3)
@@ -102,8 +103,8 @@ func TestMetropolisInAFixedOrder(t *testing.T) {
 
 // What is reported as acceptance is that of the model's differences.
 func TestMetropolisByCountsReportsItsAcceptance(t *testing.T) {
-	m := complete(t, 7, -0.4, 0.3)
-	k, ok := must(Metropolis{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*denseGibbs)
+	m := sweeptest.Complete(t, 7, -0.4, 0.3)
+	k, ok := exact.Must(Metropolis{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*denseGibbs)
 	require.True(t, ok)
 	d := make([]float64, 2)
 	for _, x := range exact.States(7, 2) {
@@ -120,7 +121,7 @@ func TestMetropolisByCountsReportsItsAcceptance(t *testing.T) {
 			require.InDelta(t, want, moves, 1e-15)
 		}
 	}
-	x, info, e, r := make([]int32, 7), make([]sampler.Info, 1), make([]float64, 1), streams(1)
+	x, info, e, r := make([]int32, 7), make([]sampler.Info, 1), make([]float64, 1), sweeptest.Streams(1)
 	require.NoError(t, k.Reset(sampler.Control{}, x))
 	sum := 0.0
 	for range 500 {
@@ -136,11 +137,11 @@ func TestMetropolisByCountsReportsItsAcceptance(t *testing.T) {
 func gibbsMatrix(k *gibbs, all [][]int32) *exact.Matrix {
 	site := func(i int) *exact.Matrix {
 		return exact.NewMatrix(len(all), func(x int, dst []float64) {
-			if stuck(k, all[x], x, dst) {
+			if sweeptest.Stuck(k, all[x], x, dst) {
 				return
 			}
 			y := append([]int32(nil), all[x]...)
-			for l, p := range conditional(k.w, k.Row(0, i, all[x])) {
+			for l, p := range sweeptest.Conditional(HeatBath, k.w, k.Row(0, i, all[x])) {
 				y[i] = int32(l)
 				dst[exact.Index(y, k.Levels)] = p
 			}
@@ -158,7 +159,7 @@ func gibbsMatrix(k *gibbs, all [][]int32) *exact.Matrix {
 				}
 			}
 		})
-		return power(mean, k.Sites)
+		return sweeptest.Power(mean, k.Sites)
 	}
 	var p *exact.Matrix
 	for _, i := range k.order {
@@ -174,7 +175,7 @@ func gibbsMatrix(k *gibbs, all [][]int32) *exact.Matrix {
 func metropolisMatrix(k *metropolis, all [][]int32) *exact.Matrix {
 	q := 1 / float64(k.Sites*(k.Levels-1))
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
-		if stuck(k, all[x], x, dst) {
+		if sweeptest.Stuck(k, all[x], x, dst) {
 			return
 		}
 		y := append([]int32(nil), all[x]...)
@@ -190,16 +191,16 @@ func metropolisMatrix(k *metropolis, all [][]int32) *exact.Matrix {
 				y[i] = at
 			}
 		}
-		stay(dst, x)
+		sweeptest.Stay(dst, x)
 	})
 }
 
 func TestMetropolisScansResume(t *testing.T) {
-	ctx, ising := context.Background(), complete(t, 9, 0.2, 0)
+	ctx, ising := context.Background(), sweeptest.Complete(t, 9, 0.2, 0)
 	rugged := exact.NewRugged(5, 2, 1, 0.5, 1)
 	runs.Resume(t, ising, Metropolis{Scan: Systematic})
 	runs.Resume(t, rugged, Metropolis{Scan: Systematic})
-	_, ok := must(Metropolis{}.Kernel(ctx, exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.3, 0)), 1)).(*metropolis)
+	_, ok := exact.Must(Metropolis{}.Kernel(ctx, exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.3, 0)), 1)).(*metropolis)
 	require.True(t, ok)
 }
 
@@ -232,11 +233,11 @@ func TestSitesAreExact(t *testing.T) {
 			}
 			t.Run(name+"/"+space, func(t *testing.T) {
 				var p *exact.Matrix
-				switch k := must(method.Kernel(context.Background(), m, 1)).(type) {
+				switch k := exact.Must(method.Kernel(context.Background(), m, 1)).(type) {
 				case *gibbs:
 					p = gibbsMatrix(k, all)
 				case *metropolis:
-					p = power(metropolisMatrix(k, all), k.updates)
+					p = sweeptest.Power(metropolisMatrix(k, all), k.Updates)
 				case *sparseGibbs:
 					p = sparseMatrix(k, all)
 				case *memoGibbs:
@@ -249,7 +250,7 @@ func TestSitesAreExact(t *testing.T) {
 				if name != "Gibbs" && name != "Gibbs-chromatic" {
 					assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12)
 				}
-				exact.Transitions(t, observed(t, m, method, many(96), 7), p, exact.Rate)
+				exact.Transitions(t, sweeptest.Observed(t, m, method, sweeptest.Many(96), 7), p, exact.Rate)
 			})
 		}
 	}
@@ -261,8 +262,8 @@ func BenchmarkMetropolis(b *testing.B) {
 		for _, scan := range []Scan{Random, Systematic, Chromatic} {
 			b.Run(fmt.Sprintf("side=%d/%v", side, scan), func(b *testing.B) {
 				m := exact.Must(model.NewIsing(model.Lattice{side, side}, 0.3, 0))
-				k := must(Metropolis{Scan: scan}.Kernel(context.Background(), m, 1))
-				x, info, r := make([]int32, side*side), make([]sampler.Info, 1), streams(1)
+				k := exact.Must(Metropolis{Scan: scan}.Kernel(context.Background(), m, 1))
+				x, info, r := make([]int32, side*side), make([]sampler.Info, 1), sweeptest.Streams(1)
 				if err := k.Reset(sampler.Control{}, x); err != nil {
 					b.Fatal(err)
 				}

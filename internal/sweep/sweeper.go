@@ -12,64 +12,66 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
-// holder holds the states of the chains of a block in a form of its own, in groups that
-// move together: of one chain each, or of all.
+// holder holds the states of the chains of a block in its own form. Groups of chains move
+// together: a group is one chain, or all.
 type holder interface {
-	// pack takes the states of a group from their rows of x.
+	// pack sets the states of a group to x, their rows.
 	pack(group int, x []int32)
 
-	// unpack stores them there.
+	// unpack stores the states of a group in x, their rows.
 	unpack(group int, x []int32)
 
-	// count calls packed.is with all that energies depend on, for the chains of a group.
+	// count calls packed.is for all numbers that energies depend on, for the chains of a
+	// group.
 	count(group int)
 
-	// addEnergies adds to the energies of states what is worth that more is counted in some
-	// others, to get theirs: more has a row for each number.
+	// addEnergies adds to energies the effect of changes of the counted numbers: more has a
+	// row of changes for each number.
 	addEnergies(e []float64, more [][]int)
 
-	// alike reports whether another holder has the same form. What both keep unchanged is
-	// then kept once.
+	// alike reports whether another holder has the same form. If so, the two may share
+	// their immutable parts from then on.
 	alike(with holder) bool
 
-	// swap exchanges the states of some chains with those of a holder of the same form, and
-	// adds to moved, unless that is nil, at how many sites they differ, by chain.
+	// swap exchanges the states of some chains with those of a holder of the same form. If
+	// moved is not nil, it adds to moved[s] the number of sites at which the two states of
+	// chain s differ.
 	swap(with holder, chains []int, moved []int)
 }
 
-// packed is what kernels share that hold states in a form of their own, beside x, which is
-// what they are made from and written to, and count what energies depend on. Running energies
-// are then integers times parameters, so that rounding does not gather.
+// packed is the common part of kernels that hold their own copy of the states, in another form
+// than x, and count the numbers that energies depend on. Running energies are integers times
+// parameters, so rounding errors do not accumulate.
 type packed struct {
 	holder
 	model         energy.Model
 	sites, chains int
 	width         int // chains of a group
-	work          int // of taking a state, see cursor.renew
+	work          int // of packing a state, see Cursor.Renew
 
 	start []float64 // energies at the last Reset
-	zero  [][]int   // by number, of all chains: what was counted then
-	since [][]int   // by number, of all chains: how much more is counted now
+	zero  [][]int   // by number and chain: the count then
+	since [][]int   // by number and chain: the change of the count since then
 	known []bool    // by group: zero is known
 
 	more, some [][]int // scratch
 	e          []float64
 
 	held   []bool // by group: states are up to date
-	stale  []bool // by group: x does not have them yet
-	hidden bool   // it need not have them
+	stale  []bool // by group: x is out of date
+	hidden bool   // x need not be brought up to date
 	at     Cursor
 
 	form format
 }
 
-// format says how checkpoints keep what is counted.
+// format describes how checkpoints store the counts.
 type format struct {
 	tag      uint64 // begins them, unless it is 0
-	foreign  string // what is said of checkpoints that begin otherwise
-	absolute bool   // zero is kept, and pack counts since
+	foreign  string // the error for checkpoints that begin otherwise names this
+	absolute bool   // zero is stored, and pack counts since
 	byNumber bool   // number by number, and not chain by chain
-	kept     int    // of numbers
+	kept     int    // how many numbers are stored
 }
 
 func newPacked(m energy.Model, sites, chains, width, numbers int, form format) packed {
@@ -89,10 +91,10 @@ func newPacked(m energy.Model, sites, chains, width, numbers int, form format) p
 	}
 }
 
-// packing finds what kernels share.
+// packing implements packing.
 func (k *packed) packing() *packed { return k }
 
-// packing kernels are such.
+// packing is a kernel with a packed part.
 type packing interface{ packing() *packed }
 
 // Reset implements [sampler.Transition].
@@ -116,7 +118,7 @@ func (k *packed) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// lose says that x has the states.
+// lose marks x as holding the only valid states.
 func (k *packed) lose() {
 	clear(k.held)
 	clear(k.stale)
@@ -136,7 +138,7 @@ func (k *packed) rows(group int, x []int32) []int32 {
 	return x[group*n : (group+1)*n]
 }
 
-// hold takes the states of a group from x, unless it has them.
+// hold packs the states of a group from x unless that has been done.
 func (k *packed) hold(group int, x []int32) {
 	if !k.held[group] {
 		k.held[group], k.stale[group] = true, false
@@ -170,7 +172,7 @@ func (k *packed) shown(group int, x []int32) {
 	}
 }
 
-// is says what is counted in a chain now.
+// is sets the present count of a number in chain s to n.
 func (k *packed) is(s, number, n int) {
 	if k.known[k.group(s)] {
 		k.since[number][s] = n - k.zero[number][s]
@@ -197,7 +199,7 @@ func (k *packed) energies(lo, hi int) []float64 {
 // energy returns the running energy of a chain.
 func (k *packed) energy(s int) float64 { return k.energies(s, s+1)[0] }
 
-// know counts what is not known.
+// know counts the groups whose zero is not known.
 func (k *packed) know() {
 	for g, known := range k.known {
 		if !known {
@@ -255,7 +257,7 @@ func (k *packed) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 	k.swap(o.holder, chains, moved)
 }
 
-// appendCounts appends to a checkpoint what energies are counted from.
+// appendCounts appends energies and counts to a checkpoint.
 func (k *packed) appendCounts(b []byte) []byte {
 	if k.form.tag != 0 {
 		b = wire.AppendUint64s(b, k.form.tag)
@@ -265,7 +267,7 @@ func (k *packed) appendCounts(b []byte) []byte {
 	return b
 }
 
-// eachKept calls f for what checkpoints keep, in their order.
+// eachKept calls f for every count that checkpoints store, in their order.
 func (k *packed) eachKept(f func(v *int)) {
 	counts := k.since
 	if k.form.absolute {
@@ -308,7 +310,7 @@ func (k *packed) restoreCounts(b []byte) (rest []byte, err error) {
 	return b, err
 }
 
-// sweeper redraws all sites of the chains of a block once a step, in an order, by an engine.
+// sweeper is a kernel: a step redraws all sites of the chains of a block once, by an engine.
 type sweeper struct {
 	packed
 	engine
@@ -319,23 +321,23 @@ type sweeper struct {
 type engine interface {
 	holder
 
-	// share makes what so many workers write.
+	// share makes workspaces for so many workers.
 	share(workers int)
 
 	// updates returns the number of updates of a sweep of a group.
 	updates() int
 
 	// redraw makes the updates of a group from number from on, as many as fit between two
-	// questions whether to stop, and returns the next one and the work done. x are the rows
-	// of the group and r its first stream.
+	// questions whether to stop. It returns the number of the next update and the work done.
+	// x holds the rows of the group, and r is its first stream.
 	redraw(group, from int, x []int32, r *sampler.Stream) (next, work int)
 
-	// flush takes note of what redraws have changed: in packed.since, and in Moved and, as
-	// a sum, Accept of packed.at.told.
+	// flush adds the changes of redraws to packed.since and, in packed.at.Info, to Moved
+	// and Accept, the latter as a sum.
 	flush(group int)
 }
 
-// init says that the sweeps are those of an engine.
+// init sets the engine of the sweeps.
 func (k *sweeper) init(e engine) { k.engine, k.holder = e, e }
 
 // Reset implements [sampler.Transition].
@@ -371,23 +373,23 @@ func (k *sweeper) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []
 	return 1
 }
 
-// report says what became of the chains of a group. Energies that nobody reads are not known.
+// report completes Info of the chains of a group. Energies that nobody reads are NaN.
 func (k *sweeper) report(first int) {
-	told := k.at.Info[first : first+k.width]
+	pending := k.at.Info[first : first+k.width]
 	if k.hidden {
-		for i := range told {
-			told[i].Energy = math.NaN()
+		for i := range pending {
+			pending[i].Energy = math.NaN()
 		}
 	} else {
 		for i, e := range k.energies(first, first+k.width) {
-			told[i].Energy = e
+			pending[i].Energy = e
 		}
 	}
-	for i := range told {
+	for i := range pending {
 		if k.proposes > 0 {
-			told[i].Accept /= float64(k.proposes)
+			pending[i].Accept /= float64(k.proposes)
 		} else {
-			told[i].Accept = 1
+			pending[i].Accept = 1
 		}
 	}
 }
@@ -404,7 +406,7 @@ func (k *sweeper) UnmarshalBinary(b []byte) error {
 	return k.at.Restore(b, k.engine.updates())
 }
 
-// reserve reserves groups of a stream for sites that are bits.
+// reserve reserves groups of random bits of a stream.
 func reserve(r *sampler.Stream, groups uint64) spins.Source {
 	g, seed, chain, group := r.Reserve(groups)
 	return spins.Source{ARS: g == generator.ARS4x32, Seed: seed, Chain: chain, Group: group}

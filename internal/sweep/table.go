@@ -11,34 +11,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// sparseGibbs is the kernel of [Gibbs] for energy.Matching models with few
-// neighbours: a sweep redraws the colours of the graph in turn. Sites of one
-// colour do not wait for each other, and nothing is cached, so that a change
-// costs no more than none.
+// sparseGibbs is the kernel of Gibbs for energy.Matching models with few
+// neighbours. A sweep redraws the colours of the graph in turn: sites of one
+// colour do not wait for each other. Nothing is cached, so a visit that changes
+// a site costs no more than one that does not.
 type sparseGibbs struct {
 	sweeper // its updates are sites
 	*matching
-	placed [][]placedLevel // by chain
-	pieces *pieces
-	in     []int           // stretch of each piece
-	told   [][]sparseDrawn // of each worker
-	moving []placedLevel   // the state that moves
-	price  cost.Memo
+	ordered [][]orderedLevel // by chain
+	pieces  *pieces
+	in      []int           // stretch of each piece
+	delta   [][]sparseDrawn // of each worker
+	moving  []orderedLevel  // the state that moves
+	price   cost.Memo
 }
 
-// What the energy of a state depends on: the number of edges between equals, and of sites of
-// every level.
+// The energy of a state depends on the number of edges between equals and the number of
+// sites of every level.
 const (
 	sparseEqual = iota
 	sparseLevels
 )
 
-// placedLevel is a level of up to placedLevels. States hold them in the order in which a sweep
-// visits the sites: those that are redrawn at the same time lie together, so that no worker
-// reads lines that another one is writing, and a large state is nearer to the processor.
-type placedLevel = uint16
+// orderedLevel is a level below orderedLevels. States hold levels in sweep order: sites that
+// are redrawn at the same time are adjacent, so that no worker reads cache lines that another
+// one writes, and a large state takes less of the cache.
+type orderedLevel = uint16
 
-const placedLevels = 1 << 16
+const orderedLevels = 1 << 16
 
 var (
 	_ engine            = (*sparseGibbs)(nil)
@@ -46,13 +46,13 @@ var (
 	_ sampler.Exchanger = (*sparseGibbs)(nil)
 )
 
-// sparseDrawn is what a worker has changed.
+// sparseDrawn holds the changes of one worker.
 type sparseDrawn struct {
 	tally
 	moved int
 }
 
-// newSparseGibbs returns nil if another kernel does better.
+// newSparseGibbs returns nil if the model is not of this kind or another kernel is faster.
 func newSparseGibbs(m energy.Model, chains int) *sparseGibbs {
 	from := newMatching(m)
 	if from == nil {
@@ -60,18 +60,18 @@ func newSparseGibbs(m energy.Model, chains int) *sparseGibbs {
 	}
 	form := format{kept: sparseLevels + from.levels}
 	k := apart.New(sparseGibbs{
-		sweeper: sweeper{packed: newPacked(m, from.sites, chains, 1, form.kept, form)}, matching: from, placed: make([][]placedLevel, chains),
+		sweeper: sweeper{packed: newPacked(m, from.sites, chains, 1, form.kept, form)}, matching: from, ordered: make([][]orderedLevel, chains),
 	})
 	k.init(k)
-	for s := range k.placed {
-		k.placed[s] = apart.Make[placedLevel](from.sites)
+	for s := range k.ordered {
+		k.ordered[s] = apart.Make[orderedLevel](from.sites)
 	}
 	var ends, colours []int
 	for _, s := range k.stretches {
 		ends, colours = append(ends, s.first+s.sites), append(colours, s.colour)
 	}
 	k.pieces = newPieces(ends, colours, func(worker, piece, from, to int, words []uint32) {
-		t, s := &k.told[worker][0], &k.stretches[k.in[piece]]
+		t, s := &k.delta[worker][0], &k.stretches[k.in[piece]]
 		t.moved += k.draw(&t.tally, s, from-s.first, to-s.first, k.moving, words)
 	})
 	of := 0
@@ -85,29 +85,29 @@ func newSparseGibbs(m energy.Model, chains int) *sparseGibbs {
 	return k
 }
 
-// share makes what so many workers write.
+// share makes workspaces for so many workers.
 func (k *sparseGibbs) share(n int) {
-	if n = k.pieces.share(n); n == len(k.told) {
+	if n = k.pieces.share(n); n == len(k.delta) {
 		return
 	}
-	k.told = make([][]sparseDrawn, n)
-	for w := range k.told {
-		k.told[w] = apart.Make[sparseDrawn](1)
-		k.told[w][0].tally = newTally(k.levels)
+	k.delta = make([][]sparseDrawn, n)
+	for w := range k.delta {
+		k.delta[w] = apart.Make[sparseDrawn](1)
+		k.delta[w][0].tally = newTally(k.levels)
 	}
 }
 
 // pack implements holder.
 func (k *sparseGibbs) pack(s int, x []int32) {
-	levels := k.placed[s]
+	levels := k.ordered[s]
 	for i, at := range k.place {
-		levels[at] = placedLevel(x[i])
+		levels[at] = orderedLevel(x[i])
 	}
 }
 
 // unpack implements holder.
 func (k *sparseGibbs) unpack(s int, x []int32) {
-	levels := k.placed[s]
+	levels := k.ordered[s]
 	for i, at := range k.place {
 		x[i] = int32(levels[at])
 	}
@@ -115,7 +115,7 @@ func (k *sparseGibbs) unpack(s int, x []int32) {
 
 // count implements holder.
 func (k *sparseGibbs) count(s int) {
-	levels, twice := k.placed[s], 0
+	levels, twice := k.ordered[s], 0
 	counts := make([]int, k.levels)
 	for n := range k.stretches {
 		r := &k.stretches[n]
@@ -131,7 +131,7 @@ func (k *sparseGibbs) count(s int) {
 	k.is(s, sparseEqual, twice/2)
 	for l, n := range counts {
 		if k.flat {
-			n = 0 // which draws do not count either
+			n = 0 // draws do not count them either
 		}
 		k.is(s, sparseLevels+l, n)
 	}
@@ -163,8 +163,8 @@ func (k *sparseGibbs) alike(with holder) bool {
 func (k *sparseGibbs) swap(with holder, chains []int, moved []int) {
 	other := with.(*sparseGibbs)
 	for _, s := range chains {
-		a, b := k.placed[s], other.placed[s]
-		k.placed[s], other.placed[s] = b, a
+		a, b := k.ordered[s], other.ordered[s]
+		k.ordered[s], other.ordered[s] = b, a
 		for i := 0; i < len(a) && moved != nil; i++ {
 			moved[s] += differ(int32(a[i]), int32(b[i]))
 		}
@@ -176,7 +176,7 @@ func (k *sparseGibbs) updates() int { return k.matching.sites }
 
 // redraw implements engine.
 func (k *sparseGibbs) redraw(s, from int, _ []int32, r *sampler.Stream) (next, work int) {
-	k.moving = k.placed[s]
+	k.moving = k.ordered[s]
 	next = k.pieces.sweep(from, r, ignored)
 	return next, (next - from) * siteWork
 }
@@ -185,8 +185,8 @@ func ignored(int) {}
 
 // flush implements engine.
 func (k *sparseGibbs) flush(s int) {
-	for w := range k.told {
-		t := &k.told[w][0]
+	for w := range k.delta {
+		t := &k.delta[w][0]
 		k.at.Info[s].Moved += t.moved
 		k.since[sparseEqual][s] += t.equal
 		for l, n := range t.count {
@@ -203,8 +203,8 @@ func (k *sparseGibbs) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
 }
 
-// matching tells how a site of an energy.Matching model depends on its
-// neighbours: p(x_i = l) ∝ exp(J·n_l + h_l), n_l of them having the level l.
+// matching holds the conditionals of an energy.Matching model:
+// p(x_i = l) ∝ exp(J·n_l + h_l), where n_l neighbours have the level l.
 type matching struct {
 	sites, levels int
 	coupling      float64
@@ -214,7 +214,7 @@ type matching struct {
 
 	place     []int32   // of each site in a sweep
 	stretches []stretch // in the order of a sweep
-	tables    []lookup  // by degree; without entries: too large
+	tables    []lookup  // by degree; empty: too large
 }
 
 // stretch holds consecutive places of a sweep whose sites do not interact and have the
@@ -226,10 +226,10 @@ type stretch struct {
 	near                 []int32 // sites × degree places
 }
 
-// lookup holds what the neighbours of a site, taken as the digits of a number in
-// base levels, make of it: a row of as many words as there are levels. Word l is
-// 2⁵³·p(x_i ≤ l), rounded, but for the last, which holds every n_l, in four bits
-// each.
+// lookup is a table of conditionals. The levels of the neighbours, as digits of a
+// number in base levels, select a row of as many words as there are levels. Word l
+// is 2⁵³·p(x_i ≤ l), rounded, except for the last, which holds every n_l in four
+// bits each.
 type lookup []uint64
 
 const (
@@ -238,8 +238,8 @@ const (
 	// (BenchmarkSparseGibbs).
 	sparseDegree = 16
 
-	// tableEntries bounds the entries of a table, 1 MB: it is to stay near the
-	// processor.
+	// tableEntries bounds the entries of a table, 1 MB, so that it stays in the
+	// cache.
 	tableEntries = 1 << 17
 
 	// countBits holds numbers of neighbours of a table, at most 15.
@@ -249,8 +249,8 @@ const (
 	steepest = 600
 )
 
-// newMatching returns nil if the model is not energy.Matching, with sites that are fixed or
-// not, or has so many neighbours or so large parameters that other kernels do better.
+// newMatching returns nil if the model, clamped or not, is not energy.Matching, or has so many
+// neighbours or so large parameters that other kernels are better.
 func newMatching(m energy.Model) *matching {
 	whole, fixed := unclamped(m)
 	g, ok := energy.As[energy.Matching](whole)
@@ -266,7 +266,7 @@ func newMatching(m energy.Model) *matching {
 	if few(fixed) {
 		return nil
 	}
-	if k.levels < 2 || k.levels > placedLevels || len(adj) > sparseDegree*k.sites {
+	if k.levels < 2 || k.levels > orderedLevels || len(adj) > sparseDegree*k.sites {
 		return nil
 	}
 	most := 0
@@ -363,11 +363,11 @@ func (k *matching) tabulate(degree int) lookup {
 	return t
 }
 
-// weight returns p(x_i = l) of a site with n neighbours of that level, up to a
-// factor.
+// weight returns p(x_i = l), up to a factor, of a site with n neighbours of that
+// level.
 func (k *matching) weight(l, n int) float64 { return float64(k.base[l] * k.power[n]) }
 
-// tally is what an energy depends on, as changes: the number of edges between
+// tally holds changes of what an energy depends on: the number of edges between
 // equals and, unless the field is flat, the number of sites of every level.
 type tally struct {
 	equal int
@@ -375,14 +375,14 @@ type tally struct {
 	near  []int32 // scratch of drawByCount: n_l, all 0 between two sites
 }
 
-// newTally returns one of so many levels.
+// newTally returns a tally of so many levels.
 func newTally(levels int) tally {
 	return tally{count: apart.Make[int64](levels), near: apart.Make[int32](levels)}
 }
 
-// draw redraws the sites of s from the at-th to before the end-th in x, the levels by
-// place, with two words of random bits each, and returns how many of them changed.
-func (k *matching) draw(t *tally, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
+// draw redraws the sites at … end−1 of s in x, levels in sweep order, with two words of
+// random bits each, and returns the number of sites that changed.
+func (k *matching) draw(t *tally, s *stretch, at, end int, x []orderedLevel, words []uint32) (moved int) {
 	switch rows := k.tables[s.degree]; {
 	case s.fixed:
 		return 0
@@ -396,7 +396,7 @@ func (k *matching) draw(t *tally, s *stretch, at, end int, x []placedLevel, word
 }
 
 // drawByFour is drawByTable for four neighbours.
-func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
+func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, x []orderedLevel, words []uint32) (moved int) {
 	q, equal := k.levels, 0
 	near, words := s.near[4*at:4*end], words[:2*(end-at)]
 	own := x[s.first+at : s.first+end]
@@ -406,7 +406,7 @@ func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, 
 		row := rows[c*q : c*q+q : c*q+q]
 		u := (uint64(words[2*n+1])<<32 | uint64(words[2*n])) >> 11
 		l, old := pick(row[:len(row)-1], u), int32(before)
-		own[n] = placedLevel(l)
+		own[n] = orderedLevel(l)
 		equal += gain(row[len(row)-1], l, old)
 		moved += differ(old, l)
 		if !k.flat {
@@ -418,8 +418,8 @@ func (k *matching) drawByFour(t *tally, rows []uint64, s *stretch, at, end int, 
 	return moved
 }
 
-// drawByTable looks the conditional distribution up.
-func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
+// drawByTable is draw by the table of conditionals.
+func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int, x []orderedLevel, words []uint32) (moved int) {
 	q, d := k.levels, s.degree
 	own := x[s.first+at : s.first+end]
 	for n, before := range own {
@@ -431,7 +431,7 @@ func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int,
 		row := rows[c : c+q : c+q]
 		u := (uint64(words[2*n+1])<<32 | uint64(words[2*n])) >> 11
 		l, old := pick(row[:len(row)-1], u), int32(before)
-		own[n] = placedLevel(l)
+		own[n] = orderedLevel(l)
 		t.equal += gain(row[len(row)-1], l, old)
 		moved += differ(old, l)
 		if !k.flat {
@@ -442,8 +442,8 @@ func (k *matching) drawByTable(t *tally, rows []uint64, s *stretch, at, end int,
 	return moved
 }
 
-// drawByCount counts the neighbours of each level.
-func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []placedLevel, words []uint32) (moved int) {
+// drawByCount is draw by counting the neighbours of each level.
+func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []orderedLevel, words []uint32) (moved int) {
 	counts := t.near
 	d := s.degree
 	own := x[s.first+at : s.first+end]
@@ -464,7 +464,7 @@ func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []placedLeve
 			}
 		}
 		old := int32(before)
-		own[n] = placedLevel(l)
+		own[n] = orderedLevel(l)
 		t.equal += int(counts[l] - counts[old])
 		moved += differ(old, int32(l))
 		if !k.flat {
@@ -478,7 +478,7 @@ func (k *matching) drawByCount(t *tally, s *stretch, at, end int, x []placedLeve
 	return moved
 }
 
-// pick returns the number of bounds that u has reached, without a branch; all
+// pick returns the number of bounds that are at most u, without a branch; all
 // are at most 2⁵³.
 func pick(bound []uint64, u uint64) int32 {
 	l := uint64(0)

@@ -15,6 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -102,7 +103,7 @@ func TestSparseGibbsIsExact(t *testing.T) {
 	exact.SkipUnderRace(t)
 	for name, m := range sparseModels(t) {
 		t.Run(name, func(t *testing.T) {
-			k, ok := must(Gibbs{}.Kernel(context.Background(), m, 1)).(*sparseGibbs)
+			k, ok := exact.Must(Gibbs{}.Kernel(context.Background(), m, 1)).(*sparseGibbs)
 			require.True(t, ok)
 			sites, levels := m.Shape()
 			d := make([]float64, levels)
@@ -128,9 +129,9 @@ func TestSparseGibbsIsExact(t *testing.T) {
 			p := sparseMatrix(k, exact.States(sites, levels))
 			assert.LessOrEqual(t, p.RowError(), 1e-12)
 			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
-			exact.Transitions(t, observed(t, m, Gibbs{}, 320, 3), p, exact.Rate)
+			exact.Transitions(t, sweeptest.Observed(t, m, Gibbs{}, 320, 3), p, exact.Rate)
 
-			twin := must(Gibbs{}.Kernel(context.Background(), m, 1)).(*sparseGibbs)
+			twin := exact.Must(Gibbs{}.Kernel(context.Background(), m, 1)).(*sparseGibbs)
 			for d, rows := range twin.tables { // the levels of the neighbours shifted by one
 				if rows != nil && d > 0 {
 					twin.tables[d] = append(rows[k.levels:len(rows):len(rows)], rows[:k.levels]...)
@@ -159,7 +160,7 @@ func TestSparseGibbsRuns(t *testing.T) {
 		c.Workers, c.Observe = 7, nil
 		assert.Equal(t, want, runs.Hash(runs.Run(t, m, Gibbs{}, c, 50).States()), name)
 
-		k := must(Gibbs{}.Kernel(context.Background(), m, 2))
+		k := exact.Must(Gibbs{}.Kernel(context.Background(), m, 2))
 		x, info, streams := make([]int32, 2*sites), make([]sampler.Info, 2), make([]sampler.Stream, 2)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		if !exact.Race {
@@ -173,7 +174,7 @@ func TestSparseGibbsRuns(t *testing.T) {
 func TestSparseGibbsStops(t *testing.T) {
 	m := exact.Must(model.NewPotts(model.Lattice{300, 301}, 3, 0.9, nil))
 	kernel := func() (sampler.Kernel, []int32, []sampler.Info, []sampler.Stream) {
-		k := must(Gibbs{}.Kernel(context.Background(), m, 2))
+		k := exact.Must(Gibbs{}.Kernel(context.Background(), m, 2))
 		x := make([]int32, 2*300*301)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		return k, x, make([]sampler.Info, 2), []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
@@ -219,14 +220,14 @@ func TestSparseGibbsIsUsedWhereItApplies(t *testing.T) {
 		{exact.Must(model.NewPotts(model.Lattice{7}, 1, 1, nil)), Automatic, false},
 		{exact.Must(model.NewPotts(model.Lattice{4, 4}, 2, 1, nil)), Automatic, true},
 	} {
-		_, fast := must(Gibbs{Scan: c.scan}.Kernel(context.Background(), c.m, 1)).(*sparseGibbs)
+		_, fast := exact.Must(Gibbs{Scan: c.scan}.Kernel(context.Background(), c.m, 1)).(*sparseGibbs)
 		assert.Equal(t, c.fast, fast, "%v on %T", c.scan, c.m)
 	}
 }
 
 // Deferred states are those of steps that show them, once they are asked for, and a Reset
 // takes others.
-func TestPlacedIsShown(t *testing.T) {
+func TestOrderedLevelsAreShown(t *testing.T) {
 	m := exact.Must(model.NewPotts(model.Lattice{5, 7}, 300, 0.4, nil))
 	const chains = 3
 	start := make([]int32, chains*35)
@@ -236,19 +237,19 @@ func TestPlacedIsShown(t *testing.T) {
 	}
 	shown, hidden := newSparseGibbs(m, chains), newSparseGibbs(m, chains)
 	require.NotNil(t, shown)
-	x, y, info, told := slices.Clone(start), slices.Clone(start), make([]sampler.Info, chains), make([]sampler.Info, chains)
-	a, b := streams(chains), streams(chains)
+	x, y, info, observed := slices.Clone(start), slices.Clone(start), make([]sampler.Info, chains), make([]sampler.Info, chains)
+	a, b := sweeptest.Streams(chains), sweeptest.Streams(chains)
 	for range 2 {
 		require.NoError(t, shown.Reset(sampler.Control{}, x))
 		require.NoError(t, hidden.Reset(sampler.Control{}, y))
 		before := slices.Clone(y)
 		for range 3 {
 			shown.Step(sampler.Control{}, info, x, a)
-			hidden.Step(sampler.Control{Unread: true}, told, y, b)
+			hidden.Step(sampler.Control{Unread: true}, observed, y, b)
 		}
 		assert.Equal(t, before, y)
-		assert.True(t, math.IsNaN(told[0].Energy), "nobody reads it")
-		assert.Equal(t, unread(info, true), unread(told, true))
+		assert.True(t, math.IsNaN(observed[0].Energy), "nobody reads it")
+		assert.Equal(t, unread(info, true), unread(observed, true))
 		hidden.Show(y)
 		assert.Equal(t, x, y)
 		y[0] ^= 1
@@ -256,8 +257,8 @@ func TestPlacedIsShown(t *testing.T) {
 		assert.NotEqual(t, x, y)
 		x[0] = y[0]
 	}
-	assert.Nil(t, newMatching(exact.Must(model.NewPotts(model.Lattice{3, 3}, placedLevels+1, 0.1, nil))))
-	assert.NotNil(t, newMatching(exact.Must(model.NewPotts(model.Lattice{3, 3}, placedLevels, 0.1, nil))))
+	assert.Nil(t, newMatching(exact.Must(model.NewPotts(model.Lattice{3, 3}, orderedLevels+1, 0.1, nil))))
+	assert.NotNil(t, newMatching(exact.Must(model.NewPotts(model.Lattice{3, 3}, orderedLevels, 0.1, nil))))
 }
 
 // BenchmarkSparseGibbs compares Gibbs on sparse graphs with the kernel that keeps
@@ -287,7 +288,7 @@ func BenchmarkSparseGibbs(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%v", name, scan), func(b *testing.B) {
 				const chains = 4
 				sites, levels := m.Shape()
-				k := must(Gibbs{Scan: scan}.Kernel(context.Background(), m, chains))
+				k := exact.Must(Gibbs{Scan: scan}.Kernel(context.Background(), m, chains))
 				x, info, streams := make([]int32, chains*sites), make([]sampler.Info, chains), make([]sampler.Stream, chains)
 				for s := range streams {
 					streams[s] = *sampler.NewStream(1, uint64(s))

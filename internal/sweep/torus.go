@@ -9,9 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// torusGibbs is the chromatic kernel of [Gibbs] for energy.Toroidal models: a
-// sweep redraws first one colour of the chequerboard, then the other. Its updates are
-// colours.
+// torusGibbs is the chromatic kernel of Gibbs for energy.Toroidal models. A sweep
+// redraws first one colour of the chequerboard, then the other; an update is a colour.
 //
 // The conditional of a site takes five values, held as multiples of 2⁻⁶⁴.
 type torusGibbs struct {
@@ -38,30 +37,30 @@ var (
 	_ sampler.Exchanger = (*torusGibbs)(nil)
 )
 
-// torusWorker is what one worker writes.
+// torusWorker is the workspace of one worker.
 type torusWorker struct {
 	scratch spins.Scratch // whole cache lines
-	told    spins.Tally
+	delta   spins.Tally
 	flip    *torusFlips
 	_       [128 - 4*8]byte // nothing else of its last cache line
 }
 
-// torusProposal are the probabilities with which Metropolis accepts that a site flips, by its
-// state and the number of its neighbours in state 1.
+// torusProposal holds the probabilities with which Metropolis accepts the flip of a site, by
+// the state of the site and the number of its neighbours in state 1.
 type torusProposal struct {
 	accept [2][5]float64
 	p      [2][5]uint64 // 2⁶⁴ times them
 	odds   simd.FlipOdds
 }
 
-// torusFlips is what a worker of Metropolis writes besides.
+// torusFlips is the additional workspace of a worker of Metropolis.
 type torusFlips struct {
 	scratch spins.FlipScratch
 	tally   simd.FlipTally
 }
 
-// newTorusGibbs returns nil if the model has no states of bits, or its sides are not even
-// and at least 4, as two colours demand.
+// newTorusGibbs returns nil if the states of the model cannot be held as bits or its sides
+// are not even and at least 4, as two colours demand.
 func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	whole, fixed := unclamped(m)
 	c, held, ok := newTorusChains(whole, chains, format{})
@@ -86,11 +85,11 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	}
 	k.draw = func(w, job int) {
 		t := &k.workers[w][0]
-		t.told.Add(k.job.state.Redraw(k.job.colour, job, k.odds, k.job.from, &t.scratch))
+		t.delta.Add(k.job.state.Redraw(k.job.colour, job, k.odds, k.job.from, &t.scratch))
 	}
 	k.tally = func(w, job int) {
 		t := &k.workers[w][0]
-		t.told.Add(k.job.state.Count(k.job.colour, job, &t.scratch))
+		t.delta.Add(k.job.state.Count(k.job.colour, job, &t.scratch))
 	}
 	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job, k.torus.Jobs()) }
 	k.share(1)
@@ -120,7 +119,7 @@ func (k *torusGibbs) count(s int) {
 	}
 }
 
-// counted says what was counted of a colour of chain s.
+// counted stores the counts of the colour in hand of chain s.
 func (k *torusGibbs) counted(s int, t spins.Tally) {
 	k.is(s, torusBonds, t.Bonds)
 	k.is(s, torusUp+k.job.colour, t.Up)
@@ -146,7 +145,7 @@ func (k *torusGibbs) swap(with holder, chains []int, moved []int) {
 	}
 }
 
-// share makes what so many workers write.
+// share makes workspaces for so many workers.
 func (k *torusGibbs) share(n int) {
 	if n = max(1, min(n, k.torus.Jobs())); n == len(k.workers) {
 		return
@@ -161,14 +160,14 @@ func (k *torusGibbs) share(n int) {
 	}
 }
 
-// each does the jobs of a colour and returns the sum of what they counted.
+// each does the jobs of a colour and returns the sum of their tallies.
 func (k *torusGibbs) each(do func(worker, job int)) (sum spins.Tally) {
 	for _, w := range k.workers {
-		w[0].told = spins.Tally{}
+		w[0].delta = spins.Tally{}
 	}
 	k.burst.Each(k.torus.Jobs(), do)
 	for _, w := range k.workers {
-		sum.Add(w[0].told)
+		sum.Add(w[0].delta)
 	}
 	return sum
 }
@@ -178,20 +177,20 @@ func (k *torusGibbs) updates() int { return colours }
 
 // redraw implements engine.
 func (k *torusGibbs) redraw(s, colour int, _ []int32, r *sampler.Stream) (next, work int) {
-	j, told := &k.job, &k.at.Info[s]
+	j, pending := &k.job, &k.at.Info[s]
 	j.state, j.colour = k.states[s], colour
 	j.from = reserve(r, k.torus.Groups())
 	t := k.each(k.draw)
 	j.state.Close(colour)
 	k.counted(s, t)
-	told.Moved += t.Moved
+	pending.Moved += t.Moved
 	if k.proposal != nil {
-		told.Accept += k.accepted()
+		pending.Accept += k.accepted()
 	}
 	return colour + 1, k.sites / 2
 }
 
-// flush implements engine: all has been noted.
+// flush implements engine: redraw leaves nothing pending.
 func (k *torusGibbs) flush(int) {}
 
 // accepted returns the sum of the acceptance probabilities of a colour that Metropolis has
@@ -210,14 +209,14 @@ func (k *torusGibbs) accepted() (sum float64) {
 	return sum
 }
 
-// fewestProposed is the number of sites of a torus from which on Metropolis proposes their
-// changes as bits: registers of fewer are too empty (BenchmarkMetropolis). Tests set it lower.
+// fewestProposed is the least number of sites of a torus for which Metropolis proposes changes
+// as bits: registers of fewer are too empty (BenchmarkMetropolis). Tests set it lower.
 var fewestProposed = 32
 
-// newTorusMetropolis returns the kernel of [Metropolis] by colour for energy.Toroidal models,
-// nil if the model has no states of bits. It is torusGibbs with other draws: a site flips with a
-// probability that depends on its state and on how many of its neighbours are in state 1, one of
-// ten multiples of 2⁻⁶⁴; what would be certain fails once in 2⁶⁴.
+// newTorusMetropolis returns the chromatic kernel of Metropolis for energy.Toroidal models, nil
+// if the states of the model cannot be held as bits. It is torusGibbs with other draws: a site
+// flips with one of ten probabilities, multiples of 2⁻⁶⁴, by its state and the number of its
+// neighbours in state 1. A flip of probability 1 fails once in 2⁶⁴.
 func newTorusMetropolis(m energy.Model, chains int) *torusGibbs {
 	k := newTorusGibbs(m, chains)
 	if k == nil || k.sites < fewestProposed {
@@ -235,9 +234,9 @@ func newTorusMetropolis(m energy.Model, chains int) *torusGibbs {
 	k.proposal, k.proposes = to, max(1, freeOf(fixed, k.sites))
 	k.draw = func(w, job int) {
 		t := &k.workers[w][0]
-		t.told.Add(k.job.state.Flip(&t.flip.tally, k.job.colour, job, &to.odds, k.job.from, &t.flip.scratch))
+		t.delta.Add(k.job.state.Flip(&t.flip.tally, k.job.colour, job, &to.odds, k.job.from, &t.flip.scratch))
 	}
-	k.workers = nil // whose scratch has no flips
+	k.workers = nil // their workspaces have no flips
 	k.share(1)
 	return k
 }
@@ -251,7 +250,7 @@ type torusChains struct {
 
 const colours = 2 // of a chequerboard
 
-// What the energy of a state of a torus depends on: Σ x_i x_j over the bonds and Σ x_i, by
+// The energy of a state of a torus depends on Σ x_i x_j over the bonds and on Σ x_i of each
 // colour.
 const (
 	torusBonds = iota
@@ -274,8 +273,8 @@ func newTorusChains(m energy.Model, chains int, form format) (k torusChains, p p
 	return torusChains{cols: cols, d: d}, newPacked(m, sites, chains, 1, torusNumbers, form), true
 }
 
-// addEnergies implements holder: d[k] = d[0] + k(d[1]−d[0]) says that a pair of ones counts
-// d[1]−d[0] and a one d[0].
+// addEnergies implements holder. From d[k] = d[0] + k(d[1]−d[0]) the energy of a pair of ones
+// is d[1]−d[0] and that of a one is d[0].
 func (k *torusChains) addEnergies(e []float64, more [][]int) {
 	for s := range e {
 		e[s] += k.worth(more[torusBonds][s], more[torusUp][s]+more[torusUp+1][s])

@@ -18,6 +18,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
@@ -26,8 +27,8 @@ import (
 // The thresholds are the exact conditionals to the last digits of float64.
 func TestTorusGibbsConditionals(t *testing.T) {
 	withoutBits(t)
-	m := chequered(t, 4, 6)
-	k, ok := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
+	m := sweeptest.Chequered(t, 4, 6)
+	k, ok := exact.Must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
 	require.True(t, ok)
 	d, x := make([]float64, 2), make([]int32, 24)
 	for n, around := range [][]int{{}, {1}, {1, 6}, {1, 6, 18}, {1, 5, 6, 18}} { // neighbours of site 0
@@ -49,7 +50,7 @@ func TestTorusGibbsConditionals(t *testing.T) {
 func TestTorusGibbsSweep(t *testing.T) {
 	withoutBits(t)
 	exact.SkipUnderRace(t)
-	m := chequered(t, 4, 4)
+	m := sweeptest.Chequered(t, 4, 4)
 	start := []int32{1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1}
 	// One half-sweep moves at most the 8 sites of a colour: 256 outcomes.
 	half := func(x []int32, colour int, visit func(p float64, y []int32)) {
@@ -91,7 +92,7 @@ func TestTorusGibbsSweep(t *testing.T) {
 // sweeps holds sweeps from the state start to the law of their ends.
 func sweeps(t *testing.T, m *model.Ising, start []int32, law []float64, g generator.Kind) {
 	counts := make([]int, 1<<16)
-	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, sampler.BlockSize))
+	k := exact.Must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, sampler.BlockSize))
 	x, info, streams := make([]int32, sampler.BlockSize*16), make([]sampler.Info, sampler.BlockSize), make([]sampler.Stream, sampler.BlockSize)
 	for s := range streams {
 		require.NoError(t, streams[s].SeedOf(g, 8, uint64(s)))
@@ -124,30 +125,30 @@ func sweeps(t *testing.T, m *model.Ising, start []int32, law []float64, g genera
 
 func TestTorusGibbsIsUsedWhereItApplies(t *testing.T) {
 	withoutBits(t)
-	scaled, err := energy.Scale(chequered(t, 4, 4), 0.5)
+	scaled, err := energy.Scale(sweeptest.Chequered(t, 4, 4), 0.5)
 	require.NoError(t, err)
-	fields, err := chequered(t, 4, 4).WithFields(make([]float64, 16))
+	fields, err := sweeptest.Chequered(t, 4, 4).WithFields(make([]float64, 16))
 	require.NoError(t, err)
 	cube, err := model.NewIsing(model.Lattice{4, 4, 4}, 1, 0)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		m    energy.Model
 		fast bool
-	}{{chequered(t, 4, 4), true}, {scaled, true}, {chequered(t, 5, 4), false}, {chequered(t, 4, 5), false}, {chequered(t, 2, 4), false}, {fields, false}, {cube, false}} {
-		k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), c.m, 1))
+	}{{sweeptest.Chequered(t, 4, 4), true}, {scaled, true}, {sweeptest.Chequered(t, 5, 4), false}, {sweeptest.Chequered(t, 4, 5), false}, {sweeptest.Chequered(t, 2, 4), false}, {fields, false}, {cube, false}} {
+		k := exact.Must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), c.m, 1))
 		_, fast := k.(*torusGibbs)
 		assert.Equal(t, c.fast, fast, "%T %v", c.m, c.m)
 	}
-	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), scaled, 1)).(*torusGibbs)
-	full := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), chequered(t, 4, 4), 1)).(*torusGibbs)
+	k := exact.Must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), scaled, 1)).(*torusGibbs)
+	full := exact.Must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), sweeptest.Chequered(t, 4, 4), 1)).(*torusGibbs)
 	assert.InDelta(t, full.d[3]/2, k.d[3], 1e-15)
 }
 
 func TestTorusGibbsRuns(t *testing.T) {
 	withoutBits(t)
-	m := chequered(t, 4, 6)
+	m := sweeptest.Chequered(t, 4, 6)
 	runs.Resume(t, m, Gibbs{Scan: Chromatic})
-	k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 4))
+	k := exact.Must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 4))
 	x, info, streams := make([]int32, 4*24), make([]sampler.Info, 4), make([]sampler.Stream, 4)
 	require.NoError(t, k.Reset(sampler.Control{}, x))
 	if !exact.Race {
@@ -169,7 +170,7 @@ func TestTorusGibbsRuns(t *testing.T) {
 // shown only now and then; energies are those of the model, and nothing allocates.
 func TestTorusGibbsParallel(t *testing.T) {
 	const rows, cols, sites = 400, 502, 400 * 502
-	m := chequered(t, rows, cols)
+	m := sweeptest.Chequered(t, rows, cols)
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(1, 2))
 	first := make([]int32, sites)
@@ -177,7 +178,7 @@ func TestTorusGibbsParallel(t *testing.T) {
 		first[i] = r.Int32N(2)
 	}
 	kernel := func(workers int) *torusGibbs {
-		k := must(Gibbs{}.Kernel(ctx, m, 1)).(*torusGibbs)
+		k := exact.Must(Gibbs{}.Kernel(ctx, m, 1)).(*torusGibbs)
 		k.share(workers)
 		return k
 	}
@@ -188,13 +189,13 @@ func TestTorusGibbsParallel(t *testing.T) {
 	}
 	want, k, s := slices.Clone(first), kernel(1), []sampler.Stream{*sampler.NewStream(3, 0)}
 	require.NoError(t, k.Reset(sampler.Control{}, want))
-	var told sampler.Info
+	var observed sampler.Info
 	for range 3 {
-		told = step(k, want, s)
+		observed = step(k, want, s)
 	}
 	e := make([]float64, 1)
 	m.Energy(e, want)
-	assert.InEpsilon(t, e[0], told.Energy, 1e-12)
+	assert.InEpsilon(t, e[0], observed.Energy, 1e-12)
 	require.NotEqual(t, first, want)
 
 	x, k, s := slices.Clone(first), kernel(3), []sampler.Stream{*sampler.NewStream(3, 0)}
@@ -214,7 +215,7 @@ func TestTorusGibbsParallel(t *testing.T) {
 	k = kernel(2)
 	require.NoError(t, k.UnmarshalBinary(saved))
 	require.Equal(t, 1, k.Step(sampler.Control{Stop: func() bool { return false }, Workers: 2}, info, x, s))
-	assert.Equal(t, told, step(k, x, s))
+	assert.Equal(t, observed, step(k, x, s))
 	require.Equal(t, want, x)
 	if !exact.Race {
 		assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(sampler.Control{}, info, x, s) }))
@@ -223,7 +224,7 @@ func TestTorusGibbsParallel(t *testing.T) {
 
 // TestTorusGibbsGolden: a seed gives the same states in every version.
 func TestTorusGibbsGolden(t *testing.T) {
-	m := chequered(t, 10, 14)
+	m := sweeptest.Chequered(t, 10, 14)
 	var b strings.Builder
 	for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
 		c := runs.Run(t, m, Gibbs{Scan: Chromatic}, sampler.Config{Chains: 3, Seed: 5, Warmup: -1, Generator: g}, 20)
@@ -243,7 +244,7 @@ func BenchmarkGibbsTorus(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					k := must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
+					k := exact.Must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, 1)).(*torusGibbs)
 					x, info, streams := make([]int32, side*side), make([]sampler.Info, 1), make([]sampler.Stream, 1)
 					if err := errors.Join(streams[0].SeedOf(g, 0, 0), k.Reset(sampler.Control{}, x)); err != nil {
 						b.Fatal(err)
@@ -271,7 +272,7 @@ func smallTori(t *testing.T) {
 }
 
 func proposing(t *testing.T, m energy.Model, chains int) *torusGibbs {
-	k, ok := must(Metropolis{Scan: Chromatic}.Kernel(context.Background(), m, chains)).(*torusGibbs)
+	k, ok := exact.Must(Metropolis{Scan: Chromatic}.Kernel(context.Background(), m, chains)).(*torusGibbs)
 	require.True(t, ok)
 	return k
 }
@@ -377,7 +378,7 @@ func TestTorusMetropolisRuns(t *testing.T) {
 	}}, 50)
 
 	k := proposing(t, m, 2)
-	x, info, r := make([]int32, 120), make([]sampler.Info, 2), streams(2)
+	x, info, r := make([]int32, 120), make([]sampler.Info, 2), sweeptest.Streams(2)
 	for i := range x {
 		x[i] = int32(i * i % 7 % 2)
 	}
@@ -412,18 +413,18 @@ func TestTorusMetropolisWorkers(t *testing.T) {
 		start[i] = r.Int32N(2)
 	}
 	var want []int32
-	var told []sampler.Info
+	var observed []sampler.Info
 	for _, workers := range []int{1, 2, 9} {
-		k, x, info, r := proposing(t, m, 1), slices.Clone(start), make([]sampler.Info, 1), streams(1)
+		k, x, info, r := proposing(t, m, 1), slices.Clone(start), make([]sampler.Info, 1), sweeptest.Streams(1)
 		ctl := sampler.Control{Workers: workers}
 		require.NoError(t, k.Reset(ctl, x))
 		for range 3 {
 			k.Step(ctl, info, x, r)
 		}
 		if want == nil {
-			want, told = x, info
+			want, observed = x, info
 		}
 		require.Equal(t, want, x)
-		require.Equal(t, told, info)
+		require.Equal(t, observed, info)
 	}
 }

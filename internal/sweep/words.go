@@ -12,16 +12,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// wordGibbs is the chromatic kernel of [Gibbs] for models of two levels on graphs of few
-// neighbours and one strength of couplings, of either sign: the chains of a block are the
-// bits of a word, and those of sixteen sites are redrawn at once. States are held as bits
-// beside x, which is what they are made from and written to.
+// wordGibbs is the chromatic kernel of Gibbs for two-level models with few neighbours a site
+// and couplings of one strength and either sign. The chains of a block are the bits of a word,
+// and sixteen sites are redrawn at once. The kernel holds its own copy of the states as bits,
+// read from x and written to it.
 //
-// Conditionals are held as multiples of 2⁻⁶⁴. All chains draw from the stream of the first
-// one.
+// Conditionals are multiples of 2⁻⁶⁴. All chains draw from the stream of the first one.
 type wordGibbs struct {
-	sweeper // of all chains together; numbers are how many sites are in state 1, by kind, and neighbours that count, see spins.Change
-	even    *evenly
+	sweeper // all chains together; it counts spins.Change by kind
+	even    *equalByKind
 	states  *spins.Chains
 
 	burst   *pool.Burst
@@ -30,8 +29,8 @@ type wordGibbs struct {
 	from    [batch]spins.Source
 	job     func(worker, job int)
 
-	side     *beside     // of blocks that leap together
-	together []wordBlock // these
+	side     *abreast    // of blocks that move together
+	together []wordBlock // the blocks that move together
 }
 
 var (
@@ -41,23 +40,23 @@ var (
 	_ sampler.Exchanger = (*wordGibbs)(nil)
 )
 
-// wordWorker is what one worker writes.
+// wordWorker is the workspace of one worker.
 type wordWorker struct {
 	scratch spins.Scratch
-	told    []simd.ChainTally // changes since the last flush, by kind
+	delta   []simd.ChainTally // changes since the last flush, by kind
 }
 
 // batch is the number of parts between two questions whether to stop.
 const batch = 512
 
-// newWordGibbs returns nil if another kernel does better.
+// newWordGibbs returns nil if the model is not of this kind or another kernel is faster.
 func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 	if chains < FewestBits {
 		return nil
 	}
-	e := newEvenly(m)
+	e := newEqualByKind(m)
 	sites, _ := m.Shape()
-	if e == nil || e.graph.Lanes() > 2*chains*sites { // of small graphs of many colours most lanes fill up registers
+	if e == nil || e.graph.Lanes() > 2*chains*sites { // small graphs of many colours: most lanes are padding
 		return nil
 	}
 	form := wordFormat
@@ -68,13 +67,13 @@ func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 	k.init(k)
 	k.job = func(worker, job int) {
 		w := &k.workers[worker][0]
-		k.states.Redraw(k.first+job, w.told, k.from[job], &w.scratch)
+		k.states.Redraw(k.first+job, w.delta, k.from[job], &w.scratch)
 	}
 	k.share(1)
 	return k
 }
 
-// share makes what so many workers write.
+// share makes workspaces for so many workers.
 func (k *wordGibbs) share(n int) {
 	if n = max(1, min(n, k.states.Parts())); n == len(k.workers) {
 		return
@@ -83,22 +82,22 @@ func (k *wordGibbs) share(n int) {
 	k.workers = make([][]wordWorker, n)
 	for w := range k.workers {
 		k.workers[w] = apart.Make[wordWorker](1)
-		k.workers[w][0].told = apart.Make[simd.ChainTally](len(k.even.base))
+		k.workers[w][0].delta = apart.Make[simd.ChainTally](len(k.even.base))
 	}
 }
 
-// wordSites is the number of sites for each chain of a block from which on chains of a
-// torus take less time one by one (BenchmarkWordGibbs): registers of torusGibbs are full.
+// wordSites is the least number of sites for each chain of a block for which chains of a
+// torus are faster one by one (BenchmarkWordGibbs): the registers of torusGibbs are full.
 const wordSites = 32
 
-// wordFormat has a tag: checkpoints of sparseGibbs, which had these models, are as long, and
-// begin with an energy. Another one had three numbers of each kind.
+// wordFormat has a tag because checkpoints of sparseGibbs, which had these models before, are as
+// long and begin with an energy. An earlier tag stood for three numbers of each kind.
 var wordFormat = format{tag: 0x776f7265, foreign: "another kernel of Gibbs", byNumber: true}
 
 // Step implements [sampler.Transition].
 func (k *wordGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if ctl.Unread && (len(ctl.Company) > 0 || ctl.Steps > 1 && k.at.Fresh()) {
-		return k.leap(ctl, info, x, r)
+		return k.batch(ctl, info, x, r)
 	}
 	return k.sweeper.Step(ctl, info, x, r)
 }
@@ -126,17 +125,17 @@ func (k *wordGibbs) redraw(_, from int, _ []int32, r *sampler.Stream) (next, wor
 
 // flush implements engine.
 func (k *wordGibbs) flush(int) {
-	told := k.at.Info
-	near := k.since[len(k.even.base)][:len(told)]
+	pending := k.at.Info
+	near := k.since[len(k.even.base)][:len(pending)]
 	for _, w := range k.workers {
-		for kind := range w[0].told {
-			t, ones := &w[0].told[kind], k.since[kind][:len(told)]
-			for s := range told {
+		for kind := range w[0].delta {
+			t, ones := &w[0].delta[kind], k.since[kind][:len(pending)]
+			for s := range pending {
 				var c spins.Change
 				c.Add(t, s)
 				ones[s] += c.Ones
 				near[s] += c.Near
-				told[s].Moved += int(t.Moved[s])
+				pending[s].Moved += int(t.Moved[s])
 			}
 			*t = simd.ChainTally{}
 		}
@@ -149,22 +148,22 @@ func (k *wordGibbs) pack(_ int, x []int32) { k.states.Pack(x) }
 // unpack implements holder.
 func (k *wordGibbs) unpack(_ int, x []int32) { k.states.Spread(x) }
 
-// count implements holder: every pair of neighbours is there twice but for what turns both
-// of its sites, a half each.
+// count implements holder. Counting meets every pair of neighbours twice; a pair that counts
+// in state 0 is half of a correction at each of its two sites.
 func (k *wordGibbs) count(int) {
-	told := k.workers[0][0].told
-	k.states.Count(told, &k.workers[0][0].scratch)
+	delta := k.workers[0][0].delta
+	k.states.Count(delta, &k.workers[0][0].scratch)
 	for s := range k.chains {
 		twice := 0
-		for kind := range told {
-			t := &told[kind]
+		for kind := range delta {
+			t := &delta[kind]
 			up := int(t.Up[s])
 			k.is(s, kind, up)
 			twice += int(t.Sum[s]) + k.even.turned[kind]*up
 		}
-		k.is(s, len(told), twice/2)
+		k.is(s, len(delta), twice/2)
 	}
-	clear(told)
+	clear(delta)
 }
 
 // addEnergies implements holder.
@@ -197,7 +196,7 @@ func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
 	k.states.Swap(with.(*wordGibbs).states, chains, moved)
 }
 
-// FewestBits is the number of chains of a block from which on they are bits of a word
+// FewestBits is the least number of chains of a block that are held as bits of a word
 // (BenchmarkWordGibbs). Tests set it higher, to try other kernels.
 var FewestBits = 1
 
@@ -207,19 +206,19 @@ func (k *wordGibbs) Cost(info []sampler.Info) float64 {
 }
 
 const (
-	// leapSites bounds the graphs whose steps nobody reads are made many at a time: what
-	// is reported of a step costs nothing beside a larger one, which several goroutines
-	// may redraw, and states side by side would leave the caches.
-	leapSites = 1 << 12
+	// batchSites bounds the graphs whose unread steps are made in batches. On a larger graph
+	// the report of a step costs nothing compared with the step, several goroutines may
+	// redraw it, and states side by side would leave the caches.
+	batchSites = 1 << 12
 
-	// besideLanes is how many lanes of a block alone take as long as a site of a
-	// register of blocks (BenchmarkWordLeap).
-	besideLanes = 11
+	// abreastLanes lanes of a single block take as long as one site of a register of
+	// blocks (BenchmarkWordBatch).
+	abreastLanes = 11
 )
 
 // Company implements [sampler.Companion].
 func (k *wordGibbs) Company(blocks int) int {
-	if k.sites > leapSites || len(k.workers) > 1 && k.states.End(0) > 1 {
+	if k.sites > batchSites || len(k.workers) > 1 && k.states.End(0) > 1 {
 		return 0
 	}
 	if most := min(blocks, simd.JointBlocks); k.abreast(most) {
@@ -228,10 +227,10 @@ func (k *wordGibbs) Company(blocks int) int {
 	return 1
 }
 
-// abreast reports whether so many blocks are redrawn side by side sooner than one by one.
+// abreast reports whether redrawing so many blocks side by side is faster than one by one.
 func (k *wordGibbs) abreast(blocks int) bool {
 	width := simd.JointWidth()
-	return width > 0 && !k.states.Fixes() && blocks*k.states.Lanes() >= besideLanes*k.sites*((blocks-1)/width+1)
+	return width > 0 && !k.states.Fixes() && blocks*k.states.Lanes() >= abreastLanes*k.sites*((blocks-1)/width+1)
 }
 
 // wordBlock is one of the blocks that move together.
@@ -242,8 +241,8 @@ type wordBlock struct {
 	moved  int // sites that changed
 }
 
-// leap makes steps that nobody reads, of the block and of those that come along.
-func (k *wordGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (steps int) {
+// batch makes several steps that nobody reads, of the block and of its companions.
+func (k *wordGibbs) batch(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (steps int) {
 	k.together = append(k.together[:0], wordBlock{kernel: k, info: info, r: &r[0]})
 	for _, b := range ctl.Company {
 		other, ok := sampler.As[*wordGibbs](b.Kernel)
@@ -263,9 +262,9 @@ func (k *wordGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	}
 	k.at.Begin(ctl.Stop)
 	if n := max(1, ctl.Steps); k.abreast(len(k.together)) {
-		steps = k.leapAbreast(n, k.together)
+		steps = k.batchAbreast(n, k.together)
 	} else {
-		steps = k.leapInTurn(n, k.together)
+		steps = k.batchInTurn(n, k.together)
 	}
 	for _, b := range k.together {
 		b.kernel.arrive()
@@ -274,7 +273,8 @@ func (k *wordGibbs) leap(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return steps
 }
 
-// report stores what some steps of a block have changed, all chains together.
+// report stores the changes of some steps of a block: those of all chains together in the
+// first entry.
 func report(info []sampler.Info, moved int) {
 	for s := range info {
 		info[s] = sampler.Info{Energy: math.NaN(), Accept: 1}
@@ -282,14 +282,14 @@ func report(info []sampler.Info, moved int) {
 	info[0].Moved = moved
 }
 
-// stride returns how many of n steps of some blocks fit between two questions whether to
+// stride returns how many of n steps of so many blocks fit between two questions whether to
 // stop.
 func (k *wordGibbs) stride(n, blocks int) int {
 	return min(n, max(1, PollWork/(blocks*simd.ChainBits*k.sites)))
 }
 
-// leapInTurn moves blocks one by one, some steps at a time.
-func (k *wordGibbs) leapInTurn(n int, blocks []wordBlock) (steps int) {
+// batchInTurn moves blocks one by one, some steps at a time.
+func (k *wordGibbs) batchInTurn(n int, blocks []wordBlock) (steps int) {
 	for steps < n && !k.at.Stopped {
 		some := k.stride(n-steps, len(blocks))
 		for i := range blocks {
@@ -309,10 +309,10 @@ func (k *wordGibbs) leapInTurn(n int, blocks []wordBlock) (steps int) {
 	return steps
 }
 
-// leapAbreast moves blocks side by side.
-func (k *wordGibbs) leapAbreast(n int, blocks []wordBlock) (steps int) {
+// batchAbreast moves blocks side by side.
+func (k *wordGibbs) batchAbreast(n int, blocks []wordBlock) (steps int) {
 	if k.side == nil {
-		k.side = apart.New(beside{states: k.states.NewJoint()})
+		k.side = apart.New(abreast{states: k.states.NewJoint()})
 	}
 	j := k.side
 	for i, b := range blocks {
@@ -344,7 +344,7 @@ func (k *wordGibbs) leapAbreast(n int, blocks []wordBlock) (steps int) {
 	return steps
 }
 
-// depart makes what energies depend on known, before a leap; arrive counts it behind one.
+// depart counts what energies depend on before a batch; arrive counts it again after one.
 func (k *wordGibbs) depart(x []int32) {
 	k.hold(0, x)
 	k.know()
@@ -355,8 +355,8 @@ func (k *wordGibbs) arrive() {
 	k.stale[0] = true
 }
 
-// beside are blocks of chains side by side.
-type beside struct {
+// abreast holds blocks of chains side by side.
+type abreast struct {
 	states          *spins.Joint
 	from            simd.Joint
 	streams, groups [simd.JointBlocks]uint64

@@ -17,6 +17,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
@@ -45,7 +46,7 @@ func wordModels(t *testing.T) map[string]energy.Model {
 }
 
 func wordKernel(t *testing.T, m energy.Model, chains int) *wordGibbs {
-	k, ok := must(Gibbs{}.Kernel(context.Background(), m, chains)).(*wordGibbs)
+	k, ok := exact.Must(Gibbs{}.Kernel(context.Background(), m, chains)).(*wordGibbs)
 	require.True(t, ok)
 	return k
 }
@@ -92,7 +93,7 @@ func TestWordGibbsIsExact(t *testing.T) {
 			p := sweep(func(p uint64) uint64 { return p })
 			assert.LessOrEqual(t, p.RowError(), 1e-12)
 			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
-			exact.Transitions(t, observed(t, m, Gibbs{}, 640, 5), p, exact.Rate)
+			exact.Transitions(t, sweeptest.Observed(t, m, Gibbs{}, 640, 5), p, exact.Rate)
 			assert.Greater(t, sweep(func(p uint64) uint64 { return p / 2 }).MaxDiff(pi), 1e-4)
 		})
 	}
@@ -210,7 +211,7 @@ func TestWordGibbsRefusesOtherKernels(t *testing.T) {
 	m := wordModels(t)["ring"]
 	k := wordKernel(t, m, 8)
 	withoutBits(t)
-	other := must(Gibbs{}.Kernel(context.Background(), m, 8))
+	other := exact.Must(Gibbs{}.Kernel(context.Background(), m, 8))
 	x := make([]int32, 8*7)
 	require.NoError(t, other.Reset(sampler.Control{}, x))
 	b, err := other.AppendBinary(nil)
@@ -254,7 +255,7 @@ func TestWordGibbsIsUsedWhereItApplies(t *testing.T) {
 		{"rounded", exact.Must(energy.Scale(glass(many...), 0.1)), true},
 	} {
 		for _, scan := range []Scan{Automatic, Chromatic, Systematic} {
-			k := must(Gibbs{Scan: scan}.Kernel(context.Background(), c.m, sampler.BlockSize))
+			k := exact.Must(Gibbs{Scan: scan}.Kernel(context.Background(), c.m, sampler.BlockSize))
 			_, fast := k.(*wordGibbs)
 			assert.Equal(t, c.fast && scan != Systematic, fast, "%s, %v", c.name, scan)
 		}
@@ -262,7 +263,7 @@ func TestWordGibbsIsUsedWhereItApplies(t *testing.T) {
 }
 
 // The numbers of ones in the last states of many chains have the law that all states of
-// the model give, and those of chains beside each other are independent.
+// the model give, and those of neighbouring chains are independent.
 func TestWordGibbsLaw(t *testing.T) {
 	const sites, chains = 20, 6400
 	m := exact.Must(model.NewIsing(model.Lattice{4, 5}, 0.15, 0.1))
@@ -301,9 +302,9 @@ func TestWordGibbsLaw(t *testing.T) {
 
 // One chain of a large model is drawn as bits, one of a small model is not.
 func TestWordGibbsOfOneChain(t *testing.T) {
-	_, fast := must(Gibbs{}.Kernel(context.Background(), exact.Must(model.NewIsing(model.Lattice{31, 31, 31}, 1, 0)), 1)).(*wordGibbs)
+	_, fast := exact.Must(Gibbs{}.Kernel(context.Background(), exact.Must(model.NewIsing(model.Lattice{31, 31, 31}, 1, 0)), 1)).(*wordGibbs)
 	assert.True(t, fast)
-	_, fast = must(Gibbs{}.Kernel(context.Background(), exact.Must(model.NewIsing(model.Lattice{7}, 1, 0)), 1)).(*wordGibbs)
+	_, fast = exact.Must(Gibbs{}.Kernel(context.Background(), exact.Must(model.NewIsing(model.Lattice{7}, 1, 0)), 1)).(*wordGibbs)
 	assert.False(t, fast)
 }
 
@@ -322,7 +323,7 @@ func TestWordGibbsWorkers(t *testing.T) {
 	m := exact.Must(model.NewIsing(exact.Must(model.NewGraph(side*side, edges)), 0.6, 0.1))
 	for _, chains := range []int{1, 3} {
 		var want []int32
-		var told []sampler.Info
+		var observed []sampler.Info
 		for _, workers := range []int{1, 2, 7, 1000} {
 			k := wordKernel(t, m, chains)
 			ctl := sampler.Control{Workers: workers}
@@ -332,9 +333,9 @@ func TestWordGibbsWorkers(t *testing.T) {
 				k.Step(ctl, info, x, streams)
 			}
 			if want == nil {
-				want, told = slices.Clone(x), slices.Clone(info)
+				want, observed = slices.Clone(x), slices.Clone(info)
 			}
-			require.Equal(t, told, info, "%d workers", workers)
+			require.Equal(t, observed, info, "%d workers", workers)
 			require.Equal(t, want, x, "%d workers", workers)
 			if !exact.Race {
 				assert.Zero(t, testing.AllocsPerRun(20, func() { k.Step(ctl, info, x, streams) }))
@@ -342,7 +343,7 @@ func TestWordGibbsWorkers(t *testing.T) {
 		}
 		e := make([]float64, chains)
 		m.Energy(e, want)
-		assert.InDelta(t, e[0], told[0].Energy, 1e-8)
+		assert.InDelta(t, e[0], observed[0].Energy, 1e-8)
 	}
 }
 
@@ -375,7 +376,7 @@ func saved(t *testing.T, c *sampler.Chains) []byte {
 // Steps that nobody reads go to the bits of those that an observer reads one by one: states,
 // what the last step reports, statistics and checkpoints, with blocks in turn and side by
 // side, few and many workers, parts of a run, and observers from time to time.
-func TestWordLeapIsSteps(t *testing.T) {
+func TestWordBatchIsSteps(t *testing.T) {
 	ctx := context.Background()
 	for name, m := range wordModels(t) {
 		for _, chains := range []int{1, 5, 64, 300, 512, 1100} {
@@ -414,16 +415,16 @@ func TestWordLeapIsSteps(t *testing.T) {
 }
 
 // Observers that read some draws see what those that read all do.
-func TestWordLeapBetweenDraws(t *testing.T) {
+func TestWordBatchBetweenDraws(t *testing.T) {
 	m := wordModels(t)["glass"]
 	for _, thin := range []int{5, 12} {
 		seen := [2]map[[2]int][]int32{{}, {}}
-		told := [2]map[[2]int]sampler.Info{{}, {}}
+		observed := [2]map[[2]int]sampler.Info{{}, {}}
 		for way := range 2 {
 			cfg := sampler.Config{Chains: 290, Seed: 5, Warmup: 9, Workers: 1, Thin: thin}
 			keep := func(chain, draw int, x []int32, info *sampler.Info) {
 				seen[way][[2]int{chain, draw}] = slices.Clone(x)
-				told[way][[2]int{chain, draw}] = *info
+				observed[way][[2]int{chain, draw}] = *info
 			}
 			if cfg.Observe = keep; way == 1 {
 				cfg.Thin = 1
@@ -438,12 +439,12 @@ func TestWordLeapBetweenDraws(t *testing.T) {
 		}
 		require.Len(t, seen[0], 2900)
 		assert.Equal(t, seen[1], seen[0])
-		assert.Equal(t, told[1], told[0])
+		assert.Equal(t, observed[1], observed[0])
 	}
 }
 
 // Runs that end anywhere go on to the same bits, and a block that is verified agrees.
-func TestWordLeapStops(t *testing.T) {
+func TestWordBatchStops(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{9, 9}, 0.3, 0.1))
 	cfg := sampler.Config{Chains: 512, Seed: 3, Warmup: -1, Workers: 2}
 	whole := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, cfg))
@@ -471,8 +472,8 @@ func TestWordLeapStops(t *testing.T) {
 	assert.Equal(t, whole.Len(), 6010)
 }
 
-// Leaps allocate nothing, and are refused where a step is under way.
-func TestWordLeapAlone(t *testing.T) {
+// Batches allocate nothing, and are refused where a step is under way.
+func TestWordBatchAlone(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{5, 5}, 0.2, 0.2))
 	for _, blocks := range []int{1, 9, 16} {
 		kernels, x, r := make([]sampler.Kernel, blocks), make([][]int32, blocks), make([][]sampler.Stream, blocks)
@@ -489,36 +490,36 @@ func TestWordLeapAlone(t *testing.T) {
 		for b := 1; b < blocks; b++ {
 			company = append(company, sampler.Block{Kernel: kernels[b], Info: make([]sampler.Info, 32), X: x[b], R: r[b]})
 		}
-		leap := func(stop func() bool, n int) int {
+		batch := func(stop func() bool, n int) int {
 			return lead.Step(sampler.Control{Steps: n, Stop: stop, Unread: true, Company: company}, info, x[0], r[0])
 		}
-		require.Equal(t, 7, leap(nil, 7))
+		require.Equal(t, 7, batch(nil, 7))
 		if !exact.Race {
-			assert.Zero(t, testing.AllocsPerRun(20, func() { leap(nil, 7) }))
+			assert.Zero(t, testing.AllocsPerRun(20, func() { batch(nil, 7) }))
 		}
-		assert.Equal(t, 1, leap(func() bool { return true }, 1))
+		assert.Equal(t, 1, batch(func() bool { return true }, 1))
 		old := PollWork
 		PollWork = 1
-		assert.Equal(t, 1, leap(func() bool { return true }, 9))
+		assert.Equal(t, 1, batch(func() bool { return true }, 9))
 		require.Zero(t, lead.Step(sampler.Control{Stop: func() bool { return true }}, make([]sampler.Info, 32), x[0], r[0]))
 		PollWork = old
 		want := 0
 		if blocks == 1 {
 			want = 1 // the rest of the step
 		}
-		assert.Equal(t, want, leap(nil, 7))
+		assert.Equal(t, want, batch(nil, 7))
 	}
 	large := wordKernel(t, exact.Must(model.NewIsing(model.Lattice{65, 65}, 0.2, 0.2)), 32)
-	assert.Zero(t, large.Company(16), "the sites of a large graph take longer than what is told of them")
+	assert.Zero(t, large.Company(16), "the sites of a large graph take longer than the report of them")
 	many := wordKernel(t, exact.Must(model.NewIsing(model.Lattice{61, 67}, 0.2, 0.2)), 32)
 	assert.Positive(t, many.Company(16))
 	many.share(2)
 	assert.Zero(t, many.Company(16))
 }
 
-// BenchmarkWordLeap is a step of several blocks of chains that nobody reads, by
+// BenchmarkWordBatch is a step of several blocks of chains that nobody reads, by
 // Run.
-func BenchmarkWordLeap(b *testing.B) {
+func BenchmarkWordBatch(b *testing.B) {
 	for name, m := range map[string]energy.Model{
 		"torus=5":  exact.Must(model.NewIsing(model.Lattice{5, 5}, 0.2, 0.2)),
 		"torus=30": exact.Must(model.NewIsing(model.Lattice{30, 30}, 0.2, 0.2)),
@@ -566,7 +567,7 @@ func BenchmarkWordGibbs(b *testing.B) {
 			for _, shown := range []bool{true, false} {
 				b.Run(fmt.Sprintf("%s/chains=%d/shown=%v", name, chains, shown), func(b *testing.B) {
 					sites, _ := m.Shape()
-					k := must(Gibbs{}.Kernel(context.Background(), m, chains))
+					k := exact.Must(Gibbs{}.Kernel(context.Background(), m, chains))
 					x, info, streams := make([]int32, chains*sites), make([]sampler.Info, chains), make([]sampler.Stream, chains)
 					for s := range streams {
 						streams[s] = *sampler.NewStream(1, uint64(s))

@@ -7,25 +7,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Balance is a balancing function g, one with g(t) = t·g(1/t), of the
-// probability ratio t = p(y)/p(x) of a move (Zanella 2020). A proposal that
-// weighs moves by g(t) is nearly reversible by itself, so that most proposals
-// are accepted.
+// Balance is a balancing function of the probability ratio t = p(y)/p(x) of a
+// move: a function g with g(t) = t·g(1/t) (Zanella 2020). A proposal that weighs
+// moves by g(t) is nearly reversible by itself, so most proposals are accepted.
 type Balance int
 
 const (
 	// Sqrt is √t, the usual choice: that of GWG and of the Langevin proposal.
 	Sqrt Balance = iota
 
-	// Barker is t/(1+t): all good moves weigh about the same, so that one very
-	// good move does not drown the others.
+	// Barker is t/(1+t). All good moves have about the same weight, so one very
+	// good move does not dominate the others.
 	Barker
 
-	// Min is min(1, t): as Barker, with a kink.
+	// Min is min(1, t): like Barker, with a kink.
 	Min
 
-	// Max is max(1, t): moves that lose probability weigh as much as neutral
-	// ones; the proposal goes far and is rejected more often.
+	// Max is max(1, t). Moves that lose probability have the weight of neutral
+	// ones: the proposal goes far and is rejected more often.
 	Max
 )
 
@@ -54,11 +53,11 @@ func (b Balance) check(method string) error {
 // function √t of Zanella 2020, on which the Langevin proposal rests.
 const half = 0.5
 
-// weightFloor is the smallest weight of a level that is not ruled out. Without
-// it the way back from a move with a difference beyond 174 nats, whose weight
-// would vanish in float32, could not be proposed, and steep energies would
-// freeze the chain. It is below the resolution 2⁻⁵³ of a draw.
-const weightFloor = 0x1p-60
+// leastWeight is the smallest weight of a level that is not ruled out. The weight
+// of a difference beyond 174 nats would vanish in float32: the way back from such a
+// move could not be proposed, and steep energies would freeze the chain. It is below
+// the resolution 2⁻⁵³ of a draw.
+const leastWeight = 0x1p-60
 
 // logs stores in w the logarithm of g(e^(−d)) for every difference d of g; −Inf
 // for a level that is known to have probability zero, also where g(0) = 1.
@@ -85,7 +84,7 @@ func (b Balance) logs(w, g []float32) {
 	}
 }
 
-// log is logs of one difference.
+// log is logs for one difference.
 func (b Balance) log(d float64) float64 {
 	switch {
 	case b == Sqrt:

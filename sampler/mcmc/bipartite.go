@@ -18,7 +18,7 @@ import (
 type bipartite struct {
 	model         energy.Bipartite
 	sites, hidden int
-	e, next       []float64  // energies of the current states and of those last loaded
+	e, next       []float64  // energies of the current and of the last loaded states
 	f             []float32  // log-odds of one layer, all chains
 	t             []int32    // thresholds of the same
 	h             []int32    // hidden states
@@ -60,8 +60,8 @@ func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 	return k
 }
 
-// work returns the elementary operations of one layer of one chain: products are
-// taken some sixteen at a time.
+// work returns the number of elementary operations of one layer of one chain: some
+// sixteen products count as one.
 func (k *bipartite) work() int {
 	return max(k.sites, sweep.Times(k.sites, max(1, k.hidden/16)))
 }
@@ -74,8 +74,8 @@ func (k *bipartite) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// load stores in e the energies of the states y of the chains lo … hi−1, which become
-// the current ones after x.
+// load stores in e the energies of the states y of the chains lo … hi−1, which replace
+// the current states x.
 func (k *bipartite) load(lo, hi int, e []float64, y, x []int32) {
 	from, to := lo*k.sites, hi*k.sites
 	if k.cached == nil {
@@ -95,12 +95,13 @@ func (k *bipartite) load(lo, hi int, e []float64, y, x []int32) {
 	}
 }
 
-// loadPiece is how many weights of changed units loadUntil adds between two questions.
+// loadPiece is the number of weights of changed units that loadUntil adds between two
+// questions whether to stop.
 const loadPiece = 1 << 22
 
-// loadUntil loads the states k.y of the chains lo … hi−1 after x, or returns false if
-// it was stopped. A long chain comes there by way of states that are y up to some
-// site and x from there on.
+// loadUntil is load for the states k.y of the chains lo … hi−1 after x; it returns false
+// if it was stopped. A long chain passes through intermediate states, which are y up to
+// some site and x from there on.
 func (k *bipartite) loadUntil(lo, hi int, x []int32) bool {
 	n := 1 + k.sites*k.hidden/loadPiece
 	if hi-lo > 1 || n == 1 || k.at.Part == 0 && (k.cached == nil || !k.cached.known[lo]) {
@@ -140,7 +141,7 @@ func (k *bipartite) hiddenField(lo, hi int, x []int32) []float32 {
 	return k.odds[lo*k.hidden : hi*k.hidden]
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop between the layers and what they are drawn by.
+// Step implements [sampler.Transition]. It asks whether to stop between its stages.
 func (k *bipartite) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.at.Step(ctl, k, info, x, r, 5, k.work())
 }
@@ -168,25 +169,25 @@ func (k *bipartite) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 
 // settle moves chain s from x to y, unless y is an error.
 func (k *bipartite) settle(s int, x, y []int32) {
-	told := &k.at.Info[s]
+	pending := &k.at.Info[s]
 	k.e[s] = k.next[s]
-	*told = sampler.Info{Energy: k.e[s], Accept: 1, Err: unadjusted(k.e[s])}
+	*pending = sampler.Info{Energy: k.e[s], Accept: 1, Err: unadjusted(k.e[s])}
 	if k.failed[s] {
-		told.Err = fmt.Errorf("log-odds: %w", sampler.ErrNaN)
+		pending.Err = fmt.Errorf("log-odds: %w", sampler.ErrNaN)
 	}
-	if told.Err != nil {
+	if pending.Err != nil {
 		return
 	}
 	moved, new := int32(0), y[:len(x)]
 	for i, v := range new {
 		moved += v ^ x[i] // 0 or 1: no branch to mispredict
 	}
-	told.Moved = int(moved)
+	pending.Moved = int(moved)
 	copy(x, new)
 }
 
-// draw draws the n units y of a layer of the chains from first on, one per stream,
-// from the log-odds f.
+// draw draws the n units of a layer from the log-odds f, for the chains from first on, one
+// per stream, and stores them in y.
 func (k *bipartite) draw(first int, y []int32, f []float32, n int, r []sampler.Stream) {
 	t := k.t[:len(y)]
 	simd.FlipThresholds(t, f, k.zero[:len(y)], fromUp, noCost)
@@ -197,7 +198,7 @@ func (k *bipartite) draw(first int, y []int32, f []float32, n int, r []sampler.S
 			k.failed[first+s] = true
 		}
 	}
-	// Thresholds stop short of certainty, which is what a fixed site needs.
+	// Thresholds stop short of certainty, which a fixed site needs.
 	if simd.Peak(f) <= math.MaxFloat32 {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
@@ -70,26 +71,26 @@ func TestFlipLawOfFiveSites(t *testing.T) {
 
 func TestTorusLangevinIsUsedWhereItApplies(t *testing.T) {
 	withTorusFrom(t, 64)
-	scaled, err := energy.Scale(chequered(t, 8, 8), 0.5)
+	scaled, err := energy.Scale(sweeptest.Chequered(t, 8, 8), 0.5)
 	require.NoError(t, err)
 	for n, c := range []struct {
 		m      energy.Model
 		method sampler.Method
 		fast   bool
 	}{
-		{chequered(t, 8, 8), DMALA{}, true},
+		{sweeptest.Chequered(t, 8, 8), DMALA{}, true},
 		{scaled, DMALA{Balance: Max, Exact: true}, true},
 		{scaled, DLMC{}, true},
-		{chequered(t, 6, 10), DMALA{}, false}, // too small
-		{chequered(t, 8, 9), DMALA{}, true},
-		{chequered(t, 27, 3), DLMC{}, true},
-		{chequered(t, 2, 40), DLMC{}, false},
-		{chequered(t, 8, 8), DULA{}, false},
-		{chequered(t, 8, 8), Cyclical{}, false},
-		{chequered(t, 8, 8), DMALA{Preconditioner: slices.Repeat([]float32{1}, 64)}, false},
-		{chequered(t, 8, 8), DMALA{Window: 1}, false},
+		{sweeptest.Chequered(t, 6, 10), DMALA{}, false}, // too small
+		{sweeptest.Chequered(t, 8, 9), DMALA{}, true},
+		{sweeptest.Chequered(t, 27, 3), DLMC{}, true},
+		{sweeptest.Chequered(t, 2, 40), DLMC{}, false},
+		{sweeptest.Chequered(t, 8, 8), DULA{}, false},
+		{sweeptest.Chequered(t, 8, 8), Cyclical{}, false},
+		{sweeptest.Chequered(t, 8, 8), DMALA{Preconditioner: slices.Repeat([]float32{1}, 64)}, false},
+		{sweeptest.Chequered(t, 8, 8), DMALA{Window: 1}, false},
 	} {
-		assert.Equal(t, c.fast, engineOf(must(c.method.Kernel(context.Background(), c.m, 1))) == "torusLangevin", "case %d", n)
+		assert.Equal(t, c.fast, sweeptest.EngineOf(exact.Must(c.method.Kernel(context.Background(), c.m, 1))) == "torusLangevin", "case %d", n)
 	}
 	for want, method := range map[string]sampler.Method{
 		"Window = -1":              DMALA{Window: -1},
@@ -97,9 +98,9 @@ func TestTorusLangevinIsUsedWhereItApplies(t *testing.T) {
 		"StepSize = -1":            DLMC{StepSize: -1},
 		"chains = 33, want 1 … 32": DMALA{},
 	} {
-		_, err := method.Kernel(context.Background(), chequered(t, 8, 8), 33)
+		_, err := method.Kernel(context.Background(), sweeptest.Chequered(t, 8, 8), 33)
 		if !strings.Contains(want, "33") {
-			_, err = method.Kernel(context.Background(), chequered(t, 8, 8), 1)
+			_, err = method.Kernel(context.Background(), sweeptest.Chequered(t, 8, 8), 1)
 		}
 		assert.ErrorContains(t, err, want)
 	}
@@ -110,12 +111,12 @@ func TestTorusLangevinIsUsedWhereItApplies(t *testing.T) {
 func TestTorusLangevinAdapts(t *testing.T) {
 	exact.SkipUnderRace(t)
 	withTorusFrom(t, 0)
-	small, m := chequered(t, 4, 6), chequered(t, 8, 8)
+	small, m := sweeptest.Chequered(t, 4, 6), sweeptest.Chequered(t, 8, 8)
 	for name, method := range ways() {
 		runs.Resume(t, small, method)
-		bits := must(method.Kernel(context.Background(), small, 4))
+		bits := exact.Must(method.Kernel(context.Background(), small, 4))
 		sweep.FewestSites = math.MaxInt
-		numbers := must(method.Kernel(context.Background(), small, 4))
+		numbers := exact.Must(method.Kernel(context.Background(), small, 4))
 		sweep.FewestSites = 0
 		require.NoError(t, numbers.Reset(sampler.Control{}, make([]int32, 4*24)))
 		old, err := numbers.AppendBinary(nil)
@@ -131,7 +132,7 @@ func TestTorusLangevinAdapts(t *testing.T) {
 
 // TestTorusLangevinGolden: a seed gives the same states in every version.
 func TestTorusLangevinGolden(t *testing.T) {
-	m := chequered(t, 18, 30)
+	m := sweeptest.Chequered(t, 18, 30)
 	var b strings.Builder
 	for _, method := range []sampler.Method{DMALA{}, DLMC{}, DMALA{Balance: Max}} {
 		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
@@ -154,7 +155,7 @@ func BenchmarkTorusLangevin(b *testing.B) {
 						require.NoError(b, err)
 						fewest := sweep.FewestSites
 						sweep.FewestSites = map[string]int{"numbers": 1 << 30}[how]
-						k := must(DMALA{StepSize: 0.2}.Kernel(context.Background(), m, chains))
+						k := exact.Must(DMALA{StepSize: 0.2}.Kernel(context.Background(), m, chains))
 						sweep.FewestSites = fewest
 						sites := side * side
 						x, info, streams := make([]int32, chains*sites), make([]sampler.Info, chains), make([]sampler.Stream, chains)

@@ -17,20 +17,20 @@ import (
 
 // BlockGibbs redraws many sites at once from their exact joint conditional.
 //
-// With Blocks nil it serves an energy.Bipartite model, such as a restricted
-// Boltzmann machine: a step draws all hidden units given the visible sites,
-// h ~ p(h|x), then all visible sites given those, x ~ p(x|h). The marginal chain
-// on x leaves p(x) ∝ e^{−E(x)} invariant and is reversible. Probabilities are
-// rounded to float32 and multiples of 2⁻³¹.
+// If Blocks is nil, the model must be energy.Bipartite, such as a restricted
+// Boltzmann machine. A step draws all hidden units given the visible sites,
+// h ~ p(h|x), then all visible sites given the hidden units, x ~ p(x|h). The
+// marginal chain on x leaves p(x) ∝ e^{−E(x)} invariant and is reversible.
+// Probabilities are rounded to float32 and to multiples of 2⁻³¹.
 //
-// With Blocks it enumerates the joint levels of one block of sites after the
-// other and draws them from p(x_block | rest) in float64, by exact energies.
+// Otherwise a step goes through Blocks in order. It enumerates the joint levels
+// of a block and draws them from p(x_block | rest) in float64, by exact energies.
 // Blocks may overlap; sites in no block never move. A block costs levels^size
 // energies.
 //
-// With Within besides, joint levels that lead out of that language have weight
-// zero, and the chain leaves π restricted to it invariant. It reaches all of the
-// language only if changes of single blocks connect it: under a fixed count, for
+// If Within is set as well, joint levels that lead out of that language have weight
+// zero, and the chain leaves π restricted to it invariant. The chain reaches all of
+// the language only if changes of single blocks connect it: under a fixed count, for
 // instance, if overlapping blocks of two or more sites link all sites.
 type BlockGibbs struct {
 	Blocks [][]int // sites of each block, visited in order
@@ -133,42 +133,42 @@ func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r
 	k.at.Begin(ctl.Stop)
 	for ; k.at.Chain < len(info); k.at.Next() {
 		s := k.at.Chain
-		told := &k.at.Info[s]
+		pending := &k.at.Info[s]
 		if k.at.Update == 0 {
-			told.Energy, told.Accept = k.e[s], 1
+			pending.Energy, pending.Accept = k.e[s], 1
 		}
-		for ; k.at.Update < len(k.blocks) && told.Err == nil; k.at.Update++ {
+		for ; k.at.Update < len(k.blocks) && pending.Err == nil; k.at.Update++ {
 			if k.at.Stopped {
 				return 0
 			}
-			if !k.redraw(told, k.at.Update, x[s*k.sites:(s+1)*k.sites], &r[s]) {
+			if !k.redraw(pending, k.at.Update, x[s*k.sites:(s+1)*k.sites], &r[s]) {
 				return 0
 			}
 		}
-		k.e[s] = told.Energy
+		k.e[s] = pending.Energy
 	}
 	k.at.Finish(info)
 	return 1
 }
 
 // redraw draws the levels of block b, or returns false if it was stopped.
-func (k *blockGibbs) redraw(told *sampler.Info, b int, x []int32, r *sampler.Stream) bool {
+func (k *blockGibbs) redraw(pending *sampler.Info, b int, x []int32, r *sampler.Stream) bool {
 	d, whole := k.weigh(x, k.blocks[b])
 	if !whole {
 		return false
 	}
 	c := sweep.HeatBath(k.w, d, r.Float64())
 	if c < 0 {
-		told.Err = fmt.Errorf("block %d: %w", b, sampler.ErrNaN)
+		pending.Err = fmt.Errorf("block %d: %w", b, sampler.ErrNaN)
 		return true
 	}
 	for _, i := range k.blocks[b] {
 		if l := k.x[c*k.sites+i]; l != x[i] {
 			x[i] = l
-			told.Moved++
+			pending.Moved++
 		}
 	}
-	told.Energy = d[c]
+	pending.Energy = d[c]
 	return true
 }
 

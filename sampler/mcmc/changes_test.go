@@ -90,7 +90,7 @@ func TestChangesAllocateNothing(t *testing.T) {
 func TestCheckpointsOfAnotherFieldAreRefused(t *testing.T) {
 	m := exact.Must(model.NewRBM([]float32{1, -2, 0.5, 0.25, 1, 1}, []float32{0.1, 0.2}, []float32{0, 0.1, -0.3}))
 	x := make([]int32, 3)
-	cheap, plain := must(DMALA{}.Kernel(context.Background(), m, 1)), must(DMALA{}.Kernel(context.Background(), m, 1))
+	cheap, plain := exact.Must(DMALA{}.Kernel(context.Background(), m, 1)), exact.Must(DMALA{}.Kernel(context.Background(), m, 1))
 	require.NoError(t, cheap.Reset(sampler.Control{}, x))
 	b := exact.Must(cheap.AppendBinary(nil))
 	require.NoError(t, cheap.UnmarshalBinary(b))

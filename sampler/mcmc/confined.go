@@ -18,7 +18,8 @@ import (
 //	q_C(y|x) = ∏_i q_i(y_i|x) · 1[y ∈ C] / Z_C(x),
 //
 // drawn jointly and exactly by the trellis. The normaliser depends on x, so it
-// is part of the acceptance ratio; without Z_C(x)/Z_C(y) the law would be wrong.
+// is part of the acceptance ratio; without Z_C(x)/Z_C(y) the chain would sample
+// another distribution.
 type confined struct {
 	rows
 	model       energy.Model
@@ -87,7 +88,7 @@ func (p *confined) sums(lo, hi int, chains []confinedChain, g []float32, x []int
 	return true
 }
 
-// work: beside the table, a pass over the edges of the trellis.
+// work counts the table and a pass over the edges of the trellis.
 func (p *confined) work() int { return sweep.Times(p.rows.work(), confinedWork) }
 
 // confinedWork is what a pass of the trellis costs per site and level, in levels

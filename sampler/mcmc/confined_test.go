@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -71,14 +72,14 @@ func TestDMALAWithinALanguageIsExact(t *testing.T) {
 			pi := restricted(c.model, c.within)
 			sites, levels := c.model.Shape()
 			method := DMALA{StepSize: 0.6, Within: c.within}
-			p := transition(t, must(method.Kernel(context.Background(), c.model, 1)), sites, levels)
+			p := transition(t, exact.Must(method.Kernel(context.Background(), c.model, 1)), sites, levels)
 			assert.LessOrEqual(t, p.RowError(), 1e-12)
 			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
 			assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12)
 			if testing.Short() && name != "rugged/apart" {
 				return
 			}
-			exact.Transitions(t, observed(t, c.model, method, 640, 5), p, exact.Rate)
+			exact.Transitions(t, sweeptest.Observed(t, c.model, method, 640, 5), p, exact.Rate)
 		})
 	}
 }
@@ -91,10 +92,10 @@ func TestForgettingTheNormaliserIsFoundOut(t *testing.T) {
 	require.NoError(t, err)
 	m := exact.NewRugged(6, 2, 1, 0.5, 7)
 	pi := restricted(m, apart)
-	k := must(DMALA{StepSize: 0.6, Within: apart}.Kernel(context.Background(), m, 1)).(*hastings)
+	k := exact.Must(DMALA{StepSize: 0.6, Within: apart}.Kernel(context.Background(), m, 1)).(*hastings)
 	all := exact.States(6, 2)
 	broken := exact.NewMatrix(len(all), func(x int, dst []float64) {
-		if stuck(k, all[x], x, dst) {
+		if sweeptest.Stuck(k, all[x], x, dst) {
 			return
 		}
 		c := k.proposal.(*confined)
@@ -108,7 +109,7 @@ func TestForgettingTheNormaliserIsFoundOut(t *testing.T) {
 			wrong := (back + c.loaded[0].run.LogZ()) - (forth + c.now[0].run.LogZ())
 			dst[y] = math.Exp(forth) * min(1, math.Exp(k.e[0]-k.next[0]+wrong))
 		}
-		stay(dst, x)
+		sweeptest.Stay(dst, x)
 	})
 	assert.Greater(t, broken.MaxDiff(pi), 1e-4)
 }
@@ -173,7 +174,7 @@ func TestWithinErrors(t *testing.T) {
 func TestWithinAdaptsResumesAndAllocatesNothing(t *testing.T) {
 	m := exact.NewQuadratic(9, 1)
 	up := constraint.Count{Levels: []int32{1}, Min: 3, Max: 5}
-	k := must(DMALA{Within: up}.Kernel(context.Background(), m, 8))
+	k := exact.Must(DMALA{Within: up}.Kernel(context.Background(), m, 8))
 	x := make([]int32, 8*9)
 	info, streams := make([]sampler.Info, 8), make([]sampler.Stream, 8)
 	for s := range 8 {

@@ -16,6 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -31,7 +32,7 @@ func partial(t *testing.T) []sized {
 	opaque := energy.Func{Sites: 30, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) - 0.5*float64(x[1]*x[2]) }}
 	rbm := exact.Must(model.NewRBM(filled(16*90, 0.01), filled(16, 0.1), filled(90, -0.2)))
 	no11 := exact.Must(constraint.Avoids([]int32{1, 1}))
-	dense := ring(t, 300, 9, 0.02)
+	dense := sweeptest.Ring(t, 300, 9, 0.02)
 	return []sized{
 		{dense, Gibbs{}}, {dense, Gibbs{Scan: Systematic}},
 		{ising, Gibbs{}}, {odd, Gibbs{}}, {potts, Gibbs{}}, {ising, Gibbs{Scan: Systematic}}, {ising, Gibbs{Scan: Random}}, {ising, Gibbs{Scan: Chromatic}}, {opaque, Gibbs{}},
@@ -75,8 +76,8 @@ func TestStepsStopAndGoOn(t *testing.T) {
 		fresh := func() sampler.Kernel {
 			return exact.Must(c.method.Kernel(context.Background(), c.m, chains))
 		}
-		whole, x, r, info := fresh(), make([]int32, chains*sites), streams(chains), make([]sampler.Info, chains)
-		part, y, q, told := fresh(), make([]int32, chains*sites), streams(chains), make([]sampler.Info, chains)
+		whole, x, r, info := fresh(), make([]int32, chains*sites), sweeptest.Streams(chains), make([]sampler.Info, chains)
+		part, y, q, observed := fresh(), make([]int32, chains*sites), sweeptest.Streams(chains), make([]sampler.Info, chains)
 		for i := 0; i < len(x); i += 5 {
 			x[i], y[i] = 1, 1
 		}
@@ -94,7 +95,7 @@ func TestStepsStopAndGoOn(t *testing.T) {
 		for step := range 2 {
 			whole.Step(sampler.Control{}, info, x, r)
 			adapt(whole, info, step)
-			for part.Step(sampler.Control{Stop: ask}, told, y, q) == 0 {
+			for part.Step(sampler.Control{Stop: ask}, observed, y, q) == 0 {
 				if stops++; stops > 2 {
 					continue
 				}
@@ -106,9 +107,9 @@ func TestStepsStopAndGoOn(t *testing.T) {
 					require.Error(t, fresh().UnmarshalBinary(state[:i]), c)
 				}
 			}
-			adapt(part, told, step)
+			adapt(part, observed, step)
 			require.True(t, slices.Equal(x, y), "%v", c)
-			require.Equal(t, shown(info), shown(told), "%v", c) // NaN is not equal to itself
+			require.Equal(t, shown(info), shown(observed), "%v", c) // NaN is not equal to itself
 			for s := range r {
 				require.Equal(t, exact.Must(r[s].MarshalBinary()), exact.Must(q[s].MarshalBinary()), "%v", c)
 			}

@@ -20,13 +20,12 @@ import (
 //	α_k = (α_max/2) (1 + cos(πk/n)),
 //	β_k = (β_0+½)/2 + (β_0−½)/2 · cos(πk/n),
 //
-// with α_min and β = ½ where α_k would be below α_min, and accepts as [DMALA]
-// does: long steps look for other modes, short ones explore them. Every step
-// leaves π invariant; a cycle, being a sequence of different steps, is not
-// reversible.
+// with α_min and β = ½ where α_k would be below α_min, and accepts like [DMALA].
+// Long steps look for other modes, short ones explore them. Every step leaves π
+// invariant; a cycle, a sequence of different steps, is not reversible.
 //
-// The zero value tunes α_min and α_max during warm-up and needs no settings. On
-// targets with one mode DMALA is the better choice.
+// The zero value tunes α_min and α_max during warm-up. On targets with one mode
+// DMALA is the better choice.
 type Cyclical struct {
 	// StepSize is α_max; see [DULA] for its unit. 0 means: find both step sizes
 	// by tuning runs. The first third of warm-up runs at β = ½ until α_min gives
@@ -34,12 +33,12 @@ type Cyclical struct {
 	// it. Without warm-up they are 0.2 and 2.
 	StepSize float64
 
-	// MinStep is α_min, with StepSize only; 0 means that steps are not bounded
+	// MinStep is α_min; it needs StepSize. 0 means that steps are not bounded
 	// below.
 	MinStep float64
 
-	// Balance is β_0, from ½ to 1; 0 means 1, at which an unbounded step of a
-	// model of independent sites is a perfect draw.
+	// Balance is β_0, from ½ to 1; 0 means 1. With β = 1 an unbounded step on a
+	// model of independent sites is an exact draw.
 	Balance float64
 
 	// Period is n, the steps of a cycle; 0 means 20.

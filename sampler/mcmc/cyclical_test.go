@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -27,7 +28,7 @@ func TestCosPi(t *testing.T) {
 
 // TestCyclicalSchedule holds the schedule to its formula, in plain arithmetic.
 func TestCyclicalSchedule(t *testing.T) {
-	k := must(Cyclical{StepSize: 4, MinStep: 0.3, Balance: 0.9, Period: 8}.Kernel(context.Background(), exact.NewQuadratic(3, 1), 1)).(*cyclical)
+	k := exact.Must(Cyclical{StepSize: 4, MinStep: 0.3, Balance: 0.9, Period: 8}.Kernel(context.Background(), exact.NewQuadratic(3, 1), 1)).(*cyclical)
 	var alphas []float64
 	for i := range 8 {
 		k.at = i
@@ -43,7 +44,7 @@ func TestCyclicalSchedule(t *testing.T) {
 	}
 	assert.Equal(t, 4.0, alphas[0])
 	assert.Equal(t, 0.3, alphas[7])
-	k = must(Cyclical{}.Kernel(context.Background(), exact.NewQuadratic(3, 1), 1)).(*cyclical)
+	k = exact.Must(Cyclical{}.Kernel(context.Background(), exact.NewQuadratic(3, 1), 1)).(*cyclical)
 	alpha, beta := k.stage()
 	assert.Equal(t, []float64{2, 1}, []float64{alpha, beta})
 }
@@ -59,8 +60,8 @@ func TestCyclicalLeavesItsTargetInvariant(t *testing.T) {
 			method.Window = 1
 		}
 		pi, _ := exact.Law(m)
-		one := must(method.Kernel(context.Background(), m, 1)).(*cyclical)
-		block := must(method.Kernel(context.Background(), m, sampler.BlockSize)).(*cyclical)
+		one := exact.Must(method.Kernel(context.Background(), m, 1)).(*cyclical)
+		block := exact.Must(method.Kernel(context.Background(), m, sampler.BlockSize)).(*cyclical)
 		var cycle *exact.Matrix
 		for at := range method.Period {
 			one.at = at
@@ -69,7 +70,7 @@ func TestCyclicalLeavesItsTargetInvariant(t *testing.T) {
 			assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12, "%s, step %d", space, at)
 			assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12, "%s, step %d", space, at)
 			if !testing.Short() {
-				exact.Transitions(t, observedKernel(t, m, block, func() { block.at = at }, 320, 7), p, exact.Rate)
+				exact.Transitions(t, sweeptest.ObservedKernel(t, m, block, func() { block.at = at }, 320, 7), p, exact.Rate)
 			}
 			if cycle == nil {
 				cycle = p
@@ -87,7 +88,7 @@ func TestCyclicalBrokenTwin(t *testing.T) {
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)
-	k := must(Cyclical{StepSize: 3, Period: 4}.Kernel(context.Background(), m, 1)).(*cyclical)
+	k := exact.Must(Cyclical{StepSize: 3, Period: 4}.Kernel(context.Background(), m, 1)).(*cyclical)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		require.NoError(t, k.Reset(sampler.Control{}, all[x]))
 		k.at = 0
@@ -109,11 +110,11 @@ func TestCyclicalBrokenTwin(t *testing.T) {
 			a, _ := sweep.Accept(k.e[0]-k.next[0], forth, k.proposal.logProb(all[x], all[y], 0))
 			dst[y] = math.Exp(forth) * a
 		}
-		stay(dst, x)
+		sweeptest.Stay(dst, x)
 	})
 	assert.Greater(t, twin.MaxDiff(pi), 1e-3)
-	block := must(Cyclical{StepSize: 3, Period: 4}.Kernel(context.Background(), m, sampler.BlockSize)).(*cyclical)
-	v, _ := exact.TransitionsPValue(observedKernel(t, m, block, func() { block.at = 0 }, 3200, 7), twin)
+	block := exact.Must(Cyclical{StepSize: 3, Period: 4}.Kernel(context.Background(), m, sampler.BlockSize)).(*cyclical)
+	v, _ := exact.TransitionsPValue(sweeptest.ObservedKernel(t, m, block, func() { block.at = 0 }, 3200, 7), twin)
 	assert.Less(t, v, exact.Rate)
 }
 
@@ -159,16 +160,16 @@ func TestCyclicalCheckpointWithinPilots(t *testing.T) {
 				}
 			}
 		}
-		a := must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).(*cyclical)
+		a := exact.Must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).(*cyclical)
 		x, r := make([]int32, 18), []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
 		require.NoError(t, a.Reset(sampler.Control{}, x))
 		step(a, x, r, 0, at)
 		saved, err := a.AppendBinary(nil)
 		require.NoError(t, err)
-		b := must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).(*cyclical)
+		b := exact.Must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).(*cyclical)
 		require.NoError(t, b.UnmarshalBinary(saved))
 		for n := range saved {
-			require.Error(t, must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).UnmarshalBinary(saved[:n]))
+			require.Error(t, exact.Must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).UnmarshalBinary(saved[:n]))
 		}
 		x2, r2 := append([]int32(nil), x...), append([]sampler.Stream(nil), r...)
 		step(a, x, r, at, 150)
@@ -179,5 +180,5 @@ func TestCyclicalCheckpointWithinPilots(t *testing.T) {
 		assert.True(t, bytes.Equal(want, got), "saved at %d", at)
 	}
 	bad := wire.AppendFloat64s(nil, []float64{1, 1, 7, 0, 0, 0, 0})
-	assert.ErrorContains(t, must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).UnmarshalBinary(bad), "want positive ones at 0 … 6")
+	assert.ErrorContains(t, exact.Must(Cyclical{Period: 7}.Kernel(context.Background(), m, 2)).UnmarshalBinary(bad), "want positive ones at 0 … 6")
 }

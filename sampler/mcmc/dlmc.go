@@ -2,34 +2,37 @@ package mcmc
 
 import (
 	"context"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans
-// 2023): every site follows, for a time τ and on its own, the jump process that
+// 2023). Every site follows, for a time τ and independently, the jump process that
 // moves from x_i to l at rate g(t_l), t_l = exp(E(x) − E(x with x_i=l)), with the
-// differences of the model's first-order table. The time-τ law of that process
-// is interpolated by
+// differences of the model's first-order table. The distribution of that process at
+// time τ is approximated by
 //
 //	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i,
 //
-// and the rest to stay, where ν_l = t_l/Σ_k t_k is where the process ends: right
-// to first order for small τ, right in the limit of large τ, and exactly right on
-// two levels. The change of all sites is accepted with the Hastings ratio, as in
-// [DMALA], which leaves π invariant; a step costs one evaluation of the model.
+// and the remaining probability to stay, where ν_l = t_l/Σ_k t_k is the limit of the
+// process. That is right to first order for small τ, right in the limit of large τ,
+// and exact on two levels. The change of all sites is accepted with the Hastings
+// ratio, as in [DMALA], which leaves π invariant; a step costs one evaluation of the
+// model.
 //
-// Unlike DMALA's proposal it knows no distance between levels; on ordinal models
-// with many levels DMALA is the better choice. A step costs up to twice DMALA's where the
-// model itself is cheap. Probabilities are those of the formula to 2·10⁻⁶ of them, in
-// float32, and the Hastings ratio takes them as they are drawn from. Tori of two
-// levels are held as bits where [DMALA] says so.
+// The proposal does not use a distance between levels; on ordinal models with many
+// levels DMALA is the better choice. A step costs up to twice DMALA's where the model
+// itself is cheap. Probabilities have a relative error of 2·10⁻⁶ against the formula, in
+// float32; the Hastings ratio uses the rounded ones that were drawn from. Two-level tori
+// are held as bits under the conditions of [DMALA].
 type DLMC struct {
-	// StepSize is the time τ, in units where a level of the same energy is
-	// jumped to at rate g(1). 0 means: start at 0.2 and adapt during warm-up.
+	// StepSize is the time τ, in units in which the rate of a jump to a level of
+	// the same energy is g(1). 0 means: start at 0.2 and adapt during warm-up.
 	StepSize float64
 
 	// Target is the mean acceptance probability that adaptation aims at; 0
@@ -73,4 +76,94 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	}
 	l := langevin{alpha: alpha, balance: d.Balance, jumps: true}
 	return onTorus(m, chains, l, tuner, func() (proposal, error) { return newFlips(m, chains, l), nil })
+}
+
+// jumps weighs the levels of sites by the distribution of a jump process at a time τ, see
+// [DLMC]. With o the present level of a site,
+//
+//	τ·g(t_l)/ν_l = τ/M(ν_l, ν_o)
+//
+// where M is the geometric mean (Sqrt), the sum (Barker), the maximum (Min) or the minimum
+// (Max). A level costs two exponentials, one of them that of ν.
+type jumps struct {
+	balance  Balance
+	cols     int
+	nu, r, e []float32 // rows at a time: ν, −τg/ν and the exponential of that
+}
+
+// jumpEntries is the number of entries weighed at a time.
+const jumpEntries = 1024
+
+func newJumps(b Balance, cols int) *jumps {
+	n := max(jumpEntries/cols, 1) * cols
+	return &jumps{balance: b, cols: cols, nu: make([]float32, n), r: make([]float32, n), e: make([]float32, n)}
+}
+
+// weigh stores in w the probabilities of the levels of sites at the levels x, given their
+// rows g of differences, and in sum their totals, 1 but for rounding: at least leastWeight, 0
+// for a level that is known to have probability zero, NaN in a row with NaN.
+func (j *jumps) weigh(w []float32, sum []float64, g []float32, x []int32, tau float64) {
+	for len(x) > 0 {
+		rows := min(len(x), len(j.nu)/j.cols)
+		n := rows * j.cols
+		j.some(w[:n], sum[:rows], g[:n], x[:rows], float32(tau))
+		w, sum, g, x = w[n:], sum[rows:], g[n:], x[rows:]
+	}
+}
+
+func (j *jumps) some(w []float32, sum []float64, g []float32, x []int32, tau float32) {
+	nu, r, e := j.nu[:len(g)], j.r[:len(g)], j.e[:len(g)]
+	for i, d := range g {
+		nu[i] = -d
+	}
+	simd.Softmax(nu, nu, j.cols)
+	for i, own := range x {
+		from, to := i*j.cols, (i+1)*j.cols
+		j.balance.exponents(r[from:to], nu[from:to], nu[from+int(own)], -tau)
+	}
+	simd.WeightsFrom(e, r, 0)
+	for i, own := range x {
+		from := i * j.cols
+		stay, total := float64(nu[from+int(own)]), 0.0
+		for l := range j.cols {
+			at := from + l
+			if l == int(own) {
+				continue
+			}
+			q := float32(nu[at] * simd.Gone(-r[at], e[at]))
+			stay += float64(float64(nu[at]) * float64(e[at]))
+			if q < leastWeight {
+				if q = leastWeight; g[at] > math.MaxFloat32 {
+					q = 0
+				}
+			}
+			w[at] = q
+			total += float64(q)
+		}
+		w[from+int(own)] = float32(max(stay, leastWeight))
+		sum[i] = total + float64(w[from+int(own)])
+	}
+}
+
+// exponents stores by/M(ν_l, own) for the levels of a row.
+func (b Balance) exponents(r, nu []float32, own, by float32) {
+	switch b {
+	case Sqrt:
+		root := by / float32(math.Sqrt(float64(own)))
+		for l, v := range nu {
+			r[l] = root / float32(math.Sqrt(float64(v)))
+		}
+	case Barker:
+		for l, v := range nu {
+			r[l] = by / (v + own)
+		}
+	case Min:
+		for l, v := range nu {
+			r[l] = by / max(v, own)
+		}
+	case Max:
+		for l, v := range nu {
+			r[l] = by / min(v, own)
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -137,7 +138,7 @@ func TestDLMCBrokenTwin(t *testing.T) {
 	exact.SkipUnderRace(t)
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
-	k := must(DLMC{StepSize: 0.3}.Kernel(context.Background(), m, 1)).(*hastings)
+	k := exact.Must(DLMC{StepSize: 0.3}.Kernel(context.Background(), m, 1)).(*hastings)
 	all := exact.States(4, 3)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		require.NoError(t, k.Reset(sampler.Control{}, all[x]))
@@ -147,7 +148,7 @@ func TestDLMCBrokenTwin(t *testing.T) {
 	})
 	require.LessOrEqual(t, twin.RowError(), 1e-12)
 	assert.Greater(t, twin.MaxDiff(pi), 1e-3)
-	v, _ := exact.TransitionsPValue(observed(t, m, DLMC{StepSize: 0.3}, 640, 7), twin)
+	v, _ := exact.TransitionsPValue(sweeptest.Observed(t, m, DLMC{StepSize: 0.3}, 640, 7), twin)
 	assert.Less(t, v, exact.Rate)
 }
 

@@ -18,16 +18,16 @@ import (
 //
 //	min(1, exp( E(x) − E(y) + log q(x|y) − log q(y|x) )),
 //
-// which leaves π ∝ e^{−E} invariant whatever the table of differences is worth.
+// which leaves π ∝ e^{−E} invariant however inexact the table of differences is.
 // Energy and weights of the current states are cached: a step costs one
-// evaluation of the model, by the cheaper field of those that are [Proposing].
+// evaluation of the model. A [Proposing] model is evaluated by its cheaper field.
 //
-// On an energy.Toroidal model of sides of at least 3 and 144 sites or more, with neither
-// Preconditioner nor Window nor Within, states are held as bits and a site takes less
-// than a nanosecond; one state of more than 32 768 sites is shared out among
+// On an energy.Toroidal model with sides of at least 3 and with 144 sites or more, states
+// are held as bits and a site takes less than a nanosecond, unless Preconditioner, Window
+// or Within is set. A state of more than 32 768 sites is then shared among
 // Config.Workers.
 //
-// The zero value tunes its step size during warm-up and needs no settings.
+// The zero value tunes its step size during warm-up.
 type DMALA struct {
 	// StepSize is α; see [DULA]. 0 means: start at 0.2 and adapt during
 	// warm-up. A positive value is fixed.
@@ -37,23 +37,23 @@ type DMALA struct {
 	// means 0.574, the optimum for Langevin proposals in continuous spaces
 	// (Roberts and Rosenthal 1998) and close to it in discrete ones (Sun, Dai
 	// and Schuurmans 2022). Proposals that change nothing are always accepted;
-	// where there are more of them than Target, the mean is that of the others.
+	// if their share exceeds Target, the mean is taken over the others.
 	Target float64
 
 	// Preconditioner and Window: see [DULA].
 	Preconditioner []float32
 	Window         int
 
-	// Balance and Exact: see [DULA]. Whatever they are, π is left invariant.
+	// Balance and Exact: see [DULA]. Every choice leaves π invariant.
 	Balance Balance
 	Exact   bool
 
 	// Within, if not nil, confines the chain to a language of package
-	// constraint: proposals are drawn from q restricted to it, with the
-	// normalisers of both directions in the acceptance ratio, so the chain
+	// constraint. Proposals are drawn from q restricted to it, and the
+	// acceptance ratio has the normalisers of both directions, so the chain
 	// samples π restricted to the language exactly. Initial states, unless
-	// given, are uniform draws from it. A step costs a pass of the trellis per
-	// chain. Each kernel compiles the language for itself.
+	// given, are uniform draws from it. A step costs an additional pass over
+	// the trellis per chain. Each kernel compiles the language for itself.
 	Within constraint.Automaton
 }
 
@@ -125,7 +125,7 @@ func (l langevin) proposal(ctx context.Context, method string, m energy.Model, c
 	return l.fit(ctx, method, m, chains)
 }
 
-// fit is proposal of settings that are checked.
+// fit is proposal for settings that have been checked.
 func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains int) (proposal, error) {
 	if l.within != nil {
 		return newConfined(ctx, method, m, chains, l)
@@ -134,4 +134,17 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 		return newFlips(m, chains, l), nil
 	}
 	return newRows(method, m, chains, l)
+}
+
+// Proposing is a model with a field that is good enough for proposals and cheaper than
+// that of [energy.Incremental]. [DMALA] uses it: the exact energy accepts, so any field
+// leaves the distribution invariant. An RBM is Proposing, and so is an energy.Affine of an
+// RBM.
+type Proposing = interface {
+	energy.Incremental
+
+	// ProposalFrom is FieldFrom, except that h may be further from the differences of
+	// energies. Like that of FieldFrom, h must be a function of y alone, so that the
+	// reverse move sees the same h.
+	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }

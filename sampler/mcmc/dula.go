@@ -16,7 +16,7 @@ import (
 // discrete Langevin proposal.
 //
 // It does not sample π ∝ e^{−E}. On log-quadratic two-level targets its
-// stationary law is
+// stationary distribution is
 //
 //	π_α(x) ∝ π(x) ∏_i (1 + e^{l_i(x)}),  l_i = −½Δ_i(x) − 1/(2α),
 //
@@ -25,29 +25,30 @@ import (
 // and [DMALA] otherwise.
 //
 // On other targets the error of the zero value does not vanish, because a first-order
-// table is not exact; see Exact. Exact and Balance together are the adjusted scores of
+// table is not exact; see Exact. Exact and Balance together give the adjusted scores of
 // Gissler, Saremi and Bach (2026, arXiv 2602.15587): on spins ±1 the proposal is
 // ∏ exp((½s_i + x_i/(4α)) x'_i), with the score s_i = ½ log(p(+1|rest)/p(−1|rest)) for Sqrt,
 // and for Barker the one whose limit is heat-bath (Glauber) dynamics. These formulas are
 // derived from public summaries, which name a Gibbs and a Glauber score but do not
-// define them. With ε = exp(−1/(2α)), the odds with which a site flips if that changes
-// nothing, the total variation between the stationary law and π is, by matrix (TestZeroBias),
+// define them. Let ε = exp(−1/(2α)), the odds of a flip that does not change the energy. The
+// total variation between the stationary distribution and π, computed from the transition
+// matrix (TestZeroBias), is
 //
 //	ε = 2⁻⁸         6 independent  Ising 3×3  8 of Curie–Weiss  8 of a cubic energy
 //	table, Sqrt         .0020        .0048         .0035              .0137
 //	Exact, Sqrt         .0020        .0048         .0041              .0047
 //	Exact, Barker       .0015        .0034         .0034              .0018
 //
-// and halves with ε, but for the last of the first line, whose table is the gradient. So
-// the bias is zero in the limit and at no other step size, not even where sites are
-// independent, as that of [DUPS] is.
+// and halves with ε, except for the last number of the first line, where the table is the
+// gradient. The bias is zero only in the limit, even for independent sites, where that of
+// [DUPS] is zero at every step size.
 //
 // A draw that moves several sites at once can reach a state of probability
-// zero, from which nothing leads on: the run then stops with [sampler.ErrZero].
+// zero, from which no step is defined: the run then stops with [sampler.ErrZero].
 type DULA struct {
 	// StepSize is α, in units where flipping a two-level site has squared
-	// length 1, changing a category 2, and moving between ordinal levels the
-	// squared difference of their values. (For spins ±1 a paper's α is 4 times
+	// length 1, changing a category has 2, and moving between ordinal levels has
+	// the squared difference of their values. (For spins ±1 the paper's α is 4 times
 	// this one.) 0 means 0.1, for which the bias on the paper's Ising model is
 	// below 2.2 % in total absolute probability.
 	StepSize float64
@@ -57,15 +58,15 @@ type DULA struct {
 	// own example). Nil means 1 everywhere.
 	Preconditioner []float32
 
-	// Window w > 0 proposes ordinal levels l with |l − x_i| ≤ w only, and asks
-	// an energy.Windowed model for that part of the table.
+	// Window w > 0 proposes only ordinal levels l with |l − x_i| ≤ w; an
+	// energy.Windowed model then computes only that part of the table.
 	Window int
 
 	// Minibatch takes the table from the model's unbiased estimate
-	// (energy.Stochastic). Energies are then not known.
+	// (energy.Stochastic). Energies are then unknown.
 	Minibatch bool
 
-	// Balance is the g by which levels are weighed, as in [LocallyBalanced]:
+	// Balance is the function g that weighs levels, as in [LocallyBalanced]:
 	//
 	//	q_i(l|x) ∝ g(t_l) exp(−δ²(l, x_i)/(2α)),  t_l = exp(E(x) − E(x with x_i=l)).
 	//
@@ -73,8 +74,8 @@ type DULA struct {
 	Balance Balance
 
 	// Exact takes the differences from the model's single-site energies and not
-	// from its first-order table; see [LocallyBalanced]. Then, and only then, the
-	// error vanishes as α → 0 for every model and every Balance.
+	// from its first-order table; see [LocallyBalanced]. Only with Exact does the
+	// error vanish as α → 0 for every model and every Balance.
 	Exact bool
 
 	// Within confines the chain to a language; see [DMALA].
@@ -105,7 +106,7 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	return k, nil
 }
 
-// dula is the kernel of DULA: its proposals are not judged.
+// dula is the kernel of DULA: it moves to every proposal.
 type dula struct {
 	*hastings
 	estimates estimating // of a minibatch; nil: there is none

@@ -9,8 +9,8 @@ import (
 )
 
 // DUPS is the discrete unadjusted proximal sampler (Gissler, Saremi and Bach 2026,
-// arXiv 2602.15587; the two stages of Bach and Saremi 2025, arXiv 2502.00557): a step
-// adds noise to every site on its own and takes it off by the differences of the noisy
+// arXiv 2602.15587; the two stages of Bach and Saremi 2025, arXiv 2502.00557). A step
+// adds independent noise to every site and removes it by the differences at the noisy
 // state y,
 //
 //	n_i(y_i|x) ∝ exp( −δ²(y_i, x_i)/(2α) ),
@@ -20,23 +20,23 @@ import (
 // s_i = ½ log p(+1|rest)/p(−1|rest) and 2c = 1/(2α). The formulas are derived from
 // public summaries of that work; details of its own algorithm may differ.
 //
-// q would be the conditional distribution of the state given the noisy one if E were
-// linear. So where sites are independent, on two levels or categories, DUPS samples π
-// at every step size. Elsewhere it does not: as α → 0 sites move at rates ∝ 1 + p(x')/p(x), which
-// are reversible under π, so the error vanishes with ε = exp(−1/(2α)), in proportion. At
-// ε = 2⁻⁸ the total variation is .0068 on the 3×3 Ising torus of [DULA], where that has .0048, and
-// moves half as much. [DMAPS] has no error.
+// If E is linear, q is the conditional distribution of the state given the noisy one.
+// Therefore DUPS samples π at every step size if sites are independent and have two levels
+// or categories. On other targets it is biased: as α → 0 sites move at rates
+// ∝ 1 + p(x')/p(x), which are reversible under π, so the error vanishes in proportion to
+// ε = exp(−1/(2α)). At ε = 2⁻⁸ the total variation on the 3×3 Ising torus of [DULA] is .0068;
+// DULA has .0048 there and moves half as much. [DMAPS] has no error.
 //
-// A step costs one evaluation of the model, at the noisy state; the energy of the state is
-// not known. Noise goes everywhere: a run stops with [sampler.ErrZero] where it meets a
-// state of probability zero, so that DUPS is for models that have none.
+// A step costs one evaluation of the model, at the noisy state; the energy of the state
+// itself is unknown. Noise can reach every state, and a run stops with [sampler.ErrZero] at
+// a state of probability zero: use DUPS only for models without such states.
 type DUPS struct {
 	// StepSize is α, in the units of [DULA]; 0 means 0.1.
 	StepSize float64
 
 	// Exact takes the differences from the model's single-site energies and not from
-	// its first-order table; see [LocallyBalanced]. Where the table is not exact the
-	// error does not vanish as α → 0 without it.
+	// its first-order table; see [LocallyBalanced]. If the table is not exact, the error
+	// vanishes as α → 0 only with Exact.
 	Exact bool
 }
 
@@ -60,19 +60,19 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 }
 
 // DMAPS is the discrete Metropolis-adjusted proximal sampler (Gissler, Saremi and Bach
-// 2026, arXiv 2602.15587): the step of [DUPS] from x over the noisy state y to x' is
-// accepted with probability
+// 2026, arXiv 2602.15587). It accepts the step of [DUPS] from x over the noisy state y to
+// x' with probability
 //
 //	min(1, exp( E(x) − E(x') + log n(y|x') q(x|y) − log n(y|x) q(x'|y) )).
 //
-// Given y, which is an exact draw of noise, that is a Metropolis–Hastings step on
-// p(x|y) ∝ π(x) n(y|x); so π is left invariant, reversibly, whatever the differences are
-// worth. The acceptance probability is derived here. It is 1 where sites are independent,
-// on two levels or categories.
+// Given y, an exact draw of noise, that is a Metropolis–Hastings step on
+// p(x|y) ∝ π(x) n(y|x). It leaves π invariant and is reversible, however inexact the
+// differences are. The acceptance probability is derived here. It is 1 if sites are
+// independent and have two levels or categories.
 //
-// A step costs two evaluations of the model, the differences at y and the energy at x'. Per
-// step it mixes faster than [DMALA]: 1.2 to 1.5 times on the rings and 1.3 to 2.1 times on the
-// Curie–Weiss models of TestProximalMixing, at the best step size of each.
+// A step costs two evaluations of the model: the differences at y and the energy at x'. Per
+// step it mixes faster than [DMALA], each at its best step size: 1.2 to 1.5 times on the
+// rings and 1.3 to 2.1 times on the Curie–Weiss models of TestProximalMixing.
 type DMAPS struct {
 	// StepSize is α; see [DULA]. 0 means: start at 0.2 and adapt during warm-up. A
 	// positive value is fixed.

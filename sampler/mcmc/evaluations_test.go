@@ -41,7 +41,7 @@ func TestEvaluationsAStep(t *testing.T) {
 		"sqrt": LocallyBalanced{}, "barker": LocallyBalanced{Balance: Barker}, "min": LocallyBalanced{Balance: Min}, "max": LocallyBalanced{Balance: Max},
 	} {
 		m := &fielded{of: exact.NewQuadratic(10, 1)}
-		k := must(method.Kernel(context.Background(), m, chains))
+		k := exact.Must(method.Kernel(context.Background(), m, chains))
 		x, info, r := make([]int32, chains*10), make([]sampler.Info, chains), make([]sampler.Stream, chains)
 		for s := range r {
 			r[s] = *sampler.NewStream(1, uint64(s))
@@ -60,11 +60,11 @@ func TestEvaluationsAStep(t *testing.T) {
 func TestFlipsHaveOneColumn(t *testing.T) {
 	quadratic := &fielded{of: exact.NewQuadratic(6, 1)}
 	for _, method := range []sampler.Method{GWG{}, GWG{Flips: 2}, LocallyBalanced{}, LocallyBalanced{Balance: Max}} {
-		k := must(method.Kernel(context.Background(), quadratic, 3)).(*hastings).proposal.(*gwg)
+		k := exact.Must(method.Kernel(context.Background(), quadratic, 3)).(*hastings).proposal.(*gwg)
 		require.Len(t, k.g, 3*6)
 		require.Len(t, k.w, 3*6)
 	}
 	plain := energy.Func{Sites: 6, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) }}
-	require.Len(t, must(GWG{}.Kernel(context.Background(), plain, 3)).(*hastings).proposal.(*gwg).w, 3*6*2)
-	require.Len(t, must(LocallyBalanced{Exact: true}.Kernel(context.Background(), quadratic, 3)).(*hastings).proposal.(*gwg).w, 3*6*2)
+	require.Len(t, exact.Must(GWG{}.Kernel(context.Background(), plain, 3)).(*hastings).proposal.(*gwg).w, 3*6*2)
+	require.Len(t, exact.Must(LocallyBalanced{Exact: true}.Kernel(context.Background(), quadratic, 3)).(*hastings).proposal.(*gwg).w, 3*6*2)
 }

@@ -186,7 +186,7 @@ func TestAdaptationFromAnyStart(t *testing.T) {
 	exact.SkipUnderRace(t)
 	m := exact.NewQuadratic(40, 3)
 	for _, start := range []float64{1e-3, 0.03, 1, 30, 1e3} {
-		k := must(DMALA{}.Kernel(context.Background(), m, sampler.BlockSize)).(*hastings)
+		k := exact.Must(DMALA{}.Kernel(context.Background(), m, sampler.BlockSize)).(*hastings)
 		tuner, err := tune.New("mcmc: DMALA", start, 0)
 		require.NoError(t, err)
 		k.tune, k.alpha = tuner, start

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -23,7 +24,7 @@ func everyKernel(t *testing.T) (all []sized) {
 	for _, method := range append(everyMethod(), constrained()...) {
 		all = append(all, sized{m, method})
 	}
-	dense := complete(t, 9, 0.3, 0.1)
+	dense := sweeptest.Complete(t, 9, 0.3, 0.1)
 	return append(all, sized{dense, Gibbs{}}, sized{dense, Gibbs{Scan: Systematic}})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -35,7 +36,7 @@ func FuzzLoadChains(f *testing.F) {
 			was := sweep.PollWork
 			sweep.PollWork = 8
 			again := false
-			k.Step(sampler.Control{Stop: func() bool { again = !again; return again }}, make([]sampler.Info, 3), c.States(), streams(3))
+			k.Step(sampler.Control{Stop: func() bool { again = !again; return again }}, make([]sampler.Info, 3), c.States(), sweeptest.Streams(3))
 			sweep.PollWork = was
 			require.NoError(t, c.Save(&b))
 			files[i] = b.Bytes()

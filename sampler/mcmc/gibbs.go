@@ -14,33 +14,34 @@ import (
 type Scan int
 
 const (
-	// Automatic is Chromatic where a model has a kernel that is faster in that
-	// order, or one that the kernel chooses, and Systematic otherwise.
+	// Automatic is Chromatic, or an order that the kernel chooses, if a kernel for
+	// the model is faster that way, and Systematic otherwise.
 	Automatic = Scan(sweep.Automatic)
 
-	// Systematic visits sites 0, 1, 2, …. Leaves π invariant; not reversible.
+	// Systematic visits sites 0, 1, 2, …. It leaves π invariant and is not reversible.
 	Systematic = Scan(sweep.Systematic)
 
-	// Random visits as many sites as there are, each drawn uniformly.
-	// Reversible; about half as fast as Systematic.
+	// Random visits as many sites as the model has, each drawn uniformly. It is
+	// reversible and about half as fast as Systematic.
 	Random = Scan(sweep.Random)
 
 	// Chromatic visits the colours of a greedy colouring of the model's graph
-	// in turn; sites of one colour do not interact. Needs energy.Graphical.
+	// in turn; sites of one colour do not interact. It needs energy.Graphical.
 	Chromatic = Scan(sweep.Chromatic)
 )
 
 func (s Scan) String() string { return sweep.Scan(s).String() }
 
-// Gibbs redraws one site at a time from its exact conditional
+// Gibbs redraws one site at a time from its exact conditional distribution
 //
 //	p(x_i = l | rest) ∝ exp(−E(x with x_i = l)),
 //
-// by exact differences (heat bath; Geman and Geman 1984). A step is a sweep of as many updates
-// as there are sites. On weakly coupled sparse models it is the kernel to beat: models of two
-// levels and pairs, and Ising and Potts models, are redrawn many sites or chains at a time,
-// there with conditionals rounded to multiples of 2⁻⁵³ or finer, in float64 elsewhere; the
-// chains of a block may then share a random stream.
+// by exact differences (heat bath; Geman and Geman 1984). A step is a sweep: as many updates
+// as there are sites. On weakly coupled sparse models it is the method to beat.
+//
+// Two-level pair models, and Ising and Potts models, have kernels that redraw many sites or
+// chains at a time. They round conditionals to multiples of 2⁻⁵³ or finer, and the chains of a
+// block may share a random stream. Other models use float64.
 type Gibbs struct {
 	Scan Scan // order of the sites; the zero value, Automatic, is the fastest
 }

@@ -27,10 +27,10 @@ import (
 // With Flips = R > 1 it draws a list of R changes with replacement and scores
 // the reversed list at the new state (the GWG-X of Zhang, Liu and Liu 2022). On
 // two levels a site that the list repeats flips once; on more levels such a list
-// is rejected, since "the last one wins" would not leave π invariant. Either way
-// lists suit flat energies: where one change is much steeper than the others
-// every draw of the list is that change, and the chain stays where it is. [DMALA]
-// changes many sites without that flaw.
+// is rejected, since "the last one wins" would not leave π invariant. Lists suit
+// flat energies only: if one change is much steeper than the others, every draw of
+// the list is that change, and the chain stays where it is. [DMALA] changes many
+// sites without that flaw.
 type GWG struct {
 	Flips int // changes per step; 0 means 1
 }
@@ -60,7 +60,7 @@ type gwg struct {
 	balance              Balance
 	sites, levels, flips int
 	cols                 int       // of the table: levels, or 1 for the flip of a site
-	g                    []float32 // table of the states last loaded
+	g                    []float32 // table of the last loaded states
 	w, nextW             []float32 // weights of all changes: chains × (sites·cols)
 	sum, nextSum         []float64
 	list                 []int // chains × flips: indices i·levels+l, or i for flips; begins with −1 where there is none
@@ -186,4 +186,45 @@ func (k *gwg) unmarshalBinary(b []byte, _ float64) ([]byte, error) {
 		return nil, err
 	}
 	return wire.ReadFloat64s(b, k.sum)
+}
+
+// LocallyBalanced changes one site per step: it draws the change (i, l),
+// l ≠ x_i, from
+//
+//	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) )
+//
+// and accepts with the Hastings ratio of the reverse change (Zanella 2020).
+// Energy and weights of the current states are cached: a step costs one
+// evaluation of the model and one table of differences.
+//
+// With Balance Sqrt and first-order differences it is [GWG].
+type LocallyBalanced struct {
+	Balance Balance // g; the zero value is Sqrt
+
+	// Exact takes the differences from the model's single-site energies
+	// (energy.Local, else energy.Conditional, else by evaluation) and not from
+	// its first-order table. Use it for models whose table is only approximate.
+	// It costs as much as a sweep of conditionals per step if the model is not
+	// energy.Local. The kernel leaves π invariant with or without it.
+	Exact bool
+}
+
+// Name implements [sampler.Named].
+func (LocallyBalanced) Name() string { return "locally-balanced" }
+
+// Kernel implements [sampler.Method].
+func (l LocallyBalanced) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	if _, _, err := check.Shape("mcmc: LocallyBalanced", m, chains, sampler.BlockSize); err != nil {
+		return nil, err
+	}
+	if err := l.Balance.check("LocallyBalanced"); err != nil {
+		return nil, err
+	}
+	t := newExactTable
+	if !l.Exact {
+		t = newCompactTable
+	}
+	p := newGWG(m, chains, 1, t(m))
+	p.balance = l.Balance
+	return newHastings(m, chains, p, 0, nil), nil
 }

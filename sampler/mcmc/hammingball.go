@@ -17,12 +17,13 @@ import (
 // HammingBall is the Hamming ball sampler (Titsias and Yau 2017). An update
 // takes a random block of sites, draws a centre u uniformly from the states
 // within Hamming distance Radius of x that differ from it in the block only, and
-// then x itself from
+// then draws the new x from
 //
 //	p(x') ∝ exp(−E(x')),  x' within Radius of u, x' = x outside the block,
 //
-// by exact energies, without rejection. It can change up to 2·Radius sites at
-// once, in ways that no single change leads to. Each update is reversible.
+// by exact energies, without rejection. An update can change up to 2·Radius sites
+// at once, also to states that no sequence of single changes reaches. Each update
+// is reversible.
 //
 // A ball has Σ_k C(Block, k)·(levels−1)^k members, k ≤ Radius, and an update
 // evaluates the energy of each. With Radius = Block it is a Gibbs update of the
@@ -121,7 +122,7 @@ type hammingBall struct {
 
 	at    sweep.Cursor
 	price cost.Memo
-	known int // energies of the update in hand that an interruption has left in d
+	known int // energies in d of the update that was interrupted
 }
 
 var _ sampler.Costed = (*hammingBall)(nil)
@@ -135,16 +136,16 @@ func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Step implements [sampler.Transition]. It is asked between batches of energies;
-// an update that it interrupts is begun again from the same stream, with the
+// Step implements [sampler.Transition]. It asks whether to stop between batches of
+// energies. An interrupted update begins again from the same stream, with the
 // energies that are known.
 func (k *hammingBall) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.at.Begin(ctl.Stop)
 	for ; k.at.Chain < len(info); k.at.Next() {
 		s := k.at.Chain
-		told := &k.at.Info[s]
-		told.Accept = 1
-		for k.at.Update < k.updates && told.Err == nil {
+		pending := &k.at.Info[s]
+		pending.Accept = 1
+		for k.at.Update < k.updates && pending.Err == nil {
 			before := r[s]
 			moved, ok := k.update(s, x[s*k.sites:(s+1)*k.sites], &r[s])
 			if k.at.Stopped {
@@ -152,17 +153,17 @@ func (k *hammingBall) Step(ctl sampler.Control, info []sampler.Info, x []int32, 
 				return 0
 			}
 			k.at.Update++
-			if told.Moved += moved; !ok {
-				told.Err = fmt.Errorf("a state in the ball: %w", sampler.ErrNaN)
+			if pending.Moved += moved; !ok {
+				pending.Err = fmt.Errorf("a state in the ball: %w", sampler.ErrNaN)
 			}
 		}
-		told.Energy = k.e[s]
+		pending.Energy = k.e[s]
 	}
 	k.at.Finish(info)
 	return 1
 }
 
-// update moves chain s, at state x; not ok if no state of the ball has a
+// update moves chain s, at state x. ok is false if no state of the ball has positive
 // probability.
 func (k *hammingBall) update(s int, x []int32, r *sampler.Stream) (moved int, ok bool) {
 	k.pickBlock(r)
@@ -187,9 +188,8 @@ func (k *hammingBall) update(s int, x []int32, r *sampler.Stream) (moved int, ok
 	return moved, true
 }
 
-// pickBlock draws the block, every ordered list of sites being equally likely.
-// The permutation it starts from does not matter; it starts from the identity,
-// so that a checkpoint need not hold it.
+// pickBlock draws the block; every ordered list of sites is equally likely. It starts
+// from the identity permutation, so that a checkpoint need not hold one.
 func (k *hammingBall) pickBlock(r *sampler.Stream) {
 	for j := range k.block {
 		n := j + r.IntN(k.sites-j)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -46,7 +48,7 @@ func hammingBallMatrix(k *hammingBall, all [][]int32) *exact.Matrix {
 			if !alive {
 				continue // no state leads to this centre
 			}
-			for c, q := range conditional(k.w, k.d) {
+			for c, q := range sweeptest.Conditional(sweep.HeatBath, k.w, k.d) {
 				copy(k.centre, all[u])
 				k.find(c)
 				law[exact.Index(k.centre, k.levels)] += q
@@ -55,7 +57,7 @@ func hammingBallMatrix(k *hammingBall, all [][]int32) *exact.Matrix {
 		}
 	}
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
-		if stuck(k, all[x], x, dst) {
+		if sweeptest.Stuck(k, all[x], x, dst) {
 			return
 		}
 		for b, block := range blocks {
@@ -103,7 +105,7 @@ func TestHammingBallMembers(t *testing.T) {
 		{1, 1, 2, 2}, {4, 2, 2, 11}, {4, 4, 2, 16}, {5, 1, 3, 11}, {5, 2, 3, 51}, {4, 4, 4, 256}, {9, 3, 4, 1 + 27 + 324 + 2268}, {3, 2, 1, 1},
 	} {
 		m := exact.NewRugged(c.block, c.levels, 1, 0, 1)
-		k := must(HammingBall{Block: c.block, Radius: c.radius}.Kernel(context.Background(), m, 1)).(*hammingBall)
+		k := exact.Must(HammingBall{Block: c.block, Radius: c.radius}.Kernel(context.Background(), m, 1)).(*hammingBall)
 		require.Equal(t, c.size, k.size, "%+v", c)
 		for j := range k.block {
 			k.block[j] = j
@@ -135,7 +137,7 @@ func TestHammingBallMembers(t *testing.T) {
 }
 
 func TestHammingBallBlocksAreUniform(t *testing.T) {
-	k := must(HammingBall{Block: 2}.Kernel(context.Background(), exact.NewRugged(4, 2, 1, 0, 1), 1)).(*hammingBall)
+	k := exact.Must(HammingBall{Block: 2}.Kernel(context.Background(), exact.NewRugged(4, 2, 1, 0, 1), 1)).(*hammingBall)
 	r := sampler.NewStream(5, 0)
 	counts, law := make([]int, 16), make([]float64, 16)
 	for i := range 4 {
@@ -160,7 +162,7 @@ func TestHammingBallBrokenTwin(t *testing.T) {
 	exact.SkipUnderRace(t)
 	m := exact.NewRugged(4, 3, 1, 0, 2)
 	pi, _ := exact.Law(m)
-	k := must(HammingBall{Block: 3, Radius: 2, Updates: 1}.Kernel(context.Background(), m, 1)).(*hammingBall)
+	k := exact.Must(HammingBall{Block: 3, Radius: 2, Updates: 1}.Kernel(context.Background(), m, 1)).(*hammingBall)
 	all := exact.States(4, 3)
 	right := hammingBallMatrix(k, all)
 	require.LessOrEqual(t, right.MaxDiff(pi), 1e-12)
@@ -174,14 +176,14 @@ func TestHammingBallBrokenTwin(t *testing.T) {
 	// Equal weights of the radii are symmetric in x and u: what breaks is
 	// the second half, which then must weigh members by U(u|x') and does not.
 	assert.Greater(t, twin.MaxDiff(pi), 1e-4)
-	v, _ := exact.TransitionsPValue(observed(t, m, HammingBall{Block: 3, Radius: 2, Updates: 1}, 6400, 7), twin)
+	v, _ := exact.TransitionsPValue(sweeptest.Observed(t, m, HammingBall{Block: 3, Radius: 2, Updates: 1}, 6400, 7), twin)
 	assert.Less(t, v, exact.Rate)
 }
 
 // With the radius of the block an update is a Gibbs update of the block.
 func TestHammingBallOfFullRadiusIsGibbs(t *testing.T) {
 	m := exact.NewRugged(4, 2, 1, 0, 3)
-	ball := transition(t, must(HammingBall{Block: 4, Radius: 4}.Kernel(context.Background(), m, 1)), 4, 2)
+	ball := transition(t, exact.Must(HammingBall{Block: 4, Radius: 4}.Kernel(context.Background(), m, 1)), 4, 2)
 	pi, _ := exact.Law(m)
 	for x := range 16 {
 		for y, p := range ball.Row(x) {

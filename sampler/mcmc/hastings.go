@@ -14,14 +14,14 @@ import (
 )
 
 // hastings is the kernel of methods that propose a state, evaluate it and accept it with
-// the Hastings ratio: DMALA, DLMC, GWG, LocallyBalanced and Paths by a [proposal], Cyclical
-// and DMAPS around it.
+// the Hastings ratio. DMALA, DLMC, GWG, LocallyBalanced and Paths differ by their [proposal];
+// Cyclical and DMAPS wrap the kernel.
 type hastings struct {
 	model    energy.Model
 	price    cost.Memo
 	proposal proposal
 	sites    int
-	alpha    float64     // step size; 0: there is none
+	alpha    float64     // step size; 0: the proposal has none
 	most     float64     // if not 0, step sizes are 1 … most
 	tune     *tune.Tuner // nil: the step size is fixed
 	e, next  []float64
@@ -32,7 +32,7 @@ type hastings struct {
 	stale    []bool // by chain: its weights are those of an earlier step size
 }
 
-// newHastings returns the one of a proposal; alpha is 0 if that has no step size.
+// newHastings returns the kernel of a proposal; alpha is 0 if that has no step size.
 func newHastings(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *hastings {
 	sites, _ := m.Shape()
 	return apart.New(hastings{
@@ -123,7 +123,7 @@ func (k *hastings) rebuild(lo, hi int, x []int32) bool {
 	return true
 }
 
-// judge accepts the proposal y of chain s, at state x, or not.
+// judge accepts or rejects the proposal y of chain s, at state x.
 func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
 	a, ok := sweep.Accept(k.e[s]-k.next[s], k.logq[s], k.proposal.logProb(x, y, s))
 	if k.decide(s, x, y, k.moved[s], a, ok, r) {
@@ -134,30 +134,30 @@ func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
 // decide moves chain s from x to y, which differ at so many sites, with probability a, and
 // reports whether that changed anything.
 func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r *sampler.Stream) bool {
-	told := &k.at.Info[s]
-	*told = sampler.Info{Energy: k.e[s], Accept: a}
+	pending := &k.at.Info[s]
+	*pending = sampler.Info{Energy: k.e[s], Accept: a}
 	if !ok {
-		told.Invalid = 1
+		pending.Invalid = 1
 	}
 	if r.Float64() >= a || moved == 0 {
 		return false
 	}
 	copy(x, y)
 	k.e[s] = k.next[s]
-	told.Energy, told.Moved = k.e[s], moved
+	pending.Energy, pending.Moved = k.e[s], moved
 	return true
 }
 
-// settle moves chain s from x to y, which differ at so many sites, without judging, unless
-// the energy that y was drawn at or led to, or its probability, is an error. e is reported.
+// settle moves chain s from x to y, which differ at so many sites, without a test, unless the
+// energy met on the way is an error. It reports the energy e.
 func (k *hastings) settle(s int, x, y []int32, moved int, e, met float64) {
-	told := &k.at.Info[s]
-	*told = sampler.Info{Energy: e, Accept: 1, Err: unadjusted(met)}
-	if math.IsNaN(k.logq[s]) && told.Err == nil {
-		told.Err = sampler.ErrNaN
+	pending := &k.at.Info[s]
+	*pending = sampler.Info{Energy: e, Accept: 1, Err: unadjusted(met)}
+	if math.IsNaN(k.logq[s]) && pending.Err == nil {
+		pending.Err = sampler.ErrNaN
 	}
-	if told.Err == nil {
-		told.Moved = moved
+	if pending.Err == nil {
+		pending.Moved = moved
 		copy(x, y)
 	}
 }
@@ -167,7 +167,7 @@ func (k *hastings) Adapt(info []sampler.Info, step, of int) {
 		return
 	}
 	k.alpha = k.tune.AdaptTo(sweep.Proposals(info), step, of)
-	if k.most > 0 { // which the tuner does not know
+	if k.most > 0 { // the tuner does not know this bound
 		k.alpha = min(max(k.alpha, 1), k.most)
 		k.tune.Set(k.alpha)
 	}

@@ -9,9 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Kernels that take numbers from a model once and for all keep their speed inside wrappers of
-// energies: a step of the wrapped model over one of the plain model, states read after
-// every step, a tenth of the sites fixed (the least of sixteen runs of BenchmarkAffine):
+// Kernels that copy the parameters of a model keep their speed under wrappers of energies.
+// The table has the time of a step of the wrapped model over that of the plain model, with
+// states read after every step and a tenth of the sites fixed (least of sixteen runs of
+// BenchmarkAffine):
 //
 //	engine                    model                   Scale  Clamp  Lagrangian of a Count
 //	wordGibbs                 torus 5×5               1.0    1.0    1.0
@@ -26,21 +27,23 @@ import (
 //	bipartite                 RBM 256 × 64            –      1.1    1.2
 //	hastings of DMALA         RBM 256 × 64            1.2    1.1    1.9    see below
 //
-// Scale and a Lagrangian change numbers; a sum of a torus or a Matching model and a uniform
-// field is one, and sums of pairs are pairs. Sweeps of all engines of package sweep but memo and
-// differences leave fixed sites out. DMALA on an RBM with a Lagrangian takes 1.9 times as long
-// since the energy and the field of the second part are added up for every state.
+// Scale and a Lagrangian change parameters. The sum of a torus or a Matching model and a uniform
+// field is again of that kind, and sums of pair models are pair models. The engines of package
+// sweep except memo and differences leave fixed sites out. DMALA on an RBM with a Lagrangian
+// takes 1.9 times as long because energy and field of the second part are added up for every state.
 //
-// None can: a scaled RBM has a free energy that no binary hidden units have; a torus with
-// fields of its own at every site is one of pairs; a clamp makes fields differ, so that the clusters
-// of package cluster, which want one field, do not take it, nor do they take a Lagrangian, whose numbers change;
-// a Lagrangian of a set of which only values are known, and one whose couplings differ from
-// site to site at every multiplier, have the kernels of their models.
+// These cases do not keep the special kernel:
+//   - a scaled RBM, whose free energy no binary hidden units have;
+//   - a torus with individual fields, which is a pair model;
+//   - clusters of package cluster under a clamp, which makes fields differ, or a Lagrangian,
+//     whose parameters change;
+//   - a Lagrangian of a set known by its values only, or with couplings that differ from site
+//     to site at every multiplier: it has the kernels of its model.
 
-// follow returns the kernel of a method for a model: where its numbers change, what quick
-// makes of the model as it is at present, if that takes numbers from it once and for all and
-// is not nil, and what plain makes of the model itself otherwise. If it is patient, the latter
-// makes the first steps after a Reset, as changes may follow each other.
+// follow returns the kernel of a method for a model. If the parameters of the model can
+// change, that is the kernel which quick makes from the present parameters, made anew after
+// each change; if quick returns nil, it is the kernel which plain makes from the model itself. A patient kernel uses the latter for the first steps after a
+// Reset, as more changes may follow.
 func follow(m energy.Model, patient bool, quick func(m energy.Model) (sampler.Kernel, error), plain func() (sampler.Kernel, error)) (sampler.Kernel, error) {
 	v, ok := energy.As[energy.Varying](m)
 	if !ok {
@@ -70,12 +73,12 @@ func sweeping(r sweep.Request, patient bool) (sampler.Kernel, error) {
 	})
 }
 
-// following is a kernel of a model whose numbers change: the kernel of the model as it is at
-// present, made anew after a change, or the one that works on the model itself.
+// following is the kernel of a model whose parameters change: a kernel of the present
+// parameters, made anew after a change, or one that works on the model itself.
 type following struct {
-	sampler.Kernel // the one at work
+	sampler.Kernel // the one in use
 	model          energy.Varying
-	version        uint64 // of the model that quick is of
+	version        uint64 // of the model that quick was made from
 	seen           uint64 // of the model at the last Reset
 	make           func(m energy.Model) (sampler.Kernel, error)
 	plain          func() (sampler.Kernel, error)
@@ -84,14 +87,14 @@ type following struct {
 	since          int // steps since the last change, up to patience
 }
 
-// patience is the number of steps that take as long as making a kernel anew, on small models:
-// with it dual.ExampleInference, which changes the model every few steps, takes no longer.
+// patience is the number of steps that take as long as making a kernel, on small models. With
+// it dual.ExampleInference, which changes the model every few steps, takes no longer.
 const patience = 16
 
 // Unwrap implements [sampler.Wrapper].
 func (k *following) Unwrap() sampler.Kernel { return k.Kernel }
 
-// choose puts the kernel for the model as it is to work.
+// choose selects the kernel for the present parameters.
 func (k *following) choose() (err error) {
 	v := k.model.Version()
 	if k.since < patience {
@@ -147,7 +150,7 @@ func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	if err == nil {
 		err = k.Kernel.Reset(sampler.Control{Workers: ctl.Workers}, x)
 	}
-	if err != nil { // as where a state has lost its energy
+	if err != nil { // for instance, a state has lost its energy
 		for s := range info {
 			info[s].Err = err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -73,36 +74,36 @@ func TestInsideWrappers(t *testing.T) {
 		{"pairs and pairs", exact.Must(energy.Sum(exact.Must(model.NewIsing(model.Lattice{8}, 0.3, 0)), exact.Must(model.NewIsing(model.Lattice{8}, 0.2, 0.3)))), Gibbs{}, 32, "wordGibbs"},
 		{"count on a Potts model", counting(potts, 0.7), Gibbs{}, 1, "sparseGibbs"},
 		{"count on a complete graph", counting(complete, 0.3), Metropolis{Scan: Systematic}, 4, "denseGibbs"},
-		{"clamped complete graph", pinned(complete, func(i int) bool { return i > 1 }), Metropolis{Scan: Systematic}, 4, "denseGibbs"},
-		{"complete graph of rows", pinned(complete, func(i int) bool { return i%3 > 0 }), Gibbs{}, 8, "rowGibbs"},
-		{"complete graph of rows in order", counting(pinned(complete, func(i int) bool { return i%3 > 0 }), 0.2), Gibbs{Scan: Systematic}, 8, "rowGibbs"},
-		{"rows, some against", pinned(exact.Must(model.NewIsing(exact.Must(model.NewGraph(9, against)), 0.2, 0.13)), func(i int) bool { return i%4 > 0 }), Gibbs{}, 8, "rowGibbs"},
-		{"replicas of rows", pinned(complete, func(i int) bool { return i%3 > 0 }), Tempering{Base: Gibbs{}, Betas: []float64{1, 0.6}}, 8, "tempering"},
-		{"table of two levels", pinned(complete, func(i int) bool { return i%3 > 0 }), Gibbs{}, 4, "sparseGibbs"},
-		{"table of two levels, replicas", pinned(complete, func(i int) bool { return i%3 > 0 }), Tempering{Base: Gibbs{}, Betas: []float64{1, 0.6}}, 4, "tempering"},
-		{"count in order", pinned(complete, func(i int) bool { return i%3 > 0 }), Metropolis{Scan: Chromatic}, 4, "denseGibbs"},
-		{"one by one", pinned(potts, func(i int) bool { return i != 2 }), Gibbs{Scan: Systematic}, 4, "gibbs"},
-		{"clamped glass", pinned(glass, func(i int) bool { return i != 1 && i != 4 }), Gibbs{}, 4, "memoGibbs"},
-		{"count on a clamped torus", counting(pinned(small, func(i int) bool { return i > 2 }), 0.4), Gibbs{}, 32, "wordGibbs"},
-		{"clamp of a count on a torus", pinned(counting(small, 0.4), func(i int) bool { return i > 2 }), Gibbs{}, 32, "wordGibbs"},
-		{"torus, few free", pinned(torus(6), every(5)), Gibbs{}, 1, "torusGibbs"},
-		{"torus, a colour fixed", pinned(torus(4), func(i int) bool { return (i/4+i)%2 == 0 }), Gibbs{}, 32, "wordGibbs"},
-		{"torus as bits, a colour fixed", pinned(torus(6), func(i int) bool { return (i/6+i)%2 == 0 && i < 24 }), Gibbs{}, 1, "torusGibbs"},
-		{"torus, none fixed", pinned(small, every(1)), Gibbs{}, 32, "wordGibbs"},
-		{"torus, all fixed", pinned(torus(6), func(int) bool { return false }), Gibbs{}, 1, "torusGibbs"},
-		{"count on a torus", counting(pinned(torus(6), every(5)), 0.4), Gibbs{}, 1, "torusGibbs"},
-		{"Potts model, clamped", counting(pinned(exact.Must(model.NewPotts(model.FreeLattice{3, 3}, 3, 0.7, []float64{0, 0.3, -0.1})), func(i int) bool { return i%2 == 0 }), 0.2), Gibbs{}, 1, "sparseGibbs"},
-		{"DMALA on a torus", pinned(torus(12), every(24)), DMALA{StepSize: 0.5}, 1, "torusLangevin"},
-		{"DLMC on a count on a torus", counting(pinned(torus(12), func(i int) bool { return i > 138 }), 0.4), DLMC{StepSize: 0.5}, 4, "torusLangevin"},
-		{"Metropolis on a torus", pinned(torus(6), every(5)), Metropolis{Scan: Chromatic}, 1, "torusGibbs"},
-		{"Potts of two levels, clamped", pinned(exact.Must(model.NewPotts(model.Lattice{8}, 2, 0.5, []float64{0, 0.2})), func(i int) bool { return i != 3 }), Gibbs{}, 4, "wordGibbs"},
+		{"clamped complete graph", sweeptest.Pinned(complete, func(i int) bool { return i > 1 }), Metropolis{Scan: Systematic}, 4, "denseGibbs"},
+		{"complete graph of rows", sweeptest.Pinned(complete, func(i int) bool { return i%3 > 0 }), Gibbs{}, 8, "rowGibbs"},
+		{"complete graph of rows in order", counting(sweeptest.Pinned(complete, func(i int) bool { return i%3 > 0 }), 0.2), Gibbs{Scan: Systematic}, 8, "rowGibbs"},
+		{"rows, some against", sweeptest.Pinned(exact.Must(model.NewIsing(exact.Must(model.NewGraph(9, against)), 0.2, 0.13)), func(i int) bool { return i%4 > 0 }), Gibbs{}, 8, "rowGibbs"},
+		{"replicas of rows", sweeptest.Pinned(complete, func(i int) bool { return i%3 > 0 }), Tempering{Base: Gibbs{}, Betas: []float64{1, 0.6}}, 8, "tempering"},
+		{"table of two levels", sweeptest.Pinned(complete, func(i int) bool { return i%3 > 0 }), Gibbs{}, 4, "sparseGibbs"},
+		{"table of two levels, replicas", sweeptest.Pinned(complete, func(i int) bool { return i%3 > 0 }), Tempering{Base: Gibbs{}, Betas: []float64{1, 0.6}}, 4, "tempering"},
+		{"count in order", sweeptest.Pinned(complete, func(i int) bool { return i%3 > 0 }), Metropolis{Scan: Chromatic}, 4, "denseGibbs"},
+		{"one by one", sweeptest.Pinned(potts, func(i int) bool { return i != 2 }), Gibbs{Scan: Systematic}, 4, "gibbs"},
+		{"clamped glass", sweeptest.Pinned(glass, func(i int) bool { return i != 1 && i != 4 }), Gibbs{}, 4, "memoGibbs"},
+		{"count on a clamped torus", counting(sweeptest.Pinned(small, func(i int) bool { return i > 2 }), 0.4), Gibbs{}, 32, "wordGibbs"},
+		{"clamp of a count on a torus", sweeptest.Pinned(counting(small, 0.4), func(i int) bool { return i > 2 }), Gibbs{}, 32, "wordGibbs"},
+		{"torus, few free", sweeptest.Pinned(torus(6), every(5)), Gibbs{}, 1, "torusGibbs"},
+		{"torus, a colour fixed", sweeptest.Pinned(torus(4), func(i int) bool { return (i/4+i)%2 == 0 }), Gibbs{}, 32, "wordGibbs"},
+		{"torus as bits, a colour fixed", sweeptest.Pinned(torus(6), func(i int) bool { return (i/6+i)%2 == 0 && i < 24 }), Gibbs{}, 1, "torusGibbs"},
+		{"torus, none fixed", sweeptest.Pinned(small, every(1)), Gibbs{}, 32, "wordGibbs"},
+		{"torus, all fixed", sweeptest.Pinned(torus(6), func(int) bool { return false }), Gibbs{}, 1, "torusGibbs"},
+		{"count on a torus", counting(sweeptest.Pinned(torus(6), every(5)), 0.4), Gibbs{}, 1, "torusGibbs"},
+		{"Potts model, clamped", counting(sweeptest.Pinned(exact.Must(model.NewPotts(model.FreeLattice{3, 3}, 3, 0.7, []float64{0, 0.3, -0.1})), func(i int) bool { return i%2 == 0 }), 0.2), Gibbs{}, 1, "sparseGibbs"},
+		{"DMALA on a torus", sweeptest.Pinned(torus(12), every(24)), DMALA{StepSize: 0.5}, 1, "torusLangevin"},
+		{"DLMC on a count on a torus", counting(sweeptest.Pinned(torus(12), func(i int) bool { return i > 138 }), 0.4), DLMC{StepSize: 0.5}, 4, "torusLangevin"},
+		{"Metropolis on a torus", sweeptest.Pinned(torus(6), every(5)), Metropolis{Scan: Chromatic}, 1, "torusGibbs"},
+		{"Potts of two levels, clamped", sweeptest.Pinned(exact.Must(model.NewPotts(model.Lattice{8}, 2, 0.5, []float64{0, 0.2})), func(i int) bool { return i != 3 }), Gibbs{}, 4, "wordGibbs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			k := must(c.method.Kernel(context.Background(), c.m, c.chains))
+			k := exact.Must(c.method.Kernel(context.Background(), c.m, c.chains))
 			if c.engine != "" {
-				require.Equal(t, c.engine, engineOf(k))
+				require.Equal(t, c.engine, sweeptest.EngineOf(k))
 			}
-			free, p := lawOf(c.m)
+			free, p := sweeptest.Distribution(c.m)
 			_, levels := c.m.Shape()
 			counts := make([]int, len(p))
 			y, e := make([]int32, len(free)), make([]float64, 1)
@@ -114,7 +115,7 @@ func TestInsideWrappers(t *testing.T) {
 				c.m.Energy(e, x)
 				require.InDelta(t, e[0], info.Energy, 1e-9)
 			}}
-			runs.Run(t, c.m, c.method, cfg, many(40000)/c.chains)
+			runs.Run(t, c.m, c.method, cfg, sweeptest.Many(40000)/c.chains)
 			exact.Counts(t, counts, p, exact.Rate)
 		})
 	}
@@ -150,13 +151,13 @@ func TestFollowingWeights(t *testing.T) {
 // Runs of wrapped models resume to the same bits, and refuse starts off their support.
 func TestInsideResumes(t *testing.T) {
 	torus := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.3, 0.1))
-	for _, m := range []energy.Model{counting(torus, 0.5), pinned(torus, func(i int) bool { return i%3 > 0 }), counting(pinned(torus, func(i int) bool { return i%3 > 0 }), 0.5)} {
+	for _, m := range []energy.Model{counting(torus, 0.5), sweeptest.Pinned(torus, func(i int) bool { return i%3 > 0 }), counting(sweeptest.Pinned(torus, func(i int) bool { return i%3 > 0 }), 0.5)} {
 		runs.Resume(t, m, Gibbs{})
 		runs.Resume(t, m, Gibbs{Scan: Systematic})
 	}
-	m := pinned(torus, func(i int) bool { return i > 1 })
+	m := sweeptest.Pinned(torus, func(i int) bool { return i > 1 })
 	for _, chains := range []int{1, 4} {
-		k := must(Gibbs{}.Kernel(context.Background(), m, chains))
+		k := exact.Must(Gibbs{}.Kernel(context.Background(), m, chains))
 		x := make([]int32, 36*chains)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		x[len(x)-36] = 1
@@ -171,10 +172,10 @@ func TestInsideResumes(t *testing.T) {
 func TestInsideLayers(t *testing.T) {
 	w := []float32{0.5, -1, 0.25, 1, 0.3, -0.2, 0.7, 0.1, -0.6, 0.4}
 	rbm := exact.Must(model.NewRBM(w, []float32{0.1, -0.2}, []float32{0.2, 0, -0.4, 0.3, 0.1}))
-	m := counting(pinned(rbm, func(i int) bool { return i != 2 }), 0.6)
-	k := must(BlockGibbs{}.Kernel(context.Background(), m, 4))
-	require.Equal(t, "bipartite", engineOf(k))
-	free, p := lawOf(m)
+	m := counting(sweeptest.Pinned(rbm, func(i int) bool { return i != 2 }), 0.6)
+	k := exact.Must(BlockGibbs{}.Kernel(context.Background(), m, 4))
+	require.Equal(t, "bipartite", sweeptest.EngineOf(k))
+	free, p := sweeptest.Distribution(m)
 	counts, y := make([]int, len(p)), make([]int32, len(free))
 	runs.Run(t, m, BlockGibbs{}, sampler.Config{Chains: 4, Seed: 3, Thin: 8, Workers: 1, Observe: func(_, _ int, x []int32, _ *sampler.Info) {
 		for at, i := range free {
@@ -197,7 +198,7 @@ func TestFollowingTakesTurns(t *testing.T) {
 		return c
 	}
 	want := start()
-	at := func(c *sampler.Chains) string { return engineOf(c.Kernels()[0]) }
+	at := func(c *sampler.Chains) string { return sweeptest.EngineOf(c.Kernels()[0]) }
 	require.NoError(t, want.Run(context.Background(), 1))
 	assert.NotEqual(t, "torusGibbs", at(want))
 	require.NoError(t, want.Run(context.Background(), 2*patience))
@@ -214,7 +215,7 @@ func TestFollowingTakesTurns(t *testing.T) {
 		assert.Equal(t, want.States(), other.States(), "saved after %d steps", n)
 		assert.Equal(t, want.Info(), other.Info())
 	}
-	k := must(Gibbs{}.Kernel(context.Background(), m, 1))
+	k := exact.Must(Gibbs{}.Kernel(context.Background(), m, 1))
 	require.Error(t, k.UnmarshalBinary([]byte{1}))
 	require.ErrorContains(t, k.UnmarshalBinary(append([]byte{patience + 1}, make([]byte, 7)...)), "17 steps after a change")
 }
@@ -224,7 +225,7 @@ func TestFollowingTakesTurns(t *testing.T) {
 func TestTemperingFollows(t *testing.T) {
 	const chains, steps = 8, 3000
 	m, set := withCount(exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.1, 0)), 0.2)
-	k := must(Tempering{Base: Gibbs{}, Betas: []float64{1, 0.8, 0.5, 0.2}}.Kernel(t.Context(), m, chains)).(*tempering)
+	k := exact.Must(Tempering{Base: Gibbs{}, Betas: []float64{1, 0.8, 0.5, 0.2}}.Kernel(t.Context(), m, chains)).(*tempering)
 	x, info, r := make([]int32, chains*16), make([]sampler.Info, chains), make([]sampler.Stream, chains)
 	for s := range r {
 		r[s].Seed(1, uint64(s))
@@ -232,7 +233,7 @@ func TestTemperingFollows(t *testing.T) {
 	for _, weight := range []float64{0.2, 2, -1} {
 		set(weight)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
-		_, p := lawOf(m)
+		_, p := sweeptest.Distribution(m)
 		want, got := 0.0, make([]float64, 4)
 		for state, q := range p {
 			want += float64(bits.OnesCount(uint(state))) * q
@@ -261,7 +262,7 @@ func TestTemperingFollows(t *testing.T) {
 	for range 2 * patience { // some saved before the kernels change, some after
 		b, err := k.AppendBinary(nil)
 		require.NoError(t, err)
-		again := must(Tempering{Base: Gibbs{}, Betas: k.betas}.Kernel(t.Context(), m, chains))
+		again := exact.Must(Tempering{Base: Gibbs{}, Betas: k.betas}.Kernel(t.Context(), m, chains))
 		require.NoError(t, again.UnmarshalBinary(b))
 		y, other := slices.Clone(x), slices.Clone(r)
 		k.Step(sampler.Control{}, info, x, r)

@@ -13,7 +13,7 @@ import (
 )
 
 // ring is an Ising ring of ten spins; small enough that every kernel below is
-// shown beside its exact mean.
+// shown next to its exact mean.
 func ring() *model.Ising {
 	m, err := model.NewIsing(model.Lattice{10}, 0.3, 0.1)
 	if err != nil {

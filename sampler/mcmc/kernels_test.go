@@ -14,6 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -103,7 +104,7 @@ func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
 				if testing.Short() && name != "DMALA" {
 					return
 				}
-				exact.Transitions(t, observed(t, m, method, many(160), 7), p, exact.Rate)
+				exact.Transitions(t, sweeptest.Observed(t, m, method, sweeptest.Many(160), 7), p, exact.Rate)
 			})
 		}
 	}
@@ -114,18 +115,18 @@ func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
 func TestBrokenTwinsFail(t *testing.T) {
 	m := exact.NewRugged(6, 2, 1, 0.5, 1)
 	pi, _ := exact.Law(m)
-	right := transition(t, must(DMALA{StepSize: 0.6}.Kernel(context.Background(), m, 1)), 6, 2)
+	right := transition(t, exact.Must(DMALA{StepSize: 0.6}.Kernel(context.Background(), m, 1)), 6, 2)
 
 	// Twin 1: DULA, that is DMALA that forgets to reject.
-	dula := transition(t, must(DULA{StepSize: 0.6}.Kernel(context.Background(), m, 1)), 6, 2)
+	dula := transition(t, exact.Must(DULA{StepSize: 0.6}.Kernel(context.Background(), m, 1)), 6, 2)
 	assert.Greater(t, dula.MaxDiff(pi), 1e-3)
-	p, _ := exact.TransitionsPValue(observed(t, m, DULA{StepSize: 0.6}, 640, 7), right)
+	p, _ := exact.TransitionsPValue(sweeptest.Observed(t, m, DULA{StepSize: 0.6}, 640, 7), right)
 	assert.Less(t, p, exact.Rate)
 
 	// Twin 2: GWG-X on three levels that lets the last change of a site win.
 	three := exact.NewRugged(3, 3, 1, 0.5, 2)
 	pi3, _ := exact.Law(three)
-	k := must(GWG{Flips: 2}.Kernel(context.Background(), three, 1)).(*hastings)
+	k := exact.Must(GWG{Flips: 2}.Kernel(context.Background(), three, 1)).(*hastings)
 	lists := k.proposal.(*gwg)
 	last := exact.NewMatrix(27, func(x int, dst []float64) {
 		all := exact.States(3, 3)
@@ -146,7 +147,7 @@ func TestBrokenTwinsFail(t *testing.T) {
 			a, _ := sweep.Accept(k.e[0]-k.next[0], forth, back)
 			dst[exact.Index(y, 3)] += math.Exp(forth) * a
 		}
-		stay(dst, x)
+		sweeptest.Stay(dst, x)
 	})
 	assert.Greater(t, last.MaxDiff(pi3), 1e-4)
 }
@@ -158,7 +159,7 @@ func TestDULAStationaryLaw(t *testing.T) {
 	pi, _ := exact.Law(m)
 	for _, alpha := range []float64{0.1, 0.3, 1, 20} {
 		t.Run(fmt.Sprint(alpha), func(t *testing.T) {
-			p := transition(t, must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), 7, 2)
+			p := transition(t, exact.Must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), 7, 2)
 			law := make([]float64, len(pi))
 			for k, x := range exact.States(7, 2) {
 				law[k] = math.Log(pi[k])
@@ -184,9 +185,9 @@ func TestDULAObserved(t *testing.T) {
 		}
 		t.Run(space, func(t *testing.T) {
 			sites, levels := m.Shape()
-			p := transition(t, must(DULA{StepSize: 0.7}.Kernel(context.Background(), m, 1)), sites, levels)
+			p := transition(t, exact.Must(DULA{StepSize: 0.7}.Kernel(context.Background(), m, 1)), sites, levels)
 			require.LessOrEqual(t, p.RowError(), 1e-12)
-			exact.Transitions(t, observed(t, m, DULA{StepSize: 0.7}, 640, 11), p, exact.Rate)
+			exact.Transitions(t, sweeptest.Observed(t, m, DULA{StepSize: 0.7}, 640, 11), p, exact.Rate)
 		})
 	}
 }
@@ -206,7 +207,7 @@ func TestDULAProposal(t *testing.T) {
 			method.StepSize = alpha
 			t.Run(fmt.Sprint(space, "/", method.Balance, "/", method.Exact), func(t *testing.T) {
 				sites, levels := m.Shape()
-				p := transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels)
+				p := transition(t, exact.Must(method.Kernel(context.Background(), m, 1)), sites, levels)
 				e, g := make([]float64, 1), make([]float32, sites*levels)
 				d := make([]float64, levels)
 				all := exact.States(sites, levels)
@@ -269,7 +270,7 @@ func TestKernelsAllocateNothing(t *testing.T) {
 			if !fits(name, space) || name == "preconditioned" {
 				continue
 			}
-			k := must(method.Kernel(context.Background(), m, 8))
+			k := exact.Must(method.Kernel(context.Background(), m, 8))
 			x := make([]int32, 8*sites)
 			info, streams := make([]sampler.Info, 8), make([]sampler.Stream, 8)
 			require.NoError(t, k.Reset(sampler.Control{}, x))

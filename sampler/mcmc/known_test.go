@@ -68,7 +68,7 @@ func flipProbabilities(t *testing.T, alpha float64) [spinClasses]float64 {
 	t.Helper()
 	m, err := model.NewIsing(model.Lattice{5, 5}, paperJ, paperH)
 	require.NoError(t, err)
-	k := must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)).(*dula)
+	k := exact.Must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)).(*dula)
 	var p [spinClasses]float64
 	centre, around := 12, []int{7, 11, 13, 17}
 	for c := range p {
@@ -194,7 +194,7 @@ func TestPreconditioner(t *testing.T) {
 		{nil, [2]float64{0.76, -1}},
 		{[]float32{1000, 0.001}, [2]float64{0, 0}},
 	} {
-		p := transition(t, must(DULA{StepSize: alpha, Preconditioner: c.g}.Kernel(context.Background(), stretched{}, 1)), 2, 2)
+		p := transition(t, exact.Must(DULA{StepSize: alpha, Preconditioner: c.g}.Kernel(context.Background(), stretched{}, 1)), 2, 2)
 		for x := range 4 {
 			for i := range 2 {
 				flip := 0.0
@@ -211,7 +211,7 @@ func TestPreconditioner(t *testing.T) {
 			}
 		}
 		pi, _ := exact.Law(stretched{})
-		m := transition(t, must(DMALA{StepSize: alpha, Preconditioner: c.g}.Kernel(context.Background(), stretched{}, 1)), 2, 2)
+		m := transition(t, exact.Must(DMALA{StepSize: alpha, Preconditioner: c.g}.Kernel(context.Background(), stretched{}, 1)), 2, 2)
 		assert.LessOrEqual(t, m.MaxDiff(pi), 1e-12)
 	}
 }

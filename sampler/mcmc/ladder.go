@@ -6,7 +6,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Ladder is what [Tempering] reports of the chains of one block.
+// Ladder is the report of [Tempering] on the chains of one block.
 type Ladder struct {
 	Betas []float64 // inverse temperatures, descending from 1
 
@@ -15,19 +15,19 @@ type Ladder struct {
 	Swap []float64
 
 	// Barrier is Σ_j (1 − Swap[j]), an estimate of the communication barrier
-	// between the ladder's ends, which hardly depends on the rungs between. With n
+	// between the ends of the ladder. It hardly depends on the rungs between. With n
 	// rungs of equal Swap and replicas that mix well, a chain completes a round
 	// trip every 2 + 2·Barrier/(1 − Barrier/(n−1)) steps (Syed et al. 2022).
 	Barrier float64
 
-	// RoundTrips counts, over the chains of the block, how often a state went
-	// from the coldest rung to the hottest and back.
+	// RoundTrips is the number of times that a state went from the coldest rung to
+	// the hottest and back, summed over the chains of the block.
 	RoundTrips int
 
-	Steps int // steps that these figures are of: those after warm-up
+	Steps int // steps after warm-up, over which these figures are taken
 }
 
-// The ways of a round trip.
+// The directions of a round trip.
 const (
 	undirected int32 = iota // never was at the cold end
 	towardHot               // from the cold end
@@ -120,8 +120,7 @@ func (w *swaps) rate(j int) float64 {
 }
 
 // respace returns a ladder with the same ends whose pairs share the rejections
-// equally, on the assumption that the rejections within a pair are spread evenly
-// over its β (Syed et al. 2022, with linear interpolation); betas
+// equally, assuming that the rejections within a pair are uniform over its β (Syed et al. 2022, with linear interpolation); betas
 // itself if nothing was rejected or some pair had no offer.
 func (w *swaps) respace(betas []float64) []float64 {
 	n := len(betas)

@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -29,7 +30,7 @@ func TestKernelsOnLibraryModels(t *testing.T) {
 				continue
 			}
 			t.Run(name+"/"+space, func(t *testing.T) {
-				p := transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels)
+				p := transition(t, exact.Must(method.Kernel(context.Background(), m, 1)), sites, levels)
 				tol := 1e-12
 				if name == "BlockGibbs" {
 					tol = 1e-7 // its probabilities are float32
@@ -37,7 +38,7 @@ func TestKernelsOnLibraryModels(t *testing.T) {
 				assert.LessOrEqual(t, p.RowError(), tol)
 				assert.LessOrEqual(t, p.MaxDiff(pi), tol)
 				assert.LessOrEqual(t, p.DetailedBalance(pi), tol)
-				exact.Transitions(t, observed(t, m, method, many(96), 3), p, exact.Rate)
+				exact.Transitions(t, sweeptest.Observed(t, m, method, sweeptest.Many(96), 3), p, exact.Rate)
 			})
 		}
 	}
@@ -100,7 +101,7 @@ func TestMinibatch(t *testing.T) {
 			}
 		}
 	})
-	exact.Transitions(t, observed(t, m, method, 6400, 5), p, exact.Rate)
+	exact.Transitions(t, sweeptest.Observed(t, m, method, 6400, 5), p, exact.Rate)
 	c := runs.Run(t, m, method, sampler.Config{Warmup: -1}, 5)
 	assert.True(t, math.IsNaN(c.Info()[0].Energy))
 	_, err := DULA{Minibatch: true, Window: 1}.Kernel(context.Background(), threeLevelEstimates{exact.NewRugged(2, 5, 1, 0, 1)}, 1)
@@ -117,6 +118,6 @@ func (m threeLevelEstimates) Estimate(g []float32, x []int32, _ []rand.Source) {
 // On more than two levels an estimate without noise is the table itself.
 func TestMinibatchOfCategories(t *testing.T) {
 	m := threeLevelEstimates{exact.NewRugged(3, 3, 1, 0.5, 1)}
-	p := transition(t, must(DULA{StepSize: 1}.Kernel(context.Background(), m, 1)), 3, 3)
-	exact.Transitions(t, observed(t, m, DULA{StepSize: 1, Minibatch: true}, 640, 5), p, exact.Rate)
+	p := transition(t, exact.Must(DULA{StepSize: 1}.Kernel(context.Background(), m, 1)), 3, 3)
+	exact.Transitions(t, sweeptest.Observed(t, m, DULA{StepSize: 1, Minibatch: true}, 640, 5), p, exact.Rate)
 }

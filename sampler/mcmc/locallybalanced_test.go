@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -51,7 +52,7 @@ func TestLocallyBalancedProposal(t *testing.T) {
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	all := exact.States(4, 3)
 	for _, b := range balances() {
-		k := must(LocallyBalanced{Balance: b, Exact: true}.Kernel(context.Background(), m, 1)).(*hastings)
+		k := exact.Must(LocallyBalanced{Balance: b, Exact: true}.Kernel(context.Background(), m, 1)).(*hastings)
 		p := k.proposal.(*gwg)
 		for x, state := range all {
 			require.NoError(t, k.Reset(sampler.Control{}, state))
@@ -98,7 +99,7 @@ func TestLocallyBalancedBrokenTwin(t *testing.T) {
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)
-	k := must(LocallyBalanced{Balance: Barker}.Kernel(context.Background(), m, 1)).(*hastings)
+	k := exact.Must(LocallyBalanced{Balance: Barker}.Kernel(context.Background(), m, 1)).(*hastings)
 	p := k.proposal.(*gwg)
 	twin := exact.NewMatrix(len(all), func(x int, dst []float64) {
 		y := make([]int32, 4)
@@ -115,9 +116,9 @@ func TestLocallyBalancedBrokenTwin(t *testing.T) {
 			a, _ := sweep.Accept(k.e[0]-k.next[0], forth, back)
 			dst[exact.Index(y, 3)] += math.Exp(forth) * a
 		}
-		stay(dst, x)
+		sweeptest.Stay(dst, x)
 	})
 	assert.Greater(t, twin.MaxDiff(pi), 1e-4)
-	v, _ := exact.TransitionsPValue(observed(t, m, LocallyBalanced{Balance: Barker}, 6400, 7), twin)
+	v, _ := exact.TransitionsPValue(sweeptest.Observed(t, m, LocallyBalanced{Balance: Barker}, 6400, 7), twin)
 	assert.Less(t, v, exact.Rate)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -54,7 +56,7 @@ func measure(t *testing.T, c sized, chains int, evaluated *int, step func(k samp
 		x[i] = 1
 	}
 	require.NoError(t, k.Reset(sampler.Control{Stop: func() bool { resets++; return false }}, x))
-	l = &looks{r: streams(chains), evaluated: evaluated, lastEnergy: *evaluated}
+	l = &looks{r: sweeptest.Streams(chains), evaluated: evaluated, lastEnergy: *evaluated}
 	step(k, l.ask, make([]sampler.Info, chains), x, l.r)
 	l.gap()
 	return l, resets, l.drawn()
@@ -87,4 +89,11 @@ func TestWorkBetweenLooks(t *testing.T) {
 		})
 		assert.Greater(t, twin.words, bound, "%v: whole steps pass", c)
 	}
+}
+
+// withoutBits lets the chains of a block move one by one for the rest of a test.
+func withoutBits(t *testing.T) {
+	bits, rows := sweep.FewestBits, sweep.FewestRows
+	sweep.FewestBits, sweep.FewestRows = sampler.BlockSize+1, sampler.BlockSize+1
+	t.Cleanup(func() { sweep.FewestBits, sweep.FewestRows = bits, rows })
 }

@@ -12,12 +12,12 @@ import (
 
 // Metropolis proposes to change one site, drawn uniformly, to another level,
 // drawn uniformly, and accepts with probability min(1, e^{−ΔE}) (Metropolis et
-// al. 1953). Exact differences only, as for [Gibbs].
+// al. 1953), by exact differences, like [Gibbs].
 //
 // Updates of a random scan, the zero value, are reversible.
 //
-// It mixes slower than Gibbs where both apply, except at low temperature on
-// two-level models, where it never stays when it could move down (Peskun 1973).
+// It mixes more slowly than Gibbs, except on two-level models at low temperature,
+// where it accepts every move that lowers the energy (Peskun 1973).
 type Metropolis struct {
 	// Updates is the number of proposals per step; 0 means one per site.
 	Updates int
@@ -25,14 +25,15 @@ type Metropolis struct {
 	// Scan is the order of the sites. Automatic is Random. Systematic and Chromatic
 	// propose a change of every site once a step; the step then leaves π invariant
 	// and is not reversible. On energy.Matching models of two levels (Ising) they
-	// look acceptance probabilities, rounded to multiples of 2⁻⁶⁴, up by an integer
-	// count of neighbours, and are many times faster. On an energy.Toroidal model with even
-	// sides and 32 sites or more Chromatic holds a site as a bit, proposes hundreds of changes at once, a
-	// hundred times faster, and uses several cores if there are fewer chains than those.
+	// look acceptance probabilities, rounded to multiples of 2⁻⁶⁴, up by the number
+	// of neighbours in state 1, and are many times faster. On an energy.Toroidal model
+	// with even sides and 32 sites or more, Chromatic holds a site as a bit and
+	// proposes hundreds of changes at once. It is a hundred times faster, and uses
+	// several cores if there are fewer chains than cores.
 	//
-	// In a fixed order a change that costs nothing is always made, and a target on
-	// which most do, such as one without couplings, is not explored: its chains go
-	// round in circles. Random has no such trouble.
+	// In a fixed order a change that costs no energy is always made. A target on which
+	// most changes cost none, such as one without couplings, is then not explored:
+	// its chains cycle. Random does not have this problem.
 	Scan Scan
 }
 

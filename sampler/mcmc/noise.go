@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// noise draws every site of a state on its own from n(l|k) ∝ exp(−δ²(l, k)/(2α)).
-// Between two levels and between categories it is symmetric, so that only the number of
-// changes counts; a row of ordinal levels has a sum of its own.
+// noise draws every site of a state independently from n(l|k) ∝ exp(−δ²(l, k)/(2α)).
+// Between two levels and between categories it is symmetric, so only the number of changes
+// matters; for ordinal levels the normaliser depends on k.
 type noise struct {
 	levels int
 	cost   [1]float32 // of two levels: those of a flip, and its threshold
@@ -52,7 +52,7 @@ func (n *noise) setStep(alpha float64) {
 		}
 		n.change = simd.Log(float64(n.flip[0])) - simd.Log(1<<31-float64(n.flip[0]))
 	case n.values == nil:
-		n.far = max(simd.Exp(-2*n.kappa), weightFloor)
+		n.far = max(simd.Exp(-2*n.kappa), leastWeight)
 		n.change = simd.Log(n.far)
 	}
 }
@@ -78,7 +78,7 @@ func (n *noise) draw(y, x []int32, r *sampler.Stream) (moved int) {
 	return moved
 }
 
-// category returns the level that the uniform number u leads to from the level at.
+// category returns the level that the uniform number u selects from the level at.
 func (n *noise) category(at int32, u float64) int32 {
 	others := float64(n.levels - 1)
 	u = float64(u*(1+float64(others*n.far))) - 1
@@ -92,14 +92,14 @@ func (n *noise) category(at int32, u float64) int32 {
 	return l
 }
 
-// weigh makes the weights of an ordinal site at a level and returns their sum.
+// weigh computes the weights of an ordinal site at a level and returns their sum.
 func (n *noise) weigh(at int32) float64 {
 	own := float64(n.values[at])
 	for l, v := range n.values {
 		d := float64(v) - own
 		n.w[l] = -float32(n.kappa * float64(d*d))
 	}
-	simd.Weights(n.w, n.sum[:], n.w, n.levels, weightFloor)
+	simd.Weights(n.w, n.sum[:], n.w, n.levels, leastWeight)
 	return n.sum[0]
 }
 
@@ -121,6 +121,6 @@ func (n *noise) ratio(y, z, x []int32, fromZ, fromX int) float64 {
 	return p.log() - q.log()
 }
 
-// usable reports whether a noisy state of energy f, of which a draw has the
-// log-probability logq, can be left: its differences mean something.
+// usable reports whether the differences of a noisy state are usable. Its energy is f, and a
+// draw by the differences has the log-probability logq.
 func usable(f, logq float64) bool { return !math.IsInf(f, 0) && !math.IsNaN(f) && !math.IsNaN(logq) }

@@ -19,39 +19,39 @@ import (
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C],
 //
 // in float64. Each update is reversible and leaves π restricted to C invariant.
-// Where a count is fixed, one site alone could never move; two can trade.
+// Under a fixed count no site can change alone, but two can change together.
 //
 // # Irreducibility
 //
-// Chains reach all of C, for a π that is positive on C, wherever changes of at
-// most two sites connect it. They do
+// Chains reach all of C, for a π that is positive on C, if changes of at most two
+// sites connect it. That holds
 //
 //   - for every constraint.Count window, a fixed count included. Let x and y be
-//     in C, and let δ_i be +1, −1 or 0 as changing x_i to y_i adds to the count,
-//     takes from it or does neither. Where x_i ≠ y_i and δ_i = 0, change that
+//     in C, and let δ_i be +1, −1 or 0 if changing x_i to y_i raises the count,
+//     lowers it or does neither. Where x_i ≠ y_i and δ_i = 0, change that
 //     site alone. If both signs are left, change one site of each: the count
-//     stays. If one sign is left, change one site at a time: the count goes
-//     from its value straight to that of y, and the window is an interval. Each
-//     move agrees with y in more sites than before, so at most as many moves as
+//     stays. If one sign is left, change one site at a time: the count moves
+//     monotonically to that of y, and the window is an interval. After each
+//     move the state agrees with y in more sites, so at most as many moves as
 //     there are sites lead from x to y, all of them inside C;
-//   - for every language that stays true when a site falls to level 0, such as
-//     constraint.Avoids of words without a 0 (independent sets): one site at a
-//     time leads down to the state 0, and up from it;
-//   - for independent sets of a fixed size on a path: with the occupied sites in
-//     order, moving the first to site 0, the second to site 2 and so on keeps
-//     them apart, so all are connected to that state;
-//   - for a constraint.Count beside a constraint.Mask: the moves of the first
-//     proof only ever give a site its level in y.
+//   - for every language that is closed under setting a site to level 0, such as
+//     constraint.Avoids of words without a 0 (independent sets): single changes
+//     lead from every state down to 0 and up again;
+//   - for independent sets of a fixed size on a path: moving the first occupied
+//     site to 0, the second to 2 and so on, in order, never makes two adjacent,
+//     so all states are connected to that one;
+//   - for a constraint.Count with a constraint.Mask: the moves of the first
+//     proof only give sites their levels in y.
 //
-// In general they need not: {000, 111} falls apart, and so may a constraint.Sum
-// with uneven weights or a constraint.Residue. Chains then stay in the part of C
-// that they start in. DMALA{Within} proposes all of C at every step and has no
-// such parts.
+// Other languages may be disconnected: {000, 111} is, and a constraint.Sum with
+// unequal weights or a constraint.Residue can be. Chains then stay in the part of C
+// that they start in. DMALA with Within proposes all of C at every step and does not
+// have this problem.
 //
-// An update costs levels² energies: from the cache of an energy.Local model where
-// finite, otherwise by evaluating it. Besides, for languages other than counts
-// and masks, it walks as many paths through the trellis, each until it meets the
-// present one again, which may be at the last site.
+// An update costs levels² energies: from the cache of an energy.Local model if they
+// are finite, otherwise by evaluation. For languages other than counts and masks it
+// also walks levels² paths through the trellis, each until it meets the present
+// path again, at the last site at the latest.
 type PairGibbs struct {
 	// Within is the language C of the whole state; nil means all states.
 	Within constraint.Automaton
@@ -69,7 +69,7 @@ func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	if err != nil {
 		return nil, err
 	}
-	k := apart.New(pairGibbs{pairs: newPairs(m, chains, within), updates: updates})
+	k := apart.New(pairGibbs{pairs: newPairs(m, chains, updates, within)})
 	k.w = make([]float64, len(k.d))
 	return k, nil
 }
@@ -95,8 +95,7 @@ func pairSettings(ctx context.Context, method string, m energy.Model, chains int
 
 type pairGibbs struct {
 	*pairs
-	updates int
-	w       []float64
+	w []float64
 }
 
 var (
@@ -107,15 +106,15 @@ var (
 // Step implements [sampler.Transition]. An update that is stopped begins again,
 // and then goes on to its end.
 func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.Make(ctl, k, info, x, r, k.updates)
+	return k.Make(ctl, k, info, x, r)
 }
 
 // Walk implements [Walker].
 func (k *pairGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	k.begin(x)
-	told := &k.At.Info[s]
-	told.Accept = 1
-	for made < n && told.Err == nil && !k.At.Stopped {
+	pending := &k.At.Info[s]
+	pending.Accept = 1
+	for made < n && pending.Err == nil && !k.At.Stopped {
 		if k.long {
 			k.At.Before = r[s]
 		}
@@ -127,14 +126,12 @@ func (k *pairGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 		}
 		k.At.Part = 0
 		if c := sweep.HeatBath(k.w, d, r[s].Float64()); c >= 0 {
-			told.Moved += k.settle(s, i, j, int32(c/k.Levels), int32(c%k.Levels), d[c], x)
+			pending.Moved += k.settle(s, i, j, int32(c/k.Levels), int32(c%k.Levels), d[c], x)
 		} else {
-			told.Err = fmt.Errorf("sites %d and %d: %w", i, j, sampler.ErrNaN)
+			pending.Err = fmt.Errorf("sites %d and %d: %w", i, j, sampler.ErrNaN)
 		}
 		made++
 		k.At.Done(sweep.Times(k.work, k.Levels))
 	}
 	return made
 }
-
-func (k *pairGibbs) UnmarshalBinary(b []byte) error { return k.Restore(b, k.updates) }

@@ -9,24 +9,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// pairs serves kernels that change two sites at a time within a language: it
-// knows which changes stay inside and the exact energies that they lead to.
+// pairs is the base of kernels that change two sites at a time within a language.
+// It determines which changes stay inside and their exact energies.
 type pairs struct {
 	*sweep.Locals
 	within *support
-	node   []int     // where the trellis stands before each site of the chain in hand
+	node   []int     // the node of the trellis before each site of the chain in hand
 	d      []float64 // energies of the joint levels of two sites
 	row    []float64 // copy of a cached row
 	y      []int32   // one state
 	one    []float64 // its energy
-	work   int       // of looking at one change of two sites
-	long   bool      // of all such changes: they can be stopped between two
+	work   int       // of examining one change of two sites
+	long   bool      // examining all changes may be stopped between two
 }
 
-func newPairs(m energy.Model, chains int, within *support) *pairs {
+func newPairs(m energy.Model, chains, updates int, within *support) *pairs {
 	sites, levels := m.Shape()
 	k := apart.New(pairs{
-		Locals: sweep.NewLocals(m, chains), within: within, node: apart.Make[int](sites + 1),
+		Locals: sweep.NewLocals(m, chains, updates), within: within, node: apart.Make[int](sites + 1),
 		d: apart.Make[float64](levels * levels), row: apart.Make[float64](levels),
 		y: apart.Make[int32](sites), one: apart.Make[float64](1),
 	})
@@ -38,8 +38,8 @@ func newPairs(m energy.Model, chains int, within *support) *pairs {
 	return k
 }
 
-// longShare: an update that may take a larger share than 1/longShare of the time
-// between two questions is stopped in its middle if need be.
+// longShare: an update that may take more than 1/longShare of the time between two
+// questions whether to stop can be stopped in its middle.
 const longShare = 64
 
 // Reset implements [sampler.Transition].
@@ -56,7 +56,7 @@ func (k *pairs) Reset(ctl sampler.Control, x []int32) error {
 // Start implements [sampler.Starter].
 func (k *pairs) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.Model, x, r) }
 
-// begin takes the state x in hand.
+// begin prepares for changes of the state x.
 func (k *pairs) begin(x []int32) {
 	if k.within != nil {
 		k.within.follow(k.node, x)
@@ -121,8 +121,8 @@ func (k *pairs) joint(s, i, j int, x []int32) []float64 {
 	return k.d
 }
 
-// ends counts the work of a change of two sites and reports whether the update ends
-// here: one that was stopped before goes on to its end.
+// ends counts the work of a change of two sites and reports whether the update stops
+// here. An update that was stopped before is not stopped again.
 func (k *pairs) ends() bool { return k.long && k.At.Done(k.work) && k.At.Part == 0 }
 
 // fill replaces the zeros of d by the energies of x with x_i = a and x_j = b.
@@ -164,8 +164,8 @@ func (k *pairs) energy(s, i, j int, a, b int32, x []int32) float64 {
 	return e
 }
 
-// rise returns how much the energy rises when x_i becomes a, by the cache, and
-// whether that can be built on: a state without probability has no differences.
+// rise returns the change of the energy when x_i becomes a, by the cache. ok is false if
+// the cache has no differences, as at a state of probability zero.
 func (k *pairs) rise(s, i int, a int32, x []int32) (v float64, ok bool) {
 	if k.Local == nil {
 		return 0, false

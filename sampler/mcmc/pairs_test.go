@@ -12,8 +12,11 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -21,7 +24,7 @@ import (
 func pairMatrix(k *pairGibbs, all [][]int32) *exact.Matrix {
 	pairs := float64(k.Sites * (k.Sites - 1) / 2)
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
-		if stuck(k, all[x], x, dst) {
+		if sweeptest.Stuck(k, all[x], x, dst) {
 			return
 		}
 		k.begin(all[x])
@@ -29,7 +32,7 @@ func pairMatrix(k *pairGibbs, all [][]int32) *exact.Matrix {
 		for j := range k.Sites {
 			for i := range j {
 				copy(y, all[x])
-				for c, p := range conditional(k.w, k.joint(0, i, j, all[x])) {
+				for c, p := range sweeptest.Conditional(sweep.HeatBath, k.w, k.joint(0, i, j, all[x])) {
 					y[i], y[j] = int32(c/k.Levels), int32(c%k.Levels)
 					dst[exact.Index(y, k.Levels)] += p / pairs
 				}
@@ -41,7 +44,7 @@ func pairMatrix(k *pairGibbs, all [][]int32) *exact.Matrix {
 // swapMatrix is the matrix of one update of Swap.
 func swapMatrix(t *testing.T, k *swap, all [][]int32) *exact.Matrix {
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
-		if stuck(k, all[x], x, dst) {
+		if sweeptest.Stuck(k, all[x], x, dst) {
 			return
 		}
 		k.begin(all[x])
@@ -62,7 +65,7 @@ func swapMatrix(t *testing.T, k *swap, all [][]int32) *exact.Matrix {
 		for y := range dst {
 			dst[y] /= float64(max(1, pairs))
 		}
-		stay(dst, x)
+		sweeptest.Stay(dst, x)
 	})
 }
 
@@ -125,7 +128,7 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 		sites, levels := c.model.Shape()
 		for kind, method := range pairMethods(c.within) {
 			t.Run(kind+"/"+name, func(t *testing.T) {
-				p := transition(t, must(method.Kernel(context.Background(), c.model, 1)), sites, levels)
+				p := transition(t, exact.Must(method.Kernel(context.Background(), c.model, 1)), sites, levels)
 				assert.LessOrEqual(t, p.RowError(), 1e-12)
 				assert.LessOrEqual(t, p.MaxDiff(pi), 1e-12)
 				if kind != "BlockGibbs" { // which visits its blocks in order
@@ -134,7 +137,7 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 				if testing.Short() && name != "hardcore/two" {
 					return
 				}
-				exact.Transitions(t, observed(t, c.model, method, many(128), 9), p, exact.Rate)
+				exact.Transitions(t, sweeptest.Observed(t, c.model, method, sweeptest.Many(128), 9), p, exact.Rate)
 			})
 		}
 	}
@@ -151,7 +154,7 @@ func TestPairsWithoutALanguage(t *testing.T) {
 			if sites > 6 {
 				continue // large matrices, and nothing new
 			}
-			p := transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels)
+			p := transition(t, exact.Must(method.Kernel(context.Background(), m, 1)), sites, levels)
 			assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12, "%T on %s", method, name)
 		}
 	}
@@ -164,18 +167,18 @@ func TestBrokenPairsAreFoundOut(t *testing.T) {
 	up := constraint.Count{Levels: []int32{1}, Min: 2, Max: 3}
 	m := exact.NewRugged(6, 2, 1, 0, 1)
 	pi := restricted(m, up)
-	free := transition(t, must(PairGibbs{Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
+	free := transition(t, exact.Must(PairGibbs{Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
 	assert.Greater(t, free.MaxDiff(pi), 1e-3, "pairs that leave the language")
 
 	flat := exact.NewRugged(6, 2, 0, 0, 1)
-	blind := transition(t, must(PairGibbs{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
+	blind := transition(t, exact.Must(PairGibbs{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
 	assert.Greater(t, blind.MaxDiff(pi), 1e-3, "pairs that do not weigh energies")
 
-	eager := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
+	eager := transition(t, exact.Must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), flat, 1)), 6, 2)
 	assert.Greater(t, eager.MaxDiff(pi), 1e-3, "exchanges that are never rejected")
 
-	right := transition(t, must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
-	v, _ := exact.TransitionsPValue(observed(t, flat, Swap{Within: up, Updates: 1}, 640, 9), right)
+	right := transition(t, exact.Must(Swap{Within: up, Updates: 1}.Kernel(context.Background(), m, 1)), 6, 2)
+	v, _ := exact.TransitionsPValue(sweeptest.Observed(t, flat, Swap{Within: up, Updates: 1}, 640, 9), right)
 	assert.Less(t, v, exact.Rate, "draws tell, too")
 }
 
@@ -236,12 +239,12 @@ func TestPairsReachWhatIsDocumented(t *testing.T) {
 	} {
 		m := exact.NewRugged(c.sites, c.levels, 1, 0, 3)
 		pi := restricted(m, c.within)
-		p := transition(t, must(PairGibbs{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
+		p := transition(t, exact.Must(PairGibbs{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
 		assert.Equal(t, c.pairs, parts(p, pi), "PairGibbs, %s", name)
 		if c.swaps == undocumented {
 			continue
 		}
-		p = transition(t, must(Swap{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
+		p = transition(t, exact.Must(Swap{Within: c.within, Updates: 1}.Kernel(context.Background(), m, 1)), c.sites, c.levels)
 		assert.Equal(t, c.swaps, parts(p, pi), "Swap, %s", name)
 	}
 }
@@ -250,7 +253,7 @@ func TestPairsStayInsideAndStartThere(t *testing.T) {
 	exact.SkipUnderRace(t)
 	for name, c := range confinements(t) {
 		for kind, method := range pairMethods(c.within) {
-			k := must(method.Kernel(context.Background(), c.model, 1)).(sampler.Starter)
+			k := exact.Must(method.Kernel(context.Background(), c.model, 1)).(sampler.Starter)
 			sites, _ := c.model.Shape()
 			x := make([]int32, sites)
 			require.NoError(t, k.Start(x, sampler.NewStream(1, 2)))
@@ -329,7 +332,7 @@ func TestPairsResumeAndAllocateNothing(t *testing.T) {
 	up := constraint.Count{Levels: []int32{1}, Min: 3, Max: 5}
 	for name, method := range pairMethods(up) {
 		for _, m := range []energy.Model{exact.NewQuadratic(9, 1), exact.Library(t)["ising"]} { // without a cache, and with one
-			k := must(method.Kernel(context.Background(), m, 8))
+			k := exact.Must(method.Kernel(context.Background(), m, 8))
 			x := make([]int32, 8*9)
 			info, streams := make([]sampler.Info, 8), make([]sampler.Stream, 8)
 			for s := range 8 {
@@ -356,4 +359,77 @@ func TestPairsGolden(t *testing.T) {
 		}
 	}
 	exact.Golden(t, "testdata/pairs.golden", b.String())
+}
+
+// Kernels that hold the magnetisation of a torus at zero, per site and chain.
+func BenchmarkWithin(b *testing.B) {
+	for _, side := range []int{8, 32} {
+		m, err := model.NewIsing(model.Lattice{side, side}, 0.3, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := side * side
+		half := constraint.Count{Levels: []int32{1}, Min: n / 2, Max: n / 2}
+		for _, method := range []sampler.Method{DMALA{StepSize: 0.2, Within: half}, PairGibbs{Within: half}, Swap{Within: half}} {
+			b.Run(fmt.Sprintf("%T/%d", method, n), func(b *testing.B) {
+				const chains = 8
+				k := exact.Must(method.Kernel(context.Background(), m, chains))
+				x, info, r := make([]int32, chains*n), make([]sampler.Info, chains), make([]sampler.Stream, chains)
+				for s := range r {
+					r[s] = *sampler.NewStream(1, uint64(s))
+					if err := k.(sampler.Starter).Start(x[s*n:(s+1)*n], &r[s]); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := k.Reset(sampler.Control{}, x); err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					k.Step(sampler.Control{}, info, x, r)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*chains*n), "ns/site")
+			})
+		}
+	}
+}
+
+// wrapped embeds a count, as a user's own type does.
+type wrapped struct{ constraint.Count }
+
+// TestCountByPointerAndInside checks that a count by value, by pointer, inside
+// another type and with a mask are all seen as the count that they are, and
+// that chains do not tell them apart.
+func TestCountByPointerAndInside(t *testing.T) {
+	m := exact.NewRugged(5, 3, 1, 0.5, 3)
+	for _, c := range []constraint.Count{
+		{Levels: []int32{1, 2, 1, 9}, Min: 1, Max: 3},
+		{Levels: []int32{0}, Min: 2, Max: constraint.Unbounded},
+		{Levels: []int32{2}, Max: 0},
+	} {
+		mask, err := constraint.NewMask(3, [][]int32{{0, 1}})
+		require.NoError(t, err)
+		both, err := constraint.Intersect(mask, &c)
+		require.NoError(t, err)
+		want := newCounted(c, 3)
+		require.NotNil(t, want)
+		require.Equal(t, max(c.Min, 0), want.min)
+		require.Equal(t, c.Max, want.max)
+		require.Equal(t, want, newCounted(&c, 3))
+		require.Equal(t, want, newCounted(wrapped{c}, 3))
+		require.Equal(t, want, newCounted(&wrapped{c}, 3))
+		masked := newCounted(both, 3)
+		require.Same(t, mask, masked.mask)
+		require.Equal(t, want.in, masked.in)
+
+		var runs [][]int32
+		for _, language := range []constraint.Automaton{c, &c, wrapped{c}} {
+			ch, err := sampler.NewChains(context.Background(), m, PairGibbs{Within: language}, sampler.Config{Chains: 3, Seed: 4})
+			require.NoError(t, err)
+			require.NoError(t, ch.Run(t.Context(), 40))
+			runs = append(runs, ch.States())
+		}
+		require.Equal(t, runs[0], runs[1])
+		require.Equal(t, runs[0], runs[2])
+	}
+	require.Nil(t, newCounted(constraint.Any{}, 3))
 }

@@ -17,19 +17,19 @@ import (
 )
 
 // Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy
-// 2022): it walks n sites away from x, one change after the other, drawn from
-// the weights that [LocallyBalanced] would use at x,
+// 2022). It makes n changes, one after the other, drawn from the weights of
+// [LocallyBalanced] at x,
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) ),
 //
-// all changes of a site being dropped once it has changed, and accepts the end
-// of the walk with the Hastings ratio of the way back: the same sites in reverse
-// order, with their original levels, by the weights at the end. A step costs one
-// evaluation of the model however long the path.
+// where a site that has changed is not drawn again. It accepts the end of the path
+// with the Hastings ratio of the reverse path: the same sites in reverse order, to
+// their original levels, by the weights at the end. A step costs one evaluation of
+// the model, however long the path.
 //
 // The length n is drawn uniformly from 1 … 2·Length−1, at most the number of
-// sites, whatever the state: paths of one even length could never change the
-// parity of a two-level state.
+// sites, independently of the state. (Paths of one even length could never change
+// the parity of a two-level state.)
 type Paths struct {
 	// Length is the mean length of a path. 0 means: start at 2 and adapt during
 	// warm-up.
@@ -81,7 +81,7 @@ type paths struct {
 	mean          float64 // mean length before rounding
 
 	g         []float32
-	now, next pathWeights // of the current states and of those last loaded
+	now, next pathWeights // of the current and of the last loaded states
 	path      []int32     // chains × sites: the sites of each path, in order
 	length    []int       // of each path; 0 if it could not be drawn
 	kept      []float64
@@ -135,8 +135,8 @@ func (k *paths) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq fl
 	return k.length[s], k.current(y, x, s)
 }
 
-// wander walks from y, the current state of chain s, and notes the path. It
-// returns false if no change is left to draw before the path is complete, or if
+// wander walks from y, the current state of chain s, and records the path. It
+// returns false if it runs out of changes before the path is complete, or if
 // weights are not defined.
 func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
 	tree := k.now.tree(s)
@@ -166,7 +166,7 @@ func (k *paths) current(y, _ []int32, s int) float64 {
 }
 
 // logProb returns the log-probability of walking the path of chain s back to x, −Inf if
-// there is none. It turns the path round.
+// there is no path. It reverses the path.
 func (k *paths) logProb(x, _ []int32, s int) float64 {
 	path := k.path[s*k.sites:][:k.length[s]]
 	if len(path) == 0 {
@@ -209,4 +209,108 @@ func (k *paths) unmarshalBinary(b []byte, mean float64) ([]byte, error) {
 	k.mean = mean
 	k.now.sum(0, len(k.length))
 	return b, nil
+}
+
+// sumTree is a complete binary tree over non-negative numbers: entry 1 is the
+// root, the children of p are 2p and 2p+1, the leaves are the second half, and
+// every parent is the sum of its children. Changing a number and drawing one in
+// proportion to its value take logarithmic time. A parent is always added up anew,
+// so removing numbers leaves no rounding errors behind.
+type sumTree []float64
+
+// leaves returns the number of leaves of a tree over n numbers, a power of 2.
+func leaves(n int) int {
+	l := 1
+	for l < n {
+		l *= 2
+	}
+	return l
+}
+
+// leaf returns number i.
+func (t sumTree) leaf(i int) float64 { return t[len(t)/2+i] }
+
+// set replaces number i.
+func (t sumTree) set(i int, v float64) {
+	p := len(t)/2 + i
+	t[p] = v
+	for p > 1 {
+		p /= 2
+		t[p] = t[2*p] + t[2*p+1]
+	}
+}
+
+// sum adds up all parents.
+func (t sumTree) sum() {
+	for p := len(t)/2 - 1; p >= 1; p-- {
+		t[p] = t[2*p] + t[2*p+1]
+	}
+}
+
+// pick returns i with probability leaf(i)/t[1] for uniform u in [0,1), −1 if the
+// total is 0 or NaN. A number that is 0 is never picked.
+func (t sumTree) pick(u float64) int {
+	if !(t[1] > 0) {
+		return -1
+	}
+	u *= t[1]
+	p := 1
+	for p < len(t)/2 {
+		p *= 2
+		if left := t[p]; u >= left && t[p+1] > 0 {
+			u -= left
+			p++
+		}
+	}
+	return p - len(t)/2
+}
+
+// pathWeights are the weights of all changes of a block of states: those of one
+// level in rows, those of one site in a tree per state.
+type pathWeights struct {
+	sites, levels int
+	w             []float32 // chains × sites × levels
+	trees         []float64 // chains × 2·leaves
+	total         []float64 // scratch: chains
+}
+
+func newPathWeights(chains, sites, levels int) pathWeights {
+	return pathWeights{
+		sites: sites, levels: levels,
+		w:     apart.Make[float32](chains * sites * levels),
+		trees: apart.Make[float64](chains * 2 * leaves(sites)),
+		total: apart.Make[float64](chains),
+	}
+}
+
+func (p *pathWeights) row(s, site int) []float32 {
+	i := s*p.sites + site
+	return p.w[i*p.levels : (i+1)*p.levels]
+}
+
+func (p *pathWeights) tree(s int) sumTree {
+	n := 2 * leaves(p.sites)
+	return p.trees[s*n : (s+1)*n]
+}
+
+// sum fills the trees of states lo … hi−1 from the rows.
+func (p *pathWeights) sum(lo, hi int) {
+	for s := lo; s < hi; s++ {
+		tree := p.tree(s)
+		for i := range p.sites {
+			total := 0.0
+			for _, w := range p.row(s, i) {
+				total += float64(w)
+			}
+			tree[len(tree)/2+i] = total
+		}
+		tree.sum()
+	}
+}
+
+// accept copies the weights of state s from next.
+func (p *pathWeights) accept(next *pathWeights, s int) {
+	n := p.sites * p.levels
+	copy(p.w[s*n:(s+1)*n], next.w[s*n:])
+	copy(p.tree(s), next.tree(s))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -47,7 +48,7 @@ func eachPath(x []int32, levels, n int, f func(path, y []int32)) {
 // pathsMatrix sums over all paths. score lets a broken twin have its own.
 func pathsMatrix(t *testing.T, k *hastings, p *paths, all [][]int32, score func(y, x []int32) (forth, back float64)) *exact.Matrix {
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
-		if stuck(k, all[x], x, dst) {
+		if sweeptest.Stuck(k, all[x], x, dst) {
 			return
 		}
 		for n := 1; n <= p.longest(); n++ {
@@ -64,7 +65,7 @@ func pathsMatrix(t *testing.T, k *hastings, p *paths, all [][]int32, score func(
 				dst[exact.Index(y, p.levels)] += math.Exp(forth) * a / float64(p.longest())
 			})
 		}
-		stay(dst, x)
+		sweeptest.Stay(dst, x)
 	})
 }
 
@@ -77,7 +78,7 @@ func scored(p *paths) func(y, x []int32) (forth, back float64) {
 // without replacement written out, weights being those of the state.
 func TestPathProbabilities(t *testing.T) {
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
-	k := must(Paths{Length: 2, Balance: Barker}.Kernel(context.Background(), m, 1)).(*hastings)
+	k := exact.Must(Paths{Length: 2, Balance: Barker}.Kernel(context.Background(), m, 1)).(*hastings)
 	walks := k.proposal.(*paths)
 	for _, x := range exact.States(4, 3) {
 		require.NoError(t, k.Reset(sampler.Control{}, x))
@@ -112,7 +113,7 @@ func TestPathsBrokenTwins(t *testing.T) {
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)
-	k := must(Paths{Length: 2}.Kernel(context.Background(), m, 1)).(*hastings)
+	k := exact.Must(Paths{Length: 2}.Kernel(context.Background(), m, 1)).(*hastings)
 	p := k.proposal.(*paths)
 	right := pathsMatrix(t, k, p, all, scored(p))
 	require.LessOrEqual(t, right.MaxDiff(pi), 1e-12)
@@ -130,7 +131,7 @@ func TestPathsBrokenTwins(t *testing.T) {
 		return forth, forth
 	})
 	assert.Greater(t, oldWeights.MaxDiff(pi), 1e-3)
-	v, _ := exact.TransitionsPValue(observed(t, m, Paths{Length: 2}, 640, 7), oldWeights)
+	v, _ := exact.TransitionsPValue(sweeptest.Observed(t, m, Paths{Length: 2}, 640, 7), oldWeights)
 	assert.Less(t, v, exact.Rate)
 }
 
@@ -138,7 +139,7 @@ func TestPathsBrokenTwins(t *testing.T) {
 // would keep the parity.
 func TestPathsAreIrreducible(t *testing.T) {
 	m := exact.NewRugged(4, 2, 1, 0, 1)
-	p := transition(t, must(Paths{Length: 2}.Kernel(context.Background(), m, 1)), 4, 2)
+	p := transition(t, exact.Must(Paths{Length: 2}.Kernel(context.Background(), m, 1)), 4, 2)
 	law := make([]float64, 16)
 	law[0] = 1
 	for range 2 {

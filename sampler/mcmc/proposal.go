@@ -5,27 +5,28 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// proposal is what a block of chains is moved by; most are the discrete Langevin
+// proposal proposes moves of a block of chains. Most are the discrete Langevin
 // proposal (Zhang, Liu and Liu 2022, equation 3),
 //
 //	q_i(l|x) ∝ exp( −β (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_i) ),
 //
-// independently for every site i, with the differences from the model's
-// first-order table, or exact ones, and β = ½ unless tune says otherwise; another
-// balance g takes the place of √t in exp(−½Δ). It holds two sets of
-// weights: those of the current states and those of the states last loaded.
+// independently for every site i, with exact differences or those of the model's
+// first-order table, and β = ½ unless tune sets another; a different balance g
+// replaces √t in exp(−½Δ). A proposal holds two sets of weights: those of the
+// current states and those of the last loaded states.
 type proposal interface {
 	// evaluate evaluates the model at the states of chains lo … hi−1 of y (chains
 	// × sites): energies to e, differences to the loaded set. x are the states of
 	// the current weights, nil if there are none yet.
 	evaluate(lo, hi int, e []float64, y, x []int32, at *sweep.Cursor) bool
 
-	// weigh turns the loaded differences of these chains, at y, into weights. It
-	// returns false, and is to be called again, if it was stopped, as evaluate is.
+	// weigh turns the loaded differences of these chains, at y, into weights. Like
+	// evaluate, it returns false if it was stopped and is to be called again.
 	weigh(lo, hi int, y []int32, at *sweep.Cursor) bool
 
 	// accept makes the loaded weights of chain s its current ones, acceptAll
@@ -34,12 +35,12 @@ type proposal interface {
 	acceptAll()
 
 	// tune sets step size α and balance β of the weights that are made from now
-	// on; rebuild makes the current weights of chains lo … hi−1, at x, anew, or
-	// returns false, to be called again, if it was stopped.
+	// on. rebuild makes the current weights of chains lo … hi−1, at x, anew; it
+	// returns false if it was stopped and is to be called again.
 	tune(alpha, beta float64)
 	rebuild(lo, hi int, x []int32, at *sweep.Cursor) bool
 
-	// work returns the elementary operations of each of these for one chain.
+	// work returns the number of elementary operations of each of these for one chain.
 	work() int
 
 	// draw stores in y a draw from q(·|x) for chain s at state x and returns the
@@ -67,9 +68,9 @@ type proposal interface {
 	unmarshalBinary(b []byte, alpha float64) ([]byte, error)
 }
 
-// estimating proposals take their differences from a Stochastic model.
+// estimating is a proposal that can take its differences from an energy.Stochastic model.
 type estimating interface {
-	// estimate is evaluate by such a model; energies are not known.
+	// estimate is evaluate by estimates; energies are unknown.
 	estimate(lo, hi int, x []int32, r []sampler.Stream)
 }
 
@@ -123,10 +124,10 @@ type langevin struct {
 	balance        Balance
 	exact          bool
 	jumps          bool // on two levels; alpha is their time
-	judged         bool // what is proposed is accepted by the energy or not
+	judged         bool // proposals are accepted or rejected by the energy
 }
 
-// unconfined is the part of a proposal that may go anywhere.
+// unconfined is the part of a proposal without a language.
 type unconfined struct{}
 
 func (unconfined) check(int, int, []int32) error        { return nil }
@@ -138,4 +139,35 @@ func checkStep(method string, alpha float64) error {
 		return fmt.Errorf("mcmc: %s: StepSize = %v, want positive and finite (0 for the default)", method, alpha)
 	}
 	return nil
+}
+
+// product multiplies probabilities and takes a single logarithm at the end.
+type product struct {
+	factor   float64
+	exponent int // the product is factor · 2^(−rescaleBy·exponent)
+}
+
+// A running factor below 2⁻⁶⁰⁰ is scaled up by 2⁶⁰⁰, so that one more
+// probability, at least leastWeight over the number of levels, keeps it normal.
+const (
+	rescaleBy    = 600
+	rescaleBelow = 0x1p-600
+	rescale      = 0x1p600
+)
+
+func newProduct() product { return product{factor: 1} }
+
+// mul multiplies by the probability q; 0 and NaN stick.
+func (p *product) mul(q float64) {
+	p.factor *= q
+	if p.factor < rescaleBelow && p.factor > 0 {
+		p.factor *= rescale
+		p.exponent++
+	}
+}
+
+// log returns the logarithm of the product, −Inf if it is 0.
+func (p *product) log() float64 {
+	scale := float64(rescaleBy * math.Ln2)
+	return simd.Log(p.factor) - float64(float64(p.exponent)*scale)
 }

@@ -2,6 +2,7 @@ package mcmc
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -14,9 +15,9 @@ import (
 )
 
 // flips is the discrete Langevin proposal of two-level models: every site flips
-// on its own with probability σ(−βΔ_i − 1/(2α_i)), where Δ_i is the energy
-// difference of the flip and δ² = 1; or that of [DLMC], where it flips with the
-// probability of a jump. Probabilities are multiples of 2⁻³¹.
+// independently with probability σ(−βΔ_i − 1/(2α_i)), where Δ_i is the energy
+// difference of the flip and δ² = 1. It is also the proposal of [DLMC], where a site
+// flips with the probability of a jump. Probabilities are multiples of 2⁻³¹.
 type flips struct {
 	field  func(lo, hi int, e []float64, h []float32, y, x []int32)
 	cheap  bool     // the field is ProposalFrom of Proposing
@@ -157,8 +158,8 @@ func (p *flips) current(y, x []int32, s int) float64 {
 	return simd.FlipLogProb(x, y, p.t[s*p.sites:(s+1)*p.sites])
 }
 
-// cheapFormat begins what appendBinary writes of a field that is good for proposals only:
-// before there were any, the same models had another.
+// cheapFormat begins a checkpoint whose field is good for proposals only: earlier versions
+// used another field for the same models.
 const cheapFormat = 0x63686561
 
 func (p *flips) appendBinary(b []byte) []byte {
@@ -170,7 +171,7 @@ func (p *flips) appendBinary(b []byte) []byte {
 
 func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 	p.SetStep(alpha)
-	p.beta = half // whoever has another sets it before every step
+	p.beta = half // kernels with another β set it before every step
 	if p.cached != nil {
 		p.cached.forget()
 	}
@@ -190,12 +191,12 @@ func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 	return wire.ReadInt32s(b, p.t)
 }
 
-// onTorus returns the kernel of DMALA or DLMC: that of bits where the model has such states,
-// and otherwise one that draws from a proposal.
+// onTorus returns the kernel of DMALA or DLMC: the kernel of bits if the model allows it,
+// otherwise one that draws from a proposal.
 func onTorus(m energy.Model, chains int, l langevin, t *tune.Tuner, p func() (proposal, error)) (sampler.Kernel, error) {
 	bits := func(m energy.Model) (sampler.Kernel, error) {
 		if l.within != nil || l.window > 0 || l.minibatch || l.preconditioner != nil {
-			return nil, nil // proposals look at more than ten kinds of sites
+			return nil, nil // proposals distinguish more than ten kinds of sites
 		}
 		law := newFlipLaw(5, l)
 		return sweep.OnBits(m, chains, &law, l.alpha, t), nil
@@ -210,4 +211,158 @@ func onTorus(m energy.Model, chains int, l langevin, t *tune.Tuner, p func() (pr
 		}
 		return newHastings(m, chains, p, l.alpha, t), nil
 	})
+}
+
+// flipLaw gives the probabilities with which the sites of a two-level state flip, in
+// multiples of 2⁻³¹.
+type flipLaw struct {
+	sites    int
+	prec     []float32
+	beta     float32        // balance: ½ for the Langevin proposal
+	cost     []float32      // 1/(2α), one entry, or 1/(2α g_i) per site
+	balanced *balancedFlips // nil: √t
+	jumps    bool           // DLMC's
+	rate     simd.JumpRate  // of jumps
+	tau      float32        // of jumps
+}
+
+func newFlipLaw(sites int, l langevin) flipLaw {
+	p := flipLaw{sites: sites, prec: l.preconditioner, beta: half, cost: apart.Make[float32](max(1, len(l.preconditioner)))}
+	switch {
+	case l.jumps:
+		p.jumps, p.rate = true, simd.JumpRate(l.balance)
+	case l.balance != Sqrt:
+		p.balanced = newBalancedFlips(l.balance)
+	}
+	p.SetStep(l.alpha)
+	return p
+}
+
+// SetStep implements [FlipLaw].
+func (p *flipLaw) SetStep(alpha float64) {
+	if p.jumps {
+		p.tau = float32(alpha)
+		return
+	}
+	p.cost[0] = float32(1 / (2 * alpha))
+	for i, g := range p.prec {
+		p.cost[i] = float32(1 / (2 * alpha * float64(g)))
+	}
+	if p.balanced != nil {
+		p.balanced.setCost(p.cost)
+	}
+}
+
+// Thresholds implements [FlipLaw].
+func (p *flipLaw) Thresholds(t []int32, h []float32, x []int32) {
+	if p.jumps {
+		simd.JumpThresholds(t, h, x, p.tau, p.rate)
+		return
+	}
+	if p.balanced != nil {
+		for at := 0; at < len(x); at += p.sites {
+			p.balanced.thresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites])
+		}
+		return
+	}
+	if len(p.cost) == 1 {
+		simd.FlipThresholds(t, h, x, p.beta, p.cost)
+		return
+	}
+	for at := 0; at < len(x); at += p.sites {
+		simd.FlipThresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites], p.beta, p.cost)
+	}
+}
+
+// balancedFlips makes the flip thresholds of the discrete Langevin proposal for a
+// balance other than √t: site i flips with odds e^(−c_i)·g(t)/g(1), t = e^(−Δ). For Min
+// and Max these are
+//
+//	e^(−c − max(Δ, 0)) and e^(−c − min(Δ, 0)),
+//
+// and for Barker they make the probability, with o = 2e^(−c),
+//
+//	o·σ(−Δ)/(1 + o·σ(−Δ)) = o/(1+o)·σ(−Δ + log(1+o)),
+//
+// so that [simd.FlipThresholds] serves for all.
+type balancedFlips struct {
+	balance Balance
+	cost    []float32              // c, or −log(1+o), one entry or one per site
+	share   []int64                // o/(1+o) in multiples of 2⁻³¹, of Barker
+	d       [balancedBlock]float32 // differences
+	zero    [balancedBlock]int32
+}
+
+const balancedBlock = 256
+
+func newBalancedFlips(b Balance) *balancedFlips { return &balancedFlips{balance: b} }
+
+// setCost takes the costs c, one entry or one per site.
+func (j *balancedFlips) setCost(c []float32) {
+	if j.cost == nil {
+		j.cost, j.share = make([]float32, len(c)), make([]int64, len(c))
+	}
+	copy(j.cost, c)
+	if j.balance != Barker {
+		return
+	}
+	for i, v := range c {
+		o := 2 * simd.Exp(-float64(v))
+		j.cost[i] = float32(-simd.Log1p(o))
+		j.share[i] = int64(o / (1 + o) * (1 << 31))
+	}
+}
+
+// thresholds stores what [simd.FlipThresholds] does, for the fields h of one state x.
+func (j *balancedFlips) thresholds(t []int32, h []float32, x []int32) {
+	if j.balance == Barker {
+		simd.FlipThresholds(t, h, x, 1, j.cost)
+		j.shares(t)
+		return
+	}
+	for from := 0; from < len(x); from += balancedBlock {
+		to := min(from+balancedBlock, len(x))
+		cost := j.cost
+		if len(cost) > 1 {
+			cost = cost[from:to]
+		}
+		j.rest(t[from:to], h[from:to], x[from:to], cost)
+	}
+}
+
+// shares multiplies thresholds by share. A positive threshold stays at least 1; others do not
+// change.
+func (j *balancedFlips) shares(t []int32) {
+	share := j.share[0]
+	for i, v := range t {
+		if len(j.share) > 1 {
+			share = j.share[i]
+		}
+		s := int32(int64(v) * share >> 31)
+		if s == 0 && v > 0 {
+			s = 1
+		}
+		t[i] = s
+	}
+}
+
+// rest is thresholds for Min and Max.
+func (j *balancedFlips) rest(t []int32, h []float32, x []int32, cost []float32) {
+	const infinite = 0x7f800000
+	n := len(x)
+	d, h := j.d[:n], h[:n]
+	keep := int32(0) // signs of what stays
+	if j.balance == Max {
+		keep = -1
+	}
+	for i, l := range x {
+		v := math.Float32bits(h[i]) ^ uint32(l)<<31
+		if v&(1<<31-1) < infinite { // mostly
+			v &^= uint32(int32(v)>>31 ^ keep)
+		} else if v == infinite|1<<31 && j.balance == Min {
+			v = 0
+		}
+		d[i] = math.Float32frombits(v)
+	}
+	simd.FlipThresholds(t, d, j.zero[:n], 1, cost)
 }

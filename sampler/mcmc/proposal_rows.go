@@ -84,8 +84,8 @@ func (p *rows) useWindow(method string, m energy.Model, l langevin) error {
 	return nil
 }
 
-// column returns the column of level l in the row of a site at level at, −1 if
-// it has none.
+// column returns the column of level l in the row of a site at level at, −1 if the
+// level has none.
 func (p *rows) column(l, at int32) int {
 	if p.window < 0 {
 		return int(l)
@@ -97,8 +97,8 @@ func (p *rows) column(l, at int32) int {
 	return c
 }
 
-// weightsUntil is weights of the chains lo … hi−1, or returns false if it was
-// stopped in the middle of one.
+// weightsUntil is weights for the chains lo … hi−1; it returns false if it was
+// stopped in the middle of a chain.
 func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32, x []int32, at *sweep.Cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
 	if hi-lo > 1 || at.Stop == nil {
@@ -134,14 +134,14 @@ func (p *rows) weights(from, to int, w []float32, sum []float64, g []float32, x 
 		for i, at := range x {
 			p.approach(w[i*p.cols:(i+1)*p.cols], at, p.kappa((from+i)%p.sites))
 		}
-		simd.Weights(w, sum, w, p.cols, weightFloor)
+		simd.Weights(w, sum, w, p.cols, leastWeight)
 		p.barker.multiply(w, sum, g, p.cols)
 		return
 	}
 	for i, at := range x {
 		p.logits(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.kappa((from+i)%p.sites))
 	}
-	simd.Weights(w, sum, w, p.cols, weightFloor)
+	simd.Weights(w, sum, w, p.cols, leastWeight)
 }
 
 // kappa returns 1/(2α) of a site.
@@ -173,7 +173,7 @@ func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 	p.approach(w, at, kappa)
 }
 
-// approach takes the distances from the level at off the log-weights of a row.
+// approach subtracts the distances from the level at from the log-weights of a row.
 func (p *rows) approach(w []float32, at int32, kappa float64) {
 	if p.values == nil {
 		own, far := w[at], float32(p.apart*kappa)
@@ -210,7 +210,7 @@ func (p *rows) work() int {
 	return work
 }
 
-// weighWork is what jumps cost per level, in levels of a table, at the most.
+// weighWork bounds the cost of jumps per level, in levels of a table.
 const weighWork = 4
 
 func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *sweep.Cursor) bool {
@@ -301,7 +301,7 @@ func (p *rows) appendBinary(b []byte) []byte {
 }
 
 func (p *rows) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
-	p.alpha, p.beta = alpha, half // whoever has another β sets it before every step
+	p.alpha, p.beta = alpha, half // kernels with another β set it before every step
 	b, err := wire.ReadFloat32s(b, p.g)
 	if err != nil {
 		return nil, err
@@ -310,4 +310,42 @@ func (p *rows) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
 		return nil, err
 	}
 	return wire.ReadFloat64s(b, p.sum)
+}
+
+// barkerRows multiplies weights by Barker's function g(e^(−d)) = σ(−d), without logarithms.
+type barkerRows struct{ pull []float32 }
+
+// barkerEntries is the number of entries multiplied at a time.
+const barkerEntries = 1024
+
+func newBarkerRows(cols int) *barkerRows {
+	return &barkerRows{make([]float32, max(barkerEntries/cols, 1)*cols)}
+}
+
+// multiply multiplies the weights w of the distances of levels by g(e^(−d)) for the differences
+// g, and stores the totals of rows in sum. w is 1 for the present level of a site and otherwise
+// 0 or at least leastWeight; so are the products, with 0 for a level that is known to have
+// probability zero.
+func (b *barkerRows) multiply(w []float32, sum []float64, g []float32, cols int) {
+	for len(sum) > 0 {
+		rows := min(len(sum), len(b.pull)/cols)
+		n := rows * cols
+		for i, d := range g[:n] {
+			b.pull[i] = -d
+		}
+		simd.SigmoidTo(b.pull[:n], b.pull[:n])
+		for i := range rows {
+			total := 0.0
+			for c := i * cols; c < (i+1)*cols; c++ {
+				v := float32(w[c] * b.pull[c])
+				if v < leastWeight && w[c] > 0 && g[c] <= math.MaxFloat32 {
+					v = leastWeight
+				}
+				w[c] = v
+				total += float64(v)
+			}
+			sum[i] = total
+		}
+		w, sum, g = w[n:], sum[rows:], g[n:]
+	}
 }

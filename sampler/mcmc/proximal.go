@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// proximal is the kernel of DUPS and of DMAPS. Its proposal, of balance 1, belongs to
-// the noisy states from of the last step, or to the states of the Reset before it.
+// proximal is the kernel of DUPS and of DMAPS. Its proposal, of balance 1, holds the weights
+// of the noisy states of the last step, or of the states of a Reset after it.
 type proximal struct {
 	*hastings
 	noise    *noise
@@ -21,10 +21,10 @@ type proximal struct {
 
 	f           []float64 // energies of the noisy states
 	from, noisy []int32   // noisy: those of this step, before they are weighed
-	blurred     []int     // sites at which from differs from the state
+	blurred     []int     // numbers of sites at which from differs from the state
 }
 
-// wholeBalance is the balance of a proposal that takes a linear energy for what it is.
+// wholeBalance is the balance β of a proposal that is exact for a linear energy.
 const wholeBalance = 1
 
 func newProximal(m energy.Model, chains int, p proposal, alpha float64, t *tune.Tuner) *proximal {
@@ -40,7 +40,7 @@ func newProximal(m energy.Model, chains int, p proposal, alpha float64, t *tune.
 	return k
 }
 
-// stride sets the step size. Weights of the last step are not made anew.
+// stride sets the step size. It does not recompute the weights of the last step.
 func (k *proximal) stride(alpha float64) {
 	k.alpha = alpha
 	k.proposal.tune(alpha, wholeBalance)
@@ -106,12 +106,12 @@ func (k *proximal) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 	return true
 }
 
-// accepts returns the probability with which chain s at x moves to the proposal z that
-// it has drawn over y; false if that cannot be judged.
+// accepts returns the probability of accepting the proposal z of chain s at x, drawn over the
+// noisy state y; ok is false if that is not defined.
 func (k *proximal) accepts(s int, x, y, z []int32) (a float64, ok bool) {
 	switch {
 	case math.IsInf(k.f[s], 1):
-		return 0, true // a noisy state without probability; its differences mean nothing
+		return 0, true // a noisy state of probability zero, whose differences are meaningless
 	case !usable(k.f[s], k.logq[s]):
 		return 0, false
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -80,7 +81,7 @@ func proximalMatrix(k *proximal, all [][]int32) *exact.Matrix {
 	}
 	return exact.NewMatrix(n, func(x int, dst []float64) {
 		copy(dst, moves[x*n:(x+1)*n])
-		stay(dst, x)
+		sweeptest.Stay(dst, x)
 	})
 }
 
@@ -96,7 +97,7 @@ func TestBrokenProximalTwinsFail(t *testing.T) {
 		all := exact.States(sites, levels)
 		pi, _ := exact.Law(m)
 		bind := func(m energy.Model) *proximal {
-			return must(DMAPS{StepSize: 0.6}.Kernel(context.Background(), m, 1)).(*proximal)
+			return exact.Must(DMAPS{StepSize: 0.6}.Kernel(context.Background(), m, 1)).(*proximal)
 		}
 		require.LessOrEqual(t, proximalMatrix(bind(m), all).MaxDiff(pi), 1e-12, space)
 		k := bind(m)
@@ -122,12 +123,12 @@ func TestProximalSamplersAreExactOnProducts(t *testing.T) {
 		m := exact.Must(model.NewIndependent(w, levels))
 		pi, _ := exact.Law(m)
 		for _, alpha := range []float64{0.1, 0.5, 3, 1e4} {
-			dups := transition(t, must(DUPS{StepSize: alpha}.Kernel(context.Background(), m, 1)), 4, levels)
+			dups := transition(t, exact.Must(DUPS{StepSize: alpha}.Kernel(context.Background(), m, 1)), 4, levels)
 			assert.LessOrEqual(t, total(dups.Stationary(), pi), 2e-6, "%d levels, step %g", levels, alpha)
 			c := exact.Must(sampler.NewChains(context.Background(), m, DMAPS{StepSize: alpha}, sampler.Config{Chains: 8, Warmup: -1, Seed: 1}))
 			require.NoError(t, c.Run(context.Background(), 50))
 			assert.InDelta(t, 1, c.Stats().Accept, 1e-5)
-			dula := transition(t, must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), 4, levels)
+			dula := transition(t, exact.Must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)), 4, levels)
 			assert.Greater(t, total(dula.Stationary(), pi), 1e-5, "DULA is not exact there")
 		}
 	}
@@ -150,9 +151,9 @@ func TestDUPSObserved(t *testing.T) {
 		}
 		t.Run(space, func(t *testing.T) {
 			sites, levels := m.Shape()
-			p := transition(t, must(DUPS{StepSize: 0.7}.Kernel(context.Background(), m, 1)), sites, levels)
+			p := transition(t, exact.Must(DUPS{StepSize: 0.7}.Kernel(context.Background(), m, 1)), sites, levels)
 			require.LessOrEqual(t, p.RowError(), 1e-12)
-			exact.Transitions(t, observed(t, m, DUPS{StepSize: 0.7}, many(640), 11), p, exact.Rate)
+			exact.Transitions(t, sweeptest.Observed(t, m, DUPS{StepSize: 0.7}, sweeptest.Many(640), 11), p, exact.Rate)
 		})
 	}
 }
@@ -166,7 +167,7 @@ func TestProximalStages(t *testing.T) {
 			continue
 		}
 		sites, levels := m.Shape()
-		k := must(DUPS{StepSize: alpha}.Kernel(context.Background(), m, 1)).(*proximal)
+		k := exact.Must(DUPS{StepSize: alpha}.Kernel(context.Background(), m, 1)).(*proximal)
 		e, g := make([]float64, 1), make([]float32, sites*levels)
 		all := exact.States(sites, levels)
 		for _, x := range all {
@@ -215,7 +216,7 @@ func TestProximalEvaluations(t *testing.T) {
 	const chains, steps = 4, 50
 	for want, method := range map[int]sampler.Method{1: DUPS{}, 2: DMAPS{}} {
 		m := &fielded{of: exact.NewQuadratic(10, 1)}
-		k := must(method.Kernel(context.Background(), m, chains))
+		k := exact.Must(method.Kernel(context.Background(), m, chains))
 		x, info, r := make([]int32, chains*10), make([]sampler.Info, chains), make([]sampler.Stream, chains)
 		for s := range r {
 			r[s].Seed(1, uint64(s))
@@ -230,7 +231,7 @@ func TestProximalEvaluations(t *testing.T) {
 }
 
 // Where the noise meets a state that cannot be evaluated, or has no probability, a run of
-// DUPS stops and says so; one of DMAPS rejects it.
+// DUPS stops with an error; one of DMAPS rejects it.
 func TestProximalSamplersMeetHoles(t *testing.T) {
 	for v, want := range map[float64]error{math.Inf(1): sampler.ErrZero, math.Inf(-1): sampler.ErrNaN} {
 		zero := make([]int32, 5)

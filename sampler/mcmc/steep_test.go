@@ -42,8 +42,8 @@ func TestSteepEnergies(t *testing.T) {
 				continue // every list repeats the best site and is rejected, as its documentation says
 			}
 			t.Run(name+"/"+space, func(t *testing.T) {
-				assert.LessOrEqual(t, transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels).MaxDiff(pi), 1e-12)
-				k := must(method.Kernel(context.Background(), m, 4))
+				assert.LessOrEqual(t, transition(t, exact.Must(method.Kernel(context.Background(), m, 1)), sites, levels).MaxDiff(pi), 1e-12)
+				k := exact.Must(method.Kernel(context.Background(), m, 4))
 				x := make([]int32, 0, 4*sites)
 				streams, info := make([]sampler.Stream, 4), make([]sampler.Info, 4)
 				for s := range streams {

@@ -13,13 +13,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// support is the language C that a kernel stays in, unrolled for its shape. A
-// nil support is everything. It is immutable and may be shared.
+// support is the language C that a kernel stays in, unrolled for a shape. A
+// nil support allows all states. It is immutable and may be shared.
 type support struct {
 	graph         *trellis.Graph
 	name          string
 	sites, levels int
-	count         *counted // not nil if the language is a count: no path need be walked
+	count         *counted // not nil if the language is a count: no path needs to be walked
 }
 
 // newSupport unrolls a method's Within; nil gives nil.
@@ -77,9 +77,9 @@ func (t *support) check(lo, hi int, x []int32) error {
 // all of them with probability 5e-5.
 const startTrials = 1000
 
-// start replaces the state x by a uniform draw from the language, among the
-// levels to which the model gives probability at x if that leaves any state; it
-// draws again while the state has no probability.
+// start replaces the state x by a uniform draw from the language, restricted to
+// levels of positive probability at x if that leaves any state. It draws again
+// while the state has probability zero.
 func (t *support) start(m energy.Model, x []int32, r *sampler.Stream) error {
 	if t == nil {
 		return nil
@@ -110,11 +110,11 @@ func (t *support) start(m energy.Model, x []int32, r *sampler.Stream) error {
 	if dead != nil {
 		return fmt.Errorf("mcmc: Within: found no state of %s with positive probability: %w", t.name, constraint.ErrInfeasible)
 	}
-	return nil // Reset tells what is wrong with x
+	return nil // Reset reports what is wrong with x
 }
 
 // follow stores in node the nodes of the trellis along x, which is in the
-// language: node[i] is where it stands before site i. If the language is a count,
+// language: node[i] is the node before site i. If the language is a count,
 // node[0] is the count of x instead.
 func (t *support) follow(node []int, x []int32) {
 	if t.count != nil {
@@ -140,15 +140,15 @@ func (t *support) refollow(node []int, i, j int, a, b int32, x []int32) {
 		case at != node[i+1]:
 			node[i+1] = at
 		case i >= j:
-			return // from here on the paths are one
+			return // from here on the paths coincide
 		default:
-			i = j - 1 // they are one up to site j
+			i = j - 1 // they coincide up to site j
 		}
 	}
 }
 
-// completes reports whether x with x_j = b leads from what through returned to
-// acceptance; node is the path of x.
+// completes reports whether x with x_j = b leads to acceptance from at, a result of
+// through; node is the path of x.
 func (t *support) completes(at, j int, b int32, node []int, x []int32) bool {
 	if at < 0 {
 		return false
@@ -181,4 +181,56 @@ func (t *support) through(i, j int, a int32, node []int, x []int32) int {
 		at = t.graph.NextAt(i, at, x[i])
 	}
 	return at
+}
+
+// counted is a language defined by a count and perhaps a mask: the effect of a
+// change of some sites is known without looking at the other sites.
+type counted struct {
+	in       []int // per level: 1 if it counts
+	min, max int
+	mask     *constraint.Mask // nil: every site may take every level
+}
+
+// newCounted returns nil unless the language is of that kind.
+func newCounted(a constraint.Automaton, levels int) *counted {
+	rest, mask := constraint.Split(a)
+	c, ok := rest.(constraint.Counting)
+	if !ok {
+		return nil
+	}
+	in, least, most := c.Counts()
+	t := &counted{in: make([]int, levels), min: least, max: most, mask: mask}
+	for _, l := range in {
+		if l >= 0 && int(l) < levels {
+			t.in[l] = 1
+		}
+	}
+	return t
+}
+
+// of returns the count of x.
+func (c *counted) of(x []int32) int {
+	n := 0
+	for _, l := range x {
+		n += c.in[l]
+	}
+	return n
+}
+
+// without returns the count n of x after x_i becomes a and site j is taken out,
+// −1 if site i may not take a.
+func (c *counted) without(n, i, j int, a int32, x []int32) int {
+	if c.mask != nil && !c.mask.Allows(i, a) {
+		return -1
+	}
+	return n - c.in[x[i]] - c.in[x[j]] + c.in[a]
+}
+
+// within reports whether site j may take b where the others count n.
+func (c *counted) within(n, j int, b int32) bool {
+	if c.mask != nil && !c.mask.Allows(j, b) {
+		return false
+	}
+	n += c.in[b]
+	return n >= c.min && n <= c.max
 }

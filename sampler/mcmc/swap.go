@@ -18,20 +18,19 @@ import (
 // A state and its exchange have equally many such pairs, so every update is
 // reversible and leaves π restricted to C invariant.
 //
-// Exchanges conserve how often each level occurs: chains stay with the numbers
-// they start with, and π is sampled given those. Among the states with these
-// numbers exchanges reach every one if C holds all of them (constraint.Count, a
-// constraint.Sum of the same weights at every site, no Within at all) and π is
-// positive there, because transpositions generate all permutations. For
-// independent sets of a fixed size on a path they do, too; see [PairGibbs],
-// whose moves on two levels at a fixed count are these. Other languages may fall
-// apart.
+// Exchanges conserve the number of sites at each level: a chain keeps the numbers
+// it starts with and samples π conditional on them. If C contains all states with
+// these numbers (constraint.Count, a constraint.Sum with the same weights at every
+// site, or no Within) and π is positive there, exchanges reach every one of them,
+// because transpositions generate all permutations. They also do for independent
+// sets of a fixed size on a path; see [PairGibbs], which makes the same moves on
+// two levels at a fixed count. Other languages may be disconnected.
 //
-// With a constraint.Count that fixes the count of one of two levels, this is
-// all of C. Where the language leaves the numbers open, use PairGibbs.
+// A constraint.Count that fixes the count of one of two levels fixes all numbers, so
+// Swap reaches all of C. If the language leaves the numbers open, use PairGibbs.
 //
-// Where all exchanges cost nothing every one is accepted, and chains may be periodic:
-// three sites with a level each are an even and an odd permutation by turns.
+// If no exchange changes the energy, every one is accepted, and chains may be periodic:
+// three sites with three levels alternate between even and odd permutations.
 type Swap struct {
 	// Within is the language C of the whole state; nil means all states.
 	Within constraint.Automaton
@@ -49,12 +48,11 @@ func (w Swap) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	if err != nil {
 		return nil, err
 	}
-	return apart.New(swap{pairs: newPairs(m, chains, within), updates: updates}), nil
+	return apart.New(swap{pairs: newPairs(m, chains, updates, within)}), nil
 }
 
 type swap struct {
 	*pairs
-	updates int
 }
 
 var (
@@ -64,17 +62,17 @@ var (
 
 // Step implements [sampler.Transition].
 func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	done = k.Make(ctl, k, info, x, r, k.updates)
-	sweep.MeanAccept(info, done, k.updates)
+	done = k.Make(ctl, k, info, x, r)
+	sweep.MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [Walker]. Where all sites have one level an exchange changes nothing, now
-// or ever, and all are accepted.
+// Walk implements [Walker]. If all sites have one level, no exchange changes anything, and
+// the acceptance probability is 1.
 func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
-	told := &k.At.Info[s]
+	pending := &k.At.Info[s]
 	if constant(x) {
-		told.Accept = float64(k.updates)
+		pending.Accept = float64(k.Updates)
 		return n
 	}
 	k.begin(x)
@@ -86,11 +84,11 @@ func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 		}
 		e, a, ok := k.judge(s, i, j, x)
 		if !ok {
-			told.Invalid++
+			pending.Invalid++
 		}
-		told.Accept += a
+		pending.Accept += a
 		if r[s].Float64() < a {
-			told.Moved += k.settle(s, i, j, x[j], x[i], e, x)
+			pending.Moved += k.settle(s, i, j, x[j], x[i], e, x)
 		}
 		made++
 		k.At.Done(k.work)
@@ -98,13 +96,11 @@ func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	return made
 }
 
-// pickWork is what a draw of a pair costs, in sites evaluated.
+// pickWork is the cost of drawing a pair, in sites evaluated.
 const pickWork = 16
 
-func (k *swap) UnmarshalBinary(b []byte) error { return k.Restore(b, k.updates) }
-
 // judge returns the energy after exchanging x_i and x_j and the probability of
-// accepting it; ok is false if it cannot be evaluated.
+// accepting it; ok is false if that is not defined.
 func (k *swap) judge(s, i, j int, x []int32) (e, a float64, ok bool) {
 	if !k.allowed(i, j, x[j], x[i], x) {
 		return 0, 0, true

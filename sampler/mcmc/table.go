@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 )
@@ -43,7 +44,7 @@ func (t *table) cols() int {
 	return t.levels
 }
 
-// newTable returns the first-order table of a model, exact if it has none.
+// newTable returns the first-order table of a model, or the exact one if it has none.
 func newTable(m energy.Model) *table {
 	sites, levels := m.Shape()
 	t := &table{sites: sites, levels: levels, model: m}
@@ -79,7 +80,7 @@ func (t *table) work() int {
 	return sweep.Times(t.sites, sweep.Times(t.sites, t.levels))
 }
 
-// evaluate stores energies and differences of the states x, or returns false if it
+// evaluate stores energies and differences of the states x. It returns false if it
 // was stopped and is to be called again.
 func (t *table) evaluate(e []float64, g []float32, x []int32, at *sweep.Cursor) bool {
 	if t.whole != nil {
@@ -122,18 +123,18 @@ func (t *table) evaluate(e []float64, g []float32, x []int32, at *sweep.Cursor) 
 	return true
 }
 
-// weigh stores in w the weights of all changes of the states x, whose differences
-// are g, those of the level that a site has being 0, and in sum their sums.
+// weigh stores in w the weights of all changes of the states x, with differences g,
+// and in sum their sums. The weight of the present level of a site is 0.
 func (t *table) weigh(w []float32, sum []float64, g []float32, x []int32, balance Balance) {
 	if balance == Barker && t.sigmoids(w, sum, g, x) {
 		return
 	}
 	balance.logs(w, g)
 	t.mask(w, x, float32(math.Inf(-1)))
-	simd.Weights(w, sum, w, t.sites*t.cols(), weightFloor)
+	simd.Weights(w, sum, w, t.sites*t.cols(), leastWeight)
 }
 
-// mask stores v as the entry of the level that a site has.
+// mask stores v at the entry of the present level of each site.
 func (t *table) mask(w []float32, x []int32, v float32) {
 	if t.field != nil {
 		return
@@ -144,16 +145,16 @@ func (t *table) mask(w []float32, x []int32, v float32) {
 }
 
 // sigmoids is weigh by Barker's function, t/(1+t) = σ(−d), without logarithms. It
-// returns false where that is too coarse: a difference is not a number, or all moves
-// lose so much probability that their weights are near the floor.
+// returns false if that is too coarse: a difference is NaN, or all moves lose so much
+// probability that their weights are near leastWeight.
 func (t *table) sigmoids(w []float32, sum []float64, g []float32, x []int32) bool {
 	for i, d := range g {
 		w[i] = -d
 	}
 	simd.SigmoidTo(w, w)
 	for i, d := range g {
-		if w[i] < weightFloor && d <= math.MaxFloat32 {
-			w[i] = weightFloor
+		if w[i] < leastWeight && d <= math.MaxFloat32 {
+			w[i] = leastWeight
 		}
 	}
 	t.mask(w, x, 0)
@@ -166,7 +167,7 @@ func (t *table) sigmoids(w []float32, sum []float64, g []float32, x []int32) boo
 	return true
 }
 
-// fineWeights is far above [weightFloor], so that what is raised to it hardly counts.
+// fineWeights is far above [leastWeight], so that weights raised to that hardly count.
 const fineWeights = 0x1p-20
 
 // difference stores in g the differences of the entries of d to that of a level.
@@ -176,3 +177,61 @@ func difference(g []float32, d []float64, level int32) {
 		g[l] = float32(v - own)
 	}
 }
+
+// changes evaluates an incremental model along the chains of a block: new states
+// from the current ones.
+type changes struct {
+	from      evaluation
+	size      int       // of the cache of a chain
+	now, next []float64 // caches of the current and of the last loaded states
+	known     []bool    // by chain: now holds its cache
+}
+
+// evaluation is FieldFrom of energy.Incremental or HiddenFieldFrom of
+// energy.IncrementalBipartite.
+type evaluation func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
+
+func newChanges(from evaluation, n, chains int) *changes {
+	return apart.New(changes{from: from, size: n, now: apart.Make[float64](chains * n), next: apart.Make[float64](chains * n), known: apart.Make[bool](chains)})
+}
+
+// field stores energies and fields of the states y of the chains lo … hi−1. x are the
+// current states, nil if there are none. All slices hold these chains only.
+func (c *changes) field(lo, hi int, e []float64, h []float32, y, x []int32) {
+	now, next := c.now[lo*c.size:hi*c.size], c.next[lo*c.size:hi*c.size]
+	if x == nil {
+		c.from(e, h, next, y, nil, nil)
+		return
+	}
+	for s := lo; s < hi; s++ {
+		if !c.known[s] {
+			// After a checkpoint. The caches are functions of the states, so that
+			// making them afresh leads to the same bits; e and h are overwritten.
+			c.from(e, h, now, x, nil, nil)
+			c.setKnown(lo, hi, true)
+			break
+		}
+	}
+	c.from(e, h, next, y, now, x)
+}
+
+func (c *changes) setKnown(lo, hi int, known bool) {
+	for s := lo; s < hi; s++ {
+		c.known[s] = known
+	}
+}
+
+// accept makes the cache last loaded for chain s its current one, acceptAll those
+// of every chain.
+func (c *changes) accept(s int) {
+	copy(c.now[s*c.size:(s+1)*c.size], c.next[s*c.size:])
+	c.known[s] = true
+}
+
+func (c *changes) acceptAll() {
+	c.now, c.next = c.next, c.now
+	c.setKnown(0, len(c.known), true)
+}
+
+// forget drops the caches of the current states, which have been replaced from outside.
+func (c *changes) forget() { clear(c.known) }

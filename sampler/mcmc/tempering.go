@@ -13,37 +13,37 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempering is replica exchange (parallel tempering; Geyer 1991): every chain
-// carries a replica for each inverse temperature β of a ladder from 1 downwards.
-// A step moves every replica once, by Base on the energy β·E, and then offers to
-// swap the states of neighbouring rungs j and j+1, with probability
+// Tempering is replica exchange (parallel tempering; Geyer 1991). Every chain
+// has a replica for each inverse temperature β of a ladder from 1 downwards.
+// A step moves every replica once, by Base on the energy β·E, and then swaps
+// the states of neighbouring rungs j and j+1 with probability
 //
 //	min(1, exp( (β_j − β_{j+1}) (E(x_j) − E(x_{j+1})) )),
 //
-// between even j in one step and odd j in the next. That schedule is not
-// reversible: it carries states straight through the ladder instead of letting
-// them diffuse (Okabe et al. 2001; Syed, Bouchard-Côté, Deligiannidis and Doucet
-// 2022). The replicas together keep ∏_j exp(−β_j E(x_j)) invariant. States and
-// energies are those of β = 1; observers see every rung in Info.Rungs, which
-// diagnose.Replicas records and reweights to all temperatures between.
+// for even j in one step and odd j in the next. That schedule is not reversible: it
+// carries states straight through the ladder instead of letting them diffuse (Okabe et
+// al. 2001; Syed, Bouchard-Côté, Deligiannidis and Doucet 2022). The replicas together
+// leave ∏_j exp(−β_j E(x_j)) invariant. States and energies are those of β = 1.
+// Observers see every rung in Info.Rungs, which diagnose.Replicas records and
+// reweights to the temperatures between. [Ladders] reports the swaps.
 //
-// A step costs, per rung, a step of Base, an energy, and a fresh start of Base's caches
-// where states were swapped; where the kernels of Base can exchange states among them
-// ([sampler.Exchanger]), little more than the step. [Ladders] reports how the swaps went.
+// A step costs, per rung, a step of Base, an energy and, after a swap, a Reset of
+// Base. If the kernels of Base are [sampler.Exchanger], it costs little more than the
+// step of Base.
 //
 // The zero value tunes a ladder of 8 rungs down to β = 0 during warm-up.
 type Tempering struct {
-	// Base moves the replicas; nil means DMALA{}. What it tunes during warm-up
-	// it tunes for every rung on its own.
+	// Base moves the replicas; nil means DMALA{}. During warm-up it is tuned
+	// separately for every rung.
 	Base sampler.Method
 
-	// Betas is the ladder: descending from 1, to 0 at the least. Nil means: start
-	// with Rungs evenly spaced ones from 1 to 0 and, four times in the first half
-	// of warm-up, move those between so that all swaps become equally likely.
+	// Betas is the ladder, descending from 1, all ≥ 0. Nil means: start with Rungs
+	// equally spaced values from 1 to 0 and, four times in the first half of
+	// warm-up, move the inner ones so that all swaps become equally likely.
 	Betas []float64
 
-	// Rungs is the number of rungs without Betas; 0 means 8. About twice the
-	// ladder's Barrier is best (Syed et al. 2022).
+	// Rungs is the number of rungs if Betas is nil; 0 means 8. About twice the
+	// Barrier of the [Ladder] is best (Syed et al. 2022).
 	Rungs int
 }
 
@@ -122,8 +122,8 @@ func (k *tempering) build(ctx context.Context, betas []float64) error {
 	return nil
 }
 
-// findExchangers finds the kernels that can exchange states with that of β = 1, which then tells their
-// energies.
+// findExchangers finds the kernels that can exchange states with that of β = 1, which then
+// computes their energies.
 func (k *tempering) findExchangers() {
 	k.exchangers, k.packed = make([]sampler.Exchanger, len(k.kernels)), make([]sampler.Exchanger, len(k.kernels))
 	for j, base := range k.kernels {
@@ -134,9 +134,8 @@ func (k *tempering) findExchangers() {
 	}
 }
 
-// changed reports whether kernels are others than findExchangers found: those of a new
-// ladder, those that follow a model whose numbers have changed, and those of a method that has
-// chosen one of several.
+// changed reports whether a kernel has been replaced since findExchangers: by a new ladder,
+// by a change of the parameters of the model, or by a method that chooses among several.
 func (k *tempering) changed() bool {
 	for j, base := range k.kernels {
 		if ex, _ := sampler.As[sampler.Exchanger](base); ex != k.exchangers[j] {
@@ -146,8 +145,7 @@ func (k *tempering) changed() bool {
 	return false
 }
 
-// Cost implements [sampler.Costed]: NaN if Base does not
-// count what a step costs.
+// Cost implements [sampler.Costed]. It is NaN if Base is not Costed.
 func (k *tempering) Cost([]sampler.Info) float64 {
 	m, sum := k.price.Of(k.model), 0.0
 	for j, base := range k.kernels {
@@ -184,8 +182,8 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	}
 }
 
-// AppendBinary finishes resets that a step or a new ladder has left to do: they
-// change nothing else.
+// AppendBinary implements [sampler.Transition]. It first makes the resets that a step or a
+// new ladder has left pending; they change nothing else.
 func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	if k.behind {
 		if err := k.resetBases(sampler.Control{}); err != nil {
@@ -215,7 +213,7 @@ func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	return sweep.AppendInfo(sweep.AppendInfo(b, k.info), k.at.Info), nil
 }
 
-// restoreStep reads what AppendBinary wrote at its end of a step under way.
+// restoreStep reads the end of a checkpoint, about a step under way.
 func (k *tempering) restoreStep(b []byte) error {
 	k.at.Clear()
 	clear(k.touched)
@@ -243,7 +241,7 @@ func (k *tempering) restoreStep(b []byte) error {
 		k.rung = min(k.rung, len(k.kernels))
 	case measuring:
 		k.rung = 0
-	default: // what is left is to tell the energies
+	default: // only the report of the energies is left
 		k.rung = 0
 		k.at.Begin(nil)
 		k.measure()
@@ -293,8 +291,8 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	return k.restoreStep(b)
 }
 
-// Ladders returns the ladder of every block of chains, nil unless their method
-// is [Tempering].
+// Ladders returns the ladder of every block of chains, nil if their method is not
+// [Tempering].
 func Ladders(c *sampler.Chains) []Ladder {
 	if c == nil {
 		return nil

@@ -25,10 +25,10 @@ type tempering struct {
 	betas      []float64
 	kernels    []sampler.Kernel    // one per rung
 	exchangers []sampler.Exchanger // the kernels as findExchangers found them, nil where they are none
-	packed     []sampler.Exchanger // those of them that hold states; nil: x has them
+	packed     []sampler.Exchanger // those of them that hold states; nil: the states are in x
 	started    bool                // replicas hold states
 	stale      bool                // the states of the chains have not been shown
-	cold       []int32             // where those of rung 0 have been, nil: x has them
+	cold       []int32             // where the states of rung 0 are; nil: in x
 
 	x       []int32        // rungs × chains × sites
 	e       []float64      // rungs × chains: E, not β·E
@@ -37,16 +37,16 @@ type tempering struct {
 	touched []bool         // rungs whose states were swapped in x
 	swapped []int          // chains that a pair of rungs swaps
 	moved   []int          // by chain: sites at which the states differ that rungs 0 and 1 swap
-	odd     int            // 1 if the next swaps are those of odd rungs
+	odd     int            // 1 if odd rungs swap next
 	swaps   *swaps
 
 	at       sweep.Cursor
 	phase    phase
 	rung     int    // the rung that a phase stands at, or the state
 	renewing bool   // a Reset was stopped
-	behind   bool   // kernels of a new ladder have not seen their states yet
-	old      []bool // by rung: the kernel is still that of the ladder before
-	fault    error  // why one of a new ladder could not be made
+	behind   bool   // kernels of a new ladder need a Reset
+	old      []bool // by rung: the kernel is still that of the previous ladder
+	fault    error  // why a kernel of a new ladder could not be made
 }
 
 var (
@@ -56,7 +56,7 @@ var (
 	_ sampler.Starter     = (*tempering)(nil)
 )
 
-// phase is what a step is about to do.
+// phase is the next part of a step.
 type phase int
 
 const (
@@ -82,10 +82,10 @@ func (k *tempering) Start(x []int32, r *sampler.Stream) error {
 
 func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+1)*k.sites] }
 
-// Reset sets the coldest replicas to x. The first time the others become copies
-// of it; later they keep their states, unless these have lost their probability.
-// Stop is asked between the energies of the chains, which come first, and in the
-// kernels of the rungs.
+// Reset implements [sampler.Transition]. It sets the coldest replicas to x. The first
+// time the others become copies of x; later they keep their states, unless these now
+// have probability zero. It asks whether to stop between the energies of the chains,
+// which come first, and in the kernels of the rungs.
 func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
 		k.show()
@@ -154,9 +154,9 @@ func (k *tempering) resetBases(ctl sampler.Control) error {
 	return nil
 }
 
-// almostZero is the inverse temperature of the kernel on a rung of β = 0: conditionals are
-// exactly uniform, but couplings keep the kinds that engines sort sites by, and a power of two
-// loses no digit of an energy.
+// almostZero is the inverse temperature of the kernel on a rung of β = 0. Conditionals are
+// exactly uniform, couplings keep the kinds by which engines sort sites, and multiplication by
+// a power of two is exact.
 const almostZero = 0x1p-512
 
 // kernel makes the kernel of a rung.
@@ -168,8 +168,8 @@ func (k *tempering) kernel(ctx context.Context, beta float64) (sampler.Kernel, e
 	return k.base.Kernel(ctx, m, k.chains)
 }
 
-// rebuild makes the kernel of a rung of a new ladder, or returns [sampler.ErrStopped]. That
-// of the earlier ladder hands over what it has tuned; the caches need a Reset.
+// rebuild makes the kernel of a rung of a new ladder, or returns [sampler.ErrStopped]. The new
+// kernel takes over what the old one has tuned; its caches need a Reset.
 func (k *tempering) rebuild(j int, stop func() bool) error {
 	ctx := until{context.Background(), stop}
 	kernel, err := k.kernel(ctx, k.betas[j])
@@ -238,7 +238,7 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		k.phase, k.rung = measuring, 0
 	}
 	if k.phase == measuring {
-		if k.rung == 0 && k.changed() { // new ones have seen their states in x
+		if k.rung == 0 && k.changed() { // new kernels were reset from x
 			k.show()
 			k.findExchangers()
 		}
@@ -260,11 +260,11 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		}
 	}
 	for s := range k.at.Info {
-		if told := &k.at.Info[s]; told.Err == nil {
-			told.Energy, told.Rungs = k.e[s], &k.views[s]
+		if pending := &k.at.Info[s]; pending.Err == nil {
+			pending.Energy, pending.Rungs = k.e[s], &k.views[s]
 			if k.packed[0] == nil {
 				own := x[s*k.sites : (s+1)*k.sites]
-				told.Moved += sweep.Changed(own, k.state(0, s))
+				pending.Moved += sweep.Changed(own, k.state(0, s))
 				copy(own, k.state(0, s))
 			}
 		}
@@ -274,8 +274,7 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return 1
 }
 
-// Show implements [sampler.Lazy]. It also shows what is on the other rungs, which a step
-// leaves to those who read them.
+// Show implements [sampler.Lazy]. It also brings the states of the other rungs up to date.
 func (k *tempering) Show(x []int32) {
 	k.show()
 	if k.stale {
@@ -325,16 +324,16 @@ func (k *tempering) measure() bool {
 // gather sums up what the kernels of the rungs reported.
 func (k *tempering) gather() {
 	for s := range k.at.Info {
-		told := &k.at.Info[s]
-		*told = sampler.Info{Accept: k.info[s].Accept, Err: k.fault}
+		pending := &k.at.Info[s]
+		*pending = sampler.Info{Accept: k.info[s].Accept, Err: k.fault}
 		if k.packed[0] != nil {
-			told.Moved = k.info[s].Moved
+			pending.Moved = k.info[s].Moved
 		}
 		for j := range k.kernels {
 			of := &k.info[j*k.chains+s]
-			told.Invalid += of.Invalid
-			if of.Err != nil && told.Err == nil {
-				told.Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], of.Err)
+			pending.Invalid += of.Invalid
+			if of.Err != nil && pending.Err == nil {
+				pending.Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], of.Err)
 			}
 		}
 	}
@@ -372,8 +371,8 @@ func (k *tempering) exchange(info []sampler.Info, r []sampler.Stream) {
 	k.odd = 1 - k.odd
 }
 
-// swap swaps the states of some chains on rungs j and j+1: as kernels hold them, if both do,
-// and in x otherwise, which kernels must then see.
+// swap swaps the states of some chains on rungs j and j+1: inside the kernels if both hold
+// states, and otherwise in x, after which the kernels need a Reset.
 func (k *tempering) swap(j int, chains []int) {
 	if len(chains) == 0 {
 		return
@@ -424,7 +423,7 @@ func (k *tempering) resetTouched(ctl sampler.Control) bool {
 	return true
 }
 
-// rungs shows one chain's replicas.
+// rungs is the view of the replicas of one chain.
 type rungs struct {
 	k     *tempering
 	chain int
@@ -447,10 +446,10 @@ func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
 }
 
 // swapProb returns the probability of swapping rungs j and j+1 at energies e
-// and f; false if it is not defined.
+// and f; ok is false if that is not defined.
 func (k *tempering) swapProb(j int, e, f float64) (float64, bool) {
 	l := (k.betas[j] - k.betas[j+1]) * (e - f)
-	if l > math.Inf(-1) && l < math.Inf(1) { // no branch on its sign, which is not foreseen
+	if l > math.Inf(-1) && l < math.Inf(1) { // no branch on its sign, which would be mispredicted
 		return simd.Exp(min(l, 0)), true
 	}
 	return sweep.Accept(l, 0, 0)

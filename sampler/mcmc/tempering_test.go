@@ -14,6 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
@@ -149,8 +150,8 @@ func TestTemperingLeavesTheJointLawInvariant(t *testing.T) {
 			t.Run(name+"/"+space, func(t *testing.T) {
 				method := Tempering{Base: base, Betas: betas}
 				law := jointLaw(t, betas, m)
-				one := must(method.Kernel(context.Background(), m, 1)).(*tempering)
-				block := must(method.Kernel(context.Background(), m, sampler.BlockSize)).(*tempering)
+				one := exact.Must(method.Kernel(context.Background(), m, 1)).(*tempering)
+				block := exact.Must(method.Kernel(context.Background(), m, sampler.BlockSize)).(*tempering)
 				for odd := range 2 {
 					one.odd = odd
 					p := jointMatrix(t, one, base, m, func(j int, e, f float64) float64 {
@@ -173,12 +174,12 @@ func TestTemperingLeavesTheJointLawInvariant(t *testing.T) {
 func TestTemperingBrokenTwin(t *testing.T) {
 	m := exact.NewRugged(2, 2, 1, 0, 1)
 	method := Tempering{Base: Metropolis{Updates: 1}, Betas: []float64{1, 0.4, 0}}
-	k := must(method.Kernel(context.Background(), m, 1)).(*tempering)
+	k := exact.Must(method.Kernel(context.Background(), m, 1)).(*tempering)
 	twin := jointMatrix(t, k, method.Base, m, func(j int, e, f float64) float64 {
 		return math.Min(1, math.Exp(k.betas[j]*(e-f)))
 	})
 	assert.Greater(t, twin.MaxDiff(jointLaw(t, k.betas, m)), 1e-3)
-	block := must(method.Kernel(context.Background(), m, sampler.BlockSize)).(*tempering)
+	block := exact.Must(method.Kernel(context.Background(), m, sampler.BlockSize)).(*tempering)
 	v, _ := exact.TransitionsPValue(observedJoint(t, block, m, 0, 640), twin)
 	assert.Less(t, v, exact.Rate)
 }
@@ -270,7 +271,7 @@ func TestTemperingReset(t *testing.T) {
 		}
 		return 0
 	}}
-	k := must(Tempering{}.Kernel(context.Background(), hard, 1)).(*tempering)
+	k := exact.Must(Tempering{}.Kernel(context.Background(), hard, 1)).(*tempering)
 	var start *sampler.StartError
 	require.ErrorAs(t, k.Reset(sampler.Control{}, []int32{1, 0}), &start)
 	require.NoError(t, k.Reset(sampler.Control{}, []int32{0, 1}))
@@ -297,11 +298,11 @@ func TestTemperingReportsFailures(t *testing.T) {
 
 func TestTemperingRefusesDamagedCheckpoints(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
-	k := must(Tempering{Rungs: 3}.Kernel(context.Background(), m, 2))
+	k := exact.Must(Tempering{Rungs: 3}.Kernel(context.Background(), m, 2))
 	require.NoError(t, k.Reset(sampler.Control{}, make([]int32, 6)))
 	saved, err := k.AppendBinary(nil)
 	require.NoError(t, err)
-	fresh := func() sampler.Kernel { return must(Tempering{Rungs: 3}.Kernel(context.Background(), m, 2)) }
+	fresh := func() sampler.Kernel { return exact.Must(Tempering{Rungs: 3}.Kernel(context.Background(), m, 2)) }
 	require.NoError(t, fresh().UnmarshalBinary(saved))
 	for n := range saved {
 		require.Error(t, fresh().UnmarshalBinary(saved[:n]))
@@ -323,13 +324,13 @@ func exchanged(t *testing.T) map[string]sized {
 		"torus":       {exact.Must(model.NewIsing(model.Lattice{40, 38}, 0.4, 0)), Gibbs{}},
 		"flips":       {large, Metropolis{Scan: Chromatic}},
 		"proposals":   {large, DMALA{StepSize: 0.4}},
-		"rows":        {complete(t, 24, 0.03, 0.1), Gibbs{}},
-		"glass":       {glass(t, 20, 0.1, 0.2), Gibbs{}},
+		"rows":        {sweeptest.Complete(t, 24, 0.03, 0.1), Gibbs{}},
+		"glass":       {sweeptest.Glass(t, 20, 0.1, 0.2), Gibbs{}},
 		"table":       {exact.Must(model.NewPotts(model.Lattice{6, 7}, 3, 0.4, []float64{0, 0.1, -0.1})), Gibbs{}},
 		"flat table":  {exact.Must(model.NewPotts(model.Lattice{6, 7}, 3, 0.4, nil)), Gibbs{}},
-		"memo":        {scattered(60, 4, normal), Gibbs{}},
-		"counts":      {complete(t, 40, 0.02, 0.1), Metropolis{Scan: Systematic}},
-		"fields":      {scattered(1500, 4, normal), Gibbs{}},
+		"memo":        {sweeptest.Scattered(60, 4, sweeptest.Normal), Gibbs{}},
+		"counts":      {sweeptest.Complete(t, 40, 0.02, 0.1), Metropolis{Scan: Systematic}},
+		"fields":      {sweeptest.Scattered(1500, 4, sweeptest.Normal), Gibbs{}},
 		"differences": {exact.NewQuadratic(9, 1), Gibbs{Scan: Random}},
 		"proposed":    {exact.NewQuadratic(9, 1), Metropolis{}},
 		"opaque":      {energy.Func{Sites: 6, Levels: 3, E: func(x []int32) float64 { return float64(x[0]*x[1]) - 0.5*float64(x[2]+x[5]) }}, Gibbs{}},
@@ -363,8 +364,8 @@ func TestTemperingExchanges(t *testing.T) {
 				info []sampler.Info
 			}
 			begin := func(base sampler.Method) run {
-				k := must(Tempering{Base: base, Betas: betas}.Kernel(context.Background(), c.m, chains)).(*tempering)
-				r := run{k, make([]int32, chains*sites), streams(chains), make([]sampler.Info, chains)}
+				k := exact.Must(Tempering{Base: base, Betas: betas}.Kernel(context.Background(), c.m, chains)).(*tempering)
+				r := run{k, make([]int32, chains*sites), sweeptest.Streams(chains), make([]sampler.Info, chains)}
 				for i := range r.x {
 					r.x[i] = int32(i * i % 11 % levels)
 				}
@@ -422,7 +423,7 @@ func TestTemperingExchanges(t *testing.T) {
 func TestExchangesAreRefused(t *testing.T) {
 	all := exchanged(t)
 	kernel := func(name string, chains int) sampler.Exchanger {
-		k, ok := must(all[name].method.Kernel(context.Background(), all[name].m, chains)).(sampler.Exchanger)
+		k, ok := exact.Must(all[name].method.Kernel(context.Background(), all[name].m, chains)).(sampler.Exchanger)
 		require.True(t, ok, name)
 		return k
 	}
@@ -445,8 +446,8 @@ func TestEnginesOfGibbs(t *testing.T) {
 	}
 	for name, c := range exchanged(t) {
 		if g, ok := c.method.(Gibbs); ok {
-			assert.Equal(t, want[name], engineOf(must(g.Kernel(context.Background(), c.m, 8))), name)
+			assert.Equal(t, want[name], sweeptest.EngineOf(exact.Must(g.Kernel(context.Background(), c.m, 8))), name)
 		}
 	}
-	assert.Equal(t, "denseGibbs", engineOf(must(Gibbs{Scan: Systematic}.Kernel(context.Background(), complete(t, 30, 0.1, 0), 1))))
+	assert.Equal(t, "denseGibbs", sweeptest.EngineOf(exact.Must(Gibbs{Scan: Systematic}.Kernel(context.Background(), sweeptest.Complete(t, 30, 0.1, 0), 1))))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -36,7 +37,7 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 			return pathsMatrix(t, k, p, all, scored(p))
 		}
 		return exact.NewMatrix(len(all), func(x int, dst []float64) {
-			if stuck(k, all[x], x, dst) {
+			if sweeptest.Stuck(k, all[x], x, dst) {
 				return
 			}
 			for y := range dst {
@@ -50,7 +51,7 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 				require.True(t, ok)
 				dst[y] = math.Exp(forth) * a
 			}
-			stay(dst, x)
+			sweeptest.Stay(dst, x)
 		})
 	case *proximal:
 		return proximalMatrix(k, all)
@@ -61,13 +62,13 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 	case *blockGibbs:
 		return blockMatrix(k, all)
 	case *pairGibbs:
-		return power(pairMatrix(k, all), k.updates)
+		return sweeptest.Power(pairMatrix(k, all), k.Updates)
 	case *swap:
-		return power(swapMatrix(t, k, all), k.updates)
+		return sweeptest.Power(swapMatrix(t, k, all), k.Updates)
 	case *bipartite:
 		return bipartiteMatrix(k, all)
 	case *hammingBall:
-		return power(hammingBallMatrix(k, all), k.updates)
+		return sweeptest.Power(hammingBallMatrix(k, all), k.updates)
 	}
 	t.Fatalf("no transition matrix for %T", k)
 	return nil
@@ -76,7 +77,7 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 func gwgMatrix(t *testing.T, k *hastings, p *gwg, all [][]int32) *exact.Matrix {
 	n := p.sites * p.cols
 	return exact.NewMatrix(len(all), func(x int, dst []float64) {
-		if stuck(k, all[x], x, dst) {
+		if sweeptest.Stuck(k, all[x], x, dst) {
 			return
 		}
 		y := make([]int32, p.sites)
@@ -102,7 +103,7 @@ func gwgMatrix(t *testing.T, k *hastings, p *gwg, all [][]int32) *exact.Matrix {
 			require.True(t, ok)
 			dst[exact.Index(y, p.levels)] += math.Exp(forth) * a
 		}
-		stay(dst, x)
+		sweeptest.Stay(dst, x)
 	})
 }
 
@@ -110,11 +111,11 @@ func blockMatrix(k *blockGibbs, all [][]int32) *exact.Matrix {
 	var p *exact.Matrix
 	for b := range k.blocks {
 		m := exact.NewMatrix(len(all), func(x int, dst []float64) {
-			if stuck(k, all[x], x, dst) {
+			if sweeptest.Stuck(k, all[x], x, dst) {
 				return
 			}
 			d, _ := k.weigh(all[x], k.blocks[b])
-			for c, q := range conditional(k.w, d) {
+			for c, q := range sweeptest.Conditional(sweep.HeatBath, k.w, d) {
 				dst[exact.Index(k.x[c*k.sites:(c+1)*k.sites], k.levels)] += q
 			}
 		})
@@ -170,7 +171,7 @@ func matrixOf(t *testing.T, method sampler.Method, m energy.Model) *exact.Matrix
 	_, heat := method.(Gibbs)
 	tries, metropolis := method.(Metropolis)
 	if !heat && !metropolis {
-		return transition(t, must(method.Kernel(context.Background(), m, 1)), sites, levels)
+		return transition(t, exact.Must(method.Kernel(context.Background(), m, 1)), sites, levels)
 	}
 	site := func(i int) *exact.Matrix {
 		return exact.NewMatrix(len(all), func(x int, dst []float64) {
@@ -192,7 +193,7 @@ func matrixOf(t *testing.T, method sampler.Method, m energy.Model) *exact.Matrix
 				}
 			}
 			if metropolis {
-				stay(dst, x)
+				sweeptest.Stay(dst, x)
 			}
 		})
 	}
@@ -204,7 +205,7 @@ func matrixOf(t *testing.T, method sampler.Method, m energy.Model) *exact.Matrix
 		}
 	})
 	if metropolis {
-		return power(mean, tries.Updates)
+		return sweeptest.Power(mean, tries.Updates)
 	}
 	p := site(0)
 	for i := 1; i < sites; i++ {

@@ -109,7 +109,7 @@ func TestZeroBias(t *testing.T) {
 					if k > 0 {
 						alpha = 1 / (2 * float64(k) * math.Ln2)
 					}
-					p := transition(t, must(setting.at(alpha).Kernel(context.Background(), m, 1)), sites, 2)
+					p := transition(t, exact.Must(setting.at(alpha).Kernel(context.Background(), m, 1)), sites, 2)
 					tv = append(tv, total(p.Stationary(), pi))
 					fmt.Fprintf(&line, " %7.1e", tv[k])
 				}
@@ -178,7 +178,7 @@ func TestProximalMixing(t *testing.T) {
 		best := func(at func(alpha float64) sampler.Method) float64 {
 			least := math.Inf(1)
 			for _, epsilon := range []float64{0.99, 0.7, 0.5, 0.35, 0.25, 0.12} {
-				p := transition(t, must(at(-1/(2*math.Log(epsilon))).Kernel(context.Background(), m, 1)), sites, 2)
+				p := transition(t, exact.Must(at(-1/(2*math.Log(epsilon))).Kernel(context.Background(), m, 1)), sites, 2)
 				least = min(least, autocorrelation(p, pi, sites))
 			}
 			return least

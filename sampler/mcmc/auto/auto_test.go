@@ -177,7 +177,7 @@ func TestPartsAndWorkers(t *testing.T) {
 }
 
 // Candidates that do not fit are left out and named, as are those that warm-up has no
-// room for.
+// space for.
 func TestReports(t *testing.T) {
 	potts := exact.Must(model.NewPotts(model.Lattice{4, 4}, 3, .5, nil))
 	c := runs.Run(t, potts, Method{}, sampler.Config{Chains: 4, Seed: 1}, 1)

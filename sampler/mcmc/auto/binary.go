@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// AppendBinary appends where the trials stand and what they found, then the kernel
-// chosen or, while they last, those of all candidates.
+// AppendBinary implements [sampler.Transition]. It appends the state and results of the trials
+// and then the chosen kernel or, during trials, the kernels of all candidates.
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
 	b = wire.AppendInts(b, int(k.phase), k.current, k.left, k.perVisit, k.passes, k.at, k.entered, k.total,
 		flag(k.alone), flag(k.behind), flag(k.moved), flag(k.record != nil))
@@ -89,7 +89,7 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 	return wire.ReadEnd(b)
 }
 
-// restore reads what is known of a candidate and makes its kernel if need be.
+// restore reads the results of a candidate and makes its kernel if needed.
 func (k *kernel) restore(c *candidate, b []byte) ([]byte, error) {
 	var head [3]uint64
 	b, err := wire.ReadUint64s(b, head[:])
@@ -111,14 +111,14 @@ func (k *kernel) restore(c *candidate, b []byte) ([]byte, error) {
 	if head[0] == 0 {
 		c.kernel = nil
 	} else if c.kernel == nil {
-		if err := k.hire(k.ctx, c); err != nil {
+		if err := k.build(k.ctx, c); err != nil {
 			return nil, fmt.Errorf("auto: %s: %w", c.name, err)
 		}
 	}
 	return b, nil
 }
 
-// restoreKernel reads what a candidate's trials gathered and its kernel.
+// restoreKernel reads the trial and the kernel of a candidate.
 func (k *kernel) restoreKernel(c *candidate, b []byte) (rest []byte, err error) {
 	if k.record != nil {
 		c.pairs, c.jumps = k.record.sums()

@@ -3,26 +3,28 @@ package auto
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// phase is how far the choice has come.
+// phase is the progress of the choice.
 type phase int
 
 const (
-	waiting phase = iota // for the first Adapt, which tells the length of warm-up
+	waiting phase = iota // for the first Adapt, which has the length of warm-up
 	tuning
 	trying
 	decided
 )
 
-// choice says whose turn it is and who drops out.
+// choice schedules the candidates and drops the slow ones.
 type choice struct {
 	sites, levels, chains int
 
 	all    []candidate
 	record *record // nil before the first trial and after the last
 	behind bool    // the current kernel has not seen the states
-	note   string  // what there is to say of a choice without trials
+	note   string  // a warning about a choice without trials
 
 	phase    phase
 	current  int // candidate
@@ -49,8 +51,8 @@ const (
 	triesEach = 2
 )
 
-// Candidates that stay after each round but the last: those whose rate is at least the
-// share of the best, and at most so many.
+// After each round but the last those candidates stay whose rate is at least a share of the
+// best rate, and at most so many of them.
 var (
 	share = [rounds - 1]float64{0.1, 0.3}
 	stay  = [rounds - 1]func(candidates int) int{
@@ -59,7 +61,7 @@ var (
 	}
 )
 
-// now returns the candidate that moves the chains.
+// now returns the candidate that moves the chains at present.
 func (k *choice) now() *candidate { return &k.all[k.current] }
 
 // alive returns the number of candidates that may still be chosen.
@@ -72,12 +74,12 @@ func (k *choice) alive() (n int) {
 	return n
 }
 
-// plan begins the trials of a warm-up that has so many steps left.
+// plan begins the trials of a warm-up with so many steps left.
 func (k *choice) plan(steps int) {
 	k.total = steps
-	n, room := k.alive(), steps/stepsEach
-	if room < n {
-		k.crop(n, max(room, 1))
+	n, capacity := k.alive(), steps/stepsEach
+	if capacity < n {
+		k.crop(n, max(capacity, 1))
 		n = k.alive()
 	}
 	if n < 2 {
@@ -97,23 +99,23 @@ func (k *choice) plan(steps int) {
 	k.visit(k.first(-1), k.perVisit)
 }
 
-// crop leaves out all of n candidates but the first few.
-func (k *choice) crop(n, room int) {
+// crop leaves out all but the first capacity of n candidates.
+func (k *choice) crop(n, capacity int) {
 	kept := 0
 	for i := range k.all {
 		c := &k.all[i]
 		if c.kernel == nil {
 			continue
 		}
-		if kept++; kept > room {
+		if kept++; kept > capacity {
 			c.kernel = nil
 			c.reason = fmt.Sprintf("warm-up is too short: %d steps, want ≥ %d for each of %d candidates", k.total, stepsEach, n)
 		}
 	}
-	if room < 2 {
+	if capacity < 2 {
 		k.note = fmt.Sprintf("auto: warm-up is too short to try %d candidates, want ≥ %d steps for each: %s moves the chains without a trial", n, stepsEach, k.now().name)
 	} else {
-		k.note = fmt.Sprintf("auto: warm-up is too short to try more than %d of %d candidates, want ≥ %d steps for each", room, n, stepsEach)
+		k.note = fmt.Sprintf("auto: warm-up is too short to try more than %d of %d candidates, want ≥ %d steps for each", capacity, n, stepsEach)
 	}
 }
 
@@ -166,8 +168,8 @@ func (k *choice) visitLength() int {
 	return max(2, triesEach*k.total/tenth/max(k.entered, 1))
 }
 
-// judge ends a round of trials: it drops candidates and returns the winner, −1 if
-// there is a further round.
+// judge ends a round of trials: it drops candidates and returns the winner, −1 if another
+// round follows.
 func (k *choice) judge() int {
 	rate := make([]float64, len(k.all))
 	var order []int
@@ -213,7 +215,7 @@ func (k *choice) judge() int {
 	return -1
 }
 
-// decide makes candidate i the one that stays.
+// decide chooses candidate i.
 func (k *choice) decide(i int) {
 	k.behind = k.behind || i != k.current
 	k.phase, k.current, k.record = decided, i, nil
@@ -223,4 +225,19 @@ func (k *choice) decide(i int) {
 		}
 		k.all[j].pairs, k.all[j].jumps = nil, nil
 	}
+}
+
+// candidate is one of the methods to choose from, with its results so far.
+type candidate struct {
+	method sampler.Method
+	name   string
+	reason string         // why it was left out; empty if it was not
+	kernel sampler.Kernel // nil if it was left out or another was chosen
+	trial
+}
+
+// price returns what a step of the kernel cost.
+func (c *candidate) price(info []sampler.Info) float64 {
+	costed, _ := sampler.As[sampler.Costed](c.kernel) // checked when it was made
+	return costed.Cost(info)
 }

@@ -1,26 +1,25 @@
-// Package auto holds [Method], which chooses a method by trying several: in warm-up
-// it moves the chains by each candidate in turn, and then goes on with the one that
-// gives the most effective draws per counted cost. Every candidate leaves
+// Package auto chooses a sampling method by trial. Use [Method], whose zero value fits every
+// model: during warm-up it moves the chains by each candidate in turn and then keeps the one
+// with the most effective draws per cost. [Reports] lists the candidates and their results.
+//
+// Every candidate leaves
 //
 //	π(x) ∝ exp(−E(x))
 //
-// invariant, so changing between them in warm-up is legitimate; afterwards the
-// transition is that of the candidate chosen and of no other.
+// invariant, so changing between them during warm-up is legitimate. After warm-up every step
+// is a step of the chosen candidate.
 //
-// # What counts
+// # Cost
 //
-// Cost is counted, not measured: each kernel says what a step costs by what it
-// visits, evaluates, touches and draws, at fixed prices of about a nanosecond of one
-// core, by the method Cost of [sampler.Transition]. So the choice is a function of
-// model, method, seed and warm-up, the same with any number of workers and on every
-// machine (but for models whose tables come from matrix products, see package
-// sampler). A model of one's own, whose work nobody knows, counts as one that looks
-// at every site in turn; it may say more by a method
+// Cost is counted, not measured. Each kernel computes the cost of a step from the sites it
+// visits, evaluates, changes and draws, at fixed prices in nanoseconds of one core (see
+// [sampler.Costed]). The choice is therefore a function of model, method, seed and warm-up:
+// it is the same for any number of workers and on every machine (except for models whose
+// tables come from matrix products, see package sampler).
+//
+// A model from outside the library is priced as if it looked at every site in turn. It can
+// state its price, in nanoseconds of an energy and of a table of differences of one state, by
+// a method
 //
 //	Cost() (energy, table float64)
-//
-// nanoseconds of an energy and of a table of differences of one state.
-//
-// Products that decide are written float64(a*b) + c: a compiler may fuse a*b + c,
-// and fused bits differ between processors.
 package auto

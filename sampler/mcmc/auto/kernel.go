@@ -12,10 +12,10 @@ import (
 // kernel moves the chains by one candidate at a time.
 type kernel struct {
 	model energy.Model
-	ctx   context.Context // of kernels that a checkpoint or a start asks for again
+	ctx   context.Context // for kernels that a checkpoint or a start makes
 	choice
 	moved bool // there was a step that Adapt has not seen
-	renew bool // a checkpoint keeps nothing of the current kernel
+	renew bool // the current kernel has no state to keep in a checkpoint
 }
 
 var (
@@ -26,8 +26,8 @@ var (
 	_ sampler.Wrapper[int32] = (*kernel)(nil)
 )
 
-// hire makes the kernel of a candidate.
-func (k *kernel) hire(ctx context.Context, c *candidate) error {
+// build makes the kernel of a candidate.
+func (k *kernel) build(ctx context.Context, c *candidate) error {
 	made, err := c.method.Kernel(ctx, k.model, k.chains)
 	if err != nil {
 		return err
@@ -42,8 +42,8 @@ func (k *kernel) hire(ctx context.Context, c *candidate) error {
 	return nil
 }
 
-// Unwrap returns the kernel that has been chosen, nil before: candidates are looked at
-// step by step.
+// Unwrap implements [sampler.Wrapper]. It returns the chosen kernel, nil before the choice:
+// during trials every step must be seen.
 func (k *kernel) Unwrap() sampler.Kernel {
 	if k.phase != decided || k.behind || k.renew {
 		return nil
@@ -54,7 +54,7 @@ func (k *kernel) Unwrap() sampler.Kernel {
 // Cost implements [sampler.Costed].
 func (k *kernel) Cost(info []sampler.Info) float64 { return k.now().price(info) }
 
-// StepSize implements [sampler.Tuned], by the current kernel.
+// StepSize implements [sampler.Tuned] by the current kernel.
 func (k *kernel) StepSize() float64 {
 	if s, ok := sampler.As[sampler.Tuned](k.now().kernel); ok {
 		return s.StepSize()
@@ -76,14 +76,13 @@ func (k *kernel) Warning() string {
 	return k.note
 }
 
-// Reset implements [sampler.Transition]. A visit that is under way begins to look at
-// changes anew.
+// Reset implements [sampler.Transition]. A visit under way restarts its record of changes.
 func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.look()
 	return k.now().kernel.Reset(ctl, x)
 }
 
-// look begins to look at changes anew; the current kernel is about to see the states.
+// look restarts the record of changes; the current kernel is about to get the states.
 func (k *kernel) look() {
 	k.behind, k.renew = false, false
 	if k.record != nil {
@@ -100,7 +99,7 @@ func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []s
 		if len(ctl.Company) > 0 {
 			return 0
 		}
-		ctl.Steps, ctl.Unread = 0, false // the states are looked at
+		ctl.Steps, ctl.Unread = 0, false // trials read the states
 	}
 	if done = k.now().kernel.Step(ctl, info, x, r); done > 0 {
 		k.made(info, x)
@@ -108,10 +107,10 @@ func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []s
 	return done
 }
 
-// ready shows the states to a kernel whose turn begins. One that cannot start from
-// them drops out; false, and an error in info, if none is left.
+// ready resets a kernel whose turn begins. A candidate that cannot start from the states drops
+// out. If none is left, ready returns false and stores an error in info.
 func (k *kernel) ready(ctl sampler.Control, info []sampler.Info, x []int32) bool {
-	if k.moved && k.phase != decided { // nobody adapts: warm-up is over, or there is none
+	if k.moved && k.phase != decided { // no Adapt since the last step: warm-up is over, or there is none
 		if k.phase == waiting {
 			k.note = fmt.Sprintf("auto: there was no warm-up to try candidates in: %s moves the chains without a trial", k.now().name)
 		}
@@ -136,7 +135,7 @@ func (k *kernel) ready(ctl sampler.Control, info []sampler.Info, x []int32) bool
 	return true
 }
 
-// made notes a step.
+// made records a step.
 func (k *kernel) made(info []sampler.Info, x []int32) {
 	if k.phase == decided {
 		return
@@ -183,7 +182,7 @@ func (k *kernel) pass(info []sampler.Info, step, of int) {
 	}
 }
 
-// starting is a kernel of candidates of which some cannot start everywhere.
+// starting is a kernel some of whose candidates cannot start from every state.
 type starting struct {
 	*kernel
 	by int // the candidate that chooses a start
@@ -195,7 +194,7 @@ var _ sampler.Starter = (*starting)(nil)
 func (k *starting) Start(x []int32, r *sampler.Stream) error {
 	c := k.all[k.by]
 	if c.kernel == nil {
-		if err := k.hire(k.ctx, &c); err != nil {
+		if err := k.build(k.ctx, &c); err != nil {
 			return err
 		}
 	}

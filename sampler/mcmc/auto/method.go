@@ -11,57 +11,70 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
 
-// Method tries candidates in warm-up and keeps one. The zero value chooses among the
-// methods of packages mcmc, cluster and momentum that fit the model.
+// Method tries candidates during warm-up and keeps one. The zero value chooses among the
+// methods of packages mcmc, cluster and momentum that fit the model. [Reports] lists the
+// results; checkpoints keep the choice.
 //
-// Three tenths of warm-up go to tuning: each candidate moves the chains in turn,
-// four times where there is time, and tunes itself by its own steps. Six tenths go to
-// three rounds of trials, in each of which every candidate that is left makes equally
-// many steps on the same chains, and after which those far behind drop out: at most
-// half and three of them see the second and the third round. The last tenth, and all
-// that follows, is the winner's, with the step size that it found.
+// # Warm-up
 //
-// What counts is 1/(τ·cost): cost is that of a step, see the package, and τ the steps
-// per effective draw, the largest of those of the energy, of the number of sites at
-// each level and, on average, of eight fixed random projections of the state. From
-// the mean squares V_t of changes over t steps, ρ_t = 1 − V_t/(2σ²) and
+// Three tenths of warm-up are tuning: each candidate moves the chains in turn, four times if
+// there is time, and tunes itself by its own steps. Six tenths are three rounds of trials. In
+// a round every remaining candidate makes equally many steps on the same chains, and then
+// those far behind drop out: at most half of the candidates enter the second round and at
+// most three the third. The winner moves the chains from then on, with the step size that it
+// found.
 //
-//	τ = 1 + 2 Σ_t ρ_t,
+// A candidate needs at least sixty steps of warm-up. If there are too few for all, the last
+// candidates are not tried. If fewer than two could be tried, or without warm-up, the first
+// candidate moves the chains, and Warnings of the chains states it.
 //
-// up to the first ρ_t that is negligible, and beyond it, or beyond the longest lag, as an
-// exponential. σ² is the variance over all chains and candidates, which have one target, or
-// that of the candidate that comes farthest: one that does not move, or does not leave the
-// mode that it found where another does, has ρ_t near 1. A mode so rare that no candidate is
-// expected in it during trials, of a probability below one in their draws (some hundreds a
-// block), counts for nothing: below the critical temperature in a weak field, heat bath may be
-// kept where SwendsenWang alone would pass between the modes. Name it as the only candidate there.
+// Each block of chains (see sampler.Config.Block) makes its own choice, as it tunes its own
+// step sizes, so that parts of a run give the same bits as the whole. More chains choose
+// better.
 //
-// Blocks of chains, see the block of sampler.Config, choose apart, each by its own
-// chains, as they tune step sizes: so parts of a run give the bits of the whole. More
-// chains choose better. [Reports] tells what was chosen and why; checkpoints keep it.
+// # Criterion
 //
-// A candidate takes at least sixty steps of warm-up. Where there are fewer steps than
-// that for all, the last candidates are not tried; with fewer than two tried, or
-// without warm-up, the first moves the chains, and Warnings of the chains say so.
+// The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package)
+// and τ is the number of steps per effective draw. τ is the largest of those of the energy, of
+// the number of sites at each level and, on average, of eight fixed random projections of the
+// state. With V_t the mean square of the change over t steps, ρ_t = 1 − V_t/(2σ²) and
 //
-// Candidates must reach all states: a chain that is confined to a part of them mixes
-// fast within it, and nobody can see that there is more.
+//	τ = 1 + 2 Σ_t ρ_t.
+//
+// The sum ends at the first negligible ρ_t or at the longest lag; an exponential replaces the
+// rest. σ² is the variance over all chains and candidates, which have the same target, or that
+// of the candidate with the largest changes. A candidate that does not move, or does not leave
+// a mode that another one leaves, therefore has ρ_t near 1.
+//
+// # Limits
+//
+// A mode whose probability is below one in the number of draws in trials (some hundreds a
+// block) is not found and does not count. Below the critical temperature in a weak field, for
+// instance, a heat bath may win although only SwendsenWang passes between the modes: make that
+// the only candidate there.
+//
+// Candidates must reach all states. A chain that is confined to a part of them mixes fast
+// within it, and no trial can detect that.
 type Method struct {
-	// Candidates are tried; the first of them are preferred where warm-up is too
-	// short for all. Those that do not fit the model are left out, see [Reports];
-	// if none is left, their errors are that of Kernel. Nil means: with Within
-	// nil, mcmc.Gibbs, DMALA, BlockGibbs (models of two layers), cluster.SwendsenWang
-	// and Wolff, mcmc.LocallyBalanced, Paths, DLMC and Metropolis and
-	// momentum.DHAMS and PDHAMS. A candidate whose kernel is not sampler.Costed
-	// is left out; those of the library are.
+	// Candidates are the methods to try, in order of preference: the first ones are
+	// tried if warm-up is too short for all. Candidates that do not fit the model, or
+	// whose kernels are not sampler.Costed, are left out, see [Reports]; if none is
+	// left, Kernel returns their errors. All kernels of the library are Costed.
+	//
+	// Nil means, if Within is nil: mcmc.Gibbs, DMALA, BlockGibbs (models of two
+	// layers), cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC and
+	// Metropolis, and momentum.DHAMS and PDHAMS.
 	Candidates []sampler.Method
 
-	// Within is a language that every state belongs to. The candidates are then
-	// mcmc.DMALA and, under a count, whose words pairs of changes connect,
-	// mcmc.PairGibbs and, where a count of one of two levels is fixed, mcmc.Swap,
-	// all Within it; Candidates must be nil.
+	// Within is a language that confines the states; nil means none. Candidates must
+	// then be nil. They are mcmc.DMALA; under a constraint.Count, which changes of two
+	// sites connect, also mcmc.PairGibbs; and if the count of one of two levels is
+	// fixed, also mcmc.Swap.
 	Within constraint.Automaton
 }
 
@@ -107,7 +120,7 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 		c := &k.all[i]
 		c.name = fingerprint.Name(c.method)
 		if c.reason == "" {
-			if err := k.hire(ctx, c); err != nil {
+			if err := k.build(ctx, c); err != nil {
 				if poll.Err(ctx) != nil {
 					return nil, err
 				}
@@ -131,6 +144,129 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 	return k, nil
 }
 
-// mostCandidates bounds the number of candidates: more than these no warm-up tells
-// apart.
+// mostCandidates bounds the number of candidates: no warm-up distinguishes more.
 const mostCandidates = 64
+
+// mostFactored is the number of sites up to which PDHAMS is tried: its Cholesky
+// factor takes sites³ operations.
+const mostFactored = 512
+
+// free returns the candidates on all states.
+func free(m energy.Model) []candidate {
+	wolff, factored := candidate{method: cluster.Wolff{}}, candidate{method: momentum.PDHAMS{}}
+	if g, ok := energy.As[energy.Matching](m); ok {
+		if _, field, ok := g.Matching(); ok && !flat(field) {
+			wolff.reason = "a field rejects its clusters; SwendsenWang draws them by it"
+		}
+	}
+	if sites, _ := m.Shape(); sites > mostFactored {
+		factored.reason = "the factor of its curvature takes sites³ operations; want at most 512 sites"
+	}
+	return []candidate{
+		{method: mcmc.Gibbs{}},
+		{method: mcmc.DMALA{}},
+		{method: mcmc.BlockGibbs{}},
+		{method: cluster.SwendsenWang{}},
+		wolff,
+		{method: mcmc.LocallyBalanced{}},
+		{method: mcmc.Paths{}},
+		{method: mcmc.DLMC{}},
+		{method: momentum.DHAMS{}},
+		factored,
+		{method: mcmc.Metropolis{}},
+	}
+}
+
+func flat(field []float64) bool {
+	for _, h := range field {
+		if h != field[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// confined returns the candidates within a language.
+func confined(a constraint.Automaton, levels int) []candidate {
+	list := []candidate{
+		{method: mcmc.DMALA{Within: a}},
+		{method: mcmc.PairGibbs{Within: a}},
+		{method: mcmc.Swap{Within: a}},
+	}
+	rest, mask := constraint.Split(a)
+	c, ok := rest.(constraint.Counting)
+	if !ok {
+		list[1].reason = "changes of two sites may not lead everywhere in a language that is no count"
+		list[2].reason = "exchanges may not lead everywhere in a language that is no count"
+		return list
+	}
+	if _, least, most := c.Counts(); levels != 2 || least != most || mask != nil {
+		list[2].reason = "exchanges keep how often each level occurs, which the language leaves open, or a mask forbids some"
+	}
+	return list
+}
+
+// Report is the result of the choice of [Method] for a block of chains.
+type Report struct {
+	// Chosen is the index in Candidates of the method that moves the chains; −1
+	// while the trials last.
+	Chosen     int
+	Candidates []Candidate
+}
+
+// Candidate is one of the methods of a [Report].
+type Candidate struct {
+	Method sampler.Method
+	Name   string // as checkpoints call it
+
+	// Left is the reason why the candidate was not tried: the error of its Kernel, or
+	// that warm-up was too short. It is empty if the candidate was tried.
+	Left string
+
+	Steps int     // steps in trials, from which Cost and Time come
+	Cost  float64 // counted cost of a step of one chain, roughly in nanoseconds
+	Time  float64 // τ: steps per effective draw; 0 if unknown
+}
+
+// Rate returns the effective draws per counted second of one core, 10⁹/(Cost·Time), 0 if
+// there was no trial.
+func (c Candidate) Rate() float64 {
+	if c.Steps == 0 || !(c.Cost > 0) || !(c.Time > 0) {
+		return 0
+	}
+	return 1e9 / float64(c.Cost*c.Time)
+}
+
+// Reports returns the report of every block of chains, see [sampler.Config.Block]; nil if
+// their method is not [Method].
+func Reports(c *sampler.Chains) []Report {
+	if c == nil {
+		return nil
+	}
+	var l []Report
+	for _, made := range c.Kernels() {
+		if k, ok := sampler.As[reporter](made); ok {
+			l = append(l, k.report())
+		}
+	}
+	return l
+}
+
+// reporter is the kernel of a Method.
+type reporter interface{ report() Report }
+
+func (k *kernel) report() Report {
+	r := Report{Chosen: -1}
+	if k.phase == decided {
+		r.Chosen = k.current
+	}
+	for i := range k.all {
+		c := &k.all[i]
+		t := Candidate{Method: c.method, Name: c.name, Left: c.reason, Steps: c.steps, Time: c.time}
+		if c.steps > 0 {
+			t.Cost = c.cost / float64(c.steps)
+		}
+		r.Candidates = append(r.Candidates, t)
+	}
+	return r
+}

@@ -17,7 +17,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/auto"
 )
 
-// Counted cost beside processor time, of models of many sizes.
+// Counted cost compared with processor time, of models of many sizes.
 func TestPrices(t *testing.T) {
 	if *familiesFlag != "prices" {
 		t.Skip(`-families=prices compares counted costs with processor times; it takes a minute`)

@@ -3,35 +3,36 @@ package auto
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// lags are the numbers of steps over which changes are looked at; between them ρ_t
-// is taken as a straight line.
+// lags are the numbers of steps over which changes are recorded; between them ρ_t is
+// interpolated linearly.
 var lags = [...]int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
 
 const longest = 64 // of lags
 
-// record gathers the features of the states that trials come through.
+// record collects the features of the states in trials.
 type record struct {
 	features
 	chains int
 	ring   []float64 // chains × (longest+1) × features: the last states of this visit
 	seen   int       // states of this visit
-	limit  int       // lags beyond it are not looked at in this visit
+	limit  int       // the largest lag of this visit
 
 	// Of all states, by feature: their number, mean and sum of squares about it.
 	n          float64
 	mean, sq   []float64
-	noEnergies bool // an energy was not known
+	noEnergies bool // an energy was unknown
 
 	variance []float64 // by feature, of the last weigh
 }
 
-// trial is what is known of how a candidate moves.
+// trial holds the results of a candidate.
 type trial struct {
 	tuned int       // steps that tuned it
 	steps int       // of its trials
@@ -48,7 +49,7 @@ func newRecord(sites, levels, chains int) *record {
 	return r
 }
 
-// sums returns room for the sums of a trial.
+// sums returns zeroed sums for a trial.
 func (r *record) sums() (pairs, jumps []float64) {
 	return make([]float64, len(lags)), make([]float64, len(lags)*r.len())
 }
@@ -56,7 +57,7 @@ func (r *record) sums() (pairs, jumps []float64) {
 // begin begins a visit of so many steps.
 func (r *record) begin(steps int) { r.seen, r.limit = 0, max(1, steps/2) }
 
-// add adds the states x of energies e, to which the candidate has come.
+// add adds the states x with energies e, after a step of the candidate.
 func (r *record) add(t *trial, e func(s int) float64, x []int32) {
 	f := r.len()
 	slot := r.seen % (longest + 1)
@@ -115,12 +116,12 @@ func (r *record) time(t *trial) float64 {
 	return worst
 }
 
-// weigh finds the variances σ² that correlations of these candidates refer to: of all
-// states of all rounds, but no more than half the mean square of the changes over long
-// lags of the candidate that comes farthest, and no less than a quarter of it, as
-// V_t = 2σ²(1−ρ_t) ≤ 4σ²: a mode that chains seldom are in shows by those that jump there
-// and back. What all of them leave to chance, such as how many chains began in which
-// mode, is the same for all.
+// weigh computes the variances σ² for the correlations of these candidates. σ² is the variance
+// of all states of all rounds, bounded by the mean square of the changes over long lags of the
+// candidate that comes farthest: at most half of that, and at least a quarter, as
+// V_t = 2σ²(1−ρ_t) ≤ 4σ². A rarely visited mode then shows in the candidates that jump there
+// and back. Chance effects common to all, such as how many chains began in which mode, are the
+// same for all candidates.
 func (r *record) weigh(of []*trial) {
 	for i := range r.variance {
 		farthest := 0.0
@@ -257,3 +258,78 @@ func flag(v bool) int {
 	}
 	return 0
 }
+
+// features computes the numbers by which states are compared: the energy, the number of
+// sites at each level, and projections.
+type features struct {
+	sites, levels int
+	counts        int // of levels, from the last on; or 1: the sum of the levels
+	count         []int32
+}
+
+const (
+	projections = 8
+	mostCounts  = 4
+)
+
+func newFeatures(sites, levels int) features {
+	f := features{sites: sites, levels: levels, counts: max(levels-1, 1), count: make([]int32, levels)}
+	if f.counts > mostCounts {
+		f.counts = 1
+	}
+	return f
+}
+
+// len returns the number of features.
+func (f *features) len() int { return 1 + f.counts + projections }
+
+// store stores the features of the state x of energy e.
+func (f *features) store(dst []float64, e float64, x []int32) {
+	dst[0] = e
+	clear(f.count)
+	var sum [projections]int64
+	packed, held := uint64(0), 0
+	for i, l := range x {
+		f.count[l]++
+		packed += spread[byte(signs(uint64(i)*uint64(f.levels)+uint64(l)))]
+		if held++; held == 255 || i == len(x)-1 {
+			for p := range sum {
+				sum[p] += int64(packed >> (8 * p) & 255)
+			}
+			packed, held = 0, 0
+		}
+	}
+	if f.counts < f.levels-1 {
+		total := int64(0)
+		for l, n := range f.count {
+			total += int64(l) * int64(n)
+		}
+		dst[1] = float64(total)
+	} else {
+		for l := range f.counts {
+			dst[1+l] = float64(f.count[f.levels-1-l])
+		}
+	}
+	for p, n := range sum {
+		dst[1+f.counts+p] = float64(n)
+	}
+}
+
+// signs returns random bits for v = i·levels+l, level l of site i: the finalizer of
+// SplitMix64 (Steele, Lea and Flood 2014).
+func signs(v uint64) uint64 {
+	v = (v + 1) * 0x9e3779b97f4a7c15
+	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
+	v = (v ^ v>>27) * 0x94d049bb133111eb
+	return v ^ v>>31
+}
+
+// spread has bit p of a byte as the lowest bit of byte p.
+var spread = func() (t [256]uint64) {
+	for b := range t {
+		for v := uint8(b); v != 0; v &= v - 1 {
+			t[b] |= 1 << (8 * bits.TrailingZeros8(v))
+		}
+	}
+	return t
+}()

@@ -2,19 +2,21 @@ package cluster
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// bonds says which neighbours a cluster may hold together. With J ≥ 0 a bond joins
-// sites of equal levels, which then change together. With J < 0 it joins sites of
-// which one has level a and one level b, and those change places (Wang, Swendsen
-// and Kotecký 1989). Either way it is there with probability 1 − e^{−|J|}
+// bonds holds the graph whose edges may be bonds. With J ≥ 0 a bond joins neighbours
+// of equal levels, which then change together. With J < 0 it joins neighbours of
+// which one has level a and the other level b, and the two levels are swapped (Wang,
+// Swendsen and Kotecký 1989). A possible bond exists with probability 1 − e^{−|J|}
 // (Fortuin and Kasteleyn 1972).
 type bonds struct {
 	model         energy.Model
@@ -55,7 +57,7 @@ func (b *bonds) Reset(_ sampler.Control, x []int32) error {
 	return sampler.CheckStart(b.e)
 }
 
-// pair draws two levels, each pair with the same probability.
+// pair draws two different levels, every pair equally likely.
 func (b *bonds) pair(r *sampler.Stream) (low, high int32) {
 	if b.levels == 2 {
 		return 0, 1
@@ -93,4 +95,119 @@ func (b *bonds) UnmarshalBinary(p []byte) error {
 		return fmt.Errorf("cluster: %d bytes in the checkpoint of a kernel, want 0", len(p))
 	}
 	return nil
+}
+
+// place is the position of a stopped step, with the results of the chains so far.
+type place struct {
+	chain, update int
+	moved         []int
+	accept        []float64
+}
+
+// pollSites is the number of sites visited between two questions whether to stop: some
+// milliseconds.
+const pollSites = 1 << 16
+
+func newPlace(chains int) place {
+	return place{moved: make([]int, chains), accept: make([]float64, chains)}
+}
+
+// rewind returns to the place between steps.
+func (k *place) rewind() {
+	k.chain, k.update = 0, 0
+	clear(k.moved)
+	clear(k.accept)
+}
+
+// append appends the place to a checkpoint: between steps there is nothing to keep.
+func (k *place) append(p []byte) []byte {
+	if k.chain == 0 && k.update == 0 {
+		return p
+	}
+	p = wire.AppendInts(p, k.chain, k.update)
+	return wire.AppendFloat64s(wire.AppendInts(p, k.moved...), k.accept)
+}
+
+// restore reads what append wrote; updates is the number of clusters of a chain in a
+// step.
+func (k *place) restore(p []byte, updates int) error {
+	k.rewind()
+	if len(p) == 0 {
+		return nil
+	}
+	if want := 16 + 16*len(k.moved); len(p) != want {
+		return fmt.Errorf("cluster: %d bytes in the checkpoint of a kernel, want 0 or %d", len(p), want)
+	}
+	head := make([]uint64, 2+len(k.moved))
+	p, err := wire.ReadUint64s(p, head)
+	if err != nil {
+		return err
+	}
+	if head[0] >= uint64(len(k.moved)) || head[1] > uint64(updates) {
+		return fmt.Errorf("cluster: the checkpoint stands at cluster %d of chain %d, want ≤ %d of chain < %d", head[1], head[0], updates, len(k.moved))
+	}
+	for s, n := range head[2:] {
+		if n > math.MaxInt {
+			return fmt.Errorf("cluster: the checkpoint has %d moves of a chain, want ≤ %d", n, math.MaxInt)
+		}
+		k.moved[s] = int(n)
+	}
+	if p, err = wire.ReadFloat64s(p, k.accept); err != nil {
+		return err
+	}
+	k.chain, k.update = int(head[0]), int(head[1])
+	return wire.ReadEnd(p)
+}
+
+// Prices, in nanoseconds, fitted by the test of prices in package auto; see
+// sampler.Costed.
+const (
+	rootCost  = 45 // a site whose cluster is found
+	levelCost = 10 // a weight of the level that a cluster may have in a field
+	edgeCost  = 12 // an edge that may be a bond, from either end
+	growCost  = 40 // a site that joins a growing cluster
+	nearCost  = 15 // and its neighbour
+)
+
+// energies returns what the energies of a step cost.
+func (b *bonds) energies(info []sampler.Info) float64 {
+	return float64(len(info)) * b.price.Of(b.model).Energy
+}
+
+// Cost implements [sampler.Costed].
+func (k *swendsenWang) Cost(info []sampler.Info) float64 {
+	each := float64(rootCost)
+	if !k.flat {
+		each += float64(levelCost * float64(k.levels))
+	}
+	step := float64(each*float64(k.sites)) + float64(edgeCost*float64(len(k.adj)))
+	return float64(float64(len(info))*step) + k.energies(info)
+}
+
+// Cost implements [sampler.Costed]. It takes rejected clusters to be as large as accepted
+// ones.
+func (k *wolff) Cost(info []sampler.Info) float64 {
+	each := growCost + float64(nearCost*float64(len(k.adj))/float64(k.sites))
+	sum := 0.0
+	for i := range info {
+		size := float64(k.updates)
+		if info[i].Accept > 0 {
+			size = max(size, float64(info[i].Moved)/info[i].Accept)
+		}
+		sum += float64(size * each)
+	}
+	return sum + k.energies(info)
+}
+
+// Cost implements [sampler.Costed]. It is NaN if Base is not Costed.
+func (k *houdayer) Cost(info []sampler.Info) float64 {
+	sum := float64(float64(len(info)) * float64(k.sites) * rootCost)
+	for _, base := range k.base {
+		b, ok := sampler.As[sampler.Costed](base)
+		if !ok {
+			return math.NaN()
+		}
+		sum += b.Cost(info)
+	}
+	return sum
 }

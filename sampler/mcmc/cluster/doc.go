@@ -1,23 +1,21 @@
-// Package cluster holds the methods that change whole clusters of equal sites at
-// once. Each leaves the distribution of its model invariant,
+// Package cluster samples lattice models by changing whole clusters of sites at once.
 //
-//	πP = π,  π(x) ∝ exp(−E(x)),
+//   - Ising and Potts models near a phase transition: [Wolff], or [SwendsenWang], which
+//     updates all clusters in a step. They need an energy.Matching model: any graph, with
+//     one coupling for all edges and the same field at every site.
+//   - Spin glasses and other models whose graph is known: [Houdayer], as the Base of
+//     mcmc.Tempering.
 //
-// and is a [sampler.Method], a struct whose zero value is the recommended setting.
+// Near a phase transition domains grow as large as the lattice. A method that changes one
+// site at a time needs ever longer to turn them over; these methods need a few steps. Away
+// from the transition, in a strong field or with competing couplings (an antiferromagnet on
+// triangles), they are correct but gain nothing, and mcmc.Gibbs is faster.
 //
-// [SwendsenWang] and [Wolff] need an energy.Matching model, one that rewards neighbours for being equal
-// or for being different, everywhere alike: Ising and Potts models of any graph,
-// with a field that is the same at every site. Near a phase transition domains grow
-// as large as the lattice, a method that changes one site at a time takes ever
-// longer to turn them over, and these do so in a few steps. Away from it, in a
-// strong field or where couplings compete (an antiferromagnet on triangles), they
-// are correct and gain nothing; mcmc.Gibbs is then the faster method.
+// Each method is a [sampler.Method], a struct whose zero value is the recommended setting,
+// and leaves the distribution of its model invariant:
 //
-// [Houdayer] exchanges clusters between two replicas of any model whose graph is
-// known, such as a spin glass.
+//	πP = π,  π(x) ∝ exp(−E(x)).
 //
-// What decides about a bond or a cluster is compared with a uniform number of 53
-// bits; probabilities are rounded to that. Products that decide are written
-// float64(a*b) + c: a compiler may fuse a*b + c, and fused bits differ between
-// processors.
+// Probabilities are rounded to multiples of 2⁻⁵³, those of the uniform numbers that they are
+// compared with.
 package cluster

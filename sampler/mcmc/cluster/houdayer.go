@@ -2,39 +2,41 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // Houdayer gives every chain a second replica y of its state x and exchanges clusters
-// between the two (Houdayer 2001). A step moves each of them once by Base, and then
-// draws a site at which they differ, uniformly; the sites at which they differ and that
-// neighbours lead to from there are the cluster C; x_C and y_C change places. Outside C
-// all neighbours of C are equal in x and y, so that
+// between the two (Houdayer 2001). A step moves each of them once by Base. It then draws
+// uniformly a site at which they differ. The cluster C is the connected component of that
+// site in the graph of differing sites; x_C and y_C change places. All neighbours of C
+// outside C are equal in x and y, so
 //
 //	E(x') + E(y') = E(x) + E(y)
 //
-// and the exchange is always accepted, whatever the energies, couplings, fields and
-// levels: p(x)·p(y) is invariant, and the exchange is its own way back. It carries
-// whole domains over barriers that changes of single sites do not pass, in spin glasses
-// on graphs whose clusters of different sites do not all hang together: lattices of two
-// dimensions, or diluted ones. Where most sites are in one cluster it renames the two
-// replicas and gains nothing. Use it as the Base of mcmc.Tempering, where every
-// temperature then has its pair.
+// and the exchange is always accepted, for any couplings, fields and levels: p(x)·p(y) is
+// invariant, and the exchange is its own reverse. It carries whole domains over barriers
+// that single-site changes do not cross. It helps in spin glasses on lattices of two
+// dimensions or diluted graphs, where differing sites form many clusters. If most sites are
+// in one cluster, it only swaps the two replicas and gains nothing. Use it as the Base of
+// mcmc.Tempering; every temperature then has two replicas.
 //
-// The model must be an energy.Graphical one. An exchange that leads out of what Base
-// can start from, such as its language Within, is taken back, which leaves p restricted
-// to that invariant. States and energies are those of x; Info.Rungs shows both replicas,
-// at β = 1. A step costs two steps of Base and, where something was exchanged, an energy
-// and a fresh start of Base's caches for each replica.
+// The model must be energy.Graphical. An exchange to states that Base cannot start from,
+// such as one outside its language Within, is undone, which leaves p restricted to those
+// states invariant. States and energies are those of x; Info.Rungs shows both replicas, at
+// β = 1. A step costs two steps of Base and, after an exchange, an energy and a Reset of
+// Base for each replica.
 type Houdayer struct {
-	// Base moves the replicas; nil means mcmc.Gibbs{}. What it tunes during warm-up it
-	// tunes for each of the two on its own.
+	// Base moves the replicas; nil means mcmc.Gibbs{}. During warm-up it is tuned
+	// separately for each of the two.
 	Base sampler.Method
 }
 
@@ -60,7 +62,7 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	k := apart.New(houdayer{
 		model: m, sites: sites, levels: levels, chains: chains,
 		y: apart.Make[int32](chains * sites), was: apart.Make[int32](chains * sites),
-		told: apart.Make[sampler.Info](chains), swapped: apart.Make[[]int32](chains), in: apart.Make[bool](sites),
+		second: apart.Make[sampler.Info](chains), swapped: apart.Make[[]int32](chains), in: apart.Make[bool](sites),
 	})
 	k.start, k.adj = graph.Graph()
 	for j := range k.base {
@@ -76,4 +78,256 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	}
 	k.different = make([]int32, sites)
 	return k, nil
+}
+
+// houdayer is the kernel of [Houdayer].
+type houdayer struct {
+	model                 energy.Model
+	sites, levels, chains int
+	start, adj            []int32
+	base                  [2]sampler.Kernel
+	e                     [2][]float64 // energies after the step
+	y                     []int32      // the second replicas: chains × sites
+	was                   []int32      // x before the step
+	second                []sampler.Info
+	views                 []replicas
+	swapped               [][]int32 // by chain: the cluster that was exchanged
+	different             []int32
+	in                    []bool
+	started               bool    // y holds states
+	renew                 [2]bool // replicas whose kernels have no state to keep in a checkpoint
+}
+
+var (
+	_ sampler.Adaptive = (*houdayer)(nil)
+	_ sampler.Costed   = (*houdayer)(nil)
+	_ sampler.Starter  = (*houdayer)(nil)
+	_ sampler.Warner   = (*houdayer)(nil)
+)
+
+func (k *houdayer) state(x []int32, s int) []int32 { return x[s*k.sites : (s+1)*k.sites] }
+
+// Reset implements [sampler.Transition]. The first time y becomes a copy of x; later it
+// stays, unless it now has probability zero.
+func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
+	ctl = sampler.Control{Workers: ctl.Workers}
+	k.renew = [2]bool{}
+	if err := k.base[0].Reset(ctl, x); err != nil {
+		return err
+	}
+	if !k.started {
+		copy(k.y, x)
+	}
+	k.model.Energy(k.e[0], x)
+	k.model.Energy(k.e[1], k.y)
+	for s, e := range k.e[1] {
+		if math.IsInf(e, 0) || math.IsNaN(e) {
+			copy(k.state(k.y, s), k.state(x, s))
+			k.e[1][s] = k.e[0][s]
+		}
+	}
+	k.started = true
+	if k.base[1].Reset(ctl, k.y) == nil {
+		return nil
+	}
+	copy(k.y, x)
+	copy(k.e[1], k.e[0])
+	return k.base[1].Reset(ctl, k.y)
+}
+
+// Start implements [sampler.Starter], for a Base that stays within a language.
+func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
+	if s, ok := sampler.As[sampler.Starter](k.base[0]); ok {
+		return s.Start(x, r)
+	}
+	return nil
+}
+
+// Step implements [sampler.Transition].
+func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	ctl = sampler.Control{Workers: ctl.Workers}
+	copy(k.was, x)
+	for j, states := range [2][]int32{x, k.y} {
+		if k.renew[j] {
+			k.renew[j] = false
+			_ = k.base[j].Reset(ctl, states) // which it accepted before the checkpoint
+		}
+	}
+	k.base[0].Step(ctl, info, x, r)
+	k.base[1].Step(ctl, k.second, k.y, r)
+	exchanged := false
+	for s := range info {
+		k.e[0][s], k.e[1][s] = info[s].Energy, k.second[s].Energy
+		k.swapped[s] = k.swapped[s][:0]
+		info[s].Invalid += k.second[s].Invalid
+		if info[s].Err == nil && k.second[s].Err != nil {
+			info[s].Err = fmt.Errorf("second replica: %w", k.second[s].Err)
+		}
+		if info[s].Err == nil && k.grow(s, k.state(x, s), k.state(k.y, s), &r[s]) {
+			k.exchange(s, x)
+			exchanged = true
+		}
+	}
+	if exchanged {
+		k.settle(ctl, info, x)
+	}
+	for s := range info {
+		own := k.state(x, s)
+		info[s].Energy, info[s].Rungs, info[s].Moved = k.e[0][s], &k.views[s], len(k.differing(own, k.state(k.was, s)))
+		copy(k.views[s].x[0], own)
+	}
+	return 1
+}
+
+// differing returns the sites at which x and y differ, valid until the next call. Its loop has
+// no branch, which would often be mispredicted.
+func (k *houdayer) differing(x, y []int32) []int32 {
+	y, n := y[:len(x)], 0
+	for i, l := range x {
+		k.different[n] = int32(i)
+		if y[i] != l {
+			n++
+		}
+	}
+	return k.different[:n]
+}
+
+// grow makes the cluster of chain s and returns false if x and y are equal.
+func (k *houdayer) grow(s int, x, y []int32, r *sampler.Stream) bool {
+	d := k.differing(x, y)
+	if len(d) == 0 {
+		return false
+	}
+	k.reach(s, d[r.IntN(len(d))], x, y)
+	return true
+}
+
+// reach makes the cluster of a site at which x and y differ.
+func (k *houdayer) reach(s int, seed int32, x, y []int32) {
+	c := append(k.swapped[s][:0], seed)
+	k.in[seed] = true
+	for n := 0; n < len(c); n++ {
+		i := c[n]
+		for _, j := range k.adj[k.start[i]:k.start[i+1]] {
+			if x[j] != y[j] && !k.in[j] {
+				k.in[j] = true
+				c = append(c, j)
+			}
+		}
+	}
+	for _, i := range c {
+		k.in[i] = false
+	}
+	k.swapped[s] = c
+}
+
+// exchange exchanges the cluster of chain s. A second call undoes that.
+func (k *houdayer) exchange(s int, x []int32) {
+	a, b := k.state(x, s), k.state(k.y, s)
+	for _, i := range k.swapped[s] {
+		a[i], b[i] = b[i], a[i]
+	}
+}
+
+// settle brings energies and caches up to date after an exchange. It undoes exchanges to
+// states that Base cannot start from.
+func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
+	for {
+		again := false
+		for j, states := range [2][]int32{x, k.y} {
+			err := k.base[j].Reset(ctl, states)
+			if err == nil {
+				continue
+			}
+			var start *sampler.StartError
+			if errors.As(err, &start) && start.Chain >= 0 && start.Chain < k.chains && len(k.swapped[start.Chain]) > 0 {
+				k.exchange(start.Chain, x)
+				k.swapped[start.Chain] = k.swapped[start.Chain][:0]
+				again = true
+				break
+			}
+			for s := range info { // whose chain it is does not matter: the block stops
+				info[s].Err = err
+			}
+		}
+		if !again {
+			break
+		}
+	}
+	for j, states := range [2][]int32{x, k.y} {
+		if ex, ok := sampler.As[sampler.Exchanger](k.base[j]); ok {
+			ex.Energies(k.e[j], ex) // as its Reset found them
+		} else {
+			k.model.Energy(k.e[j], states)
+		}
+	}
+}
+
+// Adapt implements [sampler.Adaptive].
+func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
+	for j, pending := range [2][]sampler.Info{info, k.second} {
+		if a, ok := sampler.As[sampler.Adaptive](k.base[j]); ok {
+			a.Adapt(pending, step, of)
+		}
+	}
+}
+
+// Warning implements [sampler.Warner].
+func (k *houdayer) Warning() string {
+	for _, base := range k.base {
+		if w, ok := sampler.As[sampler.Warner](base); ok && w.Warning() != "" {
+			return w.Warning()
+		}
+	}
+	return ""
+}
+
+// AppendBinary implements [sampler.Transition].
+func (k *houdayer) AppendBinary(b []byte) ([]byte, error) {
+	started := 0
+	if k.started {
+		started = 1
+	}
+	return wire.AppendParts(wire.AppendInt32s(wire.AppendInts(b, started), k.y), k.base[:])
+}
+
+// UnmarshalBinary implements [sampler.Transition].
+func (k *houdayer) UnmarshalBinary(b []byte) error {
+	var word [1]uint64
+	b, err := wire.ReadUint64s(b, word[:])
+	if err != nil {
+		return err
+	}
+	started := word[0] == 1
+	if b, err = wire.ReadInt32s(b, k.y); err != nil {
+		return err
+	}
+	for _, l := range k.y {
+		if l < 0 || int(l) >= k.levels {
+			return fmt.Errorf("cluster: Houdayer: level in the checkpoint = %d, want 0 … %d", l, k.levels-1)
+		}
+	}
+	if b, err = wire.ReadParts(b, k.base[:]); err != nil {
+		return err
+	}
+	k.started = started
+	for j, base := range k.base {
+		k.renew[j] = wire.Empty(base)
+	}
+	return wire.ReadEnd(b)
+}
+
+// replicas is the view of the two replicas of a chain.
+type replicas struct {
+	k     *houdayer
+	chain int
+	x     [2][]int32
+}
+
+// Len returns 2.
+func (r *replicas) Len() int { return len(r.k.base) }
+
+// Rung returns what is in replica j.
+func (r *replicas) Rung(j int) (beta, energy float64, x []int32) {
+	return 1, r.k.e[j][r.chain], r.x[j]
 }

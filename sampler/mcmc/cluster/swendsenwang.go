@@ -15,13 +15,13 @@ import (
 //
 //	p(x_C = l) ∝ exp(|C|·h_l),
 //
-// all in one step (Swendsen and Wang 1987; with the field as part of what clusters
-// draw from, Edwards and Sokal 1988). J is the coupling of energy.Matching: 2K of
+// all in one step (Swendsen and Wang 1987; with the field in the distribution of a
+// cluster, Edwards and Sokal 1988). J is the coupling of energy.Matching: 2K for
 // an Ising model with energy −K Σ s_i s_j.
 //
-// With J < 0 it takes two levels, a random pair where there are more, and bonds
-// between neighbours that have one of them each; every cluster then swaps the two
-// with the heat bath's probability (Wang, Swendsen and Kotecký 1989).
+// With J < 0 it draws a random pair of levels (there may be only two) and puts bonds
+// between neighbours that have one of them each. Every cluster then swaps the two
+// levels with the probability of a heat bath (Wang, Swendsen and Kotecký 1989).
 //
 // Each step is reversible and costs one pass over the edges.
 type SwendsenWang struct{}
@@ -51,10 +51,9 @@ type swendsenWang struct {
 	flat   bool
 	place
 
-	// A chain that was stopped while bonds were drawn has those of its sites before
-	// bonded, and the stream that is left then; the caller and a checkpoint see that
-	// from before the step of the chain. Only in memory: after a checkpoint the chain
-	// begins again.
+	// A chain that was stopped while bonds were drawn has the bonds of its sites before
+	// bonded and its own copy of the stream. The caller and a checkpoint see the stream
+	// as it was before the step of the chain: after a checkpoint the chain begins again.
 	bonded int
 	left   sampler.Stream
 	a, b   int32 // the levels of the step, with J < 0
@@ -150,7 +149,7 @@ func (k *swendsenWang) bind(first, last int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// redraw redraws the clusters of x where bonds join equals.
+// redraw redraws the clusters of x if bonds join equals.
 func (k *swendsenWang) redraw(x []int32, r *sampler.Stream) (moved int) {
 	clear(k.size)
 	for i := range k.parent {
@@ -200,7 +199,7 @@ func (k *swendsenWang) weigh(n int32) (total float64) {
 	return total
 }
 
-// swap swaps levels in the clusters of x where bonds join unequals.
+// swap swaps levels in the clusters of x if bonds join unequals.
 func (k *swendsenWang) swap(x []int32, r *sampler.Stream) (moved int) {
 	if k.levels < 2 {
 		return 0
@@ -243,7 +242,7 @@ func (k *swendsenWang) swaps(n, a, b int32) float64 {
 	return simd.Sigmoid(float64(n) * (k.field[b] - k.field[a]))
 }
 
-// alone makes every site a cluster.
+// alone makes every site a cluster of its own.
 func (k *swendsenWang) alone() {
 	for i := range k.parent {
 		k.parent[i] = int32(i)

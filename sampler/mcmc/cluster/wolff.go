@@ -16,12 +16,12 @@ import (
 //
 //	min(1, exp(|C|·(h_b − h_a)))
 //
-// (Wolff 1989). With J < 0 the cluster grows from a site of level a to one of level
-// b and back, and the proposal is that its sites swap the two.
+// (Wolff 1989). With J < 0 the cluster grows alternately between sites of levels a and
+// b, and the proposal swaps the two levels in it.
 //
-// Large clusters are drawn more often than small ones, so that near a transition it
-// is several times more efficient than [SwendsenWang]; a step costs as much as its
-// clusters are large. Each update is reversible.
+// Large clusters are drawn more often than small ones. Near a transition Wolff is
+// therefore several times more efficient than [SwendsenWang]. The cost of a step is
+// proportional to the size of its clusters. Each update is reversible.
 type Wolff struct {
 	// Updates is the number of clusters per step; 0 means one.
 	Updates int

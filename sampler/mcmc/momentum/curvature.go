@@ -23,7 +23,7 @@ func curvature(m energy.Model) ([]float64, error) {
 	}
 	table := energy.Differences(m)
 	x, e := make([]int32, sites), make([]float64, 1)
-	lowest, beside := make([]float32, sites*levels), make([]float32, sites*levels)
+	lowest, next := make([]float32, sites*levels), make([]float32, sites*levels)
 	table.Gradient(e, lowest, x)
 	// rise is that of −E from level 0 to level 1 of a site.
 	first := float64(values[1]) - float64(values[0])
@@ -32,10 +32,10 @@ func curvature(m energy.Model) ([]float64, error) {
 	}
 	for i := range sites {
 		x[i] = 1
-		table.Gradient(e, beside, x)
+		table.Gradient(e, next, x)
 		x[i] = 0
 		for j := range i {
-			v := (rise(beside, j) - rise(lowest, j)) / first
+			v := (rise(next, j) - rise(lowest, j)) / first
 			w[i*sites+j], w[j*sites+i] = v, v
 		}
 		if levels > 2 {
@@ -69,13 +69,13 @@ func checkCurvature(w []float64, sites int) error {
 // largest bounds the entries of a curvature, so that no square overflows.
 const largest = 1e100
 
-// halvings narrows the least shift down to a thousandth of the range it may be in.
+// halvings steps narrow the shift down to a thousandth of its possible range.
 const halvings = 10
 
-// factor returns L of W + (c + margin)·I = LLᵀ, c the least shift of the diagonal that
-// leaves W + c not indefinite, from above.
+// factor returns L with W + (c + margin)·I = LLᵀ, where c is an upper approximation of the
+// least shift for which W + c·I is positive semidefinite.
 func factor(ctx context.Context, w []float64, sites int, margin float64) (*factored, error) {
-	low, high := math.Inf(-1), math.Inf(-1) // no eigenvalue is above the least entry of the diagonal, nor below Gershgorin's bound
+	low, high := math.Inf(-1), math.Inf(-1) // the least eigenvalue is at most the least diagonal entry, and at least Gershgorin's bound
 	for i := range sites {
 		off := 0.0
 		for j := range sites {
@@ -100,7 +100,7 @@ func factor(ctx context.Context, w []float64, sites int, margin float64) (*facto
 		}
 	}
 	if !f.cholesky(w, high+margin) {
-		return nil, fmt.Errorf("momentum: PDHAMS: the curvature is too ill-conditioned for StepSize: 1/StepSize² = %v is lost beside a shift of %v; want a smaller StepSize", margin, high)
+		return nil, fmt.Errorf("momentum: PDHAMS: the curvature is too ill-conditioned for StepSize: 1/StepSize² = %v is lost next to a shift of %v; want a smaller StepSize", margin, high)
 	}
 	return f, nil
 }

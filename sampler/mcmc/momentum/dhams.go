@@ -16,29 +16,29 @@ import (
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + u_i·d/δ − d²/(2δ²) ),  d = v(l) − v_i,
 //
-// where Δ_i(l) = E(x with x_i=l) − E(x) by the model's table, and turns the momentum
+// where Δ_i(l) = E(x with x_i=l) − E(x) by the model's table, and changes the momentum
 // to
 //
 //	u* = −u + (v* − v)/δ + φ·(G(x*) − G(x)),
 //
-// G_i being the slope of −E along site i. It accepts (x*, u*) with probability
+// where G_i is the slope of −E along site i. It accepts (x*, u*) with probability
 //
 //	min(1, exp( E(x) − E(x*) + ½|u|² − ½|u*|² + log q(x|x*, −u*) − log q(x*|x, u) ))
 //
-// and otherwise goes on from (x, −u): generalised detailed balance, under which
-// π(x, u) is invariant for any table, since what accepts is the energy. q is the
-// conditional distribution of x given the auxiliary number v + δu if E is linear,
-// and then every proposal is accepted. A step costs one evaluation of the model.
+// and otherwise continues from (x, −u). That is generalised detailed balance: π(x, u) is
+// invariant for any table, since the exact energy accepts. If E is linear, q is the
+// conditional distribution of x given the auxiliary number v + δu, and every proposal is
+// accepted. A step costs one evaluation of the model.
 //
-// What is accepted has the momentum turned, so that v + δu, about which the next
-// proposal is centred, lies on the other side of v*: with a persistence ρ near 1
-// this is Adler's over-relaxation. Relaxation does the like for the sites.
+// An accepted move reverses the momentum, so that v + δu, the centre of the next
+// proposal, lies on the other side of v*. With a persistence ρ near 1 this is Adler's
+// over-relaxation. Relaxation has the same effect for the sites.
 //
-// Refresh, correction and acceptance are derived here from the construction that the
-// paper describes; details of its own algorithm may differ.
+// Refresh, correction and acceptance are derived here from the construction in the
+// paper; details of its own algorithm may differ.
 //
-// On Ising models it mixes about as fast as mcmc.DMALA, whichever the settings;
-// [PDHAMS] is faster where the energy is near to quadratic.
+// On Ising models it mixes about as fast as mcmc.DMALA at any settings; [PDHAMS] is
+// faster if the energy is nearly quadratic.
 type DHAMS struct {
 	// StepSize is δ. 0 means: start at 0.5 and adapt during warm-up. A positive
 	// value is fixed. With ρ = 0 and no relaxation δ² acts as the α of mcmc.DMALA.
@@ -51,22 +51,22 @@ type DHAMS struct {
 	// Persistence is ρ, within [0, 1): how much of its momentum a site keeps.
 	Persistence float64
 
-	// Correction is φ, finite; 0 leaves out the gradient's part of the momentum. With
-	// another value a state that has a neighbour of probability zero is never left: the
-	// difference there is infinite. Use 0 for models with such states.
+	// Correction is φ, finite; 0 omits the gradient from the momentum. Use 0 for models
+	// with states of probability zero: with another value a chain never leaves a state
+	// that has such a neighbour, because the difference is infinite.
 	Correction float64
 
-	// Relaxation, within [0, 1], is the probability with which a site draws by
-	// reflection instead of independently: from a uniform point w of the interval
-	// that its level has in the cumulated q_i, to the level that 1−w is in. That
-	// is the limit of many draws of Neal's ordered over-relaxation (1998), leaves
-	// q_i invariant, and of two levels moves to the other with probability
-	// min(1, q_i/(1−q_i)). The over-relaxation of the paper is another one, which
-	// this package does not have.
+	// Relaxation, within [0, 1], is the probability that a site draws by reflection
+	// instead of independently: it takes a uniform point w of the interval of its
+	// level in the cumulated q_i and moves to the level whose interval has 1−w. That
+	// is Neal's ordered over-relaxation (1998) in the limit of many draws. It leaves
+	// q_i invariant; between two levels it moves with probability min(1, q_i/(1−q_i)),
+	// where q_i is the probability of the other level. The paper has a different
+	// over-relaxation, which this package does not implement.
 	Relaxation float64
 }
 
-// The step size that adaptation starts at: a few sites in ten move.
+// defaultStep is the step size that adaptation starts at: a few sites in ten move.
 const defaultStep = 0.5
 
 // Name implements [sampler.Named].

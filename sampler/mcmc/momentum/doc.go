@@ -1,12 +1,14 @@
-// Package momentum holds methods of Markov chain Monte Carlo that give every site
-// of a discrete state a Gaussian momentum and leave the joint distribution
+// Package momentum samples discrete states with a Gaussian momentum for every site.
+//
+// Use [PDHAMS] for a nearly quadratic energy of some hundred sites, such as a dense Ising
+// model or a Boltzmann machine: it uses the curvature of the energy. [DHAMS] needs the
+// first-order table of the model only. Both need two levels or an energy.Ordinal model. For
+// other models see package mcmc.
+//
+// Both leave the joint distribution of state x and momentum u
 //
 //	π(x, u) ∝ exp(−E(x) − ½|u|²)
 //
-// invariant, so that x is distributed as the model. They are not reversible: a move
-// that is accepted goes on in its direction, and one that is rejected turns back.
-// [DHAMS] uses the first-order table of the model, [PDHAMS] its curvature as well.
-//
-// Products that decide are written float64(a*b) + c: a compiler may fuse a*b + c,
-// and fused bits differ between processors.
+// invariant, so that x is distributed as the model. They are not reversible: the momentum
+// continues in its direction after an accepted move and reverses after a rejected one.
 package momentum

@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// flips are the conditionals of two levels: site i flips with probability σ(l_i),
-// l_i = −Δ_i + drift_i·d − cost_i, d = 1 − 2x_i, a multiple of 2⁻³¹. A drift acts as
-// a field, −drift_i.
+// flips holds the conditionals of two levels: site i flips with probability σ(l_i),
+// l_i = −Δ_i + drift_i·d − cost_i, d = 1 − 2x_i, rounded to a multiple of 2⁻³¹. A drift
+// acts as a field, −drift_i.
 type flips struct {
 	sites      int
 	field      func(e []float64, h []float32, x []int32)
@@ -71,8 +71,8 @@ func (p *flips) weigh(s int, loaded bool, x []int32, drift []float64) {
 
 const whole = 1 << 31
 
-// relax returns the threshold of a draw that is by reflection with probability
-// relaxation, given that of an independent one.
+// relax returns the threshold of a draw by reflection with probability relaxation, given
+// the threshold of an independent draw.
 func (p *flips) relax(t int32) int32 {
 	if t <= 0 {
 		return t
@@ -92,8 +92,8 @@ func (p *flips) draw(y, x []int32, r *sampler.Stream) (moved int, logq float64) 
 
 func (p *flips) logProb(y, x []int32) float64 { return simd.FlipLogProb(x, y, p.t) }
 
-// steepest bounds the slopes that correct a momentum: they may be any function of the
-// state, and those of levels without probability are infinite.
+// steepest bounds the slopes that correct a momentum. They may be any function of the
+// state; without the bound those of levels of probability zero would be infinite.
 const steepest = 1e4
 
 func bounded(v float64) float64 {

@@ -15,16 +15,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// conditional draws the sites of the states of a block given their momentum. It
-// holds two sets of differences: those of the current states and those of the states
-// last loaded.
+// conditional draws the sites of the states of a block given their momentum. It holds
+// two sets of differences: those of the current and those of the last loaded states.
 type conditional interface {
 	// load evaluates the model at the states y: energies to e, differences to the
 	// loaded set.
 	load(e []float64, y []int32)
 
-	// weigh makes the weights of one chain at state x by its differences, the
-	// loaded ones or the current ones, and the drift of its momentum.
+	// weigh makes the weights of one chain at state x from its loaded or current
+	// differences and the drift of its momentum.
 	weigh(s int, loaded bool, x []int32, drift []float64)
 
 	// draw stores in y a draw by the weights last made, at x, and returns the
@@ -52,7 +51,7 @@ type conditional interface {
 	unmarshalBinary(b []byte) ([]byte, error)
 }
 
-// kernel is that of DHAMS and of PDHAMS.
+// kernel is the kernel of DHAMS and PDHAMS.
 type kernel struct {
 	settings
 	model energy.Model
@@ -62,7 +61,7 @@ type kernel struct {
 	sites    int
 	step     float64
 	tune     *tune.Tuner // nil: the step size is fixed
-	u, next  []float64   // momentum: chains × sites; next is that of a proposal
+	u, next  []float64   // momenta of states and of proposals: chains × sites
 	e, f     []float64   // energies of the states and of the proposals
 	logq     []float64
 	moved    []int
@@ -131,7 +130,7 @@ func (k *kernel) Reset(_ sampler.Control, x []int32) error {
 	return sampler.CheckStart(k.e)
 }
 
-// refresh makes u the momentum at the beginning of a step.
+// refresh turns u into the momentum at the beginning of a step.
 func (k *kernel) refresh(u []float64, r *sampler.Stream) {
 	keep, noise := k.persistence, k.noise
 	if !k.began {
@@ -154,7 +153,7 @@ func (k *kernel) propose(s int, x []int32) {
 }
 
 // judge stores the momentum of the proposal y of chain s, at x, whose differences are
-// loaded, and returns the probability of accepting it; false if it cannot be judged.
+// loaded, and returns the probability of accepting it; ok is false if that is not defined.
 func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 	u, next := k.u[s*k.sites:(s+1)*k.sites], k.next[s*k.sites:(s+1)*k.sites]
 	for i, v := range u {
@@ -163,7 +162,7 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 	drop := k.e[s] - k.f[s]
 	switch {
 	case math.IsInf(drop, -1):
-		return 0, true // a state without probability; its differences mean nothing
+		return 0, true // a state of probability zero, whose differences are meaningless
 	case math.IsInf(drop, 1) || math.IsNaN(drop) || math.IsNaN(k.logq[s]):
 		return 0, false
 	}
@@ -258,4 +257,162 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 	k.stage, k.chain, k.part = 0, 0, 0
 	k.setStep(step[0])
 	return wire.ReadEnd(b)
+}
+
+// checkStep returns an error unless 0 ≤ step < ∞; 0 stands for the default.
+func checkStep(who string, step float64) error {
+	if !(step >= 0) || math.IsInf(step, 1) {
+		return fmt.Errorf("momentum: %s: StepSize = %v, want positive and finite (0 for the default)", who, step)
+	}
+	return nil
+}
+
+// settings are the settings common to DHAMS and PDHAMS.
+type settings struct {
+	who                                 string
+	persistence, correction, relaxation float64
+}
+
+func (s settings) check() error {
+	switch {
+	case !(s.persistence >= 0 && s.persistence < 1):
+		return fmt.Errorf("momentum: %s: Persistence = %v, want within [0, 1)", s.who, s.persistence)
+	case math.IsNaN(s.correction) || math.IsInf(s.correction, 0):
+		return fmt.Errorf("momentum: %s: Correction = %v, want a finite number", s.who, s.correction)
+	case !(s.relaxation >= 0 && s.relaxation <= 1):
+		return fmt.Errorf("momentum: %s: Relaxation = %v, want within [0, 1]", s.who, s.relaxation)
+	}
+	return nil
+}
+
+// refreshed is the number of sites that draw their momentum between two questions whether
+// to stop. It is even: normal numbers come in pairs.
+const refreshed = 1 << 16
+
+// The stages of a step. Before the last one only the momentum and the stream of a chain
+// change.
+const (
+	refreshing = iota
+	drawing
+	loading
+	judging
+	moving
+)
+
+// longSites is the least number of sites for which a step can be stopped between chains.
+// Results do not depend on it; tests set it lower.
+var longSites = 1 << 16
+
+// Step implements [sampler.Transition]. Of long chains it asks whether to stop after each.
+func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	stop := ctl.Stop
+	switch {
+	case k.sites < longSites:
+		stop = nil
+	case k.stopped():
+		copy(r, k.after)
+	case stop != nil:
+		k.before, k.after = append(k.before[:0], r...), append(k.after[:0], r...)
+		k.was, k.hadBegun = append(k.was[:0], k.u...), k.began
+	}
+	for k.stage < moving {
+		if k.advance(k.chain, x, r); k.part > 0 {
+			// the chain goes on with the stage
+		} else if k.chain++; k.chain == len(info) {
+			k.stage, k.chain = k.stage+1, 0
+		}
+		if stop != nil && stop() {
+			copy(k.after, r)
+			copy(r, k.before)
+			return 0
+		}
+	}
+	for s := range info {
+		info[s] = k.move(s, x, r)
+	}
+	k.stage, k.chain = refreshing, 0
+	return 1
+}
+
+// advance does a stage of the step of chain s.
+func (k *kernel) advance(s int, x []int32, r []sampler.Stream) {
+	from, to := s*k.sites, (s+1)*k.sites
+	switch k.stage {
+	case refreshing:
+		last := min(k.part+refreshed, k.sites)
+		k.refresh(k.u[from+k.part:from+last], &r[s])
+		if k.part = last; last == k.sites {
+			k.part = 0
+		}
+	case drawing:
+		k.began = true
+		k.propose(s, x[from:to])
+		k.moved[s], k.logq[s] = k.draw(k.y[from:to], x[from:to], &r[s])
+		if math.IsNaN(k.logq[s]) {
+			copy(k.y[from:to], x[from:to])
+		}
+	case loading: // all chains together
+		if s == 0 {
+			k.load(k.f, k.y)
+		}
+	case judging:
+		k.accepts[s], k.judged[s] = k.judge(s, k.y[from:to], x[from:to])
+	}
+}
+
+// move moves chain s to its proposal, or reverses its momentum.
+func (k *kernel) move(s int, x []int32, r []sampler.Stream) sampler.Info {
+	from, to := s*k.sites, (s+1)*k.sites
+	info := sampler.Info{Accept: k.accepts[s]}
+	if !k.judged[s] {
+		info.Invalid = 1
+	}
+	u := k.u[from:to]
+	if r[s].Float64() < k.accepts[s] {
+		copy(u, k.next[from:to])
+		copy(x[from:to], k.y[from:to])
+		k.conditional.accept(s)
+		k.e[s], info.Moved = k.f[s], k.moved[s]
+	} else {
+		for i, v := range u {
+			u[i] = -v
+		}
+	}
+	info.Energy = k.e[s]
+	return info
+}
+
+// pause is the position of a stopped step. It is kept in memory only: a checkpoint has the
+// momentum and the streams from before the step, which then begins again.
+type pause struct {
+	stage, chain  int // the chains before chain have done the stage
+	part          int // of a chain, the sites before it have done refreshing
+	accepts       []float64
+	judged        []bool
+	before, after []sampler.Stream
+	was           []float64 // momentum
+	hadBegun      bool
+}
+
+// stopped reports whether a step is under way.
+func (p *pause) stopped() bool { return p.stage > 0 || p.chain > 0 || p.part > 0 }
+
+// Prices, in nanoseconds; see sampler.Costed.
+const (
+	normalCost = 42  // a site whose momentum is refreshed and which is drawn
+	levelCost  = 55  // a level of a site where there are more than two
+	entryCost  = 1.2 // an entry of the factor of a curvature
+)
+
+// Cost implements [sampler.Costed].
+func (k *kernel) Cost(info []sampler.Info) float64 {
+	m, n := k.price.Of(k.model), float64(k.sites)
+	step := m.Table + float64(normalCost*n)
+	if l := m.Levels; l > 2 {
+		step += float64(levelCost * n * float64(l))
+	}
+	if f, ok := k.frame.(*factored); ok {
+		step += float64(entryCost * 3 * float64(len(f.l)))
+	}
+	return float64(len(info)) * step
 }

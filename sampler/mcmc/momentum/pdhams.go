@@ -8,29 +8,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982): it takes
-// the curvature W of −E into the proposal,
+// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982). Its proposal
+// includes the curvature W of −E,
 //
-//	−E(x*) ≈ −E(x) + ∇ᵀ(v* − v) + ½(v* − v)ᵀW(v* − v),
+//	−E(x*) ≈ −E(x) + ∇ᵀ(v* − v) + ½(v* − v)ᵀW(v* − v).
 //
-// and draws from that, which couples all sites, by the Gaussian integral trick: with
-// a diagonal D so that W + D = LLᵀ is positive definite, the auxiliary number
-// z = Lᵀv + u makes the sites independent,
+// That couples all sites; the Gaussian integral trick decouples them. With a diagonal D
+// for which W + D = LLᵀ is positive definite, sites are independent given the auxiliary
+// vector z = Lᵀv + u,
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + (Lu)_i·d − ½(W + D)_ii·d² ),  d = v(l) − v_i,
 //	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)),
 //
 // with the acceptance probability of DHAMS, which is the case W = 0, D = 1/δ². If E
-// is quadratic, as that of an Ising model or a Boltzmann machine, every proposal is
+// is quadratic, as for an Ising model or a Boltzmann machine, every proposal is
 // accepted, up to the rounding of its probabilities. Any W leaves π invariant.
 //
-// D is here c + 1/δ² at every site, c the least for which W + c is not indefinite,
-// to a thousandth. To compile takes sites³ operations a few times over, and a step
-// sites² beside the one evaluation of the model; hence at most 2048 sites.
+// D is c + 1/δ² at every site, where c is, to a thousandth, the least number for which
+// W + c·I is positive semidefinite. Kernel takes a few times sites³ operations, and a
+// step takes sites² in addition to one evaluation of the model. The number of sites is at
+// most 2048.
 type PDHAMS struct {
 	// Curvature is W, row after row: sites × sites, symmetric and finite. Nil
-	// means: take it from the model's differences at the lowest state and at those
-	// beside it, which is exact where E is quadratic.
+	// means: take it from the model's differences at the lowest state and the states
+	// next to it, which is exact if E is quadratic.
 	Curvature []float64
 
 	// StepSize is δ, fixed; 0 means 5. Larger ones move further, until W + D is
@@ -45,8 +46,8 @@ type PDHAMS struct {
 	Correction float64
 }
 
-// Found on an Ising torus and a spin glass of 12 sites: without rejections the steps
-// that move furthest are the best.
+// The defaults were found on an Ising torus and a spin glass of 12 sites: without
+// rejections the steps that move furthest are best.
 const (
 	defaultWide        = 5
 	defaultPersistence = 0.7
@@ -54,7 +55,7 @@ const (
 	mostSites          = 2048
 )
 
-// or returns v, or what 0 means, or 0 where v is −1.
+// or returns v, or zero if v is 0, or 0 if v is −1.
 func or(v, zero float64) float64 {
 	switch v {
 	case 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// rows are the conditionals of ordinal levels: a row of weights per site.
+// rows holds the conditionals of ordinal levels: a row of weights per site.
 type rows struct {
 	sites, levels int
 	values        []float32
@@ -22,9 +22,9 @@ type rows struct {
 	sum           []float64
 }
 
-// weightFloor is the smallest weight of a level that is not ruled out, so that the way
-// back from a steep move can be proposed; it is below the resolution of a draw.
-const weightFloor = 0x1p-60
+// leastWeight is the smallest weight of a level that is not ruled out, so that the reverse
+// of a steep move can be proposed. It is below the resolution of a draw.
+const leastWeight = 0x1p-60
 
 func newRows(m energy.Model, values []float32, chains int, relaxation float64) *rows {
 	sites, levels := m.Shape()
@@ -57,7 +57,7 @@ func (p *rows) weigh(s int, loaded bool, x []int32, drift []float64) {
 			w[l] = float32(float64(drift[i]*d) - float64(row[l]) - float64(p.cost[i]*float64(d*d)))
 		}
 	}
-	simd.Weights(p.w, p.sum, p.w, p.levels, weightFloor)
+	simd.Weights(p.w, p.sum, p.w, p.levels, leastWeight)
 	for i := range p.sum {
 		if math.IsNaN(p.sum[i]) {
 			continue
@@ -87,7 +87,7 @@ func (p *rows) draw(y, x []int32, r *sampler.Stream) (moved int, logq float64) {
 	return moved, p.logProb(y, x)
 }
 
-// pick returns the level of site i that a uniform number u leads to, −1 if there is
+// pick returns the level of site i that a uniform number u selects, −1 if there is
 // none.
 func (p *rows) pick(i int, at int32, reflect bool, u float64) int32 {
 	row, sum := p.row(i), p.sum[i]
@@ -149,7 +149,7 @@ func (p *rows) logProb(y, x []int32) float64 {
 	return logq
 }
 
-// slope takes the difference quotient between the levels beside the present one.
+// slope takes the difference quotient between the levels next to the present one.
 func (p *rows) slope(g []float64, s int, loaded bool, x []int32) {
 	d := p.differences(s, loaded)
 	for i, at := range x {

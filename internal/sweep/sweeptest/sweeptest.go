@@ -1,4 +1,6 @@
-package mcmc
+// Package sweeptest holds models and measurements that the tests of packages sweep and mcmc
+// share.
+package sweeptest
 
 import (
 	"context"
@@ -13,18 +15,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-func must(k sampler.Kernel, err error) sampler.Kernel {
-	if err != nil {
-		panic(err)
-	}
-	return k
-}
-
-func streams(n int) []sampler.Stream {
+// Streams returns n streams of one seed.
+func Streams(n int) []sampler.Stream {
 	r := make([]sampler.Stream, n)
 	for i := range r {
 		r[i].Seed(5, uint64(i))
@@ -32,8 +27,8 @@ func streams(n int) []sampler.Stream {
 	return r
 }
 
-// complete is an Ising model of all pairs of sites and of a tail of two.
-func complete(t *testing.T, sites int, coupling, field float64) *model.Ising {
+// Complete is an Ising model on a complete graph with a tail of two sites.
+func Complete(t *testing.T, sites int, coupling, field float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
 	for i := range sites - 2 {
@@ -45,8 +40,8 @@ func complete(t *testing.T, sites int, coupling, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), coupling, field))
 }
 
-// glass is a complete graph of so many sites whose couplings are ±strength.
-func glass(t *testing.T, sites int, strength, field float64) *model.Ising {
+// Glass is an Ising model on a complete graph with couplings ±strength.
+func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	t.Helper()
 	r := rand.New(rand.NewPCG(5, uint64(sites)))
 	var edges []model.Edge
@@ -58,8 +53,9 @@ func glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, field))
 }
 
-// ring joins sites with those next to them, so many on either side, by couplings of turns.
-func ring(t *testing.T, sites, near int, strength float64) *model.Ising {
+// Ring is an Ising model on a ring: each site has near neighbours on either side, with couplings
+// of alternating signs.
+func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
 	for i := range sites {
@@ -70,9 +66,9 @@ func ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, 0))
 }
 
-// scattered is a spin glass on a random graph of the given mean degree, some sites of which
-// have many more neighbours.
-func scattered(sites int, degree float64, weight func(r *rand.Rand) float64) energy.Model {
+// Scattered is a spin glass on a random graph of the given mean degree. Some of its sites have
+// many more neighbours.
+func Scattered(sites int, degree float64, weight func(r *rand.Rand) float64) energy.Model {
 	r := rand.New(rand.NewPCG(6, 6))
 	edges, seen := []model.Edge{}, map[[2]int]bool{}
 	for len(edges) < int(degree*float64(sites)/2) {
@@ -85,33 +81,35 @@ func scattered(sites int, degree float64, weight func(r *rand.Rand) float64) ene
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), 0.4, 0.1))
 }
 
-func normal(r *rand.Rand) float64 { return r.NormFloat64() }
+// Normal draws a standard normal number.
+func Normal(r *rand.Rand) float64 { return r.NormFloat64() }
 
-func chequered(t *testing.T, rows, cols int) *model.Ising {
+// Chequered is an Ising model on a torus.
+func Chequered(t *testing.T, rows, cols int) *model.Ising {
 	m, err := model.NewIsing(model.Lattice{rows, cols}, 0.3, 0.1)
 	require.NoError(t, err)
 	return m
 }
 
-// observed steps the method from every state, draws times each, and counts
-// where it went.
-func observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
+// Observed steps the method from every state, draws times each. It returns the number of
+// steps from state x to state y at [x][y].
+func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
 	t.Helper()
 	k, err := method.Kernel(context.Background(), m, sampler.BlockSize)
 	require.NoError(t, err)
-	return observedKernel(t, m, k, func() {}, draws, seed)
+	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// observedKernel is observed for a kernel of a whole block that before is called
-// ahead of every step.
-func observedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
+// ObservedKernel is [Observed] for a kernel of a whole block. It calls before ahead of every
+// step.
+func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
 	all := exact.States(sites, levels)
 	counts := make([][]int, len(all))
-	streams := make([]sampler.Stream, sampler.BlockSize)
-	for i := range streams {
-		streams[i] = *sampler.NewStream(seed, uint64(i))
+	r := make([]sampler.Stream, sampler.BlockSize)
+	for i := range r {
+		r[i] = *sampler.NewStream(seed, uint64(i))
 	}
 	info := make([]sampler.Info, sampler.BlockSize)
 	block := make([]int32, sampler.BlockSize*sites)
@@ -129,7 +127,7 @@ func observedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(
 			}
 			require.NoError(t, k.Reset(sampler.Control{}, block))
 			before()
-			k.Step(sampler.Control{}, info, block, streams)
+			k.Step(sampler.Control{}, info, block, r)
 			exact.Tally(counts[x], block, sites, levels)
 			for s := range info {
 				require.NoError(t, info[s].Err)
@@ -139,17 +137,17 @@ func observedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(
 	return counts
 }
 
-// many returns draws, and many more of them with -long.
-func many(draws int) int {
+// Many returns draws, five times as many with -long.
+func Many(draws int) int {
 	if exact.Long() {
 		draws *= 5
 	}
 	return draws
 }
 
-// stuck resets the kernel to state x. If the state has no probability it writes
-// a row that stays there and returns true.
-func stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
+// Stuck resets the kernel to state x. If the state has probability zero, it stores in dst a
+// row that stays at x and returns true.
+func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	if k.Reset(sampler.Control{}, state) == nil {
 		return false
 	}
@@ -157,14 +155,15 @@ func stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	return true
 }
 
-// stay puts what the other entries of the row leave on the diagonal. Some ulps
-// too much are rounding; more is for Matrix.RowError to find.
-func stay(dst []float64, x int) {
+// Stay stores on the diagonal 1 minus the other entries of the row, or 0 if they exceed 1 by
+// rounding. Matrix.RowError finds larger excesses.
+func Stay(dst []float64, x int) {
 	dst[x] = 0
 	dst[x] = max(0, 1-exact.Sum(dst))
 }
 
-func power(m *exact.Matrix, n int) *exact.Matrix {
+// Power returns mⁿ, n ≥ 1.
+func Power(m *exact.Matrix, n int) *exact.Matrix {
 	p := m
 	for range n - 1 {
 		p = p.Mul(m)
@@ -172,9 +171,9 @@ func power(m *exact.Matrix, n int) *exact.Matrix {
 	return p
 }
 
-// conditional returns the probabilities with which heatBath picks levels, read
-// off the function itself: it is monotone in u, so bisection finds its steps.
-func conditional(w, d []float64) []float64 {
+// Conditional returns the probabilities with which heatBath picks levels. The function is
+// monotone in u, so bisection finds its steps.
+func Conditional(heatBath func(w, d []float64, u float64) int, w, d []float64) []float64 {
 	p := make([]float64, len(d))
 	levels := len(d)
 	order := make([]int, 0, levels)
@@ -190,7 +189,7 @@ func conditional(w, d []float64) []float64 {
 		after := order[n+1:]
 		lo, edge := int64(0), int64(grid)
 		picks := func(u int64) bool {
-			got := sweep.HeatBath(w, d, float64(u)/grid)
+			got := heatBath(w, d, float64(u)/grid)
 			for _, a := range after {
 				if got == a {
 					return true
@@ -211,16 +210,9 @@ func conditional(w, d []float64) []float64 {
 	return p
 }
 
-// withoutBits lets the chains of a block move one by one for the rest of a test.
-func withoutBits(t *testing.T) {
-	bits, rows := sweep.FewestBits, sweep.FewestRows
-	sweep.FewestBits, sweep.FewestRows = sampler.BlockSize+1, sampler.BlockSize+1
-	t.Cleanup(func() { sweep.FewestBits, sweep.FewestRows = bits, rows })
-}
-
-// lawOf returns the sites that are free in a model, and the probabilities of their states by
-// enumeration.
-func lawOf(m energy.Model) (free []int, p []float64) {
+// Distribution returns the free sites of a model and, by enumeration, the probabilities of
+// their states.
+func Distribution(m energy.Model) (free []int, p []float64) {
 	sites, levels := m.Shape()
 	x := make([]int32, sites)
 	fixed := slices.Repeat([]int32{-1}, sites)
@@ -252,8 +244,8 @@ func lawOf(m energy.Model) (free []int, p []float64) {
 	return free, p
 }
 
-// pinned fixes the sites of which keep is false, at levels by turns.
-func pinned(m energy.Model, keep func(i int) bool) energy.Model {
+// Pinned fixes the sites for which keep is false, at varying levels.
+func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	sites, levels := m.Shape()
 	fixed := map[int]int32{}
 	for i := range sites {
@@ -264,8 +256,8 @@ func pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	return exact.Must(energy.Clamp(m, fixed))
 }
 
-// engineOf names the kernel that does the work.
-func engineOf(k sampler.Kernel) string {
+// EngineOf returns the name of the type of the innermost kernel.
+func EngineOf(k sampler.Kernel) string {
 	for w, ok := k.(sampler.Wrapper[int32]); ok; w, ok = k.(sampler.Wrapper[int32]) {
 		k = w.Unwrap()
 	}

@@ -16,7 +16,7 @@ import (
 
 // Once it has chosen, Auto makes steps that nobody reads as the chosen kernel does alone:
 // many at once, to the bits of those that are read one by one.
-func TestLeaps(t *testing.T) {
+func TestBatches(t *testing.T) {
 	ctx := context.Background()
 	m := exact.Must(model.NewIsing(model.Lattice{5, 5}, 0.2, 0.2))
 	method := Method{Candidates: []sampler.Method{mcmc.Gibbs{}, mcmc.DMALA{}}}
