@@ -1,8 +1,10 @@
 package model_test
 
 import (
+	"fmt"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/stretchr/testify/require"
 )
@@ -18,4 +20,14 @@ func TestNeighborCorrelation(t *testing.T) {
 	require.EqualError(t, err, "model: NeighborCorrelation: the topology has no edges")
 	_, err = model.NeighborCorrelation(model.Lattice{})
 	require.Error(t, err)
+}
+
+func ExampleNeighborCorrelation() {
+	corr, err := model.NeighborCorrelation(model.Lattice{2, 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(corr([]int32{1, 1, 0, 0}), energy.Magnetization([]int32{1, 1, 1, 0}))
+	// Output: 0 0.5
 }
