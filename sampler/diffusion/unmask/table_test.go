@@ -201,7 +201,7 @@ func TestCostTable(t *testing.T) {
 			rows[k] += float64(cost.Rows-cost.Shown) / float64(tableDraws**chains)
 			asked[k] += float64(cost.Asked) / float64(tableDraws**chains)
 		}
-		floor += s.Floor(r, tableDraws) / float64(*chains)
+		floor += s.Noise(r, tableDraws) / float64(*chains)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d chains × automata, %d draws each, floor %.4f\n", *chains, tableDraws, floor)

@@ -1,13 +1,57 @@
 package exact
 
 import (
+	"context"
 	"math"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/stretchr/testify/require"
 )
+
+// Must returns v, and panics on an error: for what a test builds and cannot do
+// without.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Error returns the error of a call that also returns a value, for lists of
+// calls that must fail.
+func Error[T any](_ T, err error) error { return err }
+
+// countdown is a context that is cancelled at its n-th look.
+type countdown struct {
+	context.Context
+	n *int
+}
+
+func (c countdown) Err() error {
+	if *c.n--; *c.n < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Cancelled runs a computation that takes a context once for every point at
+// which it looks at the context, cancelled there, and hands the error to check;
+// many points are thinned out. It returns how many there are when the
+// computation succeeds.
+func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
+	for ; ; looks++ {
+		left := looks
+		err := run(countdown{context.Background(), &left})
+		if err == nil {
+			return looks
+		}
+		check(err)
+		if looks > 40 {
+			looks += looks / 4 // many looks: try some
+		}
+	}
+}
 
 // Steady asserts that f allocates nothing once pools are warm. What allocates does
 // so whenever it is measured; a garbage collection, which empties pools, or another
