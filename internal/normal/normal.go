@@ -1,7 +1,4 @@
 // Package normal owns the one generator of normal numbers.
-//
-// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
-// bits differ between processors.
 package normal
 
 import (

@@ -71,7 +71,7 @@ func (b *Burst) done() {
 	b.gone.Done()
 }
 
-// await waits until ready says so, and returns false if that took longer than linger.
+// await waits until ready returns true, and returns false if that takes longer than linger.
 func await(ready func() bool) bool {
 	began := time.Now()
 	for turn := 1; !ready(); turn++ {

@@ -2,6 +2,9 @@
 package pool
 
 import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -130,4 +133,121 @@ func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	if end := c.first.Swap(nil); end != nil {
 		end.resume()
 	}
+}
+
+// Each calls do for the jobs 0 … jobs−1 from at most so many goroutines, the
+// caller's among them, and returns when all are done. It is for work that is
+// begun rarely; a [Pool] hands out work often without allocating.
+//
+// If a job panics, no further jobs begin, and when those under way are done the
+// first panic goes on in the caller as a *[Panic], whatever the number of workers.
+func Each(workers, jobs int, do func(job int)) {
+	if workers = min(workers, jobs); workers <= 1 {
+		defer repanic()
+		for j := range jobs {
+			do(j)
+		}
+		return
+	}
+	var next atomic.Int64
+	var first atomic.Pointer[ending]
+	work := func() {
+		var how *ending
+		returned := false
+		defer func() {
+			if !returned { // runtime.Goexit: only deferred functions run
+				how = &ending{exited: true}
+			}
+			if how != nil {
+				first.CompareAndSwap(nil, how)
+				next.Store(int64(jobs))
+			}
+		}()
+		how = try(func() {
+			for {
+				j := int(next.Add(1)) - 1
+				if j >= jobs || first.Load() != nil {
+					return
+				}
+				do(j)
+			}
+		})
+		returned = true
+	}
+	var wg sync.WaitGroup
+	for range workers - 1 {
+		wg.Go(work)
+	}
+	func() {
+		defer wg.Wait() // also if the caller's own job ends the goroutine
+		work()
+	}()
+	first.Load().resume()
+}
+
+// Panic is the value with which the caller of a pool panics after a job has panicked,
+// whichever goroutine that job ran in. If Value is an error, Panic wraps it.
+type Panic struct {
+	Value any
+	Stack []byte // of the goroutine that panicked, at that point
+}
+
+func (p *Panic) Error() string {
+	return fmt.Sprintf("%v\n\nin a job:\n%s", p.Value, p.Stack)
+}
+
+// Unwrap returns Value if it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// repanic turns a panic into a panic with a *[Panic]. It must be deferred directly.
+func repanic() {
+	if v := recover(); v != nil {
+		Throw(v)
+	}
+}
+
+// Throw panics as a pool does after a job has panicked with v, the value that its
+// caller has recovered.
+func Throw(v any) { panic(panicked(v).panicked) }
+
+// ending is how a job ended that did not return.
+type ending struct {
+	panicked *Panic
+	exited   bool // runtime.Goexit, as by testing.T.FailNow
+}
+
+// try calls do and returns how it ended; nil if it returned. If do ends the
+// goroutine, try does not return.
+func try(do func()) (end *ending) {
+	defer func() {
+		if v := recover(); v != nil {
+			end = panicked(v)
+		}
+	}()
+	do()
+	return nil
+}
+
+// panicked is the ending by a panic with the value v. It must be called by the
+// function that recovered it, while the stack still shows where.
+func panicked(v any) *ending {
+	p, ok := v.(*Panic) // of jobs within jobs
+	if !ok {
+		p = &Panic{v, debug.Stack()}
+	}
+	return &ending{panicked: p}
+}
+
+// resume ends the goroutine as a job ended.
+func (e *ending) resume() {
+	if e == nil {
+		return
+	}
+	if e.panicked != nil {
+		panic(e.panicked)
+	}
+	runtime.Goexit()
 }
