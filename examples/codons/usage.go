@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// usage says how often codons occur. Only ratios between codons of one amino
-// acid matter.
+// usage holds codon frequencies. Only ratios between codons of one amino acid matter.
 type usage struct {
 	name string
 	of   map[string]float64 // by codon

@@ -44,7 +44,7 @@ func compile(ctx context.Context, o options) (*grammar.Grammar, error) {
 }
 
 // check says whether an instance is in the language.
-func check(ctx context.Context, o options) (*verdict, error) {
+func check(ctx context.Context, o options) (*validity, error) {
 	g, err := compile(ctx, o)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func check(ctx context.Context, o options) (*verdict, error) {
 	if o.compact && len(data) > 0 && data[len(data)-1] == '\n' { // of the file, not of the instance
 		data = data[:len(data)-1]
 	}
-	return &verdict{Valid: g.Accepts(string(data))}, nil
+	return &validity{Valid: g.Accepts(string(data))}, nil
 }
 
 // sample draws n values by masked diffusion. The model gives all tokens at a
@@ -126,12 +126,12 @@ func (r *report) judge(x []int32, v text.Vocabulary, g *grammar.Grammar) {
 	}
 }
 
-// verdict is the report of -check.
-type verdict struct {
+// validity is the report of -check.
+type validity struct {
 	Valid bool `json:"valid"`
 }
 
-func (v *verdict) String() string {
+func (v *validity) String() string {
 	if v.Valid {
 		return "valid\n"
 	}

@@ -173,7 +173,7 @@ func TestTallyFindsUnbalancedDraws(t *testing.T) {
 	r := newReport(options{}, c)
 	r.add(&outcome{name: "x", steps: 1, tally: []tally{y}, summary: trace.Summary()})
 	if r.Balanced {
-		t.Error("a report of such draws says so")
+		t.Error("the report calls such draws balanced")
 	}
 }
 

@@ -280,8 +280,8 @@ func TestStringsThatAreNotFoundAreCounted(t *testing.T) {
 	}
 }
 
-// Long strings of many letters are learned by a chain that remembers less, unless the
-// user says how much.
+// Long strings of many letters are learned by a chain of lower order, unless the user
+// sets the order.
 func TestOrderIsWhatCanBeAfforded(t *testing.T) {
 	for _, c := range []struct{ sites, levels, want int }{{29, 24, 3}, {105, 34, 2}, {128, 500, 1}, {1024, 50_257, 0}} {
 		if got := affordable(c.sites, c.levels); got != c.want {

@@ -127,7 +127,7 @@ func find(columns []column, name string) (int, error) {
 }
 
 // priceNames are the channels that OHLC orders, in the order of its arguments;
-// beside them a market has these.
+// marketNames are the others that a market has.
 var (
 	priceNames  = []string{"open", "high", "low", "close"}
 	marketNames = []string{"volume", "adjusted", "adj close", "adj. close", "adjclose", "adj_close"}

@@ -141,7 +141,7 @@ func traits(x []float32, length, n int) []float64 {
 // over windows held out. The classifier is a logistic regression on traits. Both
 // classes weigh the same, and what is tested is in a run of neighbouring windows of
 // which training sees none. a may be below ½ by chance, so the score of what cannot be
-// told apart is about as large as its standard error.
+// distinguished is about as large as its standard error.
 func discriminate(real, fake []float32, samples, length, n int) (score, stderr float64, err error) {
 	sites := length * n
 	count := len(real) / sites

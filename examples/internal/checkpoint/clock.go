@@ -2,8 +2,8 @@ package checkpoint
 
 import "time"
 
-// Clock is how far a run of steps is and how long they took. It is kept beside the
-// run.
+// Clock is how far a run of steps is and how long they took. A checkpoint keeps it with
+// the run.
 type Clock struct {
 	Steps   int
 	Seconds float64

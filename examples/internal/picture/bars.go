@@ -16,8 +16,8 @@ type Group struct {
 	Height []float64
 }
 
-// Bars draws groups of bars beside each other, one group of colours at each
-// named place, and returns the entries of their legend.
+// Bars draws one group of bars at each named place, a bar of every group's colour, and
+// returns the entries of the legend.
 func Bars(p *plot.Plot, places []string, groups []Group) ([]Entry, error) {
 	wide := vg.Points(min(24, 300/float64(max(1, len(places)*len(groups)))))
 	var legend []Entry

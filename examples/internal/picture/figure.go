@@ -45,12 +45,12 @@ type layout struct {
 }
 
 func (f *Figure) arrange() layout {
-	room := Width - 2*border
-	l := layout{title: wrap(f.Title, style(titleSize), room)}
+	width := Width - 2*border
+	l := layout{title: wrap(f.Title, style(titleSize), width)}
 	label, used := style(labelSize), vg.Length(0)
 	for _, e := range f.Legend {
 		wide := markWide + markGap + label.Width(e.Name) + entryGap
-		if len(l.rows) == 0 || used+wide-entryGap > room {
+		if len(l.rows) == 0 || used+wide-entryGap > width {
 			l.rows, used = append(l.rows, nil), 0
 		}
 		last := len(l.rows) - 1
@@ -81,10 +81,10 @@ func (l *layout) head() vg.Length {
 }
 
 // wrap cuts text at spaces into lines that fit.
-func wrap(s string, in text.Style, room vg.Length) []string {
+func wrap(s string, in text.Style, width vg.Length) []string {
 	var lines []string
 	for _, word := range strings.Fields(s) {
-		if n := len(lines); n > 0 && in.Width(lines[n-1]+" "+word) <= room {
+		if n := len(lines); n > 0 && in.Width(lines[n-1]+" "+word) <= width {
 			lines[n-1] += " " + word
 			continue
 		}
