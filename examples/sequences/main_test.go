@@ -10,10 +10,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint/checkpointtest"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -338,5 +340,18 @@ func TestErrorsAreClear(t *testing.T) {
 	cancel()
 	if _, err := run(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled run: %v", err)
+	}
+}
+
+// A run that is interrupted again and again ends with the samples of one that is
+// not, also where samples must differ from each other.
+func TestResume(t *testing.T) {
+	args := []string{"-atoms", "4", "-n", "40", "-order", "2", "-run", "syntax,novel"}
+	whole := do(t, args...)
+	r := checkpointtest.Interrupted(t, parseFlags, run, args, "-steps", "9")
+	for i, f := range r.Runs {
+		if !slices.Equal(f.samples, whole.Runs[i].samples) {
+			t.Errorf("%s: other samples than in one piece", f.Name)
+		}
 	}
 }
