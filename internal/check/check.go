@@ -1,5 +1,5 @@
-// Package check owns the checks of arguments that every package makes, and the
-// one form of their messages: who complains, of what, its value, and the bound.
+// Package check checks arguments. Its messages have one form: the function, the
+// argument, its value, and the bound.
 package check
 
 import (
@@ -121,7 +121,7 @@ type Setting struct {
 	least, usual int
 }
 
-// Number is a setting that is no less than least, and usual where it is 0.
+// Number returns a setting that must be at least least; 0 means usual.
 func Number(name string, value *int, least, usual int) Setting {
 	return Setting{name, value, least, usual}
 }
@@ -200,9 +200,9 @@ func Probabilities(who, caller, name string, p []float64, length int) error {
 	return nil
 }
 
-// States is deferred by what looks levels up in a table, where Go checks the index
-// anyway: a panic becomes one that names the level, if x has one outside
-// 0 … levels−1, and goes on as it was otherwise.
+// States is deferred by functions that look levels up in a table, where Go checks the
+// index anyway. If x has a level outside 0 … levels−1, it replaces a panic by one that
+// names the level; otherwise the panic continues unchanged.
 func States(who string, x []int32, levels int) {
 	p := recover()
 	if p == nil {

@@ -1,5 +1,5 @@
-// Package document reads JSON into values that know on which line and column of
-// the text they begin, so that readers of files can say where an error is.
+// Package document reads JSON into values that know the line and column where they
+// begin, so that readers of files can locate errors.
 package document
 
 import (
@@ -16,8 +16,8 @@ import (
 // flatter by far, and the stack must not grow with a hostile one.
 const deepest = 100
 
-// Parse reads one JSON value, which must be all of r. Keys that an object has
-// twice are an error. It takes memory in proportion to the text.
+// Parse reads one JSON value, which must be all of r. Duplicate keys of an object are
+// an error. Parse takes memory in proportion to the text.
 func Parse(r io.Reader) (*Value, error) {
 	if r == nil {
 		return nil, errors.New("reader r = nil")
@@ -140,7 +140,7 @@ func (p *parser) object(v *Value, depth int) error {
 	return err
 }
 
-// Kind is what a [Value] is.
+// Kind is the type of a [Value].
 type Kind string
 
 // The kinds of values.
@@ -177,7 +177,7 @@ func (v *Value) Get(key string) *Value {
 	return nil
 }
 
-// Is reports whether v is there and of a kind.
+// Is reports whether v is not nil and of the kind.
 func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
 
 // Float returns the value of a number that is a finite float64.

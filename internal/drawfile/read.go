@@ -98,7 +98,7 @@ type Page struct {
 	body, out          []byte
 }
 
-// Begin empties the page, for draws of a block from a number on.
+// Begin empties the page for draws of a block from the given number on.
 func (p *Page) Begin(block int) { p.block, p.many, p.body = block, 0, p.body[:0] }
 
 // Draw begins the next draw, and returns what its states and infos are to be

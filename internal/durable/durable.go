@@ -58,8 +58,8 @@ func Save(fs FS, path string, write func(io.Writer) error) error {
 	return fs.SyncDir(filepath.Dir(path))
 }
 
-// Files returns the paths that saving in the file path takes: its own, and those of the
-// generation before and the one under way.
+// Files returns the paths that saving in the file path uses: path itself, the
+// generation before, and the one being written.
 func Files(path string) []string { return []string{path, Previous(path), temporary(path)} }
 
 // sum is the length and the checksum of what was written.

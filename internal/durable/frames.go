@@ -142,8 +142,8 @@ func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
 	return nil
 }
 
-// Foreign reports whether an error says that a checkpoint is of another run: no
-// other generation will do better.
+// Foreign reports whether the error is that a checkpoint belongs to another run, so
+// that an older generation will not help either.
 func Foreign(err error) bool {
 	var other *fingerprint.Mismatch
 	return errors.As(err, &other)

@@ -29,10 +29,10 @@ func Counts(tb TB, counts []int, p []float64, rate float64) {
 	}
 }
 
-// Transitions fails the test if the observed moves disagree with the matrix:
-// counts[x][y] is the number of independent steps from x that ended in y. A row
-// without steps, or a nil row, says nothing. The rate is that of the whole
-// test, divided among the rows with steps.
+// Transitions fails the test if the observed moves disagree with the matrix.
+// counts[x][y] is the number of independent steps from x that ended in y; a row without
+// steps, or a nil row, is skipped. The rate is that of the whole test, divided among
+// the rows with steps.
 func Transitions(tb TB, counts [][]int, m *Matrix, rate float64) {
 	tb.Helper()
 	checkRate(rate)

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Must returns v, and panics on an error: for what a test builds and cannot do
-// without.
+// Must returns v, and panics on an error.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -35,10 +34,9 @@ func (c countdown) Err() error {
 	return nil
 }
 
-// Cancelled runs a computation that takes a context once for every point at
-// which it looks at the context, cancelled there, and hands the error to check;
-// many points are thinned out. It returns how many there are when the
-// computation succeeds.
+// Cancelled runs a computation once for every point at which it looks at its context,
+// cancels it there, and passes the error to check. It skips some points if there are
+// many. It returns the number of points in a run that succeeds.
 func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
 	for ; ; looks++ {
 		left := looks
@@ -53,10 +51,10 @@ func Cancelled(run func(ctx context.Context) error, check func(err error)) (look
 	}
 }
 
-// Steady asserts that f allocates nothing once pools are warm. What allocates does
-// so whenever it is measured; a garbage collection, which empties pools, or another
-// goroutine of the test does not. Under the race detector, which makes pools drop
-// what they are given, it only calls f.
+// Steady asserts that f allocates nothing once pools are warm. It measures several
+// times, because a garbage collection, which empties pools, or another goroutine of the
+// test may allocate once. Under the race detector, which makes pools drop items, it
+// only calls f.
 func Steady(t *testing.T, name string, f func()) {
 	t.Helper()
 	if Race {

@@ -63,5 +63,5 @@ func root(t *testing.T) string {
 
 var long = flag.Bool("long", false, "run the long forms of tests: every case, at full size (see CONTRIBUTING.md)")
 
-// Long reports whether tests are to run in their long form, by the flag -long.
+// Long reports whether the flag -long is set: tests then run in their long form.
 func Long() bool { return *long }

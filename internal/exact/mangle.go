@@ -7,11 +7,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Mangle returns a checkpoint with bytes of its frames changed, and lengths and
-// checksums made right again, so that a fuzz target reaches what reads the bodies.
-// The edits are taken five bytes at a time: which frame, where in its body (two
-// bytes from the start, or from the end if the first is ≥ 128), what to xor, and
-// what to do instead if that is 0: cut the body off there, or repeat what follows.
+// Mangle returns a checkpoint with bytes of its frames changed and lengths and
+// checksums corrected, so that a fuzz target reaches the code that reads the bodies. An
+// edit has five bytes: the frame, the position in its body (two bytes, from the start,
+// or from the end if the first is ≥ 128), the value to xor, and, if that is 0, whether
+// to cut the body off there or to repeat what follows.
 func Mangle(file, edits []byte) []byte {
 	var magics []string
 	var bodies [][]byte
@@ -53,7 +53,7 @@ func Mangle(file, edits []byte) []byte {
 	return out
 }
 
-// MangleSeeds are edits to begin with: none, every part of a frame, both ends.
+// MangleSeeds returns edits for a fuzz corpus: none, every part of a frame, both ends.
 func MangleSeeds() [][]byte {
 	seeds := [][]byte{nil}
 	for frame := range byte(3) {

@@ -31,7 +31,7 @@ func NewRugged(sites, levels int, scale, noise float64, seed uint64) *Rugged {
 	return m
 }
 
-// Holed takes the probability from about a quarter of the states.
+// Holed gives about a quarter of the states probability zero.
 func (m *Rugged) Holed() *Rugged {
 	for k := range m.E {
 		if m.hash(k, 0, 0) > 0.5 {
@@ -114,8 +114,8 @@ func (m Ordinal) Window(e []float64, g []float32, x []int32, w int) {
 	}
 }
 
-// Quadratic is E = −½ sᵀAs − bᵀs over spins: the target on which DULA's
-// stationary law has a closed form. Its field is
+// Quadratic is E = −½ sᵀAs − bᵀs over spins, for which DULA's stationary distribution
+// has a closed form. Its field is
 type Quadratic struct {
 	a [][]float64 // symmetric, zero diagonal
 	b []float64
@@ -183,8 +183,8 @@ func RBM(t testing.TB) *model.RBM {
 	return m
 }
 
-// Library holds models of the library, with caches, graphs and hidden units that
-// [Rugged] models have not.
+// Library returns models of package model, with the caches, graphs and hidden units
+// that [Rugged] models lack.
 func Library(t testing.TB) map[string]energy.Model {
 	ising, err := model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1)
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
-// Package fingerprint owns what a checkpoint must agree on with the run that
-// loads it: a list of named settings, compared one by one, so that a refusal
-// names the setting that differs.
+// Package fingerprint holds the settings on which a checkpoint and the run that loads
+// it must agree: a list of named settings, compared one by one, so that an error names
+// the setting that differs.
 //
 // A setting is a text ("DMALA.StepSize" is "0.2"), compared byte by byte, or a
 // row of numbers ("energies of test states"), compared to rounding by the magnitude
@@ -23,11 +23,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// List is the settings of a run, in the order in which they were added: what
-// explains others (the method) goes before them (its fields). Names are unique.
+// List holds the settings of a run, in the order in which they were added: a setting
+// that explains others (the method) goes before them (its fields). Names are unique.
 type List struct {
-	// Sites and Levels are the shape by which languages among the settings are
-	// read; they are no settings themselves.
+	// Sites and Levels are the shape for the digests of languages among the settings;
+	// they are not settings themselves.
 	Sites, Levels int
 
 	all []setting
@@ -47,7 +47,7 @@ const (
 	singles = 1e-6
 )
 
-// Doubles is a row of numbers that [List.Add] takes by [List.Doubles].
+// Doubles is a row of numbers that [List.Add] adds with [List.Doubles].
 type Doubles []float64
 
 // Text adds a setting that must agree exactly.
@@ -59,8 +59,8 @@ func (l *List) Numbers(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v})
 }
 
-// Doubles is Numbers within 1e-12: of what is computed in float64 from the same
-// arguments both times.
+// Doubles is [List.Numbers] within 1e-12, for results of the same computation in
+// float64 from the same arguments.
 func (l *List) Doubles(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v, double: true})
 }
@@ -84,8 +84,8 @@ func (l *List) Sum() uint64 {
 	return h.Sum64()
 }
 
-// Read reads what Append wrote, all of b. Memory grows with b, not with what it
-// claims.
+// Read reads what [List.Append] wrote, all of b. It takes memory in proportion to b,
+// whatever lengths it claims.
 func Read(b []byte) (*List, error) {
 	if len(b) < 8 {
 		return nil, wire.ErrShort
@@ -115,7 +115,7 @@ func Read(b []byte) (*List, error) {
 	return l, wire.ReadEnd(b)
 }
 
-// Mismatch says which setting differs.
+// Mismatch is the error for a setting that differs.
 type Mismatch struct {
 	Setting     string
 	Saved, Here string // its values; "unset" if only one side has the setting
@@ -214,8 +214,8 @@ type (
 	}
 )
 
-// Name returns the name of a recipe: what its method Name says, or its Go type;
-// the same for a value and a pointer to it.
+// Name returns the name of a recipe: the result of its method Name, or its Go type. It
+// is the same for a value and a pointer to it.
 func Name(recipe any) string {
 	if n, ok := recipe.(named); ok && !isNil(recipe) {
 		return n.Name()

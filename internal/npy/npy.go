@@ -3,8 +3,8 @@
 // shape. In memory arrays are always flat and row-major (C order); a file in
 // Fortran order is transposed on the way in.
 //
-// Headers are not trusted. Memory grows with the data that arrives, never with
-// the size that a header claims.
+// Headers are not trusted: memory grows with the data that arrives, not with the size
+// that a header claims.
 package npy
 
 import (

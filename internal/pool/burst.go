@@ -9,10 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 )
 
-// Burst shares out numbered jobs between its caller and goroutines. Like a [Pool] it
-// allocates nothing while it works; unlike one it needs no Stop, for owners that nobody
-// closes: its goroutines end linger after a call, unless there is another one until
-// then. To wake a processor may take a tenth of a millisecond.
+// Burst runs numbered jobs on its caller and goroutines. Like a [Pool] it allocates
+// nothing while it works. It needs no Stop: its goroutines end if there is no call for
+// the time linger. Waking a processor may take a tenth of a millisecond.
 type Burst struct {
 	do    func(worker, job int)
 	jobs  int64

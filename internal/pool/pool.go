@@ -1,4 +1,4 @@
-// Package pool owns a fixed set of goroutines that share out numbered jobs.
+// Package pool runs numbered jobs on a fixed set of goroutines.
 package pool
 
 import (
@@ -9,10 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// Pool shares out numbered jobs between the goroutine that has them and a fixed
-// set of helpers. Handing out work allocates nothing. The owner works too and
-// waits only for jobs that a helper has begun, so that jobs which are done before
-// a helper wakes cost no more than they would alone.
+// Pool runs numbered jobs on the calling goroutine and a fixed set of helpers. A call
+// allocates nothing. The caller works too and waits only for jobs that a helper has
+// begun, so jobs that are done before a helper wakes cost no more than without helpers.
 type Pool struct {
 	workers int
 	wake    chan struct{}
@@ -32,7 +31,7 @@ func New(workers int) *Pool { return &Pool{workers: workers} }
 // Workers returns the number of workers.
 func (c *Pool) Workers() int { return c.workers }
 
-// Start begins the helpers; one worker needs none.
+// Start starts the helpers; a pool of one worker has none.
 func (c *Pool) Start() {
 	if c.workers <= 1 {
 		return
@@ -104,8 +103,8 @@ func (c *Pool) Stop() {
 // Each calls do for the jobs from … to−1 and returns when all are done. The
 // results must not depend on the worker.
 //
-// If a job panics, those that have not begun are left out, and the first panic
-// goes on in the caller as a *[Panic]; the pool stays usable.
+// If a job panics, those that have not begun are skipped, and Each panics with the
+// first panic as a *[Panic]; the pool stays usable.
 func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	if c.wake == nil || to-from <= 1 {
 		defer func() {
@@ -135,12 +134,12 @@ func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	}
 }
 
-// Each calls do for the jobs 0 … jobs−1 from at most so many goroutines, the
-// caller's among them, and returns when all are done. It is for work that is
-// begun rarely; a [Pool] hands out work often without allocating.
+// Each calls do for the jobs 0 … jobs−1 from at most the given number of goroutines,
+// including the caller's, and returns when all are done. It is for work that starts
+// rarely; a [Pool] is for frequent work, without allocations.
 //
-// If a job panics, no further jobs begin, and when those under way are done the
-// first panic goes on in the caller as a *[Panic], whatever the number of workers.
+// If a job panics, no further jobs begin. When those under way are done, Each panics
+// with the first panic as a *[Panic], for any number of workers.
 func Each(workers, jobs int, do func(job int)) {
 	if workers = min(workers, jobs); workers <= 1 {
 		defer repanic()

@@ -1,5 +1,4 @@
-// Package span owns orthonormal bases of rows, and equations in terms of them.
-
+// Package span computes orthonormal bases of rows and solves equations in them.
 package span
 
 import (
@@ -54,8 +53,8 @@ func Dot(x, y []float64) float64 {
 }
 
 // Basis writes rows, m × n and row-major, as T·U, where the rows of U (q × n) are
-// orthonormal and q is their rank. T (m × q) is lower trapezoidal: lead[k] is the
-// row that brought row k of U, and T is 0 to the right of k there.
+// orthonormal and q is the rank. T (m × q) is lower trapezoidal: row k of U comes from
+// row lead[k], where T is 0 to the right of k.
 type Basis struct {
 	N    int
 	U, T []float64
@@ -66,8 +65,8 @@ type Basis struct {
 // Rank returns q.
 func (b *Basis) Rank() int { return len(b.Lead) }
 
-// Solve returns c with U·x = c wherever rows·x = y, and by how much the worst of
-// the other rows then fails, relative to its size.
+// Solve returns c such that rows·x = y implies U·x = c, and the largest error of the
+// dependent rows, relative to their size.
 func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	q := b.Rank()
 	c = make([]float64, q)
