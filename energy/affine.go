@@ -16,12 +16,12 @@ import (
 //
 //	E(x) = c·(Σ_k w_k E_k(x) + b)  where x_i = l_i at all fixed sites i, +Inf elsewhere,
 //
-// that [Sum], [Scale] and [Clamp] return and that a dual.Lagrangian is: parts add up in
-// their order, and a state that has probability zero in one part has none. Where one is
-// made of another, the parts become those of one Affine if that changes no rounding.
+// that Sum, Scale and Clamp return and that a dual.Lagrangian is. Parts are added in
+// order, and a state that has probability zero in one part has probability zero. An
+// Affine made of another takes over its parts if that changes no rounding.
 //
-// It supports what its parts support, see [Affine.As]. It is safe for concurrent use;
-// but see [NewAffine].
+// It supports what its parts support: see [Affine.As]. It is safe for concurrent use,
+// except as [NewAffine] states.
 type Affine struct {
 	sites, levels int
 	parts         []Model
@@ -42,10 +42,9 @@ type Affine struct {
 // free marks a site that is not fixed.
 const free = -1
 
-// Sum returns the model with E(x) = Σ_k E_k(x), the product of the densities
-// of the given models; it has probability where all of them have. Energies add
-// in the order given. The sum of one model is that model. It supports what [Affine.As]
-// says.
+// Sum returns the model with E(x) = Σ_k E_k(x), the product of the densities of the
+// given models. Energies are added in the given order. The sum of one model is that
+// model. [Affine.As] lists what the result supports.
 //
 // Sum returns an error if there is no model, one is nil, shapes differ, or two
 // Ordinal parts have different values.
@@ -78,9 +77,10 @@ func Sum(models ...Model) (Model, error) {
 	return a.finish(), nil
 }
 
-// Scale returns the model with the energy β·E(x): the distribution of m at
-// inverse temperature β. States of probability zero keep it, at β = 0 too. Scale of
-// β = 1 is m itself. It supports what [Affine.As] says. β·E must not overflow.
+// Scale returns the model with the energy β·E(x): the distribution of m at inverse
+// temperature β. States of probability zero keep probability zero, also at β = 0. With
+// β = 1 it returns m itself. [Affine.As] lists what the result supports. β·E must not
+// overflow.
 //
 // Scale returns an error if m is nil or β is negative, infinite or NaN.
 func Scale(m Model, beta float64) (Model, error) {
@@ -101,14 +101,14 @@ func Scale(m Model, beta float64) (Model, error) {
 	return a.finish(), nil
 }
 
-// Clamp returns m with the given sites fixed: the distribution of m given
-// that x_i = fixed[i] for every i in fixed. Its shape is that of m; the energy
-// of every other state is +Inf. In tables the row of a fixed site is +Inf but for the
-// current level, and its entry in a field is ±Inf.
+// Clamp returns m with the given sites fixed: the distribution of m given that x_i =
+// fixed[i] for every i in fixed. Its shape is that of m; the energy of every other
+// state is +Inf. In tables, the row of a fixed site is +Inf except at the current
+// level; in fields, its entry is ±Inf.
 //
-// The result is [Supported]: Repair sets the fixed sites, after the Repair of
-// m if it has one, and may thereby undo what that did. What else it supports
-// [Affine.As] says. It keeps no reference to fixed.
+// The result is [Supported]: Repair calls the Repair of m, if it has one, and then sets
+// the fixed sites, which may undo a repair. [Affine.As] lists what else it supports. It
+// keeps no reference to fixed.
 //
 // Clamp returns an error if m is nil or a site or level is out of range.
 func Clamp(m Model, fixed map[int]int32) (Model, error) {
@@ -136,13 +136,14 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 }
 
 // NewAffine returns the model Σ_k w_k E_k(x) + b of a base, which is part 0, and of
-// statistics of the same shape, parts 1, 2, …, and what sets w, of which it keeps a copy,
-// and b. At first w is 1, 0, 0, …, b is 0, and the model is the base bit for bit. Values of
-// levels, support and parameters are those of the base alone; statistics are finite wherever
-// it has probability.
+// statistics of the same shape, parts 1, 2, …, and a function that sets w, which it
+// copies, and b. Initially w is 1, 0, 0, … and b is 0: the model is the base bit for
+// bit. Values of levels, support and parameters are those of the base alone; statistics
+// must be finite wherever the base has probability.
 //
-// It is safe for concurrent use except while set is called; kernels that work on it
-// must be Reset afterwards. It is [Varying]. set panics unless there is one weight per part.
+// The model is [Varying], and safe for concurrent use except while set is called;
+// kernels that work on it must be Reset afterwards. set panics unless there is one
+// weight per part.
 //
 // NewAffine returns an error if a model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
@@ -211,8 +212,8 @@ func (a *Affine) add(m Model) {
 	a.parts, a.weight = append(a.parts, m), append(a.weight, 1)
 }
 
-// hold fixes sites, nil for none, beside those that are. It returns false, and fixes none,
-// if a site would have two levels.
+// hold fixes sites (nil: none) in addition to those that are fixed already. It returns
+// false, and fixes none, if a site would have two levels.
 func (a *Affine) hold(fixed []int32) bool {
 	if fixed == nil {
 		return true

@@ -33,8 +33,8 @@ import (
 //     others are sums over sites with two levels; with fixed sites, too. A scaled free
 //     energy is not that of binary hidden units.
 //
-// With fixed sites it is [Clamped], with weights that change [Varying], and the model
-// inside is what is said last.
+// With fixed sites it is [Clamped], where [Clamped.Unclamped] returns the model without
+// them. With weights that change it is [Varying].
 func (a *Affine) As(target any) bool {
 	switch p := target.(type) {
 	case *Differentiable:

@@ -65,11 +65,10 @@ type Local interface {
 	// Entries are +Inf for levels of probability zero and never −Inf.
 	Locals(d []float64, x []int32)
 
-	// Move brings d, which holds Locals of x, up to date with the change of
-	// x_site to the level to, by adding what changes to the rows of other
-	// sites, up to a constant per row: d may be the sum of the tables of
-	// several models. It must be called before x is changed; x is not
-	// modified. Row site of d itself does not change.
+	// Move updates d, which holds Locals of x, for the change of x_site to the level
+	// to. It adds the changes to the rows of other sites, up to a constant per row, so
+	// that d may be the sum of the tables of several models. It must be called before x
+	// is changed; x is not modified. The row of the site itself does not change.
 	Move(d []float64, site int, to int32, x []int32)
 }
 
@@ -84,9 +83,9 @@ type Graphical interface {
 	Graph() (start, adj []int32)
 }
 
-// Toroidal models have two levels on a periodic lattice of two dimensions and
-// the same interaction everywhere, so that whole colours of a chequerboard can be
-// updated at once.
+// Toroidal models have two levels on a periodic two-dimensional lattice with the same
+// interaction everywhere, so that all sites of one chequerboard colour can be updated
+// at once.
 type Toroidal interface {
 	Model
 
@@ -97,12 +96,12 @@ type Toroidal interface {
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
-// Matching models reward or punish neighbours that are equal, everywhere alike.
+// Matching models reward or penalise equal neighbours, with one coupling for all edges.
 type Matching interface {
 	Graphical
 
-	// Matching returns J and the field h of each level (levels entries, not to
-	// be modified), all finite, of which the energy is, up to a constant,
+	// Matching returns the coupling J and the field h of each level (levels entries,
+	// not to be modified). All are finite, and up to a constant the energy is
 	//
 	//	E(x) = −J Σ_{edges ij} [x_i = x_j] − Σ_i h[x_i]
 	//
@@ -111,12 +110,12 @@ type Matching interface {
 	Matching() (coupling float64, field []float64, ok bool)
 }
 
-// Pairwise models have two levels and interact in pairs: model.Ising,
-// model.Quadratic with two values, sums of them, any of them scaled, or one of your own.
+// Pairwise models have two levels and pair interactions: model.Ising, model.Quadratic
+// with two values, and sums and multiples of these.
 type Pairwise = interface {
 	Model
 
-	// Pairs returns w and f, all finite, of which the energy is, up to a constant,
+	// Pairs returns w and f, all finite. Up to a constant the energy is
 	//
 	//	E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j,  x_i ∈ {0, 1}.
 	//
@@ -128,26 +127,26 @@ type Pairwise = interface {
 	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }
 
-// Clamped models have sites that never change: energies are those of another model
-// where they are at their levels, and +Inf elsewhere.
+// Clamped models have sites with fixed levels. The energy is that of another model
+// where these sites are at their levels, and +Inf elsewhere.
 type Clamped interface {
 	Model
 
-	// Unclamped returns the model whose sites are fixed, and the level of each site, −1
-	// where it is free; not to be modified.
+	// Unclamped returns the model without fixed sites, and the level of each site, −1
+	// where it is free. The slice must not be modified.
 	Unclamped() (m Model, fixed []int32)
 }
 
-// Varying models have numbers that change between the steps of a kernel, which is then
-// Reset: those of dual.Lagrangian are its multipliers. What a kernel takes from a model
-// once and for all, as a [Toroidal] one, it finds in the model that Now returns.
+// Varying models have numbers that change between the steps of a kernel, such as the
+// multipliers of dual.Lagrangian; the kernel must then be Reset. What a kernel reads
+// from a model once, it reads from the model that Now returns.
 type Varying interface {
 	Model
 
-	// Version returns another number after every change.
+	// Version returns a different number after every change.
 	Version() uint64
 
-	// Now returns the model as it is at present, one that never changes.
+	// Now returns an immutable copy of the model as it is at present.
 	Now() Model
 }
 
@@ -160,8 +159,8 @@ type Ordinal interface {
 	Values() []float32
 }
 
-// Windowed models fill a table around the current level only, for level sets
-// that are too large for a whole table.
+// Windowed models fill a table of the levels near the current one, for models with too
+// many levels for a whole table.
 type Windowed interface {
 	Ordinal
 
@@ -174,8 +173,8 @@ type Windowed interface {
 	Window(e []float64, g []float32, x []int32, w int)
 }
 
-// Supported models leave some states without probability and know how to find
-// one that has some.
+// Supported models give some states probability zero and can find states of positive
+// probability.
 type Supported interface {
 	Model
 
@@ -184,19 +183,19 @@ type Supported interface {
 	Repair(x []int32)
 }
 
-// Incremental models evaluate a state at the cost of what changed since another,
-// from intermediate results that the caller keeps per state.
+// Incremental models evaluate a state from the intermediate results of an earlier one,
+// which the caller keeps, at the cost of the sites that changed.
 type Incremental interface {
 	Binary
 
 	// CacheLen returns the number of intermediate results of a state.
 	CacheLen() int
 
-	// FieldFrom stores in e and h what Field gives for y, the same bits, and in
-	// next the intermediate results of y (states × CacheLen()). x and cache are
-	// as many earlier states and what next held for them; they are not
-	// modified and do not overlap next. If x is nil, the evaluation starts from
-	// nothing and cache is not used.
+	// FieldFrom stores in e and h the results of Field for y, to the same bits, and in
+	// next the intermediate results of y (states × CacheLen()). x holds as many earlier
+	// states and cache the contents of next for them; they are not modified and must
+	// not overlap next. If x is nil, the evaluation starts from scratch and cache is
+	// not used.
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
@@ -218,50 +217,49 @@ type Bipartite interface {
 	VisibleField(f []float32, h []int32)
 }
 
-// IncrementalBipartite models evaluate a state, and the log-odds of the hidden
-// units at it, at the cost of what changed since another.
+// IncrementalBipartite models evaluate a state and the log-odds of its hidden units
+// from the intermediate results of an earlier state, at the cost of the sites that
+// changed.
 type IncrementalBipartite interface {
 	Bipartite
 
 	// CacheLen returns the number of intermediate results of a state.
 	CacheLen() int
 
-	// HiddenFieldFrom stores in e and f what Energy and HiddenField give for y,
+	// HiddenFieldFrom stores in e and f the results of Energy and HiddenField for y, to
 	// the same bits; next, cache and x are as in [Incremental].
 	HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
-// Parametric models have real parameters θ, by which the energy is
-// differentiable, and which a learner such as package dual/fit moves.
+// Parametric models have real parameters θ that a learner such as package dual/fit
+// changes; the energy is differentiable with respect to θ.
 //
-// Models are immutable, because kernels, goroutines and other models share them.
-// A Parametric is the exception: a copy that one learner owns. That of a model of
-// this module comes from its method Learn (see [Learnable]), so that the model
-// that it was made of never changes; one of your own has these three methods.
+// Other models are immutable, because kernels, goroutines and other models share them.
+// A Parametric is a copy that one learner owns. The method Learn of a model makes one
+// (see [Learnable]); the model itself never changes.
 type Parametric interface {
 	Model
 
 	// Params returns a copy of θ.
 	Params() []float64
 
-	// ParamGradient adds Σ_s w_s ∂E(x_s)/∂θ_k to g_k, in nats, for the states x
-	// and as many weights, which may be 0 or negative; nil means 1 for all.
-	// len(g) is that of Params. A state has the same part in the sum whatever
-	// its batch, up to rounding.
+	// ParamGradient adds Σ_s w_s ∂E(x_s)/∂θ_k to g_k, in nats, for the states x and as
+	// many weights, which may be 0 or negative; nil means 1 for all. len(g) is that of
+	// Params. Up to rounding, what a state adds does not depend on its batch.
 	ParamGradient(g []float64, x []int32, w []float64)
 
-	// SetParams replaces θ by a copy of theta, of the same length. It must not
-	// overlap with any other method, and afterwards every kernel that works on
-	// the model must be Reset; states, random streams and step sizes go on. On an
-	// error, as for a number that is not finite, nothing changes.
+	// SetParams replaces θ by a copy of theta, of the same length. It must not run
+	// concurrently with any other method. Afterwards every kernel that works on the
+	// model must be Reset; states, random streams and step sizes are kept. On an error,
+	// such as a number that is not finite, nothing changes.
 	SetParams(theta []float64) error
 }
 
-// Learnable models are immutable and know how to make a copy with parameters of
-// its own, which knows of its differences what the model knows.
+// Learnable models are immutable and can make a copy with parameters of its own. The
+// copy offers the same tables of differences as the model.
 type Learnable interface {
 	Model
 
-	// Learn returns the copy, at the parameters of the model.
+	// Learn returns the copy, with the parameters of the model.
 	Learn() (Parametric, error)
 }

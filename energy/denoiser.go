@@ -12,8 +12,8 @@ import (
 // Site is the type of one entry of a state: a token or a real number.
 type Site interface{ int32 | float32 }
 
-// Noised is what a diffusion shows its model: a batch of corrupted states. The
-// slices are the runner's own and must not be modified or kept.
+// Noised is a batch of corrupted states, the input of a [Denoiser]. The slices belong
+// to the caller and must not be modified or kept.
 type Noised[S Site] struct {
 	// X holds the states, states × sites, row-major.
 	X []S
@@ -23,24 +23,24 @@ type Noised[S Site] struct {
 	// intact, or ᾱ of x_t = √ᾱ·x_0 + √(1−ᾱ)·noise for reals.
 	Time, Alpha []float64
 
-	// Sample identifies each state through a run: a state keeps its number
-	// from noise to sample, whatever others share its batch.
+	// Sample identifies each state through a run: a state keeps its number from noise
+	// to sample, whichever other states are in its batch.
 	Sample []int
 
 	// Src is the randomness of each state, for denoisers that sample.
 	Src []rand.Source
 
-	// Clean, unless nil, marks the entries of X that are known to be x_0: the
-	// clamped ones. Masked tokens need no such mark; a token under uniform
-	// corruption, or a real number, does not show whether it is noise.
+	// Clean, unless nil, marks the entries of X that are known to be x_0, because they
+	// are clamped. Under masking a token needs no such mark; under uniform corruption,
+	// or for real numbers, its value does not show whether it is noise.
 	Clean []bool
 
-	// Guided says that the caller leads its reverse steps by the guidance that
-	// the denoiser asked for (see diffusion.Guide). A denoiser that relies on
-	// that must return an error where Guided is false.
+	// Guided states that the caller applies the guidance that the denoiser asked for
+	// (see diffusion.Guide) in its reverse steps. A denoiser that relies on guidance
+	// must return an error if Guided is false.
 	Guided bool
 
-	// Meta is the conditioning that the run was given, passed through.
+	// Meta is the conditioning of the run, passed through unchanged.
 	Meta any
 }
 
@@ -50,13 +50,13 @@ type Noised[S Site] struct {
 //
 //	v[s,i,l] = log p(x_0,i = l | x_t) + c_{s,i},
 //
-// the full posterior of the site, its own x_t,i included. A denoiser that
-// predicts p(x_0,i = l | x_t without site i) instead says so through
-// [LeaveOneOut]; diffusions convert. For reals (S = float32) levels is 1 and the
-// prediction is the posterior mean E[x_0 | x_t].
+// the full posterior of the site, its own x_t,i included. A denoiser may predict
+// p(x_0,i = l | x_t without site i) instead if it is [SelfExcluding]; diffusions
+// convert the rows. For reals (S = float32) levels is 1 and the prediction is the
+// posterior mean E[x_0 | x_t].
 //
-// A denoiser whose prediction does not depend on Time, Alpha and Src says so
-// through [TimeFree]; then predictions are reused while a state stays as it is.
+// A denoiser whose prediction does not depend on Time, Alpha and Src should be
+// [Timeless]; diffusions then reuse predictions while a state does not change.
 type Denoiser[S Site] interface {
 	// Shape returns the number of sites and of levels (1 for reals). For
 	// masked tokens the mask is one of the levels.
@@ -84,13 +84,13 @@ type DenoiserFunc[S Site] struct {
 	// F is Denoise. Lengths have been checked when it is called.
 	F func(ctx context.Context, v []float32, q Noised[S]) error
 
-	// IgnoresTime says that predictions depend on the states alone: see
-	// [TimeFree]. Usual for masked diffusion.
+	// IgnoresTime states that predictions depend on the states alone, as is usual for
+	// masked diffusion: see [TimeFree].
 	IgnoresTime bool
 
-	// ExcludesSelf says that F predicts each site from the others: see
-	// [LeaveOneOut]. Networks trained on the objective of uniform diffusion
-	// (UDLM) whose reverse step plugs the prediction into the posterior do.
+	// ExcludesSelf states that F predicts each site from the others: see [LeaveOneOut].
+	// It is true for networks trained on the objective of uniform diffusion (UDLM),
+	// whose reverse step puts the prediction into the posterior.
 	ExcludesSelf bool
 }
 
@@ -113,45 +113,45 @@ func (f DenoiserFunc[S]) TimeFree() bool { return f.IgnoresTime }
 // LeaveOneOut returns ExcludesSelf.
 func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 
-// SelfExcluding is a denoiser of tokens that may predict every token from the
-// other sites only.
+// SelfExcluding is implemented by a denoiser of tokens that may predict every token
+// from the other sites only.
 type SelfExcluding interface {
-	// LeaveOneOut reports whether it does: rows are then
-	// p(x_0,i = l | x_t without site i) instead of full posteriors.
+	// LeaveOneOut reports whether rows are p(x_0,i = l | x_t without site i) instead of
+	// full posteriors.
 	LeaveOneOut() bool
 }
 
-// Timeless is a denoiser whose predictions may be functions of the states (X and
-// Clean) alone.
+// Timeless is implemented by a denoiser whose predictions may be functions of the
+// states (X and Clean) alone.
 type Timeless interface {
-	// TimeFree reports whether they are.
+	// TimeFree reports whether predictions depend on the states alone.
 	TimeFree() bool
 }
 
-// Masking is a denoiser of tokens that knows how they were corrupted. Diffusions
-// refuse to run it under a process with another mask.
+// Masking is implemented by a denoiser of tokens that knows how they were corrupted.
+// Diffusions refuse to run it with a process that has another mask.
 type Masking interface {
-	// MaskLevel returns the level that stands for a masked token, −1 if tokens are
-	// replaced by others instead.
+	// MaskLevel returns the level that stands for a masked token, or −1 if corruption
+	// replaces tokens by other tokens.
 	MaskLevel() int32
 }
 
-// LeaveOneOut reports whether d, or what it wraps (see [As]), is
-// [SelfExcluding] and says so. Other denoisers predict full posteriors.
+// LeaveOneOut returns the result of the method LeaveOneOut if d, or what it wraps (see
+// [As]), is [SelfExcluding]. It returns false for others: they predict full posteriors.
 func LeaveOneOut(d any) bool {
 	l, ok := As[SelfExcluding](d)
 	return ok && !check.Nil(l) && l.LeaveOneOut()
 }
 
-// TimeFree reports whether d, or what it wraps (see [As]), is [Timeless] and
-// says so. It is false for others.
+// TimeFree returns the result of the method TimeFree if d, or what it wraps (see [As]),
+// is [Timeless], and false for others.
 func TimeFree(d any) bool {
 	t, ok := As[Timeless](d)
 	return ok && !check.Nil(t) && t.TimeFree()
 }
 
-// States returns the number of states of q, each of the given sites. It panics
-// unless the lengths of all slices fit: the first thing a denoiser does.
+// States returns the number of states of q, each with the given number of sites. It
+// panics unless the lengths of all slices fit. A denoiser should call it first.
 func (q Noised[S]) States(sites int) int {
 	n := check.Rows("energy", "X", len(q.X), sites)
 	check.Len("energy", "Time", len(q.Time), n)
@@ -164,13 +164,13 @@ func (q Noised[S]) States(sites int) int {
 	return n
 }
 
-// NoisePredictor is the denoiser made of one that predicts the noise ε̂ instead
-// of the clean state, as most networks for reals do:
+// NoisePredictor turns a predictor of the noise ε̂, such as most networks for reals,
+// into a denoiser:
 //
 //	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
 //
-// Clean entries are their own prediction. Elsewhere ᾱ must be > 0: at ᾱ = 0 the
-// noise is all there is, and the prediction is not finite.
+// Clean entries are their own prediction. Elsewhere ᾱ must be > 0: at ᾱ = 0 the state
+// is pure noise, and the prediction is not finite.
 type NoisePredictor struct{ Denoiser[float32] }
 
 // Shape returns the shape of the denoiser.

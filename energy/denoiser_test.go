@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 )
@@ -47,8 +48,8 @@ func ExampleDenoiserFunc() {
 	// Output: [0 2 0 0 0 2 2 0 0 2 0 0] <nil> true false
 }
 
-// A network that predicts every token from the others says so, as a diffusion puts the
-// token itself into the prediction.
+// A network that predicts every token from the others declares it, because a diffusion
+// then adds the token itself to the prediction.
 func ExampleLeaveOneOut() {
 	for _, excludes := range []bool{false, true} {
 		model := energy.DenoiserFunc[int32]{
@@ -87,4 +88,34 @@ func TestDenoiserFuncChecksItsSlices(t *testing.T) {
 	}
 	assert.False(t, energy.TimeFree(3))
 	assert.False(t, energy.LeaveOneOut("no denoiser"))
+}
+
+func TestNoisePredictorConverts(t *testing.T) {
+	noise := energy.DenoiserFunc[float32]{Sites: 2, Levels: 1, F: func(_ context.Context, v []float32, q energy.Noised[float32]) error {
+		v[0], v[1] = 0.5, -1
+		return nil
+	}}
+	v := make([]float32, 2)
+	x := []float32{1, 2}
+	require.NoError(t, energy.NoisePredictor{Denoiser: noise}.Denoise(context.Background(), v, energy.Noised[float32]{X: x, Alpha: []float64{0.36}, Time: []float64{0.64}, Sample: []int{0}, Src: make([]rand.Source, 1), Clean: []bool{false, true}}))
+	assert.InDelta(t, (1-0.8*0.5)/0.6, v[0], 1e-6)
+	assert.Equal(t, float32(2), v[1])
+}
+
+// counted wraps a denoiser and passes questions on.
+type counted struct{ energy.Denoiser[int32] }
+
+func (c counted) As(target any) bool { return energy.AsInto(c.Denoiser, target) }
+
+// A wrapped denoiser says what the bare one says, by value and by pointer.
+func TestWrappedDenoisersKeepWhatTheySay(t *testing.T) {
+	for _, says := range []bool{false, true} {
+		f := energy.DenoiserFunc[int32]{Sites: 1, Levels: 2, IgnoresTime: says, ExcludesSelf: !says}
+		for _, d := range []energy.Denoiser[int32]{f, &f, counted{f}, &counted{&f}, counted{counted{f}}} {
+			assert.Equal(t, says, energy.TimeFree(d), "%T", d)
+			assert.Equal(t, !says, energy.LeaveOneOut(d), "%T", d)
+		}
+	}
+	// A wrapper that does not pass them on is asked itself.
+	assert.False(t, energy.TimeFree(struct{ energy.Denoiser[int32] }{energy.DenoiserFunc[int32]{IgnoresTime: true}}))
 }

@@ -5,11 +5,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Differences returns m's own table of differences if m has one, and makes one
-// otherwise: of m's field ([Binary]) or else its windows ([Windowed]), at the cost
-// of one evaluation and as exact as these are; or an exact one, from m's
-// conditionals if it has them, else by evaluating sites·(levels−1) neighbouring
-// states. Whatever else m supports the result supports too.
+// Differences returns m as a Differentiable if it is one. Otherwise it makes the table
+// from m's field ([Binary]) or windows ([Windowed]), at the cost of one evaluation and
+// as exact as these are. If m has neither, the table is exact: from m's conditionals,
+// or by evaluating sites·(levels−1) neighbouring states. Whatever else m supports the
+// result supports too.
 func Differences(m Model) Differentiable {
 	check.Must("energy: Differences", "m", m)
 	if d, ok := tableOf(m); ok {

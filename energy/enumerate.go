@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
-// Enumeration is what summing over every state of a model gives.
+// Enumeration holds exact sums over all states of a model.
 type Enumeration struct {
 	LogZ  float64   // log Σ_x e^{−E(x)}, in nats
 	Means []float64 // Σ_x p(x) f(x) for each function asked for
@@ -41,12 +41,12 @@ func size(m Model) (int, bool) {
 	return n, true
 }
 
-// Enumerate evaluates every state of a small model and returns its partition
-// sum and the exact mean of each f(x), the yardstick for any sampler. It uses
-// all processors; f must be safe for concurrent use and not keep its argument.
+// Enumerate evaluates every state of a small model and returns its partition sum and
+// the exact mean of each f(x), to compare samplers with. It uses all processors; f must
+// be safe for concurrent use and must not keep its argument.
 //
-// Errors: more than 2²⁸ states; an energy that is NaN or −Inf; no
-// state with a finite energy; a cancelled context.
+// It returns an error if there are more than 2²⁸ states, an energy is NaN or −Inf, no
+// state has a finite energy, or ctx is cancelled.
 func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enumeration, error) {
 	if err := check.Given("energy: Enumerate", "m", m); err != nil {
 		return Enumeration{}, err

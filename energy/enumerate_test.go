@@ -73,3 +73,9 @@ func TestEnumerateErrors(t *testing.T) {
 	_, err = energy.Enumerate(ctx, constant(0))
 	assert.True(t, errors.Is(err, context.Canceled))
 }
+
+func TestMagnetization(t *testing.T) {
+	require.Equal(t, 0.0, energy.Magnetization([]int32{0, 1, 1, 0}))
+	require.Equal(t, -1.0, energy.Magnetization([]int32{0, 0}))
+	require.Equal(t, 1.0/3, energy.Magnetization([]int32{1, 1, 0}))
+}

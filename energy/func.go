@@ -14,33 +14,33 @@ import (
 //
 //	m := energy.Func{Sites: 8, Levels: 3, E: func(x []int32) float64 { … }}
 //
-// E returns the energy in nats, +Inf for a state of probability zero, NaN for
-// failure. It must be a function of x alone, must be safe for concurrent calls,
-// and must not modify or keep x, which is a copy that nobody else sees.
+// E returns the energy in nats, +Inf for a state of probability zero, NaN for failure.
+// It must be a function of x alone, must be safe for concurrent calls, and must not
+// modify or keep x.
 //
-// A Func is [Conditional], exactly, by evaluation, and [Differentiable]: by Grad or
-// Field if it has one, and else exactly, for sites·(levels−1) + 1 calls of E. With
-// Field it is [Binary], with Estimate [Stochastic]. What is said of E holds for
-// the other functions. Methods panic if Sites or Levels is < 1 or E is nil.
+// A Func is [Conditional] (exact, by evaluation) and [Differentiable]: through Grad or
+// Field if it has one, otherwise exactly, by sites·(levels−1) + 1 calls of E. With
+// Field it is [Binary], with Estimate [Stochastic]. The requirements on E hold for the
+// other functions, too. Methods panic if Sites or Levels is < 1 or E is nil.
 type Func struct {
 	Sites, Levels int                     // both ≥ 1
 	E             func(x []int32) float64 // of one state
 
 	// Grad, if not nil, stores the table of [Differentiable] of one state in g
-	// (sites·levels entries) and returns E(x). It may be first order, as by
-	// automatic differentiation: the gradient at the one-hot code of x, less the
-	// entry of the level of each site.
+	// (sites·levels entries) and returns E(x). It may be first order, as from automatic
+	// differentiation: the gradient at the one-hot code of x, minus the entry of the
+	// current level of each site.
 	Grad func(g []float32, x []int32) float64
 
 	// Field, if not nil, does the same for the compact field of [Binary], one
 	// entry per site; it wants two levels.
 	Field func(h []float32, x []int32) float64
 
-	// Estimate, if not nil, stores in g what Field does, or Grad if that is nil,
-	// from the given rows of the data alone, unbiased: their terms times
-	// Rows/Batch. The rows are drawn here for every state of every call,
-	// uniformly and without replacement, Batch of Rows, ascending. They are not
-	// to be kept.
+	// Estimate, if not nil, stores in g an unbiased estimate of what Field stores, or
+	// Grad if that is nil, from the given rows of the data: their terms times
+	// Rows/Batch. For every state of every call the Func draws Batch of Rows rows
+	// uniformly without replacement, in ascending order. Estimate must not keep the
+	// slice.
 	Estimate    func(g []float32, x []int32, rows []int32)
 	Rows, Batch int // 1 ≤ Batch ≤ Rows with Estimate
 }
@@ -162,7 +162,7 @@ type teller = interface {
 	Cost() (energy, table float64)
 }
 
-// Cost counts a call of E as a look at every site.
+// Cost estimates a call of E as one operation per site.
 func (f Func) Cost() (energy, table float64) {
 	energy = 30 + float64(3*float64(f.Sites))
 	if f.Grad != nil || f.Field != nil {

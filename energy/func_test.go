@@ -2,6 +2,7 @@ package energy_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -150,4 +151,51 @@ func TestEvaluationIsConcurrentAndAllocatesNothing(t *testing.T) {
 			diff.Gradient(e, g, x)
 		}))
 	}
+}
+
+func TestRealFunc(t *testing.T) {
+	f := energy.RealFunc{Dim: 2, E: func(x []float32) float64 { return math.Sin(float64(x[0])) * float64(x[1]) },
+		Grad: func(g, x []float32) {
+			g[0] = float32(math.Cos(float64(x[0]))) * x[1]
+			g[1] = float32(math.Sin(float64(x[0])))
+		}}
+	x, e := []float32{1, 2, -0.5, 3}, make([]float64, 2)
+	f.Energy(e, x)
+	require.Equal(t, []float64{2 * math.Sin(1), 3 * math.Sin(-0.5)}, e)
+	require.Equal(t, 2, f.Sites())
+	exact.Score(t, f, x)
+	require.Panics(t, func() { f.Energy(e, x[:3]) })
+	require.Panics(t, func() { f.Score(make([]float32, 3), x) })
+	require.PanicsWithValue(t, "energy: RealFunc{Dim: 0}, want Dim ≥ 1", func() { energy.RealFunc{}.Energy(e, x) })
+}
+
+// The table made of a field or of windows is the model's own, entry by entry, and
+// so is that of a sum of models that know different things.
+func TestTableOfFieldsAndWindows(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	a, b := newDouble(r, 3, 2), newDouble(r, 3, 2)
+	field := without{without{a, "Differentiable"}, "Windowed"}
+	window := without{without{b, "Differentiable"}, "Binary"}
+	check := func(m energy.Model, same func(x []int32) float64) {
+		t.Helper()
+		_, ok := energy.As[energy.Conditional](energy.Differences(m))
+		require.True(t, ok, "what else the model knows")
+		exact.CheckModel(t, energy.Differences(m), true, same)
+	}
+	check(field, a.one)
+	check(window, b.one)
+	check(exact.Must(energy.Sum(field, window)), func(x []int32) float64 { return a.one(x) + b.one(x) })
+	for _, levels := range []int{3, 5} {
+		c := newDouble(r, 3, levels)
+		m := without{c, "Differentiable"}
+		check(without{m, "Binary"}, c.one)
+		// A field is asked of two levels only, whatever the type says.
+		x, e, g := []int32{2, 0, 1}, make([]float64, 1), make([]float32, 3*levels)
+		want := make([]float32, len(g))
+		energy.Differences(m).Gradient(e, g, x)
+		c.Gradient(e, want, x)
+		require.Equal(t, want, g)
+	}
+	require.Panics(t, func() { energy.Differences(field).Gradient(make([]float64, 1), make([]float32, 5), make([]int32, 3)) })
+	require.Panics(t, func() { energy.Differences(window).Gradient(make([]float64, 1), make([]float32, 5), make([]int32, 3)) })
 }

@@ -7,18 +7,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Shaped is what has a number of sites and of levels per site: a [Model], a [Denoiser].
-// Whoever is given anything, such as a name of a run, asks for it to tell languages
-// apart by their content.
+// Shaped is anything with a number of sites and of levels per site: a [Model] or a
+// [Denoiser].
 type Shaped interface{ Shape() (sites, levels int) }
 
 var _ Shaped = Model(nil)
 
-// Model is an unnormalised log-density over {0,…,levels−1}^sites,
-// p(x) ∝ exp(−E(x)).
+// Model is an unnormalised distribution on {0,…,levels−1}^sites, p(x) ∝ exp(−E(x)).
 //
-// A model of your own needs these two methods and nothing else; see [Func] for
-// the version in one line. Implementations must be safe for concurrent use.
+// A model of your own needs only these two methods; [Func] makes one of a function.
+// Implementations must be safe for concurrent use.
 type Model interface {
 	// Shape returns the number of sites and of levels per site, both ≥ 1.
 	Shape() (sites, levels int)
@@ -29,9 +27,9 @@ type Model interface {
 	Energy(e []float64, x []int32)
 }
 
-// Capable models and denoisers answer [As] themselves: wrappers, whose parts
-// decide what can be done, and models whose parameters decide it. Others support
-// exactly the interfaces that their type satisfies.
+// Capable models and denoisers decide at run time which interfaces they support:
+// wrappers, for which the parts decide, and models for which parameters do. Others
+// support exactly the interfaces that their type satisfies.
 //
 // A wrapper of your own, here one that counts evaluations, passes the question
 // on where it changes nothing and answers for what it changes:
@@ -45,17 +43,16 @@ type Model interface {
 //		return false // or energy.AsInto(c.Model, target) for the rest
 //	}
 type Capable interface {
-	// As stores in target, a non-nil pointer to an interface such as a
-	// *Differentiable, a value that does what the interface asks for, and
-	// returns true; or it returns false and leaves target as it is. [Give] is
-	// the usual way to do so. What is not given is looked for in the type of
-	// the model itself.
+	// As stores in target, a non-nil pointer to an interface such as a *Differentiable,
+	// a value that does what the interface asks for, and returns true; or it returns
+	// false and leaves target as it is. [Give] is the usual way to do so. If it returns
+	// false, the type of the model itself decides.
 	As(target any) bool
 }
 
-// As returns m, a model or a denoiser, as a T if m supports what T asks for: it
-// asks the method As of a [Capable] m first, and then m's type. Nil, also in an
-// interface, supports nothing.
+// As returns m, a model or a denoiser, as a T if m supports T. If m is [Capable], its
+// method As answers first; otherwise, or if that declines, the type of m decides. Nil,
+// also in an interface, supports nothing.
 func As[T any](m any) (t T, ok bool) {
 	if check.Nil(m) {
 		return t, false
@@ -69,9 +66,9 @@ func As[T any](m any) (t T, ok bool) {
 	return t, ok
 }
 
-// AsInto is [As] for a target whose type is not known at compile time: target
-// points to a variable of the type that is asked for, or AsInto panics. It is the
-// method As of a wrapper that changes nothing about m.
+// AsInto is [As] for a target whose type is not known at compile time. target points to
+// a variable of the requested interface type; otherwise AsInto panics. A wrapper that
+// changes nothing about m can use it as its method As.
 func AsInto(m, target any) bool {
 	if p := reflect.ValueOf(target); p.Kind() != reflect.Pointer || p.IsNil() {
 		panic(fmt.Sprintf("energy: AsInto: target = %T, want a pointer to a variable", target))
@@ -91,12 +88,34 @@ func AsInto(m, target any) bool {
 	return true
 }
 
-// Give stores v in target if target is a *T, and reports whether it is: one
-// answer of the method As of a [Capable] model.
+// Give stores v in target and returns true if target is a *T; otherwise it returns
+// false. The method As of a [Capable] model calls it for each interface it offers.
 func Give[T any](target any, v T) bool {
 	p, ok := target.(*T)
 	if ok {
 		*p = v
 	}
 	return ok
+}
+
+// Magnetization returns the mean spin (1/n) Σ (2x_i − 1) of one two-level
+// state, in [−1, 1]. It panics if the state is empty or has a level other than 0
+// and 1; for more levels see model.OrderParameter.
+func Magnetization(x []int32) float64 {
+	if len(x) == 0 {
+		panic("energy: Magnetization: len(x) = 0, want ≥ 1")
+	}
+	up, all := 0, int32(0)
+	for _, v := range x {
+		up += int(v)
+		all |= v
+	}
+	if all&^1 != 0 {
+		for i, v := range x {
+			if v&^1 != 0 {
+				panic(fmt.Sprintf("energy: Magnetization: x[%d] = %d, want 0 or 1: it is for models of two levels; see model.OrderParameter", i, v))
+			}
+		}
+	}
+	return float64(2*up-len(x)) / float64(len(x))
 }

@@ -25,16 +25,15 @@ type Real interface {
 type Scored interface {
 	Real
 
-	// Score stores −∇E in s, for every state of x; len(s) = len(x). The rows
-	// are functions of their own state alone.
+	// Score stores −∇E in s, for every state of x; len(s) = len(x). Each row is a
+	// function of its own state alone.
 	Score(s, x []float32)
 }
 
-// RealFunc is a real-valued model given by functions of one state; a struct
-// literal is ready for use. E is as for [Func], with reals; Grad may be
-// left out by users that need no score. Both must be safe for
-// concurrent calls and must not modify or keep x. Methods panic if Dim < 1 or
-// the function they call is nil.
+// RealFunc is a [Real] given by functions of one state; a struct literal is ready for
+// use. E is as for [Func], with reals. Grad may be nil if no score is needed. Both must
+// be safe for concurrent calls and must not modify or keep x. Methods panic if Dim < 1
+// or the function they call is nil.
 type RealFunc struct {
 	Dim  int                       // coordinates, ≥ 1
 	E    func(x []float32) float64 // of one state

@@ -21,8 +21,8 @@ func (m *Mixture) Posterior(v, x []float32, alpha, t []float64) {
 	(&Conditional{m: m, parts: m.full}).Posterior(v, x, alpha, t)
 }
 
-// Conditional is a [Mixture] some of whose coordinates are known exactly.
-// It is immutable and safe for concurrent use.
+// Conditional is a [Mixture] given the exact values of some coordinates. It is
+// immutable and safe for concurrent use.
 type Conditional struct {
 	m     *Mixture
 	known []bool       // nil if none is
@@ -30,7 +30,7 @@ type Conditional struct {
 }
 
 // Given returns the mixture with the marked coordinates known. It panics unless
-// there is one mark per coordinate. The error says that a full covariance of
+// there is one mark per coordinate. It returns an error if a full covariance of
 // the known coordinates is singular.
 func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	check.Len("continuous", "known", len(known), m.sites)
@@ -45,9 +45,9 @@ func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	return c, nil
 }
 
-// Posterior is [Mixture.Posterior] for states whose known coordinates are
-// those of x_0, without noise. They are their own posterior means, and condition
-// the others exactly.
+// Posterior is [Mixture.Posterior] for states whose known coordinates are those of x_0,
+// without noise. These are their own posterior means, and the others are conditioned on
+// them exactly.
 func (c *Conditional) Posterior(v, x []float32, alpha, t []float64) {
 	m := c.m
 	check.Len("continuous", "v", len(v), len(x))

@@ -49,3 +49,18 @@ func ExampleQuadratic() {
 	fmt.Println(s)
 	// Output: [0 0 -2 4]
 }
+
+// A mixture of two Gaussians, tilted towards larger values of the first
+// coordinate.
+func ExampleMixture_Tilt() {
+	m, err := continuous.NewDiagonal([]float64{1, 1}, []float64{-2, 0, 2, 0}, []float64{1, 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tilted, logZ := m.Tilt([]float64{0.5, 0})
+	mean := make([]float64, 2)
+	tilted.Mean(mean)
+	fmt.Printf("%.4f %.4f\n", mean, logZ)
+	// Output: [2.0232 0.0000] 0.5588
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"gonum.org/v1/gonum/mat"
@@ -16,16 +17,14 @@ import (
 // Mixture is the normalised density Σ_k w_k N(m_k, C_k) over reals, with
 // E = −log density (log Z = 0).
 //
-// It is [energy.Scored]. Tilted, under Gaussian noise, and given some of its
-// coordinates it is a mixture again: [Mixture.Tilt], [Mixture.Posterior] and
-// [Mixture.Given] are exact. Diagonal covariances ([NewDiagonal])
-// cost one operation per coordinate where full ones ([NewMixture]), which are
-// diagonalised once, cost one per coordinate and eigenvector. With full ones
-// the numbers come from gonum's factorisations, and bits may differ between
-// GOARCHs.
+// It is [energy.Scored]. [Mixture.Tilt], [Mixture.Posterior] and [Mixture.Given] are
+// exact. A component with a diagonal covariance ([NewDiagonal]) costs one operation per
+// coordinate; one with a full covariance ([NewMixture]), which is diagonalised once,
+// costs one per coordinate and eigenvector. Full covariances are factorised by gonum,
+// so bits may differ between GOARCHs.
 //
-// A full covariance may be singular. Such a mixture has no density, and Energy
-// and Score are NaN; everything else is as for others.
+// A full covariance may be singular. Such a mixture has no density: Energy and Score
+// are NaN, and all other methods work.
 //
 // A Mixture is immutable and safe for concurrent use.
 type Mixture struct {
@@ -35,17 +34,16 @@ type Mixture struct {
 	v          []float64       // diagonals of the covariances, components × sites
 	halfLogDet []float64       // ½ log det 2πC per component; NaN if C is singular
 	cov        []*mat.SymDense // nil if the covariances are diagonal
-	full       []*component    // beside cov
+	full       []*component    // per component, with cov
 	rows       padded          // without cov
 }
 
 var _ energy.Scored = (*Mixture)(nil)
 
-// NewDiagonal returns the mixture with diagonal covariances, with the
-// given weights (positive, any sum), means (components × sites, row-major) and
-// variances (one per component, or components × sites). It copies its
-// arguments, and returns an error unless lengths fit, weights and variances are
-// positive and everything is finite.
+// NewDiagonal returns the mixture with diagonal covariances. Weights are > 0 and need
+// not add up to 1; means are components × sites, row-major; variances are one per
+// component, or components × sites. It copies its arguments, and returns an error
+// unless lengths fit, weights and variances are positive and everything is finite.
 func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 	const name = "NewDiagonal"
 	k := len(weights)
@@ -80,8 +78,8 @@ func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 // are n × n, row-major. Weights are > 0 and need not add up to 1. Everything is
 // copied.
 //
-// The error says that numbers of weights, means and covariances differ or are
-// 0, that a length does not fit, that a number is not finite, or that a
+// It returns an error if numbers of weights, means and covariances differ or are
+// 0, if a length does not fit, if a number is not finite, or if a
 // covariance is not symmetric (to rounding) or has an eigenvalue below −1e-9
 // of the largest.
 func NewMixture(weights []float64, means, covs [][]float64) (*Mixture, error) {
@@ -200,8 +198,8 @@ func (m *Mixture) product(k, i int, v []float64) float64 {
 //
 //	w_k·exp(tᵀm_k + ½tᵀC_k·t),
 //
-// and log E_p[exp(tᵀx)], the log of its partition sum. It panics unless there is
-// one number per coordinate; they must be finite.
+// and log E_p[exp(tᵀx)], the log of its partition sum. The entries of t must be finite;
+// it panics unless there is one per coordinate.
 func (m *Mixture) Tilt(t []float64) (tilted *Mixture, logZ float64) {
 	check.Len("continuous", "t", len(t), m.sites)
 	c := *m
@@ -248,8 +246,8 @@ func (m *Mixture) Mean(dst []float64) {
 	}
 }
 
-// Draw stores one draw in x. It panics unless len(x) = Sites and src is given. Its normals are
-// those of math/rand/v2, whose last bits may differ between GOARCHs.
+// Draw stores one draw in x. It panics unless len(x) = Sites and src is given. It uses
+// the normal numbers of math/rand/v2, whose last bits may differ between GOARCHs.
 func (m *Mixture) Draw(x []float32, src rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x", len(x), n)
@@ -287,4 +285,446 @@ func (m *Mixture) drawFull(x []float32, k int, r *rand.Rand) {
 	for i, v := range sum {
 		x[i] = float32(v)
 	}
+}
+
+// density is the work of one state: log-weights, or probabilities, of the components,
+// the state and a sum over them, padded if covariances are diagonal.
+type density struct {
+	from   *[]float64
+	p      []float64
+	x, sum []float64
+}
+
+func (m *Mixture) density() density {
+	k, w := len(m.logw), m.rows.width
+	if m.full != nil {
+		w = m.sites
+	}
+	b := scratch.Float64s.Get(k + 2*w)
+	clear(*b)
+	return density{b, (*b)[:k], (*b)[k : k+w], (*b)[k+w:]}
+}
+
+func (d density) done() { scratch.Float64s.Put(d.from) }
+
+// Energy implements [energy.Real].
+func (m *Mixture) Energy(e []float64, x []float32) {
+	check.Len("continuous", "x", len(x), len(e)*m.sites)
+	d := m.density()
+	defer d.done()
+	for s := range e {
+		m.logDensities(d, x[s*m.sites:(s+1)*m.sites])
+		e[s] = 0 - logSum(d.p)
+	}
+}
+
+// logDensities stores log w_k N(x; m_k, C_k) in d.p and x in d.x.
+func (m *Mixture) logDensities(d density, x []float32) {
+	for i, v := range x {
+		d.x[i] = float64(v)
+	}
+	if m.full == nil {
+		simd.Squares(d.p, d.x, m.rows.mean, m.rows.scale)
+	}
+	for k, sum := range d.p {
+		if m.full != nil {
+			sum = 0
+			for j, l := range m.full[k].lambda {
+				y := m.full[k].along(j, x, m.mean[k*m.sites:(k+1)*m.sites])
+				sum += float64(y*y) / l
+			}
+		}
+		d.p[k] = m.logw[k] - m.halfLogDet[k] - float64(0.5*sum)
+	}
+}
+
+// Score implements [energy.Scored]: Σ_k p(k|x)·C_k⁻¹(m_k − x).
+func (m *Mixture) Score(s, x []float32) {
+	n := m.sites
+	check.Len("continuous", "s", len(s), len(x))
+	check.Rows("continuous", "x", len(x), n)
+	d := m.density()
+	defer d.done()
+	for at := 0; at < len(x); at += n {
+		state := x[at : at+n]
+		m.logDensities(d, state)
+		softmax(d.p)
+		clear(d.sum)
+		for k, p := range d.p {
+			if p != 0 {
+				m.addScore(d, k, p, state)
+			}
+		}
+		for i := range state {
+			s[at+i] = float32(d.sum[i])
+		}
+	}
+}
+
+// addScore adds p·C_k⁻¹(m_k − x) to d.sum.
+func (m *Mixture) addScore(d density, k int, p float64, x []float32) {
+	if m.full == nil {
+		row := k * m.rows.width
+		simd.Attract(d.sum, d.x, m.rows.mean[row:row+m.rows.width], m.rows.scale[row:row+m.rows.width], p)
+		return
+	}
+	c, mean := m.full[k], m.mean[k*m.sites:(k+1)*m.sites]
+	for j, l := range c.lambda {
+		y := float64(p*c.along(j, x, mean)) / l
+		for i := range d.sum {
+			d.sum[i] -= float64(c.vector.At(i, j) * y)
+		}
+	}
+}
+
+// softmax replaces log-weights by probabilities and returns the logarithm of
+// their sum; all −Inf or a NaN gives NaN.
+func softmax(w []float64) float64 {
+	top, sum := weights(w)
+	for k := range w {
+		w[k] /= sum
+	}
+	return top + simd.Log(sum)
+}
+
+// logSum is softmax without the probabilities.
+func logSum(w []float64) float64 {
+	top, sum := weights(w)
+	return top + simd.Log(sum)
+}
+
+// weights replaces log-weights by exp(w − top), top the greatest, and returns their sum.
+func weights(w []float64) (top, sum float64) {
+	top = math.Inf(-1)
+	for _, v := range w {
+		if v > top {
+			top = v
+		}
+	}
+	for k, v := range w {
+		w[k] = 1
+		if d := v - top; d != 0 { // NaN if all are −Inf
+			w[k] = simd.Exp(d)
+		}
+		sum += w[k]
+	}
+	return top, sum
+}
+
+// padded are diagonal components as the kernels want them: rows of a multiple of 16
+// entries, the last of which are zeros.
+type padded struct {
+	width int
+	mean  []float64
+	scale []float64 // 1/v, at most the largest finite number
+}
+
+// newPadded returns components of the given means and variances, n of each a row.
+func newPadded(mean, v []float64, n int) padded {
+	w, rows := (n+15)&^15, len(mean)/n
+	p := padded{w, make([]float64, rows*w), make([]float64, rows*w)}
+	for c := range rows {
+		copy(p.mean[c*w:], mean[c*n:(c+1)*n])
+		for i, v := range v[c*n : (c+1)*n] {
+			p.scale[c*w+i] = min(1/v, math.MaxFloat64)
+		}
+	}
+	return p
+}
+
+// Moments computes moments of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε. It stores the mean
+// E[x_0 | x_t] in mean and returns the trace of C = Cov[x_0 | x_t]. It stores the
+// products C·r_j with the rows r_j of rows (any number × Sites, row-major) in product,
+// of the same length. It requires 0 ≤ ᾱ < 1 and panics if lengths do not fit. A call
+// costs 2·Sites² operations per component and row with full covariances, Sites with
+// diagonal ones.
+func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64) {
+	n := m.sites
+	check.Len("continuous", "mean", len(mean), n)
+	check.Len("continuous", "product", len(product), len(rows))
+	check.Len("continuous", "x", len(x), n)
+	q := check.Rows("continuous", "rows", len(rows), n)
+	b := scratch.Float64s.Get(len(m.mean) + len(m.logw) + 3*n)
+	defer scratch.Float64s.Put(b)
+	centre, p := (*b)[:len(m.mean)], (*b)[len(m.mean):len(m.mean)+len(m.logw)]
+	work := (*b)[len(m.mean)+len(m.logw):]
+	m.explain(centre, p, x, alpha, work)
+	clear(mean)
+	for k, w := range p {
+		for i, c := range centre[k*n : (k+1)*n] {
+			mean[i] += float64(w * c)
+		}
+	}
+	clear(product)
+	variance, along := work[:n], work[n:2*n]
+	for k, w := range p {
+		if w < negligible {
+			continue
+		}
+		off := centre[k*n : (k+1)*n]
+		m.remaining(variance, k, alpha)
+		for i := range off {
+			off[i] -= mean[i]
+			trace += float64(w * (variance[i] + float64(off[i]*off[i])))
+		}
+		for j := range q {
+			row, dst := rows[j*n:(j+1)*n], product[j*n:(j+1)*n]
+			s := float64(w * simd.Dot64(off, row))
+			for i, d := range off {
+				dst[i] += float64(s * d)
+			}
+			m.spread(dst, row, along, variance, k, w)
+		}
+	}
+	return trace
+}
+
+// negligible is the weight of a component that is below the rounding error of
+// the others.
+const negligible = 0x1p-70
+
+// DrawPosterior stores in x0 a draw of x_0 given x_t for every state of x, under the
+// noise of [Mixture.Posterior], with alpha[s] = ᾱ of state s and random numbers from
+// src[s]. It panics if lengths do not fit or a source is nil. x0 may be x.
+func (m *Mixture) DrawPosterior(x0, x []float32, alpha []float64, src []rand.Source) {
+	n := m.sites
+	check.Len("continuous", "x0", len(x0), len(x))
+	check.Len("continuous", "x", len(x), len(alpha)*n)
+	check.Len("continuous", "src", len(src), len(alpha))
+	for s := range src {
+		if check.Nil(src[s]) {
+			check.Must("continuous: Mixture: DrawPosterior", fmt.Sprintf("src[%d]", s), src[s])
+		}
+	}
+	b := scratch.Float64s.Get(len(m.mean) + len(m.logw) + 3*n)
+	defer scratch.Float64s.Put(b)
+	centre, p := (*b)[:len(m.mean)], (*b)[len(m.mean):len(m.mean)+len(m.logw)]
+	work := (*b)[len(m.mean)+len(m.logw):]
+	for s, a := range alpha {
+		m.explain(centre, p, x[s*n:(s+1)*n], a, work)
+		u := float64(src[s].Uint64()>>11) * 0x1p-53
+		k := 0
+		for ; k < len(p)-1; k++ {
+			if u -= p[k]; u < 0 {
+				break
+			}
+		}
+		m.remaining(work[:n], k, a)
+		m.scatter(x0[s*n:(s+1)*n], centre[k*n:(k+1)*n], work[:n], k, src[s])
+	}
+}
+
+// explain stores the mean of x_0 given x_t and each component in centre, and the
+// probabilities of the components in p. work has 3·sites entries.
+func (m *Mixture) explain(centre, p []float64, x []float32, alpha float64, work []float64) {
+	n, signal := m.sites, math.Sqrt(alpha)
+	for k := range p {
+		dst, own := centre[k*n:(k+1)*n], m.mean[k*n:(k+1)*n]
+		p[k] = m.logw[k]
+		if m.full != nil {
+			p[k] += m.full[k].posterior(dst, own, x, alpha, work)
+			continue
+		}
+		// Differences to the first component: far from all of them its own terms
+		// would round away what tells components apart.
+		first := work[:n]
+		for i, v := range m.v[k*n : (k+1)*n] {
+			d := float64(x[i]) - float64(signal*own[i])
+			total := float64(alpha*v) + (1 - alpha)
+			term := simd.Log(total) + float64(d*d)/total
+			if k == 0 {
+				first[i] = term
+			}
+			p[k] -= float64((term - first[i]) / 2)
+			dst[i] = own[i] + float64(float64(signal*v)/total*d)
+		}
+	}
+	softmax(p)
+}
+
+// remaining stores the variances of x_0 given x_t and component k, along its
+// eigenvectors or, if covariances are diagonal, its coordinates.
+func (m *Mixture) remaining(dst []float64, k int, alpha float64) {
+	prior := m.v[k*m.sites : (k+1)*m.sites]
+	if m.full != nil {
+		prior = m.full[k].lambda
+	}
+	for i, v := range prior {
+		dst[i] = float64((1-alpha)*v) / (float64(alpha*v) + (1 - alpha))
+	}
+}
+
+// spread adds w·C·row to dst, with C the covariance of component k that has the
+// given variances.
+func (m *Mixture) spread(dst, row, along, variance []float64, k int, w float64) {
+	if m.full == nil {
+		for i, v := range variance {
+			dst[i] += float64(float64(w*v) * row[i])
+		}
+		return
+	}
+	basis := m.full[k].vector.RawMatrix()
+	clear(along)
+	for i, x := range row {
+		if x == 0 {
+			continue
+		}
+		for j, v := range basis.Data[i*basis.Stride : i*basis.Stride+len(along)] {
+			along[j] += float64(x * v)
+		}
+	}
+	for j, v := range variance {
+		along[j] *= float64(w * v)
+	}
+	for i := range dst {
+		dst[i] += simd.Dot64(basis.Data[i*basis.Stride:i*basis.Stride+len(along)], along)
+	}
+}
+
+// scatter stores in x a draw of the normal distribution around centre with the
+// given variances along the axes of component k.
+func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src rand.Source) {
+	var basis []float64
+	stride := 0
+	if m.full != nil {
+		raw := m.full[k].vector.RawMatrix()
+		basis, stride = raw.Data, raw.Stride
+	}
+	spare := 0.0
+	for j, v := range variance {
+		z := spare
+		if j%2 == 0 {
+			z, spare = normal.Pair(src)
+		}
+		z = float64(math.Sqrt(v) * z)
+		if basis == nil {
+			centre[j] += z
+			continue
+		}
+		for i := range centre {
+			centre[i] += float64(basis[i*stride+j] * z)
+		}
+	}
+	for i, c := range centre {
+		x[i] = float32(c)
+	}
+}
+
+// Where returns the distribution of x given the equations R·x = y, a mixture
+// again: its weights are ∝ w_k·N(y; Rm_k, RC_kRᵀ) and its components are
+//
+//	N(m_k + G_k(y − Rm_k), C_k − G_kRC_k),  G_k = C_kRᵀ(RC_kRᵀ)⁻¹,
+//
+// and logp = log p(Rx = y), the log of its density at y in nats. rows holds R row by
+// row, one row of Sites numbers for every value of y. The covariances are singular, so
+// the result has no density. [Mixture.Draw] makes exact draws; [Mixture.Posterior] and
+// [Mixture.DrawPosterior] condition on x_t and the equations. Components whose weight
+// is below e⁻⁷⁰⁰ of the largest are left out.
+//
+// It returns an error if there is no row, if lengths do not fit, if a number is not
+// finite, or if a component determines the value of a row or of a combination of rows,
+// as it does if rows are dependent.
+func (m *Mixture) Where(rows, values []float64) (given *Mixture, logp float64, err error) {
+	n, q := m.sites, len(values)
+	switch {
+	case q == 0 || len(rows) != q*n:
+		return nil, 0, fmt.Errorf("continuous: Where: len(rows) = %d and len(values) = %d, want %d numbers for each value, and one or more", len(rows), q, n)
+	case q > n:
+		return nil, 0, fmt.Errorf("continuous: Where: %d equations for %d coordinates, want at most as many", q, n)
+	}
+	if err := checkFinite("Where", "rows", rows); err != nil {
+		return nil, 0, err
+	}
+	if err := checkFinite("Where", "values", values); err != nil {
+		return nil, 0, err
+	}
+	r := mat.NewDense(q, n, rows)
+	logw := make([]float64, len(m.logw))
+	means, covs := make([][]float64, len(logw)), make([][]float64, len(logw))
+	top := math.Inf(-1)
+	for k := range logw {
+		means[k], covs[k] = make([]float64, n), make([]float64, n*n)
+		density, ok := m.where(k, r, values, means[k], mat.NewDense(n, n, covs[k]))
+		if !ok {
+			return nil, 0, fmt.Errorf("continuous: Where: the rows are dependent, or component %d has no variance along one of them", k)
+		}
+		logw[k] = m.logw[k] + density
+		top = max(top, logw[k])
+	}
+	weights, kept := make([]float64, 0, len(logw)), 0
+	sum := 0.0
+	for k, w := range logw {
+		if w-top < leastComponent {
+			continue
+		}
+		e := simd.Exp(w - top)
+		sum += e
+		weights = append(weights, e)
+		means[kept], covs[kept] = means[k], covs[k]
+		kept++
+	}
+	if given, err = NewMixture(weights, means[:kept], covs[:kept]); err != nil {
+		return nil, 0, err
+	}
+	return given, top + simd.Log(sum), nil
+}
+
+// leastComponent is the log of the least weight of a component, relative to 1, that a
+// double can hold, with a margin.
+const leastComponent = -700
+
+// where stores mean and covariance of component k given the equations and
+// returns log N(y; Rm_k, RC_kRᵀ); ok is false if that covariance is singular.
+func (m *Mixture) where(k int, r *mat.Dense, values, mean []float64, cov *mat.Dense) (logp float64, ok bool) {
+	n, q := m.sites, len(values)
+	rc, rcr := mat.NewDense(q, n, nil), mat.NewSymDense(q, nil)
+	for j := range q {
+		m.Covariance(k, rc.RawRowView(j), r.RawRowView(j))
+		for i := range j + 1 {
+			rcr.SetSym(i, j, simd.Dot64(r.RawRowView(i), rc.RawRowView(j)))
+		}
+	}
+	var chol mat.Cholesky
+	// 1e-13: what rounding leaves of the pivot of a row that depends on others.
+	if !chol.Factorize(rcr) || !(chol.Cond() < 1e13) {
+		return 0, false
+	}
+	miss, pull := mat.NewVecDense(q, nil), mat.NewVecDense(q, nil)
+	own := m.mean[k*n : (k+1)*n]
+	for j, y := range values {
+		miss.SetVec(j, y-simd.Dot64(r.RawRowView(j), own))
+	}
+	if chol.SolveVecTo(pull, miss) != nil {
+		return 0, false
+	}
+	var gain mat.Dense // (RC_kRᵀ)⁻¹RC_k
+	if chol.SolveTo(&gain, rc) != nil {
+		return 0, false
+	}
+	for i := range mean {
+		mean[i] = own[i]
+		for j := range q {
+			mean[i] += float64(rc.At(j, i) * pull.AtVec(j))
+		}
+		for l := range i + 1 {
+			c := m.entry(k, i, l)
+			for j := range q {
+				c -= float64(rc.At(j, i) * gain.At(j, l))
+			}
+			cov.Set(i, l, c)
+			cov.Set(l, i, c)
+		}
+	}
+	return -(chol.LogDet() + mat.Dot(miss, pull) + float64(float64(q)*simd.Log(2*math.Pi))) / 2, true
+}
+
+// entry returns C_k at (i, j).
+func (m *Mixture) entry(k, i, j int) float64 {
+	switch {
+	case m.cov != nil:
+		return m.cov[k].At(i, j)
+	case i == j:
+		return m.v[k*m.sites+i]
+	}
+	return 0
 }

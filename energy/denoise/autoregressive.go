@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Autoregressive is the exact denoiser of stationary Gaussian series of
@@ -16,10 +17,10 @@ import (
 //
 //	x_t − m = Σ_k φ_k·(x_{t−k} − m) + noise,  Var x_t = Variance.
 //
-// The inverse covariance of a channel has as many bands as it has coefficients,
-// so that a prediction costs length·order² where that of [NewGaussian] costs
-// length²; the means are the same. It is immutable and safe for concurrent use.
-// Entries marked clean condition the others exactly.
+// The inverse covariance of a channel has as many bands as the channel has
+// coefficients. A prediction costs length·order², and equals that of [NewGaussian],
+// which costs length². It is immutable and safe for concurrent use. Entries marked
+// clean condition the others exactly.
 type Autoregressive struct {
 	length int
 	parts  []band
@@ -111,9 +112,9 @@ func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha floa
 //
 //	P = (C⁻¹ + ᾱ/(1−ᾱ)·I)⁻¹.
 //
-// It is the metric in which a projection of the posterior mean onto linear
-// equations is the conditional mean. Slices have length × channels entries; dst
-// may be v. alpha = ᾱ in [0, 1].
+// In this metric, projecting the posterior mean onto linear equations gives the
+// conditional mean. Slices have length × channels entries; dst may be v. alpha = ᾱ in
+// [0, 1].
 func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 	sites, _ := a.Shape()
 	check.Len("denoise", "dst", len(dst), sites)
@@ -136,5 +137,167 @@ func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 			dst[t*n+c] = e
 		}
 		scratch.Float64s.Put(buf)
+	}
+}
+
+// Channel is one channel of an [Autoregressive].
+type Channel struct {
+	Coef     []float64 // φ_1, φ_2, …, stationary; none for white noise
+	Mean     float64   // of x_t, in units of the data
+	Variance float64   // of x_t; 0 means 1
+}
+
+func (c Channel) check(length int) error {
+	if len(c.Coef) >= length {
+		return fmt.Errorf("len(Coef) = %d, want < %d", len(c.Coef), length)
+	}
+	if !check.Finite(c.Mean) || !(c.Variance >= 0) || !check.Finite(c.Variance) {
+		return fmt.Errorf("mean and variance = %v, %v, want finite and ≥ 0", c.Mean, c.Variance)
+	}
+	for k, phi := range c.Coef {
+		if !check.Finite(phi) {
+			return fmt.Errorf("has Coef[%d] = %v, want finite", k, phi)
+		}
+	}
+	return nil
+}
+
+// autocorrelation returns the autocorrelation at lags 0 … len(coef), the
+// solution of the Yule–Walker equations ρ_j = Σ_k φ_k·ρ_{|j−k|}, ρ_0 = 1. The
+// error says that they have none with |ρ_j| ≤ 1.
+func autocorrelation(coef []float64) ([]float64, error) {
+	p := len(coef)
+	rho := make([]float64, p+1)
+	rho[0] = 1
+	if p == 0 {
+		return rho, nil
+	}
+	a, b := mat.NewDense(p, p, nil), mat.NewVecDense(p, nil)
+	for j := 1; j <= p; j++ {
+		a.Set(j-1, j-1, 1)
+	}
+	for j := 1; j <= p; j++ {
+		for k, phi := range coef {
+			switch lag := max(j-k-1, k+1-j); {
+			case lag == 0:
+				b.SetVec(j-1, b.AtVec(j-1)+phi)
+			default:
+				a.Set(j-1, lag-1, a.At(j-1, lag-1)-phi)
+			}
+		}
+	}
+	var x mat.VecDense
+	if err := x.SolveVec(a, b); err != nil {
+		return nil, fmt.Errorf("coefficients are not stationary: %w", err)
+	}
+	copy(rho[1:], x.RawVector().Data)
+	return rho, nil
+}
+
+// band returns the inverse covariance, the sum over t ≥ order of what x_t given
+// the past contributes, plus the inverse of the covariance of the first entries.
+func (c Channel) band(length int) (band, error) {
+	p := len(c.Coef)
+	variance := c.Variance
+	if variance == 0 {
+		variance = 1
+	}
+	rho, err := autocorrelation(c.Coef)
+	if err != nil {
+		return band{}, err
+	}
+	noise := 1.0 // variance of the noise relative to that of x
+	for k, phi := range c.Coef {
+		noise -= float64(phi * rho[k+1])
+	}
+	b := band{order: p, mean: c.Mean, inv: make([]float64, length*(p+1))}
+	first := mat.NewSymDense(max(p, 1), nil)
+	for i := range max(p, 1) {
+		for j := i; j < max(p, 1); j++ {
+			first.SetSym(i, j, rho[j-i])
+		}
+	}
+	var chol mat.Cholesky
+	if !(noise > 0) || !chol.Factorize(first) {
+		return band{}, fmt.Errorf("coefficients %v are not stationary", c.Coef)
+	}
+	var inverse mat.SymDense
+	if err := chol.InverseTo(&inverse); err != nil {
+		return band{}, fmt.Errorf("coefficients %v are not stationary: %w", c.Coef, err)
+	}
+	for t := range p {
+		for k := range t + 1 {
+			b.inv[t*(p+1)+k] = inverse.At(t, t-k) / variance
+		}
+	}
+	weight := func(k int) float64 { // of x_{t−k} in the noise of t
+		if k == 0 {
+			return 1
+		}
+		return -c.Coef[k-1]
+	}
+	for t := p; t < length; t++ {
+		for i := range p + 1 {
+			for j := i; j <= p; j++ { // entry (t−i, t−j)
+				b.inv[(t-i)*(p+1)+j-i] += weight(i) * weight(j) / (noise * variance)
+			}
+		}
+	}
+	return b, nil
+}
+
+// band is the inverse covariance of a channel: entry [t·(order+1) + k] belongs
+// to (t, t−k).
+type band struct {
+	order int
+	mean  float64
+	inv   []float64
+}
+
+// fix imposes x[t] = value on the system m·x = d.
+func (b *band) fix(m, d []float64, t int, value float64) {
+	w := b.order + 1
+	for k := 1; k <= b.order; k++ {
+		if t >= k {
+			d[t-k] -= float64(m[t*w+k] * value)
+			m[t*w+k] = 0
+		}
+		if t+k < len(d) {
+			d[t+k] -= float64(m[(t+k)*w+k] * value)
+			m[(t+k)*w+k] = 0
+		}
+	}
+	m[t*w], d[t] = 1, value
+}
+
+// solve replaces d by m⁻¹·d, m by its Cholesky factor.
+func (b *band) solve(m, d []float64) {
+	p, w := b.order, b.order+1
+	for t := range d {
+		for k := min(p, t); k >= 0; k-- { // entry (t, t−k)
+			s := m[t*w+k]
+			for l := k + 1; l <= min(p, t); l++ {
+				if l-k <= p {
+					s -= float64(m[t*w+l] * m[(t-k)*w+l-k])
+				}
+			}
+			if k > 0 {
+				m[t*w+k] = s / m[(t-k)*w]
+			} else {
+				m[t*w] = math.Sqrt(s)
+			}
+		}
+	}
+	for t := range d {
+		for k := 1; k <= min(p, t); k++ {
+			d[t] -= float64(m[t*w+k] * d[t-k])
+		}
+		d[t] /= m[t*w]
+	}
+	for t := len(d) - 1; t >= 0; t-- {
+		for k := 1; k <= p && t+k < len(d); k++ {
+			d[t] -= float64(m[(t+k)*w+k] * d[t+k])
+		}
+		d[t] /= m[t*w]
 	}
 }

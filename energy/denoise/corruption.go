@@ -12,18 +12,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Corruption is how the tokens that an exact denoiser sees were corrupted. A
-// model over K tokens has K levels.
+// Corruption is the noise on the tokens that an exact denoiser gets. A model of K
+// tokens has K levels.
 type Corruption uint8
 
 const (
-	// Absorbing: a token is intact with probability α and else the mask, the
-	// level K. The denoiser has K+1 levels and never predicts the last. Its
+	// Absorbing leaves a token intact with probability α and otherwise replaces it by
+	// the mask, level K. The denoiser has K+1 levels and never predicts the last. Its
 	// prediction does not depend on time.
 	Absorbing Corruption = iota
 
-	// Noisy: a token is intact with probability α and else uniform over the K
-	// levels.
+	// Noisy leaves a token intact with probability α and otherwise draws it uniformly
+	// from the K levels.
 	Noisy
 )
 
@@ -111,13 +111,13 @@ type bayes interface {
 	posterior(p, like, b []float64)
 }
 
-// denoise is Denoise for exact posteriors that need the given room. It
+// denoise is Denoise for exact posteriors that need the given extra scratch. It
 // panics if the lengths do not fit.
-func (c Corruption) denoise(ctx context.Context, v []float32, q energy.Noised[int32], sites, k, room int, d bayes) error {
+func (c Corruption) denoise(ctx context.Context, v []float32, q energy.Noised[int32], sites, k, extra int, d bayes) error {
 	n := q.States(sites)
 	size := sites * c.levels(k)
 	check.Len("denoise", "v", len(v), n*size)
-	b := scratch.Float64s.Get(2*sites*k + room)
+	b := scratch.Float64s.Get(2*sites*k + extra)
 	defer scratch.Float64s.Put(b)
 	p, like, rest := (*b)[:sites*k], (*b)[sites*k:2*sites*k], (*b)[2*sites*k:]
 	for s := range n {

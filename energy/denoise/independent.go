@@ -19,7 +19,7 @@ type Independent struct {
 	p          []float64 // sites × k, the largest of each row 1
 }
 
-// NewIndependent returns the denoiser of the model. The error says that
+// NewIndependent returns the denoiser of the model. It returns an error if
 // m is nil or c unknown.
 func NewIndependent(m *model.Independent, c Corruption) (*Independent, error) {
 	if m == nil {

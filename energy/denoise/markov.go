@@ -9,16 +9,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-// Markov is the exact denoiser of a [model.Markov] chain: the posterior of
-// every token given the corrupted sequence, by forward–backward over the
-// contexts of k tokens. With L sites and K levels a prediction costs at most
-// 2·L·K^{k+1} multiplications; contexts that the tokens on show rule out cost
-// nothing, which makes masked sequences cheaper the more of them is known.
+// Markov is the exact denoiser of a [model.Markov] chain: the posterior of every token
+// given the corrupted sequence, by forward–backward over the contexts of k tokens. With
+// L sites and K levels a prediction costs at most 2·L·K^{k+1} multiplications. Contexts
+// that the unmasked tokens rule out cost nothing, so a masked sequence gets cheaper as
+// more of it is known.
 //
-// A sequence that is impossible — tokens were revealed together that the chain
-// never puts together — gets rows of −Inf: nothing can be drawn from it. Sums
-// are float64, and the same bits on every GOARCH. A Markov is immutable
-// and safe for concurrent use.
+// An impossible sequence, with tokens that have probability zero together, gets rows of
+// −Inf: nothing can be drawn from it. Sums are float64, with the same bits on every
+// GOARCH. A Markov is immutable and safe for concurrent use.
 type Markov struct {
 	sites, k, order int
 	corruption      Corruption
@@ -26,7 +25,7 @@ type Markov struct {
 	contexts        int       // K^order
 }
 
-// NewMarkov returns the denoiser of the chain. The error says that m is
+// NewMarkov returns the denoiser of the chain. It returns an error if m is
 // nil or c unknown.
 func NewMarkov(m *model.Markov, c Corruption) (*Markov, error) {
 	if m == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Cost is what a [Metered] denoiser was asked for.
+// Cost counts the calls and states of a [Metered] denoiser.
 type Cost struct {
 	Calls int // of Denoise
 	Rows  int // states in those calls
@@ -20,9 +20,9 @@ type Cost struct {
 	Shown int // states without a mask, answered without the denoiser
 }
 
-// Metered counts what a denoiser of masked tokens costs a sampler, and can answer
-// from a cache: states that it has seen and, since nothing is to predict there,
-// states without a mask. It is safe for concurrent use.
+// Metered counts how often a sampler calls a denoiser of masked tokens. It can cache
+// predictions, and then also answers for states without a mask, where there is nothing
+// to predict. It is safe for concurrent use.
 type Metered struct {
 	d             energy.Denoiser[int32]
 	mask          int32
@@ -45,14 +45,13 @@ type Metered struct {
 // never is the log-weight of what cannot be.
 var never = float32(math.Inf(-1))
 
-// NewMetered returns d with counters, and with a cache of the given number of
-// predictions (sites × levels floats each), the oldest of which go first. 0 caches
-// nothing, and states without a mask are asked for, too. Predictions under a Meta
-// and for guidance are not cached.
+// NewMetered returns d with counters and a cache of the given number of predictions
+// (sites × levels floats each), which evicts the oldest first. With 0 nothing is
+// cached, and d also predicts states without a mask. Predictions with a Meta and for
+// guidance are not cached.
 //
-// The error says that d is nil, that mask is no level, that entries < 0, or that
-// entries > 0 although predictions depend on more than the state (see
-// energy.TimeFree).
+// It returns an error if d is nil, if mask is no level, if entries < 0, or if entries >
+// 0 although predictions depend on more than the state (see energy.TimeFree).
 func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, error) {
 	if err := check.Given("denoise: NewMetered", "d", d); err != nil {
 		return nil, err

@@ -12,10 +12,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Mixture is the exact denoiser of a [continuous.Mixture]: the posterior mean
-// E[x_0 | x_t]. Entries marked clean condition the others exactly; every set of
-// clean entries is prepared when it is first met. With full covariances a
-// prediction costs 2·n² per component. A Mixture is safe for concurrent use.
+// Mixture is the exact denoiser of a [continuous.Mixture]: the posterior mean E[x_0 |
+// x_t]. The others are conditioned exactly on entries marked clean; the work for a set
+// of clean entries is done when it first occurs. With full covariances a prediction
+// costs 2·n² per component. A Mixture is safe for concurrent use.
 type Mixture struct {
 	prior *continuous.Mixture
 
@@ -26,7 +26,7 @@ type Mixture struct {
 // maxPatterns bounds how many sets of clean entries stay prepared.
 const maxPatterns = 64
 
-// NewMixture returns the denoiser of the mixture. The error says that m is nil.
+// NewMixture returns the denoiser of the mixture. It returns an error if m is nil.
 func NewMixture(m *continuous.Mixture) (*Mixture, error) {
 	if m == nil {
 		return nil, fmt.Errorf("denoise: NewMixture: m is nil")
@@ -47,7 +47,7 @@ func NewGaussian(mean, cov []float64) (*Mixture, error) {
 // Shape returns the number of sites and 1.
 func (m *Mixture) Shape() (sites, levels int) { return m.prior.Sites(), 1 }
 
-// Denoise implements [energy.Denoiser]. The error says that the covariance of
+// Denoise implements [energy.Denoiser]. It returns an error if the covariance of
 // the clean entries is singular.
 func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := m.prior.Sites()
@@ -75,8 +75,8 @@ func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
-// Moments describes x_0 given x_t: see [continuous.Mixture.Moments]. The error is
-// nil.
+// Moments computes moments of x_0 given x_t: see [continuous.Mixture.Moments]. The
+// error is nil.
 func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	return m.prior.Moments(mean, product, rows, x, alpha), nil
 }
@@ -103,4 +103,37 @@ func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 	}
 	m.prepared[string(key)] = c
 	return c, nil
+}
+
+// Ancestral predicts a draw of x_0 given x_t instead of the mean. A reverse step of
+// diffusion.Gaussian with such a prediction, whatever its Eta, is a draw of x_s given
+// x_t. If the schedule begins with pure noise, the samples have the distribution of the
+// mixture for any number of steps. With the result of [continuous.Mixture.Where] they
+// are samples given equations. It is safe for concurrent use.
+type Ancestral struct{ prior *continuous.Mixture }
+
+// NewAncestral returns the denoiser that draws. It returns an error if m is nil.
+func NewAncestral(m *continuous.Mixture) (*Ancestral, error) {
+	if m == nil {
+		return nil, fmt.Errorf("denoise: NewAncestral: m is nil")
+	}
+	return &Ancestral{m}, nil
+}
+
+// Shape returns the number of sites and 1.
+func (a *Ancestral) Shape() (sites, levels int) { return a.prior.Sites(), 1 }
+
+// Denoise implements [energy.Denoiser], with random numbers from q.Src. Clean entries
+// are an error: condition the mixture on them with Where.
+func (a *Ancestral) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
+	q.States(a.prior.Sites())
+	check.Len("denoise", "v", len(v), len(q.X))
+	if err := poll.Err(ctx); err != nil {
+		return err
+	}
+	if slices.Contains(q.Clean, true) {
+		return fmt.Errorf("denoise: Ancestral: clean entries, want none: condition the mixture on them by Where")
+	}
+	a.prior.DrawPosterior(v, q.X, q.Alpha, q.Src)
+	return nil
 }

@@ -14,13 +14,13 @@ import (
 // each 256 MiB.
 const maxTable = 1 << 26
 
-// Table is the exact denoiser of a model whose states can all be listed:
+// Table is the exact denoiser of a model that is small enough to list all states:
 //
 //	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} p(x_0) Π_j q(x_t,j | x_0,j).
 //
-// A prediction costs one pass over the states. It is the ground truth for
-// samplers and other denoisers. A state that is impossible gets rows of −Inf.
-// A Table is immutable and safe for concurrent use.
+// A prediction costs one pass over the states. It is the reference for samplers and
+// other denoisers. An impossible state gets rows of −Inf. A Table is immutable and safe
+// for concurrent use.
 type Table struct {
 	sites, k   int
 	corruption Corruption
@@ -29,8 +29,8 @@ type Table struct {
 }
 
 // NewTable lists the states of the model, which has levels^sites of
-// them. The error says that these are too many (levels^sites·sites must be at
-// most 2²⁶), that an energy is NaN or −Inf, or that no state has probability.
+// them. It returns an error if these are too many (levels^sites·sites must be at
+// most 2²⁶), if an energy is NaN or −Inf, or if no state has probability.
 func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	sites, levels, err := check.Model("denoise", "NewTable", "m", m)
 	if err != nil {

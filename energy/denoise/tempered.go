@@ -12,16 +12,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tempered is a denoiser of tokens whose rows are made more certain, for any
-// process, projection and guidance: in this order
+// Tempered sharpens the rows of a denoiser of tokens, for any process, projection and
+// guidance. In this order
 //
 //	levels Without are dropped,  v ← v/Temperature,
 //	all but the TopK largest are dropped,
 //	all but the fewest largest that hold a share TopP of what is left.
 //
-// Among equals the first levels stay. What is drawn then is not the denoiser's
-// distribution. A struct literal is ready for use; it is safe for concurrent use
-// if Denoiser is.
+// Of equal weights, those of the first levels are kept. Samples no longer have the
+// denoiser's distribution. A struct literal is ready for use; it is safe for concurrent
+// use if Denoiser is.
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 
@@ -59,13 +59,13 @@ func (d Tempered) Shape() (sites, levels int) {
 	return d.Denoiser.Shape()
 }
 
-// TimeFree reports whether Denoiser is.
+// TimeFree reports whether Denoiser is time-free.
 func (d Tempered) TimeFree() bool { return energy.TimeFree(d.Denoiser) }
 
 // LeaveOneOut reports whether Denoiser predicts sites from the others.
 func (d Tempered) LeaveOneOut() bool { return energy.LeaveOneOut(d.Denoiser) }
 
-// As answers for the mask of Denoiser, if that knows it.
+// As implements [energy.Capable]: the result is [energy.Masking] if Denoiser is.
 func (d Tempered) As(target any) bool {
 	m, ok := energy.As[energy.Masking](d.Denoiser)
 	return ok && energy.Give(target, m)

@@ -10,15 +10,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Velocity is the denoiser made of one that predicts the velocity of a flow
-// on straight paths from noise to data, û ≈ E[ε − x_0 | z], as networks trained by flow
-// matching do (train.Flow):
+// Velocity turns a predictor of the velocity of a flow on straight paths from noise to
+// data, û ≈ E[ε − x_0 | z], such as a network trained by flow matching (train.Flow),
+// into a denoiser:
 //
 //	s = √(1−ᾱ)/(√ᾱ+√(1−ᾱ)),  z = x_t/(√ᾱ+√(1−ᾱ)) = (1−s)·x_0 + s·ε,  x̂_0 = z − s·û.
 //
-// The denoiser behind it is shown the state z at the time s, 1 being noise; Alpha stays
-// that of the diffusion. Clean entries are shown as they are, and are their own
-// prediction.
+// The predictor gets the state z at the time s, where 1 is noise; Alpha remains that of
+// the diffusion. It gets clean entries unchanged; they are their own prediction.
 type Velocity struct{ energy.Denoiser[float32] }
 
 // Shape returns the shape of the denoiser.
@@ -79,4 +78,75 @@ func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
 			v[i] = q.X[i]
 		}
 	}
+}
+
+// Differentiable is a denoiser of reals that computes vector–Jacobian products, such as
+// a network with a backward pass. With J = ∂x̂_0/∂x_t, the covariance of the clean
+// state given the noisy one is (1−ᾱ)/√ᾱ·J. It is symmetric; that of a network is
+// approximately so.
+type Differentiable interface {
+	energy.Denoiser[float32]
+
+	// Pullback stores predictions in v, as Denoise does, and, with J of state s, the
+	// products
+	//
+	//	dst[s,k,j] = Σ_i rows[s,k,i]·J_ij,
+	//
+	// states × (any number of rows) × sites in rows and in dst, which may not overlap.
+	// J is the Jacobian of Denoise as a function of all of q.X; a clean entry is its
+	// own prediction, so its row is that of the identity. Pullback panics if lengths do
+	// not fit. Its errors are those of Denoise.
+	Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error
+}
+
+// As implements [energy.Capable]: the result is [Differentiable] if the predictor is.
+func (p Velocity) As(target any) bool {
+	if d, ok := energy.As[Differentiable](p.Denoiser); ok {
+		return energy.Give[Differentiable](target, velocityPullback{p, d})
+	}
+	return false
+}
+
+// velocityPullback is a Velocity of a differentiable denoiser.
+type velocityPullback struct {
+	Velocity
+	velocity Differentiable
+}
+
+// Pullback implements [Differentiable]: with z = x_t/c,
+// J = (I − s·∂û/∂z)/c.
+func (p velocityPullback) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
+	n, _ := p.Shape()
+	check.Len("denoise", "v", len(v), len(q.X))
+	check.Len("denoise", "dst", len(dst), len(rows))
+	per := check.Rows("denoise", "rows", len(rows), max(1, len(q.X))) // rows of a state
+	zs, times, opens := scratch.Float32s.Get(len(q.X)), scratch.Float64s.Get(q.States(n)), scratch.Float32s.Get(len(rows))
+	defer scratch.Float32s.Put(zs)
+	defer scratch.Float64s.Put(times)
+	defer scratch.Float32s.Put(opens)
+	shown, err := p.show(*zs, *times, q)
+	if err != nil {
+		return err
+	}
+	open := *opens // rows without the entries of clean predictions
+	for i, x := range rows {
+		if open[i] = x; q.Clean != nil && q.Clean[i/(per*n)*n+i%n] {
+			open[i] = 0
+		}
+	}
+	if err := p.velocity.Pullback(ctx, v, dst, open, shown); err != nil {
+		return err
+	}
+	p.clean(v, shown, q)
+	for i, g := range dst {
+		state := i / (per * n)
+		d := float64(open[i]) - float64(shown.Time[state]*float64(g))
+		if q.Clean != nil && q.Clean[state*n+i%n] {
+			d += float64(rows[i]) // shown as it is
+		} else {
+			d /= math.Sqrt(q.Alpha[state]) + math.Sqrt(1-q.Alpha[state])
+		}
+		dst[i] = float32(d)
+	}
+	return nil
 }

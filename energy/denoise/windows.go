@@ -5,13 +5,16 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
 // Windows is the exact denoiser of the kernel density of a data set: the mixture
@@ -21,10 +24,10 @@ import (
 //	E[x_0 | x_t] = Σ_j p_j·(w_j + √ᾱh²/u·(x_t − √ᾱ·w_j)),
 //	p_j ∝ exp(−‖x_t − √ᾱ·w_j‖²/2u).
 //
-// So real data work without a network; for small h the samples are the data,
-// blurred. Windows are screened with float32 products, and the ones that can
-// have a weight above e⁻⁴⁰ of the largest enter in float64: the result is the
-// same on every GOARCH. It is immutable and safe for concurrent use.
+// Real data thus need no network; for small h the samples are the data, blurred.
+// Windows are screened with float32 products, and those that can have a weight above
+// e⁻⁴⁰ of the largest are summed in float64, so the result is the same on every GOARCH.
+// Windows is immutable and safe for concurrent use.
 type Windows struct {
 	sites     int
 	bandwidth float64
@@ -51,8 +54,8 @@ type WindowsConfig struct {
 const leastWeight = -40
 
 // NewWindows returns the denoiser of windows of the given number of entries,
-// row-major in data, which is copied. The error says that there is no window,
-// that the length does not fit, that an entry is not finite or an option out of
+// row-major in data, which is copied. It returns an error if there is no window,
+// if the length does not fit, if an entry is not finite or an option out of
 // range.
 func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {
 	switch {
@@ -88,9 +91,9 @@ func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 // Len returns the number of windows.
 func (w *Windows) Len() int { return len(w.square) }
 
-// Denoise implements [energy.Denoiser]. Entries marked clean are known up to the
-// bandwidth: they weigh windows by exp(−(x − w)²/2h²) and stay as they are. With
-// h = 0 that is an error, because no window has just these values.
+// Denoise implements [energy.Denoiser]. Entries marked clean weight windows by exp(−(x
+// − w)²/2h²) and are their own prediction. With h = 0 they are an error, because no
+// window has exactly these values.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := w.sites
 	states := q.States(n)
@@ -263,4 +266,164 @@ func (w *Windows) hold(x []float32, signal float64) {
 func (w *Windows) place(dst, x []float32, alpha float64) {
 	copy(dst, x)
 	w.hold(dst, math.Sqrt(alpha))
+}
+
+// Where returns the kernel density given the equations R·x = y: each window is moved to
+// the nearest point where they hold, with weights ∝ exp(−(distance moved)²/2h²), and
+// there is no noise along the rows. rows holds R row by row, one row of sites numbers
+// for every value of y. Predictions and draws of the result are exact given the
+// equations; logp is log p(Rx = y) in nats. Windows whose weight is below e⁻⁷⁰⁰ of the
+// largest are left out.
+//
+// It returns an error if h = 0, if there is no row, if lengths do not fit, if a number
+// is not finite or if rows are dependent.
+func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, err error) {
+	n, q, before := w.sites, len(values), len(w.target)
+	switch {
+	case w.bandwidth == 0:
+		return nil, 0, fmt.Errorf("denoise: Windows: Where with Bandwidth = 0, want > 0")
+	case q == 0 || len(rows) != q*n:
+		return nil, 0, fmt.Errorf("denoise: Windows: Where: len(rows) = %d and len(values) = %d, want %d numbers for each value, and one or more", len(rows), q, n)
+	}
+	for _, x := range [][]float64{rows, values} {
+		for i, v := range x {
+			if !check.Finite(v) {
+				return nil, 0, fmt.Errorf("denoise: Windows: Where: number %d = %v, want finite", i, v)
+			}
+		}
+	}
+	b := span.New(append(append([]float64(nil), w.basis...), rows...), n)
+	if b.Rank() < before+q {
+		return nil, 0, fmt.Errorf("denoise: Windows: Where: the rows have rank %d, want %d: leave out those that depend on others", b.Rank()-before, q)
+	}
+	target, _ := b.Solve(append(append([]float64(nil), w.target...), values...))
+	g := &Windows{sites: n, bandwidth: w.bandwidth, top: w.top, basis: b.U, target: target}
+	top := math.Inf(-1)
+	all := make([]float64, len(w.square))
+	for j := range all {
+		moved := 0.0
+		for k := before; k < len(target); k++ {
+			e := target[k] - simd.Inner(b.U[k*n:(k+1)*n], w.window(j))
+			moved += float64(e * e)
+		}
+		all[j] = w.prior(j) - moved/(2*w.bandwidth*w.bandwidth)
+		top = max(top, all[j])
+	}
+	if !check.Finite(top) {
+		return nil, 0, fmt.Errorf("denoise: Windows: Where: the values are so far from every window that log-weights overflow")
+	}
+	sum, total := 0.0, 0.0
+	for j, l := range all {
+		total += simd.Exp(w.prior(j))
+		if l-top < leastPrior {
+			continue
+		}
+		sum += simd.Exp(l - top)
+		g.logw = append(g.logw, l-top)
+		at := len(g.data)
+		g.data = append(g.data, w.window(j)...)
+		g.hold(g.data[at:], 1)
+		for i, x := range g.data[at:] {
+			if !check.Finite(float64(x)) {
+				return nil, 0, fmt.Errorf("denoise: Windows: Where: window %d moves to %v at site %d, want a float32", j, x, i)
+			}
+		}
+	}
+	g.measure()
+	spread := float64(float64(q) * (float64(simd.Log(2*math.Pi)/2) + simd.Log(w.bandwidth)))
+	return g, top + simd.Log(sum) - simd.Log(total) - spread - b.LogVolume(), nil
+}
+
+// leastPrior is the log of the least weight, relative to 1, that a double can hold,
+// with a margin.
+const leastPrior = -700
+
+// Draw stores in x an exact draw from the kernel density. It panics unless
+// len(x) is the number of sites and src is given.
+func (w *Windows) Draw(x []float32, src rand.Source) {
+	n := w.sites
+	check.Len("denoise", "x", len(x), n)
+	check.Must("denoise: Windows: Draw", "src", src)
+	u, total := float64(src.Uint64()>>11)*0x1p-53, 0.0
+	for j := range w.square {
+		total += simd.Exp(w.prior(j))
+	}
+	u *= total
+	k := 0
+	for ; k < len(w.square)-1; k++ {
+		if u -= simd.Exp(w.prior(k)); u < 0 {
+			break
+		}
+	}
+	normal.Fill(x, src)
+	for i, v := range w.window(k) {
+		x[i] = float32(float64(v) + float64(w.bandwidth*float64(x[i])))
+	}
+	w.hold(x, 1)
+}
+
+// Moments computes moments of x_0 given x_t as [continuous.Mixture.Moments] does. It
+// stores E[x_0 | x_t] in mean and the products of Cov[x_0 | x_t] with the rows, of
+// sites numbers each, in product, and returns the trace of that covariance. It costs
+// sites operations for each row and each window of relevant weight.
+func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
+	n, h2 := w.sites, w.bandwidth*w.bandwidth
+	check.Len("denoise", "mean", len(mean), n)
+	check.Len("denoise", "product", len(product), len(rows))
+	check.Len("denoise", "x", len(x), n)
+	q := check.Rows("denoise", "rows", len(rows), n)
+	u := float64(alpha*h2) + 1 - alpha
+	if !(u > 0) {
+		return 0, fmt.Errorf("denoise: Windows: Moments: alpha = %v, want < 1", alpha)
+	}
+	near := scratch.Int32s.Get(len(w.square))
+	weight := scratch.Float64s.Get(len(w.square) + q)
+	state := scratch.Float32s.Get(n)
+	defer scratch.Int32s.Put(near)
+	defer scratch.Float64s.Put(weight)
+	defer scratch.Float32s.Put(state)
+	w.place(*state, x, alpha)
+	list, p, total, err := w.explain(*near, (*weight)[:len(w.square)], *state, nil, alpha, u)
+	if err != nil {
+		return 0, err
+	}
+	w.average(mean, list, p, total)
+	along := (*weight)[len(w.square):]
+	own := float64(h2*(1-alpha)) / u // variance of a component
+	for j := range q {
+		row, dst := rows[j*n:(j+1)*n], product[j*n:(j+1)*n]
+		along[j] = span.Dot(mean, row)
+		for i, v := range row {
+			dst[i] = float64(own * v)
+		}
+		for k := range w.target {
+			b := w.basis[k*n : (k+1)*n]
+			s := float64(own * span.Dot(b, row))
+			for i, v := range b {
+				dst[i] -= float64(s * v)
+			}
+		}
+	}
+	trace = own * float64(n-len(w.target))
+	shrink := (1 - alpha) / u // of distances between windows
+	for k, j := range list {
+		d := w.window(int(j))
+		part := float64(p[k] / total * float64(shrink*shrink))
+		for i, v := range d {
+			e := float64(v) - mean[i]
+			trace += float64(part * float64(e*e))
+		}
+		for j := range q {
+			s := float64(part * (simd.Inner(rows[j*n:(j+1)*n], d) - along[j]))
+			for i, v := range d {
+				product[j*n+i] += float64(s * (float64(v) - mean[i]))
+			}
+		}
+	}
+	signal := math.Sqrt(alpha)
+	gain := float64(signal*h2) / u
+	for i, m := range mean {
+		mean[i] = m + float64(gain*(float64((*state)[i])-float64(signal*m)))
+	}
+	return trace, nil
 }

@@ -1,15 +1,14 @@
-// Package energytest holds the laws that an [energy.Model] must obey, and what it
-// offers by [energy.As], as package testing/fstest does for file systems. It imports
-// no testing framework; a model of one's own is checked in three lines:
+// Package energytest checks that an [energy.Model], and every interface that it
+// supports, keeps its contract, as package testing/fstest does for file systems. It
+// imports no testing framework; three lines check a model:
 //
 //	if err := energytest.TestModel(ctx, m, energytest.Options{}); err != nil {
 //		t.Fatal(err)
 //	}
 //
-// The error names the law that is broken and a state that shows it; Options.Skip
-// names laws that are not to be checked. What a model says of its differences is compared with
-// differences of its Energy on random states; all that Energy itself must do is to be
-// a function of the state.
+// The error names the broken law and a state that shows it; [Options.Skip] omits laws.
+// Tables of differences are compared with differences of Energy on random states.
+// Energy itself is only checked to be a function of the state.
 package energytest
 
 import (
@@ -24,11 +23,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options say what a model promises. The zero value is right for a model that
+// Options are the settings of [TestModel]. The zero value is right for a model that
 // computes in float64 and whose tables are exact differences.
 type Options struct {
-	// FirstOrder says that tables (Gradient, Field, Window) are derivatives and not
-	// differences. They are then only held to what holds for both.
+	// FirstOrder states that tables (Gradient, Field, Window) are derivatives instead
+	// of differences. They are then only checked for what holds for both.
 	FirstOrder bool
 
 	// Tolerance is the error of energies and differences, relative to the largest
@@ -39,8 +38,8 @@ type Options struct {
 	States int    // number of random states; 0 means 40
 	Seed   uint64 // of them
 
-	// Skip names laws that are not checked, see [TestModel], such as "allocations" of
-	// a model that calls another process.
+	// Skip names laws of [TestModel] that are not checked, such as "allocations" for a
+	// model that calls another process.
 	Skip []string
 }
 

@@ -320,7 +320,7 @@ func TestWrongModels(t *testing.T) {
 		"matching":         "graphs: method Matching: the difference E",
 		"values":           "values: its Values are [1 0], want finite and strictly ascending numbers",
 		"field":            "tables: Field, site",
-		"row":              "depends on the states beside it",
+		"row":              "depends on the other states of the batch",
 		"table energy":     "tables: Field: energy of",
 		"gauge":            "tables: Gradient, site 2",
 		"gradient":         "tables: Gradient, site 3",

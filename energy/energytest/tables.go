@@ -132,7 +132,7 @@ func (s *subject) table(name string, columns int, f func(e []float64, g []float3
 		fill(one)
 		f(e[:1], one, s.state(k))
 		if !same(one, g[k*len(one):(k+1)*len(one)]) {
-			return fmt.Errorf("%s of %v depends on the states beside it", name, s.state(k))
+			return fmt.Errorf("%s of %v depends on the other states of the batch", name, s.state(k))
 		}
 		if !s.finite(k) {
 			continue

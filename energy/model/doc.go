@@ -1,12 +1,8 @@
-// Package model holds the standard discrete models: [Ising], [Potts],
-// [Quadratic] and [RBM], the chain [Markov] and the product [Independent], and
-// the topologies of the first two: a [Lattice], a [FreeLattice] or a [Graph].
+// Package model holds the standard discrete models: [Ising], [Potts], [Quadratic],
+// [RBM], [Markov] chains and [Independent] sites. The topology of an Ising or Potts
+// model is a [Lattice], a [FreeLattice] or a [Graph].
 //
-// Every model here is an energy (in nats) with exact single-site differences. It
-// satisfies the interfaces of package energy that its doc names; ask for them
-// with [energy.As]. Models are immutable, safe for concurrent use and allocate
-// nothing in steady state.
-//
-// A product that enters a sum is written float64(a*b) + c, because a compiler
-// may fuse the two otherwise, and fused bits differ between processors.
+// Every model is an energy (in nats) with exact single-site differences. Its doc names
+// the interfaces of package energy that it satisfies; ask for them with [energy.As].
+// Models are immutable, safe for concurrent use and allocate nothing in steady state.
 package model

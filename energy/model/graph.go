@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
@@ -17,9 +18,8 @@ type Edge struct {
 	W    float64
 }
 
-// Topology says which sites of a model interact: a [Lattice], a [FreeLattice],
-// a [*Graph] or one of your own. What else it knows, models ask through
-// [Periodic].
+// Topology defines which sites of a model interact: a [Lattice], a [FreeLattice], a
+// *[Graph] or one of your own. It may also be [Periodic].
 type Topology interface {
 	// Graph returns the interactions, or an error if the topology is not
 	// well formed.
@@ -31,7 +31,7 @@ type Graph struct {
 	start  []int32   // row i is adj[start[i]:start[i+1]], ascending
 	upper  []int32   // first entry of row i that is > i
 	adj    []int32   // neighbours
-	weight []float64 // beside adj
+	weight []float64 // of the edges in adj
 }
 
 // NewGraph returns the graph of n sites with the given edges. The weights of
@@ -129,8 +129,8 @@ func (g *Graph) Neighbors(i int) (sites []int32, weights []float64) {
 	return g.adj[from:to:to], g.weight[from:to:to]
 }
 
-// Graph returns g itself, so that a graph is a [Topology]. It returns an error
-// if g was not made by [NewGraph].
+// Graph returns g itself; it implements [Topology]. It returns an error if g was not
+// made by [NewGraph].
 func (g *Graph) Graph() (*Graph, error) {
 	if g == nil || len(g.upper) == 0 {
 		return nil, fmt.Errorf("model: empty Graph, want one made by NewGraph")
@@ -187,3 +187,81 @@ func (g *Graph) uniform() (w float64, ok bool) {
 	}
 	return g.weight[0], true
 }
+
+// bonds are the interactions of a model. Those of a lattice take some 56 bytes a
+// site, so they are made when somebody asks for them.
+type bonds struct {
+	sites int
+	sides []int // of a Lattice; nil: the graph is given
+	once  sync.Once
+	made  *Graph
+}
+
+// given returns bonds that are those of a graph.
+func given(g *Graph) *bonds { return &bonds{sites: g.Sites(), made: g} }
+
+// newBonds returns the bonds of a topology, and its sides if it is a periodic
+// lattice.
+func newBonds(t Topology) (b *bonds, sides []int, err error) {
+	// What these two are could be seen in their graphs as well, which are large.
+	switch l := t.(type) {
+	case Lattice:
+		sides = l
+	case *Lattice:
+		if l != nil {
+			sides = *l
+		}
+	}
+	if checkSides("Lattice", sides) != nil {
+		g, err := t.Graph()
+		if err != nil {
+			return nil, nil, err
+		}
+		if sides = sidesOf(t, g); sides == nil {
+			return given(g), nil, nil
+		}
+	}
+	sides = append([]int(nil), sides...)
+	return &bonds{sites: product(sides), sides: sides}, sides, nil
+}
+
+// graph returns the interactions as a graph.
+func (b *bonds) graph() *Graph {
+	if b.sides != nil {
+		b.once.Do(func() {
+			g, err := Lattice(b.sides).Graph()
+			if err != nil {
+				panic(err) // newBonds has checked the sides
+			}
+			b.made = g
+		})
+	}
+	return b.made
+}
+
+// Cut returns the weight Σ w_ij [x_i ≠ x_j] of the edges between sites of
+// different levels: the cut that the two-level state x makes. The method value
+// g.Cut is an observer; it is safe for concurrent use and allocates nothing.
+// It panics unless len(x) is the number of sites.
+func (g *Graph) Cut(x []int32) float64 {
+	check.Len("model", "x", len(x), g.Sites())
+	cut := 0.0
+	for i, v := range x {
+		for k := g.upper[i]; k < g.start[i+1]; k++ {
+			if x[g.adj[k]] != v {
+				cut += g.weight[k]
+			}
+		}
+	}
+	return cut
+}
+
+// MaxCut returns the model that favours large cuts of g,
+//
+//	E(x) = ½ Σ_{edges ij} w_ij s_i s_j = ½ Σ_{edges ij} w_ij − g.Cut(x),  s = 2x − 1,
+//
+// the [Ising] model with coupling −½: an energy lower by 1 is a cut heavier by
+// 1, and ground states are maximum cuts. Anneal it, or [energy.Scale] it by an
+// inverse temperature. It returns an error if g was not made by [NewGraph] or
+// energies would overflow.
+func MaxCut(g *Graph) (*Ising, error) { return NewIsing(g, -0.5, 0) }

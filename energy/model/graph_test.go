@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -164,5 +166,68 @@ func TestLatticeRefuses(t *testing.T) {
 		require.EqualError(t, err, c.want)
 		_, err = model.NewIsing(c.t, 1, 0)
 		require.EqualError(t, err, c.want)
+	}
+}
+
+func TestMaxCutIsTheCut(t *testing.T) {
+	edges := []model.Edge{{I: 0, J: 1, W: 3}, {I: 1, J: 2, W: -1}, {I: 2, J: 3, W: 2}, {I: 3, J: 4, W: 1}, {I: 4, J: 0, W: 1}, {I: 0, J: 2, W: 2}}
+	g, err := model.NewGraph(5, edges)
+	require.NoError(t, err)
+	m, err := model.MaxCut(g)
+	require.NoError(t, err)
+	e := make([]float64, 1)
+	for _, x := range exact.States(5, 2) {
+		cut := 0.0
+		for _, b := range edges {
+			if x[b.I] != x[b.J] {
+				cut += b.W
+			}
+		}
+		m.Energy(e, x)
+		require.Equal(t, cut, g.Cut(x))
+		require.Equal(t, 8./2-cut, e[0], "half the weight of all edges, minus the cut")
+	}
+	assert.PanicsWithValue(t, "model: len(x) = 4, want 5", func() { g.Cut(make([]int32, 4)) })
+	assert.Zero(t, testing.AllocsPerRun(10, func() { g.Cut([]int32{0, 1, 0, 1, 1}) }))
+}
+
+// torus embeds a lattice; weighted has the sides of one but another graph.
+type (
+	torus    struct{ model.Lattice }
+	weighted struct{ model.Lattice }
+)
+
+func (w weighted) Graph() (*model.Graph, error) {
+	g, err := w.Lattice.Graph()
+	if err != nil {
+		return nil, err
+	}
+	var edges []model.Edge
+	for e := range g.Edges() {
+		e.W = 2
+		edges = append(edges, e)
+	}
+	return model.NewGraph(g.Sites(), edges)
+}
+
+// A pointer to a lattice and what embeds one have its fast path; a graph that is
+// not the lattice's counts for more than the sides do.
+func TestLatticeThroughInterface(t *testing.T) {
+	for _, sides := range []model.Lattice{{4, 5}, {3, 3}, {7}, {2, 3, 4}, {1, 6}, {2, 2}} {
+		want := exact.Must(model.NewIsing(sides, 0.3, 0.1))
+		_, rows, fast := want.Torus()
+		for _, top := range []model.Topology{&sides, torus{sides}, &torus{sides}} {
+			m := exact.Must(model.NewIsing(top, 0.3, 0.1))
+			require.Equal(t, want, m)
+			_, got, ok := m.Torus()
+			require.Equal(t, fast, ok)
+			require.Equal(t, rows, got)
+			require.Equal(t, exact.Must(model.NewPotts(sides, 3, 0.3, nil)), exact.Must(model.NewPotts(top, 3, 0.3, nil)))
+		}
+		double := exact.Must(model.NewIsing(weighted{sides}, 0.3, 0.1))
+		twice := exact.Must(model.NewIsing(exact.Must(weighted{sides}.Graph()), 0.3, 0.1))
+		_, _, ok := double.Torus()
+		require.False(t, ok)
+		require.Equal(t, twice, double)
 	}
 }

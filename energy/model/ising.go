@@ -18,12 +18,11 @@ import (
 // is J = 2a here. With integer weights, fields and coupling its energies and
 // differences are exact.
 //
-// It is [energy.Differentiable] and [energy.Binary] with exact differences
-// (rounded to float32), [energy.Local], [energy.Graphical] and [energy.Learnable]. On a [Lattice]
-// with a uniform field a table of differences costs no index arrays, which are not
-// made unless they are asked for, and two-dimensional lattices with sides ≥ 3 take
-// one pass. An Ising is immutable
-// and safe for concurrent use; its methods allocate nothing.
+// It is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to
+// float32), [energy.Local], [energy.Graphical] and [energy.Learnable]. On a [Lattice]
+// with a uniform field a table of differences needs no index arrays, and on a
+// two-dimensional lattice with sides ≥ 3 it takes one pass. An Ising is immutable and
+// safe for concurrent use; its methods allocate nothing.
 type Ising struct {
 	sites    int
 	topology *bonds // as given, also where the coupling is 0
@@ -188,8 +187,8 @@ func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
 	}
 }
 
-// Graph implements [energy.Graphical]. The graph of a [Lattice] is made when it is
-// asked for the first time, here or by Conditional, Locals and Move.
+// Graph implements [energy.Graphical]. The graph of a [Lattice] is built at the first
+// call of Graph, Conditional, Locals or Move.
 func (m *Ising) Graph() (start, adj []int32) {
 	g := m.bonds.graph()
 	return g.start, g.adj

@@ -17,12 +17,12 @@ type Lattice []int
 // is not joined to the first.
 type FreeLattice []int
 
-// Periodic is a [Topology] that is a periodic lattice: its interactions are those
-// of Lattice(Sides()), all of weight 1. A [Lattice] is one, and so are a pointer
-// to it and whatever embeds it. Models need no index arrays then.
+// Periodic is a [Topology] that is a periodic lattice: its interactions are those of
+// Lattice(Sides()), all of weight 1. Models on it need no index arrays. A [Lattice], a
+// pointer to one and a type that embeds one are Periodic.
 //
-// Models compare the sides with the graph. Where the two differ, as for a type
-// that embeds a Lattice and has a Graph of its own, the graph counts.
+// Models compare the sides with the graph. If the two differ, as for a type that embeds
+// a Lattice but has a Graph of its own, the graph applies.
 type Periodic interface {
 	Topology
 

@@ -22,10 +22,10 @@ type quadraticLearner struct {
 	edge  []int32 // of the graph
 }
 
-// Learn implements [energy.Learnable]. The parameters are, in this order, the
-// couplings A_ij = Q_ij + Q_ji, i < j: of a dense matrix all n(n−1)/2, row by row,
-// of a sparse one those of the entries it was made of; b_i; and, with more than two
-// levels, Q_ii. (With two levels Q_ii says nothing that b_i does not, and stays.)
+// Learn implements [energy.Learnable]. The parameters are, in this order, the couplings
+// A_ij = Q_ij + Q_ji, i < j (all n(n−1)/2 of a dense matrix, row by row; those of the
+// given entries of a sparse one); b_i; and, with more than two levels, Q_ii. (With two
+// levels Q_ii is redundant with b_i, and fixed.)
 func (m *Quadratic) Learn() (energy.Parametric, error) {
 	own := *m
 	own.learned = true

@@ -20,8 +20,8 @@ type independentLearner struct {
 }
 
 // Learn implements [energy.Learnable]. The parameters are the log-weights, site by
-// site, without those of forbidden levels, which stay forbidden. A constant added to
-// the row of a site changes energies and no probability.
+// site, without those of forbidden levels, which stay forbidden. Adding a constant to
+// the row of a site changes energies but no probability.
 func (m *Independent) Learn() (energy.Parametric, error) {
 	own := &Independent{levels: m.levels, costs: slices.Clone(m.costs), start: m.start}
 	l := &independentLearner{Independent: own}
@@ -82,9 +82,9 @@ type markovLearner struct {
 	starts, moves []int32 // numbers of the parameters, −1 for what is forbidden
 }
 
-// Learn implements [energy.Learnable]. The parameters are logits of start and then
-// of the rows of trans, log-probabilities at first, without those of what is
-// forbidden: rows are their softmax, so that the chain stays normalised.
+// Learn implements [energy.Learnable]. The parameters are logits of start and then of
+// the rows of trans, initially log-probabilities. Entries of probability zero have no
+// parameter. Rows are the softmax of their logits, so the chain stays normalised.
 func (m *Markov) Learn() (energy.Parametric, error) {
 	own := *m
 	own.start, own.trans = slices.Clone(m.start), slices.Clone(m.trans)

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Markov is a chain over tokens that remembers the last k of them,
+// Markov is a chain of tokens, each of which depends on the k before it,
 //
 //	E(x) = −log p(x),  p(x) = start(x_0 … x_{k−1}) Π_{i≥k} trans(x_{i−k} … x_{i−1}; x_i).
 //
@@ -27,16 +27,16 @@ type Markov struct {
 	from, adj            []int32   // the graph
 }
 
-// NewMarkov returns the chain of the given number of sites with memory
-// k = order ≥ 0, from probabilities. A context c = Σ_j y_j·levels^{k−1−j} stands
-// for the tokens y_0 … y_{k−1}, the most recent one being the fastest digit:
+// NewMarkov returns the chain of the given number of sites with memory k = order ≥ 0,
+// from probabilities. A context c = Σ_j y_j·levels^{k−1−j} stands for the tokens y_0 …
+// y_{k−1}; the most recent one is the fastest digit:
 //
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
 //
-// So order 1 takes the distribution of the first token and the usual
-// row-stochastic matrix. With order 0, start is {1} or nil. Zeros are allowed
-// and forbid (E = +Inf).
+// Order 1 thus takes the distribution of the first token and the usual row-stochastic
+// matrix. With order 0, start is {1} or nil. A zero forbids what it stands for (E =
+// +Inf).
 //
 // NewMarkov returns an error if sites < max(1, order), levels < 1 or order < 0,
 // if a length does not fit, if an entry is negative or not a number, or if
@@ -126,11 +126,11 @@ func costs(name string, p []float64, length int) ([]float64, error) {
 // Shape returns the number of sites and of levels.
 func (m *Markov) Shape() (sites, levels int) { return m.sites, m.levels }
 
-// Order returns the number of tokens that the chain remembers.
+// Order returns k, the number of earlier tokens that a token depends on.
 func (m *Markov) Order() int { return m.order }
 
-// Probabilities returns start and trans, laid out as for [NewMarkov], as copies.
-// They passed through a logarithm, which costs rounding.
+// Probabilities returns copies of start and trans, laid out as for [NewMarkov]. They
+// are computed from logarithms, which costs rounding.
 func (m *Markov) Probabilities() (start, trans []float64) {
 	return expNeg(m.start), expNeg(m.trans)
 }
@@ -243,3 +243,177 @@ func (m *Markov) terms(d []float64, site int, x []int32) {
 		c = f % m.pow[m.order]
 	}
 }
+
+// maxFit bounds the entries of an estimated table: 1 GiB of float64.
+const maxFit = 1 << 27
+
+// maxSmoothing is where adding 1 to a float64 stops to change it: counts would
+// be lost.
+const maxSmoothing = 1 << 53
+
+// FitMarkov estimates a chain from sequences of tokens by counting:
+//
+//	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing,
+//
+// where N(c, l) is how often token l follows the context c of order tokens in the
+// sequences. It estimates start in the same way from the first order tokens of each. a
+// = 0 gives the maximum-likelihood estimate, a = 1 is Laplace's rule. The row of a
+// context that does not occur is uniform, the limit of small a.
+//
+// sites is the length of the returned chain; sequences may have other lengths. Those
+// with fewer than order tokens are ignored.
+//
+// It returns an error if sites < max(1, order), levels < 1 or order < 0, if the
+// table would have more than 2²⁷ entries, if smoothing is not in
+// 0 … 2⁵³, if a token is out of range, or if a = 0 and no sequence has order
+// tokens.
+func FitMarkov(sites, levels, order int, sequences [][]int32, smoothing float64) (*Markov, error) {
+	m, err := newMarkov("FitMarkov", sites, levels, order, maxFit)
+	if err != nil {
+		return nil, err
+	}
+	if !(smoothing >= 0 && smoothing <= maxSmoothing) {
+		return nil, fmt.Errorf("model: FitMarkov: smoothing = %v, want 0 … 2^53", smoothing)
+	}
+	contexts := m.pow[order]
+	start, trans := make([]float64, contexts), make([]float64, contexts*levels)
+	starts := 0
+	for s, seq := range sequences {
+		for i, v := range seq {
+			if v < 0 || int(v) >= levels {
+				return nil, fmt.Errorf("model: FitMarkov: sequences[%d][%d] = %d, want 0 … %d", s, i, v, levels-1)
+			}
+		}
+		if len(seq) < order {
+			continue
+		}
+		starts++
+		count(start, trans, seq, order, levels)
+	}
+	if starts == 0 && smoothing == 0 {
+		return nil, fmt.Errorf("model: FitMarkov: no sequence of ≥ %d tokens among %d, want one or smoothing > 0", order, len(sequences))
+	}
+	share(start, smoothing)
+	for r := 0; r < len(trans); r += levels {
+		share(trans[r:r+levels], smoothing)
+	}
+	if err := m.take(start, trans); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// count adds the contexts and transitions of one sequence.
+func count(start, trans []float64, seq []int32, order, levels int) {
+	c := 0
+	for _, v := range seq[:order] {
+		c = c*levels + int(v)
+	}
+	start[c]++
+	for _, v := range seq[order:] {
+		f := c*levels + int(v)
+		trans[f]++
+		c = f % len(start)
+	}
+}
+
+// share turns counts into shares of counts + a.
+func share(counts []float64, a float64) {
+	total := 0.0
+	for _, n := range counts {
+		total += n
+	}
+	if total+a == 0 {
+		a = 1 // the limit of small a
+	}
+	all := total + float64(float64(len(counts))*a)
+	for l, k := range counts {
+		counts[l] = (k + a) / all
+	}
+}
+
+// Repair implements [energy.Supported]: it changes as few tokens as possible. Ties go
+// to the smaller tokens, from the left. It leaves a state of positive probability
+// alone; otherwise it takes time sites·levels^(order+1).
+func (m *Markov) Repair(x []int32) {
+	defer check.States("model", x, m.levels)
+	check.Rows("model", "x", len(x), m.sites)
+	var least []int32
+	for ; len(x) > 0; x = x[m.sites:] {
+		state := x[:m.sites]
+		if !math.IsInf(m.cost(state), 1) {
+			continue
+		}
+		if least == nil {
+			least = make([]int32, (m.sites-m.order+1)*m.pow[m.order])
+		}
+		m.changes(least, state)
+		m.follow(least, state)
+	}
+}
+
+// changes stores in row r of least, for every context of site order+r, the
+// smallest number of tokens from that site on that must change.
+func (m *Markov) changes(least []int32, x []int32) {
+	contexts := m.pow[m.order]
+	clear(least[(m.sites-m.order)*contexts:])
+	for i := m.sites - 1; i >= m.order; i-- {
+		now := least[(i-m.order)*contexts:]
+		for c := range contexts {
+			now[c], _ = m.best(least, x, i, c)
+		}
+	}
+}
+
+// best returns the smallest number of changes from site i on after context c,
+// and the token at i that makes it. Every context has a token: its row sums to
+// 1.
+func (m *Markov) best(least, x []int32, i, c int) (changes, token int32) {
+	contexts := m.pow[m.order]
+	after := least[(i+1-m.order)*contexts : (i+2-m.order)*contexts]
+	changes = math.MaxInt32
+	for l := range m.levels {
+		f := c*m.levels + l
+		if math.IsInf(m.trans[f], 1) {
+			continue
+		}
+		n := after[f%contexts]
+		if int32(l) != x[i] {
+			n++
+		}
+		if n < changes {
+			changes, token = n, int32(l)
+		}
+	}
+	return changes, token
+}
+
+// follow rewrites x along a way with the fewest changes.
+func (m *Markov) follow(least, x []int32) {
+	at, fewest := 0, int32(math.MaxInt32)
+	for c, cost := range m.start {
+		if math.IsInf(cost, 1) {
+			continue
+		}
+		n := least[c]
+		for j, v := range x[:m.order] {
+			if m.digit(c, j) != v {
+				n++
+			}
+		}
+		if n < fewest {
+			at, fewest = c, n
+		}
+	}
+	for j := range x[:m.order] {
+		x[j] = m.digit(at, j)
+	}
+	for i := m.order; i < m.sites; i++ {
+		_, token := m.best(least, x, i, at)
+		x[i] = token
+		at = (at*m.levels + int(token)) % m.pow[m.order]
+	}
+}
+
+// digit returns token j of the context c.
+func (m *Markov) digit(c, j int) int32 { return int32(c / m.pow[m.order-1-j] % m.levels) }

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -64,4 +65,78 @@ func BenchmarkIndependent(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Run("gradient/levels=4", func(b *testing.B) { benchGradient(b, m, 100) })
+}
+
+// benchField times Field on 100 states.
+func benchField(b *testing.B, m energy.Binary) {
+	n, _ := m.Shape()
+	e, h, x := make([]float64, 100), make([]float32, 100*n), make([]int32, 100*n)
+	fill(x, 2)
+	for b.Loop() {
+		m.Field(e, h, x)
+	}
+	perSite(b, len(x))
+}
+
+// fill writes an irregular pattern of levels.
+func fill(x []int32, levels uint32) {
+	w := uint32(1)
+	for i := range x {
+		w = w*1664525 + 1013904223 // the generator of Numerical Recipes §7.1
+		x[i] = int32((w >> 16) % levels)
+	}
+}
+
+// circulant joins site i with i + k·k for k = 1 … degree/2, modulo n, with
+// weights that are multiples of unit.
+func circulant(n, degree int, unit float64) model.Topology {
+	var edges []model.Edge
+	for i := range n {
+		for k := 1; k <= degree/2; k++ {
+			edges = append(edges, model.Edge{I: i, J: (i + k*k) % n, W: unit * float64((i+k)%5-2)})
+		}
+	}
+	g, err := model.NewGraph(n, edges)
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
+// perSite reports the time per site of one iteration over so many sites.
+func perSite(b *testing.B, sites int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(sites), "ns/site")
+}
+
+func BenchmarkIsing(b *testing.B) {
+	for _, degree := range []int{4, 8, 48} {
+		m, err := model.NewIsing(circulant(1000, degree, 1), 0.01, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("field/circulant/degree=%d", degree), func(b *testing.B) { benchField(b, m) })
+	}
+	for _, sides := range [][]int{{5, 5}, {50, 50}, {14, 14, 14}} {
+		l := model.Lattice(sides)
+		g, err := l.Graph()
+		if err != nil {
+			b.Fatal(err)
+		}
+		for name, t := range map[string]model.Topology{"stencil": l, "graph": g} {
+			m, err := model.NewIsing(t, 0.2, 0.2)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(fmt.Sprintf("field/%s/sides=%v", name, sides), func(b *testing.B) { benchField(b, m) })
+			b.Run(fmt.Sprintf("energy/%s/sides=%v", name, sides), func(b *testing.B) {
+				n := l.Sites()
+				e, x := make([]float64, 100), make([]int32, 100*n)
+				fill(x, 2)
+				for b.Loop() {
+					m.Energy(e, x)
+				}
+				perSite(b, len(x))
+			})
+		}
+	}
 }

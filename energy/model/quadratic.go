@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
@@ -18,19 +19,19 @@ import (
 // symmetric; only Q_ij + Q_ji matters. With integer parameters energies and
 // differences are exact.
 //
-// It is [energy.Differentiable] with exact differences (the second-order term
-// of the diagonal included, rounded to float32), [energy.Local] and
-// [energy.Learnable]; through [energy.As] also [energy.Binary] if it has two
-// levels, [energy.Incremental] if its matrix is dense besides, [energy.Graphical] if
-// it was made from a sparse matrix, and [energy.Ordinal] and [energy.Windowed]
-// unless its values are {0, 1} or {−1, 1}. A Quadratic is immutable and safe
-// for concurrent use; its methods allocate nothing in steady state.
+// It is [energy.Differentiable] with exact differences (the second-order term of the
+// diagonal included, rounded to float32), [energy.Local] and [energy.Learnable];
+// through [energy.As] also [energy.Binary] if it has two levels, [energy.Incremental]
+// if its matrix is also dense, [energy.Graphical] if it was made from a sparse matrix,
+// and [energy.Ordinal] and [energy.Windowed] unless its values are {0, 1} or {−1, 1}. A
+// Quadratic is immutable and safe for concurrent use; its methods allocate nothing in
+// steady state.
 //
-// The couplings Q_ij + Q_ji of a dense matrix with two levels are rounded once:
-// to multiples of 2^(e−52), where 2^e is the power of two above the largest sum of
-// their magnitudes in a row. Sums of couplings are then exact, in
-// any order, so that energies and fields are functions of the state alone,
-// however it was reached, and the same on every machine.
+// The couplings Q_ij + Q_ji of a dense matrix with two levels are rounded once: to
+// multiples of 2^(e−52), where 2^e is the power of two above the largest sum of their
+// magnitudes in a row. Sums of couplings are then exact in any order, so that energies
+// and fields depend on the state alone, not on the path to it, and are the same on
+// every machine.
 type Quadratic struct {
 	couplings couplings
 	fast      *forces   // of a dense matrix with two levels, else nil
@@ -354,5 +355,304 @@ func (m *Quadratic) fastLocals(d []float64, x []int32) {
 	step := m.values[1] - m.values[0]
 	for i, a := range (*sums)[:n] {
 		d[2*i], d[2*i+1] = 0, m.difference(i, 0, 1, float64(m.values[0]*m.fast.total[i])+float64(step*a))
+	}
+}
+
+// sparse are couplings in compressed rows.
+type sparse struct{ graph *Graph }
+
+func (a sparse) halves(i int, x []int32, values []float64) (lo, hi float64) {
+	g := a.graph
+	from, mid, to := g.start[i], g.upper[i], g.start[i+1]
+	for k := from; k < mid; k++ {
+		lo += float64(g.weight[k] * values[x[g.adj[k]]])
+	}
+	for k := mid; k < to; k++ {
+		hi += float64(g.weight[k] * values[x[g.adj[k]]])
+	}
+	return lo, hi
+}
+
+func (a sparse) move(d []float64, i int, dv float64, values []float64) {
+	adj, weight := a.graph.Neighbors(i)
+	for k, j := range adj {
+		shift(d[int(j)*len(values):], float64(weight[k]*dv), values)
+	}
+}
+
+// dense are couplings in full rows, with a diagonal of zeros.
+type dense struct {
+	rows  []float64
+	sites int
+}
+
+// newDense returns the couplings of the n×n matrix a, which it keeps.
+func newDense(a []float64, n int) dense { return dense{a, n} }
+
+func (a dense) halves(i int, x []int32, values []float64) (lo, hi float64) {
+	row := a.rows[i*a.sites : (i+1)*a.sites]
+	return weigh(row[:i], x, values), weigh(row[i+1:], x[i+1:], values)
+}
+
+func (a dense) move(d []float64, i int, dv float64, values []float64) {
+	if len(values) == 2 {
+		step := values[1] - values[0]
+		for j, w := range a.rows[i*a.sites : (i+1)*a.sites] {
+			d[2*j+1] += float64(float64(w*dv) * step)
+		}
+		return
+	}
+	for j, w := range a.rows[i*a.sites : (i+1)*a.sites] {
+		shift(d[j*len(values):], float64(w*dv), values)
+	}
+}
+
+// weigh returns Σ w_j values[x_j], as four sums that are added at the end: one
+// sum alone waits for the adder at every term.
+func weigh(w []float64, x []int32, values []float64) float64 {
+	x = x[:len(w)]
+	var a, b, c, d float64
+	for ; len(w) >= 4; w, x = w[4:], x[4:] {
+		x := x[:4]
+		a += float64(w[0] * values[x[0]])
+		b += float64(w[1] * values[x[1]])
+		c += float64(w[2] * values[x[2]])
+		d += float64(w[3] * values[x[3]])
+	}
+	for j, v := range w {
+		a += float64(v * values[x[j]])
+	}
+	return (a + b) + (c + d)
+}
+
+// shift adds c·(values[l] − values[0]) to row[l].
+func shift(row []float64, c float64, values []float64) {
+	for l := 1; l < len(values); l++ {
+		row[l] += float64(c * (values[l] - values[0]))
+	}
+}
+
+// As implements [energy.Capable].
+func (m *Quadratic) As(target any) bool {
+	if m.fast != nil && (energy.Give[energy.Binary](target, denseQuadratic{m}) || energy.Give[energy.Incremental](target, denseQuadratic{m})) {
+		return true
+	}
+	if m.fast == nil && len(m.values) == 2 && energy.Give[energy.Binary](target, binaryQuadratic{m}) {
+		return true
+	}
+	if len(m.values) == 2 && !m.learned && energy.Give[energy.Pairwise](target, pairwiseQuadratic{m}) {
+		return true
+	}
+	if o := (ordinalQuadratic{m}); m.ordinal() && (energy.Give[energy.Ordinal](target, o) || energy.Give[energy.Windowed](target, o)) {
+		return true
+	}
+	a, ok := m.couplings.(sparse)
+	return ok && energy.Give[energy.Graphical](target, sparseQuadratic{m, a.graph})
+}
+
+// binaryQuadratic is a Quadratic with two levels.
+type binaryQuadratic struct{ *Quadratic }
+
+// Field implements [energy.Binary]; h is the exact difference rounded to float32.
+func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
+	check.Rows("model", "x", len(x), len(m.linear))
+	check.Len("model", "h", len(h), len(x))
+	m.each(e, x, func(at, i int, f float64) {
+		h[at] = float32(m.difference(i, 0, 1, f))
+	})
+}
+
+// pairwiseQuadratic is a Quadratic with two levels.
+type pairwiseQuadratic struct{ *Quadratic }
+
+// Pairs implements [energy.Pairwise]. It makes rows of a dense matrix.
+func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
+	step := m.values[1] - m.values[0]
+	unit := float64(step * step)
+	field = make([]float64, len(m.linear))
+	zeros := make([]int32, len(m.linear))
+	for i := range field {
+		lo, hi := m.couplings.halves(i, zeros, m.values)
+		field[i] = m.difference(i, 0, 1, lo+hi)
+	}
+	if a, is := m.couplings.(sparse); is {
+		start, adj, weight = a.graph.start, a.graph.adj, slices.Clone(a.graph.weight)
+	} else if start, adj, weight, ok = denseRows(m.couplings.(dense)); !ok {
+		return nil, nil, nil, nil, false
+	}
+	for k := range weight {
+		weight[k] = float64(weight[k] * unit)
+	}
+	return start, adj, weight, field, true
+}
+
+// denseRows returns the entries of a that are not 0 in compressed rows, unless
+// there are too many for 32-bit indices.
+func denseRows(a dense) (start, adj []int32, weight []float64, ok bool) {
+	entries := 0
+	for _, w := range a.rows {
+		if w != 0 {
+			entries++
+		}
+	}
+	if entries > math.MaxInt32 {
+		return nil, nil, nil, false
+	}
+	start = make([]int32, a.sites+1)
+	adj, weight = make([]int32, 0, entries), make([]float64, 0, entries)
+	for i := range a.sites {
+		for j, w := range a.rows[i*a.sites : (i+1)*a.sites] {
+			if w != 0 {
+				adj, weight = append(adj, int32(j)), append(weight, w)
+			}
+		}
+		start[i+1] = int32(len(adj))
+	}
+	return start, adj, weight, true
+}
+
+// ordinalQuadratic is a Quadratic whose values have distances.
+type ordinalQuadratic struct{ *Quadratic }
+
+// Values implements [energy.Ordinal].
+func (m ordinalQuadratic) Values() []float32 { return m.numbers }
+
+// Window implements [energy.Windowed] with exact differences.
+func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
+	width := 2*w + 1
+	check.Rows("model", "x", len(x), len(m.linear))
+	check.Len("model", "g", len(g), len(x)*width)
+	if m.fast != nil {
+		m.fastWindow(e, g, x, w)
+		return
+	}
+	m.each(e, x, func(at, i int, f float64) {
+		row, here := g[at*width:(at+1)*width], int(x[at])
+		for k := range row {
+			if l := here + k - w; l >= 0 && l < len(m.values) {
+				row[k] = float32(m.difference(i, here, l, f))
+			} else {
+				row[k] = float32(math.Inf(1))
+			}
+		}
+	})
+}
+
+// fastWindow is Window of two levels: a part of their table, so that energies and
+// differences have the bits of Gradient.
+func (m ordinalQuadratic) fastWindow(e []float64, g []float32, x []int32, w int) {
+	table := scratch.Float32s.Get(2 * len(x))
+	defer scratch.Float32s.Put(table)
+	m.Gradient(e, *table, x)
+	width := 2*w + 1
+	for at, from := range x {
+		for k := range width {
+			if l := int(from) + k - w; l == 0 || l == 1 {
+				g[at*width+k] = (*table)[2*at+l]
+			} else {
+				g[at*width+k] = float32(math.Inf(1))
+			}
+		}
+	}
+}
+
+// sparseQuadratic is a Quadratic that knows its neighbours.
+type sparseQuadratic struct {
+	*Quadratic
+	graph *Graph
+}
+
+// Graph implements [energy.Graphical].
+func (m sparseQuadratic) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
+
+// denseQuadratic is a Quadratic with dense couplings and two levels.
+type denseQuadratic struct{ *Quadratic }
+
+// Field implements [energy.Binary]; h is the exact difference rounded to float32.
+func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
+	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), len(m.linear)))
+	check.Len("model", "h", len(h), len(x))
+	m.evaluate(e, h, nil, x, nil, nil)
+}
+
+// CacheLen implements [energy.Incremental]: a sum of couplings per site, and
+// padding.
+func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
+
+// FieldFrom implements [energy.Incremental]: a change of a site costs a pass over
+// its couplings.
+func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+	rows := check.Rows("model", "y", len(y), len(m.linear))
+	check.Len("model", "e", len(e), rows)
+	check.Len("model", "h", len(h), len(y))
+	check.Len("model", "next", len(next), rows*m.CacheLen())
+	if x != nil {
+		check.Len("model", "x", len(x), len(y))
+		check.Len("model", "cache", len(cache), len(next))
+	}
+	m.evaluate(e, h, next, y, cache, x)
+}
+
+// forces are F_i = Σ_j A_ij v_j for dense couplings of two levels, by what each
+// site adds to all of them when its level is 1:
+//
+//	F_i = v_0·Σ_j A_ij + (v_1 − v_0)·a_i,  a_i = Σ_{j: x_j=1} A_ij.
+type forces struct {
+	panels panels    // of a
+	total  []float64 // Σ_j A_ij
+}
+
+// smallestGrid keeps the grid a normal number.
+const smallestGrid = 0x1p-1000
+
+// newForces returns the forces of a, whose entries it rounds.
+func newForces(a dense) *forces {
+	f := &forces{panels: newPanels(a.sites, a.sites), total: make([]float64, a.sites)}
+	f.panels.wide = make([]float64, a.sites*len(f.panels.origin))
+	f.set(a)
+	return f
+}
+
+// set takes the couplings a, whose entries it rounds to the grid.
+func (f *forces) set(a dense) {
+	n, most := a.sites, 0.0
+	for i := range n {
+		sum := 0.0
+		for _, w := range a.rows[i*n : (i+1)*n] {
+			sum += math.Abs(w)
+		}
+		most = max(most, sum)
+	}
+	_, e := math.Frexp(most)
+	grid := max(math.Ldexp(1, e-52), smallestGrid)
+	for i := range n {
+		for j, w := range a.rows[i*n : i*n+i] {
+			w = float64(math.RoundToEven(w/grid) * grid)
+			a.rows[i*n+j], a.rows[j*n+i] = w, w
+			f.panels.wide[f.panels.at(i, j)], f.panels.wide[f.panels.at(j, i)] = w, w
+		}
+	}
+	for i := range n {
+		sum := 0.0
+		for _, w := range a.rows[i*n : (i+1)*n] {
+			sum += w
+		}
+		f.total[i] = sum
+	}
+}
+
+// expandField turns the field of two-level states into their table of
+// differences, in place: on entry g[len(x)+i] is h_i, on return
+// g[2i+l] = (l − x_i)·h_i.
+func expandField(g []float32, x []int32) {
+	h := g[len(x):]
+	// Row i is written at 2i and 2i+1 ≤ len(x)+i, which has been read by then.
+	for i, v := range x {
+		d := h[i]
+		if v == 0 {
+			g[2*i], g[2*i+1] = 0, d
+		} else {
+			g[2*i], g[2*i+1] = -d, 0
+		}
 	}
 }

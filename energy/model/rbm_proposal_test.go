@@ -57,7 +57,7 @@ func TestRBMProposalField(t *testing.T) {
 			u = unevenMachine(r, visible, hidden)
 		case 1:
 			u = evenMachine(r, visible, hidden, 0)
-		case 2: // a large weight beside small ones
+		case 2: // a large weight among small ones
 			u = evenMachine(r, visible, hidden, 1e-6)
 			u.w[r.IntN(len(u.w))] = 10
 		default:
@@ -85,7 +85,7 @@ func TestRBMProposalField(t *testing.T) {
 			return
 		}
 		rough++
-		half := func(v []float32, more float32) float64 { // how far NewRBM rounds what is beside much larger numbers
+		half := func(v []float32, more float32) float64 { // how far NewRBM rounds what is added to much larger numbers
 			sum := math.Abs(float64(more))
 			for _, w := range v {
 				sum += math.Abs(float64(w))

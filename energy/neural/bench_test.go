@@ -35,7 +35,7 @@ func BenchmarkForward(b *testing.B) {
 	})
 	b.Run("products", func(b *testing.B) {
 		w := cfg.Width
-		room := make([]float32, rows*4*w)
+		work := make([]float32, rows*4*w)
 		x, q, weights := make([]float32, rows*4*w), make([]float32, rows*4*w), make([]float32, 4*w*w)
 		for b.Loop() {
 			for range batch / chunk {
@@ -43,12 +43,12 @@ func BenchmarkForward(b *testing.B) {
 					simd.GemmT(q[:rows*3*w], x[:rows*w], weights[:3*w*w], rows, 3*w, w)
 					for range chunk * cfg.Heads {
 						n, d := cfg.Length, w/cfg.Heads
-						simd.GemmT(room[:n*n], x[:n*d], q[:n*d], n, n, d)
-						simd.Gemm(room[:n*d], x[:n*n], q[:n*d], n, d, n)
+						simd.GemmT(work[:n*n], x[:n*d], q[:n*d], n, n, d)
+						simd.Gemm(work[:n*d], x[:n*n], q[:n*d], n, d, n)
 					}
-					simd.GemmT(room[:rows*w], x[:rows*w], weights[:w*w], rows, w, w)
+					simd.GemmT(work[:rows*w], x[:rows*w], weights[:w*w], rows, w, w)
 					simd.GemmT(q[:rows*4*w], x[:rows*w], weights, rows, 4*w, w)
-					simd.GemmT(room[:rows*w], q[:rows*4*w], weights, rows, w, 4*w)
+					simd.GemmT(work[:rows*w], q[:rows*4*w], weights, rows, w, 4*w)
 				}
 				simd.GemmT(q[:rows*2*w], x[:rows*w], weights[:2*w*w], rows, 2*w, w)
 			}

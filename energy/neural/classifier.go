@@ -10,19 +10,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// ClassifierConfig are those of [NewClassifier]; the zero value is exact.
+// ClassifierConfig holds the settings of [NewClassifier]; the zero value is exact.
 type ClassifierConfig struct {
-	// FirstOrder expands log p(y | x) about x in the one-hot code of its tokens,
-	// for the price of one forward and one backward pass in place of one
-	// forward pass for every level of every site (Schiff et al. 2025).
+	// FirstOrder expands log p(y | x) about x in the one-hot code of its tokens, at the
+	// cost of one forward and one backward pass instead of one forward pass for every
+	// level of every site (Schiff et al. 2025).
 	FirstOrder bool
 
-	// Level is what the network is shown of the noise at time t; nil is
-	// −log α of the log-linear schedule, α = 1 − (1−10⁻³)·t, as train.Noisy
-	// has it. A network without Cond does not read it.
+	// Level returns the noise level that the network gets at time t. nil is −log α of
+	// the log-linear schedule, α = 1 − (1−10⁻³)·t, as in train.Noisy. A network without
+	// Cond does not read it.
 	Level func(t float64) float64
 
-	// TimeFree shows the network the level 0 at all times, as train.Masked does.
+	// TimeFree gives the network the level 0 at all times, as train.Masked does.
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a call; 0 means
@@ -30,16 +30,16 @@ type ClassifierConfig struct {
 	Workers int
 }
 
-// Classifier says how likely a class is given noised tokens: the mean of the
-// network's results over positions are log-weights of the classes,
+// Classifier computes the probabilities of classes given noised tokens. The
+// log-weights of the classes are the network's results averaged over positions,
 //
 //	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y,
 //
-// as train.Classify fits them. It is a diffusion.Classifier, which
-// diffusion.ClassifierGuided leans on.
+// as train.Classify fits them. It is a diffusion.Classifier for
+// diffusion.ClassifierGuided.
 //
-// It is safe for concurrent use; calls wait for each other, as all workers serve
-// one. Nothing allocates once the longest call has been seen.
+// It is safe for concurrent use. Calls wait for each other, because all workers serve
+// one call. Calls allocate nothing once the longest has been made.
 type Classifier struct{ judge *judge }
 
 // judge is what a Classifier works with. The goroutines of the pool know it, and not
@@ -75,12 +75,12 @@ type judgeWork struct {
 	w     []float64
 }
 
-// NewClassifier returns the classifier of a network whose results are log-weights
-// of classes, for one of them. Where tokens are masked, mask is their level: Table
-// then answers for masked sites only, as the others do not change; −1 stands for
-// uniform noise, or for a process that masks again, where all sites are asked
-// about. The error says that net is nil or one of reals, or which of class and
-// mask is out of range.
+// NewClassifier returns the classifier of a network whose results are log-weights of
+// classes, for one of them. For masked diffusion, mask is the mask's level; Table then
+// computes the rows of masked sites only, as the others do not change. For uniform
+// noise, or a process that masks tokens again, mask is −1, and Table computes all rows.
+// It returns an error if net is nil or one of reals, or if class or mask is out of
+// range.
 func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig) (*Classifier, error) {
 	switch {
 	case net == nil:
@@ -141,7 +141,7 @@ func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 
 // Table implements diffusion.Classifier: it stores log p(y | x with x_i = l, t) +
 // c_i for every site i and level l of one state, with c_i = −log p(y | x, t). Rows of
-// tokens that are not masked are 0, unless mask is −1. The error says that results
+// tokens that are not masked are 0, unless mask is −1. It returns an error if results
 // of the network are not finite.
 func (c *Classifier) Table(dst []float32, x []int32, t float64) error {
 	sites, levels := c.Shape()

@@ -249,8 +249,8 @@ func TestRowsOfTokens(t *testing.T) {
 	assert.PanicsWithValue(t, "neural: len(Tokens) = 3, want 0", func() { p.Forward(Input{Tokens: x[:3], Rows: in.Rows, Level: in.Level}) })
 }
 
-// A network that is given a class predicts as one whose input says so, and shares
-// its weights.
+// A network that is given a class predicts as one whose input has that class, and
+// shares its weights.
 func TestGiven(t *testing.T) {
 	net := randomNet(t, shapes["classes"], 1)
 	cfg := net.Config()

@@ -26,17 +26,17 @@ type Config struct {
 	// Hidden is the number of hidden units of a block; 0 means 4·Width.
 	Hidden int
 
-	// Cond is the number of features of the noise level; 0: the network does
-	// not see it, and has neither shifts, scales nor gates.
+	// Cond is the number of features of the noise level. With 0 the network does not
+	// see it, and has no shifts, scales or gates.
 	Cond int
 
-	// Classes is the number of classes one of which, or none, the network is
-	// told of a state (UDLM; Schiff et al. 2025): see [Input.Class] and
-	// [Transformer.Given]. It needs Cond.
+	// Classes is the number of classes. The network then takes the class of a
+	// state, or none, as an input (UDLM; Schiff et al. 2025): see [Input.Class]
+	// and [Transformer.Given]. It needs Cond.
 	Classes int
 
-	// Positions adds a learned vector to each position. Without them, as in the
-	// public checkpoints, a network knows only distances: of a state that is
+	// Positions adds a learned vector to each position. Without it, as in the
+	// public checkpoints, a network knows only distances: for a state that is
 	// all masks it predicts the same at every position.
 	Positions bool
 

@@ -1,30 +1,26 @@
-// Package neural holds networks that predict: diffusion transformers whose
-// weights are trained here (package energy/neural/train) or read from
-// .safetensors files, among them the public MDLM, UDLM and SEDD checkpoints, and
-// the denoisers made of them; also [Potential], a residual network as an energy, and
-// [Posterior], the binary weights of a network given data, as one.
+// Package neural holds diffusion transformers and the denoisers made of them. Weights
+// are trained by package energy/neural/train or read from .safetensors files, including
+// the public MDLM, UDLM and SEDD checkpoints. Two energies are also here: [Potential],
+// a residual network, and [Posterior], the binary weights of a network given data.
 //
-// A [Transformer] is weights. [Masked], [Uniform], [Ratio] and [Reals] turn one
-// into an [energy.Denoiser]:
+// A [Transformer] is a network's weights. [Masked], [Uniform], [Ratio] and [Reals] turn
+// one into an [energy.Denoiser]:
 //
 //	net, err := neural.Open("model.safetensors", neural.Config{Length: 128, Heads: 12})
 //	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
 //	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: mask}, diffusion.Config{})
 //
-// A network that was told classes (Config.Classes) is one denoiser for each
-// ([Transformer.Given]), which diffusion.ClassifierFree compares; a [Classifier] of
-// noised tokens leads diffusion.ClassifierGuided. A [Scorer] is a learned score of
-// clean states, with a gradient: the functions of a constraint.Score.
+// A network with classes ([Config.Classes]) is a denoiser for each of them
+// ([Transformer.Given]), for diffusion.ClassifierFree. A [Classifier] of noised tokens
+// is for diffusion.ClassifierGuided. A [Scorer] is a learned score of clean states with
+// a gradient, for constraint.Score.
 //
-// What a network was conditioned on is its noise level, a function of the time
-// and the signal level: see [Options].
+// [Options] sets the noise level that a network is conditioned on, as a function of the
+// time and the signal level.
 //
 // # Caveats
 //
-// Predictions are tables built by matrix products: the same bits for any number
-// of workers and any batch, but reproducible per dispatch level of the processor
-// only (see the package doc of sampler).
-//
-// A product that enters a sum is written float32(a*b) + c, because a compiler
-// may fuse the two otherwise, and fused bits differ between processors.
+// Predictions have the same bits for any number of workers and any batch. They use
+// matrix products, and are reproducible only per dispatch level of the processor (see
+// the package doc of sampler).
 package neural

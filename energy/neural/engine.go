@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -14,18 +15,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Options are common to all denoisers; the zero value is what the public
-// checkpoints with time conditioning want.
+// Options are the settings of all denoisers. The zero value is right for the public
+// checkpoints with time conditioning.
 type Options struct {
-	// Level is what the network is shown of the noise, given the diffusion
-	// time and the signal level. nil is the total noise σ = −log α of MDLM,
-	// UDLM and SEDD; see [NewReals] for its default. It must be finite where
-	// it is asked: −log α is not at α = 0. It is called concurrently.
+	// Level returns the noise level that the network gets, given the diffusion time and
+	// the signal level. nil is the total noise σ = −log α of MDLM, UDLM and SEDD;
+	// [NewReals] has another default. It must be finite wherever it is called: −log α
+	// is not at α = 0. It is called concurrently.
 	Level func(t, alpha float64) float64
 
-	// TimeFree shows the network the level 0 at all times, as MDLM does unless
-	// it was trained with time conditioning, and lets diffusions reuse
-	// predictions. A network without Cond is time-free anyway.
+	// TimeFree gives the network the level 0 at all times, as MDLM does unless it was
+	// trained with time conditioning, and lets diffusions reuse predictions. A network
+	// without Cond is always time-free.
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a batch; 0 means
@@ -249,4 +250,26 @@ func maskedEngine(name string, net *Transformer, mask int32, opt Options) (*engi
 		}
 	}
 	return e, nil
+}
+
+// means stores the mean of the rows of y.
+func means(dst []float64, y []float32) {
+	clear(dst)
+	for r := y; len(r) > 0; r = r[len(dst):] {
+		for k, v := range r[:len(dst)] {
+			dst[k] += float64(v)
+		}
+	}
+	for k := range dst {
+		dst[k] /= float64(len(y) / len(dst))
+	}
+}
+
+// logSum is log Σ e^w.
+func logSum(w []float64) float64 {
+	top, sum := slices.Max(w), 0.0
+	for _, v := range w {
+		sum += simd.Exp(v - top)
+	}
+	return top + simd.Log(sum)
 }

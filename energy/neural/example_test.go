@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,7 +12,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // small returns a network of four tokens and a mask with fixed weights.
@@ -307,4 +310,51 @@ func ExampleScorer() {
 	// Output:
 	// [-1] <nil>
 	// [2]
+}
+
+// Exclusive or, which two hidden units of weights ±1 can tell: draws of all weights,
+// and the mean of their predictions.
+func ExamplePosterior() {
+	x := []float32{-1, -1, -1, 1, 1, -1, 1, 1}
+	m, err := neural.NewPosterior(x, []float32{0, 1, 1, 0}, 6, 40, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	chains, err := sampler.NewChains(context.Background(), m, mcmc.DMALA{}, sampler.Config{Chains: 32, Seed: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := chains.Run(context.Background(), 200); err != nil {
+		log.Fatal(err)
+	}
+	n, _ := m.Shape()
+	p, mean := make([]float32, 4), make([]float32, 4)
+	for states := chains.States(); len(states) > 0; states = states[n:] {
+		m.Predict(p, states[:n], x)
+		for i, v := range p {
+			mean[i] += v / 32
+		}
+	}
+	for _, v := range mean {
+		fmt.Println(v > 0.5)
+	}
+	// Output:
+	// false
+	// true
+	// true
+	// false
+}
+
+// A network as the energy of nine sites, and the copy that a learner moves.
+func ExamplePotential() {
+	m, err := neural.NewPotential(9, 2, 16, 1, rand.NewPCG(1, 2))
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := m.Learn()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(p.Params()), "weights")
+	// Output: 729 weights
 }

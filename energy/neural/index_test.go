@@ -23,7 +23,7 @@ func put(t *testing.T, dir, name string, d DType, all []Tensor, meta map[string]
 }
 
 // Files as they are published: in parts with an index, behind a prefix of their own,
-// beside tensors of other things, in mixed precision, with tied weights left out.
+// among tensors of other things, in mixed precision, with tied weights left out.
 func TestPublishedLayouts(t *testing.T) {
 	net := randomNet(t, shapes["classes"], 1)
 	dir := t.TempDir()

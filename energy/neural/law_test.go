@@ -110,19 +110,19 @@ func TestFirstHittingFollowsTheChainRuleOfTheNetwork(t *testing.T) {
 	masked := exact.Must(neural.NewMasked(net, mask, neural.Options{TimeFree: true}))
 	law := make([]float64, exact.Size(sites, tokens))
 	first := predict(t, masked, []int32{mask, mask, mask}, 1, 0)
-	apart := make([]float64, len(law)) // the twin: right at first, then blind to what is revealed
+	blind := make([]float64, len(law)) // the twin: right at first, then blind to what is revealed
 	x := make([]int32, sites)
 	for k := range law {
 		exact.State(x, k, tokens)
 		law[k] = chain(t, masked, mask, x)
-		apart[k] = 1
+		blind[k] = 1
 		for i, l := range x {
-			apart[k] *= first[i*(tokens+1)+int(l)]
+			blind[k] *= first[i*(tokens+1)+int(l)]
 		}
 	}
 	counts := sample(t, masked, diffusion.Masked{Mask: mask, FirstHitting: true}, 0)
 	exact.Counts(t, counts, law, exact.Rate)
-	assert.Less(t, exact.PValue(counts, apart), exact.Rate)
+	assert.Less(t, exact.PValue(counts, blind), exact.Rate)
 
 	ratio := exact.Must(neural.NewRatio(net, mask, neural.Options{TimeFree: true}))
 	assert.Equal(t, counts, sample(t, ratio, diffusion.Masked{Mask: mask, FirstHitting: true}, 0), "scores are posteriors")

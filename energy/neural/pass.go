@@ -5,6 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // Input is a batch of states: Tokens or Reals, states × Length (× Channels), and
@@ -14,13 +15,13 @@ type Input struct {
 	Reals  []float32
 	Level  []float64
 
-	// Rows takes the place of Tokens where a position holds a mixture of
-	// tokens: states × Length × Levels weights, of which embeddings are the
-	// weighted sums.
+	// Rows replaces Tokens if positions hold mixtures of tokens: states × Length ×
+	// Levels weights. The embedding of a position is the weighted sum of those of the
+	// tokens.
 	Rows []float32
 
-	// Class is the class of each state, −1 for none, that a network with
-	// Classes is told; nil: what [Transformer.Given] says, or none.
+	// Class is the class of each state, −1 for none, for a network with
+	// Classes; nil: the class of [Transformer.Given], or none.
 	Class []int32
 }
 
@@ -44,7 +45,7 @@ type Pass struct {
 	cond      condition
 	modul     []float32 // of the last norm, batch × 2·Width
 	hidden    []float32 // rows of final.y that the result is wanted for
-	room      []float32
+	work      []float32
 
 	grad    []float32
 	slope   body // the layers over grad
@@ -56,7 +57,7 @@ type Pass struct {
 }
 
 // condition is what the noise level and the class become.
-type condition struct{ wave, pre1, act1, pre2, c, d1, d2, room, class, act3 []float32 }
+type condition struct{ wave, pre1, act1, pre2, c, d1, d2, work, class, act3 []float32 }
 
 // kept is what a block's backward pass needs of its forward pass.
 type kept struct {
@@ -107,8 +108,8 @@ func (t *Transformer) newPass(batch int, use use) *Pass {
 	p.final = kept{hat1: mk(rows * c.Width), scale1: mk(rows)}
 	p.final.h1, p.final.y1 = p.final.hat1, p.final.hat1
 	p.hidden = mk(rows * c.Width)
-	forward, backward := p.attention.Room()
-	p.room = mk(forward)
+	forward, backward := p.attention.Work()
+	p.work = mk(forward)
 	if c.Cond > 0 {
 		n := batch * c.Cond
 		p.cond = condition{wave: mk(batch * frequencies), pre1: mk(n), act1: mk(n), pre2: mk(n), c: mk(n)}
@@ -131,11 +132,11 @@ func (t *Transformer) newPass(batch int, use use) *Pass {
 	for i := range p.wide {
 		p.wide[i] = mk(rows * max(3*c.Width, c.Hidden, c.Outputs))
 	}
-	p.room = mk(max(forward, backward))
+	p.work = mk(max(forward, backward))
 	if c.Cond > 0 {
 		n := batch * c.Cond
 		p.dmodul = mk(batch * 6 * c.Width)
-		p.cond.d1, p.cond.d2, p.cond.room = mk(n), mk(n), mk(batch*6*c.Width+n)
+		p.cond.d1, p.cond.d2, p.cond.work = mk(n), mk(n), mk(batch*6*c.Width+n)
 	}
 	return p
 }
@@ -215,4 +216,332 @@ func (p *Pass) classify(class []int32) {
 			p.class[s] = int32(c.Classes)
 		}
 	}
+}
+
+// Forward runs the network up to its last linear layer. It keeps in until the next
+// call. It panics if lengths do not fit, if there are more states than the pass was
+// made for, or on a token out of range.
+func (p *Pass) Forward(in Input) {
+	p.take(in)
+	c, b := p.net.cfg, &p.net.body
+	size := p.n * c.Length * c.Width
+	x := p.x[:size]
+	if in.Rows != nil {
+		clear(x)
+		simd.Gemm(x, in.Rows, b.embed.Weight, p.n*c.Length, c.Width, c.Levels)
+	} else if c.Levels > 0 {
+		b.embed.Forward(x, in.Tokens)
+	} else {
+		b.input.Forward(x, in.Reals)
+	}
+	if c.Positions {
+		for s := range p.n {
+			simd.Axpy(1, b.positions, x[s*len(b.positions):(s+1)*len(b.positions)])
+		}
+	}
+	p.condition()
+	for i := range b.blocks {
+		p.block(x, &b.blocks[i], &p.kept[i])
+	}
+	f := &p.final
+	rows := p.n * c.Length
+	b.norm.Forward(f.h1[:size], f.hat1[:size], f.scale1[:rows], x)
+	if c.Cond > 0 {
+		b.modulate.Forward(p.modul[:p.n*2*c.Width], p.cond.c[:p.n*c.Cond])
+	}
+	p.modulate(f.y1, f.h1, p.modul, 2, 0)
+}
+
+// condition computes the features of the noise levels and classes.
+func (p *Pass) condition() {
+	c, b, k := p.net.cfg, &p.net.body, &p.cond
+	if c.Cond == 0 {
+		return
+	}
+	for s, level := range p.in.Level {
+		row := k.wave[s*frequencies : (s+1)*frequencies]
+		if s > 0 && level == p.in.Level[s-1] { // a batch mostly has one
+			copy(row, k.wave[(s-1)*frequencies:])
+			continue
+		}
+		layer.Sinusoid(row, level)
+	}
+	n := p.n * c.Cond
+	b.time1.Forward(k.pre1[:n], k.wave[:p.n*frequencies])
+	layer.SiLU.Forward(k.act1[:n], k.pre1[:n])
+	b.time2.Forward(k.pre2[:n], k.act1[:n])
+	layer.SiLU.Forward(k.c[:n], k.pre2[:n])
+	if c.Classes > 0 {
+		b.classes.Forward(k.class[:n], p.class[:p.n])
+		layer.SiLU.Forward(k.act3[:n], k.class[:n])
+		simd.Axpy(1, k.act3[:n], k.c[:n])
+	}
+}
+
+// modulate shifts and scales the rows of each state by the vectors at and at+1
+// of its parts vectors in m. y may be h.
+func (p *Pass) modulate(y, h, m []float32, parts, at int) {
+	c := p.net.cfg
+	size := c.Length * c.Width
+	for s := range p.n {
+		from, to := s*size, (s+1)*size
+		if c.Cond == 0 {
+			copy(y[from:to], h[from:to])
+			continue
+		}
+		v := m[(s*parts+at)*c.Width:]
+		layer.Modulate(y[from:to], h[from:to], v[:c.Width], v[c.Width:2*c.Width])
+	}
+}
+
+// gate adds f to x, gated by vector at of the six of each state.
+func (p *Pass) gate(x, f, m []float32, at int) {
+	c := p.net.cfg
+	size := c.Length * c.Width
+	for s := range p.n {
+		var g []float32
+		if c.Cond > 0 {
+			g = m[(s*6+at)*c.Width : (s*6+at+1)*c.Width]
+		}
+		layer.Gate(x[s*size:(s+1)*size], f[s*size:(s+1)*size], g)
+	}
+}
+
+// block applies one block to the stream. The order of the six vectors is that of
+// the checkpoints: shift, scale and gate of attention, then of the MLP.
+func (p *Pass) block(x []float32, b *block, k *kept) {
+	c := p.net.cfg
+	rows := p.n * c.Length
+	size := rows * c.Width
+	if c.Cond > 0 {
+		b.modulate.Forward(k.modul[:p.n*6*c.Width], p.cond.c[:p.n*c.Cond])
+	}
+	b.norm1.Forward(k.h1[:size], k.hat1[:size], k.scale1[:rows], x)
+	p.modulate(k.y1, k.h1, k.modul, 6, 0)
+	b.qkv.Forward(k.qkv[:3*size], k.y1[:size])
+	one, heads := c.Length*c.Width, len(k.probs)
+	if p.use != predicting {
+		heads = c.Heads * c.Length * c.Length
+	}
+	for s := range p.n {
+		probs := k.probs[:heads]
+		if p.use != predicting {
+			probs = k.probs[s*heads : (s+1)*heads]
+		}
+		p.attention.Forward(k.o[s*one:(s+1)*one], probs, k.qkv[3*s*one:3*(s+1)*one], p.work)
+	}
+	b.out.Forward(k.f1[:size], k.o[:size])
+	p.gate(x, k.f1, k.modul, 2)
+	b.norm2.Forward(k.h2[:size], k.hat2[:size], k.scale2[:rows], x)
+	p.modulate(k.y2, k.h2, k.modul, 6, 3)
+	wide := rows * c.Hidden
+	b.mlp.Forward(k.f2[:size], k.pre[:wide], k.act[:wide], k.y2[:size])
+	p.gate(x, k.f2, k.modul, 5)
+}
+
+// Output stores the results of the positions listed in rows (state·Length +
+// position, ascending) in y, one row of Outputs each; nil means all. It follows
+// Forward.
+func (p *Pass) Output(y []float32, rows []int32) {
+	c := p.net.cfg
+	h := p.final.y1[:p.n*c.Length*c.Width]
+	p.rows, p.all = p.rows[:0], rows == nil
+	if rows != nil {
+		p.rows = append(p.rows, rows...)
+		for i, r := range rows {
+			copy(p.hidden[i*c.Width:(i+1)*c.Width], h[int(r)*c.Width:])
+		}
+		h = p.hidden[:len(rows)*c.Width]
+	}
+	check.Len("neural", "y", len(y), len(h)/c.Width*c.Outputs)
+	p.net.body.last.Forward(y, h)
+}
+
+// Gradient returns the sum of the gradients of all Backward calls, in the order of
+// [Transformer.Weights], or nil if the pass is not for training. The slice belongs to
+// the pass; the caller clears it.
+func (p *Pass) Gradient() []float32 { return p.grad }
+
+// Backward adds to Gradient the pullback of dy, the gradient of the rows that
+// the last Output stored. It panics unless the pass is for training.
+func (p *Pass) Backward(dy []float32) {
+	if p.use == predicting {
+		panic("neural: Backward of a pass from NewPass, want NewTraining")
+	}
+	c, b, g := p.net.cfg, &p.net.body, &p.slope
+	rows := p.n * c.Length
+	size := rows * c.Width
+	p.outputBack(dy)
+	d := p.dy[:size]
+	dx := p.dx[:size]
+	clear(dx)
+	if c.Cond > 0 {
+		clear(p.cond.d2[:p.n*c.Cond])
+		clear(p.dmodul[:p.n*2*c.Width])
+	}
+	p.modulateBack(d, p.final.h1, p.modul, 2, 0)
+	b.norm.Backward(dx, g.norm, d, p.final.hat1[:size], p.final.scale1[:rows])
+	p.condBack(b.modulate, g.modulate, 2)
+	for i := len(b.blocks) - 1; i >= 0; i-- {
+		p.blockBack(dx, &b.blocks[i], &g.blocks[i], &p.kept[i])
+	}
+	if p.use == pulling {
+		return
+	}
+	if c.Positions {
+		for s := range p.n {
+			simd.Axpy(1, dx[s*len(g.positions):(s+1)*len(g.positions)], g.positions)
+		}
+	}
+	if p.in.Rows != nil {
+		p.rowsBack(dx)
+	} else if c.Levels > 0 {
+		b.embed.Backward(g.embed, dx, p.in.Tokens)
+	} else {
+		b.input.Backward(nil, g.input, dx, p.in.Reals, p.df[:size])
+	}
+	p.levelBack()
+}
+
+// rowsBack adds the gradient of embeddings that were mixed: Rowsᵀ·dx.
+func (p *Pass) rowsBack(dx []float32) {
+	c := p.net.cfg
+	for i := range p.n * c.Length {
+		d := dx[i*c.Width : (i+1)*c.Width]
+		for l, w := range p.in.Rows[i*c.Levels : (i+1)*c.Levels] {
+			if w != 0 {
+				simd.Axpy(w, d, p.slope.embed.Weight[l*c.Width:(l+1)*c.Width])
+			}
+		}
+	}
+}
+
+// InputGradient stores in dst the gradient of the last Backward with respect to the
+// input: to [Input.Reals], states × Length × Channels, or to the weights of tokens,
+// states × Length × Levels. These weights are [Input.Rows], or one-hot rows if the
+// input was Tokens. It panics unless the pass is for training.
+func (p *Pass) InputGradient(dst []float32) {
+	c := p.net.cfg
+	if p.use == predicting {
+		panic("neural: InputGradient of a pass from NewPass, want NewTraining")
+	}
+	rows := p.n * c.Length
+	dx := p.dx[:rows*c.Width]
+	if c.Levels == 0 {
+		check.Len("neural", "dst", len(dst), rows*c.Channels)
+		clear(dst)
+		simd.Gemm(dst, dx, p.net.body.input.Weight, rows, c.Channels, c.Width)
+		return
+	}
+	check.Len("neural", "dst", len(dst), rows*c.Levels)
+	clear(dst)
+	simd.GemmT(dst, dx, p.net.body.embed.Weight, rows, c.Levels, c.Width)
+}
+
+// outputBack stores the gradient of the last hidden rows in p.dy.
+func (p *Pass) outputBack(dy []float32) {
+	c, b, g := p.net.cfg, &p.net.body, &p.slope
+	size := p.n * c.Length * c.Width
+	d := p.dy[:size]
+	clear(d)
+	if p.all {
+		check.Len("neural", "dy", len(dy), p.n*c.Length*c.Outputs)
+		b.last.Backward(d, g.last, dy, p.final.y1[:size], p.wide[0][:len(dy)])
+		return
+	}
+	check.Len("neural", "dy", len(dy), len(p.rows)*c.Outputs)
+	n := len(p.rows) * c.Width
+	clear(p.dhidden[:n])
+	b.last.Backward(p.dhidden[:n], g.last, dy, p.hidden[:n], p.wide[0][:len(dy)])
+	for i, r := range p.rows {
+		copy(d[int(r)*c.Width:(int(r)+1)*c.Width], p.dhidden[i*c.Width:])
+	}
+}
+
+// modulateBack replaces d by the gradient of h and adds those of shift and scale
+// to p.dmodul.
+func (p *Pass) modulateBack(d, h, m []float32, parts, at int) {
+	c := p.net.cfg
+	if c.Cond == 0 {
+		return
+	}
+	size := c.Length * c.Width
+	for s := range p.n {
+		o := (s*parts + at) * c.Width
+		layer.ModulateBack(p.dmodul[o:o+c.Width], p.dmodul[o+c.Width:o+2*c.Width],
+			d[s*size:(s+1)*size], h[s*size:(s+1)*size], m[o+c.Width:o+2*c.Width])
+	}
+}
+
+func (p *Pass) gateBack(df, dx, f, m []float32, at int) {
+	c := p.net.cfg
+	size := c.Length * c.Width
+	for s := range p.n {
+		var g, dg []float32
+		if c.Cond > 0 {
+			o := (s*6 + at) * c.Width
+			g, dg = m[o:o+c.Width], p.dmodul[o:o+c.Width]
+		}
+		layer.GateBack(df[s*size:(s+1)*size], dg, dx[s*size:(s+1)*size], f[s*size:(s+1)*size], g)
+	}
+}
+
+// condBack takes the gradient of a modulation's vectors to that of the features.
+func (p *Pass) condBack(l, g layer.Linear, parts int) {
+	c := p.net.cfg
+	if c.Cond == 0 || p.use == pulling {
+		return
+	}
+	n := p.n * parts * c.Width
+	l.Backward(p.cond.d2[:p.n*c.Cond], g, p.dmodul[:n], p.cond.c[:p.n*c.Cond], p.cond.work[:n])
+}
+
+func (p *Pass) blockBack(dx []float32, b, g *block, k *kept) {
+	c := p.net.cfg
+	rows := p.n * c.Length
+	size, wide, one := rows*c.Width, rows*c.Hidden, c.Length*c.Width
+	if c.Cond > 0 {
+		clear(p.dmodul[:p.n*6*c.Width])
+	}
+	df, d := p.df[:size], p.dy[:size]
+
+	p.gateBack(df, dx, k.f2, k.modul, 5)
+	clear(d)
+	b.mlp.Backward(d, g.mlp, df, k.y2[:size], k.pre[:wide], k.act[:wide], p.wide[0][:wide], p.wide[1][:max(wide, size)])
+	p.modulateBack(d, k.h2, k.modul, 6, 3)
+	b.norm2.Backward(dx, g.norm2, d, k.hat2[:size], k.scale2[:rows])
+
+	p.gateBack(df, dx, k.f1, k.modul, 2)
+	clear(d)
+	b.out.Backward(d, g.out, df, k.o[:size], p.wide[0][:size])
+	dqkv := p.wide[2][:3*size]
+	clear(dqkv)
+	heads := c.Heads * c.Length * c.Length
+	for s := range p.n {
+		p.attention.Backward(dqkv[3*s*one:3*(s+1)*one], d[s*one:(s+1)*one], k.probs[s*heads:(s+1)*heads], k.qkv[3*s*one:3*(s+1)*one], p.work)
+	}
+	clear(d)
+	b.qkv.Backward(d, g.qkv, dqkv, k.y1[:size], p.wide[0][:3*size])
+	p.modulateBack(d, k.h1, k.modul, 6, 0)
+	b.norm1.Backward(dx, g.norm1, d, k.hat1[:size], k.scale1[:rows])
+	p.condBack(b.modulate, g.modulate, 6)
+}
+
+// levelBack takes the gradient of the features to the layers that make them.
+func (p *Pass) levelBack() {
+	c, b, g, k := p.net.cfg, &p.net.body, &p.slope, &p.cond
+	if c.Cond == 0 {
+		return
+	}
+	n := p.n * c.Cond
+	if c.Classes > 0 {
+		copy(k.act3[:n], k.d2[:n])
+		layer.SiLU.Backward(k.act3[:n], k.class[:n])
+		b.classes.Backward(g.classes, k.act3[:n], p.class[:p.n])
+	}
+	layer.SiLU.Backward(k.d2[:n], k.pre2[:n])
+	clear(k.d1[:n])
+	b.time2.Backward(k.d1[:n], g.time2, k.d2[:n], k.act1[:n], k.work[:n])
+	layer.SiLU.Backward(k.d1[:n], k.pre1[:n])
+	b.time1.Backward(nil, g.time1, k.d1[:n], k.wave[:p.n*frequencies], k.work[:n])
 }

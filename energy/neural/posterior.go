@@ -23,8 +23,8 @@ import (
 // (twice the derivative at θ), [energy.Conditional] by evaluating both energies and,
 // if it has a batch, through [energy.As] [energy.Stochastic]. It is immutable and safe for
 // concurrent use; its methods allocate nothing in steady state. Activations are
-// float32: results are reproducible per dispatch level of the processor; a state has
-// the same energy and field whatever else is evaluated beside it.
+// float32: results are reproducible per dispatch level of the processor. The energy and
+// field of a state do not depend on the other states of a call.
 type Posterior struct {
 	rows, inputs, hidden, batch int
 
@@ -33,13 +33,13 @@ type Posterior struct {
 	y      []float32
 }
 
-// NewPosterior returns the posterior given the rows x, len(y) × inputs row-major, and
-// what belongs to them, y in 0 … 1. weight is w; batch is how many rows an estimate of the
-// field draws, 0 for a posterior without estimates. It copies x and y.
+// NewPosterior returns the posterior given the inputs x, len(y) × inputs row-major, and
+// their targets y in 0 … 1. weight is w. batch is the number of rows that an estimate
+// of the field draws, 0 for a posterior without estimates. It copies x and y.
 //
-// It returns an error if y is empty or not in 0 … 1, if len(x) is no positive multiple
-// of len(y), if hidden < 1, if weight is not > 0, if batch is not in 0 … len(y), if a
-// number is not finite, or if a derivative could overflow float32.
+// It returns an error if y is empty or not in 0 … 1, if len(x) is not a positive
+// multiple of len(y), if hidden < 1, if weight is not > 0, if batch is not in 0 …
+// len(y), if a number is not finite, or if a derivative could overflow float32.
 func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Posterior, error) {
 	const caller = "neural: NewPosterior"
 	rows := len(y)
@@ -140,14 +140,14 @@ func (m *Posterior) As(target any) bool {
 	}.As(target)
 }
 
-// Predict stores f for each row of x (of as many inputs as the data have) in p, under
-// the weights theta. The mean over draws of θ is the prediction of the posterior.
+// Predict stores in p, for the weights theta, the output f of each row of x, which has
+// the inputs of the data. Its mean over draws of θ is the posterior prediction.
 func (m *Posterior) Predict(p []float32, theta []int32, x []float32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "theta", len(theta), sites)
 	check.Len("neural", "x", len(x), len(p)*m.inputs)
 	tile := max(1, min(len(p), posteriorTile))
-	b := scratch.Float32s.Get(tile*(m.inputs+1) + passRoom(m.inputs+1, m.hidden, tile))
+	b := scratch.Float32s.Get(tile*(m.inputs+1) + passWork(m.inputs+1, m.hidden, tile))
 	defer scratch.Float32s.Put(b)
 	f := passOf((*b)[tile*(m.inputs+1):], theta, m.inputs+1, m.hidden, tile)
 	for at := 0; at < len(p); at += tile {
@@ -197,7 +197,7 @@ const posteriorTile = 48
 func (m *Posterior) state(h []float32, theta []int32, x, y []float32) float64 {
 	in, hid := m.inputs+1, padded(m.hidden)
 	tile := min(len(y), posteriorTile)
-	forward, back := passRoom(m.inputs+1, m.hidden, tile), (in+1)*hid+tile*(in+1)
+	forward, back := passWork(m.inputs+1, m.hidden, tile), (in+1)*hid+tile*(in+1)
 	if h == nil {
 		back = 0
 	}
@@ -252,4 +252,71 @@ func (m *Posterior) state(h []float32, theta []int32, x, y []float32) float64 {
 		h[len(h)-1] = float32(2 * total)
 	}
 	return c * sum
+}
+
+// posteriorPass is a pass of rows through the network of a Bayesian network. Its hidden units
+// are padded with units whose weights are 0 both ways, which change nothing.
+type posteriorPass struct {
+	in, hid int
+	w, v    []float32 // twice the weights: (inputs + 1) × hidden, hidden
+	s       []float32 // σ(2z), rows × hidden
+	p, q    []float32 // f and 1 − f of each row, either without cancellation
+	offset  float32   // c − Σ v_j
+}
+
+// padded returns how many hidden units a pass computes: whole panels of the products,
+// which spares them the copies of a narrow last one (BenchmarkPosterior).
+func padded(hidden int) int {
+	const panel = 32
+	if hidden < 4*panel {
+		return hidden
+	}
+	return (hidden + panel - 1) / panel * panel
+}
+
+// passWork returns the numbers of scratch that a pass needs: rows of in numbers each.
+func passWork(in, hidden, rows int) int { return (in+1+rows)*padded(hidden) + 2*rows }
+
+// passOf returns a pass with the given weights for up to the given number of rows, of in
+// numbers each. work has passWork numbers.
+func passOf(work []float32, theta []int32, in, hidden, rows int) posteriorPass {
+	for i, l := range theta {
+		if l&^1 != 0 {
+			panic(fmt.Sprintf("neural: x[%d] = %d, want 0 or 1", i, l))
+		}
+	}
+	hid := padded(hidden)
+	p := posteriorPass{in: in, hid: hid, w: work[:in*hid], v: work[in*hid:][:hid]}
+	work = work[(in+1)*hid:]
+	p.p, p.q, p.s = work[:rows], work[rows:2*rows], work[2*rows:]
+	for k := range in {
+		row := p.w[k*hid : (k+1)*hid]
+		for j, t := range theta[k*hidden : (k+1)*hidden] {
+			row[j] = float32(4*t - 2)
+		}
+		clear(row[hidden:])
+	}
+	sum := 2*theta[len(theta)-1] - 1
+	for j, t := range theta[in*hidden : (in+1)*hidden] {
+		p.v[j] = float32(4*t - 2)
+		sum -= 2*t - 1
+	}
+	clear(p.v[hidden:])
+	p.offset = float32(sum)
+	return p
+}
+
+// activate stores the activations and outputs of the rows.
+func (p *posteriorPass) activate(rows []float32) {
+	n := len(rows) / p.in
+	s := p.s[:n*p.hid]
+	clear(s)
+	simd.Gemm(s, rows, p.w, n, p.hid, p.in)
+	simd.SigmoidTo(s, s)
+	for i := range n {
+		o := p.offset + simd.Dot(p.v, s[i*p.hid:(i+1)*p.hid])
+		p.p[i], p.q[i] = o, -o
+	}
+	simd.SigmoidTo(p.p[:n], p.p[:n])
+	simd.SigmoidTo(p.q[:n], p.q[:n])
 }

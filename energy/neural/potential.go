@@ -18,14 +18,14 @@ import (
 //
 //	E(x) = bᵀv + wᵀf(h_K),  h_0 = W v + c,  h_k = h_{k−1} + D_k f(U_k h_{k−1} + u_k) + d_k,
 //
-// with f the SiLU, K residual blocks (none: a perceptron of one hidden layer) and v
-// the code of the state: 2x_i − 1 for two levels, one-hot entries for more.
+// with f the SiLU, K residual blocks (with none it is a perceptron with one hidden
+// layer) and v the code of the state: 2x_i − 1 for two levels, one-hot entries for
+// more.
 //
 // It is [energy.Differentiable], and through [energy.As] [energy.Binary] if it has two
 // levels, both to first order by backpropagation, and [energy.Learnable]. It is
 // immutable and safe for concurrent use. Activations are float32: results are
-// reproducible per dispatch level of the processor; a state has the same energy
-// whatever its batch.
+// reproducible per dispatch level of the processor, and do not depend on the batch.
 type Potential struct {
 	sites, levels, in, width int
 	weights                  []float32
@@ -161,10 +161,10 @@ func (m *Potential) evaluate(e []float64, dv []float32, grad *potentialParts, x 
 	rows := tile * m.width
 	buf := scratch.Float32s.Get(tile*m.in + rows*(3*blocks+5))
 	defer scratch.Float32s.Put(buf)
-	room := *buf
+	work := *buf
 	take := func(k int) []float32 {
-		v := room[:k:k]
-		room = room[k:]
+		v := work[:k:k]
+		work = work[k:]
 		return v
 	}
 	v, dh, act, dact, spare := take(tile*m.in), take(rows), take(rows), take(rows), take(rows)

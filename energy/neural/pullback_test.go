@@ -36,8 +36,8 @@ func pullbackNet(t *testing.T) (net *Transformer, q energy.Noised[float32]) {
 
 // The products are differences (of fourth order) of the predictions along random directions,
 // uᵀ(Jw) = (uᵀJ)w, of a network of means and of velocities, with and without
-// entries that are known; the product of J itself with u, in place of its transpose,
-// is told apart.
+// entries that are known. The product of J itself with u, in place of its transpose,
+// fails.
 func TestPullbackIsTheDerivativeOfDenoise(t *testing.T) {
 	ctx := context.Background()
 	net, q := pullbackNet(t)

@@ -9,25 +9,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Reals is the denoiser of a network of reals whose results are the clean state;
-// sites are Length × Channels. A network that predicts noise becomes a denoiser
-// by
+// Reals is the denoiser of a network of reals whose results are the clean state; sites
+// are Length × Channels. A network that predicts noise becomes a denoiser with
 //
 //	energy.NoisePredictor{Denoiser: reals}
 //
-// and one that predicts the velocity of a flow, as train.Flow has it, by a
+// and one that predicts the velocity of a flow, as train.Flow trains it, with
 // denoise.Velocity.
 //
-// It is safe for concurrent use; calls wait for each other, as all workers serve
-// one. Nothing allocates once the largest batch has been seen.
+// It is safe for concurrent use. Calls wait for each other, because all workers serve
+// one call, and allocate nothing once the largest batch has been seen.
 type Reals struct {
 	engine *engine[float32]
 	pull   *pullbacks
 }
 
-// NewReals returns the denoiser of a network. Level nil means 1000·t, the number
-// of the step that networks of a thousand steps are shown. The error says that
-// net is nil, one of tokens or without a result for each channel.
+// NewReals returns the denoiser of a network. If Level is nil it is 1000·t, the step
+// number for networks of a thousand steps. It returns an error if net is nil, one of
+// tokens or without a result for each channel.
 func NewReals(net *Transformer, opt Options) (*Reals, error) {
 	switch {
 	case net == nil:
@@ -62,9 +61,9 @@ func (d *Reals) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 	return d.engine.denoise(ctx, v, q)
 }
 
-// Pullback implements denoise.Differentiable, with the errors of
-// [Masked.Denoise]: a forward pass for each state, and a backward pass that leaves the
-// weights alone for each row of it.
+// Pullback implements denoise.Differentiable, with the errors of [Masked.Denoise]: it
+// makes a forward pass for each state, and for each of its rows a backward pass without
+// gradients of the weights.
 func (d *Reals) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
 	e, p := d.engine, d.pull
 	sites, _ := e.shape()

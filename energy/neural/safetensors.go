@@ -13,11 +13,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// File is an open .safetensors file: a length (8 bytes, little-endian), a JSON
-// object that gives the type, shape and place of each tensor, and the numbers. A
-// tensor that its writer left out because it is another one, as PyTorch's save_model
-// does with tied weights, is that one under its own name, too: the metadata say so.
-// It is safe for concurrent use.
+// File is an open .safetensors file: a length (8 bytes, little-endian), a JSON object
+// that gives the type, shape and place of each tensor, and the numbers. PyTorch's
+// save_model leaves out a tensor that equals another one (tied weights) and records
+// this in the metadata; File has that tensor under its own name, too. It is safe for
+// concurrent use.
 type File struct {
 	name    string
 	entries map[string]entry
@@ -42,10 +42,10 @@ type source struct {
 // longestHeader bounds the JSON of a file, as the format's own reader does.
 const longestHeader = 100_000_000
 
-// ReadFile reads the head of a .safetensors file of the given size; name is what
-// errors call it. The numbers stay in r until [File.Read] asks for them. The
-// error says what is wrong with the file: a length beyond its end, JSON that is
-// none, or a tensor whose shape, type and place do not agree.
+// ReadFile reads the head of a .safetensors file of the given size; errors call it
+// name. The numbers stay in r until [File.Read]. It returns an error for a length
+// beyond the end, invalid JSON, or a tensor whose shape, type and position do not
+// agree.
 func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	fail := func(format string, args ...any) (*File, error) {
 		return nil, fmt.Errorf("neural: "+name+": "+format, args...)
@@ -74,7 +74,7 @@ func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	}
 	f := &File{name: name, entries: map[string]entry{}}
 	from := &source{name, r, 8 + int64(n)}
-	room := uint64(size) - 8 - n
+	limit := uint64(size) - 8 - n
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
 		if key == "__metadata__" {
 			if err := json.Unmarshal(raw[key], &f.meta); err != nil {
@@ -87,7 +87,7 @@ func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 		if err := d.Decode(&e); err != nil {
 			return fail("tensor %q: %w", key, err)
 		}
-		if err := e.check(room); err != nil {
+		if err := e.check(limit); err != nil {
 			return fail("tensor %q: %w", key, err)
 		}
 		e.from = from
@@ -140,10 +140,10 @@ const maxEntries = 1 << 37
 
 // check compares shape, type and place. Types that are not known are no error
 // until they are read.
-func (e entry) check(room uint64) error {
+func (e entry) check(limit uint64) error {
 	from, to := e.Offsets[0], e.Offsets[1]
-	if from > to || to > room {
-		return fmt.Errorf("bytes %d … %d of %d", from, to, room)
+	if from > to || to > limit {
+		return fmt.Errorf("bytes %d … %d of %d", from, to, limit)
 	}
 	n := uint64(1)
 	for _, k := range e.Shape {
@@ -161,7 +161,7 @@ func (e entry) check(room uint64) error {
 // Names returns the names of the tensors in order.
 func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.entries)) }
 
-// Metadata returns what the file says of itself under a key; "" for nothing.
+// Metadata returns the file's metadata under a key, "" if there are none.
 func (f *File) Metadata(key string) string { return f.meta[key] }
 
 // Shape returns the shape of a tensor; ok is false if there is none.
@@ -170,8 +170,9 @@ func (f *File) Shape(name string) (shape []int, ok bool) {
 	return slices.Clone(e.Shape), ok
 }
 
-// Read stores the numbers of a tensor in dst. The error names tensor and file:
-// that there is none, its type is not known, or it has not len(dst) numbers.
+// Read stores the numbers of a tensor in dst. The error, which names tensor and file,
+// means that there is no such tensor, its type is not known, or it does not have
+// len(dst) numbers.
 func (f *File) Read(dst []float32, name string) error {
 	e, ok := f.entries[name]
 	if !ok {
@@ -235,9 +236,9 @@ func (d DType) append(b []byte, x []float32) []byte {
 	return b
 }
 
-// WriteFile writes tensors as a .safetensors file of one type (F32 if empty),
-// rounding to nearest, with metadata, which may be nil. The error names a tensor
-// whose shape and data do not agree or that is there twice.
+// WriteFile writes tensors as a .safetensors file of one type (F32 if empty), rounding
+// to nearest, with metadata, which may be nil. The error names a tensor whose shape and
+// data do not agree, or that occurs twice.
 func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]string) error {
 	if dtype == "" {
 		dtype = F32
@@ -285,4 +286,64 @@ func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]s
 		}
 	}
 	return nil
+}
+
+// DType is how a .safetensors file stores the numbers of a tensor.
+type DType string
+
+// The types that are read and written.
+const (
+	F32  DType = "F32"
+	F16  DType = "F16"
+	BF16 DType = "BF16"
+)
+
+// size returns the bytes of a number; 0 for a type that is not known.
+func (d DType) size() int {
+	switch d {
+	case F32:
+		return 4
+	case F16, BF16:
+		return 2
+	}
+	return 0
+}
+
+// fromHalf returns an IEEE 754 binary16 number.
+func fromHalf(h uint16) float32 {
+	sign, e, m := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
+	switch {
+	case e == 31:
+		return math.Float32frombits(sign | 0xff<<23 | m<<13)
+	case e > 0:
+		return math.Float32frombits(sign | (e+112)<<23 | m<<13)
+	}
+	f := float32(m) * 0x1p-24
+	return math.Float32frombits(sign | math.Float32bits(f))
+}
+
+// toHalf rounds to the nearest binary16 number, ties to even; too large ones
+// become infinite.
+func toHalf(f float32) uint16 {
+	b := math.Float32bits(f)
+	sign, a := uint16(b>>16&0x8000), b&0x7fffffff
+	switch {
+	case a > 0x7f800000:
+		return sign | 0x7e00
+	case a >= 0x477ff000: // 65520 and above
+		return sign | 0x7c00
+	case a < 0x38800000: // below 2⁻¹⁴: a multiple of 2⁻²⁴
+		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(a))*0x1p24))
+	}
+	a += 0xfff + a>>13&1 // round; a carry goes into the exponent
+	return sign | uint16((a-112<<23)>>13)
+}
+
+// toBrain rounds to the nearest bfloat16 number, ties to even.
+func toBrain(f float32) uint16 {
+	b := math.Float32bits(f)
+	if f != f {
+		return uint16(b>>16) | 0x40
+	}
+	return uint16((b + 0x7fff + b>>16&1) >> 16)
 }

@@ -13,11 +13,10 @@ import (
 //
 //	s(x) = 1/L·Σ_i f_i(x).
 //
-// It also takes rows of probabilities, whose embeddings are mixed, and has the
-// gradient with respect to them, so that its methods are the functions of a
-// constraint.Score: Value and Gradient lead a projection, Scores a look-ahead, and
-// another judge may decide. How far it is from what it has learned is what
-// train.Evaluate measures on other data.
+// It also takes rows of probabilities, mixing the embeddings, and has the gradient with
+// respect to them. Its methods are thus the functions of a constraint.Score: Value and
+// Gradient for projections, Scores for look-ahead. train.Evaluate measures its error on
+// other data.
 //
 // It is safe for concurrent use, and calls do not wait for each other.
 type Scorer struct {
@@ -34,8 +33,8 @@ type scoring struct {
 	slope []float32
 }
 
-// NewScorer returns the score of a network of tokens with one result per position. The
-// error says that net is nil or another.
+// NewScorer returns the score of a network of tokens with one result per position. It
+// returns an error if net is nil or another kind of network.
 func NewScorer(net *Transformer) (*Scorer, error) {
 	switch {
 	case net == nil:

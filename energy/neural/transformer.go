@@ -16,8 +16,8 @@ import (
 // after a LayerNorm without bias that the noise level shifts, scales and gates;
 // a last norm and a linear layer give the results.
 //
-// It is weights only: [Transformer.NewPass] makes what runs it. The weights may
-// be shared between goroutines as long as nobody trains them.
+// It holds weights only; [Transformer.NewPass] makes the scratch to run it. Goroutines
+// may share the weights as long as none trains them.
 type Transformer struct {
 	cfg     Config
 	weights []float32
@@ -26,10 +26,9 @@ type Transformer struct {
 	class   int32 // that passes tell unless their input does; Classes: none
 }
 
-// New returns a network with random weights as DiT begins: linear layers normal
-// of variance 1/inputs, embeddings of variance 0.02², modulations and the last
-// layer 0, gains 1. The error names a field of cfg that is out of
-// range, or says that src is nil.
+// New returns a network with the random weights of DiT: linear layers are normal with
+// variance 1/inputs, embeddings with variance 0.02², modulations and the last layer are
+// 0, gains 1. It returns an error if a field of cfg is out of range or src is nil.
 func New(cfg Config, src rand.Source) (*Transformer, error) {
 	cfg, err := cfg.resolve("New")
 	if err != nil {
@@ -72,8 +71,8 @@ func build(cfg Config) *Transformer {
 // Config returns the shape, defaults filled in.
 func (t *Transformer) Config() Config { return t.cfg }
 
-// Weights returns all weights as one vector, which belongs to the network: who
-// trains writes to it.
+// Weights returns all weights as one vector, which belongs to the network; training
+// writes to it.
 func (t *Transformer) Weights() []float32 { return t.weights }
 
 // Tensors returns the parts of Weights under the names of the public
@@ -88,10 +87,10 @@ func (t *Transformer) Clone() *Transformer {
 	return c
 }
 
-// Given returns the network told that states are of a class, 0 … Classes−1, or of
-// none, −1, where an input does not say: what NewMasked and others make of it
-// predicts given that class. It has the same weights, not a copy. The error says
-// that class is none of the network's.
+// Given returns the network conditioned on a class, 0 … Classes−1, or on none, −1. An
+// input that has classes of its own ([Input.Class]) overrides it. A denoiser made of
+// the result, by NewMasked for example, predicts given that class. The result shares
+// the weights. It returns an error if class is out of range.
 func (t *Transformer) Given(class int) (*Transformer, error) {
 	switch {
 	case t.cfg.Classes == 0:

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-// COOConfig says how to read a coefficient file. The zero value reads a QUBO
-// with as many sites as the file names.
+// COOConfig holds the settings of [COO]. The zero value reads a QUBO with as many sites
+// as the file names.
 type COOConfig struct {
 	Sites int  // least number of sites; sites that no entry names are free
 	Spins bool // coefficients of spins ±1; a header of the file can say so, too
@@ -19,18 +19,18 @@ type COOConfig struct {
 //
 //	i j w
 //
-// with sites numbered from 0. It is that of a QUBO, or with spins of an Ising
-// model in its own sign convention (a minus, if wanted, belongs in the file):
+// with sites numbered from 0. The energy is that of a QUBO or, with spins, of an Ising
+// model; the signs are those of the file:
 //
 //	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x ∈ {0, 1}, or
 //	E(s) = Σ_{i≠j} w_ij s_i s_j + Σ_i w_ii s_i,  s = 2x − 1 ∈ {−1, 1}.
 //
-// Entries on the diagonal are linear. The sums go over the lines: entries for
-// the same pair, in either order, add up.
+// Entries on the diagonal are linear. The sums are over the lines: entries for the same
+// pair, in either order, add up.
 //
-// Before the entries a line "bits" or "spins", optionally followed by a number
-// of sites, may say which of the two it is. Blank lines and lines that start
-// with # or % are skipped.
+// A line "bits" or "spins" before the entries, optionally followed by a number of
+// sites, selects one of the two. Blank lines and lines that start with # or % are
+// skipped.
 //
 // Errors name the line, the column, what it holds and what would be right; a
 // file with more than 2²⁰ sites needs an entry for every two of them.

@@ -13,26 +13,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// CSVConfig says how to read a matrix. The zero value reads a QUBO from values
-// with commas between.
+// CSVConfig holds the settings of [CSV]. The zero value reads a QUBO from values
+// separated by commas.
 type CSVConfig struct {
 	Spins bool // coefficients of spins ±1
 	Comma rune // between values; 0 means a comma
 }
 
-// CSV reads a quadratic energy from a square matrix of coefficients and returns
-// the names of its sites beside the model, nil if the file has none. As with [COO],
+// CSV reads a quadratic energy from a square matrix of coefficients. It returns the
+// model and the names of its sites, nil if the file has none. As with [COO], the sum
 //
 //	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x ∈ {0, 1} or {−1, 1},
 //
-// goes over all entries: a symmetric matrix counts each pair twice.
+// is over all entries: a symmetric matrix counts each pair twice.
 //
-// Names may stand in the first line, in the first column, or in both, where
-// they must agree, under a corner of any text. A name is what is not a number
-// and not empty; one that holds a comma is quoted.
+// Names may be in the first line, in the first column, or in both if they agree; the
+// corner may hold any text. A name is not empty and not a number; one with a comma is
+// quoted.
 //
-// Errors name the line, the column, what it holds and what would be right. A
-// value that is missing is one.
+// Errors name the line, the column, what it holds and what would be right. A missing
+// value is an error.
 func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err error) {
 	if err := check.Given("read: CSV", "r", r); err != nil {
 		return nil, nil, err

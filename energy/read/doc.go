@@ -1,4 +1,4 @@
-// Package read reads models from files, each as its peers write it:
+// Package read reads models from files in common formats:
 //
 //	Rudy      graphs of the generator rudy and the Gset
 //	DIMACS    graphs of the DIMACS challenges       (.col, .clq)
@@ -10,6 +10,6 @@
 //	UAI       graphical models of the UAI competitions (.uai)
 //	RBM       restricted Boltzmann machines as NumPy arrays (.npy)
 //
-// Readers refuse what they do not understand, with the line and column, and
-// bound what a short input can make them allocate.
+// What a reader does not understand is an error with the line and column. Readers bound
+// the memory that a short input can make them allocate.
 package read

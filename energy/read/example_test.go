@@ -8,7 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/read"
 )
 
-// A QUBO is a list of coefficients; one of spins says so in its first line.
+// A QUBO is a list of coefficients; a list for spins has the first line "spins".
 func ExampleCOO() {
 	bits, err := read.COO(strings.NewReader("0 1 -2\n1 2 1.5\n2 2 -1\n"), read.COOConfig{})
 	if err != nil {

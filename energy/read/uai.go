@@ -18,23 +18,22 @@ import (
 //	s i_1 … i_s                     (m scopes)
 //	t φ(0,…,0) φ(0,…,1) …           (m tables of t = k_{i_1}⋯k_{i_s} values)
 //
-// with variables numbered from 0 and the last variable of a scope the fastest.
+// with variables numbered from 0, where the last variable of a scope is the fastest.
 // The energy is that of the product of the tables,
 //
 //	E(x) = −Σ_c log φ_c(x_c),
 //
-// so a value of 0 forbids. Tables may be over any number of variables, none
-// included. "BAYES" in the first line says that the tables are conditional
-// probabilities, and is read in the same way; evidence is in files of its own
-// (see [energy.Clamp]). Lines may be broken anywhere; those that start with c, #
-// or % are comments.
+// so a value of 0 forbids. Tables may have any number of variables, including none. A
+// file with "BAYES" in the first line, whose tables are conditional probabilities, is
+// read in the same way. Evidence is in separate files (see [energy.Clamp]). Lines may
+// be broken anywhere; those that start with c, # or % are comments.
 //
-// All sites of a model have the same levels 0 … max k − 1: the levels of a
-// variable from its own k on have energy +Inf. The model is [energy.Conditional],
-// [energy.Graphical] and [energy.Supported], which clears such levels; a state
-// that a table forbids, it does not mend. A step costs the tables
-// around a site. It is immutable and safe for concurrent use. If tables
-// forbid states, chains want a Config.Init that they allow.
+// All sites of a model have the same levels 0 … max k − 1; the levels of a variable
+// from its own k on have energy +Inf. The model is [energy.Conditional],
+// [energy.Graphical] and [energy.Supported]: Repair removes such levels, but does not
+// repair a state that a table forbids. If tables forbid states, start chains from
+// allowed ones with Config.Init. A step costs the tables around a site. The model is
+// immutable and safe for concurrent use.
 //
 // Errors name the line, the column, what it holds and what would be right. A
 // file with more than 2²⁰ values in the conditionals of its sites (n·max k) needs

@@ -1,5 +1,5 @@
 // Bayes draws the binary weights of a Bayesian network given data, by Gibbs sampling,
-// Gibbs with gradients, DULA and DMALA beside each other (Zhang, Liu and Liu 2022,
+// Gibbs with gradients, DULA and DMALA, and compares them (Zhang, Liu and Liu 2022,
 // section 6.4).
 //
 //	go -C examples run ./bayes

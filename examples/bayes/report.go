@@ -25,7 +25,7 @@ type report struct {
 	Baseline float64   `json:"baseline"` // training log-likelihood of the share of ones
 	Runs     []outcome `json:"runs"`
 
-	paper bool // the paper's figures stand beside
+	paper bool // show the paper's figures, too
 
 	picture.Album `json:"-"`
 }
@@ -62,7 +62,7 @@ func (r *report) Warnings() []string {
 	if !r.paper {
 		return nil
 	}
-	return []string{"The data are generated in the shape of COMPAS, not COMPAS: the paper's figures beside ours show an order, not values to meet."}
+	return []string{"The data are generated in the shape of COMPAS, not COMPAS: the paper's figures show an order of the samplers, not values to meet."}
 }
 
 func (r *report) String() string {

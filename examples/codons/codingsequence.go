@@ -145,8 +145,8 @@ func (r *record) gene(cds *feature, flank int) (gene, error) {
 	if err := g.translate(g.open5); err != nil {
 		return fail(cds.line, "%w", err)
 	}
-	g.before = where.beside(r, -1, flank-skip) + dna[:skip]
-	g.after = dna[len(dna)-over:] + where.beside(r, 1, flank-over)
+	g.before = where.flank(r, -1, flank-skip) + dna[:skip]
+	g.after = dna[len(dna)-over:] + where.flank(r, 1, flank-over)
 	g.name = cds.label()
 	if v, _ := cds.get("gene"); v != "" {
 		g.gene = v
@@ -158,7 +158,7 @@ func (r *record) gene(cds *feature, flank int) (gene, error) {
 	return g, nil
 }
 
-// compare sets what was read beside what the file says in a line.
+// compare compares the protein with the translation that the file has in a line.
 func (g *gene) compare(given string, line int, label string) error {
 	read := strings.TrimSuffix(g.letters, "*")
 	given = strings.TrimSuffix(given, "*")

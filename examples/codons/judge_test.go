@@ -61,13 +61,13 @@ func TestJudgeFindsEveryViolation(t *testing.T) {
 		{"GAGTTTGGTTTAGGG", nil},
 		{"GAGTTCGGCCTCGGC", []int{1}}, // eleven of 15
 	} {
-		verdict := judge(k, c.dna)
-		for i, ok := range verdict {
+		met := judge(k, c.dna)
+		for i, ok := range met {
 			if ok == slices.Contains(c.wrong, i) {
 				t.Errorf("%s, %s: %v", c.dna, demands(k)[i], ok)
 			}
 		}
-		if len(verdict) != len(demands(k)) {
+		if len(met) != len(demands(k)) {
 			t.Error("a demand has no name")
 		}
 	}
@@ -110,13 +110,13 @@ func TestJudgeLooksAcrossFlanks(t *testing.T) {
 		{"CCAT", "ATGTTCAAA", "CATATG", nil},
 	} {
 		k.gene.before, k.gene.after = c.before, c.after
-		verdict := judge(k, c.dna)
-		for i, ok := range verdict {
+		met := judge(k, c.dna)
+		for i, ok := range met {
 			if ok == slices.Contains(c.wrong, i) {
 				t.Errorf("%s %s %s, %s: %v", c.before, c.dna, c.after, demands(k)[i], ok)
 			}
 		}
-		if len(verdict) != len(demands(k)) {
+		if len(met) != len(demands(k)) {
 			t.Error("a demand has no name")
 		}
 	}

@@ -143,10 +143,10 @@ func (p place) dna(sequence string) string {
 	return string(b)
 }
 
-// beside returns up to n bases beyond an end of a place, in its direction: those
+// flank returns up to n bases beyond an end of a place, in its direction: those
 // before it for step = −1, those after it for 1. It stops at an end of a linear
 // record, at a base that is none of A, C, G and T, and at the place itself.
-func (p place) beside(r *record, step, n int) string {
+func (p place) flank(r *record, step, n int) string {
 	within := make(map[int]bool, len(p.bases))
 	for _, at := range p.bases {
 		within[at] = true

@@ -103,7 +103,7 @@ func TestSmallProteinsAgreeWithEnumeration(t *testing.T) {
 	}
 }
 
-// small sets a run beside enumeration. weight is the relative weight of a codon, nil
+// small compares a run with enumeration. weight is the relative weight of a codon, nil
 // for the usage of the host.
 func small(t *testing.T, name string, args []string, weight func(k *task, site int, codon string) float64) {
 	t.Helper()
@@ -259,7 +259,7 @@ func TestAllTogether(t *testing.T) {
 	}
 }
 
-// What is too large says so, and what would help.
+// The error for a problem that is too large names what would help.
 func TestTooLarge(t *testing.T) {
 	defer func(was int) { mostBytes = was }(mostBytes)
 	mostBytes = 1 << 16

@@ -37,7 +37,7 @@ type report struct {
 	native  []bool
 	free    *free
 	bases   int
-	files   []string // beside the page
+	files   []string // next to the page
 }
 
 // figure is one design: log_prob is its log-probability under codon usage, given
@@ -78,11 +78,11 @@ func (t *task) measure(dna string) measures {
 	return m
 }
 
-// add has a design judged; the first is the MAP.
+// add judges a design; the first is the MAP.
 func (r *report) add(t *task, x []int32) figure {
 	dna := bases(x)
-	verdict := judge(t, dna)
-	for i, ok := range verdict {
+	met := judge(t, dna)
+	for i, ok := range met {
 		if !ok {
 			r.Violations++
 		}
@@ -91,7 +91,7 @@ func (r *report) add(t *task, x []int32) figure {
 		}
 	}
 	if r.best == nil {
-		r.best = verdict
+		r.best = met
 	}
 	return figure{t.measure(dna), t.logProb(x) - r.Mass}
 }
@@ -131,7 +131,7 @@ func (r *report) writeFASTA(w io.Writer) {
 	}
 }
 
-// writeDemands sets what was asked beside what the judge found.
+// writeDemands lists how many designs meet each demand.
 func (r *report) writeDemands(b *bytes.Buffer) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "judged on the strings\tdesigns\tMAP\tunconstrained")

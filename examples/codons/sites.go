@@ -70,7 +70,7 @@ func (c *counter) start() string {
 	return "\x00" + tail
 }
 
-// add counts n more; beyond what has to be told apart it stays.
+// add counts n more. It saturates where larger counts make no difference.
 func (c *counter) add(count, n int) (int, bool) {
 	count += n
 	if c.most < 0 {

@@ -1,7 +1,7 @@
-// Fairness samples rosters of nurses: every roster gives every shift exactly the
-// nurses it needs, all of whom can come, and on average no nurse has more than a
-// fair share of shifts and of nights. The first is a language that chains never
-// leave, the second is met by multipliers, which move until a certificate holds.
+// Fairness samples rosters of nurses: every roster gives every shift exactly the nurses
+// it needs, all of whom can come, and on average no nurse has more than a fair share of
+// shifts and of nights. Chains never leave the language of the first demand; the second
+// is met by multipliers, which change until a certificate holds.
 //
 //	go -C examples run ./fairness
 //	go -C examples run ./fairness -csv shifts.csv -slack 0.1 -out out

@@ -48,7 +48,7 @@ func drawCourse(s *study, way course) (*picture.Figure, error) {
 	return f, nil
 }
 
-// drawMeans shows the final means beside their limits.
+// drawMeans shows how far the final means are above their limits.
 func (r *report) drawMeans(*study, course) (*picture.Figure, error) {
 	p := picture.Panel("", "mean above its limit (shifts)")
 	before, after := make(plotter.XYs, len(r.Constraints)), make(withErrors, len(r.Constraints))

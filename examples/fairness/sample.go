@@ -46,8 +46,8 @@ type study struct {
 	was    *progressed
 }
 
-// progressed is how far a run is: what a checkpoint keeps beside the multipliers and
-// the chains.
+// progressed is how far a run is: what a checkpoint keeps in addition to the
+// multipliers and the chains.
 type progressed struct {
 	Phase        phase
 	Until, Draws int   // dual steps of the present round, and the draws that judge it
@@ -55,7 +55,7 @@ type progressed struct {
 	Wrong        []int // rosters that do not meet the shifts, by chain
 	Way          course
 
-	Before, After verdict
+	Before, After estimates
 	Ratio, SE     float64 // log Z(λ) − log Z(0)
 }
 
@@ -207,8 +207,8 @@ func (s *study) move(ctx context.Context, inf *dual.Inference[int32], saved *che
 	return nil
 }
 
-// verdict is what draws at fixed multipliers say.
-type verdict struct {
+// estimates are those from draws at fixed multipliers.
+type estimates struct {
 	Cert *dual.Certificate
 
 	// Means over draws: the base energy; whether a roster meets every limit by
@@ -230,7 +230,7 @@ func figureOf(e diagnose.Estimate) figure {
 	return figure{e.Value, true}
 }
 
-func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []float64) (verdict, error) {
+func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []float64) (estimates, error) {
 	weight := func(x []int32) float64 {
 		sum := 0.0
 		for j, l := range s.limits {
@@ -258,8 +258,8 @@ func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []
 	defer func() { s.trace = nil }()
 	c, err := inf.Certify(ctx, lambda, settle, s.was.Draws)
 	if err != nil {
-		return verdict{}, err
+		return estimates{}, err
 	}
 	rows := s.trace.Summary().Rows
-	return verdict{c, figureOf(rows[0].Mean), figureOf(rows[1].Mean), figureOf(rows[2].Mean), figureOf(rows[3].Mean), figureOf(rows[2].MCSE)}, nil
+	return estimates{c, figureOf(rows[0].Mean), figureOf(rows[1].Mean), figureOf(rows[2].Mean), figureOf(rows[3].Mean), figureOf(rows[2].MCSE)}, nil
 }

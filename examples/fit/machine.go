@@ -18,8 +18,8 @@ import (
 
 const visible, hidden = 100, 16
 
-// machine learns a restricted Boltzmann machine from samples of a known one; log Z by
-// annealed importance sampling stands beside the sum over all states of the hidden
+// machine learns a restricted Boltzmann machine from samples of a known one. It reports
+// log Z by annealed importance sampling and by the sum over all states of the hidden
 // units.
 func machine(ctx context.Context, o options) (*report, error) {
 	src := rand.New(rand.NewPCG(o.seed, 1))

@@ -1,6 +1,6 @@
-// Fit learns energies from samples and says how well: the couplings of an Ising model
-// from its own samples, those between the answers of a survey, a restricted Boltzmann
-// machine or a network from images.
+// Fit learns energies from samples and measures how well: the couplings of an Ising
+// model from its own samples, those between the answers of a survey, a restricted
+// Boltzmann machine, or a network from images.
 //
 //	go -C examples run ./fit
 //	go -C examples run ./fit -csv answers.csv -given smokes=1 -out out

@@ -77,7 +77,7 @@ func TestMachineIsCertified(t *testing.T) {
 	for i, m := range r.Mixing {
 		if m.Steps == 1000 {
 			assert.InDelta(t, 0, m.MMD, 0.002, m.Method)
-			assert.InDelta(t, -6.7, m.LogBias, 0.5, "%s: the floor of 500 and 500 states", m.Method)
+			assert.InDelta(t, -6.7, m.LogBias, 0.5, "%s: the bias of 500 and 500 states", m.Method)
 			assert.Greater(t, r.Mixing[i-3].MMD, m.MMD+0.001, "%s: random states are elsewhere", m.Method)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// mixing says how far the chains of a kernel are from a machine's distribution after
-// some steps from random states: the squared maximum mean discrepancy between as many
-// states of theirs and of long block Gibbs chains.
+// mixing measures how far the chains of a kernel are from a machine's distribution some
+// steps after random states, by the squared maximum mean discrepancy between their
+// states and as many of long block Gibbs chains.
 type mixing struct {
 	Method  string  `json:"method"`
 	Steps   int     `json:"steps"`
@@ -25,8 +25,8 @@ const judged = 500 // chains of every kernel
 
 // mixings is the comparison of Zhang, Liu and Liu 2022, section 6.2, on the machine p:
 // DULA and DMALA with step sizes 0.1 and 0.2, Gibbs with gradients, which changes one
-// site a step, and Gibbs sampling, whose step is a sweep here and one site there,
-// beside block Gibbs chains of another seed, which show the floor.
+// site a step, and Gibbs sampling, whose step is a sweep here and one site there.
+// Block Gibbs chains of another seed show the noise level.
 func mixings(ctx context.Context, p energy.Model, seed uint64) ([]mixing, error) {
 	chains := func(m sampler.Method, seed uint64) (*sampler.Chains, error) {
 		return sampler.NewChains(ctx, p, m, sampler.Config{Chains: judged, Seed: seed, Warmup: -1})

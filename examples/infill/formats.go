@@ -68,13 +68,13 @@ func dates(ctx context.Context) (constraint.Automaton, error) {
 			}
 		}
 	}
-	var leaps []int
+	var leapYears []int
 	for y := 0; y < 400; y += 4 {
 		if y%100 != 0 || y == 0 {
-			leaps = append(leaps, y)
+			leapYears = append(leapYears, y)
 		}
 	}
-	leapYear, err := constraint.NewSiteResidue(years, 400, leaps...)
+	leapYear, err := constraint.NewSiteResidue(years, 400, leapYears...)
 	if err != nil {
 		return nil, err
 	}

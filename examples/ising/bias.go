@@ -29,12 +29,12 @@ type bias struct {
 }
 
 // distances are Σ|p − π| of the distribution p that DULA leaves invariant, and of its
-// draws. Floor is what as many independent draws from p would be away from p.
+// draws. Noise is what as many independent draws from p would be away from p.
 type distances struct {
 	At      float64 `json:"at"`
 	Exact   float64 `json:"exact"`
 	Sampled float64 `json:"sampled"`
-	Floor   float64 `json:"floor"`
+	Noise   float64 `json:"noise"`
 }
 
 const (
@@ -182,7 +182,7 @@ func (t *energies) measure(ctx context.Context, o options, alpha float64) (d dis
 	for s := range p {
 		d.Exact += math.Abs(p[s] - pi[s])
 		d.Sampled += math.Abs(counts[s]/n - pi[s])
-		d.Floor += math.Sqrt(max(0, 2*p[s]*(1-p[s])/(math.Pi*n)))
+		d.Noise += math.Sqrt(max(0, 2*p[s]*(1-p[s])/(math.Pi*n)))
 	}
 	return d, nil
 }
@@ -236,7 +236,7 @@ func (r *report) drawBias(name, title, axis string, d []distances) error {
 	p.Y.Min = 0
 	f := &picture.Figure{
 		Name: name, Title: title, Panels: []*plot.Plot{p},
-		Caption: "Exact: from the transition matrix. Sampled: from the histogram of all draws, whose noise lifts small distances; the floor is that of as many independent draws.",
+		Caption: "Exact: from the transition matrix. Sampled: from the histogram of all draws, whose noise lifts small distances; the noise is that of as many independent draws.",
 	}
 	for k, part := range []struct {
 		name string
@@ -244,7 +244,7 @@ func (r *report) drawBias(name, title, axis string, d []distances) error {
 	}{
 		{"exact", func(d distances) float64 { return d.Exact }},
 		{"sampled", func(d distances) float64 { return d.Sampled }},
-		{"floor", func(d distances) float64 { return d.Floor }},
+		{"noise", func(d distances) float64 { return d.Noise }},
 	} {
 		xy := make(plotter.XYs, len(d))
 		for i, d := range d {
@@ -268,9 +268,9 @@ func (r *report) writeBias(b *bytes.Buffer) {
 		name string
 		d    []distances
 	}{{"α", r.Bias.Alpha}, {fmt.Sprintf("ε (α = %v)", epsilonAlpha), r.Bias.Epsilon}} {
-		fmt.Fprintf(w, "%s\texact\tsampled\tfloor\t\n", part.name)
+		fmt.Fprintf(w, "%s\texact\tsampled\tnoise\t\n", part.name)
 		for _, d := range part.d {
-			fmt.Fprintf(w, "%v\t%.5f\t%.5f\t%.5f\t\n", d.At, d.Exact, d.Sampled, d.Floor)
+			fmt.Fprintf(w, "%v\t%.5f\t%.5f\t%.5f\t\n", d.At, d.Exact, d.Sampled, d.Noise)
 		}
 	}
 	w.Flush()

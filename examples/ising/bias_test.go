@@ -66,7 +66,7 @@ func TestBias(t *testing.T) {
 			assert.Greater(t, d.Exact, r.Bias.Alpha[k-1].Exact)
 		}
 		if d.At >= 0.4 { // draws that forget within some steps
-			assert.InDelta(t, d.Exact, d.Sampled, 3*d.Floor)
+			assert.InDelta(t, d.Exact, d.Sampled, 3*d.Noise)
 		}
 	}
 	last := len(biasEpsilons) - 1

@@ -107,12 +107,12 @@ func TestVocabularies(t *testing.T) {
 func TestCheck(t *testing.T) {
 	schema := file(t, "schema.json", `{"type":"array","items":{"type":"integer"}}`)
 	for text, want := range map[string]bool{"[1, 2]\n": true, "[1, null]": false} {
-		v := do[*verdict](t, "-schema", schema, "-check", file(t, "instance.json", text))
+		v := do[*validity](t, "-schema", schema, "-check", file(t, "instance.json", text))
 		if v.Valid != want || (v.String() == "valid\n") != want {
 			t.Error(text, v)
 		}
 	}
-	if v := do[*verdict](t, "-schema", schema, "-compact", "-check", file(t, "instance.json", "[1,2]\n")); !v.Valid {
+	if v := do[*validity](t, "-schema", schema, "-compact", "-check", file(t, "instance.json", "[1,2]\n")); !v.Valid {
 		t.Error("the newline of the file is no part of the instance")
 	}
 }

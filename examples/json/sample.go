@@ -15,6 +15,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
 )
 
 // own is the schema of a run without -schema: a tree, to any depth.
@@ -44,7 +47,7 @@ func compile(ctx context.Context, o options) (*grammar.Grammar, error) {
 }
 
 // check says whether an instance is in the language.
-func check(ctx context.Context, o options) (*verdict, error) {
+func check(ctx context.Context, o options) (*validity, error) {
 	g, err := compile(ctx, o)
 	if err != nil {
 		return nil, err
@@ -56,7 +59,7 @@ func check(ctx context.Context, o options) (*verdict, error) {
 	if o.compact && len(data) > 0 && data[len(data)-1] == '\n' { // of the file, not of the instance
 		data = data[:len(data)-1]
 	}
-	return &verdict{Valid: g.Accepts(string(data))}, nil
+	return &validity{Valid: g.Accepts(string(data))}, nil
 }
 
 // sample draws n values by masked diffusion. The model gives all tokens at a
@@ -126,12 +129,12 @@ func (r *report) judge(x []int32, v text.Vocabulary, g *grammar.Grammar) {
 	}
 }
 
-// verdict is the report of -check.
-type verdict struct {
+// validity is the report of -check.
+type validity struct {
 	Valid bool `json:"valid"`
 }
 
-func (v *verdict) String() string {
+func (v *validity) String() string {
 	if v.Valid {
 		return "valid\n"
 	}
@@ -162,4 +165,30 @@ func (r *report) String() string {
 		s += x + "\n"
 	}
 	return s
+}
+
+// draw adds a picture of how many tokens the samples have.
+func (r *report) draw() error {
+	p := picture.Panel("tokens of a sample", "samples")
+	count := make(plotter.XYs, 0, 2*r.Length+4)
+	for n := range r.Length + 1 {
+		y := 0.0
+		for _, u := range r.used {
+			if int(u) == n {
+				y++
+			}
+		}
+		count = append(count, plotter.XY{X: float64(n) - 0.5, Y: y}, plotter.XY{X: float64(n) + 0.5, Y: y})
+	}
+	p.Y.Min = 0
+	l, err := picture.Curve(p, 0, count)
+	if err != nil {
+		return err
+	}
+	r.Add(&picture.Figure{
+		Name: "lengths", Title: "Lengths of the samples", Height: 7 * vg.Centimeter, Panels: []*plot.Plot{p},
+		Caption: "Every sample is valid, whatever its length; the language has no depth bound but that of -length.",
+		Legend:  []picture.Entry{{Name: "samples", Mark: l}},
+	})
+	return nil
 }

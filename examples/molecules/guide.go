@@ -13,7 +13,7 @@ import (
 )
 
 // The runs that lean towards a large polar surface without enforcing it: classifier-free
-// guidance by a network that is told whether a molecule has one, and guidance by a
+// guidance by a network that sees whether a molecule has one, and guidance by a
 // classifier of noised strings.
 const (
 	free = "cfg"
@@ -32,7 +32,7 @@ const (
 // large is the class of molecules with the polar surface that guidance leans towards.
 const large = 1
 
-// guides are the networks that the wanted runs need beside the plain one.
+// guides returns the networks that the wanted runs need in addition to the plain one.
 func guides(c *corpus.Corpus, n *networks, shape neural.Config, plain train.Objective, wanted map[string]bool, o options) []part {
 	labels := make([]int32, len(c.Train))
 	least := threshold(c, o.lean)
@@ -43,9 +43,9 @@ func guides(c *corpus.Corpus, n *networks, shape neural.Config, plain train.Obje
 	}
 	var parts []part
 	if wanted[free] {
-		told := shape
-		told.Cond, told.Classes = features, 2
-		parts = append(parts, part{".classes", told, train.Classes{Objective: plain, Labels: labels}, o.guideSteps(), &n.classes})
+		classed := shape
+		classed.Cond, classed.Classes = features, 2
+		parts = append(parts, part{".classes", classed, train.Classes{Objective: plain, Labels: labels}, o.guideSteps(), &n.classes})
 	}
 	if wanted[led] {
 		judge := shape
@@ -76,11 +76,11 @@ func (n *networks) denoiser(c *corpus.Corpus, guide string, scale float64) (ener
 	opt := neural.Options{TimeFree: true}
 	switch guide {
 	case free:
-		told, err := n.classes.Given(large)
+		classed, err := n.classes.Given(large)
 		if err != nil {
 			return nil, err
 		}
-		with, err := neural.NewMasked(told, mask(c), opt)
+		with, err := neural.NewMasked(classed, mask(c), opt)
 		if err != nil {
 			return nil, err
 		}

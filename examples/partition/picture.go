@@ -17,7 +17,7 @@ var (
 	other = picture.Color(0)
 )
 
-// margin is the room around the graph, which is one unit wide and high.
+// margin is the space around the graph, which is one unit wide and high.
 const margin = 0.03
 
 // drawGraph shows the graph: nodes filled by how often they were with node 1,

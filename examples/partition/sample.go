@@ -29,7 +29,7 @@ type outcome struct {
 	tally   []tally
 }
 
-// progressed is what a checkpoint keeps beside the chains and the trace.
+// progressed is what a checkpoint keeps in addition to the chains and the trace.
 type progressed struct {
 	Clock checkpoint.Clock
 	Tally []tally

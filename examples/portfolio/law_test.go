@@ -235,9 +235,10 @@ func optimum(t *testing.T, l *law) (lambda []float64, mean float64) {
 	return nil, 0
 }
 
-// The optimum of three assets by quadrature, and by primal–dual inference: the mean return within 1 % and the parts in the variance within 2 % of
-// the budget, for the rule still moves at the end, both beside 4.9 standard errors (a
-// false alarm in 10⁶). Without multipliers, the broken twin, both are far off.
+// The optimum of three assets by quadrature, and by primal–dual inference: the mean
+// return within 1 % and the parts in the variance within 2 % of the budget, because the
+// rule still moves at the end, both plus 4.9 standard errors (a false alarm in 10⁶).
+// Without multipliers, the broken twin, both are far off.
 func TestOptimum(t *testing.T) {
 	l := tiny(t)
 	lambda, want := optimum(t, l)

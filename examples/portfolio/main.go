@@ -1,6 +1,6 @@
 // Portfolio draws portfolios of assets that have a high return while no asset takes
-// more than its budget of the risk on average over samples: the problem of Hadou,
-// Uslu and Ribeiro (2026), by primal–dual inference and by what it is compared with.
+// more than its budget of the risk on average over samples: the problem of Hadou, Uslu
+// and Ribeiro (2026), by primal–dual inference and by the methods it is compared with.
 //
 //	go -C examples run ./portfolio
 //	go -C examples run ./portfolio -samples 1024 -steps 500 -method pdi

@@ -1,6 +1,6 @@
-// Power shares the power of transmitters that interfere, so that every user has
-// a least rate on average over samples: the wireless problem of Hadou, Uslu and
-// Ribeiro (2026), by primal–dual inference and by what it is compared with.
+// Power shares the power of transmitters that interfere, so that every user has a least
+// rate on average over samples: the wireless problem of Hadou, Uslu and Ribeiro (2026),
+// by primal–dual inference and by the methods it is compared with.
 //
 //	go -C examples run ./power
 //	go -C examples run ./power -users 200

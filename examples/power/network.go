@@ -40,11 +40,11 @@ func newNetwork(n int, spacing float64, seed uint64) *network {
 		rx[i] = place{tx[i].x + d*math.Cos(a), tx[i].y + d*math.Sin(a)}
 	}
 	w := &network{n: n, gain: make([]float64, n*n)}
-	floor := thermal + 10*math.Log10(bandwidth)
+	ambient := thermal + 10*math.Log10(bandwidth)
 	for i := range n {
 		for j := range n {
 			d := math.Hypot(rx[i].x-tx[j].x, rx[i].y-tx[j].y)
-			db := most - loss(d) + shadowing*r.NormFloat64() - floor
+			db := most - loss(d) + shadowing*r.NormFloat64() - ambient
 			w.gain[i*n+j] = math.Pow(10, db/10) * r.ExpFloat64()
 		}
 	}

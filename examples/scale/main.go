@@ -1,14 +1,14 @@
 // Command scale runs very many short chains of the Ising model as the tasks of an
-// array job, and puts their statistics together to the bits of one run.
+// array job, and merges their statistics. The result has the bits of a single run.
 //
-// Every task is the same command; the variables of Slurm or Kubernetes say which it
-// is. With -merge it reads what they left in the folder. Without a folder it does
-// both, as one task.
+// Every task is the same command; it reads its number from the variables of Slurm or
+// Kubernetes. With -merge it reads what the tasks left in the folder. Without a folder
+// it does both, as one task.
 //
 //	go run ./scale -dir /shared/run -tasks 100
 //	go run ./scale -dir /shared/run -merge
 //
-// array.sbatch and job.yaml beside this file are ready to be sent.
+// The job files array.sbatch and job.yaml are in this folder.
 package main
 
 import (

@@ -10,10 +10,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint/checkpointtest"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -280,8 +282,8 @@ func TestStringsThatAreNotFoundAreCounted(t *testing.T) {
 	}
 }
 
-// Long strings of many letters are learned by a chain that remembers less, unless the
-// user says how much.
+// Long strings of many letters are learned by a chain of lower order, unless the user
+// sets the order.
 func TestOrderIsWhatCanBeAfforded(t *testing.T) {
 	for _, c := range []struct{ sites, levels, want int }{{29, 24, 3}, {105, 34, 2}, {128, 500, 1}, {1024, 50_257, 0}} {
 		if got := affordable(c.sites, c.levels); got != c.want {
@@ -338,5 +340,18 @@ func TestErrorsAreClear(t *testing.T) {
 	cancel()
 	if _, err := run(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled run: %v", err)
+	}
+}
+
+// A run that is interrupted again and again ends with the samples of one that is
+// not, also where samples must differ from each other.
+func TestResume(t *testing.T) {
+	args := []string{"-atoms", "4", "-n", "40", "-order", "2", "-run", "syntax,novel"}
+	whole := do(t, args...)
+	r := checkpointtest.Interrupted(t, parseFlags, run, args, "-steps", "9")
+	for i, f := range r.Runs {
+		if !slices.Equal(f.samples, whole.Runs[i].samples) {
+			t.Errorf("%s: other samples than in one piece", f.Name)
+		}
 	}
 }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
+	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -141,7 +144,7 @@ func traits(x []float32, length, n int) []float64 {
 // over windows held out. The classifier is a logistic regression on traits. Both
 // classes weigh the same, and what is tested is in a run of neighbouring windows of
 // which training sees none. a may be below ½ by chance, so the score of what cannot be
-// told apart is about as large as its standard error.
+// distinguished is about as large as its standard error.
 func discriminate(real, fake []float32, samples, length, n int) (score, stderr float64, err error) {
 	sites := length * n
 	count := len(real) / sites
@@ -190,4 +193,32 @@ func hit(margin float64, real bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// gammas are the schedules of the penalty that have names; nil is the hard form.
+var gammas = map[string]proximal.Gamma{
+	"hard":      nil,
+	"exp":       proximal.ExpGamma(schedule.Alpha, 0),
+	"linear":    proximal.PowerGamma(1, 0),
+	"quadratic": proximal.PowerGamma(2, 0),
+}
+
+// checkGamma returns what is wrong with -gamma.
+func (o *options) checkGamma() error {
+	if _, ok := gammas[o.gamma]; ok {
+		return nil
+	}
+	if v, err := strconv.ParseFloat(o.gamma, 64); err != nil || !(v > 0) || math.IsInf(v, 1) {
+		return fmt.Errorf("-gamma = %q, want hard, exp, linear, quadratic or a finite number > 0", o.gamma)
+	}
+	return nil
+}
+
+// penalty returns the schedule of -gamma.
+func (o *options) penalty() proximal.Gamma {
+	if g, ok := gammas[o.gamma]; ok {
+		return g
+	}
+	v, _ := strconv.ParseFloat(o.gamma, 64) // checked when it was read
+	return proximal.ConstantGamma(v)
 }

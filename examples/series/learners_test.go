@@ -23,8 +23,8 @@ func waves(r *rand.Rand, count, length int, rho, shift float64) (x []float32) {
 	return x
 }
 
-// Windows of one distribution cannot be told apart, shifted ones always, and ones that
-// move otherwise mostly.
+// Windows of one distribution cannot be distinguished, shifted ones always, and ones
+// with other dynamics mostly.
 func TestDiscriminate(t *testing.T) {
 	const count, length, seeds = 60, 16, 20
 	score := func(samples int, rho, shift float64) (mean, stderr float64) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint/checkpointtest"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
@@ -276,4 +277,18 @@ func TestCut(t *testing.T) {
 func TestPictures(t *testing.T) {
 	r := do(t, slices.Concat(little, []string{"-method", "cps,pdm", "-samples", "2", "-out", t.TempDir()})...)
 	picturetest.Album(t, r.Figures(), "channels", "methods")
+}
+
+// A run that is interrupted again and again ends with the figures of one that is
+// not.
+func TestResume(t *testing.T) {
+	args := slices.Concat(little, []string{"-method", "cps,pdm"})
+	whole := do(t, args...)
+	r := checkpointtest.Interrupted(t, parse, run, args, "-seed", "2")
+	for i, f := range r.Methods {
+		w := whole.Methods[i]
+		if f.Ms = w.Ms; f != w {
+			t.Errorf("%+v, in one piece %+v", f, w)
+		}
+	}
 }

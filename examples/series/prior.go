@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// levelRoom is 256 MB.
-const levelRoom = 1 << 25
+// maxLevels is 256 MB.
+const maxLevels = 1 << 25
 
 // posterior knows the covariance of a clean window given a noisy one, as if
 // windows were Gaussian with the covariance C of the training set,
@@ -24,9 +24,9 @@ type posterior struct {
 	basis  *mat.Dense    // eigenvectors of C
 	values []float64     // and eigenvalues
 
-	room   int // numbers that all P together may be
-	lock   sync.Mutex
-	levels map[float64][]float64 // P by signal level, row-major
+	capacity int // numbers that all P together may be
+	lock     sync.Mutex
+	levels   map[float64][]float64 // P by signal level, row-major
 }
 
 // newPosterior takes windows of n entries that are blurred by noise of the
@@ -50,7 +50,7 @@ func newPosterior(windows []float32, n int, blur float64) (*posterior, error) {
 	if !eigen.Factorize(cov, true) {
 		return nil, errors.New("eigenvalues of the covariance of windows do not converge")
 	}
-	p := &posterior{n: n, mean: centre, cov: cov, basis: &mat.Dense{}, values: eigen.Values(nil), room: levelRoom}
+	p := &posterior{n: n, mean: centre, cov: cov, basis: &mat.Dense{}, values: eigen.Values(nil), capacity: maxLevels}
 	eigen.VectorsTo(p.basis)
 	return p, nil
 }
@@ -95,14 +95,14 @@ func (p *posterior) share(i int, alpha float64) float64 {
 	return (1 - alpha) * l / (alpha*l + 1 - alpha)
 }
 
-// level returns P, or nil where there is no more room for one.
+// level returns P, or nil where there is no capacity left for another.
 func (p *posterior) level(alpha float64) []float64 {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if full, ok := p.levels[alpha]; ok {
 		return full
 	}
-	if (len(p.levels)+1)*p.n*p.n > p.room {
+	if (len(p.levels)+1)*p.n*p.n > p.capacity {
 		return nil
 	}
 	var half, full mat.Dense

@@ -23,7 +23,7 @@ func TestPosteriorCovariance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	without.room = 0
+	without.capacity = 0
 	v, in, got, slow := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	one, other := make([]float64, n), make([]float64, n)
 	for _, alpha := range []float64{0.999, 0.5, 0.01} {

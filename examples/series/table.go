@@ -50,7 +50,7 @@ func (t *table) channel(name string) int {
 	return slices.IndexFunc(t.names, func(s string) bool { return strings.EqualFold(short(s), name) })
 }
 
-// reading says how a file is read.
+// reading holds the settings of readTable.
 type reading struct {
 	columns string // names of columns, or empty
 	missing string // what becomes of blank cells: error, drop, linear or keep (as NaN)

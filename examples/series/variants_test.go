@@ -62,7 +62,7 @@ func utf16Of(text string, order binary.AppendByteOrder, mark bool) []byte {
 }
 
 // Files as they are met: each is read, and sampled from, with prices in order, or
-// refused in one line that says how to mend it.
+// refused in one line that names the remedy.
 func TestVariantsOfFiles(t *testing.T) {
 	header, cells := bars(60)
 	plain := join(",", header, cells)

@@ -16,7 +16,7 @@ import (
 // met, and the rounding of float32.
 const orderSlack = 1e-3
 
-// bars says how the prices of a problem are finished.
+// bars returns the settings by which the prices of a problem are finished.
 func (p *problem) bars(tick float64) (series.Prices, float64) {
 	most := tick
 	for _, c := range p.prices {

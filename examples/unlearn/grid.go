@@ -10,13 +10,13 @@ import (
 )
 
 // The grid has side² points on [−reach, reach]²; deviation and centres are those
-// of the three Gaussians. A grid point where a Gaussian is 0 in float64 gets the
-// floor, so that logarithms exist.
+// of the three Gaussians. Every grid point gets least more, so that logarithms exist
+// where a Gaussian is 0 in float64.
 const (
 	side      = 64
 	reach     = 4.0
 	deviation = 0.5
-	floor     = 1e-12
+	least     = 1e-12
 )
 
 var centres = [][2]float64{{-1.5, -1.5}, {1.5, -1.5}, {1.5, 1.5}}
@@ -44,7 +44,7 @@ func gaussian(cx, cy float64) []float64 {
 	}
 	normalise(p)
 	for k := range p {
-		p[k] += floor
+		p[k] += least
 	}
 	normalise(p)
 	return p

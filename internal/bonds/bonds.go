@@ -1,5 +1,5 @@
-// Package bonds owns the numbers of models of pairs as kernels want them: as
-// integers, where they are multiples of one unit.
+// Package bonds prepares the couplings and fields of pairwise models for kernels: as
+// integers, if they are multiples of one unit.
 package bonds
 
 import (
@@ -15,7 +15,7 @@ type Bonds struct {
 	Weight, Field []float64
 }
 
-// Of returns the bonds of m, or nil if it is no model of pairs.
+// Of returns the bonds of m, or nil if it is not a model of pairs.
 func Of(m energy.Model) *Bonds {
 	p, ok := energy.As[energy.Pairwise](m)
 	if !ok {
@@ -31,8 +31,8 @@ func Of(m energy.Model) *Bonds {
 // Sites returns the number of sites.
 func (b *Bonds) Sites() int { return len(b.Field) }
 
-// Check returns an error unless the numbers are finite and make rows of a matrix of
-// so many sites. That it is symmetric is taken on trust.
+// Check returns an error unless the numbers are finite and form the rows of a matrix of
+// the given size. It does not check symmetry.
 func (b *Bonds) Check(sites int) error {
 	if len(b.Field) != sites || len(b.Start) != sites+1 {
 		return fmt.Errorf("method Pairs returns %d fields and %d rows, want %d and %d", len(b.Field), len(b.Start), sites, sites+1)
@@ -59,8 +59,8 @@ func (b *Bonds) Check(sites int) error {
 	return nil
 }
 
-// Reach returns the largest of Σ_j |w_ij| + |f_i| over the sites i, which no
-// difference of energies exceeds.
+// Reach returns the largest Σ_j |w_ij| + |f_i| over the sites i, a bound on differences
+// of energies.
 func (b *Bonds) Reach() float64 {
 	most := 0.0
 	for i, f := range b.Field {

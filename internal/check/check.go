@@ -1,5 +1,5 @@
-// Package check owns the checks of arguments that every package makes, and the
-// one form of their messages: who complains, of what, its value, and the bound.
+// Package check checks arguments. Its messages have one form: the function, the
+// argument, its value, and the bound.
 package check
 
 import (
@@ -112,4 +112,106 @@ func Entries(who, names string, factors ...int) error {
 		n *= f
 	}
 	return nil
+}
+
+// Setting is a whole number of a configuration.
+type Setting struct {
+	name         string
+	value        *int
+	least, usual int
+}
+
+// Number returns a setting that must be at least least; 0 means usual.
+func Number(name string, value *int, least, usual int) Setting {
+	return Setting{name, value, least, usual}
+}
+
+// Defaults returns an error for the first setting that is out of range, and replaces
+// zeros by what is usual. prefix, such as "diffusion: Config.", goes before the name.
+func Defaults(prefix string, settings ...Setting) error {
+	for _, s := range settings {
+		if *s.value < s.least {
+			return fmt.Errorf("%s%s = %d, want ≥ %d", prefix, s.name, *s.value, s.least)
+		}
+		if *s.value == 0 {
+			*s.value = s.usual
+		}
+	}
+	return nil
+}
+
+// Refusal is why a setting is refused, or nothing.
+type Refusal struct {
+	bad   bool
+	name  string
+	value any
+	want  string
+}
+
+// Rule refuses the value of a setting if bad.
+func Rule(bad bool, name string, value any, want string) Refusal {
+	return Refusal{bad, name, value, want}
+}
+
+// Refuse returns an error for the first setting that is refused. prefix is as in
+// [Defaults].
+func Refuse(prefix string, rules ...Refusal) error {
+	for _, r := range rules {
+		if r.bad {
+			return fmt.Errorf("%s%s = %v, want %s", prefix, r.name, r.value, r.want)
+		}
+	}
+	return nil
+}
+
+// Model returns the shape of m, which the constructor caller of the package who
+// got as its argument name, or an error if m is nil or has no sites or levels.
+func Model(who, caller, name string, m interface{ Shape() (sites, levels int) }) (sites, levels int, err error) {
+	if Nil(m) {
+		return 0, 0, fmt.Errorf("%s: %s: %s is nil", who, caller, name)
+	}
+	sites, levels = m.Shape()
+	if sites < 1 || levels < 1 {
+		return 0, 0, fmt.Errorf("%s: %s: %s has %d sites and %d levels, want both ≥ 1", who, caller, name, sites, levels)
+	}
+	return sites, levels, nil
+}
+
+// rowTolerance is how far the sum of a row of probabilities may be from 1:
+// rows of float32 numbers miss it by about 1e-7.
+const rowTolerance = 1e-6
+
+// Probabilities returns an error unless p, the argument name of the constructor
+// caller of the package who, consists of rows of the given length whose entries
+// are ≥ 0 and sum to 1 within 1e-6.
+func Probabilities(who, caller, name string, p []float64, length int) error {
+	for r := 0; r < len(p); r += length {
+		sum := 0.0
+		for k, v := range p[r : r+length] {
+			if !(v >= 0) {
+				return fmt.Errorf("%s: %s: %s[%d] = %v, want ≥ 0", who, caller, name, r+k, v)
+			}
+			sum += v
+		}
+		if !(math.Abs(sum-1) <= rowTolerance) {
+			return fmt.Errorf("%s: %s: %s[%d:%d] sums to %v, want 1 within %g", who, caller, name, r, r+length, sum, rowTolerance)
+		}
+	}
+	return nil
+}
+
+// States is deferred by functions that look levels up in a table, where Go checks the
+// index anyway. If x has a level outside 0 … levels−1, it replaces a panic by one that
+// names the level; otherwise the panic continues unchanged.
+func States(who string, x []int32, levels int) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	for i, l := range x {
+		if l < 0 || int(l) >= levels {
+			panic(fmt.Sprintf("%s: x[%d] = %d, want 0 … %d", who, i, l, levels-1))
+		}
+	}
+	panic(p)
 }

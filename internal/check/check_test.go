@@ -1,6 +1,8 @@
 package check_test
 
 import (
+	"bytes"
+	"io"
 	"math"
 	"testing"
 
@@ -53,4 +55,56 @@ func TestShapes(t *testing.T) {
 	assert.NoError(t, err)
 	assert.Equal(t, [2]int{3, 4}, [2]int{sites, levels})
 	assert.NoError(t, check.Probabilities("model", "NewMarkov", "rows", []float64{0.5, 0.5, 1, 0}, 2))
+}
+
+func TestDefaultsAndRefusals(t *testing.T) {
+	none, some, less := 0, 3, -2
+	assert.NoError(t, check.Defaults("p: C.", check.Number("None", &none, 0, 7), check.Number("Some", &some, 1, 7)))
+	assert.Equal(t, [2]int{7, 3}, [2]int{none, some})
+	assert.EqualError(t, check.Defaults("p: C.", check.Number("Less", &less, -1, 7)), "p: C.Less = -2, want ≥ -1")
+	assert.NoError(t, check.Refuse("p: C.", check.Rule(false, "A", 1, "≥ 2")))
+	assert.EqualError(t, check.Refuse("p: C.", check.Rule(false, "A", 1, "≥ 2"), check.Rule(true, "B", 1.5, "0 … 1")), "p: C.B = 1.5, want 0 … 1")
+}
+
+func TestGiven(t *testing.T) {
+	assert.NoError(t, check.Given("mcmc: Swap", "r", &bytes.Buffer{}))
+	assert.NoError(t, check.Optional("mcmc: Swap", "r", nil))
+	assert.NoError(t, check.Optional("mcmc: Swap", "r", &bytes.Buffer{}))
+	assert.EqualError(t, check.Optional("mcmc: Swap", "r", io.Reader((*bytes.Buffer)(nil))), "mcmc: Swap: r = (*bytes.Buffer)(nil), want a value")
+	assert.EqualError(t, check.Given("mcmc: Swap", "r", nil), "mcmc: Swap: r = nil")
+	assert.EqualError(t, check.Given("mcmc: Swap", "r", io.Reader((*bytes.Buffer)(nil))), "mcmc: Swap: r = (*bytes.Buffer)(nil), want a value")
+	assert.PanicsWithValue(t, "energy: Differences: m = nil", func() { check.Must("energy: Differences", "m", nil) })
+	assert.NotPanics(t, func() { check.Must("energy: Differences", "m", 1) })
+}
+
+func TestIndex(t *testing.T) {
+	check.Index("model", "i", 2, 3)
+	for _, i := range []int{-1, 3, math.MinInt} {
+		assert.Panics(t, func() { check.Index("model", "i", i, 3) })
+	}
+}
+
+func TestEntries(t *testing.T) {
+	assert.NoError(t, check.Entries("dual: New", "sites × states", 3, 0))
+	assert.NoError(t, check.Entries("dual: New", "sites", check.MaxEntries))
+	assert.ErrorContains(t, check.Entries("dual: New", "sites × states", math.MaxInt, math.MaxInt), "dual: New: sites × states = [")
+	assert.Error(t, check.Entries("dual: New", "sites", -1))
+	assert.Error(t, check.Entries("dual: New", "sites", check.MaxEntries+1))
+}
+
+func TestStates(t *testing.T) {
+	look := func(x []int32, table []float64) (sum float64) {
+		defer check.States("model", x, len(table))
+		for _, l := range x {
+			sum += table[l]
+		}
+		if sum > 100 {
+			panic("large")
+		}
+		return sum
+	}
+	assert.Equal(t, 3.0, look([]int32{0, 1}, []float64{1, 2}))
+	assert.PanicsWithValue(t, "model: x[1] = 2, want 0 … 1", func() { look([]int32{0, 2}, []float64{1, 2}) })
+	assert.PanicsWithValue(t, "model: x[0] = -1, want 0 … 1", func() { look([]int32{-1}, []float64{1, 2}) })
+	assert.PanicsWithValue(t, "large", func() { look([]int32{0}, []float64{101}) })
 }

@@ -1,5 +1,5 @@
-// Package corruption compares how a denoiser's tokens were corrupted with how a
-// process corrupts them: a prediction for one is no prediction for the other.
+// Package corruption checks that a denoiser and a process corrupt tokens in the same
+// way.
 package corruption
 
 import (
@@ -12,7 +12,7 @@ import (
 // Absorbing is diffusion.Absorbing in all but name.
 type Absorbing interface{ Masks(l int32) bool }
 
-// Check says that the denoiser d knows its mask ([energy.Masking]) and that the
+// Check returns an error if the denoiser d knows its mask ([energy.Masking]) and the
 // bound process steps has none or another.
 func Check(d, steps any) error {
 	m, ok := energy.As[energy.Masking](d)

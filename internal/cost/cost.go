@@ -1,6 +1,6 @@
-// Package cost counts what the evaluation of a model costs, without a clock: entries
-// visited and bytes touched, at fixed prices of about a nanosecond of one core. So
-// the count is the same on every machine.
+// Package cost estimates what the evaluation of a model costs: entries visited and
+// bytes touched, at fixed prices in about nanoseconds of one core. It uses no clock, so
+// the estimate is the same on every machine.
 package cost
 
 import "github.com/gibbsite-go/gibbsite/energy"

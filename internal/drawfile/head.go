@@ -28,7 +28,7 @@ const (
 // errTorn says that the file ends within a frame.
 var errTorn = errors.New("the file ends within a frame")
 
-// Head says what a file is of.
+// Head describes the contents of a file.
 type Head struct {
 	Kind, Sites         int
 	First, Count, Block int

@@ -1,15 +1,15 @@
-// Package drawfile owns the files that chains write their draws to while they
-// run. A file is a frame with a head, then frames of a few consecutive draws of one
-// block of chains, in the order in which they were written:
+// Package drawfile reads and writes the files to which chains write their draws while
+// they run. A file is a frame with a head, then frames of a few consecutive draws of
+// one block of chains, in the order in which they were written:
 //
 //	head:  kind of site, sites, first chain, chains, chains of a block, settings
 //	draws: sum of the settings, block, first draw, draws, then per draw the states
 //	       (chains × sites) and, of every chain, energy, acceptance, sites moved
 //	       and invalid proposals
 //
-// A run that goes on from a checkpoint makes some draws again: a frame replaces
-// what earlier ones say of its block from its first draw on. A frame that the file
-// ends in, as after a kill, is cut off; anything else that is wrong is an error.
+// A run that resumes from a checkpoint repeats some draws: a frame replaces the draws
+// of its block in earlier frames from its first draw on. An incomplete frame at the
+// end, as after a kill, is cut off; any other fault is an error.
 package drawfile
 
 import (
@@ -41,8 +41,8 @@ func NewWriter(path string, head Head) *Writer {
 	return &Writer{path: path, head: head, have: make([]int, head.blocks())}
 }
 
-// Open opens the file, and makes it if there is none. One of other settings is
-// refused. What a kill has left unfinished at its end is cut off.
+// Open opens the file, or creates it. A file with other settings is an error. An
+// incomplete frame at the end, as after a kill, is cut off.
 func (w *Writer) Open() (err error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -109,7 +109,7 @@ func (w *Writer) torn(size int64, whole []byte) bool {
 // Have returns the number of draws of a block in the file.
 func (w *Writer) Have(block int) int { return w.have[block] }
 
-// Sync brings the file to the disk and returns the first error of Append.
+// Sync flushes the file to the disk and returns the first error of Append.
 func (w *Writer) Sync() error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -142,13 +142,13 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// AppendInfo appends what a draw says of a chain.
+// AppendInfo appends the numbers of a draw that belong to one chain.
 func AppendInfo(b []byte, energy, accept float64, moved, invalid int) []byte {
 	return wire.AppendInts(wire.AppendFloat64s(b, []float64{energy, accept}), moved, invalid)
 }
 
-// Append writes a page, if there is anything on it. An error ends all writing; it
-// is that of the next Sync.
+// Append writes a page unless it is empty. An error ends all writing; the next Sync
+// returns it.
 func (w *Writer) Append(p *Page) {
 	if p.many == 0 {
 		return

@@ -49,7 +49,7 @@ func read(t *testing.T, path string) (seen, int, error) {
 	n, err := drawfile.Read(path, func(d *drawfile.Draw[int32]) {
 		key := [2]int{d.Chain, d.Draw}
 		_, again := s[key] // assert.Contains looks at every key
-		assert.False(t, again, "%v is told of once", key)
+		assert.False(t, again, "%v comes once", key)
 		if d.Draw > 0 {
 			_, before := s[[2]int{d.Chain, d.Draw - 1}]
 			assert.True(t, before, "%v comes in order", key)
@@ -195,7 +195,7 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// A disk that takes no more ends the writing, and says so.
+// A full disk ends the writing with an error.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full")

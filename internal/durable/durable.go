@@ -1,6 +1,5 @@
-// Package durable owns files that survive a crash: a new generation takes the
-// place of the old one only once it is whole and on disk, and the old one stays
-// beside it.
+// Package durable writes files that survive a crash. A new generation replaces the old
+// one only once it is whole and on disk, and the old one is kept under another name.
 package durable
 
 import (
@@ -12,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // FS is what the package asks of a file system; tests inject faults by it.
@@ -58,8 +58,8 @@ func Save(fs FS, path string, write func(io.Writer) error) error {
 	return fs.SyncDir(filepath.Dir(path))
 }
 
-// Files returns the paths that saving in the file path takes: its own, and those of the
-// generation before and the one under way.
+// Files returns the paths that saving in the file path uses: path itself, the
+// generation before, and the one being written.
 func Files(path string) []string { return []string{path, Previous(path), temporary(path)} }
 
 // sum is the length and the checksum of what was written.
@@ -151,4 +151,32 @@ func load(fs FS, path string, read func(io.Reader) error) error {
 		return fmt.Errorf("%s: bytes follow the checkpoint", path)
 	}
 	return nil
+}
+
+// OS is the file system of the machine.
+type OS struct{}
+
+// Create implements [FS].
+func (OS) Create(name string) (File, error) { return os.Create(name) }
+
+// Open implements [FS].
+func (OS) Open(name string) (io.ReadCloser, error) { return os.Open(name) }
+
+// Rename implements [FS].
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// SyncDir implements [FS]. Windows cannot sync a folder, and does not need to.
+func (OS) SyncDir(name string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if e := d.Close(); err == nil {
+		err = e
+	}
+	return err
 }

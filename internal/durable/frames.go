@@ -2,8 +2,10 @@ package durable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
@@ -65,11 +67,11 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 	return saved.Sum(), nil
 }
 
-// Read reads what Write wrote. frames says how many frames there are; it is asked
-// before every one, so that an early frame can tell. state reads frame i, of at
-// most limit bytes beside the sum and the number, and returns what it leaves,
-// which must be nothing. It looks at ctx before every frame. An error for other settings than here is a
-// [*fingerprint.Mismatch].
+// Read reads what Write wrote. frames returns how many frames there are; it is called
+// before every one, so that an early frame can hold the number. state reads frame i, of
+// at most limit bytes without the sum and the number, and returns the bytes it did not
+// read, of which there must be none. Read looks at ctx before every frame. If the
+// settings differ from here, the error is a [*fingerprint.Mismatch].
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {
@@ -110,4 +112,39 @@ func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List
 		return fmt.Errorf("the end is that of another checkpoint")
 	}
 	return wire.ReadEnd(body)
+}
+
+// Checkpointer is a run that can be saved and loaded.
+type Checkpointer interface {
+	Save(w io.Writer) error
+	Load(ctx context.Context, r io.Reader) error
+}
+
+// SaveFile saves a run in the file path, see [Save]. who begins the message of
+// an error.
+func SaveFile(who, path string, c Checkpointer) error {
+	if at, err := os.Stat(path); err == nil && !at.Mode().IsRegular() {
+		return fmt.Errorf("%s: SaveFile: %s is no file (%v), want a new path or a file", who, path, at.Mode().Type())
+	}
+	if err := Save(OS{}, path, c.Save); err != nil {
+		return fmt.Errorf("%s: SaveFile: %w", who, err)
+	}
+	return nil
+}
+
+// LoadFile restores what [SaveFile] saved, or the generation before if the file
+// is missing or damaged. A checkpoint of other settings is refused, not passed
+// over.
+func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
+	if err := Load(OS{}, path, func(r io.Reader) error { return c.Load(ctx, r) }, Foreign); err != nil {
+		return fmt.Errorf("%s: LoadFile: %w", who, err)
+	}
+	return nil
+}
+
+// Foreign reports whether the error is that a checkpoint belongs to another run, so
+// that an older generation will not help either.
+func Foreign(err error) bool {
+	var other *fingerprint.Mismatch
+	return errors.As(err, &other)
 }

@@ -2,11 +2,14 @@ package exact
 
 import (
 	"fmt"
+	"math"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/laws"
+	"github.com/stretchr/testify/require"
 )
 
-// TB is the part of testing.TB that a verdict needs; *testing.T, *testing.B,
+// TB is the part of testing.TB that a check needs; *testing.T, *testing.B,
 // *testing.F and *rapid.T have it.
 type TB interface {
 	Helper()
@@ -26,10 +29,10 @@ func Counts(tb TB, counts []int, p []float64, rate float64) {
 	}
 }
 
-// Transitions fails the test if the observed moves disagree with the matrix:
-// counts[x][y] is the number of independent steps from x that ended in y. A row
-// without steps, or a nil row, says nothing. The rate is that of the whole
-// test, divided among the rows with steps.
+// Transitions fails the test if the observed moves disagree with the matrix.
+// counts[x][y] is the number of independent steps from x that ended in y; a row without
+// steps, or a nil row, is skipped. The rate is that of the whole test, divided among
+// the rows with steps.
 func Transitions(tb TB, counts [][]int, m *Matrix, rate float64) {
 	tb.Helper()
 	checkRate(rate)
@@ -67,4 +70,48 @@ func checkRate(rate float64) {
 	if !(rate > 0 && rate < 1) {
 		panic(fmt.Sprintf("exact: rate = %v, want 0 < rate < 1", rate))
 	}
+}
+
+// Score compares the score with differences of the energy.
+func Score(t Test, m energy.Scored, x []float32) {
+	t.Helper()
+	n := m.Sites()
+	s := make([]float32, len(x))
+	m.Score(s, x)
+	const h = 1.0 / 128 // a power of two: x ± h is exact
+	e := make([]float64, 2)
+	for at := range x {
+		y := append(append([]float32{}, x[at/n*n:at/n*n+n]...), x[at/n*n:at/n*n+n]...)
+		y[at%n] += h
+		y[n+at%n] -= h
+		m.Energy(e, y)
+		// Central differences are wrong by h²/6 of the third derivative.
+		require.InDelta(t, -(e[0]-e[1])/(2*h), float64(s[at]), 1e-3)
+	}
+}
+
+// Bins counts the first coordinates of the states by cells of width ½.
+func Bins(x []float32, sites int) []int {
+	c := make([]int, 16)
+	for at := 0; at < len(x); at += sites {
+		k := int(math.Floor(2*float64(x[at]))) + 8
+		c[min(max(k, 0), len(c)-1)]++
+	}
+	return c
+}
+
+// Binned returns the probabilities of these cells from a distribution function.
+func Binned(cdf func(x float64) float64) []float64 {
+	p := make([]float64, 16)
+	for k := range p {
+		lo, hi := cdf(float64(k-8)/2), cdf(float64(k-7)/2)
+		if k == 0 {
+			lo = 0
+		}
+		if k == len(p)-1 {
+			hi = 1
+		}
+		p[k] = hi - lo
+	}
+	return p
 }

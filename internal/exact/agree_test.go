@@ -136,16 +136,16 @@ func TestPValueFindsBrokenTwins(t *testing.T) {
 	assert.Zero(t, PValue(impossible, []float64{.5, .5, 0}))
 }
 
-// verdict records failures.
-type verdict []string
+// recorder records failures.
+type recorder []string
 
-func (v *verdict) Helper() {}
-func (v *verdict) Errorf(format string, args ...any) {
+func (v *recorder) Helper() {}
+func (v *recorder) Errorf(format string, args ...any) {
 	*v = append(*v, fmt.Sprintf(format, args...))
 }
 
 func TestCountsNamesTheWorstCell(t *testing.T) {
-	var v verdict
+	var v recorder
 	Counts(&v, []int{10, 90}, []float64{.5, .5}, 1e-6)
 	require.Len(t, v, 1)
 	assert.Contains(t, v[0], "worst cell 0: 10 of 100 draws, want about 50.0")
@@ -162,7 +162,7 @@ func TestTransitions(t *testing.T) {
 		counts[x] = make([]int, 8)
 		draw(r, counts[x], p.Row(x), 20_000)
 	}
-	var v verdict
+	var v recorder
 	Transitions(&v, counts, p, 1e-6)
 	assert.Empty(t, v)
 	Transitions(&v, counts, twin, 1e-6)
@@ -180,6 +180,6 @@ func TestPValueRefuses(t *testing.T) {
 	assert.Panics(t, func() { PValue([]int{1, -1}, []float64{.5, .5}) })
 	assert.Panics(t, func() { PValue([]int{1, 1}, []float64{.5, .4}) })
 	assert.Panics(t, func() { PValue([]int{1, 1}, []float64{math.NaN(), .5}) })
-	var v verdict
+	var v recorder
 	assert.Panics(t, func() { Counts(&v, []int{1, 1}, []float64{.5, .5}, 0) })
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// CPU returns the time that the processors have spent on this process: on a busy
-// machine the measure of a cost, where the clock on the wall is none.
+// CPU returns the processor time of this process. On a busy machine it measures a cost
+// better than the wall clock.
 func CPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

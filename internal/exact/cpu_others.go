@@ -6,5 +6,6 @@ import "time"
 
 var began = time.Now()
 
-// CPU is the clock on the wall where it is not known how long processors work.
+// CPU returns the wall-clock time since the start, on systems without a measure of
+// processor time.
 func CPU() time.Duration { return time.Since(began) }

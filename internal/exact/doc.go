@@ -1,10 +1,9 @@
 // Package exact holds the oracles of the test suites. It is for tests only: no
 // file that is not a test may import it.
 //
-// A sampler is judged on spaces small enough to write down. [Law] enumerates a
-// model, [Matrix] holds a kernel's transition probabilities over the same
-// states, and [Counts] decides whether draws agree with such a law at a stated
-// error rate:
+// A sampler is judged on spaces small enough to write down. [Law] enumerates a model,
+// [Matrix] holds a kernel's transition probabilities over the same states, and [Counts]
+// tests whether draws agree with such a distribution at a stated error rate:
 //
 //	pi, logZ := exact.Law(model)
 //	p := exact.NewMatrix(len(pi), func(x int, dst []float64) { … })
@@ -12,9 +11,9 @@
 //	exact.Counts(t, counts, pi, 1e-6)
 //	require.Less(t, exact.PValue(countsOfABrokenTwin, pi), 1e-6)
 //
-// The arithmetic is float64 from package math with compensated sums. It shares
-// no code with what it judges, internal/simd in particular, and it is not
-// reproducible to the bit between architectures.
+// The arithmetic is float64 from package math with compensated sums. It shares no code
+// with the code under test, in particular with internal/simd, and its bits differ
+// between architectures.
 //
 // [Checker] compares a model with a plain formula for its energy: every promise
 // of package energy's interfaces, on every state. [NoAllocations] runs what a
@@ -27,11 +26,10 @@
 //
 // # The agreement test
 //
-// [PValue] is valid for every sample size: P(PValue ≤ r) ≤ r for independent
-// draws from the law. No part of it is asymptotic, so a rate of 1e-6 is a rate
-// of 1e-6. It is half Bonferroni over the exact binomial tail of every cell,
-// which sees a few wrong cells, and half Fisher's combination of conditional
-// binomial tails over pooled cells, which sees many slightly wrong ones.
-// Successive states of one chain are not independent draws; test transitions
-// ([Transitions]) or chains apart.
+// [PValue] is valid for every sample size: P(PValue ≤ r) ≤ r for independent draws from
+// the law. No part of it is asymptotic, so a rate of 1e-6 is exact. Half of the rate
+// goes to Bonferroni over the exact binomial tail of every cell, which detects a few
+// wrong cells, and half to Fisher's combination of conditional binomial tails over
+// pooled cells, which detects many slightly wrong ones. Successive states of one chain
+// are not independent draws: test transitions ([Transitions]) or separate chains.
 package exact

@@ -60,3 +60,8 @@ func root(t *testing.T) string {
 		dir = up
 	}
 }
+
+var long = flag.Bool("long", false, "run the long forms of tests: every case, at full size (see CONTRIBUTING.md)")
+
+// Long reports whether the flag -long is set: tests then run in their long form.
+func Long() bool { return *long }

@@ -62,7 +62,7 @@ func Minimal(tb TB, d Tabled) {
 	tb.Helper()
 	next, k := d.Table()
 	n := d.States()
-	distinct := tellApart(d, next, n, k)
+	distinct := distinguishable(d, next, n, k)
 	live, reached := make([]bool, n), make([]bool, n)
 	for s := range live {
 		live[s] = d.Accepting(s)
@@ -101,8 +101,8 @@ func Minimal(tb TB, d Tabled) {
 	}
 }
 
-// tellApart returns which pairs of states differ by some continuation.
-func tellApart(d Tabled, next []int32, n, k int) [][]bool {
+// distinguishable returns which pairs of states differ by some continuation.
+func distinguishable(d Tabled, next []int32, n, k int) [][]bool {
 	distinct := make([][]bool, n)
 	for i := range distinct {
 		distinct[i] = make([]bool, n)

@@ -11,9 +11,9 @@ func SkipUnderRace(t *testing.T) {
 	}
 }
 
-// SkipRepeated skips, in short form, a long test of a distribution. Draws have the
-// same bits with and without assembly and on every architecture, which golden files
-// hold; so one judgement of them is enough, that of the long form.
+// SkipRepeated skips, in short form, a long test of a distribution. Draws have the same
+// bits with and without assembly and on every architecture, which golden files check,
+// so the test of the long form is enough.
 func SkipRepeated(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

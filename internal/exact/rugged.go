@@ -3,6 +3,11 @@ package exact
 import (
 	"math"
 	"math/rand/v2"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/stretchr/testify/require"
 )
 
 // Rugged is a model with an arbitrary energy for every state. Its tables are
@@ -26,7 +31,7 @@ func NewRugged(sites, levels int, scale, noise float64, seed uint64) *Rugged {
 	return m
 }
 
-// Holed takes the probability from about a quarter of the states.
+// Holed gives about a quarter of the states probability zero.
 func (m *Rugged) Holed() *Rugged {
 	for k := range m.E {
 		if m.hash(k, 0, 0) > 0.5 {
@@ -82,4 +87,127 @@ func (m *Rugged) Gradient(e []float64, g []float32, x []int32) {
 func (m *Rugged) hash(k, i, l int) float64 {
 	r := rand.NewPCG(m.salt, uint64(k*1000+i*30+l))
 	return 2*float64(r.Uint64()>>11)*0x1p-53 - 1
+}
+
+// Ordinal gives a [Rugged] model numeric levels, unevenly spaced.
+type Ordinal struct{ *Rugged }
+
+func (m Ordinal) Values() []float32 {
+	v := make([]float32, m.levels)
+	for l := range v {
+		v[l] = float32(l) + 0.1*float32(l*l)
+	}
+	return v
+}
+
+func (m Ordinal) Window(e []float64, g []float32, x []int32, w int) {
+	whole := make([]float32, len(x)*m.levels)
+	m.Gradient(e, whole, x)
+	for i, at := range x {
+		for c := range 2*w + 1 {
+			l := int(at) + c - w
+			g[i*(2*w+1)+c] = float32(math.Inf(1))
+			if l >= 0 && l < m.levels {
+				g[i*(2*w+1)+c] = whole[i*m.levels+l]
+			}
+		}
+	}
+}
+
+// Quadratic is E = −½ sᵀAs − bᵀs over spins, for which DULA's stationary distribution
+// has a closed form. Its field is
+type Quadratic struct {
+	a [][]float64 // symmetric, zero diagonal
+	b []float64
+}
+
+// NewQuadratic returns one with random couplings.
+func NewQuadratic(sites int, seed uint64) *Quadratic {
+	r := rand.New(rand.NewPCG(seed, 2))
+	q := &Quadratic{a: make([][]float64, sites), b: make([]float64, sites)}
+	for i := range q.a {
+		q.a[i] = make([]float64, sites)
+		q.b[i] = 0.3 * r.NormFloat64()
+	}
+	for i := range q.a {
+		for j := range i {
+			q.a[i][j] = 0.4 * r.NormFloat64()
+			q.a[j][i] = q.a[i][j]
+		}
+	}
+	return q
+}
+
+func (q *Quadratic) Shape() (int, int) { return len(q.b), 2 }
+
+// Force returns Σ_j A_ij s_j + b_i.
+func (q *Quadratic) Force(i int, x []int32) float64 {
+	f := q.b[i]
+	for j, l := range x {
+		f += q.a[i][j] * float64(2*l-1)
+	}
+	return f
+}
+
+func (q *Quadratic) Energy(e []float64, x []int32) {
+	n := len(q.b)
+	for s := range e {
+		row := x[s*n : (s+1)*n]
+		e[s] = 0
+		for i, l := range row {
+			e[s] -= 0.5 * (q.Force(i, row) + q.b[i]) * float64(2*l-1)
+		}
+	}
+}
+
+func (q *Quadratic) Field(e []float64, h []float32, x []int32) {
+	q.Energy(e, x)
+	n := len(q.b)
+	for k := range x {
+		h[k] = float32(-2 * q.Force(k%n, x[k/n*n:k/n*n+n]))
+	}
+}
+
+// RBM is a small random machine.
+func RBM(t testing.TB) *model.RBM {
+	r := rand.New(rand.NewPCG(4, 4))
+	draw := func(n int) []float32 {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = float32(r.NormFloat64())
+		}
+		return v
+	}
+	m, err := model.NewRBM(draw(3*6), draw(3), draw(6))
+	require.NoError(t, err)
+	return m
+}
+
+// Library returns models of package model, with the caches, graphs and hidden units
+// that [Rugged] models lack.
+func Library(t testing.TB) map[string]energy.Model {
+	ising, err := model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1)
+	require.NoError(t, err)
+	g, err := model.NewGraph(6, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: -2}, {I: 2, J: 3, W: 0.5}, {I: 0, J: 4, W: 1.5}, {I: 1, J: 4, W: 1}})
+	require.NoError(t, err)
+	glass, err := model.NewIsing(g, 0.4, 0.2)
+	require.NoError(t, err)
+	potts, err := model.NewPotts(model.FreeLattice{2, 3}, 3, 0.6, []float64{0.1, 0, -0.2})
+	require.NoError(t, err)
+	return map[string]energy.Model{"ising": ising, "glass": glass, "potts": potts, "rbm": RBM(t)}
+}
+
+// Pocked fails (v = NaN) or forbids (v = +Inf) the states whose level sum is a
+// multiple of three, except the all-zero one.
+func Pocked(v float64) energy.Func {
+	return energy.Func{Sites: 5, Levels: 2, E: func(x []int32) float64 {
+		sum := 0
+		for _, l := range x {
+			sum += int(l)
+		}
+		if sum == 3 {
+			return v
+		}
+		return 0.1 * float64(sum)
+	}}
 }

@@ -2,7 +2,7 @@ package exact
 
 import "github.com/gibbsite-go/gibbsite/internal/laws"
 
-// Model is what can be enumerated; every energy.Model is one.
+// Model is a model that can be enumerated, such as an energy.Model.
 type Model = laws.Model
 
 // Size is [laws.Size].

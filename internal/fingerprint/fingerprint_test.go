@@ -37,7 +37,7 @@ func (spoken) Name() string { return "spoken" }
 func (o own) Settings(add func(string, any)) { add("tables", []int{1, 2}) }
 
 // What is listed must tell values apart, and equal values must agree.
-func TestValuesAreToldApart(t *testing.T) {
+func TestValuesAreDistinguished(t *testing.T) {
 	f := func() {}
 	values := []any{
 		probe{}, probe{1}, probe{1.5}, probe{true}, probe{"1"}, probe{"true;"},
@@ -106,7 +106,7 @@ func FuzzRead(f *testing.F) {
 }
 
 // Rows of numbers agree to rounding by the magnitude of the row: one of doubles to
-// 1e-12, others to 1e-6, and energies by that of their floor at least.
+// 1e-12, others to 1e-6. Energies have a least magnitude.
 func TestNumbersAgreeByTheirMagnitude(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	lists := func(wrap func([]float64) any) func(a, b []float64) error {

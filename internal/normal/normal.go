@@ -1,7 +1,4 @@
-// Package normal owns the one generator of normal numbers.
-//
-// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
-// bits differ between processors.
+// Package normal generates normal numbers.
 package normal
 
 import (
@@ -11,10 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Fill fills dst with independent standard normal numbers, by the polar method
-// of Marsaglia and Bray 1964 from the halves of words as signed fractions: only
-// a logarithm and a square root, so the same bits everywhere. It takes about 1.3
-// words a pair. An odd dst discards half of its last pair: nothing is kept
+// Fill fills dst with independent standard normal numbers, by the polar method of
+// Marsaglia and Bray 1964 from the halves of words as signed fractions: only a
+// logarithm and a square root, so the same bits everywhere. It takes about 1.3 words
+// per pair. For an odd dst it discards half of the last pair, as nothing is kept
 // between calls.
 func Fill(dst []float32, src rand.Source) {
 	for len(dst) > few {

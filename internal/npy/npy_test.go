@@ -166,13 +166,13 @@ func TestReadRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-type full struct{ room int }
+type full struct{ left int }
 
 func (w *full) Write(b []byte) (int, error) {
-	if len(b) > w.room {
+	if len(b) > w.left {
 		return 0, errors.New("full")
 	}
-	w.room -= len(b)
+	w.left -= len(b)
 	return len(b), nil
 }
 

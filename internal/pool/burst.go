@@ -9,10 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 )
 
-// Burst shares out numbered jobs between its caller and goroutines. Like a [Pool] it
-// allocates nothing while it works; unlike one it needs no Stop, for owners that nobody
-// closes: its goroutines end linger after a call, unless there is another one until
-// then. To wake a processor may take a tenth of a millisecond.
+// Burst runs numbered jobs on its caller and goroutines. Like a [Pool] it allocates
+// nothing while it works. It needs no Stop: its goroutines end if there is no call for
+// the time linger. Waking a processor may take a tenth of a millisecond.
 type Burst struct {
 	do    func(worker, job int)
 	jobs  int64
@@ -71,7 +70,7 @@ func (b *Burst) done() {
 	b.gone.Done()
 }
 
-// await waits until ready says so, and returns false if that took longer than linger.
+// await waits until ready returns true, and returns false if that takes longer than linger.
 func await(ready func() bool) bool {
 	began := time.Now()
 	for turn := 1; !ready(); turn++ {

@@ -1,15 +1,17 @@
-// Package pool owns a fixed set of goroutines that share out numbered jobs.
+// Package pool runs numbered jobs on a fixed set of goroutines.
 package pool
 
 import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
 
-// Pool shares out numbered jobs between the goroutine that has them and a fixed
-// set of helpers. Handing out work allocates nothing. The owner works too and
-// waits only for jobs that a helper has begun, so that jobs which are done before
-// a helper wakes cost no more than they would alone.
+// Pool runs numbered jobs on the calling goroutine and a fixed set of helpers. A call
+// allocates nothing. The caller works too and waits only for jobs that a helper has
+// begun, so jobs that are done before a helper wakes cost no more than without helpers.
 type Pool struct {
 	workers int
 	wake    chan struct{}
@@ -29,7 +31,7 @@ func New(workers int) *Pool { return &Pool{workers: workers} }
 // Workers returns the number of workers.
 func (c *Pool) Workers() int { return c.workers }
 
-// Start begins the helpers; one worker needs none.
+// Start starts the helpers; a pool of one worker has none.
 func (c *Pool) Start() {
 	if c.workers <= 1 {
 		return
@@ -101,8 +103,8 @@ func (c *Pool) Stop() {
 // Each calls do for the jobs from … to−1 and returns when all are done. The
 // results must not depend on the worker.
 //
-// If a job panics, those that have not begun are left out, and the first panic
-// goes on in the caller as a *[Panic]; the pool stays usable.
+// If a job panics, those that have not begun are skipped, and Each panics with the
+// first panic as a *[Panic]; the pool stays usable.
 func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	if c.wake == nil || to-from <= 1 {
 		defer func() {
@@ -130,4 +132,121 @@ func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	if end := c.first.Swap(nil); end != nil {
 		end.resume()
 	}
+}
+
+// Each calls do for the jobs 0 … jobs−1 from at most the given number of goroutines,
+// including the caller's, and returns when all are done. It is for work that starts
+// rarely; a [Pool] is for frequent work, without allocations.
+//
+// If a job panics, no further jobs begin. When those under way are done, Each panics
+// with the first panic as a *[Panic], for any number of workers.
+func Each(workers, jobs int, do func(job int)) {
+	if workers = min(workers, jobs); workers <= 1 {
+		defer repanic()
+		for j := range jobs {
+			do(j)
+		}
+		return
+	}
+	var next atomic.Int64
+	var first atomic.Pointer[ending]
+	work := func() {
+		var how *ending
+		returned := false
+		defer func() {
+			if !returned { // runtime.Goexit: only deferred functions run
+				how = &ending{exited: true}
+			}
+			if how != nil {
+				first.CompareAndSwap(nil, how)
+				next.Store(int64(jobs))
+			}
+		}()
+		how = try(func() {
+			for {
+				j := int(next.Add(1)) - 1
+				if j >= jobs || first.Load() != nil {
+					return
+				}
+				do(j)
+			}
+		})
+		returned = true
+	}
+	var wg sync.WaitGroup
+	for range workers - 1 {
+		wg.Go(work)
+	}
+	func() {
+		defer wg.Wait() // also if the caller's own job ends the goroutine
+		work()
+	}()
+	first.Load().resume()
+}
+
+// Panic is the value with which the caller of a pool panics after a job has panicked,
+// whichever goroutine that job ran in. If Value is an error, Panic wraps it.
+type Panic struct {
+	Value any
+	Stack []byte // of the goroutine that panicked, at that point
+}
+
+func (p *Panic) Error() string {
+	return fmt.Sprintf("%v\n\nin a job:\n%s", p.Value, p.Stack)
+}
+
+// Unwrap returns Value if it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// repanic turns a panic into a panic with a *[Panic]. It must be deferred directly.
+func repanic() {
+	if v := recover(); v != nil {
+		Throw(v)
+	}
+}
+
+// Throw panics as a pool does after a job has panicked with v, the value that its
+// caller has recovered.
+func Throw(v any) { panic(panicked(v).panicked) }
+
+// ending is how a job ended that did not return.
+type ending struct {
+	panicked *Panic
+	exited   bool // runtime.Goexit, as by testing.T.FailNow
+}
+
+// try calls do and returns how it ended; nil if it returned. If do ends the
+// goroutine, try does not return.
+func try(do func()) (end *ending) {
+	defer func() {
+		if v := recover(); v != nil {
+			end = panicked(v)
+		}
+	}()
+	do()
+	return nil
+}
+
+// panicked is the ending by a panic with the value v. It must be called by the
+// function that recovered it, while the stack still shows where.
+func panicked(v any) *ending {
+	p, ok := v.(*Panic) // of jobs within jobs
+	if !ok {
+		p = &Panic{v, debug.Stack()}
+	}
+	return &ending{panicked: p}
+}
+
+// resume ends the goroutine as a job ended.
+func (e *ending) resume() {
+	if e == nil {
+		return
+	}
+	if e.panicked != nil {
+		panic(e.panicked)
+	}
+	runtime.Goexit()
 }

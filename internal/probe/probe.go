@@ -1,5 +1,5 @@
-// Package probe owns what a checkpoint says of a target and a method: enough to
-// tell them from others of the same shape.
+// Package probe records a target and a method in a checkpoint, in enough detail to
+// distinguish them from others of the same shape.
 package probe
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// States seeds the random states by which models are told apart, and constant is
-// the number of those that follow them: all sites at the last level, at the one before
-// and so on. A coupling of two sites of level 1 is seen by a random state with
-// probability ¼, and by the first of these always.
+// States seeds the random states whose energies distinguish models. constant is the
+// number of states after them: all sites at the last level, at the one before and so
+// on. A random state sees a coupling of two sites at level 1 with probability ¼, the
+// first constant one always.
 const (
 	States   = 4
 	random   = 8
@@ -40,7 +40,7 @@ func Target(add func(name string, value any), m energy.Model, method any, intN f
 	n := random + min(constant, levels)
 	x, e := make([]int32, sites), make([]float64, n)
 	supported, repairs := energy.As[energy.Supported](m)
-	for s := range e { // one by one: states of many sites need room
+	for s := range e { // one by one: many sites would need much memory
 		for i := range x {
 			if x[i] = int32(levels - 1 - (s - random)); s < random {
 				x[i] = int32(intN(levels))
@@ -55,8 +55,8 @@ func Target(add func(name string, value any), m energy.Model, method any, intN f
 	table(add, m, x[:sites], levels)
 }
 
-// shown is how many entries of a table tell it from others, beside their sum, and
-// large the number of entries from which on a table is not asked for.
+// shown is how many entries of a table are recorded in addition to its sum. A table of
+// more than large entries is not evaluated.
 const (
 	shown = 64
 	large = 1 << 22

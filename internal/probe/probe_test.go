@@ -24,7 +24,7 @@ func settings(m energy.Model) *fingerprint.List {
 	return l
 }
 
-// Targets are told apart by method, name and energies, equal ones are not.
+// Targets differ by method, name and energies; equal ones agree.
 func TestTarget(t *testing.T) {
 	ising := func(a float64) energy.Model { return exact.Must(model.NewIsing(model.Lattice{4}, a, 0)) }
 	require.NoError(t, fingerprint.Compare(settings(ising(.2)), settings(ising(.2))))
@@ -55,7 +55,7 @@ func TestTarget(t *testing.T) {
 	assert.Equal(t, simd.Backend(), set)
 }
 
-// A model is told from one with another coupling, whichever of them it is.
+// A model differs from one with another coupling, whichever coupling it is.
 func TestEveryCouplingCounts(t *testing.T) {
 	const n = 40
 	with := func(edges ...model.Edge) energy.Model {
@@ -68,8 +68,8 @@ func TestEveryCouplingCounts(t *testing.T) {
 	}
 }
 
-// Units do not matter: a model is told from its negative, and from one with a coupling
-// that is little different, at any scale.
+// Units do not matter: a model differs from its negative, and from one with a slightly
+// different coupling, at any scale.
 func TestScaleDoesNotHideAModel(t *testing.T) {
 	ising := func(a float64) energy.Model { return exact.Must(model.NewIsing(model.Lattice{4, 4}, a, 0)) }
 	for _, scale := range []float64{1e-12, 1e-8, 1, 1e8} {
@@ -80,7 +80,7 @@ func TestScaleDoesNotHideAModel(t *testing.T) {
 	}
 }
 
-// What proposals take from a model beside its energies is a setting, too.
+// What proposals take from a model in addition to its energies is a setting, too.
 func TestTablesCount(t *testing.T) {
 	plain := energy.Func{Sites: 6, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) }}
 	field := func(by float32) energy.Model {

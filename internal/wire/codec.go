@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// ErrShort says that a checkpoint ends before all that its reader expects.
+// ErrShort is the error for a checkpoint that ends too early.
 var ErrShort = errors.New("the checkpoint is too short for its shape")
 
 // The writers append to b. Lengths are not written: the reader knows them.

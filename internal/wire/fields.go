@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// Fields goes through the fields of a state: it appends them to a checkpoint, or reads them
-// from one by the same calls in the same order, so that the two cannot disagree. After an
-// error it does nothing more; what it has read until then is for the owner to throw away.
+// Fields appends the fields of a state to a checkpoint, or reads them from one by the
+// same calls in the same order, so that writing and reading cannot disagree. After an
+// error it does nothing more; discard what it has read.
 type Fields struct {
 	body    []byte
 	reading bool

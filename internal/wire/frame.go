@@ -1,5 +1,4 @@
-// Package wire owns how checkpoints are written: the codec of numbers and the
-// frame around a body.
+// Package wire encodes checkpoints: a codec of numbers and a frame around a body.
 //
 // A frame is little-endian:
 //

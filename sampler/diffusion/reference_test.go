@@ -142,7 +142,7 @@ func TestReferenceExperiment(t *testing.T) {
 				require.True(t, p.Accepts(x[s:s+refSites]), name)
 			}
 		}
-		mean["exact draws"] += p.Floor(r, refDraws) / float64(problems)
+		mean["exact draws"] += p.Noise(r, refDraws) / float64(problems)
 	}
 	t.Logf("mean total variation to p(·|C) of %d draws, %d problems: %.6v", refDraws, problems, mean)
 	assert.LessOrEqual(t, mean["particles"], 1.1*mean["exact draws"])

@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Activation is a function of single entries, f(x) = x·σ(u(x)) with the logistic
+// Activation is a function applied to each entry, f(x) = x·σ(u(x)) with the logistic
 // function σ.
 type Activation uint8
 
@@ -42,10 +42,10 @@ func (a Activation) Forward(y, x []float32) {
 		simd.GELU(y, x)
 		return
 	}
-	var room [chunk]float32
+	var work [chunk]float32
 	for len(x) > 0 {
 		n := min(chunk, len(x))
-		s := room[:n]
+		s := work[:n]
 		simd.SigmoidTo(s, x[:n])
 		for i, v := range x[:n] {
 			y[i] = v * s[i]
@@ -61,10 +61,10 @@ func (a Activation) Backward(dy, x []float32) {
 		simd.GELUSlope(dy, x)
 		return
 	}
-	var room [chunk]float32
+	var work [chunk]float32
 	for len(x) > 0 {
 		n := min(chunk, len(x))
-		s, d := room[:n], dy[:n]
+		s, d := work[:n], dy[:n]
 		simd.SigmoidTo(s, x[:n])
 		for i, v := range x[:n] {
 			d[i] *= s[i] + float32(v*float32(s[i]*(1-s[i])))
@@ -87,15 +87,15 @@ func (m MLP) Forward(y, pre, act, x []float32) {
 	m.Down.Forward(y, act)
 }
 
-// Backward adds the pullback of dy at x with what Forward stored in pre and act.
-// dact and room have len(act) entries and are overwritten, room at least
-// len(dy).
-func (m MLP) Backward(dx []float32, grad MLP, dy, x, pre, act, dact, room []float32) {
-	if len(room) < max(len(dy), len(dact)) {
-		panic(fmt.Sprintf("layer: MLP: len(room) = %d, want ≥ %d", len(room), max(len(dy), len(dact))))
+// Backward adds the pullback of dy at x, given what Forward stored in pre and act. dact
+// and work are overwritten; dact has len(act) entries, work at least max(len(act),
+// len(dy)).
+func (m MLP) Backward(dx []float32, grad MLP, dy, x, pre, act, dact, work []float32) {
+	if len(work) < max(len(dy), len(dact)) {
+		panic(fmt.Sprintf("layer: MLP: len(work) = %d, want ≥ %d", len(work), max(len(dy), len(dact))))
 	}
 	clear(dact)
-	m.Down.Backward(dact, grad.Down, dy, act, room[:len(dy)])
+	m.Down.Backward(dact, grad.Down, dy, act, work[:len(dy)])
 	m.Activation.Backward(dact, pre)
-	m.Up.Backward(dx, grad.Up, dact, x, room[:len(dact)])
+	m.Up.Backward(dx, grad.Up, dact, x, work[:len(dact)])
 }

@@ -57,20 +57,19 @@ func (r *Rotary) turn(x []float32, sign float32) {
 // A row of queries, keys and values has 3·Width entries: the queries of all
 // heads, their keys, their values.
 type Attention struct {
-	// Width is a multiple of Heads, which is ≥ 1 and at most 2²⁰ if Width is not
-	// more.
+	// Width is a multiple of Heads, and 1 ≤ Heads ≤ max(Width, 2²⁰).
 	Length, Width, Heads int
 
-	// Block limits what a position sees to its own block of so many positions
-	// and those before it: 1 is causal; 0 means that all see all.
+	// Block, if not 0, is a number of positions: a position sees its own block of so
+	// many and the blocks before it. 1 is causal; with 0 every position sees all.
 	Block int
 
-	// Rotary turns queries and keys; nil: they do not know their position.
+	// Rotary rotates queries and keys by their position; nil: no positions.
 	Rotary *Rotary
 }
 
-// Room returns the entries of scratch that Forward needs, and Backward.
-func (a Attention) Room() (forward, backward int) {
+// Work returns how many entries of scratch Forward and Backward need.
+func (a Attention) Work() (forward, backward int) {
 	a.checkHeads()
 	head := a.Length * a.Width / a.Heads
 	return 4 * head, 7*head + 2*a.Length*a.Length
@@ -92,9 +91,9 @@ func (a Attention) checkHeads() {
 
 // Forward stores the result for one state, Length × Width, in o. probs receives
 // the softmax, Heads × Length × Length; with Length × Length entries it keeps
-// that of the last head only, which is not enough for Backward. room is scratch. It panics where slices are too
-// short.
-func (a Attention) Forward(o, probs, qkv, room []float32) {
+// that of the last head only, which is not enough for Backward. work is scratch of
+// the length that Work returns. It panics if a slice is too short.
+func (a Attention) Forward(o, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads
 	a.check(o, qkv)
@@ -102,8 +101,8 @@ func (a Attention) Forward(o, probs, qkv, room []float32) {
 	if len(probs) != n*n && len(probs)/a.Heads < n*n {
 		panic(fmt.Sprintf("layer: len(probs) = %d, want %d × %d² or %d²", len(probs), a.Heads, n, n))
 	}
-	atLeast("room", len(room), 4*size)
-	q, k, v, y := room[:size], room[size:2*size], room[2*size:3*size], room[3*size:4*size]
+	atLeast("work", len(work), 4*size)
+	q, k, v, y := work[:size], work[size:2*size], work[2*size:3*size], work[3*size:4*size]
 	for h := range a.Heads {
 		a.gather(q, k, v, qkv, h)
 		p := a.probs(probs, h)
@@ -168,17 +167,17 @@ func (a Attention) hide(p []float32) {
 
 // Backward adds the pullback of do to dqkv for one state; probs is what Forward
 // stored for all heads.
-func (a Attention) Backward(dqkv, do, probs, qkv, room []float32) {
+func (a Attention) Backward(dqkv, do, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads
 	a.check(do, dqkv)
 	a.check(do, qkv)
 	rowsOf("probs", len(probs), a.Heads, n*n)
 	size := n * dim
-	atLeast("room", len(room), 7*size+2*n*n)
-	part := func(i int) []float32 { return room[i*size : (i+1)*size] }
+	atLeast("work", len(work), 7*size+2*n*n)
+	part := func(i int) []float32 { return work[i*size : (i+1)*size] }
 	q, k, v, dy, dq, dk, dv := part(0), part(1), part(2), part(3), part(4), part(5), part(6)
-	dp, t := room[7*size:7*size+n*n], room[7*size+n*n:7*size+2*n*n]
+	dp, t := work[7*size:7*size+n*n], work[7*size+n*n:7*size+2*n*n]
 	scale := float32(1 / math.Sqrt(float64(dim)))
 	for h := range a.Heads {
 		a.gather(q, k, v, qkv, h)
@@ -186,7 +185,7 @@ func (a Attention) Backward(dqkv, do, probs, qkv, room []float32) {
 			copy(dy[i*dim:(i+1)*dim], do[i*a.Width+h*dim:])
 		}
 		p := a.probs(probs, h)
-		clear(room[4*size : 7*size])
+		clear(work[4*size : 7*size])
 		transpose(t, p, n, n)
 		simd.Gemm(dv, t, dy, n, dim, n)
 		clear(t)

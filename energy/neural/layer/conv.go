@@ -7,10 +7,10 @@ import "github.com/gibbsite-go/gibbsite/internal/check"
 //
 //	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)],
 //
-// a and c over the taps of a Kernel × Kernel window (rounded down, A = C =
-// Kernel), d its Dilation. A grid of one row is a series: then the window is 1 ×
-// Kernel, a temporal convolution. States are Rows·Cols·In entries each,
-// channels last.
+// with a and c over the taps of a Kernel × Kernel window, A = C = Kernel (halves
+// rounded down), and d the Dilation. A grid of one row is a series: the window is then
+// 1 × Kernel, a temporal convolution. States are Rows·Cols·In entries each, channels
+// last.
 type Conv struct {
 	Rows, Cols int // of the grid; Rows 0 means 1
 	In, Out    int
@@ -40,7 +40,7 @@ func (c Conv) taps() (rows, cols int) {
 	return c.Kernel, c.Kernel
 }
 
-// Taps returns the number of positions that a position sees.
+// Taps returns the number of positions in a window.
 func (c Conv) Taps() int {
 	rows, cols := c.taps()
 	return rows * cols
@@ -53,22 +53,21 @@ func (c Conv) linear() Linear {
 	return Linear{In: c.Taps() * c.In, Out: c.Out, Weight: c.Weight, Bias: c.Bias}
 }
 
-// Room returns the entries that Forward and Backward need for the windows of one
-// position.
-func (c Conv) Room() int { return c.Taps() * c.In }
+// Work returns how many entries of windows Forward and Backward need for one position.
+func (c Conv) Work() int { return c.Taps() * c.In }
 
-// Forward stores the convolution of the states x in y, and their windows, of
-// Room() entries a position, in windows.
+// Forward stores the convolution of the states x in y, and in windows the inputs of
+// each position, Work() entries a position.
 func (c Conv) Forward(y, windows, x []float32) {
 	c.gather(windows, x)
 	c.linear().Forward(y, windows)
 }
 
-// Backward adds the pullback of dy, given the windows that Forward left, which it
-// overwrites. dx may be nil. room has the length of dy.
-func (c Conv) Backward(dx []float32, grad Conv, dy, windows, room []float32) {
+// Backward adds the pullback of dy, given the windows that Forward stored, which it
+// overwrites. dx may be nil. work has the length of dy.
+func (c Conv) Backward(dx []float32, grad Conv, dy, windows, work []float32) {
 	l, g := c.linear(), grad.linear()
-	l.Backward(nil, g, dy, windows, room)
+	l.Backward(nil, g, dy, windows, work)
 	if dx == nil {
 		return
 	}
@@ -107,7 +106,7 @@ func (c Conv) visit(states int, f func(at, from int)) {
 
 func (c Conv) check(x, windows []float32) (states int) {
 	states = check.Rows("layer", "x", len(x), c.positions()*c.In)
-	check.Len("layer", "windows", len(windows), states*c.positions()*c.Room())
+	check.Len("layer", "windows", len(windows), states*c.positions()*c.Work())
 	return states
 }
 

@@ -70,15 +70,15 @@ func TestConv(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			g := c
 			n := states * max(1, c.Rows) * c.Cols
-			c.Weight = randoms(r, c.Out*c.Room())
+			c.Weight = randoms(r, c.Out*c.Work())
 			g.Weight = make([]float32, len(c.Weight))
 			if i%2 == 0 {
 				c.Bias, g.Bias = randoms(r, c.Out), make([]float32, c.Out)
 			}
 			x, s := randoms(r, n*c.In), randoms(r, n*c.Out)
-			y, dx, windows, room := make([]float32, n*c.Out), make([]float32, len(x)), make([]float32, n*c.Room()), make([]float32, n*c.Out)
+			y, dx, windows, work := make([]float32, n*c.Out), make([]float32, len(x)), make([]float32, n*c.Work()), make([]float32, n*c.Out)
 			exact.Steady(t, "Forward", func() { c.Forward(y, windows, x) })
-			c.Backward(dx, g, s, windows, room)
+			c.Backward(dx, g, s, windows, work)
 			agree(t, y, s, [][]float32{x, c.Weight, c.Bias}, [][]float32{dx, g.Weight, g.Bias}, func(p [][]float64) []float64 {
 				if c.Bias == nil {
 					return refConv(c, p[0], p[1], nil)
@@ -88,7 +88,7 @@ func TestConv(t *testing.T) {
 			// Without dx, windows are kept and gradients add up.
 			c.Forward(y, windows, x)
 			before := append([]float32(nil), g.Weight...)
-			c.Backward(nil, g, s, windows, room)
+			c.Backward(nil, g, s, windows, work)
 			for k, v := range g.Weight {
 				assert.InDelta(t, 2*float64(before[k]), float64(v), 1e-4)
 			}
@@ -116,10 +116,10 @@ func TestResidual(t *testing.T) {
 		b := Conv{Rows: grid[0], Cols: grid[1], In: mid, Out: in, Kernel: 3, Dilation: 2}
 		block := Residual{Norm1: Norm{Width: in}, Norm2: Norm{Width: mid}, A: a, B: b, Activation: SiLU}
 		grad := block
-		block.A.Weight, block.A.Bias = randoms(r, mid*a.Room()), randoms(r, mid)
-		block.B.Weight, block.B.Bias = randoms(r, in*b.Room()), randoms(r, in)
+		block.A.Weight, block.A.Bias = randoms(r, mid*a.Work()), randoms(r, mid)
+		block.B.Weight, block.B.Bias = randoms(r, in*b.Work()), randoms(r, in)
 		block.Norm1.Gain, block.Norm2.Gain = randoms(r, in), randoms(r, mid)
-		grad.A.Weight, grad.A.Bias, grad.B.Weight, grad.B.Bias = zero(mid*a.Room()), zero(mid), zero(in*b.Room()), zero(in)
+		grad.A.Weight, grad.A.Bias, grad.B.Weight, grad.B.Bias = zero(mid*a.Work()), zero(mid), zero(in*b.Work()), zero(in)
 		grad.Norm1.Gain, grad.Norm2.Gain = zero(in), zero(mid)
 		n := states * max(1, grid[0]) * grid[1]
 		x, c := randoms(r, n*in), randoms(r, n*in)

@@ -49,8 +49,8 @@ func ExampleMLP() {
 		Down:       layer.Linear{In: 1, Out: 1, Weight: []float32{10}},
 		Activation: layer.SiLU,
 	}
-	y, room := make([]float32, 1), make([]float32, 1)
-	m.Forward(y, room, room, []float32{2})
+	y, work := make([]float32, 1), make([]float32, 1)
+	m.Forward(y, work, work, []float32{2})
 	fmt.Printf("%.3f\n", y)
 	// Output: [17.616]
 }
@@ -58,7 +58,7 @@ func ExampleMLP() {
 func ExampleAttention() {
 	// One head of width 1; each position sees itself and those before it.
 	a := layer.Attention{Length: 2, Width: 1, Heads: 1, Block: 1}
-	forward, _ := a.Room()
+	forward, _ := a.Work()
 	o := make([]float32, 2)
 	a.Forward(o, make([]float32, 4), []float32{0, 0, 5, 0, 0, 7}, make([]float32, forward))
 	fmt.Println(o)
@@ -68,7 +68,7 @@ func ExampleAttention() {
 func ExampleRotary() {
 	// A query and a key of one turn apart score differently from a pair in place.
 	a := layer.Attention{Length: 2, Width: 2, Heads: 1, Rotary: layer.NewRotary(2, 2)}
-	forward, _ := a.Room()
+	forward, _ := a.Work()
 	o := make([]float32, 4)
 	a.Forward(o, make([]float32, 4), []float32{1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1}, make([]float32, forward))
 	fmt.Printf("%.3f\n", o)
@@ -78,7 +78,7 @@ func ExampleRotary() {
 func ExampleConv() {
 	// A series of three values of one channel; each position adds its neighbours.
 	c := layer.Conv{Cols: 3, In: 1, Out: 1, Kernel: 3, Weight: []float32{1, 0, 1}}
-	y, windows := make([]float32, 3), make([]float32, 3*c.Room())
+	y, windows := make([]float32, 3), make([]float32, 3*c.Work())
 	c.Forward(y, windows, []float32{1, 2, 4})
 	fmt.Println(y)
 	// Output: [2 5 2]
@@ -87,7 +87,7 @@ func ExampleConv() {
 // A causal convolution, of which every second position before is seen.
 func ExampleConv_Backward() {
 	c := layer.Conv{Cols: 4, In: 1, Out: 1, Kernel: 2, Dilation: 2, Causal: true, Weight: []float32{10, 1}, Bias: []float32{0.5}}
-	y, windows := make([]float32, 4), make([]float32, 4*c.Room())
+	y, windows := make([]float32, 4), make([]float32, 4*c.Work())
 	c.Forward(y, windows, []float32{1, 2, 3, 4})
 	fmt.Println(c.Taps(), y)
 

@@ -23,9 +23,9 @@ func TestLinear(t *testing.T) {
 			if bias {
 				l.Bias, g.Bias = randoms(r, out), make([]float32, out)
 			}
-			y, dx, room := make([]float32, rows*out), make([]float32, len(x)), make([]float32, rows*out)
+			y, dx, work := make([]float32, rows*out), make([]float32, len(x)), make([]float32, rows*out)
 			exact.Steady(t, "Forward", func() { l.Forward(y, x) })
-			l.Backward(dx, g, c, x, room)
+			l.Backward(dx, g, c, x, work)
 			agree(t, y, c, [][]float32{x, l.Weight, l.Bias}, [][]float32{dx, g.Weight, g.Bias},
 				func(p [][]float64) []float64 {
 					if !bias {
@@ -34,7 +34,7 @@ func TestLinear(t *testing.T) {
 					return refLinear(p[0], p[1], p[2], in, out)
 				})
 			before := append([]float32(nil), g.Weight...)
-			l.Backward(nil, g, c, x, room)
+			l.Backward(nil, g, c, x, work)
 			for i, v := range g.Weight {
 				assert.InDelta(t, 2*float64(before[i]), float64(v), 1e-5*float64(rows), "gradients add up")
 			}
@@ -121,9 +121,9 @@ func TestMLP(t *testing.T) {
 		zero := func(k int) []float32 { return make([]float32, k) }
 		g := MLP{Linear{n, wider, zero(n * wider), zero(wider)}, Linear{wider, n, zero(n * wider), zero(n)}, a}
 		x, c, y, dx := randoms(r, rows*n), randoms(r, rows*n), zero(rows*n), zero(rows*n)
-		pre, act, dact, room := zero(rows*wider), zero(rows*wider), zero(rows*wider), zero(rows*wider)
+		pre, act, dact, work := zero(rows*wider), zero(rows*wider), zero(rows*wider), zero(rows*wider)
 		m.Forward(y, pre, act, x)
-		m.Backward(dx, g, c, x, pre, act, dact, room)
+		m.Backward(dx, g, c, x, pre, act, dact, work)
 		agree(t, y, c, [][]float32{x, m.Up.Weight, m.Up.Bias, m.Down.Weight, m.Down.Bias},
 			[][]float32{dx, g.Up.Weight, g.Up.Bias, g.Down.Weight, g.Down.Bias}, func(p [][]float64) []float64 {
 				return refLinear(refActivation(a, refLinear(p[0], p[1], p[2], n, wider)), p[3], p[4], wider, n)
@@ -147,7 +147,7 @@ func TestAttention(t *testing.T) {
 	} {
 		x, c := randoms(r, a.Length*3*a.Width), randoms(r, a.Length*a.Width)
 		o, dx := make([]float32, len(c)), make([]float32, len(x))
-		f, b := a.Room()
+		f, b := a.Work()
 		probs := make([]float32, a.Heads*a.Length*a.Length)
 		a.Forward(o, probs, x, make([]float32, f))
 		a.Backward(dx, c, probs, x, make([]float32, b))
@@ -157,8 +157,8 @@ func TestAttention(t *testing.T) {
 		}
 		agree(t, o, c, [][]float32{x}, grads, func(p [][]float64) []float64 { return refAttention(a, p[0]) })
 
-		short, again, room := probs[:a.Length*a.Length], make([]float32, len(o)), make([]float32, f)
-		exact.Steady(t, "Forward", func() { a.Forward(again, short, x, room) })
+		short, again, work := probs[:a.Length*a.Length], make([]float32, len(o)), make([]float32, f)
+		exact.Steady(t, "Forward", func() { a.Forward(again, short, x, work) })
 		assert.Equal(t, o, again, "with room for one head")
 	}
 }
@@ -281,8 +281,8 @@ func TestLengths(t *testing.T) {
 		"layer: len(probs) = 1, want 2 × 2² or 2²": func() {
 			Attention{Length: 2, Width: 4, Heads: 2}.Forward(s, s[:1], make([]float32, 24), make([]float32, 16))
 		},
-		"layer: len(room) = 1, want ≥ 16": func() { Attention{Length: 2, Width: 4, Heads: 2}.Forward(s, s, make([]float32, 24), s[:1]) },
-		"layer: len(room) = 8, want ≥ 36": func() {
+		"layer: len(work) = 1, want ≥ 16": func() { Attention{Length: 2, Width: 4, Heads: 2}.Forward(s, s, make([]float32, 24), s[:1]) },
+		"layer: len(work) = 8, want ≥ 36": func() {
 			Attention{Length: 2, Width: 4, Heads: 2}.Backward(make([]float32, 24), s, s, make([]float32, 24), s)
 		},
 		"layer: Attention: Rotary has 0 angles for heads of 0 entries, want ≥ 2 for 2": func() {

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -37,22 +38,22 @@ func (l Linear) Forward(y, x []float32) {
 //	dx += dy·W,  grad.Weight += dyᵀ·x,  grad.Bias += Σ_rows dy.
 //
 // dx may be nil, and so may grad.Weight and grad.Bias, which are then not computed.
-// room has len(dy) entries and is overwritten.
-func (l Linear) Backward(dx []float32, grad Linear, dy, x, room []float32) {
+// work has len(dy) entries and is overwritten.
+func (l Linear) Backward(dx []float32, grad Linear, dy, x, work []float32) {
 	if l.Out < 1 {
 		panic(fmt.Sprintf("layer: Linear.Out = %d, want ≥ 1", l.Out))
 	}
 	rows := check.Rows("layer", "x", len(x), l.In)
 	check.Len("layer", "dy", len(dy), rows*l.Out)
-	check.Len("layer", "room", len(room), len(dy))
+	check.Len("layer", "work", len(work), len(dy))
 	if grad.Bias != nil {
 		for r := range rows {
 			simd.Axpy(1, dy[r*l.Out:(r+1)*l.Out], grad.Bias)
 		}
 	}
 	if grad.Weight != nil {
-		transpose(room, dy, rows, l.Out)
-		simd.Gemm(grad.Weight, room, x, l.Out, l.In, rows)
+		transpose(work, dy, rows, l.Out)
+		simd.Gemm(grad.Weight, work, x, l.Out, l.In, rows)
 	}
 	if dx != nil {
 		l.input(dx, dy)
@@ -78,3 +79,73 @@ func transpose(dst, x []float32, rows, cols int) {
 		}
 	}
 }
+
+// Embedding is a table with one row of Width entries per level.
+type Embedding struct {
+	Levels, Width int
+	Weight        []float32 // Levels × Width
+}
+
+// Forward stores row x_r of the table in row r of y.
+func (e Embedding) Forward(y []float32, x []int32) {
+	check.Len("layer", "y", len(y), len(x)*e.Width)
+	e.check(e.Weight, x)
+	for r, l := range x {
+		copy(y[r*e.Width:(r+1)*e.Width], e.Weight[int(l)*e.Width:])
+	}
+}
+
+// check panics unless the table w has a row for every x.
+func (e Embedding) check(w []float32, x []int32) {
+	if e.Width < 1 {
+		panic(fmt.Sprintf("layer: Embedding: Width = %d, want ≥ 1", e.Width))
+	}
+	for _, l := range x {
+		check.Index("layer", "x", int(l), len(w)/e.Width)
+	}
+}
+
+// Backward adds row r of dy to row x_r of grad.Weight.
+func (e Embedding) Backward(grad Embedding, dy []float32, x []int32) {
+	check.Len("layer", "dy", len(dy), len(x)*e.Width)
+	e.check(grad.Weight, x)
+	for r, l := range x {
+		simd.Axpy(1, dy[r*e.Width:(r+1)*e.Width], grad.Weight[int(l)*e.Width:(int(l)+1)*e.Width])
+	}
+}
+
+// Sinusoid stores features of the number t, the noise level of a diffusion network, for
+// h = len(dst)/2 frequencies:
+//
+//	dst_j = cos(t·ω_j),  dst_{h+j} = sin(t·ω_j),  ω_j = 10000^{−j/h}
+//
+// (Vaswani et al. 2017, in the order of Nichol and Dhariwal 2021). The last
+// entry of an odd dst is 0.
+func Sinusoid(dst []float32, t float64) {
+	h := len(dst) / 2
+	for j := range h {
+		w := math.Exp(-math.Log(10000) * float64(j) / float64(h))
+		s, c := math.Sincos(t * w)
+		dst[j], dst[h+j] = float32(c), float32(s)
+	}
+	clear(dst[2*h:])
+}
+
+// rowsOf panics unless a slice called name, of length got, has the given number of
+// rows of cols entries.
+func rowsOf(name string, got, rows, cols int) {
+	if cols < 0 || cols > 0 && rows > math.MaxInt/cols {
+		panic(fmt.Sprintf("layer: %d rows of %d entries, want len(%s) = %d", rows, cols, name, got))
+	}
+	check.Len("layer", name, got, rows*cols)
+}
+
+// atLeast panics if the slice called name, of length got, is shorter than want.
+func atLeast(name string, got, want int) {
+	if got < want {
+		panic(fmt.Sprintf("layer: len(%s) = %d, want ≥ %d", name, got, want))
+	}
+}
+
+// held reports whether memory may hold a·b entries, both ≥ 0.
+func held(a, b int) bool { return b == 0 || a <= check.MaxEntries/b }

@@ -12,7 +12,7 @@ import (
 //
 //	x̂ = (x − m)/√(s + ε),  y = gain·x̂ + bias,
 //
-// m the mean and s the variance of the row; with RMS, m = 0 and s is the mean
+// where m is the mean and s the variance of the row; with RMS, m = 0 and s is the mean
 // square (Zhang and Sennrich 2019).
 type Norm struct {
 	Width int
@@ -24,9 +24,8 @@ type Norm struct {
 	Epsilon float64
 }
 
-// Forward stores y, the rows x̂ in hat and 1/√(s+ε) of each row in scale. y may
-// be x or hat, x may be hat; with a gain or bias y = hat loses what Backward
-// needs.
+// Forward stores y, the rows x̂ in hat and 1/√(s+ε) of each row in scale. y may be x or
+// hat, and x may be hat. With a gain or bias, y = hat overwrites what Backward needs.
 func (n Norm) Forward(y, hat, scale, x []float32) {
 	rows := check.Rows("layer", "x", len(x), n.Width)
 	check.Len("layer", "y", len(y), len(x))
@@ -81,8 +80,8 @@ func (n Norm) affine(y, hat []float32) {
 //
 //	dx += scale·(u − mean(u) − x̂·mean(u·x̂)),  grad.Gain += Σ dy·x̂,  grad.Bias += Σ dy;
 //
-// with RMS without mean(u). dy is overwritten. A nil grad.Gain or grad.Bias is not
-// computed.
+// without the term mean(u) if RMS is set. dy is overwritten. A nil grad.Gain or
+// grad.Bias is not computed.
 func (n Norm) Backward(dx []float32, grad Norm, dy, hat, scale []float32) {
 	check.Len("layer", "dy", len(dy), len(hat))
 	check.Len("layer", "dx", len(dx), len(hat))

@@ -7,25 +7,25 @@ import "github.com/gibbsite-go/gibbsite/internal/check"
 //
 //	y = x + B(a(norm(A(a(norm(x)))))),
 //
-// on a grid, or on a series if the grid has one row. A has as many channels in as
-// B has out.
+// on a grid, or on a series if the grid has one row. The input channels of A are the
+// output channels of B.
 type Residual struct {
 	Norm1, Norm2 Norm
 	A, B         Conv
 	Activation   Activation
 }
 
-// Kept is what the backward pass of a [Residual] needs of the forward pass, and
-// room for both.
+// Kept holds what the backward pass of a [Residual] needs of the forward pass, and
+// scratch for both.
 type Kept struct {
 	hat1, pre1, act1, win1, scale1 []float32
 	mid, hat2, pre2, act2, win2    []float32
 	scale2, out                    []float32
-	d1, d2, room                   []float32
+	d1, d2, work                   []float32
 }
 
-// NewKept returns what a block needs for so many states. It panics if no memory
-// holds that.
+// NewKept returns the scratch of a block for the given number of states. It panics if
+// that is too large for memory.
 func (r Residual) NewKept(states int) *Kept {
 	for _, c := range [2]Conv{r.A, r.B} {
 		high, wide := c.taps()
@@ -42,9 +42,9 @@ func (r Residual) NewKept(states int) *Kept {
 	in, mid := n*r.A.In, n*r.A.Out
 	mk := func(k int) []float32 { return make([]float32, k) }
 	return &Kept{
-		hat1: mk(in), pre1: mk(in), act1: mk(in), win1: mk(n * r.A.Room()), scale1: mk(n),
-		mid: mk(mid), hat2: mk(mid), pre2: mk(mid), act2: mk(mid), win2: mk(n * r.B.Room()), scale2: mk(n),
-		out: mk(in), d1: mk(in), d2: mk(mid), room: mk(max(in, mid)),
+		hat1: mk(in), pre1: mk(in), act1: mk(in), win1: mk(n * r.A.Work()), scale1: mk(n),
+		mid: mk(mid), hat2: mk(mid), pre2: mk(mid), act2: mk(mid), win2: mk(n * r.B.Work()), scale2: mk(n),
+		out: mk(in), d1: mk(in), d2: mk(mid), work: mk(max(in, mid)),
 	}
 }
 
@@ -63,10 +63,10 @@ func (r Residual) Forward(y, x []float32, k *Kept) {
 	in, mid := n*r.A.In, n*r.A.Out
 	r.Norm1.Forward(k.pre1[:in], k.hat1[:in], k.scale1[:n], x)
 	r.Activation.Forward(k.act1[:in], k.pre1[:in])
-	r.A.Forward(k.mid[:mid], k.win1[:n*r.A.Room()], k.act1[:in])
+	r.A.Forward(k.mid[:mid], k.win1[:n*r.A.Work()], k.act1[:in])
 	r.Norm2.Forward(k.pre2[:mid], k.hat2[:mid], k.scale2[:n], k.mid[:mid])
 	r.Activation.Forward(k.act2[:mid], k.pre2[:mid])
-	r.B.Forward(k.out[:in], k.win2[:n*r.B.Room()], k.act2[:mid])
+	r.B.Forward(k.out[:in], k.win2[:n*r.B.Work()], k.act2[:mid])
 	for i, v := range x {
 		y[i] = v + k.out[i]
 	}
@@ -80,13 +80,13 @@ func (r Residual) Backward(dx []float32, grad Residual, dy []float32, k *Kept) {
 	in, mid := n*r.A.In, n*r.A.Out
 	d1, d2 := k.d1[:in], k.d2[:mid]
 	clear(d2)
-	r.B.Backward(d2, grad.B, dy, k.win2[:n*r.B.Room()], k.room[:in])
+	r.B.Backward(d2, grad.B, dy, k.win2[:n*r.B.Work()], k.work[:in])
 	r.Activation.Backward(d2, k.pre2[:mid])
 	dmid := k.act2[:mid] // no longer needed
 	clear(dmid)
 	r.Norm2.Backward(dmid, grad.Norm2, d2, k.hat2[:mid], k.scale2[:n])
 	clear(d1)
-	r.A.Backward(d1, grad.A, dmid, k.win1[:n*r.A.Room()], k.room[:mid])
+	r.A.Backward(d1, grad.A, dmid, k.win1[:n*r.A.Work()], k.work[:mid])
 	r.Activation.Backward(d1, k.pre1[:in])
 	r.Norm1.Backward(dx, grad.Norm1, d1, k.hat1[:in], k.scale1[:n])
 	for i, v := range dy {

@@ -8,19 +8,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Config says how to train; the zero value of each field but Steps is the
-// recommended setting.
+// Config holds the settings of a training. The zero value of each field but Steps is
+// the recommended setting.
 type Config struct {
-	// Steps is the length of the whole training, which the schedule needs to
-	// know.
+	// Steps is the length of the whole training, which determines the schedule.
 	Steps int
 
 	// Batch is the number of states of a step; 0 means 64.
 	Batch int
 
-	// Rate is the learning rate after Warmup steps (0: 5 % of Steps, −1:
-	// none), from where it falls along a cosine to a hundredth at the end
-	// (Loshchilov and Hutter 2017). 0 means 1e-3.
+	// Rate is the learning rate after Warmup steps (0: 5 % of Steps, −1: none). From
+	// there it falls along a cosine to a hundredth at the end (Loshchilov and Hutter
+	// 2017). 0 means 1e-3.
 	Rate   float64
 	Warmup int
 
@@ -28,17 +27,17 @@ type Config struct {
 	// Loshchilov and Hutter 2019). 0: none.
 	Decay float64
 
-	// Clip bounds the norm of a step's gradient, that of the mean loss of a
-	// position, or of a state if the objective is [Pooled]. 0 means 1.
+	// Clip bounds the norm of the gradient of a step's mean loss per position, or per
+	// state if the objective is [Pooled]. 0 means 1.
 	Clip float64
 
 	// Average is the decay of the average of the weights; the first steps use
 	// (1+step)/(10+step) while that is less. 0 means 0.999.
 	Average float64
 
-	// Shards is the number of parts of a batch whose gradients are summed in
-	// order: as many passes in memory, and a bound on the workers of use. It
-	// is part of what decides the bits. 0 means 8.
+	// Shards is the number of parts of a batch. Their gradients are summed in order, so
+	// it affects the bits. It is also the number of passes in memory, and more workers
+	// are of no use. 0 means 8.
 	Shards int
 
 	// Seed decides batches and corruptions.
@@ -49,9 +48,8 @@ type Config struct {
 	Workers int
 
 	// Checkpoint, if it has a Path, saves the training there as SaveFile does: at the
-	// end of every Run, also of one that its context ends, and within it each time
-	// that Every more steps have been made (0: at the end only). A failure to save
-	// ends the Run.
+	// end of every Run, even if its context ends it, and after every Every steps within
+	// it (0: at the end only). A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -61,10 +59,10 @@ type Config struct {
 // The moments' decays and ε of Adam (Kingma and Ba 2015), the second as MDLM's
 // and other transformers' trainings have it.
 const (
-	beta1   = 0.9
-	beta2   = 0.98
-	epsilon = 1e-8
-	floor   = 0.01
+	beta1     = 0.9
+	beta2     = 0.98
+	epsilon   = 1e-8
+	finalRate = 0.01
 )
 
 func (c Config) resolve() (Config, error) {
@@ -109,5 +107,5 @@ func (c Config) rate(step int) float64 {
 		return float64(c.Rate*float64(step+1)) / float64(warm+1)
 	}
 	done := min(1, float64(step-warm)/float64(max(1, c.Steps-warm)))
-	return c.Rate * (floor + float64((1-floor)*0.5*(1+math.Cos(math.Pi*done))))
+	return c.Rate * (finalRate + float64((1-finalRate)*0.5*(1+math.Cos(math.Pi*done))))
 }

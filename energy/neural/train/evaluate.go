@@ -17,11 +17,11 @@ const evaluated = 16
 // mostDraws bounds the corruptions of a state: none that is not a mistake wants more.
 const mostDraws = 1 << 30
 
-// Evaluate estimates the mean of the objective over data, rows of Length tokens,
-// in nats per state, with draws corruptions of each state whose strengths are
-// spread evenly, and the standard error of the estimate due to them and to the
-// choice of data. draws is at most 2³⁰ (< 1: one). It does not depend on workers (≤ 0:
-// one), and ends early if ctx does.
+// Evaluate estimates the mean of the objective over data, rows of Length tokens, in
+// nats per state, from draws corruptions of each state with evenly spread strengths.
+// The standard error is that due to the corruptions and to the choice of data. draws is
+// at most 2³⁰ (< 1: one). The result does not depend on workers (≤ 0: one). Evaluate
+// ends early if ctx does.
 func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
 	p, err := tokenProblem(net, objective, data)
 	if err != nil {

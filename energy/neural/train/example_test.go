@@ -81,7 +81,7 @@ func ExampleNoisy() {
 	// Output: [1 3 1 2] [1 1 1 1] 0.692
 }
 
-// The first of two classes is told, the other and none are not.
+// With Drop = −1 the network always sees the class.
 func ExampleClasses() {
 	o := train.Classes{Objective: train.Masked{Mask: 4}, Labels: []int32{0, 1}, Drop: -1}
 	r := rand.New(rand.NewPCG(1, 2))

@@ -10,15 +10,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Labelled is an [Objective] that knows more of the rows of the data than their
-// tokens: it is for so many rows.
+// Labelled is an [Objective] with labels or targets for the rows of the data. Rows
+// returns the number of rows.
 type Labelled interface {
 	Objective
 	Rows() int
 }
 
-// Telling is an objective that tells the network a class of every state (see
-// neural.Config.Classes).
+// Telling is an objective that gives the network a class for every state (see
+// [neural.Config.Classes]).
 type Telling interface {
 	Labelled
 
@@ -26,8 +26,8 @@ type Telling interface {
 	Tell(row int, r *rand.Rand) int32
 }
 
-// Pooled is an objective about the mean of a network's results over the positions, in
-// place of a token for every position.
+// Pooled is an objective for the mean of a network's results over the positions,
+// instead of for the token at every position.
 type Pooled interface {
 	Labelled
 
@@ -36,16 +36,16 @@ type Pooled interface {
 	Loss(d, mean []float32, row int) float64
 }
 
-// Classes is an objective for a network that is told the class of what it predicts,
-// and now and then none, so that one network has both predictions that
-// diffusion.ClassifierFree compares (Ho and Salimans 2022; Schiff et al. 2025).
+// Classes is an objective for a network with classes. Training shows it the class of a
+// row, or with probability Drop none, so that one network learns both predictions
+// that diffusion.ClassifierFree compares (Ho and Salimans 2022; Schiff et al. 2025).
 type Classes struct {
 	Objective // of the tokens: Masked or Noisy
 
 	// Labels are the classes of the rows of the data, −1 for none.
 	Labels []int32
 
-	// Drop is the share of rows of which the network is told nothing; 0 means
+	// Drop is the share of rows whose class the network does not see; 0 means
 	// 0.1, −1 none.
 	Drop float64
 }
@@ -91,9 +91,9 @@ func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	return o.Labels[row]
 }
 
-// Classify is the cross-entropy, in nats, of the class of a state given the state
-// corrupted as Objective does it, one in L+1 times not at all: what
-// neural.Classifier predicts.
+// Classify is the cross-entropy, in nats, of the class of a state given the corrupted
+// state, which [neural.Classifier] predicts. Objective corrupts the states; one in L+1
+// is left clean.
 type Classify struct {
 	Objective // of which the corruption is used
 
@@ -133,9 +133,9 @@ func (o Classify) Loss(d, mean []float32, row int) float64 {
 // one is the weight of a state.
 var one = [1]float64{1}
 
-// Regress is the squared error of the network's one result against a number that
-// belongs to a state: what neural.Scorer predicts. Evaluate's mean of it is the square
-// of the error that a surrogate makes.
+// Regress is the squared error of the network's one result for a number that belongs to
+// a state, which [neural.Scorer] predicts. [Evaluate] returns the mean squared error of
+// such a surrogate.
 type Regress struct {
 	// Objective is the corruption under which the number is predicted, as for
 	// Classify; nil: clean states only.

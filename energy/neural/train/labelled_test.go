@@ -25,8 +25,8 @@ func parts(data []int32) (labels []int32, part [2][]int32) {
 	return labels, part
 }
 
-// A network that is told classes learns the distribution of each and, from what it is
-// not told, that of all.
+// A network with classes learns the distribution of each and, from rows whose class it
+// does not see, that of all.
 func TestClassesLearnsConditionals(t *testing.T) {
 	exact.SkipUnderRace(t)
 	if testing.Short() {
@@ -40,7 +40,7 @@ func TestClassesLearnsConditionals(t *testing.T) {
 	tr, err := New(net, Classes{Objective: Masked{mask}, Labels: labels, Drop: 0.3}, data, Config{Steps: 600, Seed: 2, Rate: 5e-3, Average: 0.98})
 	require.NoError(t, err)
 	require.NoError(t, tr.Run(context.Background(), 600))
-	assert.Less(t, bound(tr.Average(), p)-entropy, 0.1, "told nothing")
+	assert.Less(t, bound(tr.Average(), p)-entropy, 0.1, "no class")
 	for class := range 2 {
 		q, total, h := make([]float64, len(p)), 0.0, 0.0
 		x := make([]int32, sites)
@@ -147,15 +147,15 @@ func TestLabelledTrainingsResume(t *testing.T) {
 	for i := range targets {
 		targets[i] = float64(i % 3)
 	}
-	told, judge, score := tiny, tiny, tiny
-	told.Cond, told.Classes, judge.Outputs, score.Outputs = 4, 2, 2, 1
+	classed, judge, score := tiny, tiny, tiny
+	classed.Cond, classed.Classes, judge.Outputs, score.Outputs = 4, 2, 2, 1
 	other := append([]int32(nil), labels...)
 	other[3] = 1 - other[3]
 	for name, c := range map[string]struct {
 		cfg        neural.Config
 		o, changed Objective
 	}{
-		"classes":  {told, Classes{Objective: Masked{mask}, Labels: labels}, Classes{Objective: Masked{mask}, Labels: other}},
+		"classes":  {classed, Classes{Objective: Masked{mask}, Labels: labels}, Classes{Objective: Masked{mask}, Labels: other}},
 		"classify": {judge, &Classify{Masked{mask}, labels}, &Classify{Masked{mask}, other}},
 		"regress":  {score, Regress{nil, targets}, Regress{Masked{mask}, targets}},
 	} {
@@ -186,8 +186,8 @@ func TestLabelledErrors(t *testing.T) {
 	data, _, _ := joint()
 	labels, _ := parts(data)
 	good := Config{Steps: 1}
-	told, judge, score := tiny, tiny, tiny
-	told.Cond, told.Classes, judge.Outputs, score.Outputs = 4, 2, 2, 1
+	classed, judge, score := tiny, tiny, tiny
+	classed.Cond, classed.Classes, judge.Outputs, score.Outputs = 4, 2, 2, 1
 	try := func(c neural.Config, o Objective) error {
 		return exact.Error(New(network(t, c, 1), o, data, good))
 	}
@@ -195,13 +195,13 @@ func TestLabelledErrors(t *testing.T) {
 	targets := make([]float64, len(labels))
 	nan := append([]float64{math.NaN()}, targets[1:]...)
 	for want, err := range map[string]error{
-		"train: Classes: Objective = nil":                                        try(told, Classes{Labels: labels}),
+		"train: Classes: Objective = nil":                                        try(classed, Classes{Labels: labels}),
 		"train: Classes: the network has no Classes":                             try(tiny, Classes{Objective: Masked{mask}, Labels: labels}),
-		"train: Classes: Drop = 2, want 0 … 1, or −1":                            try(told, Classes{Masked{mask}, labels, 2}),
-		"train: Classes: Labels[0] = 2, want -1 … 1":                             try(told, Classes{Masked{mask}, strange, 0}),
-		"train: Classes: Objective is a train.Classify, want one without labels": try(told, Classes{Objective: Classify{Masked{mask}, labels}, Labels: labels}),
-		"train: Masked: Mask = 9, want 0 … 3":                                    try(told, Classes{Masked{9}, labels, 0}),
-		"train: the objective is for 1 rows of data, want 1061":                  try(told, Classes{Masked{mask}, labels[:1], 0}),
+		"train: Classes: Drop = 2, want 0 … 1, or −1":                            try(classed, Classes{Masked{mask}, labels, 2}),
+		"train: Classes: Labels[0] = 2, want -1 … 1":                             try(classed, Classes{Masked{mask}, strange, 0}),
+		"train: Classes: Objective is a train.Classify, want one without labels": try(classed, Classes{Objective: Classify{Masked{mask}, labels}, Labels: labels}),
+		"train: Masked: Mask = 9, want 0 … 3":                                    try(classed, Classes{Masked{9}, labels, 0}),
+		"train: the objective is for 1 rows of data, want 1061":                  try(classed, Classes{Masked{mask}, labels[:1], 0}),
 		"train: Classify: Objective = nil":                                       try(judge, Classify{nil, labels}),
 		"train: Classify: Labels[0] = 2, want 0 … 1":                             try(judge, Classify{Masked{mask}, strange}),
 		"train: the network has 4 levels and 2 outputs, want as many and ≥ 1":    try(judge, Masked{mask}),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -16,10 +17,10 @@ type Objective interface {
 	// Check returns an error unless the objective fits the network.
 	Check(c neural.Config) error
 
-	// Corrupt stores a corruption of clean in x and the weight of each
-	// position's loss in weight, 0 where the prediction is not needed. It
-	// returns the noise level that the network is shown. u in [0, 1) is the
-	// strength of the corruption, spread evenly over a batch.
+	// Corrupt stores a corruption of clean in x and the weight of each position's loss
+	// in weight, 0 where the prediction is not needed. It returns the noise level that
+	// the network gets. u in [0, 1) is the strength of the corruption, spread evenly
+	// over a batch.
 	Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -30,10 +31,9 @@ type RealObjective interface {
 	// Check returns an error unless the objective fits the network.
 	Check(c neural.Config) error
 
-	// Corrupt stores a corruption of clean in x and what the network should
-	// predict from it in target, and returns the noise level that the network is
-	// shown. u in [0, 1) is the strength of the corruption, spread evenly over a
-	// batch.
+	// Corrupt stores a corruption of clean in x and what the network should predict
+	// from it in target, and returns the noise level that the network gets. u in [0, 1)
+	// is the strength of the corruption, spread evenly over a batch.
 	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -76,10 +76,10 @@ func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r
 	return 0
 }
 
-// Noisy is the cross-entropy of uniform diffusion: a token is intact with
-// probability α = 1 − (1−10⁻³)·u, as in the log-linear schedule of MDLM and UDLM,
-// and else uniform over the levels; the network is shown −log α. At its minimum
-// the network predicts the full posterior p(x_0,i | x_t): see [neural.Uniform].
+// Noisy is the cross-entropy of uniform diffusion: a token is intact with probability α
+// = 1 − (1−10⁻³)·u, as in the log-linear schedule of MDLM and UDLM, and otherwise
+// uniform over the levels; the network gets −log α. At its minimum the network predicts
+// the full posterior p(x_0,i | x_t): see [neural.Uniform].
 type Noisy struct {
 	// Levels is the number of tokens.
 	Levels int
@@ -117,4 +117,66 @@ func checkCorrupt(who string, x []int32, weight []float64, clean []int32, r *ran
 	check.Len("train", "x", len(x), len(clean))
 	check.Len("train", "weight", len(weight), len(clean))
 	check.Must("train: "+who, "r", r)
+}
+
+// Flow is the objective of flow matching on straight paths (Lipman, Chen, Ben-Hamu,
+// Nickel and Le 2023; Liu, Gong and Liu 2023), with noise at time 1 as in diffusions:
+// for s uniform over [0, 1) and ε standard normal, the network gets z = (1−s)·x_0 + s·ε
+// and 1000·s, and learns the velocity
+//
+//	u(z, s) = E[ε − x_0 | z],
+//
+// which denoise.Velocity turns into the posterior mean, x̂_0 = z − s·u.
+type Flow struct{}
+
+// Check returns an error unless the network sees a noise level.
+func (Flow) Check(c neural.Config) error {
+	if c.Cond == 0 {
+		return fmt.Errorf("train: Flow: the network has Cond = 0, want ≥ 1")
+	}
+	return nil
+}
+
+// Corrupt implements [RealObjective].
+func (Flow) Corrupt(x, target, clean []float32, u float64, r *rand.Rand) float64 {
+	check.Len("train", "x", len(x), len(clean))
+	check.Len("train", "target", len(target), len(clean))
+	check.Must("train: Flow", "r", r)
+	normal.Fill(target, r)
+	signal, noise := float32(1-u), float32(u)
+	for i, c := range clean {
+		e := target[i]
+		x[i] = float32(signal*c) + float32(noise*e)
+		target[i] = e - c
+	}
+	return 1000 * u
+}
+
+// Pairs are inputs of a network of reals and the results it should learn, row by row:
+// data that are corrupted or generated elsewhere. The loss is the squared error,
+// averaged over the entries of a target.
+type Pairs struct {
+	X      []float32 // rows × Length × Channels
+	Level  []float64 // of noise, one per row; nil: all 0
+	Target []float32 // rows × Length × Outputs
+}
+
+// finite returns an error for the first number of a slice of pairs that is not finite.
+func finite[T float32 | float64](name string, v []T) error {
+	for i, x := range v {
+		if !check.Finite(float64(x)) {
+			return fmt.Errorf("train: NewPairs: %s[%d] = %v, want a finite number", name, i, x)
+		}
+	}
+	return nil
+}
+
+// store copies the pair of a row and returns its level.
+func (p *Pairs) store(x, target []float32, row int) float64 {
+	copy(x, p.X[row*len(x):(row+1)*len(x)])
+	copy(target, p.Target[row*len(target):(row+1)*len(target)])
+	if p.Level == nil {
+		return 0
+	}
+	return p.Level[row]
 }

@@ -30,8 +30,8 @@ func sums(rows int) *Pairs {
 
 var adder = neural.Config{Length: 1, Channels: 2, Outputs: 1, Width: 16, Heads: 1, Blocks: 1, Hidden: 32, Cond: 16}
 
-// A network learns both, and, where it is not told the level, neither: half of the
-// variance of the target is left then, 1.
+// A network learns both. Without the level it learns neither: half of the variance of
+// the target, 1, is left.
 func TestPairsAreLearned(t *testing.T) {
 	exact.SkipUnderRace(t)
 	learn := func(p *Pairs) float64 {

@@ -11,7 +11,7 @@ import (
 type shard struct {
 	cfg neural.Config
 	*problem
-	telling Telling // nil: not told
+	telling Telling // nil: no classes
 	pooled  Pooled  // nil: a loss for every position
 
 	pass   *neural.Pass

@@ -3,12 +3,15 @@ package train
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Trainer fits one network, whose weights it writes to. Its methods must not be
@@ -29,11 +32,11 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer of net on data, rows of Length tokens, which it keeps.
-// The error says what of cfg is out of range, that the objective does not fit,
-// that the network is one of reals or, unless the objective is [Pooled], has other
-// outputs than levels, that data are no rows or none, or other than the objective
-// is for, or which token is out of range.
+// New returns a trainer of net on data, rows of Length tokens, which it keeps. It
+// returns an error if cfg is out of range, if the objective does not fit the network,
+// if the network is one of reals or, unless the objective is [Pooled], its outputs are
+// not its levels, if data are empty, not whole rows or not as many as the objective has
+// labels for, or if a token is out of range.
 func New(net *neural.Transformer, objective Objective, data []int32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -47,9 +50,9 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 }
 
 // NewReals returns a trainer of a network of reals on data, rows of Length × Channels
-// numbers, which it keeps. The error says what of cfg is out of range, that the
-// objective does not fit, that the network is one of tokens or has other outputs than
-// channels, that data are no rows or none, or which number is not finite.
+// numbers, which it keeps. It returns an error if cfg is out of range, if the objective
+// does not fit the network, if the network is one of tokens or its outputs are not its
+// channels, if data are empty or not whole rows, or if a number is not finite.
 func NewReals(net *neural.Transformer, objective RealObjective, data []float32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -63,10 +66,10 @@ func NewReals(net *neural.Transformer, objective RealObjective, data []float32, 
 }
 
 // NewPairs returns a trainer of a network of reals on pairs, which it keeps. Their
-// entries may change between Runs (a replay buffer), so a checkpoint holds their number
-// alone: who loads it restores them. The error says what of cfg is out of range, that
-// net or pairs is nil, that the network is one of tokens, that a length does not fit,
-// or which number is not finite.
+// entries may change between Runs (a replay buffer). A checkpoint holds their number
+// alone; restore them yourself after loading it. NewPairs returns an error if cfg is
+// out of range, if net or pairs is nil, if the network is one of tokens, if a length
+// does not fit, or if a number is not finite.
 func NewPairs(net *neural.Transformer, pairs *Pairs, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -105,10 +108,10 @@ func (t *Trainer) Average() *neural.Transformer {
 	return c
 }
 
-// Run makes n steps, or fewer if ctx ends, which is its error then: the trainer
-// stays valid. It stops with an error that names the step if the loss or the
-// gradient is not finite; the weights are those before that step. A Run while another
-// is under way is an error.
+// Run makes n steps. If ctx ends it stops early with the error of ctx, and the trainer
+// stays valid. If the loss or the gradient is not finite it stops with an error that
+// names the step; the weights are those before that step. A Run during another Run is
+// an error.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error { return t.next() })
 }
@@ -193,3 +196,140 @@ func (t *Trainer) sum(dst []float32, at strip) float64 {
 	}
 	return norm
 }
+
+// strip is a part of the weights that one worker updates.
+type strip struct {
+	from, to int
+	decays   bool
+}
+
+// stripLen bounds a strip, so that few big tensors keep all workers busy.
+const stripLen = 1 << 14
+
+// strips cuts the tensors of a network.
+func strips(tensors []neural.Tensor) []strip {
+	var all []strip
+	at := 0
+	for _, t := range tensors {
+		end := at + len(t.Data)
+		for ; at < end; at = min(at+stripLen, end) {
+			all = append(all, strip{at, min(at+stripLen, end), len(t.Shape) == 2})
+		}
+	}
+	return all
+}
+
+// adam is the state of the optimiser.
+type adam struct {
+	m, v, average []float32
+}
+
+// step describes one update.
+type step struct{ rate, c1, c2, clip, decay, average float64 }
+
+func newStep(c Config, n int, norm float64) step {
+	k := float64(n + 1)
+	return step{
+		rate: c.rate(n), c1: 1 / (1 - math.Pow(beta1, k)), c2: 1 / (1 - math.Pow(beta2, k)),
+		clip: min(1, c.Clip/norm), decay: c.Decay, average: min(c.Average, (1+k)/(10+k)),
+	}
+}
+
+// update moves the weights of a strip against the gradient g:
+//
+//	m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  w ← w − rate·(c₁m/(√(c₂v) + ε) + decay·w).
+func (a *adam) update(w, g []float32, at strip, s step) {
+	decay := 0.0
+	if at.decays {
+		decay = s.decay
+	}
+	for i := at.from; i < at.to; i++ {
+		d := float64(g[i]) * s.clip
+		m := float64(beta1*float64(a.m[i])) + float64((1-beta1)*d)
+		v := float64(beta2*float64(a.v[i])) + float64((1-beta2)*float64(d*d))
+		a.m[i], a.v[i] = float32(m), float32(v)
+		move := float64(m*s.c1)/(math.Sqrt(v*s.c2)+epsilon) + float64(decay*float64(w[i]))
+		w[i] -= float32(s.rate * move)
+		a.average[i] = float32(float64(s.average*float64(a.average[i])) + float64((1-s.average)*float64(w[i])))
+	}
+}
+
+// A checkpoint is a frame with the settings, one with the state and one for the end, see
+// [session.Frames].
+const magic = "gibbsite train 3\n"
+
+// settings names all that decides the bits of a training.
+func (t *Trainer) settings() *fingerprint.List {
+	l := &fingerprint.List{}
+	l.Add("network", t.net.Config())
+	t.problem.addObjective(l)
+	c := t.cfg
+	l.Add("Config.Steps", c.Steps)
+	l.Add("Config.Batch", c.Batch)
+	l.Add("Config.Rate", c.Rate)
+	l.Add("Config.Warmup", c.Warmup)
+	l.Add("Config.Decay", c.Decay)
+	l.Add("Config.Clip", c.Clip)
+	l.Add("Config.Average", c.Average)
+	l.Add("Config.Shards", c.Shards)
+	l.Add("Config.Seed", c.Seed)
+	t.problem.addData(l)
+	return l
+}
+
+// state is what a checkpoint holds: numbers and vectors of the length of the weights.
+type state struct {
+	step    int
+	loss    float64
+	vectors [4][]float32
+}
+
+func (t *Trainer) frames(s *state) *session.Frames {
+	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 16 + 16*len(t.net.Weights()), Frame: func(f *wire.Fields, _ int) {
+		f.Counts("step", &s.step)
+		f.Float64(&s.loss)
+		for _, v := range s.vectors {
+			f.Float32s(v)
+		}
+	}}
+}
+
+func (t *Trainer) vectors() [4][]float32 {
+	return [4][]float32{t.net.Weights(), t.adam.m, t.adam.v, t.adam.average}
+}
+
+func (t *Trainer) write(w io.Writer) error {
+	return t.frames(&state{t.step, t.loss, t.vectors()}).Write(w, nil)
+}
+
+func (t *Trainer) read(ctx context.Context, r io.Reader) error {
+	var s state
+	for k := range s.vectors {
+		s.vectors[k] = make([]float32, len(t.net.Weights()))
+	}
+	if err := t.frames(&s).Read(ctx, r, nil); err != nil {
+		return err
+	}
+	t.step, t.loss = s.step, s.loss
+	for k, v := range t.vectors() {
+		copy(v, s.vectors[k])
+	}
+	return nil
+}
+
+// Save writes a checkpoint: a trainer of the same network, objective, data and
+// configuration that loads it continues to the same bits.
+func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
+
+// Load reads what Save wrote, into a trainer built with the same arguments; only
+// Workers and Checkpoint may differ. The error names the first setting that differs, or
+// what is wrong with the checkpoint; the trainer is then unchanged.
+func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
+
+// SaveFile saves a checkpoint in the file path and keeps the one before as path.old. No
+// failure loses both.
+func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
+
+// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
+// damaged, it restores the generation before it, path.old.
+func (t *Trainer) LoadFile(ctx context.Context, path string) error { return t.life.LoadFile(ctx, path) }

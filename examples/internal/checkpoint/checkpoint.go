@@ -1,6 +1,6 @@
-// Package checkpoint lets a program that takes long be stopped, or fail, and go
-// on: -checkpoint FILE saves what it has now and then, -resume goes on from there
-// to the bits of a run that was never stopped.
+// Package checkpoint lets a long program be interrupted and resumed: -checkpoint FILE
+// saves its state now and then, and -resume continues from there to the bits of an
+// uninterrupted run.
 package checkpoint
 
 import (
@@ -153,4 +153,34 @@ func Write(path string, write func(w io.Writer) error) error {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// Clock is how far a run of steps is and how long they took. A checkpoint keeps it with
+// the run.
+type Clock struct {
+	Steps   int
+	Seconds float64
+}
+
+// looks is the number of times that a run looks whether it is time to save.
+const looks = 200
+
+// Run calls step with numbers of steps until so many are made in all, saves on the
+// way and at the end, and tells progress. After an error the last file is of a whole
+// number of calls.
+func (c *Clock) Run(steps int, step func(n int) error, saved *File, progress func(done, total int)) error {
+	for c.Steps < steps {
+		start := time.Now()
+		n := min(max(1, steps/looks), steps-c.Steps)
+		if err := step(n); err != nil {
+			return err
+		}
+		c.Steps += n
+		c.Seconds += time.Since(start).Seconds()
+		progress(c.Steps, steps)
+		if err := saved.Tick(); err != nil {
+			return err
+		}
+	}
+	return saved.Save()
 }

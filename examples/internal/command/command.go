@@ -4,14 +4,19 @@
 package command
 
 import (
+	"bufio"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/page"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
@@ -80,4 +85,112 @@ func describe(name string, args []string, out Output, r fmt.Stringer) *page.Page
 		p.Warnings = c.Warnings()
 	}
 	return p
+}
+
+// Output is the part of a program's options that says where its report goes. A
+// program embeds it in its options.
+type Output struct {
+	JSON bool
+	Dir  string // "" for no page
+
+	flags *flag.FlagSet
+}
+
+// Define adds -json and -out to the flags of a program, whose settings the page
+// will list. Also says what else -out writes, "" for nothing.
+func (o *Output) Define(f *flag.FlagSet, also string) {
+	f.BoolVar(&o.JSON, "json", false, "print one JSON object and nothing else on standard output")
+	what := "write a page, index.html, and its pictures"
+	if also != "" {
+		what += " and " + also
+	}
+	f.StringVar(&o.Dir, "out", "", what+" to this `folder`")
+	o.flags = f
+}
+
+func (o Output) output() Output { return o }
+
+// Identity is a text that says which run the options ask for: all of them but
+// those that only say where its results go.
+func (o Output) Identity() string {
+	var b strings.Builder
+	o.flags.VisitAll(func(f *flag.Flag) {
+		switch f.Name {
+		case "json", "out", "dump", "checkpoint", "resume", "method", "run":
+			return
+		}
+		fmt.Fprintf(&b, "-%s=%s ", f.Name, f.Value)
+	})
+	return b.String()
+}
+
+// settings lists all options and their values.
+func (o Output) settings() []page.Setting {
+	given := make(map[string]bool)
+	o.flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	var all []page.Setting
+	o.flags.VisitAll(func(f *flag.Flag) {
+		_, usage := flag.UnquoteUsage(f)
+		all = append(all, page.Setting{Name: f.Name, Value: f.Value.String(), Usage: usage, Given: given[f.Name]})
+	})
+	return all
+}
+
+// repeat returns the command that makes the same run, for a shell.
+func repeat(name string, args []string) string {
+	s := "go run github.com/gibbsite-go/gibbsite/examples/" + name + "@latest"
+	for _, a := range args {
+		if a == "" || strings.ContainsFunc(a, func(r rune) bool {
+			return !strings.ContainsRune("-_./,:=+@%", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+		}) {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		s += " " + a
+	}
+	return s
+}
+
+// Choose returns the names in a list separated by commas, the value of -run. One
+// that is not among all is an error.
+func Choose(list string, all []string) (map[string]bool, error) {
+	chosen := make(map[string]bool)
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("-run: no run %q; there are %s", name, strings.Join(all, ", "))
+		}
+		chosen[name] = true
+	}
+	return chosen, nil
+}
+
+// Dump writes samples to a file, each on a line behind the name of its run and a
+// tab.
+func Dump(path string, samples iter.Seq2[string, string]) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	for run, sample := range samples {
+		fmt.Fprintf(w, "%s\t%s\n", run, sample)
+	}
+	if err := w.Flush(); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// Table returns a reader of tables whose values are separated by commas, from behind the
+// byte-order mark that some programs set before the names of the columns, quoted or not.
+func Table(r io.Reader) *csv.Reader {
+	const mark = "\ufeff"
+	b := bufio.NewReader(r)
+	if head, _ := b.Peek(len(mark)); string(head) == mark {
+		_, _ = b.Discard(len(mark)) // which Peek has found
+	}
+	c := csv.NewReader(b)
+	c.TrimLeadingSpace = true
+	return c
 }

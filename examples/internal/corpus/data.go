@@ -1,3 +1,6 @@
+// Package corpus is shared by the examples that learn strings: the strings, from a file
+// or all small molecules, their tokens, the languages that constrain runs, and
+// independent judges.
 package corpus
 
 import (

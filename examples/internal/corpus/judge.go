@@ -6,7 +6,7 @@ import (
 )
 
 // parse reads a SMILES string in Kekulé form as one molecule, and fails unless
-// every atom has room for its bonds: the judge of what the program generates. It
+// every atom has free for its bonds: the judge of what the program generates. It
 // knows nothing of the enumerator or of the constraints.
 //
 // Atoms are those of the organic subset and atoms in brackets with hydrogens and
@@ -25,7 +25,7 @@ type parser struct {
 	text  string
 	pos   int
 	m     *molecule
-	room  []int // bonds that an atom still has room for
+	free  []int // bonds that an atom still has free for
 	at    int   // the atom to bind to
 	order int   // of the bond just written, 0 for none
 	stack []int
@@ -95,10 +95,10 @@ func (p *parser) step(c byte) error {
 	return nil
 }
 
-// atom adds an atom with room for some bonds.
-func (p *parser) atom(label string, room int) error {
+// atom adds an atom that can make some bonds.
+func (p *parser) atom(label string, free int) error {
 	i := p.m.add(label)
-	p.room = append(p.room, room)
+	p.free = append(p.free, free)
 	from, order := p.at, max(1, p.order)
 	p.at, p.order, p.fresh = i, 0, false
 	if from < 0 {
@@ -107,13 +107,13 @@ func (p *parser) atom(label string, room int) error {
 	return p.bind(from, i, order)
 }
 
-// bind makes a bond if both ends have room.
+// bind makes a bond if both ends have a free valence.
 func (p *parser) bind(a, b, order int) error {
-	if p.room[a] < order || p.room[b] < order {
+	if p.free[a] < order || p.free[b] < order {
 		return fmt.Errorf("an atom has more bonds than its valence")
 	}
-	p.room[a] -= order
-	p.room[b] -= order
+	p.free[a] -= order
+	p.free[b] -= order
 	p.m.bind(a, b, order)
 	return nil
 }
@@ -150,7 +150,7 @@ func (p *parser) bracket() error {
 	p.pos += end
 	rest := strings.TrimLeft(inner, "abcdefghijklmnopqrstuvwxyzABCDEFGIJKLMNOPQRSTUVWXYZ")
 	symbol := inner[:len(inner)-len(rest)]
-	room, ok := valences[symbol]
+	free, ok := valences[symbol]
 	if !ok {
 		return fmt.Errorf("no atom %q", inner)
 	}
@@ -164,7 +164,7 @@ func (p *parser) bracket() error {
 	}
 	if strings.HasPrefix(rest, "H") {
 		rest = rest[1:]
-		room -= number()
+		free -= number()
 	}
 	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
 		charge := 1
@@ -172,12 +172,12 @@ func (p *parser) bracket() error {
 			charge = -1
 		}
 		rest = rest[1:]
-		room += charged(symbol, charge*number())
+		free += charged(symbol, charge*number())
 	}
-	if rest != "" || room < 0 {
+	if rest != "" || free < 0 {
 		return fmt.Errorf("no atom %q", inner)
 	}
-	return p.atom("["+inner+"]", room)
+	return p.atom("["+inner+"]", free)
 }
 
 // charged returns by how much a charge changes the valence: a cation of N or O

@@ -18,11 +18,11 @@ func PolarSurface(text string) (float64, error) {
 	if err := p.run(); err != nil {
 		return 0, fmt.Errorf("%q: %w", text, err)
 	}
-	s := surface{m: p.m, small: make([]bool, len(p.room)), aromatic: make([]bool, len(p.room))}
+	s := surface{m: p.m, small: make([]bool, len(p.free)), aromatic: make([]bool, len(p.free))}
 	s.rings()
 	area := 0.0
 	for i := range p.m.label {
-		area += s.atom(i, p.room[i])
+		area += s.atom(i, p.free[i])
 	}
 	return area, nil
 }
@@ -144,10 +144,10 @@ var contributions = []contribution{
 	{"O", 0, -1, "1", false, 23.06}, {"O", 0, 0, "aa", false, 13.14},
 }
 
-// atom returns what an atom contributes, which has room for some hydrogens.
-func (s *surface) atom(i, room int) float64 {
+// atom returns what an atom contributes, which has free for some hydrogens.
+func (s *surface) atom(i, free int) float64 {
 	label := s.m.label[i]
-	c := contribution{element: element(label), hydrogens: room, small: s.small[i]}
+	c := contribution{element: element(label), hydrogens: free, small: s.small[i]}
 	if label[0] == '[' {
 		c.hydrogens, c.charge = counted(label, 'H'), counted(label, '+')-counted(label, '-')
 	}

@@ -1,5 +1,5 @@
 // Package diagnosis draws what chains did: traces, ranks, autocorrelations and
-// histograms of one quantity, runs of several kernels beside each other.
+// histograms of one quantity, with runs of several kernels next to each other.
 package diagnosis
 
 import (

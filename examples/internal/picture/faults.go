@@ -11,7 +11,7 @@ import (
 )
 
 // slack is how far boxes may reach into each other, in points: fonts keep that
-// much room around letters.
+// much space around letters.
 const slack = 0.5
 
 // Faults draws the figure and lists what a reader would stumble over: texts that

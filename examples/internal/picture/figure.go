@@ -1,13 +1,24 @@
+// Package picture draws the examples' pictures in one style: stacked panels on aligned
+// axes, one legend outside of them, colours that colour-blind readers can distinguish,
+// and every picture as SVG and PNG.
 package picture
 
 import (
+	"bytes"
 	"image/color"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Width is that of every picture.
@@ -45,12 +56,12 @@ type layout struct {
 }
 
 func (f *Figure) arrange() layout {
-	room := Width - 2*border
-	l := layout{title: wrap(f.Title, style(titleSize), room)}
+	width := Width - 2*border
+	l := layout{title: wrap(f.Title, style(titleSize), width)}
 	label, used := style(labelSize), vg.Length(0)
 	for _, e := range f.Legend {
 		wide := markWide + markGap + label.Width(e.Name) + entryGap
-		if len(l.rows) == 0 || used+wide-entryGap > room {
+		if len(l.rows) == 0 || used+wide-entryGap > width {
 			l.rows, used = append(l.rows, nil), 0
 		}
 		last := len(l.rows) - 1
@@ -81,10 +92,10 @@ func (l *layout) head() vg.Length {
 }
 
 // wrap cuts text at spaces into lines that fit.
-func wrap(s string, in text.Style, room vg.Length) []string {
+func wrap(s string, in text.Style, width vg.Length) []string {
 	var lines []string
 	for _, word := range strings.Fields(s) {
-		if n := len(lines); n > 0 && in.Width(lines[n-1]+" "+word) <= room {
+		if n := len(lines); n > 0 && in.Width(lines[n-1]+" "+word) <= width {
 			lines[n-1] += " " + word
 			continue
 		}
@@ -131,3 +142,137 @@ func (f *Figure) draw(c draw.Canvas, l layout) {
 		f.Panels[i].Draw(row[0])
 	}
 }
+
+// Group is one colour of bars: a name, and a height at each place.
+type Group struct {
+	Name   string
+	Height []float64
+}
+
+// Bars draws one group of bars at each named place, a bar of every group's colour, and
+// returns the entries of the legend.
+func Bars(p *plot.Plot, places []string, groups []Group) ([]Entry, error) {
+	wide := vg.Points(min(24, 300/float64(max(1, len(places)*len(groups)))))
+	var legend []Entry
+	for k, g := range groups {
+		bars, err := plotter.NewBarChart(plotter.Values(g.Height), wide)
+		if err != nil {
+			return nil, err
+		}
+		bars.LineStyle.Width, bars.Color = 0, Color(k)
+		bars.Offset = vg.Length(float64(k)-float64(len(groups)-1)/2) * wide
+		p.Add(bars)
+		legend = append(legend, Entry{g.Name, bars})
+	}
+	p.NominalX(places...)
+	p.X.Tick.Label.Font, p.X.Tick.Length = face(tickSize), 0
+	return legend, nil
+}
+
+// Shares draws a group of bars of a share in percent at each named place.
+func Shares(name, title, axis string, places []string, groups []Group) (*Figure, error) {
+	p := Panel("", axis)
+	p.Y.Min, p.Y.Max = 0, 100
+	legend, err := Bars(p, places, groups)
+	return &Figure{Name: name, Title: title, Panels: []*plot.Plot{p}, Legend: legend}, err
+}
+
+// Tilt turns the names of places by a right angle, for names that are long.
+func (f *Figure) Tilt() {
+	for _, p := range f.Panels {
+		l := &p.X.Tick.Label
+		l.Rotation, l.XAlign, l.YAlign = math.Pi/2, text.XRight, text.YCenter
+	}
+}
+
+// Dot is the mark of a point of series k in a legend.
+func Dot(k int, shape draw.GlyphDrawer) *plotter.Scatter {
+	return &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: Color(k), Radius: vg.Points(3.5), Shape: shape}}
+}
+
+// fonts are what a reader without the Liberation fonts is shown: fonts of the
+// same widths first.
+const fonts = "'Liberation Sans', Arial, Helvetica, sans-serif"
+
+// SVG returns the figure as an SVG document.
+func (f *Figure) SVG() ([]byte, error) {
+	l := f.arrange()
+	c := vgsvg.New(l.size.X, l.size.Y)
+	f.draw(draw.New(c), l)
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return nil, err
+	}
+	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:"+fonts)), nil
+}
+
+// PNG returns the figure as a PNG image of 144 points to the inch.
+func (f *Figure) PNG() ([]byte, error) {
+	l := f.arrange()
+	c := vgimg.NewWith(vgimg.UseWH(l.size.X, l.size.Y), vgimg.UseDPI(144))
+	f.draw(draw.New(c), l)
+	var b bytes.Buffer
+	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(&b)
+	return b.Bytes(), err
+}
+
+// Save writes the figure to a folder as SVG and PNG and returns the two paths.
+func (f *Figure) Save(dir string) ([]string, error) {
+	var paths []string
+	for _, kind := range []struct {
+		extension string
+		bytes     func() ([]byte, error)
+	}{{".svg", f.SVG}, {".png", f.PNG}} {
+		b, err := kind.bytes()
+		if err != nil {
+			return paths, err
+		}
+		path := filepath.Join(dir, f.Name+kind.extension)
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			return paths, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// ticks are four to ten labels at multiples of 1, 2 or 5 times a power of ten.
+type ticks struct{}
+
+// Ticks implements plot.Ticker.
+func (ticks) Ticks(low, high float64) []plot.Tick {
+	if !(high > low) || math.IsInf(high-low, 0) {
+		return []plot.Tick{{Value: low, Label: strconv.FormatFloat(low, 'g', 6, 64)}}
+	}
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/4)))
+	for _, k := range []float64{5, 2} {
+		if (high-low)/(k*step) >= 3.5 {
+			step *= k
+			break
+		}
+	}
+	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	format := byte('f')
+	if digits > 4 || high >= 1e6 {
+		format, digits = 'g', -1
+	}
+	var all []plot.Tick
+	for k := math.Ceil(low/step - 1e-9); k*step <= high+1e-9*step; k++ {
+		v := k * step
+		label := v
+		if format == 'g' {
+			label, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+		}
+		all = append(all, plot.Tick{Value: v, Label: strconv.FormatFloat(label+0, format, digits, 64)})
+	}
+	return all
+}
+
+// Album is the pictures of a report, which embeds it.
+type Album struct{ figures []*Figure }
+
+// Add appends pictures.
+func (a *Album) Add(f ...*Figure) { a.figures = append(a.figures, f...) }
+
+// Figures returns them.
+func (a *Album) Figures() []*Figure { return a.figures }

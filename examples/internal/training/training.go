@@ -15,7 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 )
 
-// Config says how far a training goes.
+// Config holds the settings of a training.
 type Config struct {
 	Name  string    // of the bar
 	Steps int       // to go to, of the trainer
@@ -25,7 +25,7 @@ type Config struct {
 	// saved to; "" for none.
 	Checkpoint string
 
-	// Seen, if not nil, is told of the loss of a step now and then.
+	// Seen, if not nil, is called with the loss of a step now and then.
 	Seen func(step int, loss float64)
 }
 

@@ -104,8 +104,8 @@ func (p *Chain) Distance(x []int32) float64 {
 	return d / 2
 }
 
-// Floor is the mean distance of as many independent draws from p(·|C).
-func (p *Chain) Floor(r *rand.Rand, draws int) float64 {
+// Noise returns the mean Distance of the given number of independent draws from p(·|C).
+func (p *Chain) Noise(r *rand.Rand, draws int) float64 {
 	const rounds = 20
 	sum := 0.0
 	x := make([]int32, draws*ChainSites)

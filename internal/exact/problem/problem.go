@@ -1,6 +1,6 @@
 // Package problem makes random languages that are small enough to list, with
-// judges of their own, for the tests of everything that is exact on languages.
-// Like package exact it is for tests only.
+// independent judges, to test what is exact on languages. Like package exact it is for
+// tests only.
 package problem
 
 import (

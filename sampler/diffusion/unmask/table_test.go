@@ -201,7 +201,7 @@ func TestCostTable(t *testing.T) {
 			rows[k] += float64(cost.Rows-cost.Shown) / float64(tableDraws**chains)
 			asked[k] += float64(cost.Asked) / float64(tableDraws**chains)
 		}
-		least += s.Floor(r, tableDraws) / float64(*chains)
+		least += s.Noise(r, tableDraws) / float64(*chains)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d chains × automata, %d draws each, exact draws %.4f\n", *chains, tableDraws, least)

@@ -1,0 +1,154 @@
+package continuous
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Quadratic is the energy E(x) = ½xᵀAx + bᵀx + c with A symmetric; if A is
+// positive definite its distribution is the Gaussian N(−A⁻¹b, A⁻¹). It is
+// immutable and safe for concurrent use.
+type Quadratic struct {
+	a, b []float64
+	c    float64
+}
+
+var _ energy.Scored = (*Quadratic)(nil)
+
+// NewQuadratic returns the energy with copies of A (n × n, row-major) and b
+// (n; nil means zeros). It returns an error unless A is square, symmetric to
+// the bit and everything is finite.
+func NewQuadratic(a, b []float64, c float64) (*Quadratic, error) {
+	n := 1
+	for n*n < len(a) {
+		n++
+	}
+	if len(a) == 0 || n*n != len(a) {
+		return nil, fmt.Errorf("continuous: NewQuadratic: len(a) = %d, want a positive square", len(a))
+	}
+	if b == nil {
+		b = make([]float64, n)
+	}
+	if len(b) != n {
+		return nil, fmt.Errorf("continuous: NewQuadratic: len(b) = %d, want %d", len(b), n)
+	}
+	if err := checkFinite("NewQuadratic", "a", a); err != nil {
+		return nil, err
+	}
+	if err := checkFinite("NewQuadratic", "b", b); err != nil {
+		return nil, err
+	}
+	if !check.Finite(c) {
+		return nil, fmt.Errorf("continuous: NewQuadratic: c = %v, want a finite number", c)
+	}
+	for i := range n {
+		for j := range i {
+			if a[i*n+j] != a[j*n+i] {
+				return nil, fmt.Errorf("continuous: NewQuadratic: a[%d,%d] = %v, want %v as a[%d,%d]", i, j, a[i*n+j], a[j*n+i], j, i)
+			}
+		}
+	}
+	return &Quadratic{slices.Clone(a), slices.Clone(b), c}, nil
+}
+
+// Sites returns the number of coordinates.
+func (m *Quadratic) Sites() int { return len(m.b) }
+
+// Energy implements [energy.Real].
+func (m *Quadratic) Energy(e []float64, x []float32) {
+	n := len(m.b)
+	check.Len("continuous", "x", len(x), len(e)*n)
+	for s := range e {
+		state := x[s*n : (s+1)*n]
+		sum := m.c
+		for i, v := range state {
+			sum += float64(float64(v) * (m.b[i] + float64(0.5*m.product(i, state))))
+		}
+		e[s] = sum
+	}
+}
+
+// Score implements [energy.Scored].
+func (m *Quadratic) Score(s, x []float32) {
+	n := len(m.b)
+	check.Len("continuous", "s", len(s), len(x))
+	check.Rows("continuous", "x", len(x), n)
+	for at := range s {
+		state := x[at/n*n : at/n*n+n]
+		s[at] = float32(0 - (m.b[at%n] + m.product(at%n, state)))
+	}
+}
+
+// product returns entry i of Ax.
+func (m *Quadratic) product(i int, x []float32) float64 {
+	sum := 0.0
+	for j, a := range m.a[i*len(x) : (i+1)*len(x)] {
+		sum += float64(a * float64(x[j]))
+	}
+	return sum
+}
+
+// Linear is the energy E(x) = wᵀx + c. It has no normalisable density; it is a term of
+// other energies, for instance a constraint. It is immutable and safe for concurrent
+// use.
+type Linear struct {
+	w []float64
+	c float64
+}
+
+var _ energy.Scored = (*Linear)(nil)
+
+// NewLinear returns the energy wᵀx + c with a copy of w. It returns an error
+// if w is empty or a number is not finite.
+func NewLinear(w []float64, c float64) (*Linear, error) {
+	if len(w) == 0 {
+		return nil, fmt.Errorf("continuous: NewLinear: len(w) = 0, want ≥ 1")
+	}
+	if err := checkFinite("NewLinear", "w", w); err != nil {
+		return nil, err
+	}
+	if !check.Finite(c) {
+		return nil, fmt.Errorf("continuous: NewLinear: c = %v, want a finite number", c)
+	}
+	return &Linear{slices.Clone(w), c}, nil
+}
+
+// Sites returns len(w).
+func (m *Linear) Sites() int { return len(m.w) }
+
+// Slope returns w. The slice is the model's own.
+func (m *Linear) Slope() []float64 { return m.w }
+
+// Energy implements [energy.Real].
+func (m *Linear) Energy(e []float64, x []float32) {
+	n := len(m.w)
+	check.Len("continuous", "x", len(x), len(e)*n)
+	for s := range e {
+		e[s] = m.c + simd.Inner(m.w, x[s*n:(s+1)*n])
+	}
+}
+
+// Score implements [energy.Scored].
+func (m *Linear) Score(s, x []float32) {
+	check.Len("continuous", "s", len(s), len(x))
+	check.Rows("continuous", "x", len(x), len(m.w))
+	for ; len(s) > 0; s = s[len(m.w):] {
+		for i, w := range m.w {
+			s[i] = float32(0 - w)
+		}
+	}
+}
+
+// checkFinite returns an error unless all of v is finite.
+func checkFinite(caller, name string, v []float64) error {
+	for i, f := range v {
+		if !check.Finite(f) {
+			return fmt.Errorf("continuous: %s: %s[%d] = %v, want a finite number", caller, name, i, f)
+		}
+	}
+	return nil
+}

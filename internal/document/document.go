@@ -1,0 +1,230 @@
+// Package document reads JSON into values that know the line and column where they
+// begin, so that readers of files can locate errors.
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+)
+
+// deepest is how far values may be nested: every file that is read here is
+// flatter by far, and the stack must not grow with a hostile one.
+const deepest = 100
+
+// Parse reads one JSON value, which must be all of r. Duplicate keys of an object are
+// an error. Parse takes memory in proportion to the text.
+func Parse(r io.Reader) (*Value, error) {
+	if r == nil {
+		return nil, errors.New("reader r = nil")
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	p := parser{text: text, in: json.NewDecoder(bytes.NewReader(text))}
+	p.in.UseNumber()
+	v, err := p.value(0)
+	if err != nil {
+		return nil, err
+	}
+	end := p.start()
+	if _, err := p.in.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: more text after the JSON value", p.place(end))
+	}
+	return v, nil
+}
+
+// parser reads values token by token.
+type parser struct {
+	text []byte
+	in   *json.Decoder
+}
+
+func (p *parser) place(at int) string { return place(p.text, at) }
+
+// start returns where the next token begins: what may stand between tokens is
+// passed over.
+func (p *parser) start() int {
+	at := int(p.in.InputOffset())
+	for at < len(p.text) {
+		switch p.text[at] {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			at++
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+func (p *parser) token() (json.Token, int, error) {
+	at := p.start()
+	t, err := p.in.Token()
+	var bad *json.SyntaxError
+	switch {
+	case err == nil:
+		return t, at, nil
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, at, fmt.Errorf("%s: the JSON value ends too early", p.place(len(p.text)))
+	case errors.As(err, &bad):
+		return nil, at, fmt.Errorf("%s: %w", p.place(max(at, int(bad.Offset)-1)), err)
+	}
+	return nil, at, fmt.Errorf("%s: %w", p.place(at), err)
+}
+
+func (p *parser) value(depth int) (*Value, error) {
+	t, at, err := p.token()
+	if err != nil {
+		return nil, err
+	}
+	v := &Value{at: at, text: p.text}
+	switch t := t.(type) {
+	case nil:
+		v.Kind = Null
+	case bool:
+		v.Kind, v.Text = Bool, strconv.FormatBool(t)
+	case json.Number:
+		v.Kind, v.Text = Number, t.String()
+	case string:
+		v.Kind, v.Text = String, t
+	case json.Delim:
+		if depth == deepest {
+			return nil, v.Errorf("values nested more than %d deep", deepest)
+		}
+		if t == '[' {
+			err = p.array(v, depth)
+		} else {
+			err = p.object(v, depth)
+		}
+	}
+	return v, err
+}
+
+func (p *parser) array(v *Value, depth int) error {
+	v.Kind = Array
+	for p.in.More() {
+		e, err := p.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		v.List = append(v.List, e)
+	}
+	_, _, err := p.token()
+	return err
+}
+
+func (p *parser) object(v *Value, depth int) error {
+	v.Kind, v.index = Object, map[string]int{}
+	for p.in.More() {
+		t, at, err := p.token()
+		if err != nil {
+			return err
+		}
+		key := t.(string) // the decoder lets nothing else be a key
+		if _, twice := v.index[key]; twice {
+			return fmt.Errorf("%s: the key %.40q a second time", p.place(at), key)
+		}
+		e, err := p.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		v.index[key] = len(v.List)
+		v.List, v.Keys = append(v.List, e), append(v.Keys, key)
+	}
+	_, _, err := p.token()
+	return err
+}
+
+// Kind is the type of a [Value].
+type Kind string
+
+// The kinds of values.
+const (
+	Null   Kind = "null"
+	Bool   Kind = "a Boolean"
+	Number Kind = "a number"
+	String Kind = "a string"
+	Array  Kind = "an array"
+	Object Kind = "an object"
+)
+
+// Value is a JSON value. It is immutable and safe for concurrent use.
+type Value struct {
+	Kind Kind
+	Text string   // of a string or a number, or true or false
+	List []*Value // of an array, or of an object in the order of the text
+	Keys []string // of an object, those of List
+
+	at    int
+	text  []byte
+	index map[string]int
+}
+
+// Get returns the value of a key of an object, nil if there is none or v is no
+// object.
+func (v *Value) Get(key string) *Value {
+	if v == nil {
+		return nil
+	}
+	if k, ok := v.index[key]; ok {
+		return v.List[k]
+	}
+	return nil
+}
+
+// Is reports whether v is not nil and of the kind.
+func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
+
+// Float returns the value of a number that is a finite float64.
+func (v *Value) Float() (float64, bool) {
+	if !v.Is(Number) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(v.Text, 64)
+	return f, err == nil
+}
+
+// Int returns the value of a number that is written as an integer.
+func (v *Value) Int() (int, bool) {
+	if !v.Is(Number) {
+		return 0, false
+	}
+	n, err := strconv.Atoi(v.Text)
+	return n, err == nil
+}
+
+// Errorf returns an error that begins with the line and column of v.
+func (v *Value) Errorf(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", place(v.text, v.at), fmt.Errorf(format, args...))
+}
+
+// Brief shows a value in an error, cut if it is long.
+func (v *Value) Brief() string {
+	const most = 32 // enough for any number
+	switch {
+	case v == nil:
+		return "missing"
+	case v.Kind == Array || v.Kind == Object || v.Kind == Null:
+		return string(v.Kind)
+	case v.Kind == String && len(v.Text) > most:
+		return strconv.Quote(v.Text[:most]) + "…"
+	case v.Kind == String:
+		return strconv.Quote(v.Text)
+	case len(v.Text) > most:
+		return v.Text[:most] + "…"
+	}
+	return v.Text
+}
+
+// place names the line and the column, in runes, of an offset.
+func place(text []byte, at int) string {
+	before := text[:min(at, len(text))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf("line %d: column %d", line, column)
+}

@@ -1,0 +1,95 @@
+package exact
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/stretchr/testify/require"
+)
+
+// Must returns v, and panics on an error.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Error returns the error of a call that also returns a value, for lists of
+// calls that must fail.
+func Error[T any](_ T, err error) error { return err }
+
+// countdown is a context that is cancelled at its n-th look.
+type countdown struct {
+	context.Context
+	n *int
+}
+
+func (c countdown) Err() error {
+	if *c.n--; *c.n < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Cancelled runs a computation once for every point at which it looks at its context,
+// cancels it there, and passes the error to check. It skips some points if there are
+// many. It returns the number of points in a run that succeeds.
+func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
+	for ; ; looks++ {
+		left := looks
+		err := run(countdown{context.Background(), &left})
+		if err == nil {
+			return looks
+		}
+		check(err)
+		if looks > 40 {
+			looks += looks / 4 // many looks: try some
+		}
+	}
+}
+
+// Steady asserts that f allocates nothing once pools are warm. It measures several
+// times, because a garbage collection, which empties pools, or another goroutine of the
+// test may allocate once. Under the race detector, which makes pools drop items, it
+// only calls f.
+func Steady(t *testing.T, name string, f func()) {
+	t.Helper()
+	if Race {
+		f()
+		return
+	}
+	least := math.Inf(1)
+	for attempt := 0; attempt < 5 && least > 0; attempt++ {
+		f()
+		least = min(least, testing.AllocsPerRun(20, f))
+	}
+	require.Zero(t, least, name)
+}
+
+// NoAllocations calls every method that a kernel calls in a step.
+func NoAllocations(t *testing.T, m energy.Model) {
+	t.Helper()
+	sites, levels := m.Shape()
+	x, e := make([]int32, 2*sites), make([]float64, 2)
+	g, d := make([]float32, len(x)*levels), make([]float64, sites*levels)
+	Steady(t, "Energy", func() { m.Energy(e, x) })
+	if m, ok := energy.As[energy.Differentiable](m); ok {
+		Steady(t, "Gradient", func() { m.Gradient(e, g, x) })
+	}
+	if m, ok := energy.As[energy.Binary](m); ok {
+		Steady(t, "Field", func() { m.Field(e, g[:len(x)], x) })
+	}
+	if m, ok := energy.As[energy.Conditional](m); ok {
+		Steady(t, "Conditional", func() { m.Conditional(d[:levels], 1, x[:sites]) })
+	}
+	if m, ok := energy.As[energy.Local](m); ok {
+		Steady(t, "Locals", func() { m.Locals(d, x[:sites]) })
+		Steady(t, "Move", func() { m.Move(d, 1, 1, x[:sites]) })
+	}
+	if m, ok := energy.As[energy.Windowed](m); ok {
+		Steady(t, "Window", func() { m.Window(e, g, x, 0) })
+	}
+}
