@@ -17,9 +17,9 @@ func given(function string, parts []Automaton) error {
 	return nil
 }
 
-// Union returns the language of the sequences that at least one part accepts;
-// none if there is no part. It is a lazy product. The error is a [*LimitError]
-// if the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
+// Union returns the language of the sequences that at least one part accepts, the empty
+// language if there is no part. It is a lazy product. The error is a [*LimitError] if the
+// numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
 func Union(parts ...Automaton) (Automaton, error) {
 	if len(parts) == 0 {
 		return Complement(Any{}), nil
@@ -48,10 +48,10 @@ func Union(parts ...Automaton) (Automaton, error) {
 // complemented languages know what is not in them.
 type complemented interface{ Complement() Automaton }
 
-// Complement returns the language of the sequences that a does not accept. The
-// complement of a [Lexicon] is novelty: everything that is not in it. It
-// follows a lexicon that grows. A language with a method Complement() Automaton,
-// as the complement of a language has it, is asked for it.
+// Complement returns the language of the sequences that a does not accept. The complement
+// of a [Lexicon] is novelty: everything that is not in it. It follows a lexicon that
+// grows. If a has a method Complement() Automaton, as a complement has, Complement
+// returns its result.
 func Complement(a Automaton) Automaton {
 	check.Must("constraint: Complement", "a", a)
 	if c, ok := a.(complemented); ok {

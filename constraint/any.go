@@ -2,8 +2,8 @@ package constraint
 
 import "github.com/gibbsite-go/gibbsite/internal/automata"
 
-// Any is the language of all sequences. It stands for what does not matter, as
-// in [Concat] of a beginning, Any{} and an ending.
+// Any is the language of all sequences, for instance as the middle part of a [Concat] of
+// a beginning, Any{} and an ending.
 type Any struct{}
 
 // States returns 1.

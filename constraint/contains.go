@@ -13,10 +13,10 @@ type contains struct {
 // each: 2²⁰ sets.
 const maxWords = 20
 
-// Contains returns the language of the sequences in which every one of the
-// words occurs as consecutive tokens; words may overlap. No word gives all
-// sequences. More than 20 words are a [*LimitError], since the state is the set
-// of words seen; the other errors are those of [ContainsAny].
+// Contains returns the language of the sequences in which every one of the words occurs
+// as consecutive tokens; words may overlap. Without words it is the language of all
+// sequences. More than 20 words are a [*LimitError], since the state is the set of words
+// seen; the other errors are those of [ContainsAny].
 func Contains(words ...[]int32) (Automaton, error) {
 	if len(words) > maxWords {
 		return nil, &LimitError{"Contains: words", len(words), maxWords}

@@ -1,8 +1,8 @@
 package constraint
 
-// Curved is a system of smooth inequalities g_j(z) ≤ 0 on a series in float64,
-// for consumers that solve to more digits than a [Smooth] has. Methods are
-// called from several goroutines at once.
+// Curved is a system of smooth inequalities g_j(z) ≤ 0 on a series in float64, for
+// consumers that need more digits than a [Smooth] has. Methods are called from several
+// goroutines at once.
 type Curved interface {
 	// Len returns the number of inequalities.
 	Len() int

@@ -12,8 +12,8 @@ type DFA struct {
 	name  string
 }
 
-// Named returns the same language under a name, which messages call it by: a
-// pattern, say. Names make no difference otherwise.
+// Named returns the same language with a name for messages, such as its pattern. Names
+// have no other effect.
 func (d *DFA) Named(name string) *DFA {
 	n := *d
 	n.name = name
@@ -28,7 +28,7 @@ func (d *DFA) String() string {
 	return d.name
 }
 
-// Minimal returns d itself, which is what [Compile] looks for.
+// Minimal returns d itself; [Compile] calls it.
 func (d *DFA) Minimal() *DFA { return d }
 
 // States returns the number of states.

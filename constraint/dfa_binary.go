@@ -46,10 +46,10 @@ func (d *DFA) UnmarshalBinary(b []byte) error {
 	return d.become(m)
 }
 
-// ReadDFA returns the language that [DFA.AppendBinary] wrote. A table of n entries is
-// made minimal again, so that what a DFA promises holds for files of any origin: O(n
-// log n) steps. The error says what is damaged or out of range, is a [*LimitError], or
-// is the cause of the context.
+// ReadDFA returns the language that [DFA.AppendBinary] wrote. The table is minimised
+// again, so that the promises of a DFA hold for files of any origin; that takes O(n log
+// n) steps for n entries. The error states what is damaged or out of range, is a
+// [*LimitError], or is the cause of the context.
 func ReadDFA(ctx context.Context, b []byte, limits Limits) (*DFA, error) {
 	body, err := wire.Body(b, dfaMagic)
 	if err != nil {
@@ -101,8 +101,8 @@ func (d *DFA) MarshalJSON() ([]byte, error) {
 	return json.Marshal(dfaJSON{d.name, t.Class, t.Width, t.To, t.Final})
 }
 
-// UnmarshalJSON implements json.Unmarshaler on a zero DFA, within the default
-// [Limits]. The error says what is out of range; d is then as it was.
+// UnmarshalJSON implements json.Unmarshaler on a zero DFA, within the default [Limits].
+// The error states what is out of range; d is then as it was.
 func (d *DFA) UnmarshalJSON(b []byte) error {
 	var j dfaJSON
 	if err := json.Unmarshal(b, &j); err != nil {

@@ -9,11 +9,10 @@ import (
 //
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
 //
-// It is used as a literal. On reals (Levels = 0), v is the series itself. On
-// tokens (Levels ≥ 1), v is the row-major table of sites × Levels probabilities,
-// and a token sequence stands for its one-hot table: entry i·Levels + l is 1
-// exactly if x_i = l. With Levels = 0 a token stands for the number of its
-// level.
+// It is used as a literal. On reals (Levels = 0), v is the series itself. On tokens
+// (Levels ≥ 1), v is the row-major table of sites × Levels probabilities, and a token
+// sequence stands for its one-hot table: entry i·Levels + l is 1 exactly if x_i = l. With
+// Levels = 0 a token stands for its level as a number.
 //
 // Sums are accumulated in float64, in the order of the row, without fused
 // multiply-add.

@@ -154,7 +154,7 @@ func (w *matcher) step(node, token int32) int32 {
 // Accepting reports whether a word was found, or none.
 func (w *matcher) Accepting(state int) bool { return (state == len(w.found)) == w.until }
 
-// Classes tells the tokens of the words apart.
+// Classes distinguishes the tokens of the words.
 func (w *matcher) Classes(levels int) (of []int32, n int) {
 	return automata.ClassesBy(levels, func(t int32) int32 {
 		if int(t) < len(w.of) {

@@ -22,8 +22,8 @@ type Grammar struct {
 // String returns a name for errors.
 func (g *Grammar) String() string { return g.name }
 
-// Accepts reports whether text is in the language, in one pass. States of the
-// underlying automaton are made as texts need them, and kept.
+// Accepts reports whether text is in the language, in one pass. States of the underlying
+// automaton are made when a text needs them, and kept.
 func (g *Grammar) Accepts(text string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -24,14 +24,13 @@ import (
 // terminal between slashes, a class such as [^a-z], or a choice in parentheses;
 // *, +, ?, {m}, {m,} and {m,n} repeat the term before them. # begins a comment.
 //
-// The grammar must be deterministic as a pushdown automaton that reads a byte
-// at every move. Rules that do not recur are expanded where they stand, and
-// what is left is determinised, so that only recursion matters: it must be seen
-// at one byte whether a text goes on in a rule, enters one that recurs, or
-// leaves it. Recursion between brackets always is. Otherwise the error is a
-// [*ConflictError]; it is a [*SyntaxError] if the source cannot be read, a
-// [*constraint.LimitError] if the automaton grows beyond the limits, or the cause
-// of the context.
+// The grammar must be deterministic as a pushdown automaton that reads a byte at every
+// move. Rules that do not recur are expanded in place and the rest is determinised, so
+// that only recursion matters: one byte must decide whether a text continues in a rule,
+// enters a recursive one, or leaves it. Recursion between brackets always satisfies this.
+// Otherwise the error is a [*ConflictError]; it is a [*SyntaxError] if the source cannot
+// be read, a [*constraint.LimitError] if the automaton grows beyond the limits, or the
+// cause of the context.
 func Parse(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	p := &parser{source: source}
 	definitions, err := p.grammar()
@@ -238,7 +237,7 @@ func (b *rulebook) network() (*network, error) {
 
 // write leads from one node to another by the texts of an expression.
 func (b *rulebook) write(e *expression, from, to int32) error {
-	if err := b.n.room("Parse"); err != nil {
+	if err := b.n.checkSize("Parse"); err != nil {
 		return err
 	}
 	switch e.op {

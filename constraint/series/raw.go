@@ -7,10 +7,9 @@ import (
 // Raw returns a standardised series (length × channels, as a diffusion draws it) in
 // raw units, Shift[c] + Scale[c]·x in float64.
 //
-// A float32 holds seven digits, and rows that a projection has met within its
-// tolerance may be broken by the last of them. Where that must not be, for the
-// order of prices for instance, see [Prices]. Raw panics if len(x) is not
-// Length·Channels, or Shift or Scale do not have Channels entries.
+// A float32 holds seven digits, so rounding may break rows that a projection has met
+// within its tolerance. See [Prices] for a case in which that must not happen. Raw panics
+// if len(x) is not Length·Channels, or Shift or Scale do not have Channels entries.
 func (s Shape) Raw(x []float32) []float64 {
 	check.Len("series", "x", len(x), s.Length*s.Channels)
 	if s.Shift != nil {

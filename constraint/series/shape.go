@@ -16,10 +16,9 @@ type Shape struct {
 	// are rewritten with them.
 	Shift, Scale []float64
 
-	// Tolerance is half the width that equations get, in standardised units:
-	// |a·x − b| ≤ Tolerance. 0 means 0.005, so that results hold to 0.01 with
-	// room for rounding; negative means none. Narasimhan et al. 2025 judge
-	// their samples at 0.01.
+	// Tolerance is half the width that equations get, in standardised units: |a·x − b| ≤
+	// Tolerance. 0 means 0.005, so that results hold to 0.01 with a margin for rounding;
+	// negative means none. Narasimhan et al. 2025 judge their samples at 0.01.
 	Tolerance float64
 }
 

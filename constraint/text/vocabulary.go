@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Vocabulary says which text each token id stands for. It is used as a literal;
-// most callers set Tokens only. Nothing modifies it, and it must not be
-// modified while a compilation reads it.
+// Vocabulary holds the text of each token id. It is used as a literal; most callers set
+// Tokens only. Nothing modifies it, and it must not be modified while a compilation reads
+// it.
 type Vocabulary struct {
 	// Tokens[t] is the text of token t, in bytes. It need not be valid UTF-8:
 	// a vocabulary may cut a rune into several tokens. Tokens with the same
@@ -24,11 +24,10 @@ type Vocabulary struct {
 	// whatever their text.
 	Forbidden []int32
 
-	// Padding tokens may follow a complete text, any number of them in any
-	// order, and nothing else follows them; their text does not matter. A
-	// language with padding over exactly L sites is therefore the language of
-	// the texts of at most L tokens. Leave it empty for texts that fill all
-	// sites.
+	// Padding tokens may follow a complete text, any number of them in any order, and
+	// nothing but padding follows them; their text does not matter. A language with
+	// padding over exactly L sites is therefore the language of the texts of at most L
+	// tokens. Leave it empty for texts that fill all sites.
 	Padding []int32
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Words compiles the language of the token sequences of whose text every word is one
-// of the list. A word is a longest run of runes other than those of separators; how
-// it is cut into tokens does not matter. A text without words is in the language:
-// intersect with [WordCount] for a number of them.
+// Words compiles the language of the token sequences in whose text every word is one of
+// the list. A word is a longest run of runes other than those of separators; how it is
+// cut into tokens does not matter. A text without words is in the language: intersect
+// with [WordCount] for a number of them.
 //
 // The error is an [*constraint.ArgumentError] for an empty list, a word that is empty
 // or has a separator in it, or what is not UTF-8, wraps [constraint.ErrInfeasible] if
@@ -66,9 +66,9 @@ func (w wordList) Next(state int, kind int32) int {
 
 func (w wordList) Accepting(state int) bool { return state == 0 || w.words.Accepting(state-1) }
 
-// WordLengths compiles the language of the token sequences of whose text every word
-// has so many runes. A word is a longest run of runes other than those of separators;
-// how it is cut into tokens does not matter. Errors are those of [WordCount].
+// WordLengths compiles the language of the token sequences in whose text every word has a
+// number of runes in a range. A word is a longest run of runes other than those of
+// separators; how it is cut into tokens does not matter. Errors are those of [WordCount].
 func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range, separators string) (*constraint.DFA, error) {
 	const name = "WordLengths"
 	c, k, err := separated(name, limits, runes, separators)

@@ -28,10 +28,9 @@ func Avoids(ctx context.Context, v Vocabulary, limits constraint.Limits, words .
 	return Lift(ctx, a, v, limits)
 }
 
-// WordAt compiles the language of the token sequences whose text has one of
-// the words as its n-th, where words are longest runs of bytes other than those
-// of separators; how the text is cut into tokens does not matter. Errors are
-// those of [constraint.WordAt] and [Lift].
+// WordAt compiles the language of the token sequences whose n-th word is one of words. A
+// word is a longest run of bytes other than those of separators; how the text is cut into
+// tokens does not matter. Errors are those of [constraint.WordAt] and [Lift].
 func WordAt(ctx context.Context, v Vocabulary, limits constraint.Limits, n int, separators string, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.WordAt(bytesOf(words), n, bytesOf([]string{separators})[0])
 	if err != nil {
