@@ -2,12 +2,13 @@ package projection
 
 import "fmt"
 
-// Divergence says in which direction a projection measures.
+// Divergence is the direction of the Kullback–Leibler divergence that a projection
+// minimises.
 type Divergence uint8
 
 const (
-	// Forward is min_y KL(x‖y), x being the given distribution: it keeps all
-	// of the mass of x in view, and is the projection of Cardei et al. 2025.
+	// Forward is min_y KL(x‖y), x being the given distribution: y covers all of the mass
+	// of x. It is the projection of Cardei et al. 2025.
 	Forward Divergence = iota
 
 	// Reverse is min_y KL(y‖x): y stays within the support of x.

@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// WeightError says that a log-weight is NaN or +Inf, and where.
+// WeightError is the error of a log-weight that is NaN or +Inf, with its place.
 type WeightError struct {
 	Site, Level int
 	Weight      float64
@@ -16,7 +16,7 @@ type WeightError struct {
 // Error implements error.
 func (e *WeightError) Error() string { return (*algebra.WeightError)(e).Error() }
 
-// explain names the constraint in errors that speak of sites only.
+// explain names the constraint in errors that name sites only.
 func explain(name string, err error) error {
 	if err == nil {
 		return nil
@@ -32,8 +32,8 @@ func explain(name string, err error) error {
 	return fmt.Errorf("projection: %s: %w", name, err)
 }
 
-// NotConverged says that an iteration ended before its conditions held. The
-// best iterate is what the destination of the call holds.
+// NotConverged is the error of an iteration that ended before its conditions held. The
+// destination of the call then holds the best iterate.
 type NotConverged struct {
 	Method         string  // what iterated, for instance "proximal"
 	Residual, Want float64 // of the conditions, Residual > Want

@@ -7,22 +7,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// InfeasibleError says that no sequence of positive weight satisfies a
-// constraint. It wraps [constraint.ErrInfeasible].
+// InfeasibleError means that no sequence of positive weight satisfies a constraint. It
+// wraps [constraint.ErrInfeasible].
 type InfeasibleError struct {
 	// Constraint is the name of the constraint, or the type of its automaton,
 	// or those of the parts of an intersection.
 	Constraint string
 
-	// Site is where the language dies: the first site at which no token of
-	// positive weight keeps a sequence of the language within reach. It is the
-	// number of sites if everything can be read and nothing is accepted.
+	// Site is the first site at which no token of positive weight leads to a sequence of
+	// the language. It is the number of sites if every site has a token but no sequence
+	// is accepted.
 	Site int
 
-	// Clash names the parts of an intersection that exclude each other at this
-	// length whatever the weights are, where compiling found that out: without
-	// any one of them there would be sequences. It is nil otherwise. Parts have
-	// the names that they call themselves; see [constraint.DFA.Named].
+	// Clash names the parts of an intersection that exclude each other at this length,
+	// whatever the weights are: without any one of them there would be sequences. It is
+	// nil unless compiling found such parts. For the names of parts see
+	// [constraint.DFA.Named].
 	Clash []string
 }
 

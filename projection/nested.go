@@ -32,8 +32,8 @@ type program interface {
 
 // runner is the scratch of one call, with the sums of package trellis.
 type runner interface {
-	// Watch makes what follows, but Draw, fail with the cause of ctx once that has ended;
-	// Unwatch ends that.
+	// Watch makes later calls, except Draw, fail with the cause of ctx once that has
+	// ended; Unwatch stops watching.
 	Watch(ctx context.Context)
 	Unwatch()
 	Filter(v []float32) (logZ float64, err error)
@@ -71,7 +71,7 @@ func (n *nested) classes() int { _, k, _ := n.graph.Size(); return k }
 
 func (n *nested) automaton() constraint.Automaton { return n.language }
 
-// Usable knows of the mask only.
+// Usable considers the mask only.
 func (n *nested) Usable(site int, token int32) bool { return n.may(site, token) }
 
 func (n *nested) may(site int, token int32) bool { return n.allows == nil || n.allows(site, token) }
@@ -105,7 +105,7 @@ func (r *nestedRunner) Watch(ctx context.Context) {
 	r.run.Watch(ctx)
 }
 
-// Unwatch ends that.
+// Unwatch stops what Watch began.
 func (r *nestedRunner) Unwatch() {
 	r.ctx = nil
 	r.run.Unwatch()

@@ -2,23 +2,22 @@ package lagrange
 
 import "github.com/gibbsite-go/gibbsite/constraint"
 
-// Validator is a constraint that can be put together wrongly, and says so: it is
-// asked before anything else.
+// Validator is a constraint that can be put together wrongly: it is asked before anything
+// else.
 type Validator interface {
-	// Validate returns what is wrong with the constraint, or nil.
+	// Validate returns an error that states what is wrong with the constraint, or nil.
 	Validate() error
 }
 
-// Partial is a constraint that may lack one of its halves, as a
-// [constraint.Score] may. One that is not Partial is taken to have those
-// whose methods it has.
+// Partial is a constraint of which Value and Pull, or Violation, may be unusable, as of a
+// [constraint.Score]. A constraint that is not Partial can do all that its methods offer.
 type Partial interface {
 	// Leads reports whether the constraint has derivatives: whether Value and
 	// Pull may be called.
 	Leads() bool
 
-	// Decides reports whether the constraint judges sequences: whether
-	// Violation may be called.
+	// Decides reports whether the constraint decides about sequences: whether Violation
+	// may be called.
 	Decides() bool
 }
 

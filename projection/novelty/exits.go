@@ -38,8 +38,8 @@ type exitLayer struct {
 	open  []float64 // log P(new | prefix)
 }
 
-// enoughBits says how much of the new sequences may be left out: 2^−enoughBits of
-// them, 6e-11.
+// enoughBits bounds how much of the new sequences may be left out: 2^−enoughBits of them,
+// 6e-11.
 const enoughBits = 34
 
 // cancelled is the probability of staying in the corpus above which that of

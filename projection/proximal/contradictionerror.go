@@ -7,10 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// ContradictionError says that linear rows exclude each other, and proves it:
-// with the multipliers w, the sum Σ_j w_j·(a_j·z) would have to be at most
-// −Slack, but it is zero, up to Slope·‖z‖ for rounding, for every z. It wraps
-// [constraint.ErrInfeasible].
+// ContradictionError is the error of linear rows that exclude each other, with a proof:
+// for the multipliers w, the rows require Σ_j w_j·(a_j·z) ≤ −Slack, but the sum is zero
+// for every z, up to Slope·‖z‖ for rounding. It wraps [constraint.ErrInfeasible].
 type ContradictionError struct {
 	Rows         []int     // that take part, in the order of the system
 	Multiplier   []float64 // w, one per row

@@ -13,12 +13,12 @@ type Splitter interface {
 
 // Named is a set that names its rows, for errors.
 type Named interface {
-	// RowName says what row or inequality j is.
+	// RowName describes row or inequality j.
 	RowName(j int) string
 }
 
-// Validator is a set that can say better than its linear rows what is wrong with
-// it. It is asked when those do not make sense.
+// Validator is a set that can explain, better than its linear rows, what is wrong with
+// it. It is called when the rows are invalid.
 type Validator interface {
 	// Validate checks the set against the length n of the series.
 	Validate(n int) error
