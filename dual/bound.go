@@ -15,10 +15,10 @@ import (
 //
 //	g(x) = Σ_k Coef[k]·E_k(x) + Offset,
 //
-// E_k the energies of Models: any model may serve as a statistic. Energies must
-// be finite where the base model has probability. Bounds made of models let a
-// [Lagrangian] offer whatever base and models offer: fields, exact
-// conditionals, cached tables, a graph.
+// with E_k the energies of Models: any model may serve as a statistic. Energies must be
+// finite where the base model has probability. With bounds made of models a [Lagrangian]
+// offers whatever base and models offer: fields, exact conditionals, cached tables, a
+// graph.
 type Bound struct {
 	Models []energy.Model
 	Coef   []float64 // one finite number per model; nil means all 1
@@ -51,8 +51,8 @@ func (b *Bound) coef(k int) float64 {
 // constraint.Set, safe for concurrent use.
 type Bounds []Bound
 
-// Modelled sets can write their inequalities as bounds made of models for
-// states of the given shape, to the benefit of [NewLagrangian].
+// Modelled sets can write their inequalities as bounds made of models for states of the
+// given shape, which makes a [Lagrangian] of them faster.
 type Modelled interface {
 	constraint.Set
 	Bounds(sites, levels int) (Bounds, error)

@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Decay forgets: λ ← (1 − Rate)·λ, then the inner rule. It keeps multipliers
-// bounded when the constraints cannot be met, at the price of a bias: with
+// Decay shrinks the multipliers before every step of the inner rule: λ ← (1 − Rate)·λ. It
+// keeps them bounded when the constraints cannot be met, at the price of a bias: with
 // [Ascent] inside, ḡ = Rate·λ/η at rest instead of 0.
 type Decay struct {
 	Rule Rule    // nil means Auto{}

@@ -7,20 +7,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// DivergedError says that multipliers diverge: no distribution meets the constraints on
-// average. The certificate is a direction u, Σ_j |u_j| = 1 and u_j ≥ 0 at
-// inequalities, with
+// DivergedError means that multipliers diverge: no distribution meets the constraints on
+// average. The certificate is a direction u, Σ_j |u_j| = 1 and u_j ≥ 0 at inequalities,
+// with
 //
 //	Σ_j u_j g_j(x) ≥ Margin > 0
 //
-// for every state x of the support, if Proven, so that no distribution has
-// E[g] ≤ 0 (Gordan's alternative); errors.Is then finds constraint.ErrInfeasible.
-// Otherwise it holds for every sample of the last Steps dual steps, while the
-// multipliers grew beyond Config.Diverge: a distribution that meets the
-// constraints, if there is one, was out of reach. [Solve] and [SolveStates]
-// alone return Margin = 0: the constraints can be met, but only by
-// distributions on the part of the support where Σ_j u_j g_j = 0, to which no
-// finite λ leads.
+// for every state x of the support, if Proven, so that no distribution has E[g] ≤ 0
+// (Gordan's alternative); errors.Is then finds constraint.ErrInfeasible. Otherwise it
+// holds for every sample of the last Steps dual steps, while the multipliers grew beyond
+// Config.Diverge: the loop could not reach a distribution that meets the constraints, if
+// there is one. Only [Solve] and [SolveStates] return Margin = 0: the constraints can
+// then be met, but only by distributions on the part of the support where Σ_j u_j g_j =
+// 0, to which no finite λ leads.
 type DivergedError struct {
 	Lambda    []float64 // the multipliers at that point
 	Direction []float64 // u = λ/Σ|λ|

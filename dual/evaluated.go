@@ -36,7 +36,7 @@ type evaluated struct {
 	levels int
 }
 
-// As says that two levels make a field.
+// As offers a field if there are two levels.
 func (m evaluated) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, evaluatedField{m}) || energy.AsInto(m.Differentiable, target)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Average returns λ̄, the mean of the multipliers over the trajectory with weights
-// ∝ t², or equal ones if Config.Uniform. Theory is about λ̄, not about the last
+// Average returns λ̄, the mean of the multipliers over the trajectory with weights ∝ t²,
+// or equal ones if Config.Uniform. The convergence theory holds for λ̄, not for the last
 // iterate. Before the first step it is the start.
 func (i *Inference[S]) Average() []float64 {
 	if i.steps == 0 {
@@ -18,10 +18,10 @@ func (i *Inference[S]) Average() []float64 {
 	return slices.Clone(i.way.average)
 }
 
-// Certificate returns the certificate of the trajectory: λ̄ and the violations
-// of all samples drawn on the way, without the first quarter unless
-// Config.Uniform. These are the means that a program which uses the samples of
-// the loop gets. It returns nil before the first step.
+// Certificate returns the certificate of the trajectory: λ̄ and the violations of all
+// samples drawn on the way, without the first quarter unless Config.Uniform. These are
+// the means over the samples of the loop, for programs that use those. It returns nil
+// before the first step.
 func (i *Inference[S]) Certificate() *Certificate {
 	if i.steps == 0 {
 		return nil
@@ -36,11 +36,10 @@ func (i *Inference[S]) Certificate() *Certificate {
 	return c
 }
 
-// Certify fixes the multipliers at lambda (nil means [Inference.Average]), lets
-// the primal make discard draws per chain that do not count and then draws that
-// do, and returns their certificate, with the dual value if the target can be
-// enumerated to 2²² states. The next dual step goes on from the loop's own
-// multipliers.
+// Certify fixes the multipliers at lambda (nil means [Inference.Average]), lets the
+// primal make discard draws per chain that do not count and then draws that do, and
+// returns their certificate. It has the dual value if the target has at most 2²² states
+// and can be enumerated. The next dual step continues from the loop's own multipliers.
 //
 // Errors are those of Run, of SetLambda, and fewer than one draw.
 func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// NotConverged says that the conditions did not hold within the steps allowed;
-// the loop's state is kept, and Certificate is the best that is known.
+// NotConverged is the error of conditions that did not hold within the steps allowed. The
+// loop's state is kept, and Certificate is that of the trajectory so far.
 type NotConverged struct {
 	Steps       int     // made in all
 	Tolerance   float64 // that was asked for
@@ -23,11 +23,11 @@ func (e *NotConverged) Error() string {
 // a look costs a pass over the trajectory.
 const firstCheck = 256
 
-// Solve makes dual steps until the certificate of the trajectory holds within
-// tol, an absolute tolerance on violations and slacks. That speaks of the
-// samples drawn on the way; what the distribution at λ̄ does
-// [Inference.Certify] says. If it does not within the given number of further
-// steps, the error is a [*NotConverged]; other errors are those of Run.
+// Solve makes dual steps until the certificate of the trajectory holds within tol, an
+// absolute tolerance on violations and slacks. The certificate is about the samples drawn
+// on the way; for the distribution at λ̄ use [Inference.Certify]. If the certificate does
+// not hold within the given number of further steps, the error is a [*NotConverged];
+// other errors are those of Run.
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
 	if !(tol > 0) {
 		return fmt.Errorf("dual: Solve: tol = %v, want > 0", tol)

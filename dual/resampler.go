@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Resampler is the [Primal] that draws all states afresh: the adapter for
-// samplers without a state between draws, a diffusion whose denoiser looks at
-// the target's multipliers for instance:
+// Resampler is the [Primal] that draws all states afresh. It adapts samplers without a
+// state between draws, for instance a diffusion whose denoiser reads the target's
+// multipliers:
 //
 //	p, err := dual.NewResampler(sites, 256, diffusion.Sample)
 type Resampler[S energy.Site] struct {
@@ -21,9 +21,9 @@ type Resampler[S energy.Site] struct {
 	life   session.Session
 }
 
-// NewResampler returns a primal of so many states; sample fills x, states ×
-// sites, with draws from the target as it is now. It returns an error unless
-// both numbers are ≥ 1 and sample is set.
+// NewResampler returns a primal with the given number of states; sample fills x, states ×
+// sites, with draws from the target as it is now. It returns an error unless both numbers
+// are ≥ 1 and sample is set.
 func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Context, x []S) error) (*Resampler[S], error) {
 	if sites < 1 || states < 1 || sample == nil {
 		return nil, fmt.Errorf("dual: NewResampler: sites = %d, states = %d, sample set = %t, want ≥ 1, ≥ 1 and true", sites, states, sample != nil)

@@ -8,24 +8,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Rule is a recipe for moving multipliers: a plain struct such as Auto{} or
-// Ascent{Step: Constant(0.1)}, whose zero value is the recommended setting. Package
-// dualtest holds the laws of a rule.
+// Rule is a recipe for moving multipliers: a plain struct such as Auto{} or Ascent{Step:
+// Constant(0.1)}, whose zero value is the recommended setting. Package dualtest checks
+// rules.
 type Rule interface {
 	// Bind returns an updater of n ≥ 1 multipliers with a state of its own. It stops
 	// with the error of a context that ends.
 	Bind(ctx context.Context, n int) (Updater, error)
 }
 
-// Updater moves multipliers, keeping what it must remember between steps.
+// Updater moves multipliers and keeps what it must remember between steps.
 type Updater interface {
 	// Update replaces λ by its next value, within [0, b.Max] or, in the rows of
 	// b.Equal, [−b.Max, b.Max], and keeps neither slice. It allocates nothing.
 	// On an error λ is unchanged.
 	Update(lambda []float64, b *Batch) error
 
-	// AppendBinary appends the state of the updater to data, so that a
-	// restored one goes on to the same bits.
+	// AppendBinary appends the state of the updater to data, so that a restored one
+	// continues with the same bits.
 	AppendBinary(data []byte) ([]byte, error)
 
 	// UnmarshalBinary restores what AppendBinary wrote, for an updater of the

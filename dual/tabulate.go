@@ -10,10 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Tabulate returns the probabilities of all states of a small model, site 0
-// being the fastest digit, and log Z: what exact unlearning works on. It
-// returns an error for more than 2²² states, an energy that is NaN or −Inf, or
-// a model without support.
+// Tabulate returns the probabilities of all states of a small model, site 0 being the
+// fastest digit, and log Z, for instance for exact unlearning. It returns an error for
+// more than 2²² states, an energy that is NaN or −Inf, or a model without support.
 func Tabulate(ctx context.Context, m energy.Model) (p []float64, logZ float64, err error) {
 	if _, _, err := check.Model("dual", "Tabulate", "m", m); err != nil {
 		return nil, 0, err

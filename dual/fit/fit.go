@@ -13,11 +13,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Fit is the loop that moves parameters: per step it estimates the gradient, moves θ
-// by Adam and the proximal steps of the penalties, and sets the parameters of the
-// model. A run is a function of the configuration, the data and the chains; the
-// number of workers plays no part. Methods must not be called concurrently with each
-// other.
+// Fit is the loop that moves parameters. Each step estimates the gradient, moves θ by
+// Adam and the proximal steps of the penalties, and sets the parameters of the model. A
+// run is a function of the configuration, the data and the chains; it does not depend on
+// the number of workers. Methods must not be called concurrently with each other.
 type Fit struct {
 	cfg   Config
 	p     energy.Parametric
@@ -49,12 +48,12 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 	return s, err
 }
 
-// New returns a fit of the parameters of p, from where they are, to data, rows of
-// sites, which it keeps and does not modify.
+// New returns a fit of the parameters of p to data, rows of sites, which it keeps and
+// does not modify. It starts from the present parameters.
 //
-// Errors: a nil model, a model without parameters, data that are not whole rows or
-// none, a level out of range or a row of probability zero (both named by row and
-// site), a field of the configuration out of range, an objective that refuses.
+// Errors: a nil model, a model without parameters, data that are not whole rows or none,
+// a level out of range or a row of probability zero (both named by row and site), a field
+// of the configuration out of range, an error of the objective.
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {
@@ -93,13 +92,13 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 	return f, nil
 }
 
-// Run makes n steps; math.MaxInt of them go on until the context ends. Then the
+// Run makes n steps; math.MaxInt of them continue until the context ends. At the end the
 // model has the present parameters and the chains are Reset to them.
 //
-// If the context ends, Run returns its error; a later Run goes on with the step that
-// was interrupted. A gradient that is not finite, parameters that the model refuses,
-// or an error of the chains ends it with that; the parameters are then those before
-// the step.
+// If the context ends, Run returns its error; a later Run goes on with the step that was
+// interrupted. It also ends with an error for a gradient that is not finite, for
+// parameters that the model refuses, and for an error of the chains; the parameters are
+// then those before the step.
 func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }
@@ -177,11 +176,11 @@ func (f *Fit) Len() int { return f.steps }
 // Params returns a copy of the present parameters, which are those of the model.
 func (f *Fit) Params() []float64 { return slices.Clone(f.theta) }
 
-// Average returns the mean of the parameters over the steps, with weights ∝ t², which
-// has less noise than the last ones.
+// Average returns the mean of the parameters over the steps, with weights ∝ t². It has
+// less noise than the parameters of the last step.
 func (f *Fit) Average() []float64 { return slices.Clone(f.average) }
 
-// UseAverage makes the average the present parameters, as at the end of a fit.
+// UseAverage sets the present parameters to the average. Call it at the end of a fit.
 func (f *Fit) UseAverage() error {
 	if err := f.p.SetParams(f.average); err != nil {
 		return fmt.Errorf("fit: UseAverage: %w", err)

@@ -9,13 +9,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Report says how far the moments of the model are from those of the data, penalties
+// Report measures how far the moments of the model are from those of the data, penalties
 // included: the residual of parameter k is the mean over a window of steps of
 //
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //
-// or, where θ_k = 0, what its magnitude exceeds λ₁c_k by. Windows are of 16, 32, 64, …
-// steps; the last whole one counts.
+// or, if θ_k = 0, the amount by which the magnitude of the first difference exceeds
+// λ₁c_k. Windows have 16, 32, 64, … steps; the last complete one counts.
 type Report struct {
 	Steps    int     // made so far
 	Window   int     // steps that the residuals are of; 0 before there are 16
@@ -32,7 +32,7 @@ func (r Report) String() string {
 		r.Steps, r.Residual, r.StdErr, r.Worst, r.RMS, r.Window, r.NonZero)
 }
 
-// Report judges the fit so far.
+// Report returns the residuals of the fit so far.
 func (f *Fit) Report() Report {
 	r := Report{Steps: f.steps}
 	if f.res.known {
@@ -71,10 +71,10 @@ func (f *Fit) residual(k int) float64 {
 	return math.Abs(v)
 }
 
-// Solve makes up to most steps and stops as soon as the moments agree: when, at the
-// end of a window of steps (see [Report]), every residual is within tol plus four
-// standard errors, and the standard errors are at most tol themselves. It returns
-// whether that came about.
+// Solve makes up to most steps and stops as soon as the moments agree: when, at the end
+// of a window of steps (see [Report]), every residual is within tol plus four standard
+// errors, and the standard errors are at most tol themselves. It reports whether they
+// agreed.
 func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	if most < 0 {
 		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
@@ -122,8 +122,8 @@ func (c Certificate) String() string {
 
 // Certify returns the log-likelihood of states x, which should not be those that the
 // model was fitted to. logZ returns log Z and its standard error, such as by anneal.AIS;
-// nil means the sum over all states, as energy.Enumerate makes it. AIS errs downwards
-// in log Z where its weights are few: then the likelihood is too good.
+// nil means the sum over all states, as energy.Enumerate makes it. AIS underestimates log
+// Z if few of its weights count; the likelihood is then too high.
 func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.Context) (value, stdErr float64, err error)) (*Certificate, error) {
 	sites, _, err := check.Model("fit", "Certify", "the model", m)
 	if err != nil {

@@ -2,9 +2,8 @@ package unlearn
 
 import "fmt"
 
-// Formulation is a way to say "stay close to q, away from q_1 … q_m" (Khalafi,
-// Ribeiro and Ding 2026), with a distribution p_λ that solves it for
-// multipliers λ.
+// Formulation is a precise form of "stay close to q, away from q_1 … q_m" (Khalafi,
+// Ribeiro and Ding 2026), with a distribution p_λ that solves it for multipliers λ.
 type Formulation int
 
 const (

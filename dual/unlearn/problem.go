@@ -24,9 +24,8 @@ const sumSlack = 1e-9
 // probability per state, copied. It returns an error unless every distribution
 // has numbers ≥ 0 that sum to 1 within 10⁻⁹ and all have the same length.
 //
-// What else is needed depends on the formulation: ReverseKL and DiscreteSafe
-// want q_i > 0 wherever q > 0, ForwardKL and LikelihoodRatio q > 0 wherever
-// q_i > 0.
+// Formulations have further conditions: ReverseKL and DiscreteSafe need q_i > 0 wherever
+// q > 0, ForwardKL and LikelihoodRatio need q > 0 wherever q_i > 0.
 func New(q []float64, away ...[]float64) (*Problem, error) {
 	if len(away) == 0 {
 		return nil, fmt.Errorf("unlearn: New: no distribution to move away from")
