@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// Estimate is a figure that may be undefined. Then Err says why, Value is 0,
-// and Err wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a
+// Estimate is a figure that may be undefined. Then Value is 0 and Err states the reason;
+// it wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a
 // [*NotFinite]. Value never is NaN; an R̂ may be +Inf.
 type Estimate struct {
 	Value float64
 	Err   error
 }
 
-// Defined tells whether there is a value.
+// Defined reports whether there is a value.
 func (e Estimate) Defined() bool { return e.Err == nil }
 
 // String formats the value with four significant digits, or "–".

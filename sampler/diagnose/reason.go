@@ -7,7 +7,7 @@ const (
 	essLimit  = 400
 )
 
-// Reason is one thing that speaks against using the draws.
+// Reason is one reason not to use the draws.
 type Reason struct {
 	Row    string  // name of the function; empty if it is about the run
 	Figure string  // "rhat", "ess_bulk", "ess_tail", "ess_mean" or "invalid"

@@ -8,16 +8,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Replay tells observe of every draw in a file that [sampler.Config].DrawsFile has
-// written, the draws of each chain in order, and returns the number of draws that
-// every chain has. A [Trace] that is told so is the one of a run that observed:
+// Replay calls observe with every draw in a file that [sampler.Config].DrawsFile has
+// written, the draws of each chain in order, and returns the number of draws that every
+// chain has. A [Trace] filled by Replay equals one filled during the run:
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// Chains have their numbers in the run. Draws that a resumed run made again are
-// told of once, and what a kill left unfinished at the end of the file is left
-// out; a file that is damaged before its end is an error. Memory is that of a few
-// draws of a block and of an index, 40 bytes per 64 KB of file or so.
+// Chains have their numbers in the run. Draws that a resumed run made again are passed
+// once. A draw left unfinished at the end of the file, by a killed process, is skipped; a
+// file that is damaged before its end is an error. Memory is that of a few draws of a
+// block and of an index, 40 bytes per 64 KB of file or so.
 //
 // The file may be one that is still being written to. S is int32, or float32 for
 // chains on reals.
