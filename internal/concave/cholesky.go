@@ -2,10 +2,10 @@ package concave
 
 import "math"
 
-// SolvePositive replaces d by a⁻¹d for a symmetric positive definite matrix a,
-// of which it leaves the Cholesky factor in the lower triangle. It reports
-// false if a is not positive definite. The bits are the same on every GOARCH,
-// unlike those of a library with assembly.
+// SolvePositive replaces d by a⁻¹d for a symmetric positive definite matrix a, and the
+// lower triangle of a by its Cholesky factor. It reports false if a is not positive
+// definite. The bits are the same on every GOARCH, unlike those of a library with
+// assembly.
 func SolvePositive(a, d []float64) bool {
 	n := len(d)
 	for i := range n {

@@ -17,11 +17,10 @@ type Quadratic struct {
 	Residual []float64 // ḡ − Scale·C·δ after Maximize
 }
 
-// Maximize stores in d the maximum over the box, found by coordinate ascent from
-// 0 with sweeps forward and backward by turns, at most as many as allowed or
-// until one no longer moves a coordinate by more than 10⁻⁴ standard deviations,
-// and returns dᵀ(C + diag H)d. Clipping a Newton step instead of solving on the
-// box is what breaks down with many bounds.
+// Maximize stores in d the maximum over the box, found by coordinate ascent from 0 with
+// sweeps forward and backward by turns, at most as many as allowed or until one no longer
+// moves a coordinate by more than 10⁻⁴ standard deviations, and returns dᵀ(C + diag H)d.
+// Clipping a Newton step instead of solving on the box breaks down with many bounds.
 func (q *Quadratic) Maximize(d []float64, sweeps int) float64 {
 	n := len(d)
 	clear(d)

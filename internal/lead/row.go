@@ -22,9 +22,9 @@ import (
 // one, the reverse one is divided by its sum Z. The costs are
 // Σ_{S∪v} x·log(x/y) and −log Z.
 //
-// From one token to the next less likely one the cost grows, and so does S.
-// Hence all costs take one sort and two pointers, the cheapest few only as much
-// of the order as they touch, and any one a bisection.
+// From one token to the next less likely one the cost grows, and so does S. Hence all
+// costs take one sort and two pointers, the cheapest few take only the part of the order
+// that they touch, and any single one takes a bisection.
 type Row struct {
 	rule
 

@@ -2,8 +2,8 @@ package lead
 
 import "github.com/gibbsite-go/gibbsite/internal/simd"
 
-// Rule says which row is nearest, and what making a token lead costs. The zero
-// value is the forward divergence without a margin.
+// Rule defines which row is nearest, and the cost of making a token lead. The zero value
+// is the forward divergence without a margin.
 type Rule struct {
 	Reverse bool    // min KL(y‖x) instead of min KL(x‖y)
 	Margin  float64 // κ ≥ 1, 0 for 1

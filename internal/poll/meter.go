@@ -2,13 +2,13 @@ package poll
 
 import "context"
 
-// Every is how many elementary operations a [Meter] lets pass between two polls, some
-// 50 µs of sums: a poll is below a thousandth of that, and a context that has ended is
-// noticed long before anyone would.
+// Every is the number of elementary operations between two polls of a [Meter], some 50 µs
+// of sums. A poll takes less than a thousandth of that, and the end of a context is
+// noticed long before a user would.
 const Every = 1 << 16
 
-// Meter polls a context while work is counted. The zero value and nil have no context:
-// they never end.
+// Meter counts work and polls a context now and then. The zero value and nil have no
+// context and never end.
 type Meter struct {
 	ctx  context.Context
 	work int
@@ -21,7 +21,7 @@ func (m *Meter) Watch(ctx context.Context) { *m = Meter{ctx: ctx} }
 // Unwatch makes m poll nothing any more.
 func (m *Meter) Unwatch() { *m = Meter{} }
 
-// Context returns what m polls, nil if there is nothing.
+// Context returns the context that m polls, nil if there is none.
 func (m *Meter) Context() context.Context { return m.ctx }
 
 // Done counts work and reports whether the context has ended; it polls every [Every]

@@ -1,4 +1,4 @@
-// Package poll asks a context, from inside a long loop, whether to go on.
+// Package poll checks a context from inside a long loop.
 package poll
 
 import (

@@ -1,5 +1,5 @@
-// Package scratch owns the buffers that values shared between goroutines borrow
-// for the length of a call.
+// Package scratch lends buffers, for the duration of a call, to values that goroutines
+// share.
 package scratch
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 )
 
-// Buffers of each kind. They hold whatever their last user left.
+// Buffers by element type. Their contents are unspecified.
 var (
 	Int32s   Pool[int32]
 	Float32s Pool[float32]

@@ -2,15 +2,15 @@ package scratch
 
 import "sync"
 
-// Stock lends values that are dear to make, and keeps all that come back. The zero
+// Stock lends values that are expensive to make, and keeps all returned ones. The zero
 // value is empty. It is safe for concurrent use.
 type Stock[T any] struct {
 	mu   sync.Mutex
 	idle []*T
 }
 
-// Take returns a value that nobody else has: one that came back, as its last user
-// left it, or what fresh makes.
+// Take returns a value that nobody else holds: a returned one, as its last user left it,
+// or one from fresh.
 func (s *Stock[T]) Take(fresh func() *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -23,7 +23,7 @@ func (s *Stock[T]) Take(fresh func() *T) *T {
 	return v
 }
 
-// Give takes a value back.
+// Give returns a value to s.
 func (s *Stock[T]) Give(v *T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -186,8 +186,9 @@ func (t *List) varies(j int) bool {
 // one may be a rounding error of a sum of up to a million terms.
 const rounding = 1e-10
 
-// Margin returns min_k uᵀg[k], for u_j ≥ 0 at inequalities, if that is positive beyond rounding: no
-// distribution on the list has E[g] ≤ 0 then. Otherwise it returns 0.
+// Margin returns min_k uᵀg[k], for u_j ≥ 0 at inequalities, if that is positive beyond
+// rounding, which proves that no distribution on the list has E[g] ≤ 0. Otherwise it
+// returns 0.
 func (t *List) Margin(u []float64) float64 {
 	low := math.Inf(1)
 	for k := range t.f0 {

@@ -1,12 +1,11 @@
-// Command mistakes shows that the tests find what is wrong. It copies the tree to a
-// temporary folder, makes one mistake of its table at a time there, runs the tests
-// of the package and those of internal/conformance, as CI does, and prints which
-// test caught it:
+// Command mistakes checks that the tests find mistakes. It copies the tree to a temporary
+// folder, makes one mistake of its table at a time there, runs the tests of the package
+// and those of internal/conformance, as CI does, and prints which test caught it:
 //
 //	go run ./internal/tools/mistakes [-only regexp] [-list]
 //
-// It fails if a mistake was not caught, does not compile, or is of text that is no
-// longer there.
+// It fails if a mistake was not caught, does not compile, or changes text that no longer
+// exists.
 package main
 
 import (

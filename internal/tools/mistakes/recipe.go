@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// recipe is the document that says how to add a kernel.
+// recipe is the document that describes how to add a kernel.
 const recipe = "docs/ADDING.md"
 
-// registry is where a kernel has its line, and what stands before the first of them.
+// registry is the file in which a kernel has its line, and the text before the first of
+// them.
 const (
 	registry = "internal/conformance/method_test.go"
 	lines    = "return []methodEntry{\n"

@@ -29,7 +29,7 @@ var mistakes = []mistake{
 		"for i := range sites {\n\t\t\tsweep = append(sweep, int32(i))",
 		"for i := range sites {\n\t\t\tsweep = append(sweep, int32(min(i, max(0, sites-2))))",
 	}}},
-	{"stale cache", "kernels that have moved are not told of SetStates and Reset", []edit{{
+	{"stale cache", "kernels that have moved are not informed of SetStates and Reset", []edit{{
 		"sampler/runner.go",
 		"fresh := b.reset\n",
 		"fresh := b.reset || b.steps > 0\n",
