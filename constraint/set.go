@@ -54,3 +54,17 @@ func eachState(n int, g []float64, x []int32, f func(g []float64, x []int32)) {
 		f(g[s*n:(s+1)*n], x[s*sites:(s+1)*sites])
 	}
 }
+
+// Curved is a system of smooth inequalities g_j(z) ≤ 0 on a series in float64, for
+// consumers that need more digits than a [Smooth] has. Methods are called from several
+// goroutines at once.
+type Curved interface {
+	// Len returns the number of inequalities.
+	Len() int
+
+	// Eval stores g[j] = g_j(z).
+	Eval(g, z []float64)
+
+	// Gradient stores dst[i] = ∂g_j/∂z_i.
+	Gradient(dst []float64, j int, z []float64)
+}
