@@ -3,7 +3,10 @@ package projection
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
@@ -43,4 +46,53 @@ type NotConverged struct {
 // Error implements error.
 func (e *NotConverged) Error() string {
 	return fmt.Sprintf("%s: residual = %.3g after %d iterations, want ≤ %.3g", e.Method, e.Residual, e.Iterations, e.Want)
+}
+
+// InfeasibleError means that no sequence of positive weight satisfies a constraint. It
+// wraps [constraint.ErrInfeasible].
+type InfeasibleError struct {
+	// Constraint is the name of the constraint, or the type of its automaton,
+	// or those of the parts of an intersection.
+	Constraint string
+
+	// Site is the first site at which no token of positive weight leads to a sequence of
+	// the language. It is the number of sites if every site has a token but no sequence
+	// is accepted.
+	Site int
+
+	// Clash names the parts of an intersection that exclude each other at this length,
+	// whatever the weights are: without any one of them there would be sequences. It is
+	// nil unless compiling found such parts. For the names of parts see
+	// [constraint.DFA.Named].
+	Clash []string
+}
+
+// Error implements error.
+func (e *InfeasibleError) Error() string {
+	why := ""
+	if len(e.Clash) == 1 {
+		why = fmt.Sprintf(" (%s by itself)", e.Clash[0])
+	} else if len(e.Clash) > 1 {
+		why = fmt.Sprintf(" (because of %s together)", strings.Join(e.Clash, " and "))
+	}
+	return fmt.Sprintf("projection: %s at site %d: %v%s", e.Constraint, e.Site, constraint.ErrInfeasible, why)
+}
+
+// Unwrap returns [constraint.ErrInfeasible].
+func (e *InfeasibleError) Unwrap() error { return constraint.ErrInfeasible }
+
+// clash returns parts that have no sequence in common, as empty tells, every one of
+// them needed for that: each part goes that can (deletion; Chinneck, Feasibility
+// and Infeasibility in Optimization, 2008, chapter 2). A part stays where it is too
+// costly to tell.
+func clash(parts []constraint.Automaton, empty func(parts []constraint.Automaton) bool) []constraint.Automaton {
+	left := slices.Clone(parts)
+	for i := 0; i < len(left); {
+		if fewer := slices.Delete(slices.Clone(left), i, i+1); empty(fewer) {
+			left = fewer
+		} else {
+			i++
+		}
+	}
+	return left
 }
