@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/probe"
 )
 
 // Chains runs Markov chains of one method on one model.
@@ -169,3 +170,17 @@ func (t *tokens) Check(x []int32, first int) error {
 }
 
 func (t *tokens) Energy(e []float64, x []int32) { t.model.Energy(e, x) }
+
+// Named recipes have a name for checkpoints and messages, such as "dmala", that does not
+// depend on their Go names. A recipe without one goes by its Go type. Models, and
+// functions in a field of a recipe, may be Named too: checkpoints then distinguish them
+// by name.
+type Named interface{ Name() string }
+
+var _ probe.Named = Named(nil)
+
+// Settings adds the shape, the method with all its fields, and the energies of some fixed
+// states, which identify the model.
+func (t *tokens) Settings(add func(name string, value any)) {
+	probe.Target(add, t.model, t.method, NewStream(probe.States, 0).IntN)
+}
