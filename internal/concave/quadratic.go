@@ -64,3 +64,59 @@ func (q *Quadratic) ascend(d []float64, j int) float64 {
 	subtract(q.Residual, q.C[j*n:j*n+n], float64(moved*q.Scale))
 	return math.Abs(moved) * math.Sqrt(own)
 }
+
+// settled is the move of a coordinate, in standard deviations and relative to
+// 1/Scale, below which a sweep has ended the search.
+const settled = 1e-4
+
+// subtract takes c·row from r, of the same length.
+func subtract(r, row []float64, c float64) {
+	r = r[:len(row)]
+	for len(row) >= 4 && len(r) >= 4 {
+		r[0] -= float64(c * row[0])
+		r[1] -= float64(c * row[1])
+		r[2] -= float64(c * row[2])
+		r[3] -= float64(c * row[3])
+		row, r = row[4:], r[4:]
+	}
+	for k, v := range row {
+		r[k] -= float64(c * v)
+	}
+}
+
+// SolvePositive replaces d by a⁻¹d for a symmetric positive definite matrix a, and the
+// lower triangle of a by its Cholesky factor. It reports false if a is not positive
+// definite. The bits are the same on every GOARCH, unlike those of a library with
+// assembly.
+func SolvePositive(a, d []float64) bool {
+	n := len(d)
+	for i := range n {
+		for j := range i + 1 {
+			v := a[i*n+j]
+			for k := range j {
+				v -= float64(a[i*n+k] * a[j*n+k])
+			}
+			if i > j {
+				a[i*n+j] = v / a[j*n+j]
+				continue
+			}
+			if !(v > 0) || math.IsInf(v, 1) {
+				return false
+			}
+			a[i*n+i] = math.Sqrt(v)
+		}
+	}
+	for i := range n {
+		for k := range i {
+			d[i] -= float64(a[i*n+k] * d[k])
+		}
+		d[i] /= a[i*n+i]
+	}
+	for i := n - 1; i >= 0; i-- {
+		for k := i + 1; k < n; k++ {
+			d[i] -= float64(a[k*n+i] * d[k])
+		}
+		d[i] /= a[i*n+i]
+	}
+	return true
+}

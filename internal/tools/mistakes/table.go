@@ -40,7 +40,7 @@ var mistakes = []mistake{
 		"return innerRun(w, x[:n])",
 	}}},
 	{"resume", "AdaGrad keeps no sum of squares in a checkpoint", []edit{{
-		"dual/adagrad.go",
+		"dual/firstorder.go",
 		"f.Float64s(a.squares)",
 		"f.Float64s(nil)",
 	}}},
@@ -89,7 +89,7 @@ var mistakes = []mistake{
 		"c.streams[i].Seed(c.cfg.Seed+uint64(c.cfg.Workers), uint64(c.cfg.First+i))",
 	}}},
 	{"lost error", "what says that nothing is feasible is no ErrInfeasible", []edit{{
-		"projection/infeasibleerror.go",
+		"projection/errors.go",
 		"func (e *InfeasibleError) Unwrap() error { return constraint.ErrInfeasible }",
 		"func (e *InfeasibleError) Unwrap() error { return nil }",
 	}}},
