@@ -283,7 +283,7 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 	}
 	if is.Chains != j.Chains || is.Draws != j.Draws || is.Nested != j.Nested || is.Seed != j.Seed ||
 		!slices.Equal(is.Functions, j.Functions) || !slices.Equal(is.Done, j.Done) {
-		return errors.New("diagnose: Tally: the data do not match the counts with them")
+		return errors.New("diagnose: Tally: the data are not those of the counts")
 	}
 	*t = *n
 	return nil
