@@ -17,9 +17,9 @@ func given(function string, parts []Automaton) error {
 	return nil
 }
 
-// Union returns the language of the sequences that at least one part accepts;
-// none if there is no part. It is a lazy product. The error is a [*LimitError]
-// if the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
+// Union returns the language of the sequences that at least one part accepts, the empty
+// language if there is no part. It is a lazy product. The error is a [*LimitError] if the
+// numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
 func Union(parts ...Automaton) (Automaton, error) {
 	if len(parts) == 0 {
 		return Complement(Any{}), nil
@@ -48,10 +48,10 @@ func Union(parts ...Automaton) (Automaton, error) {
 // complemented languages know what is not in them.
 type complemented interface{ Complement() Automaton }
 
-// Complement returns the language of the sequences that a does not accept. The
-// complement of a [Lexicon] is novelty: everything that is not in it. It
-// follows a lexicon that grows. A language with a method Complement() Automaton,
-// as the complement of a language has it, is asked for it.
+// Complement returns the language of the sequences that a does not accept. The complement
+// of a [Lexicon] is novelty: everything that is not in it. It follows a lexicon that
+// grows. If a has a method Complement() Automaton, as a complement has, Complement
+// returns its result.
 func Complement(a Automaton) Automaton {
 	check.Must("constraint: Complement", "a", a)
 	if c, ok := a.(complemented); ok {
@@ -59,3 +59,91 @@ func Complement(a Automaton) Automaton {
 	}
 	return complement{a}
 }
+
+// Any is the language of all sequences, for instance as the middle part of a [Concat] of
+// a beginning, Any{} and an ending.
+type Any struct{}
+
+// States returns 1.
+func (Any) States() int { return 1 }
+
+// Start returns 0.
+func (Any) Start() int { return 0 }
+
+// Next returns state.
+func (Any) Next(state int, _ int32) int { return state }
+
+// Accepting returns true.
+func (Any) Accepting(int) bool { return true }
+
+// Classes puts all tokens into one class.
+func (Any) Classes(levels int) ([]int32, int) {
+	return automata.Refine[Automaton](nil, levels)
+}
+
+// isAny reports whether a is Any by value or by pointer. A type that embeds Any
+// does so to change a part of it, and is a language of its own: no interface
+// could tell, and to drop it would be to drop a constraint.
+func isAny(a Automaton) bool {
+	switch a.(type) {
+	case Any, *Any:
+		return true
+	}
+	return false
+}
+
+// union is the lazy product of two automata, dead only when both are.
+// Its state is (p+1)·(States(b)+1) + (q+1), 0 standing for dead.
+type union struct {
+	a, b Automaton
+	base int // States(b)+1
+	n    int
+}
+
+func (u *union) States() int { return u.n }
+
+func (u *union) Start() int { return (u.a.Start()+1)*u.base + u.b.Start() + 1 }
+
+func (u *union) Next(state int, token int32) int {
+	p, q := state/u.base-1, state%u.base-1
+	if p >= 0 {
+		p = u.a.Next(p, token)
+	}
+	if q >= 0 {
+		q = u.b.Next(q, token)
+	}
+	if p < 0 && q < 0 {
+		return -1
+	}
+	return (p+1)*u.base + q + 1
+}
+
+func (u *union) Accepting(state int) bool {
+	p, q := state/u.base-1, state%u.base-1
+	return p >= 0 && u.a.Accepting(p) || q >= 0 && u.b.Accepting(q)
+}
+
+func (u *union) Classes(levels int) (of []int32, n int) {
+	return automata.Refine([]Automaton{u.a, u.b}, levels)
+}
+
+// complement accepts where a is dead or does not accept. State 0 is dead in a;
+// state s+1 is state s of a.
+type complement struct{ a Automaton }
+
+func (c complement) Complement() Automaton { return c.a }
+
+func (c complement) States() int { return c.a.States() + 1 }
+
+func (c complement) Start() int { return c.a.Start() + 1 }
+
+func (c complement) Next(state int, token int32) int {
+	if state == 0 {
+		return 0
+	}
+	return c.a.Next(state-1, token) + 1
+}
+
+func (c complement) Accepting(state int) bool { return state == 0 || !c.a.Accepting(state-1) }
+
+func (c complement) Classes(levels int) (of []int32, n int) { return automata.Classes(c.a, levels) }

@@ -5,13 +5,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Language is a set of token sequences, as projection.Path and the constrained
-// kernels take it: a finite [Automaton], or a language that nests (package
-// constraint/grammar), which is an Automaton of its configurations to those that
-// ask for no more.
+// Language is a set of token sequences, as projection.Path and the constrained kernels
+// take it. It is a finite [Automaton], or a language that nests (package
+// constraint/grammar), whose Automaton methods number the configurations of its stack.
 //
-// A literal that may be out of range, such as a [Count], is [Validated], which whoever
-// compiles or combines languages asks first.
+// A literal that may be out of range, such as a [Count], is [Validated]: compiling or
+// combining it calls Validate first.
 type Language interface {
 	Automaton
 }
@@ -21,29 +20,29 @@ type Language interface {
 //
 //	s_0 = Start(), s_{i+1} = Next(s_i, x_i) ≥ 0, Accepting(s_n).
 //
-// Implementations are immutable and safe for concurrent use. A token that the
-// language does not know is dead or leads to a state; Next does not panic on it.
-// Package constrainttest holds these laws.
+// Implementations are immutable and safe for concurrent use. A token that the language
+// does not know is dead or leads to a state; Next does not panic on it. Package
+// constrainttest checks this contract.
 type Automaton interface {
-	// States returns a bound on the state numbers: every state is in
-	// 0…States()−1. The bound may be far larger than the number of states that
-	// exist, so nothing should be allocated by it.
+	// States returns a bound on the state numbers: every state is in 0…States()−1. The
+	// bound may be far larger than the number of states that exist, so do not size
+	// allocations by it.
 	States() int
 
 	// Start returns the state before the first token.
 	Start() int
 
-	// Next returns the state after token, −1 (dead) if no continuation is in
-	// the language because of it. state is one that Start or Next returned.
+	// Next returns the state after token, −1 (dead) if no sequence of the language
+	// continues with it. state is one that Start or Next returned.
 	Next(state int, token int32) int
 
 	// Accepting reports whether the sequence may end in state.
 	Accepting(state int) bool
 }
 
-// Validated values can be put together wrongly: Validate returns what is, as an
-// [*ArgumentError] or an error that wraps [ErrInfeasible], nil if nothing is. Languages
-// and sets are asked where they are compiled, combined or bound.
+// Validated values can be put together wrongly: Validate returns an [*ArgumentError] or
+// an error that wraps [ErrInfeasible] for such a value, nil for a good one. It is called
+// where languages and sets are compiled, combined or bound.
 type Validated interface{ Validate() error }
 
 var (
@@ -52,8 +51,9 @@ var (
 	_ automata.Validated = Validated(nil)
 )
 
-// Finite languages may be infinite automata: Finite returns an error that says why no
-// table can hold one, nil if one can. [Compile] and what else writes a table asks.
+// Finite languages may have infinitely many states: Finite then returns an error that
+// states why no table can hold them, and nil otherwise. [Compile] and everything else
+// that writes a table calls it.
 type Finite interface{ Finite() error }
 
 var (
@@ -61,9 +61,9 @@ var (
 	_ automata.Finite = Finite(nil)
 )
 
-// Classed automata know which tokens they cannot tell apart: a vocabulary of
-// 32768 tokens often has a few dozen classes. Every automaton of this package
-// with fewer classes than tokens is Classed.
+// Classed automata know which tokens they do not distinguish: a vocabulary of 32768
+// tokens often has a few dozen classes. Every automaton of this package with fewer
+// classes than tokens is Classed.
 type Classed interface {
 	Automaton
 
@@ -74,9 +74,9 @@ type Classed interface {
 	Classes(levels int) (of []int32, n int)
 }
 
-// Tabled automata have a dense table over their classes, with 0 as the start
-// state. [Compile] reads it instead of exploring the automaton, so that a
-// compiler of your own ends with a table and leaves the rest to Compile.
+// Tabled automata have a dense table over their classes, with 0 as the start state.
+// [Compile] reads it instead of exploring the automaton: a compiler of your own can
+// return a table and leave minimisation to Compile.
 type Tabled interface {
 	Classed
 
@@ -103,8 +103,8 @@ func Accepts(a Automaton, x []int32) bool {
 }
 
 // Pushdown is a deterministic pushdown automaton over tokens, which decides languages
-// that nest. Package constraint/grammar compiles them and package projection sums over
-// them; they cannot be made otherwise.
+// that nest. Only package constraint/grammar makes them; package projection sums over
+// them.
 type Pushdown interface {
 	// Tokens returns the number of tokens.
 	Tokens() int

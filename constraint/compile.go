@@ -11,12 +11,11 @@ import (
 // compiled languages hold their minimal automaton, nil for none.
 type compiled interface{ Minimal() *DFA }
 
-// Compile explores the automaton a over tokens 0…levels−1 and returns the
-// minimal [DFA] of its language, in O(Q·K) calls of Next for Q reachable
-// states and K token classes, and O(Q·K·log Q) for minimisation. The table of a
-// [Tabled] automaton with the same levels is read as it is, and a
-// language with a method Minimal() *DFA, as a DFA and what embeds one have it, is
-// asked for that instead, whatever the limits are.
+// Compile explores the automaton a over tokens 0…levels−1 and returns the minimal [DFA]
+// of its language, in O(Q·K) calls of Next for Q reachable states and K token classes,
+// and O(Q·K·log Q) for minimisation. The table of a [Tabled] automaton with the same
+// levels is read as it is, and a language with a method Minimal() *DFA, such as a DFA or
+// a type that embeds one, is replaced by its result, whatever the limits are.
 //
 // The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError]
 // if a limit is hit, or is the cause of the context.
@@ -54,10 +53,10 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 }
 
 // NewDFA returns the minimal automaton of the language that a table decides:
-// next[s·levels + t] is the state after token t in state s, −1 if there is
-// none, accepting[s] says whether a sequence may end in s, and state 0 is the
-// start. It copies what it keeps. The error is an [*ArgumentError], wraps
-// [ErrInfeasible] if the language is empty, or is the cause of the context.
+// next[s·levels + t] is the state after token t in state s, −1 if there is none,
+// accepting[s] is whether a sequence may end in s, and state 0 is the start. It copies
+// what it keeps. The error is an [*ArgumentError], wraps [ErrInfeasible] if the language
+// is empty, or is the cause of the context.
 func NewDFA(ctx context.Context, levels int, next []int32, accepting []bool) (*DFA, error) {
 	states := len(accepting)
 	switch {

@@ -10,10 +10,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Concat compiles the language of the sequences x_1 x_2 … whose pieces x_j are
-// in the parts, in order, over tokens 0…levels−1; the language of the empty
-// sequence if there is no part. Where pieces meet is not told apart, so that
-// the subset construction may need exponentially many states.
+// Concat compiles the language of the sequences x_1 x_2 … whose pieces x_j are in the
+// parts, in order, over tokens 0…levels−1. Without parts it holds the empty sequence
+// only. Where one piece ends and the next begins is not known, so the subset construction
+// may need exponentially many states.
 //
 // The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError]
 // if a limit is hit, or the cause of the context.

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
-// Unbounded as an upper bound, such as Count.Max, is none: every number is at most
-// so large. A sum that is unbounded below has the bound math.MinInt.
+// Unbounded, as an upper bound such as Count.Max, means that there is none. A sum that is
+// unbounded below has the bound math.MinInt.
 const Unbounded = math.MaxInt
 
 // Count bounds how many sites take one of some levels:
@@ -60,8 +60,8 @@ func (c Count) Counts() (levels []int32, least, most int) {
 // upper returns the upper bound, if there is one.
 func (c Count) upper() (int, bool) { return max(c.Max, 0), c.Max != Unbounded }
 
-// States returns one more than the largest count that has to be told apart:
-// Max, or Min where there is no upper bound.
+// States returns one more than the largest count that must be distinguished: Max, or Min
+// if there is no upper bound.
 func (c Count) States() int {
 	upper, ok := c.upper()
 	if !ok {
@@ -73,9 +73,9 @@ func (c Count) States() int {
 // Start returns the count 0.
 func (c Count) Start() int { return 0 }
 
-// Next returns the count after token; beyond Max it is dead, and where Max is
-// Unbounded it stays at Min. It takes O(len(Levels)) steps; for large level sets ask
-// once per class, see [Count.Classes].
+// Next returns the count after token. Beyond Max it is dead; if Max is Unbounded it stays
+// at Min. It takes O(len(Levels)) steps; for large level sets call it once per class, see
+// [Count.Classes].
 func (c Count) Next(state int, token int32) int {
 	if !slices.Contains(c.Levels, token) {
 		return state
@@ -92,7 +92,7 @@ func (c Count) Next(state int, token int32) int {
 // Accepting reports whether the count state is at least Min.
 func (c Count) Accepting(state int) bool { return state >= c.Min }
 
-// Classes tells the levels that count from the others.
+// Classes distinguishes the levels that count from the others.
 func (c Count) Classes(levels int) (of []int32, n int) {
 	in := c.membership(levels)
 	return automata.ClassesBy(levels, func(t int32) bool { return in[t] })
@@ -142,4 +142,22 @@ func (c Count) membership(levels int) []bool {
 		}
 	}
 	return in
+}
+
+// Counting languages depend only on how many sites take one of some levels. [Count] is
+// one, by value, by pointer and embedded in a struct. A consumer of a Counting language
+// need not walk an automaton: the effect of one site on the count does not depend on the
+// other sites.
+type Counting interface {
+	Automaton
+
+	// Counts returns the condition of the language, which holds exactly the sequences
+	// with
+	//
+	//	least ≤ #{i : x_i ∈ levels} ≤ most.
+	//
+	// levels may hold a level twice, or levels that a model does not have. least is 0 if
+	// there is no lower bound and most is [Unbounded] if there is no upper one. The slice
+	// must not be modified.
+	Counts() (levels []int32, least, most int)
 }

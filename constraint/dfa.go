@@ -1,6 +1,13 @@
 package constraint
 
-import "github.com/gibbsite-go/gibbsite/internal/automata"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
 
 // DFA is the minimal automaton of its language as a dense table over token
 // classes. No state is dead, the start state is 0, states are numbered in the
@@ -12,8 +19,8 @@ type DFA struct {
 	name  string
 }
 
-// Named returns the same language under a name, which messages call it by: a
-// pattern, say. Names make no difference otherwise.
+// Named returns the same language with a name for messages, such as its pattern. Names
+// have no other effect.
 func (d *DFA) Named(name string) *DFA {
 	n := *d
 	n.name = name
@@ -28,7 +35,7 @@ func (d *DFA) String() string {
 	return d.name
 }
 
-// Minimal returns d itself, which is what [Compile] looks for.
+// Minimal returns d itself; [Compile] calls it.
 func (d *DFA) Minimal() *DFA { return d }
 
 // States returns the number of states.
@@ -53,3 +60,154 @@ func (d *DFA) Classes(levels int) (of []int32, n int) { return d.table.Classes(l
 // Table returns the transitions next[s·classes + c]; the slice is the
 // automaton's own and must not be modified.
 func (d *DFA) Table() (next []int32, classes int) { return d.table.Table() }
+
+// dfaMagic begins the binary form.
+const dfaMagic = "gibbsite.dfa.1\n"
+
+// AppendBinary implements encoding.BinaryAppender: the table with a checksum, in
+// a form that any version since v0.1 reads.
+func (d *DFA) AppendBinary(b []byte) ([]byte, error) {
+	t := &d.table
+	body := wire.AppendInts(nil, len(t.Class), t.Width, len(t.Final), len(d.name))
+	body = append(body, d.name...)
+	body = wire.AppendInt32s(body, t.Class)
+	body = wire.AppendInt32s(body, t.To)
+	for _, final := range t.Final {
+		body = append(body, flag(final))
+	}
+	return wire.Append(b, dfaMagic, body), nil
+}
+
+func flag(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler; see [DFA.AppendBinary].
+func (d *DFA) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler on a zero DFA: [ReadDFA]
+// within the default [Limits], for packages that decode. On an error d is as it was.
+func (d *DFA) UnmarshalBinary(b []byte) error {
+	m, err := ReadDFA(context.Background(), b, Limits{})
+	if err != nil {
+		return err
+	}
+	return d.become(m)
+}
+
+// ReadDFA returns the language that [DFA.AppendBinary] wrote. The table is minimised
+// again, so that the promises of a DFA hold for files of any origin; that takes O(n log
+// n) steps for n entries. The error states what is damaged or out of range, is a
+// [*LimitError], or is the cause of the context.
+func ReadDFA(ctx context.Context, b []byte, limits Limits) (*DFA, error) {
+	body, err := wire.Body(b, dfaMagic)
+	if err != nil {
+		return nil, fmt.Errorf("constraint: DFA: %w", err)
+	}
+	var head [4]uint64
+	if body, err = wire.ReadUint64s(body, head[:]); err != nil {
+		return nil, fmt.Errorf("constraint: DFA: %w", err)
+	}
+	levels, width, states, named := head[0], head[1], head[2], head[3]
+	// Each is at most the bytes that are left, so no product overflows.
+	left := uint64(len(body))
+	if max(levels, width, states, named) > left || width > 0 && states > left/width || named+4*levels+4*states*width+states != left {
+		return nil, fmt.Errorf("constraint: DFA: %d levels, %d classes and %d states do not fit %d bytes", levels, width, states, left)
+	}
+	if err := limits.Check("ReadDFA", int(states), int(states*width), 0); err != nil {
+		return nil, err
+	}
+	name := string(body[:named])
+	t := automata.Table{Class: make([]int32, levels), Width: int(width), To: make([]int32, states*width), Final: make([]bool, states)}
+	if body, err = wire.ReadInt32s(body[named:], t.Class); err == nil {
+		body, err = wire.ReadInt32s(body, t.To)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("constraint: DFA: %w", err)
+	}
+	for s, v := range body {
+		if v > 1 {
+			return nil, fmt.Errorf("constraint: DFA: state %d has the flag %d, want 0 or 1", s, v)
+		}
+		t.Final[s] = v == 1
+	}
+	return read(ctx, t, name)
+}
+
+// dfaJSON is the form in JSON: next is states × classes, −1 dead.
+type dfaJSON struct {
+	Name      string  `json:"name,omitempty"`
+	Class     []int32 `json:"class"` // of each token
+	Classes   int     `json:"classes"`
+	Next      []int32 `json:"next"`
+	Accepting []bool  `json:"accepting"`
+}
+
+// MarshalJSON implements json.Marshaler: {"name", "class", "classes", "next",
+// "accepting"}, class by token, next states × classes with −1 for dead.
+func (d *DFA) MarshalJSON() ([]byte, error) {
+	t := &d.table
+	return json.Marshal(dfaJSON{d.name, t.Class, t.Width, t.To, t.Final})
+}
+
+// UnmarshalJSON implements json.Unmarshaler on a zero DFA, within the default [Limits].
+// The error states what is out of range; d is then as it was.
+func (d *DFA) UnmarshalJSON(b []byte) error {
+	var j dfaJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return fmt.Errorf("constraint: DFA: %w", err)
+	}
+	if j.Classes < 0 || j.Classes > len(j.Class) || len(j.Next) != len(j.Accepting)*j.Classes {
+		return fmt.Errorf("constraint: DFA: %d tokens, %d classes, %d states and %d entries of next do not fit", len(j.Class), j.Classes, len(j.Accepting), len(j.Next))
+	}
+	if err := (Limits{}).Check("DFA", len(j.Accepting), len(j.Next), 0); err != nil {
+		return err
+	}
+	m, err := read(context.Background(), automata.Table{Class: j.Class, Width: j.Classes, To: j.Next, Final: j.Accepting}, j.Name)
+	if err != nil {
+		return err
+	}
+	return d.become(m)
+}
+
+// become makes a zero DFA what was read.
+func (d *DFA) become(m *DFA) error {
+	if len(d.table.Final) > 0 {
+		return fmt.Errorf("constraint: DFA: reading into a language that is there already, want a zero DFA")
+	}
+	*d = *m
+	return nil
+}
+
+// read returns the minimal automaton of a table after checking it.
+func read(ctx context.Context, t automata.Table, name string) (*DFA, error) {
+	used := make([]bool, t.Width)
+	for token, c := range t.Class {
+		if c < 0 || int(c) >= t.Width {
+			return nil, fmt.Errorf("constraint: DFA: token %d has class %d, want 0 … %d", token, c, t.Width-1)
+		}
+		used[c] = true
+	}
+	for c, ok := range used {
+		if !ok {
+			return nil, fmt.Errorf("constraint: DFA: no token has class %d", c)
+		}
+	}
+	for i, s := range t.To {
+		if s < -1 || int(s) >= len(t.Final) {
+			return nil, fmt.Errorf("constraint: DFA: entry %d of next is %d, want −1 … %d", i, s, len(t.Final)-1)
+		}
+	}
+	if len(t.Class) == 0 || len(t.Final) == 0 {
+		return nil, fmt.Errorf("constraint: DFA: %d tokens and %d states, want ≥ 1", len(t.Class), len(t.Final))
+	}
+	m, err := finish(ctx, "DFA", &t)
+	if err != nil {
+		return nil, err
+	}
+	m.name = name
+	return m, nil
+}

@@ -1,6 +1,6 @@
-// Package constraint says which sequences are allowed. It owns languages, sets
-// and linear rows, their algebra and their compilation; it knows nothing
-// about probabilities.
+// Package constraint describes which sequences are allowed: by languages, sets of
+// inequalities and linear rows, with their algebra and their compilation. It knows
+// nothing about probabilities.
 //
 // Most callers want a [Language]: a set of token sequences that a deterministic
 // finite [Automaton] decides. Projections and constrained kernels run a dynamic
@@ -15,16 +15,15 @@
 // tokens, a [Smooth] one on probability rows or reals, with derivatives. Some
 // types are both. Package constraint/series has limits on series in raw units.
 //
-// A consumer asks a language what else it knows through small interfaces, never
-// for its type, so that a value, a pointer and a type that embeds it mean the
-// same: [Classed], [Tabled], [Masked], [Product], [Counting]. One that asks for
-// none of them is slower but not wrong.
+// Languages may implement small optional interfaces: [Classed], [Tabled], [Masked],
+// [Product], [Counting]. Consumers look for these and never for concrete types, so that a
+// value, a pointer and a type that embeds it are equivalent. A consumer that uses none of
+// them is slower but not wrong.
 //
-// Determinisation can explode: (a|b)*a(a|b){40} needs 2⁴¹ states. Everything
-// that determinises takes a context and [Limits], whose zero value is the
-// recommended setting, and ends with a [*LimitError] rather than without memory.
-// A language without any sequence is [ErrInfeasible], any other impossible
-// argument an [*ArgumentError].
+// Determinisation can explode: (a|b)*a(a|b){40} needs 2⁴¹ states. Everything that
+// determinises takes a context and [Limits], whose zero value is the recommended setting,
+// and returns a [*LimitError] before memory runs out. A language without any sequence is
+// [ErrInfeasible], any other impossible argument an [*ArgumentError].
 //
 // # Caveats
 //
@@ -32,7 +31,4 @@
 // which may be read by many goroutines but not while one adds to it. Tokens are
 // int32 levels 0, 1, 2, …; the number of levels belongs to the model, and an
 // automaton that needs it (a [DFA], a [Mask]) treats a token outside as dead.
-//
-// Products are written float64(a*b) + c: a compiler may fuse a multiplication
-// and an addition, and fused bits differ between processors.
 package constraint

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// ErrInfeasible says that no sequence satisfies a constraint. Errors of this
-// module that mean so wrap it and name the constraint.
+// ErrInfeasible means that no sequence satisfies a constraint. Errors of this module with
+// this meaning wrap it and name the constraint.
 var ErrInfeasible = errors.New("no sequence satisfies the constraint")
 
-// LimitError says that something grew beyond its bound.
+// LimitError is the error of something that grew beyond its bound.
 type LimitError struct {
 	What         string // what was counted, for instance "Regexp: states"
 	Value, Bound int    // Value > Bound; Value is the first count seen to be so
@@ -20,14 +20,14 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("constraint: %s = %d, want ≤ %d", e.What, e.Value, e.Bound)
 }
 
-// ArgumentError says that an argument is out of its range.
+// ArgumentError is the error of an argument that is out of its range.
 type ArgumentError struct {
 	Func, Arg string // "NewMask", "levels"
 	Value     any    // what it was
 	Want      string // "≥ 1"
 }
 
-// Error names the function, the argument, its value and what would be right.
+// Error names the function, the argument, its value and the allowed range.
 func (e *ArgumentError) Error() string {
 	return fmt.Sprintf("constraint: %s: %s = %v, want %s", e.Func, e.Arg, e.Value, e.Want)
 }

@@ -19,7 +19,7 @@ func ExampleCount() {
 	// [1 1 1] false [-2 1]
 }
 
-// A mask is carried beside the rest of the language.
+// A mask is carried separately from the rest of the language.
 func ExampleSplit() {
 	mask, err := constraint.NewMask(3, [][]int32{{0, 1}, nil, {2}})
 	if err != nil {
@@ -29,8 +29,8 @@ func ExampleSplit() {
 	if err != nil {
 		panic(err)
 	}
-	rest, beside := constraint.Split(language)
-	fmt.Printf("%T, %d states; %v\n", rest, rest.States(), beside == mask)
+	rest, split := constraint.Split(language)
+	fmt.Printf("%T, %d states; %v\n", rest, rest.States(), split == mask)
 	_, before := language.Classes(3)
 	_, after := rest.(constraint.Classed).Classes(3)
 	fmt.Println(before, "classes,", after, "without the mask")

@@ -17,8 +17,8 @@ type Intersection struct {
 	mask   *Mask
 }
 
-// Product languages are intersections that know their parts, as an
-// [Intersection] does. [Intersect] takes the parts instead of them.
+// Product languages are intersections that know their parts, as an [Intersection] does.
+// [Intersect] replaces them by their parts.
 type Product interface {
 	Automaton
 
@@ -27,11 +27,11 @@ type Product interface {
 	Parts() []Automaton
 }
 
-// Intersect returns the language of the sequences that every part accepts; all
-// sequences if there is no part. Products of products are flattened, and masks
-// are kept apart from the rest (see [Split]). The error is a [*LimitError] if
-// the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits);
-// [Compile] a part then; or what a part's Validate says.
+// Intersect returns the language of the sequences that every part accepts, all sequences
+// if there is no part. Products of products are flattened, and masks are kept separate
+// from the rest (see [Split]). The error is a [*LimitError] if the numbers of states
+// multiply beyond 2⁶² (2³⁰ where int has 32 bits), in which case [Compile] a part first,
+// or that of a part's Validate.
 func Intersect(parts ...Automaton) (*Intersection, error) {
 	if err := given("Intersect", parts); err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func flatten(flat []Automaton, parts ...Automaton) []Automaton {
 // intersection's own and must not be modified.
 func (p *Intersection) Parts() []Automaton { return p.parts }
 
-// Split returns the intersection of the parts without their masks, and the mask
-// that allows what all of theirs do, nil if there is none.
+// Split returns the intersection of the parts without their masks, and the mask that
+// allows what all their masks allow, nil if there is none.
 func (p *Intersection) Split() (rest Automaton, mask *Mask) { return p.rest, p.mask }
 
 // String names the parts.

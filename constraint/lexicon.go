@@ -12,10 +12,10 @@ import (
 // Watson 2000, algorithm 2). Common beginnings and common endings are stored
 // once.
 //
-// As an [Automaton] its language is the set; the [Complement] is novelty. The
-// zero value is an empty set ready to use. A Lexicon may be read by several
-// goroutines, but not while one adds to it; state numbers hold until the next
-// Add, whereas products and complements may be built once and follow.
+// As an [Automaton] its language is the set; the [Complement] is novelty. The zero value
+// is an empty set ready to use. A Lexicon may be read by several goroutines, but not
+// while one adds to it. State numbers are valid until the next Add; products and
+// complements follow the set and need not be rebuilt.
 type Lexicon struct {
 	store
 	seen  []bool         // tokens that occur, below rareToken
@@ -24,9 +24,8 @@ type Lexicon struct {
 	path  []int32
 }
 
-// Add puts x into the set and reports whether it was not there yet. It takes
-// O(len(x)) steps, does not keep x, and panics on a negative token and on more
-// than States() states.
+// Add adds x to the set and reports whether it was new. It takes O(len(x)) steps, does
+// not keep x, and panics on a negative token and on more than States() states.
 func (l *Lexicon) Add(x []int32) bool {
 	for i, t := range x {
 		if t < 0 {
@@ -144,8 +143,8 @@ func (l *Lexicon) Contains(x []int32) bool { return Accepts(l, x) }
 // Len returns the number of sequences in the set.
 func (l *Lexicon) Len() int { return l.words }
 
-// Nodes returns the number of states that exist. It is the least that any
-// deterministic automaton of the set can do with, dead state not counted.
+// Nodes returns the number of states that exist, the least of any deterministic automaton
+// of the set, the dead state not counted.
 func (l *Lexicon) Nodes() int { return max(1, len(l.node)-len(l.spareNode)) }
 
 // All yields the sequences of the set in lexicographic order. The slice is
@@ -201,8 +200,8 @@ func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// AppendEdges appends to tokens those that lead on from state, ascending, and to
-// states where they lead.
+// AppendEdges appends to tokens those with a transition from state, ascending, and to
+// states their targets.
 func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	if state < 0 || state >= len(l.node) {
 		return tokens, states
@@ -213,8 +212,8 @@ func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32,
 	return tokens, states
 }
 
-// AppendEdgesOf appends for each of the states what [Lexicon.AppendEdges] does, one
-// state after the other, and to ends how many tokens there are then.
+// AppendEdgesOf appends the transitions of each of the states, one after the other, as
+// [Lexicon.AppendEdges] does, and to ends the length of tokens after each.
 func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int) {
 	const crowd = 64
 	var heads [crowd]node

@@ -54,7 +54,7 @@ func (l *store) replace(s int32, final bool) {
 	for _, e := range l.edge[at : at+n] {
 		l.release(e.to)
 	}
-	if room(int(n)) != room(len(l.buf)) {
+	if capacity(int(n)) != capacity(len(l.buf)) {
 		l.freeEdges(at, n)
 		at = l.takeEdges(len(l.buf))
 	}
@@ -77,7 +77,7 @@ func (l *store) release(s int32) {
 
 // takeEdges returns the offset of a run with room for n edges.
 func (l *store) takeEdges(n int) int32 {
-	size := room(n)
+	size := capacity(n)
 	if c := sizeClass(size); c < len(l.spareEdge) {
 		if runs := l.spareEdge[c]; len(runs) > 0 {
 			at := runs[len(runs)-1]
@@ -99,17 +99,17 @@ func (l *store) freeEdges(at, n int32) {
 	if n == 0 {
 		return
 	}
-	c := sizeClass(room(int(n)))
+	c := sizeClass(capacity(int(n)))
 	for c >= len(l.spareEdge) {
 		l.spareEdge = append(l.spareEdge, nil)
 	}
 	l.spareEdge[c] = append(l.spareEdge[c], at)
 }
 
-// room returns how many edges a run of n has room for: up to a quarter more,
+// capacity returns how many edges a run of n has room for: up to a quarter more,
 // from four sizes per doubling, so that a state whose edges grow one by one does
 // not leave a run of every length behind.
-func room(n int) int {
+func capacity(n int) int {
 	if n < 8 {
 		return n
 	}
@@ -117,7 +117,7 @@ func room(n int) int {
 	return (n + step - 1) / step * step
 }
 
-// sizeClass numbers the sizes that room returns.
+// sizeClass numbers the sizes that capacity returns.
 func sizeClass(size int) int {
 	if size < 8 {
 		return size
@@ -139,7 +139,7 @@ func (l *store) turn(e edge) {
 		return
 	}
 	n := len(edges)
-	if room(n+1) != room(n) {
+	if capacity(n+1) != capacity(n) {
 		at := l.takeEdges(n + 1)
 		copy(l.edge[at:], l.edges(0))
 		l.freeEdges(l.node[0].at, int32(n))

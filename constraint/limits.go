@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Limits bound what a compilation may use. The zero value is the recommended
-// setting.
+// Limits bound the states and the memory of a compilation. The zero value is the
+// recommended setting.
 type Limits struct {
 	// States bounds the states of every automaton that is built on the way
 	// (before minimisation). 0 means 2¹⁸ = 262144: seven times the minimal

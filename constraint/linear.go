@@ -9,11 +9,10 @@ import (
 //
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
 //
-// It is used as a literal. On reals (Levels = 0), v is the series itself. On
-// tokens (Levels ≥ 1), v is the row-major table of sites × Levels probabilities,
-// and a token sequence stands for its one-hot table: entry i·Levels + l is 1
-// exactly if x_i = l. With Levels = 0 a token stands for the number of its
-// level.
+// It is used as a literal. On reals (Levels = 0), v is the series itself. On tokens
+// (Levels ≥ 1), v is the row-major table of sites × Levels probabilities, and a token
+// sequence stands for its one-hot table: entry i·Levels + l is 1 exactly if x_i = l. With
+// Levels = 0 a token stands for its level as a number.
 //
 // Sums are accumulated in float64, in the order of the row, without fused
 // multiply-add.
@@ -204,4 +203,35 @@ func (l *Linear) atLeast(r Row, b float64) {
 		negative.Value[k] = -v
 	}
 	l.A, l.B = append(l.A, negative), append(l.B, -b)
+}
+
+// Row is a sparse row: Σ_k Value[k]·v[Index[k]]. An index may occur twice.
+type Row struct {
+	Index []int32
+	Value []float64
+}
+
+// Rows returns the sparse rows of a dense row-major matrix. It panics unless
+// columns ≥ 1 divides len(a).
+func Rows(a []float64, columns int) []Row {
+	if columns < 1 || len(a)%columns != 0 {
+		panic(fmt.Sprintf("constraint: len(a) = %d, want a multiple of columns = %d ≥ 1", len(a), columns))
+	}
+	rows := make([]Row, len(a)/columns)
+	for i, v := range a {
+		if v != 0 {
+			r := &rows[i/columns]
+			r.Index, r.Value = append(r.Index, int32(i%columns)), append(r.Value, v)
+		}
+	}
+	return rows
+}
+
+// dot returns the row times v, in float64 and in the order of the row.
+func (r Row) dot(v []float32) float64 {
+	sum := 0.0
+	for k, i := range r.Index {
+		sum += float64(r.Value[k] * float64(v[i]))
+	}
+	return sum
 }

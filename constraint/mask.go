@@ -8,9 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Mask restricts the levels of single sites: x_i ∈ allowed_i for every site i
-// that it names; later sites are free, and a shorter sequence is judged by the
-// sites it has.
+// Mask restricts the levels of single sites: x_i ∈ allowed_i for every site i that it
+// names. Later sites are free, and for a shorter sequence only its own sites count.
 //
 // As an [Automaton] its state is the number of sites passed. Consumers that
 // hold a weight for every (site, level) should take it out of the language
@@ -21,23 +20,23 @@ type Mask struct {
 	bits          []uint64 // bit l of row i: level l is allowed at site i
 }
 
-// Masked languages know a mask apart from the rest of them: [Mask] and
-// [Intersection] are Masked.
+// Masked languages can be split into a mask and the rest: [Mask] and [Intersection] are
+// Masked.
 //
-// A mask is an automaton like any other: its state is the site. A consumer that
-// has a weight for every (site, level) does better with weights of −Inf, because
-// a mask tells apart tokens that the rest of the language cannot, and the cost
-// of a trellis grows with the number of token classes.
+// A mask is an automaton like any other: its state is the site. A consumer that has a
+// weight for every (site, level) is faster with weights of −Inf instead, because a mask
+// distinguishes tokens that the rest of the language does not, and the cost of a trellis
+// grows with the number of token classes.
 type Masked interface {
 	Automaton
 
-	// Split takes the language apart: a sequence is in it exactly if it is in
-	// rest and mask allows every token of it. mask is nil if there is none.
+	// Split returns the two parts: a sequence is in the language exactly if it is in rest
+	// and mask allows every token of it. mask is nil if there is none.
 	Split() (rest Automaton, mask *Mask)
 }
 
-// Split takes a language apart, as [Masked.Split] does; one that is not Masked
-// is all rest.
+// Split splits a language as [Masked.Split] does. For one that is not Masked, rest is the
+// language and mask is nil.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
 	check.Must("constraint: Split", "a", a)
 	if m, ok := a.(Masked); ok {
@@ -99,9 +98,9 @@ func (m *Mask) Allows(site int, token int32) bool {
 	return m.bits[site*m.words+int(token)/64]>>(uint(token)%64)&1 != 0
 }
 
-// Apply stores −Inf in the log-weights w[i·levels + l] of every level l that
-// site i may not take, and leaves the others alone. It panics unless len(w) is
-// a multiple of levels.
+// Apply stores −Inf in the log-weights w[i·levels + l] of every level l that site i may
+// not take, and does not change the others. It panics unless len(w) is a multiple of
+// levels.
 func (m *Mask) Apply(w []float32) {
 	if len(w)%m.levels != 0 {
 		panic(fmt.Sprintf("constraint: len(w) = %d, want a multiple of %d", len(w), m.levels))
@@ -134,7 +133,7 @@ func (m *Mask) Next(state int, token int32) int {
 	return min(state+1, m.sites)
 }
 
-// Accepting is always true: a mask says nothing about the length.
+// Accepting is always true: a mask does not restrict the length.
 func (m *Mask) Accepting(int) bool { return true }
 
 // Classes unites levels that are allowed at the same sites.

@@ -7,7 +7,7 @@ import "fmt"
 //
 //	Σ_i w_i(x_i) mod m ∈ residues,
 //
-// which is what check digits ask for: an IBAN is 1 modulo 97.
+// as check digits require: an IBAN is 1 modulo 97.
 type Residue struct {
 	weights
 	modulus int

@@ -2,16 +2,15 @@ package constraint
 
 import "fmt"
 
-// Score bounds a function of the user's own,
+// Score bounds a function that you supply,
 //
 //	g(v) = F(v) − Threshold ≤ 0,
 //
-// with its gradient on one sample (see [Smooth] for the shape of v), and, where
-// the function that judges is not smooth, a decision of its own on tokens. It
-// is used as a literal. The functions are called from several goroutines at
-// once.
+// with its gradient on one sample (see [Smooth] for the shape of v). If the function that
+// matters is not smooth, Decide evaluates it on tokens. It is used as a literal. The
+// functions are called from several goroutines at once.
 type Score struct {
-	// F evaluates the score of one sample. NaN means that it failed.
+	// F evaluates the score of one sample. NaN means that the evaluation failed.
 	F func(v []float32) float64
 
 	// Gradient adds weight·∂F/∂v at v to dst.
@@ -20,13 +19,12 @@ type Score struct {
 	// Threshold is the largest score that is feasible, in units of the score.
 	Threshold float64
 
-	// Decide evaluates the score that judges a token sequence; F is then a
-	// surrogate that only guides a search. It, or DecideAll, is needed for
-	// Violation only.
+	// Decide evaluates the score that decides about a token sequence; F is then a
+	// surrogate that only guides a search. Only Violation needs Decide or DecideAll.
 	Decide func(x []int32) float64
 
-	// DecideAll, if not nil, is asked in place of Decide: it stores the scores of
-	// len(dst) states, row-major in x, which networks find at once.
+	// DecideAll, if not nil, is called instead of Decide. It stores the scores of
+	// len(dst) states, row-major in x, in one call, which is faster for networks.
 	DecideAll func(dst []float64, x []int32)
 }
 

@@ -2,9 +2,9 @@ package constraint
 
 import "fmt"
 
-// Set is a system of inequalities g_j(x) ≤ 0 on token sequences; g is signed,
-// so that a negative value says how far inside x is. Package constrainttest holds
-// the laws of a set.
+// Set is a system of inequalities g_j(x) ≤ 0 on token sequences. g is signed: a negative
+// value is the distance by which x satisfies the inequality. Package constrainttest
+// checks the contract of a set.
 type Set interface {
 	// Len returns the number of inequalities.
 	Len() int
@@ -25,10 +25,9 @@ type Smooth interface {
 	// Value stores g[j] = g_j(v). It panics unless len(g) = Len().
 	Value(g []float64, v []float32)
 
-	// Pull adds the vector–Jacobian product wᵀ·∂g/∂v at v, which is the
-	// gradient of Σ_j w_j·g_j, to dst: dst[i] += Σ_j w_j·∂g_j/∂v_i.
-	// Reverse-mode differentiation calls it the pullback of w. It panics unless
-	// len(dst) = len(v) and len(w) = Len().
+	// Pull adds the vector–Jacobian product wᵀ·∂g/∂v at v, which is the gradient of Σ_j
+	// w_j·g_j, to dst: dst[i] += Σ_j w_j·∂g_j/∂v_i. In reverse-mode differentiation it is
+	// the pullback of w. It panics unless len(dst) = len(v) and len(w) = Len().
 	Pull(dst, v []float32, w []float64)
 }
 
@@ -54,4 +53,18 @@ func eachState(n int, g []float64, x []int32, f func(g []float64, x []int32)) {
 	for s := range states {
 		f(g[s*n:(s+1)*n], x[s*sites:(s+1)*sites])
 	}
+}
+
+// Curved is a system of smooth inequalities g_j(z) ≤ 0 on a series in float64, for
+// consumers that need more digits than a [Smooth] has. Methods are called from several
+// goroutines at once.
+type Curved interface {
+	// Len returns the number of inequalities.
+	Len() int
+
+	// Eval stores g[j] = g_j(z).
+	Eval(g, z []float64)
+
+	// Gradient stores dst[i] = ∂g_j/∂z_i.
+	Gradient(dst []float64, j int, z []float64)
 }

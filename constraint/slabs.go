@@ -38,10 +38,10 @@ func (l Linear) Split() (Slabs, Curved) { return l.Slabs(), nil }
 // Split returns the system itself. There are no curved inequalities.
 func (s Slabs) Split() (Slabs, Curved) { return s, nil }
 
-// Validate checks the system against the length n of v: lengths agree, indices
-// lie in 0…n−1, entries are finite, no bound is NaN, and no side is +Inf from
-// below or −Inf from above. The error is an [*ArgumentError], or wraps
-// [ErrInfeasible] for a row whose sides contradict each other.
+// Validate checks the system against the length n of v: lengths agree, indices lie in
+// 0…n−1, entries are finite, no bound is NaN, and no Lower is +Inf and no Upper −Inf. The
+// error is an [*ArgumentError], or wraps [ErrInfeasible] for a row whose sides contradict
+// each other.
 func (s Slabs) Validate(n int) error {
 	if len(s.Lower) != len(s.A) || len(s.Upper) != len(s.A) {
 		return &ArgumentError{"Slabs", "len(Lower), len(Upper)",

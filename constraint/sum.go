@@ -10,9 +10,9 @@ import (
 //
 //	lower ≤ Σ_i w_i(x_i) ≤ upper,
 //
-// with integer weights. It is a language and a [Set]. [NewSum] is for sequences
-// of any length. [NewSiteSum] is for a fixed number of sites: it knows what the
-// remaining sites can add, so use it for weights of both signs.
+// with integer weights. It is a language and a [Set]. [NewSum] is for sequences of any
+// length, [NewSiteSum] for a fixed number of sites. Use NewSiteSum for weights of both
+// signs: it knows what the remaining sites can add.
 type Sum struct {
 	weights
 	lower, upper int
@@ -34,9 +34,9 @@ const maxSum = 1<<29 - 1
 // upper; math.MinInt and math.MaxInt leave a side open. Tokens beyond the
 // weights are dead. weights is copied.
 //
-// Where weights of both signs occur, a partial sum beyond ±(2²⁹−1), which takes
-// 512 sites or more, is dead, and since sums may wander that far before they
-// come back, the language cannot be compiled to a table.
+// With weights of both signs, a partial sum beyond ±(2²⁹−1), which takes 512 sites or
+// more, is dead. Since partial sums may go that far and come back, the language cannot be
+// compiled to a table.
 //
 // Weights are at most 2²⁰, finite bounds at most 2²⁹−1 in absolute value;
 // otherwise the error is an [*ArgumentError]. It wraps [ErrInfeasible] if
@@ -65,15 +65,13 @@ func NewSum(weights []int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// NewSiteSum returns the sequences of exactly len(weights) tokens with lower ≤
-// Σ_i weights[i][x_i] ≤ upper; math.MinInt and math.MaxInt leave a side open.
-// Tokens beyond the weights of a site are dead. Rows may share memory; they are
-// copied.
+// NewSiteSum returns the sequences of exactly len(weights) tokens with lower ≤ Σ_i
+// weights[i][x_i] ≤ upper; math.MinInt and math.MaxInt leave a side open. Tokens beyond
+// the weights of a site are dead. Rows may share memory; they are copied.
 //
-// Weights and bounds have the range of [NewSum]. The error wraps
-// [ErrInfeasible] if lower > upper or if the extremes of the sites do not reach
-// the bounds, and is a [*LimitError] if more than 2²⁹−1 partial sums have to be
-// told apart.
+// Weights and bounds have the range of [NewSum]. The error wraps [ErrInfeasible] if lower
+// > upper or if the extremes of the sites do not reach the bounds, and is a [*LimitError]
+// if more than 2²⁹−1 partial sums must be distinguished.
 func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	s, err := newSum("NewSiteSum", weights, true, lower, upper)
 	if err != nil {
@@ -111,8 +109,8 @@ func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// Finite returns an [*ArgumentError] if no table can hold the language: sums of
-// both signs, over sequences of any length, wander without bound.
+// Finite returns an [*ArgumentError] if no table can hold the language: with weights of
+// both signs, over sequences of any length, partial sums have no bound.
 func (s *Sum) Finite() error {
 	if s.offset == nil && s.low == -maxSum && s.high == maxSum {
 		return &ArgumentError{"NewSum", "weights", "of both signs",

@@ -111,7 +111,7 @@ func (w wordAt) Accepting(state int) bool {
 	return state == w.found() || state >= w.inside() && w.words.Accepting(state-w.inside())
 }
 
-// Classes tells apart separators, other tokens, and the tokens of the words.
+// Classes distinguishes separators, other tokens, and the tokens of the words.
 func (w wordAt) Classes(levels int) (of []int32, n int) {
 	used, _ := w.words.Classes(levels)
 	return automata.ClassesBy(levels, func(t int32) [2]int32 {

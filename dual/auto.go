@@ -10,23 +10,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Auto is the default rule, a stochastic Newton method that needs no setting:
-// the dual's Hessian is −Cov(g)/β, so with C a mean of the batch covariances of
-// g, of which late ones count most, it adds to λ the solution of
+// Auto is the default rule, a stochastic Newton method that needs no settings. The dual's
+// Hessian is −Cov(g)/β. With C a mean of the batch covariances of g, weighted towards
+// late ones, Auto adds to λ the solution of
 //
 //	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2sβ)   over the δ that keep λ within its bounds
 //	                                    and |δ_j| ≤ 2β/sd(g_j),
 //
-// h a shrinkage of C towards its diagonal that fades as samples come in, and s a
-// gain that starts at 1 and falls as 2/(2+k), k counting the steps, and those
-// that go on in the direction of the last ones by a fifth only (Kesten 1958). A
-// step changes the distribution by one nat at most.
+// where h shrinks C towards its diagonal, less as samples come in, and the gain s starts
+// at 1 and falls as 2/(2+k). k counts the steps, a step in the direction of the last ones
+// as a fifth (Kesten 1958). A step changes the distribution by one nat at most.
 //
-// C is that of earlier batches: a covariance of the batch that ḡ is the mean of
-// is correlated with ḡ, and the pair settles beside the optimum, on the unsafe
-// side where events are rare. The rule is invariant to the units of g, and
-// takes dependent constraints. It needs batches of two states at least. An
-// update takes O(n²) for n multipliers, and as much memory.
+// C comes from earlier batches: the covariance of the present batch is correlated with
+// its mean ḡ, and the pair settles away from the optimum, on the unsafe side where events
+// are rare. The rule is invariant to the units of g and accepts dependent constraints. It
+// needs batches of at least two states. An update takes O(n²) for n multipliers, and as
+// much memory.
 type Auto struct{}
 
 // The constants are those of a study of the rule over problems of 1 to 500

@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Batch is what one dual step knows of the present samples: their mean
-// violation, and their violations themselves or the covariance of these.
+// Batch holds the violations of the present samples for one dual step: their mean, and
+// the violations themselves or their covariance.
 type Batch struct {
 	Step   int       // dual steps made before this one
 	States int       // samples in the batch
@@ -33,8 +33,8 @@ func (b *Batch) Measure(g []float64) error {
 	return nil
 }
 
-// Variance stores the variances of the violations in v, one per row: those of
-// the batch with the divisor States − 1, zeros if States = 1.
+// Variance stores the variances of the violations in v, one per row. Without Cov they are
+// those of G with the divisor States − 1, and zero if States = 1.
 func (b *Batch) Variance(v []float64) {
 	n := len(b.Mean)
 	clear(v)
@@ -58,9 +58,8 @@ func (b *Batch) Variance(v []float64) {
 	}
 }
 
-// Covariance stores the covariance of the violations in c, n × n: that of the
-// batch has the divisor States − 1 and is zero if States = 1. It takes
-// O(States·n²).
+// Covariance stores the covariance of the violations in c, n × n. Without Cov it is that
+// of G with the divisor States − 1, and zero if States = 1. It takes O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)

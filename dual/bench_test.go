@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkStep is one dual step, one Gibbs sweep of 64 chains included, and
-// the sweep alone beside it.
+// BenchmarkStep is one dual step, one Gibbs sweep of 64 chains included, and compared
+// with the sweep alone.
 func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{10, 100} {
 		base := exact.Must(model.NewIsing(model.Lattice{n}, 0.3, 0))
@@ -42,8 +42,8 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkLinear is a Gibbs sweep of 64 chains with so many linear statistics,
-// the base alone (0) beside it.
+// BenchmarkLinear is a Gibbs sweep of 64 chains with so many linear statistics, compared
+// with the base alone (0).
 func BenchmarkLinear(b *testing.B) {
 	const n = 100
 	base := exact.Must(model.NewIsing(model.Lattice{n}, 0.3, 0))

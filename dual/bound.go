@@ -9,16 +9,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // Bound is the inequality g(x) ≤ 0, on average, with
 //
 //	g(x) = Σ_k Coef[k]·E_k(x) + Offset,
 //
-// E_k the energies of Models: any model may serve as a statistic. Energies must
-// be finite where the base model has probability. Bounds made of models let a
-// [Lagrangian] offer whatever base and models offer: fields, exact
-// conditionals, cached tables, a graph.
+// with E_k the energies of Models: any model may serve as a statistic. Energies must be
+// finite where the base model has probability. With bounds made of models a [Lagrangian]
+// offers whatever base and models offer: fields, exact conditionals, cached tables, a
+// graph.
 type Bound struct {
 	Models []energy.Model
 	Coef   []float64 // one finite number per model; nil means all 1
@@ -51,8 +52,8 @@ func (b *Bound) coef(k int) float64 {
 // constraint.Set, safe for concurrent use.
 type Bounds []Bound
 
-// Modelled sets can write their inequalities as bounds made of models for
-// states of the given shape, to the benefit of [NewLagrangian].
+// Modelled sets can write their inequalities as bounds made of models for states of the
+// given shape, which makes a [Lagrangian] of them faster.
 type Modelled interface {
 	constraint.Set
 	Bounds(sites, levels int) (Bounds, error)
@@ -171,4 +172,87 @@ func countBounds(c constraint.Count, sites, levels int) (Bounds, error) {
 		b = append(b, AtMost(count, float64(c.Max)))
 	}
 	return b, nil
+}
+
+// joined is what [Join] returns.
+type joined []constraint.Set
+
+// Len returns the number of inequalities.
+func (j joined) Len() int {
+	n := 0
+	for _, s := range j {
+		if !check.Nil(s) { // split reports it
+			n += s.Len()
+		}
+	}
+	return n
+}
+
+// Violation implements constraint.Set.
+func (j joined) Violation(g []float64, x []int32) {
+	n := j.Len()
+	if n == 0 {
+		check.Len("dual", "g", len(g), 0)
+		return
+	}
+	states, at := check.Rows("dual", "g", len(g), n), 0
+	for _, s := range j {
+		if check.Nil(s) {
+			continue
+		}
+		own := scratch.Float64s.Get(states * s.Len())
+		s.Violation(*own, x)
+		for k, v := range *own {
+			g[k/s.Len()*n+at+k%s.Len()] = v
+		}
+		at += s.Len()
+		scratch.Float64s.Put(own)
+	}
+}
+
+// values is the model E(x) = Σ_j weight[j]·g_j(x) of a set of which only the values of g
+// are known.
+type values struct {
+	set           constraint.Set
+	weight        []float64
+	sites, levels int
+}
+
+// Shape returns the shape of the states.
+func (m *values) Shape() (sites, levels int) { return m.sites, m.levels }
+
+// Energy implements energy.Model.
+func (m *values) Energy(e []float64, x []int32) {
+	n := len(m.weight)
+	g := scratch.Float64s.Get(len(e) * n)
+	defer scratch.Float64s.Put(g)
+	m.set.Violation(*g, x)
+	for s := range e {
+		e[s] = weighted.Dot(m.weight, (*g)[s*n:(s+1)*n])
+	}
+}
+
+// evaluated adds differences, exact ones by evaluation: levels calls per site.
+type evaluated struct {
+	energy.Differentiable
+	levels int
+}
+
+// As offers a field if there are two levels.
+func (m evaluated) As(target any) bool {
+	return m.levels == 2 && energy.Give[energy.Binary](target, evaluatedField{m}) || energy.AsInto(m.Differentiable, target)
+}
+
+// evaluatedField is an evaluated model of two levels.
+type evaluatedField struct{ evaluated }
+
+// Field implements energy.Binary.
+func (m evaluatedField) Field(e []float64, h []float32, x []int32) {
+	check.Len("dual", "h", len(h), len(x))
+	g := scratch.Float32s.Get(2 * len(h))
+	defer scratch.Float32s.Put(g)
+	m.Gradient(e, *g, x)
+	for i := range h {
+		h[i] = (*g)[2*i+1] - (*g)[2*i]
+	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 )
 
-// Certificate says how well multipliers meet the optimality conditions
-// (Karush, Kuhn and Tucker), with the Monte Carlo error of every figure.
+// Certificate measures how well multipliers meet the optimality conditions (Karush, Kuhn
+// and Tucker), with the Monte Carlo error of every figure.
 type Certificate struct {
 	Lambda      []float64 // λ̄
 	Violation   []float64 // mean of g_j: ≤ 0 is feasible, at equalities 0
@@ -65,11 +65,10 @@ func (c *Certificate) Holds(tol float64) bool {
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error, an upper bound that
-// takes the slacks' errors for fully correlated. For a frozen certificate and
-// feasible means it bounds how far the distribution at λ̄ is above the optimum
-// of the constrained problem: its objective is D(λ̄) + Gap, and D(λ̄) is below
-// the optimum.
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error, an upper bound that treats the
+// slacks' errors as fully correlated. For a frozen certificate and feasible means it
+// bounds how far the distribution at λ̄ is above the optimum of the constrained problem:
+// its objective is D(λ̄) + Gap, and D(λ̄) is below the optimum.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v
@@ -112,14 +111,13 @@ func (c *Certificate) set(j int, violation, se float64) {
 	}
 }
 
-// Judge returns the certificate of independent samples x, states × sites, drawn
-// at the multipliers lambda or on the way to them: what a diffusion returns.
-// The target is anything with violations: a [Target], or what predicts the
-// samples of a diffusion. Standard errors are those of independent draws;
-// samples that shared multipliers while they were drawn have means that vary
-// less than that.
+// Judge returns the certificate of independent samples x, states × sites, such as those
+// of a diffusion, drawn at the multipliers lambda or on the way to them. The target is
+// anything with violations: a [Target], or the predictor of a diffusion. Standard errors
+// are those of independent draws; means of samples that shared multipliers while they
+// were drawn vary less.
 //
-// It returns an error unless there are two samples, whole ones, and one finite
+// It returns an error unless there are at least two whole samples and one finite
 // multiplier ≥ 0 per inequality.
 func Judge[S energy.Site](target interface {
 	Len() int

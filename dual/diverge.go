@@ -1,26 +1,29 @@
 package dual
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/tilt"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// DivergedError says that multipliers diverge: no distribution meets the constraints on
-// average. The certificate is a direction u, Σ_j |u_j| = 1 and u_j ≥ 0 at
-// inequalities, with
+// DivergedError means that multipliers diverge: no distribution meets the constraints on
+// average. The certificate is a direction u, Σ_j |u_j| = 1 and u_j ≥ 0 at inequalities,
+// with
 //
 //	Σ_j u_j g_j(x) ≥ Margin > 0
 //
-// for every state x of the support, if Proven, so that no distribution has
-// E[g] ≤ 0 (Gordan's alternative); errors.Is then finds constraint.ErrInfeasible.
-// Otherwise it holds for every sample of the last Steps dual steps, while the
-// multipliers grew beyond Config.Diverge: a distribution that meets the
-// constraints, if there is one, was out of reach. [Solve] and [SolveStates]
-// alone return Margin = 0: the constraints can be met, but only by
-// distributions on the part of the support where Σ_j u_j g_j = 0, to which no
-// finite λ leads.
+// for every state x of the support, if Proven, so that no distribution has E[g] ≤ 0
+// (Gordan's alternative); errors.Is then finds constraint.ErrInfeasible. Otherwise it
+// holds for every sample of the last Steps dual steps, while the multipliers grew beyond
+// Config.Diverge: the loop could not reach a distribution that meets the constraints, if
+// there is one. Only [Solve] and [SolveStates] return Margin = 0: the constraints can
+// then be met, but only by distributions on the part of the support where Σ_j u_j g_j =
+// 0, to which no finite λ leads.
 type DivergedError struct {
 	Lambda    []float64 // the multipliers at that point
 	Direction []float64 // u = λ/Σ|λ|
@@ -64,4 +67,62 @@ func sumOf(lambda []float64) float64 {
 		sum += math.Abs(v)
 	}
 	return sum
+}
+
+// streak counts dual steps in a row in which every sample had λᵀg > 0. At the
+// optimum λᵀE[g] = 0, so a long streak means that λ is far from it, or that
+// there is none.
+type streak struct {
+	steps  int
+	margin float64 // smallest λᵀg/Σ|λ| of the streak
+	proof  int     // length at which to look for a proof
+}
+
+// firstProof is the length of a streak that is worth a proof. A proof may cost
+// an enumeration, so the next ones come at doubled lengths.
+const firstProof = 64
+
+func newStreak() streak { return streak{margin: math.Inf(1), proof: firstProof} }
+
+// next takes in the violations g of the samples drawn at λ, and returns the
+// certificate if the streak has become long. p, if not nil, is asked for a proof;
+// without one the sum of the multipliers must have come up to diverge.
+func (s *streak) next(ctx context.Context, lambda, g []float64, p Prover, diverge float64) error {
+	sum := sumOf(lambda)
+	n := len(lambda)
+	low, largest := math.Inf(1), 0.0
+	for at := 0; at < len(g); at += n {
+		low = min(low, weighted.Dot(lambda, g[at:at+n]))
+		for _, v := range g[at : at+n] {
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	if !(sum > 0 && low > 0) {
+		*s = newStreak()
+		return nil
+	}
+	s.steps++
+	s.margin = min(s.margin, low/sum)
+	if s.steps < s.proof {
+		return nil
+	}
+	e := &DivergedError{Lambda: slices.Clone(lambda), Direction: direction(lambda), Steps: s.steps, Margin: s.margin}
+	if p != nil && s.steps == s.proof {
+		s.proof *= 2
+		margin, ok, err := p.Margin(ctx, e.Direction)
+		if err != nil {
+			return err
+		}
+		if ok && tilt.Positive(margin, largest) > 0 {
+			e.Margin, e.Proven = margin, true
+			return e
+		}
+		if ok {
+			return nil // some state meets the combination
+		}
+	}
+	if sum >= diverge {
+		return e
+	}
+	return nil
 }

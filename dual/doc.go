@@ -6,11 +6,10 @@
 //
 //	p_λ(x) ∝ exp(−(f0(x) + Σ_j λ_j g_j(x))/β),
 //
-// and finding the multipliers λ ≥ 0 is a concave problem: the dual function
-// D(λ) = −β log Z(λ) has the gradient E_λ[g] and the Hessian −Cov_λ(g)/β. So
-// one samples at the present λ, looks by how much the samples violate the
-// constraints, and moves λ that way (primal–dual inference: Hadou, Uslu and
-// Ribeiro 2026).
+// and finding the multipliers λ ≥ 0 is a concave problem: the dual function D(λ) = −β log
+// Z(λ) has the gradient E_λ[g] and the Hessian −Cov_λ(g)/β. Primal–dual inference samples
+// at the present λ, measures by how much the samples violate the constraints, and moves λ
+// in that direction (Hadou, Uslu and Ribeiro 2026).
 //
 // # What most programs need
 //
@@ -26,8 +25,8 @@
 // A model that can be enumerated needs no sampling: [Solve] returns λ* and the
 // dual value to rounding.
 //
-// A constraint that every sample must meet is not one for this package: see
-// package constraint and the kernels that stay inside a language.
+// For constraints that every sample must meet see package constraint and the kernels that
+// stay inside a language.
 //
 // # Concurrency
 //
@@ -39,7 +38,5 @@
 // [RealLagrangian] is the same on reals. Package dual/pdi moves λ inside one run
 // of a diffusion, and package dual/unlearn moves a distribution away from others.
 //
-// Multipliers decide samples, so they are computed to the same bits on every
-// GOARCH: products are written float64(a*b) + c, for a compiler may fuse a*b + c
-// and fused bits differ between processors, and exp and log are our own.
+// Multipliers have the same bits on every GOARCH, as samples depend on them.
 package dual

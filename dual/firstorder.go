@@ -14,10 +14,10 @@ import (
 //
 //	λ ← clip(λ + η_t ḡ, 0, max),
 //
-// the rule of Hadou, Uslu and Ribeiro 2026. A Step is in units of λ per unit of
-// g and must suit the problem. Without one every multiplier has a step of its
-// own, η_tj = β/(v_j·√(1+t)), v_j the mean variance of g_j over earlier batches:
-// the diagonal of Newton's method, invariant to the units of g.
+// the rule of Hadou, Uslu and Ribeiro 2026. A Step is in units of λ per unit of g and
+// must suit the problem. Without one every multiplier has its own step, η_tj =
+// β/(v_j·√(1+t)), v_j the mean variance of g_j over earlier batches: the diagonal of
+// Newton's method, invariant to the units of g.
 type Ascent struct {
 	Step Schedule // η_t; nil means β/(v_j·√(1+t))
 }
@@ -44,8 +44,8 @@ func (a *ascent) Update(lambda []float64, b *Batch) error {
 //
 //	λ' = clip(λ + η_t ḡ(λ), 0, max),   λ ← clip(λ + η_t ḡ(λ'), 0, max),
 //
-// two dual steps each, the first of which the second takes back: slower than
-// ascent where that works, and steady at step sizes where ascent oscillates.
+// which takes two dual steps, the second from the same λ as the first. It is slower than
+// ascent where that works, and steady at step sizes at which ascent oscillates.
 type Extragradient struct {
 	Step Schedule // as of [Ascent]
 }
@@ -82,15 +82,15 @@ func (e *extragradient) fields(f *wire.Fields) {
 	e.gains.fields(f)
 }
 
-// PI is a proportional–integral controller with smoothed errors (νPI: Sohrabi,
-// Ramirez, Zhang, Lacoste-Julien and Gallego-Posada 2024), in the form without
-// an integral of its own,
+// PI is a proportional–integral controller with smoothed errors (νPI: Sohrabi, Ramirez,
+// Zhang, Lacoste-Julien and Gallego-Posada 2024), in the form without a separate
+// integral,
 //
 //	ξ_t = ν ξ_{t−1} + (1−ν) ḡ,   λ ← clip(λ + η_t(ḡ + κ(ξ_t − ξ_{t−1})), 0, max):
 //
-// dual ascent with a term that answers a change of the violation at once and
-// damps the oscillation of λ around its goal. The clipped λ is the integral, so
-// nothing winds up while a multiplier rests at a bound.
+// that is, dual ascent with a term that responds to a change of the violation at once and
+// damps the oscillation of λ around its goal. The clipped λ is the integral, so there is
+// no windup while a multiplier rests at a bound.
 type PI struct {
 	Integral     Schedule // η_t; nil means that of Ascent{}
 	Proportional float64  // κ ≥ 0; 0 means 1, −1 none
@@ -263,17 +263,17 @@ func (g *gains) fields(f *wire.Fields) {
 	f.Float64s(g.variance)
 }
 
-// Schedule is a step size as a function of the dual step t = 0, 1, 2, …; it
-// must be a function of t alone, and finite and ≥ 0. It decides samples, so it
-// should use arithmetic that is the same everywhere, as those below do.
+// Schedule is a step size as a function of the dual step t = 0, 1, 2, …; it must be a
+// function of t alone, and finite and ≥ 0. Samples depend on it, so its arithmetic should
+// be the same on every processor, as that of [Constant] and [Power] is.
 type Schedule func(t int) float64
 
 // Constant returns the schedule η. With η = κ/√T over T steps, the mean of the
 // multipliers is O(1/√T) from the optimum (Hadou et al. 2026, theorem 1).
 func Constant(eta float64) Schedule { return func(int) float64 { return eta } }
 
-// Power returns the schedule κ/(1+t)^p, for runs whose length is not known
-// ahead: ½ < p ≤ 1 is the classical range of stochastic approximation.
+// Power returns the schedule κ/(1+t)^p, for runs whose length is not known in advance: ½
+// < p ≤ 1 is the classical range of stochastic approximation.
 func Power(kappa, p float64) Schedule {
 	return func(t int) float64 {
 		return float64(kappa * simd.Exp(0-float64(p*simd.Log(float64(1+t)))))

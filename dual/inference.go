@@ -3,15 +3,17 @@ package dual
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Config says how multipliers move. The zero value is one primal draw per dual
+// Config holds the settings of an [Inference]. The zero value is one primal draw per dual
 // step, [Auto] from λ = 0, and no bound on λ.
 type Config struct {
 	Rule  Rule      // nil means Auto{}, for more than 2000 multipliers AdaGrad{}
@@ -29,8 +31,8 @@ type Config struct {
 	// be proven; 0 means 10⁴. See [DivergedError].
 	Diverge float64
 
-	// Observe, if not nil, is told of every dual step: the multipliers that
-	// the batch was drawn with and its mean violation. It must keep neither.
+	// Observe, if not nil, is called after every dual step with the multipliers that the
+	// batch was drawn with and its mean violation. It must keep neither slice.
 	Observe func(step int, lambda, mean []float64)
 
 	// Checkpoint, if it has a Path, saves the loop there as SaveFile does: at the end of
@@ -46,14 +48,14 @@ type Config struct {
 
 const defaultDiverge = 1e4 // TestDiverges
 
-// Inference is the primal–dual loop: per dual step it sets λ, resets the primal,
-// lets it draw, measures the mean violation of the batch of present states and
-// applies the rule. All states share λ; for multipliers per group of chains run
-// one Inference per group, each with a target and chains of its own.
+// Inference is the primal–dual loop. Each dual step sets λ, resets the primal, lets it
+// draw, measures the mean violation of the batch of present states and applies the rule.
+// All states share λ; for multipliers per group of chains run one Inference per group,
+// each with a target and chains of its own.
 //
-// A run is a function of the configuration and of the primal; the number of
-// workers plays no part. What it keeps of its trajectory does not grow with the
-// steps; Config.Observe sees all of it. Methods must not be called concurrently with each other.
+// A run is a function of the configuration and of the primal; it does not depend on the
+// number of workers. Memory does not grow with the steps; Config.Observe is called with
+// every step. Methods must not be called concurrently with each other.
 type Inference[S energy.Site] struct {
 	cfg    Config
 	target Target[S]
@@ -84,13 +86,13 @@ func (c *Config) newState(ctx context.Context, lambda []float64) (s state, err e
 	return s, err
 }
 
-// NewInference returns a loop over the target and a primal that draws from it.
-// The two must belong together. Chains on another model, which draw whatever the
-// multipliers are, are refused if the primal has a method Energy(e []float64,
-// x []S), as those of package sampler have: its energies must move with λ.
+// NewInference returns a loop over the target and a primal, which must draw from that
+// target. Chains on another model do not follow the multipliers; they are refused if the
+// primal is [Energetic], as the chains of package sampler are, and its energies do not
+// change with λ.
 //
-// Errors: a nil argument, a field out of range, a rule that refuses, a primal that
-// does not draw from the target.
+// Errors: a nil argument, a field out of range, an error of the rule, a primal that does
+// not draw from the target.
 func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
 	if check.Nil(t) || check.Nil(p) {
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
@@ -148,12 +150,12 @@ func (c *Config) fill(n int, equal []bool) error {
 	return nil
 }
 
-// Run makes n dual steps; math.MaxInt of them go on until the context ends.
+// Run makes n dual steps; math.MaxInt of them continue until the context ends.
 //
-// If the context ends, it returns that error; a later Run goes on with the step
-// that was interrupted. Constraints that no distribution can meet end it with a
-// [*DivergedError]; a violation that is NaN or infinite, or an error of the
-// primal or the rule, with that. The state is kept in every case.
+// If the context ends, it returns that error; a later Run goes on with the step that was
+// interrupted. Constraints that no distribution can meet end it with a [*DivergedError].
+// A violation that is NaN or infinite, and an error of the primal or the rule, also end
+// it. The state is kept in every case.
 func (i *Inference[S]) Run(ctx context.Context, n int) error {
 	return i.life.Run(ctx, n, func(int) error { return i.step(ctx) })
 }
@@ -220,3 +222,48 @@ func (i *Inference[S]) Len() int { return i.steps }
 
 // Lambda returns a copy of the multipliers of the next step.
 func (i *Inference[S]) Lambda() []float64 { return slices.Clone(i.lambda) }
+
+// belongs returns an error if the primal knows the energies it draws by and they
+// do not change with the target's multipliers where λᵀg does. Multipliers are
+// those at the start afterwards.
+func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
+	chains, ok := p.(Energetic[S])
+	if !ok {
+		return nil
+	}
+	x, n := p.States(), t.Len()
+	states := len(x) / t.Sites()
+	g, before, after := make([]float64, states*n), make([]float64, states), make([]float64, states)
+	if err := t.SetLambda(start); err != nil {
+		return err
+	}
+	chains.Energy(before, x)
+	t.Violation(g, x)
+	probe := make([]float64, n)
+	for j, l := range start {
+		probe[j] = l + float64(j+1)/float64(2*n*(n+1)) // adds a quarter in all
+	}
+	if err := t.SetLambda(probe); err != nil {
+		return nil // out of the target's range: no way to tell
+	}
+	chains.Energy(after, x)
+	if err := t.SetLambda(start); err != nil {
+		return err
+	}
+	for j, l := range start {
+		probe[j] -= l
+	}
+	said := false
+	for s, e := range before {
+		if after[s] != e {
+			return nil
+		}
+		d := weighted.Dot(probe, g[s*n:(s+1)*n]) / t.Beta()
+		// Beyond what rounding may hide.
+		said = said || check.Finite(e) && math.Abs(d) > float64(1e-9*(1+math.Abs(e)))
+	}
+	if said {
+		return fmt.Errorf("dual: NewInference: the energies that the primal draws by do not change with the target's multipliers: it runs on another model")
+	}
+	return nil
+}

@@ -82,21 +82,21 @@ func (i *Inference[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint of the loop, followed by the primal's if it has a
-// method Save: after Load the loop goes on to the same bits as if it had not
-// stopped. The target is left at the multipliers of the last dual step, where
-// [Inference.Certify], for one, may have moved it from.
+// Save writes a checkpoint of the loop, followed by the primal's if it has a method Save:
+// after Load the loop continues with the same bits as if it had not stopped. Save sets
+// the target to the multipliers of the last dual step, which [Inference.Certify], for
+// one, may have changed.
 func (i *Inference[S]) Save(w io.Writer) error { return i.life.Save(w) }
 
-// Load restores what Save wrote, into a loop built with the same arguments; Start,
-// Observe and Checkpoint may differ, and the error for other ones names the first
-// that differs. Schedules are compared by their values. It reads no more than the
-// checkpoint. On an error the loop is unchanged, and its target at the
-// multipliers of its last step.
+// Load restores what Save wrote, into a loop built with the same arguments; only Start,
+// Observe and Checkpoint may differ. Otherwise the error names the first argument that
+// differs. Schedules are compared by their values. It reads no more than the checkpoint.
+// On an error the loop is unchanged, and its target is at the multipliers of the loop's
+// last step.
 func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error { return i.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path so that no failure loses both it
-// and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint in the file path so that no failure loses both the new
+// checkpoint and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
 func (i *Inference[S]) SaveFile(path string) error { return i.life.SaveFile(path) }
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is
@@ -105,7 +105,7 @@ func (i *Inference[S]) LoadFile(ctx context.Context, path string) error {
 	return i.life.LoadFile(ctx, path)
 }
 
-// probes is the number of states by which targets are told apart.
+// probes is the number of states by which targets are distinguished.
 const probes = 4
 
 // settings returns the settings that a checkpoint must agree on.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -16,6 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/stretchr/testify/require"
 )
 
 // loop returns a loop over 64 Gibbs chains on the ring.
@@ -316,4 +315,30 @@ func TestConfig(t *testing.T) {
 	require.Equal(t, 300, seen)
 	require.Equal(t, 5.0, inf.Lambda()[1], "λ* = 5.77 is beyond the bound")
 	require.Greater(t, inf.Certificate().Violation[1], 0.0)
+}
+
+// Chains on the base, or on another Lagrangian of the same problem, draw whatever
+// the multipliers are, and are refused. Chains on the target, or on a model around
+// it, are not.
+func TestWrongModel(t *testing.T) {
+	lag := ring(t, 1)
+	around := energy.Func{Sites: 10, Levels: 2, E: func(x []int32) float64 {
+		e := make([]float64, 1)
+		lag.Energy(e, x)
+		return e[0]
+	}}
+	for _, c := range []struct {
+		name  string
+		model energy.Model
+		wrong bool
+	}{{"base", lag.Base(), true}, {"another", ring(t, 1), true}, {"target", lag, false}, {"around", around, false}} {
+		chains := exact.Must(sampler.NewChains(context.Background(), c.model, mcmc.Gibbs{}, sampler.Config{Seed: 1}))
+		_, err := dual.NewInference(context.Background(), lag, chains, dual.Config{Start: []float64{1, 0}})
+		if c.wrong {
+			require.ErrorContains(t, err, "runs on another model", c.name)
+		} else {
+			require.NoError(t, err, c.name)
+			require.Equal(t, []float64{1, 0}, lag.Lambda())
+		}
+	}
 }

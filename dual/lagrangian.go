@@ -22,16 +22,16 @@ import (
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //
-// f0 the energy of the base model, g the inequalities of a set, β the
-// temperature (1 unless [Lagrangian.AtTemperature] says otherwise) and λ ≥ 0
-// the multipliers, 0 at first: then it is the base model, bit for bit if β = 1.
+// with f0 the energy of the base model, g the inequalities of a set, β the temperature (1
+// unless set by [Lagrangian.AtTemperature]) and λ ≥ 0 the multipliers, 0 at first. At λ =
+// 0 and β = 1 it is the base model, bit for bit.
 //
 // It is an energy.Affine of the base and the inequalities, with weights that change, and
-// supports what that says. Inequalities made of models ([Bounds], constraint.Count, a
-// [Modelled] set) support what the models do: a torus under a constraint.Count is a torus at
-// every λ, for instance, and kernels of tori take it, see energy.Varying. Of any other set only
-// values are known: its differences are found by evaluation, exactly but at levels
-// evaluations per site, and nothing is cached.
+// supports what energy.Affine supports. Inequalities made of models ([Bounds],
+// constraint.Count, a [Modelled] set) support what the models do: a torus under a
+// constraint.Count is a torus at every λ, for instance, and kernels of tori accept it,
+// see energy.Varying. Any other set has only values: its differences are found by
+// evaluation, exactly, at levels evaluations per site and without a cache.
 //
 // g must be finite wherever the base has probability.
 //
@@ -241,11 +241,11 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	return n, n.SetLambda(l.lambda)
 }
 
-// Within says that the samples stay in a language, as the kernels of package mcmc
-// with that Within do: [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then
-// look at its states only, so that means which no mixture of them has are proven
-// infeasible. The energy does not change. It returns an error for a nil language
-// or one that has no sequence of the base's shape (constraint.ErrInfeasible).
+// Within declares that the samples stay in a language, as those of the kernels of package
+// mcmc with that Within do. [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then
+// consider its states only, so that means which no mixture of these states has are proven
+// infeasible. The energy does not change. It returns an error for a nil language or one
+// that has no sequence of the base's shape (constraint.ErrInfeasible).
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	g, err := trellis.Unroll(ctx, "dual: Within", a, l.sites, l.levels)
 	if err == nil {
@@ -270,7 +270,7 @@ func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 // Energy implements energy.Model at the present multipliers.
 func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 
-// As answers as energy.As asks.
+// As implements energy.Capable.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
 // Equal returns which rows are equalities E[g_j] = 0 ([Bound.Equal]), nil if none
@@ -280,10 +280,10 @@ func (l *Lagrangian) Equal() []bool { return slices.Clone(l.equal) }
 // Base returns the model of f0.
 func (l *Lagrangian) Base() energy.Model { return l.base }
 
-// SetLambda sets the multipliers; see [Lagrangian] for what must follow. It
-// returns an error, and changes nothing, unless every multiplier is finite and
-// ≥ 0, or of either sign in a row of [Lagrangian.Equal]. It panics unless there
-// is one per inequality.
+// SetLambda sets the multipliers; kernels that work on l must be Reset afterwards. It
+// returns an error, and changes nothing, unless every multiplier is finite and ≥ 0, or of
+// either sign in a row of [Lagrangian.Equal]. It panics unless there is one per
+// inequality.
 func (l *Lagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
 	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
@@ -350,11 +350,10 @@ func (l *Lagrangian) Violation(g []float64, x []int32) {
 	l.set.Violation(g, x)
 }
 
-// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) by
-// enumeration; it is a lower bound on the optimum of the constrained problem,
-// whatever λ ≥ 0 is. Unlike other methods it works at the given λ. Errors are
-// those of energy.Enumerate and SetLambda, and within a language more than 2²²
-// states.
+// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) by enumeration; it is
+// a lower bound on the optimum of the constrained problem, whatever λ ≥ 0 is. Unlike
+// other methods it uses the given λ, not the present one. Errors are those of
+// energy.Enumerate and SetLambda, and within a language more than 2²² states.
 func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error) {
 	at, err := l.AtTemperature(l.beta)
 	if err == nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Margin returns min_x uᵀg(x) for u_j ≥ 0 at inequalities: a lower bound on it
-// over the support of the base, or over the language of [Lagrangian.Within], if
-// the inequalities are sums over sites, and the minimum over both if the base has
-// at most 2²² states. Otherwise ok is false. A positive margin proves that no
+// Margin returns min_x uᵀg(x) for u_j ≥ 0 at inequalities. If the inequalities are sums
+// over sites, it is a lower bound: the minimum over the support of the base, or over the
+// language of [Lagrangian.Within]. Otherwise, if the base has at most 2²² states, it is
+// the minimum over both. Otherwise ok is false. A positive margin proves that no
 // distribution meets the constraints.
 //
 // Errors: those of an evaluation that gives NaN, and of the context.

@@ -2,13 +2,16 @@ package dual
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Primal draws from the target at its present multipliers. The chains of
-// package sampler are primals; [Resampler] makes one of any other sampler.
+// Primal draws from the target at its present multipliers. The chains of package sampler
+// are primals; [Resampler] makes a primal of any other sampler.
 //
 // A primal may also be a [Counter] and a [Saver].
 type Primal[S energy.Site] interface {
@@ -21,20 +24,19 @@ type Primal[S energy.Site] interface {
 	// States returns the present states, states × sites; it is not modified.
 	States() []S
 
-	// SetStates replaces the present states by a copy of x, of the same length,
-	// from which the next Run goes on as after Reset: states from a buffer, or
-	// from data for contrastive divergence. On an error of length or range
-	// nothing changes.
+	// SetStates replaces the present states by a copy of x, of the same length, from
+	// which the next Run continues as after Reset: states from a buffer, or from data for
+	// contrastive divergence. On an error of length or range nothing changes.
 	SetStates(x []S) error
 }
 
-// Counter is a primal that knows how many draws per chain it has made. With one,
-// a dual step whose context ended in the middle goes on where it stopped.
+// Counter is a primal that knows how many draws per chain it has made. With a Counter, a
+// dual step whose context ended in the middle continues where it stopped.
 type Counter interface{ Len() int }
 
-// Energetic is a primal that knows the energies it draws by: Energy stores in e[s] that
-// of the state x[s·sites : (s+1)·sites]. [NewInference] refuses one whose energies do
-// not change with the target's multipliers, for it runs on another model.
+// Energetic is a primal that knows the energies of its target: Energy stores in e[s] that
+// of the state x[s·sites : (s+1)·sites]. [NewInference] refuses a primal whose energies
+// do not change with the target's multipliers, since it runs on another model.
 type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
 
 // Saver is a primal with checkpoints: [Inference.Save] appends its own to that of
@@ -44,3 +46,62 @@ type Saver interface {
 	Save(w io.Writer) error
 	Load(ctx context.Context, r io.Reader) error
 }
+
+// Resampler is the [Primal] that draws all states afresh. It adapts samplers without a
+// state between draws, for instance a diffusion whose denoiser reads the target's
+// multipliers:
+//
+//	p, err := dual.NewResampler(sites, 256, diffusion.Sample)
+type Resampler[S energy.Site] struct {
+	sample func(ctx context.Context, x []S) error
+	x      []S
+	draws  int
+	life   session.Session
+}
+
+// NewResampler returns a primal with the given number of states; sample fills x, states ×
+// sites, with draws from the target as it is now. It returns an error unless both numbers
+// are ≥ 1 and sample is set.
+func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Context, x []S) error) (*Resampler[S], error) {
+	if sites < 1 || states < 1 || sample == nil {
+		return nil, fmt.Errorf("dual: NewResampler: sites = %d, states = %d, sample set = %t, want ≥ 1, ≥ 1 and true", sites, states, sample != nil)
+	}
+	if err := check.Entries("dual: NewResampler", "sites × states", sites, states); err != nil {
+		return nil, err
+	}
+	r := &Resampler[S]{sample: sample, x: make([]S, sites*states)}
+	r.life = session.Session{Who: "dual: Resampler", Len: r.Len}
+	return r, nil
+}
+
+// Run draws all states n times; the last draw remains. A draw that the context ended is
+// made again by the next Run.
+func (r *Resampler[S]) Run(ctx context.Context, n int) error {
+	return r.life.Run(ctx, n, func(int) error {
+		if err := r.sample(ctx, r.x); err != nil {
+			return err
+		}
+		r.draws++
+		return nil
+	})
+}
+
+// Reset does nothing: every draw starts afresh.
+func (r *Resampler[S]) Reset() error { return nil }
+
+// States returns the last draw, zeros before the first. The slice is the
+// primal's own.
+func (r *Resampler[S]) States() []S { return r.x }
+
+// SetStates replaces the states until the next draw, which does not depend on
+// them. It returns an error unless the length is that of States.
+func (r *Resampler[S]) SetStates(x []S) error {
+	if len(x) != len(r.x) {
+		return fmt.Errorf("dual: Resampler: SetStates: len(x) = %d, want %d", len(x), len(r.x))
+	}
+	copy(r.x, x)
+	return nil
+}
+
+// Len returns the number of draws made.
+func (r *Resampler[S]) Len() int { return r.draws }

@@ -8,24 +8,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Rule is a recipe for moving multipliers: a plain struct such as Auto{} or
-// Ascent{Step: Constant(0.1)}, whose zero value is the recommended setting. Package
-// dualtest holds the laws of a rule.
+// Rule is a recipe for moving multipliers: a plain struct such as Auto{} or Ascent{Step:
+// Constant(0.1)}, whose zero value is the recommended setting. Package dualtest checks
+// rules.
 type Rule interface {
 	// Bind returns an updater of n ≥ 1 multipliers with a state of its own. It stops
 	// with the error of a context that ends.
 	Bind(ctx context.Context, n int) (Updater, error)
 }
 
-// Updater moves multipliers, keeping what it must remember between steps.
+// Updater moves multipliers and keeps what it must remember between steps.
 type Updater interface {
 	// Update replaces λ by its next value, within [0, b.Max] or, in the rows of
 	// b.Equal, [−b.Max, b.Max], and keeps neither slice. It allocates nothing.
 	// On an error λ is unchanged.
 	Update(lambda []float64, b *Batch) error
 
-	// AppendBinary appends the state of the updater to data, so that a
-	// restored one goes on to the same bits.
+	// AppendBinary appends the state of the updater to data, so that a restored one
+	// continues with the same bits.
 	AppendBinary(data []byte) ([]byte, error)
 
 	// UnmarshalBinary restores what AppendBinary wrote, for an updater of the
@@ -52,4 +52,51 @@ func checkCount(rule string, n int) error {
 		return fmt.Errorf("dual: %s: n = %d, want ≥ 1", rule, n)
 	}
 	return check.Entries("dual: "+rule, "n", n)
+}
+
+// Decay shrinks the multipliers before every step of the inner rule: λ ← (1 − Rate)·λ. It
+// keeps them bounded when the constraints cannot be met, at the price of a bias: with
+// [Ascent] inside, ḡ = Rate·λ/η at rest instead of 0.
+type Decay struct {
+	Rule Rule    // nil means Auto{}
+	Rate float64 // in [0, 1); 0 forgets nothing
+}
+
+// Bind implements [Rule]. It returns an error if the rate is out of range.
+func (d Decay) Bind(ctx context.Context, n int) (Updater, error) {
+	if err := checkCount("Decay", n); err != nil {
+		return nil, err
+	}
+	if !(d.Rate >= 0 && d.Rate < 1) {
+		return nil, fmt.Errorf("dual: Decay: Rate = %v, want 0 ≤ Rate < 1", d.Rate)
+	}
+	if d.Rule == nil {
+		d.Rule = Auto{}
+	}
+	if err := check.Given("dual: Decay", "Rule", d.Rule); err != nil {
+		return nil, err
+	}
+	u, err := d.Rule.Bind(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return &decay{u, 1 - d.Rate, make([]float64, n)}, nil
+}
+
+type decay struct {
+	Updater
+	keep   float64
+	before []float64
+}
+
+func (d *decay) Update(lambda []float64, b *Batch) error {
+	copy(d.before, lambda)
+	for j := range lambda {
+		lambda[j] *= d.keep
+	}
+	err := d.Updater.Update(lambda, b)
+	if err != nil {
+		copy(lambda, d.before)
+	}
+	return err
 }

@@ -38,10 +38,10 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	return solve(ctx, t, l.lambda)
 }
 
-// SolveStates returns the optimum over the distributions on a list of states,
-// to rounding: f0[k] is the energy of state k, g[k·m+j] its j-th inequality, and
-// beta the temperature. With f0 = 0 and the states of a sample it weighs the
-// sample so that it meets the inequalities on average.
+// SolveStates returns the optimum over the distributions on a list of states, to
+// rounding: f0[k] is the energy of state k, g[k·m+j] its j-th inequality, and beta the
+// temperature. With f0 = 0 and the states of a sample, it finds weights with which the
+// sample meets the inequalities on average.
 //
 // Errors: no state, len(g) that is no multiple m ≥ 1 of their number, numbers
 // that are not finite, a beta that is not positive and finite; constraints that

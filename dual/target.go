@@ -6,9 +6,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Target is what has multipliers: a [Lagrangian] on tokens, a [RealLagrangian]
-// on real numbers. See [Lagrangian] for what the methods do. A target may also
-// be a [Prover], [Enumerable] and [Equalities].
+// Target is an energy with multipliers: a [Lagrangian] on tokens, a [RealLagrangian] on
+// real numbers. See [Lagrangian] for what the methods do. A target may also be a
+// [Prover], [Enumerable] and [Equalities].
 type Target[S energy.Site] interface {
 	Len() int
 	Sites() int
@@ -17,10 +17,10 @@ type Target[S energy.Site] interface {
 	Violation(g []float64, x []S)
 }
 
-// Prover is a target that can minimise uᵀg over all states of its support, for
-// u_j ≥ 0 at inequalities: a positive minimum proves that nothing meets the constraints, and
-// [Inference] says so in a [DivergedError]. ok is false if there is no exact way
-// to.
+// Prover is a target that can minimise uᵀg over all states of its support, for u_j ≥ 0 at
+// inequalities: a positive minimum proves that nothing meets the constraints, and
+// [Inference] then returns a [DivergedError]. ok is false if no exact method is
+// available.
 type Prover interface {
 	Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error)
 }

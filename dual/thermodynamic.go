@@ -10,23 +10,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Path says how [Thermodynamic] samples. The zero value is the recommended
-// setting.
+// Path holds the settings of [Thermodynamic]. The zero value is the recommended setting.
 type Path struct {
 	Points  int // values of λ on the way, at least 2; 0 means 16
 	Discard int // draws per chain at each that do not count; 0 means 50, −1 none
 	Draws   int // draws per chain at each that do; 0 means 200
 }
 
-// Thermodynamic estimates log Z(λ) − log Z(0) of a target with the energy
-// (f0 + λᵀg)/β, and its standard error, by integrating along the straight way
-// from 0 to λ,
+// Thermodynamic estimates log Z(λ) − log Z(0) of a target with the energy (f0 + λᵀg)/β,
+// and its standard error, by integrating along the straight line from 0 to λ,
 //
 //	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{tλ}[g] dt,
 //
-// with the trapezoid rule (Kirkwood 1935). The standard error does not include
-// the rule's bias, O(1/Points²): raise Points until the value stays. The
-// target's multipliers are λ afterwards.
+// with the trapezoid rule (Kirkwood 1935). The standard error does not include the rule's
+// bias, O(1/Points²): raise Points until the value no longer changes. The target's
+// multipliers are λ afterwards.
 //
 // −β times the result is D(λ) − D(0). With log Z(0) known, as for a q that is
 // normalised, it gives the divergences of unlearning where nothing can be

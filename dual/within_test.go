@@ -33,8 +33,8 @@ func hard(t testing.TB, sites int, most float64) (*dual.Lagrangian, constraint.L
 func TestWithin(t *testing.T) {
 	exact.SkipUnderRace(t)
 	for _, sites := range []int{8, 64} {
-		floor := float64(sites) / 4
-		lag, language := hard(t, sites, floor-0.5)
+		least := float64(sites) / 4
+		lag, language := hard(t, sites, least-0.5)
 		run := func() error {
 			chains := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Swap{Within: language}, sampler.Config{Chains: 16, Warmup: -1}))
 			inf := exact.Must(dual.NewInference(context.Background(), lag, chains, dual.Config{Diverge: 300}))

@@ -6,38 +6,32 @@
 //
 // # What to use
 //
-// [Path] projects onto any language of package constraint: the nearest
-// distribution whose likeliest sequence is in the language, in either
-// Kullback-Leibler divergence. Compiled ([PathProjection]) it also conditions:
-// joint draws, log-probability of the language, marginals, the likeliest
-// sequences in order, counts. A diffusion should condition rather
-// than project; package sampler/diffusion does so by itself when it is given a
-// Path.
+// [Path] projects onto any language of package constraint: the nearest distribution whose
+// likeliest sequence is in the language, in either Kullback-Leibler divergence. Compiled
+// ([PathProjection]) it also conditions: joint draws, log-probability of the language,
+// marginals, the likeliest sequences in order, counts. A diffusion should condition
+// rather than project; package sampler/diffusion does so by itself for a Path.
 //
-// Four packages stand beside this one. Package prior conditions a hidden Markov
-// model or a Markov chain, in which sites depend on each other, on a language.
-// Three are for other constraints. Package novelty keeps sequences
-// out of a set that grows by what was produced before. Package lagrange
-// projects onto scores: an augmented Lagrangian, guided by derivatives, looks for
-// the sequence. Package proximal moves real-valued predictions: the nearest series
-// within linear rows and smooth inequalities, with a certificate.
+// Four packages are for other problems. Package prior conditions a hidden Markov model or
+// a Markov chain, in which sites depend on each other, on a language. Package novelty
+// keeps sequences out of a set that grows by what was produced before. Package lagrange
+// projects onto scores: an augmented Lagrangian, guided by derivatives, looks for the
+// sequence. Package proximal moves real-valued predictions: the nearest series within
+// linear rows and smooth inequalities, with a certificate.
 //
 // # Recipes
 //
-// A recipe is an immutable struct with useful zero values. Its Bind method
-// compiles it for a shape and returns a [Projection], whose type has the name of
-// the recipe: a [Path] becomes a [PathProjection], the Projector of novelty,
-// lagrange or proximal the Projection there. Package sampler/diffusion declares
-// the same interface and finds the optional ones (a joint draw, a commit after
-// the last step) by their methods. Neither package imports the other.
+// A recipe is an immutable struct with useful zero values. Its Bind method compiles it
+// for a shape and returns a [Projection]: a [Path] becomes a [PathProjection], and the
+// Projector of novelty, lagrange or proximal becomes the Projection of that package.
+// Package sampler/diffusion declares the same interface and finds the optional ones (a
+// joint draw, a commit after the last step) by their methods. Neither package imports the
+// other.
 //
 // # Errors
 //
-// Whatever cannot be satisfied is an *[InfeasibleError] that names the
-// constraint and the site where the language dies, and wraps
-// constraint.ErrInfeasible. An iteration that ends early is a *[NotConverged].
-// There are no fallbacks.
-//
-// Products are written float64(a*b) + c: a compiler may fuse them otherwise, and
-// fused bits differ between processors.
+// A constraint that cannot be satisfied is an *[InfeasibleError], which names the
+// constraint and the first site without an allowed token and wraps
+// constraint.ErrInfeasible. An iteration that ends early is a *[NotConverged]. There are
+// no fallbacks.
 package projection

@@ -3,11 +3,14 @@ package projection
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// WeightError says that a log-weight is NaN or +Inf, and where.
+// WeightError is the error of a log-weight that is NaN or +Inf, with its place.
 type WeightError struct {
 	Site, Level int
 	Weight      float64
@@ -16,7 +19,7 @@ type WeightError struct {
 // Error implements error.
 func (e *WeightError) Error() string { return (*algebra.WeightError)(e).Error() }
 
-// explain names the constraint in errors that speak of sites only.
+// explain names the constraint in errors that name sites only.
 func explain(name string, err error) error {
 	if err == nil {
 		return nil
@@ -32,8 +35,8 @@ func explain(name string, err error) error {
 	return fmt.Errorf("projection: %s: %w", name, err)
 }
 
-// NotConverged says that an iteration ended before its conditions held. The
-// best iterate is what the destination of the call holds.
+// NotConverged is the error of an iteration that ended before its conditions held. The
+// destination of the call then holds the best iterate.
 type NotConverged struct {
 	Method         string  // what iterated, for instance "proximal"
 	Residual, Want float64 // of the conditions, Residual > Want
@@ -43,4 +46,53 @@ type NotConverged struct {
 // Error implements error.
 func (e *NotConverged) Error() string {
 	return fmt.Sprintf("%s: residual = %.3g after %d iterations, want ≤ %.3g", e.Method, e.Residual, e.Iterations, e.Want)
+}
+
+// InfeasibleError means that no sequence of positive weight satisfies a constraint. It
+// wraps [constraint.ErrInfeasible].
+type InfeasibleError struct {
+	// Constraint is the name of the constraint, or the type of its automaton,
+	// or those of the parts of an intersection.
+	Constraint string
+
+	// Site is the first site at which no token of positive weight leads to a sequence of
+	// the language. It is the number of sites if every site has a token but no sequence
+	// is accepted.
+	Site int
+
+	// Clash names the parts of an intersection that exclude each other at this length,
+	// whatever the weights are: without any one of them there would be sequences. It is
+	// nil unless compiling found such parts. For the names of parts see
+	// [constraint.DFA.Named].
+	Clash []string
+}
+
+// Error implements error.
+func (e *InfeasibleError) Error() string {
+	why := ""
+	if len(e.Clash) == 1 {
+		why = fmt.Sprintf(" (%s by itself)", e.Clash[0])
+	} else if len(e.Clash) > 1 {
+		why = fmt.Sprintf(" (because of %s together)", strings.Join(e.Clash, " and "))
+	}
+	return fmt.Sprintf("projection: %s at site %d: %v%s", e.Constraint, e.Site, constraint.ErrInfeasible, why)
+}
+
+// Unwrap returns [constraint.ErrInfeasible].
+func (e *InfeasibleError) Unwrap() error { return constraint.ErrInfeasible }
+
+// clash returns parts that have no sequence in common, as empty tells, every one of
+// them needed for that: each part goes that can (deletion; Chinneck, Feasibility
+// and Infeasibility in Optimization, 2008, chapter 2). A part stays where it is too
+// costly to tell.
+func clash(parts []constraint.Automaton, empty func(parts []constraint.Automaton) bool) []constraint.Automaton {
+	left := slices.Clone(parts)
+	for i := 0; i < len(left); {
+		if fewer := slices.Delete(slices.Clone(left), i, i+1); empty(fewer) {
+			left = fewer
+		} else {
+			i++
+		}
+	}
+	return left
 }

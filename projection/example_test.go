@@ -61,8 +61,8 @@ func ExampleInfeasibleError() {
 	// true
 }
 
-// A score that no sequence reaches: an iteration ends with the best there was
-// and says how far that is from what was wanted.
+// A score that no sequence reaches: an iteration ends with the best there was and states
+// how far that is from what was wanted.
 func ExampleNotConverged() {
 	ones := constraint.Score{
 		F: func(v []float32) float64 { return float64(v[1]) + float64(v[3]) }, // P(x_0 = 1) + P(x_1 = 1)

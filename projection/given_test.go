@@ -100,26 +100,26 @@ func TestDrawGivenIsDraw(t *testing.T) {
 	})
 }
 
-// toldPath counts the draws that are told of certain tokens.
-type toldPath struct {
+// countingPath counts the draws that are given certain tokens.
+type countingPath struct {
 	projection.Path
-	told *atomic.Int64
+	calls *atomic.Int64
 }
 
-func (p toldPath) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
+func (p countingPath) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	e, err := p.Path.Compile(ctx, sites, levels)
-	return toldProjection{e, p.told}, err
+	return countingProjection{e, p.calls}, err
 }
 
-type toldProjection struct {
+type countingProjection struct {
 	*projection.PathProjection
-	told *atomic.Int64
+	calls *atomic.Int64
 }
 
-func (p toldProjection) Self() any { return p }
+func (p countingProjection) Self() any { return p }
 
-func (p toldProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (float64, error) {
-	p.told.Add(1)
+func (p countingProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (float64, error) {
+	p.calls.Add(1)
 	return p.PathProjection.DrawGiven(ctx, x0, v, src)
 }
 
@@ -191,10 +191,10 @@ func TestSparedRowsChangeNothing(t *testing.T) {
 			for _, c := range [][]int32{nil, clamp} {
 				var seen [2][]int32
 				var said [2]string
-				var told [2]atomic.Int64
+				var calls [2]atomic.Int64
 				rows := 0
 				for k := range seen {
-					cfg := diffusion.Config{Steps: 12, Seed: 7, Batch: 3, Workers: 2, Clamp: c, ProjectStart: start, Projector: toldPath{projection.Path{Language: half, Name: "half"}, &told[k]}}
+					cfg := diffusion.Config{Steps: 12, Seed: 7, Batch: 3, Workers: 2, Clamp: c, ProjectStart: start, Projector: countingPath{projection.Path{Language: half, Name: "half"}, &calls[k]}}
 					if k == 1 {
 						cfg.Workers = 1
 						cfg.Observe = func(s *diffusion.Snapshot) {
@@ -221,8 +221,8 @@ func TestSparedRowsChangeNothing(t *testing.T) {
 				require.Equal(t, seen[1], seen[0], fmt.Sprintf("%T, start %v, clamps %v", process, start, c))
 				require.Equal(t, said[1], said[0])
 				require.Positive(t, rows)
-				require.Positive(t, told[0].Load())
-				require.Zero(t, told[1].Load())
+				require.Positive(t, calls[0].Load())
+				require.Zero(t, calls[1].Load())
 			}
 		}
 	}

@@ -32,8 +32,8 @@ type program interface {
 
 // runner is the scratch of one call, with the sums of package trellis.
 type runner interface {
-	// Watch makes what follows, but Draw, fail with the cause of ctx once that has ended;
-	// Unwatch ends that.
+	// Watch makes later calls, except Draw, fail with the cause of ctx once that has
+	// ended; Unwatch stops watching.
 	Watch(ctx context.Context)
 	Unwatch()
 	Filter(v []float32) (logZ float64, err error)
@@ -71,7 +71,7 @@ func (n *nested) classes() int { _, k, _ := n.graph.Size(); return k }
 
 func (n *nested) automaton() constraint.Automaton { return n.language }
 
-// Usable knows of the mask only.
+// Usable considers the mask only.
 func (n *nested) Usable(site int, token int32) bool { return n.may(site, token) }
 
 func (n *nested) may(site int, token int32) bool { return n.allows == nil || n.allows(site, token) }
@@ -105,7 +105,7 @@ func (r *nestedRunner) Watch(ctx context.Context) {
 	r.run.Watch(ctx)
 }
 
-// Unwatch ends that.
+// Unwatch stops what Watch began.
 func (r *nestedRunner) Unwatch() {
 	r.ctx = nil
 	r.run.Unwatch()
@@ -261,4 +261,21 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 			}
 		}
 	}, nil
+}
+
+// Nested languages nest without a bound: brackets, JSON, whatever a pushdown automaton
+// decides. As a [constraint.Automaton] such a language has a state for every
+// configuration of its stack, numbered when first met, so that every consumer can check
+// and extend sequences. [Path], which sums over all sequences, uses the pushdown
+// automaton itself: its cost grows with the cube of the length and not with the number of
+// configurations.
+//
+// The languages of package constraint/grammar are Nested, and so is a type that
+// embeds one.
+type Nested interface {
+	constraint.Automaton
+
+	// Pushdown returns the automaton as package constraint/grammar compiles it; [Path]
+	// refuses any other.
+	Pushdown() constraint.Pushdown
 }

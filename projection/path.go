@@ -16,22 +16,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Path projects factorised categoricals onto a language, exactly: a
-// distribution over sites × levels moves to the nearest one whose most likely
-// sequence is in the language. Where a consumer can draw jointly it also
-// conditions on the language instead ([PathProjection.Draw]), which is
-// what package sampler/diffusion prefers.
+// Path projects factorised categoricals onto a language, exactly: a distribution over
+// sites × levels moves to the nearest one whose most likely sequence is in the language.
+// A consumer that can draw jointly conditions on the language instead
+// ([PathProjection.Draw]), as package sampler/diffusion does.
 //
-// A Path is a recipe: Bind and Compile make it a [PathProjection], for a runner
-// and to use by hand. The zero value of everything but Language is the
-// recommended setting.
+// A Path is a recipe: Bind makes it a [PathProjection] for a runner, Compile one for
+// direct use. The zero value of everything but Language is the recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. Masks that were intersected
 	// with it cost nothing. A [Nested] one is summed over without a
 	// bound on its depth, at a cost that grows with the cube of the length.
 	Language constraint.Language
 
-	// Name is what errors call the language, by default its type.
+	// Name is the name of the language in errors, by default its type.
 	Name string
 
 	// Padded admits shorter sequences, filled up with the token Pad, which
@@ -192,4 +190,28 @@ func (p Path) check() (margin float64, err error) {
 		return 0, fmt.Errorf("projection: Path: Revive has no meaning for KL(y‖x), which is infinite there")
 	}
 	return margin, nil
+}
+
+// Divergence is the direction of the Kullback–Leibler divergence that a projection
+// minimises.
+type Divergence uint8
+
+const (
+	// Forward is min_y KL(x‖y), x being the given distribution: y covers all of the mass
+	// of x. It is the projection of Cardei et al. 2025.
+	Forward Divergence = iota
+
+	// Reverse is min_y KL(y‖x): y stays within the support of x.
+	Reverse
+)
+
+// String returns "forward" or "reverse".
+func (d Divergence) String() string {
+	switch d {
+	case Forward:
+		return "forward"
+	case Reverse:
+		return "reverse"
+	}
+	return fmt.Sprintf("Divergence(%d)", uint8(d))
 }

@@ -23,12 +23,11 @@ import (
 //
 //	p(x) = ∏_i p_i(x_i),  p_i = softmax(v_i).
 //
-// Errors are *[InfeasibleError] if no sequence of the language has positive
-// probability, *[WeightError] for a NaN or +Inf, and the cause of the context once that
-// has ended, which is noticed in the middle of a sum. A nil v stands for zeros, the
-// uniform distribution. Slices of the wrong length panic. A PathProjection is safe for concurrent use; after warm-up only
-// KBest, Ascending and Count allocate, and draws and sums over nested languages
-// a little.
+// Errors are *[InfeasibleError] if no sequence of the language has positive probability,
+// *[WeightError] for a NaN or +Inf, and the cause of the context, whose end stops a sum
+// in the middle. A nil v stands for zeros, the uniform distribution. Slices of the wrong
+// length panic. A PathProjection is safe for concurrent use; after warm-up only KBest,
+// Ascending and Count allocate, and draws and sums over nested languages a little.
 type PathProjection struct {
 	name          string
 	program       program
@@ -98,9 +97,9 @@ func (e *PathProjection) Draw(ctx context.Context, x0 []int32, v []float32, src 
 	return e.Sample(ctx, x0, v, src)
 }
 
-// DrawGiven is [PathProjection.Draw] where some tokens are certain: on entry x0 holds
-// them, and −1 at the other sites. The rows of v at their sites may hold anything and
-// may be written to; they stand for rows of 0 at the token and −Inf elsewhere.
+// DrawGiven is [PathProjection.Draw] with some tokens fixed: on entry x0 holds them, and
+// −1 at the other sites. The rows of v at their sites may hold anything and may be
+// written to; they stand for rows of 0 at the token and −Inf elsewhere.
 func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	if v == nil {
@@ -124,12 +123,12 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 	return logZ, nil
 }
 
-// Self returns e: what draws given tokens is e and not a type that embeds it.
+// Self returns e, which tells a consumer of DrawGiven whether a type embeds e and may
+// have a Draw of its own.
 func (e *PathProjection) Self() any { return e }
 
-// Sample fills dst, any number of sequences one after the other, with
-// independent exact draws as by [PathProjection.Draw]; more than one of them
-// share the sums.
+// Sample fills dst, any number of sequences one after the other, with independent exact
+// draws as by [PathProjection.Draw]; several sequences share the sums.
 func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%e.sites != 0 {
 		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
@@ -216,8 +215,9 @@ func (e *PathProjection) Marginals(ctx context.Context, dst []float64, v []float
 	return err
 }
 
-// LogMarginals stores in dst (sites × levels) the logarithms of [PathProjection.Marginals],
-// which tell apart what is too unlikely for a float64; −Inf is what cannot occur.
+// LogMarginals stores in dst (sites × levels) the logarithms of
+// [PathProjection.Marginals], which still distinguish probabilities too small for a
+// float64; −Inf is what cannot occur.
 func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("projection", "dst", len(dst), e.sites*e.levels)
 	v = e.weights(v)
@@ -261,10 +261,10 @@ func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int
 	}
 }
 
-// Ascending yields the sequences of the language with the sum of their costs,
-// Σ_i cost[i,x_i], the cheapest first, for costs per site and token of any
-// origin; +Inf is what may not be. The slice is overwritten by the next step,
-// and cost must not change meanwhile. The iteration ends early once ctx has ended.
+// Ascending yields the sequences of the language with the sum of their costs, Σ_i
+// cost[i,x_i], the cheapest first, for costs per site and token of any origin; +Inf
+// forbids a token. The slice is overwritten by the next step, and cost must not change
+// meanwhile. The iteration ends early once ctx has ended.
 func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Seq2[[]int32, float64], error) {
 	check.Len("projection", "cost", len(cost), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -290,8 +290,8 @@ func (e *PathProjection) Count(ctx context.Context, v []float32) (*big.Int, erro
 // language is returned as it is, without its masks.
 func (e *PathProjection) Automaton() constraint.Automaton { return e.program.automaton() }
 
-// String returns the name of the language: Name of the Path, by default what the
-// language calls itself or its type.
+// String returns the name of the language: Name of the Path, or else the language's own
+// name or type.
 func (e *PathProjection) String() string { return e.name }
 
 // Accepts reports whether x is in the language.
@@ -300,9 +300,9 @@ func (e *PathProjection) Accepts(x []int32) bool {
 	return e.program.Accepts(x)
 }
 
-// Project replaces v by the nearest factorised distribution whose likeliest
-// sequence is in the language, as [PathProjection.Nearest] does. The violation
-// that remains is always 0. Nothing but ctx, v and the error matters here.
+// Project replaces v by the nearest factorised distribution whose likeliest sequence is
+// in the language, as [PathProjection.Nearest] does. The violation that remains is always
+// 0. Other arguments are not read.
 func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -319,13 +319,13 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 
 // Nearest replaces v by the log-probabilities of
 //
-//	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) where the Path says Reverse)
+//	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse)
 //
-// over the factorised distributions y for which there is a sequence x in the
-// language with y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. It
-// stores that sequence in x and returns the divergence in nats. Rows that
-// satisfy the condition already stay as they are. A NaN or +Inf of a token that the
-// language cannot use at its site counts as −Inf. On an error v is unchanged.
+// over the factorised distributions y for which there is a sequence x in the language
+// with y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. It stores that sequence in
+// x and returns the divergence in nats. Rows that satisfy the condition already stay as
+// they are. A NaN or +Inf at a token that the language cannot use at that site counts as
+// −Inf. On an error v is unchanged.
 //
 // The divergence separates over sites, so the problem is a shortest path with
 // one cost per site and token (see Cardei et al. 2025 for the projection; the

@@ -32,8 +32,8 @@ func (e *PathProjection) LogProb(ctx context.Context, x []int32, v []float32) (f
 //
 //	E[Σ_i f[i,x_i] | x ∈ C] = Σ_{i,l} P(x_i = l | x ∈ C)·f[i,l],
 //
-// for f of sites × levels in any unit. What f says of tokens that cannot occur does
-// not matter.
+// for f of sites × levels in any unit. Its values at tokens that cannot occur are
+// ignored.
 func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (float64, error) {
 	check.Len("projection", "f", len(f), e.sites*e.levels)
 	p := make([]float64, len(f))
@@ -49,7 +49,7 @@ func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (fl
 	return sum, nil
 }
 
-// Entropy returns that of p given the language, in nats:
+// Entropy returns the entropy of p given the language, in nats:
 //
 //	H = −Σ_{x ∈ C} P(x) log P(x) = log Z − E[Σ_i v[i,x_i] | x ∈ C].
 func (e *PathProjection) Entropy(ctx context.Context, v []float32) (float64, error) {
@@ -62,7 +62,7 @@ func (e *PathProjection) Entropy(ctx context.Context, v []float32) (float64, err
 	if err := e.LogMarginals(ctx, p, v); err != nil {
 		return 0, err
 	}
-	// Weights beside that of the likeliest token of their site: large ones would
+	// Weights relative to that of the likeliest token of their site: large ones would
 	// cancel against log Z.
 	for i := range e.sites {
 		row, q := v[i*e.levels:(i+1)*e.levels], p[i*e.levels:(i+1)*e.levels]

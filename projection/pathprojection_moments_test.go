@@ -70,7 +70,7 @@ func TestMoments(t *testing.T) {
 	require.Greater(t, solved, cases/4)
 }
 
-// TestEntropyOfLargeWeights: a constant beside the weights of a site, however large,
+// TestEntropyOfLargeWeights: a constant added to the weights of a site, however large,
 // changes nothing.
 func TestEntropyOfLargeWeights(t *testing.T) {
 	even, err := constraint.NewDFA(t.Context(), 2, []int32{0, 1, 1, 0}, []bool{true, false})

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// Projection moves predictions to a feasible set, one sample at a time. It is
-// an alias of the interface itself, so that consumers can declare the same one
-// without importing this package.
+// Projection moves predictions to a feasible set, one sample at a time. It is an alias of
+// an interface literal, so that consumers can declare the same interface without
+// importing this package.
 type Projection = interface {
 	// Project replaces the sites × levels log-weights v of one sample by those
 	// of a distribution that satisfies the constraint, and returns by how much

@@ -89,7 +89,7 @@ func TestAscending(t *testing.T) {
 	require.Len(t, seen, n)
 }
 
-func TestNotConvergedSaysHowFar(t *testing.T) {
+func TestNotConvergedReportsViolation(t *testing.T) {
 	err := &projection.NotConverged{Method: "proximal", Residual: 0.25, Want: 1e-12, Iterations: 7}
 	require.EqualError(t, err, "proximal: residual = 0.25 after 7 iterations, want ≤ 1e-12")
 }

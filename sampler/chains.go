@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/probe"
 )
 
 // Chains runs Markov chains of one method on one model.
@@ -31,10 +32,11 @@ func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (
 	return NewRunner(ctx, System[int32](t), cfg, cfg.Init, cfg.Observe)
 }
 
-// Retarget gives chains of tokens another target of the same shape: new kernels
-// of the method, which have nothing tuned: the warm-up of Config is over, so call Warm
-// if they should tune themselves for it. States, random streams and counts stay. On an
-// error, as while another call is under way, nothing changes but the error of a start, as by Reset.
+// Retarget gives chains of tokens another target of the same shape. It makes new kernels
+// of the method, with nothing tuned; the warm-up of Config does not run again, so call
+// Warm if they should tune themselves. States, random streams and counts stay. An error
+// about a start state is as from Reset; on any other error, such as that of a call while
+// another is under way, nothing changes.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	if c == nil {
 		return fmt.Errorf("sampler: Retarget: chains = nil")
@@ -65,9 +67,9 @@ func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	})
 }
 
-// System is what a [Runner] moves: states of tokens or of reals, how they start,
-// and the transitions that move them. [NewChains] makes one of a model and a
-// method; package langevin has the one of a real-valued target.
+// System is what a [Runner] moves: states of tokens or of reals, how they start, and the
+// transitions that move them. [NewChains] makes one from a model and a method; package
+// langevin has one for real-valued targets.
 type System[S energy.Site] interface {
 	// Name begins the messages of the runner's errors; String names the method.
 	Name() string
@@ -79,8 +81,8 @@ type System[S energy.Site] interface {
 	// Kernel returns a new transition for a block of chains (1 … BlockSize).
 	Kernel(ctx context.Context, chains int) (Transition[S], error)
 
-	// Start fills x, the states of a block of chains (one per stream) that kernel
-	// will move, with initial states, the one of stream i drawn from it.
+	// Start fills x with initial states of a block of chains, which kernel will move: one
+	// state per stream, drawn from that stream.
 	Start(x []S, r []Stream, kernel Transition[S]) error
 
 	// Check returns an error unless every entry of x, the states of chains first,
@@ -90,14 +92,14 @@ type System[S energy.Site] interface {
 	// Energy stores the energies of the states x.
 	Energy(e []float64, x []S)
 
-	// Settings adds, by name, what a checkpoint must agree on beside the number
-	// of sites and Config: the method, what tells the target apart, see
-	// [Method]. A []float64 is compared to rounding, anything else exactly.
+	// Settings adds, by name, what a checkpoint must agree on in addition to the number
+	// of sites and Config: the method and what identifies the target, see [Method]. A
+	// []float64 is compared up to rounding, anything else exactly.
 	Settings(add func(name string, value any))
 }
 
-// CheckStart returns a *[StartError] for the first energy that is not finite:
-// what a kernel's Reset returns for states that no chain can start from.
+// CheckStart returns a *[StartError] for the first energy that is not finite, nil if
+// there is none. A kernel's Reset returns it.
 func CheckStart(e []float64) error {
 	for s, v := range e {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -168,3 +170,17 @@ func (t *tokens) Check(x []int32, first int) error {
 }
 
 func (t *tokens) Energy(e []float64, x []int32) { t.model.Energy(e, x) }
+
+// Named recipes have a name for checkpoints and messages, such as "dmala", that does not
+// depend on their Go names. A recipe without one goes by its Go type. Models, and
+// functions in a field of a recipe, may be Named too: checkpoints then distinguish them
+// by name.
+type Named interface{ Name() string }
+
+var _ probe.Named = Named(nil)
+
+// Settings adds the shape, the method with all its fields, and the energies of some fixed
+// states, which identify the model.
+func (t *tokens) Settings(add func(name string, value any)) {
+	probe.Target(add, t.model, t.method, NewStream(probe.States, 0).IntN)
+}

@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
-// Config says how many chains run, from where and who watches. The zero value
-// runs 4 chains of seed 0 from uniform random states, with a warm-up of 1000
-// steps.
+// Config holds the settings of a run: how many chains, from which states, and who
+// observes them. The zero value runs 4 chains of seed 0 from uniform random states, with
+// a warm-up of 1000 steps.
 type Config struct {
 	Chains  int    // number of chains of the whole run; 0 means 4
 	Seed    uint64 // chain i draws from stream (Seed, i)
@@ -20,38 +20,37 @@ type Config struct {
 	Thin    int    // steps per draw; 0 means 1
 	Workers int    // goroutines, of large lattices also within a chain; 0 means GOMAXPROCS; never changes results
 
-	// Generator is what streams draw from; the zero value is Philox4x32-10. Runs
-	// that draw much for little work, as Gibbs on lattices does, are up to twice as
-	// fast with generator.ARS4x32 where the processor has AES instructions. It
-	// changes results as Seed does, and checkpoints keep it.
+	// Generator makes the random numbers; the zero value is Philox4x32-10. Runs that draw
+	// many numbers and do little else, such as Gibbs on lattices, are up to twice as fast
+	// with generator.ARS4x32 where the processor has AES instructions. It changes results
+	// as Seed does, and checkpoints keep it.
 	Generator generator.Kind
 
-	// First and Count make this a part of the run, its chains First …
-	// First+Count−1, to the same bits as in the whole: parts may run anywhere, in
-	// any order. Observers and errors see the numbers of the
-	// run; States, Info and Init begin with chain First. Both are multiples of the block, see
-	// [Config.Block], except that the last part may end with the run; Count 0
-	// means all chains from First on. [Config.Part] cuts a run.
+	// First and Count make this a part of the run: its chains First … First+Count−1, with
+	// the same bits as in the whole run. Parts may run anywhere, in any order. Observers
+	// and errors see the numbers of the run; States, Info and Init begin with chain
+	// First. Both are multiples of the block, see [Config.Block], except that the last
+	// part may end with the run; Count 0 means all chains from First on. [Config.Part]
+	// cuts a run.
 	First, Count int
 
 	// DrawsFile, if not empty, is the path of a file to which every draw is written while
 	// the chains run: states, energies, acceptance and moves, with checksums and the
-	// settings of the run. diagnose.Replay reads it. What a kill leaves of it is whole
-	// but for draws of its last milliseconds, and a checkpoint never knows of more
-	// draws than the disk has of them: chains that load one go on in the file from
-	// there, to the bits of a run that was not stopped. A file of another run, or one
-	// that is behind the chains, is refused.
+	// settings of the run. diagnose.Replay reads it. A killed process loses the draws of
+	// its last milliseconds at most. A checkpoint never counts more draws than the disk
+	// holds: chains that load one continue the file from there, with the bits of a run
+	// that was not stopped. A file of another run, or one with fewer draws than the
+	// chains have made, is refused.
 	DrawsFile string
 
-	// Init holds the initial states: one per chain, or one for all chains. If
-	// nil, every level is drawn uniformly and models that leave states without
-	// probability (energy.Supported) repair the result; other models with such
-	// states want an Init.
+	// Init holds the initial states: one per chain, or one for all chains. If nil, every
+	// level is drawn uniformly, and a model that is energy.Supported repairs a state of
+	// probability zero. Other models with such states need an Init.
 	Init []int32
 
-	// Observe, if not nil, is called after every draw of every chain. Calls for
-	// different blocks of chains run concurrently: accumulate per chain, in a slice
-	// indexed by chain, or lock a mutex around what chains share, such as a map.
+	// Observe, if not nil, is called after every draw of every chain. Calls for different
+	// blocks of chains run concurrently: accumulate per chain, in a slice indexed by
+	// chain, or lock a mutex around what chains share, such as a map.
 	Observe Observer
 
 	// Checkpoint, if it has a Path, saves the chains there as SaveFile does: at
@@ -110,12 +109,12 @@ const (
 	defaultWarmup = 1000 // as Stan
 )
 
-// Block returns the number of consecutive chains that a kernel moves together in
-// the run of cfg.Chains chains, 1 … [BlockSize]; the last block may be smaller.
-// Parts of the run begin at multiples of it. It is a function of Chains alone:
-// below 64 chains a quarter of them, so that 4 chains keep 4 cores busy; from
-// there on blocks are as large as they can be for their number to be even, as
-// kernels of matrix products and of colour sweeps are fastest on large ones.
+// Block returns the number of consecutive chains that a kernel moves together in the run
+// of cfg.Chains chains, 1 … [BlockSize]; the last block may be smaller. Parts of the run
+// begin at multiples of it. It is a function of Chains alone. Below 64 chains it is a
+// quarter of them, so that 4 chains keep 4 cores busy. From 64 on it is the largest that
+// makes the number of blocks even, since kernels of matrix products and of colour sweeps
+// are fastest on large blocks.
 func (cfg Config) Block() int {
 	if cfg.Chains <= 0 {
 		return session.Block(defaultChains)

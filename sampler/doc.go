@@ -1,5 +1,5 @@
-// Package sampler runs Markov chains of a [Method] on an energy.Model: the
-// contract between kernels and what runs them, and the one runner.
+// Package sampler runs Markov chains of a [Method] on an energy.Model. It holds the
+// contract between kernels and the runner, and the runner itself.
 //
 //	mag := diagnose.NewTrace(energy.Magnetization)
 //	ch, err := sampler.NewChains(ctx, m, mcmc.DMALA{}, sampler.Config{Chains: 64, Seed: 1, Observe: mag.Observe})
@@ -12,24 +12,21 @@
 //
 // # Method and kernel
 //
-// A [Method] is a recipe: an immutable value that says how to move. Its [Kernel]
-// is one transition of a block of chains, x ← a draw from P(x, ·), with the
-// caches that make it fast. A kernel should leave p(x) ∝ exp(−E(x)) invariant,
-// πP = π, after warm-up; until then an [Adaptive] one may tune itself.
+// A [Method] is a recipe for moving chains, an immutable value. Its [Kernel] is one
+// transition of a block of chains, x ← a draw from P(x, ·), with the caches that make it
+// fast. A kernel should leave p(x) ∝ exp(−E(x)) invariant, πP = π, after warm-up; until
+// then an [Adaptive] one may tune itself.
 //
 // # Reproducibility
 //
 // A run is a function of the model, the method, Config.Seed, Config.Generator,
-// Config.Chains and the numbers of steps: chain i draws from [Stream] (Seed, i) only, chains move in
-// blocks whose size depends on Config.Chains only (see [Config.Block]), and a
-// kernel adapts per block. The number of workers, GOMAXPROCS and the instruction
+// Config.Chains and the numbers of steps: chain i draws from [Stream] (Seed, i) only,
+// chains move in blocks whose size depends on Config.Chains only (see [Config.Block]),
+// and a kernel adapts per block. The number of workers, GOMAXPROCS and the instruction
 // set do not change a bit, except for models whose tables come from matrix products
-// (model.RBM). Nor does it matter where a block is moved: parts of a run
-// (Config.First and Count) give the bits of the whole. A checkpoint resumes to the same bits; it names methods
-// by [Named], not by their Go types.
-//
-// A float64 that decides a sample is computed as float64(a*b) + c, because a
-// compiler may fuse a*b + c, and fused bits differ between processors.
+// (model.RBM). Nor does the place where a block runs: parts of a run (Config.First and
+// Count) give the bits of the whole. A checkpoint resumes to the same bits; it names
+// methods by [Named], not by their Go types.
 //
 // # Failures
 //

@@ -11,28 +11,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// BlockSize is the largest number of consecutive chains that a kernel moves
-// together; [Config.Block] is that of a run. Workers take whole blocks, and kernels
+// BlockSize is the largest number of consecutive chains that a kernel moves together;
+// [Config.Block] returns the number in a run. Workers take whole blocks, and kernels
 // adapt per block.
 const BlockSize = session.BlockSize
 
 // Method is a recipe for moving chains: a plain struct such as
 // DMALA{StepSize: 0.2} whose zero value is the recommended setting.
 //
-// A checkpoint keeps the settings of the method and is refused by chains with
-// others. They are its fields: numbers and texts as they are, languages by their
-// content, structs field by field, pointers as what they point to, and functions
-// by the name they have as [Named] values, or else all alike. A struct that embeds
-// a method and has no other field is that method, unless it has another name, which
-// it should have if it moves chains in another way. A recipe that is
-// not the sum of its fields says what it is by a method
+// A checkpoint keeps the settings of the method, and chains with other settings refuse
+// it. The settings are the fields: numbers and strings by value, languages by content,
+// structs field by field, pointers by what they point to, and functions by their name if
+// they are [Named]; functions without a name count as equal. A struct that embeds a
+// method and has no other field is that method, unless its name differs, which it should
+// if it moves chains in another way. A recipe whose fields do not describe it has a
+// method
 //
 //	Settings(add func(name string, value any))
 type Method interface {
-	// Kernel returns a new kernel for a block of chains (1 … BlockSize) of the
-	// model, or an error if the model lacks what the method needs. Compiling a
-	// language may take long: it ends with ctx, which the kernel may keep for what
-	// UnmarshalBinary compiles again.
+	// Kernel returns a new kernel for a block of chains (1 … BlockSize) of the model, or
+	// an error if the model lacks what the method needs. Compiling a language may take
+	// long and ends with ctx. The kernel may keep ctx, for what UnmarshalBinary compiles
+	// again.
 	Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error)
 }
 
@@ -42,9 +42,9 @@ type Kernel = Transition[int32]
 // Transition is one step of a block of chains on states of tokens (int32) or of
 // reals (float32). It belongs to one goroutine at a time.
 //
-// A kernel of one's own: keep the model and what is worth caching, and in Step
-// replace each row of x by a draw from P(x, ·). Sampling from a fixed proposal
-// q with an acceptance step takes this much:
+// To write a kernel, keep the model and what is worth caching, and in Step replace each
+// row of x by a draw from P(x, ·). This one proposes from a fixed distribution q and
+// accepts or rejects:
 //
 //	type independence struct {
 //		sampler.Base
@@ -74,68 +74,67 @@ type Kernel = Transition[int32]
 //		return 1
 //	}
 //
-// The example of this type is the whole of it.
+// The example of this type is the complete program.
 //
-// What else a kernel may do is an interface of its own: [Adaptive], [Starter],
-// [Tuned], [Costed], [Warner], [Lazy], [Companion] and [Exchanger]. They are found with
-// [As], in the kernel or in one that it wraps.
+// Kernels may implement optional interfaces: [Adaptive], [Starter], [Tuned], [Costed],
+// [Warner], [Lazy], [Companion] and [Exchanger]. [As] finds them in a kernel or in one
+// that it wraps.
 type Transition[S energy.Site] interface {
-	// Reset evaluates the states x (chains × sites) afresh. It must be called
-	// before the first Step and whenever x or the target changed from outside; a
-	// step that was stopped is forgotten. A state without probability is a
-	// *StartError.
+	// Reset evaluates the states x (chains × sites) afresh and forgets a step that was
+	// stopped. It must be called before the first Step and whenever x or the target
+	// changed from outside. A state without probability is a *StartError.
 	//
-	// With ctl.Stop it may return [ErrStopped]: the next Reset with a Stop and the
-	// same states goes on. A Reset without one begins anew. Only Stop and Workers
-	// of ctl count.
+	// With ctl.Stop it may return [ErrStopped]. The next Reset with a Stop and the same
+	// states then continues; one without a Stop begins anew. Only Stop and Workers of ctl
+	// are read.
 	Reset(ctl Control, x []S) error
 
 	// Step moves every chain once, in place, reports in info (one entry per
 	// chain), and returns the number of whole steps made, here 1. r holds one
 	// stream per chain. It allocates nothing.
 	//
-	// A kernel whose step is long asks ctl.Stop, and once that is true returns the
-	// whole steps that it has made, 0 if it is in the middle of the first. The states
-	// are then valid, the next call goes on where this one stopped, to the same bits,
-	// and AppendBinary keeps where that is. Others may ignore ctl.
+	// A kernel whose step is long calls ctl.Stop, and once that returns true returns the
+	// number of whole steps made, 0 if it is in the middle of the first. The states are
+	// then valid, and the next call continues where this one stopped, to the same bits;
+	// AppendBinary keeps the position. Other kernels may ignore ctl.
 	Step(ctl Control, info []Info, x []S, r []Stream) (done int)
 
-	// AppendBinary appends to b what the kernel needs to go on to the same
-	// bits: caches, scan position, step size. A kernel that appends nothing is
-	// Reset where others are restored, see [Base].
+	// AppendBinary appends to b what the kernel needs to continue with the same bits:
+	// caches, scan position, step size. A kernel that appends nothing is Reset instead of
+	// restored, see [Base].
 	AppendBinary(b []byte) ([]byte, error)
 
-	// UnmarshalBinary restores what AppendBinary wrote, for a kernel of the same
-	// method, model and number of chains. Step may follow without a Reset, unless
-	// there had been none: a kernel restored to what a new one wrote is as new.
+	// UnmarshalBinary restores what AppendBinary wrote, for a kernel of the same method,
+	// model and number of chains. Step may follow without a Reset if there was one before
+	// AppendBinary: a kernel restored from a new one is a new one.
 	UnmarshalBinary(b []byte) error
 }
 
-// Control says how far a call may go and who reads what it leaves behind. The zero
-// value asks for one whole step that anybody may read.
+// Control tells a call how many steps to make and whether its results are read. The zero
+// value asks for one whole step whose results are read.
 type Control struct {
-	// Steps is the number of whole steps to make at most; 0 means 1. After more than
-	// one, the Info of the chains of a block add up to what changed: the sums of
-	// Moved and Invalid over chains and steps are right, whichever chains they are
-	// credited to, Accept is the mean over the steps, and Energy may be NaN.
+	// Steps is the number of whole steps to make at most; 0 means 1. After more than one,
+	// Moved and Invalid are right as sums over the chains of the block and the steps,
+	// though not for each chain; Accept is the mean over the steps, and Energy may be
+	// NaN.
 	Steps int
 
-	// Stop is asked about every millisecond; once it is true the call returns
+	// Stop is called about every millisecond; once it returns true the call returns
 	// early. Nil means never.
 	Stop func() bool
 
-	// Unread says that nobody reads the states x and the energies before a later
-	// call without it, or Show of a [Lazy] kernel: x may stay as it was.
+	// Unread promises that nobody reads the states x and the energies until a later call
+	// without Unread, or until Show of a [Lazy] kernel. So x may stay as it was.
 	Unread bool
 
 	// Workers is the number of goroutines that a step may use; 0 means 1. Results
 	// do not depend on it.
 	Workers int
 
-	// Company are other blocks of the run, to move by as many steps as the block
-	// itself, all of them Unread; of [Companion] kernels only. Each gets the bits
-	// that it has alone. A kernel that cannot do so at present returns 0 and leaves
-	// all blocks as they are.
+	// Company holds other blocks of the run, to move by as many steps as the block
+	// itself, all of them Unread. Only [Companion] kernels are given any. Each block gets
+	// the same bits as alone. A kernel that cannot move them at present returns 0 and
+	// leaves all blocks as they are.
 	Company []Block
 }
 
@@ -148,13 +147,13 @@ type Block struct {
 	R      []Stream
 }
 
-// ErrStopped says that a Reset returned early because Control.Stop said so.
+// ErrStopped is returned by a Reset that Control.Stop ended early.
 var ErrStopped = errors.New("sampler: stopped before the end of a Reset")
 
-// Base has the methods of checkpoints: embed it in a kernel. One that keeps nothing
-// between steps but caches that its Reset makes needs no more; the runner, and kernels
-// that keep others, call Reset where they restore such a kernel. One that keeps more
-// names all that Step reads, energies as well, once, where it is made:
+// Base implements the checkpoint methods of a kernel that embeds it. A kernel that keeps
+// only caches made by Reset between steps needs no more: whoever restores it calls Reset.
+// A kernel that keeps more calls Keep once, when it is made, with everything that Step
+// reads, energies included:
 //
 //	k.Keep(&k.at, k.e)
 type Base struct{ kept []any }
@@ -210,13 +209,13 @@ func (b *Base) UnmarshalBinary(from []byte) error {
 	return wire.ReadFields(from, b.fields)
 }
 
-// As returns k as a T, or the first kernel that is one of those that k wraps: a
-// wrapper says which by a method
+// As returns k as a T, or else the first T among the kernels that k wraps. A wrapper
+// returns the kernel inside by a method
 //
 //	Unwrap() sampler.Transition[S]
 //
-// that returns nil if it wraps none at present. T is an interface such as [Lazy], or
-// the type of a kernel.
+// which returns nil if it wraps none at present. T is an interface such as [Lazy], or the
+// type of a kernel.
 func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {
 	for k != nil {
 		if t, ok = k.(T); ok {
@@ -231,15 +230,15 @@ func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {
 	return t, false
 }
 
-// Wrapper is a kernel that another one does the work of. What is optional is found
-// in that, see [As], unless the wrapper has it itself.
+// Wrapper is a kernel that delegates its work to another one. [As] looks for optional
+// interfaces in the wrapper first, then in the kernel inside.
 type Wrapper[S energy.Site] interface {
 	// Unwrap returns the kernel inside, nil if there is none at present.
 	Unwrap() Transition[S]
 }
 
-// Adaptive kernels tune themselves during warm-up; afterwards they are frozen,
-// since a kernel that goes on adapting no longer leaves its target invariant.
+// Adaptive kernels tune themselves during warm-up. Afterwards they are frozen, since a
+// kernel that keeps adapting does not leave its target invariant.
 type Adaptive interface {
 	// Adapt is called after warm-up step k of n, counted from 0. A later warm-up
 	// counts from 0 again.
@@ -260,64 +259,64 @@ type Tuned interface {
 	StepSize() float64
 }
 
-// Costed kernels count what a step costs, by which package mcmc/auto chooses.
+// Costed kernels estimate what a step costs. Package mcmc/auto chooses kernels by it.
 type Costed interface {
-	// Cost returns nanoseconds of one core by fixed prices for what the step that
-	// reported info visited, evaluated and drew, all chains of the block together;
-	// NaN if that is not known. No clock is read.
+	// Cost returns the nanoseconds of one core for the step that reported info, all
+	// chains of the block together, by fixed prices for what it visited, evaluated and
+	// drew; NaN if that is not known. No clock is read.
 	Cost(info []Info) float64
 }
 
-// Warner kernels may have been unable to tune themselves as they should.
+// Warner kernels report problems with their own settings, such as a failed tuning.
 type Warner interface {
-	// Warning says so in a sentence; it is empty if there is nothing to say. See
-	// Warnings of [Runner].
+	// Warning returns a sentence, empty if there is no problem. See Warnings of [Runner].
 	Warning() string
 }
 
-// Lazy kernels hold states in a form of their own and store them in x only where
-// somebody reads them.
+// Lazy kernels hold states in a form of their own and store them in x only when somebody
+// reads them.
 type Lazy[S energy.Site] interface {
-	// Show stores in x the states that Unread steps held back, if there are any.
+	// Show flushes: it stores in x the states that Unread steps left pending, if any.
 	Show(x []S)
 }
 
-// Companion kernels make many Unread steps at once, those of other blocks with
-// their own: see Steps and Company of [Control]. They accept whatever they propose
-// and meet no errors.
+// Companion kernels make many Unread steps at once and can move other blocks along with
+// their own: see Steps and Company of [Control]. They accept whatever they propose and
+// meet no errors.
 type Companion interface {
 	// Company returns how many of some blocks are best moved together; 0 if steps
 	// are best made one by one.
 	Company(blocks int) int
 }
 
-// Exchanger kernels hold states in a form of their own, in which two of them can exchange
-// chains, and know the energies of each other's states: a method that keeps one kernel for
-// each of several temperatures, such as mcmc.Tempering, need not show states, evaluate them
-// or Reset its kernels between steps.
+// Exchanger kernels hold states in a form of their own in which two kernels can exchange
+// chains, and can evaluate each other's states. A method that keeps one kernel per
+// temperature, such as mcmc.Tempering, then need not store states, evaluate them or Reset
+// its kernels between steps.
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether the kernel, whose target is that of another one to the
-	// power beta, can exchange states with that one and with others that can. The
-	// methods that follow are of such kernels, and are given such kernels.
+	// Exchanges reports whether the kernel can exchange states with another one, if its
+	// target is that of the other to the power beta, and with all kernels that can
+	// exchange with that one. The other methods are called only on such kernels, with
+	// such kernels.
 	Exchanges(with Exchanger, beta float64) bool
 
-	// Hold says where the states are kept: it takes them from x unless the kernel holds
-	// them in its own form, and Show then stores them there.
+	// Hold makes the kernel keep the states itself: it takes them from x unless it holds
+	// them already. Show then stores them in x.
 	Hold(x []int32)
 
-	// Exchange exchanges the states of some chains with those of the other kernel, and
-	// adds to moved, unless that is nil, at how many sites they differ, by chain. Show
-	// then stores them in both.
+	// Exchange exchanges the states of some chains with those of the other kernel. Unless
+	// moved is nil, it adds to moved[chain] the number of sites at which the two differ.
+	// Show then stores the states of both.
 	Exchange(with Exchanger, chains []int, moved []int)
 
-	// Energies stores the energies, of the model of the kernel itself, of the states that
+	// Energies stores the energies, under the kernel's own model, of the states that
 	// another kernel holds, or of its own.
 	Energies(e []float64, of Exchanger)
 }
 
-// Info is what a kernel reports of the last step of one chain.
+// Info is what a kernel reports about the last step of one chain.
 type Info struct {
 	Energy  float64 // energy in nats after the step; NaN if the kernel does not know it
 	Accept  float64 // acceptance probability of the proposal; 1 for kernels that never reject
@@ -325,10 +324,10 @@ type Info struct {
 	Invalid int     // proposals whose energy was NaN or −Inf, rejected
 	Err     error   // the chain cannot go on; its state is the last one that the kernel could evaluate
 
-	// Rungs shows the replicas that a chain has at several inverse temperatures
-	// β after the step, for kernels that keep some (mcmc.Tempering); nil for
-	// others. Rung j is at p(x) ∝ exp(−β·E(x)), rung 0 at β = 1; energy is E,
-	// not β·E. All of it is overwritten by the next step.
+	// Rungs gives access to the replicas that a chain has at several inverse temperatures
+	// β after the step, for kernels that keep some (mcmc.Tempering); it is nil for
+	// others. Rung j has the distribution p(x) ∝ exp(−β·E(x)), rung 0 with β = 1; energy
+	// is E, not β·E. The next step overwrites all of it.
 	Rungs interface {
 		Len() int
 		Rung(j int) (beta, energy float64, x []int32)
@@ -344,10 +343,9 @@ type place[S energy.Site] struct {
 
 // Observer is called after every kept draw of every chain. Calls for the chains of one
 // block come in order from one goroutine at a time, but calls for different blocks run
-// concurrently. So accumulate per chain: index a slice of one entry per chain by chain,
-// in a part of a run by chain − Config.First.
-// What is shared, such as a map, needs a mutex. x (one state) and info are overwritten
-// after the call.
+// concurrently. So accumulate per chain, in a slice indexed by chain (in a part of a run
+// by chain − Config.First), or guard what chains share, such as a map, with a mutex. x
+// (one state) and info are overwritten after the call.
 type Observer func(chain, draw int, x []int32, info *Info)
 
 // RealObserver is [Observer] for reals.
@@ -367,21 +365,20 @@ func (o Observer) And(next Observer) Observer {
 	}
 }
 
-// ErrNaN says that a kernel without an acceptance step met an energy or a
+// ErrNaN is the error of a kernel without an acceptance step that met an energy or a
 // difference that is NaN.
 var ErrNaN = errors.New("energy is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
-// ErrZero says that a kernel without an acceptance step moved to a state of
+// ErrZero is the error of a kernel without an acceptance step that moved to a state of
 // probability zero.
 var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
-// StartError says that a chain cannot start from its state.
+// StartError is the error of a chain that cannot start from its state.
 type StartError struct {
 	Chain  int     // number of the chain in the run
 	Energy float64 // its energy: +Inf, −Inf or NaN; 0 if Constraint is set
 
-	// Constraint names the language of the method's Within that the state is
-	// not in, if that is what is wrong.
+	// Constraint names the language of the method's Within, if the state is not in it.
 	Constraint string
 }
 

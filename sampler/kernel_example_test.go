@@ -76,9 +76,9 @@ func ExampleTransition() {
 	// Output: exact 0.180, agrees: true
 }
 
-// A kernel moves without a runner, too: a Control says how far a call goes. Two blocks
-// of a kernel that is a Companion make many steps at once that nobody reads, and a step
-// that is read afterwards stores the states.
+// A kernel moves without a runner, too: a Control sets the number of steps of a call. Two
+// blocks of a kernel that is a Companion make many steps at once that nobody reads, and a
+// step that is read afterwards stores the states.
 func ExampleControl() {
 	ctx := context.Background()
 	m, err := model.NewIsing(model.Lattice{5, 5}, 0.2, 0)

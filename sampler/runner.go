@@ -40,10 +40,10 @@ type Runner[S energy.Site] struct {
 	err     error
 }
 
-// NewRunner returns chains of a system, ready to run: from init, one state per
-// chain or one for all, or, if that is empty, from where the system starts.
-// observe may be nil; Init and Observe of cfg are not used. Errors: a Config
-// field or an init out of range, and those of the system.
+// NewRunner returns chains of a system, ready to run. They start from init, one state per
+// chain or one for all; if it is empty, from the system's Start. observe may be nil; Init
+// and Observe of cfg are not used. Errors: a Config field or an init out of range, and
+// those of the system.
 func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config, init []S, observe func(chain, draw int, x []S, info *Info)) (*Runner[S], error) {
 	if check.Nil(system) {
 		return nil, fmt.Errorf("sampler: NewRunner: system = nil")
@@ -137,8 +137,8 @@ func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.fi
 // share returns the number of goroutines that each block may use in a step.
 func (c *Runner[S]) share() int { return max(1, c.cfg.Workers/len(c.blocks)) }
 
-// SetStates replaces the states of all chains (chains × sites) by a copy of x
-// and tells the kernels, as Reset does. On an error of length or range, or while another
+// SetStates replaces the states of all chains (chains × sites) by a copy of x and tells
+// the kernels, as Reset does. On an error about a length or a range, or while another
 // call is under way, nothing changes; other errors are those of Reset.
 func (c *Runner[S]) SetStates(x []S) error {
 	if len(x) != len(c.x) {
@@ -154,12 +154,12 @@ func (c *Runner[S]) SetStates(x []S) error {
 	})
 }
 
-// Reset tells the kernels that the target or the states changed. States, random
-// streams and step sizes stay; an earlier failure is forgotten, and draws that
-// some chains missed by it count as made. A level that the model does not have,
-// or a real that is not finite, is an error that names its site and chain, and a
-// state without probability is a *[StartError]; no Run begins before they are
-// mended. While another call is under way Reset is an error and changes nothing.
+// Reset tells the kernels that the target or the states changed. States, random streams
+// and step sizes stay; an earlier failure is forgotten, and draws that some chains missed
+// by it count as made. A level that the model does not have, or a real that is not
+// finite, is an error that names its site and chain; a state without probability is a
+// *[StartError]. Run refuses to begin until such states are replaced. While another call
+// is under way Reset returns an error and changes nothing.
 func (c *Runner[S]) Reset() error { return c.change("Reset", c.restart) }
 
 // change is a call that changes what the chains go on from.
@@ -325,16 +325,16 @@ func (c *Runner[S]) States() []S { return c.x }
 // e has one entry per state.
 func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 
-// Info returns what the kernels reported of each chain's last step. The slice is
-// the runner's own. A checkpoint does not keep it: after a Load it is that of the states
-// until the next step, without moves.
+// Info returns what the kernels reported of each chain's last step. The slice is the
+// runner's own. A checkpoint does not keep it: from a Load to the next step it describes
+// the loaded states, without moves.
 func (c *Runner[S]) Info() []Info { return c.info }
 
 // Len returns the number of draws made.
 func (c *Runner[S]) Len() int { return c.kept }
 
-// Kernels returns the kernels, one per block of consecutive chains, see
-// [Config.Block], to ask them what they know. They are the runner's own.
+// Kernels returns the kernels, one per block of consecutive chains, see [Config.Block].
+// They are the runner's own: ask them for what they know, do not move them.
 func (c *Runner[S]) Kernels() []Transition[S] {
 	kernels := make([]Transition[S], len(c.blocks))
 	for i := range c.blocks {
@@ -343,7 +343,7 @@ func (c *Runner[S]) Kernels() []Transition[S] {
 	return kernels
 }
 
-// StepSizes returns the step size of each block's kernel, nil if it has none.
+// StepSizes returns the step size of each block's kernel, nil if kernels have none.
 func (c *Runner[S]) StepSizes() []float64 {
 	var sizes []float64
 	for i := range c.blocks {
@@ -354,9 +354,9 @@ func (c *Runner[S]) StepSizes() []float64 {
 	return sizes
 }
 
-// Warnings returns what kernels say about their own settings, such as a step size
-// that warm-up took to its bound: each sentence once, with the first of the chains
-// that it is about and their number; nil if there is nothing to say.
+// Warnings returns the warnings of kernels about their own settings, such as a step size
+// that warm-up moved to its bound. Each sentence appears once, with the first of the
+// chains that it is about and their number. It is nil if there are none.
 func (c *Runner[S]) Warnings() []string {
 	var sentences []string
 	first, chains := map[string]int{}, map[string]int{}
@@ -378,8 +378,8 @@ func (c *Runner[S]) Warnings() []string {
 	return sentences
 }
 
-// Stats returns the statistics of all chains since warm-up, the last one; across a
-// Retarget they go on.
+// Stats returns the statistics of all chains since the last warm-up. A Retarget does not
+// reset them.
 func (c *Runner[S]) Stats() Stats {
 	var t Stats
 	for i := range c.blocks {

@@ -140,18 +140,18 @@ func (c *Runner[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint: after Load of it, runs go on to the same bits as
-// if they had not stopped. Observers are not part of it (see Trace.AppendBinary).
-// Beside the chains it needs memory for one block of them.
+// Save writes a checkpoint: after Load, runs continue with the same bits as if they had
+// not stopped. Observers are not part of it (see Trace.AppendBinary). In addition to the
+// chains it needs memory for one block of them.
 func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
 
-// Load restores a checkpoint into chains built with the same model, method
-// (settings included) and Config; Seed, Init, Workers, Observe and Progress may
-// differ. The error for other settings names the first one that differs, see
-// [Method] for how they are compared. Refused are also states that no chain
-// could start from, such as those outside the method's Within, and energies that
-// are not those of the model. Kernels are made anew, until ctx ends. Load reads no more
-// than the checkpoint. On error the chains are as they were.
+// Load restores a checkpoint into chains built with the same model, method (settings
+// included) and Config; Seed, Init, Workers, Observe and Progress may differ. The error
+// for other settings names the first one that differs, see [Method] for how they are
+// compared. It also refuses states that no chain could start from, such as those outside
+// the method's Within, and energies that are not those of the model. It makes new
+// kernels, which ctx can end. Load reads no more than the checkpoint. On an error the
+// chains are as they were.
 func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint in the file path so that no failure loses both it
@@ -160,9 +160,9 @@ func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life
 // memory for one block of chains.
 func (c *Runner[S]) SaveFile(path string) error { return c.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is
-// missing or damaged, it restores the generation before it, path.old; Len says
-// how far that had come. A checkpoint of other settings is refused.
+// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
+// damaged, it restores the generation before it, path.old; Len returns how many draws
+// that has. A checkpoint of other settings is refused.
 func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return c.life.LoadFile(ctx, path)
 }

@@ -135,21 +135,20 @@ func (c *Runner[S]) level() {
 	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { c.move(context.Background(), c.blocks[i:i+1], false, end, stop) })
 }
 
-// Run makes n draws per chain, Config.Thin steps apart, and tells the observer
-// of each; the first Run warms up before that.
+// Run makes n draws per chain, Config.Thin steps apart, and calls the observer with each.
+// The first Run warms up before that.
 //
-// If the context ends, Run returns its error with every chain at the same step:
-// the states are valid and a later Run goes on from there. Where bringing them
-// together would take more than some tens of milliseconds, chains stay up to one
-// round of steps apart, and the later Run begins with those behind. The number of
-// steps has no bound: math.MaxInt draws go on until the context ends.
+// If the context ends, Run returns its error with every chain at the same step: the
+// states are valid and a later Run continues from there. If bringing the chains to the
+// same step would take more than some tens of milliseconds, they stay up to one round of
+// steps apart, and the later Run begins with those behind. The number of steps has no
+// bound: math.MaxInt draws continue until the context ends.
 //
-// If a chain cannot go on, Run returns an error that names chain and step; the
-// chains then are stuck until Reset. A panic in the code of a model, method or
-// observer goes on in the goroutine of Run, whatever Workers, as an error whose
-// text has the value and the stack of where it happened and which wraps the value
-// if that is an error; a later Run goes on from the states as they are. A Run
-// while another is under way is an error.
+// If a chain cannot continue, Run returns an error that names chain and step; the chains
+// then are stuck until Reset. A panic in the code of a model, method or observer panics
+// in the goroutine of Run, whatever Workers is. The panic value is then an error with the
+// original value and its stack; it wraps the value if that is an error. A later Run
+// continues from the states as they are. A Run while another is under way is an error.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Run", n); err != nil {
 		return err
@@ -173,12 +172,12 @@ func (c *Runner[S]) finish(ctx context.Context, err error) error {
 	return err
 }
 
-// Warm makes n steps of warm-up, in which kernels tune themselves anew: after Retarget,
-// which has nothing tuned, for the first Run alone warms up by itself. They count neither as
-// steps nor as draws, observers see nothing of them, and Stats begins anew. If the
-// context ends, Warm returns its error, and the next Run, Draws or Load of a checkpoint
-// goes on with the warm-up first. A Warm before that begins a new one. Errors and panics
-// are as those of Run.
+// Warm makes n steps of warm-up, in which kernels tune themselves anew. Call it after
+// Retarget, whose kernels are not tuned: only the first Run warms up by itself. The steps
+// count neither as steps nor as draws, observers see nothing of them, and Stats begins
+// anew. If the context ends, Warm returns its error, and the next Run, Draws or Load of a
+// checkpoint finishes the warm-up first. A Warm before that begins a new one. Errors and
+// panics are those of Run.
 func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Warm", n); err != nil {
 		return err
@@ -192,10 +191,10 @@ func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	return c.advance(ctx, at)
 }
 
-// Draws returns an iterator that makes n draws, as Run does, and yields the
-// states of all chains (chains × sites) after each. The slice is the runner's
-// own: it is overwritten by the next draw and must not be modified. The loop
-// ends early on an error; ask Err.
+// Draws returns an iterator that makes n draws, as Run does, and yields the states of all
+// chains (chains × sites) after each. The slice is the runner's own: it is overwritten by
+// the next draw and must not be modified. The loop ends early on an error, which Err
+// returns.
 func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 	return func(yield func([]S) bool) {
 		if c.err = c.life.Begin(ctx, "Draws", n); c.err != nil {

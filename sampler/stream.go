@@ -13,13 +13,12 @@ import (
 // independent for every practical purpose; equal keys give equal streams on
 // every machine, and a golden test keeps that promise.
 //
-// The generator is Philox4x32-10 unless [Stream.SeedOf] says ARS4x32-7 (both by
-// Salmon, Moraes, Dror and Shaw 2011). Words come in groups of 64: word j of the
-// stream is output word ⌊(j mod 64)/16⌋ of the block with counter
-// (16⌊j/64⌋ + j mod 16, chain), which lets a vector unit compute sixteen counters at
-// once. The key is the seed; that of ARS, which has 128 bits, is (seed,
-// 0x243F6A8885A308D3), the latter from the digits of π. Pairs have their lower half
-// first. The period is 2⁶⁶ words.
+// The generator is Philox4x32-10, or ARS4x32-7 after [Stream.SeedOf] (both by Salmon,
+// Moraes, Dror and Shaw 2011). Words come in groups of 64: word j of the stream is output
+// word ⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod 16, chain), which lets
+// a vector unit compute sixteen counters at once. The key is the seed; that of ARS, which
+// has 128 bits, is (seed, 0x243F6A8885A308D3), the latter from the digits of π. Pairs
+// have their lower half first. The period is 2⁶⁶ words.
 //
 // Stream implements rand.Source. It is not safe for concurrent use. The zero
 // value is the stream of seed 0 and chain 0.
@@ -145,10 +144,10 @@ func (s *Stream) Float64s(dst []float64) {
 // Skip advances the stream by n words in constant time.
 func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
-// Reserve skips the rest of a group of 64 words that has been begun and n more
-// groups, and returns where these are: groups group … group+n−1 of the stream of
-// the given generator, seed and chain. They are left to kernels that compute the
-// words of groups in an order of their own, or only those that they need.
+// Reserve skips the rest of a group of 64 words that has been begun and n more groups,
+// and returns the position of these: groups group … group+n−1 of the stream of the
+// returned generator, seed and chain. Kernels use it to compute the words of groups in an
+// order of their own, or only those that they need.
 func (s *Stream) Reserve(n uint64) (g generator.Kind, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
 	s.pos = (group + n) * groupLen

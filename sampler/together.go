@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// fewestTogether is how many steps in a row that nobody reads blocks make together, and
-// mostTogether how many site updates, so that counts of them fit an int.
+// fewestTogether is the least number of Unread steps in a row that blocks make together;
+// mostTogether is the largest number of site updates, so that counts of them fit an int.
 const (
 	fewestTogether = 4
 	mostTogether   = 1 << 30

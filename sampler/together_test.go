@@ -14,30 +14,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// leaping is a kernel whose chains count steps, in binary digits, and move one site each
+// batching is a kernel whose chains count steps, in binary digits, and move one site each
 // at each.
-type leaping struct {
+type batching struct {
 	company int
 	chains  int
 	steps   int
-	stop    int // of a leap after so many steps
-	leaps   [][2]int
+	stop    int // of a batch after so many steps
+	batches [][2]int
 	panics  bool
 }
 
-func (l *leaping) Reset(sampler.Control, []int32) error { return nil }
-func (l *leaping) Company(n int) int                    { return min(n, l.company) }
+func (l *batching) Reset(sampler.Control, []int32) error { return nil }
+func (l *batching) Company(n int) int                    { return min(n, l.company) }
 
-func (l *leaping) Show(x []int32) {
+func (l *batching) Show(x []int32) {
 	sites := len(x) / l.chains
 	for i := range x {
 		x[i] = int32(l.steps >> (i % sites) & 1)
 	}
 }
 
-func (l *leaping) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) int {
+func (l *batching) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) int {
 	if ctl.Steps > 1 {
-		return l.leap(ctl, info, r)
+		return l.batch(ctl, info, r)
 	}
 	l.steps++
 	for i := range info {
@@ -48,17 +48,17 @@ func (l *leaping) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []
 	return 1
 }
 
-func (l *leaping) leap(ctl sampler.Control, info []sampler.Info, r []sampler.Stream) int {
+func (l *batching) batch(ctl sampler.Control, info []sampler.Info, r []sampler.Stream) int {
 	n := ctl.Steps
 	if l.panics {
-		panic("leap")
+		panic("batch")
 	}
 	if l.stop > 0 && n > l.stop {
 		n = l.stop
 	}
 	for _, b := range append([]sampler.Block{{Kernel: l, Info: info, R: r}}, ctl.Company...) {
-		k := b.Kernel.(*leaping)
-		k.leaps = append(k.leaps, [2]int{1 + len(ctl.Company), n})
+		k := b.Kernel.(*batching)
+		k.batches = append(k.batches, [2]int{1 + len(ctl.Company), n})
 		k.steps += n
 		for i := range b.R {
 			b.R[i].Skip(uint64(n))
@@ -68,40 +68,40 @@ func (l *leaping) leap(ctl sampler.Control, info []sampler.Info, r []sampler.Str
 	return n
 }
 
-func (l *leaping) AppendBinary(b []byte) ([]byte, error) {
+func (l *batching) AppendBinary(b []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint64(b, uint64(l.steps)), nil
 }
 
-func (l *leaping) UnmarshalBinary(b []byte) error {
+func (l *batching) UnmarshalBinary(b []byte) error {
 	l.steps = int(binary.LittleEndian.Uint64(b))
 	return nil
 }
 
-// leapers is a method of leaping kernels.
-type leapers struct {
-	made *[]*leaping
-	leaping
+// batchers is a method of batching kernels.
+type batchers struct {
+	made *[]*batching
+	batching
 }
 
-func (l leapers) Kernel(_ context.Context, _ energy.Model, chains int) (sampler.Kernel, error) {
-	k := l.leaping
+func (l batchers) Kernel(_ context.Context, _ energy.Model, chains int) (sampler.Kernel, error) {
+	k := l.batching
 	k.chains = chains
 	*l.made = append(*l.made, &k)
 	return &k, nil
 }
 
-func leapingChains(t *testing.T, l leaping, cfg sampler.Config) (*sampler.Chains, []*leaping) {
+func batchingChains(t *testing.T, l batching, cfg sampler.Config) (*sampler.Chains, []*batching) {
 	m, err := model.NewIsing(model.Lattice{20}, 0, 0)
 	require.NoError(t, err)
-	var made []*leaping
-	c, err := sampler.NewChains(context.Background(), m, leapers{&made, l}, cfg)
+	var made []*batching
+	c, err := sampler.NewChains(context.Background(), m, batchers{&made, l}, cfg)
 	require.NoError(t, err)
 	return c, made
 }
 
-// Steps that nobody reads are leaps, of as many blocks as workers leave each other and the
+// Steps that nobody reads are batches, of as many blocks as workers leave each other and the
 // kernels want; the last step of a Run, of warm-up and those that are observed are not.
-func TestLeaps(t *testing.T) {
+func TestBatches(t *testing.T) {
 	for _, c := range []struct {
 		chains, workers, company int
 		want                     []int // sizes of troops
@@ -114,11 +114,11 @@ func TestLeaps(t *testing.T) {
 		{128, 1, 0, nil},
 	} {
 		cfg := sampler.Config{Chains: c.chains, Workers: c.workers, Warmup: 10}
-		ch, made := leapingChains(t, leaping{company: c.company}, cfg)
+		ch, made := batchingChains(t, batching{company: c.company}, cfg)
 		require.NoError(t, ch.Run(context.Background(), 3000))
 		var sizes []int
-		for i := 0; i < len(made) && len(made[i].leaps) > 0; i += sizes[len(sizes)-1] {
-			sizes = append(sizes, made[i].leaps[0][0])
+		for i := 0; i < len(made) && len(made[i].batches) > 0; i += sizes[len(sizes)-1] {
+			sizes = append(sizes, made[i].batches[0][0])
 		}
 		assert.Equal(t, c.want, sizes, c)
 		for _, k := range made {
@@ -132,8 +132,8 @@ func TestLeaps(t *testing.T) {
 	}
 }
 
-// Observers see the steps that they should, from leaps that end before them.
-func TestLeapsAreNotSeen(t *testing.T) {
+// Observers see the steps that they should, from batches that end before them.
+func TestBatchesAreNotSeen(t *testing.T) {
 	for _, thin := range []int{1, 3, 7} {
 		var seen []int
 		cfg := sampler.Config{Chains: 4, Workers: 1, Warmup: 12, Thin: thin, Observe: func(chain, draw int, x []int32, info *sampler.Info) {
@@ -143,31 +143,31 @@ func TestLeapsAreNotSeen(t *testing.T) {
 				seen = append(seen, draw)
 			}
 		}}
-		ch, made := leapingChains(t, leaping{company: 16}, cfg)
+		ch, made := batchingChains(t, batching{company: 16}, cfg)
 		require.NoError(t, ch.Run(context.Background(), 20))
 		require.NoError(t, ch.Run(context.Background(), 5))
 		assert.Len(t, seen, 25)
 		assert.True(t, slices.IsSorted(seen))
-		assert.Equal(t, thin == 7, len(made[0].leaps) > 0, "%d", thin)
+		assert.Equal(t, thin == 7, len(made[0].batches) > 0, "%d", thin)
 		assert.Equal(t, 25*4*thin, ch.Stats().Steps)
 	}
 }
 
-// A leap that is stopped ends with a step that shows the states, and one that panics leaves
+// A batch that is stopped ends with a step that shows the states, and one that panics leaves
 // chains that go on.
-func TestLeapsStop(t *testing.T) {
+func TestBatchesStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cfg := sampler.Config{Chains: 128, Workers: 1, Warmup: -1, Progress: func(done, _ int) {
 		if done > 500 {
 			cancel()
 		}
 	}}
-	ch, made := leapingChains(t, leaping{company: 16, stop: 9}, cfg)
+	ch, made := batchingChains(t, batching{company: 16, stop: 9}, cfg)
 	require.ErrorIs(t, ch.Run(ctx, 100000), context.Canceled)
 	assert.Equal(t, made[0].steps, number(ch.States()[:20]))
 	assert.Equal(t, float64(made[0].steps), ch.Info()[0].Energy)
 	assert.Equal(t, ch.Len(), made[3].steps)
-	for _, l := range made[0].leaps {
+	for _, l := range made[0].batches {
 		assert.LessOrEqual(t, l[1], 9)
 	}
 	made[0].panics = true
@@ -175,7 +175,7 @@ func TestLeapsStop(t *testing.T) {
 		defer func() { err = recover().(error) }()
 		return ch.Run(context.Background(), 100)
 	}()
-	assert.ErrorContains(t, err, "leap")
+	assert.ErrorContains(t, err, "batch")
 	made[0].panics = false
 	at := made[0].steps
 	require.NoError(t, ch.Run(context.Background(), 100))

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options say how large a space is listed, and what else is known of the part. The
-// zero value lists all sequences of up to four tokens of three levels.
+// Options set the size of the space that is listed, and hold what else is known about the
+// part. The zero value lists all sequences of up to four tokens of three levels.
 type Options struct {
 	// Sites is the length of the sequences: those of 0 … Sites tokens for a
 	// language, those of exactly Sites for a set. 0 means 4.
@@ -22,18 +22,18 @@ type Options struct {
 	// reals it is 1. Levels^Sites is at most 2¹⁶.
 	Levels int
 
-	// Accepts, unless nil, is what the part is meant to say of a sequence, written
-	// independently of it: whether the language accepts x, or whether x meets
-	// every inequality of the set. It must not keep x.
+	// Accepts, unless nil, is the expected answer for a sequence, written independently
+	// of the part: whether the language accepts x, or whether x meets every inequality of
+	// the set. It must not keep x.
 	Accepts func(x []int32) bool
 
-	// Violation, unless nil, is what a set is meant to store for one state,
-	// written independently of it. Values agree within 1e-9 of the largest.
+	// Violation, unless nil, stores the expected values of a set for one state, written
+	// independently of the set. Values agree within 1e-9 of the largest.
 	Violation func(g []float64, x []int32)
 
-	// Count, unless nil, returns how many sequences of exactly Sites tokens are in
-	// the language, for instance by projection.Path. It is compared with the number
-	// that are listed.
+	// Count, unless nil, returns how many sequences of exactly Sites tokens are in the
+	// language, for instance by projection.Path. It is compared with the number of listed
+	// ones.
 	Count func(ctx context.Context) (int, error)
 
 	// Rounding is the relative error of the values of a [constraint.Smooth], 0 for

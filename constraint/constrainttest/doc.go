@@ -1,5 +1,5 @@
-// Package constrainttest holds the laws of languages and sets, for parts of your own
-// as for those of this module:
+// Package constrainttest checks languages and sets against their laws, your own as well
+// as those of this module:
 //
 //	func TestMine(t *testing.T) {
 //		a := mine.Language{…}
@@ -8,8 +8,8 @@
 //		}
 //	}
 //
-// As in testing/fstest, a function returns an error that names the law that is broken
-// and a case that shows it, nil if all hold. Everything is checked on spaces small
-// enough to list. An Options.Accepts of your own makes the most of it: a formula for
-// what the part is meant to say.
+// As in testing/fstest, a function returns an error that names the broken law and a case
+// that breaks it, nil if all hold. Everything is checked on spaces small enough to list.
+// Set Options.Accepts to an independent formula for the language: it makes the strongest
+// test.
 package constrainttest

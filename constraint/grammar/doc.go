@@ -1,28 +1,25 @@
-// Package grammar says which texts a nested language holds: brackets within
-// brackets, expressions, JSON that a schema describes, without a bound on the
-// depth.
+// Package grammar compiles nested languages of texts, without a bound on the depth:
+// brackets within brackets, expressions, JSON that a schema describes.
 //
-// [Parse] reads a grammar in a notation with rules, repetition and regular
-// expressions; [JSONSchema] compiles a JSON Schema. Either gives a [Grammar],
-// which accepts or refuses texts, and which [Grammar.Over] carries over to the
-// tokens of a vocabulary. The resulting [Language] is a constraint.Language:
-// projection.Path sums over it, draws from it and finds its best sequence
-// exactly, and package diffusion conditions on it.
+// [Parse] reads a grammar in a notation with rules, repetition and regular expressions;
+// [JSONSchema] compiles a JSON Schema. Both return a [Grammar], which accepts or refuses
+// texts. [Grammar.Over] converts it to a language over the tokens of a vocabulary. The
+// resulting [Language] is a constraint.Language: projection.Path sums over it, draws from
+// it and finds its best sequence exactly, and package diffusion conditions on it.
 //
-// Sums over runs are sums over texts only if there is one run for each text.
-// Rules are therefore determinised, those that are called together as one level.
-// What remains ambiguous is a [*ConflictError] and never counted twice.
+// Sums over runs are sums over texts only if there is one run for each text. Rules are
+// therefore determinised; rules that are called together form one level. A grammar that
+// stays ambiguous is a [*ConflictError]; no text is ever counted twice.
 //
 // # JSON
 //
-// The language of a schema holds texts, and JSON has many for one value. All
-// schemas that apply at one place agree on the following. Properties that some
-// of them names stand in the order of the schema, each at most once, and others
-// after them; names that are required only stand anywhere among the others.
-// White space is as JSON allows it, or none. Characters are spelled as
-// themselves or by an escape, and by \u escapes up to U+00FF where anything is
-// asked of the string. Numbers about which anything is asked have no exponent,
-// and none has where the schema negates (not, oneOf, if, dependencies).
+// The language of a schema holds texts, and JSON has many for one value. All schemas that
+// apply at one place agree on the following. Properties that some of them names stand in
+// the order of the schema, each at most once, and others after them; names that are
+// required only stand anywhere among the others. White space is as JSON allows it, or
+// none. Characters are spelled as themselves or by an escape, and by \u escapes up to
+// U+00FF if a keyword restricts the string. Numbers that a keyword restricts have no
+// exponent, and no number has one if the schema negates (not, oneOf, if, dependencies).
 //
 // On these texts the assertions are exact, with two exceptions that err on the
 // safe side: names that no schema knows may repeat, so that all of them together

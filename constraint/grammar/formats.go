@@ -8,16 +8,16 @@ var formats = map[string]struct {
 	pattern string
 	exact   bool
 }{
-	"date":      {date, true},                             // RFC 3339, full-date
-	"time":      {clock, false},                           // RFC 3339, full-time; a leap second in UTC only
-	"date-time": {date + `[Tt]` + clock, false},           // RFC 3339
-	"duration":  {duration, false},                        // RFC 3339, appendix A
-	"uuid":      {uuid, true},                             // RFC 4122
-	"ipv4":      {`(?:` + octet + `\.){3}` + octet, true}, // RFC 2673
-	"ipv6":      {ipv6(), true},                           // RFC 4291
-	"hostname":  {hostname, false},                        // RFC 1123
-	"email":     {email, false},                           // RFC 5321, a dot-string at a host name
-	"uri":       {uri, false},                             // RFC 3986
+	"date":      {date, true},                                   // RFC 3339, full-date
+	"time":      {clock, false},                                 // RFC 3339, full-time; a leap second in UTC only
+	"date-time": {date + `[Tt]` + clock, false},                 // RFC 3339
+	"duration":  {duration, false},                              // RFC 3339, appendix A
+	"uuid":      {uuid, true},                                   // RFC 4122
+	"ipv4":      {`(?:` + ipv4Part + `\.){3}` + ipv4Part, true}, // RFC 2673
+	"ipv6":      {ipv6(), true},                                 // RFC 4291
+	"hostname":  {hostname, false},                              // RFC 1123
+	"email":     {email, false},                                 // RFC 5321, a dot-string at a host name
+	"uri":       {uri, false},                                   // RFC 3986
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 	durationDate = `(?:[0-9]+Y(?:[0-9]+M(?:[0-9]+D)?)?|[0-9]+M(?:[0-9]+D)?|[0-9]+D)`
 	duration     = `P(?:[0-9]+W|` + durationTime + `|` + durationDate + `(?:` + durationTime + `)?)`
 	uuid         = `[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`
-	octet        = `(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
+	ipv4Part     = `(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
 	label        = `[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 	hostname     = label + `(?:\.` + label + `){0,3}`
 	atom         = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -43,7 +43,7 @@ const (
 // ipv6 writes the alternatives of RFC 3986, section 3.2.2.
 func ipv6() string {
 	const h = `[0-9A-Fa-f]{1,4}`
-	tail := `(?:` + h + `:` + h + `|(?:` + octet + `\.){3}` + octet + `)`
+	tail := `(?:` + h + `:` + h + `|(?:` + ipv4Part + `\.){3}` + ipv4Part + `)`
 	alternatives := []string{`(?:` + h + `:){6}` + tail}
 	front := func(n int) string { // up to n+1 groups before ::
 		if n < 0 {

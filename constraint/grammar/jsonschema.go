@@ -8,15 +8,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// SchemaConfig says how JSON is written. The zero value is the recommended
+// SchemaConfig holds the options of [JSONSchema]. The zero value is the recommended
 // setting.
 type SchemaConfig struct {
 	// Compact allows no white space between the tokens of JSON.
 	Compact bool
 
-	// Limits bound the automata: that of every pattern (0 means 2¹⁴ states)
-	// and that of the schema when it is carried over to tokens. Bytes also
-	// bounds what the schema is written out to (2¹⁸ nodes of 256 bytes at most).
+	// Limits bound the automaton of every pattern (0 means 2¹⁴ states) and that of the
+	// schema over tokens. Bytes also bounds the expanded schema (2¹⁸ nodes of 256 bytes
+	// at most).
 	Limits constraint.Limits
 }
 
@@ -65,7 +65,7 @@ func (c *compiler) more() error {
 	if poll.Err(c.ctx) != nil {
 		return context.Cause(c.ctx)
 	}
-	return c.n.room("JSONSchema")
+	return c.n.checkSize("JSONSchema")
 }
 
 // every leads from in to out by the values that satisfy every schema; nil ones

@@ -17,10 +17,9 @@ import (
 // that spell one of its texts, however the text is cut into tokens, followed by
 // padding if the vocabulary has any.
 //
-// It is a projection.Nested language. projection.Path sums over it without a
-// bound on its depth; to whoever asks for no more than a constraint.Automaton it
-// is one with as many states as there are configurations of its stack, which
-// are numbered, and kept, as they are met. It is safe for concurrent use.
+// It is a projection.Nested language: projection.Path sums over it without a bound on its
+// depth. As a constraint.Automaton it has one state for each configuration of its stack,
+// numbered and kept when first met. It is safe for concurrent use.
 type Language struct {
 	name  string
 	graph *pushdown.Graph
@@ -45,11 +44,10 @@ type frame struct {
 	symbol int32
 }
 
-// Over carries the grammar over to the tokens of a vocabulary. The error is a
-// [*ConflictError] if the grammar is not deterministic, a
-// [*constraint.LimitError] if it has too many states, an
-// [*constraint.ArgumentError] if the vocabulary is not in order, or the cause
-// of the context.
+// Over returns the language of the grammar over the tokens of a vocabulary. The error is
+// a [*ConflictError] if the grammar is not deterministic, a [*constraint.LimitError] if
+// it has too many states, an [*constraint.ArgumentError] if the vocabulary is not in
+// order, or the cause of the context.
 func (g *Grammar) Over(ctx context.Context, v text.Vocabulary) (*Language, error) {
 	p, err := Prepare(v)
 	if err != nil {
@@ -62,9 +60,9 @@ func (g *Grammar) Over(ctx context.Context, v text.Vocabulary) (*Language, error
 // grammars. It is immutable.
 type Vocabulary struct{ sorted *pushdown.Vocabulary }
 
-// Prepare sorts a vocabulary, which takes most of the time of [Grammar.Over] for
-// a large one. The slices of v are kept. The error is an
-// [*constraint.ArgumentError] if v is not in order.
+// Prepare sorts a vocabulary, which for a large one takes most of the time of
+// [Grammar.Over]. The slices of v are kept. The error is an [*constraint.ArgumentError]
+// if v is not in order.
 func Prepare(v text.Vocabulary) (*Vocabulary, error) {
 	spells, err := v.Spelling()
 	if err != nil {
@@ -98,7 +96,7 @@ func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, e
 // String returns the name of the grammar.
 func (l *Language) String() string { return l.name }
 
-// Pushdown returns the automaton over tokens, which package projection sums over: a
+// Pushdown returns the automaton over tokens, over which package projection sums: a
 // Language is a projection.Nested.
 func (l *Language) Pushdown() constraint.Pushdown { return l.graph }
 
@@ -190,10 +188,47 @@ func (l *Language) over(f frame) int {
 	return i
 }
 
-// Classes groups the tokens that no state tells apart.
+// Classes groups the tokens that no state distinguishes.
 func (l *Language) Classes(levels int) (of []int32, n int) {
 	if levels < 0 || levels > math.MaxInt32 {
 		panic(fmt.Sprintf("grammar: Language: Classes: levels = %d, want 0 … %d", levels, math.MaxInt32))
 	}
 	return l.graph.Classes(levels)
+}
+
+// Grammar is a nested language of texts, as [Parse] and [JSONSchema] make it.
+// It is safe for concurrent use.
+type Grammar struct {
+	name   string
+	limits constraint.Limits
+
+	mu      sync.Mutex
+	states  *subsets
+	machine *pushdown.Machine // once it has been explored
+}
+
+// String returns a name for errors.
+func (g *Grammar) String() string { return g.name }
+
+// Accepts reports whether text is in the language, in one pass. States of the underlying
+// automaton are made when a text needs them, and kept.
+func (g *Grammar) Accepts(text string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ok, err := g.states.read(text)
+	return ok && err == nil
+}
+
+// explored returns the whole automaton.
+func (g *Grammar) explored(ctx context.Context) (*pushdown.Machine, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.machine == nil {
+		m, err := g.states.explore(ctx, g.name+": states", g.limits)
+		if err != nil {
+			return nil, err
+		}
+		g.machine = m
+	}
+	return g.machine, nil
 }

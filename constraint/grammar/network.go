@@ -30,8 +30,8 @@ func newNetwork(limits constraint.Limits) *network {
 	return n
 }
 
-// room returns an error if a network has too many nodes.
-func (n *network) room(name string) error {
+// checkSize returns an error if a network has too many nodes.
+func (n *network) checkSize(name string) error {
 	if len(n.nodes) > n.most {
 		return &constraint.LimitError{What: name + ": nodes", Value: len(n.nodes), Bound: n.most}
 	}

@@ -253,7 +253,7 @@ type keys struct {
 	never bool
 }
 
-// keysOf reads a schema for names, which may only speak of strings.
+// keysOf reads a schema for names, which may only describe strings.
 func (c *compiler) keysOf(s *value) (*keys, error) {
 	k := &keys{stringSpec: stringSpec{most: -1}}
 	return k, c.restrict(k, s, 0)

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError says where a grammar cannot be read, and why. Line and Column
-// count from 1, columns in characters.
+// SyntaxError is the error of a grammar that cannot be read, with the place and the
+// reason. Line and Column count from 1, columns in characters.
 type SyntaxError struct {
 	Line, Column int
 	What         string

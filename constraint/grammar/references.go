@@ -11,7 +11,7 @@ import (
 // of them are negated.
 type references struct {
 	root    *value
-	legacy  bool // drafts up to 7: nothing counts beside $ref
+	legacy  bool // drafts up to 7: keywords next to $ref are ignored
 	byID    map[string]*value
 	exact   bool            // somewhere a schema is negated: only texts that all schemas read alike
 	negated map[*value]bool // where an approximation from below is none

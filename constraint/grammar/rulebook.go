@@ -24,14 +24,13 @@ import (
 // terminal between slashes, a class such as [^a-z], or a choice in parentheses;
 // *, +, ?, {m}, {m,} and {m,n} repeat the term before them. # begins a comment.
 //
-// The grammar must be deterministic as a pushdown automaton that reads a byte
-// at every move. Rules that do not recur are expanded where they stand, and
-// what is left is determinised, so that only recursion matters: it must be seen
-// at one byte whether a text goes on in a rule, enters one that recurs, or
-// leaves it. Recursion between brackets always is. Otherwise the error is a
-// [*ConflictError]; it is a [*SyntaxError] if the source cannot be read, a
-// [*constraint.LimitError] if the automaton grows beyond the limits, or the cause
-// of the context.
+// The grammar must be deterministic as a pushdown automaton that reads a byte at every
+// move. Rules that do not recur are expanded in place and the rest is determinised, so
+// that only recursion matters: one byte must decide whether a text continues in a rule,
+// enters a recursive one, or leaves it. Recursion between brackets always satisfies this.
+// Otherwise the error is a [*ConflictError]; it is a [*SyntaxError] if the source cannot
+// be read, a [*constraint.LimitError] if the automaton grows beyond the limits, or the
+// cause of the context.
 func Parse(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	p := &parser{source: source}
 	definitions, err := p.grammar()
@@ -238,7 +237,7 @@ func (b *rulebook) network() (*network, error) {
 
 // write leads from one node to another by the texts of an expression.
 func (b *rulebook) write(e *expression, from, to int32) error {
-	if err := b.n.room("Parse"); err != nil {
+	if err := b.n.checkSize("Parse"); err != nil {
 		return err
 	}
 	switch e.op {
@@ -304,4 +303,54 @@ func (b *rulebook) repeat(e *expression, from, to int32) error {
 	}
 	b.n.link(at, to)
 	return nil
+}
+
+// straighten writes rules that recur only at an end of their alternatives as
+// loops, which need no stack:
+//
+//	s = A s | B   is   s = A* B
+//	s = s A | B   is   s = B A*
+func straighten(names []string, rules map[string]*expression) {
+	for _, name := range names {
+		e := rules[name]
+		e = loop(e, name, func(parts []*expression) (rest []*expression, ok bool) {
+			n := len(parts) - 1
+			if n < 0 || !refers(parts[n], name) {
+				return parts, false
+			}
+			return parts[:n], true
+		}, func(again, end *expression) []*expression { return []*expression{again, end} })
+		e = loop(e, name, func(parts []*expression) (rest []*expression, ok bool) {
+			if len(parts) == 0 || !refers(parts[0], name) {
+				return parts, false
+			}
+			return parts[1:], true
+		}, func(again, end *expression) []*expression { return []*expression{end, again} })
+		rules[name] = e
+	}
+}
+
+func refers(e *expression, name string) bool { return e.op == reference && e.text == name }
+
+// loop takes the alternatives that trim shortens apart from the others.
+func loop(e *expression, name string, trim func([]*expression) ([]*expression, bool), order func(again, end *expression) []*expression) *expression {
+	again := &expression{op: choice, at: e.at}
+	end := &expression{op: choice, at: e.at}
+	for _, s := range e.parts {
+		parts, ok := []*expression{s}, false
+		if s.op == sequence {
+			parts, ok = trim(s.parts)
+		}
+		switch {
+		case !ok:
+			end.parts = append(end.parts, s)
+		case len(parts) > 0:
+			again.parts = append(again.parts, &expression{op: sequence, parts: slices.Clone(parts), at: s.at})
+		}
+	}
+	if len(again.parts) == 0 || len(end.parts) == 0 {
+		return e
+	}
+	star := &expression{op: repetition, parts: []*expression{again}, high: -1, at: e.at}
+	return &expression{op: choice, parts: []*expression{{op: sequence, parts: order(star, end), at: e.at}}, at: e.at}
 }

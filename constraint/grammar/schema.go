@@ -258,8 +258,8 @@ func (c *schemas) dependencies(s *value) (parts []part, err error) {
 	return parts, nil
 }
 
-// legacy reports whether a draft up to 7 is named, where nothing counts beside
-// $ref.
+// legacy reports whether a draft up to 7 is named, in which keywords next to $ref are
+// ignored; $ref.
 func legacy(draft string) bool {
 	return strict(draft) || strings.Contains(draft, "draft-06") || strings.Contains(draft, "draft-07")
 }

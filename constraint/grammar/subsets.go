@@ -8,7 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// ConflictError says that a grammar is not deterministic: a run would have to
+// ConflictError is the error of a grammar that is not deterministic: a run would have to
 // choose between two moves, and weights of runs would not be weights of texts.
 type ConflictError struct {
 	Rule string // in which the choice arises

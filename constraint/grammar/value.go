@@ -160,12 +160,12 @@ func countOf(v *value) (int, error) {
 	return int(f), nil
 }
 
-// SchemaError says what a JSON Schema asks for that is malformed or that
-// [JSONSchema] does not understand, and where.
+// SchemaError is the error of a JSON Schema, with the place of what is malformed or what
+// [JSONSchema] does not understand.
 type SchemaError struct {
 	Path string // JSON pointer, "#/properties/a/uniqueItems"
 	What string
-	// Unsupported is set where the schema may be in order.
+	// Unsupported is true if the schema may be valid but uses what is not understood.
 	Unsupported bool
 }
 

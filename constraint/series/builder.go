@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Builder collects constraints on real-valued series, written in raw
-// units, and compiles them to rows on standardised ones. The first error stays
-// and is what Build returns. Times and channels count from 0.
+// Builder collects constraints on real-valued series, written in raw units, and compiles
+// them to rows on standardised ones. Build returns the first error. Times and channels
+// count from 0.
 //
 // It is not safe for concurrent use.
 type Builder struct {
@@ -20,8 +20,8 @@ type Builder struct {
 	err   error
 }
 
-// NewBuilder returns a builder with no constraints. A shape that makes no
-// sense, or a channel whose scale is 0 because it is constant, shows in Build.
+// NewBuilder returns a builder with no constraints. An invalid shape, such as one with a
+// channel whose scale is 0 because it is constant, is an error of Build.
 func NewBuilder(shape Shape) *Builder {
 	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
 	switch {
@@ -48,8 +48,8 @@ func NewBuilder(shape Shape) *Builder {
 	return b
 }
 
-// Build returns the set. That rows exclude each other is for the projection to
-// find: see proximal.Projector.
+// Build returns the set. It does not find rows that exclude each other; the projection
+// does: see proximal.Projector.
 func (b *Builder) Build() (*System, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -101,10 +101,10 @@ func (b *Builder) Impute(x []float64) {
 	}
 }
 
-// ArgMax makes time t the place of the largest value of channel c.
+// ArgMax requires that channel c be largest at time t.
 func (b *Builder) ArgMax(c, t int) { b.extreme("ArgMax", "largest", c, t, 1) }
 
-// ArgMin makes time t the place of the smallest value of channel c.
+// ArgMin requires that channel c be smallest at time t.
 func (b *Builder) ArgMin(c, t int) { b.extreme("ArgMin", "smallest", c, t, -1) }
 
 // Bounds keeps channel c within lower … upper at all times; −Inf and +Inf leave

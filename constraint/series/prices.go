@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Prices says which channels of a series are the prices of a period, and finishes
+// Prices names the channels of a series that are the prices of a period, and finishes
 // series whose prices are in order up to rounding:
 //
 //	raw := shape.Raw(x)
@@ -17,21 +17,21 @@ import (
 type Prices struct {
 	Open, High, Low, Close int // channels
 
-	// Tick is the size that prices are rounded to multiples of, as exchanges
-	// quote them: 0.01 for cents. 0 means not to round.
+	// Tick is the price step: prices are rounded to its multiples, as exchanges quote
+	// them, 0.01 for cents. 0 means not to round.
 	Tick float64
 }
 
-// Finish puts the prices of raw (length × channels) in order, in place, and
-// returns the largest distance that one was moved by; rounding to a tick counts.
-// Open and close go to the nearest tick, high to the nearest but not below the
-// larger of them, low to the nearest but not above the smaller.
+// Finish puts the prices of raw (length × channels) in order, in place, and returns the
+// largest distance that a price moved, rounding to a tick included. Open and close go to
+// the nearest tick, high to the nearest but not below the larger of them, low to the
+// nearest but not above the smaller.
 //
-// It returns an error and changes nothing if channels are not four different ones
-// of the series, Tick is negative or not finite, a price is not finite, a price
-// is too large for its ticks to be told apart, or one would have to move by more
-// than most: a series whose prices are out of order by more than rounding and
-// tolerances can explain is not to be made to look right.
+// It returns an error and changes nothing if channels are not four different ones of the
+// series, Tick is negative or not finite, a price is not finite, a price is too large for
+// its ticks to be distinguished, or one would have to move by more than most: a series
+// whose prices are out of order by more than rounding and tolerances explain must not be
+// made to look right.
 func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64, err error) {
 	at := [4]int{p.Open, p.High, p.Low, p.Close}
 	for k, c := range at {

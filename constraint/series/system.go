@@ -23,7 +23,7 @@ func (s *System) Len() int { return s.slabs.Len() + s.curves.Len() }
 // Split returns the rows and the rest. Neither may be modified.
 func (s *System) Split() (constraint.Slabs, constraint.Curved) { return s.slabs, s.curves }
 
-// RowName says what row or inequality j is, in raw units.
+// RowName describes row or inequality j, in raw units.
 func (s *System) RowName(j int) string {
 	if n := s.slabs.Len(); j >= n {
 		return s.names[n+(j-n)/2]
@@ -31,8 +31,9 @@ func (s *System) RowName(j int) string {
 	return s.names[j]
 }
 
-// Value stores g(v): for every row the larger of its two violations, in
-// standardised units; for every autocorrelation how far it is above and below.
+// Value stores g(v): for every row the larger of its two violations, in standardised
+// units; for every autocorrelation its distance above the upper and below the lower
+// bound.
 func (s *System) Value(g []float64, v []float32) {
 	check.Len("series", "g", len(g), s.Len())
 	check.Len("series", "v", len(v), s.sites)
@@ -57,8 +58,8 @@ func (s *System) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation returns the largest violation of the series v, and what it is a
-// violation of; 0 and "" if everything holds.
+// Violation returns the largest violation of the series v and the name of the violated
+// row; 0 and "" if everything holds.
 func (s *System) Violation(v []float32) (worst float64, name string) {
 	g := make([]float64, s.Len())
 	s.Value(g, v)

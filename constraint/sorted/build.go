@@ -21,15 +21,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Build sorts sequences of tokens 0 … levels−1, in any order and with repetitions,
-// and writes them to a file, which appears when it is complete. It returns how many
-// different ones there are. The slices that all yields are not kept. Memory is that
-// of the tokens (1, 2 or 4 bytes each, for up to 2⁸, 2¹⁶ or more levels) and 24
-// bytes for each sequence.
+// Build sorts sequences of tokens 0 … levels−1, in any order and with repetitions, and
+// writes them to a file, which appears when it is complete. It returns the number of
+// different sequences. The slices that all yields are not kept. Memory is that of the
+// tokens (1, 2 or 4 bytes each, for up to 2⁸, 2¹⁶ or more levels) and 24 bytes for each
+// sequence.
 //
 // The error is an *[constraint.ArgumentError] for levels and tokens out of range, a
-// *[constraint.LimitError] for a set that [Open] would refuse, the cause of the
-// context, or that of the operating system; no file is left then.
+// *[constraint.LimitError] for a set that [Open] would refuse, the cause of the context,
+// or one of the operating system. On an error no file is left.
 func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) (n int, err error) {
 	switch {
 	case levels < 1 || levels > 1<<31-1:
@@ -145,7 +145,7 @@ func (b *builder) head() head {
 	return h
 }
 
-// save writes the file beside its place and moves it there.
+// save writes a temporary file next to path and renames it to path.
 func (b *builder) save(path string, h head) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

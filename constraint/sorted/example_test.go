@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection/novelty"
 )
 
-// Two sequences on disk and what is made beside them.
+// Two sequences on disk, and what is generated in addition to them.
 func ExampleLexicon() {
 	dir, err := os.MkdirTemp("", "sorted")
 	if err != nil {

@@ -7,15 +7,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Layered is a set with a large part that does not change and a small one that does:
-// what is added goes to Top. Both must be set, and Base must not be closed while the
-// set is used. It may be read by several goroutines, but not while one adds to it.
+// Layered is a set with a large part that does not change, Base, and a small one that
+// does, Top: added sequences go to Top. Both must be set, and Base must not be closed
+// while the set is used. It may be read by several goroutines, but not while one adds to
+// it.
 type Layered struct {
 	Base *Lexicon
 	Top  *constraint.Lexicon
 }
 
-// Check says which part is nil, if one is.
+// Check returns an error that names the part that is nil, nil if none is.
 func (l Layered) Check() error {
 	switch {
 	case l.Base == nil:
@@ -29,11 +30,11 @@ func (l Layered) Check() error {
 // Contains reports whether x is in either part.
 func (l Layered) Contains(x []int32) bool { return l.base().Contains(x) || l.top().Contains(x) }
 
-// Add puts x into Top unless it is in Base, and reports whether it was in neither.
+// Add adds x to Top unless it is in Base, and reports whether it was in neither.
 func (l Layered) Add(x []int32) bool { return !l.base().Contains(x) && l.top().Add(x) }
 
-// Len returns the number of sequences of both parts, which have none in common if
-// all that is in Top was added here.
+// Len returns the number of sequences in both parts. It counts a sequence in both twice;
+// there is none if everything in Top came through Add.
 func (l Layered) Len() int { return l.base().Len() + l.top().Len() }
 
 // States returns one more than the states of Base times one more than those of Top.
@@ -63,8 +64,8 @@ func (l Layered) Accepting(state int) bool {
 	return b >= 0 && l.base().Accepting(b) || t >= 0 && l.top().Accepting(t)
 }
 
-// AppendEdges appends to tokens those that lead on from state, ascending, and to
-// states where they lead.
+// AppendEdges appends to tokens those with a transition from state, ascending, and to
+// states their targets.
 func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	check.Len("sorted", "states", len(states), len(tokens))
 	b, t := l.split(state)

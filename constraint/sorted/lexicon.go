@@ -15,8 +15,8 @@ import (
 )
 
 // Lexicon is a set of sequences in a file, mapped into memory. As an automaton its
-// language is the set; a state is a prefix, by the first sequence that has it and
-// its length, and a transition takes a binary search among those that follow. It is
+// language is the set; a state is a prefix, identified by the first sequence that has it
+// and its length, and a transition takes a binary search among those that follow. It is
 // immutable and safe for concurrent use until Close. The zero value is the empty set.
 type Lexicon struct {
 	head
@@ -31,9 +31,9 @@ type mapped interface {
 }
 
 // Open maps a file that [Build] has written. It reads the head only; see
-// [Lexicon.Verify]. The error says what is wrong with the file, is a
-// *[constraint.LimitError] if sequences times their length are beyond 2³¹ (2⁸ where
-// an int has 32 bits), or that of the operating system.
+// [Lexicon.Verify]. The error states what is wrong with the file, is a
+// *[constraint.LimitError] if the number of sequences times their length is beyond 2³¹
+// (2⁸ where an int has 32 bits), or is one of the operating system.
 func Open(path string) (*Lexicon, error) {
 	file, err := mmap.Open(path)
 	if err != nil {
@@ -58,8 +58,8 @@ func read(file mapped) (*Lexicon, error) {
 	return &Lexicon{h, file}, nil
 }
 
-// Close unmaps the file; the lexicon is the empty set afterwards. Nobody may use it
-// meanwhile.
+// Close unmaps the file; the lexicon is the empty set afterwards. It must not be in use
+// during Close.
 func (l *Lexicon) Close() error {
 	if l.file == nil {
 		return nil
@@ -69,7 +69,7 @@ func (l *Lexicon) Close() error {
 	return file.Close()
 }
 
-// Verify reads the whole file and returns an error unless it is as it was written.
+// Verify reads the whole file and returns an error unless it is as written.
 func (l *Lexicon) Verify() error {
 	if l.file == nil {
 		return nil
@@ -180,13 +180,13 @@ func (l *Lexicon) after(i int, p prefix, token int32) int {
 	return i
 }
 
-// States returns the number of sequences times one more than the longest has tokens.
+// States returns the number of sequences times one more than the length of the longest.
 func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 
 // Start returns 0.
 func (l *Lexicon) Start() int { return 0 }
 
-// Next looks for the first sequence that goes on with token.
+// Next finds the first sequence that continues with token.
 func (l *Lexicon) Next(state int, token int32) int {
 	if l.count == 0 || token < 0 {
 		return -1

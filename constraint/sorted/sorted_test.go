@@ -127,9 +127,8 @@ func TestLexicon(t *testing.T) {
 	})
 }
 
-// TestNovelBesideAFile: P(new) beside a set on disk is that beside the same set in
-// memory.
-func TestNovelBesideAFile(t *testing.T) {
+// TestNovelWithFile: P(new) given a set on disk is that given the same set in memory.
+func TestNovelWithFile(t *testing.T) {
 	r := rand.New(rand.NewPCG(81, 1))
 	var all [][]int32
 	lexicon := new(constraint.Lexicon)

@@ -10,14 +10,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// BPE is the byte-level byte-pair encoding of GPT-2 (Radford et al. 2019): the
-// text is cut into words, contractions, numbers, signs and white space, and
-// within each piece the pair of neighbouring tokens that was learned first is
-// merged until none is left that was learned. Every text has an encoding, valid
-// UTF-8 or not, and decoding it gives the text back.
+// BPE is the byte-level byte-pair encoding of GPT-2 (Radford et al. 2019): the text is
+// cut into words, contractions, numbers, signs and white space, and within each piece the
+// neighbouring pair of tokens that was learned first is merged, again and again, until no
+// learned pair is left. Every text has an encoding, valid UTF-8 or not, and decoding it
+// gives the text back.
 //
-// [ReadBPE] and [ReadTokenizer] make one; Vocabulary is what languages compile
-// to. A BPE is immutable and safe for concurrent use.
+// [ReadBPE] and [ReadTokenizer] make one; its Vocabulary is for compiling languages. A
+// BPE is immutable and safe for concurrent use.
 type BPE struct {
 	vocabulary Vocabulary
 	bytes      [256]int32

@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// ReadBPE reads GPT-2's two files: vocab.json, an object that gives the number of
-// each token, and merges.txt, one pair a line after an optional line that begins
-// with "#version". The error is an [constraint.ArgumentError] that says which
-// token or merge is wrong, or that of the readers and of JSON.
+// ReadBPE reads GPT-2's two files: vocab.json, an object that gives the number of each
+// token, and merges.txt, one pair a line after an optional line that begins with
+// "#version". The error is a [*constraint.ArgumentError] that names the wrong token or
+// merge, or one of the readers or of JSON.
 func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 	if err := check.Given("text: ReadBPE", "vocab", vocab); err != nil {
 		return nil, err

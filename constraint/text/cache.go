@@ -9,14 +9,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Cache keeps compiled patterns by their text and the content of the vocabulary, so
-// that a server compiles what it is asked for again and again only once. The zero
-// value is an empty cache ready to use. It may be used by several goroutines at
-// once; two that ask for the same new pattern both compile it. Its memory is that of
-// Most patterns, each as large as the limits allow that it is compiled under.
+// Cache keeps compiled patterns by their text and the content of the vocabulary, so that
+// a server compiles each pattern only once. The zero value is an empty cache ready to
+// use. It may be used by several goroutines at once; two that ask for the same new
+// pattern both compile it. It holds at most Most patterns, each as large as the limits
+// allow.
 type Cache struct {
-	// Most is how many patterns are kept, 0 for 1024; of more, the one that
-	// was not asked for the longest goes.
+	// Most is the number of patterns that are kept, 0 for 1024; beyond it, the least
+	// recently used one is dropped.
 	Most int
 
 	mu   sync.Mutex

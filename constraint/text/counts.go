@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// WordCount compiles the language of the token sequences whose text has so many
-// words. A word is a longest run of runes other than those of separators; how it is
+// WordCount compiles the language of the token sequences whose text has a number of words
+// in a range. A word is a longest run of runes other than those of separators; how it is
 // cut into tokens does not matter. Text that is not UTF-8 is not in the language.
 //
 // The error is an [*constraint.ArgumentError] for a negative Max or separators that
@@ -25,8 +25,8 @@ func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, word
 	return k.compile(ctx, name, fmt.Sprintf("WordCount(%v, %q)", words, separators), wordCount{c}, v, limits)
 }
 
-// Characters compiles the language of the token sequences whose text has so many
-// runes. Text that is not UTF-8 is not in the language. Errors are those of
+// Characters compiles the language of the token sequences whose text has a number of
+// runes in a range. Text that is not UTF-8 is not in the language. Errors are those of
 // [WordCount].
 func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range) (*constraint.DFA, error) {
 	const name = "Characters"
@@ -37,13 +37,13 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 	return newKinds().compile(ctx, name, fmt.Sprintf("Characters(%v)", runes), characters{c}, v, limits)
 }
 
-// Sentences compiles the language of the token sequences whose text is so many
-// sentences, the last one complete. A sentence begins with what is no white space. It
-// ends with a run of the runes of ends, such as ".!?", after which closing quotes and
-// brackets may stand, where white space follows or the text ends: "3.14" goes on,
-// "Dr. No." is two. Text that is not UTF-8 is not in the language. Errors are those of
-// [WordCount], and an [*constraint.ArgumentError] for ends without runes or with white
-// space.
+// Sentences compiles the language of the token sequences whose text is a number of
+// sentences in a range, the last one complete. A sentence begins with a rune that is not
+// white space. It ends with a run of the runes of ends, such as ".!?", optionally
+// followed by closing quotes and brackets, before white space or the end of the text:
+// "3.14" does not end one, "Dr. No." is two. Text that is not UTF-8 is not in the
+// language. Errors are those of [WordCount], and an [*constraint.ArgumentError] for ends
+// without runes or with white space.
 func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sentences Range, ends string) (*constraint.DFA, error) {
 	const name = "Sentences"
 	c, err := sentences.counter(name, limits)

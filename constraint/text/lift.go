@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Lift carries a language of texts over to the tokens of a vocabulary: bytes is
-// an automaton over the tokens 0…255, and the result accepts a token sequence
-// exactly if bytes accepts the joined bytes of its tokens, followed by padding
-// if the vocabulary has any. All ways to cut a text into tokens are accepted.
+// Lift converts a language of texts to one over the tokens of a vocabulary: bytes is an
+// automaton over the tokens 0…255, and the result accepts a token sequence exactly if
+// bytes accepts the joined bytes of its tokens, followed by padding if the vocabulary has
+// any. All ways to cut a text into tokens are accepted.
 //
 // The vocabulary is walked once, and tokens that lead from every state of the
 // minimal byte automaton to the same state are one from then on. Where there are too

@@ -164,7 +164,7 @@ func TestCache(t *testing.T) {
 	require.Equal(t, 2, c.Len())
 	_, err = (&Cache{Most: -1}).Regexp(t.Context(), "a", v, constraint.Limits{})
 	require.ErrorContains(t, err, "Most = -1, want ≥ 0")
-	// Tokens whose texts run together are told apart.
+	// Tokens whose texts run together are distinguished.
 	p, err := prepare(Vocabulary{Tokens: []string{"ab", "c"}})
 	require.NoError(t, err)
 	q, err := prepare(Vocabulary{Tokens: []string{"a", "bc"}})

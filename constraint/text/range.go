@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Range is how many there may be of something: Min ≤ n ≤ Max.
+// Range bounds a number: Min ≤ n ≤ Max.
 //
 // Range{Min: 2, Max: constraint.Unbounded} is "at least two", Range{Max: 3} "at most
 // three", Range{Min: 8, Max: 8} "eight", Range{} "none". Min ≤ 0 is no lower bound,
@@ -26,7 +26,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d…%d", least, most)
 }
 
-// counter counts up to what a range can tell apart.
+// counter counts up to the largest number that a range distinguishes.
 type counter struct {
 	least, most int // most is −1 where there is no bound
 }
@@ -45,7 +45,7 @@ func (r Range) counter(name string, limits constraint.Limits) (counter, error) {
 	return c, limits.Check(name, c.states(), 0, 0)
 }
 
-// states returns the number of counts that are told apart.
+// states returns the number of counts that are distinguished.
 func (c counter) states() int {
 	if c.most >= 0 {
 		return c.most + 1

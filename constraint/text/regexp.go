@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// PatternError says that a regular expression cannot be compiled. It unwraps
+// PatternError is the error of a regular expression that cannot be compiled. It unwraps
 // to the reason, for instance a *syntax.Error.
 type PatternError struct {
 	Pattern string // as it was given
@@ -35,9 +35,9 @@ func (e *PatternError) Unwrap() error { return e.Err }
 // valid UTF-8 is not in the language (package regexp would read each bad byte
 // as U+FFFD).
 //
-// The program of regexp/syntax is determinised over classes of runes,
-// minimised, expanded to bytes and lifted to tokens as by [Lift]; see [Cache] for
-// patterns that are asked for again and again.
+// The program of regexp/syntax is determinised over classes of runes, minimised, expanded
+// to bytes and lifted to tokens as by [Lift]; see [Cache] for patterns that are used
+// repeatedly.
 //
 // The error is a [*PatternError] if the pattern does not parse, wraps
 // [constraint.ErrInfeasible] if no token sequence spells a match, is a

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// runeClasses divides the runes that UTF-8 can encode into intervals, and the
-// intervals into classes that a program cannot tell apart.
+// runeClasses divides the runes that UTF-8 can encode into intervals, and the intervals
+// into classes that a program does not distinguish.
 type runeClasses struct {
 	low   []rune  // interval j is low[j]…low[j+1]−1; the last low is MaxRune+1
 	class []int32 // of each interval, −1 for surrogates

@@ -190,8 +190,8 @@ func (b *decoder) leaf(r rune) int32 {
 	return -1
 }
 
-// build returns the entry for the runes from first on that n trailing bytes
-// tell apart; those below least are overlong. All-dead nodes are −1.
+// build returns the entry for the runes from first on that n trailing bytes distinguish;
+// those below least are overlong. All-dead nodes are −1.
 func (b *decoder) build(first rune, n int, least rune) int32 {
 	last := first + 1<<(6*n) - 1
 	if last < least || first > unicode.MaxRune {

@@ -21,17 +21,17 @@ const gaps = 1 << 20
 // token that the file pads with is Padding; other added tokens are texts. Ids that
 // stand for nothing, or for an empty text, are Forbidden.
 //
-// A token has one text wherever it stands. Where the decoder treats the ends of
-// a text in another way, the vocabulary has the text between: with Metaspace,
-// WordPiece and WordLevel a word begins with the blank before it, the first one,
-// too, and with a suffix it ends with one, the last, too. Strip at the ends
-// of the whole text, and the clean-up of blanks before punctuation, are not done.
+// A token has the same text everywhere. Where the decoder treats the ends of a text in
+// another way, the vocabulary has the text as it is in the middle: with Metaspace,
+// WordPiece and WordLevel a word begins with the blank before it, the first one, too, and
+// with a suffix it ends with one, the last, too. Strip at the ends of the whole text, and
+// the clean-up of blanks before punctuation, are not done.
 //
 // Any sequence of tokens that spells a text counts, not only the one that the
 // tokenizer would make of it; merges and scores are not read. [ReadTokenizer] reads
 // byte-level BPE to encode texts with.
 //
-// Errors name the line, the column, what it holds and what would be right.
+// Errors name the line, the column, the value found and the values allowed.
 func ReadVocabulary(r io.Reader) (Vocabulary, error) {
 	root, err := document.Parse(r)
 	if err == nil && !root.Is(document.Object) {

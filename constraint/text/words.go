@@ -2,6 +2,8 @@ package text
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
@@ -28,10 +30,9 @@ func Avoids(ctx context.Context, v Vocabulary, limits constraint.Limits, words .
 	return Lift(ctx, a, v, limits)
 }
 
-// WordAt compiles the language of the token sequences whose text has one of
-// the words as its n-th, where words are longest runs of bytes other than those
-// of separators; how the text is cut into tokens does not matter. Errors are
-// those of [constraint.WordAt] and [Lift].
+// WordAt compiles the language of the token sequences whose n-th word is one of words. A
+// word is a longest run of bytes other than those of separators; how the text is cut into
+// tokens does not matter. Errors are those of [constraint.WordAt] and [Lift].
 func WordAt(ctx context.Context, v Vocabulary, limits constraint.Limits, n int, separators string, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.WordAt(bytesOf(words), n, bytesOf([]string{separators})[0])
 	if err != nil {
@@ -51,3 +52,93 @@ func bytesOf(words []string) [][]int32 {
 	}
 	return out
 }
+
+// Words compiles the language of the token sequences in whose text every word is one of
+// the list. A word is a longest run of runes other than those of separators; how it is
+// cut into tokens does not matter. A text without words is in the language: intersect
+// with [WordCount] for a number of them.
+//
+// The error is an [*constraint.ArgumentError] for an empty list, a word that is empty
+// or has a separator in it, or what is not UTF-8, wraps [constraint.ErrInfeasible] if
+// no tokens spell such a text, or is that of [Lift].
+func Words(ctx context.Context, v Vocabulary, limits constraint.Limits, separators string, list ...string) (*constraint.DFA, error) {
+	const name = "Words"
+	if err := valid(name, "separators", separators); err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, &constraint.ArgumentError{Func: name, Arg: "len(list)", Value: 0, Want: "≥ 1"}
+	}
+	k := newKinds()
+	gap := k.one(separators)
+	w := wordList{new(constraint.Lexicon)}
+	for i, s := range list {
+		arg := fmt.Sprintf("list[%d]", i)
+		if err := valid(name, arg, s); err != nil {
+			return nil, err
+		}
+		word := k.each(s)
+		if len(word) == 0 || slices.Contains(word, gap) {
+			return nil, &constraint.ArgumentError{Func: name, Arg: arg, Value: fmt.Sprintf("%q", s), Want: "a word without separators"}
+		}
+		w.words.Add(word)
+	}
+	return k.compile(ctx, name, fmt.Sprintf("Words(%q, %d words)", separators, w.words.Len()), w, v, limits)
+}
+
+// wordList reads kinds: 1 a separator, others from 2 on the runes of the words. Its
+// state is 0 between words, and otherwise 1 more than that of the lexicon, which begins at 0.
+type wordList struct{ words *constraint.Lexicon }
+
+func (w wordList) States() int { return w.words.States() + 1 }
+func (w wordList) Start() int  { return 0 }
+
+func (w wordList) Next(state int, kind int32) int {
+	if kind == 1 {
+		if !w.Accepting(state) {
+			return -1
+		}
+		return 0
+	}
+	if state > 0 {
+		state--
+	}
+	if state = w.words.Next(state, kind); state < 0 {
+		return -1
+	}
+	return state + 1
+}
+
+func (w wordList) Accepting(state int) bool { return state == 0 || w.words.Accepting(state-1) }
+
+// WordLengths compiles the language of the token sequences in whose text every word has a
+// number of runes in a range. A word is a longest run of runes other than those of
+// separators; how it is cut into tokens does not matter. Errors are those of [WordCount].
+func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range, separators string) (*constraint.DFA, error) {
+	const name = "WordLengths"
+	c, k, err := separated(name, limits, runes, separators)
+	if err != nil {
+		return nil, err
+	}
+	c.least = max(c.least, 1) // no word is empty, and the first rune has a state of its own
+	return k.compile(ctx, name, fmt.Sprintf("WordLengths(%v, %q)", runes, separators), wordLengths{c}, v, limits)
+}
+
+// wordLengths reads kinds 0 and 1, a separator. Its state is the number of runes of
+// the word, 0 between words.
+type wordLengths struct{ counter }
+
+func (w wordLengths) States() int { return w.states() }
+func (w wordLengths) Start() int  { return 0 }
+
+func (w wordLengths) Next(state int, kind int32) int {
+	switch {
+	case kind != 1:
+		return w.next(state)
+	case !w.Accepting(state):
+		return -1
+	}
+	return 0
+}
+
+func (w wordLengths) Accepting(state int) bool { return state == 0 || w.enough(state) }

@@ -11,12 +11,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options say what the documentation of a rule promises. The zero value is for a rule
-// that converges to the optimum.
+// Options describe what a rule promises. The zero value is for a rule that converges to
+// the optimum.
 type Options struct {
-	// Rest, unless nil, is what vanishes at the rule's point of rest, of one
-	// multiplier λ < Max and its mean violation, for a rule that does not go to the
-	// optimum. By default that is the distance between λ and λ + ḡ held within the
+	// Rest, unless nil, is a function of one multiplier λ < Max and its mean violation
+	// that vanishes where the rule comes to rest, for a rule that does not converge to
+	// the optimum. By default it is the distance between λ and λ + ḡ clipped to the
 	// bounds.
 	Rest func(lambda, mean float64) float64
 }
@@ -275,8 +275,8 @@ func (p *problem) moments(mean, cov, lambda []float64) {
 	}
 }
 
-// The problem is solved in so many dual steps, after which so much may be left of the
-// conditions of optimality, for violations of a standard deviation near 1.
+// The number of dual steps of the problem, and the largest error in the conditions of
+// optimality after them, for violations of a standard deviation near 1.
 const (
 	steps     = 4000
 	tolerance = 0.01

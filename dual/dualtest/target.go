@@ -11,19 +11,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// TargetOptions say what is known of a target besides its interface.
+// TargetOptions hold what is known about a target in addition to its interface.
 type TargetOptions[S energy.Site] struct {
-	// X are the states that are looked at, states × sites. nil means all of a
-	// target of tokens that has a Shape of at most 2¹² states, and 32 normal ones of
-	// a target of reals.
+	// X are the states that are checked, states × sites. nil means all of a target of
+	// tokens that has a Shape of at most 2¹² states, and 32 normal ones of a target of
+	// reals.
 	X []S
 
 	// Lambda, unless nil, is one admissible vector of multipliers other than zeros;
 	// by default 0.3, 0.6, ….
 	Lambda []float64
 
-	// Base, unless nil, stores the energies that the target has at λ = 0: to the
-	// bit.
+	// Base, unless nil, stores the energies that the target must have, bit for bit, at λ
+	// = 0.
 	Base func(e []float64, x []S)
 
 	// Energy, unless nil, is the energy of a target whose violations depend on λ, up

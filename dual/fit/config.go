@@ -8,13 +8,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Config says how parameters move. The zero value, with Chains on the model, is
+// Config holds the settings of a [Fit]. The zero value, with Chains on the model, is
 // maximum likelihood by [Persistent] chains, all data at every step.
 type Config struct {
 	Objective Objective // nil means Persistent{}
 
-	// Chains draw from the model, such as sampler.NewChains(ctx, p, …): they must be on
-	// the very p that is fitted. Their warm-up, if any, belongs to the first step.
+	// Chains draw from the model, for instance sampler.NewChains(ctx, p, …). They must be
+	// on the same p that is fitted. Their warm-up, if any, is part of the first step.
 	Chains dual.Primal[int32]
 
 	Batch int    // rows per step, drawn without replacement; 0 means all
@@ -37,11 +37,11 @@ type Config struct {
 	// Penalty holds the factors c_k ≥ 0 of L1 and L2; nil means 1 for all.
 	Penalty []float64
 
-	// Fixed says which parameters stay as they are; nil means none.
+	// Fixed marks the parameters that do not move; nil means none.
 	Fixed []bool
 
-	// Observe, if not nil, is told of every step: the parameters that it moved to and
-	// the gradient before, penalties left out. It must keep neither.
+	// Observe, if not nil, is called after every step with the new parameters and the
+	// gradient before the step, without penalties. It must keep neither slice.
 	Observe func(step int, theta, gradient []float64)
 
 	// Checkpoint, if it has a Path, saves the fit there as SaveFile does: at the end of

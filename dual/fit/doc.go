@@ -2,10 +2,10 @@
 //
 //	L(θ) = −(1/N) Σ_n log p_θ(x_n) + λ₁·Σ_k c_k|θ_k| + (λ₂/2)·Σ_k c_k θ_k²,  p_θ ∝ exp(−E_θ),
 //
-// whose gradient is a difference of moments, E_data[∂E/∂θ] − E_θ[∂E/∂θ]. For
-// energies that are linear in θ it is the dual ascent of package dual with equality
-// constraints: the parameters are the multipliers, and at the optimum the model has
-// the moments of the data.
+// whose gradient is a difference of moments, E_data[∂E/∂θ] − E_θ[∂E/∂θ]. For energies
+// that are linear in θ this is the dual ascent of package dual with equality constraints:
+// the parameters are the multipliers, and at the optimum the model has the moments of the
+// data.
 //
 //	m, err := model.NewDenseQuadratic(n, make([]float64, n*n), model.Polynomial{})
 //	p, err := m.Learn() // a copy that owns its parameters
@@ -16,18 +16,14 @@
 //
 // Afterwards p is the fitted model and chains are samples of it.
 //
-// What is unknown is the moment of the model, and an [Objective] says how it is
-// found: by chains that go on while θ moves ([Persistent]), by short chains from the
-// data ([Contrastive]), by the sum over all states ([Exact]); or the likelihood is
-// replaced by the product of its conditionals, which needs none ([Pseudo]).
+// An [Objective] estimates the moments of the model: by chains that go on while θ moves
+// ([Persistent]), by short chains from the data ([Contrastive]), or by the sum over all
+// states ([Exact]). [Pseudo] replaces the likelihood by the product of its conditionals,
+// which needs no such moments.
 //
 // # Caveats
 //
-// A site that is constant in the data has no finite likelihood estimate, and with more
-// parameters than the data can tell apart there is none that is unique: the parameters
-// then grow with the steps, or stay where they were. L1 or L2 make the problem well
-// posed.
-//
-// A product that enters a sum is written float64(a*b) + c, because a compiler may
-// fuse the two otherwise, and fused bits differ between processors.
+// A site that is constant in the data has no finite likelihood estimate: its parameters
+// grow with the steps. With more parameters than the data determine, no estimate is
+// unique: some parameters stay where they were. L1 or L2 make the problem well posed.
 package fit

@@ -12,18 +12,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Persistent estimates the moments of the model by chains that go on from step to
-// step while the parameters move (stochastic maximum likelihood, Younes 1989;
-// persistent contrastive divergence, Tieleman 2008). With a rate that falls its
-// fixed point is that of maximum likelihood. The zero value makes one draw per
-// chain and step, from chains that begin at rows of the data.
+// Persistent estimates the moments of the model by chains that continue from step to step
+// while the parameters move (stochastic maximum likelihood, Younes 1989; persistent
+// contrastive divergence, Tieleman 2008). With a rate that falls its fixed point is that
+// of maximum likelihood. The zero value makes one draw per chain and step, from chains
+// that begin at rows of the data.
 type Persistent struct {
 	Draws int  // per chain and step; 0 means 1
 	Cold  bool // begin from the states of the chains, not from data
 
-	// Buffer > 0 keeps so many states, at least one per chain, of which every
-	// step takes some at random, moves them and puts them back (Du and Mordatch
-	// 2019).
+	// Buffer > 0 is the size of a buffer of states, at least one per chain: every step
+	// takes some at random, moves them and puts them back (Du and Mordatch 2019).
 	Buffer int
 
 	// Restart is the probability with which a chain begins a step at a row of the

@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Exact sums the moments of the model over all its states: maximum likelihood
-// without chains, for up to 2²² states. It wants no Chains.
+// Exact sums the moments of the model over all its states: maximum likelihood without
+// chains, for up to 2²² states. Config.Chains must be nil.
 type Exact struct{}
 
 // mostStates bounds the states of a model that Exact enumerates at every step.

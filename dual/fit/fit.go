@@ -13,11 +13,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Fit is the loop that moves parameters: per step it estimates the gradient, moves θ
-// by Adam and the proximal steps of the penalties, and sets the parameters of the
-// model. A run is a function of the configuration, the data and the chains; the
-// number of workers plays no part. Methods must not be called concurrently with each
-// other.
+// Fit is the loop that moves parameters. Each step estimates the gradient, moves θ by
+// Adam and the proximal steps of the penalties, and sets the parameters of the model. A
+// run is a function of the configuration, the data and the chains; it does not depend on
+// the number of workers. Methods must not be called concurrently with each other.
 type Fit struct {
 	cfg   Config
 	p     energy.Parametric
@@ -49,12 +48,12 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 	return s, err
 }
 
-// New returns a fit of the parameters of p, from where they are, to data, rows of
-// sites, which it keeps and does not modify.
+// New returns a fit of the parameters of p to data, rows of sites, which it keeps and
+// does not modify. It starts from the present parameters.
 //
-// Errors: a nil model, a model without parameters, data that are not whole rows or
-// none, a level out of range or a row of probability zero (both named by row and
-// site), a field of the configuration out of range, an objective that refuses.
+// Errors: a nil model, a model without parameters, data that are not whole rows or none,
+// a level out of range or a row of probability zero (both named by row and site), a field
+// of the configuration out of range, an error of the objective.
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {
@@ -93,13 +92,13 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 	return f, nil
 }
 
-// Run makes n steps; math.MaxInt of them go on until the context ends. Then the
+// Run makes n steps; math.MaxInt of them continue until the context ends. At the end the
 // model has the present parameters and the chains are Reset to them.
 //
-// If the context ends, Run returns its error; a later Run goes on with the step that
-// was interrupted. A gradient that is not finite, parameters that the model refuses,
-// or an error of the chains ends it with that; the parameters are then those before
-// the step.
+// If the context ends, Run returns its error; a later Run goes on with the step that was
+// interrupted. It also ends with an error for a gradient that is not finite, for
+// parameters that the model refuses, and for an error of the chains; the parameters are
+// then those before the step.
 func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }
@@ -177,15 +176,66 @@ func (f *Fit) Len() int { return f.steps }
 // Params returns a copy of the present parameters, which are those of the model.
 func (f *Fit) Params() []float64 { return slices.Clone(f.theta) }
 
-// Average returns the mean of the parameters over the steps, with weights ∝ t², which
-// has less noise than the last ones.
+// Average returns the mean of the parameters over the steps, with weights ∝ t². It has
+// less noise than the parameters of the last step.
 func (f *Fit) Average() []float64 { return slices.Clone(f.average) }
 
-// UseAverage makes the average the present parameters, as at the end of a fit.
+// UseAverage sets the present parameters to the average. Call it at the end of a fit.
 func (f *Fit) UseAverage() error {
 	if err := f.p.SetParams(f.average); err != nil {
 		return fmt.Errorf("fit: UseAverage: %w", err)
 	}
 	copy(f.theta, f.average)
 	return f.phase.Settle()
+}
+
+// The constants of Kingma and Ba 2015.
+const (
+	beta1   = 0.9
+	epsilon = 1e-8
+)
+
+// adam is the state of the optimiser; powers are β^t.
+type adam struct {
+	m, v           []float64
+	power1, power2 float64
+}
+
+func newAdam(n int) adam {
+	return adam{m: make([]float64, n), v: make([]float64, n), power1: 1, power2: 1}
+}
+
+// step moves θ against the gradient g of the likelihood at rate eta, with a proximal
+// step for the penalties in Adam's metric: for D = eta/(√v̂ + ε),
+//
+//	θ ← argmin_u (u − (θ − D·m̂))²/(2D) + l₁|u| + l₂u²/2.
+//
+// A fixed point has m̂ + l₁·sign(θ) + l₂θ = 0, or |m̂| ≤ l₁ where θ = 0, whatever D is.
+func (a *adam) step(theta, g []float64, eta float64, c *Config) {
+	memory := c.Memory
+	a.power1 = float64(a.power1 * beta1)
+	a.power2 = float64(a.power2 * memory)
+	c1, c2 := 1/(1-float64(a.power1)), 1/(1-float64(a.power2))
+	for k, d := range g {
+		a.m[k] = float64(beta1*a.m[k]) + float64((1-beta1)*d)
+		a.v[k] = float64(memory*a.v[k]) + float64((1-memory)*float64(d*d))
+		if c.Fixed != nil && c.Fixed[k] {
+			continue
+		}
+		scale := eta / (math.Sqrt(float64(c2*a.v[k])) + epsilon)
+		l1, l2 := c.penalty(k)
+		u := theta[k] - float64(scale*float64(c1*a.m[k]))
+		theta[k] = shrink(u, float64(scale*l1)) / (1 + float64(scale*l2))
+	}
+}
+
+// shrink is the proximal step of t·|u|.
+func shrink(u, t float64) float64 {
+	switch {
+	case u > t:
+		return u - t
+	case u < -t:
+		return u + t
+	}
+	return 0
 }

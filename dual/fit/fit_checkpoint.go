@@ -73,17 +73,17 @@ func (f *Fit) read(ctx context.Context, r io.Reader) error {
 }
 
 // Save writes a checkpoint, followed by that of the chains if they are a dual.Saver:
-// after Load the fit goes on to the same bits as if it had not stopped.
+// after Load the fit continues with the same bits as if it had not stopped.
 func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 
-// Load restores what Save wrote, into a fit built with the same arguments; Observe
-// and Checkpoint may differ, and the error for others names the first that differs. It sets the
-// parameters of the model and reads no more than the checkpoint. On an error nothing
-// changes.
+// Load restores what Save wrote, into a fit built with the same arguments; only Observe
+// and Checkpoint may differ. Otherwise the error names the first argument that differs.
+// It sets the parameters of the model and reads no more than the checkpoint. On an error
+// nothing changes.
 func (f *Fit) Load(ctx context.Context, r io.Reader) error { return f.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path so that no failure loses both it and the
-// one before, which stays as path.old.
+// SaveFile saves a checkpoint in the file path so that no failure loses both the new
+// checkpoint and the one before, which stays as path.old.
 func (f *Fit) SaveFile(path string) error { return f.life.SaveFile(path) }
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
@@ -126,7 +126,7 @@ func digest(b []byte) uint64 {
 	return h.Sum64()
 }
 
-// probes is the number of states by which models are told apart: the first row of
+// probes is the number of states by which models are distinguished: the first row of
 // data, which has a finite energy, uniform ones and, so that every coupling counts, the
 // one of last levels.
 const probes = 8

@@ -228,8 +228,8 @@ func norm(v []float64) (sum float64) {
 	return math.Sqrt(sum)
 }
 
-// Solve stops when the moments agree and says so; a bound that noise alone exceeds
-// is never met.
+// Solve stops when the moments agree and reports it; a bound that noise alone exceeds is
+// never met.
 func TestSolve(t *testing.T) {
 	p, data := ring(t, 300, 8)
 	f, err := fit.New(context.Background(), p, data, fit.Config{Chains: chains(t, p, 200, 1, mcmc.Gibbs{})})

@@ -7,23 +7,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Objective is a recipe for the gradient of what a fit minimises: [Persistent],
-// [Contrastive], [Pseudo] or [Exact], or one of your own.
+// Objective is a recipe for the gradient of the loss: [Persistent], [Contrastive],
+// [Pseudo] or [Exact], or one of your own.
 type Objective interface {
 	// Bind returns the gradient for a model, its data (rows of sites) and the
 	// chains of the fit, nil if it has none.
 	Bind(ctx context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error)
 }
 
-// Phase is a gradient at work; it belongs to one fit.
+// Phase computes the gradient of an [Objective]; it belongs to one fit.
 type Phase interface {
-	// Gradient adds to g the gradient of the loss per row of data, estimated by
-	// the given rows, at the present parameters; step counts from 0 and seed is
-	// that of the fit. If ctx ends it returns its error, and the call for the
-	// same step, with g as it was, goes on where this one stopped.
+	// Gradient adds to g the gradient of the loss per row of data, estimated by the given
+	// rows, at the present parameters; step counts from 0 and seed is that of the fit. If
+	// ctx ends it returns its error; the next call for the same step, with g as before,
+	// continues where this one stopped.
 	Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error
 
-	// Settle is called when the parameters have moved and the fit may stop.
+	// Settle is called after the last step of a Run and by UseAverage, once the model has
+	// the new parameters.
 	Settle() error
 
 	// AppendBinary appends what the phase must remember between steps, and
@@ -33,12 +34,12 @@ type Phase interface {
 }
 
 // Conditioned models know the gradient of their pseudo-likelihood in closed form;
-// [Pseudo] asks for it. For others it evaluates the neighbours of every state.
+// [Pseudo] uses it. For other models it evaluates the neighbours of every state.
 type Conditioned interface {
 	energy.Parametric
 
-	// PseudoGradient adds Σ_s Σ_i ∂/∂θ −log p(x_i | the other sites) to g, for the
-	// states x_s, and returns the sum without the derivative.
+	// PseudoGradient adds Σ_s Σ_i ∂/∂θ −log p(x_i | the other sites) to g, for the states
+	// x_s, and returns the sum Σ_s Σ_i −log p(x_i | the other sites).
 	PseudoGradient(g []float64, x []int32) float64
 }
 

@@ -2,11 +2,83 @@ package fit
 
 import (
 	"context"
+	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
+
+type conditionals struct {
+	stateless
+	p             energy.Parametric
+	closed        Conditioned // nil if the model knows no closed form
+	sites, levels int
+}
+
+func (*conditionals) UnmarshalBinary(b []byte) error { return wire.ReadEnd(b) }
+
+// Gradient implements [Phase].
+func (c *conditionals) Gradient(ctx context.Context, g []float64, rows []int32, _ int, _ uint64) error {
+	n := len(rows) / c.sites
+	sum := make([]float64, len(g))
+	if c.closed != nil {
+		c.closed.PseudoGradient(sum, rows)
+	} else if err := c.neighbours(ctx, sum, rows); err != nil {
+		return err
+	}
+	for k, v := range sum {
+		g[k] += v / float64(n)
+	}
+	return nil
+}
+
+// neighbours adds the gradient of every row: with the state itself at each site as
+// often as there are sites, less its neighbours by their conditional probability.
+func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32) error {
+	x := make([]int32, c.levels*c.sites)
+	e, w := make([]float64, c.levels), make([]float64, c.levels)
+	for r := 0; r*c.sites < len(rows); r++ {
+		if poll.Err(ctx) != nil {
+			return ctx.Err()
+		}
+		row := rows[r*c.sites : (r+1)*c.sites]
+		for l := range c.levels {
+			copy(x[l*c.sites:], row)
+		}
+		for i, at := range row {
+			for l := range c.levels {
+				x[l*c.sites+i] = int32(l)
+			}
+			c.p.Energy(e, x)
+			if math.IsNaN(e[at]) || math.IsInf(e[at], 0) {
+				return fmt.Errorf("fit: Pseudo: energy of row %d of the batch = %v, want a finite number", r, e[at])
+			}
+			sum := 0.0
+			least := e[at]
+			for _, v := range e {
+				least = min(least, v)
+			}
+			for l, v := range e {
+				w[l] = simd.Exp(least - v)
+				sum += w[l]
+			}
+			for l := range w {
+				w[l] /= -sum
+			}
+			w[at]++
+			c.p.ParamGradient(g, x, w)
+			for l := range c.levels {
+				x[l*c.sites+i] = at
+			}
+		}
+	}
+	return nil
+}
 
 // Pseudo replaces log p(x) by the pseudo-likelihood Σ_i log p(x_i | the other sites)
 // (Besag 1975): it is convex where the likelihood is, needs no chains, and its

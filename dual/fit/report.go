@@ -9,13 +9,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Report says how far the moments of the model are from those of the data, penalties
+// Report measures how far the moments of the model are from those of the data, penalties
 // included: the residual of parameter k is the mean over a window of steps of
 //
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //
-// or, where θ_k = 0, what its magnitude exceeds λ₁c_k by. Windows are of 16, 32, 64, …
-// steps; the last whole one counts.
+// or, if θ_k = 0, the amount by which the magnitude of the first difference exceeds
+// λ₁c_k. Windows have 16, 32, 64, … steps; the last complete one counts.
 type Report struct {
 	Steps    int     // made so far
 	Window   int     // steps that the residuals are of; 0 before there are 16
@@ -32,7 +32,7 @@ func (r Report) String() string {
 		r.Steps, r.Residual, r.StdErr, r.Worst, r.RMS, r.Window, r.NonZero)
 }
 
-// Report judges the fit so far.
+// Report returns the residuals of the fit so far.
 func (f *Fit) Report() Report {
 	r := Report{Steps: f.steps}
 	if f.res.known {
@@ -71,10 +71,10 @@ func (f *Fit) residual(k int) float64 {
 	return math.Abs(v)
 }
 
-// Solve makes up to most steps and stops as soon as the moments agree: when, at the
-// end of a window of steps (see [Report]), every residual is within tol plus four
-// standard errors, and the standard errors are at most tol themselves. It returns
-// whether that came about.
+// Solve makes up to most steps and stops as soon as the moments agree: when, at the end
+// of a window of steps (see [Report]), every residual is within tol plus four standard
+// errors, and the standard errors are at most tol themselves. It reports whether they
+// agreed.
 func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	if most < 0 {
 		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
@@ -122,8 +122,8 @@ func (c Certificate) String() string {
 
 // Certify returns the log-likelihood of states x, which should not be those that the
 // model was fitted to. logZ returns log Z and its standard error, such as by anneal.AIS;
-// nil means the sum over all states, as energy.Enumerate makes it. AIS errs downwards
-// in log Z where its weights are few: then the likelihood is too good.
+// nil means the sum over all states, as energy.Enumerate makes it. AIS underestimates log
+// Z if few of its weights count; the likelihood is then too high.
 func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.Context) (value, stdErr float64, err error)) (*Certificate, error) {
 	sites, _, err := check.Model("fit", "Certify", "the model", m)
 	if err != nil {
@@ -155,4 +155,58 @@ func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.C
 	se := math.Sqrt(squares/float64(max(n-1, 1))) / math.Sqrt(float64(n))
 	c.LogLik, c.StdErr = -mean-c.LogZ, math.Hypot(se, c.LogZErr)
 	return c, nil
+}
+
+// residuals averages the gradient over the steps of a window, in chunks whose means
+// tell the standard error. Windows double: that of the steps 2^j … 2^(j+1) − 1
+// forgets all before, and is looked at when it is over, or at its present chunks.
+type residuals struct {
+	window, chunks, in  int // steps of the window, whole chunks, steps of the chunk
+	chunk, sum, squares []float64
+	mean, se            []float64 // of the last whole window
+	known               bool
+}
+
+// chunksPerWindow makes the standard error itself known to a sixth.
+const chunksPerWindow = 16
+
+func newResiduals(n int) residuals {
+	v := func() []float64 { return make([]float64, n) }
+	return residuals{window: chunksPerWindow, chunk: v(), sum: v(), squares: v(), mean: v(), se: v()}
+}
+
+// add takes the gradient of a step.
+func (r *residuals) add(g []float64) {
+	for k, v := range g {
+		r.chunk[k] += v
+	}
+	size := r.window / chunksPerWindow
+	if r.in++; r.in < size {
+		return
+	}
+	for k, v := range r.chunk {
+		m := v / float64(size)
+		r.sum[k] += m
+		r.squares[k] += float64(m * m)
+	}
+	clear(r.chunk)
+	r.in = 0
+	if r.chunks++; r.chunks < chunksPerWindow {
+		return
+	}
+	r.close(r.mean, r.se)
+	clear(r.sum)
+	clear(r.squares)
+	r.chunks, r.known = 0, true
+	r.window *= 2
+}
+
+// close stores mean and standard error over the chunks so far.
+func (r *residuals) close(mean, se []float64) {
+	n := float64(r.chunks)
+	for k, v := range r.sum {
+		m := v / n
+		mean[k] = m
+		se[k] = math.Sqrt(max(0, r.squares[k]/n-float64(m*m)) / (n - 1))
+	}
 }

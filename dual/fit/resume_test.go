@@ -137,7 +137,7 @@ func TestLoadRefuses(t *testing.T) {
 	require.Error(t, f.SaveFile(path+"/no/such"))
 }
 
-// Models of the same shape and data are told apart, also where a row of data says
+// Models of the same shape and data are distinguished, also where a row of data says
 // nothing and no chains do.
 func TestLoadTellsModelsApart(t *testing.T) {
 	build := func(edges []model.Edge, scale float64) *fit.Fit {
@@ -178,7 +178,7 @@ func (m bent) Energy(e []float64, x []int32) {
 	}
 }
 
-// Models that are not linear in their parameters are told apart by their energies.
+// Models that are not linear in their parameters are distinguished by their energies.
 func TestLoadTellsNonlinearModelsApart(t *testing.T) {
 	build := func(power float64) *fit.Fit {
 		p, data := ring(t, 30, 9)

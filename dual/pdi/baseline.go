@@ -13,9 +13,9 @@ import (
 //
 //	x̂_0 ← x̂_0 − w·∇ ½Σ_j max(0, g_j(x̂_0))²,
 //
-// per sample, with the gradient taken at the prediction (diffusion posterior
-// sampling, Chung et al. 2023, without the derivative of the denoiser). It
-// meets neither average constraints nor hard ones; it is here to compare with.
+// per sample, with the gradient taken at the prediction (diffusion posterior sampling,
+// Chung et al. 2023, without the derivative of the denoiser). It meets neither average
+// constraints nor hard ones; it is a baseline for comparisons.
 type Guided struct {
 	Base   energy.Denoiser[float32]
 	Terms  []energy.Scored // g_j

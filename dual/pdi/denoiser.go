@@ -14,11 +14,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Denoiser is primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026, Algorithm
-// 2): a denoiser that carries multipliers and moves them while a diffusion
-// runs. In every reverse step it predicts the clean samples under μ_λ, projects
-// them onto a domain, hands them to the diffusion, and then moves λ by the mean
-// violation over the samples of the batch, which share it:
+// Denoiser implements primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026,
+// Algorithm 2): a denoiser that holds multipliers and moves them while a diffusion runs.
+// Every reverse step predicts the clean samples under μ_λ, projects them onto a domain,
+// passes them to the diffusion, and then moves λ by the mean violation over the samples
+// of the batch, which share λ:
 //
 //	x̂_0 = Π(E_λ[x_0 | x_t]),   λ ← rule(λ, mean g(x̂_0)).
 //
@@ -49,8 +49,8 @@ type inference struct {
 
 const averageFrom = 0.25 // part of a run that averages leave out
 
-// New returns the denoiser. It returns an error for a nil predictor, a field
-// out of range, or a rule that refuses.
+// New returns the denoiser. It returns an error for a nil predictor, a field out of
+// range, or an error of the rule.
 func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {
 		return nil, fmt.Errorf("pdi: New: predictor is nil")
@@ -212,29 +212,28 @@ func (d *Denoiser) At(step int) (lambda, mean []float64) {
 	return row[:m:m], row[m:]
 }
 
-// Effective returns, per step of the last batch, the effective number of
-// candidates of a predictor that estimates ([GibbsScore]), zeros for others. The
-// slice is the denoiser's own.
+// Effective returns, per step of the last batch, the effective number of candidates of a
+// predictor that is an [Estimator] ([GibbsScore]), zeros for others. The slice is the
+// denoiser's own.
 func (d *Denoiser) Effective() []float64 { return d.ess }
 
 // scarceCandidates is the effective number below which one decides a prediction.
 const scarceCandidates = 2
 
-// Ranged is a predictor that was made for some multipliers, as a trained network is;
-// the error says in what others are beyond them.
+// Ranged is a predictor that is valid for some multipliers only, as a trained network is.
+// Outside returns an error that states how lambda exceeds them, nil if it does not.
 type Ranged interface{ Outside(lambda []float64) error }
 
-// Warning returns a sentence about the last batch if its predictions deserve less
-// trust than they ask for, "" otherwise.
+// Warning returns a sentence about the last batch if its predictions may be wrong, ""
+// otherwise.
 //
-// Predictions that hung on fewer than two effective candidates are close to the best
-// candidate met, whatever the distribution is, and neither samples nor multipliers mean
-// much. A guess (GibbsOptions.Center and Spread) or an exact predictor helps; more
-// candidates hardly do.
+// Predictions from fewer than two effective candidates are close to the single best
+// candidate, whatever the distribution is: neither samples nor multipliers mean much. A
+// guess (GibbsOptions.Center and Spread) or an exact predictor helps; more candidates
+// hardly do.
 //
-// A [Ranged] predictor, as the networks of package network are, is asked whether the
-// multipliers of each step are within what it knows; where they are not, it
-// extrapolates.
+// For a [Ranged] predictor, such as the networks of package network, it warns if the
+// multipliers of a step are outside the range, where predictions are extrapolated.
 func (d *Denoiser) Warning() string {
 	if _, ok := d.p.Predictor.(Estimator); ok {
 		return d.scarce()

@@ -16,14 +16,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tilted is a target whose energy E(x, λ) = (f0 + λᵀg)/β and its score are known:
-// a [dual.RealLagrangian], or one's own where all g come from one pass over x.
+// Tilted is a target whose energy E(x, λ) = (f0 + λᵀg)/β and its score are known: a
+// [dual.RealLagrangian], or your own type, for instance if one pass over x computes all
+// g.
 type Tilted interface {
 	dual.Target[float32]
 	energy.Scored
 }
 
-// Composed is a [Tilted] target that says what it is made of: Base is f0, and Terms are
+// Composed is a [Tilted] target that gives access to its parts: Base is f0, and Terms are
 // the g_j, in the order of the multipliers.
 type Composed interface {
 	Base() energy.Scored
@@ -39,15 +40,14 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 //	ŝ = ∇_x log (1/K) Σ_k exp(−E(y_k, λ)) = −Σ_k w_k ∇E(y_k, λ)/α,
 //	E[x_0|x_t] ≈ (x_t + σ²ŝ)/α
 //
-// (Hadou, Uslu and Ribeiro 2026; their Algorithm 2 prints a minus sign in the
-// last line, plus is right). Candidates of width σ/α rarely hit where the
-// distribution is: Effective says how many of the K count, and at high noise in
-// 30 dimensions it is one. Center and Spread give candidates that do.
+// (Hadou, Uslu and Ribeiro 2026; their Algorithm 2 prints a minus sign in the last line,
+// plus is right). Candidates of width σ/α rarely land where the distribution has mass:
+// Effective returns how many of the K count, which at high noise in 30 dimensions is one.
+// Center and Spread give candidates that do.
 //
-// States are shared out among all processors, so every one needs a source of its own
-// and the target must be safe for concurrent use; numbers do not depend on how many
-// there are. Terms that are continuous.Linear, of a target that says what it is made
-// of, are one field.
+// States are distributed over all processors, so each needs its own source and the target
+// must be safe for concurrent use; results do not depend on the number of processors.
+// Terms of a [Composed] target that are continuous.Linear are evaluated as one field.
 //
 // A GibbsScore keeps scratch: it belongs to one goroutine. Its arithmetic is the
 // same on every GOARCH if the terms' is.
@@ -70,12 +70,11 @@ type GibbsScore struct {
 type GibbsOptions struct {
 	Candidates int // K; 0 means 64
 
-	// Center and Spread, if not nil, are the mean and the variances of a
-	// Gaussian that resembles the base distribution exp(−f0/β) (one entry per
-	// coordinate, or one for all). Terms that are continuous.Linear tilt it
-	// with λ. Candidates then come from its posterior given x_t, and weights
-	// correct for that: the estimate has the same limit and, if the guess is
-	// fair, more candidates that count.
+	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that
+	// resembles the base distribution exp(−f0/β) (one entry per coordinate, or one for
+	// all). Terms that are continuous.Linear tilt it with λ. Candidates then come from
+	// the Gaussian's posterior given x_t, and the weights correct for that: the estimate
+	// has the same limit and, if the guess is good, more candidates count.
 	Center, Spread []float64
 
 	// Antithetic draws candidates in pairs ±ε, which cancels odd terms.
@@ -85,12 +84,11 @@ type GibbsOptions struct {
 	// instead of through the score.
 	Mean bool
 
-	// Control mixes the two forms, whose difference has mean zero (Stein's
-	// identity): the mean form plus c times the difference as a control
-	// variate, c by least squares over the candidates. On a Gaussian target
-	// it has no variance at all, however few candidates count. On a mixture
-	// whose weights have collapsed it need not help: compare by
-	// BenchmarkConstrainedMixture, where the paper's form does best.
+	// Control mixes the two forms, whose difference has mean zero (Stein's identity): the
+	// mean form plus c times the difference as a control variate, c by least squares over
+	// the candidates. On a Gaussian target it has no variance at all, however few
+	// candidates count. On a mixture whose weights have collapsed it may not help: in
+	// BenchmarkConstrainedMixture the paper's form does best.
 	Control bool
 }
 
@@ -109,10 +107,9 @@ const (
 )
 
 // NewGibbsScore returns the predictor. A [Composed] target, such as a
-// [dual.RealLagrangian], is copied; the multipliers of
-// any other are from now on those of the last prediction. It returns an error for a
-// nil target, one without sites or multipliers or at a temperature that is not
-// positive and finite, or an option out of range.
+// [dual.RealLagrangian], is copied. For any other target every prediction sets its
+// multipliers. It returns an error for a nil target, one without sites or multipliers or
+// at a temperature that is not positive and finite, or an option out of range.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	if check.Nil(l) {
 		return nil, fmt.Errorf("pdi: NewGibbsScore: target is nil")
@@ -205,8 +202,8 @@ func (g *GibbsScore) Effective() float64 {
 	return sum / float64(states)
 }
 
-// Predict implements [Predictor]. The error says that every candidate of a state
-// has energy +Inf, or one is NaN, or that a multiplier is not finite and ≥ 0.
+// Predict implements [Predictor]. It is an error if every candidate of a state has energy
+// +Inf, if one is NaN, or if a multiplier is not finite and ≥ 0.
 func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	n := g.l.Sites()
 	check.Len("pdi", "v", len(v), len(x))

@@ -94,10 +94,10 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 	return m
 }
 
-// Solve returns the exact optimum: λ* of D(λ) = −β log Z(λ), a concave problem in
-// as many dimensions as there are constraints, since Z is known. Constraints that
-// no distribution meets (a combination of them is a positive constant) are a
-// [*dual.DivergedError]; the other error is the context's.
+// Solve returns the exact optimum: λ* of D(λ) = −β log Z(λ), a concave problem in as many
+// dimensions as there are constraints, since Z is known. Constraints that no distribution
+// meets (a combination of them is a positive constant) are a [*dual.DivergedError]; the
+// only other error is the context's.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
 	lambda, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Tolerance, nil)

@@ -2,25 +2,25 @@ package pdi
 
 import "math/rand/v2"
 
-// Predictor knows the distribution μ_λ ∝ exp(−(f0 + λᵀg)/β) of reals under
-// Gaussian noise: what primal–dual inference needs of an energy.
+// Predictor computes posterior means of the distribution μ_λ ∝ exp(−(f0 + λᵀg)/β) of
+// reals under Gaussian noise, which is all that primal–dual inference needs of an energy.
 type Predictor interface {
 	Sites() int
 	Len() int // of λ
 	Beta() float64
 
-	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the states x
-	// (states × sites) under the noise x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, alpha[s] = ᾱ of
-	// state s. src[s] is randomness for estimates, of no other state: a predictor
-	// that draws from it is an [Estimator]. It must not keep its arguments.
+	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the states x (states ×
+	// sites) under the noise x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, alpha[s] = ᾱ of state s. src[s] is
+	// the randomness for estimates at state s alone; a predictor that draws from it is an
+	// [Estimator]. It must not keep its arguments.
 	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
 
 	// Violation stores g(x[s]), states × Len.
 	Violation(g []float64, x []float32)
 }
 
-// Estimator is a predictor that works on candidates ([GibbsScore]); [Denoiser] keeps
-// what it reports.
+// Estimator is a predictor that works on candidates ([GibbsScore]); [Denoiser.Effective]
+// returns what it reports.
 type Estimator interface {
 	Predictor
 

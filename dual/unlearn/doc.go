@@ -1,6 +1,6 @@
-// Package unlearn moves a distribution q away from others q_i (Khalafi, Ribeiro
-// and Ding 2026): it stays as close to q as bounds on what is left of the q_i
-// allow. A [Formulation] says what closeness and what bounds.
+// Package unlearn moves a distribution q away from others q_i (Khalafi, Ribeiro and Ding
+// 2026): it stays as close to q as bounds on what is left of the q_i allow. A
+// [Formulation] defines the closeness and the bounds.
 //
 // [Problem] is the problem on a finite space, with exact solutions
 // ([Problem.Solve], [Problem.Global]) and trade-off curves. On larger
@@ -10,7 +10,4 @@
 //
 //	u, err := unlearn.New(q, away)
 //	s, err := u.Solve(ctx, unlearn.LikelihoodRatio, []float64{0.1})
-//
-// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
-// bits differ between processors.
 package unlearn

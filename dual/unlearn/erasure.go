@@ -8,13 +8,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Erasure is reverse-KL unlearning in the form of a masked diffusion (Khalafi,
-// Ribeiro and Ding 2026): a denoiser that combines the predictions of q and of
-// the distributions q_i to move away from, site by site,
+// Erasure implements reverse-KL unlearning for a masked diffusion (Khalafi, Ribeiro and
+// Ding 2026): a denoiser that combines the predictions of q and of the distributions q_i
+// to move away from, site by site,
 //
 //	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1,
 //
-// and that measures how far its own path is from theirs, the path divergence
+// It also measures how far its own path is from theirs, by the path divergence
 //
 //	Σ_t E KL(p_λ(x_s|x_t) ‖ q_i(x_s|x_t)) = Σ_t E Σ_{i masked} (α_s−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
 //
@@ -22,12 +22,12 @@ import (
 // denoisers and tokens revealed one by one the bound is attained at λ = 0.
 //
 // It is a [dual.Target] with the violations b_i − path divergence per sample: with a
-// [dual.Resampler] around the diffusion, [dual.Inference] is the paper's dual ascent
-// (use [dual.Ascent], the paper's η is 0.02, and Config.Max below 1). That is a
-// heuristic beyond λ = 0: being above the divergence, the path's never certifies
-// KL ≥ b_i, its mean is not the dual gradient, and the site-wise combination is not
-// the optimum. [Erasure.Terminal] corrects all three where tokens come one by one;
-// a space that can be enumerated, or whose log Z is known, is [Experts]'s.
+// [dual.Resampler] around the diffusion, [dual.Inference] is the paper's dual ascent (use
+// [dual.Ascent], the paper's η is 0.02, and Config.Max below 1). For λ ≠ 0 this is a
+// heuristic: the path divergence exceeds the divergence and so never certifies KL ≥ b_i,
+// its mean is not the dual gradient, and the site-wise combination is not the optimum.
+// [Erasure.Terminal] corrects all three where tokens are revealed one by one. For a space
+// that can be enumerated, or whose log Z is known, use [Experts].
 //
 // An Erasure belongs to one diffusion, which must ask for every step: it is not
 // TimeFree. It keeps figures per sample and is not safe for concurrent use.
@@ -48,13 +48,13 @@ type Erasure struct {
 	logZ, effective float64
 }
 
-// ErasureConfig says how an erasure measures.
+// ErasureConfig holds the settings of an [Erasure].
 type ErasureConfig struct {
 	Mask int32 // the level that stands for a masked token
 
-	// OneByOne says that every step reveals one masked token, each with the
-	// same probability (diffusion.Masked{FirstHitting: true}): the step's
-	// divergence then is the mean over masked sites.
+	// OneByOne declares that every step reveals one masked token, each with the same
+	// probability (diffusion.Masked{FirstHitting: true}): the step's divergence then is
+	// the mean over masked sites.
 	OneByOne bool
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Denoise implements energy.Denoiser. The error says that a distribution to
-// move away from has no weight where q has some.
+// Denoise implements energy.Denoiser. It is an error if a distribution to move away from
+// has no weight where q has some.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.base.Denoise(ctx, v, q); err != nil {
 		return err

@@ -11,17 +11,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Terminal makes e measure what is sampled instead of the path to it. The
-// function it returns fills x with draws from
+// Terminal makes e measure the samples instead of the path to them. The returned function
+// fills x with draws from
 //
 //	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},
 //
-// the optimum that the site-wise combination of predictions misses: it lets
-// sample draw particles times as many states, with one token revealed at a time
-// (ErasureConfig.OneByOne), weighs every one by how far the combination was off
-// on its way, and chooses by these weights (systematic resampling: a state may
-// come up twice). Exact denoisers make that exact in the limit of many particles;
-// the error is O(1/(states·particles)).
+// the optimum that the site-wise combination of predictions misses. It lets sample draw
+// particles times as many states, with one token revealed at a time
+// (ErasureConfig.OneByOne), weights every state by the error of the combination along its
+// path, and resamples by these weights (systematic resampling: a state may occur twice).
+// With exact denoisers this is exact in the limit of many particles; the error is
+// O(1/(states·particles)).
 //
 // From then on [Erasure.Violation] is b_i − log p_λ(x)/q_i(x), whose mean is the
 // dual gradient b_i − KL(p_λ‖q_i) and certifies the bound from the right side,
@@ -30,9 +30,9 @@ import (
 //	p, err := dual.NewResampler(sites, 256, e.Terminal(d.Sample, 4, src))
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})
 //
-// It keeps sites·levels·(1 + laws) numbers per particle. The function's errors
-// are those of sample, an erasure that is not OneByOne or has fewer particles
-// than one, tokens revealed together, and weights that are all zero.
+// It keeps sites·levels·(1 + distributions) numbers per particle. The function's errors
+// are those of sample, an erasure that is not OneByOne or has fewer particles than one,
+// tokens revealed together, and weights that are all zero.
 func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, particles int, src rand.Source) func(ctx context.Context, x []int32) error {
 	e.terminal = true
 	return func(ctx context.Context, x []int32) error {

@@ -24,9 +24,9 @@ import (
 //
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
 //
-// whose mean is the dual gradient. They need log Z_λ. Bound multipliers by
-// Config.Max < 1/m, so that a step of the rule cannot leave s < 1; a multiplier
-// that stays there with a violation left is the mark of b beyond b_crit.
+// whose mean is the dual gradient. They need log Z_λ. Bound multipliers by Config.Max <
+// 1/m, so that a step of the rule cannot leave s < 1; a multiplier that stays at the
+// bound with a violation left indicates that b exceeds b_crit.
 type Experts struct {
 	sum           *energy.Affine                         // of q, and of away negated
 	weigh         func(weight []float64, offset float64) // sets its weights
@@ -84,7 +84,7 @@ func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
 // Energy implements energy.Model at the present multipliers.
 func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 
-// As answers as energy.As asks.
+// As implements energy.Capable.
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
 // Len returns the number of distributions to move away from.

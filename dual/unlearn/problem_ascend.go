@@ -10,10 +10,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Ascend makes n steps of a rule (nil means [dual.Auto]) with the exact gradient and curvature of a
-// formulation's dual, from the given multipliers (nil means zeros), and returns
-// the multipliers after each, n × len(b): what Solve does in one go, by the
-// updates that a sampler would make. most ≥ 0 bounds every multiplier, +Inf is no
+// Ascend makes n steps of a rule (nil means [dual.Auto]) with the exact gradient and
+// curvature of a formulation's dual, from the given multipliers (nil means zeros), and
+// returns the multipliers after each, n × len(b). It approaches the optimum of Solve by
+// the updates that a sampler would make. most ≥ 0 bounds every multiplier, +Inf is no
 // bound; for ReverseKL it must keep Σλ below 1, and +Inf means 0.99.
 //
 // Errors: those of [Problem.Law] on the way, of the rule, and of the

@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// CriticalError says that no multipliers that were found meet the bounds of a
-// ReverseKL or ForwardKL problem.
+// CriticalError is the error of a ReverseKL or ForwardKL problem for whose bounds no
+// multipliers were found.
 //
 // The dual of ReverseKL may have no maximum: multipliers reach s = 1 with a
 // constraint still violated. On a finite space
@@ -19,9 +19,9 @@ import (
 // (Strong duality needs distributions without atoms.) [Problem.Global] finds the
 // optimum of small problems; [DiscreteSafe] is the formulation without a gap.
 //
-// KL(q_i‖p_λ) of ForwardKL has no such limit, but grows only with the logarithm of
-// the distance from λ to the edge q − Σλ_i q_i = 0: there is a bound that no
-// float64 is near enough for.
+// KL(q_i‖p_λ) of ForwardKL has no such limit, but grows only with the logarithm of the
+// distance from λ to the edge q − Σλ_i q_i = 0: beyond some bound no float64 is near
+// enough to the edge.
 type CriticalError struct {
 	Formulation Formulation // ReverseKL or ForwardKL
 	Bound       []float64   // b

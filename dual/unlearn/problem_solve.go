@@ -18,7 +18,7 @@ type Solution struct {
 	// Cost is the objective: KL(p‖q), for ForwardKL KL(q‖p).
 	Cost float64
 
-	// Value holds what is bounded: KL(p‖q_i), KL(q_i‖p), E_p[q_i], E_p[r_i] or
+	// Value holds the bounded quantities: KL(p‖q_i), KL(q_i‖p), E_p[q_i], E_p[r_i] or
 	// E_p[log q/q_i].
 	Value []float64
 }

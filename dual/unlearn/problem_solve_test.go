@@ -53,7 +53,7 @@ func TestCritical(t *testing.T) {
 	require.InDelta(t, 0.9472370315, critical.Supremum, 1e-10)
 	require.Contains(t, critical.Error(), "b_crit")
 
-	// ForwardKL fails for a reason of its own, and says so.
+	// ForwardKL fails for a reason of its own, and states it.
 	u = exact.Must(unlearn.New(known, forgotten))
 	_, err = u.Solve(t.Context(), unlearn.ForwardKL, []float64{8})
 	require.NoError(t, err)

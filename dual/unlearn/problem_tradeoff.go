@@ -17,8 +17,8 @@ type Point struct {
 	Lambda      float64
 }
 
-// UnreachableError says that no distribution of a formulation leaves as little
-// of q_1.
+// UnreachableError means that no distribution of a formulation leaves as little of q_1 as
+// asked for.
 type UnreachableError struct {
 	Formulation Formulation // of the point that is missing
 	Level       float64     // what was asked for

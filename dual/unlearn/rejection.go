@@ -38,8 +38,8 @@ type Rejection[S energy.Site] struct {
 // the chance to need more is e^−1000.
 const defaultTrials = 1_000_000
 
-// TrialsError says that a state was not accepted within the trials allowed; the
-// states before it are new, it and those after it are not.
+// TrialsError is the error of a state that was not accepted within the trials allowed;
+// the states before it are new, it and those after it are not.
 type TrialsError struct {
 	State, Trials int     // that was not accepted, in so many
 	Accepted      float64 // acceptance rate of all draws so far
@@ -130,9 +130,8 @@ func AcceptForward(lambda, ratio []float64) float64 {
 	return simd.Log(v)
 }
 
-// AcceptLikelihood returns the log acceptance of the [Likelihood] and
-// [LikelihoodRatio] distributions from q, −Σ_i λ_i r_i, given what they bound
-// at x.
+// AcceptLikelihood returns the log acceptance of the [Likelihood] and [LikelihoodRatio]
+// distributions from q, −Σ_i λ_i r_i, given the bounded quantities r_i at x.
 func AcceptLikelihood(lambda, r []float64) float64 {
 	check.Len("unlearn", "r", len(r), len(lambda))
 	return 0 - weighted.Dot(lambda, r)

@@ -48,8 +48,8 @@ func ExampleRejection() {
 	// Output: 0.9 % sixes, 84 % of all rolls kept
 }
 
-// The distribution of ForwardKL, (q − λq₁)/(1−λ), by rejection: a fair die that knows
-// its six less. Nothing is left where λ is too large, and the sampler says so.
+// The distribution of ForwardKL, (q − λq₁)/(1−λ), by rejection: a fair die that knows its
+// six less. Nothing is left where λ is too large, and the sampler returns an error.
 func ExampleAcceptForward() {
 	roll := func(x []int32, src rand.Source) error {
 		x[0] = int32(rand.New(src).IntN(6)) + 1
@@ -88,7 +88,7 @@ func ExampleAcceptForward() {
 	// λ is beyond the last distribution
 }
 
-// What is all but never accepted ends with an error that says how many draws were made.
+// What is all but never accepted ends with an error that states how many draws were made.
 func ExampleTrialsError() {
 	flip := func(x []int32, src rand.Source) error {
 		x[0] = int32(src.Uint64() >> 63)

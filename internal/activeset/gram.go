@@ -42,8 +42,7 @@ func NewGram(a Rows) *Gram {
 	return f
 }
 
-// Factor sets P, of which apply stores the product with src in dst. It costs n
-// products with unit vectors.
+// Factor sets P; apply stores P·src in dst. It costs n products with unit vectors.
 func (f *Gram) Factor(apply func(dst, src []float64)) {
 	n := f.a.N
 	for i := range n {
@@ -79,7 +78,7 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve is that of a [Metric].
+// Solve is [Metric.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)
@@ -99,7 +98,7 @@ func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status
 	return status
 }
 
-// Conflict is that of [Solver.Conflict], for the rows as given.
+// Conflict is [Solver.Conflict], for the rows as given.
 func (f *Gram) Conflict() (rows []int, weights []float64) {
 	rows, weights = f.inner.Conflict()
 	for k, j := range rows {

@@ -35,9 +35,8 @@ func NewMetric(a Rows) *Metric {
 	return f
 }
 
-// Factor sets P, of which apply stores the product with src in dst. It costs n
-// products and n³/3 operations. The Cholesky factor is pivoted, and ends where
-// what is left of P is rounding error.
+// Factor sets P; apply stores P·src in dst. It costs n products and n³/3 operations. The
+// Cholesky factor is pivoted, and ends where what is left of P is rounding error.
 func (f *Metric) Factor(apply func(dst, src []float64)) {
 	n := f.a.N
 	for i := range n {
@@ -134,7 +133,7 @@ func (f *Metric) scale(u, v, limit []float64, m int) {
 	}
 }
 
-// Conflict is that of [Solver.Conflict], for the rows as given.
+// Conflict is [Solver.Conflict], for the rows as given.
 func (f *Metric) Conflict() (rows []int, weights []float64) {
 	rows, weights = f.inner.Conflict()
 	for k, j := range rows {

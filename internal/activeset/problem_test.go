@@ -84,9 +84,9 @@ var classes = []class{
 	}},
 }
 
-// feasible returns rows around a point that satisfies them, with so much room
+// feasible returns rows around a point that satisfies them, with so much slack
 // at most; a share of them is a combination of others.
-func feasible(rng *rand.Rand, n int, room, share float64) *problem {
+func feasible(rng *rand.Rand, n int, slack, share float64) *problem {
 	p := &problem{Rows: activeset.Rows{N: n}, v: make([]float64, n)}
 	inside := make([]float64, n)
 	for i := range inside {
@@ -101,10 +101,10 @@ func feasible(rng *rand.Rand, n int, room, share float64) *problem {
 		for k, i := range index {
 			t += value[k] * inside[i]
 		}
-		lo, hi := t-room*rng.Float64(), t+room*rng.Float64()
+		lo, hi := t-slack*rng.Float64(), t+slack*rng.Float64()
 		switch rng.IntN(8) {
 		case 0:
-			if room == 0 {
+			if slack == 0 {
 				break
 			}
 			lo, hi = t, t

@@ -2,7 +2,7 @@ package activeset
 
 import "math"
 
-// Status says how a solution ended.
+// Status is how a solution ended.
 type Status int8
 
 const (
@@ -39,9 +39,9 @@ const (
 	capped              // at ±cap
 )
 
-// Solver solves one problem after the other for the same rows, each from
-// multipliers that the caller keeps: the answer depends on nothing else. It is
-// not safe for concurrent use. Once warm it allocates nothing.
+// Solver solves one problem after the other for the same rows, each from multipliers that
+// the caller keeps; the answer depends on nothing else. It is not safe for concurrent
+// use. Once warm it allocates nothing.
 type Solver struct {
 	factor
 	a     Rows

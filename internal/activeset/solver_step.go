@@ -86,7 +86,7 @@ type entrant struct {
 	row   int
 	dir   float64 // in which its multiplier goes
 	bound float64 // to which it is to come
-	room  float64 // by how much its multiplier may change
+	slack float64 // by how much its multiplier may change
 	end   float64 // where it is then: 0 or ±cap
 }
 
@@ -124,7 +124,7 @@ func (s *Solver) pick() (e entrant, ok bool) {
 // same bound, an equation perhaps on to the other cap.
 func (s *Solver) aim(e *entrant) {
 	j := e.row
-	e.room, e.end = s.limit[j], math.Copysign(s.limit[j], e.dir)
+	e.slack, e.end = s.limit[j], math.Copysign(s.limit[j], e.dir)
 	e.bound = s.a.Hi[j]
 	if (e.dir < 0) != (s.at[j] == capped) {
 		e.bound = s.a.Lo[j]
@@ -132,7 +132,7 @@ func (s *Solver) aim(e *entrant) {
 	if s.at[j] == capped {
 		e.end = 0
 		if s.a.Lo[j] == s.a.Hi[j] {
-			e.room, e.end = 2*s.limit[j], math.Copysign(s.limit[j], e.dir)
+			e.slack, e.end = 2*s.limit[j], math.Copysign(s.limit[j], e.dir)
 		}
 	}
 }
@@ -150,8 +150,8 @@ type blocker struct {
 func (s *Solver) ratio(dir float64) blocker {
 	far := math.Inf(1)
 	for k, j := range s.rows {
-		if room, rate, _ := s.leeway(j, -dir*s.c[k]); rate > pivotal {
-			far = min(far, (room+float64(harris*s.scale))/rate)
+		if slack, rate, _ := s.leeway(j, -dir*s.c[k]); rate > pivotal {
+			far = min(far, (slack+float64(harris*s.scale))/rate)
 		}
 	}
 	b := blocker{length: math.Inf(1)}
@@ -160,10 +160,10 @@ func (s *Solver) ratio(dir float64) blocker {
 	}
 	pivot := 0.0
 	for k, j := range s.rows {
-		room, rate, end := s.leeway(j, -dir*s.c[k])
-		if rate > pivotal && rate > pivot && room/rate <= far {
+		slack, rate, end := s.leeway(j, -dir*s.c[k])
+		if rate > pivotal && rate > pivot && slack/rate <= far {
 			pivot = rate
-			b = blocker{room / rate, k, end}
+			b = blocker{slack / rate, k, end}
 		}
 	}
 	return b
@@ -171,7 +171,7 @@ func (s *Solver) ratio(dir float64) blocker {
 
 // leeway returns by how much the multiplier of the tight row j may change in the
 // direction of d, |d|, and where it is then.
-func (s *Solver) leeway(j int, d float64) (room, rate, end float64) {
+func (s *Solver) leeway(j int, d float64) (slack, rate, end float64) {
 	lo, hi := s.span(j)
 	if d < 0 {
 		return max(s.u[j]-lo, 0), -d, lo
@@ -189,12 +189,12 @@ func (s *Solver) enter(e entrant) (end Status, over bool) {
 		}
 		norm := s.direction(&s.a, e.row)
 		miss := float64(e.dir * (s.a.dot(e.row, s.x) - e.bound))
-		b, room := s.ratio(e.dir), e.room
+		b, slack := s.ratio(e.dir), e.slack
 		full := math.Inf(1)
 		if norm > dependent || norm > vanishes && miss > settled*s.scale {
 			full = max(0, miss) / float64(norm*norm)
 		}
-		length := min(full, b.length, room)
+		length := min(full, b.length, slack)
 		if math.IsInf(length, 1) || norm <= dependent && miss <= settled*s.scale {
 			if s.doubt(e, miss, math.IsInf(length, 1)) {
 				return Solved, false
@@ -209,7 +209,7 @@ func (s *Solver) enter(e entrant) (end Status, over bool) {
 		case length == full:
 			s.admit(e, norm)
 			return Solved, false
-		case length == room:
+		case length == slack:
 			s.u[e.row], s.at[e.row] = e.end, free
 			if e.end != 0 {
 				s.at[e.row] = capped
@@ -217,7 +217,7 @@ func (s *Solver) enter(e entrant) (end Status, over bool) {
 			return Solved, false
 		}
 		s.leave(b.at, b.end)
-		e.room -= length
+		e.slack -= length
 	}
 }
 

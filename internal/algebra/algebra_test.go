@@ -168,7 +168,7 @@ func check[T any, R Ring[T]](t *testing.T, ring R, draw func() T, same func(want
 	}
 }
 
-// TestRefine compares with pairs that are told from each other one by one.
+// TestRefine compares with pairs that are distinguished one by one.
 func TestRefine(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	coarse := 0

@@ -1,23 +1,22 @@
-// Package algebra is what the engines that sum over sequences share, whatever these
-// nest in: numbers without a bound on their exponent, semirings over them, over
-// log-weights and over counts, the errors that say which weight a sum failed at, and
-// the coarsest partition that a set of labelled edges allows.
+// Package algebra is shared by the engines that sum over sequences: numbers without a
+// bound on their exponent, semirings over these, over log-weights and over counts, errors
+// that name the weight at which a sum failed, and the coarsest partition of a set of
+// labelled edges.
 package algebra
 
 import "fmt"
 
-// DeadError says that no sequence of the language has positive weight.
+// DeadError is the error of a language without a sequence of positive weight.
 type DeadError struct {
-	// Site is the first site at which no usable token keeps an accepted
-	// sequence within reach; it equals the number of sites if everything can
-	// be read but nothing is accepted.
+	// Site is the first site at which no usable token leads to an accepted sequence. It
+	// is the number of sites if every site has a token but no sequence is accepted.
 	Site int
 }
 
 // Error implements error.
 func (e *DeadError) Error() string { return fmt.Sprintf("no sequence left at site %d", e.Site) }
 
-// WeightError says that a weight is NaN or on the wrong side of infinity.
+// WeightError is the error of a weight that is NaN or infinite with the wrong sign.
 type WeightError struct {
 	Site, Level int
 	Weight      float64

@@ -20,10 +20,10 @@ func (e *Edges) Add(from, label, to int32) {
 // under js/wasm (internal/tools/deadline).
 const pollWork = 1 << 16
 
-// Refine returns the block of every element in the coarsest partition that is finer
-// than the first, block numbers below blocks, and in which the elements of a block have
-// edges of the same labels, which lead to the same blocks. Blocks are numbered in no
-// particular order. The error is the cause of the context.
+// Refine returns the block of every element in the coarsest partition that is finer than
+// first (block numbers below blocks) and in which the elements of a block have edges of
+// the same labels to the same blocks. Blocks are numbered in no particular order. The
+// error is the cause of the context.
 //
 // It is Hopcroft's algorithm in the form for partial automata (Valmari 2012,
 // "Fast brief practical DFA minimization"): one partition of the elements and one
@@ -61,8 +61,8 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 	return elements.set, elements.sets(), nil
 }
 
-// Group lists the numbers of keys by key: those of key k are list[from[k]:from[k+1]],
-// ascending; what has a negative key is left out.
+// Group lists the indices of key by value: those of value k are list[from[k]:from[k+1]],
+// ascending. Indices of negative values are left out.
 func Group(key []int32, keys int) (from, list []int32) {
 	from = make([]int32, keys+1)
 	for _, k := range key {

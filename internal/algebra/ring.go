@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Ring is a semiring over values T, with the two loops that cost. Its implementations
-// are empty structs, so that an engine written for one compiles for each.
+// Ring is a semiring over values T, with the two inner loops of the engines. Its
+// implementations are empty structs, so that an engine written for one compiles for each.
 type Ring[T any] interface {
 	Zero() T
 	One() T
@@ -21,7 +21,7 @@ type Ring[T any] interface {
 	Choose(terms []T, src *rand.Rand) int
 }
 
-// Arrow leads from one place to another; its weight is entry W of those of a site.
+// Arrow leads from one place to another; its weight is entry W of the weights of a site.
 type Arrow struct{ From, To, W int32 }
 
 // Sums is (+, ×) on numbers.
@@ -184,5 +184,5 @@ func (c Counts) Along(dst, src []*big.Int, arrows []Arrow, w []*big.Int) {
 	}
 }
 
-// Choose panics: counts are not drawn from.
+// Choose panics: there are no draws from counts.
 func (Counts) Choose([]*big.Int, *rand.Rand) int { panic("algebra: counts are not drawn from") }

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Automaton is a deterministic automaton over token ids, constraint.Automaton
-// in all but name: this package imports nothing of the module's public part.
+// Automaton is a deterministic automaton over token ids. It equals constraint.Automaton:
+// this package imports no public package of the module.
 type Automaton interface {
 	States() int
 	Start() int
@@ -17,8 +17,8 @@ type Automaton interface {
 	Accepting(state int) bool
 }
 
-// Name returns a short name of a language for messages: what its String method
-// says if it has one, or else its type.
+// Name returns a short name of a language for messages: the result of its String method
+// if it has one, or else its type.
 func Name(a any) string {
 	if s, ok := a.(fmt.Stringer); ok {
 		return s.String()
@@ -32,8 +32,9 @@ type (
 	Finite    interface{ Finite() error }
 )
 
-// Validate returns what a [Validated] language says about its own fields: a literal may be out of range. Nil, also in an interface, is no
-// language. Whoever compiles a language asks.
+// Validate returns the error of a [Validated] language about its own fields, since a
+// literal may be out of range. Nil, also in an interface, is no language. Every compiler
+// of languages calls it.
 func Validate(a any) error {
 	if check.Nil(a) {
 		if a == nil {
@@ -47,8 +48,8 @@ func Validate(a any) error {
 	return nil
 }
 
-// Tabulable returns what [Validate] says, and else what a [Finite] language
-// says: why no table can hold it. Whoever writes a table asks.
+// Tabulable returns the error of [Validate], or else that of a [Finite] language that no
+// table can hold. Everything that writes a table calls it.
 func Tabulable(a any) error {
 	if err := Validate(a); err != nil {
 		return err

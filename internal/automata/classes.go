@@ -5,14 +5,13 @@ import (
 	"math"
 )
 
-// classed automata know which tokens they cannot tell apart, see
-// constraint.Classed.
+// classed automata know which tokens they do not distinguish, see constraint.Classed.
 type classed interface {
 	Classes(levels int) (of []int32, n int)
 }
 
-// Classes returns the token classes that a knows of, or else one class for each
-// token. The slice may be the automaton's own. It panics if levels < 0.
+// Classes returns the token classes of a, or one class for each token if a knows none.
+// The slice may be the automaton's own. It panics if levels < 0.
 func Classes(a Automaton, levels int) (of []int32, n int) {
 	checkLevels(levels)
 	if c, ok := a.(classed); ok {

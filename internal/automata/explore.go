@@ -16,10 +16,10 @@ const PollStates = 256
 // js/wasm (internal/tools/deadline).
 const PollWork = 1 << 16
 
-// Explore writes out the automaton a over tokens 0…levels−1, its states
-// numbered in breadth-first order. After every state it calls check with the
-// number of states and of table entries so far, and ends with its error; the
-// other error is the cause of the context.
+// Explore tabulates the automaton a over tokens 0…levels−1, with states numbered in
+// breadth-first order. After every state it calls check with the number of states and of
+// table entries so far, and returns its error if there is one. The only other error is
+// the cause of the context.
 func Explore(ctx context.Context, a Automaton, levels int, check func(states, entries int) error) (*Table, error) {
 	return explore(ctx, a, levels, math.MaxInt, check)
 }

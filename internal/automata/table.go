@@ -8,9 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Table is an automaton written out: a row of targets by token class for every
-// state, the start state 0. It may be under construction, with states that are
-// dead, not reached or equivalent, see [Minimal].
+// Table is an automaton as a table: for every state a row of targets by token class, with
+// start state 0. Before [Minimal] it may have states that are dead, not reached or
+// equivalent.
 type Table struct {
 	Class []int32 // of each token; its length is the number of levels
 	Width int     // number of classes
@@ -233,10 +233,9 @@ func (t *Table) keep(live []bool) {
 	t.To, t.Final = next, accepting
 }
 
-// Minimal returns the one minimal table of the language of t, which it leaves
-// as it is: no state is dead, states are numbered in breadth-first order and
-// classes by their first token. It returns nil if the language is empty. The
-// error is the cause of the context.
+// Minimal returns the unique minimal table of the language of t, without changing t: no
+// state is dead, states are numbered in breadth-first order and classes by their first
+// token. It returns nil if the language is empty. The error is the cause of the context.
 func Minimal(ctx context.Context, t *Table) (*Table, error) {
 	m := *t
 	if !m.trim() {

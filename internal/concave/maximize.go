@@ -9,10 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Func is a smooth concave function on part of λ ≥ 0. It returns its value,
-// −Inf outside its domain, and if that is finite stores its gradient and minus
-// its Hessian (n × n), which is positive semidefinite. It returns +Inf where it
-// can tell that it has no maximum.
+// Func is a smooth concave function on part of λ ≥ 0. It returns its value, −Inf outside
+// its domain, and if that is finite stores its gradient and minus its Hessian (n × n),
+// which is positive semidefinite. It returns +Inf at a point that proves that it has no
+// maximum.
 type Func func(lambda, gradient, curvature []float64) float64
 
 // Tolerance is the projected gradient at which an exact solver stops, relative
@@ -34,19 +34,18 @@ const (
 	valueRounding = 1e-14 // relative error of a dual value, with room to spare
 )
 
-// Unbounded says that the maximum is not at finite multipliers.
+// Unbounded is the error of a function whose maximum is not at finite multipliers.
 type Unbounded struct{ Lambda, Gradient []float64 }
 
 func (e *Unbounded) Error() string {
 	return fmt.Sprintf("dual: no maximum at finite multipliers: at λ = %v the gradient is %v", e.Lambda, e.Gradient)
 }
 
-// Maximize maximises f from the start over λ_j ≥ 0, or over any λ_j where free is
-// true (nil: nowhere). Every step maximises the quadratic model of f, damped by
-// μ times the curvature's diagonal (Levenberg and Marquardt), over the
-// multipliers allowed; the climb ends when the projected gradient is below tol in
-// every coordinate, or no step improves f: then rounding is the limit. It
-// returns [*Unbounded] if λ runs away.
+// Maximize maximises f from the start over λ_j ≥ 0, or over any λ_j where free is true
+// (nil: nowhere). Every step maximises the quadratic model of f, damped by μ times the
+// curvature's diagonal (Levenberg and Marquardt), over the multipliers allowed. The climb
+// ends when the projected gradient is below tol in every coordinate, or when no step
+// improves f, because of rounding. It returns [*Unbounded] if λ runs away.
 func Maximize(ctx context.Context, f Func, start []float64, tol float64, free []bool) ([]float64, error) {
 	n := len(start)
 	lambda := slices.Clone(start)

@@ -18,8 +18,8 @@ func newQuadrant(free []bool, n int) *quadrant {
 // pushed is the slope, relative to the largest, that lets a multiplier go from 0.
 const pushed = 1e-12
 
-// leap is how far a multiplier goes along which the model is a straight line.
-const leap = 1e10
+// runaway is how far a multiplier moves in a direction in which the model is linear.
+const runaway = 1e10
 
 // maximize stores in z the maximum of gᵀδ − ½δᵀ(H + μ·diag H)δ, δ = z − λ, over
 // the multipliers allowed, and returns what the model gains without its damping.
@@ -37,8 +37,8 @@ func (q *quadrant) maximize(z, lambda, g, h []float64, mu float64) (gain float64
 			continue
 		}
 		if free := q.free != nil && q.free[j]; free || g[j] > 0 {
-			z[j] += math.Copysign(leap, g[j])
-			return float64(leap * math.Abs(g[j])), true
+			z[j] += math.Copysign(runaway, g[j])
+			return float64(runaway * math.Abs(g[j])), true
 		}
 		z[j], q.in[j] = 0, false
 	}
@@ -61,8 +61,8 @@ func (q *quadrant) maximize(z, lambda, g, h []float64, mu float64) (gain float64
 		}
 		if !(h[to*n+to] > 0) { // nothing holds it back
 			copy(z, lambda)
-			z[to] += leap
-			return float64(leap * g[to]), true
+			z[to] += runaway
+			return float64(runaway * g[to]), true
 		}
 		q.in[to] = true
 	}

@@ -17,11 +17,10 @@ type Quadratic struct {
 	Residual []float64 // ḡ − Scale·C·δ after Maximize
 }
 
-// Maximize stores in d the maximum over the box, found by coordinate ascent from
-// 0 with sweeps forward and backward by turns, at most as many as allowed or
-// until one no longer moves a coordinate by more than 10⁻⁴ standard deviations,
-// and returns dᵀ(C + diag H)d. Clipping a Newton step instead of solving on the
-// box is what breaks down with many bounds.
+// Maximize stores in d the maximum over the box, found by coordinate ascent from 0 with
+// sweeps forward and backward by turns, at most as many as allowed or until one no longer
+// moves a coordinate by more than 10⁻⁴ standard deviations, and returns dᵀ(C + diag H)d.
+// Clipping a Newton step instead of solving on the box breaks down with many bounds.
 func (q *Quadratic) Maximize(d []float64, sweeps int) float64 {
 	n := len(d)
 	clear(d)
@@ -64,4 +63,60 @@ func (q *Quadratic) ascend(d []float64, j int) float64 {
 	d[j] = to
 	subtract(q.Residual, q.C[j*n:j*n+n], float64(moved*q.Scale))
 	return math.Abs(moved) * math.Sqrt(own)
+}
+
+// settled is the move of a coordinate, in standard deviations and relative to
+// 1/Scale, below which a sweep has ended the search.
+const settled = 1e-4
+
+// subtract takes c·row from r, of the same length.
+func subtract(r, row []float64, c float64) {
+	r = r[:len(row)]
+	for len(row) >= 4 && len(r) >= 4 {
+		r[0] -= float64(c * row[0])
+		r[1] -= float64(c * row[1])
+		r[2] -= float64(c * row[2])
+		r[3] -= float64(c * row[3])
+		row, r = row[4:], r[4:]
+	}
+	for k, v := range row {
+		r[k] -= float64(c * v)
+	}
+}
+
+// SolvePositive replaces d by a⁻¹d for a symmetric positive definite matrix a, and the
+// lower triangle of a by its Cholesky factor. It reports false if a is not positive
+// definite. The bits are the same on every GOARCH, unlike those of a library with
+// assembly.
+func SolvePositive(a, d []float64) bool {
+	n := len(d)
+	for i := range n {
+		for j := range i + 1 {
+			v := a[i*n+j]
+			for k := range j {
+				v -= float64(a[i*n+k] * a[j*n+k])
+			}
+			if i > j {
+				a[i*n+j] = v / a[j*n+j]
+				continue
+			}
+			if !(v > 0) || math.IsInf(v, 1) {
+				return false
+			}
+			a[i*n+i] = math.Sqrt(v)
+		}
+	}
+	for i := range n {
+		for k := range i {
+			d[i] -= float64(a[i*n+k] * d[k])
+		}
+		d[i] /= a[i*n+i]
+	}
+	for i := n - 1; i >= 0; i-- {
+		for k := i + 1; k < n; k++ {
+			d[i] -= float64(a[k*n+i] * d[k])
+		}
+		d[i] /= a[i*n+i]
+	}
+	return true
 }

@@ -1,9 +1,8 @@
-// Package conformance holds a registry for each kind of part that the module has:
-// methods, models, runners, processes, projectors, languages, rules, denoisers,
-// readers. Every law of the public packages of laws (samplertest, energytest, …) runs
-// for every entry, and a part that is exported but not registered fails a test with one
-// line that names it. To register a part is one line in the registry of its kind. Only
-// tests import this package.
+// Package conformance has a registry for each kind of part of the module: methods,
+// models, runners, processes, projectors, languages, rules, denoisers, readers. Every law
+// of the public test packages (samplertest, energytest, …) runs for every entry, and a
+// part that is exported but not registered fails a test that names it. Registering a part
+// takes one line in the registry of its kind. Only tests import this package.
 package conformance
 
 import (
@@ -23,8 +22,8 @@ import (
 
 const module = "github.com/gibbsite-go/gibbsite"
 
-// Module is what the public packages of the module declare, without the bodies of
-// functions and without other modules: types from there count as equal.
+// Module holds the declarations of the public packages of the module, without function
+// bodies and without other modules; types of other modules count as equal.
 type Module struct {
 	root     string
 	fset     *token.FileSet
@@ -132,8 +131,8 @@ func (m *Module) Implementing(pkg, name string) ([]string, error) {
 	}), nil
 }
 
-// Having returns the exported types outside internal/… that are no interfaces and have
-// all of some methods, of whatever signature.
+// Having returns the exported types outside internal/… that are not interfaces and have
+// all of the given methods, with any signature.
 func (m *Module) Having(methods ...string) []string {
 	return m.Types(func(t types.Type) bool {
 		set := types.NewMethodSet(types.NewPointer(t))
@@ -141,8 +140,8 @@ func (m *Module) Having(methods ...string) []string {
 	})
 }
 
-// Types returns the exported types outside internal/… that are no interfaces and fit,
-// in one of their instances.
+// Types returns the exported types outside internal/… that are not interfaces and of
+// which fit accepts an instance.
 func (m *Module) Types(fit func(t types.Type) bool) (names []string) {
 	for name, p := range m.packages {
 		if !strings.HasPrefix(name, module) || strings.Contains(name, "/internal/") {

@@ -520,7 +520,7 @@ func useSchedule(_ *testing.T, form any) []any {
 	return result
 }
 
-// neighbourDenoiser predicts a token from those beside it, of nine sites and three
+// neighbourDenoiser predicts a token from those next to it, of nine sites and three
 // levels of which the last may be the mask.
 type neighbourDenoiser[S energy.Site] struct{ levels int }
 

@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// Making returns the exported functions outside internal/… whose first result
-// implements an interface of the module where no exported type stands for it: an
-// interface, or a type that is not exported. They are parts as types are, as
-// "constraint.Union".
+// Making returns the exported functions outside internal/…, such as "constraint.Union",
+// whose first result implements an interface of the module but is itself an interface or
+// a type that is not exported. Such functions count as parts, as exported types do.
 func (m *Module) Making(pkg, name string) (names []string, err error) {
 	wanted, err := m.interfaces(pkg, name)
 	if err != nil {
@@ -65,8 +64,8 @@ func (m *Module) public() (all []*types.Package) {
 }
 
 // Reading returns the exported functions outside internal/… that take an io.Reader or
-// io.ReaderAt, as "read.UAI". The packages of other modules are empty to a Module, so
-// these are found by how they are written.
+// io.ReaderAt, as "read.UAI". The packages of other modules are empty in a Module, so
+// these are found by their source text.
 func (m *Module) Reading() (names []string, err error) {
 	for _, p := range m.public() {
 		dir := filepath.Join(m.root, filepath.FromSlash(strings.TrimPrefix(p.Path(), module)))

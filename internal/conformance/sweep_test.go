@@ -96,7 +96,7 @@ func TestSweep(t *testing.T) {
 	began, swept := time.Now(), 0
 	for from := ""; ; {
 		cmd := exec.Command(self, "-test.run", "^TestSweep$", "-sweep", fmt.Sprint(calls), "-only", *sweepSome, "-test.timeout", "0")
-		cmd.Dir = t.TempDir() // some functions write the file that they are told to
+		cmd.Dir = t.TempDir() // some functions write the file that they are given
 		cmd.Env = append(os.Environ(), sweepOnly+"="+from)
 		out, err := cmd.CombinedOutput()
 		at := ""

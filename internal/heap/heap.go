@@ -1,6 +1,5 @@
-// Package heap is a binary heap in a slice: h[0] comes before everything else. Elements of
-// which neither comes before the other leave in an order that depends on the pushes and
-// pops alone.
+// Package heap is a binary heap in a slice: h[0] comes before everything else. Elements
+// that tie leave in an order that depends on the pushes and pops alone.
 package heap
 
 // Push adds x and returns the longer heap.
@@ -26,8 +25,8 @@ func Pop[T any](h []T, before func(a, b T) bool) ([]T, T) {
 	return h, x
 }
 
-// Down restores the order below element i. Called from the middle of a slice to its
-// beginning it makes a heap.
+// Down restores the order below element i. Calling it from the middle of a slice to its
+// beginning makes a heap.
 func Down[T any](h []T, i int, before func(a, b T) bool) {
 	for {
 		down := 2*i + 1

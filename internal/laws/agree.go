@@ -16,9 +16,9 @@ const minExpected = 10
 // miss it by about 1e-7; draws in the millions cannot tell.
 const normTolerance = 1e-6
 
-// PValue returns a bound on the probability that independent draws from the law
-// p are as far from it as counts are: P(PValue ≤ r) ≤ r for every r and every
-// number of draws. It is twice the smaller of
+// PValue returns a bound on the probability that independent draws from the distribution
+// p are as far from it as counts are: P(PValue ≤ r) ≤ r for every r and every number of
+// draws. It is twice the smaller of
 //
 //   - cells times the smallest two-sided binomial tail of a cell, and
 //   - Fisher's combination of the tails of N_k given N_1 … N_{k−1}, after cells

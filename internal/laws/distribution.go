@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Model is what can be enumerated; every energy.Model is one.
+// Model is a model that can be enumerated; every energy.Model is one.
 type Model interface {
 	Shape() (sites, levels int)
 	Energy(e []float64, x []int32)

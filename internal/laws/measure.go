@@ -42,7 +42,7 @@ type Polled struct {
 	ended chan struct{}
 }
 
-// NewPolled returns one under ctx.
+// NewPolled returns a context under ctx that ends at its n-th poll.
 func NewPolled(ctx context.Context, n int) *Polled {
 	p := &Polled{Context: ctx, ended: make(chan struct{})}
 	p.left.Store(int64(n))

@@ -12,7 +12,7 @@ type Part struct {
 	Value   any
 }
 
-// Given returns the part, or an error if there is none.
+// Given returns the part, or an error if v is nil.
 func Given(pkg, name string, v any) (Part, error) {
 	return Part{pkg, v}, check.Given(pkg, name, v)
 }

@@ -2,6 +2,5 @@
 
 package laws
 
-// Race says whether the race detector is on, which makes sync.Pool drop what it
-// is given.
+// Race is whether the race detector is on, which makes sync.Pool drop values.
 const Race = false

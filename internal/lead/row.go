@@ -22,9 +22,9 @@ import (
 // one, the reverse one is divided by its sum Z. The costs are
 // Σ_{S∪v} x·log(x/y) and −log Z.
 //
-// From one token to the next less likely one the cost grows, and so does S.
-// Hence all costs take one sort and two pointers, the cheapest few only as much
-// of the order as they touch, and any one a bisection.
+// From one token to the next less likely one the cost grows, and so does S. Hence all
+// costs take one sort and two pointers, the cheapest few take only the part of the order
+// that they touch, and any single one takes a bisection.
 type Row struct {
 	rule
 
@@ -158,4 +158,28 @@ func entropyTerm(p, logp float64) float64 {
 		return 0
 	}
 	return float64(p * logp)
+}
+
+// Rule defines which row is nearest, and the cost of making a token lead. The zero value
+// is the forward divergence without a margin.
+type Rule struct {
+	Reverse bool    // min KL(y‖x) instead of min KL(x‖y)
+	Margin  float64 // κ ≥ 1, 0 for 1
+	Gap     bool    // the cost is max_u x_u − x_v instead
+	Revive  bool    // forward: a token of weight zero may become the greatest
+}
+
+// rule is a Rule with what follows from it.
+type rule struct {
+	Rule
+	logKappa float64
+	plain    bool // forward, without margin or gap
+}
+
+// compile puts the default in and takes the logarithm of the margin.
+func (r Rule) compile() rule {
+	if r.Margin == 0 {
+		r.Margin = 1
+	}
+	return rule{r, simd.Log(r.Margin), !r.Reverse && r.Margin == 1 && !r.Gap}
 }

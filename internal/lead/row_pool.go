@@ -6,10 +6,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Pool replaces the log-weights w of the loaded row by the log-probabilities of
-// the nearest row in which v is greatest (see [Row]). Rows in which it is so
-// already, by the margin, are better left alone: then projecting twice changes
-// nothing, bit for bit.
+// Pool replaces the log-weights w of the loaded row by the log-probabilities of the
+// nearest row in which v is greatest (see [Row]). Skip rows that are [Row.Satisfied]:
+// then projecting twice changes nothing, bit for bit.
 func (r *Row) Pool(w []float32, v int32) {
 	if r.Reverse {
 		r.poolReverse(w, v)

@@ -1,5 +1,4 @@
-// Package multiplier owns the checks of Lagrange multipliers that whoever takes
-// some makes: finite, ≥ 0 and below a bound.
+// Package multiplier checks Lagrange multipliers: finite, ≥ 0 and below a bound.
 package multiplier
 
 import (

@@ -72,7 +72,7 @@ func (f *filter[T, R]) chartOf(lv int32, from, to int) *chart[T] {
 	return f.free[lv]
 }
 
-// siteWork is what a site costs a chart beside what it joins, in operations.
+// siteWork is what a site costs a chart in addition to what it joins, in operations.
 const siteWork = 64
 
 // forward fills ch for x up to the boundary end, and stores what leaves it in

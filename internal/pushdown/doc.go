@@ -4,10 +4,10 @@
 //
 // # The language
 //
-// A [Machine] reads bytes without ε-moves. State q on byte b is dead, stays
-// inside its level, calls (pushes γ and enters another level at a start state)
-// or returns ρ to whoever called; the run then goes on at Resume[γ][ρ]. There
-// is one run for each string, so that sums over runs are sums over strings.
+// A [Machine] reads bytes without ε-moves. State q on byte b is dead, stays inside its
+// level, calls (pushes γ and enters another level at a start state) or returns ρ to the
+// caller; the run then continues at Resume[γ][ρ]. There is one run for each string, so
+// that sums over runs are sums over strings.
 //
 // [Lift] carries a machine over to the tokens of a vocabulary. Calls and
 // returns that match inside a token cancel; what is left of a token read from a
@@ -33,16 +33,14 @@
 //
 // # Numerics
 //
-// Sums run in float64 by the vector ([spans]), with a scale for the rows of a
-// level that are called near each other. Where what that rounds could show, they
-// run on numbers with an exponent of their own ([algebra.Number]): neither overflow nor
-// underflow exists, and a sum is zero only if the language is empty under the
-// weights. So do marginals: the adjoint of spans by the vector ([outside]), with
-// the level of the whole sequence in numbers, and all in numbers where a
-// probability inside a nested level is too small for it. The best sequence and
-// counts always use the charts. NaN and +Inf among the tokens that the machine can
-// use are errors, −Inf is probability zero. Products are written float64(a*b) + c: a
-// compiler may fuse them otherwise, and fused bits differ between processors.
+// Sums run in float64 on vectors ([spans]), with a common scale for rows of a level that
+// are called near each other. If the rounding of that could matter, they run on numbers
+// with their own exponent ([algebra.Number]), which neither overflow nor underflow: a sum
+// is zero only if the language is empty under the weights. Marginals work alike: the
+// adjoint of spans on vectors ([outside]), with the level of the whole sequence in
+// numbers, and everything in numbers if a probability inside a nested level is too small.
+// The best sequence and counts always use the charts. NaN and +Inf among the tokens that
+// the machine can use are errors, −Inf is probability zero.
 //
 // A [Graph] may be shared between goroutines, a [Runner] may not.
 package pushdown

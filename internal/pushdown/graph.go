@@ -68,13 +68,13 @@ func (g *Graph) Machine() *Machine { return g.m }
 // Vocabulary returns the vocabulary it was lifted to.
 func (g *Graph) Vocabulary() *Vocabulary { return g.v }
 
-// Spells reports whether a token is alive anywhere and no padding.
+// Spells reports whether a token is alive somewhere and is not padding.
 func (g *Graph) Spells(token int32) bool {
 	return g.class[token] >= 0 && !slices.Contains(g.v.Pad, token)
 }
 
-// Classes returns the class of every token below levels, those that are dead
-// everywhere in one of their own, and the number of classes.
+// Classes returns the class of every token below levels and the number of classes. Tokens
+// that are dead everywhere share a class.
 func (g *Graph) Classes(levels int) (of []int32, n int) {
 	return automata.ClassesBy(levels, func(token int32) int32 {
 		if int(token) < len(g.class) {
@@ -200,8 +200,8 @@ func (g *Graph) enter(need []bool, lv int32, k int, next, called [][]bool) {
 	}
 }
 
-// Count returns the number of sequences of the given length, of those tokens
-// that may stand at their site. The error is the cause of the context.
+// Count returns the number of sequences of the given length whose tokens may all stand at
+// their sites. The error is the cause of the context.
 func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token int32) bool) (*big.Int, error) {
 	f := newFilter[*big.Int, algebra.Counts](g, sites)
 	f.meter = new(poll.Meter)
@@ -230,8 +230,8 @@ func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token i
 	return n, f.meter.Err()
 }
 
-// Cells returns how many sums of spans a runner for the given length keeps at
-// most.
+// Cells returns the largest number of sums of spans that a runner for the given length
+// keeps.
 func (g *Graph) Cells(sites int) int {
 	n := 0
 	for _, s := range g.order {

@@ -240,8 +240,8 @@ func (l *lifter) number(o outcome) int32 {
 	return i
 }
 
-// Lift carries m, which has passed [Machine.Check], over to the tokens of v.
-// The error is that of ctx or a [*constraint.LimitError].
+// Lift converts m, which has passed [Machine.Check], to the tokens of v. The error is
+// that of ctx or a [*constraint.LimitError].
 func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 	l := newLifter(m, v)
 	if err := l.read(ctx); err != nil {

@@ -45,8 +45,8 @@ type Machine struct {
 // States returns the number of states.
 func (m *Machine) States() int { return len(m.Level) }
 
-// Check returns an error if a table refers to what does not exist, or if a move
-// leaves its level.
+// Check returns an error if a table refers to a missing entry, or if a move leaves its
+// level.
 func (m *Machine) Check() error {
 	n := int32(len(m.Level))
 	if int(m.Start) >= len(m.Level) || m.Start < 0 || len(m.Accept) != len(m.Level) || len(m.Moves) != len(m.Level)*m.Classes {
@@ -88,8 +88,8 @@ func (m *Machine) Check() error {
 
 func (m *Machine) move(q int32, b byte) Move { return m.Moves[int(q)*m.Classes+int(m.Class[b])] }
 
-// Config is a configuration of a machine: a state, and the symbols that wait
-// below it, the innermost last.
+// Config is a configuration of a machine: a state and the stack of symbols, the innermost
+// last.
 type Config struct {
 	State int32
 	Stack []int32

@@ -8,11 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// Minimal returns a machine for the same language without states that are not
-// reached, or from which no run comes to an end, and in which no two states of a
-// level, symbols of calls or symbols of returns do the same. m has passed
-// [Machine.Check]. It takes O(n log n) for n entries of its tables. The error is the
-// cause of the context.
+// Minimal returns a machine for the same language without states that are not reached or
+// from which no run ends, and without equivalent states of a level, symbols of calls or
+// symbols of returns. m must have passed [Machine.Check]. It takes O(n log n) for n
+// entries of its tables. The error is the cause of the context.
 func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 	live := m.living()
 	if !live[m.Start] {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMinimal compares languages, text by text, and the number of states with
-// that of pairs told apart one by one.
+// TestMinimal compares languages, text by text, and the number of states with that of
+// pairs distinguished one by one.
 func TestMinimal(t *testing.T) {
 	exact.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(11, 17))

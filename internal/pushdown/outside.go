@@ -7,12 +7,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// outside computes the adjoints of the sums of spans: the derivatives of
-// log Z, so that weight times adjoint is the probability of an edge. Panels run
-// as in spans, the whole sequence first, then tiles from the first to the last:
-// whoever calls a row from an earlier tile has told it what its exits are worth.
-// A panel is replayed from what returned to it, which spans keep, and then read
-// backward.
+// outside computes the adjoints of the sums of spans: the derivatives of log Z, so that
+// weight times adjoint is the probability of an edge. Panels run as in spans, the whole
+// sequence first, then tiles from the first to the last: whoever calls a row from an
+// earlier tile has passed it what its exits are worth. A panel is replayed from what
+// returned to it, which spans keep, and then read backward.
 //
 // # Range
 //
@@ -51,8 +50,8 @@ func (o *outside) run() (bound float64, ok bool) {
 	z := s.sum()
 	bound = math.Inf(-1)
 	if s.dropped {
-		room := float64(simd.Log(z)*math.Log2E) + float64(s.tops.scale[s.sites]) - s.total[s.sites]
-		bound = -600 + max(s.over, 0) + 64 - room + 50
+		headroom := float64(simd.Log(z)*math.Log2E) + float64(s.tops.scale[s.sites]) - s.total[s.sites]
+		bound = -600 + max(s.over, 0) + 64 - headroom + 50
 	}
 	dropped := s.dropped
 	defer func() { s.dropped, s.faint, s.wide = dropped, false, false }()

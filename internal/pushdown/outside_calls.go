@@ -72,7 +72,7 @@ func (o *joints) look(t *tape, b *behind, group, e int) {
 	}
 	b.low = max(e-aheadEnds+1, t.first)
 	if e >= t.last {
-		b.low = max(b.low, t.last) // what they enter is told
+		b.low = max(b.low, t.last) // what they enter is noted
 	}
 	b.pieces = len(t.returned[group].at)
 	o.calling = o.calling[:0]

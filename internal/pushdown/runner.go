@@ -55,17 +55,17 @@ type adjoints interface {
 	of(site, w int) (nested float64, whole algebra.Number)
 }
 
-// NewRunner returns a runner for sequences of the given length, whose weights
-// have rows of levels ≥ g.Tokens(); what exceeds the tokens is dead.
+// NewRunner returns a runner for sequences of the given length, whose weights have rows
+// of levels ≥ g.Tokens(); levels beyond the tokens are dead.
 func NewRunner(g *Graph, sites, levels int) *Runner {
 	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites, least: aheadLeast}
 }
 
-// Watch makes all that r does from now on but Draw fail with the cause of ctx once that
-// has ended. After such an error r holds nothing.
+// Watch makes later calls, except Draw, fail with the cause of ctx once that has ended.
+// After such an error r holds no sums.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
-// Unwatch ends that.
+// Unwatch stops what Watch began.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
 // Filter sums the weights exp(Σ_i v[i,x_i]) of the language and returns the log
@@ -269,9 +269,9 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Nu
 	return algebra.Exp(top).Times(algebra.Number{M: s})
 }
 
-// Best stores in x the sequence of the language with the greatest sum of
-// weight(i, x_i) and returns it, the first in the order of the automaton among
-// equals. weight is asked for every token of every class once, site by site.
+// Best stores in x the sequence of the language with the greatest sum of weight(i, x_i)
+// and returns the sum; among equals it takes the first in the order of the automaton.
+// weight is called once for every token of every class, site by site.
 func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (float64, error) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	if r.best == nil {

@@ -151,8 +151,8 @@ func (s *spans) shift(p *panel, e int) {
 	}
 }
 
-// list adds the calls of site e to those that may return later; noted, unless nil, is told
-// of each.
+// list adds the calls of site e to those that may return later; noted, unless nil,
+// receives of each.
 func (s *spans) list(p *panel, e int, noted func(group int, call int32, l listing)) {
 	calls := p.callAt[(e-p.first)*len(p.level.calls):]
 	for i := range p.level.groups {

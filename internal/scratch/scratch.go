@@ -1,5 +1,5 @@
-// Package scratch owns the buffers that values shared between goroutines borrow
-// for the length of a call.
+// Package scratch lends buffers, for the duration of a call, to values that goroutines
+// share.
 package scratch
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/apart"
 )
 
-// Buffers of each kind. They hold whatever their last user left.
+// Buffers by element type. Their contents are unspecified.
 var (
 	Int32s   Pool[int32]
 	Float32s Pool[float32]
@@ -33,3 +33,31 @@ func (s *Pool[T]) Get(n int) *[]T {
 
 // Put takes a buffer back.
 func (s *Pool[T]) Put(b *[]T) { s.pool.Put(b) }
+
+// Stock lends values that are expensive to make, and keeps all returned ones. The zero
+// value is empty. It is safe for concurrent use.
+type Stock[T any] struct {
+	mu   sync.Mutex
+	idle []*T
+}
+
+// Take returns a value that nobody else holds: a returned one, as its last user left it,
+// or one from fresh.
+func (s *Stock[T]) Take(fresh func() *T) *T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.idle)
+	if n == 0 {
+		return fresh()
+	}
+	v := s.idle[n-1]
+	s.idle = s.idle[:n-1]
+	return v
+}
+
+// Give returns a value to s.
+func (s *Stock[T]) Give(v *T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = append(s.idle, v)
+}

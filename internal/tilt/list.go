@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/concave"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
@@ -186,8 +187,9 @@ func (t *List) varies(j int) bool {
 // one may be a rounding error of a sum of up to a million terms.
 const rounding = 1e-10
 
-// Margin returns min_k uᵀg[k], for u_j ≥ 0 at inequalities, if that is positive beyond rounding: no
-// distribution on the list has E[g] ≤ 0 then. Otherwise it returns 0.
+// Margin returns min_k uᵀg[k], for u_j ≥ 0 at inequalities, if that is positive beyond
+// rounding, which proves that no distribution on the list has E[g] ≤ 0. Otherwise it
+// returns 0.
 func (t *List) Margin(u []float64) float64 {
 	low := math.Inf(1)
 	for k := range t.f0 {
@@ -203,4 +205,28 @@ func Positive(margin, largest float64) float64 {
 		return margin
 	}
 	return 0
+}
+
+// block is the number of terms that are added up before their sum is: the rounding
+// error of a sum of a million terms is that of some thousands then.
+const block = 1 << 10
+
+// Normalize replaces log-weights by probabilities and returns the logarithm of
+// their sum. One weight must be above −Inf.
+func Normalize(w []float64) float64 {
+	top := slices.Max(w)
+	sum := 0.0
+	for from := 0; from < len(w); from += block {
+		part := 0.0
+		for k, v := range w[from:min(from+block, len(w))] {
+			v = simd.Exp(v - top)
+			w[from+k] = v
+			part += v
+		}
+		sum += part
+	}
+	for k := range w {
+		w[k] /= sum
+	}
+	return top + simd.Log(sum)
 }

@@ -20,24 +20,19 @@
 //
 // # Cost
 //
-// Tokens that no state tells apart form one class. A site costs one pass over
-// its levels and one over its edges (states × classes); only states that are
-// reachable from the start and lead to acceptance exist, and sites whose
-// weights leave few tokens narrow the states further. Sites with the same
-// states share one table.
+// Tokens that no state distinguishes form one class. A site costs one pass over its
+// levels and one over its edges (states × classes); only states that are reachable from
+// the start and lead to acceptance exist, and sites whose weights leave few tokens narrow
+// the states further. Sites with the same states share one table.
 //
 // # Numerics
 //
-// Sums run in float64 on weights shifted by the greatest weight among the
-// tokens that the automaton can use at the site, each layer scaled by a power
-// of two. Whatever underflows is bounded, and when the bound is not far below
-// the result the sum is repeated with logarithms: weights of −1e4 are not
-// mistaken for zero. Where classes are large, their sums are taken in float32
-// (relative error about 1e-7 per site). −Inf is a legal weight, zero
-// probability. NaN and +Inf among the tokens the automaton can use are errors.
-//
-// Products are written float64(a*b) + c: a compiler may fuse a*b + c, and fused
-// bits differ between processors.
+// Sums run in float64 on weights shifted by the greatest weight among the tokens that the
+// automaton can use at the site, each layer scaled by a power of two. Losses by underflow
+// are bounded, and if the bound is not far below the result the sum is repeated with
+// logarithms: weights of −1e4 are not mistaken for zero. Where classes are large, their
+// sums are taken in float32 (relative error about 1e-7 per site). −Inf is a legal weight,
+// zero probability. NaN and +Inf among the tokens the automaton can use are errors.
 //
 // # Caveats
 //

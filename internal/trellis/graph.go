@@ -152,7 +152,7 @@ func (g *Graph) Next(state int, token int32) int {
 	return g.NextAt(g.site(state), state, token)
 }
 
-// NextAt is Next for a node of site t, which need not be looked for.
+// NextAt is Next for a node of a known site t, which saves a search.
 func (g *Graph) NextAt(t, state int, token int32) int {
 	if t == g.sites {
 		return none

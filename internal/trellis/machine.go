@@ -24,9 +24,8 @@ type Config struct {
 	Padded bool
 	Pad    int32
 
-	// Allows, if not nil, says whether a site may take a token: a mask beside
-	// the automaton. It is called while compiling only. Padding is always
-	// allowed.
+	// Allows, if not nil, reports whether a site may take a token: a mask in addition to
+	// the automaton. It is called only while compiling. Padding is always allowed.
 	Allows func(site int, token int32) bool
 
 	// Limit is the greatest number of edges to store, 0 for 1<<24 (about
@@ -64,7 +63,7 @@ func tooLarge(edges, limit int) error {
 	return &constraint.LimitError{What: "edges of the unrolled automaton", Value: edges, Bound: limit}
 }
 
-// DeadError is what compiling and sums return for a language without a sequence of
+// DeadError is the error of compiling and of sums for a language without a sequence of
 // positive weight.
 type DeadError = algebra.DeadError
 
@@ -83,8 +82,8 @@ type machine struct {
 	state []int         // automaton state of each id, in order of discovery
 	id    map[int]int32 // and back
 
-	// The automaton may know tokens that it cannot tell apart; what follows is
-	// about one token of each such kind.
+	// The automaton may know tokens that it does not distinguish; what follows is about
+	// one token of each such kind.
 	kind []int32 // kind of each token
 	rep  []int32 // smallest token of each kind
 
@@ -134,7 +133,8 @@ func explore(ctx context.Context, a constraint.Automaton, config Config) (*machi
 	return m, nil
 }
 
-// kinds asks the automaton which tokens it cannot tell apart. Padding is one of its own.
+// kinds asks the automaton which tokens it does not distinguish. Padding has a kind of
+// its own.
 func (m *machine) kinds() {
 	of, n := automata.Classes(m.a, m.config.Levels)
 	m.kind = slices.Clone(of)

@@ -14,7 +14,7 @@ type Runner struct {
 	g *Graph
 	v []float32 // weights of the last Filter
 
-	given []int32 // tokens that FilterGiven is told of, nil otherwise
+	given []int32 // tokens that FilterGiven is given, nil otherwise
 
 	meter poll.Meter // of the context that Watch was given
 
@@ -153,12 +153,11 @@ func NewRunner(g *Graph) *Runner {
 	return r
 }
 
-// Watch makes all that r does from now on fail with the cause of ctx once that has
-// ended. FilterUntil asks its own stopper instead. After such an error r
-// holds nothing.
+// Watch makes later calls fail with the cause of ctx once that has ended; FilterUntil has
+// its own stopper instead. After such an error r holds no sums.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
-// Unwatch ends that.
+// Unwatch stops what Watch began.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
 // watched returns what a filter asks whether to stop, nil if nothing.
@@ -204,8 +203,8 @@ type bestState struct {
 	value []float64 // by node: the least cost of all that can follow
 }
 
-// Stopper is told, every few sites, how many elementary operations they took, and
-// says whether to stop.
+// Stopper decides whether a long call stops: Done is called every few sites with the
+// number of elementary operations since the last call.
 type Stopper interface{ Done(work int) bool }
 
 // phase is a pass of the filter over the sites.
@@ -220,7 +219,8 @@ const (
 // enter begins a phase.
 func (r *Runner) enter(p phase) { r.phase, r.passed, r.shifted, r.lossless = p, 0, 0, true }
 
-// halt counts the work of a site, beside siteWork, and reports whether the filter is to stop.
+// halt counts the work of a site, in addition to siteWork, and reports whether the filter
+// is to stop.
 func (r *Runner) halt(work int) bool {
 	if r.stop == nil {
 		return false
@@ -232,7 +232,7 @@ func (r *Runner) halt(work int) bool {
 	return r.stopped
 }
 
-// siteWork is what a site costs in every phase beside its levels or edges, in
+// siteWork is what a site costs in every phase in addition to its levels or edges, in
 // operations.
 const siteWork = 64
 

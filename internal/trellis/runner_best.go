@@ -28,16 +28,16 @@ func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
 // Pricer prices tokens by their weight: within a site the cost must not grow
 // with the weight.
 type Pricer interface {
-	// Site says that the prices asked for next are those of site t.
+	// Site is called before the calls of Price for site t.
 	Site(t int) error
 
 	// Price returns the cost of a token, +Inf to forbid it.
 	Price(token int32) float64
 }
 
-// CheapestBy is [Runner.Cheapest] for costs that fall with the weights v, sites
-// × levels: only the heaviest token of every class is priced, the first among
-// equals. It fails where p does and where a weight is NaN or +Inf.
+// CheapestBy is [Runner.Cheapest] for costs that fall with the weights v, sites × levels:
+// only the heaviest token of every class is priced, the first among equals. It fails if p
+// does or if a weight is NaN or +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))
 	return best(r, x, v, -1, p)

@@ -55,8 +55,8 @@ func TestCertificate(t *testing.T) {
 //
 //	0, 0, −800      0, −2000, 0      −300, −90, −560.
 //
-// The end of the first is lost beside that of the second, which then is lost
-// itself; the third is scaled up and survives. log Z is −800, not −950.
+// The end of the first is lost against that of the second, which then is lost itself; the
+// third is scaled up and survives. log Z is −800, not −950.
 func TestLossWithoutZero(t *testing.T) {
 	const x = none
 	a := &table{levels: 3, accepting: []bool{false, true, true, true}, next: []int{

@@ -8,9 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Draw stores in x an exact draw from the law w(x)/Z of the last Filter. It
-// uses one value of src per site, a second one where the token drawn shares its
-// class with others, and a third one where these are many. It panics unless a Filter succeeded and
+// Draw stores in x an exact draw from the distribution w(x)/Z of the last Filter. It uses
+// one value of src per site, a second one where the token drawn shares its class with
+// others, and a third one where these are many. It panics unless a Filter succeeded and
 // len(x) = sites.
 //
 // The sums were taken backward, so the draw runs forward: at state q of site i

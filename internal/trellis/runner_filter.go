@@ -29,10 +29,10 @@ func (r *Runner) cause(err error) error {
 	return err
 }
 
-// FilterGiven is [Runner.Filter] of v with rows of 0 at token given[i] and −Inf
-// elsewhere for every site with given[i] ≥ 0, whose rows are not read, and may be
-// written to. What follows may be Draw and nothing else. It panics unless len(given) =
-// sites and its tokens are levels.
+// FilterGiven is [Runner.Filter] of v in which every site with given[i] ≥ 0 has a row of
+// 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are not read, and
+// may be written to. Only Draw may follow. It panics unless len(given) = sites and its
+// tokens are levels.
 func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.g.checkSequence(given)
@@ -56,9 +56,9 @@ func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err erro
 	return logZ, err
 }
 
-// FilterLogs is [Runner.Filter] on logarithms throughout, so that no value has
-// lost anything, however small a part of the whole it is. [Runner.Ahead] and
-// [Runner.DrawFrom] rest on it.
+// FilterLogs is [Runner.Filter] on logarithms throughout, so that no value loses
+// precision, however small a part of the whole it is. [Runner.Ahead] and
+// [Runner.DrawFrom] require it.
 func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.begin(logarithm)
@@ -72,10 +72,10 @@ func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
 //
-// under the law of the last Filter, −Inf for what cannot occur. Where numbers lose
-// what is unlikely but possible, it filters again on logarithms, with scratch of
-// its own: draws are the same before and after. It fails only where a context is
-// watched, and panics unless a Filter succeeded and len(dst) = sites·levels.
+// under the distribution of the last Filter, −Inf for what cannot occur. If float64 loses
+// tokens that are unlikely but possible, it filters again on logarithms, with scratch of
+// its own: draws are the same before and after. It fails only where a context is watched,
+// and panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
 	g.checkTable("dst", len(dst))
@@ -115,11 +115,12 @@ func (r *Runner) Marginals(dst []float64) error {
 	return r.meter.Err()
 }
 
-// ErrStopped says that FilterUntil was stopped.
+// ErrStopped is the error of a FilterUntil that was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// FilterUntil is Filter until stop, which may be nil, says so. After ErrStopped r
-// holds nothing; with again it goes on where it was stopped, with the same v.
+// FilterUntil is [Runner.Filter] that stop can end early with [ErrStopped]; a nil stop
+// never does. After ErrStopped r holds nothing. With again set it goes on where it was
+// stopped, with the same v.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	if !again || !r.paused {

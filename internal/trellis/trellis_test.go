@@ -111,7 +111,7 @@ func checkBest(t *testing.T, run *Runner, p *instance, all []listed) {
 	near(t, -best, c, 1e-12)
 	seq, err = run.Ascending(toCosts(p.v))
 	require.NoError(t, err)
-	for z, cost := range seq { // stops when told to
+	for z, cost := range seq { // stops when asked to
 		require.Equal(t, c, cost)
 		require.True(t, run.g.Accepts(z))
 		break

@@ -1,4 +1,4 @@
-// Package tune owns the adaptation of step sizes during warm-up.
+// Package tune adapts step sizes during warm-up.
 package tune
 
 import (
@@ -8,25 +8,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Target is the mean acceptance probability that adaptation aims at unless told
-// otherwise: the optimum for Langevin proposals in continuous spaces (Roberts
-// and Rosenthal 1998) and close to it in discrete ones (Sun, Dai and Schuurmans
-// 2022).
+// Target is the mean acceptance probability that adaptation aims at by default: the
+// optimum for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and
+// close to it in discrete ones (Sun, Dai and Schuurmans 2022).
 const Target = 0.574
 
 // Tuner is Robbins and Monro's stochastic approximation on log α: after step n
 //
 //	log α ← log α + γ_n (mean acceptance of the block − target),  γ_n = (1 + n/50)^(−0.6),
 //
-// and, once warm-up is over, the average of log α over its second half (Polyak
-// and Juditsky 1992). The gain is 1 at first, so that any start in [1e−3, 1e3]
-// comes home within some tens of steps; the exponent lies in (½, 1] as
-// convergence demands.
+// and, once warm-up is over, the average of log α over its second half (Polyak and
+// Juditsky 1992). The gain is 1 at first, so that any start in [1e−3, 1e3] converges
+// within some tens of steps; the exponent lies in (½, 1] as convergence requires.
 //
-// A proposal that changes nothing is accepted whatever the step size. Where such
-// proposals alone outnumber the target there is no step size at which the mean over
-// all meets it, and α would run to its bound. So they are left out while they have
-// been that many over the last steps, some 50 of them.
+// A proposal that changes nothing is accepted whatever the step size. If the share of
+// such proposals alone exceeds the target, no step size gives the target as the mean over
+// all, and α would run to its bound. So they are left out while their share over the last
+// 50 or so steps is that high.
 type Tuner struct {
 	target    float64
 	logAlpha  float64
@@ -43,17 +41,17 @@ const (
 	memory = 50
 )
 
-// Proposals sums up the proposals of a step.
+// Proposals summarises the proposals of a step.
 type Proposals struct {
 	Accept   float64 // mean acceptance probability
 	Changing float64 // share of those that would change the state
 	Among    float64 // mean acceptance probability of these; 0 if there are none
 }
 
-// Mean sums up the n proposals of a step of a block: proposal i was accepted with
-// probability accept and moved so many sites. One that changes something and is certain
-// to be accepted moves sites; one that changes nothing is certain to be accepted and
-// moves none.
+// Mean summarises the n proposals of a step of a block: at(i) returns the acceptance
+// probability of proposal i and the number of sites that it moved. One that changes
+// something and is certain to be accepted moves sites; one that changes nothing is
+// certain to be accepted and moves none.
 func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 	p, changing := Proposals{}, 0
 	for i := range n {
@@ -74,9 +72,9 @@ func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 // nothing, and the acceptance rate tells nothing more about α.
 var minLogAlpha, maxLogAlpha = simd.Log(1e-4), simd.Log(1e4)
 
-// New returns a tuner that starts at step size alpha; target 0 means [Target].
-// who, such as "sampler: DMALA", begins the message of the error, which says
-// that the target is not within (0, 1).
+// New returns a tuner that starts at step size alpha; target 0 means [Target]. It is an
+// error if the target is not within (0, 1); the message begins with who, such as
+// "sampler: DMALA".
 func New(who string, alpha, target float64) (*Tuner, error) {
 	if target == 0 {
 		target = Target
@@ -103,9 +101,9 @@ func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 	return simd.Exp(t.logAlpha)
 }
 
-// AdaptTo is Adapt, which leaves out proposals that change nothing where there are
-// more of them than the target. It needs to go on where none does in any chain: α then grows slowly, by what
-// 1/memory of an accepted step would do.
+// AdaptTo is Adapt without the proposals that change nothing, if their share exceeds the
+// target. If no proposal of any chain changes anything, α grows slowly, by 1/memory of
+// the effect of an accepted step.
 func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
 	t.still += (1 - p.Changing - t.still) / memory
 	accept := p.Accept
@@ -117,9 +115,9 @@ func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
 	return t.Adapt(accept, k, n)
 }
 
-// Bound tells whether the step size is at one of its bounds and proposals are not
-// as they should be: at the lower one (−1), where too few are accepted; at the upper
-// one (1), where most change nothing. 0: neither.
+// Bound returns −1 if the step size is at its lower bound and too few proposals are
+// accepted, 1 if it is at its upper bound and most proposals change nothing, and 0
+// otherwise.
 func (t *Tuner) Bound() int {
 	switch {
 	case t.logAlpha < minLogAlpha+near:
@@ -134,7 +132,7 @@ func (t *Tuner) Bound() int {
 // the average of a walk along the bound.
 const near = 0.7
 
-// Warning says what a step size alpha at its bound means; empty if it is not at one,
+// Warning returns a sentence about a step size alpha at its bound, empty if it is at none
 // or t is nil.
 func (t *Tuner) Warning(alpha float64) string {
 	if t == nil {

@@ -60,9 +60,9 @@ func TestProposalsThatChangeNothingHaveNoSay(t *testing.T) {
 	}
 }
 
-// At its bounds a tuner says so: at the upper one only if nothing changes, for on a
+// At its bounds a tuner reports it: at the upper one only if nothing changes, for on a
 // flat target the longest step is right.
-func TestBoundsAreTold(t *testing.T) {
+func TestBoundsAreReported(t *testing.T) {
 	for _, c := range []struct {
 		p    tune.Proposals
 		want int

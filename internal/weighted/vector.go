@@ -1,5 +1,5 @@
-// Package weighted adds vectors of energies and their differences, some of which are
-// infinite.
+// Package weighted adds vectors of energies and of their differences, some of which may
+// be infinite.
 package weighted
 
 // Add adds c·b to a; where a is infinite it stays so.

@@ -1,24 +1,28 @@
 package lagrange
 
-import "github.com/gibbsite-go/gibbsite/constraint"
+import (
+	"math"
 
-// Validator is a constraint that can be put together wrongly, and says so: it is
-// asked before anything else.
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+// Validator is a constraint that can be put together wrongly: it is asked before anything
+// else.
 type Validator interface {
-	// Validate returns what is wrong with the constraint, or nil.
+	// Validate returns an error that states what is wrong with the constraint, or nil.
 	Validate() error
 }
 
-// Partial is a constraint that may lack one of its halves, as a
-// [constraint.Score] may. One that is not Partial is taken to have those
-// whose methods it has.
+// Partial is a constraint of which Value and Pull, or Violation, may be unusable, as of a
+// [constraint.Score]. A constraint that is not Partial can do all that its methods offer.
 type Partial interface {
 	// Leads reports whether the constraint has derivatives: whether Value and
 	// Pull may be called.
 	Leads() bool
 
-	// Decides reports whether the constraint judges sequences: whether
-	// Violation may be called.
+	// Decides reports whether the constraint decides about sequences: whether Violation
+	// may be called.
 	Decides() bool
 }
 
@@ -52,4 +56,27 @@ func (o oneHot) Violation(g []float64, x []int32) {
 		}
 		o.Value(g[s*m:(s+1)*m], v)
 	}
+}
+
+// target is what a search is for: a recipe with its defaults, and the shape.
+type target struct {
+	recipe        Projector
+	smooth        constraint.Smooth
+	judge         constraint.Set
+	within        *projection.PathProjection // the language, or all sequences
+	free          bool                       // there is no language
+	sites, levels int
+	name          string
+}
+
+// violationOf returns the largest of g, NaN if one is.
+func violationOf(g []float64) float64 {
+	worst := math.Inf(-1)
+	for _, v := range g {
+		if v != v {
+			return v
+		}
+		worst = max(worst, v)
+	}
+	return worst
 }

@@ -125,7 +125,7 @@ func TestLagrangianGradient(t *testing.T) {
 	}
 }
 
-// A gradient without the factor 1/θ is told from the right one by that test.
+// That test distinguishes a gradient without the factor 1/θ from the right one.
 func TestLagrangianGradientOfTheWrongTemperature(t *testing.T) {
 	const sites, levels, h = 2, 3, 1e-2
 	rng := rand.New(rand.NewPCG(3, 3))

@@ -12,11 +12,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v and errors
-// about them are those of [projection.PathProjection]. It is safe for
-// concurrent use, for one sample by one goroutine at a time, as far as the
-// functions of the constraint are; a projection allocates nothing after warm-up
-// unless those do.
+// Projection is a [Projector] compiled for a shape. Log-weights v and errors about them
+// are those of [projection.PathProjection]. It is safe for concurrent use, each sample by
+// one goroutine at a time, if the functions of the constraint are. Projections allocate
+// nothing after warm-up unless those functions do.
 type Projection struct {
 	target
 
@@ -28,17 +27,16 @@ type Projection struct {
 // Shape returns the number of sites and of levels.
 func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
-// Project replaces v by the nearest distribution found whose likeliest sequence
-// satisfies the constraint, and returns the largest violation of that sequence,
-// at most the tolerance. A v whose likeliest sequence does so already stays as
-// it is. src gives the noise. The multipliers begin where the last projection of
-// the sample left them (see [Projection.Reset]).
+// Project replaces v by the nearest distribution found whose likeliest sequence satisfies
+// the constraint, and returns the largest violation of that sequence, at most the
+// tolerance. A v whose likeliest sequence already satisfies it does not change. src gives
+// the noise. The multipliers start from those of the last projection of the sample (see
+// [Projection.Reset]).
 //
-// The error is a *[projection.NotConverged] if no sequence was found, in which
-// case v and the violation are the best there were; an
-// *[projection.InfeasibleError] if the language alone excludes everything; it
-// wraps the error of ctx, or names a value of the constraint that is NaN. In
-// all cases but the first v is unchanged.
+// The error is a *[projection.NotConverged] if no sequence was found, with v and the
+// violation of the best attempt, or an *[projection.InfeasibleError] if the language
+// alone excludes everything. Otherwise it wraps the error of ctx, or names a value of the
+// constraint that is NaN. In all cases but the first v is unchanged.
 func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	m := a.smooth.Len()
 	if sample < 0 || (sample+1)*m > len(a.lambda) {
@@ -61,8 +59,8 @@ func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src ra
 	return s.project(ctx, x, v, s.start, src)
 }
 
-// Reset forgets the multipliers of a sample, which must not be projected at the
-// same time. It panics unless the sample is one of those that Bind was told of.
+// Reset forgets the multipliers of a sample, which must not be projected at the same
+// time. It panics unless 0 ≤ sample < samples of Bind.
 func (a *Projection) Reset(sample int) {
 	m := a.smooth.Len()
 	clear(a.lambda[sample*m : (sample+1)*m])
@@ -111,10 +109,9 @@ func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []f
 	return divergence, violation, nil
 }
 
-// Bind compiles the recipe for samples of the given shape. The result is a
-// *[Projection]. The error names a field that is out of range or says what is
-// wrong with the constraint, or is that of [projection.Path.Compile] for the
-// language.
+// Bind compiles the recipe for samples of the given shape. The result is a *[Projection].
+// The error names a field that is out of range, states what is wrong with the constraint,
+// or is that of [projection.Path.Compile] for the language.
 func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("lagrange: samples = %d, want ≥ 1", samples)
@@ -126,8 +123,7 @@ func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return a, nil
 }
 
-// Compile is Bind for use by hand: for one sample, number 0. Errors are those of
-// Bind.
+// Compile is Bind for direct use, with one sample, number 0. Errors are those of Bind.
 func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	return k.compile(ctx, sites, levels, 1)
 }

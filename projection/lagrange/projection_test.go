@@ -122,7 +122,7 @@ func TestKLWithASeparateJudge(t *testing.T) {
 	assert.Equal(t, x, y)
 }
 
-// A language beside the score holds too, and decides what is cheap.
+// A language in addition to the score holds too, and decides what is cheap.
 func TestKLWithinALanguage(t *testing.T) {
 	const sites = 8
 	twos := constraint.Count{Levels: []int32{2}, Min: 2, Max: 2}

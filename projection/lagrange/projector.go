@@ -17,37 +17,36 @@ import (
 //
 //	g_j(decode(y)) ≤ Tolerance for all j,
 //
-// by the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits
-// of y. Where a constraint is a language use [projection.Path], which is exact and
-// faster; where it is partly one, put that part into Path here.
+// by the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits of y. For
+// a constraint that is a language use [projection.Path], which is exact and faster; if a
+// part of it is, put that part into Path here.
 //
 // An outer loop draws Gumbel noise, holds it, and takes Inner gradient steps on
 //
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
-// ϕ being the relaxed draw softmax((log y + noise)/Temperature); then
-// λ_j ← λ_j + μ·Δ_j and μ ← min(2μ, 1000), from λ = 0 and μ = 1 on, as the paper has
-// them: √c·g in place of g is another μ, c times as large. The search ends as soon as the
-// decoded sequence satisfies the constraint. What is returned is not the iterate
-// but something nearer: tokens that the search changed without need are changed
-// back, costly ones are exchanged for cheaper ones, with others at up to two more sites,
-// while the constraint holds, and then the rows are the closest ones, in closed form, whose likeliest tokens are
-// what is left (see [projection.PathProjection.Nearest]).
+// ϕ being the relaxed draw softmax((log y + noise)/Temperature); then λ_j ← λ_j + μ·Δ_j
+// and μ ← min(2μ, 1000), from λ = 0 and μ = 1 on, as the paper has them: √c·g in place of
+// g is another μ, c times as large. The search ends as soon as the decoded sequence
+// satisfies the constraint. The result is nearer than the iterate: tokens that the search
+// changed without need are changed back, and costly ones are exchanged for cheaper ones,
+// with others at up to two more sites, while the constraint holds. The rows are then, in
+// closed form, the nearest ones whose likeliest tokens are this sequence (see
+// [projection.PathProjection.Nearest]).
 //
-// Where the exact projection is known this ends there for counts, and at most a
-// twentieth further away for weighted sums, on average (TestGrid, TestKLGap).
+// Where the exact projection is known, the result equals it for counts, and is on average
+// at most a twentieth further away for weighted sums (TestGrid, TestKLGap).
 //
-// Algorithm 1 of the paper continues while the violation is *below* the
-// tolerance; that is a misprint. It says nothing of the growth of μ, Temperature and
-// the tolerance; TestGrid is what the defaults here come from. Four things are added. No
-// step moves a logit by more than 1, because multipliers grow without bound where the
-// relaxation is stuck and logits of 10⁶ never return. After 50 outer loops the search
-// starts again. After every third loop tokens of the decoded sequence are changed one
-// by one as long as its violation falls, which leads into rare sets that the relaxation
-// circles around (TestGradients). And where ϕ satisfies the constraint but the decoded
-// sequence does not (relaxations differ from draws, surrogates from what they replace),
-// g is raised by the decoded violation: otherwise the gradient of the constraint would
-// stay zero.
+// Algorithm 1 of the paper continues while the violation is *below* the tolerance; that
+// is a misprint. It does not specify the growth of μ, Temperature and the tolerance; the
+// defaults here come from TestGrid. Four things are added. No step moves a logit by more
+// than 1, because multipliers grow without bound where the relaxation is stuck and logits
+// of 10⁶ never return. After 50 outer loops the search starts again. After every third
+// loop tokens of the decoded sequence are changed one by one as long as its violation
+// falls, which leads into rare sets that the relaxation circles around (TestGradients).
+// And where ϕ satisfies the constraint but the decoded sequence does not (relaxations
+// differ from draws, surrogates from what they replace), g is raised by the decoded
+// violation: otherwise the gradient of the constraint would stay zero.
 //
 // A Projector is a recipe: the zero value of everything but Constraint is the
 // recommended setting. Bind and Compile make it a [Projection].
@@ -66,7 +65,7 @@ type Projector struct {
 	// not apply.
 	Path projection.Path
 
-	// Tolerance is δ ≥ 0: how much of a violation is none.
+	// Tolerance is δ ≥ 0: violations up to δ count as none.
 	Tolerance float64
 
 	Step  float64 // η, 0 for 0.2 (the paper's for texts; 1 for molecules)

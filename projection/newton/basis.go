@@ -13,7 +13,7 @@ type basis struct {
 	q     []float64 // m × n: Q, the first rank rows
 	r     []float64 // m × m: R
 	pivot []int     // by row of Q: the row of J that it comes from
-	y     []float64 // room
+	y     []float64 // scratch
 }
 
 func newBasis(n, m int) *basis {

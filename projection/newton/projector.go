@@ -16,10 +16,10 @@ import (
 // step, as physics-constrained flow matching does (Utkarsh, Cai, Edelman,
 // Gómez-Bombarelli and Rackauckas 2025).
 //
-// A Projector is a recipe, used as a literal. Bind makes it a [Projection] for a runner,
-// Compile a [Solver] to use by hand.
+// A Projector is a recipe, used as a literal. Bind compiles it for a runner, Compile to a
+// [Solver] for direct use.
 type Projector struct {
-	// Equations holds h: its functions are to be 0, not ≤ 0.
+	// Equations holds h, whose functions are required to be 0, not ≤ 0.
 	Equations constraint.Curved
 
 	// Tolerance is the largest |h_j| of a solution, in float64; 0 means 1e-10.
@@ -29,9 +29,9 @@ type Projector struct {
 const defaultTolerance = 1e-10
 
 // Bind compiles the recipe for real states of the given number of sites, levels being 1.
-// Project moves a state by one step of [Solver.Step], and where to = 0 to the answer of
-// [Solver.Solve], and returns max |h_j| before: of the prediction, or after Solve of its
-// answer, before rounding to float32. Different samples may be projected concurrently;
+// For to > 0 Project moves a state by one [Solver.Step] and returns max |h_j| before the
+// step. For to = 0 it moves it to the result of [Solver.Solve] and returns max |h_j|
+// there, before rounding to float32. Different samples may be projected concurrently;
 // after warm-up nothing allocates. Errors are those of [Projector.Compile], and one for
 // levels ≠ 1 or samples < 1.
 func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projection.Projection, error) {
@@ -45,8 +45,8 @@ func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projecti
 	return &bound{solver: s}, nil
 }
 
-// Compile returns a solver for states of n ≥ 1 entries. The error says that n is out of
-// range, that there are no equations or more than n, or that Tolerance is not ≥ 0.
+// Compile returns a solver for states of n ≥ 1 entries. It is an error if n is out of
+// range, if there are no equations or more than n, or if Tolerance is not ≥ 0.
 func (p Projector) Compile(n int) (*Solver, error) {
 	switch {
 	case n < 1:

@@ -54,9 +54,9 @@ func (s *Solver) clone() *Solver { return newSolver(s.equations, s.n, s.toleranc
 //	z = v − Jᵀ(JJᵀ)⁻¹h(v),  J = ∂h/∂z at v,
 //
 // which for linear equations is the nearest solution, and returns max |h_j(v)|. Equations
-// whose gradients depend on those of equations before them are left out of the step. z
-// and v may be the same slice. A v, or equations at it, that are not finite are an error
-// and leave z alone.
+// whose gradients depend linearly on those of earlier equations are left out of the step.
+// z and v may be the same slice. If v or h(v) is not finite, Step returns an error and
+// does not change z.
 func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 	if residual, err = s.begin(z, v); err != nil {
 		return residual, err
@@ -69,16 +69,16 @@ func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 	return residual, nil
 }
 
-// Solve stores in z a solution of h(z) = 0 to the tolerance of the recipe that is the
-// nearest to v among those around it,
+// Solve stores in z a solution of h(z) = 0, to the tolerance of the recipe, that is
+// locally the nearest to v,
 //
 //	argmin_z ½‖z−v‖²  over  h(z) = 0:
 //
-// Gauss–Newton steps, cut where they overshoot, reach a solution, and steps along the
-// solutions, each brought back onto them, come nearer (Barzilai and Borwein 1988 for
-// their length). Where h is linear that ends after one. z and v may be the same slice. If the
-// iteration fails, the error is a *[projection.NotConverged] and z the best iterate. A v,
-// or equations at it, that are not finite are an error and leave z alone.
+// Damped Gauss–Newton steps reach a solution. Steps along the set of solutions, each
+// projected back onto it, then come nearer (with the step length of Barzilai and Borwein
+// 1988). For linear h one step suffices. z and v may be the same slice. If the iteration
+// fails, the error is a *[projection.NotConverged] and z the best iterate. If v or h(v)
+// is not finite, Solve returns an error and does not change z.
 func (s *Solver) Solve(z, v []float64) error {
 	if _, err := s.begin(z, v); err != nil {
 		return err

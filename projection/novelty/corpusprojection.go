@@ -16,15 +16,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// CorpusProjection is a [Projection] whose set is a [Corpus]. The transitions of
-// the corpus give the exact probability of the set, hence of novelty, and with it
-// exact joint draws of new sequences. Nothing is compiled: what enters the set is
-// known at once. A corpus that is [Sparse] need not be asked about tokens that
-// lead nowhere. Sums leave out at most 1e-11 of the result, draws 6e-11 of the new
-// sequences.
+// CorpusProjection is a [Projection] whose set is a [Corpus]. The transitions of the
+// corpus give the exact probability of the set, hence of novelty, and exact joint draws
+// of new sequences. Nothing is compiled: additions to the set count at once. For a
+// [Sparse] corpus, tokens without a transition cost nothing. Sums leave out at most 1e-11
+// of the result, draws 6e-11 of the new sequences.
 //
-// The limit of the path bounds the transitions that are kept for the draws of
-// distributions of which nearly everything is known.
+// Path.Limit bounds the transitions that are kept for draws from distributions most of
+// whose mass is in the set.
 type CorpusProjection struct {
 	*Projection
 	trials int
@@ -88,9 +87,9 @@ func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, e
 	return s.novel(ctx, v, all)
 }
 
-// Draw stores in x0 an exact draw from p restricted to new sequences, and
-// returns LogZ. It draws without regard to novelty first and rejects what is
-// known; after too many rejections it draws where to leave the corpus.
+// Draw stores in x0 an exact draw from p restricted to new sequences, and returns LogZ.
+// It first draws without regard to novelty and rejects known sequences. After too many
+// rejections it draws the site and token at which the sequence leaves the corpus.
 func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
 	v = s.weights(v)
@@ -225,11 +224,11 @@ func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProj
 	return s.others, nil
 }
 
-// Sample fills dst, any number of sequences one after the other, with new sequences
-// that are all different, and takes them into the set: each is a draw from p
-// restricted to what is new by then, so that with an empty set it samples without
-// replacement. It returns how many it made; the error says why they are fewer, an
-// *[projection.InfeasibleError] where nothing new is left.
+// Sample fills dst, any number of sequences one after the other, with new and different
+// sequences, and adds them to the set. Each is a draw from p restricted to sequences that
+// are new at that point, so that with an empty set it samples without replacement. It
+// returns the number made; the error states why there are fewer than asked for, an
+// *[projection.InfeasibleError] if nothing new is left.
 func (s *CorpusProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (made int, err error) {
 	v = s.weights(v)
 	if len(dst)%s.sites != 0 {

@@ -13,10 +13,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v, errors and
-// panics are those of [projection.PathProjection]. Everything but Commit may be
-// called from several goroutines at once; a Commit waits for the others and they
-// for it.
+// Projection is a [Projector] compiled for a shape. Log-weights v, errors and panics are
+// those of [projection.PathProjection]. All methods may be called from several goroutines
+// at once; Commit and the others exclude each other.
 type Projection struct {
 	name          string
 	sites, levels int
@@ -47,9 +46,9 @@ func (s *Projection) Shape() (sites, levels int) { return s.within.Shape() }
 // Seen returns the set.
 func (s *Projection) Seen() Seen { return s.seen }
 
-// Project replaces v by the nearest distribution whose likeliest sequence is
-// new, as [Projection.Nearest] does. The violation that remains is always 0. The
-// set does not change: samples of one batch may agree, which Commit mends.
+// Project replaces v by the nearest distribution whose likeliest sequence is new, as
+// [Projection.Nearest] does. The violation that remains is always 0. The set does not
+// change, so samples of one batch may be equal; Commit resolves that.
 func (s *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
 	w := s.take()
@@ -60,10 +59,9 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return 0, err
 }
 
-// Nearest replaces v by the nearest distribution in which a new sequence leads
-// every row by the margin, stores that sequence in x and returns its cost: the
-// divergence in nats, or the sum of gaps if the recipe says so. On an error v is
-// unchanged.
+// Nearest replaces v by the nearest distribution in which a new sequence leads every row
+// by the margin, stores that sequence in x and returns its cost: the divergence in nats,
+// or the sum of gaps if the recipe sets Gap. On an error v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
@@ -74,11 +72,10 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 	return s.nearest(ctx, w, x, v)
 }
 
-// Commit takes the finished sequence x into the set. If it is there already, x
-// becomes the cheapest new sequence under its last log-weights v first. Commit
-// must be called for one sample after the other, in an order that does not
-// depend on scheduling, for results that do not either. v is not modified. On an
-// error the set is as it was.
+// Commit adds the finished sequence x to the set. If the set has it already, x is first
+// replaced by the cheapest new sequence under its last log-weights v. Call Commit for one
+// sample after the other; results depend on the order, so it should not depend on
+// scheduling. v is not modified. On an error the set is as it was.
 func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	v = s.weights(v)
@@ -99,8 +96,8 @@ func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src ran
 	return s.failed()
 }
 
-// Recall takes a sequence that an earlier run has committed into the set, as it
-// is; see diffusion.Committer. It is an error if the set has it already, unless it is
+// Recall adds a sequence that an earlier run has committed to the set, as it is; see
+// diffusion.Committer. It is an error if the set has it already, unless the set is
 // [Lasting].
 func (s *Projection) Recall(x []int32) error {
 	check.Len("novelty", "x", len(x), s.sites)

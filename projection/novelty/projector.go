@@ -10,15 +10,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector keeps sequences out of a growing set: a distribution moves to the
-// nearest one whose likeliest sequence is not in the set, and what a run
-// produces enters it.
+// Projector keeps sequences out of a growing set: a distribution moves to the nearest one
+// whose likeliest sequence is not in the set, and the sequences that a run produces are
+// added to it.
 //
 // The sequence is the exact minimum over all sequences outside the set (and in
-// Path.Language, if that is given). It is never one of the set: if there is no
-// other, that is an *[projection.InfeasibleError]. Cardei et al. 2025 search
-// best-first over the tokens of largest gap; here the search is exact and has
-// three forms, chosen by what is known about the set:
+// Path.Language, if that is given). If every sequence is in the set, the error is an
+// *[projection.InfeasibleError]. Cardei et al. 2025 search best-first over the tokens of
+// largest gap; here the search is exact and has three forms, chosen by what is known
+// about the set:
 //
 //   - a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
 //   - any other [Seen]: sequences in order of cost until one is new, at most
@@ -30,20 +30,20 @@ type Projector struct {
 	// Seen is the set. The default is a new, empty Lexicon for every Bind.
 	Seen Seen
 
-	// Key, if not nil, says when two sequences are the same: when their keys
-	// are. The set is then one of keys, in memory, and Seen must be nil.
+	// Key, if not nil, makes two sequences count as the same if their keys are equal. The
+	// set is then a set of keys, in memory, and Seen must be nil.
 	Key func(x []int32) string
 
-	// Path says what else is asked of the sequence and how distributions are
-	// compared. A nil Language means all sequences.
+	// Path holds the language that sequences must also be in, and the divergence and
+	// margin. A nil Language means all sequences.
 	Path projection.Path
 
 	// Gap chooses the sequence by the sum of max_l p_i(l) − p_i(x_i), the
 	// costs of Cardei et al. 2025, instead of the divergence.
 	Gap bool
 
-	// Trials bounds the rejections of a joint draw before new sequences are
-	// summed and drawn by where they leave the set, exactly, 0 for 64.
+	// Trials is the number of rejections after which a joint draw sums over the places
+	// where sequences leave the set and draws one, exactly; 0 means 64.
 	Trials int
 }
 
@@ -65,8 +65,8 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return s, nil
 }
 
-// Compile is Bind for use by hand, for sets that are a [Corpus], as the default
-// is; another one is an error.
+// Compile is Bind for direct use, for a set that is a [Corpus], as the default is; any
+// other is an error.
 func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
 	s, err := n.compile(ctx, sites, levels)
 	if err != nil {

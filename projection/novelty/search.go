@@ -7,12 +7,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// corpusSearch finds the cheapest sequence that is not in a corpus by branch
-// and bound: follow the sequences of the corpus from the cheapest token of
-// each site on; where a token leaves the corpus, the rest of the sequence is
-// free and takes its cheapest tokens. A branch ends when it costs as much as
-// the best sequence found. Corpora are sparse, so that most searches
-// follow one path along the likeliest tokens and a few short ones beside it.
+// corpusSearch finds the cheapest sequence that is not in a corpus by branch and bound:
+// follow the sequences of the corpus from the cheapest token of each site on; where a
+// token leaves the corpus, the rest of the sequence is free and takes its cheapest
+// tokens. A branch ends when it costs as much as the best sequence found. Corpora are
+// sparse, so that most searches follow one path along the likeliest tokens and a few
+// short ones off it.
 type corpusSearch struct {
 	corpus Corpus
 	rows   []*lead.Row

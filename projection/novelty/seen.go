@@ -11,8 +11,7 @@ type Seen interface {
 	// Contains reports whether x is in the set. It does not keep x.
 	Contains(x []int32) bool
 
-	// Add puts x into the set and reports whether it was not there. It does
-	// not keep x.
+	// Add adds x to the set and reports whether it was new. It does not keep x.
 	Add(x []int32) bool
 }
 
@@ -30,14 +29,13 @@ type Fallible interface {
 type Lasting interface {
 	Seen
 
-	// Recall puts x into the set, which may have it already. It does not keep x.
+	// Recall adds x to the set, which may have it already. It does not keep x.
 	Recall(x []int32)
 }
 
-// Corpus is a set that is a finite automaton itself, and so can be searched
-// and summed over. A *[constraint.Lexicon] is one, and so is whatever embeds it.
-// A state from which nothing can be accepted should be dead: searches walk
-// through all others.
+// Corpus is a set that is itself a finite automaton, and so can be searched and summed
+// over. A *[constraint.Lexicon] is one, and so is a type that embeds it. A state from
+// which nothing can be accepted should be dead: searches walk through all others.
 type Corpus interface {
 	Seen
 	constraint.Automaton
@@ -47,9 +45,10 @@ type Corpus interface {
 	Len() int
 }
 
-// Checked is a [Seen] that can be wrong: Bind asks it first.
+// Checked is a [Seen] that may be invalid: Bind calls Check first.
 type Checked interface {
-	// Check says what is wrong with the set, such as a part that is nil.
+	// Check returns an error that states what is wrong with the set, such as a part that
+	// is nil.
 	Check() error
 }
 
@@ -59,8 +58,8 @@ type Checked interface {
 type Sparse interface {
 	Corpus
 
-	// AppendEdges appends to tokens those that lead on from state, ascending,
-	// and to states where they lead.
+	// AppendEdges appends to tokens those with a transition from state, ascending, and to
+	// states their targets.
 	AppendEdges(tokens []int32, states []int, state int) ([]int32, []int)
 }
 
@@ -70,8 +69,8 @@ type Sparse interface {
 type Crowded interface {
 	Sparse
 
-	// AppendEdgesOf appends for each of the states what AppendEdges does, one
-	// state after the other, and to ends how many tokens there are then.
+	// AppendEdgesOf appends the transitions of each of the states, one after the other,
+	// as AppendEdges does, and to ends the length of tokens after each.
 	AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int)
 }
 

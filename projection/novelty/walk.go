@@ -20,9 +20,9 @@ const lossBits = 40
 //
 //	mass · min(∏ of the sums of the rows to come, sequences · ∏ of their maxima).
 //
-// A prediction that is sure of itself leaves few prefixes, one that knows nothing
-// makes all sequences of the corpus improbable; in between a walk visits at most
-// every transition of the corpus once for each state of the language beside it.
+// A prediction that is sure of itself leaves few prefixes, one that knows nothing makes
+// all sequences of the corpus improbable; in between a walk visits at most every
+// transition of the corpus once for each state of the language with it.
 type walk struct {
 	corpus   Corpus
 	sparse   Sparse               // corpus, if it lists its transitions
@@ -42,7 +42,7 @@ type walk struct {
 	tokens  []int32 // transitions of a state, or of several
 	to      []int
 	ends    []int     // of the transitions of each of several states
-	weight  []float64 // of the tokens of a row beside top, or none
+	weight  []float64 // of the tokens of a row relative to top, or none
 	top     float32   // the greatest of a row
 	visited int       // prefixes, for tests
 }
@@ -102,11 +102,11 @@ func (w *walk) step(t, state int, token int32) int {
 // accepts reports whether a sequence of the language may end in state.
 func (w *walk) accepts(state int) bool { return w.language == nil || w.language.Accepting(state) }
 
-// known returns the log of the weight of the sequences of the corpus that are in
-// the language, given that of the language. ok is false where that is not likely
-// enough, beside all sequences, for sums of numbers.
+// known returns the log of the weight of the sequences of the corpus that are in the
+// language, given that of the language. ok is false where that is not likely enough,
+// compared with all sequences, for sums of numbers.
 //
-// Masses are numbers in units of e^unit: what a float64 cannot hold beside the
+// Masses are numbers in units of e^unit: what a float64 cannot hold together with the
 // heaviest of a site is too light to matter.
 func (w *walk) known(v []float32, all float64) (sum float64, ok bool) {
 	if w.bounds(v)-all > unlikely {
@@ -151,11 +151,11 @@ func (w *walk) known(v []float32, all float64) (sum float64, ok bool) {
 	return simd.Log(sum) + unit + all, true
 }
 
-// unlikely is −log of the probability of a language from which on prefixes that are
-// lost beside others, at e^−500 or so, could matter.
+// unlikely is −log of the probability of a language from which on prefixes that are lost
+// against others, at e^−500 or so, could matter.
 const unlikely = 200
 
-// weigh prepares the weights of a row beside the heaviest token, whose log it
+// weigh prepares the weights of a row relative to the heaviest token, whose log it
 // returns. Where there are more tokens than prefixes can ask for, they wait.
 func (w *walk) weigh(row []float32, prefixes int) (top float64) {
 	w.top = never
@@ -180,7 +180,7 @@ func (w *walk) weigh(row []float32, prefixes int) (top float64) {
 // prefixes go on with one or a few.
 const lazyTokens = 4
 
-// walkWork is what a prefix costs a walk beside its transitions, in operations.
+// walkWork is what a prefix costs a walk in addition to its transitions, in operations.
 const walkWork = 16
 
 // along lists in w.next the prefixes that are a token longer than those of site t,

@@ -49,7 +49,7 @@ func TestCorpusThatListsNothing(t *testing.T) {
 	}
 }
 
-// TestNovelInAnUnlikelyLanguage: sequences of the language weigh e^−20000 beside
+// TestNovelInAnUnlikelyLanguage: sequences of the language weigh e^−20000 compared with
 // others, which must not drown them.
 func TestNovelInAnUnlikelyLanguage(t *testing.T) {
 	within, err := constraint.Contains([]int32{1, 1})

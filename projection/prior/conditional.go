@@ -14,12 +14,12 @@ import (
 // sites × levels, row-major, −Inf for what is impossible; zeros, or nil, leave the
 // model as it is.
 //
-// Errors are *[projection.InfeasibleError] if nothing has weight and
-// *[projection.WeightError] for a NaN or +Inf among tokens of the model, and the cause
-// of the context once that has ended, which is noticed in the middle of a sum. Slices
-// of the wrong length panic. A Conditional is immutable and safe for concurrent
-// use. A sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications for V
-// tokens of K classes, H hidden states and Q states of the automaton.
+// Errors are *[projection.InfeasibleError] if no sequence has positive weight,
+// *[projection.WeightError] for a NaN or +Inf among tokens of the model, and the cause of
+// the context, whose end stops a sum in the middle. Slices of the wrong length panic. A
+// Conditional is immutable and safe for concurrent use. A sum over the language takes
+// L·(V·H + H²·Q + H·Q·K) multiplications for V tokens of K classes, H hidden states and Q
+// states of the automaton.
 type Conditional struct {
 	program
 
@@ -131,14 +131,14 @@ func (c *Conditional) weights(v []float32) []float32 {
 	return v
 }
 
-// Advance stores in dst, one entry per level, for a sequence that begins with
-// prefix the logarithms of
+// Advance stores in dst, one entry per level, the log-probabilities of the next token of
+// a sequence that begins with prefix,
 //
 //	P(x_n = l | x_0 … x_{n−1} = prefix),  n = len(prefix) < sites,
 //
-// under P with v = 0. A language model q becomes a conditional one by the weights
-// of Ctrl-G, q(l | prefix)·P(l | prefix)/p(l | prefix). The error says so if no
-// sequence of C begins with the prefix.
+// under P with v = 0. A language model q becomes a conditional one by the weights of
+// Ctrl-G, q(l | prefix)·P(l | prefix)/p(l | prefix). It is an error if no sequence of C
+// begins with the prefix.
 func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32) error {
 	check.Len("prior", "dst", len(dst), c.levels)
 	if len(prefix) >= c.sites {
@@ -161,9 +161,9 @@ func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32
 	return nil
 }
 
-// Project replaces v by the logarithms of the marginals of P: among factorised
-// distributions y the nearest to P in KL(P‖y). The sequence that leads every row
-// need not be in C; draws are. The violation that is reported is 0.
+// Project replaces v by the logarithms of the marginals of P, the factorised distribution
+// y nearest to P in KL(P‖y). The likeliest sequence under y need not be in C; draws from
+// P are. The returned violation is 0.
 func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("prior", "v", len(v), c.sites*c.levels)
 	dst := make([]float64, len(v))

@@ -8,12 +8,9 @@
 // hidden state and a state of the automaton. A Markov chain is the model in which
 // the hidden state is the token.
 //
-// With v = 0 this is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G
-// (Zhang et al. 2024): HMM × automaton. [Conditional.Advance] is what they weigh
-// the next token of a language model by. As a projection it is the exact step of
-// a diffusion whose prediction is multiplied by a prior that knows of
-// dependence, beside projection.Path, which knows of none.
-//
-// Products are written float64(a*b) + c: a compiler may fuse them into one
-// rounding otherwise, and fused bits differ between processors.
+// With v = 0 this is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang
+// et al. 2024): HMM × automaton. [Conditional.Advance] computes their weights for the
+// next token of a language model. As a projection, package prior gives the exact step of
+// a diffusion whose prediction is multiplied by a prior in which sites depend on each
+// other; in projection.Path they do not.
 package prior

@@ -10,16 +10,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Path is a hidden Markov model restricted to a language. It is a recipe: Bind
-// and Compile make it a [Conditional], for a runner and to use by hand.
+// Path is a hidden Markov model restricted to a language. It is a recipe: Bind makes it a
+// [Conditional] for a runner, Compile one for direct use.
 type Path struct {
 	HMM HMM
 
-	// Language is the set of allowed sequences, all of the length that Compile
-	// is told. Its automaton must be finite.
+	// Language is the set of allowed sequences, all of the length given to Compile. Its
+	// automaton must be finite.
 	Language constraint.Language
 
-	// Name is what errors call the language, by default its type.
+	// Name is the name of the language in errors, by default its type.
 	Name string
 
 	// Limit bounds the numbers of the dynamic program, sites × hidden states ×
@@ -42,9 +42,9 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.
 	return c, nil
 }
 
-// Compile makes the program for sequences of the given length. levels may exceed
-// the k tokens of the model by levels that are no tokens, such as a mask: their
-// probability is zero.
+// Compile makes the program for sequences of the given length. levels may exceed the k
+// tokens of the model, by a mask for instance: the additional levels have probability
+// zero.
 //
 // The error names a field that is out of range, wraps [constraint.ErrInfeasible]
 // if no sequence of that length is in the language and possible under the model,
@@ -118,4 +118,24 @@ func (p Path) check(sites, levels int) (h, k int, err error) {
 		}
 	}
 	return h, k, nil
+}
+
+// HMM is a hidden Markov model of tokens 0 … k−1 over h hidden states,
+//
+//	p(x) = Σ_z start(z_0)·emit(z_0; x_0)·∏_{i≥1} trans(z_{i−1}; z_i)·emit(z_i; x_i).
+type HMM struct {
+	Start []float64 // h probabilities
+	Trans []float64 // h × h, one row of probabilities per hidden state
+	Emit  []float64 // h × k, one row of token probabilities per hidden state
+}
+
+// Markov returns a Markov chain of order 1 as the model whose hidden state is
+// the token: start holds k probabilities, trans k rows of them.
+func Markov(start, trans []float64) HMM {
+	k := len(start)
+	emit := make([]float64, k*k)
+	for l := range k {
+		emit[l*k+l] = 1
+	}
+	return HMM{Start: start, Trans: trans, Emit: emit}
 }

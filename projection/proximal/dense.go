@@ -92,7 +92,7 @@ func (w *newton) show(rows []int, weights []float64) {
 	}
 }
 
-// outcome says how an iteration ended.
+// outcome is how an iteration ended.
 type outcome int8
 
 const (

@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 )
 
-// The point of the half-plane x_0 + x_1 ≤ 1 that is nearest to (2, 1). The
-// multiplier says how hard the row pulls: v − z = y·(1, 1).
+// The point of the half-plane x_0 + x_1 ≤ 1 that is nearest to (2, 1). The multiplier is
+// the force of the row: v − z = y·(1, 1).
 func ExampleSolver() {
 	half := constraint.Linear{A: constraint.Rows([]float64{1, 1}, 2), B: []float64{1}}
 	s, err := proximal.Projector{Set: half}.Compile(context.Background(), 2)
@@ -28,7 +28,7 @@ func ExampleSolver() {
 }
 
 // Two rows that exclude each other: x ≤ 0 and x ≥ 1. With Soften the answer is a
-// compromise, and the certificate says so.
+// compromise, and the certificate states it.
 func ExampleCertificate() {
 	torn := constraint.Slabs{
 		A:     constraint.Rows([]float64{1, 1}, 1),

@@ -179,7 +179,7 @@ func TestCancelledRow(t *testing.T) {
 }
 
 // Where rows contradict each other and the penalty outweighs the distance beyond what
-// float64 holds, the gap says so.
+// float64 holds, the gap shows it.
 func TestGapAllowsForRounding(t *testing.T) {
 	set := constraint.Slabs{
 		A:     []constraint.Row{{Index: []int32{0}, Value: []float64{1}}, {Index: []int32{0}, Value: []float64{1}}},

@@ -295,14 +295,14 @@ func (w *newton) classify(m int) (moved float64) {
 }
 
 // solve stores (εI + A_TPA_Tᵀ)⁻¹·res in w.w, by conjugate gradients, until the
-// residual is at most cgTol of what it was, or floor.
-func (w *newton) solve(epsilon, floor float64) {
+// residual is at most cgTol of what it was, or least.
+func (w *newton) solve(epsilon, least float64) {
 	k := len(w.tight)
 	x, res, dir, img := w.w[:k], w.res[:k], w.dir[:k], w.img[:k]
 	clear(x)
 	copy(dir, res)
 	norm := simd.Dot64(res, res)
-	stop := max(float64(norm*(cgTol*cgTol)), float64(floor*floor))
+	stop := max(float64(norm*(cgTol*cgTol)), float64(least*least))
 	for range 2*k + 10 {
 		if norm <= stop {
 			return

@@ -2,25 +2,24 @@ package proximal
 
 import "math"
 
-// Certificate says how good a solution is. The numbers are computed from the
+// Certificate measures the quality of a solution. The numbers are computed from the
 // solution alone, so they hold whatever the iteration did.
 type Certificate struct {
 	// Violation is the largest amount by which an inequality fails, in the
 	// units of its row.
 	Violation float64
 
-	// Gap is the duality gap of the penalty form: the objective at z is at most
-	// this much above its minimum, and so ½‖z − z*‖² ≤ Gap (‖·‖ in the metric, if
-	// there is one). In the hard form it
-	// is Σ_j |support_j(y_j) − y_j·t_j|, how far multipliers and slacks are
-	// from excluding each other. With curved inequalities it is that of the
-	// last linearisation. It is ≥ 0 and allows for the rounding of its own terms,
-	// 2⁻⁵⁰ of their sum: where rows contradict each other and γ is so large that
-	// violations outweigh the distance by more than that, it says so.
+	// Gap is the duality gap of the penalty form: the objective at z is at most this much
+	// above its minimum, and so ½‖z − z*‖² ≤ Gap (‖·‖ in the metric, if there is one). In
+	// the hard form it is Σ_j |support_j(y_j) − y_j·t_j|, the error of complementary
+	// slackness. With curved inequalities it is the gap of the last linearisation. It is
+	// ≥ 0 and allows for the rounding of its own terms, 2⁻⁵⁰ of their sum: where rows
+	// contradict each other and γ is so large that violations outweigh the distance by
+	// more than that, it shows.
 	Gap float64
 
-	// Contradiction says that no z satisfies the rows, and that z solves the
-	// penalty form with γ = SoftGamma instead.
+	// Contradiction means that no z satisfies the rows, and that z solves the penalty
+	// form with γ = SoftGamma instead.
 	Contradiction bool
 
 	// Steps counts the Newton steps, those of the active set included, and Inner
@@ -33,8 +32,8 @@ const gapRounding = 0x1p-50
 
 // certify measures z, which has just been solved for.
 func (w *newton) certify(c *Certificate, z []float64, scale float64) {
-	c.Violation, c.Gap = w.floor, 0
-	c.Contradiction = c.Contradiction || w.floor > leastSlack
+	c.Violation, c.Gap = w.emptyViolation, 0
+	c.Contradiction = c.Contradiction || w.emptyViolation > leastSlack
 	for j := range w.len() {
 		t := w.dot(j, z)
 		far := w.distance(j, t)

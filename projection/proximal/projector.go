@@ -23,30 +23,28 @@ import (
 // its dual, to 1e-12 and with a certificate (see [Certificate]), instead of by
 // a general solver.
 //
-// A Projector is a recipe, used as a literal; the zero value of
-// everything but Set is the recommended setting. Bind makes it a
-// [Projection] for a runner, Compile a [Solver] to use by hand.
+// A Projector is a recipe, used as a literal; the zero value of everything but Set is the
+// recommended setting. Bind makes it a [Projection] for a runner, Compile a [Solver] for
+// direct use.
 type Projector struct {
-	// Set is the feasible set, on the series as the denoiser sees it. The
-	// linear rows of a [Splitter], such as a [constraint.Linear], a
-	// [constraint.Slabs] or a *series.System, are met exactly. Its curved
-	// inequalities, and all those of any other Smooth, are linearised again and
-	// again (a prox-linear method, Drusvyatskiy and Paquette 2019): that ends in
-	// a stationary point, not always the nearest.
+	// Set is the feasible set, on the series as the denoiser sees it. The linear rows of
+	// a [Splitter], such as a [constraint.Linear], a [constraint.Slabs] or a
+	// *series.System, are met exactly. Its curved inequalities, and all those of any
+	// other Smooth, are linearised repeatedly (a prox-linear method, Drusvyatskiy and
+	// Paquette 2019), which ends in a stationary point, not always the nearest point.
 	Set constraint.Smooth
 
 	// Gamma is the schedule of the weight γ. Nil means the hard form.
 	Gamma Gamma
 
-	// Metric, unless nil, replaces ‖z−ẑ‖² by (z−ẑ)ᵀP⁻¹(z−ẑ) with P positive
-	// definite: it stores P·v in dst, at diffusion time t. With P the
-	// covariance of the clean series given the noisy one, the projection is
-	// the conditional mean if that is Gaussian. It must be safe for concurrent
-	// use, and P·v must not depend on anything else. Series of up to 1000 entries
-	// ask for P·v of all unit vectors at every new t.
+	// Metric, unless nil, replaces ‖z−ẑ‖² by (z−ẑ)ᵀP⁻¹(z−ẑ) with P positive definite: it
+	// stores P·v in dst, at diffusion time t. With P the covariance of the clean series
+	// given the noisy one, the projection is the conditional mean if that is Gaussian. It
+	// must be safe for concurrent use, and P·v must not depend on anything else. For
+	// series of up to 1000 entries it is called with all unit vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
-	// Soften makes rows that exclude each other no error; see [Solver.Solve].
+	// Soften accepts rows that exclude each other; see [Solver.Solve].
 	Soften bool
 }
 
@@ -67,9 +65,9 @@ func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return newProjection(s, p.Gamma, samples), nil
 }
 
-// Compile returns a solver for series of n ≥ 1 entries. The error says what is
-// wrong with the set, or wraps that of ctx, or is the *[ContradictionError] of
-// linear rows that exclude each other, unless the recipe says Soften.
+// Compile returns a solver for series of n ≥ 1 entries. The error states what is wrong
+// with the set, wraps that of ctx, or, unless Soften is set, is the *[ContradictionError]
+// of linear rows that exclude each other.
 func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("proximal: n = %d, want ≥ 1", n)
@@ -85,8 +83,8 @@ func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 		return nil, fmt.Errorf("proximal: %w", err)
 	}
 	rows := newSlabs(n, linear)
-	if rows.floor > leastSlack && !p.Soften {
-		return nil, &ContradictionError{Rows: []int{rows.worst}, Multiplier: []float64{1}, Slack: rows.floor}
+	if rows.emptyViolation > leastSlack && !p.Soften {
+		return nil, &ContradictionError{Rows: []int{rows.worst}, Multiplier: []float64{1}, Slack: rows.emptyViolation}
 	}
 	var name func(row int) string // nil: rows have numbers only
 	if s, ok := p.Set.(Named); ok {
@@ -133,11 +131,11 @@ func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 	}
 }
 
-// Project replaces the series v by its projection, with the γ and the metric of
-// the step, and returns the violation in the units of the rows, before rounding
-// to float32. Curved inequalities are linearised four times and hold
-// approximately, as the violation tells, until the last step, to = 0. There they
-// hold, or a *[projection.NotConverged] says that they do not.
+// Project replaces the series v by its projection, with the γ and the metric of the step,
+// and returns the violation in the units of the rows, before rounding to float32. Until
+// the last step, to = 0, curved inequalities are linearised four times and hold
+// approximately, with the violation as the error. In the last step they hold, or the
+// error is a *[projection.NotConverged].
 func (p *Projection) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("proximal", "v", len(v), p.sites)
 	d := p.take()
@@ -161,8 +159,8 @@ func (p *Projection) Project(_ context.Context, sample int, v []float32, from, t
 	return c.Violation, nil
 }
 
-// Reset forgets the multipliers of a sample, which must not be projected at the
-// same time. It panics unless the sample is one of those that Bind was told of.
+// Reset forgets the multipliers of a sample, which must not be projected at the same
+// time. It panics unless 0 ≤ sample < samples of Bind.
 func (p *Projection) Reset(sample int) { clear(p.dual(sample)) }
 
 // Copy gives sample dst the multipliers of sample src, for particles that are

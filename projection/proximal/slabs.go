@@ -23,8 +23,8 @@ type slabs struct {
 	factor []float64 // ±norm: the row as it was given is factor times this one
 	origin []int32   // the number of the row as it was given
 
-	floor float64 // the violation of the rows without an entry, 0 if there is none
-	worst int     // which of them it is of
+	emptyViolation float64 // the violation of the rows without an entry, 0 if there is none
+	worst          int     // which of them it is of
 
 	coupled int      // rows 0 … coupled−1 need the iteration
 	single  int      // rows coupled … single−1 have their variables to themselves
@@ -79,8 +79,8 @@ func newSlabs(n int, s constraint.Slabs) *slabs {
 		lo, hi := s.Lower[j], s.Upper[j]
 		if len(e) == 0 {
 			// What is left of entries that cancel may be left of the bound, too.
-			if far := max(lo, -hi) - float64(cancelled*size(r)*most); far > out.floor {
-				out.floor, out.worst = far, j
+			if far := max(lo, -hi) - float64(cancelled*size(r)*most); far > out.emptyViolation {
+				out.emptyViolation, out.worst = far, j
 			}
 		}
 		if len(e) == 0 || math.IsInf(lo, -1) && math.IsInf(hi, 1) {

@@ -51,18 +51,18 @@ func newSolver(rows *slabs, curved constraint.Curved, metric func(dst, v []float
 //
 // in the metric of the recipe if it has one. z and v may be the same slice.
 //
-// If the rows exclude each other, the error is a *[ContradictionError], unless
-// the recipe says Soften, and z holds the answer of the penalty form with γ =
-// [SoftGamma]. If the iteration fails, the error is a *[projection.NotConverged]
-// and z the best iterate. A v that is not finite is an error and leaves z alone.
+// If the rows exclude each other, z holds the solution of the penalty form with γ =
+// [SoftGamma], and the error is a *[ContradictionError] unless Soften is set. If the
+// iteration fails, the error is a *[projection.NotConverged] and z the best iterate. If v
+// is not finite, Solve returns an error and does not change z.
 func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised(z, v, math.Inf(1)) }
 
 // Penalised stores in z the solution of the penalty form,
 //
 //	argmin_z ½‖z−v‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
-// which is that of Solve for every γ/2 above the largest multiplier of the
-// latter. γ ≥ 0; +Inf is Solve.
+// which equals that of Solve if γ/2 exceeds the largest multiplier of the latter. γ ≥ 0;
+// +Inf is Solve.
 func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	n := s.iter.n
 	check.Len("proximal", "z", len(z), n)
@@ -197,8 +197,8 @@ func (s *Solver) limit(kappa float64) {
 	}
 }
 
-// At sets the time of the metric, 1 until then. Multipliers stay. Without a
-// metric it does nothing.
+// At sets the time of the metric, which is 1 before the first call. Multipliers stay.
+// Without a metric At does nothing.
 func (s *Solver) At(t float64) {
 	if s.metric == nil || s.iter.apply != nil && s.time == t {
 		return
@@ -235,11 +235,11 @@ func (s *Solver) At(t float64) {
 // Reset forgets the multipliers.
 func (s *Solver) Reset() { clear(s.iter.y) }
 
-// Multipliers stores the multipliers of the last solution, by row of the
-// system as it was given: z = v − P·Σ_j y_j·a_j. A positive one belongs to the
-// upper side. Rows without bounds get 0. After a certificate with Contradiction of
-// the hard form all are 0: there are none then, and [Solver.Penalised] with [SoftGamma]
-// gives those of the answer. y has one entry for every inequality of the set.
+// Multipliers stores the multipliers of the last solution, by row of the system as it was
+// given: z = v − P·Σ_j y_j·a_j. A positive one belongs to the upper side. Rows without
+// bounds get 0. If the last Solve found a Contradiction, all are 0, since none exist;
+// [Solver.Penalised] with [SoftGamma] gives those of the soft solution. y has one entry
+// for every inequality of the set.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter

@@ -12,10 +12,9 @@ import (
 // autocovariances that the first pair of Geyer's sequence needs.
 const MinDraws = 6
 
-// ESSBulk returns the bulk effective sample size of draws[chain][draw]: that of
-// the mean of the rank-normalised split chains (Vehtari et al. 2021). It tells
-// how well the centre of the distribution was explored, and is defined even
-// where the variance is not.
+// ESSBulk returns the bulk effective sample size of draws[chain][draw]: that of the mean
+// of the rank-normalised split chains (Vehtari et al. 2021). It measures how well the
+// centre of the distribution was explored, and is defined even if the variance is not.
 //
 // The effective sample size of m half-chains of n draws, S = mn, is S/τ̂,
 //
@@ -44,10 +43,9 @@ func ESSBulk(draws [][]float64) (float64, error) {
 // smaller of those of the indicators x ≤ q for the 5 % and the 95 % quantile q
 // (Vehtari et al. 2021). See [ESSBulk] for errors.
 //
-// An indicator that is constant is passed over: if a twentieth or more of the
-// draws have the largest value, the 95 % quantile is that value, and every
-// draw is ≤ q. (The R package posterior answers NA there.) If both are
-// constant, the error is [ErrConstant].
+// An indicator that is constant is skipped: if a twentieth or more of the draws have the
+// largest value, the 95 % quantile is that value, and every draw is ≤ q. (The R package
+// posterior answers NA there.) If both are constant, the error is [ErrConstant].
 func ESSTail(draws [][]float64) (float64, error) {
 	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {

@@ -91,7 +91,7 @@ func (r *record) count(x []int32, levels int) {
 	}
 	for i, l := range x {
 		if l < 0 || int(l) >= levels {
-			panic(fmt.Sprintf("diagnose: x[%d] = %d, want 0 … %d: KeepMarginals was told of %d levels", i, l, levels-1, levels))
+			panic(fmt.Sprintf("diagnose: x[%d] = %d, want 0 … %d: KeepMarginals was given %d levels", i, l, levels-1, levels))
 		}
 		r.counts[i*levels+int(l)]++
 	}

@@ -108,9 +108,9 @@ func (r *Replicas) Len() int {
 	return 0
 }
 
-// Rung returns the trace of rung j, of the functions and of "beta", the inverse
-// temperature of each draw: blocks of chains that tune ladders of their own
-// differ in it, and those with Betas do not. It panics if there is no such rung.
+// Rung returns the trace of rung j: the functions and "beta", the inverse temperature of
+// each draw. Blocks of chains that tune their own ladders differ in beta; those with
+// Betas set do not. It panics if there is no such rung.
 func (r *Replicas) Rung(j int) *Trace {
 	if j < 0 || j >= r.Len() {
 		panic(fmt.Sprintf("diagnose: Replicas: rung = %d, want 0 ≤ rung < %d", j, r.Len()))

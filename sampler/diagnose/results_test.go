@@ -180,7 +180,7 @@ func TestBestAndMarginals(t *testing.T) {
 		require.NoError(t, ch.Run(context.Background(), 10))
 		assert.Equal(t, 80, must(tr.Marginals()).Draws)
 		assert.Panics(t, func() { tr.KeepBest() })
-		assert.PanicsWithValue(t, "diagnose: x[1] = 3, want 0 … 2: KeepMarginals was told of 3 levels", func() { tr.Observe(0, 0, []int32{0, 3, 0, 0}, nil) })
+		assert.PanicsWithValue(t, "diagnose: x[1] = 3, want 0 … 2: KeepMarginals was given 3 levels", func() { tr.Observe(0, 0, []int32{0, 3, 0, 0}, nil) })
 		assert.PanicsWithValue(t, "diagnose: len(x) = 1, want 4", func() { tr.Observe(0, 0, []int32{0}, nil) })
 		assert.PanicsWithValue(t, "diagnose: Marginals: site = 4, level = 0, want < 4 and < 3", func() { must(tr.Marginals()).At(4, 0) })
 	}

@@ -20,11 +20,11 @@ type Average struct {
 // over the draws n of all rungs, N_k of them at β_k: MBAR (Shirts and Chodera
 // 2008), of least variance among all ways to join the rungs.
 //
-// Standard errors come from the spread between parts of the run that are taken
-// to be independent: the chains, or consecutive stretches of them if there are
-// few, at least 32 parts in all. Chains are to run for many times the time that a
-// replica takes through the ladder. The uncertainty of the free energies f is part
-// of the error. It is immutable and safe for concurrent use.
+// Standard errors come from the spread between parts of the run that are taken to be
+// independent: the chains, or consecutive stretches of them if there are few, at least 32
+// parts in all. Chains should run many times longer than a replica needs for a round trip
+// through the ladder. The uncertainty of the free energies f is part of the error. It is
+// immutable and safe for concurrent use.
 type Reweighting struct {
 	mixture
 	names  []string
@@ -35,8 +35,8 @@ type Reweighting struct {
 	drift  [][]float64 // per part: its influence on f
 }
 
-// group is the draws of one part of the run with one energy: all that weights
-// and errors can tell apart.
+// group is the draws of one part of the run with one energy: all that weights and errors
+// can distinguish.
 type group struct {
 	part, at int32 // index of the energy
 	n        float64

@@ -9,16 +9,16 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Reasons why a diagnostic has no value. Errors of [RHat], [ESSBulk] and the
-// like, and those of an [Estimate], wrap one of them or a [*NotFinite].
+// Reasons why a diagnostic has no value. Errors of [RHat], [ESSBulk] and the like, and
+// those of an [Estimate], wrap one of these or a [*NotFinite].
 var (
-	// ErrConstant says that all draws are equal, so that nothing can be said
-	// about mixing. (The R package posterior answers NA.)
+	// ErrConstant means that all draws are equal, so that mixing cannot be judged. (The R
+	// package posterior answers NA.)
 	ErrConstant = errors.New("the series is constant")
-	// ErrTooFew says that the chains are too short.
+	// ErrTooFew means that the chains are too short.
 	ErrTooFew = errors.New("too few draws")
-	// ErrRange says that the draws differ but their variance underflows to 0
-	// or overflows in float64: rescale the observed function.
+	// ErrRange means that the draws differ but their variance underflows to 0 or
+	// overflows in float64: rescale the observed function.
 	ErrRange = errors.New("the variance is outside the range of float64")
 )
 
@@ -37,12 +37,12 @@ func (e *NotFinite) Error() string {
 //
 //	max( R̂(z(split(x))), R̂(z(split(|x − median x|))) ),
 //
-// the larger of the bulk and the folded statistic of Vehtari, Gelman, Simpson,
-// Carpenter and Bürkner 2021 (Rank-normalization, folding, and localization: an
-// improved R-hat for assessing convergence of MCMC, Bayesian Analysis 16,
-// 667–718). Each chain is split in halves (an odd length drops its middle draw),
-// and z replaces the draws by normal scores of their ranks, ties sharing their
-// average. Values above 1.01 say that the chains have not mixed.
+// the larger of the bulk and the folded statistic of Vehtari, Gelman, Simpson, Carpenter
+// and Bürkner 2021 (Rank-normalization, folding, and localization: an improved R-hat for
+// assessing convergence of MCMC, Bayesian Analysis 16, 667–718). Each chain is split in
+// halves (an odd length drops its middle draw), and z replaces the draws by normal scores
+// of their ranks, ties sharing their average. Values above 1.01 mean that the chains have
+// not mixed.
 //
 // R̂ is +Inf if every half is constant and they differ. If folding leaves a
 // constant, as it does for a two-valued series with as many draws of each

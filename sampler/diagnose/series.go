@@ -11,8 +11,8 @@ import (
 // to an interval for the mean, so that half of it is still enough.
 const batchLimit = 64
 
-// ErrStreaming says that the streaming mode of [Trace] does not keep what the
-// figure needs.
+// ErrStreaming means that the streaming mode of [Trace] does not keep what the figure
+// needs.
 var ErrStreaming = errors.New("not kept in streaming mode")
 
 // series condenses a stream of unknown length into at most batchLimit batches

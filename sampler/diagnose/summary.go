@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Summary is what a [Trace] says about a run. Printing it gives a table in the
-// manner of Stan's, with warnings below.
+// Summary holds the figures of a [Trace]. Printing it gives a table in the manner of
+// Stan's, with warnings below.
 type Summary struct {
 	Rows      []Row   // one per function
 	Chains    int     //
@@ -27,8 +27,8 @@ type Summary struct {
 // ranked reports whether figures that need the ranks of draws are defined.
 func (s Summary) ranked() bool { return !s.Streaming && !s.Merged }
 
-// ESSPerSecond returns the bulk ESS (in streaming mode and of a tally that of the mean) of one
-// row divided by Seconds. Its error is [ErrTooFew] while Seconds is 0.
+// ESSPerSecond returns the bulk ESS of one row (the ESS of the mean in streaming mode and
+// of a tally) divided by Seconds. Its error is [ErrTooFew] while Seconds is 0.
 func (s Summary) ESSPerSecond(row int) Estimate {
 	check.Index("diagnose", "row", row, len(s.Rows))
 	e := s.Rows[row].ESSBulk
@@ -44,8 +44,8 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 	return e
 }
 
-// Reasons returns what speaks against using the draws: rows with R̂ > 1.01
-// or an ESS < 400, rows whose R̂ is undefined, and invalid evaluations.
+// Reasons returns the reasons not to use the draws: rows with R̂ > 1.01 or an ESS < 400,
+// rows whose R̂ is undefined, and invalid evaluations.
 func (s Summary) Reasons() []Reason {
 	var w []Reason
 	for _, r := range s.Rows {
@@ -227,3 +227,32 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(out)
 }
+
+// Thresholds of the warnings: draws are good enough if R̂ < 1.01 and the bulk
+// and tail ESS exceed 400 (Vehtari et al. 2021, recommendations).
+const (
+	rHatLimit = 1.01
+	essLimit  = 400
+)
+
+// Reason is one reason not to use the draws.
+type Reason struct {
+	Row    string  // name of the function; empty if it is about the run
+	Figure string  // "rhat", "ess_bulk", "ess_tail", "ess_mean" or "invalid"
+	Value  float64 // of the figure; 0 if it is not defined
+	Limit  float64 // that it should not pass
+	Text   string  // a sentence for people, as [Summary.Warnings] gives it
+	Advice string  // what may help
+}
+
+// String returns the sentence.
+func (r Reason) String() string { return r.Text }
+
+// Advice of reasons.
+const (
+	adviceMix      = "run longer; if that does not help, use another method or tempering, or look for chains stuck in modes of their own"
+	adviceLonger   = "run longer or with more chains"
+	adviceConstant = "observe a function that varies, or check that the chains move at all"
+	adviceFinite   = "check the observed function"
+	adviceInvalid  = "check the model: these proposals were rejected"
+)

@@ -10,10 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 )
 
-// Tally are the statistics of a part of a run that merge with those of the
-// others: chains that run anywhere give, merged in any order, the bits of one
-// tally of them all. It has some 5 KB for each function, however many chains there
-// are.
+// Tally holds the statistics of a part of a run, which merge with those of other parts.
+// Chains may run anywhere: their tallies, merged in any order, have the bits of one tally
+// of all chains. It takes some 5 KB per function, however many chains there are.
 //
 //	part, err := diagnose.NewTally(diagnose.TallyConfig{Chains: 1_000_000, First: 4096, Count: 1024, Draws: 96}, f)
 //	// … run these chains with Observe: part.Observe; then, where the parts meet,
@@ -64,9 +63,10 @@ const maxDraws = math.MaxInt32 / 16
 // [Tally] does not keep.
 var ErrRanks = errors.New("ranks do not merge")
 
-// Merge adds the chains of o, another part of the same run. It refuses chains that
-// t has already, and parts of a run with other settings, a part whose chains have not
-// all of their draws, and names what is wrong; t is then as it was. o is not changed.
+// Merge adds the chains of o, another part of the same run. It returns an error that
+// names what is wrong, and leaves t as it was, for chains that t has already, a run with
+// other settings, and a part whose chains do not have all of their draws. o is not
+// changed.
 //
 // It takes some microseconds a function.
 func (t *Tally) Merge(o *Tally) error {
@@ -169,8 +169,8 @@ func (r *run) agree(o *run) ([]byte, error) {
 	return o.settings, nil
 }
 
-// SameRun returns an error that names what differs if t and o are of different runs:
-// what keeps them from being merged, whichever chains they count.
+// SameRun returns an error that names what differs if t and o are of different runs and
+// so cannot be merged, whichever chains they count.
 func (t *Tally) SameRun(o *Tally) error {
 	if o == nil || o.empty() || t.empty() {
 		return errors.New("diagnose: Tally.SameRun: a tally is empty")
@@ -190,10 +190,9 @@ func (t *Tally) Covers(first, count int) bool {
 // Chains returns the number of finished chains that t counts.
 func (t *Tally) Chains() int { return t.done.chains() }
 
-// Digest returns 64 hexadecimal digits that tell apart what t was told: the values
-// of every function at every draw of every chain, and the states at their last
-// draws. It does not depend on how chains came together. Two runs with equal
-// digests had the same bits.
+// Digest returns 64 hexadecimal digits that identify what t observed: the values of every
+// function at every draw of every chain, and the states at their last draws. It does not
+// depend on the order of merging. Two runs with equal digests had the same bits.
 func (t *Tally) Digest() string { return t.bits.String() }
 
 // Missing returns an error that names the chains of the run that t does not
@@ -239,13 +238,12 @@ func (t *Tally) Summary() (Summary, error) {
 	return s, t.Missing()
 }
 
-// LogMeanExp returns log((1/n) Σ exp(l)) over the n chains that t counts, l being
-// the values of the first function, log-weights: a tally that
-// TallyConfig.LogWeights asks for them keeps Σ exp(l) and Σ exp(2l) in exact sums,
-// whatever the size of l, so parts merged in any order give the same bits. stdErr
-// is the relative standard error of the mean of the weights, which is that of its
-// logarithm to first order (0 of one chain says nothing), and ess is
-// (Σw)²/Σw².
+// LogMeanExp returns log((1/n) Σ exp(l)) over the n chains that t counts, where l, the
+// values of the first function, are log-weights. With TallyConfig.LogWeights a tally
+// keeps Σ exp(l) and Σ exp(2l) in exact sums, whatever the size of l, so parts merged in
+// any order give the same bits. stdErr is the relative standard error of the mean of the
+// weights, to first order the standard error of its logarithm; it is 0, without meaning,
+// for one chain. ess is (Σw)²/Σw².
 //
 // Errors: a tally that does not keep them, a log-weight that is NaN, +Inf or beyond
 // ±2²⁸, no positive weight (where mean is −Inf), and [Tally.Missing].

@@ -14,8 +14,8 @@ import (
 // of its layout.
 const tallyMagic = "gibbsite tally 1\n"
 
-// AppendBinary appends t to b, with a checksum. Equal statistics have equal
-// bytes. It refuses a part some of whose chains have not all of their draws.
+// AppendBinary appends t to b, with a checksum. Equal statistics have equal bytes. It
+// returns an error for a part some of whose chains do not have all of their draws.
 func (t *Tally) AppendBinary(b []byte) ([]byte, error) {
 	if t.empty() {
 		return nil, errors.New("diagnose: Tally: empty")
@@ -283,7 +283,7 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 	}
 	if is.Chains != j.Chains || is.Draws != j.Draws || is.Nested != j.Nested || is.Seed != j.Seed ||
 		!slices.Equal(is.Functions, j.Functions) || !slices.Equal(is.Done, j.Done) {
-		return errors.New("diagnose: Tally: the data are not those of the counts beside them")
+		return errors.New("diagnose: Tally: the data are not those of the counts")
 	}
 	*t = *n
 	return nil

@@ -106,7 +106,7 @@ func TestTallyIsSmall(t *testing.T) {
 	assert.Less(t, few, 5000)
 }
 
-// A draw allocates nothing but the room of a chain's draws.
+// A draw allocates nothing but the memory of a chain's draws.
 func TestTallyObserveAllocatesNothing(t *testing.T) {
 	a, err := NewTally(TallyConfig{Chains: 1, Draws: 1000}, func(x []int32) float64 { return float64(x[0]) })
 	require.NoError(t, err)

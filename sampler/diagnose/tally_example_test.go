@@ -12,8 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// Two parts of a run of 128 chains, which may run anywhere, and what they say
-// together. Where the second is missing, the summary says so.
+// Two parts of a run of 128 chains, which may run anywhere, and what they say together.
+// Where the second is missing, the summary states it.
 func ExampleTally() {
 	m, err := model.NewIsing(model.Lattice{10}, 0.3, 0.1)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// TallyConfig says which chains of which run a [Tally] counts. Draws is needed.
+// TallyConfig names the run and the chains that a [Tally] counts. Draws is required.
 type TallyConfig struct {
 	Chains int    // of the whole run; 0 means 4
 	First  int    // number of the first chain of this part
@@ -28,14 +28,14 @@ type TallyConfig struct {
 	// 0 means 1. It divides Chains, First and Count.
 	Nested int
 
-	// LogWeights says that the value of the first function is the logarithm of a
+	// LogWeights declares the value of the first function to be the logarithm of a
 	// chain's weight, −Inf included, see [Tally.LogMeanExp]. Draws is then 1.
 	LogWeights bool
 
-	// Run is what the draws are a function of beside Chains and Seed, such as
-	// the name of a model and its arguments: parts with another are refused.
-	// It is told apart as a checkpoint does it, see [sampler.Method]; languages by
-	// content if Run is [energy.Shaped].
+	// Run is what the draws depend on in addition to Chains and Seed, such as the name of
+	// a model and its arguments. Parts with another Run are refused. It is compared as
+	// checkpoints compare settings, see [sampler.Method]; languages by content if Run is
+	// [energy.Shaped].
 	Run any
 }
 
@@ -77,10 +77,10 @@ func (c *TallyConfig) fill(functions int) error {
 	return check.Entries("diagnose: NewTally", "Count × functions", c.Count, max(functions, 1))
 }
 
-// NewTally returns a tally of functions of the state, to be told of the draws of
-// the chains that cfg names. The functions are called as by [NewTrace]; they are
-// called f1, f2, … unless [Tally.Name] says otherwise. Errors: a nil function and
-// settings out of range.
+// NewTally returns a tally of functions of the state for the chains that cfg names;
+// [Tally.Observe] feeds it. The functions are called as by [NewTrace]. Their names are
+// f1, f2, … unless [Tally.Name] sets others. Errors: a nil function and settings out of
+// range.
 func NewTally(cfg TallyConfig, f ...func(x []int32) float64) (*Tally, error) {
 	for i := range f {
 		if f[i] == nil {
@@ -127,9 +127,9 @@ func (t *Tally) Name(names ...string) *Tally {
 	return t
 }
 
-// Observe records the state x of a chain, by its number in the run; it has the
-// type [sampler.Observer]. Draws are numbered in the order of the calls, whatever
-// draw says. Calls for one chain must not overlap; calls for different chains may.
+// Observe records the state x of a chain, by its number in the run; it has the type
+// [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw is
+// not read. Calls for one chain must not overlap; calls for different chains may.
 //
 // It panics if the chain is not of this part or has all its draws, and if t is not
 // from [NewTally].

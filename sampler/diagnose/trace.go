@@ -7,26 +7,26 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/drawfile"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Trace records scalar functions of the states of a run and says how well the
-// chains have mixed.
+// Trace records scalar functions of the states of a run and measures how well the chains
+// have mixed.
 //
 //	mag := diagnose.NewTrace(energy.Magnetization)
 //	ch, err := sampler.NewChains(ctx, m, mcmc.DMALA{}, sampler.Config{Chains: 64, Observe: mag.Observe})
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //
-// It takes the number of chains from the run: a chain is one of the trace once
-// [Trace.Observe] has been called for it, and results list chains in the order of
-// their numbers. [Record] makes chains, runs them and returns their trace.
+// It takes the number of chains from the run: a chain is part of the trace once
+// [Trace.Observe] has been called for it. Results list chains in the order of their
+// numbers. [Record] makes chains, runs them and returns their trace.
 //
-// A Trace from [NewTrace] keeps every value: 8 bytes × (3 + functions) per
-// kept draw and chain, the three being energy, acceptance and moves, which have
-// the names "energy", "accept" and "moves" beside those of the functions. One from
-// [NewStreamingTrace] needs the same small memory however long the run is, and
-// knows less.
+// A Trace from [NewTrace] keeps every value: 8 bytes × (3 + functions) per kept draw and
+// chain, the three being energy, acceptance and moves, under the names "energy", "accept"
+// and "moves". One from [NewStreamingTrace] needs the same small memory however long the
+// run is, and has fewer figures.
 //
 // Observe may be called for different chains at the same time; each chain has
 // its own record, and only its first draw takes a lock. All other methods must
@@ -46,11 +46,10 @@ type Trace struct {
 // unknown is what is known of a step without an Info.
 var unknown = sampler.Info{Energy: math.NaN(), Accept: math.NaN()}
 
-// NewTrace returns a trace of the functions f that keeps every value. The
-// functions are called with one state (its sites, not to be kept or modified) and
-// must be safe for concurrent use. They are called f1, f2, … unless [Trace.Name]
-// says otherwise. No function at all is allowed: energies, acceptance and moves
-// are still recorded.
+// NewTrace returns a trace of the functions f that keeps every value. The functions are
+// called with one state (its sites, not to be kept or modified) and must be safe for
+// concurrent use. Their names are f1, f2, … unless [Trace.Name] sets others. No function
+// at all is allowed: energies, acceptance and moves are still recorded.
 //
 // It panics if a function is nil.
 func NewTrace(f ...func(x []int32) float64) *Trace {
@@ -117,9 +116,9 @@ func (t *Trace) KeepStates() *Trace {
 	return t
 }
 
-// Reserve makes room for further draws per chain, up to 256 MB of them, so that Observe does not
-// allocate until they are exhausted; room for states is made once the first
-// one has been seen. In streaming mode it does nothing.
+// Reserve allocates memory for further draws per chain, up to 256 MB of them, so that
+// Observe does not allocate until they are exhausted; memory for states is allocated once
+// the first one has been seen. In streaming mode it does nothing.
 func (t *Trace) Reserve(draws int) {
 	if t.streaming || draws <= 0 {
 		return
@@ -130,10 +129,10 @@ func (t *Trace) Reserve(draws int) {
 	}
 }
 
-// Observe records the state x of a chain; it has the type [sampler.Observer]. Draws
-// are numbered in the order of the calls, whatever draw says, so that a trace
-// may go on through several runs. A nil info, or NaN in it, stands for an
-// unknown energy and acceptance.
+// Observe records the state x of a chain; it has the type [sampler.Observer]. Draws are
+// numbered in the order of the calls and not by draw, so that a trace may continue
+// through several runs. A nil info, or NaN in it, stands for an unknown energy and
+// acceptance.
 //
 // Calls for one chain must not overlap; calls for different chains may. It
 // allocates only to grow the record; see [Trace.Reserve]. It panics if chain is
@@ -305,4 +304,30 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 		return nil, err
 	}
 	return t, ch.Run(ctx, draws)
+}
+
+// Replay calls observe with every draw in a file that [sampler.Config].DrawsFile has
+// written, the draws of each chain in order, and returns the number of draws that every
+// chain has. A [Trace] filled by Replay equals one filled during the run:
+//
+//	draws, err := diagnose.Replay("run.draws", mag.Observe)
+//
+// Chains have their numbers in the run. Draws that a resumed run made again are passed
+// once. A draw left unfinished at the end of the file, by a killed process, is skipped; a
+// file that is damaged before its end is an error. Memory is that of a few draws of a
+// block and of an index, 40 bytes per 64 KB of file or so.
+//
+// The file may be one that is still being written to. S is int32, or float32 for
+// chains on reals.
+func Replay[S energy.Site](path string, observe func(chain, draw int, x []S, info *sampler.Info)) (draws int, err error) {
+	if observe == nil {
+		return 0, fmt.Errorf("diagnose: Replay: observe = nil")
+	}
+	draws, err = drawfile.Read(path, func(d *drawfile.Draw[S]) {
+		observe(d.Chain, d.Draw, d.X, &sampler.Info{Energy: d.Energy, Accept: d.Accept, Moved: d.Moved, Invalid: d.Invalid})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("diagnose: Replay: %s: %w", path, err)
+	}
+	return draws, nil
 }

@@ -127,7 +127,7 @@ func (t *Trace) decode(b []byte) ([]*record, error) {
 	return records, nil
 }
 
-// decodeRecord reads what one chain has; past the end d.short says so.
+// decodeRecord reads what one chain has; past the end it sets d.short.
 func (t *Trace) decodeRecord(r *record, d *decoder) error {
 	r.draws, r.moves, r.invalid, r.accepts, r.sites = d.int(), d.int(), d.int(), d.int(), d.int()
 	r.accept = d.float()

@@ -69,12 +69,12 @@ func (t *Trace) sites() int {
 // numbers are NaN, infinite ones inf and -inf; all others have the fewest
 // digits that give the same float64 back.
 //
-// As these readers demand, the name of a function must be a letter followed by
-// letters, digits and underscores, without two underscores at the end, and may
-// carry 1-based indices after dots (spin.1.3), as many for each element. Names
-// must differ, and not be x beside states. Anything else is an error, before
-// anything is written. A streaming trace gives [ErrStreaming]. It panics if
-// there is no such chain; chains count from 0 in the order of their numbers.
+// As these readers demand, the name of a function must be a letter followed by letters,
+// digits and underscores, without two underscores at the end, and may carry 1-based
+// indices after dots (spin.1.3), as many for each element. Names must differ, and none
+// may be x if states are kept. Anything else is an error, before anything is written. A
+// streaming trace gives [ErrStreaming]. It panics if there is no such chain; chains count
+// from 0 in the order of their numbers.
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	if chain < 0 || chain >= t.Chains() {
 		panic(fmt.Sprintf("diagnose: chain = %d, want 0 ≤ chain < %d", chain, t.Chains()))
 	}
-	const flush = 1 << 16 // bytes; any size that is large beside a system call
+	const flush = 1 << 16 // bytes; any size whose writing takes long compared with a system call
 	r, n := t.records()[chain], t.Len()
 	b := fmt.Appendf(nil, "# gibbsite draws\n# num_samples = %d\n# save_warmup = 0\n# id = %d\n", n, chain+1)
 	b = append(b, "lp__,accept_stat__,moves__"...)
@@ -199,7 +199,7 @@ func (t *Trace) column(k int) [][]float64 {
 	return draws
 }
 
-// errNotKept says that a trace was not told to keep something.
+// errNotKept is the error of a trace that was not asked to keep something.
 func errNotKept(what, how string) error {
 	return errors.New("diagnose: " + what + ": not kept, want " + how + " before the first draw")
 }

@@ -19,14 +19,13 @@ import (
 //	 "attrs": {"inference_library": "gibbsite"}}
 //
 // with the functions by name, indexed [chain][draw], the states x, indexed
-// [chain][draw][site], if they are kept, and lp = −energy. Statistics that are
-// unknown (NaN) in every draw are left out. Numbers have the fewest digits that
-// give the same float64 back; those that are not finite are written NaN,
-// Infinity and −Infinity, as ArviZ and Python's json do and as strict readers of
-// JSON do not accept.
+// [chain][draw][site], if they are kept, and lp = −energy. Statistics that are unknown
+// (NaN) in every draw are left out. Numbers have the fewest digits that give the same
+// float64 back; those that are not finite are written NaN, Infinity and −Infinity, as
+// ArviZ and Python's json do; strict readers of JSON do not accept these.
 //
-// Names must differ, not be empty, and not be x beside states, nor "chain" or
-// "draw". A streaming trace gives [ErrStreaming].
+// Names must differ and must not be empty, "chain" or "draw", nor "x" if states are kept.
+// A streaming trace gives [ErrStreaming].
 func (t *Trace) WriteInferenceData(w io.Writer) error {
 	if err := check.Given("diagnose: WriteInferenceData", "w", w); err != nil {
 		return err
@@ -131,7 +130,7 @@ func (j *jsonWriter) states(records []*record, draws int) {
 }
 
 func (j *jsonWriter) array(n int, item func(i int)) {
-	const full = 1 << 16 // bytes; any size that is large beside a system call
+	const full = 1 << 16 // bytes; any size whose writing takes long compared with a system call
 	j.text("[")
 	for i := range n {
 		if i > 0 {

@@ -14,10 +14,9 @@ type Marginals struct {
 	Draws         int       // of all chains together
 	P             []float64 // sites × levels: frequency of the level at the site
 
-	// SE is the standard error of P by the spread of the chains,
-	// √(Var_c(mean of chain c)/chains), which holds whatever the
-	// autocorrelation; nil for a single chain. A level that no chain or every
-	// draw had has SE 0: that is no proof.
+	// SE is the standard error of P by the spread of the chains, √(Var_c(mean of chain
+	// c)/chains), which holds whatever the autocorrelation; nil for a single chain. A
+	// level that no draw had, or every draw, has SE 0, which proves nothing.
 	SE []float64
 }
 

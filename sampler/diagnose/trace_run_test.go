@@ -16,11 +16,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// TestTraceOfARun puts the error bars of both modes to the test: the mean of a
-// Gibbs run lies within 5.2 MCSE of the enumerated one. A standard normal is
-// farther out with probability 2e−7; ESS above 4000 makes the MCSE exact to a
-// few per cent, for which 5.2 rather than the 4.9 of rate 1e−6 leaves room.
-// Workers do not matter, and a saved trace goes on as if nothing had been.
+// TestTraceOfARun puts the error bars of both modes to the test: the mean of a Gibbs run
+// lies within 5.2 MCSE of the enumerated one. A standard normal is farther out with
+// probability 2e−7; ESS above 4000 makes the MCSE exact to a few per cent, for which 5.2
+// rather than the 4.9 of rate 1e−6 leaves a margin. Workers do not matter, and a saved
+// trace goes on as if nothing had been.
 func TestTraceOfARun(t *testing.T) {
 	m, err := model.NewIsing(model.Lattice{3, 3}, 0.2, 0.1)
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ func ExampleTestMethod() {
 }
 
 func ExampleOptions() {
-	// A method that is confined to the states whose levels sum to 3 or less says so.
+	// A method that is confined to the states whose levels sum to 3 or less states it.
 	opt := samplertest.Options{Support: func(x []int32) bool {
 		sum := int32(0)
 		for _, l := range x {
@@ -33,7 +33,7 @@ func ExampleOptions() {
 	// true false
 }
 
-// A method that is known not to mix says so, and is held to the other laws.
+// A method that is known not to mix states it, and is held to the other laws.
 func ExampleOptions_skip() {
 	var method sampler.Method = barker{Bug: "skipped site"} // invariant, but the last site stays
 	opt := samplertest.Options{Draws: 4096, Seed: 1}

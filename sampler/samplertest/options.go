@@ -12,19 +12,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Options say what a method promises. The zero value is right for a method that
-// leaves exp(−E) invariant, reaches every state of positive probability and keeps
-// nothing but caches.
+// Options describe what a method promises. The zero value is right for a method that
+// leaves exp(−E) invariant, reaches every state of positive probability and keeps nothing
+// but caches.
 type Options struct {
-	// Models are what the method is judged on; nil means [Models]. Laws about
-	// distributions leave out those of more than 4096 states. One that the method
-	// refuses, by an error of Kernel, does not apply; to refuse all is an error.
+	// Models are the models that the method is checked on; nil means [Models]. Laws about
+	// distributions leave out those of more than 4096 states. Models that the method
+	// refuses, by an error of Kernel, are skipped; to refuse all is an error.
 	Models []energy.Model
 
-	// Target, if not nil, returns the distribution that the method leaves
-	// invariant on m: the probability of the state x is entry Σ_i x_i·levels^i.
-	// Nil means that the method states none for m. It is how an approximate method
-	// says what it samples; without it that is exp(−E)/Z, within Support.
+	// Target, if not nil, returns the distribution that the method leaves invariant on m:
+	// the probability of the state x is entry Σ_i x_i·levels^i. A nil result means that
+	// none is known for m. Approximate methods set it; otherwise the target is exp(−E)/Z,
+	// within Support.
 	Target func(m energy.Model) []float64
 
 	// Support, if not nil, reports whether a state belongs to the language that
@@ -35,17 +35,16 @@ type Options struct {
 	// as for a method that only exchanges levels.
 	Class func(x []int32) int
 
-	// Settle is the number of steps after which what a kernel keeps beside the
-	// states, such as momenta or replicas at other temperatures, has forgotten how
-	// Reset left it. Its invariance is judged after them. 0 means that there is
-	// nothing of the kind.
+	// Settle is the number of steps in which a kernel forgets how Reset left its own
+	// state, such as momenta or replicas at other temperatures. Invariance is checked
+	// after them. 0 means that the kernel has no such state.
 	Settle int
 
 	// Mix is the number of steps in which a chain forgets where it began; 0 means 256.
 	Mix int
 
-	// Draws is the number of chains that are counted; 0 means 131072, which
-	// finds an energy that is taken a tenth too high or too low.
+	// Draws is the number of chains that are counted; 0 means 131072, enough to find an
+	// energy that is a tenth too high or too low.
 	Draws int
 
 	Seed uint64 // of all draws
@@ -54,7 +53,8 @@ type Options struct {
 	// method that needs far more steps to forget its start.
 	Skip []string
 
-	// Report, if not nil, is told what applied: t.Logf of package testing.
+	// Report, if not nil, is called with a line for each law that applied, for instance
+	// t.Logf of package testing.
 	Report func(format string, args ...any)
 }
 

@@ -104,17 +104,17 @@ func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 }
 
 // Save writes a checkpoint, the buffer and the optimiser included: a trainer built with
-// the same arguments that loads it goes on to the same bits. It asks the teacher for a
-// prediction.
+// the same arguments that loads it continues with the same bits. It makes one prediction
+// of the teacher, to identify it.
 func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 
-// Load reads what Save wrote, into a trainer built with the same arguments; only
-// Workers and Checkpoint may differ. The error names the first setting that differs, or says what is
-// wrong with the checkpoint; the trainer is then unchanged.
+// Load reads what Save wrote, into a trainer built with the same arguments; only Workers
+// and Checkpoint may differ. The error names the first setting that differs, or states
+// what is wrong with the checkpoint; the trainer is then unchanged.
 func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path so that no failure loses both it and the
-// one before, which stays as path.old.
+// SaveFile saves a checkpoint in the file path so that no failure loses both the new
+// checkpoint and the one before, which stays as path.old.
 func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is missing or

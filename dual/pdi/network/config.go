@@ -12,8 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Config says how to train. The zero value of each field but Rounds is the
-// recommended setting.
+// Config holds the settings of a [Trainer]. The zero value of each field but Rounds is
+// the recommended setting.
 type Config struct {
 	// Rounds is the length of the whole training. In each round the buffer is filled
 	// by reverse diffusions, and then PerRound batches (0: 128) are learned from it.
@@ -25,33 +25,33 @@ type Config struct {
 	Bounds [][]float64
 
 	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et
-	// al. 2026, Algorithm 3): one λ, 0 at first, is moved in every round by the
-	// violations of the samples of that round's diffusions, which stay at it, and the
-	// teacher is asked at the λ that comes out. The network is not told λ and knows
-	// that of the last round alone ([Trainer.Lambda]): it serves one of Bounds. A rule
-	// for the means of samples is right here, as [dual.Auto].
+	// al. 2026, Algorithm 3). There is one λ, 0 at first. Every round runs its diffusions
+	// at this λ, moves it by the violations of their samples, and has the teacher predict
+	// at the new λ. λ is no input of the network, which is valid only at the λ of the
+	// last round ([Trainer.Lambda]) and for one of Bounds. Use a rule for the means of
+	// samples here, such as [dual.Auto].
 	Dual dual.Rule
 
 	// Width, Blocks and Cond are the shape of the network (0: 128, 2 and 64).
 	Width, Blocks, Cond int
 
-	// Center and Spread are the mean and the variances of a Gaussian that resembles
-	// the distribution without bounds, one number per coordinate or one for all; nil
-	// means 0 and 1. The network learns what a prediction is beyond that Gaussian's, up to
-	// six of its posterior standard deviations: Monte Carlo predictions at high noise have
-	// no bounds.
+	// Center and Spread are the mean and the variances of a Gaussian that resembles the
+	// distribution without bounds, one number per coordinate or one for all; nil means 0
+	// and 1. The network learns the difference between a prediction and that of the
+	// Gaussian, clipped to six posterior standard deviations, since Monte Carlo
+	// predictions at high noise are unbounded.
 	Center, Spread []float64
 
 	// Domain, if not nil, projects the predictions of the teacher and those in the
-	// diffusions, as pdi.Config has it.
+	// diffusions, as in pdi.Config.
 	Domain func(x []float32)
 
-	// Chains and Path are the number of samples and of steps of a diffusion (0: 64
-	// and 32). A round has two for each of Bounds, and all states are learned from.
+	// Chains and Path are the number of samples and of steps of a diffusion (0: 64 and
+	// 32). A round has two for each of Bounds, and the network learns from all states.
 	Chains, Path int
 
-	// Train says how the network learns from the buffer. Its Steps are Rounds ×
-	// PerRound, and may be left 0. Its Checkpoint must be left 0 too.
+	// Train holds the settings of the optimiser that learns from the buffer. Its Steps
+	// are Rounds × PerRound, and may be left 0. Its Checkpoint must be left 0 too.
 	Train train.Config
 
 	// Checkpoint, if it has a Path, saves the whole training there as SaveFile does: at

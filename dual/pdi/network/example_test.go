@@ -55,7 +55,7 @@ var learned = sync.OnceValue(func() *network.Trainer {
 	return t
 })
 
-// What is left of the loss says how closely the network follows its teacher, here an
+// What is left of the loss measures how closely the network follows its teacher, here an
 // exact one.
 func ExampleTrainer() {
 	t := learned()
@@ -63,7 +63,7 @@ func ExampleTrainer() {
 	// Output: 4 true
 }
 
-// One network is the predictor of several bounds, and says how far its λ goes.
+// One network is the predictor of several bounds, and states how far its λ goes.
 func ExamplePredictor() {
 	t := learned()
 	for _, bound := range []float64{0, -0.5} {

@@ -12,9 +12,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Predictor is a trained network as a [pdi.Predictor]; it draws nothing. It keeps
-// scratch and asks its teacher for violations: it belongs to one goroutine. Predictions
-// do not depend on the number of workers, nor on what else is predicted beside them;
+// Predictor is a trained network as a [pdi.Predictor]; it draws nothing. It keeps scratch
+// and computes violations with its teacher: it belongs to one goroutine. Predictions do
+// not depend on the number of workers, nor on what else is predicted at the same time;
 // they are reproducible per dispatch level of the processor.
 type Predictor struct {
 	teacher pdi.Predictor
@@ -75,10 +75,10 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 
 var _ pdi.Ranged = (*Predictor)(nil)
 
-// Outside returns an error that names the first multiplier beyond those that the
-// network has learned from, by which factor it is: predictions there are
-// extrapolated. After dual training any other than Trainer.Lambda is. The
-// pdi.Denoiser's Warning asks it.
+// Outside returns an error that names the first multiplier beyond the range of the
+// training, and by which factor, nil if there is none: predictions there are
+// extrapolated. After dual training every λ but Trainer.Lambda is outside. Warning of
+// pdi.Denoiser uses it.
 func (p *Predictor) Outside(lambda []float64) error {
 	check.Len("network", "lambda", len(lambda), len(p.most))
 	for j, l := range lambda {
@@ -92,9 +92,9 @@ func (p *Predictor) Outside(lambda []float64) error {
 	return nil
 }
 
-// Predict implements [pdi.Predictor]; src is not read. The error names a multiplier
-// that is not finite and ≥ 0, or a state of which the network says NaN or infinity. It
-// panics where lengths do not fit or an entry of alpha is not in 0 … 1.
+// Predict implements [pdi.Predictor]; src is not read. The error names a multiplier that
+// is not finite and ≥ 0, or a state whose prediction is NaN or infinite. It panics where
+// lengths do not fit or an entry of alpha is not in 0 … 1.
 func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
 	check.Len("network", "x", len(x), len(alpha)*p.Sites())
 	check.Len("network", "v", len(v), len(x))

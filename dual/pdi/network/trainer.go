@@ -13,14 +13,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Trainer trains one network. A round fills a buffer with states x_t, their noise
-// levels, multipliers and what the teacher predicts there, and then learns from it:
-// see Config. In the first round the teacher itself leads the diffusions; later the
-// network does. Part of the diffusions are primal–dual inference for one of the bounds,
-// a share that grows from 0 to 0.7 in the first half of the training; the others stay
-// at a λ drawn from around the paths that such inference took. The teacher predicts at
-// multipliers that are moved at random (by 30 %), so that the network learns what lies
-// beside the paths. Config.Dual is another training, with one λ.
+// Trainer trains one network. A round fills a buffer with states x_t, their noise levels,
+// their multipliers and the teacher's predictions, and then learns from it: see Config.
+// In the first round the teacher predicts in the diffusions, later the network does. A
+// share of the diffusions, which grows from 0 to 0.7 in the first half of the training,
+// is primal–dual inference for one of the bounds; the others stay at a λ drawn from
+// around the paths of such inference. The teacher predicts at multipliers that are moved
+// at random (by 30 %), so that the network also learns what lies around the paths.
+// Config.Dual selects a different training, with one λ.
 //
 // Training is deterministic, for any number of workers and however often it is
 // interrupted, if the teacher is. Methods must not be called concurrently.
@@ -31,8 +31,8 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer. The error says that the teacher is nil, has no site or no
-// inequality or a temperature that is not positive and finite, or which field of cfg is
+// New returns a trainer. It is an error if the teacher is nil or has no site, no
+// inequality or a temperature that is not positive and finite, or if a field of cfg is
 // out of range.
 func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
@@ -70,11 +70,11 @@ func (t *Trainer) Round() int { return t.train.Step() / t.buffer.cfg.PerRound }
 // it at the end is mostly the noise of the teacher.
 func (t *Trainer) Loss() float64 { return t.train.Loss() }
 
-// Run makes n rounds, or fewer if ctx ends, which is its error then: another Run
-// goes on from there to the same bits. Rounds beyond Config.Rounds train at the least
-// rate. It stops with an error that names the round if the teacher refuses, if
-// multipliers or violations are not finite, or if the loss is not; the weights are
-// those before the step. A Run while another is under way is an error.
+// Run makes n rounds, or fewer if ctx ends, whose error it then returns: another Run
+// continues from there with the same bits. Rounds beyond Config.Rounds train at the
+// lowest rate. Run stops with an error that names the round if the teacher returns one,
+// or if multipliers, violations or the loss are not finite; the weights are then those
+// before the step. A Run while another is under way is an error.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error {
 		round := t.Round()
@@ -101,8 +101,9 @@ func (t *Trainer) fill(ctx context.Context, round int) error {
 	return t.buffer.fill(ctx, round, lead)
 }
 
-// Lambda returns the multipliers of dual training, which the network is made for: run
-// it with pdi.Config{Fixed: true, Start: t.Lambda()}. It is nil without Config.Dual.
+// Lambda returns the multipliers of dual training, the only ones for which the network is
+// valid: run it with pdi.Config{Fixed: true, Start: t.Lambda()}. It is nil without
+// Config.Dual.
 func (t *Trainer) Lambda() []float64 {
 	if t.buffer.tied == nil {
 		return nil
@@ -110,11 +111,11 @@ func (t *Trainer) Lambda() []float64 {
 	return slices.Clone(t.buffer.tied.lambda)
 }
 
-// Predictor returns what the network is now, with the average of its weights, for the
-// violations of the teacher plus shift, which need not be one of Config.Bounds; nil
-// means the teacher's own, and after dual training the one of Config.Bounds, the only
-// one it serves. The error says that no round is done, that the length does not fit,
-// which number is not finite, or which is not that of dual training.
+// Predictor returns the network as it is now, with the average of its weights, for the
+// violations of the teacher plus shift. shift need not be one of Config.Bounds; nil means
+// the teacher's own violations. After dual training shift must be the bound of
+// Config.Bounds, and nil means that. Errors: no round is done, a wrong length, a number
+// that is not finite or, after dual training, another bound.
 func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
 	b := t.buffer
 	own := make([]float64, b.teacher.Len())

@@ -128,8 +128,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 	require.Error(t, fresh.Save(nil))
 }
 
-// Nothing is allocated by a prediction once its batch has been met, and what is
-// predicted does not depend on workers or on what is beside it.
+// Nothing is allocated by a prediction once its batch has been met, and what is predicted
+// does not depend on workers or on other predictions.
 func TestPredictionsAllocateNothing(t *testing.T) {
 	exact.SkipUnderRace(t)
 	tr := exact.Must(network.New(context.Background(), clusters(1, 0), tiny(1)))

@@ -1,8 +1,8 @@
-// Command deadline shows that a deadline ends long work: it starts each job under a
-// context of 50 ms, prints how long the job took, the least of three trials since
-// the machine may be busy, and exits with status 1 if one took more than 150 ms or
-// ended without the context's error. It is for GOOS=js, where nothing interrupts a
-// busy goroutine:
+// Command deadline checks that a deadline ends long work: it starts each job under a
+// context of 50 ms, prints how long the job took, the least of three trials since the
+// machine may be busy, and exits with status 1 if one took more than 150 ms or ended
+// without the context's error. It is for GOOS=js, where nothing interrupts a busy
+// goroutine:
 //
 //	GOOS=js GOARCH=wasm go run -exec "$(go env GOROOT)/lib/wasm/go_js_wasm_exec" ./internal/tools/deadline
 package main

@@ -1,4 +1,4 @@
-// Command figures holds the tables of documents against what programs print. A comment
+// Command figures compares the tables of documents with the output of programs. A comment
 // before a table names the command that its figures come from, without "go run":
 //
 //	<!-- figures: -C examples ./infill -json -->
@@ -11,8 +11,8 @@
 //
 //	go run ./internal/tools/figures [-nightly] [-run regexp] file ...
 //
-// It prints for every table whether it holds, and fails if a figure is another or a table has
-// no command, unless a comment says why: <!-- no figures: reason -->.
+// It prints for every table whether it is right, and fails if a figure differs or a table
+// has no command, unless a comment gives a reason: <!-- no figures: reason -->.
 package main
 
 import (

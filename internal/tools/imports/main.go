@@ -1,6 +1,6 @@
-// Command imports holds the packages of the module in the current folder against
-// the whitelist that stands beside this file, and fails on an import that is not
-// allowed, in files for other machines and build tags, too. Its test does the same.
+// Command imports checks the imports of the packages of the module in the current folder
+// against the list next to this file, and fails on an import that is not allowed, also in
+// files for other platforms and build tags. Its test does the same.
 package main
 
 import (

@@ -29,7 +29,7 @@ var mistakes = []mistake{
 		"for i := range sites {\n\t\t\tsweep = append(sweep, int32(i))",
 		"for i := range sites {\n\t\t\tsweep = append(sweep, int32(min(i, max(0, sites-2))))",
 	}}},
-	{"stale cache", "kernels that have moved are not told of SetStates and Reset", []edit{{
+	{"stale cache", "kernels that have moved are not informed of SetStates and Reset", []edit{{
 		"sampler/runner.go",
 		"fresh := b.reset\n",
 		"fresh := b.reset || b.steps > 0\n",
@@ -89,7 +89,7 @@ var mistakes = []mistake{
 		"c.streams[i].Seed(c.cfg.Seed+uint64(c.cfg.Workers), uint64(c.cfg.First+i))",
 	}}},
 	{"lost error", "what says that nothing is feasible is no ErrInfeasible", []edit{{
-		"projection/infeasibleerror.go",
+		"projection/errors.go",
 		"func (e *InfeasibleError) Unwrap() error { return constraint.ErrInfeasible }",
 		"func (e *InfeasibleError) Unwrap() error { return nil }",
 	}}},

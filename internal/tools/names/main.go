@@ -9,7 +9,7 @@
 // command. Users are the other packages of the module and of the modules in its workspace,
 // with their tests, and the package's own external tests, which see what a user sees.
 //
-// Some have users that no identifier shows. These count as used:
+// Some are used without being named. These count as used:
 //
 //   - a type in the signature, or of the type, of something used;
 //   - a method by which its type satisfies an interface, of these modules or of a package

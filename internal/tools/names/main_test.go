@@ -119,8 +119,8 @@ func F() int {
 	"cmd/main.go":   "package main\n\nfunc Unused() {}\n\nfunc main() {}\n",
 }
 
-// What is used from outside is told from what is not, in tests and through fields,
-// literals, signatures and interfaces, too.
+// What is used from outside is distinguished from what is not, in tests and through
+// fields, literals, signatures and interfaces, too.
 func TestUnused(t *testing.T) {
 	t.Setenv("GOWORK", "off")
 	dir := t.TempDir()

@@ -3,10 +3,10 @@
 //
 //	go run ./internal/tools/statements [-rev REVISION] [folder ...]
 //
-// Folders are those below the current one, with all that is below them; none means
-// all. With -rev it prints the counts of a git revision beside those of the tree at
-// hand, and by how many percent they differ. A block is no statement, what stands in it
-// is; a case of a switch is one.
+// Folders are those below the current one, with all that is below them; none means all.
+// With -rev it prints the counts of a git revision next to those of the tree at hand, and
+// by how many percent they differ. A block is not a statement, but its contents are; a
+// case of a switch is one.
 package main
 
 import (
@@ -131,8 +131,8 @@ func archived(r io.Reader) (counts, error) {
 	}
 }
 
-// report writes the counts of the packages in or below the folders, before beside now
-// if there are any, and their sums.
+// report writes the counts of the packages in or below the folders, before next to now if
+// there are any, and their sums.
 func report(w io.Writer, before, now counts, folders []string) {
 	names := map[string]bool{}
 	for _, c := range []counts{before, now} {

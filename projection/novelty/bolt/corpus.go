@@ -9,19 +9,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Corpus is a Set that is in memory, too, as the minimal automaton of its sequences:
-// a novelty.Corpus, with the methods of a [constraint.Lexicon]. It may be read by
-// several goroutines at once, but not while one adds to it.
+// Corpus is a Set that is also in memory, as the minimal automaton of its sequences: a
+// novelty.Corpus, with the methods of a [constraint.Lexicon]. It may be read by several
+// goroutines at once, but not while one adds to it.
 type Corpus struct {
 	*lexicon
 	set *Set
 }
 
-// lexicon is embedded under this name, so that nothing is added beside the file.
+// lexicon is embedded under this name, so that nothing is added without the file.
 type lexicon = constraint.Lexicon
 
-// OpenCorpus is [Open] that reads all sequences, which takes a microsecond or so for
-// each.
+// OpenCorpus opens a file as [Open] does and reads all sequences, which takes about a
+// microsecond each.
 func OpenCorpus(ctx context.Context, path string, c Config) (*Corpus, error) {
 	set, err := Open(ctx, path, c)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Corpus) Err() error { return s.set.Err() }
 // Check is [Set.Check].
 func (s *Corpus) Check() error { return s.set.Check() }
 
-// Add is [Set.Add]: x enters the file first and the automaton then.
+// Add is [Set.Add]: x is added to the file first, then to the automaton.
 func (s *Corpus) Add(x []int32) bool {
 	if s.Contains(x) {
 		return false
@@ -77,7 +77,7 @@ func (s *Corpus) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, 
 // Settings is [Set.Settings].
 func (s *Corpus) Settings(add func(name string, value any)) { s.set.Settings(add) }
 
-// Verify is [Set.Verify], and compares the file with the automaton.
+// Verify is [Set.Verify] and also compares the file with the automaton.
 func (s *Corpus) Verify(ctx context.Context) error {
 	if err := s.set.Verify(ctx); err != nil {
 		return err

@@ -13,18 +13,18 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// Config says how a file is opened. The zero value is the recommended setting.
+// Config holds the settings of [Open]. The zero value is the recommended setting.
 type Config struct {
 	// Wait is how long to wait for another process that has the file open, 0
 	// for 5 s. −1 does not wait.
 	Wait time.Duration
 
-	// ReadOnly opens a file that exists, beside others that read it. Adding to
+	// ReadOnly opens an existing file that others may read at the same time. Adding to
 	// the set is an error then.
 	ReadOnly bool
 }
 
-// ErrLocked says that another process has the file open, or this one has it twice.
+// ErrLocked means that the file is open elsewhere, in another process or in this one.
 var ErrLocked = errors.New("the file is open elsewhere")
 
 // defaultWait covers a process that is about to end.

@@ -7,7 +7,7 @@ import (
 )
 
 // The key of a sequence is its tokens one after the other. The first byte of a token
-// says how many there are, so that keys sort as the sequences do:
+// gives their number, so that keys sort as the sequences do:
 //
 //	0xxxxxxx          below 2⁷
 //	10xxxxxx + 1      below 2¹⁴

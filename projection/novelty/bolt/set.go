@@ -13,13 +13,13 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Set is a set of sequences in a file, a novelty.Seen. It takes no memory of its
-// own. Its errors name the file, and the first one stays: see Err. It may be used by
-// several goroutines at once.
+// Set is a set of sequences in a file, a novelty.Seen. It takes no memory of its own. Its
+// errors name the file; Err returns the first one. It may be used by several goroutines
+// at once.
 //
-// A run that is resumed from a checkpoint finds the samples of the checkpoint in the
-// set, and also those that it had finished after it: these stay known, so that it
-// goes on to others.
+// A run that is resumed from a checkpoint finds the samples of the checkpoint in the set,
+// and also those that it finished after the checkpoint. The latter stay known, so the run
+// produces others.
 type Set struct {
 	path     string
 	identity string
@@ -30,9 +30,9 @@ type Set struct {
 	err error
 }
 
-// Open opens a file, which it makes if there is none. The error is [ErrLocked] if
-// another process has it, the cause of the context, that of the operating system, or
-// says what is wrong with the file, always with its name.
+// Open opens a file, or creates it if there is none. The error names the file. It is
+// [ErrLocked] if the file is open elsewhere, the cause of the context, one of the
+// operating system, or states what is wrong with the file.
 func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	db, err := open(ctx, path, c)
 	if err != nil {
@@ -47,19 +47,19 @@ func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	return s, nil
 }
 
-// Close closes the file, for others to open. Whatever is called afterwards is an
-// error. The error is that of the operating system.
+// Close closes the file, so that others can open it. Later calls fail. The error is that
+// of the operating system.
 func (s *Set) Close() error { return s.named(s.db.Close()) }
 
-// Err returns the first error of a method without one, nil if there was none. The
-// results of that call and later ones are not to be used.
+// Err returns the first error of a method that returns none itself, nil if there was
+// none. Do not use the results of that call and of later ones.
 func (s *Set) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Check is Err: it lets a projector say what is wrong before a run.
+// Check returns Err: a projector calls it before a run.
 func (s *Set) Check() error { return s.Err() }
 
 // named names the file in an error.
@@ -82,7 +82,7 @@ func (s *Set) keep(err error) {
 // Len returns the number of sequences.
 func (s *Set) Len() int { return int(s.n.Load()) }
 
-// Contains reports whether x is in the set. What a file cannot hold is not.
+// Contains reports whether x is in the set. A sequence that a file cannot hold is not.
 func (s *Set) Contains(x []int32) bool {
 	key, err := appendKey(nil, x)
 	if err != nil {
@@ -98,9 +98,9 @@ func (s *Set) Contains(x []int32) bool {
 	return known
 }
 
-// Add puts x into the set and reports whether it was not there. It returns when the
-// sequence is on the disk. Negative tokens and sequences whose key takes more than
-// 32768 bytes (one for a token below 128, two below 2¹⁴, three below 2²¹) are errors.
+// Add adds x to the set and reports whether it was new. It returns when the sequence is
+// on the disk. Negative tokens and sequences whose key takes more than 32768 bytes (one
+// for a token below 128, two below 2¹⁴, three below 2²¹) are errors.
 func (s *Set) Add(x []int32) bool {
 	if s.Contains(x) { // without a transaction that writes
 		return false
@@ -110,20 +110,21 @@ func (s *Set) Add(x []int32) bool {
 	return added > 0
 }
 
-// Recall puts x into the set, which may have it already.
+// Recall adds x to the set, which may have it already.
 func (s *Set) Recall(x []int32) { s.Add(x) }
 
-// Settings tells a checkpoint which file this is, by a number that it got when it was
-// made: another one would be another run. What is in it changes.
+// Settings identifies the file in a checkpoint by the number that it got when it was
+// created: with another file it would be another run. The contents of the file do not
+// count.
 func (s *Set) Settings(add func(name string, value any)) { add("File", s.identity) }
 
 // importSize is how many sequences are put into the file at a time.
 const importSize = 1 << 13
 
-// Import puts many sequences into the set, some thousand at a time, and returns how
-// many were not there. Those that it has counted are on the disk, whatever the
-// error: that of a sequence that a file cannot hold, of the file, or the cause of the
-// context. The slices that all yields are not kept.
+// Import adds many sequences to the set, some thousand at a time, and returns how many
+// were new. Counted sequences are on the disk even if it returns an error. Errors: a
+// sequence that a file cannot hold, those of the file, and the cause of the context. The
+// slices that all yields are not kept.
 func (s *Set) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, err error) {
 	return s.put(ctx, all, func([]int32) {})
 }
@@ -180,8 +181,8 @@ func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], then func(x []int3
 }
 
 // All yields the sequences in lexicographic order, the empty one last. The slice is
-// overwritten by the next step. What is added meanwhile may be among them. An error
-// ends the sequence; see Err.
+// overwritten by the next step. Sequences added meanwhile may be among them. An error
+// ends the iteration; see Err.
 func (s *Set) All() iter.Seq[[]int32] {
 	return func(yield func([]int32) bool) {
 		var x []int32

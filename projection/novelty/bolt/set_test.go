@@ -87,7 +87,7 @@ func TestSetAgainstAMap(t *testing.T) {
 			}
 			s, err := open(t.Context(), path, Config{ReadOnly: true})
 			require.NoError(t, err)
-			other, err := open(t.Context(), path, Config{ReadOnly: true, Wait: -1}) // beside it
+			other, err := open(t.Context(), path, Config{ReadOnly: true, Wait: -1}) // at the same time
 			require.NoError(t, err)
 			require.NoError(t, other.Close())
 			n := 0

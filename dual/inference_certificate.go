@@ -3,13 +3,14 @@ package dual
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Average returns λ̄, the mean of the multipliers over the trajectory with weights
-// ∝ t², or equal ones if Config.Uniform. Theory is about λ̄, not about the last
+// Average returns λ̄, the mean of the multipliers over the trajectory with weights ∝ t²,
+// or equal ones if Config.Uniform. The convergence theory holds for λ̄, not for the last
 // iterate. Before the first step it is the start.
 func (i *Inference[S]) Average() []float64 {
 	if i.steps == 0 {
@@ -18,10 +19,10 @@ func (i *Inference[S]) Average() []float64 {
 	return slices.Clone(i.way.average)
 }
 
-// Certificate returns the certificate of the trajectory: λ̄ and the violations
-// of all samples drawn on the way, without the first quarter unless
-// Config.Uniform. These are the means that a program which uses the samples of
-// the loop gets. It returns nil before the first step.
+// Certificate returns the certificate of the trajectory: λ̄ and the violations of all
+// samples drawn on the way, without the first quarter unless Config.Uniform. These are
+// the means over the samples of the loop, for programs that use those. It returns nil
+// before the first step.
 func (i *Inference[S]) Certificate() *Certificate {
 	if i.steps == 0 {
 		return nil
@@ -36,11 +37,10 @@ func (i *Inference[S]) Certificate() *Certificate {
 	return c
 }
 
-// Certify fixes the multipliers at lambda (nil means [Inference.Average]), lets
-// the primal make discard draws per chain that do not count and then draws that
-// do, and returns their certificate, with the dual value if the target can be
-// enumerated to 2²² states. The next dual step goes on from the loop's own
-// multipliers.
+// Certify fixes the multipliers at lambda (nil means [Inference.Average]), lets the
+// primal make discard draws per chain that do not count and then draws that do, and
+// returns their certificate. It has the dual value if the target has at most 2²² states
+// and can be enumerated. The next dual step continues from the loop's own multipliers.
 //
 // Errors are those of Run, of SetLambda, and fewer than one draw.
 func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
@@ -109,4 +109,49 @@ func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
 	c.Dual, err = t.Dual(ctx, c.Lambda)
 	c.HasDual = err == nil
 	return err
+}
+
+// NotConverged is the error of conditions that did not hold within the steps allowed. The
+// loop's state is kept, and Certificate is that of the trajectory so far.
+type NotConverged struct {
+	Steps       int     // made in all
+	Tolerance   float64 // that was asked for
+	Certificate *Certificate
+}
+
+func (e *NotConverged) Error() string {
+	return fmt.Sprintf("dual: after %d steps the residual is %.4g, want ≤ %g with two standard errors to spare", e.Steps, e.Certificate.Residual(), e.Tolerance)
+}
+
+// firstCheck is the first step at which Solve looks, when there are a dozen
+// batch means to judge errors by; the next looks come an eighth later each, since
+// a look costs a pass over the trajectory.
+const firstCheck = 256
+
+// Solve makes dual steps until the certificate of the trajectory holds within tol, an
+// absolute tolerance on violations and slacks. The certificate is about the samples drawn
+// on the way; for the distribution at λ̄ use [Inference.Certify]. If the certificate does
+// not hold within the given number of further steps, the error is a [*NotConverged];
+// other errors are those of Run.
+func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
+	if !(tol > 0) {
+		return fmt.Errorf("dual: Solve: tol = %v, want > 0", tol)
+	}
+	if steps < 0 {
+		return fmt.Errorf("dual: Solve: steps = %d, want ≥ 1", steps)
+	}
+	end := i.steps + min(steps, math.MaxInt-i.steps)
+	for i.steps < end {
+		next := min(max(firstCheck, i.steps+i.steps/8), end)
+		if err := i.Run(ctx, next-i.steps); err != nil {
+			return err
+		}
+		if i.Certificate().Holds(tol) {
+			return nil
+		}
+	}
+	if i.steps == 0 {
+		return fmt.Errorf("dual: Solve: steps = %d, want ≥ 1", steps)
+	}
+	return &NotConverged{i.steps, tol, i.Certificate()}
 }
