@@ -25,7 +25,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// Parallel chains on the 4×4 torus of Zhang, Liu and Liu 2022, beside the exact
+// Parallel chains on the 4×4 torus of Zhang, Liu and Liu 2022, with the exact
 // answer.
 func Example() {
 	ctx := context.Background()

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/drawfile"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
@@ -45,9 +45,9 @@ type turn[S energy.Site] struct {
 func (c *Runner[S]) enter(b *block[S]) turn[S] {
 	x := c.states(b)
 	if b.near == nil {
-		b.near = &place[S]{info: apart.Make[Info](b.chains), streams: apart.Make[Stream](b.chains)}
+		b.near = &place[S]{info: padded.Make[Info](b.chains), streams: padded.Make[Stream](b.chains)}
 		if len(x) <= closeBy {
-			b.near.x = apart.Make[S](len(x))
+			b.near.x = padded.Make[S](len(x))
 		}
 	}
 	t := turn[S]{place: *b.near, run: c, block: b, page: c.page(b), observe: c.observe}

@@ -187,11 +187,11 @@ func TestRefine(t *testing.T) {
 		}
 		block, count, err := e.Refine(t.Context(), slices.Clone(first), blocks)
 		require.NoError(t, err)
-		apart := make([][]bool, n)
-		for x := range apart {
-			apart[x] = make([]bool, n)
-			for y := range apart[x] {
-				apart[x][y] = first[x] != first[y]
+		distinct := make([][]bool, n)
+		for x := range distinct {
+			distinct[x] = make([]bool, n)
+			for y := range distinct[x] {
+				distinct[x][y] = first[x] != first[y]
 			}
 		}
 		for again := true; again; {
@@ -200,8 +200,8 @@ func TestRefine(t *testing.T) {
 				for y := range n {
 					for l := range labels {
 						a, b := to[x][l], to[y][l]
-						if !apart[x][y] && ((a < 0) != (b < 0) || a >= 0 && apart[a][b]) {
-							apart[x][y], again = true, true
+						if !distinct[x][y] && ((a < 0) != (b < 0) || a >= 0 && distinct[a][b]) {
+							distinct[x][y], again = true, true
 						}
 					}
 				}
@@ -211,7 +211,7 @@ func TestRefine(t *testing.T) {
 		for x := range n {
 			seen[block[x]] = true
 			for y := range n {
-				require.Equal(t, apart[x][y], block[x] != block[y])
+				require.Equal(t, distinct[x][y], block[x] != block[y])
 			}
 		}
 		require.Len(t, seen, count)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 )
 
 // Burst runs numbered jobs on its caller and goroutines. Like a [Pool] it allocates
@@ -37,7 +37,7 @@ const (
 
 // NewBurst returns a Burst of the given number of workers, its caller among them.
 func NewBurst(workers int) *Burst {
-	b := apart.New(Burst{state: apart.Make[atomic.Int32](max(0, workers-1))})
+	b := padded.New(Burst{state: padded.Make[atomic.Int32](max(0, workers-1))})
 	for w := range b.state {
 		b.help = append(b.help, func() { b.helper(w) })
 	}

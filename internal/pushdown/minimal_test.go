@@ -95,13 +95,13 @@ func different(m *Machine, live []bool) int {
 			}
 		}
 	}
-	apart := make([][]bool, n) // states
-	for i := range apart {
-		apart[i] = make([]bool, n)
+	distinct := make([][]bool, n) // states
+	for i := range distinct {
+		distinct[i] = make([]bool, n)
 	}
 	differ := func(a, b int32) bool {
 		x, y := a >= 0 && live[a], b >= 0 && live[b]
-		return x != y || x && apart[a][b]
+		return x != y || x && distinct[a][b]
 	}
 	call := func(a, b int32) bool {
 		for r := range returns {
@@ -123,7 +123,7 @@ func different(m *Machine, live []bool) int {
 		again = false
 		for a := range n {
 			for b := range n {
-				if apart[a][b] || !live[a] || !live[b] {
+				if distinct[a][b] || !live[a] || !live[b] {
 					continue
 				}
 				d := m.Level[a] != m.Level[b] || m.ends(int32(a)) != m.ends(int32(b))
@@ -147,7 +147,7 @@ func different(m *Machine, live []bool) int {
 					}
 				}
 				if d {
-					apart[a][b], again = true, true
+					distinct[a][b], again = true, true
 				}
 			}
 		}
@@ -156,7 +156,7 @@ func different(m *Machine, live []bool) int {
 	for a := range n {
 		first := live[a]
 		for b := range a {
-			first = first && (!live[b] || apart[a][b])
+			first = first && (!live[b] || distinct[a][b])
 		}
 		if first {
 			count++

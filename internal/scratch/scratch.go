@@ -5,7 +5,7 @@ package scratch
 import (
 	"sync"
 
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 )
 
 // Buffers by element type. Their contents are unspecified.
@@ -22,10 +22,10 @@ type Pool[T any] struct{ pool sync.Pool }
 func (s *Pool[T]) Get(n int) *[]T {
 	b, _ := s.pool.Get().(*[]T)
 	if b == nil {
-		b = apart.New([]T(nil))
+		b = padded.New([]T(nil))
 	}
 	if cap(*b) < n {
-		*b = apart.Make[T](n)
+		*b = padded.Make[T](n)
 	}
 	*b = (*b)[:n]
 	return b

@@ -130,7 +130,7 @@ func NewBitTorus(near [6]int) *BitTorus {
 // with k_i ≤ 7 its number of neighbours in state 1, p from [NewOdds] and u_i a
 // random integer of 64 binary digits. Digit d of u_i, the highest being 0, is bit
 // i mod 32 of word 512r + 16d + ⌊i/32⌋ mod 16 of the stream from the given group
-// on, r = ⌊i/512⌋ (see [Philox] and [ARS], whose words they are if ars says so):
+// on, r = ⌊i/512⌋ (see [Philox] and [ARS], whose words they are if ars is true):
 // BitGroups groups for every BitSites sites. Digits are looked at only until they
 // differ from those of p.
 //

@@ -10,7 +10,7 @@ import (
 )
 
 // eightProblem returns a graph of pairs, some against, whose sites are visited in the order
-// of their rows: those of whole eights together, where eights says so. Odds are few bytes
+// of their rows: those of whole eights together, where eights is true. Odds are few bytes
 // and small ones, so that there can be ties.
 func eightProblem(r *rand.Rand, sites, most int, eights []bool) *rowProblem {
 	near := [2][][]int32{make([][]int32, sites), make([][]int32, sites)}

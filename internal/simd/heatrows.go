@@ -13,7 +13,7 @@ import (
 // Row is the state of a site, 0 or 1, in each chain.
 type Row [ChainBits]byte
 
-// RowVisit says how a site is redrawn.
+// RowVisit describes the redraw of a site.
 type RowVisit struct {
 	Row         int32 // the site's
 	Plus, Minus int32 // neighbours that are added, and those behind them that are taken away: multiples of 4
@@ -134,7 +134,7 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 // next v.Plus entries of near − the same over the v.Minus entries behind them, and u a
 // random integer of 64 binary digits. Its highest eight are byte c of words 8i … 8i+7 of
 // the stream from the given group on, i being the number of the visit (see [Philox], or
-// [ARS], whose words they are if ars says so). Where they are those of p, and bit c of
+// [ARS], whose words they are if ars is true). Where they are those of p, and bit c of
 // valid is set, there is a tie. If it is the visit's only one, the next eight digits are
 // byte i of the group behind the words of all visits, and decide unless they are those of p
 // as well. Otherwise all ties of the visit take the next two words each, the first the

@@ -31,7 +31,7 @@ type jointASM struct {
 }
 
 // Begin makes j the source of some blocks, which draw from their streams from the given
-// groups on, by ARS if ars says so and else by Philox; chains[b] is the number of chains of
+// groups on, by ARS if ars is true and else by Philox; chains[b] is the number of chains of
 // block b that count. It panics unless there are 1 … JointBlocks blocks of 0 … ChainBits
 // chains.
 func (j *Joint) Begin(ars bool, key uint64, streams, groups []uint64, chains []int) {

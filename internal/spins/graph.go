@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -182,8 +182,8 @@ type Chains struct {
 
 // NewChains returns chains whose sites are all 0.
 func (g *Graph) NewChains() *Chains {
-	c := apart.New(Chains{Graph: g})
-	c.bits = apart.Make[uint64](g.lanes / 2)
+	c := padded.New(Chains{Graph: g})
+	c.bits = padded.Make[uint64](g.lanes / 2)
 	return c
 }
 
@@ -326,8 +326,8 @@ type Joint struct {
 
 // NewJoint returns a Joint whose sites are all 0.
 func (g *Graph) NewJoint() *Joint {
-	j := apart.New(Joint{Graph: g})
-	j.bits = apart.Make[uint32](g.lanes * simd.JointBlocks)
+	j := padded.New(Joint{Graph: g})
+	j.bits = padded.Make[uint32](g.lanes * simd.JointBlocks)
 	return j
 }
 

@@ -3,7 +3,7 @@ package spins
 import (
 	"fmt"
 
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -69,7 +69,7 @@ type GridState struct {
 
 // NewState returns the state whose sites are all 0.
 func (g *Grid) NewState() *GridState {
-	return &GridState{g, apart.Make[uint64](g.words + 2*g.pad), apart.Make[uint64](3 * g.words)}
+	return &GridState{g, padded.Make[uint64](g.words + 2*g.pad), padded.Make[uint64](3 * g.words)}
 }
 
 // strip returns the words of a job.

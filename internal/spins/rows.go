@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -167,8 +167,8 @@ type RowChains struct {
 
 // NewChains returns so many chains whose sites are all 0.
 func (g *RowGraph) NewChains(chains int) *RowChains {
-	c := apart.New(RowChains{RowGraph: g, valid: uint32(1<<chains - 1)})
-	c.rows, c.own = apart.Make[simd.Row](g.sites+1), apart.Make[uint64]((g.sites+1)/2)
+	c := padded.New(RowChains{RowGraph: g, valid: uint32(1<<chains - 1)})
+	c.rows, c.own = padded.Make[simd.Row](g.sites+1), padded.Make[uint64]((g.sites+1)/2)
 	return c
 }
 
@@ -189,7 +189,7 @@ func (c *RowChains) Keep(on bool) {
 		return
 	}
 	if c.sums == nil {
-		c.sums = apart.Make[simd.Row](c.sites + 1)
+		c.sums = padded.Make[simd.Row](c.sites + 1)
 	}
 	c.kept = c.sums
 	simd.CountRows(c.kept, c.rows, c.visits, c.near)
@@ -398,8 +398,8 @@ type RowPair struct {
 
 // NewPair returns a pair whose sites are all 0.
 func (g *RowGraph) NewPair() *RowPair {
-	p := apart.New(RowPair{RowGraph: g})
-	p.rows, p.own = apart.Make[simd.Row](g.sites+1), apart.Make[uint64](g.sites+1)
+	p := padded.New(RowPair{RowGraph: g})
+	p.rows, p.own = padded.Make[simd.Row](g.sites+1), padded.Make[uint64](g.sites+1)
 	return p
 }
 

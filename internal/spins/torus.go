@@ -18,7 +18,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -124,7 +124,7 @@ type State struct {
 func (t *Torus) NewState() *State {
 	s := &State{Torus: t}
 	for c := range s.colour {
-		s.colour[c] = apart.Make[uint64](t.words + 2*t.pad)
+		s.colour[c] = padded.Make[uint64](t.words + 2*t.pad)
 	}
 	return s
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -68,10 +68,10 @@ func newDenseGibbs(m energy.Model, chains int, order []int32) *denseGibbs {
 	}
 	start, adj := g.Graph()
 	sites := len(start) - 1
-	k := apart.New(denseGibbs{
+	k := padded.New(denseGibbs{
 		sweeper:  sweeper{packed: newPacked(m, sites, chains, 1, denseNumbers, format{kept: denseNumbers})},
 		coupling: coupling, field: field, begin: start, adj: adj, order: free(order, fixed),
-		first: apart.Make[int32](sites), look: apart.Make[int32](chains * sites), words: apart.Make[uint32](2 * chunk),
+		first: padded.Make[int32](sites), look: padded.Make[int32](chains * sites), words: padded.Make[uint32](2 * chunk),
 	})
 	k.init(k)
 	k.work += len(adj)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -30,7 +30,7 @@ type Cursor struct {
 }
 
 // NewCursor returns the cursor of so many chains.
-func NewCursor(chains int) Cursor { return Cursor{Info: apart.Make[sampler.Info](chains)} }
+func NewCursor(chains int) Cursor { return Cursor{Info: padded.Make[sampler.Info](chains)} }
 
 // Fresh reports whether no part of a step has been made.
 func (c *Cursor) Fresh() bool { return c.Chain == 0 && c.Update == 0 && c.stage == 0 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -158,7 +158,7 @@ var engines = []struct {
 				scan = Chromatic
 			}
 			sweep, err := r.order(scan)
-			return apart.New(memoGibbs{sitewise: newSitewise(newUncached(r.Model, r.Chains, len(sweep))), memo: known, order: sweep}), err
+			return padded.New(memoGibbs{sitewise: newSitewise(newUncached(r.Model, r.Chains, len(sweep))), memo: known, order: sweep}), err
 		}},
 	{"fields", "two levels, pairs, ≤ 16 neighbours on average: couplings added up, by several workers; without it differences take 2.5 to 3 times as long", "14 ns and 1.5 ns a neighbour", byColour, 0, true,
 		func(r *request) (sampler.Kernel, error) { return made(newFieldGibbs(r.Model, r.Chains)) }},

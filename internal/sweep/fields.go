@@ -5,9 +5,9 @@ import (
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/bonds"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -52,7 +52,7 @@ func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
 		return nil
 	}
 	start, adj, weight, field := b.Start, b.Adj, b.Weight, b.Field
-	k := apart.New(fieldGibbs{
+	k := padded.New(fieldGibbs{
 		sitewise: newSitewise(newUncached(m, chains, 0)), begin: []int32{0}, known: brackets(),
 		near: make([]int32, 0, len(adj)), weight: make([]float64, 0, len(adj)),
 	})

@@ -13,9 +13,9 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -271,7 +271,7 @@ func BenchmarkFieldGibbs(b *testing.B) {
 			require.NoError(b, err)
 			for name, k := range map[string]sampler.Kernel{
 				"fields":      newFieldGibbs(m, 1),
-				"differences": apart.New(gibbs{order: sweep, sitewise: newSitewise(NewLocals(m, 1, sites)), w: make([]float64, 2), unpolled: 1000}),
+				"differences": padded.New(gibbs{order: sweep, sitewise: newSitewise(NewLocals(m, 1, sites)), w: make([]float64, 2), unpolled: 1000}),
 			} {
 				b.Run(fmt.Sprintf("sites=%d/degree=%v/%s", sites, degree, name), func(b *testing.B) {
 					x, info, r := make([]int32, sites), make([]sampler.Info, 1), sweeptest.Streams(1)

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
@@ -89,10 +89,10 @@ func newTorusLangevin(m energy.Model, chains int, law FlipLaw, alpha float64, tu
 		return nil
 	}
 	held.model = m
-	k := apart.New(torusLangevin{
+	k := padded.New(torusLangevin{
 		packed: held, torusChains: c, law: law, tune: tuner, grid: spins.NewGrid(held.sites/c.cols, c.cols),
 		states: make([]*spins.GridState, chains), next: make([]*spins.GridState, chains),
-		forth: apart.Make[simd.FlipTally](chains), back: apart.Make[simd.FlipTally](chains), still: apart.Make[simd.FlipTally](chains), stays: apart.Make[simd.FlipTally](chains),
+		forth: padded.Make[simd.FlipTally](chains), back: padded.Make[simd.FlipTally](chains), still: padded.Make[simd.FlipTally](chains), stays: padded.Make[simd.FlipTally](chains),
 	})
 	k.holder = k
 	if fixed != nil {
@@ -120,7 +120,7 @@ func (k *torusLangevin) share(n int) {
 	k.burst = pool.NewBurst(n)
 	k.workers = make([][]flipWorker, n)
 	for w := range k.workers {
-		k.workers[w] = apart.Make[flipWorker](1)
+		k.workers[w] = padded.Make[flipWorker](1)
 	}
 }
 

@@ -2,8 +2,8 @@ package sweep
 
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -35,7 +35,7 @@ const refreshEvery = 512
 // NewLocals returns the locals of so many chains that make so many updates a step.
 func NewLocals(m energy.Model, chains, updates int) *Locals {
 	sites, levels := m.Shape()
-	c := apart.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: apart.Make[float64](chains), At: NewCursor(chains)})
+	c := padded.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: padded.Make[float64](chains), At: NewCursor(chains)})
 	if l, ok := energy.As[energy.Local](m); ok {
 		c.Local = l
 		Prepare(m)
@@ -50,7 +50,7 @@ func NewLocals(m energy.Model, chains, updates int) *Locals {
 // newUncached is [NewLocals] for kernels that need running energies only.
 func newUncached(m energy.Model, chains, updates int) *Locals {
 	sites, levels := m.Shape()
-	return apart.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: apart.Make[float64](chains), At: NewCursor(chains)})
+	return padded.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: padded.Make[float64](chains), At: NewCursor(chains)})
 }
 
 // Reset implements [sampler.Transition].

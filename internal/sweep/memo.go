@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -88,7 +88,7 @@ func newMemo(m energy.Model) *memo {
 		return nil
 	}
 	start, adj := g.Graph()
-	k := memo{conditional: c, start: start, adj: adj, first: apart.Make[int32](sites), d: apart.Make[float64](2), u: apart.Make[float64](chunk)}
+	k := memo{conditional: c, start: start, adj: adj, first: padded.Make[int32](sites), d: padded.Make[float64](2), u: padded.Make[float64](chunk)}
 	entries := 0
 	for i := range sites {
 		k.first[i] = int32(entries)
@@ -100,9 +100,9 @@ func newMemo(m energy.Model) *memo {
 			return nil
 		}
 	}
-	k.up, k.rise = apart.Make[float64](entries), apart.Make[float64](entries)
+	k.up, k.rise = padded.Make[float64](entries), padded.Make[float64](entries)
 	k.forget()
-	return apart.New(k)
+	return padded.New(k)
 }
 
 // forget clears all entries, as the model may have changed.

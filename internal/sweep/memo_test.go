@@ -10,9 +10,9 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -59,7 +59,7 @@ func TestMemoGibbsDrawsAsThePlainKernelDoes(t *testing.T) {
 			}
 			k, ok := exact.Must(Gibbs{Scan: scan}.Kernel(context.Background(), m, chains)).(*memoGibbs)
 			require.True(t, ok, name)
-			plain := apart.New(gibbs{order: k.order, sitewise: newSitewise(NewLocals(m, chains, sites)), w: make([]float64, levels), unpolled: 1})
+			plain := padded.New(gibbs{order: k.order, sitewise: newSitewise(NewLocals(m, chains, sites)), w: make([]float64, levels), unpolled: 1})
 			same := func(k sampler.Kernel) bool {
 				x, y := make([]int32, chains*sites), make([]int32, chains*sites)
 				info, observed := make([]sampler.Info, chains), make([]sampler.Info, chains)

@@ -3,7 +3,7 @@ package sweep
 import (
 	"sort"
 
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -41,7 +41,7 @@ const pieceSites = 2048
 // newPieces cuts a sweep into pieces. ends are the ends of its stretches of sites that are
 // drawn alike and colours their colours; stretches of one colour are adjacent.
 func newPieces(ends, colours []int, draw func(worker, piece, from, to int, words []uint32)) *pieces {
-	p := apart.New(pieces{sites: ends[len(ends)-1], draw: draw})
+	p := padded.New(pieces{sites: ends[len(ends)-1], draw: draw})
 	first, colour := 0, []int{}
 	for n, end := range ends {
 		for ; first < end; first = min(first+pieceSites, end) {
@@ -75,8 +75,8 @@ func (p *pieces) share(n int) int {
 	p.burst = pool.NewBurst(n)
 	p.workers = make([][]pieceWorker, n)
 	for w := range p.workers {
-		p.workers[w] = apart.Make[pieceWorker](1)
-		p.workers[w][0].words = apart.Make[uint32](2 * chunk)
+		p.workers[w] = padded.Make[pieceWorker](1)
+		p.workers[w][0].words = padded.Make[uint32](2 * chunk)
 	}
 	return n
 }

@@ -2,7 +2,7 @@ package sweep
 
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -87,7 +87,7 @@ func newRowGibbs(m energy.Model, chains int, order []int32) *rowGibbs {
 		return nil
 	}
 	l := spins.RowLayout{Start: e.start, Adj: e.adj, Against: e.against, Order: free(order, fixed), Bias: rows.bias, Kind: rows.kind}
-	k := apart.New(rowGibbs{weight: e.weight})
+	k := padded.New(rowGibbs{weight: e.weight})
 	k.base, l.Odds = rows.tables(e.weight)
 	k.packed = newPacked(m, len(e.start)-1, chains, chains, rowOnes+len(k.base), rowFormat)
 	k.init(k)
@@ -296,7 +296,7 @@ func (k *rowGibbs) batch(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		if !k.states.Equal(with) { // a method that chooses kernels has chosen another
 			return 0
 		}
-		k.pair = apart.New(rowPair{states: k.states.NewPair(), with: with})
+		k.pair = padded.New(rowPair{states: k.states.NewPair(), with: with})
 	}
 	for b, x := range [2][]int32{x, with.X} {
 		all[b].hold(0, x)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -21,9 +21,9 @@ func newSites(r *request) (sampler.Kernel, error) {
 	}
 	all := newSitewise(NewLocals(r.Model, r.Chains, updates))
 	if r.Proposes {
-		return apart.New(metropolis{sitewise: all, order: sweep, work: all.RowWork()}), err
+		return padded.New(metropolis{sitewise: all, order: sweep, work: all.RowWork()}), err
 	}
-	return apart.New(gibbs{sitewise: all, order: sweep, w: apart.Make[float64](r.levels), unpolled: max(1, PollWork/all.RowWork())}), err
+	return padded.New(gibbs{sitewise: all, order: sweep, w: padded.Make[float64](r.levels), unpolled: max(1, PollWork/all.RowWork())}), err
 }
 
 type gibbs struct {

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -77,7 +77,7 @@ type format struct {
 func newPacked(m energy.Model, sites, chains, width, numbers int, form format) packed {
 	groups := chains / width
 	counts := func() [][]int {
-		rows, all := make([][]int, numbers), apart.Make[int](numbers*chains)
+		rows, all := make([][]int, numbers), padded.Make[int](numbers*chains)
 		for i := range rows {
 			rows[i] = all[i*chains : (i+1)*chains : (i+1)*chains]
 		}
@@ -85,9 +85,9 @@ func newPacked(m energy.Model, sites, chains, width, numbers int, form format) p
 	}
 	return packed{
 		model: m, sites: sites, chains: chains, width: width, work: sites, form: form,
-		start: apart.Make[float64](chains), zero: counts(), since: counts(), known: apart.Make[bool](groups),
-		more: counts(), some: apart.Make[[]int](numbers), e: apart.Make[float64](chains),
-		held: apart.Make[bool](groups), stale: apart.Make[bool](groups), at: NewCursor(chains),
+		start: padded.Make[float64](chains), zero: counts(), since: counts(), known: padded.Make[bool](groups),
+		more: counts(), some: padded.Make[[]int](numbers), e: padded.Make[float64](chains),
+		held: padded.Make[bool](groups), stale: padded.Make[bool](groups), at: NewCursor(chains),
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -59,12 +59,12 @@ func newSparseGibbs(m energy.Model, chains int) *sparseGibbs {
 		return nil
 	}
 	form := format{kept: sparseLevels + from.levels}
-	k := apart.New(sparseGibbs{
+	k := padded.New(sparseGibbs{
 		sweeper: sweeper{packed: newPacked(m, from.sites, chains, 1, form.kept, form)}, matching: from, ordered: make([][]orderedLevel, chains),
 	})
 	k.init(k)
 	for s := range k.ordered {
-		k.ordered[s] = apart.Make[orderedLevel](from.sites)
+		k.ordered[s] = padded.Make[orderedLevel](from.sites)
 	}
 	var ends, colours []int
 	for _, s := range k.stretches {
@@ -92,7 +92,7 @@ func (k *sparseGibbs) share(n int) {
 	}
 	k.delta = make([][]sparseDrawn, n)
 	for w := range k.delta {
-		k.delta[w] = apart.Make[sparseDrawn](1)
+		k.delta[w] = padded.Make[sparseDrawn](1)
 		k.delta[w][0].tally = newTally(k.levels)
 	}
 }
@@ -262,7 +262,7 @@ func newMatching(m energy.Model) *matching {
 		return nil
 	}
 	start, adj := g.Graph()
-	k := apart.New(matching{sites: len(start) - 1, levels: len(field), coupling: coupling, field: field})
+	k := padded.New(matching{sites: len(start) - 1, levels: len(field), coupling: coupling, field: field})
 	if few(fixed) {
 		return nil
 	}
@@ -377,7 +377,7 @@ type tally struct {
 
 // newTally returns a tally of so many levels.
 func newTally(levels int) tally {
-	return tally{count: apart.Make[int64](levels), near: apart.Make[int32](levels)}
+	return tally{count: padded.Make[int64](levels), near: padded.Make[int32](levels)}
 }
 
 // draw redraws the sites at … end−1 of s in x, levels in sweep order, with two words of

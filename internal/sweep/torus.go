@@ -2,7 +2,7 @@ package sweep
 
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
@@ -72,7 +72,7 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	for n, diff := range c.d {
 		p[n] = odds(diff)
 	}
-	k := apart.New(torusGibbs{
+	k := padded.New(torusGibbs{
 		sweeper: sweeper{packed: held}, torusChains: c,
 		torus: spins.NewTorus(held.sites/c.cols, c.cols), states: make([]*spins.State, chains), odds: simd.NewOdds(p),
 	})
@@ -153,9 +153,9 @@ func (k *torusGibbs) share(n int) {
 	k.burst = pool.NewBurst(n)
 	k.workers = make([][]torusWorker, n)
 	for w := range k.workers {
-		k.workers[w] = apart.Make[torusWorker](1)
+		k.workers[w] = padded.Make[torusWorker](1)
 		if k.proposal != nil {
-			k.workers[w][0].flip = apart.New(torusFlips{})
+			k.workers[w][0].flip = padded.New(torusFlips{})
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
@@ -61,7 +61,7 @@ func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 	}
 	form := wordFormat
 	form.kept = len(e.base) + 1
-	k := apart.New(wordGibbs{
+	k := padded.New(wordGibbs{
 		sweeper: sweeper{packed: newPacked(m, sites, chains, chains, form.kept, form)}, even: e, states: e.graph.NewChains(),
 	})
 	k.init(k)
@@ -81,8 +81,8 @@ func (k *wordGibbs) share(n int) {
 	k.burst = pool.NewBurst(n)
 	k.workers = make([][]wordWorker, n)
 	for w := range k.workers {
-		k.workers[w] = apart.Make[wordWorker](1)
-		k.workers[w][0].delta = apart.Make[simd.ChainTally](len(k.even.base))
+		k.workers[w] = padded.Make[wordWorker](1)
+		k.workers[w][0].delta = padded.Make[simd.ChainTally](len(k.even.base))
 	}
 }
 
@@ -312,7 +312,7 @@ func (k *wordGibbs) batchInTurn(n int, blocks []wordBlock) (steps int) {
 // batchAbreast moves blocks side by side.
 func (k *wordGibbs) batchAbreast(n int, blocks []wordBlock) (steps int) {
 	if k.side == nil {
-		k.side = apart.New(abreast{states: k.states.NewJoint()})
+		k.side = padded.New(abreast{states: k.states.NewJoint()})
 	}
 	j := k.side
 	for i, b := range blocks {

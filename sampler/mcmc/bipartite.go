@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -46,11 +46,11 @@ var (
 func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 	hidden := m.Hidden()
 	n := chains * max(sites, hidden)
-	k := apart.New(bipartite{
+	k := padded.New(bipartite{
 		model: m, sites: sites, hidden: hidden,
-		e: apart.Make[float64](chains), next: apart.Make[float64](chains), f: apart.Make[float32](n), t: apart.Make[int32](n),
-		h: apart.Make[int32](chains * hidden), y: apart.Make[int32](chains * sites),
-		zero: apart.Make[int32](n), bits: apart.Make[uint32](max(sites, hidden)), failed: apart.Make[bool](chains),
+		e: padded.Make[float64](chains), next: padded.Make[float64](chains), f: padded.Make[float32](n), t: padded.Make[int32](n),
+		h: padded.Make[int32](chains * hidden), y: padded.Make[int32](chains * sites),
+		zero: padded.Make[int32](n), bits: padded.Make[uint32](max(sites, hidden)), failed: padded.Make[bool](chains),
 		at: sweep.NewCursor(chains),
 	})
 	if i, ok := energy.As[energy.IncrementalBipartite](m); ok {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -88,10 +88,10 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 	if err != nil {
 		return nil, err
 	}
-	return apart.New(blockGibbs{
+	return padded.New(blockGibbs{
 		model: m, within: within, blocks: g.Blocks, sites: sites, levels: levels,
-		e: apart.Make[float64](chains), x: apart.Make[int32](most * sites),
-		d: apart.Make[float64](most), w: apart.Make[float64](most), at: sweep.NewCursor(chains),
+		e: padded.Make[float64](chains), x: padded.Make[int32](most * sites),
+		d: padded.Make[float64](most), w: padded.Make[float64](most), at: sweep.NewCursor(chains),
 	}), nil
 }
 

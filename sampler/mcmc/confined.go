@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -45,7 +45,7 @@ func newConfined(ctx context.Context, method string, m energy.Model, chains int,
 	if base.levels == 2 {
 		base.values, base.apart = nil, 1 // two levels are 1 apart, whatever they stand for
 	}
-	p := apart.New(confined{rows: *base, model: m})
+	p := padded.New(confined{rows: *base, model: m})
 	p.p, p.nextP, p.sum, p.nextSum = nil, nil, nil, nil // the trellis takes the sums
 	if p.within, err = newSupport(ctx, method, l.within, p.sites, p.levels); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -67,7 +67,7 @@ func (c Cyclical) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	k := apart.New(cyclical{tuned: c.StepSize == 0, target: c.Target, longest: c.StepSize, shortest: c.MinStep, balance: c.Balance})
+	k := padded.New(cyclical{tuned: c.StepSize == 0, target: c.Target, longest: c.StepSize, shortest: c.MinStep, balance: c.Balance})
 	if k.tuned {
 		k.longest, k.shortest = defaultLongest, defaultDMALAStep
 		if _, err := tune.New("mcmc: Cyclical", k.shortest, c.Target); err != nil {

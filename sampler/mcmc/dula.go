@@ -6,7 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -99,7 +99,7 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	if err != nil {
 		return nil, err
 	}
-	k := apart.New(dula{hastings: newHastings(m, chains, p, d.StepSize, nil)})
+	k := padded.New(dula{hastings: newHastings(m, chains, p, d.StepSize, nil)})
 	if d.Minibatch {
 		k.estimates, _ = p.(estimating)
 	}

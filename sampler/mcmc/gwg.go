@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -70,12 +70,12 @@ func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
 	sites, levels := m.Shape()
 	cols := t.cols()
 	n := chains * sites * cols
-	return apart.New(gwg{
+	return padded.New(gwg{
 		table: t, sites: sites, levels: levels, cols: cols, flips: flips,
-		g: apart.Make[float32](n),
-		w: apart.Make[float32](n), nextW: apart.Make[float32](n),
-		sum: apart.Make[float64](chains), nextSum: apart.Make[float64](chains),
-		list: apart.Make[int](chains * flips),
+		g: padded.Make[float32](n),
+		w: padded.Make[float32](n), nextW: padded.Make[float32](n),
+		sum: padded.Make[float64](chains), nextSum: padded.Make[float64](chains),
+		list: padded.Make[int](chains * flips),
 	})
 }
 

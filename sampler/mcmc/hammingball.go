@@ -6,9 +6,9 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -75,11 +75,11 @@ func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sa
 	if size > maxMembers {
 		return nil, fmt.Errorf("mcmc: HammingBall: Radius = %d in a Block of %d sites of %d levels gives a ball of more than %d states", h.Radius, h.Block, levels, maxMembers)
 	}
-	k := apart.New(hammingBall{
+	k := padded.New(hammingBall{
 		model: m, sites: sites, levels: levels, radius: h.Radius, updates: h.Updates,
 		shells: shells, size: size,
-		e: apart.Make[float64](chains), order: apart.Make[int](sites), block: apart.Make[int](h.Block), centre: apart.Make[int32](sites),
-		d: apart.Make[float64](size), w: apart.Make[float64](size), batch: apart.Make[int32](min(size, ballBatch, max(1, sweep.PollWork/sites)) * sites), at: sweep.NewCursor(chains),
+		e: padded.Make[float64](chains), order: padded.Make[int](sites), block: padded.Make[int](h.Block), centre: padded.Make[int32](sites),
+		d: padded.Make[float64](size), w: padded.Make[float64](size), batch: padded.Make[int32](min(size, ballBatch, max(1, sweep.PollWork/sites)) * sites), at: sweep.NewCursor(chains),
 	})
 	for i := range k.order {
 		k.order[i] = i

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -35,11 +35,11 @@ type hastings struct {
 // newHastings returns the kernel of a proposal; alpha is 0 if that has no step size.
 func newHastings(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *hastings {
 	sites, _ := m.Shape()
-	return apart.New(hastings{
+	return padded.New(hastings{
 		model: m, proposal: p, sites: sites, alpha: alpha, tune: tuner,
-		e: apart.Make[float64](chains), next: apart.Make[float64](chains),
-		logq: apart.Make[float64](chains), moved: apart.Make[int](chains),
-		y: apart.Make[int32](chains * sites), at: sweep.NewCursor(chains), stale: apart.Make[bool](chains),
+		e: padded.Make[float64](chains), next: padded.Make[float64](chains),
+		logq: padded.Make[float64](chains), moved: padded.Make[int](chains),
+		y: padded.Make[int32](chains * sites), at: sweep.NewCursor(chains), stale: padded.Make[bool](chains),
 	})
 }
 

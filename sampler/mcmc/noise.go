@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -30,12 +30,12 @@ type noise struct {
 
 func newNoise(m energy.Model, alpha float64) *noise {
 	sites, levels := m.Shape()
-	n := apart.New(noise{levels: levels})
+	n := padded.New(noise{levels: levels})
 	if o, ok := energy.As[energy.Ordinal](m); ok && levels != 2 {
-		n.values, n.w = o.Values(), apart.Make[float32](levels)
+		n.values, n.w = o.Values(), padded.Make[float32](levels)
 	}
 	if levels == 2 {
-		n.t, n.bits = apart.Make[int32](sites), apart.Make[uint32](sites)
+		n.t, n.bits = padded.Make[int32](sites), padded.Make[uint32](sites)
 	}
 	n.setStep(alpha)
 	return n

@@ -6,8 +6,8 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -69,7 +69,7 @@ func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	if err != nil {
 		return nil, err
 	}
-	k := apart.New(pairGibbs{pairs: newPairs(m, chains, updates, within)})
+	k := padded.New(pairGibbs{pairs: newPairs(m, chains, updates, within)})
 	k.w = make([]float64, len(k.d))
 	return k, nil
 }

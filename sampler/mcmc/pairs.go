@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -25,10 +25,10 @@ type pairs struct {
 
 func newPairs(m energy.Model, chains, updates int, within *support) *pairs {
 	sites, levels := m.Shape()
-	k := apart.New(pairs{
-		Locals: sweep.NewLocals(m, chains, updates), within: within, node: apart.Make[int](sites + 1),
-		d: apart.Make[float64](levels * levels), row: apart.Make[float64](levels),
-		y: apart.Make[int32](sites), one: apart.Make[float64](1),
+	k := padded.New(pairs{
+		Locals: sweep.NewLocals(m, chains, updates), within: within, node: padded.Make[int](sites + 1),
+		d: padded.Make[float64](levels * levels), row: padded.Make[float64](levels),
+		y: padded.Make[int32](sites), one: padded.Make[float64](1),
 	})
 	k.work = k.RowWork()
 	if within != nil && within.count == nil {

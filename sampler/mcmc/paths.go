@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
@@ -89,12 +89,12 @@ type paths struct {
 
 func newPaths(m energy.Model, chains int, b Balance, mean float64) *paths {
 	sites, levels := m.Shape()
-	return apart.New(paths{
+	return padded.New(paths{
 		table: newTable(m), balance: b, sites: sites, levels: levels, mean: mean,
-		g:   apart.Make[float32](chains * sites * levels),
+		g:   padded.Make[float32](chains * sites * levels),
 		now: newPathWeights(chains, sites, levels), next: newPathWeights(chains, sites, levels),
-		path: apart.Make[int32](chains * sites), length: apart.Make[int](chains),
-		kept: apart.Make[float64](sites),
+		path: padded.Make[int32](chains * sites), length: padded.Make[int](chains),
+		kept: padded.Make[float64](sites),
 	})
 }
 
@@ -277,9 +277,9 @@ type pathWeights struct {
 func newPathWeights(chains, sites, levels int) pathWeights {
 	return pathWeights{
 		sites: sites, levels: levels,
-		w:     apart.Make[float32](chains * sites * levels),
-		trees: apart.Make[float64](chains * 2 * leaves(sites)),
-		total: apart.Make[float64](chains),
+		w:     padded.Make[float32](chains * sites * levels),
+		trees: padded.Make[float64](chains * 2 * leaves(sites)),
+		total: padded.Make[float64](chains),
 	}
 }
 

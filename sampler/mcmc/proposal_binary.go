@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
@@ -37,11 +37,11 @@ type flips struct {
 func newFlips(m energy.Model, chains int, l langevin) *flips {
 	sites, _ := m.Shape()
 	n := chains * sites
-	p := apart.New(flips{
+	p := padded.New(flips{
 		flipLaw: newFlipLaw(sites, l),
-		h:       apart.Make[float32](n), nextH: apart.Make[float32](n),
-		t: apart.Make[int32](n), nextT: apart.Make[int32](n),
-		bits: apart.Make[uint32](sites),
+		h:       padded.Make[float32](n), nextH: padded.Make[float32](n),
+		t: padded.Make[int32](n), nextT: padded.Make[int32](n),
+		bits: padded.Make[uint32](sites),
 	})
 	if l.exact {
 		p.table, p.levels = make([]float32, 2*n), newExactTable(m)
@@ -227,7 +227,7 @@ type flipLaw struct {
 }
 
 func newFlipLaw(sites int, l langevin) flipLaw {
-	p := flipLaw{sites: sites, prec: l.preconditioner, beta: half, cost: apart.Make[float32](max(1, len(l.preconditioner)))}
+	p := flipLaw{sites: sites, prec: l.preconditioner, beta: half, cost: padded.Make[float32](max(1, len(l.preconditioner)))}
 	switch {
 	case l.jumps:
 		p.jumps, p.rate = true, simd.JumpRate(l.balance)

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -42,7 +42,7 @@ type rows struct {
 
 func newRows(method string, m energy.Model, chains int, l langevin) (*rows, error) {
 	sites, levels := m.Shape()
-	r := apart.New(rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, balance: l.balance, alpha: l.alpha, apart: 2, beta: half})
+	r := padded.New(rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, balance: l.balance, alpha: l.alpha, apart: 2, beta: half})
 	if o, ok := energy.As[energy.Ordinal](m); ok {
 		r.values = o.Values()
 	}
@@ -58,9 +58,9 @@ func newRows(method string, m energy.Model, chains int, l langevin) (*rows, erro
 		r.barker = newBarkerRows(r.cols)
 	}
 	n := chains * sites
-	r.g, r.nextG = apart.Make[float32](n*r.cols), apart.Make[float32](n*r.cols)
-	r.p, r.nextP = apart.Make[float32](n*r.cols), apart.Make[float32](n*r.cols)
-	r.sum, r.nextSum = apart.Make[float64](n), apart.Make[float64](n)
+	r.g, r.nextG = padded.Make[float32](n*r.cols), padded.Make[float32](n*r.cols)
+	r.p, r.nextP = padded.Make[float32](n*r.cols), padded.Make[float32](n*r.cols)
+	r.sum, r.nextSum = padded.Make[float64](n), padded.Make[float64](n)
 	if l.minibatch {
 		r.source, _ = energy.As[energy.Stochastic](m)
 		r.generators = make([]rand.Source, chains)

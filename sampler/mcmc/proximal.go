@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -29,9 +29,9 @@ const wholeBalance = 1
 
 func newProximal(m energy.Model, chains int, p proposal, alpha float64, t *tune.Tuner) *proximal {
 	sites, _ := m.Shape()
-	k := apart.New(proximal{
-		hastings: newHastings(m, chains, p, alpha, t), noise: newNoise(m, alpha), f: apart.Make[float64](chains),
-		from: apart.Make[int32](chains * sites), noisy: apart.Make[int32](chains * sites), blurred: apart.Make[int](chains),
+	k := padded.New(proximal{
+		hastings: newHastings(m, chains, p, alpha, t), noise: newNoise(m, alpha), f: padded.Make[float64](chains),
+		from: padded.Make[int32](chains * sites), noisy: padded.Make[int32](chains * sites), blurred: padded.Make[int](chains),
 	})
 	if f, ok := p.(*flips); ok {
 		k.carries = f.cached != nil

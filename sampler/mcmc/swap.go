@@ -5,7 +5,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -48,7 +48,7 @@ func (w Swap) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	if err != nil {
 		return nil, err
 	}
-	return apart.New(swap{pairs: newPairs(m, chains, updates, within)}), nil
+	return padded.New(swap{pairs: newPairs(m, chains, updates, within)}), nil
 }
 
 type swap struct {

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 )
@@ -192,7 +192,7 @@ type changes struct {
 type evaluation func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 
 func newChanges(from evaluation, n, chains int) *changes {
-	return apart.New(changes{from: from, size: n, now: apart.Make[float64](chains * n), next: apart.Make[float64](chains * n), known: apart.Make[bool](chains)})
+	return padded.New(changes{from: from, size: n, now: padded.Make[float64](chains * n), next: padded.Make[float64](chains * n), known: padded.Make[bool](chains)})
 }
 
 // field stores energies and fields of the states y of the chains lo … hi−1. x are the

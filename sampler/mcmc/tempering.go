@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -72,11 +72,11 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 		return nil, err
 	}
 	n := len(betas) * chains
-	k := apart.New(tempering{
+	k := padded.New(tempering{
 		ctx: ctx, model: m, base: t.Base, sites: sites, chains: chains, adaptive: t.Betas == nil,
-		x: apart.Make[int32](n * sites), e: apart.Make[float64](n), info: apart.Make[sampler.Info](n),
-		touched: apart.Make[bool](len(betas)), old: apart.Make[bool](len(betas)), swaps: newSwaps(len(betas), chains), at: sweep.NewCursor(chains),
-		swapped: apart.Make[int](chains), moved: apart.Make[int](chains),
+		x: padded.Make[int32](n * sites), e: padded.Make[float64](n), info: padded.Make[sampler.Info](n),
+		touched: padded.Make[bool](len(betas)), old: padded.Make[bool](len(betas)), swaps: newSwaps(len(betas), chains), at: sweep.NewCursor(chains),
+		swapped: padded.Make[int](chains), moved: padded.Make[int](chains),
 	})
 	k.views = make([]rungs, chains)
 	for s := range k.views {

@@ -43,7 +43,7 @@ func main() {
 type word struct {
 	text    string // in lower case, words separated by a space
 	instead string
-	except  *regexp.Regexp // lines on which it is right; nil: none
+	except  *regexp.Regexp // lines, after the names of their files, on which it is right; nil: none
 }
 
 // parse reads a list: three columns and comments.
@@ -94,7 +94,7 @@ func search(tree fs.FS, words []word, folders []string) (found []string, err err
 		for n := 1; lines.Scan(); n++ {
 			text := split(lines.Text())
 			for _, w := range words {
-				if strings.Contains(text, " "+w.text+" ") && (w.except == nil || !w.except.MatchString(lines.Text())) {
+				if strings.Contains(text, " "+w.text+" ") && (w.except == nil || !w.except.MatchString(name+": "+lines.Text())) {
 					found = append(found, fmt.Sprintf("%s:%d: %q: write %s", name, n, w.text, w.instead))
 				}
 			}

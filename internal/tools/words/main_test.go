@@ -1,11 +1,22 @@
 package main
 
 import (
+	"os"
 	"testing"
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 )
+
+// The project uses none of the words.
+func TestProject(t *testing.T) {
+	words, err := parse(list)
+	require.NoError(t, err)
+	require.NotEmpty(t, words)
+	found, err := search(os.DirFS("../../.."), words, nil)
+	require.NoError(t, err)
+	require.Empty(t, found)
+}
 
 // Words are found in names, comments and documents, wherever a line does not excuse them.
 func TestSearch(t *testing.T) {

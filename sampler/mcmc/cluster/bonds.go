@@ -5,9 +5,9 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -35,7 +35,7 @@ func newBonds(method string, m energy.Model, chains int) (*bonds, error) {
 		return nil, err
 	}
 	matching, ok := energy.As[energy.Matching](m)
-	b := apart.New(bonds{model: m, sites: sites, levels: levels, e: apart.Make[float64](chains)})
+	b := padded.New(bonds{model: m, sites: sites, levels: levels, e: padded.Make[float64](chains)})
 	coupling := 0.0
 	if ok {
 		coupling, b.field, ok = matching.Matching()

@@ -7,8 +7,8 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -59,10 +59,10 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	if !ok {
 		return nil, fmt.Errorf("cluster: Houdayer: model = %T, want an energy.Graphical one, whose neighbours are known", m)
 	}
-	k := apart.New(houdayer{
+	k := padded.New(houdayer{
 		model: m, sites: sites, levels: levels, chains: chains,
-		y: apart.Make[int32](chains * sites), was: apart.Make[int32](chains * sites),
-		second: apart.Make[sampler.Info](chains), swapped: apart.Make[[]int32](chains), in: apart.Make[bool](sites),
+		y: padded.Make[int32](chains * sites), was: padded.Make[int32](chains * sites),
+		second: padded.Make[sampler.Info](chains), swapped: padded.Make[[]int32](chains), in: padded.Make[bool](sites),
 	})
 	k.start, k.adj = graph.Graph()
 	for j := range k.base {

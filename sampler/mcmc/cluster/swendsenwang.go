@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -35,9 +35,9 @@ func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampl
 	if err != nil {
 		return nil, err
 	}
-	return apart.New(swendsenWang{
-		bonds: b, parent: apart.Make[int32](b.sites), size: apart.Make[int32](b.sites), level: apart.Make[int32](b.sites),
-		place: newPlace(chains), w: apart.Make[float64](b.levels), top: slices.Max(b.field), flat: slices.Min(b.field) == slices.Max(b.field),
+	return padded.New(swendsenWang{
+		bonds: b, parent: padded.Make[int32](b.sites), size: padded.Make[int32](b.sites), level: padded.Make[int32](b.sites),
+		place: newPlace(chains), w: padded.Make[float64](b.levels), top: slices.Max(b.field), flat: slices.Min(b.field) == slices.Max(b.field),
 	}), nil
 }
 

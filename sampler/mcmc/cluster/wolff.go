@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -39,8 +39,8 @@ func (w Wolff) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Ke
 	if err != nil {
 		return nil, err
 	}
-	return apart.New(wolff{
-		bonds: b, updates: max(1, w.Updates), in: apart.Make[bool](b.sites), cluster: make([]int32, 0, b.sites), place: newPlace(chains),
+	return padded.New(wolff{
+		bonds: b, updates: max(1, w.Updates), in: padded.Make[bool](b.sites), cluster: make([]int32, 0, b.sites), place: newPlace(chains),
 	}), nil
 }
 

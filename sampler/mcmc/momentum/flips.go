@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -27,10 +27,10 @@ type flips struct {
 func newFlips(m energy.Model, chains int, relaxation float64) *flips {
 	sites, _ := m.Shape()
 	n := chains * sites
-	p := apart.New(flips{
+	p := padded.New(flips{
 		sites: sites, relaxation: relaxation,
-		h: apart.Make[float32](n), nextH: apart.Make[float32](n), cost: apart.Make[float32](sites),
-		slid: apart.Make[float32](sites), t: apart.Make[int32](sites), bits: apart.Make[uint32](sites),
+		h: padded.Make[float32](n), nextH: padded.Make[float32](n), cost: padded.Make[float32](sites),
+		slid: padded.Make[float32](sites), t: padded.Make[int32](sites), bits: padded.Make[uint32](sites),
 	})
 	if b, ok := energy.As[energy.Binary](m); ok {
 		p.field = b.Field

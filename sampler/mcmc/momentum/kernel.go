@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -89,12 +89,12 @@ func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 		return nil, err
 	}
 	n := chains * sites
-	k := apart.New(kernel{
+	k := padded.New(kernel{
 		settings: s, model: m, sites: sites, noise: math.Sqrt(1 - float64(s.persistence*s.persistence)),
-		u: apart.Make[float64](n), next: apart.Make[float64](n), y: apart.Make[int32](n),
-		e: apart.Make[float64](chains), f: apart.Make[float64](chains), logq: apart.Make[float64](chains), moved: apart.Make[int](chains),
-		pause: pause{accepts: apart.Make[float64](chains), judged: apart.Make[bool](chains)},
-		slide: apart.Make[float64](sites), d: apart.Make[float64](sites), from: apart.Make[float64](sites), to: apart.Make[float64](sites),
+		u: padded.Make[float64](n), next: padded.Make[float64](n), y: padded.Make[int32](n),
+		e: padded.Make[float64](chains), f: padded.Make[float64](chains), logq: padded.Make[float64](chains), moved: padded.Make[int](chains),
+		pause: pause{accepts: padded.Make[float64](chains), judged: padded.Make[bool](chains)},
+		slide: padded.Make[float64](sites), d: padded.Make[float64](sites), from: padded.Make[float64](sites), to: padded.Make[float64](sites),
 	})
 	if levels == 2 {
 		k.conditional = newFlips(m, chains, s.relaxation)

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -29,10 +29,10 @@ const leastWeight = 0x1p-60
 func newRows(m energy.Model, values []float32, chains int, relaxation float64) *rows {
 	sites, levels := m.Shape()
 	n := chains * sites * levels
-	return apart.New(rows{
+	return padded.New(rows{
 		sites: sites, levels: levels, values: values, table: energy.Differences(m), relaxation: relaxation,
-		g: apart.Make[float32](n), nextG: apart.Make[float32](n), cost: apart.Make[float64](sites),
-		w: apart.Make[float32](sites * levels), sum: apart.Make[float64](sites),
+		g: padded.Make[float32](n), nextG: padded.Make[float32](n), cost: padded.Make[float64](sites),
+		w: padded.Make[float32](sites * levels), sum: padded.Make[float64](sites),
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 //go:embed peers.py
 var peers string
 
-// peer is a PyTorch that waits to be told what to time.
+// peer is a PyTorch that waits for what to time.
 type peer struct {
 	version string
 	ask     io.Writer

@@ -1,8 +1,8 @@
-// Package apart makes values that share no cache line with others. What one
-// goroutine writes all the time belongs there if another works beside it: small
+// Package padded makes values that share no cache line with others. What one
+// goroutine writes all the time belongs there if another works at the same time: small
 // values made one after another lie side by side, and cores that write to the same
 // line wait for each other.
-package apart
+package padded
 
 import "unsafe"
 

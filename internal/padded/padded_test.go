@@ -1,4 +1,4 @@
-package apart_test
+package padded_test
 
 import (
 	"runtime"
@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/gibbsite-go/gibbsite/internal/apart"
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 )
 
-// TestApart wants what is made one after another at least a cache line apart, and
+// TestPadded wants what is made one after another at least a cache line apart, and
 // the one that is fetched with it.
-func TestApart(t *testing.T) {
+func TestPadded(t *testing.T) {
 	const line = 128
 	type odd [5]byte
 	var ends []uintptr
@@ -24,7 +24,7 @@ func TestApart(t *testing.T) {
 	}
 	var kept []any // what is collected leaves its place to others
 	for range 20 {
-		a, b, c, d := apart.Make[bool](3), apart.Make[*int](1), apart.Make[odd](7), apart.New([300]byte{7})
+		a, b, c, d := padded.Make[bool](3), padded.Make[*int](1), padded.Make[odd](7), padded.New([300]byte{7})
 		kept = append(kept, a, b, c, d)
 		note(unsafe.Pointer(&a[0]), 3)
 		note(unsafe.Pointer(&b[0]), unsafe.Sizeof(b[0]))
@@ -34,6 +34,6 @@ func TestApart(t *testing.T) {
 		assert.Equal(t, byte(7), d[0])
 	}
 	runtime.KeepAlive(kept)
-	assert.Empty(t, apart.Make[struct{}](0))
-	assert.Len(t, apart.Make[struct{}](3), 3)
+	assert.Empty(t, padded.Make[struct{}](0))
+	assert.Len(t, padded.Make[struct{}](3), 3)
 }
