@@ -204,8 +204,8 @@ func Conditional(heatBath func(w, d []float64, u float64) int, w, d []float64) [
 				lo = mid + 1
 			}
 		}
-		p[l] = float64(edge)/grid - below
-		below = float64(edge) / grid
+		upTo := float64(float64(edge) / grid)
+		p[l], below = upTo-below, upTo
 	}
 	return p
 }
