@@ -253,17 +253,13 @@ type Frames struct {
 // Write writes a checkpoint and, inside it, what inside writes. inside may be nil.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {
-		fields := wire.Appending(body)
-		f.Frame(fields, i)
-		return fields.Rest()
+		return wire.AppendFields(body, func(fields *wire.Fields) { f.Frame(fields, i) })
 	}, inside)
 }
 
 // Read reads what Write wrote. An error for other settings is a [*fingerprint.Mismatch].
 func (f *Frames) Read(ctx context.Context, r io.Reader, inside func(io.Reader) error) error {
 	return durable.Read(ctx, r, f.Magic, f.Settings, func() int { return f.Count }, uint64(f.Limit), func(i int, body []byte) ([]byte, error) {
-		fields := wire.Reading(body)
-		f.Frame(fields, i)
-		return fields.Rest()
+		return wire.ReadFront(body, func(fields *wire.Fields) { f.Frame(fields, i) })
 	}, inside)
 }

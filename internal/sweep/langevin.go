@@ -406,9 +406,7 @@ func RestoreTuning(b []byte, t *tune.Tuner) (alpha float64, rest []byte, err err
 		return 0, nil, fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", alpha)
 	}
 	if t != nil {
-		f := wire.Reading(b)
-		t.Fields(f)
-		b, err = f.Rest()
+		b, err = wire.ReadFront(b, t.Fields)
 	}
 	return alpha, b, err
 }

@@ -190,11 +190,16 @@ func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
 	return f.Rest()
 }
 
-// ReadFields reads them from b, all of it.
-func ReadFields(b []byte, through func(*Fields)) error {
+// ReadFront reads them from the front of b and returns the rest.
+func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
 	through(f)
-	b, err := f.Rest()
+	return f.Rest()
+}
+
+// ReadFields reads them from b, all of it.
+func ReadFields(b []byte, through func(*Fields)) error {
+	b, err := ReadFront(b, through)
 	if err == nil {
 		err = ReadEnd(b)
 	}

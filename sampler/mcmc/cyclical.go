@@ -216,9 +216,7 @@ func (k *cyclical) UnmarshalBinary(b []byte) error {
 			return err
 		}
 		k.tuningBeta, k.tuningStep = v[4], v[5]
-		f := wire.Reading(b)
-		k.tuning.Fields(f)
-		if b, err = f.Rest(); err != nil {
+		if b, err = wire.ReadFront(b, k.tuning.Fields); err != nil {
 			return err
 		}
 	}

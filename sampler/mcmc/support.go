@@ -2,7 +2,6 @@ package mcmc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -27,32 +26,11 @@ func newSupport(ctx context.Context, method string, a constraint.Automaton, site
 	if a == nil {
 		return nil, nil
 	}
-	g, err := unroll(ctx, method, a, sites, levels)
+	g, err := trellis.Unroll(ctx, "mcmc: "+method+": Within", a, sites, levels)
 	if err != nil {
 		return nil, err
 	}
 	return &support{graph: g, name: automata.Name(a), sites: sites, levels: levels, count: newCounted(a, levels)}, nil
-}
-
-// unroll compiles the language of a method's Within for a shape.
-func unroll(ctx context.Context, method string, within constraint.Automaton, sites, levels int) (*trellis.Graph, error) {
-	if err := automata.Validate(within); err != nil {
-		return nil, fmt.Errorf("mcmc: %s: Within: %w", method, err)
-	}
-	rest, mask := constraint.Split(within)
-	cfg := trellis.Config{Sites: sites, Levels: levels}
-	if mask != nil {
-		cfg.Allows = mask.Allows
-	}
-	g, err := trellis.Compile(ctx, rest, cfg)
-	var dead *trellis.DeadError
-	switch {
-	case errors.As(err, &dead):
-		return nil, fmt.Errorf("mcmc: %s: Within: %s dies at site %d of %d: %w", method, automata.Name(within), dead.Site, sites, constraint.ErrInfeasible)
-	case err != nil:
-		return nil, fmt.Errorf("mcmc: %s: Within: %s: %w", method, automata.Name(within), err)
-	}
-	return g, nil
 }
 
 // holds reports whether the state x is in the language.

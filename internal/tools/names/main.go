@@ -28,11 +28,12 @@ import (
 	"go/token"
 	"go/types"
 	"log"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/gibbsite-go/gibbsite/internal/tools/folder"
 )
 
 func main() {
@@ -66,10 +67,7 @@ func (n name) String() string {
 
 // in reports whether the package is in or below one of the folders.
 func (n name) in(folders []string) bool {
-	return len(folders) == 0 || slices.ContainsFunc(folders, func(folder string) bool {
-		folder = path.Clean(folder)
-		return folder == "." || n.folder == folder || strings.HasPrefix(n.folder, folder+"/")
-	})
+	return folder.Among(n.folder, folders)
 }
 
 // unused returns what has no user, package by package, of those that users may import or

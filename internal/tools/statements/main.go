@@ -27,6 +27,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/tools/folder"
 )
 
 func main() {
@@ -137,7 +139,7 @@ func report(w io.Writer, before, now counts, folders []string) {
 	names := map[string]bool{}
 	for _, c := range []counts{before, now} {
 		for name := range c {
-			if within(name, folders) {
+			if folder.Among(name, folders) {
 				names[name] = true
 			}
 		}
@@ -163,12 +165,4 @@ func change(x, y int) string {
 		return "    new"
 	}
 	return fmt.Sprintf("%+6.1f%%", 100*(float64(y)/float64(x)-1))
-}
-
-// within reports whether a package is in or below one of the folders.
-func within(name string, folders []string) bool {
-	return len(folders) == 0 || slices.ContainsFunc(folders, func(folder string) bool {
-		folder = path.Clean(folder)
-		return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
-	})
 }

@@ -16,6 +16,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/gibbsite-go/gibbsite/internal/tools/folder"
 )
 
 //go:embed list
@@ -81,7 +83,7 @@ func search(tree fs.FS, words []word, folders []string) (found []string, err err
 			}
 			return nil
 		}
-		if !read(name) || !below(name, folders) {
+		if !read(name) || !folder.Among(name, folders) {
 			return nil
 		}
 		file, err := tree.Open(name)
@@ -111,16 +113,6 @@ func read(name string) bool {
 		return name != "CHANGELOG.md"
 	}
 	return path.Dir(name) == ".ci"
-}
-
-// below reports whether a file is in one of the folders, or there are none.
-func below(name string, folders []string) bool {
-	for _, f := range folders {
-		if strings.HasPrefix(name, strings.TrimSuffix(path.Clean(f), "/")+"/") || path.Clean(f) == name {
-			return true
-		}
-	}
-	return len(folders) == 0
 }
 
 // split returns the words of a line in lower case, each between spaces: names in camel case

@@ -238,9 +238,7 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	if k.tune != nil {
-		f := wire.Reading(b)
-		k.tune.Fields(f)
-		if b, err = f.Rest(); err != nil {
+		if b, err = wire.ReadFront(b, k.tune.Fields); err != nil {
 			return err
 		}
 	}
