@@ -75,7 +75,7 @@ func (l *store) release(s int32) {
 	l.spareNode = append(l.spareNode, s)
 }
 
-// takeEdges returns the offset of a run with room for n edges.
+// takeEdges returns the offset of a run that can hold n edges.
 func (l *store) takeEdges(n int) int32 {
 	size := capacity(n)
 	if c := sizeClass(size); c < len(l.spareEdge) {
@@ -106,7 +106,7 @@ func (l *store) freeEdges(at, n int32) {
 	l.spareEdge[c] = append(l.spareEdge[c], at)
 }
 
-// capacity returns how many edges a run of n has room for: up to a quarter more,
+// capacity returns how many edges a run of n can hold: up to a quarter more,
 // from four sizes per doubling, so that a state whose edges grow one by one does
 // not leave a run of every length behind.
 func capacity(n int) int {

@@ -23,7 +23,7 @@ func (c *Runner[S]) frames() *session.Frames {
 }
 
 // blockLimit bounds what a checkpoint can hold of a block, so that a damaged
-// length does not become an allocation: a save as it is and room for what kernels
+// length does not become an allocation: a save as it is and space for what kernels
 // gather.
 func (c *Runner[S]) blockLimit() int {
 	b := &c.blocks[0]

@@ -202,7 +202,7 @@ func newFunctions(next []int32, classes int, of []int32, states int) *functions 
 	return f
 }
 
-// grow makes room for the children of the youngest function.
+// grow allocates the children of the youngest function.
 func (f *functions) grow() {
 	for range f.classes {
 		f.child = append(f.child, unknown)

@@ -120,7 +120,7 @@ func NewMixture(weights []float64, means, covs [][]float64) (*Mixture, error) {
 	return m, nil
 }
 
-// newMixture returns a mixture with room for means and variances.
+// newMixture returns a mixture with space for means and variances.
 func newMixture(caller string, weights []float64, sites int) (*Mixture, error) {
 	k := len(weights)
 	m := &Mixture{sites: sites, logw: make([]float64, k), mean: make([]float64, k*sites), v: make([]float64, k*sites), halfLogDet: make([]float64, k)}

@@ -58,8 +58,8 @@ func Load(f *File, cfg Config) (*Transformer, error) {
 	if cfg, err = cfg.resolve(f.name); err != nil {
 		return nil, err
 	}
-	// All tensors are there, as large as the network has them, before room for it
-	// is made: a small file cannot ask for much.
+	// All tensors are there, as large as the network has them, before it is
+	// allocated: a small file cannot ask for much.
 	known := map[string]bool{}
 	cfg.lay(func(name string, shape ...int) []float32 {
 		name = prefix + name

@@ -141,7 +141,7 @@ func (t *Transformer) newPass(batch int, use use) *Pass {
 	return p
 }
 
-// newKept returns room for one block. Without a backward pass, steps that may
+// newKept returns the storage of one block. Without a backward pass, steps that may
 // write over their argument share it.
 func (c Config) newKept(batch int, train bool) kept {
 	rows := batch * c.Length

@@ -30,7 +30,7 @@ func (f *factor) empty() {
 	}
 }
 
-// reach makes room for one more column.
+// reach adds the storage of one more column.
 func (f *factor) reach() {
 	if need := (len(f.rows) + 1) * f.n; len(f.q) < need {
 		f.q = append(f.q, make([]float64, max(need, 2*len(f.q))-len(f.q))...)

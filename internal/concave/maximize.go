@@ -31,7 +31,7 @@ const (
 	easier       = 0.1 // factor of μ after a step that did what was predicted
 	harder       = 8   // and after one that did not
 
-	valueRounding = 1e-14 // relative error of a dual value, with room to spare
+	valueRounding = 1e-14 // relative error of a dual value, generously
 )
 
 // Unbounded is the error of a function whose maximum is not at finite multipliers.

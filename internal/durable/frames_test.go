@@ -105,7 +105,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// full is a writer with no room for more than some bytes.
+// full is a writer that takes no more than some bytes.
 type full struct{ left int }
 
 func (f *full) Write(b []byte) (int, error) {

@@ -93,7 +93,7 @@ func (s *spans) inside() (logZ float64, ok bool) {
 		return math.Inf(-1), z == 0 && !s.dropped && !s.faint
 	}
 	exponent := float64(s.tops.scale[s.sites])
-	// log₂ of what is lost: its greatest part, and room for how many there are.
+	// log₂ of what is lost: its greatest part, and an allowance for their number.
 	lost := math.Inf(-1)
 	if s.dropped {
 		lost = -600 + max(s.over, 0) + 64

@@ -27,7 +27,7 @@ const dependent = 1e-8
 // reset forgets all rows.
 func (b *basis) reset() { b.pivot = b.pivot[:0] }
 
-// next returns room for the next row of J.
+// next returns the storage of the next row of J.
 func (b *basis) next() []float64 { k := len(b.pivot); return b.q[k*b.n : (k+1)*b.n] }
 
 // add takes the row j of J from where next said.

@@ -29,7 +29,7 @@ func newCurves(n int, f constraint.Curved) *curves {
 	}
 }
 
-// extend returns rows followed by one row per curve, with room for all entries.
+// extend returns rows followed by one row per curve, with capacity for all entries.
 func (c *curves) extend(rows *slabs) *slabs {
 	n, m := rows.n, rows.len()+c.count
 	s := *rows

@@ -50,7 +50,7 @@ func newRecord(chain, functions int, streaming bool) *record {
 	return r
 }
 
-// mostReserved bounds the entries that Reserve makes room for ahead, 256 MB a
+// mostReserved bounds the entries that Reserve allocates ahead, 256 MB a
 // chain; the rest grows as it fills.
 const mostReserved = 1 << 25
 
@@ -98,7 +98,7 @@ func (r *record) count(x []int32, levels int) {
 }
 
 // slots finds the record of a chain by its number, in two steps so that a run's
-// last thousand chains cost no room for those before. Records are read without a
+// last thousand chains cost no memory for those before. Records are read without a
 // lock and added under one.
 type slots struct {
 	grow  sync.Mutex

@@ -142,7 +142,7 @@ func (t *Tally) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	drawn(t, chain, x, info)
 }
 
-// next returns the chain, with room for its next draw.
+// next returns the chain, with space for its next draw.
 func (t *Tally) next(chain int) *underway {
 	r := t.record
 	if r == nil {

@@ -39,7 +39,7 @@ type Trace struct {
 	keepStates bool
 	keepBest   bool
 	levels     int // of the marginals, 0: not kept
-	reserved   int // draws that new records make room for
+	reserved   int // draws that new records have space for
 	slots      slots
 }
 

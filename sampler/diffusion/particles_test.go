@@ -42,7 +42,7 @@ func weighted(t *testing.T, m *joint, p Process[int32], cfg ParticlesConfig, n i
 }
 
 // agrees reports whether means are within z standard errors of the law. At
-// z = 6.5 the normal tail, 1e-10 per state, leaves room for 27 states and for
+// z = 6.5 the normal tail, 1e-10 per state, allows for 27 states and for
 // means that are not quite normal below the rate of 1e-6.
 func agrees(mean, se, law []float64) bool {
 	for k := range law {

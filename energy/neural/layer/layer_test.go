@@ -159,7 +159,7 @@ func TestAttention(t *testing.T) {
 
 		short, again, work := probs[:a.Length*a.Length], make([]float32, len(o)), make([]float32, f)
 		exact.Steady(t, "Forward", func() { a.Forward(again, short, x, work) })
-		assert.Equal(t, o, again, "with room for one head")
+		assert.Equal(t, o, again, "with space for one head")
 	}
 }
 

@@ -509,7 +509,7 @@ type scratch struct {
 	weight []float64 // of every level, 0 where the judge refuses
 }
 
-// newScratch makes room for samples of a shape. The configuration has no zeros.
+// newScratch allocates the scratch of samples of a shape. The configuration has no zeros.
 func newScratch(cfg *Config, sites, levels int) scratch {
 	k, n := max(cfg.Candidates, allLevels), cfg.Completions
 	wide := cfg.Judge.Len()
