@@ -7,7 +7,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/session"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // Config holds the settings of a run: how many chains, from which states, and who
@@ -22,9 +21,9 @@ type Config struct {
 
 	// Generator makes the random numbers; the zero value is Philox4x32-10. Runs that draw
 	// many numbers and do little else, such as Gibbs on lattices, are up to twice as fast
-	// with generator.ARS4x32 where the processor has AES instructions. It changes results
+	// with ARS4x32 where the processor has AES instructions. It changes results
 	// as Seed does, and checkpoints keep it.
-	Generator generator.Kind
+	Generator Generator
 
 	// First and Count make this a part of the run: its chains First … First+Count−1, with
 	// the same bits as in the whole run. Parts may run anywhere, in any order. Observers

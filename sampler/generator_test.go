@@ -3,6 +3,8 @@ package sampler_test
 import (
 	"bytes"
 	"context"
+	"flag"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -13,7 +15,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
@@ -23,7 +24,7 @@ func TestGeneratorOfARun(t *testing.T) {
 	m := exact.NewQuadratic(9, 1)
 	ctx := context.Background()
 	seen := map[uint64]bool{}
-	for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+	for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 		cfg := sampler.Config{Chains: 200, Warmup: 10, Seed: 2, Generator: g}
 		want := runs.Run(t, m, mcmc.DMALA{}, cfg, 20).States()
 		seen[runs.Hash(want)] = true
@@ -55,7 +56,7 @@ func TestGeneratorOfDraws(t *testing.T) {
 	m := exact.NewQuadratic(4, 1)
 	cfg := sampler.Config{Chains: 4, Warmup: -1, DrawsFile: filepath.Join(t.TempDir(), "draws")}
 	runs.Run(t, m, mcmc.Gibbs{}, cfg, 3)
-	cfg.Generator = generator.ARS4x32
+	cfg.Generator = sampler.ARS4x32
 	assert.ErrorContains(t, exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, cfg)).Run(context.Background(), 3), "Config.Generator is unset")
 }
 
@@ -63,13 +64,47 @@ func TestGeneratorOfDraws(t *testing.T) {
 // were two, is of Philox: saving with that adds nothing.
 func TestGeneratorOfCheckpoints(t *testing.T) {
 	m := exact.NewQuadratic(4, 1)
-	size := map[generator.Kind]int{}
-	for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+	size := map[sampler.Generator]int{}
+	for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 		var file bytes.Buffer
 		require.NoError(t, runs.Run(t, m, mcmc.Gibbs{}, sampler.Config{Chains: 4, Warmup: -1, Generator: g}, 3).Save(&file))
-		assert.Equal(t, g == generator.ARS4x32, bytes.Contains(file.Bytes(), []byte("Config.Generator")))
-		assert.Equal(t, g == generator.ARS4x32, bytes.Contains(file.Bytes(), []byte("ARS4x32-7")))
+		assert.Equal(t, g == sampler.ARS4x32, bytes.Contains(file.Bytes(), []byte("Config.Generator")))
+		assert.Equal(t, g == sampler.ARS4x32, bytes.Contains(file.Bytes(), []byte("ARS4x32-7")))
 		size[g] = file.Len()
 	}
-	assert.Greater(t, size[generator.ARS4x32], size[generator.Philox4x32])
+	assert.Greater(t, size[sampler.ARS4x32], size[sampler.Philox4x32])
+}
+
+// A stream of seed 1 and chain 0 from each generator.
+func ExampleGenerator() {
+	for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
+		var s sampler.Stream
+		if err := s.SeedOf(g, 1, 0); err != nil {
+			panic(err)
+		}
+		fmt.Printf("%v: %08x %08x\n", g, s.Uint32(), s.Uint32())
+	}
+	// Output:
+	// Philox4x32-10: e3e80670 ac08141b
+	// ARS4x32-7: f0370c86 82d9e305
+}
+
+func TestGeneratorText(t *testing.T) {
+	var k sampler.Generator
+	f := flag.NewFlagSet("", flag.ContinueOnError)
+	f.TextVar(&k, "generator", sampler.Philox4x32, "of random words")
+	require.NoError(t, f.Parse([]string{"-generator", "ARS4x32-7"}))
+	assert.Equal(t, sampler.ARS4x32, k)
+	assert.EqualError(t, k.UnmarshalText([]byte("ars")), `generator = "ars", want "Philox4x32-10" or "ARS4x32-7"`)
+	assert.Equal(t, sampler.ARS4x32, k)
+	for _, k := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
+		text, err := k.MarshalText()
+		require.NoError(t, err)
+		var back sampler.Generator
+		require.NoError(t, back.UnmarshalText(text))
+		assert.Equal(t, k, back)
+	}
+	_, err := sampler.Generator(2).MarshalText()
+	assert.EqualError(t, err, "generator = 2, want 0 (Philox4x32-10) or 1 (ARS4x32-7)")
+	assert.Equal(t, "sampler.Generator(2)", sampler.Generator(2).String())
 }

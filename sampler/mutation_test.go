@@ -27,7 +27,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -43,7 +42,7 @@ func TestMutationsAreRefused(t *testing.T) {
 	f := func(x []int32) float64 { return float64(x[0]) }
 	subjects := []maker{ // those of which a stream may hold more, first
 		chains(m, mcmc.DMALA{}, cfg),
-		chains(m, mcmc.Gibbs{}, sampler.Config{Chains: 3, Warmup: 6, Generator: generator.ARS4x32}),
+		chains(m, mcmc.Gibbs{}, sampler.Config{Chains: 3, Warmup: 6, Generator: sampler.ARS4x32}),
 		chains(m, mcmc.PairGibbs{Within: constraint.Count{Levels: []int32{1}, Max: 3}}, cfg),
 		reals(exact.Must(continuous.NewQuadratic([]float64{1, 0, 0, 1}, nil, 0)), langevin.Config{Chains: 3, Warmup: 6}),
 		ascent(m, constraint.Count{Levels: []int32{1}, Max: 2}, 1, 3, dual.Config{}),

@@ -18,7 +18,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
@@ -109,12 +108,12 @@ func lettersWithin(max int) constraint.Automaton {
 func runnerPairs() []pair {
 	var p []pair
 	m := exact.NewQuadratic(6, 1)
-	p = each(p, "Config.Generator", func(v generator.Kind) maker {
+	p = each(p, "Config.Generator", func(v sampler.Generator) maker {
 		return chains(m, mcmc.Gibbs{}, sampler.Config{Chains: 3, Warmup: 6, Generator: v})
-	}, generator.Philox4x32, generator.ARS4x32)
-	p = each(p, "Config.Generator", func(v generator.Kind) maker {
+	}, sampler.Philox4x32, sampler.ARS4x32)
+	p = each(p, "Config.Generator", func(v sampler.Generator) maker {
 		return reals(exact.Must(continuous.NewQuadratic([]float64{1, 0, 0, 1}, nil, 0)), langevin.Config{Chains: 3, Warmup: 6, Generator: v})
-	}, generator.ARS4x32, generator.Philox4x32)
+	}, sampler.ARS4x32, sampler.Philox4x32)
 	quadratic := func(v uint64) energy.Model { return exact.NewQuadratic(6, v) }
 	anneals := func(edit func(*anneal.Config)) maker {
 		c := anneal.Config{Stages: 4}

@@ -13,7 +13,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/session"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // maxEntries bounds chains × sites, so that the sizes of all slices are ints.
@@ -307,7 +306,7 @@ func (c *Runner[S]) settings() *fingerprint.List {
 	l.Add("Config.Warmup", c.cfg.Warmup)
 	l.Add("Config.Thin", c.cfg.Thin)
 	l.Add("sites", c.sites)
-	if g := c.cfg.Generator; g != generator.Philox4x32 { // which is that of checkpoints that name none
+	if g := c.cfg.Generator; g != Philox4x32 { // which is that of checkpoints that name none
 		l.Add("Config.Generator", g.String())
 	}
 	c.system.Settings(l.Add)

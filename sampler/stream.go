@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // Stream is a counter-based random stream, keyed by (seed, chain) and indexed by
@@ -26,7 +25,7 @@ type Stream struct {
 	seed, chain uint64
 	pos         uint64           // words drawn
 	buf         [groupLen]uint32 // the group of pos, unless pos is at its start
-	generator   generator.Kind
+	generator   Generator
 }
 
 const (
@@ -36,8 +35,8 @@ const (
 
 // streamSize returns the bytes of a marshalled stream. What has no byte that names
 // the generator is of the first one.
-func streamSize(g generator.Kind) int {
-	if g == generator.Philox4x32 {
+func streamSize(g Generator) int {
+	if g == Philox4x32 {
 		return 3 * 8
 	}
 	return 3*8 + 1
@@ -52,7 +51,7 @@ func (s *Stream) Seed(seed, chain uint64) { s.seed, s.chain, s.pos = seed, chain
 
 // SeedOf is Seed with another generator. It returns an error, and changes nothing,
 // if there is no such generator.
-func (s *Stream) SeedOf(g generator.Kind, seed, chain uint64) error {
+func (s *Stream) SeedOf(g Generator, seed, chain uint64) error {
 	if err := g.Check(); err != nil {
 		return fmt.Errorf("sampler: Stream.SeedOf: %w", err)
 	}
@@ -63,7 +62,7 @@ func (s *Stream) SeedOf(g generator.Kind, seed, chain uint64) error {
 
 // words computes groups of the stream.
 func (s *Stream) words(dst []uint32, group uint64) {
-	if s.generator == generator.ARS4x32 {
+	if s.generator == ARS4x32 {
 		simd.ARS(dst, s.seed, s.chain, group)
 		return
 	}
@@ -148,7 +147,7 @@ func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 // and returns the position of these: groups group … group+n−1 of the stream of the
 // returned generator, seed and chain. Kernels use it to compute the words of groups in an
 // order of their own, or only those that they need.
-func (s *Stream) Reserve(n uint64) (g generator.Kind, seed, chain, group uint64) {
+func (s *Stream) Reserve(n uint64) (g Generator, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
 	s.pos = (group + n) * groupLen
 	return s.generator, s.seed, s.chain, group
@@ -167,7 +166,7 @@ func (s *Stream) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, s.seed)
 	b = binary.LittleEndian.AppendUint64(b, s.chain)
 	b = binary.LittleEndian.AppendUint64(b, s.pos)
-	if s.generator != generator.Philox4x32 {
+	if s.generator != Philox4x32 {
 		b = append(b, byte(s.generator))
 	}
 	return b, nil
@@ -178,11 +177,11 @@ func (s *Stream) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
 // UnmarshalBinary sets the stream to a marshalled one.
 func (s *Stream) UnmarshalBinary(b []byte) error {
-	g := generator.Philox4x32
+	g := Philox4x32
 	if short := streamSize(g); len(b) == short+1 {
-		g, b = generator.Kind(b[short]), b[:short]
-		if g == generator.Philox4x32 || g.Check() != nil {
-			return fmt.Errorf("sampler: Stream.UnmarshalBinary: generator = %d, want %d", g, generator.ARS4x32)
+		g, b = Generator(b[short]), b[:short]
+		if g == Philox4x32 || g.Check() != nil {
+			return fmt.Errorf("sampler: Stream.UnmarshalBinary: generator = %d, want %d", g, ARS4x32)
 		}
 	} else if len(b) != short {
 		return fmt.Errorf("sampler: Stream.UnmarshalBinary: %d bytes, want %d, or %d", len(b), short, short+1)

@@ -12,18 +12,17 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 var _ rand.Source = (*Stream)(nil)
 
 func TestStreamGolden(t *testing.T) {
-	exact.Golden(t, "testdata/stream.golden", first(t, generator.Philox4x32))
-	exact.Golden(t, "testdata/stream_ars.golden", first(t, generator.ARS4x32))
+	exact.Golden(t, "testdata/stream.golden", first(t, Philox4x32))
+	exact.Golden(t, "testdata/stream_ars.golden", first(t, ARS4x32))
 }
 
 // first writes the first words of some streams and what follows a skip.
-func first(t *testing.T, g generator.Kind) string {
+func first(t *testing.T, g Generator) string {
 	var b strings.Builder
 	for _, key := range [][2]uint64{{0, 0}, {1, 0}, {1, 1}, {1 << 63, 1 << 40}} {
 		s := NewStream(3, 4)
@@ -42,7 +41,7 @@ func TestStreamFillsAreTheWordsInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed, chain := rapid.Uint64().Draw(t, "seed"), rapid.Uint64().Draw(t, "chain")
 		a, b := new(Stream), new(Stream)
-		g := generator.Kind(rapid.IntRange(0, 1).Draw(t, "generator"))
+		g := Generator(rapid.IntRange(0, 1).Draw(t, "generator"))
 		require.NoError(t, a.SeedOf(g, seed, chain))
 		require.NoError(t, b.SeedOf(g, seed, chain))
 		for range rapid.IntRange(1, 6).Draw(t, "calls") {
@@ -130,7 +129,7 @@ func TestIntNRejects(t *testing.T) {
 func TestStreamsDiffer(t *testing.T) {
 	seen := map[uint64]bool{}
 	var s Stream
-	for g := range generator.Kind(2) {
+	for g := range Generator(2) {
 		for seed := range uint64(20) {
 			for chain := range uint64(20) {
 				require.NoError(t, s.SeedOf(g, seed, chain))
@@ -145,19 +144,19 @@ func TestStreamsDiffer(t *testing.T) {
 // nothing, is of Philox.
 func TestStreamKeepsItsGenerator(t *testing.T) {
 	var a, b Stream
-	require.NoError(t, a.SeedOf(generator.ARS4x32, 5, 6))
+	require.NoError(t, a.SeedOf(ARS4x32, 5, 6))
 	a.Skip(77)
 	saved, err := a.MarshalBinary()
 	require.NoError(t, err)
 	require.Len(t, saved, 25)
 	require.NoError(t, b.UnmarshalBinary(saved))
-	assert.Equal(t, generator.ARS4x32, b.generator)
+	assert.Equal(t, ARS4x32, b.generator)
 	assert.Equal(t, a.Uint64(), b.Uint64())
 	a.Seed(8, 9)
-	assert.Equal(t, generator.ARS4x32, a.generator, "Seed leaves the generator")
+	assert.Equal(t, ARS4x32, a.generator, "Seed leaves the generator")
 
 	require.NoError(t, b.UnmarshalBinary(saved[:24]))
-	assert.Equal(t, generator.Philox4x32, b.generator)
+	assert.Equal(t, Philox4x32, b.generator)
 	want := NewStream(5, 6)
 	want.Skip(77)
 	assert.Equal(t, want.Uint64(), b.Uint64())
@@ -178,13 +177,13 @@ func TestStreamsAreIndependent(t *testing.T) {
 	}
 	x, y := make([]uint32, words), make([]uint32, words)
 	var s Stream
-	draw := func(dst []uint32, g generator.Kind, seed, chain, at uint64) {
+	draw := func(dst []uint32, g Generator, seed, chain, at uint64) {
 		require.NoError(t, s.SeedOf(g, seed, chain))
 		s.Skip(at)
 		s.Uint32s(dst)
 	}
 	const tests = 2 * (64 + 64 + 40)
-	for g := range generator.Kind(2) {
+	for g := range Generator(2) {
 		draw(x, g, 1, 2, 0)
 		for bit := range 64 {
 			draw(y, g, 1^1<<bit, 2, 0)

@@ -44,7 +44,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/unmask"
-	streams "github.com/gibbsite-go/gibbsite/sampler/generator"
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -102,10 +101,10 @@ func killChains[S energy.Site](c *sampler.Runner[S], err error) resumable {
 }
 
 func killTokens(m energy.Model, method sampler.Method) func(string) resumable {
-	return killTokensOf(streams.Philox4x32, m, method)
+	return killTokensOf(sampler.Philox4x32, m, method)
 }
 
-func killTokensOf(g streams.Kind, m energy.Model, method sampler.Method) func(string) resumable {
+func killTokensOf(g sampler.Generator, m energy.Model, method sampler.Method) func(string) resumable {
 	return func(path string) resumable {
 		cfg := sampler.Config{Chains: 40, Seed: 3, Warmup: 40, Generator: g}
 		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 9
@@ -248,8 +247,8 @@ func resumables() map[string]func(path string) resumable {
 		"gibbs":            killTokens(m, mcmc.Gibbs{}),
 		"chromatic gibbs":  killTokens(potts, mcmc.Gibbs{Scan: mcmc.Chromatic}),
 		"torus gibbs":      killTokens(ising, mcmc.Gibbs{Scan: mcmc.Chromatic}),
-		"torus gibbs, ars": killTokensOf(streams.ARS4x32, ising, mcmc.Gibbs{Scan: mcmc.Chromatic}),
-		"dmala, ars":       killTokensOf(streams.ARS4x32, m, mcmc.DMALA{}),
+		"torus gibbs, ars": killTokensOf(sampler.ARS4x32, ising, mcmc.Gibbs{Scan: mcmc.Chromatic}),
+		"dmala, ars":       killTokensOf(sampler.ARS4x32, m, mcmc.DMALA{}),
 		"sparse gibbs":     killTokens(potts, mcmc.Gibbs{}),
 		"bipartite gibbs":  killTokens(rbm, mcmc.BlockGibbs{}),
 		"gwg":              killTokens(m, mcmc.GWG{}),

@@ -61,7 +61,7 @@ func root(t *testing.T) string {
 	}
 }
 
-var long = flag.Bool("long", false, "run the long forms of tests: every case, at full size (see CONTRIBUTING.md)")
+var long = flag.Bool("long", false, "run the long forms of tests: every case, at full size (see docs/CHECKS.md)")
 
 // Long reports whether the flag -long is set: tests then run in their long form.
 func Long() bool { return *long }

@@ -16,7 +16,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // flipping is a law of flips as mcmc.DMALA and mcmc.DLMC have them.
@@ -131,14 +130,14 @@ func TestTorusLangevinTransition(t *testing.T) {
 		}
 		require.InDelta(t, 1, total, 1e-12)
 		sweeptest.Stay(row, exact.Index(from, 2))
-		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+		for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 			holdSteps(t, k, from, row, g)
 		}
 	}
 }
 
 // holdSteps holds steps from one state to the law of their ends.
-func holdSteps(t *testing.T, k sampler.Kernel, from []int32, law []float64, g generator.Kind) {
+func holdSteps(t *testing.T, k sampler.Kernel, from []int32, law []float64, g sampler.Generator) {
 	x, info, streams := make([]int32, sampler.BlockSize*16), make([]sampler.Info, sampler.BlockSize), make([]sampler.Stream, sampler.BlockSize)
 	for s := range streams {
 		require.NoError(t, streams[s].SeedOf(g, 8, uint64(s)))

@@ -19,7 +19,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 func rowKernel(t *testing.T, m energy.Model, chains int, order []int32) *rowGibbs {
@@ -89,7 +88,7 @@ func TestRowGibbsIsExact(t *testing.T) {
 // by chain, with either generator; energies are those of the states.
 func TestRowGibbsSteps(t *testing.T) {
 	for name, m := range large(t) {
-		for _, kind := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+		for _, kind := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 			const chains = 19
 			k := rowKernel(t, m, chains, nil)
 			r := rand.New(rand.NewPCG(7, 7))
@@ -136,7 +135,7 @@ func walk(k *rowGibbs, m energy.Conditional, x []int32, chains int, order []int,
 		first := (visits + 7) / 8
 		words := make([]uint32, (first+1+visits)*simd.GroupWords)
 		kind, seed, chain, group := r.Reserve(uint64(first + 1 + visits))
-		if kind == generator.ARS4x32 {
+		if kind == sampler.ARS4x32 {
 			simd.ARS(words, seed, chain, group)
 		} else {
 			simd.Philox(words, seed, chain, group)
@@ -389,7 +388,7 @@ func TestRowBatchIsSteps(t *testing.T) {
 	batches := 0
 	for name, m := range models {
 		for _, chains := range []int{64, 75, 96, 136} {
-			for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+			for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 				cfg := sampler.Config{Chains: chains, Seed: 5, Warmup: 3, Workers: 1, Generator: g}
 				method := Gibbs{Scan: Systematic} // by rows also where there are other kernels
 				stepped := cfg
@@ -481,7 +480,7 @@ func TestRowBatchAlone(t *testing.T) {
 func BenchmarkRowBatch(b *testing.B) {
 	for _, beta := range []float64{0.1, 0.4, 1, 1.5, 2, 5} {
 		m := denseGraph(800, beta)
-		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+		for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 			b.Run(fmt.Sprintf("beta=%v/%v/chains=64", beta, g), func(b *testing.B) {
 				const chains = 64
 				c := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, sampler.Config{Chains: chains, Workers: 1, Generator: g}))

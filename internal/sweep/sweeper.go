@@ -9,7 +9,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // holder holds the states of the chains of a block in its own form. Groups of chains move
@@ -409,5 +408,5 @@ func (k *sweeper) UnmarshalBinary(b []byte) error {
 // reserve reserves groups of random bits of a stream.
 func reserve(r *sampler.Stream, groups uint64) spins.Source {
 	g, seed, chain, group := r.Reserve(groups)
-	return spins.Source{ARS: g == generator.ARS4x32, Seed: seed, Chain: chain, Group: group}
+	return spins.Source{ARS: g == sampler.ARS4x32, Seed: seed, Chain: chain, Group: group}
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // The thresholds are the exact conditionals to the last digits of float64.
@@ -84,13 +83,13 @@ func TestTorusGibbsSweep(t *testing.T) {
 	half(start, 0, func(p float64, y []int32) {
 		half(y, 1, func(q float64, z []int32) { law[exact.Index(z, 2)] += p * q })
 	})
-	for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+	for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 		sweeps(t, m, start, law, g)
 	}
 }
 
 // sweeps holds sweeps from the state start to the law of their ends.
-func sweeps(t *testing.T, m *model.Ising, start []int32, law []float64, g generator.Kind) {
+func sweeps(t *testing.T, m *model.Ising, start []int32, law []float64, g sampler.Generator) {
 	counts := make([]int, 1<<16)
 	k := exact.Must(Gibbs{Scan: Chromatic}.Kernel(context.Background(), m, sampler.BlockSize))
 	x, info, streams := make([]int32, sampler.BlockSize*16), make([]sampler.Info, sampler.BlockSize), make([]sampler.Stream, sampler.BlockSize)
@@ -226,7 +225,7 @@ func TestTorusGibbsParallel(t *testing.T) {
 func TestTorusGibbsGolden(t *testing.T) {
 	m := sweeptest.Chequered(t, 10, 14)
 	var b strings.Builder
-	for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+	for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 		c := runs.Run(t, m, Gibbs{Scan: Chromatic}, sampler.Config{Chains: 3, Seed: 5, Warmup: -1, Generator: g}, 20)
 		fmt.Fprintf(&b, "%v %016x\n", g, runs.Hash(c.States()))
 	}
@@ -237,7 +236,7 @@ func TestTorusGibbsGolden(t *testing.T) {
 // such that are not.
 func BenchmarkGibbsTorus(b *testing.B) {
 	for _, side := range []int{64, 1024} {
-		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+		for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 			for _, read := range []bool{true, false} {
 				b.Run(fmt.Sprintf("side=%d/%v/read=%v", side, g, read), func(b *testing.B) {
 					m, err := model.NewIsing(model.Lattice{side, side}, 0.44, 0)

@@ -20,7 +20,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // wordModels are small models that wordGibbs takes: with and without a field, couplings
@@ -380,8 +379,8 @@ func TestWordBatchIsSteps(t *testing.T) {
 	ctx := context.Background()
 	for name, m := range wordModels(t) {
 		for _, chains := range []int{1, 5, 64, 300, 512, 1100} {
-			for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
-				if testing.Short() && (g != generator.Philox4x32 || chains > 512) {
+			for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
+				if testing.Short() && (g != sampler.Philox4x32 || chains > 512) {
 					continue
 				}
 				cfg := sampler.Config{Chains: chains, Seed: 5, Warmup: 3, Workers: 1, Generator: g}
@@ -525,7 +524,7 @@ func BenchmarkWordBatch(b *testing.B) {
 		"torus=30": exact.Must(model.NewIsing(model.Lattice{30, 30}, 0.2, 0.2)),
 		"torus=60": exact.Must(model.NewIsing(model.Lattice{60, 60}, 0.2, 0.2)),
 	} {
-		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+		for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 			for _, chains := range []int{32, 64, 128, 256, 512} {
 				b.Run(fmt.Sprintf("%s/%v/chains=%d", name, g, chains), func(b *testing.B) {
 					sites, _ := m.Shape()

@@ -20,7 +20,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // Config holds the settings of Langevin chains. The zero value runs 4 chains of seed 0
@@ -54,7 +53,7 @@ type Config struct {
 
 	// DrawsFile and Generator are as in [sampler.Config].
 	DrawsFile string
-	Generator generator.Kind
+	Generator sampler.Generator
 
 	// Init holds the initial states: one per chain, or one for all chains. If
 	// nil, coordinates are standard normal, then projected.

@@ -19,7 +19,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 // withTorusFrom sets the number of sites from which on tori are bits.
@@ -135,7 +134,7 @@ func TestTorusLangevinGolden(t *testing.T) {
 	m := sweeptest.Chequered(t, 18, 30)
 	var b strings.Builder
 	for _, method := range []sampler.Method{DMALA{}, DLMC{}, DMALA{Balance: Max}} {
-		for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+		for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 			c := runs.Run(t, m, method, sampler.Config{Chains: 3, Seed: 5, Warmup: 60, Generator: g}, 20)
 			fmt.Fprintf(&b, "%T %v %016x\n", method, g, runs.Hash(c.States()))
 		}
@@ -148,7 +147,7 @@ func TestTorusLangevinGolden(t *testing.T) {
 func BenchmarkTorusLangevin(b *testing.B) {
 	for _, side := range []int{8, 10, 12, 14, 16, 20, 24, 50, 256} {
 		for _, chains := range []int{1, sampler.BlockSize} {
-			for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+			for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 				for _, how := range []string{"numbers", "bits", "deferred"} {
 					b.Run(fmt.Sprintf("side=%d/chains=%d/%v/%s", side, chains, g, how), func(b *testing.B) {
 						m, err := model.NewIsing(model.Lattice{side, side}, 0.1, 0.05)

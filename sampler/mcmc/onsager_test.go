@@ -12,7 +12,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/generator"
 )
 
 var onsager = flag.Int("onsager", 0, "draws of a 1024×1024 lattice to hold to its exact energy")
@@ -39,12 +38,12 @@ func TestOnsager(t *testing.T) {
 	if *onsager == 0 {
 		t.Skip("a longer check: go test ./sampler/mcmc -run Onsager -onsager 400 -v")
 	}
-	for _, g := range []generator.Kind{generator.Philox4x32, generator.ARS4x32} {
+	for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
 		t.Run(g.String(), func(t *testing.T) { holdToOnsager(t, g) })
 	}
 }
 
-func holdToOnsager(t *testing.T, g generator.Kind) {
+func holdToOnsager(t *testing.T, g sampler.Generator) {
 	const side, batches, thin = 1024, 20, 5
 	m, err := model.NewIsing(model.Lattice{side, side}, 0.3, 0)
 	require.NoError(t, err)

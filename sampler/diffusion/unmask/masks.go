@@ -13,7 +13,7 @@
 //
 // The distance of each from the denoiser's distribution p either has a bound, stated
 // with the type, or is computed by enumeration in the tests; the command in
-// CONTRIBUTING.md prints a table.
+// docs/CHECKS.md prints a table.
 //
 // Two runners sample from p given a language: [Rejection] accepts paths of conditioned
 // steps by their weights, with a bound on the error that remains; [Backtrack] walks on

@@ -1,21 +1,17 @@
-// Package generator owns the names of the counter-based generators that a
-// sampler.Stream may draw from: Config.Generator of a run is one of them.
-//
-// Both are from Salmon, Moraes, Dror and Shaw (2011, "Parallel random numbers: as
-// easy as 1, 2, 3") and pass the batteries of tests there with rounds to spare. A
-// seed gives other numbers with each, and the same on every machine.
-package generator
+package sampler
 
 import "fmt"
 
-// Kind is a generator of random words from counters. The zero value is
-// Philox4x32.
-type Kind uint8
+// Generator is a counter-based generator of random words that the streams of a run draw
+// from; the zero value is Philox4x32. Both are from Salmon, Moraes, Dror and Shaw (2011,
+// "Parallel random numbers: as easy as 1, 2, 3") and pass the batteries of tests there with
+// rounds to spare. A seed gives other numbers with each, and the same on every machine.
+type Generator uint8
 
 const (
 	// Philox4x32 makes four words from a counter by ten rounds of multiplications,
 	// Philox4x32-10: the default, fast everywhere.
-	Philox4x32 Kind = iota
+	Philox4x32 Generator = iota
 
 	// ARS4x32 makes them by seven rounds of AES, ARS4x32-7: two or three times as fast
 	// on amd64 with AES instructions, a third as fast as Philox4x32 elsewhere.
@@ -23,18 +19,18 @@ const (
 )
 
 // String returns "Philox4x32-10" or "ARS4x32-7".
-func (k Kind) String() string {
+func (k Generator) String() string {
 	switch k {
 	case Philox4x32:
 		return "Philox4x32-10"
 	case ARS4x32:
 		return "ARS4x32-7"
 	}
-	return fmt.Sprintf("generator.Kind(%d)", uint8(k))
+	return fmt.Sprintf("sampler.Generator(%d)", uint8(k))
 }
 
 // Check returns an error unless k is one of the generators.
-func (k Kind) Check() error {
+func (k Generator) Check() error {
 	if k > ARS4x32 {
 		return fmt.Errorf("generator = %d, want %d (%s) or %d (%s)", uint8(k), Philox4x32, Philox4x32, ARS4x32, ARS4x32)
 	}
@@ -42,7 +38,7 @@ func (k Kind) Check() error {
 }
 
 // UnmarshalText sets k to the generator that String calls so, for flags and files.
-func (k *Kind) UnmarshalText(text []byte) error {
+func (k *Generator) UnmarshalText(text []byte) error {
 	for g := Philox4x32; g <= ARS4x32; g++ {
 		if g.String() == string(text) {
 			*k = g
@@ -53,7 +49,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 }
 
 // MarshalText returns what UnmarshalText reads.
-func (k Kind) MarshalText() ([]byte, error) {
+func (k Generator) MarshalText() ([]byte, error) {
 	if err := k.Check(); err != nil {
 		return nil, err
 	}
