@@ -239,3 +239,10 @@ func shrink(u, t float64) float64 {
 	}
 	return 0
 }
+
+// energies returns those of the test states by the present parameters.
+func (f *Fit) energies() []float64 {
+	e := make([]float64, probes)
+	f.p.Energy(e, f.tests())
+	return e
+}

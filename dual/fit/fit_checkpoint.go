@@ -161,10 +161,3 @@ func (f *Fit) probe() []float64 {
 	}
 	return slopes
 }
-
-// energies returns those of the test states by the present parameters.
-func (f *Fit) energies() []float64 {
-	e := make([]float64, probes)
-	f.p.Energy(e, f.tests())
-	return e
-}

@@ -129,9 +129,9 @@ var engines = []struct {
 			}
 			return made(newRowGibbs(r.Model, r.Chains, sweep))
 		}},
-	{"table", "energy.Matching, ≤ 16 neighbours on average: looked up by neighbours; 2⁻⁵³", "14 ns and 1.5 ns a neighbour", byColour, 0, true,
+	{"sparse", "energy.Matching, ≤ 16 neighbours on average: looked up by neighbours; 2⁻⁵³", "14 ns and 1.5 ns a neighbour", byColour, 0, true,
 		func(r *request) (sampler.Kernel, error) { return made(newSparseGibbs(r.Model, r.Chains)) }},
-	{"counts", "energy.Matching of two levels, more neighbours or, of proposals, any number: looked up by a count of them; 2⁻⁶⁴", "10 ns and 1.5 ns a neighbour of a site that changes", inOrder, inOrder &^ (1 << Automatic), true,
+	{"dense", "energy.Matching of two levels, more neighbours or, of proposals, any number: looked up by a count of them; 2⁻⁶⁴", "10 ns and 1.5 ns a neighbour of a site that changes", inOrder, inOrder &^ (1 << Automatic), true,
 		func(r *request) (sampler.Kernel, error) {
 			if !r.Proposes && !dense(r.Model) {
 				return nil, nil

@@ -232,3 +232,87 @@ func Changed(x, y []int32) (n int) {
 	}
 	return n
 }
+
+// sitewise holds chains whose states stay in x and change one site at a time, with exact
+// differences and running energies. It can exchange states with a sitewise kernel at another
+// temperature.
+type sitewise struct {
+	*Locals
+	x    []int32 // where the states are
+	beta float64 // of the target, relative to that of the first kernel
+}
+
+func newSitewise(c *Locals) sitewise { return sitewise{Locals: c, beta: 1} }
+
+// sited implements siting.
+func (k *sitewise) sited() *sitewise { return k }
+
+// siting is a kernel of sitewise chains.
+type siting interface{ sited() *sitewise }
+
+// Exchanges implements [sampler.Exchanger].
+func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
+	other, ok := with.(siting)
+	if !ok {
+		return false
+	}
+	k.beta = beta
+	o := other.sited()
+	return beta > 0 && o.Sites == k.Sites && o.Levels == k.Levels && len(o.E) == len(k.E) && (o.Local == nil) == (k.Local == nil)
+}
+
+// Hold implements [sampler.Exchanger].
+func (k *sitewise) Hold(x []int32) { k.x = x }
+
+// Show implements [sampler.Lazy].
+func (k *sitewise) Show(x []int32) {
+	if len(k.x) > 0 && &x[0] != &k.x[0] {
+		copy(x, k.x)
+	}
+}
+
+// state returns the state of chain s.
+func (k *sitewise) state(s int) []int32 { return k.x[s*k.Sites : (s+1)*k.Sites] }
+
+// Energies implements [sampler.Exchanger].
+func (k *sitewise) Energies(e []float64, of sampler.Exchanger) {
+	o := of.(siting).sited()
+	for s, v := range o.E {
+		e[s] = tempered(v, k.beta, o.beta)
+	}
+}
+
+// Exchange implements [sampler.Exchanger].
+func (k *sitewise) Exchange(with sampler.Exchanger, chains []int, moved []int) {
+	o := with.(siting).sited()
+	for _, s := range chains {
+		a, b := k.state(s), o.state(s)
+		if moved != nil {
+			moved[s] += Changed(a, b)
+		}
+		Exchange(a, b)
+		k.E[s], o.E[s] = tempered(o.E[s], k.beta, o.beta), tempered(k.E[s], o.beta, k.beta)
+		if k.Local != nil {
+			mine, theirs := k.Chain(s), o.Chain(s)
+			for i, d := range mine {
+				mine[i], theirs[i] = tempered(theirs[i], k.beta, o.beta), tempered(d, o.beta, k.beta)
+			}
+		}
+	}
+}
+
+// Exchange exchanges two rows.
+func Exchange(a, b []int32) {
+	b = b[:len(a)]
+	for i, v := range a {
+		a[i], b[i] = b[i], v
+	}
+}
+
+// tempered returns an energy, or a difference, at another inverse temperature.
+func tempered(e, beta, from float64) float64 {
+	if beta == from {
+		return e
+	}
+	return float64(e * (beta / from))
+}

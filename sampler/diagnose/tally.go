@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // Tally holds the statistics of a part of a run, which merge with those of other parts.
@@ -263,4 +267,137 @@ func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 		return mean, 0, 0, fmt.Errorf("diagnose: Tally.LogMeanExp: %w", err)
 	}
 	return mean, stdErr, ess, t.Missing()
+}
+
+// TallyConfig names the run and the chains that a [Tally] counts. Draws is required.
+type TallyConfig struct {
+	Chains int    // of the whole run; 0 means 4
+	First  int    // number of the first chain of this part
+	Count  int    // chains of this part; 0 means all from First on
+	Draws  int    // per chain, ≥ 1
+	Seed   uint64 // of the run
+
+	// Nested is the number of consecutive chains that begin in the same state;
+	// 0 means 1. It divides Chains, First and Count.
+	Nested int
+
+	// LogWeights declares the value of the first function to be the logarithm of a
+	// chain's weight, −Inf included, see [Tally.LogMeanExp]. Draws is then 1.
+	LogWeights bool
+
+	// Run is what the draws depend on in addition to Chains and Seed, such as the name of
+	// a model and its arguments. Parts with another Run are refused. It is compared as
+	// checkpoints compare settings, see [sampler.Method]; languages by content if Run is
+	// [energy.Shaped].
+	Run any
+}
+
+// fill checks the configuration and replaces zeros by defaults.
+func (c *TallyConfig) fill(functions int) error {
+	if c.Chains == 0 {
+		c.Chains = 4
+	}
+	if c.Nested == 0 {
+		c.Nested = 1
+	}
+	if c.Count == 0 {
+		c.Count = c.Chains - c.First
+	}
+	bad := func(name string, v int, want string, a ...any) error {
+		return fmt.Errorf("diagnose: TallyConfig.%s = %d, want %s", name, v, fmt.Sprintf(want, a...))
+	}
+	most := maxDraws / max(functions, 1)
+	switch {
+	case c.Chains < 0:
+		return bad("Chains", c.Chains, "≥ 0")
+	case c.First < 0 || c.First >= c.Chains:
+		return bad("First", c.First, "0 … %d", c.Chains-1)
+	case c.Count < 0 || c.Count > c.Chains-c.First:
+		return bad("Count", c.Count, "1 … %d", c.Chains-c.First)
+	case c.Draws < 1 || c.Draws > most:
+		return bad("Draws", c.Draws, "1 … %d", most)
+	case c.LogWeights && c.Draws != 1:
+		return bad("Draws", c.Draws, "1 with LogWeights")
+	case c.LogWeights && functions == 0:
+		return fmt.Errorf("diagnose: TallyConfig.LogWeights = true, want a function with it")
+	case c.Nested < 0 || c.Nested > c.Chains || c.Chains%c.Nested != 0:
+		return bad("Nested", c.Nested, "a divisor of Chains = %d", c.Chains)
+	case c.First%c.Nested != 0:
+		return bad("First", c.First, "a multiple of Nested = %d", c.Nested)
+	case c.Count%c.Nested != 0:
+		return bad("Count", c.Count, "a multiple of Nested = %d", c.Nested)
+	}
+	return check.Entries("diagnose: NewTally", "Count × functions", c.Count, max(functions, 1))
+}
+
+// NewTally returns a tally of functions of the state for the chains that cfg names;
+// [Tally.Observe] feeds it. The functions are called as by [NewTrace]. Their names are
+// f1, f2, … unless [Tally.Name] sets others. Errors: a nil function and settings out of
+// range.
+func NewTally(cfg TallyConfig, f ...func(x []int32) float64) (*Tally, error) {
+	for i := range f {
+		if f[i] == nil {
+			return nil, fmt.Errorf("diagnose: NewTally: function %d is nil", i)
+		}
+	}
+	if err := cfg.fill(len(f)); err != nil {
+		return nil, err
+	}
+	settings := &fingerprint.List{}
+	if s, ok := cfg.Run.(energy.Shaped); ok {
+		settings.Sites, settings.Levels = s.Shape()
+	}
+	settings.Add("TallyConfig.Run", cfg.Run)
+	t := &Tally{
+		run:  run{chains: cfg.Chains, draws: cfg.Draws, nested: cfg.Nested, seed: cfg.Seed, settings: settings.Append(nil), logWeights: cfg.LogWeights},
+		rows: make([]tallied, len(f)),
+		record: &recorder{
+			first: cfg.First, draws: cfg.Draws, nested: cfg.Nested, functions: slices.Clone(f), chains: make([]underway, cfg.Count),
+		},
+	}
+	for i := range f {
+		t.rows[i] = newTallied()
+		t.run.names = append(t.run.names, fmt.Sprintf("f%d", i+1))
+	}
+	if cfg.LogWeights {
+		t.rows[0].weights = &weights{}
+	}
+	return t, nil
+}
+
+// Name names the functions and returns t. It panics unless there is one name for
+// each function, none of them empty or with a comma or a line break.
+func (t *Tally) Name(names ...string) *Tally {
+	if len(names) != len(t.rows) {
+		panic(fmt.Sprintf("diagnose: Tally.Name: %d names, want %d", len(names), len(t.rows)))
+	}
+	for _, n := range names {
+		if n == "" || strings.ContainsAny(n, ",\r\n") {
+			panic(fmt.Sprintf("diagnose: Tally.Name: name %q, want one without comma and line break", n))
+		}
+	}
+	t.run.names = slices.Clone(names)
+	return t
+}
+
+// RealTally is [NewTally] for functions of real states: a tally and the observer
+// that feeds it.
+func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler.RealObserver, error) {
+	stand := make([]func(x []int32) float64, len(f))
+	for i := range f {
+		if f[i] != nil {
+			stand[i] = func([]int32) float64 { return 0 }
+		}
+	}
+	t, err := NewTally(cfg, stand...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, func(chain, draw int, x []float32, info *sampler.Info) {
+		u := t.next(chain)
+		for i := range f {
+			u.values[i*t.record.draws+u.draws] = f[i](x)
+		}
+		drawn(t, chain, x, info)
+	}, nil
 }

@@ -223,3 +223,8 @@ func (k *bipartite) UnmarshalBinary(b []byte) error {
 	}
 	return k.at.Restore(b, 0)
 }
+
+func (k *bipartite) Cost(info []sampler.Info) float64 {
+	m := k.price.Of(k.model)
+	return float64(len(info)) * (sweep.WholeCost + m.Field + float64(drawCost*float64(k.sites+k.hidden)))
+}

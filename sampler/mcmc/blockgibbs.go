@@ -233,3 +233,15 @@ func (k *blockGibbs) UnmarshalBinary(b []byte) error {
 	}
 	return k.at.Restore(b, len(k.blocks))
 }
+
+func (k *blockGibbs) Cost(info []sampler.Info) float64 {
+	m, sum := k.price.Of(k.model), 0.0
+	for _, block := range k.blocks {
+		members := 1
+		for range block {
+			members *= k.levels
+		}
+		sum += float64(float64(members) * (m.Energy + sweep.LevelCost + float64(k.sites)))
+	}
+	return float64(len(info)) * sum
+}

@@ -21,64 +21,6 @@ const (
 	drawCost     = 7   // a hidden or visible unit drawn
 )
 
-func (k *pairGibbs) Cost(info []sampler.Info) float64 {
-	l := float64(k.Levels)
-	return k.Visits(info, k.Updates, k.Levels, sweep.ProposalCost+float64(l*(k.joins()+float64(sweep.LevelCost*l))))
-}
-
-func (k *swap) Cost(info []sampler.Info) float64 {
-	return k.Visits(info, k.Updates, 2, sweep.ProposalCost+k.joins())
-}
-
-// joins returns what it costs to try a level of the first of two sites: a change of
-// the table and back, and a way through the language.
-func (k *pairs) joins() float64 {
-	join := k.Price.Of(k.Model).Move
-	if k.within != nil && k.within.count == nil {
-		join += float64(trellisCost * float64(k.Sites) / 2)
-	}
-	return join
-}
-
-func (k *bipartite) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.model)
-	return float64(len(info)) * (sweep.WholeCost + m.Field + float64(drawCost*float64(k.sites+k.hidden)))
-}
-
-func (k *blockGibbs) Cost(info []sampler.Info) float64 {
-	m, sum := k.price.Of(k.model), 0.0
-	for _, block := range k.blocks {
-		members := 1
-		for range block {
-			members *= k.levels
-		}
-		sum += float64(float64(members) * (m.Energy + sweep.LevelCost + float64(k.sites)))
-	}
-	return float64(len(info)) * sum
-}
-
-func (k *hammingBall) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.model)
-	ball := float64(float64(k.size) * (m.Energy + sweep.LevelCost + float64(k.sites)))
-	return float64(len(info)) * float64(float64(k.updates)*ball)
-}
-
-func (k *hastings) Cost(info []sampler.Info) float64 {
-	return proposed(k.proposal, k.price.Of(k.model), info)
-}
-
-func (k *proximal) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.model)
-	each := float64(k.sites) * flipCost // the noise
-	if m.Levels > 2 {
-		each = float64(k.sites) * rowCost
-	}
-	if k.adjusted {
-		each += m.Energy
-	}
-	return proposed(k.proposal, m, info) + float64(float64(len(info))*each)
-}
-
 // proposed returns the cost of a step by a proposal.
 func proposed(p proposal, m cost.Model, info []sampler.Info) float64 {
 	n, table, changes := float64(m.Sites), m.Table, 0.0

@@ -148,3 +148,16 @@ type Proposing = interface {
 	// reverse move sees the same h.
 	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
+
+// langevin holds the settings that DULA and DMALA share.
+type langevin struct {
+	alpha          float64
+	preconditioner []float32
+	window         int
+	minibatch      bool
+	within         constraint.Automaton
+	balance        Balance
+	exact          bool
+	jumps          bool // on two levels; alpha is their time
+	judged         bool // proposals are accepted or rejected by the energy
+}

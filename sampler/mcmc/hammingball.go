@@ -309,3 +309,9 @@ func (k *hammingBall) UnmarshalBinary(b []byte) error {
 	k.known = 0
 	return k.at.Restore(b, k.updates)
 }
+
+func (k *hammingBall) Cost(info []sampler.Info) float64 {
+	m := k.price.Of(k.model)
+	ball := float64(float64(k.size) * (m.Energy + sweep.LevelCost + float64(k.sites)))
+	return float64(len(info)) * float64(float64(k.updates)*ball)
+}

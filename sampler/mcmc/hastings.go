@@ -221,3 +221,7 @@ func unadjusted(e float64) error {
 	}
 	return nil
 }
+
+func (k *hastings) Cost(info []sampler.Info) float64 {
+	return proposed(k.proposal, k.price.Of(k.model), info)
+}

@@ -135,3 +135,8 @@ func (k *pairGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	}
 	return made
 }
+
+func (k *pairGibbs) Cost(info []sampler.Info) float64 {
+	l := float64(k.Levels)
+	return k.Visits(info, k.Updates, k.Levels, sweep.ProposalCost+float64(l*(k.joins()+float64(sweep.LevelCost*l))))
+}

@@ -215,3 +215,13 @@ func (k *pairs) settle(s, i, j int, a, b int32, e float64, x []int32) (moved int
 	}
 	return moved
 }
+
+// joins returns what it costs to try a level of the first of two sites: a change of
+// the table and back, and a way through the language.
+func (k *pairs) joins() float64 {
+	join := k.Price.Of(k.Model).Move
+	if k.within != nil && k.within.count == nil {
+		join += float64(trellisCost * float64(k.Sites) / 2)
+	}
+	return join
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -112,19 +111,6 @@ func acceptSome(p proposal, lo, hi, n int) {
 	for s := lo; s < hi; s++ {
 		p.accept(s)
 	}
-}
-
-// langevin holds the settings that DULA and DMALA share.
-type langevin struct {
-	alpha          float64
-	preconditioner []float32
-	window         int
-	minibatch      bool
-	within         constraint.Automaton
-	balance        Balance
-	exact          bool
-	jumps          bool // on two levels; alpha is their time
-	judged         bool // proposals are accepted or rejected by the energy
 }
 
 // unconfined is the part of a proposal without a language.

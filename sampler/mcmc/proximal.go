@@ -140,3 +140,15 @@ func (k *proximal) UnmarshalBinary(b []byte) error {
 	k.stride(k.alpha)
 	return nil
 }
+
+func (k *proximal) Cost(info []sampler.Info) float64 {
+	m := k.price.Of(k.model)
+	each := float64(k.sites) * flipCost // the noise
+	if m.Levels > 2 {
+		each = float64(k.sites) * rowCost
+	}
+	if k.adjusted {
+		each += m.Energy
+	}
+	return proposed(k.proposal, m, info) + float64(float64(len(info))*each)
+}

@@ -119,3 +119,7 @@ func constant(x []int32) bool {
 	}
 	return true
 }
+
+func (k *swap) Cost(info []sampler.Info) float64 {
+	return k.Visits(info, k.Updates, 2, sweep.ProposalCost+k.joins())
+}
