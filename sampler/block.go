@@ -175,7 +175,7 @@ func (t *turn[S]) reads(step int) bool {
 	return done > 0 && done%t.run.cfg.Thin == 0 && (t.page != nil || t.observe != nil)
 }
 
-// Stats sums up the steps after warm-up. Counts stop at math.MaxInt.
+// Stats sums up the steps after warm-up. Counts saturate at math.MaxInt.
 type Stats struct {
 	Steps   int     // chain steps: steps times chains
 	Accept  float64 // mean acceptance probability
