@@ -37,7 +37,8 @@ func (k Generator) Check() error {
 	return nil
 }
 
-// UnmarshalText sets k to the generator that String calls so, for flags and files.
+// UnmarshalText sets k to the generator of the given name, as String returns it, for
+// flags and files.
 func (k *Generator) UnmarshalText(text []byte) error {
 	for g := Philox4x32; g <= ARS4x32; g++ {
 		if g.String() == string(text) {

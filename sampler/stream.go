@@ -7,10 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Stream is a counter-based random stream, keyed by (seed, chain) and indexed by
-// the number of 32-bit words drawn so far. Streams with different keys are
-// independent for every practical purpose; equal keys give equal streams on
-// every machine, and a golden test keeps that promise.
+// Stream is a counter-based random stream, keyed by (seed, chain) and indexed by the
+// number of 32-bit words drawn so far. Streams with different keys are independent for
+// every practical purpose; equal keys give equal streams on every machine, which a golden
+// test checks.
 //
 // The generator is Philox4x32-10, or ARS4x32-7 after [Stream.SeedOf] (both by Salmon,
 // Moraes, Dror and Shaw 2011). Words come in groups of 64: word j of the stream is output
@@ -45,8 +45,8 @@ func streamSize(g Generator) int {
 // NewStream returns the stream of the given seed and chain at its start.
 func NewStream(seed, chain uint64) *Stream { return &Stream{seed: seed, chain: chain} }
 
-// Seed makes s the stream of the given seed and chain, at its start, of the
-// generator that it has.
+// Seed makes s the stream of the given seed and chain, at its start. It keeps
+// the generator.
 func (s *Stream) Seed(seed, chain uint64) { s.seed, s.chain, s.pos = seed, chain, 0 }
 
 // SeedOf is Seed with another generator. It returns an error, and changes nothing,

@@ -162,7 +162,8 @@ func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) 
 type row []float64
 
 // Described is a conditioning (Config.Meta) that lists the values on which a checkpoint
-// must agree: Settings calls add for each, with a name.
+// and the run that loads it must agree: Settings calls add, with name and value, for
+// each.
 type Described interface {
 	Settings(add func(name string, value any))
 }

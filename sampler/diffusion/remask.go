@@ -45,7 +45,7 @@ const (
 // In the last step σ_max = 0 and no mask survives.
 //
 // Its steps are [Renoiser], [Factorised] and [Absorbing] but not [Joint]: a state from
-// which a constraint cannot be met can recover, so the constraint must not weigh it.
+// which a constraint cannot be met can recover, so the constraint must not weight it.
 type Remask struct {
 	Mask     int32
 	Schedule noise.Schedule // LogLinear{} if nil

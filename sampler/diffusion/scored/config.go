@@ -42,9 +42,9 @@ const (
 // Config holds what samples must satisfy and the settings of a run. Judge is required;
 // for all other fields the zero value is recommended.
 type Config struct {
-	// Judge decides: a sample x is feasible if g_j(x) ≤ 0 for all j. Calls have many
-	// states each and are concurrent unless Workers is 1. +Inf is worse than any
-	// other violation; NaN is an error of the sample.
+	// Judge decides: a sample x is feasible if g_j(x) ≤ 0 for all j. Each call
+	// passes many states, and calls are concurrent unless Workers is 1. +Inf is
+	// worse than any other violation; NaN is an error of the sample.
 	Judge constraint.Set
 
 	// Guide, if not nil, is a cheaper set, such as a surrogate, that replaces Judge

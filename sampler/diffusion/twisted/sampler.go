@@ -115,7 +115,7 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 }
 
 // Sample fills x, any number of samples × sites. A call begins with a new cloud and
-// takes Config.PerCloud samples of each. The error, of the model or of ctx, names the
+// takes Config.PerCloud samples from each. The error, of the model or of ctx, names the
 // cloud and the step. It wraps constraint.ErrInfeasible if no particle ended in the set.
 func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	if ctx == nil {

@@ -26,8 +26,8 @@ type RejectionConfig struct {
 	// 512. They give no samples.
 	Tuning int
 
-	// Excess is the share of the weight that the tuning run may have above the cap,
-	// in (0, 1); 0 means 0.002.
+	// Excess is the share of the weight of the tuning run that may be above the
+	// cap, in (0, 1); 0 means 0.002.
 	Excess float64
 
 	// Trials is the largest number of paths for one sample; 0 means 100 000.
