@@ -141,8 +141,8 @@ func (c *controller) fields(f *wire.Fields) {
 	c.gains.fields(f)
 }
 
-// AdaGrad is ascent whose steps shrink with the gradients met (Duchi, Hazan and
-// Singer 2011),
+// AdaGrad is ascent whose steps shrink with the gradients seen so far (Duchi,
+// Hazan and Singer 2011),
 //
 //	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j², 0, max),
 //

@@ -212,8 +212,8 @@ func pairsOf(m Model) (p pairs, ok bool) {
 }
 
 // PairsOf returns m as a model of pairs: the result of Pairs if m is [Pairwise], else
-// the numbers of a [Matching] model of two levels, or of a sum over sites. ok is false
-// for other models and for nil. The slices must not be modified.
+// the same numbers made from a [Matching] model of two levels or from a sum over
+// sites. ok is false for other models and for nil. The slices must not be modified.
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	if check.Nil(m) || !two(m) {
 		return nil, nil, nil, nil, false

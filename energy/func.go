@@ -33,7 +33,7 @@ type Func struct {
 	Grad func(g []float32, x []int32) float64
 
 	// Field, if not nil, does the same for the compact field of [Binary], one
-	// entry per site; it wants two levels.
+	// entry per site; it requires two levels.
 	Field func(h []float32, x []int32) float64
 
 	// Estimate, if not nil, stores in g an unbiased estimate of what Field stores, or

@@ -16,8 +16,9 @@ import (
 // Moraes, Dror and Shaw 2011). Words come in groups of 64: word j of the stream is output
 // word ⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod 16, chain), which lets
 // a vector unit compute sixteen counters at once. The key is the seed; that of ARS, which
-// has 128 bits, is (seed, 0x243F6A8885A308D3), the latter from the digits of π. Pairs
-// have their lower half first. The period is 2⁶⁶ words.
+// has 128 bits, is (seed, 0x243F6A8885A308D3), the latter from the digits of π. A seed or
+// other number of 64 bits is a pair of words, the lower half first. The period is 2⁶⁶
+// words.
 //
 // Stream implements rand.Source. It is not safe for concurrent use. The zero
 // value is the stream of seed 0 and chain 0.

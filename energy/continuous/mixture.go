@@ -193,8 +193,8 @@ func (m *Mixture) product(k, i int, v []float64) float64 {
 	return sum
 }
 
-// Tilt returns the distribution ∝ p(x)·exp(tᵀx), a mixture of the same
-// covariances with the means m_k + C_k·t and the weights
+// Tilt returns the distribution ∝ p(x)·exp(tᵀx), a mixture with the same covariances,
+// the means m_k + C_k·t and the weights
 //
 //	w_k·exp(tᵀm_k + ½tᵀC_k·t),
 //

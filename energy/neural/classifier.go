@@ -26,7 +26,7 @@ type ClassifierConfig struct {
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a call; 0 means
-	// GOMAXPROCS, and more than 1024 mean 1024. It decides nothing but speed.
+	// GOMAXPROCS, and more than 1024 mean 1024. It affects nothing but speed.
 	Workers int
 }
 
