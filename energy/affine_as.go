@@ -13,7 +13,7 @@ import (
 // As implements [Capable]. An Affine supports what all of its parts support of [Binary],
 // [Conditional], [Local], [Graphical] and [Windowed]; and
 //
-//   - it is [Differentiable] if its parts are; of several parts, some may have fields or
+//   - it is [Differentiable] if its parts are; of several parts, any may have fields or
 //     windows instead of tables;
 //   - [Ordinal] and [Supported] if one of them is (Repair asks several in turn, twice, so
 //     that conflicting demands may leave a state of probability zero), and Supported with

@@ -196,7 +196,7 @@ func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch
 }
 
 // Draw is Redraw without a tally. It returns the number of sites that changed, summed over
-// the first so many chains.
+// the given number of first chains.
 func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	now, old := c.drawn(at, from, w)
 	mask := uint64(1)<<chains - 1

@@ -92,9 +92,9 @@ func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 	}
 }
 
-// sweep continues a sweep from a place, as far as fits between two questions whether to
-// stop, and returns the next place. It then calls settled with each piece that was redrawn,
-// in order.
+// sweep continues a sweep from a place, as far as fits between two checks whether to stop,
+// and returns the next place. It then calls settled with each piece that was redrawn, in
+// order.
 func (p *pieces) sweep(from int, r *sampler.Stream, settled func(piece int)) (next int) {
 	first := sort.Search(len(p.all), func(n int) bool { return p.all[n].end > from })
 	end := min(p.all[first].next, first+max(1, len(p.workers)*PollWork/(siteWork*pieceSites)))

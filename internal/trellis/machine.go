@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Config says what [Compile] unrolls the automaton over.
+// Config describes what [Compile] unrolls the automaton over.
 type Config struct {
 	// Sites and Levels are the length of the sequences and the number of
 	// tokens, both ≥ 1.

@@ -236,7 +236,7 @@ func (r *Runner) halt(work int) bool {
 // operations.
 const siteWork = 64
 
-// askEvery is the number of operations between two questions whether to stop.
+// askEvery is the number of operations between two checks for a stop.
 const askEvery = poll.Every
 
 // infinite returns the error for the first token of weight +Inf or NaN.

@@ -76,7 +76,7 @@ func (s *searcher[T]) begin(levels []int32) {
 	s.found = true
 }
 
-// Sites between two looks at the work done, and between two questions whether to
+// Sites between two looks at the work done, and between two checks whether to
 // stop, about a millisecond. Tests set them lower; results do not depend on them.
 var chunk, pollWork = 1 << 12, 1 << 18
 

@@ -283,8 +283,8 @@ func (s settings) check() error {
 	return nil
 }
 
-// refreshed is the number of sites that draw their momentum between two questions whether
-// to stop. It is even: normal numbers come in pairs.
+// refreshed is the number of sites that draw their momentum between two checks whether to
+// stop. It is even: normal numbers come in pairs.
 const refreshed = 1 << 16
 
 // The stages of a step. Before the last one only the momentum and the stream of a chain
