@@ -32,8 +32,8 @@ import (
 // from its own k on have energy +Inf. The model is [energy.Conditional],
 // [energy.Graphical] and [energy.Supported]: Repair removes such levels, but does not
 // repair a state that a table forbids. If tables forbid states, start chains from
-// allowed ones with Config.Init. A single-site step costs a pass over the tables that
-// contain the site. The model is immutable and safe for concurrent use.
+// allowed ones with Config.Init. A single-site step costs a row of every table that
+// contains the site. The model is immutable and safe for concurrent use.
 //
 // Errors name the line, the column, what was found and what was expected. A file with
 // more than 2²⁰ values in the conditionals of its sites (n·max k) needs a variable or
