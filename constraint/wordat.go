@@ -123,7 +123,7 @@ func (w wordAt) Classes(levels int) (of []int32, n int) {
 }
 
 // wordFromEnd is the automaton from the end. Its state is place·2ⁿ + history:
-// bit i of history says whether the word i+1 before the current place fits, and
+// bit i of history is set if the word i+1 before the current place fits, and
 // place is 0 in a gap, 1 in a word that does not fit, 2+s in a word at state s
 // of the lexicon.
 type wordFromEnd struct {

@@ -79,7 +79,8 @@ type state struct {
 	streak  streak
 }
 
-// newState returns that of a loop before its first step, from multipliers that it keeps.
+// newState returns the state of a loop before its first step, at the multipliers lambda,
+// which it keeps.
 func (c *Config) newState(ctx context.Context, lambda []float64) (s state, err error) {
 	s = state{lambda: lambda, way: newTrajectory(len(lambda), c.Uniform), streak: newStreak()}
 	s.updater, err = c.Rule.Bind(ctx, len(lambda))

@@ -170,7 +170,8 @@ func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []fl
 	}, nil
 }
 
-// fit checks a model: the first gives the shape, that of others is as of it.
+// fit checks a model: the first one defines the shape, and all others must have
+// it.
 func (a *Affine) fit(caller, name, first string, m Model) error {
 	sites, levels, err := check.Model("energy", caller, name, m)
 	if a.sites == 0 {

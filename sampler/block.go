@@ -76,8 +76,8 @@ func (t *turn[S]) leave() {
 }
 
 // move brings some blocks to the given number of steps, or as far as they come until the
-// context ends, a chain fails, or a kernel stops because stop is true. leads says that the
-// first can take the others along.
+// context ends, a chain fails, or a kernel stops because stop is true. leads is true if
+// the first can move the others along.
 func (c *Runner[S]) move(ctx context.Context, blocks []block[S], leads bool, end int, stop func() bool) {
 	turns := make([]turn[S], 0, len(blocks))
 	defer func() {
@@ -183,7 +183,7 @@ type Stats struct {
 	Invalid int     // proposals rejected because their energy was NaN or −Inf
 }
 
-// add adds what so many steps reported.
+// add adds the reports of the given number of steps.
 func (s *Stats) add(info []Info, steps int) {
 	for i := range info {
 		s.Accept += float64(float64(steps) * info[i].Accept)

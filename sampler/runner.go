@@ -188,7 +188,7 @@ func (c *Runner[S]) forget() {
 	}
 }
 
-// reset is Reset without a look at the states, and of the kernels alone that prepare has
+// reset is Reset without a check of the states, and only of the kernels that prepare has
 // not Reset already.
 func (c *Runner[S]) reset() error {
 	c.ready, c.err = false, nil
@@ -213,8 +213,8 @@ func (c *Runner[S]) reset() error {
 	return nil
 }
 
-// prepare is Reset at the begin of a run, until stop is true: the chains are then
-// not ready, and the next run goes on with it.
+// prepare is Reset at the beginning of a run, until stop is true: the chains are
+// then not ready, and the next run goes on with it.
 func (c *Runner[S]) prepare(stop func() bool) error {
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -241,7 +241,7 @@ func (c *Runner[S]) prepare(stop func() bool) error {
 	return c.reset()
 }
 
-// resetBlock tells a kernel where its chains are.
+// resetBlock resets a kernel to the states of its chains.
 func (c *Runner[S]) resetBlock(b *block[S], stop func() bool) error {
 	return named(b.kernel.Reset(Control{Stop: stop, Workers: c.share()}, c.states(b)), c.cfg.First+b.first)
 }

@@ -105,7 +105,7 @@ func abreast[S energy.Site](turns []turn[S], at int) bool {
 }
 
 // unread returns how many steps from the present one on nobody reads, those of a warm-up or
-// those after it, the last one before end being read. A kernel that adapts reads each.
+// those after it, the last one before end being read. A kernel that adapts reads every one.
 func (t *turn[S]) unread(end int) int {
 	at, warmup := t.block.steps, t.run.cfg.Warmup
 	n := end - 1 - at

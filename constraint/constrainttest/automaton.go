@@ -121,7 +121,7 @@ type edge struct {
 	token int32
 }
 
-// walker records what an automaton says.
+// walker records what the methods of an automaton return.
 type walker struct {
 	laws.Part
 	a constraint.Automaton

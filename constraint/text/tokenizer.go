@@ -171,7 +171,7 @@ func (t *tokenizer) add(v *document.Value, token string, entries int) error {
 	return nil
 }
 
-// padding returns the id that the file pads with, −1 if it says none.
+// padding returns the id that the file pads with, −1 if it names none.
 func (t *tokenizer) padding() (int, error) {
 	v := t.root.Get("padding").Get("pad_id")
 	if v == nil {

@@ -40,7 +40,8 @@ type state struct {
 	res     residuals
 }
 
-// newState returns that before the first step, at parameters that it keeps.
+// newState returns the state before the first step, at the parameters theta,
+// which it keeps.
 func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error) {
 	n := len(theta)
 	s = state{theta: theta, average: slices.Clone(theta), rule: newAdam(n), res: newResiduals(n)}

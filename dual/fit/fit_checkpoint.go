@@ -145,7 +145,7 @@ func (f *Fit) tests() []int32 {
 }
 
 // probe returns what the energies of test states change by when the parameters do,
-// which tells exponential models apart whatever their parameters are.
+// which distinguishes exponential models whatever their parameters are.
 func (f *Fit) probe() []float64 {
 	if e, ok := energy.As[Exponential](f.p); !ok || !e.Exponential() {
 		return nil
@@ -162,7 +162,7 @@ func (f *Fit) probe() []float64 {
 	return slopes
 }
 
-// energies returns those of the test states by the present parameters.
+// energies returns the energies of the test states at the present parameters.
 func (f *Fit) energies() []float64 {
 	e := make([]float64, probes)
 	f.p.Energy(e, f.tests())

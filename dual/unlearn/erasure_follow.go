@@ -40,7 +40,7 @@ type tokenPath struct {
 	several bool // tokens have been revealed together
 }
 
-// reveal books the tokens that x has and the path has not.
+// reveal adds to the path the tokens that x has and the path has not.
 func (e *Erasure) reveal(r *tokenPath, x []int32) {
 	if r.x == nil {
 		return

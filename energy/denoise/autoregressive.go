@@ -163,8 +163,8 @@ func (c Channel) check(length int) error {
 }
 
 // autocorrelation returns the autocorrelation at lags 0 … len(coef), the
-// solution of the Yule–Walker equations ρ_j = Σ_k φ_k·ρ_{|j−k|}, ρ_0 = 1. The
-// error says that they have none with |ρ_j| ≤ 1.
+// solution of the Yule–Walker equations ρ_j = Σ_k φ_k·ρ_{|j−k|}, ρ_0 = 1. It is
+// an error if they have no solution with |ρ_j| ≤ 1.
 func autocorrelation(coef []float64) ([]float64, error) {
 	p := len(coef)
 	rho := make([]float64, p+1)

@@ -218,7 +218,7 @@ func (s *subject) row(d []float64, x []int32, i int) {
 }
 
 // near compares energies or differences; infinities must agree. A difference of
-// infinities says nothing.
+// infinities is not compared.
 func (s *subject) near(want, got, factor float64) bool {
 	return math.IsNaN(want) || want == got || math.Abs(want-got) <= factor*s.slack
 }

@@ -69,8 +69,8 @@ func (s *subject) clamped(m energy.Clamped) error {
 	return nil
 }
 
-// varying checks that the model at present has the same energies, and the structure that
-// it says.
+// varying checks that the model that Now returns has the same energies, and the
+// structure that it claims.
 func (s *subject) varying(m energy.Varying) error {
 	now := m.Now()
 	if _, ok := energy.As[energy.Varying](now); ok {

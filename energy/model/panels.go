@@ -27,7 +27,8 @@ const panel = 128
 // each weight many times, few enough for scratch of a hundred kilobytes.
 const tile = 32
 
-// newPanels returns panels without columns for at least so many sums.
+// newPanels returns panels without columns for at least the given number of
+// sums.
 func newPanels(sites, sums int) panels {
 	stride := (sums-1)/panel*panel + panel
 	return panels{sites: sites, origin: make([]float64, stride)}

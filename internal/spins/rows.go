@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// RowGraph arranges sites in rows of bytes, one byte a chain. It is immutable, except for
+// RowGraph arranges sites in rows of bytes, one byte per chain. It is immutable, except for
 // Share.
 type RowGraph struct {
 	sites  int

@@ -9,7 +9,7 @@ import (
 )
 
 // rowGibbs is the kernel of Gibbs for many chains of two-level models with up to 127
-// neighbours a site and couplings of one strength and either sign. A site is a row of bytes,
+// neighbours per site and couplings of one strength and either sign. A site is a row of bytes,
 // one for each chain of the block. A visit adds up the rows of the neighbours and looks the
 // conditionals of all chains up by the sums, whether states change or not. The kernel holds
 // its own copy of the states, read from x and written to it.

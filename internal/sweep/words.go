@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// wordGibbs is the chromatic kernel of Gibbs for two-level models with few neighbours a site
+// wordGibbs is the chromatic kernel of Gibbs for two-level models with few neighbours per site
 // and couplings of one strength and either sign. The chains of a block are the bits of a word,
 // and sixteen sites are redrawn at once. The kernel holds its own copy of the states as bits,
 // read from x and written to it.

@@ -69,7 +69,7 @@ func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 }
 
 // Beyond these bounds the distance term of the proposal is either all or
-// nothing, and the acceptance rate tells nothing more about α.
+// nothing, and the acceptance rate carries no more information about α.
 var minLogAlpha, maxLogAlpha = simd.Log(1e-4), simd.Log(1e4)
 
 // New returns a tuner that starts at step size alpha; target 0 means [Target]. It is an

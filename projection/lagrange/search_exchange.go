@@ -51,9 +51,9 @@ func (s *search) descend() {
 	}
 }
 
-// kick gives a site its likeliest token back and descends, first without it. It returns
-// false where the constraint does not seem to allow it, at up to the price of twice what
-// that saves.
+// kick gives a site its likeliest token back and descends, first without changing that
+// site. It returns false if the constraint does not seem to allow that at a price of up
+// to twice what it saves.
 func (s *search) kick(site int) bool {
 	first := int32(site * s.width)
 	gives := s.gain[site] - s.offers[first].cost

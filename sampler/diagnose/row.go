@@ -51,7 +51,7 @@ func (r *Row) undefine(err error, figures ...*Estimate) {
 	}
 }
 
-// mixed is what R̂ says.
+// mixed is the reason that R̂ gives, if any.
 func (r *Row) mixed() []Reason {
 	w := Reason{Row: r.Name, Figure: "rhat", Value: r.RHat.Value, Limit: rHatLimit}
 	var bad *NotFinite
@@ -98,7 +98,7 @@ func hollow(err error) bool {
 	return false
 }
 
-// few is what an effective sample size says.
+// few is the reason that an effective sample size gives, if any.
 func (r *Row) few(ess Estimate, figure, name string) []Reason {
 	if !ess.Defined() || ess.Value >= essLimit {
 		return nil

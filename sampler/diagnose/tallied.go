@@ -61,7 +61,7 @@ func (t *tallied) add(c *condensed) {
 	}
 }
 
-// addGroup takes in the means of the chains that began in the same state.
+// addGroup adds the means of the chains that began in the same state.
 func (t *tallied) addGroup(means []float64) {
 	mean, variance := meanVariance(means)
 	t.sum(&t.group, mean)

@@ -145,7 +145,7 @@ func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	t.keep(r, x, info)
 }
 
-// keep takes in a draw whose values r holds; x is nil for states of reals.
+// keep adds a draw whose values r holds; x is nil for states of reals.
 func (t *Trace) keep(r *record, x []int32, info *sampler.Info) {
 	if info == nil {
 		info = &unknown
@@ -236,8 +236,8 @@ func (t *Trace) record(chain int) *record {
 	return r
 }
 
-// records returns those of the chains that have a draw, in the order of their
-// numbers.
+// records returns the records of the chains that have a draw, in the order of
+// their numbers.
 func (t *Trace) records() []*record { return t.slots.list() }
 
 // RealTrace returns a [Trace] of functions of real states, and the observer that

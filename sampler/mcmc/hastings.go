@@ -131,8 +131,8 @@ func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
 	}
 }
 
-// decide moves chain s from x to y, which differ at so many sites, with probability a, and
-// reports whether that changed anything.
+// decide moves chain s from x to y, which differ at the given number of sites, with
+// probability a, and reports whether that changed anything.
 func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r *sampler.Stream) bool {
 	pending := &k.at.Info[s]
 	*pending = sampler.Info{Energy: k.e[s], Accept: a}

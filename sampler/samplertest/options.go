@@ -64,7 +64,7 @@ const (
 	mostStates   = 4096
 )
 
-// law is one law: what check says of a method on one model.
+// law is one law, which check applies to a method on one model.
 type law struct {
 	name  string
 	most  int // it is judged on the first so many models that it applies to; 0: on all
@@ -80,7 +80,7 @@ type subject struct {
 	opt    Options
 }
 
-// errNothing says that a law does not apply to a method on a model.
+// errNothing means that a law does not apply to a method on a model.
 var errNothing = errors.New("does not apply")
 
 var all = []law{

@@ -301,7 +301,8 @@ const (
 // Results do not depend on it; tests set it lower.
 var longSites = 1 << 16
 
-// Step implements [sampler.Transition]. Of long chains it asks whether to stop after each.
+// Step implements [sampler.Transition]. If chains are long, it checks for a stop after
+// each of them.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	stop := ctl.Stop
 	switch {
