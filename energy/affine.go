@@ -25,12 +25,12 @@ import (
 type Affine struct {
 	sites, levels int
 	parts         []Model
-	weight        []float64 // w, one per part; a part of weight 0 is not evaluated, but for the first
+	weight        []float64 // w, one per part; a part of weight 0 is not evaluated unless it is the first
 	offset        float64   // b
 	factor        float64   // c
 	fixed         []int32   // level of each site, or free; nil without a Clamp
 	which         []int     // the fixed sites, ascending
-	own           int       // the first own parts know values and support; the others are statistics of theirs
+	own           int       // the first own parts define values and support; the others are statistics
 	varies        bool      // weights change, see NewAffine
 	version       uint64    // how often they did
 
@@ -364,7 +364,7 @@ func (a *Affine) fields(h []float32, sign int) {
 // coefficient returns what the energy of part k counts.
 func (a *Affine) coefficient(k int) float64 { return a.factor * a.weight[k] }
 
-// once is the graph of an Affine, once somebody has asked for it.
+// once holds the graph of an Affine, made on first use.
 type once struct {
 	sync.Once
 	graph

@@ -309,7 +309,7 @@ type affineGraph struct {
 }
 
 // Graph implements [Graphical]: sites interact if they do in some part, whatever its
-// weight is now. It is made when it is asked for the first time.
+// weight is now. It is made on first use.
 func (a affineGraph) Graph() (start, adj []int32) {
 	g := a.graph
 	g.Do(func() {

@@ -152,7 +152,8 @@ func (t *turn[S]) advance(ctx context.Context, end int, stop func() bool) {
 	}
 }
 
-// draw shows the states to those who read them, so many steps after warm-up.
+// draw passes the states to everything that reads them, at the given number of
+// steps after warm-up.
 func (t *turn[S]) draw(step int) {
 	c := t.run
 	if step%c.cfg.Thin != 0 {

@@ -21,8 +21,8 @@ const (
 )
 
 // After the context has ended, blocks are brought to the same step if that
-// takes at most so many site updates, or looks of a kernel at whether to stop:
-// some tens of milliseconds. TestCancellationIsBounded.
+// takes at most this many site updates, or this many checks of a kernel for a
+// stop: some tens of milliseconds. TestCancellationIsBounded.
 const (
 	levelWork  = 1 << 19
 	levelLooks = 16 // for states of up to levelWork/16 sites, fewer for larger ones and none beyond levelWork

@@ -34,8 +34,8 @@ const (
 	unit53   = 0x1p-53 // spacing of Float64
 )
 
-// streamSize returns the bytes of a marshalled stream. What has no byte that names
-// the generator is of the first one.
+// streamSize returns the bytes of a marshalled stream. A marshalled stream without
+// a byte that names the generator is one of the first generator.
 func streamSize(g Generator) int {
 	if g == Philox4x32 {
 		return 3 * 8

@@ -17,8 +17,8 @@ const (
 // group are consecutive blocks first … end−1 of which the first leads the others.
 type group struct{ first, end int }
 
-// groups returns the blocks as they move together where so many workers share them, nil if
-// they do not.
+// groups returns the groups in which blocks move together if the given number of workers
+// shares them, nil if they do not move together.
 func (c *Runner[S]) groups() (all []group) {
 	if _, tokens := any(c.x).([]int32); !tokens || c.warming() {
 		return nil

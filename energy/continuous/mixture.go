@@ -411,8 +411,8 @@ func weights(w []float64) (top, sum float64) {
 	return top, sum
 }
 
-// padded are diagonal components as the kernels want them: rows of a multiple of 16
-// entries, the last of which are zeros.
+// padded are diagonal components in the form that the kernels require: rows of a
+// multiple of 16 entries, the last of which are zeros.
 type padded struct {
 	width int
 	mean  []float64

@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/document"
 )
 
-// fields reads the fields of one JSON object. The first error stays, so that a
-// reader asks once, at its end.
+// fields reads the fields of one JSON object. The first error is kept, so that
+// a reader checks for errors once, at its end.
 type fields struct {
 	caller string
 	root   *document.Value
@@ -198,7 +198,7 @@ func BQM(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 	return m, labels, err
 }
 
-// counts holds a field, if it is there, against a number that is known.
+// counts compares a field, if it is there, with a number that is known.
 func (f *fields) counts(name string, want int) {
 	if v := f.root.Get(name); v != nil {
 		if n, ok := v.Int(); !ok || n != want {

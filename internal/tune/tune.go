@@ -128,8 +128,8 @@ func (t *Tuner) Bound() int {
 	return 0
 }
 
-// near is how close to a bound counts as there: a factor of 2, for what is kept is
-// the average of a walk along the bound.
+// near is how close to a bound a step size counts as being at it: a factor of 2,
+// because what is kept is the average of a walk along the bound.
 const near = 0.7
 
 // Warning returns a sentence about a step size alpha at its bound, empty if it is at none

@@ -280,8 +280,8 @@ func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
 	return nil
 }
 
-// lend gives the chains first … last−1 that have no state with probability that
-// of the last one that has.
+// lend gives each of the chains first … last−1 without a state of positive
+// probability the state of the last chain that has one.
 func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
 	alive := -1
 	for s := first; s < last; s++ {

@@ -124,7 +124,8 @@ func (j Job) parts(run shard.Run) (int, error) {
 	return j.Parts, nil
 }
 
-// elements returns those of parts from … to−1, which are neighbours.
+// elements returns the elements of the parts from … to−1, which are
+// consecutive.
 func (j Job) elements(run shard.Run, from, to int) (first, count int, err error) {
 	parts, err := j.parts(run)
 	if err != nil {

@@ -342,8 +342,8 @@ func (w *Reweighting) shift(beta float64) float64 {
 	return most
 }
 
-// weights returns those of the energies at β, shifted, and their sum and sum of
-// squares over all draws.
+// weights returns the weights of the energies at β, shifted, and their sum and
+// sum of squares over all draws.
 func (w *Reweighting) weights(beta float64) (weight []float64, total, square float64) {
 	weight = make([]float64, len(w.e))
 	most := w.shift(beta)

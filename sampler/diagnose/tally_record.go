@@ -336,8 +336,8 @@ func (d *digest) add(o digest) {
 	}
 }
 
-// digestOf returns that of one chain, of its number, its draws and the state of the
-// last.
+// digestOf returns the digest of one chain: of its number, its draws and the state
+// of the last draw.
 func digestOf[S energy.Site](chain int, values []float64, x []S) (d digest) {
 	b := make([]byte, 0, 8+8*len(values)+4*len(x))
 	b = wire.AppendFloat64s(wire.AppendInts(b, chain), values)

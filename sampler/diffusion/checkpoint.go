@@ -336,7 +336,7 @@ func (d *Runner[S]) samples(w *wire.Fields, k *finished[S], from, to int) {
 	}
 }
 
-// recall passes the samples of f to a projection with a memory, but for those given up.
+// recall passes the samples of f, except those given up, to a projection with a memory.
 func (d *Runner[S]) recall(f *finished[S]) error {
 	memory, _ := d.committer.(Recaller) // New has asked
 	x, _ := any(f.x).([]int32)

@@ -459,9 +459,9 @@ func (d *Runner[S]) giveUp(g, i int, why error) {
 	d.fault[g] = why
 }
 
-// commit passes the first n samples to the projection, in order, but for those that
-// were given up. A sample that it refuses is drawn again, with what is left of its
-// stream, and given up in the end.
+// commit passes the first n samples, except those that were given up, to the
+// projection, in order. A sample that it refuses is drawn again, with what is left
+// of its stream, and given up in the end.
 func (d *Runner[S]) commit(ctx context.Context, n int) error {
 	if d.committer == nil {
 		return nil

@@ -200,8 +200,8 @@ func checkParts(s *subject) error {
 	return nil
 }
 
-// resumed makes a run that begin brings to somewhere, saves it, and goes on in chains
-// that load it.
+// resumed makes a run, which begin advances to some point, saves it, and goes on in
+// chains that load it.
 func (s *subject) resumed(begin func(c *sampler.Chains) error) (*history, error) {
 	h, cfg := &history{}, s.config()
 	first, err := sampler.NewChains(s.ctx, s.model, s.method, observed(h, cfg))
