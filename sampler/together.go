@@ -17,8 +17,8 @@ const (
 // group are consecutive blocks first … end−1 of which the first leads the others.
 type group struct{ first, end int }
 
-// groups returns the groups in which blocks move together if the given number of workers
-// shares them, nil if they do not move together.
+// groups returns the groups of blocks that move together, given the number of workers of
+// the run, nil if blocks do not move together.
 func (c *Runner[S]) groups() (all []group) {
 	if _, tokens := any(c.x).([]int32); !tokens || c.warming() {
 		return nil
