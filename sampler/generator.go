@@ -4,8 +4,9 @@ import "fmt"
 
 // Generator is a counter-based generator of random words that the streams of a run draw
 // from; the zero value is Philox4x32. Both are from Salmon, Moraes, Dror and Shaw (2011,
-// "Parallel random numbers: as easy as 1, 2, 3") and pass the batteries of tests there with
-// rounds to spare. A seed gives other numbers with each, and the same on every machine.
+// "Parallel random numbers: as easy as 1, 2, 3") and pass the test batteries described
+// there with rounds to spare. A seed gives different numbers with each of the two, and the
+// same numbers on every machine.
 type Generator uint8
 
 const (
