@@ -163,8 +163,8 @@ func (u *auto) slow(b *Batch) {
 	}
 }
 
-// learn takes the covariance of the batch into C. That costs more than the rest
-// if there are many multipliers, so not every batch is looked at.
+// learn adds the covariance of the batch to C. That costs more than the rest if
+// there are many multipliers, so not every batch is used.
 func (u *auto) learn(b *Batch) {
 	b.Covariance(u.fresh)
 	w := autoMemory / (float64(u.learnt) + autoMemory)

@@ -348,8 +348,8 @@ type affineEstimate struct {
 	at []int        // of the parts
 }
 
-// asStochastic wants at least one estimate; the table of a part without one is
-// an estimate without noise.
+// asStochastic requires at least one estimate; the table of a part without one
+// is an estimate without noise.
 func (a *Affine) asStochastic(p *Stochastic) bool {
 	s, sure := affineEstimate{Affine: a}, affineEstimate{}
 	for k, m := range a.parts {

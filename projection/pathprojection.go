@@ -52,8 +52,8 @@ type work struct {
 	cleaned bool // some row was
 }
 
-// tableShare is how many tokens there may be to a class for pricing them all in
-// order to be cheaper than pricing one of each class (BenchmarkNearest).
+// tableShare is the number of tokens per class up to which pricing all of them
+// in order is cheaper than pricing one of each class (BenchmarkNearest).
 const tableShare = 4
 
 // take returns memory that no other call uses, for a call under ctx, or the cause of its
@@ -367,9 +367,9 @@ func (e *PathProjection) nearest(w *work, x []int32, v []float32) (float64, erro
 	return divergence, nil
 }
 
-// load loads row i as it is, or without the weights that are no numbers of tokens
-// that the language cannot use there: these count as impossible. What it returns is
-// the row that was loaded.
+// load loads row i as it is, except that weights that are no numbers count as
+// impossible if the language cannot use their tokens there. It returns the row that
+// was loaded.
 func (w *work) load(i int) (row []float32, bad int, ok bool) {
 	levels := w.of.levels
 	row = w.v[i*levels : (i+1)*levels]

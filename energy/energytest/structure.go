@@ -279,8 +279,8 @@ func checkSupports(s *subject) error {
 	return nil
 }
 
-// checkLayers holds that −E(x) + log p(h|x) − log p(x|h), which is log p(h) up to a
-// constant, does not depend on x.
+// checkLayers checks that −E(x) + log p(h|x) − log p(x|h), which is log p(h) up to
+// a constant, does not depend on x.
 func checkLayers(s *subject) error {
 	m, ok := energy.As[energy.Bipartite](s.m)
 	if !ok {

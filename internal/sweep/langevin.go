@@ -57,8 +57,8 @@ type flipWorker struct {
 	_                  [512 - 3*20*8]byte // whole cache lines
 }
 
-// FewestSites is the least number of sites of a torus that are proposed as bits: registers of
-// fewer are too empty (BenchmarkTorusLangevin).
+// FewestSites is the least number of sites of a torus that are proposed as bits: fewer
+// leave registers too empty (BenchmarkTorusLangevin).
 var FewestSites = 144
 
 // FlipLaw gives the probabilities with which the sites of two-level states flip, by their

@@ -8,9 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// pieces shares the sweeps of one state out among workers. Sites that do not interact may be
-// redrawn at the same time. Each site has two words of random bits; their place in the stream
-// follows from the place of the site in the sweep.
+// pieces divides the sweeps of one state among workers. Sites that do not interact may be
+// redrawn at the same time. Each site has two words of random bits; their place in the
+// stream follows from the place of the site in the sweep.
 type pieces struct {
 	all   []piece // in the order of a sweep
 	most  int     // largest number of pieces of one colour

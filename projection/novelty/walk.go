@@ -176,8 +176,8 @@ func (w *walk) weigh(row []float32, prefixes int) (top float64) {
 	return float64(w.top)
 }
 
-// lazyTokens is how many tokens there may be to a prefix for all to be weighed: most
-// prefixes go on with one or a few.
+// lazyTokens is the number of tokens per prefix up to which the weights of all are
+// computed: most prefixes go on with one or a few.
 const lazyTokens = 4
 
 // walkWork is what a prefix costs a walk in addition to its transitions, in operations.

@@ -61,7 +61,7 @@ type Remask struct {
 }
 
 // Defaults of Remask: choices of this library, not of the paper, which tunes
-// them per task. 0.1 leaves nine tenths of the tokens on show in the loop.
+// them per task. 0.1 leaves nine tenths of the tokens unmasked in the loop.
 const (
 	defaultEta     = 0.02
 	defaultHold    = 0.1

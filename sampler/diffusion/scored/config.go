@@ -138,7 +138,7 @@ func checkSet(name string, s constraint.Set) error {
 }
 
 // violations stores the largest violation of every state in dst. g is scratch of
-// len(dst)·s.Len() entries. The error is that one is NaN.
+// len(dst)·s.Len() entries. It is an error if one is NaN.
 func violations(dst, g []float64, s constraint.Set, x []int32) error {
 	n := s.Len()
 	g = g[:len(dst)*n]

@@ -67,12 +67,12 @@ const (
 	defaultParticles = 64
 	defaultThreshold = 0.5 // of the particles, the usual choice
 
-	// fitSweeps is how many sweeps of expectation propagation over the inequalities there
-	// are for a prediction: a third changes log Ẑ by less than the particles do.
+	// fitSweeps is the number of sweeps of expectation propagation over the inequalities
+	// for each prediction: a third changes log Ẑ by less than the particles do.
 	fitSweeps = 2
 
-	// probes is how many random directions the trace of the covariance is estimated with
-	// for a model that is no [Posterior].
+	// probes is the number of random directions from which the trace of the covariance
+	// is estimated for a model that is no [Posterior].
 	probes = 4
 )
 

@@ -235,8 +235,8 @@ func (s *Sampler) weigh() (top, sum, squares float64, err error) {
 	return top, sum, squares, err
 }
 
-// renew resamples if few particles carry the weight, and keeps the mean weight that is
-// then in none of them any more.
+// renew resamples if few particles carry the weight, and records the mean weight,
+// which none of them then carries any more.
 func (s *Sampler) renew() error {
 	top, sum, squares, err := s.weigh()
 	k := float64(len(s.particles))

@@ -229,7 +229,7 @@ type Config struct {
 }
 
 // language checks the arguments of a runner and binds its projector. tables is the number
-// of predictions that a path keeps, 0 for one a site.
+// of predictions that a path keeps, 0 for one per site.
 func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Config, tables int) (drawer slots.Drawer, sites, levels int, err error) {
 	if sites, levels, err = slots.Model(who, d); err != nil {
 		return nil, 0, 0, err
