@@ -83,7 +83,7 @@ func (Any) Classes(levels int) ([]int32, int) {
 
 // isAny reports whether a is Any by value or by pointer. A type that embeds Any
 // does so to change a part of it, and is a language of its own: no interface
-// could tell, and to drop it would be to drop a constraint.
+// could distinguish the two, and dropping it would drop a constraint.
 func isAny(a Automaton) bool {
 	switch a.(type) {
 	case Any, *Any:

@@ -40,9 +40,9 @@ type Automaton interface {
 	Accepting(state int) bool
 }
 
-// Validated values can be put together wrongly: Validate returns an [*ArgumentError] or
-// an error that wraps [ErrInfeasible] for such a value, nil for a good one. It is called
-// where languages and sets are compiled, combined or bound.
+// Validated values may be invalid: Validate returns an [*ArgumentError] or an error that
+// wraps [ErrInfeasible] for an invalid value, nil for a valid one. It is called where
+// languages and sets are compiled, combined or bound.
 type Validated interface{ Validate() error }
 
 var (

@@ -200,8 +200,8 @@ func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// AppendEdges appends to tokens those with a transition from state, ascending, and to
-// states their targets.
+// AppendEdges appends the tokens that have a transition from state to tokens, in
+// ascending order, and the targets of these transitions to states.
 func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	if state < 0 || state >= len(l.node) {
 		return tokens, states
@@ -213,7 +213,7 @@ func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32,
 }
 
 // AppendEdgesOf appends the transitions of each of the states, one after the other, as
-// [Lexicon.AppendEdges] does, and to ends the length of tokens after each.
+// [Lexicon.AppendEdges] does, and the length of tokens after each state to ends.
 func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int) {
 	const crowd = 64
 	var heads [crowd]node

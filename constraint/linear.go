@@ -23,8 +23,8 @@ type Linear struct {
 }
 
 // Validate checks the system against the length n of v: lengths agree, indices
-// lie in 0…n−1, numbers are finite (a bound may be +Inf, that is none), and n
-// is a multiple of Levels. The error is an [*ArgumentError], or wraps
+// lie in 0…n−1, numbers are finite (a bound may be +Inf, which means none), and
+// n is a multiple of Levels. The error is an [*ArgumentError], or wraps
 // [ErrInfeasible] for a row 0 ≤ b with b < 0.
 func (l Linear) Validate(n int) error {
 	switch {
@@ -174,7 +174,7 @@ func (c Count) Linear(sites, levels int) Linear {
 // Linear returns the bounds of s on the expected sum of a table of sites ×
 // levels probabilities, in the order of [Sum.Violation]; on one-hot tables they
 // are those of s. Levels without a weight count 0. It panics if the number of
-// sites is fixed and another.
+// sites is fixed and differs.
 func (s *Sum) Linear(sites, levels int) Linear {
 	if s.fixed && sites != len(s.rows) {
 		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))

@@ -116,7 +116,7 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
-// Split returns all sequences and m.
+// Split returns the language of all sequences, and m.
 func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 
 // States returns one more than the number of sites.

@@ -233,8 +233,8 @@ func (s *Sum) Len() int {
 }
 
 // Violation stores, for each state, lower − sum if there is a lower bound, then
-// sum − upper if there is an upper one, in units of the weights. It panics if
-// a token has no weight, or the number of sites is fixed and another.
+// sum − upper if there is an upper one, in units of the weights. It panics if a
+// token has no weight, or if the number of sites is fixed and differs.
 func (s *Sum) Violation(g []float64, x []int32) {
 	eachState(s.Len(), g, x, func(g []float64, x []int32) {
 		if s.fixed && len(x) != len(s.rows) {

@@ -12,10 +12,10 @@ type wordAt struct {
 	gap   []bool // tokens that separate
 }
 
-// WordAt returns the language of the sequences whose n-th word is one of
-// words, where a word is a longest run of tokens that are not separators: the
-// first is n = 1, the last n = −1. A sequence with fewer than |n| words is not
-// in it. Tokens are those of the automaton, see text.WordAt for text.
+// WordAt returns the language of the sequences whose n-th word is one of words,
+// where a word is a longest run of tokens that are not separators: the first is
+// n = 1, the last n = −1. A sequence with fewer than |n| words is not in it.
+// Tokens are those of the automaton; see text.WordAt for text.
 //
 // The error is an [*ArgumentError] if n = 0 or a word is empty or contains a
 // separator or a negative token, wraps [ErrInfeasible] if there are no words,
@@ -123,7 +123,7 @@ func (w wordAt) Classes(levels int) (of []int32, n int) {
 }
 
 // wordFromEnd is the automaton from the end. Its state is place·2ⁿ + history:
-// bit i of history says whether the word i+1 before the current place fits, and
+// bit i of history is set if the word i+1 before the current place fits, and
 // place is 0 in a gap, 1 in a word that does not fit, 2+s in a word at state s
 // of the lexicon.
 type wordFromEnd struct {

@@ -29,7 +29,7 @@ import (
 type Auto struct{}
 
 // The constants are those of a study of the rule over problems of 1 to 500
-// multipliers; TestRareEvents, TestDependentBounds and TestAutoRing hold what
+// multipliers; TestRareEvents, TestDependentBounds and TestAutoRing check what
 // it found.
 const (
 	autoMemory  = 3.0     // batch n enters C with the weight 3/(n+3)
@@ -108,7 +108,8 @@ func (u *auto) Update(lambda []float64, b *Batch) error {
 	return nil
 }
 
-// moments takes in the variances of the batch, and its mean squares.
+// moments updates the running moments with the variances of the batch and its
+// mean squares.
 func (u *auto) moments(b *Batch) {
 	w := 1 / float64(u.steps+1)
 	part := float64(b.States-1) / float64(b.States)
@@ -162,8 +163,8 @@ func (u *auto) slow(b *Batch) {
 	}
 }
 
-// learn takes the covariance of the batch into C. That costs more than the rest
-// if there are many multipliers, so not every batch is looked at.
+// learn adds the covariance of the batch to C. That costs more than the rest if
+// there are many multipliers, so not every batch is used.
 func (u *auto) learn(b *Batch) {
 	b.Covariance(u.fresh)
 	w := autoMemory / (float64(u.learnt) + autoMemory)

@@ -20,7 +20,7 @@ type Certificate struct {
 	Slack       []float64 // λ̄_j times the violation: 0 at the optimum, in units of f0
 	SlackSE     []float64 // its standard error
 
-	Steps  int  // dual steps, or draws per chain if Frozen, that went in
+	Steps  int  // dual steps, or draws per chain if Frozen, that it is computed from
 	States int  // states per step
 	Frozen bool // drawn at λ̄, not along the trajectory
 

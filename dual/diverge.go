@@ -84,9 +84,9 @@ const firstProof = 64
 
 func newStreak() streak { return streak{margin: math.Inf(1), proof: firstProof} }
 
-// next takes in the violations g of the samples drawn at λ, and returns the
+// next adds the violations g of the samples drawn at λ, and returns the
 // certificate if the streak has become long. p, if not nil, is asked for a proof;
-// without one the sum of the multipliers must have come up to diverge.
+// without a proof the sum of the multipliers must have reached diverge.
 func (s *streak) next(ctx context.Context, lambda, g []float64, p Prover, diverge float64) error {
 	sum := sumOf(lambda)
 	n := len(lambda)

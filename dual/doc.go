@@ -30,10 +30,9 @@
 //
 // # Concurrency
 //
-// A [Lagrangian] is a model whose multipliers change: [Lagrangian.SetLambda] must
-// not overlap with any other method, and after it every kernel that works on the
-// model must be Reset. [Inference] keeps this order. Two loops never share a
-// Lagrangian.
+// A [Lagrangian] is a model whose multipliers change: [Lagrangian.SetLambda] must not
+// overlap with any other method, and after it every kernel that works on the model must
+// be Reset. [Inference] keeps this order. Two loops must not share a Lagrangian.
 //
 // [RealLagrangian] is the same on reals. Package dual/pdi moves λ inside one run
 // of a diffusion, and package dual/unlearn moves a distribution away from others.

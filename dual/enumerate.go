@@ -15,7 +15,7 @@ import (
 // enumerated is the number of states evaluated at once.
 const enumerated = 1 << 10
 
-// maxStates is the largest number of states that are kept or looked at: 8·(1 + m)
+// maxStates is the largest number of states that are kept or visited: 8·(1 + m)
 // bytes each, about a second of work.
 const maxStates = 1 << 22
 

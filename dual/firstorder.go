@@ -141,8 +141,8 @@ func (c *controller) fields(f *wire.Fields) {
 	c.gains.fields(f)
 }
 
-// AdaGrad is ascent whose steps shrink with the gradients met (Duchi, Hazan and
-// Singer 2011),
+// AdaGrad is ascent whose steps shrink with the gradients seen so far (Duchi,
+// Hazan and Singer 2011),
 //
 //	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j², 0, max),
 //
@@ -233,8 +233,9 @@ func (g *gains) next(b *Batch, t int) ([]float64, error) {
 }
 
 // variances returns the mean variances over the batches before this one, that
-// of the first for the first: the batch that a step is made with must not bend
-// its direction. Where there is none yet the square of the mean stands in.
+// of the first for the first: the batch that a step is made with must not
+// influence its direction. If there is no variance yet, the square of the mean
+// replaces it.
 func (g *gains) variances(b *Batch) ([]float64, error) {
 	b.Variance(g.now)
 	for j, v := range g.now {

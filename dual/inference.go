@@ -26,9 +26,9 @@ type Config struct {
 	// certificate leaves the first quarter out.
 	Uniform bool
 
-	// Diverge is the sum of the multipliers from which on a run in which no
-	// sample met the constraints is given up although infeasibility could not
-	// be proven; 0 means 10⁴. See [DivergedError].
+	// Diverge is the sum of the multipliers at which a run is given up if no
+	// sample met the constraints, although infeasibility could not be proven; 0
+	// means 10⁴. See [DivergedError].
 	Diverge float64
 
 	// Observe, if not nil, is called after every dual step with the multipliers that the
@@ -36,8 +36,8 @@ type Config struct {
 	Observe func(step int, lambda, mean []float64)
 
 	// Checkpoint, if it has a Path, saves the loop there as SaveFile does: at the end of
-	// every Run, also of one that its context ends, and within it each time that Every
-	// more steps have been made (0: at the end only). A failure to save ends the Run.
+	// every Run, even if its context ended it, and within a Run whenever Every more
+	// steps have been made (0: at the end only). A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -79,7 +79,8 @@ type state struct {
 	streak  streak
 }
 
-// newState returns that of a loop before its first step, from multipliers that it keeps.
+// newState returns the state of a loop before its first step, at the multipliers lambda,
+// which it keeps.
 func (c *Config) newState(ctx context.Context, lambda []float64) (s state, err error) {
 	s = state{lambda: lambda, way: newTrajectory(len(lambda), c.Uniform), streak: newStreak()}
 	s.updater, err = c.Rule.Bind(ctx, len(lambda))

@@ -123,9 +123,9 @@ func (e *NotConverged) Error() string {
 	return fmt.Sprintf("dual: after %d steps the residual is %.4g, want ≤ %g with two standard errors to spare", e.Steps, e.Certificate.Residual(), e.Tolerance)
 }
 
-// firstCheck is the first step at which Solve looks, when there are a dozen
-// batch means to judge errors by; the next looks come an eighth later each, since
-// a look costs a pass over the trajectory.
+// firstCheck is the first step at which Solve checks the conditions, when there
+// are a dozen batch means from which to estimate errors; each next check comes an
+// eighth later, since a check costs a pass over the trajectory.
 const firstCheck = 256
 
 // Solve makes dual steps until the certificate of the trajectory holds within tol, an

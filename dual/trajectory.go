@@ -10,9 +10,9 @@ import (
 // half as many, less the first quarter, judge an error.
 const maxBatches = 32
 
-// trajectory is what a loop remembers of its way, in a size that does not grow:
-// λ̄, and the sums of the mean violations over batches of steps that double in
-// length whenever there are too many.
+// trajectory is what a loop keeps of its past steps, in memory that does not
+// grow: λ̄, and the sums of the mean violations over batches of steps that
+// double in length whenever there are too many.
 type trajectory struct {
 	power   float64 // of t, the weight of step t in λ̄
 	skip    float64 // part of the batches that means leave out
@@ -33,7 +33,7 @@ func newTrajectory(n int, uniform bool) trajectory {
 	return t
 }
 
-// add takes in a step: its multipliers and the mean violation of its batch.
+// add adds a step: its multipliers and the mean violation of its batch.
 func (t *trajectory) add(lambda, mean []float64) {
 	copy(t.last, lambda)
 	// A mean with weights ∝ t^p, so that the start is forgotten.

@@ -25,12 +25,12 @@ import (
 type Affine struct {
 	sites, levels int
 	parts         []Model
-	weight        []float64 // w, one per part; a part of weight 0 is not evaluated, but for the first
+	weight        []float64 // w, one per part; a part of weight 0 is not evaluated unless it is the first
 	offset        float64   // b
 	factor        float64   // c
 	fixed         []int32   // level of each site, or free; nil without a Clamp
 	which         []int     // the fixed sites, ascending
-	own           int       // the first own parts know values and support; the others are statistics of theirs
+	own           int       // the first own parts define values and support; the others are statistics
 	varies        bool      // weights change, see NewAffine
 	version       uint64    // how often they did
 
@@ -170,7 +170,8 @@ func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []fl
 	}, nil
 }
 
-// fit checks a model: the first gives the shape, that of others is as of it.
+// fit checks a model: the first one defines the shape, and all others must have
+// it.
 func (a *Affine) fit(caller, name, first string, m Model) error {
 	sites, levels, err := check.Model("energy", caller, name, m)
 	if a.sites == 0 {
@@ -363,7 +364,7 @@ func (a *Affine) fields(h []float32, sign int) {
 // coefficient returns what the energy of part k counts.
 func (a *Affine) coefficient(k int) float64 { return a.factor * a.weight[k] }
 
-// once is the graph of an Affine, once somebody has asked for it.
+// once holds the graph of an Affine, made on first use.
 type once struct {
 	sync.Once
 	graph

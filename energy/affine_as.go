@@ -13,14 +13,15 @@ import (
 // As implements [Capable]. An Affine supports what all of its parts support of [Binary],
 // [Conditional], [Local], [Graphical] and [Windowed]; and
 //
-//   - it is [Differentiable] if its parts are, several ones also by fields or windows;
+//   - it is [Differentiable] if its parts are; of several parts, any may have fields or
+//     windows instead of tables;
 //   - [Ordinal] and [Supported] if one of them is (Repair asks several in turn, twice, so
 //     that conflicting demands may leave a state of probability zero), and Supported with
 //     fixed sites, which are set last;
 //   - [Stochastic] if one is and the others have tables;
 //   - [Incremental] if one is and the others are Binary;
-//   - [Parametric] if one is: θ are those of all such parts, one after the other;
-//     [Learnable] if one is, the others being kept as they are.
+//   - [Parametric] if one is: θ holds the parameters of all such parts, one part after the
+//     other; [Learnable] if one is, the others being kept as they are.
 //
 // Without fixed sites it is, by sums over sites meaning models with conditionals and a
 // graph without edges,
@@ -29,8 +30,8 @@ import (
 //   - [Matching] if its parts are, on one graph, or are sums over sites, all alike;
 //   - [Pairwise] if its parts are, or are Matching with two levels,
 //     or are sums over sites with two levels;
-//   - [Bipartite] and [IncrementalBipartite] if one part is, of which the weight is 1, and the
-//     others are sums over sites with two levels; with fixed sites, too. A scaled free
+//   - [Bipartite] and [IncrementalBipartite] if one part is, with weight 1, and the others
+//     are sums over sites with two levels; this also holds with fixed sites. A scaled free
 //     energy is not that of binary hidden units.
 //
 // With fixed sites it is [Clamped], where [Clamped.Unclamped] returns the model without
@@ -308,7 +309,7 @@ type affineGraph struct {
 }
 
 // Graph implements [Graphical]: sites interact if they do in some part, whatever its
-// weight is now. It is made when it is asked for the first time.
+// weight is now. It is made on first use.
 func (a affineGraph) Graph() (start, adj []int32) {
 	g := a.graph
 	g.Do(func() {
@@ -347,8 +348,8 @@ type affineEstimate struct {
 	at []int        // of the parts
 }
 
-// asStochastic wants at least one estimate; the table of a part without one is
-// an estimate without noise.
+// asStochastic requires at least one estimate; the table of a part without one
+// is an estimate without noise.
 func (a *Affine) asStochastic(p *Stochastic) bool {
 	s, sure := affineEstimate{Affine: a}, affineEstimate{}
 	for k, m := range a.parts {

@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// asStructure answers As for what a kernel may take numbers from once and for all, which
-// an Affine gives whose weights do not change.
+// asStructure is the part of As for interfaces from which a kernel may take numbers once
+// and for all. Only an Affine whose weights do not change supports them.
 func (a *Affine) asStructure(target any) bool {
 	if a.varies {
 		return false
@@ -81,14 +81,16 @@ func alike(m Model) (costs []float64, ok bool) {
 	return row, true
 }
 
-// uniform is what a [Toroidal] or a [Matching] model says: numbers, the same everywhere.
+// uniform holds the numbers of a [Toroidal] or a [Matching] model, which are the same
+// everywhere.
 type uniform struct {
 	edges graph // between which sites; of a torus its columns alone
 	v     []float64
 }
 
-// uniform adds up what the parts say. ok is false unless edges are the same and the other
-// parts are sums over sites, all alike: site turns what their levels cost into numbers.
+// uniform adds up the numbers of the parts. ok is false unless edges are the same and the
+// other parts are sums over sites, all alike: site turns what their levels cost into
+// numbers.
 func (a *Affine) uniform(of func(m Model) (uniform, bool), site func(row []float64) []float64) (sum uniform, ok bool) {
 	for k, m := range a.parts {
 		u, known := of(m)
@@ -130,7 +132,7 @@ func (a affineTorus) Torus() (cols int, d [5]float64, ok bool) {
 	return int(u.edges.adj[0]), [5]float64(u.v), true
 }
 
-// torus returns what a [Toroidal] model says.
+// torus returns the numbers of a [Toroidal] model.
 func torus(m Model) (u uniform, ok bool) {
 	if t, is := As[Toroidal](m); is {
 		var cols int
@@ -159,8 +161,8 @@ func (a affineMatching) Matching() (coupling float64, field []float64, ok bool) 
 	return u.v[0], u.v[1:], true
 }
 
-// matching returns what a [Matching] model says: the coupling, 0 without edges, and the
-// field.
+// matching returns the numbers of a [Matching] model: the coupling, 0 without edges,
+// and the field.
 func matching(m Model) (u uniform, ok bool) {
 	if t, is := As[Matching](m); is {
 		var coupling float64
@@ -212,8 +214,8 @@ func pairsOf(m Model) (p pairs, ok bool) {
 }
 
 // PairsOf returns m as a model of pairs: the result of Pairs if m is [Pairwise], else
-// the numbers of a [Matching] model of two levels, or of a sum over sites. ok is false
-// for other models and for nil. The slices must not be modified.
+// the same numbers made from a [Matching] model of two levels or from a sum over
+// sites. ok is false for other models and for nil. The slices must not be modified.
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	if check.Nil(m) || !two(m) {
 		return nil, nil, nil, nil, false
@@ -301,7 +303,8 @@ type affineLayers struct{ *Affine }
 // Hidden implements [Bipartite].
 func (a affineLayers) Hidden() int { return a.hidden.m.Hidden() }
 
-// HiddenField implements [Bipartite]: other parts and fixed sites know no hidden units.
+// HiddenField implements [Bipartite]: other parts and fixed sites do not involve hidden
+// units.
 func (a affineLayers) HiddenField(f []float32, x []int32) { a.hidden.m.HiddenField(f, x) }
 
 // VisibleField implements [Bipartite]: a fixed site is certain.

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 )
 
-// Differentiable models fill a table of energy differences, which may be first
-// order: a kernel uses it to propose, never to decide.
+// Differentiable models fill a table of energy differences, which may be
+// first-order approximations: a kernel uses it to propose, never to decide.
 type Differentiable interface {
 	Model
 
@@ -138,8 +138,8 @@ type Clamped interface {
 }
 
 // Varying models have numbers that change between the steps of a kernel, such as the
-// multipliers of dual.Lagrangian; the kernel must then be Reset. What a kernel reads
-// from a model once, it reads from the model that Now returns.
+// multipliers of dual.Lagrangian; the kernel must then be Reset. A kernel that reads
+// something from a model only once reads it from the model that Now returns.
 type Varying interface {
 	Model
 

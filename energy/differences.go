@@ -44,7 +44,7 @@ func tableOf(m Model) (Differentiable, bool) {
 	return nil, false
 }
 
-// two reports whether a model has two levels, without which a field says nothing.
+// two reports whether a model has two levels; otherwise a field has no meaning.
 func two(m Model) bool {
 	_, levels := m.Shape()
 	return levels == 2

@@ -33,7 +33,7 @@ type Func struct {
 	Grad func(g []float32, x []int32) float64
 
 	// Field, if not nil, does the same for the compact field of [Binary], one
-	// entry per site; it wants two levels.
+	// entry per site; it requires two levels.
 	Field func(h []float32, x []int32) float64
 
 	// Estimate, if not nil, stores in g an unbiased estimate of what Field stores, or
@@ -113,7 +113,7 @@ func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// fields stores what Field says of every state.
+// fields stores the results of Field for every state.
 func (f Func) fields(e []float64, h []float32, x []int32) {
 	if len(e) == 0 {
 		return
@@ -156,8 +156,9 @@ func (f Func) As(target any) bool {
 	return false
 }
 
-// teller is a model that says what an energy and a table of differences of one state
-// cost, in nanoseconds of one core: a count, by which package auto chooses methods.
+// teller is a model that states what an energy and a table of differences of one
+// state cost, in nanoseconds of one core: a count, by which package auto chooses
+// methods.
 type teller = interface {
 	Cost() (energy, table float64)
 }

@@ -81,10 +81,10 @@ func (e *InfeasibleError) Error() string {
 // Unwrap returns [constraint.ErrInfeasible].
 func (e *InfeasibleError) Unwrap() error { return constraint.ErrInfeasible }
 
-// clash returns parts that have no sequence in common, as empty tells, every one of
-// them needed for that: each part goes that can (deletion; Chinneck, Feasibility
-// and Infeasibility in Optimization, 2008, chapter 2). A part stays where it is too
-// costly to tell.
+// clash returns parts that have no sequence in common, as empty reports, and every
+// one of which is needed for that: each part that can be left out is (deletion;
+// Chinneck, Feasibility and Infeasibility in Optimization, 2008, chapter 2). A part
+// stays if finding out is too costly.
 func clash(parts []constraint.Automaton, empty func(parts []constraint.Automaton) bool) []constraint.Automaton {
 	left := slices.Clone(parts)
 	for i := 0; i < len(left); {

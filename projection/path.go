@@ -25,8 +25,8 @@ import (
 // direct use. The zero value of everything but Language is the recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. Masks that were intersected
-	// with it cost nothing. A [Nested] one is summed over without a
-	// bound on its depth, at a cost that grows with the cube of the length.
+	// with it cost nothing. A [Nested] language is summed over without a bound
+	// on its depth, at a cost that grows with the cube of the length.
 	Language constraint.Language
 
 	// Name is the name of the language in errors, by default its type.

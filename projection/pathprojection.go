@@ -27,7 +27,7 @@ import (
 // *[WeightError] for a NaN or +Inf, and the cause of the context, whose end stops a sum
 // in the middle. A nil v stands for zeros, the uniform distribution. Slices of the wrong
 // length panic. A PathProjection is safe for concurrent use; after warm-up only KBest,
-// Ascending and Count allocate, and draws and sums over nested languages a little.
+// Ascending and Count allocate; draws and sums over nested languages allocate a little.
 type PathProjection struct {
 	name          string
 	program       program
@@ -52,8 +52,8 @@ type work struct {
 	cleaned bool // some row was
 }
 
-// tableShare is how many tokens there may be to a class for pricing them all in
-// order to be cheaper than pricing one of each class (BenchmarkNearest).
+// tableShare is the number of tokens per class up to which pricing all of them
+// in order is cheaper than pricing one of each class (BenchmarkNearest).
 const tableShare = 4
 
 // take returns memory that no other call uses, for a call under ctx, or the cause of its
@@ -123,8 +123,8 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 	return logZ, nil
 }
 
-// Self returns e, which tells a consumer of DrawGiven whether a type embeds e and may
-// have a Draw of its own.
+// Self returns e, so that a consumer of DrawGiven can find out whether a type embeds
+// e and may have a Draw of its own.
 func (e *PathProjection) Self() any { return e }
 
 // Sample fills dst, any number of sequences one after the other, with independent exact
@@ -262,9 +262,9 @@ func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int
 }
 
 // Ascending yields the sequences of the language with the sum of their costs, Σ_i
-// cost[i,x_i], the cheapest first, for costs per site and token of any origin; +Inf
-// forbids a token. The slice is overwritten by the next step, and cost must not change
-// meanwhile. The iteration ends early once ctx has ended.
+// cost[i,x_i], the cheapest first. Costs per site and token are arbitrary numbers;
+// +Inf forbids a token. The slice is overwritten by the next step, and cost must not
+// change meanwhile. The iteration ends early once ctx has ended.
 func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Seq2[[]int32, float64], error) {
 	check.Len("projection", "cost", len(cost), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -367,9 +367,9 @@ func (e *PathProjection) nearest(w *work, x []int32, v []float32) (float64, erro
 	return divergence, nil
 }
 
-// load loads row i as it is, or without the weights that are no numbers of tokens
-// that the language cannot use there: these count as impossible. What it returns is
-// the row that was loaded.
+// load loads row i as it is, except that weights that are no numbers count as
+// impossible if the language cannot use their tokens there. It returns the row that
+// was loaded.
 func (w *work) load(i int) (row []float32, bad int, ok bool) {
 	levels := w.of.levels
 	row = w.v[i*levels : (i+1)*levels]

@@ -76,8 +76,8 @@ func (t *turn[S]) leave() {
 }
 
 // move brings some blocks to the given number of steps, or as far as they come until the
-// context ends, a chain fails, or a kernel stops because stop is true. leads says that the
-// first can take the others along.
+// context ends, a chain fails, or a kernel stops because stop is true. leads is true if
+// the first can move the others along.
 func (c *Runner[S]) move(ctx context.Context, blocks []block[S], leads bool, end int, stop func() bool) {
 	turns := make([]turn[S], 0, len(blocks))
 	defer func() {
@@ -152,7 +152,8 @@ func (t *turn[S]) advance(ctx context.Context, end int, stop func() bool) {
 	}
 }
 
-// draw shows the states to those who read them, so many steps after warm-up.
+// draw passes the states to everything that reads them, at the given number of
+// steps after warm-up.
 func (t *turn[S]) draw(step int) {
 	c := t.run
 	if step%c.cfg.Thin != 0 {
@@ -175,7 +176,7 @@ func (t *turn[S]) reads(step int) bool {
 	return done > 0 && done%t.run.cfg.Thin == 0 && (t.page != nil || t.observe != nil)
 }
 
-// Stats sums up the steps after warm-up. Counts stop at math.MaxInt.
+// Stats sums up the steps after warm-up. Counts saturate at math.MaxInt.
 type Stats struct {
 	Steps   int     // chain steps: steps times chains
 	Accept  float64 // mean acceptance probability
@@ -183,7 +184,7 @@ type Stats struct {
 	Invalid int     // proposals rejected because their energy was NaN or −Inf
 }
 
-// add adds what so many steps reported.
+// add adds the reports of the given number of steps.
 func (s *Stats) add(info []Info, steps int) {
 	for i := range info {
 		s.Accept += float64(float64(steps) * info[i].Accept)

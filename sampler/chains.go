@@ -34,8 +34,9 @@ func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (
 
 // Retarget gives chains of tokens another target of the same shape. It makes new kernels
 // of the method, with nothing tuned; the warm-up of Config does not run again, so call
-// Warm if they should tune themselves. States, random streams and counts stay. An error
-// about a start state is as from Reset; on any other error, such as that of a call while
+// Warm if they should tune themselves. States, random streams and counts stay. If a
+// state is not one that a chain can start from, the new target is in place and the error
+// is the one that Reset returns; on any other error, such as that of a call while
 // another is under way, nothing changes.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	if c == nil {
@@ -172,9 +173,9 @@ func (t *tokens) Check(x []int32, first int) error {
 func (t *tokens) Energy(e []float64, x []int32) { t.model.Energy(e, x) }
 
 // Named recipes have a name for checkpoints and messages, such as "dmala", that does not
-// depend on their Go names. A recipe without one goes by its Go type. Models, and
-// functions in a field of a recipe, may be Named too: checkpoints then distinguish them
-// by name.
+// depend on their Go names. A recipe without one is identified by its Go type. Models,
+// and functions in a field of a recipe, may be Named too: checkpoints then distinguish
+// them by name.
 type Named interface{ Name() string }
 
 var _ probe.Named = Named(nil)

@@ -9,15 +9,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Config holds the settings of a run: how many chains, from which states, and who
-// observes them. The zero value runs 4 chains of seed 0 from uniform random states, with
-// a warm-up of 1000 steps.
+// Config holds the settings of a run: the number of chains, their initial states and
+// what observes them. The zero value runs 4 chains of seed 0 from uniform random states,
+// with a warm-up of 1000 steps.
 type Config struct {
 	Chains  int    // number of chains of the whole run; 0 means 4
 	Seed    uint64 // chain i draws from stream (Seed, i)
 	Warmup  int    // steps of the first Run that adapt and are not kept; 0 means 1000, −1 none; see also Warm
 	Thin    int    // steps per draw; 0 means 1
-	Workers int    // goroutines, of large lattices also within a chain; 0 means GOMAXPROCS; never changes results
+	Workers int    // goroutines; on large lattices also within a chain; 0 means GOMAXPROCS; never changes results
 
 	// Generator makes the random numbers; the zero value is Philox4x32-10. Runs that draw
 	// many numbers and do little else, such as Gibbs on lattices, are up to twice as fast
@@ -52,10 +52,10 @@ type Config struct {
 	// chain, or lock a mutex around what chains share, such as a map.
 	Observe Observer
 
-	// Checkpoint, if it has a Path, saves the chains there as SaveFile does: at
-	// the end of every Run, also of one that its context ends, and within it
-	// each time that Every more draws have been made (0: at the end only), where a
-	// round of chains ends: some milliseconds of steps at most, so that a small Every
+	// Checkpoint, if it has a Path, saves the chains there as SaveFile does: at the
+	// end of every Run, even if its context ended it, and within a Run whenever Every
+	// more draws have been made (0: at the end only). It waits for the end of a round
+	// of chains, which is some milliseconds of steps at most, so that a small Every
 	// does not save all the time. A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string

@@ -4,8 +4,9 @@ import "fmt"
 
 // Generator is a counter-based generator of random words that the streams of a run draw
 // from; the zero value is Philox4x32. Both are from Salmon, Moraes, Dror and Shaw (2011,
-// "Parallel random numbers: as easy as 1, 2, 3") and pass the batteries of tests there with
-// rounds to spare. A seed gives other numbers with each, and the same on every machine.
+// "Parallel random numbers: as easy as 1, 2, 3") and pass the test batteries described
+// there with rounds to spare. A seed gives different numbers with each of the two, and the
+// same numbers on every machine.
 type Generator uint8
 
 const (
@@ -37,7 +38,8 @@ func (k Generator) Check() error {
 	return nil
 }
 
-// UnmarshalText sets k to the generator that String calls so, for flags and files.
+// UnmarshalText sets k to the generator of the given name, as String returns it, for
+// flags and files.
 func (k *Generator) UnmarshalText(text []byte) error {
 	for g := Philox4x32; g <= ARS4x32; g++ {
 		if g.String() == string(text) {

@@ -110,11 +110,11 @@ type Transition[S energy.Site] interface {
 	UnmarshalBinary(b []byte) error
 }
 
-// Control tells a call how many steps to make and whether its results are read. The zero
-// value asks for one whole step whose results are read.
+// Control sets how many steps a call makes and states whether its results are read. The
+// zero value asks for one whole step whose results are read.
 type Control struct {
 	// Steps is the number of whole steps to make at most; 0 means 1. After more than one,
-	// Moved and Invalid are right as sums over the chains of the block and the steps,
+	// Moved and Invalid are correct as sums over the chains of the block and the steps,
 	// though not for each chain; Accept is the mean over the steps, and Energy may be
 	// NaN.
 	Steps int
@@ -131,10 +131,10 @@ type Control struct {
 	// do not depend on it.
 	Workers int
 
-	// Company holds other blocks of the run, to move by as many steps as the block
-	// itself, all of them Unread. Only [Companion] kernels are given any. Each block gets
-	// the same bits as alone. A kernel that cannot move them at present returns 0 and
-	// leaves all blocks as they are.
+	// Company holds other blocks of the run, to be moved by the same number of steps as
+	// the block itself, all of them Unread. Only [Companion] kernels are given any. Each
+	// block gets the same bits as alone. A kernel that cannot move them at present
+	// returns 0 and leaves all blocks as they are.
 	Company []Block
 }
 
@@ -255,7 +255,7 @@ type Starter interface {
 
 // Tuned kernels have a step size to report.
 type Tuned interface {
-	// StepSize returns it, 0 if there is none at present.
+	// StepSize returns the step size, 0 if there is none at present.
 	StepSize() float64
 }
 
@@ -281,11 +281,11 @@ type Lazy[S energy.Site] interface {
 }
 
 // Companion kernels make many Unread steps at once and can move other blocks along with
-// their own: see Steps and Company of [Control]. They accept whatever they propose and
-// meet no errors.
+// their own: see Steps and Company of [Control]. They accept every proposal and cannot
+// fail.
 type Companion interface {
-	// Company returns how many of some blocks are best moved together; 0 if steps
-	// are best made one by one.
+	// Company returns how many of the given number of blocks are best moved
+	// together; 0 if steps are best made one by one.
 	Company(blocks int) int
 }
 
@@ -296,10 +296,9 @@ type Companion interface {
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether the kernel can exchange states with another one, if its
-	// target is that of the other to the power beta, and with all kernels that can
-	// exchange with that one. The other methods are called only on such kernels, with
-	// such kernels.
+	// Exchanges reports whether the kernel, whose target is that of the other one to
+	// the power beta, can exchange states with the other and with all kernels that can
+	// exchange with it. The methods below are called only for pairs of such kernels.
 	Exchanges(with Exchanger, beta float64) bool
 
 	// Hold makes the kernel keep the states itself: it takes them from x unless it holds

@@ -40,9 +40,9 @@ type Runner[S energy.Site] struct {
 }
 
 // NewRunner returns chains of a system, ready to run. They start from init, one state per
-// chain or one for all; if it is empty, from the system's Start. observe may be nil; Init
-// and Observe of cfg are not used. Errors: a Config field or an init out of range, and
-// those of the system.
+// chain or one for all; if it is empty, Start of the system makes the states. observe may
+// be nil; Init and Observe of cfg are not used. Errors: a Config field or an init out of
+// range, and those of the system.
 func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config, init []S, observe func(chain, draw int, x []S, info *Info)) (*Runner[S], error) {
 	if check.Nil(system) {
 		return nil, fmt.Errorf("sampler: NewRunner: system = nil")
@@ -136,9 +136,9 @@ func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.fi
 // share returns the number of goroutines that each block may use in a step.
 func (c *Runner[S]) share() int { return max(1, c.cfg.Workers/len(c.blocks)) }
 
-// SetStates replaces the states of all chains (chains × sites) by a copy of x and tells
-// the kernels, as Reset does. On an error about a length or a range, or while another
-// call is under way, nothing changes; other errors are those of Reset.
+// SetStates replaces the states of all chains (chains × sites) by a copy of x and
+// notifies the kernels, as Reset does. On an error about a length or a range, or while
+// another call is under way, nothing changes; other errors are those of Reset.
 func (c *Runner[S]) SetStates(x []S) error {
 	if len(x) != len(c.x) {
 		return fmt.Errorf("%s: SetStates: len(x) = %d, want %d (%d chains of %d sites)", c.system.Name(), len(x), len(c.x), c.cfg.Count, c.sites)
@@ -153,12 +153,12 @@ func (c *Runner[S]) SetStates(x []S) error {
 	})
 }
 
-// Reset tells the kernels that the target or the states changed. States, random streams
-// and step sizes stay; an earlier failure is forgotten, and draws that some chains missed
-// by it count as made. A level that the model does not have, or a real that is not
-// finite, is an error that names its site and chain; a state without probability is a
-// *[StartError]. Run refuses to begin until such states are replaced. While another call
-// is under way Reset returns an error and changes nothing.
+// Reset notifies the kernels that the target or the states have changed. States, random
+// streams and step sizes stay; an earlier failure is forgotten, and draws that some
+// chains missed because of it count as made. A level that the model does not have, or a
+// real that is not finite, is an error that names its site and chain; a state without
+// probability is a *[StartError]. Run refuses to begin until such states are replaced.
+// While another call is under way Reset returns an error and changes nothing.
 func (c *Runner[S]) Reset() error { return c.change("Reset", c.restart) }
 
 // change is a call that changes what the chains go on from.
@@ -188,7 +188,7 @@ func (c *Runner[S]) forget() {
 	}
 }
 
-// reset is Reset without a look at the states, and of the kernels alone that prepare has
+// reset is Reset without a check of the states, and only of the kernels that prepare has
 // not Reset already.
 func (c *Runner[S]) reset() error {
 	c.ready, c.err = false, nil
@@ -213,8 +213,8 @@ func (c *Runner[S]) reset() error {
 	return nil
 }
 
-// prepare is Reset at the begin of a run, until stop is true: the chains are then
-// not ready, and the next run goes on with it.
+// prepare is Reset at the beginning of a run, until stop is true: the chains are
+// then not ready, and the next run goes on with it.
 func (c *Runner[S]) prepare(stop func() bool) error {
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -241,7 +241,7 @@ func (c *Runner[S]) prepare(stop func() bool) error {
 	return c.reset()
 }
 
-// resetBlock tells a kernel where its chains are.
+// resetBlock resets a kernel to the states of its chains.
 func (c *Runner[S]) resetBlock(b *block[S], stop func() bool) error {
 	return named(b.kernel.Reset(Control{Stop: stop, Workers: c.share()}, c.states(b)), c.cfg.First+b.first)
 }
@@ -320,8 +320,8 @@ func (c *Runner[S]) Err() error { return c.err }
 // own: later runs overwrite it. After writing to it, call Reset.
 func (c *Runner[S]) States() []S { return c.x }
 
-// Energy stores the energies of the states x, as the chains' target has them now:
-// e has one entry per state.
+// Energy stores the energies of the states x under the present target of the
+// chains: e has one entry per state.
 func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 
 // Info returns what the kernels reported of each chain's last step. The slice is the
@@ -333,7 +333,7 @@ func (c *Runner[S]) Info() []Info { return c.info }
 func (c *Runner[S]) Len() int { return c.kept }
 
 // Kernels returns the kernels, one per block of consecutive chains, see [Config.Block].
-// They are the runner's own: ask them for what they know, do not move them.
+// They are the runner's own: read their settings and reports, but do not move them.
 func (c *Runner[S]) Kernels() []Transition[S] {
 	kernels := make([]Transition[S], len(c.blocks))
 	for i := range c.blocks {
@@ -354,8 +354,8 @@ func (c *Runner[S]) StepSizes() []float64 {
 }
 
 // Warnings returns the warnings of kernels about their own settings, such as a step size
-// that warm-up moved to its bound. Each sentence appears once, with the first of the
-// chains that it is about and their number. It is nil if there are none.
+// that warm-up moved to its bound. Each sentence appears once, with the first chain that
+// it applies to and the number of such chains. It is nil if there are none.
 func (c *Runner[S]) Warnings() []string {
 	var sentences []string
 	first, chains := map[string]int{}, map[string]int{}

@@ -147,11 +147,11 @@ func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
 
 // Load restores a checkpoint into chains built with the same model, method (settings
 // included) and Config; Seed, Init, Workers, Observe and Progress may differ. The error
-// for other settings names the first one that differs, see [Method] for how they are
+// for other settings names the first one that differs; see [Method] for how they are
 // compared. It also refuses states that no chain could start from, such as those outside
 // the method's Within, and energies that are not those of the model. It makes new
-// kernels, which ctx can end. Load reads no more than the checkpoint. On an error the
-// chains are as they were.
+// kernels; the end of ctx interrupts that. Load reads no more than the checkpoint. On an
+// error the chains are as they were.
 func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint in the file path so that no failure loses both it

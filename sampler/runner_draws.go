@@ -43,7 +43,7 @@ func (c *Runner[S]) drawsTo() error {
 	return nil
 }
 
-// closeDraws brings what a Run has drawn to the disk.
+// closeDraws writes what a Run has drawn to the disk and closes the file.
 func (c *Runner[S]) closeDraws() error {
 	if c.draws == nil {
 		return nil
@@ -51,7 +51,8 @@ func (c *Runner[S]) closeDraws() error {
 	return c.named(c.draws.Close())
 }
 
-// syncDraws does so while a Run goes on.
+// syncDraws writes what a Run has drawn so far to the disk, while the Run goes
+// on.
 func (c *Runner[S]) syncDraws() error {
 	if c.draws == nil {
 		return nil

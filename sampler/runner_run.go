@@ -21,8 +21,8 @@ const (
 )
 
 // After the context has ended, blocks are brought to the same step if that
-// takes at most so many site updates, or looks of a kernel at whether to stop:
-// some tens of milliseconds. TestCancellationIsBounded.
+// takes at most this many site updates, or this many checks of a kernel for a
+// stop: some tens of milliseconds. TestCancellationIsBounded.
 const (
 	levelWork  = 1 << 19
 	levelLooks = 16 // for states of up to levelWork/16 sites, fewer for larger ones and none beyond levelWork
@@ -174,10 +174,10 @@ func (c *Runner[S]) finish(ctx context.Context, err error) error {
 
 // Warm makes n steps of warm-up, in which kernels tune themselves anew. Call it after
 // Retarget, whose kernels are not tuned: only the first Run warms up by itself. The steps
-// count neither as steps nor as draws, observers see nothing of them, and Stats begins
-// anew. If the context ends, Warm returns its error, and the next Run, Draws or Load of a
-// checkpoint finishes the warm-up first. A Warm before that begins a new one. Errors and
-// panics are those of Run.
+// count neither as steps nor as draws, observers do not see them, and Stats begins anew.
+// If the context ends, Warm returns its error, and the next Run, Draws or Load of a
+// checkpoint finishes the warm-up first. A Warm called before that begins a new warm-up.
+// Errors and panics are those of Run.
 func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Warm", n); err != nil {
 		return err

@@ -7,17 +7,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Stream is a counter-based random stream, keyed by (seed, chain) and indexed by
-// the number of 32-bit words drawn so far. Streams with different keys are
-// independent for every practical purpose; equal keys give equal streams on
-// every machine, and a golden test keeps that promise.
+// Stream is a counter-based random stream, keyed by (seed, chain) and indexed by the
+// number of 32-bit words drawn so far. Streams with different keys are independent for
+// every practical purpose; equal keys give equal streams on every machine, which a golden
+// test checks.
 //
 // The generator is Philox4x32-10, or ARS4x32-7 after [Stream.SeedOf] (both by Salmon,
 // Moraes, Dror and Shaw 2011). Words come in groups of 64: word j of the stream is output
 // word ⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod 16, chain), which lets
 // a vector unit compute sixteen counters at once. The key is the seed; that of ARS, which
-// has 128 bits, is (seed, 0x243F6A8885A308D3), the latter from the digits of π. Pairs
-// have their lower half first. The period is 2⁶⁶ words.
+// has 128 bits, is (seed, 0x243F6A8885A308D3), the latter from the digits of π. A seed or
+// other number of 64 bits is a pair of words, the lower half first. The period is 2⁶⁶
+// words.
 //
 // Stream implements rand.Source. It is not safe for concurrent use. The zero
 // value is the stream of seed 0 and chain 0.
@@ -33,8 +34,8 @@ const (
 	unit53   = 0x1p-53 // spacing of Float64
 )
 
-// streamSize returns the bytes of a marshalled stream. What has no byte that names
-// the generator is of the first one.
+// streamSize returns the bytes of a marshalled stream. A marshalled stream without
+// a byte that names the generator is one of the first generator.
 func streamSize(g Generator) int {
 	if g == Philox4x32 {
 		return 3 * 8
@@ -45,8 +46,8 @@ func streamSize(g Generator) int {
 // NewStream returns the stream of the given seed and chain at its start.
 func NewStream(seed, chain uint64) *Stream { return &Stream{seed: seed, chain: chain} }
 
-// Seed makes s the stream of the given seed and chain, at its start, of the
-// generator that it has.
+// Seed makes s the stream of the given seed and chain, at its start. It keeps
+// the generator.
 func (s *Stream) Seed(seed, chain uint64) { s.seed, s.chain, s.pos = seed, chain, 0 }
 
 // SeedOf is Seed with another generator. It returns an error, and changes nothing,

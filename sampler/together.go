@@ -17,8 +17,8 @@ const (
 // group are consecutive blocks first … end−1 of which the first leads the others.
 type group struct{ first, end int }
 
-// groups returns the blocks as they move together where so many workers share them, nil if
-// they do not.
+// groups returns the groups of blocks that move together, given the number of workers of
+// the run, nil if blocks do not move together.
 func (c *Runner[S]) groups() (all []group) {
 	if _, tokens := any(c.x).([]int32); !tokens || c.warming() {
 		return nil
@@ -105,7 +105,7 @@ func abreast[S energy.Site](turns []turn[S], at int) bool {
 }
 
 // unread returns how many steps from the present one on nobody reads, those of a warm-up or
-// those after it, the last one before end being read. A kernel that adapts reads each.
+// those after it, the last one before end being read. A kernel that adapts reads every one.
 func (t *turn[S]) unread(end int) int {
 	at, warmup := t.block.steps, t.run.cfg.Warmup
 	n := end - 1 - at

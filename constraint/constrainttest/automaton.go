@@ -72,17 +72,19 @@ func (o *Options) size() (int, error) {
 // TestAutomaton checks a language against the laws of [constraint.Automaton] on
 // every sequence of up to Options.Sites tokens:
 //
-//   - concurrent: goroutines that walk it at once all see what one sees alone;
+//   - concurrent: goroutines that walk it at the same time all see what one alone
+//     sees;
 //   - start: Start is in 0…States()−1 and does not change;
 //   - range: Next is −1 or in 0…States()−1, also for tokens outside 0…Levels−1;
 //   - function: Next and Accepting give the same for the same arguments, in
 //     whatever order they are called;
 //   - predicate: the accepted sequences are those of Options.Accepts, and none
 //     goes on from a dead state;
-//   - count: as many are accepted as Options.Count returns;
+//   - count: the number of accepted sequences is that of Options.Count;
 //   - classes: tokens of one class of a [constraint.Classed] language lead from every
-//     state to the same, and every class has a token;
-//   - table: that of a [constraint.Tabled] language is what Next and Accepting say.
+//     state to the same state, and every class has a token;
+//   - table: the table of a [constraint.Tabled] language agrees with Next and
+//     Accepting.
 //
 // The error names the law and a sequence that breaks it.
 func TestAutomaton(ctx context.Context, a constraint.Automaton, o Options) error {
@@ -119,7 +121,7 @@ type edge struct {
 	token int32
 }
 
-// walker records what an automaton says.
+// walker records what the methods of an automaton return.
 type walker struct {
 	laws.Part
 	a constraint.Automaton

@@ -16,12 +16,11 @@ import (
 //
 //   - length: Len does not change, and Violation fills all of g and no more;
 //   - number: no value is NaN;
-//   - batch: a state has the values alone that it has among others, and x is
-//     untouched;
+//   - batch: a state has the same values alone as among others, and x is untouched;
 //   - sign: g ≤ 0 in every row exactly for the sequences of Options.Accepts;
 //   - value: g is that of Options.Violation, inside as well as outside;
-//   - shape: slices whose lengths do not divide panic;
-//   - concurrent: goroutines at once see what one sees alone.
+//   - shape: slices whose lengths do not divide evenly panic;
+//   - concurrent: goroutines that call it at the same time see what one alone sees.
 func TestSet(ctx context.Context, s constraint.Set, o Options) error {
 	part, err := laws.Given("constrainttest", "s", s)
 	if err != nil {

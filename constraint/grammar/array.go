@@ -17,8 +17,8 @@ type arrays struct {
 	end                         int32
 }
 
-// slot is a place between items: how many were there, and how many of them
-// satisfied contains, both as far as something cares.
+// slot is a place between items: how many items came before, and how many of
+// them satisfied contains, both only as far as an assertion depends on it.
 type slot struct{ items, matched int }
 
 // array returns the rule for the arrays that satisfy s.
@@ -127,7 +127,7 @@ func (a *arrays) grow(p slot) error {
 }
 
 // deepest returns the greatest number of first items that a schema of the
-// location tells apart.
+// location distinguishes.
 func (a *arrays) deepest() int {
 	n := 0
 	for _, s := range a.l.schemas {

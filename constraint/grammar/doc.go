@@ -14,11 +14,11 @@
 // # JSON
 //
 // The language of a schema holds texts, and JSON has many for one value. All schemas that
-// apply at one place agree on the following. Properties that some of them names stand in
-// the order of the schema, each at most once, and others after them; names that are
-// required only stand anywhere among the others. White space is as JSON allows it, or
-// none. Characters are spelled as themselves or by an escape, and by \u escapes up to
-// U+00FF if a keyword restricts the string. Numbers that a keyword restricts have no
+// apply at one place agree on the following. Properties that at least one of them lists
+// come in the order of the schema, each at most once, and all others after them; names
+// that are only required come anywhere among those others. White space is as JSON allows
+// it, or none. Characters are spelled as themselves or by an escape, and by \u escapes up
+// to U+00FF if a keyword restricts the string. Numbers that a keyword restricts have no
 // exponent, and no number has one if the schema negates (not, oneOf, if, dependencies).
 //
 // On these texts the assertions are exact, with two exceptions that err on the

@@ -3,7 +3,7 @@ package grammar
 import "strings"
 
 // formats are patterns of package regexp for whole texts. An exact one accepts
-// precisely what its standard says; the others accept the common part of it.
+// precisely what its standard allows; the others accept the common part of it.
 var formats = map[string]struct {
 	pattern string
 	exact   bool

@@ -32,7 +32,7 @@ type Language struct {
 }
 
 // configuration is a state and the number of a stack, 0 for the empty one.
-// padded says that the text has ended.
+// padded is true if the text has ended.
 type configuration struct {
 	state  int32
 	stack  int

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// numberSpec says which JSON numbers are meant. Where it says anything, a
+// numberSpec describes a set of JSON numbers. Where it restricts anything, a
 // number is spelled without an exponent.
 type numberSpec struct {
 	integer bool

@@ -20,8 +20,8 @@ type objects struct {
 }
 
 // member is a place between members: how many names of the location have
-// passed, how many members were there (as far as a bound cares), and whether
-// there was any.
+// passed, how many members were there (as far as a bound depends on it), and
+// whether there was any.
 type member struct {
 	passed, known, others int
 	seen                  uint8 // of the loose names

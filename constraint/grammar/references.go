@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// references knows the schemas of a document by what refers to them, and which
-// of them are negated.
+// references holds the schemas of a document by the references to them, and
+// which of them are negated.
 type references struct {
 	root    *value
 	legacy  bool // drafts up to 7: keywords next to $ref are ignored

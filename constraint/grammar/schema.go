@@ -264,8 +264,7 @@ func legacy(draft string) bool {
 	return strict(draft) || strings.Contains(draft, "draft-06") || strings.Contains(draft, "draft-07")
 }
 
-// strict reports whether a draft is named that knows integers by how they are
-// spelled.
+// strict reports whether the named draft recognises integers by their spelling.
 func strict(draft string) bool {
 	return strings.Contains(draft, "draft-03") || strings.Contains(draft, "draft-04")
 }

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// stringSpec says which JSON strings are meant: with how many characters, and
-// with the right answer of every test about the decoded text.
+// stringSpec describes a set of JSON strings: by the number of characters, and
+// by the required result of every test of the decoded text.
 type stringSpec struct {
 	least, most int // characters; most < 0: any number
 	tests       []test

@@ -137,11 +137,11 @@ func count(path string, n int) *value {
 	return &value{kind: number, num: json.Number(fmt.Sprint(n)), path: path}
 }
 
-// anything is the schema that says nothing.
+// anything is the schema that restricts nothing.
 var anything = &value{kind: object, path: "#"}
 
 // onlyIf returns s if it has one of the keywords, and otherwise the schema that
-// says nothing, so that rules are shared.
+// restricts nothing, so that rules are shared.
 func onlyIf(s *value, keywords ...string) *value {
 	for _, k := range keywords {
 		if s.get(k) != nil {

@@ -66,8 +66,9 @@ func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) 
 // pollRecords is the number of sequences between two looks at the context.
 const pollRecords = 1 << 12
 
-// chunkSize is the memory that sequences are collected in, piece by piece, so that
-// nothing is copied as they become more. A longer sequence has a chunk of its own.
+// chunkSize is the size of the pieces of memory in which sequences are collected,
+// so that nothing is copied as their number grows. A longer sequence has a chunk
+// of its own.
 const chunkSize = 1 << 24
 
 // builder collects sequences.

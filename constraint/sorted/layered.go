@@ -33,8 +33,8 @@ func (l Layered) Contains(x []int32) bool { return l.base().Contains(x) || l.top
 // Add adds x to Top unless it is in Base, and reports whether it was in neither.
 func (l Layered) Add(x []int32) bool { return !l.base().Contains(x) && l.top().Add(x) }
 
-// Len returns the number of sequences in both parts. It counts a sequence in both twice;
-// there is none if everything in Top came through Add.
+// Len returns the number of sequences in both parts. A sequence in both parts counts
+// twice; there is none if everything in Top came through Add.
 func (l Layered) Len() int { return l.base().Len() + l.top().Len() }
 
 // States returns one more than the states of Base times one more than those of Top.
@@ -64,8 +64,8 @@ func (l Layered) Accepting(state int) bool {
 	return b >= 0 && l.base().Accepting(b) || t >= 0 && l.top().Accepting(t)
 }
 
-// AppendEdges appends to tokens those with a transition from state, ascending, and to
-// states their targets.
+// AppendEdges appends the tokens that have a transition from state to tokens, in
+// ascending order, and the targets of these transitions to states.
 func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	check.Len("sorted", "states", len(states), len(tokens))
 	b, t := l.split(state)

@@ -161,8 +161,8 @@ const (
 	beyond = -2
 )
 
-// after returns the first sequence from i on that does not go on with less than
-// token after p, nor is p itself.
+// after returns the first sequence from i on that is not p itself and does not
+// continue p with a token less than token.
 func (l *Lexicon) after(i int, p prefix, token int32) int {
 	less := func(j int) bool {
 		t := l.next(j, p)

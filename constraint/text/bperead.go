@@ -12,7 +12,7 @@ import (
 )
 
 // ReadBPE reads GPT-2's two files: vocab.json, an object that gives the number of each
-// token, and merges.txt, one pair a line after an optional line that begins with
+// token, and merges.txt, one pair per line after an optional line that begins with
 // "#version". The error is a [*constraint.ArgumentError] that names the wrong token or
 // merge, or one of the readers or of JSON.
 func ReadBPE(vocab, merges io.Reader) (*BPE, error) {

@@ -8,8 +8,8 @@ import (
 
 // columns builds a table over a large vocabulary row by row and keeps, instead
 // of one column per token, one per class of tokens whose columns are equal so
-// far. A row that tells tokens of a class apart splits the class, which copies
-// its column.
+// far. A row that distinguishes tokens of a class splits the class, which
+// copies its column.
 type columns struct {
 	of   []int32   // class of each token
 	size []int32   // tokens of each class

@@ -10,7 +10,7 @@
 // and carried over to the tokens last, each byte state walking the trie of the vocabulary
 // once. A compilation that grows too large returns a constraint.LimitError; a language
 // that no token sequence spells is constraint.ErrInfeasible, and a pattern that does not
-// parse a [*PatternError].
+// parse is a [*PatternError].
 //
 // All values are immutable and safe for concurrent use.
 package text

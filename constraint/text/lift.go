@@ -16,12 +16,11 @@ import (
 // bytes accepts the joined bytes of its tokens, followed by padding if the vocabulary has
 // any. All ways to cut a text into tokens are accepted.
 //
-// The vocabulary is walked once, and tokens that lead from every state of the
-// minimal byte automaton to the same state are one from then on. Where there are too
-// many kinds of them, each state walks the vocabulary, so that tokens share the work
-// of common prefixes and dead prefixes cost nothing: O(Q·T) at most for Q states and
-// T prefixes. Sorting a large vocabulary is done once: the last four are kept, by
-// content.
+// The vocabulary is walked once, and tokens that lead from every state of the minimal
+// byte automaton to the same state are treated as one from then on. Where that leaves too
+// many kinds of tokens, each state walks the vocabulary, so that tokens share the work of
+// common prefixes and dead prefixes cost nothing: O(Q·T) at most for Q states and T
+// prefixes. Sorting a large vocabulary is done once: the last four are kept, by content.
 //
 // The error wraps [constraint.ErrInfeasible] if no token sequence spells a text
 // of the language, is an [*constraint.ArgumentError] if the vocabulary is not in

@@ -125,7 +125,8 @@ func boundaries(i *syntax.Inst) []rune {
 	return low
 }
 
-// kind is what empty-width assertions know about a rune or the lack of one.
+// kind is what empty-width assertions depend on: a class of runes, or that
+// there is no rune.
 type kind uint8
 
 const (

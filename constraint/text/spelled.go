@@ -26,7 +26,8 @@ type spelled struct {
 	alive []uint64
 }
 
-// newSpelled builds the decoding tree, which tells apart only what d does.
+// newSpelled builds the decoding tree, which distinguishes only what d
+// distinguishes.
 func newSpelled(d *constraint.DFA, r *runeClasses, used *[256]bool) *spelled {
 	s := &spelled{used: used}
 	s.next, s.width = d.Table()

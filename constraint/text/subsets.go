@@ -71,7 +71,7 @@ type subset struct {
 	before kind
 }
 
-// kindOf returns the kind of a rune, as far as the program cares.
+// kindOf returns the kind of a rune, as far as the program distinguishes kinds.
 func (d *subsets) kindOf(r rune) kind {
 	if d.looks {
 		return kindOf(r)

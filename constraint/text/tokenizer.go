@@ -23,9 +23,9 @@ const gaps = 1 << 20
 //
 // A token has the same text everywhere. Where the decoder treats the ends of a text in
 // another way, the vocabulary has the text as it is in the middle: with Metaspace,
-// WordPiece and WordLevel a word begins with the blank before it, the first one, too, and
-// with a suffix it ends with one, the last, too. Strip at the ends of the whole text, and
-// the clean-up of blanks before punctuation, are not done.
+// WordPiece and WordLevel every word, even the first, begins with the blank before it,
+// and with a suffix every word, even the last, ends with one. Strip at the ends of the
+// whole text, and the clean-up of blanks before punctuation, are not done.
 //
 // Any sequence of tokens that spells a text counts, not only the one that the
 // tokenizer would make of it; merges and scores are not read. [ReadTokenizer] reads
@@ -171,7 +171,7 @@ func (t *tokenizer) add(v *document.Value, token string, entries int) error {
 	return nil
 }
 
-// padding returns the id that the file pads with, −1 if it says none.
+// padding returns the id that the file pads with, −1 if it names none.
 func (t *tokenizer) padding() (int, error) {
 	v := t.root.Get("padding").Get("pad_id")
 	if v == nil {

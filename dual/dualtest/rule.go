@@ -28,8 +28,9 @@ type Options struct {
 //   - batch: an update leaves its batch as it was;
 //   - same: two updaters of a rule that see the same batches give the same bits;
 //   - error: an update that fails leaves the multipliers as they were;
-//   - resume: an updater restored in the middle goes on to the same bits, state is
-//     appended to what there is, and one of another length is refused;
+//   - resume: an updater restored in the middle goes on to the same bits, its
+//     state is appended to the given slice, and a state of another length is
+//     refused;
 //   - allocation: an update allocates nothing;
 //   - optimum: with the exact moments of a problem small enough to list, one
 //     constraint active, one not and one an equality, the rule comes to rest where

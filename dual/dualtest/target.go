@@ -34,10 +34,10 @@ type TargetOptions[S energy.Site] struct {
 // TestTarget checks a target against the laws of [dual.Target] and, where it has
 // energies, those of the tilted distribution:
 //
-//   - shape: Len ≥ 1, Sites ≥ 1 and a finite Beta > 0, which stay;
+//   - shape: Len ≥ 1, Sites ≥ 1 and a finite Beta > 0, which do not change;
 //   - multipliers: SetLambda refuses numbers that are not finite and, in rows that
 //     are no equalities, negative ones, and then changes nothing; it copies;
-//   - batch: a state has the violations alone that it has among others, and x is
+//   - batch: a state has the same violations alone as among others, and x is
 //     untouched;
 //   - base: at λ = 0, also after other multipliers, energies are those of the base;
 //   - energy: E(x, λ) = (f_0(x) + λᵀg(x))/β, or Options.Energy up to a constant.

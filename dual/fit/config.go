@@ -45,8 +45,8 @@ type Config struct {
 	Observe func(step int, theta, gradient []float64)
 
 	// Checkpoint, if it has a Path, saves the fit there as SaveFile does: at the end of
-	// every Run, also of one that its context ends, and within it each time that Every
-	// more steps have been made (0: at the end only). A failure to save ends the Run.
+	// every Run, even if its context ended it, and within a Run whenever Every more
+	// steps have been made (0: at the end only). A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int

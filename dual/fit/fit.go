@@ -40,7 +40,8 @@ type state struct {
 	res     residuals
 }
 
-// newState returns that before the first step, at parameters that it keeps.
+// newState returns the state before the first step, at the parameters theta,
+// which it keeps.
 func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error) {
 	n := len(theta)
 	s = state{theta: theta, average: slices.Clone(theta), rule: newAdam(n), res: newResiduals(n)}
@@ -240,7 +241,7 @@ func shrink(u, t float64) float64 {
 	return 0
 }
 
-// energies returns those of the test states by the present parameters.
+// energies returns the energies of the test states at the present parameters.
 func (f *Fit) energies() []float64 {
 	e := make([]float64, probes)
 	f.p.Energy(e, f.tests())

@@ -145,7 +145,7 @@ func (f *Fit) tests() []int32 {
 }
 
 // probe returns what the energies of test states change by when the parameters do,
-// which tells exponential models apart whatever their parameters are.
+// which distinguishes exponential models whatever their parameters are.
 func (f *Fit) probe() []float64 {
 	if e, ok := energy.As[Exponential](f.p); !ok || !e.Exponential() {
 		return nil

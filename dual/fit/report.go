@@ -158,8 +158,9 @@ func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.C
 }
 
 // residuals averages the gradient over the steps of a window, in chunks whose means
-// tell the standard error. Windows double: that of the steps 2^j … 2^(j+1) − 1
-// forgets all before, and is looked at when it is over, or at its present chunks.
+// give the standard error. Windows double: the window of the steps 2^j … 2^(j+1) −
+// 1 forgets everything before it, and is evaluated at its end, or from the chunks
+// that it has so far.
 type residuals struct {
 	window, chunks, in  int // steps of the window, whole chunks, steps of the chunk
 	chunk, sum, squares []float64

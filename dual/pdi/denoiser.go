@@ -22,9 +22,9 @@ import (
 //
 //	x̂_0 = Π(E_λ[x_0 | x_t]),   λ ← rule(λ, mean g(x̂_0)).
 //
-// Use it with the DDPM step, diffusion.Gaussian{Eta: 1}; the paper has T = 500
-// steps on a cosine (s = 0.008) or linear schedule. How many samples share λ is
-// diffusion.Config.Batch; a new batch starts from Start again.
+// Use it with the DDPM step, diffusion.Gaussian{Eta: 1}; the paper has T = 500 steps on
+// a cosine (s = 0.008) or linear schedule. diffusion.Config.Batch sets how many samples
+// share λ; a new batch starts from Start again.
 //
 // It belongs to one diffusion at a time. Given the batch, results do not depend
 // on the number of workers.

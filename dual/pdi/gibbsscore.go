@@ -40,9 +40,9 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 //	ŝ = ∇_x log (1/K) Σ_k exp(−E(y_k, λ)) = −Σ_k w_k ∇E(y_k, λ)/α,
 //	E[x_0|x_t] ≈ (x_t + σ²ŝ)/α
 //
-// (Hadou, Uslu and Ribeiro 2026; their Algorithm 2 prints a minus sign in the last line,
-// plus is right). Candidates of width σ/α rarely land where the distribution has mass:
-// Effective returns how many of the K count, which at high noise in 30 dimensions is one.
+// (Hadou, Uslu and Ribeiro 2026; their Algorithm 2 prints a minus sign in the last line;
+// plus is correct). Candidates of width σ/α rarely land where the distribution has mass:
+// Effective returns how many of the K count; at high noise in 30 dimensions that is one.
 // Center and Spread give candidates that do.
 //
 // States are distributed over all processors, so each needs its own source and the target

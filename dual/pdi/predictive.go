@@ -50,7 +50,7 @@ type part struct {
 }
 
 // The constants are those of a study of the rule on mixtures at several
-// temperatures, scales and lengths; TestPredictive holds what it found.
+// temperatures, scales and lengths; TestPredictive checks what it found.
 const (
 	widest, narrowest = 32, 1.0 / 16 // trust radius
 	reach             = 2            // box in standard deviations over β

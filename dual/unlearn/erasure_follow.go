@@ -26,10 +26,10 @@ func (r *pathRecord) settle(alpha float64) {
 	}
 }
 
-// tokenPath is what one sample has been through when its tokens are revealed one
-// by one: log q(x) and log q_i(x) of the tokens so far, by the chain rule, and the
-// sum of the logarithms of the combined rows' totals. With p the product of
-// experts q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}, the sample came up with the probability
+// tokenPath is the record of one sample whose tokens are revealed one by one: log
+// q(x) and log q_i(x) of the tokens so far, by the chain rule, and the sum of the
+// logarithms of the combined rows' totals. With p the product of experts
+// q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}, the sample was drawn with the probability
 // p(x)·Z/∏ totals, so the totals are its weight.
 type tokenPath struct {
 	x       []int32   // as last seen
@@ -40,7 +40,7 @@ type tokenPath struct {
 	several bool // tokens have been revealed together
 }
 
-// reveal books the tokens that x has and the path has not.
+// reveal adds to the path the tokens that x has and the path has not.
 func (e *Erasure) reveal(r *tokenPath, x []int32) {
 	if r.x == nil {
 		return

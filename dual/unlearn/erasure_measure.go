@@ -74,7 +74,7 @@ func (e *Erasure) record(sample int, alpha float64) *pathRecord {
 	return r
 }
 
-// combine replaces a row of log-weights of q by those of p_λ and books its
+// combine replaces a row of log-weights of q by those of p_λ and records its
 // divergences.
 func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int) error {
 	c := e.rest()

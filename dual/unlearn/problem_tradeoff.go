@@ -22,7 +22,7 @@ type Point struct {
 type UnreachableError struct {
 	Formulation Formulation // of the point that is missing
 	Level       float64     // what was asked for
-	Lowest      float64     // the infimum of what can be had
+	Lowest      float64     // the infimum of what can be reached
 }
 
 func (e *UnreachableError) Error() string {

@@ -35,7 +35,7 @@ type Rejection[S energy.Site] struct {
 }
 
 // defaultTrials bounds the tries for one state: at an acceptance of 1 in 1000
-// the chance to need more is e^−1000.
+// the chance of needing more is e^−1000.
 const defaultTrials = 1_000_000
 
 // TrialsError is the error of a state that was not accepted within the trials allowed;

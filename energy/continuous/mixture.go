@@ -193,8 +193,8 @@ func (m *Mixture) product(k, i int, v []float64) float64 {
 	return sum
 }
 
-// Tilt returns the distribution ∝ p(x)·exp(tᵀx), a mixture of the same
-// covariances with the means m_k + C_k·t and the weights
+// Tilt returns the distribution ∝ p(x)·exp(tᵀx), a mixture with the same covariances,
+// the means m_k + C_k·t and the weights
 //
 //	w_k·exp(tᵀm_k + ½tᵀC_k·t),
 //
@@ -411,8 +411,8 @@ func weights(w []float64) (top, sum float64) {
 	return top, sum
 }
 
-// padded are diagonal components as the kernels want them: rows of a multiple of 16
-// entries, the last of which are zeros.
+// padded are diagonal components in the form that the kernels require: rows of a
+// multiple of 16 entries, the last of which are zeros.
 type padded struct {
 	width int
 	mean  []float64

@@ -26,10 +26,10 @@ type Autoregressive struct {
 	parts  []band
 }
 
-// NewAutoregressive returns the denoiser of series of the given length. The
-// error says that there is no channel, that the length is below 1 or not above the
-// number of coefficients, that a number is not finite, that a variance is
-// negative, or that coefficients are not stationary.
+// NewAutoregressive returns the denoiser of series of the given length. It returns
+// an error if there is no channel, if the length is below 1 or not above the
+// number of coefficients, if a number is not finite, if a variance is negative, or
+// if coefficients are not stationary.
 func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error) {
 	if length < 1 || len(channels) == 0 {
 		return nil, fmt.Errorf("denoise: NewAutoregressive: length = %d with %d channels, want both ≥ 1", length, len(channels))
@@ -163,8 +163,8 @@ func (c Channel) check(length int) error {
 }
 
 // autocorrelation returns the autocorrelation at lags 0 … len(coef), the
-// solution of the Yule–Walker equations ρ_j = Σ_k φ_k·ρ_{|j−k|}, ρ_0 = 1. The
-// error says that they have none with |ρ_j| ≤ 1.
+// solution of the Yule–Walker equations ρ_j = Σ_k φ_k·ρ_{|j−k|}, ρ_0 = 1. It is
+// an error if they have no solution with |ρ_j| ≤ 1.
 func autocorrelation(coef []float64) ([]float64, error) {
 	p := len(coef)
 	rho := make([]float64, p+1)

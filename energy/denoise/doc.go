@@ -1,4 +1,5 @@
-// Package denoise holds exact denoisers, which are priors for diffusions and test them.
+// Package denoise holds exact denoisers, which serve as priors for diffusions and as
+// references to test them against.
 //
 // For tokens, [Table] sums over all states of a small model, [Markov] and [HMM] use
 // forward–backward, and [Independent] treats sites separately. Their [Corruption] is

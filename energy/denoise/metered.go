@@ -84,7 +84,7 @@ func (m *Metered) Shape() (sites, levels int) { return m.sites, m.levels }
 // MaskLevel returns mask.
 func (m *Metered) MaskLevel() int32 { return m.mask }
 
-// As answers for the denoiser.
+// As implements [energy.Capable]: the result supports what the denoiser does.
 func (m *Metered) As(target any) bool { return energy.AsInto(m.d, target) }
 
 // Denoise implements [energy.Denoiser]. It panics if slices do not fit the shape.

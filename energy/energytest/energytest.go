@@ -73,7 +73,7 @@ type subject struct {
 // returns the first that it breaks:
 //
 //   - energies: Shape is stable; an energy is a number or +Inf, the same bits whatever
-//     the batch and every time; Energy keeps its hands off x.
+//     the batch and every time; Energy does not modify x.
 //   - lengths: methods panic, with a message, for slices of wrong lengths.
 //   - tables: Gradient, Field and Window store the bits of Energy, have 0 at the current
 //     level and +Inf outside the domain, are functions of the state alone, and are exact
@@ -82,21 +82,22 @@ type subject struct {
 //   - graphs: neighbour lists are in order and symmetric, and sites that are not in them
 //     do not interact; Torus, Matching and Pairs give the energy.
 //   - values: the values of levels are finite and ascend.
-//   - supports: Repair makes states of positive probability and leaves those alone that
-//     have some.
+//   - supports: Repair makes states of positive probability and does not change a state
+//     that already has it.
 //   - layers: the conditionals of the two layers of an energy.Bipartite model are those
 //     of one joint distribution, whose marginal is the model.
 //   - changes: what energy.Incremental and energy.IncrementalBipartite evaluate from an
-//     earlier state has the bits of what they evaluate from nothing.
+//     earlier state has the bits of what they evaluate from scratch.
 //   - estimates: the mean of Estimate is the table.
-//   - parameters: ParamGradient is the derivative by what SetParams sets and adds to its
-//     destination; SetParams refuses what it must and then changes nothing; Learn copies.
-//     The parameters of an energy.Parametric model are as before afterwards.
+//   - parameters: ParamGradient is the derivative with respect to what SetParams sets,
+//     and adds to its destination; SetParams refuses what it must and then changes
+//     nothing; Learn copies. The parameters of an energy.Parametric model are as before
+//     afterwards.
 //   - concurrency: goroutines that evaluate the model at once get the bits of one alone.
-//     The race detector sees more.
+//     The race detector finds more.
 //   - wrappers: energy.Sum, energy.Scale, energy.Clamp, a pointer and a wrapper that
-//     passes everything on support what the model supports, and obey the laws above it
-//     up to changes.
+//     passes everything on support what the model supports, and obey the laws of this
+//     list from energies to changes.
 //   - allocations: what a kernel calls in a step allocates nothing.
 func TestModel(ctx context.Context, m energy.Model, opt Options) error {
 	switch {
@@ -217,7 +218,7 @@ func (s *subject) row(d []float64, x []int32, i int) {
 }
 
 // near compares energies or differences; infinities must agree. A difference of
-// infinities says nothing.
+// infinities is not compared.
 func (s *subject) near(want, got, factor float64) bool {
 	return math.IsNaN(want) || want == got || math.Abs(want-got) <= factor*s.slack
 }

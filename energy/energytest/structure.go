@@ -69,8 +69,8 @@ func (s *subject) clamped(m energy.Clamped) error {
 	return nil
 }
 
-// varying checks that the model at present has the same energies, and the structure that
-// it says.
+// varying checks that the model that Now returns has the same energies, and the
+// structure that it claims.
 func (s *subject) varying(m energy.Varying) error {
 	now := m.Now()
 	if _, ok := energy.As[energy.Varying](now); ok {
@@ -279,8 +279,8 @@ func checkSupports(s *subject) error {
 	return nil
 }
 
-// checkLayers holds that −E(x) + log p(h|x) − log p(x|h), which is log p(h) up to a
-// constant, does not depend on x.
+// checkLayers checks that −E(x) + log p(h|x) − log p(x|h), which is log p(h) up to
+// a constant, does not depend on x.
 func checkLayers(s *subject) error {
 	m, ok := energy.As[energy.Bipartite](s.m)
 	if !ok {

@@ -188,8 +188,8 @@ func (g *Graph) uniform() (w float64, ok bool) {
 	return g.weight[0], true
 }
 
-// bonds are the interactions of a model. Those of a lattice take some 56 bytes a
-// site, so they are made when somebody asks for them.
+// bonds are the interactions of a model. Those of a lattice take some 56 bytes
+// per site, so they are made on first use.
 type bonds struct {
 	sites int
 	sides []int // of a Lattice; nil: the graph is given

@@ -57,10 +57,10 @@ func (l *isingLearner) set(theta []float64) {
 	copy(l.fields, theta[len(l.edge)/2:])
 }
 
-// Matching says no: what is equal now may differ after SetParams.
+// Matching returns false: what is equal now may differ after SetParams.
 func (l *isingLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
 
-// Pairs says no: the numbers change with SetParams.
+// Pairs returns false: the numbers change with SetParams.
 func (l *isingLearner) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	return nil, nil, nil, nil, false
 }
@@ -145,7 +145,7 @@ func (l *pottsLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// Matching says no: see isingLearner.
+// Matching returns false: see isingLearner.
 func (l *pottsLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
 
 // ParamGradient implements [energy.Parametric].

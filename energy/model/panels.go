@@ -18,16 +18,17 @@ type panels struct {
 	origin  []float64 // of the state 0, a multiple of panel
 }
 
-// panel is how many columns are together: a multiple of the 64 that simd.Changes
-// adds at full speed, and few enough for the weights of a thousand sites to stay
-// in a cache of a megabyte.
+// panel is the number of columns that are kept together: a multiple of the 64
+// that simd.Changes adds at full speed, and few enough for the weights of a
+// thousand sites to stay in a cache of a megabyte.
 const panel = 128
 
 // tile is the number of states that share one matrix product: enough to use
 // each weight many times, few enough for scratch of a hundred kilobytes.
 const tile = 32
 
-// newPanels returns panels without columns for at least so many sums.
+// newPanels returns panels without columns for at least the given number of
+// sums.
 func newPanels(sites, sums int) panels {
 	stride := (sums-1)/panel*panel + panel
 	return panels{sites: sites, origin: make([]float64, stride)}

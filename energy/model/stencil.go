@@ -19,7 +19,7 @@ func newStencil(l []int) *stencil {
 	return s
 }
 
-// flat tells whether the lattice has two dimensions and no double bonds.
+// flat reports whether the lattice has two dimensions and no double bonds.
 func (s *stencil) flat() bool { return len(s.sides) == 2 && s.sides[0] > 2 && s.sides[1] > 2 }
 
 // bonds returns the number of bonds of the lattice.

@@ -26,7 +26,7 @@ type ClassifierConfig struct {
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a call; 0 means
-	// GOMAXPROCS, and more than 1024 mean 1024. It decides nothing but speed.
+	// GOMAXPROCS, and more than 1024 mean 1024. It affects nothing but speed.
 	Workers int
 }
 
@@ -42,8 +42,8 @@ type ClassifierConfig struct {
 // one call. Calls allocate nothing once the longest has been made.
 type Classifier struct{ judge *judge }
 
-// judge is what a Classifier works with. The goroutines of the pool know it, and not
-// the Classifier, so that they can end when that is gone.
+// judge is what a Classifier works with. The goroutines of the pool refer to it
+// instead of the Classifier, so that they can end when the Classifier is garbage.
 type judge struct {
 	net   *Transformer
 	class int

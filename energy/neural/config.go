@@ -19,8 +19,8 @@ type Config struct {
 	// Channels for reals.
 	Outputs int
 
-	// Width is the number of entries of a position between the blocks, which
-	// Heads divides into even parts.
+	// Width is the number of entries of a position between the blocks; Heads
+	// divides it evenly.
 	Width, Heads, Blocks int
 
 	// Hidden is the number of hidden units of a block; 0 means 4·Width.

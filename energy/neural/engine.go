@@ -30,7 +30,7 @@ type Options struct {
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a batch; 0 means
-	// GOMAXPROCS. It decides nothing but speed.
+	// GOMAXPROCS. It affects nothing but speed.
 	Workers int
 }
 

@@ -95,8 +95,9 @@ func Load(f *File, cfg Config) (*Transformer, error) {
 // landmark is a tensor that every network has.
 const landmark = "output_layer.linear.weight"
 
-// prefix returns what comes before the names of the network: "" if there is one
-// without, else what the only one there is has.
+// prefix returns what comes before the names of the network's tensors: "" if a
+// network without a prefix is there, else the prefix of the only network that
+// is there.
 func (f *File) prefix() (string, error) {
 	var all []string
 	for _, name := range f.Names() {

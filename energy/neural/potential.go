@@ -44,7 +44,7 @@ type potentialParts struct {
 // sites × levels, with weights from src: those of a layer have standard deviation
 // 1/√inputs, the second of each block and the readout a tenth of that, and biases are
 // 0, so that energies begin near 0. It returns an error if sites, levels or width < 1,
-// blocks < 0, or the weights would be more than 2²⁸.
+// blocks < 0, or there would be more than 2²⁸ weights.
 func NewPotential(sites, levels, width, blocks int, src rand.Source) (*Potential, error) {
 	switch {
 	case sites < 1 || levels < 1:

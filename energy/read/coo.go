@@ -12,7 +12,7 @@ import (
 // as the file names.
 type COOConfig struct {
 	Sites int  // least number of sites; sites that no entry names are free
-	Spins bool // coefficients of spins ±1; a header of the file can say so, too
+	Spins bool // coefficients of spins ±1; a header of the file can also select this
 }
 
 // COO reads a quadratic energy from a list of coefficients
@@ -32,8 +32,8 @@ type COOConfig struct {
 // sites, selects one of the two. Blank lines and lines that start with # or % are
 // skipped.
 //
-// Errors name the line, the column, what it holds and what would be right; a
-// file with more than 2²⁰ sites needs an entry for every two of them.
+// Errors name the line, the column, what was found and what was expected; a file with
+// more than 2²⁰ sites needs an entry for every two of them.
 func COO(r io.Reader, c COOConfig) (*model.Quadratic, error) {
 	if c.Sites < 0 || c.Sites > math.MaxInt32-1 {
 		return nil, fmt.Errorf("read: COO: Sites = %d, want 0 … %d", c.Sites, math.MaxInt32-1)

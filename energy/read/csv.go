@@ -31,7 +31,7 @@ type CSVConfig struct {
 // corner may hold any text. A name is not empty and not a number; one with a comma is
 // quoted.
 //
-// Errors name the line, the column, what it holds and what would be right. A missing
+// Errors name the line, the column, what was found and what was expected. A missing
 // value is an error.
 func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err error) {
 	if err := check.Given("read: CSV", "r", r); err != nil {

@@ -13,14 +13,14 @@ import (
 //	p edge n m
 //	e i j     (m lines, or e i j w)
 //
-// for n vertices, numbered from 1; "p col" says the same, and a missing weight w is 1.
-// Site i−1 of the graph is vertex i. Many files list every edge from both ends: an edge
-// that is repeated with the same weight counts once. m may be the number of lines or of
-// edges. Lines that start with c, # or % are comments.
+// for n vertices, numbered from 1; "p col" means the same as "p edge", and a missing
+// weight w is 1. Site i−1 of the graph is vertex i. Many files list every edge from
+// both ends: an edge that is repeated with the same weight counts once. m may be the
+// number of lines or of edges. Lines that start with c, # or % are comments.
 //
-// Errors name the line, the column, what it holds and what would be right. Files
-// of other problems (arcs, clauses, weights of vertices) are errors. A file with
-// more than 2²⁰ vertices needs an edge for every two of them.
+// Errors name the line, the column, what was found and what was expected. Files of
+// other problems (arcs, clauses, weights of vertices) are errors. A file with more
+// than 2²⁰ vertices needs an edge for every two of them.
 func DIMACS(r io.Reader) (*model.Graph, error) {
 	l := newLines("DIMACS", r)
 	l.comment = "c#%"

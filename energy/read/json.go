@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/document"
 )
 
-// fields reads the fields of one JSON object. The first error stays, so that a
-// reader asks once, at its end.
+// fields reads the fields of one JSON object. The first error is kept, so that
+// a reader checks for errors once, at its end.
 type fields struct {
 	caller string
 	root   *document.Value
@@ -152,7 +152,7 @@ func (f *fields) polynomial(name, spins, bits string, n int) model.Polynomial {
 // pair add up. Arrays as bytes (use_bytes), which only BSON files have, are an error,
 // as are models of other types.
 //
-// Errors name the line, the column, the field, its value and what would be right.
+// Errors name the line, the column, the field, its value and what was expected.
 func BQM(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 	f := newFields("BQM", r)
 	if t := f.text("type"); t != "BinaryQuadraticModel" {
@@ -198,7 +198,7 @@ func BQM(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 	return m, labels, err
 }
 
-// counts holds a field, if it is there, against a number that is known.
+// counts compares a field, if it is there, with a number that is known.
 func (f *fields) counts(name string, want int) {
 	if v := f.root.Get(name); v != nil {
 		if n, ok := v.Int(); !ok || n != want {
@@ -216,7 +216,7 @@ func (f *fields) counts(name string, want int) {
 // v ∈ {0, 1} for the domain "boolean", v ∈ {−1, 1} for "spin". Coefficients of the same
 // variable or pair add up. Solutions and metadata are ignored.
 //
-// Errors name the line, the column, the field, its value and what would be right.
+// Errors name the line, the column, the field, its value and what was expected.
 func BQPJSON(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 	f := newFields("BQPJSON", r)
 	labels, index := f.names("variable_ids")

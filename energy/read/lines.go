@@ -39,8 +39,8 @@ func newLines(caller string, r io.Reader) *lines {
 	return &lines{caller: caller, comment: "#%", scanner: bufio.NewScanner(r)}
 }
 
-// next moves to the next line that has columns; ok is false at the end. What there is
-// of a line when its reader fails is none.
+// next moves to the next line that has columns; ok is false at the end. A line that
+// is cut short by an error of its reader does not count.
 func (l *lines) next() (ok bool, err error) {
 	for l.scanner.Scan() && l.scanner.Err() == nil {
 		l.number++
@@ -145,7 +145,7 @@ func newWords(caller string, r io.Reader) *words {
 	return w
 }
 
-// next returns the next word; an error if there is none says what is missing.
+// next returns the next word; the error if there is none names what is missing.
 func (w *words) next(what string) (string, error) {
 	for w.at >= len(w.columns) {
 		ok, err := w.lines.next()

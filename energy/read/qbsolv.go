@@ -18,9 +18,9 @@ import (
 // "unconstrained", makes no difference. Lines that start with c, # or % are
 // comments.
 //
-// Errors name the line, the column, what it holds and what would be right; that
-// includes an entry that is there twice. A file with more than 2²⁰ sites needs an
-// entry for every two of them.
+// Errors name the line, the column, what was found and what was expected. A
+// repeated entry is an error, too. A file with more than 2²⁰ sites needs an entry
+// for every two of them.
 func QBSolv(r io.Reader) (*model.Quadratic, error) {
 	l := newLines("QBSolv", r)
 	l.comment = "c#%"

@@ -18,7 +18,7 @@ import (
 // i−1 of the graph is vertex i. Edges between the same two vertices add up.
 // Blank lines and lines that start with # or % are skipped.
 //
-// Errors name the line, the column, what it holds and what would be right; a
+// Errors name the line, the column, what was found and what was expected; a
 // file with more than 2²⁰ vertices needs an edge for every two of them.
 func Rudy(r io.Reader) (*model.Graph, error) {
 	l := newLines("Rudy", r)

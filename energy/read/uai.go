@@ -32,12 +32,12 @@ import (
 // from its own k on have energy +Inf. The model is [energy.Conditional],
 // [energy.Graphical] and [energy.Supported]: Repair removes such levels, but does not
 // repair a state that a table forbids. If tables forbid states, start chains from
-// allowed ones with Config.Init. A step costs the tables around a site. The model is
-// immutable and safe for concurrent use.
+// allowed ones with Config.Init. A single-site step costs a row of every table that
+// contains the site. The model is immutable and safe for concurrent use.
 //
-// Errors name the line, the column, what it holds and what would be right. A
-// file with more than 2²⁰ values in the conditionals of its sites (n·max k) needs
-// a variable or value in the text for every 64 of them.
+// Errors name the line, the column, what was found and what was expected. A file with
+// more than 2²⁰ values in the conditionals of its sites (n·max k) needs a variable or
+// value in the text for every 64 of them.
 func UAI(r io.Reader) (energy.Model, error) {
 	w := newWords("UAI", r)
 	kind, err := w.next("MARKOV or BAYES")

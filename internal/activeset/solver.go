@@ -30,7 +30,7 @@ const (
 	effort      = 50  // steps per row and variable
 )
 
-// state says where the multiplier of a row is.
+// state is where the multiplier of a row is.
 type state int8
 
 const (

@@ -179,7 +179,7 @@ func (x *List) LogDot(y *List, i, j []int32) float64 {
 	return simd.Log(sum) + float64(float64(top)*math.Ln2)
 }
 
-// halves holds 2^-n; what is smaller is lost in a sum of float64.
+// halves holds 2^-n; smaller terms are lost in a sum of float64.
 var halves = func() (h [128]float64) {
 	for n := range h {
 		h[n] = math.Ldexp(1, -n)

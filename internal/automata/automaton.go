@@ -33,7 +33,7 @@ type (
 )
 
 // Validate returns the error of a [Validated] language about its own fields, since a
-// literal may be out of range. Nil, also in an interface, is no language. Every compiler
+// literal may be out of range. Nil, even in an interface, is no language. Every compiler
 // of languages calls it.
 func Validate(a any) error {
 	if check.Nil(a) {

@@ -38,10 +38,10 @@ func explore(ctx context.Context, a Automaton, levels, sites int, check func(sta
 	return t, nil
 }
 
-// walk visits the states that a meets within so many tokens, in breadth-first order,
-// by which they are numbered: whether a sequence may end there, where each of some
-// tokens leads, −1 if it is dead or one too many, and how many states there are so far.
-// The error is that of visit or the cause of the context.
+// walk visits the states that a reaches within the given number of tokens, in
+// breadth-first order, by which they are numbered: whether a sequence may end there,
+// where each of some tokens leads, −1 if it is dead or one too many, and how many
+// states there are so far. The error is that of visit or the cause of the context.
 func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit func(final bool, to []int32, states int) error) error {
 	number := map[int]int32{a.Start(): 0}
 	queue := []int{a.Start()}

@@ -102,7 +102,7 @@ func Index(who, name string, i, n int) {
 const MaxEntries = min(math.MaxInt/16, 1<<36)
 
 // Entries returns an error unless each factor is ≥ 0 and their product at most
-// MaxEntries; names says what they are, "sites × states" for instance.
+// MaxEntries; names describes them, "sites × states" for instance.
 func Entries(who, names string, factors ...int) error {
 	n := 1
 	for _, f := range factors {

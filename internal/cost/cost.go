@@ -46,7 +46,7 @@ type teller = interface {
 	Cost() (energy, table float64)
 }
 
-// Of counts a model.
+// Of estimates the costs of a model.
 func Of(m energy.Model) Model {
 	sites, levels := m.Shape()
 	n, l := float64(sites), float64(levels)

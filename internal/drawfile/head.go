@@ -25,7 +25,7 @@ const (
 	Reals
 )
 
-// errTorn says that the file ends within a frame.
+// errTorn means that the file ends within a frame.
 var errTorn = errors.New("the file ends within a frame")
 
 // Head describes the contents of a file.

@@ -17,8 +17,8 @@ type TB interface {
 }
 
 // Counts fails the test if counts, the numbers of independent draws in each
-// cell, disagree with the law p at the given false-positive rate (the project
-// uses 1e-6). It panics like [PValue].
+// cell, disagree with the distribution p at the given false-positive rate (the
+// project uses 1e-6). It panics like [PValue].
 func Counts(tb TB, counts []int, p []float64, rate float64) {
 	tb.Helper()
 	checkRate(rate)

@@ -27,9 +27,9 @@
 // # The agreement test
 //
 // [PValue] is valid for every sample size: P(PValue ≤ r) ≤ r for independent draws from
-// the law. No part of it is asymptotic, so a rate of 1e-6 is exact. Half of the rate
-// goes to Bonferroni over the exact binomial tail of every cell, which detects a few
-// wrong cells, and half to Fisher's combination of conditional binomial tails over
-// pooled cells, which detects many slightly wrong ones. Successive states of one chain
-// are not independent draws: test transitions ([Transitions]) or separate chains.
+// the distribution. No part of it is asymptotic, so a rate of 1e-6 is exact. Half of
+// the rate goes to Bonferroni over the exact binomial tail of every cell, which detects
+// a few wrong cells, and half to Fisher's combination of conditional binomial tails
+// over pooled cells, which detects many slightly wrong ones. Successive states of one
+// chain are not independent draws: test transitions ([Transitions]) or separate chains.
 package exact

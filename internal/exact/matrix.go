@@ -12,7 +12,7 @@ import (
 const maxMatrix = 1024
 
 // Matrix is a dense transition matrix: entry (x, y) is the probability of going
-// from state x to state y in one step. Laws multiply it from the left.
+// from state x to state y in one step. Distributions multiply it from the left.
 type Matrix struct {
 	n int
 	p []float64
@@ -45,7 +45,8 @@ func (m *Matrix) Len() int { return m.n }
 // At returns P(x → y).
 func (m *Matrix) At(x, y int) float64 { return m.p[x*m.n+y] }
 
-// Row returns the law of the next state after x. The slice is the matrix's own.
+// Row returns the distribution of the next state after x. The slice is the
+// matrix's own.
 func (m *Matrix) Row(x int) []float64 { return m.p[x*m.n : (x+1)*m.n : (x+1)*m.n] }
 
 // Mul returns the matrix of one step of m followed by one step of b.
@@ -68,7 +69,7 @@ func (m *Matrix) Mul(b *Matrix) *Matrix {
 	return c
 }
 
-// Apply returns the law πP one step after the law pi.
+// Apply returns the distribution πP one step after the distribution pi.
 func (m *Matrix) Apply(pi []float64) []float64 {
 	m.check(pi)
 	s := make([]laws.Accumulator, m.n)
@@ -125,8 +126,9 @@ func (m *Matrix) check(pi []float64) {
 	}
 }
 
-// Stationary returns the law π with πP = π. It panics if there is more than
-// one, that is if the chain has two closed classes. Periodic chains are fine.
+// Stationary returns the distribution π with πP = π. It panics if there is more
+// than one, that is if the chain has two closed classes. Periodic chains are
+// fine.
 //
 // It eliminates states one by one without a subtraction (Grassmann, Taksar and
 // Heyman 1985), so every entry of π is accurate to a relative error of about

@@ -115,7 +115,7 @@ func (m Ordinal) Window(e []float64, g []float32, x []int32, w int) {
 }
 
 // Quadratic is E = −½ sᵀAs − bᵀs over spins, for which DULA's stationary distribution
-// has a closed form. Its field is
+// has a closed form. Its field is exact.
 type Quadratic struct {
 	a [][]float64 // symmetric, zero diagonal
 	b []float64

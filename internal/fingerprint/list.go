@@ -179,7 +179,7 @@ func rows(name string, saved, here []float64, within, least float64) error {
 	return nil
 }
 
-// near reports whether two numbers are the same but for rounding.
+// near reports whether two numbers are the same up to rounding.
 func near(a, b, by float64) bool {
 	return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= by
 }
@@ -204,9 +204,9 @@ func (s *setting) value() string {
 	return `""`
 }
 
-// named and sets are the interfaces by which a value says what it is: its name,
-// and its settings if its fields are not all there is to say (functions, what is
-// behind pointers). See sampler.Method.
+// named and sets are the interfaces by which a value describes itself: by its
+// name, and by its settings if its fields are not a full description (functions,
+// what pointers point to). See sampler.Method.
 type (
 	named interface{ Name() string }
 	sets  interface {
@@ -354,7 +354,7 @@ func (l *List) fields(prefix string, v reflect.Value, depth int) {
 	}
 }
 
-// asked adds what v says of itself, if it says anything.
+// asked adds the description that v gives of itself, if it gives one.
 func (l *List) asked(name string, v reflect.Value, depth int) bool {
 	if !v.CanInterface() {
 		return false

@@ -12,8 +12,8 @@ import (
 // power only: the p-value is valid whatever it is (TestPValueCalibration).
 const minExpected = 10
 
-// normTolerance is how far Σp may be from 1. Laws from float32 probabilities
-// miss it by about 1e-7; draws in the millions cannot tell.
+// normTolerance is how far Σp may be from 1. Distributions made from float32
+// probabilities miss 1 by about 1e-7, which millions of draws cannot detect.
 const normTolerance = 1e-6
 
 // PValue returns a bound on the probability that independent draws from the distribution

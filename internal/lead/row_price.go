@@ -29,7 +29,7 @@ func (r *Row) At(rank int) (token int32, cost float64, ok bool) {
 
 // second returns the forward price of rank 1 without a margin: the two likeliest
 // tokens share their mass, and nothing else can be above the half of it. Searches
-// ask for little else.
+// need little else.
 func (r *Row) second() (cost float64, size int) {
 	if r.logp[r.order[0]] == r.logp[r.order[1]] {
 		return 0, 0

@@ -107,9 +107,9 @@ func (b *backward) unjoin(f *filter[algebra.Number, algebra.Sums], ch, bar *char
 // what spans raise may show in it.
 const unsure = -400
 
-// whole is the sums and adjoints of the whole sequence in numbers: what does not
-// nest may be as unlikely as it likes, such as a text that is one number from end
-// to end. What it calls comes from spans.
+// whole is the sums and adjoints of the whole sequence in numbers: parts that do
+// not nest may be arbitrarily unlikely, such as a text that is one number from
+// end to end. What it calls comes from spans.
 type whole struct {
 	sum  *filter[algebra.Number, algebra.Sums]
 	back *backward

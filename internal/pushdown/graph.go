@@ -97,8 +97,8 @@ func (g *Graph) halfCall(v *level, s int) int {
 
 // reach finds which starts may be called at which site, in any context, and how
 // far any run comes. It ignores which call a return belongs to, so that it
-// costs no more than the edges of every site. alive says which edges of a site
-// have a weight; need is [site][start].
+// costs no more than the edges of every site. alive reports which edges of a
+// site have a weight; need is [site][start].
 func (g *Graph) reach(need [][]bool, alive func(site int, w int32) bool) (far int) {
 	n := len(g.levels)
 	here, next := make([][]bool, n), make([][]bool, n)

@@ -33,7 +33,7 @@ type lifter struct {
 	ran     []ran // by state: its last outcome
 }
 
-// pair says that a token leads state q to outcome o.
+// pair means that a token leads state q to outcome o.
 type pair struct{ q, o int32 }
 
 // cursor is where the text read so far leads from a state. Where it calls or

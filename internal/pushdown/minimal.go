@@ -38,9 +38,9 @@ type parts struct {
 }
 
 // edges returns what the parts do: a state leads by the class of a byte and the kind of its
-// move to a state and to a symbol, a symbol of a call by one of a return to a state, and the
-// other way round. first tells states from each other by their level and by their end, and
-// from symbols.
+// move to a state and to a symbol, a symbol of a call by one of a return to a state, and
+// the other way round. first distinguishes states by their level and by whether a text may
+// end in them, and separates them from symbols.
 func (p *parts) edges() (edges algebra.Edges, first []int32) {
 	returns := 0
 	for _, row := range p.Resume {

@@ -122,7 +122,8 @@ func (o *outside) open(lv, first, last int) *tape {
 	return t
 }
 
-// ended polls the meter; what is wide is not looked at any more.
+// ended polls the meter, and treats its end like wide: the result is not used
+// any more.
 func (o *outside) ended() bool {
 	o.wide = o.wide || o.s.meter.Poll() != nil
 	return o.wide

@@ -87,8 +87,8 @@ func (o *joints) look(t *tape, b *behind, group, e int) {
 }
 
 // between adds to bar what the adjoints of returns from…upto−1 give to calls, and
-// tells what the calls enter in later tiles. It leaves the values of the calls in
-// o.x.
+// passes them on to what the calls enter in later tiles. It leaves the values of
+// the calls in o.x.
 func (o *joints) between(t *tape, group int, calls []calling, from, upto int, bar []float64) {
 	n, terms, rest := t.width, upto-from, &t.returned[group]
 	callee := t.level.groups[group].callee
@@ -138,8 +138,8 @@ func (o *joints) lists(t *tape, list []piece, exits int, scale []int32) {
 	}
 }
 
-// returns notes the adjoints of what returns at site e in a round, and tells
-// the rows of its tile that it left.
+// returns records the adjoints of what returns at site e in a round, and passes
+// them to the rows of its tile that it left.
 func (o *joints) returns(t *tape, r *round, e int) {
 	v, n := t.level, t.width
 	group := int(r.group)

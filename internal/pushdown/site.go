@@ -91,7 +91,7 @@ func (s *spans) panelOf(lv int32) *panel {
 	return p
 }
 
-// raise puts lowest for what is smaller.
+// raise replaces smaller values by lowest.
 func (s *spans) raise(x []float64) {
 	if simd.Raise(x, 1, lowest) {
 		s.dropped = true

@@ -117,8 +117,9 @@ func (s *spans) sum() (z float64) {
 	return z
 }
 
-// relative stores the weights of a site, given the sums of its classes: their
-// total becomes a number between 1 and 2, and by log of what is divided by.
+// relative stores the weights of a site, given the sums of its classes, divided
+// by a power of two that makes their total a number between 1 and 2. It returns
+// the logarithm of that power.
 func (s *spans) relative(site int, class []float64, total float64) (by float64) {
 	n := algebra.Exponent(total)
 	down := algebra.Power(-n)

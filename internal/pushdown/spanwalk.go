@@ -53,7 +53,7 @@ func (d *spanWalk) among(x []float64, total float64) int {
 	return i
 }
 
-// draw tells emit the edge that was drawn for every site.
+// draw calls emit with the edge that was drawn for every site.
 func (d *spanWalk) draw(random *rand.Rand, emit func(site int, w int32)) {
 	d.random = random
 	d.todo = append(d.todo[:0], spanTask{int(d.s.g.top), -1, -1, -1})

@@ -21,7 +21,8 @@ type walker interface {
 	called(returned step, j int) step // picks the call that returned at site j, to be walked later
 }
 
-// follow walks all spans and tells emit the edge whose weight was charged at every site.
+// follow walks all spans and calls emit with the edge whose weight was charged at every
+// site.
 func follow(w walker, emit func(site int, w int32)) {
 	for c, sub, j, ok := w.next(); ok; c, sub, j, ok = w.next() {
 		for s := w.pick(); ; {

@@ -40,8 +40,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Checkpoint is the file that a run saves itself in, and after how many steps; 0: only when
-// a Run ends.
+// Checkpoint is the file in which a run saves itself, and the number of steps after which
+// it does; 0: only when a Run ends.
 type Checkpoint struct {
 	Path  string
 	Every int
@@ -68,8 +68,8 @@ type Session struct {
 	// Progress, if not nil, is called with the number of steps of a Run made so far.
 	Progress func(done, total int)
 
-	// Write writes a checkpoint, and Read reads one in place of the run, or returns an error
-	// and changes nothing.
+	// Write writes a checkpoint. Read reads one and replaces the run by it, or returns an
+	// error and changes nothing.
 	Write func(w io.Writer) error
 	Read  func(ctx context.Context, r io.Reader) error
 

@@ -33,8 +33,8 @@ type Policy struct {
 	// slot.
 	Next func(w, i int) error
 
-	// Judge, unless nil, is called after every round, in the goroutine of Run. It weighs
-	// and resamples slots, moves them (see [Engine.Each]) and reports progress.
+	// Judge, unless nil, is called after every round, in the goroutine of Run. It
+	// weights and resamples slots, moves them (see [Engine.Each]) and reports progress.
 	Judge func() error
 
 	// Retry, unless nil, is called for every slot that has ended in a round, in order,
@@ -134,12 +134,12 @@ func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Ste
 	return e
 }
 
-// Batch returns the default number of samples under way together, if the predictions of
-// each have so many entries: as many as fit in 256 MiB, within 1 … 64.
+// Batch returns the default number of samples under way together, given the number of
+// entries of the predictions of one: as many as fit in 256 MiB, within 1 … 64.
 func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
 // Model returns the shape of a denoiser. Errors: a nil denoiser, one without sites or
-// levels, and the error of a [noise.Checked] one. who begins their messages.
+// levels, and the error of a [noise.Checked] one. Their messages begin with who.
 func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
 	if check.Nil(model) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -161,7 +161,7 @@ type Process[T any] interface {
 }
 
 // Bind binds a process for n slots. Errors: a nil process, the error of the process, and
-// a model of another corruption. who begins their messages.
+// a model of another corruption. Their messages begin with who.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", who)
@@ -250,7 +250,7 @@ func (e *Engine[S]) Restore(i int) {
 	}
 }
 
-// Moved sets the time of slot i to t; changed reports whether its state is another one.
+// Moved sets the time of slot i to t; changed is whether its state has changed.
 func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 	e.Slots[i].Time = t
 	e.Slots[i].Known = e.TimeFree && !changed

@@ -51,7 +51,7 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 }
 
 // Joints returns the steps of a process as Joint steps. The error, which begins with who,
-// is of steps that cannot be weighed.
+// is of steps that cannot be given weights.
 func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
@@ -63,8 +63,8 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	return joint, nil
 }
 
-// Paths moves tokens by steps that are conditioned on a set C, and weighs the paths: from
-// x_t to x_s the weight of a path is multiplied by
+// Paths moves tokens by steps that are conditioned on a set C, and gives the paths
+// weights: from x_t to x_s the weight of a path is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
@@ -132,7 +132,7 @@ func (p *Paths) Weigh(w, i int) error {
 	return nil
 }
 
-// Move moves slot i, which has been weighed, by one conditioned step.
+// Move moves slot i, whose weight is up to date, by one conditioned step.
 func (p *Paths) Move(w, i int) error { return p.step(w, i, false) }
 
 // Pass is Weigh and Move in one call, for a prediction that is not kept.
@@ -216,7 +216,7 @@ type Estimate struct {
 	Sum, square float64 // logs of the sums of the numbers and of their squares, if any
 }
 
-// Add takes one more number into the mean.
+// Add includes one more number in the mean.
 func (e *Estimate) Add(log float64) {
 	if e.N++; e.N == 1 {
 		e.Sum, e.square = math.Inf(-1), math.Inf(-1)

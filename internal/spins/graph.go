@@ -23,7 +23,7 @@ type Layout struct {
 	Fixed      []int32      // of each site: not negative if redraws leave it as it is; nil: none is
 }
 
-// Graph arranges sites in lanes of 32 bits, one bit a chain. Sites that are redrawn
+// Graph arranges sites in lanes of 32 bits, one bit per chain. Sites that are redrawn
 // together are adjacent: they are sorted by colour, then by kind, and each group is padded
 // to a whole register. A Graph is immutable, except for Share.
 type Graph struct {
@@ -196,7 +196,7 @@ func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch
 }
 
 // Draw is Redraw without a tally. It returns the number of sites that changed, summed over
-// the first so many chains.
+// the given number of first chains.
 func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	now, old := c.drawn(at, from, w)
 	mask := uint64(1)<<chains - 1

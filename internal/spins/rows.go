@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// RowGraph arranges sites in rows of bytes, one byte a chain. It is immutable, except for
+// RowGraph arranges sites in rows of bytes, one byte per chain. It is immutable, except for
 // Share.
 type RowGraph struct {
 	sites  int
@@ -165,7 +165,7 @@ type RowChains struct {
 	sums, kept []simd.Row // kept is sums or nil
 }
 
-// NewChains returns so many chains whose sites are all 0.
+// NewChains returns the given number of chains, whose sites are all 0.
 func (g *RowGraph) NewChains(chains int) *RowChains {
 	c := padded.New(RowChains{RowGraph: g, valid: uint32(1<<chains - 1)})
 	c.rows, c.own = padded.Make[simd.Row](g.sites+1), padded.Make[uint64]((g.sites+1)/2)

@@ -1,10 +1,10 @@
 // Package spins redraws hundreds of two-level sites at a time, given how many of their
 // neighbours are in state 1:
 //
-//	Torus     a bit a site     a lattice of two dimensions, one colour at a time
-//	Grid      a bit a site     a lattice of two dimensions, all sites at once
-//	Graph     a bit a chain    any graph with up to MostNear neighbours a site
-//	RowGraph  a byte a chain   any graph; sums of neighbours look odds up
+//	Torus     a bit per site    a lattice of two dimensions, one colour at a time
+//	Grid      a bit per site    a lattice of two dimensions, all sites at once
+//	Graph     a bit per chain   any graph with up to MostNear neighbours per site
+//	RowGraph  a byte per chain  any graph; odds are looked up by the sum of the neighbours
 //
 // Each is an immutable arrangement of sites; its states are a [State], [GridState], [Chains]
 // or [RowChains].
@@ -110,8 +110,8 @@ func (t *Torus) Jobs() int { return (t.words + strip - 1) / strip }
 // colour consumes.
 func (t *Torus) Groups() uint64 { return groups(t.words) }
 
-// groups returns the number of groups of a random stream for so many words, a multiple of
-// a register.
+// groups returns the number of groups of a random stream for the given number of words, a
+// multiple of a register.
 func groups(words int) uint64 { return uint64(words) / (simd.BitSites / 64) * simd.BitGroups }
 
 // State is one state of a torus.

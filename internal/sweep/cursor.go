@@ -12,7 +12,7 @@ import (
 // Cursor records where a stopped step stands: the chains before Chain have made all of
 // their updates, and Chain has made Update of them. Between steps both are zero. Chains
 // with small states move several at a time. A large state may take longer than the time
-// between two questions whether to stop; such chains move one by one and in stages.
+// between two checks for a stop; such chains move one by one and in stages.
 type Cursor struct {
 	Chain, Update int
 	Info          []sampler.Info // what the step did so far, by chain
@@ -29,7 +29,7 @@ type Cursor struct {
 	renewed  int  // chains that it has done
 }
 
-// NewCursor returns the cursor of so many chains.
+// NewCursor returns the cursor of the given number of chains.
 func NewCursor(chains int) Cursor { return Cursor{Info: padded.Make[sampler.Info](chains)} }
 
 // Fresh reports whether no part of a step has been made.
@@ -99,9 +99,10 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
 // Renew is the body of a kernel's Reset: it calls f for the stages 0 … stages−1 of the
-// chains lo … hi−1, as many as fit between two questions whether to stop. If it is stopped,
-// by stop or because f returned false, it returns [sampler.ErrStopped] and the next call
-// continues there. work is the number of elementary operations of a stage of one chain.
+// chains lo … hi−1, for as many chains at once as fit between two checks for a stop. If it
+// is stopped, by stop or because f returned false, it returns [sampler.ErrStopped] and the
+// next call continues there. work is the number of elementary operations of a stage of one
+// chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()
@@ -221,8 +222,8 @@ func ReadInfo(b []byte, info []sampler.Info) ([]byte, error) {
 }
 
 // PollWork is the number of elementary operations, such as sites evaluated, between two
-// questions whether to stop: about a millisecond. Tests set it lower; results do not
-// depend on it.
+// checks for a stop: about a millisecond. Tests set it lower; results do not depend on
+// it.
 var PollWork = 1 << 20
 
 // poll asks whether to stop once in PollWork operations.

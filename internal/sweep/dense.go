@@ -13,9 +13,9 @@ import (
 
 // denseGibbs is the kernel of Gibbs for energy.Matching models of two levels with many
 // neighbours, and of Metropolis in a fixed order for any number of neighbours. It keeps, as
-// an integer, how many neighbours of each site are in state 1, and looks conditionals up by
-// that. A visit that changes nothing costs a few operations; one that changes a site costs a
-// pass over its neighbours.
+// an integer, how many neighbours of each site are in state 1, and looks up conditionals by
+// these counts. A visit that changes nothing costs a few operations; one that changes a
+// site costs a pass over its neighbours.
 type denseGibbs struct {
 	sweeper    // its updates are sites; states stay in x
 	coupling   float64

@@ -3,15 +3,15 @@
 // accepts the model. The table in engines.go gives the models, precision and price of each:
 //
 //	engine        states             why it exists
-//	words         a bit a chain      16 sites of 32 chains at once: small graphs, few neighbours
-//	torus         a bit a site       512 sites of a chain at once: large lattices; Metropolis, too
-//	rows          a byte a chain     32 chains at once: up to 127 neighbours
-//	table         a level a site     Potts models and single chains: a table of conditionals
+//	words         a bit per chain    16 sites of 32 chains at once: small graphs, few neighbours
+//	torus         a bit per site     512 sites of a chain at once: large lattices; Metropolis, too
+//	rows          a byte per chain   32 chains at once: up to 127 neighbours
+//	table         a level per site   Potts models and single chains: a table of conditionals
 //	counts        neighbours in 1    dense graphs, Metropolis in order: only changes cost
 //	memo          the state itself   small graphs of any kind: conditionals are remembered
 //	fields        the state itself   large spin glasses: several workers, nothing is cached
 //	differences   the state itself   all models, by their single-site energies
-//	bits          a bit a site       DMALA and DLMC on lattices, see [OnBits]
+//	bits          a bit per site     DMALA and DLMC on lattices, see [OnBits]
 //
 // An engine that holds states in its own form implements the interface engine; sweeper builds
 // steps, checkpoints and exchanges of replicas from that. The others keep states in x and embed

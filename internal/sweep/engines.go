@@ -36,7 +36,7 @@ func (s Scan) String() string {
 // Request describes a kernel of sweeps.
 type Request struct {
 	Method   string // for errors
-	Proposes bool   // changes are proposed and accepted, as by Metropolis, not drawn
+	Proposes bool   // changes are proposed and accepted, as by Metropolis, instead of drawn
 	Scan     Scan
 	Updates  int // proposals a step; 0: one for each site
 	Model    energy.Model
@@ -300,7 +300,7 @@ func saturated(start, adj []int32) (colour []int32, colours int) {
 }
 
 // Prepare asks a model for its graph. Some models build it on the first call, which should
-// come when a kernel is bound: a step could not be stopped meanwhile.
+// happen when a kernel is bound: a step that built it could not be stopped meanwhile.
 func Prepare(m energy.Model) {
 	if g, ok := energy.As[energy.Graphical](m); ok {
 		g.Graph()

@@ -162,7 +162,8 @@ const (
 )
 
 // brackets bounds the probability of level 1, simd.Sigmoid(−rise), for differences between
-// −bracketEnd and bracketEnd, one pair of bounds a bin: most draws then need no exponential.
+// −bracketEnd and bracketEnd, one pair of bounds per bin: most draws then need no
+// exponential.
 var brackets = sync.OnceValue(func() []bracket {
 	b := make([]bracket, 2*bracketEnd*bracketsUnit+1) // what is just below the end may round to it
 	for n := range b {

@@ -57,8 +57,8 @@ type flipWorker struct {
 	_                  [512 - 3*20*8]byte // whole cache lines
 }
 
-// FewestSites is the least number of sites of a torus that are proposed as bits: registers of
-// fewer are too empty (BenchmarkTorusLangevin).
+// FewestSites is the least number of sites of a torus that are proposed as bits: fewer
+// leave registers too empty (BenchmarkTorusLangevin).
 var FewestSites = 144
 
 // FlipLaw gives the probabilities with which the sites of two-level states flip, by their
@@ -73,8 +73,9 @@ type FlipLaw interface {
 }
 
 // OnBits returns a kernel of DMALA or DLMC that holds states as bits, nil if the model does
-// not allow that. Sites flip with the probabilities of law, which is asked for states of five
-// sites, one for each number of neighbours in state 1. tuner is nil if the step size is fixed.
+// not allow that. Sites flip with the probabilities of law, which is called for states of
+// five sites, one for each number of neighbours in state 1. tuner is nil if the step size
+// is fixed.
 func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
 	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {
 		return k

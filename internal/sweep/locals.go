@@ -32,7 +32,8 @@ const updateWork = 64
 // adds a rounding error of about 1e−16 of a difference.
 const refreshEvery = 512
 
-// NewLocals returns the locals of so many chains that make so many updates a step.
+// NewLocals returns the locals of the given number of chains, each of which makes
+// the given number of updates per step.
 func NewLocals(m energy.Model, chains, updates int) *Locals {
 	sites, levels := m.Shape()
 	c := padded.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: padded.Make[float64](chains), At: NewCursor(chains)})
@@ -180,8 +181,9 @@ func (c *Locals) UnmarshalBinary(b []byte) error {
 	return c.At.Restore(b, c.Updates)
 }
 
-// Visits returns the cost of a step with so many visits of single sites per chain and the
-// changes in info. A visit costs rows of the table plus each, in nanoseconds.
+// Visits returns the cost of a step with the given number of visits of single sites per
+// chain and the changes in info. A visit costs rows of the table plus each, in
+// nanoseconds.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

@@ -327,8 +327,8 @@ type engine interface {
 	updates() int
 
 	// redraw makes the updates of a group from number from on, as many as fit between two
-	// questions whether to stop. It returns the number of the next update and the work done.
-	// x holds the rows of the group, and r is its first stream.
+	// checks for a stop. It returns the number of the next update and the work done. x
+	// holds the rows of the group, and r is its first stream.
 	redraw(group, from int, x []int32, r *sampler.Stream) (next, work int)
 
 	// flush adds the changes of redraws to packed.since and, in packed.at.Info, to Moved

@@ -8,9 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// pieces shares the sweeps of one state out among workers. Sites that do not interact may be
-// redrawn at the same time. Each site has two words of random bits; their place in the stream
-// follows from the place of the site in the sweep.
+// pieces divides the sweeps of one state among workers. Sites that do not interact may be
+// redrawn at the same time. Each site has two words of random bits; their place in the
+// stream follows from the place of the site in the sweep.
 type pieces struct {
 	all   []piece // in the order of a sweep
 	most  int     // largest number of pieces of one colour
@@ -92,9 +92,9 @@ func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 	}
 }
 
-// sweep continues a sweep from a place, as far as fits between two questions whether to
-// stop, and returns the next place. It then calls settled with each piece that was redrawn,
-// in order.
+// sweep continues a sweep from a place, as far as fits between two checks whether to stop,
+// and returns the next place. It then calls settled with each piece that was redrawn, in
+// order.
 func (p *pieces) sweep(from int, r *sampler.Stream, settled func(piece int)) (next int) {
 	first := sort.Search(len(p.all), func(n int) bool { return p.all[n].end > from })
 	end := min(p.all[first].next, first+max(1, len(p.workers)*PollWork/(siteWork*pieceSites)))

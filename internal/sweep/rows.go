@@ -9,10 +9,10 @@ import (
 )
 
 // rowGibbs is the kernel of Gibbs for many chains of two-level models with up to 127
-// neighbours a site and couplings of one strength and either sign. A site is a row of bytes,
-// one for each chain of the block. A visit adds up the rows of the neighbours and looks the
-// conditionals of all chains up by the sums, whether states change or not. The kernel holds
-// its own copy of the states, read from x and written to it.
+// neighbours per site and couplings of one strength and either sign. A site is a row of
+// bytes, one for each chain of the block. A visit adds up the rows of the neighbours and
+// looks up the conditionals of all chains by the sums, whether states change or not. The
+// kernel holds its own copy of the states, read from x and written to it.
 //
 // Conditionals are multiples of 2⁻⁶⁴. All chains draw from the stream of the first one.
 type rowGibbs struct {
@@ -52,8 +52,8 @@ type rowPair struct {
 }
 
 const (
-	// Below keepBelow changes a visit, of 32 chains together, sums are kept; above addAbove
-	// they are added up at each visit (BenchmarkDenseGibbs).
+	// Below keepBelow changes per visit, of 32 chains together, sums are kept; above
+	// addAbove they are added up at each visit (BenchmarkDenseGibbs).
 	keepBelow, addAbove = 0.5, 0.7
 
 	// flushParts is the number of parts whose sums a tally can hold.

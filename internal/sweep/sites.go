@@ -30,7 +30,7 @@ type gibbs struct {
 	sitewise
 	order    []int32 // nil: random scan
 	w        []float64
-	unpolled int // updates between two questions whether to stop
+	unpolled int // updates between two checks for a stop
 }
 
 var (

@@ -60,7 +60,7 @@ type torusFlips struct {
 }
 
 // newTorusGibbs returns nil if the states of the model cannot be held as bits or its sides
-// are not even and at least 4, as two colours demand.
+// are not even and at least 4, as two colours require.
 func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 	whole, fixed := unclamped(m)
 	c, held, ok := newTorusChains(whole, chains, format{})
@@ -209,8 +209,9 @@ func (k *torusGibbs) accepted() (sum float64) {
 	return sum
 }
 
-// fewestProposed is the least number of sites of a torus for which Metropolis proposes changes
-// as bits: registers of fewer are too empty (BenchmarkMetropolis). Tests set it lower.
+// fewestProposed is the least number of sites of a torus for which Metropolis proposes
+// changes as bits: fewer leave registers too empty (BenchmarkMetropolis). Tests set it
+// lower.
 var fewestProposed = 32
 
 // newTorusMetropolis returns the chromatic kernel of Metropolis for energy.Toroidal models, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// wordGibbs is the chromatic kernel of Gibbs for two-level models with few neighbours a site
+// wordGibbs is the chromatic kernel of Gibbs for two-level models with few neighbours per site
 // and couplings of one strength and either sign. The chains of a block are the bits of a word,
 // and sixteen sites are redrawn at once. The kernel holds its own copy of the states as bits,
 // read from x and written to it.
@@ -46,7 +46,7 @@ type wordWorker struct {
 	delta   []simd.ChainTally // changes since the last flush, by kind
 }
 
-// batch is the number of parts between two questions whether to stop.
+// batch is the number of parts between two checks for a stop.
 const batch = 512
 
 // newWordGibbs returns nil if the model is not of this kind or another kernel is faster.
@@ -282,7 +282,7 @@ func report(info []sampler.Info, moved int) {
 	info[0].Moved = moved
 }
 
-// stride returns how many of n steps of so many blocks fit between two questions whether to
+// stride returns how many of n steps of that many blocks fit between two checks whether to
 // stop.
 func (k *wordGibbs) stride(n, blocks int) int {
 	return min(n, max(1, PollWork/(blocks*simd.ChainBits*k.sites)))

@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Config says what [Compile] unrolls the automaton over.
+// Config describes what [Compile] unrolls the automaton over.
 type Config struct {
 	// Sites and Levels are the length of the sequences and the number of
 	// tokens, both ≥ 1.
@@ -58,7 +58,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// tooLarge says that the unrolled automaton has too many edges.
+// tooLarge is the error of an unrolled automaton that has too many edges.
 func tooLarge(edges, limit int) error {
 	return &constraint.LimitError{What: "edges of the unrolled automaton", Value: edges, Bound: limit}
 }
@@ -190,8 +190,8 @@ func (m *machine) accepting(q int32) bool {
 	return m.state[q] == padState || m.a.Accepting(m.state[q])
 }
 
-// expand reads every kind of token in state q, splitting classes that it tells
-// apart.
+// expand reads every kind of token in state q, splitting classes whose tokens
+// it distinguishes.
 func (m *machine) expand(q int) {
 	state := m.state[q]
 	last, lastID := none, int32(none) // runs of equal targets need no look-up

@@ -186,8 +186,8 @@ func (r *Runner) columns(t int) []int32 {
 	return r.cols[r.sumAt[t] : r.sumAt[t]+r.colN[t]]
 }
 
-// nodes returns the nodes of site t that can be met under the weights; all
-// says that no list was made because it would be (nearly) all of them.
+// nodes returns the nodes of site t that can be met under the weights; all is
+// true if no list was made because it would be (nearly) all of them.
 func (r *Runner) nodes(t int) (list []int32, all bool) {
 	if r.count[t] == none {
 		return nil, true
@@ -236,7 +236,7 @@ func (r *Runner) halt(work int) bool {
 // operations.
 const siteWork = 64
 
-// askEvery is the number of operations between two questions whether to stop.
+// askEvery is the number of operations between two checks for a stop.
 const askEvery = poll.Every
 
 // infinite returns the error for the first token of weight +Inf or NaN.

@@ -69,7 +69,7 @@ func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 }
 
 // Beyond these bounds the distance term of the proposal is either all or
-// nothing, and the acceptance rate tells nothing more about α.
+// nothing, and the acceptance rate carries no more information about α.
 var minLogAlpha, maxLogAlpha = simd.Log(1e-4), simd.Log(1e4)
 
 // New returns a tuner that starts at step size alpha; target 0 means [Target]. It is an
@@ -128,8 +128,8 @@ func (t *Tuner) Bound() int {
 	return 0
 }
 
-// near is how close to a bound counts as there: a factor of 2, for what is kept is
-// the average of a walk along the bound.
+// near is how close to a bound a step size counts as being at it: a factor of 2,
+// because what is kept is the average of a walk along the bound.
 const near = 0.7
 
 // Warning returns a sentence about a step size alpha at its bound, empty if it is at none

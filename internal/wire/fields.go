@@ -155,7 +155,8 @@ type Binary interface {
 	encoding.BinaryUnmarshaler
 }
 
-// Binary goes through what v appends of itself, which is so many bytes; −1: all that is left.
+// Binary goes through what v appends of itself, which takes the given number of bytes; −1:
+// all that is left.
 func (f *Fields) Binary(v Binary, size int) {
 	switch {
 	case f.err != nil:
@@ -190,14 +191,15 @@ func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
 	return f.Rest()
 }
 
-// ReadFront reads them from the front of b and returns the rest.
+// ReadFront reads the fields that a function goes through from the front of b
+// and returns the rest.
 func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFields reads them from b, all of it.
+// ReadFields reads the fields that a function goes through from b, all of it.
 func ReadFields(b []byte, through func(*Fields)) error {
 	b, err := ReadFront(b, through)
 	if err == nil {

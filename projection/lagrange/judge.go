@@ -7,15 +7,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Validator is a constraint that can be put together wrongly: it is asked before anything
-// else.
+// Validator is a constraint that may be invalid: Validate is called before any other
+// method.
 type Validator interface {
 	// Validate returns an error that states what is wrong with the constraint, or nil.
 	Validate() error
 }
 
-// Partial is a constraint of which Value and Pull, or Violation, may be unusable, as of a
-// [constraint.Score]. A constraint that is not Partial can do all that its methods offer.
+// Partial is a constraint whose Value and Pull, or whose Violation, may be unusable, as
+// those of a [constraint.Score] may. A constraint that is not Partial can do all that its
+// methods offer.
 type Partial interface {
 	// Leads reports whether the constraint has derivatives: whether Value and
 	// Pull may be called.

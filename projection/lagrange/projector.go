@@ -26,13 +26,13 @@ import (
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
 // ϕ being the relaxed draw softmax((log y + noise)/Temperature); then λ_j ← λ_j + μ·Δ_j
-// and μ ← min(2μ, 1000), from λ = 0 and μ = 1 on, as the paper has them: √c·g in place of
-// g is another μ, c times as large. The search ends as soon as the decoded sequence
-// satisfies the constraint. The result is nearer than the iterate: tokens that the search
-// changed without need are changed back, and costly ones are exchanged for cheaper ones,
-// with others at up to two more sites, while the constraint holds. The rows are then, in
-// closed form, the nearest ones whose likeliest tokens are this sequence (see
-// [projection.PathProjection.Nearest]).
+// and μ ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by
+// √c·g has the effect of a μ that is c times as large.) The search ends as soon as the
+// decoded sequence satisfies the constraint. The result is nearer than the iterate:
+// tokens that the search changed without need are changed back, and costly ones are
+// exchanged for cheaper ones, together with tokens at up to two more sites, as long as
+// the constraint holds. The rows are then, in closed form, the nearest ones whose
+// likeliest tokens are this sequence (see [projection.PathProjection.Nearest]).
 //
 // Where the exact projection is known, the result equals it for counts, and is on average
 // at most a twentieth further away for weighted sums (TestGrid, TestKLGap).

@@ -51,9 +51,9 @@ func (s *search) descend() {
 	}
 }
 
-// kick gives a site its likeliest token back and descends, first without it. It returns
-// false where the constraint does not seem to allow it, at up to the price of twice what
-// that saves.
+// kick gives a site its likeliest token back and descends, first without changing that
+// site. It returns false if the constraint does not seem to allow that at a price of up
+// to twice what it saves.
 func (s *search) kick(site int) bool {
 	first := int32(site * s.width)
 	gives := s.gain[site] - s.offers[first].cost
@@ -182,8 +182,8 @@ func (s *search) take(offers ...int32) bool {
 	return true
 }
 
-// second finds the cheapest offer that goes with a first one, which gives so much; none
-// if that goes alone. It returns least if nothing saves more.
+// second finds the cheapest offer to combine with a first one, which saves the amount
+// gives; none if the first one needs no other. It returns least if nothing saves more.
 func (s *search) second(first int32, gives, least float64) (b, c int32, saved float64) {
 	if gives > least && s.allowed(first) {
 		return none, none, gives
@@ -225,8 +225,8 @@ func (s *search) third(first int32, gives, least float64) (b, c int32, saved flo
 	return b, c, saved
 }
 
-// looksMost is after how many exchanges of three sites with the same first offer no
-// further are looked at.
+// looksMost is the number of exchanges of three sites with the same first offer
+// after which no more are considered.
 const looksMost = 1 << 16
 
 // tradeLeast is the least saving in nats that is worth evaluating; it also

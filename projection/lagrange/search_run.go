@@ -55,10 +55,10 @@ func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error
 	return loops, nil
 }
 
-// loopsPerStart is after how many outer loops a search starts again, from x and the
-// first multipliers, with other noise: TestGrid has none that takes as many, and
-// what takes more oscillates between two constraints under multipliers that
-// nothing lowers.
+// loopsPerStart is the number of outer loops after which a search starts again,
+// from x and the first multipliers, with other noise: no search of TestGrid takes
+// as many, and one that takes more oscillates between two constraints under
+// multipliers that nothing lowers.
 const loopsPerStart = 50
 
 // restart begins at x.
@@ -201,8 +201,9 @@ const (
 	repairs     = 2 // changes per site
 	starts      = 6 // sequences that a repair begins at
 
-	// scanMost is how many entries of one-hot rows a scan writes at most, and
-	// scanStates how many sequences the scans of a repair judge about.
+	// scanMost is the largest number of entries of one-hot rows that a scan
+	// writes, and scanStates roughly the number of sequences that the scans of
+	// a repair judge.
 	scanMost   = 1 << 28
 	scanStates = 1 << 16
 )

@@ -48,7 +48,8 @@ func (b *basis) add(j int) {
 	b.pivot = append(b.pivot, j)
 }
 
-// remove takes what is along the rows kept out of v, and adds its coordinates to r.
+// remove subtracts from v its component along the rows kept, and adds the
+// coordinates of that component to r.
 func (b *basis) remove(v, r []float64) {
 	for range 2 { // the second round removes what rounding left
 		for k := range b.pivot {

@@ -12,8 +12,8 @@ import (
 )
 
 // Projector moves real-valued predictions onto equations h(z) = 0: by one Gauss–Newton
-// step while a diffusion or a flow is under way, and to the nearest solution in the last
-// step, as physics-constrained flow matching does (Utkarsh, Cai, Edelman,
+// step in every step of a diffusion or flow but the last, and to the nearest solution in
+// the last step, as physics-constrained flow matching does (Utkarsh, Cai, Edelman,
 // Gómez-Bombarelli and Rackauckas 2025).
 //
 // A Projector is a recipe, used as a literal. Bind compiles it for a runner, Compile to a

@@ -130,8 +130,8 @@ func (s *Solver) begin(z, v []float64) (residual float64, err error) {
 	return largest(s.h), nil
 }
 
-// linearise makes a basis of the gradients at the present point, and says whether they
-// are finite.
+// linearise makes a basis of the gradients at the present point, and reports whether
+// they are finite.
 func (s *Solver) linearise() error {
 	s.basis.reset()
 	for j := range s.h {

@@ -36,8 +36,8 @@ type CorpusProjection struct {
 	othersAt int                        // words when others was compiled, −1: never
 }
 
-// defaultTrials is when rejection ends: after as many rejections P(novel) is
-// likely below 5 %, and summing over the new sequences pays.
+// defaultTrials is the number of rejections after which rejection ends:
+// P(novel) is then likely below 5 %, and summing over the new sequences pays.
 const defaultTrials = 64
 
 // defaultLimit is that of [projection.Path].

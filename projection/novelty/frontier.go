@@ -60,8 +60,9 @@ func (f *frontier) add(language, corpus int, mass float64) {
 	*m += mass
 }
 
-// crowd is how many prefixes are looked at together: enough for a processor to wait
-// for the memory of several at once, and few enough for its first cache.
+// crowd is the number of prefixes that are processed together: enough for a
+// processor to wait for the memory of several at once, and few enough for its first
+// cache.
 const crowd = 64
 
 // addAll adds the masses of pairs, one after the other.

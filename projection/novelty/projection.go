@@ -255,7 +255,7 @@ func (s *Projection) new(ctx context.Context, n int, x []int32) (done bool, err 
 	return !known, nil
 }
 
-// exhausted says that all possible sequences are known.
+// exhausted is the error if all possible sequences are known.
 func (s *Projection) exhausted() error {
 	return &projection.InfeasibleError{Constraint: s.name, Site: s.sites}
 }

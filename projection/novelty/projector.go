@@ -23,7 +23,7 @@ import (
 //   - a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
 //   - any other [Seen]: sequences in order of cost until one is new, at most
 //     one more than there are known ones;
-//   - a language besides the set: the same, in order of cost within the language.
+//   - a language in addition to the set: the same, in order of cost within the language.
 //
 // A Projector is a recipe: the zero value is the recommended setting.
 type Projector struct {

@@ -58,8 +58,8 @@ type Checked interface {
 type Sparse interface {
 	Corpus
 
-	// AppendEdges appends to tokens those with a transition from state, ascending, and to
-	// states their targets.
+	// AppendEdges appends the tokens that have a transition from state to tokens, in
+	// ascending order, and the targets of these transitions to states.
 	AppendEdges(tokens []int32, states []int, state int) ([]int32, []int)
 }
 
@@ -70,7 +70,7 @@ type Crowded interface {
 	Sparse
 
 	// AppendEdgesOf appends the transitions of each of the states, one after the other,
-	// as AppendEdges does, and to ends the length of tokens after each.
+	// as AppendEdges does, and the length of tokens after each state to ends.
 	AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int)
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// lossBits says what a walk may leave out: 2^−lossBits of the whole, 1e-12, which
-// is 1e-11 of what it is used for (see CorpusProjection).
+// lossBits bounds what a walk may leave out: 2^−lossBits of the whole, 1e-12,
+// which is 1e-11 of what it is used for (see CorpusProjection).
 const lossBits = 40
 
 // walk sums over the sequences of a corpus that are in a language, site by site,
@@ -20,9 +20,9 @@ const lossBits = 40
 //
 //	mass · min(∏ of the sums of the rows to come, sequences · ∏ of their maxima).
 //
-// A prediction that is sure of itself leaves few prefixes, one that knows nothing makes
-// all sequences of the corpus improbable; in between a walk visits at most every
-// transition of the corpus once for each state of the language with it.
+// A confident prediction leaves few prefixes, and an uninformative one makes all
+// sequences of the corpus improbable; in between, a walk visits every transition of the
+// corpus at most once for each state of the language.
 type walk struct {
 	corpus   Corpus
 	sparse   Sparse               // corpus, if it lists its transitions
@@ -176,8 +176,8 @@ func (w *walk) weigh(row []float32, prefixes int) (top float64) {
 	return float64(w.top)
 }
 
-// lazyTokens is how many tokens there may be to a prefix for all to be weighed: most
-// prefixes go on with one or a few.
+// lazyTokens is the number of tokens per prefix up to which the weights of all are
+// computed: most prefixes go on with one or a few.
 const lazyTokens = 4
 
 // walkWork is what a prefix costs a walk in addition to its transitions, in operations.

@@ -3,10 +3,10 @@
 //
 //	P(x) ∝ p(x)·∏_i exp(v[i,x_i])·1[x ∈ C],
 //
-// p a hidden Markov model, v a table of log-weights and C a language, has exact
-// draws, log-probabilities and marginals, by one dynamic program over pairs of a
-// hidden state and a state of the automaton. A Markov chain is the model in which
-// the hidden state is the token.
+// where p is a hidden Markov model, v a table of log-weights and C a language, has exact
+// draws, log-probabilities and marginals, by one dynamic program over pairs of a hidden
+// state and a state of the automaton. A Markov chain is the model in which the hidden
+// state is the token.
 //
 // With v = 0 this is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang
 // et al. 2024): HMM × automaton. [Conditional.Advance] computes their weights for the

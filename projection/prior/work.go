@@ -410,7 +410,7 @@ func (c *program) weight(v []float32, i int, l int32) float64 {
 	return float64(v[i*c.levels+int(l)])
 }
 
-// infeasible says that nothing is left.
+// infeasible is the error if nothing is left.
 func (c *program) infeasible(site int) error {
 	return &projection.InfeasibleError{Constraint: c.name, Site: site}
 }

@@ -5,9 +5,10 @@ import (
 )
 
 const (
-	// denseVariables and denseRows are the largest problems that the active set
-	// is the first choice for. It does not care whether rows are dependent, but
-	// works with dense columns, where Newton's method works with sparse rows.
+	// denseVariables and denseRows are the sizes of the largest problems for
+	// which the active set is the first choice. It copes with dependent rows,
+	// but works with dense columns, where Newton's method works with sparse
+	// rows.
 	denseVariables = 200
 	denseRows      = 4000
 

@@ -47,8 +47,8 @@ const (
 	outerSteps  = 60
 	newtonSteps = 60
 	patience    = 8 // proximal steps before contradictions are looked for
-	// rescueVariables is up to where the active set is the fallback of Newton's method; its
-	// factor is of this size squared.
+	// rescueVariables is the largest number of variables for which the active set is the
+	// fallback of Newton's method; its factor is of this size squared.
 	rescueVariables = 1000
 	rescueAfter     = 16    // proximal steps; σ has been at its last value for five
 	rescueInner     = 20000 // steps of conjugate gradients

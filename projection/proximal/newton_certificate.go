@@ -15,7 +15,7 @@ type Certificate struct {
 	// slackness. With curved inequalities it is the gap of the last linearisation. It is
 	// ≥ 0 and allows for the rounding of its own terms, 2⁻⁵⁰ of their sum: where rows
 	// contradict each other and γ is so large that violations outweigh the distance by
-	// more than that, it shows.
+	// more than that, this allowance is noticeable.
 	Gap float64
 
 	// Contradiction means that no z satisfies the rows, and that z solves the penalty

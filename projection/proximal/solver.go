@@ -258,8 +258,8 @@ func (s *Solver) clone() *Solver {
 }
 
 // curved solves the problem with curved inequalities: rows are as hard as γ
-// says; the curves have a finite κ, which grows in the hard form until they
-// hold. Each step solves the problem with tangents in place of curves and
+// makes them; the curves have a finite κ, which grows in the hard form until
+// they hold. Each step solves the problem with tangents in place of curves and
 // (μ/2)‖z−z_k‖² on top, and counts if the objective agrees.
 func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, err error) {
 	c, w := s.curves, s.iter
@@ -309,7 +309,7 @@ func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, 
 	return cert, err
 }
 
-// tangents iterates for one κ of the curves, at most so many times.
+// tangents iterates for one κ of the curves, at most the given number of times.
 func (s *Solver) tangents(v []float64, linear, kappa, tol float64, most int) (cert Certificate, err error) {
 	c, w := s.curves, s.iter
 	mu := 0.0

@@ -17,8 +17,8 @@ type Named interface {
 	RowName(j int) string
 }
 
-// Validator is a set that can explain, better than its linear rows, what is wrong with
-// it. It is called when the rows are invalid.
+// Validator is a set that can explain what is wrong with it better than its linear
+// rows do. It is called when the rows are invalid.
 type Validator interface {
 	// Validate checks the set against the length n of the series.
 	Validate(n int) error

@@ -70,9 +70,9 @@ type AISConfig struct {
 	Schedule Schedule
 
 	// Base is the distribution of the first states: a model of independent sites, such
-	// as a model.Independent fitted to data. It must have probability wherever the
-	// model has some. nil means uniform states. The nearer it is to the model, the
-	// fewer stages are needed.
+	// as a model.Independent fitted to data. It must give positive probability to
+	// every state to which the model does. nil means uniform states. The nearer it is
+	// to the model, the fewer stages are needed.
 	Base energy.Model
 
 	// Exact, if not nil, holds independent exact draws of the model, one per chain
@@ -80,10 +80,10 @@ type AISConfig struct {
 	// that both directions together bracket log Z.
 	Exact []int32
 
-	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the
-	// end of every Run, even if its context ended it, and within a Run each time
-	// that all chains are Every stages further (0: at the end only). A failure to save
-	// ends the Run.
+	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the end
+	// of every Run, even if its context ended it, and within a Run whenever all chains
+	// have completed Every more stages (0: at the end only). A failure to save ends
+	// the Run.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -101,7 +101,7 @@ type AISResult struct {
 	LogWeights []float64
 
 	// ESS is (Σw)²/Σw², the effective number of chains; 0 if all weights of a part are
-	// 0. Below a few tens Value and StdErr are unreliable: use more stages.
+	// 0. Below a few tens, Value and StdErr are unreliable: use more stages.
 	ESS float64
 
 	// States are the last states of the chains, chains × sites. Weighted by w they
@@ -169,8 +169,8 @@ func (r *AISResult) sum() error {
 	return nil
 }
 
-// Join returns the result of a whole run from its parts: r begins with chain 0
-// and every part where the one before it ends. The bits are those of the run in
+// Join returns the result of a whole run from its parts: r begins with chain 0, and
+// every other part begins where the one before it ends. The bits are those of the run in
 // one piece. Errors: a part of another run, with the name of the setting that differs; a
 // gap or an overlap; a last part that ends before the run; and [sampler.ErrZero] as from
 // AIS.
@@ -250,10 +250,11 @@ func newAISRunner(way *path, cfg AISConfig) *AISRunner {
 // AISConfig.Stages.
 func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
 
-// Run goes on to the last stage and returns the result, which for a part covers its
-// chains alone. If the context ends or a step fails, every chain stays at the stage it
-// has reached, and a later Run continues from there. Errors are those of [AIS], and a Run
-// while another is under way. After the last stage Run returns the result again.
+// Run goes on to the last stage and returns the result; the result of a part covers only
+// its own chains. If the context ends or a step fails, every chain stays at the stage it
+// has reached, and a later Run continues from there. Errors are those of [AIS]; a Run
+// while another is under way is an error, too. After the last stage Run returns the
+// result again.
 func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	if err := a.life.Begin(ctx, "Run", 0); err != nil {
 		return nil, err
@@ -401,8 +402,9 @@ func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error
 	return nil
 }
 
-// Settings calls add for every setting, by name, that the weights depend on. A checkpoint
-// and the parts of one run agree on them.
+// Settings calls add, with name and value, for every setting that the weights depend on.
+// A checkpoint must agree on them with the run that loads it, and so must the parts of
+// one run.
 func (a *AISRunner) Settings(add func(name string, value any)) {
 	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
 	add("AISConfig.Exact", a.cfg.Exact != nil)

@@ -36,7 +36,8 @@ func (r *saved) SaveFile(path string) error { return r.life.SaveFile(path) }
 // missing or damaged, it restores the generation before it, path.old.
 func (r *saved) LoadFile(ctx context.Context, path string) error { return r.life.LoadFile(ctx, path) }
 
-// part is the chains first … first+count−1 of a run of so many chains.
+// part is the chains first … first+count−1 of a run of the given number of
+// chains.
 type part struct {
 	first, count, chains int
 	settings             *fingerprint.List // of the whole run; nil unless this is less
@@ -72,8 +73,8 @@ func (p *part) end() error {
 	return nil
 }
 
-// join returns the run whose parts, in order, are those of some things. of returns the
-// part of one, or what is wrong with it.
+// join returns the run that consists of the parts of several values, in order. of
+// returns the part of one value, or what is wrong with it.
 func join[T any](things []*T, of func(*T) (part, error)) (all part, err error) {
 	for i, t := range things {
 		if t == nil {

@@ -154,10 +154,10 @@ func (a *Runner) newChains(ctx context.Context) (*sampler.Chains, error) {
 }
 
 // Run makes n steps from the current states: a pass of n steps through the schedule. If the
-// last Run was stopped, it instead makes n of the steps that are left of that pass; more
-// than are left are an error until Reset. After a Run of n steps that was stopped at step k
-// (see Len), Run(ctx, n−k) goes on to the same bits. The best state so far is never lost.
-// A Run while another call is under way is an error.
+// last Run was stopped, it instead makes n of the steps that remain of that pass; until
+// Reset it is an error to ask for more than remain. After a Run of n steps that was stopped
+// at step k (see Len), Run(ctx, n−k) ends with the same bits as one that was not stopped.
+// The best state so far is never lost. A Run while another call is under way is an error.
 func (a *Runner) Run(ctx context.Context, n int) error {
 	if err := a.life.Begin(ctx, "Run", n); err != nil {
 		return err

@@ -33,8 +33,8 @@ import (
 // between processors, those of Value do not.
 //
 // Errors: settings out of range, the errors of [sampler.Runner.Run], and
-// [sampler.ErrZero] if no draw from the base in a block of chains has a probability. Use
-// a [SteppingStoneRunner] for a run that can stop and resume.
+// [sampler.ErrZero] if all draws from the base in a block of chains are states of
+// probability zero. Use a [SteppingStoneRunner] for a run that can stop and resume.
 func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
 	r, err := NewSteppingStone(m, method, cfg)
 	if err != nil {
@@ -182,10 +182,10 @@ func (r *SteppingStoneRunner) made() int {
 	return n
 }
 
-// Run goes on to the last stage and returns the estimate, which for a part covers its
-// chains alone. If the context ends, a later Run continues from there. Errors are those
-// of [SteppingStone], and a Run while another is under way. After the last stage Run
-// returns the estimate again.
+// Run goes on to the last stage and returns the estimate; the estimate of a part covers
+// only its own chains. If the context ends, a later Run continues from there. Errors
+// are those of [SteppingStone]; a Run while another is under way is an error, too.
+// After the last stage Run returns the estimate again.
 func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
 	if err := r.life.Begin(ctx, "Run", 0); err != nil {
 		return LogZ{}, err
@@ -280,8 +280,8 @@ func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
 	return nil
 }
 
-// lend gives the chains first … last−1 that have no state with probability that
-// of the last one that has.
+// lend gives each of the chains first … last−1 without a state of positive
+// probability the state of the last chain that has one.
 func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
 	alive := -1
 	for s := first; s < last; s++ {
@@ -337,10 +337,10 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 	return z
 }
 
-// Join returns the estimate of a whole run from its finished parts: r begins with chain 0
-// and every part where the one before it ends. The bits are those of the run in one
-// piece. Errors: a part of another run, with the name of the setting that differs; a gap
-// or an overlap; a last part that ends before the run.
+// Join returns the estimate of a whole run from its finished parts: r begins with chain
+// 0, and every other part begins where the one before it ends. The bits are those of the
+// run in one piece. Errors: a part of another run, with the name of the setting that
+// differs; a gap or an overlap; a last part that ends before the run.
 func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {
 	parts = append([]*SteppingStoneRunner{r}, parts...)
 	if _, err := join(parts, func(p *SteppingStoneRunner) (part, error) {

@@ -1,7 +1,7 @@
-// Package beam makes runs of package shard on any runner of Apache Beam: in this
-// process, on a server of Prism, on Flink, Spark or Dataflow.
+// Package beam executes runs of package shard on any runner of Apache Beam: in this
+// process, on a Prism server, on Flink, Spark or Dataflow.
 //
-// A pipeline has the run by name, with a builder that every worker registers:
+// A pipeline refers to its run by name. Every worker registers a builder of that name:
 //
 //	func init() {
 //		shard.Register("spins", func(a args) (shard.Run, error) { … })
@@ -40,32 +40,32 @@ func init() {
 	register.DoFn2x1[context.Context, []byte, error](&writeFn{})
 }
 
-// Job is the work of a pipeline. Its run is named by a builder that the program
-// registers on every worker (see [shard.Register]) and by arguments in JSON; no model
-// is ever sent.
+// Job is the work of a pipeline. Its run is given by the name of a builder, which the
+// program registers on every worker (see [shard.Register]), and by arguments in JSON;
+// no model is ever sent.
 type Job struct {
 	Run shard.Job
 
 	// Parts is the number of parts of the run, 1 … its number of blocks; 0 means the
-	// number of blocks. A worker makes as many consecutive parts at once as take some
-	// 50 ms, and a runner may move those that it has not begun to another worker.
-	// Results are the same for any Parts.
+	// number of blocks. A worker takes on consecutive parts that amount to some 50 ms
+	// of work; a runner may move those that have not begun to another worker. Results
+	// are the same for any Parts.
 	Parts int
 
-	// Each makes every part alone, however short it is.
+	// Each makes workers take on one part at a time, however short it is.
 	Each bool
 
-	// States, if not empty, is a folder that all workers can write to. They keep
-	// states there, in files states-FIRST.npy that get their names when they are
-	// complete and on disk. States never go through the runner.
+	// States, if not empty, is a folder that all workers can write to. They
+	// write states there, to files states-FIRST.npy. A file gets its name only
+	// when it is complete and on disk. States never go through the runner.
 	States string
 }
 
-// Chains adds the chains of a job to a pipeline and returns a collection of one
-// element, the tally of the whole run as [diagnose.Tally.AppendBinary] writes it.
-// Errors: a run of another kind, or one that cannot be built here; a Parts out of
-// range. In the pipeline, an error of a part fails its bundle. The runner may repeat the
-// bundle, to the same bits. A tally with a missing or repeated part is an error.
+// Chains adds the chains of a job to a pipeline and returns a collection of one element,
+// the tally of the whole run as [diagnose.Tally.AppendBinary] writes it. Errors: a run
+// of another kind, or one that cannot be built here; Parts out of range. In the
+// pipeline, an error of a part fails its bundle. The runner may repeat the bundle, to
+// the same bits. A tally with a missing or repeated part is an error.
 func Chains(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "chains", job) }
 
 // Samples is [Chains] for a job of samples, such as those of a diffusion.
@@ -124,7 +124,8 @@ func (j Job) parts(run shard.Run) (int, error) {
 	return j.Parts, nil
 }
 
-// elements returns those of parts from … to−1, which are neighbours.
+// elements returns the elements of the parts from … to−1, which are
+// consecutive.
 func (j Job) elements(run shard.Run, from, to int) (first, count int, err error) {
 	parts, err := j.parts(run)
 	if err != nil {

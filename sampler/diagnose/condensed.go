@@ -54,7 +54,8 @@ func condense(chain int, x []float64) (c condensed) {
 }
 
 // fill computes the mean of y and (1/n) Σ_i y_i y_{i+t} about it for every lag t,
-// four lags at a time, whose sums do not wait for each other. It centres y.
+// four lags at a time, so that their sums do not wait for each other. It centres
+// y.
 func (h *half) fill(y []float64) {
 	h.mean, _ = meanVariance(y)
 	for i := range y {

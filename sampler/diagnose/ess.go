@@ -20,10 +20,11 @@ const MinDraws = 6
 //
 //	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n),
 //
-// γ̂_t the mean autocovariance at lag t, W and B as in [rHatBasic], and ρ̂
-// truncated and made monotone by pairs (Vehtari et al. 2021, section 3.2, after
-// Geyer 1992). It may exceed S, for anticorrelated chains, but is held below
-// S·log₁₀ S as in Stan and in the R package posterior.
+// where γ̂_t is the mean autocovariance at lag t, W the mean of the variances of the
+// half-chains, B/n the variance of their means, and ρ̂ is truncated and made monotone by
+// pairs (Vehtari et al. 2021, section 3.2, after Geyer 1992). For anticorrelated chains
+// it may exceed S, but it is capped at S·log₁₀ S, as in Stan and in the R package
+// posterior.
 //
 // All chains need the same length, at least 6 draws ([ErrTooFew]). Constant
 // draws give [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws
@@ -45,7 +46,7 @@ func ESSBulk(draws [][]float64) (float64, error) {
 //
 // An indicator that is constant is skipped: if a twentieth or more of the draws have the
 // largest value, the 95 % quantile is that value, and every draw is ≤ q. (The R package
-// posterior answers NA there.) If both are constant, the error is [ErrConstant].
+// posterior returns NA there.) If both are constant, the error is [ErrConstant].
 func ESSTail(draws [][]float64) (float64, error) {
 	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {
@@ -249,8 +250,8 @@ func MCSEMean(draws [][]float64) (float64, error) {
 }
 
 // AutocorrelationTime returns the integrated autocorrelation time of
-// draws[chain][draw] in draws, the number of draws over [ESSMean]: the variance
-// of the mean is τ times that of as many independent draws,
+// draws[chain][draw] in draws, the number of draws divided by [ESSMean]: the
+// variance of the mean is τ times that of as many independent draws,
 //
 //	τ = 1 + 2 Σ_{t≥1} ρ_t
 //

@@ -46,7 +46,7 @@ func (a *exactSum) add(v float64) {
 	}
 }
 
-// widen says that limbs low … high−1 may differ from 0.
+// widen records that limbs low … high−1 may differ from 0.
 func (a *exactSum) widen(low, high int) {
 	if a.high == 0 {
 		a.low = low

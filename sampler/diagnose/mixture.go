@@ -8,10 +8,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// mixture is what draws of the same energies at several inverse temperatures β_k
-// tell together: the multistate Bennett acceptance ratio, MBAR (Shirts and
-// Chodera 2008, Journal of Chemical Physics 129, 124105), of states that differ
-// in β alone. The free energies f_k = −log Z(β_k), that of the hottest 0, solve
+// mixture combines the information in draws of the same energies at several inverse
+// temperatures β_k: the multistate Bennett acceptance ratio, MBAR (Shirts and Chodera 2008,
+// Journal of Chemical Physics 129, 124105), of states that differ in β alone. The free
+// energies f_k = −log Z(β_k), that of the hottest 0, solve
 //
 //	N_k = Σ_n p_nk,   p_nk = N_k exp(f_k − β_k E_n) / D_n,   D_n = Σ_l N_l exp(f_l − β_l E_n).
 type mixture struct {

@@ -18,7 +18,7 @@ func (m *moments) add(v float64) {
 	m.squares += d * (v - m.mean)
 }
 
-// merge takes in the moments of other values (Chan, Golub and LeVeque 1983).
+// merge adds the moments of other values (Chan, Golub and LeVeque 1983).
 func (m *moments) merge(o moments) {
 	if o.n == 0 {
 		return

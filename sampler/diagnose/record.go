@@ -50,7 +50,7 @@ func newRecord(chain, functions int, streaming bool) *record {
 	return r
 }
 
-// mostReserved bounds the entries that Reserve allocates ahead, 256 MB a
+// mostReserved bounds the entries that Reserve allocates ahead, 256 MB per
 // chain; the rest grows as it fills.
 const mostReserved = 1 << 25
 

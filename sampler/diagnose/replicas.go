@@ -11,7 +11,7 @@ import (
 )
 
 // Replicas records functions of the states on every rung of tempered chains
-// (mcmc.Tempering), and reweights them to all temperatures between:
+// (mcmc.Tempering), and reweights them to all temperatures in between:
 //
 //	all := diagnose.NewReplicas(energy.Magnetization).Name("mag")
 //	cfg := sampler.Config{Seed: 1, Observe: all.Observe}
@@ -21,8 +21,8 @@ import (
 //	mag, err := w.Mean("mag", 0.5, 0.6, 0.7)
 //
 // [Replicas.Rung] gives the trace of one rung. Values take 8 bytes × (4 +
-// functions) per draw, chain and rung. What [Trace] says about concurrent calls
-// holds here too.
+// functions) per draw, chain and rung. The rules of [Trace] for concurrent calls
+// apply here, too.
 type Replicas struct {
 	functions []func(x []int32) float64
 	names     []string
@@ -56,7 +56,7 @@ func (r *Replicas) Name(names ...string) *Replicas {
 }
 
 // Observe records the replicas of a chain; it has the type [sampler.Observer]. It
-// panics if info has no rungs or another number of them than before.
+// panics if info has no rungs or not as many as before.
 func (r *Replicas) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	if info == nil || info.Rungs == nil {
 		panic("diagnose: Replicas.Observe: info has no Rungs, want those of a method such as mcmc.Tempering")

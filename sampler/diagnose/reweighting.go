@@ -10,21 +10,21 @@ import (
 type Average struct {
 	Value float64
 	SE    float64 // standard error, autocorrelation included
-	ESS   float64 // (Σw)²/Σw² of the weights: how many draws say something, were they independent
+	ESS   float64 // (Σw)²/Σw² of the weights: the effective number of draws, were they independent
 }
 
 // Reweighting gives expectations at every inverse temperature β within a ladder,
 //
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n),
 //
-// over the draws n of all rungs, N_k of them at β_k: MBAR (Shirts and Chodera
-// 2008), of least variance among all ways to join the rungs.
+// over the draws n of all rungs, N_k of them at β_k: MBAR (Shirts and Chodera 2008),
+// which has the least variance of all ways to combine the rungs.
 //
 // Standard errors come from the spread between parts of the run that are taken to be
 // independent: the chains, or consecutive stretches of them if there are few, at least 32
 // parts in all. Chains should run many times longer than a replica needs for a round trip
-// through the ladder. The uncertainty of the free energies f is part of the error. It is
-// immutable and safe for concurrent use.
+// through the ladder. The uncertainty of the free energies f is part of the error. A
+// Reweighting is immutable and safe for concurrent use.
 type Reweighting struct {
 	mixture
 	names  []string
@@ -187,7 +187,8 @@ func (w *Reweighting) gather(part, at []int32) {
 	}
 }
 
-// Betas returns the inverse temperatures that draws are from, descending.
+// Betas returns the inverse temperatures at which there are draws, in
+// descending order.
 func (w *Reweighting) Betas() []float64 { return slices.Clone(w.betas) }
 
 // Mean returns the expectations of a function, or of "energy" in nats, at each β.
@@ -341,8 +342,8 @@ func (w *Reweighting) shift(beta float64) float64 {
 	return most
 }
 
-// weights returns those of the energies at β, shifted, and their sum and sum of
-// squares over all draws.
+// weights returns the weights of the energies at β, shifted, and their sum and
+// sum of squares over all draws.
 func (w *Reweighting) weights(beta float64) (weight []float64, total, square float64) {
 	weight = make([]float64, len(w.e))
 	most := w.shift(beta)

@@ -13,7 +13,7 @@ import (
 // those of an [Estimate], wrap one of these or a [*NotFinite].
 var (
 	// ErrConstant means that all draws are equal, so that mixing cannot be judged. (The R
-	// package posterior answers NA.)
+	// package posterior returns NA.)
 	ErrConstant = errors.New("the series is constant")
 	// ErrTooFew means that the chains are too short.
 	ErrTooFew = errors.New("too few draws")
@@ -44,10 +44,10 @@ func (e *NotFinite) Error() string {
 // of their ranks, ties sharing their average. Values above 1.01 mean that the chains have
 // not mixed.
 //
-// R̂ is +Inf if every half is constant and they differ. If folding leaves a
-// constant, as it does for a two-valued series with as many draws of each
-// value, the bulk statistic is returned alone: then there is no spread to compare.
-// (The R package posterior answers NA there.)
+// R̂ is +Inf if every half is constant and they differ. If folding leaves a constant, as
+// it does for a two-valued series with as many draws of each value, the bulk statistic is
+// returned alone: then there is no spread to compare. (The R package posterior returns NA
+// there.)
 //
 // All chains need the same length, at least 4 draws ([ErrTooFew]). Constant
 // draws give [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws

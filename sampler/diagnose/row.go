@@ -16,9 +16,9 @@ type Row struct {
 	Name         string
 	Mean, SD     Estimate // of all draws; SD with divisor S − 1
 	MCSE         Estimate // Monte Carlo standard error of Mean; [MCSEMean]
-	MCSEChains   Estimate // the same by the means of the chains alone: their SD/√chains
+	MCSEChains   Estimate // the same from the means of the chains alone: their SD/√chains
 	Q5, Q50, Q95 Estimate // quantiles, interpolated linearly
-	RHat         Estimate // [RHat]; in streaming mode and of a [Tally] as [rHatBasic]
+	RHat         Estimate // [RHat]; in streaming mode and for a [Tally] the split R-hat without ranks
 	RHatNested   Estimate // nested R̂ of Margossian et al. 2024; chains of a [Trace] are groups of one
 	ESSBulk      Estimate // [ESSBulk]
 	ESSTail      Estimate // [ESSTail]
@@ -51,7 +51,7 @@ func (r *Row) undefine(err error, figures ...*Estimate) {
 	}
 }
 
-// mixed is what R̂ says.
+// mixed is the reason that R̂ gives, if any.
 func (r *Row) mixed() []Reason {
 	w := Reason{Row: r.Name, Figure: "rhat", Value: r.RHat.Value, Limit: rHatLimit}
 	var bad *NotFinite
@@ -98,7 +98,7 @@ func hollow(err error) bool {
 	return false
 }
 
-// few is what an effective sample size says.
+// few is the reason that an effective sample size gives, if any.
 func (r *Row) few(ess Estimate, figure, name string) []Reason {
 	if !ess.Defined() || ess.Value >= essLimit {
 		return nil

@@ -34,7 +34,7 @@ func newSeries() series {
 	return series{size: 1, low: math.Inf(1), high: math.Inf(-1)}
 }
 
-// add takes in the draw with the given number. It allocates nothing and takes
+// add adds the draw with the given number. It allocates nothing and takes
 // constant time on average.
 func (s *series) add(v float64, draw int) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -6,7 +6,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// summarizeBatches fills in what batches can tell about one series per chain.
+// summarizeBatches fills in the figures that follow from batches, for one
+// series per chain.
 func summarizeBatches(row *Row, chains []*series) {
 	err := checkSeries(chains)
 	row.undefine(err, row.all()...)

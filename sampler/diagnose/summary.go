@@ -177,7 +177,7 @@ func share(sum, count float64) (float64, error) {
 //	 "warnings": [{"row": "mag", "figure": "rhat", "value": 1.2, "limit": 1.01,
 //	   "text": …, "advice": …}]}
 //
-// and "streaming": true, "merged": true and "seconds" where they are so. Figures are as
+// and "streaming": true, "merged": true and "seconds" where they apply. Figures are as
 // [Estimate.MarshalJSON] writes them.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	type row struct {
@@ -240,7 +240,7 @@ type Reason struct {
 	Row    string  // name of the function; empty if it is about the run
 	Figure string  // "rhat", "ess_bulk", "ess_tail", "ess_mean" or "invalid"
 	Value  float64 // of the figure; 0 if it is not defined
-	Limit  float64 // that it should not pass
+	Limit  float64 // the bound that it should not cross
 	Text   string  // a sentence for people, as [Summary.Warnings] gives it
 	Advice string  // what may help
 }

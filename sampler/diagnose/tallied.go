@@ -61,7 +61,7 @@ func (t *tallied) add(c *condensed) {
 	}
 }
 
-// addGroup takes in the means of the chains that began in the same state.
+// addGroup adds the means of the chains that began in the same state.
 func (t *tallied) addGroup(means []float64) {
 	mean, variance := meanVariance(means)
 	t.sum(&t.group, mean)
@@ -108,8 +108,8 @@ func (t *tallied) merge(o *tallied) {
 	}
 }
 
-// summarize fills in the figures of a function over chains of so many draws, in
-// groups of nested that began in the same state.
+// summarize fills in the figures of a function over chains of the given number
+// of draws, in groups of nested that began in the same state.
 func (t *tallied) summarize(row *Row, chains, draws, nested int) {
 	fail := func(err error) { row.undefine(err, row.all()...) }
 	switch {

@@ -29,18 +29,18 @@ import (
 // These give, in the [Row] of a function,
 //
 //   - Mean and SD of all draws,
-//   - RHat as [rHatBasic],
-//   - ESSMean as [ESSMean] and MCSE as [MCSEMean] where the sum over lags ends below
-//     lag 64; where it does not, ESSMean is (SD/MCSEChains)², at most what that of
-//     independent draws may come to, n·log₁₀ n of n draws, and MCSE is SD/√ESSMean,
-//   - MCSEChains, the error by the means of the chains alone,
+//   - RHat as the split R-hat without ranks (Gelman et al. 2013, section 11.4),
+//   - ESSMean as [ESSMean] and MCSE as [MCSEMean] where the sum over lags ends below lag
+//     64; where it does not, ESSMean is (SD/MCSEChains)², capped like [ESSMean] at n·log₁₀
+//     n for n draws, and MCSE is SD/√ESSMean,
+//   - MCSEChains, the error from the means of the chains alone,
 //   - RHatNested (Margossian et al. 2024), for many short chains.
 //
 // Ranks do not merge: the quantiles and ESSBulk and ESSTail have the error
 // [ErrRanks].
 //
-// The zero value is empty and takes over what is merged into it. Tally has no
-// locks but those of [Tally.Observe].
+// The zero value is empty and takes over what is merged into it. Only [Tally.Observe] takes
+// locks.
 type Tally struct {
 	run   run
 	done  spans // finished chains
@@ -63,16 +63,15 @@ type run struct {
 // maxDraws bounds draws × functions, so that sizes in bytes are ints.
 const maxDraws = math.MaxInt32 / 16
 
-// ErrRanks says that a figure needs the ranks of draws among all others, which a
-// [Tally] does not keep.
+// ErrRanks means that a figure needs the ranks of draws among all others, which
+// a [Tally] does not keep.
 var ErrRanks = errors.New("ranks do not merge")
 
-// Merge adds the chains of o, another part of the same run. It returns an error that
-// names what is wrong, and leaves t as it was, for chains that t has already, a run with
-// other settings, and a part whose chains do not have all of their draws. o is not
-// changed.
+// Merge adds the chains of o, another part of the same run. Chains that t has already, a
+// run with other settings, and a part whose chains do not have all of their draws are
+// errors, which name what is wrong and leave t as it was. o is not changed.
 //
-// It takes some microseconds a function.
+// It takes some microseconds per function.
 func (t *Tally) Merge(o *Tally) error {
 	if err := t.merge(o); err != nil {
 		return fmt.Errorf("diagnose: Tally.Merge: %w", err)

@@ -81,9 +81,9 @@ func (t *tallied) append(b []byte) []byte {
 	return b
 }
 
-// UnmarshalBinary replaces t by what AppendBinary wrote; it takes no further draws,
-// but merges. Data that are damaged give an error and leave t as it was. Memory
-// grows with the data, not with what they claim.
+// UnmarshalBinary replaces t by what AppendBinary wrote; t then takes no further
+// draws but can be merged. Damaged data give an error and leave t as it was. Memory
+// is proportional to the length of the data, whatever sizes they claim.
 func (t *Tally) UnmarshalBinary(b []byte) error {
 	if err := t.decode(b); err != nil {
 		return fmt.Errorf("diagnose: Tally: %w", err)
@@ -256,8 +256,8 @@ func (t *Tally) toJSON() (j tallyJSON, err error) {
 	return j, err
 }
 
-// MarshalJSON writes t as a JSON object: the counts, names and chains to read, and
-// in "data" the bytes of AppendBinary, base64.
+// MarshalJSON writes t as a JSON object: the counts, names and chains for readers,
+// and in "data" the bytes of AppendBinary in base64.
 func (t *Tally) MarshalJSON() ([]byte, error) {
 	j, err := t.toJSON()
 	if err != nil {

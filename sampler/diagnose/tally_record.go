@@ -46,7 +46,7 @@ func (t *Tally) next(chain int) *underway {
 	return u
 }
 
-// drawn counts the draw and takes in the chain if that was the last.
+// drawn counts the draw and adds the chain to the tally if that was its last.
 func drawn[S energy.Site](t *Tally, chain int, x []S, info *sampler.Info) {
 	u := &t.record.chains[chain-t.record.first]
 	if info != nil {
@@ -90,8 +90,8 @@ func (t *Tally) finish(chain int, d digest) {
 	}
 }
 
-// finishGroup takes in a group of chains that began in the same state, if they are
-// all finished.
+// finishGroup adds a group of chains that began in the same state to the tally, if
+// they are all finished.
 func (t *Tally) finishGroup(group int) {
 	r := t.record
 	chains := r.chains[group*r.nested : (group+1)*r.nested]
@@ -199,8 +199,8 @@ func (d *digest) add(o digest) {
 	}
 }
 
-// digestOf returns that of one chain, of its number, its draws and the state of the
-// last.
+// digestOf returns the digest of one chain: of its number, its draws and the state
+// of the last draw.
 func digestOf[S energy.Site](chain int, values []float64, x []S) (d digest) {
 	b := make([]byte, 0, 8+8*len(values)+4*len(x))
 	b = wire.AppendFloat64s(wire.AppendInts(b, chain), values)

@@ -28,10 +28,9 @@ import (
 // and "moves". One from [NewStreamingTrace] needs the same small memory however long the
 // run is, and has fewer figures.
 //
-// Observe may be called for different chains at the same time; each chain has
-// its own record, and only its first draw takes a lock. All other methods must
-// not overlap with Observe or with each other, except that the reading ones may
-// overlap among themselves.
+// Observe may be called for different chains at the same time; each chain has its own
+// record, and only its first draw takes a lock. No other method may overlap with Observe or
+// with another method, except that methods that only read may overlap with each other.
 type Trace struct {
 	functions  []func(x []int32) float64
 	names      []string
@@ -80,11 +79,12 @@ func newTrace(functions int) *Trace {
 //   - the mean and the standard deviation of all draws,
 //   - MCSE and ESSMean by batch means, with batches of √n draws or more, pooled
 //     with the variance of the chain means; by the latter alone if it is larger
-//     than chance allows (F test at 1 %), so that chains that are stuck apart show,
+//     than chance allows (F test at 1 %), so that chains stuck in different places
+//     are noticed,
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
-//   - RHat as [rHatBasic], the plain split statistic without ranks; it compares
-//     the first and the second half of the complete batches, which leaves out
-//     at most 2 batches in 34,
+//   - RHat as the plain split statistic without ranks (Gelman et al. 2013); it
+//     compares the first and the second half of the complete batches, which leaves
+//     out at most 2 batches in 34,
 //
 // and no quantiles, bulk or tail ESS (their error is [ErrStreaming]).
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
@@ -134,10 +134,9 @@ func (t *Trace) Reserve(draws int) {
 // through several runs. A nil info, or NaN in it, stands for an unknown energy and
 // acceptance.
 //
-// Calls for one chain must not overlap; calls for different chains may. It
-// allocates only to grow the record; see [Trace.Reserve]. It panics if chain is
-// not within 0 … 2²⁸−1, or if states, the best one or marginals are kept and the number of
-// sites changes.
+// Calls for one chain must not overlap; calls for different chains may. It allocates only
+// to grow the record; see [Trace.Reserve]. It panics if chain is not within 0 … 2²⁸−1, or
+// if the number of sites changes while states, the best states or marginals are kept.
 func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	r := t.record(chain)
 	for i, f := range t.functions {
@@ -146,7 +145,7 @@ func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	t.keep(r, x, info)
 }
 
-// keep takes in a draw whose values r holds; x is nil for states of reals.
+// keep adds a draw whose values r holds; x is nil for states of reals.
 func (t *Trace) keep(r *record, x []int32, info *sampler.Info) {
 	if info == nil {
 		info = &unknown
@@ -237,13 +236,13 @@ func (t *Trace) record(chain int) *record {
 	return r
 }
 
-// records returns those of the chains that have a draw, in the order of their
-// numbers.
+// records returns the records of the chains that have a draw, in the order of
+// their numbers.
 func (t *Trace) records() []*record { return t.slots.list() }
 
 // RealTrace returns a [Trace] of functions of real states, and the observer that
 // feeds it. The functions must be safe for concurrent use. A trace of reals
-// keeps no states, best ones or marginals. It panics if a function is nil.
+// keeps no states, best states or marginals. It panics if a function is nil.
 func RealTrace(f ...func(x []float32) float64) (*Trace, sampler.RealObserver) {
 	for i := range f {
 		if f[i] == nil {
@@ -269,9 +268,9 @@ func (t *Trace) KeepBest() *Trace {
 }
 
 // Best returns a copy of the observed state of the lowest energy so far and that
-// energy in nats; of equal ones, the first of the first chain. It is an error if
-// states were not kept ([Trace.KeepBest]) or no draw has had a known energy
-// (ErrTooFew).
+// energy in nats; among equals, the first such state of the first such chain. It
+// is an error if states were not kept ([Trace.KeepBest]) or no draw has had a
+// known energy (ErrTooFew).
 func (t *Trace) Best() (x []int32, energy float64, err error) {
 	if !t.keepBest {
 		return nil, 0, errNotKept("Best", "KeepBest")
@@ -293,9 +292,8 @@ func (t *Trace) Best() (x []int32, energy float64, err error) {
 //
 //	mag, err := diagnose.Record(ctx, m, mcmc.Gibbs{}, sampler.Config{Seed: 1}, 1000, energy.Magnetization)
 //
-// It is [NewTrace], [sampler.NewChains] and Run in one, and cfg.Observe is called
-// too. Errors are theirs; with an error of Run comes the trace of the draws
-// before it.
+// It is [NewTrace], [sampler.NewChains] and Run in one, and cfg.Observe is called too.
+// Errors are theirs; if Run fails, Record also returns the trace of the draws made before.
 func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg sampler.Config, draws int, f ...func(x []int32) float64) (*Trace, error) {
 	t := NewTrace(f...)
 	cfg.Observe = sampler.Observer(t.Observe).And(cfg.Observe)
@@ -312,10 +310,10 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// Chains have their numbers in the run. Draws that a resumed run made again are passed
-// once. A draw left unfinished at the end of the file, by a killed process, is skipped; a
-// file that is damaged before its end is an error. Memory is that of a few draws of a
-// block and of an index, 40 bytes per 64 KB of file or so.
+// Chains are numbered as in the run. Draws that a resumed run made again are passed once.
+// A draw left unfinished at the end of the file, by a killed process, is skipped; a file
+// that is damaged before its end is an error. It needs memory for a few draws of a block
+// and for an index of some 40 bytes per 64 KB of file.
 //
 // The file may be one that is still being written to. S is int32, or float32 for
 // chains on reals.

@@ -55,9 +55,9 @@ func (t *Trace) body(b []byte) []byte {
 
 // UnmarshalBinary replaces the draws by those that AppendBinary saved. The
 // receiver must come from the same constructor with the same options and names;
-// the functions should be the same too. Data that do not
-// fit give an error and leave the trace as it was. Memory grows with the data,
-// not with what they claim.
+// the functions should be the same too. Data that do not fit give an error and
+// leave the trace as it was. Memory is proportional to the length of the data,
+// whatever sizes they claim.
 func (t *Trace) UnmarshalBinary(b []byte) error {
 	records, err := t.decode(b)
 	if err != nil {

@@ -58,9 +58,9 @@ func (t *Trace) sites() int {
 	return 0
 }
 
-// WriteCSV writes one chain in the layout of CmdStan's files, which ArviZ reads
-// by from_cmdstan: comment lines that start with #, a line of column names and
-// one line per draw ([Trace.Len] of them). The columns are
+// WriteCSV writes one chain in the layout of CmdStan's files, which ArviZ reads with
+// from_cmdstan: comment lines that start with #, a line of column names and one line per
+// draw ([Trace.Len] of them). The columns are
 //
 //	lp__, accept_stat__, moves__, the functions, x.1 … x.sites
 //
@@ -69,12 +69,12 @@ func (t *Trace) sites() int {
 // numbers are NaN, infinite ones inf and -inf; all others have the fewest
 // digits that give the same float64 back.
 //
-// As these readers demand, the name of a function must be a letter followed by letters,
+// As these readers require, the name of a function must be a letter followed by letters,
 // digits and underscores, without two underscores at the end, and may carry 1-based
-// indices after dots (spin.1.3), as many for each element. Names must differ, and none
-// may be x if states are kept. Anything else is an error, before anything is written. A
-// streaming trace gives [ErrStreaming]. It panics if there is no such chain; chains count
-// from 0 in the order of their numbers.
+// indices after dots (spin.1.3), the same number for every element. Names must differ,
+// and none may be x if states are kept. Anything else is an error, before anything is
+// written. A streaming trace gives [ErrStreaming]. It panics if there is no such chain;
+// chains count from 0 in the order of their numbers.
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
 		return err
@@ -162,9 +162,9 @@ func appendFloat(b []byte, v float64) []byte {
 
 // Values returns a copy of the values of one function, or of the "energy" (in
 // nats), the "accept" probability or the "moves" of each draw, as
-// values[chain][draw]. A function of that name comes first. Every chain has
-// [Trace.Len] draws. It is an error if there is no such name; a streaming trace
-// gives [ErrStreaming].
+// values[chain][draw]. A function with one of these names takes precedence.
+// Every chain has [Trace.Len] draws. It is an error if there is no such name; a
+// streaming trace gives [ErrStreaming].
 func (t *Trace) Values(name string) ([][]float64, error) {
 	k, err := t.find(name)
 	if err != nil {
@@ -205,8 +205,8 @@ func errNotKept(what, how string) error {
 }
 
 // SaveNPY writes the file path with [Trace.WriteNPY]. The file appears only
-// when it is complete: it grows as path.partial, and an error removes that and
-// leaves what path was before.
+// when it is complete: until then it is path.partial. An error removes that
+// file and leaves path as it was.
 func (t *Trace) SaveNPY(path string) error { return saveFile(path, t.WriteNPY) }
 
 // SaveStatesNPY writes the file path with [Trace.WriteStatesNPY], as SaveNPY.
@@ -214,7 +214,7 @@ func (t *Trace) SaveStatesNPY(path string) error { return saveFile(path, t.Write
 
 // SaveCSV writes the files prefix_1.csv, prefix_2.csv, …, one per chain, with
 // [Trace.WriteCSV], and returns their names. Each appears only when it is
-// complete; after an error those of the chains before are there.
+// complete; after an error, those of the chains before it remain.
 func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
 	if err := t.checkCSV(); err != nil {
 		return nil, fmt.Errorf("diagnose: SaveCSV: %w", err)

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Histogram counts how often values lie in each of a row of bins of equal width.
+// Histogram counts the values in each of a number of adjacent bins of equal
+// width.
 type Histogram struct {
 	Edges  []float64 // ascending, one more than there are bins
 	Counts []int     // of values in [Edges[k], Edges[k+1]), in the last bin up to its upper edge

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// WriteInferenceData writes all draws as one JSON object in the layout of ArviZ,
-// whose from_json makes an InferenceData of it:
+// WriteInferenceData writes all draws as one JSON object in the layout of ArviZ, whose
+// from_json converts it to an InferenceData:
 //
 //	{"posterior": {"mag": [[…], …], …, "x": [[[…], …], …]},
 //	 "sample_stats": {"lp": [[…], …], "acceptance_rate": …, "n_moves": …},

@@ -36,7 +36,7 @@ func (m Marginals) At(site, level int) (p, se float64) {
 }
 
 // KeepMarginals makes t count the levels of every site, in 8 bytes per chain, site
-// and level, streaming or not. Observe panics on other levels than 0…levels−1. It
+// and level, streaming or not. Observe panics on a level outside 0…levels−1. It
 // returns t, and panics if levels < 1 or after the first draw.
 func (t *Trace) KeepMarginals(levels int) *Trace {
 	t.early("KeepMarginals")

@@ -29,9 +29,9 @@ func (t *Trace) Summary() Summary {
 	return s
 }
 
-// Row summarises one function, or "energy", "accept" or "moves", as
-// [Trace.Summary] does the functions. Errors are those of [Trace.Values], but that a
-// streaming trace has rows of its functions.
+// Row summarises one function, or "energy", "accept" or "moves", as [Trace.Summary]
+// does the functions. Errors are those of [Trace.Values], except that a streaming
+// trace has rows for its functions.
 func (t *Trace) Row(name string) (Row, error) {
 	if i := slices.Index(t.names, name); i >= 0 {
 		return t.row(i), nil

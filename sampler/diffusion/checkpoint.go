@@ -162,7 +162,8 @@ func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) 
 type row []float64
 
 // Described is a conditioning (Config.Meta) that lists the values on which a checkpoint
-// must agree: Settings calls add for each, with a name.
+// and the run that loads it must agree: Settings calls add, with name and value, for
+// each.
 type Described interface {
 	Settings(add func(name string, value any))
 }
@@ -335,7 +336,7 @@ func (d *Runner[S]) samples(w *wire.Fields, k *finished[S], from, to int) {
 	}
 }
 
-// recall passes the samples of f to a projection with a memory, but for those given up.
+// recall passes the samples of f, except those given up, to a projection with a memory.
 func (d *Runner[S]) recall(f *finished[S]) error {
 	memory, _ := d.committer.(Recaller) // New has asked
 	x, _ := any(f.x).([]int32)

@@ -21,9 +21,9 @@ type Decoding uint8
 
 const (
 	// DecodeLast draws every token from its projected row, but takes the
-	// likeliest tokens in the last step. The sample then has what the projection
-	// promises of the arg max, given the tokens that show. Among equals the first
-	// is taken, so the projection should leave a margin.
+	// likeliest tokens in the last step. What the projection promises about its
+	// arg max, given the tokens that show, then holds for the sample. Among
+	// equals the first is taken, so the projection should leave a margin.
 	DecodeLast Decoding = iota
 
 	// DecodeRows draws every token from its projected row. Nothing makes the
@@ -46,7 +46,7 @@ type Config struct {
 	// First and Count make this a part of a run: it makes samples First, First+1, …
 	// of the whole run, to the same bits, and at most Count of them (0: as many as
 	// are asked for). Parts may have any size and run anywhere, in any order. They
-	// exclude a [Committer], which remembers the samples before.
+	// cannot be combined with a [Committer], which remembers earlier samples.
 	First, Count int
 
 	Meta any // conditioning for the denoiser, passed through
@@ -98,11 +98,11 @@ type Config struct {
 	// refused it; 0 means 100, −1 never.
 	Retries int
 
-	// Checkpoint, if it has a Path, keeps the finished samples. Of a sample that was
-	// given up it keeps the text of the error and whether that wrapped
+	// Checkpoint, if it has a Path, keeps the finished samples. For a sample that was
+	// given up it keeps the text of the error and whether the error wrapped
 	// constraint.ErrInfeasible. It saves them at Path as SaveFile does: at the end of
-	// every call of Sample or Fill, even if a context ended it, and within a call each
-	// time that Every more samples are finished (0: at the end only). Every file has
+	// every call of Sample or Fill, even if a context ended it, and within a call
+	// whenever Every more samples are finished (0: at the end only). Every file has
 	// all samples, so Every should grow with their number. A failure to save ends the
 	// call. New asks the model for two predictions, for the settings in the file.
 	Checkpoint struct {

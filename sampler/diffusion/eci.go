@@ -33,8 +33,8 @@ import (
 // # Caveats
 //
 // ECI does not sample from the distribution of the model, even without a constraint,
-// because ε is not the noise that the state holds. A standard normal number comes out
-// with the variance
+// because ε is not the noise that the state holds. A standard normal variable, for
+// instance, comes out with the variance
 //
 //	steps                    10    50    200   1000
 //	ε drawn anew each round  .40   .47   .49   .50

@@ -17,16 +17,16 @@ import (
 //	x_s = √ᾱ_s·x̂_0 + √(1−ᾱ_s−σ²)·ε̂ + σ·noise,
 //	σ = η·√((1−ᾱ_s)/(1−ᾱ_t))·√(1−ᾱ_t/ᾱ_s).
 //
-// η = 0 is deterministic after the first draw, η = 1 is DDPM (Ho et al. 2020).
-// The last step has ᾱ_0 = 1 and σ = 0 and returns x̂_0. For networks that predict
-// ε̂ wrap them in energy.NoisePredictor.
+// η = 0 is deterministic after the first draw, η = 1 is DDPM (Ho et al. 2020). The
+// last step has ᾱ_0 = 1 and σ = 0 and returns x̂_0. Wrap a network that predicts ε̂ in
+// energy.NoisePredictor.
 //
 // When a projection moves x̂_0 to v, the next state is made from v and the original ε̂
 // of the denoiser: recomputing ε̂ from v hurts in the Euclidean metric (constrained
 // posterior sampling; Narasimhan et al. 2025). A projection in the metric of the
 // posterior covariance (proximal.Projector.Metric) is the conditional mean; set
-// Recompute for it, which takes ε̂ from v. Config.ProjectState lists the methods that
-// this is compared with.
+// Recompute for it, so that ε̂ is taken from v. Config.ProjectState lists the methods
+// that this is compared with.
 type Gaussian struct {
 	Schedule noise.Schedule // ᾱ; LinearBeta{} if nil
 

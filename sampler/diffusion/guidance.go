@@ -252,7 +252,7 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 //
 //	p(x_0,i | x_t) ∝ p(x_0,i | x_t, y)^γ · p(x_0,i | x_t)^{1−γ},
 //
-// which combines with every process and projection. At the posterior
+// which can be combined with every process and projection. At the posterior
 //
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ},
 //
@@ -345,7 +345,7 @@ func (g ClassifierFree) Check() error {
 //
 //	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ,
 //
-// which combines with every process and projection, and at the posterior
+// which can be combined with every process and projection, and at the posterior
 //
 //	p(x_s,i = l | x_t) ∝ p(x_s,i = l | x_t)·p(y | x_t with x_i = l)^γ.
 //

@@ -71,8 +71,8 @@ func conditionTokens(d *Runner[int32], i int) {
 	s.Fresh = false
 }
 
-// conditionRest makes the rows of slot i that are of no certain token those of the full
-// posterior, and lists these tokens.
+// conditionRest lists the certain tokens of slot i, and replaces the rows of all other
+// tokens by those of the full posterior.
 func conditionRest(d *Runner[int32], i int) {
 	s, p := &d.e.Slots[i], d.process[i].(IntactSteps)
 	certain := d.certain[i*d.sites : (i+1)*d.sites]

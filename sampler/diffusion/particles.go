@@ -40,13 +40,13 @@ type ParticlesConfig struct {
 	// which they are resampled; 0 means ½.
 	Threshold float64
 
-	// Potential, if not nil, weighs states in addition to the projection or instead
+	// Potential, if not nil, weights states, in addition to the projection or instead
 	// of it. It stores log G_t(x_t) for states × sites tokens at their times t.
-	// Samples then tend to p(x)·1[x ∈ C]·G_0(x). Use it for a score that must hold
-	// or be low. At times t > 0, G_t only steers and cancels in the end; the nearer it
-	// is to the mean of G_0 given x_t (a learned value), the fewer particles are
-	// wasted. −Inf is weight zero. One goroutine calls it, once per step for all
-	// states.
+	// Samples then tend to p(x)·1[x ∈ C]·G_0(x). Use it for a score that must not
+	// exceed a bound or should be low. At times t > 0, G_t only steers and cancels in
+	// the end; the nearer it is to the mean of G_0 given x_t (a learned value), the
+	// fewer particles are wasted. −Inf is weight zero. It is called from one
+	// goroutine, once per step for all states.
 	Potential func(logG []float64, x []int32, t []float64)
 }
 
@@ -81,11 +81,11 @@ type ParticlesConfig struct {
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Neither
 // Workers nor Batch changes a bit.
 //
-// The predictions of a sample's particles are held together if they fit in 512
-// MiB. Otherwise the denoiser sees as many states at a time as fit, at least one, and
-// keeps no prediction for the next step. A particle then moves before resampling
-// instead of after it, so copies of a particle separate one step later. This costs a
-// little variance; estimates remain unbiased and the limit is the same.
+// The predictions of a sample's particles are all kept if they fit in 512 MiB.
+// Otherwise the denoiser is given batches of states small enough to fit (at least one
+// state), and no prediction is kept for the next step. A particle then moves before
+// resampling instead of after it, so copies of a particle separate one step later.
+// This costs a little variance; estimates remain unbiased and the limit is the same.
 type Particles struct {
 	run       *Runner[int32]
 	paths     *slots.Paths
@@ -119,8 +119,8 @@ type Particles struct {
 var _ crowd = (*Particles)(nil)
 
 // NewParticles returns particles that sample from the model with the process, under
-// the constraint of cfg.Projector or weighed by cfg.Potential. It binds the projector
-// under ctx.
+// the constraint of cfg.Projector or weighted by cfg.Potential. It binds the
+// projector under ctx.
 //
 // Errors: those of [New]; a process whose steps are not [Joint], such as [Remask]
 // and [Ordered]; neither a projector nor a potential; a projector whose projection
@@ -240,13 +240,14 @@ func (p *Particles) Len() int { return p.run.made }
 // LogProb returns the logarithm of an estimate of P(C) and the relative standard
 // error of that estimate. The estimate is the mean of the unbiased estimates of all
 // samples made: 0 for a sample whose particles all reached weight zero; a sample that
-// failed with another error does not count. Without an estimate both results are NaN;
-// with one, the standard error is NaN. Both have the same bits on every processor.
+// failed with another error does not count. If there is no estimate yet, both results
+// are NaN; if there is only one, the standard error is NaN. Both have the same bits
+// on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
-// Sample fills x, any number of samples × sites, with samples. Errors are those
-// of [Runner.Sample], and a call after [Particles.Join]. An error of one particle ends
-// its sample, which is left blank where nothing is clamped.
+// Sample fills x, any number of samples × sites, with samples. Errors are those of
+// [Runner.Sample]; a call after [Particles.Join] is an error, too. An error of one
+// particle ends its sample, which is left blank where nothing is clamped.
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	if len(p.weight) != p.run.made {
 		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")

@@ -31,8 +31,8 @@ type Penalised struct {
 
 	// Covariance, unless nil, stores P·v in dst, P being the covariance of x_0 given
 	// x_t at signal level alpha = ᾱ; √ᾱ/(1−ᾱ)·P is the derivative of the prediction.
-	// If it is nil, the derivative counts as the identity. It is called concurrently
-	// for different samples.
+	// If it is nil, the derivative is taken to be the identity. It is called
+	// concurrently for different samples.
 	Covariance func(dst, v []float64, alpha float64)
 }
 

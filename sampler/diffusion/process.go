@@ -61,7 +61,7 @@ type Clocked interface {
 	MaxSteps(steps int) int
 }
 
-// Absorbing is [Steps] of tokens with a level that stands for a token unknown.
+// Absorbing is [Steps] of tokens with a level that stands for an unknown token.
 type Absorbing interface {
 	// Masks reports whether l is that level. It cannot be clamped.
 	Masks(l int32) bool
@@ -105,7 +105,7 @@ var (
 	_ IntactSteps = (*remask)(nil)
 )
 
-// Joint is a [Renoiser] whose steps can be weighed. [Particles] need it.
+// Joint is a [Renoiser] whose steps can be given weights. [Particles] need it.
 type Joint interface {
 	Renoiser
 

@@ -45,7 +45,7 @@ const (
 // In the last step σ_max = 0 and no mask survives.
 //
 // Its steps are [Renoiser], [Factorised] and [Absorbing] but not [Joint]: a state from
-// which a constraint cannot be met can recover, so the constraint must not weigh it.
+// which a constraint cannot be met can recover, so the constraint must not weight it.
 type Remask struct {
 	Mask     int32
 	Schedule noise.Schedule // LogLinear{} if nil
@@ -61,7 +61,7 @@ type Remask struct {
 }
 
 // Defaults of Remask: choices of this library, not of the paper, which tunes
-// them per task. 0.1 leaves nine tenths of the tokens on show in the loop.
+// them per task. 0.1 leaves nine tenths of the tokens unmasked in the loop.
 const (
 	defaultEta     = 0.02
 	defaultHold    = 0.1

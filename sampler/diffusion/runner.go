@@ -244,9 +244,10 @@ func (d *Runner[S]) checkClamp(clamp []S) error {
 // Shape returns the shape of a sample, that of the model.
 func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 
-// Settings calls add for every setting, by name, that the samples depend on, except
-// for which part of the run they are. A checkpoint and the parts of one run agree on
-// them. It asks the model for two predictions.
+// Settings calls add, with name and value, for every setting that the samples depend
+// on, except for which part of the run they are. A checkpoint must agree on them
+// with the run that loads it, and so must the parts of one run. It asks the model
+// for two predictions.
 func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.Background(), add) }
 
 // Len returns the number of samples made or given up.
@@ -458,9 +459,9 @@ func (d *Runner[S]) giveUp(g, i int, why error) {
 	d.fault[g] = why
 }
 
-// commit passes the first n samples to the projection, in order, but for those that
-// were given up. A sample that it refuses is drawn again, with what is left of its
-// stream, and given up in the end.
+// commit passes the first n samples, except those that were given up, to the
+// projection, in order. A sample that it refuses is drawn again, with what is left
+// of its stream, and given up in the end.
 func (d *Runner[S]) commit(ctx context.Context, n int) error {
 	if d.committer == nil {
 		return nil

@@ -1,7 +1,7 @@
 // Package distance measures how far samples are from data. For real-valued series it
 // has the [Frechet] distance between Gaussians fitted to two sets, dynamic time warping
-// ([DTW]) between single series, the [EnergyScore] of samples against the series that
-// happened, and the [Violation] of inequalities. For tokens it has [MMD].
+// ([DTW]) between single series, the [EnergyScore] of samples against the observed
+// series, and the [Violation] of inequalities. For tokens it has [MMD].
 package distance
 
 import (
@@ -19,9 +19,9 @@ import (
 //	k(x, y) = exp(−H(x, y)/sites),  H the number of sites that differ.
 //
 // Its mean is 0 for equal distributions, so it may be negative. The biased statistic,
-// which also counts pairs of a state with itself, is larger by about
-// (1 − mean k)·(1/n + 1/m), which is also its lower bound: e^−6.5 with 500 and 500
-// samples of many independent sites.
+// which also counts pairs of a state with itself, is larger by about (1 − mean k)·(1/n +
+// 1/m), and its mean does not fall below that: e^−6.5 with 500 and 500 samples of many
+// independent sites.
 //
 // It takes n·m + (n² + m²)/2 comparisons. Errors: sites < 1, and a sample that is not at
 // least two whole rows.
@@ -69,7 +69,7 @@ func hamming(x, y []int32) int {
 }
 
 // EnergyScore returns the energy score of a forecast, given by samples × sites draws,
-// for the series truth that happened; less is better:
+// for the observed series truth; lower is better:
 //
 //	E‖X − truth‖ − ½·E‖X − X′‖.
 //

@@ -18,8 +18,8 @@ import (
 // lengths fit. Errors: a covariance that is not symmetric, to 1e-9 of its largest entry,
 // and eigenvalues that do not converge.
 //
-// Rounding in the square root of small eigenvalues leaves about 1e-7 of the
-// trace where the distributions are equal and singular.
+// If the distributions are equal and singular, the result is not 0 but about 1e-7 of the
+// trace, by rounding in the square root of small eigenvalues.
 func FrechetGaussian(meanA, covA, meanB, covB []float64) (float64, error) {
 	n := len(meanA)
 	if len(meanB) != n || len(covA) != n*n || len(covB) != n*n {

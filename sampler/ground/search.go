@@ -264,7 +264,8 @@ func (s *Search) read(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// Save writes a checkpoint. It may be in the middle of a round that a context has ended.
+// Save writes a checkpoint, even in the middle of a round that the end of a context has
+// interrupted.
 func (s *Search) Save(w io.Writer) error { return s.life.Save(w) }
 
 // Load restores a checkpoint into a search built with the same arguments. Seed, Init,

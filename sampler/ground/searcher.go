@@ -57,7 +57,7 @@ type searcher[T number] struct {
 	from        float64 // where on the scale the round began
 
 	ask  func() bool
-	work int // since the last question
+	work int // since the last check for a stop
 }
 
 func newSearcher[T number](g *system[T], c scale, seed, chain uint64) *searcher[T] {
@@ -76,7 +76,7 @@ func (s *searcher[T]) begin(levels []int32) {
 	s.found = true
 }
 
-// Sites between two looks at the work done, and between two questions whether to
+// Sites between two updates of the work done, and work between two checks for a
 // stop, about a millisecond. Tests set them lower; results do not depend on them.
 var chunk, pollWork = 1 << 12, 1 << 18
 

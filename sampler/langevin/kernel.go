@@ -222,7 +222,7 @@ func (p *progress) clear() {
 	clear(p.pending)
 }
 
-// together is the number of coordinates of chains that move between two questions
+// together is the number of coordinates of chains that move between two checks
 // whether to stop: about a millisecond, normal numbers being what takes longest.
 const together = 1 << 16
 

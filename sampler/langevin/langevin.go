@@ -80,9 +80,9 @@ type Config struct {
 // accepted with probability min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which
 // leaves e^{−E} invariant (MALA; Roberts and Tweedie 1996), or always (ULA). MALA
 // rejects a proposal whose energy or score is not finite, and counts it in
-// [sampler.Info.Invalid] if the energy is NaN or −Inf; under ULA it ends the run. The
-// states are float32. Proposals are rounded to float32, whose spacing is orders of
-// magnitude below √(2h).
+// [sampler.Info.Invalid] if the energy is NaN or −Inf; under ULA such a proposal ends
+// the run. The states are float32. Proposals are rounded to float32, whose spacing is
+// orders of magnitude below √(2h).
 //
 // A run is a function of (target, Config without Workers, numbers of steps). Workers
 // share the blocks of chains ([Config.Block]) as in [sampler.Chains]. Stats counts

@@ -96,7 +96,7 @@ func (k *bipartite) load(lo, hi int, e []float64, y, x []int32) {
 }
 
 // loadPiece is the number of weights of changed units that loadUntil adds between two
-// questions whether to stop.
+// checks for a stop.
 const loadPiece = 1 << 22
 
 // loadUntil is load for the states k.y of the chains lo … hi−1 after x; it returns false

@@ -173,7 +173,8 @@ func (k *blockGibbs) redraw(pending *sampler.Info, b int, x []int32, r *sampler.
 }
 
 // weigh returns the energies of the members of a block, +Inf for those outside
-// the language, as many at a time as fit between two questions whether to stop.
+// the language, as many at a time as can be computed between two checks for a
+// stop.
 func (k *blockGibbs) weigh(x []int32, block []int) (d []float64, whole bool) {
 	if k.at.Part == 0 {
 		k.members(x, block)

@@ -50,10 +50,10 @@ type DMALA struct {
 
 	// Within, if not nil, confines the chain to a language of package
 	// constraint. Proposals are drawn from q restricted to it, and the
-	// acceptance ratio has the normalisers of both directions, so the chain
-	// samples π restricted to the language exactly. Initial states, unless
-	// given, are uniform draws from it. A step costs an additional pass over
-	// the trellis per chain. Each kernel compiles the language for itself.
+	// acceptance ratio includes the normalisers of both directions, so the
+	// chain samples π restricted to the language exactly. Initial states,
+	// unless given, are uniform draws from it. A step costs an additional pass
+	// over the trellis per chain. Each kernel compiles the language for itself.
 	Within constraint.Automaton
 }
 
@@ -137,9 +137,9 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 }
 
 // Proposing is a model with a field that is good enough for proposals and cheaper than
-// that of [energy.Incremental]. [DMALA] uses it: the exact energy accepts, so any field
-// leaves the distribution invariant. An RBM is Proposing, and so is an energy.Affine of an
-// RBM.
+// that of [energy.Incremental]. [DMALA] uses it: acceptance uses the exact energy, so any
+// field leaves the distribution invariant. An RBM is Proposing, and so is an energy.Affine
+// of an RBM.
 type Proposing = interface {
 	energy.Incremental
 

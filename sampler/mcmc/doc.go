@@ -34,5 +34,6 @@
 //
 // The acceptance ratio uses the same proposal probabilities that drew the proposal,
 // rounding included, so invariance does not depend on rounding errors being small.
-// First-order differences are used to propose only; the exact energy accepts.
+// First-order differences are used only to propose; acceptance uses the exact
+// energy.
 package mcmc

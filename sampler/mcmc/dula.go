@@ -66,7 +66,7 @@ type DULA struct {
 	// (energy.Stochastic). Energies are then unknown.
 	Minibatch bool
 
-	// Balance is the function g that weighs levels, as in [LocallyBalanced]:
+	// Balance is the function g that weights levels, as in [LocallyBalanced]:
 	//
 	//	q_i(l|x) ∝ g(t_l) exp(−δ²(l, x_i)/(2α)),  t_l = exp(E(x) − E(x with x_i=l)).
 	//

@@ -60,8 +60,8 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 }
 
 // DMAPS is the discrete Metropolis-adjusted proximal sampler (Gissler, Saremi and Bach
-// 2026, arXiv 2602.15587). It accepts the step of [DUPS] from x over the noisy state y to
-// x' with probability
+// 2026, arXiv 2602.15587). It accepts the step of [DUPS] from x via the noisy state y to x'
+// with probability
 //
 //	min(1, exp( E(x) − E(x') + log n(y|x') q(x|y) − log n(y|x) q(x'|y) )).
 //

@@ -131,8 +131,8 @@ func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
 	}
 }
 
-// decide moves chain s from x to y, which differ at so many sites, with probability a, and
-// reports whether that changed anything.
+// decide moves chain s from x to y, which differ at the given number of sites, with
+// probability a, and reports whether that changed anything.
 func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r *sampler.Stream) bool {
 	pending := &k.at.Info[s]
 	*pending = sampler.Info{Energy: k.e[s], Accept: a}
@@ -148,8 +148,8 @@ func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r 
 	return true
 }
 
-// settle moves chain s from x to y, which differ at so many sites, without a test, unless the
-// energy met on the way is an error. It reports the energy e.
+// settle moves chain s from x to y, which differ at the given number of sites, without a
+// test, unless the energy met on the way is an error. It reports the energy e.
 func (k *hastings) settle(s int, x, y []int32, moved int, e, met float64) {
 	pending := &k.at.Info[s]
 	*pending = sampler.Info{Energy: e, Accept: 1, Err: unadjusted(met)}

@@ -23,10 +23,10 @@ type Metropolis struct {
 	Updates int
 
 	// Scan is the order of the sites. Automatic is Random. Systematic and Chromatic
-	// propose a change of every site once a step; the step then leaves π invariant
-	// and is not reversible. On energy.Matching models of two levels (Ising) they
-	// look acceptance probabilities, rounded to multiples of 2⁻⁶⁴, up by the number
-	// of neighbours in state 1, and are many times faster. On an energy.Toroidal model
+	// propose a change of every site once per step; the step then leaves π invariant
+	// and is not reversible. On energy.Matching models of two levels (Ising) they look
+	// up acceptance probabilities, rounded to multiples of 2⁻⁶⁴, by the number of
+	// neighbours in state 1, and are many times faster. On an energy.Toroidal model
 	// with even sides and 32 sites or more, Chromatic holds a site as a bit and
 	// proposes hundreds of changes at once. It is a hundred times faster, and uses
 	// several cores if there are fewer chains than cores.

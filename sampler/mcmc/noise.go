@@ -103,7 +103,8 @@ func (n *noise) weigh(at int32) float64 {
 	return n.sum[0]
 }
 
-// ratio returns log n(y|z) − log n(y|x), where z and x differ from y at so many sites.
+// ratio returns log n(y|z) − log n(y|x), where z and x differ from y at the given
+// numbers of sites.
 func (n *noise) ratio(y, z, x []int32, fromZ, fromX int) float64 {
 	if n.values == nil {
 		return float64(fromZ-fromX) * n.change

@@ -39,7 +39,7 @@ func newPairs(m energy.Model, chains, updates int, within *support) *pairs {
 }
 
 // longShare: an update that may take more than 1/longShare of the time between two
-// questions whether to stop can be stopped in its middle.
+// checks for a stop can be stopped in its middle.
 const longShare = 64
 
 // Reset implements [sampler.Transition].

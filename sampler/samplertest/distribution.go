@@ -56,9 +56,9 @@ func draw(x []int32, p []float64, sites, levels int, r *rand.Rand) {
 	}
 }
 
-// move starts chains where start says, moves each for as many steps as the last entry
-// of at, and counts after each of these steps where they are. The kernel moves one
-// block of chains after the other.
+// move starts chains at the states that start gives, moves each for as many steps as
+// the last entry of at, and counts, after each of the steps in at, the states that
+// they are in. The kernel moves one block of chains after the other.
 func (s *subject) move(m energy.Model, chains int, at []int, start func(x []int32, r *rand.Rand)) (counts [][]int, err error) {
 	sites, levels := m.Shape()
 	k, err := s.method.Kernel(s.ctx, m, sampler.BlockSize)
@@ -120,7 +120,7 @@ func (s *subject) agree(counts []int, p []float64, sites, levels, tests int, wha
 }
 
 // twin is the same model with energies half as large again, and its distribution;
-// nil if the method or this package can say nothing of it.
+// nil if the method or this package knows none.
 func (s *subject) twin(p []float64) (energy.Model, []float64) {
 	m, err := energy.Scale(s.model, 1.5)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// hooked calls a hook whenever a model is evaluated. It knows what the model knows.
+// hooked calls a hook whenever a model is evaluated. It supports what the model
+// supports.
 type hooked struct {
 	energy.Model
 	hook func()

@@ -10,11 +10,11 @@ import (
 )
 
 // Models returns the models that a method is checked on by default: independent sites; an
-// Ising ring; a Potts path of three levels; ordinal levels; two levels of which some
-// states have no probability; an energy.Func with a random energy for every state, in
-// which all sites interact; the ring and the path with a site clamped; and sites of one
-// level. The tables of differences of the ordinal one and of that with forbidden states
-// are wrong by up to half a nat, as first-order tables may be.
+// Ising ring; a Potts path of three levels; ordinal levels; two levels with some states
+// of probability zero; an energy.Func with a random energy for every state, in which all
+// sites interact; the ring and the path with a site clamped; and sites of one level. The
+// tables of differences of the ordinal one and of that with forbidden states are wrong by
+// up to half a nat, as first-order tables may be.
 func Models() []energy.Model {
 	ring := newPairs("Ising ring", 5, 2, 0.7, true)
 	path := newPairs("Potts path", 3, 3, -0.6, false)

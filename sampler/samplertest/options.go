@@ -64,7 +64,7 @@ const (
 	mostStates   = 4096
 )
 
-// law is one law: what check says of a method on one model.
+// law is one law, which check applies to a method on one model.
 type law struct {
 	name  string
 	most  int // it is judged on the first so many models that it applies to; 0: on all
@@ -80,7 +80,7 @@ type subject struct {
 	opt    Options
 }
 
-// errNothing says that a law does not apply to a method on a model.
+// errNothing means that a law does not apply to a method on a model.
 var errNothing = errors.New("does not apply")
 
 var all = []law{
@@ -115,7 +115,7 @@ var all = []law{
 //     throughout; an acceptance probability within [0, 1]; and the number of changes of
 //     sites, which is that of the sites that differ unless some changed back.
 //   - resume: a run that is saved and loaded, at its start, in warm-up, after it, and
-//     where its context ended, has the bits of one that was not.
+//     where its context ended, has the bits of an uninterrupted run.
 //   - workers: a run has the same bits with 1, 2 and 5 workers, and whether or not anyone
 //     observes it.
 //   - parts: the parts of a run have the bits of the whole.
@@ -127,9 +127,9 @@ var all = []law{
 //     run that was not stopped.
 //   - panics: a panic of the model reaches the caller of Run as an error that wraps its
 //     value, and the runner can go on.
-//   - failures: no chain moves to a state whose energy is NaN, and none of a method that
-//     knows energies to one of −Inf; NaN is counted in Info.Invalid, or Run returns an
-//     error. A state of probability zero is no start.
+//   - failures: no chain moves to a state whose energy is NaN or, if the method knows
+//     energies, −Inf; NaN is counted in Info.Invalid, or Run returns an error. No chain
+//     starts from a state of probability zero.
 //   - allocations: a step allocates nothing.
 func TestMethod(ctx context.Context, method sampler.Method, opt Options) error {
 	name, err := fill(ctx, method, &opt)

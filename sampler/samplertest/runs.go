@@ -200,8 +200,8 @@ func checkParts(s *subject) error {
 	return nil
 }
 
-// resumed makes a run that begin brings to somewhere, saves it, and goes on in chains
-// that load it.
+// resumed makes a run, which begin advances to some point, saves it, and goes on in
+// chains that load it.
 func (s *subject) resumed(begin func(c *sampler.Chains) error) (*history, error) {
 	h, cfg := &history{}, s.config()
 	first, err := sampler.NewChains(s.ctx, s.model, s.method, observed(h, cfg))
@@ -276,9 +276,10 @@ func checkResume(s *subject) error {
 	return s.restored(want.states)
 }
 
-// restored compares a kernel with a new one that is restored to what it wrote and moves
-// the same states, without a Reset unless nothing was written: what a runner does not
-// see, which evaluates energies as it loads, but a kernel that holds others does.
+// restored compares a kernel with a new one that is restored from what it wrote and
+// moves the same states, without a Reset unless nothing was written. A run would not
+// show a difference, because a runner evaluates energies when it loads, but a kernel
+// that holds other kernels depends on it.
 func (s *subject) restored(x []int32) error {
 	sites, _ := s.model.Shape()
 	chains := min(len(x)/sites, sampler.BlockSize)

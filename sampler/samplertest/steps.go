@@ -135,7 +135,7 @@ func checkAllocations(s *subject) error {
 // These are the only calls of a kernel's own methods; everything else goes by way
 // of a runner.
 
-// reset tells a kernel that the states are x.
+// reset resets a kernel to the states x.
 func reset(k sampler.Kernel, x []int32) error { return k.Reset(sampler.Control{}, x) }
 
 // step makes one whole step whose states and reports can be read.

@@ -125,8 +125,8 @@ func finished(path string, tally *diagnose.Tally, first, count int) (bool, error
 // places counts the calls of place.
 var places atomic.Int64
 
-// place writes a file under a name of its own and renames it into place. So
-// tasks that are done twice, at once, do not write to one file.
+// place writes a file under a name of its own and renames it into place. So two
+// processes that do the same task at the same time do not write to one file.
 func place(path string, write func(io.Writer) error) error {
 	host, err := os.Hostname()
 	if err != nil {

@@ -21,8 +21,8 @@ type Sampler[S energy.Site] interface {
 	// cannot leave out a sample.
 	Sample(ctx context.Context, x []S) error
 
-	// Settings calls add for every setting, by name, that samples depend on, in
-	// addition to their numbers.
+	// Settings calls add, with name and value, for every setting that samples
+	// depend on, in addition to their numbers.
 	Settings(add func(name string, value any))
 }
 

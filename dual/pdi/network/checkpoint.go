@@ -19,8 +19,8 @@ import (
 // checkpoint of the network's trainer. The magic names the format version.
 const magic = "gibbsite network 2\n"
 
-// settings names all that decides the bits of a training. The teacher is known by
-// its shape and by what it says about one state.
+// settings names all that decides the bits of a training. The teacher is
+// identified by its shape and by its prediction for one state.
 func (t *Trainer) settings() (*fingerprint.List, error) {
 	b := t.buffer
 	d, m := b.teacher.Sites(), b.teacher.Len()

@@ -55,9 +55,9 @@ type Config struct {
 	Train train.Config
 
 	// Checkpoint, if it has a Path, saves the whole training there as SaveFile does: at
-	// the end of every Run, also of one that its context ends, and within it each time
-	// that Every more rounds have been made (0: at the end only). A failure to save ends
-	// the Run.
+	// the end of every Run, even if its context ended it, and within a Run whenever
+	// Every more rounds have been made (0: at the end only). A failure to save ends the
+	// Run.
 	Checkpoint struct {
 		Path  string
 		Every int

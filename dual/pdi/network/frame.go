@@ -8,7 +8,7 @@ import (
 )
 
 // frame is what surrounds the network. With a Gaussian of mean c and variance s per
-// coordinate, D = ᾱs + 1 − ᾱ, and F what the network says,
+// coordinate, D = ᾱs + 1 − ᾱ, and F the output of the network,
 //
 //	x̂_0 = c + s√ᾱ·(x_t − √ᾱc)/D + √(s(1−ᾱ)/D)·F((x_t − √ᾱc)/√D, λ/scale, ᾱ):
 //
@@ -88,7 +88,8 @@ func (f *frame) show(in, x []float32, alpha float64, lambda []float64) {
 	}
 }
 
-// answer stores the prediction of which the network says y. v may be y.
+// answer stores the prediction for which the output of the network is y. v may
+// be y.
 func (f *frame) answer(v, y, x []float32, alpha float64) {
 	root := math.Sqrt(alpha)
 	for i := range v {
@@ -97,11 +98,12 @@ func (f *frame) answer(v, y, x []float32, alpha float64) {
 	}
 }
 
-// clip bounds what the network is asked to say, in posterior standard deviations of the
+// clip bounds the targets of the network, in posterior standard deviations of the
 // Gaussian (TestTargetsAreClipped).
 const clip = 6
 
-// ask stores what the network should say so that its prediction is v, within ± clip.
+// ask stores what the network should output so that its prediction is v, within ±
+// clip.
 func (f *frame) ask(target, v, x []float32, alpha float64) {
 	root := math.Sqrt(alpha)
 	for i := range target {

@@ -10,7 +10,7 @@ import (
 )
 
 // The constants are those of Hadou et al. 2026 where they name one (perturb); the others
-// are round numbers that TestOneNetworkServesSeveralBounds holds.
+// are round numbers that TestOneNetworkServesSeveralBounds checks.
 const (
 	perturb = 0.3  // standard deviation of log λ about a path's
 	stretch = 1.25 // largest multiple of a path's λ that a drawn λ is

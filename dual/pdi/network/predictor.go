@@ -76,9 +76,9 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 var _ pdi.Ranged = (*Predictor)(nil)
 
 // Outside returns an error that names the first multiplier beyond the range of the
-// training, and by which factor, nil if there is none: predictions there are
-// extrapolated. After dual training every λ but Trainer.Lambda is outside. Warning of
-// pdi.Denoiser uses it.
+// training, and the factor by which it is beyond, or nil if there is none.
+// Predictions beyond the range are extrapolated. After dual training every λ but
+// Trainer.Lambda is outside. Warning of pdi.Denoiser uses it.
 func (p *Predictor) Outside(lambda []float64) error {
 	check.Len("network", "lambda", len(lambda), len(p.most))
 	for j, l := range lambda {

@@ -27,7 +27,7 @@ func newTied(ctx context.Context, rule dual.Rule, m int, beta float64) (*tied, e
 }
 
 // move moves λ by the violations, plus shift, of what diffusions at λ ended with, and
-// returns what takes that back.
+// returns a function that undoes this.
 func (t *tied) move(all []*visits, shift []float64) (undo func() error, err error) {
 	m := len(t.lambda)
 	var g []float64

@@ -75,7 +75,7 @@ func (a Attention) Work() (forward, backward int) {
 	return 4 * head, 7*head + 2*a.Length*a.Length
 }
 
-// mostHeads bounds the heads of width 0, of which no slice does.
+// mostHeads bounds the number of heads if Width is 0, when no slice bounds it.
 const mostHeads = 1 << 20
 
 // checkHeads panics unless heads share the width and memory may hold what a head

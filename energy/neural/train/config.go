@@ -40,16 +40,16 @@ type Config struct {
 	// are of no use. 0 means 8.
 	Shards int
 
-	// Seed decides batches and corruptions.
+	// Seed determines batches and corruptions.
 	Seed uint64
 
-	// Workers is the number of goroutines; 0 means GOMAXPROCS. It decides
+	// Workers is the number of goroutines; 0 means GOMAXPROCS. It affects
 	// nothing but speed.
 	Workers int
 
 	// Checkpoint, if it has a Path, saves the training there as SaveFile does: at the
-	// end of every Run, even if its context ends it, and after every Every steps within
-	// it (0: at the end only). A failure to save ends the Run.
+	// end of every Run, even if its context ended it, and within a Run after every
+	// Every steps (0: at the end only). A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int

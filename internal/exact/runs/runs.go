@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hashed digests states, so that runs can be compared and kept as a line.
+// Hash digests states, so that runs can be compared and kept as a line.
 func Hash(x []int32) uint64 {
 	b := make([]byte, 4*len(x))
 	for i, l := range x {
@@ -24,7 +24,7 @@ func Hash(x []int32) uint64 {
 	return crc64.Checksum(b, crc64.MakeTable(crc64.ECMA))
 }
 
-// run returns chains that have made n draws.
+// Run returns chains that have made n draws.
 func Run(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Config, n int) *sampler.Chains {
 	t.Helper()
 	c, err := sampler.NewChains(context.Background(), m, method, cfg)
@@ -33,8 +33,8 @@ func Run(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Config
 	return c
 }
 
-// Resume holds 50 draws against the same in two parts with a checkpoint between
-// them, at the start and after 13.
+// Resume compares 50 draws with the same draws in two parts, with a checkpoint
+// between them: at the start and after 13.
 func Resume(t *testing.T, m energy.Model, method sampler.Method) {
 	t.Helper()
 	for _, at := range []int{0, 13} {

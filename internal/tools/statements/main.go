@@ -55,8 +55,8 @@ func main() {
 // counts are the statements of packages by their folders.
 type counts map[string]int
 
-// add counts a file, unless it is a test, no Go, or in a folder that the go command
-// does not look at.
+// add counts a file, unless it is a test, is not Go, or is in a folder that the go
+// command ignores.
 func (c counts) add(name string, source func() ([]byte, error)) error {
 	if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || ignored(name) {
 		return nil

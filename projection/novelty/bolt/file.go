@@ -125,11 +125,11 @@ func prepare(db *bbolt.DB, readOnly bool) (identity string, n int, err error) {
 	return identity, 0, err
 }
 
-// errNew says that a file has no buckets yet.
+// errNew means that a file has no buckets yet.
 var errNew = errors.New("new")
 
-// whole refuses a file that is shorter than it says: pages would be read beyond its
-// end.
+// whole refuses a file that is shorter than its own record of its size: pages would
+// be read beyond its end.
 func whole(tx *bbolt.Tx, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

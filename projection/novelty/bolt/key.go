@@ -20,7 +20,7 @@ import (
 
 const emptyKey = 0xFF
 
-// appendKey appends the key of x to b. The error says what a file cannot hold.
+// appendKey appends the key of x to b. The error names what a file cannot hold.
 func appendKey(b []byte, x []int32) ([]byte, error) {
 	if len(x) == 0 {
 		return append(b, emptyKey), nil

@@ -113,9 +113,9 @@ func (s *Set) Add(x []int32) bool {
 // Recall adds x to the set, which may have it already.
 func (s *Set) Recall(x []int32) { s.Add(x) }
 
-// Settings identifies the file in a checkpoint by the number that it got when it was
-// created: with another file it would be another run. The contents of the file do not
-// count.
+// Settings identifies the file in a checkpoint by a number that the file was given
+// when it was created: a run with another file is another run. The contents of the
+// file do not count.
 func (s *Set) Settings(add func(name string, value any)) { add("File", s.identity) }
 
 // importSize is how many sequences are put into the file at a time.

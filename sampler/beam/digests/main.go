@@ -1,14 +1,14 @@
 // Command digests runs one job of every kind in 1, 7 and 100 shards, on every engine
-// and set of instructions, and compares the digests: of every draw of every chain and
-// its last state. Each row is a run of its own. It fails if two runs of a kind differ,
-// the merged tallies included.
+// and set of instructions, and compares their digests, which cover every draw of every
+// chain and its last state. Each row is a run of its own. It fails if two runs of a
+// kind differ, the merged tallies included.
 //
 //	go -C sampler/beam run ./digests
 //
-// The engines are goroutines (one process, shards merged in a random order),
-// processes (an array job, one process a shard), prism (Beam in this process) and,
-// with -server, a job server of Prism or of another runner of Beam that can call back
-// to this process:
+// The engines are goroutines (one process, shards merged in a random order), processes
+// (an array job, one process per shard), prism (Beam in this process) and, with
+// -server, a job server of Prism or of another runner of Beam that can call back to
+// this process:
 //
 //	go -C sampler/beam run github.com/apache/beam/sdks/v2/go/cmd/prism &
 //	go -C sampler/beam run ./digests -server localhost:8073

@@ -35,8 +35,9 @@ type DenoiserOptions struct {
 // TestDenoiser checks a denoiser of tokens against the laws of [energy.Denoiser], on
 // all states of its shape, at most 2¹⁰, at three times:
 //
-//   - shape: sites and levels are ≥ 1 and stay, and slices of wrong lengths panic;
-//   - number: rows have no NaN and no +Inf, and hold a finite weight unless the state
+//   - shape: sites and levels are ≥ 1 and do not change, and slices of wrong lengths
+//     panic;
+//   - number: rows have no NaN and no +Inf, and have a finite weight unless the state
 //     is impossible under Options.Joint;
 //   - pure: another prediction of the same batch has the same bits, and the batch is
 //     untouched;

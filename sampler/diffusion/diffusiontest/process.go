@@ -89,9 +89,9 @@ const (
 //     distribution, including a leave-one-out denoiser;
 //   - condition, renoise, reweight, posterior: these methods of [diffusion.Renoiser],
 //     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration;
-//   - workers, parts, resume, wrapper: the bits are the same for any workers and
-//     batches, in two calls, from the middle, after Save and Load, and for a wrapped
-//     process;
+//   - workers, parts, resume, wrapper: the bits are the same for any numbers of
+//     workers and of samples in a batch, in two calls instead of one, for a part that
+//     begins in the middle, after Save and Load, and for a wrapped process;
 //   - context: a run whose context ends returns its error.
 func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)

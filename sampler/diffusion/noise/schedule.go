@@ -38,7 +38,8 @@ type Tabulated interface {
 
 // Resolve returns the schedule to run with: LogLinear{} for nil, and the table of a
 // [Tabulated] schedule. Errors: that of a [Checked] schedule, an α(0) that is not 1,
-// an α(1) outside [0, 1). who, such as "diffusion: Masked", begins their messages.
+// an α(1) outside [0, 1). Their messages begin with who, such as "diffusion:
+// Masked".
 func Resolve(who string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil

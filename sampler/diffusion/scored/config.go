@@ -42,9 +42,9 @@ const (
 // Config holds what samples must satisfy and the settings of a run. Judge is required;
 // for all other fields the zero value is recommended.
 type Config struct {
-	// Judge decides: a sample x is feasible if g_j(x) ≤ 0 for all j. Calls have many
-	// states each and are concurrent unless Workers is 1. +Inf is worse than any
-	// other violation; NaN is an error of the sample.
+	// Judge decides: a sample x is feasible if g_j(x) ≤ 0 for all j. Each call
+	// passes many states, and calls are concurrent unless Workers is 1. +Inf is
+	// worse than any other violation; NaN is an error of the sample.
 	Judge constraint.Set
 
 	// Guide, if not nil, is a cheaper set, such as a surrogate, that replaces Judge
@@ -138,7 +138,7 @@ func checkSet(name string, s constraint.Set) error {
 }
 
 // violations stores the largest violation of every state in dst. g is scratch of
-// len(dst)·s.Len() entries. The error is that one is NaN.
+// len(dst)·s.Len() entries. It is an error if one is NaN.
 func violations(dst, g []float64, s constraint.Set, x []int32) error {
 	n := s.Len()
 	g = g[:len(dst)*n]

@@ -224,7 +224,7 @@ func (e *engine) advance(worker, i int) error {
 }
 
 // finish judges what a path has come to and asks what is next. A dead path is one
-// whose masks the language leaves no token for.
+// with a mask for which the language leaves no token.
 func (e *engine) finish(w *scratch, p *path, dead bool) (done bool, err error) {
 	p.violation, p.Known = math.Inf(1), false
 	if !dead {

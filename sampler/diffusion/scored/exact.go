@@ -32,7 +32,7 @@ type ExactConfig struct {
 	Tuning int
 
 	// Excess is the share of weight above the cap that the tuning run allows, in
-	// (0, 1); 0 means .002. Less is more accurate and more expensive.
+	// (0, 1); 0 means .002. A smaller share is more accurate and more expensive.
 	Excess float64
 
 	// Paths is the largest number of proposals for one sample; 0 means 100 000.
@@ -123,7 +123,7 @@ func (x *Exact) Excess() (share, bound float64) {
 // Sample fills dst, any number of samples × sites, with samples. A sample for which no
 // path was accepted is replaced by the best of its paths. If no path of the tuning run
 // is feasible, all samples have that error. A path that fails has weight 0 in the tuning
-// run; otherwise its error is that of the sample it was proposed for.
+// run; later its error is that of the sample for which it was proposed.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. An entry is
 // a *[NotConverged] if no feasible sample was found, or an error of the language, the

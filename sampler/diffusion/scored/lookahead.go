@@ -256,7 +256,7 @@ func (e *engine) admits(w *scratch, p *path, i int, l int32) (bool, error) {
 	return e.within.accepts(e.Ctx, w.clean, w.table)
 }
 
-// decide has the levels that are listed judged at site i, and returns the level of
+// decide passes the listed levels at site i to the judge, and returns the level of
 // the least violation so far.
 func (e *engine) decide(w *scratch, p *path, i int, best int32, least float64) (int32, float64, error) {
 	n := len(w.level)
@@ -283,7 +283,7 @@ func (e *engine) decide(w *scratch, p *path, i int, best int32, least float64) (
 
 const (
 	// least is the smallest value of a candidate: one that looks hopeless can
-	// still be taken, where all others look so too.
+	// still be taken if all others look hopeless, too.
 	least = 1e-9
 
 	// narrow is the least deviation within candidates, relative to the spread

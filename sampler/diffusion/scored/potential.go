@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Potential weighs diffusion.Particles by a score: set ParticlesConfig.Potential to
+// Potential weights diffusion.Particles by a score: set ParticlesConfig.Potential to
 // its method Log.
 //
 //	G_0(x) = 1[s(x) ≤ 0]      with Temperature 0,
@@ -24,7 +24,7 @@ type Potential struct {
 
 	// Value, if not nil, steers: it stores log G_t of states at times t > 0, ideally
 	// the log mean of G_0 given x_t, learned or computed. Without it states are
-	// weighed at the end only.
+	// weighted at the end only.
 	Value func(logG []float64, x []int32, t []float64)
 }
 

@@ -128,7 +128,7 @@ type Report struct {
 	// ≤ 0 for feasible samples, NaN if none was finished.
 	Violation float64
 
-	Rounds int // rounds of taking tokens back, by a [Runner]
+	Rounds int // rounds in which a [Runner] took tokens back
 	Paths  int // proposals made, by [Exact]
 	Judged int // states that the judge or the guide saw for this sample
 

@@ -5,11 +5,11 @@
 // the feasible set, which is exact for Gaussian data and linear equations only: where
 // the data have several modes, the modes get wrong weights. A Sampler runs particles
 // whose reverse steps are twisted by the denoiser's prediction of the constraint (Wu,
-// Trippe, Naesseth, Blei, Cunningham 2023), weighs them by what that leaves out, and
-// resamples. It needs the covariance of the clean state given the noisy one along the
-// rows. That comes from the model itself if it is a [Posterior], from vector–Jacobian
-// products of a denoise.Differentiable such as a network (neural.Reals), and from
-// differences of predictions otherwise.
+// Trippe, Naesseth, Blei, Cunningham 2023), weights them by what the twist leaves out,
+// and resamples. It needs the covariance of the clean state given the noisy one along
+// the rows. That comes from the model itself if it is a [Posterior], from
+// vector–Jacobian products of a denoise.Differentiable such as a network (neural.Reals),
+// and from differences of predictions otherwise.
 //
 // On mixtures of five Gaussians in eight dimensions given two equations, the energy
 // distance to the conditional distribution, in units of that of exact draws, is
@@ -47,7 +47,7 @@
 // cost far less: the series program of the examples has one.
 //
 // The distribution is exact in the limit of many particles and many steps. 64 particles
-// and 200 steps are usual; one more row of a narrow inequality can need more of both.
+// and 200 steps are usual; each additional narrow inequality can need more of both.
 // Projections (package projection/proximal) handle hundreds of inequalities; here a few
 // dozen are many.
 package twisted
@@ -67,12 +67,12 @@ const (
 	defaultParticles = 64
 	defaultThreshold = 0.5 // of the particles, the usual choice
 
-	// fitSweeps is how many sweeps of expectation propagation over the inequalities there
-	// are for a prediction: a third changes log Ẑ by less than the particles do.
+	// fitSweeps is the number of sweeps of expectation propagation over the inequalities
+	// for each prediction: a third changes log Ẑ by less than the particles do.
 	fitSweeps = 2
 
-	// probes is how many random directions the trace of the covariance is estimated with
-	// for a model that is no [Posterior].
+	// probes is the number of random directions from which the trace of the covariance
+	// is estimated for a model that is no [Posterior].
 	probes = 4
 )
 
@@ -85,8 +85,9 @@ type Config struct {
 	Steps     int // reverse steps, on an even grid; 0 means 200
 	Particles int // particles of a cloud; 0 means 64
 
-	// PerCloud is how many samples are taken of each cloud, 1 … Particles; 0
-	// means 1. More cost nothing, but those of one cloud depend on each other.
+	// PerCloud is the number of samples taken from each cloud, 1 … Particles; 0
+	// means 1. Taking more costs nothing, but samples of one cloud depend on
+	// each other.
 	PerCloud int
 
 	// Threshold is the effective number of particles, as a share of all, below

@@ -185,8 +185,8 @@ func (w *mover) hindsight(p *particle, s step) {
 	cholesky(w.root, q)
 }
 
-// finish draws the clean state, weighs it by whether it is in the set, and stores
-// it as the state.
+// finish draws the clean state, weights it by whether it is in the set, and
+// stores it as the state.
 func (w *mover) finish(p *particle) {
 	before := w.foresee(p)
 	site := 0.0

@@ -96,8 +96,8 @@ const (
 	// marginal, from below.
 	leastCavity = 1e-9
 
-	// inert is how far from a bound, in standard deviations of the cavity, it does
-	// nothing: P is then below 1e-17.
+	// inert is the distance from a bound, in standard deviations of the cavity,
+	// beyond which the bound has no effect: P is then below 1e-17.
 	inert = 9
 )
 
@@ -197,7 +197,8 @@ func (w *propagation) evidence(precision, centre []float64) (logp float64) {
 }
 
 // The nodes and weights of the 16-point Gauss–Legendre rule on (−1, 1), the
-// positive ones (Abramowitz and Stegun 1964, table 25.4); TestTruncated holds them.
+// positive ones (Abramowitz and Stegun 1964, table 25.4); TestTruncated checks
+// them.
 var (
 	legendreNode = [8]float64{
 		0.0950125098376374402, 0.2816035507792589132, 0.4580167776572273863, 0.6178762444026437484,

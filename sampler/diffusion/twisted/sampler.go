@@ -115,7 +115,7 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 }
 
 // Sample fills x, any number of samples × sites. A call begins with a new cloud and
-// takes Config.PerCloud samples of each. The error, of the model or of ctx, names the
+// takes Config.PerCloud samples from each. The error, of the model or of ctx, names the
 // cloud and the step. It wraps constraint.ErrInfeasible if no particle ended in the set.
 func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	if ctx == nil {
@@ -235,8 +235,8 @@ func (s *Sampler) weigh() (top, sum, squares float64, err error) {
 	return top, sum, squares, err
 }
 
-// renew resamples if few particles carry the weight, and keeps the mean weight that is
-// then in none of them any more.
+// renew resamples if few particles carry the weight, and records the mean weight,
+// which none of them then carries any more.
 func (s *Sampler) renew() error {
 	top, sum, squares, err := s.weigh()
 	k := float64(len(s.particles))

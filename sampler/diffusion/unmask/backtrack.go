@@ -28,19 +28,20 @@ type BacktrackConfig struct {
 	Moves int
 }
 
-// Backtrack draws samples by value-guided backtracking (Rohatgi et al. 2025; for
-// masked diffusion MDM-VGB): a walk on the tree of unmasking paths. A move shows a
-// random site or takes the last one back. Let Z(u) be the probability of the language
-// under the prediction in state u, and V(u) the one under the prediction in the state
-// before, given the last token of u. The walk takes the last site back with probability
+// Backtrack draws samples by value-guided backtracking (Rohatgi et al. 2025; for masked
+// diffusion MDM-VGB): a walk on the tree of unmasking paths. A move shows a random site
+// or takes the last one back. Let Z(u) be the probability of the language under the
+// prediction in state u, and V(u) its probability under the prediction in the state
+// before u, given the last token of u. The walk takes the last site back with
+// probability
 //
 //	V(u) / (V(u) + Z(u)),
 //
-// and otherwise shows a random mask by a conditioned draw. It is reversible, for
-// every denoiser, with weight p(path)·1[x ∈ C] on complete paths, where p is the
-// distribution of unmasking one by one in random order. The distribution of the complete
-// states that it visits therefore tends to p(x_0 | C) as Visits grows. The cost is one
-// prediction for every state that is new on its path.
+// and otherwise shows a random mask by a conditioned draw. It is reversible, for every
+// denoiser, with weight p(path)·1[x ∈ C] on complete paths, where p is the distribution
+// of unmasking one by one in random order. The distribution of the complete states that
+// it visits therefore tends to p(x_0 | C) as Visits grows. A walk costs one prediction
+// for every state that is new on its path.
 //
 // Walk i draws from stream (Seed, i). Walks advance in batches on the goroutine of
 // Sample.

@@ -43,8 +43,8 @@ func bind(name string, mask int32, schedule noise.Schedule, sites, levels int) (
 	return masks{m, make([]float32, m.Levels)}, err
 }
 
-// after returns the time at which so many sites are expected to be masked, 0 for none.
-// The denoiser sees it before the next step.
+// after returns the time at which the given number of sites are expected to be masked,
+// 0 for none. The denoiser sees it before the next step.
 func (m *masks) after(left int) float64 {
 	if left <= 0 {
 		return 0

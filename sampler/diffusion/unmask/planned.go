@@ -35,8 +35,8 @@ type Planned struct {
 	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
 
 	// Planner ranks the sites; if nil, a site's score is the log-probability of its
-	// token by the denoiser. A denoiser that repeats tokens that show never masks
-	// them again.
+	// token by the denoiser. With a denoiser that repeats the tokens that show,
+	// these are never masked again.
 	Planner Planner
 
 	// Keep is added to the scores of tokens that show; with +Inf no token is masked

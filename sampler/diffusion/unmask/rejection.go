@@ -26,8 +26,8 @@ type RejectionConfig struct {
 	// 512. They give no samples.
 	Tuning int
 
-	// Excess is the share of the weight that the tuning run may have above the cap,
-	// in (0, 1); 0 means 0.002.
+	// Excess is the share of the weight of the tuning run that may be above the
+	// cap, in (0, 1); 0 means 0.002.
 	Excess float64
 
 	// Trials is the largest number of paths for one sample; 0 means 100 000.
@@ -229,7 +229,7 @@ type Config struct {
 }
 
 // language checks the arguments of a runner and binds its projector. tables is the number
-// of predictions that a path keeps, 0 for one a site.
+// of predictions that a path keeps, 0 for one per site.
 func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Config, tables int) (drawer slots.Drawer, sites, levels int, err error) {
 	if sites, levels, err = slots.Model(who, d); err != nil {
 		return nil, 0, 0, err

@@ -74,7 +74,7 @@ func (k *choice) alive() (n int) {
 	return n
 }
 
-// plan begins the trials of a warm-up with so many steps left.
+// plan begins the trials of a warm-up with the given number of steps left.
 func (k *choice) plan(steps int) {
 	k.total = steps
 	n, capacity := k.alive(), steps/stepsEach

@@ -31,7 +31,7 @@ import (
 //
 // A candidate needs at least sixty steps of warm-up. If there are too few for all, the last
 // candidates are not tried. If fewer than two could be tried, or without warm-up, the first
-// candidate moves the chains, and Warnings of the chains states it.
+// candidate moves the chains, and Warnings of the chains reports this.
 //
 // Each block of chains (see sampler.Config.Block) makes its own choice, as it tunes its own
 // step sizes, so that parts of a run give the same bits as the whole. More chains choose
@@ -53,10 +53,10 @@ import (
 //
 // # Limits
 //
-// A mode whose probability is below one in the number of draws in trials (some hundreds a
-// block) is not found and does not count. Below the critical temperature in a weak field, for
-// instance, a heat bath may win although only SwendsenWang passes between the modes: make that
-// the only candidate there.
+// A mode whose probability is below 1/n, where n is the number of draws in trials (some
+// hundreds per block), is not found and does not count. Below the critical temperature in a
+// weak field, for instance, a heat bath may win although only SwendsenWang passes between
+// the modes: make that the only candidate there.
 //
 // Candidates must reach all states. A chain that is confined to a part of them mixes fast
 // within it, and no trial can detect that.

@@ -54,7 +54,7 @@ func (r *record) sums() (pairs, jumps []float64) {
 	return make([]float64, len(lags)), make([]float64, len(lags)*r.len())
 }
 
-// begin begins a visit of so many steps.
+// begin begins a visit of the given number of steps.
 func (r *record) begin(steps int) { r.seen, r.limit = 0, max(1, steps/2) }
 
 // add adds the states x with energies e, after a step of the candidate.
@@ -178,9 +178,10 @@ const (
 	slowing    = 2    // and times what an exponential from the start would reach
 )
 
-// integrate returns τ of the correlations at the first lags, found of so many pairs. What
-// is left where the sum ends is, of an exponential, the share ρ_t of all: without it slow
-// candidates, which end at greater ρ_t, would look better than they are.
+// integrate returns τ of the correlations rho at the first lags, given the number of
+// pairs that each comes from. Of an exponential, the part beyond the end of the sum is
+// the share ρ_t of the whole: without it slow candidates, whose sums end at greater ρ_t,
+// would look better than they are.
 func integrate(rho, pairs []float64) float64 {
 	sum, from, last := 0.0, 0, 1.0
 	for k, v := range rho {

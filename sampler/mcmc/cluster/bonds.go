@@ -104,7 +104,7 @@ type place struct {
 	accept        []float64
 }
 
-// pollSites is the number of sites visited between two questions whether to stop: some
+// pollSites is the number of sites visited between two checks for a stop: some
 // milliseconds.
 const pollSites = 1 << 16
 

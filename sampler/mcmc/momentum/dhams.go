@@ -26,9 +26,9 @@ import (
 //	min(1, exp( E(x) − E(x*) + ½|u|² − ½|u*|² + log q(x|x*, −u*) − log q(x*|x, u) ))
 //
 // and otherwise continues from (x, −u). That is generalised detailed balance: π(x, u) is
-// invariant for any table, since the exact energy accepts. If E is linear, q is the
-// conditional distribution of x given the auxiliary number v + δu, and every proposal is
-// accepted. A step costs one evaluation of the model.
+// invariant for any table, since acceptance uses the exact energy. If E is linear, q is
+// the conditional distribution of x given the auxiliary number v + δu, and every
+// proposal is accepted. A step costs one evaluation of the model.
 //
 // An accepted move reverses the momentum, so that v + δu, the centre of the next
 // proposal, lies on the other side of v*. With a persistence ρ near 1 this is Adler's

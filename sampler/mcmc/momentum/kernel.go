@@ -283,8 +283,8 @@ func (s settings) check() error {
 	return nil
 }
 
-// refreshed is the number of sites that draw their momentum between two questions whether
-// to stop. It is even: normal numbers come in pairs.
+// refreshed is the number of sites that draw their momentum between two checks whether to
+// stop. It is even: normal numbers come in pairs.
 const refreshed = 1 << 16
 
 // The stages of a step. Before the last one only the momentum and the stream of a chain
@@ -301,7 +301,8 @@ const (
 // Results do not depend on it; tests set it lower.
 var longSites = 1 << 16
 
-// Step implements [sampler.Transition]. Of long chains it asks whether to stop after each.
+// Step implements [sampler.Transition]. If chains are long, it checks for a stop after
+// each of them.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	stop := ctl.Stop
 	switch {
