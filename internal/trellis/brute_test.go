@@ -7,8 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
 // table is an automaton by its transition table, next[state·levels+token].

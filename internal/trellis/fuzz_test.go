@@ -5,8 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
 // FuzzFilter builds a problem from bytes and compares the normaliser, the count

@@ -3,7 +3,6 @@ package trellis
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"sort"
@@ -214,17 +213,4 @@ func (g *Graph) Count(ctx context.Context, v []float32) (*big.Int, error) {
 		ahead = here
 	}
 	return &ahead[0], nil
-}
-
-// allowed returns the number of tokens with weight in each column of site t.
-func (l *layer) allowed(v []float32, t, levels int) []int {
-	n := make([]int, len(l.live))
-	for k := range n {
-		for _, token := range l.class(k) {
-			if v == nil || !math.IsInf(float64(v[t*levels+int(token)]), -1) {
-				n[k]++
-			}
-		}
-	}
-	return n
 }

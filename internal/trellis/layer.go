@@ -181,3 +181,82 @@ func (l *layer) part(k int32, b int) (from, to int32) {
 	from = l.begin(k) + int32(b*blockTokens)
 	return from, min(from+blockTokens, l.end[k])
 }
+
+// allowed returns the number of tokens with weight in each column of site t.
+func (l *layer) allowed(v []float32, t, levels int) []int {
+	n := make([]int, len(l.live))
+	for k := range n {
+		for _, token := range l.class(k) {
+			if v == nil || !math.IsInf(float64(v[t*levels+int(token)]), -1) {
+				n[k]++
+			}
+		}
+	}
+	return n
+}
+
+// leastSums stores the least sum of token cost and value ahead over the edges of
+// every node.
+func (l *layer) leastSums(here, cost, ahead []float64) {
+	edge := 0
+	col, to := l.col, l.to[:len(l.col)]
+	for q, end := range l.row[1:] {
+		least := math.Inf(1)
+		for ; edge < int(end) && edge < len(col); edge++ {
+			if c := cost[col[edge]] + ahead[to[edge]]; c < least {
+				least = c
+			}
+		}
+		here[q] = least
+	}
+}
+
+// sparseSums is nodeSum for all nodes. Nodes are in order
+// of their number of edges, so that the inner loop is predictable.
+func (l *layer) sparseSums(here, sums, ahead []float64) (top float64) {
+	edge := 0
+	col, to := l.col, l.to[:len(l.col)]
+	for q, end := range l.row[1:] {
+		sum := 0.0
+		for ; edge < int(end) && edge < len(col); edge++ {
+			sum += float64(sums[col[edge]] * ahead[to[edge]])
+		}
+		here[q] = sum
+		if sum > top {
+			top = sum
+		}
+	}
+	return top
+}
+
+// nodeSum returns Σ sum·ahead over the edges of node q.
+func (l *layer) nodeSum(q int32, sums, ahead []float64) float64 {
+	from, to := l.row[q], l.row[q+1]
+	cols, targets := l.col[from:to], l.to[from:to]
+	targets = targets[:len(cols)]
+	sum := 0.0
+	for e, k := range cols {
+		sum += float64(sums[k] * ahead[targets[e]])
+	}
+	return sum
+}
+
+// sumTerms stores the sums of terms over classes in s and returns their sum.
+func (l *layer) sumTerms(s, terms []float64) (total float64) {
+	if len(s) == len(terms) { // every class is one token
+		copy(s, terms)
+		for _, p := range s {
+			total += p
+		}
+		return total
+	}
+	for k, end := range l.end {
+		sum := 0.0
+		for _, p := range terms[l.begin(int32(k)):end] {
+			sum += p
+		}
+		s[k] = sum
+		total += sum
+	}
+	return total
+}

@@ -123,22 +123,6 @@ func (r *Runner) backwardCosts() error {
 	return nil
 }
 
-// leastSums stores the least sum of token cost and value ahead over the edges of
-// every node.
-func (l *layer) leastSums(here, cost, ahead []float64) {
-	edge := 0
-	col, to := l.col, l.to[:len(l.col)]
-	for q, end := range l.row[1:] {
-		least := math.Inf(1)
-		for ; edge < int(end) && edge < len(col); edge++ {
-			if c := cost[col[edge]] + ahead[to[edge]]; c < least {
-				least = c
-			}
-		}
-		here[q] = least
-	}
-}
-
 // leastCosts stores the least cost of every column and its smallest token.
 func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int32, row []W, sign float64) error {
 	for k := range l.end {

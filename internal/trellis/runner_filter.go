@@ -368,36 +368,6 @@ func (r *Runner) layerSums(t int, l *layer) (top float64) {
 	return top
 }
 
-// sparseSums is nodeSum for all nodes. Nodes are in order
-// of their number of edges, so that the inner loop is predictable.
-func (l *layer) sparseSums(here, sums, ahead []float64) (top float64) {
-	edge := 0
-	col, to := l.col, l.to[:len(l.col)]
-	for q, end := range l.row[1:] {
-		sum := 0.0
-		for ; edge < int(end) && edge < len(col); edge++ {
-			sum += float64(sums[col[edge]] * ahead[to[edge]])
-		}
-		here[q] = sum
-		if sum > top {
-			top = sum
-		}
-	}
-	return top
-}
-
-// nodeSum returns Σ sum·ahead over the edges of node q.
-func (l *layer) nodeSum(q int32, sums, ahead []float64) float64 {
-	from, to := l.row[q], l.row[q+1]
-	cols, targets := l.col[from:to], l.to[from:to]
-	targets = targets[:len(cols)]
-	sum := 0.0
-	for e, k := range cols {
-		sum += float64(sums[k] * ahead[targets[e]])
-	}
-	return sum
-}
-
 // The bounds of certified. An exponential below exp(logTiny) or a product below
 // it is lost by a float64 (2^-1074). Losses are accepted when they are below
 // exp(−margin) of the result: 1e-17 of it. A node whose value is above 2^low in

@@ -104,26 +104,6 @@ func (r *Runner) doubleSums(t int, l *layer, s []float64) error {
 	return nil
 }
 
-// sumTerms stores the sums of terms over classes in s and returns their sum.
-func (l *layer) sumTerms(s, terms []float64) (total float64) {
-	if len(s) == len(terms) { // every class is one token
-		copy(s, terms)
-		for _, p := range s {
-			total += p
-		}
-		return total
-	}
-	for k, end := range l.end {
-		sum := 0.0
-		for _, p := range terms[l.begin(int32(k)):end] {
-			sum += p
-		}
-		s[k] = sum
-		total += sum
-	}
-	return total
-}
-
 // terms returns where the terms of the class sums of site t are kept, by
 // token as in the layer; nil where there are too many.
 func (r *Runner) terms(t int) []float64 {

@@ -5,9 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/stretchr/testify/require"
 )
 
 // agree reports whether counts of draws agree with the law of all at a false

@@ -8,10 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/stretchr/testify/require"
 )
 
 // TestAgainstBruteForce compares every operation with the list of all

@@ -9,10 +9,11 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/projection"
 )
 
 // Nine to eleven of twenty tokens are to be among two of twelve: far from

@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
 // saddle is a constraint that is not linear: products of neighbouring

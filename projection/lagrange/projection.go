@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
-	"github.com/gibbsite-go/gibbsite/projection"
 )
 
 // Projection is a [Projector] compiled for a shape. Log-weights v and errors about them
@@ -80,84 +77,3 @@ func (a *Projection) take() *search {
 
 // give puts a search back.
 func (a *Projection) give(s *search) { a.idle.Give(s) }
-
-// project moves v, stores the sequence in x and leaves the multipliers in lambda.
-func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []float64, src rand.Source) (divergence, violation float64, err error) {
-	a := s.of
-	check.Len("lagrange", "v", len(v), a.sites*a.levels)
-	if err := s.load(v); err != nil {
-		return 0, 0, err
-	}
-	copy(s.loss.lambda, lambda)
-	loops, err := s.run(ctx, src)
-	if err != nil {
-		return 0, 0, err
-	}
-	copy(lambda, s.loss.lambda)
-	violation = violationOf(s.least)
-	converged := violation <= a.recipe.Tolerance
-	if converged {
-		s.simplify()
-		s.exchange()
-		violation = violationOf(s.least)
-	}
-	divergence = s.lead(v)
-	copy(x, s.best)
-	if !converged {
-		return divergence, violation, &projection.NotConverged{Method: "lagrange: " + a.name, Residual: violation, Want: a.recipe.Tolerance, Iterations: loops}
-	}
-	return divergence, violation, nil
-}
-
-// Bind compiles the recipe for samples of the given shape. The result is a *[Projection].
-// The error names a field that is out of range, states what is wrong with the constraint,
-// or is that of [projection.Path.Compile] for the language.
-func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
-	if samples < 1 {
-		return nil, fmt.Errorf("lagrange: samples = %d, want ≥ 1", samples)
-	}
-	a, err := k.compile(ctx, sites, levels, samples)
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-// Compile is Bind for direct use, with one sample, number 0. Errors are those of Bind.
-func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
-	return k.compile(ctx, sites, levels, 1)
-}
-
-func (k Projector) compile(ctx context.Context, sites, levels, samples int) (*Projection, error) {
-	if err := k.fill(); err != nil {
-		return nil, err
-	}
-	free := k.Path.Language == nil
-	if free {
-		k.Path.Language = constraint.Any{}
-	}
-	within, err := k.Path.Compile(ctx, sites, levels)
-	if err != nil {
-		return nil, err
-	}
-	a := &Projection{
-		target: target{
-			recipe: k, smooth: k.Constraint, judge: k.Judge, within: within, free: free,
-			sites: sites, levels: levels, name: k.Path.Name,
-		},
-		lambda: make([]float64, samples*k.Constraint.Len()),
-	}
-	if a.name == "" {
-		a.name = automata.Name(k.Constraint)
-	}
-	if a.judge == nil {
-		a.judge = asSet(k.Constraint, sites, levels)
-	}
-	if n := a.judge.Len(); n < 1 {
-		return nil, fmt.Errorf("lagrange: Judge.Len() = %d, want ≥ 1", n)
-	}
-	for i := range samples {
-		a.Reset(i)
-	}
-	return a, nil
-}

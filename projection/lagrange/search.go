@@ -2,10 +2,13 @@ package lagrange
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -187,4 +190,32 @@ func (s *search) lead(v []float32) (divergence float64) {
 		s.row.Pool(row, l)
 	}
 	return divergence
+}
+
+// project moves v, stores the sequence in x and leaves the multipliers in lambda.
+func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []float64, src rand.Source) (divergence, violation float64, err error) {
+	a := s.of
+	check.Len("lagrange", "v", len(v), a.sites*a.levels)
+	if err := s.load(v); err != nil {
+		return 0, 0, err
+	}
+	copy(s.loss.lambda, lambda)
+	loops, err := s.run(ctx, src)
+	if err != nil {
+		return 0, 0, err
+	}
+	copy(lambda, s.loss.lambda)
+	violation = violationOf(s.least)
+	converged := violation <= a.recipe.Tolerance
+	if converged {
+		s.simplify()
+		s.exchange()
+		violation = violationOf(s.least)
+	}
+	divergence = s.lead(v)
+	copy(x, s.best)
+	if !converged {
+		return divergence, violation, &projection.NotConverged{Method: "lagrange: " + a.name, Residual: violation, Want: a.recipe.Tolerance, Iterations: loops}
+	}
+	return divergence, violation, nil
 }

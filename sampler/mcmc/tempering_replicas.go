@@ -7,47 +7,10 @@ import (
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
-
-// tempering is the kernel of [Tempering].
-type tempering struct {
-	ctx           context.Context // of the kernels that a checkpoint asks for
-	model         energy.Model
-	base          sampler.Method
-	price         cost.Memo
-	sites, chains int
-	adaptive      bool
-
-	betas      []float64
-	kernels    []sampler.Kernel    // one per rung
-	exchangers []sampler.Exchanger // the kernels as findExchangers found them, nil where they are none
-	packed     []sampler.Exchanger // those of them that hold states; nil: the states are in x
-	started    bool                // replicas hold states
-	stale      bool                // the states of the chains have not been shown
-	cold       []int32             // where the states of rung 0 are; nil: in x
-
-	x       []int32        // rungs × chains × sites
-	e       []float64      // rungs × chains: E, not β·E
-	info    []sampler.Info // rungs × chains
-	views   []rungs        // per chain: what observers see
-	touched []bool         // rungs whose states were swapped in x
-	swapped []int          // chains that a pair of rungs swaps
-	moved   []int          // by chain: sites at which the states differ that rungs 0 and 1 swap
-	odd     int            // 1 if odd rungs swap next
-	swaps   *swaps
-
-	at       sweep.Cursor
-	phase    phase
-	rung     int    // the rung that a phase stands at, or the state
-	renewing bool   // a Reset was stopped
-	behind   bool   // kernels of a new ladder need a Reset
-	old      []bool // by rung: the kernel is still that of the previous ladder
-	fault    error  // why a kernel of a new ladder could not be made
-}
 
 var (
 	_ sampler.Adaptive    = (*tempering)(nil)
