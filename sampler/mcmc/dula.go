@@ -48,8 +48,9 @@ import (
 type DULA struct {
 	// StepSize is α, in units where flipping a two-level site has squared
 	// length 1, changing a category has 2, and moving between ordinal levels has
-	// the squared difference of their values. (For spins ±1 the paper's α is 4 times
-	// this one.) 0 means 0.1, for which the bias on the paper's Ising model is
+	// the squared difference of their values. The step sizes of the paper's experiments
+	// and of its code, which holds states as {0, 1}, are in these units. (A flip of a spin
+	// ±1 has squared length 4: an α for formulas in spins is 4 times this one.) 0 means 0.1, for which the bias on the paper's Ising model is
 	// below 2.2 % in total absolute probability.
 	StepSize float64
 
