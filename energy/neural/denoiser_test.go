@@ -122,7 +122,7 @@ func TestScoresBecomePosteriors(t *testing.T) {
 		for l := range levels {
 			y := slices.Clone(x)
 			y[i] = int32(l)
-			v[i*levels+l] = float32(math.Log(marginal(y, -1, -1)/marginal(x, -1, -1)) + math.Log(math.Exp(sigma)-1) + math.Log(levels-1))
+			v[i*levels+l] = float32(math.Log(marginal(y, -1, -1) / marginal(x, -1, -1))) // not scaled by e^σ − 1
 			want[i*levels+l] = marginal(x, i, int32(l))
 			total += want[i*levels+l]
 		}

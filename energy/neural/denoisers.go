@@ -101,16 +101,15 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 }
 
 // Ratio is the denoiser of a score-entropy network (SEDD; Lou, Meng and Ermon
-// 2024), whose result f at level y, shifted by
-//
-//	log s(y) = f(y) − log(e^σ − 1) − log(V − 1),
-//
-// is the logarithm of the concrete score s_i(y) = p_t(x with x_i = y)/p_t(x). At y =
-// x_i it is 0, and the network's result is ignored.
+// 2024), whose result f estimates the logarithm of the concrete score
+// s_i(y) = p_t(x with x_i = y)/p_t(x). At y = x_i it is 0, and the network's result is
+// ignored.
 //
 // With a mask, s_i(y) = p(x_0,i = y | x)·α/(1−α) at masked sites: the score is
-// proportional to the posterior, so neither the factor nor the shift matters for a row
-// of log-weights. Without a mask, s(y)/Σ s is p(x_t,i = y | other sites), and
+// proportional to the posterior. A factor of the scores does not change a row of
+// log-weights, such as (e^σ − 1)(V − 1), by which the public code divides them if its
+// configuration says scale_by_sigma. Without a mask, log s(y) = f(y): the public code
+// has scale_by_sigma for absorbing noise only. Then s(y)/Σ s is p(x_t,i = y | other sites), and
 //
 //	p(x_0,i = y | other sites) = max(0, s(y)/Σ s − (1−α)/V)/α,
 //
@@ -155,18 +154,14 @@ func NewRatio(net *Transformer, mask int32, opt Options) (*Ratio, error) {
 
 // fromScores turns the results of a state under uniform noise into predictions
 // that leave their site out.
-func fromScores(v []float32, x []int32, clean []bool, level, alpha float64) {
+func fromScores(v []float32, x []int32, clean []bool, _, alpha float64) { // not of the level
 	levels := len(v) / len(x)
-	shift := float32(simd.Log(simd.Expm1(level)) + simd.Log(float64(levels-1)))
 	base := (1 - alpha) / float64(levels)
 	for i, l := range x {
 		row := v[i*levels : (i+1)*levels]
 		if clean != nil && clean[i] {
 			certain(row, l)
 			continue
-		}
-		for y := range row {
-			row[y] -= shift
 		}
 		row[l] = 0
 		simd.Softmax(row, row, levels)
