@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -141,6 +142,56 @@ func Example_within() {
 		fmt.Print(energy.Magnetization(ch.States()[16*s:16*(s+1)]), " ")
 	}
 	// Output: 0.25 0.25 0.25 0.25
+}
+
+// How many strings match a regular expression, and a uniform draw from them.
+func Example_strings() {
+	ctx := context.Background()
+	vocab := text.Runes("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+	plates, err := text.Regexp(ctx, `[A-Z]{2}-[1-9][0-9]{3}`, vocab, constraint.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	p, err := projection.Path{Language: plates}.Compile(ctx, 7, len(vocab.Tokens)) // strings of 7 tokens
+	if err != nil {
+		panic(err)
+	}
+	n, err := p.Count(ctx, nil) // nil: all tokens are equally likely
+	if err != nil {
+		panic(err)
+	}
+	x := make([]int32, 7)
+	if _, err := p.Draw(ctx, x, nil, rand.NewPCG(1, 1)); err != nil {
+		panic(err)
+	}
+	fmt.Println(n, vocab.Text(x))
+	// Output: 6084000 CX-8544
+}
+
+// JSON that a schema describes, from a distribution over characters; here all are equally likely.
+func Example_json() {
+	ctx := context.Background()
+	schema := `{"type": "object", "required": ["plate", "kind"], "additionalProperties": false, "properties": {
+		"plate": {"type": "string", "pattern": "^[A-Z]{2}-[1-9]{3}$"}, "kind": {"enum": ["car", "van"]}}}`
+	g, err := grammar.JSONSchema(ctx, []byte(schema), grammar.SchemaConfig{Compact: true})
+	if err != nil {
+		panic(err)
+	}
+	vocab := text.Bytes()
+	l, err := g.Over(ctx, vocab)
+	if err != nil {
+		panic(err)
+	}
+	p, err := projection.Path{Language: l}.Compile(ctx, 31, len(vocab.Tokens)) // texts of 31 bytes
+	if err != nil {
+		panic(err)
+	}
+	x := make([]int32, 31)
+	if _, err := p.Draw(ctx, x, nil, rand.NewPCG(1, 1)); err != nil {
+		panic(err)
+	}
+	fmt.Println(vocab.Text(x))
+	// Output: {"plate":"CL-223","kind":"van"}
 }
 
 // Masked diffusion whose every sample matches a regular expression. The model is

@@ -54,8 +54,8 @@ func publicFiles(t *testing.T, visit func(dir string, f *ast.File)) {
 }
 
 // The code of README.md is the code of the examples, which run: every line of its
-// Go blocks is a line of example_test.go, where "err = f()" stands for
-// "if err := f(); err != nil {" with what follows.
+// Go blocks is a line of example_test.go, where "err = f()" and "_, err = f()" stand for
+// "if err := f(); err != nil {" and the like, with what follows.
 func TestReadmeIsTheExamples(t *testing.T) {
 	lines := map[string]bool{}
 	for line := range strings.Lines(readTree(t, "example_test.go")) {
@@ -64,14 +64,15 @@ func TestReadmeIsTheExamples(t *testing.T) {
 	inside, seen := false, 0
 	for line := range strings.Lines(readTree(t, "README.md")) {
 		line = strings.TrimSpace(line)
-		switch call, checked := strings.CutPrefix(line, "err = "); {
+		left, call, checked := strings.Cut(line, "err = ")
+		switch checked = checked && (left == "" || left == "_, "); {
 		case strings.HasPrefix(line, "```"):
 			inside = line == "```go"
 			continue
 		case !inside || line == "":
 			continue
 		case checked:
-			line = "if err := " + call + "; err != nil {"
+			line = "if " + left + "err := " + call + "; err != nil {"
 		}
 		seen++
 		require.True(t, lines[line], "README.md has a line that no example has: %s", line)
