@@ -17,7 +17,8 @@ import (
 // of equal levels, which then change together. With J < 0 it joins neighbours of
 // which one has level a and the other level b, and the two levels are swapped (Wang,
 // Swendsen and Kotecký 1989). A possible bond exists with probability 1 − e^{−|J|}
-// (Fortuin and Kasteleyn 1972).
+// (Fortuin and Kasteleyn 1972). Models of pairs have a coupling of its own for each edge,
+// of either sign, and a field of its own at each site.
 type bonds struct {
 	model         energy.Model
 	sites, levels int
@@ -25,8 +26,26 @@ type bonds struct {
 	chance        float64 // 1 − e^{−|J|}
 	unequal       bool    // J < 0
 	field         []float64
+	pairs         *pairs // nil: one coupling and one field for all
 	e             []float64
 	price         cost.Memo // of the model, once that was asked for
+}
+
+// pairs are the couplings and fields of a model of two levels,
+//
+//	E(x) = −Σ_{edges ij} J_ij [x_i = x_j] − Σ_i h_i x_i.
+type pairs struct {
+	chance  []float64 // by entry of adj: 1 − e^{−|J|}
+	unequal []int32   // by entry of adj: 1 if J < 0, else 0
+	field   []float64 // by site
+}
+
+// gain returns the logarithm of the weight of the other level at a site.
+func (p *pairs) gain(site, level int32) float64 {
+	if level == 0 {
+		return p.field[site]
+	}
+	return -p.field[site]
 }
 
 func newBonds(method string, m energy.Model, chains int) (*bonds, error) {
@@ -40,8 +59,11 @@ func newBonds(method string, m energy.Model, chains int) (*bonds, error) {
 	if ok {
 		coupling, b.field, ok = matching.Matching()
 	}
+	if !ok && b.readPairs(m) {
+		return b, nil
+	}
 	if !ok {
-		return nil, fmt.Errorf("cluster: %s: model = %T, want an energy.Matching one: the same coupling of all neighbours and the same field at all sites", method, m)
+		return nil, fmt.Errorf("cluster: %s: model = %T, want an energy.Matching one (one coupling for all neighbours, one field for all sites) or an energy.Pairwise one of two levels, without fixed sites", method, m)
 	}
 	b.start, b.adj = matching.Graph()
 	if b.unequal = coupling < 0; b.unequal {
@@ -49,6 +71,32 @@ func newBonds(method string, m energy.Model, chains int) (*bonds, error) {
 	}
 	b.chance = -simd.Expm1(-coupling)
 	return b, nil
+}
+
+// readPairs takes couplings and fields from a model of pairs and reports whether it is one. Of
+// E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j they are J_ij = −w_ij/2 and h_i = −f_i − Σ_j w_ij/2.
+func (b *bonds) readPairs(m energy.Model) bool {
+	if _, clamped := energy.As[energy.Clamped](m); clamped {
+		return false
+	}
+	start, adj, weight, field, ok := energy.PairsOf(m)
+	if !ok {
+		return false
+	}
+	p := &pairs{make([]float64, len(adj)), make([]int32, len(adj)), make([]float64, len(field))}
+	for i, f := range field {
+		h := -f
+		for n := start[i]; n < start[i+1]; n++ {
+			w := weight[n] / 2
+			h -= w
+			if p.chance[n] = -simd.Expm1(-math.Abs(w)); w > 0 {
+				p.unequal[n] = 1
+			}
+		}
+		p.field[i] = h
+	}
+	b.start, b.adj, b.pairs = start, adj, p
+	return true
 }
 
 // Reset implements [sampler.Transition].

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -36,8 +39,25 @@ func spaces(t *testing.T) map[string]energy.Model {
 		"antipotts":       potts(-0.8, nil),
 		"antipotts-field": potts(-0.8, h),
 		"free":            exact.Must(model.NewIsing(five, 0, 0.5)),
+		"pairs":           pairModel(1),
+		"pairs-sum":       exact.Must(energy.Sum(pairModel(2), exact.Must(model.NewIsing(five, 0.2, 0.1)))),
+		"pairs-scaled":    exact.Must(energy.Scale(pairModel(3), 0.7)),
 		"scaled":          exact.Must(energy.Scale(exact.Must(model.NewIsing(five, 0.4, 0.3)), 0.5)),
 	}
+}
+
+// pairModel has five sites with couplings of either sign and fields of their own.
+func pairModel(seed uint64) energy.Model {
+	r := rand.New(rand.NewPCG(seed, 1))
+	h := make([]float64, 5)
+	for i := range h {
+		h[i] = r.NormFloat64()
+	}
+	q := slices.Clone(kite)
+	for i := range q {
+		q[i].W = 3 * r.NormFloat64()
+	}
+	return exact.Must(model.NewQuadratic(5, q, model.Polynomial{Linear: h}))
 }
 
 func TestClustersLeaveTheirTargetInvariant(t *testing.T) {
@@ -72,9 +92,19 @@ func TestBrokenClustersAreFoundOut(t *testing.T) {
 			k := exact.Must(method.Kernel(context.Background(), m, 1))
 			b := bondsOf(k)
 			b.chance = 1 - math.Sqrt(1-b.chance)
+			if b.pairs != nil {
+				for n, c := range b.pairs.chance {
+					b.pairs.chance[n] = 1 - math.Sqrt(1-c)
+				}
+			}
 			assert.Greater(t, transition(k).MaxDiff(pi), 1e-4, "%s, half the bonds", space)
 		}
 		k := exact.Must(Wolff{}.Kernel(context.Background(), m, 1)).(*wolff)
+		if k.pairs != nil {
+			clear(k.pairs.field)
+			assert.Greater(t, transition(k).MaxDiff(pi), 1e-3, "%s, no field", space)
+			continue
+		}
 		if k.field[0] == k.field[1] {
 			continue
 		}
@@ -134,6 +164,10 @@ func transition(k sampler.Kernel) *exact.Matrix {
 				}
 			}
 		case *swendsenWang:
+			if b.pairs != nil {
+				each(equal, 1, func(q float64, cluster []int) { k.flipped(dst, append([]int32(nil), state...), cluster, 0, q) })
+				return
+			}
 			if !b.unequal {
 				each(equal, 1, func(q float64, cluster []int) { k.spread(dst, append([]int32(nil), state...), cluster, 0, q) })
 				return
@@ -160,10 +194,16 @@ func transition(k sampler.Kernel) *exact.Matrix {
 // of every site, named by its lowest one.
 func (b *bonds) subsets(x []int32, partner func(i, j int32) bool, f func(q float64, cluster []int)) {
 	var open [][2]int
+	var chance []float64
 	for i := range x {
-		for _, j := range b.adj[b.start[i]:b.start[i+1]] {
-			if int(j) > i && partner(x[i], x[j]) {
-				open = append(open, [2]int{i, int(j)})
+		for n := b.start[i]; n < b.start[i+1]; n++ {
+			j, c := b.adj[n], b.chance
+			may := b.pairs == nil && partner(x[i], x[j])
+			if b.pairs != nil {
+				may, c = x[i]^x[j] == b.pairs.unequal[n], b.pairs.chance[n]
+			}
+			if int(j) > i && may {
+				open, chance = append(open, [2]int{i, int(j)}), append(chance, c)
 			}
 		}
 	}
@@ -174,10 +214,10 @@ func (b *bonds) subsets(x []int32, partner func(i, j int32) bool, f func(q float
 		}
 		for n, e := range open {
 			if set>>n&1 == 0 {
-				q *= 1 - b.chance
+				q *= 1 - chance[n]
 				continue
 			}
-			q *= b.chance
+			q *= chance[n]
 			low, high := min(cluster[e[0]], cluster[e[1]]), max(cluster[e[0]], cluster[e[1]])
 			for i, c := range cluster {
 				if c == high {
@@ -219,6 +259,36 @@ func (k *swendsenWang) spread(dst []float64, x []int32, cluster []int, c int, q 
 		}
 		k.spread(dst, x, cluster, c+1, q*p)
 	}
+}
+
+// flipped is spread for clusters that flip in fields of their own; x is changed and restored.
+func (k *swendsenWang) flipped(dst []float64, x []int32, cluster []int, c int, q float64) {
+	if c == len(x) {
+		dst[exact.Index(x, 2)] += q
+		return
+	}
+	gain, member := 0.0, false
+	flip := func() {
+		for i, d := range cluster {
+			if d == c {
+				x[i] = 1 - x[i]
+			}
+		}
+	}
+	for i, d := range cluster {
+		if d == c {
+			gain, member = gain+k.pairs.gain(int32(i), x[i]), true
+		}
+	}
+	if !member {
+		k.flipped(dst, x, cluster, c+1, q)
+		return
+	}
+	p := simd.Sigmoid(gain)
+	k.flipped(dst, x, cluster, c+1, q*(1-p))
+	flip()
+	k.flipped(dst, x, cluster, c+1, q*p)
+	flip()
 }
 
 // swapped is spread for clusters that swap two levels; x is changed and restored.

@@ -1,8 +1,9 @@
 // Package cluster samples lattice models by changing whole clusters of sites at once.
 //
 //   - Ising and Potts models near a phase transition: [Wolff], or [SwendsenWang], which
-//     updates all clusters in a step. They need an energy.Matching model: any graph, with
-//     one coupling for all edges and the same field at every site.
+//     updates all clusters in a step. They need an energy.Matching model (any graph, with
+//     one coupling for all edges and the same field at every site) or one of pairs of two
+//     levels (energy.Pairwise: any couplings and fields).
 //   - Spin glasses and other models whose graph is known: [Houdayer], as the Base of
 //     mcmc.Tempering.
 //

@@ -23,6 +23,10 @@ import (
 // between neighbours that have one of them each. Every cluster then swaps the two
 // levels with the probability of a heat bath (Wang, Swendsen and Kotecký 1989).
 //
+// Models of two levels may have couplings J_ij of their own, of either sign, and fields of their
+// own (energy.Pairwise): bonds join neighbours that satisfy their coupling, and a cluster
+// flips with the probability of a heat bath in its fields.
+//
 // Each step is reversible and costs one pass over the edges.
 type SwendsenWang struct{}
 
@@ -35,18 +39,24 @@ func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampl
 	if err != nil {
 		return nil, err
 	}
-	return padded.New(swendsenWang{
+	k := padded.New(swendsenWang{
 		bonds: b, parent: padded.Make[int32](b.sites), size: padded.Make[int32](b.sites), level: padded.Make[int32](b.sites),
-		place: newPlace(chains), w: padded.Make[float64](b.levels), top: slices.Max(b.field), flat: slices.Min(b.field) == slices.Max(b.field),
-	}), nil
+		place: newPlace(chains),
+	})
+	if b.pairs != nil {
+		k.w = padded.Make[float64](b.sites)
+		return k, nil
+	}
+	k.w, k.top, k.flat = padded.Make[float64](b.levels), slices.Max(b.field), slices.Min(b.field) == slices.Max(b.field)
+	return k, nil
 }
 
 type swendsenWang struct {
 	*bonds
-	parent []int32 // of a site; the root of a cluster is its own
-	size   []int32 // of a root: sites of its cluster; with J < 0, those of the first level less the others
-	level  []int32 // of a root: the new level; with J < 0, 1 if the cluster swaps
-	w      []float64
+	parent []int32   // of a site; the root of a cluster is its own
+	size   []int32   // of a root: sites of its cluster; with J < 0, those of the first level less the others
+	level  []int32   // of a root: the new level; with J < 0, 1 if the cluster swaps
+	w      []float64 // by level; of pairs by root: the logarithm of the weight of the flipped cluster
 	top    float64
 	flat   bool
 	place
@@ -91,9 +101,12 @@ func (k *swendsenWang) Step(ctl sampler.Control, info []sampler.Info, x []int32,
 			work += last - k.bonded
 			k.bonded = last
 		}
-		if k.unequal {
+		switch {
+		case k.pairs != nil:
+			k.moved[s] = k.flip(state, &r[s])
+		case k.unequal:
 			k.moved[s] = k.swap(state, &r[s])
-		} else {
+		default:
 			k.moved[s] = k.redraw(state, &r[s])
 		}
 		k.bonded = 0
@@ -126,6 +139,10 @@ func (k *swendsenWang) begin(r *sampler.Stream) {
 
 // bind draws the bonds of the sites first … last−1 of x to later ones.
 func (k *swendsenWang) bind(first, last int, x []int32, r *sampler.Stream) {
+	if k.pairs != nil {
+		k.bindPairs(first, last, x, r)
+		return
+	}
 	if k.unequal && k.levels < 2 {
 		return
 	}
@@ -147,6 +164,37 @@ func (k *swendsenWang) bind(first, last int, x []int32, r *sampler.Stream) {
 			}
 		}
 	}
+}
+
+// bindPairs is bind for couplings of their own.
+func (k *swendsenWang) bindPairs(first, last int, x []int32, r *sampler.Stream) {
+	for i := first; i < last; i++ {
+		for n := k.start[i]; n < k.start[i+1]; n++ {
+			if j := k.adj[n]; int(j) > i && x[i]^x[j] == k.pairs.unequal[n] && r.Float64() < k.pairs.chance[n] {
+				k.join(int32(i), j)
+			}
+		}
+	}
+}
+
+// flip flips clusters of x in fields of their own.
+func (k *swendsenWang) flip(x []int32, r *sampler.Stream) (moved int) {
+	clear(k.w)
+	for i, l := range x {
+		k.w[k.root(int32(i))] += k.pairs.gain(int32(i), l)
+	}
+	for i := range x {
+		root := k.root(int32(i))
+		if int(root) == i {
+			k.level[i] = 0
+			if r.Float64() < simd.Sigmoid(k.w[i]) {
+				k.level[i] = 1
+			}
+		}
+		x[i] ^= k.level[root]
+		moved += int(k.level[root])
+	}
+	return moved
 }
 
 // redraw redraws the clusters of x if bonds join equals.

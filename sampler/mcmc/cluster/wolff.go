@@ -17,7 +17,8 @@ import (
 //	min(1, exp(|C|·(h_b − h_a)))
 //
 // (Wolff 1989). With J < 0 the cluster grows alternately between sites of levels a and
-// b, and the proposal swaps the two levels in it.
+// b, and the proposal swaps the two levels in it. Models of two levels may have couplings of
+// their own, of either sign, and fields of their own (energy.Pairwise): see [SwendsenWang].
 //
 // Large clusters are drawn more often than small ones. Near a transition Wolff is
 // therefore several times more efficient than [SwendsenWang]. The cost of a step is
@@ -121,6 +122,10 @@ func (k *wolff) grow(seed, a, b int32, x []int32, r *sampler.Stream) {
 	k.in[seed] = true
 	for n := 0; n < len(k.cluster); n++ {
 		i := k.cluster[n]
+		if k.pairs != nil {
+			k.growPairs(i, x, r)
+			continue
+		}
 		partner := a
 		if k.unequal {
 			partner = a + b - x[i]
@@ -134,9 +139,26 @@ func (k *wolff) grow(seed, a, b int32, x []int32, r *sampler.Stream) {
 	}
 }
 
+// growPairs adds neighbours of the site i of the cluster, for couplings of their own.
+func (k *wolff) growPairs(i int32, x []int32, r *sampler.Stream) {
+	for n := k.start[i]; n < k.start[i+1]; n++ {
+		if j := k.adj[n]; x[i]^x[j] == k.pairs.unequal[n] && !k.in[j] && r.Float64() < k.pairs.chance[n] {
+			k.in[j] = true
+			k.cluster = append(k.cluster, j)
+		}
+	}
+}
+
 // accepts returns the probability that the cluster, of levels a and b, swaps the
 // two.
 func (k *wolff) accepts(a, b int32, x []int32) float64 {
+	if k.pairs != nil {
+		gain := 0.0
+		for _, i := range k.cluster {
+			gain += k.pairs.gain(i, x[i])
+		}
+		return min(1, simd.Exp(gain))
+	}
 	n := 0
 	for _, i := range k.cluster {
 		if x[i] == a {
