@@ -366,7 +366,7 @@ func (o Observer) And(next Observer) Observer {
 
 // ErrNaN is the error of a kernel without an acceptance step that met an energy or a
 // difference that is NaN.
-var ErrNaN = errors.New("energy is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
+var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
 // ErrZero is the error of a kernel without an acceptance step that moved to a state of
 // probability zero.

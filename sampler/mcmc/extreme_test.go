@@ -79,6 +79,26 @@ func TestSteepEnergiesNeitherFreezeNorFail(t *testing.T) {
 	}
 }
 
+// nanGradient has finite energies and a gradient that is NaN.
+type nanGradient struct{ energy.Model }
+
+func (m nanGradient) Gradient(e []float64, g []float32, x []int32) {
+	m.Energy(e, x)
+	for i := range g {
+		g[i] = float32(math.NaN())
+	}
+}
+
+// The error of a gradient that is NaN names it, since the energy of the state is fine.
+func TestNaNGradientsAreNamed(t *testing.T) {
+	m := nanGradient{energy.Func{Sites: 5, Levels: 3, E: func(x []int32) float64 { return float64(x[0]) }}}
+	c, err := sampler.NewChains(context.Background(), m, DULA{StepSize: 1}, sampler.Config{Chains: 4, Warmup: -1})
+	require.NoError(t, err)
+	err = c.Run(context.Background(), 20)
+	require.ErrorIs(t, err, sampler.ErrNaN)
+	assert.ErrorContains(t, err, "gradient, field or conditional energies")
+}
+
 func TestNaNEnergies(t *testing.T) {
 	m := exact.Pocked(math.NaN())
 	zero := make([]int32, 5)
@@ -100,7 +120,7 @@ func TestNaNEnergies(t *testing.T) {
 		require.NoError(t, err)
 		err = c.Run(context.Background(), 200)
 		require.ErrorIs(t, err, sampler.ErrNaN, "%T", method)
-		assert.Regexp(t, `chain \d+, step \d+: .*energy is NaN`, err.Error())
+		assert.Regexp(t, `chain \d+, step \d+: .*energy or difference of energies is NaN`, err.Error())
 		assert.Equal(t, err, c.Run(context.Background(), 1), "a stuck run stays stuck")
 		assert.Error(t, c.Save(noSpace{}))
 		e := make([]float64, 40)

@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -154,7 +155,7 @@ func (k *hastings) settle(s int, x, y []int32, moved int, e, met float64) {
 	pending := &k.at.Info[s]
 	*pending = sampler.Info{Energy: e, Accept: 1, Err: unadjusted(met)}
 	if math.IsNaN(k.logq[s]) && pending.Err == nil {
-		pending.Err = sampler.ErrNaN
+		pending.Err = errDifference
 	}
 	if pending.Err == nil {
 		pending.Moved = moved
@@ -209,6 +210,9 @@ func (k *hastings) UnmarshalBinary(b []byte) error {
 	clear(k.stale)
 	return k.at.Restore(b, 0)
 }
+
+// errDifference is the error of a proposal that meets a NaN although the energy is none.
+var errDifference = fmt.Errorf("the model's gradient, field or conditional energies: %w", sampler.ErrNaN)
 
 // unadjusted returns the error of a kernel that cannot reject when it has moved
 // to a state of energy e.
