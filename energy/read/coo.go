@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
@@ -29,8 +30,8 @@ type COOConfig struct {
 // pair, in either order, add up.
 //
 // A line "bits" or "spins" before the entries, optionally followed by a number of
-// sites, selects one of the two. Blank lines and lines that start with # or % are
-// skipped.
+// sites, selects one of the two, and so does a comment "# vartype=BINARY" or "# vartype=SPIN",
+// as dimod writes it. Blank lines and other lines that start with # or % are skipped.
 //
 // Errors name the line, the column, what was found and what was expected; a file with
 // more than 2²⁰ sites needs an entry for every two of them.
@@ -39,6 +40,17 @@ func COO(r io.Reader, c COOConfig) (*model.Quadratic, error) {
 		return nil, fmt.Errorf("read: COO: Sites = %d, want 0 … %d", c.Sites, math.MaxInt32-1)
 	}
 	l := newLines("COO", r)
+	entries := false
+	l.vartype = func(value string) error {
+		kind := map[string]string{"BINARY": "bits", "SPIN": "spins"}[strings.ToUpper(value)]
+		switch {
+		case kind == "":
+			return l.errorf("vartype = %s, want BINARY or SPIN", value)
+		case entries:
+			return l.errorf("vartype = %s after the first entry, want it before", value)
+		}
+		return l.cooSpins(&c, kind)
+	}
 	var q []model.Edge
 	var diagonal []model.Edge
 	least, asked := c.Sites, 0 // the caller is trusted, the file is not
@@ -60,6 +72,7 @@ func COO(r io.Reader, c COOConfig) (*model.Quadratic, error) {
 		if err != nil {
 			return nil, err
 		}
+		entries = true
 		asked = max(asked, e.I+1, e.J+1)
 		if e.I == e.J {
 			diagonal = append(diagonal, e)
@@ -91,15 +104,22 @@ func (l *lines) cooHeader(c *COOConfig) (sites int, err error) {
 	if err := l.want(1, 2, "bits or spins and at most a number of sites"); err != nil {
 		return 0, err
 	}
-	spins := l.columns[0] == "spins"
-	if c.Spins && !spins {
-		return 0, l.errorf("column 1: %s, but COOConfig.Spins is set", l.columns[0])
+	if err := l.cooSpins(c, l.columns[0]); err != nil {
+		return 0, err
 	}
-	c.Spins = spins
 	if len(l.columns) == 2 {
 		return l.integer(1, "sites", 1, math.MaxInt32-1)
 	}
 	return 0, nil
+}
+
+// cooSpins selects bits or spins, as a header says.
+func (l *lines) cooSpins(c *COOConfig, kind string) error {
+	if c.Spins && kind != "spins" {
+		return l.errorf("column 1: %s, but spins were selected before", kind)
+	}
+	c.Spins = kind == "spins"
+	return nil
 }
 
 // cooEntry reads the current line as an entry.

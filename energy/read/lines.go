@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,14 @@ type lines struct {
 	scanner *bufio.Scanner
 	number  int      // of the current line, from 1
 	columns []string // of the current line
+
+	// vartype takes the value of a comment "vartype=SPIN", as dimod writes it before the
+	// coefficients of spins. A reader without it refuses such a file.
+	vartype func(value string) error
 }
+
+// vartype finds the kind of variables that a comment states.
+var vartype = regexp.MustCompile(`(?i)\bvartype\s*[=:]\s*"?(\w+)`)
 
 // none is the reader of a caller that gave none.
 type none struct{ caller string }
@@ -45,8 +53,19 @@ func (l *lines) next() (ok bool, err error) {
 	for l.scanner.Scan() && l.scanner.Err() == nil {
 		l.number++
 		l.columns = strings.Fields(l.scanner.Text())
-		if len(l.columns) > 0 && !strings.ContainsAny(l.columns[0][:1], l.comment) {
+		if len(l.columns) == 0 {
+			continue
+		}
+		if !strings.ContainsAny(l.columns[0][:1], l.comment) {
 			return true, nil
+		}
+		if kind := vartype.FindStringSubmatch(l.scanner.Text()); kind != nil {
+			if l.vartype == nil {
+				return false, l.errorf("a comment states vartype=%s, which a file of this format does not choose; remove it, or read the file as COO", kind[1])
+			}
+			if err := l.vartype(kind[1]); err != nil {
+				return false, err
+			}
 		}
 	}
 	err = l.scanner.Err()

@@ -95,6 +95,8 @@ func TestReadCOO(t *testing.T) {
 		{"bits\n" + entries, read.COOConfig{Sites: 2}, 3, bit},
 		{"bits 4\n" + entries, read.COOConfig{}, 4, bit},
 		{"% s\nspins\n" + entries, read.COOConfig{}, 3, spin},
+		{"# vartype=SPIN\n" + entries, read.COOConfig{}, 3, spin},
+		{"# vartype: binary\n" + entries, read.COOConfig{}, 3, bit},
 		{"spins 4\n" + entries, read.COOConfig{Sites: 5, Spins: true}, 5, spin},
 		{entries, read.COOConfig{Spins: true}, 3, spin},
 	} {
@@ -121,15 +123,20 @@ func TestReadCOORefuses(t *testing.T) {
 		"line 1: 3 columns, want bits or spins":                       "bits 3 3",
 		"2000000001 sites with 1 entries, want ≤ 1048576":             "0 2000000000 1",
 		"2000000 sites with 0 entries, want ≤ 1048576":                "spins 2000000",
+		"line 1: vartype = INTEGER, want BINARY or SPIN":              "# vartype=INTEGER\n0 1 1",
+		"line 2: vartype = SPIN after the first entry":                "0 1 1\n# vartype=SPIN\n",
+		"line 2: column 1: bits, but spins were selected":             "# vartype=SPIN\nbits\n0 1 1",
 		"overflow": "0 1 1e308\n1 2 1e308",
 	} {
 		_, err := read.COO(strings.NewReader(in), read.COOConfig{})
 		assert.ErrorContains(t, err, want)
 	}
 	_, err := read.COO(strings.NewReader("bits"), read.COOConfig{Spins: true})
-	assert.ErrorContains(t, err, "line 1: column 1: bits, but COOConfig.Spins is set")
+	assert.ErrorContains(t, err, "line 1: column 1: bits, but spins were selected before")
 	_, err = read.COO(strings.NewReader(""), read.COOConfig{Sites: -1})
 	assert.ErrorContains(t, err, "Sites = -1, want 0 …")
+	_, err = read.Rudy(strings.NewReader("# vartype=SPIN\n2 1\n1 2 1\n"))
+	assert.ErrorContains(t, err, "line 1: a comment states vartype=SPIN")
 	_, err = read.COO(iotest.ErrReader(io.ErrClosedPipe), read.COOConfig{})
 	assert.ErrorIs(t, err, io.ErrClosedPipe)
 }
