@@ -34,6 +34,9 @@ import (
 //     are sums over sites with two levels; this also holds with fixed sites. A scaled free
 //     energy is not that of binary hidden units.
 //
+// It is [Factored] if its parts are, or are sums over sites; with hidden units only if
+// their part has weight 1. A fixed site has a table that forbids its other levels.
+//
 // With fixed sites it is [Clamped], where [Clamped.Unclamped] returns the model without
 // them. With weights that change it is [Varying].
 func (a *Affine) As(target any) bool {

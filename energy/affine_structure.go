@@ -1,6 +1,7 @@
 package energy
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -22,6 +23,9 @@ func (a *Affine) asStructure(target any) bool {
 		}
 		m, ok := As[IncrementalBipartite](a.hidden.m)
 		return ok && Give(p, IncrementalBipartite(affineLayerChanges{affineLayers{a}, m}))
+	case *Factored:
+		parts, ok := a.factored()
+		return ok && Give(p, Factored(affineFactors{a, parts}))
 	case *Clamped:
 		return len(a.which) > 0 && Give(p, Clamped(affineClamp{a}))
 	}
@@ -346,3 +350,134 @@ type affineClamp struct{ *Affine }
 
 // Unclamped implements [Clamped].
 func (a affineClamp) Unclamped() (m Model, fixed []int32) { return a.unclamped(), a.fixed }
+
+// affineFactors is an Affine as [Factored].
+type affineFactors struct {
+	*Affine
+	m []Factored // nil for a sum over sites
+}
+
+// factored returns the parts as Factored, nil for sums over sites; ok is false if one is
+// neither.
+func (a *Affine) factored() (parts []Factored, ok bool) {
+	parts = make([]Factored, len(a.parts))
+	for k, m := range a.parts {
+		if parts[k], ok = As[Factored](m); ok {
+			continue
+		}
+		_, learns := As[Parametric](m)
+		if _, ok = sitewise(m); !ok || learns {
+			return nil, false
+		}
+	}
+	return parts, true
+}
+
+// Factors implements [Factored].
+func (a affineFactors) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	cards = slices.Repeat([]int32{int32(a.levels)}, a.sites)
+	own := make([][]int32, len(a.parts)) // cards of the factors, by part
+	type entry struct {
+		first *float64
+		part  int
+	}
+	scaled := map[entry][]float64{}
+	from := make([]int, len(a.parts)+1)
+	for k, m := range a.m {
+		from[k] = len(scopes)
+		if k > 0 && a.weight[k] == 0 {
+			continue
+		}
+		var s [][]int32
+		var t [][]float64
+		if m == nil {
+			s, t = siteFactors(a.parts[k])
+		} else if own[k], s, t, ok = m.Factors(); !ok {
+			return nil, nil, nil, false
+		}
+		shift := int32(0)
+		if hidden := own[k]; len(hidden) > a.sites {
+			if a.coefficient(k) != 1 {
+				return nil, nil, nil, false
+			}
+			shift = int32(len(cards) - a.sites)
+			cards = append(cards, hidden[a.sites:]...)
+		}
+		for i, c := range own[k][:min(len(own[k]), a.sites)] {
+			cards[i] = min(cards[i], c)
+		}
+		for j, scope := range s {
+			if shift > 0 {
+				scope = slices.Clone(scope)
+				for n, v := range scope {
+					if int(v) >= a.sites {
+						scope[n] = v + shift
+					}
+				}
+			}
+			key := entry{&t[j][0], k}
+			if scaled[key] == nil {
+				scaled[key] = slices.Clone(t[j])
+				weighted.Scale(scaled[key], a.weight[k])
+				weighted.Scale(scaled[key], a.factor)
+			}
+			scopes, tables = append(scopes, scope), append(tables, scaled[key])
+		}
+	}
+	from[len(a.parts)] = len(scopes)
+	for k := range a.parts {
+		for j := from[k]; j < from[k+1]; j++ {
+			tables[j] = narrowed(tables[j], scopes[j], func(v int32) (before, now int) {
+				before, now = a.levels, int(cards[v])
+				if int(v) >= a.sites {
+					before = now
+				} else if own[k] != nil {
+					before = int(own[k][v])
+				}
+				return before, now
+			})
+		}
+	}
+	for _, i := range a.which {
+		t := slices.Repeat([]float64{math.Inf(1)}, int(cards[i]))
+		if int(a.fixed[i]) < len(t) {
+			t[a.fixed[i]] = 0
+		}
+		scopes, tables = append(scopes, []int32{int32(i)}), append(tables, t)
+	}
+	if a.offset != 0 {
+		scopes, tables = append(scopes, nil), append(tables, []float64{a.factor * a.offset})
+	}
+	return cards, scopes, tables, true
+}
+
+// siteFactors returns a sum over sites as factors.
+func siteFactors(m Model) (scopes [][]int32, tables [][]float64) {
+	sites, levels := m.Shape()
+	e := make([]float64, 1)
+	m.Energy(e, make([]int32, sites))
+	scopes, tables = [][]int32{nil}, [][]float64{e}
+	costs, _ := sitewise(m)
+	for i := range sites {
+		scopes, tables = append(scopes, []int32{int32(i)}), append(tables, costs[i*levels:(i+1)*levels])
+	}
+	return scopes, tables
+}
+
+// narrowed returns the part of a table in which every variable v of the scope has levels
+// below now instead of before, both by v: the table itself if that is all of it.
+func narrowed(table []float64, scope []int32, levels func(v int32) (before, now int)) []float64 {
+	inner := 1
+	for k := len(scope) - 1; k >= 0; k-- {
+		before, now := levels(scope[k])
+		if before != now {
+			var less []float64
+			for at := 0; at < len(table); at += before * inner {
+				less = append(less, table[at:at+now*inner]...)
+			}
+			table = less
+		}
+		inner *= now
+	}
+	return table
+}

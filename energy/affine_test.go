@@ -4,11 +4,13 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/energytest"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/energy/read"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 )
@@ -177,6 +179,59 @@ func TestStructureOfCombinations(t *testing.T) {
 	e := make([]float64, 1)
 	m.Energy(e, make([]int32, 9))
 	require.Equal(t, math.Inf(1), e[0], "no state has both levels")
+}
+
+// The factors of wrappers are those of their parts, whatever levels the parts have, and are
+// not offered where numbers change or hidden units are scaled.
+func TestFactors(t *testing.T) {
+	ctx := context.Background()
+	network := func(text string) energy.Model { return exact.Must(read.UAI(strings.NewReader(text))) }
+	one := network("MARKOV 3 2 3 3 2 2 0 1 2 1 2 6 1 2 0 4 5 6 9 1 2 3 4 5 0 7 8 9")
+	two := network("MARKOV 3 3 2 3 1 3 2 0 1 18 1 2 3 4 5 6 7 8 9 8 7 6 5 4 3 2 1 2")
+	sum := exact.Must(energy.Sum(one, two, exact.Must(energy.Scale(one, 0.5)), exact.Must(model.NewIndependent([]float64{1, 2, 3, 4, math.Inf(-1), 5, 6, 7, 8}, 3))))
+	require.NoError(t, energytest.TestModel(ctx, sum, energytest.Options{Skip: []string{"supports"}}))
+	f, ok := energy.As[energy.Factored](exact.Must(energy.Clamp(sum, map[int]int32{2: 1})))
+	require.True(t, ok)
+	cards, _, _, ok := f.Factors()
+	require.True(t, ok)
+	require.Equal(t, []int32{2, 2, 3}, cards)
+
+	machine := func(seed uint64) *model.RBM {
+		r := rand.New(rand.NewPCG(seed, 2))
+		w := make([]float32, 3*4)
+		for i := range w {
+			w[i] = float32(r.NormFloat64())
+		}
+		return exact.Must(model.NewRBM(w, w[:3], w[:4]))
+	}
+	twice := exact.Must(energy.Sum(machine(1), machine(2), exact.Must(model.NewBernoulli([]float64{1, 2, 3, 4}))))
+	require.NoError(t, energytest.TestModel(ctx, twice, energytest.Options{FirstOrder: true}))
+	f, ok = energy.As[energy.Factored](twice)
+	require.True(t, ok)
+	cards, _, _, ok = f.Factors()
+	require.True(t, ok)
+	require.Len(t, cards, 4+6)
+
+	half, ok := energy.As[energy.Factored](exact.Must(energy.Scale(twice, 0.5)))
+	require.True(t, ok)
+	_, _, _, ok = half.Factors()
+	require.False(t, ok, "half the free energy of hidden units is none")
+	varying, set := newAffine(sum, two)
+	set([]float64{1, 0.3}, 2)
+	_, ok = energy.As[energy.Factored](varying)
+	require.False(t, ok)
+	v, _ := energy.As[energy.Varying](varying)
+	require.NoError(t, energytest.TestModel(ctx, v.Now(), energytest.Options{Skip: []string{"supports"}}))
+	_, ok = energy.As[energy.Factored](v.Now())
+	require.True(t, ok)
+	_, ok = energy.As[energy.Factored](exact.Must(energy.Sum(sum, energy.Func{Sites: 3, Levels: 3, E: func([]int32) float64 { return 1 }})))
+	require.False(t, ok)
+	learner := exact.Must(exact.Must(model.NewIsing(model.Lattice{3}, 1, 0)).Learn())
+	l, ok := energy.As[energy.Factored](exact.Must(energy.Scale(learner, 0.5)))
+	if ok {
+		_, _, _, ok = l.Factors()
+	}
+	require.False(t, ok, "the numbers change")
 }
 
 func newAffine(base energy.Model, statistics ...energy.Model) (*energy.Affine, func(weight []float64, offset float64)) {

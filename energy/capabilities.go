@@ -127,6 +127,26 @@ type Pairwise = interface {
 	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }
 
+// Factored models are sums of tables over a few sites each, so that a graph of low
+// tree-width can be summed exactly; see package projection/junction.
+type Factored interface {
+	Model
+
+	// Factors returns the factors of e^−E. Variable i has cards[i] levels: the first
+	// variables are the sites, where cards[i] ≤ levels and levels from cards[i] on have
+	// energy +Inf; any others are hidden units h, which are summed out. Table k holds a
+	// number for each state of the distinct variables scopes[k], that of the last one
+	// varying fastest, and
+	//
+	//	exp(−E(x)) = Σ_h exp(−Σ_k tables[k][(x, h) at scopes[k]]),
+	//
+	// which without hidden units is E(x) = Σ_k tables[k][x at scopes[k]]. A scope may be
+	// empty, its table being one number. Entries are numbers or +Inf, in nats. Several
+	// scopes may share a table. None of the slices may be modified. ok is false for a
+	// model that is not of this kind after all.
+	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
+}
+
 // Clamped models have sites with fixed levels. The energy is that of another model
 // where these sites are at their levels, and +Inf elsewhere.
 type Clamped interface {

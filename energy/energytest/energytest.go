@@ -80,7 +80,8 @@ type subject struct {
 //     differences unless Options.FirstOrder.
 //   - singles: Conditional and Locals are exact differences, and Move keeps them so.
 //   - graphs: neighbour lists are in order and symmetric, and sites that are not in them
-//     do not interact; Torus, Matching and Pairs give the energy.
+//     do not interact; Torus, Matching, Pairs and Factors give the energy, Factors that of
+//     all states if there are few.
 //   - values: the values of levels are finite and ascend.
 //   - supports: Repair makes states of positive probability and does not change a state
 //     that already has it.

@@ -132,6 +132,32 @@ func (p path) Matching() (float64, []float64, bool) {
 	return 0, nil, false
 }
 
+func (p path) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	bond := []float64{-coupling, 0, 0, -coupling}
+	if p.Bug == "factors" {
+		bond = []float64{-coupling, 0, 0, coupling}
+	}
+	for i := range int32(sites) {
+		cards, scopes, tables = append(cards, 2), append(scopes, []int32{i}), append(tables, []float64{0, -fields[i]})
+		if i > 0 {
+			scopes, tables = append(scopes, []int32{i - 1, i}), append(tables, bond)
+		}
+	}
+	cards[sites-1] = 1 // the last site is never 1
+	tables[len(tables)-2], tables[len(tables)-1] = []float64{0}, []float64{-coupling, 0}
+	switch p.Bug {
+	case "cards":
+		cards[2] = 3
+	case "scopes":
+		scopes[2] = []int32{1, 1}
+	case "sizes":
+		tables[0] = bond
+	case "entries":
+		tables[0] = []float64{0, math.Inf(-1)}
+	}
+	return cards, scopes, tables, true
+}
+
 func (p path) Values() []float32 {
 	if p.Bug == "values" {
 		return []float32{1, 0}
@@ -318,6 +344,11 @@ func TestWrongModels(t *testing.T) {
 		"no edges":         "graphs: method Graph: sites",
 		"one way":          "graphs: method Graph: site 0 has the neighbour 1, and that not the first",
 		"matching":         "graphs: method Matching: the difference E",
+		"factors":          "graphs: method Factors: energy of",
+		"cards":            "graphs: method Factors: cards[2] = 3, want 1 … 2",
+		"scopes":           "graphs: method Factors: scopes[2] = [1 1], want distinct",
+		"sizes":            "graphs: method Factors: len(tables[0]) = 4",
+		"entries":          "graphs: method Factors: tables[0] has an entry -Inf",
 		"values":           "values: its Values are [1 0], want finite and strictly ascending numbers",
 		"field":            "tables: Field, site",
 		"row":              "depends on the other states of the batch",

@@ -34,6 +34,11 @@ func checkGraphs(s *subject) error {
 			return err
 		}
 	}
+	if m, ok := energy.As[energy.Factored](s.m); ok {
+		if err := s.factored(m); err != nil {
+			return fmt.Errorf("method Factors: %w", err)
+		}
+	}
 	if m, ok := energy.As[energy.Clamped](s.m); ok {
 		if err := s.clamped(m); err != nil {
 			return fmt.Errorf("method Unclamped: %w", err)
@@ -216,6 +221,121 @@ func (s *subject) pairs(m energy.Pairwise) error {
 		return fmt.Errorf("method Pairs: %w", err)
 	}
 	return nil
+}
+
+// fewStates bounds the states that are all looked at, and the states of hidden units.
+const fewStates = 1 << 12
+
+// factored checks that the factors give the energy: of all states if there are few, and
+// of those of s.
+func (s *subject) factored(m energy.Factored) error {
+	cards, scopes, tables, ok := m.Factors()
+	if !ok {
+		return nil
+	}
+	if len(cards) < s.sites || len(scopes) != len(tables) {
+		return fmt.Errorf("len(cards) = %d, len(scopes) = %d, len(tables) = %d, want ≥ %d and as many scopes as tables", len(cards), len(scopes), len(tables), s.sites)
+	}
+	for i, c := range cards {
+		if c < 1 || i < s.sites && int(c) > s.levels {
+			return fmt.Errorf("cards[%d] = %d, want 1 … %d", i, c, s.levels)
+		}
+	}
+	for k, scope := range scopes {
+		size := 1
+		for j, v := range scope {
+			if v < 0 || int(v) >= len(cards) || slices.Contains(scope[:j], v) {
+				return fmt.Errorf("scopes[%d] = %v, want distinct numbers 0 … %d", k, scope, len(cards)-1)
+			}
+			size *= int(cards[v])
+		}
+		if len(tables[k]) != size {
+			return fmt.Errorf("len(tables[%d]) = %d, want %d", k, len(tables[k]), size)
+		}
+		for _, v := range tables[k] {
+			if math.IsNaN(v) || math.IsInf(v, -1) {
+				return fmt.Errorf("tables[%d] has an entry %v, want a number or +Inf", k, v)
+			}
+		}
+	}
+	hidden, few := float64(1), math.Pow(float64(s.levels), float64(s.sites)) <= fewStates
+	for _, c := range cards[s.sites:] {
+		hidden *= float64(c)
+	}
+	if hidden > fewStates {
+		return fmt.Errorf("%v states of hidden units, want ≤ %d for this law", hidden, fewStates)
+	}
+	check := func(x []int32, e float64) error {
+		got, factor := fromFactors(x, cards, scopes, tables), 4.0
+		if hidden > 1 {
+			factor += rounding32 * (s.largest + 1) / s.slack // models of hidden units round to float32
+		}
+		if !s.near(e, got, factor) {
+			return fmt.Errorf("energy of %v = %v, and %v by the factors", x, e, got)
+		}
+		return nil
+	}
+	for k, e := range s.e {
+		if err := check(s.state(k), e); err != nil {
+			return err
+		}
+	}
+	x := make([]int32, s.sites)
+	for more := few; more; {
+		if err := check(x, s.energy(x)); err != nil {
+			return err
+		}
+		more = false
+		for i := range x {
+			if x[i]++; int(x[i]) < s.levels {
+				more = true
+				break
+			}
+			x[i] = 0
+		}
+	}
+	return nil
+}
+
+// fromFactors returns the energy of a state by its factors.
+func fromFactors(x, cards []int32, scopes [][]int32, tables [][]float64) float64 {
+	all := append(slices.Clone(x), make([]int32, len(cards)-len(x))...)
+	for i, l := range x {
+		if l >= cards[i] {
+			return math.Inf(1)
+		}
+	}
+	var terms []float64 // of the states of hidden units
+	for {
+		sum := 0.0
+		for k, scope := range scopes {
+			at := 0
+			for _, v := range scope {
+				at = at*int(cards[v]) + int(all[v])
+			}
+			sum += tables[k][at]
+		}
+		terms = append(terms, sum)
+		at := len(x)
+		for ; at < len(all); at++ {
+			if all[at]++; all[at] < cards[at] {
+				break
+			}
+			all[at] = 0
+		}
+		if at == len(all) {
+			break
+		}
+	}
+	least := slices.Min(terms)
+	if len(terms) == 1 || math.IsInf(least, 1) {
+		return least
+	}
+	sum := 0.0
+	for _, t := range terms {
+		sum += math.Exp(least - t)
+	}
+	return least - math.Log(sum)
 }
 
 // formula compares energies with a formula for them, up to a constant.

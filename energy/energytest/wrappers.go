@@ -33,6 +33,8 @@ var abilities = []struct {
 	{"Learnable", has[energy.Learnable], "scale sum clamp"},
 	{"Incremental", has[energy.Incremental], "scale clamp"},
 	{"Bipartite", has[energy.Bipartite], "forms"},
+	{"Factored", func(m energy.Model) bool { return factors(m, false) }, "scale sum clamp"},
+	{"Factored with hidden units", func(m energy.Model) bool { return factors(m, true) }, "sum clamp"},
 	{"Toroidal", func(m energy.Model) bool {
 		t, ok := energy.As[energy.Toroidal](m)
 		if ok {
@@ -54,6 +56,17 @@ var abilities = []struct {
 		}
 		return ok
 	}, "scale sum"},
+}
+
+// factors reports whether a model has factors, with or without hidden units.
+func factors(m energy.Model, hidden bool) bool {
+	f, ok := energy.As[energy.Factored](m)
+	if !ok {
+		return false
+	}
+	cards, _, _, ok := f.Factors()
+	sites, _ := m.Shape()
+	return ok && (len(cards) > sites) == hidden
 }
 
 func has[T any](m energy.Model) bool {

@@ -188,6 +188,31 @@ func (g *Graph) uniform() (w float64, ok bool) {
 	return g.weight[0], true
 }
 
+// factors returns the factors of a sum over the edges and sites, see [energy.Factored]:
+// pair makes the table of an edge from its weight, once for each weight, and site that of
+// a site.
+func (g *Graph) factors(pair func(w float64) []float64, site func(i int) []float64) (scopes [][]int32, tables [][]float64) {
+	n := g.Sites()
+	scopes, tables = make([][]int32, 0, n+len(g.adj)/2), make([][]float64, 0, n+len(g.adj)/2)
+	ends := make([]int32, 0, n+len(g.adj))
+	add := func(table []float64, v ...int32) {
+		ends = append(ends, v...)
+		scopes, tables = append(scopes, ends[len(ends)-len(v):]), append(tables, table)
+	}
+	made := map[float64][]float64{}
+	for i := range n {
+		add(site(i), int32(i))
+		for k := g.upper[i]; k < g.start[i+1]; k++ {
+			w := g.weight[k]
+			if made[w] == nil {
+				made[w] = pair(w)
+			}
+			add(made[w], int32(i), g.adj[k])
+		}
+	}
+	return scopes, tables
+}
+
 // bonds are the interactions of a model. Those of a lattice take some 56 bytes
 // per site, so they are made on first use.
 type bonds struct {

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -13,7 +14,7 @@ import (
 // level: its probability is zero.
 //
 // It is [energy.Differentiable] with exact differences (rounded to float32),
-// [energy.Conditional], [energy.Graphical] (without edges), [energy.Learnable] and
+// [energy.Conditional], [energy.Graphical] (without edges), [energy.Factored], [energy.Learnable] and
 // [energy.Supported]; through [energy.As] also [energy.Binary] if it has two
 // levels, and [energy.Local] if no site forbids level 0. From a forbidden
 // level the difference to an allowed one is −Inf. An Independent is
@@ -137,6 +138,15 @@ func (m *Independent) Conditional(d []float64, site int, x []int32) {
 
 // Graph implements [energy.Graphical]; there are no neighbours.
 func (m *Independent) Graph() (start, adj []int32) { return m.start, nil }
+
+// Factors implements [energy.Factored].
+func (m *Independent) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	n := len(m.start) - 1
+	for i := range n {
+		scopes, tables = append(scopes, []int32{int32(i)}), append(tables, m.row(i))
+	}
+	return slices.Repeat([]int32{int32(m.levels)}, n), scopes, tables, true
+}
 
 // Repair implements [energy.Supported]: a forbidden level becomes the most probable
 // one of its site, the lowest of several.

@@ -19,7 +19,7 @@ import (
 // differences are exact.
 //
 // It is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to
-// float32), [energy.Local], [energy.Graphical] and [energy.Learnable]. On a [Lattice]
+// float32), [energy.Local], [energy.Graphical], [energy.Factored] and [energy.Learnable]. On a [Lattice]
 // with a uniform field a table of differences needs no index arrays, and on a
 // two-dimensional lattice with sides ≥ 3 it takes one pass. An Ising is immutable and
 // safe for concurrent use; its methods allocate nothing.
@@ -232,6 +232,20 @@ func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 		weight[k] = float64(-4*m.coupling) * weight[k]
 	}
 	return g.start, g.adj, weight, field, true
+}
+
+// Factors implements [energy.Factored].
+func (m *Ising) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	site := func(i int) []float64 { return []float64{m.fieldAt(i), 0 - m.fieldAt(i)} }
+	if m.fields == nil {
+		all := site(0)
+		site = func(int) []float64 { return all }
+	}
+	scopes, tables = m.bonds.graph().factors(func(w float64) []float64 {
+		c := float64(m.coupling * w)
+		return []float64{0 - c, c, c, 0 - c}
+	}, site)
+	return slices.Repeat([]int32{2}, m.sites), scopes, tables, true
 }
 
 // gridField stores the field of one state in h and returns its energy.

@@ -65,6 +65,11 @@ func (l *isingLearner) Pairs() (start, adj []int32, weight, field []float64, ok 
 	return nil, nil, nil, nil, false
 }
 
+// Factors returns false: the numbers change with SetParams.
+func (l *isingLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	return nil, nil, nil, false
+}
+
 // ParamGradient implements [energy.Parametric].
 func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
@@ -147,6 +152,11 @@ func (l *pottsLearner) SetParams(theta []float64) error {
 
 // Matching returns false: see isingLearner.
 func (l *pottsLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
+
+// Factors returns false: the numbers change with SetParams.
+func (l *pottsLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	return nil, nil, nil, false
+}
 
 // ParamGradient implements [energy.Parametric].
 func (l *pottsLearner) ParamGradient(g []float64, x []int32, w []float64) {

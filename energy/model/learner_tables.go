@@ -64,6 +64,11 @@ func (l *independentLearner) SetParams(theta []float64) error {
 	return nil
 }
 
+// Factors returns false: the numbers change with SetParams.
+func (l *independentLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	return nil, nil, nil, false
+}
+
 // ParamGradient implements [energy.Parametric].
 func (l *independentLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.costs) / l.levels
@@ -126,6 +131,11 @@ func normalise(costs, theta []float64, number []int32) {
 			costs[k] = simd.Log(sum) - (theta[p] - top)
 		}
 	}
+}
+
+// Factors returns false: the numbers change with SetParams.
+func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	return nil, nil, nil, false
 }
 
 // ParamGradient implements [energy.Parametric]: how often a row was met times its
@@ -211,6 +221,11 @@ func (l *rbmLearner) SetParams(theta []float64) error {
 	copy(l.theta, theta)
 	*l.RBM = *m
 	return nil
+}
+
+// Factors returns false: the numbers change with SetParams.
+func (l *rbmLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	return nil, nil, nil, false
 }
 
 // ParamGradient implements [energy.Parametric]: −σ(a)vᵀ, −σ(a) and −v, the first as

@@ -16,7 +16,7 @@ import (
 //
 // It is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable], exactly
 // (rounded to float32), [energy.Conditional], [energy.Graphical] (sites at
-// distance ≤ k interact), [energy.Learnable] and [energy.Supported]. A single-site difference costs
+// distance ≤ k interact), [energy.Factored], [energy.Learnable] and [energy.Supported]. A single-site difference costs
 // k+1 table entries per level. A Markov is immutable and safe for concurrent
 // use; its methods except Repair allocate nothing in steady state.
 type Markov struct {
@@ -211,6 +211,19 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 
 // Graph implements [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
+
+// Factors implements [energy.Factored].
+func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	all := make([]int32, m.sites)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	scopes, tables = append(scopes, all[:m.order]), append(tables, m.start)
+	for i := m.order; i < m.sites; i++ {
+		scopes, tables = append(scopes, all[i-m.order:i+1]), append(tables, m.trans)
+	}
+	return slices.Repeat([]int32{int32(m.levels)}, m.sites), scopes, tables, true
+}
 
 // terms stores in d[l] the sum of those terms of E(x with x_site = l) that x_site
 // has a part in.

@@ -19,7 +19,7 @@ import (
 // energies and differences are exact.
 //
 // It is [energy.Differentiable] with exact differences (rounded to float32),
-// [energy.Local], [energy.Matching] and [energy.Learnable], and [energy.Binary]
+// [energy.Local], [energy.Matching], [energy.Factored] and [energy.Learnable], and [energy.Binary]
 // through [energy.As] if it has two levels. On a two-dimensional [Lattice] with sides
 // ≥ 3 tables cost no index arrays. A Potts is immutable and safe for concurrent
 // use; its methods allocate nothing in steady state.
@@ -183,6 +183,22 @@ func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj
 func (m *Potts) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := m.graph.uniform()
 	return m.coupling * w, m.field, ok
+}
+
+// Factors implements [energy.Factored].
+func (m *Potts) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	site := make([]float64, m.levels)
+	for l, h := range m.field {
+		site[l] = 0 - h
+	}
+	scopes, tables = m.graph.factors(func(w float64) []float64 {
+		t := make([]float64, m.levels*m.levels)
+		for l := range m.levels {
+			t[l*m.levels+l] = 0 - float64(m.coupling*w)
+		}
+		return t
+	}, func(int) []float64 { return site })
+	return slices.Repeat([]int32{int32(m.levels)}, m.graph.Sites()), scopes, tables, true
 }
 
 // As implements [energy.Capable].

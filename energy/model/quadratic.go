@@ -20,7 +20,7 @@ import (
 // differences are exact.
 //
 // It is [energy.Differentiable] with exact differences (the second-order term of the
-// diagonal included, rounded to float32), [energy.Local] and [energy.Learnable];
+// diagonal included, rounded to float32), [energy.Local], [energy.Factored] and [energy.Learnable];
 // through [energy.As] also [energy.Binary] if it has two levels, [energy.Incremental]
 // if its matrix is also dense, [energy.Graphical] if it was made from a sparse matrix,
 // and [energy.Ordinal] and [energy.Windowed] unless its values are {0, 1} or {−1, 1}. A
@@ -484,6 +484,46 @@ func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64,
 		weight[k] = float64(weight[k] * unit)
 	}
 	return start, adj, weight, field, true
+}
+
+// Factors implements [energy.Factored]; ok is false while the numbers are being learned.
+func (m *Quadratic) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	if m.learned {
+		return nil, nil, nil, false
+	}
+	levels := len(m.values)
+	pair := func(w float64) []float64 {
+		t := make([]float64, 0, levels*levels)
+		for _, a := range m.values {
+			for _, b := range m.values {
+				t = append(t, float64(w*a)*b)
+			}
+		}
+		return t
+	}
+	site := func(i int) []float64 {
+		t := make([]float64, levels)
+		for l, v := range m.values {
+			t[l] = float64(float64(m.square[i]*v)*v) + float64(m.linear[i]*v)
+		}
+		return t
+	}
+	n := len(m.linear)
+	switch a := m.couplings.(type) {
+	case sparse:
+		scopes, tables = a.graph.factors(pair, site)
+	case dense:
+		for i := range n {
+			scopes, tables = append(scopes, []int32{int32(i)}), append(tables, site(i))
+			for j := i + 1; j < n; j++ {
+				if w := a.rows[i*n+j]; w != 0 {
+					scopes, tables = append(scopes, []int32{int32(i), int32(j)}), append(tables, pair(w))
+				}
+			}
+		}
+	}
+	scopes, tables = append(scopes, nil), append(tables, []float64{m.constant})
+	return slices.Repeat([]int32{int32(levels)}, n), scopes, tables, true
 }
 
 // denseRows returns the entries of a that are not 0 in compressed rows, unless

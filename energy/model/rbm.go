@@ -19,7 +19,7 @@ import (
 //
 // It is [energy.Differentiable] and [energy.Binary] with the first-order field
 // −b_v − Wᵀσ(a), [energy.Incremental], [energy.Conditional],
-// [energy.IncrementalBipartite] and [energy.Learnable].
+// [energy.IncrementalBipartite], [energy.Factored] and [energy.Learnable].
 //
 // The weights of a hidden unit, and the biases of the visible ones, are rounded once,
 // by NewRBM, to multiples of 2^(e−52), where 2^e is the power of two above the sum of
@@ -176,6 +176,28 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	}
 	check.Len("model", "f", len(f), len(h)/n*len(m.bias.visible))
 	m.project(f, h)
+}
+
+// Factors implements [energy.Factored] with a hidden unit as a variable of its own. The
+// numbers are those of the machine in float64, where energies round activations to
+// float32.
+func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
+	add := func(table []float64, v ...int32) {
+		scopes, tables = append(scopes, v), append(tables, table)
+	}
+	for i, b := range m.bias.visible {
+		add([]float64{0, 0 - float64(b)}, int32(i))
+	}
+	for j, b := range m.bias.hidden {
+		add([]float64{0, 0 - float64(b)}, int32(visible+j))
+		for i, w := range m.w[j*visible : (j+1)*visible] {
+			if w != 0 {
+				add([]float64{0, 0, 0, 0 - float64(w)}, int32(i), int32(visible+j))
+			}
+		}
+	}
+	return slices.Repeat([]int32{2}, visible+hidden), scopes, tables, true
 }
 
 // Tempered returns the machine with all weights and biases times beta, as anneal.AIS

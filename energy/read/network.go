@@ -129,6 +129,14 @@ func (m *network) Conditional(d []float64, site int, x []int32) {
 // Graph implements [energy.Graphical].
 func (m *network) Graph() (start, adj []int32) { return m.start, m.adj }
 
+// Factors implements [energy.Factored].
+func (m *network) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	for k := range m.factors {
+		scopes, tables = append(scopes, m.factors[k].sites), append(tables, m.factors[k].energy)
+	}
+	return m.cards, scopes, tables, true
+}
+
 // Repair implements [energy.Supported]: levels that a variable does not have
 // become its last.
 func (m *network) Repair(x []int32) {

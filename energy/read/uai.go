@@ -30,7 +30,7 @@ import (
 //
 // All sites of a model have the same levels 0 … max k − 1; the levels of a variable
 // from its own k on have energy +Inf. The model is [energy.Conditional],
-// [energy.Graphical] and [energy.Supported]: Repair removes such levels, but does not
+// [energy.Graphical], [energy.Factored] and [energy.Supported]: Repair removes such levels, but does not
 // repair a state that a table forbids. If tables forbid states, start chains from
 // allowed ones with Config.Init. A single-site step costs a row of every table that
 // contains the site. The model is immutable and safe for concurrent use.
