@@ -1,0 +1,146 @@
+package elimination
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Prepare makes the messages that [Run.Draw] needs and returns log Σ_x exp(−E(x)).
+func (r *Run) Prepare(ctx context.Context, tables [][]float64) (logZ float64, err error) {
+	return r.start(ctx, tables, linear, true)
+}
+
+// Draw stores in x, a row of len(src) levels for each variable, states from the
+// distribution e^−E of the tables of [Run.Prepare]. State s takes one Uint64 of src[s]
+// for each variable, in the reverse order of elimination.
+func (r *Run) Draw(ctx context.Context, x []int32, src []rand.Source) error {
+	r.meter.Watch(ctx)
+	defer r.meter.Unwatch()
+	n := len(src)
+	index := make([][]int32, 0, 8)
+	u := make([]float64, n)
+	var w []float64
+	for s := len(r.p.cuts) - 2; s >= 0; s-- {
+		if err := r.segment(s); err != nil {
+			return err
+		}
+		for k := r.p.cuts[s+1] - 1; k >= r.p.cuts[s]; k-- {
+			b := &r.p.buckets[k]
+			card := int(r.p.cards[b.v])
+			if r.meter.Done(n * (card + len(b.ops))) {
+				return r.meter.Poll()
+			}
+			if _, _, err := r.operands(b, false); err != nil {
+				return err
+			}
+			for len(index) < len(b.ops) {
+				index = append(index, make([]int32, n))
+			}
+			for i := range b.ops {
+				r.places(index[i], &b.ops[i], x, n)
+			}
+			for q := range u {
+				u[q] = float64(src[q].Uint64()>>11) * 0x1p-53
+			}
+			row := x[int(b.v)*n : (int(b.v)+1)*n]
+			switch {
+			case len(b.ops) == 0:
+				for q, v := range u {
+					row[q] = min(int32(v*float64(card)), int32(card-1))
+				}
+			case card == 2 && r.mode == linear:
+				r.coins(row, u, index)
+			default:
+				w = slices.Grow(w[:0], card)[:card]
+				for q, v := range u {
+					row[q] = r.pick(w, index, q, v)
+				}
+			}
+			r.drop(b)
+		}
+	}
+	return nil
+}
+
+// places stores where the states find their row of an operand, at level 0 of its first
+// variable.
+func (r *Run) places(index []int32, op *operand, x []int32, n int) {
+	clear(index)
+	step := int32(1)
+	for j := len(op.vars) - 1; j > 0; j-- {
+		v := op.vars[j]
+		row := x[int(v)*n : (int(v)+1)*n]
+		if step == 1 {
+			copy(index, row)
+		} else {
+			for q, l := range row {
+				index[q] += step * l
+			}
+		}
+		step *= r.p.cards[v]
+	}
+}
+
+// coins draws a variable of two levels.
+func (r *Run) coins(row []int32, u []float64, index [][]int32) {
+	for q, v := range u {
+		p0, p1 := 1.0, 1.0
+		for i, d := range r.ops {
+			at := int(index[i][q])
+			p0 *= d[at]
+			p1 *= d[at+len(d)/2]
+		}
+		row[q] = 0
+		if v*(p0+p1) >= p0 {
+			row[q] = 1
+		}
+	}
+}
+
+// pick draws a level of a variable by a number in [0, 1).
+func (r *Run) pick(w []float64, index [][]int32, q int, u float64) int32 {
+	r.conditional(w, index, q)
+	sum := 0.0
+	if r.mode != linear {
+		top := slices.Max(w)
+		for l := range w {
+			w[l] = simd.Exp(w[l] - top)
+		}
+	}
+	for _, v := range w {
+		sum += v
+	}
+	u *= sum
+	last := 0
+	for l, v := range w {
+		if v > 0 {
+			if last = l; u < v {
+				break
+			}
+		}
+		u -= v
+	}
+	return int32(last)
+}
+
+// conditional stores the weights of the levels, or their logarithms.
+func (r *Run) conditional(w []float64, index [][]int32, q int) {
+	for l := range w {
+		v := 1.0
+		if r.mode != linear {
+			v = 0
+		}
+		for i, d := range r.ops {
+			e := d[int(index[i][q])+l*(len(d)/len(w))]
+			if r.mode == linear {
+				v *= e
+			} else {
+				v += e
+			}
+		}
+		w[l] = v
+	}
+}

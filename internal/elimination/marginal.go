@@ -1,0 +1,224 @@
+package elimination
+
+import (
+	"context"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Marginals returns log Σ_x exp(−E(x)), like [Run.Sum], and calls factor with the
+// probabilities of the states of every table, in its layout, and variable with those of
+// the levels of every variable. Both may be nil; the slices are lent for the call.
+func (r *Run) Marginals(ctx context.Context, tables [][]float64, factor func(k int, p []float64), variable func(v int32, p []float64)) (logZ float64, err error) {
+	logZ, err = r.start(ctx, tables, linear, true)
+	if err != nil {
+		return 0, err
+	}
+	r.meter.Watch(ctx)
+	defer r.meter.Unwatch()
+	adjoint := make([][]float64, len(r.p.buckets))
+	for s := len(r.p.cuts) - 2; s >= 0; s-- {
+		if err := r.segment(s); err != nil {
+			return 0, err
+		}
+		for k := r.p.cuts[s+1] - 1; k >= r.p.cuts[s]; k-- {
+			if err := r.backwards(k, adjoint, factor, variable); err != nil {
+				return 0, err
+			}
+			r.put(&adjoint[k])
+		}
+	}
+	for k, scope := range r.p.scopes {
+		if len(scope) == 0 && factor != nil {
+			factor(k, []float64{1})
+		}
+	}
+	return logZ, nil
+}
+
+// put gives back memory.
+func (r *Run) put(m *[]float64) {
+	if *m != nil {
+		r.free[len(*m)] = append(r.free[len(*m)], *m)
+		*m = nil
+	}
+}
+
+// backwards computes the probabilities in bucket k from its adjoint, which is the weight,
+// given a state of its scope, of everything that is not below it: the probability of the
+// state is adjoint times message. It makes the adjoints of the buckets below.
+func (r *Run) backwards(k int, adjoint [][]float64, factor func(k int, p []float64), variable func(v int32, p []float64)) error {
+	b := &r.p.buckets[k]
+	card := int(r.p.cards[b.v])
+	if r.meter.Done(2 * card * b.size) {
+		return r.meter.Poll()
+	}
+	if _, _, err := r.operands(b, false); err != nil {
+		return err
+	}
+	defer r.drop(b)
+	above := adjoint[k]
+	if above == nil { // a root
+		above = []float64{0 - r.out[k][0]}
+		if r.mode == linear {
+			above = []float64{1 / r.out[k][0]}
+		}
+	}
+	site := make([]float64, card)
+	sums := make([][]float64, len(b.ops)) // probabilities of the operands
+	for i := range b.ops {
+		sums[i] = r.take(b.ops[i].size)
+		clear(sums[i])
+	}
+	if len(b.ops) == 0 {
+		for l := range site {
+			site[l] = 1
+		}
+	} else if r.mode != linear || !r.fastBack(b, above, r.scale[k], sums, site) {
+		r.slowBack(b, above, r.scale[k], sums, site)
+	}
+	total := 0.0
+	for _, v := range site {
+		total += v
+	}
+	for l := range site {
+		site[l] /= total
+	}
+	if variable != nil {
+		variable(b.v, site)
+	}
+	for i := range b.ops {
+		r.share(&b.ops[i], sums[i], total, adjoint, factor)
+	}
+	return nil
+}
+
+// slowBack adds up probabilities, operand by operand.
+func (r *Run) slowBack(b *bucket, above []float64, scale int, sums [][]float64, site []float64) {
+	l := r.lay(b)
+	card := len(site)
+	c := math.Ldexp(1, -scale)
+	tmp := r.buffer(l.block)
+	for at := range l.each {
+		adj := above[at*l.block : (at+1)*l.block]
+		for level := range card {
+			r.product(tmp, b, level)
+			s := 0.0
+			if r.mode == linear {
+				for o, a := range adj {
+					tmp[o] = float64(tmp[o] * c * a)
+					s += tmp[o]
+				}
+			} else {
+				for o, a := range adj {
+					tmp[o] = simd.Exp(tmp[o] + a)
+					s += tmp[o]
+				}
+			}
+			site[level] += s
+			for i, m := range sums {
+				m = m[r.base[i]+level*(len(m)/card):]
+				off := r.offs[i][:len(tmp)]
+				for o, v := range tmp {
+					m[off[o]] += v
+				}
+			}
+		}
+		r.advance(l.dims, l.steps)
+	}
+}
+
+// fastBack is slowBack for a bucket that has a pattern.
+func (r *Run) fastBack(b *bucket, above []float64, scale int, sums [][]float64, site []float64) bool {
+	q, ok := r.pattern(b)
+	if !ok {
+		return false
+	}
+	var dims []int
+	steps := r.outer(b, q.outer, &dims)
+	r.begin(b, q.outer)
+	card, n := len(site), q.inner
+	buf := r.buffer(2 * n)
+	p, got := buf[:n], buf[n:]
+	c := math.Ldexp(1, -scale)
+	d, m := r.ops[q.message], sums[q.message]
+	block := q.m * n
+	vars := b.scope[q.middle:]
+	for at := 0; at < b.size; at += block {
+		for level := range card {
+			r.values(p, b, &q, level)
+			from := r.base[q.message] + level*(len(d)/card)
+			v, w := d[from:from+q.m*q.step], m[from:from+q.m*q.step]
+			clear(got)
+			near := q.near[:n]
+			for j := range q.m {
+				adj, x, y := above[at+j*n:at+(j+1)*n], v[j*q.step:], w[j*q.step:]
+				adj, pp, gg := adj[:len(near)], p[:len(near)], got[:len(near)]
+				for i, k := range near {
+					t := float64(x[k] * pp[i] * c * adj[i])
+					y[k] += t
+					gg[i] += t
+				}
+			}
+			for i := range got {
+				site[level] += got[i]
+			}
+			if q.table >= 0 {
+				t := sums[q.table]
+				t = t[r.base[q.table]+level*(len(t)/card):]
+				r.walk.set(r.p.cards, vars, r.p.strides(vars, b.ops[q.table].vars))
+				for _, g := range got {
+					t[r.walk.at] += g
+					r.walk.next()
+				}
+			}
+		}
+		r.advance(dims, steps)
+	}
+	return true
+}
+
+// share gives the parts of an operand their probabilities: factors to the caller, messages
+// as adjoints. It takes over the memory of sums.
+func (r *Run) share(op *operand, sums []float64, total float64, adjoint [][]float64, factor func(k int, p []float64)) {
+	for i := range sums {
+		sums[i] /= total
+	}
+	for _, q := range op.parts {
+		if q.child < 0 && factor == nil {
+			continue
+		}
+		m := sums
+		if !op.alone {
+			m = r.take(q.size)
+			clear(m)
+			r.walk.set(r.p.cards, op.vars, q.strides)
+			for _, v := range sums {
+				m[r.walk.at] += v
+				r.walk.next()
+			}
+		}
+		if q.child < 0 {
+			factor(q.factor, m)
+			r.put(&m)
+			continue
+		}
+		for i, w := range r.out[q.child] {
+			switch {
+			case r.mode != linear && m[i] > 0:
+				m[i] = simd.Log(m[i]) - w
+			case r.mode != linear:
+				m[i] = math.Inf(-1)
+			case w > 0:
+				m[i] /= w
+			default:
+				m[i] = 0
+			}
+		}
+		adjoint[q.child] = m
+	}
+	if !op.alone {
+		r.put(&sums)
+	}
+}

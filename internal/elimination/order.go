@@ -1,0 +1,472 @@
+package elimination
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/heap"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+)
+
+// graph is who shares a table with whom.
+type graph struct {
+	bits  []float64 // log₂ of the levels of each variable
+	late  []bool    // variables that may only be eliminated after all others; nil: none
+	adj   [][]int32 // ascending
+	meter *poll.Meter
+}
+
+func newGraph(cards []int32, scopes [][]int32, late []bool) *graph {
+	g := &graph{bits: make([]float64, len(cards)), late: late, adj: make([][]int32, len(cards))}
+	for i, c := range cards {
+		g.bits[i] = math.Log2(float64(c))
+	}
+	for _, scope := range scopes {
+		for _, a := range scope {
+			for _, b := range scope {
+				if a != b {
+					g.adj[a] = append(g.adj[a], b)
+				}
+			}
+		}
+	}
+	for i := range g.adj {
+		slices.Sort(g.adj[i])
+		g.adj[i] = slices.Compact(g.adj[i])
+	}
+	return g
+}
+
+// clone returns a copy whose lists may be changed.
+func (g *graph) clone() *graph {
+	c := *g
+	c.adj = make([][]int32, len(g.adj))
+	total := 0
+	for _, a := range g.adj {
+		total += len(a)
+	}
+	all := make([]int32, 0, total)
+	for i, a := range g.adj {
+		all = append(all, a...)
+		c.adj[i] = all[len(all)-len(a) : len(all) : len(all)]
+	}
+	return &c
+}
+
+// weight returns log₂ of the entries over the neighbours of v.
+func (g *graph) weight(v int32) (bits float64) {
+	for _, u := range g.adj[v] {
+		bits += g.bits[u]
+	}
+	return bits
+}
+
+// union stores in dst the union of two ascending lists without v and w.
+func union(dst, a, b []int32, v, w int32) []int32 {
+	dst = dst[:0]
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		var u int32
+		switch {
+		case j == len(b) || i < len(a) && a[i] < b[j]:
+			u = a[i]
+			i++
+		case i == len(a) || b[j] < a[i]:
+			u = b[j]
+			j++
+		default:
+			u = a[i]
+			i, j = i+1, j+1
+		}
+		if u != v && u != w {
+			dst = append(dst, u)
+		}
+	}
+	return dst
+}
+
+// remove eliminates v: its neighbours become neighbours of each other. It returns them,
+// and the operations it took.
+func (g *graph) remove(v int32, buf *[]int32) (near []int32, work int) {
+	near = g.adj[v]
+	for _, a := range near {
+		*buf = union(*buf, g.adj[a], near, v, a)
+		g.adj[a] = append(g.adj[a][:0], *buf...)
+		work += len(g.adj[a]) + len(near)
+	}
+	g.adj[v] = nil
+	return near, work
+}
+
+// missing returns how many edges the neighbours of v lack, weighted by the levels at both
+// ends, and the operations it took.
+func (g *graph) missing(v int32) (fill float64, work int) {
+	near := g.adj[v]
+	for k, a := range near {
+		other, j := g.adj[a], 0
+		for _, b := range near[k+1:] {
+			for j < len(other) && other[j] < b {
+				j++
+			}
+			if j == len(other) || other[j] != b {
+				fill += float64(g.bits[a] * g.bits[b])
+			}
+		}
+		work += len(other) + len(near)
+	}
+	return fill, work
+}
+
+// elimination is an order and what it costs.
+type elimination struct {
+	order   []int32
+	scopes  [][]int32 // of the message of each variable of the order, ascending
+	entries float64   // of all cliques
+	width   float64   // log₂ of the entries of the largest clique
+	work    int       // operations that finding it took
+}
+
+// limits stop the search for an order.
+type limits struct {
+	message float64 // log₂ of the entries of a message
+	entries float64 // of all cliques
+	work    int     // operations
+}
+
+// eliminate removes all variables in the order of next, which returns −1 to give up. It
+// returns nil beyond the limits.
+func (g *graph) eliminate(l limits, next func(removed int32, near []int32, work *int) int32) *elimination {
+	e := &elimination{order: make([]int32, 0, len(g.adj)), scopes: make([][]int32, 0, len(g.adj))}
+	var buf, near []int32
+	removed := int32(-1)
+	for len(e.order) < len(g.adj) {
+		v := next(removed, near, &e.work)
+		if v < 0 {
+			return nil
+		}
+		message := g.weight(v)
+		e.width = max(e.width, message+g.bits[v])
+		e.entries += math.Exp2(message + g.bits[v])
+		if message > l.message || e.entries > l.entries || e.work > l.work || g.meter.Done(len(g.adj[v])+1) {
+			return nil
+		}
+		var work int
+		near, work = g.remove(v, &buf)
+		g.meter.Done(work)
+		e.work += work
+		e.order, e.scopes = append(e.order, v), append(e.scopes, near)
+		removed = v
+	}
+	return e
+}
+
+// follow eliminates in a given order.
+func (g *graph) follow(order []int32, l limits) *elimination {
+	if g.late != nil { // those that are late come last, in the same order
+		early, late := make([]int32, 0, len(order)), []int32(nil)
+		for _, v := range order {
+			if g.late[v] {
+				late = append(late, v)
+			} else {
+				early = append(early, v)
+			}
+		}
+		order = append(early, late...)
+	}
+	k := 0
+	return g.clone().eliminate(l, func(int32, []int32, *int) int32 {
+		k++
+		return order[k-1]
+	})
+}
+
+// place is a variable in the queue of greedy.
+type place struct {
+	late  bool
+	score float64
+	tie   uint32
+	v     int32
+}
+
+func (p place) before(q place) bool {
+	if p.late != q.late {
+		return q.late
+	}
+	if p.score != q.score {
+		return p.score < q.score
+	}
+	return p.tie < q.tie || p.tie == q.tie && p.v < q.v
+}
+
+// greedy eliminates next the variable whose neighbours lack the fewest edges (min-fill) or
+// have the smallest table (min-weight), ties at random (Kjærulff 1990).
+func (g *graph) greedy(fill bool, l limits, r *rand.Rand) *elimination {
+	own := g.clone()
+	score, done := make([]float64, len(g.adj)), make([]bool, len(g.adj))
+	queue := make([]place, 0, 2*len(g.adj))
+	push := func(v int32, work *int) {
+		s := own.weight(v)
+		if fill {
+			var w int
+			s, w = own.missing(v)
+			*work += w
+		}
+		*work += len(own.adj[v]) + 20
+		score[v] = s
+		queue = heap.Push(queue, place{g.late != nil && g.late[v], s, r.Uint32(), v}, place.before)
+	}
+	ignored := 0
+	for v := range g.adj {
+		push(int32(v), &ignored)
+	}
+	return own.eliminate(l, func(removed int32, near []int32, work *int) int32 {
+		if removed >= 0 {
+			done[removed] = true
+		}
+		for _, u := range near {
+			push(u, work)
+			if *work > l.work {
+				return -1
+			}
+		}
+		for {
+			var p place
+			queue, p = heap.Pop(queue, place.before)
+			if !done[p.v] && p.score == score[p.v] {
+				return p.v
+			}
+		}
+	})
+}
+
+// far returns the variable that a breadth-first search from a start meets last.
+func (g *graph) far(start int32) int32 {
+	seen, order := make([]bool, len(g.adj)), []int32{start}
+	seen[start] = true
+	for at := 0; at < len(order); at++ {
+		for _, u := range g.adj[order[at]] {
+			if !seen[u] {
+				seen[u] = true
+				order = append(order, u)
+			}
+		}
+	}
+	return order[len(order)-1]
+}
+
+// front returns log₂ of the entries that the largest clique has at most if variables are
+// eliminated breadth first from a start: those of the variables met and not yet eliminated.
+func (g *graph) front(start int32) (bits float64) {
+	seen, order := make([]bool, len(g.adj)), make([]int32, 0, len(g.adj))
+	weight := 0.0
+	meet := func(v int32) {
+		if !seen[v] {
+			seen[v] = true
+			order = append(order, v)
+			weight += g.bits[v]
+		}
+	}
+	for v := -1; v < len(g.adj); v++ {
+		if v < 0 {
+			meet(start)
+		} else {
+			meet(int32(v))
+		}
+		for at := len(order) - 1; at < len(order); at++ {
+			for _, u := range g.adj[order[at]] {
+				meet(u)
+			}
+			bits = max(bits, weight)
+			weight -= g.bits[order[at]]
+		}
+	}
+	return bits
+}
+
+// sweep eliminates from a start on, always a variable of the front, the one that brings
+// the smallest table of new variables into it, the oldest of several (King 1970), one
+// component after the other. Strips are swept along their length.
+func (g *graph) sweep(start int32, l limits) *elimination {
+	own := g.clone()
+	seen := make([]bool, len(g.adj))
+	var front []int32
+	unseen := 0
+	return own.eliminate(l, func(_ int32, near []int32, work *int) int32 {
+		for _, u := range near {
+			if !seen[u] {
+				seen[u] = true
+				front = append(front, u)
+			}
+		}
+		best, least := -1, math.Inf(1)
+		for k, u := range front {
+			grows := 0 - g.bits[u]
+			for _, w := range g.adj[u] {
+				if !seen[w] {
+					grows += g.bits[w]
+				}
+			}
+			*work += len(g.adj[u]) + 1
+			if grows < least {
+				best, least = k, grows
+			}
+		}
+		if best >= 0 {
+			v := front[best]
+			front = slices.Delete(front, best, best+1)
+			return v
+		}
+		for v := start; ; {
+			if !seen[v] {
+				seen[v] = true
+				return v
+			}
+			v = int32(unseen)
+			unseen++
+		}
+	})
+}
+
+const (
+	restarts = 24      // random repetitions of greedy orders at most
+	patience = 1e7     // operations of one order, some .4 s
+	quick    = 1 << 14 // operations that need no excuse
+)
+
+// search returns the orders found that stay within messages of the given log₂ entries, the
+// cheapest first. Candidates are the
+// given order, sweeps from two ends, and greedy orders.
+// Repetitions end when they have cost a part of what they could save.
+func (g *graph) search(ctx context.Context, message float64) (found []*elimination, err error) {
+	if len(g.adj) == 0 {
+		return []*elimination{{}}, nil
+	}
+	g.meter = new(poll.Meter)
+	g.meter.Watch(ctx)
+	l := limits{message, math.Inf(1), patience}
+	spent := 0.0
+	var best *elimination
+	try := func(e *elimination) {
+		if e == nil {
+			return
+		}
+		spent += float64(e.work)
+		found = append(found, e)
+		if best == nil || e.entries < best.entries {
+			best, l.entries = e, e.entries
+		}
+	}
+	natural := make([]int32, len(g.adj))
+	for i := range natural {
+		natural[i] = int32(i)
+	}
+	try(g.follow(natural, l))
+	start := int32(0)
+	for range 2 {
+		if g.late != nil {
+			break // a sweep does not wait
+		}
+		start = g.far(start)
+		try(g.sweep(start, l))
+	}
+	r := rand.New(rand.NewPCG(44, 1))
+	for k := range restarts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if best == nil && k > 0 && len(g.adj) > quick || k >= 2 && (best == nil && k >= 6 || best != nil && spent > max(quick, best.entries/8)) {
+			break
+		}
+		before := l.work
+		e := g.greedy(k%2 == 1, l, r)
+		if e == nil {
+			spent += float64(before) / restarts
+		}
+		try(e)
+	}
+	slices.SortStableFunc(found, func(a, b *elimination) int { return cmp.Compare(a.entries, b.entries) })
+	return found, ctx.Err()
+}
+
+// common returns how many entries two ascending lists share.
+func common(a, b []int32) (n int) {
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] < b[j]:
+			i++
+		case a[i] > b[j]:
+			j++
+		default:
+			i, j, n = i+1, j+1, n+1
+		}
+	}
+	return n
+}
+
+// lowerBound returns a number of which two to the power is at most the entries of the
+// largest clique of any order, by minor-min-width (Gogate and Dechter 2004): the variable
+// of the smallest clique is joined, over and over, to the neighbour with which it shares
+// the fewest neighbours (Bodlaender and Koster 2011). Joined variables have the fewer
+// levels of the two. It stops after so many operations.
+func (g *graph) lowerBound(work int) (bits float64) {
+	own := g.clone()
+	own.bits = slices.Clone(g.bits)
+	score, gone := make([]float64, len(g.adj)), make([]bool, len(g.adj))
+	var queue []place
+	push := func(v int32) {
+		score[v] = own.weight(v) + own.bits[v]
+		queue = heap.Push(queue, place{score: score[v], v: v}, place.before)
+		work -= len(own.adj[v]) + 20
+	}
+	for v := range g.adj {
+		push(int32(v))
+	}
+	var buf []int32
+	for len(queue) > 0 && work > 0 {
+		var p place
+		queue, p = heap.Pop(queue, place.before)
+		v := p.v
+		if gone[v] || p.score != score[v] {
+			continue
+		}
+		bits = max(bits, p.score)
+		gone[v] = true
+		near := own.adj[v]
+		if len(near) == 0 {
+			continue
+		}
+		u, fewest := near[0], math.MaxInt
+		for _, w := range near {
+			both := common(near, own.adj[w])
+			work -= len(near) + len(own.adj[w])
+			if both < fewest {
+				u, fewest = w, both
+			}
+		}
+		own.bits[u] = min(own.bits[u], own.bits[v])
+		for _, w := range near {
+			if w != u {
+				buf = union(buf, own.adj[w], []int32{u}, v, v)
+				own.adj[w] = append(own.adj[w][:0], buf...)
+				work -= len(buf)
+			}
+		}
+		buf = union(buf, own.adj[u], near, u, v)
+		own.adj[u] = append(own.adj[u][:0], buf...)
+		push(u)
+		for _, w := range near {
+			if w != u {
+				push(w)
+			}
+		}
+		for _, w := range own.adj[u] { // they see other levels at u
+			if score[w] != own.weight(w)+own.bits[w] {
+				push(w)
+			}
+		}
+	}
+	return bits
+}
