@@ -1,0 +1,115 @@
+package elimination
+
+import "math"
+
+// Reduced is a product of tables without what tables of one variable forbid: variables
+// have the levels that are left, and those with a single one are gone.
+type Reduced struct {
+	Cards  []int32
+	Scopes [][]int32
+	Tables [][]float64
+
+	Var    []int32   // of each variable that is left, its number before
+	Levels [][]int32 // of each variable before, the levels that are left
+	now    []int32   // of each variable before, its number now, −1 if it is gone
+}
+
+// Reduce returns the product of tables of energies without levels of energy +Inf. It
+// returns [ErrZero] if a variable has no level left.
+func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, error) {
+	n := len(cards)
+	r := &Reduced{Levels: make([][]int32, n), now: make([]int32, n)}
+	forbidden := make([][]bool, n)
+	for k, scope := range scopes {
+		if len(scope) != 1 {
+			continue
+		}
+		for l, e := range tables[k] {
+			if math.IsInf(e, 1) {
+				if v := scope[0]; forbidden[v] == nil {
+					forbidden[v] = make([]bool, cards[v])
+				}
+				forbidden[scope[0]][l] = true
+			}
+		}
+	}
+	for v, c := range cards {
+		for l := range c {
+			if forbidden[v] == nil || !forbidden[v][l] {
+				r.Levels[v] = append(r.Levels[v], l)
+			}
+		}
+		if len(r.Levels[v]) == 0 {
+			return nil, ErrZero
+		}
+		if r.now[v] = -1; len(r.Levels[v]) > 1 {
+			r.now[v] = int32(len(r.Var))
+			r.Var, r.Cards = append(r.Var, int32(v)), append(r.Cards, int32(len(r.Levels[v])))
+		}
+	}
+	r.Scopes, r.Tables = make([][]int32, len(scopes)), make([][]float64, len(scopes))
+	for k, scope := range scopes {
+		r.Scopes[k], r.Tables[k] = r.Scope(scope), r.Table(cards, scope, tables[k])
+	}
+	return r, nil
+}
+
+// Scope returns the variables of a scope that are left.
+func (r *Reduced) Scope(scope []int32) []int32 {
+	left := make([]int32, 0, len(scope))
+	for _, v := range scope {
+		if r.now[v] >= 0 {
+			left = append(left, r.now[v])
+		}
+	}
+	return left
+}
+
+// Table returns what is left of a table: the table itself if that is all.
+func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
+	whole := true
+	for _, v := range scope {
+		whole = whole && len(r.Levels[v]) == int(cards[v])
+	}
+	if whole {
+		return table
+	}
+	var left []float64
+	r.each(cards, scope, func(_, at int) { left = append(left, table[at]) })
+	return left
+}
+
+// Spread puts the entries of a table over the variables that are left of a scope where
+// they are in the table over the scope; others become 0.
+func (r *Reduced) Spread(cards, scope []int32, left []float64) []float64 {
+	size := 1
+	for _, v := range scope {
+		size *= int(cards[v])
+	}
+	table := make([]float64, size)
+	r.each(cards, scope, func(k, at int) { table[at] = left[k] })
+	return table
+}
+
+// each calls f with the numbers of the states that are left of a scope, and with their
+// places in the table over the scope.
+func (r *Reduced) each(cards, scope []int32, f func(k, at int)) {
+	x := make([]int, len(scope))
+	for k := 0; ; k++ {
+		at := 0
+		for j, v := range scope {
+			at = at*int(cards[v]) + int(r.Levels[v][x[j]])
+		}
+		f(k, at)
+		j := len(scope) - 1
+		for ; j >= 0; j-- {
+			if x[j]++; x[j] < len(r.Levels[scope[j]]) {
+				break
+			}
+			x[j] = 0
+		}
+		if j < 0 {
+			return
+		}
+	}
+}

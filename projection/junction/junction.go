@@ -1,0 +1,329 @@
+package junction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/elimination"
+)
+
+// Factored is what energy.Factored says of a model: exp(−E(x)) is the sum over hidden
+// variables, those from sites on, of exp(−Σ_k tables[k][…]), where table k holds energies
+// in nats, or +Inf, of the variables scopes[k], the last one varying fastest. Variable i
+// has cards[i] levels. ok is false for a model that has no factors after all.
+type Factored interface {
+	Shape() (sites, levels int)
+	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
+}
+
+// WidthError says that a graph is too wide: by how much, and what would help.
+type WidthError = elimination.WidthError
+
+// Config has the settings of [New]. The zero value is the recommended one.
+type Config struct {
+	// Bytes bounds the memory of the tables that are kept; 0 means 1 GiB. Marginals need
+	// up to as much again. With less, parts are computed twice.
+	Bytes int64
+}
+
+// Distribution is p(x) = exp(−E(x))/Z. It is safe for concurrent use; calls wait for each
+// other.
+type Distribution struct {
+	sites, levels int
+	bytes         int64
+	cards         []int32 // of the model's variables
+	scopes        [][]int32
+	reduced       *elimination.Reduced
+	plan          *elimination.Plan
+
+	mu    sync.Mutex
+	run   *elimination.Run
+	ready bool // for draws
+	best  *elimination.Run
+}
+
+// New returns the distribution of a model. Time and memory go into the search for an order
+// of summation, which depends on the graph alone, and not into tables yet.
+//
+// It returns an error if m is nil or has no factors, if c.Bytes < 0, if a site has no
+// level of finite energy, a *[WidthError] if the tables would not fit, or that of ctx.
+func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
+	if check.Nil(m) {
+		return nil, errors.New("junction: New: m is nil")
+	}
+	if c.Bytes < 0 {
+		return nil, fmt.Errorf("junction: New: Config: Bytes = %d, want ≥ 0", c.Bytes)
+	}
+	cards, scopes, tables, ok := m.Factors()
+	if !ok {
+		return nil, fmt.Errorf("junction: New: the model has no factors; those of parts that change, and of scaled hidden units, are not known")
+	}
+	d := &Distribution{bytes: c.Bytes, cards: cards, scopes: scopes}
+	d.sites, d.levels = m.Shape()
+	var err error
+	if d.reduced, err = elimination.Reduce(cards, scopes, tables); err != nil {
+		return nil, fmt.Errorf("junction: New: %w", err)
+	}
+	if d.plan, err = d.compile(ctx, d.reduced.Scopes, nil); err != nil {
+		return nil, fmt.Errorf("junction: New: %w", err)
+	}
+	d.run = d.plan.NewRun()
+	return d, nil
+}
+
+func (d *Distribution) compile(ctx context.Context, scopes [][]int32, late []bool) (*elimination.Plan, error) {
+	return elimination.New(ctx, d.reduced.Cards, scopes, elimination.Options{Bytes: d.bytes, Late: late})
+}
+
+// Width returns log₂ of the entries of the largest table.
+func (d *Distribution) Width() float64 { return d.plan.Width }
+
+// Bytes returns the memory that marginals and draws keep in tables.
+func (d *Distribution) Bytes() int64 { return d.plan.Bytes() }
+
+// LogZ returns log Z = log Σ_x exp(−E(x)). It returns an error if every state has energy
+// +Inf, or that of ctx.
+func (d *Distribution) LogZ(ctx context.Context) (float64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ready = false
+	logZ, err := d.run.Sum(ctx, d.reduced.Tables)
+	return logZ, wrap("LogZ", err)
+}
+
+func wrap(caller string, err error) error {
+	if err != nil {
+		return fmt.Errorf("junction: %s: %w", caller, err)
+	}
+	return nil
+}
+
+// Marginals returns the probabilities of the levels of each site, sites × levels, and
+// log Z. Errors are those of [Distribution.LogZ].
+func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ready = false
+	p = make([]float64, d.sites*d.levels)
+	for i := range d.sites {
+		if l := d.reduced.Levels[i]; len(l) == 1 {
+			p[i*d.levels+int(l[0])] = 1
+		}
+	}
+	logZ, err = d.run.Marginals(ctx, d.reduced.Tables, nil, func(v int32, q []float64) {
+		if i := int(d.reduced.Var[v]); i < d.sites {
+			for k, l := range d.reduced.Levels[i] {
+				p[i*d.levels+int(l)] = q[k]
+			}
+		}
+	})
+	return p, logZ, wrap("Marginals", err)
+}
+
+// Joint returns the probabilities of the states of some sites together, levels^len(scope)
+// entries a scope, the last site of the scope varying fastest. Sites may be anywhere: those
+// that share no table make the graph wider.
+//
+// It returns an error for a site out of range or twice in a scope, and under the
+// conditions of [New] and [Distribution.LogZ].
+func (d *Distribution) Joint(ctx context.Context, scopes ...[]int32) ([][]float64, error) {
+	for k, scope := range scopes {
+		for j, i := range scope {
+			if i < 0 || int(i) >= d.sites || slices.Contains(scope[:j], i) {
+				return nil, fmt.Errorf("junction: Joint: scopes[%d] = %v, want distinct sites 0 … %d", k, scope, d.sites-1)
+			}
+		}
+		if math.Pow(float64(d.levels), float64(len(scope))) > 1<<28 {
+			return nil, fmt.Errorf("junction: Joint: scopes[%d] has %d sites of %d levels, want ≤ 2^28 states", k, len(scope), d.levels)
+		}
+	}
+	p := make([][]float64, len(scopes))
+	every := slices.Repeat([]int32{int32(d.levels)}, d.sites)
+	_, err := d.tables(ctx, scopes, func(k int, q []float64) {
+		if k >= 0 {
+			p[k] = d.reduced.Spread(every, scopes[k], q)
+		}
+	})
+	return p, wrap("Joint", err)
+}
+
+// tables calls f with the probabilities of the levels that are left of some scopes.
+func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k int, q []float64)) (logZ float64, err error) {
+	all, tables := slices.Clone(d.reduced.Scopes), slices.Clone(d.reduced.Tables)
+	for _, scope := range scopes {
+		left := d.reduced.Scope(scope)
+		size := 1
+		for _, v := range left {
+			size *= int(d.reduced.Cards[v])
+		}
+		all, tables = append(all, left), append(tables, make([]float64, size))
+	}
+	plan := d.plan
+	if len(scopes) > 0 {
+		if plan, err = d.compile(ctx, all, nil); err != nil {
+			return 0, err
+		}
+	}
+	own := len(d.scopes)
+	return plan.NewRun().Marginals(ctx, tables, func(k int, q []float64) {
+		if k >= own {
+			f(k-own, q)
+		}
+	}, nil)
+}
+
+// Mean returns the mean of the energy of each statistic, a sum over a few sites such as
+// another model with factors, under the distribution: +Inf if a state of positive
+// probability has that energy.
+//
+// It returns an error if a statistic is nil, has no factors, hidden units or another
+// shape, and under the conditions of [New] and [Distribution.LogZ].
+func (d *Distribution) Mean(ctx context.Context, statistics ...Factored) ([]float64, error) {
+	type term struct {
+		of    int
+		table []float64
+	}
+	var scopes [][]int32
+	var terms []term
+	mean := make([]float64, len(statistics))
+	for k, m := range statistics {
+		if check.Nil(m) {
+			return nil, fmt.Errorf("junction: Mean: statistics[%d] is nil", k)
+		}
+		sites, levels := m.Shape()
+		cards, own, tables, ok := m.Factors()
+		if !ok || sites != d.sites || levels != d.levels || len(cards) != sites {
+			return nil, fmt.Errorf("junction: Mean: statistics[%d] has %d sites of %d levels, %d variables and factors: %t, want %d, %d, %d and true", k, sites, levels, len(cards), ok, d.sites, d.levels, d.sites)
+		}
+		for i, c := range cards {
+			if last := d.reduced.Levels[i][len(d.reduced.Levels[i])-1]; last >= c {
+				return nil, fmt.Errorf("junction: Mean: statistics[%d] forbids level %d of site %d, which has probability", k, last, i)
+			}
+		}
+		for j, scope := range own {
+			scopes, terms = append(scopes, scope), append(terms, term{k, d.reduced.Table(cards, scope, tables[j])})
+		}
+	}
+	_, err := d.tables(ctx, scopes, func(k int, q []float64) {
+		t := terms[k]
+		for i, p := range q {
+			if p > 0 {
+				mean[t.of] += float64(p * t.table[i])
+			}
+		}
+	})
+	return mean, wrap("Mean", err)
+}
+
+// Entropy returns −Σ_x p(x) log p(x) in nats. It returns an error for a model of hidden
+// units, whose energies are no sums of tables, and under the conditions of
+// [Distribution.LogZ].
+func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
+	if len(d.cards) > d.sites {
+		return 0, fmt.Errorf("junction: Entropy: the model has %d hidden units, want none: its energies are no sums of tables", len(d.cards)-d.sites)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ready = false
+	mean := 0.0
+	logZ, err := d.run.Marginals(ctx, d.reduced.Tables, func(k int, q []float64) {
+		for i, p := range q {
+			if p > 0 {
+				mean += float64(p * d.reduced.Tables[k][i])
+			}
+		}
+	}, nil)
+	return max(0, logZ+mean), wrap("Entropy", err)
+}
+
+// Sample stores independent draws in x, len(src) states, row by row. Draw s depends on
+// src[s] alone, so counter-based streams (sampler.Stream) make draws that are the same
+// however they are divided into calls. Many at a time take less each.
+//
+// It panics unless len(x) = len(src)·sites. Errors are those of [Distribution.LogZ].
+func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source) error {
+	check.Len("junction", "x", len(x), len(src)*d.sites)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.ready {
+		if _, err := d.run.Prepare(ctx, d.reduced.Tables); err != nil {
+			return wrap("Sample", err)
+		}
+		d.ready = true
+	}
+	for i := range d.sites {
+		for s := range src {
+			x[s*d.sites+i] = d.reduced.Levels[i][0]
+		}
+	}
+	for len(src) > 0 {
+		n := min(len(src), batch)
+		y := make([]int32, n*len(d.reduced.Cards))
+		if err := d.run.Draw(ctx, y, src[:n]); err != nil {
+			d.ready = false
+			return wrap("Sample", err)
+		}
+		for v, i := range d.reduced.Var {
+			if int(i) < d.sites {
+				for s, l := range y[v*n : (v+1)*n] {
+					x[s*d.sites+int(i)] = d.reduced.Levels[i][l]
+				}
+			}
+		}
+		x, src = x[n*d.sites:], src[n:]
+	}
+	return nil
+}
+
+// batch is how many states are drawn together: their rows fit into the second cache.
+const batch = 1 << 10
+
+// Best returns the k states of lowest energy, best first, row by row, and their energies;
+// fewer if there are fewer of finite energy. The first is the mode (MAP). States of equal
+// energy come in an order that depends on the graph.
+//
+// It returns an error for k < 1, and under the conditions of [New] (with hidden units) and
+// [Distribution.LogZ].
+func (d *Distribution) Best(ctx context.Context, k int) (x []int32, e []float64, err error) {
+	if k < 1 {
+		return nil, nil, fmt.Errorf("junction: Best: k = %d, want ≥ 1", k)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.best == nil {
+		plan := d.plan
+		if len(d.cards) > d.sites {
+			late := make([]bool, len(d.reduced.Var))
+			for v, i := range d.reduced.Var {
+				late[v] = int(i) < d.sites
+			}
+			if plan, err = d.compile(ctx, d.reduced.Scopes, late); err != nil {
+				return nil, nil, wrap("Best", err)
+			}
+		}
+		d.best = plan.NewRun()
+	}
+	y, e, err := d.best.Best(ctx, d.reduced.Tables, k)
+	if err != nil {
+		return nil, nil, wrap("Best", err)
+	}
+	n := len(d.reduced.Var)
+	x = make([]int32, len(e)*d.sites)
+	for s := range e {
+		for i := range d.sites {
+			x[s*d.sites+i] = d.reduced.Levels[i][0]
+		}
+		for v, i := range d.reduced.Var {
+			if int(i) < d.sites {
+				x[s*d.sites+int(i)] = d.reduced.Levels[i][y[s*n+v]]
+			}
+		}
+	}
+	return x, e, nil
+}
