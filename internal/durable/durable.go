@@ -19,7 +19,8 @@ type FS interface {
 	Create(name string) (File, error) // for writing, emptied if it exists
 	Open(name string) (io.ReadCloser, error)
 	Rename(from, to string) error // replaces to
-	SyncDir(name string) error    // makes renames in the folder last
+	Remove(name string) error
+	SyncDir(name string) error // makes renames in the folder last
 }
 
 // File is a file under construction.
@@ -39,9 +40,30 @@ var table = crc64.MakeTable(crc64.ECMA)
 // Save replaces the file path by what write writes: into path.tmp, which is
 // synced, read back and compared, then path becomes path.old, path.tmp becomes
 // path, and the folder is synced. Whatever fails and whenever the machine stops,
-// path or path.old holds the old generation or the new one.
+// path or path.old holds the old generation or the new one. An error leaves no
+// path.tmp.
 func Save(fs FS, path string, write func(io.Writer) error) error {
-	tmp := temporary(path)
+	return replace(fs, path, temporary(path), write, func() error {
+		if err := fs.Rename(path, Previous(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+}
+
+// Replace is Save without a generation before: path holds the old file or the new
+// one. The file is written under the name tmp, in the same folder.
+func Replace(fs FS, path, tmp string, write func(io.Writer) error) error {
+	return replace(fs, path, tmp, write, func() error { return nil })
+}
+
+// replace writes tmp, calls then, and renames tmp to path.
+func replace(fs FS, path, tmp string, write func(io.Writer) error, then func() error) (err error) {
+	defer func() {
+		if err != nil {
+			_ = fs.Remove(tmp)
+		}
+	}()
 	sum, err := fill(fs, tmp, write)
 	if err != nil {
 		return fmt.Errorf("%s: %w", tmp, err)
@@ -49,7 +71,7 @@ func Save(fs FS, path string, write func(io.Writer) error) error {
 	if err := verify(fs, tmp, sum); err != nil {
 		return fmt.Errorf("%s: reading back what was written: %w", tmp, err)
 	}
-	if err := fs.Rename(path, Previous(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := then(); err != nil {
 		return err
 	}
 	if err := fs.Rename(tmp, path); err != nil {
@@ -59,8 +81,30 @@ func Save(fs FS, path string, write func(io.Writer) error) error {
 }
 
 // Files returns the paths that saving in the file path uses: path itself, the
-// generation before, and the one being written.
-func Files(path string) []string { return []string{path, Previous(path), temporary(path)} }
+// generation before, the one being written, and the lock.
+func Files(path string) []string {
+	return []string{path, Previous(path), temporary(path), lockName(path)}
+}
+
+// Target returns the file that path stands for: itself, or what it is a link to,
+// which need not exist.
+func Target(path string) (string, error) {
+	at := path
+	for range maxLinks {
+		to, err := os.Readlink(at)
+		if err != nil { // no link, or nothing there
+			return at, nil
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(at), to)
+		}
+		at = to
+	}
+	return "", fmt.Errorf("%s: more than %d links one after the other", path, maxLinks)
+}
+
+// maxLinks is the bound of Linux, path_resolution(7).
+const maxLinks = 40
 
 // sum is the length and the checksum of what was written.
 type sum struct {
@@ -164,6 +208,9 @@ func (OS) Open(name string) (io.ReadCloser, error) { return os.Open(name) }
 
 // Rename implements [FS].
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Remove implements [FS].
+func (OS) Remove(name string) error { return os.Remove(name) }
 
 // SyncDir implements [FS]. Windows cannot sync a folder, and does not need to.
 func (OS) SyncDir(name string) error {

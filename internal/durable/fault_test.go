@@ -72,6 +72,9 @@ func TestFaults(t *testing.T) {
 		if err != nil {
 			failed++
 		}
+		if err != nil && !crashes {
+			require.NotContains(t, d.Names(), "dir/run.tmp", "call %d failed in way %d: %v", at, how, err)
+		}
 		d.Power()
 		got, loadErr := generation(d)
 		require.NoError(t, loadErr, "generation %d: call %d failed in way %d: %v", g, at, how, err)

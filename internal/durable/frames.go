@@ -120,13 +120,24 @@ type Checkpointer interface {
 	Load(ctx context.Context, r io.Reader) error
 }
 
-// SaveFile saves a run in the file path, see [Save]. who begins the message of
-// an error.
+// SaveFile saves a run in the file path, see [Save]. A link stays a link: what it
+// names is replaced. A file that another run has locked is refused, see [Acquire].
+// who begins the message of an error.
 func SaveFile(who, path string, c Checkpointer) error {
-	if at, err := os.Stat(path); err == nil && !at.Mode().IsRegular() {
-		return fmt.Errorf("%s: SaveFile: %s is no file (%v), want a new path or a file", who, path, at.Mode().Type())
+	l, err := Acquire(path)
+	if err != nil {
+		return fmt.Errorf("%s: SaveFile: %w", who, err)
 	}
-	if err := Save(OS{}, path, c.Save); err != nil {
+	defer l.Release()
+	return l.SaveFile(who, c)
+}
+
+// SaveFile is the function of that name for whoever has locked the file.
+func (l *Lock) SaveFile(who string, c Checkpointer) error {
+	if at, err := os.Stat(l.target); err == nil && !at.Mode().IsRegular() {
+		return fmt.Errorf("%s: SaveFile: %s is no file (%v), want a new path or a file", who, l.target, at.Mode().Type())
+	}
+	if err := Save(OS{}, l.target, c.Save); err != nil {
 		return fmt.Errorf("%s: SaveFile: %w", who, err)
 	}
 	return nil
@@ -136,7 +147,11 @@ func SaveFile(who, path string, c Checkpointer) error {
 // is missing or damaged. A checkpoint of other settings is refused, not passed
 // over.
 func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
-	if err := Load(OS{}, path, func(r io.Reader) error { return c.Load(ctx, r) }, Foreign); err != nil {
+	target, err := Target(path)
+	if err == nil {
+		err = Load(OS{}, target, func(r io.Reader) error { return c.Load(ctx, r) }, Foreign)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: LoadFile: %w", who, err)
 	}
 	return nil

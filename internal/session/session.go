@@ -19,6 +19,9 @@
 //     the end of the round), at the end of a Run, and where the context ended it. It is not
 //     saved after another error, unless the steps are samples: those that were made count.
 //     A failure to save is the error of Run.
+//   - While Run is under way the checkpoint file is locked: a run that another process or
+//     runner begins with the same file is refused, and so is one that loaded the file
+//     before another run replaced it.
 //   - A checkpoint has the settings, the frames of state, and what runs inside have written.
 //     It is read into separate memory: on an error the run is as it was.
 package session
@@ -75,6 +78,10 @@ type Session struct {
 
 	busy  atomic.Bool
 	filed int // Len at the last checkpoint file
+
+	lock   *durable.Lock // of Checkpoint.Path
+	locked bool          // by the call under way, which unlocks it
+	loaded durable.Stamp // of Checkpoint.Path, as it was loaded or saved
 }
 
 // ErrDone is the error of a step that ends its Run without an error.
@@ -94,9 +101,52 @@ func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	return nil
 }
 
+// BeginSaving is Begin of a call that may save the checkpoint file, which End unlocks.
+func (s *Session) BeginSaving(ctx context.Context, call string, n int) error {
+	if err := s.Begin(ctx, call, n); err != nil {
+		return err
+	}
+	s.locked = s.lock == nil
+	if err := s.Lock(call); err != nil {
+		s.locked = false
+		s.busy.Store(false)
+		return err
+	}
+	return nil
+}
+
+// Lock locks the checkpoint file, if there is a path, until Unlock. It is an error if
+// another run has it locked, or has replaced it since it was loaded.
+func (s *Session) Lock(call string) error {
+	path := s.Checkpoint.Path
+	if path == "" || s.lock != nil {
+		return nil
+	}
+	l, err := durable.Acquire(path)
+	if err != nil {
+		return fmt.Errorf("%s: %s: Config.Checkpoint: %w", s.Who, call, err)
+	}
+	if s.loaded.Replaced(durable.StampOf(path)) {
+		l.Release()
+		return fmt.Errorf("%s: %s: Config.Checkpoint: %s: another run has replaced the file since it was loaded: load it again", s.Who, call, path)
+	}
+	s.lock = l
+	return nil
+}
+
+// Unlock unlocks the checkpoint file.
+func (s *Session) Unlock() {
+	s.lock.Release()
+	s.lock = nil
+}
+
 // End ends a call. Defer it in a function that may panic; it turns a panic into a
 // *pool.Panic.
 func (s *Session) End() {
+	if s.locked {
+		s.Unlock()
+		s.locked = false
+	}
 	s.busy.Store(false)
 	if v := recover(); v != nil {
 		pool.Throw(v)
@@ -106,7 +156,7 @@ func (s *Session) End() {
 // Run makes n more steps by calls of step. A call makes one or several steps, at most up
 // to step number to, where a checkpoint is due or the Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
-	if err := s.Begin(ctx, "Run", n); err != nil {
+	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
 	}
 	defer s.End()
@@ -172,10 +222,10 @@ func (s *Session) save() error {
 	if s.Checkpoint.Path == "" {
 		return nil
 	}
-	if err := durable.SaveFile(s.Who, s.Checkpoint.Path, underWay{s}); err != nil {
+	if err := s.lock.SaveFile(s.Who, underWay{s}); err != nil {
 		return err
 	}
-	s.filed = s.Len()
+	s.filed, s.loaded = s.Len(), durable.StampOf(s.Checkpoint.Path)
 	return nil
 }
 
@@ -227,7 +277,18 @@ func (s *Session) SaveFile(path string) error {
 		return err
 	}
 	defer s.End()
-	return durable.SaveFile(s.Who, path, underWay{s})
+	own := s.lock != nil && s.lock.Holds(path)
+	save := durable.SaveFile
+	if own { // between two draws of a run
+		save = func(who, _ string, c durable.Checkpointer) error { return s.lock.SaveFile(who, c) }
+	}
+	if err := save(s.Who, path, underWay{s}); err != nil {
+		return err
+	}
+	if own || path == s.Checkpoint.Path {
+		s.loaded = durable.StampOf(path)
+	}
+	return nil
 }
 
 // LoadFile loads the checkpoint in a file, or the generation before it, see
@@ -237,7 +298,14 @@ func (s *Session) LoadFile(ctx context.Context, path string) error {
 		return err
 	}
 	defer s.End()
-	return durable.LoadFile(ctx, s.Who, path, underWay{s})
+	stamp := durable.StampOf(path)
+	if err := durable.LoadFile(ctx, s.Who, path, underWay{s}); err != nil {
+		return err
+	}
+	if path == s.Checkpoint.Path {
+		s.loaded = stamp
+	}
+	return nil
 }
 
 // Frames describes the contents of a checkpoint: settings and frames of state. See

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/session"
@@ -118,10 +119,61 @@ func TestRun(t *testing.T) {
 	require.NoError(t, c.run(t.Context(), 0))
 	assert.Equal(t, 16, c.at)
 	c.Checkpoint.Path = filepath.Join(path, "none", "such")
-	assert.ErrorContains(t, c.run(t.Context(), 0), "test: SaveFile:")
-	c.step = func(int) error { return nil }
+	assert.ErrorContains(t, c.run(t.Context(), 9), "test: Run: Config.Checkpoint:", "before any step")
+	assert.Equal(t, 16, c.at)
+	c = newCounter(filepath.Join(t.TempDir(), "folder"), 3)
+	require.NoError(t, os.Mkdir(c.Checkpoint.Path, 0o777))
 	assert.ErrorContains(t, c.run(t.Context(), 9), "test: SaveFile:")
-	assert.Equal(t, 19, c.at)
+	assert.Equal(t, 3, c.at)
+}
+
+// A run keeps others off its file while it is under way, by whatever name, and is
+// refused if another has replaced the file since it was loaded.
+func TestOneRunOfAFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "run")
+	a, b, link := newCounter(path, 3), newCounter(path, 3), newCounter(filepath.Join(dir, "link"), 3)
+	want := path + ": another run is using the file: wait until that run ends, or give this one a path of its own"
+	linked := os.Symlink("run", filepath.Join(dir, "link")) == nil
+	a.step = func(at int) error {
+		require.EqualError(t, b.run(t.Context(), 1), "test: Run: Config.Checkpoint: "+want)
+		require.EqualError(t, b.SaveFile(path), "test: SaveFile: "+want)
+		require.NoError(t, newCounter("", 0).SaveFile(filepath.Join(dir, "other")))
+		if linked {
+			require.ErrorIs(t, link.run(t.Context(), 1), durable.ErrInUse)
+		}
+		if at >= 3 {
+			require.NoError(t, b.LoadFile(t.Context(), path), "reading is free")
+		}
+		return nil
+	}
+	require.NoError(t, a.run(t.Context(), 5))
+	require.ErrorContains(t, b.run(t.Context(), 1), path+": another run has replaced the file since it was loaded: load it again")
+	assert.Equal(t, 3, b.at)
+	require.NoError(t, b.LoadFile(t.Context(), path))
+	require.NoError(t, b.run(t.Context(), 1))
+	require.NoError(t, b.run(t.Context(), 1), "its own file")
+	require.NoError(t, b.SaveFile(path))
+	require.NoError(t, b.run(t.Context(), 1), "and that")
+	assert.Equal(t, 8, saved(t, path))
+
+	require.NoError(t, a.LoadFile(t.Context(), path))
+	a.step = func(int) error { panic("a failure") }
+	assert.Panics(t, func() { _ = a.run(t.Context(), 1) })
+	require.NoError(t, b.run(t.Context(), 1), "a panic gives the file up")
+	_, err := os.Lstat(path + ".lock")
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	// Between two calls, as between two draws.
+	require.NoError(t, b.Lock("Draws"))
+	require.NoError(t, b.Lock("Draws"), "once is enough")
+	require.NoError(t, b.run(t.Context(), 1))
+	require.NoError(t, b.SaveFile(path))
+	require.NoError(t, os.Remove(path))
+	require.ErrorContains(t, newCounter(path, 0).run(t.Context(), 1), want)
+	b.Unlock()
+	b.Unlock()
+	require.NoError(t, newCounter(path, 0).run(t.Context(), 1))
 }
 
 // What cannot be a call is refused, a second call too, and a panic ends the first.

@@ -256,7 +256,7 @@ func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
 // while another is under way is an error, too. After the last stage Run returns the
 // result again.
 func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
-	if err := a.life.Begin(ctx, "Run", 0); err != nil {
+	if err := a.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return nil, err
 	}
 	defer a.life.End()

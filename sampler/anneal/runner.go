@@ -159,7 +159,7 @@ func (a *Runner) newChains(ctx context.Context) (*sampler.Chains, error) {
 // at step k (see Len), Run(ctx, n−k) ends with the same bits as one that was not stopped.
 // The best state so far is never lost. A Run while another call is under way is an error.
 func (a *Runner) Run(ctx context.Context, n int) error {
-	if err := a.life.Begin(ctx, "Run", n); err != nil {
+	if err := a.life.BeginSaving(ctx, "Run", n); err != nil {
 		return err
 	}
 	defer a.life.End()

@@ -187,7 +187,7 @@ func (r *SteppingStoneRunner) made() int {
 // are those of [SteppingStone]; a Run while another is under way is an error, too.
 // After the last stage Run returns the estimate again.
 func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
-	if err := r.life.Begin(ctx, "Run", 0); err != nil {
+	if err := r.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return LogZ{}, err
 	}
 	defer r.life.End()

@@ -298,7 +298,7 @@ func (d *Runner[S]) row(x []S, k int) []S {
 // run fills x: with samples of a checkpoint, if there are some, then with new ones.
 func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 	n := check.Rows("diffusion", "x", len(x), d.sites)
-	if err := d.life.Begin(ctx, "Sample", n); err != nil {
+	if err := d.life.BeginSaving(ctx, "Sample", n); err != nil {
 		return err
 	}
 	defer d.life.End()

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 )
@@ -170,6 +172,24 @@ func (d *Disk) Rename(from, to string) error {
 	}
 	return nil
 }
+
+func (d *Disk) Remove(name string) error {
+	how, faulty := d.call()
+	if faulty && how != crashed && how != lie {
+		return errFault
+	}
+	if d.live[name] == nil {
+		return fmt.Errorf("%s: %w", name, os.ErrNotExist)
+	}
+	delete(d.live, name)
+	if faulty && how == crashed {
+		return errFault
+	}
+	return nil
+}
+
+// Names returns the files of the disk, sorted.
+func (d *Disk) Names() []string { return slices.Sorted(maps.Keys(d.live)) }
 
 func (d *Disk) SyncDir(string) error {
 	how, faulty := d.call()

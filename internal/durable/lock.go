@@ -1,0 +1,117 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// ErrInUse is the error for a file that another run has locked.
+var ErrInUse = errors.New("another run is using the file")
+
+// Lock is the right to write a file, which one run has at a time. The lock is the
+// file path.lock, which is removed on Release. A crash may leave that file behind,
+// but not the lock: the next run takes it over.
+//
+//	Linux, Android, macOS, iOS, BSD, illumos    flock
+//	Solaris, AIX                                 a record lock (fcntl)
+//	Windows                                      the file is open without sharing, and is deleted on close
+//	Plan 9                                       the file is open for exclusive use
+//	js, wasip1                                   none between processes
+//
+// Everywhere two runs of one process exclude each other. Between machines that share
+// a file system it is what that file system does with locks of the above kind. One that
+// has none (ENOTSUP, ENOSYS, ENOLCK) gives none between processes.
+type Lock struct {
+	target, key string
+	release     func()
+}
+
+func lockName(path string) string { return path + ".lock" }
+
+// held are the locks of this process.
+var held = struct {
+	sync.Mutex
+	names map[string]bool
+}{names: map[string]bool{}}
+
+// lockOf returns the file that path stands for, and the one name that its lock has in
+// this process.
+func lockOf(path string) (target, key string, err error) {
+	if target, err = Target(path); err != nil {
+		return "", "", err
+	}
+	folder, err := filepath.Abs(filepath.Dir(target))
+	if err != nil {
+		return "", "", err
+	}
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	return target, filepath.Join(folder, filepath.Base(target)), nil
+}
+
+// Acquire locks the file path, which need not exist. If another run has it, the error
+// is [ErrInUse] with the path and what to do.
+func Acquire(path string) (*Lock, error) {
+	target, key, err := lockOf(path)
+	if err != nil {
+		return nil, err
+	}
+	held.Lock()
+	defer held.Unlock()
+	var unlock func()
+	if err = ErrInUse; !held.names[key] {
+		unlock, err = lockFile(lockName(target))
+	}
+	switch {
+	case errors.Is(err, ErrInUse):
+		return nil, fmt.Errorf("%s: %w: wait until that run ends, or give this one a path of its own", path, ErrInUse)
+	case err != nil:
+		return nil, err
+	}
+	held.names[key] = true
+	return &Lock{target: target, key: key, release: func() {
+		held.Lock()
+		defer held.Unlock()
+		unlock()
+		delete(held.names, key)
+	}}, nil
+}
+
+// Holds reports whether the lock is that of the file path.
+func (l *Lock) Holds(path string) bool {
+	_, key, err := lockOf(path)
+	return err == nil && key == l.key
+}
+
+// Release gives the lock up. Later calls, and those of a nil lock, do nothing.
+func (l *Lock) Release() {
+	if l != nil && l.release != nil {
+		l.release()
+		l.release = nil
+	}
+}
+
+// Stamp tells a generation of a file from the next.
+type Stamp struct{ info os.FileInfo }
+
+// StampOf returns the stamp of the file path; that of a missing file is the zero value.
+func StampOf(path string) Stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Stamp{}
+	}
+	return Stamp{info}
+}
+
+// Replaced reports whether another file is now where one was; a file that is missing,
+// then or now, was not replaced.
+func (s Stamp) Replaced(now Stamp) bool {
+	if s.info == nil || now.info == nil {
+		return false
+	}
+	return !os.SameFile(s.info, now.info) || s.info.Size() != now.info.Size() || !s.info.ModTime().Equal(now.info.ModTime())
+}
