@@ -22,6 +22,7 @@ type block[S energy.Site] struct {
 	torn          bool // a panic stopped the kernel in the middle of a step
 	reset         bool // its kernel has seen the states, of a Reset that was stopped
 	asks          bool // its kernel asks whether to stop
+	missed        bool // draws since the last Run, by a failure
 	err           error
 	near          *place[S] // where its chains are while it moves, on cache lines of their own
 	_             [128]byte // so that counts of one block share no cache line with the next

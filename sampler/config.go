@@ -35,11 +35,13 @@ type Config struct {
 
 	// DrawsFile, if not empty, is the path of a file to which every draw is written while
 	// the chains run: states, energies, acceptance and moves, with checksums and the
-	// settings of the run. diagnose.Replay reads it. A killed process loses the draws of
+	// settings of the run. A level takes the bits that it needs, 1 for a spin.
+	// diagnose.Replay reads the file. A killed process loses the draws of
 	// its last milliseconds at most. A checkpoint never counts more draws than the disk
 	// holds: chains that load one continue the file from there, with the bits of a run
-	// that was not stopped. A file of another run, or one with fewer draws than the
-	// chains have made, is refused.
+	// that was not stopped. A file of another run, one with fewer draws than the
+	// chains have made, and one that another run is using is refused. A Run locks it by
+	// the file DrawsFile.lock, see Checkpoint.
 	DrawsFile string
 
 	// Init holds the initial states: one per chain, or one for all chains. If nil, every
@@ -57,6 +59,12 @@ type Config struct {
 	// more draws have been made (0: at the end only). It waits for the end of a round
 	// of chains, which is some milliseconds of steps at most, so that a small Every
 	// does not save all the time. A failure to save ends the Run.
+	//
+	// A Run locks the file Path, by a file Path.lock that exists meanwhile, and refuses
+	// one that another run has locked, in this or another process, or has replaced since
+	// it was loaded. Locks between processes are those of flock on Linux, macOS and BSD,
+	// and their like on Windows and other systems; js, wasip1 and file systems without
+	// locks have none.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -82,7 +90,7 @@ func (cfg *Config) fill(name string) error {
 	}
 	if cfg.DrawsFile != "" && cfg.Checkpoint.Path != "" {
 		for _, taken := range durable.Files(cfg.Checkpoint.Path) {
-			if filepath.Clean(cfg.DrawsFile) == filepath.Clean(taken) {
+			if draws := filepath.Clean(cfg.DrawsFile); draws == filepath.Clean(taken) || draws+".lock" == filepath.Clean(taken) {
 				return fmt.Errorf("%s: Config.DrawsFile = %q, want another file than those of Config.Checkpoint.Path = %q", name, cfg.DrawsFile, cfg.Checkpoint.Path)
 			}
 		}

@@ -196,8 +196,8 @@ func (c *Runner[S]) reset() error {
 	_, last := c.span()
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		if failed {
-			b.steps = last
+		if failed && b.steps < last {
+			b.steps, b.missed = last, true
 		}
 		fresh := b.reset
 		b.err, b.torn, b.reset = nil, false, false

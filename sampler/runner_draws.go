@@ -1,10 +1,10 @@
 package sampler
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/drawfile"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // openDraws opens the file of Config.DrawsFile for a Run.
@@ -19,22 +19,31 @@ func (c *Runner[S]) openDraws() error {
 }
 
 func (c *Runner[S]) drawsTo() error {
-	if c.draws != nil {
-		return c.draws.Open()
+	w := c.draws
+	if w == nil {
+		settings := c.settings()
+		settings.Add("Config.Seed", c.streams[0].seed)
+		head := drawfile.Head{Kind: drawfile.Tokens, Sites: c.sites, First: c.cfg.First, Count: c.cfg.Count, Block: c.size, Settings: settings}
+		if t, ok := any(c.system).(*tokens); ok {
+			head.Levels = t.levels
+		}
+		if _, ok := any(c.x).([]float32); ok {
+			head.Kind = drawfile.Reals
+		}
+		w = drawfile.NewWriter(c.cfg.DrawsFile, head)
 	}
-	settings := c.settings()
-	settings.Add("Config.Seed", c.streams[0].seed)
-	head := drawfile.Head{Kind: drawfile.Tokens, Sites: c.sites, First: c.cfg.First, Count: c.cfg.Count, Block: c.size, Settings: settings}
-	if _, ok := any(c.x).([]float32); ok {
-		head.Kind = drawfile.Reals
-	}
-	w := drawfile.NewWriter(c.cfg.DrawsFile, head)
 	if err := w.Open(); err != nil {
 		return err
 	}
 	for i := range c.blocks {
 		b := &c.blocks[i]
-		if made := (b.steps - c.cfg.Warmup) / c.cfg.Thin; w.Have(i) < made {
+		made := (b.steps - c.cfg.Warmup) / c.cfg.Thin
+		if b.missed && w.Have(i) < made {
+			if err := w.Skip(i, made); err != nil {
+				return errors.Join(err, w.Close())
+			}
+		}
+		if b.missed = false; w.Have(i) < made {
 			_ = w.Close()
 			return fmt.Errorf("the file has %d draws of chain %d, which has made %d: want a checkpoint that is no newer than the file", w.Have(i), c.cfg.First+b.first, made)
 		}
@@ -90,18 +99,12 @@ func (c *Runner[S]) page(b *block[S]) *drawfile.Page {
 
 // note writes a draw of a block on a page.
 func (c *Runner[S]) note(page *drawfile.Page, draw int, p place[S]) {
-	b := page.Draw(draw)
-	switch x := any(p.x).(type) {
-	case []int32:
-		b = wire.AppendInt32s(b, x)
-	case []float32:
-		b = wire.AppendFloat32s(b, x)
-	}
+	drawfile.States(c.draws, page, draw, p.x)
 	for i := range p.info {
 		in := &p.info[i]
-		b = drawfile.AppendInfo(b, in.Energy, in.Accept, in.Moved, in.Invalid)
+		page.Info(in.Energy, in.Accept, in.Moved, in.Invalid)
 	}
-	if page.Drawn(b) {
+	if page.Full() {
 		c.draws.Append(page)
 	}
 }

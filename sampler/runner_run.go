@@ -150,11 +150,14 @@ func (c *Runner[S]) level() {
 // original value and its stack; it wraps the value if that is an error. A later Run
 // continues from the states as they are. A Run while another is under way is an error.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
-	if err := c.life.BeginSaving(ctx, "Run", n); err != nil {
+	if err := c.life.Begin(ctx, "Run", n); err != nil {
 		return err
 	}
 	defer c.life.End()
 	defer c.closeDraws() // a panic leaves them open
+	if c.err = c.life.Hold("Run"); c.err != nil {
+		return c.err
+	}
 	if c.err = c.openDraws(); c.err == nil {
 		c.err = c.finish(ctx, c.advance(ctx, c.stepsAfter(n)))
 	}

@@ -5,17 +5,16 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 const (
-	magic      = "gibbsite draws 1\n"
+	magic      = "gibbsite draws 2\n"
+	magic1     = "gibbsite draws 1\n" // frames without numbers, levels of 32 bits; as long as magic
 	drawsMagic = "draws\n"
 	headLimit  = 1 << 21
-	frameHead  = 4 * 8
 	infoSize   = 4 * 8
 )
 
@@ -32,27 +31,50 @@ var errTorn = errors.New("the file ends within a frame")
 type Head struct {
 	Kind, Sites         int
 	First, Count, Block int
+	Levels              int // of tokens, 0 if they can be any int32
 	Settings            *fingerprint.List
+
+	bits   int  // of a site
+	first1 bool // the file is of the first version
 }
 
 func (h *Head) append() []byte {
-	return h.Settings.Append(wire.AppendInts(nil, h.Kind, h.Sites, h.First, h.Count, h.Block))
+	sizes := []int{h.Kind, h.Sites, h.First, h.Count, h.Block}
+	if !h.first1 {
+		sizes = append(sizes, h.bits)
+	}
+	return h.Settings.Append(wire.AppendInts(nil, sizes...))
 }
 
-func readHead(r io.Reader) (*Head, error) {
-	body, err := wire.Read(r, magic, headLimit)
+// start returns the bytes that a file begins with.
+func (h *Head) start() []byte { return wire.Append(nil, magic, h.append()) }
+
+func readHead(f io.ReaderAt, size int64) (*Head, error) {
+	h := &Head{bits: 32}
+	var begin [len(magic1)]byte
+	n, _ := f.ReadAt(begin[:], 0)
+	version := magic
+	if h.first1 = string(begin[:n]) == magic1; h.first1 {
+		version = magic1
+	}
+	body, err := wire.Read(io.NewSectionReader(f, 0, size), version, headLimit)
 	if err != nil {
 		return nil, err
 	}
-	var w [5]uint64
-	if body, err = wire.ReadUint64s(body, w[:]); err != nil {
+	w := []uint64{5: 32}
+	if h.first1 {
+		body, err = wire.ReadUint64s(body, w[:5])
+	} else {
+		body, err = wire.ReadUint64s(body, w)
+	}
+	if err != nil {
 		return nil, err
 	}
 	const most = math.MaxInt32
-	if w[0] > Reals || w[1] < 1 || w[1] > most || w[2] > math.MaxInt || w[3] < 1 || w[3] > most || w[4] < 1 || w[4] > 1<<16 {
+	if w[0] > Reals || w[1] < 1 || w[1] > most || w[2] > math.MaxInt || w[3] < 1 || w[3] > most || w[4] < 1 || w[4] > 1<<16 || w[5] < 1 || w[5] > 32 || w[5]&(w[5]-1) != 0 || w[0] == Reals && w[5] != 32 {
 		return nil, fmt.Errorf("a head with impossible sizes %d", w)
 	}
-	h := &Head{Kind: int(w[0]), Sites: int(w[1]), First: int(w[2]), Count: int(w[3]), Block: int(w[4])}
+	h.Kind, h.Sites, h.First, h.Count, h.Block, h.bits = int(w[0]), int(w[1]), int(w[2]), int(w[3]), int(w[4]), int(w[5])
 	h.Settings, err = fingerprint.Read(body)
 	return h, err
 }
@@ -63,44 +85,64 @@ func (h *Head) blocks() int { return (h.Count-1)/h.Block + 1 }
 // chains returns the number of chains of a block.
 func (h *Head) chains(block int) int { return min(h.Block, h.Count-block*h.Block) }
 
+// frameHead returns the bytes of a frame before its states: words for the sum of the
+// settings, the block, the first draw and the number of draws, and, from the second
+// version on, the number of the frame.
+func (h *Head) frameHead() int {
+	if h.first1 {
+		return 4 * 8
+	}
+	return 5 * 8
+}
+
+// rowSize returns the bytes of the state of a chain.
+func (h *Head) rowSize() int { return (h.Sites*h.bits + 7) / 8 }
+
+// drawSize returns the bytes of a draw of a block.
+func (h *Head) drawSize(block int) uint64 {
+	return uint64(h.chains(block)) * (uint64(h.rowSize()) + infoSize)
+}
+
 // frame is where some draws are.
 type frame struct {
-	at, end            int64 // bytes of the file
+	at                 int64 // byte of the file
 	block, first, many int
 }
 
-// scan reads the frames of a file from its head on, and returns where the whole
-// ones end.
-func scan(f *os.File, h *Head, visit func(frame)) (end int64, err error) {
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return 0, err
-	}
-	if end, err = f.Seek(int64(len(magic)+16+len(h.append())), io.SeekStart); err != nil {
-		return 0, err
-	}
+// scan reads the frames of a file from its head on, and returns their number, where the
+// whole ones end, and the draws of every block. Frames that do not follow each other,
+// or leave out draws, are an error.
+func scan(f io.ReaderAt, size int64, h *Head, visit func(frame)) (frames int, end int64, have []int, err error) {
+	end = int64(len(h.start()))
+	have = make([]int, h.blocks())
 	sum := h.Settings.Sum()
 	for end < size {
 		next, body, err := readFrame(f, end, size)
 		if errors.Is(err, errTorn) {
-			return end, nil
+			break
+		}
+		var fr frame
+		if err == nil {
+			fr, err = h.parse(body, sum, frames)
+		}
+		if err == nil && fr.many > 0 && fr.first > have[fr.block] {
+			chain := h.First + fr.block*h.Block
+			err = fmt.Errorf("draws %d … %d of the chains %d … %d are missing", have[fr.block], fr.first-1, chain, chain+h.chains(fr.block)-1)
 		}
 		if err != nil {
-			return end, fmt.Errorf("byte %d of %d: %w", end, size, err)
+			return 0, 0, nil, fmt.Errorf("byte %d of %d: %w", end, size, err)
 		}
-		fr, err := h.parse(body, sum)
-		if err != nil {
-			return end, fmt.Errorf("byte %d of %d: %w", end, size, err)
-		}
-		fr.at, fr.end = end, next
-		visit(fr)
+		fr.at = end
+		visit(fr) // one without draws tells those that were missed
+		have[fr.block] = fr.first + fr.many
 		end = next
+		frames++
 	}
-	return end, nil
+	return frames, end, have, nil
 }
 
 // readFrame reads the frame at a byte of a file of the given size.
-func readFrame(f *os.File, at, size int64) (next int64, body []byte, err error) {
+func readFrame(f io.ReaderAt, at, size int64) (next int64, body []byte, err error) {
 	r := io.NewSectionReader(f, at, size-at)
 	body, err = wire.Read(r, drawsMagic, uint64(size-at))
 	next, _ = r.Seek(0, io.SeekCurrent)
@@ -111,7 +153,7 @@ func readFrame(f *os.File, at, size int64) (next int64, body []byte, err error) 
 	// A frame that nothing follows, or that claims more than there is, was being
 	// written when the machine or the process stopped.
 	var head [len(drawsMagic) + 8]byte
-	n, _ := f.ReadAt(head[:], at)
+	n, _ := r.ReadAt(head[:], 0)
 	claimed := uint64(0)
 	if n == len(head) {
 		var w [1]uint64
@@ -125,18 +167,21 @@ func readFrame(f *os.File, at, size int64) (next int64, body []byte, err error) 
 	return 0, nil, err
 }
 
-// parse reads what a frame is of.
-func (h *Head) parse(body []byte, sum uint64) (frame, error) {
-	var w [4]uint64
-	rest, err := wire.ReadUint64s(body, w[:])
+// parse reads what frame number n is of.
+func (h *Head) parse(body []byte, sum uint64, n int) (frame, error) {
+	w := []uint64{4: uint64(n)}
+	rest, err := wire.ReadUint64s(body, w[:h.frameHead()/8])
 	if err != nil {
 		return frame{}, err
 	}
-	if w[0] != sum || w[1] >= uint64(h.blocks()) || w[2] > math.MaxInt/2 || w[3] < 1 || w[3] > uint64(len(rest)) {
+	if w[0] != sum || w[1] >= uint64(h.blocks()) || w[2] > math.MaxInt/2 || w[3] > uint64(len(rest)) {
 		return frame{}, fmt.Errorf("draws of another run: block %d, draws %d + %d", w[1], w[2], w[3])
 	}
+	if w[4] != uint64(n) {
+		return frame{}, fmt.Errorf("frame %d, want %d", w[4], n)
+	}
 	fr := frame{block: int(w[1]), first: int(w[2]), many: int(w[3])}
-	if size := uint64(h.chains(fr.block)) * (4*uint64(h.Sites) + infoSize); uint64(len(rest))%size != 0 || uint64(len(rest))/size != w[3] {
+	if size := h.drawSize(fr.block); uint64(len(rest))%size != 0 || uint64(len(rest))/size != w[3] {
 		return frame{}, fmt.Errorf("%d bytes, want %d draws of %d bytes", len(rest), w[3], size)
 	}
 	return fr, nil

@@ -2,7 +2,9 @@ package drawfile
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -24,7 +26,11 @@ func Read[S energy.Site](path string, visit func(*Draw[S])) (draws int, err erro
 		return 0, err
 	}
 	defer f.Close()
-	h, err := readHead(f)
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
+	h, err := readHead(f, size)
 	if err != nil {
 		return 0, err
 	}
@@ -36,22 +42,16 @@ func Read[S energy.Site](path string, visit func(*Draw[S])) (draws int, err erro
 		return 0, fmt.Errorf("a file of draws of %s, want %s", [2]string{"int32", "float32"}[h.Kind], [2]string{"int32", "float32"}[kind])
 	}
 	var frames []frame
-	end, err := scan(f, h, func(f frame) { frames = append(frames, f) })
+	_, end, have, err := scan(f, size, h, func(f frame) { frames = append(frames, f) })
 	if err != nil {
 		return 0, err
 	}
 	// Draws that were made again count as the last time.
-	limit, have := map[int]int{}, make([]int, h.blocks())
+	limit := slices.Clone(have)
 	for i := len(frames) - 1; i >= 0; i-- {
 		fr := &frames[i]
-		if most, ok := limit[fr.block]; ok {
-			fr.many = max(0, min(fr.many, most-fr.first))
-		} else {
-			have[fr.block] = fr.first + fr.many
-		}
-		if most, ok := limit[fr.block]; !ok || fr.first < most {
-			limit[fr.block] = fr.first
-		}
+		fr.many = max(0, min(fr.many, limit[fr.block]-fr.first))
+		limit[fr.block] = min(limit[fr.block], fr.first)
 	}
 	d := Draw[S]{X: make([]S, h.Sites)}
 	for _, fr := range frames {
@@ -59,29 +59,25 @@ func Read[S energy.Site](path string, visit func(*Draw[S])) (draws int, err erro
 		if err != nil {
 			return 0, err
 		}
-		n := h.chains(fr.block)
-		body = body[frameHead:]
+		n, row := h.chains(fr.block), h.rowSize()
+		body = body[h.frameHead():]
 		for k := range fr.many {
-			states, infos := body[:4*n*h.Sites], body[4*n*h.Sites:n*(4*h.Sites+infoSize)]
-			body = body[n*(4*h.Sites+infoSize):]
+			states, infos := body[:n*row], body[n*row:n*(row+infoSize)]
+			body = body[n*(row+infoSize):]
 			for s := range n {
 				d.Chain, d.Draw = h.First+fr.block*h.Block+s, fr.first+k
-				d.read(states[4*s*h.Sites:], infos[s*infoSize:])
+				d.read(states[s*row:], infos[s*infoSize:], h.bits)
 				visit(&d)
 			}
 		}
 	}
-	draws = have[0]
-	for _, n := range have {
-		draws = min(draws, n)
-	}
-	return draws, nil
+	return slices.Min(have), nil
 }
 
-func (d *Draw[S]) read(state, info []byte) {
+func (d *Draw[S]) read(state, info []byte, bits int) {
 	switch x := any(d.X).(type) {
 	case []int32:
-		_, _ = wire.ReadInt32s(state, x)
+		readLevels(state, x, bits)
 	case []float32:
 		_, _ = wire.ReadFloat32s(state, x)
 	}
@@ -91,6 +87,3 @@ func (d *Draw[S]) read(state, info []byte) {
 	_, _ = wire.ReadUint64s(info, w[:])
 	d.Energy, d.Accept, d.Moved, d.Invalid = v[0], v[1], int(w[0]), int(w[1])
 }
-
-// pageSize is what is written at a time, if there is so much.
-const pageSize = 1 << 16

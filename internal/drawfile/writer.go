@@ -2,23 +2,33 @@
 // they run. A file is a frame with a head, then frames of a few consecutive draws of
 // one block of chains, in the order in which they were written:
 //
-//	head:  kind of site, sites, first chain, chains, chains of a block, settings
-//	draws: sum of the settings, block, first draw, draws, then per draw the states
-//	       (chains × sites) and, of every chain, energy, acceptance, sites moved
-//	       and invalid proposals
+//	head:  kind of site, sites, first chain, chains, chains of a block, bits of a
+//	       site, settings
+//	draws: sum of the settings, block, first draw, draws, number of the frame, then
+//	       per draw the states (of each chain, in whole bytes) and, of every chain,
+//	       energy, acceptance, sites moved and invalid proposals
 //
-// A run that resumes from a checkpoint repeats some draws: a frame replaces the draws
-// of its block in earlier frames from its first draw on. An incomplete frame at the
-// end, as after a kill, is cut off; any other fault is an error.
+// A site takes 1, 2, 4, 8, 16 or 32 bits, as the levels of the model need; a real
+// takes 32. A run that resumes from a checkpoint repeats some draws: a frame replaces
+// the draws of its block in earlier frames from its first draw on. An incomplete frame
+// at the end, as after a kill, is cut off; any other fault is an error: a frame that is
+// damaged, out of order, or leaves out draws. A frame of no draws comes ahead of its
+// first draw where chains have missed those before it. Files of the first version, with 32 bits
+// a site and without the numbers of frames, can be read but not continued.
+//
+// A writer locks its file while it is open.
 package drawfile
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sync"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -29,81 +39,101 @@ type Writer struct {
 	path string
 	head Head
 
-	mutex sync.Mutex
-	file  *os.File
-	have  []int // draws of every block in the file
-	end   int64 // of the last whole frame; 0: the file has not been read
-	err   error
+	mutex  sync.Mutex
+	lock   *durable.Lock
+	file   *os.File
+	have   []int // draws of every block in the file
+	frames int   // in the file
+	end    int64 // of the last whole frame; 0: the file has not been read
+	err    error
 }
 
 // NewWriter returns the writer of a file that Open opens.
 func NewWriter(path string, head Head) *Writer {
+	head.bits = 32
+	if head.Kind == Tokens {
+		head.bits = bitsOf(head.Levels)
+	}
 	return &Writer{path: path, head: head, have: make([]int, head.blocks())}
 }
 
-// Open opens the file, or creates it. A file with other settings is an error. An
-// incomplete frame at the end, as after a kill, is cut off.
+// Open opens the file, or creates it, and locks it until Close. A file with other
+// settings, or that another run has open, is an error. An incomplete frame at the end,
+// as after a kill, is cut off.
 func (w *Writer) Open() (err error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.file != nil { // a panic ended the Run that opened it
-		_ = w.file.Close()
+		w.shut()
 	}
-	if w.file, err = os.OpenFile(w.path, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+	if w.lock, err = durable.Acquire(w.path); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			_ = w.file.Close()
-			w.file = nil
+			w.shut()
 		}
 	}()
+	if w.file, err = os.OpenFile(w.path, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+		return err
+	}
 	size, err := w.file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
-	switch whole := w.head.append(); {
+	switch start := w.head.start(); {
 	case w.end != 0 && size == w.end: // as it was left
 		return nil
-	case size < int64(len(magic)+16+len(whole)) && w.torn(size, whole):
+	case size < int64(len(start)) && w.torn(size, start):
 		if err = w.file.Truncate(0); err != nil {
 			return err
 		}
-		b := wire.Append(nil, magic, whole)
-		if _, err = w.file.WriteAt(b, 0); err != nil {
+		if _, err = w.file.WriteAt(start, 0); err != nil {
 			return err
 		}
 		clear(w.have)
-		w.end = int64(len(b))
+		w.frames, w.end = 0, int64(len(start))
 		if err = w.file.Sync(); err != nil {
 			return err
 		}
 		return durable.OS{}.SyncDir(filepath.Dir(w.path))
 	}
-	if _, err = w.file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	saved, err := readHead(w.file)
+	saved, err := readHead(w.file, size)
 	if err != nil {
 		return err
 	}
 	if err = fingerprint.Compare(saved.Settings, w.head.Settings); err != nil {
 		return err
 	}
-	clear(w.have)
-	if w.end, err = scan(w.file, saved, func(f frame) { w.have[f.block] = f.first + f.many }); err != nil {
+	if saved.first1 {
+		return errors.New("a file of an earlier version, want a new one: diagnose.Replay reads it, but no run goes on with it")
+	}
+	if !bytes.Equal(saved.append(), w.head.append()) {
+		return errors.New("a file of states of another size, want a new one")
+	}
+	if w.frames, w.end, w.have, err = scan(w.file, size, saved, func(frame) {}); err != nil {
 		return err
 	}
 	return w.file.Truncate(w.end)
 }
 
+// shut closes the file without an error.
+func (w *Writer) shut() {
+	if w.file != nil {
+		_ = w.file.Close()
+		w.file = nil
+	}
+	w.lock.Release()
+	w.lock, w.end = nil, 0
+}
+
 // torn reports whether the file is the beginning of a head.
-func (w *Writer) torn(size int64, whole []byte) bool {
+func (w *Writer) torn(size int64, start []byte) bool {
 	b := make([]byte, size)
 	if _, err := w.file.ReadAt(b, 0); err != nil && size > 0 {
 		return false
 	}
-	return string(b) == string(wire.Append(nil, magic, whole)[:size])
+	return string(b) == string(start[:size])
 }
 
 // Have returns the number of draws of a block in the file.
@@ -126,7 +156,7 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Close closes the file.
+// Close closes the file and unlocks it.
 func (w *Writer) Close() error {
 	err := w.Sync()
 	w.mutex.Lock()
@@ -135,16 +165,12 @@ func (w *Writer) Close() error {
 		err = errors.Join(err, w.file.Close())
 		w.file = nil
 	}
-	if err != nil {
+	w.lock.Release()
+	if w.lock = nil; err != nil {
 		w.end = 0
 	}
 	w.err = nil
 	return err
-}
-
-// AppendInfo appends the numbers of a draw that belong to one chain.
-func AppendInfo(b []byte, energy, accept float64, moved, invalid int) []byte {
-	return wire.AppendInts(wire.AppendFloat64s(b, []float64{energy, accept}), moved, invalid)
 }
 
 // Append writes a page unless it is empty. An error ends all writing; the next Sync
@@ -153,43 +179,85 @@ func (w *Writer) Append(p *Page) {
 	if p.many == 0 {
 		return
 	}
-	wire.AppendInts(wire.AppendUint64s(p.body[:0], w.head.Settings.Sum()), p.block, p.first, p.many)
-	p.out = wire.Append(p.out[:0], drawsMagic, p.body)
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.err != nil {
 		return
 	}
+	switch {
+	case p.err != nil:
+		w.err = p.err
+	case p.first > w.have[p.block]:
+		w.err = fmt.Errorf("draw %d of block %d, want ≤ %d: draws before it are not in the file", p.first, p.block, w.have[p.block])
+	}
+	if w.err != nil {
+		return
+	}
+	if w.write(p); w.err == nil {
+		p.Begin(p.block)
+	}
+}
+
+// Skip notes that the chains of a block have missed the draws before the next one.
+func (w *Writer) Skip(block, next int) error {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.err == nil {
+		w.write(&Page{block: block, first: next, body: make([]byte, w.head.frameHead())})
+	}
+	return w.err
+}
+
+// write writes a page.
+func (w *Writer) write(p *Page) {
+	wire.AppendInts(wire.AppendUint64s(p.body[:0], w.head.Settings.Sum()), p.block, p.first, p.many, w.frames)
+	p.out = wire.Append(p.out[:0], drawsMagic, p.body)
 	if _, w.err = w.file.WriteAt(p.out, w.end); w.err != nil {
 		return
 	}
 	w.end += int64(len(p.out))
+	w.frames++
 	w.have[p.block] = p.first + p.many
-	p.Begin(p.block)
 }
 
 // Page gathers consecutive draws of a block.
 type Page struct {
 	block, first, many int
 	body, out          []byte
+	err                error
 }
 
 // Begin empties the page for draws of a block from the given number on.
-func (p *Page) Begin(block int) { p.block, p.many, p.body = block, 0, p.body[:0] }
+func (p *Page) Begin(block int) { p.block, p.many, p.body, p.err = block, 0, p.body[:0], nil }
 
-// Draw begins the next draw, and returns what its states and infos are to be
-// appended to; the result goes to [Page.Drawn].
-func (p *Page) Draw(draw int) []byte {
+// States is the beginning of a draw: the states x of the chains of the page's block, in a
+// file that w writes.
+func States[S energy.Site](w *Writer, p *Page, draw int, x []S) {
 	if p.many == 0 {
 		p.first = draw
-		p.body = append(p.body[:0], make([]byte, frameHead)...)
+		p.body = append(p.body[:0], make([]byte, w.head.frameHead())...)
 	}
 	p.many++
-	return p.body
+	switch x := any(x).(type) {
+	case []int32:
+		for n := w.head.Sites; len(x) > 0; x = x[n:] {
+			var ok bool
+			if p.body, ok = appendLevels(p.body, x[:n], w.head.bits); !ok && p.err == nil {
+				p.err = fmt.Errorf("draw %d of block %d: a level is not 0 … %d", draw, p.block, w.head.Levels-1)
+			}
+		}
+	case []float32:
+		p.body = wire.AppendFloat32s(p.body, x)
+	}
 }
 
-// Drawn takes a draw.
-func (p *Page) Drawn(b []byte) (full bool) {
-	p.body = b
-	return len(b) >= pageSize
+// Info is the end of a draw: the numbers of one chain after the other.
+func (p *Page) Info(energy, accept float64, moved, invalid int) {
+	p.body = wire.AppendInts(wire.AppendFloat64s(p.body, []float64{energy, accept}), moved, invalid)
 }
+
+// Full reports whether the page is so large that it should be written.
+func (p *Page) Full() bool { return len(p.body) >= pageSize }
+
+// pageSize is what is written at a time, if there is so much.
+const pageSize = 1 << 16

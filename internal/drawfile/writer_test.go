@@ -1,6 +1,7 @@
 package drawfile_test
 
 import (
+	"bytes"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,7 +18,7 @@ import (
 func head(text string) drawfile.Head {
 	l := &fingerprint.List{}
 	l.Text("setting", text)
-	return drawfile.Head{Kind: drawfile.Tokens, Sites: 3, First: 10, Count: 5, Block: 2, Settings: l}
+	return drawfile.Head{Kind: drawfile.Tokens, Sites: 3, First: 10, Count: 5, Block: 2, Levels: 3000, Settings: l}
 }
 
 // put writes draws first … first+n−1 of a block; state and energy tell the chain,
@@ -27,14 +28,15 @@ func put(w *drawfile.Writer, block, chains, first, n, round int) {
 	p.Begin(block)
 	w.Append(&p) // nothing is on it
 	for draw := first; draw < first+n; draw++ {
-		b := p.Draw(draw)
+		var x []int32
 		for s := range chains {
-			b = wire.AppendInt32s(b, []int32{int32(10 + 2*block + s), int32(draw), int32(round)})
+			x = append(x, int32(10+2*block+s), int32(draw), int32(round))
 		}
+		drawfile.States(w, &p, draw, x)
 		for range chains {
-			b = drawfile.AppendInfo(b, float64(draw), math.NaN(), round, 2)
+			p.Info(float64(draw), math.NaN(), round, 2)
 		}
-		if p.Drawn(b) {
+		if p.Full() {
 			w.Append(&p)
 		}
 	}
@@ -80,16 +82,16 @@ func TestDrawsComeBack(t *testing.T) {
 	require.NoError(t, w.Close())
 	require.NoError(t, w.Close(), "twice is once")
 
-	// Made again from draw 100 on, by the same writer and by another.
+	// Made again from draw 300 and from 200 on, by the same writer and by another.
 	for round := 2; round < 4; round++ {
 		require.NoError(t, w.Open())
-		put(w, 1, 2, 100*round, 10, round)
+		put(w, 1, 2, 500-100*round, 10, round)
 		require.NoError(t, w.Open(), "after a panic nobody has closed it")
 		require.NoError(t, w.Close())
 		w = drawfile.NewWriter(path, head("a"))
 	}
 	require.NoError(t, w.Open())
-	assert.Equal(t, []int{1507, 310, 1500}, []int{w.Have(0), w.Have(1), w.Have(2)})
+	assert.Equal(t, []int{1507, 210, 1500}, []int{w.Have(0), w.Have(1), w.Have(2)})
 	require.NoError(t, w.Close())
 	path2 := filepath.Join(t.TempDir(), "again")
 	w = drawfile.NewWriter(path2, head("a"))
@@ -167,7 +169,7 @@ func TestOtherFiles(t *testing.T) {
 
 	// Frames of another run, or of an impossible size, behind a good head.
 	l := head("a")
-	for _, words := range [][]int{{1, 0, 0, 1}, {0, 3, 0, 1}, {0, 0, -1, 1}, {0, 0, 0, 0}, {0, 0, 0, 1 << 30}, {0, 0, 0, 2}} {
+	for _, words := range [][]int{{1, 0, 0, 1, 0}, {0, 3, 0, 1, 0}, {0, 0, -1, 1, 0}, {0, 0, 0, 0, 1}, {0, 0, 0, 1 << 30, 0}, {0, 0, 0, 2, 0}, {0, 0, 0, 1, 1}, {0, 0, 1, 1, 0}} {
 		require.NoError(t, os.Remove(path))
 		w := drawfile.NewWriter(path, l)
 		require.NoError(t, w.Open())
@@ -175,7 +177,7 @@ func TestOtherFiles(t *testing.T) {
 		b, err := os.ReadFile(path)
 		require.NoError(t, err)
 		body := wire.AppendInts(wire.AppendUint64s(nil, l.Settings.Sum()+uint64(words[0])), words[1:]...)
-		b = wire.Append(b, "draws\n", append(body, make([]byte, 2*(12+32))...))
+		b = wire.Append(b, "draws\n", append(body, make([]byte, 2*(6+32))...))
 		require.NoError(t, os.WriteFile(path, b, 0o600))
 		_, err = drawfile.Read(path, func(*drawfile.Draw[int32]) {})
 		assert.Error(t, err, "%d", words)
@@ -192,6 +194,116 @@ func TestOtherFiles(t *testing.T) {
 		require.NoError(t, w.Close())
 		_, err := drawfile.Read(path, func(*drawfile.Draw[int32]) {})
 		assert.ErrorContains(t, err, "impossible sizes")
+	}
+}
+
+// Draws that are missing are an error, unless chains have missed them.
+func TestMissingDraws(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "draws")
+	w := drawfile.NewWriter(path, head("a"))
+	require.NoError(t, w.Open())
+	put(w, 0, 2, 0, 3, 1)
+	put(w, 0, 2, 4, 1, 1)
+	require.ErrorContains(t, w.Close(), "draw 4 of block 0, want ≤ 3")
+	require.NoError(t, w.Open())
+	require.NoError(t, w.Skip(0, 4))
+	put(w, 0, 2, 4, 1, 1)
+	put(w, 1, 2, 0, 5, 1)
+	put(w, 2, 1, 0, 5, 1)
+	require.NoError(t, w.Close())
+	seen := 0
+	n, err := drawfile.Read(path, func(d *drawfile.Draw[int32]) { seen++ })
+	require.NoError(t, err)
+	assert.Equal(t, []int{5, 23}, []int{n, seen})
+
+	// A frame taken out of the file, one told twice, and two that changed places.
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var at []int
+	for i := range whole {
+		if bytes.HasPrefix(whole[i:], []byte("draws\n")) {
+			at = append(at, i)
+		}
+	}
+	at = append(at, len(whole))
+	require.Len(t, at, 6)
+	frame := func(i int) []byte { return whole[at[i]:at[i+1]] }
+	for i := range 4 {
+		for _, bad := range [][]byte{
+			slices.Concat(whole[:at[i]], whole[at[i+1]:]),
+			slices.Concat(whole[:at[i]], frame(i), frame(i), whole[at[i+1]:]),
+			slices.Concat(whole[:at[i]], frame(i+1), frame(i), whole[at[i+2]:]),
+		} {
+			require.NoError(t, os.WriteFile(path, bad, 0o600))
+			_, err := drawfile.Read(path, func(*drawfile.Draw[int32]) { t.Error("a draw of a damaged file") })
+			require.ErrorContains(t, err, "want", "frame %d", i)
+			require.ErrorContains(t, w.Open(), "want", "frame %d", i)
+		}
+	}
+}
+
+// A file has one writer at a time.
+func TestOneWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "draws")
+	w, other := drawfile.NewWriter(path, head("a")), drawfile.NewWriter(path, head("a"))
+	require.NoError(t, w.Open())
+	put(w, 0, 2, 0, 3, 1)
+	require.ErrorContains(t, other.Open(), path+": another run is using the file: wait until")
+	require.NoError(t, w.Close())
+	require.NoError(t, other.Open())
+	assert.Equal(t, 3, other.Have(0))
+	require.NoError(t, other.Close())
+	_, err := os.Lstat(path + ".lock")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Levels take the bits that they need and come back, whatever their number; others
+// are refused.
+func TestLevels(t *testing.T) {
+	size := map[int]int{}
+	for levels, bits := range map[int]int{1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 16: 4, 17: 8, 256: 8, 257: 16, 1 << 16: 16, 1<<16 + 1: 32, 0: 32} {
+		const sites = 27
+		h := head("a")
+		h.Sites, h.Count, h.Block, h.Levels = sites, 2, 2, levels
+		path := filepath.Join(t.TempDir(), "draws")
+		w := drawfile.NewWriter(path, h)
+		require.NoError(t, w.Open())
+		x := make([]int32, 2*sites)
+		for i := range x {
+			if x[i] = int32(i * 2654435761 >> 3 & 0xffffff); levels > 0 {
+				x[i] %= int32(levels)
+			}
+		}
+		x[5] = int32(levels - 1)
+		var p drawfile.Page
+		for draw := range 2 {
+			drawfile.States(w, &p, draw, x)
+			p.Info(1, 1, 0, 0)
+			p.Info(1, 1, 0, 0)
+		}
+		w.Append(&p)
+		require.NoError(t, w.Sync())
+		at := 0
+		n, err := drawfile.Read(path, func(d *drawfile.Draw[int32]) {
+			require.Equal(t, x[at%len(x):][:sites], d.X, "%d levels", levels)
+			at += sites
+		})
+		require.NoError(t, err)
+		require.Equal(t, []int{2, 2 * len(x)}, []int{n, at})
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		size[levels] = int(info.Size())
+		require.Equal(t, size[levels], int(info.Size()))
+		if bits < 32 {
+			x[7] = 1 << bits
+			drawfile.States(w, &p, 2, x)
+			w.Append(&p)
+			require.ErrorContains(t, w.Close(), "a level is not 0 … ", "%d levels", levels)
+		}
+		require.NoError(t, w.Close())
+	}
+	for levels, bits := range map[int]int{2: 1, 4: 2, 16: 4, 256: 8, 1 << 16: 16} {
+		assert.Equal(t, 4*(27*4-(27*bits+7)/8), size[0]-size[levels], "%d levels", levels)
 	}
 }
 

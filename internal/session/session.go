@@ -101,18 +101,22 @@ func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	return nil
 }
 
-// BeginSaving is Begin of a call that may save the checkpoint file, which End unlocks.
+// BeginSaving is Begin of a call that may save the checkpoint file, and so holds it.
 func (s *Session) BeginSaving(ctx context.Context, call string, n int) error {
 	if err := s.Begin(ctx, call, n); err != nil {
 		return err
 	}
-	s.locked = s.lock == nil
-	if err := s.Lock(call); err != nil {
-		s.locked = false
-		s.busy.Store(false)
-		return err
+	err := s.Hold(call)
+	if err != nil {
+		s.End()
 	}
-	return nil
+	return err
+}
+
+// Hold is Lock until the End of the call under way.
+func (s *Session) Hold(call string) error {
+	s.locked = s.lock == nil
+	return s.Lock(call)
 }
 
 // Lock locks the checkpoint file, if there is a path, until Unlock. It is an error if

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -152,6 +153,48 @@ func TestDrawsSurviveAKill(t *testing.T) {
 		got, n := r.replayed(t)
 		require.Equal(t, draws, n)
 		require.True(t, bytes.Equal(want, got), "cut %d", cut)
+	}
+}
+
+// A file that another run is writing is refused, in a Run and in a loop over Draws, and
+// is free after both, even by a panic.
+func TestDrawsOfOneRun(t *testing.T) {
+	r := recording(t)
+	want := r.path + ": another run is using the file: wait until that run ends"
+	second := func() error {
+		c, _ := r.chains(t, nil)
+		return c.Run(t.Context(), 3)
+	}
+	var once sync.Once
+	c, _ := r.chains(t, func(cfg *sampler.Config) {
+		cfg.Observe = sampler.Observer(func(int, int, []int32, *sampler.Info) { once.Do(func() { assert.ErrorContains(t, second(), want) }) }).And(cfg.Observe)
+	})
+	require.NoError(t, c.Run(t.Context(), 20))
+	require.NoError(t, second())
+	require.ErrorContains(t, c.Run(t.Context(), 1), "the file has 3 draws of chain 0, which has made 20", "another run has begun anew")
+	require.NoError(t, os.Remove(r.path))
+	c, _ = r.chains(t, nil)
+	for range c.Draws(t.Context(), 3) {
+		require.ErrorContains(t, second(), want)
+	}
+	require.NoError(t, c.Err())
+	require.NoError(t, second())
+	for _, fails := range []func(*sampler.Chains){
+		func(c *sampler.Chains) { _ = c.Run(t.Context(), 9) },
+		func(c *sampler.Chains) {
+			for range c.Draws(t.Context(), 9) {
+			}
+		},
+	} {
+		c, _ = r.chains(t, func(cfg *sampler.Config) {
+			cfg.Observe = func(_, draw int, _ []int32, _ *sampler.Info) {
+				if draw == 4 {
+					panic("a failure")
+				}
+			}
+		})
+		require.Panics(t, func() { fails(c) })
+		require.NoError(t, second())
 	}
 }
 

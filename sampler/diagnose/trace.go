@@ -312,7 +312,9 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 //
 // Chains are numbered as in the run. Draws that a resumed run made again are passed once.
 // A draw left unfinished at the end of the file, by a killed process, is skipped; a file
-// that is damaged before its end is an error. It needs memory for a few draws of a block
+// that is damaged before its end, or in which draws are missing, is an error. Draws that
+// a chain missed by a failure, see Reset of [sampler.Runner], count but are not passed. It
+// needs memory for a few draws of a block
 // and for an index of some 40 bytes per 64 KB of file.
 //
 // The file may be one that is still being written to. S is int32, or float32 for

@@ -1,0 +1,75 @@
+package drawfile
+
+import (
+	"encoding/binary"
+
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// bitsOf returns the bits that hold a token of the given number of levels: 1, 2, 4, 8,
+// 16 or 32, which is also what tokens without bound take.
+func bitsOf(levels int) int {
+	if levels < 1 {
+		return 32
+	}
+	bits := 1
+	for bits < 32 && (levels-1)>>bits > 0 {
+		bits *= 2
+	}
+	return bits
+}
+
+// appendLevels appends tokens of the given number of bits, the first in the lowest bits
+// of the first byte, and reports whether they fit.
+func appendLevels(b []byte, x []int32, bits int) (_ []byte, ok bool) {
+	any := int32(0)
+	switch bits {
+	case 32:
+		return wire.AppendInt32s(b, x), true
+	case 16:
+		for _, v := range x {
+			any |= v
+			b = binary.LittleEndian.AppendUint16(b, uint16(v))
+		}
+	case 8:
+		for _, v := range x {
+			any |= v
+			b = append(b, byte(v))
+		}
+	case 1:
+		for ; len(x) >= 8; x = x[8:] {
+			y := x[:8]
+			any |= y[0] | y[1] | y[2] | y[3] | y[4] | y[5] | y[6] | y[7]
+			b = append(b, byte(y[0]|y[1]<<1|y[2]<<2|y[3]<<3|y[4]<<4|y[5]<<5|y[6]<<6|y[7]<<7))
+		}
+		fallthrough
+	default:
+		for per := 8 / bits; len(x) > 0; {
+			v := int32(0)
+			n := min(per, len(x))
+			for i, y := range x[:n] {
+				any |= y
+				v |= y << (i * bits)
+			}
+			b, x = append(b, byte(v)), x[n:]
+		}
+	}
+	return b, uint32(any)>>bits == 0
+}
+
+// readLevels reads what appendLevels wrote.
+func readLevels(b []byte, x []int32, bits int) {
+	switch bits {
+	case 32:
+		_, _ = wire.ReadInt32s(b, x)
+	case 16:
+		for i := range x {
+			x[i] = int32(binary.LittleEndian.Uint16(b[2*i:]))
+		}
+	default:
+		mask := int32(1)<<bits - 1
+		for i := range x {
+			x[i] = int32(b[i*bits/8]) >> (i * bits % 8) & mask
+		}
+	}
+}
