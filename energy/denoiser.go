@@ -24,10 +24,12 @@ type Noised[S Site] struct {
 	Time, Alpha []float64
 
 	// Sample identifies each state through a run: a state keeps its number from noise
-	// to sample, whichever other states are in its batch.
+	// to sample, whichever other states are in its batch. Runners set it; it may be nil
+	// in a call by hand, unless the denoiser keeps something of a sample.
 	Sample []int
 
-	// Src is the randomness of each state, for denoisers that sample.
+	// Src is the randomness of each state, for denoisers that sample. Runners set it; it
+	// may be nil for other denoisers.
 	Src []rand.Source
 
 	// Clean, unless nil, marks the entries of X that are known to be x_0, because they
@@ -151,13 +153,18 @@ func TimeFree(d any) bool {
 }
 
 // States returns the number of states of q, each with the given number of sites. It
-// panics unless the lengths of all slices fit. A denoiser should call it first.
+// panics unless the lengths of all slices fit; Sample, Src and Clean may be nil. A denoiser
+// should call it first.
 func (q Noised[S]) States(sites int) int {
 	n := check.Rows("energy", "X", len(q.X), sites)
 	check.Len("energy", "Time", len(q.Time), n)
 	check.Len("energy", "Alpha", len(q.Alpha), n)
-	check.Len("energy", "Sample", len(q.Sample), n)
-	check.Len("energy", "Src", len(q.Src), n)
+	if q.Sample != nil {
+		check.Len("energy", "Sample", len(q.Sample), n)
+	}
+	if q.Src != nil {
+		check.Len("energy", "Src", len(q.Src), n)
+	}
 	if q.Clean != nil {
 		check.Len("energy", "Clean", len(q.Clean), len(q.X))
 	}

@@ -86,6 +86,8 @@ func TestDenoiserFuncChecksItsSlices(t *testing.T) {
 		spoil(&q)
 		assert.PanicsWithValue(t, want, func() { _ = f.Denoise(ctx, make([]float32, 4), q) })
 	}
+	good.Sample, good.Src = nil, nil // by hand
+	assert.NoError(t, f.Denoise(ctx, make([]float32, 4), good))
 	assert.False(t, energy.TimeFree(3))
 	assert.False(t, energy.LeaveOneOut("no denoiser"))
 }

@@ -83,6 +83,9 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 	if states == 0 {
 		return ctx.Err()
 	}
+	if len(q.Src) != states {
+		return fmt.Errorf("pdi: Noised.Src has %d entries, want a source for each of %d states: predictions may be draws", len(q.Src), states)
+	}
 	if q.Time[0] >= d.last {
 		d.first = q.Time[0]
 		if err := d.begin(ctx, states); err != nil {

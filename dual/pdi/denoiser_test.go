@@ -212,6 +212,8 @@ func TestPDIErrors(t *testing.T) {
 	require.NoError(t, d.Denoise(t.Context(), v, clamped))
 	clamped.Clean[3] = true
 	require.ErrorContains(t, d.Denoise(t.Context(), v, clamped), "clamped")
+	clamped.Clean, clamped.Src = nil, nil
+	require.ErrorContains(t, d.Denoise(t.Context(), v, clamped), "Noised.Src has 0 entries")
 	require.NoError(t, d.Denoise(t.Context(), nil, energy.Noised[float32]{}))
 }
 

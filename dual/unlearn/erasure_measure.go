@@ -23,6 +23,9 @@ func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 			return err
 		}
 	}
+	if q.Sample == nil && len(q.Time) > 0 {
+		return fmt.Errorf("unlearn: Erasure: Noised.Sample = nil, want the number of every state: what was erased is counted by sample")
+	}
 	for s, sample := range q.Sample {
 		r := e.record(sample, q.Alpha[s])
 		if e.terminal {

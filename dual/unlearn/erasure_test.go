@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -54,6 +55,9 @@ func TestErasurePath(t *testing.T) {
 	q, away, dq, da := chains(t)
 	want := unlearn.KL(table(q), table(away))
 	e := exact.Must(unlearn.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0}, unlearn.ErasureConfig{Mask: 3, OneByOne: true}))
+	sites, levels := e.Shape()
+	byHand := energy.Noised[int32]{X: slices.Repeat([]int32{3}, sites), Time: []float64{1}, Alpha: []float64{0}}
+	require.ErrorContains(t, e.Denoise(context.Background(), make([]float32, sites*levels), byHand), "Noised.Sample = nil")
 	mean, se := paths(t, e, diffusion.Masked{Mask: 3, FirstHitting: true}, 4000, 0)
 	require.InDelta(t, want, mean, 4.9*se)
 	require.Greater(t, math.Abs(want/2-mean), 4.9*se)

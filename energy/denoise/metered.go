@@ -152,7 +152,12 @@ func (m *Metered) ask(ctx context.Context, v []float32, q energy.Noised[int32]) 
 	for _, s := range m.state {
 		p.X = append(p.X, q.X[s*m.sites:(s+1)*m.sites]...)
 		p.Time, p.Alpha = append(p.Time, q.Time[s]), append(p.Alpha, q.Alpha[s])
-		p.Sample, p.Src = append(p.Sample, q.Sample[s]), append(p.Src, q.Src[s])
+		if q.Sample != nil {
+			p.Sample = append(p.Sample, q.Sample[s])
+		}
+		if q.Src != nil {
+			p.Src = append(p.Src, q.Src[s])
+		}
 		if q.Clean != nil {
 			clean = append(clean, q.Clean[s*m.sites:(s+1)*m.sites]...)
 		}
@@ -160,7 +165,14 @@ func (m *Metered) ask(ctx context.Context, v []float32, q energy.Noised[int32]) 
 	p.Clean = clean
 	m.part = slices.Grow(m.part[:0], len(m.state)*size)[:len(m.state)*size]
 	m.cost.Asked += len(m.state)
-	if err := m.d.Denoise(ctx, m.part, *p); err != nil {
+	view := *p
+	if q.Sample == nil {
+		view.Sample = nil
+	}
+	if q.Src == nil {
+		view.Src = nil
+	}
+	if err := m.d.Denoise(ctx, m.part, view); err != nil {
 		return err
 	}
 	for k, s := range m.state {

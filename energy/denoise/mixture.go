@@ -131,6 +131,9 @@ func (a *Ancestral) Denoise(ctx context.Context, v []float32, q energy.Noised[fl
 	if err := poll.Err(ctx); err != nil {
 		return err
 	}
+	if q.Src == nil && len(q.Time) > 0 {
+		return fmt.Errorf("denoise: Ancestral: Noised.Src = nil, want a source for every state: the prediction is a draw")
+	}
 	if slices.Contains(q.Clean, true) {
 		return fmt.Errorf("denoise: Ancestral: clean entries, want none: condition the mixture on them by Where")
 	}

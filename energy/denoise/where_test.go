@@ -147,4 +147,6 @@ func TestAncestralIsExact(t *testing.T) {
 	q := seen(rand.New(rand.NewPCG(1, 1)), 1, 0.5, true)
 	q.Clean[0] = true
 	require.ErrorContains(t, ancestral.Denoise(context.Background(), q.X, q), "clean entries")
+	q.Src = nil
+	require.ErrorContains(t, ancestral.Denoise(context.Background(), q.X, q), "Noised.Src = nil")
 }

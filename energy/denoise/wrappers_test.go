@@ -150,7 +150,7 @@ func TestMetered(t *testing.T) {
 	asked := 0
 	plain := energy.DenoiserFunc[int32]{Sites: 3, Levels: 3, IgnoresTime: true,
 		F: func(_ context.Context, v []float32, q energy.Noised[int32]) error {
-			asked += len(q.Time)
+			asked += q.States(3)
 			for i := range q.X {
 				for l := range 3 {
 					s := i / 3
@@ -193,6 +193,9 @@ func TestMetered(t *testing.T) {
 			}
 			calls++
 			count += n
+			if r.IntN(4) == 0 { // by hand
+				q.Sample, q.Src = nil, nil
+			}
 			got, want := make([]float32, 9*n), make([]float32, 9*n)
 			require.NoError(t, m.Denoise(ctx, got, q))
 			before := asked

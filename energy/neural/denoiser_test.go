@@ -83,6 +83,18 @@ func TestPredictionsAreTheNetworks(t *testing.T) {
 }
 
 // Scores of a known distribution under uniform noise give its posteriors.
+// A call by hand needs no numbers of samples and no random numbers.
+func TestDenoiseByHand(t *testing.T) {
+	net := randomNet(t, shapes["conditioned"], 1)
+	x := []int32{0, 3, 1, 3, 2}
+	for name, d := range tokenDenoisers(t, net, 3, Options{}) {
+		want, got := make([]float32, 5*net.Config().Levels), make([]float32, 5*net.Config().Levels)
+		require.NoError(t, d.Denoise(t.Context(), want, noised(x, 5, 0.6, 0.4)))
+		require.NoError(t, d.Denoise(t.Context(), got, energy.Noised[int32]{X: x, Time: []float64{0.6}, Alpha: []float64{0.4}}))
+		assert.Equal(t, want, got, name)
+	}
+}
+
 func TestScoresBecomePosteriors(t *testing.T) {
 	const sites, levels, alpha = 3, 4, 0.35
 	sigma := -math.Log(alpha)
