@@ -33,6 +33,10 @@ type Policy struct {
 	// slot.
 	Next func(w, i int) error
 
+	// Most, unless 0, is the number of rounds after which the slots still under way end
+	// with an error.
+	Most int
+
 	// Judge, unless nil, is called after every round, in the goroutine of Run. It
 	// weights and resamples slots, moves them (see [Engine.Each]) and reports progress.
 	Judge func() error
@@ -250,6 +254,25 @@ func (e *Engine[S]) Restore(i int) {
 	}
 }
 
+// clocked is diffusion.Clocked.
+type clocked interface{ MaxSteps(steps int) int }
+
+// MaxSteps returns how many steps a sample takes at most where n are asked for.
+func MaxSteps(steps any, n int) int {
+	if c, ok := steps.(clocked); ok {
+		return c.MaxSteps(n)
+	}
+	return n
+}
+
+// Goes returns an error unless t can be the time after the next step of a slot.
+func (s *Slot[S]) Goes(t float64) error {
+	if !(t <= s.Time) {
+		return fmt.Errorf("the process goes from time %v to %v, want one that is no later", s.Time, t)
+	}
+	return nil
+}
+
 // Moved sets the time of slot i to t; changed is whether its state has changed.
 func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 	e.Slots[i].Time = t
@@ -261,6 +284,9 @@ func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	e.Ctx, e.Step = ctx, 0
 	for ; ; e.Step++ {
+		if e.Most > 0 && e.Step == e.Most {
+			e.late(from, to)
+		}
 		left := 0
 		for e.from = from; e.from < to; e.from = e.to {
 			if err := poll.Err(ctx); err != nil {
@@ -286,6 +312,15 @@ func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 			if err := e.Judge(); err != nil {
 				return err
 			}
+		}
+	}
+}
+
+// late gives the slots that should have ended an error.
+func (e *Engine[S]) late(from, to int) {
+	for i := from; i < to; i++ {
+		if s := &e.Slots[i]; s.Time > 0 && s.fault == nil {
+			s.fault = fmt.Errorf("at time %v after %d steps, the most that the process promises, want 0", s.Time, e.Most)
 		}
 	}
 }

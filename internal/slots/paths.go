@@ -145,6 +145,9 @@ func (p *Paths) step(w, i int, pass bool) error {
 		Condition(j, s, p.leaveOneOut)
 	}
 	next := j.Next(s.X, t, p.Step, p.Grid, &s.Stream)
+	if err := s.Goes(next); err != nil {
+		return err
+	}
 	logZ, err := p.drawer.Draw(p.Ctx, k.clean, s.V, &s.Stream)
 	if pass && errors.Is(err, constraint.ErrInfeasible) {
 		p.LogW[i], s.Time = math.Inf(-1), 0

@@ -67,9 +67,10 @@ type Config struct {
 	Projector Projector
 
 	// ProjectStart restricts projections to steps from times t ≤ ProjectStart; 0
-	// means 1, all of them. ProjectEvery = k projects in every k-th step (0 means 1)
-	// and in the last; −1 projects in the last alone. Steps without projection may
-	// lead to states from which the set cannot be reached.
+	// means 1, all of them. ProjectEvery = k projects in every k-th step (0 means 1);
+	// −1 in none. The last step of a sample is projected in any case. Steps without
+	// projection may lead to states from which the set cannot be reached: such a
+	// sample is given up.
 	ProjectStart float64
 	ProjectEvery int
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -135,7 +136,8 @@ func guide(d *Runner[int32], process any) error {
 	if d.cfg.Projector != nil {
 		return fmt.Errorf("diffusion: New: a projection needs guidance at the prediction, not at the posterior")
 	}
-	if _, ok := d.process[0].(Factorised); !ok {
+	_, factorised := d.process[0].(Factorised)
+	if _, jumps := d.process[0].(jumping); !factorised && !jumps {
 		return fmt.Errorf("diffusion: New: %T cannot be guided at the posterior: it has none per site", process)
 	}
 	size := d.sites * d.levels
@@ -171,8 +173,16 @@ func guide(d *Runner[int32], process any) error {
 // reverse moves slot i of d from time t to next by a guided step.
 func (g *guided) reverse(d *Runner[int32], w, i int, t, next float64) error {
 	s, post, tab := &d.e.Slots[i], g.post[w], g.tab[w]
-	f, _ := d.process[i].(Factorised) // guide has asked
-	f.Posterior(post, s.V, s.X, t, next)
+	rates, jumps := d.process[i].(jumping)
+	f, _ := d.process[i].(Factorised) // guide has asked for one of the two
+	law := func(dst, v []float32) {
+		if jumps {
+			rates.rates(dst, v, s.X)
+		} else {
+			f.Posterior(dst, v, s.X, t, next)
+		}
+	}
+	law(post, s.V)
 	if g.other != nil {
 		other := *s
 		other.V = g.table[s.Row*len(s.V) : (s.Row+1)*len(s.V)]
@@ -183,13 +193,21 @@ func (g *guided) reverse(d *Runner[int32], w, i int, t, next float64) error {
 		if p, ok := d.process[i].(slots.Renoiser); ok {
 			slots.Condition(p, &other, d.leaveOneOut)
 		}
-		f.Posterior(tab, other.V, s.X, t, next)
+		law(tab, other.V)
 		blend(post, tab, g.scale)
 	} else {
 		if err := g.classifier.Table(tab, s.X, t); err != nil {
 			return err
 		}
+		if jumps {
+			if err := against(tab, s.X, rates); err != nil {
+				return err
+			}
+		}
 		lean(post, tab, g.scale)
+	}
+	if jumps {
+		return jump(s, post, slices.IndexFunc(s.X, rates.Masks))
 	}
 	for j := range s.X {
 		l, err := drawRow(post, j, d.levels, &s.Stream)
@@ -199,6 +217,45 @@ func (g *guided) reverse(d *Runner[int32], w, i int, t, next float64) error {
 		s.X[j] = l
 	}
 	return nil
+}
+
+// against makes the table of a classifier one of log p(y | x with x_i = l)/p(y | x) where
+// x has a mask.
+func against(tab []float32, x []int32, p Absorbing) error {
+	levels := len(tab) / len(x)
+	for i, l := range x {
+		if !p.Masks(l) {
+			continue
+		}
+		row := tab[i*levels : (i+1)*levels]
+		stays := row[l]
+		if math.IsInf(float64(stays), -1) {
+			return fmt.Errorf("the classifier rules out that site %d stays masked, so that its rate is infinite; want a finite log p(y | x_t), or a grid", i)
+		}
+		for k := range row {
+			row[k] -= stays
+		}
+	}
+	return nil
+}
+
+// jump draws one jump of a slot by its rates. masked is the first site that can make one,
+// −1 if there is none.
+func jump(s *slots.Slot[int32], rates []float32, masked int) error {
+	if masked < 0 {
+		return nil
+	}
+	levels := len(rates) / len(s.X)
+	if to := slots.Draw(rates, &s.Stream); to >= 0 {
+		s.X[int(to)/levels] = to % int32(levels)
+		return nil
+	}
+	for i := range s.X {
+		if !slots.Empty(rates[i*levels : (i+1)*levels]) {
+			return &PredictionError{Site: i}
+		}
+	}
+	return &PredictionError{Site: masked, Empty: true}
 }
 
 // ExactClassifier is the classifier log p(y | x) = −E(x), evaluated for every

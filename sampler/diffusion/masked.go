@@ -22,8 +22,8 @@ import (
 // is exactly that of the denoiser if dependent sites never give way together (see
 // FirstHitting), and in the limit of many steps.
 //
-// Its steps are also [Joint], [Factorised], [Absorbing] and [Clocked], and keep no
-// state of a sample.
+// Its steps are also [Joint] and [Absorbing], [Factorised] without FirstHitting and
+// [Clocked] with it, and keep no state of a sample.
 type Masked struct {
 	// Mask is the level that stands for a masked token. Predictions never put
 	// weight on it, whatever the denoiser returns.
@@ -41,6 +41,13 @@ type Masked struct {
 	// masks; the number of steps asked for is ignored. The distribution is exactly
 	// that of the denoiser, without discretisation error. The denoiser sees a time
 	// before the start of the schedule as the smallest positive number.
+	//
+	// Guidance at the posterior multiplies the rate at which a mask of the process in
+	// continuous time becomes a token, as a grid with many steps does (Nisonoff et al.
+	// 2024). So the mask that gives way, and its token, have probability ∝
+	// p(x_0,i = l | x_t, y)^γ·p(x_0,i = l | x_t)^{1−γ} with [ClassifierFree] and
+	// p(x_0,i = l | x_t)·(p(y | x_t with x_i = l)/p(y | x_t))^γ with
+	// [ClassifierGuided]; the times stay those without guidance.
 	FirstHitting bool
 }
 
@@ -50,7 +57,10 @@ func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 	if err != nil {
 		return nil, err
 	}
-	return &masked{absorbing{m}, p.FirstHitting}, nil
+	if p.FirstHitting {
+		return &firstHitting{absorbing{m}}, nil
+	}
+	return &masked{absorbing{m}}, nil
 }
 
 // absorbing is what the steps of this file and of [Ordered] and [Remask] share.
@@ -77,73 +87,6 @@ func (p *absorbing) token(x0 []int32, v []float32, i int, r *sampler.Stream) (in
 	return l, nil
 }
 
-// masked is a bound [Masked]. It keeps nothing of a sample.
-type masked struct {
-	absorbing
-	firstHitting bool
-}
-
-// MaxSteps implements [Clocked].
-func (p *masked) MaxSteps(steps int) int {
-	if p.firstHitting {
-		return p.Sites
-	}
-	return steps
-}
-
-// Next implements [Steps]: an even grid, or the clock of FirstHitting.
-func (p *masked) Next(x []int32, t float64, step, steps int, r *sampler.Stream) float64 {
-	if !p.firstHitting {
-		return gridTime(step, steps)
-	}
-	n := p.Left(x)
-	if n <= 1 {
-		return 0
-	}
-	c := p.Schedule
-	hidden := float64(simd.Exp(simd.Log(r.Float64())/float64(n)) * (1 - c.Alpha(t)))
-	return min(t, max(c.Time(1-hidden), math.SmallestNonzeroFloat64))
-}
-
-// Reverse implements [Steps].
-func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
-	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
-	return p.step(x, nil, v, t, s, r)
-}
-
-// Renoise implements [Renoiser].
-func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
-	_ = p.step(x, x0, v, t, s, r)
-}
-
-// step shows tokens of x0, or draws if it is nil.
-func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) error {
-	e := p.event(x, t, s, r)
-	for i, l := range x {
-		if l != p.Mask || !e.reveals(r) {
-			continue
-		}
-		l, err := p.token(x0, v, i, r)
-		if err != nil {
-			return err
-		}
-		x[i] = l
-	}
-	return nil
-}
-
-// Reweight implements [Joint].
-func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
-
-// Posterior implements [Factorised].
-func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
-	reveal := 1.0
-	if s > 0 {
-		reveal = fraction(p.Alpha(s)-p.Alpha(t), 1-p.Alpha(t))
-	}
-	p.posterior(dst, v, x, func(int) float64 { return 0 }, reveal)
-}
-
 // posterior is Posterior where a token that shows is hidden with probability hide(i), and
 // a mask gives way with probability reveal.
 func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) float64, reveal float64) {
@@ -168,34 +111,119 @@ func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) floa
 	}
 }
 
-// event decides which masks give way in one step.
-type event struct {
-	chance float64 // of every mask
-	only   int     // of the masks only this one; −1: each by chance
-	seen   int     // masks so far
+// masked is a bound [Masked] on a grid. It keeps nothing of a sample.
+type masked struct{ absorbing }
+
+// Next implements [Steps]: an even grid.
+func (p *masked) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
+	return gridTime(step, steps)
 }
 
-func (p *masked) event(x []int32, t, s float64, r *sampler.Stream) event {
-	switch {
-	case s <= 0:
-		return event{chance: 1, only: -1}
-	case p.firstHitting:
-		return event{only: r.IntN(max(1, p.Left(x)))}
+// reveal returns the probability that a mask gives way.
+func (p *masked) reveal(t, s float64) float64 {
+	if s <= 0 {
+		return 1
+	}
+	at := p.Alpha(t)
+	return fraction(p.Alpha(s)-at, 1-at)
+}
+
+// Reverse implements [Steps].
+func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
+	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
+	return p.step(x, nil, v, t, s, r)
+}
+
+// Renoise implements [Renoiser].
+func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
+	_ = p.step(x, x0, v, t, s, r)
+}
+
+// step shows tokens of x0, or draws if it is nil.
+func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) (err error) {
+	reveal := p.reveal(t, s)
+	for i, l := range x {
+		if l != p.Mask || reveal < 1 && r.Float64() >= reveal {
+			continue
+		}
+		if x[i], err = p.token(x0, v, i, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reweight implements [Joint].
+func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
+
+// Posterior implements [Factorised].
+func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
+	p.posterior(dst, v, x, func(int) float64 { return 0 }, p.reveal(t, s))
+}
+
+// firstHitting is a bound [Masked] with the clock of FirstHitting. It keeps nothing of a
+// sample.
+type firstHitting struct{ absorbing }
+
+// MaxSteps implements [Clocked].
+func (p *firstHitting) MaxSteps(int) int { return p.Sites }
+
+// Next implements [Steps].
+func (p *firstHitting) Next(x []int32, t float64, _, _ int, r *sampler.Stream) float64 {
+	n := p.Left(x)
+	if n <= 1 {
+		return 0
 	}
 	c := p.Schedule
-	return event{chance: fraction(c.Alpha(s)-c.Alpha(t), 1-c.Alpha(t)), only: -1}
+	hidden := float64(simd.Exp(simd.Log(r.Float64())/float64(n)) * (1 - c.Alpha(t)))
+	return min(t, max(c.Time(1-hidden), math.SmallestNonzeroFloat64))
 }
 
-// reveals reports whether the next mask gives way.
-func (e *event) reveals(r *sampler.Stream) bool {
-	e.seen++
-	switch {
-	case e.only >= 0:
-		return e.seen == e.only+1
-	case e.chance >= 1:
-		return true
+// Reverse implements [Steps].
+func (p *firstHitting) Reverse(x []int32, _, v []float32, _, s float64, r *sampler.Stream) error {
+	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
+	return p.step(x, nil, v, s, r)
+}
+
+// Renoise implements [Renoiser].
+func (p *firstHitting) Renoise(x, x0 []int32, v []float32, _, s float64, r *sampler.Stream) {
+	_ = p.step(x, x0, v, s, r)
+}
+
+// step shows a token of x0, or draws it if x0 is nil.
+func (p *firstHitting) step(x, x0 []int32, v []float32, s float64, r *sampler.Stream) (err error) {
+	skipped := 0 // masks before the one that gives way
+	if s > 0 {
+		skipped = r.IntN(max(1, p.Left(x)))
 	}
-	return r.Float64() < e.chance
+	for i, l := range x {
+		if l != p.Mask {
+			continue
+		}
+		if skipped == 0 {
+			x[i], err = p.token(x0, v, i, r)
+			return err
+		}
+		skipped--
+	}
+	return nil
+}
+
+// Reweight implements [Joint].
+func (p *firstHitting) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
+
+// rates implements jumping: a mask becomes l at a rate ∝ p(x_0,i = l | x_t).
+func (p *firstHitting) rates(dst, v []float32, x []int32) {
+	for i, l := range x {
+		row := p.Row(dst, i)
+		copy(row, p.Row(v, i))
+		row[p.Mask] = float32(math.Inf(-1))
+		simd.LogSoftmax(row, row, p.Levels)
+		if l != p.Mask {
+			slots.OneHot(row, p.Mask)
+			row[p.Mask] = float32(math.Inf(-1))
+		}
+	}
 }
 
 // fraction returns the probability part/whole: 0 where there is no part, 1

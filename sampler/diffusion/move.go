@@ -12,6 +12,9 @@ import (
 func (d *Runner[S]) move(w, i int) error {
 	s, work := &d.e.Slots[i], &d.work[w]
 	next := d.process[i].Next(s.X, s.Time, d.e.Step, d.cfg.Steps, &s.Stream)
+	if err := s.Goes(next); err != nil {
+		return err
+	}
 	copy(work.before, s.X)
 	work.snap = Snapshot{Projected: d.projects(s.Time, next)}
 	v, err := d.step(w, i, next)
@@ -102,10 +105,11 @@ func spare(d *Runner[int32]) {
 	d.spared, d.certain = drawer, make([]int32, d.cfg.Batch*d.sites)
 }
 
-// projects reports whether the step from t to next projects its prediction.
+// projects reports whether the step from t to next projects its prediction: the last does
+// wherever projections start, so that no sample ends outside.
 func (d *Runner[S]) projects(t, next float64) bool {
-	return d.projection != nil && t <= d.cfg.ProjectStart &&
-		(d.cfg.ProjectEvery > 0 && d.e.Step%d.cfg.ProjectEvery == 0 || next <= 0)
+	return d.projection != nil && (next <= 0 ||
+		t <= d.cfg.ProjectStart && d.cfg.ProjectEvery > 0 && d.e.Step%d.cfg.ProjectEvery == 0)
 }
 
 // project moves a copy of v, of slot i, to the feasible set.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -76,7 +77,7 @@ type penalised struct {
 }
 
 // MaxSteps implements [Clocked].
-func (p *penalised) MaxSteps(steps int) int { return maxSteps(p.Steps, steps) }
+func (p *penalised) MaxSteps(steps int) int { return slots.MaxSteps(p.Steps, steps) }
 
 // Reverse implements [Steps].
 func (p *penalised) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {

@@ -44,7 +44,8 @@ type Steps[S energy.Site] interface {
 
 	// Next returns the time s that follows t for the sample x: s < t, or s = t for a
 	// step that stays at its time. step counts from 0; steps is the number of steps
-	// asked for. The sample is finished when s = 0.
+	// asked for, the most that a sample may take unless it is [Clocked]. The sample is
+	// finished when s = 0.
 	Next(x []S, t float64, step, steps int, r *sampler.Stream) (s float64)
 
 	// Reverse replaces x = x_t by a draw of x_s given a prediction of x_0: raw is
@@ -57,7 +58,7 @@ type Steps[S energy.Site] interface {
 // Clocked is [Steps] with a clock of its own.
 type Clocked interface {
 	// MaxSteps returns the largest number of steps that a sample takes when the given
-	// number is asked for.
+	// number is asked for. A sample that has not ended then is given up with an error.
 	MaxSteps(steps int) int
 }
 
@@ -69,6 +70,7 @@ type Absorbing interface {
 
 var (
 	_ Absorbing            = (*masked)(nil)
+	_ Absorbing            = (*firstHitting)(nil)
 	_ Absorbing            = (*ordered)(nil)
 	_ Absorbing            = (*remask)(nil)
 	_ corruption.Absorbing = Absorbing(nil)
@@ -101,6 +103,7 @@ type IntactSteps interface {
 
 var (
 	_ IntactSteps = (*masked)(nil)
+	_ IntactSteps = (*firstHitting)(nil)
 	_ IntactSteps = (*ordered)(nil)
 	_ IntactSteps = (*remask)(nil)
 )
@@ -115,13 +118,25 @@ type Joint interface {
 }
 
 // Factorised is [Steps] of tokens whose reverse step is independent by site. Guidance
-// at the posterior needs it.
+// at the posterior needs it, except for [Masked] with FirstHitting.
 type Factorised interface {
 	// Posterior stores log p(x_s,i = l | x_t), normalised, for every site and
 	// level, given the full posterior v of x_0 (see [Renoiser]). dst has the
 	// length of v.
 	Posterior(dst, v []float32, x []int32, t, s float64)
 }
+
+// jumping is [Absorbing] steps that reveal one mask each, at the rates of a process in
+// continuous time. Guidance at the posterior multiplies these rates.
+type jumping interface {
+	Absorbing
+
+	// rates stores, for every site and level, the logarithm of the rate at which the site
+	// becomes that level, up to one constant, given the full posterior v of x_0.
+	rates(dst, v []float32, x []int32)
+}
+
+var _ jumping = (*firstHitting)(nil)
 
 // gridTime returns the time after the given step of an even grid: exactly 0
 // after the last.
@@ -130,15 +145,6 @@ func gridTime(step, steps int) float64 {
 		return 0
 	}
 	return float64(steps-step-1) / float64(steps)
-}
-
-// maxSteps returns how many steps a sample takes at most where steps are asked
-// for.
-func maxSteps[S energy.Site](p Steps[S], steps int) int {
-	if c, ok := p.(Clocked); ok {
-		return c.MaxSteps(steps)
-	}
-	return steps
 }
 
 // PredictionError is the error of a prediction with a row that cannot be drawn from.

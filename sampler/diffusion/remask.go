@@ -139,7 +139,7 @@ type rates struct {
 
 func (p *remask) rates(x []int32, t, s float64) rates {
 	at, as := p.Alpha(t), p.Alpha(s)
-	k := rates{top: min(1, (1-as)/at)}
+	k := rates{top: fraction(1-as, at)}
 	switch {
 	case p.recipe.Rule == RemaskRescale:
 		k.sigma = float64(p.recipe.Eta * k.top)

@@ -143,12 +143,12 @@ func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], pro
 		return nil, err
 	}
 	d.life = session.Session{Who: "diffusion", Checkpoint: cfg.Checkpoint, Len: d.finished, Write: d.write, Read: d.read}
-	d.maxSteps = maxSteps(d.process[0], cfg.Steps)
+	d.maxSteps = slots.MaxSteps(d.process[0], cfg.Steps)
 	d.e = slots.New(model, slots.Shape{Sites: sites, Levels: levels, Batch: cfg.Batch, Tables: cfg.tables, Workers: cfg.Workers}, func(i int) slots.Steps[S] { return d.process[i] })
 	d.e.Meta = cfg.Meta
 	// What a leave-one-out prediction becomes depends on the time.
 	d.e.TimeFree = energy.TimeFree(model) && !d.leaveOneOut
-	d.e.Policy = slots.Policy{Next: d.move, Judge: d.judge, Retry: d.retry, Fault: d.denoiserFault}
+	d.e.Policy = slots.Policy{Next: d.move, Judge: d.judge, Retry: d.retry, Fault: d.denoiserFault, Most: d.maxSteps}
 	for i := range d.work {
 		d.work[i].before, d.work[i].clean = make([]S, sites), make([]S, sites)
 	}

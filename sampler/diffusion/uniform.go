@@ -160,8 +160,10 @@ type bridge struct {
 }
 
 func (p *uniform) bridge(t, s float64) bridge {
-	as := p.Alpha(s)
-	ts := p.Alpha(t) / as
+	as, ts := p.Alpha(s), 1.0
+	if as > 0 {
+		ts = p.Alpha(t) / as
+	}
 	b := bridge{levels: p.levels, base: (1 - as) / float64(p.levels), jump: (1 - ts) / float64(p.levels)}
 	b.clean, b.stay = as+b.base, ts+b.jump
 	return b

@@ -247,6 +247,9 @@ func (e *engine) finish(w *scratch, p *path, dead bool) (done bool, err error) {
 // look ahead decides their tokens.
 func (e *engine) processStep(w *scratch, p *path) error {
 	next := p.steps.Next(p.X, p.Time, p.step, e.cfg.Steps, &p.Stream)
+	if err := p.Goes(next); err != nil {
+		return fmt.Errorf("scored: %w", err)
+	}
 	u := w.u[:e.Sites]
 	p.Stream.Float64s(u)
 	simd.Categorical(w.clean, p.V, e.Levels, u)
@@ -285,6 +288,9 @@ func (e *engine) processStep(w *scratch, p *path) error {
 	}
 	p.Time, p.step = next, p.step+1
 	p.Known = e.TimeFree && !changed
+	if most := slots.MaxSteps(p.steps, e.cfg.Steps); next > 0 && p.step >= most {
+		return fmt.Errorf("scored: %T is at time %v after %d steps, the most that it promises, want 0", p.steps, next, most)
+	}
 	if next <= 0 && p.masks > 0 {
 		return fmt.Errorf("scored: %T leaves masks at time 0", p.steps)
 	}

@@ -108,7 +108,7 @@ func NewRejection(ctx context.Context, model energy.Denoiser[int32], process dif
 		cfg:   cfg, excess: math.Inf(-1),
 	}
 	e.Policy = slots.Policy{
-		Next: r.paths.Pass,
+		Next: r.paths.Pass, Most: slots.MaxSteps(steps[0], cfg.Steps),
 		Retry: func(i int, fault error) error {
 			if fault != nil {
 				fault = fmt.Errorf("unmask: Rejection: path %d, step %d: %w", r.first+i, e.Step, fault)
