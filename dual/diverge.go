@@ -93,9 +93,13 @@ func (s *streak) next(ctx context.Context, lambda, g []float64, p Prover, diverg
 	low, largest := math.Inf(1), 0.0
 	for at := 0; at < len(g); at += n {
 		low = min(low, weighted.Dot(lambda, g[at:at+n]))
-		for _, v := range g[at : at+n] {
-			largest = max(largest, math.Abs(v))
+		size := 0.0
+		for j, v := range g[at : at+n] {
+			if lambda[j] != 0 {
+				size += math.Abs(float64(lambda[j] * v))
+			}
 		}
+		largest = max(largest, size)
 	}
 	if !(sum > 0 && low > 0) {
 		*s = newStreak()
@@ -113,7 +117,7 @@ func (s *streak) next(ctx context.Context, lambda, g []float64, p Prover, diverg
 		if err != nil {
 			return err
 		}
-		if ok && tilt.Positive(margin, largest) > 0 {
+		if ok && tilt.Positive(margin, largest/sum) > 0 {
 			e.Margin, e.Proven = margin, true
 			return e
 		}

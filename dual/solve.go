@@ -3,6 +3,7 @@ package dual
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -72,19 +73,38 @@ func allFinite(v []float64) bool {
 	return !slices.ContainsFunc(v, func(x float64) bool { return !check.Finite(x) })
 }
 
+// UndecidedError means that no multipliers were found that meet the conditions of
+// optimality to rounding, and no proof that there are none.
+type UndecidedError struct {
+	Lambda    []float64 // the best multipliers met
+	Violation []float64 // E[g] there
+	Deviation []float64 // and the standard deviations of g, in units of which the conditions are judged
+}
+
+func (e *UndecidedError) Error() string {
+	return fmt.Sprintf("dual: neither an optimum nor a proof that there is none: at λ = %v the constraints have the means %v and standard deviations %v", e.Lambda, e.Violation, e.Deviation)
+}
+
 // solve returns the optimum over the distributions on a list.
 func solve(ctx context.Context, t *tilt.List, start []float64) (*Solution, error) {
-	lambda, found, err := t.Maximize(ctx, start)
+	o, err := t.Maximize(ctx, start)
 	if err != nil {
 		return nil, err
 	}
-	if !found {
-		u := direction(lambda)
-		margin := t.Margin(u)
-		return nil, &DivergedError{Lambda: lambda, Direction: u, Margin: margin, Steps: 1, Proven: margin > 0}
+	switch o.Verdict {
+	case tilt.Infeasible, tilt.Limit:
+		return nil, &DivergedError{Lambda: o.Lambda, Direction: o.Direction, Margin: o.Margin, Steps: 1, Proven: o.Verdict == tilt.Infeasible}
 	}
 	n := len(start)
-	s := &Solution{Lambda: lambda, Violation: make([]float64, n)}
-	s.Dual = t.Value(lambda, s.Violation, make([]float64, n*n))
+	s := &Solution{Lambda: o.Lambda, Violation: make([]float64, n)}
+	curv := make([]float64, n*n)
+	s.Dual = t.Value(o.Lambda, s.Violation, curv)
+	if o.Verdict != tilt.Attained {
+		e := &UndecidedError{Lambda: o.Lambda, Violation: s.Violation, Deviation: make([]float64, n)}
+		for j := range n {
+			e.Deviation[j] = math.Sqrt(curv[j*n+j] * t.Beta())
+		}
+		return nil, e
+	}
 	return s, nil
 }

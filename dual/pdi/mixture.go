@@ -100,20 +100,20 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 // only other error is the context's.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
-	lambda, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Tolerance, nil)
+	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), p.beta, nil)
 	var away *concave.Unbounded
 	if errors.As(err, &away) {
-		lambda, err = away.Lambda, nil
+		top, err = &concave.Top{Residual: math.Inf(1), Last: away.Lambda}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	s := &dual.Solution{Lambda: lambda, Violation: make([]float64, n)}
-	s.Dual = p.dual(lambda, s.Violation, make([]float64, n*n))
-	// A stalled climb ends many orders below this.
-	if r := concave.Projected(lambda, s.Violation, nil); away != nil || r > 1e-6 {
-		return nil, diverging(lambda, r)
+	s := &dual.Solution{Lambda: top.Lambda, Violation: make([]float64, n)}
+	if top.Residual > concave.Accepted {
+		p.dual(top.Last, s.Violation, make([]float64, n*n))
+		return nil, diverging(top.Last, concave.Projected(top.Last, s.Violation, nil))
 	}
+	s.Dual = p.dual(top.Lambda, s.Violation, make([]float64, n*n))
 	return s, nil
 }
 

@@ -9,47 +9,94 @@ type quadrant struct {
 	in        []bool // the passive set: multipliers that are not held at 0
 	list      []int
 	a, d, off []float64
+
+	unit        float64
+	size        []float64 // √ of the curvature's diagonal
+	z, l, g, hh []float64 // the model in units of size
 }
 
-func newQuadrant(free []bool, n int) *quadrant {
-	return &quadrant{free: free, in: make([]bool, n), list: make([]int, 0, n), a: make([]float64, n*n), d: make([]float64, n), off: make([]float64, n)}
+func newQuadrant(free []bool, n int, unit float64) *quadrant {
+	return &quadrant{free: free, in: make([]bool, n), list: make([]int, 0, n), a: make([]float64, n*n), d: make([]float64, n),
+		unit: unit, size: make([]float64, n), z: make([]float64, n), l: make([]float64, n), g: make([]float64, n), hh: make([]float64, n*n)}
 }
 
 // pushed is the slope, relative to the largest, that lets a multiplier go from 0.
 const pushed = 1e-12
 
-// runaway is how far a multiplier moves in a direction in which the model is linear.
-const runaway = 1e10
+// frozen is the slope, in standard deviations, above which the curvature is that of what
+// hardly has probability and says nothing of how far a step goes.
+const frozen = 1e30
 
 // maximize stores in z the maximum of gᵀδ − ½δᵀ(H + μ·diag H)δ, δ = z − λ, over
-// the multipliers allowed, and returns what the model gains without its damping.
-// ok is false if the curvature is singular in spite of it.
-func (q *quadrant) maximize(z, lambda, g, h []float64, mu float64) (gain float64, ok bool) {
+// the multipliers allowed. Where the model is all but linear in a multiplier it takes the step
+// along it that gains one unit. ok is false if the curvature is singular in spite of its
+// damping.
+func (q *quadrant) maximize(z, lambda, g, h []float64, mu float64) (ok bool) {
+	n := len(lambda)
+	for j, v := range lambda {
+		q.size[j] = math.Sqrt(h[j*n+j])
+		if g[j] == 0 || !(math.Abs(g[j]) > frozen*q.size[j]*math.Sqrt(q.unit)) {
+			continue
+		}
+		free := q.free != nil && q.free[j]
+		if g[j] < 0 && !free && v == 0 {
+			continue
+		}
+		copy(z, lambda)
+		z[j] += q.unit / g[j]
+		if !free {
+			z[j] = max(z[j], 0)
+		}
+		return true
+	}
+	for j := range n {
+		q.g[j], q.l[j] = g[j], lambda[j]
+		if s := q.size[j]; s > 0 {
+			q.g[j], q.l[j] = g[j]/s, lambda[j]*s
+		}
+		for k := range n {
+			q.hh[j*n+k] = h[j*n+k]
+			if s := q.size[j]; s > 0 && q.size[k] > 0 {
+				q.hh[j*n+k] = h[j*n+k] / s / q.size[k]
+			}
+		}
+	}
+	if !q.scaled(q.z, q.l, q.g, q.hh, mu) {
+		return false
+	}
+	for j, v := range q.z {
+		switch {
+		case v == q.l[j]:
+			z[j] = lambda[j]
+		case q.size[j] > 0:
+			z[j] = v / q.size[j]
+		default:
+			z[j] = v
+		}
+	}
+	return true
+}
+
+// scaled is maximize where the diagonal of H is 1, or 0 and g_j pushes nowhere.
+func (q *quadrant) scaled(z, lambda, g, h []float64, mu float64) (ok bool) {
 	n := len(lambda)
 	copy(z, lambda)
 	largest := 0.0
 	for j, v := range lambda {
-		q.in[j] = v > 0 || q.free != nil && q.free[j]
-		largest = max(largest, math.Abs(g[j]))
-	}
-	for j := range n {
-		if !q.in[j] || h[j*n+j] > 0 || g[j] == 0 { // else the model is a straight line
-			continue
+		q.in[j] = (v > 0 || q.free != nil && q.free[j]) && h[j*n+j] > 0
+		if q.in[j] {
+			largest = max(largest, math.Abs(g[j]))
 		}
-		if free := q.free != nil && q.free[j]; free || g[j] > 0 {
-			z[j] += math.Copysign(runaway, g[j])
-			return float64(runaway * math.Abs(g[j])), true
-		}
-		z[j], q.in[j] = 0, false
+		largest = max(largest, g[j])
 	}
 	for range 3*n + 10 {
 		if !q.settle(z, lambda, g, h, mu) {
-			return 0, false
+			return false
 		}
 		// The multiplier at 0 that is pushed up hardest joins.
 		best, to := pushed*largest, -1
 		for j := range n {
-			if q.in[j] {
+			if q.in[j] || !(h[j*n+j] > 0) {
 				continue
 			}
 			if s := g[j] - q.slope(j, z, lambda, h, mu); s > best {
@@ -59,25 +106,9 @@ func (q *quadrant) maximize(z, lambda, g, h []float64, mu float64) (gain float64
 		if to < 0 {
 			break
 		}
-		if !(h[to*n+to] > 0) { // nothing holds it back
-			copy(z, lambda)
-			z[to] += runaway
-			return float64(runaway * g[to]), true
-		}
 		q.in[to] = true
 	}
-	for j := range n {
-		d := z[j] - lambda[j]
-		if d == 0 {
-			continue
-		}
-		sum := 0.0
-		for k := range n {
-			sum += float64(h[j*n+k] * (z[k] - lambda[k]))
-		}
-		gain += float64(d * (g[j] - float64(sum/2)))
-	}
-	return gain, true
+	return true
 }
 
 // slope returns row j of (H + μ·diag H)(z − λ).

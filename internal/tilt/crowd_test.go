@@ -57,31 +57,24 @@ func TestManyBounds(t *testing.T) {
 	for seed := range seeds {
 		for _, bounds := range []int{1, 12, 40, 60, 120} {
 			l := crowd(seed, bounds, -0.02, 0)
-			lambda, found, err := l.Maximize(context.Background(), make([]float64, bounds))
+			o, err := l.Maximize(context.Background(), make([]float64, bounds))
 			require.NoError(t, err)
-			require.True(t, found)
+			require.Equal(t, tilt.Attained, o.Verdict)
 			count := l.Evaluations()
 			require.LessOrEqual(t, count, 60, "%d bounds", bounds)
 			grad := make([]float64, bounds)
-			l.Value(lambda, grad, make([]float64, bounds*bounds))
-			require.LessOrEqual(t, concave.Projected(lambda, grad, nil), 1e-11)
+			l.Value(o.Lambda, grad, make([]float64, bounds*bounds))
+			require.LessOrEqual(t, concave.Projected(o.Lambda, grad, nil), 1e-11)
 			t.Logf("seed %d, %d bounds: %d evaluations", seed, bounds, count)
 		}
 		for _, margin := range []float64{1, 0.1, 1e-2, 1e-4} {
 			l := crowd(seed, 120, -0.02, margin)
-			lambda, found, err := l.Maximize(context.Background(), make([]float64, 120))
+			o, err := l.Maximize(context.Background(), make([]float64, 120))
 			require.NoError(t, err)
-			require.False(t, found)
+			require.Equal(t, tilt.Infeasible, o.Verdict)
 			t.Logf("seed %d, margin %g: %d evaluations", seed, margin, l.Evaluations())
 			require.LessOrEqual(t, l.Evaluations(), 60, "margin %v", margin)
-			sum := 0.0
-			for _, v := range lambda {
-				sum += v
-			}
-			for j := range lambda {
-				lambda[j] /= sum
-			}
-			require.Positive(t, l.Margin(lambda), "proven at margin %g", margin)
+			require.Positive(t, o.Margin, "proven at margin %g", margin)
 		}
 	}
 }
@@ -91,7 +84,7 @@ func BenchmarkMaximize(b *testing.B) {
 		b.Run(fmt.Sprintf("states=4096/bounds=%d", bounds), func(b *testing.B) {
 			l := crowd(1, bounds, -0.02, 0)
 			for b.Loop() {
-				_, _, err := l.Maximize(context.Background(), make([]float64, bounds))
+				_, err := l.Maximize(context.Background(), make([]float64, bounds))
 				require.NoError(b, err)
 			}
 		})

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/concave"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
 // List is a finite list of states with f0 and n inequalities g ≤ 0 each. It keeps
@@ -19,7 +18,6 @@ type List struct {
 	f0   []float64
 	g    []float64 // states × n
 	free []bool    // multipliers of either sign; nil means none
-	most float64   // largest |g_j|
 	p, d []float64 // scratch: probabilities after Value
 
 	values int
@@ -33,13 +31,13 @@ func New(beta float64, n int, free []bool) *List { return &List{beta: beta, n: n
 func (t *List) Append(f0 float64, g []float64) {
 	t.f0 = append(t.f0, f0)
 	t.g = append(t.g, g...)
-	for _, v := range g {
-		t.most = max(t.most, math.Abs(v))
-	}
 }
 
 // Len returns the number of states.
 func (t *List) Len() int { return len(t.f0) }
+
+// Beta returns the temperature.
+func (t *List) Beta() float64 { return t.beta }
 
 // row returns the inequalities of state k.
 func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
@@ -49,7 +47,7 @@ func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
 // distribution meets the inequalities then, and it grows without bound along λ.
 func (t *List) Value(lambda, grad, curv []float64) float64 {
 	t.values++
-	logZ, low := t.weigh(lambda)
+	logZ, proven := t.weigh(lambda)
 	clear(grad)
 	t.d = slices.Grow(t.d[:0], t.n)[:t.n]
 	for from := 0; from < len(t.p); from += block {
@@ -66,7 +64,7 @@ func (t *List) Value(lambda, grad, curv []float64) float64 {
 			grad[j] += v
 		}
 	}
-	if size := sumAbs(lambda); size > 0 && Positive(low/size, t.largest()) > 0 {
+	if proven {
 		return math.Inf(1)
 	}
 	clear(curv)
@@ -94,19 +92,37 @@ func (t *List) Value(lambda, grad, curv []float64) float64 {
 	return -t.beta * logZ
 }
 
-// negligible probabilities change no sum of 2²² terms.
-const negligible = 1e-40
+// negligible probabilities change no sum of 2²² terms, of numbers that differ by less
+// than a factor of 10²⁰⁰.
+const negligible = 1e-250
 
-// weigh stores the probabilities in t.p and returns log Z and min λᵀg.
-func (t *List) weigh(lambda []float64) (logZ, low float64) {
+// weigh stores the probabilities in t.p and returns log Z and whether λᵀg > 0 in every
+// state, beyond its own rounding.
+func (t *List) weigh(lambda []float64) (logZ float64, proven bool) {
 	t.p = slices.Grow(t.p[:0], len(t.f0))[:len(t.f0)]
-	low = math.Inf(1)
+	proven = true
 	for k, f := range t.f0 {
-		along := weighted.Dot(lambda, t.row(k))
-		low = min(low, along)
+		along, size := dot(lambda, t.row(k))
+		proven = proven && along > t.rounding()*size
 		t.p[k] = -(f + along) / t.beta
 	}
-	return Normalize(t.p), low
+	return Normalize(t.p), proven
+}
+
+// rounding bounds the error of a sum of n products, relative to the sum of their sizes.
+func (t *List) rounding() float64 { return float64(t.n+2) * 0x1p-53 }
+
+// dot returns Σ a_j b_j and Σ |a_j b_j|.
+func dot(a, b []float64) (sum, size float64) {
+	b = b[:len(a)]
+	for j, v := range a {
+		if v != 0 {
+			v = float64(v * b[j])
+			sum += v
+			size += math.Abs(v)
+		}
+	}
+	return sum, size
 }
 
 // sumAbs returns Σ|v|.
@@ -121,85 +137,83 @@ func sumAbs(v []float64) float64 {
 // Evaluations returns how often the dual function was evaluated.
 func (t *List) Evaluations() int { return t.values }
 
+// Verdict is what is known about the maximum of a dual function.
+type Verdict int
+
+const (
+	Undecided  Verdict = iota
+	Attained           // at Lambda, to rounding
+	Infeasible         // every state has uᵀg > 0 along Direction: no distribution has E[g] ≤ 0
+	Limit              // every state has uᵀg ≥ 0, and some 0: only distributions on these do
+)
+
+// Optimum is the result of [List.Maximize].
+type Optimum struct {
+	Verdict   Verdict
+	Lambda    []float64 // the maximum, or the best multipliers met
+	Direction []float64 // u of a proof, Σ|u_j| = 1; nil otherwise
+	Margin    float64   // min uᵀg of Infeasible
+}
+
 // Maximize returns the multipliers at which the dual function is largest, from a
-// start. found is false if there are none: λ then is a point on the way to
-// infinity. The error is the context's.
-func (t *List) Maximize(ctx context.Context, start []float64) (lambda []float64, found bool, err error) {
-	lambda, found, err = t.climb(ctx, start)
-	if !found && err == nil && sumAbs(start) > 0 {
+// start, or a proof that there are none. Both are checked: a maximum by its residuals in
+// standard deviations of every row ([concave.Residual]), a proof in exact arithmetic. The
+// error is the context's.
+func (t *List) Maximize(ctx context.Context, start []float64) (*Optimum, error) {
+	o, err := t.climb(ctx, start)
+	if err == nil && o.Verdict == Undecided && sumAbs(start) > 0 {
 		// Far out, where one state has all of the probability, the function is flat
 		// to rounding, and a climb does not find back.
 		return t.climb(ctx, make([]float64, len(start)))
 	}
-	return lambda, found, err
+	return o, err
 }
 
-func (t *List) climb(ctx context.Context, start []float64) (lambda []float64, found bool, err error) {
-	largest := t.largest()
-	lambda, err = concave.Maximize(ctx, t.Value, start, concave.Tolerance*largest, t.free)
+func (t *List) climb(ctx context.Context, start []float64) (*Optimum, error) {
+	top, err := concave.Maximize(ctx, t.Value, start, t.beta, t.free)
 	var away *concave.Unbounded
 	if errors.As(err, &away) {
-		return away.Lambda, false, nil
+		return t.infeasible(away.Lambda), nil
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return lambda, t.determined(lambda, largest), nil
-}
-
-// largest returns the largest |g_j| of all states.
-func (t *List) largest() float64 { return t.most }
-
-// minVariance is the variance of an active g_j, relative to its square range,
-// below which its multiplier is not determined: the distribution has all but
-// frozen on the states where g_j is smallest, and concave.Tolerance leaves λ_j
-// open.
-const minVariance = 1e-11
-
-// determined reports whether λ is a maximum and not a point on the way to one
-// at infinity.
-func (t *List) determined(lambda []float64, largest float64) bool {
-	grad, curv := make([]float64, t.n), make([]float64, t.n*t.n)
-	t.Value(lambda, grad, curv)
-	// A stalled climb ends many orders below this.
-	if concave.Projected(lambda, grad, t.free) > 1e-6*largest {
-		return false
-	}
-	for j, v := range lambda {
-		if v != 0 && t.varies(j) && curv[j*t.n+j]*t.beta < minVariance*largest*largest {
-			return false
+	for _, lambda := range [][]float64{top.Lambda, top.Last} {
+		if o, err := t.limit(ctx, lambda); err != nil || o != nil {
+			return o, err
+		}
+		if top.Residual <= concave.Accepted {
+			break
 		}
 	}
-	return true
+	o := &Optimum{Lambda: top.Lambda}
+	if top.Residual <= concave.Accepted {
+		o.Verdict = Attained
+	}
+	return o, nil
 }
 
-// varies reports whether g_j is not constant.
-func (t *List) varies(j int) bool {
+// infeasible is the optimum of a direction in which every state has uᵀg > 0.
+func (t *List) infeasible(u []float64) *Optimum {
+	o := &Optimum{Verdict: Infeasible, Lambda: u, Direction: slices.Clone(u)}
+	for j, sum := 0, sumAbs(u); j < len(u); j++ {
+		o.Direction[j] /= sum
+	}
+	o.Margin = math.Inf(1)
 	for k := range t.f0 {
-		if t.row(k)[j] != t.row(0)[j] {
-			return true
-		}
+		along, _ := dot(o.Direction, t.row(k))
+		o.Margin = min(o.Margin, along)
 	}
-	return false
+	return o
 }
 
-// rounding is the margin, relative to the violations, below which a positive
-// one may be a rounding error of a sum of up to a million terms.
+// rounding is the margin, relative to the sum of sizes of the terms that it is the
+// difference of, below which a positive one may be a rounding error of a sum of up to a
+// million terms.
 const rounding = 1e-10
 
-// Margin returns min_k uᵀg[k], for u_j ≥ 0 at inequalities, if that is positive beyond
-// rounding, which proves that no distribution on the list has E[g] ≤ 0. Otherwise it
-// returns 0.
-func (t *List) Margin(u []float64) float64 {
-	low := math.Inf(1)
-	for k := range t.f0 {
-		low = min(low, weighted.Dot(u, t.row(k)))
-	}
-	return Positive(low, t.largest())
-}
-
-// Positive returns the margin of a combination of inequalities whose values go up
-// to largest, 0 if it may be a rounding error.
+// Positive returns the margin of a combination of inequalities whose terms go up to
+// largest, 0 if it may be a rounding error.
 func Positive(margin, largest float64) float64 {
 	if margin > rounding*largest {
 		return margin

@@ -23,23 +23,23 @@ func coin(mean float64) *tilt.List {
 }
 
 func TestListMaximum(t *testing.T) {
-	lambda, found, err := coin(0.8).Maximize(context.Background(), []float64{0})
+	o, err := coin(0.8).Maximize(context.Background(), []float64{0})
 	require.NoError(t, err)
-	require.True(t, found)
-	require.InDelta(t, 0.5*math.Log(4), lambda[0], 1e-12)
+	require.Equal(t, tilt.Attained, o.Verdict)
+	require.InDelta(t, 0.5*math.Log(4), o.Lambda[0], 1e-12)
 
 	// Only the state 1 meets mean ≥ 1, and nothing meets mean ≥ 1.5.
-	for mean, margin := range map[float64]float64{1: 0, 1.5: 0.5} {
-		l := coin(mean)
-		_, found, err = l.Maximize(context.Background(), []float64{0})
+	for mean, want := range map[float64]tilt.Optimum{1: {Verdict: tilt.Limit}, 1.5: {Verdict: tilt.Infeasible, Margin: 0.5}} {
+		o, err = coin(mean).Maximize(context.Background(), []float64{0})
 		require.NoError(t, err)
-		require.False(t, found)
-		require.InDelta(t, margin, l.Margin([]float64{1}), 1e-15)
+		require.Equal(t, want.Verdict, o.Verdict)
+		require.InDelta(t, want.Margin, o.Margin, 1e-15)
+		require.Equal(t, []float64{1}, o.Direction)
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, _, err = coin(0.8).Maximize(ctx, []float64{0})
+	_, err = coin(0.8).Maximize(ctx, []float64{0})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -89,10 +89,10 @@ func TestManyStates(t *testing.T) {
 		l.Append(0.1*float64(2*bits.OnesCount((k^(k>>1|k<<(n-1)))&(1<<n-1))-n), []float64{float64(bits.OnesCount(k) - 3)})
 	}
 	for _, start := range []float64{0, 1, 3, 10, 100} {
-		lambda, found, err := l.Maximize(context.Background(), []float64{start})
+		o, err := l.Maximize(context.Background(), []float64{start})
 		require.NoError(t, err)
-		require.True(t, found, "from %v", start)
-		require.InDelta(t, 1.469264458535, lambda[0], 1e-10)
+		require.Equal(t, tilt.Attained, o.Verdict, "from %v", start)
+		require.InDelta(t, 1.469264458535, o.Lambda[0], 1e-10)
 	}
 	require.LessOrEqual(t, l.Evaluations(), 100)
 }
@@ -119,9 +119,9 @@ func TestStarts(t *testing.T) {
 			}
 			l.Append(r.NormFloat64(), row)
 		}
-		_, can, err := l.Maximize(context.Background(), make([]float64, n))
+		near, err := l.Maximize(context.Background(), make([]float64, n))
 		require.NoError(t, err)
-		if !can {
+		if near.Verdict != tilt.Attained {
 			unmet++
 		}
 		for _, far := range []float64{1, 30, 1e3, 1e6} {
@@ -132,13 +132,13 @@ func TestStarts(t *testing.T) {
 					start[j] = -start[j]
 				}
 			}
-			lambda, found, err := l.Maximize(context.Background(), start)
+			o, err := l.Maximize(context.Background(), start)
 			require.NoError(t, err)
-			require.Equal(t, can, found, "seed %d from %v", seed, start)
-			if found {
+			require.Equal(t, near.Verdict, o.Verdict, "seed %d from %v", seed, start)
+			if o.Verdict == tilt.Attained {
 				grad := make([]float64, n)
-				l.Value(lambda, grad, make([]float64, n*n))
-				require.LessOrEqual(t, concave.Projected(lambda, grad, free), 1e-8*scale, "seed %d from %v", seed, start)
+				l.Value(o.Lambda, grad, make([]float64, n*n))
+				require.LessOrEqual(t, concave.Projected(o.Lambda, grad, free), 1e-8*scale, "seed %d from %v", seed, start)
 			}
 		}
 	}

@@ -1,0 +1,335 @@
+// Package multipliers is the oracle of tests of dual problems on a finite list of states: which
+// of them have an optimum, by linear programming in rational numbers, and how far
+// multipliers are from one, in arithmetic of 50 digits. It shares no code with the solvers
+// and takes the float64 numbers of a problem as exact.
+package multipliers
+
+import (
+	"math"
+	"math/big"
+)
+
+// Verdict is what the constraints E[g] ≤ 0 (equalities: = 0) are on a list of states.
+type Verdict int
+
+// The verdicts.
+const (
+	Infeasible Verdict = iota // no distribution meets them
+	Limit                     // only distributions without full support do: no finite λ*
+	Attained                  // a distribution with full support does: λ* exists
+)
+
+func (v Verdict) String() string { return [...]string{"infeasible", "limit", "attained"}[v] }
+
+// Decide returns the verdict on the constraints g, states × n, row-major. It maximises the
+// least probability of a state by the simplex method with Bland's rule.
+func Decide(g []float64, n int, equal []bool) Verdict {
+	states := len(g) / n
+	// Columns: one per state (its probability above the least, t), t, one slack per
+	// inequality. Rows: one per constraint, and the sum of probabilities.
+	slacks := 0
+	for j := range n {
+		if equal == nil || !equal[j] {
+			slacks++
+		}
+	}
+	cols := states + 1 + slacks
+	t := &tableau{cols: cols, rows: n + 1}
+	slack := states + 1
+	for j := range n {
+		row, sum := make([]*big.Rat, cols+1), new(big.Rat)
+		for k := range row {
+			row[k] = new(big.Rat)
+		}
+		for k := range states {
+			row[k].SetFloat64(g[k*n+j])
+			sum.Add(sum, row[k])
+		}
+		row[states].Set(sum)
+		if equal == nil || !equal[j] {
+			row[slack].SetInt64(1)
+			slack++
+		}
+		t.a = append(t.a, row)
+	}
+	row := make([]*big.Rat, cols+1)
+	for k := range row {
+		row[k] = new(big.Rat)
+		if k < states || k == cols {
+			row[k].SetInt64(1)
+		}
+	}
+	row[states].SetInt64(int64(states))
+	t.a = append(t.a, row)
+	if !t.feasible() {
+		return Infeasible
+	}
+	if t.raise(states).Sign() > 0 {
+		return Attained
+	}
+	return Limit
+}
+
+// tableau is a linear program Ax = b, x ≥ 0, whose last column is b ≥ 0.
+type tableau struct {
+	rows, cols int
+	a          [][]*big.Rat
+	basis      []int // the basic column of each row; cols + i is the artificial of row i
+}
+
+// feasible minimises the sum of artificial variables and reports whether it reaches 0.
+func (t *tableau) feasible() bool {
+	t.basis = make([]int, t.rows)
+	for i := range t.basis {
+		t.basis[i] = t.cols + i
+	}
+	for {
+		// The reduced cost of a column is minus the sum of its entries in artificial rows.
+		enter := -1
+		cost := new(big.Rat)
+		for k := 0; k < t.cols && enter < 0; k++ {
+			cost.SetInt64(0)
+			for i, b := range t.basis {
+				if b >= t.cols {
+					cost.Add(cost, t.a[i][k])
+				}
+			}
+			if cost.Sign() > 0 {
+				enter = k
+			}
+		}
+		if enter < 0 {
+			break
+		}
+		t.pivot(t.leaving(enter), enter)
+	}
+	for i, b := range t.basis {
+		if b < t.cols {
+			continue
+		}
+		if t.a[i][t.cols].Sign() != 0 {
+			return false
+		}
+		for k := range t.cols { // an artificial at 0 leaves if anything can enter
+			if t.a[i][k].Sign() != 0 {
+				t.pivot(i, k)
+				break
+			}
+		}
+	}
+	return true
+}
+
+// raise maximises variable v and returns its value; the sum of probabilities bounds it.
+func (t *tableau) raise(v int) *big.Rat {
+	for {
+		at := -1
+		for i, b := range t.basis {
+			if b == v {
+				at = i
+			}
+		}
+		enter := -1
+		if at < 0 {
+			enter = v
+		} else {
+			for k := 0; k < t.cols && enter < 0; k++ {
+				if t.a[at][k].Sign() < 0 {
+					enter = k
+				}
+			}
+		}
+		if enter < 0 {
+			return t.a[at][t.cols]
+		}
+		i := t.leaving(enter)
+		if i < 0 || i == at {
+			if at < 0 {
+				return new(big.Rat)
+			}
+			return t.a[at][t.cols]
+		}
+		t.pivot(i, enter)
+	}
+}
+
+// leaving returns the row of the ratio test, ties by the smallest column, −1 if none.
+func (t *tableau) leaving(k int) int {
+	best, row := new(big.Rat), -1
+	r := new(big.Rat)
+	for i, b := range t.basis {
+		if t.a[i][k].Sign() <= 0 {
+			continue
+		}
+		r.Quo(t.a[i][t.cols], t.a[i][k])
+		if c := r.Cmp(best); row < 0 || c < 0 || c == 0 && b < t.basis[row] {
+			best.Set(r)
+			row = i
+		}
+	}
+	return row
+}
+
+func (t *tableau) pivot(i, k int) {
+	inv := new(big.Rat).Inv(t.a[i][k])
+	for _, v := range t.a[i] {
+		v.Mul(v, inv)
+	}
+	f, p := new(big.Rat), new(big.Rat)
+	for r := range t.a {
+		if r == i || t.a[r][k].Sign() == 0 {
+			continue
+		}
+		f.Set(t.a[r][k])
+		for c, v := range t.a[i] {
+			if v.Sign() != 0 {
+				t.a[r][c].Sub(t.a[r][c], p.Mul(f, v))
+			}
+		}
+	}
+	t.basis[i] = k
+}
+
+// bits is the precision of sums: 50 digits, and what exponents of 10⁹ lose.
+const bits = 256
+
+// Num returns a number of 50 digits.
+func Num(v float64) *big.Float { return new(big.Float).SetPrec(bits).SetFloat64(v) }
+
+// Zero returns 0 with 50 digits.
+func Zero() *big.Float { return Num(0) }
+
+// Exp returns e^x.
+func Exp(x *big.Float) *big.Float {
+	v, _ := x.Float64()
+	if v < -1e5 {
+		return Zero()
+	}
+	halvings := 0
+	for math.Abs(v) > 1.0/256 {
+		v /= 2
+		halvings++
+	}
+	y := Zero().SetMantExp(x, -halvings)
+	sum, term := Num(1), Num(1)
+	for i := 1; i < 60; i++ {
+		term.Mul(term, y)
+		term.Quo(term, Num(float64(i)))
+		sum.Add(sum, term)
+	}
+	for range halvings {
+		sum.Mul(sum, sum)
+	}
+	return sum
+}
+
+// Log returns log x for x > 0, by Newton's method for e^y = x.
+func Log(x *big.Float) *big.Float {
+	m := Zero()
+	e := x.MantExp(m)
+	f, _ := m.Float64()
+	y := Num(math.Log(f))
+	for range 4 { // digits double: 16, 32, 64, 128
+		d := Zero().Quo(m, Exp(y))
+		d.Sub(d, Num(1))
+		h := Zero().Mul(d, d)
+		y.Add(y, d)
+		y.Sub(y, h.Quo(h, Num(2)))
+	}
+	return y.Add(y, Zero().Mul(Num(float64(e)), ln2()))
+}
+
+var cachedLn2 *big.Float
+
+func ln2() *big.Float {
+	if cachedLn2 == nil {
+		// log 2 = Σ 1/(k·2^k)
+		sum, p := Zero(), Num(1)
+		for k := 1; k < bits+16; k++ {
+			p.Quo(p, Num(2))
+			sum.Add(sum, Zero().Quo(p, Num(float64(k))))
+		}
+		cachedLn2 = sum
+	}
+	return cachedLn2
+}
+
+// Weights normalises e^logw.
+func Weights(logw []*big.Float) []*big.Float {
+	top := logw[0]
+	for _, v := range logw {
+		if v.Cmp(top) > 0 {
+			top = v
+		}
+	}
+	p, sum := make([]*big.Float, len(logw)), Zero()
+	for k, v := range logw {
+		p[k] = Exp(Zero().Sub(v, top))
+		sum.Add(sum, p[k])
+	}
+	for _, v := range p {
+		v.Quo(v, sum)
+	}
+	return p
+}
+
+// Moments returns the mean and the standard deviation of f under p.
+func Moments(p, f []*big.Float) (mean, sd float64) {
+	m := Zero()
+	for k, v := range p {
+		m.Add(m, Zero().Mul(v, f[k]))
+	}
+	s := Zero()
+	for k, v := range p {
+		d := Zero().Sub(f[k], m)
+		s.Add(s, d.Mul(d, d).Mul(d, v))
+	}
+	mean, _ = m.Float64()
+	sd, _ = s.Sqrt(s).Float64()
+	return mean, sd
+}
+
+// Optimum returns how far λ is from the conditions of optimality (Karush, Kuhn and Tucker)
+// for the energies f0 at temperature beta: the largest, over rows, of a violation, and of
+// the mean of a row with λ_j ≠ 0, relative to the row's standard deviation under p_λ. A
+// multiplier below 0 of an inequality gives +Inf.
+func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) float64 {
+	n := len(lambda)
+	logw := make([]*big.Float, len(f0))
+	for k, f := range f0 {
+		w := Num(f)
+		for j, l := range lambda {
+			w.Add(w, Zero().Mul(Num(l), Num(g[k*n+j])))
+		}
+		w.Quo(w, Num(beta))
+		logw[k] = w.Neg(w)
+	}
+	p := Weights(logw)
+	worst := 0.0
+	column := make([]*big.Float, len(f0))
+	for j, l := range lambda {
+		for k := range column {
+			column[k] = Num(g[k*n+j])
+		}
+		mean, sd := Moments(p, column)
+		worst = max(worst, Residual(mean, sd, l, equal != nil && equal[j]))
+	}
+	return worst
+}
+
+// Residual returns by how many standard deviations a row is off.
+func Residual(mean, sd, lambda float64, equal bool) float64 {
+	if !equal && lambda < 0 {
+		return math.Inf(1)
+	}
+	if equal || lambda != 0 {
+		mean = math.Abs(mean)
+	}
+	switch {
+	case mean <= 0:
+		return 0
+	case sd == 0:
+		return math.Inf(1)
+	}
+	return mean / sd
+}

@@ -1,0 +1,386 @@
+package tilt
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/concave"
+)
+
+// dead are the probabilities below which a state may be one that λ leaves as it goes to
+// infinity: at a residual of [concave.Accepted] such states have 10⁻²⁰, and less
+// otherwise in a climb that did not arrive.
+var dead = [...]float64{1e-17, 1e-12, 1e-7, 1e-4}
+
+// limit looks for a direction u, u_j ≥ 0 at inequalities, with uᵀg ≥ 0 in every state, and
+// > 0 in one, along which the dual function grows for ever (Stiemke's alternative to an
+// optimum). It returns nil if it finds none.
+//
+// The states that still have probability at the end of a climb must have uᵀg = 0; which
+// combination of rows with that property suits the other states is the same question in
+// fewer dimensions. The answer is checked in rational numbers. The problem on the states
+// with uᵀg = 0 then tells whether the constraints can be met (facial reduction).
+func (t *List) limit(ctx context.Context, lambda []float64) (*Optimum, error) {
+	t.weigh(lambda)
+	p := slices.Clone(t.p)
+	for _, low := range dead {
+		u, err := t.recession(ctx, lambda, p, low)
+		if err != nil {
+			return nil, err
+		}
+		if u == nil {
+			continue
+		}
+		face := New(t.beta, t.n, t.free)
+		ok := true
+		for k := range t.f0 {
+			switch s := t.sign(u, k); {
+			case s < 0:
+				ok = false
+			case s == 0:
+				face.Append(t.f0[k], t.row(k))
+			}
+		}
+		if !ok || face.Len() == t.Len() {
+			continue
+		}
+		direction := floats(u)
+		if face.Len() == 0 {
+			return t.infeasible(direction), nil
+		}
+		on, err := face.Maximize(ctx, make([]float64, t.n))
+		t.values += face.values
+		if err != nil {
+			return nil, err
+		}
+		switch on.Verdict {
+		case Attained, Limit:
+			return &Optimum{Verdict: Limit, Lambda: lambda, Direction: direction}, nil
+		case Infeasible:
+			if o := t.lifted(on.Direction, direction); o != nil {
+				return o, nil
+			}
+		}
+		return &Optimum{Lambda: lambda}, nil
+	}
+	return nil, nil
+}
+
+// lifted adds as much of u, positive off a face, to v, positive on it, as makes a proof for
+// all states; nil if rounding prevents that.
+func (t *List) lifted(v, u []float64) *Optimum {
+	sum := make([]float64, t.n)
+	for factor := 1.0; factor < 0x1p100; factor *= 16 {
+		for j := range sum {
+			sum[j] = v[j] + float64(factor*u[j])
+		}
+		exact := rationals(sum)
+		if !slices.ContainsFunc(t.numbers(), func(k int) bool { return t.sign(exact, k) <= 0 }) {
+			return t.infeasible(sum)
+		}
+	}
+	return nil
+}
+
+// numbers returns 0 … Len − 1.
+func (t *List) numbers() []int {
+	all := make([]int, t.Len())
+	for k := range all {
+		all[k] = k
+	}
+	return all
+}
+
+// recession returns a combination u of rows that is 0 in every state with a probability of
+// low or more and positive in some of the others, with the signs that multipliers may have;
+// nil if it finds none.
+func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) ([]*big.Rat, error) {
+	var rows, alive, others []int // that take part; states
+	for j, l := range lambda {
+		if l != 0 {
+			rows = append(rows, j)
+		}
+	}
+	for k, v := range p {
+		if v >= low {
+			alive = append(alive, k)
+		} else {
+			others = append(others, k)
+		}
+	}
+	if len(rows) == 0 || len(others) == 0 || t.regular(rows, alive, p) {
+		return nil, nil
+	}
+	e := elimination{cols: len(rows)}
+	for _, k := range alive {
+		if e.add(t.exact(k, rows)); len(e.rows) == len(rows) {
+			return nil, nil
+		}
+	}
+	null := e.null()
+	// u = Σ c_i null_i: every other state wants uᵀg ≥ 0, every inequality u_j ≥ 0.
+	var want [][]*big.Rat
+	for _, k := range others {
+		g, y := t.exact(k, rows), make([]*big.Rat, len(null))
+		for i, v := range null {
+			y[i] = inner(v, g)
+		}
+		want = append(want, y)
+	}
+	signs := make([]bool, len(rows)) // the inequalities whose sign is yet to be seen to
+	for i, j := range rows {
+		signs[i] = t.free == nil || !t.free[j]
+	}
+	u := rationals(make([]float64, len(rows)))
+	for {
+		c, err := positive(ctx, want, null, signs)
+		if c == nil || err != nil {
+			return nil, err
+		}
+		step := rationals(make([]float64, len(rows)))
+		for i, v := range null {
+			subtract(step, v, new(big.Rat).Neg(c[i]))
+		}
+		useful := slices.ContainsFunc(want, func(y []*big.Rat) bool { return inner(y, c).Sign() > 0 })
+		// Much of the directions before sees to the signs that they made positive.
+		u = joined(step, u, func(v []*big.Rat) bool {
+			for i, j := range rows {
+				if v[i].Sign() < 0 && (t.free == nil || !t.free[j]) {
+					return false
+				}
+			}
+			return true
+		})
+		if u == nil {
+			return nil, nil
+		}
+		if useful {
+			full := rationals(make([]float64, t.n))
+			for i, j := range rows {
+				full[j] = u[i]
+			}
+			return full, nil
+		}
+		done := true
+		for i := range rows {
+			if signs[i] && step[i].Sign() > 0 {
+				signs[i], done = false, false
+			}
+		}
+		if done {
+			return nil, nil
+		}
+	}
+}
+
+// joined returns v + f·u for the first f = 0, 1, 2, 4, … that suits; nil if none below 2⁶⁴.
+func joined(v, u []*big.Rat, ok func([]*big.Rat) bool) []*big.Rat {
+	f := new(big.Rat)
+	for range 66 {
+		sum := make([]*big.Rat, len(v))
+		for i := range sum {
+			sum[i] = new(big.Rat).Set(v[i])
+		}
+		subtract(sum, u, new(big.Rat).Neg(f))
+		if ok(sum) {
+			return sum
+		}
+		if f.Sign() == 0 {
+			f.SetInt64(1)
+		} else {
+			f.Add(f, f)
+		}
+	}
+	return nil
+}
+
+// positive returns a vector c whose products with the vectors in want, and with the
+// columns of null whose sign matters, are ≥ 0 and not all 0; nil if it finds none. It is
+// the direction of a proof that the mean of these vectors is nowhere 0.
+func positive(ctx context.Context, want, null [][]*big.Rat, signs []bool) ([]*big.Rat, error) {
+	n := len(null)
+	free := slices.Repeat([]bool{true}, n)
+	list := New(1, n, free)
+	row := make([]float64, n)
+	add := func(v func(i int) *big.Rat) {
+		largest := 0.0
+		for i := range row {
+			row[i], _ = v(i).Float64()
+			largest = max(largest, math.Abs(row[i]))
+		}
+		if largest > 0 && !math.IsInf(largest, 1) {
+			list.Append(0, row)
+		}
+	}
+	for _, y := range want {
+		add(func(i int) *big.Rat { return y[i] })
+	}
+	for j, on := range signs {
+		if on {
+			add(func(i int) *big.Rat { return null[i][j] })
+		}
+	}
+	if list.Len() == 0 {
+		return nil, nil
+	}
+	o, err := list.Maximize(ctx, make([]float64, n))
+	if err != nil || o.Direction == nil {
+		return nil, err
+	}
+	return rationals(o.Direction), nil
+}
+
+// inner returns Σ a_i b_i.
+func inner(a, b []*big.Rat) *big.Rat {
+	sum, p := new(big.Rat), new(big.Rat)
+	for i, v := range a {
+		if v.Sign() != 0 && b[i].Sign() != 0 {
+			sum.Add(sum, p.Mul(v, b[i]))
+		}
+	}
+	return sum
+}
+
+// exact returns some of the violations of state k.
+func (t *List) exact(k int, rows []int) []*big.Rat {
+	v := make([]*big.Rat, len(rows))
+	for i, j := range rows {
+		v[i] = new(big.Rat).SetFloat64(t.row(k)[j])
+	}
+	return v
+}
+
+// regular reports whether rows are independent on the states given, beyond doubt.
+func (t *List) regular(rows, alive []int, p []float64) bool {
+	n := len(rows)
+	a, size := make([]float64, n*n), make([]float64, n)
+	for _, k := range alive {
+		g := t.row(k)
+		for x, i := range rows {
+			for y, j := range rows[:x+1] {
+				a[x*n+y] += float64(float64(p[k]*g[i]) * g[j])
+			}
+		}
+	}
+	for x := range n {
+		size[x] = math.Sqrt(a[x*n+x])
+		if !(size[x] > 0) {
+			return false
+		}
+	}
+	for x := range n {
+		for y := range x + 1 {
+			a[x*n+y] /= float64(size[x] * size[y])
+			a[y*n+x] = a[x*n+y]
+		}
+	}
+	if !concave.SolvePositive(a, make([]float64, n)) {
+		return false
+	}
+	for x := range n {
+		if !(a[x*n+x] > independent) { // what is left of a row without those before it
+			return false
+		}
+	}
+	return true
+}
+
+// independent is the part of a row, perpendicular to the others, that no rounding explains.
+const independent = 1e-5
+
+// elimination is a matrix of rational numbers in reduced row echelon form.
+type elimination struct {
+	cols  int
+	rows  [][]*big.Rat
+	pivot []int
+}
+
+// add reduces a row by those that are there and adds what is left.
+func (e *elimination) add(row []*big.Rat) {
+	v := make([]*big.Rat, e.cols)
+	for c := range v {
+		v[c] = new(big.Rat).Set(row[c])
+	}
+	for i, r := range e.rows {
+		subtract(v, r, new(big.Rat).Set(v[e.pivot[i]]))
+	}
+	at := slices.IndexFunc(v, func(x *big.Rat) bool { return x.Sign() != 0 })
+	if at < 0 {
+		return
+	}
+	inverse := new(big.Rat).Inv(v[at])
+	for _, x := range v {
+		x.Mul(x, inverse)
+	}
+	for _, r := range e.rows {
+		subtract(r, v, new(big.Rat).Set(r[at]))
+	}
+	e.rows, e.pivot = append(e.rows, v), append(e.pivot, at)
+}
+
+// subtract takes f·b from a.
+func subtract(a, b []*big.Rat, f *big.Rat) {
+	if f.Sign() == 0 {
+		return
+	}
+	p := new(big.Rat)
+	for c, v := range b {
+		if v.Sign() != 0 {
+			a[c].Sub(a[c], p.Mul(f, v))
+		}
+	}
+}
+
+// null returns a basis of the vectors perpendicular to all rows.
+func (e *elimination) null() [][]*big.Rat {
+	var basis [][]*big.Rat
+	for c := range e.cols {
+		if slices.Contains(e.pivot, c) {
+			continue
+		}
+		v := rationals(make([]float64, e.cols))
+		v[c].SetInt64(1)
+		for i, r := range e.rows {
+			v[e.pivot[i]].Neg(r[c])
+		}
+		basis = append(basis, v)
+	}
+	return basis
+}
+
+// sign returns the sign of uᵀg in state k, exactly.
+func (t *List) sign(u []*big.Rat, k int) int {
+	sum, p, g := new(big.Rat), new(big.Rat), new(big.Rat)
+	for j, v := range t.row(k) {
+		if v != 0 && u[j].Sign() != 0 {
+			sum.Add(sum, p.Mul(u[j], g.SetFloat64(v)))
+		}
+	}
+	return sum.Sign()
+}
+
+// rationals returns the exact values of v.
+func rationals(v []float64) []*big.Rat {
+	r := make([]*big.Rat, len(v))
+	for j, x := range v {
+		r[j] = new(big.Rat).SetFloat64(x)
+	}
+	return r
+}
+
+// floats returns u/Σ|u|, rounded.
+func floats(u []*big.Rat) []float64 {
+	sum, a := new(big.Rat), new(big.Rat)
+	for _, v := range u {
+		sum.Add(sum, a.Abs(v))
+	}
+	f := make([]float64, len(u))
+	for j, v := range u {
+		if sum.Sign() > 0 {
+			f[j], _ = a.Quo(v, sum).Float64()
+		}
+	}
+	return f
+}
