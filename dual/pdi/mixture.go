@@ -100,7 +100,7 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 // only other error is the context's.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
-	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), p.beta, nil)
+	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Unit{Value: p.beta}, nil)
 	var away *concave.Unbounded
 	if errors.As(err, &away) {
 		top, err = &concave.Top{Residual: math.Inf(1), Last: away.Lambda}, nil

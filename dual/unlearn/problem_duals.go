@@ -81,6 +81,87 @@ func (u *Problem) reverseDual(b []float64) concave.Func {
 	}
 }
 
+// reverseLines is the dual of ReverseKL along lines of μ = λ/(1−s) ≥ 0, which has no bound
+// s < 1: p_μ ∝ q·exp(Σμ_i l_i), l_i = log(q/q_i), is an exponential family, and lines of μ
+// are lines of λ, on which D is concave. Its gradient and curvature are those of D over
+// 1−s: h − λᵀh with h_i = b_i − KL(p‖q_i), and Cov(l).
+func (u *Problem) reverseLines(b []float64) concave.Func {
+	n := len(b)
+	l := make([]float64, n)
+	return func(mu, grad, curv []float64) float64 {
+		lambda := fromNatural(mu)
+		if lambda == nil {
+			return math.Inf(-1)
+		}
+		p, mean := u.natural(mu)
+		along, value := 0.0, KL(p, u.q)
+		for i, v := range lambda {
+			grad[i] = b[i] - KL(p, u.away[i])
+			along += float64(v * grad[i])
+		}
+		for i := range grad {
+			grad[i] -= along
+		}
+		clear(curv)
+		for k, v := range p {
+			if v == 0 {
+				continue
+			}
+			for i, a := range u.away {
+				l[i] = simd.Log(u.q[k]/a[k]) - mean[i]
+			}
+			for i := range n {
+				for j := range n {
+					curv[i*n+j] += v * l[i] * l[j]
+				}
+			}
+		}
+		return value + along
+	}
+}
+
+// natural returns p_μ and the means of log(q/q_i) under it.
+func (u *Problem) natural(mu []float64) (p, mean []float64) {
+	p, mean = make([]float64, len(u.q)), make([]float64, len(mu))
+	for k, q := range u.q {
+		if p[k] = simd.Log(q); q == 0 {
+			continue
+		}
+		for i, a := range u.away {
+			p[k] += float64(mu[i] * simd.Log(q/a[k]))
+		}
+	}
+	tilt.Normalize(p)
+	for k, v := range p {
+		if v > 0 {
+			for i, a := range u.away {
+				mean[i] += float64(v * simd.Log(u.q[k]/a[k]))
+			}
+		}
+	}
+	return p, mean
+}
+
+// mostNatural bounds Σμ = s/(1−s): beyond it λ, which has 16 digits of s, no longer tells
+// distributions apart.
+const mostNatural = 1e7
+
+// fromNatural returns λ = μ/(1+Σμ), nil beyond mostNatural.
+func fromNatural(mu []float64) []float64 {
+	sum := 1.0
+	for _, v := range mu {
+		sum += v
+	}
+	if !(sum <= 1+mostNatural) {
+		return nil
+	}
+	lambda := make([]float64, len(mu))
+	for i, v := range mu {
+		lambda[i] = v / sum
+	}
+	return lambda
+}
+
 // forwardDual is D(λ) = KL(q‖p_λ) + Σλ_i(b_i − KL(q_i‖p_λ)) with the gradient
 // b_i − KL(q_i‖p_λ) and the curvature Σ_x q_i q_j/(q − Σλq) − 1/(1−s).
 func (u *Problem) forwardDual(b []float64) concave.Func {

@@ -2,8 +2,8 @@ package unlearn
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -27,10 +27,12 @@ type Solution struct {
 // likelihood forms), to rounding.
 //
 // Errors: a formulation that does not suit the distributions; a wrong number of bounds
-// or one that is not finite; [*CriticalError] for ReverseKL beyond b_crit
-// and ForwardKL beyond what float64 resolves;
-// [*dual.DivergedError] for bounds on means that no distribution meets, or only distributions without
-// full support.
+// or one that is not finite; [*CriticalError] where ReverseKL is proven to have no multipliers
+// with Σλ ≤ 1 − 10⁻⁵, and for ForwardKL where they would be so near the
+// edge that rounding of λ blurs its divergences;
+// [*dual.DivergedError] for bounds on means that no distribution meets, or only
+// distributions without full support; [*dual.UndecidedError] for what is neither solved
+// nor proven to have no solution.
 func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solution, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -59,33 +61,190 @@ func (u *Problem) multipliers(ctx context.Context, f Formulation, b []float64) (
 		}
 		return s.Lambda, nil
 	}
-	if c := u.Critical(); f == ReverseKL && len(b) == 1 && c > 0 && b[0] >= c {
+	if f == ReverseKL {
+		return u.reverse(ctx, b)
+	}
+	return u.forward(ctx, b)
+}
+
+// settled is the difference from a bound, in its own unit, that rounding may leave at a
+// solution.
+const settled = 1e-9
+
+// nats is the same relative to a bound, or one nat.
+const nats = 1e-7
+
+// reverse returns the multipliers of ReverseKL.
+func (u *Problem) reverse(ctx context.Context, b []float64) ([]float64, error) {
+	if c := u.Critical(); len(b) == 1 && c > 0 && b[0] >= c {
 		// D(λ) = λb − (1−λ) log Z → b − max log(q/q_u).
 		return nil, &CriticalError{Bound: b, Critical: c, Supremum: b[0] - u.farthest(), Lambda: []float64{1}}
 	}
-	d := u.dual(f, b)
-	n := len(b)
-	lambda, err := concave.Maximize(ctx, d, make([]float64, n), concave.Tolerance, nil)
-	var away *concave.Unbounded
-	if errors.As(err, &away) {
-		lambda, err = away.Lambda, nil
-	}
+	top, err := concave.Maximize(ctx, u.reverseLines(b), make([]float64, len(b)), concave.Unit{Value: 1}, nil)
 	if err != nil {
 		return nil, err
 	}
-	grad := make([]float64, n)
-	value := d(lambda, grad, make([]float64, n*n))
-	// A stalled climb ends many orders below this.
-	if concave.Projected(lambda, grad, nil) > 1e-7 {
-		e := &CriticalError{Formulation: f, Bound: b, Supremum: value, Lambda: lambda}
-		for i, g := range grad {
-			if f == ForwardKL {
-				e.Value = append(e.Value, b[i]-g)
+	lambda := fromNatural(top.Lambda)
+	violation, deviation := u.reverseViolation(lambda, b)
+	if concave.Within(lambda, violation, deviation, settled) {
+		return lambda, nil
+	}
+	// The best of the multipliers with Σλ = 1 − 10⁻⁷.
+	far, err := u.slice(ctx, b, top.Last)
+	if err != nil {
+		return nil, err
+	}
+	// D(λ') ≤ KL(p‖q) + Σλ'_i h_i ≤ KL(p‖q) + s'·max h for every λ' and any p, and at the
+	// optimum D(λ') ≥ D(λ) = KL(p‖q) + λᵀh: that needs s' ≥ λᵀh/max h.
+	h, _ := u.reverseViolation(far, b)
+	value, most := 0.0, 0.0
+	for i, v := range h {
+		value += float64(far[i] * v)
+		most = max(most, v)
+	}
+	if most > sure && value >= most*(1-edge) {
+		p, err := u.Law(ReverseKL, far)
+		if err != nil {
+			return nil, err
+		}
+		return nil, &CriticalError{Bound: b, Supremum: KL(p, u.q) + most, Lambda: far}
+	}
+	return nil, &dual.UndecidedError{Lambda: lambda, Violation: violation, Deviation: deviation}
+}
+
+// edge is how near to s = 1 the multipliers of a solution would have to be where there is
+// proven to be none.
+const edge = 1e-5
+
+// sure is the least violation at the edge that rounding there does not explain.
+const sure = 0.005
+
+// slice returns the multipliers at which D is largest among those with Σμ = mostNatural,
+// from a start elsewhere.
+func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, error) {
+	n, lead, sum := len(b), 0, 0.0
+	for i, v := range start {
+		sum += v
+		if v > start[lead] {
+			lead = i
+		}
+	}
+	mu, full, square := make([]float64, n), make([]float64, n), make([]float64, n*n)
+	complete := func(others []float64) bool {
+		mu[lead] = mostNatural
+		for i, at := 0, 0; i < n; i++ {
+			if i != lead {
+				mu[i] = others[at]
+				mu[lead] -= mu[i]
+				at++
 			}
+		}
+		return mu[lead] >= 0
+	}
+	d := u.reverseLines(b)
+	f := func(others, grad, curv []float64) float64 {
+		if !complete(others) {
+			return math.Inf(-1)
+		}
+		v := d(mu, full, square)
+		for i, x := 0, 0; i < n; i++ {
+			if i == lead {
+				continue
+			}
+			grad[x] = full[i] - full[lead]
+			for j, y := 0, 0; j < n; j++ {
+				if j != lead {
+					curv[x*(n-1)+y] = square[i*n+j] - square[i*n+lead] - square[lead*n+j] + square[lead*n+lead]
+					y++
+				}
+			}
+			x++
+		}
+		return v
+	}
+	from := make([]float64, 0, n)
+	for i, v := range start {
+		if i != lead && sum > 0 {
+			from = append(from, v/sum*mostNatural)
+		}
+	}
+	if len(from) == n-1 && n > 1 {
+		top, err := concave.Maximize(ctx, f, from, concave.Unit{Value: 1}, nil)
+		if err != nil {
+			return nil, err
+		}
+		from = top.Lambda
+	}
+	complete(append(from, make([]float64, n)...))
+	return fromNatural(mu), nil
+}
+
+// reverseViolation returns b_i − KL(p‖q_i) and the standard deviations of log(p/q_i).
+func (u *Problem) reverseViolation(lambda, b []float64) (violation, deviation []float64) {
+	n := len(b)
+	violation, deviation = make([]float64, n), make([]float64, n)
+	curv := make([]float64, n*n)
+	u.reverseDual(b)(lambda, violation, curv)
+	c := 1.0
+	for _, v := range lambda {
+		c -= v
+	}
+	for i := range n {
+		deviation[i] = math.Sqrt(curv[i*n+i] * c)
+	}
+	return violation, deviation
+}
+
+// forward returns the multipliers of ForwardKL.
+func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
+	n := len(b)
+	d := u.dual(ForwardKL, b)
+	top, err := concave.Maximize(ctx, d, make([]float64, n), concave.Unit{Value: 1, Slope: nats / settled}, nil)
+	if err != nil {
+		return nil, err
+	}
+	grad, curv := make([]float64, n), make([]float64, n*n)
+	d(top.Lambda, grad, curv)
+	// In standard deviations of q_i/p, but near the edge, where these grow without bound,
+	// in nats.
+	unit, c := make([]float64, n), 1.0
+	for _, v := range top.Lambda {
+		c -= v
+	}
+	for i, v := range b {
+		unit[i] = min(math.Sqrt(curv[i*n+i]*c), nats/settled*max(1, math.Abs(v)))
+	}
+	if concave.Within(top.Lambda, grad, unit, settled) {
+		return top.Lambda, nil
+	}
+	for _, lambda := range [][]float64{top.Lambda, top.Last} {
+		if !u.blurred(lambda) {
+			continue
+		}
+		e := &CriticalError{Formulation: ForwardKL, Bound: b, Supremum: d(lambda, grad, curv), Lambda: lambda}
+		for i, g := range grad {
+			e.Value = append(e.Value, b[i]-g)
 		}
 		return nil, e
 	}
-	return lambda, nil
+	return nil, &dual.UndecidedError{Lambda: top.Lambda, Violation: grad, Deviation: unit}
+}
+
+// blurred reports whether rounding of λ, by which q − Σλ_i q_i is off by 2⁻⁵³q, moves a
+// KL(q_i‖p_λ) by a tenth of the smallest difference from a bound that counts.
+func (u *Problem) blurred(lambda []float64) bool {
+	for _, a := range u.away {
+		sum := 0.0
+		for k, v := range a {
+			if v > 0 {
+				sum += float64(v * (0x1p-53 * u.q[k] / u.rest(lambda, k)))
+			}
+		}
+		if !(sum < nats/10) {
+			return true
+		}
+	}
+	return false
 }
 
 // at describes p_λ.

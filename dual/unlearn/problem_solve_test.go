@@ -40,6 +40,31 @@ func TestUnlearnKnown(t *testing.T) {
 	require.ErrorContains(t, err, "at state 3", "λ_max = 0.25")
 }
 
+// Ratios of densities go up to 1e30 where q has no probability to speak of; the bound is
+// met on what has.
+func TestLikelihoodRatioTails(t *testing.T) {
+	const side = 400
+	density := func(m float64) []float64 {
+		p, sum := make([]float64, side), 0.0
+		for k := range p {
+			x := -6 + 9*(float64(k)+0.5)/side
+			p[k] = math.Exp(-(x - m) * (x - m) / (2 * 0.25))
+			sum += p[k]
+		}
+		for k := range p {
+			p[k] /= sum
+		}
+		return p
+	}
+	u := exact.Must(unlearn.New(density(0), density(-1.5)))
+	for _, b := range []float64{0.9, 0.5, 0.1, 1e-3} {
+		s, err := u.Solve(t.Context(), unlearn.LikelihoodRatio, []float64{b})
+		require.NoError(t, err, b)
+		require.InEpsilon(t, b, s.Value[0], 1e-9)
+		require.Positive(t, s.Lambda[0])
+	}
+}
+
 // Beyond b_crit the dual of the reverse-KL problem has no maximum.
 func TestCritical(t *testing.T) {
 	u := exact.Must(unlearn.New([]float64{0.7, 0.25, 0.05}, []float64{0.2, 0.75, 0.05}))
@@ -52,6 +77,13 @@ func TestCritical(t *testing.T) {
 	require.InDelta(t, 1.6094, critical.Critical, 5e-5)
 	require.InDelta(t, 0.9472370315, critical.Supremum, 1e-10)
 	require.Contains(t, critical.Error(), "b_crit")
+
+	// Far below b_crit there is a λ, where Newton's steps would land on a frozen distribution.
+	u = exact.Must(unlearn.New([]float64{0.103, 0.328, 0.569}, []float64{0.305, 0.010, 0.685}))
+	s, err := u.Solve(t.Context(), unlearn.ReverseKL, []float64{4.3056})
+	require.NoError(t, err)
+	require.InDelta(t, 0.5186, s.Lambda[0], 5e-5)
+	require.InDelta(t, 4.3056, s.Value[0], 1e-9)
 
 	// ForwardKL fails for a reason of its own, and states it.
 	u = exact.Must(unlearn.New(known, forgotten))

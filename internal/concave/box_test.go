@@ -53,7 +53,7 @@ func TestMaximizeSigns(t *testing.T) {
 		}
 		return v
 	}
-	l, err := concave.Maximize(context.Background(), f, []float64{0, 2, 0}, 1, []bool{true, false, false})
+	l, err := concave.Maximize(context.Background(), f, []float64{0, 2, 0}, concave.Unit{Value: 1}, []bool{true, false, false})
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{-2, 0, 3}, l.Lambda, 1e-11)
 	require.Equal(t, 2.0, concave.Projected([]float64{0}, []float64{-2}, []bool{true}))
@@ -68,7 +68,7 @@ func TestMaximizeHard(t *testing.T) {
 		grad[0], curv[0] = 5-1/(1-l[0]), 1/((1-l[0])*(1-l[0]))
 		return math.Log(1-l[0]) + 5*l[0]
 	}
-	l, err := concave.Maximize(context.Background(), edge, []float64{0}, 1, nil)
+	l, err := concave.Maximize(context.Background(), edge, []float64{0}, concave.Unit{Value: 1}, nil)
 	require.NoError(t, err)
 	require.InDelta(t, 0.8, l.Lambda[0], 1e-12)
 
@@ -78,7 +78,7 @@ func TestMaximizeHard(t *testing.T) {
 		copy(curv, []float64{1, 1, 1, 1})
 		return -d * d / 2
 	}
-	l, err = concave.Maximize(context.Background(), twice, []float64{0, 0}, 1, nil)
+	l, err = concave.Maximize(context.Background(), twice, []float64{0, 0}, concave.Unit{Value: 1}, nil)
 	require.NoError(t, err)
 	require.InDelta(t, 2, l.Lambda[0]+l.Lambda[1], 1e-11)
 
@@ -90,7 +90,7 @@ func TestMaximizeHard(t *testing.T) {
 		return 0
 	}
 	var away *concave.Unbounded
-	_, err = concave.Maximize(context.Background(), proven, []float64{0}, 1, nil)
+	_, err = concave.Maximize(context.Background(), proven, []float64{0}, concave.Unit{Value: 1}, nil)
 	require.ErrorAs(t, err, &away)
 	require.Positive(t, away.Lambda[0])
 }

@@ -75,9 +75,9 @@ func (p *point) copy(o *point) {
 //
 // An error is that of the context, a start outside the domain, or [*Unbounded] where f
 // returned +Inf.
-func Maximize(ctx context.Context, f Func, start []float64, unit float64, free []bool) (*Top, error) {
+func Maximize(ctx context.Context, f Func, start []float64, unit Unit, free []bool) (*Top, error) {
 	n := len(start)
-	c := &climb{f: f, unit: unit, free: free, at: newPoint(n), next: newPoint(n), low: newPoint(n), q: newQuadrant(free, n, unit), to: make([]float64, n)}
+	c := &climb{f: f, unit: unit, free: free, at: newPoint(n), next: newPoint(n), low: newPoint(n), q: newQuadrant(free, n, unit.Value), to: make([]float64, n)}
 	copy(c.at.lambda, start)
 	c.at.value = f(c.at.lambda, c.at.grad, c.at.curv)
 	if math.IsInf(c.at.value, -1) || math.IsNaN(c.at.value) {
@@ -124,7 +124,7 @@ func Maximize(ctx context.Context, f Func, start []float64, unit float64, free [
 // climb is the state of Maximize.
 type climb struct {
 	f             Func
-	unit          float64
+	unit          Unit
 	free          []bool
 	q             *quadrant
 	to            []float64 // the maximum of the model
@@ -163,7 +163,7 @@ func (c *climb) step(residual float64) float64 {
 		case s > flat*first:
 			lo = t
 			c.low, c.next = c.next, c.low
-		case s < -flat*first || s < 0 && first > c.unit && c.next.value < c.at.value:
+		case s < -flat*first || s < 0 && first > c.unit.Value && c.next.value < c.at.value:
 			hi = t
 		default:
 			c.at, c.next = c.next, c.at
@@ -234,22 +234,46 @@ func (c *climb) probe(t float64) float64 {
 	return c.slope(c.next)
 }
 
+// Unit says in which units a climb judges a function.
+type Unit struct {
+	Value float64 // differences of values that matter are of this order
+	Slope float64 // upper bound on the unit of a gradient, 0 if there is none
+}
+
 // Residual returns how far λ is from a maximum: the largest, over multipliers, of the
-// gradient that is not pushed against λ ≥ 0 over √(curvature·unit), +Inf where only the
-// curvature is 0. For a dual function of means of g_j at the temperature unit it is the
-// violation in standard deviations of g_j. free marks coordinates without a bound, nil
-// none.
-func Residual(lambda, grad, curv []float64, unit float64, free []bool) float64 {
+// gradient that is not pushed against λ ≥ 0 over √(curvature·unit.Value), +Inf where only
+// the curvature is 0. For a dual function of means of g_j at a temperature, which is its
+// unit, it is the violation in standard deviations of g_j. free marks coordinates without
+// a bound, nil none.
+func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
 	n, r := len(lambda), 0.0
 	for j, g := range grad {
 		if lambda[j] > 0 || free != nil && free[j] {
 			g = math.Abs(g)
 		}
 		if g > 0 {
-			r = max(r, g/math.Sqrt(curv[j*n+j]*unit))
+			size := math.Sqrt(curv[j*n+j] * unit.Value)
+			if unit.Slope > 0 {
+				size = min(size, unit.Slope)
+			}
+			r = max(r, g/size)
 		}
 	}
 	return r
+}
+
+// Within reports whether every violation is met within tol units of its own: at most 0, and
+// 0 where the multiplier is not.
+func Within(lambda, violation, unit []float64, tol float64) bool {
+	for j, v := range violation {
+		if lambda[j] > 0 {
+			v = math.Abs(v)
+		}
+		if !(v <= 0) && !(v <= tol*unit[j]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Projected returns the largest component of the gradient that is not pushed

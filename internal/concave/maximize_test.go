@@ -19,13 +19,13 @@ func TestMaximizeQuadratic(t *testing.T) {
 		copy(curv, []float64{2, 1, 1, 2})
 		return -(a*a + a*b + b*b)
 	}
-	l, err := concave.Maximize(context.Background(), f, []float64{3, 3}, 1, nil)
+	l, err := concave.Maximize(context.Background(), f, []float64{3, 3}, concave.Unit{Value: 1}, nil)
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{0.5, 0}, l.Lambda, 1e-12)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = concave.Maximize(ctx, f, []float64{3, 3}, 1, nil)
+	_, err = concave.Maximize(ctx, f, []float64{3, 3}, concave.Unit{Value: 1}, nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -36,12 +36,12 @@ func TestMaximizeRefuses(t *testing.T) {
 		return l[0]
 	}
 	var away *concave.Unbounded
-	_, err := concave.Maximize(ctx, line, []float64{0}, 1, nil)
+	_, err := concave.Maximize(ctx, line, []float64{0}, concave.Unit{Value: 1}, nil)
 	require.ErrorAs(t, err, &away)
 	require.Greater(t, away.Lambda[0], 1e9)
 	require.ErrorContains(t, err, "no maximum at finite multipliers")
 	outside := func(l, grad, curv []float64) float64 { return math.Inf(-1) }
-	_, err = concave.Maximize(ctx, outside, []float64{0}, 1, nil)
+	_, err = concave.Maximize(ctx, outside, []float64{0}, concave.Unit{Value: 1}, nil)
 	require.ErrorContains(t, err, "-Inf")
 }
 

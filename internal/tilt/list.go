@@ -170,7 +170,7 @@ func (t *List) Maximize(ctx context.Context, start []float64) (*Optimum, error) 
 }
 
 func (t *List) climb(ctx context.Context, start []float64) (*Optimum, error) {
-	top, err := concave.Maximize(ctx, t.Value, start, t.beta, t.free)
+	top, err := concave.Maximize(ctx, t.Value, start, concave.Unit{Value: t.beta}, t.free)
 	var away *concave.Unbounded
 	if errors.As(err, &away) {
 		return t.infeasible(away.Lambda), nil
