@@ -19,12 +19,18 @@ type Certificate struct {
 	ViolationSE []float64 // its standard error
 	Slack       []float64 // λ̄_j times the violation: 0 at the optimum, in units of f0
 	SlackSE     []float64 // its standard error
+	RHat        []float64 // how far chains disagree, 1 if they do not; NaN where it is not defined
+	ESS         []float64 // independent draws with the same standard error; NaN where R-hat is
 
 	Steps  int  // dual steps, or draws per chain if Frozen, that it is computed from
 	States int  // states per step
 	Frozen bool // drawn at λ̄, not along the trajectory
 
 	Equal []bool // rows that are equalities; nil if none is
+
+	Max float64 // upper bound on every |λ_j|, +Inf if there is none
+
+	most []float64 // the largest RHat of chains that have converged; nil means none has one
 
 	// Dual is D(λ̄), a lower bound on the optimum, if HasDual: the target can
 	// be enumerated and the certificate is a frozen one.
@@ -42,6 +48,35 @@ func (c *Certificate) Residual() float64 {
 	return r
 }
 
+// atMax is the part of Max from which a mean multiplier counts as being at it.
+const atMax = 0.99
+
+// worst describes the row that is farthest from what a tolerance asks for.
+func (c *Certificate) worst(tol float64) string {
+	row, most := 0, math.Inf(-1)
+	for j, v := range c.Violation {
+		over := max(c.off(j, v)+float64(confidence*c.ViolationSE[j]), math.Abs(c.Slack[j])+float64(confidence*c.SlackSE[j]))
+		if c.most != nil && c.RHat[j] > c.most[j] {
+			over = math.Inf(1)
+		}
+		if over > most {
+			row, most = j, over
+		}
+	}
+	j, want := row, "≤"
+	if c.Equal != nil && c.Equal[j] {
+		want = "within ±"
+	}
+	s := fmt.Sprintf("row %d has the violation %.4g ± %.2g, want %s %g with two standard errors to spare, and the slack %.4g ± %.2g, want within ±%g, at λ = %.6g", j, c.Violation[j], c.ViolationSE[j], want, tol, c.Slack[j], c.SlackSE[j], tol, c.Lambda[j])
+	switch {
+	case c.most != nil && c.RHat[j] > c.most[j]:
+		s += fmt.Sprintf("; its chains disagree, R-hat = %.4g, want ≤ %.4g: run longer, or use a method that moves between their parts", c.RHat[j], c.most[j])
+	case math.Abs(c.Lambda[j]) >= float64(atMax*c.Max):
+		s += fmt.Sprintf(", which is at its bound Max = %g: raise it", c.Max)
+	}
+	return s
+}
+
 // off returns by how much a violation is one.
 func (c *Certificate) off(j int, v float64) float64 {
 	if c.Equal != nil && c.Equal[j] {
@@ -54,9 +89,24 @@ func (c *Certificate) off(j int, v float64) float64 {
 // confidence of 97.7 % per figure.
 const confidence = 2
 
-// Holds reports whether every violation is ≤ tol and every slack within ±tol,
-// two standard errors included.
+// Converged reports whether chains agree in every row: an R-hat of at most 1.01, and what
+// chance explains in a short run. Where they do not, each of them has seen a part of the
+// distribution only, and standard errors mean little.
+func (c *Certificate) Converged() bool {
+	for j := range c.most {
+		if c.RHat[j] > c.most[j] {
+			return false
+		}
+	}
+	return true
+}
+
+// Holds reports whether chains agree, every violation is ≤ tol and every slack within
+// ±tol, two standard errors included.
 func (c *Certificate) Holds(tol float64) bool {
+	if !c.Converged() {
+		return false
+	}
 	for j, v := range c.Violation {
 		if !(c.off(j, v)+float64(confidence*c.ViolationSE[j]) <= tol && math.Abs(c.Slack[j])+float64(confidence*c.SlackSE[j]) <= tol) {
 			return false
@@ -84,9 +134,15 @@ func (c *Certificate) String() string {
 	if c.Frozen {
 		what = "at fixed λ"
 	}
-	fmt.Fprintf(&b, "%d steps of %d states %s\n%4s %12s %12s %10s %12s %10s", c.Steps, c.States, what, "j", "λ", "violation", "± se", "slack", "± se")
+	fmt.Fprintf(&b, "%d steps of %d states %s\n%4s %12s %12s %10s %12s %10s %8s %8s", c.Steps, c.States, what, "j", "λ", "violation", "± se", "slack", "± se", "R-hat", "ESS")
 	for j := range c.Lambda {
-		fmt.Fprintf(&b, "\n%4d %12.5g %12.5g %10.2g %12.5g %10.2g", j, c.Lambda[j], c.Violation[j], c.ViolationSE[j], c.Slack[j], c.SlackSE[j])
+		fmt.Fprintf(&b, "\n%4d %12.5g %12.5g %10.2g %12.5g %10.2g %8.4g %8.3g", j, c.Lambda[j], c.Violation[j], c.ViolationSE[j], c.Slack[j], c.SlackSE[j], c.RHat[j], c.ESS[j])
+		if math.Abs(c.Lambda[j]) >= float64(atMax*c.Max) {
+			b.WriteString(" λ at its bound")
+		}
+	}
+	if !c.Converged() {
+		b.WriteString("\nnot converged: chains disagree")
 	}
 	if c.HasDual {
 		fmt.Fprintf(&b, "\ndual value %.10g", c.Dual)
@@ -97,8 +153,23 @@ func (c *Certificate) String() string {
 // newCertificate returns a certificate of multipliers, to be filled by set.
 func newCertificate(lambda []float64, states int) *Certificate {
 	m := len(lambda)
-	return &Certificate{Lambda: lambda, States: states,
-		Violation: make([]float64, m), ViolationSE: make([]float64, m), Slack: make([]float64, m), SlackSE: make([]float64, m)}
+	return &Certificate{Lambda: lambda, States: states, Max: math.Inf(1),
+		Violation: make([]float64, m), ViolationSE: make([]float64, m), Slack: make([]float64, m), SlackSE: make([]float64, m),
+		RHat: slices.Repeat([]float64{math.NaN()}, m), ESS: make([]float64, m)}
+}
+
+// agree fills in what chains say of inequality j, whose mean varies by se within them.
+func (c *Certificate) agree(j int, violation, se float64, a agreement) {
+	se = max(se, a.se)
+	c.set(j, violation, se)
+	c.RHat[j], c.ESS[j] = a.rhat, math.NaN()
+	if !math.IsNaN(a.rhat) {
+		c.ESS[j] = a.variance / float64(se*se)
+	}
+	if c.most == nil {
+		c.most = slices.Repeat([]float64{math.Inf(1)}, len(c.Lambda))
+	}
+	c.most[j] = a.limit
 }
 
 // set fills in the figures of inequality j.
@@ -153,6 +224,7 @@ func Judge[S energy.Site](target interface {
 	c.Steps, c.Equal = 1, equalities(target)
 	for j, v := range b.Mean {
 		c.set(j, v, math.Sqrt(variance[j]/float64(n)))
+		c.ESS[j] = float64(n)
 	}
 	return c, nil
 }

@@ -76,13 +76,14 @@ type state struct {
 	due     int       // draws that the primal must have made at its end
 	steps   int
 	way     trajectory
+	chains  chains
 	streak  streak
 }
 
 // newState returns the state of a loop before its first step, at the multipliers lambda,
 // which it keeps.
-func (c *Config) newState(ctx context.Context, lambda []float64) (s state, err error) {
-	s = state{lambda: lambda, way: newTrajectory(len(lambda), c.Uniform), streak: newStreak()}
+func (c *Config) newState(ctx context.Context, lambda []float64, states int) (s state, err error) {
+	s = state{lambda: lambda, way: newTrajectory(len(lambda), c.Uniform), chains: newChains(states, len(lambda)), streak: newStreak()}
 	s.updater, err = c.Rule.Bind(ctx, len(lambda))
 	return s, err
 }
@@ -106,7 +107,7 @@ func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], 
 	if states < 1 || len(p.States())%sites != 0 {
 		return nil, fmt.Errorf("dual: NewInference: the primal has %d entries of states, want a positive multiple of %d", len(p.States()), sites)
 	}
-	now, err := cfg.newState(ctx, cfg.Start)
+	now, err := cfg.newState(ctx, cfg.Start, states)
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +178,9 @@ func (i *Inference[S]) step(ctx context.Context) error {
 	i.open = false
 	i.steps++
 	i.way.add(i.drawn, i.batch.Mean)
+	if i.batch.States > 1 {
+		i.chains.add(i.g, i.batch.Mean)
+	}
 	if i.cfg.Observe != nil {
 		i.cfg.Observe(i.steps-1, i.drawn, i.batch.Mean)
 	}

@@ -28,11 +28,15 @@ func (i *Inference[S]) Certificate() *Certificate {
 		return nil
 	}
 	c := newCertificate(i.Average(), i.batch.States)
-	c.Equal = i.batch.Equal
+	c.Equal, c.Max = i.batch.Equal, i.cfg.most
 	for j := range c.Lambda {
 		var v, se float64
 		v, se, c.Steps = i.way.violation(j)
-		c.set(j, v, se)
+		skip := 1
+		if i.cfg.Uniform {
+			skip = 0
+		}
+		c.agree(j, v, se, i.chains.agreement(j, skip))
 	}
 	return c
 }
@@ -58,22 +62,24 @@ func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, d
 		lambda = i.Average()
 	}
 	lambda = slices.Clone(lambda)
-	means, err := drawMeans(ctx, "Certify", i.target, i.primal, lambda, discard, draws)
+	way := newChains(i.batch.States, len(lambda))
+	means, err := drawMeans(ctx, "Certify", i.target, i.primal, lambda, discard, draws, &way)
 	if err != nil {
 		return nil, err
 	}
 	c := newCertificate(lambda, i.batch.States)
-	c.Steps, c.Frozen, c.Equal = draws, true, i.batch.Equal
+	c.Steps, c.Frozen, c.Equal, c.Max = draws, true, i.batch.Equal, i.cfg.most
 	for j := range lambda {
 		v, se := batchMeans(draws, func(t int) float64 { return means[t*len(lambda)+j] })
-		c.set(j, v, se)
+		c.agree(j, v, se, way.agreement(j, 0))
 	}
 	return c, i.dualValue(ctx, c)
 }
 
 // drawMeans sets the multipliers of a target, lets the primal make draws per chain that do
-// not count and then those that do, and returns the mean violations of these, draws × n.
-func drawMeans[S energy.Site](ctx context.Context, who string, t Target[S], p Primal[S], lambda []float64, discard, draws int) (means []float64, err error) {
+// not count and then those that do, and returns the mean violations of these, draws × n;
+// way, if not nil, hears of every chain.
+func drawMeans[S energy.Site](ctx context.Context, who string, t Target[S], p Primal[S], lambda []float64, discard, draws int, way *chains) (means []float64, err error) {
 	if err := t.SetLambda(lambda); err != nil {
 		return nil, err
 	}
@@ -92,6 +98,9 @@ func drawMeans[S energy.Site](ctx context.Context, who string, t Target[S], p Pr
 		t.Violation(g, p.States())
 		means = append(means, make([]float64, n)...)
 		meanOf(means[len(means)-n:], g)
+		if way != nil {
+			way.add(g, nil)
+		}
 	}
 	return means, nil
 }
@@ -120,7 +129,7 @@ type NotConverged struct {
 }
 
 func (e *NotConverged) Error() string {
-	return fmt.Sprintf("dual: after %d steps the residual is %.4g, want ≤ %g with two standard errors to spare", e.Steps, e.Certificate.Residual(), e.Tolerance)
+	return fmt.Sprintf("dual: after %d steps %s", e.Steps, e.Certificate.worst(e.Tolerance))
 }
 
 // firstCheck is the first step at which Solve checks the conditions, when there

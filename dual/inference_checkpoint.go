@@ -17,7 +17,7 @@ import (
 
 // A checkpoint is a frame with the settings, one with the state and one for the end, see
 // [session.Frames], followed by the primal's own, if it has one.
-const magic = "gibbsite dual 4\n"
+const magic = "gibbsite dual 5\n"
 
 // frames are those of a state of the loop.
 func (i *Inference[S]) frames(s *state) *session.Frames {
@@ -33,6 +33,7 @@ func (i *Inference[S]) frames(s *state) *session.Frames {
 		}
 		f.Sized(s.updater)
 		s.way.fields(f)
+		s.chains.fields(f)
 	}}
 }
 
@@ -63,7 +64,7 @@ func (s *state) standing() []float64 {
 }
 
 func (i *Inference[S]) read(ctx context.Context, r io.Reader) error {
-	next, err := i.cfg.newState(ctx, make([]float64, len(i.lambda)))
+	next, err := i.cfg.newState(ctx, make([]float64, len(i.lambda)), i.batch.States)
 	if err == nil {
 		err = i.frames(&next).Read(ctx, r, nil)
 	}

@@ -51,7 +51,7 @@ func Thermodynamic[S energy.Site](ctx context.Context, t Target[S], p Primal[S],
 		for j, v := range lambda {
 			at[j] = float64(v*float64(k)) / float64(path.Points-1)
 		}
-		means, err := drawMeans(ctx, "Thermodynamic", t, p, at, path.Discard, path.Draws)
+		means, err := drawMeans(ctx, "Thermodynamic", t, p, at, path.Discard, path.Draws, nil)
 		if err != nil {
 			return 0, 0, err
 		}
