@@ -77,7 +77,7 @@ type verdicts struct {
 
 // pairings are the runners of the module and everything that they accept.
 func pairings() []pairing {
-	return []pairing{chainPairing()}
+	return []pairing{chainPairing(), diffusionPairing()}
 }
 
 // Every combination of what a runner accepts is right or refused where it is made.
