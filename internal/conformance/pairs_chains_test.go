@@ -514,7 +514,7 @@ func chainPairing() pairing {
 	methods, arounds, withins, outers := methodEntries(), aroundEntries(), withinEntries(), outerEntries()
 	models, define := pairModels()
 	generators := []string{"Philox4x32", "ARS4x32"}
-	p := pairing{name: "chains", share: 4, factors: []factor{
+	p := pairing{name: "chains", share: 4, again: 1, factors: []factor{
 		{"method", namesOf(methods, func(e methodEntry) string { return e.name })},
 		{"model", namesOf(models, func(e pairModel) string { return e.name })},
 		{"around it", namesOf(arounds, func(e aroundEntry) string { return e.name })},

@@ -268,9 +268,13 @@ func (c *diffusionCase) make() {
 }
 
 // predict returns the rows of a denoiser at a state.
-func predict(d energy.Denoiser[int32], x []int32, t, alpha float64) ([]float64, error) {
-	v := make([]float32, pairSites*pairLevels)
-	err := d.Denoise(context.Background(), v, energy.Noised[int32]{X: x, Time: []float64{t}, Alpha: []float64{alpha}, Sample: []int{0}, Src: []rand.Source{rand.NewPCG(1, 1)}, Guided: true})
+func (c *diffusionCase) predict(d energy.Denoiser[int32], x []int32, t float64) ([]float64, error) {
+	v, alpha := make([]float32, pairSites*pairLevels), c.bound.Alpha(t)
+	var clean []bool
+	if c.clamp >= 0 {
+		clean = []bool{false, true, false, false}
+	}
+	err := d.Denoise(context.Background(), v, energy.Noised[int32]{Clean: clean, X: x, Time: []float64{t}, Alpha: []float64{alpha}, Sample: []int{0}, Src: []rand.Source{rand.NewPCG(1, 1)}, Guided: true})
 	rows := make([]float64, len(v))
 	for i, w := range v {
 		rows[i] = float64(w)
@@ -281,20 +285,20 @@ func predict(d energy.Denoiser[int32], x []int32, t, alpha float64) ([]float64, 
 // prediction returns the rows of the case at a state, guided by the documented formula
 // unless that is at the posterior.
 func (c *diffusionCase) prediction(x []int32, t float64) ([]float64, error) {
-	g, alpha := c.guidance, c.bound.Alpha(t)
+	g := c.guidance
 	if c.temper.outside && g.scale > 0 {
-		return predict(c.model, x, t, alpha) // the order of the two is what is tested elsewhere
+		return c.predict(c.model, x, t) // the order of the two is what is tested elsewhere
 	}
 	if g.scale == 0 || g.atPosterior {
-		return predict(c.model, x, t, alpha)
+		return c.predict(c.model, x, t)
 	}
-	rows, err := predict(c.base, x, t, alpha)
+	rows, err := c.predict(c.base, x, t)
 	if err != nil {
 		return nil, err
 	}
 	var lean []float64
 	if g.free {
-		if lean, err = predict(c.other, x, t, alpha); err != nil {
+		if lean, err = c.predict(c.other, x, t); err != nil {
 			return nil, err
 		}
 	}
@@ -526,7 +530,7 @@ func (c *diffusionCase) spread(ctx context.Context, next []float64, mass float64
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(rows, func(w float64) bool { return math.IsNaN(w) || math.IsInf(w, 1) }) {
+	if !drawable(rows) {
 		return errUnstated // of ClassifierFree: only the condition allows a level
 	}
 	p := c.posterior(rows, x, t)
@@ -569,6 +573,11 @@ func (c *diffusionCase) spread(ctx context.Context, next []float64, mass float64
 		}
 	}
 	return nil
+}
+
+// drawable reports whether log-weights are finite or −Inf.
+func drawable(rows []float64) bool {
+	return !slices.ContainsFunc(rows, func(w float64) bool { return math.IsNaN(w) || math.IsInf(w, 1) })
 }
 
 // conditioned returns the weights of all states under rows within the constraint.
@@ -637,7 +646,7 @@ func (c *diffusionCase) projected(ctx context.Context, put func(float64, func(in
 func (c *diffusionCase) guided(next []float64, mass float64, x []int32, p [][]float64, t, s float64, move func(int32, []float64) []float64) error {
 	var q [][]float64
 	if c.guidance.free {
-		rows, err := predict(c.other, x, t, c.bound.Alpha(t))
+		rows, err := c.predict(c.other, x, t)
 		if err != nil {
 			return err
 		}
@@ -667,6 +676,9 @@ func (c *diffusionCase) guided(next []float64, mass float64, x []int32, p [][]fl
 	rows, err := guidedRows(rows, other, x, t, c.guidance)
 	if err != nil {
 		return err
+	}
+	if !drawable(rows) {
+		return errUnstated
 	}
 	of := func(i int) []float64 { return normal(rows[i*pairLevels : (i+1)*pairLevels]) }
 	if !one {
@@ -765,7 +777,7 @@ func (c *diffusionCase) plain(ctx context.Context, cfg diffusion.Config, scale i
 	case remembers:
 		n = 6
 	case c.o.Search:
-		n = 100 * scale // at some thousand iterations each
+		n = 40 * scale // at some thousand iterations each
 	}
 	x := make([]int32, n*pairSites)
 	counts := make([]int, exact.Size(pairSites, pairLevels)+1)
@@ -1005,7 +1017,7 @@ func (c *diffusionCase) backtrack(ctx context.Context, cfg diffusion.Config, sca
 		c.mask = 2 // walks have no process but that of a mask
 		c.make()
 	}
-	d, err := unmask.NewBacktrack(ctx, c.model, unmask.BacktrackConfig{Config: own, Mask: c.mask, Visits: 12})
+	d, err := unmask.NewBacktrack(ctx, c.model, unmask.BacktrackConfig{Config: own, Mask: c.mask, Visits: 8})
 	if err != nil {
 		return refusal{err}
 	}
@@ -1014,7 +1026,7 @@ func (c *diffusionCase) backtrack(ctx context.Context, cfg diffusion.Config, sca
 	if c.bound, err = one.Bind(ctx, pairSites, pairLevels); err != nil {
 		return err
 	}
-	x := make([]int32, 100*scale*pairSites)
+	x := make([]int32, 50*scale*pairSites)
 	if err := d.Sample(ctx, x); err != nil {
 		if strings.Contains(err.Error(), unseen) {
 			return refusal{err}
@@ -1047,7 +1059,7 @@ func diffusionPairing() pairing {
 		{"ColdStart", []string{"false", "true"}},
 		{"Observe", []string{"nobody", "somebody"}},
 	}
-	p := pairing{name: "diffusion", share: 4, factors: factors, known: knownDiffusion}
+	p := pairing{name: "diffusion", share: 4, again: 4, factors: factors, known: knownDiffusion}
 	p.judge = func(ctx context.Context, pick []int, draws int, seed uint64) error {
 		c := diffusionCase{
 			entry: all[pick[0]], process: scheduled(all[pick[0]].part, schedules[pick[1]].s), mask: maskOf(all[pick[0]].part),

@@ -26,6 +26,7 @@ var (
 	pairsSeed     = flag.Uint64("seed", 1, "of the combinations that TestPairs draws")
 	pairsStrength = flag.Int("strength", 2, "of the covering array of TestPairs: any so many options occur together")
 	pairsRunners  = flag.String("runners", "", "runners of TestPairs, a regular expression")
+	pairsKnown    = flag.Bool("known", false, "judge combinations that TestPairs knows to be wrong, too")
 	pairsDeadline = flag.Duration("deadline", time.Minute, "of a combination of TestPairs")
 )
 
@@ -40,6 +41,7 @@ type factor struct {
 type pairing struct {
 	name    string
 	share   int // of the combinations that are drawn at random
+	again   int // how often options are tried in company that is right, if no combination with both is
 	factors []factor
 
 	// judge makes a combination and judges it: nil if it has the distribution that its
@@ -106,59 +108,125 @@ func TestPairs(t *testing.T) {
 
 // try judges n random combinations, or a covering array if n is 0.
 func (p pairing) try(t *testing.T, n int) (v verdicts) {
-	r := rand.New(rand.NewPCG(*pairsSeed, uint64(len(p.name))))
-	var rows [][]int
+	j := judging{pairing: p, t: t, r: rand.New(rand.NewPCG(*pairsSeed, uint64(len(p.name)))), refusals: map[string]int{}}
 	if *pairsDrawn == 0 {
-		rows = slices.DeleteFunc(covering(p.sizes(), *pairsStrength, r), p.isKnown)
+		j.cover(*pairsStrength)
 	}
-	for len(rows) < n {
+	for n > j.Drawn && t.Context().Err() == nil {
 		pick := make([]int, len(p.factors))
 		for f := range pick {
-			pick[f] = r.IntN(len(p.factors[f].options))
+			pick[f] = j.r.IntN(len(p.factors[f].options))
 		}
-		if !p.isKnown(pick) {
-			rows = append(rows, pick)
+		j.one(pick)
+	}
+	for _, m := range slices.Sorted(maps.Keys(j.refusals)) {
+		t.Logf("%6d refused: %s", j.refusals[m], m)
+	}
+	return j.verdicts
+}
+
+// judging is a run over combinations.
+type judging struct {
+	pairing
+	verdicts
+	t        *testing.T
+	r        *rand.Rand
+	refusals map[string]int // by message
+}
+
+// cover judges a covering array. Options that occur together only where something is
+// refused are tried again among options that are right.
+func (j *judging) cover(strength int) {
+	sizes := j.sizes()
+	strength = min(strength, len(sizes))
+	var right [][]int
+	for _, pick := range covering(sizes, strength, j.r) {
+		if j.one(pick) {
+			right = append(right, pick)
 		}
 	}
-	refusals := map[string]int{}
-	for k, pick := range rows {
-		if t.Context().Err() != nil {
-			break
+	if len(right) == 0 {
+		return
+	}
+	for _, group := range subsets(len(sizes), strength) {
+		seen := map[string]bool{}
+		at := func(row []int) string {
+			key := ""
+			for _, f := range group {
+				key += fmt.Sprint(row[f], " ")
+			}
+			return key
 		}
-		v.Drawn++
-		seed := *pairsSeed + uint64(k)
-		err, hung := p.within(t.Context(), pick, 1, seed)
-		if _, refused := errors.AsType[refusal](err); !hung && err != nil && !refused {
-			// At more draws and another seed, as one in a million is a false alarm.
-			err, hung = p.within(t.Context(), pick, 4, seed+1<<32)
+		for _, row := range right {
+			seen[at(row)] = true
 		}
-		because, refused := errors.AsType[refusal](err)
-		switch {
-		case hung:
-			v.Hung++
-			t.Errorf("no result in %v\n%s", *pairsDeadline, p.show(pick, seed))
-		case refused && !named.MatchString(because.Error()):
-			v.Wrong++
-			t.Errorf("refused, without the name of who refuses and what: %v\n%s", because, p.show(pick, seed))
-		case refused:
-			v.Refused++
-			refusals[numbers9.ReplaceAllString(because.Error(), "9")]++
-		case err != nil:
-			v.Wrong++
-			t.Errorf("%v\n%s", err, p.show(pick, seed))
-		default:
-			v.Right++
+		tuple := make([]int, len(sizes))
+		for more := true; more; more = count(tuple, group, sizes) {
+			for range j.again {
+				if j.t.Context().Err() != nil {
+					return
+				}
+				if seen[at(tuple)] {
+					break
+				}
+				row := slices.Clone(right[j.r.IntN(len(right))])
+				for _, f := range group {
+					row[f] = tuple[f]
+				}
+				seen[at(row)] = j.one(row)
+			}
 		}
 	}
-	for _, m := range slices.Sorted(maps.Keys(refusals)) {
-		t.Logf("%6d refused: %s", refusals[m], m)
+}
+
+// count adds one to the digits at some places, and reports false after the last number.
+func count(digits, at, sizes []int) bool {
+	for _, f := range at {
+		if digits[f]++; digits[f] < sizes[f] {
+			return true
+		}
+		digits[f] = 0
 	}
-	return v
+	return false
+}
+
+// one judges a combination, unless it is known to be wrong, and reports whether it is
+// right.
+func (j *judging) one(pick []int) bool {
+	if j.isKnown(pick) || j.t.Context().Err() != nil {
+		return false
+	}
+	seed := *pairsSeed + uint64(j.Drawn)
+	j.Drawn++
+	err, hung := j.within(j.t.Context(), pick, 1, seed)
+	if _, refused := errors.AsType[refusal](err); !hung && err != nil && !refused {
+		// At more draws and another seed, as one in a million is a false alarm.
+		err, hung = j.within(j.t.Context(), pick, 4, seed+1<<32)
+	}
+	because, refused := errors.AsType[refusal](err)
+	switch {
+	case hung:
+		j.Hung++
+		j.t.Errorf("no result in %v\n%s", *pairsDeadline, j.show(pick, seed))
+	case refused && !namesWho.MatchString(because.Error()):
+		j.Wrong++
+		j.t.Errorf("refused, without the name of who refuses and what: %v\n%s", because, j.show(pick, seed))
+	case refused:
+		j.Refused++
+		j.refusals[anyNumber.ReplaceAllString(because.Error(), "9")]++
+	case err != nil:
+		j.Wrong++
+		j.t.Errorf("%v\n%s", err, j.show(pick, seed))
+	default:
+		j.Right++
+		return true
+	}
+	return false
 }
 
 var (
-	numbers9 = regexp.MustCompile(`[-+]?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?`)
-	named    = regexp.MustCompile(`^[a-z]+: \S`)
+	anyNumber = regexp.MustCompile(`[-+]?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?`)
+	namesWho  = regexp.MustCompile(`^[a-z]+: \S`)
 )
 
 // within judges a combination under a deadline.
@@ -192,7 +260,7 @@ func (p pairing) sizes() []int {
 
 // isKnown reports whether a combination is on the list of those that are wrong.
 func (p pairing) isKnown(pick []int) bool {
-	return slices.ContainsFunc(p.known, func(k knownFailure) bool {
+	return !*pairsKnown && slices.ContainsFunc(p.known, func(k knownFailure) bool {
 		for f, at := range p.factors {
 			want, ok := k.options[at.name]
 			if ok && !slices.ContainsFunc(strings.Split(want, "|"), func(w string) bool { return strings.HasPrefix(at.options[pick[f]], w) }) {
