@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/corruption"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -69,12 +70,22 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
 // so that E[W·1[path ends in x]] = p(x, C), with W the weight of the path.
+//
+// That needs paths wherever p has some. A prediction with zeros, such as one of the K
+// likeliest tokens, may rule out at x_t what the prediction at x_s allows. Paths then
+// draws from the defensive mixture p' of [Mix] (Hesterberg 1995), in place of p
+// everywhere above, and multiplies the weight by
+//
+//	p(x_s | x_t) / p'(x_s | x_t) = ∏_i Σ_v ρ'_i(v)·p_i(v|x_t) / p'_i(v|x_t),
+//
+// which is 0 where a token of probability 0 is shown. The last step draws from p itself.
 type Paths struct {
 	*Engine[int32]
 	drawer      Drawer
 	Joint       []Joint // by slot
 	Grid        int     // steps that are asked for
 	leaveOneOut bool
+	mask        int32 // −1 for none
 
 	// Saw, unless nil, is called after every step: worker w has moved slot i from time t
 	// to s.
@@ -82,7 +93,7 @@ type Paths struct {
 
 	LogW   []float64 // by slot: the log-weight of its path
 	logZ   []float64 // of the prediction
-	logRho []float64 // of ρ of the last step
+	logRho []float64 // of ρ of the last step, less log p/p'
 	work   []pathWork
 }
 
@@ -91,6 +102,7 @@ type pathWork struct {
 	before, clean []int32
 	v             []float32
 	lse           []float64
+	mixed         []bool // by site: v has the row of Mix
 }
 
 // NewPaths returns the paths in the slots of an engine.
@@ -100,10 +112,11 @@ func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut b
 		LogW: make([]float64, e.Batch), logZ: make([]float64, e.Batch), logRho: make([]float64, e.Batch),
 		work: make([]pathWork, e.Workers),
 	}
+	p.mask = MaskOf(joint[0], e.Levels)
 	for w := range p.work {
-		p.work[w] = pathWork{before: make([]int32, e.Sites), clean: make([]int32, e.Sites), lse: make([]float64, e.Sites)}
-		if e.Keep {
-			p.work[w].v = make([]float32, e.Sites*e.Levels)
+		p.work[w] = pathWork{
+			before: make([]int32, e.Sites), clean: make([]int32, e.Sites), v: make([]float32, e.Sites*e.Levels),
+			lse: make([]float64, e.Sites), mixed: make([]bool, e.Sites),
 		}
 	}
 	return p
@@ -115,13 +128,29 @@ func (p *Paths) BeginPath(i int) { p.LogW[i], p.logRho[i] = 0, 0 }
 // CopyPath gives slot dst the weights of slot src, except LogW.
 func (p *Paths) CopyPath(dst, src int) { p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src] }
 
+// mix returns the rows that the next x_0 of slot i is drawn from, and whether they are
+// those of [Mix], in the scratch of worker w.
+func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
+	s, k := &p.Slots[i], &p.work[w]
+	if !Mix(k.v, s.V, k.mixed, func(j int) bool {
+		if p.mask >= 0 {
+			return s.X[j] == p.mask
+		}
+		return !s.Clean[j]
+	}, p.mask) {
+		return s.V, false
+	}
+	return k.v, true
+}
+
 // Weigh multiplies the weight of slot i by Z_C of its prediction over Z_C(ρ).
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
 		Condition(p.Joint[i], s, p.leaveOneOut)
+		v, _ := p.mix(w, i)
 		var err error
-		if p.logZ[i], err = p.logProb(w, s.V); err != nil {
+		if p.logZ[i], err = p.logProb(w, v); err != nil {
 			return err
 		}
 	}
@@ -148,16 +177,24 @@ func (p *Paths) step(w, i int, pass bool) error {
 	if err := s.Goes(next); err != nil {
 		return err
 	}
-	logZ, err := p.drawer.Draw(p.Ctx, k.clean, s.V, &s.Stream)
-	if pass && errors.Is(err, constraint.ErrInfeasible) {
-		p.LogW[i], s.Time = math.Inf(-1), 0
+	v, mixed := p.mix(w, i)
+	last := mixed && next <= 0
+	if last {
+		v, mixed = s.V, false
+	}
+	logZ, err := p.drawer.Draw(p.Ctx, k.clean, v, &s.Stream)
+	if (pass || last) && errors.Is(err, constraint.ErrInfeasible) {
+		p.die(i)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if pass {
-		p.LogW[i] += Normalise(k.lse, logZ, s.V) - p.logRho[i]
+	switch {
+	case pass:
+		p.LogW[i] += Normalise(k.lse, logZ, v) - p.logRho[i]
+	case last: // Weigh has taken Z_C(p') for Z_C(p)
+		p.LogW[i] += Normalise(k.lse, logZ, v) - p.logZ[i]
 	}
 	copy(k.before, s.X)
 	j.Renoise(s.X, k.clean, s.V, t, next, &s.Stream)
@@ -167,16 +204,49 @@ func (p *Paths) step(w, i int, pass bool) error {
 	}
 	p.Moved(i, next, !slices.Equal(k.before, s.X))
 	p.logRho[i] = 0
-	if next > 0 {
-		v := s.V
-		if !pass {
-			v = k.v
-			copy(v, s.V)
-		}
-		j.Reweight(v, k.before, s.X, t, next)
-		p.logRho[i], err = p.logProb(w, v)
+	if next <= 0 {
+		return nil
 	}
+	if !pass && !mixed {
+		v = k.v
+		copy(v, s.V)
+	}
+	j.Reweight(v, k.before, s.X, t, next)
+	share := 0.0
+	if mixed {
+		if share = k.share(v, s.V); math.IsInf(share, -1) {
+			p.die(i)
+			return nil
+		}
+	}
+	rho, err := p.logProb(w, v)
+	p.logRho[i] = rho - share
 	return err
+}
+
+// die ends the path of slot i with weight zero.
+func (p *Paths) die(i int) { p.LogW[i], p.Slots[i].Time = math.Inf(-1), 0 }
+
+// share returns log p(x_s | x_t)/p'(x_s | x_t), given the rows v that Reweight has made of
+// those of Mix, and the prediction p.
+func (k *pathWork) share(v, p []float32) float64 {
+	levels, log := len(v)/len(k.mixed), 0.0
+	for i, mixed := range k.mixed {
+		if !mixed {
+			continue
+		}
+		row, from := v[i*levels:(i+1)*levels], p[i*levels:(i+1)*levels]
+		top := float64(slices.Max(row))
+		some, all := 0.0, 0.0
+		for l, w := range row {
+			q := simd.Exp(float64(w) - top)
+			if all += q; !math.IsInf(float64(from[l]), -1) {
+				some += q
+			}
+		}
+		log += simd.Log(some/all) - math.Log1p(-Defence)
+	}
+	return log
 }
 
 // logProb returns log Z_C of the normalised rows of v, −Inf if C is out of reach.
@@ -199,6 +269,65 @@ func Normalise(lse []float64, z float64, v []float32) float64 {
 		z -= l
 	}
 	return z
+}
+
+// Defence is the share δ of [Mix]: what is lost where zeros never change is at most this
+// share of the tokens drawn, and a token that may come to be has at least this chance of
+// being kept in view. With 16 paths or more, both cost little.
+const Defence = 1.0 / 16
+
+// Mix stores in dst the rows p of v, where those of unknown sites that give tokens the
+// probability 0 become the defensive mixtures
+//
+//	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0.
+//
+// It sets mixed for these sites and reports whether there are any. mask is a level that is
+// no token, or −1. A row without any weight is not changed. If there are no mixtures, dst
+// is undefined.
+func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
+	levels, some := len(v)/len(mixed), false
+	for i := range mixed {
+		mixed[i] = false
+		if !unknown(i) {
+			continue
+		}
+		row, zeros := v[i*levels:(i+1)*levels], 0
+		for l, w := range row {
+			if int32(l) != mask && math.IsInf(float64(w), -1) {
+				zeros++
+			}
+		}
+		if zeros == 0 || zeros == levels || zeros == levels-1 && mask >= 0 {
+			continue
+		}
+		if !some {
+			copy(dst, v)
+			some = true
+		}
+		var lse [1]float64
+		simd.LogSumExp(lse[:], row, levels)
+		low := float32(lse[0] + simd.Log(Defence/(1-Defence)/float64(zeros)))
+		for l, w := range dst[i*levels : (i+1)*levels] {
+			if int32(l) != mask && math.IsInf(float64(w), -1) {
+				dst[i*levels+l] = low
+			}
+		}
+		mixed[i] = true
+	}
+	return some
+}
+
+// MaskOf returns the level that is the mask of steps (see diffusion.Absorbing), −1 if
+// there is none.
+func MaskOf(steps any, levels int) int32 {
+	if a, ok := steps.(corruption.Absorbing); ok {
+		for l := range int32(levels) {
+			if a.Masks(l) {
+				return l
+			}
+		}
+	}
+	return -1
 }
 
 // Condition turns a new prediction of a slot into the full posterior.

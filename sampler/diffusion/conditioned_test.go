@@ -196,7 +196,7 @@ func TestZeroSupportIsInfeasible(t *testing.T) {
 	require.NoError(t, err)
 	err = p.Sample(context.Background(), x)
 	require.ErrorIs(t, err, constraint.ErrInfeasible)
-	assert.ErrorContains(t, err, "diffusion: Particles: sample 0, step 0")
+	assert.ErrorContains(t, err, "diffusion: Particles: sample 0")
 }
 
 // book accepts every sequence once.

@@ -21,8 +21,9 @@ var schedules = []noise.Schedule{
 
 // jumpLaw is the distribution of samples that reveal one token at a time, where rate
 // returns the rates of all tokens for one masked site.
-func jumpLaw(rate func(x []int32, i int) []float64) []float64 {
-	const sites, levels, mask = 3, 3, 2
+func jumpLaw(levels int, rate func(x []int32, i int) []float64) []float64 {
+	const sites = 3
+	mask := int32(levels - 1)
 	law := make([]float64, exact.Size(sites, levels))
 	law[len(law)-1] = 1
 	x := make([]int32, sites)
@@ -41,7 +42,7 @@ func jumpLaw(rate func(x []int32, i int) []float64) []float64 {
 					continue
 				}
 				for v, r := range rate(x, i) {
-					if v != mask {
+					if int32(v) != mask {
 						x[i] = int32(v)
 						to, rates, total = append(to, exact.Index(x, levels)), append(rates, r), total+r
 						x[i] = mask
@@ -78,11 +79,11 @@ func TestGuidanceAtThePosteriorOfFirstHitting(t *testing.T) {
 	row := func(m *joint, x []int32, i int) []float64 { return m.posterior(x, 0, nil)[3*i : 3*i+3] }
 	hitting := Masked{Mask: 2, FirstHitting: true}
 	for _, gamma := range []float64{0, 0.5, 1, 2.5} {
-		byFree := jumpLaw(func(x []int32, i int) []float64 { return powers(row(cond, x, i), row(free, x, i), gamma) })
+		byFree := jumpLaw(3, func(x []int32, i int) []float64 { return powers(row(cond, x, i), row(free, x, i), gamma) })
 		g := ClassifierFree{Conditional: cond, Unconditional: free, Scale: gamma, AtPosterior: true}
 		exact.Counts(t, runGuided(t, g, hitting, 0), byFree, exact.Rate)
 
-		byClassifier := jumpLaw(func(x []int32, i int) []float64 {
+		byClassifier := jumpLaw(3, func(x []int32, i int) []float64 {
 			y, q := append([]int32(nil), x...), row(cond, x, i)
 			w := make([]float64, 3)
 			for l := range w {

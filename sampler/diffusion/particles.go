@@ -62,7 +62,9 @@ type ParticlesConfig struct {
 //
 // where Z_C(r) is the probability of C under the factorised distribution r. The
 // numerator is how likely C is from x_s, the denominator how likely the draw of x_s
-// assumed it to be. When the effective number of particles (Σw)²/Σw² falls below the
+// assumed it to be. A prediction with zeros may rule out what the next allows, as that of
+// the K likeliest tokens does: until the last step, particles then move by a mixture that
+// gives such tokens a share of 1/16, and their weights correct it. When the effective number of particles (Σw)²/Σw² falls below the
 // threshold, particles are drawn anew in proportion to their weights (systematic
 // resampling). The sample is one particle, drawn by weight.
 //
@@ -74,7 +76,7 @@ type ParticlesConfig struct {
 // unconstrained sampler at this number of steps. It is that of the denoiser for
 // Masked{FirstHitting: true} and in the limit of many steps.
 //
-// A particle from which C cannot be reached has weight zero. If all particles of a
+// A particle whose tokens rule C out has weight zero. If all particles of a
 // sample have weight zero, the error of the sample wraps constraint.ErrInfeasible and
 // its estimate of P(C) is 0.
 //
