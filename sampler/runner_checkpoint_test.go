@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/drawfile"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -45,7 +46,8 @@ func TestRunAfterFailure(t *testing.T) {
 	broken := true
 	m := energy.Func{Sites: 2, Levels: 2, E: func(x []int32) float64 { return 0 }}
 	draws := make([]int, 2*sampler.BlockSize)
-	c, err := sampler.NewChains(context.Background(), m, breaking{&broken, new(int)}, sampler.Config{Chains: 2 * sampler.BlockSize, Warmup: -1, Workers: 1,
+	file := filepath.Join(t.TempDir(), "draws")
+	c, err := sampler.NewChains(context.Background(), m, breaking{&broken, new(int)}, sampler.Config{Chains: 2 * sampler.BlockSize, Warmup: -1, Workers: 1, DrawsFile: file,
 		Observe: func(chain, _ int, _ []int32, _ *sampler.Info) { draws[chain]++ }})
 	require.NoError(t, err)
 	require.ErrorIs(t, c.Run(context.Background(), 100), sampler.ErrNaN)
@@ -59,6 +61,11 @@ func TestRunAfterFailure(t *testing.T) {
 	assert.Equal(t, ahead+10, c.Len())
 	assert.Equal(t, ahead+10, draws[sampler.BlockSize])
 	assert.NoError(t, c.Err())
+	written := make([]int, len(draws))
+	n, err := drawfile.Read(file, func(d *drawfile.Draw[int32]) { written[d.Chain]++ })
+	require.NoError(t, err, "draws that were missed are no damage")
+	assert.Equal(t, ahead+10, n)
+	assert.Equal(t, draws, written)
 }
 
 // breaking makes kernels of which the first fails at its tenth step for as long

@@ -12,24 +12,25 @@ import (
 	"io"
 	"iter"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Build sorts sequences of tokens 0 … levels−1, in any order and with repetitions, and
-// writes them to a file, which appears when it is complete. It returns the number of
+// writes them to a file, which appears when it is complete; the file that a link names,
+// if path is one. Meanwhile the file path.lock keeps others from building it. It returns the number of
 // different sequences. The slices that all yields are not kept. Memory is that of the
 // tokens (1, 2 or 4 bytes each, for up to 2⁸, 2¹⁶ or more levels) and 24 bytes for each
 // sequence.
 //
 // The error is an *[constraint.ArgumentError] for levels and tokens out of range, a
 // *[constraint.LimitError] for a set that [Open] would refuse, the cause of the context,
-// or one of the operating system. On an error no file is left.
+// one that names a file that another process is building, or one of the operating system.
+// On an error no file is left.
 func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) (n int, err error) {
 	switch {
 	case levels < 1 || levels > 1<<31-1:
@@ -40,6 +41,11 @@ func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) 
 	if err := check.Given("sorted: Build", "ctx", ctx); err != nil {
 		return 0, err
 	}
+	file, err := durable.Acquire(path)
+	if err != nil {
+		return 0, fmt.Errorf("sorted: Build: %w", err)
+	}
+	defer file.Release()
 	b := builder{width: widthOf(levels)}
 	for x := range all {
 		if err = b.add(x, levels); err != nil {
@@ -57,7 +63,7 @@ func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) 
 	if states := uint64(h.count) * (uint64(h.longest) + 1); states > maxStates {
 		return 0, &constraint.LimitError{What: "sorted: states", Value: int(min(states, math.MaxInt)), Bound: maxStates}
 	}
-	if err := b.save(path, h); err != nil {
+	if err := b.save(file, h); err != nil {
 		return 0, fmt.Errorf("sorted: %w", err)
 	}
 	return h.count, nil
@@ -146,28 +152,9 @@ func (b *builder) head() head {
 	return h
 }
 
-// save writes a temporary file next to path and renames it to path.
-func (b *builder) save(path string, h head) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if err = b.write(f, h); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+// save writes a temporary file next to the file, which then takes its place.
+func (b *builder) save(file *durable.Lock, h head) error {
+	return file.Replace(func(w io.Writer) error { return b.write(w, h) })
 }
 
 // write writes the file.

@@ -16,7 +16,7 @@ type Layered struct {
 	Top  *constraint.Lexicon
 }
 
-// Check returns an error that names the part that is nil, nil if none is.
+// Check returns an error that names the part that is nil, or that of Err.
 func (l Layered) Check() error {
 	switch {
 	case l.Base == nil:
@@ -24,8 +24,14 @@ func (l Layered) Check() error {
 	case l.Top == nil:
 		return fmt.Errorf("sorted: Layered.Top = nil, want a constraint.Lexicon")
 	}
-	return nil
+	return l.Err()
 }
+
+// Err is that of Base, see [Lexicon.Err].
+func (l Layered) Err() error { return l.base().Err() }
+
+// Validate is Check.
+func (l Layered) Validate() error { return l.Check() }
 
 // Contains reports whether x is in either part.
 func (l Layered) Contains(x []int32) bool { return l.base().Contains(x) || l.top().Contains(x) }

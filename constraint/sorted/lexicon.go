@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc64"
+	"os"
+	"runtime"
+	"runtime/debug"
 	"sort"
+	"sync/atomic"
 
 	"golang.org/x/exp/mmap"
 
-	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
@@ -18,9 +21,17 @@ import (
 // language is the set; a state is a prefix, identified by the first sequence that has it
 // and its length, and a transition takes a binary search among those that follow. It is
 // immutable and safe for concurrent use until Close. The zero value is the empty set.
+//
+// A file that somebody cuts short or writes to while it is open does not end the
+// process: Err then returns an error, and what the methods returned before is not to be
+// used. A file that is replaced, as by [Build], is another one, and does not matter.
 type Lexicon struct {
 	head
-	file mapped
+	file   mapped
+	path   string
+	opened *os.File
+	was    os.FileInfo // of opened, when it was
+	failed atomic.Pointer[error]
 }
 
 // mapped is a mapped file.
@@ -35,27 +46,36 @@ type mapped interface {
 // *[constraint.LimitError] if the number of sequences times their length is beyond 2³¹
 // (2⁸ where an int has 32 bits), or is one of the operating system.
 func Open(path string) (*Lexicon, error) {
-	file, err := mmap.Open(path)
+	opened, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("sorted: %w", err)
 	}
-	l, err := read(file)
+	l := &Lexicon{path: path, opened: opened}
+	if l.was, err = opened.Stat(); err == nil {
+		l.file, err = mmap.Open(path)
+	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
+		return nil, errors.Join(fmt.Errorf("sorted: %w", err), opened.Close())
+	}
+	if err := l.read(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), l.Close())
 	}
 	return l, nil
 }
 
-func read(file mapped) (*Lexicon, error) {
-	b := make([]byte, min(headSize, file.Len()))
+func (l *Lexicon) read() (err error) {
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		if l.recovered(old, recover()) {
+			err = l.Err()
+		}
+	}()
+	b := make([]byte, min(headSize, l.file.Len()))
 	for i := range b {
-		b[i] = file.At(i)
+		b[i] = l.file.At(i)
 	}
-	h, err := readHead(b, file.Len())
-	if err != nil {
-		return nil, err
-	}
-	return &Lexicon{h, file}, nil
+	l.head, err = readHead(b, l.file.Len())
+	return err
 }
 
 // Close unmaps the file; the lexicon is the empty set afterwards. It must not be in use
@@ -66,14 +86,77 @@ func (l *Lexicon) Close() error {
 	}
 	file := l.file
 	l.head, l.file = head{}, nil
-	return file.Close()
+	return errors.Join(file.Close(), l.opened.Close())
 }
 
-// Verify reads the whole file and returns an error unless it is as written.
-func (l *Lexicon) Verify() error {
+// Err returns an error if the file was cut short or written to since it was opened, nil
+// if not. Call it after other methods, before their results are used; a
+// novelty.Projector does.
+func (l *Lexicon) Err() error {
+	if err := l.failed.Load(); err != nil {
+		return *err
+	}
 	if l.file == nil {
 		return nil
 	}
+	now, err := l.opened.Stat()
+	switch {
+	case err != nil:
+		l.fail(err)
+	case now.Size() != l.was.Size():
+		l.fail(fmt.Errorf("%d bytes, want %d", now.Size(), l.was.Size()))
+	case !now.ModTime().Equal(l.was.ModTime()):
+		l.fail(fmt.Errorf("written to at %v", now.ModTime()))
+	default:
+		return nil
+	}
+	return *l.failed.Load()
+}
+
+// Validate is [Lexicon.Err]: those who compile a language call it before and after.
+func (l *Lexicon) Validate() error { return l.Err() }
+
+// fail keeps the first error.
+func (l *Lexicon) fail(err error) {
+	err = fmt.Errorf("sorted: %s changed while it was open: %w", l.path, err)
+	l.failed.CompareAndSwap(nil, &err)
+}
+
+// fault is the panic of a read beyond the end of a mapped file, where
+// [debug.SetPanicOnFault] has asked for one.
+type fault interface {
+	runtime.Error
+	Addr() uintptr
+}
+
+// recovered ends what was begun by asking for panics; old is what was asked for before,
+// and v what was recovered. It reports whether that is a fault, which becomes the error
+// of Err.
+func (l *Lexicon) recovered(old bool, v any) bool {
+	debug.SetPanicOnFault(old)
+	if v == nil {
+		return false
+	}
+	f, ok := v.(fault)
+	if !ok {
+		panic(v)
+	}
+	l.fail(f)
+	return true
+}
+
+// Verify reads the whole file and returns an error unless it is as written.
+func (l *Lexicon) Verify() (err error) {
+	if l.file == nil {
+		return nil
+	}
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		l.recovered(old, recover())
+		if changed := l.Err(); changed != nil {
+			err = changed
+		}
+	}()
 	end := l.file.Len() - 8
 	sum := uint64(0)
 	buf := make([]byte, 0, 1<<16)
@@ -187,10 +270,21 @@ func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 func (l *Lexicon) Start() int { return 0 }
 
 // Next finds the first sequence that continues with token.
-func (l *Lexicon) Next(state int, token int32) int {
-	if l.count == 0 || token < 0 {
+func (l *Lexicon) Next(state int, token int32) (to int) {
+	if l.count == 0 || token < 0 || l.failed.Load() != nil {
 		return -1
 	}
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		if l.recovered(old, recover()) {
+			to = -1
+		}
+	}()
+	return l.step(state, token)
+}
+
+// step is Next of a set that is not empty.
+func (l *Lexicon) step(state int, token int32) int {
 	p := l.prefixOf(state)
 	i := l.after(p.first, p, token)
 	if i == l.count || l.next(i, p) != token {
@@ -200,10 +294,16 @@ func (l *Lexicon) Next(state int, token int32) int {
 }
 
 // Accepting reports whether the prefix is a sequence of the set.
-func (l *Lexicon) Accepting(state int) bool {
-	if l.count == 0 {
+func (l *Lexicon) Accepting(state int) (ok bool) {
+	if l.count == 0 || l.failed.Load() != nil {
 		return false
 	}
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		if l.recovered(old, recover()) {
+			ok = false
+		}
+	}()
 	p := l.prefixOf(state)
 	_, n := l.span(p.first)
 	return n == p.length
@@ -211,10 +311,12 @@ func (l *Lexicon) Accepting(state int) bool {
 
 // appendEdges appends to tokens those that lead on from state, ascending, and to
 // states where they lead.
-func (l *Lexicon) appendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
-	if l.count == 0 {
+func (l *Lexicon) appendEdges(tokens []int32, states []int, state int) (_ []int32, _ []int) {
+	if l.count == 0 || l.failed.Load() != nil {
 		return tokens, states
 	}
+	old := debug.SetPanicOnFault(true)
+	defer func() { l.recovered(old, recover()) }()
 	p := l.prefixOf(state)
 	for i := l.after(p.first, p, 0); i < l.count; {
 		token := l.next(i, p)
@@ -228,7 +330,29 @@ func (l *Lexicon) appendEdges(tokens []int32, states []int, state int) ([]int32,
 }
 
 // Contains reports whether x is in the set.
-func (l *Lexicon) Contains(x []int32) bool { return constraint.Accepts(l, x) }
+func (l *Lexicon) Contains(x []int32) (ok bool) {
+	if l.count == 0 || l.failed.Load() != nil {
+		return false
+	}
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		if l.recovered(old, recover()) {
+			ok = false
+		}
+	}()
+	state := l.Start()
+	for _, token := range x {
+		if token < 0 {
+			return false
+		}
+		if state = l.step(state, token); state < 0 {
+			return false
+		}
+	}
+	p := l.prefixOf(state)
+	_, n := l.span(p.first)
+	return n == p.length
+}
 
 // Classes puts every token that can occur into a class of its own and the others
 // into one.

@@ -143,6 +143,11 @@ func (l *Lock) SaveFile(who string, c Checkpointer) error {
 	return nil
 }
 
+// Replace replaces the file by what write writes, see the function of that name.
+func (l *Lock) Replace(write func(io.Writer) error) error {
+	return Replace(OS{}, l.target, temporary(l.target), write)
+}
+
 // LoadFile restores what [SaveFile] saved, or the generation before if the file
 // is missing or damaged. A checkpoint of other settings is refused, not passed
 // over.

@@ -243,6 +243,9 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 		return nil, fmt.Errorf("%s: %w", who, err)
 	}
 	g, err := Compile(ctx, a, Config{Sites: sites, Levels: levels})
+	if changed := automata.Validate(a); changed != nil { // a file, meanwhile
+		err = changed
+	}
 	var dead *DeadError
 	switch {
 	case errors.As(err, &dead):
