@@ -126,23 +126,19 @@ func finished(path string, tally *diagnose.Tally, first, count int) (bool, error
 var places atomic.Int64
 
 // place writes a file under a name of its own and renames it into place. So two
-// processes that do the same task at the same time do not write to one file.
+// processes that do the same task at the same time, as engines that repeat slow tasks
+// make them, do not write to one file: both end with the same bits.
 func place(path string, write func(io.Writer) error) error {
+	path, err := durable.Target(path)
+	if err != nil {
+		return fmt.Errorf("shard: %w", err)
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "host"
 	}
-	own := fmt.Sprintf("%s.%s-%d-%d", path, host, os.Getpid(), places.Add(1))
-	fs := durable.OS{}
-	err = durable.Save(fs, own, write)
-	if err == nil {
-		err = fs.Rename(own, path)
-	}
-	if err == nil {
-		err = fs.SyncDir(filepath.Dir(path))
-	}
-	if err != nil {
-		_ = os.Remove(own + ".tmp")
+	own := fmt.Sprintf("%s.%s-%d-%d.tmp", path, host, os.Getpid(), places.Add(1))
+	if err := durable.Replace(durable.OS{}, path, own, write); err != nil {
 		return fmt.Errorf("shard: %w", err)
 	}
 	return nil

@@ -73,7 +73,7 @@ func open(ctx context.Context, path string, c Config) (db *bbolt.DB, err error) 
 		}
 		left := wait - time.Since(began)
 		if left <= 0 {
-			return nil, fmt.Errorf("%w; waited %v", ErrLocked, wait)
+			return nil, fmt.Errorf("%w; waited %v: close it there, or open it with Config.ReadOnly here and there", ErrLocked, wait)
 		}
 		select {
 		case <-ctx.Done():
@@ -128,8 +128,8 @@ func prepare(db *bbolt.DB, readOnly bool) (identity string, n int, err error) {
 // errNew means that a file has no buckets yet.
 var errNew = errors.New("new")
 
-// whole refuses a file that is shorter than its own record of its size: pages would
-// be read beyond its end.
+// whole refuses a file that is shorter than its own record of its size, since pages would
+// be read beyond its end, and one that is gone.
 func whole(tx *bbolt.Tx, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

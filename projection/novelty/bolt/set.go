@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,6 +28,8 @@ type Set struct {
 	identity string
 	db       *bbolt.DB
 	n        atomic.Int64
+	size     atomic.Int64 // of the file after the last write, in bytes
+	torn     atomic.Bool  // a transaction ended in a fault and may hold locks
 
 	mu  sync.Mutex
 	err error
@@ -44,12 +49,20 @@ func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	}
 	s := &Set{path: path, identity: identity, db: db}
 	s.n.Store(int64(n))
+	if err := s.measure(); err != nil {
+		return nil, fmt.Errorf("bolt: %s: %w", path, errors.Join(err, db.Close()))
+	}
 	return s, nil
 }
 
 // Close closes the file, so that others can open it. Later calls fail. The error is that
 // of the operating system.
-func (s *Set) Close() error { return s.named(s.db.Close()) }
+func (s *Set) Close() error {
+	if s.torn.Load() {
+		return s.named(errors.New("cut short while it was open: it stays open until the process ends"))
+	}
+	return s.named(s.db.Close())
+}
 
 // Err returns the first error of a method that returns none itself, nil if there was
 // none. Do not use the results of that call and of later ones.
@@ -79,6 +92,66 @@ func (s *Set) keep(err error) {
 	}
 }
 
+// view reads the file. One that was cut short while it is open is an error, not the end
+// of the process.
+func (s *Set) view(read func(tx *bbolt.Tx) error) error {
+	return s.guarded(func() error {
+		return s.db.View(func(tx *bbolt.Tx) error {
+			err := read(tx)
+			return errors.Join(err, whole(tx, s.path))
+		})
+	})
+}
+
+// update is view for what writes.
+func (s *Set) update(write func(tx *bbolt.Tx) error) error {
+	err := s.guarded(func() error { return s.db.Update(write) })
+	if err == nil {
+		err = s.measure()
+	}
+	return err
+}
+
+// measure notes how large the file is.
+func (s *Set) measure() error {
+	info, err := os.Stat(s.path)
+	if err == nil {
+		s.size.Store(info.Size())
+	}
+	return err
+}
+
+// fault is the panic of a read beyond the end of a mapped file.
+type fault interface {
+	runtime.Error
+	Addr() uintptr
+}
+
+// guarded looks at the size of the file before do, which reads it, and makes an error of
+// a fault in do.
+func (s *Set) guarded(do func() error) (err error) {
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	if want := s.size.Load(); info.Size() < want {
+		return fmt.Errorf("cut short while it was open: %d bytes, want %d", info.Size(), want)
+	}
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		switch v := recover().(type) {
+		case nil:
+		case fault:
+			s.torn.Store(true)
+			err = fmt.Errorf("cut short while it was open: %w", v)
+		default:
+			panic(v)
+		}
+	}()
+	return do()
+}
+
 // Len returns the number of sequences.
 func (s *Set) Len() int { return int(s.n.Load()) }
 
@@ -89,7 +162,7 @@ func (s *Set) Contains(x []int32) bool {
 		return false
 	}
 	known := false
-	err = s.db.View(func(tx *bbolt.Tx) error {
+	err = s.view(func(tx *bbolt.Tx) error {
 		k, _ := seenOf(tx).Cursor().Seek(key)
 		known = bytes.Equal(k, key)
 		return nil
@@ -137,7 +210,7 @@ func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], then func(x []int3
 		var fresh [][]byte
 		err := context.Cause(ctx)
 		if err == nil && len(keys) > 0 {
-			err = s.db.Update(func(tx *bbolt.Tx) error {
+			err = s.update(func(tx *bbolt.Tx) error {
 				seen := seenOf(tx)
 				for _, key := range keys {
 					new, err := put(seen, key)
@@ -208,7 +281,7 @@ func (s *Set) keys(yield func(key []byte) bool) {
 	var from []byte
 	for more := true; more; {
 		var keys [][]byte
-		err := s.db.View(func(tx *bbolt.Tx) error {
+		err := s.view(func(tx *bbolt.Tx) error {
 			c := seenOf(tx).Cursor()
 			k, _ := c.Seek(from)
 			if from != nil && bytes.Equal(k, from) {
@@ -236,7 +309,7 @@ func (s *Set) keys(yield func(key []byte) bool) {
 // Verify reads the whole file and returns an error unless its pages, keys and their
 // number agree, or the cause of the context.
 func (s *Set) Verify(ctx context.Context) error {
-	err := s.db.View(func(tx *bbolt.Tx) (first error) {
+	err := s.view(func(tx *bbolt.Tx) (first error) {
 		for err := range tx.Check() { // to the end, or it waits for ever
 			if first == nil {
 				first = err
