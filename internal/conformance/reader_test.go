@@ -77,6 +77,7 @@ func readers(t *testing.T) []reader {
 		{"read.UAI", []byte("MARKOV\n2\n2 3\n1\n2 0 1\n6 1 2 0.5 1 1 4\n"), func(r io.Reader) (any, error) { return listedOf(read.UAI(r)) }, false},
 		{"read.RBM", npyOf(t), readRBM, false},
 		{"neural.ReadFile", safetensors(), readTensors, false},
+		{"read.Evidence", []byte("2 0 1\n2 0\n"), func(r io.Reader) (any, error) { return given(read.Evidence(r)) }, false},
 		{"text.ReadVocabulary", tokenizer(map[string]int{"a": 0, "b": 1, "ab": 256}), func(r io.Reader) (any, error) { return given(text.ReadVocabulary(r)) }, false},
 		{"text.ReadTokenizer", tokenizer(pairVocabulary()), func(r io.Reader) (any, error) { return given(text.ReadTokenizer(r)) }, false},
 		{"text.ReadBPE", bpe(), func(r io.Reader) (any, error) {

@@ -51,10 +51,14 @@ func execute[O interface{ output() Output }, R fmt.Stringer](ctx context.Context
 		return err
 	}
 	r, err := run(ctx, o)
+	out := o.output()
 	if err != nil {
+		var m json.Marshaler
+		if out.JSON && errors.As(err, &m) { // an error with figures for scripts
+			return errors.Join(err, json.NewEncoder(w).Encode(m))
+		}
 		return err
 	}
-	out := o.output()
 	var paths []string
 	if out.Dir != "" {
 		if paths, err = describe(name, args, out, r).Write(out.Dir); err != nil {

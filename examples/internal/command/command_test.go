@@ -62,6 +62,22 @@ func TestExecute(t *testing.T) {
 	}
 }
 
+// An error with figures is printed as JSON as well, and is still an error.
+func TestErrorsWithFigures(t *testing.T) {
+	refuse := func(context.Context, options) (*report, error) { return nil, figures{errors.New("too wide")} }
+	for args, want := range map[string]string{"": "", "-json": "{\"width\":40}\n"} {
+		var b strings.Builder
+		err := execute(context.Background(), &b, "test", strings.Fields(args), parse, refuse)
+		if err == nil || err.Error() != "too wide" || b.String() != want {
+			t.Errorf("%q: got %q and %v, want %q", args, b.String(), err, want)
+		}
+	}
+}
+
+type figures struct{ error }
+
+func (figures) MarshalJSON() ([]byte, error) { return []byte(`{"width":40}`), nil }
+
 func TestPage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new folder", "of mine")
 	var b strings.Builder
