@@ -1,6 +1,7 @@
 // Exact answers questions about a graphical model of a file without sampling error: the
 // partition function, marginals, the likeliest state and independent draws. It works
-// where the graph is narrow enough, says so before it starts, and refuses other graphs.
+// where the graph is narrow enough, prints the width before it starts, and refuses other
+// graphs.
 //
 //	go -C examples run ./exact -model network.uai -query mar
 //	go -C examples run ./exact -model network.uai -evidence network.uai.evid -query map -json

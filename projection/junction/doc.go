@@ -9,7 +9,7 @@
 //
 // It gives log Z, marginals, joint probabilities and means of sums over a few sites,
 // entropy, independent draws and the likeliest states in order. Evidence is a model of
-// energy.Clamp. Numbers are exact up to rounding: no table loses relative accuracy.
+// energy.Clamp, a language of package constraint is [Config].Within. Numbers are exact up to rounding: no table loses relative accuracy.
 //
 // The cost is 2^width, the entries of the largest table that arises when sites are summed
 // out one after the other. [New] looks for a good order and refuses a graph whose tables

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/elimination"
+	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
 // Factored is what energy.Factored says of a model: exp(−E(x)) is the sum over hidden
@@ -30,12 +32,19 @@ type Config struct {
 	// Bytes bounds the memory of the tables that are kept; 0 means 1 GiB. Marginals need
 	// up to as much again. With less, parts are computed twice.
 	Bytes int64
+
+	// Within restricts the states to a language, which reads the sites in the order of their
+	// numbers; nil for all states. The state of its automaton between two sites is a variable
+	// of its own, so it pays to number the sites along the graph: the largest table is
+	// larger by about the square of the states that are in use at a site.
+	Within constraint.Language
 }
 
 // Distribution is p(x) = exp(−E(x))/Z. It is safe for concurrent use; calls wait for each
 // other.
 type Distribution struct {
 	sites, levels int
+	hidden        int // units of the model, numbered from sites on; states of a language follow
 	bytes         int64
 	cards         []int32 // of the model's variables
 	scopes        [][]int32
@@ -52,7 +61,9 @@ type Distribution struct {
 // of summation, which depends on the graph alone, and not into tables yet.
 //
 // It returns an error if m is nil or has no factors, if c.Bytes < 0, if a site has no
-// level of finite energy, a *[WidthError] if the tables would not fit, or that of ctx.
+// level of finite energy, one that wraps constraint.ErrInfeasible if the language has no
+// state of the model's shape or is a constraint.LimitError, a *[WidthError] if the tables
+// would not fit, or that of ctx.
 func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	if check.Nil(m) {
 		return nil, errors.New("junction: New: m is nil")
@@ -66,8 +77,14 @@ func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	}
 	d := &Distribution{bytes: c.Bytes, cards: cards, scopes: scopes}
 	d.sites, d.levels = m.Shape()
+	d.hidden = len(cards) - d.sites
 	var err error
-	if d.reduced, err = elimination.Reduce(cards, scopes, tables); err != nil {
+	if !check.Nil(c.Within) {
+		if tables, err = d.within(ctx, c.Within, tables); err != nil {
+			return nil, err
+		}
+	}
+	if d.reduced, err = elimination.Reduce(d.cards, d.scopes, tables); err != nil {
 		return nil, fmt.Errorf("junction: New: %w", err)
 	}
 	if d.plan, err = d.compile(ctx, d.reduced.Scopes, nil); err != nil {
@@ -75,6 +92,53 @@ func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	}
 	d.run = d.plan.NewRun()
 	return d, nil
+}
+
+// within adds a variable for the state of the language after each site, and the tables of
+// its moves.
+func (d *Distribution) within(ctx context.Context, a constraint.Language, tables [][]float64) ([][]float64, error) {
+	g, err := trellis.Unroll(ctx, "junction: New: Within", a, d.sites, d.levels)
+	if err != nil {
+		return nil, err
+	}
+	d.cards, d.scopes, tables = slices.Clone(d.cards), slices.Clone(d.scopes), slices.Clone(tables)
+	from := []int{g.Start()}
+	first := int32(len(d.cards))
+	for i := range d.sites {
+		card := int(d.cards[i])
+		number, to := map[int]int{}, []int(nil) // of the states after the site
+		for _, q := range from {
+			for l := range card {
+				if next := g.Next(q, int32(l)); next >= 0 {
+					if _, met := number[next]; !met {
+						number[next] = len(to)
+						to = append(to, next)
+					}
+				}
+			}
+		}
+		if len(to) == 0 {
+			return nil, fmt.Errorf("junction: New: Within: no level of site %d that the model has is allowed: %w", i, constraint.ErrInfeasible)
+		}
+		if size := float64(len(from)) * float64(card) * float64(len(to)); size > 1<<26 {
+			return nil, fmt.Errorf("junction: New: Within: the language has %d states before site %d and %d after it, want ≤ 2^26 moves", len(from), i, len(to))
+		}
+		table := slices.Repeat([]float64{math.Inf(1)}, len(from)*card*len(to))
+		for k, q := range from {
+			for l := range card {
+				if next := g.Next(q, int32(l)); next >= 0 {
+					table[(k*card+l)*len(to)+number[next]] = 0
+				}
+			}
+		}
+		scope := []int32{int32(i), first + int32(i)}
+		if i > 0 {
+			scope = append([]int32{first + int32(i) - 1}, scope...)
+		}
+		d.cards, d.scopes, tables = append(d.cards, int32(len(to))), append(d.scopes, scope), append(tables, table)
+		from = to
+	}
+	return tables, nil
 }
 
 func (d *Distribution) compile(ctx context.Context, scopes [][]int32, late []bool) (*elimination.Plan, error) {
@@ -225,8 +289,8 @@ func (d *Distribution) Mean(ctx context.Context, statistics ...Factored) ([]floa
 // units, whose energies are no sums of tables, and under the conditions of
 // [Distribution.LogZ].
 func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
-	if len(d.cards) > d.sites {
-		return 0, fmt.Errorf("junction: Entropy: the model has %d hidden units, want none: its energies are no sums of tables", len(d.cards)-d.sites)
+	if d.hidden > 0 {
+		return 0, fmt.Errorf("junction: Entropy: the model has %d hidden units, want none: its energies are no sums of tables", d.hidden)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -298,10 +362,10 @@ func (d *Distribution) Best(ctx context.Context, k int) (x []int32, e []float64,
 	defer d.mu.Unlock()
 	if d.best == nil {
 		plan := d.plan
-		if len(d.cards) > d.sites {
+		if d.hidden > 0 {
 			late := make([]bool, len(d.reduced.Var))
 			for v, i := range d.reduced.Var {
-				late[v] = int(i) < d.sites
+				late[v] = int(i) < d.sites || int(i) >= d.sites+d.hidden
 			}
 			if plan, err = d.compile(ctx, d.reduced.Scopes, late); err != nil {
 				return nil, nil, wrap("Best", err)

@@ -3,6 +3,7 @@ package junction_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/energy/read"
@@ -187,7 +189,27 @@ func TestAgainstEnumeration(t *testing.T) {
 		n, levels := m.Shape()
 		x, e := states(m)
 		least := slices.Min(e)
-		d, err := junction.New(ctx, factored(t, m), junction.Config{})
+		var c junction.Config
+		if seed%3 == 0 {
+			some := []constraint.Language{
+				constraint.Count{Levels: []int32{1}, Min: 1, Max: n - 1},
+				constraint.Count{Levels: []int32{0}, Min: 1, Max: 2},
+				exact.Must(constraint.NewResidue([]int{0, 1, 2, 5, 7}[:levels], 3, 1)),
+				exact.Must(constraint.NewSum([]int{0, 2, 3, 1, 1}[:levels], 3, 2*n)),
+			}
+			a := some[r.IntN(len(some))]
+			c.Within = a
+			for k := range e {
+				if !constraint.Accepts(a, x[k*n:(k+1)*n]) {
+					e[k] = math.Inf(1)
+				}
+			}
+			least = slices.Min(e)
+		}
+		d, err := junction.New(ctx, factored(t, m), c)
+		if c.Within != nil && math.IsInf(least, 1) && errors.Is(err, constraint.ErrInfeasible) {
+			continue
+		}
 		if math.IsInf(least, 1) {
 			if err == nil {
 				_, err = d.LogZ(ctx)
@@ -353,6 +375,11 @@ func TestRefusals(t *testing.T) {
 	d := exact.Must(junction.New(ctx, ising, junction.Config{Bytes: 1 << 20}))
 	require.LessOrEqual(t, d.Bytes(), int64(1<<20))
 	require.GreaterOrEqual(t, d.Width(), 6.0)
+	_, err = junction.New(ctx, ising, junction.Config{Within: constraint.Count{Levels: []int32{1}, Min: 17, Max: 20}})
+	require.ErrorIs(t, err, constraint.ErrInfeasible)
+	narrow := exact.Must(read.UAI(strings.NewReader("MARKOV 2 1 2 0")))
+	_, err = junction.New(ctx, factored(t, narrow), junction.Config{Within: constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}})
+	require.ErrorContains(t, err, "no level of site 0 that the model has is allowed")
 	_, _, err = d.Best(ctx, 0)
 	require.EqualError(t, err, "junction: Best: k = 0, want ≥ 1")
 	_, err = d.Joint(ctx, []int32{0, 16})
