@@ -141,7 +141,8 @@ func (r *Run) buffer(n int) []float64 {
 
 // contract sums the product of the operands over the variable.
 func (r *Run) contract(b *bucket, out []float64) {
-	if r.mode == linear && r.fast(b, out) {
+	largest := r.mode == maximal && !r.p.summed(b.v)
+	if (r.mode == linear || largest) && r.fast(b, out) {
 		return
 	}
 	l := r.lay(b)
@@ -149,7 +150,15 @@ func (r *Run) contract(b *bucket, out []float64) {
 	tmp := r.buffer(l.block * card)
 	for at := range l.each {
 		dst := out[at*l.block : (at+1)*l.block]
-		if r.mode == linear {
+		if r.mode == linear && card == 2 && len(r.ops) == 2 {
+			c, d := r.ops[0][r.base[0]:], r.ops[1][r.base[1]:]
+			e, f := c[len(r.ops[0])/2:], d[len(r.ops[1])/2:]
+			off := r.offs[1][:len(dst)]
+			for o, i := range r.offs[0][:len(dst)] {
+				j := off[o]
+				dst[o] = float64(c[i]*d[j]) + float64(e[i]*f[j])
+			}
+		} else if r.mode == linear {
 			r.product(dst, b, 0)
 			for level := 1; level < card; level++ {
 				r.product(tmp[:l.block], b, level)
@@ -161,7 +170,7 @@ func (r *Run) contract(b *bucket, out []float64) {
 			for level := range card {
 				r.product(tmp[level*l.block:(level+1)*l.block], b, level)
 			}
-			r.reduce(dst, tmp, card, r.mode == maximal && !r.p.summed(b.v))
+			r.reduce(dst, tmp, card, largest)
 		}
 		r.advance(l.dims, l.steps)
 	}
@@ -258,8 +267,12 @@ func (r *Run) pattern(b *bucket) (q pattern, ok bool) {
 // values stores the small table at a level, over all inner dimensions.
 func (r *Run) values(dst []float64, b *bucket, q *pattern, level int) {
 	if q.table < 0 {
+		one := 1.0
+		if r.mode != linear {
+			one = 0
+		}
 		for i := range dst {
-			dst[i] = 1
+			dst[i] = one
 		}
 		return
 	}
@@ -292,9 +305,14 @@ func (r *Run) fast(b *bucket, out []float64) bool {
 			r.values(p[level*q.inner:(level+1)*q.inner], b, &q, level)
 		}
 		first := d[r.base[q.message]:]
-		if card == 2 {
+		switch {
+		case r.mode != linear:
+			for level := range card {
+				raise(dst, first[level*(len(d)/card):], p[level*q.inner:(level+1)*q.inner], &q, level == 0)
+			}
+		case card == 2:
 			pairs(dst, first, first[len(d)/2:], p, &q)
-		} else {
+		default:
 			for level := range card {
 				scatter(dst, first[level*(len(d)/card):], p[level*q.inner:(level+1)*q.inner], &q, level == 0)
 			}
@@ -349,6 +367,19 @@ func scatter(dst, a, p []float64, q *pattern, store bool) {
 		}
 		for i, k := range q.near {
 			d[i] += float64(v[k] * p[i])
+		}
+	}
+}
+
+// raise stores what one level has, or replaces what is smaller, in logarithms.
+func raise(dst, a, p []float64, q *pattern, store bool) {
+	n := q.inner
+	for j := range q.m {
+		d, v := dst[j*n:(j+1)*n], a[j*q.step:]
+		for i, k := range q.near {
+			if t := v[k] + p[i]; store || t > d[i] {
+				d[i] = t
+			}
 		}
 	}
 }

@@ -77,6 +77,11 @@ func (r *Run) backwards(k int, adjoint [][]float64, factor func(k int, p []float
 		}
 	} else if r.mode != linear || !r.fastBack(b, above, r.scale[k], sums, site) {
 		r.slowBack(b, above, r.scale[k], sums, site)
+		for i := range b.ops {
+			if b.ops[i].alone {
+				r.adjoin(sums[i], r.out[b.ops[i].parts[0].child])
+			}
+		}
 	}
 	total := 0.0
 	for _, v := range site {
@@ -129,25 +134,30 @@ func (r *Run) slowBack(b *bucket, above []float64, scale int, sums [][]float64, 
 	}
 }
 
-// fastBack is slowBack for a bucket that has a pattern.
+// fastBack is slowBack for a bucket that has a pattern; the sums of the message are its
+// adjoint instead.
 func (r *Run) fastBack(b *bucket, above []float64, scale int, sums [][]float64, site []float64) bool {
 	q, ok := r.pattern(b)
-	if !ok {
+	if !ok || scale > even || scale < -even || q.table >= 0 && !r.wide(r.ops[q.table]) {
 		return false
 	}
 	var dims []int
 	steps := r.outer(b, q.outer, &dims)
 	r.begin(b, q.outer)
 	card, n := len(site), q.inner
-	buf := r.buffer(2 * n)
-	p, got := buf[:n], buf[n:]
+	buf := r.buffer((1 + card) * n)
+	got := buf[card*n:]
 	c := math.Ldexp(1, -scale)
 	d, m := r.ops[q.message], sums[q.message]
 	block := q.m * n
 	vars := b.scope[q.middle:]
 	for at := 0; at < b.size; at += block {
 		for level := range card {
+			p := buf[level*n : (level+1)*n]
 			r.values(p, b, &q, level)
+			for i, v := range p {
+				p[i] = v * c
+			}
 			from := r.base[q.message] + level*(len(d)/card)
 			v, w := d[from:from+q.m*q.step], m[from:from+q.m*q.step]
 			clear(got)
@@ -156,9 +166,9 @@ func (r *Run) fastBack(b *bucket, above []float64, scale int, sums [][]float64, 
 				adj, x, y := above[at+j*n:at+(j+1)*n], v[j*q.step:], w[j*q.step:]
 				adj, pp, gg := adj[:len(near)], p[:len(near)], got[:len(near)]
 				for i, k := range near {
-					t := float64(x[k] * pp[i] * c * adj[i])
+					t := float64(pp[i] * adj[i])
 					y[k] += t
-					gg[i] += t
+					gg[i] += float64(x[k] * t)
 				}
 			}
 			for i := range got {
@@ -182,8 +192,15 @@ func (r *Run) fastBack(b *bucket, above []float64, scale int, sums [][]float64, 
 // share gives the parts of an operand their probabilities: factors to the caller, messages
 // as adjoints. It takes over the memory of sums.
 func (r *Run) share(op *operand, sums []float64, total float64, adjoint [][]float64, factor func(k int, p []float64)) {
-	for i := range sums {
-		sums[i] /= total
+	if op.alone && r.mode != linear { // logarithms of an adjoint
+		shift := simd.Log(total)
+		for i := range sums {
+			sums[i] -= shift
+		}
+	} else {
+		for i := range sums {
+			sums[i] /= total
+		}
 	}
 	for _, q := range op.parts {
 		if q.child < 0 && factor == nil {
@@ -204,21 +221,34 @@ func (r *Run) share(op *operand, sums []float64, total float64, adjoint [][]floa
 			r.put(&m)
 			continue
 		}
-		for i, w := range r.out[q.child] {
-			switch {
-			case r.mode != linear && m[i] > 0:
-				m[i] = simd.Log(m[i]) - w
-			case r.mode != linear:
-				m[i] = math.Inf(-1)
-			case w > 0:
-				m[i] /= w
-			default:
-				m[i] = 0
-			}
+		if !op.alone {
+			r.adjoin(m, r.out[q.child])
 		}
 		adjoint[q.child] = m
 	}
 	if !op.alone {
 		r.put(&sums)
 	}
+}
+
+// adjoin divides probabilities of the states of a message by the message.
+func (r *Run) adjoin(p, message []float64) {
+	for i, w := range message {
+		switch {
+		case r.mode != linear && p[i] > 0:
+			p[i] = simd.Log(p[i]) - w
+		case r.mode != linear:
+			p[i] = math.Inf(-1)
+		case w > 0:
+			p[i] /= w
+		default:
+			p[i] = 0
+		}
+	}
+}
+
+// wide reports whether a table can be scaled by 2^±even.
+func (r *Run) wide(table []float64) bool {
+	low, _ := exponents(table)
+	return low > lowest+2*even
 }

@@ -73,8 +73,7 @@ type part struct {
 	size          int
 }
 
-// small is how many entries a product of small operands has at most, unless the clique is
-// small itself: some 4 KiB.
+// small is how many entries a product of small operands has at most: 4 KiB.
 const small = 1 << 9
 
 // New returns a plan for tables over the given scopes. It returns a *[WidthError] if
@@ -159,30 +158,25 @@ func (p *Plan) vars(t part) []int32 {
 	return p.buckets[t.child].scope
 }
 
-// group makes operands of the parts of a bucket: small ones together, large ones alone.
+// group makes operands of the parts of a bucket: small ones are multiplied together.
 func (p *Plan) group(b *bucket, parts []part) {
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.size, b.size) })
-	vars, size, take := []int32{b.v}, int(p.cards[b.v]), 0
-	for _, t := range parts {
-		more, grown := vars, size
-		for _, v := range p.vars(t) {
-			if !slices.Contains(vars, v) {
-				more, grown = append(more[:len(more):len(more)], v), grown*int(p.cards[v])
+	for len(parts) > 0 {
+		vars, take := slices.Clone(p.vars(parts[0])), 1
+		for size := parts[0].size; take < len(parts); take++ {
+			more := vars
+			for _, v := range p.vars(parts[take]) {
+				if !slices.Contains(vars, v) {
+					more, size = append(more[:len(more):len(more)], v), size*int(p.cards[v])
+				}
 			}
+			if size > small {
+				break
+			}
+			vars = more
 		}
-		if take > 0 && grown > small {
-			break
-		}
-		if take == 0 && t.size > small {
-			break
-		}
-		vars, size, take = more, grown, take+1
-	}
-	if take > 0 {
 		b.ops = append(b.ops, p.operand(vars, parts[:take]))
-	}
-	for _, t := range parts[take:] {
-		b.ops = append(b.ops, p.operand(slices.Clone(p.vars(t)), []part{t}))
+		parts = parts[take:]
 	}
 }
 
