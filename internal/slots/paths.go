@@ -367,3 +367,11 @@ func (e *Estimate) Mean() (log, stderr float64) {
 	ratio := float64(simd.Exp(e.square-float64(2*e.Sum)) * n)
 	return e.Sum - simd.Log(n), math.Sqrt(max(0, ratio-1) / (n - 1))
 }
+
+// Effective returns the effective count of the numbers, (Σw)²/Σw², NaN if all are 0.
+func (e *Estimate) Effective() float64 {
+	if e.N == 0 {
+		return math.NaN()
+	}
+	return simd.Exp(float64(2*e.Sum) - e.square)
+}

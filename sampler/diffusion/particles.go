@@ -48,6 +48,19 @@ type ParticlesConfig struct {
 	// fewer particles are wasted. −Inf is weight zero. It is called from one
 	// goroutine, once per step for all states.
 	Potential func(logG []float64, x []int32, t []float64)
+
+	// Weighed, if not nil, is called in every step of every sample before its particles
+	// may be resampled, and once at its end: in order for one sample, concurrently for
+	// different samples. A sample whose particles have all died is not reported.
+	Weighed func(Weights)
+}
+
+// Weights are the weights w of the particles of one sample, since they were last resampled.
+type Weights struct {
+	Sample, Step int
+	Effective    float64 // the effective number of particles (Σw)²/Σw²
+	Largest      float64 // the share of the heaviest particle, max w/Σw
+	Resampled    bool    // particles are drawn anew now, or the sample is drawn
 }
 
 // Particles draws samples from p(x_0 | C) by sequential Monte Carlo, where p is the
@@ -67,6 +80,10 @@ type ParticlesConfig struct {
 // gives such tokens a share of 1/16, and their weights correct it. When the effective number of particles (Σw)²/Σw² falls below the
 // threshold, particles are drawn anew in proportion to their weights (systematic
 // resampling). The sample is one particle, drawn by weight.
+//
+// Few effective particles mean heavy weights: samples then copy each other's past, and one
+// particle that was not met may have most of the weight. See [Particles.Effective] and
+// ParticlesConfig.Weighed.
 //
 // A ParticlesConfig.Potential multiplies weights by G_s(x_s)/G_t(x_t).
 //
@@ -104,6 +121,7 @@ type Particles struct {
 
 	// By sample of the batch.
 	evidence []float64 // log estimate of P(C) so far
+	least    []float64 // effective number of particles where they were drawn, the least so far
 	choice   []sampler.Stream
 
 	move  func(w, i int) error
@@ -114,8 +132,10 @@ type Particles struct {
 	x       []int32
 	t, next []float64
 
-	weight []float64 // log Ẑ of every sample, those of joined parts too
-	mean   slots.Estimate
+	weight  []float64 // log Ẑ of every sample, those of joined parts too
+	mean    slots.Estimate
+	lowest  float64       // least of all samples
+	weighed func(Weights) // or nil
 }
 
 var _ crowd = (*Particles)(nil)
@@ -179,7 +199,7 @@ func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Pro
 	n := len(d.process)
 	p := &Particles{
 		run: d, n: cfg.Particles, parts: !d.e.Keep, threshold: cfg.Threshold, potential: cfg.Potential,
-		copies: make([]int, n), evidence: make([]float64, samples), choice: make([]sampler.Stream, samples),
+		copies: make([]int, n), evidence: make([]float64, samples), least: make([]float64, samples), lowest: math.NaN(), weighed: cfg.Weighed, choice: make([]sampler.Stream, samples),
 	}
 	p.paths = slots.NewPaths(d.e, d.drawer, joint, d.cfg.Steps, d.leaveOneOut)
 	p.bind()
@@ -247,6 +267,13 @@ func (p *Particles) Len() int { return p.run.made }
 // on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
+// Effective returns two signs of heavy weights. particles is the least effective number
+// of particles, wherever some were drawn, of all samples that p itself has made: near 1,
+// one particle had most of the weight. samples is (ΣẐ)²/ΣẐ² of the estimates behind
+// [Particles.LogProb], at most their number: near 1, one sample makes up the estimate, and
+// neither it nor its standard error is to be trusted. Both are NaN if there are none.
+func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
+
 // Sample fills x, any number of samples × sites, with samples. Errors are those of
 // [Runner.Sample]; a call after [Particles.Join] is an error, too. An error of one
 // particle ends its sample, which is left blank where nothing is clamped.
@@ -265,7 +292,7 @@ func (p *Particles) begin(g int) {
 			p.logG[i], p.moved[i] = 0, false
 		}
 	}
-	p.groups, p.evidence[g] = g+1, 0
+	p.groups, p.evidence[g], p.least[g] = g+1, 0, math.Inf(1)
 	// The upper half of the chains belongs to resampling.
 	p.choice[g].Seed(p.run.cfg.Seed, 1<<63|uint64(p.run.number(g)))
 }
@@ -349,7 +376,9 @@ func (p *Particles) resample(g int) bool {
 		return false
 	}
 	top, sum, squares := resample.Moments(w)
-	if float64(sum*sum) >= float64(float64(p.threshold*float64(p.n))*squares) {
+	again := float64(sum*sum) < float64(float64(p.threshold*float64(p.n))*squares)
+	p.report(g, sum, squares, again)
+	if !again {
 		return true
 	}
 	resample.Systematic(p.copies[g*p.n:(g+1)*p.n], w, p.choice[g].Float64())
@@ -357,6 +386,18 @@ func (p *Particles) resample(g int) bool {
 	p.evidence[g] += top + simd.Log(sum/float64(p.n))
 	clear(w)
 	return true
+}
+
+// report passes on the weights of a sample, whose largest is 1, and keeps how few particles
+// carry them where some are drawn.
+func (p *Particles) report(g int, sum, squares float64, drawn bool) {
+	effective := float64(sum*sum) / squares
+	if drawn {
+		p.least[g] = min(p.least[g], effective)
+	}
+	if p.weighed != nil {
+		p.weighed(Weights{Sample: p.run.number(g), Step: p.run.e.Step, Effective: effective, Largest: 1 / sum, Resampled: drawn})
+	}
 }
 
 // spread copies particles into the places of those that have no copies left.
@@ -400,7 +441,11 @@ func (p *Particles) choose(g int) (slot int, logZ float64) {
 	if d.fault[g] != nil {
 		return g * p.n, p.evidence[g]
 	}
-	top, sum, _ := resample.Moments(w)
+	top, sum, squares := resample.Moments(w)
+	p.report(g, sum, squares, true)
+	if !(p.lowest <= p.least[g]) {
+		p.lowest = p.least[g]
+	}
 	logZ = p.evidence[g] + (top + simd.Log(sum/float64(p.n)))
 	return g*p.n + resample.ByWeight(w, p.choice[g].Float64()), logZ
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -147,4 +148,57 @@ func TestParticlesOfPredictionsWithZeros(t *testing.T) {
 		}
 	}
 	assert.Greater(t, heard, 1.0, "cases that are not empty")
+}
+
+// A potential that one state in 27 has to itself leaves one effective particle, and
+// weights that are equal leave all of them.
+func TestParticlesReportHeavyWeights(t *testing.T) {
+	m := newJoint(3, 3, true, 2)
+	var mu sync.Mutex
+	run := func(height float64) (p *Particles, all []Weights) {
+		p, err := NewParticles(context.Background(), m, Masked{Mask: 3}, ParticlesConfig{
+			Config: Config{Steps: 4, Seed: 3, Workers: 2}, Particles: 32,
+			Potential: func(logG []float64, x []int32, _ []float64) {
+				for k := range logG {
+					if logG[k] = 0; x[3*k] == 2 && x[3*k+1] == 1 && x[3*k+2] == 0 {
+						logG[k] = height
+					}
+				}
+			},
+			Weighed: func(w Weights) {
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, w)
+			},
+		})
+		require.NoError(t, err)
+		few, none := p.Effective()
+		assert.True(t, math.IsNaN(few) && math.IsNaN(none))
+		require.NoError(t, p.Sample(context.Background(), make([]int32, 3*200)))
+		return p, all
+	}
+	p, all := run(12)
+	few, samples := p.Effective()
+	assert.Less(t, few, 1.1)
+	assert.Less(t, samples, 170.0)
+	assert.GreaterOrEqual(t, samples, 1.0)
+	last, resampled, least := map[int]int{}, 0, math.Inf(1)
+	for _, w := range all {
+		require.GreaterOrEqual(t, w.Step, last[w.Sample])
+		last[w.Sample] = w.Step
+		require.True(t, w.Effective >= 1-1e-12 && w.Effective <= 32+1e-9 && w.Largest >= 1.0/32-1e-12 && w.Largest <= 1, "%+v", w)
+		require.LessOrEqual(t, 1/w.Effective, w.Largest+1e-12)
+		if w.Resampled {
+			resampled++
+			least = min(least, w.Effective)
+		}
+	}
+	assert.Len(t, last, 200)
+	assert.Greater(t, resampled, 200)
+	assert.Equal(t, few, least)
+
+	p, _ = run(0)
+	few, samples = p.Effective()
+	assert.InDelta(t, 32, few, 1e-9)
+	assert.InDelta(t, 200, samples, 1e-6)
 }

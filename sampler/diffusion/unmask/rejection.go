@@ -22,15 +22,16 @@ type RejectionConfig struct {
 	// Steps of the time grid; 0 means 128; processes with a clock ignore it.
 	Steps int
 
-	// Tuning is the number of paths of the tuning run, which sets the cap; 0 means
-	// 512. They give no samples.
+	// Tuning is the number of paths with which the tuning run begins, which sets the
+	// cap; 0 means 512. They give no samples.
 	Tuning int
 
-	// Excess is the share of the weight of the tuning run that may be above the
-	// cap, in (0, 1); 0 means 0.002.
+	// Excess is the share of the weight that may be above the cap, in (0, 1); 0 means
+	// 0.002. Where it is not kept, the error is an [*ExcessError].
 	Excess float64
 
-	// Trials is the largest number of paths for one sample; 0 means 100 000.
+	// Trials is the largest number of paths for one sample, and of the tuning run; 0
+	// means 100 000.
 	Trials int
 }
 
@@ -51,9 +52,11 @@ const (
 //
 //	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W.
 //
-// A tuning run finds the least cap c with at most the share Excess of its weight above
-// it, and [Rejection.Excess] estimates the bound from all other paths. One cap for all
-// samples keeps them independent, at 1/E min(W/c, 1) paths each.
+// A tuning run finds the least cap c with at most a quarter of the share Excess of its
+// weight above it, and judges it by as many new paths: until these have at most half of
+// Excess above it, and are as many as 2/Excess or a quarter of Trials, all of them become
+// the tuning run, which doubles. [Rejection.Excess] estimates the bound from all later paths. One cap for all samples keeps them
+// independent, at 1/E min(W/c, 1) paths each.
 //
 // Paths run in batches on the goroutine of Sample. Samples come in the order of their
 // paths, so Batch changes only the time they take.
@@ -72,6 +75,22 @@ type Rejection struct {
 	// Over paths after the tuning run: of W, and the log of Σ(W−c)₊.
 	mean   slots.Estimate
 	excess float64
+}
+
+// ExcessError is the error of a [Rejection] whose weights are so unequal that the share
+// of them above the cap is larger than asked for.
+type ExcessError struct {
+	Excess float64 // the share, of Paths
+	Want   float64 // RejectionConfig.Excess
+	Paths  int
+	Made   bool // whether samples were made nevertheless: their error is bounded by Excess
+}
+
+func (e *ExcessError) Error() string {
+	if e.Made {
+		return fmt.Sprintf("unmask: Rejection: the share of the weight above the cap is %.3g of %d paths, want ≤ %v: samples are wrong by at most that in total variation; a larger Tuning finds a higher cap", e.Excess, e.Paths, e.Want)
+	}
+	return fmt.Sprintf("unmask: Rejection: the share of the weight above the cap is %.3g of %d new paths after a tuning run of as many, want ≤ %v; weights are heavy: raise Trials or Excess, or use a process of more steps", e.Excess, e.Paths, e.Want/2)
 }
 
 // NewRejection returns a sampler from the model with the process, given the language of
@@ -143,7 +162,8 @@ func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 // Sample fills x, any number of samples × sites. After an error Len returns how many
 // samples have been made, and the next call continues after them. The error wraps
 // constraint.ErrInfeasible if no path of the tuning run has weight or Trials paths gave
-// no sample.
+// no sample. It is an [*ExcessError] if the tuning run finds no cap, and, with x filled, if
+// the share of the weight above it turns out to be more than Config.Excess.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	samples(x, r.paths.Sites)
 	if !r.tuned {
@@ -166,6 +186,9 @@ func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 		r.queue = r.queue[1:]
 		r.made++
 	}
+	if e := r.Excess(); e > r.cfg.Excess {
+		return &ExcessError{Excess: e, Want: r.cfg.Excess, Paths: r.mean.N, Made: true}
+	}
 	return nil
 }
 
@@ -182,19 +205,47 @@ func (r *Rejection) run(ctx context.Context, first, n int) error {
 // choose makes the tuning run.
 func (r *Rejection) choose(ctx context.Context) error {
 	var w []float64
-	for len(w) < r.cfg.Tuning {
-		n := min(r.cfg.Batch, r.cfg.Tuning-len(w))
-		if err := r.run(ctx, len(w), n); err != nil {
-			return err
+	for n := r.cfg.Tuning; ; n = len(w) {
+		for goal := len(w) + n; len(w) < goal; {
+			n := min(r.cfg.Batch, goal-len(w))
+			if err := r.run(ctx, len(w), n); err != nil {
+				return err
+			}
+			w = append(w, r.paths.LogW[:n]...)
 		}
-		w = append(w, r.paths.LogW[:n]...)
+		if len(w) == r.cfg.Tuning { // nothing to judge yet
+			if math.IsInf(slices.Max(w), -1) {
+				return fmt.Errorf("unmask: Rejection: %d paths without weight: %w", len(w), constraint.ErrInfeasible)
+			}
+			continue
+		}
+		seen, held := w[:len(w)/2], w[len(w)/2:]
+		r.logCap = resample.LeastCap(seen, r.cfg.Excess/4)
+		e := excess(held, r.logCap)
+		// Fewer paths cannot show so small a share.
+		if e <= r.cfg.Excess/2 && float64(len(held)) >= min(2/r.cfg.Excess, float64(r.cfg.Trials)/4) {
+			r.logCap = max(r.logCap, resample.LeastCap(w, r.cfg.Excess/8))
+			r.next, r.tuned = len(w), true
+			return nil
+		}
+		if len(w) > r.cfg.Trials/2 {
+			return &ExcessError{Excess: e, Want: r.cfg.Excess, Paths: len(held)}
+		}
 	}
-	if math.IsInf(slices.Max(w), -1) {
-		return fmt.Errorf("unmask: Rejection: %d paths without weight: %w", len(w), constraint.ErrInfeasible)
+}
+
+// excess returns Σ(W−c)₊/ΣW, 1 if all weights are 0.
+func excess(logW []float64, logCap float64) float64 {
+	above, sum := 0.0, 0.0
+	for _, l := range logW {
+		w := simd.Exp(l - logCap)
+		sum += w
+		above += max(0, w-1)
 	}
-	r.logCap = resample.LeastCap(w, r.cfg.Excess)
-	r.next, r.tuned = len(w), true
-	return nil
+	if sum == 0 {
+		return 1
+	}
+	return above / sum
 }
 
 // more runs a batch of paths and queues those that are accepted.
