@@ -95,3 +95,27 @@ func ExampleParticles() {
 	fmt.Printf("P(six ones) ≈ %.3f, %.1f changes per sequence\n", math.Exp(logP), float64(changes)/100)
 	// Output: P(six ones) ≈ 0.069, 1.8 changes per sequence
 }
+
+// With few particles and a narrow condition one particle soon has all the weight of its
+// sample, and one sample most of the estimate.
+func ExampleParticles_Effective() {
+	fewest := 1.0 // share of the particles
+	p, err := diffusion.NewParticles(context.Background(), sticky(12), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.ParticlesConfig{
+		Config: diffusion.Config{
+			Seed: 3, Workers: 1,
+			Projector: projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 6, Max: 6}},
+		},
+		Particles: 8,
+		Weighed:   func(w diffusion.Weights) { fewest = min(fewest, w.Effective/8) },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := p.Sample(context.Background(), make([]int32, 100*12)); err != nil {
+		fmt.Println(err)
+	}
+	particles, samples := p.Effective()
+	fmt.Printf("%.1f of 8 particles at worst (%.2f), %.0f of 100 samples\n", particles, fewest, samples)
+	// Output: 1.9 of 8 particles at worst (0.23), 78 of 100 samples
+}

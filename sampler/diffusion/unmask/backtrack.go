@@ -39,7 +39,9 @@ type BacktrackConfig struct {
 //
 // and otherwise shows a random mask by a conditioned draw. It is reversible, for every
 // denoiser, with weight p(path)·1[x ∈ C] on complete paths, where p is the distribution
-// of unmasking one by one in random order. The distribution of the complete states that
+// of unmasking one by one in random order. A prediction with zeros that others may not
+// have is mixed with the tokens that it rules out, as by diffusion.Particles; moves are
+// then refused at times, which keeps the walk reversible. The distribution of the complete states that
 // it visits therefore tends to p(x_0 | C) as Visits grows. A walk costs one prediction
 // for every state that is new on its path.
 //
@@ -57,6 +59,8 @@ type Backtrack struct {
 	order []int
 	clean []int32
 	lse   []float64
+	v     []float32
+	mixed []bool // by site
 }
 
 // walk is one path under way.
@@ -64,6 +68,7 @@ type walk struct {
 	site   []int     // shown, in order
 	logV   []float64 // by depth: V
 	logZ   []float64 // by depth: Z, NaN if it has not been asked for
+	mixed  []bool    // by depth: the row of the last site was a mixture
 	table  []float32 // by depth
 	visits int
 	moves  int
@@ -89,6 +94,7 @@ func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg Backtra
 	b := &Backtrack{
 		drawer: drawer, walk: make([]walk, cfg.Batch),
 		order: make([]int, 0, sites), clean: make([]int32, sites), lse: make([]float64, sites),
+		v: make([]float32, sites*levels), mixed: make([]bool, sites),
 	}
 	if b.masks, err = bind("NewBacktrack", cfg.Mask, cfg.Schedule, sites, levels); err != nil {
 		return nil, err
@@ -102,7 +108,7 @@ func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg Backtra
 	b.cfg = cfg
 	for i := range b.walk {
 		b.walk[i] = walk{
-			site: make([]int, 0, sites), logV: make([]float64, sites+1), logZ: make([]float64, sites+1),
+			site: make([]int, 0, sites), logV: make([]float64, sites+1), logZ: make([]float64, sites+1), mixed: make([]bool, sites+1),
 			table: make([]float32, sites*sites*levels),
 		}
 	}
@@ -158,6 +164,7 @@ func (b *Backtrack) next(_, i int) error {
 	h, v := b.here(w)
 	copy(v, s.V)
 	b.masks.Condition(v, s.X, 0, false)
+	v = b.mix(s, v)
 	z, err := b.drawer.LogZ(b.e.Ctx, v)
 	switch {
 	case errors.Is(err, constraint.ErrInfeasible) && h > 0:
@@ -194,6 +201,14 @@ func (b *Backtrack) next(_, i int) error {
 	}
 }
 
+// mix returns the rows v of the prediction in a state, with the mixtures of [slots.Mix].
+func (b *Backtrack) mix(s *slots.Slot[int32], v []float32) []float32 {
+	if slots.Mix(b.v, v, b.mixed, func(i int) bool { return s.X[i] == b.masks.Mask }, b.masks.Mask) {
+		return b.v
+	}
+	return v
+}
+
 // here returns the depth of a walk and its table there.
 func (b *Backtrack) here(w *walk) (h int, v []float32) {
 	h = len(w.site)
@@ -201,19 +216,28 @@ func (b *Backtrack) here(w *walk) (h int, v []float32) {
 	return h, w.table[h*size : (h+1)*size]
 }
 
-// back masks the last site again.
+// back masks the last site again. Where show would have drawn it from a mixture, only the
+// share 1−δ of the moves back is made: see show.
 func (b *Backtrack) back(s *slots.Slot[int32], w *walk) {
 	h := len(w.site) - 1
+	if w.mixed[h+1] && s.Stream.Float64() < slots.Defence {
+		return
+	}
 	s.X[w.site[h]] = b.masks.Mask
 	w.site = w.site[:h]
 }
 
-// show reveals a random mask by a conditioned draw.
+// show reveals a random mask by a conditioned draw. From a mixture p' the walk moves with
+// probability (1−δ)·p/p', which is 0 or 1.
 func (b *Backtrack) show(s *slots.Slot[int32], w *walk) error {
-	h, v := b.here(w)
+	h, p := b.here(w)
+	v := b.mix(s, p)
 	i := b.masks.shuffle(b.order, s.X, 0, b.e.Sites, 1, &s.Stream)[0]
 	if _, err := b.drawer.Draw(b.e.Ctx, b.clean, v, &s.Stream); err != nil {
 		return err
+	}
+	if b.mixed[i] && math.IsInf(float64(b.masks.Row(p, i)[b.clean[i]]), -1) {
+		return nil
 	}
 	s.X[i] = b.clean[i]
 	// What the state before gives the language, now that the token shows.
@@ -225,6 +249,6 @@ func (b *Backtrack) show(s *slots.Slot[int32], w *walk) error {
 		w.logV[h+1] = slots.Normalise(b.lse, z, v)
 	}
 	copy(row, kept)
-	w.site, w.logZ[h+1] = append(w.site, i), math.NaN()
+	w.site, w.logZ[h+1], w.mixed[h+1] = append(w.site, i), math.NaN(), b.mixed[i]
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -308,4 +310,89 @@ func TestRejectionKeepsItsExcess(t *testing.T) {
 		}
 	}
 	require.Greater(t, short, 3)
+}
+
+// TestRunnersOfPredictionsWithZeros: the two likeliest tokens of every row, which other
+// states rule out.
+func TestRunnersOfPredictionsWithZeros(t *testing.T) {
+	exact.SkipRepeated(t)
+	exact.SkipUnderRace(t)
+	ctx := context.Background()
+	const sites, levels, mask, n = 3, 4, 3, 3000
+	hit := diffusion.Masked{Mask: mask, FirstHitting: true}
+	for seed := range uint64(4) {
+		model := denoise.Tempered{Denoiser: newJoint(sites, mask, seed), TopK: 2, Without: []int32{mask}}
+		rows := func(x []int32) []float32 {
+			v := make([]float32, sites*levels)
+			require.NoError(t, model.Denoise(ctx, v, energy.Noised[int32]{X: x, Time: []float64{1}, Alpha: []float64{0}}))
+			return v
+		}
+		law := make([]float64, exact.Size(sites, levels))
+		law[len(law)-1] = 1
+		for left := sites; left > 0; left-- {
+			next := make([]float64, len(law))
+			for k, w := range law {
+				x := make([]int32, sites)
+				if exact.State(x, k, levels); w == 0 {
+					continue
+				}
+				v := rows(x)
+				for i, l := range x {
+					if l != mask {
+						continue
+					}
+					sum := 0.0
+					for _, l := range v[i*levels : (i+1)*levels] {
+						sum += math.Exp(float64(l))
+					}
+					for token := range int32(mask) {
+						x[i] = token
+						next[exact.Index(x, levels)] += w / float64(left) * math.Exp(float64(v[i*levels+int(token)])) / sum
+					}
+					x[i] = mask
+				}
+			}
+			law = next
+		}
+		// The second likeliest sequences: the first prediction rules some of them out.
+		start := rows([]int32{mask, mask, mask})
+		path, pc := projection.Path{Language: constraint.Count{Levels: []int32{0}, Min: 1, Max: 1}}, 0.0
+		x, hidden := make([]int32, sites), 0.0
+		for k := range law {
+			exact.State(x, k, levels)
+			zeros, out := 0, false
+			for i, l := range x {
+				if l == 0 {
+					zeros++
+				}
+				out = out || math.IsInf(float64(start[i*levels+int(l)]), -1)
+			}
+			if zeros != 1 {
+				law[k] = 0
+			} else if pc += law[k]; out {
+				hidden += law[k]
+			}
+		}
+		require.Positive(t, hidden)
+		for k := range law {
+			law[k] /= pc
+		}
+		r, err := unmask.NewRejection(ctx, model, hit, unmask.RejectionConfig{Config: unmask.Config{Seed: seed, Projector: path}, Excess: 0.01})
+		require.NoError(t, err)
+		y := make([]int32, sites*n)
+		require.NoError(t, r.Sample(ctx, y))
+		counts := make([]int, len(law))
+		exact.Tally(counts, y, sites, levels)
+		exact.Counts(t, counts, law, testRate)
+		logP, se := r.LogProb()
+		require.InDelta(t, 1, math.Exp(logP)/pc, 6.5*se)
+
+		b, err := unmask.NewBacktrack(ctx, model, unmask.BacktrackConfig{Config: unmask.Config{Seed: seed, Projector: path}, Mask: mask, Visits: 30})
+		require.NoError(t, err)
+		y = y[:sites*n/3]
+		require.NoError(t, b.Sample(ctx, y))
+		clear(counts)
+		exact.Tally(counts, y, sites, levels)
+		exact.Counts(t, counts, law, testRate)
+	}
 }
