@@ -176,7 +176,7 @@ func killSamples(c denoise.Corruption, p diffusion.Process[int32], edit func(*di
 			run := func(ctx context.Context, to int) error {
 				err := d.Sample(ctx, x[at:to])
 				at = d.Len() * killSites
-				return unkept(path, err)
+				return err
 			}
 			return resumable{d,
 				func(ctx context.Context) error {
@@ -193,7 +193,7 @@ func killSamples(c denoise.Corruption, p diffusion.Process[int32], edit func(*di
 		run := func(ctx context.Context, to int) error {
 			err := d.Sample(ctx, x[at:to])
 			at = d.Len() * killSites
-			return unkept(path, err)
+			return err
 		}
 		return resumable{d,
 			func(ctx context.Context) error {
@@ -208,17 +208,6 @@ func killSamples(c denoise.Corruption, p diffusion.Process[int32], edit func(*di
 // keepAt asks for checkpoints: samples are kept for them only.
 func keepAt(cfg *diffusion.Config, path string) {
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 20
-	if path == "" {
-		cfg.Checkpoint.Path, cfg.Checkpoint.Every = os.DevNull+"/none", math.MaxInt
-	}
-}
-
-// unkept forgives a run without a path the file that it could not write.
-func unkept(path string, err error) error {
-	if path == "" {
-		return nil
-	}
-	return err
 }
 
 // resumables are all runs that can be killed, by name.
@@ -411,7 +400,7 @@ func killSeries(p diffusion.Process[float32], edit func(*diffusion.Config) energ
 		run := func(ctx context.Context, to int) error {
 			err := d.Sample(ctx, x[at:to])
 			at = d.Len() * sites
-			return unkept(path, err)
+			return err
 		}
 		return resumable{d,
 			func(ctx context.Context) error { return run(ctx, min(len(x), at+len(x)/resumePieces/sites*sites)) },
@@ -572,7 +561,8 @@ func TestFaults(t *testing.T) {
 		// Generations of a run: what each saves, and what it says.
 		var saved []func(io.Writer) error
 		var said []string
-		run := all[name]("")
+		folder := t.TempDir()
+		run := all[name](filepath.Join(folder, "run"))
 		for range 4 {
 			require.NoError(t, run.goOn(context.Background()), name)
 			var b bytes.Buffer
@@ -591,7 +581,7 @@ func TestFaults(t *testing.T) {
 			at, how := disk.Fault, disk.How
 			err := durable.Save(disk, "dir/run", saved[next])
 			disk.Power()
-			fresh := all[name]("")
+			fresh := all[name](filepath.Join(folder, "fresh"))
 			require.NoError(t, durable.Load(disk, "dir/run", func(r io.Reader) error { return fresh.Load(context.Background(), r) }, durable.Foreign), "%s: call %d failed in way %d: %v", name, at, how, err)
 			now := slices.Index(said, digestOfSaved(fresh))
 			since = append(since, next)
