@@ -216,7 +216,7 @@ func TestMissingDraws(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int{5, 23}, []int{n, seen})
 
-	// A frame taken out of the file, one told twice, and two that changed places.
+	// A frame taken out of the file, one that comes twice, and two that changed places.
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var at []int
@@ -305,6 +305,36 @@ func TestLevels(t *testing.T) {
 	for levels, bits := range map[int]int{2: 1, 4: 2, 16: 4, 256: 8, 1 << 16: 16} {
 		assert.Equal(t, 4*(27*4-(27*bits+7)/8), size[0]-size[levels], "%d levels", levels)
 	}
+}
+
+// Files of the first version, of 32 bits a site and frames without numbers, are read
+// and refused to a run.
+func TestFirstVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "draws")
+	h := head("a")
+	b := wire.Append(nil, "gibbsite draws 1\n", h.Settings.Append(wire.AppendInts(nil, h.Kind, h.Sites, h.First, h.Count, h.Block)))
+	for block, chains := range []int{2, 2, 1} {
+		body := wire.AppendInts(wire.AppendUint64s(nil, h.Settings.Sum()), block, 0, 1)
+		for s := range chains {
+			body = wire.AppendInt32s(body, []int32{int32(10 + 2*block + s), 0, 1})
+		}
+		for range chains {
+			body = wire.AppendInts(wire.AppendFloat64s(body, []float64{0, math.NaN()}), 1, 2)
+		}
+		b = wire.Append(b, "draws\n", body)
+	}
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+	s, n, err := read(t, path)
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	assert.Len(t, s, 5)
+	assert.ErrorContains(t, drawfile.NewWriter(path, h).Open(), "a file of an earlier version, want a new one")
+	h.Levels = 2
+	require.NoError(t, os.Remove(path))
+	w := drawfile.NewWriter(path, head("a"))
+	require.NoError(t, w.Open())
+	require.NoError(t, w.Close())
+	assert.ErrorContains(t, drawfile.NewWriter(path, h).Open(), "a file of states of another size")
 }
 
 // A full disk ends the writing with an error.

@@ -54,10 +54,11 @@ func TestLinksStay(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(real, "run")))
 	var c text
 	require.NoError(t, durable.LoadFile(t.Context(), "test", link, &c))
-	assert.Equal(t, "one", c.s, "the generation before is beside the file, not beside the link")
+	assert.Equal(t, "one", c.s, "the generation before is next to the file, not to the link")
 
 	require.NoError(t, os.Symlink("ring", filepath.Join(dir, "ring")))
 	require.ErrorContains(t, durable.SaveFile("test", filepath.Join(dir, "ring"), &text{}), "links")
+	require.ErrorContains(t, durable.LoadFile(t.Context(), "test", filepath.Join(dir, "ring"), &c), "links")
 }
 
 // A save that fails leaves nothing behind.
@@ -70,4 +71,41 @@ func TestFailedSavesLeaveNothing(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{path}, left)
+}
+
+// A folder is no file.
+func TestFoldersStay(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "folder")
+	require.NoError(t, os.Mkdir(path, 0o777))
+	require.ErrorContains(t, durable.SaveFile("test", path, &text{}), "is no file (d")
+	l, err := durable.Acquire(path)
+	require.NoError(t, err)
+	defer l.Release()
+	require.Error(t, l.Replace(func(io.Writer) error { return nil }))
+	require.DirExists(t, path)
+	assert.NoFileExists(t, path+".tmp")
+}
+
+// A stamp is that of one generation; a missing file is none.
+func TestStamps(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	none := durable.StampOf(path)
+	require.NoError(t, durable.SaveFile("test", path, &text{s: "one"}))
+	one := durable.StampOf(path)
+	assert.False(t, one.Replaced(durable.StampOf(path)))
+	assert.False(t, one.Replaced(none))
+	assert.False(t, none.Replaced(one))
+	require.NoError(t, durable.SaveFile("test", path, &text{s: "two"}))
+	assert.True(t, one.Replaced(durable.StampOf(path)))
+	l, err := durable.Acquire(path)
+	require.NoError(t, err)
+	defer l.Release()
+	now := durable.StampOf(path)
+	require.NoError(t, l.Replace(func(w io.Writer) error { _, err := io.WriteString(w, "three"); return err }))
+	assert.True(t, now.Replaced(durable.StampOf(path)))
+	assert.NoFileExists(t, path+".tmp")
+	old, err := os.ReadFile(path + ".old")
+	require.NoError(t, err)
+	assert.Equal(t, "one", string(old), "a file that is replaced leaves the generation before alone")
 }
