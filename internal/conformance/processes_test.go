@@ -210,7 +210,7 @@ func TestTwoProcesses(t *testing.T) {
 	require.Positive(t, refused)
 }
 
-// child is a process that runs what it is told.
+// child is a process that runs what it is order.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -260,13 +260,13 @@ func TestOneOfTwo(t *testing.T) {
 	}
 	all := ownedFiles(strings.Split(names, "\n"))
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		told := strings.Split(in.Text(), "\t")
+		order := strings.Split(in.Text(), "\t")
 		process := 0
-		if told[0] == "1" {
+		if order[0] == "1" {
 			process = 1
 		}
 		said := "done"
-		if err := all[told[1]].begin(told[2], process); err != nil {
+		if err := all[order[1]].begin(order[2], process); err != nil {
 			said = strings.ReplaceAll(err.Error(), "\n", " ")
 		}
 		fmt.Println("run", said)
