@@ -170,6 +170,13 @@ func (t *tokens) Check(x []int32, first int) error {
 	return nil
 }
 
+var _ claimant[int32] = (*tokens)(nil)
+
+// claims compares what the model claims beyond its energy with energies.
+func (t *tokens) claims(ctx context.Context, x []int32, seed uint64) error {
+	return probe.Claims(ctx, t.model, x, seed)
+}
+
 func (t *tokens) Energy(e []float64, x []int32) { t.model.Energy(e, x) }
 
 // Named recipes have a name for checkpoints and messages, such as "dmala", that does not

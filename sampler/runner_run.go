@@ -3,11 +3,13 @@ package sampler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"sync/atomic"
 	"time"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
@@ -58,7 +60,7 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 		return err
 	}
 	begin, _ := c.span()
-	round := 1
+	round, unsure := 1, begin < c.cfg.Warmup || c.warming()
 	for at := begin; at < target || c.warming(); {
 		end := at + max(0, min(round, target-at))
 		start := time.Now()
@@ -76,6 +78,12 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
 		if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
 			return c.err
+		}
+		if end := at >= c.cfg.Warmup && !c.warming(); unsure && (end || round == 1) && ctx.Err() == nil {
+			if c.err = c.claims(ctx, at); c.err != nil {
+				return c.err
+			}
+			unsure = !end
 		}
 		if c.cfg.Progress != nil && target > begin {
 			c.cfg.Progress(at-begin, target-begin)
@@ -98,6 +106,38 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 		c.blocks[i].warm = 0
 	}
 	return nil
+}
+
+// claims compares what the system claims of its target with energies, at the states of a
+// few chains. The first round of a warm-up and its last one end with it.
+func (c *Runner[S]) claims(ctx context.Context, step int) (err error) {
+	s, ok := c.system.(claimant[S])
+	if !ok {
+		return nil
+	}
+	pool.Each(1, 1, func(int) { // which makes a panic an error with a stack
+		chains := min(claimed, c.cfg.Count)
+		for k := range claimed * claimed {
+			if ctx.Err() != nil {
+				return
+			}
+			chain := k % chains * (c.cfg.Count - 1) / max(1, chains-1)
+			if why := s.claims(ctx, c.x[chain*c.sites:(chain+1)*c.sites], uint64(step*claimed*claimed+k)); why != nil {
+				err = fmt.Errorf("%s: %s: warm-up, chain %d, step %d: %w", c.system.Name(), c.system, c.cfg.First+chain, step, why)
+				return
+			}
+		}
+	})
+	return err
+}
+
+// claimed is the number of chains whose states claims are compared at, and of changes of
+// each.
+const claimed = 3
+
+// claimant is a system that can compare what its target claims with energies.
+type claimant[S energy.Site] interface {
+	claims(ctx context.Context, x []S, seed uint64) error
 }
 
 // warming reports whether some block has steps left of the warm-up of Warm.

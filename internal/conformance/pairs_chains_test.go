@@ -57,7 +57,7 @@ func pairModels() (all []pairModel, define func(l *listing, k int)) {
 	seen := map[string]bool{}
 	for k, e := range modelEntries() {
 		kind, _, _ := strings.Cut(e.name, " ")
-		if sites, levels := e.model.Shape(); !seen[kind] && kind != "neural.Posterior" && math.Pow(float64(levels), float64(sites)) <= mostListed {
+		if sites, levels := e.model.Shape(); !seen[kind] && !strings.HasPrefix(kind, "neural.") && math.Pow(float64(levels), float64(sites)) <= mostListed {
 			seen[kind] = true
 			all, at = append(all, pairModel{e.name, e.model}), append(at, k)
 		}
@@ -264,7 +264,7 @@ type chainCase struct {
 var chainStarts = []string{"from Init", "by SetStates", "by Retarget", "by Load"}
 
 // settledSteps is how many steps replicas take that started from one state.
-const settledSteps = 40
+const settledSteps = 24
 
 // target returns the model of a case, its distribution as the parts document it, and its
 // energies.
@@ -293,7 +293,7 @@ func (c *chainCase) target() (m energy.Model, p, e []float64, err error) {
 // steps returns after how many steps states are counted.
 func (c *chainCase) settle() int {
 	if strings.Contains(c.outer.name, "Tempering") || strings.Contains(c.outer.name, "Houdayer") {
-		return max(settledSteps, 2*c.method.opt.Settle)
+		return settledSteps + c.method.opt.Settle/2
 	}
 	return c.method.opt.Settle
 }
@@ -321,7 +321,7 @@ func (c *chainCase) judge(ctx context.Context, scale int, seed uint64) error {
 	sites, levels := m.Shape()
 	chains := 1024 * scale
 	if c.settle() > 1 {
-		chains /= 4
+		chains /= 8
 	}
 	if p == nil {
 		return c.nowhere(ctx, m, method)
@@ -514,7 +514,7 @@ func chainPairing() pairing {
 	methods, arounds, withins, outers := methodEntries(), aroundEntries(), withinEntries(), outerEntries()
 	models, define := pairModels()
 	generators := []string{"Philox4x32", "ARS4x32"}
-	p := pairing{name: "chains", share: 4, again: 1, factors: []factor{
+	p := pairing{name: "chains", share: 4, factors: []factor{
 		{"method", namesOf(methods, func(e methodEntry) string { return e.name })},
 		{"model", namesOf(models, func(e pairModel) string { return e.name })},
 		{"around it", namesOf(arounds, func(e aroundEntry) string { return e.name })},

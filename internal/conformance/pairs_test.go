@@ -198,10 +198,14 @@ func (j *judging) one(pick []int) bool {
 	}
 	seed := *pairsSeed + uint64(j.Drawn)
 	j.Drawn++
-	err, hung := j.within(j.t.Context(), pick, 1, seed)
+	draws := 1
+	if *pairsDrawn > 0 {
+		draws = 2
+	}
+	err, hung := j.within(j.t.Context(), pick, draws, seed)
 	if _, refused := errors.AsType[refusal](err); !hung && err != nil && !refused {
 		// At more draws and another seed, as one in a million is a false alarm.
-		err, hung = j.within(j.t.Context(), pick, 4, seed+1<<32)
+		err, hung = j.within(j.t.Context(), pick, 4*draws, seed+1<<32)
 	}
 	because, refused := errors.AsType[refusal](err)
 	switch {

@@ -1,5 +1,6 @@
-// Package probe records a target and a method in a checkpoint, in enough detail to
-// distinguish them from others of the same shape.
+// Package probe looks at models: it records a target and a method in a checkpoint, in
+// enough detail to distinguish them from others of the same shape, and compares what a
+// model claims with its energies.
 package probe
 
 import (
