@@ -78,15 +78,15 @@ type verdicts struct {
 }
 
 // pairings are the runners of the module and everything that they accept.
-func pairings() []pairing {
-	return []pairing{chainPairing(), diffusionPairing()}
+func pairings(t *testing.T) []pairing {
+	return []pairing{chainPairing(), diffusionPairing(), projectionPairing(t)}
 }
 
 // Every combination of what a runner accepts is right or refused where it is made.
 // Without flags a covering array is judged; -pairs draws combinations at random.
 func TestPairs(t *testing.T) {
 	wanted := exact.Must(regexp.Compile(*pairsRunners))
-	all := slices.DeleteFunc(pairings(), func(p pairing) bool { return !wanted.MatchString(p.name) })
+	all := slices.DeleteFunc(pairings(t), func(p pairing) bool { return !wanted.MatchString(p.name) })
 	shares := 0
 	for _, p := range all {
 		shares += p.share
