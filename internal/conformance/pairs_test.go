@@ -68,8 +68,8 @@ type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// verdicts are those of many combinations.
-type verdicts struct {
+// results are those of many combinations.
+type results struct {
 	Drawn   int `json:"drawn"`
 	Right   int `json:"right"`
 	Refused int `json:"refused"`
@@ -91,7 +91,7 @@ func TestPairs(t *testing.T) {
 	for _, p := range all {
 		shares += p.share
 	}
-	var sum verdicts
+	var sum results
 	for _, p := range all {
 		n := (*pairsDrawn*p.share + shares - 1) / shares
 		n = min(n, *pairsDrawn-sum.Drawn)
@@ -107,7 +107,7 @@ func TestPairs(t *testing.T) {
 }
 
 // try judges n random combinations, or a covering array if n is 0.
-func (p pairing) try(t *testing.T, n int) (v verdicts) {
+func (p pairing) try(t *testing.T, n int) (v results) {
 	j := judging{pairing: p, t: t, r: rand.New(rand.NewPCG(*pairsSeed, uint64(len(p.name)))), refusals: map[string]int{}}
 	if *pairsDrawn == 0 {
 		j.cover(*pairsStrength)
@@ -122,13 +122,13 @@ func (p pairing) try(t *testing.T, n int) (v verdicts) {
 	for _, m := range slices.Sorted(maps.Keys(j.refusals)) {
 		t.Logf("%6d refused: %s", j.refusals[m], m)
 	}
-	return j.verdicts
+	return j.results
 }
 
 // judging is a run over combinations.
 type judging struct {
 	pairing
-	verdicts
+	results
 	t        *testing.T
 	r        *rand.Rand
 	refusals map[string]int // by message
