@@ -32,7 +32,7 @@ func BenchmarkConstrainedMixture(b *testing.B) {
 	diffusion := func(name string, samples, steps int, predictor pdi.Predictor) {
 		b.Run("method="+name, func(b *testing.B) {
 			var x []float32
-			d := exact.Must(pdi.New(context.Background(), predictor, pdi.Config{Rule: quick, Domain: pdi.Box(-5, 5)}))
+			d := exact.Must(pdi.New(context.Background(), predictor, pdi.Config{Rule: quick, Domain: pdi.Box(-5, 5), Scarce: true}))
 			for b.Loop() {
 				x = sample(b, d, samples, samples, steps, 0)
 			}
@@ -46,9 +46,9 @@ func BenchmarkConstrainedMixture(b *testing.B) {
 		name string
 		o    pdi.GibbsOptions
 	}{
-		{"paper", pdi.GibbsOptions{}},
+		{"paper", pdi.GibbsOptions{Score: true}},
 		{"control", pdi.GibbsOptions{Control: true}},
-		{"guess-antithetic", pdi.GibbsOptions{Center: []float64{0}, Spread: []float64{1.5}, Antithetic: true}},
+		{"guess-antithetic", pdi.GibbsOptions{Center: []float64{0}, Spread: []float64{1.5}, Antithetic: true, Score: true}},
 		{"guess-control", pdi.GibbsOptions{Center: []float64{0}, Spread: []float64{1.5}, Control: true}},
 	} {
 		diffusion("pdi-gibbs="+c.name+"/samples=128/steps=200", 128, 200, exact.Must(pdi.NewGibbsScore(lag, c.o)))
@@ -79,8 +79,8 @@ func BenchmarkPDI(b *testing.B) {
 		p    pdi.Predictor
 	}{
 		{"exact", p.predictor},
-		{"gibbs=64", exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{}))},
-		{"gibbs=64/mean", exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Mean: true}))},
+		{"gibbs=64", exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Score: true}))},
+		{"gibbs=64/mean", exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Center: []float64{0}, Spread: []float64{1.5}}))},
 	} {
 		b.Run("predictor="+c.name, func(b *testing.B) {
 			d := exact.Must(pdi.New(context.Background(), c.p, pdi.Config{Fixed: true}))

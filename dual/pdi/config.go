@@ -35,6 +35,10 @@ type Config struct {
 	// paper's order; its code predicts once).
 	Again bool
 
+	// Scarce lets a run end without a [ScarceError] although most of its predictions came
+	// from fewer than two effective candidates.
+	Scarce bool
+
 	most float64 // Max, +Inf if that is nil
 }
 

@@ -62,7 +62,7 @@ func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if err := check.Optional("pdi: Config", "Rule", cfg.Rule); err != nil {
 		return nil, err
 	}
-	d := &Denoiser{p: projected{p, cfg.Domain}, cfg: cfg, last: math.Inf(-1)}
+	d := &Denoiser{p: projected{p, cfg.Domain, nil}, cfg: cfg, last: math.Inf(-1)}
 	if err := d.begin(ctx, 0); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,27 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 	if err := poll.Err(ctx); err != nil {
 		return err
 	}
-	return d.step(v, q, final)
+	if err := d.step(v, q, final); err != nil {
+		return err
+	}
+	if few, least := d.few(); final && !d.cfg.Scarce && 2*few > len(d.ess) {
+		return &ScarceError{few, len(d.ess), least}
+	}
+	return nil
+}
+
+// ScarceError means that in most steps of a batch fewer than two candidates of an
+// [Estimator] counted: predictions were the single best candidate, whatever the
+// distribution is, and neither samples nor multipliers mean much. A guess
+// (GibbsOptions.Center and Spread) or an exact predictor helps; more candidates hardly do.
+// Config.Scarce goes on in spite of it.
+type ScarceError struct {
+	Few, Steps int     // steps with fewer than two; all
+	Least      float64 // fewest effective candidates of a step
+}
+
+func (e *ScarceError) Error() string {
+	return fmt.Sprintf("pdi: in %d of %d steps fewer than %d candidates count, %.1f at the least: give GibbsOptions a Center and Spread, or allow it by Config.Scarce", e.Few, e.Steps, scarceCandidates, e.Least)
 }
 
 // begin starts a batch of so many states.
@@ -112,6 +132,7 @@ func (d *Denoiser) begin(ctx context.Context, states int) (err error) {
 	case d.cfg.Fixed:
 	case d.cfg.Rule == nil:
 		d.ahead = newPredictive(m)
+		d.p.forecast, _ = d.p.Predictor.(Forecaster)
 	default:
 		d.updater, err = d.cfg.Rule.Bind(ctx, m)
 	}
@@ -135,13 +156,12 @@ func (d *Denoiser) step(v []float32, q energy.Noised[float32], final bool) error
 		again = 1
 	}
 	for k := range again + 1 {
-		if err := d.p.predict(v, q.X, q.Alpha, d.lambda, q.Src); err != nil {
+		if err := d.p.predict(v, d.g, q.X, q.Alpha, d.lambda, q.Src); err != nil {
 			return err
 		}
 		if k > 0 && k == again {
 			break
 		}
-		d.p.Violation(d.g, v)
 		if err := b.Measure(d.g); err != nil {
 			return err
 		}
@@ -249,17 +269,26 @@ func (d *Denoiser) Warning() string {
 
 // scarce is the warning about candidates.
 func (d *Denoiser) scarce() string {
-	few, least := 0, math.Inf(1)
+	few, least := d.few()
+	if few == 0 {
+		return ""
+	}
+	return fmt.Sprintf("pdi: in %d of %d steps fewer than %d candidates count, %.1f at the least", few, len(d.ess), scarceCandidates, least)
+}
+
+// few returns the number of steps with fewer than two effective candidates, and the fewest.
+func (d *Denoiser) few() (few int, least float64) {
+	if _, ok := d.p.Predictor.(Estimator); !ok {
+		return 0, 0
+	}
+	least = math.Inf(1)
 	for _, e := range d.ess {
 		if e < scarceCandidates {
 			few++
 		}
 		least = min(least, e)
 	}
-	if few == 0 {
-		return ""
-	}
-	return fmt.Sprintf("pdi: in %d of %d steps fewer than %d candidates count, %.1f at the least", few, len(d.ess), scarceCandidates, least)
+	return few, least
 }
 
 // outside is the warning about multipliers, with the first error met.

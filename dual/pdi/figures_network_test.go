@@ -53,9 +53,9 @@ func TestNetworkFigures(t *testing.T) {
 		var by pdi.Predictor = m.p.predictor
 		switch *teacher {
 		case "paper":
-			by = m.p.estimated(pdi.GibbsOptions{})
+			by = m.p.estimated(pdi.GibbsOptions{Score: true})
 		case "guess":
-			by = m.p.estimated(pdi.GibbsOptions{Candidates: 512, Center: []float64{0}, Spread: []float64{1}, Mean: true})
+			by = m.p.estimated(pdi.GibbsOptions{Candidates: 512, Center: []float64{0}, Spread: []float64{1}})
 		}
 		from := exact.CPU().Seconds()
 		tr := exact.Must(network.New(context.Background(), by, cfg))

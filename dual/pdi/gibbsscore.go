@@ -57,6 +57,7 @@ type GibbsScore struct {
 	o     GibbsOptions
 
 	center []float64 // of the guess, tilted by the linear terms
+	linear bool      // all terms are
 	field  []float64 // Σλa/β of the linear terms, nil if there are none
 	rest   []float64 // λ of the others
 	burst  *pool.Burst
@@ -65,8 +66,9 @@ type GibbsScore struct {
 	last   gibbsCall
 }
 
-// GibbsOptions are the settings of [GibbsScore]. The zero value is the
-// estimator of the paper.
+// GibbsOptions are the settings of [GibbsScore]. A guess, Center and Spread, is needed;
+// with it the zero value of the rest is the mean of the candidates with their weights. The
+// estimator of the paper is Score: true, without a guess.
 type GibbsOptions struct {
 	Candidates int // K; 0 means 64
 
@@ -80,9 +82,11 @@ type GibbsOptions struct {
 	// Antithetic draws candidates in pairs ±ε, which cancels odd terms.
 	Antithetic bool
 
-	// Mean estimates the posterior mean by Σ w_k y_k, without gradients,
-	// instead of through the score.
-	Mean bool
+	// Score estimates the posterior mean through the score, as the paper does, instead of
+	// by Σ w_k y_k. Where few candidates count, it is anywhere: one score of a candidate
+	// far out, times σ²/α. On mixtures in many dimensions whose weights have collapsed it
+	// does better all the same, with multipliers that correct it.
+	Score bool
 
 	// Control mixes the two forms, whose difference has mean zero (Stein's identity): the
 	// mean form plus c times the difference as a control variate, c by least squares over
@@ -99,6 +103,9 @@ type gibbsCall struct {
 	src       []rand.Source
 	effective []float64 // per state
 	err       []error
+
+	g      []float64 // of Forecast; nil if it is not wanted
+	domain func(x []float32)
 }
 
 const (
@@ -109,7 +116,9 @@ const (
 // NewGibbsScore returns the predictor. A [Composed] target, such as a
 // [dual.RealLagrangian], is copied. For any other target every prediction sets its
 // multipliers. It returns an error for a nil target, one without sites or multipliers or
-// at a temperature that is not positive and finite, or an option out of range.
+// at a temperature that is not positive and finite, an option out of range, or neither a
+// guess nor Score nor Control: the mean of candidates around x_t/α is biased in states that
+// happen to lie in the tails of the noise, whatever their number.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	if check.Nil(l) {
 		return nil, fmt.Errorf("pdi: NewGibbsScore: target is nil")
@@ -123,6 +132,8 @@ func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	switch {
 	case o.Candidates < 1:
 		return nil, fmt.Errorf("pdi: NewGibbsScore: Candidates = %d, want ≥ 0", o.Candidates)
+	case o.Center == nil && o.Spread == nil && !o.Score && !o.Control:
+		return nil, fmt.Errorf("pdi: NewGibbsScore: Center and Spread = nil, want the mean and the variances of a Gaussian that resembles exp(−f0/β), from which candidates are drawn; or Score, the paper's estimator without one")
 	case (o.Center == nil) != (o.Spread == nil):
 		return nil, fmt.Errorf("pdi: NewGibbsScore: Center and Spread are set %t and %t, want both or none", o.Center != nil, o.Spread != nil)
 	}
@@ -146,10 +157,12 @@ func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 		l = own // for the multipliers of a prediction are not those of l
 	}
 	g := &GibbsScore{l: l, o: o, terms: terms, center: slices.Clone(o.Center)}
+	g.linear = terms != nil
 	for _, t := range terms {
-		if _, ok := t.(*continuous.Linear); ok {
+		if _, ok := t.(*continuous.Linear); !ok {
+			g.linear = false
+		} else if g.field == nil {
 			g.field, g.rest = make([]float64, n), make([]float64, len(terms))
-			break
 		}
 	}
 	workers := runtime.GOMAXPROCS(0)
@@ -200,6 +213,30 @@ func (g *GibbsScore) Effective() float64 {
 		sum += e
 	}
 	return sum / float64(states)
+}
+
+// Forecast implements [Forecaster]: the mean of g over the candidates, with their weights;
+// where all terms are continuous.Linear, g at the prediction, which is
+// the same with less variance.
+func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error {
+	check.Len("pdi", "g", len(violation), len(alpha)*g.Len())
+	if g.linear {
+		err := g.Predict(v, x, alpha, lambda, src)
+		if err != nil {
+			return err
+		}
+		if domain != nil {
+			n := g.Sites()
+			for at := 0; at < len(v); at += n {
+				domain(v[at : at+n])
+			}
+		}
+		g.Violation(violation, v)
+		return nil
+	}
+	g.last.g, g.last.domain = violation, domain
+	defer func() { g.last.g, g.last.domain = nil, nil }()
+	return g.Predict(v, x, alpha, lambda, src)
 }
 
 // Predict implements [Predictor]. It is an error if every candidate of a state has energy
@@ -256,11 +293,15 @@ func (g *GibbsScore) tilt(lambda []float64) error {
 // state predicts one state of the call under way.
 func (g *GibbsScore) state(worker, s int) {
 	c, n := &g.last, g.l.Sites()
-	c.effective[s], c.err[s] = g.one(&g.spaces[worker], c.v[s*n:(s+1)*n], c.x[s*n:(s+1)*n], c.alpha[s], c.src[s])
+	var violation []float64
+	if m := g.l.Len(); c.g != nil {
+		violation = c.g[s*m : (s+1)*m]
+	}
+	c.effective[s], c.err[s] = g.one(&g.spaces[worker], c.v[s*n:(s+1)*n], violation, c.x[s*n:(s+1)*n], c.alpha[s], c.src[s])
 }
 
 // one predicts one state.
-func (g *GibbsScore) one(b *gibbsSpace, v, x []float32, alpha float64, src rand.Source) (effective float64, err error) {
+func (g *GibbsScore) one(b *gibbsSpace, v []float32, violation []float64, x []float32, alpha float64, src rand.Source) (effective float64, err error) {
 	n := len(x)
 	root := max(math.Sqrt(alpha), minAlpha)
 	variance := 1 - alpha
@@ -307,6 +348,9 @@ func (g *GibbsScore) one(b *gibbsSpace, v, x []float32, alpha float64, src rand.
 		return 0, fmt.Errorf("the energy of a candidate is NaN")
 	}
 	effective = float64(sum*sum) / squares
+	if violation != nil {
+		g.forecast(b, violation, sum)
+	}
 	if g.o.Control {
 		g.controlled(b, v, x, sum, root, variance)
 		return effective, nil
@@ -314,7 +358,7 @@ func (g *GibbsScore) one(b *gibbsSpace, v, x []float32, alpha float64, src rand.
 	clear(b.shift)
 	weights := b.keep(n)
 	from := b.y
-	if !g.o.Mean {
+	if g.o.Score {
 		from = b.s[:len(weights)*n]
 		g.l.Score(from, b.y[:len(from)])
 	}
@@ -322,17 +366,17 @@ func (g *GibbsScore) one(b *gibbsSpace, v, x []float32, alpha float64, src rand.
 		w /= sum
 		for i := range n {
 			f := float64(from[k*n+i])
-			if !g.o.Mean && g.field != nil {
+			if g.o.Score && g.field != nil {
 				f -= g.field[i]
 			}
-			if !g.o.Mean && g.center != nil { // the score of the weight
+			if g.o.Score && g.center != nil { // the score of the weight
 				f += (float64(b.y[k*n+i]) - g.center[i]) / g.o.Spread[i]
 			}
 			b.shift[i] += float64(w * f)
 		}
 	}
 	for i, xi := range x {
-		if g.o.Mean {
+		if !g.o.Score {
 			v[i] = float32(b.shift[i])
 			continue
 		}
@@ -343,6 +387,31 @@ func (g *GibbsScore) one(b *gibbsSpace, v, x []float32, alpha float64, src rand.
 		v[i] = float32(center + float64(spread*b.shift[i]))
 	}
 	return effective, nil
+}
+
+// forecast stores the mean violation of the candidates, projected, with their weights.
+func (g *GibbsScore) forecast(b *gibbsSpace, mean []float64, sum float64) {
+	n, m := g.l.Sites(), len(mean)
+	b.project, b.share = b.project[:0], b.share[:0]
+	for k, w := range b.e {
+		if w >= negligible {
+			b.project = append(b.project, b.y[k*n:(k+1)*n]...)
+			b.share = append(b.share, w/sum)
+		}
+	}
+	if g.last.domain != nil {
+		for at := 0; at < len(b.project); at += n {
+			g.last.domain(b.project[at : at+n])
+		}
+	}
+	b.g = slices.Grow(b.g[:0], len(b.share)*m)[:len(b.share)*m]
+	g.l.Violation(b.g, b.project)
+	clear(mean)
+	for k, w := range b.share {
+		for j, v := range b.g[k*m : (k+1)*m] {
+			mean[j] += float64(w * v)
+		}
+	}
 }
 
 // controlled stores the estimate with the control variate
@@ -405,6 +474,9 @@ type gibbsSpace struct {
 	eps           []float32 // per candidate, or pair of them
 	e, shift      []float64
 	center, width []float64 // of the candidates of a state
+
+	project  []float32 // the candidates that count, projected
+	g, share []float64 // their violations and weights
 }
 
 func newGibbsSpace(o GibbsOptions, n int) gibbsSpace {

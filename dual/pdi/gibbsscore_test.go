@@ -66,18 +66,20 @@ func TestGibbsScore(t *testing.T) {
 			return math.Abs(got[0]-want[0]) <= 5.8*se[0]+1e-6 && math.Abs(got[1]-want[1]) <= 5.8*se[1]+1e-6
 		}
 		guess := pdi.GibbsOptions{Center: []float64{0.2}, Spread: []float64{1.2, 0.9}}
-		for _, mean := range []bool{false, true} {
+		for _, score := range []bool{false, true} {
 			for _, anti := range []bool{false, true} {
-				require.True(t, agrees(pdi.GibbsOptions{Mean: mean, Antithetic: anti}))
-				guess.Mean, guess.Antithetic = mean, anti
+				if score { // without a guess
+					require.True(t, agrees(pdi.GibbsOptions{Score: true, Antithetic: anti}))
+				}
+				guess.Score, guess.Antithetic = score, anti
 				require.True(t, agrees(guess))
 			}
 		}
 		require.True(t, agrees(pdi.GibbsOptions{Control: true}))
-		guess.Mean, guess.Control = false, true
+		guess.Score, guess.Control = false, true
 		require.True(t, agrees(guess))
 		want, _ = estimates(t, mixture, x, alpha, []float64{1.2}, 1)
-		require.False(t, agrees(pdi.GibbsOptions{}), "another multiplier has another mean")
+		require.False(t, agrees(pdi.GibbsOptions{Score: true}), "another multiplier has another mean")
 	}
 }
 
@@ -94,7 +96,7 @@ func TestGibbsScoreControl(t *testing.T) {
 		require.InDeltaSlice(t, want[:], got[:], 1e-5, "float32 candidates")
 		require.Less(t, se[0], 1e-5)
 	}
-	_, se := estimates(t, exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Candidates: 3})), x, 0.5, lambda, 20)
+	_, se := estimates(t, exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Candidates: 3, Score: true})), x, 0.5, lambda, 20)
 	require.Greater(t, se[0], 0.01, "the plain estimate is not")
 }
 
@@ -109,13 +111,13 @@ func TestGibbsScoreEffective(t *testing.T) {
 	}
 	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
 	run := func(o pdi.GibbsOptions) (ess []float64, worst float64) {
-		d := exact.Must(pdi.New(context.Background(), exact.Must(pdi.NewGibbsScore(lag, o)), pdi.Config{Rule: quick, Domain: pdi.Box(-4, 4)}))
+		d := exact.Must(pdi.New(context.Background(), exact.Must(pdi.NewGibbsScore(lag, o)), pdi.Config{Rule: quick, Domain: pdi.Box(-4, 4), Scarce: true}))
 		_, worst = p.judge(sample(t, d, 16, 16, 60, 0))
 		require.Regexp(t, "in [0-9]+ of 60 steps fewer than 2 candidates count, 1\\.[0-9] at the least", d.Warning())
 		return d.Effective(), worst
 	}
-	paper, worst := run(pdi.GibbsOptions{})
-	guess, guessWorst := run(pdi.GibbsOptions{Center: []float64{0}, Spread: []float64{1.5}, Antithetic: true})
+	paper, worst := run(pdi.GibbsOptions{Score: true})
+	guess, guessWorst := run(pdi.GibbsOptions{Center: []float64{0}, Spread: []float64{1.5}, Antithetic: true, Score: true})
 	t.Logf("effective candidates of 64 at steps 0, 15, 30, 45, 59: %.1f %.1f %.1f %.1f %.1f, worst violation %.2f; with a guess %.1f %.1f %.1f %.1f %.1f, %.2f",
 		paper[0], paper[15], paper[30], paper[45], paper[59], worst, guess[0], guess[15], guess[30], guess[45], guess[59], guessWorst)
 	// Over 128 samples these are 1.00 and 1.88 for the paper's candidates and 1.76
@@ -137,7 +139,7 @@ func TestPredictorErrors(t *testing.T) {
 		_, err := pdi.NewGibbsScore(lag, o)
 		require.Error(t, err, "%+v", o)
 	}
-	_, err := pdi.NewGibbsScore(nil, pdi.GibbsOptions{})
+	_, err := pdi.NewGibbsScore(nil, pdi.GibbsOptions{Score: true})
 	require.Error(t, err)
 	m := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{0, 0}, []float64{1}))
 	for _, err := range []error{
@@ -154,7 +156,7 @@ func TestPredictorErrors(t *testing.T) {
 	src := []rand.Source{rand.NewPCG(1, 2)}
 	for _, e := range []float64{math.Inf(1), math.NaN()} {
 		f := energy.RealFunc{Dim: 1, E: func([]float32) float64 { return e }, Grad: func(g, x []float32) { g[0] = 0 }}
-		g := exact.Must(pdi.NewGibbsScore(exact.Must(dual.NewRealLagrangian(f, 1, other)), pdi.GibbsOptions{}))
+		g := exact.Must(pdi.NewGibbsScore(exact.Must(dual.NewRealLagrangian(f, 1, other)), pdi.GibbsOptions{Score: true}))
 		require.ErrorContains(t, g.Predict(make([]float32, 1), []float32{1}, []float64{0.5}, []float64{0}, src), "state 0")
 	}
 }
@@ -189,7 +191,7 @@ func TestGibbsScoreOfAnyTarget(t *testing.T) {
 	x, alpha, lambda := []float32{0.5, 1}, []float64{0.4}, []float64{0.7}
 	predict := func(l pdi.Tilted) []float32 {
 		v := make([]float32, 2)
-		require.NoError(t, exact.Must(pdi.NewGibbsScore(l, pdi.GibbsOptions{})).Predict(v, x, alpha, lambda, []rand.Source{rand.NewPCG(1, 2)}))
+		require.NoError(t, exact.Must(pdi.NewGibbsScore(l, pdi.GibbsOptions{Score: true})).Predict(v, x, alpha, lambda, []rand.Source{rand.NewPCG(1, 2)}))
 		return v
 	}
 	want := predict(lag)
@@ -197,8 +199,8 @@ func TestGibbsScoreOfAnyTarget(t *testing.T) {
 	require.InDeltaSlice(t, want, predict(anonymous{lag}), 1e-6, "terms one by one, not as a field")
 	require.Equal(t, lambda, lag.Lambda())
 	var none *dual.RealLagrangian
-	require.ErrorContains(t, exact.Error(pdi.NewGibbsScore(none, pdi.GibbsOptions{})), "target is nil")
-	require.ErrorContains(t, exact.Error(pdi.NewGibbsScore(&dual.RealLagrangian{}, pdi.GibbsOptions{})), "target of 0 sites")
+	require.ErrorContains(t, exact.Error(pdi.NewGibbsScore(none, pdi.GibbsOptions{Score: true})), "target is nil")
+	require.ErrorContains(t, exact.Error(pdi.NewGibbsScore(&dual.RealLagrangian{}, pdi.GibbsOptions{Score: true})), "target of 0 sites")
 }
 
 // Workers change no bit of a prediction, and a second prediction allocates nothing.
@@ -206,7 +208,7 @@ func TestGibbsScoreWorkers(t *testing.T) {
 	const states = 17
 	_, lag := small(t)
 	src := make([]rand.Source, states)
-	for _, o := range []pdi.GibbsOptions{{}, {Control: true}, {Center: []float64{0}, Spread: []float64{1}}} {
+	for _, o := range []pdi.GibbsOptions{{Score: true}, {Control: true}, {Center: []float64{0}, Spread: []float64{1}}} {
 		predict := func(workers int) ([]float32, float64, func()) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
 			g := exact.Must(pdi.NewGibbsScore(lag, o))
@@ -242,7 +244,7 @@ func TestGibbsScoreKeepsWhatCounts(t *testing.T) {
 		asked := 0
 		f := energy.RealFunc{Dim: 1, E: func(x []float32) float64 { return c.stiff * float64(x[0]) * float64(x[0]) },
 			Grad: func(g, x []float32) { asked, g[0] = asked+1, float32(2*c.stiff)*x[0] }}
-		g := exact.Must(pdi.NewGibbsScore(exact.Must(dual.NewRealLagrangian(f, 1, exact.Must(continuous.NewLinear([]float64{1}, 0)))), pdi.GibbsOptions{Control: c.control}))
+		g := exact.Must(pdi.NewGibbsScore(exact.Must(dual.NewRealLagrangian(f, 1, exact.Must(continuous.NewLinear([]float64{1}, 0)))), pdi.GibbsOptions{Control: c.control, Score: !c.control}))
 		require.NoError(t, g.Predict(make([]float32, 1), []float32{0.5}, []float64{0.5}, []float64{0}, []rand.Source{rand.NewPCG(1, 2)}))
 		require.True(t, c.least <= asked && asked <= c.most, "%+v: %d", c, asked)
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // predictive is the default rule of a [Denoiser]. At fixed λ the batch mean ḡ of
-// the predictions forecasts the mean violation of the samples that the run will
-// end with, and what λ + δ from now on would do to it is −Cδ/β, C the mean
+// the predictions, for linear g, or of what a [Forecaster] says, forecasts the mean
+// violation of the samples that the run will end with, and what λ + δ from now on would do to it is −Cδ/β, C the mean
 // posterior covariance of g given the noised states: large at the start, 0 at the
 // end. (The covariance of the predictions themselves does the opposite.) C is
 // found by differences in λ, and a step solves
@@ -88,10 +88,9 @@ func (p *predictive) prologue(d projected, lambda []float64, most float64, q ene
 	v, rows := make([]float32, states*n), make([]float64, states*d.Len())
 	b := dual.Batch{States: states, Beta: d.Beta(), Mean: make([]float64, d.Len()), Max: most}
 	for round := range prologueRounds {
-		if err := d.predict(v, few.X, few.Alpha, lambda, few.Src); err != nil {
+		if err := d.predict(v, rows, few.X, few.Alpha, lambda, few.Src); err != nil {
 			return err
 		}
-		d.Violation(rows, v)
 		if err := b.Measure(rows); err != nil {
 			return err
 		}
@@ -295,9 +294,5 @@ func (p *predictive) base(d projected, lambda []float64) error {
 func (p *predictive) predict(d projected, lambda []float64) error {
 	t := &p.part
 	v, now := t.v[:len(t.x)], t.now[:len(t.base)]
-	if err := d.predict(v, t.x, t.alpha, lambda, t.src); err != nil {
-		return err
-	}
-	d.Violation(now, v)
-	return nil
+	return d.predict(v, now, t.x, t.alpha, lambda, t.src)
 }

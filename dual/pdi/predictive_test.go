@@ -112,7 +112,7 @@ func TestPredictiveEstimates(t *testing.T) {
 	base := exact.Must(continuous.NewDiagonal([]float64{2, 1}, []float64{-1, 0, 1.5, 0.5}, []float64{0.4, 0.3}))
 	atLeast := exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5))
 	lag := exact.Must(dual.NewRealLagrangian(base, 1, atLeast))
-	p := exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Candidates: 128, Center: []float64{0, 0.2}, Spread: []float64{1.5}}))
+	p := exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Candidates: 128, Center: []float64{0, 0.2}, Spread: []float64{1.5}, Score: true}))
 	mean := func(cfg pdi.Config) float64 {
 		d := exact.Must(pdi.New(context.Background(), p, cfg))
 		x := sample(t, d, 512, 512, 60, 0)

@@ -28,16 +28,34 @@ type Estimator interface {
 	Effective() float64
 }
 
+// Forecaster is a predictor that knows more than the posterior mean: that of the
+// violations, which for g that are not linear is not g at the posterior mean. The predictive
+// rule moves λ by it.
+type Forecaster interface {
+	Predictor
+
+	// Forecast is Predict and stores in g the posterior means E_λ[g(Π(x_0)) | x_t], states ×
+	// Len. domain is Π, nil for none.
+	Forecast(v []float32, g []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error
+}
+
 // projected is a predictor whose predictions are projected onto a domain, unless
 // that is nil.
 type projected struct {
 	Predictor
-	domain func(x []float32)
+	domain   func(x []float32)
+	forecast Forecaster // nil if violations are those of predictions
 }
 
-// predict stores the projected predictions of states at λ.
-func (p projected) predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
-	if err := p.Predict(v, x, alpha, lambda, src); err != nil {
+// predict stores the projected predictions of states at λ and their violations.
+func (p projected) predict(v []float32, g []float64, x []float32, alpha, lambda []float64, src []rand.Source) error {
+	var err error
+	if p.forecast != nil {
+		err = p.forecast.Forecast(v, g, x, alpha, lambda, src, p.domain)
+	} else {
+		err = p.Predict(v, x, alpha, lambda, src)
+	}
+	if err != nil {
 		return err
 	}
 	if p.domain != nil {
@@ -45,6 +63,9 @@ func (p projected) predict(v, x []float32, alpha, lambda []float64, src []rand.S
 		for at := 0; at < len(v); at += n {
 			p.domain(v[at : at+n])
 		}
+	}
+	if p.forecast == nil {
+		p.Violation(g, v)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func ExampleGibbsScore() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	estimate, err := pdi.NewGibbsScore(lag, pdi.GibbsOptions{Candidates: 10000})
+	estimate, err := pdi.NewGibbsScore(lag, pdi.GibbsOptions{Candidates: 10000, Score: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func ExampleGibbsOptions() {
 		log.Fatal(err)
 	}
 	for _, o := range []pdi.GibbsOptions{
-		{Candidates: 1000},
+		{Candidates: 1000, Score: true},
 		{Candidates: 1000, Center: []float64{0}, Spread: []float64{2}},
 	} {
 		p, err := pdi.NewGibbsScore(lag, o)
@@ -174,7 +174,7 @@ func ExampleGibbsOptions_variance() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, o := range []pdi.GibbsOptions{{Candidates: 4}, {Candidates: 4, Antithetic: true}, {Candidates: 4, Control: true}} {
+	for _, o := range []pdi.GibbsOptions{{Candidates: 4, Score: true}, {Candidates: 4, Antithetic: true, Score: true}, {Candidates: 4, Control: true}} {
 		p, err := pdi.NewGibbsScore(lag, o)
 		if err != nil {
 			log.Fatal(err)

@@ -283,7 +283,7 @@ func TestOptimum(t *testing.T) {
 func TestFitIsNear(t *testing.T) {
 	l := tiny(t)
 	lambda := []float64{0.1457, 0.1801, 0}
-	exact, err := pdi.NewGibbsScore(l, pdi.GibbsOptions{Candidates: 20000, Center: []float64{0}, Spread: []float64{1}, Mean: true})
+	exact, err := pdi.NewGibbsScore(l, pdi.GibbsOptions{Candidates: 20000, Center: []float64{0}, Spread: []float64{1}})
 	if err != nil {
 		t.Fatal(err)
 	}

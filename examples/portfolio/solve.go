@@ -85,12 +85,12 @@ func (p *problem) diffuse(ctx context.Context, name string, f *figures) ([]float
 	switch name {
 	case "pdi-mc":
 		var err error
-		if predictor, err = pdi.NewGibbsScore(p.law, pdi.GibbsOptions{Candidates: p.candidates, Center: []float64{0}, Spread: []float64{1}}); err != nil {
+		if predictor, err = pdi.NewGibbsScore(p.law, pdi.GibbsOptions{Candidates: p.candidates, Center: []float64{0}, Spread: []float64{1}, Score: true}); err != nil {
 			return nil, err
 		}
 		fallthrough
 	case "pdi":
-		cfg = pdi.Config{Rule: relative{p.law.budget, p.steps}, Start: p.prices()}
+		cfg = pdi.Config{Rule: relative{p.law.budget, p.steps}, Start: p.prices(), Scarce: true} // Warning is printed
 	}
 	primalDual, err := pdi.New(ctx, predictor, cfg)
 	if err != nil {

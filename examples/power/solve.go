@@ -57,7 +57,7 @@ func newProblem(o options) (*problem, error) {
 	if p.lag, err = dual.NewRealLagrangian(utility{p.net}, 1, p.terms...); err != nil {
 		return nil, err
 	}
-	p.score, err = pdi.NewGibbsScore(p.lag, pdi.GibbsOptions{Candidates: o.candidates})
+	p.score, err = pdi.NewGibbsScore(p.lag, pdi.GibbsOptions{Candidates: o.candidates, Score: true})
 	return p, err
 }
 
@@ -81,7 +81,7 @@ func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
 
 // diffuse runs the reverse diffusion of a method.
 func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
-	cfg := pdi.Config{Fixed: true, Domain: pdi.Box(-1, 1)}
+	cfg := pdi.Config{Fixed: true, Domain: pdi.Box(-1, 1), Scarce: true} // eight candidates, as in the paper
 	if name == "pdi" {
 		cfg.Fixed = false
 		cfg.Rule = dual.Ascent{Step: dual.Constant(eta)}
