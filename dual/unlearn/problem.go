@@ -3,6 +3,7 @@ package unlearn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -14,6 +15,11 @@ import (
 type Problem struct {
 	q    []float64
 	away [][]float64
+
+	// Of FromRatios: the ratios as given, their means and their tails.
+	ratios [][]float64
+	scale  []float64
+	tails  []float64
 }
 
 // sumSlack is how far the sum of probabilities may be from 1 before it is not
@@ -46,36 +52,58 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 // FromRatios returns the problem on a sample of q: ratios[i][k] = q_i(x_k)/q(x_k)
 // for draws x_1, x_2, … of q, which become the states, equally likely. Solving
 // it finds λ without ever sampling p_λ, the dual-only algorithm, for
-// ForwardKL and LikelihoodRatio; p_λ itself is then drawn by [Rejection]. The
-// ratios of a sample are rescaled to mean 1.
+// ForwardKL and LikelihoodRatio; p_λ itself is then drawn by [Rejection].
 //
-// It returns an error unless there is a positive finite mean and nothing
-// negative.
+// Multipliers and bounds refer to the ratios as given, as those of [AcceptForward] and
+// [AcceptLikelihood] do. For ForwardKL q_i is the sample with the ratios as weights, whose
+// largest are smoothed; see [Problem.Tails] for when their mean is known.
+//
+// It returns an error unless there is a positive finite mean, nothing negative and as many
+// ratios of every distribution.
 func FromRatios(ratios ...[]float64) (*Problem, error) {
 	if len(ratios) == 0 || len(ratios[0]) == 0 {
 		return nil, fmt.Errorf("unlearn: FromRatios: no ratios")
 	}
 	n := len(ratios[0])
-	q := make([]float64, n)
-	for k := range q {
-		q[k] = 1 / float64(n)
+	u := &Problem{q: make([]float64, n)}
+	for k := range u.q {
+		u.q[k] = 1 / float64(n)
 	}
-	away := make([][]float64, len(ratios))
 	for i, r := range ratios {
+		if len(r) != n {
+			return nil, fmt.Errorf("unlearn: FromRatios: len(ratios[%d]) = %d, want %d, that of ratios[0]", i, len(r), n)
+		}
 		sum := 0.0
-		for _, v := range r {
+		for k, v := range r {
+			if !(v >= 0) {
+				return nil, fmt.Errorf("unlearn: FromRatios: ratios[%d][%d] = %v, want ≥ 0", i, k, v)
+			}
 			sum += v
 		}
 		if !(sum > 0) || !check.Finite(sum) {
 			return nil, fmt.Errorf("unlearn: FromRatios: ratios[%d] sum to %v, want a positive number", i, sum)
 		}
-		away[i] = make([]float64, len(r))
-		for k, v := range r {
-			away[i][k] = v / sum
+		a := slices.Clone(r)
+		u.tails = append(u.tails, tail(a))
+		sum = 0
+		for _, v := range a {
+			sum += v
 		}
+		for k := range a {
+			a[k] /= sum
+		}
+		u.away = append(u.away, a)
+		u.ratios = append(u.ratios, slices.Clone(r))
+		u.scale = append(u.scale, sum/float64(n))
 	}
-	return New(q, away...)
+	return u, nil
 }
+
+// Tails returns the shape k̂ of the largest ratios of every distribution, for a problem of
+// [FromRatios]; nil otherwise. Up to 0.5 the sample has their mean, up to 0.7 it nearly has;
+// beyond, [Problem.Solve] returns a [*TailError] where an answer depends on it. It is −Inf
+// where the largest values are equal or there are fewer than 25.
+func (u *Problem) Tails() []float64 { return slices.Clone(u.tails) }
 
 // checkDistribution returns a normalised copy of p.
 func checkDistribution(name string, p []float64, n int) ([]float64, error) {
@@ -133,11 +161,35 @@ func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
 	if len(lambda) != len(u.away) {
 		return nil, fmt.Errorf("unlearn: Law: len(lambda) = %d, want %d", len(lambda), len(u.away))
 	}
-	s := 0.0
 	for i, v := range lambda {
 		if !(v >= 0) || math.IsInf(v, 1) {
 			return nil, fmt.Errorf("unlearn: Law: lambda[%d] = %v, want a finite number ≥ 0", i, v)
 		}
+	}
+	return u.law(f, u.scaled(f, lambda, true))
+}
+
+// scaled returns multipliers of ratios as given for those of ratios of mean 1, and the
+// other way round if back is true.
+func (u *Problem) scaled(f Formulation, lambda []float64, back bool) []float64 {
+	if f != ForwardKL || u.scale == nil {
+		return lambda
+	}
+	l := slices.Clone(lambda)
+	for i, c := range u.scale {
+		if back {
+			l[i] *= c
+		} else {
+			l[i] /= c
+		}
+	}
+	return l
+}
+
+// law is Law for multipliers that are allowed, of ratios of mean 1.
+func (u *Problem) law(f Formulation, lambda []float64) ([]float64, error) {
+	s := 0.0
+	for _, v := range lambda {
 		s += v
 	}
 	if (f == ReverseKL || f == ForwardKL) && !(s < 1) {
@@ -191,6 +243,9 @@ func (u *Problem) statistic(f Formulation, i, k int) float64 {
 	case Likelihood:
 		return a
 	case LikelihoodRatio:
+		if u.ratios != nil {
+			return u.ratios[i][k]
+		}
 		return a / u.q[k]
 	default: // DiscreteSafe
 		return simd.Log(a / u.q[k])

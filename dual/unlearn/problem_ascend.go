@@ -43,7 +43,7 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 		most = reverseMax
 	}
 	d := u.dual(f, b)
-	lambda := append([]float64(nil), start...)
+	lambda := append([]float64(nil), u.scaled(f, start, true)...)
 	batch := dual.Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: most}
 	path := make([]float64, 0, n*m)
 	for batch.Step = range n {
@@ -56,7 +56,7 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 		if err := updater.Update(lambda, &batch); err != nil {
 			return path, err
 		}
-		path = append(path, lambda...)
+		path = append(path, u.scaled(f, lambda, false)...)
 	}
 	return path, nil
 }

@@ -51,7 +51,7 @@ func (u *Problem) reverseDual(b []float64) concave.Func {
 	n := len(b)
 	l := make([]float64, n)
 	return func(lambda, grad, curv []float64) float64 {
-		p, err := u.Law(ReverseKL, lambda)
+		p, err := u.law(ReverseKL, lambda)
 		if err != nil {
 			return math.Inf(-1) // s ≥ 1
 		}
@@ -167,7 +167,7 @@ func fromNatural(mu []float64) []float64 {
 func (u *Problem) forwardDual(b []float64) concave.Func {
 	n := len(b)
 	return func(lambda, grad, curv []float64) float64 {
-		p, err := u.Law(ForwardKL, lambda)
+		p, err := u.law(ForwardKL, lambda)
 		if err != nil {
 			return math.Inf(-1)
 		}

@@ -32,7 +32,7 @@ type Solution struct {
 // edge that rounding of λ blurs its divergences;
 // [*dual.DivergedError] for bounds on means that no distribution meets, or only
 // distributions without full support; [*dual.UndecidedError] for what is neither solved
-// nor proven to have no solution.
+// nor proven to have no solution; [*TailError].
 func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solution, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -45,11 +45,26 @@ func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solut
 			return nil, fmt.Errorf("unlearn: Solve: %v: b[%d] = %v, want a finite number", f, i, v)
 		}
 	}
+	for i, k := range u.tails {
+		if f == ForwardKL && k > mostShape {
+			return nil, &TailError{f, i, k}
+		}
+	}
 	lambda, err := u.multipliers(ctx, f, b)
 	if err != nil {
 		return nil, err
 	}
-	return u.at(f, lambda)
+	for i, k := range u.tails {
+		// With λ_i > 0 p_λ cuts the tail off; without, the mean is that of the sample.
+		if lambda[i] == 0 && k > mostShape {
+			return nil, &TailError{f, i, k}
+		}
+	}
+	s, err := u.at(f, lambda)
+	if err == nil {
+		s.Lambda = u.scaled(f, lambda, false)
+	}
+	return s, err
 }
 
 func (u *Problem) multipliers(ctx context.Context, f Formulation, b []float64) ([]float64, error) {
@@ -249,7 +264,7 @@ func (u *Problem) blurred(lambda []float64) bool {
 
 // at describes p_λ.
 func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
-	p, err := u.Law(f, lambda)
+	p, err := u.law(f, lambda)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package unlearn_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -290,6 +291,60 @@ func TestFromRatios(t *testing.T) {
 	require.Error(t, err)
 	_, err = unlearn.FromRatios([]float64{0, 0})
 	require.Error(t, err)
+}
+
+// Ratios with heavy tails, of N(1.5, 1) for a sample of N(0, ¼): the
+// bound holds for the distribution itself, at λ in the scale of the ratios as given, or the
+// error names the shape of the tail.
+func TestFromRatiosTails(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 43))
+	const n = 20000
+	ratio := func(x float64) float64 { return 0.5 * math.Exp(-(x-1.5)*(x-1.5)/2+2*x*x) } // N(1.5, 1) over N(0, ¼)
+	draw := func() (v []float64) {
+		for range n {
+			v = append(v, ratio(r.NormFloat64()/2))
+		}
+		return v
+	}
+	u := exact.Must(unlearn.FromRatios(draw()))
+	require.Greater(t, u.Tails()[0], 0.7)
+	s, err := u.Solve(t.Context(), unlearn.LikelihoodRatio, []float64{0.3})
+	require.NoError(t, err)
+	sum, mean := 0.0, 0.0 // by quadrature
+	for x := -8.0; x < 8; x += 1e-3 {
+		w := math.Exp(-2*x*x - s.Lambda[0]*ratio(x))
+		sum += w
+		mean += w * ratio(x)
+	}
+	require.InEpsilon(t, 0.3, mean/sum, 0.05)
+	var heavy *unlearn.TailError
+	_, err = u.Solve(t.Context(), unlearn.LikelihoodRatio, []float64{0.99})
+	require.ErrorAs(t, err, &heavy)
+	require.ErrorContains(t, err, "ratios[0] has the shape")
+	_, err = u.Solve(t.Context(), unlearn.ForwardKL, []float64{3})
+	require.ErrorAs(t, err, &heavy)
+
+	// Half of a fair die's rolls are six, in a sample in which seven of a hundred are: λ
+	// refers to the ratio 6, whatever its mean.
+	die := make([]float64, 100)
+	for k := range 7 {
+		die[k] = 6
+	}
+	u = exact.Must(unlearn.FromRatios(die))
+	s = exact.Must(u.Solve(t.Context(), unlearn.LikelihoodRatio, []float64{0.2}))
+	a := math.Exp(-6 * s.Lambda[0])
+	require.InDelta(t, 0.2, 6*0.07*a/(0.07*a+0.93), 1e-12)
+	s = exact.Must(u.Solve(t.Context(), unlearn.ForwardKL, []float64{4}))
+	require.InDelta(t, 1-6*s.Lambda[0], s.P[0]/s.P[99], 1e-9, "the acceptance of AcceptForward")
+	p := exact.Must(u.Law(unlearn.ForwardKL, s.Lambda))
+	require.InDeltaSlice(t, s.P, p, 1e-12)
+	path := exact.Must(u.Ascend(t.Context(), unlearn.ForwardKL, []float64{4}, nil, s.Lambda, math.Inf(1), 3))
+	require.InDelta(t, s.Lambda[0], path[2], 1e-6)
+	require.Nil(t, exact.Must(unlearn.New(known, forgotten)).Tails())
+	_, err = unlearn.FromRatios([]float64{1, 2}, []float64{1})
+	require.ErrorContains(t, err, "FromRatios: len(ratios[1]) = 1, want 2")
+	_, err = unlearn.FromRatios([]float64{1, -2})
+	require.ErrorContains(t, err, "FromRatios: ratios[0][1] = -2")
 }
 
 func TestUnlearnErrors(t *testing.T) {

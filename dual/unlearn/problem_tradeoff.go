@@ -41,6 +41,9 @@ func (e *UnreachableError) Error() string {
 // cancelled context.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
+	if u.ratios != nil {
+		one.ratios, one.scale, one.tails = u.ratios[:1], u.scale[:1], u.tails[:1]
+	}
 	if err := one.check(LikelihoodRatio); err != nil {
 		return nil, err
 	}
@@ -73,7 +76,7 @@ func (u *Problem) left(p []float64) float64 {
 	sum := 0.0
 	for k, v := range p {
 		if v > 0 {
-			sum += float64(v * (u.away[0][k] / u.q[k]))
+			sum += float64(v * u.statistic(LikelihoodRatio, 0, k))
 		}
 	}
 	return sum
@@ -85,11 +88,11 @@ func (u *Problem) left(p []float64) float64 {
 func (u *Problem) point(f Formulation, level float64) (Point, error) {
 	at := func(t float64) Point {
 		lambda := u.multiplier(f, t)
-		p, err := u.Law(f, []float64{lambda})
+		p, err := u.law(f, []float64{lambda})
 		if err != nil { // t = 1, where λ is beyond the last distribution
 			return Point{Unlearned: math.NaN()}
 		}
-		return Point{f, u.left(p), KL(p, u.q), lambda}
+		return Point{f, u.left(p), KL(p, u.q), u.scaled(f, []float64{lambda}, false)[0]}
 	}
 	lo, hi := 0.0, 1.0
 	low := at(math.Nextafter(1, 0))

@@ -9,7 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/concave"
 )
 
-// dead are the probabilities below which a state may be one that λ leaves as it goes to
+// deepest bounds how often a question is asked again in no fewer dimensions.
+const deepest = 8
+
+// dead are the probabilities, relative to the largest, below which a state may be one that λ leaves as it goes to
 // infinity: at a residual of [concave.Accepted] such states have 10⁻²⁰, and less
 // otherwise in a climb that did not arrive.
 var dead = [...]float64{1e-17, 1e-12, 1e-7, 1e-4}
@@ -23,8 +26,15 @@ var dead = [...]float64{1e-17, 1e-12, 1e-7, 1e-4}
 // fewer dimensions. The answer is checked in rational numbers. The problem on the states
 // with uᵀg = 0 then tells whether the constraints can be met (facial reduction).
 func (t *List) limit(ctx context.Context, lambda []float64) (*Optimum, error) {
+	if t.depth > t.n+deepest {
+		return nil, nil
+	}
 	t.weigh(lambda)
 	p := slices.Clone(t.p)
+	largest := slices.Max(p)
+	for k := range p {
+		p[k] /= largest
+	}
 	for _, low := range dead {
 		u, err := t.recession(ctx, lambda, p, low)
 		if err != nil {
@@ -34,6 +44,7 @@ func (t *List) limit(ctx context.Context, lambda []float64) (*Optimum, error) {
 			continue
 		}
 		face := New(t.beta, t.n, t.free)
+		face.depth = t.depth + 1
 		ok := true
 		for k := range t.f0 {
 			switch s := t.sign(u, k); {
@@ -93,8 +104,8 @@ func (t *List) numbers() []int {
 	return all
 }
 
-// recession returns a combination u of rows that is 0 in every state with a probability of
-// low or more and positive in some of the others, with the signs that multipliers may have;
+// recession returns a combination u of rows that is 0 in every state with a relative probability
+// of low or more and positive in some of the others, with the signs that multipliers may have;
 // nil if it finds none.
 func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) ([]*big.Rat, error) {
 	var rows, alive, others []int // that take part; states
@@ -135,7 +146,7 @@ func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) 
 	}
 	u := rationals(make([]float64, len(rows)))
 	for {
-		c, err := positive(ctx, want, null, signs)
+		c, err := positive(ctx, want, null, signs, t.depth+1)
 		if c == nil || err != nil {
 			return nil, err
 		}
@@ -199,10 +210,11 @@ func joined(v, u []*big.Rat, ok func([]*big.Rat) bool) []*big.Rat {
 // positive returns a vector c whose products with the vectors in want, and with the
 // columns of null whose sign matters, are ≥ 0 and not all 0; nil if it finds none. It is
 // the direction of a proof that the mean of these vectors is nowhere 0.
-func positive(ctx context.Context, want, null [][]*big.Rat, signs []bool) ([]*big.Rat, error) {
+func positive(ctx context.Context, want, null [][]*big.Rat, signs []bool, depth int) ([]*big.Rat, error) {
 	n := len(null)
 	free := slices.Repeat([]bool{true}, n)
 	list := New(1, n, free)
+	list.depth = depth
 	row := make([]float64, n)
 	add := func(v func(i int) *big.Rat) {
 		largest := 0.0

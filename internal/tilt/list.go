@@ -21,6 +21,7 @@ type List struct {
 	p, d []float64 // scratch: probabilities after Value
 
 	values int
+	depth  int // of questions within questions, see limit
 }
 
 // New returns an empty list; free marks the multipliers of equalities, which have

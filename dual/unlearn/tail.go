@@ -1,0 +1,100 @@
+package unlearn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// mostShape is the largest shape k̂ of a tail whose mean a sample tells (Vehtari, Simpson,
+// Gelman, Yao and Gabry 2024).
+const mostShape = 0.7
+
+// TailError means that a mean over ratios of [FromRatios] is not known: their largest
+// values follow a generalised Pareto distribution of shape k̂ > 0.7, whose mean a sample of
+// any reasonable size misses.
+type TailError struct {
+	Formulation Formulation
+	Ratios      int     // the number of the ratios
+	Shape       float64 // k̂
+}
+
+func (e *TailError) Error() string {
+	return fmt.Sprintf("unlearn: %v: the tail of ratios[%d] has the shape %.2f, want ≤ %g: their mean is not that of the sample; draw from a distribution with heavier tails than q_%d, or bound the ratios", e.Formulation, e.Ratios, e.Shape, mostShape, e.Ratios+1)
+}
+
+// tail fits a generalised Pareto distribution to what the largest of n values, min(n/5,
+// 3√n), exceed the next one by, and replaces them in w by the quantiles of the fit, at most
+// the largest (Pareto-smoothed importance sampling, Vehtari et al. 2024). It returns the
+// shape k̂, −∞ where there is no tail to speak of.
+func tail(w []float64) float64 {
+	n := len(w)
+	m := int(math.Ceil(min(float64(n)/5, 3*math.Sqrt(float64(n)))))
+	if m < 5 || m >= n {
+		return math.Inf(-1)
+	}
+	order := make([]int, n)
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case w[a] < w[b]:
+			return -1
+		case w[a] > w[b]:
+			return 1
+		}
+		return 0
+	})
+	top := order[n-m:]
+	from := w[order[n-m-1]]
+	x := make([]float64, m)
+	for i, k := range top {
+		x[i] = w[k] - from
+	}
+	if !(x[0] > 0) { // ties: bounded, as an indicator is
+		return math.Inf(-1)
+	}
+	shape, scale := pareto(x)
+	most := w[top[m-1]]
+	for i, k := range top {
+		p := (float64(i) + 0.5) / float64(m)
+		q := 0 - scale*math.Log1p(-p)
+		if shape != 0 {
+			q = scale * math.Expm1(-shape*math.Log1p(-p)) / shape
+		}
+		w[k] = min(from+q, most)
+	}
+	return shape
+}
+
+// pareto fits a generalised Pareto distribution to ascending x > 0 (Zhang and Stephens
+// 2009), its shape drawn towards ½ as ten more values would.
+func pareto(x []float64) (shape, scale float64) {
+	n := len(x)
+	grid := 30 + int(math.Sqrt(float64(n)))
+	quarter := x[int(float64(n)/4+0.5)-1]
+	theta, logl := make([]float64, grid), make([]float64, grid)
+	k := func(t float64) float64 {
+		sum := 0.0
+		for _, v := range x {
+			sum += math.Log1p(-t * v)
+		}
+		return sum / float64(n)
+	}
+	for i := range theta {
+		theta[i] = 1/x[n-1] + (1-math.Sqrt(float64(grid)/(float64(i)+0.5)))/3/quarter
+		kt := k(theta[i])
+		logl[i] = float64(n) * (math.Log(-theta[i]/kt) - kt - 1)
+	}
+	top, sum, mean := slices.Max(logl), 0.0, 0.0
+	for i, l := range logl {
+		v := math.Exp(l - top)
+		sum += v
+		mean += v * theta[i]
+	}
+	mean /= sum
+	shape = k(mean)
+	scale = -shape / mean
+	return (shape*float64(n) + 0.5*10) / (float64(n) + 10), scale
+}
