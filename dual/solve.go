@@ -91,15 +91,15 @@ func solve(ctx context.Context, t *tilt.List, start []float64) (*Solution, error
 	if err != nil {
 		return nil, err
 	}
-	switch o.Verdict {
+	switch o.Outcome {
 	case tilt.Infeasible, tilt.Limit:
-		return nil, &DivergedError{Lambda: o.Lambda, Direction: o.Direction, Margin: o.Margin, Steps: 1, Proven: o.Verdict == tilt.Infeasible}
+		return nil, &DivergedError{Lambda: o.Lambda, Direction: o.Direction, Margin: o.Margin, Steps: 1, Proven: o.Outcome == tilt.Infeasible}
 	}
 	n := len(start)
 	s := &Solution{Lambda: o.Lambda, Violation: make([]float64, n)}
 	curv := make([]float64, n*n)
 	s.Dual = t.Value(o.Lambda, s.Violation, curv)
-	if o.Verdict != tilt.Attained {
+	if o.Outcome != tilt.Attained {
 		e := &UndecidedError{Lambda: o.Lambda, Violation: s.Violation, Deviation: make([]float64, n)}
 		for j := range n {
 			e.Deviation[j] = math.Sqrt(curv[j*n+j] * t.Beta())

@@ -116,7 +116,7 @@ func randomListed(seed uint64) *listed {
 }
 
 // Random problems against linear programming in rational numbers and sums of 50 digits:
-// no wrong verdict, no solution with a violation, and few problems left undecided.
+// no wrong outcome, no solution with a violation, and few problems left undecided.
 func TestSolveMany(t *testing.T) {
 	exact.SkipUnderRace(t)
 	count := 400
@@ -124,7 +124,7 @@ func TestSolveMany(t *testing.T) {
 		count = *many
 	}
 	undecided := 0
-	seen := map[multipliers.Verdict]int{}
+	seen := map[multipliers.Outcome]int{}
 	for seed := range uint64(count) {
 		p := randomListed(seed)
 		want := multipliers.Decide(p.g, p.n, p.equal)

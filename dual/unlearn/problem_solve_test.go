@@ -41,7 +41,7 @@ func TestUnlearnKnown(t *testing.T) {
 	require.ErrorContains(t, err, "at state 3", "λ_max = 0.25")
 }
 
-// Ratios of densities go up to 1e30 where q has no probability to speak of; the bound is
+// Ratios of densities go up to 1e30 where q hardly has probability; the bound is
 // met on what has.
 func TestLikelihoodRatioTails(t *testing.T) {
 	const side = 400

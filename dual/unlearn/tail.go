@@ -26,7 +26,7 @@ func (e *TailError) Error() string {
 // tail fits a generalised Pareto distribution to what the largest of n values, min(n/5,
 // 3√n), exceed the next one by, and replaces them in w by the quantiles of the fit, at most
 // the largest (Pareto-smoothed importance sampling, Vehtari et al. 2024). It returns the
-// shape k̂, −∞ where there is no tail to speak of.
+// shape k̂, −∞ where there is no tail worth the name.
 func tail(w []float64) float64 {
 	n := len(w)
 	m := int(math.Ceil(min(float64(n)/5, 3*math.Sqrt(float64(n)))))

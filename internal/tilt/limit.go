@@ -66,9 +66,9 @@ func (t *List) limit(ctx context.Context, lambda []float64) (*Optimum, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch on.Verdict {
+		switch on.Outcome {
 		case Attained, Limit:
-			return &Optimum{Verdict: Limit, Lambda: lambda, Direction: direction}, nil
+			return &Optimum{Outcome: Limit, Lambda: lambda, Direction: direction}, nil
 		case Infeasible:
 			if o := t.lifted(on.Direction, direction); o != nil {
 				return o, nil

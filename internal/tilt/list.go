@@ -138,11 +138,11 @@ func sumAbs(v []float64) float64 {
 // Evaluations returns how often the dual function was evaluated.
 func (t *List) Evaluations() int { return t.values }
 
-// Verdict is what is known about the maximum of a dual function.
-type Verdict int
+// Outcome is what is known about the maximum of a dual function.
+type Outcome int
 
 const (
-	Undecided  Verdict = iota
+	Undecided  Outcome = iota
 	Attained           // at Lambda, to rounding
 	Infeasible         // every state has uᵀg > 0 along Direction: no distribution has E[g] ≤ 0
 	Limit              // every state has uᵀg ≥ 0, and some 0: only distributions on these do
@@ -150,7 +150,7 @@ const (
 
 // Optimum is the result of [List.Maximize].
 type Optimum struct {
-	Verdict   Verdict
+	Outcome   Outcome
 	Lambda    []float64 // the maximum, or the best multipliers met
 	Direction []float64 // u of a proof, Σ|u_j| = 1; nil otherwise
 	Margin    float64   // min uᵀg of Infeasible
@@ -162,7 +162,7 @@ type Optimum struct {
 // error is the context's.
 func (t *List) Maximize(ctx context.Context, start []float64) (*Optimum, error) {
 	o, err := t.climb(ctx, start)
-	if err == nil && o.Verdict == Undecided && sumAbs(start) > 0 {
+	if err == nil && o.Outcome == Undecided && sumAbs(start) > 0 {
 		// Far out, where one state has all of the probability, the function is flat
 		// to rounding, and a climb does not find back.
 		return t.climb(ctx, make([]float64, len(start)))
@@ -189,14 +189,14 @@ func (t *List) climb(ctx context.Context, start []float64) (*Optimum, error) {
 	}
 	o := &Optimum{Lambda: top.Lambda}
 	if top.Residual <= concave.Accepted {
-		o.Verdict = Attained
+		o.Outcome = Attained
 	}
 	return o, nil
 }
 
 // infeasible is the optimum of a direction in which every state has uᵀg > 0.
 func (t *List) infeasible(u []float64) *Optimum {
-	o := &Optimum{Verdict: Infeasible, Lambda: u, Direction: slices.Clone(u)}
+	o := &Optimum{Outcome: Infeasible, Lambda: u, Direction: slices.Clone(u)}
 	for j, sum := 0, sumAbs(u); j < len(u); j++ {
 		o.Direction[j] /= sum
 	}

@@ -25,14 +25,14 @@ func coin(mean float64) *tilt.List {
 func TestListMaximum(t *testing.T) {
 	o, err := coin(0.8).Maximize(context.Background(), []float64{0})
 	require.NoError(t, err)
-	require.Equal(t, tilt.Attained, o.Verdict)
+	require.Equal(t, tilt.Attained, o.Outcome)
 	require.InDelta(t, 0.5*math.Log(4), o.Lambda[0], 1e-12)
 
 	// Only the state 1 meets mean ≥ 1, and nothing meets mean ≥ 1.5.
-	for mean, want := range map[float64]tilt.Optimum{1: {Verdict: tilt.Limit}, 1.5: {Verdict: tilt.Infeasible, Margin: 0.5}} {
+	for mean, want := range map[float64]tilt.Optimum{1: {Outcome: tilt.Limit}, 1.5: {Outcome: tilt.Infeasible, Margin: 0.5}} {
 		o, err = coin(mean).Maximize(context.Background(), []float64{0})
 		require.NoError(t, err)
-		require.Equal(t, want.Verdict, o.Verdict)
+		require.Equal(t, want.Outcome, o.Outcome)
 		require.InDelta(t, want.Margin, o.Margin, 1e-15)
 		require.Equal(t, []float64{1}, o.Direction)
 	}
@@ -91,7 +91,7 @@ func TestManyStates(t *testing.T) {
 	for _, start := range []float64{0, 1, 3, 10, 100} {
 		o, err := l.Maximize(context.Background(), []float64{start})
 		require.NoError(t, err)
-		require.Equal(t, tilt.Attained, o.Verdict, "from %v", start)
+		require.Equal(t, tilt.Attained, o.Outcome, "from %v", start)
 		require.InDelta(t, 1.469264458535, o.Lambda[0], 1e-10)
 	}
 	require.LessOrEqual(t, l.Evaluations(), 100)
@@ -121,7 +121,7 @@ func TestStarts(t *testing.T) {
 		}
 		near, err := l.Maximize(context.Background(), make([]float64, n))
 		require.NoError(t, err)
-		if near.Verdict != tilt.Attained {
+		if near.Outcome != tilt.Attained {
 			unmet++
 		}
 		for _, far := range []float64{1, 30, 1e3, 1e6} {
@@ -134,8 +134,8 @@ func TestStarts(t *testing.T) {
 			}
 			o, err := l.Maximize(context.Background(), start)
 			require.NoError(t, err)
-			require.Equal(t, near.Verdict, o.Verdict, "seed %d from %v", seed, start)
-			if o.Verdict == tilt.Attained {
+			require.Equal(t, near.Outcome, o.Outcome, "seed %d from %v", seed, start)
+			if o.Outcome == tilt.Attained {
 				grad := make([]float64, n)
 				l.Value(o.Lambda, grad, make([]float64, n*n))
 				require.LessOrEqual(t, concave.Projected(o.Lambda, grad, free), 1e-8*scale, "seed %d from %v", seed, start)

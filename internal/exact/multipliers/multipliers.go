@@ -9,21 +9,21 @@ import (
 	"math/big"
 )
 
-// Verdict is what the constraints E[g] ≤ 0 (equalities: = 0) are on a list of states.
-type Verdict int
+// Outcome is what the constraints E[g] ≤ 0 (equalities: = 0) are on a list of states.
+type Outcome int
 
-// The verdicts.
+// The outcomes.
 const (
-	Infeasible Verdict = iota // no distribution meets them
+	Infeasible Outcome = iota // no distribution meets them
 	Limit                     // only distributions without full support do: no finite λ*
 	Attained                  // a distribution with full support does: λ* exists
 )
 
-func (v Verdict) String() string { return [...]string{"infeasible", "limit", "attained"}[v] }
+func (v Outcome) String() string { return [...]string{"infeasible", "limit", "attained"}[v] }
 
-// Decide returns the verdict on the constraints g, states × n, row-major. It maximises the
+// Decide returns the outcome on the constraints g, states × n, row-major. It maximises the
 // least probability of a state by the simplex method with Bland's rule.
-func Decide(g []float64, n int, equal []bool) Verdict {
+func Decide(g []float64, n int, equal []bool) Outcome {
 	states := len(g) / n
 	// Columns: one per state (its probability above the least, t), t, one slack per
 	// inequality. Rows: one per constraint, and the sum of probabilities.

@@ -14,7 +14,7 @@ func TestDecide(t *testing.T) {
 		g     []float64
 		n     int
 		equal []bool
-		want  multipliers.Verdict
+		want  multipliers.Outcome
 	}{
 		{[]float64{0.8, -0.2}, 1, nil, multipliers.Attained},
 		{[]float64{1, 0}, 1, nil, multipliers.Limit},
