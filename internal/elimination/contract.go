@@ -341,6 +341,17 @@ func pairs(dst, a, b, p []float64, q *pattern) {
 			d[0] = float64(v*p0) + float64(w*p2)
 			d[1] = float64(v*p1) + float64(w*p3)
 		}
+	case q.inner == 4 && q.step == 2 && q.near[1] == 0 && q.near[2] == 1:
+		p = p[:8]
+		for j := range q.m {
+			d := dst[4*j : 4*j+4 : 4*j+4]
+			v, w := a[2*j:2*j+2:2*j+2], b[2*j:2*j+2:2*j+2]
+			v0, v1, w0, w1 := v[0], v[1], w[0], w[1]
+			d[0] = float64(v0*p[0]) + float64(w0*p[4])
+			d[1] = float64(v0*p[1]) + float64(w0*p[5])
+			d[2] = float64(v1*p[2]) + float64(w1*p[6])
+			d[3] = float64(v1*p[3]) + float64(w1*p[7])
+		}
 	default:
 		n := q.inner
 		p0, p1, near := p[:n], p[n:2*n], q.near[:n]

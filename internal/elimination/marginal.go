@@ -161,16 +161,7 @@ func (r *Run) fastBack(b *bucket, above []float64, scale int, sums [][]float64, 
 			from := r.base[q.message] + level*(len(d)/card)
 			v, w := d[from:from+q.m*q.step], m[from:from+q.m*q.step]
 			clear(got)
-			near := q.near[:n]
-			for j := range q.m {
-				adj, x, y := above[at+j*n:at+(j+1)*n], v[j*q.step:], w[j*q.step:]
-				adj, pp, gg := adj[:len(near)], p[:len(near)], got[:len(near)]
-				for i, k := range near {
-					t := float64(pp[i] * adj[i])
-					y[k] += t
-					gg[i] += float64(x[k] * t)
-				}
-			}
+			pull(w, got, v, p, above[at:at+block], &q)
 			for i := range got {
 				site[level] += got[i]
 			}
@@ -187,6 +178,39 @@ func (r *Run) fastBack(b *bucket, above []float64, scale int, sums [][]float64, 
 		r.advance(dims, steps)
 	}
 	return true
+}
+
+// pull adds to the adjoint w of a message, and to the sums got over the small table p, what
+// follows from the adjoint of the bucket's own message; v is the message below.
+func pull(w, got, v, p, above []float64, q *pattern) {
+	n := q.inner
+	near := q.near[:n]
+	if n == 4 && q.step == 2 && near[1] == 0 && near[2] == 1 {
+		p0, p1, p2, p3 := p[0], p[1], p[2], p[3]
+		var g0, g1, g2, g3 float64
+		for j := range q.m {
+			a := above[4*j : 4*j+4 : 4*j+4]
+			x, y := v[2*j:2*j+2:2*j+2], w[2*j:2*j+2:2*j+2]
+			t0, t1, t2, t3 := float64(p0*a[0]), float64(p1*a[1]), float64(p2*a[2]), float64(p3*a[3])
+			y[0] += t0 + t1
+			y[1] += t2 + t3
+			g0 += float64(x[0] * t0)
+			g1 += float64(x[0] * t1)
+			g2 += float64(x[1] * t2)
+			g3 += float64(x[1] * t3)
+		}
+		got[0], got[1], got[2], got[3] = got[0]+g0, got[1]+g1, got[2]+g2, got[3]+g3
+		return
+	}
+	for j := range q.m {
+		a, x, y := above[j*n:(j+1)*n], v[j*q.step:], w[j*q.step:]
+		a, pp, gg := a[:len(near)], p[:len(near)], got[:len(near)]
+		for i, k := range near {
+			t := float64(pp[i] * a[i])
+			y[k] += t
+			gg[i] += float64(x[k] * t)
+		}
+	}
 }
 
 // share gives the parts of an operand their probabilities: factors to the caller, messages
