@@ -70,9 +70,11 @@ type AISConfig struct {
 	Schedule Schedule
 
 	// Base is the distribution of the first states: a model of independent sites, such
-	// as a model.Independent fitted to data. It must give positive probability to
-	// every state to which the model does. nil means uniform states. The nearer it is
-	// to the model, the fewer stages are needed.
+	// as a model.Independent fitted to data, or an energy.Factored one whose graph is
+	// narrow enough for package projection/junction, such as a chain, or a strip of the
+	// model's own lattice. It must give positive probability to every state to which the
+	// model does. nil means uniform states. The nearer it is to the model, the fewer
+	// stages are needed.
 	Base energy.Model
 
 	// Exact, if not nil, holds independent exact draws of the model, one per chain

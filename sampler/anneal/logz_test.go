@@ -197,6 +197,7 @@ func testRBM(t *testing.T) (*model.RBM, float64) {
 func TestLogZFromABase(t *testing.T) {
 	ising, isingZ := isingLogZ(t)
 	rbm, rbmZ := testRBM(t)
+	_, clampedZ := exact.Law(exact.Must(energy.Clamp(rbm, map[int]int32{2: 1})))
 	near := base(t, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4)
 	holed := exact.NewRugged(4, 3, 1, 0.5, 6).Holed()
 	_, holedZ := exact.Law(holed)
@@ -211,6 +212,8 @@ func TestLogZFromABase(t *testing.T) {
 		"ising, table":        {ising, near, mcmc.DMALA{StepSize: 0.3}, isingZ},
 		"rbm, hidden units":   {rbm, nil, mcmc.BlockGibbs{}, rbmZ},
 		"rbm, units and base": {rbm, base(t, 1, -1, 0, 2, -2, 0.5), mcmc.BlockGibbs{}, rbmZ},
+		"ising, chain":        {ising, exact.Must(model.NewIsing(model.FreeLattice{9}, 0.2, 0.1)), mcmc.Gibbs{}, isingZ},
+		"rbm, clamped chain":  {exact.Must(energy.Clamp(rbm, map[int]int32{2: 1})), exact.Must(energy.Clamp(exact.Must(model.NewIsing(model.FreeLattice{6}, 0.3, 0)), map[int]int32{2: 1})), mcmc.Gibbs{}, clampedZ},
 		"levels with holes":   {holed, levels, mcmc.Metropolis{}, holedZ},
 	} {
 		ais, err := AIS(context.Background(), c.m, c.method, AISConfig{Chains: 300, Seed: 4, Stages: 40, Base: c.base})
@@ -234,6 +237,9 @@ func TestLogZFromABase(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, sameZ, ais.Value, 1e-12)
 	assert.InDelta(t, 0, ais.StdErr, 1e-12)
+	whole, err := AIS(context.Background(), ising, mcmc.Gibbs{}, AISConfig{Stages: 3, Base: ising})
+	require.NoError(t, err)
+	assert.InDelta(t, isingZ, whole.Value, 1e-12)
 }
 
 // Backwards from exact draws the error has the other sign; the two brackets meet.
@@ -277,10 +283,14 @@ func TestBaseErrors(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
 	chain, err := model.NewIsing(model.FreeLattice{3}, 1, 0)
 	require.NoError(t, err)
+	never := exact.Must(energy.Clamp(exact.Must(energy.Clamp(chain, map[int]int32{0: 0})), map[int]int32{0: 1}))
+	wide := exact.Must(model.NewIsing(model.Lattice{60, 60}, 0.1, 0))
+	_, err = NewAIS(wide, mcmc.Gibbs{}, AISConfig{Base: wide})
+	require.ErrorContains(t, err, "anneal: AIS: Base is *model.Ising: a graph of 3600 variables and width ≥")
 	for want, cfg := range map[string]AISConfig{
 		"Base has 2 sites and 2 levels, want 3 and 2": {Base: base(t, 0, 0)},
-		"sites of Base interact":                      {Base: chain},
-		"Base is *exact.Quadratic, want a model of":   {Base: m},
+		"Base is *exact.Quadratic: want a model of":   {Base: m},
+		"Base is *energy.Affine: every state has":     {Base: never},
 		"len(AISConfig.Exact) = 3, want 192":          {Exact: make([]int32, 3)},
 		"AISConfig.Exact[1] = 2, want 0 … 1":          {Chains: 2, Exact: []int32{0, 2, 0, 0, 0, 0}},
 		"energy = -Inf":                               {Base: base(t, math.Inf(1), 0, 0)},

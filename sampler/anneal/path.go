@@ -1,11 +1,16 @@
 package anneal
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/elimination"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -32,11 +37,12 @@ type path struct {
 	model         energy.Model
 	method        sampler.Method // moves along it
 	tempered      Tempered       // nil if the model is not
-	base          energy.Conditional
+	base          energy.Model
 	sites, levels int
 	betas         []float64
 	logZ          float64   // of the start
-	rows          []float64 // of the base: cumulative probabilities, sites × levels
+	rows          []float64 // of a base of independent sites: cumulative probabilities, sites × levels
+	drawer        *drawer   // of another base
 }
 
 // newPath checks the arguments of a run: the model, the method, the base (nil for none),
@@ -75,7 +81,7 @@ func newPath(caller string, m energy.Model, method sampler.Method, base energy.M
 	return p, nil
 }
 
-// setBase takes a base of independent sites.
+// setBase takes a base of independent sites, or of factors that form a graph of low width.
 func (p *path) setBase(base energy.Model) error {
 	sites, levels, err := check.Model("anneal", p.caller, "Base", base)
 	if err != nil {
@@ -86,11 +92,20 @@ func (p *path) setBase(base energy.Model) error {
 	}
 	g, graphical := energy.As[energy.Graphical](base)
 	c, conditional := energy.As[energy.Conditional](base)
-	if !graphical || !conditional {
-		return fmt.Errorf("anneal: %s: Base is %T, want a model of independent sites such as model.Independent", p.caller, base)
+	p.base = base
+	apart := graphical && conditional
+	if apart {
+		_, adj := g.Graph()
+		apart = len(adj) == 0
 	}
-	if _, adj := g.Graph(); len(adj) > 0 {
-		return fmt.Errorf("anneal: %s: sites of Base interact, want a model of independent sites", p.caller)
+	if !apart {
+		d, logZ, err := newDrawer(base)
+		if err != nil {
+			return fmt.Errorf("anneal: %s: Base is %T: %w", p.caller, base, err)
+		}
+		p.drawer = d
+		p.logZ += logZ - float64(float64(sites)*simd.Log(float64(levels)))
+		return nil
 	}
 	x, e, d := make([]int32, sites), make([]float64, 1), make([]float64, levels)
 	if s, ok := energy.As[energy.Supported](base); ok {
@@ -99,7 +114,6 @@ func (p *path) setBase(base energy.Model) error {
 	if base.Energy(e, x); !check.Finite(e[0]) {
 		return fmt.Errorf("anneal: %s: energy of a state of Base = %v, want a finite number", p.caller, e[0])
 	}
-	p.base = c
 	p.logZ += -e[0] - float64(float64(sites)*simd.Log(float64(levels)))
 	p.rows = make([]float64, 0, sites*levels)
 	for i := range sites {
@@ -119,6 +133,10 @@ func (p *path) setBase(base energy.Model) error {
 
 // draw stores a state of the start in x.
 func (p *path) draw(x []int32, r *sampler.Stream) {
+	if p.drawer != nil {
+		p.drawer.draw(x, r)
+		return
+	}
 	for i := range x {
 		if p.base == nil {
 			x[i] = int32(r.IntN(p.levels))
@@ -130,6 +148,55 @@ func (p *path) draw(x []int32, r *sampler.Stream) {
 			l++
 		}
 		x[i] = int32(l)
+	}
+}
+
+// drawer draws exactly from a model of factors.
+type drawer struct {
+	reduced *elimination.Reduced
+	run     *elimination.Run
+	y       []int32
+	src     []rand.Source
+}
+
+// newDrawer returns the drawer of a model and log Z.
+func newDrawer(m energy.Model) (*drawer, float64, error) {
+	var cards []int32
+	var scopes [][]int32
+	var tables [][]float64
+	f, ok := energy.As[energy.Factored](m)
+	if ok {
+		cards, scopes, tables, ok = f.Factors()
+	}
+	if !ok {
+		return nil, 0, errors.New("want a model of independent sites such as model.Independent, or an energy.Factored one")
+	}
+	reduced, err := elimination.Reduce(cards, scopes, tables)
+	if err != nil {
+		return nil, 0, err
+	}
+	plan, err := elimination.New(context.Background(), reduced.Cards, reduced.Scopes, elimination.Options{})
+	if err != nil {
+		return nil, 0, err
+	}
+	d := &drawer{reduced: reduced, run: plan.NewRun(), y: make([]int32, len(reduced.Cards)), src: make([]rand.Source, 1)}
+	logZ, err := d.run.Prepare(context.Background(), reduced.Tables)
+	return d, logZ, err
+}
+
+// draw stores a state in x.
+func (d *drawer) draw(x []int32, r *sampler.Stream) {
+	d.src[0] = r
+	if err := d.run.Draw(context.Background(), d.y, d.src); err != nil {
+		panic(err) // Prepare has done the same
+	}
+	for i := range x {
+		x[i] = d.reduced.Levels[i][0]
+	}
+	for v, i := range d.reduced.Var {
+		if int(i) < len(x) {
+			x[i] = d.reduced.Levels[i][d.y[v]]
+		}
 	}
 }
 
@@ -235,5 +302,8 @@ func (p *path) settings(add func(name string, value any), own ...setting) {
 	}
 	if p.rows != nil {
 		add(p.caller+"Config.Base", digest(p.rows))
+	}
+	if p.drawer != nil {
+		add(p.caller+"Config.Base", digest(slices.Concat(p.drawer.reduced.Tables...)))
 	}
 }
