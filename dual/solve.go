@@ -17,17 +17,28 @@ type Solution struct {
 	Violation []float64 // E[g] at λ*: 0 where λ*_j ≠ 0
 }
 
-// Solve returns the optimum for a base model that can be enumerated, to
-// rounding: it maximises D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) over
+// Solve returns the optimum for a base model that can be enumerated, or whose tables and
+// those of the inequalities ([energy.Factored]) form a graph of low width, of any number
+// of sites, to rounding: it maximises D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) over
 // λ ≥ 0 (over all λ_j at equalities). The
 // multipliers that l has now are the start; l is not changed. After
 // [Lagrangian.Within] the sum is over the language.
 //
-// Errors: more than 2²² states; a base without support, a NaN; and those of
+// Errors: more than 2²² states, unless there are tables, and then a graph that is too wide
+// (see package projection/junction); a base without support, a NaN; and those of
 // [SolveStates].
 func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	if l == nil {
 		return nil, fmt.Errorf("dual: Solve: l = nil")
+	}
+	if countStates(l.sites, l.levels) < 0 {
+		f, err := newFactored(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			return f.solve(l.lambda)
+		}
 	}
 	t := tilt.New(l.beta, l.Len(), l.equal)
 	if err := l.each(ctx, "Solve", t.Append); err != nil {

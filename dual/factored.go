@@ -1,0 +1,299 @@
+package dual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/concave"
+	"github.com/gibbsite-go/gibbsite/internal/elimination"
+)
+
+// factored is the dual function of a base and bounds whose tables form a graph of low
+// width. Values and gradients are exact; the curvature, which only decides how many steps
+// a climb takes, is that of independent draws.
+type factored struct {
+	l       *Lagrangian
+	reduced *elimination.Reduced
+	run     *elimination.Run
+	base    int           // number of tables of the base
+	tables  [][]float64   // unweighted
+	terms   []term        // of the tables after those of the base
+	offset  []float64     // of each bound
+	now     [][]float64   // tables at λ
+	src     []*rand.PCG   // of the draws
+	sources []rand.Source // the same
+	x, y    []int32       // draws: by state, by variable
+	g       []float64     // violations of the draws
+	size    float64       // a bound on |g|
+	ctx     context.Context
+	at      []float64 // the multipliers of the curvature at hand
+	curv    []float64
+	err     error
+}
+
+// term is a table of a bound: it counts coef times in bound j.
+type term struct {
+	j    int
+	coef float64
+}
+
+// newFactored returns nil for a problem that is not of this kind.
+func newFactored(ctx context.Context, l *Lagrangian) (*factored, error) {
+	cards, scopes, tables, ok := factorsOf(l.base)
+	if !ok || l.values != nil || l.language != nil || l.beta != 1 && len(cards) > l.sites {
+		return nil, nil // half the free energy of hidden units, for instance, has no tables
+	}
+	f := &factored{l: l, base: len(scopes), offset: make([]float64, len(l.bounds)), ctx: ctx}
+	var err error
+	if f.reduced, err = elimination.Reduce(cards, scopes, tables); err != nil {
+		return nil, fmt.Errorf("dual: Solve: %w", err)
+	}
+	scopes, f.tables = f.reduced.Scopes, f.reduced.Tables
+	for j := range l.bounds {
+		b := &l.bounds[j]
+		f.offset[j] = b.Offset
+		most := math.Abs(b.Offset)
+		for k, m := range b.Models {
+			own, s, t, ok := factorsOf(m)
+			if !ok || len(own) > l.sites || !slices.Equal(own, cards[:l.sites]) {
+				return nil, nil
+			}
+			for i, scope := range s {
+				left := f.reduced.Table(own, scope, t[i])
+				scopes, f.tables = append(scopes, f.reduced.Scope(scope)), append(f.tables, left)
+				f.terms = append(f.terms, term{j, b.coef(k)})
+				most += float64(math.Abs(b.coef(k)) * largest(left))
+			}
+		}
+		f.size = max(f.size, most)
+	}
+	plan, err := elimination.New(ctx, f.reduced.Cards, scopes, elimination.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("dual: Solve: %w", err)
+	}
+	f.run = plan.NewRun()
+	for _, t := range f.tables {
+		f.now = append(f.now, make([]float64, len(t)))
+	}
+	n := max(1024, draws*len(l.bounds))
+	f.curv = make([]float64, len(l.bounds)*len(l.bounds))
+	for s := range n {
+		f.src = append(f.src, rand.NewPCG(0, uint64(s)))
+		f.sources = append(f.sources, f.src[s])
+	}
+	f.x, f.y, f.g = make([]int32, n*l.sites), make([]int32, n*len(f.reduced.Cards)), make([]float64, n*len(l.bounds))
+	return f, nil
+}
+
+// factorsOf returns the tables of a model, also of a sum over sites that is no
+// energy.Factored.
+func factorsOf(m energy.Model) (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	if v, is := energy.As[energy.Varying](m); is {
+		m = v.Now()
+	}
+	if f, is := energy.As[energy.Factored](m); is {
+		return f.Factors()
+	}
+	t, ok := tableOf(m)
+	if !ok {
+		return nil, nil, nil, false
+	}
+	sites, levels := m.Shape()
+	scopes, tables = [][]int32{nil}, [][]float64{t[:1]}
+	for i := range sites {
+		scopes, tables = append(scopes, []int32{int32(i)}), append(tables, t[1+i*levels:1+(i+1)*levels])
+	}
+	return slices.Repeat([]int32{int32(levels)}, sites), scopes, tables, true
+}
+
+// largest returns the largest magnitude, not counting infinities.
+func largest(v []float64) (most float64) {
+	for _, x := range v {
+		if check.Finite(x) {
+			most = max(most, math.Abs(x))
+		}
+	}
+	return most
+}
+
+// weigh sets the tables to scale times those of the base, and to those of the bounds at the
+// given weights over beta.
+func (f *factored) weigh(scale float64, lambda []float64) {
+	for k, t := range f.tables {
+		c := scale
+		if k >= f.base {
+			c = lambda[f.terms[k-f.base].j] * f.terms[k-f.base].coef / f.l.beta
+		}
+		for i, e := range t {
+			f.now[k][i] = e
+			if !math.IsInf(e, 1) {
+				f.now[k][i] = c * e
+			}
+		}
+	}
+}
+
+// Value is a concave.Func, as tilt.List.Value is.
+func (f *factored) Value(lambda, grad, curv []float64) float64 {
+	if f.err != nil {
+		return math.NaN()
+	}
+	f.weigh(1/f.l.beta, lambda)
+	copy(grad, f.offset)
+	logZ, err := f.run.Marginals(f.ctx, f.now, func(k int, p []float64) {
+		if k < f.base {
+			return
+		}
+		t := f.terms[k-f.base]
+		for i, v := range p {
+			if v > 0 {
+				grad[t.j] += float64(t.coef * float64(v*f.tables[k][i]))
+			}
+		}
+	}, nil)
+	if err == nil && f.moved(lambda) {
+		f.at = slices.Clone(lambda)
+		err = f.covariance(grad, f.curv)
+	}
+	copy(curv, f.curv)
+	if err != nil {
+		f.err = err
+		return math.NaN()
+	}
+	value := -f.l.beta * logZ
+	for j, b := range f.offset {
+		value += float64(lambda[j] * b)
+	}
+	return value
+}
+
+// minVariance is that of package tilt.
+const minVariance = 1e-11
+
+// draws is how many there are a bound: the curvature then is right within a quarter in every
+// direction (√(1/draws) twice), and a Newton step leaves a quarter of the error.
+const draws = 64
+
+// moved reports whether the curvature is that of other multipliers.
+func (f *factored) moved(lambda []float64) bool {
+	if f.at == nil {
+		return true
+	}
+	for j, v := range lambda {
+		if math.Abs(v-f.at[j]) > 1e-3*f.l.beta/f.size {
+			return true
+		}
+	}
+	return false
+}
+
+// covariance stores that of the bounds over beta, by draws from the tables at hand.
+func (f *factored) covariance(mean, curv []float64) error {
+	n, m, sites := len(f.src), len(f.offset), f.l.sites
+	for s, r := range f.src {
+		r.Seed(44, uint64(s)) // the same randomness at every λ
+	}
+	if _, err := f.run.Prepare(f.ctx, f.now); err != nil {
+		return err
+	}
+	if err := f.run.Draw(f.ctx, f.y, f.sources); err != nil {
+		return err
+	}
+	for i := range sites {
+		for s := range n {
+			f.x[s*sites+i] = f.reduced.Levels[i][0]
+		}
+	}
+	for v, i := range f.reduced.Var {
+		if int(i) < sites {
+			for s, l := range f.y[v*n : (v+1)*n] {
+				f.x[s*sites+int(i)] = f.reduced.Levels[i][l]
+			}
+		}
+	}
+	f.l.set.Violation(f.g, f.x)
+	clear(curv)
+	for s := range n {
+		row := f.g[s*m : (s+1)*m]
+		for j := range row {
+			row[j] -= mean[j]
+		}
+		for j, a := range row {
+			c := a / (float64(n) * f.l.beta)
+			to := curv[j*m : j*m+j+1]
+			for i, b := range row[:len(to)] {
+				to[i] += float64(c * b)
+			}
+		}
+	}
+	for j := range m {
+		for i := range j {
+			curv[i*m+j] = curv[j*m+i]
+		}
+	}
+	return nil
+}
+
+// margin returns min over the support of uᵀg.
+func (f *factored) margin(u []float64) (float64, error) {
+	f.weigh(0, u)
+	_, e, err := f.run.Best(f.ctx, f.now, 1)
+	if err != nil {
+		return 0, err
+	}
+	margin := f.l.beta * e[0] // the weights are over β
+	for j, b := range f.offset {
+		margin += float64(u[j] * b)
+	}
+	return margin, nil
+}
+
+// solve returns the optimum.
+func (f *factored) solve(start []float64) (*Solution, error) {
+	n := len(start)
+	lambda, err := concave.Maximize(f.ctx, f.Value, start, concave.Tolerance*f.size, f.l.equal)
+	var away *concave.Unbounded
+	if f.err != nil {
+		return nil, fmt.Errorf("dual: Solve: %w", f.err)
+	}
+	if err != nil && !errors.As(err, &away) {
+		return nil, err
+	}
+	s := &Solution{Lambda: lambda, Violation: make([]float64, n)}
+	curv := make([]float64, n*n)
+	if away == nil {
+		s.Dual = f.Value(lambda, s.Violation, curv)
+		if f.err != nil {
+			return nil, fmt.Errorf("dual: Solve: %w", f.err)
+		}
+	} else {
+		lambda = away.Lambda
+	}
+	// A bound that does not vary at the optimum may be at its edge, where λ_j is infinite.
+	for j, v := range lambda {
+		u := direction(lambda)
+		if away == nil {
+			if v == 0 || curv[j*n+j]*f.l.beta > minVariance*f.size*f.size {
+				continue
+			}
+			clear(u)
+			u[j] = math.Copysign(1, v)
+		} else if j > 0 {
+			break
+		}
+		margin, err := f.margin(u)
+		if err != nil {
+			return nil, fmt.Errorf("dual: Solve: %w", err)
+		}
+		if away != nil || margin >= -concave.Tolerance*f.size {
+			return nil, &DivergedError{Lambda: lambda, Direction: u, Margin: max(0, margin), Steps: 1, Proven: margin > concave.Tolerance*f.size}
+		}
+	}
+	return s, nil
+}
