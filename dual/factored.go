@@ -28,7 +28,7 @@ type factored struct {
 	now     [][]float64   // tables at λ
 	src     []*rand.PCG   // of the draws
 	sources []rand.Source // the same
-	x, y    []int32       // draws: by state, by variable
+	y       []int32       // draws, by variable
 	g       []float64     // violations of the draws
 	size    float64       // a bound on |g|
 	ctx     context.Context
@@ -39,8 +39,9 @@ type factored struct {
 
 // term is a table of a bound: it counts coef times in bound j.
 type term struct {
-	j    int
-	coef float64
+	j     int
+	coef  float64
+	scope []int32
 }
 
 // newFactored returns nil for a problem that is not of this kind.
@@ -66,8 +67,13 @@ func newFactored(ctx context.Context, l *Lagrangian) (*factored, error) {
 			}
 			for i, scope := range s {
 				left := f.reduced.Table(own, scope, t[i])
+				if !slices.ContainsFunc(left, func(v float64) bool { return v != left[0] }) {
+					f.offset[j] += float64(b.coef(k) * left[0])
+					most += math.Abs(float64(b.coef(k) * left[0]))
+					continue
+				}
 				scopes, f.tables = append(scopes, f.reduced.Scope(scope)), append(f.tables, left)
-				f.terms = append(f.terms, term{j, b.coef(k)})
+				f.terms = append(f.terms, term{j, b.coef(k), scopes[len(scopes)-1]})
 				most += float64(math.Abs(b.coef(k)) * largest(left))
 			}
 		}
@@ -87,7 +93,7 @@ func newFactored(ctx context.Context, l *Lagrangian) (*factored, error) {
 		f.src = append(f.src, rand.NewPCG(0, uint64(s)))
 		f.sources = append(f.sources, f.src[s])
 	}
-	f.x, f.y, f.g = make([]int32, n*l.sites), make([]int32, n*len(f.reduced.Cards)), make([]float64, n*len(l.bounds))
+	f.y, f.g = make([]int32, n*len(f.reduced.Cards)), make([]float64, n*len(l.bounds))
 	return f, nil
 }
 
@@ -195,7 +201,7 @@ func (f *factored) moved(lambda []float64) bool {
 
 // covariance stores that of the bounds over beta, by draws from the tables at hand.
 func (f *factored) covariance(mean, curv []float64) error {
-	n, m, sites := len(f.src), len(f.offset), f.l.sites
+	n, m := len(f.src), len(f.offset)
 	for s, r := range f.src {
 		r.Seed(44, uint64(s)) // the same randomness at every λ
 	}
@@ -205,19 +211,24 @@ func (f *factored) covariance(mean, curv []float64) error {
 	if err := f.run.Draw(f.ctx, f.y, f.sources); err != nil {
 		return err
 	}
-	for i := range sites {
-		for s := range n {
-			f.x[s*sites+i] = f.reduced.Levels[i][0]
+	for s := range n {
+		for j := range m {
+			f.g[s*m+j] = f.offset[j]
 		}
 	}
-	for v, i := range f.reduced.Var {
-		if int(i) < sites {
-			for s, l := range f.y[v*n : (v+1)*n] {
-				f.x[s*sites+int(i)] = f.reduced.Levels[i][l]
+	at := make([]int, n)
+	for k, t := range f.terms {
+		clear(at)
+		for _, v := range t.scope {
+			for s, l := range f.y[int(v)*n : (int(v)+1)*n] {
+				at[s] = at[s]*int(f.reduced.Cards[v]) + int(l)
 			}
 		}
+		table := f.tables[f.base+k]
+		for s, i := range at {
+			f.g[s*m+t.j] += float64(t.coef * table[i])
+		}
 	}
-	f.l.set.Violation(f.g, f.x)
 	clear(curv)
 	for s := range n {
 		row := f.g[s*m : (s+1)*m]
