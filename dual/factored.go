@@ -2,7 +2,6 @@ package dual
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -179,8 +178,12 @@ func (f *factored) Value(lambda, grad, curv []float64) float64 {
 	return value
 }
 
-// minVariance is that of package tilt.
-const minVariance = 1e-11
+// minVariance is the variance of a bound, relative to the square of its size, below which it is
+// taken to be at its edge; a margin below rounded times the size is 0 to rounding.
+const (
+	minVariance = 1e-11
+	rounded     = 1e-10
+)
 
 // draws is how many there are a bound: the curvature then is right within a quarter in every
 // direction (√(1/draws) twice), and a Newton step leaves a quarter of the error.
@@ -268,43 +271,45 @@ func (f *factored) margin(u []float64) (float64, error) {
 // solve returns the optimum.
 func (f *factored) solve(start []float64) (*Solution, error) {
 	n := len(start)
-	lambda, err := concave.Maximize(f.ctx, f.Value, start, concave.Tolerance*f.size, f.l.equal)
-	var away *concave.Unbounded
+	top, err := concave.Maximize(f.ctx, f.Value, start, concave.Unit{Value: f.l.beta}, f.l.equal)
 	if f.err != nil {
+		err = f.err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dual: Solve: %w", err)
+	}
+	s := &Solution{Lambda: top.Lambda, Violation: make([]float64, n)}
+	curv := make([]float64, n*n)
+	if s.Dual = f.Value(s.Lambda, s.Violation, curv); f.err != nil {
 		return nil, fmt.Errorf("dual: Solve: %w", f.err)
 	}
-	if err != nil && !errors.As(err, &away) {
-		return nil, err
+	attained := top.Residual <= concave.Accepted
+	var proofs [][]float64
+	if !attained && sumOf(top.Last) > 0 {
+		proofs = append(proofs, direction(top.Last))
 	}
-	s := &Solution{Lambda: lambda, Violation: make([]float64, n)}
-	curv := make([]float64, n*n)
-	if away == nil {
-		s.Dual = f.Value(lambda, s.Violation, curv)
-		if f.err != nil {
-			return nil, fmt.Errorf("dual: Solve: %w", f.err)
-		}
-	} else {
-		lambda = away.Lambda
-	}
-	// A bound that does not vary at the optimum may be at its edge, where λ_j is infinite.
-	for j, v := range lambda {
-		u := direction(lambda)
-		if away == nil {
-			if v == 0 || curv[j*n+j]*f.l.beta > minVariance*f.size*f.size {
-				continue
-			}
-			clear(u)
+	for j, v := range s.Lambda { // a bound that does not vary may be at its edge, where λ_j is infinite
+		if v != 0 && curv[j*n+j]*f.l.beta <= minVariance*f.size*f.size {
+			u := make([]float64, n)
 			u[j] = math.Copysign(1, v)
-		} else if j > 0 {
-			break
+			proofs = append(proofs, u)
 		}
+	}
+	for _, u := range proofs {
 		margin, err := f.margin(u)
 		if err != nil {
 			return nil, fmt.Errorf("dual: Solve: %w", err)
 		}
-		if away != nil || margin >= -concave.Tolerance*f.size {
-			return nil, &DivergedError{Lambda: lambda, Direction: u, Margin: max(0, margin), Steps: 1, Proven: margin > concave.Tolerance*f.size}
+		if margin >= -rounded*f.size {
+			return nil, &DivergedError{Lambda: top.Last, Direction: u, Margin: max(0, margin), Steps: 1, Proven: margin > rounded*f.size}
 		}
+	}
+	if !attained {
+		e := &UndecidedError{Lambda: s.Lambda, Violation: s.Violation, Deviation: make([]float64, n)}
+		for j := range n {
+			e.Deviation[j] = math.Sqrt(curv[j*n+j] * f.l.beta)
+		}
+		return nil, e
 	}
 	return s, nil
 }
