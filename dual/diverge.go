@@ -52,10 +52,17 @@ func (e *DivergedError) Unwrap() error {
 
 // direction returns u = λ/Σ|λ|.
 func direction(lambda []float64) []float64 {
+	largest := 0.0 // the sum of large ones overflows
+	for _, v := range lambda {
+		largest = max(largest, math.Abs(v))
+	}
 	u := make([]float64, len(lambda))
-	sum := sumOf(lambda)
 	for j, v := range lambda {
-		u[j] = v / sum
+		u[j] = v / largest
+	}
+	sum := sumOf(u)
+	for j := range u {
+		u[j] /= sum
 	}
 	return u
 }

@@ -2,6 +2,7 @@ package dual
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -274,6 +275,10 @@ func (f *factored) solve(start []float64) (*Solution, error) {
 	top, err := concave.Maximize(f.ctx, f.Value, start, concave.Unit{Value: f.l.beta}, f.l.equal)
 	if f.err != nil {
 		err = f.err
+	}
+	var away *concave.Unbounded // a dual function that overflows, which is judged below
+	if errors.As(err, &away) {
+		top, err = &concave.Top{Lambda: away.Lambda, Last: away.Lambda, Residual: math.Inf(1)}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("dual: Solve: %w", err)

@@ -61,8 +61,8 @@ func TestCheckpointFiles(t *testing.T) {
 	assert.Equal(t, whole.Average(), last.Average())
 
 	lost := build(func(c *dual.Config) { c.Checkpoint.Path = filepath.Join(path, "no", "folder") })
-	require.ErrorContains(t, lost.Run(ctx, 20), "dual: SaveFile")
-	assert.Equal(t, 3, lost.Len())
+	require.ErrorContains(t, lost.Run(ctx, 20), "dual: Run: Config.Checkpoint: open")
+	assert.Zero(t, lost.Len(), "refused before the first step")
 	lag := ring(t, 1)
 	var cfg dual.Config
 	cfg.Checkpoint.Every = -1
