@@ -26,6 +26,10 @@ const most = 1 << 28
 // are merged in order, so results do not depend on the number of processors.
 const enumerated = 1 << 12
 
+// polled is the number of states evaluated between two looks at the context: a model
+// that takes a millisecond for each ends within some milliseconds.
+const polled = 16
+
 // size returns levels^sites, or false if that exceeds most.
 func size(m Model) (int, bool) {
 	sites, levels := m.Shape()
@@ -46,7 +50,8 @@ func size(m Model) (int, bool) {
 // be safe for concurrent use and must not keep its argument.
 //
 // It returns an error if there are more than 2²⁸ states, an energy is NaN or −Inf, no
-// state has a finite energy, or ctx is cancelled.
+// state has a finite energy, or ctx ends; then it is the cause. Few states are evaluated
+// after that.
 func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enumeration, error) {
 	if err := check.Given("energy: Enumerate", "m", m); err != nil {
 		return Enumeration{}, err
@@ -64,15 +69,12 @@ func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enum
 	chunks := make([]partial, (n+enumerated-1)/enumerated)
 	counters := sync.Pool{New: func() any { return newCounter(m, f) }}
 	pool.Each(runtime.GOMAXPROCS(0), len(chunks), func(k int) {
-		if poll.Err(ctx) != nil {
-			return
-		}
 		c, _ := counters.Get().(*counter)
-		chunks[k] = c.sum(k*enumerated, min((k+1)*enumerated, n))
+		chunks[k] = c.sum(ctx, k*enumerated, min((k+1)*enumerated, n))
 		counters.Put(c)
 	})
-	if err := poll.Err(ctx); err != nil {
-		return Enumeration{}, err
+	if poll.Err(ctx) != nil {
+		return Enumeration{}, context.Cause(ctx)
 	}
 	total := partial{top: math.Inf(-1), means: make([]float64, len(f))}
 	for k := range chunks {
@@ -132,8 +134,11 @@ func newCounter(m Model, f []func(x []int32) float64) *counter {
 }
 
 // sum adds up the states with numbers from … to−1, where site 0 is the fastest
-// digit.
-func (c *counter) sum(from, to int) partial {
+// digit. It stops where ctx ends.
+func (c *counter) sum(ctx context.Context, from, to int) partial {
+	if poll.Err(ctx) != nil {
+		return partial{}
+	}
 	n := to - from
 	for i, k := 0, from; i < c.sites; i, k = i+1, k/c.levels {
 		c.x[i] = int32(k % c.levels)
@@ -149,7 +154,13 @@ func (c *counter) sum(from, to int) partial {
 		}
 	}
 	e := c.e[:n]
-	c.model.Energy(e, c.x[:n*c.sites])
+	for s := 0; s < n; s += polled {
+		if poll.Err(ctx) != nil {
+			return partial{}
+		}
+		end := min(s+polled, n)
+		c.model.Energy(e[s:end], c.x[s*c.sites:end*c.sites])
+	}
 	p := partial{top: math.Inf(-1), means: make([]float64, len(c.f))}
 	for s, v := range e {
 		if math.IsNaN(v) || math.IsInf(v, -1) {
@@ -162,6 +173,9 @@ func (c *counter) sum(from, to int) partial {
 		return p
 	}
 	for s, v := range e {
+		if len(c.f) > 0 && s%polled == 0 && poll.Err(ctx) != nil {
+			return partial{}
+		}
 		w := math.Exp(-v - p.top)
 		p.weight += w
 		for j, f := range c.f {

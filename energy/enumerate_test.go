@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -78,4 +80,38 @@ func TestMagnetization(t *testing.T) {
 	require.Equal(t, 0.0, energy.Magnetization([]int32{0, 1, 1, 0}))
 	require.Equal(t, -1.0, energy.Magnetization([]int32{0, 0}))
 	require.Equal(t, 1.0/3, energy.Magnetization([]int32{1, 1, 0}))
+}
+
+// Once its context has ended, Enumerate evaluates few states more, however slow they are.
+func TestEnumerateStopsSoon(t *testing.T) {
+	for _, slow := range []string{"model", "function"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("why")
+		var calls, late atomic.Int64
+		work := func(of string) {
+			if of != slow {
+				return
+			}
+			if ctx.Err() != nil {
+				late.Add(1)
+			}
+			if calls.Add(1) == 100 {
+				cancel(why)
+			}
+		}
+		m := energy.Func{Sites: 20, Levels: 2, E: func([]int32) float64 { work("model"); return 0 }}
+		_, err := energy.Enumerate(ctx, m, func([]int32) float64 { work("function"); return 1 })
+		assert.ErrorIs(t, err, why, slow)
+		assert.LessOrEqual(t, late.Load(), int64(32*runtime.GOMAXPROCS(0)), slow)
+		cancel(nil)
+	}
+}
+
+func BenchmarkEnumerate(b *testing.B) {
+	m, err := model.NewIsing(model.Lattice{4, 5}, 0.2, 0.2)
+	require.NoError(b, err)
+	for b.Loop() {
+		_, err := energy.Enumerate(b.Context(), m, energy.Magnetization)
+		require.NoError(b, err)
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // numberSpec describes a set of JSON numbers. Where it restricts anything, a
@@ -39,13 +41,13 @@ const digits = 400
 func parseDecimal(n json.Number) (decimal, error) {
 	r, ok := new(big.Rat).SetString(string(n))
 	if e := strings.IndexAny(string(n), "eE"); e >= 0 && len(n)-e > 5 || len(n) > digits || !ok {
-		return decimal{}, fmt.Errorf("number %s, want at most %d digits", n, digits)
+		return decimal{}, fmt.Errorf("number %s, want at most %d digits", check.Clip(string(n)), digits)
 	}
 	text := new(big.Rat).Abs(r).FloatString(digits)
 	whole, fraction, _ := strings.Cut(text, ".")
 	d := decimal{r.Sign() < 0, strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")}
 	if len(d.whole) > digits {
-		return d, fmt.Errorf("number %s, want at most %d digits", n, digits)
+		return d, fmt.Errorf("number %s, want at most %d digits", check.Clip(string(n)), digits)
 	}
 	return d, nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // SyntaxError is the error of a grammar that cannot be read, with the place and the
@@ -119,9 +121,9 @@ func (p *parser) grammar() (rules []definition, err error) {
 		case name == "":
 			return nil, p.fail(at, "want the name of a rule, not %q", p.rest())
 		case seen[name]:
-			return nil, p.fail(at, "rule %s is defined twice", name)
+			return nil, p.fail(at, "rule %s is defined twice", check.Clip(name))
 		case !p.sign():
-			return nil, p.fail(p.at, "want = or ::= after %s, not %q", name, p.rest())
+			return nil, p.fail(p.at, "want = or ::= after %s, not %q", check.Clip(name), p.rest())
 		}
 		seen[name] = true
 		body, err := p.choice()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
@@ -155,7 +156,7 @@ func translate(p string) (string, error) {
 			b.WriteString(`[^\n\r\x{2028}\x{2029}]`)
 		case c == '(' && strings.HasPrefix(p[i:], "(?") && !strings.HasPrefix(p[i:], "(?:") &&
 			(!strings.HasPrefix(p[i:], "(?<") || strings.HasPrefix(p[i:], "(?<=") || strings.HasPrefix(p[i:], "(?<!")):
-			return "", fmt.Errorf("pattern %q: a lookaround that is not at its beginning", p)
+			return "", fmt.Errorf("a lookaround that is not at its beginning")
 		default:
 			b.WriteByte(c)
 		}
@@ -239,7 +240,7 @@ func (c *patterns) format(s *value, name string, negated bool) ([]test, error) {
 	f, ok := formats[name]
 	switch {
 	case !ok:
-		return nil, unsupported(s, "format", "format %q is not supported", name)
+		return nil, unsupported(s, "format", "format %s is not supported", check.Quote(name))
 	case negated && !f.exact:
 		return nil, unsupported(s, "format", "format %q is not supported in a schema with not, oneOf, if or dependencies", name)
 	}
@@ -259,5 +260,5 @@ func (c *patterns) patternError(path, p string, err error) error {
 	if poll.Err(c.ctx) != nil {
 		return context.Cause(c.ctx)
 	}
-	return &SchemaError{Path: path, What: fmt.Sprintf("pattern %q: %v", p, err), Unsupported: true}
+	return &SchemaError{Path: path, What: fmt.Sprintf("pattern %s: %v", check.Quote(p), err), Unsupported: true}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Parse compiles a grammar. Its first rule describes the whole text:
@@ -97,14 +98,14 @@ func (b *rulebook) checkIn(e *expression) error {
 	switch e.op {
 	case reference:
 		if b.rules[e.text] == nil {
-			return b.p.fail(e.at, "no rule defines %s", e.text)
+			return b.p.fail(e.at, "no rule defines %s", check.Clip(e.text))
 		}
 	case regular:
 		if b.terminals[e.text] == nil {
 			a, err := compileRegexp(b.ctx, e.text, b.limits)
 			var bad *text.PatternError
 			if errors.As(err, &bad) {
-				return b.p.fail(e.at, "%v", bad.Err)
+				return b.p.fail(e.at, "%s", check.Clip(bad.Err.Error()))
 			}
 			if err != nil {
 				return err
@@ -206,7 +207,7 @@ func (b *rulebook) bracketIn(name string, e *expression) {
 	if first < 0 || open < 0 || shut < 0 {
 		return
 	}
-	inner := fmt.Sprintf("%s (%s … %s)", name, e.parts[open].text, e.parts[shut].text)
+	inner := fmt.Sprintf("%s (%s … %s)", name, check.Clip(e.parts[open].text), check.Clip(e.parts[shut].text))
 	for b.rules[inner] != nil {
 		inner += "′"
 	}

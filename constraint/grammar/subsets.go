@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
@@ -18,9 +19,9 @@ type ConflictError struct {
 
 func (e *ConflictError) Error() string {
 	if e.Byte == 0 {
-		return fmt.Sprintf("grammar: rule %s is not deterministic: it may %s", e.Rule, e.What)
+		return fmt.Sprintf("grammar: rule %s is not deterministic: it may %s", check.Clip(e.Rule), e.What)
 	}
-	return fmt.Sprintf("grammar: rule %s is not deterministic: at byte %q a text may %s", e.Rule, e.Byte, e.What)
+	return fmt.Sprintf("grammar: rule %s is not deterministic: at byte %q a text may %s", check.Clip(e.Rule), e.Byte, e.What)
 }
 
 // subsets determinises a network level by level as states are asked for. A

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // value is a JSON value whose objects keep the order of their keys.
@@ -169,7 +171,9 @@ type SchemaError struct {
 	Unsupported bool
 }
 
-func (e *SchemaError) Error() string { return fmt.Sprintf("grammar: schema: %s: %s", e.Path, e.What) }
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("grammar: schema: %s: %s", check.Clip(e.Path), e.What)
+}
 
 func unsupported(v *value, keyword, format string, args ...any) error {
 	return &SchemaError{Path: v.path + "/" + escapePointer(keyword), What: fmt.Sprintf(format, args...), Unsupported: true}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
@@ -38,7 +39,7 @@ func newBPE(who string, tokens []string, pairs [][2]string) (*BPE, error) {
 	id := make(map[string]int32, len(tokens))
 	for t, s := range tokens {
 		if _, twice := id[s]; twice {
-			return nil, bad(fmt.Sprintf("token %d", t), fmt.Sprintf("%q", s), "a text that no other token has")
+			return nil, bad(fmt.Sprintf("token %d", t), check.Quote(s), "a text that no other token has")
 		}
 		id[s] = int32(t)
 	}
@@ -56,10 +57,10 @@ func newBPE(who string, tokens []string, pairs [][2]string) (*BPE, error) {
 		right, ok2 := id[p[1]]
 		both, ok3 := id[p[0]+p[1]]
 		if !ok1 || !ok2 || !ok3 || !made[left] || !made[right] {
-			return nil, bad(fmt.Sprintf("merge %d", rank), fmt.Sprintf("%q + %q", p[0], p[1]), "tokens that bytes and earlier merges make, and a token for the result")
+			return nil, bad(fmt.Sprintf("merge %d", rank), check.Quote(p[0])+" + "+check.Quote(p[1]), "tokens that bytes and earlier merges make, and a token for the result")
 		}
 		if _, twice := b.merges[[2]int32{left, right}]; twice {
-			return nil, bad(fmt.Sprintf("merge %d", rank), fmt.Sprintf("%q + %q", p[0], p[1]), "a pair that is not merged before")
+			return nil, bad(fmt.Sprintf("merge %d", rank), check.Quote(p[0])+" + "+check.Quote(p[1]), "a pair that is not merged before")
 		}
 		b.merges[[2]int32{left, right}] = merge{int32(rank), both}
 		made[both] = true

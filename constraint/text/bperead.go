@@ -75,7 +75,7 @@ func ReadTokenizer(r io.Reader) (*BPE, error) {
 	p := f.PreTokenizer
 	switch {
 	case f.Model.Type != "BPE" && f.Model.Type != "": // older files leave it out
-		return bad("model.type", fmt.Sprintf("%q", f.Model.Type), `"BPE"`)
+		return bad("model.type", check.Quote(f.Model.Type), `"BPE"`)
 	case f.Normalizer != nil:
 		return bad("normalizer", f.Normalizer, "null")
 	case p == nil || p.Type != "ByteLevel":
@@ -127,12 +127,12 @@ func assemble(who string, ids map[string]int, added map[int]string, lines []stri
 		text, ok := unprint(s)
 		if !ok {
 			if _, special := added[id]; !special {
-				return bad("token", fmt.Sprintf("%q", s), "runes that stand for bytes")
+				return bad("token", check.Quote(s), "runes that stand for bytes")
 			}
 			text = s
 		}
 		if !put(id, text) {
-			return bad(fmt.Sprintf("token %q", s), id, want)
+			return bad("token "+check.Quote(s), id, want)
 		}
 	}
 	for id, s := range added {
@@ -140,7 +140,7 @@ func assemble(who string, ids map[string]int, added map[int]string, lines []stri
 			continue
 		}
 		if !put(id, s) {
-			return bad(fmt.Sprintf("added token %q", s), id, want)
+			return bad("added token "+check.Quote(s), id, want)
 		}
 	}
 	pairs := make([][2]string, len(lines))
@@ -149,7 +149,7 @@ func assemble(who string, ids map[string]int, added map[int]string, lines []stri
 		a, ok1 := unprint(left)
 		b, ok2 := unprint(strings.TrimSuffix(right, "\r"))
 		if !ok || !ok1 || !ok2 || a == "" || b == "" {
-			return bad(fmt.Sprintf("merge %d", i), fmt.Sprintf("%q", line), "two tokens and a space between")
+			return bad(fmt.Sprintf("merge %d", i), check.Quote(line), "two tokens and a space between")
 		}
 		pairs[i] = [2]string{a, b}
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // WordCount compiles the language of the token sequences whose text has a number of words
@@ -22,7 +23,7 @@ func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, word
 	if err != nil {
 		return nil, err
 	}
-	return k.compile(ctx, name, fmt.Sprintf("WordCount(%v, %q)", words, separators), wordCount{c}, v, limits)
+	return k.compile(ctx, name, fmt.Sprintf("WordCount(%v, %s)", words, check.Quote(separators)), wordCount{c}, v, limits)
 }
 
 // Characters compiles the language of the token sequences whose text has a number of
@@ -51,7 +52,7 @@ func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sent
 		err = valid(name, "ends", ends)
 	}
 	if err == nil && (ends == "" || strings.IndexFunc(ends, unicode.IsSpace) >= 0) {
-		err = &constraint.ArgumentError{Func: name, Arg: "ends", Value: fmt.Sprintf("%q", ends), Want: "runes that are no white space"}
+		err = &constraint.ArgumentError{Func: name, Arg: "ends", Value: check.Quote(ends), Want: "runes that are no white space"}
 	}
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sent
 	k.one(whiteSpace())
 	k.one(closing)
 	k.one(ends)
-	return k.compile(ctx, name, fmt.Sprintf("Sentences(%v, %q)", sentences, ends), sentenceCount{c}, v, limits)
+	return k.compile(ctx, name, fmt.Sprintf("Sentences(%v, %s)", sentences, check.Quote(ends)), sentenceCount{c}, v, limits)
 }
 
 // closing is what may stand behind the end of a sentence.

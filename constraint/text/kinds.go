@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // kinds divides runes into those that are listed, each with a kind, and the others,
@@ -94,7 +95,7 @@ func (k *kinds) compile(ctx context.Context, name, title string, a constraint.Au
 // valid checks that an argument is text.
 func valid(name, arg, s string) error {
 	if !utf8.ValidString(s) {
-		return &constraint.ArgumentError{Func: name, Arg: arg, Value: fmt.Sprintf("%q", s), Want: "UTF-8"}
+		return &constraint.ArgumentError{Func: name, Arg: arg, Value: check.Quote(s), Want: "UTF-8"}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"regexp/syntax"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // PatternError is the error of a regular expression that cannot be compiled. It unwraps
@@ -16,9 +17,9 @@ type PatternError struct {
 	Err     error  // what is wrong with it
 }
 
-// Error quotes the pattern and the reason.
+// Error quotes the pattern and the reason, cut if they are long.
 func (e *PatternError) Error() string {
-	return fmt.Sprintf("text: pattern %q: %v", e.Pattern, e.Err)
+	return fmt.Sprintf("text: pattern %s: %s", check.Quote(e.Pattern), check.Clip(e.Err.Error()))
 }
 
 // Unwrap returns Err.
@@ -69,17 +70,17 @@ func regexpOver(ctx context.Context, pattern string, p *prepared, limits constra
 	}
 	overRunes, err := constraint.Compile(ctx, t, t.Levels(), limits)
 	if errors.Is(err, constraint.ErrInfeasible) {
-		return nil, fmt.Errorf("text: Regexp: nothing matches %q: %w", pattern, constraint.ErrInfeasible)
+		return nil, fmt.Errorf("text: Regexp: nothing matches %s: %w", check.Quote(pattern), constraint.ErrInfeasible)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("text: Regexp: %w", err)
 	}
 	d, err := spell(ctx, name, overRunes, runes, p, limits)
 	if errors.Is(err, constraint.ErrInfeasible) {
-		return nil, fmt.Errorf("text: Regexp: no token sequence spells a match of %q: %w", pattern, constraint.ErrInfeasible)
+		return nil, fmt.Errorf("text: Regexp: no token sequence spells a match of %s: %w", check.Quote(pattern), constraint.ErrInfeasible)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return d.Named(fmt.Sprintf("Regexp(%q)", pattern)), nil
+	return d.Named(fmt.Sprintf("Regexp(%s)", check.Quote(pattern))), nil
 }

@@ -218,3 +218,22 @@ func TestRegexpIsMinimal(t *testing.T) {
 		require.Equal(t, 1<<(n+1), d.States())
 	}
 }
+
+// Messages and names show the beginning of a pattern, however long it is.
+func TestLongPatternsAreClipped(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, pattern := range []string{"(" + long, "[" + long, long + "{2000}", "x{1000}{1000}" + long, `(?P<` + long + `1é>x)`} {
+		_, err := Regexp(t.Context(), pattern, Bytes(), constraint.Limits{})
+		var bad *PatternError
+		require.ErrorAs(t, err, &bad)
+		require.Equal(t, pattern, bad.Pattern)
+		require.Less(t, len(err.Error()), 500)
+	}
+	v := Vocabulary{Tokens: []string{"x"}}
+	_, err := Regexp(t.Context(), "y"+long[:1<<12], v, constraint.Limits{})
+	require.ErrorIs(t, err, constraint.ErrInfeasible)
+	require.Less(t, len(err.Error()), 500)
+	d, err := Regexp(t.Context(), long[:1<<12], v, constraint.Limits{})
+	require.NoError(t, err)
+	require.Less(t, len(d.String()), 200)
+}

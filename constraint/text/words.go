@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Contains compiles the language of the token sequences whose text contains
@@ -79,11 +80,11 @@ func Words(ctx context.Context, v Vocabulary, limits constraint.Limits, separato
 		}
 		word := k.each(s)
 		if len(word) == 0 || slices.Contains(word, gap) {
-			return nil, &constraint.ArgumentError{Func: name, Arg: arg, Value: fmt.Sprintf("%q", s), Want: "a word without separators"}
+			return nil, &constraint.ArgumentError{Func: name, Arg: arg, Value: check.Quote(s), Want: "a word without separators"}
 		}
 		w.words.Add(word)
 	}
-	return k.compile(ctx, name, fmt.Sprintf("Words(%q, %d words)", separators, w.words.Len()), w, v, limits)
+	return k.compile(ctx, name, fmt.Sprintf("Words(%s, %d words)", check.Quote(separators), w.words.Len()), w, v, limits)
 }
 
 // wordList reads kinds: 1 a separator, others from 2 on the runes of the words. Its
@@ -121,7 +122,7 @@ func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, ru
 		return nil, err
 	}
 	c.least = max(c.least, 1) // no word is empty, and the first rune has a state of its own
-	return k.compile(ctx, name, fmt.Sprintf("WordLengths(%v, %q)", runes, separators), wordLengths{c}, v, limits)
+	return k.compile(ctx, name, fmt.Sprintf("WordLengths(%v, %s)", runes, check.Quote(separators)), wordLengths{c}, v, limits)
 }
 
 // wordLengths reads kinds 0 and 1, a separator. Its state is the number of runes of

@@ -37,7 +37,7 @@ func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err erro
 	if err := check.Given("read: CSV", "r", r); err != nil {
 		return nil, nil, err
 	}
-	in := csv.NewReader(r)
+	in := csv.NewReader(unmarked("CSV", r))
 	in.FieldsPerRecord, in.TrimLeadingSpace = -1, true
 	if c.Comma != 0 {
 		in.Comma = c.Comma

@@ -10,6 +10,6 @@
 //	UAI       graphical models of the UAI competitions (.uai)
 //	RBM       restricted Boltzmann machines as NumPy arrays (.npy)
 //
-// What a reader does not understand is an error with the line and column. Readers bound
-// the memory that a short input can make them allocate.
+// What a reader does not understand is an error with the line and column. A byte order
+// mark at the beginning of a text is passed over. Readers bound the memory that a short input can make them allocate.
 package read

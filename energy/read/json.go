@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/document"
 )
 
@@ -18,7 +19,7 @@ type fields struct {
 }
 
 func newFields(caller string, r io.Reader) *fields {
-	root, err := document.Parse(r)
+	root, err := document.Parse(unmarked(caller, r))
 	if err == nil && !root.Is(document.Object) {
 		err = root.Errorf("%s, want an object", root.Brief())
 	}
@@ -137,7 +138,7 @@ func (f *fields) polynomial(name, spins, bits string, n int) model.Polynomial {
 		p.Values = []float32{-1, 1}
 	case bits:
 	default:
-		f.fail(f.root.Get(name), "%s = %q, want %s or %s", name, kind, spins, bits)
+		f.fail(f.root.Get(name), "%s = %s, want %s or %s", name, check.Quote(kind), spins, bits)
 	}
 	return p
 }
@@ -156,7 +157,7 @@ func (f *fields) polynomial(name, spins, bits string, n int) model.Polynomial {
 func BQM(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 	f := newFields("BQM", r)
 	if t := f.text("type"); t != "BinaryQuadraticModel" {
-		f.fail(f.root.Get("type"), "type = %q, want BinaryQuadraticModel", t)
+		f.fail(f.root.Get("type"), "type = %s, want BinaryQuadraticModel", check.Quote(t))
 	}
 	schema := f.child(f.child(f.root, "version", document.Object), "bqm_schema", document.String)
 	if schema != nil && !strings.HasPrefix(schema.Text, "3.") {
@@ -249,7 +250,7 @@ func BQPJSON(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 	for _, term := range quadratic {
 		e := model.Edge{I: variable(term, "id_head"), J: variable(term, "id_tail"), W: coeff(term)}
 		if e.I == e.J {
-			f.fail(term, "id_head = id_tail = %s, want different variables", labels[e.I])
+			f.fail(term, "id_head = id_tail = %s, want different variables", brief(labels[e.I]))
 		}
 		q = append(q, e)
 	}

@@ -41,10 +41,22 @@ type none struct{ caller string }
 func (n none) Read([]byte) (int, error) { return 0, fmt.Errorf("read: %s: r = nil", n.caller) }
 
 func newLines(caller string, r io.Reader) *lines {
+	return &lines{caller: caller, comment: "#%", scanner: bufio.NewScanner(unmarked(caller, r))}
+}
+
+// mark is U+FEFF in UTF-8: some programs put it before a text, where it means nothing.
+const mark = "\uFEFF"
+
+// unmarked returns r without a byte order mark at its beginning.
+func unmarked(caller string, r io.Reader) io.Reader {
 	if r == nil {
-		r = none{caller}
+		return none{caller}
 	}
-	return &lines{caller: caller, comment: "#%", scanner: bufio.NewScanner(r)}
+	b := bufio.NewReader(r)
+	if first, _ := b.Peek(len(mark)); string(first) == mark {
+		_, _ = b.Discard(len(mark)) // what Peek returned is there
+	}
+	return b
 }
 
 // next moves to the next line that has columns; ok is false at the end. A line that

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // Len panics unless the slice called name has the wanted length. who is the
@@ -30,6 +33,33 @@ func Rows(who, name string, got, n int) int {
 
 // Finite reports whether v is a finite number.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// shown is the number of characters that [Clip] keeps: more than any name has, and less
+// than a screen.
+const shown = 80
+
+// Clip cuts a long text of the user for a message, which must not grow with a hostile
+// input.
+func Clip(s string) string {
+	end := 0
+	for i := 0; i < shown && end < len(s); i++ {
+		_, n := utf8.DecodeRuneInString(s[end:])
+		end += n
+	}
+	if end < len(s) {
+		return s[:end] + "…"
+	}
+	return s
+}
+
+// Quote is [Clip] between quotes, with the escapes of Go.
+func Quote(s string) string {
+	c := Clip(s)
+	if c == s {
+		return strconv.Quote(s)
+	}
+	return strconv.Quote(strings.TrimSuffix(c, "…")) + "…"
+}
 
 // Nil reports whether v is nil, or an interface that holds a nil pointer, map,
 // function, channel or slice.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,6 +17,19 @@ func TestMessagesNameArgumentValueAndBound(t *testing.T) {
 	assert.PanicsWithValue(t, "energy: len(x) = 7, want 9", func() { check.Len("energy", "x", 7, 9) })
 	assert.Equal(t, 3, check.Rows("energy", "x", 27, 9))
 	assert.PanicsWithValue(t, "energy: len(x) = 7, want a multiple of 9", func() { check.Rows("energy", "x", 7, 9) })
+}
+
+// Messages show the beginning of a text, cut between characters.
+func TestQuote(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                         `""`,
+		"a\n\xff":                  `"a\n\xff"`,
+		strings.Repeat("é", 80):    `"` + strings.Repeat("é", 80) + `"`,
+		strings.Repeat("é", 81):    `"` + strings.Repeat("é", 80) + `"…`,
+		strings.Repeat("x", 1<<20): `"` + strings.Repeat("x", 80) + `"…`,
+	} {
+		assert.Equal(t, want, check.Quote(text))
+	}
 }
 
 func TestFinite(t *testing.T) {

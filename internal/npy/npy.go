@@ -15,6 +15,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // magic starts every file; two bytes of version follow.
@@ -69,7 +71,7 @@ func readHeader(r io.Reader) (h header, err error) {
 		return h, fmt.Errorf("npy: reading the header: %w", noEOF(err))
 	}
 	if err := h.parse(string(text)); err != nil {
-		return h, fmt.Errorf("npy: header %q: %w", strings.TrimSpace(string(text)), err)
+		return h, fmt.Errorf("npy: header %s: %w", check.Quote(strings.TrimSpace(string(text))), err)
 	}
 	return h, nil
 }
@@ -88,7 +90,7 @@ func (h *header) parse(text string) error {
 			return err
 		}
 		if seen[key] {
-			return fmt.Errorf("key %q twice", key)
+			return fmt.Errorf("key %s twice", check.Quote(key))
 		}
 		seen[key] = true
 		if err := s.want(":"); err != nil {
@@ -107,7 +109,7 @@ func (h *header) parse(text string) error {
 		case "shape":
 			err = h.parseShape(&s)
 		default:
-			err = fmt.Errorf("unknown key %q", key)
+			err = fmt.Errorf("unknown key %s", check.Quote(key))
 		}
 		if err != nil {
 			return err
@@ -120,7 +122,7 @@ func (h *header) parse(text string) error {
 		}
 	}
 	if s.skip(); s.rest != "" {
-		return fmt.Errorf("%q after the dictionary", s.rest)
+		return fmt.Errorf("%s after the dictionary", check.Quote(s.rest))
 	}
 	for _, key := range []string{"descr", "fortran_order", "shape"} {
 		if !seen[key] {
@@ -142,7 +144,7 @@ func (h *header) parseType(s *scanner) error {
 	case ">f4", ">f8", ">i4":
 		h.order = binary.BigEndian
 	default:
-		return fmt.Errorf("descr = %q, want float32, float64 or int32 ('<f4', '<f8', '<i4' or with '>')", descr)
+		return fmt.Errorf("descr = %s, want float32, float64 or int32 ('<f4', '<f8', '<i4' or with '>')", check.Quote(descr))
 	}
 	h.kind, h.size = descr[1], int(descr[2]-'0')
 	return nil
