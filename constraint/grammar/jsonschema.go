@@ -22,9 +22,11 @@ type SchemaConfig struct {
 
 // JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12).
 func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Grammar, error) {
-	root, err := decode(schema)
+	meter := &poll.Meter{}
+	meter.Watch(ctx)
+	root, err := decode(schema, meter)
 	if err != nil {
-		return nil, &SchemaError{Path: "#", What: err.Error()}
+		return nil, err
 	}
 	limits := config.Limits
 	if limits.States == 0 {
@@ -41,7 +43,7 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	}
 	c.index(root)
 	c.negate(root, false)
-	top := c.n.rule("#")
+	top := c.n.rule(root.path)
 	start, end := c.n.rules[top].start, c.n.rules[top].end
 	in := c.n.add()
 	c.n.link(start, in)
@@ -82,7 +84,7 @@ func (c *compiler) every(schemas []*value, l *location, in, out int32) error {
 			continue
 		}
 		if slices.Contains(c.building[:depth], s) {
-			return &SchemaError{Path: s.path, What: "the schema refers to itself before it reads anything", Unsupported: true}
+			return &SchemaError{Path: s.path.String(), What: "the schema refers to itself before it reads anything", Unsupported: true}
 		}
 		c.building = append(c.building, s)
 		p, err := c.parts(s)
@@ -168,7 +170,7 @@ func (c *compiler) enum(values []*value, in, out int32) error {
 		case number:
 			d, err := parseDecimal(v.num)
 			if err != nil {
-				return &SchemaError{Path: v.path, What: err.Error(), Unsupported: true}
+				return &SchemaError{Path: v.path.String(), What: err.Error(), Unsupported: true}
 			}
 			numbers = append(numbers, d)
 		}

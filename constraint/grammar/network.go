@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
@@ -57,7 +58,7 @@ type arc struct {
 type callArc struct{ rule, to int32 }
 
 type rule struct {
-	name       string
+	name       fmt.Stringer
 	start, end int32
 }
 
@@ -81,7 +82,7 @@ func (n *network) add() int32 {
 	return int32(len(n.nodes) - 1)
 }
 
-func (n *network) rule(name string) int32 {
+func (n *network) rule(name fmt.Stringer) int32 {
 	r := int32(len(n.rules))
 	n.rules = append(n.rules, rule{name, n.add(), n.add()})
 	n.nodes[n.rules[r].end].ends = r

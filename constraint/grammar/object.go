@@ -269,7 +269,7 @@ func (c *compiler) restrict(k *keys, s *value, depth int) error {
 		return err
 	}
 	if depth > nesting {
-		return &SchemaError{Path: s.path, What: "the schema refers to itself before it reads anything", Unsupported: true}
+		return &SchemaError{Path: s.path.String(), What: "the schema refers to itself before it reads anything", Unsupported: true}
 	}
 	for _, p := range parts {
 		switch p.op {
@@ -314,7 +314,7 @@ func (c *compiler) restrict(k *keys, s *value, depth int) error {
 			}
 			k.tests = append(k.tests, test{inner.tests[0].a, !inner.tests[0].want})
 		default:
-			return &SchemaError{Path: s.path, What: "anyOf, oneOf, if and dependencies are not supported in propertyNames", Unsupported: true}
+			return &SchemaError{Path: s.path.String(), What: "anyOf, oneOf, if and dependencies are not supported in propertyNames", Unsupported: true}
 		}
 	}
 	return nil

@@ -222,7 +222,7 @@ type patterns struct {
 }
 
 // pattern returns the tests of a pattern, compiled once.
-func (c *patterns) pattern(p, path string) ([]test, error) {
+func (c *patterns) pattern(p string, path *place) ([]test, error) {
 	if t, ok := c.compiled[p]; ok {
 		return t, nil
 	}
@@ -250,15 +250,15 @@ func (c *patterns) format(s *value, name string, negated bool) ([]test, error) {
 	}
 	a, err := compileRegexp(c.ctx, f.pattern, c.limits)
 	if err != nil {
-		return nil, c.patternError(s.path+"/format", name, err)
+		return nil, c.patternError(s.path.in("format"), name, err)
 	}
 	c.compiled[key] = []test{{a, true}}
 	return c.compiled[key], nil
 }
 
-func (c *patterns) patternError(path, p string, err error) error {
+func (c *patterns) patternError(path *place, p string, err error) error {
 	if poll.Err(c.ctx) != nil {
 		return context.Cause(c.ctx)
 	}
-	return &SchemaError{Path: path, What: fmt.Sprintf("pattern %s: %v", check.Quote(p), err), Unsupported: true}
+	return &SchemaError{Path: path.String(), What: fmt.Sprintf("pattern %s: %v", check.Quote(p), err), Unsupported: true}
 }

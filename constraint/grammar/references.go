@@ -66,7 +66,7 @@ func (c *references) resolve(ref *value) (*value, error) {
 }
 
 func (c *references) refError(ref *value, what string) error {
-	return &SchemaError{Path: ref.path, What: fmt.Sprintf("$ref %s: %s", check.Quote(ref.text), what), Unsupported: true}
+	return &SchemaError{Path: ref.path.String(), What: fmt.Sprintf("$ref %s: %s", check.Quote(ref.text), what), Unsupported: true}
 }
 
 // index records identifiers and whether a schema is negated anywhere.

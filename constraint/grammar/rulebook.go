@@ -59,6 +59,11 @@ func Parse(ctx context.Context, source string, limits constraint.Limits) (*Gramm
 	return g, nil
 }
 
+// title is the name of a rule.
+type title string
+
+func (t title) String() string { return string(t) }
+
 // rulebook turns rules into a network.
 type rulebook struct {
 	ctx       context.Context
@@ -220,9 +225,9 @@ func (b *rulebook) bracketIn(name string, e *expression) {
 // network writes the first rule and those that are called.
 func (b *rulebook) network() (*network, error) {
 	b.n, b.number = newNetwork(b.limits), map[string]int32{}
-	top := b.n.rule(b.names[0])
+	top := b.n.rule(title(b.names[0]))
 	for _, name := range b.cut {
-		b.number[name] = b.n.rule(name)
+		b.number[name] = b.n.rule(title(name))
 	}
 	if err := b.write(b.rules[b.names[0]], b.n.rules[top].start, b.n.rules[top].end); err != nil {
 		return nil, err

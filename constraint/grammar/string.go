@@ -38,7 +38,7 @@ type stringAutomaton struct {
 // stringState is the place within a character, the characters so far, and the
 // states of the tests.
 type stringState struct {
-	at    place
+	at    stage
 	left  uint8 // bytes or hex digits still to come
 	low   byte  // bounds of the next trailing byte
 	high  byte
@@ -48,10 +48,10 @@ type stringState struct {
 	tests []int32
 }
 
-type place uint8
+type stage uint8
 
 const (
-	before place = iota
+	before stage = iota
 	plain
 	trailing
 	escaped // after a backslash

@@ -338,7 +338,7 @@ func (s *subsets) after(w wait, ends string) int32 {
 }
 
 func (s *subsets) conflict(level int32, b byte, what string) error {
-	return &ConflictError{Rule: s.n.rules[s.rules[level][0]].name, Byte: b, What: what}
+	return &ConflictError{Rule: s.n.rules[s.rules[level][0]].name.String(), Byte: b, What: what}
 }
 
 // read runs a text from the start and reports whether it is accepted.

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // value is a JSON value whose objects keep the order of their keys.
@@ -19,7 +23,7 @@ type value struct {
 	items []*value
 	keys  []string
 	field map[string]*value
-	path  string // where it stands, as a JSON pointer
+	path  *place
 }
 
 type kind uint8
@@ -33,16 +37,43 @@ const (
 	object
 )
 
-// decode parses JSON text.
-func decode(data []byte) (*value, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
+// place is where a value stands, a JSON pointer; nil is the root. Places share what is
+// above them.
+type place struct {
+	above *place
+	name  string
+}
+
+func (p *place) in(name string) *place { return &place{p, name} }
+
+// String writes the pointer.
+func (p *place) String() string {
+	var names []string
+	for ; p != nil; p = p.above {
+		names = append(names, strings.NewReplacer("~", "~0", "/", "~1").Replace(p.name))
+	}
+	names = append(names, "#")
+	slices.Reverse(names)
+	return strings.Join(names, "/")
+}
+
+// decoder reads the text of a schema.
+type decoder struct {
+	*json.Decoder
+	data  []byte
+	meter *poll.Meter
+}
+
+// decode parses JSON text. The error is a [*SchemaError] or that of the meter.
+func decode(data []byte, m *poll.Meter) (*value, error) {
+	d := decoder{json.NewDecoder(bytes.NewReader(data)), data, m}
 	d.UseNumber()
-	v, err := decodeValue(d, "#", 0)
+	v, err := d.value(nil, 0)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := d.Token(); err == nil {
-		return nil, fmt.Errorf("more than one value")
+		return nil, &SchemaError{Path: "#", What: "more than one value"}
 	}
 	return v, nil
 }
@@ -51,15 +82,61 @@ func decode(data []byte) (*value, error) {
 // the stack.
 const nesting = 1000
 
-func decodeValue(d *json.Decoder, path string, depth int) (*value, error) {
-	if depth > nesting {
-		return nil, fmt.Errorf("%d levels, want ≤ %d", depth, nesting)
-	}
+// next returns a token. A text that is not Unicode is an error: package json would read
+// U+FFFD in its stead, which it does not mean.
+func (d *decoder) next(at *place) (json.Token, error) {
+	from := d.InputOffset()
 	t, err := d.Token()
+	if err != nil {
+		return nil, &SchemaError{Path: at.String(), What: check.Clip(err.Error())}
+	}
+	to := d.InputOffset()
+	if d.meter.Done(64 + int(to-from)) {
+		return nil, d.meter.Err()
+	}
+	if s, ok := t.(string); ok && strings.ContainsRune(s, utf8.RuneError) && !unicoded(d.data[from:to]) {
+		return nil, &SchemaError{Path: at.String(), What: "the text " + check.Quote(s) + " is not Unicode: want UTF-8, and escapes of surrogates in pairs"}
+	}
+	return t, nil
+}
+
+// unicoded reports whether JSON text is UTF-8 and has surrogates in pairs only.
+func unicoded(text []byte) bool {
+	code := func(at int) rune {
+		if at+6 > len(text) || text[at] != '\\' || text[at+1] != 'u' {
+			return -1
+		}
+		c, err := strconv.ParseUint(string(text[at+2:at+6]), 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(c)
+	}
+	for at := 0; at < len(text); at++ {
+		if text[at] != '\\' {
+			continue
+		}
+		c := code(at)
+		if utf16.IsSurrogate(c) {
+			if utf16.DecodeRune(c, code(at+6)) == utf8.RuneError {
+				return false
+			}
+			at += 6
+		}
+		at++ // what is escaped
+	}
+	return utf8.Valid(text)
+}
+
+func (d *decoder) value(at *place, depth int) (*value, error) {
+	if depth > nesting {
+		return nil, &SchemaError{Path: at.String(), What: fmt.Sprintf("%d levels, want ≤ %d", depth, nesting)}
+	}
+	t, err := d.next(at)
 	if err != nil {
 		return nil, err
 	}
-	v := &value{path: path}
+	v := &value{path: at}
 	switch t := t.(type) {
 	case nil:
 	case bool:
@@ -69,39 +146,34 @@ func decodeValue(d *json.Decoder, path string, depth int) (*value, error) {
 	case string:
 		v.kind, v.text = str, t
 	case json.Delim:
-		if t == '[' {
-			v.kind = array
-			for d.More() {
-				x, err := decodeValue(d, fmt.Sprintf("%s/%d", path, len(v.items)), depth+1)
+		v.kind = array
+		if t == '{' {
+			v.kind, v.field = object, map[string]*value{}
+		}
+		for d.More() {
+			name := strconv.Itoa(len(v.items))
+			if v.kind == object {
+				k, err := d.next(at)
 				if err != nil {
 					return nil, err
 				}
+				name = k.(string) // package json takes nothing else
+			}
+			x, err := d.value(at.in(name), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			if v.kind == object {
+				v.set(name, x)
+			} else {
 				v.items = append(v.items, x)
 			}
-		} else {
-			v.kind, v.field = object, map[string]*value{}
-			for d.More() {
-				k, err := d.Token()
-				if err != nil {
-					return nil, err
-				}
-				name := k.(string)
-				x, err := decodeValue(d, path+"/"+escapePointer(name), depth+1)
-				if err != nil {
-					return nil, err
-				}
-				v.set(name, x)
-			}
 		}
-		if _, err := d.Token(); err != nil {
+		if _, err := d.next(at); err != nil {
 			return nil, err
 		}
 	}
 	return v, nil
-}
-
-func escapePointer(s string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(s)
 }
 
 func (v *value) set(name string, x *value) {
@@ -119,7 +191,7 @@ func (v *value) get(name string) *value {
 }
 
 // made returns an object that stands at path, of names and values in turn.
-func made(path string, pairs ...any) *value {
+func made(path *place, pairs ...any) *value {
 	v := &value{kind: object, field: map[string]*value{}, path: path}
 	for i := 0; i < len(pairs); i += 2 {
 		v.set(pairs[i].(string), pairs[i+1].(*value))
@@ -127,20 +199,20 @@ func made(path string, pairs ...any) *value {
 	return v
 }
 
-func list(path string, items ...*value) *value {
+func list(path *place, items ...*value) *value {
 	return &value{kind: array, items: items, path: path}
 }
 
-func word(path, s string) *value { return &value{kind: str, text: s, path: path} }
+func word(path *place, s string) *value { return &value{kind: str, text: s, path: path} }
 
-func truth(path string, b bool) *value { return &value{kind: boolean, truth: b, path: path} }
+func truth(path *place, b bool) *value { return &value{kind: boolean, truth: b, path: path} }
 
-func count(path string, n int) *value {
+func count(path *place, n int) *value {
 	return &value{kind: number, num: json.Number(fmt.Sprint(n)), path: path}
 }
 
 // anything is the schema that restricts nothing.
-var anything = &value{kind: object, path: "#"}
+var anything = &value{kind: object}
 
 // onlyIf returns s if it has one of the keywords, and otherwise the schema that
 // restricts nothing, so that rules are shared.
@@ -176,9 +248,9 @@ func (e *SchemaError) Error() string {
 }
 
 func unsupported(v *value, keyword, format string, args ...any) error {
-	return &SchemaError{Path: v.path + "/" + escapePointer(keyword), What: fmt.Sprintf(format, args...), Unsupported: true}
+	return &SchemaError{Path: v.path.in(keyword).String(), What: fmt.Sprintf(format, args...), Unsupported: true}
 }
 
 func malformed(v *value, want string) error {
-	return &SchemaError{Path: v.path, What: "want " + want}
+	return &SchemaError{Path: v.path.String(), What: "want " + want}
 }
