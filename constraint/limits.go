@@ -5,8 +5,10 @@ import (
 	"math/bits"
 )
 
-// Limits bound the states and the memory of a compilation. The zero value is the
-// recommended setting.
+// Limits bound the states and the memory of a compilation; its context bounds the time.
+// Every compiler counts against all three as it goes: it asks its context again after a
+// bounded number of operations, whatever its input. The zero value is the recommended
+// setting.
 type Limits struct {
 	// States bounds the states of every automaton that is built on the way
 	// (before minimisation). 0 means 2¹⁸ = 262144: seven times the minimal

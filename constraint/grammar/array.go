@@ -32,7 +32,7 @@ func (c *compiler) array(s *value, l *location) (int32, error) {
 	c.rules[key] = r
 	a := &arrays{compiler: c, s: s, l: l, most: -1, containsMost: -1, at: map[slot]int32{}, end: c.n.rules[r].end}
 	building := c.building
-	c.building = nil
+	c.building = map[*value]bool{}
 	defer func() { c.building = building }()
 	for k, n := range map[string]*int{"minItems": &a.least, "maxItems": &a.most} {
 		if x := s.get(k); x != nil {
@@ -64,7 +64,7 @@ func (c *compiler) array(s *value, l *location) (int32, error) {
 		if err := a.grow(p); err != nil {
 			return 0, err
 		}
-		if err := c.more(); err != nil {
+		if err := c.n.check(1); err != nil {
 			return 0, err
 		}
 	}

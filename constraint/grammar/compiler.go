@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
 // compiler turns a schema into a network. Arrays and objects are built by what
@@ -13,13 +15,16 @@ type compiler struct {
 	patterns
 	n          *network
 	compact    bool
+	canonical  bool
 	strict     bool // drafts up to 4: 1.0 is no integer
 	ids        map[*value]int
 	locations  map[string]*location
 	rules      map[string]int32
 	freeNumber *numberAutomaton // shared where nothing is asked
 	freeString *stringAutomaton
-	building   []*value // values under construction in place
+	building   map[*value]bool // under construction in place
+	written    map[fragment]bool
+	ends       map[fragment]int32
 
 	// all leads from in to out by the values that satisfy every schema; nil ones
 	// are satisfied by all.
@@ -44,6 +49,8 @@ type location struct {
 
 	names    []string // the properties, in order
 	loose    []string // names that are only required: anywhere among the others
+	index    *nameIndex
+	patterns []string // of all patternProperties
 	children map[string]*location
 }
 
@@ -51,10 +58,18 @@ type location struct {
 // place.
 func (c *compiler) locate(schemas []*value) (*location, error) {
 	l := &location{children: map[string]*location{}}
-	var add func(s *value) error
-	add = func(s *value) error {
-		if s == nil || slices.Contains(l.schemas, s) {
+	seen := map[*value]bool{}
+	var add func(s *value, depth int) error
+	add = func(s *value, depth int) error {
+		if s == nil || seen[s] {
 			return nil
+		}
+		if depth > nesting {
+			return &SchemaError{Path: s.path.String(), What: fmt.Sprintf("%d schemas apply one within another before anything is read, want ≤ %d", depth, nesting), Unsupported: true}
+		}
+		seen[s] = true
+		if err := c.n.check(1); err != nil {
+			return err
 		}
 		parts, err := c.parts(s)
 		if err != nil {
@@ -66,7 +81,7 @@ func (c *compiler) locate(schemas []*value) (*location, error) {
 		l.schemas = append(l.schemas, s)
 		for _, p := range parts {
 			for _, sub := range p.subs {
-				if err := add(sub); err != nil {
+				if err := add(sub, depth+1); err != nil {
 					return err
 				}
 			}
@@ -74,70 +89,82 @@ func (c *compiler) locate(schemas []*value) (*location, error) {
 		return nil
 	}
 	for _, s := range schemas {
-		if err := add(s); err != nil {
+		if err := add(s, 0); err != nil {
 			return nil, err
 		}
 	}
-	var ids []string
-	for _, s := range l.schemas {
-		ids = append(ids, fmt.Sprint(c.id(s)))
-	}
-	slices.Sort(ids)
-	l.key = strings.Join(ids, " ")
+	l.key = c.key(l.schemas)
 	if known, ok := c.locations[l.key]; ok {
 		return known, nil
 	}
 	c.locations[l.key] = l
-	c.order(l)
-	return l, nil
+	return l, c.order(l)
 }
 
-// loosely bounds the names that may stand anywhere: an automaton remembers
-// which of them it has seen.
-const loosely = 4
+// loosely bounds the names that may stand anywhere: an automaton remembers which of them
+// it has seen. Required names before the last six have a place in the order.
+const loosely = 6
 
 // order merges the orders in which the schemas of l name their properties. A
 // name comes after those that some schema has before it; where schemas
 // disagree, the first one wins.
-func (c *compiler) order(l *location) {
-	var first []string
-	before := map[string]map[string]bool{}
+func (c *compiler) order(l *location) error {
+	type property struct {
+		after  []int // names that come after it
+		before int   // names that come before it and have no place yet
+		placed bool
+	}
+	var names []string
+	var properties []property
+	number := map[string]int{}
+	known := map[[2]int]bool{}
 	for _, s := range l.schemas {
 		p := s.get("properties")
 		if p == nil || !c.plain(s) {
 			continue
 		}
-		for i, k := range p.keys {
-			if before[k] == nil {
-				before[k] = map[string]bool{}
-				first = append(first, k)
+		last := -1
+		for _, k := range p.keys {
+			i, ok := number[k]
+			if !ok {
+				i = len(names)
+				number[k] = i
+				names, properties = append(names, k), append(properties, property{})
 			}
-			if i > 0 {
-				before[k][p.keys[i-1]] = true
+			if last >= 0 && !known[[2]int{last, i}] {
+				known[[2]int{last, i}] = true
+				properties[last].after = append(properties[last].after, i)
+				properties[i].before++
+			}
+			last = i
+			if err := c.n.check(1); err != nil {
+				return err
 			}
 		}
 	}
-	placed := map[string]bool{}
-	for len(l.names) < len(first) {
-		next := ""
-		found := false
-		for _, k := range first {
-			if placed[k] {
-				continue
-			}
-			ready := true
-			for b := range before[k] {
-				ready = ready && placed[b]
-			}
-			if !found || ready {
-				next, found = k, true
-			}
-			if ready {
-				break
+	less := func(a, b int) bool { return a < b }
+	var ready []int
+	for i, p := range properties {
+		if p.before == 0 {
+			ready = heap.Push(ready, i, less)
+		}
+	}
+	for first := 0; len(l.names) < len(names); {
+		i := first
+		if len(ready) > 0 {
+			ready, i = heap.Pop(ready, less)
+		}
+		if properties[i].placed {
+			first = max(first, i+1)
+			continue
+		}
+		properties[i].placed = true
+		l.names = append(l.names, names[i])
+		for _, next := range properties[i].after {
+			if properties[next].before--; properties[next].before == 0 {
+				ready = heap.Push(ready, next, less)
 			}
 		}
-		placed[next] = true
-		l.names = append(l.names, next)
 	}
 	for _, s := range l.schemas {
 		p := s.get("required")
@@ -145,17 +172,46 @@ func (c *compiler) order(l *location) {
 			continue
 		}
 		for _, k := range p.items {
-			switch {
-			case placed[k.text]:
-				continue
-			case len(l.loose) < loosely:
+			if _, ok := number[k.text]; !ok && k.kind == str {
+				number[k.text] = len(number)
 				l.loose = append(l.loose, k.text)
-			default:
-				l.names = append(l.names, k.text)
 			}
-			placed[k.text] = true
 		}
 	}
+	n := len(l.loose) - loosely
+	if c.canonical {
+		n = len(l.loose)
+	}
+	if n > 0 {
+		l.names, l.loose = append(l.names, l.loose[:n]...), l.loose[n:]
+	}
+	names = append(slices.Clone(l.names), l.loose...)
+	for _, name := range names {
+		c.n.charge(trieBytes * len(name))
+	}
+	l.index = newNameIndex(names)
+	for _, s := range l.schemas {
+		if p := s.get("patternProperties"); p != nil && c.plain(s) {
+			for _, k := range p.keys {
+				if !slices.Contains(l.patterns, k) {
+					l.patterns = append(l.patterns, k)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// key returns the numbers of schemas that differ, in ascending order.
+func (c *compiler) key(schemas []*value) string {
+	ids := make([]int32, 0, len(schemas))
+	for _, s := range schemas {
+		if s != nil {
+			ids = append(ids, int32(c.id(s)))
+		}
+	}
+	slices.Sort(ids)
+	return words(slices.Compact(ids))
 }
 
 func (c *compiler) id(s *value) int {
@@ -167,25 +223,37 @@ func (c *compiler) id(s *value) int {
 	return i
 }
 
-// property returns the location of the value of a named property, "" for
-// others.
-func (c *compiler) property(l *location, name string, named bool) (*location, error) {
-	k := "other"
-	if named {
-		k = "." + name
-	}
-	return c.child(l, k, func(s *value) ([]*value, error) {
-		if named {
-			return c.valueOf(s, name)
-		}
-		subs := []*value{s.get("additionalProperties")}
-		if p := s.get("patternProperties"); p != nil {
-			for _, k := range p.keys {
-				subs = append(subs, p.field[k])
-			}
+// property returns the location of the value of a named property.
+func (c *compiler) property(l *location, name string) (*location, error) {
+	return c.child(l, "."+name, func(s *value) ([]*value, error) { return c.valueOf(s, name) })
+}
+
+// other returns the location of the value of a property that is not named, whose name
+// matches a set of the patterns of l, or any of them where these are too many.
+func (c *compiler) other(l *location, matched []string) (*location, error) {
+	return c.child(l, "other "+strings.Join(matched, "\x00"), func(s *value) ([]*value, error) {
+		subs := c.otherOf(s, matched)
+		if len(l.patterns) > several {
+			subs = append(subs, s.get("additionalProperties"))
 		}
 		return subs, nil
 	})
+}
+
+// otherOf returns the schemas that s has for a property that is not named, whose name
+// matches some patterns and no others.
+func (c *compiler) otherOf(s *value, matched []string) (subs []*value) {
+	if p := s.get("patternProperties"); p != nil {
+		for _, k := range p.keys {
+			if slices.Contains(matched, k) {
+				subs = append(subs, p.field[k])
+			}
+		}
+	}
+	if len(subs) == 0 {
+		subs = append(subs, s.get("additionalProperties"))
+	}
+	return subs
 }
 
 // item returns the location of an item of an array.

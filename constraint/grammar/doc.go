@@ -16,10 +16,14 @@
 // The language of a schema holds texts, and JSON has many for one value. All schemas that
 // apply at one place agree on the following. Properties that at least one of them lists
 // come in the order of the schema, each at most once, and all others after them; names
-// that are only required come anywhere among those others. White space is as JSON allows
+// that are only required come anywhere among those others, each at most once (of more
+// than six, the last six; those before them have a place in the order). What applies to
+// one property imposes no order on the members of another's value, unless schemas that
+// meet there have more than five patterns of names. White space is as JSON allows
 // it, or none. Characters are spelled as themselves or by an escape, and by \u escapes up
 // to U+00FF if a keyword restricts the string. Numbers that a keyword restricts have no
 // exponent, and no number has one if the schema negates (not, oneOf, if, dependencies).
+// With [Canonical] a value has one text, but for members that no schema names.
 //
 // On these texts the assertions are exact, with two exceptions that err on the
 // safe side: names that no schema knows may repeat, so that all of them together

@@ -151,3 +151,39 @@ func ExampleSchemaError() {
 	// 1 8 no rule defines item
 	// #/uniqueItems not supported true
 }
+
+// Test data for a struct with an int: every value has one text, which encoding/json reads.
+func ExampleSpelling() {
+	ctx := context.Background()
+	schema := []byte(`{
+		"type": "object",
+		"properties": {"id": {"type": "integer", "minimum": 1, "maximum": 120}},
+		"required": ["id"],
+		"additionalProperties": false
+	}`)
+	v := text.Bytes()
+	v.Padding = []int32{int32(len(v.Tokens))}
+	v.Tokens = append(v.Tokens, "")
+	for _, spelling := range []grammar.Spelling{grammar.Free, grammar.Canonical} {
+		g, err := grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{Compact: true, Spelling: spelling})
+		if err != nil {
+			panic(err)
+		}
+		l, err := g.Over(ctx, v)
+		if err != nil {
+			panic(err)
+		}
+		p, err := projection.Path{Language: l}.Compile(ctx, 40, len(v.Tokens))
+		if err != nil {
+			panic(err)
+		}
+		n, err := p.Count(ctx, nil)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(n, "texts,", g.Accepts(`{"id":71.000}`), g.Accepts(`{"i\u0064":71}`), g.Accepts(`{"id":71}`))
+	}
+	// Output:
+	// 12432 texts, true true true
+	// 120 texts, false false true
+}

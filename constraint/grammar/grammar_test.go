@@ -50,7 +50,10 @@ func TestNumbers(t *testing.T) {
 		if len(bounds) == 0 {
 			continue
 		}
-		g := schema(t, string(source), true)
+		g, err := JSONSchema(t.Context(), source, SchemaConfig{Compact: true})
+		if !errors.Is(err, constraint.ErrInfeasible) {
+			require.NoError(t, err)
+		}
 		for range 20 {
 			text := []string{"", "-"}[r.IntN(2)] + fmt.Sprint(r.IntN([]int{2, 20, 200}[r.IntN(3)]))
 			if r.IntN(2) == 0 {
@@ -73,7 +76,7 @@ func TestNumbers(t *testing.T) {
 					want = want && new(big.Rat).Quo(x, of(k)).IsInt()
 				}
 			}
-			require.Equal(t, want, g.Accepts(text), "%s: %s", source, text)
+			require.Equal(t, want, err == nil && g.Accepts(text), "%s: %s", source, text)
 			if want {
 				yes++
 			}
@@ -256,18 +259,14 @@ func TestLanguage(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestMemoryBoundsTheSchema writes a schema out to more than its memory allows:
-// twenty levels of two references each, or a great number of items.
+// TestMemoryBoundsTheSchema writes a schema out to more than its memory allows: a great
+// number of items.
 func TestMemoryBoundsTheSchema(t *testing.T) {
-	doubling := `{"$ref":"#/d0"`
-	for i := range 20 {
-		doubling += fmt.Sprintf(`,"d%d":{"oneOf":[{"$ref":"#/d%d"},{"$ref":"#/d%d"}]}`, i, i+1, i+1)
-	}
-	for _, source := range []string{doubling + `,"d20":{"pattern":"a.b"}}`, `{"minItems":1000000}`, `{"maxProperties":100000}`} {
+	for _, source := range []string{`{"minItems":1000000}`, `{"maxProperties":100000}`} {
 		_, err := JSONSchema(context.Background(), []byte(source), SchemaConfig{Limits: constraint.Limits{Bytes: 1 << 20}})
 		var limit *constraint.LimitError
 		require.ErrorAs(t, err, &limit)
-		require.Equal(t, 4096, limit.Bound)
+		require.Equal(t, 1<<20, limit.Bound)
 	}
 }
 

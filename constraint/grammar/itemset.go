@@ -13,7 +13,7 @@ type itemSet struct {
 	n     *network
 	items []item
 	seen  map[item]bool
-	gates []int32 // that have an input here
+	gates []int32 // that have an input here, in ascending order
 }
 
 func (s *itemSet) reset() {
@@ -38,8 +38,16 @@ func (s *itemSet) put(x item) {
 	s.seen[x] = true
 	s.items = append(s.items, x)
 	v := &s.n.nodes[x.node]
-	if v.gate >= 0 && !slices.Contains(s.gates, v.gate) {
-		s.gates = append(s.gates, v.gate)
+	for _, g := range v.gates {
+		if at, ok := slices.BinarySearch(s.gates, g); !ok {
+			s.gates = slices.Insert(s.gates, at, g)
+		}
+	}
+	if v.leads != nil {
+		if to := v.leads.to(x.state); to >= 0 {
+			s.enter(to)
+		}
+		return
 	}
 	if v.scalar != nil && !v.scalar.final(x.state) {
 		return
@@ -51,20 +59,9 @@ func (s *itemSet) put(x item) {
 
 // close decides the gates, inner ones first.
 func (s *itemSet) close() {
-	done := int32(-1)
 	var ended []bool
-	for {
-		g := int32(-1)
-		for _, h := range s.gates {
-			if h > done && (g < 0 || h < g) {
-				g = h
-			}
-		}
-		if g < 0 {
-			break
-		}
-		done = g
-		gate := &s.n.gates[g]
+	for i := 0; i < len(s.gates); i++ { // what a gate leads to comes after it
+		gate := &s.n.gates[s.gates[i]]
 		ended = ended[:0]
 		for _, at := range gate.inputs {
 			ended = append(ended, s.seen[item{at, 0}])

@@ -2,6 +2,8 @@ package grammar
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -14,19 +16,73 @@ type SchemaConfig struct {
 	// Compact allows no white space between the tokens of JSON.
 	Compact bool
 
+	// Spelling says which texts of a value are in the language.
+	Spelling Spelling
+
 	// Limits bound the automaton of every pattern (0 means 2¹⁴ states) and that of the
-	// schema over tokens. Bytes also bounds the expanded schema (2¹⁸ nodes of 256 bytes
-	// at most).
+	// schema over tokens. Bytes also bounds the expanded schema (2²⁶ at most).
 	Limits constraint.Limits
 }
 
-// JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12).
+// Spelling is a choice among the texts of a JSON value.
+type Spelling uint8
+
+const (
+	// Free allows what JSON allows, as the package describes.
+	Free Spelling = iota
+
+	// Canonical allows one text for a value of listed members, such as encoding/json reads
+	// into the Go type of the value: no white space, only the escapes that JSON needs, the
+	// shortest of each (\n, \u001f), numbers without exponent, -0 and zeros at the end of a
+	// fraction, and required names in the order of the schema. Members that no schema
+	// names may still come in any order.
+	Canonical
+)
+
+// JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12). The error is
+// a [*SchemaError], a [*constraint.LimitError] or the cause of the context. A schema that
+// no value satisfies is a SchemaError, too, that names keywords that exclude each other; if
+// it takes more than a moment to find out, it is [Grammar.Over] that returns an error.
 func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)
 	root, err := decode(schema, meter)
 	if err != nil {
 		return nil, err
+	}
+	network := func() (*network, error) { return schemaNetwork(ctx, root, meter, config) }
+	n, err := network()
+	if err != nil {
+		return nil, err
+	}
+	s := newSubsets(n)
+	s.meter.Watch(ctx)
+	empty, err := s.empty()
+	s.meter.Unwatch()
+	if empty {
+		err = explain(root, func() bool {
+			n, err := network()
+			if err != nil {
+				return false
+			}
+			empty, err := newSubsets(n).empty()
+			return empty && err == nil
+		})
+	}
+	if meter.Poll() != nil {
+		return nil, meter.Err()
+	}
+	var conflict *ConflictError
+	if err != nil && !errors.As(err, &conflict) {
+		return nil, err
+	}
+	return &Grammar{name: "JSONSchema", limits: config.Limits, states: s}, nil
+}
+
+// schemaNetwork compiles a schema to a network.
+func schemaNetwork(ctx context.Context, root *value, meter *poll.Meter, config SchemaConfig) (*network, error) {
+	if config.Spelling > Canonical {
+		return nil, &constraint.ArgumentError{Func: "JSONSchema", Arg: "SchemaConfig.Spelling", Value: config.Spelling, Want: "Free or Canonical"}
 	}
 	limits := config.Limits
 	if limits.States == 0 {
@@ -35,7 +91,8 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	c := &compiler{
 		schemas:  schemas{references{root: root, byID: map[string]*value{}, negated: map[*value]bool{}}, map[*value][]part{}},
 		patterns: patterns{ctx, limits, map[string][]test{}},
-		n:        newNetwork(config.Limits), compact: config.Compact, ids: map[*value]int{}, locations: map[string]*location{}, rules: map[string]int32{},
+		n:        newNetwork("JSONSchema", meter, config.Limits), canonical: config.Spelling == Canonical, compact: config.Compact || config.Spelling == Canonical, ids: map[*value]int{}, locations: map[string]*location{},
+		rules: map[string]int32{}, building: map[*value]bool{}, written: map[fragment]bool{}, ends: map[fragment]int32{},
 	}
 	c.all = c.every
 	if x := root.get("$schema"); x != nil && x.kind == str {
@@ -56,37 +113,38 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	if err := c.all([]*value{root}, l, in, end); err != nil {
 		return nil, err
 	}
-	if poll.Err(ctx) != nil {
-		return nil, context.Cause(ctx)
-	}
-	return &Grammar{name: "JSONSchema", limits: config.Limits, states: newSubsets(c.n)}, nil
-}
-
-// more returns an error if the network has too many nodes or the context ended.
-func (c *compiler) more() error {
-	if poll.Err(c.ctx) != nil {
-		return context.Cause(c.ctx)
-	}
-	return c.n.checkSize("JSONSchema")
+	return c.n, meter.Poll()
 }
 
 // every leads from in to out by the values that satisfy every schema; nil ones
-// are satisfied by all.
+// are satisfied by all. What leads from in to out already is not written again.
 func (c *compiler) every(schemas []*value, l *location, in, out int32) error {
-	if err := c.more(); err != nil {
-		return err
-	}
-	var parts []part
-	depth := len(c.building)
-	defer func() { c.building = c.building[:depth] }()
+	schemas = slices.DeleteFunc(slices.Clone(schemas), func(s *value) bool { return s == nil })
 	for _, s := range schemas {
-		if s == nil {
-			continue
-		}
-		if slices.Contains(c.building[:depth], s) {
+		if c.building[s] {
 			return &SchemaError{Path: s.path.String(), What: "the schema refers to itself before it reads anything", Unsupported: true}
 		}
-		c.building = append(c.building, s)
+		if len(c.building) > nesting {
+			return &SchemaError{Path: s.path.String(), What: fmt.Sprintf("%d schemas apply one within another before anything is read, want ≤ %d", len(c.building), nesting), Unsupported: true}
+		}
+	}
+	ids := c.key(schemas)
+	k := fragment{in, out, ids}
+	if c.written[k] {
+		return nil
+	}
+	c.written[k] = true
+	if err := c.n.check(len(ids)); err != nil {
+		return err
+	}
+	for _, s := range schemas {
+		if !c.building[s] {
+			c.building[s] = true
+			defer delete(c.building, s)
+		}
+	}
+	var parts []part
+	for _, s := range schemas {
 		p, err := c.parts(s)
 		if err != nil {
 			return err
@@ -99,16 +157,53 @@ func (c *compiler) every(schemas []*value, l *location, in, out int32) error {
 	case 1:
 		return c.part(parts[0], l, in, out)
 	}
+	k.out = -1
+	if at, ok := c.ends[k]; ok {
+		c.n.link(at, out)
+		return nil
+	}
 	var inputs []int32
 	for _, p := range parts {
-		at := c.n.add()
-		inputs = append(inputs, at)
-		if err := c.part(p, l, in, at); err != nil {
+		at, err := c.partEnd(p, l, in)
+		if err != nil {
 			return err
 		}
+		if !slices.Contains(inputs, at) {
+			inputs = append(inputs, at)
+		}
 	}
-	c.n.join(inputs, out, func(ended []bool) bool { return !slices.Contains(ended, false) })
+	c.ends[k] = c.n.join(inputs, func(ended []bool) bool { return !slices.Contains(ended, false) })
+	c.n.link(c.ends[k], out)
 	return nil
+}
+
+// fragment is what leads from in by the values that satisfy some schemas, by their numbers.
+type fragment struct {
+	in, out int32
+	schemas string
+}
+
+// end returns the node in which the values that satisfy every schema end, and nothing else.
+func (c *compiler) end(schemas []*value, l *location, in int32) (int32, error) {
+	k := fragment{in, -2, c.key(schemas)}
+	if at, ok := c.ends[k]; ok {
+		return at, nil
+	}
+	at := c.n.add()
+	if err := c.all(schemas, l, in, at); err != nil {
+		return -1, err
+	}
+	c.ends[k] = at
+	return at, nil
+}
+
+// partEnd is end of a part.
+func (c *compiler) partEnd(p part, l *location, in int32) (int32, error) {
+	if p.op == opAll {
+		return c.end(p.subs, l, in)
+	}
+	at := c.n.add()
+	return at, c.part(p, l, in, at)
 }
 
 func (c *compiler) part(p part, l *location, in, out int32) error {
@@ -116,7 +211,7 @@ func (c *compiler) part(p part, l *location, in, out int32) error {
 	case opPlain:
 		return c.typed(p.s, l, in, out)
 	case opEnum:
-		return c.enum(p.values, in, out)
+		return c.enum(p.values, p.whole && c.strict, in, out)
 	case opAll:
 		return c.all(p.subs, l, in, out)
 	case opAny:
@@ -145,18 +240,18 @@ func (c *compiler) part(p part, l *location, in, out int32) error {
 func (c *compiler) each(schemas []*value, l *location, in, out int32, decide func(ended []bool) bool) error {
 	var inputs []int32
 	for _, s := range schemas {
-		at := c.n.add()
-		inputs = append(inputs, at)
-		if err := c.all([]*value{s}, l, in, at); err != nil {
+		at, err := c.end([]*value{s}, l, in)
+		if err != nil {
 			return err
 		}
+		inputs = append(inputs, at)
 	}
-	c.n.join(inputs, out, decide)
+	c.n.link(c.n.join(inputs, decide), out)
 	return nil
 }
 
-// enum leads from in to out by scalars.
-func (c *compiler) enum(values []*value, in, out int32) error {
+// enum leads from in to out by scalars: whole if an integer must be spelled as one.
+func (c *compiler) enum(values []*value, whole bool, in, out int32) error {
 	var texts []string
 	var numbers []decimal
 	for _, v := range values {
@@ -175,11 +270,14 @@ func (c *compiler) enum(values []*value, in, out int32) error {
 			numbers = append(numbers, d)
 		}
 	}
+	for _, text := range texts {
+		c.n.charge(trieBytes * len(text))
+	}
 	if texts != nil {
-		c.n.run(in, newString(stringSpec{most: -1, tests: []test{{newTrie(texts), true}}}), out)
+		c.n.run(in, newString(stringSpec{most: -1, tests: []test{{a: newTrie(texts), want: true}}, canonical: c.canonical}), out)
 	}
 	if numbers != nil {
-		a, err := newNumber(numberSpec{among: numbers})
+		a, err := newNumber(numberSpec{among: numbers, whole: whole, canonical: c.canonical})
 		if err != nil {
 			return err
 		}
@@ -188,6 +286,9 @@ func (c *compiler) enum(values []*value, in, out int32) error {
 	return nil
 }
 
+// nullOrBoolean is one scalar, since it stands wherever anything may.
+var nullOrBoolean = terminal{newTrie([]string{"null", "true", "false"})}
+
 // typed leads from in to out by the values that satisfy the assertions of s
 // about types.
 func (c *compiler) typed(s *value, l *location, in, out int32) error {
@@ -195,10 +296,12 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 	if err != nil {
 		return err
 	}
-	if t.null {
+	switch {
+	case t.null && t.boolean:
+		c.n.run(in, nullOrBoolean, out)
+	case t.null:
 		c.n.text(in, "null", out)
-	}
-	if t.boolean {
+	case t.boolean:
 		c.n.text(in, "true", out)
 		c.n.text(in, "false", out)
 	}
@@ -207,6 +310,7 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 		if err != nil {
 			return err
 		}
+		spec.canonical = c.canonical
 		if c.freeNumber == nil || !spec.free() {
 			a, err := newNumber(spec)
 			if err != nil {
@@ -225,6 +329,7 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 		if err != nil {
 			return err
 		}
+		spec.canonical = c.canonical
 		free := len(spec.tests) == 0 && spec.least == 0 && spec.most < 0
 		if c.freeString == nil && free {
 			c.freeString = newString(spec)

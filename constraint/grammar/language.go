@@ -228,6 +228,9 @@ func (g *Grammar) explored(ctx context.Context) (*pushdown.Machine, error) {
 		if err != nil {
 			return nil, err
 		}
+		if m == nil {
+			return nil, fmt.Errorf("grammar: %s: no text is in the language: %w", g.name, constraint.ErrInfeasible)
+		}
 		g.machine = m
 	}
 	return g.machine, nil

@@ -5,36 +5,59 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// nodes bounds the places of a network, and so does the memory that its caller
-// allows, at nodeBytes each with what leads from them.
+// networkBytes bounds the memory of a network, unless its caller allows less: 2¹⁸ nodes
+// with what leads from them.
+const networkBytes = 1 << 26
+
+// The memory of a network, with what slices that grow leave behind.
 const (
-	nodes     = 1 << 18
-	nodeBytes = 256
+	nodeBytes = 192
+	arcBytes  = 16
+	trieBytes = 64 // of each byte
 )
 
 // network is a set of rules, each a nondeterministic automaton over bytes and
 // calls of other rules, with gates that combine runs over the same value.
 type network struct {
+	name  string // of the function that builds it
 	nodes []node
 	rules []rule
 	gates []gate // a gate comes after those inside it
-	most  int    // nodes that it may have
+
+	meter       *poll.Meter
+	bytes, most int // that it has and may have
 }
 
-func newNetwork(limits constraint.Limits) *network {
-	n := &network{most: nodes}
+func newNetwork(name string, m *poll.Meter, limits constraint.Limits) *network {
+	n := &network{name: name, meter: m, most: networkBytes}
 	if limits.Bytes > 0 {
-		n.most = min(nodes, max(1, limits.Bytes/nodeBytes))
+		n.most = min(n.most, limits.Bytes)
 	}
 	return n
 }
 
-// checkSize returns an error if a network has too many nodes.
-func (n *network) checkSize(name string) error {
-	if len(n.nodes) > n.most {
-		return &constraint.LimitError{What: name + ": nodes", Value: len(n.nodes), Bound: n.most}
+// charge counts memory.
+func (n *network) charge(bytes int) { n.bytes += bytes }
+
+// fits returns an error if there is no memory for so many bytes more.
+func (n *network) fits(bytes int) error {
+	if n.bytes+bytes > n.most {
+		return &constraint.LimitError{What: n.name + ": bytes", Value: n.bytes + bytes, Bound: n.most}
+	}
+	return nil
+}
+
+// check counts work and returns an error if the network has grown too large or its
+// context has ended.
+func (n *network) check(work int) error {
+	if err := n.fits(0); err != nil {
+		return err
+	}
+	if n.meter.Done(64 + work) {
+		return n.meter.Err()
 	}
 	return nil
 }
@@ -45,9 +68,9 @@ type node struct {
 	free   []int32 // nodes reached without a byte
 	calls  []callArc
 	scalar automaton // runs from here; where it may end, free follows
-	gate   int32     // of which this is an input, −1
-	input  int32
-	ends   int32 // the rule that is complete here, −1
+	leads  leading   // or where it leads
+	gates  []int32   // of which this is an input
+	ends   int32     // the rule that is complete here, −1
 }
 
 type arc struct {
@@ -77,8 +100,15 @@ type automaton interface {
 	final(state int32) bool
 }
 
+// leading is an automaton whose final states lead to different nodes.
+type leading interface {
+	automaton
+	to(state int32) int32 // −1: none
+}
+
 func (n *network) add() int32 {
-	n.nodes = append(n.nodes, node{gate: -1, ends: -1})
+	n.charge(nodeBytes)
+	n.nodes = append(n.nodes, node{ends: -1})
 	return int32(len(n.nodes) - 1)
 }
 
@@ -89,13 +119,18 @@ func (n *network) rule(name fmt.Stringer) int32 {
 	return r
 }
 
-func (n *network) link(from, to int32) { n.nodes[from].free = append(n.nodes[from].free, to) }
+func (n *network) link(from, to int32) {
+	n.charge(arcBytes)
+	n.nodes[from].free = append(n.nodes[from].free, to)
+}
 
 func (n *network) arc(from int32, low, high byte, to int32) {
+	n.charge(arcBytes)
 	n.nodes[from].arcs = append(n.nodes[from].arcs, arc{low, high, to})
 }
 
 func (n *network) call(from, rule, to int32) {
+	n.charge(arcBytes)
 	n.nodes[from].calls = append(n.nodes[from].calls, callArc{rule, to})
 }
 
@@ -122,13 +157,24 @@ func (n *network) run(from int32, a automaton, to int32) {
 	n.link(from, at)
 }
 
-// join makes a gate of inputs that leads to out.
-func (n *network) join(inputs []int32, out int32, decide func(ended []bool) bool) {
+// lead runs an automaton from a node, which says where its texts lead.
+func (n *network) lead(from int32, a leading) {
+	at := n.add()
+	n.nodes[at].scalar = a
+	n.nodes[at].leads = a
+	n.link(from, at)
+}
+
+// join makes a gate of inputs and returns the node to which it leads.
+func (n *network) join(inputs []int32, decide func(ended []bool) bool) (out int32) {
+	out = n.add()
+	n.charge(nodeBytes + 2*arcBytes*len(inputs))
 	g := int32(len(n.gates))
 	n.gates = append(n.gates, gate{inputs, decide, out})
-	for i, at := range inputs {
-		n.nodes[at].gate, n.nodes[at].input = g, int32(i)
+	for _, at := range inputs {
+		n.nodes[at].gates = append(n.nodes[at].gates, g)
 	}
+	return out
 }
 
 // words writes numbers as a key.

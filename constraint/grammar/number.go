@@ -19,6 +19,8 @@ type numberSpec struct {
 	bounds  []bound
 	among   []decimal // if given: one of these
 	step    *decimal  // a divisor
+
+	canonical bool // no exponent, no -0, no zero at the end of a fraction
 }
 
 // bound is a comparison with a constant.
@@ -53,7 +55,7 @@ func parseDecimal(n json.Number) (decimal, error) {
 }
 
 func (s numberSpec) free() bool {
-	return !s.integer && !s.plain && len(s.bounds) == 0 && s.among == nil && s.step == nil
+	return !s.canonical && !s.integer && !s.plain && len(s.bounds) == 0 && s.among == nil && s.step == nil
 }
 
 // numberAutomaton reads a number and compares it, digit by digit, with all
@@ -76,6 +78,7 @@ type numberState struct {
 	whole    int16 // digits, one more than the longest at most
 	places   int16 // of the fraction
 	nonzero  bool
+	zero     bool   // the last digit, where that matters
 	order    string // of the digits so far to each constant: <, = or >
 	rest     int64
 }
@@ -150,6 +153,7 @@ func (a *numberAutomaton) next(q int32, b byte) int32 {
 		a.settle(&s)
 	case (s.at == point || s.at == fractionPart) && isDigit:
 		s.at = fractionPart
+		s.zero = a.canonical && b == '0'
 		if !a.fractionDigit(&s, b) {
 			return -1
 		}
@@ -244,6 +248,9 @@ func (a *numberAutomaton) final(q int32) bool {
 	}
 	if a.free {
 		return true
+	}
+	if s.zero || a.canonical && s.negative && !s.nonzero {
+		return false
 	}
 	for i, d := range a.against {
 		if s.order[i] == '=' && int(s.places) < len(d.fraction) { // the rest of the constant is not zero

@@ -12,9 +12,14 @@ type objects struct {
 	s           *value
 	l           *location
 	required    map[string]bool
+	need        []int // need[i] is the first required name of the location from i on
+	needLoose   uint8
 	least, most int // members; most < 0: any number
 	names       *keys
+	keys        *stringAutomaton // reads a name, and watches which it is and what it matches
 	at          map[member]int32
+	targets     map[member]*targets
+	entries     map[entry]int32
 	todo        []member
 	end         int32
 }
@@ -28,6 +33,21 @@ type member struct {
 	started               bool
 }
 
+// targets are the places after a name of a member, for all places that only differ in how
+// many names have passed: by the number of the name, and by the set of patterns that
+// another name matches. −1 is none.
+type targets struct {
+	named  map[int]int32
+	others []int32
+}
+
+// entry is what follows a name: its value, which satisfies the schemas, and a place.
+type entry struct {
+	to      member
+	schemas string
+	l       *location
+}
+
 // object returns the rule for the objects that satisfy s.
 func (c *compiler) object(s *value, l *location) (int32, error) {
 	s = onlyIf(s, "properties", "patternProperties", "additionalProperties", "required", "minProperties", "maxProperties", "propertyNames")
@@ -37,9 +57,10 @@ func (c *compiler) object(s *value, l *location) (int32, error) {
 	}
 	r := c.n.rule(s.path)
 	c.rules[key] = r
-	o := &objects{compiler: c, s: s, l: l, required: map[string]bool{}, most: -1, at: map[member]int32{}, end: c.n.rules[r].end}
+	o := &objects{compiler: c, s: s, l: l, required: map[string]bool{}, most: -1, at: map[member]int32{},
+		targets: map[member]*targets{}, entries: map[entry]int32{}, end: c.n.rules[r].end}
 	building := c.building
-	c.building = nil
+	c.building = map[*value]bool{}
 	defer func() { c.building = building }()
 	var err error
 	if x := s.get("required"); x != nil {
@@ -72,6 +93,21 @@ func (c *compiler) object(s *value, l *location) (int32, error) {
 	if o.names, err = c.keysOf(s.get("propertyNames")); err != nil {
 		return 0, err
 	}
+	o.need = make([]int, len(l.names)+1)
+	o.need[len(l.names)] = len(l.names)
+	for i := len(l.names) - 1; i >= 0; i-- {
+		if o.need[i] = o.need[i+1]; o.required[l.names[i]] {
+			o.need[i] = i
+		}
+	}
+	for i, name := range l.loose {
+		if o.required[name] {
+			o.needLoose |= 1 << i
+		}
+	}
+	if o.keys, err = o.reader(); err != nil {
+		return 0, err
+	}
 	c.n.arc(c.n.rules[r].start, '{', '{', o.place(member{}))
 	for len(o.todo) > 0 {
 		m := o.todo[len(o.todo)-1]
@@ -79,11 +115,49 @@ func (c *compiler) object(s *value, l *location) (int32, error) {
 		if err := o.grow(m); err != nil {
 			return 0, err
 		}
-		if err := c.more(); err != nil {
+		if err := c.n.check(1); err != nil {
 			return 0, err
 		}
 	}
 	return r, nil
+}
+
+// several bounds the patterns that a rule distinguishes: every set of them that a name may
+// match has a value of its own.
+const several = 5
+
+// reader returns the automaton of the names that propertyNames allows, which watches the
+// known names and the patterns.
+func (o *objects) reader() (*stringAutomaton, error) {
+	spec := o.names.stringSpec
+	spec.canonical = o.canonical
+	spec.tests = append(slices.Clone(spec.tests), test{a: o.l.index, watched: true})
+	if len(o.patterns()) > several {
+		return nil, unsupported(o.s, "patternProperties", "%d patterns, want ≤ %d", len(o.patterns()), several)
+	}
+	for _, k := range o.patterns() {
+		tests, err := o.pattern(k, o.s.path.in("patternProperties"))
+		if err != nil {
+			return nil, err
+		}
+		if len(tests) > 1 {
+			return nil, unsupported(o.s, "patternProperties", "lookaheads are not supported here")
+		}
+		spec.tests = append(spec.tests, test{a: tests[0].a, watched: true})
+	}
+	return newString(spec), nil
+}
+
+// patterns returns those that are distinguished: all of the location, so that its rules agree
+// on the order within a value, or those of the schema if these are too many. Then the
+// values of all other names have one order.
+func (o *objects) patterns() []string {
+	if p := o.s.get("patternProperties"); len(o.l.patterns) > several && p != nil {
+		return p.keys
+	} else if len(o.l.patterns) > several {
+		return nil
+	}
+	return o.l.patterns
 }
 
 func (o *objects) place(m member) int32 {
@@ -101,7 +175,6 @@ func (o *objects) place(m member) int32 {
 func (o *objects) after(m member, known bool) (member, bool) {
 	m.started = true
 	if known {
-		m.passed++
 		m.known++
 	} else {
 		m.others++
@@ -117,134 +190,254 @@ func (o *objects) after(m member, known bool) (member, bool) {
 	return m, true
 }
 
+// grow adds what may come after a place: the end, or a member after a comma unless it is
+// the first.
 func (o *objects) grow(m member) error {
 	at := o.at[m]
-	if m.passed < len(o.l.names) {
-		name := o.l.names[m.passed]
-		if !o.required[name] {
-			skip := m
-			skip.passed++
-			o.n.link(at, o.place(skip))
-		}
-		to, ok := o.after(m, true)
-		if !ok || !o.names.has(name) {
-			return nil
-		}
-		return o.named(m, at, name, to)
+	open := o.need[m.passed] == len(o.l.names) // no name in order is missing
+	if open && m.seen&o.needLoose == o.needLoose && m.known+min(m.others, 1) >= o.least {
+		o.n.arc(at, '}', '}', o.end)
 	}
-	need := uint8(0)
-	for i, name := range o.l.loose {
-		if o.required[name] {
-			need |= 1 << i
+	group := m
+	group.passed, group.started = 0, false
+	t := o.targets[group]
+	if t == nil {
+		t = &targets{named: map[int]int32{}}
+		o.targets[group] = t
+	}
+	// Targets of one name after another are there up to the next required one, if any are.
+	for i := m.passed; i <= o.need[m.passed] && i < len(o.l.names); i++ {
+		if _, ok := t.named[i]; ok {
+			break
 		}
-		if m.seen>>i&1 == 0 {
-			if err := o.looseMember(m, at, i, name); err != nil {
+		if err := o.named(t, group, i); err != nil {
+			return err
+		}
+	}
+	if open {
+		for i := range o.l.loose {
+			if k := len(o.l.names) + i; m.seen>>i&1 == 0 && t.named[k] == 0 {
+				if err := o.named(t, group, k); err != nil {
+					return err
+				}
+			}
+		}
+		if t.others == nil {
+			if err := o.others(t, group); err != nil {
 				return err
 			}
 		}
 	}
-	if m.seen&need == need && m.known+min(m.others, 1) >= o.least {
-		o.n.arc(at, '}', '}', o.end)
+	if m.started {
+		next := o.n.add()
+		o.n.arc(at, ',', ',', next)
+		o.space(next)
+		at = next
 	}
-	to, ok := o.after(m, false)
-	if !ok || o.names.never {
-		return nil
-	}
-	return o.others(m, at, to)
+	o.n.lead(at, &nameRun{o, m, t, open})
+	return nil
 }
 
-// looseMember adds a member with a name that may stand anywhere, once.
-func (o *objects) looseMember(m member, at int32, i int, name string) error {
+// named adds the target of known name i.
+func (o *objects) named(t *targets, m member, i int) error {
+	name := o.l.index.names[i]
+	t.named[i] = -1
 	to, ok := o.after(m, true)
 	if !ok || !o.names.has(name) {
 		return nil
 	}
-	to.passed--
-	to.seen |= 1 << i
-	return o.named(m, at, name, to)
-}
-
-// named adds a member with a given name.
-func (o *objects) named(m member, at int32, name string, to member) error {
+	if to.passed = i + 1; i >= len(o.l.names) {
+		to.passed = len(o.l.names)
+		to.seen |= 1 << (i - len(o.l.names))
+	}
 	subs, err := o.valueOf(o.s, name)
 	if err != nil {
 		return err
 	}
-	inner, err := o.property(o.l, name, true)
+	inner, err := o.property(o.l, name)
 	if err != nil {
 		return err
 	}
-	key := newString(stringSpec{most: -1, tests: []test{{newTrie([]string{name}), true}}})
-	return o.member(at, m.started, key, subs, inner, to)
+	t.named[i], err = o.member(subs, inner, to)
+	return err
 }
 
-// several bounds the patterns of one schema: every set of them that a name may
-// match has an automaton of its own.
-const several = 5
-
-// others adds the members whose names the location does not know.
-func (o *objects) others(m member, at int32, to member) error {
-	inner, err := o.property(o.l, "", false)
-	if err != nil {
-		return err
-	}
-	spec := o.names.stringSpec
-	known := append(slices.Clone(o.l.names), o.l.loose...)
-	spec.tests = append([]test{{newTrie(known), false}}, spec.tests...)
-	p := o.s.get("patternProperties")
-	if p == nil {
-		p = anything
-	}
-	if len(p.keys) > several {
-		return unsupported(o.s, "patternProperties", "%d patterns, want ≤ %d", len(p.keys), several)
-	}
-	for set := range 1 << len(p.keys) {
-		key := spec
-		key.tests = append([]test(nil), spec.tests...)
-		subs := []*value{}
-		for i, k := range p.keys {
-			tests, err := o.pattern(k, p.path)
-			if err != nil {
-				return err
-			}
-			if len(tests) > 1 {
-				return unsupported(o.s, "patternProperties", "lookaheads are not supported here")
-			}
-			want := set>>i&1 == 1
-			key.tests = append(key.tests, test{tests[0].a, want})
-			if want {
-				subs = append(subs, p.field[k])
+// others adds the targets of the names that the location does not know.
+func (o *objects) others(t *targets, m member) error {
+	patterns := o.patterns()
+	t.others = make([]int32, 1<<len(patterns))
+	to, ok := o.after(m, false)
+	to.passed = len(o.l.names)
+	for set := range t.others {
+		t.others[set] = -1
+		if !ok || o.names.never {
+			continue
+		}
+		var matched []string
+		for i, k := range patterns {
+			if set>>i&1 == 1 {
+				matched = append(matched, k)
 			}
 		}
-		if set == 0 {
-			subs = append(subs, o.s.get("additionalProperties"))
+		together := matched
+		if len(o.l.patterns) > several {
+			together = o.l.patterns
 		}
-		if err := o.member(at, m.started, newString(key), subs, inner, to); err != nil {
+		inner, err := o.other(o.l, together)
+		if err != nil {
+			return err
+		}
+		if t.others[set], err = o.member(o.otherOf(o.s, matched), inner, to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// member reads one member, after a comma unless it is the first.
-func (o *objects) member(at int32, started bool, key *stringAutomaton, subs []*value, inner *location, to member) error {
+// member returns the node after the name of a member, −1 if no value is allowed.
+func (o *objects) member(subs []*value, inner *location, to member) (int32, error) {
 	for _, s := range subs {
 		if s != nil && s.kind == boolean && !s.truth {
-			return nil
+			return -1, nil
 		}
 	}
-	if started {
-		next := o.n.add()
-		o.n.arc(at, ',', ',', next)
-		o.space(next)
-		at = next
+	k := entry{to, o.key(subs), inner}
+	if at, ok := o.entries[k]; ok {
+		return at, nil
 	}
 	named, colon := o.n.add(), o.n.add()
-	o.n.run(at, key, named)
+	o.entries[k] = named
 	o.space(named)
 	o.n.arc(named, ':', ':', colon)
 	o.space(colon)
-	return o.all(subs, inner, colon, o.place(to))
+	return named, o.all(subs, inner, colon, o.place(to))
+}
+
+// nameRun reads the names that are possible at a place.
+type nameRun struct {
+	o    *objects
+	m    member
+	t    *targets
+	open bool
+}
+
+func (r *nameRun) start() int32 { return r.o.keys.start() }
+
+func (r *nameRun) next(state int32, b byte) int32 {
+	to := r.o.keys.next(state, b)
+	if to < 0 || !r.possible(to) {
+		return -1
+	}
+	return to
+}
+
+// possible reports whether a known name that may come at this place has what is read for a
+// beginning, or another may.
+func (r *nameRun) possible(state int32) bool {
+	o := r.o
+	if o.keys.states[state].at == closed {
+		return r.to(state) >= 0
+	}
+	first := len(o.names.tests)
+	tests := o.keys.states[state].tests
+	if r.open {
+		for set, to := range r.t.others {
+			if to < 0 {
+				continue
+			}
+			alive := true
+			for i, at := range tests[first+1:] {
+				alive = alive && (at >= 0 || set>>i&1 == 0)
+			}
+			if alive {
+				return true
+			}
+		}
+	}
+	end := min(o.need[r.m.passed]+1, len(o.l.names))
+	if r.open {
+		end = len(o.l.index.names)
+	}
+	return tests[first] >= 0 && o.l.index.any(int(tests[first]), r.m.passed, end, func(i int) bool { return r.named(i) >= 0 })
+}
+
+// named returns the target of a known name, −1 if it may not come.
+func (r *nameRun) named(i int) int32 {
+	n := len(r.o.l.names)
+	switch {
+	case i < r.m.passed:
+		return -1
+	case i < n && i > r.o.need[r.m.passed]:
+		return -1
+	case i >= n && (!r.open || r.m.seen>>(i-n)&1 == 1):
+		return -1
+	}
+	return r.t.named[i]
+}
+
+func (r *nameRun) final(state int32) bool { return r.to(state) >= 0 }
+
+// to returns where a name that ends in a state leads, −1 if it does not end.
+func (r *nameRun) to(state int32) int32 {
+	s := &r.o.keys.states[state]
+	if s.at != closed {
+		return -1
+	}
+	tests := s.tests[len(r.o.names.tests):]
+	if tests[0] >= 0 {
+		if i := r.o.l.index.number[tests[0]]; i >= 0 {
+			return r.named(int(i))
+		}
+	}
+	if !r.open {
+		return -1
+	}
+	set := 0
+	for i, at := range tests[1:] {
+		if at >= 0 && r.o.keys.tests[len(r.o.names.tests)+1+i].a.Accepting(int(at)) {
+			set |= 1 << i
+		}
+	}
+	return r.t.others[set]
+}
+
+// nameIndex is the trie of some names: a byteAutomaton, and which names begin with what
+// leads to a node.
+type nameIndex struct {
+	*trie
+	names  []string
+	number []int32   // of the name that ends at a node, −1
+	below  [][]int32 // the names that pass through a node, in ascending order
+}
+
+func newNameIndex(names []string) *nameIndex {
+	x := &nameIndex{trie: newTrie(names), names: names}
+	x.number, x.below = make([]int32, len(x.ends)), make([][]int32, len(x.ends))
+	for i := range x.number {
+		x.number[i] = -1
+	}
+	for i, name := range names {
+		at := 0
+		x.below[0] = append(x.below[0], int32(i))
+		for k := range len(name) {
+			at = x.Next(at, int32(name[k]))
+			x.below[at] = append(x.below[at], int32(i))
+		}
+		x.number[at] = int32(i)
+	}
+	return x
+}
+
+// any reports whether f holds for a name from … to−1 below a node.
+func (x *nameIndex) any(at, from, to int, f func(i int) bool) bool {
+	below := x.below[at]
+	k, _ := slices.BinarySearch(below, int32(from))
+	for ; k < len(below) && int(below[k]) < to; k++ {
+		if f(int(below[k])) {
+			return true
+		}
+	}
+	return false
 }
 
 // keys is what propertyNames says.
@@ -295,7 +488,7 @@ func (c *compiler) restrict(k *keys, s *value, depth int) error {
 					texts = append(texts, v.text)
 				}
 			}
-			k.tests = append(k.tests, test{newTrie(texts), true})
+			k.tests = append(k.tests, test{a: newTrie(texts), want: true})
 		case opAll:
 			for _, sub := range p.subs {
 				if err := c.restrict(k, sub, depth+1); err != nil {
@@ -312,7 +505,7 @@ func (c *compiler) restrict(k *keys, s *value, depth int) error {
 			if inner.least > 0 || inner.most >= 0 || inner.never || len(inner.tests) != 1 {
 				return unsupported(s, "not", "not supported in propertyNames")
 			}
-			k.tests = append(k.tests, test{inner.tests[0].a, !inner.tests[0].want})
+			k.tests = append(k.tests, test{a: inner.tests[0].a, want: !inner.tests[0].want})
 		default:
 			return &SchemaError{Path: s.path.String(), What: "anyOf, oneOf, if and dependencies are not supported in propertyNames", Unsupported: true}
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // SyntaxError is the error of a grammar that cannot be read, with the place and the
@@ -52,6 +53,7 @@ type parser struct {
 	source string
 	at     int
 	depth  int
+	meter  *poll.Meter
 }
 
 func (p *parser) fail(at int, format string, args ...any) error {
@@ -185,6 +187,9 @@ func (p *parser) sequence() (*expression, error) {
 		switch c := p.peek(); {
 		case p.at >= len(p.source) || c == '|' || c == ')' || c == ';' || p.begins():
 			return e, nil
+		}
+		if p.meter.Done(64) {
+			return nil, p.meter.Err()
 		}
 		x, err := p.term()
 		if err != nil {

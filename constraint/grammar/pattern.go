@@ -40,7 +40,7 @@ func ecma(ctx context.Context, pattern string, limits constraint.Limits) ([]test
 			if err != nil {
 				return nil, err
 			}
-			tests = append(tests, test{t, rest[3] == '='})
+			tests = append(tests, test{a: t, want: rest[3] == '='})
 			rest = "^" + rest[end+1:]
 		}
 	}
@@ -48,7 +48,7 @@ func ecma(ctx context.Context, pattern string, limits constraint.Limits) ([]test
 	if err != nil {
 		return nil, err
 	}
-	return append(tests, test{t, true}), nil
+	return append(tests, test{a: t, want: true}), nil
 }
 
 func search(ctx context.Context, pattern string, limits constraint.Limits) (byteAutomaton, error) {
@@ -114,6 +114,10 @@ func alternates(p string) bool {
 
 const ecmaSpace = `\t\n\x0B\f\r \x{A0}\x{FEFF}\x{2028}\x{2029}\p{Zs}`
 
+// ecmaNotSpace is the complement of ecmaSpace (TestSpaceOfPatterns).
+const ecmaNotSpace = `\x00-\x08\x0E-\x1F!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}` +
+	`\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`
+
 // translate writes an ECMA-262 pattern in the syntax of package regexp, where
 // the two differ: \uHHHH and \cX, what \s and . mean, escapes of letters.
 func translate(p string) (string, error) {
@@ -156,6 +160,13 @@ func translate(p string) (string, error) {
 			b.WriteString(`[^\n\r\x{2028}\x{2029}]`)
 		case c == '(' && strings.HasPrefix(p[i:], "(?") && !strings.HasPrefix(p[i:], "(?:") &&
 			(!strings.HasPrefix(p[i:], "(?<") || strings.HasPrefix(p[i:], "(?<=") || strings.HasPrefix(p[i:], "(?<!")):
+			if flags := strings.TrimLeft(p[i+2:], "imsx-"); flags != p[i+2:] && strings.HasPrefix(flags, ":") {
+				if !strings.HasPrefix(p[i:], "(?i:") {
+					return "", fmt.Errorf("the flags of %s: only i is supported", p[i:len(p)-len(flags)+1])
+				}
+				b.WriteByte(c)
+				continue
+			}
 			return "", fmt.Errorf("a lookaround that is not at its beginning")
 		default:
 			b.WriteByte(c)
@@ -194,7 +205,10 @@ func translateEscape(b *strings.Builder, p string, class bool) (int, error) {
 		}
 		return 1, nil
 	case c == 'S' && !class:
-		b.WriteString("[^" + ecmaSpace + "]")
+		b.WriteString("[" + ecmaNotSpace + "]")
+		return 1, nil
+	case c == 'S':
+		b.WriteString(ecmaNotSpace)
 		return 1, nil
 	case c == 'b' && class:
 		b.WriteString(`\x08`)
@@ -252,7 +266,7 @@ func (c *patterns) format(s *value, name string, negated bool) ([]test, error) {
 	if err != nil {
 		return nil, c.patternError(s.path.in("format"), name, err)
 	}
-	c.compiled[key] = []test{{a, true}}
+	c.compiled[key] = []test{{a: a, want: true}}
 	return c.compiled[key], nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Parse compiles a grammar. Its first rule describes the whole text:
@@ -33,12 +34,14 @@ import (
 // be read, a [*constraint.LimitError] if the automaton grows beyond the limits, or the
 // cause of the context.
 func Parse(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
-	p := &parser{source: source}
+	meter := &poll.Meter{}
+	meter.Watch(ctx)
+	p := &parser{source: source, meter: meter}
 	definitions, err := p.grammar()
 	if err != nil {
 		return nil, err
 	}
-	b := &rulebook{ctx: ctx, p: p, limits: limits, rules: map[string]*expression{}, terminals: map[string]automaton{}}
+	b := &rulebook{ctx: ctx, meter: meter, p: p, limits: limits, rules: map[string]*expression{}, terminals: map[string]automaton{}}
 	for _, d := range definitions {
 		b.names = append(b.names, d.name)
 		b.rules[d.name] = d.body
@@ -47,7 +50,9 @@ func Parse(ctx context.Context, source string, limits constraint.Limits) (*Gramm
 		return nil, err
 	}
 	straighten(b.names, b.rules)
-	b.bracket()
+	if err := b.bracket(); err != nil {
+		return nil, err
+	}
 	n, err := b.network()
 	if err != nil {
 		return nil, err
@@ -67,16 +72,24 @@ func (t title) String() string { return string(t) }
 // rulebook turns rules into a network.
 type rulebook struct {
 	ctx       context.Context
+	meter     *poll.Meter
 	p         *parser
 	limits    constraint.Limits
 	names     []string
 	rules     map[string]*expression
 	terminals map[string]automaton
 	cut       []string // rules that are called; others are expanded
+	called    map[string]bool
 	nullable  map[string]bool
+	uses      map[string][]string // the rules to which a rule refers, not through called ones
+	users     map[string][]string // the other way round
+	cycle     map[string]int32    // rules that refer to each other have the same number
+	looked    int                 // rules looked at since these numbers were given
 
-	n      *network
-	number map[string]int32
+	n       *network
+	number  map[string]int32
+	todo    []stretch
+	written map[stretch]bool
 }
 
 // check finds names without a rule and compiles the terminals.
@@ -86,13 +99,79 @@ func (b *rulebook) check() error {
 			return err
 		}
 	}
+	return b.findNullable()
+}
+
+// hope is an expression that is the empty text once some of its parts are.
+type hope struct {
+	above   *hope
+	missing int
+	rule    string // of which it is the whole
+}
+
+// findNullable finds the rules that may be the empty text, in time linear in the source
+// (Dowling and Gallier 1984).
+func (b *rulebook) findNullable() error {
 	b.nullable = map[string]bool{}
-	for again := true; again; {
-		again = false
-		for _, name := range b.names {
-			if !b.nullable[name] && b.empty(b.rules[name]) {
-				b.nullable[name] = true
-				again = true
+	waiting := map[string][]*hope{}
+	var empty []*hope
+	var visit func(e *expression, h *hope)
+	visit = func(e *expression, h *hope) {
+		part := func(x *expression) { visit(x, &hope{above: h}) }
+		switch e.op {
+		case literal:
+			if e.text == "" {
+				empty = append(empty, h)
+			} else {
+				h.missing = 1
+			}
+		case regular:
+			if a := b.terminals[e.text]; a.final(a.start()) {
+				empty = append(empty, h)
+			} else {
+				h.missing = 1
+			}
+		case reference:
+			h.missing = 1
+			waiting[e.text] = append(waiting[e.text], h)
+		case repetition:
+			if h.missing = 1; e.low == 0 {
+				empty = append(empty, &hope{above: h})
+			}
+			part(e.parts[0])
+		case choice:
+			h.missing = 1
+			for _, x := range e.parts {
+				part(x)
+			}
+		default:
+			if h.missing = len(e.parts); h.missing == 0 {
+				empty = append(empty, h)
+			}
+			for _, x := range e.parts {
+				part(x)
+			}
+		}
+	}
+	for _, name := range b.names {
+		visit(b.rules[name], &hope{rule: name})
+	}
+	for len(empty) > 0 {
+		h := empty[len(empty)-1]
+		empty = empty[:len(empty)-1]
+		if b.meter.Done(64) {
+			return b.meter.Err()
+		}
+		above := waiting[h.rule]
+		if h.rule != "" {
+			b.nullable[h.rule] = true
+			delete(waiting, h.rule)
+		} else if h.above != nil {
+			above = []*hope{h.above}
+		}
+		for _, up := range above {
+			if up.missing--; up.missing == 0 {
+				empty = append(empty, up)
 			}
 		}
 	}
@@ -133,67 +212,168 @@ func (t terminal) start() int32                   { return int32(t.Start()) }
 func (t terminal) next(state int32, b byte) int32 { return int32(t.Next(int(state), int32(b))) }
 func (t terminal) final(state int32) bool         { return t.Accepting(int(state)) }
 
-// empty reports whether an expression may be the empty text.
-func (b *rulebook) empty(e *expression) bool {
-	switch e.op {
-	case literal:
-		return e.text == ""
-	case regular:
-		a := b.terminals[e.text]
-		return a.final(a.start())
-	case reference:
-		return b.nullable[e.text]
-	case choice:
-		return slices.ContainsFunc(e.parts, b.empty)
-	case repetition:
-		return e.low == 0 || b.empty(e.parts[0])
+// refersTo adds the rules to which an expression refers.
+func refersTo(to []string, e *expression) []string {
+	if e.op == reference {
+		return append(to, e.text)
 	}
 	for _, x := range e.parts {
-		if !b.empty(x) {
-			return false
-		}
+		to = refersTo(to, x)
 	}
-	return true
+	return to
 }
 
-// reaches reports whether an expression can lead to a rule.
-func (b *rulebook) reaches(e *expression, name string, seen map[string]bool) bool {
-	if e.op == reference {
-		if e.text == name {
-			return true
+// link notes which rules refer to which.
+func (b *rulebook) link() {
+	b.uses, b.users, b.called = map[string][]string{}, map[string][]string{}, map[string]bool{}
+	for _, name := range b.names {
+		b.uses[name] = unique(refersTo(nil, b.rules[name]))
+		for _, to := range b.uses[name] {
+			b.users[to] = append(b.users[to], name)
 		}
-		if seen[e.text] || slices.Contains(b.cut, e.text) {
-			return false
-		}
-		seen[e.text] = true
-		return b.reaches(b.rules[e.text], name, seen)
 	}
-	return slices.ContainsFunc(e.parts, func(x *expression) bool { return b.reaches(x, name, seen) })
+}
+
+func unique(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// cycles numbers the sets of rules that refer to each other (Tarjan 1972, without
+// recursion). Rules of different sets are in no cycle, and never will be.
+func (b *rulebook) cycles() {
+	b.cycle = map[string]int32{}
+	type visit struct {
+		name string
+		next int // of its uses
+	}
+	index, low := map[string]int{}, map[string]int{}
+	var stack []string
+	sets := int32(0)
+	for _, root := range b.names {
+		if index[root] > 0 || b.called[root] {
+			continue
+		}
+		path := []visit{{root, 0}}
+		for len(path) > 0 {
+			v := &path[len(path)-1]
+			if v.next == 0 {
+				index[v.name] = len(index) + 1
+				low[v.name] = index[v.name]
+				stack = append(stack, v.name)
+			}
+			if v.next < len(b.uses[v.name]) {
+				to := b.uses[v.name][v.next]
+				v.next++
+				if b.called[to] {
+					continue
+				}
+				if index[to] == 0 {
+					path = append(path, visit{to, 0})
+				} else if _, done := b.cycle[to]; !done {
+					low[v.name] = min(low[v.name], index[to])
+				}
+				continue
+			}
+			name := v.name
+			path = path[:len(path)-1]
+			if low[name] == index[name] {
+				for {
+					last := stack[len(stack)-1]
+					stack = stack[:len(stack)-1]
+					b.cycle[last] = sets
+					if last == name {
+						break
+					}
+				}
+				sets++
+			}
+			if len(path) > 0 {
+				up := path[len(path)-1].name
+				low[up] = min(low[up], low[name])
+			}
+		}
+	}
+}
+
+// leading returns the rules that lead to a rule without passing through a called one.
+func (b *rulebook) leading(name string) (map[string]bool, error) {
+	found := map[string]bool{}
+	list := []string{name}
+	if b.looked > len(b.names) { // cycles that were cut since make sets smaller
+		b.cycles()
+		b.looked = 0
+	}
+	for len(list) > 0 {
+		x := list[len(list)-1]
+		list = list[:len(list)-1]
+		for _, user := range b.users[x] {
+			if b.meter.Done(64) {
+				return nil, b.meter.Err()
+			}
+			b.looked++
+			if b.cycle[user] == b.cycle[name] && !found[user] && !b.called[user] {
+				if _, still := slices.BinarySearch(b.uses[user], x); !still {
+					continue
+				}
+				found[user] = true
+				list = append(list, user)
+			}
+		}
+	}
+	return found, nil
 }
 
 // bracket makes rules of their own of what recurs between two texts of a
 // sequence, and then cuts cycles that are left at their first rule.
-func (b *rulebook) bracket() {
+func (b *rulebook) bracket() error {
+	b.link()
+	b.cycles()
 	for _, name := range slices.Clone(b.names) {
-		b.bracketIn(name, b.rules[name])
-	}
-	for _, name := range b.names {
-		if !slices.Contains(b.cut, name) && b.reaches(b.rules[name], name, map[string]bool{}) {
-			b.cut = append(b.cut, name)
+		to, err := b.leading(name)
+		if err != nil {
+			return err
+		}
+		if b.bracketIn(name, b.rules[name], to) {
+			b.uses[name] = unique(refersTo(nil, b.rules[name]))
 		}
 	}
+	for _, name := range b.names {
+		if b.called[name] {
+			continue
+		}
+		if to, err := b.leading(name); err != nil {
+			return err
+		} else if to[name] {
+			b.cut = append(b.cut, name)
+			b.called[name] = true
+		}
+	}
+	return nil
 }
 
-func (b *rulebook) bracketIn(name string, e *expression) {
+// bracketIn brackets what recurs in an expression of a rule, where to are the rules that
+// lead to it. It reports whether there is any.
+func (b *rulebook) bracketIn(name string, e *expression, to map[string]bool) (changed bool) {
+	if len(to) == 0 {
+		return false
+	}
 	for _, x := range e.parts {
-		b.bracketIn(name, x)
+		changed = b.bracketIn(name, x, to) || changed
 	}
 	if e.op != sequence {
-		return
+		return changed
+	}
+	var recurs func(x *expression) bool
+	recurs = func(x *expression) bool {
+		if x.op == reference {
+			return x.text == name || to[x.text] && !b.called[x.text]
+		}
+		return slices.ContainsFunc(x.parts, recurs)
 	}
 	first, last := -1, -1
 	for i, x := range e.parts {
-		if b.reaches(x, name, map[string]bool{}) {
+		if recurs(x) {
 			if first < 0 {
 				first = i
 			}
@@ -210,7 +390,7 @@ func (b *rulebook) bracketIn(name string, e *expression) {
 	}
 	open, shut := mark(first-1, -1), mark(last+1, 1)
 	if first < 0 || open < 0 || shut < 0 {
-		return
+		return changed
 	}
 	inner := fmt.Sprintf("%s (%s … %s)", name, check.Clip(e.parts[open].text), check.Clip(e.parts[shut].text))
 	for b.rules[inner] != nil {
@@ -219,42 +399,67 @@ func (b *rulebook) bracketIn(name string, e *expression) {
 	b.names = append(b.names, inner)
 	b.rules[inner] = &expression{op: sequence, parts: slices.Clone(e.parts[open : shut+1]), at: e.parts[open].at}
 	b.cut = append(b.cut, inner)
+	b.called[inner] = true
 	e.parts = slices.Replace(e.parts, open, shut+1, &expression{op: reference, text: inner, at: e.parts[open].at})
+	return true
 }
 
-// network writes the first rule and those that are called.
+// stretch is an expression that leads from one node to another.
+type stretch struct {
+	e        *expression
+	from, to int32
+}
+
+// network writes the first rule and those that are called. A rule that is expanded twice
+// between the same nodes is written once.
 func (b *rulebook) network() (*network, error) {
-	b.n, b.number = newNetwork(b.limits), map[string]int32{}
+	b.n, b.number, b.written = newNetwork("Parse", b.meter, b.limits), map[string]int32{}, map[stretch]bool{}
 	top := b.n.rule(title(b.names[0]))
 	for _, name := range b.cut {
 		b.number[name] = b.n.rule(title(name))
 	}
-	if err := b.write(b.rules[b.names[0]], b.n.rules[top].start, b.n.rules[top].end); err != nil {
-		return nil, err
-	}
+	b.write(b.rules[b.names[0]], b.n.rules[top].start, b.n.rules[top].end)
 	for _, name := range b.cut {
 		r := b.n.rules[b.number[name]]
-		if err := b.write(b.rules[name], r.start, r.end); err != nil {
+		b.write(b.rules[name], r.start, r.end)
+	}
+	for len(b.todo) > 0 {
+		s := b.todo[len(b.todo)-1]
+		b.todo = b.todo[:len(b.todo)-1]
+		if err := b.stretch(s.e, s.from, s.to); err != nil {
 			return nil, err
 		}
 	}
 	return b.n, nil
 }
 
-// write leads from one node to another by the texts of an expression.
-func (b *rulebook) write(e *expression, from, to int32) error {
-	if err := b.n.checkSize("Parse"); err != nil {
+// write leads from one node to another by the texts of an expression, later: rules may
+// be expanded within each other deeper than a stack is.
+func (b *rulebook) write(e *expression, from, to int32) {
+	b.todo = append(b.todo, stretch{e, from, to})
+}
+
+func (b *rulebook) stretch(e *expression, from, to int32) error {
+	if err := b.n.check(len(e.parts) + len(e.text)); err != nil {
 		return err
 	}
 	switch e.op {
 	case literal:
+		if err := b.n.fits((nodeBytes + arcBytes) * len(e.text)); err != nil {
+			return err
+		}
 		b.n.text(from, e.text, to)
 	case regular:
 		b.n.run(from, b.terminals[e.text], to)
 	case reference:
 		r, called := b.number[e.text]
 		if !called {
-			return b.write(b.rules[e.text], from, to)
+			if s := (stretch{b.rules[e.text], from, to}); !b.written[s] {
+				b.n.charge(nodeBytes)
+				b.written[s] = true
+				b.write(s.e, from, to)
+			}
+			return nil
 		}
 		b.n.call(from, r, to)
 		if b.nullable[e.text] {
@@ -262,9 +467,7 @@ func (b *rulebook) write(e *expression, from, to int32) error {
 		}
 	case choice:
 		for _, x := range e.parts {
-			if err := b.write(x, from, to); err != nil {
-				return err
-			}
+			b.write(x, from, to)
 		}
 	case sequence:
 		for i, x := range e.parts {
@@ -272,9 +475,7 @@ func (b *rulebook) write(e *expression, from, to int32) error {
 			if i < len(e.parts)-1 {
 				next = b.n.add()
 			}
-			if err := b.write(x, from, next); err != nil {
-				return err
-			}
+			b.write(x, from, next)
 			from = next
 		}
 		if len(e.parts) == 0 {
@@ -289,21 +490,20 @@ func (b *rulebook) write(e *expression, from, to int32) error {
 func (b *rulebook) repeat(e *expression, from, to int32) error {
 	at := from
 	for i := 0; i < max(e.low, e.high); i++ {
+		if err := b.n.check(1); err != nil {
+			return err
+		}
 		if i >= e.low {
 			b.n.link(at, to)
 		}
 		next := b.n.add()
-		if err := b.write(e.parts[0], at, next); err != nil {
-			return err
-		}
+		b.write(e.parts[0], at, next)
 		at = next
 	}
 	if e.high < 0 {
 		loop, next := b.n.add(), b.n.add()
 		b.n.link(at, loop)
-		if err := b.write(e.parts[0], loop, next); err != nil {
-			return err
-		}
+		b.write(e.parts[0], loop, next)
 		b.n.link(next, loop)
 		at = loop
 	}

@@ -16,6 +16,7 @@ type part struct {
 	op     op
 	s      *value   // of opPlain
 	values []*value // of opEnum
+	whole  bool     // of opEnum: numbers are integers
 	subs   []*value
 }
 
@@ -203,15 +204,28 @@ func (c *schemas) enums(s *value) (parts []part, err error) {
 		}
 		switch {
 		case len(subs) == 0:
-			parts = append(parts, part{op: opEnum, values: scalars})
+			types, err := typesOf(s)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, part{op: opEnum, values: scalars, whole: types.integer && !types.number})
 		default:
 			if len(scalars) > 0 {
-				subs = append(subs, made(x.path, "enum", list(x.path, scalars...)))
+				subs = append(subs, scalarsOf(s, x, scalars))
 			}
 			parts = append(parts, part{op: opAny, subs: subs})
 		}
 	}
 	return parts, nil
+}
+
+// scalarsOf returns the schema of some scalars of an enum of s.
+func scalarsOf(s, enum *value, scalars []*value) *value {
+	v := made(enum.path, "enum", list(enum.path, scalars...))
+	if t := s.get("type"); t != nil {
+		v.set("type", t)
+	}
+	return v
 }
 
 func constArray(v *value) *value {

@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -11,12 +12,14 @@ type stringSpec struct {
 	least, most int // characters; most < 0: any number
 	tests       []test
 	low         bool // \u escapes spell characters below U+0100 only
+	canonical   bool // every character has one spelling
 }
 
-// test wants a byte automaton to accept, or to refuse, the decoded text.
+// test wants a byte automaton to accept, or to refuse, the decoded text; one that is
+// watched wants nothing, and its state is there at the end.
 type test struct {
-	a    byteAutomaton
-	want bool
+	a             byteAutomaton
+	want, watched bool
 }
 
 // byteAutomaton is a deterministic automaton over the UTF-8 bytes of texts; a
@@ -161,7 +164,7 @@ func (a *stringAutomaton) next(q int32, b byte) int32 {
 		}
 		const letters, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 		for i := range len(letters) {
-			if letters[i] == b {
+			if letters[i] == b && !(a.canonical && b == '/') {
 				return a.character(s, rune(meant[i]))
 			}
 		}
@@ -188,12 +191,15 @@ func (a *stringAutomaton) inside(s stringState, b byte) int32 {
 		if s.count < a.least {
 			return -1
 		}
+		end := stringState{at: closed, tests: make([]int32, len(s.tests))}
 		for i, t := range a.tests {
-			if (s.tests[i] >= 0 && t.a.Accepting(int(s.tests[i]))) != t.want {
+			if t.watched {
+				end.tests[i] = s.tests[i]
+			} else if (s.tests[i] >= 0 && t.a.Accepting(int(s.tests[i]))) != t.want {
 				return -1
 			}
 		}
-		return a.find(stringState{at: closed, tests: make([]int32, len(s.tests))})
+		return a.find(end)
 	case b == '\\':
 		s.at = escaped
 		return a.find(s)
@@ -243,16 +249,18 @@ func (a *stringAutomaton) digit(s stringState, b byte) int32 {
 		d = uint16(b - '0')
 	case b >= 'a' && b <= 'f':
 		d = uint16(b-'a') + 10
-	case b >= 'A' && b <= 'F':
+	case b >= 'A' && b <= 'F' && !a.canonical:
 		d = uint16(b-'A') + 10
 	default:
 		return -1
 	}
 	s.code = s.code<<4 | d
 	s.left--
-	if a.low || len(a.tests) > 0 {
+	if a.canonical || a.low || len(a.tests) > 0 {
 		switch {
 		case s.left >= 2 && d != 0:
+			return -1
+		case a.canonical && s.left == 1 && d > 1, a.canonical && s.left == 0 && !control(rune(s.code)):
 			return -1
 		case s.left == 0:
 			return a.character(s, rune(s.code))
@@ -302,6 +310,9 @@ func (a *stringAutomaton) digit(s stringState, b byte) int32 {
 	return a.find(s)
 }
 
+// control reports whether a character needs a \u escape.
+func control(r rune) bool { return r < ' ' && !strings.ContainsRune("\b\f\n\r\t", r) }
+
 // viable reports whether some digits still make a character that lives.
 func (a *stringAutomaton) viable(q int32) bool {
 	if ok, known := a.alive[q]; known {
@@ -312,6 +323,9 @@ func (a *stringAutomaton) viable(q int32) bool {
 	n = min(n, 0x100)
 	ok := false
 	for r := low; r < low+n && !ok; r++ {
+		if a.canonical && !control(r) {
+			continue
+		}
 		if t, counts := a.begin(s); counts {
 			_, ok = a.feed(t, utf8.AppendRune(nil, r)...)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
@@ -40,6 +41,7 @@ type subsets struct {
 	resumed map[[2]int32]int32
 	start   int32
 	items   int // kept in all states
+	meter   poll.Meter
 }
 
 type state struct {
@@ -135,6 +137,9 @@ func (s *subsets) move(q int32, b byte) (pushdown.Move, error) {
 func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
 	from := s.states[q]
 	s.set.reset()
+	if s.meter.Done(64 + 8*len(from.items)) {
+		return pushdown.Move{}, s.meter.Err()
+	}
 	var calls []callArc
 	for _, x := range from.items {
 		v := &s.n.nodes[x.node]
@@ -344,6 +349,9 @@ func (s *subsets) conflict(level int32, b byte, what string) error {
 // read runs a text from the start and reports whether it is accepted.
 func (s *subsets) read(text string) (bool, error) {
 	q := s.start
+	if q < 0 {
+		return false, nil
+	}
 	var stack []int32
 	for i := range len(text) {
 		m, err := s.move(q, text[i])

@@ -5,20 +5,24 @@ import (
 	"encoding/binary"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
 // explore finds all states that a run can reach and returns the machine of
-// them.
+// them, nil if no text is accepted.
 func (s *subsets) explore(ctx context.Context, name string, limits constraint.Limits) (*pushdown.Machine, error) {
+	s.meter.Watch(ctx)
+	defer s.meter.Unwatch()
+	if err := s.meter.Poll(); err != nil {
+		return nil, err
+	}
+	if s.start < 0 {
+		return nil, nil
+	}
 	x := &exploration{subsets: s, reached: map[int32]bool{}}
 	x.reach(s.start)
 	for again := true; again; {
 		for ; x.head < len(x.list); x.head++ {
-			if x.head%64 == 0 && poll.Err(ctx) != nil {
-				return nil, context.Cause(ctx)
-			}
 			for b := range 256 {
 				m, err := s.move(x.list[x.head], byte(b))
 				if err != nil {
@@ -35,6 +39,9 @@ func (s *subsets) explore(ctx context.Context, name string, limits constraint.Li
 		again = false
 		for g := range s.waits {
 			for r := range s.list {
+				if s.meter.Done(8) {
+					return nil, s.meter.Err()
+				}
 				if s.waits[g].callee != s.list[r].level {
 					continue
 				}
@@ -49,7 +56,11 @@ func (s *subsets) explore(ctx context.Context, name string, limits constraint.Li
 	if err := x.unambiguous(); err != nil {
 		return nil, err
 	}
-	return s.machine().Minimal(ctx)
+	m, err := s.machine()
+	if err != nil {
+		return nil, err
+	}
+	return m.Minimal(ctx)
 }
 
 // exploration lists the states that a run can reach.
@@ -80,6 +91,9 @@ func (x *exploration) unambiguous() error {
 			continue
 		}
 		for _, w := range s.waits {
+			if s.meter.Done(8) {
+				return s.meter.Err()
+			}
 			if w.callee != v.level {
 				continue
 			}
@@ -106,11 +120,14 @@ func (x *exploration) unambiguous() error {
 }
 
 // machine writes the explored states as tables.
-func (s *subsets) machine() *pushdown.Machine {
+func (s *subsets) machine() (*pushdown.Machine, error) {
 	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start}
 	columns := map[string]uint8{}
 	var rep []byte
 	for b := range 256 {
+		if s.meter.Done(len(s.states)) {
+			return nil, s.meter.Err()
+		}
 		var k []byte
 		for q := range s.states {
 			if a, ok := s.states[q].moves[byte(b)]; ok {
@@ -137,6 +154,9 @@ func (s *subsets) machine() *pushdown.Machine {
 		}
 	}
 	for g := range s.waits {
+		if s.meter.Done(64 + len(s.list)) {
+			return nil, s.meter.Err()
+		}
 		row := make([]int32, len(s.list))
 		for r := range row {
 			row[r] = -1
@@ -146,5 +166,5 @@ func (s *subsets) machine() *pushdown.Machine {
 		}
 		m.Resume = append(m.Resume, row)
 	}
-	return m
+	return m, nil
 }

@@ -3,6 +3,7 @@ package grammar
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/stretchr/testify/require"
 )
 
@@ -346,12 +348,14 @@ func TestSchemasAgainstTheirDefinition(t *testing.T) {
 			continue // may refer to itself before it reads anything
 		}
 		g, err := JSONSchema(context.Background(), source, SchemaConfig{})
-		require.NoError(t, err, "%s", source)
+		if !errors.Is(err, constraint.ErrInfeasible) {
+			require.NoError(t, err, "%s", source)
+		}
 		compiled++
 		for range 25 {
 			v := randomValue(r, 2)
 			want := valid(root, v, root)
-			got := slices.ContainsFunc(texts(v), g.Accepts)
+			got := err == nil && slices.ContainsFunc(texts(v), g.Accepts)
 			if want {
 				yes++
 			} else {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
@@ -241,6 +242,17 @@ type SchemaError struct {
 	What string
 	// Unsupported is true if the schema may be valid but uses what is not understood.
 	Unsupported bool
+	// Empty is true if no value satisfies the schema: the error then wraps
+	// constraint.ErrInfeasible.
+	Empty bool
+}
+
+// Unwrap returns constraint.ErrInfeasible if no value satisfies the schema.
+func (e *SchemaError) Unwrap() error {
+	if e.Empty {
+		return constraint.ErrInfeasible
+	}
+	return nil
 }
 
 func (e *SchemaError) Error() string {

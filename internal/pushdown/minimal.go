@@ -6,20 +6,25 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Minimal returns a machine for the same language without states that are not reached or
 // from which no run ends, and without equivalent states of a level, symbols of calls or
-// symbols of returns. m must have passed [Machine.Check]. It takes O(n log n) for n
+// symbols of returns, nil if the language is empty. m must have passed [Machine.Check]. It takes O(n log n) for n
 // entries of its tables. The error is the cause of the context.
 func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
-	live := m.living()
+	meter := &poll.Meter{}
+	meter.Watch(ctx)
+	live, err := m.living(meter)
+	if err != nil {
+		return nil, err
+	}
 	if !live[m.Start] {
-		return m, nil // the language is empty
+		return nil, nil
 	}
 	p := parts{Machine: m, live: live, call: int32(len(m.Level)), ret: int32(len(m.Level) + len(m.Resume))}
 	edges, first := p.edges()
-	var err error
 	if p.block, p.blocks, err = edges.Refine(ctx, first, 2*m.Levels+2); err != nil {
 		return nil, err
 	}
@@ -164,19 +169,73 @@ func (p *parts) machine() *Machine {
 }
 
 // living reports which states are reached and lead to the end of a text or of
-// their level.
-func (m *Machine) living() []bool {
-	live := make([]bool, len(m.Level))
-	for again := true; again; {
-		again = false
-		for q := len(live) - 1; q >= 0; q-- {
-			if !live[q] && (m.ends(int32(q)) || slices.ContainsFunc(m.row(int32(q)), func(a Move) bool { return m.leads(a, live) })) {
-				live[q], again = true, true
+// their level, in time linear in the tables.
+func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
+	n := len(m.Level)
+	into, callers := make([][]int32, n), make([][]int32, len(m.Resume)) // moves, by where they lead and by symbol
+	after := make([][]int32, n)                                         // symbols that resume at a state
+	live, useful := make([]bool, n), make([]bool, len(m.Resume))
+	var list []int32
+	mark := func(q int32) {
+		if !live[q] {
+			live[q] = true
+			list = append(list, q)
+		}
+	}
+	of := func(move int32) int32 { return move / int32(m.Classes) }
+	for g, row := range m.Resume {
+		if meter.Done(len(row)) {
+			return nil, meter.Err()
+		}
+		for _, q := range row {
+			if q >= 0 {
+				after[q] = append(after[q], int32(g))
 			}
 		}
 	}
-	reached := make([]bool, len(live))
-	list := []int32{m.Start}
+	for i, a := range m.Moves {
+		if meter.Done(1) {
+			return nil, meter.Err()
+		}
+		switch a.Kind {
+		case Inside:
+			into[a.To] = append(into[a.To], int32(i))
+		case Call:
+			into[a.To], callers[a.Symbol] = append(into[a.To], int32(i)), append(callers[a.Symbol], int32(i))
+		case Return:
+			mark(of(int32(i)))
+		}
+	}
+	for q := range int32(n) {
+		if m.ends(q) {
+			mark(q)
+		}
+	}
+	for len(list) > 0 {
+		q := list[len(list)-1]
+		list = list[:len(list)-1]
+		if meter.Done(1 + len(into[q]) + len(after[q])) {
+			return nil, meter.Err()
+		}
+		for _, i := range into[q] {
+			if a := m.Moves[i]; a.Kind == Inside || useful[a.Symbol] {
+				mark(of(i))
+			}
+		}
+		for _, g := range after[q] {
+			if useful[g] {
+				continue
+			}
+			useful[g] = true
+			for _, i := range callers[g] {
+				if live[m.Moves[i].To] {
+					mark(of(i))
+				}
+			}
+		}
+	}
+	reached, resumed := make([]bool, n), make([]bool, len(m.Resume))
+	list = append(list, m.Start)
 	for len(list) > 0 {
 		q := list[len(list)-1]
 		list = list[:len(list)-1]
@@ -184,16 +243,20 @@ func (m *Machine) living() []bool {
 			continue
 		}
 		reached[q] = true
+		if meter.Done(m.Classes) {
+			return nil, meter.Err()
+		}
 		for _, a := range m.row(q) {
 			if a.Kind == Inside || a.Kind == Call {
 				list = append(list, a.To)
 			}
-			if a.Kind == Call {
+			if a.Kind == Call && !resumed[a.Symbol] {
+				resumed[a.Symbol] = true
 				list = append(list, m.Resume[a.Symbol]...)
 			}
 		}
 	}
-	return reached
+	return reached, nil
 }
 
 // ends reports whether a text may end in q.

@@ -1,0 +1,285 @@
+package grammar
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
+)
+
+// tries bounds the moves that a search for a text makes: a tenth of a second. Real schemas
+// take some hundreds.
+const tries = 1 << 16
+
+// likely are the bytes that a search tries first: those that end something, then those
+// that begin a short value.
+var likely = func() (order []byte) {
+	order = []byte(`}]"0:,tnfrueals1-.[{`)
+	for b := range 256 {
+		if !slices.Contains(order, byte(b)) {
+			order = append(order, byte(b))
+		}
+	}
+	return order
+}()
+
+// search looks for a text, depth first. It reports whether there is one, and whether it
+// has looked at all texts if there is none.
+func (s *subsets) search() (found, all bool, err error) {
+	type place struct {
+		configuration
+		next int // of the likely bytes
+	}
+	if s.start < 0 {
+		return false, true, nil
+	}
+	l := Language{number: map[configuration]int{}, stacks: make([]frame, 1), push: map[frame]int{}}
+	path := []place{{configuration: configuration{state: s.start}}}
+	for n := 0; len(path) > 0; n++ {
+		p := &path[len(path)-1]
+		if p.next == 0 && p.stack == 0 && s.accepts(p.state) {
+			return true, false, nil
+		}
+		if p.next == len(likely) {
+			path = path[:len(path)-1]
+			continue
+		}
+		if n == tries {
+			return false, false, nil
+		}
+		b := likely[p.next]
+		p.next++
+		m, err := s.move(p.state, b)
+		if err != nil {
+			return false, false, err
+		}
+		to := p.configuration
+		switch m.Kind {
+		case pushdown.Dead:
+			continue
+		case pushdown.Inside:
+			to.state = m.To
+		case pushdown.Call:
+			to.state, to.stack = m.To, l.over(frame{to.stack, m.Symbol})
+		case pushdown.Return:
+			top := l.stacks[to.stack]
+			if to.stack == 0 {
+				continue
+			}
+			if to.state, err = s.resume(top.symbol, m.Symbol); err != nil {
+				return false, false, err
+			}
+			if to.stack = top.below; to.state < 0 {
+				continue
+			}
+		}
+		if before := len(l.configs); l.find(to) == before {
+			path = append(path, place{configuration: to})
+		}
+	}
+	return false, true, nil
+}
+
+// empty reports whether it is certain that there is no text.
+func (s *subsets) empty() (bool, error) {
+	if yes, sure := s.n.productive(); sure {
+		return !yes, nil
+	}
+	found, all, err := s.search()
+	return !found && all, err
+}
+
+// productive reports whether the end of the first rule is reached, through scalars that
+// have a text, where gates let everything pass, and whether that is sure to mean that
+// there is a text or none.
+func (n *network) productive() (yes, sure bool) {
+	ok, rules := make([]bool, len(n.nodes)), make([]bool, len(n.rules))
+	reaches := func(to int32) bool { return ok[to] }
+	sure = true
+	texts := map[automaton]bool{}
+	for again := true; again && !rules[0]; {
+		again = false
+		if n.meter.Done(len(n.nodes)) { // the caller polls
+			return true, false
+		}
+		for at := len(n.nodes) - 1; at >= 0; at-- {
+			v := &n.nodes[at]
+			if ok[at] {
+				continue
+			}
+			on := v.ends >= 0 || slices.ContainsFunc(v.free, reaches) ||
+				slices.ContainsFunc(v.arcs, func(a arc) bool { return ok[a.to] }) ||
+				slices.ContainsFunc(v.calls, func(c callArc) bool { return ok[c.to] && rules[c.rule] }) ||
+				slices.ContainsFunc(v.gates, func(g int32) bool { return ok[n.gates[g].out] })
+			if r, isName := v.scalar.(*nameRun); isName {
+				on = r.leadsTo(reaches)
+			} else if on && v.scalar != nil {
+				has, known := texts[v.scalar]
+				if !known {
+					var certain bool
+					has, certain = spells(v.scalar)
+					sure = sure && certain
+					texts[v.scalar] = has
+				}
+				on = has
+			}
+			if on {
+				ok[at], again = true, true
+			}
+		}
+		for r := range n.rules {
+			again = again || rules[r] != ok[n.rules[r].start]
+			rules[r] = ok[n.rules[r].start]
+		}
+	}
+	return rules[0], sure && (!rules[0] || len(n.gates) == 0)
+}
+
+// leadsTo reports whether f holds for a node after a name.
+func (r *nameRun) leadsTo(f func(to int32) bool) bool {
+	if r.open && slices.ContainsFunc(r.t.others, func(to int32) bool { return to >= 0 && f(to) }) {
+		return true
+	}
+	n := len(r.o.l.names)
+	for i := r.m.passed; i < n+len(r.o.l.loose); i++ {
+		if i < n && i > r.o.need[r.m.passed] {
+			i = n
+		}
+		if to := r.named(i); to >= 0 && f(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// spells reports whether a scalar has a text, by a search of some states. If it is not
+// sure, has is true.
+func spells(a automaton) (has, sure bool) {
+	seen := map[int32]bool{}
+	path := []int32{a.start()}
+	for len(path) > 0 {
+		q := path[len(path)-1]
+		if a.final(q) {
+			return true, true
+		}
+		if len(seen) > 200 {
+			return true, false
+		}
+		seen[q] = true
+		next := int32(-1)
+		for _, b := range likely {
+			if to := a.next(q, b); to >= 0 && !seen[to] {
+				next = to
+				break
+			}
+		}
+		if next < 0 {
+			path = path[:len(path)-1]
+		} else {
+			path = append(path, next)
+		}
+	}
+	return false, true
+}
+
+// reasons bounds the keywords that an error names, and trials the schemas that are
+// compiled to find them.
+const (
+	reasons = 8
+	trials  = 300
+)
+
+// explain returns the error of a schema that nothing satisfies. It names keywords that
+// exclude each other: without any of them, there would be a value. empty decides that for
+// the schema as it is at the time.
+func explain(root *value, empty func() bool) error {
+	r := &remover{empty: empty, seen: map[*value]bool{}}
+	if root.kind == object {
+		r.schema(root)
+	}
+	what := "no value satisfies it"
+	slices.Sort(r.kept)
+	r.kept = slices.Compact(r.kept)
+	if n := len(r.kept); n > reasons {
+		r.kept = append(r.kept[:reasons], "more")
+	}
+	if n := len(r.kept); n > 0 {
+		what = "no value satisfies " + strings.Join(r.kept[:n-1], ", ")
+		if n > 1 {
+			what += " and "
+		}
+		what += r.kept[n-1]
+	}
+	return &SchemaError{Path: root.path.String(), What: what, Empty: true}
+}
+
+// remover takes keywords away as long as nothing satisfies the rest.
+type remover struct {
+	empty  func() bool
+	seen   map[*value]bool
+	trials int
+	kept   []string
+}
+
+// without reports whether nothing satisfies the schema without something either, which
+// then stays away.
+func (r *remover) without(remove, restore func()) bool {
+	if r.trials++; r.trials > trials {
+		return false
+	}
+	if remove(); r.empty() {
+		return true
+	}
+	restore()
+	return false
+}
+
+func (r *remover) schema(v *value) {
+	if r.seen[v] || v.kind != object {
+		return
+	}
+	r.seen[v] = true
+	for _, k := range slices.Clone(v.keys) {
+		keys, field := slices.Clone(v.keys), maps.Clone(v.field)
+		if !r.without(func() {
+			v.keys = slices.DeleteFunc(slices.Clone(keys), func(x string) bool { return x == k })
+			delete(v.field, k)
+		}, func() { v.keys, v.field = keys, field }) {
+			r.keyword(v, k)
+		}
+	}
+}
+
+// keyword goes into a keyword that is needed, or notes it.
+func (r *remover) keyword(v *value, k string) {
+	x := v.field[k]
+	switch {
+	case k == "$schema" || k == "$id" || k == "id" || k == "$anchor":
+	case k == "properties" || k == "patternProperties" || k == "$defs" || k == "definitions":
+		for _, name := range slices.Clone(x.keys) {
+			r.part(x.field[name], func(y *value) { x.field[name] = y })
+		}
+	case k == "allOf" || k == "anyOf" || k == "prefixItems" || k == "items" && x.kind == array:
+		for i := range x.items {
+			r.part(x.items[i], func(y *value) { x.items[i] = y })
+		}
+	case (k == "items" || k == "contains" || k == "additionalProperties" || k == "additionalItems" || k == "propertyNames") && x.kind == object:
+		r.schema(x)
+	case k == "$ref":
+	default:
+		r.kept = append(r.kept, check.Clip(x.path.String()))
+	}
+}
+
+// part goes into a schema that stands among others.
+func (r *remover) part(x *value, set func(y *value)) {
+	if r.without(func() { set(truth(x.path, true)) }, func() { set(x) }) {
+		return
+	}
+	if x.kind == boolean {
+		r.kept = append(r.kept, check.Clip(x.path.String()))
+	}
+	r.schema(x)
+}

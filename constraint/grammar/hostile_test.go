@@ -1,0 +1,143 @@
+package grammar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/stretchr/testify/assert"
+)
+
+// listed writes n items of a list.
+func listed(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, strings.ReplaceAll(format, "%d", "%[1]d"), i)
+	}
+	return b.String()
+}
+
+// levels writes schemas, each of which combines the next one twice.
+func levels(n int, format, last string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"l%d":`+format+`,`, i, i+1, min(i+2, n))
+	}
+	return fmt.Sprintf(`{"$ref":"#/$defs/l0","$defs":{%s"l%d":%s}}`, b.String(), n, last)
+}
+
+// hostile are schemas that are small and ask for much.
+var hostile = map[string]string{
+	"anyOf":        levels(29, `{"anyOf":[{"$ref":"#/$defs/l%d"},{"$ref":"#/$defs/l%d"}]}`, `{"type":"object","patternProperties":{"^a":{"type":"integer"}}}`),
+	"allOf":        levels(29, `{"allOf":[{"$ref":"#/$defs/l%d"},{"$ref":"#/$defs/l%d"}]}`, `{"type":"object","patternProperties":{"^a":{"type":"integer"}}}`),
+	"oneOf":        levels(29, `{"oneOf":[{"$ref":"#/$defs/l%d"},{"$ref":"#/$defs/l%d"}]}`, `{"type":"object"}`),
+	"if":           levels(29, `{"if":{"$ref":"#/$defs/l%d"},"else":{"$ref":"#/$defs/l%d"}}`, `{"type":"object"}`),
+	"required":     fmt.Sprintf(`{"anyOf":[%s]}`, listed(60, `{"required":["a%d"]}`)),
+	"all required": fmt.Sprintf(`{"required":[%s]}`, listed(2000, `"a%d"`)),
+	"properties":   fmt.Sprintf(`{"properties":{%s}}`, listed(20000, `"a%d":{}`)),
+	"closed":       fmt.Sprintf(`{"properties":{%s},"additionalProperties":false}`, listed(20000, `"a%d":{"type":"string"}`)),
+	"ifs":          fmt.Sprintf(`{"allOf":[%s]}`, listed(20, `{"if":{"properties":{"a%d":{"const":1}}},"then":{"required":["b%d"]}}`)),
+	"ones":         fmt.Sprintf(`{"allOf":[%s]}`, listed(24, `{"oneOf":[{"required":["a%d"]},{"required":["b%d"]}]}`)),
+	"items":        `{"minItems":100000000}`,
+	"lengths":      `{"type":"array","items":{"type":"string","minLength":16000000},"minItems":1000}`,
+	"enum":         fmt.Sprintf(`{"enum":[%s]}`, listed(20000, `"text %d"`)),
+	"numbers":      fmt.Sprintf(`{"enum":[%s]}`, listed(2000, `%d.5`)),
+	"patterns":     fmt.Sprintf(`{"properties":{%s}}`, listed(100, `"a%d":{"pattern":"(a|b)*a(a|b){12}x%d"}`)),
+	"repeats":      `{"pattern":"^(a{1000}){1000}$"}`,
+	"nested":       strings.Repeat(`{"items":`, 900) + "{}" + strings.Repeat("}", 900),
+	"long name":    `{"properties":{"` + strings.Repeat("n", 1<<19) + `":` + strings.Repeat(`{"items":`, 900) + "{}" + strings.Repeat("}", 900) + "}}",
+	"chain":        levels(5000, `{"$ref":"#/$defs/l%d","title":"%d"}`, `{}`),
+	"cycle":        `{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/a"}]},"b":{"$ref":"#/$defs/a"}}}`,
+}
+
+// ticking is a context whose end is after some looks at it, and that counts the looks.
+type ticking struct {
+	context.Context
+	looks, ends int
+}
+
+func (c *ticking) Err() error {
+	if c.looks++; c.looks > c.ends {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Hostile schemas and grammars end within their budget: whatever they ask for, they look at
+// their context after a bounded number of operations, of which the memory that they take
+// between two looks is a measure, and take little in all.
+func TestHostileInputs(t *testing.T) {
+	exact.SkipUnderRace(t)
+	compile := map[string]func(ctx context.Context) error{}
+	for name, source := range hostile {
+		compile[name] = func(ctx context.Context) error {
+			g, err := JSONSchema(ctx, []byte(source), SchemaConfig{Limits: constraint.Limits{States: 1 << 14, Bytes: 1 << 26}})
+			if err == nil {
+				_, err = g.Over(ctx, text.Bytes())
+			}
+			return err
+		}
+	}
+	for name, source := range hostileGrammars {
+		compile[name] = func(ctx context.Context) error {
+			_, err := Parse(ctx, source, constraint.Limits{States: 1 << 14, Bytes: 1 << 26})
+			return err
+		}
+	}
+	for name, f := range compile {
+		t.Run(name, func(t *testing.T) {
+			for _, ends := range []int{0, 1, 20, 100} {
+				ctx := &ticking{Context: t.Context(), ends: ends}
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				err := f(ctx)
+				runtime.ReadMemStats(&after)
+				if ctx.looks > ends {
+					assert.ErrorIs(t, err, context.Canceled)
+					assert.LessOrEqual(t, ctx.looks, ends+4, "looks after the end")
+				} else if err != nil {
+					var limit *constraint.LimitError
+					var bad *SchemaError
+					var syntax *SyntaxError
+					assert.True(t, errors.As(err, &limit) || errors.As(err, &bad) || errors.As(err, &syntax), "%v", err)
+				}
+				if err != nil {
+					assert.Less(t, len(err.Error()), 2000)
+				}
+				assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<27+ends<<21), "bytes allocated in %d looks", ctx.looks)
+			}
+		})
+	}
+}
+
+// hostileGrammars are the same for Parse.
+var hostileGrammars = map[string]string{
+	"laughs":       doubled(40, "r%d = r%d r%d\n") + "r40 = \"ha\"",
+	"same laughs":  doubled(40, "r%d = r%d | r%d\n") + "r40 = \"ha\"",
+	"counts":       `s = (("a"{1000}){1000}){1000}`,
+	"parentheses":  "s = " + strings.Repeat("(", 100000),
+	"deep":         "s = " + strings.Repeat("(", 900) + `"a"` + strings.Repeat(")", 900),
+	"rule chain":   doubled(20000, "r%d = \"a\" r%d | \"b%d\"\n") + `r20000 = "c"`,
+	"rule cycle":   doubled(20000, "r%d = \"(\" r%d \")\" | \"b%d\"\n") + `r20000 = "[" r0 "]"`,
+	"rule circle":  doubled(5000, "r%d = \"a\" r%d | \"b%d\"\n") + `r5000 = "c" r0 "d"`,
+	"long literal": `s = "` + strings.Repeat("a", 1<<20) + `"`,
+	"long pattern": `s = /` + strings.Repeat("a", 1<<18) + `{1000}/`,
+}
+
+// doubled writes rules, each of which names the next one twice.
+func doubled(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i, i+1, i+1)
+	}
+	return b.String()
+}
