@@ -244,7 +244,7 @@ func (k *pathWork) share(v, p []float32) float64 {
 				some += q
 			}
 		}
-		log += simd.Log(some/all) - math.Log1p(-Defence)
+		log += simd.Log(some/all) - simd.Log1p(-Defence)
 	}
 	return log
 }

@@ -99,14 +99,18 @@ func ExampleParticles() {
 // With few particles and a narrow condition one particle soon has all the weight of its
 // sample, and one sample most of the estimate.
 func ExampleParticles_Effective() {
-	fewest := 1.0 // share of the particles
+	first := diffusion.Weights{Step: -1} // the first resampling of the first sample
 	p, err := diffusion.NewParticles(context.Background(), sticky(12), diffusion.Masked{Mask: 2, FirstHitting: true}, diffusion.ParticlesConfig{
 		Config: diffusion.Config{
 			Seed: 3, Workers: 1,
 			Projector: projection.Path{Language: constraint.Count{Levels: []int32{1}, Min: 6, Max: 6}},
 		},
 		Particles: 8,
-		Weighed:   func(w diffusion.Weights) { fewest = min(fewest, w.Effective/8) },
+		Weighed: func(w diffusion.Weights) {
+			if w.Resampled && w.Sample == 0 && first.Step < 0 {
+				first = w
+			}
+		},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -116,6 +120,9 @@ func ExampleParticles_Effective() {
 		fmt.Println(err)
 	}
 	particles, samples := p.Effective()
-	fmt.Printf("%.1f of 8 particles at worst (%.2f), %.0f of 100 samples\n", particles, fewest, samples)
-	// Output: 1.9 of 8 particles at worst (0.23), 78 of 100 samples
+	fmt.Printf("step %d: %.1f of 8 particles\n", first.Step, first.Effective)
+	fmt.Printf("%.1f of 8 particles at worst, %.0f of 100 samples\n", particles, samples)
+	// Output:
+	// step 2: 3.3 of 8 particles
+	// 1.9 of 8 particles at worst, 78 of 100 samples
 }
