@@ -29,8 +29,8 @@ func ExampleLexicon() {
 		panic(err)
 	}
 	defer known.Close()
-	fmt.Println(n, known.Contains([]int32{0, 1}), known.Contains([]int32{0, 0}))
-	// Output: 2 true false
+	fmt.Println(n, known.Contains([]int32{0, 1}), known.Contains([]int32{0, 0}), known.Err())
+	// Output: 2 true false <nil>
 }
 
 // What is generated enters the part that changes.

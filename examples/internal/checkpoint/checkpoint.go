@@ -21,8 +21,11 @@ type Flags struct {
 	Resume     bool
 }
 
+// interval is the time between two saves; a test builds programs with a shorter one.
+var interval = "10s"
+
 // Every is the time between two saves; tests shorten it.
-var Every = 10 * time.Second
+var Every, _ = time.ParseDuration(interval)
 
 // Define adds the flags.
 func (c *Flags) Define(f *flag.FlagSet) {
@@ -142,8 +145,12 @@ func (f *File) Save() error {
 	})
 }
 
-// Write replaces a file in one piece by what write writes.
+// Write replaces a file in one piece by what write writes; of a link, the file that it
+// names.
 func Write(path string, write func(w io.Writer) error) error {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err

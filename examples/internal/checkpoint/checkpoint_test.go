@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,5 +50,25 @@ func TestDamage(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
 		t.Errorf("files left behind: %q", left)
+	}
+}
+
+// A link to a file stays one.
+func TestLinks(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "run"), filepath.Join(dir, "link")
+	if err := os.Symlink("run", link); err != nil {
+		t.Skip(err)
+	}
+	for _, at := range []string{path, link} {
+		if err := Write(at, func(w io.Writer) error { _, err := io.WriteString(w, at); return err }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != link {
+		t.Errorf("%q, %v", b, err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != "run" {
+		t.Errorf("%q, %v", to, err)
 	}
 }

@@ -1,0 +1,134 @@
+package checkpointtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Programs are killed at random moments and started again, until they end; then they
+// report what one that was not killed does:
+//
+//	go test ./internal/checkpoint/checkpointtest -run TestKill -kills 200 -timeout 2h -v
+var kills = flag.Int("kills", 0, "number of kills in TestKill, over all programs; 0: two of one program")
+
+// killed are the programs that save checkpoints, in sizes that take some seconds at
+// most.
+var killed = map[string][]string{
+	"ising":            {"ising", "-resume", "-lattice", "12,12", "-chains", "8", "-steps", "8000", "-warmup", "100", "-method", "dmala,gibbs"},
+	"ising annealed":   {"ising", "-resume", "-lattice", "12,12", "-chains", "8", "-steps", "20000", "-anneal"},
+	"partition":        {"partition", "-resume", "-chains", "8", "-steps", "300", "-method", "dmala,swap"},
+	"fairness":         {"fairness", "-resume", "-chains", "16", "-steps", "200", "-draws", "200", "-rounds", "2"},
+	"sequences":        {"sequences", "-resume", "-atoms", "4", "-n", "400", "-order", "2", "-run", "syntax,novel"},
+	"series":           {"series", "-resume", "-rows", "1500", "-heldout", "40", "-length", "12", "-training", "200", "-steps", "40", "-method", "cps,pdm"},
+	"text trained":     {"text", "-train", "-width", "32", "-blocks", "1", "-steps", "1000", "-batch", "8", "-n", "5", "-length", "40", "-run", "regex"},
+	"molecule trained": {"molecules", "-train", "-atoms", "4", "-width", "32", "-blocks", "1", "-steps", "1000", "-batch", "8", "-n", "10", "-run", "syntax"},
+}
+
+// ofThisProcess are the keys of a report that tell of the time that it took, and of the
+// steps that the last process made.
+var ofThisProcess = regexp.MustCompile(`seconds|_second$|ms_per|^ms$|^steps$`)
+
+func TestKill(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("starts programs")
+	}
+	names, quota := slices.Sorted(maps.Keys(killed)), (*kills+len(killed)-1)/len(killed)
+	if *kills == 0 {
+		names, quota = []string{"sequences"}, 2
+	}
+	folder := t.TempDir()
+	src := rand.New(rand.NewPCG(uint64(*kills), 1))
+	total, runs := 0, 0
+	for _, name := range names {
+		args := killed[name]
+		program := filepath.Join(folder, args[0]) + ".exe"
+		build := exec.Command("go", "build", "-ldflags", "-X github.com/gibbsite-go/gibbsite/examples/internal/checkpoint.interval=20ms", "-o", program, "../../../"+args[0])
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		args = append(args[1:], "-json")
+		start := time.Now()
+		want, done := once(t, program, time.Hour, append(args, "-checkpoint", filepath.Join(folder, name))...)
+		took := time.Since(start)
+		if !done {
+			t.Fatalf("%s does not end", name)
+		}
+		k, r := 0, 0
+		for k < quota {
+			path := filepath.Join(folder, fmt.Sprint(name, r))
+			for {
+				after := time.Hour
+				if k < quota {
+					after = time.Duration(src.Int64N(int64(took)))
+				}
+				got, done := once(t, program, after, append(args, "-checkpoint", path)...)
+				if !done {
+					k++
+					continue
+				}
+				if !reflect.DeepEqual(got, want) {
+					t.Fatalf("%s: after %d kills\n%v, want\n%v", name, k, got, want)
+				}
+				break
+			}
+			r++
+		}
+		t.Logf("%-16s %4d kills in %d runs of %v", name, k, r, took.Round(time.Millisecond))
+		total, runs = total+k, runs+r
+	}
+	t.Logf("%d kills, %d runs to their end, all with the report of a run that was not killed", total, runs)
+}
+
+// once runs a program, which it kills after a time, and returns its report without what
+// is of this process.
+func once(t *testing.T, program string, after time.Duration, args ...string) (report any, done bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), after)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err != nil && ctx.Err() != nil && (!errors.As(err, &exit) || !exit.Exited()):
+		return nil, false
+	case err != nil:
+		t.Fatalf("%s %q: %v\n%s", program, args, err, said.Bytes())
+	}
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatalf("%s %q: %v\n%s", program, args, err, out.Bytes())
+	}
+	return without(report), true
+}
+
+// without returns a report without what is of this process.
+func without(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if v[key] = without(inner); ofThisProcess.MatchString(key) {
+				delete(v, key)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = without(v[i])
+		}
+	}
+	return v
+}
