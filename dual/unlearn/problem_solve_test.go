@@ -321,8 +321,10 @@ func TestFromRatiosTails(t *testing.T) {
 	_, err = u.Solve(t.Context(), unlearn.LikelihoodRatio, []float64{0.99})
 	require.ErrorAs(t, err, &heavy)
 	require.ErrorContains(t, err, "ratios[0] has the shape")
+	require.Equal(t, unlearn.LikelihoodRatio, heavy.Formulation)
 	_, err = u.Solve(t.Context(), unlearn.ForwardKL, []float64{3})
 	require.ErrorAs(t, err, &heavy)
+	require.Equal(t, unlearn.ForwardKL, heavy.Formulation)
 
 	// Half of a fair die's rolls are six, in a sample in which seven of a hundred are: λ
 	// refers to the ratio 6, whatever its mean.

@@ -59,13 +59,6 @@ func newPoint(n int) *point {
 	return &point{make([]float64, n), make([]float64, n), make([]float64, n*n), math.Inf(-1)}
 }
 
-func (p *point) copy(o *point) {
-	copy(p.lambda, o.lambda)
-	copy(p.grad, o.grad)
-	copy(p.curv, o.curv)
-	p.value = o.value
-}
-
 // Maximize maximises f from the start over λ_j ≥ 0, or over any λ_j where free is true
 // (nil: nowhere). A step goes in the direction of the maximum of the quadratic model of f
 // over the multipliers allowed, damped by μ times the curvature's diagonal (Levenberg and

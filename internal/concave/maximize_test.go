@@ -57,3 +57,25 @@ func TestSolvePositive(t *testing.T) {
 	require.False(t, concave.SolvePositive([]float64{1, 2, 2, 1}, []float64{1, 1}), "indefinite")
 	require.False(t, concave.SolvePositive([]float64{math.NaN()}, []float64{1}))
 }
+
+// A climb comes back from where the curvature is 0, on either side of the maximum at log 4.
+func TestMaximizeFrozen(t *testing.T) {
+	coin := func(l, grad, curv []float64) float64 { // 0.8λ − log(1 + e^λ)
+		p := 1 / (1 + math.Exp(-l[0]))
+		grad[0], curv[0] = 0.8-p, p*(1-p)
+		return 0.8*l[0] - max(l[0], 0) - math.Log1p(math.Exp(-math.Abs(l[0])))
+	}
+	for _, start := range []float64{0, 5, 60, 1e4, 1e9} {
+		l, err := concave.Maximize(context.Background(), coin, []float64{start}, concave.Unit{Value: 1}, nil)
+		require.NoError(t, err)
+		require.InDelta(t, math.Log(4), l.Lambda[0], 1e-11, "from %v", start)
+		require.LessOrEqual(t, l.Residual, concave.Accepted)
+	}
+}
+
+func TestWithin(t *testing.T) {
+	require.True(t, concave.Within([]float64{0, 1}, []float64{-1, 1e-10}, []float64{0, 1}, 1e-9))
+	require.False(t, concave.Within([]float64{1}, []float64{-1}, []float64{1}, 1e-9), "slack with a multiplier")
+	require.False(t, concave.Within([]float64{0}, []float64{1e-8}, []float64{1}, 1e-9))
+	require.False(t, concave.Within([]float64{0}, []float64{math.NaN()}, []float64{1}, 1e-9))
+}

@@ -5,10 +5,10 @@ import "math"
 // quadrant maximises quadratic models over multipliers λ_j ≥ 0, or of either sign
 // where free, by an active set (Lawson and Hanson 1974). It keeps scratch.
 type quadrant struct {
-	free      []bool
-	in        []bool // the passive set: multipliers that are not held at 0
-	list      []int
-	a, d, off []float64
+	free []bool
+	in   []bool // the passive set: multipliers that are not held at 0
+	list []int
+	a, d []float64
 
 	unit        float64
 	size        []float64 // √ of the curvature's diagonal
