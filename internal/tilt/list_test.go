@@ -144,3 +144,24 @@ func TestStarts(t *testing.T) {
 	}
 	require.Positive(t, unmet)
 }
+
+// Proofs in two stages: only a face meets the first row, and what the second row wants there
+// decides. Rows that depend on each other are no direction.
+func TestFaces(t *testing.T) {
+	for _, c := range []struct {
+		on   []float64 // the second row on the face
+		want tilt.Outcome
+	}{{[]float64{0.5, 0.25}, tilt.Infeasible}, {[]float64{0.5, -0.5}, tilt.Limit}, {[]float64{0.5, 0}, tilt.Limit}} {
+		for _, twice := range []float64{1, -1} {
+			l := tilt.New(1, 3, []bool{false, false, true})
+			for _, v := range c.on {
+				l.Append(0, []float64{0, v, twice * v})
+			}
+			l.Append(0, []float64{1, -100, -100 * twice})
+			l.Append(30, []float64{2, -1e6, -1e6 * twice})
+			o, err := l.Maximize(context.Background(), make([]float64, 3))
+			require.NoError(t, err)
+			require.Equal(t, c.want, o.Outcome, "%v, %v", c.on, twice)
+		}
+	}
+}
