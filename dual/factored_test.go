@@ -23,7 +23,7 @@ func up(sites, i int) energy.Model {
 }
 
 // By tables and by enumeration the optimum is the same, at equalities, at inequalities that
-// are met with room, and at other temperatures; so are the proofs that there is none.
+// are not active, and at other temperatures; so are the proofs that there is none.
 func TestSolveByTables(t *testing.T) {
 	ctx := t.Context()
 	bonds := exact.Must(model.NewIsing(model.FreeLattice{2, 5}, -1, 0)) // the number of equal bonds less that of unequal ones
