@@ -242,8 +242,8 @@ func TestCheckpointFiles(t *testing.T) {
 	require.NoError(t, last.Run(ctx, 10))
 	assert.Equal(t, whole.Params(), last.Params())
 	lost := build(func(c *fit.Config) { c.Checkpoint.Path = filepath.Join(path, "no", "folder") })
-	require.ErrorContains(t, lost.Run(ctx, 20), "fit: SaveFile")
-	assert.Equal(t, 3, lost.Len())
+	require.ErrorContains(t, lost.Run(ctx, 20), "fit: Run: Config.Checkpoint: ")
+	assert.Equal(t, 0, lost.Len())
 	p, data := ring(t, 30, 9)
 	var cfg fit.Config
 	cfg.Checkpoint.Every = -1
