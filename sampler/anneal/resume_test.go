@@ -166,7 +166,7 @@ func TestCheckpointFiles(t *testing.T) {
 	nowhere := AISConfig{}
 	nowhere.Checkpoint.Path = filepath.Join(path, "no", "folder")
 	_, err := AIS(ctx, m, mcmc.Gibbs{}, nowhere)
-	assert.ErrorContains(t, err, "SaveFile", "a file that cannot be written ends the run")
+	assert.ErrorContains(t, err, "Run: Config.Checkpoint: ", "a file that cannot be written ends the run")
 }
 
 // Parts of a run have the bits of the whole, and their results make up its own.

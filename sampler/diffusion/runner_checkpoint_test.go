@@ -51,7 +51,7 @@ func TestCheckpointsAreRefused(t *testing.T) {
 	bad := cfg
 	bad.Checkpoint.Path = filepath.Join(cfg.Checkpoint.Path, "no", "folder")
 	lost := exact.Must(diffusion.New(background, letters(t, denoise.Absorbing), masked, bad))
-	assert.ErrorContains(t, lost.Sample(background, make([]int32, 5)), "SaveFile")
+	assert.ErrorContains(t, lost.Sample(background, make([]int32, 5)), "Config.Checkpoint: ")
 
 	bad = cfg
 	bad.Projector = forgetful{}
