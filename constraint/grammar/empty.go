@@ -46,7 +46,7 @@ func (s *subsets) search() (found, all bool, err error) {
 			path = path[:len(path)-1]
 			continue
 		}
-		if n == tries {
+		if n >= tries {
 			return false, false, nil
 		}
 		b := likely[p.next]
