@@ -1,6 +1,7 @@
 package energy
 
 import (
+	"fmt"
 	"math/rand/v2"
 )
 
@@ -145,6 +146,21 @@ type Factored interface {
 	// scopes may share a table. None of the slices may be modified. ok is false for a
 	// model that is not of this kind after all.
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
+}
+
+// WidthError says that the graph of the tables of a [Factored] model is too wide to be summed in
+// the memory allowed.
+type WidthError struct {
+	Variables  int
+	LowerBound float64 // log₂ of the entries of the largest table of any order is at least this
+	Width      float64 // the same of the best order found
+	Bytes      float64 // that its messages need, +Inf beyond float64
+	Limit      int64   // bytes allowed
+}
+
+// Error says what would help.
+func (e *WidthError) Error() string {
+	return fmt.Sprintf("a graph of %d variables and width ≥ %.1f (log₂ of the entries of the largest table): the best order found has width %.1f and needs %.3g bytes, want ≤ %d; allow more bytes, fix some variables, or draw with a Markov chain", e.Variables, e.LowerBound, e.Width, e.Bytes, e.Limit)
 }
 
 // Clamped models have sites with fixed levels. The energy is that of another model

@@ -87,7 +87,7 @@ func (r refusal) Unwrap() error { return r.error }
 
 // MarshalJSON writes what a script needs to decide what to do instead.
 func (r refusal) MarshalJSON() ([]byte, error) {
-	var w *junction.WidthError
+	var w *energy.WidthError
 	errors.As(r.error, &w)
 	return json.Marshal(struct {
 		Error string  `json:"error"`
@@ -117,7 +117,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	cards, _, _, _ := f.Factors()
 	began := time.Now()
 	d, err := junction.New(ctx, f, junction.Config{Bytes: int64(o.memory * (1 << 30))})
-	var wide *junction.WidthError
+	var wide *energy.WidthError
 	if errors.As(err, &wide) {
 		return nil, refusal{err}
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gibbsite-go/gibbsite/projection/junction"
+	"github.com/gibbsite-go/gibbsite/energy"
 )
 
 // sprinkler is the network of rain, sprinkler and wet grass (Russell and Norvig 1995),
@@ -106,7 +106,7 @@ func TestRefusal(t *testing.T) {
 	}
 	b.WriteString(strings.Repeat("4 1 2 3 4\n", n*(n-1)/2))
 	_, err := do(t, "-model", file(t, "wide.uai", b.String()))
-	var w *junction.WidthError
+	var w *energy.WidthError
 	require.ErrorAs(t, err, &w)
 	var m json.Marshaler
 	require.True(t, errors.As(err, &m))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/elimination"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
@@ -188,7 +189,7 @@ func TestRandomGraphs(t *testing.T) {
 			if q, err := elimination.New(ctx, g.cards, g.scopes, elimination.Options{Late: g.late, Bytes: max(16, p.Bytes()*2/3)}); err == nil {
 				p = q
 			} else {
-				var w *elimination.WidthError
+				var w *energy.WidthError
 				require.ErrorAs(t, err, &w)
 				require.LessOrEqual(t, w.LowerBound, p.Width+1e-9)
 			}
@@ -371,7 +372,7 @@ func TestStrip(t *testing.T) {
 func TestRefusal(t *testing.T) {
 	g := grid(316, 317, 2)
 	_, err := elimination.New(t.Context(), g.cards, g.scopes, elimination.Options{})
-	var w *elimination.WidthError
+	var w *energy.WidthError
 	require.ErrorAs(t, err, &w)
 	require.GreaterOrEqual(t, w.LowerBound, 4.0)
 	require.Greater(t, w.Width, 300.0)

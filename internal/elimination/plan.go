@@ -3,27 +3,14 @@ package elimination
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
 )
 
 // DefaultBytes bounds the messages of a [Run] unless a caller says otherwise: 1 GiB.
 const DefaultBytes = 1 << 30
-
-// WidthError says that the messages of a graph do not fit into memory.
-type WidthError struct {
-	Variables  int
-	LowerBound float64 // log₂ of the entries of the largest table of any order is at least this
-	Width      float64 // the same of the best order found
-	Bytes      float64 // that its messages need, +Inf beyond float64
-	Limit      int64   // bytes allowed
-}
-
-// Error says what would help.
-func (e *WidthError) Error() string {
-	return fmt.Sprintf("a graph of %d variables and width ≥ %.1f (log₂ of the entries of the largest table): the best order found has width %.1f and needs %.3g bytes, want ≤ %d; allow more bytes, fix some variables, or draw with a Markov chain", e.Variables, e.LowerBound, e.Width, e.Bytes, e.Limit)
-}
 
 // Options of [New]. The zero value is right for sums.
 type Options struct {
@@ -76,7 +63,7 @@ type part struct {
 // small is how many entries a product of small operands has at most: 4 KiB.
 const small = 1 << 9
 
-// New returns a plan for tables over the given scopes. It returns a *[WidthError] if
+// New returns a plan for tables over the given scopes. It returns a *[energy.WidthError] if
 // messages would need too many bytes.
 func New(ctx context.Context, cards []int32, scopes [][]int32, o Options) (*Plan, error) {
 	if o.Bytes == 0 {
@@ -87,7 +74,7 @@ func New(ctx context.Context, cards []int32, scopes [][]int32, o Options) (*Plan
 	if err != nil {
 		return nil, err
 	}
-	refuse := &WidthError{Variables: len(cards), Limit: o.Bytes}
+	refuse := &energy.WidthError{Variables: len(cards), Limit: o.Bytes}
 	if len(found) == 0 {
 		refuse.LowerBound, refuse.Width = g.lowerBound(patience), g.front(g.far(0))
 		refuse.Bytes = 8 * math.Exp2(refuse.Width)

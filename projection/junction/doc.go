@@ -13,7 +13,7 @@
 //
 // The cost is 2^width, the entries of the largest table that arises when sites are summed
 // out one after the other. [New] looks for a good order and refuses a graph whose tables
-// would not fit into memory with a *[WidthError]; a square lattice of n × n sites has width n
+// would not fit into memory with a *[energy.WidthError]; a square lattice of n × n sites has width n
 // + 1. For wider graphs draw with package mcmc.
 //
 // A model of hidden units is the marginal of its visible sites. What needs its energies

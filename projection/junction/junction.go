@@ -24,9 +24,6 @@ type Factored interface {
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
 }
 
-// WidthError says that a graph is too wide: by how much, and what would help.
-type WidthError = elimination.WidthError
-
 // Config has the settings of [New]. The zero value is the recommended one.
 type Config struct {
 	// Bytes bounds the memory of the tables that are kept; 0 means 1 GiB. Marginals need
@@ -62,7 +59,7 @@ type Distribution struct {
 //
 // It returns an error if m is nil or has no factors, if c.Bytes < 0, if a site has no
 // level of finite energy, one that wraps constraint.ErrInfeasible if the language has no
-// state of the model's shape or is a constraint.LimitError, a *[WidthError] if the tables
+// state of the model's shape or is a constraint.LimitError, a *[energy.WidthError] if the tables
 // would not fit, or that of ctx.
 func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	if check.Nil(m) {

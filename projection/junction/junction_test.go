@@ -364,7 +364,7 @@ func TestRefusals(t *testing.T) {
 	rbm := exact.Must(model.NewRBM(make([]float32, 6), make([]float32, 2), make([]float32, 3)))
 	_, err = junction.New(ctx, factored(t, exact.Must(energy.Scale(rbm, 0.5))), junction.Config{})
 	require.ErrorContains(t, err, "no factors")
-	var wide *junction.WidthError
+	var wide *energy.WidthError
 	_, err = junction.New(ctx, exact.Must(model.NewIsing(model.Lattice{60, 60}, 1, 0)), junction.Config{})
 	require.ErrorAs(t, err, &wide)
 	require.GreaterOrEqual(t, wide.Width, 60.0)

@@ -56,8 +56,8 @@ var mistakes = []mistake{
 	}}},
 	{"renoise", "a mask gives way with a probability over what is masked later", []edit{{
 		"sampler/diffusion/masked.go",
-		"return event{chance: fraction(c.Alpha(s)-c.Alpha(t), 1-c.Alpha(t)), only: -1}",
-		"return event{chance: fraction(c.Alpha(s)-c.Alpha(t), 1-c.Alpha(s)), only: -1}",
+		"return fraction(p.Alpha(s)-at, 1-at)",
+		"return fraction(p.Alpha(s)-at, 1-p.Alpha(s))",
 	}}},
 	{"leave one out", "uniform diffusion takes leave-one-out predictions as full posteriors", []edit{{
 		"sampler/diffusion/uniform.go",
