@@ -11,6 +11,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/concave"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/exact/multipliers"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
@@ -46,6 +47,7 @@ func TestListMaximum(t *testing.T) {
 // The gradient and the curvature are those of the value.
 func TestListValue(t *testing.T) {
 	l := tilt.New(0.7, 2, nil)
+	require.Equal(t, 0.7, l.Beta())
 	for k := range 5 {
 		l.Append(0.3*float64(k), []float64{math.Sin(float64(k)), math.Cos(2 * float64(k))})
 	}
@@ -164,4 +166,38 @@ func TestFaces(t *testing.T) {
 			require.Equal(t, c.want, o.Outcome, "%v, %v", c.on, twice)
 		}
 	}
+}
+
+// On small integers, where bounds depend on each other, touch and contradict, the outcome is
+// that of a simplex method in rational numbers.
+func TestSmallIntegers(t *testing.T) {
+	names := map[tilt.Outcome]multipliers.Outcome{tilt.Infeasible: multipliers.Infeasible, tilt.Limit: multipliers.Limit, tilt.Attained: multipliers.Attained}
+	seen := map[tilt.Outcome]int{}
+	for seed := range uint64(1500) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		n, states := 1+r.IntN(4), 2+r.IntN(7)
+		free := make([]bool, n)
+		for j := range free {
+			free[j] = r.IntN(4) == 0
+		}
+		l := tilt.New(1, n, free)
+		var g []float64
+		for range states {
+			row := make([]float64, n)
+			for j := range row {
+				row[j] = float64(r.IntN(5) - 2)
+			}
+			if n > 2 && seed%2 == 0 {
+				row[2] = -row[0] - row[1]
+			}
+			g = append(g, row...)
+			l.Append(float64(r.IntN(40)), row)
+		}
+		o, err := l.Maximize(context.Background(), make([]float64, n))
+		require.NoError(t, err)
+		require.NotEqual(t, tilt.Undecided, o.Outcome, "seed %d", seed)
+		require.Equal(t, multipliers.Decide(g, n, free), names[o.Outcome], "seed %d", seed)
+		seen[o.Outcome]++
+	}
+	require.Len(t, seen, 3)
 }
