@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/corruption"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -190,11 +191,16 @@ func (p *Paths) step(w, i int, pass bool) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case pass:
-		p.LogW[i] += Normalise(k.lse, logZ, v) - p.logRho[i]
-	case last: // Weigh has taken Z_C(p') for Z_C(p)
-		p.LogW[i] += Normalise(k.lse, logZ, v) - p.logZ[i]
+	if pass || last {
+		before := p.logRho[i]
+		if !pass { // Weigh has taken Z_C(p') for Z_C(p)
+			before = p.logZ[i]
+		}
+		z, err := Normalise(k.lse, logZ, v)
+		if err != nil {
+			return err
+		}
+		p.LogW[i] += z - before
 	}
 	copy(k.before, s.X)
 	j.Renoise(s.X, k.clean, s.V, t, next, &s.Stream)
@@ -258,17 +264,30 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return Normalise(p.work[w].lse, z, v), nil
+	return Normalise(p.work[w].lse, z, v)
 }
 
 // Normalise returns log Z_C of the normalised rows of v, given log Z_C = z of the rows
-// themselves. lse is scratch, one entry per site.
-func Normalise(lse []float64, z float64, v []float32) float64 {
-	simd.LogSumExp(lse, v, len(v)/len(lse))
-	for _, l := range lse {
+// themselves. lse is scratch, one entry per site. The error is an *[algebra.WeightError]
+// for a NaN or +Inf, which z does not show at tokens that C never uses.
+func Normalise(lse []float64, z float64, v []float32) (float64, error) {
+	levels := len(v) / len(lse)
+	simd.LogSumExp(lse, v, levels)
+	for i, l := range lse {
+		if l != l || math.IsInf(l, 1) {
+			if j := undefined(v[i*levels : (i+1)*levels]); j >= 0 {
+				return 0, &algebra.WeightError{Site: i, Level: j, Weight: float64(v[i*levels+j])}
+			}
+		}
 		z -= l
 	}
-	return z
+	return z, nil
+}
+
+// undefined returns the first level of a row whose weight is NaN or +Inf, −1 if there is
+// none.
+func undefined(row []float32) int {
+	return slices.IndexFunc(row, func(w float32) bool { return w != w || math.IsInf(float64(w), 1) })
 }
 
 // Defence is the share δ of [Mix]: what is lost where zeros never change is at most this
@@ -282,8 +301,8 @@ const Defence = 1.0 / 16
 //	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0.
 //
 // It sets mixed for these sites and reports whether there are any. mask is a level that is
-// no token, or −1. A row without any weight is not changed. If there are no mixtures, dst
-// is undefined.
+// no token, or −1. Rows without any weight, or with a NaN or +Inf, are not changed. If
+// there are no mixtures, dst is undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {
@@ -297,7 +316,7 @@ func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) b
 				zeros++
 			}
 		}
-		if zeros == 0 || zeros == levels || zeros == levels-1 && mask >= 0 {
+		if zeros == 0 || zeros == levels || zeros == levels-1 && mask >= 0 || undefined(row) >= 0 {
 			continue
 		}
 		if !some {

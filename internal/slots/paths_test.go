@@ -164,6 +164,24 @@ func TestPathsThatEnd(t *testing.T) {
 	}
 }
 
+// A weight that is NaN or +Inf is named, wherever it is: neither a mixture nor a sum over
+// other tokens hides it.
+func TestWeightsAreDefined(t *testing.T) {
+	never := float32(math.Inf(-1))
+	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1))} {
+		v := []float32{never, bad, 0, never, 0, 0}
+		dst, mixed := make([]float32, 6), make([]bool, 2)
+		require.True(t, slots.Mix(dst, v, mixed, func(int) bool { return true }, -1))
+		require.Equal(t, []bool{false, true}, mixed)
+		require.Equal(t, fmt.Sprint(v[:3]), fmt.Sprint(dst[:3]))
+		_, err := slots.Normalise(make([]float64, 2), 0, dst)
+		require.EqualError(t, err, fmt.Sprintf("weight at site 0, level 1 is %v", bad))
+	}
+	z, err := slots.Normalise(make([]float64, 2), 0, []float32{0, 0, never, 0})
+	require.NoError(t, err)
+	require.InDelta(t, -math.Ln2, z, 1e-15)
+}
+
 // A clamped token is certain.
 func TestConditionKnowsClamps(t *testing.T) {
 	a, err := slots.NewAbsorbing("test", 2, noise.Cosine{}, 2, 3)

@@ -172,7 +172,9 @@ func (b *Backtrack) next(_, i int) error {
 	case err != nil:
 		return err
 	default:
-		w.logZ[h] = slots.Normalise(b.lse, z, v)
+		if w.logZ[h], err = slots.Normalise(b.lse, z, v); err != nil {
+			return err
+		}
 	}
 	for {
 		h = len(w.site)
@@ -246,7 +248,7 @@ func (b *Backtrack) show(s *slots.Slot[int32], w *walk) error {
 	slots.OneHot(row, s.X[i])
 	z, err := b.drawer.LogZ(b.e.Ctx, v)
 	if err == nil {
-		w.logV[h+1] = slots.Normalise(b.lse, z, v)
+		w.logV[h+1], err = slots.Normalise(b.lse, z, v)
 	}
 	copy(row, kept)
 	w.site, w.logZ[h+1], w.mixed[h+1] = append(w.site, i), math.NaN(), b.mixed[i]
