@@ -79,7 +79,8 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 //
 //	p(x_s | x_t) / p'(x_s | x_t) = ∏_i Σ_v ρ'_i(v)·p_i(v|x_t) / p'_i(v|x_t),
 //
-// which is 0 where a token of probability 0 is shown. The last step draws from p itself.
+// which is 0 where a token of probability 0 is shown, and 1 for a mask that stays. The last
+// step draws from p itself.
 type Paths struct {
 	*Engine[int32]
 	drawer      Drawer
@@ -220,7 +221,7 @@ func (p *Paths) step(w, i int, pass bool) error {
 	j.Reweight(v, k.before, s.X, t, next)
 	share := 0.0
 	if mixed {
-		if share = k.share(v, s.V); math.IsInf(share, -1) {
+		if share = k.share(v, s.V, s.X, p.mask); math.IsInf(share, -1) {
 			p.die(i)
 			return nil
 		}
@@ -234,11 +235,11 @@ func (p *Paths) step(w, i int, pass bool) error {
 func (p *Paths) die(i int) { p.LogW[i], p.Slots[i].Time = math.Inf(-1), 0 }
 
 // share returns log p(x_s | x_t)/p'(x_s | x_t), given the rows v that Reweight has made of
-// those of Mix, and the prediction p.
-func (k *pathWork) share(v, p []float32) float64 {
+// those of Mix, the prediction p, and x_s. A mask stays whatever its row is.
+func (k *pathWork) share(v, p []float32, x []int32, mask int32) float64 {
 	levels, log := len(v)/len(k.mixed), 0.0
 	for i, mixed := range k.mixed {
-		if !mixed {
+		if !mixed || x[i] == mask {
 			continue
 		}
 		row, from := v[i*levels:(i+1)*levels], p[i*levels:(i+1)*levels]
@@ -300,9 +301,10 @@ const Defence = 1.0 / 16
 //
 //	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0.
 //
-// It sets mixed for these sites and reports whether there are any. mask is a level that is
-// no token, or −1. Rows without any weight, or with a NaN or +Inf, are not changed. If
-// there are no mixtures, dst is undefined.
+// A row without any weight becomes uniform: a mask with such a row may stay, and show once
+// its row has weight. Rows with a NaN or +Inf are not changed. mask is a level that is no
+// token, or −1. Mix sets mixed for the sites that it changes and reports whether there are
+// any. If there are none, dst is undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {
@@ -316,7 +318,7 @@ func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) b
 				zeros++
 			}
 		}
-		if zeros == 0 || zeros == levels || zeros == levels-1 && mask >= 0 || undefined(row) >= 0 {
+		if zeros == 0 || undefined(row) >= 0 {
 			continue
 		}
 		if !some {
@@ -325,7 +327,10 @@ func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) b
 		}
 		var lse [1]float64
 		simd.LogSumExp(lse[:], row, levels)
-		low := float32(lse[0] + simd.Log(Defence/(1-Defence)/float64(zeros)))
+		low := float32(0)
+		if !math.IsInf(lse[0], -1) {
+			low = float32(lse[0] + simd.Log(Defence/(1-Defence)/float64(zeros)))
+		}
 		for l, w := range dst[i*levels : (i+1)*levels] {
 			if int32(l) != mask && math.IsInf(float64(w), -1) {
 				dst[i*levels+l] = low

@@ -67,7 +67,8 @@ func (o ones) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source
 }
 
 // joint is p(0,1) = .1, p(1,0) = .5, p(1,1) = .4 with its exact predictions, shifted.
-type joint struct{ excluded bool }
+// If it is blind, the second row has no weight while the first token is masked.
+type joint struct{ excluded, blind bool }
 
 func (joint) Shape() (int, int) { return 2, 3 }
 
@@ -82,6 +83,9 @@ func (m joint) Denoise(_ context.Context, v []float32, q energy.Noised[int32]) e
 		}
 		if m.excluded {
 			first = second
+		}
+		if m.blind && q.X[2*k] == 2 {
+			second = []float64{0, 0}
 		}
 		for l := range 2 {
 			w[l], w[3+l] = float32(math.Log(first[l]))+3, float32(math.Log(second[l]))-2
@@ -114,11 +118,11 @@ func paths(t *testing.T, m energy.Denoiser[int32], d slots.Drawer, keep bool, n 
 }
 
 // Weights of paths estimate p(x, C) without bias, whether they are weighed before they
-// move or as they do.
+// move or as they do, and where rows of masks that stay have no weight.
 func TestPathsAreWeighed(t *testing.T) {
 	const n = 20_000
-	for _, keep := range []bool{false, true} {
-		p := paths(t, joint{}, ones{}, keep, n)
+	for k := range 4 {
+		p := paths(t, joint{blind: k >= 2}, ones{}, k%2 == 1, n)
 		var seen [2]int
 		p.Saw = func(_, i int, from, to, logZ float64) {
 			assert.Less(t, to, from)
