@@ -96,8 +96,9 @@ func (e *ExcessError) Error() string {
 // NewRejection returns a sampler from the model with the process, given the language of
 // cfg.Projector. It binds the projector under ctx.
 //
-// Errors: a nil model or process, a process whose steps are not diffusion.Joint, a
-// projector whose projection cannot draw or has a memory, a field out of range.
+// Errors: a nil model or process, a model that is guided at the posterior, a process whose
+// steps are not diffusion.Joint, a projector whose projection cannot draw or has a memory,
+// a field out of range.
 func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
 	const who = "unmask: NewRejection"
 	if err := check.Defaults(who+": ", check.Number("Steps", &cfg.Steps, 0, defaultSteps), check.Number("Tuning", &cfg.Tuning, 0, defaultTuning), check.Number("Trials", &cfg.Trials, 0, defaultTrials)); err != nil {
@@ -284,6 +285,11 @@ type Config struct {
 func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Config, tables int) (drawer slots.Drawer, sites, levels int, err error) {
 	if sites, levels, err = slots.Model(who, d); err != nil {
 		return nil, 0, 0, err
+	}
+	if g, ok := energy.As[diffusion.Guide](d); ok {
+		if _, unconditional, by := g.Guidance(); unconditional != nil || by != nil {
+			return nil, 0, 0, fmt.Errorf("%s: the model is guided at the posterior, want at the prediction, as the language needs", who)
+		}
 	}
 	switch {
 	case levels < 2:

@@ -191,6 +191,11 @@ func TestRunnerErrors(t *testing.T) {
 	require.ErrorContains(t, err, "Mask = 7")
 
 	walk := unmask.BacktrackConfig{Config: unmask.Config{Projector: path}, Mask: 2}
+	led := diffusion.ClassifierFree{Conditional: m, Unconditional: m, Scale: 1, AtPosterior: true}
+	_, err = unmask.NewRejection(ctx, led, hit, good)
+	require.ErrorContains(t, err, "unmask: NewRejection: the model is guided at the posterior")
+	_, err = unmask.NewBacktrack(ctx, led, walk)
+	require.ErrorContains(t, err, "unmask: NewBacktrack: the model is guided at the posterior")
 	for want, change := range map[string]func(c *unmask.BacktrackConfig){
 		"Visits = -1": func(c *unmask.BacktrackConfig) { c.Visits = -1 },
 		"Moves = -1":  func(c *unmask.BacktrackConfig) { c.Moves = -1 },
