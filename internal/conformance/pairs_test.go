@@ -26,7 +26,6 @@ var (
 	pairsSeed     = flag.Uint64("seed", 1, "of the combinations that TestPairs draws")
 	pairsStrength = flag.Int("strength", 2, "of the covering array of TestPairs: any so many options occur together")
 	pairsRunners  = flag.String("runners", "", "runners of TestPairs, a regular expression")
-	pairsKnown    = flag.Bool("known", false, "judge combinations that TestPairs knows to be wrong, too")
 	pairsDeadline = flag.Duration("deadline", time.Minute, "of a combination of TestPairs")
 )
 
@@ -51,16 +50,6 @@ type pairing struct {
 
 	// program returns the statements that make the combination.
 	program func(pick []int) string
-
-	// known are combinations that are wrong, and why: options by factor.
-	known []knownFailure
-}
-
-// knownFailure is a kind of combinations that are wrong at present, by the beginnings of
-// the names of options; they are not judged.
-type knownFailure struct {
-	options map[string]string // by factor; a "|" separates alternatives
-	why     string
 }
 
 // refusal is the error of what is refused where it is made.
@@ -192,10 +181,9 @@ func count(digits, at, sizes []int) bool {
 	return false
 }
 
-// one judges a combination, unless it is known to be wrong, and reports whether it is
-// right.
+// one judges a combination and reports whether it is right.
 func (j *judging) one(pick []int) bool {
-	if j.isKnown(pick) || j.t.Context().Err() != nil {
+	if j.t.Context().Err() != nil {
 		return false
 	}
 	seed := *pairsSeed + uint64(j.Drawn)
@@ -262,19 +250,6 @@ func (p pairing) sizes() []int {
 		sizes = append(sizes, len(f.options))
 	}
 	return sizes
-}
-
-// isKnown reports whether a combination is on the list of those that are wrong.
-func (p pairing) isKnown(pick []int) bool {
-	return !*pairsKnown && slices.ContainsFunc(p.known, func(k knownFailure) bool {
-		for f, at := range p.factors {
-			want, ok := k.options[at.name]
-			if ok && !slices.ContainsFunc(strings.Split(want, "|"), func(w string) bool { return strings.HasPrefix(at.options[pick[f]], w) }) {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // show returns a test that shows a combination.
@@ -413,7 +388,4 @@ func TestPairsAreJudged(t *testing.T) {
 		err, hung := p.within(t.Context(), []int{k}, 1, 1)
 		require.Contains(t, fmt.Sprint(err, " ", hung), want)
 	}
-	p.known = []knownFailure{{map[string]string{"what": "hang|panic"}, "they are"}}
-	require.False(t, p.isKnown([]int{2}))
-	require.True(t, p.isKnown([]int{4}))
 }
