@@ -73,7 +73,7 @@ func (u *Problem) reverseDual(b []float64) concave.Func {
 			}
 			for i := range n {
 				for j := range n {
-					curv[i*n+j] += v * l[i] * l[j] / c
+					curv[i*n+j] += float64(v*l[i]*l[j]) / c
 				}
 			}
 		}
@@ -112,7 +112,7 @@ func (u *Problem) reverseLines(b []float64) concave.Func {
 			}
 			for i := range n {
 				for j := range n {
-					curv[i*n+j] += v * l[i] * l[j]
+					curv[i*n+j] += float64(v * l[i] * l[j])
 				}
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // mostShape is the largest shape k̂ of a tail whose mean a sample tells (Vehtari, Simpson,
@@ -59,9 +61,9 @@ func tail(w []float64) float64 {
 	most := w[top[m-1]]
 	for i, k := range top {
 		p := (float64(i) + 0.5) / float64(m)
-		q := 0 - scale*math.Log1p(-p)
+		q := -float64(scale * simd.Log1p(-p))
 		if shape != 0 {
-			q = scale * math.Expm1(-shape*math.Log1p(-p)) / shape
+			q = scale * simd.Expm1(-float64(shape*simd.Log1p(-p))) / shape
 		}
 		w[k] = min(from+q, most)
 	}
@@ -73,28 +75,28 @@ func tail(w []float64) float64 {
 func pareto(x []float64) (shape, scale float64) {
 	n := len(x)
 	grid := 30 + int(math.Sqrt(float64(n)))
-	quarter := x[int(float64(n)/4+0.5)-1]
+	quarter := x[(n+2)/4-1]
 	theta, logl := make([]float64, grid), make([]float64, grid)
 	k := func(t float64) float64 {
 		sum := 0.0
 		for _, v := range x {
-			sum += math.Log1p(-t * v)
+			sum += simd.Log1p(-t * v)
 		}
 		return sum / float64(n)
 	}
 	for i := range theta {
 		theta[i] = 1/x[n-1] + (1-math.Sqrt(float64(grid)/(float64(i)+0.5)))/3/quarter
 		kt := k(theta[i])
-		logl[i] = float64(n) * (math.Log(-theta[i]/kt) - kt - 1)
+		logl[i] = float64(n) * (simd.Log(-theta[i]/kt) - kt - 1)
 	}
 	top, sum, mean := slices.Max(logl), 0.0, 0.0
 	for i, l := range logl {
-		v := math.Exp(l - top)
+		v := simd.Exp(l - top)
 		sum += v
-		mean += v * theta[i]
+		mean += float64(v * theta[i])
 	}
 	mean /= sum
 	shape = k(mean)
 	scale = -shape / mean
-	return (shape*float64(n) + 0.5*10) / (float64(n) + 10), scale
+	return (float64(shape*float64(n)) + 5) / (float64(n) + 10), scale
 }

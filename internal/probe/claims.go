@@ -75,7 +75,7 @@ type change struct {
 
 // Errors of claims: 2⁻¹⁴ of a difference and 2⁻²⁰ of energies, some roundings of float32.
 func (c *change) near(want, got float64) bool {
-	return math.Abs(want-got) <= 0x1p-14*(1+math.Abs(want))+0x1p-20*(math.Abs(c.e[0])+math.Abs(c.e[1]))
+	return math.Abs(want-got) <= float64(0x1p-14*(1+math.Abs(want)))+float64(0x1p-20*(math.Abs(c.e[0])+math.Abs(c.e[1])))
 }
 
 // difference returns an error unless a claim knows what the change at site i costs.

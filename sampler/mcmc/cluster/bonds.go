@@ -87,7 +87,7 @@ func (b *bonds) readPairs(m energy.Model) bool {
 	for i, f := range field {
 		h := -f
 		for n := start[i]; n < start[i+1]; n++ {
-			w := weight[n] / 2
+			w := float64(weight[n] / 2)
 			h -= w
 			if p.chance[n] = -simd.Expm1(-math.Abs(w)); w > 0 {
 				p.unequal[n] = 1
