@@ -34,6 +34,9 @@ import (
 // states invariant. States and energies are those of x; Info.Rungs shows both replicas, at
 // β = 1. A step costs two steps of Base and, after an exchange, an energy and a Reset of
 // Base for each replica.
+//
+// Base must reach every state that it can start from. mcmc.Swap does not: it keeps numbers
+// of levels, of which an exchange may give x more and y fewer, and is refused.
 type Houdayer struct {
 	// Base moves the replicas; nil means mcmc.Gibbs{}. During warm-up it is tuned
 	// separately for each of the two.
@@ -54,6 +57,10 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	}
 	if err := check.Given("cluster: Houdayer", "Base", h.Base); err != nil {
 		return nil, err
+	}
+	switch h.Base.(type) {
+	case mcmc.Swap, *mcmc.Swap:
+		return nil, fmt.Errorf("cluster: Houdayer: Base = %T, which keeps the numbers of levels, and exchanges of clusters change them; want mcmc.PairGibbs, which reaches all of its language", h.Base)
 	}
 	graph, ok := energy.As[energy.Graphical](m)
 	if !ok {

@@ -297,6 +297,10 @@ func TestHoudayerRefuses(t *testing.T) {
 	ising := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.2, 0))
 	_, err := Houdayer{}.Kernel(ctx, energy.Func{Sites: 3, Levels: 2, E: func(x []int32) float64 { return 0 }}, 1)
 	require.ErrorContains(t, err, "want an energy.Graphical one")
+	for _, base := range []sampler.Method{mcmc.Swap{}, &mcmc.Swap{}} {
+		_, err = Houdayer{Base: base}.Kernel(ctx, ising, 1)
+		require.ErrorContains(t, err, "mcmc.Swap, which keeps the numbers of levels")
+	}
 	_, err = Houdayer{}.Kernel(ctx, nil, 1)
 	require.Error(t, err)
 	_, err = Houdayer{Base: (*mcmc.DMALA)(nil)}.Kernel(ctx, ising, 1)
