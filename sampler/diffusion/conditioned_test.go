@@ -113,7 +113,7 @@ func TestConditionedSamplesAreFeasible(t *testing.T) {
 		"last":          {Masked{Mask: 3}, onlyProjects{even}, DecodeLast},
 		"drawer/greedy": {Masked{Mask: 3}, even, DecodeGreedy},
 	} {
-		resets, violations := even.resets, 0.0
+		resets, violations := even.resets.Load(), 0.0
 		steps := 6
 		if name == "last" {
 			steps = 1 // rows drawn before the last step may contradict each other
@@ -129,7 +129,7 @@ func TestConditionedSamplesAreFeasible(t *testing.T) {
 		for k, n := range tally(x, 4, 4) {
 			assert.True(t, n == 0 || even.allowed[k], name)
 		}
-		assert.Equal(t, resets+200, even.resets)
+		assert.Equal(t, resets+200, even.resets.Load())
 		assert.Equal(t, d.drawer == nil, violations > 0)
 	}
 }
@@ -151,11 +151,11 @@ func TestProjectionStartsAndSkips(t *testing.T) {
 	assert.True(t, even.allowed[exact.Index(x, 3)])
 
 	cold := Config{Steps: 10, Batch: 1, Projector: onlyProjects{even}, ColdStart: true, Decode: DecodeRows}
-	even.resets = 0
+	even.resets.Store(0)
 	d, err = New(context.Background(), m, Uniform{}, cold)
 	require.NoError(t, err)
 	require.NoError(t, d.Sample(context.Background(), x))
-	assert.Equal(t, 11, even.resets)
+	assert.EqualValues(t, 11, even.resets.Load())
 }
 
 func TestZeroSupportIsInfeasible(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
@@ -14,9 +15,9 @@ import (
 // package math.
 type language struct {
 	sites, levels int
-	allowed       []bool // by exact.Index
-	resets        int
-	copies        int
+	allowed       []bool       // by exact.Index
+	resets        atomic.Int64 // of samples that move at the same time
+	copies        atomic.Int64
 }
 
 // newLanguage allows those of the sequences that ok accepts.
@@ -35,8 +36,8 @@ func (c *language) Bind(_ context.Context, sites, levels, samples int) (Projecti
 	return c, nil
 }
 
-func (c *language) Reset(int)     { c.resets++ }
-func (c *language) Copy(int, int) { c.copies++ }
+func (c *language) Reset(int)     { c.resets.Add(1) }
+func (c *language) Copy(int, int) { c.copies.Add(1) }
 
 // weights returns the weight of every allowed sequence.
 func (c *language) weights(v []float32) ([]float64, float64) {

@@ -106,7 +106,7 @@ func TestParticlesAreUnbiased(t *testing.T) {
 			cfg := ParticlesConfig{Config: Config{Steps: c.steps, Projector: set, Workers: 1, Seed: 4}, Particles: 4, Threshold: 0.9}
 			mean, se := weighted(t, m, c.process, cfg, 3000)
 			assert.True(t, agrees(mean, se, law), c.name)
-			assert.Positive(t, set.copies)
+			assert.Positive(t, set.copies.Load())
 		}
 	}
 }
