@@ -270,7 +270,7 @@ func TestLevels(t *testing.T) {
 		require.NoError(t, w.Open())
 		x := make([]int32, 2*sites)
 		for i := range x {
-			if x[i] = int32(i * 2654435761 >> 3 & 0xffffff); levels > 0 {
+			if x[i] = int32(uint64(i) * 2654435761 >> 3 & 0xffffff); levels > 0 {
 				x[i] %= int32(levels)
 			}
 		}
