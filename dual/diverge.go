@@ -50,32 +50,6 @@ func (e *DivergedError) Unwrap() error {
 	return nil
 }
 
-// direction returns u = λ/Σ|λ|.
-func direction(lambda []float64) []float64 {
-	largest := 0.0 // the sum of large ones overflows
-	for _, v := range lambda {
-		largest = max(largest, math.Abs(v))
-	}
-	u := make([]float64, len(lambda))
-	for j, v := range lambda {
-		u[j] = v / largest
-	}
-	sum := sumOf(u)
-	for j := range u {
-		u[j] /= sum
-	}
-	return u
-}
-
-// sumOf returns Σ|λ|.
-func sumOf(lambda []float64) float64 {
-	sum := 0.0
-	for _, v := range lambda {
-		sum += math.Abs(v)
-	}
-	return sum
-}
-
 // streak counts dual steps in a row in which every sample had λᵀg > 0. At the
 // optimum λᵀE[g] = 0, so a long streak means that λ is far from it, or that
 // there is none.
@@ -95,7 +69,7 @@ func newStreak() streak { return streak{margin: math.Inf(1), proof: firstProof} 
 // certificate if the streak has become long. p, if not nil, is asked for a proof;
 // without a proof the sum of the multipliers must have reached diverge.
 func (s *streak) next(ctx context.Context, lambda, g []float64, p Prover, diverge float64) error {
-	sum := sumOf(lambda)
+	sum := tilt.SumAbs(lambda)
 	n := len(lambda)
 	low, largest := math.Inf(1), 0.0
 	for at := 0; at < len(g); at += n {
@@ -117,7 +91,7 @@ func (s *streak) next(ctx context.Context, lambda, g []float64, p Prover, diverg
 	if s.steps < s.proof {
 		return nil
 	}
-	e := &DivergedError{Lambda: slices.Clone(lambda), Direction: direction(lambda), Steps: s.steps, Margin: s.margin}
+	e := &DivergedError{Lambda: slices.Clone(lambda), Direction: tilt.Direction(lambda), Steps: s.steps, Margin: s.margin}
 	if p != nil && s.steps == s.proof {
 		s.proof *= 2
 		margin, ok, err := p.Margin(ctx, e.Direction)

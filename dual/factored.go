@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/concave"
 	"github.com/gibbsite-go/gibbsite/internal/elimination"
+	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
 // factored is the dual function of a base and bounds whose tables form a graph of low
@@ -290,8 +291,8 @@ func (f *factored) solve(start []float64) (*Solution, error) {
 	}
 	attained := top.Residual <= concave.Accepted
 	var proofs [][]float64
-	if !attained && sumOf(top.Last) > 0 {
-		proofs = append(proofs, direction(top.Last))
+	if !attained && tilt.SumAbs(top.Last) > 0 {
+		proofs = append(proofs, tilt.Direction(top.Last))
 	}
 	for j, v := range s.Lambda { // a bound that does not vary may be at its edge, where λ_j is infinite
 		if v != 0 && curv[j*n+j]*f.l.beta <= minVariance*f.size*f.size {
@@ -310,11 +311,7 @@ func (f *factored) solve(start []float64) (*Solution, error) {
 		}
 	}
 	if !attained {
-		e := &UndecidedError{Lambda: s.Lambda, Violation: s.Violation, Deviation: make([]float64, n)}
-		for j := range n {
-			e.Deviation[j] = math.Sqrt(curv[j*n+j] * f.l.beta)
-		}
-		return nil, e
+		return nil, undecided(s.Lambda, s.Violation, curv, f.l.beta)
 	}
 	return s, nil
 }

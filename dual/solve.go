@@ -92,6 +92,17 @@ type UndecidedError struct {
 	Deviation []float64 // and the standard deviations of g, in units of which the conditions are judged
 }
 
+// undecided returns the error at multipliers with these violations and this curvature of the
+// dual function at temperature beta.
+func undecided(lambda, violation, curv []float64, beta float64) *UndecidedError {
+	n := len(lambda)
+	e := &UndecidedError{Lambda: lambda, Violation: violation, Deviation: make([]float64, n)}
+	for j := range n {
+		e.Deviation[j] = math.Sqrt(curv[j*n+j] * beta)
+	}
+	return e
+}
+
 func (e *UndecidedError) Error() string {
 	return fmt.Sprintf("dual: neither an optimum nor a proof that there is none: at λ = %v the constraints have the means %v and standard deviations %v", e.Lambda, e.Violation, e.Deviation)
 }
@@ -102,8 +113,7 @@ func solve(ctx context.Context, t *tilt.List, start []float64) (*Solution, error
 	if err != nil {
 		return nil, err
 	}
-	switch o.Outcome {
-	case tilt.Infeasible, tilt.Limit:
+	if o.Outcome == tilt.Infeasible || o.Outcome == tilt.Limit {
 		return nil, &DivergedError{Lambda: o.Lambda, Direction: o.Direction, Margin: o.Margin, Steps: 1, Proven: o.Outcome == tilt.Infeasible}
 	}
 	n := len(start)
@@ -111,11 +121,7 @@ func solve(ctx context.Context, t *tilt.List, start []float64) (*Solution, error
 	curv := make([]float64, n*n)
 	s.Dual = t.Value(o.Lambda, s.Violation, curv)
 	if o.Outcome != tilt.Attained {
-		e := &UndecidedError{Lambda: o.Lambda, Violation: s.Violation, Deviation: make([]float64, n)}
-		for j := range n {
-			e.Deviation[j] = math.Sqrt(curv[j*n+j] * t.Beta())
-		}
-		return nil, e
+		return nil, undecided(o.Lambda, s.Violation, curv, t.Beta())
 	}
 	return s, nil
 }

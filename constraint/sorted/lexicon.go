@@ -64,17 +64,15 @@ func Open(path string) (*Lexicon, error) {
 }
 
 func (l *Lexicon) read() (err error) {
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		if l.recovered(old, recover()) {
-			err = l.Err()
+	if !l.guard(func() {
+		b := make([]byte, min(headSize, l.file.Len()))
+		for i := range b {
+			b[i] = l.file.At(i)
 		}
-	}()
-	b := make([]byte, min(headSize, l.file.Len()))
-	for i := range b {
-		b[i] = l.file.At(i)
+		l.head, err = readHead(b, l.file.Len())
+	}) {
+		return l.Err()
 	}
-	l.head, err = readHead(b, l.file.Len())
 	return err
 }
 
@@ -129,34 +127,40 @@ type fault interface {
 	Addr() uintptr
 }
 
-// recovered ends what was begun by asking for panics; old is what was asked for before,
-// and v what was recovered. It reports whether that is a fault, which becomes the error
-// of Err.
-func (l *Lexicon) recovered(old bool, v any) bool {
-	debug.SetPanicOnFault(old)
-	if v == nil {
-		return false
-	}
-	f, ok := v.(fault)
-	if !ok {
-		panic(v)
-	}
-	l.fail(f)
+// guard calls read, which reads the file, and reports whether it came to its end. A fault
+// in it becomes the error of Err.
+func (l *Lexicon) guard(read func()) (whole bool) {
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		switch v := recover().(type) {
+		case nil:
+		case fault:
+			l.fail(v)
+		default:
+			panic(v)
+		}
+	}()
+	read()
 	return true
 }
+
+// readable reports whether there is something to read, and no fault was met so far.
+func (l *Lexicon) readable() bool { return l.count > 0 && l.failed.Load() == nil }
 
 // Verify reads the whole file and returns an error unless it is as written.
 func (l *Lexicon) Verify() (err error) {
 	if l.file == nil {
 		return nil
 	}
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		l.recovered(old, recover())
-		if changed := l.Err(); changed != nil {
-			err = changed
-		}
-	}()
+	l.guard(func() { err = l.verify() })
+	if changed := l.Err(); changed != nil {
+		return changed
+	}
+	return err
+}
+
+func (l *Lexicon) verify() error {
 	end := l.file.Len() - 8
 	sum := uint64(0)
 	buf := make([]byte, 0, 1<<16)
@@ -270,17 +274,12 @@ func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 func (l *Lexicon) Start() int { return 0 }
 
 // Next finds the first sequence that continues with token.
-func (l *Lexicon) Next(state int, token int32) (to int) {
-	if l.count == 0 || token < 0 || l.failed.Load() != nil {
-		return -1
+func (l *Lexicon) Next(state int, token int32) int {
+	to := -1
+	if token >= 0 && l.readable() {
+		l.guard(func() { to = l.step(state, token) })
 	}
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		if l.recovered(old, recover()) {
-			to = -1
-		}
-	}()
-	return l.step(state, token)
+	return to
 }
 
 // step is Next of a set that is not empty.
@@ -295,15 +294,14 @@ func (l *Lexicon) step(state int, token int32) int {
 
 // Accepting reports whether the prefix is a sequence of the set.
 func (l *Lexicon) Accepting(state int) (ok bool) {
-	if l.count == 0 || l.failed.Load() != nil {
-		return false
+	if l.readable() {
+		l.guard(func() { ok = l.accepts(state) })
 	}
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		if l.recovered(old, recover()) {
-			ok = false
-		}
-	}()
+	return ok
+}
+
+// accepts is Accepting of a set that is not empty.
+func (l *Lexicon) accepts(state int) bool {
 	p := l.prefixOf(state)
 	_, n := l.span(p.first)
 	return n == p.length
@@ -312,34 +310,32 @@ func (l *Lexicon) Accepting(state int) (ok bool) {
 // appendEdges appends to tokens those that lead on from state, ascending, and to
 // states where they lead.
 func (l *Lexicon) appendEdges(tokens []int32, states []int, state int) (_ []int32, _ []int) {
-	if l.count == 0 || l.failed.Load() != nil {
-		return tokens, states
-	}
-	old := debug.SetPanicOnFault(true)
-	defer func() { l.recovered(old, recover()) }()
-	p := l.prefixOf(state)
-	for i := l.after(p.first, p, 0); i < l.count; {
-		token := l.next(i, p)
-		if token < 0 {
-			break
+	if l.readable() && !l.guard(func() {
+		p := l.prefixOf(state)
+		for i := l.after(p.first, p, 0); i < l.count; {
+			token := l.next(i, p)
+			if token < 0 {
+				break
+			}
+			tokens, states = append(tokens, token), append(states, l.state(i, p.length+1))
+			i = l.after(i, p, token+1)
 		}
-		tokens, states = append(tokens, token), append(states, l.state(i, p.length+1))
-		i = l.after(i, p, token+1)
+	}) {
+		return nil, nil
 	}
 	return tokens, states
 }
 
 // Contains reports whether x is in the set.
 func (l *Lexicon) Contains(x []int32) (ok bool) {
-	if l.count == 0 || l.failed.Load() != nil {
-		return false
+	if l.readable() {
+		l.guard(func() { ok = l.contains(x) })
 	}
-	old := debug.SetPanicOnFault(true)
-	defer func() {
-		if l.recovered(old, recover()) {
-			ok = false
-		}
-	}()
+	return ok
+}
+
+// contains is Contains of a set that is not empty.
+func (l *Lexicon) contains(x []int32) bool {
 	state := l.Start()
 	for _, token := range x {
 		if token < 0 {
@@ -349,9 +345,7 @@ func (l *Lexicon) Contains(x []int32) (ok bool) {
 			return false
 		}
 	}
-	p := l.prefixOf(state)
-	_, n := l.span(p.first)
-	return n == p.length
+	return l.accepts(state)
 }
 
 // Classes puts every token that can occur into a class of its own and the others

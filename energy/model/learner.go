@@ -83,20 +83,9 @@ func (g *Graph) upperWeights(c float64) []float64 {
 // surprise returns −log p of level v at a site whose levels differ by
 // h = E(1) − E(0), and its derivative by h, v − p(1).
 func surprise(v int32, h float64) (r, nll float64) {
-	p := logistic(-h)
+	p := simd.Sigmoid(-h)
 	if v == 1 {
-		return 1 - p, softplus(h)
+		return 1 - p, simd.Softplus(h)
 	}
-	return -p, softplus(-h)
+	return -p, simd.Softplus(-h)
 }
-
-// logistic returns 1/(1+e^−z), softplus log(1+e^z).
-func logistic(z float64) float64 {
-	if z >= 0 {
-		return 1 / (1 + simd.Exp(-z))
-	}
-	e := simd.Exp(z)
-	return e / (1 + e)
-}
-
-func softplus(z float64) float64 { return max(z, 0) + simd.Log1p(simd.Exp(-max(z, -z))) }

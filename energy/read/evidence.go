@@ -10,8 +10,9 @@ import (
 //
 //	k i_1 v_1 … i_k v_k
 //
-// The older form, with the number of samples before, is read if that is 1. Pass the result to [energy.Clamp], which checks it against a model. Errors
-// name the line, the column, what was found and what was expected.
+// The older form, with the number of samples before, is read if that is 1. Pass the result to
+// [energy.Clamp], which checks it against a model. Errors name the line, the column, what was
+// found and what was expected.
 func Evidence(r io.Reader) (map[int]int32, error) {
 	w := newWords("Evidence", r)
 	var v []int

@@ -977,10 +977,8 @@ func (c *diffusionCase) particles(ctx context.Context, cfg diffusion.Config, sca
 	if err != nil {
 		return err
 	}
-	for k, n := range counts[:len(counts)-1] {
-		if n > 0 && p[k] < 1e-12 {
-			return fmt.Errorf("%d samples are %v, which has probability zero", n, exact.States(pairSites, pairLevels)[k])
-		}
+	if err := supported(counts, p); err != nil {
+		return err
 	}
 	got, stderr := d.LogProb()
 	if off := math.Exp(got) - z; math.Abs(off) > mostErrors*stderr*math.Exp(got)+1e-6 {
@@ -1045,15 +1043,20 @@ func (c *diffusionCase) conditional(ctx context.Context, x []int32, loose bool) 
 	if err != nil {
 		return err
 	}
+	if err := supported(counts, p); err != nil || loose {
+		return err
+	}
+	return agrees(counts, p)
+}
+
+// supported returns an error for a sample of probability zero.
+func supported(counts []int, p []float64) error {
 	for k, n := range counts[:len(counts)-1] {
 		if n > 0 && p[k] < 1e-12 {
 			return fmt.Errorf("%d samples are %v, which has probability zero", n, exact.States(pairSites, pairLevels)[k])
 		}
 	}
-	if loose {
-		return nil
-	}
-	return agrees(counts, p)
+	return nil
 }
 
 func (c *diffusionCase) backtrack(ctx context.Context, cfg diffusion.Config, scale int) error {

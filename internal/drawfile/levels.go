@@ -22,24 +22,24 @@ func bitsOf(levels int) int {
 // appendLevels appends tokens of the given number of bits, the first in the lowest bits
 // of the first byte, and reports whether they fit.
 func appendLevels(b []byte, x []int32, bits int) (_ []byte, ok bool) {
-	any := int32(0)
+	seen := int32(0)
 	switch bits {
 	case 32:
 		return wire.AppendInt32s(b, x), true
 	case 16:
 		for _, v := range x {
-			any |= v
+			seen |= v
 			b = binary.LittleEndian.AppendUint16(b, uint16(v))
 		}
 	case 8:
 		for _, v := range x {
-			any |= v
+			seen |= v
 			b = append(b, byte(v))
 		}
 	case 1:
 		for ; len(x) >= 8; x = x[8:] {
 			y := x[:8]
-			any |= y[0] | y[1] | y[2] | y[3] | y[4] | y[5] | y[6] | y[7]
+			seen |= y[0] | y[1] | y[2] | y[3] | y[4] | y[5] | y[6] | y[7]
 			b = append(b, byte(y[0]|y[1]<<1|y[2]<<2|y[3]<<3|y[4]<<4|y[5]<<5|y[6]<<6|y[7]<<7))
 		}
 		fallthrough
@@ -48,13 +48,13 @@ func appendLevels(b []byte, x []int32, bits int) (_ []byte, ok bool) {
 			v := int32(0)
 			n := min(per, len(x))
 			for i, y := range x[:n] {
-				any |= y
+				seen |= y
 				v |= y << (i * bits)
 			}
 			b, x = append(b, byte(v)), x[n:]
 		}
 	}
-	return b, uint32(any)>>bits == 0
+	return b, uint32(seen)>>bits == 0
 }
 
 // readLevels reads what appendLevels wrote.

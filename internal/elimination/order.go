@@ -337,8 +337,7 @@ const (
 )
 
 // search returns the orders found that stay within messages of the given log₂ entries, the
-// cheapest first. Candidates are the
-// given order, sweeps from two ends, and greedy orders.
+// cheapest first. Candidates are the given order, sweeps from two ends, and greedy orders.
 // Repetitions end when they have cost a part of what they could save.
 func (g *graph) search(ctx context.Context, message float64) (found []*elimination, err error) {
 	if len(g.adj) == 0 {

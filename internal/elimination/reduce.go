@@ -54,6 +54,18 @@ func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, erro
 	return r, nil
 }
 
+// State stores in x the levels of the first len(x) variables before, in the state in which
+// variable v of those that are left has its level y[v·stride].
+func (r *Reduced) State(x, y []int32, stride int) {
+	for i := range x {
+		level := int32(0)
+		if v := r.now[i]; v >= 0 {
+			level = y[int(v)*stride]
+		}
+		x[i] = r.Levels[i][level]
+	}
+}
+
 // Scope returns the variables of a scope that are left.
 func (r *Reduced) Scope(scope []int32) []int32 {
 	left := make([]int32, 0, len(scope))

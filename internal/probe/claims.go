@@ -267,14 +267,11 @@ func (c *change) layers() error {
 	}
 	m.HiddenField(up, c.states[1])
 	for _, f := range up {
-		odds += softplus(float64(f)) // minus log p(h_j = 0 | x)
+		odds += simd.Softplus(float64(f)) // minus log p(h_j = 0 | x)
 	}
 	m.HiddenField(up, c.x)
 	for _, f := range up {
-		odds -= softplus(float64(f))
+		odds -= simd.Softplus(float64(f))
 	}
 	return c.difference("HiddenField and VisibleField", -odds)
 }
-
-// softplus returns log(1 + e^a).
-func softplus(a float64) float64 { return max(a, 0) + simd.Log1p(simd.Exp(-math.Abs(a))) }

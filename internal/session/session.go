@@ -281,12 +281,14 @@ func (s *Session) SaveFile(path string) error {
 		return err
 	}
 	defer s.End()
+	var err error
 	own := s.lock != nil && s.lock.Holds(path)
-	save := durable.SaveFile
 	if own { // between two draws of a run
-		save = func(who, _ string, c durable.Checkpointer) error { return s.lock.SaveFile(who, c) }
+		err = s.lock.SaveFile(s.Who, underWay{s})
+	} else {
+		err = durable.SaveFile(s.Who, path, underWay{s})
 	}
-	if err := save(s.Who, path, underWay{s}); err != nil {
+	if err != nil {
 		return err
 	}
 	if own || path == s.Checkpoint.Path {

@@ -12,8 +12,8 @@ import (
 // deepest bounds how often a question is asked again in no fewer dimensions.
 const deepest = 8
 
-// dead are the probabilities, relative to the largest, below which a state may be one that λ leaves as it goes to
-// infinity: at a residual of [concave.Accepted] such states have 10⁻²⁰, and less
+// dead are the probabilities, relative to the largest, below which a state may be one that λ
+// leaves as it goes to infinity: at a residual of [concave.Accepted] such states have 10⁻²⁰, and less
 // otherwise in a climb that did not arrive.
 var dead = [...]float64{1e-17, 1e-12, 1e-7, 1e-4}
 
@@ -87,21 +87,15 @@ func (t *List) lifted(v, u []float64) *Optimum {
 		for j := range sum {
 			sum[j] = v[j] + float64(factor*u[j])
 		}
-		exact := rationals(sum)
-		if !slices.ContainsFunc(t.numbers(), func(k int) bool { return t.sign(exact, k) <= 0 }) {
+		exact, proven := rationals(sum), true
+		for k := range t.f0 {
+			proven = proven && t.sign(exact, k) > 0
+		}
+		if proven {
 			return t.infeasible(sum)
 		}
 	}
 	return nil
-}
-
-// numbers returns 0 … Len − 1.
-func (t *List) numbers() []int {
-	all := make([]int, t.Len())
-	for k := range all {
-		all[k] = k
-	}
-	return all
 }
 
 // recession returns a combination u of rows that is 0 in every state with a relative probability

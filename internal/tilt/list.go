@@ -104,14 +104,14 @@ func (t *List) weigh(lambda []float64) (logZ float64, proven bool) {
 	proven = true
 	for k, f := range t.f0 {
 		along, size := dot(lambda, t.row(k))
-		proven = proven && along > t.rounding()*size
+		proven = proven && along > t.roundoff()*size
 		t.p[k] = -(f + along) / t.beta
 	}
 	return Normalize(t.p), proven
 }
 
-// rounding bounds the error of a sum of n products, relative to the sum of their sizes.
-func (t *List) rounding() float64 { return float64(t.n+2) * 0x1p-53 }
+// roundoff bounds the error of a sum of n products, relative to the sum of their sizes.
+func (t *List) roundoff() float64 { return float64(t.n+2) * 0x1p-53 }
 
 // dot returns Σ a_j b_j and Σ |a_j b_j|.
 func dot(a, b []float64) (sum, size float64) {
@@ -126,8 +126,24 @@ func dot(a, b []float64) (sum, size float64) {
 	return sum, size
 }
 
-// sumAbs returns Σ|v|.
-func sumAbs(v []float64) float64 {
+// Direction returns u = λ/Σ|λ|.
+func Direction(lambda []float64) []float64 {
+	u := slices.Clone(lambda)
+	sum := SumAbs(u)
+	if math.IsInf(sum, 1) { // of finite numbers
+		for j := range u {
+			u[j] = math.Ldexp(u[j], -64)
+		}
+		sum = SumAbs(u)
+	}
+	for j := range u {
+		u[j] /= sum
+	}
+	return u
+}
+
+// SumAbs returns Σ|v|.
+func SumAbs(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {
 		sum += math.Abs(x)
@@ -162,7 +178,7 @@ type Optimum struct {
 // error is the context's.
 func (t *List) Maximize(ctx context.Context, start []float64) (*Optimum, error) {
 	o, err := t.climb(ctx, start)
-	if err == nil && o.Outcome == Undecided && sumAbs(start) > 0 {
+	if err == nil && o.Outcome == Undecided && SumAbs(start) > 0 {
 		// Far out, where one state has all of the probability, the function is flat
 		// to rounding, and a climb does not find back.
 		return t.climb(ctx, make([]float64, len(start)))
@@ -196,11 +212,7 @@ func (t *List) climb(ctx context.Context, start []float64) (*Optimum, error) {
 
 // infeasible is the optimum of a direction in which every state has uᵀg > 0.
 func (t *List) infeasible(u []float64) *Optimum {
-	o := &Optimum{Outcome: Infeasible, Lambda: u, Direction: slices.Clone(u)}
-	for j, sum := 0, sumAbs(u); j < len(u); j++ {
-		o.Direction[j] /= sum
-	}
-	o.Margin = math.Inf(1)
+	o := &Optimum{Outcome: Infeasible, Lambda: u, Direction: Direction(u), Margin: math.Inf(1)}
 	for k := range t.f0 {
 		along, _ := dot(o.Direction, t.row(k))
 		o.Margin = min(o.Margin, along)

@@ -318,11 +318,6 @@ func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source)
 		}
 		d.ready = true
 	}
-	for i := range d.sites {
-		for s := range src {
-			x[s*d.sites+i] = d.reduced.Levels[i][0]
-		}
-	}
 	for len(src) > 0 {
 		n := min(len(src), batch)
 		y := make([]int32, n*len(d.reduced.Cards))
@@ -330,12 +325,8 @@ func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source)
 			d.ready = false
 			return wrap("Sample", err)
 		}
-		for v, i := range d.reduced.Var {
-			if int(i) < d.sites {
-				for s, l := range y[v*n : (v+1)*n] {
-					x[s*d.sites+int(i)] = d.reduced.Levels[i][l]
-				}
-			}
+		for s := range n {
+			d.reduced.State(x[s*d.sites:(s+1)*d.sites], y[min(s, len(y)):], n)
 		}
 		x, src = x[n*d.sites:], src[n:]
 	}
@@ -377,14 +368,7 @@ func (d *Distribution) Best(ctx context.Context, k int) (x []int32, e []float64,
 	n := len(d.reduced.Var)
 	x = make([]int32, len(e)*d.sites)
 	for s := range e {
-		for i := range d.sites {
-			x[s*d.sites+i] = d.reduced.Levels[i][0]
-		}
-		for v, i := range d.reduced.Var {
-			if int(i) < d.sites {
-				x[s*d.sites+int(i)] = d.reduced.Levels[i][y[s*n+v]]
-			}
-		}
+		d.reduced.State(x[s*d.sites:(s+1)*d.sites], y[s*n:], 1)
 	}
 	return x, e, nil
 }

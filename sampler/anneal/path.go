@@ -190,14 +190,7 @@ func (d *drawer) draw(x []int32, r *sampler.Stream) {
 	if err := d.run.Draw(context.Background(), d.y, d.src); err != nil {
 		panic(err) // Prepare has done the same
 	}
-	for i := range x {
-		x[i] = d.reduced.Levels[i][0]
-	}
-	for v, i := range d.reduced.Var {
-		if int(i) < len(x) {
-			x[i] = d.reduced.Levels[i][d.y[v]]
-		}
-	}
+	d.reduced.State(x, d.y, 1)
 }
 
 // at returns the model of stage k, 0 < k < len(betas).

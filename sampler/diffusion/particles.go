@@ -77,7 +77,8 @@ type Weights struct {
 // numerator is how likely C is from x_s, the denominator how likely the draw of x_s
 // assumed it to be. A prediction with zeros may rule out what the next allows, as that of
 // the K likeliest tokens does: until the last step, particles then move by a mixture that
-// gives such tokens a share of 1/16, and their weights correct it. When the effective number of particles (Σw)²/Σw² falls below the
+// gives such tokens a share of 1/16, and their weights correct it. When the effective
+// number of particles (Σw)²/Σw² falls below the
 // threshold, particles are drawn anew in proportion to their weights (systematic
 // resampling). The sample is one particle, drawn by weight.
 //

@@ -41,8 +41,8 @@ type BacktrackConfig struct {
 // denoiser, with weight p(path)·1[x ∈ C] on complete paths, where p is the distribution
 // of unmasking one by one in random order. A prediction with zeros that others may not
 // have is mixed with the tokens that it rules out, as by diffusion.Particles; moves are
-// then refused at times, which keeps the walk reversible. The distribution of the complete states that
-// it visits therefore tends to p(x_0 | C) as Visits grows. A walk costs one prediction
+// then refused at times, which keeps the walk reversible. The distribution of the complete
+// states that it visits therefore tends to p(x_0 | C) as Visits grows. A walk costs one prediction
 // for every state that is new on its path.
 //
 // Walk i draws from stream (Seed, i). Walks advance in batches on the goroutine of

@@ -55,8 +55,8 @@ const (
 // A tuning run finds the least cap c with at most a quarter of the share Excess of its
 // weight above it, and judges it by as many new paths: until these have at most half of
 // Excess above it, and are as many as 2/Excess or a quarter of Trials, all of them become
-// the tuning run, which doubles. [Rejection.Excess] estimates the bound from all later paths. One cap for all samples keeps them
-// independent, at 1/E min(W/c, 1) paths each.
+// the tuning run, which doubles. [Rejection.Excess] estimates the bound from all later
+// paths. One cap for all samples keeps them independent, at 1/E min(W/c, 1) paths each.
 //
 // Paths run in batches on the goroutine of Sample. Samples come in the order of their
 // paths, so Batch changes only the time they take.

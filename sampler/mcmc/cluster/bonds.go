@@ -59,10 +59,10 @@ func newBonds(method string, m energy.Model, chains int) (*bonds, error) {
 	if ok {
 		coupling, b.field, ok = matching.Matching()
 	}
-	if !ok && b.readPairs(m) {
-		return b, nil
-	}
 	if !ok {
+		if b.readPairs(m) {
+			return b, nil
+		}
 		return nil, fmt.Errorf("cluster: %s: model = %T, want an energy.Matching one (one coupling for all neighbours, one field for all sites) or an energy.Pairwise one of two levels, without fixed sites", method, m)
 	}
 	b.start, b.adj = matching.Graph()
