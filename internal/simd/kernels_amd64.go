@@ -1634,12 +1634,12 @@ func expGatherAVX2(dst *float64, w *float32, idx *int32, shift float64, n int) i
 //go:noescape
 func expGatherAVX512(dst *float64, w *float32, idx *int32, shift float64, n int) int
 
-// expsAVX512 replaces n ≥ 1 entries x by e^x, at least floor where x is not −Inf if its name has it.
+// expsAVX512 replaces n ≥ 1 entries x by e^x, not below the lower bound, where x is not −Inf, if its name says floored.
 //
 //go:noescape
 func expsAVX512(p *float32, n int, floor float32)
 
-// expsFlooredAVX512 replaces n ≥ 1 entries x by e^x, at least floor where x is not −Inf if its name has it.
+// expsFlooredAVX512 replaces n ≥ 1 entries x by e^x, not below the lower bound, where x is not −Inf, if its name says floored.
 //
 //go:noescape
 func expsFlooredAVX512(p *float32, n int, floor float32)
@@ -1749,22 +1749,22 @@ func flipThresholdsAVX2(t *int32, h *float32, x *int32, beta float32, c *float32
 //go:noescape
 func flipThresholdsAVX512(t *int32, h *float32, x *int32, beta float32, c *float32, step int, n int)
 
-// flooredRowsAVX2 is refWeights on rows ≥ 1 rows, with the floor if its name has it; it stores their maxima too.
+// flooredRowsAVX2 is refWeights on rows ≥ 1 rows, with the lower bound if its name says floored; it stores their maxima too.
 //
 //go:noescape
 func flooredRowsAVX2(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 
-// flooredRowsAVX512 is refWeights on rows ≥ 1 rows, with the floor if its name has it; it stores their maxima too.
+// flooredRowsAVX512 is refWeights on rows ≥ 1 rows, with the lower bound if its name says floored; it stores their maxima too.
 //
 //go:noescape
 func flooredRowsAVX512(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 
-// flooredSegmentAVX2 is refWeights on a segment of a row, given its maximum, with the floor if its name has it; n ≥ 1, total is carried on.
+// flooredSegmentAVX2 is refWeights on a segment of a row, given its maximum, with the lower bound if its name says floored; n ≥ 1, total is carried on.
 //
 //go:noescape
 func flooredSegmentAVX2(p *float32, w *float32, n int, m float32, floor float32, total *float64)
 
-// flooredSegmentAVX512 is refWeights on a segment of a row, given its maximum, with the floor if its name has it; n ≥ 1, total is carried on.
+// flooredSegmentAVX512 is refWeights on a segment of a row, given its maximum, with the lower bound if its name says floored; n ≥ 1, total is carried on.
 //
 //go:noescape
 func flooredSegmentAVX512(p *float32, w *float32, n int, m float32, floor float32, total *float64)
@@ -2489,22 +2489,22 @@ func weightsMarkedAVX2(lane *[32]float64, p *float32, w *float32, a *uint16, b *
 //go:noescape
 func weightsMarkedAVX512(lane *[32]float64, p *float32, w *float32, a *uint16, b *uint16, groups int, m float32)
 
-// weightsRowsAVX2 is refWeights on rows ≥ 1 rows, with the floor if its name has it; it stores their maxima too.
+// weightsRowsAVX2 is refWeights on rows ≥ 1 rows, with the lower bound if its name says floored; it stores their maxima too.
 //
 //go:noescape
 func weightsRowsAVX2(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 
-// weightsRowsAVX512 is refWeights on rows ≥ 1 rows, with the floor if its name has it; it stores their maxima too.
+// weightsRowsAVX512 is refWeights on rows ≥ 1 rows, with the lower bound if its name says floored; it stores their maxima too.
 //
 //go:noescape
 func weightsRowsAVX512(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 
-// weightsSegmentAVX2 is refWeights on a segment of a row, given its maximum, with the floor if its name has it; n ≥ 1, total is carried on.
+// weightsSegmentAVX2 is refWeights on a segment of a row, given its maximum, with the lower bound if its name says floored; n ≥ 1, total is carried on.
 //
 //go:noescape
 func weightsSegmentAVX2(p *float32, w *float32, n int, m float32, floor float32, total *float64)
 
-// weightsSegmentAVX512 is refWeights on a segment of a row, given its maximum, with the floor if its name has it; n ≥ 1, total is carried on.
+// weightsSegmentAVX512 is refWeights on a segment of a row, given its maximum, with the lower bound if its name says floored; n ≥ 1, total is carried on.
 //
 //go:noescape
 func weightsSegmentAVX512(p *float32, w *float32, n int, m float32, floor float32, total *float64)

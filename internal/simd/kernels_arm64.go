@@ -263,12 +263,12 @@ func flipScoreNEON(out *[5]uint64, y *int32, x *int32, t *int32, n int)
 //go:noescape
 func flipThresholdsNEON(t *int32, h *float32, x *int32, beta float32, c *float32, step int, n int)
 
-// flooredRowsNEON is refWeights on rows ≥ 1 rows, with the floor if its name has it; it stores their maxima too.
+// flooredRowsNEON is refWeights on rows ≥ 1 rows, with the lower bound if its name says floored; it stores their maxima too.
 //
 //go:noescape
 func flooredRowsNEON(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 
-// flooredSegmentNEON is refWeights on a segment of a row, given its maximum, with the floor if its name has it; n ≥ 1, total is carried on.
+// flooredSegmentNEON is refWeights on a segment of a row, given its maximum, with the lower bound if its name says floored; n ≥ 1, total is carried on.
 //
 //go:noescape
 func flooredSegmentNEON(p *float32, w *float32, n int, m float32, floor float32, total *float64)
@@ -348,12 +348,12 @@ func unit32NEON(dst *float32, bits *uint32, n int)
 //go:noescape
 func unit64NEON(dst *float64, bits *uint32, n int)
 
-// weightsRowsNEON is refWeights on rows ≥ 1 rows, with the floor if its name has it; it stores their maxima too.
+// weightsRowsNEON is refWeights on rows ≥ 1 rows, with the lower bound if its name says floored; it stores their maxima too.
 //
 //go:noescape
 func weightsRowsNEON(p *float32, w *float32, max *float32, total *float64, rows int, cols int, floor float32)
 
-// weightsSegmentNEON is refWeights on a segment of a row, given its maximum, with the floor if its name has it; n ≥ 1, total is carried on.
+// weightsSegmentNEON is refWeights on a segment of a row, given its maximum, with the lower bound if its name says floored; n ≥ 1, total is carried on.
 //
 //go:noescape
 func weightsSegmentNEON(p *float32, w *float32, n int, m float32, floor float32, total *float64)

@@ -319,13 +319,13 @@ var table = []row{
 	{
 		name: "weightSegment", on: all, ref: "refWeightSegment", of: "p, w []float32, m, floor float32, total *float64",
 		sig: "p, w []float32, n = len(w), m, floor float32, total *float64", unless: "len(w) == 0",
-		doc:   "is refWeights on a segment of a row, given its maximum, with the floor if its name has it; n ≥ 1, total is carried on.",
+		doc:   "is refWeights on a segment of a row, given its maximum, with the lower bound if its name says floored; n ≥ 1, total is carried on.",
 		cases: map[string]string{"": "floor > 0: flooredSegment; weightsSegment"},
 	},
 	{
 		name: "weightRows", on: all, ref: "refWeightRows", of: "p, w, maxes []float32, total []float64, cols int, floor float32",
 		sig: rowsSig + "total []float64, rows = len(maxes), cols int, floor float32",
-		doc: "is refWeights on rows ≥ 1 rows, with the floor if its name has it; it stores their maxima too.",
+		doc: "is refWeights on rows ≥ 1 rows, with the lower bound if its name says floored; it stores their maxima too.",
 		cases: map[string]string{
 			"": "floor > 0: flooredRows; weightsRows",
 			"avx512": "cols == 2 && floor == 0 && len(maxes) >= 8: go weightPairs; " +
@@ -335,7 +335,7 @@ var table = []row{
 		},
 		also: []function{
 			{"shiftRows", rowsSig + "rows = len(maxes), cols int", "stores w less its maximum, and that, of rows ≥ 1 rows of cols < 128 entries; those that are finite stay so if its name says floored."},
-			{"exps", "p []float32, n = len(maxes)*cols, floor float32", "replaces n ≥ 1 entries x by e^x, at least floor where x is not −Inf if its name has it."},
+			{"exps", "p []float32, n = len(maxes)*cols, floor float32", "replaces n ≥ 1 entries x by e^x, not below the lower bound, where x is not −Inf, if its name says floored."},
 			{"totalRows", "p []float32, total []float64, rows = len(maxes), cols int", "stores the totals of rows ≥ 1 rows of cols < 128 weights."},
 		},
 	},
