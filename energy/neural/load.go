@@ -24,16 +24,28 @@ import (
 // another type than F32, F16 and BF16, is not finite, or has no place in the
 // network.
 func Open(path string, cfg Config) (*Transformer, error) {
-	open := openFile
-	if strings.HasSuffix(path, ".json") {
-		open = openIndex
-	}
-	f, done, err := open(path)
+	f, err := OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer f.Close()
 	return Load(f, cfg)
+}
+
+// OpenFile opens a .safetensors file, or the files that an index (.json) lists, as big
+// models are published: a JSON object whose weight_map gives the file of every tensor,
+// in the folder of the index. The caller closes it.
+func OpenFile(path string) (*File, error) {
+	if !strings.HasSuffix(path, ".json") {
+		return openFile(path)
+	}
+	f := &File{name: path, entries: map[string]entry{}, meta: map[string]string{}}
+	if err := f.openParts(path); err != nil {
+		f.Close()
+		return nil, err
+	}
+	f.alias()
+	return f, nil
 }
 
 // Write writes the network as a .safetensors file of one type (F32 if empty).
@@ -178,72 +190,59 @@ func (f *File) shape(prefix string, cfg Config) (Config, error) {
 	return cfg, nil
 }
 
-// openFile opens a .safetensors file; done closes it.
-func openFile(path string) (f *File, done func(), err error) {
+func openFile(path string) (*File, error) {
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("neural: Open: %w", err)
+		return nil, fmt.Errorf("neural: Open: %w", err)
 	}
 	info, err := r.Stat()
-	if err == nil {
-		f, err = ReadFile(path, r, info.Size())
-	}
 	if err != nil {
 		r.Close()
-		return nil, nil, err
+		return nil, fmt.Errorf("neural: Open: %w", err)
 	}
-	return f, func() { r.Close() }, nil
+	f, err := ReadFile(path, r, info.Size())
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	f.open = []io.Closer{r}
+	return f, nil
 }
 
-// openIndex opens the files that an index lists, as big models are published: a JSON
-// object whose weight_map gives the file of every tensor, in the folder of the index.
-func openIndex(path string) (f *File, done func(), err error) {
+// openParts opens the files of an index and takes the tensors that it lists.
+func (f *File) openParts(path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("neural: Open: %w", err)
+		return fmt.Errorf("neural: Open: %w", err)
 	}
 	var index struct {
 		Files map[string]string `json:"weight_map"`
 	}
 	if err := json.Unmarshal(b, &index); err != nil {
-		return nil, nil, fmt.Errorf("neural: %s: %w", path, err)
+		return fmt.Errorf("neural: %s: %w", path, err)
 	}
 	if len(index.Files) == 0 {
-		return nil, nil, fmt.Errorf("neural: %s: no weight_map, want the file of every tensor", path)
+		return fmt.Errorf("neural: %s: no weight_map, want the file of every tensor", path)
 	}
-	f = &File{name: path, entries: map[string]entry{}, meta: map[string]string{}}
-	var open []func()
-	done = func() {
-		for _, c := range open {
-			c()
-		}
-	}
-	defer func() {
-		if err != nil {
-			done()
-			f, done = nil, nil
-		}
-	}()
 	parts := map[string]*File{}
 	for _, name := range slices.Sorted(maps.Keys(index.Files)) {
 		shard := index.Files[name]
 		if !filepath.IsLocal(shard) {
-			return f, done, fmt.Errorf("neural: %s: tensor %q is in %q, want a file within the folder", path, name, shard)
+			return fmt.Errorf("neural: %s: tensor %q is in %q, want a file within the folder", path, name, shard)
 		}
 		if parts[shard] == nil {
-			p, c, err := openFile(filepath.Join(filepath.Dir(path), shard))
+			p, err := openFile(filepath.Join(filepath.Dir(path), shard))
 			if err != nil {
-				return f, done, err
+				return err
 			}
-			open, parts[shard] = append(open, c), p
+			f.open, parts[shard] = append(f.open, p), p
 			maps.Copy(f.meta, p.meta)
 		}
 		e, ok := parts[shard].entries[name]
 		if !ok {
-			return f, done, parts[shard].missing(name)
+			return parts[shard].missing(name)
 		}
 		f.entries[name] = e
 	}
-	f.alias()
-	return f, done, nil
+	return nil
 }

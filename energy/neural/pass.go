@@ -97,7 +97,7 @@ func (t *Transformer) newPass(batch int, use use) *Pass {
 	rows := batch * c.Length
 	mk := func(n int) []float32 { return make([]float32, n) }
 	p := &Pass{net: t, batch: batch, use: use, rows: make([]int32, 0, rows), x: mk(rows * c.Width)}
-	p.attention = layer.Attention{Length: c.Length, Width: c.Width, Heads: c.Heads, Block: c.Block, Rotary: layer.NewRotary(c.Length, c.Width/c.Heads)}
+	p.attention = layer.Attention{Length: c.Length, Width: c.Width, Heads: c.Heads, Block: c.Block, Rotary: layer.NewRotary(c.Length, c.Width/c.Heads, 0)}
 	for i := range c.Blocks {
 		if i == 0 || train {
 			p.kept = append(p.kept, c.newKept(batch, train))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -22,6 +23,7 @@ type File struct {
 	name    string
 	entries map[string]entry
 	meta    map[string]string
+	open    []io.Closer
 }
 
 type entry struct {
@@ -158,6 +160,16 @@ func (e entry) check(limit uint64) error {
 	return nil
 }
 
+// Close closes the files that [OpenFile] opened; later calls of Read fail. A File of
+// [ReadFile] has none.
+func (f *File) Close() error {
+	var err error
+	for _, c := range f.open {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
 // Names returns the names of the tensors in order.
 func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.entries)) }
 
@@ -192,10 +204,27 @@ func (f *File) Read(dst []float32, name string) error {
 		if _, err := e.from.r.ReadAt(b[:n*size], at); err != nil && err != io.EOF {
 			return fmt.Errorf("neural: %s: tensor %q: %w", e.from.name, name, err)
 		}
-		e.DType.decode(dst[:n], b[:n*size])
+		e.DType.Decode(dst[:n], b[:n*size])
 		dst, at = dst[n:], at+int64(n*size)
 	}
 	return nil
+}
+
+// Encoded returns a copy of the numbers of a tensor as they are in the file, in its
+// type. The errors are those of [File.Read].
+func (f *File) Encoded(name string) (DType, []byte, error) {
+	e, ok := f.entries[name]
+	if !ok {
+		return "", nil, f.missing(name)
+	}
+	if err := f.readable(name, e.DType); err != nil {
+		return "", nil, err
+	}
+	b := make([]byte, e.Offsets[1]-e.Offsets[0])
+	if _, err := e.from.r.ReadAt(b, e.from.start+int64(e.Offsets[0])); err != nil && (err != io.EOF || len(b) > 0) {
+		return "", nil, fmt.Errorf("neural: %s: tensor %q: %w", e.from.name, name, err)
+	}
+	return e.DType, b, nil
 }
 
 func (f *File) missing(name string) error {
@@ -209,14 +238,21 @@ func (f *File) readable(name string, d DType) error {
 	return fmt.Errorf("neural: %s: tensor %q has type %q, want F32, F16 or BF16", f.name, name, d)
 }
 
-func (d DType) decode(dst []float32, b []byte) {
-	for i := range dst {
-		switch d {
-		case F32:
+// Decode stores numbers of the type, little-endian as in a file, in dst. It panics
+// unless b has as many as dst.
+func (d DType) Decode(dst []float32, b []byte) {
+	check.Len("neural", "b", len(b), len(dst)*d.size())
+	switch d {
+	case F32:
+		for i := range dst {
 			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-		case F16:
+		}
+	case F16:
+		for i := range dst {
 			dst[i] = fromHalf(binary.LittleEndian.Uint16(b[2*i:]))
-		default:
+		}
+	case BF16:
+		for i := range dst {
 			dst[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(b[2*i:])) << 16)
 		}
 	}

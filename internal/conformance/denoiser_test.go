@@ -1,10 +1,12 @@
 package conformance_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
@@ -13,6 +15,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/pretrained"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/diffusiontest"
@@ -55,11 +58,44 @@ func denoisers() []denoiser {
 		{"denoise.Tempered", denoise.Tempered{Denoiser: replaced, Temperature: 0.5, TopP: 0.9}, diffusiontest.DenoiserOptions{}},
 		{"neural.Masked", exact.Must(neural.NewMasked(token, 2, neural.Options{})), diffusiontest.DenoiserOptions{}},
 		{"neural.Uniform", exact.Must(neural.NewUniform(token, false, neural.Options{})), diffusiontest.DenoiserOptions{}},
+		{"pretrained.Masked", exact.Must(published().Masked(3, pretrained.Options{})), diffusiontest.DenoiserOptions{}},
 		{"neural.Ratio", exact.Must(neural.NewRatio(token, 2, neural.Options{})), diffusiontest.DenoiserOptions{}},
 		{"diffusion.ClassifierFree", diffusion.ClassifierFree{Conditional: table, Unconditional: other, Scale: 1}, diffusiontest.DenoiserOptions{Joint: masked, Mask: 2}},
 		{"diffusion.ClassifierFree", diffusion.ClassifierFree{Conditional: table, Unconditional: other, Scale: 1.5}, diffusiontest.DenoiserOptions{Mask: 2}},
 		{"diffusion.ClassifierGuided", diffusion.ClassifierGuided{Denoiser: table, Classifier: diffusion.ExactClassifier{Model: exact.NewRugged(3, 3, 1, 0, 4)}}, diffusiontest.DenoiserOptions{Joint: masked}},
 	}
+}
+
+// published returns a small network of LLaDA's shape, of tokens 0, 1 and a mask, from a
+// file.
+func published() *pretrained.Network {
+	cfg := exact.Must(pretrained.ReadConfig(strings.NewReader(`{"model_type": "llada", "embedding_size": 3, "d_model": 4,
+		"mlp_hidden_size": 4, "n_layers": 1, "n_heads": 2, "max_sequence_length": 3, "mask_token_id": 2}`)))
+	src := rand.New(rand.NewPCG(1, 3))
+	var all []neural.Tensor
+	for _, t := range []neural.Tensor{
+		{Name: "wte", Shape: []int{3, 4}}, {Name: "ln_f", Shape: []int{4}}, {Name: "ff_out", Shape: []int{3, 4}},
+		{Name: "blocks.0.attn_norm", Shape: []int{4}}, {Name: "blocks.0.ff_norm", Shape: []int{4}},
+		{Name: "blocks.0.q_proj", Shape: []int{4, 4}}, {Name: "blocks.0.k_proj", Shape: []int{4, 4}},
+		{Name: "blocks.0.v_proj", Shape: []int{4, 4}}, {Name: "blocks.0.attn_out", Shape: []int{4, 4}},
+		{Name: "blocks.0.ff_proj", Shape: []int{4, 4}}, {Name: "blocks.0.up_proj", Shape: []int{4, 4}},
+		{Name: "blocks.0.ff_out", Shape: []int{4, 4}},
+	} {
+		n := 1
+		for _, k := range t.Shape {
+			n *= k
+		}
+		for range n {
+			t.Data = append(t.Data, float32(src.NormFloat64()))
+		}
+		t.Name = "model.transformer." + t.Name + ".weight"
+		all = append(all, t)
+	}
+	var b bytes.Buffer
+	if err := neural.WriteFile(&b, neural.BF16, all, nil); err != nil {
+		panic(err)
+	}
+	return exact.Must(pretrained.Load(exact.Must(neural.ReadFile("network", bytes.NewReader(b.Bytes()), int64(b.Len()))), cfg))
 }
 
 // listed returns the distribution of a model over its levels, with a mask behind them if

@@ -11,7 +11,7 @@ import (
 // Rotary turns pairs of entries of queries and keys by angles that grow with the
 // position (Su et al. 2021): with h half the entries of a head and position t,
 //
-//	(a_j, a_{h+j}) → (a_j·cos − a_{h+j}·sin, a_{h+j}·cos + a_j·sin),  angle t·10000^{−j/h},
+//	(a_j, a_{h+j}) → (a_j·cos − a_{h+j}·sin, a_{h+j}·cos + a_j·sin),  angle t·θ^{−j/h},
 //
 // the pairing of GPT-NeoX and of the public diffusion checkpoints.
 type Rotary struct {
@@ -20,9 +20,16 @@ type Rotary struct {
 }
 
 // NewRotary returns the angles of the given number of positions for heads of dim
-// entries, an even number. It panics on others.
-func NewRotary(positions, dim int) *Rotary {
+// entries, an even number, with base θ; 0 means 10000. It panics on an odd dim or a
+// base that is not a positive number.
+func NewRotary(positions, dim int, base float64) *Rotary {
 	check.Rows("layer", "head of a Rotary", dim, 2)
+	if base == 0 {
+		base = 10000
+	}
+	if !(base > 0) || !check.Finite(base) {
+		panic(fmt.Sprintf("layer: NewRotary: base = %v, want > 0 and finite", base))
+	}
 	if err := check.Entries("layer: NewRotary", "positions × dim", positions, dim); err != nil {
 		panic(err.Error())
 	}
@@ -30,11 +37,20 @@ func NewRotary(positions, dim int) *Rotary {
 	r := &Rotary{dim: dim, cos: make([]float32, positions*h), sin: make([]float32, positions*h)}
 	for t := range positions {
 		for j := range h {
-			s, c := math.Sincos(float64(t) * math.Pow(10000, -float64(j)/float64(h)))
+			s, c := math.Sincos(float64(t) * math.Pow(base, -float64(j)/float64(h)))
 			r.cos[t*h+j], r.sin[t*h+j] = float32(c), float32(s)
 		}
 	}
 	return r
+}
+
+// Turn rotates the rows of x, of dim entries each, by the angles of positions 0, 1, ….
+// It panics if x is not whole rows or has more of them than there are positions.
+func (r *Rotary) Turn(x []float32) {
+	if n := check.Rows("layer", "x", len(x), r.dim); n*(r.dim/2) > len(r.cos) {
+		panic(fmt.Sprintf("layer: Turn: %d rows, want at most %d positions", n, len(r.cos)/(r.dim/2)))
+	}
+	r.turn(x, 1)
 }
 
 // turn rotates rows of dim entries, one per position, back if sign is −1.

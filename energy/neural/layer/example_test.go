@@ -67,7 +67,7 @@ func ExampleAttention() {
 
 func ExampleRotary() {
 	// A query and a key of one turn apart score differently from a pair in place.
-	a := layer.Attention{Length: 2, Width: 2, Heads: 1, Rotary: layer.NewRotary(2, 2)}
+	a := layer.Attention{Length: 2, Width: 2, Heads: 1, Rotary: layer.NewRotary(2, 2, 0)}
 	forward, _ := a.Work()
 	o := make([]float32, 4)
 	a.Forward(o, make([]float32, 4), []float32{1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1}, make([]float32, forward))

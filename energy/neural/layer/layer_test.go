@@ -141,9 +141,9 @@ func TestAttention(t *testing.T) {
 	for _, a := range []Attention{
 		{Length: 5, Width: 8, Heads: 2},
 		{Length: 5, Width: 8, Heads: 2, Block: 1},
-		{Length: 7, Width: 6, Heads: 3, Block: 3, Rotary: NewRotary(9, 2)},
-		{Length: 20, Width: 16, Heads: 1, Rotary: NewRotary(20, 16)},
-		{Length: 1, Width: 2, Heads: 1, Rotary: NewRotary(1, 2)},
+		{Length: 7, Width: 6, Heads: 3, Block: 3, Rotary: NewRotary(9, 2, 0)},
+		{Length: 20, Width: 16, Heads: 1, Rotary: NewRotary(20, 16, 0)},
+		{Length: 1, Width: 2, Heads: 1, Rotary: NewRotary(1, 2, 0)},
 	} {
 		x, c := randoms(r, a.Length*3*a.Width), randoms(r, a.Length*a.Width)
 		o, dx := make([]float32, len(c)), make([]float32, len(x))

@@ -1,0 +1,226 @@
+package pretrained
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Config is the shape of a [Network].
+type Config struct {
+	// Type is the model_type of config.json: llada, Dream, a2d-qwen2, a2d-qwen3 or
+	// a2d-llama.
+	Type string
+
+	// Vocabulary is the number of tokens, those that no text uses included.
+	Vocabulary int
+
+	// Width is the number of entries of a position between the blocks; Hidden that of
+	// gated units.
+	Width, Hidden, Blocks int
+
+	// Heads is the number of heads of queries, Groups that of keys and values, and
+	// HeadWidth the number of entries of each.
+	Heads, Groups, HeadWidth int
+
+	// Length is the largest number of positions.
+	Length int
+
+	// Base is θ of the rotary positions; Epsilon is ε of the norms.
+	Base, Epsilon float64
+
+	// Tied states that the embedding is the last layer, too.
+	Tied bool
+
+	// Shifted states that the row of position i−1 predicts position i, as in Dream.
+	Shifted bool
+
+	// Mask is the token that stands for a masked one; −1 if config.json does not say.
+	Mask int32
+
+	family *family
+}
+
+// family is what the networks of one model_type have in common.
+type family struct {
+	// keys are those of config.json: those of numbers, and those that have to have
+	// one of the values listed, since another would change the results.
+	keys  keys
+	fixed map[string][]any
+
+	names   names
+	norms   bool // of queries and keys
+	shifted bool
+}
+
+// keys are the names of numbers in config.json.
+type keys struct {
+	vocabulary, width, hidden, blocks, heads, groups, length, tied string
+}
+
+// names are those of tensors; %d is the number of a block.
+type names struct {
+	embed, norm, last                        string
+	norm1, query, key, value, queryNorm, out string
+	keyNorm, norm2, gate, up, down           string
+}
+
+var (
+	qwenKeys = keys{"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+		"num_key_value_heads", "max_position_embeddings", "tie_word_embeddings"}
+	qwenNames = names{
+		embed: "model.embed_tokens", norm: "model.norm", last: "lm_head",
+		norm1: "model.layers.%d.input_layernorm",
+		query: "model.layers.%d.self_attn.q_proj", key: "model.layers.%d.self_attn.k_proj", value: "model.layers.%d.self_attn.v_proj",
+		queryNorm: "model.layers.%d.self_attn.q_norm", keyNorm: "model.layers.%d.self_attn.k_norm", out: "model.layers.%d.self_attn.o_proj",
+		norm2: "model.layers.%d.post_attention_layernorm",
+		gate:  "model.layers.%d.mlp.gate_proj", up: "model.layers.%d.mlp.up_proj", down: "model.layers.%d.mlp.down_proj",
+	}
+	qwenFixed = map[string][]any{
+		"hidden_act": {"silu"}, "use_sliding_window": {false}, "rope_scaling": {}, "mlp_bias": {false}, "use_mrope": {false},
+		"quantization_config": {},
+	}
+	qwen = &family{keys: qwenKeys, fixed: qwenFixed, names: qwenNames}
+
+	families = map[string]*family{
+		"a2d-llama": qwen,
+		"a2d-qwen2": qwen,
+		"a2d-qwen3": {keys: qwenKeys, fixed: qwenFixed, names: qwenNames, norms: true},
+		"Dream":     {keys: qwenKeys, fixed: qwenFixed, names: qwenNames, shifted: true},
+		"llada": {
+			keys: keys{"embedding_size", "d_model", "mlp_hidden_size", "n_layers", "n_heads", "n_kv_heads", "max_sequence_length", "weight_tying"},
+			fixed: map[string][]any{
+				"activation_type": {"silu"}, "block_type": {"llama"}, "layer_norm_type": {"rms"}, "rope": {true}, "alibi": {false},
+				"attention_layer_norm": {false}, "scale_logits": {false}, "input_emb_norm": {false}, "include_bias": {false},
+				"clip_qkv": {}, "rope_scaling": {}, "multi_query_attention": {false}, "bias_for_layer_norm": {false},
+				"layer_norm_with_affine": {true}, "quantization_config": {}, "block_group_size": {1.0},
+			},
+			names: names{
+				embed: "model.transformer.wte", norm: "model.transformer.ln_f", last: "model.transformer.ff_out",
+				norm1: "model.transformer.blocks.%d.attn_norm",
+				query: "model.transformer.blocks.%d.q_proj", key: "model.transformer.blocks.%d.k_proj", value: "model.transformer.blocks.%d.v_proj",
+				out:   "model.transformer.blocks.%d.attn_out",
+				norm2: "model.transformer.blocks.%d.ff_norm",
+				gate:  "model.transformer.blocks.%d.ff_proj", up: "model.transformer.blocks.%d.up_proj", down: "model.transformer.blocks.%d.ff_out",
+			},
+		},
+	}
+)
+
+// most bounds each number of a Config, so that products stay within an int.
+const most = 1 << 24
+
+// ReadConfig reads a config.json. The error names the key that is missing, out of range,
+// or has a value under which a network computes something that is not implemented.
+func ReadConfig(r io.Reader) (Config, error) {
+	return readConfig("config.json", r)
+}
+
+func readConfig(name string, r io.Reader) (Config, error) {
+	fail := func(format string, args ...any) (Config, error) {
+		return Config{}, fmt.Errorf("pretrained: "+name+": "+format, args...)
+	}
+	if err := check.Given("pretrained: ReadConfig", "r", r); err != nil {
+		return Config{}, err
+	}
+	b, err := io.ReadAll(io.LimitReader(r, longest+1))
+	if err != nil {
+		return fail("%w", err)
+	}
+	if len(b) > longest {
+		return fail("more than %d bytes", longest)
+	}
+	var all map[string]any
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&all); err != nil {
+		return fail("%w", err)
+	}
+	kind, _ := all["model_type"].(string)
+	f := families[kind]
+	if f == nil {
+		known := strings.Join(slices.Sorted(maps.Keys(families)), ", ")
+		cure := ""
+		if families["a2d-"+kind] != nil {
+			cure = fmt.Sprintf("; a network of type %q predicts the next token and has to be trained for masks first, then it is an %q", kind, "a2d-"+kind)
+		}
+		return fail("model_type = %s, want one of %s%s", check.Quote(kind), known, cure)
+	}
+	c := Config{Type: kind, Shifted: f.shifted, family: f, Mask: -1}
+	for _, key := range slices.Sorted(maps.Keys(f.fixed)) {
+		if v, ok := all[key]; ok && v != nil && !slices.Contains(f.fixed[key], v) {
+			return fail("%s = %s, want %s", key, check.Clip(fmt.Sprint(v)), wanted(f.fixed[key]))
+		}
+	}
+	get := func(key string, least int, absent int) int {
+		v, ok := all[key]
+		if (!ok || v == nil) && absent != 0 {
+			return absent
+		}
+		n, number := v.(float64)
+		if err == nil && (!number || n != float64(int(n)) || n < float64(least) || n > most) {
+			err = fmt.Errorf("pretrained: %s: %s = %s, want a whole number of %d … %d", name, key, check.Clip(fmt.Sprint(v)), least, most)
+		}
+		return int(n)
+	}
+	number := func(key string, absent float64) float64 {
+		v, ok := all[key]
+		if p, nested := all["rope_parameters"].(map[string]any); key == "rope_theta" && nested {
+			if kind, _ := p["rope_type"].(string); err == nil && kind != "" && kind != "default" {
+				err = fmt.Errorf("pretrained: %s: rope_parameters.rope_type = %s, want \"default\"", name, check.Quote(kind))
+			}
+			v, ok = p[key]
+		}
+		if !ok || v == nil {
+			return absent
+		}
+		x, isNumber := v.(float64)
+		if err == nil && (!isNumber || !(x > 0)) {
+			err = fmt.Errorf("pretrained: %s: %s = %s, want a number > 0", name, key, check.Clip(fmt.Sprint(v)))
+		}
+		return x
+	}
+	k := f.keys
+	c.Vocabulary = get(k.vocabulary, 2, 0)
+	c.Width = get(k.width, 1, 0)
+	c.Hidden = get(k.hidden, 1, 0)
+	c.Blocks = get(k.blocks, 1, 0)
+	c.Heads = get(k.heads, 1, 0)
+	c.Groups = get(k.groups, 1, c.Heads)
+	c.HeadWidth = get("head_dim", 2, c.Width/max(c.Heads, 1))
+	c.Length = get(k.length, 1, 0)
+	c.Base = number("rope_theta", 10000)
+	c.Epsilon = number("rms_norm_eps", 1e-6)
+	c.Mask = int32(get("mask_token_id", 0, -1))
+	if tied, ok := all[k.tied].(bool); ok {
+		c.Tied = tied
+	}
+	if err != nil {
+		return Config{}, err
+	}
+	switch {
+	case c.Heads%c.Groups != 0:
+		return fail("%s = %d, want a multiple of %s = %d", k.heads, c.Heads, k.groups, c.Groups)
+	case all["head_dim"] == nil && c.Width%c.Heads != 0:
+		return fail("%s = %d, want a multiple of %s = %d", k.width, c.Width, k.heads, c.Heads)
+	case c.HeadWidth%2 != 0 || c.HeadWidth*c.Heads > most:
+		return fail("head_dim = %d for %d heads, want an even number, and at most %d in all", c.HeadWidth, c.Heads, most)
+	case int(c.Mask) >= c.Vocabulary:
+		return fail("mask_token_id = %d, want less than %s = %d", c.Mask, k.vocabulary, c.Vocabulary)
+	}
+	return c, nil
+}
+
+// longest bounds config.json.
+const longest = 1 << 24
+
+func wanted(values []any) string {
+	if len(values) == 0 {
+		return "null"
+	}
+	return fmt.Sprint(values[0])
+}

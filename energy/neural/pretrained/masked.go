@@ -1,0 +1,323 @@
+package pretrained
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Options are the settings of [Network.Masked]. The zero value is right for networks of
+// full attention whose files name their mask token.
+type Options struct {
+	// Mask is the mask token if the files do not name it; nil: the one of
+	// [Config.Mask].
+	Mask *int32
+
+	// Block is the number of positions of a block of a block diffusion (bd3lm; Arriola
+	// et al. 2025): a position sees its own block and those before it. Blocks begin at
+	// position 0. 0: every position sees all.
+	Block int
+
+	// Workers is the number of goroutines that share a pass; 0 means GOMAXPROCS. It
+	// affects nothing but speed.
+	Workers int
+}
+
+// Masked is the denoiser of masked diffusion with a [Network]: its results are
+// log-weights of the tokens at masked positions, where the mask itself has probability
+// zero, and other tokens are their own prediction. Only masked positions reach the layer
+// over the vocabulary.
+//
+// It is safe for concurrent use. Calls wait for each other, because all workers serve
+// one call, and allocate nothing.
+type Masked struct{ pass *pass }
+
+// pass is one pass of a network over one state at a time.
+type pass struct {
+	net    *Network
+	length int
+	mask   int32
+	block  int
+	rotary *layer.Rotary
+	mu     sync.Mutex
+	pool   *pool.Pool
+	work   []scratch // of each worker
+
+	x, h, f              []float32 // length × width
+	q, k, v, o           []float32 // length × heads or groups · head width
+	gate, up             []float32 // length × hidden
+	scale                []float32 // length
+	rows                 []int32
+	product, attend, act func(worker, job int)
+
+	// The jobs at hand.
+	m    matrix
+	y    []float32
+	in   []float32
+	at   *block
+	into []int32 // rows of y; nil: the first ones
+}
+
+// scratch belongs to one worker.
+type scratch struct {
+	w, y          []float32 // of a product
+	q, k, v, o, p []float32 // of a head
+	scale         []float32
+}
+
+// panel is the number of weights that are converted at a time: 256 KiB, which stay in
+// the cache of a core with the rows that they meet.
+const panel = 1 << 16
+
+// Masked returns the denoiser of states of length tokens. It returns an error if length
+// is not 1 … [Config.Length], or if neither the files nor opt name the mask token.
+func (n *Network) Masked(length int, opt Options) (*Masked, error) {
+	c := n.cfg
+	mask := c.Mask
+	if opt.Mask != nil {
+		mask = *opt.Mask
+	}
+	switch {
+	case length < 1 || length > c.Length:
+		return nil, fmt.Errorf("pretrained: Masked: length = %d, want 1 … %d", length, c.Length)
+	case mask < 0 && opt.Mask == nil:
+		return nil, fmt.Errorf("pretrained: Masked: the files do not name the mask token, want Options.Mask")
+	case mask < 0 || int(mask) >= c.Vocabulary:
+		return nil, fmt.Errorf("pretrained: Masked: Mask = %d, want 0 … %d", mask, c.Vocabulary-1)
+	case opt.Block < 0:
+		return nil, fmt.Errorf("pretrained: Masked: Block = %d, want ≥ 0", opt.Block)
+	}
+	if err := check.Entries("pretrained: Masked", "length × the widest row", length, max(c.Hidden, c.Heads*c.HeadWidth, c.Width, length)); err != nil {
+		return nil, err
+	}
+	workers := opt.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	workers = min(workers, mostWorkers)
+	mk := func(n int) []float32 { return make([]float32, length*n) }
+	p := &pass{
+		net: n, length: length, mask: mask, block: opt.Block, rotary: layer.NewRotary(length, c.HeadWidth, c.Base), pool: pool.New(workers),
+		x: mk(c.Width), h: mk(c.Width), f: mk(c.Width), q: mk(c.Heads * c.HeadWidth), o: mk(c.Heads * c.HeadWidth),
+		k: mk(c.Groups * c.HeadWidth), v: mk(c.Groups * c.HeadWidth), gate: mk(c.Hidden), up: mk(c.Hidden), scale: mk(1), rows: make([]int32, 0, length),
+	}
+	wide := max(c.Width, c.Hidden, c.Heads*c.HeadWidth)
+	for range workers {
+		p.work = append(p.work, scratch{
+			w: make([]float32, max(panel, wide)), y: mk(min(mostRows, max(1, panel/min(c.Width, c.Hidden, c.Heads*c.HeadWidth)))),
+			q: mk(c.HeadWidth), k: mk(c.HeadWidth), v: mk(c.HeadWidth), o: mk(c.HeadWidth), p: mk(length), scale: mk(1),
+		})
+	}
+	p.product, p.attend, p.act = p.doProduct, p.doAttend, p.doAct
+	p.pool.Start()
+	d := &Masked{p}
+	if workers > 1 {
+		runtime.AddCleanup(d, func(p *pool.Pool) { p.Stop() }, p.pool)
+	}
+	return d, nil
+}
+
+// mostWorkers bounds the scratch that is made ahead, one for each worker.
+const mostWorkers = 1 << 8
+
+// Shape returns the length and [Config.Vocabulary].
+func (d *Masked) Shape() (sites, levels int) { return d.pass.length, d.pass.net.cfg.Vocabulary }
+
+// TimeFree returns true: predictions depend on the tokens alone.
+func (d *Masked) TimeFree() bool { return true }
+
+// MaskLevel implements [energy.Masking].
+func (d *Masked) MaskLevel() int32 { return d.pass.mask }
+
+// Denoise implements [energy.Denoiser]. The error names a state whose results are not
+// finite. A token out of range panics.
+func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	sites, levels := d.Shape()
+	n := q.States(sites)
+	check.Len("pretrained", "v", len(v), n*sites*levels)
+	check.States("pretrained", q.X, levels)
+	d.pass.mu.Lock()
+	defer d.pass.mu.Unlock()
+	for s := range n {
+		if err := d.pass.predict(ctx, v[s*sites*levels:(s+1)*sites*levels], q.X[s*sites:(s+1)*sites]); err != nil {
+			return fmt.Errorf("pretrained: Masked: state %d: %w", s, err)
+		}
+	}
+	return nil
+}
+
+var inf = float32(math.Inf(1))
+
+// predict stores the prediction for state x in v.
+func (p *pass) predict(ctx context.Context, v []float32, x []int32) error {
+	levels := p.net.cfg.Vocabulary
+	p.rows = p.rows[:0]
+	for i, l := range x {
+		if l == p.mask {
+			p.rows = append(p.rows, int32(i))
+			continue
+		}
+		row := v[i*levels : (i+1)*levels]
+		for k := range row {
+			row[k] = -inf
+		}
+		row[l] = 0
+	}
+	if len(p.rows) == 0 {
+		return poll.Err(ctx)
+	}
+	if err := p.forward(ctx, x); err != nil {
+		return err
+	}
+	p.each(p.net.last, v, p.h[:len(p.rows)*p.net.cfg.Width], p.rows)
+	for _, i := range p.rows {
+		row := v[int(i)*levels : int(i+1)*levels]
+		if sum := simd.Sum(row); !check.Finite(sum) {
+			return fmt.Errorf("the results of position %d add up to %v, want finite numbers", i, sum)
+		}
+		row[p.mask] = -inf
+	}
+	return nil
+}
+
+// forward runs the network up to its last layer and stores the rows that predict p.rows
+// in p.h.
+func (p *pass) forward(ctx context.Context, x []int32) error {
+	c := p.net.cfg
+	for i, l := range x {
+		p.net.embed.rows(p.x[i*c.Width:(i+1)*c.Width], int(l))
+	}
+	for i := range p.net.blocks {
+		if err := poll.Err(ctx); err != nil {
+			return err
+		}
+		b := &p.net.blocks[i]
+		p.normed(p.h, p.x, b.norm1)
+		p.each(b.query, p.q, p.h, nil)
+		p.each(b.key, p.k, p.h, nil)
+		p.each(b.value, p.v, p.h, nil)
+		p.at = b
+		p.pool.Each(0, c.Groups, p.attend)
+		p.each(b.out, p.f, p.o, nil)
+		simd.Axpy(1, p.f, p.x)
+		p.normed(p.h, p.x, b.norm2)
+		p.each(b.gate, p.gate, p.h, nil)
+		p.each(b.up, p.up, p.h, nil)
+		p.pool.Each(0, p.length, p.act)
+		p.each(b.down, p.f, p.gate, nil)
+		simd.Axpy(1, p.f, p.x)
+	}
+	for k, i := range p.rows {
+		if c.Shifted && i > 0 { // the first position predicts itself, too
+			i--
+		}
+		copy(p.f[k*c.Width:(k+1)*c.Width], p.x[int(i)*c.Width:])
+	}
+	n := len(p.rows) * c.Width
+	p.normed(p.h[:n], p.f[:n], p.net.norm)
+	return nil
+}
+
+// normed stores the RMSNorm of the rows of x in y.
+func (p *pass) normed(y, x, gain []float32) {
+	norm := layer.Norm{Width: p.net.cfg.Width, Gain: gain, RMS: true, Epsilon: p.net.cfg.Epsilon}
+	norm.Forward(y, y, p.scale[:len(x)/norm.Width], x)
+}
+
+// each stores x·Wᵀ + b in y, some rows of W a job: those of y that into lists, or the
+// first ones.
+func (p *pass) each(m matrix, y, x []float32, into []int32) {
+	p.m, p.y, p.in, p.into = m, y, x, into
+	n := p.panel()
+	p.pool.Each(0, (m.out+n-1)/n, p.product)
+}
+
+// mostRows bounds the rows of a matrix that are a job.
+const mostRows = 512
+
+// panel is the number of rows of the matrix at hand that are a job.
+func (p *pass) panel() int { return min(max(1, panel/p.m.in), mostRows) }
+
+func (p *pass) doProduct(worker, job int) {
+	m, n := p.m, p.panel()
+	from := job * n
+	n = min(n, m.out-from)
+	rows := len(p.in) / m.in
+	s := &p.work[worker]
+	w, y := s.w[:n*m.in], s.y[:rows*n]
+	m.rows(w, from)
+	clear(y)
+	simd.GemmT(y, p.in, w, rows, n, m.in)
+	for i := range rows {
+		to := i
+		if p.into != nil {
+			to = int(p.into[i])
+		}
+		row := p.y[to*m.out+from:][:n]
+		copy(row, y[i*n:(i+1)*n])
+		if m.bias != nil {
+			simd.Axpy(1, m.bias[from:from+n], row)
+		}
+	}
+}
+
+// doAct stores silu(gate)·up of one position in gate.
+func (p *pass) doAct(_, i int) {
+	n := p.net.cfg.Hidden
+	g, u := p.gate[i*n:(i+1)*n], p.up[i*n:(i+1)*n]
+	layer.SiLU.Forward(g, g)
+	for j, v := range u {
+		g[j] *= v
+	}
+}
+
+// doAttend computes the heads that share the keys and values of one group.
+func (p *pass) doAttend(worker, group int) {
+	c, s, b := p.net.cfg, &p.work[worker], p.at
+	n, dim := p.length, c.HeadWidth
+	p.gather(s.k, p.k, group, c.Groups, b.keyNorm, s.scale)
+	p.rotary.Turn(s.k)
+	p.gather(s.v, p.v, group, c.Groups, nil, nil)
+	for h := group * c.Heads / c.Groups; h < (group+1)*c.Heads/c.Groups; h++ {
+		p.gather(s.q, p.q, h, c.Heads, b.queryNorm, s.scale)
+		p.rotary.Turn(s.q)
+		simd.Scale(float32(1/math.Sqrt(float64(dim))), s.q)
+		clear(s.p)
+		simd.GemmT(s.p, s.q, s.k, n, n, dim)
+		if p.block > 0 {
+			for i := range n {
+				row := s.p[i*n : (i+1)*n]
+				for j := (i/p.block + 1) * p.block; j < n; j++ {
+					row[j] = -inf
+				}
+			}
+		}
+		simd.Softmax(s.p, s.p, n)
+		clear(s.o)
+		simd.Gemm(s.o, s.p, s.v, n, dim, n)
+		for i := range n {
+			copy(p.o[(i*c.Heads+h)*dim:], s.o[i*dim:(i+1)*dim])
+		}
+	}
+}
+
+// gather copies the entries of head h of all positions, normalised if gain is not nil.
+func (p *pass) gather(dst, x []float32, h, heads int, gain, scale []float32) {
+	dim := p.net.cfg.HeadWidth
+	for i := range p.length {
+		copy(dst[i*dim:(i+1)*dim], x[(i*heads+h)*dim:])
+	}
+	if gain != nil {
+		norm := layer.Norm{Width: dim, Gain: gain, RMS: true, Epsilon: p.net.cfg.Epsilon}
+		norm.Forward(dst, dst, scale, dst)
+	}
+}
