@@ -2,20 +2,24 @@ package text
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// BPE is the byte-level byte-pair encoding of GPT-2 (Radford et al. 2019): the text is
-// cut into words, contractions, numbers, signs and white space, and within each piece the
-// neighbouring pair of tokens that was learned first is merged, again and again, until no
-// learned pair is left. Every text has an encoding, valid UTF-8 or not, and decoding it
-// gives the text back.
+// BPE is a byte-level byte-pair encoding (GPT-2; Radford et al. 2019): the text is cut
+// into words, contractions, numbers, signs and white space, as GPT-2 does or as the
+// patterns of a tokenizer.json say, and within each piece the neighbouring pair of tokens
+// that was learned first is merged, again and again, until no learned pair is left. Every
+// text has an encoding, valid UTF-8 or not, and decoding it gives the text back, or its
+// normal form (NFC) if the file asks for that.
 //
 // [ReadBPE] and [ReadTokenizer] make one; its Vocabulary is for compiling languages. A
 // BPE is immutable and safe for concurrent use.
@@ -23,6 +27,17 @@ type BPE struct {
 	vocabulary Vocabulary
 	bytes      [256]int32
 	merges     map[[2]int32]merge
+	splits     []*split         // one after the other; none: GPT-2's
+	normal     bool             // form NFC before the encoding
+	whole      map[string]int32 // pieces that are tokens, merged or not; nil: none are
+	marks      []mark
+}
+
+// mark is an added token.
+type mark struct {
+	name        string
+	token       int32
+	left, right bool // takes white space before it, or after it
 }
 
 // merge is what a pair of tokens becomes, and when it was learned.
@@ -81,22 +96,89 @@ func (b *BPE) Vocabulary() Vocabulary { return b.vocabulary }
 // panics if a token is out of range.
 func (b *BPE) Decode(x []int32) string { return b.vocabulary.Text(x) }
 
-// Encode appends the tokens of s to dst. Marks such as <|endoftext|> in s are
-// text like any other.
+// Encode appends the tokens of s to dst. Marks such as <|endoftext|> in s are text like
+// any other: see [BPE.EncodeMarked].
 func (b *BPE) Encode(dst []int32, s string) []int32 {
 	var w word
+	if b.normal {
+		s = norm.NFC.String(s)
+	}
+	return b.cut(dst, &w, s, b.splits)
+}
+
+// cut appends the tokens of a text that is still to be split.
+func (b *BPE) cut(dst []int32, w *word, s string, splits []*split) []int32 {
+	switch {
+	case len(b.splits) == 0:
+		for len(s) > 0 {
+			n := piece(s)
+			dst = w.encode(dst, b, s[:n])
+			s = s[n:]
+		}
+		return dst
+	case len(splits) == 0:
+		if t, ok := b.whole[s]; ok {
+			return append(dst, t)
+		}
+		return w.encode(dst, b, s)
+	}
 	for len(s) > 0 {
-		n := piece(s)
-		dst = w.encode(dst, b, s[:n])
-		s = s[n:]
+		from, to, ok := splits[0].next(s)
+		if !ok {
+			from, to = len(s), len(s)
+		}
+		if from > 0 {
+			dst = b.cut(dst, w, s[:from], splits[1:])
+		}
+		if to > from {
+			dst = b.cut(dst, w, s[from:to], splits[1:])
+		}
+		s = s[to:]
+	}
+	return dst
+}
+
+// Mark returns the added token of a name such as <|endoftext|>; ok is false if there is
+// none.
+func (b *BPE) Mark(name string) (token int32, ok bool) {
+	for _, m := range b.marks {
+		if m.name == name {
+			return m.token, true
+		}
+	}
+	return 0, false
+}
+
+// EncodeMarked is Encode for a text in which the names of added tokens stand for these,
+// as in the templates of chat models. Of names that begin at the same place the longest
+// counts. Use it only for texts that you trust: whoever writes a name into the text sets
+// the token.
+func (b *BPE) EncodeMarked(dst []int32, s string) []int32 {
+	for len(s) > 0 {
+		at, m := len(s), mark{}
+		for _, c := range b.marks {
+			if i := strings.Index(s, c.name); i >= 0 && (i < at || i == at && len(c.name) > len(m.name)) {
+				at, m = i, c
+			}
+		}
+		before := s[:at]
+		if m.name == "" {
+			return b.Encode(dst, before)
+		}
+		s = s[at+len(m.name):]
+		if m.left {
+			before = strings.TrimRightFunc(before, unicode.IsSpace)
+		}
+		if m.right {
+			s = strings.TrimLeftFunc(s, unicode.IsSpace)
+		}
+		dst = append(b.Encode(dst, before), m.token)
 	}
 	return dst
 }
 
 // piece returns the length of the first piece of s, as the pattern of GPT-2 has
-// it:
-//
-//	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+// it (the constant gpt2).
 func piece(s string) int {
 	for _, c := range []string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
 		if len(s) >= len(c) && s[:len(c)] == c {

@@ -255,10 +255,9 @@ func TestBPEErrors(t *testing.T) {
 	for want, change := range map[string][2]string{
 		"without the byte 0x00":               {"", ""},
 		`model.type = "Unigram"`:              {`"BPE"`, `"Unigram"`},
-		"normalizer = map[type:NFC]":          {`"normalizer":null`, `"normalizer":{"type":"NFC"}`},
-		"pre_tokenizer =":                     {`"ByteLevel"`, `"Split"`},
+		`normalizer = {"type":"NFKD"}`:        {`"normalizer":null`, `"normalizer":{"type":"NFKD"}`},
+		"pre_tokenizer.pattern =":             {`"ByteLevel"`, `"Split","behavior":"Isolated"`},
 		"pre_tokenizer.add_prefix_space":      {`"ByteLevel"`, `"ByteLevel","add_prefix_space":true`},
-		"pre_tokenizer.use_regex":             {`"ByteLevel"`, `"ByteLevel","use_regex":false`},
 		"merge 0 = 3":                         {`"merges":[]`, `"merges":[3]`},
 		"added token \"m\" = 4":               {`"model"`, `"added_tokens":[{"id":4,"content":"m"}],"model"`},
 		"text: ReadTokenizer: unexpected EOF": {"}}", ""},

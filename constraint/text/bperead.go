@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -41,29 +43,33 @@ func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 	return assemble("ReadBPE", ids, nil, lines)
 }
 
-// ReadTokenizer reads the tokenizer.json of a byte-level BPE whose words are cut
-// as GPT-2 does: model.type "BPE", pre_tokenizer.type "ByteLevel" without a
-// prefix space, no normalizer. Anything else is an error that names it. Added
-// tokens stand for no text.
+// ReadTokenizer reads the tokenizer.json of a byte-level BPE, such as those of GPT-2,
+// Llama 3, Qwen, LLaDA and Dream: model.type "BPE" (with ignore_merges or without); a
+// pre_tokenizer of type ByteLevel, or a Sequence of Splits at regular expressions with one
+// that does not split; the normalizer NFC, or none. Anything else that changes tokens is
+// an error that names it. Added tokens stand for no text: see [BPE.Mark].
 func ReadTokenizer(r io.Reader) (*BPE, error) {
 	if err := check.Given("text: ReadTokenizer", "r", r); err != nil {
 		return nil, err
 	}
 	var f struct {
-		Normalizer   any `json:"normalizer"`
-		PreTokenizer *struct {
-			Type   string `json:"type"`
-			Prefix bool   `json:"add_prefix_space"`
-			Regex  *bool  `json:"use_regex"`
-		} `json:"pre_tokenizer"`
-		Added []struct {
+		Normalizer   json.RawMessage `json:"normalizer"`
+		PreTokenizer *preTokenizer   `json:"pre_tokenizer"`
+		Added        []struct {
 			ID      int    `json:"id"`
 			Content string `json:"content"`
+			Single  bool   `json:"single_word"`
+			Left    bool   `json:"lstrip"`
+			Right   bool   `json:"rstrip"`
 		} `json:"added_tokens"`
 		Model struct {
-			Type   string            `json:"type"`
-			Vocab  map[string]int    `json:"vocab"`
-			Merges []json.RawMessage `json:"merges"`
+			Type    string            `json:"type"`
+			Vocab   map[string]int    `json:"vocab"`
+			Merges  []json.RawMessage `json:"merges"`
+			Whole   bool              `json:"ignore_merges"`
+			Dropout *float64          `json:"dropout"`
+			Prefix  *string           `json:"continuing_subword_prefix"`
+			Suffix  *string           `json:"end_of_word_suffix"`
 		} `json:"model"`
 	}
 	if err := json.NewDecoder(r).Decode(&f); err != nil {
@@ -72,21 +78,29 @@ func ReadTokenizer(r io.Reader) (*BPE, error) {
 	bad := func(arg string, value any, want string) (*BPE, error) {
 		return nil, &constraint.ArgumentError{Func: "ReadTokenizer", Arg: arg, Value: value, Want: want}
 	}
-	p := f.PreTokenizer
+	given := func(s *string) bool { return s != nil && *s != "" }
+	normal, ok := isNFC(f.Normalizer)
 	switch {
 	case f.Model.Type != "BPE" && f.Model.Type != "": // older files leave it out
 		return bad("model.type", check.Quote(f.Model.Type), `"BPE"`)
-	case f.Normalizer != nil:
-		return bad("normalizer", f.Normalizer, "null")
-	case p == nil || p.Type != "ByteLevel":
-		return bad("pre_tokenizer", p, `one of type "ByteLevel"`)
-	case p.Prefix:
-		return bad("pre_tokenizer.add_prefix_space", true, "false")
-	case p.Regex != nil && !*p.Regex:
-		return bad("pre_tokenizer.use_regex", false, "true")
+	case f.Model.Dropout != nil && *f.Model.Dropout != 0:
+		return bad("model.dropout", *f.Model.Dropout, "null")
+	case given(f.Model.Prefix):
+		return bad("model.continuing_subword_prefix", check.Quote(*f.Model.Prefix), `""`)
+	case given(f.Model.Suffix):
+		return bad("model.end_of_word_suffix", check.Quote(*f.Model.Suffix), `""`)
+	case !ok:
+		return bad("normalizer", check.Clip(string(f.Normalizer)), "null, or of type NFC")
+	}
+	splits, err := f.PreTokenizer.splits()
+	if err != nil {
+		return nil, err
 	}
 	added := make(map[int]string)
 	for _, a := range f.Added {
+		if a.Single {
+			return bad("added token "+check.Quote(a.Content)+": single_word", true, "false")
+		}
 		added[a.ID] = a.Content
 	}
 	lines := make([]string, len(f.Model.Merges))
@@ -100,7 +114,153 @@ func ReadTokenizer(r io.Reader) (*BPE, error) {
 		}
 		lines[i] = pair[0] + " " + pair[1]
 	}
-	return assemble("ReadTokenizer", f.Model.Vocab, added, lines)
+	b, err := assemble("ReadTokenizer", f.Model.Vocab, added, lines)
+	if err != nil {
+		return nil, err
+	}
+	b.splits, b.normal = splits, normal
+	if f.Model.Whole {
+		b.keepWhole(added)
+	}
+	for _, a := range f.Added {
+		if a.Content != "" {
+			b.marks = append(b.marks, mark{a.Content, int32(a.ID), a.Left, a.Right})
+		}
+	}
+	return b, nil
+}
+
+// keepWhole makes each token that is not an added one the encoding of its text.
+func (b *BPE) keepWhole(added map[int]string) {
+	b.whole = make(map[string]int32, len(b.vocabulary.Tokens))
+	b.vocabulary.Forbidden = b.vocabulary.Forbidden[:0]
+	for t, s := range b.vocabulary.Tokens {
+		if _, mark := added[t]; mark {
+			b.vocabulary.Forbidden = append(b.vocabulary.Forbidden, int32(t))
+		} else {
+			b.whole[s] = int32(t)
+		}
+	}
+	if len(b.splits) == 0 {
+		b.splits = []*split{gpt2Split()}
+	}
+}
+
+// isNFC reports whether a normalizer is NFC; ok is false if it is another one.
+func isNFC(b json.RawMessage) (nfc, ok bool) {
+	var n struct {
+		Type  string            `json:"type"`
+		Parts []json.RawMessage `json:"normalizers"`
+	}
+	switch {
+	case len(b) == 0 || string(b) == "null":
+		return false, true
+	case json.Unmarshal(b, &n) != nil:
+		return false, false
+	case n.Type == "Sequence" && len(n.Parts) == 0:
+		return false, true
+	case n.Type == "Sequence" && len(n.Parts) == 1:
+		return isNFC(n.Parts[0])
+	}
+	return true, n.Type == "NFC"
+}
+
+// preTokenizer is how a file says that texts are split.
+type preTokenizer struct {
+	Type     string          `json:"type"`
+	Prefix   bool            `json:"add_prefix_space"`
+	Regex    *bool           `json:"use_regex"`
+	Parts    []*preTokenizer `json:"pretokenizers"`
+	Behavior string          `json:"behavior"`
+	Invert   bool            `json:"invert"`
+	Pattern  struct {
+		Regex  *string `json:"Regex"`
+		String *string `json:"String"`
+	} `json:"pattern"`
+	Digits *bool `json:"individual_digits"`
+}
+
+// splits returns how to split; none means as GPT-2 does.
+func (p *preTokenizer) splits() ([]*split, error) {
+	all, bytes, err := p.collect(nil, "pre_tokenizer")
+	switch {
+	case err != nil:
+		return nil, err
+	case !bytes:
+		return nil, &constraint.ArgumentError{Func: "ReadTokenizer", Arg: "pre_tokenizer", Value: p, Want: "a part of type ByteLevel"}
+	case len(all) == 1 && all[0] == gpt2Split():
+		return nil, nil
+	case len(all) == 0:
+		all = []*split{wholeSplit()}
+	}
+	return all, nil
+}
+
+var (
+	gpt2Split  = sync.OnceValue(func() *split { return must(newSplit(gpt2)) })
+	wholeSplit = sync.OnceValue(func() *split { return must(newSplit(`(?s).+`)) })
+	digits     = sync.OnceValue(func() *split { return must(newSplit(`\p{N}+`)) })
+	digit      = sync.OnceValue(func() *split { return must(newSplit(`\p{N}`)) })
+)
+
+func must(s *split, err error) *split {
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// collect appends the splits of p; bytes reports whether the type ByteLevel is among its
+// parts.
+func (p *preTokenizer) collect(all []*split, name string) (_ []*split, bytes bool, err error) {
+	bad := func(arg string, value any, want string) ([]*split, bool, error) {
+		return nil, false, &constraint.ArgumentError{Func: "ReadTokenizer", Arg: name + arg, Value: value, Want: want}
+	}
+	if p == nil {
+		return bad("", p, `one of type "ByteLevel", or a "Sequence"`)
+	}
+	switch p.Type {
+	case "ByteLevel":
+		if p.Prefix {
+			return bad(".add_prefix_space", true, "false")
+		}
+		if p.Regex == nil || *p.Regex {
+			all = append(all, gpt2Split())
+		}
+		return all, true, nil
+	case "Digits":
+		if p.Digits != nil && *p.Digits {
+			return append(all, digit()), false, nil
+		}
+		return append(all, digits()), false, nil
+	case "Split":
+		pattern := ""
+		switch {
+		case p.Behavior != "Isolated" && (p.Behavior != "Removed" || !p.Invert):
+			return bad(".behavior", check.Quote(p.Behavior), `"Isolated"`)
+		case p.Pattern.Regex != nil:
+			pattern = *p.Pattern.Regex
+		case p.Pattern.String != nil:
+			pattern = regexp.QuoteMeta(*p.Pattern.String)
+		default:
+			return bad(".pattern", "null", "a Regex or a String")
+		}
+		s, err := newSplit(pattern)
+		if err != nil {
+			return bad(".pattern.Regex", check.Quote(pattern)+": "+err.Error(), "an expression that package regexp reads, perhaps with |\\s+(?!\\S)|\\s+ at its end")
+		}
+		return append(all, s), false, nil
+	case "Sequence":
+		for i, part := range p.Parts {
+			var b bool
+			if all, b, err = part.collect(all, fmt.Sprintf("%s.pretokenizers[%d]", name, i)); err != nil {
+				return nil, false, err
+			}
+			bytes = bytes || b
+		}
+		return all, bytes, nil
+	}
+	return bad(".type", check.Quote(p.Type), `"ByteLevel", "Split", "Digits" or "Sequence"`)
 }
 
 // assemble makes an encoding of the parts of files.
