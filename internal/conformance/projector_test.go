@@ -65,6 +65,9 @@ func projectors() []projector {
 	return []projector{
 		{"projection.Path", path, diffusiontest.ProjectionOptions{Accepts: fewOnes, Nearest: true}},
 		{"projection.Path", projection.Path{Language: path.Language, Margin: 1.5}, diffusiontest.ProjectionOptions{Accepts: fewOnes}},
+		{"projection.Spans", projection.Spans{{From: 1, To: 3, Path: projection.Path{Language: counted(1, 1, 1)}}}, diffusiontest.ProjectionOptions{
+			Accepts: func(x []int32) bool { return times(x[1:3], 1) == 1 }, Nearest: true,
+		}},
 		{"prior.Path", prior.Path{HMM: prior.Markov(start, trans), Language: path.Language}, diffusiontest.ProjectionOptions{Accepts: fewOnes, Weight: chained, Conditional: true}},
 		{"novelty.Projector", novelty.Projector{Seen: lexicon}, diffusiontest.ProjectionOptions{Accepts: isNew, Nearest: true}},
 		{"novelty.Projector", novelty.Projector{Seen: lexicon, Path: path}, diffusiontest.ProjectionOptions{Accepts: func(x []int32) bool { return isNew(x) && fewOnes(x) }, Nearest: true}},
