@@ -116,7 +116,7 @@ func (p part) explain(err error) error {
 	case p.name == "":
 		return err
 	}
-	return fmt.Errorf("projection: %s: %w", p.name, err)
+	return fmt.Errorf("%s: %w", p.name, err)
 }
 
 // Shape returns the sites and levels.

@@ -1,0 +1,45 @@
+package pretrained
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Message is a turn of a conversation.
+type Message struct {
+	Role    string // system, user or assistant
+	Content string
+}
+
+// Chat returns the prompt of a conversation in the template that the public instruct
+// models were trained with, up to where the assistant's answer begins: of LLaDA, of Dream
+// and of Qwen. Its marks, such as <|im_start|>, have to become tokens (text.BPE's
+// EncodeMarked). The error names a role that the template does not know, or a type
+// without a template.
+func (c Config) Chat(messages ...Message) (string, error) {
+	var b strings.Builder
+	for i, m := range messages {
+		if m.Role != "system" && m.Role != "user" && m.Role != "assistant" {
+			return "", fmt.Errorf("pretrained: Chat: message %d: Role = %q, want system, user or assistant", i, m.Role)
+		}
+	}
+	switch c.Type {
+	case "llada":
+		b.WriteString("<|startoftext|>")
+		for _, m := range messages {
+			fmt.Fprintf(&b, "<|start_header_id|>%s<|end_header_id|>\n\n%s<|eot_id|>", m.Role, strings.TrimSpace(m.Content))
+		}
+		b.WriteString("<|start_header_id|>assistant<|end_header_id|>\n\n")
+	case "Dream", "a2d-qwen2", "a2d-qwen3":
+		if c.Type != "a2d-qwen3" && (len(messages) == 0 || messages[0].Role != "system") {
+			b.WriteString("<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n")
+		}
+		for _, m := range messages {
+			fmt.Fprintf(&b, "<|im_start|>%s\n%s<|im_end|>\n", m.Role, m.Content)
+		}
+		b.WriteString("<|im_start|>assistant\n")
+	default:
+		return "", fmt.Errorf("pretrained: Chat: a network of type %q has no template here", c.Type)
+	}
+	return b.String(), nil
+}

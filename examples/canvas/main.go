@@ -1,0 +1,157 @@
+// Canvas lets a masked diffusion language model (LLaDA, Dream, the diffusions of Qwen3)
+// write what must satisfy rules: a fixed text and blanks, each with a JSON Schema, a
+// regular expression or a list of choices. Every text satisfies the rules, and the fixed
+// tokens stay as they are.
+//
+//	go -C examples run ./canvas -model DIR -prompt "A person as JSON: " -schema schema.json -n 3
+//	go -C examples run ./canvas -model DIR -prompt "Is 7 a prime? " -choice yes,no -json
+//	go -C examples run ./canvas -model DIR -canvas pieces.json
+//
+// The file of -canvas is a JSON array of pieces in their order: {"text": "…"}, or blanks
+// {"schema": {…}, "tokens": 64}, {"regex": "[0-9]+", "tokens": 4}, {"choice": ["yes", "no"]}
+// and {"tokens": 8}, which may be anything.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
+)
+
+// options are the command line.
+type options struct {
+	command.Output
+
+	model, prompt, schema, regex, choice, canvas, pad string
+
+	chat             bool
+	tokens, n, steps int
+	block            int
+	seed             uint64
+}
+
+// piece is a part of the canvas: a text, or a blank.
+type piece struct {
+	Text   *string         `json:"text"`
+	Schema json.RawMessage `json:"schema"`
+	Regex  *string         `json:"regex"`
+	Choice []string        `json:"choice"`
+	Tokens int             `json:"tokens"`
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("canvas", flag.ContinueOnError)
+	f.StringVar(&o.model, "model", "", "`folder` with config.json, the weights (.safetensors) and tokenizer.json")
+	f.StringVar(&o.prompt, "prompt", "", "`text` before the blank")
+	f.BoolVar(&o.chat, "chat", false, "put -prompt into the chat template of the model")
+	f.StringVar(&o.schema, "schema", "", "`file` with the JSON Schema of the blank")
+	f.StringVar(&o.regex, "regex", "", "regular `expression` of the blank")
+	f.StringVar(&o.choice, "choice", "", "what the blank may be, separated by `commas`")
+	f.StringVar(&o.canvas, "canvas", "", "`file` with texts and blanks in their order, instead of all of these; see the head of the program")
+	f.StringVar(&o.pad, "pad", "", "`name` of the token that fills up a blank after its end, instead of the one that tokenizer_config.json names")
+	f.IntVar(&o.tokens, "tokens", 64, "tokens of the blank at most")
+	f.IntVar(&o.block, "block", 0, "tokens of a block, for a block diffusion (bd3lm); 0: every token sees all")
+	f.IntVar(&o.n, "n", 1, "texts")
+	f.IntVar(&o.steps, "steps", 32, "steps of the diffusion")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed")
+	o.Define(f, "")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	kinds := 0
+	for _, s := range []string{o.schema, o.regex, o.choice} {
+		if s != "" {
+			kinds++
+		}
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case o.model == "":
+		return o, fmt.Errorf("-model names no folder; it needs one with config.json, .safetensors files and tokenizer.json")
+	case kinds > 1:
+		return o, fmt.Errorf("-schema, -regex and -choice: %d of them, want one; several blanks go into the file of -canvas", kinds)
+	case o.canvas != "" && (kinds > 0 || o.prompt != "" || o.chat):
+		return o, fmt.Errorf("-canvas %s has texts and blanks of its own, want neither -prompt, -chat, -schema, -regex nor -choice", o.canvas)
+	case o.tokens < 1:
+		return o, fmt.Errorf("-tokens = %d, want ≥ 1", o.tokens)
+	case o.block < 0:
+		return o, fmt.Errorf("-block = %d, want ≥ 0", o.block)
+	case o.n < 1:
+		return o, fmt.Errorf("-n = %d, want ≥ 1", o.n)
+	case o.steps < 1:
+		return o, fmt.Errorf("-steps = %d, want ≥ 1", o.steps)
+	}
+	return o, nil
+}
+
+// pieces returns the canvas that the options ask for.
+func (o options) pieces() ([]piece, error) {
+	if o.canvas != "" {
+		return readPieces(o.canvas)
+	}
+	blank := piece{Tokens: o.tokens}
+	switch {
+	case o.schema != "":
+		b, err := os.ReadFile(o.schema)
+		if err != nil {
+			return nil, fmt.Errorf("-schema: %w", err)
+		}
+		blank.Schema = b
+	case o.regex != "":
+		blank.Regex = &o.regex
+	case o.choice != "":
+		blank.Choice = strings.Split(o.choice, ",")
+	}
+	if o.prompt == "" {
+		return []piece{blank}, nil
+	}
+	return []piece{{Text: &o.prompt}, blank}, nil
+}
+
+func readPieces(path string) ([]piece, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("-canvas: %w", err)
+	}
+	var all []piece
+	d := json.NewDecoder(strings.NewReader(string(b)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&all); err != nil {
+		return nil, fmt.Errorf("-canvas %s: %w", path, err)
+	}
+	blanks := 0
+	for i, p := range all {
+		kinds := 0
+		for _, given := range []bool{p.Text != nil, p.Schema != nil, p.Regex != nil, p.Choice != nil} {
+			if given {
+				kinds++
+			}
+		}
+		switch {
+		case kinds > 1:
+			return nil, fmt.Errorf("-canvas %s: piece %d has %d of text, schema, regex and choice, want one", path, i, kinds)
+		case (p.Text != nil || p.Choice != nil) && p.Tokens != 0:
+			return nil, fmt.Errorf("-canvas %s: piece %d: tokens = %d, want none with text or choice", path, i, p.Tokens)
+		case p.Text == nil && p.Choice == nil && p.Tokens < 1:
+			return nil, fmt.Errorf("-canvas %s: piece %d: tokens = %d, want ≥ 1", path, i, p.Tokens)
+		}
+		if p.Text == nil {
+			blanks++
+		}
+	}
+	if blanks == 0 {
+		return nil, fmt.Errorf("-canvas %s: %d pieces, none of them a blank", path, len(all))
+	}
+	return all, nil
+}
+
+func run(ctx context.Context, o options) (fmt.Stringer, error) { return write(ctx, o) }
+
+func main() { command.Main("canvas", parse, run) }
