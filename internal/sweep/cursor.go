@@ -1,8 +1,7 @@
 package sweep
 
 import (
-	"fmt"
-	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -143,82 +142,40 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Errors of a chain in a checkpoint.
-const (
-	noError = iota
-	nanError
-	zeroError
-)
-
-// Append appends the cursor to a checkpoint: its position and, within a step, Info.
-func (c *Cursor) Append(b []byte) []byte {
-	b = wire.AppendInts(b, c.Chain, c.Update)
-	if c.Chain == 0 && c.Update == 0 {
-		return b
+// Fields goes through the position of the cursor and, within a step, Info: the end of a
+// checkpoint. updates is the number of updates of a chain in a step.
+func (c *Cursor) Fields(f *wire.Fields, updates int) {
+	if f.Reading() {
+		c.Clear()
 	}
-	return AppendInfo(b, c.Info)
+	f.Int("mcmc: chain of a stopped step", &c.Chain, 0, len(c.Info)-1)
+	f.Int("mcmc: update of a stopped step", &c.Update, 0, updates)
+	if c.Chain > 0 || c.Update > 0 {
+		InfoFields(f, c.Info)
+	}
 }
 
-// AppendInfo appends the results of a step to a checkpoint.
-func AppendInfo(b []byte, info []sampler.Info) []byte {
-	for _, t := range info {
-		code := noError
-		switch t.Err {
-		case nil:
-		case sampler.ErrZero:
-			code = zeroError
-		default:
-			code = nanError
-		}
-		b = wire.AppendInts(b, t.Moved, t.Invalid, code)
-		b = wire.AppendFloat64s(b, []float64{t.Energy, t.Accept})
-	}
-	return b
-}
+// kept are the errors of chains that a checkpoint knows.
+var kept = []error{nil, sampler.ErrNaN, sampler.ErrZero}
 
-// Restore reads what Append wrote at the end of a checkpoint; updates is the
-// number of updates of a chain in a step.
-func (c *Cursor) Restore(b []byte, updates int) error {
-	c.Clear()
-	var at [2]uint64
-	b, err := wire.ReadUint64s(b, at[:])
-	if err != nil {
-		return err
-	}
-	if at[0] >= uint64(len(c.Info)) || at[1] > uint64(updates) {
-		return fmt.Errorf("mcmc: the checkpoint stands at update %d of chain %d, want < %d of chain < %d", at[1], at[0], updates, len(c.Info))
-	}
-	if at[0] == 0 && at[1] == 0 {
-		return wire.ReadEnd(b)
-	}
-	if b, err = ReadInfo(b, c.Info); err != nil {
-		return err
-	}
-	c.Chain, c.Update = int(at[0]), int(at[1])
-	return wire.ReadEnd(b)
-}
-
-// ReadInfo reads what AppendInfo wrote and returns the rest of b.
-func ReadInfo(b []byte, info []sampler.Info) ([]byte, error) {
+// InfoFields goes through the results of a step.
+func InfoFields(f *wire.Fields, info []sampler.Info) {
 	for s := range info {
-		var counts [3]uint64
-		var numbers [2]float64
-		var err error
-		if b, err = wire.ReadUint64s(b, counts[:]); err != nil {
-			return nil, err
+		t := &info[s]
+		if f.Reading() {
+			*t = sampler.Info{}
 		}
-		if b, err = wire.ReadFloat64s(b, numbers[:]); err != nil {
-			return nil, err
+		f.Counts("mcmc: moves of a step", &t.Moved, &t.Invalid)
+		code := slices.Index(kept, t.Err)
+		if code < 0 {
+			code = slices.Index(kept, sampler.ErrNaN)
 		}
-		if counts[0] > math.MaxInt || counts[1] > math.MaxInt || counts[2] > zeroError {
-			return nil, fmt.Errorf("mcmc: the checkpoint has a step of %d moves, %d invalid ones and error %d", counts[0], counts[1], counts[2])
+		if f.Int("mcmc: error of a step", &code, 0, len(kept)-1); f.Reading() {
+			t.Err = kept[code]
 		}
-		info[s] = sampler.Info{
-			Moved: int(counts[0]), Invalid: int(counts[1]), Energy: numbers[0], Accept: numbers[1],
-			Err: [...]error{nil, sampler.ErrNaN, sampler.ErrZero}[counts[2]],
-		}
+		f.Float64(&t.Energy)
+		f.Float64(&t.Accept)
 	}
-	return b, nil
 }
 
 // PollWork is the number of elementary operations, such as sites evaluated, between two

@@ -361,21 +361,20 @@ func (k *torusLangevin) Adapt(info []sampler.Info, step, of int) {
 // random bits.
 var torusFormat = format{tag: 0x67726964, foreign: "the kernel that DMALA and DLMC had for such a model before"}
 
-func (k *torusLangevin) AppendBinary(b []byte) ([]byte, error) {
-	return k.at.Append(AppendTuning(k.appendCounts(b), k.alpha, k.tune)), nil
-}
+func (k *torusLangevin) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 func (k *torusLangevin) UnmarshalBinary(b []byte) error {
-	b, err := k.restoreCounts(b)
-	if err != nil {
-		return err
+	err := wire.ReadFields(b, k.fields)
+	if err == nil {
+		k.setStep(k.alpha)
 	}
-	alpha, b, err := RestoreTuning(b, k.tune)
-	if err != nil {
-		return err
-	}
-	k.setStep(alpha)
-	return k.at.Restore(b, 0)
+	return err
+}
+
+func (k *torusLangevin) fields(f *wire.Fields) {
+	k.packed.fields(f)
+	TuningFields(f, &k.alpha, k.tune)
+	k.at.Fields(f, 0)
 }
 
 // Cost implements [sampler.Costed].
@@ -389,25 +388,12 @@ func Proposals(info []sampler.Info) tune.Proposals {
 	return tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
 }
 
-// AppendTuning appends a step size to a checkpoint and, if it is not nil, its tuner.
-func AppendTuning(b []byte, alpha float64, t *tune.Tuner) []byte {
-	if b = wire.AppendFloat64s(b, []float64{alpha}); t != nil {
-		b, _ = wire.AppendFields(b, t.Fields)
-	}
-	return b
-}
-
-// RestoreTuning reads what AppendTuning wrote and returns the rest of b.
-func RestoreTuning(b []byte, t *tune.Tuner) (alpha float64, rest []byte, err error) {
-	var v [1]float64
-	if b, err = wire.ReadFloat64s(b, v[:]); err != nil {
-		return 0, nil, err
-	}
-	if alpha = v[0]; !(alpha > 0) || math.IsInf(alpha, 1) {
-		return 0, nil, fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", alpha)
+// TuningFields goes through a step size and, if it is not nil, its tuner.
+func TuningFields(f *wire.Fields, alpha *float64, t *tune.Tuner) {
+	if f.Float64(alpha); !(*alpha > 0) || math.IsInf(*alpha, 1) {
+		f.Fail(fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", *alpha))
 	}
 	if t != nil {
-		b, err = wire.ReadFront(b, t.Fields)
+		t.Fields(f)
 	}
-	return alpha, b, err
 }

@@ -153,32 +153,21 @@ func (c *Locals) move(s, site int, to int32, x []int32, row []float64) {
 }
 
 // AppendBinary implements [sampler.Transition].
-func (c *Locals) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendInt32s(b, []int32{int32(c.Age)})
-	b = wire.AppendFloat64s(b, c.E)
-	if c.Local != nil {
-		b = wire.AppendFloat64s(b, c.d)
-	}
-	return c.At.Append(b), nil
-}
+func (c *Locals) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, c.fields) }
 
 // UnmarshalBinary implements [sampler.Transition].
-func (c *Locals) UnmarshalBinary(b []byte) error {
-	age := make([]int32, 1)
-	b, err := wire.ReadInt32s(b, age)
-	if err != nil {
-		return err
-	}
-	if b, err = wire.ReadFloat64s(b, c.E); err != nil {
-		return err
-	}
-	if c.Local != nil {
-		if b, err = wire.ReadFloat64s(b, c.d); err != nil {
-			return err
-		}
-	}
+func (c *Locals) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, c.fields) }
+
+// fields goes through what a checkpoint has.
+func (c *Locals) fields(f *wire.Fields) {
+	age := []int32{int32(c.Age)}
+	f.Int32s(age)
 	c.Age = int(age[0])
-	return c.At.Restore(b, c.Updates)
+	f.Float64s(c.E)
+	if c.Local != nil {
+		f.Float64s(c.d)
+	}
+	c.At.Fields(f, c.Updates)
 }
 
 // Visits returns the cost of a step with the given number of visits of single sites per

@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -256,18 +255,18 @@ func (k *packed) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 	k.swap(o.holder, chains, moved)
 }
 
-// appendCounts appends energies and counts to a checkpoint.
-func (k *packed) appendCounts(b []byte) []byte {
-	if k.form.tag != 0 {
-		b = wire.AppendUint64s(b, k.form.tag)
+// fields goes through energies and counts.
+func (k *packed) fields(f *wire.Fields) {
+	if f.Reading() {
+		k.lose()
+		for g := range k.known {
+			k.known[g] = k.form.absolute
+		}
 	}
-	b = wire.AppendFloat64s(b, k.start)
-	k.eachKept(func(v *int) { b = wire.AppendInts(b, *v) })
-	return b
-}
-
-// eachKept calls f for every count that checkpoints store, in their order.
-func (k *packed) eachKept(f func(v *int)) {
+	if k.form.tag != 0 {
+		f.Tag(k.form.tag, k.form.foreign)
+	}
+	f.Float64s(k.start)
 	counts := k.since
 	if k.form.absolute {
 		counts = k.zero
@@ -277,36 +276,8 @@ func (k *packed) eachKept(f func(v *int)) {
 		if k.form.byNumber {
 			s, number = i%k.chains, i/k.chains
 		}
-		f(&counts[number][s])
+		f.Ints(counts[number][s : s+1])
 	}
-}
-
-// restoreCounts reads what appendCounts wrote and returns the rest of b.
-func (k *packed) restoreCounts(b []byte) (rest []byte, err error) {
-	k.lose()
-	var word [1]uint64
-	if k.form.tag != 0 {
-		if b, err = wire.ReadUint64s(b, word[:]); err != nil {
-			return nil, err
-		}
-		if word[0] != k.form.tag {
-			return nil, fmt.Errorf("mcmc: the checkpoint is of %s: format %d, want %d", k.form.foreign, word[0], k.form.tag)
-		}
-	}
-	if b, err = wire.ReadFloat64s(b, k.start); err != nil {
-		return nil, err
-	}
-	for g := range k.known {
-		k.known[g] = k.form.absolute
-	}
-	k.eachKept(func(v *int) {
-		if err == nil {
-			if b, err = wire.ReadUint64s(b, word[:]); err == nil {
-				*v = int(word[0])
-			}
-		}
-	})
-	return b, err
 }
 
 // sweeper is a kernel: a step redraws all sites of the chains of a block once, by an engine.
@@ -394,15 +365,15 @@ func (k *sweeper) report(first int) {
 }
 
 // AppendBinary implements [sampler.Transition].
-func (k *sweeper) AppendBinary(b []byte) ([]byte, error) { return k.at.Append(k.appendCounts(b)), nil }
+func (k *sweeper) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 // UnmarshalBinary implements [sampler.Transition].
-func (k *sweeper) UnmarshalBinary(b []byte) error {
-	b, err := k.restoreCounts(b)
-	if err != nil {
-		return err
-	}
-	return k.at.Restore(b, k.engine.updates())
+func (k *sweeper) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
+
+// fields goes through what a checkpoint has.
+func (k *sweeper) fields(f *wire.Fields) {
+	k.packed.fields(f)
+	k.at.Fields(f, k.engine.updates())
 }
 
 // reserve reserves groups of random bits of a stream.

@@ -72,6 +72,14 @@ func (f *Fields) word(what string, v, least, most uint64) uint64 {
 	return w[0]
 }
 
+// Tag goes through a number that marks a format. A body that has another number there is of
+// what foreign names.
+func (f *Fields) Tag(tag uint64, foreign string) {
+	if got := f.word("", tag, 0, math.MaxUint64); got != tag {
+		f.Fail(fmt.Errorf("the checkpoint is of %s: format %d, want %d", foreign, got, tag))
+	}
+}
+
 // Bool goes through *v, as an Int of 0 or 1.
 func (f *Fields) Bool(what string, v *bool) {
 	n := 0

@@ -209,19 +209,18 @@ func (k *bipartite) draw(first int, y []int32, f []float32, n int, r []sampler.S
 	}
 }
 
-func (k *bipartite) AppendBinary(b []byte) ([]byte, error) {
-	return k.at.Append(wire.AppendFloat64s(b, k.e)), nil
-}
+func (k *bipartite) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 func (k *bipartite) UnmarshalBinary(b []byte) error {
 	if k.cached != nil {
 		k.cached.forget()
 	}
-	b, err := wire.ReadFloat64s(b, k.e)
-	if err != nil {
-		return err
-	}
-	return k.at.Restore(b, 0)
+	return wire.ReadFields(b, k.fields)
+}
+
+func (k *bipartite) fields(f *wire.Fields) {
+	f.Float64s(k.e)
+	k.at.Fields(f, 0)
 }
 
 func (k *bipartite) Cost(info []sampler.Info) float64 {

@@ -223,16 +223,13 @@ func (k *blockGibbs) members(x []int32, block []int) int {
 	return n
 }
 
-func (k *blockGibbs) AppendBinary(b []byte) ([]byte, error) {
-	return k.at.Append(wire.AppendFloat64s(b, k.e)), nil
-}
+func (k *blockGibbs) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-func (k *blockGibbs) UnmarshalBinary(b []byte) error {
-	b, err := wire.ReadFloat64s(b, k.e)
-	if err != nil {
-		return err
-	}
-	return k.at.Restore(b, len(k.blocks))
+func (k *blockGibbs) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
+
+func (k *blockGibbs) fields(f *wire.Fields) {
+	f.Float64s(k.e)
+	k.at.Fields(f, len(k.blocks))
 }
 
 func (k *blockGibbs) Cost(info []sampler.Info) float64 {

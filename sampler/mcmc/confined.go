@@ -134,27 +134,13 @@ func (c *confinedChain) logProb(y []int32) float64 {
 	return c.run.LogProb(y)
 }
 
-func (p *confined) appendBinary(b []byte) []byte {
-	b = wire.AppendFloat32s(b, p.g)
-	for s := range p.now {
-		b = wire.AppendFloat32s(b, p.now[s].v)
-	}
-	return b
-}
-
-func (p *confined) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
-	p.alpha = alpha
-	b, err := wire.ReadFloat32s(b, p.g)
-	if err != nil {
-		return nil, err
-	}
+func (p *confined) fields(f *wire.Fields) {
+	f.Float32s(p.g)
 	for s := range p.now {
 		c := &p.now[s]
-		if b, err = wire.ReadFloat32s(b, c.v); err != nil {
-			return nil, err
+		if f.Float32s(c.v); f.Reading() {
+			_, err := c.run.Filter(c.v)
+			c.ok = err == nil
 		}
-		_, err := c.run.Filter(c.v)
-		c.ok = err == nil
 	}
-	return b, nil
 }

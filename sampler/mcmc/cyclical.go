@@ -189,38 +189,35 @@ func (k *cyclical) beginTuning(beta, target float64) {
 	k.tuningBeta, k.tuningStep = beta, k.shortest
 }
 
-func (k *cyclical) AppendBinary(b []byte) ([]byte, error) {
+func (k *cyclical) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
+
+func (k *cyclical) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
+
+func (k *cyclical) fields(f *wire.Fields) {
 	v := []float64{k.longest, k.shortest, float64(k.at), 0, 0, 0, 0}
 	if k.tuning != nil {
 		v[3], v[4], v[5], v[6] = 1, k.tuningBeta, k.tuningStep, k.tuning.Goal()
 	}
-	b = wire.AppendFloat64s(b, v)
-	if k.tuning != nil {
-		b, _ = wire.AppendFields(b, k.tuning.Fields)
+	if f.Float64s(v); f.Reading() {
+		f.Fail(k.restore(v))
 	}
-	return k.hastings.AppendBinary(b)
+	if k.tuning != nil {
+		k.tuning.Fields(f)
+	}
+	f.Binary(k.hastings, -1)
 }
 
-func (k *cyclical) UnmarshalBinary(b []byte) error {
-	v := make([]float64, 7)
-	b, err := wire.ReadFloat64s(b, v)
-	if err != nil {
-		return err
-	}
+// restore takes the numbers that a checkpoint begins with.
+func (k *cyclical) restore(v []float64) (err error) {
 	if !(v[0] > 0 && v[1] >= 0 && v[2] >= 0 && int(v[2]) < len(k.cosine)) {
 		return fmt.Errorf("mcmc: Cyclical: steps %v and %v at step %v in the checkpoint, want positive ones at 0 … %d", v[0], v[1], v[2], len(k.cosine)-1)
 	}
 	k.longest, k.shortest, k.at, k.tuning = v[0], v[1], int(v[2]), nil
 	if v[3] == 1 {
-		if k.tuning, err = tune.New("mcmc: Cyclical", v[5], v[6]); err != nil {
-			return err
-		}
 		k.tuningBeta, k.tuningStep = v[4], v[5]
-		if b, err = wire.ReadFront(b, k.tuning.Fields); err != nil {
-			return err
-		}
+		k.tuning, err = tune.New("mcmc: Cyclical", v[5], v[6])
 	}
-	return k.hastings.UnmarshalBinary(b)
+	return err
 }
 
 // cosPi returns cos(πk/n) for 0 ≤ k ≤ n, the same bits on every machine: package

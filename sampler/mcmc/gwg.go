@@ -176,16 +176,9 @@ func (k *gwg) logProb(x, _ []int32, s int) float64 {
 	return q.log()
 }
 
-func (k *gwg) appendBinary(b []byte) []byte {
-	return wire.AppendFloat64s(wire.AppendFloat32s(b, k.w), k.sum)
-}
-
-func (k *gwg) unmarshalBinary(b []byte, _ float64) ([]byte, error) {
-	b, err := wire.ReadFloat32s(b, k.w)
-	if err != nil {
-		return nil, err
-	}
-	return wire.ReadFloat64s(b, k.sum)
+func (k *gwg) fields(f *wire.Fields) {
+	f.Float32s(k.w)
+	f.Float64s(k.sum)
 }
 
 // LocallyBalanced changes one site per step: it draws the change (i, l),

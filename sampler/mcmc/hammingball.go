@@ -297,17 +297,16 @@ func (k *hammingBall) evaluate(first, n int) {
 	k.at.Done(n * k.sites)
 }
 
-func (k *hammingBall) AppendBinary(b []byte) ([]byte, error) {
-	return k.at.Append(wire.AppendFloat64s(b, k.e)), nil
-}
+func (k *hammingBall) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 func (k *hammingBall) UnmarshalBinary(b []byte) error {
-	b, err := wire.ReadFloat64s(b, k.e)
-	if err != nil {
-		return err
-	}
 	k.known = 0
-	return k.at.Restore(b, k.updates)
+	return wire.ReadFields(b, k.fields)
+}
+
+func (k *hammingBall) fields(f *wire.Fields) {
+	f.Float64s(k.e)
+	k.at.Fields(f, k.updates)
 }
 
 func (k *hammingBall) Cost(info []sampler.Info) float64 {

@@ -186,29 +186,23 @@ func (k *hastings) setStep(alpha, beta float64) {
 func (k *hastings) AppendBinary(b []byte) ([]byte, error) {
 	k.at.Begin(nil)
 	k.rebuild(0, len(k.e), k.x)
-	if b = wire.AppendFloat64s(b, k.e); k.alpha > 0 {
-		b = sweep.AppendTuning(b, k.alpha, k.tune)
-	}
-	return k.at.Append(k.proposal.appendBinary(b)), nil
+	return wire.AppendFields(b, k.fields)
 }
 
 func (k *hastings) UnmarshalBinary(b []byte) error {
-	b, err := wire.ReadFloat64s(b, k.e)
-	if err != nil {
-		return err
-	}
-	alpha := k.alpha
-	if alpha > 0 {
-		if alpha, b, err = sweep.RestoreTuning(b, k.tune); err != nil {
-			return err
-		}
-	}
-	if b, err = k.proposal.unmarshalBinary(b, alpha); err != nil {
-		return err
-	}
-	k.alpha = alpha
 	clear(k.stale)
-	return k.at.Restore(b, 0)
+	return wire.ReadFields(b, k.fields)
+}
+
+func (k *hastings) fields(f *wire.Fields) {
+	if f.Float64s(k.e); k.alpha > 0 {
+		sweep.TuningFields(f, &k.alpha, k.tune)
+	}
+	if f.Reading() {
+		k.proposal.tune(k.alpha, half)
+	}
+	k.proposal.fields(f)
+	k.at.Fields(f, 0)
 }
 
 // errDifference is the error of a proposal that meets a NaN although the energy is none.

@@ -164,32 +164,11 @@ func (w *swaps) report(betas []float64) Ladder {
 	return l
 }
 
-func (w *swaps) appendBinary(b []byte) []byte {
-	b = wire.AppendFloat64s(wire.AppendFloat64s(b, w.sum), w.offers)
-	b = wire.AppendFloat64s(b, []float64{w.steps, w.trips})
-	return wire.AppendInt32s(wire.AppendInt32s(b, w.replica), w.heading)
-}
-
-func (w *swaps) unmarshalBinary(b []byte) ([]byte, error) {
-	v := make([]float64, 2)
-	b, err := wire.ReadFloat64s(b, w.sum)
-	if err != nil {
-		return nil, err
-	}
-	if b, err = wire.ReadFloat64s(b, w.offers); err != nil {
-		return nil, err
-	}
-	if b, err = wire.ReadFloat64s(b, v); err != nil {
-		return nil, err
-	}
-	if b, err = wire.ReadInt32s(b, w.replica); err != nil {
-		return nil, err
-	}
-	for _, id := range w.replica {
-		if id < 0 || int(id) >= w.rungs {
-			return nil, fmt.Errorf("mcmc: Tempering: replica in the checkpoint = %d, want 0 … %d", id, w.rungs-1)
-		}
-	}
-	w.steps, w.trips = v[0], v[1]
-	return wire.ReadInt32s(b, w.heading)
+func (w *swaps) fields(f *wire.Fields) {
+	f.Float64s(w.sum)
+	f.Float64s(w.offers)
+	f.Float64(&w.steps)
+	f.Float64(&w.trips)
+	f.Tokens(w.replica, w.rungs)
+	f.Int32s(w.heading)
 }

@@ -196,19 +196,13 @@ func (k *paths) walk(w *pathWeights, s int, path, to []int32) float64 {
 	return q.log()
 }
 
-func (k *paths) appendBinary(b []byte) []byte { return wire.AppendFloat32s(b, k.now.w) }
-
-func (k *paths) unmarshalBinary(b []byte, mean float64) ([]byte, error) {
-	if !(mean >= 1 && mean <= float64(k.sites)) {
-		return nil, fmt.Errorf("mcmc: Paths: length in the checkpoint = %v, want 1 … %d", mean, k.sites)
+func (k *paths) fields(f *wire.Fields) {
+	if !(k.mean >= 1 && k.mean <= float64(k.sites)) {
+		f.Fail(fmt.Errorf("mcmc: Paths: length in the checkpoint = %v, want 1 … %d", k.mean, k.sites))
 	}
-	b, err := wire.ReadFloat32s(b, k.now.w)
-	if err != nil {
-		return nil, err
+	if f.Float32s(k.now.w); f.Reading() {
+		k.now.sum(0, len(k.length))
 	}
-	k.mean = mean
-	k.now.sum(0, len(k.length))
-	return b, nil
 }
 
 // sumTree is a complete binary tree over non-negative numbers: entry 1 is the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -60,11 +61,9 @@ type proposal interface {
 	// start replaces the one state x by one that the chain can start from.
 	start(x []int32, r *sampler.Stream) error
 
-	appendBinary(b []byte) []byte
-
-	// unmarshalBinary restores what appendBinary wrote at step size alpha and
-	// returns the rest of b.
-	unmarshalBinary(b []byte, alpha float64) ([]byte, error)
+	// fields goes through what a checkpoint has. Where it is read, tune has set the step
+	// size and balance ½.
+	fields(f *wire.Fields)
 }
 
 // estimating is a proposal that can take its differences from an energy.Stochastic model.

@@ -1,7 +1,6 @@
 package mcmc
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -162,33 +161,15 @@ func (p *flips) current(y, x []int32, s int) float64 {
 // used another field for the same models.
 const cheapFormat = 0x63686561
 
-func (p *flips) appendBinary(b []byte) []byte {
-	if p.cheap {
-		b = wire.AppendInts(b, cheapFormat)
-	}
-	return wire.AppendInt32s(wire.AppendFloat32s(b, p.h), p.t)
-}
-
-func (p *flips) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
-	p.SetStep(alpha)
-	p.beta = half // kernels with another β set it before every step
-	if p.cached != nil {
+func (p *flips) fields(f *wire.Fields) {
+	if f.Reading() && p.cached != nil {
 		p.cached.forget()
 	}
-	var err error
 	if p.cheap {
-		var format [1]uint64
-		if b, err = wire.ReadUint64s(b, format[:]); err != nil {
-			return nil, err
-		}
-		if format[0] != cheapFormat {
-			return nil, fmt.Errorf("mcmc: the checkpoint has another field of such a model: format %d, want %d", format[0], cheapFormat)
-		}
+		f.Tag(cheapFormat, "a kernel with another field of such a model")
 	}
-	if b, err = wire.ReadFloat32s(b, p.h); err != nil {
-		return nil, err
-	}
-	return wire.ReadInt32s(b, p.t)
+	f.Float32s(p.h)
+	f.Int32s(p.t)
 }
 
 // onTorus returns the kernel of DMALA or DLMC: the kernel of bits if the model allows it,

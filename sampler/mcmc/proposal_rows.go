@@ -296,20 +296,10 @@ func (p *rows) row(w []float32, sums []float64, s, site int) ([]float32, float64
 	return w[i*p.cols : (i+1)*p.cols], sums[i]
 }
 
-func (p *rows) appendBinary(b []byte) []byte {
-	return wire.AppendFloat64s(wire.AppendFloat32s(wire.AppendFloat32s(b, p.g), p.p), p.sum)
-}
-
-func (p *rows) unmarshalBinary(b []byte, alpha float64) ([]byte, error) {
-	p.alpha, p.beta = alpha, half // kernels with another β set it before every step
-	b, err := wire.ReadFloat32s(b, p.g)
-	if err != nil {
-		return nil, err
-	}
-	if b, err = wire.ReadFloat32s(b, p.p); err != nil {
-		return nil, err
-	}
-	return wire.ReadFloat64s(b, p.sum)
+func (p *rows) fields(f *wire.Fields) {
+	f.Float32s(p.g)
+	f.Float32s(p.p)
+	f.Float64s(p.sum)
 }
 
 // barkerRows multiplies weights by Barker's function g(e^(−d)) = σ(−d), without logarithms.

@@ -125,20 +125,19 @@ func (k *proximal) Adapt(info []sampler.Info, step, of int) {
 	}
 }
 
-func (k *proximal) AppendBinary(b []byte) ([]byte, error) {
-	return k.hastings.AppendBinary(wire.AppendInt32s(b, k.from))
-}
+func (k *proximal) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 func (k *proximal) UnmarshalBinary(b []byte) error {
-	b, err := wire.ReadInt32s(b, k.from)
-	if err != nil {
-		return err
+	err := wire.ReadFields(b, k.fields)
+	if err == nil {
+		k.stride(k.alpha)
 	}
-	if err := k.hastings.UnmarshalBinary(b); err != nil {
-		return err
-	}
-	k.stride(k.alpha)
-	return nil
+	return err
+}
+
+func (k *proximal) fields(f *wire.Fields) {
+	f.Int32s(k.from)
+	f.Binary(k.hastings, -1)
 }
 
 func (k *proximal) Cost(info []sampler.Info) float64 {

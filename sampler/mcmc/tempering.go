@@ -196,100 +196,67 @@ func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 		k.resetTouched(sampler.Control{})
 	}
 	k.show()
-	b = wire.AppendFloat64s(b, k.betas)
-	flags := int32(k.odd)
-	if k.started {
-		flags |= 2
-	}
-	b = wire.AppendInt32s(b, []int32{flags})
-	b = wire.AppendInt32s(b, k.x)
-	b, err := wire.AppendParts(k.swaps.appendBinary(b), k.kernels)
-	if err != nil {
-		return nil, err
-	}
-	b = wire.AppendInts(b, int(k.phase), k.rung)
-	if k.phase == starting {
-		return b, nil
-	}
-	return sweep.AppendInfo(sweep.AppendInfo(b, k.info), k.at.Info), nil
+	return wire.AppendFields(b, func(f *wire.Fields) { k.fields(f, k.betas) })
 }
 
-// restoreStep reads the end of a checkpoint, about a step under way.
-func (k *tempering) restoreStep(b []byte) error {
+// fields goes through what a checkpoint has, a ladder first.
+func (k *tempering) fields(f *wire.Fields, betas []float64) {
+	f.Float64s(betas)
+	flags := []int32{int32(k.odd)}
+	if k.started {
+		flags[0] |= 2
+	}
+	f.Int32s(flags)
+	_, levels := k.model.Shape()
+	f.Tokens(k.x, levels)
+	k.swaps.fields(f)
+	if f.Reading() {
+		k.odd, k.started = int(flags[0]&1), flags[0]&2 != 0
+		f.Fail(k.restore(betas))
+	}
+	for j, base := range k.kernels {
+		if f.Sized(base); f.Reading() && wire.Empty(base) {
+			_ = base.Reset(sampler.Control{}, k.states(j)) // which it accepted before
+		}
+	}
+	if f.Reading() {
+		k.findExchangers()
+	}
+	f.Int("mcmc: Tempering: phase of a step", (*int)(&k.phase), int(starting), int(resetting))
+	f.Int("mcmc: Tempering: rung of a step", &k.rung, 0, len(k.e))
+	if k.phase != starting {
+		sweep.InfoFields(f, k.info)
+		sweep.InfoFields(f, k.at.Info)
+	}
+}
+
+// restore makes the kernels of the ladder of a checkpoint, between two steps.
+func (k *tempering) restore(betas []float64) error {
+	if err := checkLadder(betas); err != nil {
+		return err
+	}
+	k.kernels, k.stale, k.cold, k.behind = nil, false, nil, false
 	k.at.Clear()
 	clear(k.touched)
-	k.phase, k.rung, k.behind = starting, 0, false
-	var words [2]uint64
-	b, err := wire.ReadUint64s(b, words[:])
-	if err != nil {
+	return k.build(k.ctx, betas)
+}
+
+// UnmarshalBinary implements [sampler.Transition].
+func (k *tempering) UnmarshalBinary(b []byte) error {
+	betas := make([]float64, len(k.betas))
+	if err := wire.ReadFields(b, func(f *wire.Fields) { k.fields(f, betas) }); err != nil {
 		return err
 	}
-	if words[0] == uint64(starting) {
-		return wire.ReadEnd(b)
-	}
-	if words[0] > uint64(resetting) || words[1] > uint64(len(k.e)) {
-		return fmt.Errorf("mcmc: Tempering: the checkpoint stands at %d of phase %d of a step", words[1], words[0])
-	}
-	if b, err = sweep.ReadInfo(b, k.info); err != nil {
-		return err
-	}
-	if b, err = sweep.ReadInfo(b, k.at.Info); err != nil {
-		return err
-	}
-	k.phase, k.rung = phase(words[0]), int(words[1])
-	switch k.phase {
-	case moving:
+	if k.phase == moving {
 		k.rung = min(k.rung, len(k.kernels))
-	case measuring:
-		k.rung = 0
-	default: // only the report of the energies is left
-		k.rung = 0
+		return nil
+	}
+	if k.rung = 0; k.phase == resetting { // only the report of the energies is left
 		k.at.Begin(nil)
 		k.measure()
 		k.rung = len(k.touched)
 	}
-	return wire.ReadEnd(b)
-}
-
-func (k *tempering) UnmarshalBinary(b []byte) error {
-	betas, flags := make([]float64, len(k.betas)), make([]int32, 1)
-	b, err := wire.ReadFloat64s(b, betas)
-	if err != nil {
-		return err
-	}
-	if err := checkLadder(betas); err != nil {
-		return err
-	}
-	if b, err = wire.ReadInt32s(b, flags); err != nil {
-		return err
-	}
-	if b, err = wire.ReadInt32s(b, k.x); err != nil {
-		return err
-	}
-	_, levels := k.model.Shape()
-	for _, l := range k.x {
-		if l < 0 || int(l) >= levels {
-			return fmt.Errorf("mcmc: Tempering: level in the checkpoint = %d, want 0 … %d", l, levels-1)
-		}
-	}
-	if b, err = k.swaps.unmarshalBinary(b); err != nil {
-		return err
-	}
-	k.kernels, k.stale, k.cold = nil, false, nil
-	if err := k.build(k.ctx, betas); err != nil {
-		return err
-	}
-	if b, err = wire.ReadParts(b, k.kernels); err != nil {
-		return err
-	}
-	for j, base := range k.kernels {
-		if wire.Empty(base) {
-			_ = base.Reset(sampler.Control{}, k.states(j)) // which it accepted before
-		}
-	}
-	k.findExchangers()
-	k.odd, k.started = int(flags[0]&1), flags[0]&2 != 0
-	return k.restoreStep(b)
+	return nil
 }
 
 // Ladders returns the ladder of every block of chains, nil if their method is not
