@@ -157,6 +157,21 @@ func (f *Fields) Tokens(v []int32, levels int) {
 	}
 }
 
+// Text goes through *s with its length, of at most 2³⁰ bytes, before it.
+func (f *Fields) Text(what string, s *string) {
+	n := len(*s)
+	f.Int(what, &n, 0, 1<<30)
+	switch {
+	case f.err != nil:
+	case !f.reading:
+		f.body = append(f.body, *s...)
+	case n > len(f.body):
+		f.err = ErrShort
+	default:
+		*s, f.body = string(f.body[:n]), f.body[n:]
+	}
+}
+
 // Binary is what writes and reads itself.
 type Binary interface {
 	encoding.BinaryAppender

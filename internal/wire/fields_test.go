@@ -103,3 +103,26 @@ func TestFieldsComeBack(t *testing.T) {
 	assert.ErrorIs(t, err, errFull)
 	assert.Equal(t, uint64(4), w.v)
 }
+
+// A tag says what a body is of, and a text has its length before it.
+func TestTagsAndTexts(t *testing.T) {
+	through := func(tag uint64, s *string) func(f *wire.Fields) {
+		return func(f *wire.Fields) {
+			f.Tag(tag, "another kernel")
+			f.Text("length of a note", s)
+			f.Text("length of nothing", new(string))
+		}
+	}
+	note := "a note"
+	b, err := wire.AppendFields(nil, through(5, &note))
+	require.NoError(t, err)
+	var got string
+	require.NoError(t, wire.ReadFields(b, through(5, &got)))
+	assert.Equal(t, note, got)
+	for cut := range b {
+		require.ErrorIs(t, wire.ReadFields(b[:cut], through(5, &got)), wire.ErrShort)
+	}
+	assert.ErrorContains(t, wire.ReadFields(b, through(6, &got)), "the checkpoint is of another kernel: format 5, want 6")
+	b[15] = 0xff
+	assert.ErrorContains(t, wire.ReadFields(b, through(5, &got)), "length of a note = 18374686479671623686, want 0 … ")
+}

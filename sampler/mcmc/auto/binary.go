@@ -4,147 +4,104 @@ import (
 	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/wire"
-	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // AppendBinary implements [sampler.Transition]. It appends the state and results of the trials
 // and then the chosen kernel or, during trials, the kernels of all candidates.
-func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
-	b = wire.AppendInts(b, int(k.phase), k.current, k.left, k.perVisit, k.passes, k.at, k.entered, k.total,
-		flag(k.alone), flag(k.behind), flag(k.moved), flag(k.record != nil))
-	b = appendText(b, k.note)
+func (k *kernel) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
+
+// UnmarshalBinary implements [sampler.Transition].
+func (k *kernel) UnmarshalBinary(b []byte) error {
+	err := wire.ReadFields(b, k.fields)
+	if err == nil {
+		k.renew = wire.Empty(k.now().kernel)
+	}
+	return err
+}
+
+// most bounds numbers of steps.
+const most = 1 << 30
+
+// fields goes through what a checkpoint has.
+func (k *kernel) fields(f *wire.Fields) {
+	recorded := k.record != nil
+	f.Int("auto: phase", (*int)(&k.phase), int(waiting), int(decided))
+	f.Int("auto: candidate", &k.current, 0, len(k.all)-1)
+	for _, n := range []*int{&k.left, &k.perVisit, &k.passes, &k.at, &k.entered, &k.total} {
+		f.Int("auto: number of steps", n, 0, most)
+	}
+	for _, flag := range []*bool{&k.alone, &k.behind, &k.moved, &recorded} {
+		f.Bool("auto: flag", flag)
+	}
+	f.Fail(k.check(recorded))
+	f.Text("auto: length of the note", &k.note)
 	for i := range k.all {
-		c := &k.all[i]
-		b = wire.AppendInts(b, flag(c.kernel != nil), c.tuned, c.steps)
-		b = wire.AppendFloat64s(b, []float64{c.cost, c.time})
-		b = appendText(b, c.reason)
+		k.fieldsOf(f, &k.all[i])
+	}
+	if f.Reading() {
+		f.Fail(k.restore(recorded))
 	}
 	if k.record != nil {
-		b = k.record.append(b)
+		k.record.fields(f)
 	}
 	for i := range k.all {
 		c := &k.all[i]
 		if k.record != nil {
-			b = wire.AppendFloat64s(wire.AppendFloat64s(b, c.pairs), c.jumps)
+			f.Float64s(c.pairs)
+			f.Float64s(c.jumps)
 		}
-		if c.kernel == nil {
-			continue
-		}
-		var err error
-		if b, err = wire.AppendParts(b, []sampler.Kernel{c.kernel}); err != nil {
-			return nil, fmt.Errorf("auto: %s: %w", c.name, err)
+		if c.kernel != nil {
+			f.Sized(c.kernel)
 		}
 	}
-	return b, nil
 }
 
-// UnmarshalBinary implements [sampler.Transition].
-func (k *kernel) UnmarshalBinary(b []byte) error {
-	var head [12]uint64
-	b, err := wire.ReadUint64s(b, head[:])
-	if err != nil {
-		return err
-	}
-	for i, v := range head {
-		if v > most {
-			return fmt.Errorf("auto: number %d of the checkpoint = %d, want ≤ %d", i, v, most)
-		}
-	}
-	if head[0] > uint64(decided) || head[1] >= uint64(len(k.all)) {
-		return fmt.Errorf("auto: the checkpoint stands at candidate %d of phase %d, want < %d and ≤ %d", head[1], head[0], len(k.all), decided)
-	}
-	if recorded := head[0] == uint64(tuning) || head[0] == uint64(trying); recorded != (head[11] == 1) {
-		return fmt.Errorf("auto: the checkpoint has %d records in phase %d", head[11], head[0])
-	}
-	if recorded := head[11] == 1; recorded && head[2] == 0 {
+// check returns an error if phase and record of a checkpoint do not fit each other.
+func (k *kernel) check(recorded bool) error {
+	switch trials := k.phase == tuning || k.phase == trying; {
+	case recorded != trials:
+		return fmt.Errorf("auto: the checkpoint has a record %t in phase %d", recorded, k.phase)
+	case recorded && k.left == 0:
 		return fmt.Errorf("auto: the checkpoint stands in a visit of 0 steps, want ≥ 1")
 	}
-	k.phase, k.current, k.left, k.perVisit, k.passes, k.at, k.entered, k.total = phase(head[0]), int(head[1]), int(head[2]),
-		int(head[3]), int(head[4]), int(head[5]), int(head[6]), int(head[7])
-	k.alone, k.behind, k.moved = head[8] == 1, head[9] == 1, head[10] == 1
-	if k.note, b, err = readText(b); err != nil {
-		return err
-	}
-	for i := range k.all {
-		if b, err = k.restore(&k.all[i], b); err != nil {
-			return err
-		}
-	}
-	if k.all[k.current].kernel == nil {
-		return fmt.Errorf("auto: the checkpoint has no kernel for %s, which moves its chains", k.all[k.current].name)
-	}
-	k.record = nil
-	if head[11] == 1 {
-		k.record = newRecord(k.sites, k.levels, k.chains)
-		if b, err = k.record.restore(b); err != nil {
-			return err
-		}
-	}
-	for i := range k.all {
-		if b, err = k.restoreKernel(&k.all[i], b); err != nil {
-			return fmt.Errorf("auto: %s: %w", k.all[i].name, err)
-		}
-	}
-	k.renew = wire.Empty(k.now().kernel)
-	return wire.ReadEnd(b)
+	return nil
 }
 
-// restore reads the results of a candidate and makes its kernel if needed.
-func (k *kernel) restore(c *candidate, b []byte) ([]byte, error) {
-	var head [3]uint64
-	b, err := wire.ReadUint64s(b, head[:])
-	if err != nil {
-		return nil, err
+// fieldsOf goes through the results of a candidate. Where they are read it makes its kernel.
+func (k *kernel) fieldsOf(f *wire.Fields, c *candidate) {
+	there := c.kernel != nil
+	f.Bool("auto: a kernel", &there)
+	f.Int("auto: steps of tuning", &c.tuned, 0, most)
+	f.Int("auto: steps of trials", &c.steps, 0, most)
+	f.Float64(&c.cost)
+	f.Float64(&c.time)
+	f.Text("auto: length of a reason", &c.reason)
+	if !f.Reading() {
+		return
 	}
-	if head[0] > 1 || head[1] > most || head[2] > most {
-		return nil, fmt.Errorf("auto: the checkpoint has %d kernels, %d and %d steps of %s", head[0], head[1], head[2], c.name)
-	}
-	c.trial = trial{tuned: int(head[1]), steps: int(head[2])}
-	var found [2]float64
-	if b, err = wire.ReadFloat64s(b, found[:]); err != nil {
-		return nil, err
-	}
-	c.cost, c.time = found[0], found[1]
-	if c.reason, b, err = readText(b); err != nil {
-		return nil, err
-	}
-	if head[0] == 0 {
+	if !there {
 		c.kernel = nil
 	} else if c.kernel == nil {
 		if err := k.build(k.ctx, c); err != nil {
-			return nil, fmt.Errorf("auto: %s: %w", c.name, err)
+			f.Fail(fmt.Errorf("auto: %s: %w", c.name, err))
 		}
 	}
-	return b, nil
 }
 
-// restoreKernel reads the trial and the kernel of a candidate.
-func (k *kernel) restoreKernel(c *candidate, b []byte) (rest []byte, err error) {
-	if k.record != nil {
-		c.pairs, c.jumps = k.record.sums()
-		if b, err = wire.ReadFloat64s(b, c.pairs); err != nil {
-			return nil, err
+// restore makes the record of a checkpoint, if there is one, and the trials of the candidates.
+func (k *kernel) restore(recorded bool) error {
+	if k.now().kernel == nil {
+		return fmt.Errorf("auto: the checkpoint has no kernel for %s, which moves its chains", k.now().name)
+	}
+	k.record = nil
+	if recorded {
+		k.record = newRecord(k.sites, k.levels, k.chains)
+	}
+	for i := range k.all {
+		c := &k.all[i]
+		if c.pairs, c.jumps = nil, nil; recorded {
+			c.pairs, c.jumps = k.record.sums()
 		}
-		if b, err = wire.ReadFloat64s(b, c.jumps); err != nil {
-			return nil, err
-		}
 	}
-	if c.kernel == nil {
-		return b, nil
-	}
-	return wire.ReadParts(b, []sampler.Kernel{c.kernel})
-}
-
-func appendText(b []byte, s string) []byte { return append(wire.AppendInts(b, len(s)), s...) }
-
-func readText(b []byte) (string, []byte, error) {
-	var n [1]uint64
-	b, err := wire.ReadUint64s(b, n[:])
-	if err != nil {
-		return "", nil, err
-	}
-	if n[0] > uint64(len(b)) {
-		return "", nil, wire.ErrShort
-	}
-	return string(b[:n[0]]), b[n[0]:], nil
+	return nil
 }

@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 
@@ -220,44 +219,15 @@ func tail(rho []float64) float64 {
 	return rho[n-1] * length
 }
 
-func (r *record) append(b []byte) []byte {
-	b = wire.AppendInts(b, r.seen, r.limit, flag(r.noEnergies))
-	b = wire.AppendFloat64s(b, []float64{r.n})
-	b = wire.AppendFloat64s(wire.AppendFloat64s(b, r.mean), r.sq)
-	return wire.AppendFloat64s(b, r.ring)
-}
-
-func (r *record) restore(b []byte) ([]byte, error) {
-	var head [3]uint64
-	var n [1]float64
-	b, err := wire.ReadUint64s(b, head[:])
-	if err != nil {
-		return nil, err
-	}
-	if head[0] > most || head[1] > most || head[2] > 1 {
-		return nil, fmt.Errorf("auto: the checkpoint has seen %d states with lags ≤ %d, want ≤ %d", head[0], head[1], most)
-	}
-	r.seen, r.limit, r.noEnergies = int(head[0]), int(head[1]), head[2] == 1
-	if b, err = wire.ReadFloat64s(b, n[:]); err != nil {
-		return nil, err
-	}
-	r.n = n[0]
-	for _, v := range [][]float64{r.mean, r.sq, r.ring} {
-		if b, err = wire.ReadFloat64s(b, v); err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
-}
-
-// most bounds numbers of steps.
-const most = 1 << 30
-
-func flag(v bool) int {
-	if v {
-		return 1
-	}
-	return 0
+// fields goes through the record.
+func (r *record) fields(f *wire.Fields) {
+	f.Int("auto: states seen", &r.seen, 0, most)
+	f.Int("auto: largest lag", &r.limit, 0, most)
+	f.Bool("auto: an unknown energy", &r.noEnergies)
+	f.Float64(&r.n)
+	f.Float64s(r.mean)
+	f.Float64s(r.sq)
+	f.Float64s(r.ring)
 }
 
 // features computes the numbers by which states are compared: the energy, the number of

@@ -133,20 +133,9 @@ func (b *bonds) finish(info []sampler.Info, x []int32) {
 	}
 }
 
-// AppendBinary implements [sampler.Transition]: a step depends on the states and
-// the streams only.
-func (b *bonds) AppendBinary(p []byte) ([]byte, error) { return p, nil }
-
-// UnmarshalBinary implements [sampler.Transition].
-func (b *bonds) UnmarshalBinary(p []byte) error {
-	if len(p) != 0 {
-		return fmt.Errorf("cluster: %d bytes in the checkpoint of a kernel, want 0", len(p))
-	}
-	return nil
-}
-
 // place is the position of a stopped step, with the results of the chains so far.
 type place struct {
+	updates       int // of a chain in a step that can stop between them
 	chain, update int
 	moved         []int
 	accept        []float64
@@ -156,8 +145,8 @@ type place struct {
 // milliseconds.
 const pollSites = 1 << 16
 
-func newPlace(chains int) place {
-	return place{moved: make([]int, chains), accept: make([]float64, chains)}
+func newPlace(chains, updates int) place {
+	return place{updates: updates, moved: make([]int, chains), accept: make([]float64, chains)}
 }
 
 // rewind returns to the place between steps.
@@ -167,44 +156,31 @@ func (k *place) rewind() {
 	clear(k.accept)
 }
 
-// append appends the place to a checkpoint: between steps there is nothing to keep.
-func (k *place) append(p []byte) []byte {
+// AppendBinary implements [sampler.Transition]: between steps there is nothing to keep, as a
+// step depends on the states and the streams only.
+func (k *place) AppendBinary(p []byte) ([]byte, error) {
 	if k.chain == 0 && k.update == 0 {
-		return p
+		return p, nil
 	}
-	p = wire.AppendInts(p, k.chain, k.update)
-	return wire.AppendFloat64s(wire.AppendInts(p, k.moved...), k.accept)
+	return wire.AppendFields(p, k.fields)
 }
 
-// restore reads what append wrote; updates is the number of clusters of a chain in a
-// step.
-func (k *place) restore(p []byte, updates int) error {
+// UnmarshalBinary implements [sampler.Transition].
+func (k *place) UnmarshalBinary(p []byte) error {
 	k.rewind()
 	if len(p) == 0 {
 		return nil
 	}
-	if want := 16 + 16*len(k.moved); len(p) != want {
-		return fmt.Errorf("cluster: %d bytes in the checkpoint of a kernel, want 0 or %d", len(p), want)
+	return wire.ReadFields(p, k.fields)
+}
+
+func (k *place) fields(f *wire.Fields) {
+	f.Int("cluster: chain of a stopped step", &k.chain, 0, len(k.moved)-1)
+	f.Int("cluster: update of a stopped step", &k.update, 0, k.updates)
+	for s := range k.moved {
+		f.Counts("cluster: moves of a stopped step", &k.moved[s])
 	}
-	head := make([]uint64, 2+len(k.moved))
-	p, err := wire.ReadUint64s(p, head)
-	if err != nil {
-		return err
-	}
-	if head[0] >= uint64(len(k.moved)) || head[1] > uint64(updates) {
-		return fmt.Errorf("cluster: the checkpoint stands at cluster %d of chain %d, want ≤ %d of chain < %d", head[1], head[0], updates, len(k.moved))
-	}
-	for s, n := range head[2:] {
-		if n > math.MaxInt {
-			return fmt.Errorf("cluster: the checkpoint has %d moves of a chain, want ≤ %d", n, math.MaxInt)
-		}
-		k.moved[s] = int(n)
-	}
-	if p, err = wire.ReadFloat64s(p, k.accept); err != nil {
-		return err
-	}
-	k.chain, k.update = int(head[0]), int(head[1])
-	return wire.ReadEnd(p)
+	f.Float64s(k.accept)
 }
 
 // Prices, in nanoseconds, fitted by the test of prices in package auto; see

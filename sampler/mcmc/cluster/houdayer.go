@@ -290,38 +290,24 @@ func (k *houdayer) Warning() string {
 }
 
 // AppendBinary implements [sampler.Transition].
-func (k *houdayer) AppendBinary(b []byte) ([]byte, error) {
-	started := 0
-	if k.started {
-		started = 1
-	}
-	return wire.AppendParts(wire.AppendInt32s(wire.AppendInts(b, started), k.y), k.base[:])
-}
+func (k *houdayer) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 // UnmarshalBinary implements [sampler.Transition].
 func (k *houdayer) UnmarshalBinary(b []byte) error {
-	var word [1]uint64
-	b, err := wire.ReadUint64s(b, word[:])
-	if err != nil {
-		return err
-	}
-	started := word[0] == 1
-	if b, err = wire.ReadInt32s(b, k.y); err != nil {
-		return err
-	}
-	for _, l := range k.y {
-		if l < 0 || int(l) >= k.levels {
-			return fmt.Errorf("cluster: Houdayer: level in the checkpoint = %d, want 0 … %d", l, k.levels-1)
-		}
-	}
-	if b, err = wire.ReadParts(b, k.base[:]); err != nil {
-		return err
-	}
-	k.started = started
+	err := wire.ReadFields(b, k.fields)
 	for j, base := range k.base {
 		k.renew[j] = wire.Empty(base)
 	}
-	return wire.ReadEnd(b)
+	return err
+}
+
+// fields goes through what a checkpoint has.
+func (k *houdayer) fields(f *wire.Fields) {
+	f.Bool("cluster: Houdayer: there are replicas", &k.started)
+	f.Tokens(k.y, k.levels)
+	for _, base := range k.base {
+		f.Sized(base)
+	}
 }
 
 // replicas is the view of the two replicas of a chain.

@@ -314,7 +314,7 @@ func TestHoudayerRefuses(t *testing.T) {
 	}
 	bad := bytes.Clone(b)
 	bad[8] = 9
-	require.ErrorContains(t, k.UnmarshalBinary(bad), "level in the checkpoint = 9, want 0 … 1")
+	require.ErrorContains(t, k.UnmarshalBinary(bad), "token 0 = 9, want 0 … 1")
 	require.NoError(t, k.UnmarshalBinary(b))
 	require.NoError(t, k.Start(make([]int32, 16), sampler.NewStream(1, 1)))
 }

@@ -41,7 +41,7 @@ func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampl
 	}
 	k := padded.New(swendsenWang{
 		bonds: b, parent: padded.Make[int32](b.sites), size: padded.Make[int32](b.sites), level: padded.Make[int32](b.sites),
-		place: newPlace(chains),
+		place: newPlace(chains, 0),
 	})
 	if b.pairs != nil {
 		k.w = padded.Make[float64](b.sites)
@@ -119,13 +119,10 @@ func (k *swendsenWang) Step(ctl sampler.Control, info []sampler.Info, x []int32,
 	return 1
 }
 
-// AppendBinary implements [sampler.Transition].
-func (k *swendsenWang) AppendBinary(p []byte) ([]byte, error) { return k.append(p), nil }
-
 // UnmarshalBinary implements [sampler.Transition].
 func (k *swendsenWang) UnmarshalBinary(p []byte) error {
 	k.bonded = 0
-	return k.restore(p, 0)
+	return k.place.UnmarshalBinary(p)
 }
 
 // begin begins the step of a chain: every site is a cluster.

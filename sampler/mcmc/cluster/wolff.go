@@ -41,13 +41,12 @@ func (w Wolff) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Ke
 		return nil, err
 	}
 	return padded.New(wolff{
-		bonds: b, updates: max(1, w.Updates), in: padded.Make[bool](b.sites), cluster: make([]int32, 0, b.sites), place: newPlace(chains),
+		bonds: b, in: padded.Make[bool](b.sites), cluster: make([]int32, 0, b.sites), place: newPlace(chains, max(1, w.Updates)),
 	}), nil
 }
 
 type wolff struct {
 	*bonds
-	updates int
 	in      []bool  // the cluster
 	cluster []int32 // its sites, in the order in which they joined
 	place
@@ -87,12 +86,6 @@ func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sa
 	k.rewind()
 	return 1
 }
-
-// AppendBinary implements [sampler.Transition].
-func (k *wolff) AppendBinary(p []byte) ([]byte, error) { return k.append(p), nil }
-
-// UnmarshalBinary implements [sampler.Transition].
-func (k *wolff) UnmarshalBinary(p []byte) error { return k.restore(p, k.updates) }
 
 // advance makes one cluster of x and returns the number of sites that changed and
 // the probability of acceptance.

@@ -125,6 +125,4 @@ func (p *flips) costs(f frame) {
 	}
 }
 
-func (p *flips) appendBinary(b []byte) []byte { return wire.AppendFloat32s(b, p.h) }
-
-func (p *flips) unmarshalBinary(b []byte) ([]byte, error) { return wire.ReadFloat32s(b, p.h) }
+func (p *flips) checkpoint(f *wire.Fields) { f.Float32s(p.h) }

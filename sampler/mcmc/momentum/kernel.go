@@ -47,8 +47,8 @@ type conditional interface {
 	// costs takes the weights of d² from a frame.
 	costs(f frame)
 
-	appendBinary(b []byte) []byte
-	unmarshalBinary(b []byte) ([]byte, error)
+	// checkpoint goes through the current differences.
+	checkpoint(f *wire.Fields)
 }
 
 // kernel is the kernel of DHAMS and PDHAMS.
@@ -205,56 +205,34 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 
 // AppendBinary implements [sampler.Transition].
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
-	began, u := 0, k.u
+	began, u := k.began, k.u
 	if k.stopped() { // the step begins again
-		u = k.was
-		if k.hadBegun {
-			began = 1
-		}
-	} else if k.began {
-		began = 1
+		began, u = k.hadBegun, k.was
 	}
-	b = wire.AppendInts(b, began)
-	b = wire.AppendFloat64s(b, []float64{k.step})
-	if k.tune != nil {
-		b, _ = wire.AppendFields(b, k.tune.Fields)
-	}
-	b = wire.AppendFloat64s(wire.AppendFloat64s(b, k.e), u)
-	return k.appendBinary(b), nil
+	return wire.AppendFields(b, func(f *wire.Fields) { k.fields(f, &began, u) })
 }
 
 // UnmarshalBinary implements [sampler.Transition].
 func (k *kernel) UnmarshalBinary(b []byte) error {
-	var began [1]uint64
-	step := make([]float64, 1)
-	b, err := wire.ReadUint64s(b, began[:])
-	if err != nil {
-		return err
-	}
-	if b, err = wire.ReadFloat64s(b, step); err != nil {
-		return err
-	}
-	if err := checkStep(k.who, step[0]); err != nil {
-		return err
-	}
-	if k.tune != nil {
-		if b, err = wire.ReadFront(b, k.tune.Fields); err != nil {
-			return err
-		}
-	}
-	if b, err = wire.ReadFloat64s(b, k.e); err != nil {
-		return err
-	}
-	if b, err = wire.ReadFloat64s(b, k.u); err != nil {
-		return err
-	}
-	if b, err = k.unmarshalBinary(b); err != nil {
-		return err
-	}
-	k.began = began[0] == 1
 	k.stage, k.chain, k.part = 0, 0, 0
-	k.setStep(step[0])
-	return wire.ReadEnd(b)
+	err := wire.ReadFields(b, func(f *wire.Fields) { k.fields(f, &k.began, k.u) })
+	if err == nil {
+		k.setStep(k.step)
+	}
+	return err
+}
+
+// fields goes through what a checkpoint has: of the momentum u, if it has begun.
+func (k *kernel) fields(f *wire.Fields, began *bool, u []float64) {
+	f.Bool("momentum: a momentum has begun", began)
+	f.Float64(&k.step)
+	f.Fail(checkStep(k.who, k.step))
+	if k.tune != nil {
+		k.tune.Fields(f)
+	}
+	f.Float64s(k.e)
+	f.Float64s(u)
+	k.checkpoint(f)
 }
 
 // checkStep returns an error unless 0 ≤ step < ∞; 0 stands for the default.

@@ -178,6 +178,4 @@ func (p *rows) costs(f frame) {
 	}
 }
 
-func (p *rows) appendBinary(b []byte) []byte { return wire.AppendFloat32s(b, p.g) }
-
-func (p *rows) unmarshalBinary(b []byte) ([]byte, error) { return wire.ReadFloat32s(b, p.g) }
+func (p *rows) checkpoint(f *wire.Fields) { f.Float32s(p.g) }
