@@ -85,6 +85,16 @@ func New(who string, alpha, target float64) (*Tuner, error) {
 	return &Tuner{target: target, logAlpha: simd.Log(alpha)}, nil
 }
 
+// Start returns the step size that a method starts with: alpha, which is then fixed, with a
+// nil tuner, or, if that is 0, usual with a tuner. See [New] for the error.
+func Start(who string, alpha, usual, target float64) (float64, *Tuner, error) {
+	if alpha != 0 {
+		return alpha, nil, nil
+	}
+	t, err := New(who, usual, target)
+	return usual, t, err
+}
+
 // Adapt returns the step size to use after warm-up step k of n (from 0), whose
 // mean acceptance probability was accept.
 func (t *Tuner) Adapt(accept float64, k, n int) float64 {

@@ -58,13 +58,9 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	if err := d.Balance.check("DLMC"); err != nil {
 		return nil, err
 	}
-	alpha, tuner := d.StepSize, (*tune.Tuner)(nil)
-	if alpha == 0 {
-		alpha = defaultDLMCStep
-		var err error
-		if tuner, err = tune.New("mcmc: DLMC", alpha, d.Target); err != nil {
-			return nil, err
-		}
+	alpha, tuner, err := tune.Start("mcmc: DLMC", d.StepSize, defaultDLMCStep, d.Target)
+	if err != nil {
+		return nil, err
 	}
 	if _, levels := m.Shape(); levels != 2 {
 		p, err := newRows("DLMC", m, chains, langevin{alpha: alpha})

@@ -64,13 +64,9 @@ func (DMALA) Name() string { return "dmala" }
 
 // Kernel implements [sampler.Method].
 func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	alpha, tuner := d.StepSize, (*tune.Tuner)(nil)
-	if alpha == 0 {
-		alpha = defaultDMALAStep
-		var err error
-		if tuner, err = tune.New("mcmc: DMALA", alpha, d.Target); err != nil {
-			return nil, err
-		}
+	alpha, tuner, err := tune.Start("mcmc: DMALA", d.StepSize, defaultDMALAStep, d.Target)
+	if err != nil {
+		return nil, err
 	}
 	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within, balance: d.Balance, exact: d.Exact, judged: true}
 	if err := l.check("DMALA", m, chains); err != nil {

@@ -91,13 +91,9 @@ func (DMAPS) Name() string { return "dmaps" }
 
 // Kernel implements [sampler.Method].
 func (d DMAPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	alpha, tuner := d.StepSize, (*tune.Tuner)(nil)
-	if alpha == 0 {
-		alpha = defaultDMALAStep
-		var err error
-		if tuner, err = tune.New("mcmc: DMAPS", alpha, d.Target); err != nil {
-			return nil, err
-		}
+	alpha, tuner, err := tune.Start("mcmc: DMAPS", d.StepSize, defaultDMALAStep, d.Target)
+	if err != nil {
+		return nil, err
 	}
 	p, err := langevin{alpha: alpha, exact: d.Exact}.proposal(ctx, "DMAPS", m, chains)
 	if err != nil {

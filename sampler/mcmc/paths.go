@@ -60,12 +60,9 @@ func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	if err := p.Balance.check("Paths"); err != nil {
 		return nil, err
 	}
-	length, tuner := float64(p.Length), (*tune.Tuner)(nil)
-	if p.Length == 0 {
-		length = float64(min(defaultLength, sites))
-		if tuner, err = tune.New("mcmc: Paths", length, p.Target); err != nil {
-			return nil, err
-		}
+	length, tuner, err := tune.Start("mcmc: Paths", float64(p.Length), float64(min(defaultLength, sites)), p.Target)
+	if err != nil {
+		return nil, err
 	}
 	k := newHastings(m, chains, newPaths(m, chains, p.Balance, length), length, tuner)
 	k.most = float64(sites)

@@ -79,13 +79,9 @@ func (d DHAMS) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Ke
 	if err := checkStep(s.who, d.StepSize); err != nil {
 		return nil, err
 	}
-	step, tuner := d.StepSize, (*tune.Tuner)(nil)
-	if step == 0 {
-		step = defaultStep
-		var err error
-		if tuner, err = tune.New("momentum: DHAMS", step, d.Target); err != nil {
-			return nil, err
-		}
+	step, tuner, err := tune.Start("momentum: DHAMS", d.StepSize, defaultStep, d.Target)
+	if err != nil {
+		return nil, err
 	}
 	k, err := newKernel(m, chains, s)
 	if err != nil {
