@@ -37,3 +37,15 @@ func TestPadded(t *testing.T) {
 	assert.Empty(t, padded.Make[struct{}](0))
 	assert.Len(t, padded.Make[struct{}](3), 3)
 }
+
+// What is accepted becomes current, of all chains or of some.
+func TestPair(t *testing.T) {
+	p := padded.NewPair[int](3, 2)
+	copy(p.Next, []int{1, 2, 3, 4, 5, 6})
+	p.Accept(1, 2)
+	assert.Equal(t, []int{0, 0, 3, 4, 0, 0}, p.Now)
+	assert.Equal(t, []int{3, 4}, p.Chain(1, false))
+	assert.Equal(t, []int{5, 6}, p.Chain(2, true))
+	p.Accept(0, 3)
+	assert.Equal(t, []int{1, 2, 3, 4, 5, 6}, p.Now)
+}

@@ -86,13 +86,7 @@ func (k *bipartite) load(lo, hi int, e []float64, y, x []int32) {
 		x = x[from:to]
 	}
 	k.cached.field(lo, hi, e[lo:hi], k.odds[lo*k.hidden:hi*k.hidden], y[from:to], x)
-	if hi-lo == len(k.e) {
-		k.cached.acceptAll()
-		return
-	}
-	for s := lo; s < hi; s++ {
-		k.cached.accept(s)
-	}
+	k.cached.accept(lo, hi)
 }
 
 // loadPiece is the number of weights of changed units that loadUntil adds between two

@@ -46,7 +46,7 @@ func newConfined(ctx context.Context, method string, m energy.Model, chains int,
 		base.values, base.apart = nil, 1 // two levels are 1 apart, whatever they stand for
 	}
 	p := padded.New(confined{rows: *base, model: m})
-	p.p, p.nextP, p.sum, p.nextSum = nil, nil, nil, nil // the trellis takes the sums
+	p.p, p.sum = padded.Pair[float32]{}, padded.Pair[float64]{} // the trellis takes the sums
 	if p.within, err = newSupport(ctx, method, l.within, p.sites, p.levels); err != nil {
 		return nil, err
 	}
@@ -96,22 +96,18 @@ func (p *confined) work() int { return sweep.Times(p.rows.work(), confinedWork) 
 const confinedWork = 8
 
 func (p *confined) weigh(lo, hi int, y []int32, at *sweep.Cursor) bool {
-	return p.sums(lo, hi, p.loaded, p.nextG, y, at)
+	return p.sums(lo, hi, p.loaded, p.g.Next, y, at)
 }
 
 func (p *confined) rebuild(lo, hi int, x []int32, at *sweep.Cursor) bool {
-	return p.sums(lo, hi, p.now, p.g, x, at)
+	return p.sums(lo, hi, p.now, p.g.Now, x, at)
 }
 
-func (p *confined) accept(s int) {
-	n := p.sites * p.levels
-	copy(p.g[s*n:(s+1)*n], p.nextG[s*n:])
-	p.now[s], p.loaded[s] = p.loaded[s], p.now[s]
-}
-
-func (p *confined) acceptAll() {
-	p.g, p.nextG = p.nextG, p.g
-	p.now, p.loaded = p.loaded, p.now
+func (p *confined) accept(lo, hi int) {
+	p.g.Accept(lo, hi)
+	for s := lo; s < hi; s++ {
+		p.now[s], p.loaded[s] = p.loaded[s], p.now[s]
+	}
 }
 
 func (p *confined) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
@@ -135,7 +131,7 @@ func (c *confinedChain) logProb(y []int32) float64 {
 }
 
 func (p *confined) fields(f *wire.Fields) {
-	f.Float32s(p.g)
+	f.Float32s(p.g.Now)
 	for s := range p.now {
 		c := &p.now[s]
 		if f.Float32s(c.v); f.Reading() {

@@ -94,13 +94,13 @@ func TestCyclicalBrokenTwin(t *testing.T) {
 		k.at = 0
 		alpha, beta := k.stage()
 		setStep(k.proposal, alpha, beta, all[x])
-		now := append([]float32(nil), k.proposal.(*rows).p...)
-		sum := append([]float64(nil), k.proposal.(*rows).sum...)
+		now := append([]float32(nil), k.proposal.(*rows).p.Now...)
+		sum := append([]float64(nil), k.proposal.(*rows).sum.Now...)
 		k.at = 2
 		alpha, beta = k.stage()
 		setStep(k.proposal, alpha, beta, all[x])
-		copy(k.proposal.(*rows).p, now)
-		copy(k.proposal.(*rows).sum, sum)
+		copy(k.proposal.(*rows).p.Now, now)
+		copy(k.proposal.(*rows).sum.Now, sum)
 		for y := range dst {
 			if y == x {
 				continue

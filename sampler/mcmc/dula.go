@@ -150,7 +150,7 @@ func (k *dula) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 		if !k.proposal.weigh(lo, hi, x, &k.at) {
 			return false
 		}
-		acceptSome(k.proposal, lo, hi, len(k.e))
+		k.proposal.accept(lo, hi)
 	case stage == 1:
 		for s := lo; s < hi; s++ {
 			from, to := s*k.sites, (s+1)*k.sites
@@ -166,7 +166,7 @@ func (k *dula) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 			if !k.proposal.weigh(lo, hi, k.y, &k.at) {
 				return false
 			}
-			acceptSome(k.proposal, lo, hi, len(k.e))
+			k.proposal.accept(lo, hi)
 		}
 		for s := lo; s < hi; s++ {
 			e := k.e[s]

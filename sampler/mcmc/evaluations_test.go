@@ -62,9 +62,9 @@ func TestFlipsHaveOneColumn(t *testing.T) {
 	for _, method := range []sampler.Method{GWG{}, GWG{Flips: 2}, LocallyBalanced{}, LocallyBalanced{Balance: Max}} {
 		k := exact.Must(method.Kernel(context.Background(), quadratic, 3)).(*hastings).proposal.(*gwg)
 		require.Len(t, k.g, 3*6)
-		require.Len(t, k.w, 3*6)
+		require.Len(t, k.w.Now, 3*6)
 	}
 	plain := energy.Func{Sites: 6, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) }}
-	require.Len(t, exact.Must(GWG{}.Kernel(context.Background(), plain, 3)).(*hastings).proposal.(*gwg).w, 3*6*2)
-	require.Len(t, exact.Must(LocallyBalanced{Exact: true}.Kernel(context.Background(), quadratic, 3)).(*hastings).proposal.(*gwg).w, 3*6*2)
+	require.Len(t, exact.Must(GWG{}.Kernel(context.Background(), plain, 3)).(*hastings).proposal.(*gwg).w.Now, 3*6*2)
+	require.Len(t, exact.Must(LocallyBalanced{Exact: true}.Kernel(context.Background(), quadratic, 3)).(*hastings).proposal.(*gwg).w.Now, 3*6*2)
 }

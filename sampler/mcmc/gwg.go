@@ -59,22 +59,20 @@ type gwg struct {
 	table                *table
 	balance              Balance
 	sites, levels, flips int
-	cols                 int       // of the table: levels, or 1 for the flip of a site
-	g                    []float32 // table of the last loaded states
-	w, nextW             []float32 // weights of all changes: chains × (sites·cols)
-	sum, nextSum         []float64
+	cols                 int                  // of the table: levels, or 1 for the flip of a site
+	g                    []float32            // table of the last loaded states
+	w                    padded.Pair[float32] // weights of all changes: chains × (sites·cols)
+	sum                  padded.Pair[float64]
 	list                 []int // chains × flips: indices i·levels+l, or i for flips; begins with −1 where there is none
 }
 
 func newGWG(m energy.Model, chains, flips int, t *table) *gwg {
 	sites, levels := m.Shape()
 	cols := t.cols()
-	n := chains * sites * cols
 	return padded.New(gwg{
 		table: t, sites: sites, levels: levels, cols: cols, flips: flips,
-		g: padded.Make[float32](n),
-		w: padded.Make[float32](n), nextW: padded.Make[float32](n),
-		sum: padded.Make[float64](chains), nextSum: padded.Make[float64](chains),
+		g: padded.Make[float32](chains * sites * cols),
+		w: padded.NewPair[float32](chains, sites*cols), sum: padded.NewPair[float64](chains, 1),
 		list: padded.Make[int](chains * flips),
 	})
 }
@@ -88,23 +86,13 @@ func (k *gwg) evaluate(lo, hi int, e []float64, y, _ []int32, at *sweep.Cursor) 
 
 func (k *gwg) weigh(lo, hi int, y []int32, _ *sweep.Cursor) bool {
 	n := k.sites * k.cols
-	k.table.weigh(k.nextW[lo*n:hi*n], k.nextSum[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], k.balance)
+	k.table.weigh(k.w.Next[lo*n:hi*n], k.sum.Next[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], k.balance)
 	return true
 }
 
-func (k *gwg) accept(s int) {
-	copy(k.row(k.w, s), k.row(k.nextW, s))
-	k.sum[s] = k.nextSum[s]
-}
-
-func (k *gwg) acceptAll() {
-	k.w, k.nextW = k.nextW, k.w
-	k.sum, k.nextSum = k.nextSum, k.sum
-}
-
-func (k *gwg) row(w []float32, s int) []float32 {
-	n := k.sites * k.cols
-	return w[s*n : (s+1)*n]
+func (k *gwg) accept(lo, hi int) {
+	k.w.Accept(lo, hi)
+	k.sum.Accept(lo, hi)
 }
 
 func (k *gwg) changes(s int) []int { return k.list[s*k.flips : (s+1)*k.flips] }
@@ -113,12 +101,12 @@ func (k *gwg) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq floa
 	copy(y, x)
 	list := k.changes(s)
 	for j := range list {
-		list[j] = simd.Pick(k.row(k.w, s), k.sum[s], r.Float64())
+		list[j] = simd.Pick(k.w.Chain(s, false), k.sum.Now[s], r.Float64())
 	}
 	if !k.apply(y, x, list) {
 		list[0] = -1 // rejected, as logProb says
 		copy(y, x)
-		return 0, k.sum[s] - k.sum[s] // NaN with the sum
+		return 0, k.sum.Now[s] - k.sum.Now[s] // NaN with the sum
 	}
 	if k.flips == 1 {
 		return 1, k.current(y, x, s)
@@ -152,9 +140,9 @@ func (k *gwg) apply(y, x []int32, list []int) bool {
 
 // current returns the log-probability of drawing the list of chain s.
 func (k *gwg) current(_, _ []int32, s int) float64 {
-	q, w := newProduct(), k.row(k.w, s)
+	q, w := newProduct(), k.w.Chain(s, false)
 	for _, c := range k.changes(s) {
-		q.mul(float64(w[c]) / k.sum[s])
+		q.mul(float64(w[c]) / k.sum.Now[s])
 	}
 	return q.log()
 }
@@ -162,7 +150,7 @@ func (k *gwg) current(_, _ []int32, s int) float64 {
 // logProb returns the log-probability of drawing the reverse of the list of chain s, by
 // which y came from x, there.
 func (k *gwg) logProb(x, _ []int32, s int) float64 {
-	q, next := newProduct(), k.row(k.nextW, s)
+	q, next := newProduct(), k.w.Chain(s, true)
 	for _, c := range k.changes(s) {
 		if c < 0 {
 			return math.Inf(-1)
@@ -171,14 +159,14 @@ func (k *gwg) logProb(x, _ []int32, s int) float64 {
 			i := c / k.levels
 			c = i*k.levels + int(x[i])
 		}
-		q.mul(float64(next[c]) / k.nextSum[s])
+		q.mul(float64(next[c]) / k.sum.Next[s])
 	}
 	return q.log()
 }
 
 func (k *gwg) fields(f *wire.Fields) {
-	f.Float32s(k.w)
-	f.Float64s(k.sum)
+	f.Float32s(k.w.Now)
+	f.Float64s(k.sum.Now)
 }
 
 // LocallyBalanced changes one site per step: it draws the change (i, l),

@@ -128,7 +128,7 @@ func (k *hastings) rebuild(lo, hi int, x []int32) bool {
 func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
 	a, ok := sweep.Accept(k.e[s]-k.next[s], k.logq[s], k.proposal.logProb(x, y, s))
 	if k.decide(s, x, y, k.moved[s], a, ok, r) {
-		k.proposal.accept(s)
+		k.proposal.accept(s, s+1)
 	}
 }
 

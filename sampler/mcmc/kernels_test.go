@@ -138,7 +138,7 @@ func TestBrokenTwinsFail(t *testing.T) {
 			for _, c := range lists.list {
 				y[c/3] = int32(c % 3)
 			}
-			q := float64(lists.w[lists.list[0]]) * float64(lists.w[lists.list[1]])
+			q := float64(lists.w.Now[lists.list[0]]) * float64(lists.w.Now[lists.list[1]])
 			if q == 0 {
 				continue
 			}

@@ -78,7 +78,7 @@ func flipProbabilities(t *testing.T, alpha float64) [spinClasses]float64 {
 			x[j] = 1
 		}
 		require.NoError(t, k.Reset(sampler.Control{}, x))
-		p[c] = float64(k.proposal.(*flips).t[centre]) / (1 << 31)
+		p[c] = float64(k.proposal.(*flips).t.Now[centre]) / (1 << 31)
 	}
 	return p
 }

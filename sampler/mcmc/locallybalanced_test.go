@@ -65,7 +65,7 @@ func TestLocallyBalancedProposal(t *testing.T) {
 				total += want[c]
 			}
 			for c := range want {
-				require.InDelta(t, want[c]/total, float64(p.w[c])/p.sum[0], 1e-6)
+				require.InDelta(t, want[c]/total, float64(p.w.Now[c])/p.sum.Now[0], 1e-6)
 			}
 		}
 	}
@@ -107,12 +107,12 @@ func TestLocallyBalancedBrokenTwin(t *testing.T) {
 			require.NoError(t, k.Reset(sampler.Control{}, all[x]))
 			p.list[0] = c
 			copy(y, all[x])
-			if p.w[c] == 0 || !p.apply(y, all[x], p.list) {
+			if p.w.Now[c] == 0 || !p.apply(y, all[x], p.list) {
 				continue
 			}
 			load(p, k.next, y, nil)
 			forth, back := p.current(y, all[x], 0), p.logProb(all[x], y, 0)
-			back += math.Log(p.nextSum[0] / p.sum[0]) // the mistake
+			back += math.Log(p.sum.Next[0] / p.sum.Now[0]) // the mistake
 			a, _ := sweep.Accept(k.e[0]-k.next[0], forth, back)
 			dst[exact.Index(y, 3)] += math.Exp(forth) * a
 		}

@@ -77,19 +77,21 @@ type paths struct {
 	sites, levels int
 	mean          float64 // mean length before rounding
 
-	g         []float32
-	now, next pathWeights // of the current and of the last loaded states
-	path      []int32     // chains × sites: the sites of each path, in order
-	length    []int       // of each path; 0 if it could not be drawn
-	kept      []float64
+	g      []float32
+	w      padded.Pair[float32] // weights of levels: chains × sites × levels
+	trees  padded.Pair[float64] // sums of the weights of sites: chains × 2·leaves
+	total  []float64            // scratch: chains
+	path   []int32              // chains × sites: the sites of each path, in order
+	length []int                // of each path; 0 if it could not be drawn
+	kept   []float64
 }
 
 func newPaths(m energy.Model, chains int, b Balance, mean float64) *paths {
 	sites, levels := m.Shape()
 	return padded.New(paths{
 		table: newTable(m), balance: b, sites: sites, levels: levels, mean: mean,
-		g:   padded.Make[float32](chains * sites * levels),
-		now: newPathWeights(chains, sites, levels), next: newPathWeights(chains, sites, levels),
+		g: padded.Make[float32](chains * sites * levels), w: padded.NewPair[float32](chains, sites*levels),
+		trees: padded.NewPair[float64](chains, 2*leaves(sites)), total: padded.Make[float64](chains),
 		path: padded.Make[int32](chains * sites), length: padded.Make[int](chains),
 		kept: padded.Make[float64](sites),
 	})
@@ -111,14 +113,38 @@ func (k *paths) evaluate(lo, hi int, e []float64, y, _ []int32, at *sweep.Cursor
 
 func (k *paths) weigh(lo, hi int, y []int32, _ *sweep.Cursor) bool {
 	n := k.sites * k.levels
-	k.table.weigh(k.next.w[lo*n:hi*n], k.next.total[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], k.balance)
-	k.next.sum(lo, hi)
+	k.table.weigh(k.w.Next[lo*n:hi*n], k.total[lo:hi], k.g[lo*n:hi*n], y[lo*k.sites:hi*k.sites], k.balance)
+	k.sum(lo, hi, true)
 	return true
 }
 
-func (k *paths) accept(s int) { k.now.accept(&k.next, s) }
+func (k *paths) accept(lo, hi int) {
+	k.w.Accept(lo, hi)
+	k.trees.Accept(lo, hi)
+}
 
-func (k *paths) acceptAll() { k.now, k.next = k.next, k.now }
+// tree returns the sums of the weights of chain s.
+func (k *paths) tree(s int, loaded bool) sumTree { return k.trees.Chain(s, loaded) }
+
+// row returns the weights of a site of chain s.
+func (k *paths) row(s, site int, loaded bool) []float32 {
+	return k.w.Chain(s, loaded)[site*k.levels : (site+1)*k.levels]
+}
+
+// sum fills the trees of the chains lo … hi−1 from their weights.
+func (k *paths) sum(lo, hi int, loaded bool) {
+	for s := lo; s < hi; s++ {
+		tree := k.tree(s, loaded)
+		for i := range k.sites {
+			total := 0.0
+			for _, w := range k.row(s, i, loaded) {
+				total += float64(w)
+			}
+			tree[len(tree)/2+i] = total
+		}
+		tree.sum()
+	}
+}
 
 func (k *paths) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
 	copy(y, x)
@@ -126,7 +152,7 @@ func (k *paths) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq fl
 	if !k.wander(s, y, r) {
 		k.length[s] = 0
 		copy(y, x)
-		total := k.now.tree(s)[1]
+		total := k.tree(s, false)[1]
 		return 0, total - total // NaN with the weights
 	}
 	return k.length[s], k.current(y, x, s)
@@ -136,7 +162,7 @@ func (k *paths) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq fl
 // returns false if it runs out of changes before the path is complete, or if
 // weights are not defined.
 func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
-	tree := k.now.tree(s)
+	tree := k.tree(s, false)
 	path := k.path[s*k.sites:][:k.length[s]]
 	n := 0
 	for ; n < len(path); n++ {
@@ -144,7 +170,7 @@ func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
 		if i < 0 {
 			break
 		}
-		row := k.now.row(s, i)
+		row := k.row(s, i, false)
 		k.kept[n] = tree.leaf(i)
 		y[i] = int32(simd.Pick(row, k.kept[n], r.Float64()))
 		tree.set(i, 0)
@@ -159,7 +185,7 @@ func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
 // current returns the log-probability of walking the path of chain s to y, given its
 // length.
 func (k *paths) current(y, _ []int32, s int) float64 {
-	return k.walk(&k.now, s, k.path[s*k.sites:][:k.length[s]], y)
+	return k.walk(false, s, k.path[s*k.sites:][:k.length[s]], y)
 }
 
 // logProb returns the log-probability of walking the path of chain s back to x, −Inf if
@@ -170,16 +196,16 @@ func (k *paths) logProb(x, _ []int32, s int) float64 {
 		return math.Inf(-1)
 	}
 	slices.Reverse(path)
-	return k.walk(&k.next, s, path, x)
+	return k.walk(true, s, path, x)
 }
 
 // walk returns the log-probability of drawing the sites of the path in this
 // order, each with its level in to.
-func (k *paths) walk(w *pathWeights, s int, path, to []int32) float64 {
-	tree := w.tree(s)
+func (k *paths) walk(loaded bool, s int, path, to []int32) float64 {
+	tree := k.tree(s, loaded)
 	q := newProduct()
 	for n, i := range path {
-		p := float64(w.row(s, int(i))[to[i]])
+		p := float64(k.row(s, int(i), loaded)[to[i]])
 		if p != 0 { // with nothing left to draw the total is 0 too
 			p /= tree[1]
 		}
@@ -197,8 +223,8 @@ func (k *paths) fields(f *wire.Fields) {
 	if !(k.mean >= 1 && k.mean <= float64(k.sites)) {
 		f.Fail(fmt.Errorf("mcmc: Paths: length in the checkpoint = %v, want 1 … %d", k.mean, k.sites))
 	}
-	if f.Float32s(k.now.w); f.Reading() {
-		k.now.sum(0, len(k.length))
+	if f.Float32s(k.w.Now); f.Reading() {
+		k.sum(0, len(k.length), false)
 	}
 }
 
@@ -254,54 +280,4 @@ func (t sumTree) pick(u float64) int {
 		}
 	}
 	return p - len(t)/2
-}
-
-// pathWeights are the weights of all changes of a block of states: those of one
-// level in rows, those of one site in a tree per state.
-type pathWeights struct {
-	sites, levels int
-	w             []float32 // chains × sites × levels
-	trees         []float64 // chains × 2·leaves
-	total         []float64 // scratch: chains
-}
-
-func newPathWeights(chains, sites, levels int) pathWeights {
-	return pathWeights{
-		sites: sites, levels: levels,
-		w:     padded.Make[float32](chains * sites * levels),
-		trees: padded.Make[float64](chains * 2 * leaves(sites)),
-		total: padded.Make[float64](chains),
-	}
-}
-
-func (p *pathWeights) row(s, site int) []float32 {
-	i := s*p.sites + site
-	return p.w[i*p.levels : (i+1)*p.levels]
-}
-
-func (p *pathWeights) tree(s int) sumTree {
-	n := 2 * leaves(p.sites)
-	return p.trees[s*n : (s+1)*n]
-}
-
-// sum fills the trees of states lo … hi−1 from the rows.
-func (p *pathWeights) sum(lo, hi int) {
-	for s := lo; s < hi; s++ {
-		tree := p.tree(s)
-		for i := range p.sites {
-			total := 0.0
-			for _, w := range p.row(s, i) {
-				total += float64(w)
-			}
-			tree[len(tree)/2+i] = total
-		}
-		tree.sum()
-	}
-}
-
-// accept copies the weights of state s from next.
-func (p *pathWeights) accept(next *pathWeights, s int) {
-	n := p.sites * p.levels
-	copy(p.w[s*n:(s+1)*n], next.w[s*n:])
-	copy(p.tree(s), next.tree(s))
 }

@@ -85,23 +85,23 @@ func TestPathProbabilities(t *testing.T) {
 		total := 0.0
 		eachPath(x, 3, 3, func(path, y []int32) {
 			left := 0.0
-			for _, w := range walks.now.w {
+			for _, w := range walks.w.Now {
 				left += float64(w)
 			}
 			p := 1.0
 			for _, i := range path {
-				row := walks.now.w[3*i : 3*i+3]
+				row := walks.w.Now[3*i : 3*i+3]
 				p *= float64(row[y[i]]) / left
 				left -= float64(row[0]) + float64(row[1]) + float64(row[2])
 			}
-			got := walks.walk(&walks.now, 0, path, y)
+			got := walks.walk(false, 0, path, y)
 			require.InDelta(t, math.Log(p), got, 1e-11)
 			total += math.Exp(got)
 		})
 		require.InDelta(t, 1, total, 1e-12)
 		for i := range x {
-			row := walks.now.row(0, i)
-			require.Equal(t, float64(row[0])+float64(row[1])+float64(row[2]), walks.now.tree(0).leaf(i), "the tree is put back")
+			row := walks.row(0, i, false)
+			require.Equal(t, float64(row[0])+float64(row[1])+float64(row[2]), walks.tree(0, false).leaf(i), "the tree is put back")
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestPathsBrokenTwins(t *testing.T) {
 	replaced := pathsMatrix(t, k, p, all, func(y, x []int32) (forth, back float64) {
 		forth, _ = scored(p)(y, x)
 		for _, i := range p.path[:p.length[0]] {
-			back += math.Log(float64(p.next.row(0, int(i))[x[i]]) / p.next.tree(0)[1])
+			back += math.Log(float64(p.row(0, int(i), true)[x[i]]) / p.tree(0, true)[1])
 		}
 		return forth, back
 	})

@@ -29,10 +29,8 @@ type proposal interface {
 	// evaluate, it returns false if it was stopped and is to be called again.
 	weigh(lo, hi int, y []int32, at *sweep.Cursor) bool
 
-	// accept makes the loaded weights of chain s its current ones, acceptAll
-	// those of every chain.
-	accept(s int)
-	acceptAll()
+	// accept makes the loaded weights of chains lo … hi−1 their current ones.
+	accept(lo, hi int)
 
 	// tune sets step size α and balance β of the weights that are made from now
 	// on. rebuild makes the current weights of chains lo … hi−1, at x, anew; it
@@ -78,12 +76,6 @@ type unstepped struct{}
 func (unstepped) tune(float64, float64)                         {}
 func (unstepped) rebuild(int, int, []int32, *sweep.Cursor) bool { return true }
 
-// load evaluates the model at the states y of all chains of p and weighs them.
-func load(p proposal, e []float64, y, x []int32) {
-	p.evaluate(0, len(e), e, y, x, &sweep.Cursor{})
-	p.weigh(0, len(e), y, &sweep.Cursor{})
-}
-
 // resetProposal makes the current weights of the chains lo … hi−1 those of the
 // states x in three stages, unless it is stopped.
 func resetProposal(p proposal, stage, lo, hi int, e []float64, x []int32, at *sweep.Cursor, stale []bool) (bool, error) {
@@ -96,20 +88,9 @@ func resetProposal(p proposal, stage, lo, hi int, e []float64, x []int32, at *sw
 	if !p.weigh(lo, hi, x, at) {
 		return false, nil
 	}
-	acceptSome(p, lo, hi, len(e))
+	p.accept(lo, hi)
 	clear(stale[lo:hi])
 	return true, sweep.CheckStart(e, lo, hi)
-}
-
-// acceptSome makes the loaded weights of the chains lo … hi−1 of n current.
-func acceptSome(p proposal, lo, hi, n int) {
-	if hi-lo == n {
-		p.acceptAll()
-		return
-	}
-	for s := lo; s < hi; s++ {
-		p.accept(s)
-	}
 }
 
 // unconfined is the part of a proposal without a language.

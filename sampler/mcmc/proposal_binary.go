@@ -25,8 +25,8 @@ type flips struct {
 	flipLaw
 	unconfined
 
-	h, nextH   []float32 // fields: chains × sites
-	t, nextT   []int32   // flip thresholds: chains × sites
+	h          padded.Pair[float32] // fields: chains × sites
+	t          padded.Pair[int32]   // flip thresholds: chains × sites
 	bits       []uint32
 	table      []float32     // scratch of models without a compact field
 	levels     *table        // of models without a field
@@ -38,8 +38,7 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 	n := chains * sites
 	p := padded.New(flips{
 		flipLaw: newFlipLaw(sites, l),
-		h:       padded.Make[float32](n), nextH: padded.Make[float32](n),
-		t: padded.Make[int32](n), nextT: padded.Make[int32](n),
+		h:       padded.NewPair[float32](chains, sites), t: padded.NewPair[int32](chains, sites),
 		bits: padded.Make[uint32](sites),
 	})
 	if l.exact {
@@ -93,13 +92,13 @@ func (p *flips) evaluate(lo, hi int, e []float64, y, x []int32, at *sweep.Cursor
 		if !p.levels.evaluate(e[lo:hi], p.table[2*from:2*to], y[from:to], at) {
 			return false
 		}
-		p.compact(lo, p.nextH[from:to])
+		p.compact(lo, p.h.Next[from:to])
 		return true
 	}
 	if x != nil {
 		x = x[from:to]
 	}
-	p.field(lo, hi, e[lo:hi], p.nextH[from:to], y[from:to], x)
+	p.field(lo, hi, e[lo:hi], p.h.Next[from:to], y[from:to], x)
 	return true
 }
 
@@ -108,28 +107,20 @@ func (p *flips) estimate(lo, hi int, x []int32, r []sampler.Stream) {
 		p.generators[s] = &r[s]
 	}
 	from, to := lo*p.sites, hi*p.sites
-	p.source.Estimate(p.nextH[from:to], x[from:to], p.generators[lo:hi])
+	p.source.Estimate(p.h.Next[from:to], x[from:to], p.generators[lo:hi])
 }
 
 func (p *flips) weigh(lo, hi int, y []int32, _ *sweep.Cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
-	p.Thresholds(p.nextT[from:to], p.nextH[from:to], y[from:to])
+	p.Thresholds(p.t.Next[from:to], p.h.Next[from:to], y[from:to])
 	return true
 }
 
-func (p *flips) accept(s int) {
-	copy(p.h[s*p.sites:(s+1)*p.sites], p.nextH[s*p.sites:])
-	copy(p.t[s*p.sites:(s+1)*p.sites], p.nextT[s*p.sites:])
+func (p *flips) accept(lo, hi int) {
+	p.h.Accept(lo, hi)
+	p.t.Accept(lo, hi)
 	if p.cached != nil {
-		p.cached.accept(s)
-	}
-}
-
-func (p *flips) acceptAll() {
-	p.h, p.nextH = p.nextH, p.h
-	p.t, p.nextT = p.nextT, p.t
-	if p.cached != nil {
-		p.cached.acceptAll()
+		p.cached.accept(lo, hi)
 	}
 }
 
@@ -140,21 +131,21 @@ func (p *flips) tune(alpha, beta float64) {
 
 func (p *flips) rebuild(lo, hi int, x []int32, _ *sweep.Cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
-	p.Thresholds(p.t[from:to], p.h[from:to], x[from:to])
+	p.Thresholds(p.t.Now[from:to], p.h.Now[from:to], x[from:to])
 	return true
 }
 
 func (p *flips) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
 	r.Uint32s(p.bits)
-	return simd.Flip(y, x, p.t[s*p.sites:(s+1)*p.sites], p.bits)
+	return simd.Flip(y, x, p.t.Chain(s, false), p.bits)
 }
 
 func (p *flips) logProb(y, x []int32, s int) float64 {
-	return simd.FlipLogProb(x, y, p.nextT[s*p.sites:(s+1)*p.sites])
+	return simd.FlipLogProb(x, y, p.t.Chain(s, true))
 }
 
 func (p *flips) current(y, x []int32, s int) float64 {
-	return simd.FlipLogProb(x, y, p.t[s*p.sites:(s+1)*p.sites])
+	return simd.FlipLogProb(x, y, p.t.Chain(s, false))
 }
 
 // cheapFormat begins a checkpoint whose field is good for proposals only: earlier versions
@@ -168,8 +159,8 @@ func (p *flips) fields(f *wire.Fields) {
 	if p.cheap {
 		f.Tag(cheapFormat, "a kernel with another field of such a model")
 	}
-	f.Float32s(p.h)
-	f.Int32s(p.t)
+	f.Float32s(p.h.Now)
+	f.Int32s(p.t.Now)
 }
 
 // onTorus returns the kernel of DMALA or DLMC: the kernel of bits if the model allows it,

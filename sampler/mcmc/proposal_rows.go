@@ -30,14 +30,13 @@ type rows struct {
 	jumps  *jumps      // weighs rows in place of the Langevin proposal, if not nil
 	barker *barkerRows // multiplies the weights of distances, if not nil
 
-	balance      Balance
-	alpha        float64
-	apart        float64   // δ² between different categories
-	beta         float32   // balance: ½ for the Langevin proposal
-	g, nextG     []float32 // differences: chains × sites × cols
-	p, nextP     []float32 // weights, same shape
-	sum, nextSum []float64 // their totals: chains × sites
-	generators   []rand.Source
+	balance    Balance
+	alpha      float64
+	apart      float64              // δ² between different categories
+	beta       float32              // balance: ½ for the Langevin proposal
+	g, p       padded.Pair[float32] // differences and weights: chains × sites × cols
+	sum        padded.Pair[float64] // totals of weights: chains × sites
+	generators []rand.Source
 }
 
 func newRows(method string, m energy.Model, chains int, l langevin) (*rows, error) {
@@ -57,10 +56,8 @@ func newRows(method string, m energy.Model, chains int, l langevin) (*rows, erro
 	if l.balance == Barker {
 		r.barker = newBarkerRows(r.cols)
 	}
-	n := chains * sites
-	r.g, r.nextG = padded.Make[float32](n*r.cols), padded.Make[float32](n*r.cols)
-	r.p, r.nextP = padded.Make[float32](n*r.cols), padded.Make[float32](n*r.cols)
-	r.sum, r.nextSum = padded.Make[float64](n), padded.Make[float64](n)
+	r.g, r.p = padded.NewPair[float32](chains, sites*r.cols), padded.NewPair[float32](chains, sites*r.cols)
+	r.sum = padded.NewPair[float64](chains, sites)
 	if l.minibatch {
 		r.source, _ = energy.As[energy.Stochastic](m)
 		r.generators = make([]rand.Source, chains)
@@ -216,14 +213,14 @@ const weighWork = 4
 func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *sweep.Cursor) bool {
 	from, to := lo*p.sites, hi*p.sites
 	if p.windows != nil {
-		p.windows.Window(e[lo:hi], p.nextG[from*p.cols:to*p.cols], y[from:to], p.window)
+		p.windows.Window(e[lo:hi], p.g.Next[from*p.cols:to*p.cols], y[from:to], p.window)
 		return true
 	}
-	return p.table.evaluate(e[lo:hi], p.nextG[from*p.cols:to*p.cols], y[from:to], at)
+	return p.table.evaluate(e[lo:hi], p.g.Next[from*p.cols:to*p.cols], y[from:to], at)
 }
 
 func (p *rows) weigh(lo, hi int, y []int32, at *sweep.Cursor) bool {
-	return p.weightsUntil(lo, hi, p.nextP, p.nextSum, p.nextG, y, at)
+	return p.weightsUntil(lo, hi, p.p.Next, p.sum.Next, p.g.Next, y, at)
 }
 
 func (p *rows) estimate(lo, hi int, x []int32, r []sampler.Stream) {
@@ -231,32 +228,25 @@ func (p *rows) estimate(lo, hi int, x []int32, r []sampler.Stream) {
 		p.generators[s] = &r[s]
 	}
 	from, to := lo*p.sites, hi*p.sites
-	p.source.Estimate(p.nextG[from*p.cols:to*p.cols], x[from:to], p.generators[lo:hi])
+	p.source.Estimate(p.g.Next[from*p.cols:to*p.cols], x[from:to], p.generators[lo:hi])
 }
 
-func (p *rows) accept(s int) {
-	n := p.sites * p.cols
-	copy(p.g[s*n:(s+1)*n], p.nextG[s*n:])
-	copy(p.p[s*n:(s+1)*n], p.nextP[s*n:])
-	copy(p.sum[s*p.sites:(s+1)*p.sites], p.nextSum[s*p.sites:])
-}
-
-func (p *rows) acceptAll() {
-	p.g, p.nextG = p.nextG, p.g
-	p.p, p.nextP = p.nextP, p.p
-	p.sum, p.nextSum = p.nextSum, p.sum
+func (p *rows) accept(lo, hi int) {
+	p.g.Accept(lo, hi)
+	p.p.Accept(lo, hi)
+	p.sum.Accept(lo, hi)
 }
 
 func (p *rows) tune(alpha, beta float64) { p.alpha, p.beta = alpha, float32(beta) }
 
 func (p *rows) rebuild(lo, hi int, x []int32, at *sweep.Cursor) bool {
-	return p.weightsUntil(lo, hi, p.p, p.sum, p.g, x, at)
+	return p.weightsUntil(lo, hi, p.p.Now, p.sum.Now, p.g.Now, x, at)
 }
 
 func (p *rows) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
 	q := newProduct()
 	for i, at := range x {
-		row, sum := p.row(p.p, p.sum, s, i)
+		row, sum := p.row(p.p.Now, p.sum.Now, s, i)
 		c := simd.Pick(row, sum, r.Float64())
 		if c < 0 {
 			return 0, math.NaN()
@@ -274,9 +264,9 @@ func (p *rows) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq flo
 	return moved, q.log()
 }
 
-func (p *rows) logProb(y, x []int32, s int) float64 { return p.score(p.nextP, p.nextSum, y, x, s) }
+func (p *rows) logProb(y, x []int32, s int) float64 { return p.score(p.p.Next, p.sum.Next, y, x, s) }
 
-func (p *rows) current(y, x []int32, s int) float64 { return p.score(p.p, p.sum, y, x, s) }
+func (p *rows) current(y, x []int32, s int) float64 { return p.score(p.p.Now, p.sum.Now, y, x, s) }
 
 func (p *rows) score(w []float32, sums []float64, y, x []int32, s int) float64 {
 	q := newProduct()
@@ -297,9 +287,9 @@ func (p *rows) row(w []float32, sums []float64, s, site int) ([]float32, float64
 }
 
 func (p *rows) fields(f *wire.Fields) {
-	f.Float32s(p.g)
-	f.Float32s(p.p)
-	f.Float64s(p.sum)
+	f.Float32s(p.g.Now)
+	f.Float32s(p.p.Now)
+	f.Float64s(p.sum.Now)
 }
 
 // barkerRows multiplies weights by Barker's function g(e^(−d)) = σ(−d), without logarithms.

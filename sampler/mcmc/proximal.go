@@ -74,7 +74,7 @@ func (k *proximal) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 		if !k.proposal.weigh(lo, hi, k.noisy, &k.at) {
 			return false
 		}
-		acceptSome(k.proposal, lo, hi, len(k.e))
+		k.proposal.accept(lo, hi)
 		copy(k.from[lo*k.sites:hi*k.sites], k.noisy[lo*k.sites:])
 	case 3:
 		for s := lo; s < hi; s++ {

@@ -41,7 +41,7 @@ func (n *noise) chance(y, x []int32) float64 {
 // stand makes the proposal of k one at the noisy state y.
 func (k *proximal) stand(y []int32) {
 	load(k.proposal, k.f, y, nil)
-	k.proposal.acceptAll()
+	k.proposal.accept(0, len(k.e))
 }
 
 // proximalMatrix sums over the noisy states between.

@@ -181,10 +181,10 @@ func difference(g []float32, d []float64, level int32) {
 // changes evaluates an incremental model along the chains of a block: new states
 // from the current ones.
 type changes struct {
-	from      evaluation
-	size      int       // of the cache of a chain
-	now, next []float64 // caches of the current and of the last loaded states
-	known     []bool    // by chain: now holds its cache
+	from   evaluation
+	size   int // of the cache of a chain
+	caches padded.Pair[float64]
+	known  []bool // by chain: the current cache is its
 }
 
 // evaluation is FieldFrom of energy.Incremental or HiddenFieldFrom of
@@ -192,13 +192,13 @@ type changes struct {
 type evaluation func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 
 func newChanges(from evaluation, n, chains int) *changes {
-	return padded.New(changes{from: from, size: n, now: padded.Make[float64](chains * n), next: padded.Make[float64](chains * n), known: padded.Make[bool](chains)})
+	return padded.New(changes{from: from, size: n, caches: padded.NewPair[float64](chains, n), known: padded.Make[bool](chains)})
 }
 
 // field stores energies and fields of the states y of the chains lo … hi−1. x are the
 // current states, nil if there are none. All slices hold these chains only.
 func (c *changes) field(lo, hi int, e []float64, h []float32, y, x []int32) {
-	now, next := c.now[lo*c.size:hi*c.size], c.next[lo*c.size:hi*c.size]
+	now, next := c.caches.Now[lo*c.size:hi*c.size], c.caches.Next[lo*c.size:hi*c.size]
 	if x == nil {
 		c.from(e, h, next, y, nil, nil)
 		return
@@ -221,16 +221,10 @@ func (c *changes) setKnown(lo, hi int, known bool) {
 	}
 }
 
-// accept makes the cache last loaded for chain s its current one, acceptAll those
-// of every chain.
-func (c *changes) accept(s int) {
-	copy(c.now[s*c.size:(s+1)*c.size], c.next[s*c.size:])
-	c.known[s] = true
-}
-
-func (c *changes) acceptAll() {
-	c.now, c.next = c.next, c.now
-	c.setKnown(0, len(c.known), true)
+// accept makes the caches last loaded for the chains lo … hi−1 their current ones.
+func (c *changes) accept(lo, hi int) {
+	c.caches.Accept(lo, hi)
+	c.setKnown(lo, hi, true)
 }
 
 // forget drops the caches of the current states, which have been replaced from outside.

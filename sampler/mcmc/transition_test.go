@@ -90,7 +90,7 @@ func gwgMatrix(t *testing.T, k *hastings, p *gwg, all [][]int32) *exact.Matrix {
 			q := 1.0
 			for j, c := 0, code; j < p.flips; j, c = j+1, c/n {
 				p.list[j] = c % n
-				q *= float64(p.w[p.list[j]]) / p.sum[0]
+				q *= float64(p.w.Now[p.list[j]]) / p.sum.Now[0]
 			}
 			copy(y, all[x])
 			if q == 0 || !p.apply(y, all[x], p.list) {
@@ -212,4 +212,10 @@ func matrixOf(t *testing.T, method sampler.Method, m energy.Model) *exact.Matrix
 		p = p.Mul(site(i))
 	}
 	return p
+}
+
+// load evaluates the model at the states y of all chains of p and weighs them.
+func load(p proposal, e []float64, y, x []int32) {
+	p.evaluate(0, len(e), e, y, x, &sweep.Cursor{})
+	p.weigh(0, len(e), y, &sweep.Cursor{})
 }

@@ -17,7 +17,7 @@ type flips struct {
 	sites      int
 	field      func(e []float64, h []float32, x []int32)
 	relaxation float64
-	h, nextH   []float32 // fields: chains × sites
+	h          padded.Pair[float32] // fields: chains × sites
 	cost       []float32
 	slid       []float32 // field less drift, of one chain
 	t          []int32   // thresholds, of one chain
@@ -29,7 +29,7 @@ func newFlips(m energy.Model, chains int, relaxation float64) *flips {
 	n := chains * sites
 	p := padded.New(flips{
 		sites: sites, relaxation: relaxation,
-		h: padded.Make[float32](n), nextH: padded.Make[float32](n), cost: padded.Make[float32](sites),
+		h: padded.NewPair[float32](chains, sites), cost: padded.Make[float32](sites),
 		slid: padded.Make[float32](sites), t: padded.Make[int32](sites), bits: padded.Make[uint32](sites),
 	})
 	if b, ok := energy.As[energy.Binary](m); ok {
@@ -46,19 +46,10 @@ func newFlips(m energy.Model, chains int, relaxation float64) *flips {
 	return p
 }
 
-func (p *flips) load(e []float64, y []int32) { p.field(e, p.nextH, y) }
-
-// fields returns the fields of chain s.
-func (p *flips) fields(s int, loaded bool) []float32 {
-	h := p.h
-	if loaded {
-		h = p.nextH
-	}
-	return h[s*p.sites : (s+1)*p.sites]
-}
+func (p *flips) load(e []float64, y []int32) { p.field(e, p.h.Next, y) }
 
 func (p *flips) weigh(s int, loaded bool, x []int32, drift []float64) {
-	for i, h := range p.fields(s, loaded) {
+	for i, h := range p.h.Chain(s, loaded) {
 		p.slid[i] = h - float32(drift[i])
 	}
 	simd.FlipThresholds(p.t, p.slid, x, 1, p.cost)
@@ -104,7 +95,7 @@ func bounded(v float64) float64 {
 }
 
 func (p *flips) slope(g []float64, s int, loaded bool, _ []int32) {
-	for i, h := range p.fields(s, loaded) {
+	for i, h := range p.h.Chain(s, loaded) {
 		g[i] = bounded(-float64(h))
 	}
 }
@@ -115,9 +106,7 @@ func (p *flips) displace(d []float64, y, x []int32) {
 	}
 }
 
-func (p *flips) accept(s int) { copy(p.fields(s, false), p.fields(s, true)) }
-
-func (p *flips) all() { p.h, p.nextH = p.nextH, p.h }
+func (p *flips) accept(lo, hi int) { p.h.Accept(lo, hi) }
 
 func (p *flips) costs(f frame) {
 	for i := range p.cost {
@@ -125,4 +114,4 @@ func (p *flips) costs(f frame) {
 	}
 }
 
-func (p *flips) checkpoint(f *wire.Fields) { f.Float32s(p.h) }
+func (p *flips) fields(f *wire.Fields) { f.Float32s(p.h.Now) }

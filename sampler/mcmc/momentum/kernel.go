@@ -39,16 +39,14 @@ type conditional interface {
 	// displace stores v(y) − v(x).
 	displace(d []float64, y, x []int32)
 
-	// accept makes the loaded differences of chain s its current ones, all those of
-	// every chain.
-	accept(s int)
-	all()
+	// accept makes the loaded differences of chains lo … hi−1 their current ones.
+	accept(lo, hi int)
 
 	// costs takes the weights of d² from a frame.
 	costs(f frame)
 
-	// checkpoint goes through the current differences.
-	checkpoint(f *wire.Fields)
+	// fields goes through the current differences.
+	fields(f *wire.Fields)
 }
 
 // kernel is the kernel of DHAMS and PDHAMS.
@@ -124,7 +122,7 @@ func (k *kernel) Warning() string { return k.tune.Warning(k.step) }
 // Reset implements [sampler.Transition]. The momentum is drawn anew by the next step.
 func (k *kernel) Reset(_ sampler.Control, x []int32) error {
 	k.load(k.e, x)
-	k.all()
+	k.conditional.accept(0, len(k.e))
 	k.began = false
 	k.stage, k.chain, k.part = 0, 0, 0
 	return sampler.CheckStart(k.e)
@@ -232,7 +230,7 @@ func (k *kernel) fields(f *wire.Fields, began *bool, u []float64) {
 	}
 	f.Float64s(k.e)
 	f.Float64s(u)
-	k.checkpoint(f)
+	k.conditional.fields(f)
 }
 
 // checkStep returns an error unless 0 ≤ step < ∞; 0 stands for the default.
@@ -348,7 +346,7 @@ func (k *kernel) move(s int, x []int32, r []sampler.Stream) sampler.Info {
 	if r[s].Float64() < k.accepts[s] {
 		copy(u, k.next[from:to])
 		copy(x[from:to], k.y[from:to])
-		k.conditional.accept(s)
+		k.conditional.accept(s, s+1)
 		k.e[s], info.Moved = k.f[s], k.moved[s]
 	} else {
 		for i, v := range u {

@@ -16,7 +16,7 @@ type rows struct {
 	values        []float32
 	table         energy.Differentiable
 	relaxation    float64
-	g, nextG      []float32 // differences: chains × sites × levels
+	g             padded.Pair[float32] // differences: chains × sites × levels
 	cost          []float64
 	w             []float32 // weights, of one chain
 	sum           []float64
@@ -28,27 +28,17 @@ const leastWeight = 0x1p-60
 
 func newRows(m energy.Model, values []float32, chains int, relaxation float64) *rows {
 	sites, levels := m.Shape()
-	n := chains * sites * levels
 	return padded.New(rows{
 		sites: sites, levels: levels, values: values, table: energy.Differences(m), relaxation: relaxation,
-		g: padded.Make[float32](n), nextG: padded.Make[float32](n), cost: padded.Make[float64](sites),
+		g: padded.NewPair[float32](chains, sites*levels), cost: padded.Make[float64](sites),
 		w: padded.Make[float32](sites * levels), sum: padded.Make[float64](sites),
 	})
 }
 
-func (p *rows) load(e []float64, y []int32) { p.table.Gradient(e, p.nextG, y) }
-
-func (p *rows) differences(s int, loaded bool) []float32 {
-	g := p.g
-	if loaded {
-		g = p.nextG
-	}
-	n := p.sites * p.levels
-	return g[s*n : (s+1)*n]
-}
+func (p *rows) load(e []float64, y []int32) { p.table.Gradient(e, p.g.Next, y) }
 
 func (p *rows) weigh(s int, loaded bool, x []int32, drift []float64) {
-	g := p.differences(s, loaded)
+	g := p.g.Chain(s, loaded)
 	for i, at := range x {
 		own := float64(p.values[at])
 		row, w := g[i*p.levels:(i+1)*p.levels], p.w[i*p.levels:(i+1)*p.levels]
@@ -151,7 +141,7 @@ func (p *rows) logProb(y, x []int32) float64 {
 
 // slope takes the difference quotient between the levels next to the present one.
 func (p *rows) slope(g []float64, s int, loaded bool, x []int32) {
-	d := p.differences(s, loaded)
+	d := p.g.Chain(s, loaded)
 	for i, at := range x {
 		low, high := max(at-1, 0), min(int(at)+1, p.levels-1)
 		row := d[i*p.levels : (i+1)*p.levels]
@@ -168,9 +158,7 @@ func (p *rows) displace(d []float64, y, x []int32) {
 	}
 }
 
-func (p *rows) accept(s int) { copy(p.differences(s, false), p.differences(s, true)) }
-
-func (p *rows) all() { p.g, p.nextG = p.nextG, p.g }
+func (p *rows) accept(lo, hi int) { p.g.Accept(lo, hi) }
 
 func (p *rows) costs(f frame) {
 	for i := range p.cost {
@@ -178,4 +166,4 @@ func (p *rows) costs(f frame) {
 	}
 }
 
-func (p *rows) checkpoint(f *wire.Fields) { f.Float32s(p.g) }
+func (p *rows) fields(f *wire.Fields) { f.Float32s(p.g.Now) }
