@@ -6,7 +6,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
-	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
@@ -33,9 +32,8 @@ type torusLangevin struct {
 	forth, back  []simd.FlipTally   // sites as they are, and as they are proposed
 	still, stays []simd.FlipTally   // those of them that are fixed
 
-	burst   *pool.Burst
-	workers [][]flipWorker // one each
-	job     struct {       // what workers do
+	workers workers[flipWorker]
+	job     struct { // what workers do
 		state, next *spins.GridState
 		x           []int32
 		from        spins.Source
@@ -104,7 +102,7 @@ func newTorusLangevin(m energy.Model, chains int, law FlipLaw, alpha float64, tu
 	}
 	k.propose = func(_, job int) { k.job.state.Propose(k.job.next, job, &k.odds, k.job.from) }
 	k.weigh = func(w, job int) {
-		t := &k.workers[w][0]
+		t := k.workers.each[w]
 		k.job.next.Count(&t.forth, &t.back, &t.still, k.job.state, job)
 	}
 	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job) }
@@ -114,16 +112,7 @@ func newTorusLangevin(m energy.Model, chains int, law FlipLaw, alpha float64, tu
 }
 
 // share makes workspaces for so many workers.
-func (k *torusLangevin) share(n int) {
-	if n = max(1, min(n, k.grid.Jobs())); n == len(k.workers) {
-		return
-	}
-	k.burst = pool.NewBurst(n)
-	k.workers = make([][]flipWorker, n)
-	for w := range k.workers {
-		k.workers[w] = padded.Make[flipWorker](1)
-	}
-}
+func (k *torusLangevin) share(n int) { k.workers.share(n, k.grid.Jobs(), nil) }
 
 // Reset implements [sampler.Transition].
 func (k *torusLangevin) Reset(ctl sampler.Control, x []int32) error {
@@ -275,26 +264,20 @@ func (k *torusLangevin) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) 
 }
 
 // each does the jobs of a state.
-func (k *torusLangevin) each(do func(worker, job int)) {
-	if n := k.grid.Jobs(); n > 1 {
-		k.burst.Each(n, do)
-	} else {
-		do(0, 0)
-	}
-}
+func (k *torusLangevin) each(do func(worker, job int)) { k.workers.do(k.grid.Jobs(), do) }
 
 // tally counts the proposal of chain s and the flips to it and back. The sites of its state
 // are counted already.
 func (k *torusLangevin) tally(s int) {
-	for _, w := range k.workers {
-		w[0].forth.Flips, w[0].back, w[0].still = [2][5]int{}, simd.FlipTally{}, simd.FlipTally{}
+	for _, w := range k.workers.each {
+		w.forth.Flips, w.back, w.still = [2][5]int{}, simd.FlipTally{}, simd.FlipTally{}
 	}
 	k.each(k.weigh)
-	first := &k.workers[0][0]
-	for _, w := range k.workers[1:] {
-		first.forth.Add(&w[0].forth)
-		first.back.Add(&w[0].back)
-		first.still.Add(&w[0].still)
+	first := k.workers.each[0]
+	for _, w := range k.workers.each[1:] {
+		first.forth.Add(&w.forth)
+		first.back.Add(&w.back)
+		first.still.Add(&w.still)
 	}
 	k.forth[s].Flips, k.back[s], k.stays[s] = first.forth.Flips, first.back, first.still
 }

@@ -4,7 +4,6 @@ import (
 	"sort"
 
 	"github.com/gibbsite-go/gibbsite/internal/padded"
-	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -17,17 +16,16 @@ type pieces struct {
 	sites int
 
 	draw    func(worker, piece, from, to int, words []uint32) // the kernel redraws some places of a piece
-	burst   *pool.Burst
-	workers [][]pieceWorker // one each
-	first   int             // piece of job 0
-	from    int             // its first place
-	base    sampler.Stream  // at that place
+	workers workers[pieceWorker]
+	first   int            // piece of job 0
+	from    int            // its first place
+	base    sampler.Stream // at that place
 	job     func(worker, job int)
 }
 
-// piece holds the places first … end−1 of a sweep. The pieces up to number next−1 have the
-// same colour.
-type piece struct{ first, end, next int }
+// piece holds the places first … end−1 of a sweep, of one stretch. The pieces up to number
+// next−1 have the same colour.
+type piece struct{ first, end, stretch, next int }
 
 // pieceWorker is the workspace of one worker.
 type pieceWorker struct {
@@ -42,21 +40,20 @@ const pieceSites = 2048
 // drawn alike and colours their colours; stretches of one colour are adjacent.
 func newPieces(ends, colours []int, draw func(worker, piece, from, to int, words []uint32)) *pieces {
 	p := padded.New(pieces{sites: ends[len(ends)-1], draw: draw})
-	first, colour := 0, []int{}
+	first := 0
 	for n, end := range ends {
 		for ; first < end; first = min(first+pieceSites, end) {
-			p.all = append(p.all, piece{first: first, end: min(first+pieceSites, end)})
-			colour = append(colour, colours[n])
+			p.all = append(p.all, piece{first: first, end: min(first+pieceSites, end), stretch: n})
 		}
 	}
 	for at := len(p.all) - 1; at >= 0; at-- {
-		if p.all[at].next = at + 1; at+1 < len(p.all) && colour[at+1] == colour[at] {
+		if p.all[at].next = at + 1; at+1 < len(p.all) && colours[p.all[at+1].stretch] == colours[p.all[at].stretch] {
 			p.all[at].next = p.all[at+1].next
 		}
 		p.most = max(p.most, p.all[at].next-at)
 	}
 	p.job = func(worker, job int) {
-		w, at := &p.workers[worker][0], p.first+job
+		w, at := p.workers.each[worker], p.first+job
 		from := max(p.from, p.all[at].first)
 		w.stream = p.base
 		w.stream.Skip(2 * uint64(from-p.from))
@@ -69,23 +66,15 @@ func newPieces(ends, colours []int, draw func(worker, piece, from, to int, words
 // share makes workspaces for n workers, or for as many as a sweep can use, and returns their
 // number.
 func (p *pieces) share(n int) int {
-	if n = max(1, min(n, p.most)); n == len(p.workers) {
-		return n
-	}
-	p.burst = pool.NewBurst(n)
-	p.workers = make([][]pieceWorker, n)
-	for w := range p.workers {
-		p.workers[w] = padded.Make[pieceWorker](1)
-		p.workers[w][0].words = padded.Make[uint32](2 * chunk)
-	}
-	return n
+	p.workers.share(n, p.most, func(w *pieceWorker) { w.words = padded.Make[uint32](2 * chunk) })
+	return len(p.workers.each)
 }
 
 // redraw redraws a piece from place from on.
 func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 	for end := p.all[at].end; from < end; {
 		to := min(from+chunk, end)
-		words := p.workers[worker][0].words[:2*(to-from)]
+		words := p.workers.each[worker].words[:2*(to-from)]
 		r.Uint32s(words)
 		p.draw(worker, at, from, to, words)
 		from = to
@@ -97,10 +86,10 @@ func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 // order.
 func (p *pieces) sweep(from int, r *sampler.Stream, settled func(piece int)) (next int) {
 	first := sort.Search(len(p.all), func(n int) bool { return p.all[n].end > from })
-	end := min(p.all[first].next, first+max(1, len(p.workers)*PollWork/(siteWork*pieceSites)))
-	if len(p.workers) > 1 && end-first > 1 {
+	end := min(p.all[first].next, first+max(1, len(p.workers.each)*PollWork/(siteWork*pieceSites)))
+	if len(p.workers.each) > 1 && end-first > 1 {
 		p.first, p.from, p.base = first, from, *r
-		p.burst.Each(end-first, p.job)
+		p.workers.burst.Each(end-first, p.job)
 		r.Skip(2 * uint64(p.all[end-1].end-from))
 	} else {
 		for n := first; n < end; n++ {

@@ -20,7 +20,6 @@ type sparseGibbs struct {
 	*matching
 	ordered [][]orderedLevel // by chain
 	pieces  *pieces
-	in      []int           // stretch of each piece
 	delta   [][]sparseDrawn // of each worker
 	moving  []orderedLevel  // the state that moves
 	price   cost.Memo
@@ -71,16 +70,9 @@ func newSparseGibbs(m energy.Model, chains int) *sparseGibbs {
 		ends, colours = append(ends, s.first+s.sites), append(colours, s.colour)
 	}
 	k.pieces = newPieces(ends, colours, func(worker, piece, from, to int, words []uint32) {
-		t, s := &k.delta[worker][0], &k.stretches[k.in[piece]]
+		t, s := &k.delta[worker][0], &k.stretches[k.pieces.all[piece].stretch]
 		t.moved += k.draw(&t.tally, s, from-s.first, to-s.first, k.moving, words)
 	})
-	of := 0
-	for _, p := range k.pieces.all {
-		for p.first >= ends[of] {
-			of++
-		}
-		k.in = append(k.in, of)
-	}
 	k.share(1)
 	return k
 }

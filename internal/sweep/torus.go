@@ -3,7 +3,6 @@ package sweep
 import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
-	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -19,9 +18,8 @@ type torusGibbs struct {
 	torus   *spins.Torus
 	states  []*spins.State // in the colours of the chequerboard
 	odds    *simd.Odds
-	burst   *pool.Burst
-	workers [][]torusWorker // one each
-	job     struct {        // what workers do
+	workers workers[torusWorker]
+	job     struct { // what workers do
 		state  *spins.State
 		x      []int32
 		colour int
@@ -84,11 +82,11 @@ func newTorusGibbs(m energy.Model, chains int) *torusGibbs {
 		k.states[s] = k.torus.NewState()
 	}
 	k.draw = func(w, job int) {
-		t := &k.workers[w][0]
+		t := k.workers.each[w]
 		t.delta.Add(k.job.state.Redraw(k.job.colour, job, k.odds, k.job.from, &t.scratch))
 	}
 	k.tally = func(w, job int) {
-		t := &k.workers[w][0]
+		t := k.workers.each[w]
 		t.delta.Add(k.job.state.Count(k.job.colour, job, &t.scratch))
 	}
 	k.spread = func(_, job int) { k.job.state.Spread(k.job.x, job, k.torus.Jobs()) }
@@ -147,27 +145,21 @@ func (k *torusGibbs) swap(with holder, chains []int, moved []int) {
 
 // share makes workspaces for so many workers.
 func (k *torusGibbs) share(n int) {
-	if n = max(1, min(n, k.torus.Jobs())); n == len(k.workers) {
-		return
-	}
-	k.burst = pool.NewBurst(n)
-	k.workers = make([][]torusWorker, n)
-	for w := range k.workers {
-		k.workers[w] = padded.Make[torusWorker](1)
+	k.workers.share(n, k.torus.Jobs(), func(w *torusWorker) {
 		if k.proposal != nil {
-			k.workers[w][0].flip = padded.New(torusFlips{})
+			w.flip = padded.New(torusFlips{})
 		}
-	}
+	})
 }
 
 // each does the jobs of a colour and returns the sum of their tallies.
 func (k *torusGibbs) each(do func(worker, job int)) (sum spins.Tally) {
-	for _, w := range k.workers {
-		w[0].delta = spins.Tally{}
+	for _, w := range k.workers.each {
+		w.delta = spins.Tally{}
 	}
-	k.burst.Each(k.torus.Jobs(), do)
-	for _, w := range k.workers {
-		sum.Add(w[0].delta)
+	k.workers.do(k.torus.Jobs(), do)
+	for _, w := range k.workers.each {
+		sum.Add(w.delta)
 	}
 	return sum
 }
@@ -197,9 +189,9 @@ func (k *torusGibbs) flush(int) {}
 // redrawn.
 func (k *torusGibbs) accepted() (sum float64) {
 	var all simd.FlipTally
-	for _, w := range k.workers {
-		all.Add(&w[0].flip.tally)
-		w[0].flip.tally = simd.FlipTally{}
+	for _, w := range k.workers.each {
+		all.Add(&w.flip.tally)
+		w.flip.tally = simd.FlipTally{}
 	}
 	for x := range all.Sites {
 		for n, sites := range all.Sites[x] {
@@ -234,10 +226,10 @@ func newTorusMetropolis(m energy.Model, chains int) *torusGibbs {
 	_, fixed := unclamped(m)
 	k.proposal, k.proposes = to, max(1, freeOf(fixed, k.sites))
 	k.draw = func(w, job int) {
-		t := &k.workers[w][0]
+		t := k.workers.each[w]
 		t.delta.Add(k.job.state.Flip(&t.flip.tally, k.job.colour, job, &to.odds, k.job.from, &t.flip.scratch))
 	}
-	k.workers = nil // their workspaces have no flips
+	k.workers.each = nil // their workspaces have no flips
 	k.share(1)
 	return k
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
-	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -23,9 +22,8 @@ type wordGibbs struct {
 	even    *equalByKind
 	states  *spins.Chains
 
-	burst   *pool.Burst
-	workers [][]wordWorker // one each
-	first   int            // part of job 0
+	workers workers[wordWorker]
+	first   int // part of job 0
 	from    [batch]spins.Source
 	job     func(worker, job int)
 
@@ -66,7 +64,7 @@ func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 	})
 	k.init(k)
 	k.job = func(worker, job int) {
-		w := &k.workers[worker][0]
+		w := k.workers.each[worker]
 		k.states.Redraw(k.first+job, w.delta, k.from[job], &w.scratch)
 	}
 	k.share(1)
@@ -75,15 +73,7 @@ func newWordGibbs(m energy.Model, chains int) *wordGibbs {
 
 // share makes workspaces for so many workers.
 func (k *wordGibbs) share(n int) {
-	if n = max(1, min(n, k.states.Parts())); n == len(k.workers) {
-		return
-	}
-	k.burst = pool.NewBurst(n)
-	k.workers = make([][]wordWorker, n)
-	for w := range k.workers {
-		k.workers[w] = padded.Make[wordWorker](1)
-		k.workers[w][0].delta = padded.Make[simd.ChainTally](len(k.even.base))
-	}
+	k.workers.share(n, k.states.Parts(), func(w *wordWorker) { w.delta = padded.Make[simd.ChainTally](len(k.even.base)) })
 }
 
 // wordSites is the least number of sites for each chain of a block for which chains of a
@@ -113,13 +103,7 @@ func (k *wordGibbs) redraw(_, from int, _ []int32, r *sampler.Stream) (next, wor
 		k.from[job] = reserve(r, k.states.Groups(from+job))
 		sites += k.states.PartSites(from + job)
 	}
-	if len(k.workers) > 1 && parts > 1 {
-		k.burst.Each(parts, k.job)
-	} else {
-		for job := range parts {
-			k.job(0, job)
-		}
-	}
+	k.workers.do(parts, k.job)
 	return from + parts, k.chains * sites
 }
 
@@ -127,9 +111,9 @@ func (k *wordGibbs) redraw(_, from int, _ []int32, r *sampler.Stream) (next, wor
 func (k *wordGibbs) flush(int) {
 	pending := k.at.Info
 	near := k.since[len(k.even.base)][:len(pending)]
-	for _, w := range k.workers {
-		for kind := range w[0].delta {
-			t, ones := &w[0].delta[kind], k.since[kind][:len(pending)]
+	for _, w := range k.workers.each {
+		for kind := range w.delta {
+			t, ones := &w.delta[kind], k.since[kind][:len(pending)]
 			for s := range pending {
 				var c spins.Change
 				c.Add(t, s)
@@ -151,8 +135,8 @@ func (k *wordGibbs) unpack(_ int, x []int32) { k.states.Spread(x) }
 // count implements holder. Counting meets every pair of neighbours twice; a pair that counts
 // in state 0 is half of a correction at each of its two sites.
 func (k *wordGibbs) count(int) {
-	delta := k.workers[0][0].delta
-	k.states.Count(delta, &k.workers[0][0].scratch)
+	delta := k.workers.each[0].delta
+	k.states.Count(delta, &k.workers.each[0].scratch)
 	for s := range k.chains {
 		twice := 0
 		for kind := range delta {
@@ -218,7 +202,7 @@ const (
 
 // Company implements [sampler.Companion].
 func (k *wordGibbs) Company(blocks int) int {
-	if k.sites > batchSites || len(k.workers) > 1 && k.states.End(0) > 1 {
+	if k.sites > batchSites || len(k.workers.each) > 1 && k.states.End(0) > 1 {
 		return 0
 	}
 	if most := min(blocks, simd.JointBlocks); k.abreast(most) {
@@ -298,7 +282,7 @@ func (k *wordGibbs) batchInTurn(n int, blocks []wordBlock) (steps int) {
 			for range some {
 				from := reserve(b.r, o.states.SweepGroups())
 				for part := range o.states.Parts() {
-					b.moved += o.states.Draw(part, o.chains, from, &o.workers[0][0].scratch)
+					b.moved += o.states.Draw(part, o.chains, from, &o.workers.each[0].scratch)
 					from.Group += o.states.Groups(part)
 				}
 			}
