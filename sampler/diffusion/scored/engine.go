@@ -95,11 +95,9 @@ func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffus
 	if _, renoises := steps[0].(diffusion.Renoiser); !renoises || !absorbs {
 		return nil, fmt.Errorf("scored: %T has no masks, want a diffusion.Absorbing diffusion.Renoiser such as those of Masked; for uniform noise use projection/lagrange", process)
 	}
-	mask := int32(0)
-	for !absorb.Masks(mask) {
-		if mask++; int(mask) == levels {
-			return nil, fmt.Errorf("scored: no level of %T is a mask", process)
-		}
+	mask := slots.MaskOf(absorb, levels)
+	if mask < 0 {
+		return nil, fmt.Errorf("scored: no level of %T is a mask", process)
 	}
 	e := &engine{
 		Engine: slots.New(model, slots.Shape{Sites: sites, Levels: levels, Batch: cfg.Batch, Workers: cfg.Workers}, func(i int) slots.Steps[int32] { return steps[i] }),

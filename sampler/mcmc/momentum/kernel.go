@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
-	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -158,11 +158,8 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 		next[i] = -v
 	}
 	drop := k.e[s] - k.f[s]
-	switch {
-	case math.IsInf(drop, -1):
+	if math.IsInf(drop, -1) {
 		return 0, true // a state of probability zero, whose differences are meaningless
-	case math.IsInf(drop, 1) || math.IsNaN(drop) || math.IsNaN(k.logq[s]):
-		return 0, false
 	}
 	k.displace(k.d, y, x)
 	k.frame.push(next, k.d)
@@ -182,14 +179,7 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 		k.slide[i] = -v
 	}
 	k.weigh(s, true, y, k.slide)
-	back := k.logProb(x, y)
-	if math.IsNaN(back) || math.IsNaN(kinetic) {
-		return 0, false
-	}
-	if l := drop + float64(kinetic/2) + (back - k.logq[s]); l < 0 {
-		return simd.Exp(l), true
-	}
-	return 1, true
+	return sweep.Accept(drop+float64(kinetic/2), k.logq[s], k.logProb(x, y))
 }
 
 // Adapt implements [sampler.Adaptive].
@@ -197,8 +187,7 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	if k.tune == nil {
 		return
 	}
-	p := tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
-	k.setStep(k.tune.AdaptTo(p, step, of))
+	k.setStep(k.tune.AdaptTo(sweep.Proposals(info), step, of))
 }
 
 // AppendBinary implements [sampler.Transition].
