@@ -203,8 +203,8 @@ func (k *blockGibbs) weigh(x []int32, block []int) (d []float64, whole bool) {
 }
 
 // members writes to k.x the states that equal x outside the block, the first
-// site of the block running fastest, and returns their number.
-func (k *blockGibbs) members(x []int32, block []int) int {
+// site of the block running fastest.
+func (k *blockGibbs) members(x []int32, block []int) {
 	n := 1
 	copy(k.x, x)
 	for _, i := range block {
@@ -220,7 +220,6 @@ func (k *blockGibbs) members(x []int32, block []int) int {
 		}
 		n *= k.levels
 	}
-	return n
 }
 
 func (k *blockGibbs) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }

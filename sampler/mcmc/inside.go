@@ -1,8 +1,6 @@
 package mcmc
 
 import (
-	"fmt"
-
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -159,22 +157,19 @@ func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 }
 
 // AppendBinary implements [sampler.Transition].
-func (k *following) AppendBinary(b []byte) ([]byte, error) {
-	return k.Kernel.AppendBinary(wire.AppendInts(b, k.since))
-}
+func (k *following) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 // UnmarshalBinary implements [sampler.Transition].
-func (k *following) UnmarshalBinary(b []byte) error {
-	var since [1]uint64
-	b, err := wire.ReadUint64s(b, since[:])
-	if err != nil {
-		return err
+func (k *following) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
+
+// fields goes through what a checkpoint has.
+func (k *following) fields(f *wire.Fields) {
+	least := patience
+	if k.patient {
+		least = 0
 	}
-	if k.since = int(since[0]); since[0] > patience || since[0] < patience && !k.patient {
-		return fmt.Errorf("mcmc: the checkpoint is of a kernel %d steps after a change of its model, want ≤ %d", since[0], patience)
+	if f.Int("mcmc: steps since a change of the model", &k.since, least, patience); f.Reading() {
+		f.Fail(k.choose())
 	}
-	if err := k.choose(); err != nil {
-		return err
-	}
-	return k.Kernel.UnmarshalBinary(b)
+	f.Binary(k.Kernel, -1)
 }
