@@ -107,42 +107,9 @@ func ReadEnd(b []byte) error {
 	return nil
 }
 
-// AppendParts appends what each part appends of itself, with its length before it.
-func AppendParts[T encoding.BinaryAppender](b []byte, parts []T) ([]byte, error) {
-	for _, p := range parts {
-		at := len(b)
-		b = binary.LittleEndian.AppendUint64(b, 0)
-		var err error
-		if b, err = p.AppendBinary(b); err != nil {
-			return nil, err
-		}
-		binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-at-8))
-	}
-	return b, nil
-}
-
 // Empty reports whether a part appends nothing as it is: what is kept elsewhere must be
 // made anew when it is read.
 func Empty(part encoding.BinaryAppender) bool {
 	b, err := part.AppendBinary(nil)
 	return err == nil && len(b) == 0
-}
-
-// ReadParts gives each part what AppendParts wrote of it and returns what follows.
-func ReadParts[T encoding.BinaryUnmarshaler](b []byte, parts []T) ([]byte, error) {
-	for _, p := range parts {
-		var size [1]uint64
-		var err error
-		if b, err = ReadUint64s(b, size[:]); err != nil {
-			return nil, err
-		}
-		if size[0] > uint64(len(b)) {
-			return nil, ErrShort
-		}
-		if err := p.UnmarshalBinary(b[:size[0]]); err != nil {
-			return nil, err
-		}
-		b = b[size[0]:]
-	}
-	return b, nil
 }

@@ -198,12 +198,10 @@ func (f *Fields) Binary(v Binary, size int) {
 
 // Sized is Binary with the number of bytes, which may be any, before it.
 func (f *Fields) Sized(v Binary) {
-	switch {
-	case f.err != nil:
-	case f.reading:
-		f.body, f.err = ReadParts(f.body, []Binary{v})
-	default:
-		f.body, f.err = AppendParts(f.body, []Binary{v})
+	at, size := len(f.body), 0
+	f.Int("bytes of a part", &size, 0, math.MaxInt)
+	if f.Binary(v, size); !f.reading && f.err == nil {
+		binary.LittleEndian.PutUint64(f.body[at:], uint64(len(f.body)-at-8))
 	}
 }
 

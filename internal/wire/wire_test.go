@@ -160,22 +160,32 @@ func (w *word) UnmarshalBinary(b []byte) error {
 }
 
 func TestPartsComeBack(t *testing.T) {
-	b, err := wire.AppendParts([]byte("before"), []*word{{5}, {math.MaxUint64}})
+	through := func(parts []*word) func(*wire.Fields) {
+		return func(f *wire.Fields) {
+			for _, p := range parts {
+				f.Sized(p)
+			}
+		}
+	}
+	b, err := wire.AppendFields([]byte("before"), through([]*word{{5}, {math.MaxUint64}}))
 	require.NoError(t, err)
-	b = append(b, "after"...)
+	b = append(b, "after"...)[len("before"):]
 	got := []*word{{}, {}}
-	rest, err := wire.ReadParts(b[len("before"):], got)
+	rest, err := wire.ReadFront(b, through(got))
 	require.NoError(t, err)
 	assert.Equal(t, "after", string(rest))
 	assert.Equal(t, []*word{{5}, {math.MaxUint64}}, got)
 
 	for cut := range 2 * 16 {
-		_, err := wire.ReadParts(b[len("before"):][:cut], got)
+		_, err := wire.ReadFront(b[:cut], through(got))
 		assert.ErrorIs(t, err, wire.ErrShort, "cut at %d", cut)
 	}
-	b[len("before")] = 9 // bytes: one more than the part is long
-	_, err = wire.ReadParts(b[len("before"):], got)
+	b[0] = 9 // bytes: one more than the part is long
+	_, err = wire.ReadFront(b, through(got))
 	assert.ErrorContains(t, err, "1 bytes too many")
-	_, err = wire.AppendParts(nil, []*word{{5}, {13}})
+	b[7] = 0xff
+	_, err = wire.ReadFront(b, through(got))
+	assert.ErrorContains(t, err, "bytes of a part = 18374686479671623689, want 0 … ")
+	_, err = wire.AppendFields(nil, through([]*word{{5}, {13}}))
 	assert.ErrorIs(t, err, errFull)
 }
