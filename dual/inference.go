@@ -126,7 +126,7 @@ func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], 
 
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill(n int, equal []bool) error {
-	if err := session.Checkpoint(c.Checkpoint).Check("dual: Config", "Inner", c.Inner); err != nil {
+	if err := check.Defaults("dual: Config.", check.Number("Inner", &c.Inner, 0, 1), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0)); err != nil {
 		return err
 	}
 	var err error
@@ -139,7 +139,6 @@ func (c *Config) fill(n int, equal []bool) error {
 	if c.Diverge == 0 {
 		c.Diverge = defaultDiverge
 	}
-	c.Inner = max(c.Inner, 1)
 	if err := check.Optional("dual: Config", "Rule", c.Rule); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
@@ -78,13 +79,14 @@ type Config struct {
 
 // fill checks the configuration and replaces zeros by defaults.
 func (cfg *Config) fill(name string) error {
-	config := name + ": Config"
-	if err := session.Checkpoint(cfg.Checkpoint).Check(config, "Chains Thin Workers", cfg.Chains, cfg.Thin, cfg.Workers); err != nil {
+	if err := check.Defaults(name+": Config.",
+		check.Number("Chains", &cfg.Chains, 0, defaultChains), check.Number("Thin", &cfg.Thin, 0, 1),
+		check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)), check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
+		check.Number("Warmup", &cfg.Warmup, -1, defaultWarmup),
+	); err != nil {
 		return err
 	}
-	if cfg.Warmup < -1 {
-		return fmt.Errorf("%s.Warmup = %d, want ≥ -1", config, cfg.Warmup)
-	}
+	cfg.Warmup = max(cfg.Warmup, 0)
 	if err := cfg.Generator.Check(); err != nil {
 		return fmt.Errorf("%s: Config.Generator: %w", name, err)
 	}
@@ -94,19 +96,6 @@ func (cfg *Config) fill(name string) error {
 				return fmt.Errorf("%s: Config.DrawsFile = %q, want another file than those of Config.Checkpoint.Path = %q", name, cfg.DrawsFile, cfg.Checkpoint.Path)
 			}
 		}
-	}
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultChains
-	}
-	switch cfg.Warmup {
-	case 0:
-		cfg.Warmup = defaultWarmup
-	case -1:
-		cfg.Warmup = 0
-	}
-	cfg.Thin = max(cfg.Thin, 1)
-	if cfg.Workers == 0 {
-		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
 // Config holds the settings of a [Fit]. The zero value, with Chains on the model, is
@@ -58,7 +57,7 @@ const defaultMemory = 0.999 // Kingma and Ba 2015
 // fill checks the configuration for n parameters and rows of data, and replaces
 // zeros by defaults.
 func (c *Config) fill(n, rows int) error {
-	if err := session.Checkpoint(c.Checkpoint).Check("fit: Config", ""); err != nil {
+	if err := check.Defaults("fit: Config.", check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0)); err != nil {
 		return err
 	}
 	switch {

@@ -32,7 +32,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -48,18 +47,6 @@ import (
 type Checkpoint struct {
 	Path  string
 	Every int
-}
-
-// Check returns an error unless Every and the counts of a configuration are ≥ 0. names are
-// those of the counts, separated by spaces. config, such as "fit: Config", begins the error.
-func (c Checkpoint) Check(config, names string, counts ...int) error {
-	counts = append(counts, c.Every)
-	for k, name := range strings.Fields(names + " Checkpoint.Every") {
-		if v := counts[k]; v < 0 {
-			return fmt.Errorf("%s.%s = %d, want ≥ 0", config, name, v)
-		}
-	}
-	return nil
 }
 
 // Session is the life of one run. The fields are set where the run is made.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
@@ -130,22 +131,16 @@ func (cfg *AISConfig) fill() (err error) {
 	if cfg.Chains < 0 || cfg.Chains == 1 {
 		return fmt.Errorf("anneal: AISConfig.Chains = %d, want ≥ 2 (0 for the default)", cfg.Chains)
 	}
-	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: AISConfig", "Workers Stages Moves", cfg.Workers, cfg.Stages, cfg.Moves); err != nil {
+	if err := check.Defaults("anneal: AISConfig.",
+		check.Number("Chains", &cfg.Chains, 0, defaultAISChains), check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)),
+		check.Number("Stages", &cfg.Stages, 0, defaultStages), check.Number("Moves", &cfg.Moves, 0, 1),
+		check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
+	); err != nil {
 		return err
-	}
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultAISChains
 	}
 	if cfg.Count, err = session.Count("anneal: AISConfig", cfg.Chains, cfg.First, cfg.Count); err != nil {
 		return err
 	}
-	if cfg.Workers == 0 {
-		cfg.Workers = runtime.GOMAXPROCS(0)
-	}
-	if cfg.Stages == 0 {
-		cfg.Stages = defaultStages
-	}
-	cfg.Moves = max(cfg.Moves, 1)
 	if cfg.Schedule == nil {
 		cfg.Schedule = Linear(0, 1)
 	}

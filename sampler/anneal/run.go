@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -138,10 +139,7 @@ type LogZ struct {
 // √(Σ(w/w̄−1)²/(n(n−1))) of the mean of the w_i = exp(l_i), the same bits on every
 // processor; −Inf and NaN if all l_i are −Inf.
 func logMeanExp(l []float64) (mean, relative float64) {
-	top := math.Inf(-1)
-	for _, v := range l {
-		top = max(top, v)
-	}
+	top := slices.Max(l)
 	if math.IsInf(top, -1) {
 		return top, math.NaN()
 	}

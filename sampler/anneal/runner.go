@@ -27,6 +27,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -117,14 +118,13 @@ type way struct {
 // New returns a run that is ready to start. Errors are those of [sampler.NewChains], and
 // settings out of range.
 func New(ctx context.Context, m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
-	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: Config", "Stages", cfg.Stages); err != nil {
+	if err := check.Defaults("anneal: Config.",
+		check.Number("Stages", &cfg.Stages, 0, defaultStages), check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
+	); err != nil {
 		return nil, err
 	}
 	if cfg.Chains == 0 {
 		cfg.Chains = defaultChains
-	}
-	if cfg.Stages == 0 {
-		cfg.Stages = defaultStages
 	}
 	a := &Runner{model: m, method: method, cfg: cfg, beta: untargeted}
 	a.life = session.Session{Who: "anneal: Runner", Checkpoint: cfg.Checkpoint, Len: a.Len, Progress: cfg.Progress, Write: a.write, Read: a.read}
@@ -246,12 +246,7 @@ func (a *Runner) observe(chain, _ int, x []int32, info *sampler.Info) {
 
 // Best returns a copy of the best state found and its energy.
 func (a *Runner) Best() (x []int32, e float64) {
-	best := 0
-	for i, v := range a.e {
-		if v < a.e[best] {
-			best = i
-		}
-	}
+	best := slices.Index(a.e, slices.Min(a.e))
 	return slices.Clone(a.x[best*a.sites : (best+1)*a.sites]), a.e[best]
 }
 

@@ -95,29 +95,18 @@ func (cfg SteppingStoneConfig) Part(k, n int) (SteppingStoneConfig, error) {
 
 // fill checks the configuration and replaces zeros by defaults. Chains checks the rest.
 func (cfg *SteppingStoneConfig) fill() (err error) {
-	switch {
-	case cfg.Warmup < -1:
-		return fmt.Errorf("anneal: SteppingStoneConfig.Warmup = %d, want ≥ -1", cfg.Warmup)
-	case cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < diagnose.MinDraws:
+	if cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < diagnose.MinDraws {
 		return fmt.Errorf("anneal: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, diagnose.MinDraws)
 	}
-	if err := session.Checkpoint(cfg.Checkpoint).Check("anneal: SteppingStoneConfig", "Chains Stages Workers", cfg.Chains, cfg.Stages, cfg.Workers); err != nil {
+	if err := check.Defaults("anneal: SteppingStoneConfig.",
+		check.Number("Chains", &cfg.Chains, 0, defaultStoneChains), check.Number("Stages", &cfg.Stages, 0, defaultStones),
+		check.Number("Workers", &cfg.Workers, 0, 0), check.Number("Warmup", &cfg.Warmup, -1, defaultStoneWarmup),
+		check.Number("Draws", &cfg.Draws, 0, defaultStoneDraws), check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
+	); err != nil {
 		return err
-	}
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultStoneChains
 	}
 	if cfg.Count, err = session.Count("anneal: SteppingStoneConfig", cfg.Chains, cfg.First, cfg.Count); err != nil {
 		return err
-	}
-	if cfg.Stages == 0 {
-		cfg.Stages = defaultStones
-	}
-	if cfg.Warmup == 0 {
-		cfg.Warmup = defaultStoneWarmup
-	}
-	if cfg.Draws == 0 {
-		cfg.Draws = defaultStoneDraws
 	}
 	if most := check.MaxEntries / cfg.Count; cfg.Draws > most {
 		return fmt.Errorf("anneal: SteppingStoneConfig.Draws = %d of %d chains, want ≤ %d", cfg.Draws, cfg.Count, most)

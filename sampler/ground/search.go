@@ -195,12 +195,7 @@ func (s *Search) look() {
 
 // Best returns a copy of the best state found and its energy.
 func (s *Search) Best() (x []int32, e float64) {
-	best := 0
-	for i, v := range s.e {
-		if v < s.e[best] {
-			best = i
-		}
-	}
+	best := slices.Index(s.e, slices.Min(s.e))
 	return slices.Clone(s.x[best*s.sites : (best+1)*s.sites]), s.e[best]
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
 // Config holds the settings of a [Trainer]. The zero value of each field but Rounds is
@@ -94,7 +93,7 @@ func (c Config) resolve(teacher pdi.Predictor) (Config, error) {
 			return c, fmt.Errorf("network: Config.%s = %d, want %d … %d", f.name, *f.value, f.from, most)
 		}
 	}
-	if err := session.Checkpoint(c.Checkpoint).Check("network: Config", ""); err != nil {
+	if err := check.Defaults("network: Config.", check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0)); err != nil {
 		return c, err
 	}
 	if err := check.Entries("network: New", "Config.Rounds × Config.PerRound", c.Rounds, c.PerRound); err != nil {

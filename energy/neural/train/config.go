@@ -5,7 +5,7 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Config holds the settings of a training. The zero value of each field but Steps is
@@ -97,7 +97,7 @@ func (c Config) resolve() (Config, error) {
 		return c, fmt.Errorf("train: Average = %v, want 0 ≤ Average < 1", c.Average)
 	}
 	c.Shards = min(c.Shards, c.Batch)
-	return c, session.Checkpoint(c.Checkpoint).Check("train: Config", "")
+	return c, check.Defaults("train: Config.", check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0))
 }
 
 // rate returns the learning rate of a step, counted from 0.
