@@ -25,7 +25,7 @@ var (
 	pairsDrawn    = flag.Int("pairs", 0, "TestPairs: combinations to draw at random, over all runners; 0: a covering array")
 	pairsSeed     = flag.Uint64("seed", 1, "of the combinations that TestPairs draws")
 	pairsStrength = flag.Int("strength", 2, "of the covering array of TestPairs: any so many options occur together")
-	pairsRunners  = flag.String("runners", "", "runners of TestPairs, a regular expression")
+	pairsRunners  = flag.String("runners", "", "runners of TestPairs, or runs of TestKill: a regular expression")
 	pairsDeadline = flag.Duration("deadline", time.Minute, "of a combination of TestPairs")
 )
 

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -444,6 +445,8 @@ func resumableDiffusions() map[string]func(path string) resumable {
 // are those of a run that was not killed.
 //
 //	go test ./internal/conformance -run 'TestKill$' -kills 1000 -timeout 2h -v
+//
+// The flag -runners selects runs by name.
 var kills = flag.Int("kills", 0, "number of kills in TestKill, over all runs; 0: a few, so that the code stays in use")
 
 // killed names, in the environment of a child, the run and its checkpoint file.
@@ -454,7 +457,8 @@ func TestKill(t *testing.T) {
 	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
 		t.Skip("no processes")
 	}
-	names := sortedNames(resumables())
+	wanted := exact.Must(regexp.Compile(*pairsRunners))
+	names := slices.DeleteFunc(sortedNames(resumables()), func(name string) bool { return !wanted.MatchString(name) })
 	quota := (*kills + len(names) - 1) / len(names)
 	if *kills == 0 {
 		names, quota = []string{"annealing", "first hitting", "particles"}, 1
@@ -462,8 +466,9 @@ func TestKill(t *testing.T) {
 	src := rand.New(rand.NewPCG(uint64(*kills), 9))
 	total, runs := 0, 0
 	for _, name := range names {
+		begun := time.Now()
 		k, r := killOften(t, name, quota, src)
-		t.Logf("%-16s %4d kills in %d runs", name, k, r)
+		t.Logf("%-16s %4d kills in %d runs, %v", name, k, r, time.Since(begun).Round(time.Second))
 		total, runs = total+k, runs+r
 	}
 	t.Logf("%d kills, %d runs to their end, all with the bits of a run that was not killed", total, runs)
