@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
@@ -53,8 +54,9 @@ type Config struct {
 
 	// Clamp fixes tokens (infilling): one entry per site, −1 where the sample
 	// is free. ClampReal does the same for reals, NaN where free. Clamped entries
-	// hold their clean value at all times and are marked in Noised.Clean. See
-	// also [Runner.Fill].
+	// hold their clean value at all times and are marked in Noised.Clean. Projections of
+	// reals do not know them: a sample is given up if one moves them in the last step.
+	// Add the equations to the set of the projector. See also [Runner.Fill].
 	Clamp     []int32
 	ClampReal []float32
 
@@ -136,6 +138,8 @@ type Snapshot struct {
 	LogZ         float64 // that a joint draw reported, 0 if there was none
 }
 
+func infinite(x float32) bool { return math.IsInf(float64(x), 0) }
+
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill(sites, levels int) error {
 	const prefix = "diffusion: Config."
@@ -156,6 +160,7 @@ func (c *Config) fill(sites, levels int) error {
 		check.Rule(c.ProjectState && c.Projector == nil, "ProjectState", true, "a Projector with it"),
 		check.Rule(c.Decode > DecodeGreedy, "Decode", c.Decode, "DecodeLast, DecodeRows or DecodeGreedy"),
 		check.Rule(c.ClampReal != nil && len(c.ClampReal) != sites, "ClampReal", fmt.Sprintf("(%d entries)", len(c.ClampReal)), fmt.Sprintf("%d entries", sites)),
+		check.Rule(slices.ContainsFunc(c.ClampReal, infinite), "ClampReal", c.ClampReal, "finite entries, NaN where the sample is free"),
 		check.Rule(check.Entries("", "", c.Batch, sites, levels) != nil || c.Batch > mostBatch, "Batch", c.Batch, fmt.Sprintf("≤ %d, and × sites × levels ≤ %d", mostBatch, check.MaxEntries)),
 	); err != nil {
 		return err

@@ -128,7 +128,7 @@ func (p *eci) Reverse(x []float32, _, v []float32, _, s float64, r *sampler.Stre
 	a := p.Alpha(s)
 	signal, rest := math.Sqrt(a), math.Sqrt(1-a)
 	for i, c := range v {
-		if c != c {
+		if c-c != 0 { // Inf − Inf and NaN
 			return &PredictionError{Site: i}
 		}
 		x[i] = float32(float64(signal*float64(c)) + float64(rest*float64(p.noise[i])))

@@ -82,8 +82,8 @@ func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stre
 	return gridTime(step, steps)
 }
 
-// Reverse implements [Steps]. The error is nil unless a prediction is not a
-// number.
+// Reverse implements [Steps]. The error is nil unless a prediction is not
+// finite.
 func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	at, as := p.Alpha(t), p.Alpha(s)
 	variance := float64(float64(float64(p.eta*p.eta)*((1-as)/(1-at))) * (1 - at/as))
@@ -98,7 +98,7 @@ func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampl
 	}
 	spare, has := 0.0, false
 	for i, z := range x {
-		if v[i] != v[i] {
+		if v[i]-v[i] != 0 { // Inf − Inf and NaN
 			return &PredictionError{Site: i}
 		}
 		noise := 0.0

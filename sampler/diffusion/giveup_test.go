@@ -144,7 +144,7 @@ func TestAnErrorOfASeriesBelongsToIt(t *testing.T) {
 	}
 	given := make([]float32, 2*n)
 	for i := range n {
-		given[2*i], given[2*i+1] = float32(i), nan
+		given[2*i], given[2*i+1] = nan, float32(i) // the projector moves site 0
 	}
 	for _, fill := range []bool{false, true} {
 		draw := func(cfg diffusion.Config, fail func(int, float64, float64) error) ([]float32, error) {

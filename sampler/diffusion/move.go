@@ -1,6 +1,8 @@
 package diffusion
 
 import (
+	"fmt"
+	"math"
 	"reflect"
 	"slices"
 
@@ -153,13 +155,17 @@ func projectTokens(d *Runner[int32], w, i int, next float64) (v []float32, err e
 	return v, err
 }
 
-// stepReals is stepTokens for reals.
+// stepReals is stepTokens for reals. A process that leaves the projected prediction behind
+// in the last step, as [Penalised] does, has its state projected then.
 func stepReals(d *Runner[float32], w, i int, next float64) (v []float32, err error) {
 	s, projected := &d.e.Slots[i], d.work[w].snap.Projected
 	v, s.Fresh = s.V, false
 	for j, clean := range s.Clean {
 		if clean {
 			v[j] = s.Given[j]
+		}
+		if v[j]-v[j] != 0 { // Inf − Inf and NaN
+			return v, &PredictionError{Site: j}
 		}
 	}
 	if projected && !d.cfg.ProjectState {
@@ -168,10 +174,26 @@ func stepReals(d *Runner[float32], w, i int, next float64) (v []float32, err err
 	if err == nil {
 		err = d.process[i].Reverse(s.X, s.V, v, s.Time, next, &s.Stream)
 	}
-	if err == nil && projected && d.cfg.ProjectState {
+	if err == nil && projected && (d.cfg.ProjectState || next <= 0 && !slices.Equal(s.X, v)) {
 		err = projectState(d, w, i, next)
 	}
+	if err == nil && projected && next <= 0 {
+		err = keeps(d, i)
+	}
 	return v, err
+}
+
+// keeps returns an error if the projection of the last step has moved a clamped entry of
+// slot i by more than some roundings to float32: with its own value, which it gets next,
+// the sample may be outside the set.
+func keeps(d *Runner[float32], i int) error {
+	s := &d.e.Slots[i]
+	for j, clean := range s.Clean {
+		if given := float64(s.Given[j]); clean && !(math.Abs(float64(s.X[j])-given) <= 1e-6*max(1, math.Abs(given))) {
+			return fmt.Errorf("site %d is clamped at %v, and the projection moves it to %v: want the equation x[%d] = %v in the set of the projector, too", j, given, s.X[j], j, given)
+		}
+	}
+	return nil
 }
 
 // projectState moves the state x_s of slot i towards its projection, by the part

@@ -151,14 +151,14 @@ func gridTime(step, steps int) float64 {
 // It wraps [constraint.ErrInfeasible] if the row is empty.
 type PredictionError struct {
 	Site  int
-	Empty bool // every level has weight zero; otherwise the row has a NaN or +Inf
+	Empty bool // every level has weight zero; otherwise the row has a NaN or +Inf, or a real is not finite
 }
 
 func (e *PredictionError) Error() string {
 	if e.Empty {
 		return fmt.Sprintf("the prediction for site %d gives every level weight zero (a mask counts for nothing: is Mask the denoiser's?)", e.Site)
 	}
-	return fmt.Sprintf("the prediction for site %d has a weight that is NaN or +Inf", e.Site)
+	return fmt.Sprintf("the prediction for site %d is NaN or infinite", e.Site)
 }
 
 func (e *PredictionError) Unwrap() error {

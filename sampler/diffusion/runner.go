@@ -280,6 +280,9 @@ func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 		if tokens, ok := any(l).(int32); ok && int(tokens) >= d.levels {
 			return fmt.Errorf("diffusion: Fill: x[%d] = %v, want < %d", i, l, d.levels)
 		}
+		if real, ok := any(l).(float32); ok && infinite(real) {
+			return fmt.Errorf("diffusion: Fill: x[%d] = %v, want a finite number, or NaN where the sample is free", i, l)
+		}
 	}
 	return d.run(ctx, x, x)
 }
