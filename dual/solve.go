@@ -98,7 +98,7 @@ func undecided(lambda, violation, curv []float64, beta float64) *UndecidedError 
 	n := len(lambda)
 	e := &UndecidedError{Lambda: lambda, Violation: violation, Deviation: make([]float64, n)}
 	for j := range n {
-		e.Deviation[j] = math.Sqrt(curv[j*n+j] * beta)
+		e.Deviation[j] = math.Sqrt(max(0, curv[j*n+j]*beta))
 	}
 	return e
 }

@@ -205,7 +205,7 @@ func (u *Problem) reverseViolation(lambda, b []float64) (violation, deviation []
 		c -= v
 	}
 	for i := range n {
-		deviation[i] = math.Sqrt(curv[i*n+i] * c)
+		deviation[i] = math.Sqrt(max(0, curv[i*n+i]*c)) // of roundings, where q_i is q
 	}
 	return violation, deviation
 }
@@ -227,7 +227,7 @@ func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 		c -= v
 	}
 	for i, v := range b {
-		unit[i] = min(math.Sqrt(curv[i*n+i]*c), nats/settled*max(1, math.Abs(v)))
+		unit[i] = min(math.Sqrt(max(0, curv[i*n+i]*c)), nats/settled*max(1, math.Abs(v)))
 	}
 	if concave.Within(top.Lambda, grad, unit, settled) {
 		return top.Lambda, nil

@@ -387,3 +387,14 @@ func TestUnlearnErrors(t *testing.T) {
 	_, err = exact.Must(unlearn.New(uniform, uniform)).Global(0)
 	require.ErrorContains(t, err, "21 states")
 }
+
+// Away from q itself there is nothing to go by, and the error says so in numbers.
+func TestAwayFromItself(t *testing.T) {
+	q := []float64{0.5, 0.25, 0.15, 0.09, 0.01}
+	u := exact.Must(unlearn.New(q, q))
+	for _, f := range []unlearn.Formulation{unlearn.ReverseKL, unlearn.ForwardKL} {
+		_, err := u.Solve(t.Context(), f, []float64{0.1})
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "NaN", f)
+	}
+}

@@ -713,7 +713,7 @@ func (c *realCase) mayFail(err error) bool {
 	switch {
 	case strings.Contains(err.Error(), "is clamped at"):
 		return c.projector.part != nil
-	case strings.Contains(err.Error(), "is NaN or infinite"): // there is no signal
+	case strings.Contains(err.Error(), "has a value that is NaN or +Inf (or -Inf, for reals)"): // there is no signal
 		return c.oracle.name == "energy.NoisePredictor" && c.steps.Alpha(1) < 1e-30
 	}
 	return c.projector.moves != nil && (strings.Contains(err.Error(), "newton: ") || strings.Contains(err.Error(), "proximal: "))
@@ -911,7 +911,7 @@ func (c *realCase) reverse(raw, v, x, kept []float64, from, to float64, rounds *
 	return mean, sigma
 }
 
-// spread counts a number that should be standard normal, and its sign beside the one
+// spread counts a number that should be standard normal, and its sign, with the one
 // before it.
 func (c *realCase) spread(what string, sample, site int, z float64) {
 	u := 0.5 * math.Erfc(-z/math.Sqrt2)

@@ -68,7 +68,7 @@ type results struct {
 
 // pairings are the runners of the module and everything that they accept.
 func pairings(t *testing.T) []pairing {
-	return []pairing{chainPairing(), diffusionPairing(), projectionPairing(t), realPairing()}
+	return []pairing{chainPairing(), diffusionPairing(), projectionPairing(t), realPairing(), dualPairing(), unlearnPairing()}
 }
 
 // Every combination of what a runner accepts is right or refused where it is made.

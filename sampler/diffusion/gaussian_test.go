@@ -236,7 +236,7 @@ func TestGaussianStep(t *testing.T) {
 		assert.InDelta(t, math.Sqrt(as)*0.9+math.Sqrt(1-as)*eps, x[0], 1e-6)
 	}
 	err := p.Reverse([]float32{1}, []float32{float32(math.NaN())}, []float32{float32(math.NaN())}, 0.5, 0.25, sampler.NewStream(1, 1))
-	assert.EqualError(t, err, "the prediction for site 0 is NaN or infinite")
+	assert.EqualError(t, err, "the prediction for site 0 has a value that is NaN or +Inf (or -Inf, for reals)")
 	m, err2 := denoise.NewGaussian([]float64{0}, []float64{1})
 	require.NoError(t, err2)
 	for want, c := range map[string]Gaussian{

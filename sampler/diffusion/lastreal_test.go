@@ -95,7 +95,7 @@ func TestAnInfinitePredictionIsNoSample(t *testing.T) {
 			var prediction *diffusion.PredictionError
 			require.ErrorAs(t, err, &prediction, "%T, %v", p, bad)
 			assert.Equal(t, 1, prediction.Site)
-			assert.Contains(t, err.Error(), "the prediction for site 1 is NaN or infinite")
+			assert.Contains(t, err.Error(), "the prediction for site 1 has a value that is NaN or +Inf (or -Inf, for reals)")
 		}
 	}
 }

@@ -158,7 +158,7 @@ func (e *PredictionError) Error() string {
 	if e.Empty {
 		return fmt.Sprintf("the prediction for site %d gives every level weight zero (a mask counts for nothing: is Mask the denoiser's?)", e.Site)
 	}
-	return fmt.Sprintf("the prediction for site %d is NaN or infinite", e.Site)
+	return fmt.Sprintf("the prediction for site %d has a value that is NaN or +Inf (or -Inf, for reals)", e.Site)
 }
 
 func (e *PredictionError) Unwrap() error {
