@@ -388,7 +388,7 @@ func TestUnlearnErrors(t *testing.T) {
 	require.ErrorContains(t, err, "21 states")
 }
 
-// Away from q itself there is nothing to go by, and the error says so in numbers.
+// Away from q itself there is nothing to go by, and the error has numbers.
 func TestAwayFromItself(t *testing.T) {
 	q := []float64{0.5, 0.25, 0.15, 0.09, 0.01}
 	u := exact.Must(unlearn.New(q, q))

@@ -25,6 +25,7 @@ var (
 	pairsDrawn    = flag.Int("pairs", 0, "TestPairs: combinations to draw at random, over all runners; 0: a covering array")
 	pairsSeed     = flag.Uint64("seed", 1, "of the combinations that TestPairs draws")
 	pairsStrength = flag.Int("strength", 2, "of the covering array of TestPairs: any so many options occur together")
+	pairsPart     = flag.String("part", "0/1", "of the covering array of TestPairs, such as 2/8: parts 0/8 … 7/8 are the whole")
 	pairsRunners  = flag.String("runners", "", "runners of TestPairs, or runs of TestKill: a regular expression")
 	pairsDeadline = flag.Duration("deadline", time.Minute, "CPU time of a combination of TestPairs, and a thirtieth of its time by the clock")
 )
@@ -68,7 +69,7 @@ type results struct {
 
 // pairings are the runners of the module and everything that they accept.
 func pairings(t *testing.T) []pairing {
-	return []pairing{chainPairing(), diffusionPairing(), projectionPairing(t), realPairing(), dualPairing(), unlearnPairing()}
+	return []pairing{chainPairing(), diffusionPairing(), projectionPairing(t), realPairing(), langevinPairing(), dualPairing(), pdiPairing(), unlearnPairing()}
 }
 
 // Every combination of what a runner accepts is right or refused where it is made.
@@ -130,8 +131,15 @@ type judging struct {
 func (j *judging) cover(strength int) {
 	sizes := j.sizes()
 	strength = min(strength, len(sizes))
+	var part, parts int
+	if _, err := fmt.Sscanf(*pairsPart, "%d/%d", &part, &parts); err != nil || part < 0 || part >= parts {
+		j.t.Fatalf("-part %s, want 0/n … n−1/n", *pairsPart)
+	}
 	var right [][]int
-	for _, pick := range covering(sizes, strength, j.r) {
+	for k, pick := range covering(sizes, strength, j.r) {
+		if j.again == 0 && k%parts != part {
+			continue // rows are divided, or what is tried again, which needs all of them
+		}
 		if j.one(pick) {
 			right = append(right, pick)
 		}
@@ -139,7 +147,10 @@ func (j *judging) cover(strength int) {
 	if len(right) == 0 {
 		return
 	}
-	for _, group := range subsets(len(sizes), strength) {
+	for k, group := range subsets(len(sizes), strength) {
+		if k%parts != part {
+			continue
+		}
 		seen := map[string]bool{}
 		at := func(row []int) string {
 			key := ""

@@ -162,7 +162,13 @@ type system struct {
 
 func (l *system) Name() string { return "langevin" }
 
-func (l *system) String() string { return "langevin" }
+// String returns the usual name of the algorithm.
+func (l *system) String() string {
+	if l.unadjusted {
+		return "ULA"
+	}
+	return "MALA"
+}
 
 func (l *system) Sites() int { return l.sites }
 
