@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/document"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
@@ -95,38 +95,10 @@ func (d *decoder) next(at *place) (json.Token, error) {
 	if d.meter.Done(64 + int(to-from)) {
 		return nil, d.meter.Err()
 	}
-	if s, ok := t.(string); ok && strings.ContainsRune(s, utf8.RuneError) && !unicoded(d.data[from:to]) {
+	if s, ok := t.(string); ok && strings.ContainsRune(s, utf8.RuneError) && !document.Unicode(d.data[from:to]) {
 		return nil, &SchemaError{Path: at.String(), What: "the text " + check.Quote(s) + " is not Unicode: want UTF-8, and escapes of surrogates in pairs"}
 	}
 	return t, nil
-}
-
-// unicoded reports whether JSON text is UTF-8 and has surrogates in pairs only.
-func unicoded(text []byte) bool {
-	code := func(at int) rune {
-		if at+6 > len(text) || text[at] != '\\' || text[at+1] != 'u' {
-			return -1
-		}
-		c, err := strconv.ParseUint(string(text[at+2:at+6]), 16, 16)
-		if err != nil {
-			return -1
-		}
-		return rune(c)
-	}
-	for at := 0; at < len(text); at++ {
-		if text[at] != '\\' {
-			continue
-		}
-		c := code(at)
-		if utf16.IsSurrogate(c) {
-			if utf16.DecodeRune(c, code(at+6)) == utf8.RuneError {
-				return false
-			}
-			at += 6
-		}
-		at++ // what is escaped
-	}
-	return utf8.Valid(text)
 }
 
 func (d *decoder) value(at *place, depth int) (*value, error) {

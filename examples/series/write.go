@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -58,8 +59,11 @@ func (p *problem) writeSamples(path string, tick float64, runs []*outcome) error
 	})
 }
 
-// saveCSV fills path.partial and then renames it.
+// saveCSV fills path.partial and then renames it; of a link, the file that it names.
 func saveCSV(path string, comma rune, fill func(w *csv.Writer) error) (err error) {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
 	f, err := os.Create(path + ".partial")
 	if err != nil {
 		return err

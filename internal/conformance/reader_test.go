@@ -55,8 +55,11 @@ type reader struct {
 	sealed bool
 }
 
-// The readers of the module. A new one adds a line.
-func readers(t *testing.T) []reader {
+// The readers of the module.
+func readers(t *testing.T) []reader { return append(formats(t), checkpoints(t)...) }
+
+// formats are all but checkpoints. A new one adds a line.
+func formats(t *testing.T) []reader {
 	quadratic := func(f func(io.Reader) (*model.Quadratic, []string, error)) func(io.Reader) (any, error) {
 		return func(r io.Reader) (any, error) {
 			m, names, err := f(r)
@@ -66,7 +69,7 @@ func readers(t *testing.T) []reader {
 			return []any{exact.Energies(m), names}, nil
 		}
 	}
-	all := []reader{
+	return []reader{
 		{"read.Rudy", []byte("3 2\n1 2 0.5\n2 3 -1\n"), func(r io.Reader) (any, error) { return given(read.Rudy(r)) }, false},
 		{"read.DIMACS", []byte("c a graph\np edge 3 2\ne 1 2\ne 2 3\n"), func(r io.Reader) (any, error) { return given(read.DIMACS(r)) }, false},
 		{"read.COO", []byte("spins 3\n0 1 0.5\n1 1 -2\n"), func(r io.Reader) (any, error) { return listedOf(read.COO(r, read.COOConfig{})) }, false},
@@ -135,7 +138,6 @@ func readers(t *testing.T) []reader {
 			return nil, l.Verify()
 		}, true},
 	}
-	return append(all, checkpoints(t)...)
 }
 
 // given returns a value and its error as reader.read does.

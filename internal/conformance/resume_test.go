@@ -550,6 +550,34 @@ func TestKilledChild(t *testing.T) {
 	fmt.Println("digest", r.digest())
 }
 
+// A checkpoint of any kind of run whose body is anything at all, with length and checksum
+// right, is refused, or the run goes on: no panic, and no call without an end.
+func FuzzLoadRun(f *testing.F) {
+	all := resumables()
+	names := sortedNames(all)
+	for kind := range names {
+		for _, edits := range exact.MangleSeeds()[:8] {
+			f.Add(byte(kind), edits)
+		}
+	}
+	files := make([][]byte, len(names))
+	f.Fuzz(func(t *testing.T, number byte, edits []byte) {
+		kind := int(number) % len(names)
+		path := filepath.Join(t.TempDir(), "run")
+		if files[kind] == nil {
+			var b bytes.Buffer
+			r := all[names[kind]](path)
+			require.NoError(t, r.goOn(context.Background()))
+			require.NoError(t, r.Save(&b))
+			files[kind] = b.Bytes()
+		}
+		r := all[names[kind]](filepath.Join(t.TempDir(), "run"))
+		if r.Load(context.Background(), bytes.NewReader(exact.Mangle(files[kind], edits))) == nil {
+			_ = r.goOn(context.Background()) // a failing run is an error
+		}
+	})
+}
+
 // Every run is saved while its file system fails at a random call in a random way:
 //
 //	go test ./internal/conformance -run 'TestFaults$' -faults 10000 -v

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -68,6 +70,9 @@ func (p *parser) token() (json.Token, int, error) {
 	var bad *json.SyntaxError
 	switch {
 	case err == nil:
+		if s, ok := t.(string); ok && strings.ContainsRune(s, utf8.RuneError) && !Unicode(p.text[at:p.in.InputOffset()]) {
+			return nil, at, fmt.Errorf("%s: the text %.40q is not Unicode: want UTF-8, and escapes of surrogates in pairs", p.place(at), s)
+		}
 		return t, at, nil
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, at, fmt.Errorf("%s: the JSON value ends too early", p.place(len(p.text)))
@@ -75,6 +80,35 @@ func (p *parser) token() (json.Token, int, error) {
 		return nil, at, fmt.Errorf("%s: %w", p.place(max(at, int(bad.Offset)-1)), err)
 	}
 	return nil, at, fmt.Errorf("%s: %w", p.place(at), err)
+}
+
+// Unicode reports whether JSON text is UTF-8 and has surrogates in pairs only; a decoder
+// makes U+FFFD of others, without an error.
+func Unicode(text []byte) bool {
+	code := func(at int) rune {
+		if at+6 > len(text) || text[at] != '\\' || text[at+1] != 'u' {
+			return -1
+		}
+		c, err := strconv.ParseUint(string(text[at+2:at+6]), 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(c)
+	}
+	for at := 0; at < len(text); at++ {
+		if text[at] != '\\' {
+			continue
+		}
+		c := code(at)
+		if utf16.IsSurrogate(c) {
+			if utf16.DecodeRune(c, code(at+6)) == utf8.RuneError {
+				return false
+			}
+			at += 6
+		}
+		at++ // what is escaped
+	}
+	return utf8.Valid(text)
 }
 
 func (p *parser) value(depth int) (*Value, error) {

@@ -93,3 +93,15 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Text that is no Unicode is an error, not U+FFFD.
+func TestTextIsUnicode(t *testing.T) {
+	for _, bad := range []string{`{"a": "\ud800"}`, `"\udc00\ud800"`, `["x\ud83dy"]`, "\"\xff\"", `{"\ud800": 1}`} {
+		_, err := document.Parse(strings.NewReader(bad))
+		require.ErrorContains(t, err, "is not Unicode", bad)
+	}
+	for _, good := range []string{`"\ud83d\ude00"`, `"\ufffd"`, `"\\ud800"`, `"�"`} {
+		_, err := document.Parse(strings.NewReader(good))
+		require.NoError(t, err, good)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // builder numbers what is reachable.
@@ -16,12 +17,16 @@ type builder struct {
 	half    []map[outcome]int32
 }
 
-// grow adds the edges of new states and the returns of new exits to a level.
-func (b *builder) grow(lv int32, done *int) (grown bool) {
+// grow adds the edges of new states and the returns of new exits to a level, until the
+// context of the meter ends.
+func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 	v := &b.levels[lv]
 	for ; *done < len(v.states); *done++ {
 		grown = true
 		from := int32(*done)
+		if meter.Done(64 + len(b.byState[v.states[from]])) {
+			return false
+		}
 		for _, x := range b.byState[v.states[from]] {
 			switch o := b.l.list[x.o]; o.kind {
 			case Inside:

@@ -247,7 +247,7 @@ func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 	if err := l.read(ctx); err != nil {
 		return nil, err
 	}
-	return l.trim(), nil
+	return l.trim(ctx)
 }
 
 func newLifter(m *Machine, v *Vocabulary) *lifter {
@@ -259,8 +259,10 @@ func newLifter(m *Machine, v *Vocabulary) *lifter {
 	return l
 }
 
-// trim keeps what is reachable from the start, level by level.
-func (l *lifter) trim() *Graph {
+// trim keeps what is reachable from the start, level by level. The error is that of ctx.
+func (l *lifter) trim(ctx context.Context) (*Graph, error) {
+	var meter poll.Meter
+	meter.Watch(ctx)
 	n := l.m.States()
 	g := &Graph{m: l.m, v: l.v, members: l.members(), class: l.class,
 		levels: make([]level, l.m.Levels), starts: l.starts, local: make([]int32, n+1)}
@@ -280,7 +282,10 @@ func (l *lifter) trim() *Graph {
 	for again := true; again; {
 		again = false
 		for lv := range g.levels {
-			again = b.grow(int32(lv), &done[lv]) || again
+			again = b.grow(int32(lv), &done[lv], &meter) || again
+		}
+		if err := meter.Poll(); err != nil {
+			return nil, err
 		}
 	}
 	b.pad()
@@ -292,7 +297,7 @@ func (l *lifter) trim() *Graph {
 	})
 	g.plan = newPlan(g, depths(l.after))
 	g.blocks = newBlocks(g)
-	return g
+	return g, meter.Poll()
 }
 
 // Vocabulary is the text of every token, sorted once for any number of lifts.

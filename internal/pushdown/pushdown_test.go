@@ -333,4 +333,9 @@ func TestLiftCancels(t *testing.T) {
 	}
 	_, err := Lift(ctx, brackets(), Prepare(tokens, nil, nil))
 	require.ErrorIs(t, err, stop)
+
+	l := newLifter(brackets(), Prepare([]string{"(", ")", "x"}, nil, nil)) // what is read is trimmed, too
+	require.NoError(t, l.read(context.Background()))
+	_, err = l.trim(ctx)
+	require.ErrorIs(t, err, stop)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
 	"github.com/gibbsite-go/gibbsite/internal/npy"
 )
 
@@ -229,8 +230,11 @@ func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
 	return paths, nil
 }
 
-// saveFile fills path.partial and then renames it.
+// saveFile fills path.partial and then renames it; of a link, the file that it names.
 func saveFile(path string, write func(io.Writer) error) (err error) {
+	if path, err = durable.Target(path); err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
 	partial := path + ".partial"
 	f, err := os.Create(partial)
 	if err != nil {

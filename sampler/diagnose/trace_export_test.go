@@ -176,6 +176,23 @@ func TestExportErrors(t *testing.T) {
 	}
 }
 
+// A link stays one: the file that it names is replaced.
+func TestSaveWritesThroughALink(t *testing.T) {
+	dir := t.TempDir()
+	path, to := filepath.Join(dir, "f.npy"), filepath.Join(dir, "elsewhere")
+	require.NoError(t, os.WriteFile(to, []byte("old"), 0o600))
+	if err := os.Symlink("elsewhere", path); err != nil {
+		t.Skip(err)
+	}
+	require.NoError(t, small().SaveNPY(path))
+	info, err := os.Lstat(path)
+	require.NoError(t, err)
+	assert.NotZero(t, info.Mode()&os.ModeSymlink)
+	text, err := os.ReadFile(to)
+	require.NoError(t, err)
+	assert.NotEqual(t, "old", string(text))
+}
+
 // An error leaves the old file and nothing else.
 func TestSaveKeepsTheOldFile(t *testing.T) {
 	dir := t.TempDir()
