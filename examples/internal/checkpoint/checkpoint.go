@@ -53,6 +53,7 @@ type File struct {
 	path  string
 	parts []Saver
 	last  time.Time
+	was   fs.FileInfo // as this run has read or written it; nil: not yet
 }
 
 // Path returns the file of the part of a run with that name, for a runner that
@@ -114,6 +115,9 @@ func (c *Flags) Open(ctx context.Context, name string, parts ...Saver) (*File, e
 			return nil, fmt.Errorf("%s: %w", f.path, err)
 		}
 	}
+	if f.was, err = in.Stat(); err != nil {
+		return nil, err
+	}
 	if n, err := io.Copy(io.Discard, in); err != nil || n > 0 {
 		return nil, fmt.Errorf("%s: %d bytes too many: %w", f.path, n, errors.Join(err, errors.New("not the checkpoint of this run")))
 	}
@@ -130,12 +134,19 @@ func (f *File) Tick() error {
 }
 
 // Save replaces the file in one piece: a program that is cut off leaves the old
-// one.
+// one. A file that another run has written since is an error.
 func (f *File) Save() error {
 	if f.path == "" {
 		return nil
 	}
-	return Write(f.path, func(w io.Writer) error {
+	switch now, err := os.Stat(f.path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case f.was == nil || !os.SameFile(now, f.was) || !now.ModTime().Equal(f.was.ModTime()) || now.Size() != f.was.Size():
+		return fmt.Errorf("%s: another run has written this file: wait until it has ended, or give -checkpoint another name", f.path)
+	}
+	err := Write(f.path, func(w io.Writer) error {
 		for _, p := range f.parts {
 			if err := p.Save(w); err != nil {
 				return err
@@ -143,6 +154,10 @@ func (f *File) Save() error {
 		}
 		return nil
 	})
+	if err == nil {
+		f.was, err = os.Stat(f.path)
+	}
+	return err
 }
 
 // Write replaces a file in one piece by what write writes; of a link, the file that it

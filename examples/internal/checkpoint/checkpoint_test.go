@@ -53,6 +53,37 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// Of two runs that begin on one file, one goes on; a run may go on from its own file.
+func TestTwoRuns(t *testing.T) {
+	c := Flags{Checkpoint: filepath.Join(t.TempDir(), "run")}
+	open := func() *File {
+		f, err := c.Open(t.Context(), "a", Value("this", &state{7}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	one, two := open(), open()
+	for range 3 {
+		if err := one.Save(); err != nil {
+			t.Fatal(err)
+		}
+		if err := two.Save(); err == nil || !strings.Contains(err.Error(), "another run has written this file") {
+			t.Fatal(err)
+		}
+	}
+	c.Resume = true
+	three, four := open(), open()
+	if err := four.Save(); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*File{one, three} {
+		if err := f.Save(); err == nil {
+			t.Fatal("a run overwrites the file of another")
+		}
+	}
+}
+
 // A link to a file stays one.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -55,11 +56,7 @@ func TestKill(t *testing.T) {
 	total, runs := 0, 0
 	for _, name := range names {
 		args := killed[name]
-		program := filepath.Join(folder, args[0]) + ".exe"
-		build := exec.Command("go", "build", "-ldflags", "-X github.com/gibbsite-go/gibbsite/examples/internal/checkpoint.interval=20ms", "-o", program, "../../../"+args[0])
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		program := built(t, folder, args[0])
 		args = append(args[1:], "-json")
 		start := time.Now()
 		want, done := once(t, program, time.Hour, append(args, "-checkpoint", filepath.Join(folder, name))...)
@@ -91,6 +88,74 @@ func TestKill(t *testing.T) {
 		total, runs = total+k, runs+r
 	}
 	t.Logf("%d kills, %d runs to their end, all with the report of a run that was not killed", total, runs)
+}
+
+// Ctrl-C ends a program soon, with the state of the run in its file, from which it goes on
+// to the report of one that was not interrupted.
+func TestInterrupt(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "js" || runtime.GOOS == "wasip1" || runtime.GOOS == "windows" {
+		t.Skip("interrupts programs")
+	}
+	names := slices.Sorted(maps.Keys(killed))
+	if *kills == 0 {
+		names = []string{"sequences", "ising"}
+	}
+	folder := t.TempDir()
+	for _, name := range names {
+		program := built(t, folder, killed[name][0])
+		args := append(slices.Clone(killed[name][1:]), "-json")
+		start := time.Now()
+		want, _ := once(t, program, time.Hour, append(args, "-checkpoint", filepath.Join(folder, name))...)
+		took := time.Since(start)
+		path := filepath.Join(folder, name+" interrupted")
+		args = append(args, "-checkpoint", path)
+		interrupts := 0
+		for after := took / 2; ; after = max(after/2, 10*time.Millisecond) {
+			cmd := exec.CommandContext(t.Context(), program, args...)
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(after)
+			_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			select {
+			case err := <-ended:
+				if err != nil {
+					interrupts++
+				}
+			case <-time.After(took + time.Minute):
+				_ = cmd.Process.Kill()
+				t.Fatalf("%s does not end after an interrupt at %v", name, after)
+			}
+			files, _ := filepath.Glob(path + ".*")
+			if interrupts > 0 && len(files) > 0 || after == 10*time.Millisecond {
+				break
+			}
+			for _, f := range files { // it came to its end
+				if err := os.Remove(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got, _ := once(t, program, time.Hour, args...); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s, interrupted %d times:\n%v, want\n%v", name, interrupts, got, want)
+		}
+		t.Logf("%-16s interrupted %d times, in a run of %v", name, interrupts, took.Round(time.Millisecond))
+	}
+}
+
+// built returns a program of the examples that saves its state every 20 ms.
+func built(t *testing.T, folder, name string) string {
+	t.Helper()
+	program := filepath.Join(folder, name) + ".exe"
+	build := exec.Command("go", "build", "-ldflags", "-X github.com/gibbsite-go/gibbsite/examples/internal/checkpoint.interval=20ms", "-o", program, "../../../"+name)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
 }
 
 // once runs a program, which it kills after a time, and returns its report without what
