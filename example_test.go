@@ -366,16 +366,16 @@ func Example_languageModel() {
 // all distributions with their means and correlations, that of most entropy.
 func Example_survey() {
 	people := strings.Fields(string(check(os.ReadFile("testdata/survey.csv"))))
-	var rows dual.Bounds
+	var rows []constraint.Set
 	for k := range 25 {
 		i, j, seen := k/5, k%5, 0 // i = j: those who say yes; else those who do to both
-		both := energy.Func{Sites: 5, Levels: 2, E: func(x []int32) float64 { return float64(x[i] * x[j]) }}
+		both := dual.Statistic(func(x []int32) float64 { return float64(x[i] * x[j]) })
 		for _, p := range people {
 			seen += int((p[2*i] - '0') * (p[2*j] - '0'))
 		}
-		rows = append(rows, dual.Bound{Models: []energy.Model{both}, Offset: -float64(seen) / 400, Equal: true})
+		rows = append(rows, dual.Between(both, float64(seen)/400, float64(seen)/400))
 	}
-	lag := check(dual.NewLagrangian(energy.Func{Sites: 5, Levels: 2, E: func([]int32) float64 { return 0 }}, rows))
+	lag := check(dual.NewLagrangian(energy.Func{Sites: 5, Levels: 2, E: func([]int32) float64 { return 0 }}, rows...))
 	fit := check(dual.Solve(context.Background(), lag)) // a pair has two equal rows, which share its coupling
 	fmt.Printf("couplings of question 1 with 2 … 5: %.2f\n", []float64{-2 * fit.Lambda[1], -2 * fit.Lambda[2], -2 * fit.Lambda[3], -2 * fit.Lambda[4]})
 	// Output: couplings of question 1 with 2 … 5: [1.16 0.28 -0.61 1.29]
@@ -398,20 +398,20 @@ func Example_planner() {
 	}}
 	pair := check(constraint.Intersect(constraint.Count{Levels: []int32{1}, Min: 2, Max: 2}, constraint.Count{Levels: []int32{0, 1}, Min: nurses, Max: nurses}))
 	var week []constraint.Automaton
-	var limits dual.Bounds
+	var limits []constraint.Set
 	for range shifts {
 		week = append(week, pair)
 	}
 	for n := range nurses {
-		limits = append(limits, dual.AtMost(energy.Func{Sites: shifts * nurses, Levels: 2, E: func(x []int32) (worked float64) {
+		limits = append(limits, dual.AtMost(dual.Statistic(func(x []int32) (worked float64) {
 			for s := range shifts {
 				worked += float64(x[at(s, n)])
 			}
 			return worked
-		}}, fair))
+		}), fair))
 	}
 	rosters := check(constraint.Concat(ctx, 2, constraint.Limits{}, week...))
-	lag := check(dual.NewLagrangian(dislike, limits))
+	lag := check(dual.NewLagrangian(dislike, limits...))
 	seen := diagnose.NewTrace().KeepMarginals(2)
 	chains := check(sampler.NewChains(ctx, lag, mcmc.Swap{Within: rosters}, sampler.Config{Chains: 16, Seed: 1, Warmup: -1, Observe: seen.Observe}))
 	fit := check(dual.NewInference(ctx, lag, chains, dual.Config{}))

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -170,7 +171,7 @@ func TestUnits(t *testing.T) {
 func crowd(t testing.TB, bounds int, scale float64) *dual.Lagrangian {
 	const n = 12
 	r := rand.New(rand.NewPCG(12, uint64(bounds)))
-	var set dual.Bounds
+	var set []constraint.Set
 	for range bounds {
 		a, at := make([]float64, 2*n), 0.0
 		for i := range n {
@@ -179,7 +180,7 @@ func crowd(t testing.TB, bounds int, scale float64) *dual.Lagrangian {
 		}
 		set = append(set, dual.AtMost(exact.Must(model.NewIndependent(a, 2)), at+0.02*scale))
 	}
-	return exact.Must(dual.NewLagrangian(exact.Must(model.NewIsing(model.Lattice{n}, 0.1, 0)), set))
+	return exact.Must(dual.NewLagrangian(exact.Must(model.NewIsing(model.Lattice{n}, 0.1, 0)), set...))
 }
 
 // residual returns the largest violation and |slack| at λ, by enumeration.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
@@ -20,11 +21,11 @@ import (
 func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{10, 100} {
 		base := exact.Must(model.NewIsing(model.Lattice{n}, 0.3, 0))
-		set := dual.Bounds{
+		set := []constraint.Set{
 			dual.AtLeast(exact.Must(model.NewIsing(model.Lattice{n}, 0, -1/float64(n))), 0.3),
 			dual.AtLeast(exact.Must(model.NewIsing(model.Lattice{n}, 0.5/float64(n), 0)), -0.05),
 		}
-		lag := exact.Must(dual.NewLagrangian(base, set))
+		lag := exact.Must(dual.NewLagrangian(base, set...))
 		chains := exact.Must(sampler.NewChains(context.Background(), lag, mcmc.Gibbs{}, sampler.Config{Chains: 64, Warmup: -1, Workers: 1}))
 		b.Run(fmt.Sprintf("sites=%d/sweep", n), func(b *testing.B) {
 			for b.Loop() {
@@ -50,7 +51,7 @@ func BenchmarkLinear(b *testing.B) {
 	for _, statistics := range []int{0, 1, 64} {
 		var m energy.Model = base
 		if statistics > 0 {
-			var set dual.Bounds
+			var set []constraint.Set
 			lambda := make([]float64, statistics)
 			for j := range lambda {
 				w := make([]float64, 2*n)
@@ -60,7 +61,7 @@ func BenchmarkLinear(b *testing.B) {
 				set = append(set, dual.AtMost(exact.Must(model.NewIndependent(w, 2)), 0))
 				lambda[j] = 0.01 * float64(j+1)
 			}
-			lag := exact.Must(dual.NewLagrangian(base, set))
+			lag := exact.Must(dual.NewLagrangian(base, set...))
 			require.NoError(b, lag.SetLambda(lambda))
 			m = lag
 		}

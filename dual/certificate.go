@@ -1,6 +1,7 @@
 package dual
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,7 +27,7 @@ type Certificate struct {
 	States int  // states per step
 	Frozen bool // drawn at λ̄, not along the trajectory
 
-	Equal []bool // rows that are equalities; nil if none is
+	Rows []Row // what each row means
 
 	Max float64 // upper bound on every |λ_j|, +Inf if there is none
 
@@ -43,7 +44,7 @@ type Certificate struct {
 func (c *Certificate) Residual() float64 {
 	r := 0.0
 	for j, v := range c.Violation {
-		r = max(r, c.off(j, v), math.Abs(c.Slack[j]))
+		r = max(r, c.Rows[j].off(v), math.Abs(c.Slack[j]))
 	}
 	return r
 }
@@ -51,38 +52,79 @@ func (c *Certificate) Residual() float64 {
 // atMax is the part of Max from which a mean multiplier counts as being at it.
 const atMax = 0.99
 
-// worst describes the row that is farthest from what a tolerance asks for.
-func (c *Certificate) worst(tol float64) string {
-	row, most := 0, math.Inf(-1)
-	for j, v := range c.Violation {
-		over := max(c.off(j, v)+float64(confidence*c.ViolationSE[j]), math.Abs(c.Slack[j])+float64(confidence*c.SlackSE[j]))
-		if c.most != nil && c.RHat[j] > c.most[j] {
-			over = math.Inf(1)
-		}
-		if over > most {
-			row, most = j, over
+// capped reports whether the multiplier of row j is at its bound.
+func (c *Certificate) capped(j int) bool { return math.Abs(c.Lambda[j]) >= float64(atMax*c.Max) }
+
+// disagrees reports whether chains do in row j.
+func (c *Certificate) disagrees(j int) bool { return c.most != nil && c.RHat[j] > c.most[j] }
+
+// failures describes the rows that a tolerance does not allow, the worst ones first.
+func (c *Certificate) failures(tol float64) string {
+	var rows []int
+	for j := range c.Violation {
+		if c.over(j, tol) > 0 {
+			rows = append(rows, j)
 		}
 	}
-	j, want := row, "≤"
-	if c.Equal != nil && c.Equal[j] {
-		want = "within ±"
+	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(c.over(b, tol), c.over(a, tol)) })
+	var parts []string
+	for _, j := range rows {
+		parts = append(parts, c.failure(j, tol))
 	}
-	s := fmt.Sprintf("row %d has the violation %.4g ± %.2g, want %s %g with two standard errors to spare, and the slack %.4g ± %.2g, want within ±%g, at λ = %.6g", j, c.Violation[j], c.ViolationSE[j], want, tol, c.Slack[j], c.SlackSE[j], tol, c.Lambda[j])
-	switch {
-	case c.most != nil && c.RHat[j] > c.most[j]:
+	const most = 3
+	if n := len(parts); n > most {
+		parts = append(parts[:most], fmt.Sprintf("%d more rows", n-most))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// over returns by how many tolerances row j misses what it should, +Inf where chains disagree;
+// ≤ 0 if it does not.
+func (c *Certificate) over(j int, tol float64) float64 {
+	if c.disagrees(j) {
+		return math.Inf(1)
+	}
+	own := c.Rows[j].tolerance(tol)
+	violation := c.Rows[j].off(c.Violation[j]) + float64(confidence*c.ViolationSE[j]) - own
+	slack := math.Abs(c.Slack[j]) + float64(confidence*c.SlackSE[j]) - tol
+	if math.IsNaN(violation) || math.IsNaN(slack) {
+		return math.Inf(1)
+	}
+	if own > 0 && tol > 0 {
+		return max(violation/own, slack/tol)
+	}
+	return max(violation, slack)
+}
+
+// failure says what is wrong with row j.
+func (c *Certificate) failure(j int, tol float64) string {
+	r := c.Rows[j]
+	s := fmt.Sprintf("%s has the mean %.6g ± %.2g, want %s within %g", r.label(j), r.value(c.Violation[j]), c.ViolationSE[j], r.limit(), r.tolerance(tol))
+	s += fmt.Sprintf(", and the slack λ·g = %.4g ± %.2g, want within ±%g, two standard errors included, at λ = %.6g", c.Slack[j], c.SlackSE[j], tol, c.Lambda[j])
+	return s + c.reason(j)
+}
+
+// reason says what may be wrong with row j besides its figures.
+func (c *Certificate) reason(j int) (s string) {
+	if c.capped(j) {
+		s += fmt.Sprintf(", which is at its bound Max = %g: raise it, or relax the constraint", c.Max)
+	}
+	if c.disagrees(j) {
 		s += fmt.Sprintf("; its chains disagree, R-hat = %.4g, want ≤ %.4g: run longer, or use a method that moves between their parts", c.RHat[j], c.most[j])
-	case math.Abs(c.Lambda[j]) >= float64(atMax*c.Max):
-		s += fmt.Sprintf(", which is at its bound Max = %g: raise it", c.Max)
 	}
 	return s
 }
 
-// off returns by how much a violation is one.
-func (c *Certificate) off(j int, v float64) float64 {
-	if c.Equal != nil && c.Equal[j] {
-		return math.Abs(v)
+// held describes the rows whose multipliers are at their bound with a violation left; "" if
+// there are none, or too few steps to say.
+func (c *Certificate) held() string {
+	var parts []string
+	for j, r := range c.Rows {
+		if c.Max > 0 && c.capped(j) && r.off(c.Violation[j]) > r.Tolerance && !math.IsInf(c.ViolationSE[j], 1) {
+			parts = append(parts, fmt.Sprintf("%s has the mean %.6g ± %.2g, want %s, at λ = %.6g%s", r.label(j), r.value(c.Violation[j]), c.ViolationSE[j], r.limit(), c.Lambda[j], c.reason(j)))
+		}
 	}
-	return v
+	return shortened(parts, "; ")
 }
 
 // confidence is the number of standard errors that Holds adds: a one-sided
@@ -93,8 +135,8 @@ const confidence = 2
 // chance explains in a short run. Where they do not, each of them has seen a part of the
 // distribution only, and standard errors mean little.
 func (c *Certificate) Converged() bool {
-	for j := range c.most {
-		if c.RHat[j] > c.most[j] {
+	for j := range c.Lambda {
+		if c.disagrees(j) {
 			return false
 		}
 	}
@@ -102,13 +144,10 @@ func (c *Certificate) Converged() bool {
 }
 
 // Holds reports whether chains agree, every violation is ≤ tol and every slack within
-// ±tol, two standard errors included.
+// ±tol, two standard errors included. A row's own tolerance replaces tol for its violation.
 func (c *Certificate) Holds(tol float64) bool {
-	if !c.Converged() {
-		return false
-	}
-	for j, v := range c.Violation {
-		if !(c.off(j, v)+float64(confidence*c.ViolationSE[j]) <= tol && math.Abs(c.Slack[j])+float64(confidence*c.SlackSE[j]) <= tol) {
+	for j := range c.Lambda {
+		if !(c.over(j, tol) <= 0) {
 			return false
 		}
 	}
@@ -127,33 +166,24 @@ func (c *Certificate) Gap() (gap, se float64) {
 	return gap, se
 }
 
-// String returns a table.
+// String returns the table of [Certificate.Report] at the tolerance 0.
 func (c *Certificate) String() string {
-	var b strings.Builder
-	what := "along the trajectory"
-	if c.Frozen {
-		what = "at fixed λ"
-	}
-	fmt.Fprintf(&b, "%d steps of %d states %s\n%4s %12s %12s %10s %12s %10s %8s %8s", c.Steps, c.States, what, "j", "λ", "violation", "± se", "slack", "± se", "R-hat", "ESS")
+	s := c.Report(0).String()
 	for j := range c.Lambda {
-		fmt.Fprintf(&b, "\n%4d %12.5g %12.5g %10.2g %12.5g %10.2g %8.4g %8.3g", j, c.Lambda[j], c.Violation[j], c.ViolationSE[j], c.Slack[j], c.SlackSE[j], c.RHat[j], c.ESS[j])
-		if math.Abs(c.Lambda[j]) >= float64(atMax*c.Max) {
-			b.WriteString(" λ at its bound")
+		if c.capped(j) {
+			s += fmt.Sprintf("\nλ of %s is at its bound Max = %g", c.Rows[j].label(j), c.Max)
 		}
 	}
 	if !c.Converged() {
-		b.WriteString("\nnot converged: chains disagree")
+		s += "\nnot converged: chains disagree"
 	}
-	if c.HasDual {
-		fmt.Fprintf(&b, "\ndual value %.10g", c.Dual)
-	}
-	return b.String()
+	return s
 }
 
 // newCertificate returns a certificate of multipliers, to be filled by set.
-func newCertificate(lambda []float64, states int) *Certificate {
+func newCertificate(lambda []float64, rows []Row, states int) *Certificate {
 	m := len(lambda)
-	return &Certificate{Lambda: lambda, States: states, Max: math.Inf(1),
+	return &Certificate{Lambda: lambda, Rows: slices.Clone(rows), States: states, Max: math.Inf(1),
 		Violation: make([]float64, m), ViolationSE: make([]float64, m), Slack: make([]float64, m), SlackSE: make([]float64, m),
 		RHat: slices.Repeat([]float64{math.NaN()}, m), ESS: make([]float64, m)}
 }
@@ -209,7 +239,11 @@ func Judge[S energy.Site](target interface {
 	if len(lambda) != m {
 		return nil, fmt.Errorf("dual: Judge: len(lambda) = %d, want %d", len(lambda), m)
 	}
-	if err := multiplier.Check("dual: Judge", lambda, equalities(target)); err != nil {
+	rows, equal, err := rowsOf(target, m)
+	if err == nil {
+		err = multiplier.Check("dual: Judge", lambda, equal)
+	}
+	if err != nil {
 		return nil, err
 	}
 	g := make([]float64, n*m)
@@ -220,8 +254,8 @@ func Judge[S energy.Site](target interface {
 	}
 	variance := make([]float64, m)
 	b.Variance(variance)
-	c := newCertificate(slices.Clone(lambda), n)
-	c.Steps, c.Equal = 1, equalities(target)
+	c := newCertificate(slices.Clone(lambda), rows, n)
+	c.Steps = 1
 	for j, v := range b.Mean {
 		c.set(j, v, math.Sqrt(variance[j]/float64(n)))
 		c.ESS[j] = float64(n)

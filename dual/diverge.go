@@ -30,16 +30,17 @@ type DivergedError struct {
 	Margin    float64
 	Steps     int
 	Proven    bool
+	Rows      []Row // what each row means
 }
 
 func (e *DivergedError) Error() string {
 	if e.Proven {
-		return fmt.Sprintf("dual: no distribution meets the constraints on average: every state violates their combination %v by %.4g or more", e.Direction, e.Margin)
+		return fmt.Sprintf("dual: no distribution meets the constraints on average: every state violates their combination %s by %.4g or more", combination(e.Direction, e.Rows), e.Margin)
 	}
 	if e.Margin == 0 {
-		return fmt.Sprintf("dual: the constraints are met only in the limit of infinite multipliers, in the direction %v", e.Direction)
+		return fmt.Sprintf("dual: the constraints are met only in the limit of infinite multipliers, in the direction %s", combination(e.Direction, e.Rows))
 	}
-	return fmt.Sprintf("dual: multipliers diverge, λ = %v: every sample of the last %d steps violates the combination %v of the constraints by %.4g or more", e.Lambda, e.Steps, e.Direction, e.Margin)
+	return fmt.Sprintf("dual: multipliers diverge, Σ|λ| = %.4g: every sample of the last %d steps violates the combination %s of the constraints by %.4g or more", tilt.SumAbs(e.Lambda), e.Steps, combination(e.Direction, e.Rows), e.Margin)
 }
 
 // Unwrap returns constraint.ErrInfeasible if that is proven.
@@ -68,7 +69,7 @@ func newStreak() streak { return streak{margin: math.Inf(1), proof: firstProof} 
 // next adds the violations g of the samples drawn at λ, and returns the
 // certificate if the streak has become long. p, if not nil, is asked for a proof;
 // without a proof the sum of the multipliers must have reached diverge.
-func (s *streak) next(ctx context.Context, lambda, g []float64, p Prover, diverge float64) error {
+func (s *streak) next(ctx context.Context, lambda, g []float64, rows []Row, p Prover, diverge float64) error {
 	sum := tilt.SumAbs(lambda)
 	n := len(lambda)
 	low, largest := math.Inf(1), 0.0
@@ -91,7 +92,7 @@ func (s *streak) next(ctx context.Context, lambda, g []float64, p Prover, diverg
 	if s.steps < s.proof {
 		return nil
 	}
-	e := &DivergedError{Lambda: slices.Clone(lambda), Direction: tilt.Direction(lambda), Steps: s.steps, Margin: s.margin}
+	e := &DivergedError{Lambda: slices.Clone(lambda), Direction: tilt.Direction(lambda), Steps: s.steps, Margin: s.margin, Rows: rows}
 	if p != nil && s.steps == s.proof {
 		s.proof *= 2
 		margin, ok, err := p.Margin(ctx, e.Direction)

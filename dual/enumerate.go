@@ -83,7 +83,7 @@ func Tabulate(ctx context.Context, m energy.Model) (p []float64, logZ float64, e
 	}
 	p = make([]float64, 0, max(0, countStates(m.Shape())))
 	top := math.Inf(-1)
-	err = eachState(ctx, "Tabulate", m, Bounds{}, func(_ []int32, f0 float64, _ []float64) {
+	err = eachState(ctx, "Tabulate", m, joined{}, func(_ []int32, f0 float64, _ []float64) {
 		p = append(p, -f0)
 		top = max(top, -f0)
 	})

@@ -58,8 +58,8 @@ func Example() {
 // Statistics are models too: a mean spin of 0.5 at least.
 func ExampleAtLeast() {
 	base, _ := model.NewIsing(model.Lattice{3, 3}, 0.2, 0)
-	mean := energy.Func{Sites: 9, Levels: 2, E: energy.Magnetization}
-	lag, err := dual.NewLagrangian(base, dual.Bounds{dual.AtLeast(mean, 0.5)})
+	mean := dual.Statistic(energy.Magnetization)
+	lag, err := dual.NewLagrangian(base, dual.AtLeast(mean, 0.5))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -73,10 +73,10 @@ func ExampleAtLeast() {
 // combination that every state violates.
 func ExampleDivergedError() {
 	base, _ := model.NewIsing(model.Lattice{4}, 0.2, 0)
-	lag, _ := dual.NewLagrangian(base, dual.Join(
+	lag, _ := dual.NewLagrangian(base,
 		constraint.Count{Levels: []int32{1}, Min: 3, Max: constraint.Unbounded},
 		constraint.Count{Levels: []int32{1}, Max: 2},
-	))
+	)
 	_, err := dual.Solve(context.Background(), lag)
 	var diverged *dual.DivergedError
 	if errors.As(err, &diverged) {

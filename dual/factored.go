@@ -59,9 +59,9 @@ func newFactored(ctx context.Context, l *Lagrangian) (*factored, error) {
 	scopes, f.tables = f.reduced.Scopes, f.reduced.Tables
 	for j := range l.bounds {
 		b := &l.bounds[j]
-		f.offset[j] = b.Offset
-		most := math.Abs(b.Offset)
-		for k, m := range b.Models {
+		f.offset[j] = b.offset
+		most := math.Abs(b.offset)
+		for k, m := range b.models {
 			own, s, t, ok := factorsOf(m)
 			if !ok || len(own) > l.sites || !slices.Equal(own, cards[:l.sites]) {
 				return nil, nil
@@ -69,13 +69,13 @@ func newFactored(ctx context.Context, l *Lagrangian) (*factored, error) {
 			for i, scope := range s {
 				left := f.reduced.Table(own, scope, t[i])
 				if !slices.ContainsFunc(left, func(v float64) bool { return v != left[0] }) {
-					f.offset[j] += float64(b.coef(k) * left[0])
-					most += math.Abs(float64(b.coef(k) * left[0]))
+					f.offset[j] += float64(b.coef[k] * left[0])
+					most += math.Abs(float64(b.coef[k] * left[0]))
 					continue
 				}
 				scopes, f.tables = append(scopes, f.reduced.Scope(scope)), append(f.tables, left)
-				f.terms = append(f.terms, term{j, b.coef(k), scopes[len(scopes)-1]})
-				most += float64(math.Abs(b.coef(k)) * largest(left))
+				f.terms = append(f.terms, term{j, b.coef[k], scopes[len(scopes)-1]})
+				most += float64(math.Abs(b.coef[k]) * largest(left))
 			}
 		}
 		f.size = max(f.size, most)
@@ -284,7 +284,7 @@ func (f *factored) solve(start []float64) (*Solution, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dual: Solve: %w", err)
 	}
-	s := &Solution{Lambda: top.Lambda, Violation: make([]float64, n)}
+	s := &Solution{Lambda: top.Lambda, Violation: make([]float64, n), Rows: f.l.rows}
 	curv := make([]float64, n*n)
 	if s.Dual = f.Value(s.Lambda, s.Violation, curv); f.err != nil {
 		return nil, fmt.Errorf("dual: Solve: %w", f.err)
@@ -307,11 +307,11 @@ func (f *factored) solve(start []float64) (*Solution, error) {
 			return nil, fmt.Errorf("dual: Solve: %w", err)
 		}
 		if margin >= -rounded*f.size {
-			return nil, &DivergedError{Lambda: top.Last, Direction: u, Margin: max(0, margin), Steps: 1, Proven: margin > rounded*f.size}
+			return nil, &DivergedError{Lambda: top.Last, Direction: u, Margin: max(0, margin), Steps: 1, Proven: margin > rounded*f.size, Rows: f.l.rows}
 		}
 	}
 	if !attained {
-		return nil, undecided(s.Lambda, s.Violation, curv, f.l.beta)
+		return nil, undecided(s.Lambda, s.Violation, curv, f.l.beta, f.l.rows)
 	}
 	return s, nil
 }

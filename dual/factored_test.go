@@ -30,19 +30,19 @@ func TestSolveByTables(t *testing.T) {
 	rbm := exact.Must(model.NewRBM([]float32{1, -1, .5, 2, 0, 1, -1, 1, .25, -2, 1, 1, 0, .5, -1, 1, 1, .5, -.5, 2}, []float32{.5, -1}, make([]float32, 10)))
 	for name, c := range map[string]struct {
 		base energy.Model
-		set  constraint.Set
+		set  []constraint.Set
 		beta float64
 	}{
-		"count":       {exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), constraint.Count{Levels: []int32{1}, Min: 2, Max: 4}, 1},
-		"equalities":  {exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), Bounds{Bound{Models: []energy.Model{up(10, 3)}, Offset: -.2, Equal: true}, Bound{Models: []energy.Model{bonds, up(10, 1)}, Coef: []float64{1, 2}, Offset: -3, Equal: true}, AtMost(up(10, 7), .9)}, 0.7},
-		"clamped":     {exact.Must(energy.Clamp(exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), map[int]int32{2: 1})), constraint.Count{Levels: []int32{1}, Max: 3}, 1},
-		"hidden":      {rbm, constraint.Count{Levels: []int32{1}, Max: 3}, 1},
-		"infeasible":  {exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), Bounds{AtLeast(up(10, 3), 1.25)}, 1},
-		"contradict":  {exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), Bounds{AtLeast(up(10, 3), .75), AtMost(up(10, 3), .5)}, 1},
-		"at its edge": {exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), Bounds{AtLeast(up(10, 3), 1)}, 1},
+		"count":       {exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), []constraint.Set{constraint.Count{Levels: []int32{1}, Min: 2, Max: 4}}, 1},
+		"equalities":  {exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), []constraint.Set{Between(up(10, 3), .2, .2), Constraint[int32]{Of: []Energetic[int32]{bonds, up(10, 1)}, Coef: []float64{1, 2}, Low: 3, High: 3}, AtMost(up(10, 7), .9)}, 0.7},
+		"clamped":     {exact.Must(energy.Clamp(exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), map[int]int32{2: 1})), []constraint.Set{constraint.Count{Levels: []int32{1}, Max: 3}}, 1},
+		"hidden":      {rbm, []constraint.Set{constraint.Count{Levels: []int32{1}, Max: 3}}, 1},
+		"infeasible":  {exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), []constraint.Set{AtLeast(up(10, 3), 1.25)}, 1},
+		"contradict":  {exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), []constraint.Set{AtLeast(up(10, 3), .75), AtMost(up(10, 3), .5)}, 1},
+		"at its edge": {exact.Must(model.NewIsing(model.Lattice{2, 5}, 0.3, 0.2)), []constraint.Set{AtLeast(up(10, 3), 1)}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := exact.Must(NewLagrangian(c.base, c.set))
+			l := exact.Must(NewLagrangian(c.base, c.set...))
 			l = exact.Must(l.AtTemperature(c.beta))
 			want, wantErr := Solve(ctx, l)
 			f, err := newFactored(ctx, l)
@@ -85,11 +85,11 @@ func TestSolveMeans(t *testing.T) {
 	mean := make([]float64, n)
 	_, err := exact.Must(elimination.New(ctx, cards, scopes, elimination.Options{})).NewRun().Marginals(ctx, tables, nil, func(v int32, p []float64) { mean[v] = p[1] })
 	require.NoError(t, err)
-	var set Bounds
+	var set []constraint.Set
 	for i, m := range mean {
-		set = append(set, Bound{Models: []energy.Model{up(n, i)}, Offset: -m, Equal: true})
+		set = append(set, Between(up(n, i), m, m))
 	}
-	s, err := Solve(ctx, exact.Must(NewLagrangian(lattice, set)))
+	s, err := Solve(ctx, exact.Must(NewLagrangian(lattice, set...)))
 	require.NoError(t, err)
 	for i, l := range s.Lambda { // E = −h·s = −2h·x + h
 		require.InDelta(t, -2*h[i], l, 1e-11)
@@ -109,7 +109,7 @@ func TestSolveRefuses(t *testing.T) {
 	unknown := energy.Func{Sites: 50, Levels: 2, E: func([]int32) float64 { return 0 }}
 	_, err = Solve(ctx, exact.Must(NewLagrangian(unknown, constraint.Count{Levels: []int32{1}, Max: 3})))
 	require.ErrorContains(t, err, "50 sites of 2 levels have more than 4194304 states")
-	_, err = Solve(ctx, exact.Must(NewLagrangian(long, Bounds{AtMost(unknown, 1)})))
+	_, err = Solve(ctx, exact.Must(NewLagrangian(long, AtMost(unknown, 1))))
 	require.ErrorContains(t, err, "more than 4194304 states")
 	ended, cancel := context.WithCancel(ctx)
 	cancel()

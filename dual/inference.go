@@ -19,7 +19,7 @@ type Config struct {
 	Rule  Rule      // nil means Auto{}, for more than 2000 multipliers AdaGrad{}
 	Inner int       // primal draws per dual step; 0 means 1
 	Start []float64 // λ at the start, a warm start for instance; nil means zeros
-	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means none
+	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means none, see Run
 
 	// Uniform makes λ̄ and the certificate plain means over all steps, as theorem
 	// 1 of Hadou et al. 2026 has them. Otherwise λ̄ has weights ∝ t², and the
@@ -63,6 +63,7 @@ type Inference[S energy.Site] struct {
 	life   session.Session
 	state
 
+	rows  []Row
 	drawn []float64 // scratch: of the batch in hand
 	batch Batch
 	g     []float64 // states × n
@@ -100,7 +101,11 @@ func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], 
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
 	}
 	n, sites := t.Len(), t.Sites()
-	if err := cfg.fill(n, equalities(t)); err != nil {
+	rows, equal, err := rowsOf(t, n)
+	if err == nil {
+		err = cfg.fill(n, equal)
+	}
+	if err != nil {
 		return nil, err
 	}
 	states := len(p.States()) / sites
@@ -117,7 +122,8 @@ func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], 
 	i := &Inference[S]{
 		cfg: cfg, target: t, primal: p, state: now,
 		drawn: make([]float64, n),
-		batch: Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Max: cfg.most, Equal: equalities(t)},
+		batch: Batch{States: states, Beta: t.Beta(), Mean: make([]float64, n), Max: cfg.most, Equal: equal},
+		rows:  rows,
 		g:     make([]float64, states*n),
 	}
 	i.life = session.Session{Who: "dual", Checkpoint: cfg.Checkpoint, Len: i.Len, Write: i.write, Read: i.read}
@@ -156,8 +162,20 @@ func (c *Config) fill(n int, equal []bool) error {
 // If the context ends, it returns that error; a later Run goes on with the step that was
 // interrupted. Constraints that no distribution can meet end it with a [*DivergedError].
 // A violation that is NaN or infinite, and an error of the primal or the rule, also end
-// it. The state is kept in every case.
+// it. If mean multipliers are at Config.Max at the end and their constraints are violated
+// nevertheless, the error is a [*NotConverged] whose Tolerance is 0; the n steps have been
+// made. The state is kept in every case.
 func (i *Inference[S]) Run(ctx context.Context, n int) error {
+	if err := i.run(ctx, n); err != nil || math.IsInf(i.cfg.most, 1) || i.steps == 0 {
+		return err
+	}
+	if c := i.Certificate(); c.held() != "" {
+		return &NotConverged{i.steps, 0, c}
+	}
+	return nil
+}
+
+func (i *Inference[S]) run(ctx context.Context, n int) error {
 	return i.life.Run(ctx, n, func(int) error { return i.step(ctx) })
 }
 
@@ -184,7 +202,7 @@ func (i *Inference[S]) step(ctx context.Context) error {
 		i.cfg.Observe(i.steps-1, i.drawn, i.batch.Mean)
 	}
 	p, _ := i.target.(Prover)
-	return i.streak.next(ctx, i.drawn, i.g, p, i.cfg.Diverge)
+	return i.streak.next(ctx, i.drawn, i.g, i.rows, p, i.cfg.Diverge)
 }
 
 // draw moves the primal to the end of the present step.

@@ -27,8 +27,8 @@ func (i *Inference[S]) Certificate() *Certificate {
 	if i.steps == 0 {
 		return nil
 	}
-	c := newCertificate(i.Average(), i.batch.States)
-	c.Equal, c.Max = i.batch.Equal, i.cfg.most
+	c := newCertificate(i.Average(), i.rows, i.batch.States)
+	c.Max = i.cfg.most
 	for j := range c.Lambda {
 		var v, se float64
 		v, se, c.Steps = i.way.violation(j)
@@ -67,8 +67,8 @@ func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, d
 	if err != nil {
 		return nil, err
 	}
-	c := newCertificate(lambda, i.batch.States)
-	c.Steps, c.Frozen, c.Equal, c.Max = draws, true, i.batch.Equal, i.cfg.most
+	c := newCertificate(lambda, i.rows, i.batch.States)
+	c.Steps, c.Frozen, c.Max = draws, true, i.cfg.most
 	for j := range lambda {
 		v, se := batchMeans(draws, func(t int) float64 { return means[t*len(lambda)+j] })
 		c.agree(j, v, se, way.agreement(j, 0))
@@ -124,12 +124,15 @@ func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
 // loop's state is kept, and Certificate is that of the trajectory so far.
 type NotConverged struct {
 	Steps       int     // made in all
-	Tolerance   float64 // that was asked for
+	Tolerance   float64 // that was asked for; 0 from Run, about multipliers at their bound
 	Certificate *Certificate
 }
 
 func (e *NotConverged) Error() string {
-	return fmt.Sprintf("dual: after %d steps %s", e.Steps, e.Certificate.worst(e.Tolerance))
+	if e.Tolerance == 0 {
+		return fmt.Sprintf("dual: after %d steps %s", e.Steps, e.Certificate.held())
+	}
+	return fmt.Sprintf("dual: after %d steps %s", e.Steps, e.Certificate.failures(e.Tolerance))
 }
 
 // firstCheck is the first step at which Solve checks the conditions, when there
@@ -152,7 +155,7 @@ func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error 
 	end := i.steps + min(steps, math.MaxInt-i.steps)
 	for i.steps < end {
 		next := min(max(firstCheck, i.steps+i.steps/8), end)
-		if err := i.Run(ctx, next-i.steps); err != nil {
+		if err := i.run(ctx, next-i.steps); err != nil {
 			return err
 		}
 		if i.Certificate().Holds(tol) {

@@ -201,14 +201,14 @@ func TestDiverges(t *testing.T) {
 	base := exact.Must(model.NewIsing(model.Lattice{4}, 0.2, 0))
 	up := constraint.Count{Levels: []int32{1}, Min: 3, Max: constraint.Unbounded}
 	few := constraint.Count{Levels: []int32{1}, Max: 2}
-	run := func(set constraint.Set, cfg dual.Config) (*dual.Inference[int32], *dual.DivergedError) {
-		inf := loop(t, exact.Must(dual.NewLagrangian(base, set)), 1, 1, cfg)
+	run := func(set []constraint.Set, cfg dual.Config) (*dual.Inference[int32], *dual.DivergedError) {
+		inf := loop(t, exact.Must(dual.NewLagrangian(base, set...)), 1, 1, cfg)
 		err := inf.Run(ctx, 20000)
 		var diverged *dual.DivergedError
 		require.ErrorAs(t, err, &diverged)
 		return inf, diverged
 	}
-	for _, set := range []constraint.Set{dual.Join(up, few), dual.Join(opaque{up}, opaque{few})} {
+	for _, set := range [][]constraint.Set{{up, few}, {opaque{up}, opaque{few}}} {
 		inf, diverged := run(set, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.5)}})
 		require.True(t, diverged.Proven)
 		require.ErrorIs(t, diverged, constraint.ErrInfeasible)
@@ -220,7 +220,7 @@ func TestDiverges(t *testing.T) {
 	}
 	// Too many states to enumerate: the run itself is the evidence.
 	base = exact.Must(model.NewIsing(model.Lattice{30}, 0.2, 0))
-	inf, diverged := run(opaque{dual.Join(up, few)}, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.5)}, Diverge: 50})
+	inf, diverged := run([]constraint.Set{opaque{up}, opaque{few}}, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.5)}, Diverge: 50})
 	require.False(t, diverged.Proven)
 	require.NotErrorIs(t, diverged, constraint.ErrInfeasible)
 	require.Contains(t, diverged.Error(), "every sample of the last")
@@ -267,7 +267,7 @@ func TestCertificates(t *testing.T) {
 
 	var not *dual.NotConverged
 	require.ErrorAs(t, inf.Solve(ctx, 10, 1e-9), &not)
-	require.Contains(t, not.Error(), "row 0 has the violation")
+	require.Contains(t, not.Error(), "row 0 has the mean")
 	require.Error(t, inf.Solve(ctx, 10, 0))
 	require.Error(t, loop(t, ring(t, 1), 1, 1, dual.Config{}).Solve(ctx, 0, 1))
 	_, err = inf.Certify(ctx, nil, 0, 0)
@@ -294,7 +294,7 @@ func TestInferenceErrors(t *testing.T) {
 	inf := exact.Must(dual.NewInference(context.Background(), lag, chains, dual.Config{}))
 	require.Error(t, inf.Run(ctx, -1))
 
-	bad := exact.Must(dual.NewLagrangian(lag.Base(), opaque{dual.Bounds{dual.AtMost(energy.Func{Sites: 10, Levels: 2, E: func([]int32) float64 { return math.NaN() }}, 0)}}))
+	bad := exact.Must(dual.NewLagrangian(lag.Base(), opaque{dual.AtMost(energy.Func{Sites: 10, Levels: 2, E: func([]int32) float64 { return math.NaN() }}, 0)}))
 	err = loop(t, bad, 1, 1, dual.Config{}).Run(ctx, 1)
 	require.ErrorContains(t, err, "mean violation 0 = NaN")
 }
@@ -311,7 +311,11 @@ func TestConfig(t *testing.T) {
 		seen++
 	}})
 	require.Equal(t, []float64{4.5, 3}, inf.Average())
-	require.NoError(t, inf.Run(ctx, 300))
+	var held *dual.NotConverged
+	require.ErrorAs(t, inf.Run(ctx, 300), &held)
+	require.ErrorContains(t, held, "row 1 has the mean -0.06")
+	require.ErrorContains(t, held, "which is at its bound Max = 5")
+	require.Equal(t, 300, held.Steps)
 	require.Equal(t, 300, seen)
 	require.Equal(t, 5.0, inf.Lambda()[1], "λ* = 5.77 is beyond the bound")
 	require.Greater(t, inf.Certificate().Violation[1], 0.0)

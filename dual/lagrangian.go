@@ -22,12 +22,12 @@ import (
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //
-// with f0 the energy of the base model, g the inequalities of a set, β the temperature (1
+// with f0 the energy of the base model, g the rows of constraints, β the temperature (1
 // unless set by [Lagrangian.AtTemperature]) and λ ≥ 0 the multipliers, 0 at first. At λ =
 // 0 and β = 1 it is the base model, bit for bit.
 //
 // It is an energy.Affine of the base and the inequalities, with weights that change, and
-// supports what energy.Affine supports. Inequalities made of models ([Bounds],
+// supports what energy.Affine supports. Inequalities made of models ([Constraint],
 // constraint.Count, a [Modelled] set) support what the models do: a torus under a
 // constraint.Count is a torus at every λ, for instance, and kernels of tori accept it,
 // see energy.Varying. Any other set has only values: its differences are found by
@@ -44,9 +44,10 @@ type Lagrangian struct {
 	base   energy.Model
 	sum    *energy.Affine                         // of the base and statistics
 	weigh  func(weight []float64, offset float64) // sets its weights
-	set    constraint.Set
+	sets   []constraint.Set
+	set    constraint.Set // all of them
 
-	bounds Bounds // by inequality; without models where only the set can evaluate
+	bounds []bound // by row
 	part   [][]int
 	equal  []bool // nil without equalities
 
@@ -62,6 +63,7 @@ type tilted struct {
 	sites  int
 	beta   float64
 	lambda []float64
+	rows   []Row
 }
 
 // Len returns the number of inequalities, hence of multipliers.
@@ -73,36 +75,42 @@ func (t *tilted) Sites() int { return t.sites }
 // Beta returns the temperature.
 func (t *tilted) Beta() float64 { return t.beta }
 
+// Rows returns what the rows mean, one per multiplier.
+func (t *tilted) Rows() []Row { return slices.Clone(t.rows) }
+
 // Lambda returns a copy of the multipliers.
 func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 
-// NewLagrangian returns the Lagrangian at β = 1 and λ = 0. It returns an error
-// if an argument is nil, the set has no inequalities, or the set cannot be
-// written for the base's shape (a constraint.Count that nothing satisfies, a
-// model of another shape).
-func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
+// NewLagrangian returns the Lagrangian of all rows of the given sets, in order, at β = 1
+// and λ = 0. It returns an error if an argument is nil, there are no rows, or a set cannot
+// be written for the base's shape (a constraint.Count that nothing satisfies, a model of
+// another shape).
+func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, error) {
 	sites, levels, err := check.Model("dual", "NewLagrangian", "base", base)
 	if err != nil {
 		return nil, err
 	}
-	if check.Nil(set) {
-		return nil, fmt.Errorf("dual: NewLagrangian: set is nil")
-	}
-	if set.Len() < 1 {
-		return nil, fmt.Errorf("dual: NewLagrangian: the set has %d inequalities, want ≥ 1", set.Len())
-	}
-	l := &Lagrangian{tilted: tilted{sites, 1, make([]float64, set.Len())}, levels: levels, base: base, set: set}
-	if l.bounds, err = split(set, l.sites, l.levels); err != nil {
+	l := &Lagrangian{tilted: tilted{sites: sites, beta: 1}, levels: levels, base: base, sets: slices.Clone(sets)}
+	if l.bounds, err = split(sets, l.sites, l.levels); err != nil {
 		return nil, fmt.Errorf("dual: NewLagrangian: %w", err)
 	}
+	if len(l.bounds) == 0 {
+		return nil, fmt.Errorf("dual: NewLagrangian: %d sets with 0 inequalities, want ≥ 1", len(sets))
+	}
+	if l.set = joined(l.sets); len(sets) == 1 {
+		l.set = sets[0]
+	}
+	for _, b := range l.bounds {
+		l.rows = append(l.rows, b.Row)
+	}
+	l.lambda, l.equal = make([]float64, len(l.rows)), equalities(l.rows)
 	if l.merged = newSitewise(l.bounds, l.sites, l.levels); len(l.merged.models) < 2 {
 		l.merged = nil // a single one stays the part that it is
 	}
 	var statistics []energy.Model
-	l.part, l.equal = make([][]int, len(l.bounds)), make([]bool, len(l.bounds))
+	l.part = make([][]int, len(l.bounds))
 	for j, b := range l.bounds {
-		l.equal[j] = b.Equal
-		for _, m := range b.Models {
+		for _, m := range b.models {
 			k := -1
 			if l.merged != nil {
 				k = find(l.merged.models, m)
@@ -116,12 +124,9 @@ func NewLagrangian(base energy.Model, set constraint.Set) (*Lagrangian, error) {
 			}
 			l.part[j] = append(l.part[j], 1+k)
 		}
-		if len(b.Models) == 0 && l.values == nil {
-			l.values = &values{set, make([]float64, set.Len()), l.sites, l.levels}
+		if len(b.models) == 0 && l.values == nil {
+			l.values = &values{l.set, make([]float64, len(l.bounds)), l.sites, l.levels}
 		}
-	}
-	if !slices.Contains(l.equal, true) {
-		l.equal = nil
 	}
 	if l.merged != nil {
 		statistics = append(statistics, l.merged)
@@ -157,10 +162,10 @@ type sitewise struct {
 const maxTables = 1 << 24
 
 // newSitewise merges those of the models of bounds that are sums over sites of finite numbers.
-func newSitewise(bounds Bounds, sites, levels int) *sitewise {
+func newSitewise(bounds []bound, sites, levels int) *sitewise {
 	w := &sitewise{Independent: new(model.Independent)}
 	for _, b := range bounds {
-		for _, m := range b.Models {
+		for _, m := range b.models {
 			if find(w.models, m) >= 0 || (len(w.tables)+1)*(1+sites*levels) > maxTables {
 				continue
 			}
@@ -226,14 +231,14 @@ func (w *sitewise) Now() energy.Model {
 	return &m
 }
 
-// AtTemperature returns a Lagrangian of the same base, set and multipliers at
+// AtTemperature returns a Lagrangian of the same base, sets and multipliers at
 // the temperature beta; the two do not share λ. It returns an error unless
 // beta is positive and finite.
 func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	if !(beta > 0) || !check.Finite(beta) || !check.Finite(1/beta) {
 		return nil, fmt.Errorf("dual: AtTemperature: beta = %v, want 0 < beta < ∞", beta)
 	}
-	n, err := NewLagrangian(l.base, l.set)
+	n, err := NewLagrangian(l.base, l.sets...)
 	if err != nil {
 		return nil, err
 	}
@@ -273,16 +278,12 @@ func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 // As implements energy.Capable.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
-// Equal returns which rows are equalities E[g_j] = 0 ([Bound.Equal]), nil if none
-// is.
-func (l *Lagrangian) Equal() []bool { return slices.Clone(l.equal) }
-
 // Base returns the model of f0.
 func (l *Lagrangian) Base() energy.Model { return l.base }
 
 // SetLambda sets the multipliers; kernels that work on l must be Reset afterwards. It
 // returns an error, and changes nothing, unless every multiplier is finite and ≥ 0, or of
-// either sign in a row of [Lagrangian.Equal]. It panics unless there is one per
+// either sign in a row that is an equality. It panics unless there is one per
 // inequality.
 func (l *Lagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
@@ -316,9 +317,9 @@ func (l *Lagrangian) update() error {
 			}
 			continue
 		}
-		offset += float64(w * l.bounds[j].Offset)
+		offset += float64(w * l.bounds[j].offset)
 		for k, part := range l.part[j] {
-			c := float64(w * l.bounds[j].coef(k))
+			c := float64(w * l.bounds[j].coef[k])
 			if part < 0 {
 				merged[-1-part] += c
 				continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -62,15 +63,17 @@ func ExampleSolution() {
 	// Output: λ* = 0.4746, dual value -6.9188, met with equality: true
 }
 
-// A Bound is linear in the energies of any models. Here the mean of the first
+// A Constraint is linear in the energies of any models. Here the mean of the first
 // spin must be at least that of the last.
-func ExampleBound() {
+func ExampleConstraint() {
 	base := energy.Func{Sites: 3, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) - float64(x[2]) }}
-	site := func(i int) energy.Model {
-		return energy.Func{Sites: 3, Levels: 2, E: func(x []int32) float64 { return float64(x[i]) }}
+	site := func(i int) dual.Energetic[int32] {
+		return dual.Statistic(func(x []int32) float64 { return float64(x[i]) })
 	}
-	order := dual.Bound{Models: []energy.Model{site(2), site(0)}, Coef: []float64{1, -1}} // x_2 − x_0 ≤ 0
-	lag, err := dual.NewLagrangian(base, dual.Bounds{order})
+	order := dual.Constraint[int32]{ // x_2 − x_0 ≤ 0
+		Name: "order", Of: []dual.Energetic[int32]{site(2), site(0)}, Coef: []float64{1, -1}, Low: math.Inf(-1), High: 0,
+	}
+	lag, err := dual.NewLagrangian(base, order)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -93,7 +96,7 @@ func ExampleRealLagrangian() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lag, err := dual.NewRealLagrangian(base, 1, atLeastOne)
+	lag, err := dual.NewRealLagrangian(base, 1, dual.AtMost(atLeastOne, 0))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -41,13 +41,13 @@ func (l *Lagrangian) separable(u []float64) (low float64, total []float64, ok bo
 		if len(l.part[j]) == 0 {
 			return 0, nil, false
 		}
-		low += float64(w * l.bounds[j].Offset)
-		for k, m := range l.bounds[j].Models {
+		low += float64(w * l.bounds[j].offset)
+		for k, m := range l.bounds[j].models {
 			t, ok := tableOf(m)
 			if !ok {
 				return 0, nil, false
 			}
-			scale := w * l.bounds[j].coef(k)
+			scale := w * l.bounds[j].coef[k]
 			low += float64(scale * t[0])
 			weighted.Add(total, t[1:], scale)
 		}

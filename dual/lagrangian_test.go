@@ -49,19 +49,19 @@ func settings(t *testing.T) []setting {
 		}
 		return (e + l0*(bonds-1) + l1*(0.25-bonds)) / beta
 	}
-	build := func(base energy.Model, set constraint.Set) *dual.Lagrangian {
-		l := exact.Must(exact.Must(dual.NewLagrangian(base, set)).AtTemperature(beta))
+	build := func(base energy.Model, sets ...constraint.Set) *dual.Lagrangian {
+		l := exact.Must(exact.Must(dual.NewLagrangian(base, sets...)).AtTemperature(beta))
 		require.NoError(t, l.SetLambda([]float64{l0, l1}))
 		return l
 	}
 	return []setting{
 		{"count", build(potts, count), counted, true},
 		{"opaque", build(potts, opaque{count}), counted, false},
-		{"joined", build(potts, dual.Join(
+		{"joined", build(potts,
 			opaque{constraint.Count{Levels: []int32{1, 2}, Min: 1, Max: constraint.Unbounded}},
-			constraint.Count{Levels: []int32{1, 2}, Max: 2})), counted, false},
-		{"bounds", build(masked, dual.Bounds{dual.AtMost(pair, 1), dual.AtLeast(pair, 0.25)}), maskedEnergy, true},
-		{"opaque bounds", build(masked, opaque{dual.Bounds{dual.AtMost(pair, 1), dual.AtLeast(pair, 0.25)}}), maskedEnergy, false},
+			constraint.Count{Levels: []int32{1, 2}, Max: 2}), counted, false},
+		{"range", build(masked, dual.Between(pair, 0.25, 1)), maskedEnergy, true},
+		{"opaque range", build(masked, opaque{dual.Between(pair, 0.25, 1)}), maskedEnergy, false},
 	}
 }
 
@@ -187,7 +187,7 @@ func checkSingle(t *testing.T, s setting, all []int32) {
 func TestLagrangianGraph(t *testing.T) {
 	base := exact.Must(model.NewIsing(model.Lattice{4}, 1, 0)) // a ring
 	field := exact.Must(model.NewIndependent(make([]float64, 8), 2))
-	lag := exact.Must(dual.NewLagrangian(field, dual.Bounds{dual.AtMost(base, 1)}))
+	lag := exact.Must(dual.NewLagrangian(field, dual.AtMost(base, 1)))
 	g, ok := energy.As[energy.Graphical](lag)
 	require.True(t, ok)
 	start, adj := g.Graph()
@@ -259,22 +259,32 @@ func TestLagrangianErrors(t *testing.T) {
 	base := exact.Must(model.NewIsing(model.Lattice{3}, 1, 0))
 	other := exact.Must(model.NewIsing(model.Lattice{4}, 1, 0))
 	one := constraint.Count{Levels: []int32{1}, Max: 1}
-	fail := func(base energy.Model, set constraint.Set, want string) {
+	fail := func(base energy.Model, want string, sets ...constraint.Set) {
 		t.Helper()
-		_, err := dual.NewLagrangian(base, set)
+		_, err := dual.NewLagrangian(base, sets...)
 		require.ErrorContains(t, err, want)
 	}
-	fail(nil, one, "base is nil")
-	fail(energy.Func{}, one, "want both ≥ 1")
-	fail(base, nil, "set is nil")
-	fail(base, dual.Bounds{}, "0 inequalities")
-	fail(base, constraint.Count{Levels: []int32{1}, Min: 2, Max: 1}, "Min = 2")
-	fail(base, dual.Join(one, nil), "nil")
-	fail(base, dual.Bounds{dual.AtMost(nil, 1)}, "is nil")
-	fail(base, dual.Bounds{dual.AtMost(other, 1)}, "4 sites")
-	fail(base, dual.Bounds{dual.AtMost(base, math.NaN())}, "Offset")
-	fail(base, dual.Bounds{{Models: []energy.Model{base}, Coef: []float64{1, 2}}}, "2 coefficients")
-	fail(base, dual.Bounds{{Models: []energy.Model{base}, Coef: []float64{math.Inf(1)}}}, "+Inf")
+	type row = dual.Constraint[int32]
+	of := []dual.Energetic[int32]{base}
+	fail(nil, "base is nil", one)
+	fail(energy.Func{}, "want both ≥ 1", one)
+	fail(base, "set 0 is nil", nil)
+	fail(base, "0 inequalities")
+	fail(base, "Min = 2", constraint.Count{Levels: []int32{1}, Min: 2, Max: 1})
+	fail(base, "set 1 is nil", one, nil)
+	fail(base, "statistic 0 of the constraint of row 1 is nil", one, dual.AtMost[int32](nil, 1))
+	fail(base, "is nil", dual.AtMost(dual.Statistic(nil), 1))
+	fail(base, "4 sites", dual.AtMost(other, 1))
+	fail(base, `"load" has the bounds Low = -Inf and High = NaN`, dual.AtMost(base, math.NaN()).Named("load", "kW", 0))
+	fail(base, "Low = 2 and High = 1", dual.Between(base, 2, 1))
+	fail(base, "one of them finite", dual.AtMost(base, math.Inf(1)))
+	fail(base, "the bound +Inf", dual.Between(base, math.Inf(1), math.Inf(1)))
+	fail(base, "tolerance -1", dual.AtMost(base, 1).Named("", "", -1))
+	fail(base, "no statistic", row{})
+	fail(base, "2 coefficients", row{Of: of, Coef: []float64{1, 2}})
+	fail(base, "coefficient 0 of the constraint of row 0 = +Inf", row{Of: of, Coef: []float64{math.Inf(1)}})
+	fail(base, "a dual_test.shapeless", dual.AtMost(shapeless{}, 1))
+	fail(base, "2 rows and 1 multipliers", described{one})
 	lag := exact.Must(dual.NewLagrangian(base, one))
 	require.ErrorContains(t, lag.SetLambda([]float64{-1}), "lambda[0] = -1")
 	require.ErrorContains(t, lag.SetLambda([]float64{math.NaN()}), "NaN")
@@ -313,3 +323,13 @@ func TestLagrangianAllocates(t *testing.T) {
 		require.Zero(t, n, s.name)
 	}
 }
+
+// shapeless has energies and is no model.
+type shapeless struct{}
+
+func (shapeless) Energy(e []float64, _ []int32) { clear(e) }
+
+// described is a set that has more rows than it says.
+type described struct{ constraint.Set }
+
+func (described) Rows() []dual.Row { return make([]dual.Row, 2) }

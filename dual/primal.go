@@ -34,9 +34,10 @@ type Primal[S energy.Site] interface {
 // dual step whose context ended in the middle continues where it stopped.
 type Counter interface{ Len() int }
 
-// Energetic is a primal that knows the energies of its target: Energy stores in e[s] that
-// of the state x[s·sites : (s+1)·sites]. [NewInference] refuses a primal whose energies
-// do not change with the target's multipliers, since it runs on another model.
+// Energetic has energies: Energy stores in e[s] that of the state x[s·sites : (s+1)·sites].
+// Every energy.Model and energy.Real is one, and serves as a statistic of a [Constraint]. A
+// primal may know those of its target: [NewInference] refuses one whose energies do not
+// change with the target's multipliers, since it runs on another model.
 type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
 
 // Saver is a primal with checkpoints: [Inference.Save] appends its own to that of

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
@@ -15,7 +16,7 @@ import (
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //
-// f0 and the inequalities g_j(x) ≤ 0 given by energies with scores. It is an
+// f0 and the statistics of the constraints given by energies with scores. It is an
 // energy.Scored and a [Target]; with langevin.Chains as the primal [Inference]
 // is primal–dual Langevin (a baseline of Hadou et al. 2026), λ shared by all
 // chains.
@@ -24,44 +25,123 @@ import (
 type RealLagrangian struct {
 	tilted
 	base  energy.Scored
-	terms []energy.Scored
+	terms []energy.Scored // by row
+	equal []bool
 }
 
-// NewRealLagrangian returns the Lagrangian at λ = 0. It returns an error if base
-// or a term is nil, there is no term, numbers of sites differ, or beta is not
-// positive and finite.
-func NewRealLagrangian(base energy.Scored, beta float64, terms ...energy.Scored) (*RealLagrangian, error) {
-	if check.Nil(base) || len(terms) == 0 {
-		return nil, fmt.Errorf("dual: NewRealLagrangian: base set = %t and %d terms, want a base and ≥ 1", !check.Nil(base), len(terms))
+// NewRealLagrangian returns the Lagrangian at λ = 0. It returns an error if base is nil,
+// there is no constraint, one is impossible or has a statistic without a score, numbers of
+// sites differ, or beta is not positive and finite.
+func NewRealLagrangian(base energy.Scored, beta float64, constraints ...Constraint[float32]) (*RealLagrangian, error) {
+	if check.Nil(base) || len(constraints) == 0 {
+		return nil, fmt.Errorf("dual: NewRealLagrangian: base set = %t and %d constraints, want a base and ≥ 1", !check.Nil(base), len(constraints))
 	}
 	if !(beta > 0) || !check.Finite(beta) || !check.Finite(1/beta) {
 		return nil, fmt.Errorf("dual: NewRealLagrangian: beta = %v, want 0 < beta < ∞", beta)
 	}
-	l := &RealLagrangian{tilted{base.Sites(), beta, make([]float64, len(terms))}, base, slices.Clone(terms)}
-	for j, g := range terms {
-		if check.Nil(g) {
-			return nil, fmt.Errorf("dual: NewRealLagrangian: term %d is nil", j)
-		}
-		if g.Sites() != l.sites {
-			return nil, fmt.Errorf("dual: NewRealLagrangian: term %d has %d sites, want %d", j, g.Sites(), l.sites)
-		}
-	}
+	l := &RealLagrangian{tilted: tilted{sites: base.Sites(), beta: beta}, base: base}
 	if l.sites < 1 {
 		return nil, fmt.Errorf("dual: NewRealLagrangian: base has %d sites, want ≥ 1", l.sites)
 	}
+	for k := range constraints {
+		c := &constraints[k]
+		if err := c.check(c.label(len(l.rows))); err != nil {
+			return nil, err
+		}
+		of := make([]energy.Scored, len(c.Of))
+		for i, m := range c.Of {
+			var ok bool
+			if of[i], ok = m.(energy.Scored); !ok {
+				return nil, fmt.Errorf("dual: statistic %d of %s is a %T, want an energy.Scored", i, c.label(len(l.rows)), m)
+			}
+			if of[i].Sites() != l.sites {
+				return nil, fmt.Errorf("dual: statistic %d of %s has %d sites, want %d", i, c.label(len(l.rows)), of[i].Sites(), l.sites)
+			}
+		}
+		for _, r := range c.Rows() {
+			l.rows, l.terms = append(l.rows, r), append(l.terms, c.term(r, of))
+		}
+	}
+	l.lambda, l.equal = make([]float64, len(l.rows)), equalities(l.rows)
 	return l, nil
+}
+
+// term returns the energy g of a row. That of linear statistics is linear.
+func (c *Constraint[S]) term(r Row, of []energy.Scored) energy.Scored {
+	t := &combined{of: of, offset: r.violation(0)}
+	for k := range of {
+		w := c.coef(k)
+		if r.AtLeast {
+			w = -w
+		}
+		t.coef = append(t.coef, w)
+	}
+	if len(of) == 1 && t.coef[0] == 1 && t.offset == 0 {
+		return of[0]
+	}
+	slope := make([]float64, of[0].Sites())
+	constant := []float64{t.offset}
+	for k, m := range of {
+		linear, ok := m.(*continuous.Linear)
+		if !ok {
+			return t
+		}
+		weighted.Add(slope, linear.Slope(), t.coef[k])
+		var at [1]float64
+		linear.Energy(at[:], make([]float32, len(slope)))
+		weighted.Add(constant, at[:], t.coef[k])
+	}
+	linear, err := continuous.NewLinear(slope, constant[0])
+	if err != nil { // an overflow
+		return t
+	}
+	return linear
+}
+
+// combined is the energy Σ_k coef[k]·E_k + offset.
+type combined struct {
+	of     []energy.Scored
+	coef   []float64
+	offset float64
+}
+
+// Sites implements energy.Real.
+func (c *combined) Sites() int { return c.of[0].Sites() }
+
+// Energy implements energy.Real.
+func (c *combined) Energy(e []float64, x []float32) {
+	b := scratch.Float64s.Get(len(e))
+	defer scratch.Float64s.Put(b)
+	for s := range e {
+		e[s] = c.offset
+	}
+	for k, m := range c.of {
+		m.Energy(*b, x)
+		weighted.Add(e, *b, c.coef[k])
+	}
+}
+
+// Score implements energy.Scored.
+func (c *combined) Score(s, x []float32) {
+	b := scratch.Float32s.Get(len(s))
+	defer scratch.Float32s.Put(b)
+	clear(s)
+	for k, m := range c.of {
+		m.Score(*b, x)
+		weighted.Add(s, *b, c.coef[k])
+	}
 }
 
 // Base returns the energy f0.
 func (l *RealLagrangian) Base() energy.Scored { return l.base }
 
-// Terms returns a copy of the list of inequalities.
+// Terms returns the energies g_j, one per row.
 func (l *RealLagrangian) Terms() []energy.Scored { return slices.Clone(l.terms) }
 
 // SetLambda sets the multipliers, as [Lagrangian.SetLambda].
 func (l *RealLagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
-	if err := multiplier.Check("dual: SetLambda", lambda, nil); err != nil {
+	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
 		return err
 	}
 	copy(l.lambda, lambda)
@@ -96,7 +176,7 @@ func (l *RealLagrangian) Score(s, x []float32) {
 	}
 }
 
-// Violation stores g_j(x[s]) in g, states × terms, row-major. It panics where
+// Violation stores g_j(x[s]) in g, states × rows, row-major. It panics where
 // lengths do not fit.
 func (l *RealLagrangian) Violation(g []float64, x []float32) {
 	n := len(l.terms)

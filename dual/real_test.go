@@ -17,7 +17,7 @@ import (
 func tilted() (*dual.RealLagrangian, func(lambda float64) *continuous.Mixture) {
 	m := exact.Must(continuous.NewDiagonal([]float64{1, 2}, []float64{-1, 0, 1, 0.5}, []float64{0.5, 0.8}))
 	g := exact.Must(continuous.NewLinear([]float64{1, -1}, 0.2))
-	return exact.Must(dual.NewRealLagrangian(m, 1, g)), func(lambda float64) *continuous.Mixture {
+	return exact.Must(dual.NewRealLagrangian(m, 1, dual.AtMost(g, 0))), func(lambda float64) *continuous.Mixture {
 		at, _ := m.Tilt([]float64{-lambda, lambda})
 		return at
 	}
@@ -47,9 +47,11 @@ func TestRealLagrangianErrors(t *testing.T) {
 	linear := exact.Must(continuous.NewLinear([]float64{1, -1}, 0.2))
 	other := exact.Must(continuous.NewLinear([]float64{1}, 0))
 	lag, _ := tilted()
+	at := dual.AtMost(linear, 0)
 	for _, err := range []error{
-		exact.Error(dual.NewRealLagrangian(nil, 1, linear)), exact.Error(dual.NewRealLagrangian(linear, 1)), exact.Error(dual.NewRealLagrangian(linear, 0, linear)),
-		exact.Error(dual.NewRealLagrangian(linear, 1, nil)), exact.Error(dual.NewRealLagrangian(linear, 1, other)), exact.Error(dual.NewRealLagrangian(energy.RealFunc{}, 1, energy.RealFunc{})),
+		exact.Error(dual.NewRealLagrangian(nil, 1, at)), exact.Error(dual.NewRealLagrangian(linear, 1)), exact.Error(dual.NewRealLagrangian(linear, 0, at)),
+		exact.Error(dual.NewRealLagrangian(linear, 1, dual.AtMost[float32](nil, 0))), exact.Error(dual.NewRealLagrangian(linear, 1, dual.AtMost(other, 0))), exact.Error(dual.NewRealLagrangian(energy.RealFunc{}, 1, dual.AtMost(energy.RealFunc{}, 0))),
+		exact.Error(dual.NewRealLagrangian(linear, 1, dual.AtMost(scoreless{}, 0))),
 		lag.SetLambda([]float64{-1}), lag.SetLambda([]float64{math.NaN()}),
 	} {
 		require.Error(t, err)
@@ -99,3 +101,8 @@ func TestJudge(t *testing.T) {
 		require.Error(t, err)
 	}
 }
+
+// scoreless has energies of reals and no score.
+type scoreless struct{}
+
+func (scoreless) Energy(e []float64, _ []float32) { clear(e) }

@@ -15,6 +15,7 @@ type Solution struct {
 	Lambda    []float64 // λ*
 	Dual      float64   // D(λ*), equal to the optimum
 	Violation []float64 // E[g] at λ*: 0 where λ*_j ≠ 0
+	Rows      []Row     // what each row means
 }
 
 // Solve returns the optimum for a base model that can be enumerated, or whose tables and
@@ -47,36 +48,50 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	if t.Len() == 0 {
 		return nil, fmt.Errorf("dual: Solve: every state has energy +Inf")
 	}
-	return solve(ctx, t, l.lambda)
+	return solve(ctx, t, l.lambda, l.rows)
 }
 
 // SolveStates returns the optimum over the distributions on a list of states, to
-// rounding: f0[k] is the energy of state k, g[k·m+j] its j-th inequality, and beta the
-// temperature. With f0 = 0 and the states of a sample, it finds weights with which the
-// sample meets the inequalities on average.
+// rounding: f0[k] is the energy of state k, h[k·m+j] the value of row j there, beta the
+// temperature, and rows[j] says which mean is asked for; nil means at most 0 for all rows.
+// With f0 = 0 and the states of a sample, it finds weights with which the sample meets the
+// constraints on average.
 //
-// Errors: no state, len(g) that is no multiple m ≥ 1 of their number, numbers
-// that are not finite, a beta that is not positive and finite; constraints that
+// Errors: no state, len(h) that is no multiple m ≥ 1 of their number, not as many rows,
+// numbers that are not finite, a beta that is not positive and finite; constraints that
 // no distribution meets ([*DivergedError], proven, unwraps to
 // constraint.ErrInfeasible) or that only distributions on part of the states
 // meet, where λ* is infinite (*DivergedError with Margin 0, not proven).
-func SolveStates(ctx context.Context, f0, g []float64, beta float64) (*Solution, error) {
-	if len(f0) == 0 || len(g) == 0 || len(g)%len(f0) != 0 {
-		return nil, fmt.Errorf("dual: SolveStates: len(f0) = %d and len(g) = %d, want ≥ 1 and a positive multiple of it", len(f0), len(g))
+func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row) (*Solution, error) {
+	if len(f0) == 0 || len(h) == 0 || len(h)%len(f0) != 0 {
+		return nil, fmt.Errorf("dual: SolveStates: len(f0) = %d and len(h) = %d, want ≥ 1 and a positive multiple of it", len(f0), len(h))
 	}
 	if !(beta > 0) || !check.Finite(beta) {
 		return nil, fmt.Errorf("dual: SolveStates: beta = %v, want 0 < beta < ∞", beta)
 	}
-	m := len(g) / len(f0)
-	t := tilt.New(beta, m, nil)
-	for k, e := range f0 {
-		row := g[k*m : (k+1)*m]
-		if !check.Finite(e) || !allFinite(row) {
-			return nil, fmt.Errorf("dual: SolveStates: state %d has energy %v and inequalities %v, want finite numbers", k, e, row)
-		}
-		t.Append(e, row)
+	m := len(h) / len(f0)
+	if rows == nil {
+		rows = make([]Row, m)
 	}
-	return solve(ctx, t, make([]float64, m))
+	if len(rows) != m {
+		return nil, fmt.Errorf("dual: SolveStates: len(rows) = %d, want %d", len(rows), m)
+	}
+	if err := checkRows(rows); err != nil {
+		return nil, err
+	}
+	t := tilt.New(beta, m, equalities(rows))
+	g := make([]float64, m)
+	for k, e := range f0 {
+		values := h[k*m : (k+1)*m]
+		if !check.Finite(e) || !allFinite(values) {
+			return nil, fmt.Errorf("dual: SolveStates: state %d has energy %v and values %v, want finite numbers", k, e, values)
+		}
+		for j, v := range values {
+			g[j] = rows[j].violation(v)
+		}
+		t.Append(e, g)
+	}
+	return solve(ctx, t, make([]float64, m), slices.Clone(rows))
 }
 
 // allFinite reports whether all of v is.
@@ -90,13 +105,14 @@ type UndecidedError struct {
 	Lambda    []float64 // the best multipliers met
 	Violation []float64 // E[g] there
 	Deviation []float64 // and the standard deviations of g, in units of which the conditions are judged
+	Rows      []Row     // what each row means
 }
 
 // undecided returns the error at multipliers with these violations and this curvature of the
 // dual function at temperature beta.
-func undecided(lambda, violation, curv []float64, beta float64) *UndecidedError {
+func undecided(lambda, violation, curv []float64, beta float64, rows []Row) *UndecidedError {
 	n := len(lambda)
-	e := &UndecidedError{Lambda: lambda, Violation: violation, Deviation: make([]float64, n)}
+	e := &UndecidedError{Lambda: lambda, Violation: violation, Deviation: make([]float64, n), Rows: rows}
 	for j := range n {
 		e.Deviation[j] = math.Sqrt(max(0, curv[j*n+j]*beta))
 	}
@@ -104,24 +120,32 @@ func undecided(lambda, violation, curv []float64, beta float64) *UndecidedError 
 }
 
 func (e *UndecidedError) Error() string {
-	return fmt.Sprintf("dual: neither an optimum nor a proof that there is none: at λ = %v the constraints have the means %v and standard deviations %v", e.Lambda, e.Violation, e.Deviation)
+	var parts []string
+	for j, v := range e.Violation {
+		r := Row{}
+		if j < len(e.Rows) {
+			r = e.Rows[j]
+		}
+		parts = append(parts, fmt.Sprintf("%s: mean %.6g, standard deviation %.4g, want %s, at λ = %.6g", r.label(j), r.value(v), e.Deviation[j], r.limit(), e.Lambda[j]))
+	}
+	return "dual: neither an optimum nor a proof that there is none: " + shortened(parts, "; ")
 }
 
 // solve returns the optimum over the distributions on a list.
-func solve(ctx context.Context, t *tilt.List, start []float64) (*Solution, error) {
+func solve(ctx context.Context, t *tilt.List, start []float64, rows []Row) (*Solution, error) {
 	o, err := t.Maximize(ctx, start)
 	if err != nil {
 		return nil, err
 	}
 	if o.Outcome == tilt.Infeasible || o.Outcome == tilt.Limit {
-		return nil, &DivergedError{Lambda: o.Lambda, Direction: o.Direction, Margin: o.Margin, Steps: 1, Proven: o.Outcome == tilt.Infeasible}
+		return nil, &DivergedError{Lambda: o.Lambda, Direction: o.Direction, Margin: o.Margin, Steps: 1, Proven: o.Outcome == tilt.Infeasible, Rows: rows}
 	}
 	n := len(start)
-	s := &Solution{Lambda: o.Lambda, Violation: make([]float64, n)}
+	s := &Solution{Lambda: o.Lambda, Violation: make([]float64, n), Rows: rows}
 	curv := make([]float64, n*n)
 	s.Dual = t.Value(o.Lambda, s.Violation, curv)
 	if o.Outcome != tilt.Attained {
-		return nil, undecided(o.Lambda, s.Violation, curv, t.Beta())
+		return nil, undecided(o.Lambda, s.Violation, curv, t.Beta(), rows)
 	}
 	return s, nil
 }

@@ -32,15 +32,17 @@ type listed struct {
 // lagrangian writes the problem as models of one site.
 func (p *listed) lagrangian() *dual.Lagrangian {
 	levels := len(p.f0)
-	var bounds dual.Bounds
+	var bounds []constraint.Set
 	for j := range p.n {
 		m := energy.Func{Sites: 1, Levels: levels, E: func(x []int32) float64 { return p.g[int(x[0])*p.n+j] }}
 		b := dual.AtMost(m, 0)
-		b.Equal = p.equal[j]
+		if p.equal[j] {
+			b = dual.Between(m, 0, 0)
+		}
 		bounds = append(bounds, b)
 	}
 	base := energy.Func{Sites: 1, Levels: levels, E: func(x []int32) float64 { return p.f0[x[0]] }}
-	return exact.Must(exact.Must(dual.NewLagrangian(base, bounds)).AtTemperature(p.beta))
+	return exact.Must(exact.Must(dual.NewLagrangian(base, bounds...)).AtTemperature(p.beta))
 }
 
 // randomListed returns a problem with what makes multipliers hard: units from 1e-9 to 1e9
@@ -169,12 +171,12 @@ func TestSolveUnits(t *testing.T) {
 			f0 = append(f0, 0)
 			g = append(g, 0.6-heads/4, unit*(heads-2.6))
 		}
-		s, err := dual.SolveStates(ctx, f0, g, 1)
+		s, err := dual.SolveStates(ctx, f0, g, 1, nil)
 		require.NoError(t, err, unit)
 		require.InDeltaSlice(t, []float64{4 * math.Log(1.5), 0}, s.Lambda, 1e-12, unit)
 		for k := range f0 { // and now they contradict each other
 			g[2*k+1] += 0.4 * unit
 		}
-		require.ErrorIs(t, exact.Error(dual.SolveStates(ctx, f0, g, 1)), constraint.ErrInfeasible, unit)
+		require.ErrorIs(t, exact.Error(dual.SolveStates(ctx, f0, g, 1, nil)), constraint.ErrInfeasible, unit)
 	}
 }

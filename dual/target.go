@@ -7,8 +7,8 @@ import (
 )
 
 // Target is an energy with multipliers: a [Lagrangian] on tokens, a [RealLagrangian] on
-// real numbers. See [Lagrangian] for what the methods do. A target may also be a
-// [Prover], [Enumerable] and [Equalities].
+// real numbers. See [Lagrangian] for what the methods do. A target may also be
+// [Described], a [Prover] and [Enumerable].
 type Target[S energy.Site] interface {
 	Len() int
 	Sites() int
@@ -31,19 +31,4 @@ type Prover interface {
 type Enumerable interface {
 	Shape() (sites, levels int)
 	Dual(ctx context.Context, lambda []float64) (float64, error)
-}
-
-// Equalities is a target some of whose rows are equalities E[g_j] = 0: Equal returns
-// which, one entry per row, or nil if none is. Their multipliers have either sign.
-type Equalities interface{ Equal() []bool }
-
-var _ Equalities = (*Lagrangian)(nil)
-
-// equalities returns which rows of a target, or of what has violations, are
-// equalities; nil if none is.
-func equalities(t any) []bool {
-	if e, ok := t.(Equalities); ok {
-		return e.Equal()
-	}
-	return nil
 }

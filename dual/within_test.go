@@ -23,7 +23,7 @@ func hard(t testing.TB, sites int, most float64) (*dual.Lagrangian, constraint.L
 	}
 	half := exact.Must(model.NewIndependent(logw, 2))
 	base := exact.Must(model.NewIsing(model.Lattice{sites}, 0.2, 0))
-	lag := exact.Must(dual.NewLagrangian(base, dual.Bounds{dual.AtMost(half, most)}))
+	lag := exact.Must(dual.NewLagrangian(base, dual.AtMost(half, most)))
 	return lag, constraint.Count{Levels: []int32{1}, Min: 3 * sites / 4, Max: constraint.Unbounded}
 }
 

@@ -68,9 +68,6 @@ type energies[S energy.Site] interface {
 	Energy(e []float64, x []S)
 }
 
-// equalities are targets some of whose multipliers have either sign.
-type equalities interface{ Equal() []bool }
-
 type shaped interface{ Shape() (sites, levels int) }
 
 type targeter[S energy.Site] struct {
@@ -88,12 +85,13 @@ func (c *targeter[S]) shape() error {
 		return c.Broken("shape", "Len() = %d, Sites() = %d, Beta() = %v", c.n, c.sites, beta)
 	}
 	c.equal = make([]bool, c.n)
-	if e, ok := c.target.(equalities); ok {
-		if all := e.Equal(); all != nil {
-			if len(all) != c.n {
-				return c.Broken("shape", "len(Equal()) = %d, Len() = %d", len(all), c.n)
-			}
-			c.equal = all
+	if d, ok := c.target.(dual.Described); ok {
+		rows := d.Rows()
+		if len(rows) != c.n {
+			return c.Broken("shape", "len(Rows()) = %d, Len() = %d", len(rows), c.n)
+		}
+		for j, r := range rows {
+			c.equal[j] = r.Equal
 		}
 	}
 	if c.lambda = c.o.Lambda; c.lambda == nil {

@@ -23,7 +23,7 @@ func BenchmarkConstrainedMixture(b *testing.B) {
 	for j, g := range p.terms {
 		terms[j] = g
 	}
-	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
+	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, atMost(terms)...))
 	report := func(b *testing.B, x []float32) {
 		u, worst := p.judge(x)
 		b.ReportMetric(math.Abs(u-p.u), "U-gap")
@@ -73,7 +73,7 @@ func BenchmarkPDI(b *testing.B) {
 	for j, g := range p.terms {
 		terms[j] = g
 	}
-	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
+	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, atMost(terms)...))
 	for _, c := range []struct {
 		name string
 		p    pdi.Predictor

@@ -56,7 +56,7 @@ func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 		return nil, fmt.Errorf("pdi: New: predictor is nil")
 	}
 	var err error
-	if cfg.Start, cfg.most, err = multiplier.Range("pdi: Config", p.Len(), cfg.Start, cfg.Max, nil); err != nil {
+	if cfg.Start, cfg.most, err = multiplier.Range("pdi: Config", p.Len(), cfg.Start, cfg.Max, equal(p)); err != nil {
 		return nil, err
 	}
 	if err := check.Optional("pdi: Config", "Rule", cfg.Rule); err != nil {
@@ -126,7 +126,7 @@ func (e *ScarceError) Error() string {
 // begin starts a batch of so many states.
 func (d *Denoiser) begin(ctx context.Context, states int) (err error) {
 	m := d.p.Len()
-	d.inference = inference{lambda: slices.Clone(d.cfg.Start), batch: dual.Batch{States: states, Beta: d.p.Beta(), Mean: make([]float64, m), Max: d.cfg.most}}
+	d.inference = inference{lambda: slices.Clone(d.cfg.Start), batch: dual.Batch{States: states, Beta: d.p.Beta(), Mean: make([]float64, m), Max: d.cfg.most, Equal: equal(d.p.Predictor)}}
 	d.g = slices.Grow(d.g[:0], states*m)[:states*m]
 	switch {
 	case d.cfg.Fixed:
@@ -143,7 +143,7 @@ func (d *Denoiser) begin(ctx context.Context, states int) (err error) {
 func (d *Denoiser) step(v []float32, q energy.Noised[float32], final bool) error {
 	b := &d.batch
 	if d.ahead != nil && b.Step == 0 {
-		if err := d.ahead.prologue(d.p, d.lambda, b.Max, q); err != nil {
+		if err := d.ahead.prologue(d.p, d.lambda, b, q); err != nil {
 			return err
 		}
 	}

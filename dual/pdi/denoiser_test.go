@@ -60,7 +60,7 @@ var theConstrained = sync.OnceValue(func() *constrained {
 		// Violated at λ = 0 by up to 0.8 for most, slack for some.
 		p.terms = append(p.terms, exact.Must(continuous.NewLinear(a, -(at-0.8+r.Float64()))))
 	}
-	p.predictor = exact.Must(pdi.NewMixture(p.base, 1, p.terms...))
+	p.predictor = exact.Must(pdi.NewMixture(p.base, 1, atMost(p.terms)...))
 	p.optimum(context.Background())
 	return p
 })
@@ -259,7 +259,7 @@ func TestBaselines(t *testing.T) {
 	for j, g := range p.terms {
 		terms[j] = g
 	}
-	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
+	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, atMost(terms)...))
 	chains := exact.Must(langevin.New(context.Background(), lag, langevin.Config{Chains: 64, Seed: 1, Warmup: 300}))
 	inf := exact.Must(dual.NewInference(context.Background(), lag, chains, dual.Config{Rule: dual.Ascent{Step: dual.Constant(0.02)}}))
 	require.NoError(t, inf.Run(t.Context(), 1500))
@@ -278,4 +278,13 @@ func TestBaselines(t *testing.T) {
 	}
 	bad := pdi.Guided{Base: free, Terms: []energy.Scored{exact.Must(continuous.NewLinear([]float64{1}, 0))}}
 	require.ErrorContains(t, bad.Denoise(t.Context(), make([]float32, 30), energy.Noised[float32]{X: make([]float32, 30), Time: []float64{1}, Alpha: []float64{0.5}, Src: []rand.Source{nil}}), "1 sites")
+}
+
+// atMost returns the constraints g ≤ 0 of energies g.
+func atMost[M dual.Energetic[float32]](g []M) []dual.Constraint[float32] {
+	all := make([]dual.Constraint[float32], len(g))
+	for j, m := range g {
+		all[j] = dual.AtMost(dual.Energetic[float32](m), 0)
+	}
+	return all
 }

@@ -7,7 +7,7 @@
 // [Predictor] is exact for Gaussian mixtures under linear inequalities ([Mixture]) or
 // works by Monte Carlo for any energy ([GibbsScore]):
 //
-//	p, err := pdi.NewMixture(base, 1, atLeast)
+//	p, err := pdi.NewMixture(base, 1, dual.AtMost(atLeast, 0))
 //	d, err := pdi.New(ctx, p, pdi.Config{})
 //
 // Package network trains networks that replace either. [Guided] and [Projected] are

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -24,7 +25,7 @@ func ExampleDenoiser() {
 		fmt.Println(err)
 		return
 	}
-	p, err := pdi.NewMixture(base, 1, atLeast)
+	p, err := pdi.NewMixture(base, 1, dual.AtMost(atLeast, 0))
 	if err != nil {
 		fmt.Println(err)
 		return

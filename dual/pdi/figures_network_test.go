@@ -28,7 +28,7 @@ func (p *constrained) tightened(t testing.TB, shift float64) *constrained {
 		g.Energy(at, make([]float32, p.base.Sites()))
 		q.terms = append(q.terms, exact.Must(continuous.NewLinear(slices.Clone(g.Slope()), at[0]+shift)))
 	}
-	q.predictor = exact.Must(pdi.NewMixture(q.base, p.predictor.Beta(), q.terms...))
+	q.predictor = exact.Must(pdi.NewMixture(q.base, p.predictor.Beta(), atMost(q.terms)...))
 	q.optimum(t.Context())
 	return q
 }

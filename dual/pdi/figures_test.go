@@ -44,7 +44,7 @@ func (p *constrained) rescaled(scale float64, extra int) *constrained {
 		}
 		q.terms = append(q.terms, exact.Must(continuous.NewLinear(own[:d], own[d])))
 	}
-	q.predictor = exact.Must(pdi.NewMixture(q.base, p.predictor.Beta(), q.terms...))
+	q.predictor = exact.Must(pdi.NewMixture(q.base, p.predictor.Beta(), atMost(q.terms)...))
 	return q
 }
 
@@ -116,7 +116,7 @@ func (p *constrained) estimated(o pdi.GibbsOptions) *pdi.GibbsScore {
 		terms[j] = g
 	}
 	beta := p.predictor.Beta()
-	lag := exact.Must(dual.NewRealLagrangian(scaled{p.base, beta}, beta, terms...))
+	lag := exact.Must(dual.NewRealLagrangian(scaled{p.base, beta}, beta, atMost(terms)...))
 	return exact.Must(pdi.NewGibbsScore(lag, o))
 }
 

@@ -53,6 +53,7 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 // same on every GOARCH if the terms' is.
 type GibbsScore struct {
 	l     Tilted
+	rows  []dual.Row
 	terms []energy.Scored // nil if not known
 	o     GibbsOptions
 
@@ -120,6 +121,7 @@ const (
 // guess nor Score nor Control: the mean of candidates around x_t/α is biased in states that
 // happen to lie in the tails of the noise, whatever their number.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
+	target := l
 	if check.Nil(l) {
 		return nil, fmt.Errorf("pdi: NewGibbsScore: target is nil")
 	}
@@ -150,13 +152,21 @@ func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	var terms []energy.Scored
 	if parts, ok := l.(Composed); ok {
 		terms = parts.Terms()
-		own, err := dual.NewRealLagrangian(parts.Base(), l.Beta(), terms...)
+		free := equal(l)
+		rows := make([]dual.Constraint[float32], len(terms))
+		for j, t := range terms {
+			rows[j] = dual.AtMost(t, 0)
+			if free != nil && free[j] {
+				rows[j] = dual.Between(t, 0, 0)
+			}
+		}
+		own, err := dual.NewRealLagrangian(parts.Base(), l.Beta(), rows...)
 		if err != nil {
 			return nil, err
 		}
 		l = own // for the multipliers of a prediction are not those of l
 	}
-	g := &GibbsScore{l: l, o: o, terms: terms, center: slices.Clone(o.Center)}
+	g := &GibbsScore{l: l, rows: rowsOf(target), o: o, terms: terms, center: slices.Clone(o.Center)}
 	g.linear = terms != nil
 	for _, t := range terms {
 		if _, ok := t.(*continuous.Linear); !ok {
@@ -197,6 +207,17 @@ func (g *GibbsScore) Len() int { return g.l.Len() }
 
 // Beta returns the temperature.
 func (g *GibbsScore) Beta() float64 { return g.l.Beta() }
+
+// Rows returns what the rows of the target mean.
+func (g *GibbsScore) Rows() []dual.Row { return slices.Clone(g.rows) }
+
+// rowsOf returns the rows of what may be [dual.Described].
+func rowsOf(l Tilted) []dual.Row {
+	if d, ok := l.(dual.Described); ok {
+		return d.Rows()
+	}
+	return make([]dual.Row, l.Len())
+}
 
 // Violation implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
@@ -240,7 +261,7 @@ func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alp
 }
 
 // Predict implements [Predictor]. It is an error if every candidate of a state has energy
-// +Inf, if one is NaN, or if a multiplier is not finite and ≥ 0.
+// +Inf, if one is NaN, or if a multiplier is not finite and ≥ 0, or of either sign in a row that is an equality.
 func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	n := g.l.Sites()
 	check.Len("pdi", "v", len(v), len(x))

@@ -21,7 +21,7 @@ import (
 func small(t testing.TB) (*pdi.Mixture, *dual.RealLagrangian) {
 	m := exact.Must(continuous.NewDiagonal([]float64{1, 2}, []float64{-1, 0, 1, 0.5}, []float64{0.5, 0.8}))
 	g := exact.Must(continuous.NewLinear([]float64{1, -1}, 0.2))
-	return exact.Must(pdi.NewMixture(m, 1, g)), exact.Must(dual.NewRealLagrangian(m, 1, g))
+	return exact.Must(pdi.NewMixture(m, 1, dual.AtMost(g, 0))), exact.Must(dual.NewRealLagrangian(m, 1, dual.AtMost(g, 0)))
 }
 
 // estimates returns mean and standard error of the predictions for copies of
@@ -87,8 +87,8 @@ func TestGibbsScore(t *testing.T) {
 func TestGibbsScoreControl(t *testing.T) {
 	m := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{1, -2}, []float64{0.3}))
 	g := exact.Must(continuous.NewLinear([]float64{1, -1}, 0.2))
-	mixture := exact.Must(pdi.NewMixture(m, 1, g))
-	lag := exact.Must(dual.NewRealLagrangian(m, 1, g))
+	mixture := exact.Must(pdi.NewMixture(m, 1, dual.AtMost(g, 0)))
+	lag := exact.Must(dual.NewRealLagrangian(m, 1, dual.AtMost(g, 0)))
 	x, lambda := []float32{0.4, -0.3}, []float64{0.7}
 	want, _ := estimates(t, mixture, x, 0.5, lambda, 1)
 	for _, o := range []pdi.GibbsOptions{{Candidates: 3, Control: true}, {Candidates: 3, Control: true, Center: []float64{0}, Spread: []float64{2}}} {
@@ -109,7 +109,7 @@ func TestGibbsScoreEffective(t *testing.T) {
 	for j, g := range p.terms {
 		terms[j] = g
 	}
-	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, terms...))
+	lag := exact.Must(dual.NewRealLagrangian(p.base, 1, atMost(terms)...))
 	run := func(o pdi.GibbsOptions) (ess []float64, worst float64) {
 		d := exact.Must(pdi.New(context.Background(), exact.Must(pdi.NewGibbsScore(lag, o)), pdi.Config{Rule: quick, Domain: pdi.Box(-4, 4), Scarce: true}))
 		_, worst = p.judge(sample(t, d, 16, 16, 60, 0))
@@ -143,20 +143,20 @@ func TestPredictorErrors(t *testing.T) {
 	require.Error(t, err)
 	m := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{0, 0}, []float64{1}))
 	for _, err := range []error{
-		exact.Error(pdi.NewMixture(nil, 1, linear)), exact.Error(pdi.NewMixture(m, 1)), exact.Error(pdi.NewMixture(m, 0, linear)),
-		exact.Error(pdi.NewMixture(m, 1, nil)), exact.Error(pdi.NewMixture(m, 1, other)),
+		exact.Error(pdi.NewMixture(nil, 1, dual.AtMost(linear, 0))), exact.Error(pdi.NewMixture(m, 1)), exact.Error(pdi.NewMixture(m, 0, dual.AtMost(linear, 0))),
+		exact.Error(pdi.NewMixture(m, 1, dual.AtMost[float32](nil, 0))), exact.Error(pdi.NewMixture(m, 1, dual.AtMost(other, 0))),
 	} {
 		require.Error(t, err)
 	}
 	// 0·x + 1 ≤ 0 cannot be met.
-	_, err = exact.Must(pdi.NewMixture(m, 1, exact.Must(continuous.NewLinear([]float64{0, 0}, 1)))).Solve(t.Context())
+	_, err = exact.Must(pdi.NewMixture(m, 1, dual.AtMost(exact.Must(continuous.NewLinear([]float64{0, 0}, 1)), 0))).Solve(t.Context())
 	var diverged *dual.DivergedError
 	require.ErrorAs(t, err, &diverged)
 
 	src := []rand.Source{rand.NewPCG(1, 2)}
 	for _, e := range []float64{math.Inf(1), math.NaN()} {
 		f := energy.RealFunc{Dim: 1, E: func([]float32) float64 { return e }, Grad: func(g, x []float32) { g[0] = 0 }}
-		g := exact.Must(pdi.NewGibbsScore(exact.Must(dual.NewRealLagrangian(f, 1, other)), pdi.GibbsOptions{Score: true}))
+		g := exact.Must(pdi.NewGibbsScore(exact.Must(dual.NewRealLagrangian(f, 1, dual.AtMost(other, 0))), pdi.GibbsOptions{Score: true}))
 		require.ErrorContains(t, g.Predict(make([]float32, 1), []float32{1}, []float64{0.5}, []float64{0}, src), "state 0")
 	}
 }
@@ -244,7 +244,7 @@ func TestGibbsScoreKeepsWhatCounts(t *testing.T) {
 		asked := 0
 		f := energy.RealFunc{Dim: 1, E: func(x []float32) float64 { return c.stiff * float64(x[0]) * float64(x[0]) },
 			Grad: func(g, x []float32) { asked, g[0] = asked+1, float32(2*c.stiff)*x[0] }}
-		g := exact.Must(pdi.NewGibbsScore(exact.Must(dual.NewRealLagrangian(f, 1, exact.Must(continuous.NewLinear([]float64{1}, 0)))), pdi.GibbsOptions{Control: c.control, Score: !c.control}))
+		g := exact.Must(pdi.NewGibbsScore(exact.Must(dual.NewRealLagrangian(f, 1, dual.AtMost(exact.Must(continuous.NewLinear([]float64{1}, 0)), 0))), pdi.GibbsOptions{Control: c.control, Score: !c.control}))
 		require.NoError(t, g.Predict(make([]float32, 1), []float32{0.5}, []float64{0.5}, []float64{0}, []rand.Source{rand.NewPCG(1, 2)}))
 		require.True(t, c.least <= asked && asked <= c.most, "%+v: %d", c, asked)
 	}

@@ -20,32 +20,41 @@ import (
 // immutable and safe for concurrent use.
 type Mixture struct {
 	mixture *continuous.Mixture
-	terms   []*continuous.Linear
+	terms   []*continuous.Linear // by row
+	rows    []dual.Row
+	equal   []bool
 	beta    float64
 }
 
-// NewMixture returns the predictor for the base distribution m and the
-// inequalities terms ≤ 0. It returns an error for a nil argument, no term,
-// numbers of sites that differ, or a beta that is not positive and finite.
-func NewMixture(m *continuous.Mixture, beta float64, terms ...*continuous.Linear) (*Mixture, error) {
-	if m == nil || len(terms) == 0 {
-		return nil, fmt.Errorf("pdi: NewMixture: mixture set = %t and %d terms, want a mixture and ≥ 1", m != nil, len(terms))
+// NewMixture returns the predictor for the base distribution m and constraints whose
+// statistics are continuous.Linear. Errors are those of [dual.NewRealLagrangian], and a
+// statistic that is not linear.
+func NewMixture(m *continuous.Mixture, beta float64, constraints ...dual.Constraint[float32]) (*Mixture, error) {
+	if m == nil {
+		return nil, fmt.Errorf("pdi: NewMixture: m = nil")
 	}
-	for j, t := range terms {
-		if t == nil || t.Sites() != m.Sites() {
-			return nil, fmt.Errorf("pdi: NewMixture: term %d is nil or has another number of sites than %d", j, m.Sites())
+	l, err := dual.NewRealLagrangian(m, beta, constraints...)
+	if err != nil {
+		return nil, fmt.Errorf("pdi: NewMixture: %w", err)
+	}
+	p := &Mixture{mixture: m, rows: l.Rows(), equal: equal(l), beta: beta}
+	for j, t := range l.Terms() {
+		linear, ok := t.(*continuous.Linear)
+		if !ok {
+			return nil, fmt.Errorf("pdi: NewMixture: row %d is not linear: its statistic is a %T, want a *continuous.Linear", j, t)
 		}
+		p.terms = append(p.terms, linear)
 	}
-	if !(beta > 0) || !check.Finite(beta) {
-		return nil, fmt.Errorf("pdi: NewMixture: beta = %v, want 0 < beta < ∞", beta)
-	}
-	return &Mixture{m, slices.Clone(terms), beta}, nil
+	return p, nil
 }
+
+// Rows returns what the rows mean.
+func (p *Mixture) Rows() []dual.Row { return slices.Clone(p.rows) }
 
 // Sites returns the number of coordinates.
 func (p *Mixture) Sites() int { return p.mixture.Sites() }
 
-// Len returns the number of terms.
+// Len returns the number of rows.
 func (p *Mixture) Len() int { return len(p.terms) }
 
 // Beta returns the temperature.
@@ -100,7 +109,7 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 // only other error is the context's.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
-	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Unit{Value: p.beta}, nil)
+	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Unit{Value: p.beta}, p.equal)
 	var away *concave.Unbounded
 	if errors.As(err, &away) {
 		top, err = &concave.Top{Residual: math.Inf(1), Last: away.Lambda}, nil
@@ -108,10 +117,10 @@ func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &dual.Solution{Lambda: top.Lambda, Violation: make([]float64, n)}
+	s := &dual.Solution{Lambda: top.Lambda, Violation: make([]float64, n), Rows: p.Rows()}
 	if top.Residual > concave.Accepted {
 		p.dual(top.Last, s.Violation, make([]float64, n*n))
-		return nil, diverging(top.Last, concave.Projected(top.Last, s.Violation, nil))
+		return nil, p.diverging(top.Last, concave.Projected(top.Last, s.Violation, p.equal))
 	}
 	s.Dual = p.dual(top.Lambda, s.Violation, make([]float64, n*n))
 	return s, nil
@@ -119,11 +128,11 @@ func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 
 // diverging returns the error for multipliers that run away with a violation
 // left, which is no proof: reals have no finite list of states.
-func diverging(lambda []float64, violation float64) *dual.DivergedError {
-	e := &dual.DivergedError{Lambda: lambda, Direction: slices.Clone(lambda), Margin: violation, Steps: 1}
+func (p *Mixture) diverging(lambda []float64, violation float64) *dual.DivergedError {
+	e := &dual.DivergedError{Lambda: lambda, Direction: slices.Clone(lambda), Margin: violation, Steps: 1, Rows: p.Rows()}
 	sum := 0.0
 	for _, v := range lambda {
-		sum += v
+		sum += math.Abs(v)
 	}
 	for j := range e.Direction {
 		e.Direction[j] /= sum

@@ -18,7 +18,7 @@ import (
 // end. (The covariance of the predictions themselves does the opposite.) C is
 // found by differences in λ, and a step solves
 //
-//	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2β)   over λ + δ ≥ 0, |δ_j| ≤ 2rβ/scale_j,
+//	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2β)   over λ + δ ≥ 0 (but for equalities), |δ_j| ≤ 2rβ/scale_j,
 //
 // r a trust radius that grows while steps do what they should and are as long as
 // allowed. Before the first step a few states of pure noise find where λ starts; at
@@ -81,12 +81,12 @@ func newPredictive(m int) *predictive {
 }
 
 // prologue moves λ on a few states of pure noise until it rests.
-func (p *predictive) prologue(d projected, lambda []float64, most float64, q energy.Noised[float32]) error {
+func (p *predictive) prologue(d projected, lambda []float64, whole *dual.Batch, q energy.Noised[float32]) error {
 	n := d.Sites()
 	states := min(len(q.Alpha), prologueStates)
 	few := energy.Noised[float32]{X: q.X[:states*n], Alpha: q.Alpha[:states], Src: q.Src[:states]}
 	v, rows := make([]float32, states*n), make([]float64, states*d.Len())
-	b := dual.Batch{States: states, Beta: d.Beta(), Mean: make([]float64, d.Len()), Max: most}
+	b := dual.Batch{States: states, Beta: d.Beta(), Mean: make([]float64, d.Len()), Max: whole.Max, Equal: whole.Equal}
 	for round := range prologueRounds {
 		if err := d.predict(v, rows, few.X, few.Alpha, lambda, few.Src); err != nil {
 			return err
@@ -146,7 +146,7 @@ func (p *predictive) step(lambda []float64, b *dual.Batch) float64 {
 		if s := p.scale(j); s > 0 {
 			box = reach * p.r * b.Beta / math.Sqrt(s)
 		}
-		p.q.Low[j], p.q.High[j] = max(-l, -box), max(min(b.Max-l, box), 0)
+		p.q.Low[j], p.q.High[j] = min(max(lowest(b, j)-l, -box), 0), max(min(b.Max-l, box), 0)
 	}
 	p.q.Maximize(p.last, sweeps)
 	copy(p.mean, b.Mean)
@@ -157,9 +157,17 @@ func (p *predictive) step(lambda []float64, b *dual.Batch) float64 {
 			p.used = max(p.used, math.Abs(v)*math.Sqrt(s)/(reach*b.Beta))
 		}
 		far = max(far, math.Abs(v)*math.Sqrt(p.most[j]))
-		lambda[j] = min(max(lambda[j]+v, 0), b.Max)
+		lambda[j] = min(max(lambda[j]+v, lowest(b, j)), b.Max)
 	}
 	return far
+}
+
+// lowest returns the lower bound on multiplier j.
+func lowest(b *dual.Batch, j int) float64 {
+	if b.Equal != nil && b.Equal[j] {
+		return -b.Max
+	}
+	return 0
 }
 
 // trust adapts the radius to what the last step did to the violations.

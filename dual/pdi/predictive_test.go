@@ -65,7 +65,7 @@ func authors(t testing.TB, beta, scale float64, extra int) *constrained {
 		}
 		p.terms = append(p.terms, exact.Must(continuous.NewLinear(own[:d], own[d])))
 	}
-	p.predictor = exact.Must(pdi.NewMixture(p.base, beta, p.terms...))
+	p.predictor = exact.Must(pdi.NewMixture(p.base, beta, atMost(p.terms)...))
 	return p
 }
 
@@ -111,7 +111,7 @@ func TestPredictiveEstimates(t *testing.T) {
 	exact.SkipUnderRace(t)
 	base := exact.Must(continuous.NewDiagonal([]float64{2, 1}, []float64{-1, 0, 1.5, 0.5}, []float64{0.4, 0.3}))
 	atLeast := exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5))
-	lag := exact.Must(dual.NewRealLagrangian(base, 1, atLeast))
+	lag := exact.Must(dual.NewRealLagrangian(base, 1, dual.AtMost(atLeast, 0)))
 	p := exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Candidates: 128, Center: []float64{0, 0.2}, Spread: []float64{1.5}, Score: true}))
 	mean := func(cfg pdi.Config) float64 {
 		d := exact.Must(pdi.New(context.Background(), p, cfg))
@@ -136,7 +136,7 @@ func TestPredictiveZeroRow(t *testing.T) {
 	base := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{0, 0}, []float64{1}))
 	zero := exact.Must(continuous.NewLinear([]float64{0, 0}, 0))
 	atLeast := exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5))
-	p := exact.Must(pdi.NewMixture(base, 1, zero, atLeast))
+	p := exact.Must(pdi.NewMixture(base, 1, dual.AtMost(zero, 0), dual.AtMost(atLeast, 0)))
 	d := exact.Must(pdi.New(context.Background(), p, pdi.Config{}))
 	x := sample(t, d, 256, 256, 50, 0)
 	c := exact.Must(dual.Judge(p, d.Lambda(), x))

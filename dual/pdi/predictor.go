@@ -1,9 +1,15 @@
 package pdi
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+)
 
 // Predictor computes posterior means of the distribution μ_λ ∝ exp(−(f0 + λᵀg)/β) of
 // reals under Gaussian noise, which is all that primal–dual inference needs of an energy.
+// It may be [dual.Described].
 type Predictor interface {
 	Sites() int
 	Len() int // of λ
@@ -17,6 +23,24 @@ type Predictor interface {
 
 	// Violation stores g(x[s]), states × Len.
 	Violation(g []float64, x []float32)
+}
+
+// equal returns which multipliers of a predictor or target have either sign (nil: none): it
+// may be [dual.Described].
+func equal(p any) []bool {
+	d, ok := p.(dual.Described)
+	if !ok {
+		return nil
+	}
+	rows := d.Rows()
+	if !slices.ContainsFunc(rows, func(r dual.Row) bool { return r.Equal }) {
+		return nil
+	}
+	free := make([]bool, len(rows))
+	for j, r := range rows {
+		free[j] = r.Equal
+	}
+	return free
 }
 
 // Estimator is a predictor that works on candidates ([GibbsScore]); [Denoiser.Effective]

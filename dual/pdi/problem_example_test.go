@@ -41,7 +41,7 @@ func noised(x ...float32) energy.Noised[float32] {
 // multiplier shifts weight to the cluster on the right.
 func ExampleMixture() {
 	base, atLeast := twoClusters()
-	p, err := pdi.NewMixture(base, 1, atLeast)
+	p, err := pdi.NewMixture(base, 1, dual.AtMost(atLeast, 0))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -65,11 +65,11 @@ func ExampleMixture() {
 // alone: it takes any RealLagrangian.
 func ExampleGibbsScore() {
 	base, atLeast := twoClusters()
-	exact, err := pdi.NewMixture(base, 1, atLeast)
+	exact, err := pdi.NewMixture(base, 1, dual.AtMost(atLeast, 0))
 	if err != nil {
 		log.Fatal(err)
 	}
-	lag, err := dual.NewRealLagrangian(base, 1, atLeast)
+	lag, err := dual.NewRealLagrangian(base, 1, dual.AtMost(atLeast, 0))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func ExampleGibbsScore() {
 // is. A Gaussian that resembles it (Center, Spread) gives better ones.
 func ExampleGibbsOptions() {
 	base, atLeast := twoClusters()
-	lag, err := dual.NewRealLagrangian(base, 1, atLeast)
+	lag, err := dual.NewRealLagrangian(base, 1, dual.AtMost(atLeast, 0))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func ExampleGibbsOptions_variance() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lag, err := dual.NewRealLagrangian(base, 1, atLeast)
+	lag, err := dual.NewRealLagrangian(base, 1, dual.AtMost(atLeast, 0))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func ExampleGibbsOptions_variance() {
 // Multipliers that one run has found, held fixed in the next: the baseline of a fixed λ̄.
 func ExampleConfig() {
 	base, atLeast := twoClusters()
-	p, err := pdi.NewMixture(base, 1, atLeast)
+	p, err := pdi.NewMixture(base, 1, dual.AtMost(atLeast, 0))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestZeroOptions(t *testing.T) {
 	exact.SkipUnderRace(t)
 	base := exact.Must(continuous.NewDiagonal([]float64{1, 1}, []float64{-1.5, 1.5}, []float64{0.5, 0.5}))
 	for _, bound := range []float64{1, 0.5} {
-		lag := exact.Must(dual.NewRealLagrangian(base, 1, square{bound}))
+		lag := exact.Must(dual.NewRealLagrangian(base, 1, dual.AtMost(square{bound}, 0)))
 		mean := func(lambda float64) (m float64) {
 			z, e := 0.0, make([]float64, 1)
 			for x := -8.0; x < 8; x += 1e-3 {
@@ -67,7 +67,7 @@ func TestZeroOptions(t *testing.T) {
 		require.InEpsilon(t, lo, d.Average()[0], 0.15) // 3 standard deviations: λ makes up for the mean of 512 draws
 	}
 	// Without a guess there is no such estimate, and the paper's is asked for by name.
-	lag := exact.Must(dual.NewRealLagrangian(base, 1, square{1}))
+	lag := exact.Must(dual.NewRealLagrangian(base, 1, dual.AtMost(square{1}, 0)))
 	require.ErrorContains(t, exact.Error(pdi.NewGibbsScore(lag, pdi.GibbsOptions{})), "Center and Spread = nil")
 }
 

@@ -2,6 +2,7 @@ package unlearn
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/dual"
@@ -159,21 +160,31 @@ func (m *Experts) Violation(g []float64, x []int32) {
 	}
 }
 
-// LogRatio returns the bound log q(x) − log q_i(x) ≥ b of the [DiscreteSafe]
+// Rows returns the bounds on KL(p_λ‖q_i), in nats.
+func (m *Experts) Rows() []dual.Row {
+	rows := make([]dual.Row, len(m.bound))
+	for i, b := range m.bound {
+		rows[i] = dual.Row{Name: fmt.Sprintf("KL from away[%d]", i), Unit: "nats", Bound: b, AtLeast: true}
+	}
+	return rows
+}
+
+// LogRatio returns the constraint log q(x) − log q_i(x) ≥ b of the [DiscreteSafe]
 // formulation, for models of q and q_i whose log partition sums are logZq and
 // logZi: the Lagrangian of q with it has the distribution ∝ q^{1+λ} q_i^{−λ},
 // certified on average by E_p[log q/q_i] ≥ b.
-func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Bound {
+func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
-	return dual.Bound{Models: []energy.Model{q, qi}, Coef: []float64{1, -1}, Offset: b + logZq - logZi}
+	h := dual.Constraint[int32]{Of: []dual.Energetic[int32]{qi, q}, Coef: []float64{1, -1}, Low: b + logZq - logZi, High: math.Inf(1)}
+	return h.Named("log q/q_i", "nats", 0)
 }
 
-// Ratio returns the bound q_i(x)/q(x) ≤ eps of the [LikelihoodRatio]
+// Ratio returns the constraint q_i(x)/q(x) ≤ eps of the [LikelihoodRatio]
 // formulation; arguments as for [LogRatio]. It overflows to +Inf where q_i is
 // e^709 times as likely as q.
-func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Bound, error) {
+func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Constraint[int32], error) {
 	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {
-		return dual.Bound{}, err
+		return dual.Constraint[int32]{}, err
 	}
 	sites, levels := q.Shape()
 	one := energy.Func{Sites: sites, Levels: levels, E: func(x []int32) float64 {
@@ -182,5 +193,5 @@ func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Bound, error) {
 		qi.Energy(e[1:], x)
 		return simd.Exp(e[0] + logZq - e[1] - logZi)
 	}}
-	return dual.AtMost(one, eps), nil
+	return dual.AtMost(one, eps).Named("q_i/q", "", 0), nil
 }

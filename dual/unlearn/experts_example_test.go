@@ -66,7 +66,7 @@ func ExampleLogRatio() {
 		}
 		return sum
 	}
-	lag, err := dual.NewLagrangian(q, dual.Bounds{unlearn.LogRatio(q, up, sum(q).LogZ, sum(up).LogZ, 8)})
+	lag, err := dual.NewLagrangian(q, unlearn.LogRatio(q, up, sum(q).LogZ, sum(up).LogZ, 8))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -78,12 +78,29 @@ func TestExpertsInference(t *testing.T) {
 	}
 }
 
+// Chains that freeze drive the multiplier to its bound: the error names the row, what it
+// has, what it should have, and the bound.
+func TestExpertsAtTheirBound(t *testing.T) {
+	q, away := exact.Must(model.NewIsing(model.Lattice{10}, 0.4, 0)), exact.Must(model.NewIsing(model.Lattice{10}, 0.2, 0.2))
+	star := exact.Must(exact.Must(unlearn.New(table(q), table(away))).Solve(t.Context(), unlearn.ReverseKL, []float64{3})).Lambda[0]
+	require.InDelta(t, 0.503, star, 1e-3)
+	m := exact.Must(unlearn.NewExperts(q, []energy.Model{away}, []float64{3}, logZ))
+	chains := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 64, Seed: 1}))
+	inf := exact.Must(dual.NewInference(context.Background(), m, chains, dual.Config{Max: new(0.99)}))
+	var held *dual.NotConverged
+	require.ErrorAs(t, inf.Run(t.Context(), 400), &held)
+	require.Greater(t, held.Certificate.Lambda[0], 0.98)
+	for _, want := range []string{`"KL from away[0]" has the mean -`, "want ≥ 3 nats", "at its bound Max = 0.99", "chains disagree"} {
+		require.ErrorContains(t, held, want)
+	}
+}
+
 // The discrete-safe form and the likelihood ratio as Lagrangians.
 func TestRatioBounds(t *testing.T) {
 	q, away := pair()
 	zq, za := exact.Must(logZ(q)), exact.Must(logZ(away))
 	u := exact.Must(unlearn.New(table(q), table(away)))
-	safe := exact.Must(dual.NewLagrangian(q, dual.Bounds{unlearn.LogRatio(q, away, zq, za, 0.7)}))
+	safe := exact.Must(dual.NewLagrangian(q, unlearn.LogRatio(q, away, zq, za, 0.7)))
 	want, err := u.Solve(t.Context(), unlearn.DiscreteSafe, []float64{0.7})
 	require.NoError(t, err)
 	got, err := dual.Solve(t.Context(), safe)
@@ -92,7 +109,7 @@ func TestRatioBounds(t *testing.T) {
 	require.NoError(t, safe.SetLambda(got.Lambda))
 	require.InDeltaSlice(t, want.P, table(safe), 1e-10)
 
-	ratio := exact.Must(dual.NewLagrangian(q, dual.Bounds{exact.Must(unlearn.Ratio(q, away, zq, za, 0.4))}))
+	ratio := exact.Must(dual.NewLagrangian(q, exact.Must(unlearn.Ratio(q, away, zq, za, 0.4))))
 	want, err = u.Solve(t.Context(), unlearn.LikelihoodRatio, []float64{0.4})
 	require.NoError(t, err)
 	got, err = dual.Solve(t.Context(), ratio)

@@ -70,7 +70,7 @@ func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solut
 func (u *Problem) multipliers(ctx context.Context, f Formulation, b []float64) ([]float64, error) {
 	if f != ReverseKL && f != ForwardKL {
 		f0, g := u.bounds(f, b)
-		s, err := dual.SolveStates(ctx, f0, g, 1)
+		s, err := dual.SolveStates(ctx, f0, g, 1, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -80,15 +80,15 @@ func newStudy(ctx context.Context, o options) (*study, error) {
 	if s.base, err = r.model(o.tired); err != nil {
 		return nil, err
 	}
-	var bounds dual.Bounds
+	var bounds []constraint.Set
 	for _, l := range s.limits {
 		m, err := l.model(r.sites())
 		if err != nil {
 			return nil, err
 		}
-		bounds = append(bounds, dual.AtMost(m, l.most))
+		bounds = append(bounds, dual.AtMost(m, l.most).Named(l.name, "shifts", 0))
 	}
-	if s.lag, err = dual.NewLagrangian(s.base, bounds); err != nil {
+	if s.lag, err = dual.NewLagrangian(s.base, bounds...); err != nil {
 		return nil, err
 	}
 	// A roster's exchanges within shifts lead to all others that suit them.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -43,18 +44,18 @@ var explain = map[string]string{
 type problem struct {
 	options
 	net   *network
-	terms []energy.Scored
 	lag   *dual.RealLagrangian
 	score *pdi.GibbsScore
 }
 
 func newProblem(o options) (*problem, error) {
 	p := &problem{options: o, net: newNetwork(o.users, o.spacing, o.seed)}
-	for i := range o.users {
-		p.terms = append(p.terms, service{p.net, i, o.least})
+	users := make([]dual.Constraint[float32], o.users)
+	for i := range users {
+		users[i] = dual.AtMost(service{p.net, i, o.least}, 0).Named(fmt.Sprint("user ", i), "", 0)
 	}
 	var err error
-	if p.lag, err = dual.NewRealLagrangian(utility{p.net}, 1, p.terms...); err != nil {
+	if p.lag, err = dual.NewRealLagrangian(utility{p.net}, 1, users...); err != nil {
 		return nil, err
 	}
 	p.score, err = pdi.NewGibbsScore(p.lag, pdi.GibbsOptions{Candidates: o.candidates, Score: true})
@@ -98,7 +99,7 @@ func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
 	case "pdm":
 		d = pdi.Projected{Base: d, Onto: p.raise}
 	case "dps":
-		d = pdi.Guided{Base: d, Terms: p.terms, Weight: guidance}
+		d = pdi.Guided{Base: d, Terms: p.lag.Terms(), Weight: guidance}
 	}
 	bar := progress.New(name)
 	defer bar.Done()

@@ -98,7 +98,7 @@ func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	lag, err := dual.NewLagrangian(w.model, dual.Bounds{bound})
+	lag, err := dual.NewLagrangian(w.model, bound)
 	if err != nil {
 		return nil, err
 	}

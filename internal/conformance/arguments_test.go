@@ -66,7 +66,7 @@ func openings() (all []opening) {
 	})
 	add(fit.Config{}, func(v any) error { return learns(v.(fit.Config)) })
 	add(pdi.Config{}, func(v any) error {
-		p := exact.Must(pdi.NewMixture(gauss, 1, exact.Must(continuous.NewLinear(make([]float64, 9), .5))))
+		p := exact.Must(pdi.NewMixture(gauss, 1, dual.AtMost(exact.Must(continuous.NewLinear(make([]float64, 9), .5)), 0)))
 		return exact.Error(pdi.New(context.Background(), p, v.(pdi.Config)))
 	})
 	add(anneal.AISConfig{}, func(v any) error { return exact.Error(anneal.NewAIS(ising, mcmc.Gibbs{}, v.(anneal.AISConfig))) })

@@ -255,12 +255,8 @@ func sets() []inequalities {
 		}},
 		{"constraint.Score", weighed(), func(g []float64, x []int32) { g[0] = float64(x[0]+x[1]+x[2]+x[3]) - 3.5 }},
 		{"constraint.Sum", sum, func(g []float64, x []int32) { g[0], g[1] = 4-summed(x), summed(x)-7 }},
-		{"dual.Bounds", dual.Bounds{dual.AtMost(statistic, 0.5), dual.AtLeast(statistic, -1)}, func(g []float64, x []int32) {
+		{"dual.Constraint", dual.Between(statistic, -1, 0.5), func(g []float64, x []int32) {
 			g[0], g[1] = stat(x)-0.5, -1-stat(x)
-		}},
-		{"dual.Join", dual.Join(few, dual.Bounds{dual.AtMost(statistic, 0.5)}), func(g []float64, x []int32) {
-			fewOnes(g, x)
-			g[2] = stat(x) - 0.5
 		}},
 	}
 }

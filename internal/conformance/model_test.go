@@ -128,7 +128,7 @@ func evaluated() energy.Func {
 
 // lagrangian is a model under two counts at multipliers above zero.
 func lagrangian(m energy.Model) *dual.Lagrangian {
-	l := exact.Must(dual.NewLagrangian(m, dual.Join(constraint.Count{Levels: []int32{1}, Max: 2}, constraint.Count{Levels: []int32{0}, Min: 1, Max: 4})))
+	l := exact.Must(dual.NewLagrangian(m, constraint.Count{Levels: []int32{1}, Max: 2}, constraint.Count{Levels: []int32{0}, Min: 1, Max: 4}))
 	lambda := make([]float64, l.Len())
 	for j := range lambda {
 		lambda[j] = 0.3 + 0.2*float64(j)

@@ -163,7 +163,7 @@ func (p passing) As(target any) bool { return energy.AsInto(p.Model, target) }
 
 // pairLagrangian has the multiplier .3 of what a count exceeds.
 func pairLagrangian(m energy.Model, c constraint.Count) (*dual.Lagrangian, error) {
-	l, err := dual.NewLagrangian(m, dual.Join(c))
+	l, err := dual.NewLagrangian(m, c)
 	if err != nil {
 		return nil, err
 	}

@@ -354,7 +354,7 @@ func checkpoints(t *testing.T) []reader {
 		}, func(r *train.Trainer) error { return r.Run(ctx, 1) }),
 		saved(t, "network.Trainer", func() *network.Trainer {
 			base := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{0, 1}, []float64{1, 1}))
-			l := exact.Must(dual.NewRealLagrangian(base, 1, exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5))))
+			l := exact.Must(dual.NewRealLagrangian(base, 1, dual.AtMost(exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5)), 0)))
 			by := exact.Must(pdi.NewGibbsScore(l, pdi.GibbsOptions{Candidates: 4, Center: []float64{0}, Spread: []float64{1.5}, Score: true}))
 			return exact.Must(network.New(context.Background(), by, network.Config{Rounds: 2, PerRound: 2, Width: 4, Blocks: 1, Cond: 4, Chains: 2, Path: 2, Bounds: [][]float64{{0.1}}, Train: train.Config{Batch: 2}}))
 		}, func(r *network.Trainer) error { return r.Run(ctx, 1) }),

@@ -429,7 +429,7 @@ func resumableDiffusions() map[string]func(path string) resumable {
 		}),
 		"primal-dual": killSeries(diffusion.Gaussian{Eta: 1, Wide: true, Schedule: noise.CosineBar{}}, func(c *diffusion.Config) energy.Denoiser[float32] {
 			atLeast := exact.Must(continuous.NewLinear([]float64{-1, 0}, .5))
-			return exact.Must(pdi.New(context.Background(), exact.Must(pdi.NewMixture(base, 1, atLeast)), pdi.Config{}))
+			return exact.Must(pdi.New(context.Background(), exact.Must(pdi.NewMixture(base, 1, dual.AtMost(atLeast, 0))), pdi.Config{}))
 		}),
 		"scheduled":     hidden(unmask.Scheduled{Mask: 3}),
 		"entropy bound": hidden(unmask.EntropyBound{Mask: 3, Bound: 1}),

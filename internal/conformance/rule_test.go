@@ -58,7 +58,7 @@ var targetLaws = map[string]func(ctx context.Context) error{
 	"dual.Lagrangian": func(ctx context.Context) error {
 		base := exact.NewRugged(4, 3, 1, 0, 3)
 		for _, beta := range []float64{1, 0.5} {
-			l := exact.Must(exact.Must(dual.NewLagrangian(base, dual.Join(counted(1, 1, 2), weighed()))).AtTemperature(beta))
+			l := exact.Must(exact.Must(dual.NewLagrangian(base, counted(1, 1, 2), weighed())).AtTemperature(beta))
 			o := dualtest.TargetOptions[int32]{}
 			if beta == 1 {
 				o.Base = base.Energy
@@ -67,14 +67,14 @@ var targetLaws = map[string]func(ctx context.Context) error{
 				return err
 			}
 		}
-		equal := dual.Bounds{{Models: []energy.Model{exact.NewRugged(4, 3, 1, 0, 4)}, Coef: []float64{2}, Offset: -1, Equal: true}}
+		equal := dual.Constraint[int32]{Of: []dual.Energetic[int32]{exact.NewRugged(4, 3, 1, 0, 4)}, Coef: []float64{2}, Low: 1, High: 1}
 		l := exact.Must(dual.NewLagrangian(base, equal))
 		return dualtest.TestTarget(ctx, dual.Target[int32](l), dualtest.TargetOptions[int32]{Base: base.Energy, Lambda: []float64{-0.7}})
 	},
 	"dual.RealLagrangian": func(ctx context.Context) error {
 		base := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{0, 1, 2}, []float64{1, 2, 1}))
 		term := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{1, 1, 0}, []float64{3, 1, 1}))
-		l := exact.Must(dual.NewRealLagrangian(base, 1, term, term))
+		l := exact.Must(dual.NewRealLagrangian(base, 1, dual.AtMost(term, 0), dual.AtMost(term, 0)))
 		return dualtest.TestTarget(ctx, dual.Target[float32](l), dualtest.TargetOptions[float32]{Base: base.Energy})
 	},
 	"unlearn.Experts": func(ctx context.Context) error {

@@ -194,7 +194,7 @@ func trainingRun(workers int, _ func()) run {
 
 func distillationRun(workers int, _ func()) run {
 	base := exact.Must(continuous.NewDiagonal([]float64{2, 1}, []float64{-1, 0, 1.5, 0.5}, []float64{0.4, 0.3}))
-	teacher := exact.Must(pdi.NewMixture(base, 1, exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5))))
+	teacher := exact.Must(pdi.NewMixture(base, 1, dual.AtMost(exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5)), 0)))
 	const rounds = 3
 	tr := exact.Must(network.New(context.Background(), teacher, network.Config{
 		Bounds: [][]float64{{0}}, Rounds: rounds, PerRound: 4, Width: 16, Blocks: 1, Cond: 16, Chains: 6, Path: 5,

@@ -35,7 +35,7 @@ func training(c network.Config) *network.Trainer {
 	if err != nil {
 		log.Fatal(err)
 	}
-	teacher, err := pdi.NewMixture(base, 1, atLeast)
+	teacher, err := pdi.NewMixture(base, 1, dual.AtMost(atLeast, 0))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func ExampleTrainer_Lambda() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	teacher, err := pdi.NewMixture(base, 1, atLeast)
+	teacher, err := pdi.NewMixture(base, 1, dual.AtMost(atLeast, 0))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/dual/pdi/network"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
@@ -23,7 +24,7 @@ import (
 func clusters(scale, shift float64) *pdi.Mixture {
 	base := exact.Must(continuous.NewDiagonal([]float64{2, 1}, []float64{-1, 0, 1.5, 0.5}, []float64{0.4, 0.3}))
 	atLeast := exact.Must(continuous.NewLinear([]float64{-scale, 0}, (0.5+shift)*scale))
-	return exact.Must(pdi.NewMixture(base, 1, atLeast))
+	return exact.Must(pdi.NewMixture(base, 1, dual.AtMost(atLeast, 0)))
 }
 
 // shifts are three problems of one network.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -71,6 +72,22 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 	for i := range g {
 		g[i] += p.shift[i%len(p.shift)]
 	}
+}
+
+// Rows returns the rows of the teacher at the predictor's bounds.
+func (p *Predictor) Rows() []dual.Row {
+	rows := make([]dual.Row, p.Len())
+	if d, ok := p.teacher.(dual.Described); ok {
+		rows = d.Rows()
+	}
+	for j, s := range p.shift {
+		if rows[j].AtLeast {
+			rows[j].Bound += s
+		} else {
+			rows[j].Bound -= s
+		}
+	}
+	return rows
 }
 
 var _ pdi.Ranged = (*Predictor)(nil)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
@@ -41,6 +42,13 @@ func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, erro
 	d, m := teacher.Sites(), teacher.Len()
 	if d < 1 || m < 1 || !(teacher.Beta() > 0) || !check.Finite(teacher.Beta()) {
 		return nil, fmt.Errorf("network: New: teacher of %d sites and %d multipliers at temperature %v, want ≥ 1, ≥ 1 and > 0", d, m, teacher.Beta())
+	}
+	if t, ok := teacher.(dual.Described); ok {
+		for j, r := range t.Rows() {
+			if r.Equal {
+				return nil, fmt.Errorf("network: New: row %d of the teacher is an equality, want inequalities: networks learn multipliers ≥ 0", j)
+			}
+		}
 	}
 	cfg, err := cfg.resolve(teacher)
 	if err != nil {

@@ -27,7 +27,7 @@ func tiny(workers int) network.Config {
 // estimated is a Monte Carlo teacher of clusters.
 func estimated() pdi.Predictor {
 	base := exact.Must(continuous.NewDiagonal([]float64{2, 1}, []float64{-1, 0, 1.5, 0.5}, []float64{0.4, 0.3}))
-	lag := exact.Must(dual.NewRealLagrangian(base, 1, exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5))))
+	lag := exact.Must(dual.NewRealLagrangian(base, 1, dual.AtMost(exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5)), 0)))
 	return exact.Must(pdi.NewGibbsScore(lag, pdi.GibbsOptions{Candidates: 8, Center: []float64{0}, Spread: []float64{1.5}, Score: true}))
 }
 

@@ -1,0 +1,385 @@
+package dual
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/weighted"
+)
+
+// Constraint bounds the mean of a value,
+//
+//	Low ≤ E[h(x)] ≤ High,  h(x) = Σ_k Coef[k]·E_k(x),
+//
+// with E_k the energies of Of. −Inf and +Inf are no bound. Low = High is an equality, whose
+// multiplier has either sign. A range has two rows, that of High first; every other
+// constraint has one. [AtMost], [AtLeast] and [Between] make constraints.
+//
+// On tokens (S = int32) any energy.Model may serve as a statistic, and so may a function
+// (see [Statistic]); with models a [Lagrangian] offers whatever base and models offer:
+// fields, exact conditionals, cached tables, a graph. Energies must be finite where the
+// base has probability. On reals (float32) they are energies with scores (energy.Scored).
+//
+// A Constraint is a constraint.Set: per state an equality is g(x) ≤ 0 of its one row.
+type Constraint[S energy.Site] struct {
+	Name      string  // of errors, certificates and reports
+	Unit      string  // of h
+	Tolerance float64 // see [Row]
+	Of        []Energetic[S]
+	Coef      []float64 // one finite number per entry of Of; nil means all 1
+	Low, High float64
+}
+
+// AtMost returns the constraint E[h] ≤ b on the energies h of m.
+func AtMost[S energy.Site](m Energetic[S], b float64) Constraint[S] {
+	return Between(m, math.Inf(-1), b)
+}
+
+// AtLeast returns the constraint E[h] ≥ b on the energies h of m.
+func AtLeast[S energy.Site](m Energetic[S], b float64) Constraint[S] {
+	return Between(m, b, math.Inf(1))
+}
+
+// Between returns the constraint low ≤ E[h] ≤ high on the energies h of m, the equality
+// E[h] = low if both are the same.
+func Between[S energy.Site](m Energetic[S], low, high float64) Constraint[S] {
+	return Constraint[S]{Of: []Energetic[S]{m}, Low: low, High: high}
+}
+
+// Named returns c with a name, a unit ("" for none) and a tolerance (0 for that of the
+// call).
+func (c Constraint[S]) Named(name, unit string, tolerance float64) Constraint[S] {
+	c.Name, c.Unit, c.Tolerance = name, unit, tolerance
+	return c
+}
+
+// Statistic makes a statistic of a function of one state, whatever the shape of the base
+// is: f must be a function of x alone, safe for concurrent calls, and not modify or keep x.
+func Statistic(f func(x []int32) float64) Energetic[int32] {
+	if f == nil {
+		return nil
+	}
+	return statistic(f)
+}
+
+type statistic func(x []int32) float64
+
+// Energy implements [Energetic].
+func (f statistic) Energy(e []float64, x []int32) {
+	if len(e) == 0 {
+		return
+	}
+	sites := len(x) / len(e)
+	check.Len("dual", "x", len(x), len(e)*sites)
+	for s := range e {
+		e[s] = f(x[s*sites : (s+1)*sites])
+	}
+}
+
+// coef returns the coefficient of statistic k.
+func (c *Constraint[S]) coef(k int) float64 {
+	if c.Coef == nil {
+		return 1
+	}
+	return c.Coef[k]
+}
+
+// Rows returns the rows of the constraint, none if it has no bound.
+func (c Constraint[S]) Rows() []Row { return c.rows(nil) }
+
+// rows appends the rows to those given.
+func (c *Constraint[S]) rows(rows []Row) []Row {
+	r := Row{Name: c.Name, Unit: c.Unit, Tolerance: c.Tolerance, Bound: c.High}
+	if c.Low == c.High {
+		r.Equal = true
+		return append(rows, r)
+	}
+	if !math.IsInf(c.High, 1) {
+		rows = append(rows, r)
+	}
+	if !math.IsInf(c.Low, -1) {
+		r.Bound, r.AtLeast = c.Low, true
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// Len returns the number of rows.
+func (c Constraint[S]) Len() int {
+	var list [2]Row
+	return len(c.rows(list[:0]))
+}
+
+// Violation stores the rows g of states x, row-major. It panics unless the slices have
+// lengths that fit.
+func (c Constraint[S]) Violation(g []float64, x []S) {
+	var list [2]Row
+	rows := c.rows(list[:0])
+	if len(rows) == 0 {
+		check.Len("dual", "g", len(g), 0)
+		return
+	}
+	states := check.Rows("dual", "g", len(g), len(rows))
+	e := scratch.Float64s.Get(states)
+	defer scratch.Float64s.Put(e)
+	for j, r := range rows {
+		for s := range states {
+			g[s*len(rows)+j] = r.violation(0)
+		}
+	}
+	for k, m := range c.Of {
+		m.Energy(*e, x)
+		for j, r := range rows {
+			w := c.coef(k)
+			if r.AtLeast {
+				w = -w
+			}
+			for s, v := range *e {
+				g[s*len(rows)+j] += float64(w * v)
+			}
+		}
+	}
+}
+
+// check returns an error unless the constraint has a bound, statistics and coefficients.
+func (c *Constraint[S]) check(label string) error {
+	switch {
+	case len(c.Of) == 0:
+		return fmt.Errorf("dual: %s has no statistic", label)
+	case c.Coef != nil && len(c.Coef) != len(c.Of):
+		return fmt.Errorf("dual: %s has %d coefficients, want %d", label, len(c.Coef), len(c.Of))
+	case !(c.Low <= c.High) || len(c.Rows()) == 0:
+		return fmt.Errorf("dual: %s has the bounds Low = %v and High = %v, want Low ≤ High and one of them finite", label, c.Low, c.High)
+	}
+	if err := checkRows(c.Rows()); err != nil {
+		return err
+	}
+	for k, m := range c.Of {
+		if check.Nil(m) {
+			return fmt.Errorf("dual: statistic %d of %s is nil", k, label)
+		}
+		if v := c.coef(k); !check.Finite(v) {
+			return fmt.Errorf("dual: coefficient %d of %s = %v, want a finite number", k, label, v)
+		}
+	}
+	return nil
+}
+
+// label names a constraint whose first row has the number j.
+func (c *Constraint[S]) label(j int) string {
+	return "the constraint of " + Row{Name: c.Name}.label(j)
+}
+
+// Modelled sets can write their inequalities as constraints made of models for states of
+// the given shape, which makes a [Lagrangian] of them faster.
+type Modelled interface {
+	constraint.Set
+	Constraints(sites, levels int) ([]Constraint[int32], error)
+}
+
+// Constraints returns c itself: a constraint of tokens is [Modelled].
+func (c Constraint[S]) Constraints(_, _ int) ([]Constraint[S], error) {
+	return []Constraint[S]{c}, nil
+}
+
+// bound is a row g(x) = Σ_k Coef[k]·E_k(x) + Offset made of models; without models it is
+// one that only its set can evaluate.
+type bound struct {
+	Row
+	models []energy.Model
+	coef   []float64
+	offset float64
+}
+
+// bounds returns the rows of a constraint for states of a shape, the first of which has the
+// number j.
+func bounds(c *Constraint[int32], j, sites, levels int) ([]bound, error) {
+	if err := c.check(c.label(j)); err != nil {
+		return nil, err
+	}
+	models := make([]energy.Model, len(c.Of))
+	for k, of := range c.Of {
+		if f, ok := of.(statistic); ok {
+			models[k] = energy.Func{Sites: sites, Levels: levels, E: f}
+			continue
+		}
+		m, ok := of.(energy.Model)
+		if !ok {
+			return nil, fmt.Errorf("dual: statistic %d of %s is a %T, want an energy.Model or a Statistic", k, c.label(j), of)
+		}
+		if s, l := m.Shape(); s != sites || l != levels {
+			return nil, fmt.Errorf("dual: statistic %d of %s has %d sites and %d levels, want %d and %d", k, c.label(j), s, l, sites, levels)
+		}
+		models[k] = m
+	}
+	var all []bound
+	for _, r := range c.Rows() {
+		b := bound{Row: r, models: models, offset: r.violation(0)}
+		for k := range models {
+			w := c.coef(k)
+			if r.AtLeast {
+				w = -w
+			}
+			b.coef = append(b.coef, w)
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// split returns the rows of sets as bounds made of models where that is possible.
+func split(sets []constraint.Set, sites, levels int) ([]bound, error) {
+	var all []bound
+	for k, set := range sets {
+		if check.Nil(set) {
+			return nil, fmt.Errorf("dual: set %d is nil", k)
+		}
+		var (
+			list []Constraint[int32]
+			err  error
+		)
+		switch s := set.(type) {
+		case constraint.Count:
+			list, err = counted(s, sites, levels)
+		case Modelled:
+			list, err = s.Constraints(sites, levels)
+		default:
+			rows, _, err := rowsOf(set, set.Len())
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range rows {
+				all = append(all, bound{Row: r})
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		from := len(all)
+		for i := range list {
+			b, err := bounds(&list[i], len(all), sites, levels)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, b...)
+		}
+		if n := len(all) - from; n != set.Len() {
+			return nil, fmt.Errorf("dual: %T has %d inequalities and constraints of %d rows", set, set.Len(), n)
+		}
+	}
+	return all, nil
+}
+
+// counted writes a count as the energy of independent sites.
+func counted(c constraint.Count, sites, levels int) ([]Constraint[int32], error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	logw := make([]float64, sites*levels)
+	for _, l := range c.Levels {
+		for at := int(l); int(l) < levels && at < len(logw); at += levels {
+			logw[at] = -1
+		}
+	}
+	count, err := model.NewIndependent(logw, levels)
+	if err != nil {
+		return nil, fmt.Errorf("dual: %w", err)
+	}
+	name := fmt.Sprintf("count of %v", c.Levels)
+	var all []Constraint[int32]
+	if c.Min > 0 {
+		all = append(all, AtLeast(count, float64(c.Min)).Named(name, "", 0))
+	}
+	if c.Max != constraint.Unbounded {
+		all = append(all, AtMost(count, float64(c.Max)).Named(name, "", 0))
+	}
+	return all, nil
+}
+
+// joined is the set of all inequalities of several sets, in order.
+type joined []constraint.Set
+
+// Len returns the number of inequalities.
+func (j joined) Len() int {
+	n := 0
+	for _, s := range j {
+		n += s.Len()
+	}
+	return n
+}
+
+// Violation implements constraint.Set.
+func (j joined) Violation(g []float64, x []int32) {
+	n := j.Len()
+	if n == 0 {
+		check.Len("dual", "g", len(g), 0)
+		return
+	}
+	states, at := check.Rows("dual", "g", len(g), n), 0
+	for _, s := range j {
+		m := s.Len()
+		if m == 0 {
+			continue
+		}
+		own := scratch.Float64s.Get(states * m)
+		s.Violation(*own, x)
+		for k, v := range *own {
+			g[k/m*n+at+k%m] = v
+		}
+		at += m
+		scratch.Float64s.Put(own)
+	}
+}
+
+// values is the model E(x) = Σ_j weight[j]·g_j(x) of a set of which only the values of g
+// are known.
+type values struct {
+	set           constraint.Set
+	weight        []float64
+	sites, levels int
+}
+
+// Shape returns the shape of the states.
+func (m *values) Shape() (sites, levels int) { return m.sites, m.levels }
+
+// Energy implements energy.Model.
+func (m *values) Energy(e []float64, x []int32) {
+	n := len(m.weight)
+	g := scratch.Float64s.Get(len(e) * n)
+	defer scratch.Float64s.Put(g)
+	m.set.Violation(*g, x)
+	for s := range e {
+		e[s] = weighted.Dot(m.weight, (*g)[s*n:(s+1)*n])
+	}
+}
+
+// evaluated adds differences, exact ones by evaluation: levels calls per site.
+type evaluated struct {
+	energy.Differentiable
+	levels int
+}
+
+// As offers a field if there are two levels.
+func (m evaluated) As(target any) bool {
+	return m.levels == 2 && energy.Give[energy.Binary](target, evaluatedField{m}) || energy.AsInto(m.Differentiable, target)
+}
+
+// evaluatedField is an evaluated model of two levels.
+type evaluatedField struct{ evaluated }
+
+// Field implements energy.Binary.
+func (m evaluatedField) Field(e []float64, h []float32, x []int32) {
+	check.Len("dual", "h", len(h), len(x))
+	g := scratch.Float32s.Get(2 * len(h))
+	defer scratch.Float32s.Put(g)
+	m.Gradient(e, *g, x)
+	for i := range h {
+		h[i] = (*g)[2*i+1] - (*g)[2*i]
+	}
+}

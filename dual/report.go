@@ -1,0 +1,220 @@
+package dual
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Report is a solution or a certificate in the user's terms. String prints it as solvers
+// print their logs, a line per constraint; it is also meant for encoding/json.
+type Report struct {
+	Status      string   `json:"status"`
+	Constraints []Line   `json:"constraints"`
+	Dual        *float64 `json:"dual,omitempty"`   // value of the dual function, if known
+	Steps       int      `json:"steps,omitempty"`  // that the figures are means over
+	States      int      `json:"states,omitempty"` // per step
+}
+
+// Line is the report on one constraint. The two rows of a range share one.
+type Line struct {
+	Name   string
+	Unit   string  // of Value, SE, Low and High
+	Value  float64 // mean of h
+	SE     float64 // its standard error, 0 if it is exact, +Inf if it is not known
+	Low    float64 // −Inf if there is none
+	High   float64 // +Inf if there is none
+	Lambda float64 // of a range, that of High less that of Low
+
+	// Price is the shadow price: by how much the optimum of f0 rises if the bound (of a
+	// range, the one that binds) rises by one unit.
+	Price float64
+
+	RHat, ESS float64 // of chains; NaN where not defined
+
+	// Status is "binding", "slack", "violated", "undecided" (within two standard errors of
+	// what the tolerance allows), "not settled" (λ is larger than the slack allows) or "not
+	// converged" (chains disagree).
+	Status string
+}
+
+// statuses from good to bad: a range has the worse one of its rows.
+var statuses = []string{"slack", "binding", "not settled", "undecided", "violated", "not converged"}
+
+// MarshalJSON encodes the line; null stands for what is not a finite number.
+func (l Line) MarshalJSON() ([]byte, error) {
+	number := func(v float64) *float64 {
+		if !check.Finite(v) {
+			return nil
+		}
+		return &v
+	}
+	return json.Marshal(struct {
+		Name   string   `json:"name"`
+		Unit   string   `json:"unit,omitempty"`
+		Value  *float64 `json:"value"`
+		SE     *float64 `json:"se"`
+		Low    *float64 `json:"low"`
+		High   *float64 `json:"high"`
+		Lambda *float64 `json:"lambda"`
+		Price  *float64 `json:"price"`
+		RHat   *float64 `json:"rhat,omitempty"`
+		ESS    *float64 `json:"ess,omitempty"`
+		Status string   `json:"status"`
+	}{l.Name, l.Unit, number(l.Value), number(l.SE), number(l.Low), number(l.High), number(l.Lambda), number(l.Price), number(l.RHat), number(l.ESS), l.Status})
+}
+
+// line returns the report on row j.
+func (r Row) line(j int, violation, se, lambda float64) Line {
+	l := Line{Name: r.Name, Unit: r.Unit, Value: r.value(violation), SE: se, Low: math.Inf(-1), High: math.Inf(1),
+		Lambda: lambda, Price: r.price(lambda), RHat: math.NaN(), ESS: math.NaN()}
+	if l.Name == "" {
+		l.Name = r.label(j)
+	}
+	if r.Equal || r.AtLeast {
+		l.Low = r.Bound
+	}
+	if r.Equal || !r.AtLeast {
+		l.High = r.Bound
+	}
+	return l
+}
+
+// other reports whether r and next are the two rows of a range.
+func (r Row) other(next Row) bool {
+	return r.Name != "" && r.Name == next.Name && r.Unit == next.Unit && r.AtLeast != next.AtLeast && !r.Equal && !next.Equal
+}
+
+// merge makes one line of those of a range.
+func merge(a, b Line) Line {
+	if math.IsInf(a.High, 1) {
+		a, b = b, a
+	}
+	a.Low = b.Low
+	a.Lambda -= b.Lambda
+	a.Price += b.Price
+	for _, s := range statuses {
+		if b.Status == s {
+			break
+		}
+		if a.Status == s {
+			a.Status = b.Status
+		}
+	}
+	return a
+}
+
+// reported returns the lines of rows, those of ranges merged.
+func reported(rows []Row, line func(j int) Line) []Line {
+	var all []Line
+	for j := 0; j < len(rows); j++ {
+		l := line(j)
+		if j+1 < len(rows) && rows[j].other(rows[j+1]) {
+			l = merge(l, line(j+1))
+			j++
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// Report returns the report on an optimum.
+func (s *Solution) Report() *Report {
+	return &Report{Status: "optimal", Dual: &s.Dual, Constraints: reported(s.Rows, func(j int) Line {
+		l := s.Rows[j].line(j, s.Violation[j], 0, s.Lambda[j])
+		l.Status = "slack"
+		if s.Lambda[j] != 0 || s.Rows[j].Equal {
+			l.Status = "binding"
+		}
+		return l
+	})}
+}
+
+// Report returns the report on a certificate whose violations and slacks may be as large as
+// tol, or a row's own tolerance; at 0 it judges nothing but what errors exclude.
+func (c *Certificate) Report(tol float64) *Report {
+	r := &Report{Steps: c.Steps, States: c.States, Status: fmt.Sprintf("holds within %g", tol)}
+	switch {
+	case tol == 0:
+		r.Status = "at fixed λ"
+		if !c.Frozen {
+			r.Status = "along the trajectory"
+		}
+	case !c.Holds(tol):
+		r.Status = fmt.Sprintf("does not hold within %g", tol)
+	}
+	if c.HasDual {
+		r.Dual = &c.Dual
+	}
+	r.Constraints = reported(c.Rows, func(j int) Line {
+		l := c.Rows[j].line(j, c.Violation[j], c.ViolationSE[j], c.Lambda[j])
+		l.RHat, l.ESS, l.Status = c.RHat[j], c.ESS[j], c.status(j, tol)
+		return l
+	})
+	return r
+}
+
+// status judges row j.
+func (c *Certificate) status(j int, tol float64) string {
+	row := c.Rows[j]
+	off, error := row.off(c.Violation[j]), float64(confidence*c.ViolationSE[j])
+	own := row.tolerance(tol)
+	switch {
+	case c.disagrees(j):
+		return "not converged"
+	case off-error > own:
+		return "violated"
+	case tol > 0 && !(off+error <= own):
+		return "undecided"
+	case tol > 0 && math.Abs(c.Slack[j])-float64(confidence*c.SlackSE[j]) > tol:
+		return "not settled"
+	case c.Lambda[j] != 0 && off >= -max(own, error):
+		return "binding"
+	}
+	return "slack"
+}
+
+// String prints the report as a table.
+func (r *Report) String() string {
+	var b strings.Builder
+	b.WriteString(r.Status)
+	if r.Steps > 0 {
+		fmt.Fprintf(&b, ", %d steps of %d states", r.Steps, r.States)
+	}
+	if r.Dual != nil {
+		fmt.Fprintf(&b, ", dual value %.10g", *r.Dual)
+	}
+	b.WriteString("\n")
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "constraint\tmean\t± se\twanted\tλ\tprice")
+	if r.Steps > 0 {
+		fmt.Fprint(w, "\tR-hat\tESS")
+	}
+	fmt.Fprint(w, "\tstatus\n")
+	for _, l := range r.Constraints {
+		fmt.Fprintf(w, "%s\t%.6g\t%.2g\t%s\t%.6g\t%.6g", l.Name, l.Value, l.SE, l.wanted(), l.Lambda, 0+l.Price)
+		if r.Steps > 0 {
+			fmt.Fprintf(w, "\t%.4g\t%.3g", l.RHat, l.ESS)
+		}
+		fmt.Fprintf(w, "\t%s\n", l.Status)
+	}
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// wanted prints the bounds.
+func (l *Line) wanted() string {
+	switch {
+	case l.Low == l.High:
+		return Row{Unit: l.Unit, Bound: l.High, Equal: true}.limit()
+	case math.IsInf(l.High, 1):
+		return Row{Unit: l.Unit, Bound: l.Low, AtLeast: true}.limit()
+	case math.IsInf(l.Low, -1):
+		return Row{Unit: l.Unit, Bound: l.High}.limit()
+	}
+	return strings.TrimSpace(fmt.Sprintf("%.6g … %.6g %s", l.Low, l.High, l.Unit))
+}
