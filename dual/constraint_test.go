@@ -12,6 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/stretchr/testify/require"
 )
 
@@ -235,4 +237,45 @@ func TestRealConstraints(t *testing.T) {
 			require.InDelta(t, -(e[0]-f[0])/(2*d), s[i], 1e-3)
 		}
 	}
+}
+
+// A contradiction of a hundredth of the range is named at the first look, although samples
+// are on both sides of λᵀg = 0 for long; neither a problem near it nor one whose first
+// samples all violate it is.
+func TestSmallContradictions(t *testing.T) {
+	base := energy.Func{Sites: 10, Levels: 2, E: func(x []int32) (e float64) {
+		for i, l := range x {
+			e += 0.3 * float64(l) * float64(i%4)
+		}
+		return e
+	}}
+	share := dual.Statistic(func(x []int32) (s float64) {
+		for _, l := range x {
+			s += float64(l) / 10
+		}
+		return s
+	})
+	for at, chains := range map[float64]int{0.5: 8, 0.9: 64} {
+		for _, gap := range []float64{0.01, 0, -0.01} {
+			lag := exact.Must(dual.NewLagrangian(base, dual.AtLeast(share, at+gap).Named("demand", "", 0), dual.AtMost(share, at).Named("supply", "", 0)))
+			draws := exact.Must(sampler.NewChains(ctx, lag, mcmc.Gibbs{}, sampler.Config{Chains: chains, Seed: 1}))
+			inf := exact.Must(dual.NewInference(ctx, lag, draws, dual.Config{}))
+			err := inf.Run(ctx, 300)
+			if gap <= 0 {
+				require.NoError(t, err)
+				continue
+			}
+			var diverged *dual.DivergedError
+			require.ErrorAs(t, err, &diverged)
+			require.True(t, diverged.Proven)
+			require.Equal(t, 64, inf.Len())
+			require.InDelta(t, 0.0045, diverged.Margin, 0.0005+1e-9)
+			require.InDeltaSlice(t, []float64{0.5, 0.5}, diverged.Direction, 0.01)
+			require.ErrorContains(t, err, `"demand" ≥ `)
+		}
+	}
+	far := exact.Must(dual.NewLagrangian(base, dual.AtLeast(share, 0.97)))
+	draws := exact.Must(sampler.NewChains(ctx, far, mcmc.Gibbs{}, sampler.Config{Chains: 4, Seed: 1}))
+	slow := exact.Must(dual.NewInference(ctx, far, draws, dual.Config{Rule: dual.Ascent{Step: dual.Constant(1e-3)}}))
+	require.NoError(t, slow.Run(ctx, 130), "the samples, not the states, are all on one side")
 }

@@ -60,6 +60,44 @@ type streak struct {
 	proof  int     // length at which to look for a proof
 }
 
+// contradiction looks for a combination that every sample of the batch violates, which need
+// not be along λ, and returns the error if every state does.
+func (i *Inference[S]) contradiction(ctx context.Context, p Prover) error {
+	n := len(i.lambda)
+	if n > mostProven {
+		return nil
+	}
+	t := tilt.New(1, n, i.batch.Equal)
+	for at := 0; at < len(i.g); at += n {
+		t.Append(0, i.g[at:at+n])
+	}
+	o, err := t.Maximize(ctx, make([]float64, n))
+	if err != nil || o.Outcome != tilt.Infeasible {
+		return err
+	}
+	margin, ok, err := p.Margin(ctx, o.Direction)
+	if err != nil || !ok || tilt.Positive(margin, size(o.Direction, i.g)) <= 0 {
+		return err
+	}
+	return &DivergedError{Lambda: slices.Clone(i.drawn), Direction: o.Direction, Margin: margin, Steps: i.steps, Proven: true, Rows: i.rows}
+}
+
+// mostProven is the number of rows up to which a batch is looked at for contradictions.
+const mostProven = 64
+
+// size returns the largest Σ_j |u_j g_j| of the states.
+func size(u, g []float64) (most float64) {
+	n := len(u)
+	for at := 0; at < len(g); at += n {
+		sum := 0.0
+		for j, v := range g[at : at+n] {
+			sum += math.Abs(float64(u[j] * v))
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
 // firstProof is the length of a streak that is worth a proof. A proof may cost
 // an enumeration, so the next ones come at doubled lengths.
 const firstProof = 64

@@ -202,7 +202,10 @@ func (i *Inference[S]) step(ctx context.Context) error {
 		i.cfg.Observe(i.steps-1, i.drawn, i.batch.Mean)
 	}
 	p, _ := i.target.(Prover)
-	return i.streak.next(ctx, i.drawn, i.g, i.rows, p, i.cfg.Diverge)
+	if err := i.streak.next(ctx, i.drawn, i.g, i.rows, p, i.cfg.Diverge); err != nil || p == nil || i.steps < firstProof || i.steps&(i.steps-1) != 0 {
+		return err
+	}
+	return i.contradiction(ctx, p)
 }
 
 // draw moves the primal to the end of the present step.
