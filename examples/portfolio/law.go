@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/gibbsite-go/gibbsite/dual"
 )
 
 // law is the distribution of portfolios: weights x = softmax(z) with the density
@@ -85,6 +87,18 @@ func (l *law) Sites() int { return len(l.mean) }
 
 // Len implements dual.Target: a budget per asset.
 func (l *law) Len() int { return len(l.mean) }
+
+// Rows implements dual.Described.
+func (l *law) Rows() []dual.Row {
+	rows := make([]dual.Row, l.Len())
+	for j := range rows {
+		rows[j] = dual.Row{Unit: "mean parts of the variance", Bound: l.budget}
+		if l.names != nil {
+			rows[j].Name = l.names[j]
+		}
+	}
+	return rows
+}
 
 // Beta implements dual.Target.
 func (l *law) Beta() float64 { return l.beta }

@@ -253,7 +253,7 @@ func TestOptimum(t *testing.T) {
 		right          bool
 	}{{"pdi", samples, 200, true}, {"unconstrained", samples, 200, false}}
 	for _, r := range runs {
-		p := &problem{options{samples: r.samples, steps: r.steps, candidates: 64, seed: 1}, l}
+		p := &problem{options: options{samples: r.samples, steps: r.steps, candidates: 64, seed: 1}, law: l}
 		z, err := p.diffuse(context.Background(), r.name, &figures{})
 		if err != nil {
 			t.Fatal(err)

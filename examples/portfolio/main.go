@@ -1,10 +1,12 @@
 // Portfolio draws portfolios of assets that have a high return while no asset takes
 // more than its budget of the risk on average over samples: the problem of Hadou, Uslu
-// and Ribeiro (2026), by primal–dual inference and by the methods it is compared with.
+// and Ribeiro (2026), by primal–dual inference and by the methods it is compared with. From
+// a file of prices it writes the weights of every asset, and says what they would have done
+// in periods that nothing was fitted to.
 //
 //	go -C examples run ./portfolio
 //	go -C examples run ./portfolio -samples 1024 -steps 500 -method pdi
-//	go -C examples run ./portfolio -csv returns.csv -out out
+//	go -C examples run ./portfolio -csv prices.csv -weights weights.csv -out out
 package main
 
 import (
@@ -12,6 +14,8 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
@@ -21,9 +25,10 @@ import (
 type options struct {
 	command.Output
 
-	csv                                string
+	csv, kind, weights                 string
 	assets, samples, steps, candidates int
-	budget, cold                       float64
+	budget, cold, holdout, year        float64
+	rebalance                          int
 	methods                            []string
 	seed                               uint64
 }
@@ -31,18 +36,29 @@ type options struct {
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("portfolio", flag.ContinueOnError)
-	f.StringVar(&o.csv, "csv", "", "read returns from this `file`, one column per asset under its name, one row per period; the default is a market that the program makes")
+	f.StringVar(&o.csv, "csv", "", "read prices or returns from this `file`, one column per asset under its name, one row per period; the default is a market that the program makes")
+	f.StringVar(&o.kind, "kind", "auto", "what the file has, prices or returns; auto tells by the numbers")
+	f.Float64Var(&o.holdout, "holdout", 0.25, "part of the file's periods, the last ones, that nothing is fitted to: what weights do there is reported")
+	f.IntVar(&o.rebalance, "rebalance", 21, "periods after which weights, which drift with the prices, are set again in the part held out")
+	f.Float64Var(&o.year, "year", 252, "periods of the file in a year")
+	f.StringVar(&o.weights, "weights", "", "write the weights of every asset by every method to this `file`, with the part of its budget that each takes")
 	f.IntVar(&o.assets, "assets", 500, "assets of that market")
 	f.Float64Var(&o.budget, "budget", 3, "part of the variance that an asset may take on average, in units of the mean part at equal weights")
-	f.Float64Var(&o.cold, "cold", 2000, "inverse temperature: nats per mean return of an asset")
+	f.Float64Var(&o.cold, "cold", 0, "inverse temperature: nats per mean return of an asset; 0 means 4 times the number of assets")
 	f.IntVar(&o.samples, "samples", 64, "portfolios, over which parts of the variance are averaged; the paper has 1024")
 	f.IntVar(&o.steps, "steps", 200, "steps of the diffusion, and of Langevin chains; the paper has 500")
 	f.IntVar(&o.candidates, "candidates", 512, "candidates of the Monte Carlo score (pdi-mc)")
-	methods := f.String("method", "pdi,pdl,pdm,dps,unconstrained,equal", "`methods` to run, of "+strings.Join(names, ", "))
+	methods := f.String("method", "", "`methods` to run, of "+strings.Join(names, ", ")+"; the default is "+strings.Join(made, ",")+", and "+strings.Join(read, ",")+" for a file")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the market and of samples")
-	o.Define(f, "")
+	o.Define(f, "weights.csv")
 	if err := f.Parse(args); err != nil {
 		return o, err
+	}
+	if *methods == "" {
+		*methods = strings.Join(made, ",")
+		if o.csv != "" {
+			*methods = strings.Join(read, ",")
+		}
 	}
 	for _, m := range strings.Split(*methods, ",") {
 		m = strings.TrimSpace(m)
@@ -61,8 +77,16 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-samples = %d, -steps = %d, -candidates = %d, want ≥ 1", o.samples, o.steps, o.candidates)
 	case !positive(o.budget):
 		return o, fmt.Errorf("-budget = %v, want > 0 and finite", o.budget)
-	case !positive(o.cold):
-		return o, fmt.Errorf("-cold = %v, want > 0 and finite", o.cold)
+	case o.cold != 0 && !positive(o.cold):
+		return o, fmt.Errorf("-cold = %v, want > 0 and finite, or 0", o.cold)
+	case o.kind != "auto" && o.kind != "prices" && o.kind != "returns":
+		return o, fmt.Errorf("-kind = %q, want auto, prices or returns", o.kind)
+	case !(o.holdout >= 0 && o.holdout < 1):
+		return o, fmt.Errorf("-holdout = %v, want 0 ≤ holdout < 1", o.holdout)
+	case o.rebalance < 1:
+		return o, fmt.Errorf("-rebalance = %d, want ≥ 1", o.rebalance)
+	case !positive(o.year):
+		return o, fmt.Errorf("-year = %v, want > 0 and finite", o.year)
 	}
 	return o, nil
 }
@@ -70,12 +94,18 @@ func parse(args []string) (options, error) {
 // mostAssets bounds the covariance of a file, which is dense.
 const mostAssets = 5000
 
-// market reads or makes the market of the options.
-func (o options) market() (*market, error) {
-	if o.csv != "" {
-		return openReturns(o.csv)
+// market reads or makes the market of the options. From a file it has returns that are held
+// out, and notes.
+func (o options) market() (m *market, held [][]float64, notes []string, err error) {
+	if o.csv == "" {
+		return newMarket(o.assets, o.seed), nil, nil, nil
 	}
-	return newMarket(o.assets, o.seed), nil
+	h, err := openHistory(o.csv, o.kind)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m, held, err = h.split(o.holdout)
+	return m, held, h.notes, err
 }
 
 func run(ctx context.Context, o options) (*report, error) {
@@ -83,7 +113,14 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &report{Assets: p.law.Sites(), Samples: o.samples, Steps: o.steps, Budget: o.budget, Seed: o.seed}
+	if o.weights != "" { // better now than after the run
+		f, err := os.OpenFile(o.weights, os.O_CREATE|os.O_WRONLY, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		f.Close()
+	}
+	r := &report{Assets: p.law.Sites(), Samples: o.samples, Steps: o.steps, Budget: o.budget, Seed: o.seed, Names: p.law.names, Notes: p.notes, scale: p.scale()}
 	for _, name := range o.methods {
 		f, err := p.solve(ctx, name)
 		if err != nil {
@@ -91,7 +128,18 @@ func run(ctx context.Context, o options) (*report, error) {
 		}
 		r.Methods = append(r.Methods, *f)
 	}
+	if o.weights != "" {
+		if err := r.write(o.weights); err != nil {
+			return nil, err
+		}
+	}
 	if o.Dir != "" {
+		if err := os.MkdirAll(o.Dir, 0o777); err != nil {
+			return nil, err
+		}
+		if err := r.write(filepath.Join(o.Dir, "weights.csv")); err != nil {
+			return nil, err
+		}
 		if err := r.draw(); err != nil {
 			return nil, err
 		}

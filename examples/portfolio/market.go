@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // market is assets with the mean and the covariance of their returns.
@@ -133,9 +135,9 @@ type dense struct {
 func (d *dense) times(y, x, u, v []float64) {
 	for i := range d.n {
 		row := d.c[i*d.n : (i+1)*d.n]
-		y[i] = dot(row, x)
+		y[i] = simd.Dot64(row, x)
 		if v != nil {
-			u[i] = dot(row, v)
+			u[i] = simd.Dot64(row, v)
 		}
 	}
 }

@@ -2,7 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/csv"
+	"errors"
 	"fmt"
+	"math"
+	"os"
 	"slices"
 	"text/tabwriter"
 
@@ -20,6 +25,10 @@ type report struct {
 	Budget  float64   `json:"budget"`
 	Seed    uint64    `json:"seed"`
 	Methods []figures `json:"methods"`
+	Names   []string  `json:"names"`           // of the assets, in the order of weights
+	Notes   []string  `json:"notes,omitempty"` // on the file
+
+	scale float64 // periods in a year
 
 	picture.Album `json:"-"`
 }
@@ -36,7 +45,12 @@ type figures struct {
 	Candidates float64 `json:"effective_candidates,omitempty"`
 	Seconds    float64 `json:"seconds"`
 
-	parts   []float64 // of budgets, all assets, from the largest
+	Weights    []float64 `json:"weights"`            // E[x]
+	Volatility float64   `json:"volatility"`         // of these weights, a period
+	Bound      *float64  `json:"bound,omitempty"`    // no portfolios whose mean variance is at most that of all budgets return more
+	Realised   *realised `json:"realised,omitempty"` // of these weights, in the periods held out
+
+	parts   []float64 // of budgets, by asset
 	course  []float64
 	warning string
 }
@@ -45,36 +59,62 @@ type figures struct {
 // feasible.
 const tolerance = 0.01
 
-// measure averages over samples z and compares assets.
-func (p *problem) measure(f *figures, z []float32) {
+// measure averages over portfolios and compares assets.
+func (p *problem) measure(f *figures, portfolios []float64) {
 	n := p.law.Sites()
-	x, s, part := make([]float64, n), make([]float64, n), make([]float64, n)
-	samples := float64(len(z) / n)
-	for k := 0; k < len(z); k += n {
-		softmax(x, z[k:k+n])
+	s := make([]float64, n)
+	f.parts, f.Weights = make([]float64, n), make([]float64, n)
+	samples := float64(len(portfolios) / n)
+	for k := 0; k < len(portfolios); k += n {
+		x := portfolios[k : k+n]
 		p.law.cov.times(s, x, nil, nil)
 		f.Return += dot(p.law.mean, x) / samples
 		f.Holdings += 1 / dot(x, x) / samples
 		for j := range x {
-			part[j] += p.law.unit * x[j] * s[j] / p.law.budget / samples
+			f.parts[j] += p.law.unit * x[j] * s[j] / p.law.budget / samples
+			f.Weights[j] += x[j] / samples
 		}
 	}
-	within := 0
-	for _, c := range part {
-		f.Largest = max(f.Largest, c-1)
-		f.Mean += max(0, c-1) / float64(n)
-		if c <= 1+tolerance {
-			within++
-		}
+	f.Largest, f.Mean, f.Feasible = kept(f.parts)
+	p.law.cov.times(s, f.Weights, nil, nil)
+	f.Volatility = math.Sqrt(max(0, dot(f.Weights, s)))
+	if len(p.held) > 1 {
+		f.Realised = realise(f.Weights, p.held, p.rebalance, p.year, p.law.budget/p.law.unit)
 	}
-	f.Feasible = float64(within) / float64(n)
-	slices.Sort(part)
-	slices.Reverse(part)
-	f.parts = part
 }
 
-// Warnings says where estimates hung on single candidates.
+// write writes the weights, a row per asset: by every method the weight, and the parts of
+// the budget that the asset takes in the periods fitted to and in those held out.
+func (r *report) write(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := csv.NewWriter(f)
+	head := []string{"asset"}
+	for _, m := range r.Methods {
+		if head = append(head, m.Method+" weight", m.Method+" part of budget"); m.Realised != nil {
+			head = append(head, m.Method+" realised part of budget")
+		}
+	}
+	err = w.Write(head)
+	for j, name := range r.Names {
+		row := []string{name}
+		for _, m := range r.Methods {
+			if row = append(row, fmt.Sprintf("%.8f", m.Weights[j]), fmt.Sprintf("%.6f", m.parts[j])); m.Realised != nil {
+				row = append(row, fmt.Sprintf("%.6f", m.Realised.parts[j]))
+			}
+		}
+		err = errors.Join(err, w.Write(row))
+	}
+	w.Flush()
+	return errors.Join(err, w.Error(), f.Close())
+}
+
+// Warnings says where estimates hung on single candidates, and what may be wrong with the
+// file.
 func (r *report) Warnings() (all []string) {
+	all = append(all, r.Notes...)
 	for _, f := range r.Methods {
 		if f.warning != "" {
 			all = append(all, explain[f.Method]+": "+f.warning)
@@ -87,19 +127,61 @@ func (r *report) String() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%d assets, %d samples, %d steps, of the variance at most %v times the mean part at equal weights each, seed %d\n\n", r.Assets, r.Samples, r.Steps, r.Budget, r.Seed)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if r.scale != 1 {
+		fmt.Fprint(&b, "returns are those of a year\n\n")
+	}
 	fmt.Fprintln(w, "method\treturn\tlargest violation\tmean violation\tfeasible\teffective assets\teffective candidates\tseconds\t")
 	for _, f := range r.Methods {
 		candidates := ""
 		if f.Candidates > 0 {
 			candidates = fmt.Sprintf("%.1f", f.Candidates)
 		}
-		fmt.Fprintf(w, "%s\t%.4f\t%.1f %%\t%.2f %%\t%.1f %%\t%.1f\t%s\t%.1f\t\n", explain[f.Method], f.Return, 100*f.Largest, 100*f.Mean, 100*f.Feasible, f.Holdings, candidates, f.Seconds)
+		fmt.Fprintf(w, "%s\t%.4f\t%.1f %%\t%.2f %%\t%.1f %%\t%.1f\t%s\t%.1f\t\n", explain[f.Method], f.Return*r.scale, 100*f.Largest, 100*f.Mean, 100*f.Feasible, f.Holdings, candidates, f.Seconds)
 	}
 	w.Flush()
+	r.outcome(&b)
 	for _, s := range r.Warnings() {
 		fmt.Fprintln(&b, s)
 	}
 	return b.String()
+}
+
+// held is the number of largest weights in the text.
+const held = 8
+
+// outcome prints what the periods held out say, the bound of the convex problem, and the
+// largest weights.
+func (r *report) outcome(b *bytes.Buffer) {
+	for _, f := range r.Methods {
+		if f.Bound != nil {
+			fmt.Fprintf(b, "\nno portfolios that keep the budgets on average return more than %.4f, whatever the method\n", *f.Bound*r.scale)
+		}
+	}
+	if len(r.Methods) == 0 || r.Methods[0].Realised == nil {
+		return
+	}
+	fmt.Fprintf(b, "\nmean weights of each method, a year: as fitted, and in the %d periods held out\n", r.Methods[0].Realised.Periods)
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "method\tfitted return\tfitted volatility\treturn\tvolatility\tturnover\tlargest violation\tfeasible\t")
+	for _, f := range r.Methods {
+		o := f.Realised
+		fmt.Fprintf(w, "%s\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%.0f %%\t%.0f %%\t%.1f %%\t\n", explain[f.Method], 100*f.Return*r.scale, 100*f.Volatility*math.Sqrt(r.scale),
+			100*o.Return, 100*o.Volatility, 100*o.Turnover, 100*o.Largest, 100*o.Feasible)
+	}
+	w.Flush()
+	fmt.Fprintln(b)
+	for _, f := range r.Methods {
+		order := make([]int, len(f.Weights))
+		for j := range order {
+			order[j] = j
+		}
+		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(f.Weights[j], f.Weights[i]) })
+		fmt.Fprintf(b, "%s:", explain[f.Method])
+		for _, j := range order[:min(held, len(order))] {
+			fmt.Fprintf(b, " %s %.2f %%", r.Names[j], 100*f.Weights[j])
+		}
+		fmt.Fprintln(b)
+	}
 }
 
 // shown is where parts of budgets are cut off: without budgets they are thousands.
@@ -115,8 +197,11 @@ func (r *report) draw() error {
 		Caption: "A method keeps the budgets if its curve stays below the line. What is above 300 % is drawn there.",
 	}
 	for k, m := range r.Methods {
-		xy := make(plotter.XYs, len(m.parts))
-		for i, c := range m.parts {
+		parts := slices.Clone(m.parts)
+		slices.Sort(parts)
+		slices.Reverse(parts)
+		xy := make(plotter.XYs, len(parts))
+		for i, c := range parts {
 			xy[i] = plotter.XY{X: float64(i + 1), Y: 100 * min(c, shown)}
 		}
 		l, err := picture.Curve(p, k, xy)
@@ -128,6 +213,9 @@ func (r *report) draw() error {
 	f.Legend = append(f.Legend, picture.Entry{Name: "budget", Mark: picture.Level(p, 100)})
 	r.Add(f)
 
+	if err := r.drawWeights(); err != nil {
+		return err
+	}
 	q := picture.Panel("step", "assets above their budgets")
 	way := &picture.Figure{
 		Name: "course", Title: "Budgets exceeded during the diffusion", Panels: []*plot.Plot{q},
@@ -147,5 +235,29 @@ func (r *report) draw() error {
 		q.Y.Min = 0
 		r.Add(way)
 	}
+	return nil
+}
+
+// drawWeights shows the mean weights under every method.
+func (r *report) drawWeights() error {
+	p := picture.Panel("asset, from the largest weight", "mean weight (%)")
+	f := &picture.Figure{
+		Name: "weights", Title: "Weights", Height: 8 * vg.Centimeter, Panels: []*plot.Plot{p},
+		Caption: "Every asset by its name is in weights.csv.",
+	}
+	for k, m := range r.Methods {
+		x := slices.Clone(m.Weights)
+		slices.Sort(x)
+		slices.Reverse(x)
+		for i := range x {
+			x[i] *= 100
+		}
+		l, err := picture.Line(p, k, x)
+		if err != nil {
+			return err
+		}
+		f.Legend = append(f.Legend, picture.Entry{Name: explain[m.Method], Mark: l})
+	}
+	r.Add(f)
 	return nil
 }

@@ -23,7 +23,13 @@ const (
 	guidance     = 1e-3
 )
 
-var names = []string{"pdi", "pdi-mc", "pdl", "pdm", "dps", "unconstrained", "equal"}
+var names = []string{"pdi", "pdi-mc", "pdl", "pdm", "dps", "unconstrained", "equal", "minimum-variance", "convex"}
+
+// made and read are the methods for the market that the program makes and for a file.
+var (
+	made = []string{"pdi", "pdl", "pdm", "dps", "unconstrained", "equal"}
+	read = []string{"pdi", "equal", "minimum-variance", "convex"}
+)
 
 var explain = map[string]string{
 	"pdi":           "primal–dual inference",
@@ -33,32 +39,57 @@ var explain = map[string]string{
 	"dps":           "penalty guidance",
 	"unconstrained": "no budgets",
 	"equal":         "equal weights",
+
+	"minimum-variance": "minimum variance",
+	"convex":           "convex optimum",
 }
 
 // problem is a market with budgets.
 type problem struct {
 	options
-	law *law
+	law   *law
+	held  [][]float64 // returns of the periods held out
+	notes []string
 }
 
 func newProblem(o options) (*problem, error) {
-	m, err := o.market()
+	m, held, notes, err := o.market()
 	if err != nil {
 		return nil, err
 	}
+	if o.cold == 0 {
+		o.cold = 4 * float64(len(m.mean))
+	}
 	l, err := newLaw(m, o.budget, 1/o.cold)
-	return &problem{o, l}, err
+	return &problem{o, l, held, notes}, err
+}
+
+// scale is the number of periods in a year, 1 without a file.
+func (p *problem) scale() float64 {
+	if p.csv == "" {
+		return 1
+	}
+	return p.year
 }
 
 // solve draws samples by one method and measures them.
 func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
 	begin := time.Now()
 	f := &figures{}
-	var z []float32
+	var x []float64 // weights
+	var z []float32 // or their logarithms
 	var err error
 	switch name {
 	case "equal":
 		z = make([]float32, p.law.Sites())
+	case "minimum-variance":
+		x, err = newQuadratic(p.law.market).least(ctx)
+	case "convex":
+		b := p.law.budget / p.law.unit * float64(p.law.Sites())
+		var bound float64
+		if x, bound, err = newQuadratic(p.law.market).within(ctx, b); err == nil {
+			f.Bound = &bound
+		}
 	case "pdl":
 		z, err = p.langevin(ctx)
 	default:
@@ -67,8 +98,15 @@ func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
 	if err != nil {
 		return nil, err
 	}
+	if x == nil {
+		n := p.law.Sites()
+		x = make([]float64, len(z))
+		for k := 0; k < len(z); k += n {
+			softmax(x[k:k+n], z[k:k+n])
+		}
+	}
 	f.Method, f.Seconds = name, time.Since(begin).Seconds()
-	p.measure(f, z)
+	p.measure(f, x)
 	return f, nil
 }
 
