@@ -152,7 +152,7 @@ func fromNatural(mu []float64) []float64 {
 	for _, v := range mu {
 		sum += v
 	}
-	if !(sum <= 1+mostNatural) {
+	if !(sum <= (1+mostNatural)*(1+0x1p-40)) { // that of slice is off by rounding
 		return nil
 	}
 	lambda := make([]float64, len(mu))

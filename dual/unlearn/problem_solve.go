@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -233,10 +234,11 @@ func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 		return top.Lambda, nil
 	}
 	for _, lambda := range [][]float64{top.Lambda, top.Last} {
-		if !u.blurred(lambda) {
+		blur := u.blur(lambda)
+		if !slices.ContainsFunc(blur, func(v float64) bool { return !(v < nats/10) }) {
 			continue
 		}
-		e := &CriticalError{Formulation: ForwardKL, Bound: b, Supremum: d(lambda, grad, curv), Lambda: lambda}
+		e := &CriticalError{Formulation: ForwardKL, Bound: b, Supremum: d(lambda, grad, curv), Lambda: lambda, Blur: blur}
 		for i, g := range grad {
 			e.Value = append(e.Value, b[i]-g)
 		}
@@ -245,21 +247,23 @@ func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 	return nil, &dual.UndecidedError{Lambda: top.Lambda, Violation: grad, Deviation: unit}
 }
 
-// blurred reports whether rounding of λ, by which q − Σλ_i q_i is off by 2⁻⁵³q, moves a
-// KL(q_i‖p_λ) by a tenth of the smallest difference from a bound that counts.
-func (u *Problem) blurred(lambda []float64) bool {
-	for _, a := range u.away {
-		sum := 0.0
+// blur returns by how much rounding of λ, by which q − Σλ_i q_i is off by 2⁻⁵³q, moves every
+// KL(q_i‖p_λ). A tenth of the smallest difference from a bound that counts is too much.
+func (u *Problem) blur(lambda []float64) []float64 {
+	blur := make([]float64, len(u.away))
+	for i, a := range u.away {
 		for k, v := range a {
-			if v > 0 {
-				sum += float64(v * (0x1p-53 * u.q[k] / u.rest(lambda, k)))
+			if v == 0 {
+				continue
+			}
+			if rest := u.rest(lambda, k); rest > 0 {
+				blur[i] += float64(v * (0x1p-53 * u.q[k] / rest))
+			} else {
+				blur[i] = math.Inf(1)
 			}
 		}
-		if !(sum < nats/10) {
-			return true
-		}
 	}
-	return false
+	return blur
 }
 
 // at describes p_λ.
