@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/energy/read"
 	"github.com/gibbsite-go/gibbsite/internal/conformance"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -67,6 +68,11 @@ func methodEntries() []methodEntry {
 		{"mcmc.BlockGibbs of two layers", mcmc.BlockGibbs{}, samplertest.Options{Models: layered()}},
 		{"mcmc.PairGibbs", mcmc.PairGibbs{Updates: 2}, none},
 		{"mcmc.PairGibbs within a language", mcmc.PairGibbs{Within: few}, within(few)},
+		{"mcmc.Subgraph", mcmc.Subgraph{}, on(none, factored())},
+		{"mcmc.Subgraph of forests", mcmc.Subgraph{Width: 1}, on(none, factored())},
+		{"mcmc.Subgraph of strips", mcmc.Subgraph{Width: 2}, on(none, factored())},
+		{"mcmc.Subgraph of forests within a language", mcmc.Subgraph{Width: 1, Within: noPair()}, on(within(noPair()), factored())},
+		{"mcmc.Subgraph of strips within a language", mcmc.Subgraph{Width: 3, Within: noPair()}, on(within(noPair()), factored())},
 		{"mcmc.Swap", mcmc.Swap{}, samplertest.Options{Class: numbers}},
 		{"mcmc.Swap within a language", mcmc.Swap{Within: few}, swapping(few)},
 		{"mcmc.Cyclical", mcmc.Cyclical{}, none},
@@ -78,6 +84,7 @@ func methodEntries() []methodEntry {
 		{"mcmc.DUPS", mcmc.DUPS{StepSize: 1}, samplertest.Options{Models: independents()}},
 		{"mcmc.Tempering", mcmc.Tempering{Rungs: 3}, settling()},
 		{"mcmc.Tempering of Gibbs", mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.5}}, settling()},
+		{"mcmc.Tempering of Subgraph", mcmc.Tempering{Base: mcmc.Subgraph{Width: 2}, Betas: []float64{1, 0.5}}, on(settling(), factored()[:3])},
 		{"mcmc.Tempering of Houdayer", mcmc.Tempering{Base: cluster.Houdayer{}, Betas: []float64{1, 0.4}}, settling()},
 		{"mcmc.Tempering within a language", mcmc.Tempering{Base: mcmc.DMALA{StepSize: 1, Within: few}, Betas: []float64{1, 0.5}}, settled(within(few))},
 		{"cluster.SwendsenWang", cluster.SwendsenWang{}, none},
@@ -213,6 +220,23 @@ func threeSites() []energy.Model {
 		}
 	}
 	return append(all, exact.NewRugged(3, 2, 1, 0.5, 9))
+}
+
+// factored are models of tables over a few sites each, some with wrappers around them.
+func factored() []energy.Model {
+	glass := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.4, 0.1))
+	chain := exact.Must(model.NewMarkov(4, 3, 1, []float64{.5, .2, .3}, []float64{.2, .3, .5, .1, .8, .1, .6, .2, .2}))
+	forced := exact.Must(model.NewMarkov(5, 2, 1, []float64{.5, .5}, []float64{0, 1, .7, .3}))
+	tables := exact.Must(read.UAI(strings.NewReader("MARKOV 4 2 3 2 2 4 3 0 1 2 2 2 3 2 3 0 1 1 12 1 2 3 .5 0 1 4 2 1 1 .1 3 4 1 2 3 0 4 1 2 .5 3 3 .7 .3 1")))
+	return []energy.Model{
+		glass,
+		exact.NewQuadratic(5, 5),
+		exact.Must(model.NewPotts(model.Lattice{4}, 3, 0.4, []float64{0, .1, .3})),
+		chain, forced, tables,
+		exact.Must(energy.Clamp(chain, map[int]int32{1: 2})),
+		exact.Must(energy.Scale(exact.NewQuadratic(4, 9), 120)),
+		lagrangian(exact.Must(model.NewIsing(model.Lattice{4}, 0.3, 0.1))),
+	}
 }
 
 // around are models with a Lagrangian around them, at multipliers above zero.

@@ -41,6 +41,7 @@ func partial(t *testing.T) []sized {
 		{ising, PairGibbs{}}, {opaque, PairGibbs{}}, {ising, PairGibbs{Within: no11, Updates: 40}},
 		{ising, Swap{}}, {opaque, Swap{}}, {ising, Swap{Within: no11, Updates: 40}},
 		{ising, BlockGibbs{Blocks: [][]int{{0, 1, 2}, {3, 4}, {5, 6, 7}}}}, {rbm, BlockGibbs{}},
+		{ising, Subgraph{Width: 1}}, {ising, Subgraph{Width: 3}}, {potts, Subgraph{Width: 2, Within: no11}}, {ising, Tempering{Base: Subgraph{}, Betas: []float64{1, 0.5}}},
 		{ising, DULA{}}, {potts, DULA{}}, {opaque, DULA{}},
 		{ising, DMALA{}}, {potts, DMALA{}}, {opaque, DMALA{}}, {ising, DMALA{Within: no11}}, {ising, Cyclical{}},
 		{ising, DUPS{}}, {ising, DMAPS{}}, {potts, DMAPS{}}, {opaque, DUPS{}}, {opaque, DMAPS{}}, {rbm, DMAPS{}}, {ising, DMALA{Balance: Barker}}, {opaque, DMALA{Exact: true}},

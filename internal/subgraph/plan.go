@@ -1,0 +1,274 @@
+package subgraph
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Model is what plans are made of: tables of energies as energy.Factored has them, without
+// hidden units, and the weights e^−E of these.
+type Model struct {
+	cards   []int32
+	scopes  [][]int32
+	tables  [][]float64
+	of      [][]int32 // tables in whose scope a site is
+	weights map[*float64]*weights
+	shared  map[string][]int32 // lists of offsets, of which strips of a lattice have few
+}
+
+// weights are those of a table, divided by the largest.
+type weights struct {
+	w   []float64
+	low int // exponent of the smallest positive one; math.MinInt if one became 0
+}
+
+// NewModel returns the model of some tables.
+func NewModel(cards []int32, scopes [][]int32, tables [][]float64) *Model {
+	m := &Model{cards, scopes, tables, make([][]int32, len(cards)), map[*float64]*weights{}, map[string][]int32{}}
+	for k, scope := range scopes {
+		for _, i := range scope {
+			m.of[i] = append(m.of[i], int32(k))
+		}
+	}
+	return m
+}
+
+func (m *Model) weigh(table []float64) *weights {
+	key := &table[0]
+	if w := m.weights[key]; w != nil {
+		return w
+	}
+	least := slices.Min(table)
+	t := &weights{w: make([]float64, len(table))}
+	lost := false
+	for i, e := range table {
+		if !math.IsInf(e, 1) && !math.IsInf(least, 1) {
+			t.w[i] = simd.Exp(least - e)
+			lost = lost || t.w[i] == 0
+		}
+	}
+	if t.low, _ = exponents(t.w); lost {
+		t.low = math.MinInt
+	}
+	m.weights[key] = t
+	return t
+}
+
+// Plan is how the sites of a set are eliminated. It is immutable.
+type Plan struct {
+	buckets []bucket
+	entries int // of all messages
+	small   int // of all small tables
+	most    int // levels of a site at most
+	linear  bool
+}
+
+// Entries returns the entries of the messages and tables of a run.
+func (p *Plan) Entries() int { return p.entries + p.small }
+
+// Sites returns the number of sites of the set.
+func (p *Plan) Sites() int { return len(p.buckets) }
+
+// bucket is the elimination of a site: a small table, the product of the model's tables
+// that no earlier site has taken, times the messages of earlier buckets, summed over the
+// levels of the site.
+type bucket struct {
+	site, card int32
+	scope      []int32 // sites of the message, in the order of elimination, the last one fastest
+	size       int     // entries of the message
+	at         int     // of the message among all
+	pieces     []piece
+	table      int     // of the small table among all
+	rows       int     // its entries at a level
+	strides    []int32 // of the small table, by site of the scope
+	offsets    []int32 // in the small table, by entry of the message; nil if they are the same
+	low        int     // exponent of its smallest positive entry at least
+	kids       []kid
+	walk       pattern
+}
+
+// piece is a table of the model in a bucket.
+type piece struct {
+	energies, weights []float64
+	outside           []outside
+	offsets           []int32 // by entry of the small table
+}
+
+// outside is a site whose level is given, and how far apart its levels are in a table.
+type outside struct{ site, stride int32 }
+
+// kid is the message of an earlier bucket.
+type kid struct {
+	bucket  int
+	step    int     // from level to level
+	strides []int32 // by site of the scope
+	offsets []int32 // by entry of the message; nil with a pattern
+}
+
+// pattern is the walk of one message over two levels: its variables, of which the last ones
+// have no part in the small table, come before those that are new,
+//
+//	out[outer, m, new] = Σ_v message[v, outer, m]·table[v, near[outer, new]].
+type pattern struct {
+	middle, fresh int // entries of m, 0 for no pattern, and of new
+	near          []int32
+}
+
+// Compile returns the plan of a set.
+func (m *Model) Compile(set []int32) *Plan {
+	p := &Plan{buckets: make([]bucket, len(set)), linear: true}
+	place := make(map[int32]int, len(set))
+	for k, i := range set {
+		place[i] = k
+	}
+	kids := make([][]int, len(set))
+	taken := make(map[int32]bool)
+	for k, i := range set {
+		b := &p.buckets[k]
+		b.site, b.card = i, m.cards[i]
+		p.most = max(p.most, int(b.card))
+		var own []int32 // sites of the small table but i
+		var factors []int32
+		for _, f := range m.of[i] {
+			if taken[f] {
+				continue
+			}
+			taken[f] = true
+			factors = append(factors, f)
+			for _, j := range m.scopes[f] {
+				if _, inside := place[j]; inside && j != i {
+					own = append(own, j)
+				}
+			}
+		}
+		order := func(s []int32) []int32 {
+			slices.SortFunc(s, func(a, c int32) int { return cmp.Compare(place[a], place[c]) })
+			return slices.Compact(s)
+		}
+		own = order(own)
+		b.scope = slices.Clone(own)
+		for _, c := range kids[k] {
+			b.scope = append(b.scope, p.buckets[c].scope[1:]...)
+		}
+		b.scope = order(b.scope)
+		b.size, b.rows = m.size(b.scope), m.size(own)
+		b.at, b.table = p.entries, p.small
+		p.entries, p.small = p.entries+b.size, p.small+b.rows*int(b.card)
+		b.strides = m.strides(b.scope, own)
+		if b.rows != b.size {
+			b.offsets = m.offsets(b.scope, b.strides)
+		}
+		for _, f := range factors {
+			m.add(b, f, append([]int32{i}, own...), place)
+		}
+		p.linear = p.linear && b.low >= lowest
+		for _, c := range kids[k] {
+			from := &p.buckets[c]
+			s := m.strides(b.scope, from.scope[1:])
+			b.kids = append(b.kids, kid{c, from.size / int(b.card), s, m.offsets(b.scope, s)})
+		}
+		b.walk = m.pattern(b)
+		if b.walk.middle > 0 {
+			b.kids[0].offsets, b.offsets = nil, nil
+		}
+		if len(b.scope) > 0 {
+			next := place[b.scope[0]]
+			kids[next] = append(kids[next], k)
+		}
+	}
+	return p
+}
+
+// add adds a table of the model to a bucket whose small table is over vars.
+func (m *Model) add(b *bucket, f int32, vars []int32, place map[int32]int) {
+	w := m.weigh(m.tables[f])
+	q := piece{energies: m.tables[f], weights: w.w, offsets: m.offsets(vars, m.strides(vars, m.scopes[f]))}
+	for k, j := range m.scopes[f] {
+		if _, inside := place[j]; !inside {
+			q.outside = append(q.outside, outside{j, int32(m.size(m.scopes[f][k+1:]))})
+		}
+	}
+	b.pieces = append(b.pieces, q)
+	if w.low == math.MinInt || b.low < lowest {
+		b.low = 2 * lowest
+	} else {
+		b.low += w.low - 1
+	}
+}
+
+func (m *Model) size(vars []int32) int {
+	size := 1
+	for _, v := range vars {
+		size *= int(m.cards[v])
+	}
+	return size
+}
+
+// strides returns, for each site of vars, how far apart its levels are in a table over own,
+// 0 if it is not there.
+func (m *Model) strides(vars, own []int32) []int32 {
+	s := make([]int32, len(vars))
+	step := int32(1)
+	for k := len(own) - 1; k >= 0; k-- {
+		if j := slices.Index(vars, own[k]); j >= 0 {
+			s[j] = step
+		}
+		step *= m.cards[own[k]]
+	}
+	return s
+}
+
+// offsets returns the places in a table of given strides, by state of vars.
+func (m *Model) offsets(vars, strides []int32) []int32 {
+	key := make([]byte, 0, 8*len(vars))
+	for k, v := range vars {
+		key = binary.LittleEndian.AppendUint32(key, uint32(m.cards[v]))
+		key = binary.LittleEndian.AppendUint32(key, uint32(strides[k]))
+	}
+	if l, ok := m.shared[string(key)]; ok {
+		return l
+	}
+	l := make([]int32, 1, m.size(vars))
+	for k, v := range vars {
+		n := len(l)
+		l = l[:n*int(m.cards[v])]
+		for a := n - 1; a >= 0; a-- {
+			for c := m.cards[v] - 1; c >= 0; c-- {
+				l[a*int(m.cards[v])+int(c)] = l[a] + c*strides[k]
+			}
+		}
+	}
+	m.shared[string(key)] = l
+	return l
+}
+
+// pattern returns the walk of a bucket.
+func (m *Model) pattern(b *bucket) (w pattern) {
+	if len(b.kids) != 1 || b.card != 2 {
+		return w
+	}
+	of := b.kids[0].strides
+	t := len(b.scope)
+	for t > 0 && of[t-1] == 0 {
+		t--
+	}
+	s := t
+	for s > 0 && b.strides[s-1] == 0 {
+		s--
+	}
+	for _, v := range of[:t] {
+		if v == 0 {
+			return w
+		}
+	}
+	middle := m.size(b.scope[s:t])
+	if middle < 4 {
+		return w
+	}
+	vars := slices.Concat(b.scope[:s], b.scope[t:])
+	return pattern{middle, m.size(b.scope[t:]), m.offsets(vars, slices.Concat(b.strides[:s], b.strides[t:]))}
+}

@@ -1,0 +1,429 @@
+package subgraph
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Exponents are those of math.Frexp: 2^(e−1) ≤ |v| < 2^e. Products of operands whose low
+// exponents add up to at least lowest, and whose high ones to at most highest, are normal
+// numbers, as are their sums over fewer than 2^20 levels.
+const (
+	lowest  = -1000
+	highest = 1000
+	even    = 300 // messages whose exponents are bounded by this are not looked at
+)
+
+// exponents returns those of the smallest positive and of the largest entry; high is
+// math.MinInt if all are 0.
+func exponents(w []float64) (low, high int) {
+	least, most := uint64(math.MaxUint64), uint64(0)
+	for _, v := range w { // numbers ≥ 0 are ordered as their bits are
+		b := math.Float64bits(v)
+		least, most = min(least, b-1), max(most, b) // 0 wraps around
+	}
+	if most == 0 {
+		return 0, math.MinInt
+	}
+	_, low = math.Frexp(math.Float64frombits(least + 1))
+	_, high = math.Frexp(math.Float64frombits(most))
+	return low, high
+}
+
+// mode is the arithmetic of a run.
+type mode int
+
+const (
+	linear      mode = iota // weights, scaled
+	logarithmic             // logarithms of weights
+	maximal                 // energies with the sign reversed, of the best states
+)
+
+// Run holds messages of one plan at a time. It belongs to one goroutine.
+type Run struct {
+	messages, tables []float64
+	low, high        []int     // linear: exponents that bound those of a message
+	w                []float64 // of the levels of a site
+	mode             mode
+	at               int // the next bucket
+}
+
+// NewRun returns scratch for any of the plans.
+func NewRun(plans []*Plan) *Run {
+	var entries, small, sites, most int
+	for _, p := range plans {
+		entries, small = max(entries, p.entries), max(small, p.small)
+		sites, most = max(sites, len(p.buckets)), max(most, p.most)
+	}
+	return &Run{
+		messages: make([]float64, entries), tables: make([]float64, small),
+		low: make([]int, sites), high: make([]int, sites), w: make([]float64, most),
+	}
+}
+
+// Begin forgets a Forward that was stopped.
+func (r *Run) Begin() { r.at = 0 }
+
+// Forward computes the messages for sums, given the levels x of the sites outside the set.
+// It calls stop, unless that is nil, with the entries computed; once that returns true,
+// Forward returns false, and the next call goes on there.
+//
+// Where linear space does not hold the products, it begins again with logarithms.
+func (r *Run) Forward(p *Plan, x []int32, stop func(work int) bool) (done bool) {
+	if r.at == 0 {
+		r.mode = linear
+		if !p.linear {
+			r.mode = logarithmic
+		}
+	}
+	return r.forward(p, x, stop)
+}
+
+// Minimise is Forward for [Run.Least].
+func (r *Run) Minimise(p *Plan, x []int32, stop func(work int) bool) (done bool) {
+	r.mode = maximal
+	return r.forward(p, x, stop)
+}
+
+func (r *Run) forward(p *Plan, x []int32, stop func(work int) bool) (done bool) {
+	for r.at < len(p.buckets) {
+		b := &p.buckets[r.at]
+		r.fill(b, x)
+		if r.mode == linear && !r.bound(b) {
+			r.mode, r.at = logarithmic, 0
+			continue
+		}
+		r.contract(p, b)
+		if r.mode == linear && !r.level(b) {
+			r.mode, r.at = logarithmic, 0
+			continue
+		}
+		r.at++
+		if stop != nil && stop((b.size+b.rows+1)*int(b.card)) && r.at < len(p.buckets) {
+			return false
+		}
+	}
+	r.at = 0
+	return true
+}
+
+// fill computes the small table of a bucket.
+func (r *Run) fill(b *bucket, x []int32) {
+	t := r.tables[b.table : b.table+b.rows*int(b.card)]
+	first := 1.0
+	if r.mode != linear {
+		first = 0
+	}
+	if len(b.pieces) == 0 {
+		for i := range t {
+			t[i] = first
+		}
+	}
+	for k := range b.pieces {
+		q := &b.pieces[k]
+		at := int32(0)
+		for _, o := range q.outside {
+			at += x[o.site] * o.stride
+		}
+		off := q.offsets[:len(t)]
+		switch {
+		case r.mode == linear && k == 0:
+			w := q.weights[at:]
+			for i, o := range off {
+				t[i] = w[o]
+			}
+		case r.mode == linear:
+			w := q.weights[at:]
+			for i, o := range off {
+				t[i] *= w[o]
+			}
+		case k == 0:
+			w := q.energies[at:]
+			for i, o := range off {
+				t[i] = 0 - w[o]
+			}
+		default:
+			w := q.energies[at:]
+			for i, o := range off {
+				t[i] -= w[o]
+			}
+		}
+	}
+}
+
+// bound bounds the exponents of the message of bucket r.at; false: they may be out of
+// range.
+func (r *Run) bound(b *bucket) bool {
+	low, high := b.low, len(b.pieces)+bits.Len(uint(b.card-1))
+	for k := range b.kids {
+		c := b.kids[k].bucket
+		low, high = low+r.low[c]-1, high+r.high[c]
+	}
+	r.low[r.at], r.high[r.at] = low, high
+	return low >= lowest && high <= highest
+}
+
+// level takes a power of two out of a message whose exponents may be far from 0.
+func (r *Run) level(b *bucket) bool {
+	if r.low[r.at] > -even && r.high[r.at] < even {
+		return true
+	}
+	m := r.messages[b.at : b.at+b.size]
+	low, high := exponents(m)
+	if high == math.MinInt {
+		return false
+	}
+	c := math.Ldexp(1, -high)
+	for i := range m {
+		m[i] *= c
+	}
+	r.low[r.at], r.high[r.at] = low-high, 0
+	return low-high >= lowest
+}
+
+// contract computes the message of a bucket.
+func (r *Run) contract(p *Plan, b *bucket) {
+	out := r.messages[b.at : b.at+b.size]
+	t := r.tables[b.table : b.table+b.rows*int(b.card)]
+	switch {
+	case len(b.scope) == 0 && r.mode == linear:
+		out[0] = 1 // nobody reads it
+		return
+	case b.walk.middle > 0 && r.mode != logarithmic:
+		m := p.buckets[b.kids[0].bucket]
+		r.pairs(out, r.messages[m.at:m.at+m.size], t, &b.walk)
+		return
+	}
+	for l := range int(b.card) {
+		row := t[l*b.rows : (l+1)*b.rows]
+		switch {
+		case r.mode == linear:
+			r.add(out, p, b, row, l)
+		case r.mode == maximal:
+			for o := range out {
+				if v := r.entry(p, b, row, l, o); l == 0 || v > out[o] {
+					out[o] = v
+				}
+			}
+		default:
+			for o := range out {
+				v := r.entry(p, b, row, l, o)
+				if l > 0 {
+					v = simd.LogAdd(out[o], v)
+				}
+				out[o] = v
+			}
+		}
+	}
+}
+
+// entry returns the product, in logarithms, at a level and an entry of the message.
+func (r *Run) entry(p *Plan, b *bucket, row []float64, level, o int) float64 {
+	at := o
+	if b.offsets != nil {
+		at = int(b.offsets[o])
+	} else if b.walk.middle > 0 {
+		at = b.walk.near0(o)
+	}
+	v := row[at]
+	for k := range b.kids {
+		c := &b.kids[k]
+		at := 0
+		if c.offsets != nil {
+			at = int(c.offsets[o])
+		} else {
+			at = o / b.walk.fresh
+		}
+		v += r.messages[p.buckets[c.bucket].at+level*c.step+at]
+	}
+	return v
+}
+
+// near0 returns the place in the small table of an entry of the message.
+func (w *pattern) near0(o int) int {
+	outer, fresh := o/(w.middle*w.fresh), o%w.fresh
+	return int(w.near[outer*w.fresh+fresh])
+}
+
+// add adds, or stores at level 0, the products at a level.
+func (r *Run) add(out []float64, p *Plan, b *bucket, row []float64, level int) {
+	switch {
+	case len(b.kids) == 0 && level == 0:
+		copy(out, row)
+	case len(b.kids) == 0:
+		for o, v := range row {
+			out[o] += v
+		}
+	case len(b.kids) == 1:
+		c := &b.kids[0]
+		m := r.messages[p.buckets[c.bucket].at+level*c.step:]
+		off := c.offsets[:len(out)]
+		for o, a := range off {
+			at := o
+			if b.offsets != nil {
+				at = int(b.offsets[o])
+			}
+			if v := float64(row[at] * m[a]); level == 0 {
+				out[o] = v
+			} else {
+				out[o] += v
+			}
+		}
+	default:
+		for o := range out {
+			at := o
+			if b.offsets != nil {
+				at = int(b.offsets[o])
+			}
+			v := row[at]
+			for k := range b.kids {
+				c := &b.kids[k]
+				v *= r.messages[p.buckets[c.bucket].at+level*c.step+int(c.offsets[o])]
+			}
+			if level == 0 {
+				out[o] = v
+			} else {
+				out[o] += v
+			}
+		}
+	}
+}
+
+// pairs sums, or maximises, over two levels along a pattern.
+func (r *Run) pairs(out, message, t []float64, w *pattern) {
+	n, half, rows := w.middle, len(message)/2, len(t)/2
+	for at, block := 0, 0; at < half; at, block = at+n, block+1 {
+		a, b := message[at:at+n], message[half+at:half+at+n]
+		near := w.near[block*w.fresh : (block+1)*w.fresh]
+		dst := out[at*w.fresh : (at+n)*w.fresh]
+		b = b[:len(a)]
+		switch {
+		case w.fresh == 2 && r.mode == linear:
+			p0, p1, q0, q1 := t[near[0]], t[near[1]], t[rows+int(near[0])], t[rows+int(near[1])]
+			for j, v := range a {
+				u := b[j]
+				d := dst[2*j : 2*j+2 : 2*j+2]
+				d[0] = float64(v*p0) + float64(u*q0)
+				d[1] = float64(v*p1) + float64(u*q1)
+			}
+		case w.fresh == 2:
+			p0, p1, q0, q1 := t[near[0]], t[near[1]], t[rows+int(near[0])], t[rows+int(near[1])]
+			for j, v := range a {
+				u := b[j]
+				d := dst[2*j : 2*j+2 : 2*j+2]
+				d[0] = max(v+p0, u+q0)
+				d[1] = max(v+p1, u+q1)
+			}
+		default:
+			for i, k := range near {
+				p, q := t[k], t[rows+int(k)]
+				if r.mode == linear {
+					for j, v := range a {
+						dst[j*len(near)+i] = float64(v*p) + float64(b[j]*q)
+					}
+					continue
+				}
+				for j, v := range a {
+					dst[j*len(near)+i] = max(v+p, b[j]+q)
+				}
+			}
+		}
+	}
+}
+
+// conditional stores the weights of the levels of a bucket's site, given the later sites
+// of x: in logarithms unless the mode is linear.
+func (r *Run) conditional(p *Plan, b *bucket, x []int32) []float64 {
+	w := r.w[:b.card]
+	at := int32(0)
+	for k, i := range b.scope {
+		at += x[i] * b.strides[k]
+	}
+	for l := range w {
+		w[l] = r.tables[b.table+l*b.rows+int(at)]
+	}
+	for k := range b.kids {
+		c := &b.kids[k]
+		at := 0
+		for j, i := range b.scope {
+			at += int(x[i] * c.strides[j])
+		}
+		m := r.messages[p.buckets[c.bucket].at+at:]
+		for l := range w {
+			if r.mode == linear {
+				w[l] *= m[l*c.step]
+			} else {
+				w[l] += m[l*c.step]
+			}
+		}
+	}
+	return w
+}
+
+// Draw stores in x the levels of the set, drawn given those outside after a whole Forward.
+// Site k in reverse order of elimination takes u[k], a number in [0, 1). It returns the
+// number of sites whose level changed.
+func (r *Run) Draw(p *Plan, x []int32, u []float64) (moved int) {
+	for k := len(p.buckets) - 1; k >= 0; k-- {
+		b := &p.buckets[k]
+		w := r.conditional(p, b, x)
+		if r.mode != linear {
+			top := slices.Max(w)
+			for l := range w {
+				w[l] = simd.Exp(w[l] - top)
+			}
+		}
+		sum := 0.0
+		for _, v := range w {
+			sum += v
+		}
+		z, level := float64(u[len(p.buckets)-1-k]*sum), x[b.site]
+		for l, v := range w {
+			if v > 0 {
+				if level = int32(l); z < v {
+					break
+				}
+			}
+			z -= v
+		}
+		if x[b.site] != level {
+			x[b.site] = level
+			moved++
+		}
+	}
+	return moved
+}
+
+// Least stores in x levels of the set of the lowest energy, given those outside after a
+// whole Minimise. Energies that differ by no more than slack count as equal, and one of
+// such levels is taken by the numbers of u, as in [Run.Draw].
+func (r *Run) Least(p *Plan, x []int32, u []float64, slack float64) (moved int) {
+	for k := len(p.buckets) - 1; k >= 0; k-- {
+		b := &p.buckets[k]
+		w := r.conditional(p, b, x)
+		top, ties := slices.Max(w)-slack, 0.0
+		for _, v := range w {
+			if v >= top {
+				ties++
+			}
+		}
+		nth, level := int(u[len(p.buckets)-1-k]*ties), x[b.site]
+		for l, v := range w {
+			if v >= top {
+				if nth == 0 {
+					level = int32(l)
+					break
+				}
+				nth--
+			}
+		}
+		if x[b.site] != level {
+			x[b.site] = level
+			moved++
+		}
+	}
+	return moved
+}

@@ -1,0 +1,129 @@
+package mcmc
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+)
+
+func TestSubgraphRefuses(t *testing.T) {
+	ising := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.3, 0.1))
+	potts := exact.Must(model.NewPotts(model.Lattice{4, 4}, 3, 0.3, nil))
+	rbm := exact.Must(model.NewRBM(filled(12, 0.01), filled(4, 0.1), filled(3, -0.2)))
+	opaque := energy.Func{Sites: 5, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) }}
+	alone := exact.Must(constraint.Avoids([]int32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}))
+	for _, c := range []struct {
+		m    energy.Model
+		g    Subgraph
+		want string
+	}{
+		{ising, Subgraph{Width: -1}, "Width = -1, want 0 … 20 for 2 levels"},
+		{potts, Subgraph{Width: 13}, "Width = 13, want 0 … 12 for 3 levels"},
+		{opaque, Subgraph{}, "needs an energy.Factored model"},
+		{rbm, Subgraph{}, "4 hidden units, want none"},
+		{ising, Subgraph{Within: constraint.Count{Levels: []int32{1}, Max: 7}}, "does not factorise"},
+		{exact.Must(model.NewIsing(model.Lattice{16}, 0.3, 0.1)), Subgraph{Within: alone}, "does not factorise"},
+	} {
+		_, err := c.g.Kernel(t.Context(), c.m, 1)
+		require.ErrorContains(t, err, c.want)
+		require.True(t, strings.HasPrefix(err.Error(), "mcmc: Subgraph"), err)
+	}
+}
+
+// Languages that factorise have as many tables as sites, which allow what the language does.
+func TestSubgraphLanguages(t *testing.T) {
+	const sites, levels = 5, 3
+	cards := []int32{3, 3, 2, 3, 3} // level 2 of site 2 has no energy
+	for _, a := range []constraint.Automaton{
+		exact.Must(constraint.Avoids([]int32{1, 1})),
+		exact.Must(constraint.Avoids([]int32{1, 0, 2}, []int32{2, 2})),
+		exact.Must(constraint.NewMask(levels, [][]int32{{0, 2}, {0, 1, 2}, {0, 1, 2}, {2}})),
+	} {
+		s, err := newSupport(t.Context(), "test", a, sites, levels)
+		require.NoError(t, err)
+		scopes, tables, err := s.factors(cards)
+		require.NoError(t, err)
+		require.Len(t, scopes, sites)
+		for _, x := range exact.States(sites, levels) {
+			if x[2] == 2 {
+				continue
+			}
+			e := 0.0
+			for k, scope := range scopes {
+				at := 0
+				for _, i := range scope {
+					at = at*int(cards[i]) + int(x[i])
+				}
+				e += tables[k][at]
+			}
+			require.Equal(t, constraint.Accepts(a, x), e == 0, "%v", x)
+		}
+	}
+}
+
+// sparse returns a spin glass with couplings ±β on a random graph of the given mean degree.
+func sparse(sites int, degree, beta float64) *model.Ising {
+	r := rand.New(rand.NewPCG(44, uint64(10*degree)))
+	seen := map[[2]int]bool{}
+	var edges []model.Edge
+	for len(edges) < int(degree*float64(sites)/2) {
+		a, b := r.IntN(sites), r.IntN(sites)
+		if a > b {
+			a, b = b, a
+		}
+		if a != b && !seen[[2]int{a, b}] {
+			seen[[2]int{a, b}] = true
+			edges = append(edges, model.Edge{I: a, J: b, W: float64(1 - 2*r.IntN(2))})
+		}
+	}
+	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), beta, 0))
+}
+
+// Effective draws of the energy per second on sparse spin glasses of 2,000 sites:
+//
+//	go test ./sampler/mcmc -run xxx -bench SparseGlass -benchtime 1x -cpu 1
+func BenchmarkSparseGlass(b *testing.B) {
+	for _, degree := range []float64{1.5, 3} {
+		for _, beta := range []float64{1, 2} {
+			m := sparse(2000, degree, beta)
+			for _, c := range []struct {
+				name   string
+				method sampler.Method
+				draws  int
+			}{{"gibbs", Gibbs{}, 20000}, {"subgraph", Subgraph{}, 2000}} {
+				b.Run(fmt.Sprintf("degree=%v/beta=%v/%s", degree, beta, c.name), func(b *testing.B) {
+					for b.Loop() {
+						const chains = 16
+						e := make([][]float64, chains)
+						ch := exact.Must(sampler.NewChains(b.Context(), m, c.method, sampler.Config{
+							Chains: chains, Workers: 1, Seed: 1,
+							Observe: func(s, _ int, _ []int32, info *sampler.Info) { e[s] = append(e[s], info.Energy) },
+						}))
+						require.NoError(b, ch.Run(b.Context(), c.draws/4))
+						for s := range e {
+							e[s] = e[s][:0]
+						}
+						began := time.Now()
+						require.NoError(b, ch.Run(b.Context(), c.draws))
+						seconds := time.Since(began).Seconds()
+						ess := exact.Must(diagnose.ESSMean(e))
+						b.ReportMetric(ess/seconds, "ESS/s")
+						b.ReportMetric(1e9*seconds/float64(chains*c.draws*2000), "ns/site")
+						b.ReportMetric(ess/float64(chains*c.draws), "ESS/draw")
+					}
+				})
+			}
+		}
+	}
+}
