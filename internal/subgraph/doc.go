@@ -2,9 +2,10 @@
 // minimises over the sites of one exactly while the other sites keep their levels (Hamze and
 // de Freitas 2004): blocks of moves for Markov chains and for searches.
 //
-// A set of sites is a list in the order in which they are eliminated. Sets of width 1 are
-// forests: every site comes before its parent. Wider sets are strips that a front of at most
-// so many sites sweeps over. [Graph.Cover] returns sets that together have all sites.
+// A set of sites is a list in the order in which they are eliminated. Where a site is
+// eliminated, at most as many later sites depend on it as the width: sets of width 1 are
+// forests, and every site comes before its parent. [Graph.Cover] returns sets that together
+// have all sites.
 //
 // A [Plan] is compiled once for a set and the tables of a model. [Run.Forward] computes the
 // messages given the levels outside, and [Run.Draw] or [Run.Least] goes back through them.

@@ -59,34 +59,23 @@ func (g *Graph) Degree() float64 {
 // sites that no set has yet first, then as many others as fit. The random numbers decide
 // between equals.
 func (g *Graph) Cover(width int, r *rand.Rand) (sets [][]int32) {
-	c := &chooser{Graph: g, r: r, had: make([]bool, len(g.free)), rank: make([]int32, len(g.free)), state: make([]int32, len(g.free))}
-	var left []int32
+	c := &chooser{Graph: g, width: width, had: make([]bool, len(g.free)), near: make([][]int32, len(g.free)), gone: make([]bool, len(g.free))}
 	for i, f := range g.free {
 		if f {
-			left = append(left, int32(i))
+			c.order = append(c.order, int32(i))
 		}
 	}
-	all := slices.Clone(left)
-	for len(left) > 0 {
-		r.Shuffle(len(left), func(a, b int) { left[a], left[b] = left[b], left[a] })
-		r.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
-		c.order = append(c.order[:0], left...)
-		for _, i := range all {
-			if c.had[i] {
-				c.order = append(c.order, i)
-			}
-		}
-		var set []int32
-		if width == 1 {
-			set = c.forest()
-		} else {
-			set = c.strips(width)
-		}
+	left := len(c.order)
+	for left > 0 {
+		r.Shuffle(len(c.order), func(a, b int) { c.order[a], c.order[b] = c.order[b], c.order[a] })
+		set := c.choose()
 		for _, i := range set {
+			if !c.had[i] {
+				left--
+			}
 			c.had[i] = true
 		}
 		sets = append(sets, set)
-		left = slices.DeleteFunc(left, func(i int32) bool { return c.had[i] })
 	}
 	return sets
 }
@@ -94,158 +83,92 @@ func (g *Graph) Cover(width int, r *rand.Rand) (sets [][]int32) {
 // chooser makes one set after the other.
 type chooser struct {
 	*Graph
-	r     *rand.Rand
-	had   []bool  // an earlier set has the site
-	order []int32 // in which sites are tried
-	rank  []int32 // of a site in the order
-	state []int32 // forest: a site of the same tree nearer to its root; strips: see below
-	seen  []int32
+	width int
+	had   []bool     // an earlier set has the site
+	order []int32    // in which equals are taken
+	near  [][]int32  // neighbours that are left
+	gone  []bool     // sites that are eliminated or out
+	thin  [][]int32  // sites by number of neighbours up to the width; some entries are outdated
+	thick [2][]queue // other sites, those that an earlier set has first
 }
 
-// forest takes in every site that joins no two sites of one tree.
-func (c *chooser) forest() []int32 {
-	root := c.state
-	for i := range root {
-		root[i] = -1
-	}
-	find := func(i int32) int32 {
-		for root[i] != i {
-			root[i] = root[root[i]]
-			i = root[i]
-		}
-		return i
-	}
-sites:
-	for _, i := range c.order {
-		c.seen = c.seen[:0]
-		for _, j := range c.row(i) {
-			if root[j] < 0 {
-				continue
-			}
-			t := find(j)
-			if slices.Contains(c.seen, t) {
-				continue sites
-			}
-			c.seen = append(c.seen, t)
-		}
-		root[i] = i
-		for _, t := range c.seen {
-			root[t] = i
-		}
-	}
-	// Breadth first from a root of each tree, then reversed.
-	set, done := make([]int32, 0, len(c.order)), make([]bool, len(root))
-	for _, i := range c.order {
-		if root[i] < 0 || done[i] {
-			continue
-		}
-		done[i] = true
-		at := len(set)
-		for set = append(set, i); at < len(set); at++ {
-			for _, j := range c.row(set[at]) {
-				if root[j] >= 0 && !done[j] {
-					done[j] = true
-					set = append(set, j)
-				}
-			}
-		}
-	}
-	slices.Reverse(set)
-	return set
-}
+// queue is a list of sites.
+type queue = []int32
 
-// States of a site while strips are chosen.
-const (
-	open  = iota
-	front // in the set, with neighbours that are open
-	in
-	out
-)
-
-// strips takes in a path of as many sites as the width, the front, and then, over and over,
-// the open neighbours of the oldest site of the front as far as it stays as narrow. Other
-// neighbours stay out. When no front is left the next path begins.
-func (c *chooser) strips(width int) (set []int32) {
-	clear(c.state)
-	for k, i := range c.order {
-		c.rank[i] = int32(k)
-	}
+// choose eliminates the site with the fewest neighbours that are left, over and over; its
+// neighbours become neighbours of each other. Where none has as few as the width, the site
+// with the most neighbours stays out, of those that an earlier set has if there is one. For
+// forests that is decycling by the largest degrees of the core (Zdeborová, Zhang and Zhou
+// 2016).
+func (c *chooser) choose() (set []int32) {
+	c.thin, c.thick = make([][]int32, c.width+1), [2][]queue{}
 	for _, i := range c.order {
-		if c.state[i] != open {
-			continue
+		c.near[i] = append(c.near[i][:0], c.row(i)...)
+		c.gone[i] = false
+		c.put(i)
+	}
+	for left := len(c.order); left > 0; left-- {
+		u := int32(-1)
+		for d := 0; d <= c.width && u < 0; d++ {
+			u = c.pop(&c.thin[d], d)
 		}
-		queue := c.path(i, width)
-		for len(queue) > 0 {
-			u := queue[0]
-			queue = queue[1:]
-			for room := width - len(queue); room > 0; room-- {
-				v := c.best(u)
-				if v < 0 {
-					break
-				}
-				c.state[v] = front
-				queue = append(queue, v)
-			}
-			for _, v := range c.row(u) {
-				if c.state[v] == open {
-					c.state[v] = out
-				}
-			}
-			c.state[u] = in
+		if u >= 0 {
 			set = append(set, u)
+			c.join(u)
+		}
+		for h := 0; h < 2 && u < 0; h++ {
+			for d := len(c.thick[h]) - 1; d >= 0 && u < 0; d-- {
+				if u = c.pop(&c.thick[h][d], d); u < 0 {
+					c.thick[h] = c.thick[h][:d]
+				}
+			}
+		}
+		c.gone[u] = true
+		for _, a := range c.near[u] {
+			k := slices.Index(c.near[a], u)
+			c.near[a] = slices.Delete(c.near[a], k, k+1)
+			c.put(a)
 		}
 	}
 	return set
 }
 
-// best returns the open neighbour of u that fits best: with the most neighbours in the set
-// and the fewest out of it, the earliest of the order among equals; −1 for none.
-func (c *chooser) best(u int32) int32 {
-	best, most := int32(-1), 0
-	for _, v := range c.row(u) {
-		if c.state[v] != open {
-			continue
-		}
-		score := 0
-		for _, w := range c.row(v) {
-			switch c.state[w] {
-			case front, in:
-				score++
-			case out:
-				score--
-			}
-		}
-		if best < 0 || score > most || score == most && c.rank[v] < c.rank[best] {
-			best, most = v, score
-		}
+// put lists a site by the number of its neighbours.
+func (c *chooser) put(i int32) {
+	d := len(c.near[i])
+	if d <= c.width {
+		c.thin[d] = append(c.thin[d], i)
+		return
 	}
-	return best
+	h := 1
+	if c.had[i] {
+		h = 0
+	}
+	for len(c.thick[h]) <= d {
+		c.thick[h] = append(c.thick[h], nil)
+	}
+	c.thick[h][d] = append(c.thick[h][d], i)
 }
 
-// path puts a shortest path of open sites from i, of at most the given number, in the front.
-func (c *chooser) path(i int32, length int) []int32 {
-	from, depth := map[int32]int32{i: -1}, map[int32]int{i: 1}
-	queue := []int32{i}
-	last := i
-	for at := 0; at < len(queue) && at < 1<<12; at++ {
-		u := queue[at]
-		if depth[u] > depth[last] {
-			last = u
+// pop takes the last site of a list that still has d neighbours, −1 for none.
+func (c *chooser) pop(list *queue, d int) int32 {
+	for n := len(*list); n > 0; n-- {
+		v := (*list)[n-1]
+		*list = (*list)[:n-1]
+		if !c.gone[v] && len(c.near[v]) == d {
+			return v
 		}
-		if depth[u] == length {
-			break
-		}
-		for _, v := range c.row(u) {
-			if _, met := from[v]; !met && c.state[v] == open {
-				from[v], depth[v] = u, depth[u]+1
-				queue = append(queue, v)
+	}
+	return -1
+}
+
+// join makes the neighbours of u neighbours of each other.
+func (c *chooser) join(u int32) {
+	for k, a := range c.near[u] {
+		for _, b := range c.near[u][:k] {
+			if !slices.Contains(c.near[a], b) {
+				c.near[a], c.near[b] = append(c.near[a], b), append(c.near[b], a)
 			}
 		}
 	}
-	var path []int32
-	for v := last; v >= 0; v = from[v] {
-		c.state[v] = front
-		path = append(path, v)
-	}
-	return path
 }

@@ -22,11 +22,11 @@ const mostOdds = 300
 // levels, and tables that contain one have finite entries, one or two sites and differences
 // that odds can hold.
 func (m *Model) Pairs(free []bool) *Pairs {
-	type bond struct {
+	type edge struct {
 		to int32
 		w  float64
 	}
-	near, field := make([][]bond, len(m.cards)), make([]float64, len(m.cards))
+	near, field := make([][]edge, len(m.cards)), make([]float64, len(m.cards))
 	join := func(i, j int32, w float64) {
 		for k := range near[i] {
 			if near[i][k].to == j {
@@ -34,7 +34,7 @@ func (m *Model) Pairs(free []bool) *Pairs {
 				return
 			}
 		}
-		near[i] = append(near[i], bond{j, w})
+		near[i] = append(near[i], edge{j, w})
 	}
 	for k, scope := range m.scopes {
 		t, any := m.tables[k], false
@@ -79,66 +79,77 @@ func (m *Model) Pairs(free []bool) *Pairs {
 	return p
 }
 
-// Forest is the plan of a forest of pairs: messages are odds. It is immutable.
+// Forest is the plan of a forest of pairs: messages are odds. It is immutable. Loops over it
+// do not branch, as levels are as good as random.
 type Forest struct {
-	sites, parent []int32 // children first; parent −1 for a root, else its place
-	couple        []float64
-	field         []float64
-	from, to      []int32      // neighbours outside the forest of place k: to[from[k]:from[k+1]]
-	factor        [][2]float64 // 1 and e^−w of these
+	links []link // of the sites, children first
+	field []float64
+	bonds []bond
+	from  []int32 // those of place k are bonds[from[k]:from[k+1]]
+}
+
+// link is a site and its parent.
+type link struct {
+	site, parent int32      // parent: its site, or that of a root itself
+	place        int32      // of the parent, or one behind the last site
+	couple       [2]float64 // 1 and e^−w, of a root 1
+}
+
+// bond is a neighbour outside the forest.
+type bond struct {
+	place, to int32
+	factor    [2]float64 // 1 and e^−w
 }
 
 // Forest returns the plan of a set of width 1.
 func (p *Pairs) Forest(set []int32) *Forest {
-	f := &Forest{sites: set, from: make([]int32, 1, len(set)+1)}
-	place := make([]int32, len(p.field))
-	for i := range place {
-		place[i] = -1
-	}
+	n := len(set)
+	f := &Forest{links: make([]link, n), field: make([]float64, n), from: make([]int32, 1, n+1)}
+	place := make(map[int32]int32, n)
 	for k, i := range set {
 		place[i] = int32(k)
 	}
 	for k, i := range set {
-		parent, c := int32(-1), 1.0
+		l := link{site: i, parent: i, place: int32(n), couple: [2]float64{1, 1}}
 		for a := p.start[i]; a < p.start[i+1]; a++ {
-			switch j := place[p.adj[a]]; {
-			case j < 0:
-				f.to, f.factor = append(f.to, p.adj[a]), append(f.factor, [2]float64{1, p.weight[a]})
-			case j > int32(k):
-				parent, c = j, p.weight[a]
+			j := p.adj[a]
+			if at, inside := place[j]; !inside {
+				f.bonds = append(f.bonds, bond{int32(k), j, [2]float64{1, p.weight[a]}})
+			} else if at > int32(k) {
+				l.parent, l.place, l.couple[1] = j, at, p.weight[a]
 			}
 		}
-		f.parent, f.couple, f.field = append(f.parent, parent), append(f.couple, c), append(f.field, p.field[i])
-		f.from = append(f.from, int32(len(f.to)))
+		f.links[k], f.field[k] = l, p.field[i]
+		f.from = append(f.from, int32(len(f.bonds)))
 	}
 	return f
 }
 
 // Sites returns the number of sites of the forest.
-func (f *Forest) Sites() int { return len(f.sites) }
+func (f *Forest) Sites() int { return len(f.links) }
 
 // Edges returns the number of neighbours outside the forest.
-func (f *Forest) Edges() int { return len(f.to) }
+func (f *Forest) Edges() int { return len(f.bonds) }
 
-// Forward stores in odds, which has room for all sites, the odds of x_i = 1 that the
-// neighbours outside, whose levels are those of x, and the children give. It does so for the
-// places lo … hi−1, after all before. A child multiplies the odds of its parent by
+// Forward stores in odds, which has room for one more than the sites, the odds of x_i = 1
+// that the neighbours outside, whose levels are those of x, and the children give. It does so
+// for the places lo … hi−1, after all before. A child multiplies the odds of its parent by
 // (1 + o e^−w)/(1 + o).
 func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
-	n := len(f.sites)
-	odds, parent, couple, from := odds[:n], f.parent[:n], f.couple[:n], f.from[:n+1]
+	odds = odds[:len(f.links)+1]
 	if lo == 0 {
 		copy(odds, f.field)
+		odds[len(f.links)] = 1
+	}
+	bonds := f.bonds[f.from[lo]:f.from[hi]]
+	for a := range bonds {
+		b := &bonds[a]
+		odds[b.place] *= b.factor[x[b.to]&1]
 	}
 	for k := lo; k < hi; k++ {
+		l := &f.links[k]
 		o := odds[k]
-		for a := from[k]; a < from[k+1]; a++ {
-			o *= f.factor[a][x[f.to[a]]&1]
-		}
-		odds[k] = o
-		if p := parent[k]; p >= 0 {
-			odds[p] *= (1 + float64(o*couple[k])) / (1 + o)
-		}
+		odds[l.place] *= (1 + float64(o*l.couple[1])) / (1 + o)
 	}
 }
 
@@ -146,20 +157,15 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 // reverse order takes u[k], a number in [0, 1). It returns the number of sites whose level
 // changed.
 func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
-	n := len(f.sites)
-	odds, u, parent, couple := odds[:n], u[:n], f.parent[:n], f.couple[:n]
-	for k := n - 1; k >= 0; k-- {
-		o := odds[k]
-		if p := parent[k]; p >= 0 && x[f.sites[p]] != 0 {
-			o *= couple[k]
-		}
-		level := int32(0)
-		if float64(u[n-1-k]*(1+o)) < o {
-			level = 1
-		}
-		i := f.sites[k]
-		moved += int(x[i] ^ level)
-		x[i] = level
+	n := len(f.links)
+	odds, u = odds[:n], u[:n]
+	for k := range u {
+		l := &f.links[n-1-k]
+		// A root has no parent: both entries of its couple are 1.
+		o := odds[n-1-k] * l.couple[x[l.parent]&1]
+		level := int32(math.Float64bits(float64(u[k]*(1+o))-o) >> 63)
+		moved += int(x[l.site] ^ level)
+		x[l.site] = level
 	}
 	return moved
 }

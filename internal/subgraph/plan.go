@@ -17,7 +17,7 @@ type Model struct {
 	tables  [][]float64
 	of      [][]int32 // tables in whose scope a site is
 	weights map[*float64]*weights
-	shared  map[string][]int32 // lists of offsets, of which strips of a lattice have few
+	shared  map[string][]int32 // lists of offsets, of which there are few
 }
 
 // weights are those of a table, divided by the largest.

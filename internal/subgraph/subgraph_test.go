@@ -252,7 +252,8 @@ func grid(n int) (start, adj []int32) {
 	return start, adj
 }
 
-// Of a torus, forests and strips have more than half of the sites, and a few sets cover it.
+// Of a torus, forests have three sites in five and wider sets three in four; a few sets cover
+// it.
 func TestCoverTorus(t *testing.T) {
 	start, adj := grid(24)
 	for _, width := range []int{1, 4, 8} {
@@ -260,15 +261,18 @@ func TestCoverTorus(t *testing.T) {
 		require.EqualValues(t, 4, g.Degree())
 		r := rand.New(rand.NewPCG(3, uint64(width)))
 		sets := g.Cover(width, r)
-		require.LessOrEqual(t, len(sets), 8)
-		require.Greater(t, len(sets[0]), 24*24*55/100)
+		require.LessOrEqual(t, len(sets), 4)
+		require.Greater(t, len(sets[0]), 24*24*3/5)
+		if width > 1 {
+			require.Greater(t, len(sets[0]), 24*24*3/4)
+		}
 	}
 }
 
-// Strips of a torus have messages along the pattern that needs no offsets, and ties among
+// Bands of a torus have messages along the pattern that needs no offsets, and ties among
 // lowest states are broken both ways.
-func TestStripsOfATorus(t *testing.T) {
-	const n = 6
+func TestBandOfATorus(t *testing.T) {
+	const n = 8
 	start, adj := grid(n)
 	p := problem{cards: slices.Repeat([]int32{2}, n*n)}
 	r := rand.New(rand.NewPCG(5, 5))
@@ -281,8 +285,11 @@ func TestStripsOfATorus(t *testing.T) {
 		}
 	}
 	m := NewModel(p.cards, p.scopes, p.tables)
-	sets := NewGraph(start, adj, nil).Cover(4, r)
-	plan := m.Compile(sets[0])
+	var band []int32
+	for k := range int32(4 * (n - 2)) {
+		band = append(band, k%4*n+k/4)
+	}
+	plan := m.Compile(band)
 	patterns := 0
 	for k := range plan.buckets {
 		if plan.buckets[k].walk.middle > 0 {
@@ -291,7 +298,7 @@ func TestStripsOfATorus(t *testing.T) {
 	}
 	require.Greater(t, patterns, 4)
 	run := NewRun([]*Plan{plan})
-	x, u := make([]int32, n*n), make([]float64, len(sets[0]))
+	x, u := make([]int32, n*n), make([]float64, len(band))
 	want := math.NaN()
 	seen := map[string]bool{}
 	for range 64 {
@@ -339,7 +346,7 @@ func TestForestAgainstPlan(t *testing.T) {
 		require.Equal(t, plan.Sites(), forest.Sites())
 		require.Greater(t, plan.Entries()+forest.Edges(), 0)
 		run := NewRun([]*Plan{plan})
-		x, y, u, odds := make([]int32, 12), make([]int32, 12), make([]float64, 12), make([]float64, 12)
+		x, y, u, odds := make([]int32, 12), make([]int32, 12), make([]float64, 12), make([]float64, 13)
 		for range 20 {
 			for i := range u {
 				u[i] = 1 - r.Float64() // odds and weights divide [0, 1) the other way round

@@ -1,11 +1,8 @@
 package mcmc
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,8 +10,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
-	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
 func TestSubgraphRefuses(t *testing.T) {
@@ -68,62 +63,6 @@ func TestSubgraphLanguages(t *testing.T) {
 				e += tables[k][at]
 			}
 			require.Equal(t, constraint.Accepts(a, x), e == 0, "%v", x)
-		}
-	}
-}
-
-// sparse returns a spin glass with couplings ±β on a random graph of the given mean degree.
-func sparse(sites int, degree, beta float64) *model.Ising {
-	r := rand.New(rand.NewPCG(44, uint64(10*degree)))
-	seen := map[[2]int]bool{}
-	var edges []model.Edge
-	for len(edges) < int(degree*float64(sites)/2) {
-		a, b := r.IntN(sites), r.IntN(sites)
-		if a > b {
-			a, b = b, a
-		}
-		if a != b && !seen[[2]int{a, b}] {
-			seen[[2]int{a, b}] = true
-			edges = append(edges, model.Edge{I: a, J: b, W: float64(1 - 2*r.IntN(2))})
-		}
-	}
-	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), beta, 0))
-}
-
-// Effective draws of the energy per second on sparse spin glasses of 2,000 sites:
-//
-//	go test ./sampler/mcmc -run xxx -bench SparseGlass -benchtime 1x -cpu 1
-func BenchmarkSparseGlass(b *testing.B) {
-	for _, degree := range []float64{1.5, 3} {
-		for _, beta := range []float64{1, 2} {
-			m := sparse(2000, degree, beta)
-			for _, c := range []struct {
-				name   string
-				method sampler.Method
-				draws  int
-			}{{"gibbs", Gibbs{}, 20000}, {"subgraph", Subgraph{}, 2000}} {
-				b.Run(fmt.Sprintf("degree=%v/beta=%v/%s", degree, beta, c.name), func(b *testing.B) {
-					for b.Loop() {
-						const chains = 16
-						e := make([][]float64, chains)
-						ch := exact.Must(sampler.NewChains(b.Context(), m, c.method, sampler.Config{
-							Chains: chains, Workers: 1, Seed: 1,
-							Observe: func(s, _ int, _ []int32, info *sampler.Info) { e[s] = append(e[s], info.Energy) },
-						}))
-						require.NoError(b, ch.Run(b.Context(), c.draws/4))
-						for s := range e {
-							e[s] = e[s][:0]
-						}
-						began := time.Now()
-						require.NoError(b, ch.Run(b.Context(), c.draws))
-						seconds := time.Since(began).Seconds()
-						ess := exact.Must(diagnose.ESSMean(e))
-						b.ReportMetric(ess/seconds, "ESS/s")
-						b.ReportMetric(1e9*seconds/float64(chains*c.draws*2000), "ns/site")
-						b.ReportMetric(ess/float64(chains*c.draws), "ESS/draw")
-					}
-				})
-			}
 		}
 	}
 }
