@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -188,7 +189,7 @@ func TestReports(t *testing.T) {
 		assert.Positive(t, chosen.Rate())
 		for _, a := range r.Candidates {
 			switch a.Name {
-			case "dhams", "pdhams", "block-gibbs":
+			case "dhams", "pdhams", "block-gibbs", "subgraph":
 				assert.NotEmpty(t, a.Left)
 				assert.Zero(t, a.Rate())
 			default:
@@ -215,6 +216,20 @@ func TestReports(t *testing.T) {
 			assert.True(t, warmup > 0 == (r.Candidates[2].Left != ""))
 		}
 	}
+}
+
+// On a cold spin glass in a field whose graph is almost a tree, forests win.
+func TestSparseGlass(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var edges []model.Edge
+	for i := 1; i < 200; i++ {
+		edges = append(edges, model.Edge{I: i, J: r.IntN(i), W: float64(1 - 2*r.IntN(2))})
+	}
+	edges = append(edges, model.Edge{I: 3, J: 190, W: 1}, model.Edge{I: 8, J: 150, W: -1})
+	m := exact.Must(model.NewIsing(exact.Must(model.NewGraph(200, edges)), 2, 0.7))
+	c := runs.Run(t, m, Method{}, sampler.Config{Chains: 8, Seed: 1, Warmup: 1000}, 1)
+	report := Reports(c)[0]
+	assert.Equal(t, "subgraph", report.Candidates[report.Chosen].Name)
 }
 
 // A count within which pairs move has three candidates, another language DMALA alone.
@@ -328,7 +343,7 @@ func TestEveryKernelCounts(t *testing.T) {
 	methods := []sampler.Method{
 		mcmc.BlockGibbs{}, blocks, mcmc.Cyclical{}, mcmc.DLMC{}, mcmc.DMALA{}, mcmc.DMALA{Within: count}, mcmc.DMALA{Balance: mcmc.Barker, Exact: true}, mcmc.DMAPS{}, mcmc.DULA{}, mcmc.DUPS{}, mcmc.GWG{}, mcmc.Gibbs{},
 		mcmc.Gibbs{Scan: mcmc.Random}, mcmc.HammingBall{}, mcmc.LocallyBalanced{}, mcmc.Metropolis{}, mcmc.Metropolis{Scan: mcmc.Systematic}, mcmc.PairGibbs{}, mcmc.Paths{},
-		mcmc.Swap{}, mcmc.Tempering{}, cluster.Houdayer{}, cluster.SwendsenWang{}, cluster.Wolff{}, momentum.DHAMS{}, momentum.PDHAMS{}, Method{},
+		mcmc.Subgraph{}, mcmc.Subgraph{Width: 1}, mcmc.Swap{}, mcmc.Tempering{}, cluster.Houdayer{}, cluster.SwendsenWang{}, cluster.Wolff{}, momentum.DHAMS{}, momentum.PDHAMS{}, Method{},
 	}
 	for name, m := range exact.Library(t) {
 		for _, method := range methods {

@@ -67,7 +67,7 @@ type Method struct {
 	// left, Kernel returns their errors. All kernels of the library are Costed.
 	//
 	// Nil means, if Within is nil: mcmc.Gibbs, DMALA, BlockGibbs (models of two
-	// layers), cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC and
+	// layers), Subgraph (sparse graphs), cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC and
 	// Metropolis, and momentum.DHAMS and PDHAMS.
 	Candidates []sampler.Method
 
@@ -151,8 +151,30 @@ const mostCandidates = 64
 // factor takes sites³ operations.
 const mostFactored = 512
 
+// Subgraph is tried where forests have most of the sites: with this many neighbours of a
+// site on average at most, and as many sites at least.
+const (
+	sparseDegree = 3.5
+	sparseSites  = 64
+)
+
+// sparse reports whether that is so.
+func sparse(m energy.Model) bool {
+	sites, _ := m.Shape()
+	g, ok := energy.As[energy.Graphical](m)
+	if !ok || sites < sparseSites {
+		return false
+	}
+	_, adj := g.Graph()
+	return float64(len(adj)) <= float64(sparseDegree*float64(sites))
+}
+
 // free returns the candidates on all states.
 func free(m energy.Model) []candidate {
+	subgraph := candidate{method: mcmc.Subgraph{}}
+	if !sparse(m) {
+		subgraph.reason = "its sets have most of the sites of sparse graphs only; want a graph of at least 64 sites with at most 3.5 neighbours on average"
+	}
 	wolff, factored := candidate{method: cluster.Wolff{}}, candidate{method: momentum.PDHAMS{}}
 	if g, ok := energy.As[energy.Matching](m); ok {
 		if _, field, ok := g.Matching(); ok && !flat(field) {
@@ -166,6 +188,7 @@ func free(m energy.Model) []candidate {
 		{method: mcmc.Gibbs{}},
 		{method: mcmc.DMALA{}},
 		{method: mcmc.BlockGibbs{}},
+		subgraph,
 		{method: cluster.SwendsenWang{}},
 		wolff,
 		{method: mcmc.LocallyBalanced{}},
