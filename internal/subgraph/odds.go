@@ -131,7 +131,7 @@ func (f *Forest) Sites() int { return len(f.links) }
 // Edges returns the number of neighbours outside the forest.
 func (f *Forest) Edges() int { return len(f.bonds) }
 
-// Forward stores in odds, which has room for one more than the sites, the odds of x_i = 1
+// Forward stores in odds, which has one entry more than there are sites, the odds of x_i = 1
 // that the neighbours outside, whose levels are those of x, and the children give. It does so
 // for the places lo … hi−1, after all before. A child multiplies the odds of its parent by
 // (1 + o e^−w)/(1 + o).

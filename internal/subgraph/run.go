@@ -47,20 +47,24 @@ type Run struct {
 	messages, tables []float64
 	low, high        []int     // linear: exponents that bound those of a message
 	w                []float64 // of the levels of a site
+	tmp              []float64 // a message at one level
 	mode             mode
 	at               int // the next bucket
 }
 
 // NewRun returns scratch for any of the plans.
 func NewRun(plans []*Plan) *Run {
-	var entries, small, sites, most int
+	var entries, small, sites, most, largest int
 	for _, p := range plans {
+		for k := range p.buckets {
+			largest = max(largest, p.buckets[k].size)
+		}
 		entries, small = max(entries, p.entries), max(small, p.small)
 		sites, most = max(sites, len(p.buckets)), max(most, p.most)
 	}
 	return &Run{
 		messages: make([]float64, entries), tables: make([]float64, small),
-		low: make([]int, sites), high: make([]int, sites), w: make([]float64, most),
+		low: make([]int, sites), high: make([]int, sites), w: make([]float64, most), tmp: make([]float64, largest),
 	}
 }
 
@@ -200,21 +204,27 @@ func (r *Run) contract(p *Plan, b *bucket) {
 	for l := range int(b.card) {
 		row := t[l*b.rows : (l+1)*b.rows]
 		switch {
-		case r.mode == linear:
-			r.add(out, p, b, row, l)
-		case r.mode == maximal:
-			for o := range out {
-				if v := r.entry(p, b, row, l, o); l == 0 || v > out[o] {
-					out[o] = v
-				}
-			}
-		default:
+		case r.mode == logarithmic:
 			for o := range out {
 				v := r.entry(p, b, row, l, o)
 				if l > 0 {
 					v = simd.LogAdd(out[o], v)
 				}
 				out[o] = v
+			}
+		case l == 0:
+			r.product(out, p, b, row, l)
+		default:
+			v := r.tmp[:len(out)]
+			r.product(v, p, b, row, l)
+			if r.mode == linear {
+				for o, w := range v {
+					out[o] += w
+				}
+				continue
+			}
+			for o, w := range v {
+				out[o] = max(out[o], w)
 			}
 		}
 	}
@@ -248,46 +258,27 @@ func (w *pattern) near0(o int) int {
 	return int(w.near[outer*w.fresh+fresh])
 }
 
-// add adds, or stores at level 0, the products at a level.
-func (r *Run) add(out []float64, p *Plan, b *bucket, row []float64, level int) {
-	switch {
-	case len(b.kids) == 0 && level == 0:
+// product stores the products at a level, or the sums of logarithms.
+func (r *Run) product(out []float64, p *Plan, b *bucket, row []float64, level int) {
+	if b.offsets == nil {
 		copy(out, row)
-	case len(b.kids) == 0:
-		for o, v := range row {
-			out[o] += v
+	} else {
+		for o, a := range b.offsets[:len(out)] {
+			out[o] = row[a]
 		}
-	case len(b.kids) == 1:
-		c := &b.kids[0]
+	}
+	for k := range b.kids {
+		c := &b.kids[k]
 		m := r.messages[p.buckets[c.bucket].at+level*c.step:]
 		off := c.offsets[:len(out)]
-		for o, a := range off {
-			at := o
-			if b.offsets != nil {
-				at = int(b.offsets[o])
+		if r.mode == linear {
+			for o, a := range off {
+				out[o] *= m[a]
 			}
-			if v := float64(row[at] * m[a]); level == 0 {
-				out[o] = v
-			} else {
-				out[o] += v
-			}
+			continue
 		}
-	default:
-		for o := range out {
-			at := o
-			if b.offsets != nil {
-				at = int(b.offsets[o])
-			}
-			v := row[at]
-			for k := range b.kids {
-				c := &b.kids[k]
-				v *= r.messages[p.buckets[c.bucket].at+level*c.step+int(c.offsets[o])]
-			}
-			if level == 0 {
-				out[o] = v
-			} else {
-				out[o] += v
-			}
+		for o, a := range off {
+			out[o] += m[a]
 		}
 	}
 }
