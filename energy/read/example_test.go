@@ -2,6 +2,7 @@ package read_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
@@ -128,4 +129,31 @@ func ExampleUAI() {
 	m.Energy(e, []int32{0, 0, 0, 1})
 	fmt.Printf("%.4f = log 9\n", e[1]-e[0])
 	// Output: 2.1972 = log 9
+}
+
+func ExampleWCSP() {
+	m, err := read.WCSP(strings.NewReader("two 2 2 1 10\n2 2\n2 0 1 0 2\n0 1 3\n1 1 10\n"))
+	if err != nil {
+		panic(err)
+	}
+	e := make([]float64, 4)
+	m.Energy(e, []int32{0, 0, 0, 1, 1, 0, 1, 1})
+	fmt.Println(e)
+	// Output: [0 3 0 +Inf]
+}
+
+func ExampleBIF() {
+	m, variables, err := read.BIF(strings.NewReader(`
+		network weather { }
+		variable rain { type discrete [ 2 ] { yes, no }; }
+		variable wet { type discrete [ 2 ] { yes, no }; }
+		probability ( rain ) { table 0.2, 0.8; }
+		probability ( wet | rain ) { (yes) 0.9, 0.1; default 0.05, 0.95; }`))
+	if err != nil {
+		panic(err)
+	}
+	e := make([]float64, 1)
+	m.Energy(e, []int32{0, 1})
+	fmt.Printf("p(%s = %s, %s = %s) = %.2f\n", variables[0].Name, variables[0].Values[0], variables[1].Name, variables[1].Values[1], math.Exp(-e[0]))
+	// Output: p(rain = yes, wet = no) = 0.02
 }

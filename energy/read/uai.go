@@ -65,7 +65,7 @@ func UAI(r io.Reader) (energy.Model, error) {
 		return nil, err
 	}
 	for range count {
-		f, err := w.scope(m.cards)
+		f, _, err := w.scope(m.cards)
 		if err != nil {
 			return nil, err
 		}
@@ -81,36 +81,58 @@ func UAI(r io.Reader) (energy.Model, error) {
 	} else if w.failed {
 		return nil, err
 	}
-	if cells := float64(n) * float64(m.levels); cells > freeSites && cells > 64*float64(w.count) {
-		return nil, fmt.Errorf("read: UAI: %d sites of %d levels in a file of %d words, want n·levels ≤ %d or ≤ 64 per word", n, m.levels, w.count, freeSites)
+	if err := m.fits("UAI", w.count); err != nil {
+		return nil, err
 	}
 	m.link()
 	return m, nil
 }
 
-// scope reads the sites of a factor.
-func (w *words) scope(cards []int32) (factor, error) {
+// fits returns an error if a file of so many words asks for much more memory than it has text.
+func (m *network) fits(caller string, words int) error {
+	n := len(m.cards)
+	if cells := float64(n) * float64(m.levels); cells > freeSites && cells > 64*float64(words) {
+		return fmt.Errorf("read: %s: %d sites of %d levels in a file of %d words, want n·levels ≤ %d or ≤ 64 per word", caller, n, m.levels, words, freeSites)
+	}
+	return nil
+}
+
+// scope reads the variables of a factor. Its sites are those of more than one value.
+func (w *words) scope(cards []int32) (f factor, all []int32, err error) {
 	size, err := w.integer("the size of a scope", 0, len(cards))
 	if err != nil {
-		return factor{}, err
+		return factor{}, nil, err
 	}
-	f := factor{values: 1}
 	seen := map[int32]bool{}
 	for range size {
 		i, err := w.integer("a variable", 0, len(cards)-1)
 		if err != nil {
-			return f, err
+			return f, nil, err
 		}
 		if seen[int32(i)] {
-			return f, w.errorf("variable %d a second time in a scope", i)
+			return f, nil, w.errorf("variable %d a second time in a scope", i)
 		}
 		seen[int32(i)] = true
+		all = append(all, int32(i))
+	}
+	f, ok := newFactor(cards, all)
+	if !ok {
+		return f, nil, w.errorf("a table of more than %d values", math.MaxInt32)
+	}
+	return f, all, nil
+}
+
+// newFactor returns a factor over variables, without energies; ok is false if it has too many
+// values.
+func newFactor(cards, variables []int32) (f factor, ok bool) {
+	f.values = 1
+	for _, i := range variables {
 		if cards[i] == 1 {
 			continue // makes no difference, and a table of one value could be over any number of them
 		}
-		f.sites = append(f.sites, int32(i))
+		f.sites = append(f.sites, i)
 		if f.values > math.MaxInt32/int(cards[i]) {
-			return f, w.errorf("a table of more than %d values", math.MaxInt32)
+			return f, false
 		}
 		f.values *= int(cards[i])
 	}
@@ -120,7 +142,7 @@ func (w *words) scope(cards []int32) (factor, error) {
 		f.strides[k] = stride
 		stride *= int(cards[f.sites[k]])
 	}
-	return f, nil
+	return f, true
 }
 
 // table reads the values of factor k.

@@ -4,6 +4,7 @@
 // graphs.
 //
 //	go -C examples run ./exact -model network.uai -query mar
+//	go -C examples run ./exact -model network.bif -query pr
 //	go -C examples run ./exact -model network.uai -evidence network.uai.evid -query map -json
 package main
 
@@ -17,6 +18,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -42,7 +44,7 @@ type options struct {
 func parse(args []string) (options, error) {
 	o := options{progress: os.Stderr}
 	f := flag.NewFlagSet("exact", flag.ContinueOnError)
-	f.StringVar(&o.model, "model", "", "read the model from this `file` in the UAI format")
+	f.StringVar(&o.model, "model", "", "read the model from this `file`: .uai, .bif (a Bayesian network) or .wcsp (costs in nats)")
 	f.StringVar(&o.evidence, "evidence", "", "read observed values from this `file` in the UAI format")
 	f.StringVar(&o.query, "query", "pr", "pr: the partition function; mar: marginals as well; map: the likeliest state; sample: draws")
 	f.IntVar(&o.n, "n", 1, "number of draws")
@@ -96,8 +98,22 @@ func (r refusal) MarshalJSON() ([]byte, error) {
 	}{r.Error(), w.LowerBound, min(w.Bytes, math.MaxFloat64)})
 }
 
+// reader returns the reader of a file, by the end of its name.
+func reader(path string) func(r io.Reader) (energy.Model, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".bif":
+		return func(r io.Reader) (energy.Model, error) {
+			m, _, err := read.BIF(r)
+			return m, err
+		}
+	case ".wcsp":
+		return read.WCSP
+	}
+	return read.UAI
+}
+
 func run(ctx context.Context, o options) (*report, error) {
-	m, err := load(o.model, read.UAI)
+	m, err := load(o.model, reader(o.model))
 	if err != nil {
 		return nil, err
 	}

@@ -170,3 +170,17 @@ func TestPublicFiles(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, tested, len(small))
 }
+
+// Files of other formats are read by the ends of their names.
+func TestFormats(t *testing.T) {
+	bif := file(t, "a.BIF", "variable a { type discrete [ 2 ] { y, n }; }\nprobability ( a ) { table 0.25, 0.75; }\n")
+	r := must(t, "-model", bif, "-query", "mar")
+	require.InDelta(t, 0, *r.LogZ, 1e-15)
+	require.InDelta(t, 0.25, r.Marginals[0][0], 1e-15)
+	wcsp := file(t, "a.wcsp", "two 2 2 1 10\n2 2\n2 0 1 4 2\n0 1 3\n1 1 10\n")
+	r = must(t, "-model", wcsp, "-query", "map")
+	require.Equal(t, []int32{0, 1}, r.MAP)
+	require.InDelta(t, 3, *r.Energy, 1e-14)
+	_, err := do(t, "-model", file(t, "b.bif", "MARKOV"))
+	require.ErrorContains(t, err, "read: BIF: line 1")
+}

@@ -78,6 +78,11 @@ func formats(t *testing.T) []reader {
 		{"read.BQM", []byte(`{"type": "BinaryQuadraticModel", "version": {"bqm_schema": "3.0.0"}, "use_bytes": false, "variable_type": "BINARY", "num_variables": 2, "num_interactions": 1, "variable_labels": ["a", "b"], "offset": 0.5, "linear_biases": [1, 2], "quadratic_biases": [3], "quadratic_head": [1], "quadratic_tail": [0]}`), quadratic(read.BQM), false},
 		{"read.BQPJSON", []byte(`{"version": "1.0.0", "id": 0, "metadata": {}, "variable_ids": [5, 8], "variable_domain": "boolean", "scale": 4, "offset": 1, "linear_terms": [{"id": 5, "coeff": 1}], "quadratic_terms": [{"id_head": 8, "id_tail": 5, "coeff": 2}]}`), quadratic(read.BQPJSON), false},
 		{"read.UAI", []byte("MARKOV\n2\n2 3\n1\n2 0 1\n6 1 2 0.5 1 1 4\n"), func(r io.Reader) (any, error) { return listedOf(read.UAI(r)) }, false},
+		{"read.WCSP", []byte("two 2 3 1 10\n2 3\n2 0 1 0 2\n0 1 3\n1 2 10\n"), func(r io.Reader) (any, error) { return listedOf(read.WCSP(r)) }, false},
+		{"read.BIF", []byte("variable a { type discrete [ 2 ] { y, n }; }\nvariable b { type discrete [ 2 ] { y, n }; }\nprobability ( a ) { table 0.25, 0.75; }\nprobability ( b | a ) { (y) 0.5, 0.5; default 0.125, 0.875; }\n"), func(r io.Reader) (any, error) {
+			m, _, err := read.BIF(r)
+			return listedOf(m, err)
+		}, false},
 		{"read.RBM", npyOf(t), readRBM, false},
 		{"neural.ReadFile", safetensors(), readTensors, false},
 		{"read.Evidence", []byte("2 0 1\n2 0\n"), func(r io.Reader) (any, error) { return given(read.Evidence(r)) }, false},
