@@ -35,7 +35,7 @@ func (s *subsets) search() (found, all bool, err error) {
 	if s.start < 0 {
 		return false, true, nil
 	}
-	l := Language{number: map[configuration]int{}, stacks: make([]frame, 1), push: map[frame]int{}}
+	l := Language{number: map[configuration]int{}, stacks: newStacks()}
 	path := []place{{configuration: configuration{state: s.start}}}
 	for n := 0; len(path) > 0; n++ {
 		p := &path[len(path)-1]
@@ -62,9 +62,9 @@ func (s *subsets) search() (found, all bool, err error) {
 		case pushdown.Inside:
 			to.state = m.To
 		case pushdown.Call:
-			to.state, to.stack = m.To, l.over(frame{to.stack, m.Symbol})
+			to.state, to.stack = m.To, l.stacks.over(frame{to.stack, m.Symbol})
 		case pushdown.Return:
-			top := l.stacks[to.stack]
+			top := l.stacks.list[to.stack]
 			if to.stack == 0 {
 				continue
 			}
@@ -95,14 +95,38 @@ func (s *subsets) empty() (bool, error) {
 // have a text, where gates let everything pass, and whether that is sure to mean that
 // there is a text or none.
 func (n *network) productive() (yes, sure bool) {
-	ok, rules := make([]bool, len(n.nodes)), make([]bool, len(n.rules))
-	reaches := func(to int32) bool { return ok[to] }
 	sure = true
 	texts := map[automaton]bool{}
-	for again := true; again && !rules[0]; {
+	ok, err := n.leading(func(at int32) bool {
+		a := n.nodes[at].scalar
+		if _, isName := a.(*nameRun); isName {
+			return true
+		}
+		has, known := texts[a]
+		if !known {
+			var certain bool
+			has, certain = spells(a)
+			sure = sure && certain
+			texts[a] = has
+		}
+		return has
+	}, true)
+	if err != nil { // the caller polls
+		return true, false
+	}
+	yes = ok[n.rules[0].start]
+	return yes, sure && (!yes || len(n.gates) == 0)
+}
+
+// leading finds the nodes that lead to the end of their rule, through scalars for which
+// spells holds, and through gates, if that is asked for, as if they were open.
+func (n *network) leading(spells func(at int32) bool, gates bool) ([]bool, error) {
+	ok, rules := make([]bool, len(n.nodes)), make([]bool, len(n.rules))
+	reaches := func(to int32) bool { return ok[to] }
+	for again := true; again; {
 		again = false
-		if n.meter.Done(len(n.nodes)) { // the caller polls
-			return true, false
+		if n.meter.Done(len(n.nodes)) {
+			return nil, n.meter.Err()
 		}
 		for at := len(n.nodes) - 1; at >= 0; at-- {
 			v := &n.nodes[at]
@@ -112,20 +136,11 @@ func (n *network) productive() (yes, sure bool) {
 			on := v.ends >= 0 || slices.ContainsFunc(v.free, reaches) ||
 				slices.ContainsFunc(v.arcs, func(a arc) bool { return ok[a.to] }) ||
 				slices.ContainsFunc(v.calls, func(c callArc) bool { return ok[c.to] && rules[c.rule] }) ||
-				slices.ContainsFunc(v.gates, func(g int32) bool { return ok[n.gates[g].out] })
+				gates && slices.ContainsFunc(v.gates, func(g int32) bool { return ok[n.gates[g].out] })
 			if r, isName := v.scalar.(*nameRun); isName {
 				on = r.leadsTo(reaches)
-			} else if on && v.scalar != nil {
-				has, known := texts[v.scalar]
-				if !known {
-					var certain bool
-					has, certain = spells(v.scalar)
-					sure = sure && certain
-					texts[v.scalar] = has
-				}
-				on = has
 			}
-			if on {
+			if on && (v.scalar == nil || spells(int32(at))) {
 				ok[at], again = true, true
 			}
 		}
@@ -134,14 +149,16 @@ func (n *network) productive() (yes, sure bool) {
 			rules[r] = ok[n.rules[r].start]
 		}
 	}
-	return rules[0], sure && (!rules[0] || len(n.gates) == 0)
+	return ok, nil
 }
 
 // leadsTo reports whether f holds for a node after a name.
 func (r *nameRun) leadsTo(f func(to int32) bool) bool {
-	if r.open && slices.ContainsFunc(r.t.others, func(to int32) bool { return to >= 0 && f(to) }) {
-		return true
-	}
+	return r.open && slices.ContainsFunc(r.t.others, func(to int32) bool { return to >= 0 && f(to) }) || r.knows(f)
+}
+
+// knows reports whether f holds for a node after a known name.
+func (r *nameRun) knows(f func(to int32) bool) bool {
 	n := len(r.o.l.names)
 	for i := r.m.passed; i < n+len(r.o.l.loose); i++ {
 		if i < n && i > r.o.need[r.m.passed] {

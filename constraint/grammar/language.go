@@ -10,6 +10,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
@@ -27,8 +28,7 @@ type Language struct {
 	mu      sync.Mutex
 	configs []configuration
 	number  map[configuration]int
-	stacks  []frame
-	push    map[frame]int
+	stacks  stacks
 }
 
 // configuration is a state and the number of a stack, 0 for the empty one.
@@ -39,9 +39,29 @@ type configuration struct {
 	padded bool
 }
 
+// stacks numbers stacks: equal ones have the same number, and copying one takes no time.
+type stacks struct {
+	list []frame // 0 is the empty stack
+	push map[frame]int
+}
+
+// frame is a symbol on top of a stack.
 type frame struct {
 	below  int
 	symbol int32
+}
+
+func newStacks() stacks { return stacks{make([]frame, 1), map[frame]int{}} }
+
+// over returns the stack of a symbol on top of another.
+func (s *stacks) over(f frame) int {
+	if i, ok := s.push[f]; ok {
+		return i
+	}
+	i := len(s.list)
+	s.push[f] = i
+	s.list = append(s.list, f)
+	return i
 }
 
 // Over returns the language of the grammar over the tokens of a vocabulary. The error is
@@ -58,7 +78,11 @@ func (g *Grammar) Over(ctx context.Context, v text.Vocabulary) (*Language, error
 
 // Vocabulary is a text.Vocabulary, checked and sorted once for any number of
 // grammars. It is immutable.
-type Vocabulary struct{ sorted *pushdown.Vocabulary }
+type Vocabulary struct {
+	sorted *pushdown.Vocabulary
+	once   sync.Once
+	masks  *maskVocabulary
+}
 
 // Prepare sorts a vocabulary, which for a large one takes most of the time of
 // [Grammar.Over]. The slices of v are kept. The error is an [*constraint.ArgumentError]
@@ -68,7 +92,7 @@ func Prepare(v text.Vocabulary) (*Vocabulary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Vocabulary{pushdown.Prepare(v.Tokens, spells, v.Padding)}, nil
+	return &Vocabulary{sorted: pushdown.Prepare(v.Tokens, spells, v.Padding)}, nil
 }
 
 // OverPrepared is [Grammar.Over] for a vocabulary that [Prepare] has sorted.
@@ -88,7 +112,7 @@ func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, e
 	if err != nil {
 		return nil, err
 	}
-	l := &Language{name: g.name, graph: graph, number: map[configuration]int{}, stacks: make([]frame, 1), push: map[frame]int{}}
+	l := &Language{name: g.name, graph: graph, number: map[configuration]int{}, stacks: newStacks()}
 	l.find(configuration{state: m.Start})
 	return l, nil
 }
@@ -139,12 +163,12 @@ func (l *Language) Next(state int, token int32) int {
 		case pushdown.Inside:
 			c.state = a.To
 		case pushdown.Call:
-			c.state, c.stack = a.To, l.over(frame{c.stack, a.Symbol})
+			c.state, c.stack = a.To, l.stacks.over(frame{c.stack, a.Symbol})
 		case pushdown.Return:
 			if c.stack == 0 {
 				return -1
 			}
-			top := l.stacks[c.stack]
+			top := l.stacks.list[c.stack]
 			if c.state = m.Resume[top.symbol][a.Symbol]; c.state < 0 {
 				return -1
 			}
@@ -178,16 +202,6 @@ func (l *Language) find(c configuration) int {
 	return i
 }
 
-func (l *Language) over(f frame) int {
-	if i, ok := l.push[f]; ok {
-		return i
-	}
-	i := len(l.stacks)
-	l.push[f] = i
-	l.stacks = append(l.stacks, f)
-	return i
-}
-
 // Classes groups the tokens that no state distinguishes.
 func (l *Language) Classes(levels int) (of []int32, n int) {
 	if levels < 0 || levels > math.MaxInt32 {
@@ -202,9 +216,10 @@ type Grammar struct {
 	name   string
 	limits constraint.Limits
 
-	mu      sync.Mutex
+	mu      sync.RWMutex
 	states  *subsets
 	machine *pushdown.Machine // once it has been explored
+	runs    *runs             // once masks were asked for
 }
 
 // String returns a name for errors.
@@ -229,9 +244,39 @@ func (g *Grammar) explored(ctx context.Context) (*pushdown.Machine, error) {
 			return nil, err
 		}
 		if m == nil {
-			return nil, fmt.Errorf("grammar: %s: no text is in the language: %w", g.name, constraint.ErrInfeasible)
+			return nil, g.empty()
 		}
 		g.machine = m
 	}
 	return g.machine, nil
+}
+
+// trimmed makes the runs of the trimmed network, once.
+func (g *Grammar) trimmed(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.runs != nil {
+		return nil
+	}
+	n := *g.states.n
+	n.meter = &poll.Meter{}
+	n.meter.Watch(ctx)
+	if err := n.meter.Poll(); err != nil {
+		return err
+	}
+	trimmed, free, err := n.trimmed()
+	if err != nil {
+		return err
+	}
+	n.meter.Unwatch()
+	r := newRuns(trimmed, free)
+	if r.start < 0 {
+		return g.empty()
+	}
+	g.runs = r
+	return nil
+}
+
+func (g *Grammar) empty() error {
+	return fmt.Errorf("grammar: %s: no text is in the language: %w", g.name, constraint.ErrInfeasible)
 }

@@ -103,7 +103,8 @@ type automaton interface {
 // leading is an automaton whose final states lead to different nodes.
 type leading interface {
 	automaton
-	to(state int32) int32 // −1: none
+	to(state int32) int32          // −1: none
+	targets(nodes []int32) []int32 // with all that to returns
 }
 
 func (n *network) add() int32 {
@@ -175,6 +176,40 @@ func (n *network) join(inputs []int32, decide func(ended []bool) bool) (out int3
 		n.nodes[at].gates = append(n.nodes[at].gates, g)
 	}
 	return out
+}
+
+// rulesOfNodes returns the rule of every node, −1 where it has none.
+func (n *network) rulesOfNodes() []int32 {
+	of := make([]int32, len(n.nodes))
+	for at := range of {
+		of[at] = -1
+	}
+	for r := range n.rules {
+		todo := []int32{n.rules[r].start, n.rules[r].end}
+		for len(todo) > 0 {
+			at := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if of[at] >= 0 {
+				continue
+			}
+			of[at] = int32(r)
+			v := &n.nodes[at]
+			todo = append(todo, v.free...)
+			for _, a := range v.arcs {
+				todo = append(todo, a.to)
+			}
+			for _, c := range v.calls {
+				todo = append(todo, c.to)
+			}
+			for _, g := range v.gates {
+				todo = append(todo, n.gates[g].out)
+			}
+			if v.leads != nil {
+				todo = v.leads.targets(todo)
+			}
+		}
+	}
+	return of
 }
 
 // words writes numbers as a key.

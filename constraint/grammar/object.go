@@ -377,6 +377,14 @@ func (r *nameRun) named(i int) int32 {
 
 func (r *nameRun) final(state int32) bool { return r.to(state) >= 0 }
 
+func (r *nameRun) targets(nodes []int32) []int32 {
+	r.leadsTo(func(to int32) bool {
+		nodes = append(nodes, to)
+		return false
+	})
+	return nodes
+}
+
 // to returns where a name that ends in a state leads, −1 if it does not end.
 func (r *nameRun) to(state int32) int32 {
 	s := &r.o.keys.states[state]

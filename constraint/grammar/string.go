@@ -208,25 +208,7 @@ func (a *stringAutomaton) inside(s stringState, b byte) int32 {
 	case b < utf8.RuneSelf:
 		return a.character(s, rune(b))
 	}
-	s.low, s.high = 0x80, 0xBF
-	switch { // RFC 3629, section 4
-	case b >= 0xC2 && b <= 0xDF:
-		s.left = 1
-	case b >= 0xE0 && b <= 0xEF:
-		s.left = 2
-		if b == 0xE0 {
-			s.low = 0xA0
-		} else if b == 0xED {
-			s.high = 0x9F
-		}
-	case b >= 0xF0 && b <= 0xF4:
-		s.left = 3
-		if b == 0xF0 {
-			s.low = 0x90
-		} else if b == 0xF4 {
-			s.high = 0x8F
-		}
-	default:
+	if s.left, s.low, s.high = leadByte(b); s.left == 0 {
 		return -1
 	}
 	s.at = trailing
@@ -238,6 +220,31 @@ func (a *stringAutomaton) inside(s stringState, b byte) int32 {
 		return -1
 	}
 	return a.find(s)
+}
+
+// leadByte returns how many bytes follow the first byte of a character beyond ASCII, 0 if it
+// is none, and the bounds of the second (RFC 3629, section 4).
+func leadByte(b byte) (left, low, high byte) {
+	low, high = 0x80, 0xBF
+	switch {
+	case b >= 0xC2 && b <= 0xDF:
+		left = 1
+	case b >= 0xE0 && b <= 0xEF:
+		left = 2
+		if b == 0xE0 {
+			low = 0xA0
+		} else if b == 0xED {
+			high = 0x9F
+		}
+	case b >= 0xF0 && b <= 0xF4:
+		left = 3
+		if b == 0xF0 {
+			low = 0x90
+		} else if b == 0xF4 {
+			high = 0x8F
+		}
+	}
+	return left, low, high
 }
 
 // digit reads a hex digit. Where no test looks at the code, only what concerns

@@ -39,6 +39,8 @@ type subsets struct {
 	returns map[ret]int32
 	list    []ret
 	resumed map[[2]int32]int32
+	calls   []pushdown.Move
+	first   []*[4]uint64 // by rule: its first bytes
 	start   int32
 	items   int // kept in all states
 	meter   poll.Meter
@@ -47,9 +49,49 @@ type subsets struct {
 type state struct {
 	level int32
 	items []item
-	ends  string // rules that may be complete here, as a key
-	moves map[byte]pushdown.Move
-	done  [4]uint64 // bytes in moves
+	ends  string  // rules that may be complete here, as a key
+	row   []code  // moves by byte; nil if none is known
+	full  bool    // all are known
+	loop  *uint64 // kinds of bytes with which the state stays as it is, once known
+}
+
+// code is a move in 32 bits: its kind, and above that the state, the index in calls or
+// the symbol that is returned.
+type code int32
+
+const (
+	unknown code = 0
+	dead    code = -1
+)
+
+// decode returns the move of a code, dead if it is unknown.
+func (s *subsets) decode(m code) pushdown.Move {
+	if m <= unknown {
+		return pushdown.Move{}
+	}
+	switch kind, i := pushdown.Kind(m&3), int32(m>>2); kind {
+	case pushdown.Inside:
+		return pushdown.Move{Kind: kind, To: i}
+	case pushdown.Return:
+		return pushdown.Move{Kind: kind, Symbol: i}
+	default:
+		return s.calls[i]
+	}
+}
+
+// encode returns the code of a move.
+func (s *subsets) encode(m pushdown.Move) code {
+	i := m.To
+	switch m.Kind {
+	case pushdown.Dead:
+		return dead
+	case pushdown.Return:
+		i = m.Symbol
+	case pushdown.Call:
+		i = int32(len(s.calls))
+		s.calls = append(s.calls, m)
+	}
+	return code(i)<<2 | code(m.Kind)
 }
 
 // wait is a stack symbol: where each called rule goes on, in a level.
@@ -68,7 +110,7 @@ type ret struct {
 
 func newSubsets(n *network) *subsets {
 	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{},
-		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}}
+		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}, first: make([]*[4]uint64, len(n.rules))}
 	s.set.enter(n.rules[0].start)
 	s.start = s.find(s.level([]int32{0}))
 	return s
@@ -98,7 +140,7 @@ func (s *subsets) find(level int32) int32 {
 	}
 	i := int32(len(s.states))
 	s.number[k] = i
-	q := state{level: level, items: slices.Clone(s.set.items), moves: map[byte]pushdown.Move{}}
+	q := state{level: level, items: slices.Clone(s.set.items)}
 	var ends []int32
 	for _, x := range q.items {
 		if r := s.n.nodes[x.node].ends; r >= 0 {
@@ -119,18 +161,36 @@ func (s *subsets) accepts(q int32) bool {
 
 // move returns what state q does on b.
 func (s *subsets) move(q int32, b byte) (pushdown.Move, error) {
-	if s.states[q].done[b>>6]&(1<<(b&63)) != 0 {
-		return s.states[q].moves[b], nil
+	m, err := s.code(q, b)
+	if err != nil {
+		return pushdown.Move{}, err
+	}
+	return s.decode(m), nil
+}
+
+// known returns the move of q on b as far as it is known.
+func (s *subsets) known(q int32, b byte) pushdown.Move {
+	if row := s.states[q].row; row != nil {
+		return s.decode(row[b])
+	}
+	return pushdown.Move{}
+}
+
+// code is move in 32 bits.
+func (s *subsets) code(q int32, b byte) (code, error) {
+	if row := s.states[q].row; row != nil && row[b] != unknown {
+		return row[b], nil
 	}
 	m, err := s.compute(q, b)
 	if err != nil {
-		return m, err
+		return unknown, err
 	}
-	s.states[q].done[b>>6] |= 1 << (b & 63)
-	if m.Kind != pushdown.Dead {
-		s.states[q].moves[b] = m
+	if s.states[q].row == nil {
+		s.states[q].row = make([]code, 256)
 	}
-	return m, nil
+	k := s.encode(m)
+	s.states[q].row[b] = k
+	return k, nil
 }
 
 // compute takes the step of the subset construction.
@@ -213,33 +273,47 @@ func (s *subsets) beginning(calls []callArc, b byte) (begin []callArc) {
 
 // begins reports whether b is a first byte of a rule.
 func (s *subsets) begins(r int32, b byte) bool {
-	var seen []int32
-	var look func(at int32) bool
-	look = func(at int32) bool {
-		if slices.Contains(seen, at) {
-			return false
-		}
-		seen = append(seen, at)
-		v := &s.n.nodes[at]
-		if v.scalar != nil && v.scalar.next(v.scalar.start(), b) >= 0 {
-			return true
-		}
-		for _, a := range v.arcs {
-			if a.low <= b && b <= a.high {
-				return true
-			}
-		}
-		for _, c := range v.calls {
-			if look(s.n.rules[c.rule].start) {
-				return true
-			}
-		}
-		if v.scalar == nil || v.scalar.final(v.scalar.start()) {
-			return slices.ContainsFunc(v.free, look)
-		}
-		return false
+	if s.first[r] == nil {
+		f := &[4]uint64{}
+		s.firstBytes(f, s.n.rules[r].start, map[int32]bool{})
+		s.first[r] = f
 	}
-	return look(s.n.rules[r].start)
+	return s.first[r][b>>6]>>(b&63)&1 == 1
+}
+
+// firstBytes adds the bytes with which a text may go on at a node.
+func (s *subsets) firstBytes(set *[4]uint64, at int32, seen map[int32]bool) {
+	if seen[at] {
+		return
+	}
+	seen[at] = true
+	v := &s.n.nodes[at]
+	if v.scalar != nil {
+		for b := range 256 {
+			if v.scalar.next(v.scalar.start(), byte(b)) >= 0 {
+				set[b>>6] |= 1 << (b & 63)
+			}
+		}
+	}
+	for _, a := range v.arcs {
+		for b := int(a.low); b <= int(a.high); b++ {
+			set[b>>6] |= 1 << (b & 63)
+		}
+	}
+	for _, c := range v.calls {
+		if f := s.first[c.rule]; f != nil {
+			for i := range set {
+				set[i] |= f[i]
+			}
+		} else {
+			s.firstBytes(set, s.n.rules[c.rule].start, seen)
+		}
+	}
+	if v.scalar == nil || v.scalar.final(v.scalar.start()) {
+		for _, to := range v.free {
+			s.firstBytes(set, to, seen)
+		}
+	}
 }
 
 // enterCalls pushes what the calls return to and begins their rules with b.

@@ -32,7 +32,7 @@ func (s *subsets) explore(ctx context.Context, name string, limits constraint.Li
 					x.reach(m.To)
 				}
 			}
-			if err := limits.Check(name, len(s.states), 0, 8*s.items+256*len(s.states)); err != nil {
+			if err := limits.Check(name, len(s.states), 0, 8*s.items+1024*len(s.states)); err != nil {
 				return nil, err
 			}
 		}
@@ -104,14 +104,15 @@ func (x *exploration) unambiguous() error {
 			if s.states[after].ends != "" {
 				return s.conflict(v.level, 0, "end together with the rule around it")
 			}
-			for b, m := range v.moves {
-				if m.Kind == pushdown.Return && s.list[m.Symbol].ahead >= 0 {
+			for b, k := range v.row {
+				m := s.decode(k)
+				if m.Kind == pushdown.Dead || m.Kind == pushdown.Return && s.list[m.Symbol].ahead >= 0 {
 					continue
 				}
-				if t, err := s.move(after, b); err != nil {
+				if t, err := s.move(after, byte(b)); err != nil {
 					return err
 				} else if t.Kind != pushdown.Dead {
-					return s.conflict(v.level, b, "go on in the rule or end it")
+					return s.conflict(v.level, byte(b), "go on in the rule or end it")
 				}
 			}
 		}
@@ -130,7 +131,7 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 		}
 		var k []byte
 		for q := range s.states {
-			if a, ok := s.states[q].moves[byte(b)]; ok {
+			if a := s.known(int32(q), byte(b)); a.Kind != pushdown.Dead {
 				k = binary.LittleEndian.AppendUint32(k, uint32(q))
 				k = append(k, byte(a.Kind))
 				k = binary.LittleEndian.AppendUint32(k, uint32(a.Symbol))
@@ -150,7 +151,7 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 		m.Level = append(m.Level, s.states[q].level)
 		m.Accept = append(m.Accept, s.accepts(int32(q)))
 		for _, b := range rep {
-			m.Moves = append(m.Moves, s.states[q].moves[b])
+			m.Moves = append(m.Moves, s.known(int32(q), b))
 		}
 	}
 	for g := range s.waits {

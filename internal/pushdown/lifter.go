@@ -345,3 +345,7 @@ func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 	}
 	return v
 }
+
+// Order returns the tokens that spell a text, in the order of their texts. The slice is v's
+// own and must not be modified.
+func (v *Vocabulary) Order() []int32 { return v.order }

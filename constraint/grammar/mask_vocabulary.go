@@ -1,0 +1,193 @@
+package grammar
+
+import "slices"
+
+// bitset is a set of tokens: bit t mod 32 of word t/32.
+type bitset []uint32
+
+func (b bitset) set(t int32)      { b[t>>5] |= 1 << (t & 31) }
+func (b bitset) clear(t int32)    { b[t>>5] &^= 1 << (t & 31) }
+func (b bitset) has(t int32) bool { return b[t>>5]>>(t&31)&1 == 1 }
+
+// byteTrie is a trie in preorder: the subtree of node i is i … skip[i]−1, and its first
+// child, if it has any, is i+1. Node 0 is the root.
+type byteTrie struct {
+	label []byte
+	skip  []int32
+	from  []int32 // tokens of node i are list[from[i]:from[i+1]]
+	list  []int32
+}
+
+// newByteTrie returns the trie of texts, which are in order; list[i] is their token.
+func newByteTrie(list []int32, text func(i int) string) *byteTrie {
+	t := &byteTrie{label: []byte{0}, skip: []int32{0}, from: []int32{0}, list: list}
+	path := []int32{0}
+	last := ""
+	for i := range list {
+		s, n := text(i), 0
+		for n < len(last) && n < len(s) && last[n] == s[n] {
+			n++
+		}
+		for len(path) > n+1 {
+			t.skip[path[len(path)-1]] = int32(len(t.label))
+			path = path[:len(path)-1]
+		}
+		for k := n; k < len(s); k++ {
+			path = append(path, int32(len(t.label)))
+			t.label, t.skip, t.from = append(t.label, s[k]), append(t.skip, 0), append(t.from, int32(i))
+		}
+		last = s
+	}
+	for _, p := range path {
+		t.skip[p] = int32(len(t.label))
+	}
+	t.from = append(t.from, int32(len(list)))
+	return t
+}
+
+// tokens returns those of a node.
+func (t *byteTrie) tokens(i int32) []int32 { return t.list[t.from[i]:t.from[i+1]] }
+
+// below returns the tokens of a subtree without those of its root.
+func (t *byteTrie) below(i int32) []int32 { return t.list[t.from[i+1]:t.from[t.skip[i]]] }
+
+// maskVocabulary is a vocabulary, prepared once for the masks of any number of grammars.
+type maskVocabulary struct {
+	text  []string
+	ends  []int32 // tokens that end a text
+	spell []bool  // of every token, whether it spells its text
+	trie  *byteTrie
+
+	kinds []uint64 // of every node of trie: the kinds of bytes below it
+	tidy  []bool   // whether all tokens below it are whole characters, counted from the root
+}
+
+func (v *maskVocabulary) words() int { return (len(v.text) + 31) / 32 }
+
+// forMasks prepares v for masks when they are first asked for.
+func (v *Vocabulary) forMasks() *maskVocabulary {
+	v.once.Do(func() {
+		order := v.sorted.Order()
+		m := &maskVocabulary{text: v.sorted.Tokens, ends: v.sorted.Pad, spell: make([]bool, len(v.sorted.Tokens))}
+		for _, t := range order {
+			m.spell[t] = true
+		}
+		m.trie = newByteTrie(order, func(i int) string { return m.text[order[i]] })
+		m.survey()
+		v.masks = m
+	})
+	return v.masks
+}
+
+// kindOf groups the bytes that patterns often treat alike: the bit of each in a set of kinds.
+var kindOf = func() (kind [256]uint8) {
+	n := uint8(1)
+	for b := range 256 {
+		switch {
+		case b < 0x20:
+			kind[b] = 0
+		case b >= '0' && b <= '9':
+			kind[b] = 58
+		case b >= 'a' && b <= 'f':
+			kind[b] = 59
+		case b >= 'g' && b <= 'z':
+			kind[b] = 60
+		case b >= 'A' && b <= 'F':
+			kind[b] = 61
+		case b >= 'G' && b <= 'Z':
+			kind[b] = 62
+		case b >= 0x80:
+			kind[b] = beyondASCII
+		default:
+			kind[b] = n
+			n++
+		}
+	}
+	return kind
+}()
+
+const beyondASCII = 63
+
+// survey computes kinds and tidy.
+func (v *maskVocabulary) survey() {
+	t := v.trie
+	n := len(t.label)
+	v.kinds, v.tidy = make([]uint64, n), make([]bool, n)
+	places := make([]character, n)
+	for i := range int32(n) {
+		for c := i + 1; c < t.skip[i]; c = t.skip[c] {
+			places[c] = places[i].after(t.label[c])
+		}
+	}
+	for i := int32(n - 1); i >= 0; i-- {
+		v.tidy[i] = true
+		for c := i + 1; c < t.skip[i]; c = t.skip[c] {
+			v.kinds[i] |= v.kinds[c] | 1<<kindOf[t.label[c]]
+			v.tidy[i] = v.tidy[i] && v.tidy[c] && (places[c].whole() || len(t.tokens(c)) == 0)
+		}
+	}
+	for i := range v.tidy {
+		v.tidy[i] = v.tidy[i] && places[i].whole()
+	}
+}
+
+// character is a place within the UTF-8 of a text: how many bytes of a character are still to
+// come and the bounds of the next one.
+type character struct {
+	left, low, high byte
+	bad             bool
+}
+
+func (c character) whole() bool { return c.left == 0 && !c.bad }
+
+func (c character) after(b byte) character {
+	switch {
+	case c.bad || c.left > 0 && (b < c.low || b > c.high):
+		return character{bad: true}
+	case c.left > 1:
+		return character{left: c.left - 1, low: 0x80, high: 0xBF}
+	case c.left == 1 || b < 0x80:
+		return character{}
+	}
+	left, low, high := leadByte(b)
+	return character{left, low, high, left == 0}
+}
+
+// mask is a set of tokens: those of base without del, and add.
+type mask struct {
+	base     bitset // nil: empty
+	add, del []int32
+	ends     bool // and those that end the text
+}
+
+// write writes the set to dst.
+func (k *mask) write(dst bitset, v *maskVocabulary) {
+	if k.base != nil {
+		copy(dst, k.base)
+	} else {
+		clear(dst)
+	}
+	for _, t := range k.del {
+		dst.clear(t)
+	}
+	for _, t := range k.add {
+		dst.set(t)
+	}
+	if k.ends {
+		for _, t := range v.ends {
+			dst.set(t)
+		}
+	}
+}
+
+// setOf returns the mask of a list of tokens, which it keeps.
+func (v *maskVocabulary) setOf(list []int32) *mask {
+	if len(list) <= v.words() {
+		return &mask{add: slices.Clip(list)}
+	}
+	b := make(bitset, v.words())
+	for _, t := range list {
+		b.set(t)
+	}
+	return &mask{base: b}
+}

@@ -1,0 +1,155 @@
+package grammar
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+)
+
+// spelled is a small vocabulary: a token of every byte of the alphabet, some of several bytes,
+// half of which occur in texts, and one that ends the text.
+func spelled(r *rand.Rand, alphabet string, texts []string) text.Vocabulary {
+	v := text.Runes(alphabet)
+	for n := range 60 {
+		b := make([]byte, 2+r.IntN(3))
+		for i := range b {
+			b[i] = alphabet[r.IntN(len(alphabet))]
+		}
+		if s := texts[r.IntN(len(texts))]; n%2 == 0 && len(s) >= len(b) {
+			from := r.IntN(len(s) - len(b) + 1)
+			copy(b, s[from:])
+		}
+		v.Tokens = append(v.Tokens, string(b))
+	}
+	v.Padding = []int32{int32(len(v.Tokens))}
+	v.Tokens = append(v.Tokens, "")
+	return v
+}
+
+// accepted returns all texts over an alphabet up to a length that the grammar accepts.
+func accepted(g *Grammar, alphabet string, most int) (all []string) {
+	level := []string{""}
+	for n := 0; ; n++ {
+		for _, s := range level {
+			if g.Accepts(s) {
+				all = append(all, s)
+			}
+		}
+		if n == most {
+			return all
+		}
+		var next []string
+		for _, s := range level {
+			for i := range len(alphabet) {
+				next = append(next, s+alphabet[i:i+1])
+			}
+		}
+		level = next
+	}
+}
+
+// TestMasksByEnumeration compares every token after every prefix with the texts of the
+// language, listed by Accepts.
+func TestMasksByEnumeration(t *testing.T) {
+	compact := SchemaConfig{Compact: true}
+	for _, c := range []struct {
+		source, alphabet string
+		schema           *SchemaConfig
+		most             int // bytes of a text
+		room             int // that completions of prefixes may need
+	}{
+		{`s = "(" s ")" s | ""`, "()", nil, 12, 6},
+		{`s = "a" (s "b" | "c") | "d"`, "abcd", nil, 9, 5},
+		{`s = /a*b?(ca|cb){1,2}/`, "abc", nil, 8, 3},
+		{`s = "x" s "y" | t; t = "(" t ")" | "z"`, "xyz()", nil, 7, 4},
+		{`{"type":"array","items":{"enum":[1,12]}}`, "[]12,", &compact, 7, 3},
+		{`{"type":"array","items":{"type":"array","maxItems":1},"maxItems":2}`, "[],", &compact, 9, 5},
+		{`{"type":"string","pattern":"^a*b$","maxLength":3}`, `"ab`, &compact, 7, 1},
+		{`{"enum":["ab","aa",1,11,true]}`, `"ab1true`, &compact, 6, 2},
+		{`{"properties":{"a":{"const":1},"b":false},"required":["a"],"additionalProperties":false,"type":"object"}`, `{"a:1,b}`, &compact, 7, 0},
+		{`{"type":"object","patternProperties":{"^a?$":{"const":1}},"additionalProperties":false,"maxProperties":1}`, `{"a:1}`, &compact, 8, 1},
+		{`{"type":"integer","minimum":8,"maximum":12}`, "0189.2-", &compact, 5, 2},
+		{`{"type":"integer","not":{"enum":[1,2]},"minimum":0,"maximum":3}`, "0123.", &compact, 5, 2},
+		{`{"oneOf":[{"type":"array","items":{"const":1},"maxItems":2},{"type":"array","minItems":2,"items":{"enum":[1,2]},"maxItems":2}]}`, "[]12,", &compact, 7, 2},
+		{`{"if":{"type":"array","minItems":1},"type":["array","number"],"then":{"maxItems":1,"items":{"enum":[1,2]}},"else":{"const":2}}`, "[]12,", &compact, 6, 2},
+		{`{"type":"array","items":{"not":{"type":"array","minItems":1}},"maxItems":2,"contains":{"type":"array"}}`, "[],", &compact, 9, 4},
+	} {
+		g, err := compiled(c.source, c.schema)
+		if err != nil {
+			t.Fatal(c.source, err)
+		}
+		all := accepted(g, c.alphabet, c.most)
+		begins := map[string]bool{}
+		for _, s := range all {
+			for i := range len(s) + 1 {
+				begins[s[:i]] = true
+			}
+		}
+		ctx := context.Background()
+		v := spelled(rand.New(rand.NewPCG(1, 2)), c.alphabet, all)
+		p, err := Prepare(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := g.Masks(ctx, p)
+		if err != nil {
+			t.Fatal(c.source, err)
+		}
+		judged, allowed := 0, 0
+		dst := make([]uint32, m.Words())
+		for s := range begins {
+			if len(s) > c.most-c.room {
+				continue
+			}
+			at := m.Matcher()
+			for i := range len(s) {
+				if ok, err := at.Accept(int32(strings.IndexByte(c.alphabet, s[i]))); !ok || err != nil {
+					t.Fatalf("%s: %q refused at %d (%v)", c.source, s, i, err)
+				}
+			}
+			if err := at.Mask(dst); err != nil {
+				t.Fatal(c.source, err)
+			}
+			for i, token := range v.Tokens {
+				to := s + token
+				want := begins[to]
+				if i == len(v.Tokens)-1 {
+					want = slices.Contains(all, s)
+				} else if len(to) > c.most-c.room {
+					continue
+				}
+				got := bitset(dst).has(int32(i))
+				if got != want {
+					t.Errorf("%s: after %q token %q: %v, want %v", c.source, s, token, got, want)
+				}
+				f := at.Fork()
+				if ok, err := f.Accept(int32(i)); ok != want || err != nil {
+					t.Errorf("%s: after %q Accept(%q): %v, want %v (%v)", c.source, s, token, ok, want, err)
+				}
+				judged++
+				if want {
+					allowed++
+				}
+			}
+		}
+		if allowed < 10 || allowed > judged-10 {
+			t.Errorf("%s: %d of %d tokens allowed: not much of a test", c.source, allowed, judged)
+		}
+		if testing.Verbose() {
+			fmt.Println(c.source, judged, allowed)
+		}
+	}
+}
+
+func compiled(source string, schema *SchemaConfig) (*Grammar, error) {
+	if schema == nil {
+		return Parse(context.Background(), source, constraint.Limits{})
+	}
+	return JSONSchema(context.Background(), []byte(source), *schema)
+}

@@ -1,0 +1,128 @@
+package grammar
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// Matcher is a place in a text, before its next token. It is a few words: a fork or a step back
+// costs nothing. A Matcher is not safe for concurrent use; those of one [Masks] may be used
+// at the same time.
+type Matcher struct {
+	m    *Masks
+	at   configuration
+	past []configuration // before every token that was accepted
+}
+
+// Matcher returns a matcher at the beginning of a text.
+func (m *Masks) Matcher() *Matcher {
+	return &Matcher{m: m, at: configuration{state: m.r.start}}
+}
+
+// Fork returns a matcher at the same place, which can go back as far.
+func (p *Matcher) Fork() *Matcher {
+	return &Matcher{m: p.m, at: p.at, past: slices.Clone(p.past)}
+}
+
+// Mask writes the tokens that may come next to dst: bit t mod 32 of word t/32 is token t, the
+// layout in which llama.cpp, llguidance, vLLM and XGrammar take masks. dst has Words() words.
+// Tokens that end a text are allowed where it may end, and after one of them. On an error dst
+// is not written: what is not known is not guessed.
+func (p *Matcher) Mask(dst []uint32) error {
+	if len(dst) != p.m.Words() {
+		return &constraint.ArgumentError{Func: "Matcher.Mask", Arg: "len(dst)", Value: len(dst), Want: fmt.Sprintf("%d, as Words returns it", p.m.Words())}
+	}
+	if p.at.padded {
+		(&mask{ends: true}).write(dst, p.m.v)
+		return nil
+	}
+	k, err := p.m.of(p.at)
+	if err != nil {
+		return err
+	}
+	k.write(dst, p.m.v)
+	return nil
+}
+
+// Accept reads a token and reports whether it was allowed. If not, nothing has changed.
+func (p *Matcher) Accept(token int32) (bool, error) {
+	v := p.m.v
+	if token < 0 || int(token) >= len(v.text) {
+		return false, &constraint.ArgumentError{Func: "Matcher.Accept", Arg: "token", Value: token, Want: fmt.Sprintf("0 … %d", len(v.text)-1)}
+	}
+	c := p.at
+	switch {
+	case slices.Contains(v.ends, token):
+		if !p.MayEnd() {
+			return false, nil
+		}
+		c = configuration{padded: true}
+	case p.at.padded || !v.spell[token]:
+		return false, nil
+	default:
+		var err error
+		if c, err = p.m.read(c, v.text[token]); err != nil || c.state < 0 {
+			return false, err
+		}
+	}
+	p.past = append(p.past, p.at)
+	p.at = c
+	return true, nil
+}
+
+// Rollback takes back the last n tokens.
+func (p *Matcher) Rollback(n int) error {
+	if n < 0 || n > len(p.past) {
+		return &constraint.ArgumentError{Func: "Matcher.Rollback", Arg: "n", Value: n, Want: fmt.Sprintf("0 … %d, the tokens accepted", len(p.past))}
+	}
+	if n > 0 {
+		p.at, p.past = p.past[len(p.past)-n], p.past[:len(p.past)-n]
+	}
+	return nil
+}
+
+// MayEnd reports whether the text may end here.
+func (p *Matcher) MayEnd() bool {
+	if p.at.padded {
+		return true
+	}
+	p.m.g.mu.RLock()
+	defer p.m.g.mu.RUnlock()
+	return p.m.r.accepts(p.at)
+}
+
+// forced bounds the text that Forced returns.
+const forced = 1 << 12
+
+// Forced returns the text with which every completion goes on, as far as one byte after the
+// other is the only one; it is empty where the text may end. At most 4096 bytes are returned.
+func (p *Matcher) Forced() (string, error) {
+	m := p.m
+	if p.at.padded {
+		return "", nil
+	}
+	m.g.mu.Lock()
+	defer m.g.mu.Unlock()
+	var text []byte
+	for c := p.at; len(text) < forced && !m.r.accepts(c); {
+		only, n := nowhere, 0
+		var with byte
+		for b := 0; b < 256 && n < 2; b++ {
+			if d := m.r.step(c, byte(b)); m.r.alive(d) {
+				only, with = d, byte(b)
+				n++
+			}
+		}
+		if err := m.checked(); err != nil {
+			return "", err
+		}
+		if n != 1 {
+			break
+		}
+		text = append(text, with)
+		c = only
+	}
+	return string(text), nil
+}

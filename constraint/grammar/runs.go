@@ -1,0 +1,539 @@
+package grammar
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
+)
+
+// runs follows the runs of a trimmed network, with stacks that are numbered, and knows of
+// every configuration whether some text completes it. Its methods note an error in err, once
+// there is one, and take what could not be computed for dead.
+type runs struct {
+	*subsets
+	stacks
+	gated bool        // there are gates; what follows is for them
+	free  []bool      // nodes from which a rule is completed without a gate
+	of    []int32     // the rule of a node
+	under []condition // by stack
+	lives map[configuration]bool
+	sums  map[int32]*summary
+	err   error
+}
+
+// condition says which rules on top of a stack may be completed so that the rest can be, too,
+// without a gate.
+type condition struct {
+	all   bool    // any
+	good  []int32 // these
+	depth int
+}
+
+func newRuns(n *network, free []bool) *runs {
+	r := &runs{subsets: newSubsets(n), stacks: newStacks(), gated: len(n.gates) > 0}
+	if r.gated {
+		r.free, r.of = free, n.rulesOfNodes()
+		r.under, r.lives, r.sums = []condition{{all: true}}, map[configuration]bool{}, map[int32]*summary{}
+	}
+	return r
+}
+
+func (r *runs) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// nowhere is a configuration from which nothing goes on.
+var nowhere = configuration{state: -1}
+
+// move is the move of a state on a byte.
+func (r *runs) move(q int32, b byte) code {
+	s := &r.states[q]
+	if s.row != nil && s.row[b] != unknown {
+		return s.row[b]
+	}
+	if s.row == nil && len(s.items) <= wide {
+		r.fill(q)
+		if row := r.states[q].row; row != nil {
+			return row[b]
+		}
+	}
+	return r.compute(q, b)
+}
+
+// compute is move where it is not known.
+func (r *runs) compute(q int32, b byte) code {
+	m, err := r.code(q, b)
+	if err != nil {
+		r.fail(err)
+		return dead
+	}
+	return m
+}
+
+// wide is the number of items from which on moves are made when they are needed.
+const wide = 24
+
+// fill makes all moves of a state, one for the bytes that all items treat alike.
+func (r *runs) fill(q int32) {
+	s := &r.states[q]
+	if s.full {
+		return
+	}
+	var class [256]int
+	var any [256]bool
+	n := 1
+	number := map[[2]int]int{}
+	refine := func(by func(b byte) int) {
+		clear(number)
+		last, to := [2]int{-1, -1}, 0
+		m := 0
+		for b := range class {
+			k := [2]int{class[b], by(byte(b))}
+			any[b] = any[b] || k[1] != 0
+			if k != last {
+				var ok bool
+				if to, ok = number[k]; !ok {
+					to = m
+					number[k] = to
+					m++
+				}
+				last = k
+			}
+			class[b] = to
+		}
+		n = max(n, m)
+	}
+	for _, x := range s.items {
+		v := &r.n.nodes[x.node]
+		if v.scalar != nil {
+			refine(func(b byte) int { return int(v.scalar.next(x.state, b)) + 1 })
+			continue
+		}
+		for _, a := range v.arcs {
+			refine(func(b byte) int { return int(bit(a.low <= b && b <= a.high)) })
+		}
+		for _, c := range v.calls { // what a call does with its first byte may be anything
+			refine(func(b byte) int { return int(bit(r.begins(c.rule, b))) * (1 + int(b)) })
+		}
+	}
+	known := make([]code, n)
+	row := make([]code, 256)
+	ends := s.ends != "" && s.level != r.states[r.start].level
+	for b := range row {
+		switch {
+		case ends:
+			row[b] = r.compute(q, byte(b))
+		case !any[b]:
+			row[b] = dead
+		default:
+			if known[class[b]] == unknown {
+				known[class[b]] = r.compute(q, byte(b))
+			}
+			row[b] = known[class[b]]
+		}
+	}
+	r.states[q].row, r.states[q].full = row, r.err == nil
+	if r.err != nil {
+		r.states[q].row = nil
+	}
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// step reads a byte. That the result can be completed is for alive to say.
+func (r *runs) step(c configuration, b byte) configuration { return r.follow(c, r.move(c.state, b)) }
+
+// follow takes a move.
+func (r *runs) follow(c configuration, m code) configuration {
+	if m == dead {
+		return nowhere
+	}
+	switch pushdown.Kind(m & 3) {
+	case pushdown.Inside:
+		return configuration{state: int32(m >> 2), stack: c.stack}
+	case pushdown.Call:
+		k := r.calls[m>>2]
+		return configuration{state: k.To, stack: r.push(c.stack, k.Symbol)}
+	}
+	if c.stack == 0 {
+		return nowhere
+	}
+	top := r.stacks.list[c.stack]
+	q, err := r.resume(top.symbol, int32(m>>2))
+	if err != nil {
+		r.fail(err)
+	}
+	if q < 0 || err != nil {
+		return nowhere
+	}
+	return configuration{state: q, stack: top.below}
+}
+
+// seek is step as far as everything is known, and reports whether it is.
+func (r *runs) seek(c configuration, b byte) (configuration, bool) {
+	row := r.states[c.state].row
+	if row == nil || row[b] == unknown {
+		return nowhere, false
+	}
+	m := row[b]
+	if m == dead {
+		return nowhere, true
+	}
+	switch pushdown.Kind(m & 3) {
+	case pushdown.Inside:
+		return configuration{state: int32(m >> 2), stack: c.stack}, true
+	case pushdown.Call:
+		k := r.calls[m>>2]
+		i, ok := r.stacks.push[frame{c.stack, k.Symbol}]
+		return configuration{state: k.To, stack: i}, ok
+	}
+	if c.stack == 0 {
+		return nowhere, true
+	}
+	top := r.stacks.list[c.stack]
+	q, ok := r.resumed[[2]int32{top.symbol, int32(m >> 2)}]
+	if q < 0 {
+		return nowhere, ok
+	}
+	return configuration{state: q, stack: top.below}, ok
+}
+
+// push returns the stack of a symbol on top of another.
+func (r *runs) push(below int, symbol int32) int {
+	i := r.over(frame{below, symbol})
+	if !r.gated || i < len(r.under) {
+		return i
+	}
+	on, w := r.under[below], &r.waits[symbol]
+	c := condition{depth: on.depth + 1}
+	for _, k := range w.calls {
+		if r.free[k.to] && (on.all || slices.Contains(on.good, r.of[k.to])) && !slices.Contains(c.good, k.rule) {
+			c.good = append(c.good, k.rule)
+		}
+	}
+	c.all = len(c.good) == len(r.rules[w.callee])
+	r.under = append(r.under, c)
+	return i
+}
+
+// accepts reports whether a text may end in c.
+func (r *runs) accepts(c configuration) bool {
+	return c.stack == 0 && c.state >= 0 && r.subsets.accepts(c.state)
+}
+
+// alive reports whether some text completes c.
+func (r *runs) alive(c configuration) bool {
+	if c.state < 0 || !r.gated {
+		return c.state >= 0
+	}
+	if r.surely(c) {
+		return true
+	}
+	ok, known := r.lives[c]
+	if !known {
+		ok = r.search(c)
+		if r.err == nil {
+			r.lives[c] = ok
+		}
+	}
+	return ok
+}
+
+// surely reports whether an item of c completes its rule, and what waits for it goes on,
+// without a gate.
+func (r *runs) surely(c configuration) bool {
+	f := &r.under[c.stack]
+	return slices.ContainsFunc(r.states[c.state].items, func(x item) bool {
+		return r.free[x.node] && (f.all || slices.Contains(f.good, r.of[x.node]))
+	})
+}
+
+// depths and patience bound the first two searches for a completion through gates: how much
+// higher the stack may grow, and how many configurations are looked at.
+var (
+	depths   = [2]int{1, 3}
+	patience = [2]int{600, 2400}
+)
+
+// search looks for a text that completes c through gates: first for one nearby, then by what
+// every state of the level can return.
+func (r *runs) search(c configuration) bool {
+	for i, more := range depths {
+		if ok, sure := r.dive(c, r.under[c.stack].depth+more, patience[i]); sure {
+			return ok
+		}
+	}
+	return r.summarise(c.state) && r.meets(c)
+}
+
+// errUndecided is the error where it is not known whether a text can be completed.
+var errUndecided = errors.New("grammar: masks: not, oneOf, if or dependencies leave it undecided within bounds whether the text can be completed")
+
+// dive looks for a completion with a stack no higher than deep.
+func (r *runs) dive(c configuration, deep, patience int) (ok, sure bool) {
+	type place struct {
+		c    configuration
+		next []configuration
+	}
+	seen := map[configuration]bool{c: true}
+	if r.accepts(c) {
+		return true, true
+	}
+	path := []place{{c, r.successors(c)}}
+	cut := false
+	for len(path) > 0 {
+		p := &path[len(path)-1]
+		if len(p.next) == 0 {
+			path = path[:len(path)-1]
+			continue
+		}
+		n := p.next[0]
+		p.next = p.next[1:]
+		if seen[n] {
+			continue
+		}
+		if r.under[n.stack].depth > deep {
+			cut = true
+			continue
+		}
+		seen[n] = true
+		known, is := r.lives[n]
+		if is && !known {
+			continue
+		}
+		if is || r.accepts(n) || r.surely(n) {
+			for _, x := range path {
+				r.lives[x.c] = true
+			}
+			r.lives[n] = true
+			return true, true
+		}
+		if len(seen) > patience {
+			return false, false
+		}
+		path = append(path, place{n, r.successors(n)})
+	}
+	if cut || r.err != nil {
+		return false, false
+	}
+	for x := range seen {
+		r.lives[x] = false
+	}
+	return false, true
+}
+
+// successors returns what may follow c, the ends of rules first, each once. A call of one
+// rule that completes without a gate is stepped over.
+func (r *runs) successors(c configuration) (next []configuration) {
+	var done []code
+	var later, last []configuration
+	for _, b := range likely {
+		m := r.move(c.state, b)
+		if m == dead || slices.Contains(done, m) {
+			continue
+		}
+		done = append(done, m)
+		switch pushdown.Kind(m & 3) {
+		case pushdown.Inside:
+			later = append(later, r.follow(c, m))
+		case pushdown.Return:
+			if n := r.follow(c, m); n.state >= 0 {
+				next = append(next, n)
+			}
+		default:
+			g := r.calls[m>>2].Symbol
+			if rules := r.rules[r.waits[g].callee]; !r.simple(rules) {
+				last = append(last, r.follow(c, m))
+			} else if n := r.follow(c, r.returned(g, words(rules))); n.state >= 0 {
+				last = append(last, n)
+			}
+		}
+	}
+	return append(append(next, later...), last...)
+}
+
+// simple reports whether a level is one rule that completes without a gate.
+func (r *runs) simple(rules []int32) bool {
+	return len(rules) == 1 && r.free[r.n.rules[rules[0]].start]
+}
+
+// returned is the move of a caller whose callee has completed some rules.
+func (r *runs) returned(symbol int32, ends string) code {
+	w := r.waits[symbol]
+	return r.encode(r.settle(w.level, r.after(w, ends)))
+}
+
+// summary is what a state can return: the returns by their number, endOfText for the end.
+type summary struct {
+	returns map[int32]bool
+	from    map[int32]bool    // states that go on here
+	callers map[[2]int32]bool // states and symbols that call this one
+}
+
+const endOfText = -2
+
+// summaries bounds the states that are explored.
+const summaries = 1 << 17
+
+// summarise explores what q can reach within its level, and in levels that are called from
+// there, and reports whether it could.
+func (r *runs) summarise(q int32) bool {
+	if s := r.sums[q]; s != nil {
+		return true
+	}
+	x := &summaryRun{runs: r}
+	x.of(q)
+	for len(x.todo) > 0 || len(x.gains) > 0 {
+		if n := len(x.gains); n > 0 {
+			g := x.gains[n-1]
+			x.gains = x.gains[:n-1]
+			s := r.sums[g.state]
+			for p := range s.from {
+				x.add(p, g.returned)
+			}
+			for w := range s.callers {
+				if g.returned >= 0 {
+					x.back(w[0], w[1], g.returned)
+				}
+			}
+			continue
+		}
+		at := x.todo[len(x.todo)-1]
+		x.todo = x.todo[:len(x.todo)-1]
+		if len(r.sums) > summaries {
+			r.fail(errUndecided)
+		}
+		if r.err != nil {
+			clear(r.sums)
+			return false
+		}
+		x.explore(at)
+	}
+	return true
+}
+
+// summaryRun is an exploration.
+type summaryRun struct {
+	*runs
+	todo  []int32
+	gains []gain
+}
+
+type gain struct{ state, returned int32 }
+
+func (x *summaryRun) of(q int32) *summary {
+	s := x.sums[q]
+	if s == nil {
+		s = &summary{map[int32]bool{}, map[int32]bool{}, map[[2]int32]bool{}}
+		x.sums[q] = s
+		x.todo = append(x.todo, q)
+	}
+	return s
+}
+
+// add notes that a state can return r.
+func (x *summaryRun) add(q, r int32) {
+	if s := x.of(q); !s.returns[r] {
+		s.returns[r] = true
+		x.gains = append(x.gains, gain{q, r})
+	}
+}
+
+// edge notes that from goes on at to.
+func (x *summaryRun) edge(from, to int32) {
+	s := x.of(to)
+	if s.from[from] {
+		return
+	}
+	s.from[from] = true
+	for r := range s.returns {
+		x.add(from, r)
+	}
+}
+
+// take notes a move that is no call.
+func (x *summaryRun) take(from int32, m code) {
+	if m == dead {
+		return
+	}
+	if pushdown.Kind(m&3) == pushdown.Inside {
+		x.edge(from, int32(m>>2))
+	} else {
+		x.add(from, int32(m>>2))
+	}
+}
+
+// back notes that the callee of a symbol, called by from, returned r.
+func (x *summaryRun) back(from, symbol, returned int32) {
+	q, err := x.resume(symbol, returned)
+	if err != nil {
+		x.fail(err)
+	}
+	if q >= 0 && err == nil {
+		x.take(from, x.encode(x.settle(x.waits[symbol].level, q)))
+	}
+}
+
+func (x *summaryRun) explore(q int32) {
+	if x.subsets.accepts(q) {
+		x.add(q, endOfText)
+	}
+	var done []code
+	for b := range 256 {
+		m := x.move(q, byte(b))
+		if m == dead || slices.Contains(done, m) {
+			continue
+		}
+		done = append(done, m)
+		if pushdown.Kind(m&3) != pushdown.Call {
+			x.take(q, m)
+			continue
+		}
+		k := x.calls[m>>2]
+		if rules := x.rules[x.waits[k.Symbol].callee]; x.simple(rules) {
+			x.take(q, x.returned(k.Symbol, words(rules)))
+			continue
+		}
+		s, w := x.of(k.To), [2]int32{q, k.Symbol}
+		if !s.callers[w] {
+			s.callers[w] = true
+			for r := range s.returns {
+				if r >= 0 {
+					x.back(q, k.Symbol, r)
+				}
+			}
+		}
+	}
+}
+
+// meets reports whether what a state can return lets the rest be completed.
+func (r *runs) meets(c configuration) bool {
+	s := r.sums[c.state]
+	if s.returns[endOfText] && c.stack == 0 {
+		return true
+	}
+	if c.stack == 0 {
+		return false
+	}
+	top := r.stacks.list[c.stack]
+	for x := range s.returns {
+		if x < 0 {
+			continue
+		}
+		q, err := r.resume(top.symbol, x)
+		if err != nil {
+			r.fail(err)
+		} else if q >= 0 && r.alive(configuration{state: q, stack: top.below}) {
+			return true
+		}
+	}
+	return false
+}
