@@ -1,13 +1,11 @@
 package grammar
 
-import (
-	"fmt"
-)
+import "slices"
 
 // arrays is the construction of one rule.
 type arrays struct {
 	*compiler
-	s                           *value
+	of                          []*value // the schemas that hold
 	l                           *location
 	least, most                 int // items; most < 0: any number
 	contains, lacks             *value
@@ -21,41 +19,32 @@ type arrays struct {
 // them satisfied contains, both only as far as an assertion depends on it.
 type slot struct{ items, matched int }
 
-// array returns the rule for the arrays that satisfy s.
-func (c *compiler) array(s *value, l *location) (int32, error) {
-	s = onlyIf(s, "items", "prefixItems", "additionalItems", "contains", "minItems", "maxItems", "uniqueItems")
-	key := fmt.Sprintf("array %d %s", c.id(s), l.key)
+// array returns the rule for the arrays that satisfy all schemas.
+func (c *compiler) array(all []*value, l *location) (int32, error) {
+	all = caring(all, "items", "prefixItems", "additionalItems", "contains", "minItems", "maxItems", "uniqueItems")
+	l, err := c.locationOf(all, l)
+	if err != nil {
+		return 0, err
+	}
+	key := c.ruleKey("array", all, l)
 	if r, ok := c.rules[key]; ok {
 		return r, nil
 	}
-	r := c.n.rule(s.path)
+	r := c.n.rule(all[0].path)
 	c.rules[key] = r
-	a := &arrays{compiler: c, s: s, l: l, most: -1, containsMost: -1, at: map[slot]int32{}, end: c.n.rules[r].end}
+	a := &arrays{compiler: c, of: all, l: l, most: -1, containsMost: -1, at: map[slot]int32{}, end: c.n.rules[r].end}
 	building := c.building
 	c.building = map[*value]bool{}
 	defer func() { c.building = building }()
-	for k, n := range map[string]*int{"minItems": &a.least, "maxItems": &a.most} {
-		if x := s.get(k); x != nil {
-			var err error
-			if *n, err = countOf(x); err != nil {
-				return 0, err
-			}
+	for _, s := range all {
+		if err := a.bounds(s); err != nil {
+			return 0, err
 		}
 	}
-	if x := s.get("uniqueItems"); x != nil && x.truth && (a.most < 0 || a.most > 1) {
-		return 0, unsupported(s, "uniqueItems", "not supported")
-	}
-	if a.contains = s.get("contains"); a.contains != nil {
-		a.containsLeast = 1
-		for k, n := range map[string]*int{"minContains": &a.containsLeast, "maxContains": &a.containsMost} {
-			if x := s.get(k); x != nil {
-				var err error
-				if *n, err = countOf(x); err != nil {
-					return 0, err
-				}
-			}
+	for _, s := range all {
+		if x := s.get("uniqueItems"); x != nil && x.truth && (a.most < 0 || a.most > 1) {
+			return 0, unsupported(s, "uniqueItems", "not supported")
 		}
-		a.lacks = made(a.contains.path, "not", a.contains)
 	}
 	c.n.arc(c.n.rules[r].start, '[', '[', a.place(slot{}))
 	for len(a.todo) > 0 {
@@ -69,6 +58,44 @@ func (c *compiler) array(s *value, l *location) (int32, error) {
 		}
 	}
 	return r, nil
+}
+
+// bounds notes what a schema says of the number of items.
+func (a *arrays) bounds(s *value) error {
+	if x := s.get("minItems"); x != nil {
+		n, err := countOf(x)
+		if err != nil {
+			return err
+		}
+		a.least = max(a.least, n)
+	}
+	if x := s.get("maxItems"); x != nil {
+		n, err := countOf(x)
+		if err != nil {
+			return err
+		}
+		if a.most < 0 || n < a.most {
+			a.most = n
+		}
+	}
+	x := s.get("contains")
+	if x == nil {
+		return nil
+	}
+	if a.contains != nil {
+		return errGates
+	}
+	a.contains, a.containsLeast = x, 1
+	for k, n := range map[string]*int{"minContains": &a.containsLeast, "maxContains": &a.containsMost} {
+		if x := s.get(k); x != nil {
+			var err error
+			if *n, err = countOf(x); err != nil {
+				return err
+			}
+		}
+	}
+	a.lacks = made(x.path, "not", x)
+	return nil
 }
 
 func (a *arrays) place(p slot) int32 {
@@ -100,37 +127,41 @@ func (a *arrays) grow(p slot) error {
 	if err != nil {
 		return err
 	}
-	s := itemOf(a.s, p.items)
+	var subs []*value
+	for _, s := range a.of {
+		subs = append(subs, itemOf(s, p.items))
+	}
+	with := func(s *value) []*value { return append(slices.Clone(subs), s) }
 	q := p
 	q.items++
 	if a.most < 0 {
-		q.items = min(q.items, max(len(prefix(a.s)), a.least, a.deepest(), 1))
+		q.items = min(q.items, max(a.least, a.deepest(), 1))
 	}
 	if a.contains == nil {
-		return a.all([]*value{s}, inner, at, a.place(q))
+		return a.all(subs, inner, at, a.place(q))
 	}
 	// One more that matches, or one that need not, or must not, be counted.
 	if a.containsMost < 0 {
-		if err := a.all([]*value{s}, inner, at, a.place(q)); err != nil {
+		if err := a.all(subs, inner, at, a.place(q)); err != nil {
 			return err
 		}
 		q.matched = min(p.matched+1, a.containsLeast)
 	} else {
-		if err := a.all([]*value{s, a.lacks}, inner, at, a.place(q)); err != nil {
+		if err := a.all(with(a.lacks), inner, at, a.place(q)); err != nil {
 			return err
 		}
 		if q.matched = p.matched + 1; q.matched > a.containsMost {
 			return nil
 		}
 	}
-	return a.all([]*value{s, a.contains}, inner, at, a.place(q))
+	return a.all(with(a.contains), inner, at, a.place(q))
 }
 
 // deepest returns the greatest number of first items that a schema of the
 // location distinguishes.
 func (a *arrays) deepest() int {
 	n := 0
-	for _, s := range a.l.schemas {
+	for _, s := range append(slices.Clone(a.l.schemas), a.of...) {
 		n = max(n, len(prefix(s)))
 	}
 	return n

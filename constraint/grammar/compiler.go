@@ -23,6 +23,7 @@ type compiler struct {
 	freeNumber *numberAutomaton // shared where nothing is asked
 	freeString *stringAutomaton
 	building   map[*value]bool // under construction in place
+	merging    *conjunctions   // nil where parts are read side by side
 	written    map[fragment]bool
 	ends       map[fragment]int32
 
@@ -269,6 +270,9 @@ func (c *compiler) item(l *location, at int) (*location, error) {
 }
 
 func (c *compiler) child(l *location, k string, of func(s *value) ([]*value, error)) (*location, error) {
+	if c.merging != nil {
+		return nil, nil
+	}
 	if known, ok := l.children[k]; ok {
 		return known, nil
 	}

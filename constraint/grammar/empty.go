@@ -174,6 +174,11 @@ func (r *nameRun) knows(f func(to int32) bool) bool {
 // spells reports whether a scalar has a text, by a search of some states. If it is not
 // sure, has is true.
 func spells(a automaton) (has, sure bool) {
+	if t, is := a.(*stringAutomaton); is {
+		if has, sure := t.completes(t.start()); sure {
+			return has, true
+		}
+	}
 	seen := map[int32]bool{}
 	path := []int32{a.start()}
 	for len(path) > 0 {

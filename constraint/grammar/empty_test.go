@@ -18,7 +18,7 @@ func TestEmptySchemas(t *testing.T) {
 		`{"type":"array","items":false,"minItems":2,"title":"x"}`:                                                              "no value satisfies #/items, #/minItems and #/type",
 		`{"allOf":[{"type":"string"},{"type":"integer"}]}`:                                                                     "no value satisfies #/allOf/0/type and #/allOf/1/type",
 		`{"type":"integer","minimum":3,"maximum":2}`:                                                                           "no value satisfies #/maximum, #/minimum and #/type",
-		`{"allOf":[{"type":"number","minimum":3},{"type":"number","exclusiveMaximum":3}]}`:                                     "no value satisfies #/allOf/0/minimum, #/allOf/0/type, #/allOf/1/exclusiveMaximum and #/allOf/1/type",
+		`{"allOf":[{"type":"number","minimum":3},{"type":"number","exclusiveMaximum":3}]}`:                                     "no value satisfies #/allOf/0/minimum, #/allOf/1/exclusiveMaximum and #/allOf/1/type",
 		`{"type":"string","minLength":3,"maxLength":2}`:                                                                        "no value satisfies #/maxLength, #/minLength and #/type",
 		`{"type":"object","required":["a"],"properties":{"a":false,"b":{"type":"string"}}}`:                                    "no value satisfies #/properties/a, #/required and #/type",
 		`{"type":"object","required":["a"],"properties":{"a":{"$ref":"#/$defs/n"}},"$defs":{"n":{"const":1,"type":"string"}}}`: "no value satisfies #/$defs/n/const, #/$defs/n/type, #/required and #/type",

@@ -88,32 +88,62 @@ func schemaNetwork(ctx context.Context, root *value, meter *poll.Meter, config S
 	if limits.States == 0 {
 		limits.States = 1 << 14 // TestPatternExplosion
 	}
+	// Most schemas are unions of conjunctions, which need no gates.
+	n, err := newCompiler(ctx, root, meter, config, limits, true).schema()
+	var schema *SchemaError
+	var limit *constraint.LimitError
+	if errors.Is(err, errGates) || errors.As(err, &schema) || errors.As(err, &limit) {
+		n, err = newCompiler(ctx, root, meter, config, limits, false).schema()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n, meter.Poll()
+}
+
+// newCompiler returns the compiler of a document that merges what holds together, or has
+// gates combine what it reads side by side.
+func newCompiler(ctx context.Context, root *value, meter *poll.Meter, config SchemaConfig, limits constraint.Limits, merges bool) *compiler {
+	canonical := config.Spelling == Canonical
 	c := &compiler{
 		schemas:  schemas{references{root: root, byID: map[string]*value{}, negated: map[*value]bool{}}, map[*value][]part{}},
 		patterns: patterns{ctx, limits, map[string][]test{}},
-		n:        newNetwork("JSONSchema", meter, config.Limits), canonical: config.Spelling == Canonical, compact: config.Compact || config.Spelling == Canonical, ids: map[*value]int{}, locations: map[string]*location{},
+		n:        newNetwork("JSONSchema", meter, config.Limits), canonical: canonical, compact: config.Compact || canonical, ids: map[*value]int{}, locations: map[string]*location{},
 		rules: map[string]int32{}, building: map[*value]bool{}, written: map[fragment]bool{}, ends: map[fragment]int32{},
 	}
 	c.all = c.every
-	if x := root.get("$schema"); x != nil && x.kind == str {
+	if merges {
+		c.merging = &conjunctions{unions: map[*value][]conjunction{}, parts: map[*part]int{}}
+		c.all = c.merged
+	}
+	return c
+}
+
+// schema compiles the document.
+func (c *compiler) schema() (*network, error) {
+	if x := c.root.get("$schema"); x != nil && x.kind == str {
 		c.legacy, c.strict = legacy(x.text), strict(x.text)
 	}
-	c.index(root)
-	c.negate(root, false)
-	top := c.n.rule(root.path)
+	c.index(c.root)
+	if c.merging != nil {
+		c.exact = false
+	} else {
+		c.negate(c.root, false)
+	}
+	top := c.n.rule(c.root.path)
 	start, end := c.n.rules[top].start, c.n.rules[top].end
 	in := c.n.add()
 	c.n.link(start, in)
 	c.space(in)
 	c.space(end)
-	l, err := c.locate([]*value{root})
-	if err != nil {
-		return nil, err
+	var l *location
+	if c.merging == nil {
+		var err error
+		if l, err = c.locate([]*value{c.root}); err != nil {
+			return nil, err
+		}
 	}
-	if err := c.all([]*value{root}, l, in, end); err != nil {
-		return nil, err
-	}
-	return c.n, meter.Poll()
+	return c.n, c.all([]*value{c.root}, l, in, end)
 }
 
 // every leads from in to out by the values that satisfy every schema; nil ones
@@ -311,17 +341,8 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 			return err
 		}
 		spec.canonical = c.canonical
-		if c.freeNumber == nil || !spec.free() {
-			a, err := newNumber(spec)
-			if err != nil {
-				return unsupported(s, "multipleOf", "%v", err)
-			}
-			if spec.free() {
-				c.freeNumber = a
-			}
-			c.n.run(in, a, out)
-		} else {
-			c.n.run(in, c.freeNumber, out)
+		if err := c.runNumber(spec, s, in, out); err != nil {
+			return err
 		}
 	}
 	if t.str {
@@ -330,29 +351,51 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 			return err
 		}
 		spec.canonical = c.canonical
-		free := len(spec.tests) == 0 && spec.least == 0 && spec.most < 0
-		if c.freeString == nil && free {
-			c.freeString = newString(spec)
-		}
-		if free {
-			c.n.run(in, c.freeString, out)
-		} else {
-			c.n.run(in, newString(spec), out)
-		}
+		c.runString(spec, in, out)
 	}
 	if t.array {
-		r, err := c.array(s, l)
+		r, err := c.array([]*value{s}, l)
 		if err != nil {
 			return err
 		}
 		c.n.call(in, r, out)
 	}
 	if t.object {
-		r, err := c.object(s, l)
+		r, err := c.object([]*value{s}, l)
 		if err != nil {
 			return err
 		}
 		c.n.call(in, r, out)
 	}
 	return nil
+}
+
+// runNumber reads a number that s describes.
+func (c *compiler) runNumber(spec numberSpec, s *value, in, out int32) error {
+	if c.freeNumber != nil && spec.free() {
+		c.n.run(in, c.freeNumber, out)
+		return nil
+	}
+	a, err := newNumber(spec)
+	if err != nil {
+		return unsupported(s, "multipleOf", "%v", err)
+	}
+	if spec.free() {
+		c.freeNumber = a
+	}
+	c.n.run(in, a, out)
+	return nil
+}
+
+// runString reads a string.
+func (c *compiler) runString(spec stringSpec, in, out int32) {
+	free := len(spec.tests) == 0 && spec.least == 0 && spec.most < 0
+	if c.freeString == nil && free {
+		c.freeString = newString(spec)
+	}
+	if free {
+		c.n.run(in, c.freeString, out)
+	} else {
+		c.n.run(in, newString(spec), out)
+	}
 }

@@ -1,7 +1,6 @@
 package grammar
 
 import (
-	"fmt"
 	"slices"
 )
 
@@ -9,7 +8,7 @@ import (
 // location, then others.
 type objects struct {
 	*compiler
-	s           *value
+	of          []*value // the schemas that hold
 	l           *location
 	required    map[string]bool
 	need        []int // need[i] is the first required name of the location from i on
@@ -48,50 +47,28 @@ type entry struct {
 	l       *location
 }
 
-// object returns the rule for the objects that satisfy s.
-func (c *compiler) object(s *value, l *location) (int32, error) {
-	s = onlyIf(s, "properties", "patternProperties", "additionalProperties", "required", "minProperties", "maxProperties", "propertyNames")
-	key := fmt.Sprintf("object %d %s", c.id(s), l.key)
+// object returns the rule for the objects that satisfy all schemas.
+func (c *compiler) object(all []*value, l *location) (int32, error) {
+	all = caring(all, "properties", "patternProperties", "additionalProperties", "required", "minProperties", "maxProperties", "propertyNames")
+	l, err := c.locationOf(all, l)
+	if err != nil {
+		return 0, err
+	}
+	key := c.ruleKey("object", all, l)
 	if r, ok := c.rules[key]; ok {
 		return r, nil
 	}
-	r := c.n.rule(s.path)
+	r := c.n.rule(all[0].path)
 	c.rules[key] = r
-	o := &objects{compiler: c, s: s, l: l, required: map[string]bool{}, most: -1, at: map[member]int32{},
+	o := &objects{compiler: c, of: all, l: l, required: map[string]bool{}, most: -1, at: map[member]int32{}, names: &keys{stringSpec: stringSpec{most: -1}},
 		targets: map[member]*targets{}, entries: map[entry]int32{}, end: c.n.rules[r].end}
 	building := c.building
 	c.building = map[*value]bool{}
 	defer func() { c.building = building }()
-	var err error
-	if x := s.get("required"); x != nil {
-		for _, k := range x.items {
-			if k.kind != str {
-				return 0, malformed(k, "a string")
-			}
-			o.required[k.text] = true
-		}
-	}
-	if x := s.get("minProperties"); x != nil {
-		if o.least, err = countOf(x); err != nil {
+	for _, s := range all {
+		if err := o.bounds(s); err != nil {
 			return 0, err
 		}
-	}
-	if x := s.get("maxProperties"); x != nil {
-		if o.most, err = countOf(x); err != nil {
-			return 0, err
-		}
-	}
-	if (o.least > 0 || o.most >= 0) && c.negated[s] {
-		// Names that the schema does not know may repeat, so that members are
-		// not counted exactly.
-		if s.get("additionalProperties") == nil || s.get("additionalProperties").kind != boolean || s.get("patternProperties") != nil {
-			if o.least > 1 || o.most >= 0 {
-				return 0, unsupported(s, "minProperties", "bounds on unknown members are not supported in a schema with not, oneOf, if or dependencies")
-			}
-		}
-	}
-	if o.names, err = c.keysOf(s.get("propertyNames")); err != nil {
-		return 0, err
 	}
 	o.need = make([]int, len(l.names)+1)
 	o.need[len(l.names)] = len(l.names)
@@ -122,6 +99,44 @@ func (c *compiler) object(s *value, l *location) (int32, error) {
 	return r, nil
 }
 
+// bounds notes what a schema says of all members.
+func (o *objects) bounds(s *value) error {
+	if x := s.get("required"); x != nil {
+		for _, k := range x.items {
+			if k.kind != str {
+				return malformed(k, "a string")
+			}
+			o.required[k.text] = true
+		}
+	}
+	if x := s.get("minProperties"); x != nil {
+		n, err := countOf(x)
+		if err != nil {
+			return err
+		}
+		o.least = max(o.least, n)
+	}
+	if x := s.get("maxProperties"); x != nil {
+		n, err := countOf(x)
+		if err != nil {
+			return err
+		}
+		if o.most < 0 || n < o.most {
+			o.most = n
+		}
+	}
+	if (o.least > 0 || o.most >= 0) && o.negated[s] {
+		// Names that the schema does not know may repeat, so that members are
+		// not counted exactly.
+		if s.get("additionalProperties") == nil || s.get("additionalProperties").kind != boolean || s.get("patternProperties") != nil {
+			if o.least > 1 || o.most >= 0 {
+				return unsupported(s, "minProperties", "bounds on unknown members are not supported in a schema with not, oneOf, if or dependencies")
+			}
+		}
+	}
+	return o.restrict(o.names, s.get("propertyNames"), 0)
+}
+
 // several bounds the patterns that a rule distinguishes: every set of them that a name may
 // match has a value of its own.
 const several = 5
@@ -133,15 +148,15 @@ func (o *objects) reader() (*stringAutomaton, error) {
 	spec.canonical = o.canonical
 	spec.tests = append(slices.Clone(spec.tests), test{a: o.l.index, watched: true})
 	if len(o.patterns()) > several {
-		return nil, unsupported(o.s, "patternProperties", "%d patterns, want ≤ %d", len(o.patterns()), several)
+		return nil, unsupported(o.of[0], "patternProperties", "%d patterns, want ≤ %d", len(o.patterns()), several)
 	}
 	for _, k := range o.patterns() {
-		tests, err := o.pattern(k, o.s.path.in("patternProperties"))
+		tests, err := o.pattern(k, o.of[0].path.in("patternProperties"))
 		if err != nil {
 			return nil, err
 		}
 		if len(tests) > 1 {
-			return nil, unsupported(o.s, "patternProperties", "lookaheads are not supported here")
+			return nil, unsupported(o.of[0], "patternProperties", "lookaheads are not supported here")
 		}
 		spec.tests = append(spec.tests, test{a: tests[0].a, watched: true})
 	}
@@ -152,12 +167,16 @@ func (o *objects) reader() (*stringAutomaton, error) {
 // on the order within a value, or those of the schema if these are too many. Then the
 // values of all other names have one order.
 func (o *objects) patterns() []string {
-	if p := o.s.get("patternProperties"); len(o.l.patterns) > several && p != nil {
-		return p.keys
-	} else if len(o.l.patterns) > several {
-		return nil
+	if len(o.l.patterns) <= several {
+		return o.l.patterns
 	}
-	return o.l.patterns
+	var own []string
+	for _, s := range o.of {
+		if p := s.get("patternProperties"); p != nil {
+			own = append(own, p.keys...)
+		}
+	}
+	return own
 }
 
 func (o *objects) place(m member) int32 {
@@ -250,9 +269,13 @@ func (o *objects) named(t *targets, m member, i int) error {
 		to.passed = len(o.l.names)
 		to.seen |= 1 << (i - len(o.l.names))
 	}
-	subs, err := o.valueOf(o.s, name)
-	if err != nil {
-		return err
+	var subs []*value
+	for _, s := range o.of {
+		of, err := o.valueOf(s, name)
+		if err != nil {
+			return err
+		}
+		subs = append(subs, of...)
 	}
 	inner, err := o.property(o.l, name)
 	if err != nil {
@@ -287,7 +310,11 @@ func (o *objects) others(t *targets, m member) error {
 		if err != nil {
 			return err
 		}
-		if t.others[set], err = o.member(o.otherOf(o.s, matched), inner, to); err != nil {
+		var subs []*value
+		for _, s := range o.of {
+			subs = append(subs, o.otherOf(s, matched)...)
+		}
+		if t.others[set], err = o.member(subs, inner, to); err != nil {
 			return err
 		}
 	}
@@ -354,11 +381,7 @@ func (r *nameRun) possible(state int32) bool {
 			}
 		}
 	}
-	end := min(o.need[r.m.passed]+1, len(o.l.names))
-	if r.open {
-		end = len(o.l.index.names)
-	}
-	return tests[first] >= 0 && o.l.index.any(int(tests[first]), r.m.passed, end, func(i int) bool { return r.named(i) >= 0 })
+	return tests[first] >= 0 && r.begins(int(tests[first]), func(int32) bool { return true })
 }
 
 // named returns the target of a known name, −1 if it may not come.
@@ -376,6 +399,31 @@ func (r *nameRun) named(i int) int32 {
 }
 
 func (r *nameRun) final(state int32) bool { return r.to(state) >= 0 }
+
+// completes reports whether a name goes on from a state, where that takes no search: between
+// two characters of one that is known, if names may have any length and nothing else is asked
+// of them.
+func (r *nameRun) completes(state int32, ok func(to int32) bool) (yes, sure bool) {
+	k := r.o.keys
+	s := &k.states[state]
+	if len(r.o.names.tests) > 0 || k.least > 0 || k.most >= 0 || s.at != before && s.at != plain || s.tests[0] < 0 {
+		return false, false
+	}
+	return true, r.begins(int(s.tests[0]), ok)
+}
+
+// begins reports whether f holds for a node after a known name below a node of the index.
+func (r *nameRun) begins(at int, f func(to int32) bool) bool {
+	o := r.o
+	end := min(o.need[r.m.passed]+1, len(o.l.names))
+	if r.open {
+		end = len(o.l.index.names)
+	}
+	return o.l.index.any(at, r.m.passed, end, func(i int) bool {
+		to := r.named(i)
+		return to >= 0 && f(to)
+	})
+}
 
 func (r *nameRun) targets(nodes []int32) []int32 {
 	r.leadsTo(func(to int32) bool {
@@ -454,12 +502,7 @@ type keys struct {
 	never bool
 }
 
-// keysOf reads a schema for names, which may only describe strings.
-func (c *compiler) keysOf(s *value) (*keys, error) {
-	k := &keys{stringSpec: stringSpec{most: -1}}
-	return k, c.restrict(k, s, 0)
-}
-
+// restrict adds what a schema for names says, which may only describe strings.
 func (c *compiler) restrict(k *keys, s *value, depth int) error {
 	if s == nil || s.kind == boolean {
 		k.never = k.never || s != nil && !s.truth

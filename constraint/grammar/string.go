@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -36,6 +37,8 @@ type stringAutomaton struct {
 	number map[string]int32
 	states []stringState
 	alive  map[int32]bool // of places after \u00h
+	key    []byte         // scratch of find
+	fed    []int32        // and of feed
 }
 
 // stringState is the place within a character, the characters so far, and the
@@ -79,21 +82,26 @@ func (a *stringAutomaton) start() int32 { return 0 }
 func (a *stringAutomaton) final(q int32) bool { return a.states[q].at == closed }
 
 func (a *stringAutomaton) find(s stringState) int32 {
-	k := []byte{byte(s.at), s.left, s.low, s.high, byte(s.code), byte(s.code >> 8), byte(s.lead), byte(s.lead >> 8),
-		byte(s.count), byte(s.count >> 8), byte(s.count >> 16)}
-	k = append(k, words(s.tests)...)
+	k := append(a.key[:0], byte(s.at), s.left, s.low, s.high, byte(s.code), byte(s.code>>8), byte(s.lead), byte(s.lead>>8),
+		byte(s.count), byte(s.count>>8), byte(s.count>>16))
+	for _, q := range s.tests {
+		k = binary.LittleEndian.AppendUint32(k, uint32(q))
+	}
+	a.key = k
 	if i, ok := a.number[string(k)]; ok {
 		return i
 	}
 	i := int32(len(a.states))
 	a.number[string(k)] = i
+	s.tests = slices.Clone(s.tests)
 	a.states = append(a.states, s)
 	return i
 }
 
-// feed gives bytes of a character to the tests.
+// feed gives bytes of a character to the tests, whose states are kept until the next feed.
 func (a *stringAutomaton) feed(s stringState, text ...byte) (stringState, bool) {
-	s.tests = slices.Clone(s.tests)
+	a.fed = append(a.fed[:0], s.tests...)
+	s.tests = a.fed
 	for i, t := range a.tests {
 		for _, b := range text {
 			if s.tests[i] >= 0 {
@@ -108,6 +116,25 @@ func (a *stringAutomaton) feed(s stringState, text ...byte) (stringState, bool) 
 		}
 	}
 	return s, true
+}
+
+// completes reports whether a text completes the string from a state, where that takes no
+// search: the length is free, at most one test is open, and it has no dead ends.
+func (a *stringAutomaton) completes(q int32) (yes, sure bool) {
+	s := &a.states[q]
+	if a.most >= 0 && (len(a.tests) > 0 || s.at != before && s.at != plain) || s.at == escaped || s.at == hex && s.left == 4 || s.at == second || s.at == secondSign {
+		return false, false
+	}
+	if len(a.tests) == 0 {
+		return a.most < 0 || a.least <= a.most, true
+	}
+	if len(a.tests) > 1 || !a.tests[0].want || s.count < a.least {
+		return false, false
+	}
+	if t, is := a.tests[0].a.(*trie); is && len(t.next[0]) == 0 && !t.ends[0] {
+		return false, true
+	}
+	return true, true
 }
 
 // begin counts a character.
@@ -191,7 +218,9 @@ func (a *stringAutomaton) inside(s stringState, b byte) int32 {
 		if s.count < a.least {
 			return -1
 		}
-		end := stringState{at: closed, tests: make([]int32, len(s.tests))}
+		a.fed = append(a.fed[:0], s.tests...)
+		clear(a.fed)
+		end := stringState{at: closed, tests: a.fed}
 		for i, t := range a.tests {
 			if t.watched {
 				end.tests[i] = s.tests[i]

@@ -78,7 +78,11 @@ func (t *trimmer) completable(gates bool) ([]bool, error) {
 	n := t.network
 	for {
 		ok, err := n.leading(func(at int32) bool {
-			return !t.never[at] && t.table(n.nodes[at].scalar).live(n.nodes[at].scalar.start())
+			a := n.nodes[at].scalar
+			if _, isName := a.(*nameRun); isName {
+				return !t.never[at]
+			}
+			return t.table(a).live(a.start())
 		}, gates)
 		if err != nil {
 			return nil, err
@@ -163,11 +167,30 @@ func (t *table) next(q int32, b byte) int32 {
 	return r.next[b]
 }
 
+// completes reports whether a text ends after q, where that takes no search.
+func (t *table) completes(q int32) (yes, sure bool) {
+	switch a := t.automaton.(type) {
+	case *stringAutomaton:
+		return a.completes(q)
+	case *nameRun:
+		return a.completes(q, func(to int32) bool { return t.ok[to] })
+	}
+	return false, false
+}
+
 // live reports whether a text ends after q. All that a search without success has seen is
 // dead.
 func (t *table) live(q int32) bool {
-	if r := t.at(q); r.alive != 0 {
+	r := t.at(q)
+	if r.alive != 0 {
 		return r.alive > 0
+	}
+	if yes, sure := t.completes(q); sure {
+		r.alive = -1
+		if yes {
+			r.alive = 1
+		}
+		return yes
 	}
 	type place struct {
 		q    int32

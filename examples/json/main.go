@@ -6,6 +6,8 @@
 //	go -C examples run ./json -schema schema.json -vocab tokenizer.json -length 48 -n 10
 //	go -C examples run ./json -schema schema.json -check instance.json
 //	go -C examples run ./json -maskbench tests.jsonl -json
+//	go -C examples run ./json -maskbench tests.jsonl -masks -vocab tokenizer.json -json
+//	go -C examples run ./json -tools 400 -vocab tokenizer.json -json
 package main
 
 import (
@@ -21,9 +23,9 @@ type options struct {
 	command.Output
 
 	schema, vocab, check, maskbench string
-	length, n, steps                int
+	length, n, steps, tools         int
 	seed                            uint64
-	compact                         bool
+	compact, masks                  bool
 }
 
 func parse(args []string) (options, error) {
@@ -33,6 +35,8 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.vocab, "vocab", "", "`file` with a vocabulary: a tokenizer.json, or a vocab.json as GPT-2 has it; without it, tokens are bytes")
 	f.StringVar(&o.check, "check", "", "only say whether the JSON in `file` is in the language")
 	f.StringVar(&o.maskbench, "maskbench", "", "only check the schemas in `file`, one JSON object a line with schema and tests")
+	f.BoolVar(&o.masks, "masks", false, "with -maskbench: read the instances token by token, and judge masks of next tokens")
+	f.IntVar(&o.tools, "tools", 0, "only measure the masks of calls of so many tools")
 	f.IntVar(&o.length, "length", 64, "tokens of a sample at most")
 	f.IntVar(&o.n, "n", 10, "samples")
 	f.IntVar(&o.steps, "steps", 4, "steps of the diffusion")
@@ -51,6 +55,12 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-length = %d, want ≥ 1", o.length)
 	case o.steps < 1:
 		return o, fmt.Errorf("-steps = %d, want ≥ 1", o.steps)
+	case o.masks && o.maskbench == "":
+		return o, fmt.Errorf("-masks judges the schemas of -maskbench, want that, too")
+	case o.tools < 0:
+		return o, fmt.Errorf("-tools = %d, want ≥ 1", o.tools)
+	case o.tools > 0 && (o.maskbench != "" || o.schema != "" || o.check != ""):
+		return o, fmt.Errorf("-tools has a schema of its own, want neither -schema, -check nor -maskbench")
 	case o.maskbench != "" && (o.schema != "" || o.check != ""):
 		return o, fmt.Errorf("-maskbench has schemas and instances of its own, want neither -schema nor -check")
 	}
@@ -59,6 +69,8 @@ func parse(args []string) (options, error) {
 
 func run(ctx context.Context, o options) (fmt.Stringer, error) {
 	switch {
+	case o.tools > 0:
+		return tools(ctx, o)
 	case o.maskbench != "":
 		return benchmark(ctx, o)
 	case o.check != "":

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
@@ -32,6 +31,8 @@ type results struct {
 	Passed        int    `json:"passed"`
 	CompileMillis spread `json:"compile_ms"`
 
+	Masks *maskResults `json:"masks,omitempty"`
+
 	refused []string
 }
 
@@ -49,12 +50,23 @@ func benchmark(ctx context.Context, o options) (*results, error) {
 	}
 	defer f.Close()
 	r := &results{}
+	var t *tokens
+	if o.masks {
+		v, err := vocabulary(o.vocab)
+		if err != nil {
+			return nil, err
+		}
+		if t, err = newTokens(v); err != nil {
+			return nil, err
+		}
+		r.Masks = &maskResults{}
+	}
 	var millis []float64
 	in := bufio.NewReaderSize(f, 1<<20)
 	for line := 1; ; line++ {
 		data, err := in.ReadBytes('\n')
 		if len(data) > 1 {
-			ms, err := r.schema(ctx, data, o)
+			ms, err := r.schema(ctx, data, t)
 			if err != nil {
 				return nil, fmt.Errorf("%s: line %d: %w", o.maskbench, line, err)
 			}
@@ -70,14 +82,16 @@ func benchmark(ctx context.Context, o options) (*results, error) {
 	if r.Schemas == 0 {
 		return nil, fmt.Errorf("%s: no schema", o.maskbench)
 	}
-	slices.Sort(millis)
-	r.CompileMillis = spread{millis[len(millis)/2], millis[len(millis)*99/100], millis[len(millis)-1]}
+	r.CompileMillis = spreadOf(millis)
+	if r.Masks != nil {
+		r.Masks.finish()
+	}
 	return r, nil
 }
 
 // schema adds one schema to the results and returns the processor time of its
 // compilation.
-func (r *results) schema(ctx context.Context, data []byte, o options) (millis float64, err error) {
+func (r *results) schema(ctx context.Context, data []byte, vocabulary *tokens) (millis float64, err error) {
 	var c struct {
 		Name   string
 		Schema json.RawMessage
@@ -105,8 +119,12 @@ func (r *results) schema(ctx context.Context, data []byte, o options) (millis fl
 	}
 	r.Compiled++
 	right := true
+	var texts []string
+	var accepted []bool
 	for _, t := range c.Tests {
-		switch got := g.Accepts(string(t.Data)); {
+		got := g.Accepts(string(t.Data))
+		texts, accepted = append(texts, string(t.Data)), append(accepted, got)
+		switch {
 		case got && !t.Valid:
 			r.Invalidation++
 			right = false
@@ -118,7 +136,10 @@ func (r *results) schema(ctx context.Context, data []byte, o options) (millis fl
 	if right {
 		r.Passed++
 	}
-	return millis, nil
+	if vocabulary != nil {
+		err = r.Masks.masksOf(ctx, c.Name, g, vocabulary, c.Schema, texts, accepted)
+	}
+	return millis, err
 }
 
 func (r *results) String() string {
@@ -126,6 +147,13 @@ func (r *results) String() string {
 		"compile, processor time: p50 %.2f ms, p99 %.1f ms, at most %.1f ms\n",
 		r.Schemas, r.Compiled, r.Unsupported, r.Passed, r.Validation, r.Invalidation,
 		r.CompileMillis.P50, r.CompileMillis.P99, r.CompileMillis.Max)
+	if m := r.Masks; m != nil {
+		s += fmt.Sprintf("masks: %d tokens of %d schemas judged, %d errors, %d undecided\n%d masks: p50 %.1f µs, p99 %.1f µs, at most %.1f µs; prepared for: p50 %.2f ms, p99 %.1f ms, at most %.1f ms\n",
+			m.Tokens, m.Schemas, m.Errors, m.Undecided, m.Masks, m.Micros.P50, m.Micros.P99, m.Micros.Max, m.Prepare.P50, m.Prepare.P99, m.Prepare.Max)
+		for _, x := range m.wrong {
+			s += x + "\n"
+		}
+	}
 	for _, x := range r.refused {
 		s += x + "\n"
 	}

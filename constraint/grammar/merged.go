@@ -1,0 +1,576 @@
+package grammar
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// errGates means that a schema is not written as a union of conjunctions: its parts have to
+// be read side by side, and gates combine them.
+var errGates = errors.New("grammar: the schema needs gates")
+
+// conjunction is a set of assertions that hold together: schemas of opPlain and parts of opEnum.
+type conjunction struct {
+	plains []*value
+	enums  []*part
+}
+
+// alternatives bounds those of a place, products those that combining two choices makes.
+const (
+	alternatives = 1 << 13
+	products     = 64
+)
+
+// conjunctions writes schemas as unions of conjunctions.
+type conjunctions struct {
+	unions map[*value][]conjunction // nil while it is written
+	parts  map[*part]int            // numbers of opEnum
+	depth  int
+}
+
+// conjunctionKey identifies a conjunction.
+func (c *compiler) conjunctionKey(x conjunction) string {
+	k := make([]int32, 0, len(x.enums))
+	for _, p := range x.enums {
+		i, ok := c.merging.parts[p]
+		if !ok {
+			i = len(c.merging.parts)
+			c.merging.parts[p] = i
+		}
+		k = append(k, int32(i))
+	}
+	slices.Sort(k)
+	return c.key(x.plains) + "|" + words(slices.Compact(k))
+}
+
+// merged leads from in to out by the values that satisfy every schema, written as a union of
+// conjunctions. Each of them has an order of properties of its own.
+func (c *compiler) merged(schemas []*value, _ *location, in, out int32) error {
+	k := fragment{in, out, c.key(schemas)}
+	if c.written[k] {
+		return nil
+	}
+	c.written[k] = true
+	all := []conjunction{{}}
+	for _, s := range schemas {
+		if s == nil {
+			continue
+		}
+		u, err := c.union(s)
+		if err != nil {
+			return err
+		}
+		if all, err = c.times(all, u); err != nil {
+			return err
+		}
+	}
+	for _, x := range all {
+		if err := c.n.check(len(x.plains) + len(x.enums)); err != nil {
+			return err
+		}
+		if err := c.conjunction(x, in, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// times returns the conjunctions of what satisfies both unions.
+func (c *compiler) times(x, y []conjunction) ([]conjunction, error) {
+	switch {
+	case len(x) > 1 && len(y) > 1 && len(x)*len(y) > products:
+		return nil, errGates
+	case len(x) == 1 && len(x[0].plains)+len(x[0].enums) == 0:
+		return y, nil
+	case len(y) == 1 && len(y[0].plains)+len(y[0].enums) == 0:
+		return x, nil
+	}
+	var z []conjunction
+	for _, a := range x {
+		for _, b := range y {
+			m := conjunction{slices.Clip(a.plains), slices.Clip(a.enums)}
+			for _, p := range b.plains {
+				if !slices.Contains(m.plains, p) {
+					m.plains = append(m.plains, p)
+				}
+			}
+			for _, p := range b.enums {
+				if !slices.Contains(m.enums, p) {
+					m.enums = append(m.enums, p)
+				}
+			}
+			z = append(z, m)
+		}
+	}
+	return z, c.n.check(len(z))
+}
+
+// union writes a schema as a union of conjunctions.
+func (c *compiler) union(s *value) ([]conjunction, error) {
+	if u, ok := c.merging.unions[s]; ok {
+		if u == nil {
+			return nil, errGates
+		}
+		return u, nil
+	}
+	if c.merging.depth++; c.merging.depth > nesting {
+		return nil, errGates
+	}
+	defer func() { c.merging.depth-- }()
+	c.merging.unions[s] = nil
+	parts, err := c.parts(s)
+	if err != nil {
+		return nil, err
+	}
+	all := []conjunction{{}}
+	for i := range parts {
+		u, err := c.unionOf(&parts[i])
+		if err != nil {
+			return nil, err
+		}
+		if all, err = c.times(all, u); err != nil {
+			return nil, err
+		}
+	}
+	if all == nil {
+		all = []conjunction{} // known, and empty
+	}
+	c.merging.unions[s] = all
+	return all, nil
+}
+
+// unionOf is union of a part.
+func (c *compiler) unionOf(p *part) (all []conjunction, err error) {
+	switch p.op {
+	case opPlain:
+		return []conjunction{{plains: []*value{p.s}}}, nil
+	case opEnum:
+		return []conjunction{{enums: []*part{p}}}, nil
+	case opAll:
+		all = []conjunction{{}}
+		for _, s := range p.subs {
+			u, err := c.union(s)
+			if err != nil {
+				return nil, err
+			}
+			if all, err = c.times(all, u); err != nil {
+				return nil, err
+			}
+		}
+	case opAny, opOne:
+		seen := map[string]bool{}
+		for _, s := range p.subs {
+			u, err := c.union(s)
+			if err != nil {
+				return nil, err
+			}
+			for _, x := range u {
+				if k := c.conjunctionKey(x); !seen[k] {
+					seen[k] = true
+					all = append(all, x)
+				}
+			}
+			if len(all) > alternatives {
+				return nil, errGates
+			}
+			if err := c.n.check(len(u)); err != nil {
+				return nil, err
+			}
+		}
+		if (p.op == opOne || c.canonical && len(all) > 1) && !c.disjoint(p.subs) {
+			return nil, errGates
+		}
+	case opNot:
+		return c.lacking(p.subs[0])
+	}
+	return all, nil
+}
+
+// lacking writes "not required" as properties that nothing satisfies, and what nothing
+// satisfies as what everything does.
+func (c *compiler) lacking(s *value) (all []conjunction, err error) {
+	parts, err := c.parts(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 1 && parts[0].op == opNever {
+		return []conjunction{{}}, nil
+	}
+	if len(parts) != 1 || parts[0].op != opPlain {
+		return nil, errGates
+	}
+	names := s.get("required")
+	if names == nil || len(names.items) == 0 {
+		return nil, errGates
+	}
+	t, err := typesOf(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range s.keys {
+		if assertions[k] != nil && k != "required" && k != "type" {
+			return nil, errGates
+		}
+	}
+	if t.null || t.boolean || t.array || t.number || t.integer || t.str || !t.object {
+		if s.get("type") != nil {
+			return nil, errGates
+		}
+	}
+	for _, k := range names.items {
+		if k.kind != str {
+			return nil, malformed(k, "a string")
+		}
+		x := made(s.path, "properties", made(s.path, k.text, truth(s.path, false)))
+		if s.get("type") == nil { // whatever is no object has every name
+			x.set("type", word(s.path, "object"))
+		}
+		u, err := c.union(x)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, u...)
+	}
+	return all, nil
+}
+
+// and returns the types that are in both sets.
+func (t typeSet) and(u typeSet) typeSet {
+	return typeSet{t.null && u.null, t.boolean && u.boolean, t.object && u.object, t.array && u.array, t.number && u.number, t.integer && u.integer, t.str && u.str}
+}
+
+// types returns those that all schemas allow.
+func types(plains []*value) (typeSet, error) {
+	t := typeSet{true, true, true, true, true, true, true}
+	for _, s := range plains {
+		u, err := typesOf(s)
+		if err != nil {
+			return t, err
+		}
+		t = t.and(u)
+	}
+	return t, nil
+}
+
+// common returns the scalars that are in all enums, and whether numbers are to be spelled as
+// integers.
+func common(enums []*part) (values []*value, whole bool) {
+	for i, p := range enums {
+		whole = whole || p.whole
+		if i == 0 {
+			values = p.values
+			continue
+		}
+		values = slices.DeleteFunc(slices.Clone(values), func(v *value) bool {
+			return !slices.ContainsFunc(p.values, func(w *value) bool { return sameScalar(v, w) })
+		})
+	}
+	return values, whole
+}
+
+// sameScalar reports whether two scalars are equal.
+func sameScalar(a, b *value) bool {
+	if a.kind != b.kind {
+		return false
+	}
+	switch a.kind {
+	case boolean:
+		return a.truth == b.truth
+	case str:
+		return a.text == b.text
+	case number:
+		x, err := parseDecimal(a.num)
+		y, also := parseDecimal(b.num)
+		return err != nil || also != nil || x == y
+	}
+	return true
+}
+
+// conjunction leads from in to out by the values of one.
+func (c *compiler) conjunction(x conjunction, in, out int32) error {
+	t, err := types(x.plains)
+	if err != nil {
+		return err
+	}
+	if len(x.plains) == 0 && len(x.enums) > 0 {
+		values, whole := common(x.enums)
+		return c.enum(values, whole && c.strict, in, out)
+	}
+	if len(x.plains) == 0 {
+		x.plains = []*value{anything}
+	}
+	if len(x.plains) == 1 && len(x.enums) == 0 {
+		return c.typed(x.plains[0], nil, in, out)
+	}
+	return c.together(x, t, in, out)
+}
+
+// together is typed for several schemas and enums.
+func (c *compiler) together(x conjunction, t typeSet, in, out int32) error {
+	values, whole := common(x.enums)
+	enumerated := len(x.enums) > 0
+	var texts []string
+	var numbers []decimal
+	isNull, isTrue, isFalse := t.null && !enumerated, t.boolean && !enumerated, t.boolean && !enumerated
+	for _, v := range values {
+		switch v.kind {
+		case null:
+			isNull = t.null
+		case boolean:
+			isTrue, isFalse = isTrue || t.boolean && v.truth, isFalse || t.boolean && !v.truth
+		case str:
+			texts = append(texts, v.text)
+		case number:
+			d, err := parseDecimal(v.num)
+			if err != nil {
+				return &SchemaError{Path: v.path.String(), What: err.Error(), Unsupported: true}
+			}
+			numbers = append(numbers, d)
+		}
+	}
+	for text, is := range map[string]bool{"null": isNull, "true": isTrue, "false": isFalse} {
+		if is {
+			c.n.text(in, text, out)
+		}
+	}
+	if (t.number || t.integer) && (!enumerated || numbers != nil) {
+		spec := numberSpec{integer: !t.number, whole: c.strict && (whole || !t.number), among: numbers, canonical: c.canonical}
+		for _, s := range x.plains {
+			y, err := numberOf(s, t, c.strict, c.exact)
+			if err != nil {
+				return err
+			}
+			if spec.step != nil && y.step != nil && *spec.step != *y.step {
+				return errGates
+			}
+			spec.bounds = append(spec.bounds, y.bounds...)
+			if y.step != nil {
+				spec.step = y.step
+			}
+		}
+		if err := c.runNumber(spec, x.plains[0], in, out); err != nil {
+			return err
+		}
+	}
+	if t.str && (!enumerated || texts != nil) {
+		spec := stringSpec{most: -1, canonical: c.canonical}
+		for _, s := range x.plains {
+			y, err := c.stringOf(s, c.exact, c.negated[s])
+			if err != nil {
+				return err
+			}
+			spec.least, spec.low = max(spec.least, y.least), spec.low || y.low
+			if y.most >= 0 && (spec.most < 0 || y.most < spec.most) {
+				spec.most = y.most
+			}
+			spec.tests = append(spec.tests, y.tests...)
+		}
+		if enumerated {
+			for _, text := range texts {
+				c.n.charge(trieBytes * len(text))
+			}
+			spec.tests = append(spec.tests, test{a: newTrie(texts), want: true})
+		}
+		c.runString(spec, in, out)
+	}
+	if t.array && !enumerated {
+		r, err := c.array(x.plains, nil)
+		if err != nil {
+			return err
+		}
+		c.n.call(in, r, out)
+	}
+	if t.object && !enumerated {
+		r, err := c.object(x.plains, nil)
+		if err != nil {
+			return err
+		}
+		c.n.call(in, r, out)
+	}
+	return nil
+}
+
+// own returns the location of schemas that hold together and agree with no others.
+func (c *compiler) own(plains []*value) (*location, error) {
+	l := &location{schemas: plains, key: "own " + c.key(plains)}
+	if known, ok := c.locations[l.key]; ok {
+		return known, nil
+	}
+	c.locations[l.key] = l
+	return l, c.order(l)
+}
+
+// disjoint reports whether it is plain to see that no value satisfies two of the schemas.
+func (c *compiler) disjoint(subs []*value) bool {
+	if len(subs) > 8 && c.told(subs) {
+		return true
+	}
+	for i, a := range subs {
+		for _, b := range subs[:i] {
+			if c.n.check(64) != nil || !c.apart(a, b, 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// told reports whether all schemas describe objects in which one required property tells them
+// apart by its text.
+func (c *compiler) told(subs []*value) bool {
+	texts := map[string]map[string]bool{} // of each name
+	for i, s := range subs {
+		u, err := c.union(s)
+		if err != nil {
+			return false
+		}
+		here := map[string][]*value{}
+		for _, x := range u {
+			t, err := types(x.plains)
+			if err != nil || len(x.enums) > 0 || t.null || t.boolean || t.array || t.number || t.integer || t.str {
+				return false
+			}
+			for _, p := range x.plains {
+				if req := p.get("required"); req != nil {
+					for _, k := range req.items {
+						v := p.get("properties").get(k.text)
+						w, err := c.union(v)
+						if v == nil || err != nil || len(w) != 1 || len(w[0].plains) > 0 || len(w[0].enums) != 1 {
+							continue
+						}
+						here[k.text] = append(here[k.text], w[0].enums[0].values...)
+					}
+				}
+			}
+			if len(u) > 1 {
+				return false
+			}
+		}
+		for name := range here {
+			if i > 0 && texts[name] == nil {
+				delete(here, name)
+			}
+		}
+		for name := range texts {
+			if here[name] == nil {
+				delete(texts, name)
+			}
+		}
+		for name, values := range here {
+			if texts[name] == nil {
+				texts[name] = map[string]bool{}
+			}
+			for _, v := range values {
+				if v.kind != str || texts[name][v.text] {
+					delete(texts, name)
+					break
+				}
+				texts[name][v.text] = true
+			}
+		}
+	}
+	return len(texts) > 0
+}
+
+// closer bounds how deep apart looks for a property that tells objects apart.
+const closer = 3
+
+// apart reports whether it is plain to see that no value satisfies both schemas.
+func (c *compiler) apart(a, b *value, depth int) bool {
+	if depth > closer {
+		return false
+	}
+	x, err := c.union(a)
+	if err != nil {
+		return false
+	}
+	y, err := c.union(b)
+	if err != nil || len(x)*len(y) > 256 {
+		return false
+	}
+	for _, p := range x {
+		for _, q := range y {
+			if !c.exclusive(p, q, depth) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// exclusive is apart of two conjunctions.
+func (c *compiler) exclusive(x, y conjunction, depth int) bool {
+	t, err := types(append(slices.Clone(x.plains), y.plains...))
+	if err != nil {
+		return false
+	}
+	if enums := append(slices.Clone(x.enums), y.enums...); len(enums) > 0 {
+		values, _ := common(enums)
+		return !slices.ContainsFunc(values, t.has)
+	}
+	switch {
+	case t.null || t.boolean || t.number || t.integer || t.str || t.array:
+		return false
+	case !t.object:
+		return true
+	}
+	return c.clash(x, y, depth) || c.clash(y, x, depth)
+}
+
+// clash reports whether x requires a property that y forbids, or whose values are apart.
+func (c *compiler) clash(x, y conjunction, depth int) bool {
+	for _, s := range x.plains {
+		required := s.get("required")
+		if required == nil {
+			continue
+		}
+		for _, k := range required.items {
+			for _, u := range y.plains {
+				q := u.get("properties").get(k.text)
+				if p := u.get("additionalProperties"); q == nil && p != nil && p.kind == boolean && !p.truth && u.get("patternProperties") == nil {
+					return true
+				}
+				if q == nil {
+					continue
+				}
+				if q.kind == boolean && !q.truth {
+					return true
+				}
+				for _, v := range x.plains {
+					if p := v.get("properties").get(k.text); p != nil && c.apart(p, q, depth+1) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// caring returns the schemas that have one of the keywords, each once, or the one that
+// restricts nothing.
+func caring(all []*value, keywords ...string) (some []*value) {
+	for _, s := range all {
+		if s = onlyIf(s, keywords...); s != anything && !slices.Contains(some, s) {
+			some = append(some, s)
+		}
+	}
+	if some == nil {
+		some = []*value{anything}
+	}
+	return some
+}
+
+// locationOf returns the location of a rule: that of all schemas that apply, or its own.
+func (c *compiler) locationOf(all []*value, l *location) (*location, error) {
+	if c.merging == nil {
+		return l, nil
+	}
+	return c.own(all)
+}
+
+// ruleKey names a rule of a kind.
+func (c *compiler) ruleKey(kind string, all []*value, l *location) string {
+	return fmt.Sprintf("%s %q %s", kind, c.key(all), l.key)
+}

@@ -1,0 +1,444 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+)
+
+// maskResults are what -masks adds to the report of -maskbench. At some places of every schema
+// all tokens of the vocabulary are judged by an automaton over bytes that is compiled in another
+// way (Over); every instance is read token by token, as far as the masks allow it. Errors
+// are tokens of which masks and automaton disagree and instances for which masks and Accepts do;
+// undecided are tokens that neither could settle within bounds. Times are of single masks,
+// those made for the first time among them.
+type maskResults struct {
+	Tokens    int    `json:"tokens"`
+	Errors    int    `json:"errors"`
+	Undecided int    `json:"undecided"`
+	Micros    spread `json:"us"`
+	Masks     int    `json:"masks"`
+	Schemas   int    `json:"schemas"`    // of which tokens were judged
+	Prepare   spread `json:"prepare_ms"` // of the masks of a schema
+
+	wrong  []string
+	micros []float64
+	millis []float64
+}
+
+func (r *maskResults) fail(format string, args ...any) {
+	if r.Errors++; len(r.wrong) < 20 {
+		r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
+	}
+}
+
+func (r *maskResults) finish() {
+	r.Masks = len(r.micros)
+	r.Micros, r.Prepare = spreadOf(r.micros), spreadOf(r.millis)
+}
+
+func spreadOf(x []float64) spread {
+	if len(x) == 0 {
+		return spread{}
+	}
+	slices.Sort(x)
+	return spread{x[len(x)/2], x[len(x)*99/100], x[len(x)-1]}
+}
+
+// tokens is a vocabulary, prepared for masks and for judging them.
+type tokens struct {
+	text.Vocabulary
+	prepared *grammar.Vocabulary
+	number   map[string]int32
+	longest  int
+	order    []int32 // tokens that spell a text, in the order of texts
+	words    int
+}
+
+func newTokens(v text.Vocabulary) (*tokens, error) {
+	p, err := grammar.Prepare(v)
+	if err != nil {
+		return nil, err
+	}
+	spells, err := v.Spelling()
+	if err != nil {
+		return nil, err
+	}
+	t := &tokens{Vocabulary: v, prepared: p, number: map[string]int32{}}
+	for id, s := range v.Tokens {
+		if spells[id] {
+			t.number[s] = int32(id)
+			t.longest = max(t.longest, len(s))
+			t.order = append(t.order, int32(id))
+		}
+	}
+	slices.SortFunc(t.order, func(a, b int32) int { return strings.Compare(v.Tokens[a], v.Tokens[b]) })
+	return t, nil
+}
+
+// cut cuts a text into tokens, the longest one at every place.
+func (t *tokens) cut(s string) (list []int32, ok bool) {
+	for s != "" {
+		n := min(len(s), t.longest)
+		for ; n > 0; n-- {
+			if id, ok := t.number[s[:n]]; ok {
+				list = append(list, id)
+				s = s[n:]
+				break
+			}
+		}
+		if n == 0 {
+			return nil, false
+		}
+	}
+	return list, true
+}
+
+// places are how many places of a schema are judged.
+const places = 2
+
+// gated tells schemas for which a run that goes on may still have no end.
+var gated = regexp.MustCompile(`"(not|oneOf|if|dependencies|dependentRequired|dependentSchemas)"\s*:`)
+
+// masksOf walks the instances of a schema.
+func (r *maskResults) masksOf(ctx context.Context, name string, g *grammar.Grammar, t *tokens, schema []byte, texts []string, accepted []bool) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := processor()
+	m, err := g.Masks(ctx, t.prepared)
+	r.millis = append(r.millis, float64((processor()-start).Microseconds())/1000)
+	if err != nil {
+		r.fail("%s: %v", name, err)
+		return nil
+	}
+	random := rand.New(rand.NewPCG(1, uint64(len(r.millis))))
+	w := &walker{maskResults: r, t: t, m: m, name: name, dst: make([]uint32, m.Words())}
+	w.bytes, err = g.Over(ctx, text.Bytes())
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil {
+		w.bytes = nil
+	}
+	w.gated = gated.Match(schema)
+	w.found = map[int]int{}
+	all := slices.Clone(texts)
+	if len(all) == 0 {
+		all = append(all, "")
+	}
+	if w.bytes != nil {
+		r.Schemas++
+	}
+	judged := map[int]int{}
+	for range places {
+		judged[random.IntN(len(all))]++
+	}
+	for i, s := range all {
+		list, ok := t.cut(s)
+		if !ok {
+			continue
+		}
+		at := map[int]bool{}
+		for range judged[i] {
+			at[random.IntN(len(list)+1)] = true
+		}
+		if err := w.walk(s, list, i < len(accepted) && accepted[i], i < len(accepted), at, random); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walker reads instances of one schema.
+type walker struct {
+	*maskResults
+	t     *tokens
+	m     *grammar.Masks
+	name  string
+	dst   []uint32
+	bytes *grammar.Language // the judge; nil if it has too many states
+	gated bool
+	found map[int]int // states of bytes: 1 a completion was found, −1 there is none, 2 undecided
+}
+
+// mask makes a mask and measures it.
+func (w *walker) mask(p *grammar.Matcher) error {
+	start := thread()
+	err := p.Mask(w.dst)
+	w.micros = append(w.micros, float64((thread()-start).Nanoseconds())/1000)
+	return err
+}
+
+func (w *walker) has(t int32) bool { return w.dst[t/32]>>(t%32)&1 == 1 }
+
+// walk reads an instance, judges the tokens at some of its places, and goes on at random
+// for a while where it is no instance.
+func (w *walker) walk(s string, list []int32, want, is bool, at map[int]bool, random *rand.Rand) error {
+	p := w.m.Matcher()
+	read := ""
+	for i := 0; ; i++ {
+		if err := w.mask(p); err != nil {
+			w.refuse(read, err)
+			return nil
+		}
+		if at[i] {
+			w.judge(read, p)
+		}
+		var next int32
+		switch {
+		case is && i == len(list):
+			if p.MayEnd() != want {
+				w.fail("%s: after all of %.80q the text may end: %v, want %v", w.name, s, p.MayEnd(), want)
+			}
+			return nil
+		case is:
+			next = list[i]
+		case i == 24:
+			return nil
+		default:
+			if next = w.any(random); next < 0 {
+				return nil
+			}
+		}
+		ok, err := p.Accept(next)
+		if err != nil {
+			w.refuse(read, err)
+			return nil
+		}
+		if ok != w.has(next) {
+			w.fail("%s: after %.80q token %q is in the mask: %v, accepted: %v", w.name, read, w.t.Tokens[next], w.has(next), ok)
+		}
+		if !ok {
+			if want {
+				w.fail("%s: after %.80q token %q is refused, but the instance is accepted", w.name, read, w.t.Tokens[next])
+			}
+			return nil
+		}
+		read += w.t.Tokens[next]
+	}
+}
+
+func (w *walker) refuse(read string, err error) {
+	w.Undecided += len(w.t.order)
+	if len(w.wrong) < 20 {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s: after %.80q: %v", w.name, read, err))
+	}
+}
+
+// any returns a random token of the mask that spells a text, −1 if there is none.
+func (w *walker) any(random *rand.Rand) int32 {
+	var list []int32
+	for _, t := range w.t.order {
+		if w.has(t) {
+			list = append(list, t)
+		}
+	}
+	if len(list) == 0 {
+		return -1
+	}
+	return list[random.IntN(len(list))]
+}
+
+// judge compares a mask with the automaton over bytes, token by token. Tokens share the states
+// of the bytes with which they begin.
+func (w *walker) judge(read string, p *grammar.Matcher) {
+	if w.bytes == nil {
+		return
+	}
+	at := w.bytes.Start()
+	for i := 0; i < len(read) && at >= 0; i++ {
+		at = w.bytes.Next(at, int32(read[i]))
+	}
+	if at < 0 {
+		w.fail("%s: %.80q was read, but nothing begins with it", w.name, read)
+		return
+	}
+	path := []int{at} // states after the first bytes of the token before
+	last := ""
+	for _, t := range w.t.order {
+		s := w.t.Tokens[t]
+		n := 0
+		for n < min(len(s), len(last)) && s[n] == last[n] {
+			n++
+		}
+		path = path[:min(n+1, len(path))]
+		for len(path) <= len(s) && path[len(path)-1] >= 0 {
+			path = append(path, w.bytes.Next(path[len(path)-1], int32(s[len(path)-1])))
+		}
+		last = s
+		w.Tokens++
+		state := path[len(path)-1]
+		got, want := w.has(t), state >= 0
+		if want && w.gated {
+			switch w.completes(state) {
+			case -1:
+				want = false
+			case 2:
+				if w.Undecided++; len(w.wrong) < 20 {
+					w.wrong = append(w.wrong, fmt.Sprintf("%s: after %.80q token %q: undecided", w.name, read, s))
+				}
+				continue
+			}
+		}
+		if got != want {
+			w.fail("%s: after %.80q token %q in the mask: %v, want %v", w.name, read, s, got, want)
+		}
+	}
+	for _, t := range w.t.Padding {
+		if w.has(t) != (w.bytes.Accepting(at) && p.MayEnd()) {
+			w.fail("%s: after %.80q the text may end: %v, want %v", w.name, read, w.has(t), w.bytes.Accepting(at))
+		}
+	}
+}
+
+// patient bounds the states that completes looks at.
+const patient = 50_000
+
+// short are the bytes that end something, then those that begin a short value, then others.
+const short = "}]\"0:,tnfrueals1-.[{"
+
+// completes looks for a text that leads from a state to one that is accepted, depth first.
+func (w *walker) completes(state int) int {
+	if k := w.found[state]; k != 0 {
+		return k
+	}
+	type place struct{ state, next int }
+	path := []place{{state, 0}}
+	seen := map[int]bool{state: true}
+	for len(path) > 0 {
+		p := &path[len(path)-1]
+		if p.next == 0 && (w.found[p.state] == 1 || w.bytes.Accepting(p.state)) {
+			for _, x := range path {
+				w.found[x.state] = 1
+			}
+			return 1
+		}
+		if len(seen) > patient {
+			w.found[state] = 2
+			return 2
+		}
+		if p.next == len(short)+256 {
+			path = path[:len(path)-1]
+			continue
+		}
+		b := int32(p.next - len(short))
+		if p.next < len(short) {
+			b = int32(short[p.next])
+		}
+		p.next++
+		if to := w.bytes.Next(p.state, b); to >= 0 && !seen[to] && w.found[to] != -1 {
+			seen[to] = true
+			path = append(path, place{to, 0})
+		}
+	}
+	for x := range seen {
+		w.found[x] = -1
+	}
+	return -1
+}
+
+// toolResults are the report of -tools.
+type toolResults struct {
+	Tools         int     `json:"tools"`
+	CompileMillis float64 `json:"compile_ms"`
+	Micros        spread  `json:"mask_us"`
+	Bytes         uint64  `json:"bytes"`
+	Masks         int     `json:"masks"`
+	Calls         int     `json:"calls"`
+}
+
+func (r *toolResults) String() string {
+	return fmt.Sprintf("%d tools: compiled in %.1f ms, %.1f MB; %d calls, %d masks: p50 %.1f µs, p99 %.1f µs, at most %.1f µs\n",
+		r.Tools, r.CompileMillis, float64(r.Bytes)/1e6, r.Calls, r.Masks, r.Micros.P50, r.Micros.P99, r.Micros.Max)
+}
+
+// toolsOf returns the schema of a call of one of n tools with six arguments each, and a call of
+// each.
+func toolsOf(n int) (schema []byte, calls []string) {
+	r := rand.New(rand.NewPCG(1, 2))
+	verbs := strings.Fields("get list create update delete search send fetch compute convert")
+	nouns := strings.Fields("weather user invoice ticket calendar_event email route stock_price file message order payment photo reminder document")
+	names := strings.Fields("query limit unit location start_date end_date user_id verbose tags format priority amount currency title body recipient page sort language region")
+	kinds := [6][2]string{{`{"type":"string"}`, `"some text"`}, {`{"type":"integer","minimum":1,"maximum":100}`, `42`},
+		{`{"enum":["celsius","fahrenheit","kelvin"]}`, `"kelvin"`}, {`{"type":"array","items":{"type":"string"}}`, `["a", "b"]`},
+		{`{"type":"boolean"}`, `true`}, {`{"type":"number"}`, `3.25`}}
+	var all []string
+	for i := range n {
+		name := fmt.Sprintf("%s_%s_%d", verbs[r.IntN(len(verbs))], nouns[r.IntN(len(nouns))], i)
+		var properties, required, values []string
+		for k, j := range r.Perm(len(names))[:6] {
+			properties = append(properties, fmt.Sprintf("%q:%s", names[j], kinds[k][0]))
+			values = append(values, fmt.Sprintf("%q: %s", names[j], kinds[k][1]))
+			if k < 3 {
+				required = append(required, fmt.Sprintf("%q", names[j]))
+			}
+		}
+		all = append(all, fmt.Sprintf(`{"type":"object","properties":{"name":{"const":%q},"arguments":{"type":"object","properties":{%s},"required":[%s],"additionalProperties":false}},`+
+			`"required":["name","arguments"],"additionalProperties":false}`, name, strings.Join(properties, ","), strings.Join(required, ",")))
+		calls = append(calls, fmt.Sprintf(`{"name": %q, "arguments": {%s}}`, name, strings.Join(values, ", ")))
+	}
+	return []byte(`{"anyOf":[` + strings.Join(all, ",") + `]}`), calls
+}
+
+// tools measures the masks of calls of tools.
+func tools(ctx context.Context, o options) (*toolResults, error) {
+	v, err := vocabulary(o.vocab)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTokens(v)
+	if err != nil {
+		return nil, err
+	}
+	// The first masks prepare the vocabulary.
+	if g, err := grammar.JSONSchema(ctx, []byte(`{"type":"null"}`), grammar.SchemaConfig{}); err != nil {
+		return nil, err
+	} else if _, err := g.Masks(ctx, t.prepared); err != nil {
+		return nil, err
+	}
+	schema, calls := toolsOf(o.tools)
+	r := &toolResults{Tools: o.tools}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start := processor()
+	g, err := grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{})
+	if err != nil {
+		return nil, err
+	}
+	m, err := g.Masks(ctx, t.prepared)
+	if err != nil {
+		return nil, err
+	}
+	r.CompileMillis = float64((processor() - start).Microseconds()) / 1000
+	w := &walker{maskResults: &maskResults{}, t: t, m: m, dst: make([]uint32, m.Words())}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for i := 0; i < len(calls); i += max(1, len(calls)/40) {
+		list, ok := t.cut(calls[i])
+		if !ok {
+			return nil, errors.New("-vocab: no tokens for some bytes, want one for each")
+		}
+		if err := w.walk(calls[i], list, true, true, nil, nil); err != nil {
+			return nil, err
+		}
+		r.Calls++
+	}
+	if len(w.wrong) > 0 {
+		return nil, errors.New(w.wrong[0])
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	r.Bytes = after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)
+	r.Masks, r.Micros = len(w.micros), spreadOf(w.micros)
+	runtime.KeepAlive(m)
+	runtime.KeepAlive(calls)
+	return r, nil
+}
