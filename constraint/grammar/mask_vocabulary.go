@@ -1,6 +1,9 @@
 package grammar
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // bitset is a set of tokens: bit t mod 32 of word t/32.
 type bitset []uint32
@@ -48,6 +51,9 @@ func newByteTrie(list []int32, text func(i int) string) *byteTrie {
 // tokens returns those of a node.
 func (t *byteTrie) tokens(i int32) []int32 { return t.list[t.from[i]:t.from[i+1]] }
 
+// under returns the tokens of a subtree.
+func (t *byteTrie) under(i int32) []int32 { return t.list[t.from[i]:t.from[t.skip[i]]] }
+
 // below returns the tokens of a subtree without those of its root.
 func (t *byteTrie) below(i int32) []int32 { return t.list[t.from[i+1]:t.from[t.skip[i]]] }
 
@@ -60,6 +66,9 @@ type maskVocabulary struct {
 
 	kinds []uint64 // of every node of trie: the kinds of bytes below it
 	tidy  []bool   // whether all tokens below it are whole characters, counted from the root
+
+	once    [canonicalSpelling + 1]sync.Once
+	strings [canonicalSpelling + 1]*stringSet
 }
 
 func (v *maskVocabulary) words() int { return (len(v.text) + 31) / 32 }
@@ -84,6 +93,8 @@ var kindOf = func() (kind [256]uint8) {
 	n := uint8(1)
 	for b := range 256 {
 		switch {
+		case b == '\t' || b == '\n' || b == '\r':
+			kind[b] = 57
 		case b < 0x20:
 			kind[b] = 0
 		case b >= '0' && b <= '9':

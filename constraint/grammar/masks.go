@@ -17,8 +17,9 @@ type Masks struct {
 	r     *runs
 	v     *maskVocabulary
 	known map[configuration]*mask
-	kept  int // bytes of the masks in known
-	bound int // of them
+	kept  int     // bytes of the masks in known
+	bound int     // of them
+	found []int32 // scratch
 }
 
 // Masks prepares the masks of the grammar over a vocabulary. Padding tokens of the vocabulary
@@ -58,18 +59,26 @@ func (m *Masks) of(c configuration) (*mask, error) {
 	if k := m.known[c]; k != nil {
 		return k, nil
 	}
-	k = m.make(c)
-	if err := m.checked(); err != nil {
-		return nil, err
+	k = m.get(c)
+	return k, m.checked()
+}
+
+// get is of under the lock.
+func (m *Masks) get(c configuration) *mask {
+	if k := m.known[c]; k != nil {
+		return k
 	}
+	k := m.make(c)
 	k.ends = m.r.accepts(c)
-	m.kept += 128 + 4*(cap(k.base)+cap(k.add)+cap(k.del))
-	if m.kept > m.bound {
-		clear(m.known)
-		m.kept = 0
+	if m.r.err == nil {
+		m.kept += 128 + 4*(cap(k.base)+cap(k.add)+cap(k.del))
+		if m.kept > m.bound {
+			clear(m.known)
+			m.kept = 0
+		}
+		m.known[c] = k
 	}
-	m.known[c] = k
-	return k, nil
+	return k
 }
 
 // checked returns the error of what was computed, if there is one, and forgets it.
@@ -114,7 +123,26 @@ func (m *Masks) read(c configuration, text string) (configuration, error) {
 // make computes a mask.
 func (m *Masks) make(c configuration) *mask {
 	m.r.fill(c.state)
-	return m.v.setOf(slices.Clone(m.walk(nil, 0, c)))
+	if x, ok := m.stringAt(c.state); ok {
+		return m.stringMask(c, x)
+	}
+	if k := m.otherName(c); k != nil {
+		return k
+	}
+	if items := m.r.states[c.state].items; len(items) == 1 && !m.r.gated {
+		if a, _, ok := m.r.stringOf(items[0]); ok && a.states[items[0].state].at == plain {
+			m.found = m.reading(m.found[:0], items[0], 0, items[0].state, m.closed(c))
+			return m.v.setOf(slices.Clone(m.found))
+		}
+	}
+	m.found = m.walk(m.found[:0], 0, c)
+	return m.v.setOf(slices.Clone(m.found))
+}
+
+// whole reports whether all tokens below a node leave a state as it is that goes on as it is with
+// bytes of some kinds.
+func (m *Masks) whole(node int32, loop uint64) bool {
+	return m.v.kinds[node]&^loop == 0 && (m.v.tidy[node] || m.v.kinds[node]>>beyondASCII == 0)
 }
 
 // walk appends the tokens below a node that may be read from c.
@@ -122,7 +150,7 @@ func (m *Masks) walk(out []int32, node int32, c configuration) []int32 {
 	t := m.v.trie
 	last := t.skip[node]
 	if last-node > 16 {
-		if l := m.r.loop(c.state); m.v.kinds[node]&^l == 0 && (m.v.tidy[node] || m.v.kinds[node]>>beyondASCII == 0) && m.r.alive(c) {
+		if m.whole(node, m.r.loop(c.state)) && m.r.alive(c) {
 			return append(out, t.below(node)...)
 		}
 	}
@@ -154,10 +182,39 @@ func (r *runs) loop(q int32) uint64 {
 	if len(s.items) > wide {
 		return 0
 	}
-	self := r.encode(pushdown.Move{Kind: pushdown.Inside, To: q})
+	l := loops(q, func(q int32, b byte) int32 {
+		if to := r.move(q, b); to != dead && pushdown.Kind(to&3) == pushdown.Inside {
+			return int32(to >> 2)
+		}
+		return -1
+	})
+	r.states[q].loop = &l
+	return l
+}
+
+// loopPlace is a state of a string.
+type loopPlace struct {
+	a *table
+	q int32
+}
+
+// stringLoop is loop of a state of a string.
+func (r *runs) stringLoop(a *table, q int32) uint64 {
+	k := loopPlace{a, q}
+	l, ok := r.loops[k]
+	if !ok {
+		l = loops(q, a.next)
+		r.loops[k] = l
+	}
+	return l
+}
+
+// loops returns the kinds of bytes with which an automaton goes on as it is from state q; those
+// beyond ASCII count by whole characters.
+func loops(q int32, next func(q int32, b byte) int32) uint64 {
 	l := ^uint64(0)
 	for b := range 0x80 {
-		if r.move(q, byte(b)) != self {
+		if next(q, byte(b)) != q {
 			l &^= 1 << kindOf[b]
 		}
 	}
@@ -166,19 +223,19 @@ func (r *runs) loop(q int32) uint64 {
 		c character
 	}
 	seen := map[place]bool{}
-	var round func(q int32, c character) bool
-	round = func(q int32, c character) bool {
-		if seen[place{q, c}] {
+	var round func(at int32, c character) bool
+	round = func(at int32, c character) bool {
+		if seen[place{at, c}] {
 			return true
 		}
-		seen[place{q, c}] = true
+		seen[place{at, c}] = true
 		for b := 0x80; b < 256; b++ {
 			d := c.after(byte(b))
 			if d.bad {
 				continue
 			}
-			to := r.move(q, byte(b))
-			if to == dead || pushdown.Kind(to&3) != pushdown.Inside || d.whole() && to != self || !d.whole() && !round(int32(to>>2), d) {
+			to := next(at, byte(b))
+			if to < 0 || d.whole() && to != q || !d.whole() && !round(to, d) {
 				return false
 			}
 		}
@@ -187,6 +244,5 @@ func (r *runs) loop(q int32) uint64 {
 	if l == 0 || !round(q, character{}) {
 		l &^= 1 << beyondASCII
 	}
-	r.states[q].loop = &l
 	return l
 }

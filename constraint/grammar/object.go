@@ -406,10 +406,19 @@ func (r *nameRun) final(state int32) bool { return r.to(state) >= 0 }
 func (r *nameRun) completes(state int32, ok func(to int32) bool) (yes, sure bool) {
 	k := r.o.keys
 	s := &k.states[state]
-	if len(r.o.names.tests) > 0 || k.least > 0 || k.most >= 0 || s.at != before && s.at != plain || s.tests[0] < 0 {
+	if len(r.o.names.tests) > 0 || k.least > 0 || k.most >= 0 || s.at == closed || s.tests[0] < 0 {
 		return false, false
 	}
-	return true, r.begins(int(s.tests[0]), ok)
+	switch s.at {
+	case before, plain:
+		return true, r.begins(int(s.tests[0]), ok)
+	case escaped, hex:
+		return true, s.left%4 == 0 && s.lead == 0 && !k.canonical && readsASCII(func(b byte) bool {
+			to := r.o.l.index.Next(int(s.tests[0]), int32(b))
+			return to >= 0 && r.begins(to, ok)
+		})
+	}
+	return false, false
 }
 
 // begins reports whether f holds for a node after a known name below a node of the index.

@@ -19,6 +19,9 @@ type runs struct {
 	under []condition // by stack
 	lives map[configuration]bool
 	sums  map[int32]*summary
+
+	opens map[testState]openness
+	loops map[loopPlace]uint64 // of strings
 	err   error
 }
 
@@ -31,7 +34,7 @@ type condition struct {
 }
 
 func newRuns(n *network, free []bool) *runs {
-	r := &runs{subsets: newSubsets(n), stacks: newStacks(), gated: len(n.gates) > 0}
+	r := &runs{subsets: newSubsets(n), stacks: newStacks(), gated: len(n.gates) > 0, opens: map[testState]openness{}, loops: map[loopPlace]uint64{}}
 	if r.gated {
 		r.free, r.of = free, n.rulesOfNodes()
 		r.under, r.lives, r.sums = []condition{{all: true}}, map[configuration]bool{}, map[int32]*summary{}
@@ -80,6 +83,10 @@ const wide = 24
 func (r *runs) fill(q int32) {
 	s := &r.states[q]
 	if s.full {
+		return
+	}
+	if len(s.items) == 1 && s.ends == "" && r.n.nodes[s.items[0].node].scalar != nil {
+		r.fillScalar(q, s.items[0])
 		return
 	}
 	var class [256]int
@@ -138,6 +145,30 @@ func (r *runs) fill(q int32) {
 	r.states[q].row, r.states[q].full = row, r.err == nil
 	if r.err != nil {
 		r.states[q].row = nil
+	}
+}
+
+// fillScalar is fill of a state within one scalar.
+func (r *runs) fillScalar(q int32, x item) {
+	a := r.n.nodes[x.node].scalar
+	row := make([]code, 256)
+	known := map[int32]code{}
+	last, move := int32(-1), dead
+	for b := range row {
+		to := a.next(x.state, byte(b))
+		if to != last {
+			var ok bool
+			if last, move = to, dead; to >= 0 {
+				if move, ok = known[to]; !ok {
+					move = r.compute(q, byte(b))
+					known[to] = move
+				}
+			}
+		}
+		row[b] = move
+	}
+	if r.err == nil {
+		r.states[q].row, r.states[q].full = row, true
 	}
 }
 

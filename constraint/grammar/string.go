@@ -122,19 +122,31 @@ func (a *stringAutomaton) feed(s stringState, text ...byte) (stringState, bool) 
 // search: the length is free, at most one test is open, and it has no dead ends.
 func (a *stringAutomaton) completes(q int32) (yes, sure bool) {
 	s := &a.states[q]
-	if a.most >= 0 && (len(a.tests) > 0 || s.at != before && s.at != plain) || s.at == escaped || s.at == hex && s.left == 4 || s.at == second || s.at == secondSign {
+	if a.most >= 0 && (len(a.tests) > 0 || s.at != before && s.at != plain) || s.at == second || s.at == secondSign {
 		return false, false
 	}
+	escape := s.at == escaped || s.at == hex && s.left == 4
 	if len(a.tests) == 0 {
-		return a.most < 0 || a.least <= a.most, true
+		return a.most < 0 || a.least <= a.most, !escape
 	}
 	if len(a.tests) > 1 || !a.tests[0].want || s.count < a.least {
 		return false, false
 	}
-	if t, is := a.tests[0].a.(*trie); is && len(t.next[0]) == 0 && !t.ends[0] {
+	t := a.tests[0].a
+	if x, is := t.(*trie); is && len(x.next[0]) == 0 && !x.ends[0] {
 		return false, true
 	}
-	return true, true
+	return true, !escape || s.lead == 0 && !a.canonical && readsASCII(func(b byte) bool { return t.Next(int(s.tests[0]), int32(b)) >= 0 })
+}
+
+// readsASCII reports whether f holds for a printable character.
+func readsASCII(f func(b byte) bool) bool {
+	for b := byte(' '); b < 0x7F; b++ {
+		if f(b) {
+			return true
+		}
+	}
+	return false
 }
 
 // begin counts a character.

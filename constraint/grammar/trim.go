@@ -155,16 +155,33 @@ func (t *table) final(q int32) bool {
 func (t *table) next(q int32, b byte) int32 {
 	r := t.at(q)
 	if r.next == nil {
-		r.next = &[256]int32{}
-		for b := range r.next {
-			to := t.automaton.next(q, byte(b))
-			if to >= 0 && !t.live(to) {
-				to = -1
-			}
-			r.next[b] = to
-		}
+		r.next = t.row(q)
 	}
 	return r.next[b]
+}
+
+// row makes the moves of a state.
+func (t *table) row(q int32) *[256]int32 {
+	row := &[256]int32{}
+	for b := range row {
+		row[b] = -1
+	}
+	for _, b := range t.bytes(q) {
+		if to := t.automaton.next(q, b); to >= 0 && t.live(to) {
+			row[b] = to
+		}
+	}
+	return row
+}
+
+// bytes returns those with which a text may go on at a state, likely ones first.
+func (t *table) bytes(q int32) []byte {
+	if a, is := t.automaton.(chooser); is {
+		if bytes, only := a.choices(nil, q); only {
+			return bytes
+		}
+	}
+	return likely
 }
 
 // completes reports whether a text ends after q, where that takes no search.
@@ -194,9 +211,10 @@ func (t *table) live(q int32) bool {
 	}
 	type place struct {
 		q    int32
-		next int // of the likely bytes
+		next int // of its bytes
+		of   []byte
 	}
-	path := []place{{q, 0}}
+	path := []place{{q, 0, t.bytes(q)}}
 	seen := map[int32]bool{q: true}
 	for len(path) > 0 {
 		p := &path[len(path)-1]
@@ -206,15 +224,15 @@ func (t *table) live(q int32) bool {
 			}
 			return true
 		}
-		if p.next == len(likely) {
+		if p.next == len(p.of) {
 			path = path[:len(path)-1]
 			continue
 		}
-		to := t.automaton.next(p.q, likely[p.next])
+		to := t.automaton.next(p.q, p.of[p.next])
 		p.next++
 		if to >= 0 && !seen[to] && t.at(to).alive >= 0 {
 			seen[to] = true
-			path = append(path, place{to, 0})
+			path = append(path, place{to, 0, t.bytes(to)})
 		}
 	}
 	for x := range seen {

@@ -103,7 +103,7 @@ func (t *tokens) cut(s string) (list []int32, ok bool) {
 }
 
 // places are how many places of a schema are judged.
-const places = 2
+const places = 1
 
 // gated tells schemas for which a run that goes on may still have no end.
 var gated = regexp.MustCompile(`"(not|oneOf|if|dependencies|dependentRequired|dependentSchemas)"\s*:`)
@@ -299,7 +299,7 @@ func (w *walker) judge(read string, p *grammar.Matcher) {
 }
 
 // patient bounds the states that completes looks at.
-const patient = 50_000
+const patient = 4_000
 
 // short are the bytes that end something, then those that begin a short value, then others.
 const short = "}]\"0:,tnfrueals1-.[{"
