@@ -40,12 +40,6 @@ func (a *stringAutomaton) kind() int {
 	return anySpelling
 }
 
-// stringsOf returns the set of a kind of strings, made when it is first asked for.
-func (v *maskVocabulary) stringsOf(kind int) *stringSet {
-	v.once[kind].Do(func() { v.strings[kind] = newStringSet(v, kind) })
-	return v.strings[kind]
-}
-
 func newStringSet(v *maskVocabulary, kind int) *stringSet {
 	f := &stringSet{inside: make(bitset, v.words())}
 	// It counts characters: no token has so many.
@@ -176,7 +170,7 @@ func (m *Masks) stringItem(at item) (x inString, ok bool) {
 			x.open = true
 		}
 	}
-	x.set = m.v.stringsOf(a.kind())
+	x.set = m.v.strings[a.kind()]
 	x.need, x.room = max(0, a.least-s.count), -1
 	if a.most >= 0 {
 		x.room = a.most - s.count

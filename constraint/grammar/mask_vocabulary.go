@@ -1,9 +1,6 @@
 package grammar
 
-import (
-	"slices"
-	"sync"
-)
+import "slices"
 
 // bitset is a set of tokens: bit t mod 32 of word t/32.
 type bitset []uint32
@@ -64,11 +61,12 @@ type maskVocabulary struct {
 	spell []bool  // of every token, whether it spells its text
 	trie  *byteTrie
 
-	kinds []uint64 // of every node of trie: the kinds of bytes below it
-	tidy  []bool   // whether all tokens below it are whole characters, counted from the root
+	longest int      // bytes of a token
+	lacks   int      // a byte that is no token, −1
+	kinds   []uint64 // of every node of trie: the kinds of bytes below it
+	tidy    []bool   // whether all tokens below it are whole characters, counted from the root
 
-	once    [canonicalSpelling + 1]sync.Once
-	strings [canonicalSpelling + 1]*stringSet
+	strings [canonicalSpelling + 1]*stringSet // by kind
 }
 
 func (v *maskVocabulary) words() int { return (len(v.text) + 31) / 32 }
@@ -83,9 +81,50 @@ func (v *Vocabulary) forMasks() *maskVocabulary {
 		}
 		m.trie = newByteTrie(order, func(i int) string { return m.text[order[i]] })
 		m.survey()
+		var single [256]bool
+		for _, t := range order {
+			if m.longest = max(m.longest, len(m.text[t])); len(m.text[t]) == 1 {
+				single[m.text[t][0]] = true
+			}
+		}
+		m.lacks = slices.Index(single[:], false)
+		for kind := range m.strings {
+			m.strings[kind] = newStringSet(m, kind)
+		}
 		v.masks = m
 	})
 	return v.masks
+}
+
+// cut cuts a text into the longest tokens, up to where one may go on after its end.
+func (v *maskVocabulary) cut(text string) (tokens []int32) {
+	t := v.trie
+	for text != "" {
+		node, n, token := int32(0), 0, int32(-1)
+		for i := 0; i < len(text); i++ {
+			to := int32(-1)
+			for c := node + 1; c < t.skip[node]; c = t.skip[c] {
+				if t.label[c] == text[i] {
+					to = c
+					break
+				}
+			}
+			if to < 0 {
+				break
+			}
+			if node = to; len(t.tokens(node)) > 0 {
+				n, token = i+1, t.tokens(node)[0]
+			}
+			if i == len(text)-1 && t.skip[node] > node+1 {
+				return tokens
+			}
+		}
+		if token < 0 {
+			return tokens
+		}
+		tokens, text = append(tokens, token), text[n:]
+	}
+	return tokens
 }
 
 // kindOf groups the bytes that patterns often treat alike: the bit of each in a set of kinds.

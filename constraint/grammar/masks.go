@@ -3,6 +3,7 @@ package grammar
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
@@ -13,19 +14,24 @@ import (
 // text needs them, and kept for all texts. A Masks is safe for concurrent use; each text has a
 // [Matcher] of its own.
 type Masks struct {
-	g     *Grammar // whose lock guards the rest, too
-	r     *runs
-	v     *maskVocabulary
+	v *maskVocabulary
+
+	mu    *sync.RWMutex // guards the rest
+	r     *runs         // of a grammar; its lock is mu
+	dfa   *constraint.DFA
+	class [][]int32 // tokens of each class of dfa
 	known map[configuration]*mask
 	kept  int     // bytes of the masks in known
 	bound int     // of them
 	found []int32 // scratch
+
+	lengths *lengths // once MaskWithin was called
+	left    []int32  // of dfa: tokens to the nearest end, by state
 }
 
 // Masks prepares the masks of the grammar over a vocabulary. Padding tokens of the vocabulary
-// are those that end a text. A grammar is prepared once for all its vocabularies. The error is a
-// [*constraint.LimitError], wraps [constraint.ErrInfeasible] if no text is in the language,
-// or is the cause of the context.
+// are those that end a text. The error is a [*constraint.LimitError], wraps
+// [constraint.ErrInfeasible] if no text is in the language, or is the cause of the context.
 func (g *Grammar) Masks(ctx context.Context, v *Vocabulary) (*Masks, error) {
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "Masks", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}
@@ -33,11 +39,36 @@ func (g *Grammar) Masks(ctx context.Context, v *Vocabulary) (*Masks, error) {
 	if err := g.trimmed(ctx); err != nil {
 		return nil, err
 	}
-	m := &Masks{g: g, r: g.runs, v: v.forMasks(), bound: g.limits.Bytes, known: map[configuration]*mask{}}
+	return newMasks(&Masks{mu: &g.mu, r: g.runs}, v, g.limits), nil
+}
+
+// MasksOf prepares the masks of an automaton over the tokens of a vocabulary: a lexicon, a
+// regular expression over tokens, or what combines such. Padding tokens end a text where it may
+// end, besides what the automaton says of them. It takes as long as
+// [constraint.Compile], with the same errors.
+func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits constraint.Limits) (*Masks, error) {
+	if v == nil || v.sorted == nil {
+		return nil, &constraint.ArgumentError{Func: "MasksOf", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}
+	}
+	d, err := constraint.Compile(ctx, a, len(v.sorted.Tokens), limits)
+	if err != nil {
+		return nil, err
+	}
+	m := newMasks(&Masks{mu: &sync.RWMutex{}, dfa: d}, v, limits)
+	of, n := d.Classes(d.Levels())
+	m.class = make([][]int32, n)
+	for t, c := range of {
+		m.class[c] = append(m.class[c], int32(t))
+	}
+	return m, nil
+}
+
+func newMasks(m *Masks, v *Vocabulary, limits constraint.Limits) *Masks {
+	m.v, m.known, m.bound = v.forMasks(), map[configuration]*mask{}, limits.Bytes
 	if m.bound == 0 {
 		m.bound = maskBytes
 	}
-	return m, nil
+	return m
 }
 
 // maskBytes bounds the memory of masks, and that of states, unless Limits.Bytes does.
@@ -48,14 +79,14 @@ func (m *Masks) Words() int { return m.v.words() }
 
 // of returns the mask of a configuration.
 func (m *Masks) of(c configuration) (*mask, error) {
-	m.g.mu.RLock()
+	m.mu.RLock()
 	k := m.known[c]
-	m.g.mu.RUnlock()
+	m.mu.RUnlock()
 	if k != nil {
 		return k, nil
 	}
-	m.g.mu.Lock()
-	defer m.g.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if k := m.known[c]; k != nil {
 		return k, nil
 	}
@@ -69,8 +100,8 @@ func (m *Masks) get(c configuration) *mask {
 		return k
 	}
 	k := m.make(c)
-	k.ends = m.r.accepts(c)
-	if m.r.err == nil {
+	k.ends = m.accepts(c)
+	if m.r == nil || m.r.err == nil {
 		m.kept += 128 + 4*(cap(k.base)+cap(k.add)+cap(k.del))
 		if m.kept > m.bound {
 			clear(m.known)
@@ -83,6 +114,9 @@ func (m *Masks) get(c configuration) *mask {
 
 // checked returns the error of what was computed, if there is one, and forgets it.
 func (m *Masks) checked() error {
+	if m.r == nil {
+		return nil
+	}
 	err := m.r.err
 	m.r.err = nil
 	if err == nil {
@@ -91,9 +125,40 @@ func (m *Masks) checked() error {
 	return err
 }
 
-// read reads a text from c. The state is −1 if no text continues with it.
-func (m *Masks) read(c configuration, text string) (configuration, error) {
-	m.g.mu.RLock()
+// start returns the configuration before the first token.
+func (m *Masks) start() configuration {
+	if m.dfa != nil {
+		return configuration{state: int32(m.dfa.Start())}
+	}
+	return configuration{state: m.r.start}
+}
+
+// accepts reports whether a text may end in c.
+func (m *Masks) accepts(c configuration) bool {
+	if m.dfa != nil {
+		return m.dfa.Accepting(int(c.state))
+	}
+	return m.r.accepts(c)
+}
+
+// step reads a token. That the result can be completed is for alive to say.
+func (m *Masks) step(c configuration, token int32) configuration {
+	if m.dfa != nil {
+		return configuration{state: int32(m.dfa.Next(int(c.state), token))}
+	}
+	for s := m.v.text[token]; s != "" && c.state >= 0; s = s[1:] {
+		c = m.r.step(c, s[0])
+	}
+	return c
+}
+
+// read reads a token from c. The state is −1 if no text continues with it.
+func (m *Masks) read(c configuration, token int32) (configuration, error) {
+	if m.dfa != nil {
+		return m.step(c, token), nil
+	}
+	text := m.v.text[token]
+	m.mu.RLock()
 	d, ok := c, true
 	for i := 0; i < len(text) && ok && d.state >= 0; i++ {
 		d, ok = m.r.seek(d, text[i])
@@ -105,23 +170,65 @@ func (m *Masks) read(c configuration, text string) (configuration, error) {
 			d = nowhere
 		}
 	}
-	m.g.mu.RUnlock()
+	m.mu.RUnlock()
 	if ok {
 		return d, nil
 	}
-	m.g.mu.Lock()
-	defer m.g.mu.Unlock()
-	for i := 0; i < len(text) && c.state >= 0; i++ {
-		c = m.r.step(c, text[i])
-	}
-	if !m.r.alive(c) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c = m.step(c, token); !m.r.alive(c) {
 		c = nowhere
 	}
 	return c, m.checked()
 }
 
+// dfaMask computes the mask of a state of an automaton over tokens.
+func (m *Masks) dfaMask(q int32) *mask {
+	m.found = m.found[:0]
+	for _, tokens := range m.class {
+		if len(tokens) > 0 && m.dfa.Next(int(q), tokens[0]) >= 0 {
+			m.found = append(m.found, tokens...)
+		}
+	}
+	return m.v.setOf(slices.Clone(m.found))
+}
+
+// dfaLengths returns the tokens from every state to the nearest end.
+func (m *Masks) dfaLengths() []int32 {
+	into := make([][]int32, m.dfa.States())
+	left := make([]int32, len(into))
+	var level []int32
+	for q := range left {
+		if left[q] = never; m.dfa.Accepting(q) {
+			left[q] = 0
+			level = append(level, int32(q))
+		}
+		for _, tokens := range m.class {
+			if len(tokens) > 0 {
+				if to := m.dfa.Next(q, tokens[0]); to >= 0 {
+					into[to] = append(into[to], int32(q))
+				}
+			}
+		}
+	}
+	for len(level) > 0 {
+		q := level[0]
+		level = level[1:]
+		for _, p := range into[q] {
+			if left[p] == never {
+				left[p] = left[q] + 1
+				level = append(level, p)
+			}
+		}
+	}
+	return left
+}
+
 // make computes a mask.
 func (m *Masks) make(c configuration) *mask {
+	if m.dfa != nil {
+		return m.dfaMask(c.state)
+	}
 	m.r.fill(c.state)
 	if x, ok := m.stringAt(c.state); ok {
 		return m.stringMask(c, x)

@@ -18,7 +18,7 @@ type Matcher struct {
 
 // Matcher returns a matcher at the beginning of a text.
 func (m *Masks) Matcher() *Matcher {
-	return &Matcher{m: m, at: configuration{state: m.r.start}}
+	return &Matcher{m: m, at: m.start()}
 }
 
 // Fork returns a matcher at the same place, which can go back as far.
@@ -53,19 +53,19 @@ func (p *Matcher) Accept(token int32) (bool, error) {
 		return false, &constraint.ArgumentError{Func: "Matcher.Accept", Arg: "token", Value: token, Want: fmt.Sprintf("0 … %d", len(v.text)-1)}
 	}
 	c := p.at
-	switch {
-	case slices.Contains(v.ends, token):
-		if !p.MayEnd() {
+	if !c.padded && (v.spell[token] || p.m.dfa != nil) {
+		var err error
+		if c, err = p.m.read(c, token); err != nil {
+			return false, err
+		}
+	} else if !c.padded {
+		c = nowhere
+	}
+	if c.padded || c.state < 0 {
+		if !slices.Contains(v.ends, token) || !p.MayEnd() {
 			return false, nil
 		}
 		c = configuration{padded: true}
-	case p.at.padded || !v.spell[token]:
-		return false, nil
-	default:
-		var err error
-		if c, err = p.m.read(c, v.text[token]); err != nil || c.state < 0 {
-			return false, err
-		}
 	}
 	p.past = append(p.past, p.at)
 	p.at = c
@@ -88,25 +88,40 @@ func (p *Matcher) MayEnd() bool {
 	if p.at.padded {
 		return true
 	}
-	p.m.g.mu.RLock()
-	defer p.m.g.mu.RUnlock()
-	return p.m.r.accepts(p.at)
+	p.m.mu.RLock()
+	defer p.m.mu.RUnlock()
+	return p.m.accepts(p.at)
 }
 
 // forced bounds the text that Forced returns.
 const forced = 1 << 12
 
 // Forced returns the text with which every completion goes on, as far as one byte after the
-// other is the only one; it is empty where the text may end. At most 4096 bytes are returned.
-func (p *Matcher) Forced() (string, error) {
+// other is the only one, at most 4096 of them; it is empty where the text may end. tokens
+// are a beginning of that text, cut into the longest tokens, which stops where a token might be
+// longer than what is left of the text: after reading it nothing but what was read is given
+// away. Over an automaton on tokens these are tokens that are the only one in turn, and their
+// text.
+func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {
-		return "", nil
+		return "", nil, nil
 	}
-	m.g.mu.Lock()
-	defer m.g.mu.Unlock()
-	var text []byte
-	for c := p.at; len(text) < forced && !m.r.accepts(c); {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dfa != nil {
+		for c := p.at; len(text) < forced && !m.accepts(c); c = m.step(c, tokens[len(tokens)-1]) {
+			only := m.dfaMask(c.state)
+			if only.base != nil || len(only.add) != 1 {
+				break
+			}
+			tokens = append(tokens, only.add[0])
+			text += m.v.text[only.add[0]]
+		}
+		return text, tokens, nil
+	}
+	var read []byte
+	for c := p.at; len(read) < forced && !m.r.accepts(c); {
 		only, n := nowhere, 0
 		var with byte
 		for b := 0; b < 256 && n < 2; b++ {
@@ -116,13 +131,13 @@ func (p *Matcher) Forced() (string, error) {
 			}
 		}
 		if err := m.checked(); err != nil {
-			return "", err
+			return "", nil, err
 		}
 		if n != 1 {
 			break
 		}
-		text = append(text, with)
+		read = append(read, with)
 		c = only
 	}
-	return string(text), nil
+	return string(read), m.v.cut(string(read)), nil
 }

@@ -56,7 +56,7 @@ func benchmark(ctx context.Context, o options) (*results, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t, err = newTokens(v); err != nil {
+		if t, err = newTokens(ctx, v); err != nil {
 			return nil, err
 		}
 		r.Masks = &maskResults{}
@@ -137,7 +137,7 @@ func (r *results) schema(ctx context.Context, data []byte, vocabulary *tokens) (
 		r.Passed++
 	}
 	if vocabulary != nil {
-		err = r.Masks.masksOf(ctx, c.Name, g, vocabulary, c.Schema, texts, accepted)
+		err = r.Masks.masksOf(ctx, c.Name, g, vocabulary, texts, accepted)
 	}
 	return millis, err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -63,7 +62,7 @@ type tokens struct {
 	words    int
 }
 
-func newTokens(v text.Vocabulary) (*tokens, error) {
+func newTokens(ctx context.Context, v text.Vocabulary) (*tokens, error) {
 	p, err := grammar.Prepare(v)
 	if err != nil {
 		return nil, err
@@ -79,6 +78,14 @@ func newTokens(v text.Vocabulary) (*tokens, error) {
 			t.longest = max(t.longest, len(s))
 			t.order = append(t.order, int32(id))
 		}
+	}
+	// The first masks prepare the vocabulary.
+	g, err := grammar.JSONSchema(ctx, []byte(`{"type":"null"}`), grammar.SchemaConfig{})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := g.Masks(ctx, p); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(t.order, func(a, b int32) int { return strings.Compare(v.Tokens[a], v.Tokens[b]) })
 	return t, nil
@@ -105,11 +112,8 @@ func (t *tokens) cut(s string) (list []int32, ok bool) {
 // places are how many places of a schema are judged.
 const places = 1
 
-// gated tells schemas for which a run that goes on may still have no end.
-var gated = regexp.MustCompile(`"(not|oneOf|if|dependencies|dependentRequired|dependentSchemas)"\s*:`)
-
 // masksOf walks the instances of a schema.
-func (r *maskResults) masksOf(ctx context.Context, name string, g *grammar.Grammar, t *tokens, schema []byte, texts []string, accepted []bool) error {
+func (r *maskResults) masksOf(ctx context.Context, name string, g *grammar.Grammar, t *tokens, texts []string, accepted []bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	start := processor()
@@ -127,7 +131,8 @@ func (r *maskResults) masksOf(ctx context.Context, name string, g *grammar.Gramm
 	} else if err != nil {
 		w.bytes = nil
 	}
-	w.gated = gated.Match(schema)
+	// Where parts are read side by side, a run that goes on may still have no end.
+	w.gated = errors.Is(m.Matcher().MaskWithin(w.dst, 1), errors.ErrUnsupported)
 	w.found = map[int]int{}
 	all := slices.Clone(texts)
 	if len(all) == 0 {
@@ -299,7 +304,7 @@ func (w *walker) judge(read string, p *grammar.Matcher) {
 }
 
 // patient bounds the states that completes looks at.
-const patient = 4_000
+const patient = 10_000
 
 // short are the bytes that end something, then those that begin a short value, then others.
 const short = "}]\"0:,tnfrueals1-.[{"
@@ -393,14 +398,8 @@ func tools(ctx context.Context, o options) (*toolResults, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTokens(v)
+	t, err := newTokens(ctx, v)
 	if err != nil {
-		return nil, err
-	}
-	// The first masks prepare the vocabulary.
-	if g, err := grammar.JSONSchema(ctx, []byte(`{"type":"null"}`), grammar.SchemaConfig{}); err != nil {
-		return nil, err
-	} else if _, err := g.Masks(ctx, t.prepared); err != nil {
 		return nil, err
 	}
 	schema, calls := toolsOf(o.tools)
