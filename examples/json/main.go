@@ -4,6 +4,7 @@
 //
 //	go -C examples run ./json -n 5
 //	go -C examples run ./json -schema schema.json -vocab tokenizer.json -length 48 -n 10
+//	go -C examples run ./json -schema schema.json -spelling canonical -n 10
 //	go -C examples run ./json -schema schema.json -check instance.json
 //	go -C examples run ./json -maskbench tests.jsonl -json
 //	go -C examples run ./json -maskbench tests.jsonl -masks -vocab tokenizer.json -json
@@ -15,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
@@ -23,6 +25,7 @@ type options struct {
 	command.Output
 
 	schema, vocab, check, maskbench string
+	spelling                        grammar.Spelling
 	length, n, steps, tools         int
 	seed                            uint64
 	compact, masks                  bool
@@ -41,10 +44,16 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.n, "n", 10, "samples")
 	f.IntVar(&o.steps, "steps", 4, "steps of the diffusion")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
+	spelling := f.String("spelling", "free", "texts of a value: free, all that JSON allows, or canonical, one of them")
 	f.BoolVar(&o.compact, "compact", false, "no white space between the tokens of JSON")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
+	}
+	spellings := map[string]grammar.Spelling{"free": grammar.Free, "canonical": grammar.Canonical}
+	var ok bool
+	if o.spelling, ok = spellings[*spelling]; !ok {
+		return o, fmt.Errorf("-spelling = %q, want free or canonical", *spelling)
 	}
 	switch {
 	case f.NArg() > 0:

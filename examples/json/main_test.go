@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 )
 
@@ -141,13 +143,118 @@ func TestBenchmark(t *testing.T) {
 	}
 }
 
+func TestSpelling(t *testing.T) {
+	schema := file(t, "schema.json", `{"type":"object","required":["a","b"],"properties":{"a":{"type":"integer","minimum":1,"maximum":120},"b":{"type":"string","maxLength":3}},"additionalProperties":false}`)
+	r := do[*report](t, "-schema", schema, "-length", "40", "-n", "30", "-spelling", "canonical")
+	for _, s := range r.Samples {
+		var v struct {
+			A int
+			B string
+		}
+		if err := json.Unmarshal([]byte(s), &v); err != nil || strings.ContainsAny(s, " .\n") {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+	if len(r.Samples) != 30 || r.Violations != 0 {
+		t.Error(r)
+	}
+}
+
+// maskCases are schemas with what has to be read side by side, and without.
+const maskCases = `{"name":"a","schema":{"type":"object","properties":{"a":{"type":"string","maxLength":3},"b":{"enum":["x","yz"]}},"required":["b"]},"tests":[{"valid":true,"data":{"a":"q","b":"x"}},{"valid":false,"data":{"a":"qrst","b":"x"}}]}
+{"name":"b","schema":{"not":{"enum":[1,2]},"type":"integer","minimum":0},"tests":[{"valid":true,"data":11},{"valid":false,"data":1}]}
+{"name":"c","schema":{"pattern":"^a+$","type":"string"},"tests":[]}
+`
+
+func TestMasks(t *testing.T) {
+	vocab := map[string]int{"{\"": 256, "\":": 257, "aa": 258, "\"}": 259, "x\"": 260, "[1": 261, "12": 262}
+	for b, r := range printed() {
+		vocab[string(r)] = b
+	}
+	data, err := json.Marshal(vocab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := file(t, "vocab.json", string(data))
+	r := do[*results](t, "-maskbench", file(t, "tests.jsonl", maskCases), "-masks", "-vocab", name)
+	m := r.Masks
+	if m == nil || m.Tokens < 2*263 || m.Errors != 0 || m.Undecided != 0 || m.Schemas != 3 || m.Masks < 20 || m.Micros.Max <= 0 {
+		t.Error(r)
+	}
+	b, err := json.Marshal(r)
+	if err != nil || !strings.Contains(string(b), `"masks":{"tokens":`) || !strings.Contains(string(b), `"us":{"p50":`) {
+		t.Error(string(b), err)
+	}
+	if !strings.Contains(r.String(), "0 errors, 0 undecided") {
+		t.Error(r)
+	}
+	tools := do[*toolResults](t, "-tools", "20", "-vocab", name)
+	if tools.Tools != 20 || tools.Calls != 20 || tools.Masks < 1000 || tools.CompileMillis <= 0 || tools.Micros.Max < tools.Micros.P50 || !strings.HasPrefix(tools.String(), "20 tools") {
+		t.Error(tools)
+	}
+	o, err := parse([]string{"-tools", "2", "-vocab", file(t, "small.json", `{"{":0}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "want one for each") {
+		t.Error(err)
+	}
+}
+
+// printed returns how GPT-2 writes every byte.
+func printed() (of [256]rune) {
+	for r, b := range printable {
+		of[b] = r
+	}
+	return of
+}
+
+// A walker notes what does not agree.
+func TestWalkerFindsErrors(t *testing.T) {
+	v, err := vocabulary("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := newTokens(context.Background(), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := grammar.JSONSchema(context.Background(), []byte(`{"const":12}`), grammar.SchemaConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := g.Masks(context.Background(), all.prepared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := grammar.JSONSchema(context.Background(), []byte(`{"const":13}`), grammar.SchemaConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes, err := other.Over(context.Background(), text.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{"13": true, "12": false, "1": true} {
+		w := &walker{maskResults: &maskResults{}, t: all, m: m, dst: make([]uint32, m.Words()), bytes: bytes}
+		list, _ := all.cut(text)
+		if err := w.walk(text, list, want, true, nil, nil); err != nil || w.Errors != 1 {
+			t.Error(text, w.Errors, err)
+		}
+	}
+	w := &walker{maskResults: &maskResults{}, t: all, m: m, dst: make([]uint32, m.Words()), bytes: bytes, gated: true, found: map[int]int{}}
+	if err := w.walk("1", []int32{'1'}, false, true, map[int]bool{1: true}, nil); err != nil || w.Errors != 2 {
+		t.Error(w.Errors, w.wrong)
+	}
+}
+
 func TestOptions(t *testing.T) {
-	for _, args := range [][]string{{"x"}, {"-n", "0"}, {"-length", "0"}, {"-steps", "0"}, {"-maskbench", "a", "-check", "b"}, {"-what"}} {
+	for _, args := range [][]string{{"x"}, {"-n", "0"}, {"-length", "0"}, {"-steps", "0"}, {"-maskbench", "a", "-check", "b"}, {"-masks"}, {"-tools", "-1"}, {"-tools", "2", "-check", "b"}, {"-spelling", "x"}, {"-what"}} {
 		if _, err := parse(args); err == nil {
 			t.Errorf("%v: no error", args)
 		}
 	}
-	for _, args := range [][]string{{"-schema", "missing"}, {"-check", "missing"}, {"-maskbench", "missing"}, {"-vocab", "missing"}, {"-length", "3"}} {
+	for _, args := range [][]string{{"-schema", "missing"}, {"-check", "missing"}, {"-maskbench", "missing"}, {"-tools", "2", "-vocab", "missing"}, {"-maskbench", "missing", "-masks", "-vocab", "missing"}, {"-vocab", "missing"}, {"-length", "3"}} {
 		o, err := parse(args)
 		if err != nil {
 			t.Fatal(err)

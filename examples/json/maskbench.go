@@ -150,6 +150,7 @@ func (r *results) String() string {
 	if m := r.Masks; m != nil {
 		s += fmt.Sprintf("masks: %d tokens of %d schemas judged, %d errors, %d undecided\n%d masks: p50 %.1f µs, p99 %.1f µs, at most %.1f µs; prepared for: p50 %.2f ms, p99 %.1f ms, at most %.1f ms\n",
 			m.Tokens, m.Schemas, m.Errors, m.Undecided, m.Masks, m.Micros.P50, m.Micros.P99, m.Micros.Max, m.Prepare.P50, m.Prepare.P99, m.Prepare.Max)
+		s += "slowest: " + m.worst + "\n"
 		for _, x := range m.wrong {
 			s += x + "\n"
 		}

@@ -28,9 +28,11 @@ type maskResults struct {
 	Schemas   int    `json:"schemas"`    // of which tokens were judged
 	Prepare   spread `json:"prepare_ms"` // of the masks of a schema
 
-	wrong  []string
-	micros []float64
-	millis []float64
+	wrong   []string
+	worst   string // where the slowest mask was made
+	slowest float64
+	micros  []float64
+	millis  []float64
 }
 
 func (r *maskResults) fail(format string, args ...any) {
@@ -134,6 +136,16 @@ func (r *maskResults) masksOf(ctx context.Context, name string, g *grammar.Gramm
 	// Where parts are read side by side, a run that goes on may still have no end.
 	w.gated = errors.Is(m.Matcher().MaskWithin(w.dst, 1), errors.ErrUnsupported)
 	w.found = map[int]int{}
+	for i, s := range texts {
+		for k := range s {
+			if accepted[i] {
+				w.suffixes = append(w.suffixes, s[k:])
+			}
+		}
+		if accepted[i] && s[0] == '{' {
+			w.suffixes = append(w.suffixes, `":0,`+s[1:], `,`+s[1:])
+		}
+	}
 	all := slices.Clone(texts)
 	if len(all) == 0 {
 		all = append(all, "")
@@ -171,13 +183,19 @@ type walker struct {
 	bytes *grammar.Language // the judge; nil if it has too many states
 	gated bool
 	found map[int]int // states of bytes: 1 a completion was found, −1 there is none, 2 undecided
+
+	suffixes []string // of accepted instances
 }
 
 // mask makes a mask and measures it.
-func (w *walker) mask(p *grammar.Matcher) error {
+func (w *walker) mask(read string, p *grammar.Matcher) error {
 	start := thread()
 	err := p.Mask(w.dst)
-	w.micros = append(w.micros, float64((thread()-start).Nanoseconds())/1000)
+	us := float64((thread() - start).Nanoseconds()) / 1000
+	if us > w.slowest {
+		w.slowest, w.worst = us, fmt.Sprintf("%s after %.80q", w.name, read)
+	}
+	w.micros = append(w.micros, us)
 	return err
 }
 
@@ -189,7 +207,7 @@ func (w *walker) walk(s string, list []int32, want, is bool, at map[int]bool, ra
 	p := w.m.Matcher()
 	read := ""
 	for i := 0; ; i++ {
-		if err := w.mask(p); err != nil {
+		if err := w.mask(read, p); err != nil {
 			w.refuse(read, err)
 			return nil
 		}
@@ -304,43 +322,44 @@ func (w *walker) judge(read string, p *grammar.Matcher) {
 }
 
 // patient bounds the states that completes looks at.
-const patient = 10_000
+const patient = 4_000
 
-// short are the bytes that end something, then those that begin a short value, then others.
-const short = "}]\"0:,tnfrueals1-.[{"
-
-// completes looks for a text that leads from a state to one that is accepted, depth first.
+// completes looks for a text that leads from a state to one that is accepted: what instances end
+// with, also after one more member, then any text, breadth first. It returns 1 if there is one, −1 if there is none, 2 if there are too many states to tell.
 func (w *walker) completes(state int) int {
 	if k := w.found[state]; k != 0 {
 		return k
 	}
-	type place struct{ state, next int }
-	path := []place{{state, 0}}
+	for _, s := range w.suffixes {
+		at := state
+		for i := 0; i < len(s) && at >= 0; i++ {
+			at = w.bytes.Next(at, int32(s[i]))
+		}
+		if at >= 0 && w.bytes.Accepting(at) {
+			w.found[state] = 1
+			return 1
+		}
+	}
+	type place struct{ state, from int }
+	list := []place{{state, -1}}
 	seen := map[int]bool{state: true}
-	for len(path) > 0 {
-		p := &path[len(path)-1]
-		if p.next == 0 && (w.found[p.state] == 1 || w.bytes.Accepting(p.state)) {
-			for _, x := range path {
-				w.found[x.state] = 1
+	for i := 0; i < len(list); i++ {
+		p := list[i]
+		if w.found[p.state] == 1 || w.bytes.Accepting(p.state) {
+			for ; i >= 0; i = list[i].from {
+				w.found[list[i].state] = 1
 			}
 			return 1
 		}
-		if len(seen) > patient {
+		for b := range int32(256) {
+			if to := w.bytes.Next(p.state, b); to >= 0 && !seen[to] && w.found[to] != -1 {
+				seen[to] = true
+				list = append(list, place{to, i})
+			}
+		}
+		if len(list) > patient {
 			w.found[state] = 2
 			return 2
-		}
-		if p.next == len(short)+256 {
-			path = path[:len(path)-1]
-			continue
-		}
-		b := int32(p.next - len(short))
-		if p.next < len(short) {
-			b = int32(short[p.next])
-		}
-		p.next++
-		if to := w.bytes.Next(p.state, b); to >= 0 && !seen[to] && w.found[to] != -1 {
-			seen[to] = true
-			path = append(path, place{to, 0})
 		}
 	}
 	for x := range seen {

@@ -43,7 +43,7 @@ func compile(ctx context.Context, o options) (*grammar.Grammar, error) {
 			return nil, err
 		}
 	}
-	return grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{Compact: o.compact})
+	return grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{Compact: o.compact, Spelling: o.spelling})
 }
 
 // check says whether an instance is in the language.
@@ -56,7 +56,7 @@ func check(ctx context.Context, o options) (*validity, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.compact && len(data) > 0 && data[len(data)-1] == '\n' { // of the file, not of the instance
+	if (o.compact || o.spelling == grammar.Canonical) && len(data) > 0 && data[len(data)-1] == '\n' { // of the file, not of the instance
 		data = data[:len(data)-1]
 	}
 	return &validity{Valid: g.Accepts(string(data))}, nil
