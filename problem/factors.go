@@ -1,0 +1,335 @@
+package problem
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+const (
+	// maxTable bounds the entries of a table over the variables of a term or a condition.
+	maxTable = 1 << 20
+
+	// countFrom is the size of a table from which on a comparison of a sum of functions of
+	// one variable each becomes a counter instead.
+	countFrom = 1 << 8
+
+	// maxCounts bounds the entries of a table of a counter.
+	maxCounts = 1 << 24
+)
+
+// factors is a problem as a sum of tables, over its variables and then over those of
+// counters, each of which has one possible level in every state of the variables before it.
+type factors struct {
+	cards  []int32
+	levels int
+	scopes [][]int32
+	tables [][]float64
+}
+
+func (f *factors) Shape() (sites, levels int) { return len(f.cards), f.levels }
+
+func (f *factors) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	return f.cards, f.scopes, f.tables, true
+}
+
+func (f *factors) add(scope []int32, table []float64) {
+	f.scopes, f.tables = append(f.scopes, scope), append(f.tables, table)
+}
+
+func (f *factors) variable(card int) int32 {
+	f.cards, f.levels = append(f.cards, int32(card)), max(f.levels, card)
+	return int32(len(f.cards) - 1)
+}
+
+// tooLarge is the error of a term or a condition that no table of bounded size holds.
+type tooLarge struct {
+	what string
+	size float64
+	most int
+}
+
+func (e *tooLarge) Error() string {
+	return fmt.Sprintf("%s takes a table of %.3g entries, want ≤ %d", e.what, e.size, e.most)
+}
+
+// factors returns β times the energy as tables, with +Inf where a required condition does
+// not hold.
+func (p *Problem) factors(beta float64) (*factors, error) {
+	f := &factors{levels: 1}
+	for _, v := range p.vars {
+		f.variable(len(v.values))
+	}
+	if err := p.objectiveFactors(f, beta); err != nil {
+		return nil, err
+	}
+	for i := range p.preferred {
+		s := &p.preferred[i]
+		cost := func(v float64) float64 {
+			if s.squared {
+				v *= v
+			}
+			return beta * s.weight * v
+		}
+		if beta == 0 {
+			continue
+		}
+		if err := p.conditionFactors(f, s, cost); err != nil {
+			return nil, err
+		}
+	}
+	for i := range p.required {
+		if err := p.conditionFactors(f, &p.required[i], forbid); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func forbid(violation float64) float64 {
+	if violation > 0 {
+		return math.Inf(1)
+	}
+	return 0
+}
+
+// objectiveFactors adds a table for every set of variables of a term.
+func (p *Problem) objectiveFactors(f *factors, beta float64) error {
+	if beta == 0 {
+		return nil
+	}
+	tables := map[string]int{}
+	var key []byte
+	for i := range p.objective {
+		t := &p.objective[i]
+		vars := scope(p.objective[i : i+1])
+		key = key[:0]
+		for _, v := range vars {
+			key = appendBits(key, uint64(v))
+		}
+		k, met := tables[string(key)]
+		if !met {
+			if size := p.size(vars); size > maxTable {
+				return &tooLarge{fmt.Sprintf("a product of %d variables", len(vars)), size, maxTable}
+			}
+			k = len(f.tables)
+			tables[string(key)] = k
+			f.add(sites(vars), make([]float64, int(p.size(vars))))
+		}
+		table, n := f.tables[k], 0
+		p.states(vars, func(x []int32) {
+			table[n] += float64(beta * t.at(x))
+			n++
+		})
+	}
+	return nil
+}
+
+func sites(vars []int) []int32 {
+	s := make([]int32, len(vars))
+	for i, v := range vars {
+		s[i] = int32(v)
+	}
+	return s
+}
+
+// conditionFactors adds cost(violation) of a condition: as one table, or with counters for
+// those of its comparisons that are sums of functions of one variable each.
+func (p *Problem) conditionFactors(f *factors, s *statement, cost func(float64) float64) error {
+	c := &s.c
+	size := p.size(c.scope)
+	if size <= countFrom {
+		return p.table(f, s, c.scope, nil, cost)
+	}
+	if _, _, ok := c.separable(); ok {
+		hard := s.weight == 0
+		last, sums, err := p.counter(f, s, c, hard)
+		if err != nil {
+			return err
+		}
+		table := make([]float64, len(sums))
+		for i, v := range sums {
+			table[i] = cost(c.distance(v))
+		}
+		f.add([]int32{last}, table)
+		return nil
+	}
+	counted, rest := p.atoms(c)
+	if direct := p.size(rest); len(counted) == 0 || size <= direct*countFrom && size <= maxTable {
+		return p.table(f, s, c.scope, nil, cost)
+	}
+	return p.table(f, s, rest, counted, cost)
+}
+
+// atoms returns the comparisons within a condition that a counter can hold, and the
+// variables of the others.
+func (p *Problem) atoms(c *Condition) (counted []*Condition, rest []int) {
+	var walk func(c *Condition)
+	walk = func(c *Condition) {
+		if c.op != between {
+			for i := range c.parts {
+				walk(&c.parts[i])
+			}
+			return
+		}
+		if _, _, ok := c.separable(); ok && p.size(c.scope) > 16 {
+			counted = append(counted, c)
+		} else {
+			rest = append(rest, c.scope...)
+		}
+	}
+	walk(c)
+	slices.Sort(rest)
+	return counted, slices.Compact(rest)
+}
+
+// table adds the cost of a condition as a table over some variables and the last sums of
+// counters.
+func (p *Problem) table(f *factors, s *statement, vars []int, counted []*Condition, cost func(float64) float64) error {
+	size := p.size(vars)
+	scope := sites(vars)
+	sums := make([][]float64, len(counted))
+	for i, atom := range counted {
+		last, values, err := p.counter(f, s, atom, false)
+		if err != nil {
+			return err
+		}
+		sums[i] = values
+		scope = append(scope, last)
+		size *= float64(len(values))
+	}
+	if size > maxTable {
+		return &tooLarge{fmt.Sprintf("the condition %q", s.name), size, maxTable}
+	}
+	table := make([]float64, 0, int(size))
+	at := make([]int, len(counted))
+	p.states(vars, func(x []int32) {
+		for {
+			table = append(table, cost(s.c.given(x, func(c *Condition) (float64, bool) {
+				for i, atom := range counted {
+					if atom == c {
+						return c.distance(sums[i][at[i]]), true
+					}
+				}
+				return 0, false
+			})))
+			i := len(at) - 1
+			for ; i >= 0; i-- {
+				if at[i]++; at[i] < len(sums[i]) {
+					break
+				}
+				at[i] = 0
+			}
+			if i < 0 {
+				return
+			}
+		}
+	})
+	f.add(scope, table)
+	return nil
+}
+
+// counter adds a chain of partial sums of a comparison, and returns the variable of the
+// whole sum and its value at each level. A required comparison leaves out sums from which
+// no state of the other variables leads into the bounds, and holds those together from
+// which every state does.
+func (p *Problem) counter(f *factors, s *statement, c *Condition, hard bool) (last int32, sums []float64, err error) {
+	constant, u, _ := c.separable()
+	least, most := make([]float64, len(u)+1), make([]float64, len(u)+1) // of what follows
+	for i := len(u) - 1; i >= 0; i-- {
+		least[i], most[i] = least[i+1]+slices.Min(u[i]), most[i+1]+slices.Max(u[i])
+	}
+	sums = []float64{constant}
+	last = -1
+	for i, v := range c.scope {
+		var next []float64
+		index := map[float64]int{}
+		safe := -1 // the sum of all states that meet the bounds
+		card := len(u[i])
+		to := make([]int, len(sums)*card)
+		for k, before := range sums {
+			for l, w := range u[i] {
+				v := before + w
+				n, met := 0, false
+				switch {
+				case math.IsNaN(before): // meets the bounds already
+					n, met = safe, safe >= 0
+					v = before
+				case hard && c.distance(v+least[i+1]) == 0 && c.distance(v+most[i+1]) == 0:
+					n, met = safe, safe >= 0
+					v = math.NaN()
+				case hard && (v+most[i+1] < c.lo-c.tol || v+least[i+1] > c.hi+c.tol):
+					to[k*card+l] = -1
+					continue
+				default:
+					n, met = c.find(index, v)
+				}
+				if !met {
+					n = len(next)
+					next = append(next, v)
+					if math.IsNaN(v) {
+						safe = n
+					} else {
+						index[c.key(v)] = n
+					}
+				}
+				to[k*card+l] = n
+			}
+		}
+		if len(next) == 0 { // no state is allowed: one level, which is forbidden
+			next = append(next, constant)
+		}
+		size := float64(len(sums)) * float64(card) * float64(len(next))
+		if size > maxCounts {
+			return 0, nil, &tooLarge{fmt.Sprintf("counting for the condition %q", s.name), size, maxCounts}
+		}
+		table := slices.Repeat([]float64{math.Inf(1)}, int(size))
+		for k, n := range to {
+			if n >= 0 {
+				table[k*len(next)+n] = 0
+			}
+		}
+		scope := []int32{int32(v)}
+		if last >= 0 {
+			scope = []int32{last, int32(v)}
+		}
+		last = f.variable(len(next))
+		f.add(append(scope, last), table)
+		sums = next
+	}
+	for i, v := range sums {
+		if math.IsNaN(v) {
+			sums[i] = c.inside()
+		}
+	}
+	return last, sums, nil
+}
+
+// inside returns a sum that meets the bounds.
+func (c *Condition) inside() float64 {
+	if math.IsInf(c.lo, 0) {
+		return c.hi
+	}
+	return c.lo
+}
+
+// key and find treat sums as one that differ by rounding.
+func (c *Condition) key(v float64) float64 {
+	if c.tol == 0 {
+		return v
+	}
+	return math.Round(v / (c.tol / 16))
+}
+
+func (c *Condition) find(index map[float64]int, v float64) (n int, met bool) {
+	k := c.key(v)
+	if n, met = index[k]; met || c.tol == 0 {
+		return n, met
+	}
+	for _, near := range []float64{k - 1, k + 1} {
+		if n, met = index[near]; met {
+			return n, met
+		}
+	}
+	return 0, false
+}

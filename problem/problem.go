@@ -1,0 +1,237 @@
+package problem
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// maxLevels bounds the values of a variable.
+const maxLevels = 1 << 16
+
+// Problem holds variables, an objective, required and preferred conditions. Methods that
+// build it return no errors: the first thing that is wrong is kept, and every question
+// about the problem returns it. A Problem may be asked by several goroutines at once, but
+// not while one builds it.
+type Problem struct {
+	vars  []variable
+	named map[string]int
+
+	objective []term
+	required  []statement
+	preferred []statement
+	err       error
+}
+
+// New returns a problem without variables.
+func New() *Problem { return &Problem{named: map[string]int{}} }
+
+type kind int
+
+const (
+	binary kind = iota
+	spin
+	integer
+	category
+)
+
+type variable struct {
+	name   string
+	kind   kind
+	values []float64 // by level
+	labels []string  // of a category
+}
+
+// statement is a condition with its name. A weight of 0 means that it is required.
+type statement struct {
+	name    string
+	c       Condition
+	weight  float64
+	squared bool // the violation counts squared
+}
+
+func (p *Problem) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf("problem: "+format, args...)
+	}
+}
+
+// Err returns the first thing that is wrong with the problem, nil if there is none.
+func (p *Problem) Err() error { return p.err }
+
+func (p *Problem) variable(v variable) Expr {
+	if v.name == "" {
+		p.fail("a variable has no name")
+	}
+	if _, twice := p.named[v.name]; twice {
+		p.fail("two variables have the name %s", check.Quote(v.name))
+	}
+	p.named[v.name] = len(p.vars)
+	p.vars = append(p.vars, v)
+	return p.at(len(p.vars) - 1)
+}
+
+// at returns variable v as an expression.
+func (p *Problem) at(v int) Expr {
+	return Expr{p: p, terms: []term{{1, []factor{{v, p.vars[v].values}}}}}
+}
+
+// Binary adds a variable with the values 0 and 1.
+func (p *Problem) Binary(name string) Expr {
+	return p.variable(variable{name: name, kind: binary, values: []float64{0, 1}})
+}
+
+// Spin adds a variable with the values −1 and 1.
+func (p *Problem) Spin(name string) Expr {
+	return p.variable(variable{name: name, kind: spin, values: []float64{-1, 1}})
+}
+
+// Integer adds a variable with the values lo, lo+1, …, hi, at most 65,536 of them.
+func (p *Problem) Integer(name string, lo, hi int) Expr {
+	if hi < lo || hi-lo < 0 || hi-lo >= maxLevels || max(-lo, hi) > 1<<53 {
+		p.fail("Integer: %s: range %d … %d, want lo ≤ hi, at most %d values, within ±2^53", check.Quote(name), lo, hi, maxLevels)
+		lo, hi = 0, 0
+	}
+	v := make([]float64, hi-lo+1)
+	for i := range v {
+		v[i] = float64(lo + i)
+	}
+	return p.variable(variable{name: name, kind: integer, values: v})
+}
+
+// Category adds a variable that takes one of some labels. As a number it is the place of
+// the label in the list, from 0.
+func (p *Problem) Category(name string, labels ...string) Expr {
+	if len(labels) == 0 || len(labels) > maxLevels {
+		p.fail("Category: %s: %d labels, want 1 … %d", check.Quote(name), len(labels), maxLevels)
+		labels = []string{""}
+	}
+	seen := map[string]bool{}
+	v := make([]float64, len(labels))
+	for i, l := range labels {
+		if seen[l] {
+			p.fail("Category: %s: label %s occurs twice", check.Quote(name), check.Quote(l))
+		}
+		seen[l], v[i] = true, float64(i)
+	}
+	return p.variable(variable{name: name, kind: category, values: v, labels: slices.Clone(labels)})
+}
+
+// Variable returns the variable of that name. An unknown name is an error of the problem.
+func (p *Problem) Variable(name string) Expr {
+	v, ok := p.named[name]
+	if !ok {
+		p.fail("Variable: no variable has the name %s", check.Quote(name))
+		return Expr{p: p}
+	}
+	return p.at(v)
+}
+
+// Names returns the names of the variables in the order in which they were added.
+func (p *Problem) Names() []string {
+	names := make([]string, len(p.vars))
+	for i, v := range p.vars {
+		names[i] = v.name
+	}
+	return names
+}
+
+// Objective adds e to the energy, which is minimised. To maximise, add e.Scale(−1).
+func (p *Problem) Objective(e Expr) {
+	if !p.own("Objective", e.p, e.err) {
+		return
+	}
+	p.objective = simplify(append(p.objective, e.terms...))
+	if _, scale := magnitude(p.objective); !check.Finite(scale) {
+		p.fail("Objective: the sum of magnitudes overflows")
+	}
+}
+
+// own reports whether what was built from variables of q, with an error, belongs to p.
+func (p *Problem) own(caller string, q *Problem, err error) bool {
+	switch {
+	case err != nil:
+		p.fail("%s: %w", caller, err)
+	case q != nil && q != p:
+		p.fail("%s: a variable belongs to another problem", caller)
+	case q != nil && q.err != nil:
+		return false
+	default:
+		return true
+	}
+	return false
+}
+
+// Require demands that a condition holds. Several conditions may share a name.
+func (p *Problem) Require(name string, c Condition) {
+	if !p.own("Require: "+check.Quote(name), c.p, c.err) {
+		return
+	}
+	if c.op == all {
+		for _, part := range c.parts {
+			p.Require(name, part)
+		}
+		return
+	}
+	p.required = append(p.required, statement{name: name, c: c})
+}
+
+// Prefer adds weight times the violation of c to the energy. The violation is 0 if c holds;
+// else it is for a comparison the distance of the sum from its bounds, for [All] the sum
+// and for [Any] the least of the violations of the parts, and 1 for [Not] and [NotEqual].
+// weight is positive and finite.
+func (p *Problem) Prefer(name string, c Condition, weight float64) {
+	p.prefer(statement{name: name, c: c, weight: weight})
+}
+
+func (p *Problem) prefer(s statement) {
+	if !(s.weight > 0) || math.IsInf(s.weight, 1) {
+		p.fail("Prefer: %s: weight = %v, want > 0 and finite", check.Quote(s.name), s.weight)
+		return
+	}
+	if p.own("Prefer: "+check.Quote(s.name), s.c.p, s.c.err) {
+		p.preferred = append(p.preferred, s)
+	}
+}
+
+// energy returns E(x) without what is required.
+func (p *Problem) energy(x []int32) float64 {
+	e := sum(p.objective, x)
+	for i := range p.preferred {
+		e += p.preferred[i].cost(x)
+	}
+	return e
+}
+
+// cost returns what a preferred condition adds to the energy.
+func (s *statement) cost(x []int32) float64 {
+	v := s.c.violation(x)
+	if s.squared {
+		v *= v
+	}
+	return float64(s.weight * v)
+}
+
+// violated returns the names of the required conditions that x violates and then of the
+// preferred ones, each once.
+func (p *Problem) violated(x []int32) (names []string) {
+	for _, list := range [][]statement{p.required, p.preferred} {
+		for i := range list {
+			if s := &list[i]; s.c.violation(x) > 0 && !slices.Contains(names, s.name) {
+				names = append(names, s.name)
+			}
+		}
+	}
+	return names
+}
+
+func (p *Problem) feasible(x []int32) bool {
+	for i := range p.required {
+		if p.required[i].c.violation(x) > 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,447 @@
+package problem
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+)
+
+// checkUpTo is the number of states of the variables of a condition up to which the search
+// finds out by evaluation which of their levels are still possible.
+const checkUpTo = 1 << 12
+
+// errEffort ends a search that has made as many evaluations as it may.
+var errEffort = errors.New("the search has made as many evaluations as Config.Search allows")
+
+// search goes through the feasible states of a problem depth first. After every decision
+// it removes levels that the required conditions rule out: by evaluation, if a condition
+// has few states left, and by the least and largest value of sums. (Consistency of domains
+// and of bounds; Rossi, van Beek and Walsh 2006, chapter 3.)
+type search struct {
+	p     *Problem
+	ctx   context.Context
+	left  int // evaluations
+	hard  []constrained
+	soft  []constrained
+	watch [][]int32 // of each variable, conditions of hard
+	alive [][]bool
+	count []int32
+	trail []site
+	terms []group   // of the objective
+	order [][]int32 // of the levels of each variable
+
+	x       []int32
+	queue   []int32
+	queued  []bool
+	support [][]bool
+	value   []int32
+
+	// minimise returns the energy from which on a part of the tree does not matter; nil if
+	// all of it does.
+	minimise func() float64
+	leaf     func(x []int32) (more bool)
+}
+
+type site struct{ v, level int32 }
+
+type constrained struct {
+	*statement
+	constant float64
+	u        [][]float64 // of a comparison of functions of one variable; nil for others
+}
+
+// group is the terms of the objective over the same variables.
+type group struct {
+	scope []int
+	terms []term
+}
+
+func (p *Problem) newSearch(ctx context.Context, effort int) *search {
+	n := len(p.vars)
+	s := &search{p: p, ctx: ctx, left: effort, watch: make([][]int32, n), alive: make([][]bool, n), count: make([]int32, n), x: make([]int32, n), order: make([][]int32, n)}
+	for v := range p.vars {
+		k := len(p.vars[v].values)
+		s.alive[v], s.count[v], s.order[v] = make([]bool, k), int32(k), make([]int32, k)
+		for l := range k {
+			s.alive[v][l], s.order[v][l] = true, int32(l)
+		}
+	}
+	for i := range p.required {
+		s.hard = append(s.hard, constrain(&p.required[i]))
+		for _, v := range p.required[i].c.scope {
+			s.watch[v] = append(s.watch[v], int32(i))
+		}
+	}
+	for i := range p.preferred {
+		s.soft = append(s.soft, constrain(&p.preferred[i]))
+	}
+	s.queued = make([]bool, len(s.hard))
+	return s
+}
+
+func constrain(s *statement) constrained {
+	c := constrained{statement: s}
+	if constant, u, ok := s.c.separable(); ok {
+		c.constant, c.u = constant, u
+	}
+	return c
+}
+
+// bounded prepares a search for low energies: terms by their variables, and for each
+// variable the levels in the order of their mean energy.
+func (s *search) bounded(minimise func() float64) {
+	s.minimise = minimise
+	index := map[string]int{}
+	var key []byte
+	mean := make([][]float64, len(s.p.vars))
+	for v := range mean {
+		mean[v] = make([]float64, len(s.p.vars[v].values))
+	}
+	for i := range s.p.objective {
+		t := s.p.objective[i]
+		key = key[:0]
+		for j, f := range t.f {
+			key = appendBits(key, uint64(f.v))
+			w := t.c
+			for k, g := range t.f {
+				if k != j {
+					w *= average(g.u)
+				}
+			}
+			for l, u := range f.u {
+				mean[f.v][l] += float64(w * u)
+			}
+		}
+		k, met := index[string(key)]
+		if !met {
+			k = len(s.terms)
+			index[string(key)] = k
+			s.terms = append(s.terms, group{scope: scope(s.p.objective[i : i+1])})
+		}
+		s.terms[k].terms = append(s.terms[k].terms, t)
+	}
+	for v := range s.order {
+		slices.SortStableFunc(s.order[v], func(a, b int32) int {
+			switch d := mean[v][a] - mean[v][b]; {
+			case d < 0:
+				return -1
+			case d > 0:
+				return 1
+			}
+			return 0
+		})
+	}
+}
+
+func average(u []float64) float64 {
+	s := 0.0
+	for _, w := range u {
+		s += w
+	}
+	return s / float64(len(u))
+}
+
+// run visits the feasible states. The error is nil if all were visited that matter or leaf
+// asked for no more, errEffort, or that of the context.
+func (s *search) run(leaf func(x []int32) (more bool)) error {
+	s.leaf = leaf
+	for i := range s.hard {
+		s.enqueue(int32(i))
+	}
+	_, err := s.visit()
+	return err
+}
+
+func (s *search) enqueue(c int32) {
+	if !s.queued[c] {
+		s.queued[c] = true
+		s.queue = append(s.queue, c)
+	}
+}
+
+// remove takes a level from a variable. It returns false if none is left.
+func (s *search) remove(v, level int32) bool {
+	s.alive[v][level] = false
+	s.count[v]--
+	s.trail = append(s.trail, site{v, level})
+	for _, c := range s.watch[v] {
+		s.enqueue(c)
+	}
+	return s.count[v] > 0
+}
+
+func (s *search) undo(mark int) {
+	for _, t := range s.trail[mark:] {
+		s.alive[t.v][t.level] = true
+		s.count[t.v]++
+	}
+	s.trail = s.trail[:mark]
+}
+
+// visit goes through what is left, after the conditions in the queue have been applied.
+func (s *search) visit() (more bool, err error) {
+	possible, err := s.propagate()
+	if err != nil || !possible {
+		return true, err
+	}
+	if s.minimise != nil {
+		bound, err := s.bound()
+		if err != nil || bound >= s.minimise() {
+			return true, err
+		}
+	}
+	v := int32(-1)
+	for i, n := range s.count {
+		if n > 1 && (v < 0 || n < s.count[v] || n == s.count[v] && len(s.watch[i]) > len(s.watch[v])) {
+			v = int32(i)
+		}
+	}
+	if err := s.spend(len(s.count)); err != nil {
+		return false, err
+	}
+	if v < 0 {
+		for i := range s.x {
+			s.x[i] = int32(slices.Index(s.alive[i], true))
+		}
+		return s.leaf(s.x), nil
+	}
+	for _, level := range s.order[v] {
+		if !s.alive[v][level] {
+			continue
+		}
+		mark := len(s.trail)
+		for l := range s.alive[v] {
+			if s.alive[v][l] && int32(l) != level {
+				s.remove(v, int32(l))
+			}
+		}
+		more, err := s.visit()
+		s.undo(mark)
+		if err != nil || !more {
+			return more, err
+		}
+	}
+	return true, nil
+}
+
+// spend counts evaluations.
+func (s *search) spend(n int) error {
+	if before := s.left; before>>16 != (before-n)>>16 {
+		if err := s.ctx.Err(); err != nil {
+			return context.Cause(s.ctx)
+		}
+	}
+	if s.left -= n; s.left < 0 {
+		return errEffort
+	}
+	return nil
+}
+
+// propagate applies the conditions in the queue until none removes a level. It returns
+// false if no state is left; the queue is then empty.
+func (s *search) propagate() (possible bool, err error) {
+	for possible = true; len(s.queue) > 0; {
+		c := s.queue[0]
+		s.queue = s.queue[1:]
+		s.queued[c] = false
+		if possible && err == nil {
+			possible, err = s.apply(&s.hard[c])
+		}
+	}
+	s.queue = s.queue[:0]
+	return possible, err
+}
+
+func (s *search) apply(c *constrained) (possible bool, err error) {
+	size := 1
+	for _, v := range c.c.scope {
+		if size *= int(s.count[v]); size > checkUpTo {
+			break
+		}
+	}
+	if c.u != nil && (size > checkUpTo || len(c.c.scope) > 4) {
+		return s.applySum(c)
+	}
+	if size > checkUpTo {
+		return true, nil
+	}
+	if err := s.spend(size * (len(c.c.scope) + 1)); err != nil {
+		return false, err
+	}
+	for len(s.support) < len(c.c.scope) {
+		s.support = append(s.support, nil)
+	}
+	for i, v := range c.c.scope {
+		n := len(s.alive[v])
+		s.support[i] = slices.Grow(s.support[i][:0], n)[:n]
+		clear(s.support[i])
+	}
+	s.each(c.c.scope, func() {
+		if c.c.violation(s.x) > 0 {
+			return
+		}
+		for i, v := range c.c.scope {
+			s.support[i][s.x[v]] = true
+		}
+	})
+	possible = len(c.c.scope) > 0 || c.c.violation(s.x) == 0
+	for i, v := range c.c.scope {
+		for l, ok := range s.support[i] {
+			if s.alive[v][l] && !ok && !s.remove(int32(v), int32(l)) {
+				return false, nil
+			}
+		}
+	}
+	return possible, nil
+}
+
+// each calls f with every state of some variables that is alive, in s.x.
+func (s *search) each(scope []int, f func()) {
+	for _, v := range scope {
+		s.x[v] = int32(slices.Index(s.alive[v], true))
+	}
+	for {
+		f()
+		i := len(scope) - 1
+		for ; i >= 0; i-- {
+			v := scope[i]
+			next := slices.Index(s.alive[v][s.x[v]+1:], true)
+			if next >= 0 {
+				s.x[v] += int32(next) + 1
+				break
+			}
+			s.x[v] = int32(slices.Index(s.alive[v], true))
+		}
+		if i < 0 {
+			return
+		}
+	}
+}
+
+// spread returns the least and largest value of a function of a variable that are possible.
+func (s *search) spread(v int, u []float64) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for l, ok := range s.alive[v] {
+		if ok {
+			least, most = min(least, u[l]), max(most, u[l])
+		}
+	}
+	return least, most
+}
+
+// applySum removes levels with which a sum cannot meet its bounds.
+func (s *search) applySum(c *constrained) (possible bool, err error) {
+	for {
+		least, most := c.constant, c.constant
+		for i, v := range c.c.scope {
+			a, b := s.spread(v, c.u[i])
+			least, most = least+a, most+b
+			if err := s.spend(len(s.alive[v])); err != nil {
+				return false, err
+			}
+		}
+		tol := c.c.tol + (math.Abs(least)+math.Abs(most))*roundingOf(c.c.tol)
+		if least > c.c.hi+tol || most < c.c.lo-tol {
+			return false, nil
+		}
+		removed := false
+		for i, v := range c.c.scope {
+			if s.count[v] == 1 {
+				continue
+			}
+			a, b := s.spread(v, c.u[i])
+			for l, ok := range s.alive[v] {
+				if ok && (least-a+c.u[i][l] > c.c.hi+tol || most-b+c.u[i][l] < c.c.lo-tol) {
+					if !s.remove(int32(v), int32(l)) {
+						return false, nil
+					}
+					removed = true
+				}
+			}
+		}
+		if !removed {
+			break
+		}
+	}
+	for _, v := range c.c.scope {
+		if s.count[v] != 1 {
+			return true, nil
+		}
+		s.x[v] = int32(slices.Index(s.alive[v], true))
+	}
+	return c.c.violation(s.x) == 0, nil
+}
+
+// roundingOf is the relative error of running sums: none if they are integers.
+func roundingOf(tol float64) float64 {
+	if tol == 0 {
+		return 0
+	}
+	return 1.0 / (1 << 40)
+}
+
+// bound returns a lower bound on the energy of the states that are left.
+func (s *search) bound() (float64, error) {
+	total := 0.0
+	for i := range s.terms {
+		g := &s.terms[i]
+		size := 1
+		for _, v := range g.scope {
+			if size *= int(s.count[v]); size > 64 {
+				break
+			}
+		}
+		least := math.Inf(1)
+		if size <= 64 {
+			s.each(g.scope, func() { least = min(least, sum(g.terms, s.x)) })
+		} else {
+			least = 0
+			for j := range g.terms {
+				lo, hi := g.terms[j].c, g.terms[j].c
+				for _, f := range g.terms[j].f {
+					a, b := s.spread(f.v, f.u)
+					lo, hi = min(lo*a, lo*b, hi*a, hi*b), max(lo*a, lo*b, hi*a, hi*b)
+				}
+				least += lo
+			}
+		}
+		total += least
+		if err := s.spend(min(size, 64) + len(g.scope)); err != nil {
+			return 0, err
+		}
+	}
+	for i := range s.soft {
+		c := &s.soft[i]
+		total += s.leastCost(c)
+		if err := s.spend(len(c.c.scope) + 1); err != nil {
+			return 0, err
+		}
+	}
+	return total, nil
+}
+
+// leastCost returns a lower bound on the cost of a preferred condition.
+func (s *search) leastCost(c *constrained) float64 {
+	decided := true
+	least, most := c.constant, c.constant
+	for i, v := range c.c.scope {
+		decided = decided && s.count[v] == 1
+		s.x[v] = int32(slices.Index(s.alive[v], true))
+		if c.u != nil {
+			a, b := s.spread(v, c.u[i])
+			least, most = least+a, most+b
+		}
+	}
+	switch {
+	case decided:
+		return c.cost(s.x)
+	case c.u == nil:
+		return 0
+	}
+	d := max(0, least-c.c.hi-c.c.tol, c.c.lo-c.c.tol-most)
+	if c.squared {
+		d *= d
+	}
+	return float64(c.weight * d)
+}

@@ -1,0 +1,498 @@
+package problem
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/heap"
+	"github.com/gibbsite-go/gibbsite/projection/junction"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/anneal"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/gibbsite-go/gibbsite/sampler/ground"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/auto"
+)
+
+// Config holds the settings of an answer. The zero value is the recommended one.
+type Config struct {
+	Seed    uint64
+	Workers int // goroutines of chains and searches; 0 means GOMAXPROCS; never changes results
+
+	// Rows is how many states Minimise returns at most, those of lowest energy first; 0
+	// means 1.
+	Rows int
+
+	// Beta is the inverse temperature β of Sample; 0 means 1.
+	Beta float64
+
+	// Bytes bounds the memory of elimination; 0 means 1 GiB.
+	Bytes int64
+
+	// Search bounds the evaluations of the search; 0 means 2²⁶, −1 no search.
+	Search int
+
+	// Penalty, if positive, lets required conditions be violated where no exact way is
+	// open: the energy of chains then has Penalty times the violation of each, and rows
+	// name what they violate.
+	Penalty float64
+
+	// Steps is the number of steps of each annealing, of rounds of ground.Search, or of
+	// steps between two draws of a chain; 0 means 1000, 200 and 10.
+	Steps int
+
+	Chains int // of annealing and of Sample; 0 means 16
+}
+
+// InfeasibleError says that no state meets all required conditions.
+type InfeasibleError struct{}
+
+func (*InfeasibleError) Error() string {
+	return "problem: no state meets all required conditions"
+}
+
+// Unwrap returns constraint.ErrInfeasible.
+func (*InfeasibleError) Unwrap() error { return constraint.ErrInfeasible }
+
+func (p *Problem) check(caller string, c *Config) error {
+	switch {
+	case p.err != nil:
+		return p.err
+	case len(p.vars) == 0:
+		return fmt.Errorf("problem: %s: there are no variables", caller)
+	case c.Rows < 0, c.Steps < 0, c.Chains < 0, c.Search < -1, c.Bytes < 0, c.Workers < 0:
+		return fmt.Errorf("problem: %s: Config: Rows = %d, Steps = %d, Chains = %d, Bytes = %d, Workers = %d, want ≥ 0, and Search = %d ≥ −1", caller, c.Rows, c.Steps, c.Chains, c.Bytes, c.Workers, c.Search)
+	case !check.Finite(c.Penalty) || c.Penalty < 0:
+		return fmt.Errorf("problem: %s: Config: Penalty = %v, want ≥ 0 and finite", caller, c.Penalty)
+	case !check.Finite(c.Beta) || c.Beta < 0:
+		return fmt.Errorf("problem: %s: Config: Beta = %v, want ≥ 0 and finite", caller, c.Beta)
+	}
+	if c.Rows == 0 {
+		c.Rows = 1
+	}
+	if c.Beta == 0 {
+		c.Beta = 1
+	}
+	if c.Search == 0 {
+		c.Search = 1 << 26
+	}
+	if c.Chains == 0 {
+		c.Chains = 16
+	}
+	return nil
+}
+
+// distribution returns the exact distribution at an inverse temperature over so many sites,
+// of which the first are the variables. It is nil with the reason if its tables would be
+// too large.
+func (p *Problem) distribution(ctx context.Context, beta float64, c *Config) (d *junction.Distribution, sites int, reason, err error) {
+	f, err := p.factors(beta)
+	if err != nil {
+		return nil, 0, err, nil // a table of one condition
+	}
+	d, err = junction.New(ctx, f, junction.Config{Bytes: c.Bytes})
+	var wide *energy.WidthError
+	switch {
+	case errors.As(err, &wide):
+		return nil, 0, err, nil
+	case err != nil && ctx.Err() != nil:
+		return nil, 0, nil, err
+	case err != nil: // a variable has no level of finite energy
+		return nil, 0, nil, &InfeasibleError{}
+	}
+	return d, len(f.cards), nil, nil
+}
+
+// way is a place of the search in the order of the ways to an exact answer.
+type way bool
+
+const (
+	before way = true // elimination, where there are few states
+	after  way = false
+)
+
+// search reports whether to search before or after elimination. Without conditions that
+// narrow it, a search of very many states would not end.
+func (p *Problem) search(c *Config, w way) bool {
+	states := 1.0
+	for i := range p.vars {
+		states *= float64(len(p.vars[i].values))
+	}
+	if few := states <= 1<<14; c.Search < 0 || few != bool(w) {
+		return false
+	}
+	return len(p.required) > 0 || states <= 1<<22
+}
+
+// Count returns the number of feasible states, exactly below 2⁴⁰ and with a relative error
+// of some 10⁻¹² above. It returns an error that wraps the reasons if neither elimination
+// nor search can count them, and for what is wrong with the problem.
+func (p *Problem) Count(ctx context.Context, c Config) (float64, error) {
+	if err := p.check("Count", &c); err != nil {
+		return 0, err
+	}
+	if p.search(&c, before) {
+		if n, err := p.list(ctx, &c); !errors.Is(err, errEffort) {
+			return n, err
+		}
+	}
+	d, _, reason, err := p.distribution(ctx, 0, &c)
+	if errors.Is(err, constraint.ErrInfeasible) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if reason == nil {
+		n, infeasible, err := p.count(ctx, d)
+		if infeasible {
+			return 0, nil
+		}
+		return n, err
+	}
+	if p.search(&c, after) {
+		n, err := p.list(ctx, &c)
+		if !errors.Is(err, errEffort) {
+			return n, err
+		}
+		reason = fmt.Errorf("%w; %w after %g states", reason, err, n)
+	}
+	return 0, fmt.Errorf("problem: Count: no exact way: %w", reason)
+}
+
+// list counts the feasible states one by one.
+func (p *Problem) list(ctx context.Context, c *Config) (n float64, err error) {
+	err = p.newSearch(ctx, c.Search).run(func([]int32) bool { n++; return true })
+	return n, err
+}
+
+func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float64, infeasible bool, err error) {
+	logZ, err := d.LogZ(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return 0, false, err
+		}
+		return 0, true, nil
+	}
+	if n = math.Exp(logZ); n < 1<<40 {
+		n = math.Round(n)
+	}
+	return n, false, nil
+}
+
+// Minimise returns the feasible states of lowest energy, Config.Rows of them, or all if
+// there are fewer. If they are not certain to be those, Exact of the set is false.
+//
+// It returns an *[InfeasibleError] if no state is feasible, and an error that wraps the
+// reasons if no exact way is open, there are required conditions, no feasible state was
+// found and Config.Penalty is 0.
+func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
+	if err := p.check("Minimise", &c); err != nil {
+		return nil, err
+	}
+	s := p.set()
+	if p.search(&c, before) {
+		if done, err := p.searchBest(ctx, &c, s); err != nil || done {
+			return answer(s, err)
+		}
+	}
+	d, sites, reason, err := p.distribution(ctx, 1, &c)
+	if err != nil {
+		return nil, err
+	}
+	if reason == nil {
+		s.Rows = nil // of a search that did not end
+		if _, infeasible, err := p.count(ctx, d); err != nil || infeasible {
+			return nil, cmp.Or(err, error(&InfeasibleError{}))
+		}
+		x, e, err := d.Best(ctx, c.Rows)
+		if err != nil {
+			return nil, err
+		}
+		for k := range e {
+			s.add(x[k*sites:k*sites+len(p.vars)], 1)
+		}
+		s.Exact, s.Method = true, "elimination"
+		return s, nil
+	}
+	if p.search(&c, after) {
+		done, err := p.searchBest(ctx, &c, s)
+		if err != nil || done {
+			return answer(s, err)
+		}
+		reason = fmt.Errorf("%w; %w", reason, errEffort)
+	}
+	if len(p.required) > 0 && c.Penalty == 0 {
+		if len(s.Rows) > 0 { // what the search has found
+			s.Method = "search, not finished"
+			return s, nil
+		}
+		return nil, fmt.Errorf("problem: Minimise: no exact way, and no Config.Penalty, which is what a violation costs in annealing: %w", reason)
+	}
+	if err := p.anneal(ctx, &c, s); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(s.Rows, func(a, b Row) int { // feasible states first
+		return cmp.Compare(s.broken(a), s.broken(b))
+	})
+	s.Rows = s.Rows[:min(len(s.Rows), c.Rows)]
+	return s, nil
+}
+
+// answer returns s unless there is an error.
+func answer(s *SampleSet, err error) (*SampleSet, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// searchBest fills s with the best states that the search finds, and reports whether they
+// are certain to be the best ones.
+func (p *Problem) searchBest(ctx context.Context, c *Config, s *SampleSet) (done bool, err error) {
+	type state struct {
+		x []int32
+		e float64
+	}
+	var best []state
+	worse := func(a, b state) bool { return a.e > b.e }
+	search := p.newSearch(ctx, c.Search)
+	search.bounded(func() float64 {
+		if len(best) < c.Rows {
+			return math.Inf(1)
+		}
+		return best[0].e
+	})
+	err = search.run(func(x []int32) bool {
+		e := p.energy(x)
+		if len(best) == c.Rows {
+			if e >= best[0].e {
+				return true
+			}
+			best, _ = heap.Pop(best, worse)
+		}
+		best = heap.Push(best, state{slices.Clone(x), e}, worse)
+		return true
+	})
+	if err != nil && !errors.Is(err, errEffort) {
+		return false, err
+	}
+	for _, b := range best {
+		s.add(b.x, 1)
+	}
+	s.sort()
+	if err != nil {
+		return false, nil
+	}
+	if len(best) == 0 {
+		return true, &InfeasibleError{}
+	}
+	s.Exact, s.Method = true, "search"
+	return true, nil
+}
+
+// anneal adds to s the best states of independent annealings.
+func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
+	m, err := p.Model(c.Penalty)
+	if err != nil {
+		return err
+	}
+	steps := c.Steps
+	if q, ok := energy.As[ground.Pairwise](m); ok {
+		if _, _, _, _, ok := q.Pairs(); ok {
+			g, err := ground.New(m, ground.Config{Seed: c.Seed, Workers: c.Workers})
+			if err != nil {
+				return err
+			}
+			if steps == 0 {
+				steps = 200
+			}
+			if err := g.Run(ctx, steps); err != nil {
+				return err
+			}
+			x, _ := g.Best()
+			s.add(x, 1)
+			s.Method = "ground.Search"
+			s.sort()
+			return nil
+		}
+	}
+	if steps == 0 {
+		steps = 1000
+	}
+	cfg := anneal.Config{Chains: c.Chains, Seed: c.Seed, Workers: c.Workers}
+	a, err := anneal.New(ctx, m, mcmc.Gibbs{}, cfg)
+	if err != nil {
+		return err
+	}
+	if err := a.Run(ctx, steps); err != nil {
+		return err
+	}
+	x, _ := a.Best()
+	s.add(x, 1)
+	s.Method = "annealing"
+	s.sort()
+	return nil
+}
+
+// Sample returns n draws from p(x) ∝ exp(−β·E(x)) on the feasible states, those that are
+// equal in one row. Draws are independent if Exact of the set is true. Else they are those
+// of Markov chains of the method that package auto chooses, and Summary and Warnings of the
+// set say how far they may be trusted.
+//
+// It returns an *[InfeasibleError] if no state is feasible, and an error that wraps the
+// reasons if no exact way is open, there are required conditions and Config.Penalty is 0.
+func (p *Problem) Sample(ctx context.Context, n int, c Config) (*SampleSet, error) {
+	if err := p.check("Sample", &c); err != nil {
+		return nil, err
+	}
+	if n < 1 || n > math.MaxInt32 {
+		return nil, fmt.Errorf("problem: Sample: n = %d, want 1 … %d", n, math.MaxInt32)
+	}
+	s := p.set()
+	if p.search(&c, before) {
+		if done, err := p.drawListed(ctx, n, &c, s); err != nil || done {
+			return answer(s, err)
+		}
+	}
+	d, sites, reason, err := p.distribution(ctx, c.Beta, &c)
+	if err != nil {
+		return nil, err
+	}
+	if reason == nil {
+		return answer(s, p.draw(ctx, d, sites, n, &c, s))
+	}
+	if p.search(&c, after) {
+		done, err := p.drawListed(ctx, n, &c, s)
+		if err != nil || done {
+			return answer(s, err)
+		}
+		reason = fmt.Errorf("%w; %w", reason, errEffort)
+	}
+	if len(p.required) > 0 && c.Penalty == 0 {
+		return nil, fmt.Errorf("problem: Sample: no exact way, and no Config.Penalty, which is what a violation costs in chains: %w", reason)
+	}
+	return answer(s, p.chains(ctx, n, &c, s))
+}
+
+// draw makes independent draws by elimination.
+func (p *Problem) draw(ctx context.Context, d *junction.Distribution, sites, n int, c *Config, s *SampleSet) error {
+	if _, infeasible, err := p.count(ctx, d); err != nil || infeasible {
+		return cmp.Or(err, error(&InfeasibleError{}))
+	}
+	const batch = 1 << 10
+	for from := 0; from < n; from += batch {
+		src := make([]rand.Source, min(batch, n-from))
+		for i := range src {
+			src[i] = sampler.NewStream(c.Seed, uint64(from+i))
+		}
+		x := make([]int32, len(src)*sites)
+		if err := d.Sample(ctx, x, src); err != nil {
+			return err
+		}
+		for i := range src {
+			s.add(x[i*sites:i*sites+len(p.vars)], 1)
+		}
+	}
+	s.Exact, s.Method = true, "elimination"
+	s.aggregate()
+	return nil
+}
+
+// maxListed bounds the states from which Sample draws by their list.
+const maxListed = 1 << 20
+
+// drawListed lists the feasible states and draws from the list.
+func (p *Problem) drawListed(ctx context.Context, n int, c *Config, s *SampleSet) (done bool, err error) {
+	var states []int32
+	var w []float64
+	many := false
+	err = p.newSearch(ctx, c.Search).run(func(x []int32) bool {
+		if many = len(w) == maxListed; many {
+			return false
+		}
+		states, w = append(states, x...), append(w, p.energy(x))
+		return true
+	})
+	switch {
+	case errors.Is(err, errEffort) || many:
+		return false, nil
+	case err != nil:
+		return false, err
+	case len(w) == 0:
+		return true, &InfeasibleError{}
+	}
+	least := slices.Min(w)
+	total := 0.0
+	for i, e := range w {
+		total += math.Exp(-float64(c.Beta * (e - least)))
+		w[i] = total
+	}
+	sites := len(p.vars)
+	for i := range n {
+		r := sampler.NewStream(c.Seed, uint64(i))
+		k, _ := slices.BinarySearch(w, r.Float64()*total)
+		for k > 0 && k < len(w) && w[k] == w[k-1] {
+			k-- // states of weight 0 are not drawn
+		}
+		k = min(k, len(w)-1)
+		s.add(states[k*sites:(k+1)*sites], 1)
+	}
+	s.Exact, s.Method = true, "search"
+	s.aggregate()
+	return true, nil
+}
+
+// chains makes draws by Markov chains.
+func (p *Problem) chains(ctx context.Context, n int, c *Config, s *SampleSet) error {
+	m, err := p.Model(c.Penalty)
+	if err != nil {
+		return err
+	}
+	target, err := energy.Scale(m, c.Beta)
+	if err != nil {
+		return err
+	}
+	thin := c.Steps
+	if thin == 0 {
+		thin = 10
+	}
+	chains := min(c.Chains, n)
+	trace := diagnose.NewTrace()
+	made := make([][]int32, chains)
+	cfg := sampler.Config{Chains: chains, Seed: c.Seed, Workers: c.Workers, Thin: thin}
+	cfg.Observe = func(chain, draw int, x []int32, info *sampler.Info) {
+		trace.Observe(chain, draw, x, info)
+		made[chain] = append(made[chain], x...)
+	}
+	ch, err := sampler.NewChains(ctx, target, auto.Method{}, cfg)
+	if err != nil {
+		return err
+	}
+	each := (n + chains - 1) / chains
+	if err := ch.Run(ctx, each); err != nil {
+		return err
+	}
+	sites, left := len(p.vars), n
+	for k := range each {
+		for i := range made {
+			if left > 0 {
+				s.add(made[i][k*sites:(k+1)*sites], 1)
+				left--
+			}
+		}
+	}
+	summary := trace.Summary()
+	s.Summary, s.Method = &summary, "chains"
+	s.Warnings = append(summary.Warnings(), ch.Warnings()...)
+	s.aggregate()
+	return nil
+}
