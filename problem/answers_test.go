@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/energytest"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/energy/read"
 	"github.com/gibbsite-go/gibbsite/problem"
 	"github.com/stretchr/testify/require"
 )
@@ -304,4 +306,49 @@ func TestSampleSets(t *testing.T) {
 	require.Equal(t, -1.5, set.Vectors["energy"].Data[2])
 	require.Equal(t, "INTEGER", set.Kind)
 	require.Equal(t, []string{"x", "colour"}, set.Labels)
+}
+
+// A problem that becomes a program and is read again has the same lowest energy and number
+// of feasible states.
+func TestProgramsOfProblems(t *testing.T) {
+	ctx := context.Background()
+	translated := 0
+	for seed := range uint64(30) {
+		tw := randomTwin(rand.New(rand.NewPCG(seed, 47)))
+		r, err := tw.p.Program()
+		if err != nil {
+			require.Regexp(t, "which no comparison has|no power of it", err.Error())
+			continue
+		}
+		q, err := problem.Read(r)
+		require.NoError(t, err, "seed %d", seed)
+		want := tw.enumerate()
+		n, err := q.Count(ctx, problem.Config{})
+		require.NoError(t, err)
+		require.Equal(t, float64(len(want)), n, "seed %d", seed)
+		if len(want) == 0 {
+			continue
+		}
+		best := math.Inf(1)
+		for _, e := range want {
+			best = min(best, e)
+		}
+		s, err := q.Minimise(ctx, problem.Config{})
+		require.NoError(t, err)
+		require.InDelta(t, best, s.Rows[0].Energy, 1e-9, "seed %d", seed)
+		translated++
+	}
+	require.Greater(t, translated, 8)
+
+	p := problem.New()
+	x := p.Integer("x", 0, 4)
+	p.Objective(x.Exactly(2).Indicator())
+	_, err := p.Program()
+	require.ErrorContains(t, err, `a function of the integer "x" that is no power of it`)
+	_, err = problem.Read(nil)
+	require.ErrorContains(t, err, "r = nil")
+	_, err = problem.Read(&read.Program{})
+	require.ErrorContains(t, err, "no variables")
+	_, err = problem.Read(&read.Program{Variables: []read.Variable{{Name: "x", Upper: 1 << 40}}})
+	require.ErrorContains(t, err, "at most 65536 values")
 }

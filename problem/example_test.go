@@ -21,8 +21,10 @@ func Example() {
 	}
 	n, err := p.Count(ctx, problem.Config{})
 	fmt.Println(best.Rows[0], "of", n, err)
+	fmt.Println(p.Names())
 	// Output:
 	// x=9 y=0 energy=-9 of 72 <nil>
+	// [x y]
 }
 
 // A Sudoku: rows, columns and boxes hold every digit once.

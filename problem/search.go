@@ -341,7 +341,7 @@ func (s *search) applySum(c *constrained) (possible bool, err error) {
 				return false, err
 			}
 		}
-		tol := c.c.tol + (math.Abs(least)+math.Abs(most))*roundingOf(c.c.tol)
+		tol := c.c.tol + float64((math.Abs(least)+math.Abs(most))*roundingOf(c.c.tol))
 		if least > c.c.hi+tol || most < c.c.lo-tol {
 			return false, nil
 		}

@@ -36,6 +36,14 @@ type COOConfig struct {
 // Errors name the line, the column, what was found and what was expected; a file with
 // more than 2²⁰ sites needs an entry for every two of them.
 func COO(r io.Reader, c COOConfig) (*model.Quadratic, error) {
+	q, err := coo(r, c)
+	if err != nil {
+		return nil, err
+	}
+	return q.model()
+}
+
+func coo(r io.Reader, c COOConfig) (*quadratic, error) {
 	if c.Sites < 0 || c.Sites > math.MaxInt32-1 {
 		return nil, fmt.Errorf("read: COO: Sites = %d, want 0 … %d", c.Sites, math.MaxInt32-1)
 	}
@@ -96,7 +104,7 @@ func COO(r io.Reader, c COOConfig) (*model.Quadratic, error) {
 	if c.Spins {
 		p.Values = []float32{-1, 1}
 	}
-	return model.NewQuadratic(n, q, p)
+	return &quadratic{q, p, nil}, nil
 }
 
 // cooHeader reads the current line as a header and returns its number of sites.

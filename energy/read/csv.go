@@ -34,8 +34,17 @@ type CSVConfig struct {
 // Errors name the line, the column, what was found and what was expected. A missing
 // value is an error.
 func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err error) {
-	if err := check.Given("read: CSV", "r", r); err != nil {
+	q, err := readCSV(r, c)
+	if err != nil {
 		return nil, nil, err
+	}
+	m, err = q.model()
+	return m, q.names, err
+}
+
+func readCSV(r io.Reader, c CSVConfig) (*quadratic, error) {
+	if err := check.Given("read: CSV", "r", r); err != nil {
+		return nil, err
 	}
 	in := csv.NewReader(unmarked("CSV", r))
 	in.FieldsPerRecord, in.TrimLeadingSpace = -1, true
@@ -49,9 +58,9 @@ func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err erro
 			break
 		}
 		if bad := (*csv.ParseError)(nil); errors.As(err, &bad) {
-			return nil, nil, fmt.Errorf("read: CSV: line %d: column %d: %w", bad.Line, bad.Column, bad.Err)
+			return nil, fmt.Errorf("read: CSV: line %d: column %d: %w", bad.Line, bad.Column, bad.Err)
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("read: CSV: %w", err)
+			return nil, fmt.Errorf("read: CSV: %w", err)
 		}
 		for k := range row {
 			row[k] = strings.TrimSpace(row[k])
@@ -62,11 +71,11 @@ func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err erro
 		t.rows = append(t.rows, row)
 	}
 	if len(t.rows) == 0 {
-		return nil, nil, fmt.Errorf("read: CSV: no lines, want a square matrix")
+		return nil, fmt.Errorf("read: CSV: no lines, want a square matrix")
 	}
 	names, top, left, err := t.names()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	n := len(t.rows) - top
 	p, q := model.Polynomial{Linear: make([]float64, n)}, []model.Edge(nil)
@@ -76,12 +85,12 @@ func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err erro
 	for i := range n {
 		row := t.rows[i+top]
 		if len(row)-left != n {
-			return nil, nil, t.errorf(i+top, len(row)-1, "%d values, want %d, the number of rows", len(row)-left, n)
+			return nil, t.errorf(i+top, len(row)-1, "%d values, want %d, the number of rows", len(row)-left, n)
 		}
 		for j := range n {
 			w, err := strconv.ParseFloat(row[j+left], 64)
 			if err != nil || !check.Finite(w) {
-				return nil, nil, t.errorf(i+top, j+left, "w = %s, want a finite number", brief(row[j+left]))
+				return nil, t.errorf(i+top, j+left, "w = %s, want a finite number", brief(row[j+left]))
 			}
 			switch {
 			case i == j:
@@ -91,8 +100,7 @@ func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err erro
 			}
 		}
 	}
-	m, err = model.NewQuadratic(n, q, p)
-	return m, names, err
+	return &quadratic{q, p, names}, nil
 }
 
 // table is the cells of a file and where each of them begins.

@@ -143,6 +143,16 @@ func (f *fields) polynomial(name, spins, bits string, n int) model.Polynomial {
 	return p
 }
 
+// labelled returns what a reader of documents reads as a model with labels.
+func (f *fields) labelled(read func(*fields) (*quadratic, error)) (m *model.Quadratic, labels []string, err error) {
+	q, err := read(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err = q.model()
+	return m, q.names, err
+}
+
 // BQM reads a binary quadratic model of D-Wave's dimod, written as JSON by its
 // to_serializable (schema 3). It returns the model and the labels of its variables,
 // site by site, with numbers as they are written and tuples in brackets. The energy is
@@ -155,7 +165,10 @@ func (f *fields) polynomial(name, spins, bits string, n int) model.Polynomial {
 //
 // Errors name the line, the column, the field, its value and what was expected.
 func BQM(r io.Reader) (m *model.Quadratic, labels []string, err error) {
-	f := newFields("BQM", r)
+	return newFields("BQM", r).labelled((*fields).bqmDocument)
+}
+
+func (f *fields) bqmDocument() (*quadratic, error) {
 	if t := f.text("type"); t != "BinaryQuadraticModel" {
 		f.fail(f.root.Get("type"), "type = %s, want BinaryQuadraticModel", check.Quote(t))
 	}
@@ -166,7 +179,7 @@ func BQM(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 	if v := f.root.Get("use_bytes"); v.Is(document.Bool) && v.Text == "true" {
 		f.fail(v, "use_bytes = true, want false: arrays of numbers")
 	}
-	labels, _ = f.names("variable_labels")
+	labels, _ := f.names("variable_labels")
 	p := f.polynomial("variable_type", "SPIN", "BINARY", len(labels))
 	p.Constant = f.real(f.child(f.root, "offset", document.Number), "offset")
 	linear, head, tail, bias := f.list("linear_biases"), f.list("quadratic_head"), f.list("quadratic_tail"), f.list("quadratic_biases")
@@ -179,7 +192,7 @@ func BQM(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 	f.counts("num_variables", len(labels))
 	f.counts("num_interactions", len(bias))
 	if f.err != nil {
-		return nil, nil, f.result()
+		return nil, f.result()
 	}
 	for i, v := range linear {
 		p.Linear[i] = f.real(v, "a linear bias")
@@ -193,10 +206,9 @@ func BQM(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 		q[k] = e
 	}
 	if f.err != nil {
-		return nil, nil, f.result()
+		return nil, f.result()
 	}
-	m, err = model.NewQuadratic(len(labels), q, p)
-	return m, labels, err
+	return &quadratic{q, p, labels}, nil
 }
 
 // counts compares a field, if it is there, with a number that is known.
@@ -219,14 +231,17 @@ func (f *fields) counts(name string, want int) {
 //
 // Errors name the line, the column, the field, its value and what was expected.
 func BQPJSON(r io.Reader) (m *model.Quadratic, labels []string, err error) {
-	f := newFields("BQPJSON", r)
+	return newFields("BQPJSON", r).labelled((*fields).bqpDocument)
+}
+
+func (f *fields) bqpDocument() (*quadratic, error) {
 	labels, index := f.names("variable_ids")
 	p := f.polynomial("variable_domain", "spin", "boolean", len(labels))
 	scale := f.real(f.child(f.root, "scale", document.Number), "scale")
 	p.Constant = scale * f.real(f.child(f.root, "offset", document.Number), "offset")
-	linear, quadratic := f.list("linear_terms"), f.list("quadratic_terms")
+	linear, pairs := f.list("linear_terms"), f.list("quadratic_terms")
 	if f.err != nil {
-		return nil, nil, f.result()
+		return nil, f.result()
 	}
 	variable := func(term *document.Value, name string) int {
 		v := f.child(term, name, document.Number)
@@ -246,8 +261,8 @@ func BQPJSON(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 		i, w := variable(term, "id"), coeff(term)
 		p.Linear[i] += w
 	}
-	q := make([]model.Edge, 0, len(quadratic))
-	for _, term := range quadratic {
+	q := make([]model.Edge, 0, len(pairs))
+	for _, term := range pairs {
 		e := model.Edge{I: variable(term, "id_head"), J: variable(term, "id_tail"), W: coeff(term)}
 		if e.I == e.J {
 			f.fail(term, "id_head = id_tail = %s, want different variables", brief(labels[e.I]))
@@ -255,8 +270,7 @@ func BQPJSON(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 		q = append(q, e)
 	}
 	if f.err != nil {
-		return nil, nil, f.result()
+		return nil, f.result()
 	}
-	m, err = model.NewQuadratic(len(labels), q, p)
-	return m, labels, err
+	return &quadratic{q, p, labels}, nil
 }

@@ -22,6 +22,14 @@ import (
 // repeated entry is an error, too. A file with more than 2²⁰ sites needs an entry
 // for every two of them.
 func QBSolv(r io.Reader) (*model.Quadratic, error) {
+	q, err := qbsolv(r)
+	if err != nil {
+		return nil, err
+	}
+	return q.model()
+}
+
+func qbsolv(r io.Reader) (*quadratic, error) {
 	l := newLines("QBSolv", r)
 	l.comment = "c#%"
 	if err := l.first("p qubo topology maxNodes nNodes nCouplers"); err != nil {
@@ -79,7 +87,7 @@ func QBSolv(r io.Reader) (*model.Quadratic, error) {
 	for _, e := range linear {
 		p.Linear[e.I] = e.W
 	}
-	return model.NewQuadratic(n, q, p)
+	return &quadratic{q, p, nil}, nil
 }
 
 // qbsolvEntry reads the current line as an entry of a matrix with n rows.

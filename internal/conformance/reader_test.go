@@ -83,6 +83,14 @@ func formats(t *testing.T) []reader {
 			m, _, err := read.BIF(r)
 			return listedOf(m, err)
 		}, false},
+		program("lp", "Minimize\n o: x + 2 y\nSubject To\n c: x + [ x * y ] >= 1\nBounds\n y <= 3\nGeneral\n y\nBinary\n x\nEnd\n"),
+		program("mps", "ROWS\n N o\n G c\nCOLUMNS\n m 'MARKER' 'INTORG'\n x o 1 c 1\n y o 2\nRHS\n r c 1\nQUADOBJ\n x y 1\nENDATA\n"),
+		program("qplib", "a\nQBN\nminimize\n2\n1\n2 1 1\n0\n1\n1 2\n0\n1e30\n0\n0\n0\n0\n0\n0\n"),
+		program("mqlib", "2 2\n1 1 5\n1 2 -6\n"),
+		program("cnf", "p cnf 2 2\n1 -2 0\n2 0\n"),
+		program("wcnf", "h 1 2 0\n0.5 -1 0\n"),
+		program("bqm", written(t, "bqm")),
+		program("cqm", written(t, "cqm")),
 		{"read.RBM", npyOf(t), readRBM, false},
 		{"neural.ReadFile", safetensors(), readTensors, false},
 		{"read.Evidence", []byte("2 0 1\n2 0\n"), func(r io.Reader) (any, error) { return given(read.Evidence(r)) }, false},
@@ -143,6 +151,26 @@ func formats(t *testing.T) []reader {
 			return nil, l.Verify()
 		}, true},
 	}
+}
+
+// program is the line of a format of read.NewProgram.
+func program(format, valid string) reader {
+	return reader{"read.NewProgram", []byte(valid), func(r io.Reader) (any, error) {
+		return given(read.NewProgram(r, format))
+	}, false}
+}
+
+// written is a small program in a binary format.
+func written(t *testing.T, format string) string {
+	var b strings.Builder
+	p := read.Program{Variables: []read.Variable{{Name: "a", Upper: 1}, {Name: "b", Upper: 1}}, Objective: []read.Monomial{{W: 1, Of: []int{0, 1}}}}
+	if format == "cqm" {
+		p.Constraints = []read.Constraint{{Name: "c", Sum: []read.Monomial{{W: 1, Of: []int{0}}}, Lower: 1, Upper: 1}}
+	}
+	if err := p.Write(&b, format); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 // given returns a value and its error as reader.read does.

@@ -1,0 +1,329 @@
+package read
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Program is a problem as files state it: variables with names, a polynomial that is
+// minimised, and polynomials with bounds. Package problem answers questions about it.
+type Program struct {
+	Variables   []Variable
+	Objective   []Monomial
+	Constraints []Constraint
+}
+
+// Variable is an integer in Lower … Upper, or −1 or 1 if Spin is true.
+type Variable struct {
+	Name         string
+	Spin         bool
+	Lower, Upper int
+}
+
+// Monomial is W·Π x_i over the variables in Of; one that occurs twice is squared.
+type Monomial struct {
+	W  float64
+	Of []int
+}
+
+// Constraint demands Lower ≤ sum ≤ Upper; either may be infinite. With Weight > 0 it is a
+// preference: it adds Weight times the distance from the bounds, or its square if Squared,
+// to what is minimised.
+type Constraint struct {
+	Name         string
+	Sum          []Monomial
+	Lower, Upper float64
+	Weight       float64
+	Squared      bool
+}
+
+// Value returns the sum of monomials for values of the variables.
+func Value(sum []Monomial, x []float64) float64 {
+	s := 0.0
+	for _, m := range sum {
+		w := m.W
+		for _, i := range m.Of {
+			w *= x[i]
+		}
+		s += w
+	}
+	return s
+}
+
+// programs are the formats of [NewProgram]. Those without a writer are read only.
+var programs = map[string]struct {
+	extensions []string
+	read       func(r io.Reader) (*Program, error)
+	write      func(w *bufio.Writer, p *Program) error
+}{
+	"lp":    {[]string{".lp"}, readLP, writeLP},
+	"mps":   {[]string{".mps", ".qps"}, readMPS, writeMPS},
+	"qplib": {[]string{".qplib"}, readQPLIB, writeQPLIB},
+	"mqlib": {[]string{".mqlib"}, readMQLib, writeMQLib},
+	"cnf":   {[]string{".cnf"}, func(r io.Reader) (*Program, error) { return readSAT(r, "cnf") }, writeCNF},
+	"wcnf":  {[]string{".wcnf"}, func(r io.Reader) (*Program, error) { return readSAT(r, "wcnf") }, writeWCNF},
+	"cqm":   {[]string{".cqm"}, readCQM, writeCQM},
+	"bqm":   {[]string{".bqm"}, readBQM, writeBQM},
+	"json":  {[]string{".json"}, quadratics(readJSON), writeJSON},
+	"coo":   {[]string{".coo"}, quadratics(func(r io.Reader) (*quadratic, error) { return coo(r, COOConfig{}) }), writeCOO},
+	"qubo":  {[]string{".qubo"}, quadratics(qbsolv), writeQBSolv},
+	"csv":   {[]string{".csv"}, quadratics(func(r io.Reader) (*quadratic, error) { return readCSV(r, CSVConfig{}) }), nil},
+	"rudy":  {[]string{".rudy", ".txt", ".mc"}, readCut, writeRudy},
+}
+
+// Formats returns the names of the formats of [NewProgram], in alphabetical order.
+func Formats() []string {
+	var names []string
+	for name := range programs {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// FormatOf tells the format of a file by its name and its first bytes, "" if neither tells
+// one.
+func FormatOf(name string, head []byte) string {
+	for prefix, format := range map[string]string{bqmMagic: "bqm", cqmMagic: "cqm", "p qubo": "qubo", "p cnf": "cnf", "p wcnf": "wcnf"} {
+		if bytes.HasPrefix(head, []byte(prefix)) {
+			return format
+		}
+	}
+	extension := strings.ToLower(filepath.Ext(name))
+	for format, f := range programs {
+		if slices.Contains(f.extensions, extension) {
+			return format
+		}
+	}
+	return ""
+}
+
+// NewProgram reads a problem in one of these formats:
+//
+//	lp     files of CPLEX and Gurobi: linear and quadratic, binaries and generals with bounds
+//	mps    MPS with integer columns, QUADOBJ or QMATRIX, QCMATRIX
+//	qplib  the format of QPLIB: integer variables, quadratic objective and constraints
+//	mqlib  QUBOs of MQLib, which are maximised: the energy is −xᵀQx
+//	cnf    DIMACS clauses: each is a constraint
+//	wcnf   weighted clauses, with "p wcnf" or, as since 2022, with h for hard ones
+//	cqm    constrained quadratic models of dimod, version 2.0
+//	bqm    binary quadratic models of dimod, versions 1.0 and 2.0
+//	json   BQM and BQPJSON
+//	coo    COO
+//	qubo   QBSolv
+//	csv    CSV
+//	rudy   Rudy: the energy is minus the cut
+//
+// Continuous variables are an error, and so are integers without finite bounds. Errors name
+// the line where the format has lines, what was found and what was expected.
+func NewProgram(r io.Reader, format string) (*Program, error) {
+	f, ok := programs[format]
+	if !ok {
+		return nil, fmt.Errorf("read: NewProgram: format = %s, want one of %s", check.Quote(format), strings.Join(Formats(), ", "))
+	}
+	p, err := f.read(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Check(); err != nil {
+		return nil, fmt.Errorf("read: %s: %w", format, err)
+	}
+	return p, nil
+}
+
+// Write writes the program in one of the formats of [NewProgram] except csv. What a
+// format cannot state is an error: spins, for which see [Program.Bits], products, bounds,
+// weights.
+func (p *Program) Write(w io.Writer, format string) error {
+	f, ok := programs[format]
+	if !ok || f.write == nil {
+		return fmt.Errorf("read: Write: format = %s, want one of %s", check.Quote(format), strings.Join(slices.DeleteFunc(Formats(), func(s string) bool { return programs[s].write == nil }), ", "))
+	}
+	if err := p.Check(); err != nil {
+		return fmt.Errorf("read: Write: %w", err)
+	}
+	b := bufio.NewWriter(w)
+	if err := f.write(b, p); err != nil {
+		return fmt.Errorf("read: Write: %s: %w", format, err)
+	}
+	return b.Flush()
+}
+
+// Check returns an error unless there are variables with different names and ranges that
+// are not empty, and all numbers are finite and all indices in range.
+func (p *Program) Check() error {
+	if len(p.Variables) == 0 {
+		return fmt.Errorf("no variables, want ≥ 1")
+	}
+	named := map[string]bool{}
+	for _, v := range p.Variables {
+		if v.Name == "" || named[v.Name] {
+			return fmt.Errorf("variable name %s is empty or occurs twice", check.Quote(v.Name))
+		}
+		named[v.Name] = true
+		if !v.Spin && v.Lower > v.Upper {
+			return fmt.Errorf("variable %s: %d … %d, want Lower ≤ Upper", check.Quote(v.Name), v.Lower, v.Upper)
+		}
+	}
+	if err := p.check(p.Objective, "objective"); err != nil {
+		return err
+	}
+	for _, c := range p.Constraints {
+		if err := p.check(c.Sum, "constraint "+check.Quote(c.Name)); err != nil {
+			return err
+		}
+		if math.IsNaN(c.Lower) || math.IsNaN(c.Upper) || math.IsInf(c.Lower, 1) || math.IsInf(c.Upper, -1) {
+			return fmt.Errorf("constraint %s: bounds %v … %v", check.Quote(c.Name), c.Lower, c.Upper)
+		}
+		if !(c.Weight >= 0) || math.IsInf(c.Weight, 1) {
+			return fmt.Errorf("constraint %s: weight %v, want ≥ 0 and finite", check.Quote(c.Name), c.Weight)
+		}
+	}
+	return nil
+}
+
+func (p *Program) check(sum []Monomial, what string) error {
+	for _, m := range sum {
+		if !check.Finite(m.W) {
+			return fmt.Errorf("%s: coefficient %v, want a finite number", what, m.W)
+		}
+		for _, i := range m.Of {
+			if i < 0 || i >= len(p.Variables) {
+				return fmt.Errorf("%s: variable %d, want 0 … %d", what, i, len(p.Variables)-1)
+			}
+		}
+	}
+	return nil
+}
+
+// Bits returns the program with a bit of the same name, x = (s + 1)/2, for every spin s.
+func (p *Program) Bits() *Program {
+	q := &Program{Variables: slices.Clone(p.Variables), Constraints: slices.Clone(p.Constraints)}
+	for i := range q.Variables {
+		if v := &q.Variables[i]; v.Spin {
+			v.Spin, v.Lower, v.Upper = false, 0, 1
+		}
+	}
+	q.Objective = q.collect(p.bits(p.Objective))
+	for i := range q.Constraints {
+		q.Constraints[i].Sum = q.collect(p.bits(q.Constraints[i].Sum))
+	}
+	return q
+}
+
+// bits returns a sum with 2x − 1 for every spin.
+func (p *Program) bits(sum []Monomial) []Monomial {
+	var out []Monomial
+	for _, m := range sum {
+		terms := []Monomial{{W: m.W}}
+		for _, i := range m.Of {
+			if !p.Variables[i].Spin {
+				for k := range terms {
+					terms[k].Of = append(terms[k].Of, i)
+				}
+				continue
+			}
+			for _, t := range terms {
+				terms = append(terms, Monomial{2 * t.W, append(slices.Clone(t.Of), i)})
+			}
+			for k := range len(terms) / 2 {
+				terms[k].W = -terms[k].W
+			}
+		}
+		out = append(out, terms...)
+	}
+	return out
+}
+
+// collect returns the sum with one monomial for each product: factors ascending, powers of
+// bits and pairs of spins removed.
+func (p *Program) collect(sum []Monomial) []Monomial {
+	index := map[string]int{}
+	var out []Monomial
+	for _, m := range sum {
+		of := slices.Sorted(slices.Values(m.Of))
+		kept := of[:0]
+		for _, i := range of {
+			n := len(kept)
+			again := n > 0 && kept[n-1] == i
+			switch v := p.Variables[i]; {
+			case again && v.Spin:
+				kept = kept[:n-1]
+				continue
+			case again && v.Lower == 0 && v.Upper == 1:
+				continue
+			}
+			kept = append(kept, i)
+		}
+		key := fmt.Sprint(kept)
+		if k, met := index[key]; met {
+			out[k].W += m.W
+			continue
+		}
+		index[key] = len(out)
+		out = append(out, Monomial{m.W, kept})
+	}
+	return slices.DeleteFunc(out, func(m Monomial) bool { return m.W == 0 })
+}
+
+// quadratic returns the parts of a sum: a constant, the linear and the quadratic monomials.
+func (p *Program) quadratic(sum []Monomial) (constant float64, linear, square []Monomial, err error) {
+	for _, m := range p.collect(sum) {
+		switch len(m.Of) {
+		case 0:
+			constant += m.W
+		case 1:
+			linear = append(linear, m)
+		case 2:
+			square = append(square, m)
+		default:
+			return 0, nil, nil, fmt.Errorf("a product of %d variables, want ≤ 2", len(m.Of))
+		}
+	}
+	return constant, linear, square, nil
+}
+
+// integers returns an error if a variable is a spin.
+func (p *Program) integers() error {
+	for _, v := range p.Variables {
+		if v.Spin {
+			return fmt.Errorf("variable %s is a spin, which the format does not have; write Program.Bits()", check.Quote(v.Name))
+		}
+	}
+	return nil
+}
+
+// unconstrained returns an error unless there are no constraints and the variables are
+// bits, or all spins where these are allowed.
+func (p *Program) unconstrained(spins bool) error {
+	if len(p.Constraints) > 0 {
+		return fmt.Errorf("%d constraints, want none", len(p.Constraints))
+	}
+	for _, v := range p.Variables {
+		if v.Spin != p.Variables[0].Spin || v.Spin && !spins || !v.Spin && (v.Lower != 0 || v.Upper != 1) {
+			return fmt.Errorf("variable %s is no bit; bits%s are what the format has", check.Quote(v.Name), map[bool]string{true: " only, or spins only,"}[spins])
+		}
+	}
+	return nil
+}
+
+// numbered returns n bits or spins named by their numbers from first on.
+func numbered(n, first int, spins bool) []Variable {
+	v := make([]Variable, n)
+	for i := range v {
+		v[i] = Variable{Name: fmt.Sprint(first + i), Upper: 1}
+		if spins {
+			v[i].Spin, v[i].Upper = true, 0
+		}
+	}
+	return v
+}
