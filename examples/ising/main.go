@@ -4,6 +4,7 @@
 //
 //	go -C examples run ./ising
 //	go -C examples run ./ising -graph G1.txt -anneal
+//	go -C examples run ./ising -graph G57.txt -anneal -seconds 30 -bound
 //	go -C examples run ./ising -bias -out out
 package main
 
@@ -28,7 +29,7 @@ type options struct {
 	a, b, beta                      float64
 	chains, steps, warmup           int
 	seed                            uint64
-	anneal, bias                    bool
+	anneal, bias, bound             bool
 	named                           bool    // a kernel was
 	seconds, target                 float64 // of annealing
 	targeted                        bool
@@ -52,6 +53,7 @@ func parse(args []string) (options, error) {
 	o.Flags.Define(f)
 	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy; on a graph, find a large cut. Models of pairs are searched; others, or any with -method, are annealed with the first kernel")
 	f.BoolVar(&o.bias, "bias", false, "measure how far DULA is from the target, by its step size and by how far the energy is from quadratic, on a torus of 3×3")
+	f.BoolVar(&o.bound, "bound", false, "with -anneal: prove a bound on the cut or energy, before the search")
 	f.Float64Var(&o.seconds, "seconds", 0, "stop -anneal after so many `seconds` of processor time of all cores together")
 	f.Float64Var(&o.target, "target", 0, "stop -anneal once this `cut` of a graph, or an energy as low, is reached")
 	if err := f.Parse(args); err != nil {
@@ -72,6 +74,9 @@ func parse(args []string) (options, error) {
 	o.named, o.targeted = given(f, "method"), given(f, "target")
 	if !o.anneal && (o.seconds != 0 || o.targeted) {
 		return o, fmt.Errorf("-seconds and -target go with -anneal")
+	}
+	if o.bound && (!o.anneal || o.named) {
+		return o, fmt.Errorf("-bound goes with -anneal without -method")
 	}
 	if !(o.seconds >= 0) {
 		return o, fmt.Errorf("-seconds = %v, want ≥ 0", o.seconds)

@@ -38,11 +38,21 @@ func minimise(ctx context.Context, o options, p *problem, name string) (*report,
 	}
 	bar := progress.New("annealing")
 	clock := newStopwatch()
+	var proof *ground.Certificate
+	if o.bound {
+		if !pairs {
+			return nil, errors.New("-bound: the model is not one of two levels and pairs")
+		}
+		var err error
+		if proof, err = ground.Bound(ctx, p.model); err != nil {
+			return nil, err
+		}
+	}
 	var m minimiser
 	var pass func(ctx context.Context) error
 	var err error
 	if pairs {
-		m, pass, err = o.search(p, bar)
+		m, pass, err = o.search(p, bar, proof)
 	} else {
 		m, pass, err = o.kernel(ctx, p, name, bar)
 	}
@@ -68,6 +78,9 @@ func minimise(ctx context.Context, o options, p *problem, name string) (*report,
 		best := p.graph.Cut(x)
 		r.BestCut = &best
 	}
+	if proof != nil {
+		r.prove(p, proof, x, e)
+	}
 	if o.Dir != "" {
 		if len(p.lattice) == 2 {
 			r.Add(snapshot(p, x, "The state of lowest energy"))
@@ -79,8 +92,25 @@ func minimise(ctx context.Context, o options, p *problem, name string) (*report,
 	return r, nil
 }
 
+// prove states the bound and how far the best state is from it.
+func (r *report) prove(p *problem, proof *ground.Certificate, x []int32, e float64) {
+	bound, gap, optimal := proof.Energy, max(0, e-proof.Energy), proof.Proves(x)
+	if p.graph != nil { // the energy is half the weight of all edges minus the cut
+		total := 0.0
+		for edge := range p.graph.Edges() {
+			total += edge.W
+		}
+		bound = total/2 - bound
+		gap = max(0, bound-*r.BestCut)
+	}
+	if optimal {
+		gap = 0
+	}
+	r.Bound, r.BoundBy, r.Gap, r.Optimal = &bound, proof.Method, &gap, &optimal
+}
+
 // search makes -steps rounds, or rounds without end under -seconds or -target.
-func (o *options) search(p *problem, bar *progress.Bar) (minimiser, func(context.Context) error, error) {
+func (o *options) search(p *problem, bar *progress.Bar, proof *ground.Certificate) (minimiser, func(context.Context) error, error) {
 	if o.chains == 0 {
 		o.chains = searchChains
 	}
@@ -96,9 +126,24 @@ func (o *options) search(p *problem, bar *progress.Bar) (minimiser, func(context
 			bar.Set(s.Len(), total)
 		}
 	}
-	cfg.Stop = func(float64) bool { return o.reached(p, s) }
+	cfg.Stop = func(float64) bool {
+		if proof != nil {
+			if x, _ := s.Best(); proof.Proves(x) {
+				return true
+			}
+		}
+		return o.reached(p, s)
+	}
+	if proof != nil && proof.State != nil {
+		cfg.Init = proof.State
+	}
 	s, err := ground.New(p.model, cfg)
 	return s, func(ctx context.Context) error {
+		if proof != nil {
+			if x, _ := s.Best(); proof.Proves(x) {
+				return nil
+			}
+		}
 		left := math.MaxInt - s.Len()
 		if total > 0 {
 			left = max(0, total-s.Len())

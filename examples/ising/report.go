@@ -21,6 +21,10 @@ type report struct {
 	BestCut    *float64  `json:"best_cut,omitempty"`
 	BestEnergy *float64  `json:"best_energy,omitempty"`
 	Partition  []int32   `json:"partition,omitempty"` // the best state
+	Bound      *float64  `json:"bound,omitempty"`     // no cut is larger, or no energy lower
+	BoundBy    string    `json:"bound_by,omitempty"`
+	Gap        *float64  `json:"gap,omitempty"`     // between bound and best
+	Optimal    *bool     `json:"optimal,omitempty"` // the best is proven
 	Seconds    float64   `json:"seconds,omitempty"`
 	CPUSeconds float64   `json:"cpu_seconds,omitempty"`
 	rounds     bool      // Steps are rounds of searches
@@ -116,6 +120,9 @@ func (r *report) writeBest(b *bytes.Buffer) {
 		fmt.Fprintf(b, "best cut: %.10g\n", *r.BestCut)
 	}
 	fmt.Fprintf(b, "lowest energy: %.10g\n", *r.BestEnergy)
+	if r.Bound != nil {
+		fmt.Fprintf(b, "bound: %.10g by %s, gap %.10g, %s\n", *r.Bound, r.BoundBy, *r.Gap, map[bool]string{true: "proven optimal", false: "not proven optimal"}[*r.Optimal])
+	}
 }
 
 func (r *report) writeTable(b *bytes.Buffer) {

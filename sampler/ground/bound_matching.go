@@ -91,8 +91,8 @@ func (d *dualGraph) reach(from int32, radius int64, f func(v int32, distance int
 // solve returns the least weight of unsatisfied bonds that frustrated faces demand, and such
 // bonds. Pairs of faces that are further from each other than a radius are left out of the
 // matching; its dual variables show whether one of them could matter, and then the radius
-// doubles.
-func (g *frame) solve(ctx context.Context) (least int64, bad []bool, err error) {
+// doubles. check, if it is not nil, examines the dual solution.
+func (g *frame) solve(ctx context.Context, check func(context.Context, *matching.Matching, []int32) error) (least int64, bad []bool, err error) {
 	d, odd := g.dual(), g.frustrated()
 	number := make([]int32, len(odd))
 	var face []int32
@@ -144,8 +144,10 @@ func (g *frame) solve(ctx context.Context) (least int64, bad []bool, err error) 
 			break
 		}
 	}
-	if err := g.checkDual(ctx, m, face); err != nil {
-		return 0, nil, err
+	if check != nil {
+		if err := check(ctx, m, face); err != nil {
+			return 0, nil, err
+		}
 	}
 	for i, j := range m.Mate {
 		if int32(i) > j {
@@ -281,9 +283,16 @@ func (g *frame) checkDual(ctx context.Context, m *matching.Matching, face []int3
 		}
 	}
 	least := map[int]int64{}
+	holds := make([]int, len(m.Sets)) // the last face that a set was found to hold
+	for k := range holds {
+		holds[k] = -1
+	}
 	for i, f := range face {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		for _, k := range sets[i] {
+			holds[k] = i
 		}
 		limit := around[i] + largest // twice a distance; further ones meet it
 		clear(least)
@@ -299,11 +308,9 @@ func (g *frame) checkDual(ctx context.Context, m *matching.Matching, face []int3
 			}
 			if j := index[v]; j >= 0 && j != i {
 				left := around[i] + around[j]
-				for _, k := range sets[i] {
-					for _, l := range sets[j] {
-						if k == l {
-							left -= 2 * m.Sets[k].Z
-						}
+				for _, k := range sets[j] {
+					if holds[k] == i {
+						left -= 2 * m.Sets[k].Z
 					}
 				}
 				if left > 2*at {

@@ -152,6 +152,7 @@ func (q *quantised) roof(ctx context.Context) (*Certificate, error) {
 		switch {
 		case up && down:
 			return nil, fmt.Errorf("ground: Bound: roof duality: site %d is fixed at both levels", i)
+		case !q.exact: // rounding may decide
 		case up:
 			c.Fixed[i] = 1
 		case down:

@@ -165,7 +165,10 @@ func TestBoundsOfTheGset(t *testing.T) {
 	for name, want := range map[string]struct {
 		bound float64
 		built bool
-	}{"G11": {564, false}, "G32": {1414, false}, "G57": {3494, true}, "G62": {4872, true}} {
+	}{"G11": {564, true}, "G32": {1414, false}, "G57": {3494, true}, "G62": {4872, true}} {
+		if testing.Short() && name != "G11" {
+			continue
+		}
 		f, err := os.Open(data + name + ".txt")
 		if err != nil {
 			t.Skip(err)
@@ -183,10 +186,10 @@ func TestBoundsOfTheGset(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "toroidal matching", c.Method)
 		require.Equal(t, want.bound, total/2-c.Energy, name)
-		if c.State != nil {
+		require.Equal(t, want.built, c.State != nil, name)
+		if want.built {
 			require.Equal(t, want.bound, g.Cut(c.State))
 		}
-		t.Log(name, c.State != nil)
 	}
 }
 
