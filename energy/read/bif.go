@@ -14,8 +14,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Variable is a variable of a Bayesian network.
-type Variable struct {
+// Node is a variable of a Bayesian network.
+type Node struct {
 	Name   string
 	Values []string // names of the levels 0, 1, …
 }
@@ -39,7 +39,7 @@ type Variable struct {
 //
 // The energy is −Σ log p(x_i | parents), so that the model is normalised as far as the file
 // is; rows must add up to 1 within .02. The model is that of [UAI]. Errors name the line.
-func BIF(r io.Reader) (energy.Model, []Variable, error) {
+func BIF(r io.Reader) (energy.Model, []Node, error) {
 	b := &bif{input: bufio.NewReader(unmarked("BIF", r)), line: 1, number: map[string]int{}}
 	if err := b.file(); err != nil {
 		if b.failed != nil {
@@ -61,7 +61,7 @@ type bif struct {
 	failed error // of the input
 
 	net       network
-	variables []Variable
+	variables []Node
 	number    map[string]int
 	entries   int
 	has       []bool // probabilities, by variable
@@ -271,7 +271,7 @@ func (b *bif) variable() error {
 	if _, known := b.number[name]; known {
 		return b.errorf("variable %s a second time", brief(name))
 	}
-	v := Variable{Name: name}
+	v := Node{Name: name}
 	if err := b.want("{"); err != nil {
 		return err
 	}

@@ -347,23 +347,17 @@ func (k *subgraphs) redraw(s *set, x []int32, r *sampler.Stream) bool {
 }
 
 // AppendBinary implements [sampler.Transition].
-func (k *subgraphs) AppendBinary(b []byte) ([]byte, error) {
-	return k.at.Append(wire.AppendInts(b, k.turn)), nil
-}
+func (k *subgraphs) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 // UnmarshalBinary implements [sampler.Transition].
-func (k *subgraphs) UnmarshalBinary(b []byte) error {
-	var turn [1]uint64
-	b, err := wire.ReadUint64s(b, turn[:])
-	if err != nil {
-		return err
+func (k *subgraphs) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
+
+func (k *subgraphs) fields(f *wire.Fields) {
+	f.Int("mcmc: Subgraph: the set", &k.turn, 0, len(k.sets)-1)
+	k.at.Fields(f, 0)
+	if f.Reading() {
+		k.run.Begin()
 	}
-	if turn[0] >= uint64(len(k.sets)) {
-		return fmt.Errorf("mcmc: Subgraph: the checkpoint stands at set %d, want < %d", turn[0], len(k.sets))
-	}
-	k.turn = int(turn[0])
-	k.run.Begin()
-	return k.at.Restore(b, 0)
 }
 
 // Prices of a step in nanoseconds, as those of cost.go.
