@@ -1,0 +1,634 @@
+package seriesdata
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// axis is the time of every row.
+type axis struct {
+	columns []int // of the file
+	name    string
+	dated   bool      // else numbers that count
+	values  []float64 // by row: microseconds in UTC, or numbers
+	wall    []float64 // the same on the clocks of the file
+	order   order
+	zone    string
+	how     string // of numbers: the unit they count in
+
+	stamps []stamp // by row, of the date
+	clocks []stamp // by row, of the clock in a column of its own
+	padded bool
+	scale  float64 // microseconds of a unit, of numbers that count from 1970
+	parts  []int   // columns of year, month, …
+}
+
+// timeNames are names of columns of times.
+var timeNames = []string{"date", "time", "datetime", "timestamp", "unix", "epoch", "day", "month", "year", "week", "quarter", "period", "index", "id", "no", "step", "t", "ts", "ds", "dt", "utc",
+	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "<date>", "<dtyyyymmdd>", "<time>"}
+
+// timeLike reports whether a column has the name of times.
+func timeLike(name string) bool {
+	name = strings.ToLower(strings.TrimSpace(name))
+	return slices.Contains(timeNames, name) || slices.Contains(timeNames, strings.ToLower(short(name)))
+}
+
+// short returns the last part of a name such as AAPL.Open.
+func short(name string) string {
+	if i := strings.LastIndexAny(name, ".:/"); i+1 < len(name) {
+		return name[i+1:]
+	}
+	return name
+}
+
+// find returns the column that a name means: by its whole name, then by its last
+// part, each without regard to case where that is needed.
+func (t *table) find(name string) (int, error) {
+	name = strings.TrimSpace(name)
+	for _, same := range []func(c *column) bool{
+		func(c *column) bool { return c.name == name || c.full == name },
+		func(c *column) bool { return strings.EqualFold(c.name, name) || strings.EqualFold(c.full, name) },
+		func(c *column) bool { return short(c.name) == name },
+		func(c *column) bool { return strings.EqualFold(short(c.name), name) },
+	} {
+		at := -1
+		for i := range t.columns {
+			if same(&t.columns[i]) {
+				if at >= 0 {
+					return 0, fmt.Errorf("line %d: the column %q may be %q or %q; name one in full", t.lines[0].number, name, t.columns[at].name, t.columns[i].name)
+				}
+				at = i
+			}
+		}
+		if at >= 0 {
+			return at, nil
+		}
+	}
+	var all []string
+	for _, c := range t.columns {
+		all = append(all, c.name)
+	}
+	return 0, fmt.Errorf("line %d: no column %q; there are %s", t.lines[0].number, name, clip60(all))
+}
+
+// clip60 joins names, sixty at most.
+func clip60(all []string) string {
+	if len(all) > 60 {
+		all = append(slices.Clone(all[:60]), "…")
+	}
+	return strings.Join(all, ", ")
+}
+
+// axes returns the axes that the file may have, the likeliest first.
+func (t *table) axes() (all []*axis, err error) {
+	switch {
+	case strings.EqualFold(t.o.Time, "none"):
+		return nil, nil
+	case t.o.Time != "":
+		var columns []int
+		for name := range strings.SplitSeq(t.o.Time, ",") {
+			i, err := t.find(name)
+			if err != nil {
+				return nil, err
+			}
+			columns = append(columns, i)
+		}
+		a, err := t.named2axis(columns)
+		if err != nil {
+			return nil, err
+		}
+		return []*axis{a}, nil
+	}
+	if a, err := t.fromParts(); a != nil || err != nil {
+		return []*axis{a}, err
+	}
+	var dates, clocks []int
+	for i := range t.columns {
+		c := &t.columns[i]
+		switch {
+		case c.stamps():
+			dates = append(dates, i)
+		case c.clocks > 0 && 5*c.clocks >= 4*c.filled && !c.numbers():
+			clocks = append(clocks, i)
+		case c.numbers() && t.packedDates(i) && (timeLike(c.name) || !t.named && i == 0):
+			dates = append(dates, i)
+		}
+	}
+	slices.SortStableFunc(dates, func(i, j int) int { return rank(t.columns[i].name) - rank(t.columns[j].name) })
+	for _, i := range dates {
+		columns := []int{i}
+		if !t.hasClock(i) {
+			if len(clocks) > 0 {
+				columns = append(columns, clocks[0])
+			} else if k := t.packedClock(); k >= 0 && k != i {
+				columns = append(columns, k)
+			}
+		}
+		a, err := t.named2axis(columns)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+		break
+	}
+	if len(dates) == 0 {
+		for i := range t.columns { // a column by its name that cannot be read is no reason to go on without
+			c := &t.columns[i]
+			name := strings.ToLower(c.name)
+			if c.filled > 0 && !c.numbers() && !t.labelled(i) && (name == "date" || name == "datetime" || name == "timestamp" || name == "time") && c.clocks < c.filled {
+				return nil, t.noDate(i)
+			}
+		}
+	}
+	if len(dates) == 0 && len(clocks) > 0 && t.columns[clocks[0]].clocks == len(t.rows) {
+		all = append(all, t.clock(clocks[0]))
+	}
+	for i := range t.columns {
+		c := &t.columns[i]
+		if len(dates) > 0 && slices.Contains(dates, i) || c.filled < len(t.rows) {
+			continue
+		}
+		switch {
+		case c.numbers() && (timeLike(c.name) || c.unnamed && i == 0 || !t.named && i == 0 || t.unixTimes(i) && strings.Contains(strings.ToLower(c.name), "time")):
+			if a := t.count(i); a != nil {
+				all = append(all, a)
+			}
+		case t.labelled(i) && timeLike(c.name):
+			all = append(all, t.count(i))
+		}
+	}
+	return all, nil
+}
+
+// clock makes an axis of times of day, of one day.
+func (t *table) clock(i int) *axis {
+	a := &axis{columns: []int{i}, name: t.columns[i].name, order: "dmy", how: "times of day"}
+	for k := range t.rows {
+		p, _ := parseStamp(t.rows[k].at(i).text)
+		p.named = true
+		a.stamps, a.values = append(a.stamps, p), append(a.values, p.clock)
+	}
+	a.wall = a.values
+	return a
+}
+
+// noDate is the error for a column with the name of dates that has none.
+func (t *table) noDate(i int) error {
+	for k := range t.rows {
+		s := t.rows[k].at(i).text
+		if t.blank(s) {
+			continue
+		}
+		if p, ok := parseStamp(s); !ok || !p.hasDate {
+			return fmt.Errorf("line %d, column %s: %q is no date in a known form; write dates as 2024-01-31, or name another column of times, or none, by Options.Time (-time)", t.rows[k].number, t.columns[i].name, s)
+		}
+	}
+	return errors.New("no dates")
+}
+
+// rank sorts columns of dates: those with a usual name first.
+func rank(name string) int {
+	switch {
+	case timeLike(name) && !strings.Contains(strings.ToLower(name), "local"):
+		return 0
+	case strings.Contains(strings.ToLower(name), "close"), strings.Contains(strings.ToLower(name), "end"):
+		return 2
+	}
+	return 1
+}
+
+// hasClock reports whether a column of dates has times of day.
+func (t *table) hasClock(i int) bool {
+	for k := range t.rows {
+		if p, ok := parseStamp(t.rows[k].at(i).text); ok {
+			return p.hasClock
+		}
+	}
+	return false
+}
+
+// packedDates reports whether all cells of a column are dates of eight digits.
+func (t *table) packedDates(i int) bool {
+	return t.columns[i].dated == t.columns[i].filled && t.columns[i].dated > 0
+}
+
+// packedClock returns a column named as times whose cells are clocks without marks,
+// such as 93000, or −1.
+func (t *table) packedClock() int {
+	for i := range t.columns {
+		c := &t.columns[i]
+		name := strings.Trim(strings.ToLower(c.name), "<>")
+		if name != "time" && name != "hour" || !c.numbers() || c.numeric < c.filled {
+			continue
+		}
+		ok := true
+		for k := range t.rows {
+			_, good := clockOf(t.rows[k].at(i).text, name)
+			ok = ok && good
+		}
+		if ok {
+			return i
+		}
+	}
+	return -1
+}
+
+// clockOf reads 930, 93000 or, of a column of hours, 9.
+func clockOf(s, name string) (float64, bool) {
+	v, err := strconv.Atoi(s)
+	switch {
+	case err != nil || v < 0:
+		return 0, false
+	case name == "hour":
+		return float64(v) * hour, v <= 24
+	case len(s) > 4:
+		h, m, sec := v/10000, v/100%100, v%100
+		return float64(h)*hour + float64(m)*minute + float64(sec)*second, h <= 24 && m < 60 && sec < 60
+	}
+	return float64(v/100)*hour + float64(v%100)*minute, v/100 <= 24 && v%100 < 60
+}
+
+// labelled reports whether all cells of a column are one word and a number that goes
+// up or down by one, such as day 1, day 2, ….
+func (t *table) labelled(i int) bool {
+	if len(t.rows) < 2 {
+		return false
+	}
+	prefix, last, step := "", 0, 0
+	for k := range t.rows {
+		s := t.rows[k].at(i).text
+		word := strings.TrimRight(s, "0123456789")
+		v, err := strconv.Atoi(s[len(word):])
+		if err != nil || word == "" {
+			return false
+		}
+		if k > 0 && word != prefix || k > 1 && v-last != step || k == 1 && v-last != 1 && v-last != -1 {
+			return false
+		}
+		prefix, step, last = word, v-last, v
+	}
+	return true
+}
+
+// unixTimes reports whether a column counts from 1970.
+func (t *table) unixTimes(i int) bool {
+	a := t.count(i)
+	return a != nil && a.scale > 0
+}
+
+// count makes an axis of a column of numbers, nil if some cell is none or if they
+// cannot be times.
+func (t *table) count(i int) *axis {
+	c := &t.columns[i]
+	a := &axis{columns: []int{i}, name: c.name}
+	whole, low, high := true, math.Inf(1), math.Inf(-1)
+	for k := range t.rows {
+		s := t.rows[k].at(i).text
+		if t.labelled(i) {
+			s = s[len(strings.TrimRight(s, "0123456789")):]
+		}
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil || v-v != 0 {
+			return nil
+		}
+		whole = whole && v == math.Floor(v)
+		low, high = min(low, v), max(high, v)
+		a.values = append(a.values, v)
+	}
+	name := strings.ToLower(c.name)
+	for _, u := range []struct {
+		low, high, scale float64
+		how              string
+	}{{1e8, 1e10, second, "seconds since 1970"}, {1e11, 1e13, 1e3, "milliseconds since 1970"}, {1e14, 1e16, 1, "microseconds since 1970"}, {1e17, 1e19, 1e-3, "nanoseconds since 1970"}} {
+		if low >= u.low && high < u.high {
+			a.dated, a.scale, a.how = true, u.scale, u.how
+			for k := range a.values {
+				a.values[k] = math.Round(a.values[k] * u.scale)
+			}
+			a.wall = a.values
+			return a
+		}
+	}
+	date := strings.Contains(name, "date") || strings.Contains(name, "month") || name == "time" || name == "period"
+	switch {
+	case whole && (name == "year" || date || name == "time" || !t.named) && low >= 1500 && high < 2200:
+		a.parts = []int{i}
+		return t.calendar(a, func(v float64) (int, int) { return int(v), 1 }, "years")
+	case whole && date && low >= 150001 && high < 220013:
+		return t.calendar(a, func(v float64) (int, int) { return int(v) / 100, int(v) % 100 }, "months as 202401")
+	case date && low >= 20000 && high < 80000:
+		a.dated, a.scale, a.how = true, day, "days of a spreadsheet"
+		for k := range a.values {
+			a.values[k] = math.Round((a.values[k] - 25569) * day)
+		}
+		a.wall = a.values
+		return a
+	}
+	return a
+}
+
+// calendar makes dates of numbers that are years, or years and months.
+func (t *table) calendar(a *axis, split func(v float64) (year, month int), how string) *axis {
+	b := *a
+	b.values = slices.Clone(a.values)
+	b.dated, b.how = true, how
+	for k, v := range b.values {
+		y, m := split(v)
+		if m < 1 || m > 12 {
+			return a
+		}
+		b.values[k] = float64(time.Date(y, time.Month(m), 1, 0, 0, 0, 0, time.UTC).UnixMicro())
+	}
+	b.wall = b.values
+	return &b
+}
+
+// fromParts makes an axis of columns named year, month, day and hour.
+func (t *table) fromParts() (*axis, error) {
+	index := map[string]int{}
+	for i := range t.columns {
+		name := strings.ToLower(t.columns[i].name)
+		if alias, ok := map[string]string{"yr": "year", "yyyy": "year", "mon": "month", "mo": "month", "mm": "month", "dd": "day", "hr": "hour", "hh": "hour", "mi": "minute", "min": "minute", "mn": "minute"}[name]; ok {
+			name = alias
+		}
+		if _, ok := index[name]; !ok && t.columns[i].numbers() && t.columns[i].numeric == len(t.rows) {
+			index[name] = i
+		}
+	}
+	if _, ok := index["year"]; !ok {
+		return nil, nil
+	}
+	if _, ok := index["month"]; !ok {
+		return nil, nil
+	}
+	a := &axis{dated: true, how: "columns of year, month, …"}
+	var names []string
+	for _, name := range []string{"year", "month", "day", "hour", "minute"} {
+		i, ok := index[name]
+		if !ok {
+			break
+		}
+		a.columns, a.parts = append(a.columns, i), append(a.parts, i)
+		names = append(names, t.columns[i].name)
+	}
+	a.name = strings.Join(names, "+")
+	for k := range t.rows {
+		part := [5]int{1970, 1, 1, 0, 0}
+		for p, i := range a.parts {
+			v, err := strconv.ParseFloat(t.rows[k].at(i).text, 64)
+			if err != nil || v != math.Floor(v) {
+				return nil, fmt.Errorf("line %d, column %s: %q is no whole number of a date; correct it, or name the column of times by Options.Time (-time)", t.rows[k].number, t.columns[i].name, t.rows[k].at(i).text)
+			}
+			part[p] = int(v)
+		}
+		d := time.Date(part[0], time.Month(part[1]), part[2], part[3], part[4], 0, 0, time.UTC)
+		if part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > 31 || part[3] < 0 || part[3] > 24 || part[4] < 0 || part[4] > 59 {
+			return nil, fmt.Errorf("line %d: %v is no date; correct the columns %s", t.rows[k].number, part, a.name)
+		}
+		a.wall = append(a.wall, float64(d.UnixMicro()))
+	}
+	return a, t.place(a)
+}
+
+// named2axis makes an axis of a column, or of a date and a clock.
+func (t *table) named2axis(columns []int) (*axis, error) {
+	i := columns[0]
+	c := &t.columns[i]
+	if len(columns) > 2 {
+		return nil, fmt.Errorf("seriesdata: Time = %q, want a column, or those of date and time of day", t.o.Time)
+	}
+	if c.numbers() && !t.packedDates(i) || t.labelled(i) {
+		if a := t.count(i); a != nil && len(columns) == 1 {
+			return a, nil
+		}
+	}
+	a := &axis{columns: columns, name: c.name, dated: true, stamps: make([]stamp, len(t.rows))}
+	bad := 0
+	for k := range t.rows {
+		p, ok := parseStamp(t.rows[k].at(i).text)
+		if !ok || !p.hasDate {
+			bad++
+			continue
+		}
+		a.stamps[k] = p
+	}
+	for k := range t.rows {
+		if s := t.rows[k].at(i).text; !a.stamps[k].hasDate {
+			if t.blank(s) {
+				return nil, fmt.Errorf("line %d, column %s: no date; write it, delete the line, or name another column of times by Options.Time (-time)", t.rows[k].number, c.name)
+			}
+			return nil, fmt.Errorf("line %d, column %s: %q is no date as %d others of the column are; correct it or delete the line", t.rows[k].number, c.name, s, len(t.rows)-bad)
+		}
+	}
+	if err := t.decide(a, i); err != nil {
+		return nil, err
+	}
+	for k := range t.rows {
+		p := &a.stamps[k]
+		days, _ := p.date(a.order)
+		a.wall = append(a.wall, days*day+p.clock)
+	}
+	if len(columns) == 2 {
+		j := columns[1]
+		a.name += "+" + t.columns[j].name
+		a.clocks = make([]stamp, len(t.rows))
+		for k := range t.rows {
+			s := t.rows[k].at(j).text
+			p, ok := parseStamp(s)
+			if !ok || p.hasDate {
+				v, good := clockOf(s, strings.Trim(strings.ToLower(t.columns[j].name), "<>"))
+				if !good {
+					return nil, fmt.Errorf("line %d, column %s: %q is no time of day; write it as 15:04", t.rows[k].number, t.columns[j].name, s)
+				}
+				p = stamp{clock: v, hasClock: true, layout: map[bool]string{true: "15", false: map[bool]string{true: "150405", false: "1504"}[len(s) > 4]}[strings.EqualFold(t.columns[j].name, "hour")]}
+			}
+			a.clocks[k] = p
+			a.wall[k] += p.clock
+		}
+	}
+	return a, t.place(a)
+}
+
+// decide finds the order of day, month and year that all dates of a column allow.
+func (t *table) decide(a *axis, i int) error {
+	c := &t.columns[i]
+	candidates := []order{"ymd", "dmy", "mdy"}
+	if t.o.Dates != "" {
+		candidates = []order{order(t.o.Dates)}
+	}
+	numeric, dots, year4 := false, true, false
+	for k := range a.stamps {
+		p := &a.stamps[k]
+		a.padded = a.padded || p.wa == 2 && p.a < 10 || p.wb == 2 && p.b < 10 || p.wc == 2 && p.c < 10
+		if !p.named {
+			numeric = true
+			dots = dots && strings.HasPrefix(p.marks, ".")
+			year4 = year4 || p.wa == 4
+		}
+	}
+	if !a.padded { // unless some part has one digit, nothing speaks against two
+		a.padded = !slices.ContainsFunc(a.stamps, func(p stamp) bool { return p.wa == 1 || p.wb == 1 && !p.named || p.wc == 1 })
+	}
+	if !numeric {
+		a.order = "dmy"
+		return nil
+	}
+	if year4 {
+		candidates = []order{"ymd"}
+	}
+	var last error
+	furthest := -1
+	var left []order
+	for _, o := range candidates {
+		ok := true
+		for k := range a.stamps {
+			p := &a.stamps[k]
+			_, fits := p.date(o)
+			// Four digits are the year, and a year of four digits is no day.
+			if w := [3]int{p.wa, p.wb, p.wc}; !p.named && (w[0] == 4) != (o == "ymd" && (w[0] == 4)) || !p.named && w[2] == 4 && o == "ymd" {
+				fits = false
+			}
+			if !fits {
+				if ok = false; k <= furthest {
+					break
+				}
+				furthest = k
+				last = fmt.Errorf("line %d, column %s: %q is no date as %s, which the other dates allow; correct it, or write all as 2024-01-31", t.rows[k].number, c.name, t.rows[k].at(i).text, words[o])
+				break
+			}
+		}
+		if ok {
+			left = append(left, o)
+		}
+	}
+	if dots && len(left) > 1 && slices.Contains(left, "dmy") {
+		left = []order{"dmy"} // nobody writes points and puts the month first
+	}
+	if len(left) == 0 {
+		return last
+	}
+	for _, o := range left[1:] {
+		for k := range a.stamps {
+			x, _ := a.stamps[k].date(left[0])
+			y, _ := a.stamps[k].date(o)
+			if x != y {
+				return fmt.Errorf("line %d, column %s: %q is %s as %s and %s as %s, and no date of the column decides; say which it is by Options.Dates (-dates %s or -dates %s)",
+					t.rows[k].number, c.name, t.rows[k].at(i).text, spoken(x), words[left[0]], spoken(y), words[o], left[0], o)
+			}
+		}
+	}
+	a.order = left[0]
+	return nil
+}
+
+func spoken(days float64) string {
+	return time.Unix(int64(days)*86400, 0).UTC().Format("2 January 2006")
+}
+
+// place computes points in time from the clocks of the file.
+func (t *table) place(a *axis) error {
+	a.values = make([]float64, len(a.wall))
+	zoned := 0
+	offset := func(k int) (float64, bool) {
+		switch {
+		case k < len(a.clocks) && a.clocks[k].zoned:
+			return a.clocks[k].offset, true
+		case k < len(a.stamps) && a.stamps[k].zoned:
+			return a.stamps[k].offset, true
+		}
+		return 0, false
+	}
+	different := false
+	for k, w := range a.wall {
+		east, ok := offset(k)
+		if ok {
+			zoned++
+		}
+		if before, _ := offset(max(0, k-1)); before != east {
+			different = true
+		}
+		if ok && zoned < k+1 || !ok && zoned > 0 {
+			return fmt.Errorf("line %d: times with and without a zone in one column; write a zone behind all of them, or behind none", t.rows[k].number)
+		}
+		a.values[k] = w - east
+	}
+	switch {
+	case zoned > 0 && different:
+		a.zone = "zones of the file, several"
+	case zoned > 0:
+		east, _ := offset(0)
+		a.zone = "UTC" + map[bool]string{true: "+", false: "-"}[east >= 0] + fmt.Sprintf("%02d:%02d", int(math.Abs(east)/hour), int(math.Mod(math.Abs(east), hour)/minute))
+	case t.o.Location != nil:
+		a.zone = t.o.Location.String()
+		t.locate(a)
+	}
+	return nil
+}
+
+// locate takes the clocks of the file as those of a place. An hour that a clock shows
+// twice is the one that follows the row before.
+func (t *table) locate(a *axis) {
+	up := a.wall[0] <= a.wall[len(a.wall)-1]
+	for k, w := range a.wall {
+		u := time.UnixMicro(int64(w)).UTC()
+		at := func(shift float64) (v float64, same bool) {
+			l := time.Date(u.Year(), u.Month(), u.Day(), u.Hour(), u.Minute(), u.Second(), u.Nanosecond(), t.o.Location)
+			v = float64(l.UnixMicro()) + shift
+			_, east := time.UnixMicro(int64(v)).In(t.o.Location).Zone()
+			return v, v+float64(east)*second == w
+		}
+		v, _ := at(0)
+		for _, shift := range []float64{-hour, hour} {
+			other, same := at(shift)
+			if !same || k == 0 {
+				continue
+			}
+			early, late := min(v, other), max(v, other)
+			if v = early; up && a.values[k-1] >= early || !up && a.values[k-1] > late {
+				v = late
+			}
+		}
+		a.values[k] = v
+	}
+}
+
+// spell writes a time as the row k of the file writes its own, in the cells of the axis.
+func (a *axis) spell(k int, v float64) map[int]string {
+	out := map[int]string{}
+	at := time.UnixMicro(int64(v)).UTC()
+	if a.dated || a.stamps != nil {
+		at = time.UnixMicro(int64(v + a.wall[k] - a.values[k])).UTC()
+		if a.stamps != nil && a.zoned(k) {
+			at = time.UnixMicro(int64(v)).In(time.FixedZone("", int((a.wall[k]-a.values[k])/second)))
+		}
+	}
+	switch {
+	case a.stamps != nil:
+		out[a.columns[0]] = a.stamps[k].spell(a.order, at, a.padded)
+		if a.clocks != nil {
+			out[a.columns[1]] = a.clocks[k].spell(a.order, at, a.padded)
+		}
+	case a.parts != nil:
+		for p, i := range a.parts {
+			out[i] = strconv.Itoa([]int{at.Year(), int(at.Month()), at.Day(), at.Hour(), at.Minute()}[p])
+		}
+	case a.how == "months as 202401":
+		out[a.columns[0]] = at.Format("200601")
+	case a.scale == day:
+		out[a.columns[0]] = strconv.FormatFloat(v/day+25569, 'f', -1, 64)
+	case a.scale > 0:
+		out[a.columns[0]] = strconv.FormatFloat(v/a.scale, 'f', -1, 64)
+	default:
+		out[a.columns[0]] = strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return out
+}
+
+func (a *axis) zoned(k int) bool {
+	return a.stamps[k].zoned || a.clocks != nil && a.clocks[k].zoned
+}

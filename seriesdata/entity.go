@@ -1,0 +1,297 @@
+package seriesdata
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// group is the rows of one series, in the order of the file.
+type group struct {
+	name string
+	rows []int
+}
+
+// entityNames are names of columns that tell series apart, numbers or words.
+var entityNames = []string{"ticker", "symbol", "stock", "sym", "tic", "name", "entity", "series", "unique_id", "station", "station_id", "site", "sensor", "sensor_id", "device", "device_id", "store", "store_nbr", "store_id", "shop", "shop_id", "item", "item_id", "product", "product_id", "country", "region", "state", "city", "location", "asset", "pair", "instrument", "isin", "cusip", "permno", "gvkey", "meter", "meter_id", "household", "patient", "patient_id", "subject", "machine", "unit_id", "group", "id", "code", "zone", "area", "building_id", "family", "dept", "department", "aktie", "<ticker>"}
+
+func entityLike(name string) bool {
+	return slices.Contains(entityNames, strings.ToLower(strings.TrimSpace(name)))
+}
+
+// split parts the rows into series. by are the columns that name them.
+func (t *table) split(a *axis) (groups []group, by []int, err error) {
+	all := make([]int, len(t.rows))
+	for k := range all {
+		all[k] = k
+	}
+	one := []group{{rows: all}}
+	if strings.EqualFold(t.o.Entity, "none") {
+		return one, nil, t.twice(a, one)
+	}
+	if t.o.Entity != "" {
+		for name := range strings.SplitSeq(t.o.Entity, ",") {
+			i, err := t.find(name)
+			if err != nil {
+				return nil, nil, err
+			}
+			by = append(by, i)
+		}
+		groups = t.by(by)
+		return groups, by, t.twice(a, groups)
+	}
+	labels := t.labels(a)
+	if a == nil {
+		for _, i := range labels {
+			if g := t.by([]int{i}); entityLike(t.columns[i].name) && len(g) > 1 && least(g) > 1 || blocks(g) || turns(g) {
+				return g, []int{i}, nil
+			}
+		}
+		return one, nil, nil
+	}
+	if t.twice(a, one) != nil {
+		return t.repeats(a, one, labels)
+	}
+	for _, i := range labels {
+		g := t.by([]int{i})
+		if len(g) == 1 && entityLike(t.columns[i].name) && !t.columns[i].numbers() {
+			return g, []int{i}, nil
+		}
+		if least(g) > 1 && len(g) > 1 && (entityLike(t.columns[i].name) || blocks(g) && t.restarts(a, g)) {
+			return g, []int{i}, nil
+		}
+	}
+	return one, nil, nil
+}
+
+// repeats parts rows whose times occur several times.
+func (t *table) repeats(a *axis, one []group, labels []int) ([]group, []int, error) {
+	for _, i := range labels {
+		if g := t.by([]int{i}); t.twice(a, g) == nil && len(g) < len(t.rows) {
+			return g, []int{i}, nil
+		}
+	}
+	for x, i := range labels {
+		for _, j := range labels[x+1:] {
+			if g := t.by([]int{i, j}); t.twice(a, g) == nil && len(g) < len(t.rows) {
+				return g, []int{i, j}, nil
+			}
+		}
+	}
+	if len(labels) > 2 {
+		if g := t.by(labels[:min(4, len(labels))]); t.twice(a, g) == nil && len(g) < len(t.rows) {
+			return g, labels[:min(4, len(labels))], nil
+		}
+	}
+	err := t.twice(a, one)
+	// Times that begin again, with nothing that says whose they are.
+	if len(labels) == 0 {
+		if g := t.runs(a); len(g) > 1 {
+			t.notes = append(t.notes, fmt.Sprintf("%d series, since times begin again %d times", len(g), len(g)-1))
+			return g, nil, nil
+		}
+	}
+	if labels != nil {
+		for _, i := range labels { // the time of one of the series
+			if entityLike(t.columns[i].name) {
+				err = t.twice(a, t.by([]int{i}))
+				break
+			}
+		}
+		return nil, nil, fmt.Errorf("%w, and no column of words tells them apart; delete one of the lines, or name the column that does by Options.Entity (-entity)", err)
+	}
+	return nil, nil, fmt.Errorf("%w; delete one of them, add a column that tells series apart, or give the place of clocks that go back by Options.Location (-zone)", err)
+}
+
+// labels returns the columns that may name series: words, and whole numbers with the
+// name of such; those with a usual name first.
+func (t *table) labels(a *axis) []int {
+	var out []int
+	for i := range t.columns {
+		c := &t.columns[i]
+		if len(t.o.Columns) > 0 && t.asked(i) {
+			continue
+		}
+		if a != nil && slices.Contains(a.columns, i) || c.filled == 0 || c.unnamed && t.named && c.numbers() {
+			continue
+		}
+		isTime := c.dated+c.clocks > 0 && 2*(c.dated+c.clocks) > c.filled
+		if c.numbers() && entityLike(c.name) && t.whole(i) || !c.numbers() && !isTime && c.filled == len(t.rows) {
+			out = append(out, i)
+		}
+	}
+	slices.SortStableFunc(out, func(i, j int) int {
+		return entityRank(t.columns[i].name) - entityRank(t.columns[j].name)
+	})
+	return out
+}
+
+// asked reports whether a column is one that the options name.
+func (t *table) asked(i int) bool {
+	for _, name := range t.o.Columns {
+		if k, err := t.find(name); err == nil && k == i {
+			return true
+		}
+	}
+	return false
+}
+
+func entityRank(name string) int {
+	if entityLike(name) {
+		return 0
+	}
+	return 1
+}
+
+// whole reports whether all cells of a column are whole numbers without marks.
+func (t *table) whole(i int) bool {
+	for k := range t.rows {
+		s := t.rows[k].at(i).text
+		if s == "" || strings.Trim(s, "0123456789") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// by groups rows by the words in columns.
+func (t *table) by(columns []int) []group {
+	index := map[string]int{}
+	var groups []group
+	for k := range t.rows {
+		var parts []string
+		for _, i := range columns {
+			parts = append(parts, t.rows[k].at(i).text)
+		}
+		name := strings.Join(parts, "/")
+		g, ok := index[name]
+		if !ok {
+			g = len(groups)
+			index[name] = g
+			groups = append(groups, group{name: name})
+		}
+		groups[g].rows = append(groups[g].rows, k)
+	}
+	return groups
+}
+
+// least returns the number of rows of the smallest group.
+func least(groups []group) int {
+	n := len(groups[0].rows)
+	for _, g := range groups {
+		n = min(n, len(g.rows))
+	}
+	return n
+}
+
+// blocks reports whether every one of several groups is one block of two rows or more.
+func blocks(groups []group) bool {
+	for _, g := range groups {
+		if n := len(g.rows); n < 2 || g.rows[n-1]-g.rows[0] != n-1 {
+			return false
+		}
+	}
+	return len(groups) > 1
+}
+
+// turns reports whether the groups take turns, row by row, through the whole file.
+func turns(groups []group) bool {
+	n := len(groups)
+	for i, g := range groups {
+		if len(g.rows) < 2 {
+			return false
+		}
+		for k, row := range g.rows {
+			if row != i+k*n {
+				return false
+			}
+		}
+	}
+	return n > 1
+}
+
+// restarts reports whether the times of blocks do not go on where the block before ends.
+func (t *table) restarts(a *axis, groups []group) bool {
+	up := a.values[0] < a.values[1]
+	for _, g := range groups[1:] {
+		k := g.rows[0]
+		if a.values[k-1] < a.values[k] != up {
+			return true
+		}
+	}
+	return false
+}
+
+// runs parts rows where times turn back to where the part before is not half over, if
+// every part goes one way and has three rows or more.
+func (t *table) runs(a *axis) []group {
+	up := a.values[0] < a.values[1]
+	groups := []group{{name: "1"}}
+	for k := range t.rows {
+		if k > 0 && a.values[k-1] < a.values[k] != up {
+			rows := groups[len(groups)-1].rows
+			middle := (a.values[rows[0]] + a.values[rows[len(rows)-1]]) / 2
+			if (a.values[k] < middle) != up {
+				return nil
+			}
+			groups = append(groups, group{name: fmt.Sprint(len(groups) + 1)})
+		}
+		g := &groups[len(groups)-1]
+		g.rows = append(g.rows, k)
+	}
+	if t.twice(a, groups) != nil || least(groups) < 3 {
+		return nil
+	}
+	return groups
+}
+
+// twice returns an error if a series has a time twice.
+func (t *table) twice(a *axis, groups []group) error {
+	if a == nil {
+		return nil
+	}
+	for _, g := range groups {
+		seen := make(map[float64]int, len(g.rows))
+		for _, k := range g.rows {
+			if j, ok := seen[a.values[k]]; ok {
+				whose := ""
+				if g.name != "" {
+					whose = " of " + g.name
+				}
+				return fmt.Errorf("line %d: the time of line %d again%s: %s", t.rows[k].number, t.rows[j].number, whose, t.timeText(a, k))
+			}
+			seen[a.values[k]] = k
+		}
+	}
+	return nil
+}
+
+// timeText is the time of a row as the file has it.
+func (t *table) timeText(a *axis, k int) string {
+	var parts []string
+	for _, i := range a.columns {
+		parts = append(parts, t.rows[k].at(i).text)
+	}
+	return strings.Join(parts, " ")
+}
+
+// same leaves out rows that repeat an earlier one cell by cell, and reports whether
+// there were some.
+func (t *table) same() bool {
+	seen, before := map[string]int{}, len(t.rows)
+	t.rows = slices.DeleteFunc(slices.Clone(t.rows), func(l line) bool {
+		var b strings.Builder
+		for _, c := range l.cells {
+			b.WriteString(c.text)
+			b.WriteByte(0)
+		}
+		if j, ok := seen[b.String()]; ok {
+			t.notes = append(t.notes, fmt.Sprintf("line %d: line %d again, cell by cell", l.number, j))
+			return true
+		}
+		seen[b.String()] = l.number
+		return false
+	})
+	t.classify()
+	return len(t.rows) < before
+}

@@ -1,0 +1,282 @@
+package seriesdata
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Options settle what a file leaves open. The zero value lets the file decide.
+type Options struct {
+	// Columns are the channels to read, by their whole names or the last part (Open
+	// for AAPL.Open); empty means all columns of numbers.
+	Columns []string
+
+	// Time names the column of times, or two that are date and time of day. "none" says
+	// that rows follow each other at equal distances. Entity names the columns, separated
+	// by commas, that say to which series a row belongs; "none" that there is one series.
+	Time, Entity string
+
+	// Dates is the order of the parts of a date: "dmy", "mdy" or "ymd".
+	Dates string
+
+	// Location is where times without a zone are taken; nil is UTC.
+	Location *time.Location
+
+	// Decimal is what fractions begin with, '.' or ','. Comma is what separates cells.
+	Decimal byte
+	Comma   rune
+
+	// Missing are texts that stand for missing numbers besides the usual ones; numbers
+	// among them count as missing in every column. Keep are numbers that do not stand for
+	// missing ones though they look like it, such as -999.
+	Missing []string
+	Keep    []float64
+}
+
+// Frame is what a file holds: for every entity a series of times × channels.
+// It is not changed by its methods.
+type Frame struct {
+	Time     Time
+	Entities []Entity
+	Channels []Channel
+	LeftOut  []Omission
+	Notes    []string // lines that were left out, and what was decided besides
+
+	doc    *document
+	layout layout
+}
+
+// Time is the axis of a frame.
+type Time struct {
+	Column string `json:"column"`          // of the file; two are joined by +; "" if there is none
+	Order  string `json:"order"`           // of the rows in the file: oldest first, newest first, or sorted
+	Dates  string `json:"dates,omitempty"` // the order of the parts of a date, such as day/month/year
+	Zone   string `json:"zone,omitempty"`  // where its clocks are
+	Step   string `json:"step"`            // of the regular grid, or irregular
+	Gaps   int    `json:"gaps"`            // times of the grid that the file leaves out, of all entities
+	Ranges []Gap  `json:"ranges,omitempty"`
+}
+
+// Gap is a run of times that a file leaves out.
+type Gap struct {
+	Entity string `json:"entity,omitempty"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Rows   int    `json:"rows"`
+}
+
+// Entity is one series.
+type Entity struct {
+	Name string
+
+	// Times are microseconds since 1970 in UTC, or the numbers of the column of times,
+	// ascending. Lines are those of the file, 0 for a time that the file leaves out.
+	Times []float64
+	Lines []int
+
+	// Values are times × channels; NaN is a missing number.
+	Values []float64
+
+	at []place // of the values in the file
+}
+
+// place is where a value stands: line and cell of the document; line < 0 for nowhere.
+type place struct{ line, cell int }
+
+// Channel is one quantity.
+type Channel struct {
+	Name    string `json:"name"`
+	Unit    string `json:"unit"`
+	Kind    string `json:"kind"`    // price, volume, count, share, flag, constant or number
+	Missing int    `json:"missing"` // numbers, in rows that the file has
+
+	// Tick is the largest number of which all values are multiples: 0.01, or 1 for
+	// counts. 0 means there is none.
+	Tick float64 `json:"tick,omitempty"`
+
+	// Stand are numbers that stand for missing ones, such as −200.
+	Stand []float64 `json:"stand_for_missing,omitempty"`
+
+	style style
+}
+
+// Omission is a column that was not read.
+type Omission struct {
+	Column string `json:"column"`
+	Why    string `json:"why"`
+}
+
+// Rows returns the number of times.
+func (e *Entity) Rows() int { return len(e.Times) }
+
+// Spell writes a value of channel c as its column does.
+func (f *Frame) Spell(c int, v float64) string { return f.Channels[c].style.spell(v) }
+
+// Read reads a file. An error names the line, and what to do.
+func Read(r io.Reader, o Options) (*Frame, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	text, mark, notes, err := decode(b)
+	if err != nil {
+		return nil, err
+	}
+	var d *document
+	if t := strings.TrimLeft(text, " \t\r\n"); t != "" && (t[0] == '{' || t[0] == '[') {
+		d, err = objects(text)
+	} else {
+		d, err = delimited(text, o.Comma)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.mark, d.notes = mark, append(notes, d.notes...)
+	return assemble(d, o)
+}
+
+func (o *Options) check() error {
+	switch {
+	case o.Dates != "" && o.Dates != "dmy" && o.Dates != "mdy" && o.Dates != "ymd":
+		return fmt.Errorf("seriesdata: Dates = %q, want dmy, mdy or ymd", o.Dates)
+	case o.Decimal != 0 && o.Decimal != '.' && o.Decimal != ',':
+		return fmt.Errorf("seriesdata: Decimal = %q, want a point or a comma", o.Decimal)
+	case o.Comma == '"' || o.Comma == '\n' || o.Comma == '\r':
+		return fmt.Errorf("seriesdata: Comma = %q, want what separates cells", o.Comma)
+	}
+	return nil
+}
+
+var errNoRows = errors.New("no rows of numbers: want a line of names and lines of numbers, separated by commas, semicolons, tabs or |")
+
+// MarshalJSON describes the frame without its numbers.
+func (f *Frame) MarshalJSON() ([]byte, error) {
+	names := []string{}
+	for _, e := range f.Entities {
+		if e.Name != "" {
+			names = append(names, e.Name)
+		}
+	}
+	return json.Marshal(struct {
+		Time     Time       `json:"time"`
+		Entities []string   `json:"entities"`
+		Rows     int        `json:"rows"`
+		Channels []Channel  `json:"channels"`
+		LeftOut  []Omission `json:"left_out"`
+		Notes    []string   `json:"notes"`
+	}{f.Time, names, f.rows(), f.Channels, append([]Omission{}, f.LeftOut...), append([]string{}, f.Notes...)})
+}
+
+// rows counts the times of all entities.
+func (f *Frame) rows() int {
+	n := 0
+	for i := range f.Entities {
+		n += f.Entities[i].Rows()
+	}
+	return n
+}
+
+// shown is how many names and gaps the table lists.
+const shown = 8
+
+// String prints all that was decided as one table.
+func (f *Frame) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	row := func(what, how string, more ...string) {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", what, how, strings.Join(more, "; "))
+	}
+	t := f.Time
+	row("file", f.doc.kind(), fmt.Sprintf("%d rows", f.rows()))
+	column := t.Column
+	if column == "" {
+		column = "none"
+	}
+	var more []string
+	for _, s := range []string{t.Order, t.Dates, t.Zone} {
+		if s != "" {
+			more = append(more, s)
+		}
+	}
+	row("time", column, append(more, "step "+t.Step, fmt.Sprintf("%d times left out by the file", t.Gaps))...)
+	for i, g := range t.Ranges {
+		if i == shown {
+			row("", fmt.Sprintf("and %d gaps more", len(t.Ranges)-shown))
+			break
+		}
+		row("gap", strings.TrimSpace(g.Entity+" "+g.From), "to "+g.To, fmt.Sprintf("%d rows", g.Rows))
+	}
+	for i, e := range f.Entities {
+		if e.Name == "" {
+			continue
+		}
+		if i == shown {
+			row("", fmt.Sprintf("and %d entities more", len(f.Entities)-shown))
+			break
+		}
+		row("entity", e.Name, fmt.Sprintf("%d rows", e.Rows()))
+	}
+	for _, c := range f.Channels {
+		more := []string{c.Kind}
+		if c.Unit != "" {
+			more = append(more, "unit "+c.Unit)
+		}
+		more = append(more, fmt.Sprintf("%d missing", c.Missing))
+		if c.Tick > 0 {
+			more = append(more, fmt.Sprintf("multiples of %v", c.Tick))
+		}
+		if len(c.Stand) > 0 {
+			more = append(more, fmt.Sprintf("%v read as missing", c.Stand))
+		}
+		row("channel", c.Name, more...)
+	}
+	for _, l := range f.LeftOut {
+		row("left out", l.Column, l.Why)
+	}
+	for _, n := range f.Notes {
+		row("note", n)
+	}
+	w.Flush()
+	lines := strings.Split(b.String(), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// kind names what separates cells.
+func (d *document) kind() string {
+	switch d.comma {
+	case "":
+		if d.array {
+			return "JSON, one array"
+		}
+		return "JSON, one object per line"
+	case "\t":
+		return "cells between tabs"
+	case " ":
+		return "cells between blanks"
+	}
+	return "cells between " + d.comma
+}
+
+// Missing counts the missing numbers of an entity, those of times that the file leaves
+// out included.
+func (e *Entity) Missing() int {
+	n := 0
+	for _, v := range e.Values {
+		if math.IsNaN(v) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,466 @@
+package seriesdata
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// column is one column of a file.
+type column struct {
+	name    string // without its unit
+	full    string // as the file has it
+	unit    string
+	entity  string // it belongs to, by its name
+	unnamed bool   // in a file that names the others
+	quoted  bool
+
+	filled, numeric, dated, clocks int // cells, and what they may be
+}
+
+// numbers reports whether the column is one of numbers. A few cells that are none make
+// no words of it: reading them is an error that names their lines.
+func (c *column) numbers() bool { return c.filled > 0 && 2*c.numeric > c.filled }
+
+// stamps reports whether the column is one of dates that are no plain numbers.
+func (c *column) stamps() bool { return c.dated > 0 && 5*c.dated >= 4*c.filled && !c.numbers() }
+
+// table is a document with a header.
+type table struct {
+	*document
+	o       Options
+	named   bool // there is a header
+	columns []column
+	rows    []line
+}
+
+// isNumber reports whether a cell is meant as a number.
+func isNumber(s string) bool {
+	w, ok := take(s)
+	if !ok {
+		return infinite(s)
+	}
+	for _, decimal := range []byte(".,") {
+		if _, _, _, err := w.value(decimal); err != errNumber {
+			return true
+		}
+	}
+	return false
+}
+
+// infinite reports whether a cell is a number that is not finite.
+func infinite(s string) bool {
+	switch strings.ToLower(strings.TrimLeft(s, "+-")) {
+	case "inf", "infinity":
+		return true
+	}
+	return false
+}
+
+// blank reports whether a cell is no number, by the usual texts and those of the
+// options.
+func (t *table) blank(s string) bool { return absent(s) || slices.Contains(t.o.Missing, s) }
+
+// survey splits a document into header and rows, and says what columns hold.
+func survey(d *document, o Options) (*table, error) {
+	t := &table{document: d, o: o}
+	lines := slices.DeleteFunc(slices.Clone(d.lines), func(l line) bool {
+		if slices.ContainsFunc(l.cells, func(c cell) bool { return c.text != "" }) {
+			return false
+		}
+		d.notes = append(d.notes, fmt.Sprintf("line %d: no cells but blank ones", l.number))
+		return true
+	})
+	if len(lines) == 0 {
+		return nil, errNoRows
+	}
+	if d.comma == "" && d.names != nil {
+		t.named, t.rows = true, lines
+		t.columns = make([]column, len(d.names))
+		for i, n := range d.names {
+			t.columns[i].full = n
+			t.columns[i].name, t.columns[i].unit = unitOf(n)
+		}
+		t.classify()
+		return t, nil
+	}
+	lines, width, err := t.trim(lines)
+	if err != nil {
+		return nil, err
+	}
+	t.columns = make([]column, width)
+	t.rows = lines[min(1, len(lines)-1):]
+	t.classify()
+	head := t.headers(lines)
+	t.rows = lines[head:]
+	if len(t.rows) == 0 {
+		return nil, errNoRows
+	}
+	t.columns = make([]column, width)
+	if err := t.name(lines[:head]); err != nil {
+		return nil, err
+	}
+	t.repeated(lines[:head])
+	t.classify()
+	return t, nil
+}
+
+// trim leaves out lines in front of the table and behind it, and checks that the others
+// have equally many cells.
+func (t *table) trim(lines []line) ([]line, int, error) {
+	tally := map[int]int{}
+	for _, l := range lines {
+		tally[len(l.cells)]++
+	}
+	width := 0
+	for n, k := range tally {
+		if k > tally[width] || k == tally[width] && n > width {
+			width = n
+		}
+	}
+	few := func(l line) bool {
+		n := 0
+		for _, c := range l.cells {
+			if c.text != "" {
+				n++
+			}
+		}
+		return n <= 1 && width > 2
+	}
+	for len(lines) > 1 && (len(lines[0].cells) != width || few(lines[0])) {
+		l, next := lines[0], lines[1]
+		if 2*len(l.cells) > width && len(l.cells) < width && len(next.cells) == width && !few(l) && slices.ContainsFunc(next.cells, func(c cell) bool { return isNumber(c.text) }) {
+			if len(l.cells) == width-1 {
+				if shifted, ok := shift(l, lines[1:]); ok {
+					lines[0] = shifted
+					break
+				}
+			}
+			return nil, 0, fmt.Errorf("line %d: wrong number of fields: %d names for the %d cells of line %d; quote cells with commas inside, or separate cells by semicolons", l.number, len(l.cells), width, next.number)
+		}
+		if len(l.cells) > width && slices.ContainsFunc(l.cells, func(c cell) bool { return isNumber(c.text) }) {
+			break // an error, below
+		}
+		t.notes = append(t.notes, fmt.Sprintf("line %d: in front of the table: %s", l.number, clip(t.text[l.from:l.to])))
+		lines = lines[1:]
+	}
+	for n := len(lines); n > 2 && few(lines[n-1]) && !isNumber(first(lines[n-1])); n-- {
+		if _, ok := parseStamp(first(lines[n-1])); ok {
+			break // a row without numbers
+		}
+		t.notes = append(t.notes, fmt.Sprintf("line %d: behind the table: %s", lines[n-1].number, clip(t.text[lines[n-1].from:lines[n-1].to])))
+		lines = lines[:n-1]
+	}
+	for i := range lines {
+		l := &lines[i]
+		for len(l.cells) > width && l.cells[len(l.cells)-1].text == "" {
+			l.cells = l.cells[:len(l.cells)-1]
+		}
+		if len(l.cells) != width {
+			return nil, 0, fmt.Errorf("line %d: wrong number of fields: %d, others have %d; complete the line, or quote a cell with a %q inside", l.number, len(l.cells), width, t.comma)
+		}
+	}
+	return lines, width, nil
+}
+
+func first(l line) string {
+	for _, c := range l.cells {
+		if c.text != "" {
+			return c.text
+		}
+	}
+	return ""
+}
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + " …"
+	}
+	return s
+}
+
+// shift gives a header that is one cell short its missing one: in front if rows begin
+// with their names, in quotes as R writes them, behind if rows end with a separator.
+func shift(l line, rows []line) (line, bool) {
+	quoted, blank := true, true
+	for _, r := range rows {
+		quoted = quoted && r.cells[0].quoted
+		blank = blank && r.cells[len(r.cells)-1].text == ""
+	}
+	empty := cell{from: l.from, to: l.from}
+	switch {
+	case blank:
+		l.cells = append(slices.Clone(l.cells), cell{from: l.to, to: l.to})
+	case quoted:
+		l.cells = append([]cell{empty}, l.cells...)
+	default:
+		return l, false
+	}
+	return l, true
+}
+
+// headers returns how many lines are header: those that have words where the others
+// have numbers.
+func (t *table) headers(lines []line) int {
+	head := 0
+	for head < min(4, len(lines)-1) {
+		if !t.headerLike(lines[head], head) {
+			break
+		}
+		head++
+	}
+	return head
+}
+
+func (t *table) headerLike(l line, before int) bool {
+	words, numbers, other, columns := 0, 0, 0, 0
+	for i, c := range l.cells {
+		isWord := !t.blank(c.text) && !isNumber(c.text)
+		_, isDate := parseStamp(c.text)
+		if !t.columns[i].numbers() {
+			if isWord && !isDate {
+				other++
+			}
+			continue
+		}
+		columns++
+		switch {
+		case isWord || isUnitRow(c.text):
+			words++
+		case isNumber(c.text):
+			numbers++
+		}
+	}
+	if columns == 0 {
+		return before == 0 && other > 0
+	}
+	if words > numbers {
+		return true
+	}
+	if before > 0 && words == 0 && numbers == 0 {
+		return other > 0
+	}
+	return before == 0 && numbers == columns && t.counting(l, other > 0)
+}
+
+// isUnitRow reports whether a cell without digits can only be the unit of a column.
+func isUnitRow(s string) bool { return s == "-" || s == "%" }
+
+// counting reports whether the numbers of a line name the columns: they ascend by equal
+// steps, behind a blank cell or, if they are years, behind words.
+func (t *table) counting(l line, words bool) bool {
+	var all []int
+	for i, c := range l.cells {
+		v, err := strconv.Atoi(c.text)
+		if err != nil {
+			if t.columns[i].numbers() || len(all) > 0 && c.text != "" {
+				return false
+			}
+			continue
+		}
+		if n := len(all); n > 1 && v-all[n-1] != all[1]-all[0] || n == 1 && v == all[0] {
+			return false
+		}
+		all = append(all, v)
+	}
+	if len(all) < 3 {
+		return false
+	}
+	years := min(all[0], all[len(all)-1]) >= 1500 && max(all[0], all[len(all)-1]) < 2200
+	return l.cells[0].text == "" || words && years
+}
+
+// knownUnits are units that stand in a line of their own.
+var knownUnits = regexp.MustCompile(`(?i)^(\[.*\]|\(.*\)|-|%|‰|°.{0,3}|deg ?[cfk]?|k|c|f|m|mm|cm|km|ft|in|m/s|km/h|mph|kn|knots|hpa|pa|kpa|mbar|bar|psi|w|kw|mw|gw|wh|kwh|mwh|gwh|w/m2|w/m\^2|w/m²|v|mv|a|ma|hz|khz|mhz|ppm|ppb|mg/m3|µg/m3|ug/m3|μg/m³|µg/m³|mg/m³|g|kg|t|l|ml|l/s|m3|m3/s|m³/s|usd|eur|gbp|jpy|chf|s|ms|min|h|d|rpm|nm|j|kj|lx|db|dbm|umol.*|µmol.*|n/a)$`)
+
+// unitInName finds a unit in brackets behind a name.
+var unitInName = regexp.MustCompile(`^(.*\S)\s*(?:\(([^()]{1,12})\)|\[([^\[\]]{1,12})\])$`)
+
+func unitOf(name string) (string, string) {
+	m := unitInName.FindStringSubmatch(name)
+	if m == nil {
+		return name, ""
+	}
+	unit := m[2] + m[3]
+	if !knownUnits.MatchString(unit) {
+		return name, ""
+	}
+	return m[1], unit
+}
+
+// fields are the names that columns of bars have in common.
+var fields = []string{"open", "high", "low", "close", "adj close", "adj. close", "adjclose", "adj_close", "adjusted", "volume", "dividends", "stock splits", "capital gains", "vwap", "price"}
+
+// isField reports whether a name is one of bars, as brokers write it: <OPEN>, AdjClose.
+func isField(s string) bool {
+	s = strings.Trim(strings.ToLower(s), "<>")
+	return slices.Contains(fields, s) || slices.Contains(fields, strings.TrimLeft(strings.TrimPrefix(s, "adj"), ". _"))
+}
+
+// name names the columns after the lines of the header.
+func (t *table) name(head []line) error {
+	if t.named = len(head) > 0; !t.named {
+		for i := range t.columns {
+			t.columns[i].name = strconv.Itoa(i + 1)
+		}
+		return nil
+	}
+	rows := make([][]string, len(head))
+	for k, l := range head {
+		for _, c := range l.cells {
+			rows[k] = append(rows[k], strings.TrimSpace(strings.TrimPrefix(c.text, "\ufeff")))
+		}
+	}
+	index := "" // the name of the first column, from a line of its own
+	for k := len(rows) - 1; k > 0; k-- {
+		rest := slices.IndexFunc(rows[k][1:], func(s string) bool { return s != "" })
+		if rest < 0 {
+			index = rows[k][0]
+			rows = slices.Delete(rows, k, k+1)
+		}
+	}
+	names, entities, units := rows[0], []string(nil), []string(nil)
+	if len(rows) > 1 {
+		if k := slices.IndexFunc(rows, func(r []string) bool { return areUnits(r) }); k > 0 {
+			units = rows[k]
+			rows = slices.Delete(rows, k, k+1)
+			t.notes = append(t.notes, fmt.Sprintf("line %d: units", head[k].number))
+		}
+	}
+	if len(rows) > 2 {
+		return fmt.Errorf("line %d: %d lines of names; keep two at most: names of columns, and what they belong to", head[2].number, len(rows))
+	}
+	if len(rows) == 2 {
+		names, entities = t.levels(rows)
+		if names == nil {
+			return fmt.Errorf("line %d: a second line of names that is neither units nor names of what columns belong to; delete one of the two lines", head[1].number)
+		}
+		t.notes = append(t.notes, fmt.Sprintf("lines %d and %d: names of channels and of entities", head[0].number, head[1].number))
+	}
+	for i := range t.columns {
+		c := &t.columns[i]
+		c.full = names[i]
+		c.name, c.unit = unitOf(names[i])
+		if units != nil && units[i] != "" && c.unit == "" {
+			c.unit = strings.Trim(units[i], "[]()")
+			if c.unit == "-" {
+				c.unit = ""
+			}
+		}
+		if entities != nil {
+			c.entity = entities[i]
+		}
+		if i == 0 && index != "" {
+			c.name, c.entity = index, ""
+		}
+		if c.name == "" {
+			c.name, c.unnamed = strconv.Itoa(i+1), true
+		}
+	}
+	return nil
+}
+
+// areUnits reports whether most cells of a line are units and none is a name of a field.
+func areUnits(row []string) bool {
+	units, others := 0, 0
+	for _, s := range row[min(1, len(row)-1):] {
+		switch {
+		case s == "":
+		case knownUnits.MatchString(s):
+			units++
+		default:
+			others++
+		}
+	}
+	return units > 0 && units > 2*others
+}
+
+// levels tells names of channels from those of entities in two lines. Blank cells in
+// the upper line, as of merged cells, mean what stands to their left.
+func (t *table) levels(rows [][]string) (names, entities []string) {
+	for _, r := range rows {
+		for i := 2; i < len(r); i++ {
+			if r[i] == "" && t.columns[i].numbersOr(rows, i) {
+				r[i] = r[i-1]
+			}
+		}
+	}
+	score := func(r []string) (market bool, distinct int) {
+		seen := map[string]bool{}
+		n := 0
+		for _, s := range r[1:] {
+			if seen[s] = true; isField(s) {
+				n++
+			}
+		}
+		return 2*n >= len(r)-1, len(seen)
+	}
+	upper, up := score(rows[0])
+	lower, low := score(rows[1])
+	switch {
+	case upper:
+		names, entities = rows[0], rows[1]
+	case lower:
+		names, entities = rows[1], rows[0]
+	case up < len(rows[0])-1: // the upper line repeats: it groups
+		names, entities = rows[1], rows[0]
+	case low < len(rows[1])-1:
+		names, entities = rows[0], rows[1]
+	default:
+		return nil, nil
+	}
+	names, entities = slices.Clone(names), slices.Clone(entities)
+	if !isField(names[0]) {
+		if names[0] = rows[1][0]; strings.EqualFold(names[0], "ticker") {
+			names[0] = "Date"
+		}
+		entities[0] = ""
+	}
+	return names, entities
+}
+
+// numbersOr reports whether a blank name in the first line stands for the one before.
+func (c *column) numbersOr(rows [][]string, i int) bool { return rows[1][i] != "" }
+
+// repeated leaves out lines that repeat the header, as of files put together.
+func (t *table) repeated(head []line) {
+	if len(head) == 0 {
+		return
+	}
+	t.rows = slices.DeleteFunc(slices.Clone(t.rows), func(l line) bool {
+		for i, c := range l.cells {
+			if c.text != head[0].at(i).text {
+				return false
+			}
+		}
+		t.notes = append(t.notes, fmt.Sprintf("line %d: the header again", l.number))
+		return true
+	})
+}
+
+// classify counts what the cells of columns may be.
+func (t *table) classify() {
+	for i := range t.columns {
+		c := &t.columns[i]
+		c.filled, c.numeric, c.dated, c.clocks = 0, 0, 0, 0
+		for k := range t.rows {
+			s := t.rows[k].at(i).text
+			if t.blank(s) {
+				continue
+			}
+			c.filled++
+			if isNumber(s) {
+				c.numeric++
+			}
+			if p, ok := parseStamp(s); ok {
+				if p.hasDate {
+					c.dated++
+				} else {
+					c.clocks++
+				}
+			}
+		}
+	}
+}

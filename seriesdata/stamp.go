@@ -1,0 +1,315 @@
+package seriesdata
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// stamp is a point in time as a cell has it, its day perhaps not yet decided.
+type stamp struct {
+	a, b, c    int    // the parts of the date in the order of the file; month is set where it has a name
+	wa, wb, wc int    // their digits; 0 for a part that is not there
+	named      bool   // b is the month, by its name; a is the day and c the year
+	marks      string // between a and b
+	hasDate    bool
+	hasClock   bool
+	clock      float64 // microseconds since midnight
+	zoned      bool
+	offset     float64 // microseconds east of UTC
+	layout     string  // of package time, with {a}, {b}, {c} for the parts of the date
+}
+
+var (
+	months     = regexp.MustCompile(`(?i)^(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)$`)
+	monthNames = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
+
+	weekday   = regexp.MustCompile(`(?i)^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]? +`)
+	digitDate = regexp.MustCompile(`^(\d{1,4})([-/.]|\. )(\d{1,2})([-/.]|\. )(\d{1,4})`)
+	dayFirst  = regexp.MustCompile(`^(\d{1,2})([- ./]+)([A-Za-z]{3,9})([- ./,]+)(\d{4}|\d{2})\b`)
+	monthDay  = regexp.MustCompile(`^([A-Za-z]{3,9})([. ]+)(\d{1,2})(, +| |,)(\d{4})\b`)
+	yearNamed = regexp.MustCompile(`^(\d{4})([- /])([A-Za-z]{3,9})([- /])(\d{1,2})\b`)
+	monthOnly = regexp.MustCompile(`^(\d{4})([-/M])(\d{1,2})$`)
+	onlyMonth = regexp.MustCompile(`^(\d{1,2})(/)(\d{4})$`)
+	nameYear  = regexp.MustCompile(`^([A-Za-z]{3,9})([- .]+)(\d{4}|\d{2})$`)
+	quarter   = regexp.MustCompile(`^(\d{4})([- :]?Q)([1-4])$`)
+	quarterOf = regexp.MustCompile(`^(Q)([1-4])([- /])(\d{4})$`)
+	packed    = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})(?:([T _-]?)(\d{2})(\d{2})(\d{2})?)?$`)
+	timeOf    = regexp.MustCompile(`^(\d{1,2})([:.h])(\d{2})(?:([:.])(\d{2})(?:([.,])(\d{1,9}))?)?( ?[AaPp]\.?[Mm]\.?)?`)
+	zone      = regexp.MustCompile(`^ ?(Z|[+-]\d{2}:\d{2}|[+-]\d{4}|[+-]\d{2}|[A-Z]{2,4})(?:\[[A-Za-z_/]+\])?$`)
+)
+
+// zones are abbreviations that mean one offset, in hours.
+var zones = map[string]float64{"Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "JST": 9,
+	"EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+
+const (
+	second = 1e6
+	minute = 60 * second
+	hour   = 60 * minute
+	day    = 24 * hour
+)
+
+func atoi(s string) int { v, _ := strconv.Atoi(s); return v }
+
+// monthOf returns the number of a month by its English name, or 0.
+func monthOf(s string) int {
+	if !months.MatchString(s) {
+		return 0
+	}
+	for i, m := range monthNames {
+		if strings.EqualFold(s[:3], m) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// monthLayout is how package time writes such a name.
+func monthLayout(s string) string {
+	if len(s) > 3 {
+		return "January"
+	}
+	return "Jan"
+}
+
+// parseStamp reads a date, a clock, or both.
+func parseStamp(s string) (p stamp, ok bool) {
+	if len(s) < 4 || len(s) > 64 {
+		return p, false
+	}
+	if m := packed.FindStringSubmatch(s); m != nil {
+		p = stamp{a: atoi(m[1]), b: atoi(m[2]), c: atoi(m[3]), wa: 4, wb: 2, wc: 2, hasDate: true, layout: "20060102"}
+		if m[5] != "" {
+			p.hasClock = true
+			p.clock = float64(atoi(m[5]))*hour + float64(atoi(m[6]))*minute + float64(atoi(m[7]))*second
+			p.layout += m[4] + "1504"
+			if m[7] != "" {
+				p.layout += "05"
+			}
+			if atoi(m[5]) > 24 || atoi(m[6]) > 59 || atoi(m[7]) > 59 {
+				return p, false
+			}
+		}
+		return p, p.b >= 1 && p.b <= 12 && p.c >= 1 && p.c <= 31 && p.a >= 1000
+	}
+	front := ""
+	if w := weekday.FindString(s); w != "" {
+		front, s = "Mon"+strings.TrimLeft(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"), s[len(w):]
+		if len(strings.TrimRight(w, ",. ")) > 3 {
+			front = "Monday" + front[3:]
+		}
+	}
+	rest := s
+	switch {
+	case digitDate.MatchString(s):
+		m := digitDate.FindStringSubmatch(s)
+		if m[2] != m[4] {
+			return p, false
+		}
+		p = stamp{a: atoi(m[1]), b: atoi(m[3]), c: atoi(m[5]), wa: len(m[1]), wb: len(m[3]), wc: len(m[5]), marks: m[2]}
+		if p.wa == 3 || p.wc == 3 || p.wa == 4 && p.wc > 2 {
+			return p, false
+		}
+		p.layout, rest = "{a}"+m[2]+"{b}"+m[4]+"{c}", s[len(m[0]):]
+		if p.marks == "." && rest == "" && !p.anyDate() { // 18.00.00
+			q := stamp{}
+			return q, q.readClock(s, "")
+		}
+	case dayFirst.MatchString(s):
+		m := dayFirst.FindStringSubmatch(s)
+		p = stamp{a: atoi(m[1]), b: monthOf(m[3]), c: atoi(m[5]), wa: len(m[1]), wb: 3, wc: len(m[5]), named: true}
+		p.layout, rest = "{a}"+m[2]+monthLayout(m[3])+m[4]+"{c}", s[len(m[0]):]
+	case monthDay.MatchString(s):
+		m := monthDay.FindStringSubmatch(s)
+		p = stamp{a: atoi(m[3]), b: monthOf(m[1]), c: atoi(m[5]), wa: len(m[3]), wb: 3, wc: 4, named: true}
+		p.layout, rest = monthLayout(m[1])+m[2]+"{a}"+m[4]+"{c}", s[len(m[0]):]
+	case yearNamed.MatchString(s):
+		m := yearNamed.FindStringSubmatch(s)
+		p = stamp{a: atoi(m[5]), b: monthOf(m[3]), c: atoi(m[1]), wa: len(m[5]), wb: 3, wc: 4, named: true}
+		p.layout, rest = "{c}"+m[2]+monthLayout(m[3])+m[4]+"{a}", s[len(m[0]):]
+	case monthOnly.MatchString(s):
+		m := monthOnly.FindStringSubmatch(s)
+		p, rest = stamp{a: 1, b: atoi(m[3]), c: atoi(m[1]), wb: len(m[3]), wc: 4, named: true, layout: "{c}" + m[2] + "01"}, ""
+	case onlyMonth.MatchString(s):
+		m := onlyMonth.FindStringSubmatch(s)
+		p, rest = stamp{a: 1, b: atoi(m[1]), c: atoi(m[3]), wb: len(m[1]), wc: 4, named: true, layout: "01" + m[2] + "{c}"}, ""
+	case nameYear.MatchString(s):
+		m := nameYear.FindStringSubmatch(s)
+		p, rest = stamp{a: 1, b: monthOf(m[1]), c: atoi(m[3]), wb: 3, wc: len(m[3]), named: true, layout: monthLayout(m[1]) + m[2] + "{c}"}, ""
+	case quarter.MatchString(s):
+		m := quarter.FindStringSubmatch(s)
+		p, rest = stamp{a: 1, b: 3*atoi(m[3]) - 2, c: atoi(m[1]), wb: 1, wc: 4, named: true, layout: "{c}" + m[2] + "{q}"}, ""
+	case quarterOf.MatchString(s):
+		m := quarterOf.FindStringSubmatch(s)
+		p, rest = stamp{a: 1, b: 3*atoi(m[2]) - 2, c: atoi(m[4]), wb: 1, wc: 4, named: true, layout: m[1] + "{q}" + m[3] + "{c}"}, ""
+	default: // 18.00.00 is a clock, 18.00 is a number
+		return p, (strings.Contains(s, ":") || strings.Count(s, ".") == 2) && p.readClock(s, "")
+	}
+	p.hasDate, p.layout = true, front+p.layout
+	if p.named && (p.b < 1 || p.b > 12) {
+		return p, false
+	}
+	if rest == "" {
+		return p, true
+	}
+	between := rest[:len(rest)-len(strings.TrimLeft(rest, " T,:"))]
+	if between == "" || len(between) > 3 {
+		return p, false
+	}
+	return p, p.readClock(rest[len(between):], between)
+}
+
+// anyDate reports whether some order makes a date of the parts.
+func (p *stamp) anyDate() bool {
+	for o := range words {
+		if _, ok := p.date(o); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// readClock reads a time of day and a zone.
+func (p *stamp) readClock(s, between string) bool {
+	m := timeOf.FindStringSubmatch(s)
+	if m == nil {
+		return false
+	}
+	h, mi, sec := atoi(m[1]), atoi(m[3]), atoi(m[5])
+	p.layout += between
+	hours := "15"
+	if half := strings.ToLower(strings.NewReplacer(".", "", " ", "").Replace(m[8])); half != "" {
+		if h < 1 || h > 12 {
+			return false
+		}
+		if h %= 12; half == "pm" {
+			h += 12
+		}
+		if hours = "3"; len(m[1]) == 2 {
+			hours = "03"
+		}
+	}
+	if h > 24 || mi > 59 || sec > 60 || h == 24 && (mi > 0 || sec > 0) {
+		return false
+	}
+	p.layout += hours + m[2] + "04"
+	p.clock = float64(h)*hour + float64(mi)*minute + float64(sec)*second
+	if m[4] != "" {
+		p.layout += m[4] + "05"
+	}
+	if m[7] != "" {
+		v, _ := strconv.ParseFloat("0."+m[7], 64)
+		p.clock += math.Round(v * second)
+		p.layout += m[6] + strings.Repeat("0", len(m[7]))
+	}
+	if m[8] != "" {
+		space := m[8][:len(m[8])-len(strings.TrimLeft(m[8], " "))]
+		if p.layout += space + "PM"; strings.ContainsAny(m[8], "ap") {
+			p.layout = p.layout[:len(p.layout)-2] + "pm"
+		}
+	}
+	p.hasClock = true
+	rest := s[len(m[0]):]
+	if rest == "" {
+		return true
+	}
+	z := zone.FindStringSubmatch(rest)
+	if z == nil {
+		return false
+	}
+	p.zoned = true
+	name := z[1]
+	lead := rest[:strings.Index(rest, name)]
+	if v, ok := zones[name]; ok {
+		p.offset = v * hour
+		p.layout += lead + "{z" + name + "}"
+		return true
+	}
+	if name[0] != '+' && name[0] != '-' {
+		return false
+	}
+	digits := strings.ReplaceAll(name[1:], ":", "")
+	p.offset = float64(atoi(digits[:2])) * hour
+	if len(digits) == 4 {
+		p.offset += float64(atoi(digits[2:])) * minute
+	}
+	if name[0] == '-' {
+		p.offset = -p.offset
+	}
+	p.layout += lead + map[int]string{3: "-07", 5: "-0700", 6: "-07:00"}[len(name)]
+	return true
+}
+
+// order is which of the parts of a date is what: 'y', 'm' and 'd' in the order of the
+// file.
+type order string
+
+// words are the orders as a reader says them.
+var words = map[order]string{"ymd": "year/month/day", "ydm": "year/day/month", "dmy": "day/month/year", "mdy": "month/day/year"}
+
+// date returns the days since 1970 under an order; ok is false where there is no such
+// day.
+func (p *stamp) date(o order) (days float64, ok bool) {
+	y, m, d, w := p.c, p.b, p.a, p.wc
+	if !p.named {
+		part, width := [3]int{p.a, p.b, p.c}, [3]int{p.wa, p.wb, p.wc}
+		for i, r := range o {
+			switch r {
+			case 'y':
+				y, w = part[i], width[i]
+			case 'm':
+				m = part[i]
+			case 'd':
+				d = part[i]
+			}
+		}
+		if w != 4 && w != 2 {
+			return 0, false
+		}
+	}
+	if w == 2 {
+		if y += 1900; y < 1970 {
+			y += 100
+		}
+	}
+	if m < 1 || m > 12 || d < 1 || d > 31 {
+		return 0, false
+	}
+	t := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
+	if t.Day() != d {
+		return 0, false
+	}
+	return float64(t.Unix()) / 86400, true
+}
+
+// spell writes a point in time as the stamp is written. padded reports whether days and
+// months have two digits.
+func (p *stamp) spell(o order, t time.Time, padded bool) string {
+	layout := p.layout
+	two := map[rune]string{'y': "2006", 'm': "01", 'd': "02"}
+	if !padded {
+		two['m'], two['d'] = "1", "2"
+	}
+	if p.named {
+		o = "dmy"
+	}
+	for i, r := range o {
+		s := two[r]
+		if r == 'y' && [3]int{p.wa, p.wb, p.wc}[i] == 2 {
+			s = "06"
+		}
+		layout = strings.ReplaceAll(layout, "{"+string(rune('a'+i))+"}", s)
+	}
+	if i := strings.Index(layout, "{z"); i >= 0 {
+		name, rest, _ := strings.Cut(layout[i+2:], "}")
+		return t.Format(layout[:i]) + name + t.Format(rest)
+	}
+	if i := strings.Index(layout, "{q}"); i >= 0 {
+		return t.Format(layout[:i]) + fmt.Sprint((int(t.Month())+2)/3) + t.Format(layout[i+3:])
+	}
+	return t.Format(layout)
+}
