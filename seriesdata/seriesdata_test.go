@@ -222,7 +222,7 @@ func files() []file {
 	three := plain().with(several)
 	add("tickers by date", three.of(true, two).text(","), three)
 	add("tickers in blocks", three.of(false, two).text(","), three)
-	add("tickers by date, newest first", reversed(three.of(true, comma)).text(";"), three.with(func(w *truth) { w.order, w.entities = "newest first", w.entities }))
+	add("tickers by date, newest first", reversed(three.of(true, comma)).text(";"), three.with(func(w *truth) { w.order = "newest first" }))
 
 	yf := plain().with(several).with(func(w *truth) { w.channels = []string{"Close", "Open"}; w.kinds = []string{"price", "price"} })
 	s := sheet{names: nil}
