@@ -735,10 +735,15 @@ func (f *Frame) finish(t *table) {
 const enough = 20
 
 // tick returns the largest number of which all values are multiples, given how many
-// decimals they have; 0 if they are few or their digits too many for a double.
+// decimals they have, the last decimal where there are few; 0 if their digits are too many
+// for a double.
 func tick(all []float64, decimals int) float64 {
-	if len(all) < enough || decimals > 9 {
+	if decimals > 9 || len(all) == 0 {
 		return 0
+	}
+	if len(all) < enough {
+		v, _ := strconv.ParseFloat("1e"+strconv.Itoa(-decimals), 64)
+		return v
 	}
 	scale, g := math.Pow(10, float64(max(decimals, 0))), int64(0)
 	for _, v := range all {

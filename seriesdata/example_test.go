@@ -35,7 +35,7 @@ func ExampleRead() {
 	// gap       south 20/03/2024 02:00  to 20/03/2024 02:00; 1 rows
 	// entity    north                   5 rows
 	// entity    south                   5 rows
-	// channel   temp                    number; unit °C; 1 missing; [-200] read as missing
+	// channel   temp                    number; unit °C; 1 missing; multiples of 0.1; [-200] read as missing
 	// left out  note                    words
 }
 
@@ -70,4 +70,28 @@ func ExampleFrame_Write() {
 	// 20/03/2024 01:00;south;8,2;ok
 	// 20/03/2024 00:00;north;2,8;ok
 	// 20/03/2024 00:00;south;8,0;ok
+}
+
+func ExampleChannel() {
+	f, err := seriesdata.Read(strings.NewReader(stations), seriesdata.Options{Keep: []float64{-200}, Columns: []string{"temp"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var c seriesdata.Channel = f.Channels[0]
+	fmt.Println(c.Name, c.Unit, c.Missing, f.Spell(0, 1.25), f.Label(1, 2))
+	// Output: temp °C 0 1,2 20/03/2024 02:00
+}
+
+func ExampleOmission() {
+	f, err := seriesdata.Read(strings.NewReader(stations), seriesdata.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, o := range f.LeftOut {
+		var left seriesdata.Omission = o
+		fmt.Println(left.Column, "is left out:", left.Why)
+	}
+	// Output: note is left out: words
 }

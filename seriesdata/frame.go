@@ -118,6 +118,22 @@ func (e *Entity) Rows() int { return len(e.Times) }
 // Spell writes a value of channel c as its column does.
 func (f *Frame) Spell(c int, v float64) string { return f.Channels[c].style.spell(v) }
 
+// Label is time r of entity e as the file writes it, "" if it has no times.
+func (f *Frame) Label(e, r int) string {
+	l := &f.layout
+	switch {
+	case l.across:
+		return fmt.Sprint(f.Entities[e].Times[r])
+	case l.axis == nil:
+		return ""
+	}
+	k := r
+	for l.rows[e][k] < 0 {
+		k--
+	}
+	return f.label(l.axis, l.rows[e][k], f.Entities[e].Times[r])
+}
+
 // Read reads a file. An error names the line, and what to do.
 func Read(r io.Reader, o Options) (*Frame, error) {
 	b, err := io.ReadAll(r)

@@ -37,7 +37,7 @@ probability ( wet | rain sprinkler ) {
 func TestBIF(t *testing.T) {
 	m, variables, err := read.BIF(strings.NewReader(rain))
 	require.NoError(t, err)
-	require.Equal(t, []read.Variable{{"rain", []string{"yes", "no"}}, {"sprinkler", []string{"off", "low", "on high"}}, {"wet", []string{"yes", "no"}}}, variables)
+	require.Equal(t, []read.Node{{"rain", []string{"yes", "no"}}, {"sprinkler", []string{"off", "low", "on high"}}, {"wet", []string{"yes", "no"}}}, variables)
 	sites, levels := m.Shape()
 	require.Equal(t, 3, sites)
 	require.Equal(t, 3, levels)

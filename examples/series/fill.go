@@ -4,238 +4,1070 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"io"
 	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 
-	"github.com/gibbsite-go/gibbsite/constraint/series"
-	"github.com/gibbsite-go/gibbsite/energy/denoise"
-	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/seriesdata"
 )
 
-// source is the file that a table with gaps comes from.
-type source struct {
-	dialect dialect
-	records []record // header and rows
-	columns []int    // of the channels
+// filling is what -fill prints.
+type filling struct {
+	Data        string      `json:"data"`
+	Filled      int         `json:"filled"` // numbers
+	Inserted    int         `json:"inserted_rows"`
+	Gaps        int         `json:"gaps"` // runs of rows with a missing number
+	Draws       int         `json:"draws"`
+	Relations   []string    `json:"relations,omitempty"` // between channels, kept
+	Calibration calibration `json:"calibration"`
+	Cells       []filled    `json:"cells"`
+	Left        []string    `json:"left_missing,omitempty"`
+	Notes       []string    `json:"notes,omitempty"`
+	Wrote       []string    `json:"wrote"`
 }
 
-// complete draws the missing numbers of a table from a model of its whole
-// windows, given the numbers around them, and writes the file with them filled
-// in. Everything else in the file stays as it is.
-func complete(ctx context.Context, o options) (*report, error) {
-	t, err := readTable(o.csv, reading{columns: o.columns, missing: "keep"})
+// filled is one number: its median among the draws, and the interval between their
+// tenth and ninetieth percentile.
+type filled struct {
+	Entity  string  `json:"entity,omitempty"`
+	Time    string  `json:"time"`
+	Channel string  `json:"channel"`
+	Value   float64 `json:"value"` // as written
+	Median  float64 `json:"median"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+
+	e, r, c int
+	draws   []float64
+}
+
+// calibration compares numbers that are there, but were left out, with what was drawn for
+// them.
+type calibration struct {
+	Cells    int     `json:"cells"`
+	Coverage float64 `json:"coverage_80"` // share within the interval, 0.8 wanted
+	RMSE     float64 `json:"rmse"`        // in standard deviations of the channel
+	Linear   float64 `json:"rmse_linear"` // of straight lines
+}
+
+// gapModel fills the gaps of a frame: a Gaussian autoregression in the coordinates of
+// every channel, given all numbers that are there.
+type gapModel struct {
+	f         *seriesdata.Frame
+	o         options
+	n         int     // channels
+	free      []int   // channels that are modelled, one coordinate each
+	bars      [4]int  // open, high, low, close, as channels
+	barred    bool    // there are bars
+	groups    [][]int // of free, modelled together
+	relations []relation
+	limits    []limits
+	tick      []float64
+	monotone  []bool
+	constant  map[int]float64
+	coords    map[int]*coordinate // by channel
+	models    []*autoregression   // by group
+	period    int
+	slot      func(e, r int) int
+}
+
+const (
+	mostTogether = 8    // channels of a group
+	margin       = 48   // rows around a gap that a draw looks at
+	mostRows     = 4000 // rows that are learnt from
+	mostHeldOut  = 2000 // numbers that are left out to calibrate, and as many to test
+)
+
+// complete draws the missing numbers of a file given those that are there, and writes the
+// file with their medians.
+func complete(ctx context.Context, o options) (*filling, error) {
+	f, err := readFrame(o.csv, o.reading())
 	if err != nil {
 		return nil, err
 	}
-	missing := make([]bool, len(t.values))
-	count := 0
-	for i, v := range t.values {
-		if missing[i] = math.IsNaN(v); missing[i] {
-			count++
-		}
-	}
-	if count == 0 {
-		return nil, fmt.Errorf("%s: no missing numbers to fill in", o.csv)
-	}
-	p, err := newCompletion(t, o)
-	if err != nil {
-		return nil, err
-	}
-	gaps, err := p.fillGaps(ctx, o)
+	r := &filling{Data: o.csv, Draws: o.draws, Notes: f.Notes}
+	g, err := newGapModel(f, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.csv, err)
 	}
-	if err := t.save(o.fill, missing); err != nil {
+	values := make([][]float64, len(f.Entities))
+	for e := range values {
+		values[e] = slices.Clone(f.Entities[e].Values)
+		for _, line := range f.Entities[e].Lines {
+			if line == 0 {
+				r.Inserted++
+			}
+		}
+	}
+	cells, err := g.missing(values)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.csv, err)
+	}
+	if len(cells) == 0 {
+		return nil, fmt.Errorf("%s: no missing numbers to fill in, and the file leaves no times out", o.csv)
+	}
+	r.Gaps = g.gaps(values)
+	if err := g.learn(ctx, values, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.csv, err)
+	}
+	if err := g.draw(ctx, values, cells, o.seed); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.csv, err)
+	}
+	g.summarise(values, cells)
+	for _, c := range cells {
+		c.Time, c.Entity, c.Channel = f.Label(c.e, c.r), f.Entities[c.e].Name, f.Channels[c.c].Name
+		r.Cells = append(r.Cells, *c)
+		r.Filled++
+	}
+	for _, rel := range g.relations {
+		r.Relations = append(r.Relations, g.spoken(rel))
+	}
+	if err := saveFile(o.fill, func(w io.Writer) error { return f.Write(w, values) }); err != nil {
 		return nil, err
 	}
-	r := newReport(p, o)
-	r.Filled, r.Gaps, r.Wrote = count, gaps, append(r.Wrote, o.fill)
+	r.Wrote = append(r.Wrote, o.fill)
+	if o.write != "" {
+		if err := r.save(o.write); err != nil {
+			return nil, err
+		}
+		r.Wrote = append(r.Wrote, o.write)
+	}
 	return r, nil
 }
 
-// newCompletion learns from all windows without a gap.
-func newCompletion(t *table, o options) (*problem, error) {
-	p := &problem{impute: true, corpus: &corpus{table: t, length: o.length}}
+// newGapModel finds what kind of numbers the channels of a frame have.
+func newGapModel(f *seriesdata.Frame, o options) (*gapModel, error) {
+	g := &gapModel{f: f, o: o, n: len(f.Channels), constant: map[int]float64{}, coords: map[int]*coordinate{}}
 	var err error
-	if o.ohlc {
-		if p.prices, p.ordered, err = t.prices(); err != nil {
-			return nil, err
+	names := &table{name: o.csv}
+	for _, c := range f.Channels {
+		names.names = append(names.names, c.Name)
+		tick := c.Tick
+		if o.tick > 0 && c.Kind == "price" {
+			tick = o.tick
+		}
+		g.tick = append(g.tick, tick)
+	}
+	if g.limits, err = parseLimits(o.bounds, names); err != nil {
+		return nil, err
+	}
+	var rows [][]float64
+	for e := range f.Entities {
+		for r := range f.Entities[e].Times {
+			rows = append(rows, f.Entities[e].Values[r*g.n:(r+1)*g.n])
 		}
 	}
-	if p.limits, err = parseLimits(o.bounds, t); err != nil {
-		return nil, err
+	g.monotone = make([]bool, g.n)
+	var varying []int
+	for c := range f.Channels {
+		var x []float64
+		ups, downs := 0, 0
+		for e := range f.Entities {
+			last := math.NaN()
+			for r := range f.Entities[e].Times {
+				v := f.Entities[e].Values[r*g.n+c]
+				if v != v {
+					continue
+				}
+				if v > last {
+					ups++
+				} else if v < last {
+					downs++
+				}
+				x = append(x, v)
+				last = v
+			}
+		}
+		if len(x) == 0 {
+			return nil, fmt.Errorf("column %s has no numbers; leave it out by -columns", f.Channels[c].Name)
+		}
+		if slices.Min(x) == slices.Max(x) {
+			g.constant[c] = x[0]
+			continue
+		}
+		g.monotone[c] = downs == 0 && ups >= 20
+		varying = append(varying, c)
 	}
-	var all []int
-	for s := range max(0, t.rows()-o.length+1) {
-		if t.whole(s, o.length) {
-			all = append(all, s)
+	half := make([]float64, g.n)
+	for c := range half {
+		if half[c] = f.Channels[c].Tick / 2; half[c] == 0 {
+			half[c] = 1e-12
 		}
 	}
-	if len(all) < leastTraining {
-		return nil, fmt.Errorf("%s: %d windows of %d rows without a gap, want ≥ %d to learn from; lower -length", t.name, len(all), o.length, leastTraining)
+	g.relations = relations(rows, varying, half)
+	related := map[int]bool{}
+	dependent := map[int]bool{}
+	for _, r := range g.relations {
+		dependent[r.channel] = true
+		for _, c := range r.of {
+			related[c] = related[c] || len(r.of) > 1
+		}
 	}
-	if err := p.standardise(all); err != nil {
-		return nil, err
+	if isMarket(f) && o.ohlc {
+		g.barred = true
+		for k, name := range priceNames {
+			g.bars[k] = slices.IndexFunc(f.Channels, func(c seriesdata.Channel) bool { return plain(c.Name) == name })
+			c := g.bars[k]
+			if dependent[c] || related[c] || !slices.Contains(varying, c) {
+				g.barred = false
+			}
+		}
+		for i, row := range rows {
+			open, high, low, last := row[g.bars[0]], row[g.bars[1]], row[g.bars[2]], row[g.bars[3]]
+			if high < max(open, last, low) || low > min(open, last) || low <= 0 { // false where one is NaN
+				if g.barred = false; i >= 0 && low > 0 {
+					return nil, fmt.Errorf("open %v, high %v, low %v, close %v, want low ≤ open, close ≤ high (or -ohlc=false)", open, high, low, last)
+				}
+			}
+		}
 	}
-	n := min(o.training, len(all))
-	for k := range n {
-		p.training = p.add(p.training, all[k*len(all)/n])
+	for _, c := range varying {
+		if dependent[c] {
+			continue
+		}
+		g.free = append(g.free, c)
+		k := &coordinate{}
+		if g.coords[c] = k; g.barred && slices.Contains(g.bars[:], c) {
+			if k.kind = logarithm; c == g.bars[1] || c == g.bars[2] {
+				k.kind = scores
+			}
+			continue
+		}
+		var x []float64
+		for _, row := range rows {
+			if row[c] == row[c] {
+				x = append(x, row[c])
+			}
+		}
+		if !related[c] {
+			k.kind = shapeOf(f.Channels[c].Kind, x)
+		}
+		slices.Sort(x)
+		k.sorted = x
 	}
-	if p.prior, err = newPosterior(p.training, p.sites(), metricBlur); err != nil {
-		return nil, err
+	if len(g.free) == 0 {
+		return g, nil
 	}
-	if o.denoiser == "gaussian" {
-		p.model, err = p.prior.gaussian()
-	} else {
-		p.model, err = denoise.NewWindows(p.training, p.sites(), denoise.WindowsConfig{Bandwidth: o.bandwidth})
-	}
-	return p, err
+	g.group()
+	g.period = periodOf(strings.TrimSuffix(f.Time.Step, ", in sessions"))
+	g.slot = slots(f, g.period)
+	return g, nil
 }
 
-// fillGaps fills one gap after the other, and returns how many there were.
-func (p *problem) fillGaps(ctx context.Context, o options) (gaps int, err error) {
-	name := o.methods
-	if name == "" {
-		name = "cps-metric"
+// group puts channels together that are modelled together, those of bars first.
+func (g *gapModel) group() {
+	order := slices.Clone(g.free)
+	if g.barred {
+		slices.SortStableFunc(order, func(a, b int) int {
+			return oneIf(!slices.Contains(g.bars[:], a)) - oneIf(!slices.Contains(g.bars[:], b))
+		})
 	}
-	methods, err := chosen(name)
-	if err != nil {
-		return 0, err
+	g.groups = slices.Collect(slices.Chunk(order, mostTogether))
+}
+
+func oneIf(b bool) int {
+	if b {
+		return 1
 	}
-	if m := methods[0]; len(methods) > 1 || m.free || m.penalty || m.from != none {
-		return 0, fmt.Errorf("-method = %q, want one that keeps given numbers", name)
+	return 0
+}
+
+// missing completes what relations settle, and lists the numbers that are missing.
+func (g *gapModel) missing(values [][]float64) (cells []*filled, err error) {
+	for e := range values {
+		for r := range g.f.Entities[e].Times {
+			row := values[e][r*g.n : (r+1)*g.n]
+			for c, v := range row {
+				if math.IsNaN(v) {
+					cells = append(cells, &filled{e: e, r: r, c: c})
+				}
+			}
+			if err := g.deduce(row); err != nil {
+				return nil, fmt.Errorf("%s: %w", strings.TrimSpace(g.f.Entities[e].Name+" "+g.f.Label(e, r)), err)
+			}
+		}
 	}
-	borders := append(append([]int{0}, p.breaks...), p.rows())
-	for b := range len(borders) - 1 {
-		first, last := borders[b], borders[b+1]
-		for from := first; from < last; from++ {
-			if !p.hole(from) {
+	return cells, nil
+}
+
+// deduce fills in what constants and relations with one unknown settle.
+func (g *gapModel) deduce(row []float64) error {
+	for c, v := range g.constant {
+		if math.IsNaN(row[c]) {
+			row[c] = v
+		}
+	}
+	for range g.relations {
+		for i := range g.relations {
+			r := &g.relations[i]
+			unknown, at := 0, -1
+			for k, c := range r.of {
+				if math.IsNaN(row[c]) {
+					unknown++
+					at = k
+				}
+			}
+			switch {
+			case unknown == 0 && math.IsNaN(row[r.channel]):
+				row[r.channel] = g.round(r.channel, r.value(row))
+			case unknown == 1 && !math.IsNaN(row[r.channel]):
+				c := r.of[at]
+				row[c] = 0
+				v := (row[r.channel] - r.value(row)) / r.weight[at]
+				if row[c] = g.round(c, v); math.Abs(row[c]-v) > g.tick[c]+1e-9*math.Abs(v) {
+					return fmt.Errorf("%s makes %s %.6g, outside of -bounds; correct the bounds or the numbers", g.spoken(*r), g.f.Channels[c].Name, v)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// gaps counts the runs of rows with a missing number.
+func (g *gapModel) gaps(values [][]float64) (n int) {
+	for e := range values {
+		before := false
+		for r := range g.f.Entities[e].Times {
+			hole := slices.ContainsFunc(g.f.Entities[e].Values[r*g.n:(r+1)*g.n], math.IsNaN)
+			if hole && !before {
+				n++
+			}
+			before = hole
+		}
+	}
+	return n
+}
+
+// raw returns the function of channel c in a row, NaN where it is not known. Of bars,
+// open is its logarithm less that of close, and high and low are what they lie beyond both.
+func (g *gapModel) raw(row []float64, c int) float64 {
+	k := g.coords[c]
+	if g.barred {
+		open, high, low, last := row[g.bars[0]], row[g.bars[1]], row[g.bars[2]], row[g.bars[3]]
+		switch c {
+		case g.bars[0]:
+			return math.Log(open / last)
+		case g.bars[1]:
+			return k.score(math.Log(high / max(open, last)))
+		case g.bars[2]:
+			return k.score(math.Log(min(open, last) / low))
+		}
+	}
+	if math.IsNaN(row[c]) {
+		return row[c]
+	}
+	return k.to(row[c])
+}
+
+// score is to, or NaN before the ranks are known and of NaN.
+func (c *coordinate) score(v float64) float64 {
+	if math.IsNaN(v) {
+		return v
+	}
+	if c.sorted == nil {
+		return math.NaN()
+	}
+	return c.to(max(v, 0))
+}
+
+// seen returns the numbers of a row that are known, in coordinates of a group.
+func (g *gapModel) seen(values [][]float64, group []int, e, r int) (out []seen) {
+	row := values[e][r*g.n : (r+1)*g.n]
+	slot := g.slot(e, r)
+	at := func(c int) (centre, width float64) { return g.coords[c].at(e, r, slot), g.coords[c].width[e] }
+	for i, c := range group {
+		if v := g.raw(row, c); !math.IsNaN(v) {
+			centre, width := at(c)
+			out = append(out, seen{[]int{i}, []float64{1}, (v - centre) / width})
+		}
+	}
+	if g.barred { // open without close is a sum
+		open, last := row[g.bars[0]], row[g.bars[3]]
+		i, j := slices.Index(group, g.bars[0]), slices.Index(group, g.bars[3])
+		if i >= 0 && j >= 0 && math.IsNaN(last) && !math.IsNaN(open) {
+			a, wa := at(g.bars[0])
+			b, wb := at(g.bars[3])
+			out = append(out, seen{[]int{i, j}, []float64{wa, wb}, math.Log(open) - a - b})
+		}
+	}
+	for _, rel := range g.relations {
+		if len(rel.of) < 2 || math.IsNaN(row[rel.channel]) {
+			continue
+		}
+		s := seen{value: row[rel.channel] - rel.offset}
+		for k, c := range rel.of {
+			i := slices.Index(group, c)
+			if i < 0 || g.coords[c] == nil {
+				s.index = nil
+				break
+			}
+			centre, width := at(c)
+			s.index, s.weight = append(s.index, i), append(s.weight, rel.weight[k]*width)
+			s.value -= rel.weight[k] * centre
+		}
+		if s.index != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// settle finds the coordinates from the numbers that are known.
+func (g *gapModel) settle(values [][]float64) {
+	if g.barred {
+		for _, c := range g.bars[1:3] {
+			var x []float64
+			for e := range values {
+				for r := range g.f.Entities[e].Times {
+					row := values[e][r*g.n : (r+1)*g.n]
+					open, high, low, last := row[g.bars[0]], row[g.bars[1]], row[g.bars[2]], row[g.bars[3]]
+					v := math.Log(high / max(open, last))
+					if c == g.bars[2] {
+						v = math.Log(min(open, last) / low)
+					}
+					if !math.IsNaN(v) {
+						x = append(x, max(v, 0))
+					}
+				}
+			}
+			slices.Sort(x)
+			g.coords[c].sorted = x
+		}
+	}
+	for _, c := range g.free {
+		k := g.coords[c]
+		y := make([][]float64, len(values))
+		for e := range values {
+			for r := range g.f.Entities[e].Times {
+				y[e] = append(y[e], g.raw(values[e][r*g.n:(r+1)*g.n], c))
+			}
+		}
+		stretch := k.stretch
+		k.centre, k.width, k.slope = nil, nil, nil
+		k.settle(y, g.period, g.slot)
+		if stretch > 0 {
+			k.stretch = stretch
+		}
+	}
+}
+
+// fit learns the autoregressions from the numbers that are known.
+func (g *gapModel) fit(values [][]float64) error {
+	g.settle(values)
+	g.models = nil
+	for _, group := range g.groups {
+		lags := 2
+		if len(group) > 5 {
+			lags = 1
+		}
+		var stretches [][][]seen
+		var whole [][]float64
+		left := mostRows
+		for e := range values {
+			n := min(len(g.f.Entities[e].Times), max(left, 0))
+			if n <= lags {
 				continue
 			}
-			to := from
-			for to < last && p.hole(to) {
-				to++
+			left -= n
+			rows := make([][]seen, n)
+			x := make([]float64, n*len(group))
+			for r := range rows {
+				rows[r] = g.seen(values, group, e, r)
+				for i := range group {
+					x[r*len(group)+i] = math.NaN()
+				}
+				for _, s := range rows[r] {
+					if len(s.index) == 1 {
+						x[r*len(group)+s.index[0]] = s.value
+					}
+				}
 			}
-			if to-from > p.length-2 || last-first < p.length {
-				return gaps, fmt.Errorf("lines %d to %d: a gap of %d rows in a series of %d, want windows of %d or more that fit; set -length", p.lines[from], p.lines[to-1], to-from, last-first, to-from+2)
-			}
-			start := min(max(from-(p.length-(to-from))/2, first), last-p.length)
-			if err := p.fillGap(ctx, o, methods[0], gaps, start, from, to); err != nil {
-				return gaps, fmt.Errorf("lines %d to %d: %w", p.lines[from], p.lines[to-1], err)
-			}
-			gaps++
+			straight(x, len(group))
+			stretches, whole = append(stretches, rows), append(whole, x)
 		}
+		m, err := fitAutoregression(stretches, whole, len(group), lags)
+		if err != nil && lags > 1 {
+			m, err = fitAutoregression(stretches, whole, len(group), 1)
+		}
+		if err != nil {
+			return fmt.Errorf("columns %s …: %w", g.f.Channels[group[0]].Name, err)
+		}
+		g.models = append(g.models, m)
 	}
-	return gaps, nil
+	return nil
 }
 
-// fillGap draws rows from … to−1 as part of the window that begins at start.
-func (p *problem) fillGap(ctx context.Context, o options, m method, number, start, from, to int) error {
-	set, err := p.around(start)
-	if err != nil {
-		return err
+// straight fills in NaN of rows × c on the line between neighbours, at the ends by the
+// nearest number, and by 0 where there is none.
+func straight(x []float64, c int) {
+	rows := len(x) / c
+	for k := range c {
+		last := -1
+		for r := range rows {
+			v := x[r*c+k]
+			if math.IsNaN(v) {
+				continue
+			}
+			for gap := last + 1; gap < r; gap++ {
+				if x[gap*c+k] = v; last >= 0 {
+					a := x[last*c+k]
+					x[gap*c+k] = a + (v-a)*float64(gap-last)/float64(r-last)
+				}
+			}
+			last = r
+		}
+		for gap := last + 1; gap < rows; gap++ {
+			if x[gap*c+k] = 0; last >= 0 {
+				x[gap*c+k] = x[last*c+k]
+			}
+		}
 	}
-	p.sets = append(p.sets[:0], set)
-	process, cfg := p.recipe(o, m, 0)
-	cfg.Seed = o.seed + uint64(number)<<32
-	d, err := diffusion.New(ctx, p.model, process, cfg)
-	if err != nil {
-		return err
+}
+
+// span is rows from … to−1 of a series.
+type span struct{ e, from, to int }
+
+// spans are the rows around gaps.
+func (g *gapModel) spans(cells []*filled) (out []span) {
+	for _, c := range cells {
+		from, to := max(c.r-margin, 0), min(c.r+margin+1, len(g.f.Entities[c.e].Times))
+		if n := len(out); n > 0 && out[n-1].e == c.e && from <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, to)
+			continue
+		}
+		out = append(out, span{c.e, from, to})
 	}
-	x := make([]float32, p.sites())
-	if err := d.Sample(ctx, x); err != nil {
-		return err
-	}
-	n, raw := p.channels(), p.shape().Raw(x)
-	for row := from; row < to; row++ {
-		if err := p.finish(p.values[row*n:(row+1)*n], raw[(row-start)*n:(row-start+1)*n], o.tick); err != nil {
+	return out
+}
+
+// draw stores draws of the cells, which are in the order of series and rows. values are
+// the numbers that are known; NaN are missing.
+func (g *gapModel) draw(ctx context.Context, values [][]float64, cells []*filled, seed uint64) error {
+	for _, s := range g.spans(cells) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var here []*filled
+		for _, c := range cells {
+			if c.e == s.e && c.r >= s.from && c.r < s.to {
+				here = append(here, c)
+			}
+		}
+		if err := g.drawSpan(values, s, here, rand.New(rand.NewPCG(seed, uint64(s.e)<<40+uint64(s.from)))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// around is the set of windows that have the numbers there are from row start on.
-func (p *problem) around(start int) (*series.System, error) {
-	b := series.NewBuilder(p.shape())
-	if p.ordered {
-		b.OHLC(p.prices[0], p.prices[1], p.prices[2], p.prices[3])
-	}
-	for _, l := range p.limits {
-		b.Bounds(l.channel, l.lower, l.upper)
-	}
-	n := p.channels()
-	b.Impute(p.values[start*n : (start+p.length)*n])
-	return b.Build()
-}
-
-// finish stores the missing numbers of a row. Prices that were there stay to the
-// bit, and those that were not are in order with them.
-func (p *problem) finish(row, drawn []float64, tick float64) error {
-	var known [4]bool
-	some := false
-	for k, c := range p.prices {
-		known[k] = p.ordered && !math.IsNaN(row[c])
-		some = some || known[k]
-	}
-	for c, v := range row {
-		if math.IsNaN(v) {
-			row[c] = drawn[c]
+func (g *gapModel) drawSpan(values [][]float64, s span, cells []*filled, r *rand.Rand) error {
+	rows := s.to - s.from
+	coords := map[int][][]float64{} // by channel: draws of rows
+	for k, group := range g.groups {
+		seenRows := make([][]seen, rows)
+		for i := range seenRows {
+			seenRows[i] = g.seen(values, group, s.e, s.from+i)
+		}
+		m := g.models[k]
+		w := m.filter(seenRows)
+		mean := m.means(w, func(t, j int) float64 { return seenRows[t][j].value })
+		d, err := m.sampler()
+		if err != nil {
+			return err
+		}
+		for range g.o.draws {
+			y := d.draw(w, r)
+			for i, c := range group {
+				one, co := make([]float64, rows), g.coords[c]
+				for t := range one {
+					v := mean[t][i] + co.stretch*(y[t*len(group)+i]-mean[t][i])
+					one[t] = co.at(s.e, s.from+t, g.slot(s.e, s.from+t)) + co.width[s.e]*v
+				}
+				coords[c] = append(coords[c], one)
+			}
 		}
 	}
-	if !p.ordered {
-		return nil
-	}
-	bars, most := p.bars(tick)
-	if !some {
-		_, err := bars.Finish(row, len(row), most)
-		return err
-	}
-	open, high, low, last := &row[p.prices[0]], &row[p.prices[1]], &row[p.prices[2]], &row[p.prices[3]]
-	for k, c := range p.prices {
-		if !known[k] && tick > 0 {
-			row[c] = math.RoundToEven(row[c]/tick) * tick
+	row := make([]float64, g.n)
+	for k := range g.o.draws {
+		at := 0
+		floor := make([]float64, g.n) // of monotone channels
+		for c := range floor {
+			floor[c] = math.Inf(-1)
 		}
-	}
-	for k, v := range []*float64{0: open, 3: last} {
-		if v == nil || known[k] {
-			continue
+		for t := range rows {
+			given := values[s.e][(s.from+t)*g.n : (s.from+t+1)*g.n]
+			if at == len(cells) || cells[at].r != s.from+t {
+				for c, v := range given {
+					if v == v {
+						floor[c] = v
+					}
+				}
+				continue
+			}
+			copy(row, given)
+			g.row(row, func(c int) float64 { return coords[c][k][t] })
+			for c := range row {
+				if g.monotone[c] && math.IsNaN(given[c]) {
+					row[c] = min(max(row[c], floor[c]), g.ceiling(values, s.e, s.from+t, c))
+				}
+				if row[c] == row[c] {
+					floor[c] = row[c]
+				}
+			}
+			for at < len(cells) && cells[at].r == s.from+t {
+				cells[at].draws = append(cells[at].draws, row[cells[at].c])
+				at++
+			}
 		}
-		if known[1] {
-			*v = min(*v, *high)
-		}
-		if known[2] {
-			*v = max(*v, *low)
-		}
-	}
-	if !known[1] {
-		*high = max(*high, *open, *last)
-	}
-	if !known[2] {
-		*low = min(*low, *open, *last)
 	}
 	return nil
 }
 
-// save writes the file that the table comes from with the missing numbers in it.
-func (t *table) save(path string, missing []bool) error {
-	rows := map[int]int{}
-	for row, line := range t.lines {
-		rows[line] = row
+// ceiling is the next number of a channel behind a row, +Inf if there is none.
+func (g *gapModel) ceiling(values [][]float64, e, r, c int) float64 {
+	for ; r < len(g.f.Entities[e].Times); r++ {
+		if v := values[e][r*g.n+c]; v == v {
+			return v
+		}
 	}
-	return saveCSV(path, t.from.dialect.comma, func(w *csv.Writer) error {
-		for _, r := range t.from.records {
-			cells := append([]string(nil), r.cells...)
-			if row, ok := rows[r.line]; ok {
-				for c, i := range t.from.columns {
-					if at := row*len(t.names) + c; missing[at] {
-						cells[i] = t.from.dialect.spell(t.values[at])
+	return math.Inf(1)
+}
+
+// row fills in a row from coordinates that were drawn, as it will be written.
+func (g *gapModel) row(row []float64, coord func(c int) float64) {
+	given := slices.Clone(row)
+	for _, c := range g.free {
+		if math.IsNaN(row[c]) && !(g.barred && slices.Contains(g.bars[:], c)) {
+			row[c] = g.round(c, g.coords[c].from(coord(c)))
+		}
+	}
+	if g.barred {
+		g.bar(row, given, coord)
+	}
+	g.relate(row, given)
+}
+
+// relate computes the channels that relations settle. Where the dependent channel is
+// given, the last of the missing ones makes up for rounding.
+func (g *gapModel) relate(row, given []float64) {
+	for i := range g.relations {
+		r := &g.relations[i]
+		if math.IsNaN(given[r.channel]) {
+			row[r.channel] = g.round(r.channel, r.value(row))
+			continue
+		}
+		for k := len(r.of) - 1; k >= 0; k-- {
+			c := r.of[k]
+			if !math.IsNaN(given[c]) {
+				continue
+			}
+			row[c] = 0
+			want := (row[r.channel] - r.value(row)) / r.weight[k]
+			if row[c] = g.round(c, want); math.Abs(row[c]-want) <= g.tick[c]/2+1e-9*math.Abs(want) {
+				break // else its limits leave something to the ones before
+			}
+		}
+	}
+}
+
+// bar fills in the prices of a row: those that are given bound the others.
+func (g *gapModel) bar(row, given []float64, coord func(c int) float64) {
+	open, high, low, last := g.bars[0], g.bars[1], g.bars[2], g.bars[3]
+	top, bottom := math.Inf(1), math.Inf(-1)
+	if v := given[high]; v == v {
+		top = v
+	}
+	if v := given[low]; v == v {
+		bottom = v
+	}
+	within := func(c int, v float64) float64 { return min(max(g.round(c, v), bottom), top) }
+	if math.IsNaN(row[last]) {
+		row[last] = within(last, math.Exp(coord(last)))
+	}
+	if math.IsNaN(row[open]) {
+		row[open] = within(open, row[last]*math.Exp(coord(open)))
+	}
+	upper, lower := max(row[open], row[last]), min(row[open], row[last])
+	if math.IsNaN(row[high]) {
+		row[high] = max(g.round(high, upper*math.Exp(g.coords[high].from(coord(high)))), upper)
+	}
+	if math.IsNaN(row[low]) {
+		row[low] = min(g.round(low, lower*math.Exp(-g.coords[low].from(coord(low)))), lower)
+	}
+}
+
+// round moves a number to the nearest that the column can have: a multiple of its tick
+// within its limits.
+func (g *gapModel) round(c int, v float64) float64 {
+	tick := g.tick[c]
+	onGrid := func(k float64) float64 { // as it is written
+		if tick == 0 {
+			return v
+		}
+		x, _ := strconv.ParseFloat(strconv.FormatFloat(k*tick, 'g', 15, 64), 64)
+		return x
+	}
+	k := math.RoundToEven(v / tick)
+	if tick > 0 {
+		v = onGrid(k)
+	}
+	for _, l := range g.limits {
+		if l.channel != c {
+			continue
+		}
+		if v < l.lower {
+			if v = l.lower; tick > 0 {
+				v = onGrid(math.Ceil(l.lower/tick - 1e-9))
+			}
+		}
+		if v > l.upper {
+			if v = l.upper; tick > 0 {
+				v = onGrid(math.Floor(l.upper/tick + 1e-9))
+			}
+		}
+	}
+	return v
+}
+
+// learn fits the model, measures on numbers that it leaves out how wide intervals have to
+// be, and on others how well that works.
+func (g *gapModel) learn(ctx context.Context, values [][]float64, r *filling) error {
+	if len(g.free) == 0 {
+		return nil
+	}
+	random := rand.New(rand.NewPCG(g.o.seed, 99))
+	for round := range 2 {
+		hidden, cells := g.hide(values, random)
+		if len(cells) == 0 {
+			r.Notes = append(r.Notes, "too few numbers around the gaps to leave some out: intervals are those of the model, not calibrated")
+			break
+		}
+		if err := g.fit(hidden); err != nil {
+			return err
+		}
+		if round == 0 {
+			g.widen(values, hidden, cells)
+			continue
+		}
+		if err := g.draw(ctx, hidden, cells, g.o.seed+1); err != nil {
+			return err
+		}
+		r.Calibration = g.compare(values, hidden, cells)
+	}
+	return g.fit(values)
+}
+
+// hide leaves out numbers the way that they are missing: the same patterns of rows and
+// channels, elsewhere.
+func (g *gapModel) hide(values [][]float64, r *rand.Rand) (hidden [][]float64, cells []*filled) {
+	type block struct {
+		from, to, e int
+	}
+	var blocks []block
+	total := 0
+	hidden = make([][]float64, len(values))
+	for e := range values {
+		hidden[e] = slices.Clone(values[e])
+		total += len(values[e])
+		n, start := len(g.f.Entities[e].Times), -1
+		for t := 0; t <= n; t++ {
+			hole := t < n && slices.ContainsFunc(values[e][t*g.n:(t+1)*g.n], math.IsNaN)
+			switch {
+			case hole && start < 0:
+				start = t
+			case !hole && start >= 0:
+				blocks = append(blocks, block{start, t, e})
+				start = -1
+			}
+		}
+	}
+	if len(blocks) == 0 {
+		return hidden, nil
+	}
+	most := min(mostHeldOut, total/8)
+	taken := map[[2]int]bool{}
+	for range 4000 {
+		if len(cells) >= most {
+			break
+		}
+		b := blocks[r.IntN(len(blocks))]
+		length := min(b.to-b.from, max(1, len(g.f.Entities[b.e].Times)/8))
+		e := r.IntN(len(values))
+		rows := len(g.f.Entities[e].Times)
+		if rows < length+2 {
+			continue
+		}
+		at := 1 + r.IntN(rows-length-1)
+		ok := true
+		for t := -1; t <= length && ok; t++ {
+			if at+t >= rows || taken[[2]int{e, at + t}] {
+				ok = false
+				break
+			}
+			for c := range g.n {
+				hole := t >= 0 && t < length && math.IsNaN(g.f.Entities[b.e].Values[(b.from+t)*g.n+c])
+				ok = ok && !(hole && math.IsNaN(values[e][(at+t)*g.n+c]))
+			}
+		}
+		if !ok {
+			continue
+		}
+		for t := range length {
+			taken[[2]int{e, at + t}] = true
+			for c := range g.n {
+				if math.IsNaN(g.f.Entities[b.e].Values[(b.from+t)*g.n+c]) {
+					hidden[e][(at+t)*g.n+c] = math.NaN()
+					if _, still := g.constant[c]; !still {
+						cells = append(cells, &filled{e: e, r: at + t, c: c})
 					}
 				}
 			}
-			if err := w.Write(cells); err != nil {
+		}
+	}
+	slices.SortFunc(cells, func(a, b *filled) int {
+		if a.e != b.e {
+			return a.e - b.e
+		}
+		if a.r != b.r {
+			return a.r - b.r
+		}
+		return a.c - b.c
+	})
+	return hidden, cells
+}
+
+// quantile80 is the standard normal deviate between whose signs 80 % lie.
+const quantile80 = 1.2815515594
+
+// widen sets the stretch of every coordinate so that 80 % of the numbers left out are
+// in intervals of 80 %.
+func (g *gapModel) widen(values, hidden [][]float64, cells []*filled) {
+	off := map[int][]float64{}
+	for _, s := range g.spans(cells) {
+		for k, group := range g.groups {
+			rows := make([][]seen, s.to-s.from)
+			for i := range rows {
+				rows[i] = g.seen(hidden, group, s.e, s.from+i)
+			}
+			m := g.models[k]
+			w := m.filter(rows)
+			means, covs := m.means(w, func(t, j int) float64 { return rows[t][j].value }), m.covariances(w)
+			for _, c := range cells {
+				i := slices.Index(group, c.c)
+				if i < 0 || c.e != s.e || c.r < s.from || c.r >= s.to {
+					continue
+				}
+				t := c.r - s.from
+				v := g.raw(values[c.e][c.r*g.n:(c.r+1)*g.n], c.c)
+				z := (v-g.coords[c.c].at(c.e, c.r, g.slot(c.e, c.r)))/g.coords[c.c].width[c.e] - means[t][i]
+				if sd := math.Sqrt(covs[t][i*m.d+i]); sd > 1e-4 && !math.IsNaN(z) {
+					off[c.c] = append(off[c.c], math.Abs(z)/sd)
+				}
+			}
+		}
+	}
+	for c, z := range off {
+		if len(z) < 20 {
+			continue
+		}
+		slices.Sort(z)
+		at := 0.8 * float64(len(z)+1)
+		g.coords[c].stretch = min(max(z[min(int(at), len(z)-1)]/quantile80, 0.2), 5)
+	}
+}
+
+// compare holds draws of numbers that were left out against these.
+func (g *gapModel) compare(values, hidden [][]float64, cells []*filled) (k calibration) {
+	inside, error2, linear := 0.0, 0.0, 0.0
+	for e := range hidden {
+		x := slices.Clone(hidden[e])
+		straight(x, g.n)
+		for _, c := range cells {
+			if c.e != e || g.coords[c.c] == nil {
+				continue
+			}
+			truth := values[e][c.r*g.n+c.c]
+			low, median, high := between(c.draws)
+			if low == high && low == truth {
+				continue // a column that hardly changes: nothing to be unsure of
+			}
+			if truth >= low && truth <= high {
+				inside++
+			}
+			sd := g.spread(values, c.c)
+			error2 += (median - truth) * (median - truth) / sd / sd
+			linear += (x[c.r*g.n+c.c] - truth) * (x[c.r*g.n+c.c] - truth) / sd / sd
+			k.Cells++
+		}
+	}
+	if k.Cells > 0 {
+		n := float64(k.Cells)
+		k.Coverage, k.RMSE, k.Linear = inside/n, math.Sqrt(error2/n), math.Sqrt(linear/n)
+	}
+	return k
+}
+
+// spread is the standard deviation of a channel.
+func (g *gapModel) spread(values [][]float64, c int) float64 {
+	sum, square, n := 0.0, 0.0, 0.0
+	for e := range values {
+		for r := range g.f.Entities[e].Times {
+			if v := values[e][r*g.n+c]; v == v {
+				sum, square, n = sum+v, square+v*v, n+1
+			}
+		}
+	}
+	return math.Sqrt(max(square/n-sum/n*sum/n, 1e-300))
+}
+
+// between returns the tenth, fiftieth and ninetieth percentile of draws.
+func between(draws []float64) (low, median, high float64) {
+	x := slices.Clone(draws)
+	slices.Sort(x)
+	at := func(q float64) float64 {
+		p := q*float64(len(x)+1) - 1
+		i := min(max(int(math.Floor(p)), 0), len(x)-1)
+		j := min(i+1, len(x)-1)
+		return x[i] + min(max(p-float64(i), 0), 1)*(x[j]-x[i])
+	}
+	return at(0.1), at(0.5), at(0.9)
+}
+
+// summarise stores medians in values, as they will be written, within what given numbers
+// and relations of the row allow.
+func (g *gapModel) summarise(values [][]float64, cells []*filled) {
+	for from := 0; from < len(cells); {
+		to := from
+		for to < len(cells) && cells[to].e == cells[from].e && cells[to].r == cells[from].r {
+			to++
+		}
+		c0 := cells[from]
+		row := values[c0.e][c0.r*g.n : (c0.r+1)*g.n]
+		given := slices.Clone(row)
+		for _, c := range cells[from:to] {
+			if len(c.draws) == 0 { // all series of constants
+				c.draws = []float64{row[c.c]}
+			}
+			c.Low, c.Median, c.High = between(c.draws)
+			if math.IsNaN(row[c.c]) {
+				row[c.c] = g.round(c.c, c.Median)
+			}
+		}
+		if g.barred {
+			open, high, low, last := g.bars[0], g.bars[1], g.bars[2], g.bars[3]
+			if math.IsNaN(given[high]) {
+				row[high] = max(row[high], row[open], row[last])
+			}
+			if math.IsNaN(given[low]) {
+				row[low] = min(row[low], row[open], row[last])
+			}
+		}
+		g.relate(row, given)
+		for _, c := range cells[from:to] {
+			c.Value = row[c.c]
+		}
+		from = to
+	}
+}
+
+// spoken writes a relation.
+func (g *gapModel) spoken(r relation) string {
+	s := g.f.Channels[r.channel].Name + " ="
+	for i, c := range r.of {
+		name := g.f.Channels[c].Name
+		switch w := r.weight[i]; {
+		case w == 1 && i == 0:
+			s += " " + name
+		case w == 1:
+			s += " + " + name
+		case w == -1:
+			s += " − " + name
+		case w < 0:
+			s += fmt.Sprintf(" − %v·%s", -w, name)
+		case i == 0:
+			s += fmt.Sprintf(" %v·%s", w, name)
+		default:
+			s += fmt.Sprintf(" + %v·%s", w, name)
+		}
+	}
+	if r.offset != 0 {
+		s += fmt.Sprintf(" %+v", r.offset)
+	}
+	return s
+}
+
+// save writes all draws.
+func (r *filling) save(path string) error {
+	return saveCSV(path, ',', func(w *csv.Writer) error {
+		head := []string{"entity", "time", "channel", "value", "median", "low", "high"}
+		for k := range r.Draws {
+			head = append(head, fmt.Sprint("draw", k+1))
+		}
+		if err := w.Write(head); err != nil {
+			return err
+		}
+		for _, c := range r.Cells {
+			line := []string{c.Entity, c.Time, c.Channel}
+			for _, v := range append([]float64{c.Value, c.Median, c.Low, c.High}, c.draws...) {
+				line = append(line, strconv.FormatFloat(v, 'f', -1, 64))
+			}
+			for len(line) < len(head) { // of a constant
+				line = append(line, line[3])
+			}
+			if err := w.Write(line); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+func (r *filling) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d missing numbers in %d gaps filled in by the medians of %d draws, %d rows put in\n", r.Data, r.Filled, r.Gaps, r.Draws, r.Inserted)
+	for _, n := range r.Notes {
+		fmt.Fprintln(&b, n)
+	}
+	for _, s := range r.Relations {
+		fmt.Fprintln(&b, "kept in every row:", s)
+	}
+	if c := r.Calibration; c.Cells > 0 {
+		fmt.Fprintf(&b, "on %d numbers left out the same way: %.0f %% in intervals of 80 %%, root mean square error %.3f standard deviations (straight lines %.3f)\n", c.Cells, 100*c.Coverage, c.RMSE, c.Linear)
+	}
+	for i, c := range r.Cells {
+		if i == 10 {
+			fmt.Fprintf(&b, "… and %d more\n", len(r.Cells)-10)
+			break
+		}
+		fmt.Fprintf(&b, "%s %s: %v (%.6g … %.6g)\n", strings.TrimSpace(c.Entity+" "+c.Time), c.Channel, c.Value, c.Low, c.High)
+	}
+	for _, path := range r.Wrote {
+		fmt.Fprintln(&b, "wrote", path)
+	}
+	return b.String()
+}
+
+// saveFile fills path.partial and then renames it.
+func saveFile(path string, fill func(w io.Writer) error) (err error) {
+	f, err := os.Create(path + ".partial")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(path + ".partial")
+		}
+	}()
+	err = fill(f)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return os.Rename(path+".partial", path)
 }

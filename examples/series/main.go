@@ -18,14 +18,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
+	"github.com/gibbsite-go/gibbsite/seriesdata"
 )
 
 // options are the command line.
@@ -42,8 +46,35 @@ type options struct {
 	seed                                                              uint64
 	impute, ohlc, jacobian                                            bool
 
-	write, fill string
-	tick        float64
+	write, fill, zone, dates string
+	describe                 bool
+	time, entity, decimal    string
+	missingText, keep        string
+	draws                    int
+	tick                     float64
+	location                 *time.Location
+}
+
+// reading are the options of reading a file.
+func (o *options) reading() seriesdata.Options {
+	r := seriesdata.Options{Time: o.time, Entity: o.entity, Dates: o.dates, Location: o.location}
+	list := func(text string) (out []string) {
+		for s := range strings.SplitSeq(text, ",") {
+			if s = strings.TrimSpace(s); s != "" {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	r.Columns, r.Missing = list(o.columns), list(o.missingText)
+	for _, s := range list(o.keep) {
+		v, _ := strconv.ParseFloat(s, 64) // checked when it was read
+		r.Keep = append(r.Keep, v)
+	}
+	if o.decimal != "" {
+		r.Decimal = o.decimal[0]
+	}
+	return r
 }
 
 func parse(args []string) (options, error) {
@@ -51,6 +82,15 @@ func parse(args []string) (options, error) {
 	f := flag.NewFlagSet("series", flag.ContinueOnError)
 	f.StringVar(&o.csv, "csv", "", "read the series from this `file`, one column per channel; the default is a synthetic market")
 	f.StringVar(&o.columns, "columns", "", "names of the `columns` to read, whole or their last part (Open for AAPL.Open); empty means prices and volume, or all of numbers")
+	f.BoolVar(&o.describe, "describe", false, "print how -csv is read, and do nothing else")
+	f.StringVar(&o.time, "time", "", "the `column` of times, or two, date and time of day, or none; empty means the file decides")
+	f.StringVar(&o.entity, "entity", "", "the `columns` that say to which series a row belongs, or none; empty means the file decides")
+	f.StringVar(&o.dates, "dates", "", "`order` of the parts of dates, where they do not decide it: dmy, mdy or ymd")
+	f.StringVar(&o.zone, "zone", "", "the `place` of clocks without a zone, such as Europe/Berlin; empty means UTC")
+	f.StringVar(&o.decimal, "decimal", "", "the `mark` in front of fractions, where numbers do not decide it: . or ,")
+	f.StringVar(&o.missingText, "missing.text", "", "`texts` that stand for missing numbers besides the usual ones, separated by commas")
+	f.StringVar(&o.keep, "keep", "", "`numbers` such as -999 that do not stand for missing ones")
+	f.IntVar(&o.draws, "draws", 100, "draws of every missing number, of which -fill writes the median")
 	f.StringVar(&o.missing, "missing", "error", "what becomes of blank cells: error, drop (their rows) or linear (filled in)")
 	f.StringVar(&o.split, "split", string(auto), "windows held out: even, chronological (of the last fifth), random (overlapping those for training, as in the paper), or auto: even where the series is long enough, else chronological")
 	f.BoolVar(&o.ohlc, "ohlc", true, "keep low ≤ open, close ≤ high where channels have these names")
@@ -78,7 +118,7 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.eta, "eta", 0, "noise of a step: 0 is DDIM, 1 is DDPM")
 	f.Float64Var(&o.weight, "weight", 0.1, "of the guidance")
 	f.StringVar(&o.write, "write", "", "write all samples in raw units to this CSV `file`")
-	f.StringVar(&o.fill, "fill", "", "fill the gaps of -csv and write the whole to this CSV `file`, and do nothing else")
+	f.StringVar(&o.fill, "fill", "", "fill the gaps of -csv and write the whole to this `file`, and do nothing else; -write FILE writes all draws")
 	f.Float64Var(&o.tick, "tick", 0, "round prices that -write and -fill write to multiples of this; 0 means not to")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	f.IntVar(&o.seeds, "seeds", 1, "run every method so many times, with seeds of their own, for standard errors")
@@ -115,6 +155,18 @@ func parse(args []string) (options, error) {
 	if err := o.learning.check(&o); err != nil {
 		return o, err
 	}
+	if o.zone != "" {
+		l, err := time.LoadLocation(o.zone)
+		if err != nil {
+			return o, fmt.Errorf("-zone = %q, want a place such as Europe/Berlin: %w", o.zone, err)
+		}
+		o.location = l
+	}
+	for s := range strings.SplitSeq(o.keep, ",") {
+		if _, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err != nil && o.keep != "" {
+			return o, fmt.Errorf("-keep: %q is not a number", s)
+		}
+	}
 	switch {
 	case !(o.bandwidth > 0) || math.IsInf(o.bandwidth, 1):
 		return o, fmt.Errorf("-bandwidth = %v, want > 0 and finite", o.bandwidth)
@@ -134,8 +186,14 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-split = %q, want auto, even, chronological or random", o.split)
 	case !(o.tick >= 0) || math.IsInf(o.tick, 1):
 		return o, fmt.Errorf("-tick = %v, want ≥ 0 and finite", o.tick)
-	case o.fill != "" && (o.csv == "" || o.write != "" || o.impute || o.missing != "error"):
-		return o, fmt.Errorf("-fill = %q wants -csv, and neither -write, -impute nor -missing", o.fill)
+	case o.fill != "" && (o.csv == "" || o.impute || o.missing != "error"):
+		return o, fmt.Errorf("-fill = %q wants -csv, and neither -impute nor -missing", o.fill)
+	case o.describe && o.csv == "":
+		return o, errors.New("-describe wants -csv, the file to describe")
+	case o.draws < 1:
+		return o, fmt.Errorf("-draws = %d, want ≥ 1", o.draws)
+	case o.decimal != "" && o.decimal != "." && o.decimal != ",":
+		return o, fmt.Errorf("-decimal = %q, want . or ,", o.decimal)
 	case o.csv == "" && o.columns != "":
 		return o, fmt.Errorf("-columns = %q without -csv", o.columns)
 	}
@@ -147,7 +205,7 @@ func load(ctx context.Context, o options) (*problem, error) {
 	t := market(o.rows, o.seed)
 	if o.csv != "" {
 		var err error
-		if t, err = readTable(o.csv, reading{columns: o.columns, missing: o.missing}); err != nil {
+		if t, err = readTable(o.csv, reading{o.reading(), o.missing}); err != nil {
 			return nil, err
 		}
 	}
@@ -155,9 +213,6 @@ func load(ctx context.Context, o options) (*problem, error) {
 }
 
 func run(ctx context.Context, o options) (*report, error) {
-	if o.fill != "" {
-		return complete(ctx, o)
-	}
 	methods, err := chosen(o.methods)
 	if err != nil {
 		return nil, err
@@ -202,6 +257,17 @@ func run(ctx context.Context, o options) (*report, error) {
 	return r, nil
 }
 
+// dispatch does what the command line asks for.
+func dispatch(ctx context.Context, o options) (fmt.Stringer, error) {
+	switch {
+	case o.describe:
+		return readFrame(o.csv, o.reading())
+	case o.fill != "":
+		return complete(ctx, o)
+	}
+	return run(ctx, o)
+}
+
 func main() {
-	command.Main("series", parse, run)
+	command.Main("series", parse, dispatch)
 }

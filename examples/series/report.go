@@ -33,9 +33,7 @@ type report struct {
 	Notes    []string  `json:"notes,omitempty"` // what reading the file left out or put right
 	Methods  []figures `json:"methods"`
 	Failed   []string  `json:"failed,omitempty"` // methods without figures, and why
-	Filled   int       `json:"filled,omitempty"` // missing numbers
-	Gaps     int       `json:"gaps,omitempty"`
-	Wrote    []string  `json:"wrote,omitempty"` // files
+	Wrote    []string  `json:"wrote,omitempty"`  // files
 
 	picture.Album `json:"-"`
 }
@@ -200,10 +198,6 @@ func (r *report) String() string {
 	fmt.Fprintf(&b, "%s: %s; windows of %d rows, %d for training, %d held out\n", r.Data, strings.Join(r.Channels, ", "), r.Length, r.Training, r.HeldOut)
 	for _, note := range r.Notes {
 		fmt.Fprintln(&b, note)
-	}
-	if r.Filled > 0 {
-		fmt.Fprintf(&b, "%d missing numbers in %d gaps filled in\nwrote %s\n", r.Filled, r.Gaps, strings.Join(r.Wrote, ", "))
-		return b.String()
 	}
 	what := "features of the real window: " + strings.Join(r.Features, ", ")
 	if r.Impute {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/gibbsite-go/gibbsite/seriesdata"
 )
 
 // table holds a series of several channels in raw units, or several series of
@@ -19,26 +21,16 @@ type table struct {
 	lines  []int     // of the file, one per row
 	breaks []int     // rows at which another series begins, ascending
 	notes  []string  // what was left out, filled in or put right
-	from   source    // the file
 }
 
 func (t *table) rows() int { return len(t.lines) }
 
 func (t *table) at(row, channel int) float64 { return t.values[row*len(t.names)+channel] }
 
-// whole reports whether the window that begins at a row lies within one series
-// and has no gap.
+// whole reports whether the window that begins at a row lies within one series.
 func (t *table) whole(start, length int) bool {
 	k, _ := slices.BinarySearch(t.breaks, start+1)
-	if start+length > t.rows() || k < len(t.breaks) && t.breaks[k] < start+length {
-		return false
-	}
-	for row := start; row < start+length; row++ {
-		if t.hole(row) {
-			return false
-		}
-	}
-	return true
+	return start+length <= t.rows() && (k == len(t.breaks) || t.breaks[k] >= start+length)
 }
 
 // channel returns the number of the channel that a name means, −1 if there is
@@ -52,18 +44,31 @@ func (t *table) channel(name string) int {
 
 // reading holds the settings of readTable.
 type reading struct {
-	columns string // names of columns, or empty
-	missing string // what becomes of blank cells: error, drop, linear or keep (as NaN)
+	seriesdata.Options
+	missing string // what becomes of missing numbers: error, drop or linear
 }
 
-// readTable reads a CSV file whose columns are channels.
-func readTable(path string, how reading) (*table, error) {
+// readFrame reads a file.
+func readFrame(path string, o seriesdata.Options) (*seriesdata.Frame, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	t, err := parseTable(f, how)
+	frame, err := seriesdata.Read(f, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return frame, nil
+}
+
+// readTable reads a file whose columns are channels.
+func readTable(path string, how reading) (*table, error) {
+	f, err := readFrame(path, how.Options)
+	if err != nil {
+		return nil, err
+	}
+	t, err := tableOf(f, how)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -71,121 +76,117 @@ func readTable(path string, how reading) (*table, error) {
 	return t, nil
 }
 
-// parseTable reads a file in any of the dialects that spreadsheets write.
+// parseTable reads a file from memory.
 func parseTable(r io.Reader, how reading) (*table, error) {
-	b, err := io.ReadAll(r)
+	f, err := seriesdata.Read(r, how.Options)
 	if err != nil {
 		return nil, err
 	}
-	text, err := decode(b)
-	if err != nil {
-		return nil, err
+	return tableOf(f, how)
+}
+
+// tableOf puts the series of a frame one behind the other.
+func tableOf(f *seriesdata.Frame, how reading) (*table, error) {
+	pick, left := choose(f, len(how.Columns) > 0)
+	t := &table{}
+	var out []string
+	for _, l := range append(slices.Clone(f.LeftOut), left...) {
+		out = append(out, fmt.Sprintf("%s (%s)", l.Column, l.Why))
 	}
-	d, records, err := readRecords(text)
-	if err != nil {
-		return nil, err
+	if len(out) > 0 {
+		t.notes = append(t.notes, "left out: "+strings.Join(out, ", "))
 	}
-	columns, rows := survey(d, records)
-	if len(rows) == 0 {
-		return nil, errors.New("no rows of numbers: want a line of names and lines of numbers, separated by commas, semicolons, tabs or |")
+	for _, c := range pick {
+		t.names = append(t.names, f.Channels[c].Name)
+		if s := f.Channels[c].Stand; len(s) > 0 {
+			t.notes = append(t.notes, fmt.Sprintf("column %s: %v read as missing", f.Channels[c].Name, s))
+		}
 	}
-	pick, left, err := choose(columns, how.columns)
-	if err != nil {
-		return nil, fmt.Errorf("line %d: %w", records[0].line, err)
+	t.notes = append(t.notes, f.Notes...)
+	if len(f.Entities) > 1 {
+		t.notes = append(t.notes, fmt.Sprintf("%d series: %s", len(f.Entities), entityNames(f)))
 	}
-	if len(pick) == 0 {
-		return nil, firstWord(d, columns, rows)
+	if f.Time.Gaps > 0 {
+		t.notes = append(t.notes, fmt.Sprintf("%d times left out by the file at a step of %s (-fill puts them in)", f.Time.Gaps, f.Time.Step))
 	}
-	t := &table{from: source{d, records, pick}}
-	if len(left) > 0 {
-		t.notes = append(t.notes, "left out: "+strings.Join(left, ", "))
+	if f.Time.Order != "oldest first" && f.Time.Order != "as in the file" {
+		t.notes = append(t.notes, fmt.Sprintf("rows of the file are %s by %s", f.Time.Order, f.Time.Column))
 	}
-	for _, i := range pick {
-		t.names = append(t.names, columns[i].name)
-	}
-	series, by, err := parts(columns, rows)
-	if err != nil {
-		return nil, err
-	}
-	if by != "" {
-		t.notes = append(t.notes, fmt.Sprintf("%d series by %s", len(series), by))
-	}
-	for _, s := range series {
+	for e := range f.Entities {
 		if t.rows() > 0 {
 			t.breaks = append(t.breaks, t.rows())
 		}
-		if err := t.fill(d, s, pick, how.missing); err != nil {
+		if err := t.fill(f, &f.Entities[e], pick, how.missing); err != nil {
 			return nil, err
 		}
 	}
 	if t.rows() == 0 {
-		return nil, errors.New("no rows of numbers: want a line of names and lines of numbers, separated by commas, semicolons, tabs or |")
-	}
-	if how.columns == "" {
-		t.dropConstants()
+		return nil, errors.New("no rows without missing numbers; -missing linear fills them in")
 	}
 	return t, nil
 }
 
-// firstWord is the error for a file without a column of numbers: the first cell
-// that spoils the last column that is no date.
-func firstWord(d dialect, columns []column, rows []record) error {
-	for i := len(columns) - 1; i >= 0; i-- {
-		if columns[i].kind != words {
-			continue
+// entityNames lists the names of series, eight at most.
+func entityNames(f *seriesdata.Frame) string {
+	var all []string
+	for i, e := range f.Entities {
+		if i == 8 {
+			all = append(all, "…")
+			break
 		}
-		for _, r := range rows {
-			if !blank(r.cells[i]) && !d.numeric(r.cells[i]) {
-				return fmt.Errorf("line %d, column %s: %w", r.line, columns[i].name, errNumber(r.cells[i]))
-			}
-		}
+		all = append(all, e.Name)
 	}
-	return errors.New("no column of numbers")
+	return strings.Join(all, ", ")
 }
 
-// fill appends the rows of one series. A blank cell is an error, ends the series
-// there, or lies on the line between its neighbours.
-func (t *table) fill(d dialect, rows []record, pick []int, missing string) error {
+// fill appends the rows of one series. A missing number is an error, ends the series
+// there, or lies on the line between its neighbours; times that the file leaves out
+// end the series unless they are filled in.
+func (t *table) fill(f *seriesdata.Frame, e *seriesdata.Entity, pick []int, missing string) error {
 	first, gaps := t.rows(), 0
-	for _, r := range rows {
-		row := make([]float64, len(pick))
-		holes := false
-		for c, i := range pick {
-			if blank(r.cells[i]) {
-				if missing == "error" {
-					return fmt.Errorf("line %d, column %s: no number; -missing drop leaves such rows out, -missing linear fills them in", r.line, t.names[c])
-				}
-				row[c], holes = math.NaN(), true
-				gaps++
-				continue
-			}
-			v, err := d.number(r.cells[i])
-			if err != nil {
-				return fmt.Errorf("line %d, column %s: %w", r.line, t.names[c], err)
-			}
-			row[c] = v
+	cut := func() {
+		if n := t.rows(); n > first && (len(t.breaks) == 0 || t.breaks[len(t.breaks)-1] < n) {
+			t.breaks = append(t.breaks, n) // windows do not reach over the gap
 		}
-		if holes && missing == "drop" {
-			if n := t.rows(); n > 0 && (len(t.breaks) == 0 || t.breaks[len(t.breaks)-1] < n) {
-				t.breaks = append(t.breaks, n) // windows do not reach over the gap
+	}
+	last := 0
+	for r := range e.Times {
+		row, holes := make([]float64, len(pick)), false
+		for c, i := range pick {
+			row[c] = e.Values[r*len(f.Channels)+i]
+			if math.IsNaN(row[c]) {
+				if missing == "error" && e.Lines[r] > 0 {
+					return fmt.Errorf("line %d, column %s: no number; -missing drop leaves such rows out, -missing linear fills them in, -fill FILE draws them", e.Lines[r], t.names[c])
+				}
+				holes = true
+				gaps++
 			}
+		}
+		if holes && missing != "linear" {
+			cut()
 			continue
 		}
+		if e.Lines[r] > 0 {
+			last = e.Lines[r]
+		}
 		t.values = append(t.values, row...)
-		t.lines = append(t.lines, r.line)
+		t.lines = append(t.lines, last)
 	}
 	if n := len(t.breaks); n > 0 && t.breaks[n-1] == t.rows() {
 		t.breaks = t.breaks[:n-1]
 	}
-	if gaps == 0 || missing == "keep" {
+	if gaps == 0 {
 		return nil
 	}
-	if missing == "drop" {
+	switch missing {
+	case "drop":
 		t.notes = append(t.notes, fmt.Sprintf("rows with %d missing numbers left out", gaps))
 		return nil
+	case "linear":
+		t.notes = append(t.notes, fmt.Sprintf("%d missing numbers filled in on straight lines", gaps))
+		return t.interpolate(first)
 	}
-	t.notes = append(t.notes, fmt.Sprintf("%d missing numbers filled in on straight lines", gaps))
-	return t.interpolate(first)
+	return nil
 }
 
 // interpolate replaces NaN from a row on by the line between the neighbours in
@@ -222,46 +223,6 @@ func (t *table) interpolate(first int) error {
 	return nil
 }
 
-// dropConstants leaves out channels that never change: they have no scale. If
-// all are constant they stay, and the error comes later.
-func (t *table) dropConstants() {
-	n, rows := len(t.names), t.rows()
-	var keep []int
-	for c := range n {
-		if slices.Contains(priceNames, strings.ToLower(short(t.names[c]))) {
-			keep = append(keep, c)
-			continue
-		}
-		for row := 1; row < rows; row++ {
-			if t.at(row, c) != t.at(0, c) { // a gap is a change
-				keep = append(keep, c)
-				break
-			}
-		}
-	}
-	if len(keep) == n || len(keep) == 0 || n <= 2 {
-		return
-	}
-	var names, gone []string
-	var values []float64
-	var columns []int
-	for c, name := range t.names {
-		if slices.Contains(keep, c) {
-			names = append(names, name)
-			columns = append(columns, t.from.columns[c])
-		} else {
-			gone = append(gone, name+" (constant)")
-		}
-	}
-	for row := range rows {
-		for _, c := range keep {
-			values = append(values, t.at(row, c))
-		}
-	}
-	t.names, t.values, t.from.columns = names, values, columns
-	t.notes = append(t.notes, "left out: "+strings.Join(gone, ", "))
-}
-
 // priceRounding is how far prices may be out of order by the rounding of who
 // wrote the file, relative to the price: then they are put in order.
 const priceRounding = 1e-6
@@ -278,7 +239,7 @@ func (t *table) prices() (c [4]int, found bool, err error) {
 	for row, line := range t.lines {
 		open, high, low, last := t.at(row, c[0]), t.at(row, c[1]), t.at(row, c[2]), t.at(row, c[3])
 		least, most := min(open, last), max(open, last)
-		if low <= least && high >= most || t.hole(row) {
+		if low <= least && high >= most {
 			continue
 		}
 		slack := priceRounding * max(math.Abs(least), math.Abs(most))

@@ -3,11 +3,8 @@ package main
 import (
 	"encoding/csv"
 	"fmt"
-	"math"
-	"os"
-	"path/filepath"
+	"io"
 	"strconv"
-	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint/series"
 )
@@ -59,50 +56,15 @@ func (p *problem) writeSamples(path string, tick float64, runs []*outcome) error
 	})
 }
 
-// saveCSV fills path.partial and then renames it; of a link, the file that it names.
-func saveCSV(path string, comma rune, fill func(w *csv.Writer) error) (err error) {
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		path = to
-	}
-	f, err := os.Create(path + ".partial")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(path + ".partial")
+// saveCSV writes lines of cells.
+func saveCSV(path string, comma rune, fill func(w *csv.Writer) error) error {
+	return saveFile(path, func(to io.Writer) error {
+		w := csv.NewWriter(to)
+		w.Comma = comma
+		if err := fill(w); err != nil {
+			return err
 		}
-	}()
-	w := csv.NewWriter(f)
-	w.Comma = comma
-	if err = fill(w); err == nil {
 		w.Flush()
-		err = w.Error()
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return os.Rename(path+".partial", path)
-}
-
-// spell writes a number as the file does.
-func (d dialect) spell(v float64) string {
-	s := strconv.FormatFloat(v, 'f', -1, 64)
-	if d.decimal == ',' {
-		return strings.Replace(s, ".", ",", 1)
-	}
-	return s
-}
-
-// hole reports whether a row has a missing number.
-func (t *table) hole(row int) bool {
-	for c := range t.names {
-		if math.IsNaN(t.at(row, c)) {
-			return true
-		}
-	}
-	return false
+		return w.Error()
+	})
 }
