@@ -346,3 +346,38 @@ func TestGammaSchedules(t *testing.T) {
 	assert.Equal(t, 3.0, proximal.ConstantGamma(3)(1, 0))
 	assert.Panics(t, func() { proximal.PowerGamma(0, 1) })
 }
+
+// discAndRow is a disc and a row that holds with room to spare.
+type discAndRow struct{ disc }
+
+func (discAndRow) Len() int { return 2 }
+
+func (d discAndRow) Split() (constraint.Slabs, constraint.Curved) {
+	return constraint.Slabs{A: []constraint.Row{{Index: []int32{0}, Value: []float64{1}}}, Lower: []float64{-10}, Upper: []float64{10}}, d.disc
+}
+
+func (d discAndRow) Value(g []float64, v []float32) {
+	g[0] = math.Abs(float64(v[0])) - 10
+	d.disc.Value(g[1:], v)
+}
+
+func (d discAndRow) Pull(dst, v []float32, w []float64) { d.disc.Pull(dst, v, w[1:]) }
+
+// The multiplier of a disc is known: z = v/|v|, so v − z = (|v| − 1)·z is that many times
+// the gradient. Steps that were damped on the way leave it so.
+func TestMultipliersAfterDampedSteps(t *testing.T) {
+	for _, v := range [][]float64{{3, 4}, {0.6, 1}, {30, -40}, {1, 8, 2}, {100, 1, 0, 5}} {
+		solver, err := proximal.Projector{Set: discAndRow{}}.Compile(t.Context(), len(v))
+		require.NoError(t, err)
+		z, y := make([]float64, len(v)), make([]float64, 2)
+		_, err = solver.Solve(z, v)
+		require.NoError(t, err)
+		solver.Multipliers(y)
+		size := 0.0
+		for _, x := range v {
+			size += x * x
+		}
+		assert.Zero(t, y[0])
+		assert.InEpsilon(t, math.Sqrt(size)-1, y[1], 1e-6, "%v", v)
+	}
+}

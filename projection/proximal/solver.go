@@ -22,13 +22,14 @@ type Solver struct {
 	iter   *newton
 	curves *curves // or nil
 
-	caps  float64 // γ/2 that the caps are set for, times scale
-	scale float64 // of the metric: the iteration works with P/scale
-	time  float64 // of the metric
-	base  *slabs  // the rows without tangents
-	rough bool    // few linearisations will do
-	small *dense  // nil until it is used
-	size  float64 // of the prediction, at least 1
+	caps   float64 // γ/2 that the caps are set for, times scale
+	scale  float64 // of the metric: the iteration works with P/scale
+	time   float64 // of the metric
+	base   *slabs  // the rows without tangents
+	rough  bool    // few linearisations will do
+	damped float64 // μ of the last step
+	small  *dense  // nil until it is used
+	size   float64 // of the prediction, at least 1
 }
 
 // newSolver returns a solver with no multipliers.
@@ -244,7 +245,7 @@ func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter
 	for j, o := range w.origin {
-		y[o] = w.y[j] / w.factor[j] / s.scale
+		y[o] = float64(w.y[j]/w.factor[j]/s.scale) * (1 + s.damped)
 	}
 }
 
@@ -276,6 +277,7 @@ func (s *Solver) curved(z, v []float64, gamma, size float64) (cert Certificate, 
 		}
 	}
 	// Start where the rows hold: the objective compares only such points.
+	s.damped = 0
 	s.weigh(gamma/2, 0, 0)
 	if _, err = s.linear(v, tol); err != nil {
 		kappa = lastKappa
@@ -325,6 +327,7 @@ func (s *Solver) tangents(v []float64, linear, kappa, tol float64, most int) (ce
 		one, err := s.linear(c.center, tol)
 		cert.Steps, cert.Inner = cert.Steps+one.Steps, cert.Inner+one.Inner
 		cert.Contradiction = one.Contradiction
+		s.damped = mu
 		if err != nil {
 			for i, x := range c.center {
 				c.at[i] = x + w.pc[i]
