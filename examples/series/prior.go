@@ -2,14 +2,18 @@ package main
 
 import (
 	"errors"
+	"math"
 	"sync"
 
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"gonum.org/v1/gonum/mat"
 )
 
-// maxLevels is 256 MB.
-const maxLevels = 1 << 25
+// maxLevels is 256 MB: all 200 levels of a schedule for windows of up to 579 entries.
+const maxLevels = 1 << 26
+
+// logits is how far log-odds of signal levels range in schedules.
+const logits = 28
 
 // posterior knows the covariance of a clean window given a noisy one, as if
 // windows were Gaussian with the covariance C of the training set,
@@ -26,7 +30,7 @@ type posterior struct {
 
 	capacity int // numbers that all P together may be
 	lock     sync.Mutex
-	levels   map[float64][]float64 // P by signal level, row-major
+	levels   map[float64][]float32 // P by signal level, row-major
 }
 
 // newPosterior takes windows of n entries that are blurred by noise of the
@@ -58,35 +62,28 @@ func newPosterior(windows []float32, n int, blur float64) (*posterior, error) {
 // apply stores P·v in dst, for signal level ᾱ. P is made once for a
 // level, and where nearly all of v is zero, as in rows of limits, only the rest counts.
 func (p *posterior) apply(dst, v []float64, alpha float64) {
-	full := p.level(alpha)
-	if full == nil {
-		var w mat.VecDense
-		w.MulVec(p.basis.T(), mat.NewVecDense(p.n, v))
-		for i := range p.values {
-			w.SetVec(i, w.AtVec(i)*p.share(i, alpha))
-		}
-		mat.NewVecDense(p.n, dst).MulVec(p.basis, &w)
-		return
-	}
-	zeros := 0
-	for _, a := range v {
-		if a == 0 {
-			zeros++
-		}
-	}
-	if zeros < p.n-p.n/8 {
-		mat.NewVecDense(p.n, dst).MulVec(mat.NewDense(p.n, p.n, full), mat.NewVecDense(p.n, v))
-		return
-	}
+	full := p.level(p.near(alpha))
 	clear(dst)
 	for j, a := range v {
 		if a == 0 {
 			continue
 		}
 		for i, c := range full[j*p.n : (j+1)*p.n] { // P is symmetric
-			dst[i] += a * c
+			dst[i] += a * float64(c)
 		}
 	}
+}
+
+// near returns the level whose P stands for that of ᾱ: itself where there is capacity for
+// all of a schedule, else the nearest of a grid in log-odds that there is capacity for. P
+// only says in which metric a projection is nearest, so what is close serves.
+func (p *posterior) near(alpha float64) float64 {
+	most := max(p.capacity/(p.n*p.n), 1)
+	if most >= schedule.Steps || !(alpha > 0 && alpha < 1) {
+		return alpha
+	}
+	step := float64(logits) / float64(most)
+	return 1 / (1 + math.Exp(-step*math.Round(math.Log(alpha/(1-alpha))/step)))
 }
 
 // share is eigenvalue i of P.
@@ -95,24 +92,28 @@ func (p *posterior) share(i int, alpha float64) float64 {
 	return (1 - alpha) * l / (alpha*l + 1 - alpha)
 }
 
-// level returns P, or nil where there is no capacity left for another.
-func (p *posterior) level(alpha float64) []float64 {
+// level returns P.
+func (p *posterior) level(alpha float64) []float32 {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if full, ok := p.levels[alpha]; ok {
 		return full
 	}
-	if (len(p.levels)+1)*p.n*p.n > p.capacity {
-		return nil
+	var half mat.Dense
+	half.Apply(func(_, j int, v float64) float64 { return v * math.Sqrt(p.share(j, alpha)) }, p.basis)
+	sym := mat.NewSymDense(p.n, nil)
+	sym.SymOuterK(1, &half)
+	full := make([]float32, p.n*p.n)
+	for i := range p.n {
+		for j := range p.n {
+			full[i*p.n+j] = float32(sym.At(i, j))
+		}
 	}
-	var half, full mat.Dense
-	half.Apply(func(_, j int, v float64) float64 { return v * p.share(j, alpha) }, p.basis)
-	full.Mul(&half, p.basis.T())
 	if p.levels == nil {
-		p.levels = map[float64][]float64{}
+		p.levels = map[float64][]float32{}
 	}
-	p.levels[alpha] = full.RawMatrix().Data
-	return p.levels[alpha]
+	p.levels[alpha] = full
+	return full
 }
 
 // gaussian is the exact denoiser of that Gaussian.

@@ -19,13 +19,7 @@ func TestPosteriorCovariance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	without, err := newPosterior(windows, n, 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	without.capacity = 0
-	v, in, got, slow := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-	one, other := make([]float64, n), make([]float64, n)
+	v, in, got := make([]float64, n), make([]float64, n), make([]float64, n)
 	for _, alpha := range []float64{0.999, 0.5, 0.01} {
 		clear(v)
 		v[2], v[7] = 1, -2
@@ -35,28 +29,55 @@ func TestPosteriorCovariance(t *testing.T) {
 				in[i] += alpha * p.cov.At(i, j) * v[j]
 			}
 		}
-		for range 2 { // made, then kept
+		for range 2 { // made, then kept, in float32
 			p.apply(got, in, alpha)
-			without.apply(slow, in, alpha)
-			unit := make([]float64, n)
-			unit[5] = 1
-			p.apply(one, unit, alpha)
-			without.apply(other, unit, alpha)
 			for i := range n {
-				if math.Abs(one[i]-other[i]) > 1e-12 {
-					t.Errorf("ᾱ %v, entry %d of a column: %v and %v", alpha, i, one[i], other[i])
-				}
 				want := 0.0
 				for j := range n {
 					want += (1 - alpha) * p.cov.At(i, j) * v[j]
 				}
-				if math.Abs(got[i]-want) > 1e-12 || math.Abs(slow[i]-want) > 1e-12 {
-					t.Errorf("ᾱ %v, entry %d: %v, %v, want %v", alpha, i, got[i], slow[i], want)
+				if math.Abs(got[i]-want) > 1e-5 {
+					t.Errorf("ᾱ %v, entry %d: %v, want %v", alpha, i, got[i], want)
 				}
 			}
 		}
 	}
-	if len(p.levels) != 3 || len(without.levels) != 0 {
-		t.Errorf("%d and %d levels kept", len(p.levels), len(without.levels))
+	if len(p.levels) != 3 {
+		t.Errorf("%d levels kept", len(p.levels))
+	}
+}
+
+// Where there is no capacity for all levels of a schedule, neighbours share one: no
+// product is ever made of eigenvectors, and the metric is close.
+func TestPosteriorOfFewLevels(t *testing.T) {
+	const n = 6
+	r := rand.New(rand.NewPCG(3, 1))
+	windows := make([]float32, 40*n)
+	for i := range windows {
+		windows[i] = float32(r.NormFloat64())
+	}
+	p, err := newPosterior(windows, n, 0.2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const few = 100
+	p.capacity = few * n * n
+	exact, err := newPosterior(windows, n, 0.2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, got, want := make([]float64, n), make([]float64, n), make([]float64, n)
+	v[3] = 1
+	for k := 1; k <= schedule.Steps; k++ {
+		alpha := schedule.Alpha(float64(k) / float64(schedule.Steps))
+		p.apply(got, v, alpha)
+		exact.apply(want, v, alpha)
+		// A step of the grid is 0.28 in log-odds, so P is off by at most half of that.
+		if math.Abs(got[3]/want[3]-1) > 0.15 {
+			t.Errorf("ᾱ %v: %v, want about %v", alpha, got[3], want[3])
+		}
+	}
+	if len(p.levels) > few || len(exact.levels) != schedule.Steps {
+		t.Errorf("%d and %d levels kept", len(p.levels), len(exact.levels))
 	}
 }
