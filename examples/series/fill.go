@@ -594,16 +594,16 @@ func (g *gapModel) drawSpan(values [][]float64, s span, cells []*filled, r *rand
 	row := make([]float64, g.n)
 	for k := range g.o.draws {
 		at := 0
-		floor := make([]float64, g.n) // of monotone channels
-		for c := range floor {
-			floor[c] = math.Inf(-1)
+		least := make([]float64, g.n) // of monotone channels
+		for c := range least {
+			least[c] = math.Inf(-1)
 		}
 		for t := range rows {
 			given := values[s.e][(s.from+t)*g.n : (s.from+t+1)*g.n]
 			if at == len(cells) || cells[at].r != s.from+t {
 				for c, v := range given {
 					if v == v {
-						floor[c] = v
+						least[c] = v
 					}
 				}
 				continue
@@ -612,10 +612,10 @@ func (g *gapModel) drawSpan(values [][]float64, s span, cells []*filled, r *rand
 			g.row(row, func(c int) float64 { return coords[c][k][t] })
 			for c := range row {
 				if g.monotone[c] && math.IsNaN(given[c]) {
-					row[c] = min(max(row[c], floor[c]), g.ceiling(values, s.e, s.from+t, c))
+					row[c] = min(max(row[c], least[c]), g.ceiling(values, s.e, s.from+t, c))
 				}
 				if row[c] == row[c] {
-					floor[c] = row[c]
+					least[c] = row[c]
 				}
 			}
 			for at < len(cells) && cells[at].r == s.from+t {

@@ -1,19 +1,25 @@
-// Series generates real-valued series of several channels that have to have
-// given features: it cuts a table into windows, holds some out, and has every
-// method generate windows with the features of those, judged
-// side by side. The default is a synthetic market of prices and volume, whose
-// prices also have to be in order.
+// Series works on real-valued series of several channels, from files as people have them or
+// a synthetic market of prices and volume. It describes how a file is read, fills its gaps,
+// generates windows like those of the file, and compares the methods that hold windows to
+// given features.
 //
+//	go -C examples run ./series -csv prices.csv -describe
+//	go -C examples run ./series -csv prices.csv -fill complete.csv
+//	go -C examples run ./series -csv prices.csv -generate 1000 -write windows.csv
 //	go -C examples run ./series -out out
 //	go -C examples run ./series -csv prices.csv -columns open,high,low,close
 //	go -C examples run ./series -impute
 //	go -C examples run ./series -train -save weights.safetensors
-//	go -C examples run ./series -csv prices.csv -fill complete.csv -tick 0.01
+//
+// -fill draws every missing number given all that are there, from a Gaussian
+// autoregression in the coordinates of each channel, and writes medians; rows that the
+// file leaves out are put in. -generate draws from a kernel density in the coordinates of
+// the kind of series: of bars, what happens overnight, ranges, and where in them they open
+// and close. Without these it cuts the series into windows, holds some out, and has every
+// method generate windows with the features of those, judged side by side.
 //
 // -train trains a network on the windows, which -load reads again, in place of the
-// kernel density. The last line fills the gaps of a file: it draws the missing numbers given
-// those around them, from a model of the windows that have none, and writes the
-// file with them. -write FILE writes all samples of the other ways.
+// kernel density. -write FILE writes all samples.
 package main
 
 import (
@@ -50,7 +56,7 @@ type options struct {
 	describe                 bool
 	time, entity, decimal    string
 	missingText, keep        string
-	draws                    int
+	draws, generate          int
 	tick                     float64
 	location                 *time.Location
 }
@@ -90,6 +96,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.decimal, "decimal", "", "the `mark` in front of fractions, where numbers do not decide it: . or ,")
 	f.StringVar(&o.missingText, "missing.text", "", "`texts` that stand for missing numbers besides the usual ones, separated by commas")
 	f.StringVar(&o.keep, "keep", "", "`numbers` such as -999 that do not stand for missing ones")
+	f.IntVar(&o.generate, "generate", 0, "draw so many windows of -length rows from the model of the file, with no limits, and do nothing else; -write FILE writes them")
 	f.IntVar(&o.draws, "draws", 100, "draws of every missing number, of which -fill writes the median")
 	f.StringVar(&o.missing, "missing", "error", "what becomes of blank cells: error, drop (their rows) or linear (filled in)")
 	f.StringVar(&o.split, "split", string(auto), "windows held out: even, chronological (of the last fifth), random (overlapping those for training, as in the paper), or auto: even where the series is long enough, else chronological")
@@ -190,6 +197,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-fill = %q wants -csv, and neither -impute nor -missing", o.fill)
 	case o.describe && o.csv == "":
 		return o, errors.New("-describe wants -csv, the file to describe")
+	case o.generate < 0:
+		return o, fmt.Errorf("-generate = %d, want ≥ 0", o.generate)
 	case o.draws < 1:
 		return o, fmt.Errorf("-draws = %d, want ≥ 1", o.draws)
 	case o.decimal != "" && o.decimal != "." && o.decimal != ",":
@@ -264,6 +273,8 @@ func dispatch(ctx context.Context, o options) (fmt.Stringer, error) {
 		return readFrame(o.csv, o.reading())
 	case o.fill != "":
 		return complete(ctx, o)
+	case o.generate > 0:
+		return generateWindows(ctx, o)
 	}
 	return run(ctx, o)
 }

@@ -1,0 +1,702 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/seriesdata"
+	"gonum.org/v1/gonum/mat"
+)
+
+// generation is what -generate prints.
+type generation struct {
+	Data      string    `json:"data"`
+	Windows   int       `json:"windows"`
+	Length    int       `json:"length"`
+	Channels  []string  `json:"channels"`
+	Training  int       `json:"training"`
+	Width     float64   `json:"width"`          // of the kernel, by held-out likelihood; in standard deviations
+	Bars      *barShare `json:"bars,omitempty"` // of a market
+	Relations []string  `json:"relations,omitempty"`
+	Apart     float64   `json:"discriminative"`      // |accuracy − ½| on windows held out
+	ApartReal float64   `json:"discriminative_real"` // the same of windows for training in place of generated ones
+	ApartErr  float64   `json:"discriminative_stderr"`
+	HeldOut   int       `json:"heldout"`
+	Left      []string  `json:"left_out,omitempty"`
+	Notes     []string  `json:"notes,omitempty"`
+	Wrote     []string  `json:"wrote,omitempty"`
+}
+
+// barShare are shares of bars.
+type barShare struct {
+	RealEdge  float64 `json:"boundary_real"` // whose open or close is high or low
+	DrawnEdge float64 `json:"boundary_generated"`
+	RealFlat  float64 `json:"flat_real"` // whose high is low
+	DrawnFlat float64 `json:"flat_generated"`
+}
+
+// path is a channel in the coordinates of its kind, less its place and in units of its scale
+// in the window, as a normal score among all.
+type path struct {
+	channel int
+	changes bool    // of a level that wanders: differences of it, or of its logarithm
+	log     bool    // of its logarithm
+	of      barPart // of bars
+	sorted  []float64
+}
+
+// barPart is what a coordinate of a bar is.
+type barPart uint8
+
+const (
+	noBar     barPart = iota
+	overnight         // log of open over the close before
+	extent            // log of high over low
+	opens             // how far up between low and high the bar opens, in logarithms: 0 … 1
+	closes
+)
+
+// windowModel is the kernel density of windows in these coordinates. A kernel has the
+// covariance of all windows times width², and its centre is drawn in so far that the whole
+// has the covariance of the windows whatever the width.
+type windowModel struct {
+	f         *seriesdata.Frame
+	length    int
+	paths     []path
+	bars      [4]int
+	barred    bool
+	ratio     [][2]int // channels that keep their ratio to close, as adjusted prices
+	relations []relation
+	fixed     map[int]float64 // constant channels
+	pick      []int
+	starts    [][2]int  // series and row
+	y         []float64 // windows × rows × paths
+	place     []float64 // windows × paths
+	scale     []float64
+	dims      int
+	width     float64
+	tick      []float64
+}
+
+// widths are tried for the kernel.
+var widths = []float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.4, 2, 3, 5}
+
+// shrinkage is the share of the diagonal in the covariance of windows: there are about as
+// many windows as entries.
+const shrinkage = 0.1
+
+// generateWindows draws windows from the default model, unconditionally.
+func generateWindows(ctx context.Context, o options) (*generation, error) {
+	f, err := seriesOf(o)
+	if err != nil {
+		return nil, err
+	}
+	pick, left := choose(f, o.columns != "")
+	r := &generation{Data: o.csv, Windows: o.generate, Length: o.length, Notes: f.Notes}
+	if r.Data == "" {
+		r.Data = "synthetic market"
+	}
+	for _, l := range append(slices.Clone(f.LeftOut), left...) {
+		r.Left = append(r.Left, fmt.Sprintf("%s (%s)", l.Column, l.Why))
+	}
+	for _, c := range pick {
+		r.Channels = append(r.Channels, f.Channels[c].Name)
+	}
+	held, free, all := windowsOf(f, o.length, pick)
+	if len(all) < leastTraining {
+		return nil, fmt.Errorf("%s: %d windows of %d rows without a gap, want ≥ %d to learn from; lower -length, or fill gaps first (-fill)", r.Data, len(all), o.length, leastTraining)
+	}
+	if len(held) >= 10 && len(free) >= leastTraining {
+		m, err := newWindowModel(f, o, pick, free)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Data, err)
+		}
+		random := rand.New(rand.NewPCG(o.seed, 21))
+		var real, fake, other []float64
+		for _, s := range held {
+			real = append(real, m.values(s)...)
+			fake = append(fake, m.draw(random)...)
+			other = append(other, m.values(free[random.IntN(len(free))])...)
+		}
+		if r.ApartReal, _, err = discriminate(standard(real, len(pick)), standardLike(other, real, len(pick)), 1, o.length, len(pick)); err != nil {
+			return nil, err
+		}
+		if r.Apart, r.ApartErr, err = discriminate(standard(real, len(pick)), standardLike(fake, real, len(pick)), 1, o.length, len(pick)); err != nil {
+			return nil, err
+		}
+		r.HeldOut = len(held)
+	} else {
+		r.Notes = append(r.Notes, "too short to hold windows out: no discriminative score")
+	}
+	m, err := newWindowModel(f, o, pick, all)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Data, err)
+	}
+	r.Training, r.Width = len(all), m.width
+	for _, rel := range m.relations {
+		g := gapModel{f: f}
+		r.Relations = append(r.Relations, g.spoken(rel))
+	}
+	random := rand.New(rand.NewPCG(o.seed, 22))
+	out := make([][]float64, o.generate)
+	for k := range out {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out[k] = m.draw(random)
+	}
+	if m.barred {
+		r.Bars = &barShare{}
+		var real [][]float64
+		for _, s := range all {
+			real = append(real, m.values(s))
+		}
+		r.Bars.RealEdge, r.Bars.RealFlat = m.edges(real)
+		r.Bars.DrawnEdge, r.Bars.DrawnFlat = m.edges(out)
+	}
+	if o.write != "" {
+		if err := m.save(o.write, out); err != nil {
+			return nil, err
+		}
+		r.Wrote = append(r.Wrote, o.write)
+	}
+	return r, nil
+}
+
+// seriesOf reads -csv, or makes the synthetic market, in cents.
+func seriesOf(o options) (*seriesdata.Frame, error) {
+	if o.csv != "" {
+		return readFrame(o.csv, o.reading())
+	}
+	t := market(o.rows, o.seed)
+	var b strings.Builder
+	b.WriteString(strings.Join(t.names, ",") + "\n")
+	for row := range t.rows() {
+		for c := range t.names {
+			if c > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.FormatFloat(t.at(row, c), 'f', 4, 64))
+		}
+		b.WriteByte('\n')
+	}
+	return seriesdata.Read(strings.NewReader(b.String()), o.reading())
+}
+
+// windowsOf lists the windows without a missing number: those held out, in three of every
+// ten stretches of a series; those that share no row with such a stretch; and all.
+func windowsOf(f *seriesdata.Frame, length int, pick []int) (held, free, all [][2]int) {
+	n := len(f.Channels)
+	for e := range f.Entities {
+		rows, last := len(f.Entities[e].Times), -1 // with a missing number
+		stretch := func(r int) int { return r * 10 / rows }
+		out := func(s int) bool { return s == 2 || s == 5 || s == 8 }
+		for r := range rows {
+			for _, c := range pick {
+				if math.IsNaN(f.Entities[e].Values[r*n+c]) {
+					last = r
+				}
+			}
+			s := r - length + 1
+			if s < 1 || s-1 <= last { // the row before says where prices come from
+				continue
+			}
+			all = append(all, [2]int{e, s})
+			a, b := stretch(s-1), stretch(r)
+			switch {
+			case a == b && out(a):
+				held = append(held, [2]int{e, s})
+			case !out(a) && !out(b) && b-a <= 1:
+				free = append(free, [2]int{e, s})
+			}
+		}
+	}
+	return held, free, all
+}
+
+// wanders is the share of the standard deviation of a level that its changes have below
+// which it wanders.
+const wanders = 0.25
+
+// newWindowModel learns from windows that begin at starts.
+func newWindowModel(f *seriesdata.Frame, o options, pick []int, starts [][2]int) (*windowModel, error) {
+	m := &windowModel{f: f, length: o.length, pick: pick, starts: starts, fixed: map[int]float64{}}
+	n := len(f.Channels)
+	for _, c := range f.Channels {
+		tick := c.Tick
+		if o.tick > 0 && c.Kind == "price" {
+			tick = o.tick
+		}
+		m.tick = append(m.tick, tick)
+	}
+	var rows [][]float64
+	for e := range f.Entities {
+		for r := range f.Entities[e].Times {
+			rows = append(rows, f.Entities[e].Values[r*n:(r+1)*n])
+		}
+	}
+	half := make([]float64, n)
+	for c := range half {
+		half[c] = max(f.Channels[c].Tick/2, 1e-12)
+	}
+	m.relations = relations(rows, pick, half)
+	dependent := func(c int) bool {
+		return slices.ContainsFunc(m.relations, func(r relation) bool { return r.channel == c })
+	}
+	m.barred = isMarket(f) && o.ohlc
+	for k, name := range priceNames {
+		if m.barred {
+			m.bars[k] = slices.IndexFunc(f.Channels, func(c seriesdata.Channel) bool { return plain(c.Name) == name })
+			m.barred = slices.Contains(pick, m.bars[k]) && !dependent(m.bars[k]) && f.Channels[m.bars[k]].Kind != "constant"
+		}
+	}
+	if m.barred {
+		for _, row := range rows {
+			if open, high, low, last := row[m.bars[0]], row[m.bars[1]], row[m.bars[2]], row[m.bars[3]]; low <= 0 || high < max(open, last) || low > min(open, last) {
+				m.barred = false
+			}
+		}
+	}
+	if m.barred {
+		for _, of := range []barPart{overnight, extent, opens, closes} {
+			m.paths = append(m.paths, path{channel: m.bars[3], of: of})
+		}
+	}
+	for _, c := range pick {
+		switch {
+		case f.Channels[c].Kind == "constant":
+			m.fixed[c] = f.Entities[starts[0][0]].Values[starts[0][1]*n+c]
+		case dependent(c), m.barred && slices.Contains(m.bars[:], c):
+		case m.barred && f.Channels[c].Kind == "price":
+			m.ratio = append(m.ratio, [2]int{c, m.bars[3]})
+		default:
+			m.paths = append(m.paths, m.kind(c))
+		}
+	}
+	if len(m.paths) == 0 {
+		return nil, errors.New("no channel changes; a constant needs no model")
+	}
+	return m, m.learn()
+}
+
+// kind finds the coordinate of a channel that is no price of a bar.
+func (m *windowModel) kind(c int) path {
+	n := len(m.f.Channels)
+	p := path{channel: c}
+	var x []float64
+	for e := range m.f.Entities {
+		for r := range m.f.Entities[e].Times {
+			if v := m.f.Entities[e].Values[r*n+c]; v == v {
+				x = append(x, v)
+			}
+		}
+	}
+	p.log = shapeOf(m.f.Channels[c].Kind, x) == logarithm
+	level, change, k := 0.0, 0.0, 0.0
+	for e := range m.f.Entities {
+		sum, square, count, last := 0.0, 0.0, 0.0, math.NaN()
+		for r := range m.f.Entities[e].Times {
+			v := p.level(m.f.Entities[e].Values[r*n+c])
+			if v != v {
+				last = v
+				continue
+			}
+			sum, square, count = sum+v, square+v*v, count+1
+			if last == last {
+				change += (v - last) * (v - last)
+				k++
+			}
+			last = v
+		}
+		if count > 0 {
+			level += square - sum*sum/count
+		}
+	}
+	p.changes = k > 0 && change/k < wanders*wanders*level/k
+	return p
+}
+
+func (p *path) level(v float64) float64 {
+	if p.log {
+		return math.Log(v)
+	}
+	return v
+}
+
+// raw is the coordinate of a row of a series before it is standardised.
+func (m *windowModel) raw(p *path, e, r int) float64 {
+	n := len(m.f.Channels)
+	v := m.f.Entities[e].Values
+	row := v[r*n : (r+1)*n]
+	if p.of != noBar {
+		open, high, low, last := row[m.bars[0]], row[m.bars[1]], row[m.bars[2]], row[m.bars[3]]
+		switch p.of {
+		case overnight:
+			return math.Log(open / v[(r-1)*n+m.bars[3]])
+		case extent:
+			return math.Log(high / low)
+		case opens:
+			last = open
+		}
+		if last == high { // exactly
+			return 1
+		}
+		if last == low {
+			return 0
+		}
+		return math.Log(last/low) / math.Log(high/low)
+	}
+	if p.changes {
+		return p.level(row[p.channel]) - p.level(v[(r-1)*n+p.channel])
+	}
+	return p.level(row[p.channel])
+}
+
+// normalise returns place and scale of a coordinate in a window: the mean of a level, the
+// size of changes; of bars the size of all that moves.
+func (m *windowModel) normalise(p *path, e, at int) (place, scale float64) {
+	size := func(q *path) float64 {
+		sum := 0.0
+		for t := range m.length {
+			v := m.raw(q, e, at+t)
+			sum += v * v / float64(m.length)
+		}
+		return math.Sqrt(sum)
+	}
+	switch {
+	case p.of == opens || p.of == closes:
+		scale = 1
+	case p.of != noBar:
+		for i := range m.paths {
+			if q := &m.paths[i]; q.of == extent {
+				scale = size(q)
+			}
+		}
+	case p.changes:
+		scale = size(p)
+	default:
+		for t := range m.length {
+			place += m.raw(p, e, at+t) / float64(m.length)
+		}
+		scale = 1
+	}
+	if scale == 0 {
+		scale = 1
+	}
+	return place, scale
+}
+
+// learn finds place and scale of every window, ranks what is left, and chooses the width.
+func (m *windowModel) learn() error {
+	k := len(m.paths)
+	m.dims = k * m.length
+	m.y = make([]float64, len(m.starts)*m.dims)
+	m.place, m.scale = make([]float64, len(m.starts)*k), make([]float64, len(m.starts)*k)
+	random := rand.New(rand.NewPCG(1, 20))
+	for j := range m.paths {
+		p := &m.paths[j]
+		p.sorted = nil
+		for i, s := range m.starts {
+			place, scale := m.normalise(p, s[0], s[1])
+			m.place[i*k+j], m.scale[i*k+j] = place, scale
+			for t := range m.length {
+				v := (m.raw(p, s[0], s[1]+t) - place) / scale
+				m.y[i*m.dims+t*k+j] = v
+				p.sorted = append(p.sorted, v)
+			}
+		}
+		slices.Sort(p.sorted)
+		for i := j; i < len(m.y); i += k {
+			from, _ := slices.BinarySearch(p.sorted, m.y[i])
+			to := from + 1
+			for to < len(p.sorted) && p.sorted[to] == m.y[i] {
+				to++
+			}
+			u := (float64(from) + float64(to-from)*random.Float64()) / float64(len(p.sorted))
+			m.y[i] = quantile(min(max(u, 1e-5), 1-1e-5))
+		}
+	}
+	return m.choose()
+}
+
+// mostLikely is how many windows the width is chosen by, at most.
+const mostLikely = 400
+
+// choose takes the width of the largest likelihood of the last fifth of windows under the
+// density of those before, which share no row with them.
+func (m *windowModel) choose() error {
+	n, d := len(m.starts), m.dims
+	border := n * 4 / 5
+	before := max(border-m.length, 1)
+	chol, err := covarianceRoot(m.y[:before*d], d)
+	if err != nil {
+		return err
+	}
+	whiten := func(i int) []float64 {
+		v := mat.NewVecDense(d, slices.Clone(m.y[i*d:(i+1)*d]))
+		var l mat.TriDense
+		chol.LTo(&l)
+		_ = v.SolveVec(&l, v)
+		return v.RawVector().Data
+	}
+	thin := func(from, to int) (out [][]float64) {
+		k := min(mostLikely, to-from)
+		for i := range k {
+			out = append(out, whiten(from+i*(to-from)/k))
+		}
+		return out
+	}
+	centres, tests := thin(0, before), thin(border, n)
+	best := math.Inf(-1)
+	for _, h := range widths {
+		shrink, s2 := 1/math.Sqrt(1+h*h), h*h/(1+h*h)
+		total := 0.0
+		for _, x := range tests {
+			top := math.Inf(-1)
+			l := make([]float64, len(centres))
+			for j, c := range centres {
+				d2 := 0.0
+				for i := range x {
+					e := x[i] - shrink*c[i]
+					d2 += e * e
+				}
+				l[j] = -d2 / 2 / s2
+				top = max(top, l[j])
+			}
+			sum := 0.0
+			for _, v := range l {
+				sum += math.Exp(v - top)
+			}
+			total += top + math.Log(sum) - float64(d)/2*math.Log(s2)
+		}
+		if total > best {
+			best, m.width = total, h
+		}
+	}
+	return nil
+}
+
+// covarianceRoot is the Cholesky factor of the shrunken covariance of rows.
+func covarianceRoot(y []float64, d int) (*mat.Cholesky, error) {
+	n := len(y) / d
+	x := mat.NewDense(n, d, y)
+	cov := mat.NewSymDense(d, nil)
+	cov.SymOuterK((1-shrinkage)/float64(n), x.T())
+	for i := range d {
+		cov.SetSym(i, i, cov.At(i, i)/(1-shrinkage)+1e-6)
+	}
+	var c mat.Cholesky
+	if !c.Factorize(cov) {
+		return nil, errCovariance
+	}
+	return &c, nil
+}
+
+// values is a window of the file, length × picked channels.
+func (m *windowModel) values(s [2]int) (x []float64) {
+	n := len(m.f.Channels)
+	for t := range m.length {
+		for _, c := range m.pick {
+			x = append(x, m.f.Entities[s[0]].Values[(s[1]+t)*n+c])
+		}
+	}
+	return x
+}
+
+// draw draws a window, length × picked channels, as it is written.
+func (m *windowModel) draw(r *rand.Rand) []float64 {
+	n, d, k := len(m.starts), m.dims, len(m.paths)
+	centre := r.IntN(n)
+	e, at := m.starts[centre][0], m.starts[centre][1]
+	// A sum of all windows with normal weights has their covariance.
+	noise := make([]float64, d)
+	for i := range n {
+		w := r.NormFloat64() * math.Sqrt((1-shrinkage)/float64(n))
+		row := m.y[i*d : (i+1)*d]
+		for j, v := range row {
+			noise[j] += w * v
+		}
+	}
+	shrink := 1 / math.Sqrt(1+m.width*m.width)
+	y := make([]float64, d)
+	for j := range y {
+		y[j] = shrink * (m.y[centre*d+j] + m.width*(noise[j]+math.Sqrt(shrinkage)*r.NormFloat64()))
+	}
+	// Levels are those of a row of the same series nearby.
+	rows := len(m.f.Entities[e].Times)
+	channels := len(m.f.Channels)
+	start := min(max(at-1+r.IntN(2*m.length+1)-m.length, 0), rows-1)
+	before := m.f.Entities[e].Values[start*channels : (start+1)*channels]
+	if slices.ContainsFunc(m.pick, func(c int) bool { return math.IsNaN(before[c]) }) {
+		before = m.f.Entities[e].Values[(at-1)*channels : at*channels]
+	}
+	last := slices.Clone(before)
+	var out []float64
+	row := make([]float64, channels)
+	for c, v := range m.fixed {
+		row[c] = v
+	}
+	for t := range m.length {
+		part := map[barPart]float64{}
+		for i := range m.paths {
+			p := &m.paths[i]
+			c := coordinate{kind: scores, sorted: p.sorted}
+			v := m.place[centre*k+i] + m.scale[centre*k+i]*c.from(y[t*k+i])
+			switch {
+			case p.of != noBar:
+				part[p.of] = v
+				continue
+			case p.changes:
+				v += p.level(last[p.channel])
+			}
+			if p.log {
+				v = math.Exp(v)
+			}
+			last[p.channel] = v
+			row[p.channel] = m.round(p.channel, v)
+		}
+		if m.barred {
+			open := last[m.bars[3]] * math.Exp(part[overnight])
+			low := open * math.Exp(-part[extent]*part[opens])
+			end := low * math.Exp(part[extent]*part[closes])
+			last[m.bars[3]] = end
+			m.bar(row, open, end, part[extent]*(1-max(part[opens], part[closes])), part[extent]*min(part[opens], part[closes]))
+		}
+		for _, c := range m.ratio {
+			v := m.f.Entities[e].Values[(at+t)*channels:]
+			row[c[0]] = m.round(c[0], row[c[1]]*v[c[0]]/v[c[1]])
+			if v[c[0]] == v[c[1]] {
+				row[c[0]] = row[c[1]]
+			}
+		}
+		for _, rel := range m.relations {
+			row[rel.channel] = m.round(rel.channel, rel.value(row))
+		}
+		for _, c := range m.pick {
+			out = append(out, row[c])
+		}
+	}
+	return out
+}
+
+// bar writes the prices of a bar; a wick that is not 0 keeps a tick at least.
+func (m *windowModel) bar(row []float64, open, last, above, below float64) {
+	o, h, l, c := m.bars[0], m.bars[1], m.bars[2], m.bars[3]
+	row[o], row[c] = m.round(o, open), m.round(c, last)
+	upper, lower := max(row[o], row[c]), min(row[o], row[c])
+	row[h], row[l] = m.round(h, upper*math.Exp(above)), m.round(l, lower*math.Exp(-below))
+	if above > 0 && row[h] <= upper {
+		row[h] = m.round(h, upper+m.tick[h])
+	}
+	if below > 0 && row[l] >= lower {
+		row[l] = m.round(l, lower-m.tick[l])
+	}
+	row[h], row[l] = max(row[h], upper), min(row[l], lower)
+}
+
+func (m *windowModel) round(c int, v float64) float64 {
+	g := gapModel{tick: m.tick}
+	return g.round(c, v)
+}
+
+// edges are the shares of bars whose open or close is high or low, and of flat ones.
+func (m *windowModel) edges(windows [][]float64) (edge, flat float64) {
+	at := func(c int) int { return slices.Index(m.pick, c) }
+	o, h, l, c := at(m.bars[0]), at(m.bars[1]), at(m.bars[2]), at(m.bars[3])
+	n, count := len(m.pick), 0.0
+	for _, x := range windows {
+		for t := range m.length {
+			row := x[t*n : (t+1)*n]
+			count++
+			if row[o] == row[h] || row[o] == row[l] || row[c] == row[h] || row[c] == row[l] {
+				edge++
+			}
+			if row[h] == row[l] {
+				flat++
+			}
+		}
+	}
+	return edge / count, flat / count
+}
+
+// standard is rows × channels in standard deviations of their channel.
+func standard(x []float64, n int) []float32 { return standardLike(x, x, n) }
+
+func standardLike(x, like []float64, n int) []float32 {
+	out := make([]float32, len(x))
+	for c := range n {
+		sum, square, k := 0.0, 0.0, float64(len(like)/n)
+		for i := c; i < len(like); i += n {
+			sum += like[i] / k
+		}
+		for i := c; i < len(like); i += n {
+			square += (like[i] - sum) * (like[i] - sum) / k
+		}
+		sd := math.Sqrt(square)
+		if sd == 0 {
+			sd = 1
+		}
+		for i := c; i < len(x); i += n {
+			out[i] = float32((x[i] - sum) / sd)
+		}
+	}
+	return out
+}
+
+// save writes windows, a line per row.
+func (m *windowModel) save(path string, windows [][]float64) error {
+	return saveCSV(path, ',', func(w *csv.Writer) error {
+		head := []string{"window", "row"}
+		for _, c := range m.pick {
+			head = append(head, m.f.Channels[c].Name)
+		}
+		if err := w.Write(head); err != nil {
+			return err
+		}
+		n := len(m.pick)
+		for k, x := range windows {
+			for t := range m.length {
+				line := []string{strconv.Itoa(k + 1), strconv.Itoa(t + 1)}
+				for i, c := range m.pick {
+					line = append(line, m.f.Spell(c, x[t*n+i]))
+				}
+				if err := w.Write(line); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (r *generation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d windows of %d rows of %s; kernel density of %d windows in the coordinates of each kind, width %v by held-out likelihood\n",
+		r.Data, r.Windows, r.Length, strings.Join(r.Channels, ", "), r.Training, r.Width)
+	for _, s := range r.Left {
+		fmt.Fprintln(&b, "left out:", s)
+	}
+	for _, s := range r.Notes {
+		fmt.Fprintln(&b, s)
+	}
+	for _, s := range r.Relations {
+		fmt.Fprintln(&b, "kept in every row:", s)
+	}
+	if r.Bars != nil {
+		fmt.Fprintf(&b, "bars with open or close on high or low: %.1f %% (in the file %.1f %%); flat: %.2f %% (%.2f %%)\n", 100*r.Bars.DrawnEdge, 100*r.Bars.RealEdge, 100*r.Bars.DrawnFlat, 100*r.Bars.RealFlat)
+	}
+	if r.HeldOut > 0 {
+		fmt.Fprintf(&b, "discriminative score against %d windows held out: %.3f ± %.3f (of windows for training: %.3f)\n", r.HeldOut, r.Apart, r.ApartErr, r.ApartReal)
+	}
+	for _, path := range r.Wrote {
+		fmt.Fprintln(&b, "wrote", path)
+	}
+	return b.String()
+}
