@@ -222,18 +222,13 @@ func (t *table) restarts(a *axis, groups []group) bool {
 	return false
 }
 
-// runs parts rows where times turn back to where the part before is not half over, if
-// every part goes one way and has three rows or more.
+// runs parts rows where times turn back, if every part goes one way and has half of its
+// times in common with the first.
 func (t *table) runs(a *axis) []group {
 	up := a.values[0] < a.values[1]
 	groups := []group{{name: "1"}}
 	for k := range t.rows {
 		if k > 0 && a.values[k-1] < a.values[k] != up {
-			rows := groups[len(groups)-1].rows
-			middle := (a.values[rows[0]] + a.values[rows[len(rows)-1]]) / 2
-			if (a.values[k] < middle) != up {
-				return nil
-			}
 			groups = append(groups, group{name: fmt.Sprint(len(groups) + 1)})
 		}
 		g := &groups[len(groups)-1]
@@ -241,6 +236,21 @@ func (t *table) runs(a *axis) []group {
 	}
 	if t.twice(a, groups) != nil || least(groups) < 3 {
 		return nil
+	}
+	first := map[float64]bool{}
+	for _, k := range groups[0].rows {
+		first[a.values[k]] = true
+	}
+	for _, g := range groups[1:] {
+		common := 0
+		for _, k := range g.rows {
+			if first[a.values[k]] {
+				common++
+			}
+		}
+		if 2*common < len(g.rows) {
+			return nil
+		}
 	}
 	return groups
 }

@@ -413,8 +413,8 @@ func (t *table) levels(rows [][]string) (names, entities []string) {
 	}
 	names, entities = slices.Clone(names), slices.Clone(entities)
 	if !isField(names[0]) {
-		if names[0] = rows[1][0]; strings.EqualFold(names[0], "ticker") {
-			names[0] = "Date"
+		if names[0] = rows[1][0]; names[0] == "" {
+			names[0] = rows[0][0]
 		}
 		entities[0] = ""
 	}

@@ -59,7 +59,7 @@ func (r *reader) lineOf(at int) int {
 
 func (r *reader) wrong(err error) error {
 	number := r.lineOf(int(r.dec.InputOffset()))
-	return fmt.Errorf("line %d: %w; want one JSON object per line, or an array of them", number, err)
+	return fmt.Errorf("line %d: %w; want one JSON object per line, or an array of them, and null for a number that is missing", number, err)
 }
 
 // object reads the members behind an opening brace.

@@ -12,7 +12,8 @@ var stand = []float64{-99, -999, -9999, -99999, -999999, -200, -99.9, -999.9, -9
 // apart is how far a number has to lie from all others to count as a stand-in without
 // more to say so: in widths of their range, and in their largest changes.
 const (
-	apartRange  = 1
+	apartRange  = 1.0
+	apartOnce   = 2.0 // of one that occurs once
 	apartChange = 5
 	apartAbove  = 10 // of one that is larger than all and occurs once
 )
@@ -52,8 +53,11 @@ func judge(values []float64, s float64) reading {
 	case s >= low && s <= high:
 		return number
 	case s < low:
-		far := low - s
-		if far > apartRange*(high-low) && high > low || far > apartChange*change && change > 0 {
+		far, ranges := low-s, apartRange
+		if count == 1 {
+			ranges = apartOnce
+		}
+		if far > ranges*(high-low) && high > low || far > apartChange*change && change > 0 {
 			return missing
 		}
 		if high == low && s < 0 && low >= 0 {

@@ -132,10 +132,11 @@ func (d *document) record(at, number int, comma rune) (l line, next, ends int, e
 		c := cell{from: at}
 		if at < len(text) && text[at] == '"' {
 			c.quoted = true
+			opened := number + ends
 			var b strings.Builder
 			for at++; ; at++ {
 				if at >= len(text) {
-					return l, 0, 0, fmt.Errorf("line %d: a quotation mark that is not closed; close it, or double those inside a cell", number+ends)
+					return l, 0, 0, fmt.Errorf("line %d: a quotation mark that is not closed; close it, or double those inside a cell", opened)
 				}
 				if text[at] == '"' {
 					if at+1 >= len(text) || text[at+1] != '"' {
@@ -150,7 +151,7 @@ func (d *document) record(at, number int, comma rune) (l line, next, ends int, e
 			}
 			at++
 			c.to, c.text = at, strings.TrimSpace(b.String())
-			for at < len(text) && text[at] == ' ' {
+			for comma != ' ' && at < len(text) && text[at] == ' ' {
 				at++
 			}
 			if rest := text[at:]; rest != "" && rest[0] != '\n' && rest[0] != '\r' && !strings.HasPrefix(rest, string(comma)) {
@@ -223,7 +224,7 @@ func separator(text string) rune {
 			best, most = sep, share
 		}
 	}
-	if most < 0.5 && evenness(text, func(s string) int { return len(strings.Fields(s)) - 1 }) == 1 {
+	if most < 0.5 && evenness(text, func(s string) int { return len(strings.Fields(s)) - 1 }) > 0.8 {
 		return ' '
 	}
 	return best

@@ -995,7 +995,7 @@ func (g *gapModel) spoken(r relation) string {
 		}
 	}
 	if r.offset != 0 {
-		s += fmt.Sprintf(" %+v", r.offset)
+		s += fmt.Sprintf(" %+g", r.offset)
 	}
 	return s
 }
