@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+)
+
+// Case is a run that anybody can repeat: a seed and one of [Cases].
+type Case struct {
+	Name string
+	Seed uint64
+}
+
+// Repeated is what came of it.
+type Repeated struct {
+	Digest string
+	MS     float64
+}
+
+// cases are runs of every kind of sampler, each of a fraction of a second.
+var cases = []struct {
+	name string
+	run  func(ctx context.Context, seed uint64) ([]int32, error)
+}{
+	{"A million random words, Philox4x32-10", words(sampler.Philox4x32)},
+	{"A million random words, ARS4x32-7", words(sampler.ARS4x32)},
+	{"Ising 64×64, Gibbs, 300 sweeps", latticeRun(Lattice{Levels: 2, Side: 64, Method: "gibbs", Temperature: 2.3}, 300)},
+	{"Ising 64×64, Metropolis, 300 sweeps", latticeRun(Lattice{Levels: 2, Side: 64, Method: "metropolis", Temperature: 2.3}, 300)},
+	{"Ising 64×64 in a field, DMALA with warm-up, 200 steps", latticeRun(Lattice{Levels: 2, Side: 64, Method: "dmala", Temperature: 2.3, Field: 0.1}, 200)},
+	{"Ising 64×64, Swendsen–Wang, 50 steps", latticeRun(Lattice{Levels: 2, Side: 64, Method: "sw", Temperature: 2.3}, 50)},
+	{"Ising 16×16, Gibbs with parallel tempering, 50 steps", latticeRun(Lattice{Levels: 2, Side: 16, Method: "tempering", Temperature: 2}, 50)},
+	{"Potts 32×32 of 3 levels, Gibbs, 100 sweeps", latticeRun(Lattice{Levels: 3, Side: 32, Method: "gibbs", Temperature: 1}, 100)},
+	{"Ising 16×16, DMALA with 100 … 110 spins up, 100 steps", func(ctx context.Context, seed uint64) ([]int32, error) {
+		m, _, err := Lattice{Levels: 2, Side: 16, Temperature: 2}.model()
+		if err != nil {
+			return nil, err
+		}
+		return chains(ctx, m, mcmc.DMALA{Within: constraint.Count{Levels: []int32{1}, Min: 100, Max: 110}}, 50, seed, 100)
+	}},
+	{"1,000 strings of a pattern", func(ctx context.Context, seed uint64) ([]int32, error) {
+		v := text.Runes("abcdefghijklmnopqrstuvwxyz0123456789-")
+		d, err := text.Regexp(ctx, `[a-z]{2,5}(-[0-9]+)+`, v, constraint.Limits{})
+		if err != nil {
+			return nil, err
+		}
+		p, err := projection.Path{Language: d}.Compile(ctx, 14, len(v.Tokens))
+		if err != nil {
+			return nil, err
+		}
+		x := make([]int32, 1000*14)
+		_, err = p.Sample(ctx, x, nil, sampler.NewStream(seed, 0))
+		return x, err
+	}},
+	{"A masked diffusion within a pattern, 64 samples", func(ctx context.Context, seed uint64) ([]int32, error) {
+		const sites, mask = 30, 4
+		v := text.Runes("ACGT")
+		v.Tokens, v.Forbidden = append(v.Tokens, ""), []int32{mask}
+		d, err := text.Regexp(ctx, `ATG([ACGT]{3})*TA[AG]`, v, constraint.Limits{})
+		if err != nil {
+			return nil, err
+		}
+		r, err := diffusion.New(ctx, composition{sites}, diffusion.Masked{Mask: mask}, diffusion.Config{Steps: 16, Seed: seed, Projector: projection.Path{Language: d}})
+		if err != nil {
+			return nil, err
+		}
+		x := make([]int32, 64*sites)
+		return x, r.Sample(ctx, x)
+	}},
+	{"A cut of a random graph of 200 vertices, 8 rounds", func(ctx context.Context, seed uint64) ([]int32, error) {
+		var e Engine
+		if _, err := e.startSearch(ctx, Problem{Text: randomGraph(200), Seed: seed}); err != nil {
+			return nil, err
+		}
+		err := e.search.Run(ctx, 8)
+		x, _ := e.search.Best()
+		return x, err
+	}},
+}
+
+// composition predicts A, C, G and T with the same probabilities at every site, whatever
+// is known of the others, and never the mask.
+type composition struct{ sites int }
+
+func (c composition) Shape() (sites, levels int) { return c.sites, 5 }
+
+func (c composition) Denoise(_ context.Context, v []float32, _ energy.Noised[int32]) error {
+	for i := range v {
+		v[i] = [...]float32{-1, -1.5, -1.5, -1.25, float32(math.Inf(-1))}[i%5]
+	}
+	return nil
+}
+
+// Cases lists the names.
+func Cases() []string {
+	var names []string
+	for _, c := range cases {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// Run makes one of the runs.
+func Run(ctx context.Context, c Case) (*Repeated, error) {
+	for _, k := range cases {
+		if k.name == c.Name {
+			began := time.Now()
+			x, err := k.run(ctx, c.Seed)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c.Name, err)
+			}
+			return &Repeated{digest(x), milliseconds(began)}, nil
+		}
+	}
+	return nil, fmt.Errorf("no such case: %q", c.Name)
+}
+
+func words(g sampler.Generator) func(context.Context, uint64) ([]int32, error) {
+	return func(_ context.Context, seed uint64) ([]int32, error) {
+		var s sampler.Stream
+		if err := s.SeedOf(g, seed, 7); err != nil {
+			return nil, err
+		}
+		u := make([]uint32, 1<<20)
+		s.Uint32s(u)
+		x := make([]int32, len(u))
+		for i := range u {
+			x[i] = int32(u[i])
+		}
+		return x, nil
+	}
+}
+
+func latticeRun(l Lattice, steps int) func(context.Context, uint64) ([]int32, error) {
+	return func(ctx context.Context, seed uint64) ([]int32, error) {
+		m, _, err := l.model()
+		if err != nil {
+			return nil, err
+		}
+		return chains(ctx, m, methods[l.Method].method, l.warmup(), seed, steps)
+	}
+}
+
+func chains(ctx context.Context, m energy.Model, k sampler.Method, warmup int, seed uint64, steps int) ([]int32, error) {
+	c, err := sampler.NewChains(ctx, m, k, sampler.Config{Seed: seed, Warmup: warmup})
+	if err != nil {
+		return nil, err
+	}
+	err = c.Run(ctx, steps)
+	return c.States(), err
+}
+
+// randomGraph is a graph in the format of rudy, the same every time.
+func randomGraph(n int) string {
+	var b strings.Builder
+	s := sampler.NewStream(7, 0)
+	fmt.Fprintf(&b, "%d %d\n", n, 3*n)
+	for i := range n {
+		for k := range 3 { // of three residues: never the same twice
+			fmt.Fprintf(&b, "%d %d %d\n", i+1, 1+(i+1+3*s.IntN((n-4)/3)+k)%n, 2*s.IntN(2)-1)
+		}
+	}
+	return b.String()
+}

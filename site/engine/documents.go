@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/projection"
+	"github.com/gibbsite-go/gibbsite/projection/prior"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/site/engine/letters"
+)
+
+// Schema asks for documents that a JSON Schema accepts.
+type Schema struct {
+	Schema  string
+	Length  int    // characters at most
+	Model   string // "uniform" over documents, or "text": readable strings
+	Average int    // how long a text of the model is, if alone
+	Seed    uint64
+	Samples int
+}
+
+// Written is the reply to a Schema.
+type Written struct {
+	Count     string // of documents; empty if it takes too long: then Bits alone
+	Bits      float64
+	Entropy   float64 // of the draws, in bits
+	Estimated bool
+	States    int  // of the automaton
+	Nested    bool // without bound: objects within objects
+	Drawn     string
+	Samples   []string
+	Digest    string
+	MS        float64
+}
+
+// countable bounds the work of an exact count, as edges × length²: some seconds.
+const countable = 1 << 23
+
+// Documents compiles, counts and draws. Every value is counted once, by its canonical text.
+func Documents(ctx context.Context, q Schema) (*Written, error) {
+	began := time.Now()
+	if err := errors.Join(within("length", q.Length, 2, 300), within("samples", q.Samples, 1, 100), within("average", q.Average, 2, 10000)); err != nil {
+		return nil, err
+	}
+	if q.Model != "uniform" && q.Model != "text" {
+		return nil, fmt.Errorf("no such model: %q", q.Model)
+	}
+	g, err := grammar.JSONSchema(ctx, []byte(q.Schema), grammar.SchemaConfig{
+		Compact: true, Spelling: grammar.Canonical, Limits: constraint.Limits{States: 1 << 14, Bytes: 1 << 28},
+	})
+	if err != nil {
+		return nil, explain(err)
+	}
+	alphabet := runes(q.Schema)
+	v := text.Runes(string(alphabet))
+	k := len(alphabet) + 1
+	v.Tokens, v.Padding = append(v.Tokens, ""), []int32{int32(k - 1)}
+	nested, err := g.Over(ctx, v)
+	if err != nil {
+		return nil, explain(err)
+	}
+	r := &Written{Drawn: q.Model}
+	var edges int
+	r.States, _, edges = nested.Size()
+	var l constraint.Language = nested
+	finite, err := constraint.Compile(ctx, nested, k, constraint.Limits{States: 1 << 12})
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil: // no finite automaton of that size
+		r.Nested = true
+	default:
+		r.States, l = finite.States(), finite
+	}
+	p, err := projection.Path{Language: l, Name: "the schema"}.Compile(ctx, q.Length, k)
+	if err != nil {
+		return nil, explain(err)
+	}
+	z, err := p.LogZ(ctx, nil)
+	if err != nil {
+		return nil, explain(err)
+	}
+	r.Bits = z / math.Ln2
+	if !r.Nested || edges*q.Length*q.Length <= countable {
+		n, err := p.Count(ctx, nil)
+		if err != nil {
+			return nil, explain(err)
+		}
+		r.Count = n.String()
+	}
+
+	x := make([]int32, q.Samples*q.Length)
+	source := sampler.NewStream(q.Seed, 0)
+	if q.Model == "text" && !r.Nested {
+		hmm := letters.Learn(letters.English, alphabet, letters.Coarse, float64(q.Average))
+		c, err := prior.Path{HMM: hmm, Language: finite, Name: "the schema", Limit: 1 << 25}.Compile(ctx, q.Length, k)
+		if err != nil {
+			return nil, explain(err)
+		}
+		r.Estimated = true
+		if r.Entropy, err = drawEach(ctx, c, x, nil, source); err != nil {
+			return nil, err
+		}
+	} else {
+		var weights []float32
+		if q.Model == "text" {
+			r.Drawn = "frequencies" // of characters, one by one: sums over pairs need a finite automaton
+			weights = frequencies(alphabet, q.Length, float64(q.Average))
+		}
+		if _, err := p.Sample(ctx, x, weights, source); err != nil {
+			return nil, explain(err)
+		}
+		h, err := p.Entropy(ctx, weights)
+		if err != nil {
+			return nil, explain(err)
+		}
+		r.Entropy = h / math.Ln2
+	}
+	for s := range q.Samples {
+		r.Samples = append(r.Samples, v.Text(x[s*q.Length:(s+1)*q.Length]))
+	}
+	r.Digest = digest(x)
+	r.MS = milliseconds(began)
+	return r, nil
+}
+
+// frequencies are the log-probabilities of characters in the English text, the same at
+// every site; the end, which then goes on, has the probability 1/average.
+func frequencies(alphabet []rune, sites int, average float64) []float32 {
+	n, sum := map[rune]float64{}, 0.0
+	for _, line := range letters.English {
+		for _, r := range line {
+			n[r]++
+			sum++
+		}
+	}
+	k := len(alphabet) + 1
+	w := make([]float32, sites*k)
+	for i := range sites {
+		for t, r := range alphabet {
+			w[i*k+t] = float32(math.Log((n[r]+0.5)/(sum+0.5*float64(k))) + math.Log1p(-1/average))
+		}
+		w[i*k+k-1] = float32(math.Log1p(-1 / average)) // as if ended for good
+	}
+	return w
+}

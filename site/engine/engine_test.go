@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// call makes a call through JSON, as the browser does.
+func call[R any](t *testing.T, e *Engine, name, args string) (reply R, err error) {
+	t.Helper()
+	r, err := e.Call(t.Context(), name, []byte(args))
+	if err != nil {
+		return reply, err
+	}
+	b, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, &reply))
+	return reply, nil
+}
+
+func TestStrings(t *testing.T) {
+	e := &Engine{}
+	leap := `"Pattern":"(19|20)(0[48]|[2468][048]|[13579][26])-02-29","Length":10,"Samples":24,"Seed":1`
+	r, err := call[Strung](t, e, "strings", `{`+leap+`,"Model":"uniform"}`)
+	require.NoError(t, err)
+	assert.Equal(t, "48", r.Count)
+	assert.InDelta(t, 5.585, r.Entropy, 1e-3)
+	for _, s := range r.Samples {
+		assert.Regexp(t, `^(19|20)(0[48]|[2468][048]|[13579][26])-02-29$`, s)
+	}
+	for i, row := range r.Marginals {
+		sum := 0.0
+		for _, p := range row {
+			sum += p
+		}
+		assert.InDelta(t, 1, sum, 1e-9, i)
+	}
+	r, err = call[Strung](t, e, "strings", `{`+leap+`,"Model":"uniform","Fixed":"···6"}`)
+	require.NoError(t, err)
+	assert.Equal(t, "10", r.Count)
+	_, err = call[Strung](t, e, "strings", `{`+leap+`,"Model":"uniform","Fixed":"x"}`)
+	assert.ErrorContains(t, err, "free one of them")
+
+	for _, upTo := range []string{"true", "false"} {
+		r, err = call[Strung](t, e, "strings", `{"Pattern":"[A-Z][a-z]+ [A-Z][a-z]+","Length":16,"UpTo":`+upTo+`,"Model":"text","Samples":8,"Seed":1}`)
+		require.NoError(t, err)
+		for _, s := range r.Samples {
+			assert.Regexp(t, `^[A-Z][a-z]+ [A-Z][a-z]+$`, s)
+			assert.LessOrEqual(t, len(s), 16)
+		}
+		assert.Less(t, r.Entropy, r.Bits)
+		t.Log(r.Samples, r.Entropy, r.Bits, r.MS)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	e := &Engine{}
+	for args, want := range map[string]string{
+		`{"Pattern":"[","Length":3,"Samples":1,"Model":"uniform"}`:           "missing closing",
+		`{"Pattern":"a","Length":3,"Samples":1,"Model":"uniform"}`:           "nothing of this length is allowed",
+		`{"Pattern":"a","Length":0,"Samples":1,"Model":"uniform"}`:           "length = 0, want 1 … 64",
+		`{"Pattern":"a","Length":1,"Samples":1000001,"Model":"uniform"}`:     "samples",
+		`{"Pattern":"a","Length":1,"Samples":1,"Model":"x"}`:                 `no such model: "x"`,
+		`{"Pattern":"(.{99}){99}","Length":9,"Samples":1,"Model":"uniform"}`: "invalid repeat",
+		`{`: "unexpected end",
+	} {
+		_, err := e.Call(t.Context(), "strings", []byte(args))
+		assert.ErrorContains(t, err, want, args)
+	}
+	for name, args := range map[string]string{
+		"lattice/run": `{}`, "minimise/run": `{}`, "nothing": `{}`, "case": `{"Name":"x"}`, "program": `{"Tab":"x"}`,
+		"lattice/start":  `{"Levels":2,"Side":4,"Temperature":0,"Method":"gibbs"}`,
+		"json":           `{"Schema":"{\"type\":\"x\"}","Length":10,"Model":"text","Average":40,"Samples":1}`,
+		"minimise/start": `{"Text":"3 1\n1 9\n"}`,
+	} {
+		_, err := e.Call(t.Context(), name, []byte(args))
+		assert.Error(t, err, name)
+		t.Log(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := e.Call(ctx, "strings", []byte(`{"Pattern":".*","Length":9,"Samples":1,"Model":"uniform"}`))
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestDocuments(t *testing.T) {
+	e := &Engine{}
+	person := `{"type":"object","additionalProperties":false,"required":["name","age","mail","tags"],"properties":{
+		"name":{"type":"string","pattern":"^[A-Z][a-z]{2,8} [A-Z][a-z]{2,10}$"},"age":{"type":"integer","minimum":18,"maximum":99},
+		"mail":{"type":"string","pattern":"^[a-z]{3,10}@[a-z]{3,10}\\.(org|com)$"},
+		"tags":{"type":"array","items":{"enum":["red","green","blue"]},"maxItems":3}}}`
+	for _, model := range []string{"uniform", "text"} {
+		args, err := json.Marshal(Schema{Schema: person, Length: 110, Model: model, Average: 60, Seed: 1, Samples: 6})
+		require.NoError(t, err)
+		r, err := call[Written](t, e, "json", string(args))
+		require.NoError(t, err)
+		assert.False(t, r.Nested)
+		assert.Regexp(t, `^[0-9]{40,}$`, r.Count)
+		name := regexp.MustCompile(`^[A-Z][a-z]{2,8} [A-Z][a-z]{2,10}$`)
+		for _, s := range r.Samples {
+			var d struct {
+				Name string
+				Age  int
+			}
+			require.NoError(t, json.Unmarshal([]byte(s), &d), s)
+			assert.Regexp(t, name, d.Name)
+			assert.True(t, 18 <= d.Age && d.Age <= 99)
+			t.Log(s)
+		}
+		t.Log(r.Entropy, r.Bits, r.MS, r.States)
+	}
+	tree := `{"$ref":"#/$defs/t","$defs":{"t":{"type":"object","additionalProperties":false,"required":["n"],"properties":{"n":{"type":"integer","minimum":0,"maximum":9},"kids":{"type":"array","items":{"$ref":"#/$defs/t"}}}}}}`
+	args, _ := json.Marshal(Schema{Schema: tree, Length: 40, Model: "text", Average: 40, Seed: 1, Samples: 6})
+	r, err := call[Written](t, e, "json", string(args))
+	require.NoError(t, err)
+	assert.True(t, r.Nested)
+	assert.Equal(t, "frequencies", r.Drawn)
+	t.Log(r.Samples, r.Count, r.MS)
+}
+
+func TestCases(t *testing.T) {
+	seen := map[string]string{}
+	for _, name := range Cases() {
+		r, err := Run(t.Context(), Case{name, 1})
+		require.NoError(t, err)
+		assert.Empty(t, seen[r.Digest], name)
+		seen[r.Digest] = name
+		again, err := Run(t.Context(), Case{name, 1})
+		require.NoError(t, err)
+		assert.Equal(t, r.Digest, again.Digest, name)
+		other, err := Run(t.Context(), Case{name, 2})
+		require.NoError(t, err)
+		assert.NotEqual(t, r.Digest, other.Digest, name)
+		t.Log(name, r.MS)
+	}
+}
+
+// Means of small lattices are those of the sum over all states, whatever the method.
+func TestLattice(t *testing.T) {
+	for method := range methods {
+		e := &Engine{}
+		for _, change := range []string{`"Temperature":3,"Field":0,"Anew":true`, `"Temperature":2.5,"Field":0`} {
+			start, err := call[LatticeStarted](t, e, "lattice/start", `{"Levels":2,"Side":4,"Method":"`+method+`","Seed":3,`+change+`}`)
+			require.NoError(t, err, method)
+			require.NotNil(t, start.Order)
+			f, err := call[LatticeFrame](t, e, "lattice/run", `{"Steps":3000,"MS":1e9}`)
+			require.NoError(t, err)
+			require.NotNil(t, f.MCSE, method)
+			assert.InDelta(t, start.Order.Value, *f.Mean, 5*(*f.MCSE), method)          // twice 16 figures: a
+			assert.InDelta(t, start.Energy.Value, *f.Energy, 5*(*f.EnergyMCSE), method) // false alarm in 10⁵
+			assert.Less(t, *f.RHat, 1.05, method)
+			assert.Len(t, e.Pixels(), 4*16)
+			if change[:15] == `"Temperature":3` {
+				assert.Equal(t, 3000, f.DigestOf)
+				assert.Len(t, f.Digest, 16)
+			} else {
+				assert.Empty(t, f.Digest, "sliders moved")
+			}
+		}
+	}
+	e := &Engine{}
+	start, err := call[LatticeStarted](t, e, "lattice/start", `{"Levels":2,"Side":64,"Method":"sw","Seed":3,"Temperature":2.5}`)
+	require.NoError(t, err)
+	assert.Contains(t, start.Energy.Source, "Kaufman")
+	start, err = call[LatticeStarted](t, e, "lattice/start", `{"Levels":3,"Side":64,"Method":"sw","Seed":3,"Temperature":1}`)
+	require.NoError(t, err)
+	assert.Nil(t, start.Energy)
+	assert.InDelta(t, 0.99497, start.Critical, 1e-5)
+}
+
+func TestMinimise(t *testing.T) {
+	for format, text := range map[string]string{
+		"rudy":    "# a square\n4 4\n1 2\n2 3\n3 4 1\n4 1\n",
+		"dimacs":  "c a square\np edge 4 4\ne 1 2\ne 2 3\ne 3 4\ne 4 1\n",
+		"coo":     "0 0 -1\n0 1 2\n1 1 -3\n",
+		"csv":     ",a,b\na,-1,2\nb,0,-3\n",
+		"qubo":    "p qubo 0 2 2 1\n0 0 -1\n1 1 -3\n0 1 2\n",
+		"bqm":     `{"type":"BinaryQuadraticModel","version":{"bqm_schema":"3.0.0"},"use_bytes":false,"index_type":"int32","bias_type":"float64","num_variables":2,"num_interactions":1,"variable_labels":["a","b"],"variable_type":"BINARY","offset":0,"info":{},"linear_biases":[-1,-3],"quadratic_biases":[2],"quadratic_head":[0],"quadratic_tail":[1]}`,
+		"bqpjson": `{"version":"1.0.0","id":0,"metadata":{},"variable_ids":[0,1],"variable_domain":"boolean","scale":1,"offset":0,"linear_terms":[{"id":0,"coeff":-1},{"id":1,"coeff":-3}],"quadratic_terms":[{"id_head":1,"id_tail":0,"coeff":2}],"solutions":[]}`,
+	} {
+		e := &Engine{}
+		args, err := json.Marshal(Problem{Text: text, Seed: 1})
+		require.NoError(t, err)
+		s, err := call[SearchStarted](t, e, "minimise/start", string(args))
+		require.NoError(t, err, format)
+		assert.Equal(t, format, s.Format)
+		f, err := call[Found](t, e, "minimise/run", `{"Rounds":5,"MS":1e6}`)
+		require.NoError(t, err, format)
+		assert.Equal(t, 5, f.Rounds)
+		if s.Cut {
+			assert.Equal(t, 4.0, *f.Cut, format)
+			assert.Equal(t, 4.0, s.Bound)
+		} else {
+			assert.Equal(t, -3.0, f.Energy, format)
+			assert.Equal(t, -3.0, s.Bound)
+			assert.Equal(t, "01", f.State)
+			assert.Equal(t, 2, s.Sites)
+			assert.Equal(t, 1, s.Pairs)
+		}
+	}
+}

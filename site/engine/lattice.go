@@ -1,0 +1,290 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc/cluster"
+)
+
+// Lattice is what moves: chains of one method on a torus of Side×Side sites, with energy
+// −(1/T)·(Σ s_i s_j + h Σ s_i) for two levels (Ising), and the Potts energy for more.
+type Lattice struct {
+	Levels      int
+	Side        int
+	Method      string
+	Temperature float64
+	Field       float64
+	Seed        uint64
+}
+
+// latticeChains is how many chains run beside each other.
+const latticeChains = 4
+
+// methods are the kernels on offer, each with the Go expression that makes it.
+var methods = map[string]struct {
+	method sampler.Method
+	source string
+}{
+	"gibbs":       {mcmc.Gibbs{}, "mcmc.Gibbs{}"},
+	"dmala":       {mcmc.DMALA{}, "mcmc.DMALA{}"},
+	"metropolis":  {mcmc.Metropolis{Scan: mcmc.Chromatic}, "mcmc.Metropolis{Scan: mcmc.Chromatic}"},
+	"gwg":         {mcmc.GWG{}, "mcmc.GWG{}"},
+	"hammingball": {mcmc.HammingBall{}, "mcmc.HammingBall{}"},
+	"tempering":   {mcmc.Tempering{Base: mcmc.Gibbs{}}, "mcmc.Tempering{Base: mcmc.Gibbs{}}"},
+	"sw":          {cluster.SwendsenWang{}, "cluster.SwendsenWang{}"},
+	"wolff":       {cluster.Wolff{}, "cluster.Wolff{}"},
+}
+
+// warmup is that of a method which tunes itself: its step size, its ladder of temperatures.
+func (l Lattice) warmup() int {
+	switch l.Method {
+	case "dmala", "gwg", "tempering":
+		return 100
+	}
+	return -1
+}
+
+func (l Lattice) check() error {
+	if err := errors.Join(within("side", l.Side, 2, 512), within("levels", l.Levels, 2, 12)); err != nil {
+		return err
+	}
+	if !(l.Temperature >= 0.1 && l.Temperature <= 100) {
+		return fmt.Errorf("temperature = %v, want 0.1 … 100", l.Temperature)
+	}
+	if !(math.Abs(l.Field) <= 10) {
+		return fmt.Errorf("field = %v, want −10 … 10", l.Field)
+	}
+	if _, ok := methods[l.Method]; !ok {
+		return fmt.Errorf("no such method: %q", l.Method)
+	}
+	return nil
+}
+
+// model returns the energy and the order parameter: the mean spin, or how far the most
+// frequent of several levels is ahead.
+func (l Lattice) model() (m energy.Model, order func([]int32) float64, err error) {
+	torus := model.Lattice{l.Side, l.Side}
+	if l.Levels == 2 {
+		m, err = model.NewIsing(torus, 1/l.Temperature, l.Field/l.Temperature)
+		return m, energy.Magnetization, err
+	}
+	field := make([]float64, l.Levels)
+	field[0] = l.Field / l.Temperature
+	m, err = model.NewPotts(torus, l.Levels, 1/l.Temperature, field)
+	return m, model.OrderParameter(l.Levels), err
+}
+
+// perSite returns the energy per site in units of the coupling.
+func (l Lattice) perSite(m energy.Model) func(x []int32) float64 {
+	return func(x []int32) float64 {
+		var e [1]float64
+		m.Energy(e[:], x)
+		return e[0] * l.Temperature / float64(len(x))
+	}
+}
+
+// critical is the temperature of the transition on the infinite square lattice, by
+// Onsager for two levels of ±1 and by self-duality for Potts levels.
+func critical(levels int) float64 {
+	if levels == 2 {
+		return 2 / math.Log(1+math.Sqrt2)
+	}
+	return 1 / math.Log(1+math.Sqrt(float64(levels)))
+}
+
+// Known is a value that theory gives, with its source.
+type Known struct {
+	Value  float64
+	Source string
+}
+
+// exact returns what is known of the means of |order| and of the energy per site; nil
+// where nothing is.
+func (l Lattice) exact(ctx context.Context, m energy.Model, order func([]int32) float64) (o, e *Known, err error) {
+	sites := l.Side * l.Side
+	if states := math.Pow(float64(l.Levels), float64(sites)); states <= 1<<18 {
+		all, err := energy.Enumerate(ctx, m, func(x []int32) float64 { return math.Abs(order(x)) }, l.perSite(m))
+		if err != nil {
+			return nil, nil, err
+		}
+		source := fmt.Sprintf("sum over all %.0f states", states)
+		return &Known{all.Means[0], source}, &Known{all.Means[1], source}, nil
+	}
+	if l.Levels > 2 || l.Field != 0 {
+		return nil, nil, nil
+	}
+	return &Known{spontaneous(1 / l.Temperature), "infinite lattice, Yang 1952"},
+		&Known{torusEnergy(l.Side, l.Side, 1/l.Temperature), fmt.Sprintf("torus of %d×%d, Kaufman 1949", l.Side, l.Side)}, nil
+}
+
+type lattice struct {
+	Lattice
+	chains   *sampler.Chains
+	order    func([]int32) float64
+	perSite  func([]int32) float64
+	trace    *diagnose.Trace // of the later part of the run
+	next     *diagnose.Trace // will take its place, see look
+	looks    int             // draws that were looked at
+	begun    int             // of them when next began
+	pixels   []byte
+	original bool // no slider has moved: the seed decides the states
+	marked   int  // step of the digest
+	digest   string
+}
+
+// mark is the number of steps from one digest to the next.
+const mark = 500
+
+// LatticeStarted is the reply to lattice/start.
+type LatticeStarted struct {
+	Critical      float64
+	Order, Energy *Known
+	MS            float64
+}
+
+// startLattice begins a run, or moves the one that is there to another temperature or
+// field if nothing else has changed.
+func (e *Engine) startLattice(ctx context.Context, l struct {
+	Lattice
+	Anew bool
+}) (*LatticeStarted, error) {
+	began := time.Now()
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	m, order, err := l.model()
+	if err != nil {
+		return nil, err
+	}
+	s := e.lattice
+	if s != nil && !l.Anew && s.same(l.Lattice) {
+		if err := sampler.Retarget(ctx, s.chains, m); err != nil {
+			return nil, err
+		}
+		s.Lattice, s.original, s.looks, s.begun = l.Lattice, false, 0, 0
+	} else {
+		s = &lattice{Lattice: l.Lattice, order: order, original: true, pixels: make([]byte, latticeChains*l.Side*l.Side)}
+		s.chains, err = sampler.NewChains(ctx, m, methods[l.Method].method, sampler.Config{Chains: latticeChains, Seed: l.Seed, Warmup: l.warmup()})
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.perSite = l.perSite(m)
+	s.trace, s.next = s.watch(), s.watch()
+	e.lattice = s
+	s.paint()
+	reply := &LatticeStarted{Critical: critical(l.Levels)}
+	if reply.Order, reply.Energy, err = l.exact(ctx, m, order); err != nil {
+		return nil, err
+	}
+	reply.MS = milliseconds(began)
+	return reply, nil
+}
+
+// same reports whether only the temperature or the field differ.
+func (l Lattice) same(o Lattice) bool {
+	l.Temperature, l.Field = o.Temperature, o.Field
+	return l == o
+}
+
+func (s *lattice) watch() *diagnose.Trace {
+	return diagnose.NewStreamingTrace(func(x []int32) float64 { return math.Abs(s.order(x)) }, s.perSite).Name("order", "energy")
+}
+
+// look records the states. Whenever the run is twice as long as it was, the trace becomes
+// the one that began in the middle: how the run began is forgotten.
+func (s *lattice) look() {
+	if s.looks >= max(100, 2*s.begun) {
+		s.trace, s.next, s.begun = s.next, s.watch(), s.looks
+	}
+	s.looks++
+	x, n, info := s.chains.States(), s.Side*s.Side, s.chains.Info()
+	for c := range info {
+		s.trace.Observe(c, s.chains.Len(), x[c*n:(c+1)*n], &info[c])
+		s.next.Observe(c, s.chains.Len(), x[c*n:(c+1)*n], &info[c])
+	}
+}
+
+func (s *lattice) paint() {
+	for i, l := range s.chains.States() {
+		s.pixels[i] = byte(l)
+	}
+}
+
+// LatticeFrame is what a while of running gave.
+type LatticeFrame struct {
+	Steps              int       // of every chain since the start
+	Order              []float64 // of every chain now
+	Mean, MCSE         *float64  // of |order|
+	Energy, EnergyMCSE *float64  // per site
+	RHat, ESS          *float64
+	Draws              int // that the means are of
+	Accept             float64
+	DigestOf           int // step of Digest; 0: none
+	Digest             string
+	MS                 float64
+}
+
+func (e *Engine) runLattice(ctx context.Context, q struct {
+	Steps int
+	MS    float64 // at most so long, once a step has been made
+}) (*LatticeFrame, error) {
+	s := e.lattice
+	if s == nil {
+		return nil, errors.New("no lattice has been started")
+	}
+	if err := within("steps", q.Steps, 0, 1_000_000); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	every := 1
+	if s.Side > 16 {
+		every = 5 // looking costs as much as a step, and neighbouring draws say little
+	}
+	for k := 0; k < q.Steps && (k == 0 || milliseconds(began) < q.MS); k++ {
+		if err := s.chains.Run(ctx, 1); err != nil {
+			return nil, err
+		}
+		if s.chains.Len()%every == 0 {
+			s.look()
+		}
+		if s.original && s.chains.Len()%mark == 0 {
+			s.marked, s.digest = s.chains.Len(), digest(s.chains.States())
+		}
+	}
+	s.paint()
+	f := &LatticeFrame{Steps: s.chains.Len(), Draws: s.trace.Len() * s.trace.Chains(), MS: milliseconds(began)}
+	if f.Steps > 0 {
+		f.Accept = s.chains.Stats().Accept
+	}
+	if s.original {
+		f.DigestOf, f.Digest = s.marked, s.digest
+	}
+	for x, n := s.chains.States(), s.Side*s.Side; len(x) > 0; x = x[n:] {
+		f.Order = append(f.Order, s.order(x[:n]))
+	}
+	if row, err := s.trace.Row("order"); err == nil {
+		f.Mean, f.MCSE, f.RHat, f.ESS = value(row.Mean), value(row.MCSE), value(row.RHat), value(row.ESSMean)
+	}
+	if row, err := s.trace.Row("energy"); err == nil {
+		f.Energy, f.EnergyMCSE = value(row.Mean), value(row.MCSE)
+	}
+	return f, nil
+}
+
+// value is nil where an estimate is not defined.
+func value(e diagnose.Estimate) *float64 {
+	if !e.Defined() || math.IsInf(e.Value, 0) {
+		return nil
+	}
+	return &e.Value
+}

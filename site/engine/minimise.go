@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/energy/read"
+	"github.com/gibbsite-go/gibbsite/sampler/ground"
+)
+
+// Problem is a file.
+type Problem struct {
+	Name   string // its extension helps to tell the format
+	Text   string
+	Format string // see formats; empty: recognised
+	Seed   uint64
+}
+
+// formats maps names to the Go statement that reads a file from r.
+var formats = map[string]string{
+	"rudy":    "graph, err := read.Rudy(r)",
+	"dimacs":  "graph, err := read.DIMACS(r)",
+	"coo":     "m, err := read.COO(r, read.COOConfig{})",
+	"spins":   "m, err := read.COO(r, read.COOConfig{Spins: true})",
+	"csv":     "m, _, err := read.CSV(r, read.CSVConfig{})",
+	"qubo":    "m, err := read.QBSolv(r)",
+	"bqm":     "m, _, err := read.BQM(r)",
+	"bqpjson": "m, _, err := read.BQPJSON(r)",
+}
+
+// format recognises a file by its extension, else by its first line of data.
+func (p Problem) format() string {
+	if p.Format != "" {
+		return p.Format
+	}
+	switch strings.ToLower(path.Ext(p.Name)) {
+	case ".qubo":
+		return "qubo"
+	case ".col", ".clq", ".dimacs":
+		return "dimacs"
+	case ".csv":
+		return "csv"
+	}
+	text := strings.TrimPrefix(strings.TrimSpace(p.Text), "\ufeff")
+	if strings.HasPrefix(text, "{") {
+		if strings.Contains(text, `"variable_domain"`) {
+			return "bqpjson"
+		}
+		return "bqm"
+	}
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) == 0, f[0] == "c", strings.HasPrefix(f[0], "#"), strings.HasPrefix(f[0], "%"):
+			continue
+		case f[0] == "p" && len(f) > 1 && f[1] == "qubo":
+			return "qubo"
+		case f[0] == "p":
+			return "dimacs"
+		case strings.Contains(line, ","):
+			return "csv"
+		case len(f) == 2 && number(f[0]) && number(f[1]):
+			return "rudy"
+		}
+		break
+	}
+	return "coo"
+}
+
+func number(s string) bool { _, err := strconv.Atoi(s); return err == nil }
+
+// open reads the file; graph is nil unless the energy is minus the cut of one.
+func (p Problem) open() (m energy.Model, graph *model.Graph, labels []string, err error) {
+	r := strings.NewReader(p.Text)
+	switch f := p.format(); f {
+	case "rudy":
+		graph, err = read.Rudy(r)
+	case "dimacs":
+		graph, err = read.DIMACS(r)
+	case "coo", "spins":
+		m, err = read.COO(r, read.COOConfig{Spins: f == "spins"})
+	case "csv":
+		m, labels, err = read.CSV(r, read.CSVConfig{})
+	case "qubo":
+		m, err = read.QBSolv(r)
+	case "bqm":
+		m, labels, err = read.BQM(r)
+	case "bqpjson":
+		m, labels, err = read.BQPJSON(r)
+	default:
+		err = fmt.Errorf("no such format: %q", f)
+	}
+	if graph != nil {
+		m, err = model.MaxCut(graph)
+	}
+	return m, graph, labels, err
+}
+
+type search struct {
+	*ground.Search
+	graph *model.Graph
+	spent time.Duration
+}
+
+// SearchStarted is the reply to minimise/start.
+type SearchStarted struct {
+	Format       string
+	Sites, Pairs int
+	Labels       []string
+	Cut          bool    // a cut is to be large
+	Bound        float64 // no state has a lower energy, or a larger cut
+}
+
+func (e *Engine) startSearch(_ context.Context, p Problem) (*SearchStarted, error) {
+	m, graph, labels, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	s := &search{graph: graph}
+	if s.Search, err = ground.New(m, ground.Config{Seed: p.Seed}); err != nil {
+		return nil, err
+	}
+	r := &SearchStarted{Format: p.format(), Labels: labels, Cut: graph != nil}
+	r.Sites, _ = m.Shape()
+	if pairs, ok := energy.As[energy.Pairwise](m); ok {
+		_, adjacent, _, _, _ := pairs.Pairs()
+		r.Pairs, r.Bound = len(adjacent)/2, bound(pairs)
+	}
+	if graph != nil { // cut + energy is constant
+		zero := make([]int32, r.Sites)
+		var energy [1]float64
+		m.Energy(energy[:], zero)
+		r.Bound = graph.Cut(zero) + energy[0] - r.Bound
+	}
+	e.search = s
+	return r, nil
+}
+
+// bound returns the larger of two sums of the least value of every term: of levels 0 and
+// 1, and of spins ±1, in which s = 2x − 1, J = w/4 and h = f/2 + Σ w/4.
+func bound(m energy.Pairwise) float64 {
+	start, adjacent, weight, field, _ := m.Pairs()
+	n := len(field)
+	zero := make([]int32, n)
+	var constant [1]float64
+	m.Energy(constant[:], zero) // that of all x = 0
+	levels, spins := constant[0], constant[0]
+	for i, f := range field {
+		levels += min(f, 0)
+		h := f / 2
+		spins += f / 2
+		for k := start[i]; k < start[i+1]; k++ {
+			h += weight[k] / 4
+			if int(adjacent[k]) > i {
+				levels += min(weight[k], 0)
+				spins += weight[k]/4 - math.Abs(weight[k])/4
+			}
+		}
+		spins -= math.Abs(h)
+	}
+	return max(levels, spins)
+}
+
+// Found is what a search has.
+type Found struct {
+	Rounds int
+	Energy float64
+	Cut    *float64
+	State  string // of 0 and 1
+	Spent  float64
+	Digest string
+}
+
+func (e *Engine) runSearch(ctx context.Context, q struct {
+	Rounds int
+	MS     float64 // at most so long; the round goes on in the next call
+}) (*Found, error) {
+	s := e.search
+	if s == nil {
+		return nil, errors.New("no file has been opened")
+	}
+	if err := within("rounds", q.Rounds, 0, 1_000_000); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	short, cancel := context.WithTimeout(ctx, time.Duration(q.MS*float64(time.Millisecond)))
+	defer cancel()
+	err := s.Run(short, max(0, q.Rounds-s.Len()))
+	s.spent += time.Since(began)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	x, least := s.Best()
+	f := &Found{Rounds: s.Len(), Energy: least, Spent: float64(s.spent.Microseconds()) / 1000, Digest: digest(x)}
+	if s.graph != nil {
+		c := s.graph.Cut(x)
+		f.Cut = &c
+	}
+	state := make([]byte, len(x))
+	for i, l := range x {
+		state[i] = '0' + byte(l)
+	}
+	f.State = string(state)
+	return f, nil
+}
