@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/site/engine"
+)
+
+var (
+	//go:embed pages
+	pages embed.FS
+
+	//go:embed web
+	web embed.FS
+
+	//go:embed guides
+	guides embed.FS
+
+	templates = template.Must(template.ParseFS(pages, "pages/*.html"))
+)
+
+// page is one page of the site in its frame.
+type page struct {
+	File        string // below the folder of the site
+	Title       string
+	Description string
+	Script      string // a module, or ""
+	Body        template.HTML
+}
+
+// Root leads from the page to the folder of the site.
+func (p page) Root() string { return strings.Repeat("../", strings.Count(p.File, "/")) }
+
+// Nav is the menu of every page.
+func (page) Nav() []struct{ Name, File string } {
+	return []struct{ Name, File string }{
+		{"Playground", "playground.html"}, {"Guides", "guides/index.html"}, {"Gallery", "gallery/index.html"}, {"Packages", "packages.html"},
+	}
+}
+
+func (p page) write(dir string) error {
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, "frame.html", p); err != nil {
+		return fmt.Errorf("%s: %w", p.File, err)
+	}
+	return write(dir, p.File, b.Bytes())
+}
+
+// fill executes a template of the folder pages.
+func fill(name string, data any) (template.HTML, error) {
+	var b strings.Builder
+	err := templates.ExecuteTemplate(&b, name, data)
+	return template.HTML(b.String()), err
+}
+
+func write(dir, file string, b []byte) error {
+	name := filepath.Join(dir, filepath.FromSlash(file))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, b, 0o644)
+}
+
+// build writes the whole site. It is run in the folder of this module.
+func build(ctx context.Context, dir string) error {
+	for _, step := range []func(context.Context, string) error{buildWeb, buildProgram, buildBits, buildLanding, buildGuides, buildPackages, buildGallery} {
+		if err := step(ctx, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildWeb copies scripts and style, and writes the page of the playground.
+func buildWeb(_ context.Context, dir string) error {
+	err := fs.WalkDir(web, "web", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := web.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return write(dir, path.Base(name), b)
+	})
+	if err != nil {
+		return err
+	}
+	body, err := fill("playground.html", nil)
+	if err != nil {
+		return err
+	}
+	return page{
+		File: "playground.html", Title: "Playground", Script: "playground.js", Body: body,
+		Description: "Lattices, strings, JSON and QUBOs, sampled in your browser by the Go library itself.",
+	}.write(dir)
+}
+
+// compact are packages whose speed matters less than their size: without inlining, the
+// program is a twentieth smaller.
+var compact = []string{
+	"constraint/...", "energy/read", "internal/automata", "internal/document", "internal/fingerprint", "internal/pushdown", "sampler/diffusion/...",
+}
+
+// buildProgram compiles the engine to WebAssembly, packed: any server sends it as it is.
+func buildProgram(ctx context.Context, dir string) error {
+	tmp, err := os.MkdirTemp("", "gibbsite-wasm")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	file := filepath.Join(tmp, "gibbsite.wasm")
+	args := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", file}
+	for _, p := range compact {
+		args = append(args, "-gcflags=github.com/gibbsite-go/gibbsite/"+p+"=-l")
+	}
+	for _, p := range strings.Fields("encoding/csv encoding/json fmt net/netip net/url os reflect regexp regexp/syntax time gonum.org/v1/...") {
+		args = append(args, "-gcflags="+p+"=-l")
+	}
+	if _, err := run(ctx, "", []string{"GOOS=js", "GOARCH=wasm"}, append(args, "./wasm")...); err != nil {
+		return err
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	if err := write(dir, "gibbsite.wasm.gz", packed.Bytes()); err != nil {
+		return err
+	}
+	root, err := run(ctx, "", nil, "env", "GOROOT")
+	if err != nil {
+		return err
+	}
+	loader, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js")) // belongs to the compiler
+	if err != nil {
+		return err
+	}
+	return write(dir, "wasm_exec.js", loader)
+}
+
+// shipped are the seeds whose native digests come with the site.
+var shipped = []uint64{1, 2}
+
+// buildBits makes the runs that the playground repeats.
+func buildBits(ctx context.Context, dir string) error {
+	all := map[uint64]map[string]string{}
+	for _, seed := range shipped {
+		all[seed] = map[string]string{}
+		for _, name := range engine.Cases() {
+			r, err := engine.Run(ctx, engine.Case{Name: name, Seed: seed})
+			if err != nil {
+				return err
+			}
+			all[seed][name] = r.Digest
+		}
+	}
+	b, err := json.MarshalIndent(all, "", " ")
+	if err != nil {
+		return err
+	}
+	return write(dir, "bits.json", b)
+}
+
+// run runs the go command and returns what it prints.
+func run(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
+	c := exec.CommandContext(ctx, "go", args...)
+	c.Dir, c.Env = dir, append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, stderr.Bytes())
+	}
+	return out, nil
+}

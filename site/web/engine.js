@@ -1,0 +1,62 @@
+// The way from a tab to the library: one worker a tab, so that a tab that is cancelled
+// takes no other with it.
+
+let program; // compiled once
+
+async function load() {
+  const response = await fetch('gibbsite.wasm.gz');
+  if (!response.ok) throw new Error(`gibbsite.wasm.gz: ${response.status} ${response.statusText}`);
+  const reader = response.body.getReader();
+  const first = (await reader.read()).value;
+  const body = new ReadableStream({
+    start(c) { c.enqueue(first); },
+    async pull(c) { const {done, value} = await reader.read(); if (done) c.close(); else c.enqueue(value); },
+  });
+  const packed = first[0] === 0x1f && first[1] === 0x8b; // some servers unpack .gz themselves
+  const bytes = packed ? body.pipeThrough(new DecompressionStream('gzip')) : body;
+  return WebAssembly.compileStreaming(new Response(bytes, {headers: {'Content-Type': 'application/wasm'}}));
+}
+
+export class Cancelled extends Error {}
+
+export class Engine {
+  #worker; #ready; #calls = new Map(); #next = 1;
+
+  async #start() {
+    program ??= load();
+    const module = await program;
+    const worker = this.#worker = new Worker('worker.js');
+    await new Promise((resolve, reject) => {
+      worker.onerror = e => { this.stop(new Error(e.message || 'the worker failed')); reject(new Error(e.message)); };
+      worker.onmessage = ({data}) => {
+        if (data.ready) return resolve();
+        if (data.ended) return this.stop(new Error('the program ended: reload the page'));
+        const call = this.#calls.get(data.id);
+        this.#calls.delete(data.id);
+        if (data.reply.Error) call.reject(new Error(data.reply.Error));
+        else call.resolve(data);
+      };
+      worker.postMessage({module});
+    });
+  }
+
+  // call resolves to {reply, pixels}. pixels, if given, is a buffer to be filled.
+  async call(name, args, pixels) {
+    this.#ready ??= this.#start();
+    await this.#ready;
+    if (!this.#worker) throw new Cancelled('cancelled');
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#calls.set(id, {resolve, reject});
+      this.#worker.postMessage({id, name, args, pixels}, pixels ? [pixels] : []);
+    });
+  }
+
+  // stop ends the worker; the next call starts another.
+  stop(reason = new Cancelled('cancelled')) {
+    this.#worker?.terminate();
+    this.#worker = this.#ready = undefined;
+    for (const c of this.#calls.values()) c.reject(reason);
+    this.#calls.clear();
+  }
+}
