@@ -135,6 +135,7 @@ func (s *site) visit(t *testing.T, address string, width int64, scheme string) c
 			s.mu.Unlock()
 		}
 	})
+	require.NoError(t, chromedp.Run(tab)) // opens the tab, for as long as its own context
 	act(t, tab, network.Enable(), log.Enable(), chromedp.EmulateViewport(width, 900),
 		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 		chromedp.Navigate(s.url+"/"+address))
@@ -230,7 +231,7 @@ func TestStrings(t *testing.T) {
 	until(t, tab, `document.querySelector('#strings [name=fixed]').value === '2··6'`)
 
 	// An error is said and leaves the page alive.
-	act(t, tab, chromedp.SetValue("#strings [name=pattern]", ""), chromedp.SendKeys("#strings [name=pattern]", "["))
+	act(t, tab, chromedp.Evaluate(`{const e = document.querySelector('#strings [name=pattern]'); e.value = '['; e.dispatchEvent(new Event('input', {bubbles: true}));}`, nil))
 	until(t, tab, `/missing closing/.test(document.querySelector('#strings .error').textContent)`)
 	act(t, tab, chromedp.Navigate(s.url+"/playground.html#strings?pattern=[ab]*&length=8&upto=0&model=uniform"))
 	until(t, tab, `document.getElementById('strings-count').textContent === '256' && document.querySelector('#strings .error').hidden`)

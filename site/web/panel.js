@@ -36,7 +36,7 @@ export class Panel {
   fill(query) {
     this.form.reset();
     for (const [k, v] of query) {
-      const input = this.form.elements[k];
+      const input = this.form.elements.namedItem(k);
       if (input && input.type !== 'file') input.value = v;
     }
     this.show();
@@ -53,7 +53,7 @@ export class Panel {
   remember() {
     const q = new URLSearchParams();
     for (const [k, v] of Object.entries(this.values)) {
-      const input = this.form.elements[k];
+      const input = this.form.elements.namedItem(k);
       const preset = input.tagName === 'SELECT' ? ([...input.options].find(o => o.defaultSelected) ?? input.options[0]).value : input.defaultValue;
       if (typeof v === 'string' && v !== preset) q.set(k, v);
     }
