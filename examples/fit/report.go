@@ -116,9 +116,9 @@ func (r *report) couplings(o options, theta []float64, n int, names []string, sc
 	if w.Flush(); w.Error() != nil {
 		return w.Error()
 	}
-	p := plot.New()
-	p.Title.Text = "couplings"
+	p := picture.Panel("site", "site")
 	heat := plotter.NewHeatMap(matrix{grid, n}, signs{})
+	heat.Rasterized = true // one picture of n×n pixels, not as many shapes
 	most := 1e-9
 	for _, v := range grid {
 		most = max(most, math.Abs(v))
@@ -131,7 +131,6 @@ func (r *report) couplings(o options, theta []float64, n int, names []string, sc
 		p.X.Tick.Label.Rotation = math.Pi / 2
 		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = -1, -0.5
 	}
-	p.Title.Text = ""
 	r.Add(&picture.Figure{
 		Name: "couplings", Title: "Couplings", Panels: []*plot.Plot{p}, Height: picture.Width,
 		Caption: fmt.Sprintf("Colours from −%.3g (blue) to %.3g (red); the numbers are in couplings.csv.", most, most),

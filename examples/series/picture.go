@@ -23,7 +23,10 @@ func (r *report) draw(p *problem, runs []*outcome) error {
 	channels := &picture.Figure{
 		Name: "channels", Height: panelHeight,
 		Title:   fmt.Sprintf("A window held out (lines %d to %d), and %s under its limits", p.lines[start], p.lines[start+p.length-1], runs[0].method),
-		Caption: "Shaded: between the smallest and the largest of all samples of the window.",
+		Caption: "One sample of the window.",
+	}
+	if runs[0].samples > 1 {
+		channels.Caption = "Shaded: between the smallest and the largest of all samples of the window."
 	}
 	for c, name := range p.names {
 		panel, err := p.panel(channels, runs[:1], 0, c)
@@ -78,7 +81,7 @@ func (p *problem) panel(f *picture.Figure, runs []*outcome, i, c int) (*plot.Plo
 	}
 	l.Color, l.Width = color.Black, vg.Points(2)
 	if first {
-		f.Legend = append(f.Legend, picture.Entry{Name: "real", Mark: l})
+		f.Legend = append(f.Legend, picture.Entry{Name: "held out", Mark: l})
 	}
 	f.Panels = append(f.Panels, panel)
 	return panel, nil

@@ -4,6 +4,9 @@ package diagnosis
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -128,6 +131,41 @@ func meanAutocorrelation(draws [][]float64) []float64 {
 	return mean
 }
 
+// binning returns the lower edge of the first bin, the width and the number of the bins of a
+// histogram. A quantity on a lattice, such as the mean of spins, has as many values in
+// every bin, around their middle: else some bins would be empty, or full, by chance.
+func binning(runs []Run) (low, wide float64, n int) {
+	low, high := extremes(runs)
+	seen := map[float64]bool{}
+	for _, r := range runs {
+		for _, chain := range r.Draws {
+			for _, v := range chain {
+				if seen[v] = true; len(seen) > mostValues {
+					return low, (high - low) / bins, bins
+				}
+			}
+		}
+	}
+	values := slices.Sorted(maps.Keys(seen))
+	step := high - low
+	for i, v := range values[1:] {
+		if gap := v - values[i]; gap > 1e-9*(high-low) {
+			step = min(step, gap)
+		}
+	}
+	for _, v := range values {
+		if at := (v - low) / step; math.Abs(at-math.Round(at)) > 1e-6 {
+			return low, (high - low) / bins, bins // on no lattice
+		}
+	}
+	points := int(math.Round((high-low)/step)) + 1
+	each := (points + bins - 1) / bins
+	return low - step/2, float64(each) * step, (points + each - 1) / each
+}
+
+// mostValues is how many different values a quantity on a lattice may have.
+const mostValues = 4096
+
 // histogram is of all draws of every run.
 func histogram(quantity string, runs []Run, reference *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
@@ -135,22 +173,21 @@ func histogram(quantity string, runs []Run, reference *float64) (*picture.Figure
 		Caption: "Kernels that sample the same target have the same histogram.", Height: 7 * vg.Centimeter,
 	}
 	p := picture.Panel(quantity, "% of draws")
-	low, high := extremes(runs)
+	low, wide, n := binning(runs)
 	for k, r := range runs {
-		count := make([]float64, bins)
+		count := make([]float64, n)
 		total := 0.0
 		for _, chain := range r.Draws {
 			for _, v := range chain {
-				count[min(int(bins*(v-low)/(high-low)), bins-1)]++
+				count[min(int((v-low)/wide), n-1)]++
 				total++
 			}
 		}
 		xy := plotter.XYs{{X: low}}
 		for b, c := range count {
-			left, wide := low+(high-low)*float64(b)/bins, (high-low)/bins
-			xy = append(xy, plotter.XY{X: left, Y: 100 * c / total}, plotter.XY{X: left + wide, Y: 100 * c / total})
+			xy = append(xy, plotter.XY{X: low + wide*float64(b), Y: 100 * c / total}, plotter.XY{X: low + wide*float64(b+1), Y: 100 * c / total})
 		}
-		l, err := picture.Curve(p, k, append(xy, plotter.XY{X: high}))
+		l, err := picture.Curve(p, k, append(xy, plotter.XY{X: low + wide*float64(n)}))
 		if err != nil {
 			return nil, err
 		}

@@ -69,11 +69,11 @@ func (p *Page) HTML() ([]byte, error) {
 	}
 	var figures []drawn
 	for _, f := range p.Figures {
-		svg, err := f.SVG()
+		svg, err := f.Themed()
 		if err != nil {
 			return nil, err
 		}
-		figures = append(figures, drawn{f, template.HTML(svg[bytes.Index(svg, []byte("<svg")):])}) // our own drawing
+		figures = append(figures, drawn{f, template.HTML(svg)}) // our own drawing
 	}
 	var b bytes.Buffer
 	err := document.Execute(&b, struct {

@@ -5,10 +5,13 @@ package picture
 
 import (
 	"bytes"
+	"fmt"
+	"html"
 	"image/color"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -203,7 +206,53 @@ func (f *Figure) SVG() ([]byte, error) {
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, err
 	}
-	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:"+fonts)), nil
+	svg := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:"+fonts))
+	at := bytes.Index(svg, []byte("<svg")) // for readers who do not see it
+	return slices.Concat(svg[:at], fmt.Appendf(nil, "<svg role=\"img\" aria-label=\"%s\"", html.EscapeString(f.Alternative())), svg[at+len("<svg"):]), nil
+}
+
+// Alternative says in words what the figure shows.
+func (f *Figure) Alternative() string {
+	text := f.Title
+	for i, p := range f.Panels {
+		switch x, y := p.X.Label.Text, p.Y.Label.Text; {
+		case x != "" && y != "":
+			text += fmt.Sprintf(". Panel %d: %s by %s", i+1, y, x)
+		case y != "":
+			text += fmt.Sprintf(". Panel %d: %s", i+1, y)
+		}
+	}
+	if len(f.Legend) > 0 {
+		text += ". Series:"
+		for i, e := range f.Legend {
+			if i > 0 {
+				text += ","
+			}
+			text += " " + e.Name
+		}
+	}
+	return text
+}
+
+// themed are colours of a figure that a page may set, so that it can be dark: each is a
+// variable with the colour itself as its default.
+var themed = strings.NewReplacer(
+	"#1E1E1E", "var(--figure-ink, #1E1E1E)", "#000000", "var(--figure-ink, #000000)",
+	"#787878", "var(--figure-axis, #787878)", "#E6E6E6", "var(--figure-grid, #E6E6E6)",
+	"#0072B2", "var(--figure-blue, #0072B2)", "#87542E", "var(--figure-brown, #87542E)", "#7A51B8", "var(--figure-violet, #7A51B8)",
+)
+
+// Themed returns the figure as an element for a page: its paper is that of the page, and
+// its ink, axes and dark series are the variables --figure-ink, -axis, -grid, -blue,
+// -brown and -violet.
+func (f *Figure) Themed() ([]byte, error) {
+	svg, err := f.SVG()
+	if err != nil {
+		return nil, err
+	}
+	svg = svg[bytes.Index(svg, []byte("<svg")):]
+	svg = bytes.Replace(svg, []byte("fill:#FFFFFF"), []byte("fill:none"), 1) // the paper is drawn first
+	return []byte(themed.Replace(string(svg))), nil
 }
 
 // PNG returns the figure as a PNG image of 144 points to the inch.

@@ -118,3 +118,60 @@ func TestTicks(t *testing.T) {
 		t.Errorf("no width: %v", got)
 	}
 }
+
+// A long curve is thinned to what can be seen: its ends and its extremes stay.
+func TestThin(t *testing.T) {
+	long := make(plotter.XYs, 100000)
+	for i := range long {
+		long[i].X = float64(i)
+	}
+	long[54321].Y, long[12345].Y = 7, -3
+	got := thin(long)
+	if len(got) > visible || got[0] != long[0] || got[len(got)-1] != long[len(long)-1] {
+		t.Errorf("%d points from %v to %v", len(got), got[0], got[len(got)-1])
+	}
+	low, high := 0.0, 0.0
+	for i, v := range got {
+		low, high = min(low, v.Y), max(high, v.Y)
+		if i > 0 && v.X <= got[i-1].X {
+			t.Fatalf("point %d is not behind the one before", i)
+		}
+	}
+	if low != -3 || high != 7 {
+		t.Errorf("from %v to %v", low, high)
+	}
+	if short := long[:10]; len(thin(short)) != 10 {
+		t.Error("a short curve is thinned")
+	}
+}
+
+// Every series of a dozen has its own colour or dashes, and a picture has words.
+func TestFigureForEverybody(t *testing.T) {
+	for k := range 8 {
+		for j := range k {
+			if Color(k) == Color(j) {
+				t.Errorf("series %d and %d have one colour", j, k)
+			}
+		}
+	}
+	f := figure(t)
+	f.Title = `a "title" & more`
+	svg, err := f.SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`role="img" aria-label="a &#34;title&#34; &amp; more. Panel 1: speed (m/s) by time (s).`, "Series: an entry"} {
+		if !strings.Contains(string(svg), want) {
+			t.Errorf("no %s in\n%.400s", want, svg)
+		}
+	}
+	themed, err := f.Themed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []string{"fill:#FFFFFF", "fill:#1E1E1E", "stroke:#787878", "stroke:#0072B2"} {
+		if strings.Contains(string(themed), left) {
+			t.Errorf("a page cannot set %s", left)
+		}
+	}
+}

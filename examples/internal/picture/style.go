@@ -15,11 +15,12 @@ import (
 const (
 	titleSize = 10
 	labelSize = 9
-	tickSize  = 8
+	tickSize  = 8.5 // 11 pixels of a screen
 )
 
 // palette is that of Okabe and Ito (2008) without its black, which is for what is
-// real or exact, and without its yellow, which is too faint for a line.
+// real or exact, and without its yellow, which is too faint for a line; brown and
+// violet follow.
 var palette = []color.Color{
 	color.RGBA{R: 0, G: 114, B: 178, A: 255},   // blue
 	color.RGBA{R: 213, G: 94, B: 0, A: 255},    // vermilion
@@ -27,6 +28,8 @@ var palette = []color.Color{
 	color.RGBA{R: 204, G: 121, B: 167, A: 255}, // purple
 	color.RGBA{R: 230, G: 159, B: 0, A: 255},   // orange
 	color.RGBA{R: 86, G: 180, B: 233, A: 255},  // sky
+	color.RGBA{R: 135, G: 84, B: 46, A: 255},   // brown
+	color.RGBA{R: 122, G: 81, B: 184, A: 255},  // violet
 }
 
 var dashes = [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 3, 2, 3}}
@@ -88,13 +91,44 @@ func Line(p *plot.Plot, k int, y []float64) (*plotter.Line, error) {
 
 // Curve adds series k to a panel and returns its mark for a legend.
 func Curve(p *plot.Plot, k int, xy plotter.XYs) (*plotter.Line, error) {
-	l, err := plotter.NewLine(xy)
+	l, err := plotter.NewLine(thin(xy))
 	if err != nil {
 		return nil, err
 	}
 	l.LineStyle = Stroke(k)
 	p.Add(l)
 	return l, nil
+}
+
+// visible is how many points of a curve a picture can show: two for each half of a point
+// of its width.
+const visible = 1800
+
+// thin keeps of a longer curve the first and the last point and the lowest and the
+// highest of each of some hundred stretches, which look the same.
+func thin(xy plotter.XYs) plotter.XYs {
+	if len(xy) <= visible {
+		return xy
+	}
+	kept := plotter.XYs{xy[0]}
+	inner, parts := xy[1:len(xy)-1], visible/2-1
+	for k := range parts {
+		part := inner[k*len(inner)/parts : (k+1)*len(inner)/parts]
+		low, high := 0, 0
+		for i, v := range part {
+			if v.Y < part[low].Y {
+				low = i
+			}
+			if v.Y > part[high].Y {
+				high = i
+			}
+		}
+		kept = append(kept, part[min(low, high)])
+		if low != high {
+			kept = append(kept, part[max(low, high)])
+		}
+	}
+	return append(kept, xy[len(xy)-1])
 }
 
 // Band fills the area between two series over the same places, in the colour of
