@@ -46,23 +46,56 @@ func baseEntries() []baseEntry {
 // setEntry is what states have to meet on average.
 type setEntry struct {
 	name string
-	set  constraint.Set
+	sets joinedSets
+}
+
+// joinedSets is the rows of all sets, one after the other.
+type joinedSets []constraint.Set
+
+func (j joinedSets) Len() int {
+	n := 0
+	for _, s := range j {
+		n += s.Len()
+	}
+	return n
+}
+
+func (j joinedSets) Violation(g []float64, x []int32) {
+	for _, s := range j {
+		s.Violation(g[:s.Len()], x)
+		g = g[s.Len():]
+	}
+}
+
+// equal reports which rows are equalities.
+func (j joinedSets) equal() []bool {
+	var equal []bool
+	for _, s := range j {
+		c, ok := s.(dual.Constraint[int32])
+		for range s.Len() {
+			equal = append(equal, ok && c.Low == c.High)
+		}
+	}
+	return equal
 }
 
 func setEntries() []setEntry {
 	other := exact.NewRugged(dualSites, dualLevels, 1, 0, 4)
 	ones := exact.Must(model.NewIndependent(slices.Repeat([]float64{0, -1, 0}, dualSites), dualLevels)) // minus the log-weights: the number of ones
+	type limit = dual.Constraint[int32]
+	of := func(models ...dual.Energetic[int32]) []dual.Energetic[int32] { return models }
 	return []setEntry{
-		{"constraint.Count", counted(1, 1, 2)},
-		{"constraint.Count that holds anyway", counted(1, 0, 4)},
-		{"Count and Score", dual.Join(counted(1, 0, 1), weighed())},
-		{"an equality", dual.Bounds{{Models: []energy.Model{other}, Coef: []float64{2}, Offset: -0.5, Equal: true}}},
-		{"an equality and a bound", dual.Bounds{{Models: []energy.Model{ones}, Offset: -1.5, Equal: true}, dual.AtMost(other, 0.2)}},
-		{"two models", dual.Bounds{{Models: []energy.Model{ones, other}, Coef: []float64{1, -0.5}, Offset: -1}, dual.AtLeast(other, -0.3)}},
-		{"only on part of the states", dual.Bounds{dual.AtMost(ones, 0)}},
-		{"nowhere", dual.Bounds{dual.AtMost(ones, -1)}},
-		{"two that exclude each other", dual.Bounds{dual.AtMost(ones, 1), dual.AtLeast(ones, 2)}},
-		{"two equalities that exclude each other", dual.Bounds{{Models: []energy.Model{ones}, Offset: -1, Equal: true}, {Models: []energy.Model{ones}, Offset: -2, Equal: true}}},
+		{"constraint.Count", joinedSets{counted(1, 1, 2)}},
+		{"constraint.Count that holds anyway", joinedSets{counted(1, 0, 4)}},
+		{"Count and Score", joinedSets{counted(1, 0, 1), weighed()}},
+		{"an equality", joinedSets{limit{Of: of(other), Coef: []float64{2}, Low: 0.5, High: 0.5}}},
+		{"an equality and a bound", joinedSets{dual.Between[int32](ones, 1.5, 1.5), dual.AtMost[int32](other, 0.2)}},
+		{"a range", joinedSets{dual.Between[int32](ones, 1.2, 1.4)}},
+		{"two models", joinedSets{limit{Of: of(ones, other), Coef: []float64{1, -0.5}, Low: math.Inf(-1), High: 1}, dual.AtLeast[int32](other, -0.3)}},
+		{"only on part of the states", joinedSets{dual.AtMost[int32](ones, 0)}},
+		{"nowhere", joinedSets{dual.AtMost[int32](ones, -1)}},
+		{"two that exclude each other", joinedSets{dual.AtMost[int32](ones, 1), dual.AtLeast[int32](ones, 2)}},
+		{"two equalities that exclude each other", joinedSets{dual.Between[int32](ones, 1, 1), dual.Between[int32](ones, 2, 2)}},
 	}
 }
 
@@ -85,7 +118,7 @@ type allStates struct {
 	certainly float64              // largest |g|
 }
 
-func listAll(base energy.Model, set constraint.Set, beta float64, language constraint.Automaton) *allStates {
+func listAll(base energy.Model, set joinedSets, beta float64, language constraint.Automaton) *allStates {
 	l := &allStates{beta: beta, language: language, certainly: 1}
 	e := exact.Energies(base)
 	for k, x := range exact.States(dualSites, dualLevels) {
@@ -99,13 +132,7 @@ func listAll(base energy.Model, set constraint.Set, beta float64, language const
 		}
 		l.x, l.f0, l.g = append(l.x, slices.Clone(x)), append(l.f0, e[k]), append(l.g, g)
 	}
-	if b, ok := set.(dual.Bounds); ok {
-		for _, v := range b {
-			l.equal = append(l.equal, v.Equal)
-		}
-	} else {
-		l.equal = make([]bool, set.Len())
-	}
+	l.equal = set.equal()
 	return l
 }
 
@@ -182,7 +209,7 @@ const (
 
 func (c *dualCase) judge(ctx context.Context, scale int, seed uint64) error {
 	var err error
-	if c.l, err = dual.NewLagrangian(c.base.base, c.set.set); err != nil {
+	if c.l, err = dual.NewLagrangian(c.base.base, c.set.sets...); err != nil {
 		return refusal{err}
 	}
 	if c.l, err = c.l.AtTemperature(c.beta); err != nil {
@@ -193,7 +220,7 @@ func (c *dualCase) judge(ctx context.Context, scale int, seed uint64) error {
 			return refusal{err}
 		}
 	}
-	c.all = listAll(c.base.base, c.set.set, c.beta, c.within)
+	c.all = listAll(c.base.base, c.set.sets, c.beta, c.within)
 	solved := c.solve(ctx)
 	if _, refused := errors.AsType[refusal](solved); solved != nil && !refused {
 		return solved
@@ -204,14 +231,18 @@ func (c *dualCase) judge(ctx context.Context, scale int, seed uint64) error {
 	return solved
 }
 
-// solve judges dual.Solve, and dual.SolveStates where there is no equality.
+// solve judges dual.Solve and dual.SolveStates.
 func (c *dualCase) solve(ctx context.Context) error {
 	optimum, err := dual.Solve(ctx, c.l)
 	judged := c.optimum("dual.Solve", optimum, err)
-	if slices.Contains(c.all.equal, true) || len(c.all.x) == 0 {
+	if len(c.all.x) == 0 {
 		return judged
 	}
-	optimum, err = dual.SolveStates(ctx, c.all.f0, slices.Concat(c.all.g...), c.beta)
+	rows := make([]dual.Row, len(c.all.equal))
+	for j, equal := range c.all.equal {
+		rows[j].Equal = equal
+	}
+	optimum, err = dual.SolveStates(ctx, c.all.f0, slices.Concat(c.all.g...), c.beta, rows)
 	again := c.optimum("dual.SolveStates", optimum, err)
 	_, refused := errors.AsType[refusal](judged)
 	if _, too := errors.AsType[refusal](again); again != nil && !too || refused != too {
@@ -348,7 +379,7 @@ func (c *dualCase) replay(ctx context.Context, i *dual.Inference[int32], w *watc
 	}
 	lambda := make([]float64, n)
 	copy(lambda, c.cfg.Start)
-	batch := dual.Batch{States: dualStates, Beta: c.beta, Mean: make([]float64, n), Max: math.Inf(1), Equal: c.l.Equal()}
+	batch := dual.Batch{States: dualStates, Beta: c.beta, Mean: make([]float64, n), Max: math.Inf(1), Equal: c.all.equal}
 	if c.cfg.Max != nil {
 		batch.Max = *c.cfg.Max
 	}
@@ -359,7 +390,7 @@ func (c *dualCase) replay(ctx context.Context, i *dual.Inference[int32], w *watc
 		g := make([]float64, dualStates*n)
 		for s := range dualStates {
 			y := x[s*dualSites : (s+1)*dualSites]
-			c.set.set.Violation(g[s*n:(s+1)*n], y)
+			c.set.sets.Violation(g[s*n:(s+1)*n], y)
 			if !slices.ContainsFunc(c.all.x, func(z []int32) bool { return slices.Equal(y, z) }) {
 				return fmt.Errorf("step %d: state %v has probability zero", t, y)
 			}
@@ -462,7 +493,7 @@ func (c *dualCase) frozen(ctx context.Context, i *dual.Inference[int32], w *watc
 		g := make([]float64, n)
 		for _, x := range states {
 			for s := range dualStates {
-				c.set.set.Violation(g, x[s*dualSites:(s+1)*dualSites])
+				c.set.sets.Violation(g, x[s*dualSites:(s+1)*dualSites])
 				mean += g[j] / float64(draws*dualStates)
 			}
 		}
@@ -520,7 +551,7 @@ func dualPairing() pairing {
 			c.cfg.Max = &dualMaxima[1]
 		}
 		if pick[7] > 0 {
-			c.cfg.Start = slices.Repeat([]float64{dualStarts[1]}, c.set.set.Len())
+			c.cfg.Start = slices.Repeat([]float64{dualStarts[1]}, c.set.sets.Len())
 		}
 		return c.judge(ctx, draws, seed)
 	}

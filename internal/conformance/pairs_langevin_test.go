@@ -38,7 +38,7 @@ func realTargets() []realTarget {
 	b := []float64{-(a[0]*mean[0] + a[1]*mean[1]), -(a[2]*mean[0] + a[3]*mean[1])}
 	two := normals{[]float64{0.3, 0.7}, [][]float64{{-1, 0}, {1, 0.5}}, [][]float64{{0.3, 0.1, 0.1, 0.4}, {0.2, 0, 0, 0.5}}}
 	quadratic := exact.Must(continuous.NewQuadratic(a, b, 0))
-	l := exact.Must(dual.NewRealLagrangian(exact.Must(continuous.NewQuadratic([]float64{1, 0, 0, 2}, nil, 0)), 0.5, exact.Must(continuous.NewQuadratic([]float64{1, 0, 0, 0}, nil, -1))))
+	l := exact.Must(dual.NewRealLagrangian(exact.Must(continuous.NewQuadratic([]float64{1, 0, 0, 2}, nil, 0)), 0.5, dual.AtMost[float32](exact.Must(continuous.NewQuadratic([]float64{1, 0, 0, 0}, nil, 0)), 1)))
 	if err := l.SetLambda([]float64{0.5}); err != nil {
 		panic(err)
 	}
@@ -355,9 +355,9 @@ func (c *pdiCase) tilted(lambda []float64) *normals {
 func (c *pdiCase) judge(ctx context.Context, _ int, seed uint64) error {
 	base := pdiBase()
 	mixture := exact.Must(continuous.NewDiagonal(base.weight, slices.Concat(base.means...), []float64{0.4, 0.3}))
-	var terms []*continuous.Linear
+	var terms []dual.Constraint[float32]
 	for j, w := range c.slopes {
-		terms = append(terms, exact.Must(continuous.NewLinear(w, c.offsets[j])))
+		terms = append(terms, dual.AtMost[float32](exact.Must(continuous.NewLinear(w, c.offsets[j])), 0))
 	}
 	p, err := pdi.NewMixture(mixture, c.beta, terms...)
 	if err != nil {
