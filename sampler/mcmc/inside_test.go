@@ -217,7 +217,7 @@ func TestFollowingTakesTurns(t *testing.T) {
 	}
 	k := exact.Must(Gibbs{}.Kernel(context.Background(), m, 1))
 	require.Error(t, k.UnmarshalBinary([]byte{1}))
-	require.ErrorContains(t, k.UnmarshalBinary(append([]byte{patience + 1}, make([]byte, 7)...)), "17 steps after a change")
+	require.ErrorContains(t, k.UnmarshalBinary(append([]byte{patience + 1}, make([]byte, 7)...)), "= 17, want 0 … 16")
 }
 
 // Replicas of a model whose numbers change move by the kernels of what it is now, wherever
