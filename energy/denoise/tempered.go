@@ -31,10 +31,19 @@ type Tempered struct {
 	Without     []int32 // levels that are no tokens, the mask above all: their weight must not count
 }
 
+// inside is a denoiser that can be wrong inside another one, such as
+// diffusion.ClassifierFree.
+type inside interface{ CheckInside() error }
+
 // Check reports what is wrong with the fields.
 func (d Tempered) Check() error {
 	if err := check.Given("denoise: Tempered", "Denoiser", d.Denoiser); err != nil {
 		return err
+	}
+	if c, ok := energy.As[inside](d.Denoiser); ok {
+		if err := c.CheckInside(); err != nil {
+			return fmt.Errorf("denoise: Tempered: %w", err)
+		}
 	}
 	_, levels := d.Denoiser.Shape()
 	switch {

@@ -798,9 +798,6 @@ func (c *diffusionCase) plain(ctx context.Context, cfg diffusion.Config, scale i
 	}
 	_, remembers := c.projection.(diffusion.Committer)
 	if err := c.lives(ctx, cfg, remembers); err != nil {
-		if strings.Contains(err.Error(), unseen) {
-			return refusal{errors.Unwrap(err)}
-		}
 		return err
 	}
 	n := 3000 * scale
@@ -878,10 +875,6 @@ func (c *diffusionCase) tally(counts []int, x []int32, err error) error {
 func (c *diffusionCase) mayFail(err error) bool {
 	return strings.Contains(err.Error(), "lagrange: ") || c.guidance.free && c.guidance.scale > 1 && strings.HasPrefix(c.temper.name, "TopK") && strings.Contains(err.Error(), "+Inf")
 }
-
-// unseen is how a runner refuses a guide inside a wrapper, which it cannot see when it is
-// made.
-const unseen = "guidance at the posterior is not seen by the caller"
 
 // lives compares samples of one worker with those of others, of calls and of parts.
 func (c *diffusionCase) lives(ctx context.Context, cfg diffusion.Config, remembers bool) error {
@@ -964,9 +957,6 @@ func (c *diffusionCase) particles(ctx context.Context, cfg diffusion.Config, sca
 	x := make([]int32, 1000*scale*pairSites)
 	counts := make([]int, exact.Size(pairSites, pairLevels)+1)
 	err = d.Sample(ctx, x)
-	if err != nil && strings.Contains(err.Error(), unseen) {
-		return refusal{err}
-	}
 	if err := c.tally(counts, x, err); err != nil {
 		return err
 	}
@@ -1019,7 +1009,7 @@ func (c *diffusionCase) rejects(ctx context.Context, d *unmask.Rejection, x []in
 	switch {
 	case err == nil || above && heavy.Made:
 		return c.conditional(ctx, x, above)
-	case above || strings.Contains(err.Error(), unseen):
+	case above:
 		return refusal{err}
 	case !errors.Is(err, constraint.ErrInfeasible) && !c.mayFail(err):
 		return fmt.Errorf("d.Sample: %w", err)
@@ -1076,9 +1066,6 @@ func (c *diffusionCase) backtrack(ctx context.Context, cfg diffusion.Config, sca
 	}
 	x := make([]int32, 50*scale*pairSites)
 	if err := d.Sample(ctx, x); err != nil {
-		if strings.Contains(err.Error(), unseen) {
-			return refusal{err}
-		}
 		if !errors.Is(err, constraint.ErrInfeasible) && !c.mayFail(err) {
 			return fmt.Errorf("d.Sample: %w", err)
 		}

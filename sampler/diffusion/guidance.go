@@ -37,6 +37,9 @@ type Classifier interface {
 // errUnseen is the error of a denoiser whose guidance the caller does not apply.
 var errUnseen = errors.New("guidance at the posterior is not seen by the caller; a wrapper has to pass energy.As on")
 
+// errInside is the error of a denoiser inside another whose guidance no caller can apply.
+var errInside = errors.New("AtPosterior = true inside another denoiser, want guidance at the prediction, or the other one inside")
+
 // leads reports whether the denoiser d leads reverse steps.
 func leads(d any) bool {
 	g, ok := energy.As[Guide](d)
@@ -397,6 +400,15 @@ func (g ClassifierFree) Check() error {
 	return checkPair("ClassifierFree", g.Conditional, g.Unconditional)
 }
 
+// CheckInside is Check of a denoiser inside another that changes its predictions, which
+// guidance at the posterior would not reach.
+func (g ClassifierFree) CheckInside() error {
+	if g.AtPosterior {
+		return fmt.Errorf("diffusion: ClassifierFree: %w", errInside)
+	}
+	return g.Check()
+}
+
 // ClassifierGuided is a denoiser guided by a classifier (Dhariwal and Nichol 2021;
 // for tokens Schiff et al. 2025). At the prediction, the default,
 //
@@ -482,4 +494,13 @@ func (g ClassifierGuided) Check() error {
 		return err
 	}
 	return checkScale("ClassifierGuided", g.Scale)
+}
+
+// CheckInside is Check of a denoiser inside another that changes its predictions, which
+// guidance at the posterior would not reach.
+func (g ClassifierGuided) CheckInside() error {
+	if g.AtPosterior {
+		return fmt.Errorf("diffusion: ClassifierGuided: %w", errInside)
+	}
+	return g.Check()
 }
