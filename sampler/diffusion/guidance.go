@@ -38,7 +38,7 @@ type Classifier interface {
 var errUnseen = errors.New("guidance at the posterior is not seen by the caller; a wrapper has to pass energy.As on")
 
 // errInside is the error of a denoiser inside another whose guidance no caller can apply.
-var errInside = errors.New("AtPosterior = true inside another denoiser, want guidance at the prediction, or the other one inside")
+var errInside = errors.New("AtPosterior = true inside another denoiser, want false, or the guide around the other one")
 
 // leads reports whether the denoiser d leads reverse steps.
 func leads(d any) bool {
