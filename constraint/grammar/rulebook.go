@@ -32,7 +32,7 @@ import (
 // enters a recursive one, or leaves it. Recursion between brackets always satisfies this.
 // Otherwise the error is a [*ConflictError]; it is a [*SyntaxError] if the source cannot
 // be read, a [*constraint.LimitError] if the automaton grows beyond the limits, or the
-// cause of the context.
+// cause of the context. It wraps [constraint.ErrInfeasible] if no text is in the language.
 func Parse(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)
