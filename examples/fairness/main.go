@@ -40,7 +40,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.chains, "chains", 32, "number of chains")
 	f.IntVar(&o.steps, "steps", 600, "dual steps of the first round")
 	f.IntVar(&o.draws, "draws", 600, "draws per chain that judge the multipliers of the first round")
-	f.Float64Var(&o.tol, "tol", 0.05, "how far above its limit a mean may be, two standard errors included")
+	f.Float64Var(&o.tol, "tol", 0.05, "how far above its limit a mean may be, or a hundredth of the limit if that is more, two standard errors included")
 	f.IntVar(&o.rounds, "rounds", 4, "rounds at most, each of twice the steps and draws, until that holds")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	o.Output.Define(f, "")

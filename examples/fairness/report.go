@@ -97,19 +97,19 @@ func (r *report) settle(s *study) {
 // certified fills in what the certificate says, and warns if it does not hold.
 func (r *report) certified(o options, s *study) {
 	c := s.was.After.Cert
-	r.Certified, r.Tol, r.Rounds = c.Holds(o.tol), o.tol, s.was.Rounds
+	r.Certified, r.Tol, r.Rounds = c.Holds(slacks*o.tol), o.tol, s.was.Rounds
 	if r.Certified {
 		return
 	}
 	worst := 0
-	over := func(j int) float64 { return c.Violation[j] + 2*c.ViolationSE[j] }
+	over := func(j int) float64 { return (c.Violation[j] + 2*c.ViolationSE[j]) / s.limits[j].tol }
 	for j := range c.Violation {
 		if over(j) > over(worst) {
 			worst = j
 		}
 	}
 	r.Warning = fmt.Sprintf("the certificate does not hold within %g after %d rounds", o.tol, r.Rounds)
-	if l := s.limits[worst]; over(worst) > o.tol {
+	if l := s.limits[worst]; over(worst) > 1 {
 		r.Warning += fmt.Sprintf(": %s has %.3f ± %.3f, the limit is %.3f", l.name, l.most+c.Violation[worst], c.ViolationSE[worst], l.most)
 	}
 	r.Warning += "; raise -rounds, or -tol"
@@ -157,7 +157,7 @@ func (r *report) String() string {
 	w.Flush()
 	fmt.Fprintf(&b, "\noptimality conditions met within %.3f; rosters with a wrong shift: %d\n", r.Residual, r.Violations)
 	if r.Certified {
-		fmt.Fprintf(&b, "no mean is more than %g above its limit, two standard errors included (rounds: %d)\n\n", r.Tol, r.Rounds)
+		fmt.Fprintf(&b, "no mean is more than %g, or a hundredth of its limit, above it, two standard errors included (rounds: %d)\n\n", r.Tol, r.Rounds)
 	} else {
 		fmt.Fprintf(&b, "WARNING: %s\n\n", r.Warning)
 	}

@@ -159,24 +159,34 @@ func (r *roster) language(ctx context.Context) (constraint.Automaton, error) {
 	return constraint.Concat(ctx, 2, constraint.Limits{}, parts...)
 }
 
+// costs are those of sites, 0 where nurses cannot come.
+func (r *roster) costs() []float64 {
+	var all []float64
+	for _, row := range r.shifts {
+		for _, c := range row.cost {
+			if math.IsInf(c, 1) {
+				c = 0
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 // model is the energy Σ cost·x + tired·Σ x·x', the latter over shifts of a nurse
 // that follow each other.
 func (r *roster) model(tired float64) (energy.Model, error) {
 	n := len(r.nurses)
-	linear := make([]float64, r.sites())
 	var pairs []model.Edge
 	for s, row := range r.shifts {
-		for i, c := range row.cost {
+		for i := range row.cost {
 			at := s*n + i
-			if !math.IsInf(c, 1) {
-				linear[at] = c
-			}
 			if s > 0 && tired != 0 {
 				pairs = append(pairs, model.Edge{I: at - n, J: at, W: tired})
 			}
 		}
 	}
-	return model.NewQuadratic(r.sites(), pairs, model.Polynomial{Linear: linear})
+	return model.NewQuadratic(r.sites(), pairs, model.Polynomial{Linear: r.costs()})
 }
 
 // limit is a bound on the mean of a sum of sites.
@@ -184,11 +194,12 @@ type limit struct {
 	name  string
 	sites []int
 	most  float64
+	tol   float64 // how far above most a mean may be
 }
 
 // limits bounds the shifts of every nurse, and the nights, by an equal share of
-// all and the slack.
-func (r *roster) limits(slack float64) []limit {
+// all and the slack, to a tolerance that is at least a hundredth of the bound.
+func (r *roster) limits(slack, tol float64) []limit {
 	n := len(r.nurses)
 	var all []limit
 	for _, nights := range []bool{false, true} {
@@ -205,6 +216,7 @@ func (r *roster) limits(slack float64) []limit {
 		}
 		for i, name := range r.nurses {
 			l := limit{name: name + " shifts", most: (1 + slack) * float64(total) / float64(n)}
+			l.tol = max(tol, l.most/100)
 			if nights {
 				l.name = name + " nights"
 			}

@@ -13,18 +13,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
-	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 const (
-	// updates is the number of exchanges per site that a step proposes: most are
-	// between two shifts, and refused.
-	updates = 4
-
 	// settle is the number of draws per chain that do not count after the
 	// multipliers have been fixed.
 	settle = 100
 )
+
+// slacks is what λ times the distance from a limit may be, in energies and in units of -tol.
+// Limits have tolerances of their own.
+const slacks = 4
 
 // unmet is the part of its limit by which a mean may be above it after the dual
 // steps before limits are said not to be met: several times what is left by
@@ -39,6 +38,7 @@ var path = dual.Path{Points: 9, Discard: 30, Draws: 100}
 type study struct {
 	*roster
 	limits []limit
+	tired  float64
 	base   energy.Model
 	lag    *dual.Lagrangian
 	chains *sampler.Chains
@@ -75,23 +75,15 @@ func newStudy(ctx context.Context, o options) (*study, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &study{roster: r, limits: r.limits(o.slack)}
+	s := &study{roster: r, limits: r.limits(o.slack, o.tol), tired: o.tired}
 	s.was = &progressed{Until: o.steps, Draws: o.draws, Wrong: make([]int, o.chains)}
 	if s.base, err = r.model(o.tired); err != nil {
 		return nil, err
 	}
-	var bounds []constraint.Set
-	for _, l := range s.limits {
-		m, err := l.model(r.sites())
-		if err != nil {
-			return nil, err
-		}
-		bounds = append(bounds, dual.AtMost(m, l.most).Named(l.name, "shifts", 0))
-	}
-	if s.lag, err = dual.NewLagrangian(s.base, bounds...); err != nil {
+	if s.lag, err = dual.NewLagrangian(s.base, bounds{r, s.limits}); err != nil {
 		return nil, err
 	}
-	// A roster's exchanges within shifts lead to all others that suit them.
+	// Proofs that limits exclude each other are about these rosters only.
 	language, err := r.language(ctx)
 	if err != nil {
 		return nil, err
@@ -99,8 +91,8 @@ func newStudy(ctx context.Context, o options) (*study, error) {
 	if err := s.lag.Within(ctx, language); err != nil {
 		return nil, err
 	}
-	s.chains, err = sampler.NewChains(ctx, s.lag, mcmc.Swap{Within: language, Updates: updates * r.sites()}, sampler.Config{
-		Chains: o.chains, Seed: o.seed, Warmup: -1,
+	s.chains, err = sampler.NewChains(ctx, s.lag, exchange{r, o.tired}, sampler.Config{
+		Chains: o.chains, Seed: o.seed, Init: r.starts(o.chains, o.seed), Warmup: -1,
 		Observe: func(chain, draw int, x []int32, info *sampler.Info) {
 			if !r.meets(x) {
 				s.was.Wrong[chain]++
@@ -167,7 +159,7 @@ func (s *study) advance(ctx context.Context, inf *dual.Inference[int32], o optio
 		if was.After, err = s.judge(ctx, inf, inf.Average()); err != nil {
 			return err
 		}
-		if was.Rounds++; was.Rounds < o.rounds && !was.After.Cert.Holds(o.tol) {
+		if was.Rounds++; was.Rounds < o.rounds && !was.After.Cert.Holds(slacks*o.tol) {
 			was.Phase, was.Until, was.Draws = moving, inf.Len()+max(o.steps, inf.Len()), 2*was.Draws
 			return nil
 		}
@@ -242,11 +234,8 @@ func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []
 		}
 		return math.Exp(sum)
 	}
-	base := func(x []int32) float64 {
-		var e [1]float64
-		s.base.Energy(e[:], x)
-		return e[0]
-	}
+	costs := s.costs()
+	base := func(x []int32) float64 { return s.sum(costs, s.tired, x) }
 	meets := func(x []int32) float64 {
 		if weight(x) > 0 {
 			return 1
