@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/concave"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // deepest bounds how often a question is asked again in no fewer dimensions.
@@ -120,11 +121,17 @@ func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) 
 	}
 	e := elimination{cols: len(rows)}
 	for _, k := range alive {
-		if e.add(t.exact(k, rows)); len(e.rows) == len(rows) {
+		if err := poll.Err(ctx); err != nil {
+			return nil, err
+		}
+		if e.add(t.exact(k, rows)); len(e.rows) == len(rows) || e.work > mostExact {
 			return nil, nil
 		}
 	}
 	null := e.null()
+	if float64(len(others)*len(null))*e.price() > mostExact {
+		return nil, nil
+	}
 	// u = Σ c_i null_i: every other state wants uᵀg ≥ 0, every inequality u_j ≥ 0.
 	var want [][]*big.Rat
 	for _, k := range others {
@@ -301,10 +308,28 @@ type elimination struct {
 	cols  int
 	rows  [][]*big.Rat
 	pivot []int
+	work  float64 // of all calls of add
+}
+
+// mostExact bounds the work of an elimination, in products of one word: some ten seconds.
+// Numbers grow by a word a row, so that eighty rows of 16 digits would take minutes. What is
+// not decided within it is left undecided.
+const mostExact = 1 << 25
+
+// price is the work of a combination of a row: products of as many words as numbers have.
+func (e *elimination) price() float64 {
+	words := 1
+	if n := len(e.rows); n > 0 {
+		for _, v := range e.rows[n-1] {
+			words = max(words, (v.Num().BitLen()+v.Denom().BitLen())/64)
+		}
+	}
+	return float64(e.cols * words * words)
 }
 
 // add reduces a row by those that are there and adds what is left.
 func (e *elimination) add(row []*big.Rat) {
+	e.work += float64(2*len(e.rows)+1) * e.price()
 	v := make([]*big.Rat, e.cols)
 	for c := range v {
 		v[c] = new(big.Rat).Set(row[c])
