@@ -42,7 +42,7 @@ func ExampleSwap() {
 		log.Fatal(err)
 	}
 	half := constraint.Count{Levels: []int32{1}, Min: 8, Max: 8}
-	ch, err := sampler.NewChains(context.Background(), m, mcmc.Swap{Within: half}, sampler.Config{Seed: 1})
+	ch, err := sampler.NewChains(context.Background(), m, mcmc.Swap{Within: half, Updates: 32}, sampler.Config{Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
