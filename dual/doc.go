@@ -22,6 +22,14 @@
 //	err = inf.Solve(ctx, 10000, 0.01)
 //	fmt.Println(inf.Certificate())
 //
+// Constraints of one's own are made of models or of functions of a state. They have names,
+// which errors and reports print:
+//
+//	load := dual.AtMost(dual.Statistic(kilowatts), 3).Named("load", "kW", 0.1)
+//	lag, err := dual.NewLagrangian(base, load, dual.Between(temperature, 18, 22).Named("heat", "°C", 0))
+//	…
+//	fmt.Println(inf.Certificate().Report(0.1))
+//
 // A model that can be enumerated needs no sampling: [Solve] returns λ* and the
 // dual value to rounding.
 //

@@ -329,7 +329,7 @@ func (e *elimination) price() float64 {
 
 // add reduces a row by those that are there and adds what is left.
 func (e *elimination) add(row []*big.Rat) {
-	e.work += float64(2*len(e.rows)+1) * e.price()
+	e.work += float64(float64(2*len(e.rows)+1) * e.price())
 	v := make([]*big.Rat, e.cols)
 	for c := range v {
 		v[c] = new(big.Rat).Set(row[c])
