@@ -180,7 +180,7 @@ func (d *Distribution) cross(k, l int32) bool {
 	}
 	side := func(a, b, c int32) float64 { // of c from the line through a and b
 		p, q, r := d.at[a], d.at[b], d.at[c]
-		return (q[0]-p[0])*(r[1]-p[1]) - (q[1]-p[1])*(r[0]-p[0])
+		return float64((q[0]-p[0])*(r[1]-p[1])) - float64((q[1]-p[1])*(r[0]-p[0]))
 	}
 	return side(e[0], e[1], f[0])*side(e[0], e[1], f[1]) <= 0 && side(f[0], f[1], e[0])*side(f[0], f[1], e[1]) <= 0
 }
@@ -251,8 +251,7 @@ func (d *Distribution) Correlation(ctx context.Context, i, j int) (float64, erro
 	sign := 1.0
 	for _, e := range path {
 		turned[e] = true
-		sign *= d.k[e]
-		sign = math.Copysign(1, sign)
+		sign *= math.Copysign(1, d.k[e])
 	}
 	with, s, err := d.solve(ctx, 1, turned, false)
 	if err != nil {

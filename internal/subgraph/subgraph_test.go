@@ -269,6 +269,39 @@ func TestCoverTorus(t *testing.T) {
 	}
 }
 
+// Strips of a torus are bands, no wider than they may be and no longer.
+func TestStripOfATorus(t *testing.T) {
+	start, adj := grid(24)
+	r := rand.New(rand.NewPCG(3, 3))
+	free := slices.Repeat([]bool{true}, 576)
+	free[7] = false
+	cards, tables := slices.Repeat([]int32{2}, 576), [][]float64{}
+	var scopes [][]int32
+	for i := range int32(576) {
+		for _, j := range adj[start[i]:start[i+1]] {
+			scopes, tables = append(scopes, []int32{i, j}), append(tables, make([]float64, 4))
+		}
+	}
+	m := NewModel(cards, scopes, tables)
+	for _, length := range []int{40, 96, 576} {
+		for range 10 {
+			set := NewGraph(start, adj, free).Strip(5, length, r)
+			require.LessOrEqual(t, len(set), length)
+			require.NotContains(t, set, int32(7))
+			plan := m.Compile(set)
+			require.Equal(t, set, plan.Set())
+			for k := range plan.buckets {
+				require.LessOrEqual(t, len(plan.buckets[k].scope), 5)
+			}
+			if length < 100 && len(set) > 0 { // of site 7 there is none
+				require.Greater(t, len(set), length/2)
+			}
+		}
+	}
+	free = make([]bool, 576)
+	require.Empty(t, NewGraph(start, adj, free).Strip(5, 9, r))
+}
+
 // Bands of a torus have messages along the pattern that needs no offsets, and ties among
 // lowest states are broken both ways.
 func TestBandOfATorus(t *testing.T) {

@@ -3,7 +3,6 @@ package mcmc
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,13 +31,6 @@ func sparse(sites int, degree, beta float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), beta, 0))
 }
 
-// processor returns the seconds of processor time that the process has used.
-func processor() float64 {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for an unknown first argument only
-	return float64(u.Utime.Sec+u.Stime.Sec) + 1e-6*float64(u.Utime.Usec+u.Stime.Usec)
-}
-
 // Effective draws of the energy per second of processor time on sparse spin glasses of 2,000 sites:
 //
 //	go test ./sampler/mcmc -run xxx -bench SparseGlass -benchtime 1x -cpu 1
@@ -63,9 +55,9 @@ func BenchmarkSparseGlass(b *testing.B) {
 						for s := range e {
 							e[s] = e[s][:0]
 						}
-						began := processor()
+						began := exact.CPU()
 						require.NoError(b, ch.Run(b.Context(), c.draws))
-						seconds := processor() - began
+						seconds := (exact.CPU() - began).Seconds()
 						ess := exact.Must(diagnose.ESSMean(e))
 						b.ReportMetric(ess/seconds, "ESS/s")
 						b.ReportMetric(1e9*seconds/float64(chains*c.draws*2000), "ns/site")
