@@ -59,10 +59,10 @@ func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 	m.Energy(e, make([]int32, sites)) // all spins are 1
 	d.offset = e[0]
 	for i := range sites {
-		field, reach := -b.Field[i]/2, math.Abs(b.Field[i])
+		field, reach := float64(-b.Field[i]/2), math.Abs(b.Field[i])
 		for k := b.Start[i]; k < b.Start[i+1]; k++ {
 			j, w := b.Adj[k], b.Weight[k]
-			field -= w / 4
+			field -= float64(w / 4)
 			reach += math.Abs(w)
 			if int32(i) > j || w == 0 {
 				continue
@@ -72,7 +72,7 @@ func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 			}
 			edge := int32(len(d.k))
 			d.ends, d.k = append(d.ends, [2]int32{int32(i), j}), append(d.k, -w/4)
-			d.offset -= w / 4
+			d.offset -= float64(w / 4)
 			d.around[i], d.around[j] = append(d.around[i], 2*edge), append(d.around[j], 2*edge+1)
 		}
 		// Fields of spins: rounding errors of sums of as many numbers are no field.

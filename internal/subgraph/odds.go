@@ -162,7 +162,7 @@ func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 	for k := range u {
 		l := &f.links[n-1-k]
 		// A root has no parent: both entries of its couple are 1.
-		o := odds[n-1-k] * l.couple[x[l.parent]&1]
+		o := float64(odds[n-1-k] * l.couple[x[l.parent]&1])
 		level := int32(math.Float64bits(float64(u[k]*(1+o))-o) >> 63)
 		moved += int(x[l.site] ^ level)
 		x[l.site] = level
