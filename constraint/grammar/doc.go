@@ -11,10 +11,21 @@
 // therefore determinised; rules that are called together form one level. A grammar that
 // stays ambiguous is a [*ConflictError]; no text is ever counted twice.
 //
+// # Masks
+//
+// A server that draws one token after the other needs no automaton over tokens, but the set of
+// tokens that may come next. [Grammar.Masks] prepares these sets for a vocabulary, for any
+// automaton over tokens [MasksOf] does; a [Matcher] follows one text. A token is in a mask
+// exactly if some text completes the language after it. Nothing is computed ahead: states are
+// made when a text meets them, and shared by all texts.
+//
 // # JSON
 //
-// The language of a schema holds texts, and JSON has many for one value. All schemas that
-// apply at one place agree on the following. Properties that at least one of them lists
+// The language of a schema holds texts, and JSON has many for one value. Schemas are written as
+// unions of conjunctions (oneOf is one where its schemas plainly exclude each other), and each
+// conjunction agrees on the following; schemas that cannot be written so, because of not,
+// oneOf, if or dependencies, are read side by side, and then all that apply at one place agree
+// on it. Properties that at least one of the schemas lists
 // come in the order of the schema, each at most once, and all others after them; names
 // that are only required come anywhere among those others, each at most once (of more
 // than six, the last six; those before them have a place in the order). What applies to

@@ -187,3 +187,82 @@ func ExampleSpelling() {
 	// 12432 texts, true true true
 	// 120 texts, false false true
 }
+
+// A server asks for a mask before every token that it draws, and takes tokens back when a draft
+// of several was wrong.
+func ExampleGrammar_Masks() {
+	ctx := context.Background()
+	g, err := grammar.JSONSchema(ctx, []byte(`{"type": "object", "properties": {"unit": {"enum": ["celsius", "kelvin"]}}, "required": ["unit"], "additionalProperties": false}`),
+		grammar.SchemaConfig{Spelling: grammar.Canonical})
+	if err != nil {
+		panic(err)
+	}
+	v := text.Bytes()
+	v.Tokens = append(v.Tokens, `{"`, "unit", `":"`, "cel", "kel", `"}`, "")
+	v.Padding = []int32{262} // ends a text
+	vocabulary, err := grammar.Prepare(v)
+	if err != nil {
+		panic(err)
+	}
+	masks, err := g.Masks(ctx, vocabulary) // once for each schema
+	if err != nil {
+		panic(err)
+	}
+	m := masks.Matcher() // one for each text
+	mask := make([]uint32, masks.Words())
+	show := func() {
+		if err := m.Mask(mask); err != nil {
+			panic(err)
+		}
+		for t, token := range v.Tokens {
+			if mask[t/32]>>(t%32)&1 == 1 {
+				fmt.Printf("%q ", token)
+			}
+		}
+		fmt.Println(m.MayEnd())
+	}
+	show()
+	forced, _, err := m.Forced()
+	fmt.Println(forced, err)
+	for _, token := range []int32{256, 257, 258} {
+		if ok, err := m.Accept(token); !ok {
+			panic(err)
+		}
+	}
+	show()
+	draft := m.Fork()
+	fmt.Println(draft.Accept(260))
+	fmt.Println(draft.Accept('x'))
+	fmt.Println(draft.Rollback(1), m.MaskWithin(mask, 4))
+	groups, err := m.Groups()
+	fmt.Println(len(groups), err)
+	// Output:
+	// "{" "{\"" false
+	// {"unit":" <nil>
+	// "c" "k" "cel" "kel" false
+	// true <nil>
+	// false <nil>
+	// <nil> <nil>
+	// 4 <nil>
+}
+
+// The masks of a lexicon over tokens.
+func ExampleMasksOf() {
+	lexicon := &constraint.Lexicon{}
+	lexicon.Add([]int32{'n', 'o'})
+	lexicon.Add([]int32{'y', 'e', 's'})
+	vocabulary, err := grammar.Prepare(text.Bytes())
+	if err != nil {
+		panic(err)
+	}
+	masks, err := grammar.MasksOf(context.Background(), lexicon, vocabulary, constraint.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	m := masks.Matcher()
+	fmt.Println(m.Accept('y'))
+	fmt.Println(m.Forced())
+	// Output:
+	// true <nil>
+	// es [101 115] <nil>
+}

@@ -184,6 +184,8 @@ type walker struct {
 	gated bool
 	found map[int]int // states of bytes: 1 a completion was found, −1 there is none, 2 undecided
 
+	steps int // taken by completes
+
 	suffixes []string // of accepted instances
 }
 
@@ -321,8 +323,11 @@ func (w *walker) judge(read string, p *grammar.Matcher) {
 	}
 }
 
-// patient bounds the states that completes looks at.
-const patient = 4_000
+// patient bounds the states that completes looks at, and steps those that it takes for one schema.
+const (
+	patient = 4_000
+	steps   = 2_000_000
+)
 
 // completes looks for a text that leads from a state to one that is accepted: what instances end
 // with, also after one more member, then any text, breadth first. It returns 1 if there is one, −1 if there is none, 2 if there are too many states to tell.
@@ -357,7 +362,7 @@ func (w *walker) completes(state int) int {
 				list = append(list, place{to, i})
 			}
 		}
-		if len(list) > patient {
+		if w.steps += 256; len(list) > patient || w.steps > steps {
 			w.found[state] = 2
 			return 2
 		}

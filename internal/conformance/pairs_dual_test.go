@@ -347,7 +347,7 @@ func (c *dualCase) loop(ctx context.Context, scale int, seed uint64) error {
 		return refusal{err}
 	}
 	for _, n := range []int{7, dualSteps - 7} {
-		if err := i.Run(ctx, n); err != nil {
+		if err := c.run(ctx, i, n); err != nil {
 			diverged, ok := errors.AsType[*dual.DivergedError](err)
 			if !ok {
 				return fmt.Errorf("i.Run: %w", err)
@@ -365,6 +365,21 @@ func (c *dualCase) loop(ctx context.Context, scale int, seed uint64) error {
 		return c.trajectory(i, lambdas, means)
 	}
 	return c.frozen(ctx, i, w, 30*scale)
+}
+
+// run is i.Run, whose steps are made even if a multiplier then stands at its bound, which
+// has to be so.
+func (c *dualCase) run(ctx context.Context, i *dual.Inference[int32], n int) error {
+	err := i.Run(ctx, n)
+	short, ok := errors.AsType[*dual.NotConverged](err)
+	if !ok {
+		return err
+	}
+	atBound := func(l float64) bool { return math.Abs(l) > 0.9**c.cfg.Max }
+	if c.cfg.Max == nil || short.Tolerance != 0 || !slices.ContainsFunc(c.l.Lambda(), atBound) {
+		return fmt.Errorf("at λ = %v, none at its bound: %w", c.l.Lambda(), err)
+	}
+	return nil
 }
 
 // replay compares the steps with what the rule does with the states that were drawn.
@@ -511,7 +526,7 @@ func (c *dualCase) frozen(ctx context.Context, i *dual.Inference[int32], w *watc
 		}
 	}
 	w.states, w.lambda = nil, nil
-	if err := i.Run(ctx, 1); err != nil {
+	if err := c.run(ctx, i, 1); err != nil {
 		if _, ok := errors.AsType[*dual.DivergedError](err); !ok {
 			return fmt.Errorf("i.Run: %w", err)
 		}
