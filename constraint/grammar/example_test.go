@@ -235,7 +235,7 @@ func ExampleGrammar_Masks() {
 	fmt.Println(draft.Accept('x'))
 	fmt.Println(draft.Rollback(1), m.MaskWithin(mask, 4))
 	groups, err := m.Groups()
-	fmt.Println(len(groups), err)
+	fmt.Println(len(groups), groups[0].Tokens, err)
 	// Output:
 	// "{" "{\"" false
 	// {"unit":" <nil>
@@ -243,7 +243,7 @@ func ExampleGrammar_Masks() {
 	// true <nil>
 	// false <nil>
 	// <nil> <nil>
-	// 4 <nil>
+	// 4 [99] <nil>
 }
 
 // The masks of a lexicon over tokens.

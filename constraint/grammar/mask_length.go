@@ -202,8 +202,8 @@ func (p *Matcher) MaskWithin(dst []uint32, left int) error {
 	})
 }
 
-// needs returns what says how many bytes, or tokens of an automaton over them, complete a text
-// at least, and a bound on how many more they are after one token.
+// needs returns a function for the number of bytes (tokens, of an automaton over them) that complete
+// a text at least, and a bound on how much one token adds to it.
 func (m *Masks) needs() (needs func(c configuration) int, most int, err error) {
 	if m.dfa != nil {
 		if m.left == nil {

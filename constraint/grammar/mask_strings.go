@@ -9,7 +9,7 @@ import (
 // which nothing is asked but its length.
 type stringSet struct {
 	inside bitset   // tokens after which the string goes on
-	room   []bitset // those of them that take at most so many characters
+	within []bitset // those of them that take at most so many characters
 	exits  []exit   // the others, in the order of what follows the quote
 	after  *byteTrie
 	before *byteTrie // the same tokens by what is before the quote
@@ -73,12 +73,12 @@ func newStringSet(v *maskVocabulary, kind int) *stringSet {
 		}
 	}
 	walk(0, a.next(a.start(), '"'), 0)
-	f.room = make([]bitset, longest+1)
-	for n := range f.room {
+	f.within = make([]bitset, longest+1)
+	for n := range f.within {
 		for _, token := range takes[int32(n)] {
 			f.inside.set(token)
 		}
-		f.room[n] = slices.Clone(f.inside)
+		f.within[n] = slices.Clone(f.inside)
 	}
 	f.before = sorted(f.exits, func(e exit) string { return v.text[e.token][:e.quote] })
 	f.after = sorted(f.exits, func(e exit) string { return v.text[e.token][e.quote+1:] })
@@ -102,7 +102,7 @@ type inString struct {
 	set        *stringSet
 	item       item
 	open       bool // whether the string may end here depends on a test that can still be passed
-	need, room int  // characters that must, and that may, still come; −1: any number
+	need, most int  // characters that must, and that may, still come; −1: any number
 }
 
 // stringAt returns the place of a string at which a state is, if that is all that it is.
@@ -114,7 +114,7 @@ func (m *Masks) stringAt(q int32) (x inString, ok bool) {
 			return x, false
 		case i == 0:
 			x = y
-		case y.set != x.set || y.need != x.need || y.room != x.room || x.open || y.open:
+		case y.set != x.set || y.need != x.need || y.most != x.most || x.open || y.open:
 			return x, false
 		}
 	}
@@ -171,9 +171,9 @@ func (m *Masks) stringItem(at item) (x inString, ok bool) {
 		}
 	}
 	x.set = m.v.strings[a.kind()]
-	x.need, x.room = max(0, a.least-s.count), -1
+	x.need, x.most = max(0, a.least-s.count), -1
 	if a.most >= 0 {
-		x.room = a.most - s.count
+		x.most = a.most - s.count
 	}
 	return x, true
 }
@@ -251,8 +251,8 @@ func (m *Masks) closed(c configuration) configuration {
 // stringMask computes the mask at such a place.
 func (m *Masks) stringMask(c configuration, x inString) *mask {
 	k := &mask{base: x.set.inside}
-	if x.room >= 0 && x.room < len(x.set.room)-1 {
-		k.base = x.set.room[x.room]
+	if x.most >= 0 && x.most < len(x.set.within)-1 {
+		k.base = x.set.within[x.most]
 	}
 	after := m.closed(c)
 	if !m.r.alive(after) {
@@ -277,7 +277,7 @@ func (m *Masks) exits(out []int32, node int32, c configuration, x inString) []in
 	t := x.set.after
 	if lo, hi := t.from[node], t.from[node+1]; lo < hi && m.r.alive(c) {
 		for i := lo; i < hi; i++ {
-			if n := int(x.set.exits[i].characters); n >= x.need && (x.room < 0 || n <= x.room) {
+			if n := int(x.set.exits[i].characters); n >= x.need && (x.most < 0 || n <= x.most) {
 				out = append(out, t.list[i])
 			}
 		}
@@ -358,7 +358,7 @@ func (m *Masks) otherName(c configuration) *mask {
 		if d.state < 0 || d.stack != c.stack || d == c || !m.r.alive(d) {
 			continue
 		}
-		if x, ok := m.stringAt(d.state); !ok || x.need > 0 || x.room >= 0 || x.open {
+		if x, ok := m.stringAt(d.state); !ok || x.need > 0 || x.most >= 0 || x.open {
 			continue
 		}
 		like := m.get(d)

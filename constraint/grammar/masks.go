@@ -263,7 +263,7 @@ func (m *Masks) walk(out []int32, node int32, c configuration) []int32 {
 	}
 	for i := node + 1; i < last; i = t.skip[i] {
 		d := m.r.step(c, t.label[i])
-		if d.state < 0 {
+		if d.state < 0 || m.r.err != nil {
 			continue
 		}
 		if lo, hi := t.from[i], t.from[i+1]; lo < hi {

@@ -62,7 +62,7 @@ func TestMasksByEnumeration(t *testing.T) {
 		source, alphabet string
 		schema           *SchemaConfig
 		most             int // bytes of a text
-		room             int // that completions of prefixes may need
+		reserve          int // that completions of prefixes may need
 	}{
 		{`s = "(" s ")" s | ""`, "()", nil, 12, 6},
 		{`s = "a" (s "b" | "c") | "d"`, "abcd", nil, 9, 5},
@@ -104,7 +104,7 @@ func TestMasksByEnumeration(t *testing.T) {
 		judged, allowed := 0, 0
 		dst := make([]uint32, m.Words())
 		for s := range begins {
-			if len(s) > c.most-c.room {
+			if len(s) > c.most-c.reserve {
 				continue
 			}
 			at := m.Matcher()
@@ -121,7 +121,7 @@ func TestMasksByEnumeration(t *testing.T) {
 				want := begins[to]
 				if i == len(v.Tokens)-1 {
 					want = slices.Contains(all, s)
-				} else if len(to) > c.most-c.room {
+				} else if len(to) > c.most-c.reserve {
 					continue
 				}
 				got := bitset(dst).has(int32(i))

@@ -319,7 +319,7 @@ func TestMatcherErrors(t *testing.T) {
 	}
 }
 
-// Matchers of one schema run side by side, beside Accepts.
+// Matchers of one schema run at the same time, and with Accepts.
 func TestMatchersTogether(t *testing.T) {
 	v := words256(pieces...)
 	g, err := JSONSchema(context.Background(), []byte(tool), SchemaConfig{})

@@ -403,7 +403,7 @@ func (c *compiler) own(plains []*value) (*location, error) {
 
 // disjoint reports whether it is plain to see that no value satisfies two of the schemas.
 func (c *compiler) disjoint(subs []*value) bool {
-	if len(subs) > 8 && c.told(subs) {
+	if len(subs) > 8 && c.tagged(subs) {
 		return true
 	}
 	for i, a := range subs {
@@ -416,9 +416,9 @@ func (c *compiler) disjoint(subs []*value) bool {
 	return true
 }
 
-// told reports whether all schemas describe objects in which one required property tells them
+// tagged reports whether all schemas describe objects in which one required property tells them
 // apart by its text.
-func (c *compiler) told(subs []*value) bool {
+func (c *compiler) tagged(subs []*value) bool {
 	texts := map[string]map[string]bool{} // of each name
 	for i, s := range subs {
 		u, err := c.union(s)

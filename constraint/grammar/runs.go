@@ -19,6 +19,7 @@ type runs struct {
 	under []condition // by stack
 	lives map[configuration]bool
 	sums  map[int32]*summary
+	tried map[int32]bool // states that took too many
 
 	opens map[testState]openness
 	loops map[loopPlace]uint64 // of strings
@@ -38,6 +39,7 @@ func newRuns(n *network, free []bool) *runs {
 	if r.gated {
 		r.free, r.of = free, n.rulesOfNodes()
 		r.under, r.lives, r.sums = []condition{{all: true}}, map[configuration]bool{}, map[int32]*summary{}
+		r.tried = map[int32]bool{}
 	}
 	return r
 }
@@ -268,6 +270,9 @@ func (r *runs) alive(c configuration) bool {
 	if r.surely(c) {
 		return true
 	}
+	if r.err != nil {
+		return false
+	}
 	ok, known := r.lives[c]
 	if !known {
 		ok = r.search(c)
@@ -297,6 +302,10 @@ var (
 // search looks for a text that completes c through gates: first for one nearby, then by what
 // every state of the level can return.
 func (r *runs) search(c configuration) bool {
+	if r.tried[c.state] {
+		r.fail(errUndecided)
+		return false
+	}
 	for i, more := range depths {
 		if ok, sure := r.dive(c, r.under[c.stack].depth+more, patience[i]); sure {
 			return ok
@@ -411,16 +420,20 @@ type summary struct {
 
 const endOfText = -2
 
-// summaries bounds the states that are explored.
-const summaries = 1 << 17
+// summaries bounds the states that one search explores: a second, at most.
+const summaries = 1 << 13
 
 // summarise explores what q can reach within its level, and in levels that are called from
 // there, and reports whether it could.
 func (r *runs) summarise(q int32) bool {
-	if s := r.sums[q]; s != nil {
+	if r.sums[q] != nil {
 		return true
 	}
-	x := &summaryRun{runs: r}
+	if r.tried[q] {
+		r.fail(errUndecided)
+		return false
+	}
+	x := &summaryRun{runs: r, most: len(r.sums) + summaries}
 	x.of(q)
 	for len(x.todo) > 0 || len(x.gains) > 0 {
 		if n := len(x.gains); n > 0 {
@@ -439,11 +452,12 @@ func (r *runs) summarise(q int32) bool {
 		}
 		at := x.todo[len(x.todo)-1]
 		x.todo = x.todo[:len(x.todo)-1]
-		if len(r.sums) > summaries {
+		if len(r.sums) > x.most {
 			r.fail(errUndecided)
+			r.tried[q] = true
 		}
 		if r.err != nil {
-			clear(r.sums)
+			clear(r.sums) // some are not complete
 			return false
 		}
 		x.explore(at)
@@ -454,6 +468,7 @@ func (r *runs) summarise(q int32) bool {
 // summaryRun is an exploration.
 type summaryRun struct {
 	*runs
+	most  int // summaries
 	todo  []int32
 	gains []gain
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
@@ -111,6 +112,9 @@ func (t *tokens) cut(s string) (list []int32, ok bool) {
 	return list, true
 }
 
+// judging bounds the compilation of the automaton that judges.
+const judging = 2 * time.Second
+
 // places are how many places of a schema are judged.
 const places = 1
 
@@ -127,7 +131,9 @@ func (r *maskResults) masksOf(ctx context.Context, name string, g *grammar.Gramm
 	}
 	random := rand.New(rand.NewPCG(1, uint64(len(r.millis))))
 	w := &walker{maskResults: r, t: t, m: m, name: name, dst: make([]uint32, m.Words())}
-	w.bytes, err = g.Over(ctx, text.Bytes())
+	limited, stop := context.WithTimeout(ctx, judging)
+	w.bytes, err = g.Over(limited, text.Bytes())
+	stop()
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	} else if err != nil {
