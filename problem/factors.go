@@ -138,7 +138,7 @@ func sites(vars []int) []int32 {
 func (p *Problem) conditionFactors(f *factors, s *statement, cost func(float64) float64) error {
 	c := &s.c
 	size := p.size(c.scope)
-	if size <= countFrom {
+	if size <= countFrom || len(c.scope) <= 2 && size <= maxTable { // no counter of two variables is smaller
 		return p.table(f, s, c.scope, nil, cost)
 	}
 	if _, _, ok := c.separable(); ok {

@@ -18,7 +18,6 @@ type twin struct {
 	values [][]float64 // of each variable
 	energy func(v []float64) float64
 	holds  []func(v []float64) bool
-	text   []string
 }
 
 type number struct {
@@ -69,8 +68,7 @@ func randomTwin(r *rand.Rand) *twin {
 	if r.IntN(4) == 0 {
 		weight = func() float64 { return math.Round(40*r.NormFloat64()) / 10 }
 	}
-	var expression func(degree int) number
-	expression = func(degree int) number {
+	expression := func(degree int) number {
 		s := number{problem.Number(0), func([]float64) float64 { return 0 }}
 		for range 1 + r.IntN(5) {
 			w := weight()

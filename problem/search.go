@@ -35,7 +35,6 @@ type search struct {
 	queue   []int32
 	queued  []bool
 	support [][]bool
-	value   []int32
 
 	// minimise returns the energy from which on a part of the tree does not matter; nil if
 	// all of it does.

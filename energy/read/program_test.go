@@ -277,7 +277,7 @@ minimize
 0
 1
 1 only
-`, "x1 x2 x3", []point{{[]float64{1, 2, 0}, 1 - 2 + 4 - 0 - 0.5 - 0.5, true}, {[]float64{1, 1, 1}, 1 - 1 + 1 - 1 + 1 - 0.5 - 0.25 - 0.5, true}, {[]float64{0, 0, 1}, 1 - 0.5, false}}},
+`, "x1 x2 x3", []point{{[]float64{1, 2, 0}, 1 - 2 + 4 - 0 - 0.5 - 0.5, true}, {[]float64{1, 1, 1}, -0.25, true}, {[]float64{0, 0, 1}, 1 - 0.5, false}}},
 		{"mqlib", "# from the documentation of MQLib: the best value is 6\n3 5\n1 1 5\n2 2 3\n3 3 1\n1 2 -6\n2 3 -1\n", "1 2 3", []point{{[]float64{1, 0, 1}, -6, true}, {[]float64{1, 1, 0}, 4, true}}},
 		{"cnf", "c a comment\np cnf 3 2\n1 -3 0\n2 3 -1 0\n", "1 2 3", []point{{[]float64{1, 0, 1}, 0, true}, {[]float64{0, 0, 1}, 0, false}}},
 		{"wcnf", "c weights below top are soft\np wcnf 4 5 16\n16 1 -2 4 0\n16 -1 -2 3 0\n8 -2 -4 0\n4 -3 2 0\n3 3 1 0\n", "1 2 3 4", []point{{[]float64{0, 0, 0, 0}, 3, true}, {[]float64{0, 1, 0, 1}, 8 + 3, true}, {[]float64{1, 1, 0, 1}, 8, false}}},
