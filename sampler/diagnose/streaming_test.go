@@ -95,7 +95,12 @@ func TestStreamingIsWhatItSays(t *testing.T) {
 		const rounding = 1e-11
 		assert.InEpsilon(t, mean, row.Mean.Value, rounding, n)
 		assert.InEpsilon(t, sd, row.SD.Value, rounding, n)
-		if bound := 3 * float64(n) * math.Log10(3*float64(n)); sd*sd/mcse/mcse < bound {
+		if bound := 3 * float64(n) * math.Log10(3*float64(n)); row.MCSE.Err != nil {
+			assert.ErrorIs(t, row.MCSE.Err, ErrTooFew, n)
+			assert.LessOrEqual(t, row.ESSMean.Value, sd*sd/mcse/mcse*(1+rounding), n)
+		} else if row.MCSE.Value > mcse*(1+rounding) { // batches are correlated
+			assert.Less(t, n, 10007)
+		} else if sd*sd/mcse/mcse < bound {
 			assert.InEpsilon(t, mcse, row.MCSE.Value, rounding, n)
 			assert.InEpsilon(t, sd*sd/mcse/mcse, row.ESSMean.Value, rounding, n)
 		} else {
@@ -225,5 +230,6 @@ func TestStreamingEdges(t *testing.T) {
 
 	// Chains of different lengths.
 	row = stream([][]float64{walk(1, 200)[0], walk(1, 199)[0]}).Summary().Rows[0]
-	assert.True(t, row.RHat.Defined() && row.MCSE.Defined())
+	assert.True(t, row.RHat.Defined() && row.ESSMean.Defined())
+	assert.ErrorContains(t, row.MCSE.Err, "batches of 4 draws with an autocorrelation of")
 }

@@ -80,7 +80,9 @@ func newTrace(functions int) *Trace {
 //   - MCSE and ESSMean by batch means, with batches of √n draws or more, pooled
 //     with the variance of the chain means; by the latter alone if it is larger
 //     than chance allows (F test at 1 %), so that chains stuck in different places
-//     are noticed,
+//     are noticed; and, where batches are correlated, by their autocorrelations. If so
+//     few batches are effective that an interval would cover too little, MCSE has the
+//     error [ErrTooFew],
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013); it
 //     compares the first and the second half of the complete batches, which leaves
