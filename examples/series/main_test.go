@@ -279,6 +279,26 @@ func TestPictures(t *testing.T) {
 	picturetest.Album(t, r.Figures(), "channels", "methods")
 }
 
+// Every line of a picture has a name of its own, also where real windows are a method, and
+// a caption says what is there.
+func TestPicturesSayWhatTheyShow(t *testing.T) {
+	for samples, shaded := range map[string]bool{"1": false, "2": true} {
+		r := do(t, slices.Concat(little, []string{"-method", "cps,real", "-samples", samples, "-out", t.TempDir()})...)
+		for _, f := range r.Figures() {
+			seen := map[string]bool{}
+			for _, e := range f.Legend {
+				if seen[e.Name] {
+					t.Errorf("%s: %q twice", f.Name, e.Name)
+				}
+				seen[e.Name] = true
+			}
+		}
+		if got := strings.Contains(r.Figures()[0].Caption, "Shaded"); got != shaded {
+			t.Errorf("%s samples: shaded %t", samples, got)
+		}
+	}
+}
+
 // A run that is interrupted again and again ends with the figures of one that is
 // not.
 func TestResume(t *testing.T) {
