@@ -120,7 +120,8 @@ func (t *table) axes() (all []*axis, err error) {
 		}
 	}
 	slices.SortStableFunc(dates, func(i, j int) int { return rank(t.columns[i].name) - rank(t.columns[j].name) })
-	for _, i := range dates {
+	if len(dates) > 0 {
+		i := dates[0]
 		columns := []int{i}
 		if !t.hasClock(i) {
 			if len(clocks) > 0 {
@@ -134,9 +135,7 @@ func (t *table) axes() (all []*axis, err error) {
 			return nil, err
 		}
 		all = append(all, a)
-		break
-	}
-	if len(dates) == 0 {
+	} else {
 		for i := range t.columns { // a column by its name that cannot be read is no reason to go on without
 			c := &t.columns[i]
 			name := strings.ToLower(c.name)

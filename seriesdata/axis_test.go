@@ -3,6 +3,7 @@ package seriesdata
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -272,6 +273,41 @@ func TestWriteErrors(t *testing.T) {
 	assert.Equal(t, 3, f.Entities[0].Rows())
 }
 
+// Files with bytes changed, lines lost and pieces cut off are refused or read, and what is
+// read is written back as it was.
+func TestDamagedFiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	rounds := 60
+	if testing.Short() {
+		rounds = 10
+	}
+	for _, c := range files() {
+		for range rounds {
+			b := []byte(c.text)
+			if len(b) > 1500 {
+				b = b[:1500]
+			}
+			for range 1 + r.IntN(4) {
+				at := r.IntN(len(b))
+				switch r.IntN(4) {
+				case 0:
+					b[at] = "\",;\t\n -.0x{}[]"[r.IntN(14)]
+				case 1:
+					b = append(b[:at], b[at+1:]...)
+				case 2:
+					b = b[:at+1]
+				case 3:
+					b = append(b[:at:at], append([]byte{b[r.IntN(len(b))]}, b[at:]...)...)
+				}
+				if len(b) == 0 {
+					b = []byte("a")
+				}
+			}
+			reread(t, string(b))
+		}
+	}
+}
+
 // FuzzRead: no text makes it panic, and what it reads it writes back as it was.
 func FuzzRead(f *testing.F) {
 	for _, c := range files() {
@@ -279,27 +315,30 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add("{\"a\":1}\n[2]")
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 4000 {
-			return
+		if len(text) <= 4000 {
+			reread(t, text)
 		}
-		frame, err := Read(strings.NewReader(text), Options{})
-		if err != nil {
-			return
-		}
-		var values [][]float64
-		for _, e := range frame.Entities {
-			if len(e.Values) != len(e.Times)*len(frame.Channels) || len(e.Lines) != len(e.Times) {
-				t.Fatal("shape")
-			}
-			values = append(values, e.Values)
-		}
-		var b strings.Builder
-		if err := frame.Write(&b, values); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasPrefix(text, "\xff\xfe") && !strings.HasPrefix(text, "\xfe\xff") && b.String() != text {
-			t.Fatalf("%q became %q", text, b.String())
-		}
-		_ = frame.String()
 	})
+}
+
+func reread(t *testing.T, text string) {
+	frame, err := Read(strings.NewReader(text), Options{})
+	if err != nil {
+		return
+	}
+	var values [][]float64
+	for _, e := range frame.Entities {
+		if len(e.Values) != len(e.Times)*len(frame.Channels) || len(e.Lines) != len(e.Times) {
+			t.Fatal("shape")
+		}
+		values = append(values, e.Values)
+	}
+	var b strings.Builder
+	if err := frame.Write(&b, values); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(text, "\xff\xfe") && !strings.HasPrefix(text, "\xfe\xff") && b.String() != text {
+		t.Fatalf("%q became %q", text, b.String())
+	}
+	_ = frame.String()
 }

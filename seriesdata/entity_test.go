@@ -58,7 +58,9 @@ func TestEntities(t *testing.T) {
 		"blocks without time": {text: "which,v\n" + blocksOf("%[1]s,%[3]d"), want: []string{"north", "south"}},
 		"turns without time":  {text: write("which,v", 6, func(i int) []string { return []string{fmt.Sprint("a,", i*i), fmt.Sprint("b,", i)} }), want: []string{"a", "b"}},
 		"one symbol":          {text: write("date,symbol,v", 6, func(i int) []string { return []string{fmt.Sprintf("%s,ABC,%d", day(i), i)} }), want: []string{"ABC"}},
-		"a label":             {text: write("date,season,v", 20, func(i int) []string { return []string{fmt.Sprintf("%s,%s,%d", day(i), []string{"winter", "spring"}[i/10], i)} }), want: []string{""}, left: []string{"season: words"}},
+		"a label": {text: write("date,season,v", 20, func(i int) []string {
+			return []string{fmt.Sprintf("%s,%s,%d", day(i), []string{"winter", "spring"}[i/10], i)}
+		}), want: []string{""}, left: []string{"season: words"}},
 		"blocks that restart": {text: "date,where,v\n" + strings.ReplaceAll(blocksOf("%[2]s,%[1]s,%[3]d"), "x", ""), want: []string{"north", "south"}},
 		"a station after the other, no time in common": {text: "date,station,v\n" + write(day(0)+",north,1", 12, func(i int) []string {
 			return []string{fmt.Sprintf("%s,%s,%d", day(i+1), []string{"north", "south"}[i/6], i)}

@@ -15,7 +15,6 @@ type column struct {
 	unit    string
 	entity  string // it belongs to, by its name
 	unnamed bool   // in a file that names the others
-	quoted  bool
 
 	filled, numeric, dated, clocks int // cells, and what they may be
 }
