@@ -23,7 +23,7 @@ export class Engine {
   #worker; #ready; #calls = new Map(); #next = 1;
 
   async #start() {
-    program ??= load();
+    program ??= load().catch(e => { program = undefined; throw e; }); // the next call tries again
     const module = await program;
     const worker = this.#worker = new Worker('worker.js');
     await new Promise((resolve, reject) => {
@@ -42,7 +42,7 @@ export class Engine {
 
   // call resolves to {reply, pixels}. pixels, if given, is a buffer to be filled.
   async call(name, args, pixels) {
-    this.#ready ??= this.#start();
+    this.#ready ??= this.#start().catch(e => { this.#ready = undefined; throw e; });
     await this.#ready;
     if (!this.#worker) throw new Cancelled('cancelled');
     const id = this.#next++;
