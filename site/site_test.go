@@ -179,9 +179,9 @@ func TestSameBits(t *testing.T) {
 	}
 
 	tab = s.visit(t, "playground.html#bits?seed=2", 1200, "light")
-	until(t, tab, `document.getElementById('bits-verdict').textContent !== ''`)
+	until(t, tab, `document.getElementById('bits-result').textContent !== ''`)
 	n := len(engine.Cases())
-	assert.Equal(t, fmt.Sprintf("%d of %d digests are equal.", n, n), evaluate[string](t, tab, fmt.Sprintf(content, "bits-verdict")))
+	assert.Equal(t, fmt.Sprintf("%d of %d digests are equal.", n, n), evaluate[string](t, tab, fmt.Sprintf(content, "bits-result")))
 	rows := evaluate[[][]string](t, tab, `[...document.querySelectorAll('#bits-table tbody tr')].map(r => [...r.cells].map(c => c.textContent))`)
 	for _, row := range rows { // of this process, not of the file that came with the page
 		r, err := engine.Run(t.Context(), engine.Case{Name: row[0], Seed: 2})
@@ -193,7 +193,7 @@ func TestSameBits(t *testing.T) {
 func TestLattice(t *testing.T) {
 	s := open(t)
 	tab := s.visit(t, "playground.html#lattice?side=4&temperature=2.5&speed=8&seed=3", 1200, "light")
-	until(t, tab, `document.getElementById('lattice-verdict').classList.contains('good')`)
+	until(t, tab, `document.getElementById('lattice-advice').classList.contains('good')`)
 	for _, id := range []string{"order-off", "energy-off"} {
 		var off float64
 		_, err := fmt.Sscanf(strings.ReplaceAll(evaluate[string](t, tab, fmt.Sprintf(content, id)), "−", "-"), "%f s.e.", &off)
@@ -211,15 +211,15 @@ func TestLattice(t *testing.T) {
 
 func TestStrings(t *testing.T) {
 	s := open(t)
-	leap := `(19|20)(0[48]|[2468][048]|[13579][26])-02-29`
-	tab := s.visit(t, "playground.html#strings?upto=0&model=uniform&length=10&pattern="+url.QueryEscape(leap), 1200, "light")
+	days := `(19|20)(0[48]|[2468][048]|[13579][26])-02-29`
+	tab := s.visit(t, "playground.html#strings?upto=0&model=uniform&length=10&pattern="+url.QueryEscape(days), 1200, "light")
 	until(t, tab, `document.getElementById('strings-count').textContent === '48'`)
 	samples := evaluate[[]string](t, tab, fmt.Sprintf(texts, "strings-samples"))
 	assert.Len(t, samples, 24)
 	for _, x := range samples {
-		assert.Regexp(t, "^"+leap+"$", x)
+		assert.Regexp(t, "^"+days+"$", x)
 	}
-	native, err := engine.Strings(t.Context(), engine.Pattern{Pattern: leap, Length: 10, Model: "uniform", Seed: 1, Samples: 24})
+	native, err := engine.Strings(t.Context(), engine.Pattern{Pattern: days, Length: 10, Model: "uniform", Seed: 1, Samples: 24})
 	require.NoError(t, err)
 	assert.Equal(t, native.Samples, samples)
 

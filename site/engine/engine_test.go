@@ -25,8 +25,8 @@ func call[R any](t *testing.T, e *Engine, name, args string) (reply R, err error
 
 func TestStrings(t *testing.T) {
 	e := &Engine{}
-	leap := `"Pattern":"(19|20)(0[48]|[2468][048]|[13579][26])-02-29","Length":10,"Samples":24,"Seed":1`
-	r, err := call[Strung](t, e, "strings", `{`+leap+`,"Model":"uniform"}`)
+	days := `"Pattern":"(19|20)(0[48]|[2468][048]|[13579][26])-02-29","Length":10,"Samples":24,"Seed":1`
+	r, err := call[Strung](t, e, "strings", `{`+days+`,"Model":"uniform"}`)
 	require.NoError(t, err)
 	assert.Equal(t, "48", r.Count)
 	assert.InDelta(t, 5.585, r.Entropy, 1e-3)
@@ -40,10 +40,10 @@ func TestStrings(t *testing.T) {
 		}
 		assert.InDelta(t, 1, sum, 1e-9, i)
 	}
-	r, err = call[Strung](t, e, "strings", `{`+leap+`,"Model":"uniform","Fixed":"···6"}`)
+	r, err = call[Strung](t, e, "strings", `{`+days+`,"Model":"uniform","Fixed":"···6"}`)
 	require.NoError(t, err)
 	assert.Equal(t, "10", r.Count)
-	_, err = call[Strung](t, e, "strings", `{`+leap+`,"Model":"uniform","Fixed":"x"}`)
+	_, err = call[Strung](t, e, "strings", `{`+days+`,"Model":"uniform","Fixed":"x"}`)
 	assert.ErrorContains(t, err, "free one of them")
 
 	for _, upTo := range []string{"true", "false"} {

@@ -26,7 +26,7 @@ type Lattice struct {
 	Seed        uint64
 }
 
-// latticeChains is how many chains run beside each other.
+// latticeChains is how many chains run.
 const latticeChains = 4
 
 // methods are the kernels on offer, each with the Go expression that makes it.

@@ -14,7 +14,7 @@ async function update() {
     return tr;
   });
   $('bits-table').tBodies[0].replaceChildren(...rows);
-  $('bits-verdict').textContent = '';
+  $('bits-result').textContent = '';
   let equal = 0;
   for (const tr of rows) {
     const [name, ours, here, same] = tr.cells;
@@ -23,5 +23,5 @@ async function update() {
     same.textContent = !known ? '' : reply.Digest === ours.textContent ? 'equal' : 'different';
     equal += same.textContent === 'equal';
   }
-  $('bits-verdict').textContent = known ? `${equal} of ${rows.length} digests are equal.` : `Done. Native digests are shipped for the seeds ${Object.keys(native).join(', ')}.`;
+  $('bits-result').textContent = known ? `${equal} of ${rows.length} digests are equal.` : `Done. Native digests are shipped for the seeds ${Object.keys(native).join(', ')}.`;
 }

@@ -78,12 +78,12 @@ function tell(r) {
   set('steps', r.Steps.toLocaleString('en')); set('accept', `${(100 * r.Accept).toFixed(0)} %`);
   set('lattice-digest', r.Digest ? `Digest of all states after step ${r.DigestOf.toLocaleString('en')}: ${r.Digest}` : '');
   set('lattice-rate', spent ? `${(made * chains * started.Side ** 2 / spent / 1000).toFixed(1)} million sites per second` : '');
-  const verdict = $('lattice-verdict');
+  const advice = $('lattice-advice');
   const good = r.RHat !== null && r.RHat < 1.01 && r.ESS > 400;
-  verdict.className = `verdict ${r.RHat === null ? '' : good ? 'good' : 'bad'}`;
+  advice.className = `advice ${r.RHat === null ? '' : good ? 'good' : 'bad'}`;
   const text = r.RHat === null ? 'Too few draws to tell.' : good ? 'The chains agree: R-hat is below 1.01 and there are more than 400 effective draws.'
     : r.RHat >= 1.01 ? 'The chains do not agree yet: R-hat is 1.01 or more. Do not trust the means; wait, or try a cluster method.' : 'The chains agree, but there are few effective draws. Wait.';
-  if (verdict.textContent !== text) verdict.textContent = text;
+  if (advice.textContent !== text) advice.textContent = text;
   $('spins').ariaLabel = `Four ${started.Levels === 2 ? 'Ising' : 'Potts'} lattices of ${started.Side} by ${started.Side} sites, order ${r.Order.map(o => o.toFixed(2)).join(', ')}`;
   const levels = started.Order ? [{y: started.Order.Value, name: 'exact mean of |m|'}] : [];
   const low = Math.min(...history.y.flat(), started.Levels === 2 ? -1 : 0);

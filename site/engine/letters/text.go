@@ -17,14 +17,14 @@ func split(s string) []string {
 // English is a text to learn from.
 var English = []string{
 	"the chain forgets where it began", "a sample is worth more than a guess",
-	"the river turns to the left behind the old mill", "nobody had told the captain about the storm",
+	"the river turns to the left behind the old mill", "nobody had warned the captain about the storm",
 	"every letter follows another with some probability", "we walked along the shore until the light was gone",
 	"her sister plays the violin in the evening", "the second experiment confirmed what the first had shown",
 	"an hour later the snow began to fall again", "there is a small bakery near the station",
 	"he reads the paper before the others are awake", "most of the time nothing happens at all",
 	"the engine stopped and the boat drifted south", "please leave the window open tonight",
 	"a careful measurement takes more than one attempt", "children were running across the yellow field",
-	"summer in the mountains is short and bright", "the answer surprised everyone in the room",
+	"summer in the mountains is short and bright", "the answer surprised everyone in the hall",
 	"three of the letters came back unopened", "she had learned the names of all the stars",
 	"Anna Martin Helena Robert Maria Daniel Clara Simon Laura Victor Nora Adrian Julia Oscar Irene Paul Sarah Leon Emma Hugo",
 	"Berlin London Madrid Lisbon Vienna Oslo Toronto Lima Dublin Nairobi Turin Geneva Boston Antwerp Seville Riga",
