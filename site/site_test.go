@@ -365,8 +365,8 @@ func TestPages(t *testing.T) {
 					}
 					if *shots != "" {
 						var picture []byte
-						act(t, tab, chromedp.FullScreenshot(&picture, 80))
-						require.NoError(t, write(*shots, regexp.MustCompile(`\W+`).ReplaceAllString(fmt.Sprintf("%s-%d-%s", name, width, scheme), "-")+".jpg", picture))
+						act(t, tab, chromedp.FullScreenshot(&picture, 100))
+						require.NoError(t, write(*shots, regexp.MustCompile(`\W+`).ReplaceAllString(fmt.Sprintf("%s-%d-%s", name, width, scheme), "-")+".png", picture))
 					}
 					require.NoError(t, chromedp.Cancel(tab))
 				}
