@@ -25,7 +25,7 @@ func (g *Graph) Strip(width, length int, r *rand.Rand) (set []int32) {
 	for len(queue) > 0 {
 		u := queue[0]
 		queue = queue[1:]
-		for room := min(width, length-len(set)-1) - len(queue); room > 0; room-- {
+		for more := min(width, length-len(set)-1) - len(queue); more > 0; more-- {
 			v := g.fitting(u, state)
 			if v < 0 {
 				break
