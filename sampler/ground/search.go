@@ -45,8 +45,8 @@ import (
 // best state of the search takes over every cluster of sites in which the new state is
 // no worse. Where the graph of the model is sparse, such as a lattice, that state is then
 // minimised exactly over three strips, parts of the graph of width 10 with up to 1,300 sites,
-// given the other sites, ties at random. The length of rounds is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …;
-// after every fourth round each search takes clusters over from another one.
+// given the other sites, ties at random. The length of rounds is Config.Sweeps times 1, 2, 1,
+// 4, 1, 2, 1, 8, …; after every fourth round each search takes clusters over from another one.
 //
 // Differences of energies are exact integers if all weights and fields of the model are
 // multiples of one unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they

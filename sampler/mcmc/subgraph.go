@@ -32,9 +32,10 @@ import (
 //
 // On sparse random graphs at low temperatures forests give several to a hundred times as many
 // effective draws per second as Gibbs (BenchmarkSparseGlass), the more the lower; at higher
-// ones Gibbs is as fast. Wider sets are meant for spin glasses on lattices, with Tempering. On ferromagnets near their critical temperature it loses: a set has a boundary
-// that holds it where it is, Gibbs redraws many chains of such models at a time, and clusters
-// (package cluster) move what is correlated.
+// ones Gibbs is as fast. Wider sets are meant for spin glasses on lattices, with Tempering. On
+// ferromagnets near their critical temperature it loses: a set has a boundary that holds it
+// where it is, Gibbs redraws many chains of such models at a time, and clusters (package
+// cluster) move what is correlated.
 //
 // A step costs about 15 ns a site for forests of pair models of two levels, where messages
 // are odds. Otherwise it is 100 ns a site and 1 ns to 10 ns for each entry of the messages,
