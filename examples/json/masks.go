@@ -113,7 +113,7 @@ func (t *tokens) cut(s string) (list []int32, ok bool) {
 }
 
 // judging bounds the compilation of the automaton that judges.
-const judging = 2 * time.Second
+const judging = 10 * time.Second
 
 // places are how many places of a schema are judged.
 const places = 1
