@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Series are told by words, by numbers with the name of series, by two columns, by times
+// What names series: words, numbers with the name of series, by two columns, by times
 // that begin again, and without times by blocks and by turns; a label is no series.
 func TestEntities(t *testing.T) {
 	day := func(i int) string { return time.Date(2024, 1, 15+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly) }

@@ -95,3 +95,16 @@ func ExampleOmission() {
 	}
 	// Output: note is left out: words
 }
+
+func ExampleGap() {
+	f, err := seriesdata.Read(strings.NewReader(stations), seriesdata.Options{Comma: ';'})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range f.Time.Ranges {
+		var gap seriesdata.Gap = r
+		fmt.Println(gap.Entity, gap.From, gap.To, gap.Rows)
+	}
+	// Output: south 20/03/2024 02:00 20/03/2024 02:00 1
+}

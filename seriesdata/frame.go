@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -112,9 +111,6 @@ type Omission struct {
 	Why    string `json:"why"`
 }
 
-// Rows returns the number of times.
-func (e *Entity) Rows() int { return len(e.Times) }
-
 // Spell writes a value of channel c as its column does.
 func (f *Frame) Spell(c int, v float64) string { return f.Channels[c].style.spell(v) }
 
@@ -196,7 +192,7 @@ func (f *Frame) MarshalJSON() ([]byte, error) {
 func (f *Frame) rows() int {
 	n := 0
 	for i := range f.Entities {
-		n += f.Entities[i].Rows()
+		n += len(f.Entities[i].Times)
 	}
 	return n
 }
@@ -239,7 +235,7 @@ func (f *Frame) String() string {
 			row("", fmt.Sprintf("and %d entities more", len(f.Entities)-shown))
 			break
 		}
-		row("entity", e.Name, fmt.Sprintf("%d rows", e.Rows()))
+		row("entity", e.Name, fmt.Sprintf("%d rows", len(e.Times)))
 	}
 	for _, c := range f.Channels {
 		more := []string{c.Kind}
@@ -283,16 +279,4 @@ func (d *document) kind() string {
 		return "cells between blanks"
 	}
 	return "cells between " + d.comma
-}
-
-// Missing counts the missing numbers of an entity, those of times that the file leaves
-// out included.
-func (e *Entity) Missing() int {
-	n := 0
-	for _, v := range e.Values {
-		if math.IsNaN(v) {
-			n++
-		}
-	}
-	return n
 }

@@ -332,7 +332,7 @@ func (t *table) name(head []line) error {
 		return fmt.Errorf("line %d: %d lines of names; keep two at most: names of columns, and what they belong to", head[2].number, len(rows))
 	}
 	if len(rows) == 2 {
-		names, entities = t.levels(rows)
+		names, entities = levels(rows)
 		if names == nil {
 			return fmt.Errorf("line %d: a second line of names that is neither units nor names of what columns belong to; delete one of the two lines", head[1].number)
 		}
@@ -378,10 +378,10 @@ func areUnits(row []string) bool {
 
 // levels tells names of channels from those of entities in two lines. Blank cells in
 // the upper line, as of merged cells, mean what stands to their left.
-func (t *table) levels(rows [][]string) (names, entities []string) {
+func levels(rows [][]string) (names, entities []string) {
 	for _, r := range rows {
 		for i := 2; i < len(r); i++ {
-			if r[i] == "" && t.columns[i].numbersOr(rows, i) {
+			if r[i] == "" && rows[1][i] != "" {
 				r[i] = r[i-1]
 			}
 		}
@@ -419,9 +419,6 @@ func (t *table) levels(rows [][]string) (names, entities []string) {
 	}
 	return names, entities
 }
-
-// numbersOr reports whether a blank name in the first line stands for the one before.
-func (c *column) numbersOr(rows [][]string, i int) bool { return rows[1][i] != "" }
 
 // repeated leaves out lines that repeat the header, as of files put together.
 func (t *table) repeated(head []line) {

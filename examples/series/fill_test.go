@@ -140,7 +140,7 @@ func sensors(t *testing.T, seed uint64) string {
 // there; intervals of 80 % hold four fifths of the numbers left out to test them.
 func TestFillKeepsWhatHolds(t *testing.T) {
 	covered := 0.0
-	for seed := range uint64(3) {
+	for seed := range uint64(2) {
 		path := sensors(t, seed)
 		r, got := fill(t, "-csv", path, "-bounds", "temp=0:25,a=1:", "-draws", "60", "-seed", fmt.Sprint(seed+1))
 		assert.Equal(t, []string{"total = a + b"}, r.Relations)
@@ -167,7 +167,7 @@ func TestFillKeepsWhatHolds(t *testing.T) {
 				require.True(t, temp >= 0 && temp <= 25, "%v", row)
 			}
 		}
-		covered += r.Calibration.Coverage / 3
+		covered += r.Calibration.Coverage / 2
 		assert.Less(t, r.Calibration.RMSE, r.Calibration.Linear)
 	}
 	// Intervals of a counter are a few whole numbers and hold more than their share.
