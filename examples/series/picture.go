@@ -24,7 +24,6 @@ func (r *report) draw(p *problem, runs []*outcome) error {
 		Name: "channels", Height: panelHeight,
 		Title:   fmt.Sprintf("A window held out (lines %d to %d), and %s under its limits", p.lines[start], p.lines[start+p.length-1], runs[0].method),
 		Caption: "One sample of the window.",
-		Title: fmt.Sprintf("A window held out (lines %d to %d), and %s under its limits", p.lines[start], p.lines[start+p.length-1], runs[0].method),
 	}
 	if runs[0].samples > 1 {
 		channels.Caption = "Shaded: between the smallest and the largest of all samples of the window."
