@@ -27,7 +27,7 @@ var gallery = []example{
 	{Name: "infill", Args: "-n 50", Text: "Dates, licence plates and bank accounts, completed where characters are missing."},
 	{Name: "codons", Args: "-designs 5 -trials 2000", Text: "DNA that encodes a protein and obeys a laboratory's rules."},
 	{Name: "sequences", Args: "-atoms 4 -n 50 -order 2", Text: "Strings of small molecules, novel ones among them."},
-	{Name: "fairness", Args: "", Text: "Rosters of nurses that are fair on average."},
+	{Name: "fairness", Args: "-steps 300", Text: "Rosters of nurses that are fair on average."},
 	{Name: "portfolio", Args: "", Text: "Portfolios in which no asset takes too large a part of the risk."},
 	{Name: "power", Args: "", Text: "Transmitters that share power, each user with a least rate."},
 	{Name: "series", Args: "-method cps,cop-ft -heldout 10 -steps 20", Text: "Real-valued series within limits."},

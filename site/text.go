@@ -23,7 +23,7 @@ const (
 var (
 	markdown = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	quoted   = regexp.MustCompile(`<code>([a-z0-9/]+)</code>`)
-	relative = regexp.MustCompile(`(href|src)="([^":#]+)"`)
+	relative = regexp.MustCompile(`(href|src)="([^":#][^":]*)"`)
 )
 
 // render turns Markdown into HTML whose boxes can be scrolled by keyboard, and in which
@@ -36,7 +36,7 @@ func render(source []byte, packages map[string]string) (string, error) {
 	html := strings.NewReplacer(
 		"<pre>", `<pre tabindex="0">`,
 		`<pre><code class="language-text">`, `<pre class="output" tabindex="0"><code>`,
-		"<table>", `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>`, "</table>", "</table></div>",
+		"<table>", `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`, "</table>", "</table></div>", "<th></th>", "<td></td>",
 	).Replace(b.String())
 	return quoted.ReplaceAllStringFunc(html, func(code string) string {
 		name := quoted.FindStringSubmatch(code)[1]
