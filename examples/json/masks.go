@@ -62,7 +62,6 @@ type tokens struct {
 	number   map[string]int32
 	longest  int
 	order    []int32 // tokens that spell a text, in the order of texts
-	words    int
 }
 
 func newTokens(ctx context.Context, v text.Vocabulary) (*tokens, error) {

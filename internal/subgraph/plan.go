@@ -73,15 +73,6 @@ func (p *Plan) Entries() int { return p.entries + p.small }
 // Sites returns the number of sites of the set.
 func (p *Plan) Sites() int { return len(p.buckets) }
 
-// Set returns the set, in the order of elimination.
-func (p *Plan) Set() []int32 {
-	set := make([]int32, len(p.buckets))
-	for k := range set {
-		set[k] = p.buckets[k].site
-	}
-	return set
-}
-
 // bucket is the elimination of a site: a small table, the product of the model's tables
 // that no earlier site has taken, times the messages of earlier buckets, summed over the
 // levels of the site.

@@ -39,7 +39,6 @@ type mode int
 const (
 	linear      mode = iota // weights, scaled
 	logarithmic             // logarithms of weights
-	maximal                 // energies with the sign reversed, of the best states
 )
 
 // Run holds messages of one plan at a time. It belongs to one goroutine.
@@ -83,12 +82,6 @@ func (r *Run) Forward(p *Plan, x []int32, stop func(work int) bool) (done bool) 
 			r.mode = logarithmic
 		}
 	}
-	return r.forward(p, x, stop)
-}
-
-// Minimise is Forward for [Run.Least].
-func (r *Run) Minimise(p *Plan, x []int32, stop func(work int) bool) (done bool) {
-	r.mode = maximal
 	return r.forward(p, x, stop)
 }
 
@@ -379,37 +372,6 @@ func (r *Run) Draw(p *Plan, x []int32, u []float64) (moved int) {
 				}
 			}
 			z -= v
-		}
-		if x[b.site] != level {
-			x[b.site] = level
-			moved++
-		}
-	}
-	return moved
-}
-
-// Least stores in x levels of the set of the lowest energy, given those outside after a
-// whole Minimise. Energies that differ by no more than slack count as equal, and one of
-// such levels is taken by the numbers of u, as in [Run.Draw].
-func (r *Run) Least(p *Plan, x []int32, u []float64, slack float64) (moved int) {
-	for k := len(p.buckets) - 1; k >= 0; k-- {
-		b := &p.buckets[k]
-		w := r.conditional(p, b, x)
-		top, ties := slices.Max(w)-slack, 0.0
-		for _, v := range w {
-			if v >= top {
-				ties++
-			}
-		}
-		nth, level := int(u[len(p.buckets)-1-k]*ties), x[b.site]
-		for l, v := range w {
-			if v >= top {
-				if nth == 0 {
-					level = int32(l)
-					break
-				}
-				nth--
-			}
 		}
 		if x[b.site] != level {
 			x[b.site] = level

@@ -9,8 +9,8 @@
 // A [Search] anneals repeatedly from the best state so far, each time from another
 // temperature. It then takes over, one by one, the clusters of sites in which the new
 // state is better, so distant parts of a large sparse model improve independently.
-// Several searches also take clusters over from each other. There is no proof that the
-// best state found is optimal.
+// Several searches also take clusters over from each other. [Bound] gives a lower bound,
+// which proves that the best state found is optimal where the two meet.
 //
 // For other models, constraints and more than two levels use package anneal.
 package ground
@@ -43,10 +43,8 @@ import (
 // in the inverse temperature. It starts at a random point of a range of temperatures
 // that is fitted to the model; the first round starts hot. Then it descends, and the
 // best state of the search takes over every cluster of sites in which the new state is
-// no worse. Where the graph of the model is sparse, such as a lattice, that state is then
-// minimised exactly over three strips, parts of the graph of width 10 with up to 1,300 sites,
-// given the other sites, ties at random. The length of rounds is Config.Sweeps times 1, 2, 1,
-// 4, 1, 2, 1, 8, …; after every fourth round each search takes clusters over from another one.
+// no worse. The length of rounds is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …;
+// after every fourth round each search takes clusters over from another one.
 //
 // Differences of energies are exact integers if all weights and fields of the model are
 // multiples of one unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they
@@ -115,9 +113,9 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 }
 
 func fill[T number](seekers []seeker, g *system[T], seed uint64) {
-	c, strips := newScale(g), newStrips(g)
+	c := newScale(g)
 	for i := range seekers {
-		seekers[i] = newSearcher(g, c, strips, seed, uint64(i))
+		seekers[i] = newSearcher(g, c, seed, uint64(i))
 	}
 }
 
@@ -209,7 +207,7 @@ func (s *Search) Len() int { return s.rounds }
 
 // A checkpoint is a frame with the settings, one with the position and the best
 // states, and one per search.
-const magic = "gibbsite ground 2\n"
+const magic = "gibbsite ground 1\n"
 
 // method is the part of a Config that determines how a search moves.
 type method struct{ Sweeps int }

@@ -34,10 +34,9 @@ type seeker interface {
 const (
 	rest = iota // between rounds
 	anneal
-	descend  // of the annealed state
-	take     // what is better in it
-	polish   // the best state descends, too
-	settling // over strips
+	descend // of the annealed state
+	take    // what is better in it
+	polish  // the best state descends, too
 	stages
 )
 
@@ -57,20 +56,14 @@ type searcher[T number] struct {
 	moved       bool    // by the pass of descend or polish under way
 	from        float64 // where on the scale the round began
 
-	strips *strips // nil for none
-	strip  int     // the next one
-	over   minimiser
-
 	ask  func() bool
-	work int                 // since the last check for a stop
-	stop func(work int) bool // counts work and reports whether to stop
+	work int // since the last check for a stop
 }
 
-func newSearcher[T number](g *system[T], c scale, strips *strips, seed, chain uint64) *searcher[T] {
-	s := &searcher[T]{g: g, scale: c, strips: strips, best: newSpins(g), now: newSpins(g), clusters: newClusters[T](g.sites())}
+func newSearcher[T number](g *system[T], c scale, seed, chain uint64) *searcher[T] {
+	s := &searcher[T]{g: g, scale: c, best: newSpins(g), now: newSpins(g), clusters: newClusters[T](g.sites())}
 	s.words.stream = *sampler.NewStream(seed, chain)
 	s.words.at = len(s.words.buf)
-	s.stop = s.poll
 	return s
 }
 
@@ -87,8 +80,8 @@ func (s *searcher[T]) begin(levels []int32) {
 // stop, about a millisecond. Tests set them lower; results do not depend on them.
 var chunk, pollWork = 1 << 12, 1 << 18
 
-// poll counts work and reports whether to stop.
-func (s *searcher[T]) poll(work int) bool {
+// stop counts work and reports whether to stop.
+func (s *searcher[T]) stop(work int) bool {
 	if s.work += work; s.work < pollWork || s.ask == nil {
 		return false
 	}
@@ -128,16 +121,8 @@ func (s *searcher[T]) round(ask func() bool, sweeps int) (done bool) {
 		}
 		s.enter(polish)
 	}
-	if s.stage == polish {
-		if !s.descend(s.best) {
-			return false
-		}
-		s.enter(settling)
-	}
-	for ; s.strips != nil && s.sweep < stripsARound; s.sweep++ {
-		if !s.settle() {
-			return false
-		}
+	if !s.descend(s.best) {
+		return false
 	}
 	s.enter(rest)
 	s.made++
@@ -206,13 +191,8 @@ func (s *searcher[T]) fields(f *wire.Fields, sweeps int) {
 	f.Bool("a state found", &s.found)
 	f.Bool("a site moved", &s.moved)
 	f.Int("stage", &s.stage, 0, stages-1)
-	f.Int("sweep", &s.sweep, 0, max(sweeps, stripsARound))
+	f.Int("sweep", &s.sweep, 0, sweeps)
 	f.Int("site", &s.site, 0, s.g.sites())
-	most := 0
-	if s.strips != nil {
-		most = len(s.strips.plans) - 1
-	}
-	f.Int("strip", &s.strip, 0, most)
 	f.Int("random word", &s.words.at, 0, len(s.words.buf))
 	f.Counts("rounds", &s.made)
 	f.Float64(&s.from)
