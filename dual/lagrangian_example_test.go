@@ -140,3 +140,16 @@ func ExampleLagrangian_Base() {
 	// λ = [0.00]: mean of f0 -0.874
 	// λ = [0.47]: mean of f0 -1.145
 }
+
+// A report has a line for each constraint, with its shadow price.
+func ExampleLine() {
+	s, err := dual.Solve(context.Background(), tenSpins())
+	if err != nil {
+		log.Fatal(err)
+	}
+	var line dual.Line
+	for _, line = range s.Report().Constraints {
+		fmt.Printf("value %.3f ≤ %.3f, price %.3f\n", line.Value, line.High, line.Price)
+	}
+	// Output: value 3.000 ≤ 3.000, price -0.475
+}

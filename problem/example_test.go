@@ -62,7 +62,7 @@ func Example_sudoku() {
 }
 
 // Colours for the states of Australia, neighbours different.
-func Example_colouring() {
+func ExampleProblem_colouring() {
 	p := problem.New()
 	state := map[string]problem.Expr{}
 	for _, name := range []string{"WA", "NT", "SA", "Q", "NSW", "V", "T"} {
@@ -85,7 +85,7 @@ func Example_colouring() {
 }
 
 // What to carry: the most value within a weight.
-func Example_knapsack() {
+func ExampleSampleSet_knapsack() {
 	items := []struct {
 		name          string
 		weight, value float64
@@ -111,7 +111,7 @@ func Example_knapsack() {
 }
 
 // Three jobs on one machine: they do not overlap, and late ones cost.
-func Example_scheduling() {
+func ExampleCondition_scheduling() {
 	jobs := []struct {
 		name          string
 		duration, due float64
@@ -141,7 +141,7 @@ func Example_scheduling() {
 }
 
 // The largest cut of a wheel.
-func Example_maxCut() {
+func ExampleRow_maxCut() {
 	const rim = 7
 	p := problem.New()
 	hub := p.Spin("hub")

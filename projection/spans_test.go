@@ -2,7 +2,6 @@ package projection_test
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -200,24 +199,4 @@ func TestSpansErrors(t *testing.T) {
 	require.ErrorAs(t, err, &weight)
 	assert.Equal(t, 4, weight.Site)
 	assert.Equal(t, "a two, equal", p.String())
-}
-
-// A form with two blanks: a word of three letters between two free sites.
-func ExampleSpans() {
-	ctx := context.Background()
-	word, err := constraint.Contains([]int32{1, 1})
-	if err != nil {
-		panic(err)
-	}
-	p, err := projection.Spans{{From: 1, To: 4, Path: projection.Path{Language: word}}}.Compile(ctx, 5, 2)
-	if err != nil {
-		panic(err)
-	}
-	logZ, err := p.LogZ(ctx, nil) // of 2⁵ sequences
-	if err != nil {
-		panic(err)
-	}
-	sites, levels := p.Shape()
-	fmt.Printf("%.0f of %.0f\n", math.Exp(logZ), math.Pow(float64(levels), float64(sites)))
-	// Output: 12 of 32
 }

@@ -108,3 +108,25 @@ func ExampleGap() {
 	}
 	// Output: south 20/03/2024 02:00 20/03/2024 02:00 1
 }
+
+func ExampleTime() {
+	f, err := seriesdata.Read(strings.NewReader(stations), seriesdata.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	t := f.Time
+	fmt.Printf("%s, %s, dates are %s, step %s, %d left out\n", t.Column, t.Order, t.Dates, t.Step, t.Gaps)
+	// Output: Zeit, newest first, dates are day/month/year, step 1 hour, 1 left out
+}
+
+func ExampleEntity() {
+	f, err := seriesdata.Read(strings.NewReader(stations), seriesdata.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	north := f.Entities[0]
+	fmt.Println(north.Name, north.Values, north.Lines)
+	// Output: north [2.8 2.9 3.1 NaN 3.5] [9 7 6 4 2]
+}

@@ -190,7 +190,7 @@ func ExampleSpelling() {
 
 // A server asks for a mask before every token that it draws, and takes tokens back when a draft
 // of several was wrong.
-func ExampleGrammar_Masks() {
+func ExampleMasks() {
 	ctx := context.Background()
 	g, err := grammar.JSONSchema(ctx, []byte(`{"type": "object", "properties": {"unit": {"enum": ["celsius", "kelvin"]}}, "required": ["unit"], "additionalProperties": false}`),
 		grammar.SchemaConfig{Spelling: grammar.Canonical})
@@ -265,4 +265,29 @@ func ExampleMasksOf() {
 	// Output:
 	// true <nil>
 	// es [101 115] <nil>
+}
+
+// Tokens that lead to the same masks from here on form a group, of which a sampler needs the
+// sum of weights only.
+func ExampleMatcher_Groups() {
+	g, err := grammar.Parse(context.Background(), `text = [a-c]+ "."`, constraint.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	vocabulary, err := grammar.Prepare(text.Bytes())
+	if err != nil {
+		panic(err)
+	}
+	masks, err := g.Masks(context.Background(), vocabulary)
+	if err != nil {
+		panic(err)
+	}
+	var groups []grammar.Group
+	if groups, err = masks.Matcher().Groups(); err != nil {
+		panic(err)
+	}
+	for _, g := range groups {
+		fmt.Println(g.Tokens)
+	}
+	// Output: [97 98 99]
 }

@@ -169,7 +169,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-func Example() {
+func ExampleDistribution() {
 	m, err := model.NewIsing(model.FreeLattice{30, 30}, 0.5, 0)
 	if err != nil {
 		panic(err)

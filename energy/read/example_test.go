@@ -143,6 +143,7 @@ func ExampleWCSP() {
 }
 
 func ExampleBIF() {
+	var variables []read.Node
 	m, variables, err := read.BIF(strings.NewReader(`
 		network weather { }
 		variable rain { type discrete [ 2 ] { yes, no }; }

@@ -31,6 +31,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/pretrained"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/energy/read"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
@@ -42,6 +43,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
+	"github.com/gibbsite-go/gibbsite/seriesdata"
 )
 
 // reader is a line of the registry of what reads untrusted bytes: an example of the
@@ -78,6 +80,16 @@ func formats(t *testing.T) []reader {
 		{"read.BQM", []byte(`{"type": "BinaryQuadraticModel", "version": {"bqm_schema": "3.0.0"}, "use_bytes": false, "variable_type": "BINARY", "num_variables": 2, "num_interactions": 1, "variable_labels": ["a", "b"], "offset": 0.5, "linear_biases": [1, 2], "quadratic_biases": [3], "quadratic_head": [1], "quadratic_tail": [0]}`), quadratic(read.BQM), false},
 		{"read.BQPJSON", []byte(`{"version": "1.0.0", "id": 0, "metadata": {}, "variable_ids": [5, 8], "variable_domain": "boolean", "scale": 4, "offset": 1, "linear_terms": [{"id": 5, "coeff": 1}], "quadratic_terms": [{"id_head": 8, "id_tail": 5, "coeff": 2}]}`), quadratic(read.BQPJSON), false},
 		{"read.UAI", []byte("MARKOV\n2\n2 3\n1\n2 0 1\n6 1 2 0.5 1 1 4\n"), func(r io.Reader) (any, error) { return listedOf(read.UAI(r)) }, false},
+		{"pretrained.ReadConfig", []byte(`{"model_type": "llada", "embedding_size": 3, "d_model": 4, "mlp_hidden_size": 4, "n_layers": 1, "n_heads": 2, "max_sequence_length": 3}`), func(r io.Reader) (any, error) {
+			return given(pretrained.ReadConfig(r))
+		}, false},
+		{"seriesdata.Read", []byte("day,price\n2024-01-01,1.5\n2024-01-02,2\n2024-01-03,2.5\n"), func(r io.Reader) (any, error) {
+			f, err := seriesdata.Read(r, seriesdata.Options{})
+			if err != nil {
+				return nil, err
+			}
+			return f.String(), nil
+		}, false},
 		{"read.WCSP", []byte("two 2 3 1 10\n2 3\n2 0 1 0 2\n0 1 3\n1 2 10\n"), func(r io.Reader) (any, error) { return listedOf(read.WCSP(r)) }, false},
 		{"read.BIF", []byte("variable a { type discrete [ 2 ] { y, n }; }\nvariable b { type discrete [ 2 ] { y, n }; }\nprobability ( a ) { table 0.25, 0.75; }\nprobability ( b | a ) { (y) 0.5, 0.5; default 0.125, 0.875; }\n"), func(r io.Reader) (any, error) {
 			m, _, err := read.BIF(r)

@@ -347,7 +347,7 @@ func TestGammaSchedules(t *testing.T) {
 	assert.Panics(t, func() { proximal.PowerGamma(0, 1) })
 }
 
-// discAndRow is a disc and a row that holds with room to spare.
+// discAndRow is a disc and a row that holds with a margin.
 type discAndRow struct{ disc }
 
 func (discAndRow) Len() int { return 2 }

@@ -216,7 +216,7 @@ func TestBoundRefuses(t *testing.T) {
 	require.Equal(t, 0.0, c.Energy)
 }
 
-func ExampleBound() {
+func ExampleCertificate_Proves() {
 	g, err := model.NewGraph(4, []model.Edge{{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: 1}, {I: 2, J: 0, W: 1}, {I: 2, J: 3, W: 2}})
 	if err != nil {
 		fmt.Println(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
@@ -94,4 +95,15 @@ func publish(dir string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "model.safetensors"), f.Bytes(), 0o600)
+}
+
+func ExampleConfig_Chat() {
+	config, err := pretrained.ReadConfig(strings.NewReader(`{"model_type": "a2d-qwen3", "vocab_size": 8, "hidden_size": 8,
+		"intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "max_position_embeddings": 64}`))
+	if err != nil {
+		panic(err)
+	}
+	prompt, err := config.Chat(pretrained.Message{Role: "user", Content: "Name a prime."})
+	fmt.Printf("%q %v\n", prompt, err)
+	// Output: "<|im_start|>user\nName a prime.<|im_end|>\n<|im_start|>assistant\n" <nil>
 }
