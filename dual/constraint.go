@@ -133,6 +133,9 @@ func (c Constraint[S]) Violation(g []float64, x []S) {
 		}
 	}
 	for k, m := range c.Of {
+		if check.Nil(m) {
+			panic(fmt.Sprintf("dual: Constraint: Of[%d] is nil", k))
+		}
 		m.Energy(*e, x)
 		for j, r := range rows {
 			w := c.coef(k)

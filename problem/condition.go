@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -127,6 +128,9 @@ func combine(o op, parts []Condition) Condition {
 // for every state of the variables of c in which c holds, at most 2¹⁶ of them.
 func (c Condition) Indicator() Expr {
 	e := Expr{p: c.p, err: c.err}
+	if e.err == nil && c.p == nil {
+		e.err = errors.New("Indicator: the condition has no variable")
+	}
 	if e.err != nil {
 		return e
 	}

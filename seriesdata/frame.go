@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Options settle what a file leaves open. The zero value lets the file decide.
@@ -132,6 +134,9 @@ func (f *Frame) Label(e, r int) string {
 
 // Read reads a file. An error names the line, and what to do.
 func Read(r io.Reader, o Options) (*Frame, error) {
+	if err := check.Given("seriesdata: Read", "r", r); err != nil {
+		return nil, err
+	}
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err

@@ -46,12 +46,14 @@ type Constraint struct {
 	Squared      bool
 }
 
-// Value returns the sum of monomials for values of the variables.
+// Value returns the sum of monomials for values of the variables. It panics on a variable
+// that x does not have.
 func Value(sum []Monomial, x []float64) float64 {
 	s := 0.0
 	for _, m := range sum {
 		w := m.W
 		for _, i := range m.Of {
+			check.Index("read: Value", "variable", i, len(x))
 			w *= x[i]
 		}
 		s += w
