@@ -67,7 +67,7 @@ func TestProgramsRefuse(t *testing.T) {
 		{"wcnf", "h 0 1\n", "ends after line 1, want a literal"},
 		{"wcnf", "-1 2 0\n", "weight = -1, want h or a finite number"},
 		{"wcnf", "h 99999999 0\n", "literal = 99999999"},
-		{"bqm", "DIMODXXX", "byte 0: \"DIMODXXX\", want DIMODBQM"},
+		{"bqm", "DIMODNOT", "byte 0: \"DIMODNOT\", want DIMODBQM"},
 		{"bqm", "DIMODBQM\x09\x00", "version 9.0, want 1.0 … 2.0"},
 		{"bqm", "DIMODBQM\x02\x00\xff\xff\xff\xff{}", "2 bytes are left, want"},
 		{"bqm", "DIMODBQM\x02\x00\x02\x00\x00\x00{}", "shape = "},
