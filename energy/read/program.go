@@ -61,31 +61,37 @@ func Value(sum []Monomial, x []float64) float64 {
 	return s
 }
 
-// programs are the formats of [NewProgram]. Those without a writer are read only.
-var programs = map[string]struct {
+// programFormat is one of [NewProgram].
+type programFormat struct {
 	extensions []string
 	read       func(r io.Reader) (*Program, error)
-	write      func(w *bufio.Writer, p *Program) error
-}{
-	"lp":    {[]string{".lp"}, readLP, writeLP},
-	"mps":   {[]string{".mps", ".qps"}, readMPS, writeMPS},
-	"qplib": {[]string{".qplib"}, readQPLIB, writeQPLIB},
-	"mqlib": {[]string{".mqlib"}, readMQLib, writeMQLib},
-	"cnf":   {[]string{".cnf"}, func(r io.Reader) (*Program, error) { return readSAT(r, "cnf") }, writeCNF},
-	"wcnf":  {[]string{".wcnf"}, func(r io.Reader) (*Program, error) { return readSAT(r, "wcnf") }, writeWCNF},
-	"cqm":   {[]string{".cqm"}, readCQM, writeCQM},
-	"bqm":   {[]string{".bqm"}, readBQM, writeBQM},
-	"json":  {[]string{".json"}, quadratics(readJSON), writeJSON},
-	"coo":   {[]string{".coo"}, quadratics(func(r io.Reader) (*quadratic, error) { return coo(r, COOConfig{}) }), writeCOO},
-	"qubo":  {[]string{".qubo"}, quadratics(qbsolv), writeQBSolv},
-	"csv":   {[]string{".csv"}, quadratics(func(r io.Reader) (*quadratic, error) { return readCSV(r, CSVConfig{}) }), nil},
-	"rudy":  {[]string{".rudy", ".txt", ".mc"}, readCut, writeRudy},
+	write      func(w *bufio.Writer, p *Program) error // nil: read only
+}
+
+// programs returns the formats of [NewProgram]. They are made by a function, not kept in a
+// variable, so that a binary that calls only other readers is linked without them.
+func programs() map[string]programFormat {
+	return map[string]programFormat{
+		"lp":    {[]string{".lp"}, readLP, writeLP},
+		"mps":   {[]string{".mps", ".qps"}, readMPS, writeMPS},
+		"qplib": {[]string{".qplib"}, readQPLIB, writeQPLIB},
+		"mqlib": {[]string{".mqlib"}, readMQLib, writeMQLib},
+		"cnf":   {[]string{".cnf"}, func(r io.Reader) (*Program, error) { return readSAT(r, "cnf") }, writeCNF},
+		"wcnf":  {[]string{".wcnf"}, func(r io.Reader) (*Program, error) { return readSAT(r, "wcnf") }, writeWCNF},
+		"cqm":   {[]string{".cqm"}, readCQM, writeCQM},
+		"bqm":   {[]string{".bqm"}, readBQM, writeBQM},
+		"json":  {[]string{".json"}, quadratics(readJSON), writeJSON},
+		"coo":   {[]string{".coo"}, quadratics(func(r io.Reader) (*quadratic, error) { return coo(r, COOConfig{}) }), writeCOO},
+		"qubo":  {[]string{".qubo"}, quadratics(qbsolv), writeQBSolv},
+		"csv":   {[]string{".csv"}, quadratics(func(r io.Reader) (*quadratic, error) { return readCSV(r, CSVConfig{}) }), nil},
+		"rudy":  {[]string{".rudy", ".txt", ".mc"}, readCut, writeRudy},
+	}
 }
 
 // Formats returns the names of the formats of [NewProgram], in alphabetical order.
 func Formats() []string {
 	var names []string
-	for name := range programs {
+	for name := range programs() {
 		names = append(names, name)
 	}
 	sort.Strings(names)
@@ -101,7 +107,7 @@ func FormatOf(name string, head []byte) string {
 		}
 	}
 	extension := strings.ToLower(filepath.Ext(name))
-	for format, f := range programs {
+	for format, f := range programs() {
 		if slices.Contains(f.extensions, extension) {
 			return format
 		}
@@ -128,7 +134,7 @@ func FormatOf(name string, head []byte) string {
 // Continuous variables are an error, and so are integers without finite bounds. Errors name
 // the line where the format has lines, what was found and what was expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
-	f, ok := programs[format]
+	f, ok := programs()[format]
 	if !ok {
 		return nil, fmt.Errorf("read: NewProgram: format = %s, want one of %s", check.Quote(format), strings.Join(Formats(), ", "))
 	}
@@ -146,9 +152,10 @@ func NewProgram(r io.Reader, format string) (*Program, error) {
 // format cannot state is an error: spins, for which see [Program.Bits], products, bounds,
 // weights.
 func (p *Program) Write(w io.Writer, format string) error {
-	f, ok := programs[format]
+	formats := programs()
+	f, ok := formats[format]
 	if !ok || f.write == nil {
-		return fmt.Errorf("read: Write: format = %s, want one of %s", check.Quote(format), strings.Join(slices.DeleteFunc(Formats(), func(s string) bool { return programs[s].write == nil }), ", "))
+		return fmt.Errorf("read: Write: format = %s, want one of %s", check.Quote(format), strings.Join(slices.DeleteFunc(Formats(), func(s string) bool { return formats[s].write == nil }), ", "))
 	}
 	if err := p.Check(); err != nil {
 		return fmt.Errorf("read: Write: %w", err)
