@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"go/format"
 	"regexp"
 	"testing"
 
@@ -121,6 +122,29 @@ func TestDocuments(t *testing.T) {
 	assert.True(t, r.Nested)
 	assert.Equal(t, "frequencies", r.Drawn)
 	t.Log(r.Samples, r.Count, r.MS)
+}
+
+// Every program stands as gofmt would have it, with each error looked at.
+func TestPrograms(t *testing.T) {
+	words := `"Pattern":"[a-c]{3}","Length":3,"Samples":4,"Seed":1`
+	for _, source := range []string{
+		`{"Tab":"lattice","Args":{"Levels":2,"Side":4,"Method":"gibbs","Seed":1,"Temperature":2}}`,
+		`{"Tab":"lattice","Args":{"Levels":3,"Side":4,"Method":"sw","Seed":1,"Temperature":2}}`,
+		`{"Tab":"strings","Args":{` + words + `,"Model":"uniform","UpTo":true}}`,
+		`{"Tab":"strings","Args":{` + words + `,"Model":"text","Fixed":"a","Text":"ab\nc"}}`,
+		`{"Tab":"json","Args":{"Schema":"{\n\"const\": 1}","Length":3,"Model":"uniform","Samples":4,"Seed":1}}`,
+		`{"Tab":"json","Args":{"Schema":"{\"enum\": [\"` + "`" + `\"]}","Length":3,"Model":"text","Samples":4,"Seed":1}}`,
+		`{"Tab":"minimise","Args":{"Format":"rudy","Seed":1}}`,
+		`{"Tab":"minimise","Args":{"Format":"bqm","Seed":1}}`,
+	} {
+		program, err := call[string](t, &Engine{}, "program", source)
+		require.NoError(t, err, source)
+		formatted, err := format.Source([]byte(program))
+		require.NoError(t, err, program)
+		assert.Equal(t, string(formatted), program)
+		assert.NotRegexp(t, `(?m)^\s*check$`, program)
+		assert.Regexp(t, `err (:?=).*\n\t+if err != nil`, program)
+	}
 }
 
 func TestCases(t *testing.T) {

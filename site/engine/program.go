@@ -30,11 +30,13 @@ type program struct {
 	rest    string // functions after main
 }
 
-// add appends lines of main, in which every err is checked where a line says "check".
+// add appends lines of main, in which every err is checked, at the same indentation, where
+// a line says "check".
 func (p *program) add(lines string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(strings.Trim(lines, "\n")+"\n", args...)) {
-		if strings.TrimSpace(line) == "check" {
-			line = strings.Replace(line, "check", "if err != nil {\n\t\tlog.Fatal(err)\n\t}", 1)
+		if text := strings.TrimLeft(line, "\t"); text == "check\n" {
+			indent := line[:len(line)-len(text)]
+			line = indent + "if err != nil {\n" + indent + "\tlog.Fatal(err)\n" + indent + "}\n"
 		}
 		p.body.WriteString(line)
 	}
@@ -169,7 +171,8 @@ func (q Pattern) program(ctx context.Context) (*program, error) {
 	if strings.Trim(q.Fixed, string(free)) != "" {
 		p.use(".math")
 		p.add(`
-	for i, fixed := range []rune(%q) { // · is free
+	// A character that is fixed forbids all others there; · is free.
+	for i, fixed := range []rune(%q) {
 		for t, token := range v.Tokens {
 			if i < length && fixed != '·' && token != string(fixed) {
 				weights[i*len(v.Tokens)+t] = float32(math.Inf(-1))
