@@ -12,9 +12,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
+// Nodes are tints, on which dark numbers are read on light pages and dark ones.
 var (
-	one   = picture.Color(1) // with node 1
-	other = picture.Color(0)
+	one   = blend(picture.Color(1), color.White, 0.45) // with node 1
+	other = blend(picture.Color(0), color.White, 0.45)
+	ink   = color.Gray{Y: 20}
 )
 
 // margin is the space around the graph, which is one unit wide and high.
@@ -33,9 +35,9 @@ func drawGraph(c *community, o *outcome) (*picture.Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.Color, l.Width = color.Gray{Y: 200}, vg.Points(0.7)
+		l.Color, l.Width = color.Gray{Y: 120}, vg.Points(0.4)
 		if best[e.I] == best[e.J] {
-			l.Color = color.Gray{Y: 110}
+			l.Width = vg.Points(1.3)
 		}
 		p.Add(l)
 	}
@@ -65,12 +67,12 @@ func drawGraph(c *community, o *outcome) (*picture.Figure, error) {
 		return nil, err
 	}
 	for i := range labels.TextStyle {
-		labels.TextStyle[i] = picture.Node(8, color.White)
+		labels.TextStyle[i] = picture.Node(8.5, ink)
 	}
 	p.Add(rims, nodes, labels)
 	return &picture.Figure{
 		Name: "graph", Title: c.name + ": how often each node was with node 1", Height: 13 * vg.Centimeter, Panels: []*plot.Plot{p},
-		Caption: "Dark edges join nodes on the same side of the best partition. Nodes between the two colours changed sides.", Legend: legend(c),
+		Caption: "Thick edges join nodes on the same side of the best partition. Nodes between the two colours changed sides.", Legend: legend(c),
 	}, nil
 }
 

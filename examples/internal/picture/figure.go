@@ -251,7 +251,8 @@ func (f *Figure) Themed() ([]byte, error) {
 		return nil, err
 	}
 	svg = svg[bytes.Index(svg, []byte("<svg")):]
-	svg = bytes.Replace(svg, []byte("fill:#FFFFFF"), []byte("fill:none"), 1) // the paper is drawn first
+	svg = bytes.Replace(svg, []byte("<svg"), []byte(`<svg style="fill:#000000"`), 1) // black is written by leaving it out
+	svg = bytes.Replace(svg, []byte("fill:#FFFFFF"), []byte("fill:none"), 1)         // the paper is drawn first
 	return []byte(themed.Replace(string(svg))), nil
 }
 

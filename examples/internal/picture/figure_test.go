@@ -169,6 +169,9 @@ func TestFigureForEverybody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !strings.HasPrefix(string(themed), `<svg style="fill:var(--figure-ink, #000000)"`) {
+		t.Errorf("a page cannot set black, which the parts of a figure leave out:\n%.200s", themed)
+	}
 	for _, left := range []string{"fill:#FFFFFF", "fill:#1E1E1E", "stroke:#787878", "stroke:#0072B2"} {
 		if strings.Contains(string(themed), left) {
 			t.Errorf("a page cannot set %s", left)
