@@ -25,6 +25,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -267,9 +268,13 @@ func TestMinimise(t *testing.T) {
 func TestKeyboard(t *testing.T) {
 	s := open(t)
 	tab := s.visit(t, "playground.html", 1200, "light")
-	act(t, tab, chromedp.Focus("#tab-lattice"), chromedp.KeyEvent("\ue014")) // → of W3C WebDriver
-	act(t, tab, chromedp.Evaluate(`document.getElementById('tab-lattice').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))`, nil))
-	until(t, tab, `!document.getElementById('strings').hidden && document.activeElement.id.startsWith('tab-')`)
+	act(t, tab, chromedp.Focus("#tab-lattice"))
+	for _, press := range []struct{ key, to string }{{kb.ArrowRight, "strings"}, {kb.ArrowRight, "json"}, {kb.ArrowLeft, "strings"}, {kb.End, "bits"}, {kb.Home, "lattice"}} {
+		act(t, tab, chromedp.KeyEvent(press.key))
+		until(t, tab, fmt.Sprintf(`!document.getElementById('%[1]s').hidden && document.activeElement.id === 'tab-%[1]s' && location.hash === '#%[1]s'`, press.to))
+	}
+	act(t, tab, chromedp.NavigateBack())
+	until(t, tab, `!document.getElementById('bits').hidden && document.getElementById('lattice').hidden`)
 	unnamed := evaluate[[]string](t, tab, `[...document.querySelectorAll('input, select, textarea, button')].filter(e => !(e.labels?.length || e.textContent.trim() || e.ariaLabel)).map(e => e.outerHTML)`)
 	assert.Empty(t, unnamed)
 }

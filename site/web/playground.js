@@ -21,7 +21,10 @@ function show() {
   panel.enter(new URLSearchParams(query));
 }
 tabs.forEach((t, i) => {
-  t.onclick = () => { location.hash = t.getAttribute('aria-controls'); };
+  t.onclick = () => { // no jump to the panel, which would scroll and take the focus off the tab
+    history.pushState(null, '', `#${t.getAttribute('aria-controls')}`);
+    show();
+  };
   t.onkeydown = e => {
     const to = {ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: tabs.length - 1}[e.key];
     if (to === undefined) return;
