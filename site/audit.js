@@ -19,6 +19,26 @@
     }
     return layers.reduceRight((below, l) => over(l, below), matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18] : [255, 255, 255]);
   };
+  const drawn = new Map(); // the filled shapes of a drawing, in their order
+  const shapes = svg => {
+    if (!drawn.has(svg)) {
+      drawn.set(svg, [...svg.querySelectorAll('path, rect, circle, ellipse, polygon')].flatMap(shape => {
+        const s = getComputedStyle(shape), fill = parse(s.fill);
+        return fill ? [{shape, fill: {c: fill.c, a: fill.a * s.fillOpacity}, box: shape.getBoundingClientRect()}] : [];
+      }));
+    }
+    return drawn.get(svg);
+  };
+  const under = (svg, e) => { // the colour that the middle of a text of a drawing stands on
+    const t = e.getBoundingClientRect(), p = new DOMPoint(t.x + t.width / 2, t.y + t.height / 2);
+    let paper = behind(svg);
+    for (const {shape, fill, box} of shapes(svg)) {
+      if (p.x < box.left || p.x > box.right || p.y < box.top || p.y > box.bottom) continue;
+      if (!(shape.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING)) break; // drawn over it
+      if (shape.isPointInFill(p.matrixTransform(shape.getScreenCTM().inverse()))) paper = over(fill, paper);
+    }
+    return paper;
+  };
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let n; (n = walker.nextNode());) {
     const e = n.parentElement, text = n.data.trim();
@@ -29,7 +49,7 @@
     if (size < least) faults.push(`text of ${size.toFixed(1)} px: ${text.slice(0, 40)}`);
     const ink = parse(svg ? s.fill : s.color);
     if (!ink) continue;
-    const paper = svg ? svg.dataset.paper ? parse(getComputedStyle(svg).backgroundColor)?.c ?? behind(svg) : behind(svg) : behind(e);
+    const paper = svg ? under(svg, e) : behind(e);
     const ratio = contrast(over(ink, paper), paper);
     if (ratio < 4.5) faults.push(`contrast ${ratio.toFixed(2)}: ${text.slice(0, 40)} (${svg ? s.fill : s.color} on ${paper})`);
   }
