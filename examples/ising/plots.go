@@ -56,6 +56,7 @@ func (s spins) Colors() []color.Color { return []color.Color{down, up} }
 
 func snapshot(p *problem, x []int32, title string) *picture.Figure {
 	panel := plot.New()
+	panel.BackgroundColor = nil // that of the page
 	panel.HideAxes()
 	s := spins{rows: p.lattice[0], cols: p.lattice[1], x: x}
 	h := plotter.NewHeatMap(s, s)

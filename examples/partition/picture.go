@@ -26,6 +26,7 @@ const margin = 0.03
 // squares for the side of the known split that node 1 is on.
 func drawGraph(c *community, o *outcome) (*picture.Figure, error) {
 	p := plot.New()
+	p.BackgroundColor = nil // that of the page
 	p.HideAxes()
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -margin, 1+margin, -margin, 1+margin
 	at := place(c)
@@ -92,8 +93,8 @@ func legend(c *community) []picture.Entry {
 	add("always with node 1", one, draw.CircleGlyph{})
 	add("never", other, draw.CircleGlyph{})
 	if c.known != nil {
-		add("known split: side of node 1", color.Gray{Y: 60}, draw.BoxGlyph{})
-		add("known split: other side", color.Gray{Y: 60}, draw.CircleGlyph{})
+		add("known split: side of node 1", color.Gray{Y: 120}, draw.BoxGlyph{})
+		add("known split: other side", color.Gray{Y: 120}, draw.CircleGlyph{})
 	}
 	return all
 }
