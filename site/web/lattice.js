@@ -85,7 +85,7 @@ function tell(r) {
     : r.RHat >= 1.01 ? 'The chains do not agree yet: R-hat is 1.01 or more. Do not trust the means; wait, or try a cluster method.' : 'The chains agree, but there are few effective draws. Wait.';
   if (advice.textContent !== text) advice.textContent = text;
   $('spins').ariaLabel = `Four ${started.Levels === 2 ? 'Ising' : 'Potts'} lattices of ${started.Side} by ${started.Side} sites, order ${r.Order.map(o => o.toFixed(2)).join(', ')}`;
-  const levels = started.Order ? [{y: started.Order.Value, name: 'exact mean of |m|'}] : [];
+  const levels = started.Order ? [{y: started.Order.Value, name: /infinite/.test(started.Order.Source) ? '|m| of the infinite lattice' : 'exact mean of |m|'}] : [];
   const low = Math.min(...history.y.flat(), started.Levels === 2 ? -1 : 0);
   plot($('trace'), {curves: history.y.map((y, c) => ({x: history.x, y, color: color(`--line-${c + 1}`)})), levels, low, high: 1, label: 'steps'});
 }
