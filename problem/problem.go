@@ -90,7 +90,7 @@ func (p *Problem) Spin(name string) Expr {
 
 // Integer adds a variable with the values lo, lo+1, …, hi, at most 65,536 of them.
 func (p *Problem) Integer(name string, lo, hi int) Expr {
-	if hi < lo || hi-lo < 0 || hi-lo >= maxLevels || max(-lo, hi) > 1<<53 {
+	if hi < lo || hi-lo < 0 || hi-lo >= maxLevels || int64(max(-lo, hi)) > 1<<53 {
 		p.fail("Integer: %s: range %d … %d, want lo ≤ hi, at most %d values, within ±2^53", check.Quote(name), lo, hi, maxLevels)
 		lo, hi = 0, 0
 	}
