@@ -349,6 +349,6 @@ func TestProgramsOfProblems(t *testing.T) {
 	require.ErrorContains(t, err, "r = nil")
 	_, err = problem.Read(&read.Program{})
 	require.ErrorContains(t, err, "no variables")
-	_, err = problem.Read(&read.Program{Variables: []read.Variable{{Name: "x", Upper: 1 << 40}}})
+	_, err = problem.Read(&read.Program{Variables: []read.Variable{{Name: "x", Upper: 1 << 30}}})
 	require.ErrorContains(t, err, "at most 65536 values")
 }
