@@ -17,6 +17,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // The small networks of testdata/golden.py.
@@ -236,7 +237,7 @@ func TestWorkersAndBatches(t *testing.T) {
 	}
 	out := make([]float32, length*vocabulary)
 	q := energy.Noised[int32]{X: state, Time: []float64{0}, Alpha: []float64{0}}
-	assert.Zero(t, testing.AllocsPerRun(10, func() {
+	assert.True(t, exact.Race || testing.AllocsPerRun(10, func() {
 		_ = one.Denoise(context.Background(), out, q)
-	}))
+	}) == 0)
 }
