@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -1053,6 +1054,9 @@ func (r *filling) String() string {
 
 // saveFile fills path.partial and then renames it.
 func saveFile(path string, fill func(w io.Writer) error) (err error) {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
 	f, err := os.Create(path + ".partial")
 	if err != nil {
 		return err
