@@ -173,13 +173,18 @@ func writeCOO(w *bufio.Writer, p *Program) error {
 		return fmt.Errorf("the constant %v, which the format does not have", constant)
 	}
 	fmt.Fprintf(w, "%s %d\n", map[bool]string{false: "bits", true: "spins"}[p.Variables[0].Spin], len(p.Variables))
+	writeTerms(w, linear, square)
+	return nil
+}
+
+// writeTerms writes a line for each coefficient; that of a variable has its number twice.
+func writeTerms(w *bufio.Writer, linear, square []Monomial) {
 	for _, m := range linear {
 		fmt.Fprintln(w, m.Of[0], m.Of[0], digits(m.W))
 	}
 	for _, m := range square {
 		fmt.Fprintln(w, m.Of[0], m.Of[1], digits(m.W))
 	}
-	return nil
 }
 
 func writeQBSolv(w *bufio.Writer, p *Program) error {
@@ -194,12 +199,7 @@ func writeQBSolv(w *bufio.Writer, p *Program) error {
 		return fmt.Errorf("the constant %v, which the format does not have", constant)
 	}
 	fmt.Fprintf(w, "p qubo 0 %d %d %d\n", len(p.Variables), len(linear), len(square))
-	for _, m := range linear {
-		fmt.Fprintln(w, m.Of[0], m.Of[0], digits(m.W))
-	}
-	for _, m := range square {
-		fmt.Fprintln(w, m.Of[0], m.Of[1], digits(m.W))
-	}
+	writeTerms(w, linear, square)
 	return nil
 }
 

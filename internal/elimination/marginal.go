@@ -273,6 +273,6 @@ func (r *Run) adjoin(p, message []float64) {
 
 // wide reports whether a table can be scaled by 2^±even.
 func (r *Run) wide(table []float64) bool {
-	low, _ := exponents(table)
+	low, _ := Exponents(table)
 	return low > lowest+2*even
 }

@@ -205,9 +205,9 @@ const (
 	near    = 64  // a message whose largest exponent is not farther from 0 is not rescaled
 )
 
-// exponents returns those of the smallest positive and of the largest entry; high is
+// Exponents returns those of the smallest positive and of the largest of numbers ≥ 0; high is
 // math.MinInt if all are 0.
-func exponents(w []float64) (low, high int) {
+func Exponents(w []float64) (low, high int) {
 	least, most := uint64(math.MaxUint64), uint64(0)
 	for _, v := range w { // numbers ≥ 0 are ordered as their bits are
 		b := math.Float64bits(v)
@@ -247,7 +247,7 @@ func (r *Run) weigh(table []float64) *weights {
 			lost = lost || t.w[i] == 0
 		}
 	}
-	if t.low, _ = exponents(t.w); lost {
+	if t.low, _ = Exponents(t.w); lost {
 		t.low = math.MinInt
 	}
 	r.weights[key] = t
@@ -316,7 +316,7 @@ func (r *Run) operands(b *bucket, first bool) (low, high int, err error) {
 				t[i] *= m[r.walk.at]
 				r.walk.next()
 			}
-			lo, hi = exponents(t)
+			lo, hi = Exponents(t)
 			if hi == math.MinInt {
 				return 0, 0, ErrZero
 			}
@@ -389,7 +389,7 @@ func (r *Run) eliminate(k int, first bool) error {
 // large.
 func (r *Run) normalize(k int, first bool) error {
 	b, out := &r.p.buckets[k], r.out[k]
-	low, high := exponents(out)
+	low, high := Exponents(out)
 	if high == math.MinInt {
 		return ErrZero
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/elimination"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -51,7 +52,7 @@ func (m *Model) weigh(table []float64) *weights {
 			lost = lost || t.w[i] == 0
 		}
 	}
-	if t.low, _ = exponents(t.w); lost {
+	if t.low, _ = elimination.Exponents(t.w); lost {
 		t.low = math.MinInt
 	}
 	m.weights[key] = t

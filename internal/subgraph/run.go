@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/elimination"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -16,22 +17,6 @@ const (
 	highest = 1000
 	even    = 300 // messages whose exponents are bounded by this are not looked at
 )
-
-// exponents returns those of the smallest positive and of the largest entry; high is
-// math.MinInt if all are 0.
-func exponents(w []float64) (low, high int) {
-	least, most := uint64(math.MaxUint64), uint64(0)
-	for _, v := range w { // numbers ≥ 0 are ordered as their bits are
-		b := math.Float64bits(v)
-		least, most = min(least, b-1), max(most, b) // 0 wraps around
-	}
-	if most == 0 {
-		return 0, math.MinInt
-	}
-	_, low = math.Frexp(math.Float64frombits(least + 1))
-	_, high = math.Frexp(math.Float64frombits(most))
-	return low, high
-}
 
 // mode is the arithmetic of a run.
 type mode int
@@ -169,7 +154,7 @@ func (r *Run) level(b *bucket) bool {
 		return true
 	}
 	m := r.messages[b.at : b.at+b.size]
-	low, high := exponents(m)
+	low, high := elimination.Exponents(m)
 	if high == math.MinInt {
 		return false
 	}
