@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -255,4 +256,33 @@ func TestCommandsInDocumentsRunTests(t *testing.T) {
 		}
 	}
 	require.Greater(t, checked, 15)
+}
+
+// Every file and every name that DESIGN.md mentions is one of the module.
+func TestDesignNamesWhatExists(t *testing.T) {
+	files, words := map[string]bool{}, map[string]bool{}
+	word := regexp.MustCompile(`\w+`)
+	require.NoError(t, fs.WalkDir(moduleTree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
+			return err
+		}
+		files[path.Base(name)], files[name] = true, true
+		for _, w := range word.FindAllString(readTree(t, name), -1) {
+			words[w] = true
+		}
+		return nil
+	}))
+	seen := 0
+	for _, m := range regexp.MustCompile("`([A-Za-z][\\w./]*)`").FindAllStringSubmatch(readTree(t, "docs/DESIGN.md"), -1) {
+		name, missing := m[1], false
+		switch base := name[strings.LastIndexAny(name, "./")+1:]; {
+		case strings.HasSuffix(name, ".go"):
+			missing = !files[name] && !slices.ContainsFunc(slices.Sorted(maps.Keys(files)), func(f string) bool { return strings.HasSuffix(f, "/"+name) })
+		case !strings.HasSuffix(name, ".md") && base != "":
+			missing = !words[base]
+		}
+		assert.False(t, missing, "docs/DESIGN.md: %s", name)
+		seen++
+	}
+	require.Greater(t, seen, 300)
 }
