@@ -234,7 +234,7 @@ func TestDefaults(t *testing.T) {
 	if other := do(t, "-trials", "1", "-seed", "2"); other.Designs[7].DNA == r.Designs[7].DNA {
 		t.Error("another seed gives others")
 	}
-	for _, want := range []string{">map cai=", ">design_100 ", "violations: 0", "P(all | protein) = 0.085"} {
+	for _, want := range []string{">map cai=", ">design_1 ", "and 99 more: with -out FOLDER", "violations: 0", "P(all | protein) = 0.085"} {
 		if !strings.Contains(r.String(), want) {
 			t.Errorf("the text lacks %q", want)
 		}

@@ -98,7 +98,13 @@ func (r *report) add(t *task, x []int32) figure {
 
 func (r *report) String() string {
 	var b bytes.Buffer
-	r.writeFASTA(&b)
+	entry(&b, "map", r.Map)
+	if more := len(r.Designs) - 1; more >= 0 {
+		entry(&b, "design_1", r.Designs[0])
+		if more > 0 && len(r.files) == 0 {
+			fmt.Fprintf(&b, "and %d more: with -out FOLDER, designs.fasta there has them all\n", more)
+		}
+	}
 	fmt.Fprintf(&b, "\n%s: %d codons; usage of %s; seed %d\n", r.Protein, r.bases/3, r.Usage, r.Seed)
 	if r.Source != "" {
 		fmt.Fprintf(&b, "codons as rare as those of the DNA are in %s\n", r.Source)
@@ -119,15 +125,17 @@ func (r *report) String() string {
 
 // writeFASTA writes every design.
 func (r *report) writeFASTA(w io.Writer) {
-	record := func(name string, f figure) {
-		fmt.Fprintf(w, ">%s cai=%.4f gc=%.4f log_prob=%.4f\n", name, f.CAI, f.GC, f.LogProb)
-		for dna := range slices.Chunk([]byte(f.DNA), 60) {
-			fmt.Fprintf(w, "%s\n", dna)
-		}
-	}
-	record("map", r.Map)
+	entry(w, "map", r.Map)
 	for i, f := range r.Designs {
-		record(fmt.Sprintf("design_%d", i+1), f)
+		entry(w, fmt.Sprintf("design_%d", i+1), f)
+	}
+}
+
+// entry writes a design as FASTA.
+func entry(w io.Writer, name string, f figure) {
+	fmt.Fprintf(w, ">%s cai=%.4f gc=%.4f log_prob=%.4f\n", name, f.CAI, f.GC, f.LogProb)
+	for dna := range slices.Chunk([]byte(f.DNA), 60) {
+		fmt.Fprintf(w, "%s\n", dna)
 	}
 }
 

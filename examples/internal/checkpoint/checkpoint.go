@@ -1,5 +1,5 @@
 // Package checkpoint lets a long program be interrupted and resumed: -checkpoint FILE
-// saves its state now and then, and -resume continues from there to the bits of an
+// saves its state periodically, and -resume continues from there to the bits of an
 // uninterrupted run.
 package checkpoint
 
@@ -29,7 +29,7 @@ var Every, _ = time.ParseDuration(interval)
 
 // Define adds the flags.
 func (c *Flags) Define(f *flag.FlagSet) {
-	f.StringVar(&c.Checkpoint, "checkpoint", "", "save the run to this `file`, behind a dot and the name of each part, now and then and at the end")
+	f.StringVar(&c.Checkpoint, "checkpoint", "", "save each part of the run to `file`.<part>, periodically and on exit")
 	f.BoolVar(&c.Resume, "resume", false, "go on from -checkpoint")
 }
 

@@ -18,7 +18,7 @@ import (
 func ranks(quantity string, runs []Run, _ *float64) (*picture.Figure, error) {
 	f := &picture.Figure{
 		Name: "ranks", Title: fmt.Sprintf("Ranks of the %s: the first %d chains among all", quantity, min(rankChains, len(runs[0].Draws))),
-		Caption: "Even ranks (near 1) mean that chains agree. Shaded: two standard deviations of independent draws; correlated draws leave it now and then, chains stuck elsewhere leave it far.",
+		Caption: "Even ranks (near 1) mean that chains agree. Shaded: two standard deviations of independent draws; correlated draws sometimes leave it, chains stuck elsewhere leave it by far.",
 		Height:  4 * vg.Centimeter,
 	}
 	for k, r := range runs {

@@ -1,5 +1,5 @@
 // Package training runs the training of a network for a program: with a bar, a
-// checkpoint now and then that a later run goes on from, and an end in time.
+// checkpoint at intervals that a later run goes on from, and an end in time.
 package training
 
 import (
@@ -25,7 +25,7 @@ type Config struct {
 	// saved to; "" for none.
 	Checkpoint string
 
-	// Seen, if not nil, is called with the loss of a step now and then.
+	// Seen, if not nil, is called with the loss of a step at intervals.
 	Seen func(step int, loss float64)
 }
 
