@@ -1,12 +1,13 @@
 // Command statements counts the statements of every package on its syntax tree,
 // generated code and files for other machines included, tests left out:
 //
-//	go run ./internal/tools/statements [-rev REVISION] [folder ...]
+//	go run ./internal/tools/statements [-rev REVISION] [-without PATHS] [folder ...]
 //
 // Folders are those below the current one, with all that is below them; none means all.
 // With -rev it prints the counts of a git revision next to those of the tree at hand, and
-// by how many percent they differ. A block is not a statement, but its contents are; a
-// case of a switch is one.
+// by how many percent they differ. With -without it leaves out files and folders, separated
+// by commas: those of features that came since, for example. A block is not a statement, but
+// its contents are; a case of a switch is one.
 package main
 
 import (
@@ -34,8 +35,13 @@ import (
 func main() {
 	log.SetFlags(0)
 	rev := flag.String("rev", "", "compare with this git `revision`")
+	without := flag.String("without", "", "files and folders that do not count, separated by commas (`paths`)")
 	flag.Parse()
-	now, err := tree(os.DirFS("."))
+	var left []string
+	if *without != "" {
+		left = strings.Split(*without, ",")
+	}
+	now, err := tree(os.DirFS("."), left)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -45,7 +51,7 @@ func main() {
 		if err != nil {
 			log.Fatalf("git archive %s: %v", *rev, err)
 		}
-		if before, err = archived(bytes.NewReader(archive)); err != nil {
+		if before, err = archived(bytes.NewReader(archive), left); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -55,10 +61,10 @@ func main() {
 // counts are the statements of packages by their folders.
 type counts map[string]int
 
-// add counts a file, unless it is a test, is not Go, or is in a folder that the go
-// command ignores.
-func (c counts) add(name string, source func() ([]byte, error)) error {
-	if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || ignored(name) {
+// add counts a file, unless it is among those left out, is a test, is not Go, or is in a
+// folder that the go command ignores.
+func (c counts) add(name string, left []string, source func() ([]byte, error)) error {
+	if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || ignored(name) || left != nil && folder.Among(name, left) {
 		return nil
 	}
 	text, err := source()
@@ -97,8 +103,8 @@ func statements(f *ast.File) (n int) {
 	return n
 }
 
-// tree counts the files of a tree.
-func tree(files fs.FS) (counts, error) {
+// tree counts the files of a tree, without those left out.
+func tree(files fs.FS, left []string) (counts, error) {
 	c := counts{}
 	return c, fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -109,12 +115,12 @@ func tree(files fs.FS) (counts, error) {
 		case d.IsDir():
 			return nil
 		}
-		return c.add(name, func() ([]byte, error) { return fs.ReadFile(files, name) })
+		return c.add(name, left, func() ([]byte, error) { return fs.ReadFile(files, name) })
 	})
 }
 
-// archived counts the files of a tar archive.
-func archived(r io.Reader) (counts, error) {
+// archived counts the files of a tar archive, without those left out.
+func archived(r io.Reader, left []string) (counts, error) {
 	c := counts{}
 	for files := tar.NewReader(r); ; {
 		h, err := files.Next()
@@ -127,7 +133,7 @@ func archived(r io.Reader) (counts, error) {
 		if h.Typeflag != tar.TypeReg {
 			continue
 		}
-		if err := c.add(h.Name, func() ([]byte, error) { return io.ReadAll(files) }); err != nil {
+		if err := c.add(h.Name, left, func() ([]byte, error) { return io.ReadAll(files) }); err != nil {
 			return nil, err
 		}
 	}

@@ -34,11 +34,19 @@ func TestTree(t *testing.T) {
 	c, err := tree(fstest.MapFS{
 		"a/x.go": file, "a/x_plan9.go": file, "a/x_test.go": file, "a/b/x.go": file,
 		"a/testdata/x.go": file, "a/_gen/x.go": file, ".ci/x.go": file, "x.go": file, "a/x.txt": file,
-	})
+	}, nil)
 	require.NoError(t, err)
 	require.Equal(t, counts{".": 8, "a": 16, "a/b": 8}, c)
-	_, err = tree(fstest.MapFS{"a.go": {Data: []byte("no Go")}})
+	_, err = tree(fstest.MapFS{"a.go": {Data: []byte("no Go")}}, nil)
 	require.ErrorContains(t, err, "a.go")
+}
+
+// Files and folders that are left out do not count.
+func TestWithout(t *testing.T) {
+	file := &fstest.MapFile{Data: []byte(source)}
+	c, err := tree(fstest.MapFS{"a/x.go": file, "a/y.go": file, "b/x.go": file, "b/c/x.go": file, "bc/x.go": file}, []string{"a/y.go", "b"})
+	require.NoError(t, err)
+	require.Equal(t, counts{"a": 8, "bc": 8}, c)
 }
 
 // An archive counts as its files do.
@@ -52,10 +60,10 @@ func TestArchive(t *testing.T) {
 	}
 	require.NoError(t, w.WriteHeader(&tar.Header{Name: "a/", Typeflag: tar.TypeDir}))
 	require.NoError(t, w.Close())
-	c, err := archived(&b)
+	c, err := archived(&b, nil)
 	require.NoError(t, err)
 	require.Equal(t, counts{"a": 8}, c)
-	_, err = archived(strings.NewReader("no archive, which takes more bytes than these" + strings.Repeat(".", 1000)))
+	_, err = archived(strings.NewReader("no archive, which takes more bytes than these" + strings.Repeat(".", 1000)), nil)
 	require.Error(t, err)
 }
 
@@ -71,7 +79,7 @@ func TestReport(t *testing.T) {
 
 // The packages of this module have statements.
 func TestModule(t *testing.T) {
-	c, err := tree(os.DirFS("../../.."))
+	c, err := tree(os.DirFS("../../.."), nil)
 	require.NoError(t, err)
 	require.Greater(t, len(c), 60)
 	require.Greater(t, c["internal/trellis"], 500)
