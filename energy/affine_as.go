@@ -230,6 +230,7 @@ type affineLocal struct {
 	affineConditional[Local]
 	graphs []Graphical // one per part, nil where it is not known
 	whole  Graphical   // nil if it is not known
+	every  []int32     // all sites, in that case
 }
 
 func newAffineLocal(a *Affine, m []Local) affineLocal {
@@ -238,6 +239,9 @@ func newAffineLocal(a *Affine, m []Local) affineLocal {
 		l.graphs[k], _ = As[Graphical](part)
 	}
 	l.whole, _ = As[Graphical](a)
+	for i := 0; l.whole == nil && i < a.sites; i++ {
+		l.every = append(l.every, int32(i))
+	}
 	return l
 }
 
@@ -275,32 +279,25 @@ func (a affineLocal) move(d []float64, site int, to int32, x []int32) {
 // times adds to d what move adds to zeros, c times: to the rows of the neighbours of the
 // site, or to all rows if these are not known.
 func (a affineLocal) times(c float64, g Graphical, d []float64, site int, move func(d []float64)) {
-	from, to := int32(0), int32(a.sites)
-	var near []int32
+	rows := a.every
 	if g != nil {
-		var start []int32
-		start, near = g.Graph()
-		from, to = start[site], start[site+1]
+		start, adj := g.Graph()
+		rows = adj[start[site]:start[site+1]]
 	}
-	if from == to {
+	if len(rows) == 0 {
 		return
 	}
 	b := scratch.Float64s.Get(len(d))
 	defer scratch.Float64s.Put(b)
-	row := func(v []float64, n int32) []float64 {
-		if near != nil {
-			n = near[n]
-		}
-		return v[int(n)*a.levels : (int(n)+1)*a.levels]
+	v := *b
+	for _, i := range rows {
+		clear(v[int(i)*a.levels : (int(i)+1)*a.levels])
 	}
-	for n := from; n < to; n++ {
-		clear(row(*b, n))
-	}
-	move(*b)
-	for n := from; n < to; n++ {
-		change, r := row(*b, n), row(d, n)
-		for l, v := range change {
-			r[l] += float64(c * v)
+	move(v)
+	for _, i := range rows {
+		r := d[int(i)*a.levels : (int(i)+1)*a.levels]
+		for l, change := range v[int(i)*a.levels : (int(i)+1)*a.levels] {
+			r[l] += float64(c * change)
 		}
 	}
 }

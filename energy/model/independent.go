@@ -102,6 +102,17 @@ func (m *Independent) Energy(e []float64, x []int32) {
 	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
+	for ; len(e) >= 4; e, x = e[4:], x[4*n:] { // four sums at a time do not wait for each other
+		var a, b, c, d float64
+		for i, l := range x[:n] {
+			row := m.row(i)
+			a += row[l]
+			b += row[x[n+i]]
+			c += row[x[2*n+i]]
+			d += row[x[3*n+i]]
+		}
+		e[0], e[1], e[2], e[3] = a, b, c, d
+	}
 	for s := range e {
 		sum := 0.0
 		for i, l := range x[s*n : (s+1)*n] {
@@ -208,12 +219,12 @@ type binaryIndependent struct{ *Independent }
 func (m binaryIndependent) Field(e []float64, h []float32, x []int32) {
 	m.Energy(e, x)
 	check.Len("model", "h", len(h), len(x))
-	for n := len(m.costs) / 2; len(h) > 0; h = h[n:] {
-		row := h[:n]
-		for i := range row {
-			costs := m.costs[2*i : 2*i+2]
-			row[i] = float32(costs[1] - costs[0])
-		}
+	n := len(m.costs) / 2
+	for i := range h[:min(n, len(h))] {
+		h[i] = float32(m.costs[2*i+1] - m.costs[2*i])
+	}
+	for at := n; at < len(h); at += n { // that of every state
+		copy(h[at:], h[:n])
 	}
 }
 
