@@ -144,6 +144,15 @@ func Entries(who, names string, factors ...int) error {
 	return nil
 }
 
+// If returns an error if bad, else nil. cmp.Or of several is the first of them; they are
+// all made, so that an argument must not depend on what an earlier one checks.
+func If(bad bool, format string, args ...any) error {
+	if bad {
+		return fmt.Errorf(format, args...)
+	}
+	return nil
+}
+
 // Setting is a whole number of a configuration.
 type Setting struct {
 	name         string

@@ -20,17 +20,10 @@ const (
 )
 
 func (s Scan) String() string {
-	switch s {
-	case Automatic:
-		return "automatic"
-	case Systematic:
-		return "systematic"
-	case Random:
-		return "random"
-	case Chromatic:
-		return "chromatic"
+	if s < Automatic || s > Chromatic {
+		return fmt.Sprintf("Scan(%d)", int(s))
 	}
-	return fmt.Sprintf("Scan(%d)", int(s))
+	return [...]string{"automatic", "systematic", "random", "chromatic"}[s]
 }
 
 // Request describes a kernel of sweeps.

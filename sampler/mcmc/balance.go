@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
+
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -29,24 +31,14 @@ const (
 )
 
 func (b Balance) String() string {
-	switch b {
-	case Sqrt:
-		return "sqrt"
-	case Barker:
-		return "barker"
-	case Min:
-		return "min"
-	case Max:
-		return "max"
+	if b < Sqrt || b > Max {
+		return fmt.Sprintf("Balance(%d)", int(b))
 	}
-	return fmt.Sprintf("Balance(%d)", int(b))
+	return [...]string{"sqrt", "barker", "min", "max"}[b]
 }
 
 func (b Balance) check(method string) error {
-	if b < Sqrt || b > Max {
-		return fmt.Errorf("mcmc: %s: Balance = %v, want Sqrt, Barker, Min or Max", method, b)
-	}
-	return nil
+	return check.If(b < Sqrt || b > Max, "mcmc: %s: Balance = %v, want Sqrt, Barker, Min or Max", method, b)
 }
 
 // half is the factor of the energy difference in the proposal: the balancing

@@ -1,9 +1,12 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
@@ -67,19 +70,14 @@ func (c Cyclical) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	k := padded.New(cyclical{tuned: c.StepSize == 0, target: c.Target, longest: c.StepSize, shortest: c.MinStep, balance: c.Balance})
+	k := padded.New(cyclical{tuned: c.StepSize == 0, target: c.Target, longest: c.StepSize, shortest: c.MinStep, balance: cmp.Or(c.Balance, 1)})
 	if k.tuned {
 		k.longest, k.shortest = defaultLongest, defaultDMALAStep
 		if _, err := tune.New("mcmc: Cyclical", k.shortest, c.Target); err != nil {
 			return nil, err
 		}
 	}
-	if c.Balance == 0 {
-		k.balance = 1
-	}
-	if c.Period == 0 {
-		c.Period = defaultPeriod
-	}
+	c.Period = cmp.Or(c.Period, defaultPeriod)
 	k.cosine = make([]float64, c.Period)
 	for i := range k.cosine {
 		k.cosine[i] = cosPi(i, c.Period)
@@ -94,18 +92,12 @@ func (c Cyclical) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 }
 
 func (c Cyclical) check() error {
-	if err := checkStep("Cyclical", c.StepSize); err != nil {
-		return err
-	}
-	switch {
-	case !(c.MinStep >= 0 && c.MinStep <= c.StepSize):
-		return fmt.Errorf("mcmc: Cyclical: MinStep = %v, want 0 … StepSize = %v", c.MinStep, c.StepSize)
-	case c.Balance != 0 && !(c.Balance >= half && c.Balance <= 1):
-		return fmt.Errorf("mcmc: Cyclical: Balance = %v, want ½ … 1 (0 for the default)", c.Balance)
-	case c.Period < 0 || c.Period > mostPeriod:
-		return fmt.Errorf("mcmc: Cyclical: Period = %d, want 0 … %d", c.Period, mostPeriod)
-	}
-	return nil
+	return cmp.Or(
+		checkStep("Cyclical", c.StepSize),
+		check.If(!(c.MinStep >= 0 && c.MinStep <= c.StepSize), "mcmc: Cyclical: MinStep = %v, want 0 … StepSize = %v", c.MinStep, c.StepSize),
+		check.If(c.Balance != 0 && !(c.Balance >= half && c.Balance <= 1), "mcmc: Cyclical: Balance = %v, want ½ … 1 (0 for the default)", c.Balance),
+		check.If(c.Period < 0 || c.Period > mostPeriod, "mcmc: Cyclical: Period = %d, want 0 … %d", c.Period, mostPeriod),
+	)
 }
 
 type cyclical struct {
@@ -154,9 +146,7 @@ func (k *cyclical) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 	if k.hastings.Step(ctl, info, x, r) == 0 {
 		return 0
 	}
-	if k.at++; k.at == len(k.cosine) {
-		k.at = 0
-	}
+	k.at = (k.at + 1) % len(k.cosine)
 	return 1
 }
 

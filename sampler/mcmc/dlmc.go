@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -49,20 +50,12 @@ func (DLMC) Name() string { return "dlmc" }
 
 // Kernel implements [sampler.Method].
 func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	if _, _, err := check.Shape("mcmc: DLMC", m, chains, sampler.BlockSize); err != nil {
+	_, levels, err := check.Shape("mcmc: DLMC", m, chains, sampler.BlockSize)
+	alpha, tuner, untuned := tune.Start("mcmc: DLMC", d.StepSize, defaultDLMCStep, d.Target)
+	if err = cmp.Or(err, checkStep("DLMC", d.StepSize), d.Balance.check("DLMC"), untuned); err != nil {
 		return nil, err
 	}
-	if err := checkStep("DLMC", d.StepSize); err != nil {
-		return nil, err
-	}
-	if err := d.Balance.check("DLMC"); err != nil {
-		return nil, err
-	}
-	alpha, tuner, err := tune.Start("mcmc: DLMC", d.StepSize, defaultDLMCStep, d.Target)
-	if err != nil {
-		return nil, err
-	}
-	if _, levels := m.Shape(); levels != 2 {
+	if levels != 2 {
 		p, err := newRows("DLMC", m, chains, langevin{alpha: alpha})
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -65,11 +66,8 @@ func (DMALA) Name() string { return "dmala" }
 // Kernel implements [sampler.Method].
 func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	alpha, tuner, err := tune.Start("mcmc: DMALA", d.StepSize, defaultDMALAStep, d.Target)
-	if err != nil {
-		return nil, err
-	}
 	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within, balance: d.Balance, exact: d.Exact, judged: true}
-	if err := l.check("DMALA", m, chains); err != nil {
+	if err = cmp.Or(err, l.check("DMALA", m, chains)); err != nil {
 		return nil, err
 	}
 	return onTorus(m, chains, l, tuner, func() (proposal, error) { return l.fit(ctx, "DMALA", m, chains) })
@@ -79,38 +77,25 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 // of chains.
 func (l langevin) check(method string, m energy.Model, chains int) error {
 	sites, _, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
-	if err != nil {
+	n := len(l.preconditioner)
+	if err = cmp.Or(err, checkStep(method, l.alpha),
+		check.If(n != 0 && n != sites, "mcmc: %s: len(Preconditioner) = %d, want %d (one per site)", method, n, sites),
+	); err != nil {
 		return err
-	}
-	if err := checkStep(method, l.alpha); err != nil {
-		return err
-	}
-	if n := len(l.preconditioner); n != 0 && n != sites {
-		return fmt.Errorf("mcmc: %s: len(Preconditioner) = %d, want %d (one per site)", method, n, sites)
 	}
 	for i, g := range l.preconditioner {
 		if !(g > 0) || math.IsInf(float64(g), 1) {
 			return fmt.Errorf("mcmc: %s: Preconditioner[%d] = %v, want positive and finite", method, i, g)
 		}
 	}
-	if l.window < 0 {
-		return fmt.Errorf("mcmc: %s: Window = %d, want ≥ 0", method, l.window)
-	}
-	if err := l.balance.check(method); err != nil {
-		return err
-	}
-	switch {
-	case l.exact && l.window > 0:
-		return fmt.Errorf("mcmc: %s: Exact with Window = %d: windows are of first order", method, l.window)
-	case l.exact && l.minibatch:
-		return fmt.Errorf("mcmc: %s: Exact with Minibatch: estimates are not exact", method)
-	}
-	if l.minibatch {
-		if _, ok := energy.As[energy.Stochastic](m); !ok {
-			return fmt.Errorf("mcmc: %s: Minibatch needs an energy.Stochastic model, %T is not", method, m)
-		}
-	}
-	return nil
+	_, estimates := energy.As[energy.Stochastic](m)
+	return cmp.Or(
+		check.If(l.window < 0, "mcmc: %s: Window = %d, want ≥ 0", method, l.window),
+		l.balance.check(method),
+		check.If(l.exact && l.window > 0, "mcmc: %s: Exact with Window = %d: windows are of first order", method, l.window),
+		check.If(l.exact && l.minibatch, "mcmc: %s: Exact with Minibatch: estimates are not exact", method),
+		check.If(l.minibatch && !estimates, "mcmc: %s: Minibatch needs an energy.Stochastic model, %T is not", method, m),
+	)
 }
 
 // proposal returns the proposal that fits the model, or an error of check.

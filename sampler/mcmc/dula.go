@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -92,9 +93,7 @@ func (DULA) Name() string { return "dula" }
 
 // Kernel implements [sampler.Method].
 func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	if d.StepSize == 0 {
-		d.StepSize = defaultDULAStep
-	}
+	d.StepSize = cmp.Or(d.StepSize, defaultDULAStep)
 	l := langevin{alpha: d.StepSize, preconditioner: d.Preconditioner, window: d.Window, minibatch: d.Minibatch, within: d.Within, balance: d.Balance, exact: d.Exact}
 	p, err := l.proposal(ctx, "DULA", m, chains)
 	if err != nil {
@@ -152,13 +151,7 @@ func (k *dula) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 		}
 		k.proposal.accept(lo, hi)
 	case stage == 1:
-		for s := lo; s < hi; s++ {
-			from, to := s*k.sites, (s+1)*k.sites
-			k.moved[s], k.logq[s] = k.proposal.draw(k.y[from:to], x[from:to], s, &r[s])
-			if math.IsNaN(k.logq[s]) {
-				copy(k.y[from:to], x[from:to])
-			}
-		}
+		k.propose(lo, hi, x, r)
 	case stage == 2 && !minibatch:
 		return k.proposal.evaluate(lo, hi, k.e, k.y, x, &k.at)
 	case stage == 3:

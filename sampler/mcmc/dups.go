@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -49,9 +50,7 @@ func (DUPS) Name() string { return "dups" }
 
 // Kernel implements [sampler.Method].
 func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	if d.StepSize == 0 {
-		d.StepSize = defaultDUPSStep
-	}
+	d.StepSize = cmp.Or(d.StepSize, defaultDUPSStep)
 	p, err := langevin{alpha: d.StepSize, exact: d.Exact}.proposal(ctx, "DUPS", m, chains)
 	if err != nil {
 		return nil, err
@@ -92,11 +91,8 @@ func (DMAPS) Name() string { return "dmaps" }
 // Kernel implements [sampler.Method].
 func (d DMAPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	alpha, tuner, err := tune.Start("mcmc: DMAPS", d.StepSize, defaultDMALAStep, d.Target)
-	if err != nil {
-		return nil, err
-	}
-	p, err := langevin{alpha: alpha, exact: d.Exact}.proposal(ctx, "DMAPS", m, chains)
-	if err != nil {
+	p, unfit := langevin{alpha: alpha, exact: d.Exact}.proposal(ctx, "DMAPS", m, chains)
+	if err = cmp.Or(err, unfit); err != nil {
 		return nil, err
 	}
 	k := newProximal(m, chains, p, alpha, tuner)

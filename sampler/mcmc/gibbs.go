@@ -1,8 +1,8 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -32,6 +32,10 @@ const (
 
 func (s Scan) String() string { return sweep.Scan(s).String() }
 
+func (s Scan) check(method string) error {
+	return check.If(s < Automatic || s > Chromatic, "mcmc: %s: Scan = %v, want Automatic, Systematic, Random or Chromatic", method, s)
+}
+
 // Gibbs redraws one site at a time from its exact conditional distribution
 //
 //	p(x_i = l | rest) ∝ exp(−E(x with x_i = l)),
@@ -51,11 +55,9 @@ func (Gibbs) Name() string { return "gibbs" }
 
 // Kernel implements [sampler.Method].
 func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	if _, _, err := check.Shape("mcmc: Gibbs", m, chains, sampler.BlockSize); err != nil {
+	_, _, err := check.Shape("mcmc: Gibbs", m, chains, sampler.BlockSize)
+	if err = cmp.Or(err, g.Scan.check("Gibbs")); err != nil {
 		return nil, err
-	}
-	if g.Scan < Automatic || g.Scan > Chromatic {
-		return nil, fmt.Errorf("mcmc: Gibbs: Scan = %v, want Automatic, Systematic, Random or Chromatic", g.Scan)
 	}
 	return sweeping(sweep.Request{Method: "Gibbs", Scan: sweep.Scan(g.Scan), Model: m, Chains: chains}, true)
 }

@@ -1,8 +1,8 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -40,13 +40,11 @@ func (GWG) Name() string { return "gwg" }
 
 // Kernel implements [sampler.Method].
 func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	if _, _, err := check.Shape("mcmc: GWG", m, chains, sampler.BlockSize); err != nil {
-		return nil, err
-	}
-	if g.Flips < 0 {
-		return nil, fmt.Errorf("mcmc: GWG: Flips = %d, want ≥ 0", g.Flips)
-	}
-	if err := check.Entries("mcmc: GWG", "chains × Flips", chains, g.Flips); err != nil {
+	_, _, err := check.Shape("mcmc: GWG", m, chains, sampler.BlockSize)
+	if err = cmp.Or(err,
+		check.If(g.Flips < 0, "mcmc: GWG: Flips = %d, want ≥ 0", g.Flips),
+		check.Entries("mcmc: GWG", "chains × Flips", chains, g.Flips),
+	); err != nil {
 		return nil, err
 	}
 	return newHastings(m, chains, newGWG(m, chains, max(g.Flips, 1), newCompactTable(m)), 0, nil), nil
@@ -195,10 +193,8 @@ func (LocallyBalanced) Name() string { return "locally-balanced" }
 
 // Kernel implements [sampler.Method].
 func (l LocallyBalanced) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	if _, _, err := check.Shape("mcmc: LocallyBalanced", m, chains, sampler.BlockSize); err != nil {
-		return nil, err
-	}
-	if err := l.Balance.check("LocallyBalanced"); err != nil {
+	_, _, err := check.Shape("mcmc: LocallyBalanced", m, chains, sampler.BlockSize)
+	if err = cmp.Or(err, l.Balance.check("LocallyBalanced")); err != nil {
 		return nil, err
 	}
 	t := newExactTable

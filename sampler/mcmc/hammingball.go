@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -47,26 +48,16 @@ func (HammingBall) Name() string { return "hamming-ball" }
 // Kernel implements [sampler.Method].
 func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: HammingBall", m, chains, sampler.BlockSize)
-	if err != nil {
+	h.Block = cmp.Or(h.Block, min(defaultBlock, sites))
+	h.Radius = cmp.Or(h.Radius, min(defaultRadius, h.Block))
+	if err = cmp.Or(err,
+		check.If(h.Block < 1 || h.Block > sites, "mcmc: HammingBall: Block = %d, want 1 … %d (0 for the default)", h.Block, sites),
+		check.If(h.Radius < 1 || h.Radius > h.Block, "mcmc: HammingBall: Radius = %d, want 1 … %d (0 for the default)", h.Radius, h.Block),
+		check.If(h.Updates < 0, "mcmc: HammingBall: Updates = %d, want ≥ 0", h.Updates),
+	); err != nil {
 		return nil, err
 	}
-	if h.Block == 0 {
-		h.Block = min(defaultBlock, sites)
-	}
-	if h.Radius == 0 {
-		h.Radius = min(defaultRadius, h.Block)
-	}
-	switch {
-	case h.Block < 1 || h.Block > sites:
-		return nil, fmt.Errorf("mcmc: HammingBall: Block = %d, want 1 … %d (0 for the default)", h.Block, sites)
-	case h.Radius < 1 || h.Radius > h.Block:
-		return nil, fmt.Errorf("mcmc: HammingBall: Radius = %d, want 1 … %d (0 for the default)", h.Radius, h.Block)
-	case h.Updates < 0:
-		return nil, fmt.Errorf("mcmc: HammingBall: Updates = %d, want ≥ 0", h.Updates)
-	}
-	if h.Updates == 0 {
-		h.Updates = (sites + h.Block - 1) / h.Block
-	}
+	h.Updates = cmp.Or(h.Updates, (sites+h.Block-1)/h.Block)
 	shells := shellSizes(h.Block, h.Radius, levels)
 	size := 0
 	for _, n := range shells {

@@ -3,7 +3,6 @@ package mcmc
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
@@ -85,13 +84,7 @@ func (k *hastings) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 	case 0:
 		return k.rebuild(lo, hi, x)
 	case 1:
-		for s := lo; s < hi; s++ {
-			from, to := s*k.sites, (s+1)*k.sites
-			k.moved[s], k.logq[s] = k.proposal.draw(k.y[from:to], x[from:to], s, &r[s])
-			if math.IsNaN(k.logq[s]) {
-				copy(k.y[from:to], x[from:to])
-			}
-		}
+		k.propose(lo, hi, x, r)
 		return true
 	case 2:
 		return k.proposal.evaluate(lo, hi, k.next, k.y, x, &k.at)
@@ -106,22 +99,29 @@ func (k *hastings) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 
 // rebuild brings stale weights of the chains lo … hi−1 up to date.
 func (k *hastings) rebuild(lo, hi int, x []int32) bool {
-	if hi-lo == len(k.stale) && k.stale[lo] && !slices.Contains(k.stale, false) {
-		if !k.proposal.rebuild(lo, hi, x, &k.at) {
-			return false
-		}
-		clear(k.stale)
-	}
 	for s := lo; s < hi; s++ {
-		if !k.stale[s] {
-			continue
+		from := s
+		for s < hi && k.stale[s] {
+			s++
 		}
-		if !k.proposal.rebuild(s, s+1, x, &k.at) {
+		if from < s && !k.proposal.rebuild(from, s, x, &k.at) {
 			return false
 		}
-		k.stale[s] = false
+		clear(k.stale[from:s])
 	}
 	return true
+}
+
+// propose draws proposals of the chains lo … hi−1 at the states x. One that is not defined is
+// the state itself.
+func (k *hastings) propose(lo, hi int, x []int32, r []sampler.Stream) {
+	for s := lo; s < hi; s++ {
+		from, to := s*k.sites, (s+1)*k.sites
+		k.moved[s], k.logq[s] = k.proposal.draw(k.y[from:to], x[from:to], s, &r[s])
+		if math.IsNaN(k.logq[s]) {
+			copy(k.y[from:to], x[from:to])
+		}
+	}
 }
 
 // judge accepts or rejects the proposal y of chain s, at state x.

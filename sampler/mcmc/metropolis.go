@@ -1,8 +1,8 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -43,22 +43,15 @@ func (Metropolis) Name() string { return "metropolis" }
 // Kernel implements [sampler.Method].
 func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Metropolis", model, chains, sampler.BlockSize)
-	if err != nil {
+	if m.Scan == Automatic {
+		m.Scan = Random
+	}
+	if err = cmp.Or(err,
+		check.If(m.Updates < 0, "mcmc: Metropolis: Updates = %d, want ≥ 0", m.Updates),
+		m.Scan.check("Metropolis"),
+		check.If(m.Scan != Random && m.Updates != 0 && m.Updates != sites, "mcmc: Metropolis: Updates = %d, want 0 or %d, one per site, in a scan that is %v", m.Updates, sites, m.Scan),
+	); err != nil {
 		return nil, err
 	}
-	if m.Updates < 0 {
-		return nil, fmt.Errorf("mcmc: Metropolis: Updates = %d, want ≥ 0", m.Updates)
-	}
-	updates := m.Updates
-	switch m.Scan {
-	case Automatic, Random:
-		m.Scan = Random
-	case Systematic, Chromatic:
-		if updates != 0 && updates != sites {
-			return nil, fmt.Errorf("mcmc: Metropolis: Updates = %d, want 0 or %d, one per site, in a scan that is %v", updates, sites, m.Scan)
-		}
-	default:
-		return nil, fmt.Errorf("mcmc: Metropolis: Scan = %v, want Automatic, Systematic, Random or Chromatic", m.Scan)
-	}
-	return sweeping(sweep.Request{Method: "Metropolis", Proposes: true, Scan: sweep.Scan(m.Scan), Updates: updates, Model: model, Chains: chains}, false)
+	return sweeping(sweep.Request{Method: "Metropolis", Proposes: true, Scan: sweep.Scan(m.Scan), Updates: m.Updates, Model: model, Chains: chains}, false)
 }

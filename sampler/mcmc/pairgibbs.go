@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -77,20 +78,14 @@ func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 // pairSettings checks what PairGibbs and Swap share.
 func pairSettings(ctx context.Context, method string, m energy.Model, chains int, a constraint.Automaton, updates int) (int, *support, error) {
 	sites, levels, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
-	if err != nil {
+	if err = cmp.Or(err,
+		check.If(sites < 2, "mcmc: %s: sites = %d, want ≥ 2", method, sites),
+		check.If(updates < 0, "mcmc: %s: Updates = %d, want ≥ 0", method, updates),
+	); err != nil {
 		return 0, nil, err
 	}
-	if sites < 2 {
-		return 0, nil, fmt.Errorf("mcmc: %s: sites = %d, want ≥ 2", method, sites)
-	}
-	if updates < 0 {
-		return 0, nil, fmt.Errorf("mcmc: %s: Updates = %d, want ≥ 0", method, updates)
-	}
-	if updates == 0 {
-		updates = sites
-	}
 	within, err := newSupport(ctx, method, a, sites, levels)
-	return updates, within, err
+	return cmp.Or(updates, sites), within, err
 }
 
 type pairGibbs struct {

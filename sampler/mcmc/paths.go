@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -51,17 +52,11 @@ func (Paths) Name() string { return "paths" }
 // Kernel implements [sampler.Method].
 func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Paths", m, chains, sampler.BlockSize)
-	if err != nil {
-		return nil, err
-	}
-	if p.Length < 0 || p.Length > sites {
-		return nil, fmt.Errorf("mcmc: Paths: Length = %d, want 1 … %d (0 to adapt)", p.Length, sites)
-	}
-	if err := p.Balance.check("Paths"); err != nil {
-		return nil, err
-	}
-	length, tuner, err := tune.Start("mcmc: Paths", float64(p.Length), float64(min(defaultLength, sites)), p.Target)
-	if err != nil {
+	length, tuner, untuned := tune.Start("mcmc: Paths", float64(p.Length), float64(min(defaultLength, sites)), p.Target)
+	if err = cmp.Or(err,
+		check.If(p.Length < 0 || p.Length > sites, "mcmc: Paths: Length = %d, want 1 … %d (0 to adapt)", p.Length, sites),
+		p.Balance.check("Paths"), untuned,
+	); err != nil {
 		return nil, err
 	}
 	k := newHastings(m, chains, newPaths(m, chains, p.Balance, length), length, tuner)

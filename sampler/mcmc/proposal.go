@@ -1,8 +1,9 @@
 package mcmc
 
 import (
-	"fmt"
 	"math"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
@@ -101,10 +102,7 @@ func (unconfined) start([]int32, *sampler.Stream) error { return nil }
 
 // checkStep returns an error unless 0 ≤ alpha < ∞; 0 stands for the default.
 func checkStep(method string, alpha float64) error {
-	if !(alpha >= 0) || math.IsInf(alpha, 1) {
-		return fmt.Errorf("mcmc: %s: StepSize = %v, want positive and finite (0 for the default)", method, alpha)
-	}
-	return nil
+	return check.If(!(alpha >= 0) || math.IsInf(alpha, 1), "mcmc: %s: StepSize = %v, want positive and finite (0 for the default)", method, alpha)
 }
 
 // product multiplies probabilities and takes a single logarithm at the end.

@@ -280,11 +280,7 @@ var (
 func (k *subgraphs) Reset(ctl sampler.Control, x []int32) error {
 	k.run.Begin()
 	return k.at.Renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
-		if err := k.within.check(lo, hi, x); err != nil {
-			return true, err
-		}
-		k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
-		return true, sweep.CheckStart(k.e, lo, hi)
+		return true, k.within.load(k.model, k.e, lo, hi, x)
 	})
 }
 

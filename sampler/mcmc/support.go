@@ -8,6 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -48,6 +49,16 @@ func (t *support) check(lo, hi int, x []int32) error {
 		}
 	}
 	return nil
+}
+
+// load stores the energies of the states of chains lo … hi−1 of x, after a check of them.
+func (t *support) load(m energy.Model, e []float64, lo, hi int, x []int32) error {
+	if err := t.check(lo, hi, x); err != nil {
+		return err
+	}
+	sites, _ := m.Shape()
+	m.Energy(e[lo:hi], x[lo*sites:hi*sites])
+	return sweep.CheckStart(e, lo, hi)
 }
 
 // startTrials bounds the draws of an initial state that meet probability zero:

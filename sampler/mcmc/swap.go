@@ -2,6 +2,7 @@ package mcmc
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -112,12 +113,7 @@ func (k *swap) judge(s, i, j int, x []int32) (e, a float64, ok bool) {
 
 // constant reports whether all sites have the same level.
 func constant(x []int32) bool {
-	for _, l := range x {
-		if l != x[0] {
-			return false
-		}
-	}
-	return true
+	return slices.Max(x) == slices.Min(x)
 }
 
 func (k *swap) Cost(info []sampler.Info) float64 {

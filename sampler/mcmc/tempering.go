@@ -1,9 +1,11 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -62,14 +64,8 @@ func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	if t.Base == nil {
 		t.Base = DMALA{}
 	}
-	if err := check.Given("mcmc: Tempering", "Base", t.Base); err != nil {
-		return nil, err
-	}
 	betas, err := t.ladder()
-	if err != nil {
-		return nil, err
-	}
-	if err := check.Entries("mcmc: Tempering", "rungs × chains × sites", len(betas), chains, sites); err != nil {
+	if err = cmp.Or(check.Given("mcmc: Tempering", "Base", t.Base), err, check.Entries("mcmc: Tempering", "rungs × chains × sites", len(betas), chains, sites)); err != nil {
 		return nil, err
 	}
 	n := len(betas) * chains
@@ -94,10 +90,7 @@ func (t Tempering) ladder() ([]float64, error) {
 		}
 		return append([]float64(nil), t.Betas...), checkLadder(t.Betas)
 	}
-	n := t.Rungs
-	if n == 0 {
-		n = defaultRungs
-	}
+	n := cmp.Or(t.Rungs, defaultRungs)
 	if n < minRungs || n > maxRungs {
 		return nil, fmt.Errorf("mcmc: Tempering: Rungs = %d, want %d … %d (0 for the default)", t.Rungs, minRungs, maxRungs)
 	}
@@ -138,12 +131,10 @@ func (k *tempering) findExchangers() {
 // changed reports whether a kernel has been replaced since findExchangers: by a new ladder,
 // by a change of the parameters of the model, or by a method that chooses among several.
 func (k *tempering) changed() bool {
-	for j, base := range k.kernels {
-		if ex, _ := sampler.As[sampler.Exchanger](base); ex != k.exchangers[j] {
-			return true
-		}
-	}
-	return false
+	return !slices.EqualFunc(k.kernels, k.exchangers, func(base sampler.Kernel, known sampler.Exchanger) bool {
+		ex, _ := sampler.As[sampler.Exchanger](base)
+		return ex == known
+	})
 }
 
 // Cost implements [sampler.Costed]. It is NaN if Base is not Costed.
