@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -143,15 +144,13 @@ func infinite(x float32) bool { return math.IsInf(float64(x), 0) }
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill(sites, levels int) error {
 	const prefix = "diffusion: Config."
-	if err := check.Defaults(prefix,
+	err := check.Defaults(prefix,
 		check.Number("Steps", &c.Steps, 0, defaultSteps), check.Number("Batch", &c.Batch, 0, slots.Batch(sites*levels)),
 		check.Number("Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)), check.Number("First", &c.First, 0, 0),
 		check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0), check.Number("ProjectEvery", &c.ProjectEvery, -1, 1),
 		check.Number("Retries", &c.Retries, -1, defaultRetries),
-	); err != nil {
-		return err
-	}
-	if err := check.Refuse(prefix,
+	)
+	if err = cmp.Or(err, check.Refuse(prefix,
 		check.Rule(c.Count < 0 || c.Count > math.MaxInt-c.First, "Count", c.Count, fmt.Sprintf("0 … %d", math.MaxInt-c.First)),
 		check.Rule(!(c.ProjectStart >= 0 && c.ProjectStart <= 1), "ProjectStart", c.ProjectStart, "0 … 1"),
 		check.Rule(!(c.ProjectPower >= 0) || math.IsInf(c.ProjectPower, 1), "ProjectPower", c.ProjectPower, "finite and ≥ 0"),
@@ -162,12 +161,9 @@ func (c *Config) fill(sites, levels int) error {
 		check.Rule(c.ClampReal != nil && len(c.ClampReal) != sites, "ClampReal", fmt.Sprintf("(%d entries)", len(c.ClampReal)), fmt.Sprintf("%d entries", sites)),
 		check.Rule(slices.ContainsFunc(c.ClampReal, infinite), "ClampReal", c.ClampReal, "finite entries, NaN where the sample is free"),
 		check.Rule(check.Entries("", "", c.Batch, sites, levels) != nil || c.Batch > mostBatch, "Batch", c.Batch, fmt.Sprintf("≤ %d, and × sites × levels ≤ %d", mostBatch, check.MaxEntries)),
-	); err != nil {
+	)); err != nil {
 		return err
 	}
-	c.Workers, c.Retries = min(c.Workers, c.Batch), max(c.Retries, 0)
-	if c.ProjectStart == 0 {
-		c.ProjectStart = 1
-	}
+	c.Workers, c.Retries, c.ProjectStart = min(c.Workers, c.Batch), max(c.Retries, 0), cmp.Or(c.ProjectStart, 1)
 	return slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels)
 }

@@ -1,8 +1,8 @@
 package diffusion
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -62,26 +62,18 @@ const mostRounds = 1 << 20
 
 // Bind checks the fields.
 func (p ECI) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
-	switch {
-	case sites < 1 || levels != 1:
-		return nil, fmt.Errorf("diffusion: ECI: Bind: sites = %d, levels = %d, want ≥ 1 and 1", sites, levels)
-	case p.Mix < 0 || p.Mix > mostRounds || p.Resample < -1:
-		return nil, fmt.Errorf("diffusion: ECI: Mix = %d, Resample = %d, want 0 … %d and ≥ −1", p.Mix, p.Resample, mostRounds)
-	}
-	if err := check.Entries("diffusion: ECI: Bind", "sites", sites); err != nil {
-		return nil, err
-	}
-	if p.Resample == 0 {
-		p.Resample = 1
-	}
 	if p.Schedule == nil {
 		p.Schedule = noise.Straight{}
 	}
 	c, err := noise.Resolve("diffusion: ECI", p.Schedule)
-	if err != nil {
+	if err = cmp.Or(
+		check.If(sites < 1 || levels != 1, "diffusion: ECI: Bind: sites = %d, levels = %d, want ≥ 1 and 1", sites, levels),
+		check.If(p.Mix < 0 || p.Mix > mostRounds || p.Resample < -1, "diffusion: ECI: Mix = %d, Resample = %d, want 0 … %d and ≥ −1", p.Mix, p.Resample, mostRounds),
+		check.Entries("diffusion: ECI: Bind", "sites", sites), err,
+	); err != nil {
 		return nil, err
 	}
-	return &eci{schedule: c, mix: max(1, p.Mix), resample: p.Resample, noise: make([]float32, sites)}, nil
+	return &eci{schedule: c, mix: max(1, p.Mix), resample: cmp.Or(p.Resample, 1), noise: make([]float32, sites)}, nil
 }
 
 // eci is a bound [ECI] with what belongs to a sample.

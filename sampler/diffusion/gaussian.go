@@ -1,10 +1,11 @@
 package diffusion
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
@@ -45,20 +46,16 @@ type Gaussian struct {
 
 // Bind checks the fields.
 func (p Gaussian) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
-	if err := checkShape("Gaussian", sites, levels); err != nil {
-		return nil, err
-	}
-	if !(p.Eta >= 0 && p.Eta <= 1) {
-		return nil, fmt.Errorf("diffusion: Gaussian: Eta = %v, want 0 … 1", p.Eta)
-	}
-	if p.Wide && p.Eta != 1 {
-		return nil, fmt.Errorf("diffusion: Gaussian: Eta = %v, want 1 where Wide is set", p.Eta)
-	}
 	if p.Schedule == nil {
 		p.Schedule = noise.LinearBeta{}
 	}
 	c, err := noise.Resolve("diffusion: Gaussian", p.Schedule)
-	if err != nil {
+	if err = cmp.Or(
+		checkShape("Gaussian", sites, levels),
+		check.If(!(p.Eta >= 0 && p.Eta <= 1), "diffusion: Gaussian: Eta = %v, want 0 … 1", p.Eta),
+		check.If(p.Wide && p.Eta != 1, "diffusion: Gaussian: Eta = %v, want 1 where Wide is set", p.Eta),
+		err,
+	); err != nil {
 		return nil, err
 	}
 	return &gaussian{schedule: c, eta: p.Eta, wide: p.Wide, recompute: p.Recompute}, nil

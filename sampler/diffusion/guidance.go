@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,22 +70,17 @@ func checkInside(name string, inside ...energy.Denoiser[int32]) error {
 // checkPair returns an error unless two denoisers, with and without a condition, are
 // alike. name is who compares them.
 func checkPair(name string, with, without energy.Denoiser[int32]) error {
-	if energy.LeaveOneOut(with) != energy.LeaveOneOut(without) {
-		return fmt.Errorf("diffusion: %s: one denoiser leaves sites out of their own prediction, the other does not", name)
-	}
 	sites, levels := with.Shape()
-	if s, l := without.Shape(); s != sites || l != levels {
-		return fmt.Errorf("diffusion: %s: Unconditional has %d sites and %d levels, want %d and %d", name, s, l, sites, levels)
-	}
-	return nil
+	s, l := without.Shape()
+	return cmp.Or(
+		check.If(energy.LeaveOneOut(with) != energy.LeaveOneOut(without), "diffusion: %s: one denoiser leaves sites out of their own prediction, the other does not", name),
+		check.If(s != sites || l != levels, "diffusion: %s: Unconditional has %d sites and %d levels, want %d and %d", name, s, l, sites, levels),
+	)
 }
 
 // checkScale returns an error unless γ is finite and ≥ 0.
 func checkScale(name string, gamma float64) error {
-	if !(gamma >= 0) || math.IsInf(gamma, 1) {
-		return fmt.Errorf("diffusion: %s: Scale = %v, want ≥ 0 and finite", name, gamma)
-	}
-	return nil
+	return check.If(!(gamma >= 0) || math.IsInf(gamma, 1), "diffusion: %s: Scale = %v, want ≥ 0 and finite", name, gamma)
 }
 
 // blend stores γ·c + (1−γ)·u in c. What c rules out stays ruled out.
@@ -133,15 +129,14 @@ func guide(d *Runner[int32], process any) error {
 	if g.scale, g.other, g.classifier = m.Guidance(); g.other == nil && g.classifier == nil {
 		return nil
 	}
-	if err := checkScale("New", g.scale); err != nil {
-		return err
-	}
-	if d.cfg.Projector != nil {
-		return fmt.Errorf("diffusion: New: a projection needs guidance at the prediction, not at the posterior")
-	}
 	_, factorised := d.process[0].(Factorised)
-	if _, jumps := d.process[0].(jumping); !factorised && !jumps {
-		return fmt.Errorf("diffusion: New: %T cannot be guided at the posterior: it has none per site", process)
+	_, jumps := d.process[0].(jumping)
+	if err := cmp.Or(
+		checkScale("New", g.scale),
+		check.If(d.cfg.Projector != nil, "diffusion: New: a projection needs guidance at the prediction, not at the posterior"),
+		check.If(!factorised && !jumps, "diffusion: New: %T cannot be guided at the posterior: it has none per site", process),
+	); err != nil {
+		return err
 	}
 	size := d.sites * d.levels
 	if g.other != nil {
@@ -391,10 +386,7 @@ func (g ClassifierFree) Check() error {
 	if check.Nil(g.Conditional) || check.Nil(g.Unconditional) {
 		return fmt.Errorf("diffusion: ClassifierFree: Conditional and Unconditional must be set")
 	}
-	if err := checkScale("ClassifierFree", g.Scale); err != nil {
-		return err
-	}
-	if err := checkInside("ClassifierFree", g.Conditional, g.Unconditional); err != nil {
+	if err := cmp.Or(checkScale("ClassifierFree", g.Scale), checkInside("ClassifierFree", g.Conditional, g.Unconditional)); err != nil {
 		return err
 	}
 	return checkPair("ClassifierFree", g.Conditional, g.Unconditional)
@@ -464,10 +456,7 @@ func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noi
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)
 	}
-	if err := check.Given("diffusion: ClassifierGuided", "Denoiser", g.Denoiser); err != nil {
-		return err
-	}
-	if err := check.Given("diffusion: ClassifierGuided", "Classifier", g.Classifier); err != nil {
+	if err := cmp.Or(check.Given("diffusion: ClassifierGuided", "Denoiser", g.Denoiser), check.Given("diffusion: ClassifierGuided", "Classifier", g.Classifier)); err != nil {
 		return err
 	}
 	if err := g.Denoiser.Denoise(ctx, v, q); err != nil || g.AtPosterior {
@@ -490,10 +479,7 @@ func (g ClassifierGuided) Check() error {
 	if check.Nil(g.Denoiser) || check.Nil(g.Classifier) {
 		return fmt.Errorf("diffusion: ClassifierGuided: Denoiser and Classifier must be set")
 	}
-	if err := checkInside("ClassifierGuided", g.Denoiser); err != nil {
-		return err
-	}
-	return checkScale("ClassifierGuided", g.Scale)
+	return cmp.Or(checkInside("ClassifierGuided", g.Denoiser), checkScale("ClassifierGuided", g.Scale))
 }
 
 // CheckInside is Check of a denoiser inside another that changes its predictions, which

@@ -1,8 +1,8 @@
 package diffusion
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -46,17 +46,13 @@ type Ordered struct {
 // Bind checks the fields against the shape.
 func (p Ordered) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Ordered", p.Mask, p.Schedule, sites, levels)
-	if err != nil {
+	if err = cmp.Or(err,
+		check.If(p.Score > ScoreEntropy, "diffusion: Ordered: Score = %d, want ScoreProbability … ScoreEntropy", p.Score),
+		check.If(p.Block < 0, "diffusion: Ordered: Block = %d, want ≥ 0", p.Block),
+	); err != nil {
 		return nil, err
 	}
-	switch {
-	case p.Score > ScoreEntropy:
-		return nil, fmt.Errorf("diffusion: Ordered: Score = %d, want ScoreProbability … ScoreEntropy", p.Score)
-	case p.Block < 0:
-		return nil, fmt.Errorf("diffusion: Ordered: Block = %d, want ≥ 0", p.Block)
-	case p.Block == 0 || p.Block > sites:
-		p.Block = sites
-	}
+	p.Block = min(cmp.Or(p.Block, sites), sites)
 	return &ordered{
 		absorbing: absorbing{m}, recipe: p, quota: make([]int, (sites+p.Block-1)/p.Block),
 		token: make([]int32, sites), score: make([]float64, sites), p: make([]float32, levels),

@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -150,28 +151,18 @@ var _ crowd = (*Particles)(nil)
 // cannot draw or has a memory.
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	const who = "diffusion: NewParticles"
-	if err := check.Defaults(who+": ", check.Number("Particles", &cfg.Particles, 0, defaultParticles)); err != nil {
-		return nil, err
-	}
-	if cfg.Threshold == 0 {
-		cfg.Threshold = defaultThreshold
-	}
-	if err := check.Refuse(who+": ",
+	cfg.Threshold = cmp.Or(cfg.Threshold, defaultThreshold)
+	sites, levels, unfit := slots.Model(who, model)
+	if err := cmp.Or(check.Defaults(who+": ", check.Number("Particles", &cfg.Particles, 0, defaultParticles)), check.Refuse(who+": ",
 		check.Rule(!(cfg.Threshold > 0 && cfg.Threshold <= 1), "Threshold", cfg.Threshold, "in (0, 1]"),
 		check.Rule(check.Nil(cfg.Projector) && cfg.Potential == nil, "Projector", nil, "one that can draw, or a Potential"),
 		check.Rule(cfg.ProjectStart != 0, "ProjectStart", cfg.ProjectStart, "0: weights need every step"),
 		check.Rule(cfg.ProjectEvery != 0, "ProjectEvery", cfg.ProjectEvery, "0: weights need every step"),
 		check.Rule(cfg.Decode != DecodeLast, "Decode", cfg.Decode, "0: weights need every step"),
-	); err != nil {
+	), unfit); err != nil {
 		return nil, err
 	}
-	sites, levels, err := slots.Model(who, model)
-	if err != nil {
-		return nil, err
-	}
-	if cfg.Batch == 0 {
-		cfg.Batch = slots.Batch(sites * levels * cfg.Particles)
-	}
+	cfg.Batch = cmp.Or(cfg.Batch, slots.Batch(sites*levels*cfg.Particles))
 	if fit := max(1, particleTables/4/sites/levels); cfg.Particles > fit && cfg.tables == 0 {
 		cfg.tables = fit
 	}

@@ -1,8 +1,8 @@
 package diffusion
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -39,24 +39,18 @@ type Penalised struct {
 
 // Bind checks the fields and binds Process.
 func (p Penalised) Bind(ctx context.Context, sites, levels int) (Steps[float32], error) {
-	if err := checkShape("Penalised", sites, levels); err != nil {
-		return nil, err
-	}
-	if err := check.Given("diffusion: Penalised", "Set", p.Set); err != nil {
-		return nil, err
-	}
-	if !(p.Weight >= 0) || math.IsInf(p.Weight, 1) {
-		return nil, fmt.Errorf("diffusion: Penalised: Weight = %v, want finite and ≥ 0", p.Weight)
-	}
-	if p.Weight == 0 {
-		p.Weight = defaultWeight
-	}
 	if p.Process == nil {
 		p.Process = Gaussian{}
 	}
-	if err := check.Given("diffusion: Penalised", "Process", p.Process); err != nil {
+	if err := cmp.Or(
+		checkShape("Penalised", sites, levels),
+		check.Given("diffusion: Penalised", "Set", p.Set),
+		check.If(!(p.Weight >= 0) || math.IsInf(p.Weight, 1), "diffusion: Penalised: Weight = %v, want finite and ≥ 0", p.Weight),
+		check.Given("diffusion: Penalised", "Process", p.Process),
+	); err != nil {
 		return nil, err
 	}
+	p.Weight = cmp.Or(p.Weight, defaultWeight)
 	steps, err := p.Process.Bind(ctx, sites, levels)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -14,10 +15,10 @@ import (
 
 // checkShape returns an error unless a process can be bound to a shape.
 func checkShape(process string, sites, levels int) error {
-	if sites < 1 || levels < 1 {
-		return fmt.Errorf("diffusion: %s: Bind: sites = %d, levels = %d, want both ≥ 1", process, sites, levels)
-	}
-	return check.Entries("diffusion: "+process+": Bind", "sites × levels", sites, levels)
+	return cmp.Or(
+		check.If(sites < 1 || levels < 1, "diffusion: %s: Bind: sites = %d, levels = %d, want both ≥ 1", process, sites, levels),
+		check.Entries("diffusion: "+process+": Bind", "sites × levels", sites, levels),
+	)
 }
 
 // Process is the recipe of a corruption x_0 → x_t, t ∈ [0,1], and its reverse:

@@ -1,8 +1,8 @@
 package diffusion
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -71,23 +71,15 @@ const (
 // Bind checks the fields against the shape.
 func (p Remask) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Remask", p.Mask, p.Schedule, sites, levels)
-	if err != nil {
+	p.Eta, p.Hold, p.Between = cmp.Or(p.Eta, defaultEta), cmp.Or(p.Hold, defaultHold), cmp.Or(p.Between, defaultBetween)
+	share := func(name string, v float64) error {
+		return check.If(!(v > 0 && v <= 1), "diffusion: Remask: %s = %v, want in (0, 1]", name, v)
+	}
+	if err = cmp.Or(err,
+		share("Eta", p.Eta), share("Hold", p.Hold), share("Between", p.Between),
+		check.If(p.Rule > RemaskLoop, "diffusion: Remask: Rule = %d, want RemaskCap … RemaskLoop", p.Rule),
+	); err != nil {
 		return nil, err
-	}
-	for _, f := range []struct {
-		name     string
-		v        *float64
-		def, top float64
-	}{{"Eta", &p.Eta, defaultEta, 1}, {"Hold", &p.Hold, defaultHold, 1}, {"Between", &p.Between, defaultBetween, 1}} {
-		if *f.v == 0 {
-			*f.v = f.def
-		}
-		if !(*f.v > 0 && *f.v <= f.top) {
-			return nil, fmt.Errorf("diffusion: Remask: %s = %v, want in (0, %v]", f.name, *f.v, f.top)
-		}
-	}
-	if p.Rule > RemaskLoop {
-		return nil, fmt.Errorf("diffusion: Remask: Rule = %d, want RemaskCap … RemaskLoop", p.Rule)
 	}
 	b := &remask{absorbing: absorbing{m}, recipe: p}
 	if p.Rule == RemaskConfidence {

@@ -42,6 +42,7 @@
 package diffusion
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,13 +172,11 @@ func (d *Runner[S]) specialise(process Process[S]) error {
 	case *Runner[int32]:
 		return specialiseTokens(d, process)
 	case *Runner[float32]:
-		if d.cfg.Clamp != nil {
-			return fmt.Errorf("diffusion: Config.Clamp is for tokens, the model has reals")
-		}
-		if d.levels != 1 {
-			return fmt.Errorf("diffusion: New: levels = %d, want 1 for reals", d.levels)
-		}
 		d.step = func(w, i int, next float64) ([]float32, error) { return stepReals(d, w, i, next) }
+		return cmp.Or(
+			check.If(d.cfg.Clamp != nil, "diffusion: Config.Clamp is for tokens, the model has reals"),
+			check.If(d.levels != 1, "diffusion: New: levels = %d, want 1 for reals", d.levels),
+		)
 	}
 	return nil
 }
@@ -185,22 +184,15 @@ func (d *Runner[S]) specialise(process Process[S]) error {
 // specialiseTokens checks that the steps can do what the configuration and the
 // model ask for.
 func specialiseTokens(d *Runner[int32], process any) error {
-	switch {
-	case d.cfg.ClampReal != nil:
-		return fmt.Errorf("diffusion: Config.ClampReal is for reals, the model has tokens")
-	case d.cfg.ProjectState:
-		return fmt.Errorf("diffusion: Config.ProjectState is for reals, the model has tokens")
-	}
-	if err := d.checkClamp(d.cfg.Clamp); err != nil {
+	_, renoises := d.process[0].(Renoiser)
+	if err := cmp.Or(
+		check.If(d.cfg.ClampReal != nil, "diffusion: Config.ClampReal is for reals, the model has tokens"),
+		check.If(d.cfg.ProjectState, "diffusion: Config.ProjectState is for reals, the model has tokens"),
+		d.checkClamp(d.cfg.Clamp),
+		check.If(!renoises && d.leaveOneOut, "diffusion: New: %T cannot use leave-one-out predictions: it has no Condition", process),
+		check.If(!renoises && d.cfg.Projector != nil, "diffusion: New: %T cannot be projected: it has no Renoise", process),
+	); err != nil {
 		return err
-	}
-	if _, ok := d.process[0].(Renoiser); !ok {
-		if d.leaveOneOut {
-			return fmt.Errorf("diffusion: New: %T cannot use leave-one-out predictions: it has no Condition", process)
-		}
-		if d.cfg.Projector != nil {
-			return fmt.Errorf("diffusion: New: %T cannot be projected: it has no Renoise", process)
-		}
 	}
 	d.step = func(w, i int, next float64) ([]float32, error) { return stepTokens(d, w, i, next) }
 	return guide(d, process)
@@ -324,13 +316,12 @@ func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 
 // mayMake returns an error unless the runner may make n more samples.
 func (d *Runner[S]) mayMake(n int) error {
-	if most := d.cfg.Count - d.made; d.cfg.Count > 0 && n > most {
-		return fmt.Errorf("diffusion: Sample: %d samples, want ≤ %d (Config.Count = %d, %d made)", n, most, d.cfg.Count, d.made)
-	}
-	if most := math.MaxInt/d.per - d.made - d.cfg.First; n > most {
-		return fmt.Errorf("diffusion: Sample: %d samples, want ≤ %d (Config.First = %d, %d made)", n, most, d.cfg.First, d.made)
-	}
-	return d.broken
+	left, most := d.cfg.Count-d.made, math.MaxInt/d.per-d.made-d.cfg.First
+	return cmp.Or(
+		check.If(d.cfg.Count > 0 && n > left, "diffusion: Sample: %d samples, want ≤ %d (Config.Count = %d, %d made)", n, left, d.cfg.Count, d.made),
+		check.If(n > most, "diffusion: Sample: %d samples, want ≤ %d (Config.First = %d, %d made)", n, most, d.cfg.First, d.made),
+		d.broken,
+	)
 }
 
 // draw makes the next batch of x.

@@ -1,6 +1,7 @@
 package diffusion
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -29,11 +30,8 @@ type Uniform struct {
 
 // Bind checks the schedule.
 func (p Uniform) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
-	if err := checkShape("Uniform", sites, levels); err != nil {
-		return nil, err
-	}
 	c, err := noise.Resolve("diffusion: Uniform", p.Schedule)
-	if err != nil {
+	if err = cmp.Or(checkShape("Uniform", sites, levels), err); err != nil {
 		return nil, err
 	}
 	return &uniform{schedule: c, levels: levels}, nil
