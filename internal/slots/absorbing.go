@@ -1,7 +1,7 @@
 package slots
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -20,20 +20,14 @@ type Absorbing struct {
 // NewAbsorbing returns an Absorbing for a shape. The error, which begins with who, names
 // the wrong setting.
 func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
-	if sites < 1 || levels < 1 {
-		return Absorbing{}, fmt.Errorf("%s: Bind: sites = %d, levels = %d, want both ≥ 1", who, sites, levels)
-	}
-	if err := check.Entries(who+": Bind", "sites × levels", sites, levels); err != nil {
-		return Absorbing{}, err
-	}
-	if mask < 0 || int(mask) >= levels {
-		return Absorbing{}, fmt.Errorf("%s: Mask = %d, want 0 … %d", who, mask, levels-1)
-	}
-	if levels < 2 {
-		return Absorbing{}, fmt.Errorf("%s: levels = %d, want ≥ 2: a mask and a token", who, levels)
-	}
 	c, err := noise.Resolve(who, schedule)
-	return Absorbing{Mask: mask, Schedule: c, Sites: sites, Levels: levels}, err
+	return Absorbing{Mask: mask, Schedule: c, Sites: sites, Levels: levels}, cmp.Or(
+		check.If(sites < 1 || levels < 1, "%s: Bind: sites = %d, levels = %d, want both ≥ 1", who, sites, levels),
+		check.Entries(who+": Bind", "sites × levels", sites, levels),
+		check.If(mask < 0 || int(mask) >= levels, "%s: Mask = %d, want 0 … %d", who, mask, levels-1),
+		check.If(levels < 2, "%s: levels = %d, want ≥ 2: a mask and a token", who, levels),
+		err,
+	)
 }
 
 // Alpha returns the signal level at time t.

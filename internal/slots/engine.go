@@ -159,6 +159,19 @@ func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels i
 	return sites, levels, nil
 }
 
+// Leads reports whether a denoiser is guided at the posterior. G is diffusion.Guide, and C its
+// classifier.
+func Leads[G interface {
+	Guidance() (scale float64, unconditional energy.Denoiser[int32], by C)
+}, C any](d any) bool {
+	g, ok := energy.As[G](d)
+	if !ok {
+		return false
+	}
+	_, unconditional, by := g.Guidance()
+	return unconditional != nil || any(by) != nil
+}
+
 // Process is diffusion.Process with steps of type T.
 type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)

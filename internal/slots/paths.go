@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/corruption"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -43,13 +45,11 @@ type committer interface {
 // projection that is no drawer or has a memory, which weights cannot account for.
 func DrawerOf(who string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
-	if !draws {
-		return nil, fmt.Errorf("%s: the projection is a %T, want a diffusion.Drawer", who, projection)
-	}
-	if _, keeps := projection.(committer); keeps {
-		return nil, fmt.Errorf("%s: the projection %T has a memory, which weights do not know", who, projection)
-	}
-	return d, nil
+	_, keeps := projection.(committer)
+	return d, cmp.Or(
+		check.If(!draws, "%s: the projection is a %T, want a diffusion.Drawer", who, projection),
+		check.If(keeps, "%s: the projection %T has a memory, which weights do not know", who, projection),
+	)
 }
 
 // Joints returns the steps of a process as Joint steps. The error, which begins with who,

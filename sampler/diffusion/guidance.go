@@ -41,16 +41,6 @@ var errUnseen = errors.New("guidance at the posterior is not seen by the caller;
 // errInside is the error of a denoiser inside another whose guidance no caller can apply.
 var errInside = errors.New("AtPosterior = true inside another denoiser, want false, or the guide around the other one")
 
-// leads reports whether the denoiser d leads reverse steps.
-func leads(d any) bool {
-	g, ok := energy.As[Guide](d)
-	if !ok {
-		return false
-	}
-	_, unconditional, by := g.Guidance()
-	return unconditional != nil || by != nil
-}
-
 // checkInside returns the error of a [noise.Checked] denoiser inside another, and an
 // error if one leads reverse steps, as that would have no effect. name is the outer one's.
 func checkInside(name string, inside ...energy.Denoiser[int32]) error {
@@ -60,7 +50,7 @@ func checkInside(name string, inside ...energy.Denoiser[int32]) error {
 				return err
 			}
 		}
-		if leads(d) {
+		if slots.Leads[Guide, Classifier](d) {
 			return fmt.Errorf("diffusion: %s: a denoiser inside is guided at the posterior, want at the prediction", name)
 		}
 	}

@@ -63,7 +63,7 @@ func TestArchive(t *testing.T) {
 	c, err := archived(&b, nil)
 	require.NoError(t, err)
 	require.Equal(t, counts{"a": 8}, c)
-	_, err = archived(strings.NewReader("no archive, which takes more bytes than these" + strings.Repeat(".", 1000)), nil)
+	_, err = archived(strings.NewReader("no archive, which takes more bytes than these"+strings.Repeat(".", 1000)), nil)
 	require.Error(t, err)
 }
 

@@ -17,6 +17,7 @@
 package scored
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -86,27 +87,16 @@ type Config struct {
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill(sites, levels, completions int) error {
 	const prefix = "scored: Config."
-	if check.Nil(c.Judge) {
-		return fmt.Errorf("%sJudge = %v, want a set", prefix, c.Judge)
-	}
-	if err := check.Defaults(prefix,
+	if err := cmp.Or(check.If(check.Nil(c.Judge), "%sJudge = %v, want a set", prefix, c.Judge), check.Defaults(prefix,
 		check.Number("Candidates", &c.Candidates, 0, defaultCandidates), check.Number("Completions", &c.Completions, 0, completions),
 		check.Number("Rounds", &c.Rounds, -1, defaultRounds), check.Number("Steps", &c.Steps, 0, defaultSteps),
 		check.Number("Batch", &c.Batch, 0, slots.Batch(sites*levels)), check.Number("Workers", &c.Workers, 0, runtime.GOMAXPROCS(0)),
 		check.Number("First", &c.First, 0, 0),
-	); err != nil {
+	)); err != nil {
 		return err
 	}
 	c.Rounds, c.Workers = max(c.Rounds, 0), min(c.Workers, c.Batch)
-	for _, s := range []struct {
-		name string
-		set  constraint.Set
-	}{{"Config.Judge", c.Judge}, {"Config.Guide", c.Guide}} {
-		if err := checkSet(s.name, s.set); err != nil {
-			return err
-		}
-	}
-	return slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels)
+	return cmp.Or(checkSet("Config.Judge", c.Judge), checkSet("Config.Guide", c.Guide), slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels))
 }
 
 // Partial is a set that may be unable to judge sequences, as a constraint.Score may:
@@ -128,13 +118,11 @@ func checkSet(name string, s constraint.Set) error {
 			return fmt.Errorf("scored: %s: %w", name, err)
 		}
 	}
-	if p, ok := s.(Partial); ok && !p.Decides() {
-		return fmt.Errorf("scored: %s = %T that judges no sequences, want one with Decide or DecideAll", name, s)
-	}
-	if n := s.Len(); n < 1 {
-		return fmt.Errorf("scored: %s.Len() = %d, want ≥ 1", name, n)
-	}
-	return nil
+	p, ok := s.(Partial)
+	return cmp.Or(
+		check.If(ok && !p.Decides(), "scored: %s = %T that judges no sequences, want one with Decide or DecideAll", name, s),
+		check.If(s.Len() < 1, "scored: %s.Len() = %d, want ≥ 1", name, s.Len()),
+	)
 }
 
 // violations stores the largest violation of every state in dst. g is scratch of

@@ -76,15 +76,13 @@ type path struct {
 // newEngine binds everything for a configuration whose zeros have been replaced.
 func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg Config, completions int) (*engine, error) {
 	sites, levels, err := slots.Model("scored", model)
+	if err == nil && slots.Leads[diffusion.Guide, diffusion.Classifier](model) {
+		err = fmt.Errorf("scored: the model is guided at the posterior, want at the prediction")
+	}
+	if err == nil {
+		err = cfg.fill(sites, levels, completions)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if g, ok := energy.As[diffusion.Guide](model); ok {
-		if _, other, by := g.Guidance(); other != nil || by != nil {
-			return nil, fmt.Errorf("scored: the model is guided at the posterior, want at the prediction")
-		}
-	}
-	if err := cfg.fill(sites, levels, completions); err != nil {
 		return nil, err
 	}
 	steps, err := slots.Bind(ctx, "scored", model, process, cfg.Batch)

@@ -1,6 +1,7 @@
 package scored
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -82,14 +83,12 @@ type Exact struct {
 //
 // Errors: those of [New]; a process whose steps are not Joint; fields out of range.
 func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg ExactConfig) (*Exact, error) {
-	if err := check.Defaults("scored: ExactConfig.", check.Number("Tuning", &cfg.Tuning, 0, defaultTuning), check.Number("Paths", &cfg.Paths, 0, defaultPaths)); err != nil {
+	cfg.Excess = cmp.Or(cfg.Excess, defaultExcess)
+	if err := cmp.Or(
+		check.Defaults("scored: ExactConfig.", check.Number("Tuning", &cfg.Tuning, 0, defaultTuning), check.Number("Paths", &cfg.Paths, 0, defaultPaths)),
+		check.If(!(cfg.Excess > 0 && cfg.Excess < 1), "scored: ExactConfig.Excess = %v, want in (0, 1)", cfg.Excess),
+	); err != nil {
 		return nil, err
-	}
-	if cfg.Excess == 0 {
-		cfg.Excess = defaultExcess
-	}
-	if !(cfg.Excess > 0 && cfg.Excess < 1) {
-		return nil, fmt.Errorf("scored: ExactConfig.Excess = %v, want in (0, 1)", cfg.Excess)
 	}
 	e, err := newEngine(ctx, model, process, cfg.Config, exactCompletions)
 	if err != nil {

@@ -53,6 +53,7 @@
 package twisted
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -122,9 +123,7 @@ func (c *Config) fill() error {
 	); err != nil {
 		return err
 	}
-	if c.Threshold == 0 {
-		c.Threshold = defaultThreshold
-	}
+	c.Threshold = cmp.Or(c.Threshold, defaultThreshold)
 	most := math.MaxInt / c.Particles / 2
 	if err := check.Refuse(prefix,
 		check.Rule(c.PerCloud > c.Particles, "PerCloud", c.PerCloud, fmt.Sprintf("≤ Particles = %d", c.Particles)),
@@ -137,8 +136,8 @@ func (c *Config) fill() error {
 	if c.Schedule == nil {
 		c.Schedule = noise.LinearBeta{}
 	}
-	var err error
-	c.Schedule, err = noise.Resolve("twisted: Config", c.Schedule)
+	s, err := noise.Resolve("twisted: Config", c.Schedule)
+	c.Schedule = s
 	return err
 }
 

@@ -1,6 +1,7 @@
 package twisted
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -60,20 +61,14 @@ func (begun) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 // none that have bounds; a field of the configuration out of range; equations that
 // exclude each other, which wraps constraint.ErrInfeasible.
 func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Config) (*Sampler, error) {
-	switch {
-	case ctx == nil:
-		return nil, fmt.Errorf("twisted: New: ctx = nil")
-	case check.Nil(set):
-		return nil, fmt.Errorf("twisted: New: set = nil")
-	}
 	n, levels, err := slots.Model("twisted: New", model)
-	if err != nil {
-		return nil, err
-	}
-	if levels != 1 {
-		return nil, fmt.Errorf("twisted: New: the model has %d levels, want 1: it is for reals", levels)
-	}
-	if err := cfg.fill(); err != nil {
+	if err = cmp.Or(
+		check.If(ctx == nil, "twisted: New: ctx = nil"),
+		check.If(check.Nil(set), "twisted: New: set = nil"),
+		err,
+		check.If(levels != 1, "twisted: New: the model has %d levels, want 1: it is for reals", levels),
+		cfg.fill(),
+	); err != nil {
 		return nil, err
 	}
 	if err := poll.Err(ctx); err != nil {

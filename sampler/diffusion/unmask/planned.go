@@ -3,10 +3,10 @@ package unmask
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -47,13 +47,11 @@ type Planned struct {
 // Bind checks the fields against the shape.
 func (p Planned) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Planned", p.Mask, p.Schedule, sites, levels)
-	switch {
-	case err != nil:
+	if err = cmp.Or(err,
+		check.If(math.IsNaN(p.Keep) || math.IsInf(p.Keep, -1), "unmask: Planned: Keep = %v, want a number or +Inf", p.Keep),
+		check.If(!(p.Noise >= 0) || math.IsInf(p.Noise, 1), "unmask: Planned: Noise = %v, want finite and ≥ 0", p.Noise),
+	); err != nil {
 		return nil, err
-	case math.IsNaN(p.Keep) || math.IsInf(p.Keep, -1):
-		return nil, fmt.Errorf("unmask: Planned: Keep = %v, want a number or +Inf", p.Keep)
-	case !(p.Noise >= 0) || math.IsInf(p.Noise, 1):
-		return nil, fmt.Errorf("unmask: Planned: Noise = %v, want finite and ≥ 0", p.Noise)
 	}
 	return &planned{masks: m, recipe: p, x0: make([]int32, sites), score: make([]float64, sites), order: make([]int, sites)}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
@@ -104,20 +105,14 @@ type Blocks struct {
 // Bind checks the fields against the shape.
 func (p Blocks) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Blocks", p.Mask, p.Schedule, sites, levels)
-	switch {
-	case err != nil:
+	if err = cmp.Or(err,
+		check.If(p.Size < 0, "unmask: Blocks: Size = %d, want ≥ 0", p.Size),
+		check.If(p.Steps < 0, "unmask: Blocks: Steps = %d, want ≥ 0", p.Steps),
+	); err != nil {
 		return nil, err
-	case p.Size < 0:
-		return nil, fmt.Errorf("unmask: Blocks: Size = %d, want ≥ 0", p.Size)
-	case p.Steps < 0:
-		return nil, fmt.Errorf("unmask: Blocks: Steps = %d, want ≥ 0", p.Steps)
 	}
-	if p.Size == 0 || p.Size > sites {
-		p.Size = sites
-	}
-	if p.Steps == 0 || p.Steps > p.Size {
-		p.Steps = p.Size
-	}
+	p.Size = min(cmp.Or(p.Size, sites), sites)
+	p.Steps = min(cmp.Or(p.Steps, p.Size), p.Size)
 	return &blocks{random: random{masks: m, chosen: make([]int, 0, sites)}, size: p.Size, share: (p.Size + p.Steps - 1) / p.Steps}, nil
 }
 
@@ -160,11 +155,8 @@ type EntropyBound struct {
 // Bind checks the fields against the shape.
 func (p EntropyBound) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("EntropyBound", p.Mask, p.Schedule, sites, levels)
-	if err != nil {
+	if err = cmp.Or(err, check.If(!(p.Bound >= 0), "unmask: EntropyBound: Bound = %v, want ≥ 0", p.Bound)); err != nil {
 		return nil, err
-	}
-	if !(p.Bound >= 0) {
-		return nil, fmt.Errorf("unmask: EntropyBound: Bound = %v, want ≥ 0", p.Bound)
 	}
 	return &entropyBound{masks: m, bound: p.Bound, order: make([]int, 0, sites), h: make([]float64, sites)}, nil
 }

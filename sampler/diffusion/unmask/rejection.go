@@ -1,6 +1,7 @@
 package unmask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -101,14 +102,12 @@ func (e *ExcessError) Error() string {
 // a field out of range.
 func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
 	const who = "unmask: NewRejection"
-	if err := check.Defaults(who+": ", check.Number("Steps", &cfg.Steps, 0, defaultSteps), check.Number("Tuning", &cfg.Tuning, 0, defaultTuning), check.Number("Trials", &cfg.Trials, 0, defaultTrials)); err != nil {
+	cfg.Excess = cmp.Or(cfg.Excess, defaultExcess)
+	if err := cmp.Or(
+		check.Defaults(who+": ", check.Number("Steps", &cfg.Steps, 0, defaultSteps), check.Number("Tuning", &cfg.Tuning, 0, defaultTuning), check.Number("Trials", &cfg.Trials, 0, defaultTrials)),
+		check.If(!(cfg.Excess > 0 && cfg.Excess < 1), "unmask: NewRejection: Excess = %v, want in (0, 1)", cfg.Excess),
+	); err != nil {
 		return nil, err
-	}
-	if cfg.Excess == 0 {
-		cfg.Excess = defaultExcess
-	}
-	if !(cfg.Excess > 0 && cfg.Excess < 1) {
-		return nil, fmt.Errorf("unmask: NewRejection: Excess = %v, want in (0, 1)", cfg.Excess)
 	}
 	drawer, sites, levels, err := language(ctx, who, model, &cfg.Config, 1)
 	if err != nil {
@@ -286,24 +285,15 @@ func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Co
 	if sites, levels, err = slots.Model(who, d); err != nil {
 		return nil, 0, 0, err
 	}
-	if g, ok := energy.As[diffusion.Guide](d); ok {
-		if _, unconditional, by := g.Guidance(); unconditional != nil || by != nil {
-			return nil, 0, 0, fmt.Errorf("%s: the model is guided at the posterior, want at the prediction, as the language needs", who)
-		}
+	if err = cmp.Or(
+		check.If(slots.Leads[diffusion.Guide, diffusion.Classifier](d), "%s: the model is guided at the posterior, want at the prediction, as the language needs", who),
+		check.If(levels < 2, "%s: the model has %d levels, want ≥ 2", who, levels),
+		check.If(check.Nil(cfg.Projector), "%s: Projector = nil, want one that can draw", who),
+		check.If(cfg.Batch < 0, "%s: Batch = %d, want ≥ 0", who, cfg.Batch),
+	); err != nil {
+		return nil, 0, 0, err
 	}
-	switch {
-	case levels < 2:
-		return nil, 0, 0, fmt.Errorf("%s: the model has %d levels, want ≥ 2", who, levels)
-	case check.Nil(cfg.Projector):
-		return nil, 0, 0, fmt.Errorf("%s: Projector = nil, want one that can draw", who)
-	case cfg.Batch < 0:
-		return nil, 0, 0, fmt.Errorf("%s: Batch = %d, want ≥ 0", who, cfg.Batch)
-	case tables == 0:
-		tables = sites
-	}
-	if cfg.Batch == 0 {
-		cfg.Batch = slots.Batch(sites * levels * tables)
-	}
+	cfg.Batch = cmp.Or(cfg.Batch, slots.Batch(sites*levels*cmp.Or(tables, sites)))
 	p, err := cfg.Projector.Bind(ctx, sites, levels, 1)
 	if err != nil {
 		return nil, 0, 0, err

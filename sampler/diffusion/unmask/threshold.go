@@ -1,9 +1,10 @@
 package unmask
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
@@ -30,19 +31,13 @@ type Threshold struct {
 // Bind checks the fields against the shape.
 func (p Threshold) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Threshold", p.Mask, p.Schedule, sites, levels)
-	if err != nil {
+	p.Reveal = cmp.Or(p.Reveal, 0.9)
+	if err = cmp.Or(err,
+		check.If(!(p.Reveal > 0 && p.Reveal <= 1), "unmask: Threshold: Reveal = %v, want in (0, 1]", p.Reveal),
+		check.If(p.Edit != 0 && !(p.Edit > 0.5 && p.Edit <= 1), "unmask: Threshold: Edit = %v, want 0 or in (½, 1]", p.Edit),
+		check.If(p.Passes < 0, "unmask: Threshold: Passes = %d, want ≥ 0", p.Passes),
+	); err != nil {
 		return nil, err
-	}
-	if p.Reveal == 0 {
-		p.Reveal = 0.9
-	}
-	switch {
-	case !(p.Reveal > 0 && p.Reveal <= 1):
-		return nil, fmt.Errorf("unmask: Threshold: Reveal = %v, want in (0, 1]", p.Reveal)
-	case p.Edit != 0 && !(p.Edit > 0.5 && p.Edit <= 1):
-		return nil, fmt.Errorf("unmask: Threshold: Edit = %v, want 0 or in (½, 1]", p.Edit)
-	case p.Passes < 0:
-		return nil, fmt.Errorf("unmask: Threshold: Passes = %d, want ≥ 0", p.Passes)
 	}
 	return &threshold{masks: m, recipe: p, token: make([]int32, sites)}, nil
 }
