@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -112,10 +113,7 @@ const (
 // makes the number of blocks even, since kernels of matrix products and of colour sweeps
 // are fastest on large blocks.
 func (cfg Config) Block() int {
-	if cfg.Chains <= 0 {
-		return session.Block(defaultChains)
-	}
-	return session.Block(cfg.Chains)
+	return session.Block(cmp.Or(max(cfg.Chains, 0), defaultChains))
 }
 
 // Part returns cfg with First and Count set to part k, counted from 0, of n
@@ -127,10 +125,6 @@ func (cfg Config) Block() int {
 // Errors: k or n out of range, where n is at most the number of blocks; a cfg
 // that is a part already.
 func (cfg Config) Part(k, n int) (Config, error) {
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultChains
-	}
-	var err error
-	cfg.First, cfg.Count, err = session.Cut("sampler: Config", cfg.Chains, cfg.First, cfg.Count, k, n)
+	err := session.Cut("sampler: Config", &cfg.Chains, &cfg.First, &cfg.Count, defaultChains, k, n)
 	return cfg, err
 }

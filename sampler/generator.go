@@ -1,6 +1,10 @@
 package sampler
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
 
 // Generator is a counter-based generator of random words that the streams of a run draw
 // from; the zero value is Philox4x32. Both are from Salmon, Moraes, Dror and Shaw (2011,
@@ -21,21 +25,15 @@ const (
 
 // String returns "Philox4x32-10" or "ARS4x32-7".
 func (k Generator) String() string {
-	switch k {
-	case Philox4x32:
-		return "Philox4x32-10"
-	case ARS4x32:
-		return "ARS4x32-7"
+	if k > ARS4x32 {
+		return fmt.Sprintf("sampler.Generator(%d)", uint8(k))
 	}
-	return fmt.Sprintf("sampler.Generator(%d)", uint8(k))
+	return [...]string{"Philox4x32-10", "ARS4x32-7"}[k]
 }
 
 // Check returns an error unless k is one of the generators.
 func (k Generator) Check() error {
-	if k > ARS4x32 {
-		return fmt.Errorf("generator = %d, want %d (%s) or %d (%s)", uint8(k), Philox4x32, Philox4x32, ARS4x32, ARS4x32)
-	}
-	return nil
+	return check.If(k > ARS4x32, "generator = %d, want %d (%s) or %d (%s)", uint8(k), Philox4x32, Philox4x32, ARS4x32, ARS4x32)
 }
 
 // UnmarshalText sets k to the generator of the given name, as String returns it, for
@@ -52,8 +50,5 @@ func (k *Generator) UnmarshalText(text []byte) error {
 
 // MarshalText returns what UnmarshalText reads.
 func (k Generator) MarshalText() ([]byte, error) {
-	if err := k.Check(); err != nil {
-		return nil, err
-	}
-	return []byte(k.String()), nil
+	return []byte(k.String()), k.Check()
 }

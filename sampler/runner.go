@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,14 +49,12 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 		return nil, fmt.Errorf("sampler: NewRunner: system = nil")
 	}
 	name, sites := system.Name(), system.Sites()
-	if err := cfg.fill(name); err != nil {
+	if err := cmp.Or(
+		cfg.fill(name),
+		check.If(ctx == nil, "%s: ctx = nil", name),
+		check.If(sites < 1, "%s: sites = %d, want ≥ 1", name, sites),
+	); err != nil {
 		return nil, err
-	}
-	if ctx == nil {
-		return nil, fmt.Errorf("%s: ctx = nil", name)
-	}
-	if sites < 1 {
-		return nil, fmt.Errorf("%s: sites = %d, want ≥ 1", name, sites)
 	}
 	size := cfg.Block()
 	var err error

@@ -1,6 +1,10 @@
 package session
 
-import "fmt"
+import (
+	"cmp"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
 
 // BlockSize is the largest number of consecutive chains that move together.
 const BlockSize = 32
@@ -19,53 +23,47 @@ func Block(chains int) int {
 	return (chains-1)/blocks + 1
 }
 
-// Cut divides a run into n nearly equal parts and returns the first chain of part k,
-// counted from 0, and the number of its chains. Errors: first or count is not 0 (the run is
-// a part already), chains < 1, k or n out of range; n is at most the number of blocks.
-func Cut(config string, chains, first, count, k, n int) (int, int, error) {
-	if first != 0 || count != 0 {
-		return first, count, fmt.Errorf("%s.Part: First = %d and Count = %d, want 0: the configuration of the whole run", config, first, count)
+// Cut divides a run into n nearly equal parts. It sets first and count to the first chain of
+// part k, counted from 0, and the number of its chains, and chains, if that is 0, to what is
+// usual. Errors: first or count is not 0 (the run is a part already), chains < 1, k or n out
+// of range; n is at most the number of blocks.
+func Cut(config string, chains, first, count *int, usual, k, n int) error {
+	*chains = cmp.Or(*chains, usual)
+	size := Block(max(*chains, 1))
+	blocks := (*chains-1)/size + 1
+	if err := cmp.Or(
+		check.If(*first != 0 || *count != 0, "%s.Part: First = %d and Count = %d, want 0: the configuration of the whole run", config, *first, *count),
+		check.If(*chains < 1, "%s.Part: Chains = %d, want ≥ 0", config, *chains),
+		check.If(n < 1 || n > blocks, "%s.Part: n = %d, want 1 … %d (%d chains in blocks of %d)", config, n, blocks, *chains, size),
+		check.If(k < 0 || k >= n, "%s.Part: k = %d, want 0 … %d", config, k, n-1),
+	); err != nil {
+		return err
 	}
-	if chains < 1 {
-		return first, count, fmt.Errorf("%s.Part: Chains = %d, want ≥ 0", config, chains)
+	*first = Share(*chains, size, k, n)
+	*count = Share(*chains, size, k+1, n) - *first
+	return nil
+}
+
+// Share returns where part k of n begins, of all elements in blocks of a size. The first parts
+// have a block more than the others. Part n would begin at the end.
+func Share(all, size, k, n int) int {
+	if k == n {
+		return all
 	}
-	size := Block(chains)
-	blocks := (chains-1)/size + 1
-	if n < 1 || n > blocks {
-		return first, count, fmt.Errorf("%s.Part: n = %d, want 1 … %d (%d chains in blocks of %d)", config, n, blocks, chains, size)
-	}
-	if k < 0 || k >= n {
-		return first, count, fmt.Errorf("%s.Part: k = %d, want 0 … %d", config, k, n-1)
-	}
-	at := func(k int) int { // the first parts have a block more
-		if k == n {
-			return chains
-		}
-		return (k*(blocks/n) + min(k, blocks%n)) * size
-	}
-	return at(k), at(k+1) - at(k), nil
+	blocks := (all-1)/size + 1
+	return (k*(blocks/n) + min(k, blocks%n)) * size
 }
 
 // Count returns the number of chains of the part of a run that begins with chain first; a
 // count of 0 means all that follow. Errors: first or count is out of range or divides a
 // block.
 func Count(config string, chains, first, count int) (int, error) {
-	size := Block(chains)
-	if first < 0 || first >= chains {
-		return 0, fmt.Errorf("%s.First = %d, want 0 … %d (Chains = %d)", config, first, chains-1, chains)
-	}
-	if first%size != 0 {
-		return 0, fmt.Errorf("%s.First = %d, want a multiple of the block of %d", config, first, size)
-	}
-	rest := chains - first
-	if count == 0 {
-		count = rest
-	}
-	if count < 0 || count > rest {
-		return 0, fmt.Errorf("%s.Count = %d from chain %d on, want 0 … %d of %d chains", config, count, first, rest, chains)
-	}
-	if count%size != 0 && count != rest {
-		return 0, fmt.Errorf("%s.Count = %d, want a multiple of the block of %d, or all %d chains to the end", config, count, size, rest)
-	}
-	return count, nil
+	size, rest := Block(chains), chains-first
+	count = cmp.Or(count, rest)
+	return count, cmp.Or(
+		check.If(first < 0 || first >= chains, "%s.First = %d, want 0 … %d (Chains = %d)", config, first, chains-1, chains),
+		check.If(first%size != 0, "%s.First = %d, want a multiple of the block of %d", config, first, size),
+		check.If(count < 0 || count > rest, "%s.Count = %d from chain %d on, want 0 … %d of %d chains", config, count, first, rest, chains),
+		check.If(count%size != 0 && count != rest, "%s.Count = %d, want a multiple of the block of %d, or all %d chains to the end", config, count, size, rest),
+	)
 }

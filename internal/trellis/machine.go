@@ -1,6 +1,7 @@
 package trellis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
@@ -41,21 +43,14 @@ const maxSites = math.MaxInt32
 
 // check returns an error unless the shape makes sense.
 func (c Config) check() error {
-	switch {
-	case c.Sites < 1:
-		return fmt.Errorf("trellis: Compile: sites = %d, want ≥ 1", c.Sites)
-	case c.Levels < 1:
-		return fmt.Errorf("trellis: Compile: levels = %d, want ≥ 1", c.Levels)
-	case c.Sites > maxSites:
-		return fmt.Errorf("trellis: Compile: sites = %d, want ≤ %d", c.Sites, maxSites)
-	case c.Levels > math.MaxInt32:
-		return fmt.Errorf("trellis: Compile: levels = %d, want ≤ %d", c.Levels, math.MaxInt32)
-	case c.Padded && (c.Pad < 0 || int(c.Pad) >= c.Levels):
-		return fmt.Errorf("trellis: Compile: padding token = %d, want in 0…%d", c.Pad, c.Levels-1)
-	case c.Limit < 0:
-		return fmt.Errorf("trellis: Compile: limit = %d, want ≥ 0", c.Limit)
-	}
-	return nil
+	return cmp.Or(
+		check.If(c.Sites < 1, "trellis: Compile: sites = %d, want ≥ 1", c.Sites),
+		check.If(c.Levels < 1, "trellis: Compile: levels = %d, want ≥ 1", c.Levels),
+		check.If(c.Sites > maxSites, "trellis: Compile: sites = %d, want ≤ %d", c.Sites, maxSites),
+		check.If(c.Levels > math.MaxInt32, "trellis: Compile: levels = %d, want ≤ %d", c.Levels, math.MaxInt32),
+		check.If(c.Padded && (c.Pad < 0 || int(c.Pad) >= c.Levels), "trellis: Compile: padding token = %d, want in 0…%d", c.Pad, c.Levels-1),
+		check.If(c.Limit < 0, "trellis: Compile: limit = %d, want ≥ 0", c.Limit),
+	)
 }
 
 // tooLarge is the error of an unrolled automaton that has too many edges.

@@ -118,11 +118,7 @@ type AISResult struct {
 // Part returns cfg with First and Count set to part k of n, see
 // [sampler.Config.Part].
 func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultAISChains
-	}
-	var err error
-	cfg.First, cfg.Count, err = session.Cut("anneal: AISConfig", cfg.Chains, cfg.First, cfg.Count, k, n)
+	err := session.Cut("anneal: AISConfig", &cfg.Chains, &cfg.First, &cfg.Count, defaultAISChains, k, n)
 	return cfg, err
 }
 

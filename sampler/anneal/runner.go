@@ -19,6 +19,7 @@
 package anneal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -78,11 +79,7 @@ const untargeted = -1
 // Part returns cfg with First and Count set to part k of n, see
 // [sampler.Config.Part].
 func (cfg Config) Part(k, n int) (Config, error) {
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultChains
-	}
-	var err error
-	cfg.First, cfg.Count, err = session.Cut("anneal: Config", cfg.Chains, cfg.First, cfg.Count, k, n)
+	err := session.Cut("anneal: Config", &cfg.Chains, &cfg.First, &cfg.Count, defaultChains, k, n)
 	return cfg, err
 }
 
@@ -123,9 +120,7 @@ func New(ctx context.Context, m energy.Model, method sampler.Method, cfg Config)
 	); err != nil {
 		return nil, err
 	}
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultChains
-	}
+	cfg.Chains = cmp.Or(cfg.Chains, defaultChains)
 	a := &Runner{model: m, method: method, cfg: cfg, beta: untargeted}
 	a.life = session.Session{Who: "anneal: Runner", Checkpoint: cfg.Checkpoint, Len: a.Len, Progress: cfg.Progress, Write: a.write, Read: a.read}
 	var err error

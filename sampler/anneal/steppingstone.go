@@ -85,11 +85,7 @@ const (
 // Part returns cfg with First and Count set to part k of n, see
 // [sampler.Config.Part].
 func (cfg SteppingStoneConfig) Part(k, n int) (SteppingStoneConfig, error) {
-	if cfg.Chains == 0 {
-		cfg.Chains = defaultStoneChains
-	}
-	var err error
-	cfg.First, cfg.Count, err = session.Cut("anneal: SteppingStoneConfig", cfg.Chains, cfg.First, cfg.Count, k, n)
+	err := session.Cut("anneal: SteppingStoneConfig", &cfg.Chains, &cfg.First, &cfg.Count, defaultStoneChains, k, n)
 	return cfg, err
 }
 

@@ -1,8 +1,10 @@
 package ground
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -50,25 +52,17 @@ const (
 
 // fill checks the configuration and replaces zeros by defaults.
 func (cfg *Config) fill(sites int) error {
-	if err := check.Defaults("ground: Config.",
+	err := check.Defaults("ground: Config.",
 		check.Number("Chains", &cfg.Chains, 0, defaultChains), check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)),
 		check.Number("Sweeps", &cfg.Sweeps, 0, defaultSweeps), check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
-	); err != nil {
-		return err
+	)
+	n, bad := len(cfg.Init), slices.IndexFunc(cfg.Init, func(v int32) bool { return v != 0 && v != 1 })
+	if err = cmp.Or(err,
+		check.If(cfg.Sweeps > maxSweeps, "ground: Config.Sweeps = %d, want ≤ %d", cfg.Sweeps, maxSweeps),
+		check.Entries("ground: New", "Chains × sites", cfg.Chains, sites),
+		check.If(n > 0 && n != sites && n != cfg.Chains*sites, "ground: len(Config.Init) = %d, want %d (one state) or %d (one per search)", n, sites, cfg.Chains*sites),
+	); err == nil && bad >= 0 {
+		err = fmt.Errorf("ground: Config.Init[%d] = %d, want 0 or 1", bad, cfg.Init[bad])
 	}
-	if cfg.Sweeps > maxSweeps {
-		return fmt.Errorf("ground: Config.Sweeps = %d, want ≤ %d", cfg.Sweeps, maxSweeps)
-	}
-	if err := check.Entries("ground: New", "Chains × sites", cfg.Chains, sites); err != nil {
-		return err
-	}
-	if n := len(cfg.Init); n > 0 && n != sites && n != cfg.Chains*sites {
-		return fmt.Errorf("ground: len(Config.Init) = %d, want %d (one state) or %d (one per search)", n, sites, cfg.Chains*sites)
-	}
-	for i, v := range cfg.Init {
-		if v != 0 && v != 1 {
-			return fmt.Errorf("ground: Config.Init[%d] = %d, want 0 or 1", i, v)
-		}
-	}
-	return nil
+	return err
 }

@@ -16,6 +16,7 @@
 package ground
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -67,18 +68,18 @@ type Search struct {
 // [Pairwise] model of finite energies.
 func New(m energy.Model, cfg Config) (*Search, error) {
 	sites, levels, err := check.Shape("ground: New", m, 1, 1)
+	if err == nil {
+		err = cfg.fill(sites)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := cfg.fill(sites); err != nil {
-		return nil, err
-	}
 	b := bonds.Of(m)
-	if b == nil {
-		return nil, fmt.Errorf("ground: New: the model is %T, want one of pairs (ground.Pairwise)", m)
-	}
-	if levels != 2 {
-		return nil, fmt.Errorf("ground: New: the model has %d levels, want 2", levels)
+	if err := cmp.Or(
+		check.If(b == nil, "ground: New: the model is %T, want one of pairs (ground.Pairwise)", m),
+		check.If(levels != 2, "ground: New: the model has %d levels, want 2", levels),
+	); err != nil {
+		return nil, err
 	}
 	if err := b.Check(sites); err != nil {
 		return nil, fmt.Errorf("ground: New: %T: %w", m, err)

@@ -1,12 +1,14 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/npy"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
@@ -26,10 +28,7 @@ func (a AIS) Kind() string { return "ais" }
 
 // Size returns the number of chains and the block in which they move.
 func (a AIS) Size() (n, block int) {
-	n = a.Config.Chains
-	if n == 0 {
-		n = 64
-	}
+	n = cmp.Or(a.Config.Chains, 64)
 	return n, sampler.Config{Chains: n}.Block()
 }
 
@@ -37,15 +36,13 @@ func (a AIS) Size() (n, block int) {
 // × sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
-	switch {
-	case cfg.First != 0 || cfg.Count != 0:
-		return nil, nil, fmt.Errorf("shard: AIS.Config.First, Count = %d, %d, want 0: the whole run", cfg.First, cfg.Count)
-	case cfg.Checkpoint.Path != "":
-		return nil, nil, fmt.Errorf("shard: AIS.Config.Checkpoint.Path = %q, want none: finished parts are kept", cfg.Checkpoint.Path)
-	}
 	n, _ := a.Size()
-	if first < 0 || count < 1 || first > n-count {
-		return nil, nil, fmt.Errorf("shard: AIS: chains %d … %d, want some of 0 … %d", first, first+count-1, n-1)
+	if err := cmp.Or(
+		check.If(cfg.First != 0 || cfg.Count != 0, "shard: AIS.Config.First, Count = %d, %d, want 0: the whole run", cfg.First, cfg.Count),
+		check.If(cfg.Checkpoint.Path != "", "shard: AIS.Config.Checkpoint.Path = %q, want none: finished parts are kept", cfg.Checkpoint.Path),
+		check.If(first < 0 || count < 1 || first > n-count, "shard: AIS: chains %d … %d, want some of 0 … %d", first, first+count-1, n-1),
+	); err != nil {
+		return nil, nil, err
 	}
 	cfg.First, cfg.Count = first, count
 	if e := len(cfg.Exact) / n; cfg.Exact != nil && e*n == len(cfg.Exact) {

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -32,11 +33,7 @@ func (c Chains) Kind() string { return "chains" }
 // Size returns the number of chains and the block in which they move, both a
 // multiple of Nested.
 func (c Chains) Size() (n, block int) {
-	n = c.Config.Chains
-	if n == 0 {
-		n = 4
-	}
-	return n, multiple(c.Config.Block(), max(c.Nested, 1))
+	return cmp.Or(c.Config.Chains, 4), multiple(c.Config.Block(), max(c.Nested, 1))
 }
 
 // multiple returns the least common multiple.
@@ -52,26 +49,14 @@ func multiple(a, b int) int {
 // int32, chains × sites.
 func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
-	bad := func(name string, v any, want string) error {
-		return fmt.Errorf("shard: Chains.%s = %v, want %s", name, v, want)
-	}
-	switch {
-	case check.Nil(c.Model):
-		return nil, nil, bad("Model", nil, "one")
-	case check.Nil(c.Method):
-		return nil, nil, bad("Method", nil, "one")
-	case cfg.First != 0 || cfg.Count != 0:
-		return nil, nil, bad("Config.First, Count", [2]int{cfg.First, cfg.Count}, "0: the whole run")
-	case cfg.DrawsFile != "":
-		return nil, nil, bad("Config.DrawsFile", cfg.DrawsFile, "none: parts would share the file")
-	case cfg.Checkpoint.Path != "":
-		return nil, nil, bad("Config.Checkpoint.Path", cfg.Checkpoint.Path, "none: finished parts are kept")
-	}
-	if err := checkNames("Chains", c.Names, len(c.Functions)); err != nil {
-		return nil, nil, err
-	}
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)
-	if err != nil {
+	if err = cmp.Or(check.Refuse("shard: Chains.",
+		check.Rule(check.Nil(c.Model), "Model", nil, "one"),
+		check.Rule(check.Nil(c.Method), "Method", nil, "one"),
+		check.Rule(cfg.First != 0 || cfg.Count != 0, "Config.First, Count", [2]int{cfg.First, cfg.Count}, "0: the whole run"),
+		check.Rule(cfg.DrawsFile != "", "Config.DrawsFile", cfg.DrawsFile, "none: parts would share the file"),
+		check.Rule(cfg.Checkpoint.Path != "", "Config.Checkpoint.Path", cfg.Checkpoint.Path, "none: finished parts are kept"),
+	), checkNames("Chains", c.Names, len(c.Functions)), err); err != nil {
 		return nil, nil, err
 	}
 	n, _ := c.Size()

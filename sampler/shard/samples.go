@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -52,28 +53,20 @@ func (s Samples[S]) Kind() string { return "samples" }
 
 // Size returns the numbers of samples of the run and of a block.
 func (s Samples[S]) Size() (n, block int) {
-	block = s.Block
-	if block == 0 {
-		block = 64
-	}
-	return s.Samples, block
+	return s.Samples, cmp.Or(s.Block, 64)
 }
 
 // Part makes samples and writes them as a .npy file of int32 or float32, samples ×
 // sites. It calls New with ctx.
 func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	n, block := s.Size()
-	switch {
-	case n < 1:
-		return nil, nil, fmt.Errorf("shard: Samples.Samples = %d, want ≥ 1", n)
-	case block < 1:
-		return nil, nil, fmt.Errorf("shard: Samples.Block = %d, want ≥ 0", block)
-	case s.New == nil:
-		return nil, nil, fmt.Errorf("shard: Samples.New = nil, want a function")
-	case first < 0 || count < 1 || first > n-count:
-		return nil, nil, fmt.Errorf("shard: Samples: %d … %d, want some of 0 … %d", first, first+count-1, n-1)
-	}
-	if err := checkNames("Samples", s.Names, len(s.Functions)); err != nil {
+	if err := cmp.Or(
+		check.If(n < 1, "shard: Samples.Samples = %d, want ≥ 1", n),
+		check.If(block < 1, "shard: Samples.Block = %d, want ≥ 0", block),
+		check.If(s.New == nil, "shard: Samples.New = nil, want a function"),
+		check.If(first < 0 || count < 1 || first > n-count, "shard: Samples: %d … %d, want some of 0 … %d", first, first+count-1, n-1),
+		checkNames("Samples", s.Names, len(s.Functions)),
+	); err != nil {
 		return nil, nil, err
 	}
 	maker, err := s.New(ctx, first, count)
@@ -84,10 +77,10 @@ func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally
 		return nil, nil, fmt.Errorf("shard: Samples.New returned nil, want a Sampler")
 	}
 	sites, levels := maker.Shape()
-	if sites < 1 || levels < 1 {
-		return nil, nil, fmt.Errorf("shard: Samples.New: the sampler has %d sites and %d levels, want both ≥ 1", sites, levels)
-	}
-	if err := check.Entries("shard: Samples", "samples × sites", count, sites); err != nil {
+	if err := cmp.Or(
+		check.If(sites < 1 || levels < 1, "shard: Samples.New: the sampler has %d sites and %d levels, want both ≥ 1", sites, levels),
+		check.Entries("shard: Samples", "samples × sites", count, sites),
+	); err != nil {
 		return nil, nil, err
 	}
 	t, observe, err := s.tally(diagnose.TallyConfig{

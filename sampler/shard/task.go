@@ -24,6 +24,7 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
@@ -59,24 +62,16 @@ type Task struct{ Index, Count int }
 // the same number of blocks, or the first tasks one more. Errors: an Index out of range,
 // more tasks than blocks.
 func (t Task) Range(n, block int) (first, count int, err error) {
-	if n < 1 || block < 1 {
-		return 0, 0, fmt.Errorf("shard: Range: n = %d and block = %d, want ≥ 1", n, block)
+	blocks := (n-1)/max(block, 1) + 1
+	if err := cmp.Or(
+		check.If(n < 1 || block < 1, "shard: Range: n = %d and block = %d, want ≥ 1", n, block),
+		check.If(t.Count < 1 || t.Count > blocks, "shard: Task.Count = %d, want 1 … %d (%d elements in blocks of %d)", t.Count, blocks, n, block),
+		check.If(t.Index < 0 || t.Index >= t.Count, "shard: Task.Index = %d, want 0 … %d", t.Index, t.Count-1),
+	); err != nil {
+		return 0, 0, err
 	}
-	blocks := (n-1)/block + 1
-	if t.Count < 1 || t.Count > blocks {
-		return 0, 0, fmt.Errorf("shard: Task.Count = %d, want 1 … %d (%d elements in blocks of %d)", t.Count, blocks, n, block)
-	}
-	if t.Index < 0 || t.Index >= t.Count {
-		return 0, 0, fmt.Errorf("shard: Task.Index = %d, want 0 … %d", t.Index, t.Count-1)
-	}
-	at := func(k int) int {
-		if k == t.Count {
-			return n
-		}
-		return (k*(blocks/t.Count) + min(k, blocks%t.Count)) * block
-	}
-	first = at(t.Index)
-	return first, at(t.Index+1) - first, nil
+	first = session.Share(n, block, t.Index, t.Count)
+	return first, session.Share(n, block, t.Index+1, t.Count) - first, nil
 }
 
 // Environment returns the task of this process in an array job, from the environment:
@@ -142,16 +137,13 @@ func array() (t Task, err error) {
 			return t, err
 		}
 	}
-	switch {
-	case count < 1:
-		return t, fmt.Errorf("SLURM_ARRAY_TASK_COUNT = %d, want ≥ 1", count)
-	case step < 1 || most < least || (most-least)/step != count-1:
-		return t, fmt.Errorf("SLURM_ARRAY_TASK_COUNT = %d, but %d … %d in steps of %d are %d: say how many tasks the whole run has",
-			count, least, most, step, (most-least)/max(step, 1)+1)
-	case id < least || id > most || (id-least)%step != 0:
-		return t, fmt.Errorf("SLURM_ARRAY_TASK_ID = %d, want one of %d … %d in steps of %d", id, least, most, step)
-	}
-	return Task{(id - least) / step, count}, nil
+	by := max(step, 1)
+	return Task{(id - least) / by, count}, cmp.Or(
+		check.If(count < 1, "SLURM_ARRAY_TASK_COUNT = %d, want ≥ 1", count),
+		check.If(step < 1 || most < least || (most-least)/by != count-1, "SLURM_ARRAY_TASK_COUNT = %d, but %d … %d in steps of %d are %d: say how many tasks the whole run has",
+			count, least, most, step, (most-least)/by+1),
+		check.If(id < least || id > most || (id-least)%by != 0, "SLURM_ARRAY_TASK_ID = %d, want one of %d … %d in steps of %d", id, least, most, step),
+	)
 }
 
 func number(name string) (int, error) {
