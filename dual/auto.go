@@ -1,6 +1,7 @@
 package dual
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -47,10 +48,7 @@ const (
 
 // Bind implements [Rule].
 func (Auto) Bind(_ context.Context, n int) (Updater, error) {
-	if err := checkCount("Auto", n); err != nil {
-		return nil, err
-	}
-	if err := check.Entries("dual: Auto", "n × n", n, n); err != nil {
+	if err := cmp.Or(checkCount("Auto", n), check.Entries("dual: Auto", "n × n", n, n)); err != nil {
 		return nil, err
 	}
 	u := &auto{c: make([]float64, n*n), fresh: make([]float64, n*n), d: make([]float64, n)}

@@ -233,11 +233,11 @@ func Judge[S energy.Site](target interface {
 		return nil, fmt.Errorf("dual: Judge: the target has %d sites, want ≥ 1", sites)
 	}
 	n := len(x) / sites
-	if n < 2 || len(x)%sites != 0 {
-		return nil, fmt.Errorf("dual: Judge: len(x) = %d, want a multiple of %d, ≥ 2 states", len(x), sites)
-	}
-	if len(lambda) != m {
-		return nil, fmt.Errorf("dual: Judge: len(lambda) = %d, want %d", len(lambda), m)
+	if err := cmp.Or(
+		check.If(n < 2 || len(x)%sites != 0, "dual: Judge: len(x) = %d, want a multiple of %d, ≥ 2 states", len(x), sites),
+		check.If(len(lambda) != m, "dual: Judge: len(lambda) = %d, want %d", len(lambda), m),
+	); err != nil {
+		return nil, err
 	}
 	rows, equal, err := rowsOf(target, m)
 	if err == nil {

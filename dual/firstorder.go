@@ -1,6 +1,7 @@
 package dual
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -105,11 +106,11 @@ func (p PI) Bind(_ context.Context, n int) (Updater, error) {
 	case -1:
 		p.Proportional = 0
 	}
-	if !(p.Proportional >= 0) || !check.Finite(p.Proportional) {
-		return nil, fmt.Errorf("dual: PI: Proportional = %v, want −1 or a finite number ≥ 0", p.Proportional)
-	}
-	if !(p.Smooth >= 0 && p.Smooth < 1) {
-		return nil, fmt.Errorf("dual: PI: Smooth = %v, want 0 ≤ Smooth < 1", p.Smooth)
+	if err := cmp.Or(
+		check.If(!(p.Proportional >= 0) || !check.Finite(p.Proportional), "dual: PI: Proportional = %v, want −1 or a finite number ≥ 0", p.Proportional),
+		check.If(!(p.Smooth >= 0 && p.Smooth < 1), "dual: PI: Smooth = %v, want 0 ≤ Smooth < 1", p.Smooth),
+	); err != nil {
+		return nil, err
 	}
 	return firstOrder("PI", p.Integral, n, func(g gains) stepper { return &controller{g, p, make([]float64, n)} })
 }
@@ -156,9 +157,7 @@ type AdaGrad struct {
 
 // Bind implements [Rule]. It returns an error if the rate is out of range.
 func (a AdaGrad) Bind(_ context.Context, n int) (Updater, error) {
-	if a.Rate == 0 {
-		a.Rate = 1
-	}
+	a.Rate = cmp.Or(a.Rate, 1)
 	if !(a.Rate > 0) || !check.Finite(a.Rate) {
 		return nil, fmt.Errorf("dual: AdaGrad: Rate = %v, want a finite number ≥ 0", a.Rate)
 	}

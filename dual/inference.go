@@ -1,6 +1,7 @@
 package dual
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -132,22 +133,16 @@ func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], 
 
 // fill checks the configuration and replaces zeros by defaults.
 func (c *Config) fill(n int, equal []bool) error {
-	if err := check.Defaults("dual: Config.", check.Number("Inner", &c.Inner, 0, 1), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0)); err != nil {
+	start, most, err := multiplier.Range("dual: Config", n, c.Start, c.Max, equal)
+	if err = cmp.Or(
+		check.Defaults("dual: Config.", check.Number("Inner", &c.Inner, 0, 1), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0)),
+		err,
+		check.If(!(c.Diverge >= 0), "dual: Config.Diverge = %v, want ≥ 0", c.Diverge),
+		check.Optional("dual: Config", "Rule", c.Rule),
+	); err != nil {
 		return err
 	}
-	var err error
-	if c.Start, c.most, err = multiplier.Range("dual: Config", n, c.Start, c.Max, equal); err != nil {
-		return err
-	}
-	if !(c.Diverge >= 0) {
-		return fmt.Errorf("dual: Config.Diverge = %v, want ≥ 0", c.Diverge)
-	}
-	if c.Diverge == 0 {
-		c.Diverge = defaultDiverge
-	}
-	if err := check.Optional("dual: Config", "Rule", c.Rule); err != nil {
-		return err
-	}
+	c.Start, c.most, c.Diverge = start, most, cmp.Or(c.Diverge, defaultDiverge)
 	if c.Rule == nil {
 		c.Rule = Auto{}
 		if n > autoLargest {

@@ -1,12 +1,14 @@
 package dual
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Average returns λ̄, the mean of the multipliers over the trajectory with weights ∝ t²,
@@ -52,11 +54,11 @@ func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, d
 		return nil, err
 	}
 	defer i.life.End()
-	if draws < 1 || discard < 0 {
-		return nil, fmt.Errorf("dual: Certify: discard = %d and draws = %d, want ≥ 0 and ≥ 1", discard, draws)
-	}
-	if i.open {
-		return nil, fmt.Errorf("dual: Certify: step %d was interrupted, finish it first", i.steps)
+	if err := cmp.Or(
+		check.If(draws < 1 || discard < 0, "dual: Certify: discard = %d and draws = %d, want ≥ 0 and ≥ 1", discard, draws),
+		check.If(i.open, "dual: Certify: step %d was interrupted, finish it first", i.steps),
+	); err != nil {
+		return nil, err
 	}
 	if lambda == nil {
 		lambda = i.Average()
@@ -146,11 +148,8 @@ const firstCheck = 256
 // not hold within the given number of further steps, the error is a [*NotConverged];
 // other errors are those of Run.
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
-	if !(tol > 0) {
-		return fmt.Errorf("dual: Solve: tol = %v, want > 0", tol)
-	}
-	if steps < 0 {
-		return fmt.Errorf("dual: Solve: steps = %d, want ≥ 1", steps)
+	if err := cmp.Or(check.If(!(tol > 0), "dual: Solve: tol = %v, want > 0", tol), check.If(steps < 0, "dual: Solve: steps = %d, want ≥ 1", steps)); err != nil {
+		return err
 	}
 	end := i.steps + min(steps, math.MaxInt-i.steps)
 	for i.steps < end {

@@ -1,6 +1,7 @@
 package dual
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -64,10 +65,10 @@ type Resampler[S energy.Site] struct {
 // sites, with draws from the target as it is now. It returns an error unless both numbers
 // are ≥ 1 and sample is set.
 func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Context, x []S) error) (*Resampler[S], error) {
-	if sites < 1 || states < 1 || sample == nil {
-		return nil, fmt.Errorf("dual: NewResampler: sites = %d, states = %d, sample set = %t, want ≥ 1, ≥ 1 and true", sites, states, sample != nil)
-	}
-	if err := check.Entries("dual: NewResampler", "sites × states", sites, states); err != nil {
+	if err := cmp.Or(
+		check.If(sites < 1 || states < 1 || sample == nil, "dual: NewResampler: sites = %d, states = %d, sample set = %t, want ≥ 1, ≥ 1 and true", sites, states, sample != nil),
+		check.Entries("dual: NewResampler", "sites × states", sites, states),
+	); err != nil {
 		return nil, err
 	}
 	r := &Resampler[S]{sample: sample, x: make([]S, sites*states)}

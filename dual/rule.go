@@ -1,8 +1,8 @@
 package dual
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
@@ -48,10 +48,7 @@ func (u updater) UnmarshalBinary(data []byte) error { return wire.ReadFields(dat
 
 // checkCount returns an error unless a rule can be bound to n multipliers.
 func checkCount(rule string, n int) error {
-	if n < 1 {
-		return fmt.Errorf("dual: %s: n = %d, want ≥ 1", rule, n)
-	}
-	return check.Entries("dual: "+rule, "n", n)
+	return cmp.Or(check.If(n < 1, "dual: %s: n = %d, want ≥ 1", rule, n), check.Entries("dual: "+rule, "n", n))
 }
 
 // Decay shrinks the multipliers before every step of the inner rule: λ ← (1 − Rate)·λ. It
@@ -64,16 +61,14 @@ type Decay struct {
 
 // Bind implements [Rule]. It returns an error if the rate is out of range.
 func (d Decay) Bind(ctx context.Context, n int) (Updater, error) {
-	if err := checkCount("Decay", n); err != nil {
-		return nil, err
-	}
-	if !(d.Rate >= 0 && d.Rate < 1) {
-		return nil, fmt.Errorf("dual: Decay: Rate = %v, want 0 ≤ Rate < 1", d.Rate)
-	}
 	if d.Rule == nil {
 		d.Rule = Auto{}
 	}
-	if err := check.Given("dual: Decay", "Rule", d.Rule); err != nil {
+	if err := cmp.Or(
+		checkCount("Decay", n),
+		check.If(!(d.Rate >= 0 && d.Rate < 1), "dual: Decay: Rate = %v, want 0 ≤ Rate < 1", d.Rate),
+		check.Given("dual: Decay", "Rule", d.Rule),
+	); err != nil {
 		return nil, err
 	}
 	u, err := d.Rule.Bind(ctx, n)

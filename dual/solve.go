@@ -1,6 +1,7 @@
 package dual
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -73,10 +74,7 @@ func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row)
 	if rows == nil {
 		rows = make([]Row, m)
 	}
-	if len(rows) != m {
-		return nil, fmt.Errorf("dual: SolveStates: len(rows) = %d, want %d", len(rows), m)
-	}
-	if err := checkRows(rows); err != nil {
+	if err := cmp.Or(check.If(len(rows) != m, "dual: SolveStates: len(rows) = %d, want %d", len(rows), m), checkRows(rows)); err != nil {
 		return nil, err
 	}
 	t := tilt.New(beta, m, equalities(rows))

@@ -1,6 +1,7 @@
 package dual
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -32,13 +33,7 @@ type Path struct {
 //
 // Errors are those of the target and the primal; fields out of range.
 func Thermodynamic[S energy.Site](ctx context.Context, t Target[S], p Primal[S], lambda []float64, path Path) (logZ, se float64, err error) {
-	if err := path.fill(); err != nil {
-		return 0, 0, err
-	}
-	if err := check.Given("dual: Thermodynamic", "t", t); err != nil {
-		return 0, 0, err
-	}
-	if err := check.Given("dual: Thermodynamic", "p", p); err != nil {
+	if err := cmp.Or(path.fill(), check.Given("dual: Thermodynamic", "t", t), check.Given("dual: Thermodynamic", "p", p)); err != nil {
 		return 0, 0, err
 	}
 	if t.Sites() < 1 || len(lambda) != t.Len() {
@@ -71,20 +66,9 @@ func Thermodynamic[S energy.Site](ctx context.Context, t Target[S], p Primal[S],
 
 // fill checks the path and replaces zeros by defaults.
 func (p *Path) fill() error {
-	if p.Points == 0 {
-		p.Points = 16
-	}
-	switch p.Discard {
-	case 0:
-		p.Discard = 50
-	case -1:
+	p.Points, p.Discard, p.Draws = cmp.Or(p.Points, 16), cmp.Or(p.Discard, 50), cmp.Or(p.Draws, 200)
+	if p.Discard == -1 {
 		p.Discard = 0
 	}
-	if p.Draws == 0 {
-		p.Draws = 200
-	}
-	if p.Points < 2 || p.Discard < 0 || p.Draws < 2 {
-		return fmt.Errorf("dual: Path: Points = %d, Discard = %d, Draws = %d, want ≥ 2, ≥ −1 and ≥ 2", p.Points, p.Discard, p.Draws)
-	}
-	return nil
+	return check.If(p.Points < 2 || p.Discard < 0 || p.Draws < 2, "dual: Path: Points = %d, Discard = %d, Draws = %d, want ≥ 2, ≥ −1 and ≥ 2", p.Points, p.Discard, p.Draws)
 }
