@@ -420,23 +420,23 @@ func readCQM(r io.Reader) (*Program, error) {
 		return nil, v.err
 	}
 	p.Variables = numbered(n, 0, false)
+	b := box{}
 	for i := range p.Variables {
 		x := &p.Variables[i]
 		kind := v.index(1, 256, "the kind of a variable")
 		lower, upper := v.real(8, "a lower bound"), v.real(8, "an upper bound")
 		switch kind {
 		case 0, 2:
-			if err := x.bounds(true, lower, upper); err != nil {
-				return nil, fmt.Errorf("read: CQM: %w", err)
-			}
 		case 1:
 			x.Spin, x.Upper = true, 0
+			lower, upper = -1, 1
 		default:
 			v.failf("kind %d of variable %d, want 0 (BINARY), 1 (SPIN) or 2 (INTEGER)", kind, i)
 		}
 		if v.err != nil {
 			return nil, v.err
 		}
+		b.lower, b.upper, b.integer = append(b.lower, lower), append(b.upper, upper), append(b.integer, true)
 	}
 	if p.Objective, err = open("objective").expression(n); err != nil {
 		return nil, err
@@ -486,6 +486,9 @@ func readCQM(r io.Reader) (*Program, error) {
 			}
 		}
 		p.Constraints = append(p.Constraints, c)
+	}
+	if err := b.close(p); err != nil {
+		return nil, fmt.Errorf("read: CQM: %w", err)
 	}
 	if files["variable_labels.json"] != nil {
 		text := open("variable_labels.json")

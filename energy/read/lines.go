@@ -27,6 +27,9 @@ type lines struct {
 	number  int      // of the current line, from 1
 	columns []string // of the current line
 
+	// remark, if there is one, is shown the comments.
+	remark func(text string) error
+
 	// vartype takes the value of a comment "vartype=SPIN", as dimod writes it before the
 	// coefficients of spins. A reader without it refuses such a file.
 	vartype func(value string) error
@@ -70,6 +73,11 @@ func (l *lines) next() (ok bool, err error) {
 		}
 		if !strings.ContainsAny(l.columns[0][:1], l.comment) {
 			return true, nil
+		}
+		if l.remark != nil {
+			if err := l.remark(l.scanner.Text()); err != nil {
+				return false, err
+			}
 		}
 		if kind := vartype.FindStringSubmatch(l.scanner.Text()); kind != nil {
 			if l.vartype == nil {

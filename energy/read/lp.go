@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,7 @@ type lpToken struct {
 	line int
 }
 
-var lpWord = regexp.MustCompile(`^(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[<>=]=|=[<>]|->|[A-Za-z!"#$%&(),;?@_'` + "`" + `{}~|][A-Za-z0-9!"#$%&(),.;?@_'` + "`" + `{}~|]*|\S)`)
+var lpWord = regexp.MustCompile(`^(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[<>=]=|=[<>]|->|[A-Za-z!"#$%&(),;?@_'` + "`" + `{}~|](?:[A-Za-z0-9!"#$%&(),.;?@_'` + "`" + `{}~|]|\[[^\[\]\s*^+<>=:]*\])*|\S)`)
 
 // lpSections maps the beginnings of sections, in lower case, to their names.
 var lpSections = map[string]string{
@@ -34,13 +35,19 @@ var lpSections = map[string]string{
 }
 
 type lpReader struct {
-	tokens  []lpToken
-	at      int
-	p       *Program
-	index   map[string]int
-	lower   []float64 // NaN: not set
-	upper   []float64
-	integer []bool
+	tokens []lpToken
+	at     int
+	p      *Program
+	index  map[string]int
+	box
+	indicators []lpIndicator
+}
+
+// lpIndicator is a constraint that holds where a bit has a value.
+type lpIndicator struct {
+	bit, value int
+	line       int
+	Constraint
 }
 
 func readLP(r io.Reader) (*Program, error) {
@@ -99,7 +106,7 @@ func (f *lpReader) section() (name string, words int) {
 	switch {
 	case word == "subject" && next != "to", word == "such" && next != "that", word == "lazy" && next != "constraints", word == "user" && next != "cuts":
 		return "", 0
-	case word == "subject", word == "such":
+	case word == "subject", word == "such", word == "lazy":
 		return name, 2
 	case name == "":
 		return "", 0
@@ -109,6 +116,9 @@ func (f *lpReader) section() (name string, words int) {
 
 func (f *lpReader) parse() error {
 	name, words := f.section()
+	if first := f.peek(0); f.peek(1) == ":" && lpSections[strings.ToLower(first)] != "" || strings.HasPrefix(first, "/") {
+		return f.errorf("%s, as in files of lp_solve, want minimize or maximize as in those of CPLEX", brief(first+f.peek(1)))
+	}
 	if name != "min" && name != "max" {
 		return f.errorf("%s, want minimize or maximize", brief(f.peek(0)))
 	}
@@ -133,7 +143,7 @@ func (f *lpReader) parse() error {
 		}
 		f.at += words
 		switch name {
-		case "st":
+		case "st", "lazy":
 			err = f.each(f.constraint)
 		case "bounds":
 			err = f.each(f.bound)
@@ -216,7 +226,7 @@ func (f *lpReader) variable() (int, error) {
 		i = len(f.p.Variables)
 		f.index[name] = i
 		f.p.Variables = append(f.p.Variables, Variable{Name: name})
-		f.lower, f.upper, f.integer = append(f.lower, math.NaN()), append(f.upper, math.NaN()), append(f.integer, false)
+		f.add(false)
 	}
 	return i, nil
 }
@@ -352,14 +362,23 @@ func (f *lpReader) constraint() error {
 		f.at += 2
 	}
 	if c.Name == "" {
-		c.Name = fmt.Sprintf("c%d", len(f.p.Constraints)+1)
+		c.Name = fmt.Sprintf("c%d", len(f.p.Constraints)+len(f.indicators)+1)
+	}
+	indicator := lpIndicator{bit: -1}
+	if f.peek(1) == "=" && f.peek(3) == "->" {
+		if v := f.peek(2); v != "0" && v != "1" {
+			return f.errorf("an indicator of %s, want 0 or 1", brief(v))
+		}
+		bit, err := f.variable()
+		if err != nil {
+			return err
+		}
+		indicator = lpIndicator{bit: bit, value: int(f.peek(1)[0] - '0'), line: f.tokens[f.at].line}
+		f.at += 3
 	}
 	left, err := f.sum(false, false)
 	if err != nil {
 		return err
-	}
-	if f.peek(0) == "->" {
-		return f.errorf("an indicator constraint, want a sum and its bounds")
 	}
 	kind, err := f.relation()
 	if err != nil {
@@ -383,8 +402,7 @@ func (f *lpReader) constraint() error {
 			a, b = b, a
 		}
 		c.Sum, c.Lower, c.Upper = right, a, b
-		f.p.Constraints = append(f.p.Constraints, c)
-		return nil
+		return f.append(c, indicator)
 	}
 	for _, m := range right {
 		left = append(left, Monomial{-m.W, m.Of})
@@ -403,7 +421,22 @@ func (f *lpReader) constraint() error {
 	if kind != '<' {
 		c.Lower = bound
 	}
-	f.p.Constraints = append(f.p.Constraints, c)
+	return f.append(c, indicator)
+}
+
+// append adds a constraint, or keeps that of an indicator until all bounds are known.
+func (f *lpReader) append(c Constraint, indicator lpIndicator) error {
+	if indicator.bit < 0 {
+		f.p.Constraints = append(f.p.Constraints, c)
+		return nil
+	}
+	for _, m := range c.Sum {
+		if len(m.Of) > 1 {
+			return f.errorf("a product in the constraint of an indicator, want a linear sum")
+		}
+	}
+	indicator.Constraint = c
+	f.indicators = append(f.indicators, indicator)
 	return nil
 }
 
@@ -431,10 +464,7 @@ func (f *lpReader) limit() (w float64, ok bool, err error) {
 	if !ok {
 		f.at = at
 	}
-	if w >= 1e20 { // infinite by convention
-		w = math.Inf(1)
-	}
-	return sign * w, ok, err
+	return sign * infinite(w, unlimited), ok, err
 }
 
 func (f *lpReader) bound() error {
@@ -512,33 +542,54 @@ func (f *lpReader) general() error {
 }
 
 func (f *lpReader) finish() error {
-	for i := range f.p.Variables {
-		if err := f.p.Variables[i].bounds(f.integer[i], f.lower[i], f.upper[i]); err != nil {
-			return err
+	if err := f.close(f.p); err != nil {
+		return err
+	}
+	for _, c := range f.indicators {
+		if err := f.indicate(c); err != nil {
+			return fmt.Errorf("line %d: constraint %s: %w", c.line, check.Quote(c.Name), err)
 		}
 	}
 	return nil
 }
 
-// bounds sets the range of a variable; NaN is the default, 0 … ∞.
-func (v *Variable) bounds(integer bool, lower, upper float64) error {
-	if !integer {
-		return fmt.Errorf("variable %s is continuous, want it binary or general", check.Quote(v.Name))
+// indicate adds the constraint that a bit b switches on: sum ≤ u becomes, if U is the
+// largest sum, sum + (U − u)·b ≤ U, which says nothing for b = 0. A constraint for b = 0 has
+// 1 − b in place of b.
+func (f *lpReader) indicate(c lpIndicator) error {
+	if f.lower[c.bit] != 0 || f.upper[c.bit] != 1 {
+		return fmt.Errorf("the variable %s of an indicator has the range %v … %v, want a binary one", check.Quote(f.p.Variables[c.bit].Name), f.lower[c.bit], f.upper[c.bit])
 	}
-	if math.IsNaN(lower) {
-		lower = 0
+	least, most := 0.0, 0.0
+	for _, m := range c.Sum {
+		lo, hi := f.product(m)
+		least, most = least+lo, most+hi
 	}
-	if math.IsNaN(upper) {
-		upper = math.Inf(1)
+	add := func(kind string, bound, free float64) Constraint {
+		k := Constraint{Name: c.Name + kind, Sum: slices.Clone(c.Sum), Lower: math.Inf(-1), Upper: math.Inf(1)}
+		if step := free - bound; c.value == 1 {
+			k.Sum = append(k.Sum, Monomial{step, []int{c.bit}})
+			k.Lower, k.Upper = free, free
+		} else {
+			k.Sum = append(k.Sum, Monomial{-step, []int{c.bit}})
+			k.Lower, k.Upper = bound, bound
+		}
+		return k
 	}
-	lower, upper = math.Ceil(lower), math.Floor(upper)
-	if !(lower >= -1<<53 && upper <= 1<<53) {
-		return fmt.Errorf("variable %s has the range %v … %v, want finite bounds within ±2^53", check.Quote(v.Name), lower, upper)
+	kinds := [2]string{}
+	if !math.IsInf(c.Lower, -1) && !math.IsInf(c.Upper, 1) {
+		kinds = [2]string{" <=", " >="}
 	}
-	if lower > upper {
-		return fmt.Errorf("variable %s has the range %v … %v, which holds no integer", check.Quote(v.Name), lower, upper)
+	if c.Upper < most {
+		k := add(kinds[0], c.Upper, most)
+		k.Lower = math.Inf(-1)
+		f.p.Constraints = append(f.p.Constraints, k)
 	}
-	v.Lower, v.Upper = int(lower), int(upper)
+	if c.Lower > least {
+		k := add(kinds[1], c.Lower, least)
+		k.Upper = math.Inf(1)
+		f.p.Constraints = append(f.p.Constraints, k)
+	}
 	return nil
 }
 

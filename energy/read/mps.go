@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -13,20 +14,26 @@ import (
 // mps reads an MPS file in free format, in which columns are separated by blanks.
 type mps struct {
 	lines
-	p            *Program
-	variable     map[string]int
-	row          map[string]int // −1: the objective, −2: others that are free
-	kind         map[string]byte
-	lower, upper []float64
-	integer      []bool
-	ranges       map[string]float64
-	sign         float64
-	marked       bool
+	box      box
+	p        *Program
+	variable map[string]int
+	row      map[string]int // −1: the objective, −2: others that are free
+	kind     map[string]byte
+	ranges   map[string]float64
+	sign     float64
+	marked   bool
 }
 
 func readMPS(r io.Reader) (*Program, error) {
 	f := &mps{lines: *newLines("MPS", r), p: &Program{}, variable: map[string]int{}, row: map[string]int{}, kind: map[string]byte{}, ranges: map[string]float64{}, sign: 1}
 	f.comment = "*"
+	f.remark = func(text string) error { // as PuLP writes it
+		if sense := mpsSense.FindStringSubmatch(text); sense != nil {
+			f.columns = sense[1:]
+			return f.sense()
+		}
+		return nil
+	}
 	section, argument := "", ""
 	objective := false
 	for {
@@ -55,13 +62,13 @@ func readMPS(r io.Reader) (*Program, error) {
 				f.columns = f.columns[1:]
 			case "NAME", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "QUADOBJ", "QMATRIX":
 				continue
-			case "QCMATRIX":
+			case "QCMATRIX", "QSECTION":
 				if _, ok := f.row[argument]; !ok {
-					return nil, f.errorf("QCMATRIX %s, want the name of a row", brief(argument))
+					return nil, f.errorf("%s %s, want the name of a row", section, brief(argument))
 				}
 				continue
 			default:
-				return nil, f.errorf("section %s, want NAME, OBJSENSE, ROWS, COLUMNS, RHS, RANGES, BOUNDS, QUADOBJ, QMATRIX, QCMATRIX or ENDATA", brief(section))
+				return nil, f.errorf("section %s, want NAME, OBJSENSE, ROWS, COLUMNS, RHS, RANGES, BOUNDS, QUADOBJ, QMATRIX, QCMATRIX, QSECTION or ENDATA", brief(section))
 			}
 		}
 		switch section {
@@ -83,7 +90,7 @@ func readMPS(r io.Reader) (*Program, error) {
 			})
 		case "BOUNDS":
 			err = f.bound()
-		case "QUADOBJ", "QMATRIX", "QCMATRIX":
+		case "QUADOBJ", "QMATRIX", "QCMATRIX", "QSECTION":
 			err = f.square(section, argument)
 		default:
 			err = f.errorf("%s in section %s, want a section", brief(f.columns[0]), brief(section))
@@ -93,6 +100,8 @@ func readMPS(r io.Reader) (*Program, error) {
 		}
 	}
 }
+
+var mpsSense = regexp.MustCompile(`(?i)^\*\s*SENSE\s*:\s*(\w+)`)
 
 func (f *mps) sense() error {
 	switch strings.ToUpper(f.columns[0]) {
@@ -184,7 +193,7 @@ func (f *mps) column() error {
 		i = len(f.p.Variables)
 		f.variable[name] = i
 		f.p.Variables = append(f.p.Variables, Variable{Name: name})
-		f.lower, f.upper, f.integer = append(f.lower, math.NaN()), append(f.upper, math.NaN()), append(f.integer, f.marked)
+		f.box.add(f.marked)
 	}
 	return f.pairs(false, func(row string, w float64) error {
 		switch k := f.row[row]; {
@@ -234,28 +243,29 @@ func (f *mps) bound() error {
 	}
 	switch kind {
 	case "UP", "UI":
-		f.upper[i] = w
+		f.box.upper[i] = w
 	case "LO", "LI":
-		f.lower[i] = w
+		f.box.lower[i] = w
 	case "FX":
-		f.lower[i], f.upper[i] = w, w
+		f.box.lower[i], f.box.upper[i] = w, w
 	case "BV":
-		f.lower[i], f.upper[i] = 0, 1
+		f.box.lower[i], f.box.upper[i] = 0, 1
 	case "FR":
-		f.lower[i], f.upper[i] = math.Inf(-1), math.Inf(1)
+		f.box.lower[i], f.box.upper[i] = math.Inf(-1), math.Inf(1)
 	case "MI":
-		f.lower[i] = math.Inf(-1)
+		f.box.lower[i] = math.Inf(-1)
 	case "PL":
-		f.upper[i] = math.Inf(1)
+		f.box.upper[i] = math.Inf(1)
 	}
 	if kind == "BV" || kind == "LI" || kind == "UI" {
-		f.integer[i] = true
+		f.box.integer[i] = true
 	}
 	return nil
 }
 
 // square reads an entry of a matrix Q. The objective has ½xᵀQx, of which QUADOBJ lists one
-// triangle and QMATRIX both; a row has xᵀQx, of which QCMATRIX lists both.
+// triangle and QMATRIX both; a row has xᵀQx, of which QCMATRIX lists both. QSECTION lists
+// one triangle of ½xᵀQx, of a row or the objective.
 func (f *mps) square(section, row string) error {
 	if err := f.want(3, 3, "two variables and a value"); err != nil {
 		return err
@@ -272,16 +282,16 @@ func (f *mps) square(section, row string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case section == "QCMATRIX":
+	if section == "QMATRIX" || of[0] == of[1] && section != "QCMATRIX" {
+		w /= 2
+	}
+	if section == "QCMATRIX" || section == "QSECTION" {
 		if k := f.row[row]; k >= 0 {
 			f.p.Constraints[k].Sum = append(f.p.Constraints[k].Sum, Monomial{w, of[:]})
 			return nil
 		} else if k == -2 {
 			return nil
 		}
-	case section == "QMATRIX" || of[0] == of[1]:
-		w /= 2
 	}
 	f.p.Objective = append(f.p.Objective, Monomial{w, of[:]})
 	return nil
@@ -311,15 +321,16 @@ func (f *mps) finish() error {
 		}
 	}
 	for i := range f.p.Variables {
-		if f.integer[i] && math.IsNaN(f.lower[i]) && math.IsNaN(f.upper[i]) {
-			f.lower[i], f.upper[i] = 0, 1 // integer columns without bounds are binary
+		if f.box.integer[i] && math.IsNaN(f.box.lower[i]) && math.IsNaN(f.box.upper[i]) {
+			f.box.lower[i], f.box.upper[i] = 0, 1 // integer columns without bounds are binary
 		}
-		if math.IsNaN(f.lower[i]) && f.upper[i] < 0 {
-			return f.failf("variable %s: upper bound %v without a lower one, want both", check.Quote(f.p.Variables[i].Name), f.upper[i])
+		if math.IsNaN(f.box.lower[i]) && f.box.upper[i] < 0 {
+			return f.failf("variable %s: upper bound %v without a lower one, want both", check.Quote(f.p.Variables[i].Name), f.box.upper[i])
 		}
-		if err := f.p.Variables[i].bounds(f.integer[i], f.lower[i], f.upper[i]); err != nil {
-			return f.failf("%v", err)
-		}
+		f.box.lower[i], f.box.upper[i] = infinite(f.box.lower[i], unlimited), infinite(f.box.upper[i], unlimited)
+	}
+	if err := f.box.close(f.p); err != nil {
+		return f.failf("%v", err)
 	}
 	return nil
 }

@@ -117,8 +117,8 @@ func FormatOf(name string, head []byte) string {
 
 // NewProgram reads a problem in one of these formats:
 //
-//	lp     files of CPLEX and Gurobi: linear and quadratic, binaries and generals with bounds
-//	mps    MPS with integer columns, QUADOBJ or QMATRIX, QCMATRIX
+//	lp     files of CPLEX and Gurobi: linear and quadratic, indicators, binaries and generals
+//	mps    MPS with integer columns, QUADOBJ or QMATRIX, QCMATRIX, QSECTION
 //	qplib  the format of QPLIB: integer variables, quadratic objective and constraints
 //	mqlib  QUBOs of MQLib, which are maximised: the energy is −xᵀQx
 //	cnf    DIMACS clauses: each is a constraint
@@ -131,7 +131,9 @@ func FormatOf(name string, head []byte) string {
 //	csv    CSV
 //	rudy   Rudy: the energy is minus the cut
 //
-// Continuous variables are an error, and so are integers without finite bounds. Errors name
+// Continuous variables with more than one value are an error, and so are integers that
+// neither bounds nor linear constraints limit. The range of an integer is narrowed to what
+// the constraints leave if it has more than 65,536 values. Errors name
 // the line where the format has lines, what was found and what was expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
 	f, ok := programs()[format]

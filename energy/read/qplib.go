@@ -166,6 +166,9 @@ func readQPLIB(r io.Reader) (*Program, error) {
 	return q.p, q.rest(n, m, constrained)
 }
 
+// unlimited is a bound that files of LP and MPS mean by no bound.
+const unlimited = 1e20
+
 // infinite returns w, or an infinity if it is beyond the value of one.
 func infinite(w, infinity float64) float64 {
 	if math.Abs(w) >= infinity {
@@ -249,15 +252,17 @@ func (q *qplib) variables(kind string, n int) error {
 			types[i] = 1
 		}
 	}
+	b := box{integer: make([]bool, n)}
 	for i := range q.p.Variables {
-		v := &q.p.Variables[i]
-		v.Name = fmt.Sprintf("x%d", i+1)
+		q.p.Variables[i].Name = fmt.Sprintf("x%d", i+1)
 		if types[i] == 2 {
 			lower[i], upper[i] = max(lower[i], 0), min(upper[i], 1)
 		}
-		if err := v.bounds(types[i] != 0, infinite(lower[i], q.infinity), infinite(upper[i], q.infinity)); err != nil {
-			return q.failf("%v", err)
-		}
+		b.lower, b.upper = append(b.lower, infinite(lower[i], q.infinity)), append(b.upper, infinite(upper[i], q.infinity))
+		b.integer[i] = types[i] != 0
+	}
+	if err := b.close(q.p); err != nil {
+		return q.failf("%v", err)
 	}
 	return nil
 }

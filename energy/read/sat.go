@@ -15,6 +15,7 @@ import (
 // its negated ones y.
 func readSAT(r io.Reader, format string) (*Program, error) {
 	w := newWords("DIMACS "+format, r)
+	w.comment = "c#"
 	weighted := format == "wcnf"
 	p := &Program{}
 	n, m, top := 0, -1, math.Inf(1)
