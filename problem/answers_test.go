@@ -92,8 +92,7 @@ func TestWideProblems(t *testing.T) {
 	require.Equal(t, "elimination", exact.Method)
 	found, err := p.Minimise(ctx, narrow)
 	require.NoError(t, err)
-	require.False(t, found.Exact)
-	require.Equal(t, "ground.Search", found.Method)
+	require.Equal(t, "ground.Search, proven by toroidal matching", found.Method)
 	require.Equal(t, exact.Rows[0].Energy, found.Rows[0].Energy)
 	s, err := p.Sample(ctx, 400, problem.Config{Bytes: 1 << 10, Beta: 0.2})
 	require.NoError(t, err)
@@ -120,7 +119,7 @@ func TestWideProblems(t *testing.T) {
 	narrow.Penalty = 20
 	found, err = p.Minimise(ctx, narrow)
 	require.NoError(t, err)
-	require.Equal(t, "annealing", found.Method)
+	require.Equal(t, "annealing", found.Method) // Search is −1
 	require.True(t, found.Rows[0].Feasible())
 	exact, err = p.Minimise(ctx, problem.Config{})
 	require.NoError(t, err)
@@ -351,4 +350,68 @@ func TestProgramsOfProblems(t *testing.T) {
 	require.ErrorContains(t, err, "no variables")
 	_, err = problem.Read(&read.Program{Variables: []read.Variable{{Name: "x", Upper: 1 << 30}}})
 	require.ErrorContains(t, err, "at most 65536 values")
+}
+
+// Where no exact way is open, Minimise returns as many rows as it is asked for, each once,
+// and they are near those of lowest energy.
+func TestRowsOfWideProblems(t *testing.T) {
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(4, 6))
+	p := problem.New()
+	x := make([]problem.Expr, 18)
+	for i := range x {
+		x[i] = p.Binary(fmt.Sprintf("x%d", i))
+		p.Objective(x[i].Scale(float64(r.IntN(41) - 20)))
+		for j := range i {
+			p.Objective(x[i].Times(x[j]).Scale(float64(r.IntN(21) - 10)))
+		}
+	}
+	want, err := p.Minimise(ctx, problem.Config{Rows: 20})
+	require.NoError(t, err)
+	require.True(t, want.Exact)
+	for _, required := range []bool{false, true} {
+		c := problem.Config{Rows: 20, Bytes: 1 << 10, Search: 1 << 20, Seed: 3}
+		if required {
+			p.Require("many", problem.Sum(x...).AtLeast(1))
+			c.Search = 1 << 18
+		}
+		got, err := p.Minimise(ctx, c)
+		require.NoError(t, err)
+		require.Contains(t, got.Method, "neighbourhoods")
+		require.Len(t, got.Rows, 20)
+		met := map[string]bool{}
+		for k, row := range got.Rows {
+			require.GreaterOrEqual(t, row.Energy, want.Rows[k].Energy)
+			require.False(t, met[fmt.Sprint(row.Levels)])
+			met[fmt.Sprint(row.Levels)] = true
+		}
+		require.Equal(t, want.Rows[0].Energy, got.Rows[0].Energy)
+		again, err := p.Minimise(ctx, c)
+		require.NoError(t, err)
+		require.Equal(t, got.Rows[19].Levels, again.Rows[19].Levels)
+	}
+}
+
+// A bound that the best state meets proves it.
+func TestProvenRows(t *testing.T) {
+	ctx := context.Background()
+	found, err := glass(6).Minimise(ctx, problem.Config{Bytes: 1 << 10, Seed: 1})
+	require.NoError(t, err)
+	require.True(t, found.Exact)
+	require.Equal(t, "ground.Search, proven by toroidal matching", found.Method)
+
+	p := problem.New() // clauses that can all hold
+	r := rand.New(rand.NewPCG(5, 6))
+	x := make([]problem.Expr, 40)
+	for i := range x {
+		x[i] = p.Binary(fmt.Sprintf("x%d", i))
+	}
+	for k := range 100 {
+		at := r.Perm(len(x))[:3]
+		p.Prefer(fmt.Sprint(k), problem.Sum(x[at[0]], x[at[1]].Scale(-1), x[at[2]]).AtLeast(0), float64(1+k%3))
+	}
+	found, err = p.Minimise(ctx, problem.Config{Bytes: 1 << 10, Seed: 1})
+	require.NoError(t, err)
+	require.Equal(t, 0.0, found.Rows[0].Energy)
+	require.True(t, found.Exact)
 }

@@ -29,6 +29,8 @@ type search struct {
 	count []int32
 	trail []site
 	terms []group   // of the objective
+	open  []int32   // those of terms and then of soft that are not decided
+	fixed float64   // what the others cost
 	order [][]int32 // of the levels of each variable
 
 	x       []int32
@@ -120,6 +122,9 @@ func (s *search) bounded(minimise func() float64) {
 		}
 		s.terms[k].terms = append(s.terms[k].terms, t)
 	}
+	for i := range len(s.terms) + len(s.soft) {
+		s.open = append(s.open, int32(i))
+	}
 	for v := range s.order {
 		slices.SortStableFunc(s.order[v], func(a, b int32) int {
 			switch d := mean[v][a] - mean[v][b]; {
@@ -130,6 +135,36 @@ func (s *search) bounded(minimise func() float64) {
 			}
 			return 0
 		})
+	}
+}
+
+// fix leaves the variables that are not free the levels of x, until undo(0).
+func (s *search) fix(x []int32, free []bool) {
+	for v := range s.alive {
+		for l, ok := range s.alive[v] {
+			if ok && !free[v] && int32(l) != x[v] {
+				s.remove(int32(v), int32(l))
+			}
+		}
+	}
+	s.open, s.fixed = s.open[:0], 0
+	copy(s.x, x)
+	decided := func(scope []int) bool {
+		return !slices.ContainsFunc(scope, func(v int) bool { return free[v] })
+	}
+	for i := range s.terms {
+		if g := &s.terms[i]; decided(g.scope) {
+			s.fixed += sum(g.terms, s.x)
+		} else {
+			s.open = append(s.open, int32(i))
+		}
+	}
+	for i := range s.soft {
+		if c := &s.soft[i]; decided(c.c.scope) {
+			s.fixed += c.cost(s.x)
+		} else {
+			s.open = append(s.open, int32(len(s.terms)+i))
+		}
 	}
 }
 
@@ -382,8 +417,16 @@ func roundingOf(tol float64) float64 {
 
 // bound returns a lower bound on the energy of the states that are left.
 func (s *search) bound() (float64, error) {
-	total := 0.0
-	for i := range s.terms {
+	total := s.fixed
+	for _, i := range s.open {
+		if int(i) >= len(s.terms) {
+			c := &s.soft[int(i)-len(s.terms)]
+			total += s.leastCost(c)
+			if err := s.spend(len(c.c.scope) + 1); err != nil {
+				return 0, err
+			}
+			continue
+		}
 		g := &s.terms[i]
 		size := 1
 		for _, v := range g.scope {
@@ -407,13 +450,6 @@ func (s *search) bound() (float64, error) {
 		}
 		total += least
 		if err := s.spend(min(size, 64) + len(g.scope)); err != nil {
-			return 0, err
-		}
-	}
-	for i := range s.soft {
-		c := &s.soft[i]
-		total += s.leastCost(c)
-		if err := s.spend(len(c.c.scope) + 1); err != nil {
 			return 0, err
 		}
 	}

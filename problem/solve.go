@@ -12,7 +12,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/heap"
 	"github.com/gibbsite-go/gibbsite/projection/junction"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
@@ -37,7 +36,8 @@ type Config struct {
 	// Bytes bounds the memory of elimination; 0 means 1 GiB.
 	Bytes int64
 
-	// Search bounds the evaluations of the search; 0 means 2²⁶, −1 no search.
+	// Search bounds the evaluations of the search, and those of the neighbourhoods of the
+	// states that annealing or an unfinished search found; 0 means 2²⁶, −1 neither.
 	Search int
 
 	// Penalty, if positive, lets required conditions be violated where no exact way is
@@ -189,7 +189,9 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 }
 
 // Minimise returns the feasible states of lowest energy, Config.Rows of them, or all if
-// there are fewer. If they are not certain to be those, Exact of the set is false.
+// there are fewer. Where no exact way is open, they come from annealing or from a search
+// that did not end, and from the neighbourhoods of what these found; Exact of the set is
+// then false unless a bound, such as that of [ground.Bound], proves the only row asked for.
 //
 // It returns an *[InfeasibleError] if no state is feasible, and an error that wraps the
 // reasons if no exact way is open, there are required conditions, no feasible state was
@@ -232,8 +234,8 @@ func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	}
 	if len(p.required) > 0 && c.Penalty == 0 {
 		if len(s.Rows) > 0 { // what the search has found
-			s.Method = "search, not finished"
-			return s, nil
+			s.Method = "search, not finished, and neighbourhoods"
+			return answer(s, p.neighbourhoods(ctx, &c, s))
 		}
 		return nil, fmt.Errorf("problem: Minimise: no exact way, and no Config.Penalty, which is what a violation costs in annealing: %w", reason)
 	}
@@ -244,6 +246,10 @@ func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 		return cmp.Compare(s.broken(a), s.broken(b))
 	})
 	s.Rows = s.Rows[:min(len(s.Rows), c.Rows)]
+	if c.Search > 0 && !s.Exact && s.Rows[0].feasible {
+		s.Method += " and neighbourhoods"
+		return answer(s, p.neighbourhoods(ctx, &c, s))
+	}
 	return s, nil
 }
 
@@ -258,41 +264,21 @@ func answer(s *SampleSet, err error) (*SampleSet, error) {
 // searchBest fills s with the best states that the search finds, and reports whether they
 // are certain to be the best ones.
 func (p *Problem) searchBest(ctx context.Context, c *Config, s *SampleSet) (done bool, err error) {
-	type state struct {
-		x []int32
-		e float64
-	}
-	var best []state
-	worse := func(a, b state) bool { return a.e > b.e }
+	best := newLeaders(c.Rows)
 	search := p.newSearch(ctx, c.Search)
-	search.bounded(func() float64 {
-		if len(best) < c.Rows {
-			return math.Inf(1)
-		}
-		return best[0].e
-	})
+	search.bounded(best.limit)
 	err = search.run(func(x []int32) bool {
-		e := p.energy(x)
-		if len(best) == c.Rows {
-			if e >= best[0].e {
-				return true
-			}
-			best, _ = heap.Pop(best, worse)
-		}
-		best = heap.Push(best, state{slices.Clone(x), e}, worse)
+		best.offer(x, p.energy(x))
 		return true
 	})
 	if err != nil && !errors.Is(err, errEffort) {
 		return false, err
 	}
-	for _, b := range best {
-		s.add(b.x, 1)
-	}
-	s.sort()
+	best.rows(s)
 	if err != nil {
 		return false, nil
 	}
-	if len(best) == 0 {
+	if len(best.heap) == 0 {
 		return true, &InfeasibleError{}
 	}
 	s.Exact, s.Method = true, "search"
@@ -321,8 +307,15 @@ func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 			x, _ := g.Best()
 			s.add(x, 1)
 			s.Method = "ground.Search"
-			s.sort()
-			return nil
+			if c.Rows > 1 {
+				return nil
+			}
+			bound, err := ground.Bound(ctx, m)
+			if err == nil && bound.Proves(x) {
+				s.Exact = true
+				s.Method += ", proven by " + bound.Method
+			}
+			return err
 		}
 	}
 	if steps == 0 {
@@ -339,7 +332,6 @@ func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 	x, _ := a.Best()
 	s.add(x, 1)
 	s.Method = "annealing"
-	s.sort()
 	return nil
 }
 
