@@ -1,6 +1,8 @@
 package read_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -174,4 +176,38 @@ func TestDialectsRefused(t *testing.T) {
 		_, err := read.NewProgram(strings.NewReader(text), "lp")
 		require.ErrorContains(t, err, want, text)
 	}
+}
+
+// A CQM as dimod writes it: the archive counts its offsets from the beginning of the file,
+// and labels have any letters.
+func TestArchiveInFile(t *testing.T) {
+	p := &read.Program{
+		Variables: []read.Variable{{Name: "i", Upper: 9}, {Name: "s", Spin: true}},
+		Objective: []read.Monomial{{W: -1, Of: []int{0}}},
+		Constraints: []read.Constraint{
+			{Name: "a/b, lhs", Sum: []read.Monomial{{W: 1, Of: []int{0}}, {W: 2, Of: []int{1}}}, Lower: math.Inf(-1), Upper: 5},
+		},
+	}
+	var b bytes.Buffer
+	require.NoError(t, p.Write(&b, "cqm"))
+	file := bytes.Clone(b.Bytes())
+	at := bytes.Index(file, []byte("PK\x03\x04"))
+	in, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	require.NoError(t, err)
+	b.Reset()
+	b.Write(file[:at])
+	z := zip.NewWriter(&b)
+	z.SetOffset(int64(at))
+	for _, f := range in.File {
+		require.NoError(t, z.Copy(f))
+	}
+	require.NoError(t, z.Close())
+	require.False(t, bytes.Equal(file, b.Bytes()))
+	for _, text := range [][]byte{file, b.Bytes()} {
+		q, err := read.NewProgram(bytes.NewReader(text), "cqm")
+		require.NoError(t, err)
+		require.Equal(t, p, q)
+	}
+	_, err = read.NewProgram(strings.NewReader(strings.Replace(string(file), `"num_constraints":1`, `"num_constraints":2`, 1)), "cqm")
+	require.ErrorContains(t, err, "num_constraints = 2, want 1")
 }

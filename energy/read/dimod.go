@@ -378,7 +378,7 @@ func readCQM(r io.Reader) (*Program, error) {
 	if f.err != nil {
 		return nil, f.result()
 	}
-	archive, err := zip.NewReader(bytes.NewReader(d.b[d.at:]), int64(len(d.b)-d.at))
+	archive, err := zip.NewReader(bytes.NewReader(d.b), int64(len(d.b)))
 	if err != nil {
 		return nil, fmt.Errorf("read: CQM: %w", err)
 	}
@@ -386,9 +386,12 @@ func readCQM(r io.Reader) (*Program, error) {
 	var constraints []string
 	for _, z := range archive.File {
 		files[z.Name] = z
-		if part := strings.Split(z.Name, "/"); len(part) == 3 && part[0] == "constraints" && part[2] == "lhs" {
-			constraints = append(constraints, part[1])
+		if name, ok := strings.CutPrefix(z.Name, "constraints/"); ok && strings.HasSuffix(name, "/lhs") {
+			constraints = append(constraints, strings.TrimSuffix(name, "/lhs"))
 		}
+	}
+	if f.counts("num_constraints", len(constraints)); f.err != nil {
+		return nil, f.result()
 	}
 	left := int64(maxFile)
 	open := func(name string) *dimod {
@@ -633,9 +636,6 @@ func writeCQM(w *bufio.Writer, p *Program) error {
 			name := c.Name
 			for k := 2; used[name]; k++ {
 				name = fmt.Sprintf("%s_%d", c.Name, k)
-			}
-			if strings.Contains(name, "/") {
-				return fmt.Errorf("constraint name %s, want no /", check.Quote(name))
 			}
 			used[name] = true
 			text, e := json.Marshal(name)

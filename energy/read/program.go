@@ -2,7 +2,6 @@ package read
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -101,10 +100,16 @@ func Formats() []string {
 // FormatOf tells the format of a file by its name and its first bytes, "" if neither tells
 // one.
 func FormatOf(name string, head []byte) string {
-	for prefix, format := range map[string]string{bqmMagic: "bqm", cqmMagic: "cqm", "p qubo": "qubo", "p cnf": "cnf", "p wcnf": "wcnf"} {
-		if bytes.HasPrefix(head, []byte(prefix)) {
-			return format
+	begins := func(with map[string]string) string {
+		for prefix, format := range with {
+			if n := len(prefix); len(head) >= n && strings.EqualFold(string(head[:n]), prefix) {
+				return format
+			}
 		}
+		return ""
+	}
+	if format := begins(map[string]string{bqmMagic: "bqm", cqmMagic: "cqm", "p qubo": "qubo", "p cnf": "cnf", "p wcnf": "wcnf"}); format != "" {
+		return format
 	}
 	extension := strings.ToLower(filepath.Ext(name))
 	for format, f := range programs() {
@@ -112,7 +117,7 @@ func FormatOf(name string, head []byte) string {
 			return format
 		}
 	}
-	return ""
+	return begins(map[string]string{"minimi": "lp", "maximi": "lp", "\\": "lp", "NAME": "mps", "{": "json"})
 }
 
 // NewProgram reads a problem in one of these formats:

@@ -142,6 +142,9 @@ func TestFormatOf(t *testing.T) {
 	for name, want := range map[string]string{"a.lp": "lp", "b.QPLIB": "qplib", "c.wcnf": "wcnf", "g.txt": "rudy", "x.json": "json", "x": ""} {
 		require.Equal(t, want, read.FormatOf(name, nil))
 	}
+	for head, want := range map[string]string{"Maximize\n obj": "lp", "\\ Model": "lp", "NAME  x": "mps", "{\"type\"": "json", "3 2\n1 2 1": ""} {
+		require.Equal(t, want, read.FormatOf("x", []byte(head)))
+	}
 	require.Equal(t, "cqm", read.FormatOf("x.dat", []byte("DIMODCQM\x02")))
 	require.Equal(t, "cnf", read.FormatOf("x.dat", []byte("p cnf 1 2\n")))
 }
