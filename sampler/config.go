@@ -27,6 +27,13 @@ type Config struct {
 	// as Seed does, and checkpoints keep it.
 	Generator Generator
 
+	// BlockChains, if not 0, is what [Config.Block] returns whatever Chains is, at most
+	// [BlockSize]. Runs that differ in Chains then have the chains of whole blocks in
+	// common, bit by bit: a run of 20 chains in blocks of 4 is the first fifth of one of 100.
+	// Otherwise blocks depend on Chains, and with them the step sizes that warm-up finds
+	// and, for some kernels, how they draw.
+	BlockChains int
+
 	// First and Count make this a part of the run: its chains First … First+Count−1, with
 	// the same bits as in the whole run. Parts may run anywhere, in any order. Observers
 	// and errors see the numbers of the run; States, Info and Init begin with chain
@@ -83,9 +90,12 @@ func (cfg *Config) fill(name string) error {
 	if err := check.Defaults(name+": Config.",
 		check.Number("Chains", &cfg.Chains, 0, defaultChains), check.Number("Thin", &cfg.Thin, 0, 1),
 		check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)), check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
-		check.Number("Warmup", &cfg.Warmup, -1, defaultWarmup),
+		check.Number("Warmup", &cfg.Warmup, -1, defaultWarmup), check.Number("BlockChains", &cfg.BlockChains, 0, 0),
 	); err != nil {
 		return err
+	}
+	if cfg.BlockChains > BlockSize {
+		return fmt.Errorf("%s: Config.BlockChains = %d, want 0 … %d", name, cfg.BlockChains, BlockSize)
 	}
 	cfg.Warmup = max(cfg.Warmup, 0)
 	if err := cfg.Generator.Check(); err != nil {
@@ -108,11 +118,14 @@ const (
 
 // Block returns the number of consecutive chains that a kernel moves together in the run
 // of cfg.Chains chains, 1 … [BlockSize]; the last block may be smaller. Parts of the run
-// begin at multiples of it. It is a function of Chains alone. Below 64 chains it is a
+// begin at multiples of it. It is BlockChains or, without, a function of Chains alone. Below 64 chains it is a
 // quarter of them, so that 4 chains keep 4 cores busy. From 64 on it is the largest that
 // makes the number of blocks even, since kernels of matrix products and of colour sweeps
 // are fastest on large blocks.
 func (cfg Config) Block() int {
+	if cfg.BlockChains > 0 {
+		return min(cfg.BlockChains, BlockSize)
+	}
 	return session.Block(cmp.Or(max(cfg.Chains, 0), defaultChains))
 }
 
@@ -125,6 +138,6 @@ func (cfg Config) Block() int {
 // Errors: k or n out of range, where n is at most the number of blocks; a cfg
 // that is a part already.
 func (cfg Config) Part(k, n int) (Config, error) {
-	err := session.Cut("sampler: Config", &cfg.Chains, &cfg.First, &cfg.Count, defaultChains, k, n)
+	err := session.Cut("sampler: Config", &cfg.Chains, &cfg.First, &cfg.Count, defaultChains, min(cfg.BlockChains, BlockSize), k, n)
 	return cfg, err
 }

@@ -261,3 +261,29 @@ func TestPartsKnowTheirPlace(t *testing.T) {
 	x[5] = -1
 	assert.ErrorContains(t, c.SetStates(x), "level of site 1 of chain 66 = -1")
 }
+
+// In blocks of a given size the chains of a run do not depend on how many there are.
+func TestGrowth(t *testing.T) {
+	const few = 20
+	m := exact.NewQuadratic(70, 1)
+	for _, method := range []sampler.Method{mcmc.Gibbs{}, mcmc.Metropolis{}, mcmc.GWG{}, mcmc.DMALA{}} {
+		draw := func(chains, block int) []int32 {
+			ch := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: chains, BlockChains: block, Seed: 5, Warmup: 30}))
+			require.NoError(t, ch.Run(context.Background(), 5))
+			return ch.States()[:few*70]
+		}
+		for _, block := range []int{1, 4, 10} {
+			want := draw(few, block)
+			for _, chains := range []int{21, 64, 100, 200} {
+				require.Equal(t, want, draw(chains, block), "%T, %d chains in blocks of %d", method, chains, block)
+			}
+		}
+	}
+	require.NotEqual(t, 4, sampler.Config{Chains: 100}.Block())
+	part := exact.Must(sampler.Config{Chains: 100, BlockChains: 4}.Part(1, 5))
+	require.Equal(t, [2]int{20, 20}, [2]int{part.First, part.Count})
+	_, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{BlockChains: 33})
+	require.ErrorContains(t, err, "sampler: Config.BlockChains = 33, want 0 … 32")
+	_, err = sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{BlockChains: -1})
+	require.ErrorContains(t, err, "BlockChains")
+}

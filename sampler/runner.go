@@ -58,7 +58,7 @@ func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config,
 	}
 	size := cfg.Block()
 	var err error
-	if cfg.Count, err = session.Count(name+": Config", cfg.Chains, cfg.First, cfg.Count); err != nil {
+	if cfg.Count, err = session.Count(name+": Config", cfg.Chains, size, cfg.First, cfg.Count); err != nil {
 		return nil, err
 	}
 	if most := maxEntries / sites; cfg.Count > most {

@@ -25,11 +25,11 @@ func Block(chains int) int {
 
 // Cut divides a run into n nearly equal parts. It sets first and count to the first chain of
 // part k, counted from 0, and the number of its chains, and chains, if that is 0, to what is
-// usual. Errors: first or count is not 0 (the run is a part already), chains < 1, k or n out
+// usual. size is that of a block, 0 for [Block] of the chains. Errors: first or count is not 0 (the run is a part already), chains < 1, k or n out
 // of range; n is at most the number of blocks.
-func Cut(config string, chains, first, count *int, usual, k, n int) error {
+func Cut(config string, chains, first, count *int, usual, size, k, n int) error {
 	*chains = cmp.Or(*chains, usual)
-	size := Block(max(*chains, 1))
+	size = cmp.Or(size, Block(max(*chains, 1)))
 	blocks := (*chains-1)/size + 1
 	if err := cmp.Or(
 		check.If(*first != 0 || *count != 0, "%s.Part: First = %d and Count = %d, want 0: the configuration of the whole run", config, *first, *count),
@@ -55,10 +55,10 @@ func Share(all, size, k, n int) int {
 }
 
 // Count returns the number of chains of the part of a run that begins with chain first; a
-// count of 0 means all that follow. Errors: first or count is out of range or divides a
+// count of 0 means all that follow. size is that of a block. Errors: first or count is out of range or divides a
 // block.
-func Count(config string, chains, first, count int) (int, error) {
-	size, rest := Block(chains), chains-first
+func Count(config string, chains, size, first, count int) (int, error) {
+	rest := chains - first
 	count = cmp.Or(count, rest)
 	return count, cmp.Or(
 		check.If(first < 0 || first >= chains, "%s.First = %d, want 0 … %d (Chains = %d)", config, first, chains-1, chains),

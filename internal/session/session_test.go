@@ -241,10 +241,10 @@ func TestParts(t *testing.T) {
 			next := 0
 			for k := range n {
 				first, count, all := 0, 0, 0
-				err := session.Cut("c", &all, &first, &count, chains, k, n)
+				err := session.Cut("c", &all, &first, &count, chains, 0, k, n)
 				require.NoError(t, err)
 				require.Equal(t, next, first)
-				got, err := session.Count("c", chains, first, count)
+				got, err := session.Count("c", chains, session.Block(chains), first, count)
 				require.NoError(t, err)
 				require.Equal(t, count, got)
 				next += count
@@ -252,7 +252,7 @@ func TestParts(t *testing.T) {
 			require.Equal(t, chains, next)
 		}
 	}
-	got, err := session.Count("c", 1000, 32, 0)
+	got, err := session.Count("c", 1000, session.Block(1000), 32, 0)
 	require.NoError(t, err)
 	assert.Equal(t, 968, got)
 	for want, at := range map[string][2]int{
@@ -263,7 +263,7 @@ func TestParts(t *testing.T) {
 		"c.Count = 969 from chain 32 on, want 0 … 968 of 1000 chains":         {32, 969},
 		"c.Count = 33, want a multiple of the block of 32, or all 968 chains": {32, 33},
 	} {
-		_, err := session.Count("c", 1000, at[0], at[1])
+		_, err := session.Count("c", 1000, session.Block(1000), at[0], at[1])
 		assert.ErrorContains(t, err, want)
 	}
 	for want, at := range map[string][5]int{
@@ -272,7 +272,7 @@ func TestParts(t *testing.T) {
 		"c.Part: n = 33, want 1 … 32 (1000 chains in blocks of 32)": {1000, 0, 0, 0, 33},
 		"c.Part: k = 3, want 0 … 2":                                 {1000, 0, 0, 3, 3},
 	} {
-		err := session.Cut("c", &at[0], &at[1], &at[2], 4, at[3], at[4])
+		err := session.Cut("c", &at[0], &at[1], &at[2], 4, 0, at[3], at[4])
 		assert.ErrorContains(t, err, want)
 	}
 }

@@ -118,7 +118,7 @@ type AISResult struct {
 // Part returns cfg with First and Count set to part k of n, see
 // [sampler.Config.Part].
 func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
-	err := session.Cut("anneal: AISConfig", &cfg.Chains, &cfg.First, &cfg.Count, defaultAISChains, k, n)
+	err := session.Cut("anneal: AISConfig", &cfg.Chains, &cfg.First, &cfg.Count, defaultAISChains, 0, k, n)
 	return cfg, err
 }
 
@@ -134,7 +134,7 @@ func (cfg *AISConfig) fill() (err error) {
 	); err != nil {
 		return err
 	}
-	if cfg.Count, err = session.Count("anneal: AISConfig", cfg.Chains, cfg.First, cfg.Count); err != nil {
+	if cfg.Count, err = session.Count("anneal: AISConfig", cfg.Chains, session.Block(cfg.Chains), cfg.First, cfg.Count); err != nil {
 		return err
 	}
 	if cfg.Schedule == nil {

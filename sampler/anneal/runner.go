@@ -79,7 +79,7 @@ const untargeted = -1
 // Part returns cfg with First and Count set to part k of n, see
 // [sampler.Config.Part].
 func (cfg Config) Part(k, n int) (Config, error) {
-	err := session.Cut("anneal: Config", &cfg.Chains, &cfg.First, &cfg.Count, defaultChains, k, n)
+	err := session.Cut("anneal: Config", &cfg.Chains, &cfg.First, &cfg.Count, defaultChains, 0, k, n)
 	return cfg, err
 }
 

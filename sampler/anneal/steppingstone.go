@@ -85,7 +85,7 @@ const (
 // Part returns cfg with First and Count set to part k of n, see
 // [sampler.Config.Part].
 func (cfg SteppingStoneConfig) Part(k, n int) (SteppingStoneConfig, error) {
-	err := session.Cut("anneal: SteppingStoneConfig", &cfg.Chains, &cfg.First, &cfg.Count, defaultStoneChains, k, n)
+	err := session.Cut("anneal: SteppingStoneConfig", &cfg.Chains, &cfg.First, &cfg.Count, defaultStoneChains, 0, k, n)
 	return cfg, err
 }
 
@@ -101,7 +101,7 @@ func (cfg *SteppingStoneConfig) fill() (err error) {
 	); err != nil {
 		return err
 	}
-	if cfg.Count, err = session.Count("anneal: SteppingStoneConfig", cfg.Chains, cfg.First, cfg.Count); err != nil {
+	if cfg.Count, err = session.Count("anneal: SteppingStoneConfig", cfg.Chains, session.Block(cfg.Chains), cfg.First, cfg.Count); err != nil {
 		return err
 	}
 	if most := check.MaxEntries / cfg.Count; cfg.Draws > most {
