@@ -15,7 +15,7 @@ import (
 // Certificate is a lower bound on the energy of a model, with a proof that has been checked.
 type Certificate struct {
 	Energy float64 // no state has a lower one, up to the rounding of the model's own energies
-	Method string  // "planar matching", "toroidal matching" or "roof duality"
+	Method string  // "planar matching", "toroidal matching", "odd cycles" or "roof duality"
 
 	// State has this energy; nil if none was built. It is then a ground state.
 	State []int32
@@ -37,15 +37,19 @@ type Certificate struct {
 //     On a planar graph the bound is the lowest energy, and State is a ground state. On a
 //     torus it is the lowest of four boundary conditions, and State is set if the matching
 //     belongs to the periodic one. Sites of a torus are numbered row by row;
+//   - for other graphs of at most 2¹⁷ bonds, closed walks with an odd number of bonds that
+//     want opposite spins, one of which at least each leaves unsatisfied: their best packing
+//     (Barahona and Mahjoub 1986), nearly, by a primal-dual method. On the union of two
+//     planar graphs it is about as good as exact bounds of the two;
 //   - for any graph, the roof dual of the quadratic function of bits (Hammer, Hansen and
 //     Simeone 1984), by a maximal flow. It fixes sites, too. Without fields it is the sum
 //     of what each bond could give.
 //
-// The matching is exact on integers: weights and fields are rounded to multiples of a unit
+// All bounds are sums of integers: weights and fields are rounded to multiples of a unit
 // if they have none in common, and what that may change is subtracted from the bound.
 //
-// Code of its own checks the dual solution of the matching, or the flow, before Bound
-// returns; an error of this check is a defect of this package. Other errors: m is no
+// Code of its own checks the dual solution of the matching, the packing, or the flow, before
+// Bound returns; an error of this check is a defect of this package. Other errors: m is no
 // Pairwise model of finite energies, or ctx ends.
 func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	q, err := quantise(m)
@@ -59,6 +63,11 @@ func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	d, err := q.matched(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if d == nil {
+		if d, err = q.cycles(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if d != nil && d.least >= c.least {
 		d.Fixed = c.Fixed
@@ -188,9 +197,8 @@ type frame struct {
 	total int64     // Σ |w|
 }
 
-// matched returns the certificate of a matching, nil if the graph is neither planar nor a
-// torus.
-func (q *quantised) matched(ctx context.Context) (*Certificate, error) {
+// frame returns the bonds and fields as a graph without faces.
+func (q *quantised) frame() *frame {
 	g := &frame{n: len(q.field)}
 	add := func(i, j int32, w int64) {
 		g.ends, g.w = append(g.ends, [2]int32{i, j}), append(g.w, w)
@@ -209,6 +217,13 @@ func (q *quantised) matched(ctx context.Context) (*Certificate, error) {
 			add(int32(i), int32(len(q.field)), h)
 		}
 	}
+	return g
+}
+
+// matched returns the certificate of a matching, nil if the graph is neither planar nor a
+// torus.
+func (q *quantised) matched(ctx context.Context) (*Certificate, error) {
+	g := q.frame()
 	method := "planar matching"
 	faces, ok, err := planar.Faces(ctx, g.n, g.ends)
 	if err != nil {

@@ -238,3 +238,55 @@ func ExampleCertificate_Proves() {
 	// planar matching no cut above 4
 	// 4 true
 }
+
+// Bounds of graphs that are neither planar nor tori, enumerated, with and without fields, are
+// not above the lowest energy, and the packing of odd cycles beats the roof dual.
+func TestBoundsByOddCycles(t *testing.T) {
+	ctx := context.Background()
+	cycles, tight, proven := 0, 0, 0
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		n := 6 + r.IntN(6)
+		var edges []model.Edge
+		for i := range n {
+			for j := range i {
+				if r.IntN(5) > 0 {
+					edges = append(edges, model.Edge{I: i, J: j, W: float64(2*r.IntN(2)-1) * float64(1+r.IntN(1+int(seed%4)))})
+				}
+			}
+		}
+		p := model.Polynomial{Values: []float32{-1, 1}, Linear: make([]float64, n)}
+		if seed%2 == 1 {
+			for i := range p.Linear {
+				p.Linear[i] = float64(r.IntN(7) - 3)
+			}
+		}
+		m, err := model.NewQuadratic(n, edges, p)
+		require.NoError(t, err)
+		least, _ := minima(m)
+		c, err := ground.Bound(ctx, m)
+		require.NoError(t, err)
+		require.LessOrEqual(t, c.Energy, least, "seed %d", seed)
+		if c.Method != "odd cycles" {
+			continue
+		}
+		cycles++
+		if c.Energy == least {
+			tight++
+			x := make([]int32, n)
+			for k := range 1 << n {
+				for i := range x {
+					x[i] = int32(k >> i & 1)
+				}
+				if energyOf(m, x) == least {
+					require.True(t, c.Proves(x))
+					proven++
+					break
+				}
+			}
+		}
+	}
+	require.Greater(t, cycles, 100)
+	require.Greater(t, tight, 20)
+	require.Equal(t, tight, proven)
+}
