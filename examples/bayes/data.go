@@ -90,7 +90,7 @@ func generate(rows int, seed uint64) (x, y []float32) {
 }
 
 // readTable reads numbers with the names of their columns in the first line. The target
-// column, the last if it is "", holds 0 and 1.
+// column, the last if it is "", holds numbers from 0 to 1: what is, or how probable it is.
 func readTable(r io.Reader, target string) (names []string, x, y []float32, err error) {
 	c := command.Table(r)
 	head, err := c.Read()
@@ -130,8 +130,8 @@ func readTable(r io.Reader, target string) (names []string, x, y []float32, err 
 				return nil, nil, nil, fmt.Errorf("line %d, column %q: no value, want a number; leave out or fill in rows with missing values", line, names[k])
 			case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
 				return nil, nil, nil, fmt.Errorf("line %d, column %q: %q, want a finite number; code categories as columns of 0 and 1", line, names[k], text)
-			case k == at && v != 0 && v != 1:
-				return nil, nil, nil, fmt.Errorf("line %d, column %q: %q, want 0 or 1 in the column to predict", line, names[k], text)
+			case k == at && (v < 0 || v > 1):
+				return nil, nil, nil, fmt.Errorf("line %d, column %q: %q, want 0 … 1 in the column to predict", line, names[k], text)
 			case k == at:
 				y = append(y, float32(v))
 			default:
@@ -160,12 +160,8 @@ func shuffle(x, y []float32, r *rand.Rand) {
 // it, in place. A column that is constant there is an error.
 func split(name string, names []string, x, y []float32, train int) (*data, error) {
 	n := len(names)
-	ones := 0
-	for _, v := range y[:train] {
-		ones += int(v)
-	}
-	if ones == 0 || ones == train {
-		return nil, fmt.Errorf("what to predict is %v in every row for training, want both 0 and 1", y[0])
+	if constant(y[:train], 1) {
+		return nil, fmt.Errorf("what to predict is %v in every row for training, want values that differ", y[0])
 	}
 	for k, column := range names {
 		mean, square := 0.0, 0.0

@@ -50,7 +50,7 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("bayes", flag.ContinueOnError)
 	f.StringVar(&o.csv, "csv", "", "learn from this `file` of numbers with names in its first line, not from generated data")
-	f.StringVar(&o.target, "target", "", "the `column` of -csv to predict, of 0 and 1; \"\" means the last")
+	f.StringVar(&o.target, "target", "", "the `column` of -csv to predict, of numbers from 0 to 1; \"\" means the last")
 	f.IntVar(&o.n, "n", 4888, "rows to generate for training; a quarter as many more are for testing")
 	f.IntVar(&o.hidden, "hidden", 500, "hidden units")
 	f.IntVar(&o.chains, "chains", 50, "number of chains; predictions are averaged over them")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -27,8 +28,10 @@ func compare(ctx context.Context, o options, d *data) (*report, error) {
 		Hidden: o.hidden, Chains: o.chains, Steps: o.steps, Batch: o.batch, paper: o.csv == "",
 	}
 	r.Weights, _ = m.Shape()
-	ones := mean(d.train.y)
-	r.Baseline = -ones * (1 - ones)
+	average := mean(d.train.y)
+	for _, y := range d.train.y {
+		r.Baseline -= (float64(y) - average) * (float64(y) - average) / float64(len(d.train.y))
+	}
 	for _, name := range methods {
 		if !o.chosen[name] {
 			continue
@@ -45,7 +48,11 @@ func compare(ctx context.Context, o options, d *data) (*report, error) {
 // sample runs one sampler from random weights and judges where it has come to.
 func sample(ctx context.Context, o options, name string, m *neural.Posterior, d *data) (outcome, error) {
 	v := outcome{Method: name}
-	chains, err := sampler.NewChains(ctx, m, o.recipe(name), sampler.Config{Chains: o.chains, Seed: o.seed, Warmup: -1})
+	at := 0 // steps made
+	bar := progress.New(name)
+	cfg := sampler.Config{Chains: o.chains, Seed: o.seed, Warmup: -1}
+	cfg.Progress = func(done, _ int) { bar.Set(at+done, o.steps) }
+	chains, err := sampler.NewChains(ctx, m, o.recipe(name), cfg)
 	if err != nil {
 		return v, err
 	}
@@ -59,7 +66,7 @@ func sample(ctx context.Context, o options, name string, m *neural.Posterior, d 
 		return sum
 	}
 	v.trace = []mark{{0, likelihood()}}
-	for at := 0; at < o.steps; {
+	for at < o.steps {
 		n := max(1, o.steps/marks)
 		n = min(n, o.steps-at)
 		start := time.Now()
@@ -70,6 +77,7 @@ func sample(ctx context.Context, o options, name string, m *neural.Posterior, d 
 		at += n
 		v.trace = append(v.trace, mark{at, likelihood()})
 	}
+	bar.Done()
 	v.TrainLogLik = v.trace[len(v.trace)-1].value
 	v.MsPerStep = spent.Seconds() * 1e3 / float64(o.steps)
 	v.Acceptance = chains.Stats().Accept
@@ -91,7 +99,7 @@ func (v *outcome) judge(m *neural.Posterior, states []int32, test part) {
 	square, right := 0.0, 0
 	for i, y := range test.y {
 		square += (sum[i] - float64(y)) * (sum[i] - float64(y)) / float64(len(test.y))
-		if (sum[i] > 0.5) == (y == 1) {
+		if (sum[i] > 0.5) == (y > 0.5) {
 			right++
 		}
 	}
