@@ -70,6 +70,9 @@ func ESSMean(draws [][]float64) (float64, error) {
 	return ess, nil
 }
 
+// essCap returns the largest effective sample size that is stated for so many draws.
+func essCap(draws float64) float64 { return draws * math.Log10(draws) }
+
 // Autocorrelation returns the autocorrelations of x at the lags 0…len(x)−1,
 //
 //	ρ_t = Σ_{i<n−t} (x_i − x̄)(x_{i+t} − x̄) / Σ_i (x_i − x̄)²,
@@ -190,7 +193,7 @@ func geyer(n int, rho func(t int) float64) float64 {
 // capESS bounds the effective size of total draws by total·log₁₀(total), and
 // returns that bound if the estimate is not valid (a τ̂ that is not positive).
 func capESS(ess, total float64, valid bool) float64 {
-	bound := total * math.Log10(total)
+	bound := essCap(total)
 	if !valid {
 		return bound
 	}

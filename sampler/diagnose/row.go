@@ -24,6 +24,8 @@ type Row struct {
 	ESSTail      Estimate // [ESSTail]
 	ESSMean      Estimate // [ESSMean]; in streaming mode (SD/MCSE)²
 	Time         Estimate // integrated autocorrelation time in draws; [AutocorrelationTime]
+
+	once bool // draws other than Q50 are one stretch of one chain, and fewer than one in twenty
 }
 
 // all returns all figures of the row.
@@ -106,6 +108,29 @@ func (r *Row) few(ess Estimate, figure, name string) []Reason {
 	return []Reason{{
 		Row: r.Name, Figure: figure, Value: ess.Value, Limit: essLimit, Advice: adviceLonger,
 		Text: fmt.Sprintf("%s: %s = %s < %d: estimates are unreliable", r.Name, name, ess.format('f', 0), essLimit),
+	}}
+}
+
+// capped is the reason that an effective sample size at its cap gives, if any.
+func (r *Row) capped(ess Estimate, draws int, figure, name string) []Reason {
+	most := essCap(float64(draws))
+	if !ess.Defined() || !(ess.Value >= most) {
+		return nil
+	}
+	return []Reason{{
+		Row: r.Name, Figure: figure, Value: ess.Value, Limit: most, Advice: adviceCapped,
+		Text: fmt.Sprintf("%s: %s = %s is the largest that is stated for %d draws: successive draws are so different that it is not known", r.Name, name, ess.format('f', 0), draws),
+	}}
+}
+
+// rare is the reason that a function gives which left its value once.
+func (r *Row) rare() []Reason {
+	if !r.once {
+		return nil
+	}
+	return []Reason{{
+		Row: r.Name, Figure: "visits", Value: 1, Limit: 2, Advice: adviceLonger,
+		Text: fmt.Sprintf("%s: all draws but one stretch of one chain are %v: how often it has other values is not known", r.Name, r.Q50),
 	}}
 }
 

@@ -3,6 +3,7 @@ package diagnose_test
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,4 +57,44 @@ func TestStuckChainsShowInStreamingTraces(t *testing.T) {
 		assert.InEpsilon(t, all.MCSE.Value, row.MCSE.Value, 0.25, "%+v: 64 chain means know the error to 9 %%", c)
 		assert.InEpsilon(t, all.RHatNested.Value, row.RHatNested.Value, 1e-9, "%+v", c)
 	}
+}
+
+// A function that left its value once, and an effective sample size at its cap, say so.
+func TestRareAndCapped(t *testing.T) {
+	const chains, draws = 4, 500
+	trace := diagnose.NewTrace(
+		func(x []int32) float64 { return float64(x[0]) },
+		func(x []int32) float64 { return float64(x[1]) },
+		func(x []int32) float64 { return float64(x[2]) },
+	).Name("once", "twice", "alternating")
+	r := rand.New(sampler.NewStream(3, 9))
+	for c := range chains {
+		at := 0.0 // of an autoregression that alternates
+		for d := range draws {
+			at = -0.9*at + r.NormFloat64()
+			x := []int32{0, 0, int32(1000 * at)}
+			if c == 2 && d >= 100 && d < 110 {
+				x[0], x[1] = 1, 1
+			}
+			if c == 1 && d == 300 {
+				x[1] = 1
+			}
+			trace.Observe(c, d, x, &sampler.Info{})
+		}
+	}
+	var figures []string
+	for _, r := range trace.Summary().Reasons() {
+		if r.Row == "once" && r.Figure == "visits" {
+			require.Contains(t, r.Text, "all draws but one stretch of one chain are 0")
+		}
+		if r.Row == "alternating" && r.Value >= r.Limit && r.Figure == "ess_bulk" {
+			require.Contains(t, r.Text, "is the largest that is stated for 2000 draws")
+			require.InDelta(t, 2000*math.Log10(2000), r.Limit, 1e-9)
+			r.Figure = "cap"
+		}
+		figures = append(figures, r.Row+" "+r.Figure)
+	}
+	require.Contains(t, figures, "once visits")
+	require.NotContains(t, figures, "twice visits")
+	require.Contains(t, figures, "alternating cap")
 }

@@ -45,7 +45,8 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 }
 
 // Reasons returns the reasons not to use the draws: rows with R̂ > 1.01 or an ESS < 400,
-// rows whose R̂ is undefined, and invalid evaluations.
+// rows whose R̂ is undefined, whose ESS is the largest that is stated or whose function left
+// its value once, and invalid evaluations.
 func (s Summary) Reasons() []Reason {
 	var w []Reason
 	for _, r := range s.Rows {
@@ -56,6 +57,8 @@ func (s Summary) Reasons() []Reason {
 		}
 		w = append(w, r.few(bulk, figure, of)...)
 		w = append(w, r.few(r.ESSTail, "ess_tail", "tail ESS")...)
+		w = append(w, r.capped(bulk, s.Chains*s.Draws, figure, of)...)
+		w = append(w, r.rare()...)
 	}
 	if s.Invalid > 0 {
 		w = append(w, Reason{
@@ -238,7 +241,7 @@ const (
 // Reason is one reason not to use the draws.
 type Reason struct {
 	Row    string  // name of the function; empty if it is about the run
-	Figure string  // "rhat", "ess_bulk", "ess_tail", "ess_mean" or "invalid"
+	Figure string  // "rhat", "ess_bulk", "ess_tail", "ess_mean", "visits" or "invalid"
 	Value  float64 // of the figure; 0 if it is not defined
 	Limit  float64 // the bound that it should not cross
 	Text   string  // a sentence for people, as [Summary.Warnings] gives it
@@ -253,6 +256,7 @@ const (
 	adviceMix      = "run longer; if that does not help, use another method or tempering, or look for chains stuck in modes of their own"
 	adviceLonger   = "run longer or with more chains"
 	adviceConstant = "observe a function that varies, or check that the chains move at all"
+	adviceCapped   = "check that the function does not follow the parity of the step; the error is at most the one stated"
 	adviceFinite   = "check the observed function"
 	adviceInvalid  = "check the model: these proposals were rejected"
 )

@@ -22,6 +22,7 @@ func TestSummaryTable(t *testing.T) {
 magnetization  -0.002331  0.02395   1.154  -2.018  0.003  1.863      2322       806   4645  0.998
 k                  0.995  0.02751   0.816       0      1      2       880       879   1759  0.995
 
+Warning: magnetization: bulk ESS = 2322 is the largest that is stated for 800 draws: successive draws are so different that it is not known
 Warning: 400 evaluations gave NaN
 `, "\n"), s.String())
 

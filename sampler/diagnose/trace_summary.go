@@ -80,6 +80,7 @@ func summarizeDraws(row *Row, draws [][]float64) {
 	if err != nil {
 		return
 	}
+	row.once = row.Q5.Value == row.Q95.Value && stretches(draws, row.Q50.Value) == 1
 	n := len(draws[0])
 	var means, within moments
 	for _, x := range draws {
@@ -107,4 +108,18 @@ func summarizeDraws(row *Row, draws [][]float64) {
 		row.MCSE.set(sd/math.Sqrt(row.ESSMean.Value), nil)
 		row.Time.set(float64(len(draws))*float64(n)/row.ESSMean.Value, nil)
 	}
+}
+
+// stretches returns the number of stretches of draws other than v.
+func stretches(draws [][]float64, v float64) (n int) {
+	for _, x := range draws {
+		away := false
+		for _, u := range x {
+			if u != v && !away {
+				n++
+			}
+			away = u != v
+		}
+	}
+	return n
 }
