@@ -415,3 +415,41 @@ func TestProvenRows(t *testing.T) {
 	require.Equal(t, 0.0, found.Rows[0].Energy)
 	require.True(t, found.Exact)
 }
+
+// Levels that roof duality fixes leave a smaller problem, whose answer is that of the whole.
+func TestReducedProblems(t *testing.T) {
+	ctx := context.Background()
+	reduced, whole := 0, 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 10))
+		p := problem.New()
+		x := make([]problem.Expr, 12)
+		for i := range x {
+			if seed%2 == 0 {
+				x[i] = p.Binary(fmt.Sprintf("x%d", i))
+			} else {
+				x[i] = p.Spin(fmt.Sprintf("s%d", i))
+			}
+			p.Objective(x[i].Scale(float64(r.IntN(25) - 12)))
+			for j := range i {
+				if r.IntN(2) == 0 {
+					p.Objective(x[i].Times(x[j]).Scale(float64(r.IntN(9) - 4)))
+				}
+			}
+		}
+		want, err := p.Minimise(ctx, problem.Config{})
+		require.NoError(t, err)
+		got, err := p.Minimise(ctx, problem.Config{Search: -1, Bytes: 64, Steps: 20, Seed: seed})
+		require.NoError(t, err)
+		require.Equal(t, want.Rows[0].Energy, got.Rows[0].Energy, "seed %d, %s", seed, got.Method)
+		if strings.HasPrefix(got.Method, "roof duality") {
+			reduced++
+		}
+		if got.Method == "roof duality" {
+			require.True(t, got.Exact)
+			whole++
+		}
+	}
+	require.Greater(t, reduced, 10)
+	require.Greater(t, whole, 2)
+}

@@ -285,6 +285,57 @@ func (p *Problem) searchBest(ctx context.Context, c *Config, s *SampleSet) (done
 	return true, nil
 }
 
+// mostProven is the number of products of two variables up to which a bound is looked for:
+// it takes seconds beyond.
+const mostProven = 1 << 13
+
+// without returns the problem that is left when variables have the levels of fixed, where
+// these are not −1, and the variables of p that it has.
+func (p *Problem) without(fixed []int32) (rest *Problem, at []int) {
+	rest = New()
+	of := make([]int, len(p.vars))
+	for i, l := range fixed {
+		if l < 0 {
+			of[i] = len(at)
+			at = append(at, i)
+			rest.variable(p.vars[i])
+		}
+	}
+	for _, t := range p.objective {
+		left := term{c: t.c}
+		for _, f := range t.f {
+			if l := fixed[f.v]; l >= 0 {
+				left.c *= f.u[l]
+			} else {
+				left.f = append(left.f, factor{of[f.v], f.u})
+			}
+		}
+		rest.objective = append(rest.objective, left)
+	}
+	rest.objective = simplify(rest.objective)
+	return rest, at
+}
+
+// complete adds the best state of the rest of a problem, with the levels that a bound fixes
+// in every state of lowest energy.
+func (p *Problem) complete(ctx context.Context, c *Config, s *SampleSet, rest *Problem, at []int, bound *ground.Certificate) error {
+	x := slices.Clone(bound.Fixed)
+	s.Exact = true
+	if s.Method = "roof duality"; len(at) > 0 {
+		best, err := rest.Minimise(ctx, *c)
+		if err != nil {
+			return err
+		}
+		for k, i := range at {
+			x[i] = best.Rows[0].Levels[k]
+		}
+		s.Exact = best.Exact || bound.Proves(x)
+		s.Method += ", " + best.Method
+	}
+	s.add(x, 1)
+	return nil
+}
+
 // anneal adds to s the best states of independent annealings.
 func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 	m, err := p.Model(c.Penalty)
@@ -293,7 +344,16 @@ func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 	}
 	steps := c.Steps
 	if q, ok := energy.As[ground.Pairwise](m); ok {
-		if _, _, _, _, ok := q.Pairs(); ok {
+		if _, adj, _, _, ok := q.Pairs(); ok {
+			var bound *ground.Certificate
+			if c.Rows == 1 && len(adj) <= 2*mostProven {
+				if bound, err = ground.Bound(ctx, m); err != nil {
+					return err
+				}
+				if rest, at := p.without(bound.Fixed); len(at) < len(p.vars) {
+					return p.complete(ctx, c, s, rest, at, bound)
+				}
+			}
 			g, err := ground.New(m, ground.Config{Seed: c.Seed, Workers: c.Workers})
 			if err != nil {
 				return err
@@ -307,15 +367,11 @@ func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 			x, _ := g.Best()
 			s.add(x, 1)
 			s.Method = "ground.Search"
-			if c.Rows > 1 {
-				return nil
-			}
-			bound, err := ground.Bound(ctx, m)
-			if err == nil && bound.Proves(x) {
+			if bound != nil && bound.Proves(x) {
 				s.Exact = true
 				s.Method += ", proven by " + bound.Method
 			}
-			return err
+			return nil
 		}
 	}
 	if steps == 0 {
