@@ -189,7 +189,7 @@ func TestReports(t *testing.T) {
 		assert.Positive(t, chosen.Rate())
 		for _, a := range r.Candidates {
 			switch a.Name {
-			case "dhams", "pdhams", "block-gibbs", "subgraph":
+			case "dhams", "pdhams", "block-gibbs", "subgraph", "tempering":
 				assert.NotEmpty(t, a.Left)
 				assert.Zero(t, a.Rate())
 			default:

@@ -18,6 +18,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
+	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/auto"
 )
 
@@ -319,4 +320,39 @@ func mean(v []float64) float64 {
 		sum += x
 	}
 	return sum / float64(len(v))
+}
+
+// On ±J spins at a low temperature only Tempering passes between the modes; a model whose
+// couplings have one sign is not tempered.
+func TestTempersFrustratedModels(t *testing.T) {
+	const n = 10
+	glass := func(both bool) energy.Model {
+		r := rand.New(rand.NewPCG(1, 2))
+		var edges []model.Edge
+		for i := range n * n {
+			for _, j := range []int{i/n*n + (i+1)%n, (i + n) % (n * n)} {
+				w := -2.0
+				if both && r.IntN(2) == 1 {
+					w = 2
+				}
+				edges = append(edges, model.Edge{I: i, J: j, W: w})
+			}
+		}
+		return exact.Must(model.NewQuadratic(n*n, edges, model.Polynomial{Values: []float32{-1, 1}}))
+	}
+	rhat := func(method sampler.Method) float64 {
+		trace := diagnose.NewTrace(func(x []int32) float64 { return float64(x[0] ^ x[n*n/2]) })
+		ch := exact.Must(sampler.NewChains(context.Background(), glass(true), method, sampler.Config{Chains: 64, Seed: 1, Observe: trace.Observe}))
+		require.NoError(t, ch.Run(context.Background(), 2000))
+		for _, report := range auto.Reports(ch) {
+			require.Equal(t, "tempering", report.Candidates[report.Chosen].Name)
+		}
+		return trace.Summary().Rows[0].RHat.Value
+	}
+	require.Less(t, rhat(auto.Method{}), 1.1)
+	require.Greater(t, rhat(mcmc.Gibbs{}), 1.2)
+	for _, report := range auto.Reports(exact.Must(sampler.NewChains(context.Background(), glass(false), auto.Method{}, sampler.Config{}))) {
+		at := slices.IndexFunc(report.Candidates, func(c auto.Candidate) bool { return c.Name == "tempering" })
+		require.Contains(t, report.Candidates[at].Left, "both signs")
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -67,7 +68,8 @@ type Method struct {
 	// left, Kernel returns their errors. All kernels of the library are Costed.
 	//
 	// Nil means, if Within is nil: mcmc.Gibbs, DMALA, BlockGibbs (models of two
-	// layers), Subgraph (sparse graphs), cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC and
+	// layers), Subgraph (sparse graphs), Tempering of Gibbs (pairs of two levels with
+	// couplings of both signs), cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC and
 	// Metropolis, and momentum.DHAMS and PDHAMS.
 	Candidates []sampler.Method
 
@@ -169,8 +171,23 @@ func sparse(m energy.Model) bool {
 	return float64(len(adj)) <= float64(sparseDegree*float64(sites))
 }
 
+// frustrated reports whether m is a model of two levels and of pairs with couplings of both
+// signs: such ones may have many modes with barriers between them.
+func frustrated(m energy.Model) bool {
+	p, ok := energy.As[energy.Pairwise](m)
+	if _, levels := m.Shape(); !ok || levels != 2 {
+		return false
+	}
+	_, _, weight, _, ok := p.Pairs()
+	return ok && len(weight) > 0 && slices.Min(weight) < 0 && slices.Max(weight) > 0
+}
+
 // free returns the candidates on all states.
 func free(m energy.Model) []candidate {
+	tempering := candidate{method: mcmc.Tempering{Base: mcmc.Gibbs{}}}
+	if !frustrated(m) {
+		tempering.reason = "its ladder is for barriers between many modes; want a model of pairs of two levels with couplings of both signs"
+	}
 	subgraph := candidate{method: mcmc.Subgraph{}}
 	if !sparse(m) {
 		subgraph.reason = "its sets have most of the sites of sparse graphs only; want a graph of at least 64 sites with at most 3.5 neighbours on average"
@@ -189,6 +206,7 @@ func free(m energy.Model) []candidate {
 		{method: mcmc.DMALA{}},
 		{method: mcmc.BlockGibbs{}},
 		subgraph,
+		tempering,
 		{method: cluster.SwendsenWang{}},
 		wolff,
 		{method: mcmc.LocallyBalanced{}},
