@@ -16,11 +16,13 @@ import (
 // late ones, Auto adds to λ the solution of
 //
 //	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2sβ)   over the δ that keep λ within its bounds
-//	                                    and |δ_j| ≤ 2β/sd(g_j),
+//	                                    and |δ_j| ≤ 2β/sd(g_j)
 //
-// where h shrinks C towards its diagonal, less as samples come in, and the gain s starts
-// at 1 and falls as 2/(2+k). k counts the steps, a step in the direction of the last ones
-// as a fifth (Kesten 1958). A step changes the distribution by one nat at most.
+// and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far, where h shrinks C towards its
+// diagonal, less as samples come in, and the gain s starts at 1 and falls as 2/(2+k). k
+// counts the steps, a step in the direction of the last ones as a fifth (Kesten 1958), and
+// starts again at 0 when an eighth of all steps were in one direction. A step changes the
+// distribution by one nat at most.
 //
 // C comes from earlier batches: the covariance of the present batch is correlated with
 // its mean ḡ, and the pair settles away from the optimum, on the unsafe side where events
@@ -30,13 +32,16 @@ import (
 type Auto struct{}
 
 // The constants are those of a study of the rule over problems of 1 to 500
-// multipliers; TestRareEvents, TestDependentBounds and TestAutoRing check what
-// it found.
+// multipliers; TestRareEvents, TestDependentBounds, TestAutoRing and TestHardRows check
+// what it found.
 const (
 	autoMemory  = 3.0     // batch n enters C with the weight 3/(n+3)
 	autoGain    = 2.0     // s = 2/(2+k)
 	autoGo      = 0.2     // what a step in an old direction adds to k
 	autoTrend   = 4.0     // the direction is a mean over the last quarter
+	autoRun     = 32      // a drift: so many steps in one direction,
+	autoPart    = 8       // at least an eighth of all steps
+	autoReach   = 4.0     // largest step, in the largest deviation over β
 	autoRidge   = 1e-6    // least shrinkage
 	autoBox     = 2.0     // largest step, in standard deviations over β
 	autoNats    = 1.0     // largest predicted KL of a step
@@ -52,7 +57,7 @@ func (Auto) Bind(_ context.Context, n int) (Updater, error) {
 		return nil, err
 	}
 	u := &auto{c: make([]float64, n*n), fresh: make([]float64, n*n), d: make([]float64, n)}
-	for _, v := range []*[]float64{&u.variance, &u.square, &u.trend, &u.now} {
+	for _, v := range []*[]float64{&u.variance, &u.square, &u.trend, &u.now, &u.widest} {
 		*v = make([]float64, n)
 	}
 	u.q = concave.Quadratic{C: u.c, H: make([]float64, n), Low: make([]float64, n), High: make([]float64, n), Residual: make([]float64, n)}
@@ -61,10 +66,12 @@ func (Auto) Bind(_ context.Context, n int) (Updater, error) {
 
 type auto struct {
 	steps, learnt, next int
+	run                 int       // of steps in the direction of the last ones
 	k                   float64   // slows the gain
 	weight              float64   // Σ of squared weights of the batches in C
 	c                   []float64 // running covariance
 	variance, square    []float64 // means over all batches of the variance and of g²
+	widest              []float64 // largest |g − ḡ| so far, and |ḡ|, which g has to span
 	trend               []float64 // mean of ḡ over the last part of the run
 
 	fresh, now, d []float64 // scratch: covariance and variance of the batch, step
@@ -116,8 +123,15 @@ func (u *auto) moments(b *Batch) {
 		if u.now[j] < float64(autoRound*square) {
 			u.now[j] = 0
 		}
+		u.widest[j] = max(u.widest[j], math.Abs(g))
 		u.variance[j] += float64(w * (u.now[j] - u.variance[j]))
 		u.square[j] += float64(w * (square - u.square[j]))
+	}
+	n := len(b.Mean)
+	for at := 0; at < len(b.G); at += n {
+		for j, g := range b.G[at : at+n] {
+			u.widest[j] = max(u.widest[j], math.Abs(g-b.Mean[j]))
+		}
 	}
 }
 
@@ -138,12 +152,17 @@ func (u *auto) model(lambda []float64, b *Batch, step float64) {
 		if v > 0 {
 			box = autoBox * b.Beta / math.Sqrt(v)
 		}
+		if w := u.widest[j]; w > 0 {
+			box = min(box, autoReach*b.Beta/w)
+		}
 		low, high := b.bounds(j)
 		u.q.Low[j], u.q.High[j] = min(max(low-l, -box), 0), max(min(high-l, box), 0)
 	}
 }
 
-// slow counts the step: one that goes on where the last ones went hardly counts.
+// slow counts the step: one that goes on where the last ones went hardly counts. Multipliers
+// that still drift after an eighth of all steps are far away: a small gain would keep them
+// there.
 func (u *auto) slow(b *Batch) {
 	n := len(b.Mean)
 	along := 0.0
@@ -154,10 +173,15 @@ func (u *auto) slow(b *Batch) {
 		}
 		u.trend[j] += float64(w * (g - u.trend[j]))
 	}
-	if along > 0 {
-		u.k += autoGo
-	} else {
+	if !(along > 0) {
 		u.k++
+		u.run = 0
+		return
+	}
+	u.k += autoGo
+	u.run++
+	if u.run > max(autoRun, u.steps/autoPart) {
+		u.k = 0
 	}
 }
 
@@ -186,10 +210,10 @@ func sweeps(n int) int {
 
 // fields goes through what is remembered between updates.
 func (u *auto) fields(f *wire.Fields) {
-	f.Counts("a count of steps", &u.steps, &u.learnt, &u.next)
+	f.Counts("a count of steps", &u.steps, &u.run, &u.learnt, &u.next)
 	f.Float64(&u.k)
 	f.Float64(&u.weight)
-	for _, v := range [][]float64{u.c, u.variance, u.square, u.trend} {
+	for _, v := range [][]float64{u.c, u.variance, u.square, u.trend, u.widest} {
 		f.Float64s(v)
 	}
 }

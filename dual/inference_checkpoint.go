@@ -17,7 +17,7 @@ import (
 
 // A checkpoint is a frame with the settings, one with the state and one for the end, see
 // [session.Frames], followed by the primal's own, if it has one.
-const magic = "gibbsite dual 5\n"
+const magic = "gibbsite dual 6\n"
 
 // frames are those of a state of the loop.
 func (i *Inference[S]) frames(s *state) *session.Frames {
