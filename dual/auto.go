@@ -72,13 +72,16 @@ type auto struct {
 	c                   []float64 // running covariance
 	variance, square    []float64 // means over all batches of the variance and of g²
 	widest              []float64 // largest |g − ḡ| so far, and |ḡ|, which g has to span
-	trend               []float64 // mean of ḡ over the last part of the run
+	trend               []float64 // mean of ḡ over the last part of the run, where λ moved
 
 	fresh, now, d []float64 // scratch: covariance and variance of the batch, step
 	q             concave.Quadratic
 }
 
 func (u *auto) Update(lambda []float64, b *Batch) error {
+	if err := b.spread("Auto"); err != nil {
+		return err
+	}
 	if b.States < 2 {
 		return fmt.Errorf("dual: Auto: batch of %d states has no covariance, want ≥ 2", b.States)
 	}
@@ -168,6 +171,9 @@ func (u *auto) slow(b *Batch) {
 	along := 0.0
 	w := autoTrend / (float64(u.steps) + autoTrend)
 	for j, g := range b.Mean {
+		if u.d[j] == 0 { // as at a bound
+			g = 0
+		}
 		if v := u.c[j*n+j] + u.q.H[j]; v > 0 {
 			along += float64(g*u.trend[j]) / v
 		}

@@ -7,16 +7,33 @@ import (
 )
 
 // Batch holds the violations of the present samples for one dual step: their mean, and
-// the violations themselves or their covariance.
+// the violations themselves or their covariance. Inside a diffusion (package pdi) the mean is
+// a forecast, and neither of the other two is known: see [SpreadError].
 type Batch struct {
 	Step   int       // dual steps made before this one
 	States int       // samples in the batch
 	Beta   float64   // temperature
 	Mean   []float64 // ḡ, the mean violation over the batch
-	G      []float64 // violations of the states, States × n, row-major; nil if only Cov is known
+	G      []float64 // violations of the states, States × n, row-major; nil if they are not known
 	Cov    []float64 // exact covariance of g, n × n; nil if it is that of G
 	Max    float64   // upper bound on multipliers, +Inf if there is none
 	Equal  []bool    // rows E[g_j] = 0, whose multipliers have either sign; nil means none
+}
+
+// SpreadError is the error of a rule that takes its step from the variance of the violations
+// and is given a batch that has neither G nor Cov.
+type SpreadError struct{ Rule string }
+
+func (e *SpreadError) Error() string {
+	return fmt.Sprintf("dual: %s: the batch has neither G nor Cov, want one of them, as the step depends on the variance of violations; or use a rule with a step of its own, such as Ascent{Step: Constant(0.05)}", e.Rule)
+}
+
+// spread returns an error for the rule unless the variance is known.
+func (b *Batch) spread(rule string) error {
+	if b.G == nil && b.Cov == nil {
+		return &SpreadError{rule}
+	}
+	return nil
 }
 
 // Measure sets G to the violations g of States states (States × len(Mean),
@@ -34,7 +51,7 @@ func (b *Batch) Measure(g []float64) error {
 }
 
 // Variance stores the variances of the violations in v, one per row. Without Cov they are
-// those of G with the divisor States − 1, and zero if States = 1.
+// those of G with the divisor States − 1, and zero if States = 1 or G is nil.
 func (b *Batch) Variance(v []float64) {
 	n := len(b.Mean)
 	clear(v)
@@ -44,7 +61,7 @@ func (b *Batch) Variance(v []float64) {
 		}
 		return
 	}
-	if b.States < 2 {
+	if b.States < 2 || b.G == nil {
 		return
 	}
 	for s := range b.States {
@@ -59,7 +76,7 @@ func (b *Batch) Variance(v []float64) {
 }
 
 // Covariance stores the covariance of the violations in c, n × n. Without Cov it is that
-// of G with the divisor States − 1, and zero if States = 1. It takes O(States·n²).
+// of G with the divisor States − 1, and zero if States = 1 or G is nil. It takes O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)
@@ -67,7 +84,7 @@ func (b *Batch) Covariance(c []float64) {
 		copy(c, b.Cov)
 		return
 	}
-	if b.States < 2 {
+	if b.States < 2 || b.G == nil {
 		return
 	}
 	for s := range b.States {

@@ -236,6 +236,9 @@ func (g *gains) next(b *Batch, t int) ([]float64, error) {
 // influence its direction. If there is no variance yet, the square of the mean
 // replaces it.
 func (g *gains) variances(b *Batch) ([]float64, error) {
+	if err := b.spread(g.rule); err != nil {
+		return nil, err
+	}
 	b.Variance(g.now)
 	for j, v := range g.now {
 		if !check.Finite(v) {

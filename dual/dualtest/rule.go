@@ -27,7 +27,8 @@ type Options struct {
 //   - bounds: multipliers stay within 0…Max, those of equalities within ±Max;
 //   - batch: an update leaves its batch as it was;
 //   - same: two updaters of a rule that see the same batches give the same bits;
-//   - error: an update that fails leaves the multipliers as they were;
+//   - error: an update that fails leaves the multipliers as they were, and a batch that
+//     has neither G nor Cov fails or moves them by its mean;
 //   - resume: an updater restored in the middle goes on to the same bits, its
 //     state is appended to the given slice, and a state of another length is
 //     refused;
@@ -163,6 +164,7 @@ func (r *ruler) failure(ctx context.Context) error {
 		func(b *dual.Batch) { b.Mean[1] = math.NaN() },
 		func(b *dual.Batch) { b.Mean[2] = math.Inf(1) },
 		func(b *dual.Batch) { b.G[4] = math.Inf(1) },
+		func(b *dual.Batch) { b.G = nil },
 		func(b *dual.Batch) { b.Cov = slices.Repeat([]float64{math.NaN()}, rows*rows) },
 	} {
 		u, err := r.updater(ctx, "error")

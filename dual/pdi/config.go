@@ -16,8 +16,8 @@ type Config struct {
 	// predictive rule: it estimates with the predictor how the violations at the end
 	// respond to λ, at about a tenth of the cost of the run, and takes trust-region steps
 	// by that estimate, four of them in the last step of the diffusion. It needs no step
-	// size, whatever the units of g. Rules for the means of samples, such as [dual.Auto],
-	// are wrong here.
+	// size, whatever the units of g. Rules that take their steps from the variance of
+	// samples, such as [dual.Auto], are refused: within a run there is none.
 	Rule  dual.Rule
 	Start []float64 // nil means zeros
 	Max   *float64  // upper bound on every multiplier, ≥ 0; nil means none

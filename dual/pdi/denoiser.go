@@ -50,7 +50,8 @@ type inference struct {
 const averageFrom = 0.25 // part of a run that averages leave out
 
 // New returns the denoiser. It returns an error for a nil predictor, a field out of
-// range, or an error of the rule.
+// range, or an error of the rule, which is tried on a mean of zeros: a [*dual.SpreadError] if
+// it needs the variance of samples.
 func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {
 		return nil, fmt.Errorf("pdi: New: predictor is nil")
@@ -63,10 +64,15 @@ func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 		return nil, err
 	}
 	d := &Denoiser{p: projected{p, cfg.Domain, nil}, cfg: cfg, last: math.Inf(-1)}
-	if err := d.begin(ctx, 0); err != nil {
+	if err := d.begin(ctx, 2); err != nil {
 		return nil, err
 	}
-	return d, nil
+	if d.updater != nil {
+		if err := d.move(energy.Noised[float32]{}); err != nil {
+			return nil, fmt.Errorf("pdi: Config.Rule: %w", err)
+		}
+	}
+	return d, d.begin(ctx, 0)
 }
 
 // Shape returns the number of coordinates and 1.
@@ -195,6 +201,7 @@ func (d *Denoiser) note() {
 func (d *Denoiser) move(q energy.Noised[float32]) error {
 	switch {
 	case d.ahead == nil:
+		d.batch.G = nil // the spread of predictions is not that of samples
 		return d.updater.Update(d.lambda, &d.batch)
 	case d.batch.Step == 0: // the prologue has moved λ
 		return nil

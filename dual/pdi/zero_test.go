@@ -89,3 +89,16 @@ func TestScarce(t *testing.T) {
 		require.Greater(t, 2*scarce.Few, scarce.Steps)
 	}
 }
+
+// Rules whose steps need the variance of samples are refused; those with a step are not.
+func TestRulesOfForecasts(t *testing.T) {
+	p := newConstrained(t).predictor
+	for _, rule := range []dual.Rule{dual.Auto{}, dual.Ascent{}, dual.PI{}, dual.AdaGrad{}, dual.Extragradient{}, dual.Decay{}} {
+		var spread *dual.SpreadError
+		require.ErrorAs(t, exact.Error(pdi.New(t.Context(), p, pdi.Config{Rule: rule})), &spread, "%T", rule)
+	}
+	step := dual.Constant(0.3)
+	for _, rule := range []dual.Rule{dual.Ascent{Step: step}, dual.PI{Integral: step}, dual.Extragradient{Step: step}, dual.Decay{Rule: dual.Ascent{Step: step}}} {
+		require.NoError(t, exact.Error(pdi.New(t.Context(), p, pdi.Config{Rule: rule})), "%T", rule)
+	}
+}
