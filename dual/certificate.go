@@ -21,6 +21,7 @@ type Certificate struct {
 	Slack       []float64 // λ̄_j times the violation: 0 at the optimum, in units of f0
 	SlackSE     []float64 // its standard error
 	RHat        []float64 // how far chains disagree, 1 if they do not; NaN where it is not defined
+	RHatLimit   []float64 // the largest RHat of chains that have converged; nil: no row has one
 	ESS         []float64 // independent draws with the same standard error; NaN where R-hat is
 
 	Steps  int  // dual steps, or draws per chain if Frozen, that it is computed from
@@ -30,8 +31,6 @@ type Certificate struct {
 	Rows []Row // what each row means
 
 	Max float64 // upper bound on every |λ_j|, +Inf if there is none
-
-	most []float64 // the largest RHat of chains that have converged; nil means none has one
 
 	// Dual is D(λ̄), a lower bound on the optimum, if HasDual: the target can
 	// be enumerated and the certificate is a frozen one.
@@ -56,7 +55,7 @@ const atMax = 0.99
 func (c *Certificate) capped(j int) bool { return math.Abs(c.Lambda[j]) >= float64(atMax*c.Max) }
 
 // disagrees reports whether chains do in row j.
-func (c *Certificate) disagrees(j int) bool { return c.most != nil && c.RHat[j] > c.most[j] }
+func (c *Certificate) disagrees(j int) bool { return c.RHatLimit != nil && c.RHat[j] > c.RHatLimit[j] }
 
 // failures describes the rows that a tolerance does not allow, the worst ones first.
 func (c *Certificate) failures(tol float64) string {
@@ -110,7 +109,7 @@ func (c *Certificate) reason(j int) (s string) {
 		s += fmt.Sprintf(", which is at its bound Max = %g: raise it, or relax the constraint", c.Max)
 	}
 	if c.disagrees(j) {
-		s += fmt.Sprintf("; its chains disagree, R-hat = %.4g, want ≤ %.4g: run longer, or use a method that moves between their parts", c.RHat[j], c.most[j])
+		s += fmt.Sprintf("; its chains disagree, R-hat = %.4g, want ≤ %.4g: run longer, or use a method that moves between their parts", c.RHat[j], c.RHatLimit[j])
 	}
 	return s
 }
@@ -196,10 +195,10 @@ func (c *Certificate) agree(j int, violation, se float64, a agreement) {
 	if !math.IsNaN(a.rhat) {
 		c.ESS[j] = a.variance / float64(se*se)
 	}
-	if c.most == nil {
-		c.most = slices.Repeat([]float64{math.Inf(1)}, len(c.Lambda))
+	if c.RHatLimit == nil {
+		c.RHatLimit = slices.Repeat([]float64{math.Inf(1)}, len(c.Lambda))
 	}
-	c.most[j] = a.limit
+	c.RHatLimit[j] = a.limit
 }
 
 // set fills in the figures of inequality j.

@@ -1,7 +1,9 @@
 package dual_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -99,13 +101,18 @@ func TestCertificateCoverage(t *testing.T) {
 	}
 }
 
-// The certificate of the trajectory knows too, also after a checkpoint.
+// The certificate of the trajectory knows too, and so does one from a file.
 func TestTrajectoryOfStuckChains(t *testing.T) {
 	for _, hop := range []float64{0, 0.5} {
 		inf := exact.Must(dual.NewInference(ctx, level{}, newWander(5, 64, 0, 3, hop), dual.Config{Max: new(0.5)}))
 		err := inf.Run(ctx, 300)
 		cert := inf.Certificate()
 		require.Equal(t, hop > 0, cert.Converged(), cert)
+		var file bytes.Buffer
+		var again dual.Certificate
+		require.NoError(t, gob.NewEncoder(&file).Encode(cert))
+		require.NoError(t, gob.NewDecoder(&file).Decode(&again))
+		require.Equal(t, hop > 0, again.Converged(), "also from a program's own checkpoint")
 		require.Equal(t, hop > 0, cert.RHat[0] < 1.01)
 		if hop == 0 {
 			require.Greater(t, cert.ViolationSE[0], 0.3, "3/√64")

@@ -29,7 +29,17 @@ func (e exchange) Kernel(_ context.Context, m energy.Model, chains int) (sampler
 	if !ok {
 		return nil, fmt.Errorf("exchange: %T has no differences of energy at a site", m)
 	}
-	k := &exchanges{exchange: e, m: c, e: make([]float64, chains)}
+	n := len(e.nurses)
+	k := &exchanges{exchange: e, m: c, e: make([]float64, chains), work: make([]int, n+1), idle: make([]int, n+1), about: make([]int32, n)}
+	for _, s := range e.shifts {
+		var can []int
+		for i, c := range s.cost {
+			if !math.IsInf(c, 1) {
+				can = append(can, i)
+			}
+		}
+		k.can = append(k.can, can)
+	}
 	k.Keep(k.e)
 	return k, nil
 }
@@ -41,7 +51,9 @@ type exchanges struct {
 	field      []float64  // what a 1 at a site costs where the shifts about it are empty
 	empty      [1]float64 // the energy of empty shifts
 	e          []float64
-	work, idle []int // of one shift
+	can        [][]int // who can come, by shift
+	work, idle []int   // of one shift
+	about      []int32 // shifts of each nurse that are next to it
 }
 
 // Reset implements [sampler.Transition].
@@ -83,24 +95,24 @@ func (k *exchanges) Step(_ sampler.Control, info []sampler.Info, x []int32, r []
 	return 1
 }
 
-// shift makes the proposals of one shift and returns their number.
+// shift makes the proposals of one shift and returns their number. Numbers are those of
+// nurses.
 func (k *exchanges) shift(s int, info *sampler.Info, t int, x []int32, r *sampler.Stream) (tried int) {
-	k.work, k.idle = k.work[:0], k.idle[:0]
-	for i, c := range k.shifts[t].cost {
-		switch at := t*len(k.nurses) + i; {
-		case x[at] == 1:
-			k.work = append(k.work, at)
-		case !math.IsInf(c, 1):
-			k.idle = append(k.idle, at)
-		}
+	n := len(k.nurses)
+	row, field, near := x[t*n:(t+1)*n], k.field[t*n:(t+1)*n], k.near(t, x)
+	work, idle := 0, 0
+	for _, i := range k.can[t] { // without a branch, which nobody can predict
+		k.work[work], k.idle[idle] = i, i
+		work += int(row[i])
+		idle += 1 - int(row[i])
 	}
-	if len(k.idle) == 0 {
+	if idle == 0 {
 		return 0
 	}
-	for range k.work {
-		i, j := r.IntN(len(k.work)), r.IntN(len(k.idle))
+	for range work {
+		i, j := r.IntN(work), r.IntN(idle)
 		out, in := k.work[i], k.idle[j]
-		change := k.add(in, x) - k.add(out, x) // pairs are between shifts
+		change := field[in] - field[out] + float64(k.tired*float64(near[in]-near[out])) // pairs are between shifts
 		a := 1.0
 		if change > 0 {
 			a = simd.Exp(-change)
@@ -109,12 +121,27 @@ func (k *exchanges) shift(s int, info *sampler.Info, t int, x []int32, r *sample
 		if r.Float64() >= a {
 			continue
 		}
-		x[out], x[in] = 0, 1
+		row[out], row[in] = 0, 1
 		k.work[i], k.idle[j] = in, out
 		k.e[s] += change
 		info.Moved += 2
 	}
-	return len(k.work)
+	return work
+}
+
+// near counts the neighbours of a shift that each nurse works: none, one or two.
+func (k *exchanges) near(t int, x []int32) []int32 {
+	n := len(k.nurses)
+	clear(k.about)
+	if t > 0 {
+		copy(k.about, x[(t-1)*n:t*n])
+	}
+	if t+1 < len(k.shifts) {
+		for i, v := range x[(t+1)*n : (t+2)*n] {
+			k.about[i] += v
+		}
+	}
+	return k.about
 }
 
 // sum is the energy of a roster, relative to one of empty shifts: what nurses cost at sites,
@@ -128,18 +155,6 @@ func (r *roster) sum(cost []float64, tired float64, x []int32) (e float64) {
 				e += tired
 			}
 		}
-	}
-	return e
-}
-
-// add returns what a 1 at a site costs more than a 0.
-func (k *exchanges) add(site int, x []int32) float64 {
-	e, n := k.field[site], len(k.nurses)
-	if site >= n {
-		e += float64(k.tired * float64(x[site-n]))
-	}
-	if site+n < len(x) {
-		e += float64(k.tired * float64(x[site+n]))
 	}
 	return e
 }
@@ -178,17 +193,15 @@ func (b bounds) Len() int { return len(b.limits) }
 func (b bounds) Violation(g []float64, x []int32) {
 	n, sites := len(b.limits), b.sites()
 	for s := 0; s*sites < len(x); s++ {
-		for j, l := range b.limits {
-			g[s*n+j] = l.of(x[s*sites:(s+1)*sites]) - l.most
-		}
+		b.violations(g[s*n:(s+1)*n], b.limits, x[s*sites:(s+1)*sites])
 	}
 }
 
 // Constraints implements dual.Modelled.
-func (b bounds) Constraints(sites, _ int) ([]dual.Constraint[int32], error) {
+func (b bounds) Constraints(_, _ int) ([]dual.Constraint[int32], error) {
 	var all []dual.Constraint[int32]
 	for _, l := range b.limits {
-		m, err := l.model(sites)
+		m, err := b.counted(l)
 		if err != nil {
 			return nil, err
 		}

@@ -117,11 +117,13 @@ func TestAgreesWithEnumeration(t *testing.T) {
 				continue
 			}
 			h, fair := e[k], 1.0
-			for j, l := range s.limits {
+			g := make([]float64, len(s.limits))
+			s.violations(g, s.limits, x)
+			for j, v := range g {
 				if lambda {
-					h += r.Constraints[j].Lambda * (l.of(x) - l.most)
+					h += r.Constraints[j].Lambda * v
 				}
-				if l.of(x) > l.most {
+				if v > 0 {
 					fair = 0
 				}
 			}
@@ -129,7 +131,7 @@ func TestAgreesWithEnumeration(t *testing.T) {
 			z += w
 			each += fair * math.Exp(-e[k])
 			for j, l := range s.limits {
-				means[j] += w * l.of(x)
+				means[j] += w * (g[j] + l.most)
 			}
 		}
 		for j := range means {

@@ -191,10 +191,11 @@ func (r *roster) model(tired float64) (energy.Model, error) {
 
 // limit is a bound on the mean of a sum of sites.
 type limit struct {
-	name  string
-	sites []int
-	most  float64
-	tol   float64 // how far above most a mean may be
+	name   string
+	nurse  int
+	nights bool // only they count
+	most   float64
+	tol    float64 // how far above most a mean may be
 }
 
 // limits bounds the shifts of every nurse, and the nights, by an equal share of
@@ -204,10 +205,8 @@ func (r *roster) limits(slack, tol float64) []limit {
 	var all []limit
 	for _, nights := range []bool{false, true} {
 		total := 0
-		var rows []int
-		for s, row := range r.shifts {
+		for _, row := range r.shifts {
 			if !nights || row.night {
-				rows = append(rows, s)
 				total += row.need
 			}
 		}
@@ -215,13 +214,10 @@ func (r *roster) limits(slack, tol float64) []limit {
 			continue
 		}
 		for i, name := range r.nurses {
-			l := limit{name: name + " shifts", most: (1 + slack) * float64(total) / float64(n)}
+			l := limit{name: name + " shifts", nurse: i, nights: nights, most: (1 + slack) * float64(total) / float64(n)}
 			l.tol = max(tol, l.most/100)
 			if nights {
 				l.name = name + " nights"
-			}
-			for _, s := range rows {
-				l.sites = append(l.sites, s*n+i)
 			}
 			all = append(all, l)
 		}
@@ -229,40 +225,63 @@ func (r *roster) limits(slack, tol float64) []limit {
 	return all
 }
 
-// of returns the sum that is bounded.
-func (l limit) of(x []int32) float64 {
-	sum := int32(0)
-	for _, i := range l.sites {
-		sum += x[i]
+// count stores in shifts and nights how many each nurse has.
+func (r *roster) count(shifts, nights []int32, x []int32) {
+	n := len(r.nurses)
+	clear(shifts)
+	clear(nights)
+	for s := range r.shifts {
+		row := x[s*n : (s+1)*n]
+		for i, v := range row {
+			shifts[i] += v
+		}
+		if r.shifts[s].night {
+			for i, v := range row {
+				nights[i] += v
+			}
+		}
 	}
-	return float64(sum)
 }
 
-// model returns the sum as a model, so that kernels keep their tables.
-func (l limit) model(sites int) (energy.Model, error) {
-	w := make([]float64, sites)
-	for _, i := range l.sites {
-		w[i] = 1
+// violations stores in g by how much a roster is above each limit.
+func (r *roster) violations(g []float64, limits []limit, x []int32) {
+	n := len(r.nurses)
+	counts := make([]int32, 2*n)
+	r.count(counts[:n], counts[n:], x)
+	for j, l := range limits {
+		at := l.nurse
+		if l.nights {
+			at += n
+		}
+		g[j] = float64(counts[at]) - l.most
 	}
-	return model.NewQuadratic(sites, nil, model.Polynomial{Linear: w})
+}
+
+// counted returns what is bounded as a model, so that kernels keep their tables.
+func (r *roster) counted(l limit) (energy.Model, error) {
+	n := len(r.nurses)
+	w := make([]float64, r.sites())
+	for s, row := range r.shifts {
+		if !l.nights || row.night {
+			w[s*n+l.nurse] = 1
+		}
+	}
+	return model.NewQuadratic(r.sites(), nil, model.Polynomial{Linear: w})
 }
 
 // meets reports whether a roster gives every shift what it needs, by counting.
 func (r *roster) meets(x []int32) bool {
 	n := len(r.nurses)
-	for s, row := range r.shifts {
-		got := 0
-		for i, c := range row.cost {
-			if x[s*n+i] == 1 {
-				got++
-				if math.IsInf(c, 1) {
-					return false
-				}
+	wrong := int32(0)
+	for t, s := range r.shifts {
+		row, got := x[t*n:(t+1)*n], int32(0)
+		for i, c := range s.cost {
+			got += row[i]
+			if c > mostCost { // cannot come
+				wrong |= row[i]
 			}
 		}
-		if got != row.need {
-			return false
-		}
+		wrong |= got - int32(s.need)
 	}
-	return true
+	return wrong == 0
 }

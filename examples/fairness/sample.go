@@ -224,13 +224,13 @@ func figureOf(e diagnose.Estimate) figure {
 
 func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []float64) (estimates, error) {
 	weight := func(x []int32) float64 {
-		sum := 0.0
-		for j, l := range s.limits {
-			g := l.of(x) - l.most
-			if g > 0 {
+		sum, g := 0.0, make([]float64, len(s.limits))
+		s.violations(g, s.limits, x)
+		for j, v := range g {
+			if v > 0 {
 				return 0
 			}
-			sum += lambda[j] * g
+			sum += lambda[j] * v
 		}
 		return math.Exp(sum)
 	}
@@ -242,7 +242,13 @@ func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []
 		}
 		return 0
 	}
-	s.trace = diagnose.NewTrace(base, meets, weight, func(x []int32) float64 { return weight(x) * base(x) }).
+	s.trace = diagnose.NewTrace(base, meets, weight, func(x []int32) float64 {
+		w := weight(x)
+		if w > 0 {
+			w *= base(x)
+		}
+		return w
+	}).
 		Name("energy", "meets", "weight", "weighted")
 	defer func() { s.trace = nil }()
 	c, err := inf.Certify(ctx, lambda, settle, s.was.Draws)
