@@ -12,11 +12,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// exchange is a sampler.Method: in every shift, as often as it needs nurses, it proposes that
-// one of those who work changes places with one of those who do not and could, both drawn
-// uniformly, and accepts with probability min(1, exp(E(x) − E(y))). Chains stay where shifts
-// have what they need, and reach all of that. mcmc.Swap is the same for any language, which
-// it has to ask about pairs of sites, most of them in two shifts.
+// exchange is a sampler.Method: it draws shift after shift from its distribution given the
+// others, among all choices of as many nurses as it needs (Chen, Dempster and Liu 1994). With
+// the weight w_i of nurse i in the shift and
+//
+//	R(k, i) = R(k, i+1) + w_i·R(k−1, i+1),
+//
+// the sum over the choices of k of the nurses from i on, nurse i is chosen with the
+// probability w_i·R(k−1, i+1)/R(k, i) if k are still missing. Chains stay where shifts have
+// what they need, and reach all of that. mcmc.BlockGibbs is the same for any language.
+//
+// Where weights of a shift are too far apart for a product of them, pairs change places
+// instead: as often as the shift needs nurses, one of those who work and one of those who do
+// not and could are drawn, and accepted with probability min(1, exp(E(x) − E(y))).
 type exchange struct {
 	*roster
 	tired float64
@@ -30,7 +38,7 @@ func (e exchange) Kernel(_ context.Context, m energy.Model, chains int) (sampler
 		return nil, fmt.Errorf("exchange: %T has no differences of energy at a site", m)
 	}
 	n := len(e.nurses)
-	k := &exchanges{exchange: e, m: c, e: make([]float64, chains), work: make([]int, n+1), idle: make([]int, n+1), about: make([]int32, n)}
+	k := &exchanges{exchange: e, reach: far, m: c, e: make([]float64, chains), work: make([]int, n+1), idle: make([]int, n+1), about: make([]int32, n), table: make([]float64, (n+1)*(n+1))}
 	for _, s := range e.shifts {
 		var can []int
 		for i, c := range s.cost {
@@ -49,6 +57,11 @@ type exchanges struct {
 	exchange
 	m          energy.Conditional
 	field      []float64  // what a 1 at a site costs where the shifts about it are empty
+	weight     []float64  // exp(−field), relative to the largest of a shift
+	reach      float64    // the largest logarithm of a ratio of products of weights
+	apart      []bool     // shifts with larger ones
+	tire       [3]float64 // factor of a weight with none, one and two shifts next to it
+	table      []float64  // R
 	empty      [1]float64 // the energy of empty shifts
 	e          []float64
 	can        [][]int // who can come, by shift
@@ -76,6 +89,29 @@ func (k *exchanges) load() {
 		k.m.Conditional(d[:], i, empty)
 		k.field = append(k.field, d[1])
 	}
+	k.scale()
+}
+
+// far is half of the logarithms that float64 holds.
+const far = 350
+
+// scale computes the weights at the present field.
+func (k *exchanges) scale() {
+	n := len(k.nurses)
+	k.weight, k.apart = k.weight[:0], k.apart[:0]
+	for i := range k.tire {
+		k.tire[i] = simd.Exp(-k.tired * float64(i))
+	}
+	for t, s := range k.shifts {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, i := range k.can[t] {
+			low, high = min(low, k.field[t*n+i]), max(high, k.field[t*n+i])
+		}
+		for i := range n {
+			k.weight = append(k.weight, simd.Exp(low-k.field[t*n+i]))
+		}
+		k.apart = append(k.apart, float64(s.need)*(high-low+2*math.Abs(k.tired)) > k.reach)
+	}
 }
 
 // Step implements [sampler.Transition].
@@ -87,7 +123,11 @@ func (k *exchanges) Step(_ sampler.Control, info []sampler.Info, x []int32, r []
 		info[s] = sampler.Info{}
 		row, tried := x[s*k.sites():(s+1)*k.sites()], 0
 		for t := range k.shifts {
-			tried += k.shift(s, &info[s], t, row, &r[s])
+			if k.apart[t] {
+				tried += k.swap(s, &info[s], t, row, &r[s])
+			} else {
+				tried += k.draw(s, &info[s], t, row, &r[s])
+			}
 		}
 		info[s].Accept /= float64(max(tried, 1))
 		info[s].Energy = k.e[s]
@@ -95,9 +135,53 @@ func (k *exchanges) Step(_ sampler.Control, info []sampler.Info, x []int32, r []
 	return 1
 }
 
-// shift makes the proposals of one shift and returns their number. Numbers are those of
+// draw draws one shift and returns 1, or 0 if there is no choice.
+func (k *exchanges) draw(s int, info *sampler.Info, t int, x []int32, r *sampler.Stream) int {
+	n, need, can := len(k.nurses), k.shifts[t].need, k.can[t]
+	if need == 0 || need == len(can) {
+		return 0
+	}
+	row, field, weight, near := x[t*n:(t+1)*n], k.field[t*n:(t+1)*n], k.weight[t*n:(t+1)*n], k.near(t, x)
+	wide := need + 1 // R(k, i) is at i·wide + k
+	last := k.table[len(can)*wide : (len(can)+1)*wide]
+	clear(last)
+	last[0] = 1
+	for at := len(can) - 1; at >= 0; at-- {
+		i := can[at]
+		w := weight[i] * k.tire[near[i]]
+		to, from := k.table[at*wide:(at+1)*wide], k.table[(at+1)*wide:(at+2)*wide]
+		to[0] = 1
+		for c := 1; c < len(to); c++ {
+			to[c] = from[c] + float64(w*from[c-1])
+		}
+	}
+	missing := need
+	u := r.Float64() * k.table[missing] // uniform below R(missing, i), for every i
+	for at, i := range can {
+		v := int32(0)
+		if missing > 0 {
+			w, below := weight[i]*k.tire[near[i]], k.table[(at+1)*wide:(at+2)*wide]
+			if c := float64(w * below[missing-1]); u < c || below[missing] == 0 {
+				u /= w
+				v = 1
+				missing--
+			} else {
+				u -= c
+			}
+		}
+		if v != row[i] {
+			k.e[s] += float64(v-row[i]) * (field[i] + float64(k.tired*float64(near[i])))
+			row[i] = v
+			info.Moved++
+		}
+	}
+	info.Accept++
+	return 1
+}
+
+// swap makes the proposals of one shift and returns their number. Numbers are those of
 // nurses.
-func (k *exchanges) shift(s int, info *sampler.Info, t int, x []int32, r *sampler.Stream) (tried int) {
+func (k *exchanges) swap(s int, info *sampler.Info, t int, x []int32, r *sampler.Stream) (tried int) {
 	n := len(k.nurses)
 	row, field, near := x[t*n:(t+1)*n], k.field[t*n:(t+1)*n], k.near(t, x)
 	work, idle := 0, 0

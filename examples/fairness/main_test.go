@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint/checkpointtest"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
@@ -332,36 +333,63 @@ func TestExchange(t *testing.T) {
 	index := func(x []int32) int {
 		return slices.IndexFunc(legal, func(y []int32) bool { return slices.Equal(x, y) })
 	}
-	const chains, draws = 256, 400
-	seen := make([]float64, len(legal))
-	start := r.starts(chains, 3)
-	for s := range chains {
-		if index(start[9*s:9*s+9]) < 0 {
-			t.Fatalf("a start at %v", start[9*s:9*s+9])
+	for _, apart := range []bool{false, true} {
+		var way sampler.Method = exchange{r, 0.7}
+		if apart {
+			way = swapping{exchange{r, 0.7}}
 		}
-	}
-	c, err := sampler.NewChains(t.Context(), m, exchange{r, 0.7}, sampler.Config{Chains: chains, Init: start, Warmup: 20, Workers: 1, Observe: func(_, _ int, x []int32, info *sampler.Info) {
-		seen[index(x)]++
-		var e [1]float64
-		if m.Energy(e[:], x); math.Abs(e[0]-info.Energy) > 1e-9 {
-			t.Errorf("energy %v, want %v", info.Energy, e[0])
+		const chains, draws = 256, 400
+		seen := make([]float64, len(legal))
+		start := r.starts(chains, 3)
+		for s := range chains {
+			if index(start[9*s:9*s+9]) < 0 {
+				t.Fatalf("a start at %v", start[9*s:9*s+9])
+			}
 		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Run(t.Context(), draws); err != nil {
-		t.Fatal(err)
-	}
-	for k, w := range weight {
-		p := w / sum
-		// Five standard errors of draws of which a tenth are independent.
-		if got := seen[k] / (chains * draws); math.Abs(got-p) > 5*math.Sqrt(p*(1-p)/(chains*draws/10)) {
-			t.Errorf("roster %v: %v, want %v", legal[k], got, p)
+		c, err := sampler.NewChains(t.Context(), m, way, sampler.Config{Chains: chains, Init: start, Warmup: 20, Workers: 1, Observe: func(_, _ int, x []int32, info *sampler.Info) {
+			seen[index(x)]++
+			var e [1]float64
+			if m.Energy(e[:], x); math.Abs(e[0]-info.Energy) > 1e-9 {
+				t.Errorf("energy %v, want %v", info.Energy, e[0])
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Run(t.Context(), draws); err != nil {
+			t.Fatal(err)
+		}
+		for k, w := range weight {
+			p := w / sum
+			// Five standard errors of draws of which a tenth are independent.
+			if got := seen[k] / (chains * draws); math.Abs(got-p) > 5*math.Sqrt(p*(1-p)/(chains*draws/10)) {
+				t.Errorf("roster %v: %v, want %v", legal[k], got, p)
+			}
 		}
 	}
 	if _, err := (exchange{r, 0}).Kernel(t.Context(), nothing{}, 2); err == nil {
 		t.Error("a model without differences is no error")
+	}
+}
+
+// swapping has pairs change places in every shift.
+type swapping struct{ exchange }
+
+func (w swapping) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	k, err := w.exchange.Kernel(ctx, m, chains)
+	if err != nil {
+		return nil, err
+	}
+	k.(*exchanges).reach = -1
+	return k, nil
+}
+
+// Costs beyond what weights can express are exchanged in pairs: the nurses who cost 1000
+// never work where others can.
+func TestCostsFarApart(t *testing.T) {
+	r := do(t, "-csv", write(t, "shift,night,need,Ana,Ben,Cleo\none,0,2,-1000,1000,-1000\ntwo,0,1,-1000,,1000\n"), "-slack", "2", "-steps", "50", "-draws", "50", "-rounds", "1")
+	if r.Violations != 0 || r.Average == nil || math.Abs(*r.Average+2999) > 1e-9 {
+		t.Errorf("%+v", r)
 	}
 }
 
