@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // The network of Hadou, Uslu and Ribeiro (2026), section on wireless resources:
@@ -17,38 +19,66 @@ const (
 	bandwidth = 40e6 // Hz
 	most      = 10.0 // dBm, the 10 mW that a transmitter may spend
 
-	// How far receivers are from their transmitters. With the area per pair that
-	// is the default, rates of 50 users without constraints resemble the paper's.
-	nearest, farthest = 10.0, 50.0
+	nearest, farthest = 20.0, 100.0 // m, from receivers to their transmitters
+	apart             = 50.0        // m, between transmitters at least
+	tries             = 1000        // places for a pair
 )
 
-// network is the gains of n pairs: gain[i·n+j] is the power that transmitter j
-// at its most brings to receiver i, in units of the noise there.
+// network is the gains of n pairs in several draws of the fading: gain[f][i·n+j] is the power
+// that transmitter j at its most brings to receiver i, in units of the noise there.
 type network struct {
 	n    int
-	gain []float64
+	gain [][]float64
 }
 
-func newNetwork(n int, spacing float64, seed uint64) *network {
+// newNetwork places pairs one by one: transmitters not too near each other, and receivers
+// where no other transmitter is nearer.
+func newNetwork(n, fades int, spacing float64, seed uint64) (*network, error) {
 	r := rand.New(rand.NewPCG(seed, uint64(n)))
 	side := spacing * math.Sqrt(float64(n))
 	type place struct{ x, y float64 }
-	tx, rx := make([]place, n), make([]place, n)
+	distance := func(a, b place) float64 { return math.Hypot(a.x-b.x, a.y-b.y) }
+	var tx []place
 	for i := range n {
-		tx[i] = place{side * r.Float64(), side * r.Float64()}
-		d, a := nearest+(farthest-nearest)*r.Float64(), 2*math.Pi*r.Float64()
-		rx[i] = place{tx[i].x + d*math.Cos(a), tx[i].y + d*math.Sin(a)}
-	}
-	w := &network{n: n, gain: make([]float64, n*n)}
-	ambient := thermal + 10*math.Log10(bandwidth)
-	for i := range n {
-		for j := range n {
-			d := math.Hypot(rx[i].x-tx[j].x, rx[i].y-tx[j].y)
-			db := most - loss(d) + shadowing*r.NormFloat64() - ambient
-			w.gain[i*n+j] = math.Pow(10, db/10) * r.ExpFloat64()
+		ok := false
+		for range tries {
+			p := place{side * r.Float64(), side * r.Float64()}
+			if ok = !slices.ContainsFunc(tx, func(q place) bool { return distance(p, q) < apart }); ok {
+				tx = append(tx, p)
+				break
+			}
+		}
+		if !ok {
+			return nil, fmt.Errorf("-spacing = %g: after %d transmitters there is no place %g m from all, raise it", spacing, i, apart)
 		}
 	}
-	return w
+	ambient := thermal + 10*math.Log10(bandwidth)
+	mean := make([]float64, n*n)
+	for i := range n {
+		row, ok := mean[i*n:(i+1)*n], false
+		for t := 0; t < tries && !ok; t++ {
+			d, a := nearest+(farthest-nearest)*r.Float64(), 2*math.Pi*r.Float64()
+			rx := place{tx[i].x + d*math.Cos(a), tx[i].y + d*math.Sin(a)}
+			if ok = !slices.ContainsFunc(tx, func(q place) bool { return distance(rx, q) < distance(rx, tx[i]) }); !ok {
+				continue
+			}
+			for j := range row {
+				row[j] = math.Pow(10, (most-loss(distance(rx, tx[j]))+shadowing*r.NormFloat64()-ambient)/10)
+			}
+		}
+		if !ok {
+			return nil, fmt.Errorf("-spacing = %g: no receiver is nearest to transmitter %d, raise it", spacing, i)
+		}
+	}
+	w := &network{n: n}
+	for range fades {
+		gain := slices.Clone(mean)
+		for k := range gain {
+			gain[k] *= r.ExpFloat64()
+		}
+		w.gain = append(w.gain, gain)
+	}
+	return w, nil
 }
 
 // loss returns the path loss in dB at a distance in metres.
@@ -67,36 +97,41 @@ func power(x float32) float64 {
 }
 
 // receive returns the signal at receiver i and its interference plus noise.
-func (w *network) receive(i int, x []float32) (signal, rest float64) {
+func (w *network) receive(gain []float64, i int, x []float32) (signal, rest float64) {
 	rest = 1
-	for j, g := range w.gain[i*w.n : (i+1)*w.n] {
+	for j, g := range gain[i*w.n : (i+1)*w.n] {
 		if j != i {
 			rest += g * power(x[j])
 		}
 	}
-	return w.gain[i*w.n+i] * power(x[i]), rest
+	return gain[i*w.n+i] * power(x[i]), rest
 }
 
-// rate returns log₂(1 + SINR) of user i, bit/s/Hz.
-func (w *network) rate(i int, x []float32) float64 {
-	signal, rest := w.receive(i, x)
-	return math.Log2(1 + signal/rest)
+// rate returns log₂(1 + SINR) of user i, bit/s/Hz, averaged over the fading.
+func (w *network) rate(i int, x []float32) (sum float64) {
+	for _, gain := range w.gain {
+		signal, rest := w.receive(gain, i, x)
+		sum += math.Log2(1 + signal/rest)
+	}
+	return sum / float64(len(w.gain))
 }
 
 // slope adds ∂r_i/∂x to s.
 func (w *network) slope(s []float32, i int, x []float32) {
-	signal, rest := w.receive(i, x)
-	const half = 1 / (2 * math.Ln2) // dp/dx = ½
-	own := half / (rest + signal)
-	other := own - half/rest
-	for j, g := range w.gain[i*w.n : (i+1)*w.n] {
-		if x[j] < -1 || x[j] > 1 {
-			continue
-		}
-		if j == i {
-			s[j] += float32(own * g)
-		} else {
-			s[j] += float32(other * g)
+	half := 1 / (2 * math.Ln2 * float64(len(w.gain))) // dp/dx = ½
+	for _, gain := range w.gain {
+		signal, rest := w.receive(gain, i, x)
+		own := half / (rest + signal)
+		other := own - half/rest
+		for j, g := range gain[i*w.n : (i+1)*w.n] {
+			if x[j] < -1 || x[j] > 1 {
+				continue
+			}
+			if j == i {
+				s[j] += float32(own * g)
+			} else {
+				s[j] += float32(other * g)
+			}
 		}
 	}
 }
