@@ -403,6 +403,65 @@ func TestRefusal(t *testing.T) {
 	require.True(t, errors.Is(err, context.Canceled))
 }
 
+// Variables that share tables with thousands of others are no obstacle if the others are
+// loosely tied, and no reason to search long if they are not.
+func TestHubs(t *testing.T) {
+	const n = 20000
+	for _, c := range []struct {
+		name  string
+		hubs  int32
+		rim   bool // the others form a ring
+		width float64
+	}{{"star", 1, false, 2}, {"two stars", 2, false, 3}, {"wheel", 1, true, 4}, {"bicycle", 2, true, 5}} {
+		t.Run(c.name, func(t *testing.T) {
+			g := graph{cards: slices.Repeat([]int32{2}, n)}
+			add := func(t []float64, scope ...int32) {
+				g.scopes, g.tables = append(g.scopes, scope), append(g.tables, t)
+			}
+			for v := c.hubs; v < n; v++ {
+				for h := range c.hubs {
+					add([]float64{0.1, 0, 0, 0.1}, h, v)
+				}
+				if c.rim {
+					add([]float64{0, 0.2, 0.2, 0}, v, max(c.hubs, (v+1)%n))
+				}
+			}
+			p, err := elimination.New(t.Context(), g.cards, g.scopes, elimination.Options{})
+			require.NoError(t, err)
+			require.Equal(t, c.width, p.Width)
+			got, err := p.NewRun().Sum(t.Context(), g.tables)
+			require.NoError(t, err)
+			// Given the hubs' levels, of which only whether they agree matters, the others
+			// are a ring, or independent.
+			want := math.Inf(-1)
+			for ones := range c.hubs + 1 {
+				zeros := c.hubs - ones
+				a, b := math.Exp(-0.1*float64(zeros)), math.Exp(-0.1*float64(ones))
+				z := float64(n-c.hubs) * math.Log(a+b)
+				if c.rim { // transfer matrix (a, bw; aw, b)
+					w := math.Exp(-0.2)
+					root := math.Sqrt((a-b)*(a-b) + 4*a*b*w*w)
+					z = float64(n-c.hubs)*math.Log((a+b+root)/2) + math.Log1p(math.Pow((a+b-root)/(a+b+root), float64(n-c.hubs)))
+				}
+				ways := math.Log(float64(1 + ones*zeros)) // of two hubs: 1, 2, 1
+				want = max(want, z+ways) + math.Log1p(math.Exp(-math.Abs(z+ways-want)))
+			}
+			near(t, want, got, 1e-12*want)
+		})
+	}
+	var dense graph
+	for i := range int32(700) {
+		dense.cards = append(dense.cards, 2)
+		for j := range i {
+			dense.scopes = append(dense.scopes, []int32{j, i})
+		}
+	}
+	_, err := elimination.New(t.Context(), dense.cards, dense.scopes, elimination.Options{})
+	var w *energy.WidthError
+	require.ErrorAs(t, err, &w)
+	require.Equal(t, 700.0, w.LowerBound)
+}
+
 func BenchmarkSum(b *testing.B) {
 	for _, c := range []struct{ rows, cols int }{{16, 200}, {20, 20}} {
 		b.Run(fmt.Sprintf("grid=%dx%d", c.rows, c.cols), func(b *testing.B) {

@@ -15,7 +15,9 @@ import (
 type graph struct {
 	bits  []float64 // log₂ of the levels of each variable
 	late  []bool    // variables that may only be eliminated after all others; nil: none
-	adj   [][]int32 // ascending
+	adj   [][]int32 // ascending, with some that were eliminated
+	dead  []int     // how many of these
+	gone  []bool    // eliminated
 	meter *poll.Meter
 }
 
@@ -43,7 +45,7 @@ func newGraph(cards []int32, scopes [][]int32, late []bool) *graph {
 // clone returns a copy whose lists may be changed.
 func (g *graph) clone() *graph {
 	c := *g
-	c.adj = make([][]int32, len(g.adj))
+	c.adj, c.dead, c.gone = make([][]int32, len(g.adj)), make([]int, len(g.adj)), make([]bool, len(g.adj))
 	total := 0
 	for _, a := range g.adj {
 		total += len(a)
@@ -56,9 +58,18 @@ func (g *graph) clone() *graph {
 	return &c
 }
 
+// near returns the neighbours of v.
+func (g *graph) near(v int32) []int32 {
+	if g.dead != nil && g.dead[v] > 0 {
+		g.adj[v] = slices.DeleteFunc(g.adj[v], func(u int32) bool { return g.gone[u] })
+		g.dead[v] = 0
+	}
+	return g.adj[v]
+}
+
 // weight returns log₂ of the entries over the neighbours of v.
 func (g *graph) weight(v int32) (bits float64) {
-	for _, u := range g.adj[v] {
+	for _, u := range g.near(v) {
 		bits += g.bits[u]
 	}
 	return bits
@@ -88,14 +99,33 @@ func union(dst, a, b []int32, v, w int32) []int32 {
 	return dst
 }
 
+// hub is how many times as many neighbours as the variables that it meets a hub has: it is
+// looked up in its list, which is not read, so that thousands of variables with few
+// neighbours are eliminated around it in linear time.
+const hub = 16
+
 // remove eliminates v: its neighbours become neighbours of each other. It returns them,
 // and the operations it took.
 func (g *graph) remove(v int32, buf *[]int32) (near []int32, work int) {
-	near = g.adj[v]
+	near = g.near(v)
+	g.gone[v] = true
 	for _, a := range near {
-		*buf = union(*buf, g.adj[a], near, v, a)
-		g.adj[a] = append(g.adj[a][:0], *buf...)
-		work += len(g.adj[a]) + len(near)
+		if len(g.adj[a]) <= hub*len(near) {
+			*buf = union(*buf, g.near(a), near, v, a)
+			g.adj[a] = append(g.adj[a][:0], *buf...)
+			work += len(g.adj[a]) + len(near)
+			continue
+		}
+		for _, b := range near {
+			if at, found := slices.BinarySearch(g.adj[a], b); !found && b != a {
+				g.adj[a] = slices.Insert(g.adj[a], at, b)
+				work += len(g.adj[a]) / hub
+			}
+		}
+		work += hub * len(near)
+		if g.dead[a]++; 2*g.dead[a] > len(g.adj[a]) {
+			work += len(g.near(a))
+		}
 	}
 	g.adj[v] = nil
 	return near, work
@@ -104,9 +134,18 @@ func (g *graph) remove(v int32, buf *[]int32) (near []int32, work int) {
 // missing returns how many edges the neighbours of v lack, weighted by the levels at both
 // ends, and the operations it took.
 func (g *graph) missing(v int32) (fill float64, work int) {
-	near := g.adj[v]
+	near := g.near(v)
 	for k, a := range near {
 		other, j := g.adj[a], 0
+		if len(other) > hub*len(near) {
+			for _, b := range near[k+1:] {
+				if _, found := slices.BinarySearch(other, b); !found {
+					fill += float64(g.bits[a] * g.bits[b])
+				}
+			}
+			work += hub * len(near)
+			continue
+		}
 		for _, b := range near[k+1:] {
 			for j < len(other) && other[j] < b {
 				j++
@@ -201,6 +240,9 @@ func (p place) before(q place) bool {
 	return p.tie < q.tie || p.tie == q.tie && p.v < q.v
 }
 
+// mostBits is more than log₂ of the entries of any message.
+const mostBits = 64
+
 // greedy eliminates next the variable whose neighbours lack the fewest edges (min-fill) or
 // have the smallest table (min-weight), ties at random (Kjærulff 1990).
 func (g *graph) greedy(fill bool, l limits, r *rand.Rand) *elimination {
@@ -208,13 +250,20 @@ func (g *graph) greedy(fill bool, l limits, r *rand.Rand) *elimination {
 	score, done := make([]float64, len(g.adj)), make([]bool, len(g.adj))
 	queue := make([]place, 0, 2*len(g.adj))
 	push := func(v int32, work *int) {
-		s := own.weight(v)
-		if fill {
+		s := float64(len(own.adj[v]) - own.dead[v]) // at most the weight: levels are two or more
+		if s <= mostBits {
+			s = own.weight(v)
+			*work += len(own.adj[v])
+		}
+		switch {
+		case fill && s > l.message: // it cannot be next
+			s = math.Inf(1)
+		case fill:
 			var w int
 			s, w = own.missing(v)
 			*work += w
 		}
-		*work += len(own.adj[v]) + 20
+		*work += 20
 		score[v] = s
 		queue = heap.Push(queue, place{g.late != nil && g.late[v], s, r.Uint32(), v}, place.before)
 	}
