@@ -267,6 +267,15 @@ const (
 // another returns unsatisfied bonds of least weight, drawn at random.
 func (g *frame) another(ctx context.Context, try uint64) ([]bool, error) {
 	r := sampler.NewStream(0, math.MaxUint64-1-try) // of no search
+
+	// The energy of the state is the proof.
+	_, bad, err := g.noisy(r).solve(ctx, nil)
+	return bad, err
+}
+
+// noisy returns a frame in which one of the sets of bonds of least weight is lighter than
+// the others.
+func (g *frame) noisy(r *sampler.Stream) *frame {
 	h := *g
 	h.w, h.total = make([]int64, len(g.w)), 0
 	for k, w := range g.w {
@@ -276,20 +285,19 @@ func (g *frame) another(ctx context.Context, try uint64) ([]bool, error) {
 			h.w[k] = -v
 		}
 	}
-	_, bad, err := h.solve(ctx, nil) // the energy of the state is the proof
-	return bad, err
+	return &h
 }
 
 // torus returns a graph of n sites as a lattice of rows and columns with periodic
 // boundaries, with bonds of weight 0 where it has none; nil if it is no such graph.
 func (g *frame) torus() *frame {
-	bonds := make(map[[2]int32]int64, len(g.ends))
-	for k, e := range g.ends {
-		bonds[[2]int32{min(e[0], e[1]), max(e[0], e[1])}] = g.w[k]
-	}
 	for columns := 3; columns <= g.n/3; columns++ {
 		if g.n%columns != 0 || !g.fits(columns) {
 			continue
+		}
+		bonds := make(map[[2]int32]int64, len(g.ends))
+		for k, e := range g.ends {
+			bonds[[2]int32{min(e[0], e[1]), max(e[0], e[1])}] = g.w[k]
 		}
 		t := &frame{n: g.n, total: g.total}
 		for i := range g.n {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 	"github.com/gibbsite-go/gibbsite/internal/matching"
@@ -89,9 +90,9 @@ func (d *dualGraph) reach(from int32, radius int64, f func(v int32, distance int
 }
 
 // solve returns the least weight of unsatisfied bonds that frustrated faces demand, and such
-// bonds. Pairs of faces that are further from each other than a radius are left out of the
-// matching; its dual variables show whether one of them could matter, and then the radius
-// doubles. check, if it is not nil, examines the dual solution.
+// bonds. Every face has a radius, and pairs of faces of which neither is within the other's
+// are left out of the matching; its dual variables show which radii are too short for that,
+// and then these grow. check, if it is not nil, examines the dual solution.
 func (g *frame) solve(ctx context.Context, check func(context.Context, *matching.Matching, []int32) error) (least int64, bad []bool, err error) {
 	d, odd := g.dual(), g.frustrated()
 	number := make([]int32, len(odd))
@@ -106,22 +107,23 @@ func (g *frame) solve(ctx context.Context, check func(context.Context, *matching
 	if len(face) == 0 {
 		return 0, bad, nil
 	}
-	radius := int64(0) // of the nearest other frustrated face, at most
-	for _, f := range face {
+	radius := make([]int64, len(face)) // of the nearest other frustrated face, to begin with
+	for i, f := range face {
+		radius[i] = 1
 		d.reach(f, int64(1)<<60, func(v int32, at int64) bool {
 			if v == f || !odd[v] {
 				return true
 			}
-			radius = max(radius, at)
+			radius[i] = max(at, 1)
 			return false
 		})
 	}
 	var m *matching.Matching
-	for radius = max(radius, 1); ; radius *= 2 {
+	for short := true; short; {
 		var edges []matching.Edge
 		for i, f := range face {
-			d.reach(f, radius, func(v int32, at int64) bool {
-				if j := number[v]; j > int32(i) {
+			d.reach(f, radius[i], func(v int32, at int64) bool {
+				if j := number[v]; j > int32(i) || j >= 0 && at > radius[j] {
 					edges = append(edges, matching.Edge{U: int32(i), V: j, W: 2 * at})
 				}
 				return true
@@ -132,16 +134,24 @@ func (g *frame) solve(ctx context.Context, check func(context.Context, *matching
 		}
 		m, err = matching.Perfect(ctx, len(face), edges)
 		if errors.Is(err, matching.ErrNone) {
-			if radius > g.total {
+			if slices.Min(radius) > g.total {
 				return 0, nil, fmt.Errorf("%d frustrated faces without a perfect matching", len(face))
+			}
+			for i := range radius {
+				radius[i] *= 2
 			}
 			continue
 		}
 		if err != nil {
 			return 0, nil, err
 		}
-		if radius > g.total || twoLargest(potentials(m)) <= 2*radius {
-			break
+		short = false
+		p := potentials(m)
+		largest := slices.Max(p)
+		for i, v := range p { // no face that is further away has a tight edge to this one
+			if need := (v + largest + 1) / 2; radius[i] < need && radius[i] <= g.total {
+				short, radius[i] = true, need
+			}
 		}
 	}
 	if check != nil {
@@ -153,7 +163,7 @@ func (g *frame) solve(ctx context.Context, check func(context.Context, *matching
 		if int32(i) > j {
 			continue
 		}
-		d.reach(face[i], radius, func(v int32, _ int64) bool {
+		d.reach(face[i], g.total, func(v int32, _ int64) bool {
 			if v != face[j] {
 				return true
 			}
@@ -178,22 +188,6 @@ func potentials(m *matching.Matching) []int64 {
 		}
 	}
 	return p
-}
-
-// twoLargest returns the sum of the two largest numbers.
-func twoLargest(p []int64) int64 {
-	a, b := p[0], p[1]
-	if b > a {
-		a, b = b, a
-	}
-	for _, v := range p[2:] {
-		if v > a {
-			a, b = v, a
-		} else if v > b {
-			b = v
-		}
-	}
-	return a + b
 }
 
 // checkDual returns an error unless a dual solution proves that unsatisfied bonds weigh at

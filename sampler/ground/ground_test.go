@@ -251,6 +251,6 @@ func TestRoundsAllocateNothing(t *testing.T) {
 	for _, real := range []bool{false, true} {
 		s := exact.Must(New(glass(8, real, 1), Config{Chains: 2}))
 		require.NoError(t, s.Run(context.Background(), 20))
-		assert.Zero(t, testing.AllocsPerRun(20, func() { s.seekers[0].round(nil, 8) }))
+		assert.Zero(t, testing.AllocsPerRun(20, func() { s.seekers[0].round(nil, 8, false) }))
 	}
 }

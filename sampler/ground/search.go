@@ -18,12 +18,12 @@ package ground
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/bits"
 	"slices"
-	"sync/atomic"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/bonds"
@@ -46,6 +46,12 @@ import (
 // best state of the search takes over every cluster of sites in which the new state is
 // no worse. The length of rounds is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …;
 // after every fourth round each search takes clusters over from another one.
+//
+// On a square lattice without fields, open or periodic, sites row by row, every fourth round
+// of the best search begins with a window of at most 4,096 sites, less than all by at least
+// one row and one column, in which its best state becomes optimal given its levels outside:
+// by a least perfect matching of frustrated faces, see [Bound]. Some ten windows reach the
+// ground state of ±1 bonds on 50 × 100 sites, at .2 s each; one is not interrupted.
 //
 // Differences of energies are exact integers if all weights and fields of the model are
 // multiples of one unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they
@@ -93,10 +99,16 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 		e: make([]float64, cfg.Chains), x: make([]int32, cfg.Chains*sites),
 	}
 	s.life = session.Session{Who: "ground: Search", Checkpoint: cfg.Checkpoint, Len: s.Len, Progress: cfg.Progress, Write: s.write, Read: s.read}
+	var l *lattice
+	if len(b.Adj) <= 4*sites {
+		if q, err := quantise(m); err == nil { // not so for differences of energies near 1e-300
+			l = q.lattice()
+		}
+	}
 	if w, f, _, ok := b.Integers(maxReach); ok {
-		fill(s.seekers, newSystem(b, w, f), cfg.Seed)
+		fill(s.seekers, newSystem(b, w, f), l, cfg.Seed)
 	} else {
-		fill(s.seekers, newSystem(b, b.Weight, b.Field), cfg.Seed)
+		fill(s.seekers, newSystem(b, b.Weight, b.Field), l, cfg.Seed)
 	}
 	for i, k := range s.seekers {
 		switch len(cfg.Init) {
@@ -113,10 +125,10 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 	return s, sampler.CheckStart(s.e)
 }
 
-func fill[T number](seekers []seeker, g *system[T], seed uint64) {
+func fill[T number](seekers []seeker, g *system[T], l *lattice, seed uint64) {
 	c := newScale(g)
 	for i := range seekers {
-		seekers[i] = newSearcher(g, c, seed, uint64(i))
+		seekers[i] = newSearcher(g, l, c, seed, uint64(i))
 	}
 }
 
@@ -129,8 +141,8 @@ func (s *Search) Run(ctx context.Context, n int) error {
 	defer workers.Stop()
 	stop := func() bool { return poll.Err(ctx) != nil }
 	return s.life.Run(ctx, n, func(int) error {
-		if !s.round(workers, stop) {
-			return ctx.Err()
+		if done, err := s.round(workers, stop); !done || err != nil {
+			return cmp.Or(err, ctx.Err())
 		}
 		if s.cfg.Stop != nil && s.cfg.Stop(slices.Min(s.e)) {
 			return session.ErrDone
@@ -140,30 +152,34 @@ func (s *Search) Run(ctx context.Context, n int) error {
 }
 
 // round makes a round or goes on with it. It returns false if stop interrupted it.
-func (s *Search) round(workers *pool.Pool, stop func() bool) (done bool) {
+func (s *Search) round(workers *pool.Pool, stop func() bool) (done bool, err error) {
 	if s.lent == 0 {
-		var stopped atomic.Bool
-		sweeps := s.sweeps()
+		sweeps, best := s.sweeps(), -1
+		if s.rounds%lendEvery == lendEvery-1 {
+			best = slices.Index(s.e, slices.Min(s.e))
+		}
+		stopped, errs := make([]bool, len(s.seekers)), make([]error, len(s.seekers))
 		workers.Each(0, len(s.seekers), func(_, i int) {
-			if s.seekers[i].rounds() == s.rounds && !s.seekers[i].round(stop, sweeps) {
-				stopped.Store(true)
+			if s.seekers[i].rounds() == s.rounds {
+				done, err := s.seekers[i].round(stop, sweeps, i == best)
+				stopped[i], errs[i] = !done, err
 			}
 		})
-		if stopped.Load() {
-			return false
+		if err := errors.Join(errs...); err != nil || slices.Contains(stopped, true) {
+			return false, err
 		}
 	}
 	if n := len(s.seekers); s.rounds%lendEvery == lendEvery-1 && n > 1 {
 		ahead := 1 + s.rounds/lendEvery%(n-1)
 		for ; s.lent < n; s.lent++ {
 			if !s.seekers[s.lent].borrow(stop, s.seekers[(s.lent+ahead)%n]) {
-				return false
+				return false, nil
 			}
 		}
 	}
 	s.rounds, s.lent = s.rounds+1, 0
 	s.look()
-	return true
+	return true, nil
 }
 
 const (

@@ -14,8 +14,8 @@ type seeker interface {
 	begin(levels []int32)
 
 	// round anneals once in the given number of sweeps, or continues to, and returns
-	// false if stop interrupted it.
-	round(stop func() bool, sweeps int) (done bool)
+	// false if stop interrupted it. ahead says that a window comes first.
+	round(stop func() bool, sweeps int, ahead bool) (done bool, err error)
 
 	// rounds returns the number of whole rounds.
 	rounds() int
@@ -43,6 +43,7 @@ const (
 // searcher is one search: a best state, and a round of annealing under way.
 type searcher[T number] struct {
 	g         *system[T]
+	lattice   *lattice // nil for other models
 	scale     scale
 	best, now *spins[T]
 	clusters  *clusters[T]
@@ -60,8 +61,8 @@ type searcher[T number] struct {
 	work int // since the last check for a stop
 }
 
-func newSearcher[T number](g *system[T], c scale, seed, chain uint64) *searcher[T] {
-	s := &searcher[T]{g: g, scale: c, best: newSpins(g), now: newSpins(g), clusters: newClusters[T](g.sites())}
+func newSearcher[T number](g *system[T], l *lattice, c scale, seed, chain uint64) *searcher[T] {
+	s := &searcher[T]{g: g, lattice: l, scale: c, best: newSpins(g), now: newSpins(g), clusters: newClusters[T](g.sites())}
 	s.words.stream = *sampler.NewStream(seed, chain)
 	s.words.at = len(s.words.buf)
 	return s
@@ -89,9 +90,14 @@ func (s *searcher[T]) stop(work int) bool {
 	return s.ask()
 }
 
-func (s *searcher[T]) round(ask func() bool, sweeps int) (done bool) {
+func (s *searcher[T]) round(ask func() bool, sweeps int, ahead bool) (done bool, err error) {
 	s.ask = ask
 	if s.stage == rest {
+		if ahead && s.lattice != nil && s.found {
+			if err := s.window(); err != nil {
+				return false, err
+			}
+		}
 		// The first round begins hot.
 		if s.from = 0; s.found {
 			s.from = s.words.unit()
@@ -101,7 +107,7 @@ func (s *searcher[T]) round(ask func() bool, sweeps int) (done bool) {
 	}
 	for ; s.stage == anneal && s.sweep < sweeps; s.sweep, s.site = s.sweep+1, 0 {
 		if !s.heat(sweeps) {
-			return false
+			return false, nil
 		}
 	}
 	if s.stage == anneal {
@@ -109,7 +115,7 @@ func (s *searcher[T]) round(ask func() bool, sweeps int) (done bool) {
 	}
 	if s.stage == descend {
 		if !s.descend(s.now) {
-			return false
+			return false, nil
 		}
 		s.enter(take)
 	}
@@ -117,16 +123,29 @@ func (s *searcher[T]) round(ask func() bool, sweeps int) (done bool) {
 		if !s.found {
 			s.best, s.now, s.found = s.now, s.best, true
 		} else if _, ok := s.clusters.takeOver(s.g, s.best, s.now, true, s.stop); !ok {
-			return false
+			return false, nil
 		}
 		s.enter(polish)
 	}
 	if !s.descend(s.best) {
-		return false
+		return false, nil
 	}
 	s.enter(rest)
 	s.made++
-	return true
+	return true, nil
+}
+
+// window improves the best state of a lattice by a window.
+func (s *searcher[T]) window() error {
+	next := s.words.stream // the numbers of the search itself go on as without windows
+	x := make([]int32, s.g.sites())
+	s.best.levels(x)
+	if err := s.lattice.improve(x, sampler.NewStream(next.Uint64(), math.MaxUint64)); err != nil {
+		return err
+	}
+	s.now.set(s.g, x)
+	s.clusters.takeOver(s.g, s.best, s.now, true, func(int) bool { return false })
+	return nil
 }
 
 func (s *searcher[T]) rounds() int { return s.made }
