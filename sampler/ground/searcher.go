@@ -43,11 +43,13 @@ const (
 // searcher is one search: a best state, and a round of annealing under way.
 type searcher[T number] struct {
 	g         *system[T]
-	lattice   *lattice // nil for other models
+	lattice   *lattice    // nil for other models
+	forests   []forest[T] // none unless the model is sparse
 	scale     scale
 	best, now *spins[T]
 	clusters  *clusters[T]
 	table     []uint32
+	gardener  gardener[T]
 	words     words
 
 	made        int     // whole rounds
@@ -61,8 +63,8 @@ type searcher[T number] struct {
 	work int // since the last check for a stop
 }
 
-func newSearcher[T number](g *system[T], l *lattice, c scale, seed, chain uint64) *searcher[T] {
-	s := &searcher[T]{g: g, lattice: l, scale: c, best: newSpins(g), now: newSpins(g), clusters: newClusters[T](g.sites())}
+func newSearcher[T number](g *system[T], l *lattice, forests []forest[T], c scale, seed, chain uint64) *searcher[T] {
+	s := &searcher[T]{g: g, lattice: l, forests: forests, scale: c, best: newSpins(g), now: newSpins(g), clusters: newClusters[T](g.sites())}
 	s.words.stream = *sampler.NewStream(seed, chain)
 	s.words.at = len(s.words.buf)
 	return s
@@ -155,6 +157,13 @@ func (s *searcher[T]) enter(stage int) { s.stage, s.sweep, s.site, s.moved = sta
 // heat goes on with the sweep under way and returns false if it was stopped.
 func (s *searcher[T]) heat(sweeps int) bool {
 	beta := s.scale.at(s.from, float64(s.sweep)/float64(max(1, sweeps-1)))
+	if n := s.g.sites(); len(s.forests) > 0 && beta*float64(s.g.reach) <= mostExponent {
+		if s.site < n {
+			s.gardener.draw(s.g, s.now, s.forests[s.sweep%len(s.forests)], beta, &s.words)
+			s.site = n
+		}
+		return !s.stop(forestWork * n)
+	}
 	if _, integers := any(s.now).(*spins[int32]); integers {
 		s.table = acceptances(s.table, beta, int(s.g.reach))
 	}

@@ -1,0 +1,119 @@
+package ground
+
+import (
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/subgraph"
+)
+
+const (
+	forestDegree = 3   // mean number of neighbours up to which sweeps are forests
+	forestCovers = 8   // of all sites by forests
+	forestWork   = 4   // of a site, that of an update being 1
+	mostExponent = 300 // of odds, so that products of two are numbers; beyond it sites move alone
+)
+
+// forest is an induced subgraph without cycles, each site before its parent.
+type forest[T number] []branch[T]
+
+// branch is a site and its parent. A root is its own parent, with a bond of weight 0, at a
+// place behind the last one.
+type branch[T number] struct {
+	site, parent, place int32
+	w                   T // of the bond
+}
+
+// newForests returns forests of which every few cover all sites, nil unless the graph is
+// sparse.
+func newForests[T number](g *system[T]) (all []forest[T]) {
+	if len(g.adj) == 0 || len(g.adj) > forestDegree*g.sites() {
+		return nil
+	}
+	adj := make([]int32, len(g.adj))
+	for k, a := range g.adj {
+		adj[k] = a.to
+	}
+	graph := subgraph.NewGraph(g.start, adj, nil)
+	r := rand.New(rand.NewPCG(44, 3)) // no search draws from it
+	place := make([]int32, g.sites())
+	for range forestCovers {
+		for _, set := range graph.Cover(1, r) {
+			f := make(forest[T], len(set))
+			for i := range place {
+				place[i] = -1
+			}
+			for k, i := range set {
+				place[i] = int32(k)
+			}
+			for k, i := range set {
+				f[k] = branch[T]{site: i, parent: i, place: int32(len(set))}
+				for _, a := range g.row(int(i)) {
+					if place[a.to] > int32(k) {
+						f[k] = branch[T]{i, a.to, place[a.to], a.w}
+					}
+				}
+			}
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// gardener draws forests, with scratch of its own.
+type gardener[T number] struct {
+	own         []T       // E(x_i = 1) − E(x_i = 0) without the bonds of the forest
+	odds, bonds []float64 // of level 1 at a site; e^(−beta·w)
+	table       []float64 // of integers: e^(−beta·l), l = −reach … reach
+}
+
+// draw redraws the sites of a forest, given the others, from e^(−beta·E): messages from the
+// sites to their parents are odds of level 1, whose factors are (1 + o·e^(−beta·w))/(1 + o).
+// Levels are as good as random, so that it branches on none but those that change.
+func (d *gardener[T]) draw(g *system[T], x *spins[T], f forest[T], beta float64, r *words) {
+	if d.own == nil {
+		d.own, d.odds, d.bonds = make([]T, g.sites()+1), make([]float64, g.sites()+1), make([]float64, g.sites())
+	}
+	own, odds, bonds := d.own[:len(f)+1], d.odds[:len(f)+1], d.bonds[:len(f)]
+	for k := range f {
+		i := f[k].site
+		own[k] = T(x.s[i] * x.loss[i])
+	}
+	for k := range f {
+		b := &f[k]
+		own[k] -= T(b.w*(1-x.s[b.parent])) / 2
+		own[b.place] -= T(b.w*(1-x.s[b.site])) / 2
+	}
+	d.weigh(g, f, beta)
+	odds[len(f)] = 1
+	for k := range f {
+		o := odds[k]
+		odds[f[k].place] *= (1 + float64(o*bonds[k])) / (1 + o)
+	}
+	for k := len(f) - 1; k >= 0; k-- {
+		b := &f[k]
+		factor := [2]float64{1, bonds[k]}
+		o := float64(odds[k] * factor[int(1-x.s[b.parent])/2&1])
+		if one := float64(r.unit()*(1+o)) < o; one != (x.s[b.site] < 0) {
+			x.flip(g, int(b.site))
+		}
+	}
+}
+
+// weigh takes the exponentials of what the sites and the bonds of a forest cost.
+func (d *gardener[T]) weigh(g *system[T], f forest[T], beta float64) {
+	if _, reals := any(d.own).([]float64); reals {
+		for k := range f {
+			d.odds[k], d.bonds[k] = simd.Exp(-beta*float64(d.own[k])), simd.Exp(-beta*float64(f[k].w))
+		}
+		return
+	}
+	reach := int(g.reach)
+	d.table = d.table[:0]
+	for l := -reach; l <= reach; l++ {
+		d.table = append(d.table, simd.Exp(-beta*float64(l)))
+	}
+	for k := range f {
+		d.odds[k], d.bonds[k] = d.table[int(d.own[k])+reach], d.table[int(f[k].w)+reach]
+	}
+}
