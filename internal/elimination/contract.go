@@ -1,7 +1,6 @@
 package elimination
 
 import (
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -142,7 +141,7 @@ func (r *Run) buffer(n int) []float64 {
 // contract sums the product of the operands over the variable.
 func (r *Run) contract(b *bucket, out []float64) {
 	largest := r.mode == maximal && !r.p.summed(b.v)
-	if (r.mode == linear || largest) && r.fast(b, out) {
+	if r.fast(b, out, largest) {
 		return
 	}
 	l := r.lay(b)
@@ -180,31 +179,17 @@ func (r *Run) contract(b *bucket, out []float64) {
 func (r *Run) reduce(dst, tmp []float64, card int, largest bool) {
 	copy(dst, tmp)
 	n := len(dst)
-	if card == 2 && !largest {
-		for o, b := range tmp[n : 2*n] {
-			dst[o] = simd.LogAdd(dst[o], b)
-		}
-		return
-	}
 	for level := 1; level < card; level++ {
-		for o, v := range tmp[level*n : (level+1)*n] {
-			if v > dst[o] {
-				dst[o] = v
-			}
-		}
-	}
-	if largest {
-		return
-	}
-	for o, top := range dst {
-		if math.IsInf(top, -1) {
+		v := tmp[level*n : (level+1)*n]
+		if !largest {
+			simd.LogAdds(dst, v)
 			continue
 		}
-		s := 0.0
-		for level := range card {
-			s += simd.Exp(tmp[level*n+o] - top)
+		for o, w := range v {
+			if w > dst[o] {
+				dst[o] = w
+			}
 		}
-		dst[o] = top + simd.Log(s)
 	}
 }
 
@@ -287,7 +272,7 @@ func (r *Run) values(dst []float64, b *bucket, q *pattern, level int) {
 }
 
 // fast contracts a bucket that has a pattern.
-func (r *Run) fast(b *bucket, out []float64) bool {
+func (r *Run) fast(b *bucket, out []float64, largest bool) bool {
 	q, ok := r.pattern(b)
 	if !ok {
 		return false
@@ -296,9 +281,10 @@ func (r *Run) fast(b *bucket, out []float64) bool {
 	steps := r.outer(b, q.outer, &dims)
 	r.begin(b, q.outer)
 	card := int(r.p.cards[b.v])
-	p := r.buffer(card * q.inner)
 	d := r.ops[q.message]
 	block := q.m * q.inner
+	p := r.buffer(card*q.inner + min(block, blockSize))
+	tmp := p[card*q.inner:]
 	for at := 0; at < len(out); at += block {
 		dst := out[at : at+block]
 		for level := range card {
@@ -306,9 +292,25 @@ func (r *Run) fast(b *bucket, out []float64) bool {
 		}
 		first := d[r.base[q.message]:]
 		switch {
-		case r.mode != linear:
+		case largest:
 			for level := range card {
 				raise(dst, first[level*(len(d)/card):], p[level*q.inner:(level+1)*q.inner], &q, level == 0)
+			}
+		case r.mode != linear:
+			part := q
+			for m := 0; m < q.m; m += part.m {
+				part.m = min(max(1, blockSize/q.inner), q.m-m)
+				sums := dst[m*q.inner : (m+part.m)*q.inner]
+				for level := range card {
+					to := sums
+					if level > 0 {
+						to = tmp[:len(sums)]
+					}
+					raise(to, first[level*(len(d)/card)+m*q.step:], p[level*q.inner:(level+1)*q.inner], &part, true)
+					if level > 0 {
+						simd.LogAdds(sums, to)
+					}
+				}
 			}
 		case card == 2:
 			pairs(dst, first, first[len(d)/2:], p, &q)

@@ -2,6 +2,7 @@ package elimination
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -69,23 +70,42 @@ func (r *Run) Draw(ctx context.Context, x []int32, src []rand.Source) error {
 // variable.
 func (r *Run) places(index []int32, op *operand, x []int32, n int) {
 	clear(index)
-	step := int32(1)
-	for j := len(op.vars) - 1; j > 0; j-- {
-		v := op.vars[j]
-		row := x[int(v)*n : (int(v)+1)*n]
-		if step == 1 {
-			copy(index, row)
-		} else {
-			for q, l := range row {
-				index[q] += step * l
-			}
+	vars, step := op.vars[1:], int32(1)
+	row := func(v int32) (levels []int32, at int32) {
+		at, step = step, step*r.p.cards[v]
+		return x[int(v)*n : (int(v)+1)*n][:len(index)], at
+	}
+	for ; len(vars) >= 4; vars = vars[:len(vars)-4] { // four at a time, for speed
+		k := len(vars)
+		a, p := row(vars[k-1])
+		b, q := row(vars[k-2])
+		c, s := row(vars[k-3])
+		d, t := row(vars[k-4])
+		for i := range index {
+			index[i] += a[i]*p + b[i]*q + c[i]*s + d[i]*t
 		}
-		step *= r.p.cards[v]
+	}
+	for k := len(vars) - 1; k >= 0; k-- {
+		a, p := row(vars[k])
+		for i, l := range a {
+			index[i] += l * p
+		}
 	}
 }
 
 // coins draws a variable of two levels.
 func (r *Run) coins(row []int32, u []float64, index [][]int32) {
+	row = row[:len(u)]
+	if len(r.ops) == 2 { // as nearly always
+		c, d := r.ops[0], r.ops[1]
+		e, f := c[len(c)/2:], d[len(d)/2:]
+		at, to := index[0][:len(u)], index[1][:len(u)]
+		for q, v := range u {
+			i, j := at[q], to[q]
+			row[q] = coin(float64(c[i]*d[j]), float64(e[i]*f[j]), v)
+		}
+		return
+	}
 	for q, v := range u {
 		p0, p1 := 1.0, 1.0
 		for i, d := range r.ops {
@@ -93,11 +113,13 @@ func (r *Run) coins(row []int32, u []float64, index [][]int32) {
 			p0 *= d[at]
 			p1 *= d[at+len(d)/2]
 		}
-		row[q] = 0
-		if v*(p0+p1) >= p0 {
-			row[q] = 1
-		}
+		row[q] = coin(p0, p1, v)
 	}
+}
+
+// coin returns 1 if u·(p + q) ≥ p, without a branch, and otherwise 0.
+func coin(p, q, u float64) int32 {
+	return int32(1 - math.Float64bits(float64(u*(p+q))-p)>>63)
 }
 
 // pick draws a level of a variable by a number in [0, 1).

@@ -3,6 +3,8 @@ package simd
 import (
 	"math"
 	"math/big"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -208,4 +210,34 @@ func TestLogAdd(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestLogAdds(t *testing.T) {
+	r := rand.New(rand.NewPCG(44, 1))
+	inf := math.Inf(-1)
+	dst, x := []float64{inf, inf, 1.5, 0, 1, -700, 40, 0}, []float64{inf, -2, inf, 0, -39.99, -700, 0, 800}
+	for range 100000 {
+		a := 50 * r.NormFloat64()
+		dst, x = append(dst, a), append(x, a+float64(10*r.NormFloat64()))
+	}
+	got := slices.Clone(dst)
+	LogAdds(got, x)
+	for i, v := range got {
+		want := LogAdd(dst[i], x[i])
+		if !(v == want || math.Abs(v-want) <= max(3e-16, math.Abs(want)*0x1p-52)) {
+			t.Fatalf("log(e^%v + e^%v) = %v, want %v", dst[i], x[i], v, want)
+		}
+	}
+}
+
+func BenchmarkLogAdds(b *testing.B) {
+	r := rand.New(rand.NewPCG(44, 2))
+	dst, x := make([]float64, 1<<12), make([]float64, 1<<12)
+	for i := range x {
+		x[i], dst[i] = 5*r.NormFloat64(), 5*r.NormFloat64()
+	}
+	for b.Loop() {
+		LogAdds(dst, x)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(x)), "ns/entry")
 }
