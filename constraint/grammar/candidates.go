@@ -24,6 +24,9 @@ func (t terminal) choices(bytes []byte, state int32) ([]byte, bool) {
 
 // bytes appends those of the arcs of a node.
 func (t *trie) bytes(bytes []byte, at int) []byte {
+	if t.next == nil {
+		t.build()
+	}
 	for _, a := range t.next[at] {
 		bytes = append(bytes, a.b)
 	}

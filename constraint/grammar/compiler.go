@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,8 +17,10 @@ type compiler struct {
 	n          *network
 	compact    bool
 	canonical  bool
-	strict     bool // drafts up to 4: 1.0 is no integer
-	ids        map[*value]int
+	strict     bool                 // drafts up to 4: 1.0 is no integer
+	ids        map[*value]int32     // equal schemas have one, where parts are merged
+	like       []*value             // the first with each of them
+	automata   map[string]automaton // of scalars
 	locations  map[string]*location
 	rules      map[string]int32
 	freeNumber *numberAutomaton // shared where nothing is asked
@@ -35,9 +38,7 @@ type compiler struct {
 // space lets white space pass at a place.
 func (c *compiler) space(at int32) {
 	if !c.compact {
-		c.n.arc(at, ' ', ' ', at)
-		c.n.arc(at, '\t', '\n', at)
-		c.n.arc(at, '\r', '\r', at)
+		c.n.space(at)
 	}
 }
 
@@ -208,20 +209,81 @@ func (c *compiler) key(schemas []*value) string {
 	ids := make([]int32, 0, len(schemas))
 	for _, s := range schemas {
 		if s != nil {
-			ids = append(ids, int32(c.id(s)))
+			ids = append(ids, c.id(s))
 		}
 	}
 	slices.Sort(ids)
 	return words(slices.Compact(ids))
 }
 
-func (c *compiler) id(s *value) int {
+func (c *compiler) id(s *value) int32 {
 	i, ok := c.ids[s]
 	if !ok {
-		i = len(c.ids)
-		c.ids[s] = i
+		i = int32(len(c.like))
+		c.ids[s], c.like = i, append(c.like, s)
 	}
 	return i
+}
+
+// first returns the first schema that is equal to s.
+func (c *compiler) first(s *value) *value { return c.like[c.id(s)] }
+
+// number gives all parts of a document that are equal one number, so that what one of them
+// becomes stands for all.
+func (c *compiler) number(v *value, known map[string]int32) (int32, error) {
+	k := []byte{byte(v.kind)}
+	switch v.kind {
+	case boolean:
+		if v.truth {
+			k = append(k, 1)
+		}
+	case number:
+		k = append(k, v.num...)
+	case str:
+		k = append(k, v.text...)
+	case array:
+		for _, x := range v.items {
+			i, err := c.number(x, known)
+			if err != nil {
+				return 0, err
+			}
+			k = binary.AppendVarint(k, int64(i))
+		}
+	case object:
+		for _, name := range v.keys {
+			i, err := c.number(v.field[name], known)
+			if err != nil {
+				return 0, err
+			}
+			k = append(binary.AppendVarint(binary.AppendVarint(k, int64(i)), int64(len(name))), name...)
+		}
+	}
+	if c.n.meter.Done(16 + len(k)) {
+		return 0, c.n.meter.Err()
+	}
+	i, ok := known[string(k)]
+	if ok {
+		c.ids[v] = i
+		return i, nil
+	}
+	i = c.id(v)
+	known[string(k)] = i
+	return i, nil
+}
+
+// automaton returns the automaton of a kind of scalars that satisfy some schemas and are among
+// values, made once.
+func (c *compiler) automaton(kind string, schemas, among []*value, make func() (automaton, error)) (automaton, error) {
+	k := kind + c.key(schemas) + "|" + c.key(among)
+	a, ok := c.automata[k]
+	if !ok {
+		var err error
+		if a, err = make(); err != nil {
+			return nil, err
+		}
+		c.automata[k] = a
+	}
+	return a, nil
 }
 
 // property returns the location of the value of a named property.

@@ -108,7 +108,7 @@ func newCompiler(ctx context.Context, root *value, meter *poll.Meter, config Sch
 	c := &compiler{
 		schemas:  schemas{references{root: root, byID: map[string]*value{}, negated: map[*value]bool{}}, map[*value][]part{}},
 		patterns: patterns{ctx, limits, map[string][]test{}},
-		n:        newNetwork("JSONSchema", meter, config.Limits), canonical: canonical, compact: config.Compact || canonical, ids: map[*value]int{}, locations: map[string]*location{},
+		n:        newNetwork("JSONSchema", meter, config.Limits), canonical: canonical, compact: config.Compact || canonical, ids: map[*value]int32{}, automata: map[string]automaton{}, locations: map[string]*location{},
 		rules: map[string]int32{}, building: map[*value]bool{}, written: map[fragment]bool{}, ends: map[fragment]int32{},
 	}
 	c.all = c.every
@@ -127,6 +127,9 @@ func (c *compiler) schema() (*network, error) {
 	c.index(c.root)
 	if c.merging != nil {
 		c.exact = false
+		if _, err := c.number(c.root, map[string]int32{}); err != nil {
+			return nil, err
+		}
 	} else {
 		c.negate(c.root, false)
 	}
@@ -304,10 +307,19 @@ func (c *compiler) enum(values []*value, whole bool, in, out int32) error {
 		c.n.charge(trieBytes * len(text))
 	}
 	if texts != nil {
-		c.n.run(in, newString(stringSpec{most: -1, tests: []test{{a: newTrie(texts), want: true}}, canonical: c.canonical}), out)
+		a, _ := c.automaton("texts", nil, values, func() (automaton, error) {
+			return newString(stringSpec{most: -1, tests: []test{{a: newTrie(texts), want: true}}, canonical: c.canonical}), nil
+		})
+		c.n.run(in, a, out)
 	}
 	if numbers != nil {
-		a, err := newNumber(numberSpec{among: numbers, whole: whole, canonical: c.canonical})
+		kind := "numbers"
+		if whole {
+			kind = "whole numbers"
+		}
+		a, err := c.automaton(kind, nil, values, func() (automaton, error) {
+			return newNumber(numberSpec{among: numbers, whole: whole, canonical: c.canonical})
+		})
 		if err != nil {
 			return err
 		}
@@ -317,7 +329,7 @@ func (c *compiler) enum(values []*value, whole bool, in, out int32) error {
 }
 
 // nullOrBoolean is one scalar, since it stands wherever anything may.
-var nullOrBoolean = terminal{newTrie([]string{"null", "true", "false"})}
+var nullOrBoolean = terminal{newTrie([]string{"null", "true", "false"}).build()}
 
 // typed leads from in to out by the values that satisfy the assertions of s
 // about types.
@@ -336,22 +348,27 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 		c.n.text(in, "false", out)
 	}
 	if t.number || t.integer {
-		spec, err := numberOf(s, t, c.strict, c.exact)
+		a, err := c.automaton("number", []*value{s}, nil, func() (automaton, error) {
+			spec, err := numberOf(s, t, c.strict, c.exact)
+			if err != nil {
+				return nil, err
+			}
+			return c.newNumber(spec, s)
+		})
 		if err != nil {
 			return err
 		}
-		spec.canonical = c.canonical
-		if err := c.runNumber(spec, s, in, out); err != nil {
-			return err
-		}
+		c.n.run(in, a, out)
 	}
 	if t.str {
-		spec, err := c.stringOf(s, c.exact, c.negated[s])
+		a, err := c.automaton("string", []*value{s}, nil, func() (automaton, error) {
+			spec, err := c.stringOf(s, c.exact, c.negated[s])
+			return c.newString(spec), err
+		})
 		if err != nil {
 			return err
 		}
-		spec.canonical = c.canonical
-		c.runString(spec, in, out)
+		c.n.run(in, a, out)
 	}
 	if t.array {
 		r, err := c.array([]*value{s}, l)
@@ -370,32 +387,30 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 	return nil
 }
 
-// runNumber reads a number that s describes.
-func (c *compiler) runNumber(spec numberSpec, s *value, in, out int32) error {
+// newNumber returns the automaton of numbers that s describes.
+func (c *compiler) newNumber(spec numberSpec, s *value) (automaton, error) {
+	spec.canonical = c.canonical
 	if c.freeNumber != nil && spec.free() {
-		c.n.run(in, c.freeNumber, out)
-		return nil
+		return c.freeNumber, nil
 	}
 	a, err := newNumber(spec)
 	if err != nil {
-		return unsupported(s, "multipleOf", "%v", err)
+		return nil, unsupported(s, "multipleOf", "%v", err)
 	}
 	if spec.free() {
 		c.freeNumber = a
 	}
-	c.n.run(in, a, out)
-	return nil
+	return a, nil
 }
 
-// runString reads a string.
-func (c *compiler) runString(spec stringSpec, in, out int32) {
-	free := len(spec.tests) == 0 && spec.least == 0 && spec.most < 0
-	if c.freeString == nil && free {
+// newString returns the automaton of strings.
+func (c *compiler) newString(spec stringSpec) automaton {
+	spec.canonical = c.canonical
+	if len(spec.tests) > 0 || spec.least > 0 || spec.most >= 0 {
+		return newString(spec)
+	}
+	if c.freeString == nil {
 		c.freeString = newString(spec)
 	}
-	if free {
-		c.n.run(in, c.freeString, out)
-	} else {
-		c.n.run(in, newString(spec), out)
-	}
+	return c.freeString
 }

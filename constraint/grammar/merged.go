@@ -108,6 +108,7 @@ func (c *compiler) times(x, y []conjunction) ([]conjunction, error) {
 
 // union writes a schema as a union of conjunctions.
 func (c *compiler) union(s *value) ([]conjunction, error) {
+	s = c.first(s)
 	if u, ok := c.merging.unions[s]; ok {
 		if u == nil {
 			return nil, errGates
@@ -335,44 +336,58 @@ func (c *compiler) together(x conjunction, t typeSet, in, out int32) error {
 		}
 	}
 	if (t.number || t.integer) && (!enumerated || numbers != nil) {
-		spec := numberSpec{integer: !t.number, whole: c.strict && (whole || !t.number), among: numbers, canonical: c.canonical}
-		for _, s := range x.plains {
-			y, err := numberOf(s, t, c.strict, c.exact)
-			if err != nil {
-				return err
-			}
-			if spec.step != nil && y.step != nil && *spec.step != *y.step {
-				return errGates
-			}
-			spec.bounds = append(spec.bounds, y.bounds...)
-			if y.step != nil {
-				spec.step = y.step
-			}
+		kind := "number"
+		if whole {
+			kind = "whole number"
 		}
-		if err := c.runNumber(spec, x.plains[0], in, out); err != nil {
+		a, err := c.automaton(kind, x.plains, values, func() (automaton, error) {
+			spec := numberSpec{integer: !t.number, whole: c.strict && (whole || !t.number), among: numbers}
+			for _, s := range x.plains {
+				y, err := numberOf(s, t, c.strict, c.exact)
+				if err != nil {
+					return nil, err
+				}
+				if spec.step != nil && y.step != nil && *spec.step != *y.step {
+					return nil, errGates
+				}
+				spec.bounds = append(spec.bounds, y.bounds...)
+				if y.step != nil {
+					spec.step = y.step
+				}
+			}
+			return c.newNumber(spec, x.plains[0])
+		})
+		if err != nil {
 			return err
 		}
+		c.n.run(in, a, out)
 	}
 	if t.str && (!enumerated || texts != nil) {
-		spec := stringSpec{most: -1, canonical: c.canonical}
-		for _, s := range x.plains {
-			y, err := c.stringOf(s, c.exact, c.negated[s])
-			if err != nil {
-				return err
+		a, err := c.automaton("string", x.plains, values, func() (automaton, error) {
+			spec := stringSpec{most: -1}
+			for _, s := range x.plains {
+				y, err := c.stringOf(s, c.exact, c.negated[s])
+				if err != nil {
+					return nil, err
+				}
+				spec.least, spec.low = max(spec.least, y.least), spec.low || y.low
+				if y.most >= 0 && (spec.most < 0 || y.most < spec.most) {
+					spec.most = y.most
+				}
+				spec.tests = append(spec.tests, y.tests...)
 			}
-			spec.least, spec.low = max(spec.least, y.least), spec.low || y.low
-			if y.most >= 0 && (spec.most < 0 || y.most < spec.most) {
-				spec.most = y.most
+			if enumerated {
+				for _, text := range texts {
+					c.n.charge(trieBytes * len(text))
+				}
+				spec.tests = append(spec.tests, test{a: newTrie(texts), want: true})
 			}
-			spec.tests = append(spec.tests, y.tests...)
+			return c.newString(spec), nil
+		})
+		if err != nil {
+			return err
 		}
-		if enumerated {
-			for _, text := range texts {
-				c.n.charge(trieBytes * len(text))
-			}
-			spec.tests = append(spec.tests, test{a: newTrie(texts), want: true})
-		}
-		c.runString(spec, in, out)
+		c.n.run(in, a, out)
 	}
 	if t.array && !enumerated {
 		r, err := c.array(x.plains, nil)

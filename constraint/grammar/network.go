@@ -3,6 +3,7 @@ package grammar
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
@@ -29,6 +30,9 @@ type network struct {
 
 	meter       *poll.Meter
 	bytes, most int // that it has and may have
+
+	arcs  []arc // blocks from which the first slices of nodes are cut
+	links []int32
 }
 
 func newNetwork(name string, m *poll.Meter, limits constraint.Limits) *network {
@@ -107,8 +111,21 @@ type leading interface {
 	targets(nodes []int32) []int32 // with all that to returns
 }
 
+// carve returns an empty slice with room for n elements, cut from a block.
+func carve[E any](block *[]E, n int) []E {
+	if len(*block) < n {
+		*block = make([]E, max(n, 64))
+	}
+	s := (*block)[:0:n]
+	*block = (*block)[n:]
+	return s
+}
+
 func (n *network) add() int32 {
 	n.charge(nodeBytes)
+	if len(n.nodes) == cap(n.nodes) {
+		n.nodes = slices.Grow(n.nodes, max(64, len(n.nodes))) // append alone copies large networks five times
+	}
 	n.nodes = append(n.nodes, node{ends: -1})
 	return int32(len(n.nodes) - 1)
 }
@@ -122,12 +139,26 @@ func (n *network) rule(name fmt.Stringer) int32 {
 
 func (n *network) link(from, to int32) {
 	n.charge(arcBytes)
-	n.nodes[from].free = append(n.nodes[from].free, to)
+	v := &n.nodes[from]
+	if v.free == nil {
+		v.free = carve(&n.links, 1)
+	}
+	v.free = append(v.free, to)
 }
 
 func (n *network) arc(from int32, low, high byte, to int32) {
 	n.charge(arcBytes)
-	n.nodes[from].arcs = append(n.nodes[from].arcs, arc{low, high, to})
+	v := &n.nodes[from]
+	if v.arcs == nil {
+		v.arcs = carve(&n.arcs, 1)
+	}
+	v.arcs = append(v.arcs, arc{low, high, to})
+}
+
+// space lets white space pass at a place, which has no arcs yet.
+func (n *network) space(at int32) {
+	n.charge(3 * arcBytes)
+	n.nodes[at].arcs = append(carve(&n.arcs, 4), arc{' ', ' ', at}, arc{'\t', '\n', at}, arc{'\r', '\r', at})
 }
 
 func (n *network) call(from, rule, to int32) {
@@ -154,7 +185,7 @@ func (n *network) text(from int32, s string, to int32) {
 func (n *network) run(from int32, a automaton, to int32) {
 	at := n.add()
 	n.nodes[at].scalar = a
-	n.nodes[at].free = []int32{to}
+	n.nodes[at].free = append(carve(&n.links, 1), to)
 	n.link(from, at)
 }
 

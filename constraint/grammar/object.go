@@ -450,7 +450,7 @@ func (r *nameRun) to(state int32) int32 {
 	}
 	tests := s.tests[len(r.o.names.tests):]
 	if tests[0] >= 0 {
-		if i := r.o.l.index.number[tests[0]]; i >= 0 {
+		if i := r.o.l.index.at(tests[0]); i >= 0 {
 			return r.named(int(i))
 		}
 	}
@@ -476,12 +476,17 @@ type nameIndex struct {
 }
 
 func newNameIndex(names []string) *nameIndex {
-	x := &nameIndex{trie: newTrie(names), names: names}
+	return &nameIndex{trie: newTrie(names), names: names}
+}
+
+// build makes the numbers when they are first asked for.
+func (x *nameIndex) build() {
+	x.trie.build()
 	x.number, x.below = make([]int32, len(x.ends)), make([][]int32, len(x.ends))
 	for i := range x.number {
 		x.number[i] = -1
 	}
-	for i, name := range names {
+	for i, name := range x.names {
 		at := 0
 		x.below[0] = append(x.below[0], int32(i))
 		for k := range len(name) {
@@ -490,11 +495,21 @@ func newNameIndex(names []string) *nameIndex {
 		}
 		x.number[at] = int32(i)
 	}
-	return x
+}
+
+// at returns the number of the name that ends at a node, −1 if none does.
+func (x *nameIndex) at(node int32) int32 {
+	if x.number == nil {
+		x.build()
+	}
+	return x.number[node]
 }
 
 // any reports whether f holds for a name from … to−1 below a node.
 func (x *nameIndex) any(at, from, to int, f func(i int) bool) bool {
+	if x.below == nil {
+		x.build()
+	}
 	below := x.below[at]
 	k, _ := slices.BinarySearch(below, int32(from))
 	for ; k < len(below) && int(below[k]) < to; k++ {

@@ -133,7 +133,7 @@ func (a *stringAutomaton) completes(q int32) (yes, sure bool) {
 		return false, false
 	}
 	t := a.tests[0].a
-	if x, is := t.(*trie); is && len(x.next[0]) == 0 && !x.ends[0] {
+	if x, is := t.(*trie); is && len(x.texts) == 0 {
 		return false, true
 	}
 	return true, !escape || s.lead == 0 && !a.canonical && readsASCII(func(b byte) bool { return t.Next(int(s.tests[0]), int32(b)) >= 0 })
@@ -382,10 +382,12 @@ func (a *stringAutomaton) viable(q int32) bool {
 	return ok
 }
 
-// words of a finite set, as a trie: a byteAutomaton.
+// trie is a finite set of texts: a byteAutomaton, made when it is first read. It is safe for
+// concurrent use afterwards.
 type trie struct {
-	next [][]trieArc
-	ends []bool
+	texts []string
+	next  [][]trieArc // nil until then
+	ends  []bool
 }
 
 type trieArc struct {
@@ -393,15 +395,26 @@ type trieArc struct {
 	to int
 }
 
-func newTrie(texts []string) *trie {
-	t := &trie{next: make([][]trieArc, 1), ends: make([]bool, 1)}
-	for _, text := range texts {
+func newTrie(texts []string) *trie { return &trie{texts: texts} }
+
+// build makes the trie.
+func (t *trie) build() *trie {
+	n := 1
+	for _, text := range t.texts {
+		n += len(text)
+	}
+	t.next, t.ends = make([][]trieArc, 1, n), make([]bool, 1, n)
+	arcs := make([]trieArc, n)
+	for _, text := range t.texts {
 		at := 0
 		for i := range len(text) {
 			to := t.Next(at, int32(text[i]))
 			if to < 0 {
 				to = len(t.next)
 				t.next, t.ends = append(t.next, nil), append(t.ends, false)
+				if t.next[at] == nil {
+					t.next[at] = carve(&arcs, 1)
+				}
 				t.next[at] = append(t.next[at], trieArc{text[i], to})
 			}
 			at = to
@@ -414,6 +427,9 @@ func newTrie(texts []string) *trie {
 func (t *trie) Start() int { return 0 }
 
 func (t *trie) Next(at int, b int32) int {
+	if t.next == nil {
+		t.build()
+	}
 	for _, x := range t.next[at] {
 		if int32(x.b) == b {
 			return x.to
@@ -422,7 +438,12 @@ func (t *trie) Next(at int, b int32) int {
 	return -1
 }
 
-func (t *trie) Accepting(at int) bool { return t.ends[at] }
+func (t *trie) Accepting(at int) bool {
+	if t.next == nil {
+		t.build()
+	}
+	return t.ends[at]
+}
 
 // holds reports whether an automaton accepts a text.
 func holds(a byteAutomaton, text string) bool {

@@ -121,12 +121,15 @@ type tableRow struct {
 	ends  int8
 }
 
-func newTable(a automaton) *table { return &table{automaton: a, rows: map[int32]*tableRow{}} }
+func newTable(a automaton) *table { return &table{automaton: a} }
 
 func (t *table) at(q int32) *tableRow {
 	r := t.rows[q]
 	if r == nil {
 		r = &tableRow{}
+		if t.rows == nil {
+			t.rows = map[int32]*tableRow{}
+		}
 		t.rows[q] = r
 	}
 	return r
