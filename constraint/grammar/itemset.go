@@ -38,13 +38,13 @@ func (s *itemSet) put(x item) {
 	s.seen[x] = true
 	s.items = append(s.items, x)
 	v := &s.n.nodes[x.node]
-	for _, g := range v.gates {
+	for _, g := range s.n.inputs[x.node] {
 		if at, ok := slices.BinarySearch(s.gates, g); !ok {
 			s.gates = slices.Insert(s.gates, at, g)
 		}
 	}
-	if v.leads != nil {
-		if to := v.leads.to(x.state); to >= 0 {
+	if v.leads {
+		if to := v.lead().to(x.state); to >= 0 {
 			s.enter(to)
 		}
 		return

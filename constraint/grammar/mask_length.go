@@ -85,8 +85,8 @@ func (l *lengths) distances(x item) (d distances) {
 	v := &l.r.n.nodes[x.node]
 	t := v.scalar.(*table)
 	missing := map[int32]bool{}
-	if v.leads != nil {
-		for _, to := range v.leads.targets(nil) {
+	if v.leads {
+		for _, to := range v.lead().targets(nil) {
 			missing[to] = t.ok[to]
 			if !t.ok[to] {
 				delete(missing, to)
@@ -104,7 +104,7 @@ func (l *lengths) distances(x item) (d distances) {
 		for _, q := range level {
 			if t.final(q) {
 				ends := v.free
-				if v.leads != nil {
+				if v.leads {
 					ends = []int32{t.to(q)}
 				}
 				for _, to := range ends {

@@ -23,10 +23,11 @@ const (
 // network is a set of rules, each a nondeterministic automaton over bytes and
 // calls of other rules, with gates that combine runs over the same value.
 type network struct {
-	name  string // of the function that builds it
-	nodes []node
-	rules []rule
-	gates []gate // a gate comes after those inside it
+	name   string // of the function that builds it
+	nodes  []node
+	rules  []rule
+	gates  []gate            // a gate comes after those inside it
+	inputs map[int32][]int32 // the gates of which a node is an input
 
 	meter       *poll.Meter
 	bytes, most int // that it has and may have
@@ -72,9 +73,16 @@ type node struct {
 	free   []int32 // nodes reached without a byte
 	calls  []callArc
 	scalar automaton // runs from here; where it may end, free follows
-	leads  leading   // or where it leads
-	gates  []int32   // of which this is an input
 	ends   int32     // the rule that is complete here, −1
+	leads  bool      // the scalar is leading
+}
+
+// lead returns the scalar if it says where it leads.
+func (v *node) lead() leading {
+	if !v.leads {
+		return nil
+	}
+	return v.scalar.(leading)
 }
 
 type arc struct {
@@ -193,7 +201,7 @@ func (n *network) run(from int32, a automaton, to int32) {
 func (n *network) lead(from int32, a leading) {
 	at := n.add()
 	n.nodes[at].scalar = a
-	n.nodes[at].leads = a
+	n.nodes[at].leads = true
 	n.link(from, at)
 }
 
@@ -203,8 +211,11 @@ func (n *network) join(inputs []int32, decide func(ended []bool) bool) (out int3
 	n.charge(nodeBytes + 2*arcBytes*len(inputs))
 	g := int32(len(n.gates))
 	n.gates = append(n.gates, gate{inputs, decide, out})
+	if n.inputs == nil {
+		n.inputs = map[int32][]int32{}
+	}
 	for _, at := range inputs {
-		n.nodes[at].gates = append(n.nodes[at].gates, g)
+		n.inputs[at] = append(n.inputs[at], g)
 	}
 	return out
 }
@@ -232,11 +243,11 @@ func (n *network) rulesOfNodes() []int32 {
 			for _, c := range v.calls {
 				todo = append(todo, c.to)
 			}
-			for _, g := range v.gates {
+			for _, g := range n.inputs[at] {
 				todo = append(todo, n.gates[g].out)
 			}
-			if v.leads != nil {
-				todo = v.leads.targets(todo)
+			if v.leads {
+				todo = v.lead().targets(todo)
 			}
 		}
 	}

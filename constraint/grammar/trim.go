@@ -19,6 +19,12 @@ func (n *network) trimmed() (*network, []bool, error) {
 	}
 	to := *n
 	to.nodes = slices.Clone(n.nodes)
+	to.inputs = map[int32][]int32{}
+	for at, gates := range n.inputs {
+		if ok[at] {
+			to.inputs[at] = keep(gates, func(g int32) bool { return ok[n.gates[g].out] })
+		}
+	}
 	for at := range to.nodes {
 		v := &to.nodes[at]
 		if !ok[at] {
@@ -28,11 +34,10 @@ func (n *network) trimmed() (*network, []bool, error) {
 		v.free = keep(v.free, func(to int32) bool { return ok[to] })
 		v.arcs = keep(v.arcs, func(a arc) bool { return ok[a.to] })
 		v.calls = keep(v.calls, func(c callArc) bool { return ok[c.to] && ok[n.rules[c.rule].start] })
-		v.gates = keep(v.gates, func(g int32) bool { return ok[n.gates[g].out] })
-		if v.leads != nil {
-			x := newTable(v.leads)
-			x.leads, x.ok = v.leads, ok
-			v.scalar, v.leads = x, x
+		if v.leads {
+			x := newTable(v.scalar)
+			x.leads, x.ok = v.lead(), ok
+			v.scalar = x
 		} else if v.scalar != nil {
 			v.scalar = t.table(v.scalar)
 		}

@@ -1,8 +1,8 @@
 package grammar
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -58,79 +58,92 @@ func (p *place) String() string {
 	return strings.Join(names, "/")
 }
 
-// decoder reads the text of a schema.
+// decoder reads the text of a schema, which is JSON.
 type decoder struct {
-	*json.Decoder
-	data  []byte
+	text  string
+	at    int
 	meter *poll.Meter
 }
 
 // decode parses JSON text. The error is a [*SchemaError] or that of the meter.
 func decode(data []byte, m *poll.Meter) (*value, error) {
-	d := decoder{json.NewDecoder(bytes.NewReader(data)), data, m}
-	d.UseNumber()
-	v, err := d.value(nil, 0)
-	if err != nil {
-		return nil, err
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(data, &json.RawMessage{}); errors.As(err, &syntax) {
+		return nil, &SchemaError{Path: "#", What: fmt.Sprintf("at byte %d: %s", syntax.Offset, check.Clip(err.Error()))}
 	}
-	if _, err := d.Token(); err == nil {
-		return nil, &SchemaError{Path: "#", What: "more than one value"}
-	}
-	return v, nil
+	return (&decoder{string(data), 0, m}).value(nil, 0)
 }
 
 // nesting bounds the depth of a schema, so that a hostile one cannot exhaust
 // the stack.
 const nesting = 1000
 
-// next returns a token. A text that is not Unicode is an error: package json would read
+// skip passes white space and, after it, what separates values, and returns what is next.
+func (d *decoder) skip() byte {
+	for strings.IndexByte(" \t\r\n,:", d.text[d.at]) >= 0 {
+		d.at++
+	}
+	return d.text[d.at]
+}
+
+// string reads a string. A text that is not Unicode is an error: package json would read
 // U+FFFD in its stead, which it does not mean.
-func (d *decoder) next(at *place) (json.Token, error) {
-	from := d.InputOffset()
-	t, err := d.Token()
-	if err != nil {
-		return nil, &SchemaError{Path: at.String(), What: check.Clip(err.Error())}
+func (d *decoder) string(at *place) (s string, err error) {
+	from, plain := d.at, true
+	for d.at++; d.text[d.at] != '"'; d.at++ {
+		if c := d.text[d.at]; c == '\\' || c >= utf8.RuneSelf {
+			if plain = false; c == '\\' {
+				d.at++
+			}
+		}
 	}
-	to := d.InputOffset()
-	if d.meter.Done(64 + int(to-from)) {
-		return nil, d.meter.Err()
+	d.at++
+	if plain {
+		return d.text[from+1 : d.at-1], nil
 	}
-	if s, ok := t.(string); ok && strings.ContainsRune(s, utf8.RuneError) && !document.Unicode(d.data[from:to]) {
-		return nil, &SchemaError{Path: at.String(), What: "the text " + check.Quote(s) + " is not Unicode: want UTF-8, and escapes of surrogates in pairs"}
+	written := []byte(d.text[from:d.at])
+	if err := json.Unmarshal(written, &s); err != nil || strings.ContainsRune(s, utf8.RuneError) && !document.Unicode(written) {
+		return "", &SchemaError{Path: at.String(), What: "the text " + check.Quote(s) + " is not Unicode: want UTF-8, and escapes of surrogates in pairs"}
 	}
-	return t, nil
+	return s, nil
 }
 
 func (d *decoder) value(at *place, depth int) (*value, error) {
 	if depth > nesting {
 		return nil, &SchemaError{Path: at.String(), What: fmt.Sprintf("%d levels, want ≤ %d", depth, nesting)}
 	}
-	t, err := d.next(at)
-	if err != nil {
-		return nil, err
-	}
 	v := &value{path: at}
-	switch t := t.(type) {
-	case nil:
-	case bool:
-		v.kind, v.truth = boolean, t
-	case json.Number:
-		v.kind, v.num = number, t
-	case string:
-		v.kind, v.text = str, t
-	case json.Delim:
+	first, from := d.skip(), d.at
+	switch first {
+	case 'n':
+		d.at += len("null")
+	case 't':
+		v.kind, v.truth = boolean, true
+		d.at += len("true")
+	case 'f':
+		v.kind = boolean
+		d.at += len("false")
+	case '"':
+		v.kind = str
+		var err error
+		if v.text, err = d.string(at); err != nil {
+			return nil, err
+		}
+	case '[', '{':
 		v.kind = array
-		if t == '{' {
+		if first == '{' {
 			v.kind, v.field = object, map[string]*value{}
 		}
-		for d.More() {
+		for d.at++; ; {
+			if c := d.skip(); c == ']' || c == '}' {
+				break
+			}
 			name := strconv.Itoa(len(v.items))
 			if v.kind == object {
-				k, err := d.next(at)
-				if err != nil {
+				var err error
+				if name, err = d.string(at); err != nil {
 					return nil, err
 				}
-				name = k.(string) // package json takes nothing else
 			}
 			x, err := d.value(at.in(name), depth+1)
 			if err != nil {
@@ -142,9 +155,16 @@ func (d *decoder) value(at *place, depth int) (*value, error) {
 				v.items = append(v.items, x)
 			}
 		}
-		if _, err := d.next(at); err != nil {
-			return nil, err
+		d.at++
+	default:
+		v.kind = number
+		for d.at < len(d.text) && strings.IndexByte("+-.0123456789eE", d.text[d.at]) >= 0 {
+			d.at++
 		}
+		v.num = json.Number(d.text[from:d.at])
+	}
+	if d.meter.Done(64 + d.at - from) {
+		return nil, d.meter.Err()
 	}
 	return v, nil
 }
