@@ -268,7 +268,7 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 // configuration of its stack, numbered when first met, so that every consumer can check
 // and extend sequences. [Path], which sums over all sequences, uses the pushdown
 // automaton itself: its cost grows with the cube of the length and not with the number of
-// configurations.
+// configurations. Where nothing may contain itself, and configurations are few, it is linear.
 //
 // The languages of package constraint/grammar are Nested, and so is a type that
 // embeds one.

@@ -26,7 +26,8 @@ import (
 type Path struct {
 	// Language is the set of allowed sequences. Masks that were intersected
 	// with it cost nothing. A [Nested] language is summed over without a bound
-	// on its depth, at a cost that grows with the cube of the length.
+	// on its depth, at a cost that grows with the cube of the length where parts
+	// may contain themselves, and linearly where none does.
 	Language constraint.Language
 
 	// Name is the name of the language in errors, by default its type.

@@ -5,7 +5,9 @@
 // [JSONSchema] compiles a JSON Schema. Both return a [Grammar], which accepts or refuses
 // texts. [Grammar.Over] converts it to a language over the tokens of a vocabulary. The
 // resulting [Language] is a constraint.Language: projection.Path sums over it, draws from
-// it and finds its best sequence exactly, and package diffusion conditions on it.
+// it and finds its best sequence exactly, and package diffusion conditions on it. Rules that
+// cannot contain themselves are read in place, up to 2¹² states: a schema without recursion is
+// a regular language, and sums over it take time linear in the length.
 //
 // Sums over runs are sums over texts only if there is one run for each text. Rules are
 // therefore determinised; rules that are called together form one level. A grammar that

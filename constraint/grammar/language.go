@@ -104,8 +104,15 @@ func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, e
 	if err != nil {
 		return nil, err
 	}
-	graph, err := pushdown.Lift(ctx, m, v.sorted)
+	flat, err := m.Flat().Minimal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	graph, err := pushdown.Lift(ctx, flat, v.sorted)
 	var limit *constraint.LimitError
+	if errors.As(err, &limit) { // copies that were too many
+		graph, err = pushdown.Lift(ctx, m, v.sorted)
+	}
 	if errors.As(err, &limit) {
 		limit.What = g.name + ": " + limit.What
 	}

@@ -1,0 +1,157 @@
+package pushdown
+
+// flatStates bounds the states of a machine without the calls that end.
+const flatStates = 1 << 12
+
+// Flat returns a machine for the same language that calls only levels that may call themselves
+// again: all others are read in place, in a copy for each way that leads to them. Where
+// nothing recurs the language is regular, and sums over it take time linear in the length. It
+// returns m itself if there is nothing to read in place, or too much: more than 2¹² states.
+func (m *Machine) Flat() *Machine {
+	f := &flattener{Machine: m, recurs: m.recursive(), frames: []frame{{}}, stacks: map[frame]int32{}, places: map[place]int32{}, symbols: map[symbol]int32{}}
+	f.to.Class, f.to.Classes = m.Class, m.Classes
+	f.levels = map[int32]int32{}
+	f.at(place{root: m.Level[m.Start], q: m.Start})
+	for i := 0; i < len(f.list); i++ {
+		x := f.list[i]
+		for _, a := range m.row(x.q) {
+			f.to.Moves = append(f.to.Moves, f.move(x, a))
+		}
+		if len(f.list) > flatStates {
+			return m
+		}
+	}
+	if len(f.frames) == 1 {
+		return m
+	}
+	f.to.Levels = len(f.levels)
+	return &f.to
+}
+
+// place is a state below a stack of calls that are read in place, of a level that is called as
+// before, or the first.
+type place struct{ root, stack, q int32 }
+
+// frame is the symbol of a call on top of a stack; 0 is the empty stack.
+type frame struct{ below, symbol int32 }
+
+// symbol is one of a call, made at places of a root and a stack.
+type symbol struct{ root, stack, symbol int32 }
+
+type flattener struct {
+	*Machine
+	recurs  []bool // by level
+	to      Machine
+	frames  []frame
+	stacks  map[frame]int32
+	list    []place
+	places  map[place]int32
+	symbols map[symbol]int32
+	levels  map[int32]int32
+}
+
+// at returns the state of a place.
+func (f *flattener) at(x place) int32 {
+	i, ok := f.places[x]
+	if !ok {
+		i = int32(len(f.list))
+		f.places[x], f.list = i, append(f.list, x)
+		lv, ok := f.levels[x.root]
+		if !ok {
+			lv = int32(len(f.levels))
+			f.levels[x.root] = lv
+		}
+		f.to.Level = append(f.to.Level, lv)
+		f.to.Accept = append(f.to.Accept, x.stack == 0 && x.root == f.Level[f.Start] && f.Accept[x.q])
+	}
+	return i
+}
+
+func (f *flattener) move(x place, a Move) Move {
+	switch a.Kind {
+	case Inside:
+		return Move{Kind: Inside, To: f.at(place{x.root, x.stack, a.To})}
+	case Return:
+		if x.stack == 0 {
+			return a
+		}
+		top := f.frames[x.stack]
+		q := f.Resume[top.symbol][a.Symbol]
+		if q < 0 {
+			return Move{}
+		}
+		return Move{Kind: Inside, To: f.at(place{x.root, top.below, q})}
+	case Call:
+		if level := f.Level[a.To]; f.recurs[level] {
+			return Move{Kind: Call, Symbol: f.symbol(symbol{x.root, x.stack, a.Symbol}), To: f.at(place{level, 0, a.To})}
+		}
+		k := frame{x.stack, a.Symbol}
+		stack, ok := f.stacks[k]
+		if !ok {
+			stack = int32(len(f.frames))
+			f.stacks[k], f.frames = stack, append(f.frames, k)
+		}
+		return Move{Kind: Inside, To: f.at(place{x.root, stack, a.To})}
+	}
+	return Move{}
+}
+
+// symbol returns the number of a symbol, and makes what it resumes.
+func (f *flattener) symbol(x symbol) int32 {
+	g, ok := f.symbols[x]
+	if !ok {
+		g = int32(len(f.symbols))
+		f.symbols[x] = g
+		row := make([]int32, len(f.Resume[x.symbol]))
+		for r, q := range f.Resume[x.symbol] {
+			if row[r] = -1; q >= 0 {
+				row[r] = f.at(place{x.root, x.stack, q})
+			}
+		}
+		f.to.Resume = append(f.to.Resume, row)
+	}
+	return g
+}
+
+// recursive reports of every level whether it is left when levels that call no others, and
+// those that no others call, are taken away in turn: a level that may call itself again is.
+func (m *Machine) recursive() []bool {
+	n := m.Levels
+	left := make([]bool, n)
+	edges := [2]map[[2]int32]bool{{}, {}} // calls and the other way round
+	for i, a := range m.Moves {
+		if a.Kind == Call {
+			from, to := m.Level[i/m.Classes], m.Level[a.To]
+			edges[0][[2]int32{from, to}], edges[1][[2]int32{to, from}] = true, true
+		}
+	}
+	for i := range left {
+		left[i] = true
+	}
+	for _, edge := range edges {
+		next, count := make([][]int32, n), make([]int, n)
+		for e := range edge {
+			if left[e[0]] && left[e[1]] {
+				next[e[1]] = append(next[e[1]], e[0])
+				count[e[0]]++
+			}
+		}
+		var list []int32
+		for lv := range n {
+			if left[lv] && count[lv] == 0 {
+				list = append(list, int32(lv))
+			}
+		}
+		for len(list) > 0 {
+			lv := list[len(list)-1]
+			list = list[:len(list)-1]
+			left[lv] = false
+			for _, from := range next[lv] {
+				if count[from]--; count[from] == 0 {
+					list = append(list, from)
+				}
+			}
+		}
+	}
+	return left
+}
