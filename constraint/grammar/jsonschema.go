@@ -113,7 +113,7 @@ func newCompiler(ctx context.Context, root *value, meter *poll.Meter, config Sch
 	}
 	c.all = c.every
 	if merges {
-		c.merging = &conjunctions{unions: map[*value][]conjunction{}, parts: map[*part]int{}}
+		c.merging = &conjunctions{unions: map[*value][]conjunction{}, complements: map[*value][]conjunction{}, parts: map[*part]int{}}
 		c.all = c.merged
 	}
 	return c

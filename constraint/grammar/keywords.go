@@ -1,6 +1,9 @@
 package grammar
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // numberOf collects the keywords about numbers: whole if an integer must be
 // spelled as one, plain if all schemas must read the same texts.
@@ -37,7 +40,7 @@ func numberOf(s *value, t typeSet, whole, plain bool) (numberSpec, error) {
 // stringOf collects the keywords about strings: low if all schemas must read the
 // same texts, negated if failing s may make a value valid.
 func (c *patterns) stringOf(s *value, low, negated bool) (stringSpec, error) {
-	spec := stringSpec{most: -1, low: low}
+	spec := stringSpec{most: -1, low: low, tests: slices.Clip(s.tests)}
 	var err error
 	if x := s.get("minLength"); x != nil {
 		if spec.least, err = countOf(x); err != nil {

@@ -347,6 +347,59 @@ func (w *differs) pair(i int32, c, d configuration) {
 	w.walk(i, c, d)
 }
 
+// anyName returns the mask of a place in a name of which nothing is asked that a longer name
+// cannot have, although its value may depend on the name: all tokens that stay in the name, and
+// those others that go on from where its end leads.
+func (m *Masks) anyName(c configuration) *mask {
+	items := m.r.states[c.state].items
+	if len(items) != 1 || m.r.gated {
+		return nil
+	}
+	t, is := m.r.n.nodes[items[0].node].scalar.(*table)
+	if !is {
+		return nil
+	}
+	x, is := t.automaton.(*nameRun)
+	if !is || !x.open || slices.ContainsFunc(x.t.others, func(to int32) bool { return to < 0 || !t.ok[to] }) {
+		return nil
+	}
+	a := x.o.keys
+	s := &a.states[items[0].state]
+	if s.at != plain || a.most >= 0 {
+		return nil
+	}
+	for i, test := range a.tests[:len(x.o.names.tests)] {
+		if i > 0 || !test.want || m.r.openness(test.a, int(s.tests[i])) == narrow {
+			return nil
+		}
+	}
+	set := m.v.strings[a.kind()]
+	return &mask{base: set.inside, add: slices.Clip(m.endings(nil, set.before, 0, 0, c))}
+}
+
+// endings appends the tokens below a node, depth bytes before whose quote lead to c, that go on
+// after it.
+func (m *Masks) endings(out []int32, before *byteTrie, node int32, depth int, c configuration) []int32 {
+	if tokens := before.tokens(node); len(tokens) > 0 {
+		after := m.r.step(c, '"')
+		for _, token := range tokens {
+			d := after
+			for s := m.v.text[token][depth+1:]; s != "" && d.state >= 0; s = s[1:] {
+				d = m.r.step(d, s[0])
+			}
+			if m.r.alive(d) {
+				out = append(out, token)
+			}
+		}
+	}
+	for i := node + 1; i < before.skip[node]; i = before.skip[i] {
+		if d := m.r.step(c, before.label[i]); d.state >= 0 {
+			out = m.endings(out, before, i, depth+1, d)
+		}
+	}
+	return out
+}
+
 // typical are characters that names seldom begin with: after them a state reads other names.
 const typical = "Qz~\x7f"
 

@@ -233,6 +233,9 @@ func (m *Masks) make(c configuration) *mask {
 	if x, ok := m.stringAt(c.state); ok {
 		return m.stringMask(c, x)
 	}
+	if k := m.anyName(c); k != nil {
+		return k
+	}
 	if k := m.otherName(c); k != nil {
 		return k
 	}

@@ -74,6 +74,8 @@ func TestMasksByEnumeration(t *testing.T) {
 		{`{"enum":["ab","aa",1,11,true]}`, `"ab1true`, &compact, 6, 2},
 		{`{"properties":{"a":{"const":1},"b":false},"required":["a"],"additionalProperties":false,"type":"object"}`, `{"a:1,b}`, &compact, 7, 0},
 		{`{"type":"object","patternProperties":{"^a?$":{"const":1}},"additionalProperties":false,"maxProperties":1}`, `{"a:1}`, &compact, 8, 1},
+		{`{"type":"object","patternProperties":{"^a":{"const":1}},"additionalProperties":{"enum":[1,11]},"maxProperties":1}`, `{"a:1}`, &compact, 8, 4},
+		{`{"type":"integer","not":{"type":"integer","minimum":10},"minimum":8,"maximum":12}`, "0189.2-", &compact, 5, 2},
 		{`{"type":"integer","minimum":8,"maximum":12}`, "0189.2-", &compact, 5, 2},
 		{`{"type":"integer","not":{"enum":[1,2]},"minimum":0,"maximum":3}`, "0123.", &compact, 5, 2},
 		{`{"oneOf":[{"type":"array","items":{"const":1},"maxItems":2},{"type":"array","minItems":2,"items":{"enum":[1,2]},"maxItems":2}]}`, "[]12,", &compact, 7, 2},

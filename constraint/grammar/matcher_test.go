@@ -93,7 +93,7 @@ func TestForkAndRollback(t *testing.T) {
 // What a token does is one thing in the mask, in Accept and in Groups.
 func TestGroups(t *testing.T) {
 	v := words256(pieces...)
-	for _, schema := range []string{tool, `{}`, `{"not":{"type":"array","minItems":2}}`} {
+	for _, schema := range []string{tool, `{}`, `{"not":{"type":"array","minItems":2}}`, `{"not":{"type":"integer"}}`} {
 		m := masksOf(t, schema, v)
 		r := rand.New(rand.NewPCG(3, 4))
 		mask := make(bitset, m.Words())
@@ -175,7 +175,7 @@ func TestMaskWithin(t *testing.T) {
 			require.LessOrEqual(t, len(x), budget)
 		}
 	}
-	p := masksOf(t, `{"not":{"type":"array","minItems":2}}`, v).Matcher()
+	p := masksOf(t, `{"not":{"type":"integer"}}`, v).Matcher()
 	dst := make([]uint32, p.m.Words())
 	require.ErrorIs(t, p.MaskWithin(dst, 9), errors.ErrUnsupported)
 	require.ErrorContains(t, p.MaskWithin(dst, -1), "left = -1, want ≥ 0")

@@ -19,14 +19,14 @@ type conjunction struct {
 // alternatives bounds those of a place, products those that combining two choices makes.
 const (
 	alternatives = 1 << 13
-	products     = 64
+	products     = 256
 )
 
 // conjunctions writes schemas as unions of conjunctions.
 type conjunctions struct {
-	unions map[*value][]conjunction // nil while it is written
-	parts  map[*part]int            // numbers of opEnum
-	depth  int
+	unions, complements map[*value][]conjunction // nil while it is written
+	parts               map[*part]int            // numbers of opEnum
+	depth               int
 }
 
 // conjunctionKey identifies a conjunction.
@@ -100,10 +100,32 @@ func (c *compiler) times(x, y []conjunction) ([]conjunction, error) {
 					m.enums = append(m.enums, p)
 				}
 			}
-			z = append(z, m)
+			possible, err := c.possible(m)
+			if err != nil {
+				return nil, err
+			}
+			if possible {
+				z = append(z, m)
+			}
 		}
 	}
 	return z, c.n.check(len(z))
+}
+
+// possible reports whether it is not plain to see that a conjunction has no value.
+func (c *compiler) possible(x conjunction) (bool, error) {
+	t, err := types(x.plains)
+	if err != nil {
+		return false, err
+	}
+	if len(x.enums) > 0 {
+		values, _ := common(x.enums)
+		return slices.ContainsFunc(values, t.has), nil
+	}
+	if t.null || t.boolean || t.array || t.number || t.integer || t.str {
+		return true, nil
+	}
+	return t.object && !c.clash(x, x, closer), nil
 }
 
 // union writes a schema as a union of conjunctions.
@@ -180,58 +202,13 @@ func (c *compiler) unionOf(p *part) (all []conjunction, err error) {
 			}
 		}
 		if (p.op == opOne || c.canonical && len(all) > 1) && !c.disjoint(p.subs) {
-			return nil, errGates
+			if p.op == opAny {
+				return nil, errGates
+			}
+			return c.one(p.subs)
 		}
 	case opNot:
-		return c.lacking(p.subs[0])
-	}
-	return all, nil
-}
-
-// lacking writes "not required" as properties that nothing satisfies, and what nothing
-// satisfies as what everything does.
-func (c *compiler) lacking(s *value) (all []conjunction, err error) {
-	parts, err := c.parts(s)
-	if err != nil {
-		return nil, err
-	}
-	if len(parts) == 1 && parts[0].op == opNever {
-		return []conjunction{{}}, nil
-	}
-	if len(parts) != 1 || parts[0].op != opPlain {
-		return nil, errGates
-	}
-	names := s.get("required")
-	if names == nil || len(names.items) == 0 {
-		return nil, errGates
-	}
-	t, err := typesOf(s)
-	if err != nil {
-		return nil, err
-	}
-	for _, k := range s.keys {
-		if assertions[k] != nil && k != "required" && k != "type" {
-			return nil, errGates
-		}
-	}
-	if t.null || t.boolean || t.array || t.number || t.integer || t.str || !t.object {
-		if s.get("type") != nil {
-			return nil, errGates
-		}
-	}
-	for _, k := range names.items {
-		if k.kind != str {
-			return nil, malformed(k, "a string")
-		}
-		x := made(s.path, "properties", made(s.path, k.text, truth(s.path, false)))
-		if s.get("type") == nil { // whatever is no object has every name
-			x.set("type", word(s.path, "object"))
-		}
-		u, err := c.union(x)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, u...)
+		return c.complement(p.subs[0])
 	}
 	return all, nil
 }

@@ -25,6 +25,7 @@ type value struct {
 	keys  []string
 	field map[string]*value
 	path  *place
+	tests []test // of strings, besides those of keywords, of a schema that is made
 }
 
 type kind uint8
