@@ -42,9 +42,30 @@ type Noised[S Site] struct {
 	// must return an error if Guided is false.
 	Guided bool
 
+	// Reveals states how the caller reveals masked tokens.
+	Reveals Reveals
+
 	// Meta is the conditioning of the run, passed through unchanged.
 	Meta any
 }
+
+// Reveals is how the caller of a [Denoiser] reveals masked tokens, for denoisers that
+// measure the path of a sample.
+type Reveals uint8
+
+const (
+	// RevealsOtherwise is any other way than the ones below: with a projection, with
+	// guidance, by particles, in an order of its own, or under another corruption.
+	RevealsOtherwise Reveals = iota
+
+	// RevealsEach lets every mask give way by itself with the probability
+	// (α_s − α_t)/(1 − α_t) to a draw from its row.
+	RevealsEach
+
+	// RevealsOne lets one mask, each with the same probability, give way to a draw from
+	// its row.
+	RevealsOne
+)
 
 // Denoiser predicts the clean state x_0 from a corrupted one, x_t.
 //

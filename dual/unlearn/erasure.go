@@ -29,13 +29,15 @@ import (
 // [Erasure.Terminal] corrects all three where tokens are revealed one by one. For a space
 // that can be enumerated, or whose log Z is known, use [Experts].
 //
-// An Erasure belongs to one diffusion, which must ask for every step: it is not
-// TimeFree. It keeps figures per sample and is not safe for concurrent use.
+// An Erasure belongs to one diffusion, by diffusion.Masked with or without FirstHitting,
+// from which it learns how tokens are revealed (energy.Noised.Reveals): with a projector,
+// guidance, particles or another process it returns an error, since what it measures would
+// not be the path. The diffusion must ask for every step: an Erasure is not TimeFree. It
+// keeps figures per sample and is not safe for concurrent use.
 type Erasure struct {
 	base          energy.Denoiser[int32]
 	away          []energy.Denoiser[int32]
 	mask          int32
-	one           bool
 	sites, levels int
 	lambda, bound []float64
 
@@ -51,24 +53,23 @@ type Erasure struct {
 // ErasureConfig holds the settings of an [Erasure].
 type ErasureConfig struct {
 	Mask int32 // the level that stands for a masked token
-
-	// OneByOne declares that every step reveals one masked token, each with the same
-	// probability (diffusion.Masked{FirstHitting: true}): the step's divergence then is
-	// the mean over masked sites.
-	OneByOne bool
 }
 
 // NewErasure returns the erasure at λ = 0 for the bounds b, one per
-// distribution. It returns an error for a nil denoiser, shapes that differ, a
-// mask that is no level, or bounds that do not fit.
+// distribution. It returns an error for a nil denoiser, shapes that differ, a mask that is
+// no level or not that of a denoiser that knows its own ([energy.Masking]), or bounds that
+// do not fit.
 func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
 	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
 		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))
 	}
-	e := &Erasure{base: q, away: slices.Clone(away), mask: cfg.Mask, one: cfg.OneByOne, lambda: make([]float64, len(b)), bound: slices.Clone(b), slot: map[int]int{}, tables: make([][]float32, len(b))}
+	e := &Erasure{base: q, away: slices.Clone(away), mask: cfg.Mask, lambda: make([]float64, len(b)), bound: slices.Clone(b), slot: map[int]int{}, tables: make([][]float32, len(b))}
 	e.sites, e.levels = q.Shape()
 	if e.sites < 1 || cfg.Mask < 0 || int(cfg.Mask) >= e.levels || e.levels < 2 {
 		return nil, fmt.Errorf("unlearn: NewErasure: Mask = %d of %d levels and %d sites, want a level, ≥ 2 levels and ≥ 1 site", cfg.Mask, e.levels, e.sites)
+	}
+	if err := e.masked("q", q); err != nil {
+		return nil, err
 	}
 	for i, a := range away {
 		if check.Nil(a) {
@@ -77,6 +78,9 @@ func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []flo
 		if s, l := a.Shape(); s != e.sites || l != e.levels {
 			return nil, fmt.Errorf("unlearn: NewErasure: away[%d] has %d sites and %d levels, want %d and %d", i, s, l, e.sites, e.levels)
 		}
+		if err := e.masked(fmt.Sprintf("away[%d]", i), a); err != nil {
+			return nil, err
+		}
 		if !check.Finite(b[i]) {
 			return nil, fmt.Errorf("unlearn: NewErasure: b[%d] = %v, want a finite number", i, b[i])
 		}
@@ -84,6 +88,21 @@ func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []flo
 	e.p, e.q = make([]float64, e.levels), make([]float64, e.levels)
 	return e, nil
 }
+
+// masked returns an error if a denoiser knows that its tokens are not masked by e's level.
+func (e *Erasure) masked(name string, d energy.Denoiser[int32]) error {
+	m, ok := energy.As[energy.Masking](d)
+	if !ok || check.Nil(m) || m.MaskLevel() == e.mask {
+		return nil
+	}
+	if l := m.MaskLevel(); l >= 0 {
+		return fmt.Errorf("unlearn: NewErasure: %s predicts tokens masked by level %d, want Mask = %d", name, l, e.mask)
+	}
+	return fmt.Errorf("unlearn: NewErasure: %s predicts tokens that were replaced by others, want one of masked tokens (Mask = %d)", name, e.mask)
+}
+
+// MaskLevel implements [energy.Masking]: diffusions refuse another corruption.
+func (e *Erasure) MaskLevel() int32 { return e.mask }
 
 // Shape returns the shape of the denoisers.
 func (e *Erasure) Shape() (sites, levels int) { return e.sites, e.levels }

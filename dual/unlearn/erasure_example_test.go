@@ -30,7 +30,7 @@ func words(preference float64) energy.Denoiser[int32] {
 func ExampleErasure() {
 	ctx := context.Background()
 	e, err := unlearn.NewErasure(words(0), []energy.Denoiser[int32]{words(1)}, []float64{1.5},
-		unlearn.ErasureConfig{Mask: 2, OneByOne: true})
+		unlearn.ErasureConfig{Mask: 2})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func ExampleErasure() {
 func ExampleErasure_Terminal() {
 	ctx := context.Background()
 	e, err := unlearn.NewErasure(words(0), []energy.Denoiser[int32]{words(1)}, []float64{1.5},
-		unlearn.ErasureConfig{Mask: 2, OneByOne: true})
+		unlearn.ErasureConfig{Mask: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -32,12 +32,11 @@ func (r *pathRecord) settle(alpha float64) {
 // q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}, the sample was drawn with the probability
 // p(x)·Z/∏ totals, so the totals are its weight.
 type tokenPath struct {
-	x       []int32   // as last seen
-	rows    []float64 // sites × (1 + laws) × levels: log-probabilities then
-	totals  []float64 // sites: log totals then
-	logp    []float64 // q, then the laws
-	weight  float64
-	several bool // tokens have been revealed together
+	x      []int32   // as last seen
+	rows   []float64 // sites × (1 + laws) × levels: log-probabilities then
+	totals []float64 // sites: log totals then
+	logp   []float64 // q, then the laws
+	weight float64
 }
 
 // reveal adds to the path the tokens that x has and the path has not.
@@ -45,19 +44,16 @@ func (e *Erasure) reveal(r *tokenPath, x []int32) {
 	if r.x == nil {
 		return
 	}
-	count := 0
 	laws := 1 + len(e.away)
 	for site, v := range x {
 		if r.x[site] != e.mask || v == e.mask {
 			continue
 		}
-		count++
 		for i := range laws {
 			r.logp[i] += r.rows[(site*laws+i)*e.levels+int(v)]
 		}
 		r.weight += r.totals[site]
 	}
-	r.several = r.several || count > 1
 	copy(r.x, x)
 }
 

@@ -12,8 +12,15 @@ import (
 )
 
 // Denoise implements energy.Denoiser. It is an error if a distribution to move away from
-// has no weight where q has some.
+// has no weight where q has some, and if tokens are not revealed as the path that e
+// measures has them.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	if err := e.follows(q.Reveals); err != nil {
+		return err
+	}
+	if e.terminal && slices.Contains(q.Clean, true) {
+		return fmt.Errorf("unlearn: Erasure: tokens are given, want none after Terminal: it measures all that was drawn")
+	}
 	if err := e.base.Denoise(ctx, v, q); err != nil {
 		return err
 	}
@@ -46,10 +53,22 @@ func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 			if e.terminal {
 				e.follow(&r.path, site, at, v[at:at+e.levels], e.rest())
 			}
-			if err := e.combine(v[at:at+e.levels], at, r, masked); err != nil {
+			if err := e.combine(v[at:at+e.levels], at, r, masked, q.Reveals); err != nil {
 				return fmt.Errorf("unlearn: Erasure: sample %d, site %d: %w", sample, site, err)
 			}
 		}
+	}
+	return nil
+}
+
+// follows returns an error unless e measures the path of samples whose tokens are so
+// revealed.
+func (e *Erasure) follows(r energy.Reveals) error {
+	switch {
+	case r != energy.RevealsOne && e.terminal:
+		return fmt.Errorf("unlearn: Erasure: Noised.Reveals = %d, want RevealsOne after Terminal: sample by diffusion.Masked{FirstHitting: true}, without a projector, guidance or particles", r)
+	case r != energy.RevealsOne && r != energy.RevealsEach:
+		return fmt.Errorf("unlearn: Erasure: Noised.Reveals = %d, want RevealsOne or RevealsEach: sample by diffusion.Masked, without a projector, guidance or particles", r)
 	}
 	return nil
 }
@@ -79,7 +98,7 @@ func (e *Erasure) record(sample int, alpha float64) *pathRecord {
 
 // combine replaces a row of log-weights of q by those of p_λ and records its
 // divergences.
-func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int) error {
+func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how energy.Reveals) error {
 	c := e.rest()
 	for k, w := range row {
 		if int32(k) == e.mask || math.IsInf(float64(w), -1) {
@@ -108,7 +127,7 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int) erro
 		}
 		e.q[e.mask] = math.Inf(-1)
 		tilt.Normalize(e.q)
-		if k := KL(e.p, e.q); e.one {
+		if k := KL(e.p, e.q); how == energy.RevealsOne {
 			r.sum[i] += k / float64(masked)
 		} else {
 			r.pending[i] += k

@@ -18,7 +18,7 @@ import (
 //
 // the optimum that the site-wise combination of predictions misses. It lets sample draw
 // particles times as many states, with one token revealed at a time
-// (ErasureConfig.OneByOne), weights every state by the error of the combination along its
+// (diffusion.Masked{FirstHitting: true}), weights every state by the error of the combination along its
 // path, and resamples by these weights (systematic resampling: a state may occur twice).
 // With exact denoisers this is exact in the limit of many particles; the error is
 // O(1/(states·particles)).
@@ -31,13 +31,13 @@ import (
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})
 //
 // It keeps sites·levels·(1 + distributions) numbers per particle. The function's errors
-// are those of sample, an erasure that is not OneByOne or has fewer particles than one,
-// tokens revealed together, and weights that are all zero.
+// are those of sample, which are of any other way to reveal tokens, fewer particles than
+// one, tokens that were given (Config.Clamp), and weights that are all zero.
 func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, particles int, src rand.Source) func(ctx context.Context, x []int32) error {
 	e.terminal = true
 	return func(ctx context.Context, x []int32) error {
-		if !e.one || particles < 1 {
-			return fmt.Errorf("unlearn: Terminal: OneByOne = %t, particles = %d, want true and ≥ 1", e.one, particles)
+		if particles < 1 {
+			return fmt.Errorf("unlearn: Terminal: particles = %d, want ≥ 1", particles)
 		}
 		e.forget()
 		all := make([]int32, len(x)*particles)
@@ -52,9 +52,6 @@ func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, pa
 		for s := range n {
 			r := &e.records[s].path
 			e.reveal(r, all[s*e.sites:(s+1)*e.sites])
-			if r.several {
-				return fmt.Errorf("unlearn: Terminal: sample %d had several tokens revealed in a step, want one (diffusion.Masked{FirstHitting: true})", s)
-			}
 			w[s] = r.weight
 		}
 		if !check.Finite(slices.Max(w)) {

@@ -30,7 +30,7 @@ func four() (q, away energy.Model) {
 func erasing(t testing.TB, b float64) (*unlearn.Erasure, *diffusion.Runner[int32]) {
 	q, away := four()
 	e := exact.Must(unlearn.NewErasure(exact.Must(denoise.NewTable(q, denoise.Absorbing)),
-		[]energy.Denoiser[int32]{exact.Must(denoise.NewTable(away, denoise.Absorbing))}, []float64{b}, unlearn.ErasureConfig{Mask: 3, OneByOne: true}))
+		[]energy.Denoiser[int32]{exact.Must(denoise.NewTable(away, denoise.Absorbing))}, []float64{b}, unlearn.ErasureConfig{Mask: 3}))
 	return e, exact.Must(diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{Batch: 1000, Seed: 3}))
 }
 
@@ -119,16 +119,10 @@ func TestTerminalInference(t *testing.T) {
 func TestTerminalErrors(t *testing.T) {
 	q, away := four()
 	dq, da := exact.Must(denoise.NewTable(q, denoise.Absorbing)), exact.Must(denoise.NewTable(away, denoise.Absorbing))
-	build := func(one bool) (*unlearn.Erasure, *diffusion.Runner[int32]) {
-		e := exact.Must(unlearn.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0}, unlearn.ErasureConfig{Mask: 3, OneByOne: one}))
-		return e, exact.Must(diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3}), diffusion.Config{Steps: 2}))
-	}
+	e := exact.Must(unlearn.NewErasure(dq, []energy.Denoiser[int32]{da}, []float64{0}, unlearn.ErasureConfig{Mask: 3}))
+	d := exact.Must(diffusion.New(t.Context(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{}))
 	x := make([]int32, 40)
-	e, d := build(false)
-	require.ErrorContains(t, e.Terminal(d.Sample, 4, rand.NewPCG(1, 2))(t.Context(), x), "OneByOne = false")
-	e, d = build(true)
 	require.ErrorContains(t, e.Terminal(d.Sample, 0, rand.NewPCG(1, 2))(t.Context(), x), "particles = 0")
-	require.ErrorContains(t, e.Terminal(d.Sample, 2, rand.NewPCG(1, 2))(t.Context(), x), "several tokens")
 	idle := func(context.Context, []int32) error { return nil }
 	require.ErrorContains(t, e.Terminal(idle, 2, rand.NewPCG(1, 2))(t.Context(), x), "0 samples measured")
 }

@@ -20,16 +20,22 @@ import (
 // a, its states are exact samples of p_λ. Only the last of n draws of Run remains.
 //
 // Run fails with an error of draw or of the context, a [*TrialsError], or for an
-// acceptance above 1 or NaN (λ is beyond the last distribution).
+// acceptance above 1 or NaN (λ is beyond the last distribution). Draws that were under way
+// are then lost.
 //
-// State k draws from src[k] only, so results are a function of the sources. Its
-// methods must not be called concurrently with each other.
+// The k-th draw of q is kept or not by the k-th number of the source, and what one Run has
+// not used the next one takes, if the acceptance is the same: a run is a function of the
+// draws and of the source, however many states it has. Its methods must not be called
+// concurrently with each other.
 type Rejection[S energy.Site] struct {
 	*dual.Resampler[S]
-	draw   func(x []S, src rand.Source) error
+	draw   func(ctx context.Context, x []S) error
 	accept func(x []S) float64
 	trials int
-	src    []rand.Source
+	src    rand.Source
+	sites  int
+	drawn  []S // a batch of q
+	next   int // state of drawn that is to be judged
 	tried  int
 	kept   int
 }
@@ -49,40 +55,37 @@ func (e *TrialsError) Error() string {
 	return fmt.Sprintf("unlearn: Rejection: state %d was not accepted in %d trials (acceptance so far %.3g)", e.State, e.Trials, e.Accepted)
 }
 
-// NewRejection returns a sampler of one state per source. draw stores one draw
-// of q in x; accept returns log a(x) ≤ 0, −Inf for never. trials bounds the
-// draws of q per state; 0 means 10⁶. States are zeros before the first Run.
+// NewRejection returns a sampler of so many states. draw fills x, any number of states,
+// with draws of q, as the method Sample of a diffusion does; it is called for as many
+// states as the Rejection has. accept returns log a(x) ≤ 0, −Inf for never. trials bounds
+// the draws of q per state; 0 means 10⁶. States are zeros before the first Run.
 //
-// It returns an error unless sites ≥ 1, trials ≥ 0, there is a source, and draw
-// and accept are set.
-func NewRejection[S energy.Site](sites int, draw func(x []S, src rand.Source) error, accept func(x []S) float64, trials int, src ...rand.Source) (*Rejection[S], error) {
-	if sites < 1 || trials < 0 || len(src) == 0 || draw == nil || accept == nil {
-		return nil, fmt.Errorf("unlearn: NewRejection: sites = %d, trials = %d, %d sources, draw and accept set = %t, want ≥ 1, ≥ 0, ≥ 1 and true", sites, trials, len(src), draw != nil && accept != nil)
+// It returns an error unless sites, states ≥ 1, trials ≥ 0, and draw, accept and src are
+// set.
+func NewRejection[S energy.Site](sites, states int, draw func(ctx context.Context, x []S) error, accept func(x []S) float64, trials int, src rand.Source) (*Rejection[S], error) {
+	if trials < 0 || draw == nil || accept == nil {
+		return nil, fmt.Errorf("unlearn: NewRejection: trials = %d, draw set = %t, accept set = %t, want ≥ 0, true and true", trials, draw != nil, accept != nil)
 	}
-	for k := range src {
-		if err := check.Given("unlearn: NewRejection", fmt.Sprintf("src[%d]", k), src[k]); err != nil {
-			return nil, err
-		}
+	if err := check.Given("unlearn: NewRejection", "src", src); err != nil {
+		return nil, err
 	}
 	if trials == 0 {
 		trials = defaultTrials
 	}
-	r := &Rejection[S]{draw: draw, accept: accept, trials: trials, src: src}
+	r := &Rejection[S]{draw: draw, accept: accept, trials: trials, src: src, sites: sites}
 	var err error
-	if r.Resampler, err = dual.NewResampler(sites, len(src), r.fill); err != nil {
+	if r.Resampler, err = dual.NewResampler(sites, states, r.fill); err != nil {
 		return nil, fmt.Errorf("unlearn: NewRejection: %w", err)
 	}
+	r.drawn = make([]S, sites*states)
+	r.next = states
 	return r, nil
 }
 
 // fill replaces every state by an independent draw.
 func (r *Rejection[S]) fill(ctx context.Context, x []S) error {
-	sites := len(x) / len(r.src)
-	for k := range r.src {
-		if err := poll.Err(ctx); err != nil {
-			return err
-		}
-		if err := r.one(k, x[k*sites:(k+1)*sites]); err != nil {
+	for k := range len(x) / r.sites {
+		if err := r.one(ctx, k, x[k*r.sites:(k+1)*r.sites]); err != nil {
 			return err
 		}
 	}
@@ -90,18 +93,27 @@ func (r *Rejection[S]) fill(ctx context.Context, x []S) error {
 }
 
 // one replaces state k.
-func (r *Rejection[S]) one(k int, x []S) error {
+func (r *Rejection[S]) one(ctx context.Context, k int, x []S) error {
 	for range r.trials {
-		if err := r.draw(x, r.src[k]); err != nil {
-			return fmt.Errorf("unlearn: Rejection: state %d: %w", k, err)
+		if r.next*r.sites == len(r.drawn) {
+			if err := poll.Err(ctx); err != nil {
+				return err
+			}
+			if err := r.draw(ctx, r.drawn); err != nil {
+				return fmt.Errorf("unlearn: Rejection: state %d: %w", k, err)
+			}
+			r.next = 0
 		}
-		a := r.accept(x)
+		y := r.drawn[r.next*r.sites : (r.next+1)*r.sites]
+		r.next++
+		a := r.accept(y)
 		if !(a <= 0) {
 			return fmt.Errorf("unlearn: Rejection: log acceptance of state %d = %v, want ≤ 0", k, a)
 		}
 		r.tried++
-		if float64(r.src[k].Uint64()>>11)*0x1p-53 < simd.Exp(a) {
+		if float64(r.src.Uint64()>>11)*0x1p-53 < simd.Exp(a) {
 			r.kept++
+			copy(x, y)
 			return nil
 		}
 	}

@@ -164,15 +164,18 @@ func resamplerRun(_ int, look func()) run {
 }
 
 func rejectionRun(_ int, look func()) run {
-	src := []rand.Source{rand.NewPCG(1, 1), rand.NewPCG(1, 2), rand.NewPCG(1, 3)}
-	draw := func(x []int32, src rand.Source) error {
-		look()
+	src := rand.NewPCG(1, 1)
+	draw := func(ctx context.Context, x []int32) error {
 		for i := range x {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			look()
 			x[i] = int32(rand.New(src).IntN(2))
 		}
 		return nil
 	}
-	r := exact.Must(unlearn.NewRejection(4, draw, func(x []int32) float64 { return -float64(x[0]) }, 0, src...))
+	r := exact.Must(unlearn.NewRejection(4, 3, draw, func(x []int32) float64 { return -float64(x[0]) }, 0, rand.NewPCG(1, 2)))
 	return run{func(ctx context.Context) error { return r.Run(ctx, 1) }, nil, func() any { return r.Len() }}
 }
 

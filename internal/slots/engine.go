@@ -88,6 +88,7 @@ type Engine[S energy.Site] struct {
 
 	Meta     any
 	Guided   bool
+	Reveals  energy.Reveals
 	TimeFree bool // a prediction holds until the state changes
 	Keep     bool // every slot has a table of its own that outlives the round
 
@@ -459,7 +460,7 @@ func (e *Engine[S]) denoise(ask []int) error {
 	}
 	q := energy.Noised[S]{
 		X: e.q.X[:n*e.Sites], Time: e.q.Time[:n], Alpha: e.q.Alpha[:n],
-		Sample: e.q.Sample[:n], Src: e.q.Src[:n], Meta: e.Meta, Guided: e.Guided,
+		Sample: e.q.Sample[:n], Src: e.q.Src[:n], Meta: e.Meta, Guided: e.Guided, Reveals: e.Reveals,
 	}
 	if e.clamped {
 		q.Clean = e.q.Clean[:n*e.Sites]

@@ -210,7 +210,7 @@ func (d *Runner[S]) probe(ctx context.Context, add func(name string, value any),
 		}
 		q := energy.Noised[S]{
 			X: x, Time: []float64{t}, Alpha: []float64{d.process[0].Alpha(t)}, Sample: []int{0},
-			Src: []rand.Source{r}, Meta: d.cfg.Meta, Guided: d.guided != nil,
+			Src: []rand.Source{r}, Meta: d.cfg.Meta, Guided: d.guided != nil, Reveals: d.e.Reveals,
 		}
 		if err := model.Denoise(ctx, v, q); err != nil {
 			add(fmt.Sprintf("%s, state %d", name, k), "an error")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
@@ -114,6 +115,9 @@ func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) floa
 // masked is a bound [Masked] on a grid. It keeps nothing of a sample.
 type masked struct{ absorbing }
 
+// Reveals implements revealing.
+func (p *masked) Reveals() energy.Reveals { return energy.RevealsEach }
+
 // Next implements [Steps]: an even grid.
 func (p *masked) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
@@ -164,6 +168,9 @@ func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 // firstHitting is a bound [Masked] with the clock of FirstHitting. It keeps nothing of a
 // sample.
 type firstHitting struct{ absorbing }
+
+// Reveals implements revealing.
+func (p *firstHitting) Reveals() energy.Reveals { return energy.RevealsOne }
 
 // MaxSteps implements [Clocked].
 func (p *firstHitting) MaxSteps(int) int { return p.Sites }

@@ -127,6 +127,10 @@ type Factorised interface {
 	Posterior(dst, v []float32, x []int32, t, s float64)
 }
 
+// revealing is [Steps] of tokens whose reverse step, without a projection or guidance, is
+// one of those that [energy.Reveals] names.
+type revealing interface{ Reveals() energy.Reveals }
+
 // jumping is [Absorbing] steps that reveal one mask each, at the rates of a process in
 // continuous time. Guidance at the posterior multiplies these rates.
 type jumping interface {

@@ -162,6 +162,9 @@ func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], pro
 	if tokens, ok := any(d).(*Runner[int32]); ok {
 		spare(tokens)
 	}
+	if r, ok := d.process[0].(revealing); ok && d.projection == nil && d.guided == nil && per == 1 {
+		d.e.Reveals = r.Reveals()
+	}
 	d.e.Keep = d.e.TimeFree || d.committer != nil
 	return d, d.remember(ctx)
 }
