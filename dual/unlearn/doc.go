@@ -6,7 +6,9 @@
 // ([Problem.Solve], [Problem.Global]) and trade-off curves. On larger
 // spaces the optimum is sampled: as an energy ([Experts], or a dual.Lagrangian
 // with the bounds [LogRatio] and [Ratio]), by exact [Rejection], or by a masked
-// diffusion ([Erasure]); a dual.Inference finds the multipliers.
+// diffusion ([Erasure]); a dual.Inference finds the multipliers. [Avoiding] measures what a
+// masked diffusion has left of given tokens, and package finetune moves the weights of a
+// network.
 //
 //	u, err := unlearn.New(q, away)
 //	s, err := u.Solve(ctx, unlearn.LikelihoodRatio, []float64{0.1})

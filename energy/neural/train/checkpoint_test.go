@@ -61,12 +61,12 @@ func TestCheckpointsNameWhatDiffers(t *testing.T) {
 		require.NoError(t, durable.Write(&b, magic, tr.settings(), 1, func(_ int, body []byte) ([]byte, error) { return append(body, state...), nil }, nil))
 		return b.Bytes()
 	}
-	rest := make([]byte, 8+16*len(tr.net.Weights()))
+	rest := make([]byte, 8+16*len(tr.net.Weights())+8)
 	assert.ErrorContains(t, load(tr, frames(nil)), "train: Load: the checkpoint is too short for its shape")
 	assert.ErrorContains(t, load(tr, frames(append(wire.AppendUint64s(nil, 1<<63), rest...))), "step = 9223372036854775808, want 0 … ")
 	var old bytes.Buffer
 	require.NoError(t, wire.Write(&old, "gibbsite train 2\n", tr.settings().Append(nil)))
-	assert.ErrorContains(t, load(tr, old.Bytes()), `it begins with "gibbsite train 2\n", want "gibbsite train 3\n"`)
+	assert.ErrorContains(t, load(tr, old.Bytes()), `it begins with "gibbsite train 2\n", want "gibbsite train 4\n"`)
 	before := slices.Clone(tr.net.Weights())
 	assert.Equal(t, before, network(t, tiny, 1).Weights(), "a refused Load changed something")
 	require.NoError(t, load(tr, frames(append(wire.AppendUint64s(nil, 5), rest...))))

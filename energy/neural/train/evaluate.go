@@ -40,9 +40,36 @@ func EvaluateReals(ctx context.Context, net *neural.Transformer, objective RealO
 	return p.evaluate(ctx, net, draws, seed, workers)
 }
 
+// Losses returns the loss of every row of data, as [Evaluate] averages it. Its corruptions
+// are a function of the seed and of the number of the row: two networks get the same ones,
+// so that the noise of the corruptions hardly enters the difference of their losses.
+func Losses(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) ([]float64, error) {
+	p, err := tokenProblem(net, objective, data)
+	if err != nil {
+		return nil, err
+	}
+	return p.losses(ctx, net, draws, seed, workers)
+}
+
 func (p *problem) evaluate(ctx context.Context, net *neural.Transformer, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
+	loss, err := p.losses(ctx, net, draws, seed, workers)
+	if err != nil {
+		return 0, 0, err
+	}
+	n := float64(len(loss))
+	for _, v := range loss {
+		mean += v
+	}
+	mean /= n
+	for _, v := range loss {
+		stderr += float64((v - mean) * (v - mean))
+	}
+	return mean, math.Sqrt(stderr / max(1, n-1) / n), nil
+}
+
+func (p *problem) losses(ctx context.Context, net *neural.Transformer, draws int, seed uint64, workers int) ([]float64, error) {
 	if draws > mostDraws {
-		return 0, 0, fmt.Errorf("train: Evaluate: draws = %d, want ≤ %d", draws, mostDraws)
+		return nil, fmt.Errorf("train: Evaluate: draws = %d, want ≤ %d", draws, mostDraws)
 	}
 	n := p.rows
 	jobs := (n + evaluated - 1) / evaluated
@@ -72,14 +99,7 @@ func (p *problem) evaluate(ctx context.Context, net *neural.Transformer, draws i
 		free <- s
 	})
 	if err := poll.Err(ctx); err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	for _, v := range loss {
-		mean += v
-	}
-	mean /= float64(n)
-	for _, v := range loss {
-		stderr += float64((v - mean) * (v - mean))
-	}
-	return mean, math.Sqrt(stderr / float64(max(1, n-1)) / float64(n)), nil
+	return loss, nil
 }

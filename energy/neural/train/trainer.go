@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"sort"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
@@ -29,6 +31,9 @@ type Trainer struct {
 	shards []*shard
 	order  []int32
 	epoch  int
+	weight []float64 // of the rows; nil: epochs
+	upTo   []float64 // Σ of the weights up to each row
+	chosen []int32   // rows of the batch, by weight
 	life   session.Session
 }
 
@@ -108,6 +113,39 @@ func (t *Trainer) Average() *neural.Transformer {
 	return c
 }
 
+// Reweight has batches drawn with replacement from now on, a row with the probability
+// weight/Σ weight: the loss is that of the reweighted data. Only the ratios of weights
+// matter. nil returns to epochs, which go through all data once. The weights are copied,
+// and are part of a checkpoint.
+//
+// A batch has one draw from each of Batch equal parts of the probability, so that a group
+// of neighbouring rows has its share of every batch up to rounding.
+//
+// It returns an error, and changes nothing, unless there is a finite weight ≥ 0 for every
+// row and a positive one.
+func (t *Trainer) Reweight(weight []float64) error {
+	if weight == nil {
+		t.weight, t.upTo = nil, nil
+		return nil
+	}
+	if len(weight) != t.problem.rows {
+		return fmt.Errorf("train: Reweight: len(weight) = %d, want %d, one per row", len(weight), t.problem.rows)
+	}
+	sum, total := make([]float64, len(weight)), 0.0
+	for i, w := range weight {
+		if !(w >= 0) {
+			return fmt.Errorf("train: Reweight: weight[%d] = %v, want ≥ 0", i, w)
+		}
+		total += w
+		sum[i] = total
+	}
+	if !(total > 0) || math.IsInf(total, 1) {
+		return fmt.Errorf("train: Reweight: weights sum to %v, want a positive number", total)
+	}
+	t.weight, t.upTo = slices.Clone(weight), sum
+	return nil
+}
+
 // Run makes n steps. If ctx ends it stops early with the error of ctx, and the trainer
 // stays valid. If the loss or the gradient is not finite it stops with an error that
 // names the step; the weights are those before that step. A Run during another Run is
@@ -118,8 +156,13 @@ func (t *Trainer) Run(ctx context.Context, n int) error {
 
 // next makes a step.
 func (t *Trainer) next() error {
-	offset := t.random(0).Float64()
-	t.shuffle((t.step+1)*t.cfg.Batch - 1)
+	r := t.random(0)
+	offset := r.Float64()
+	if t.weight == nil {
+		t.shuffle((t.step+1)*t.cfg.Batch - 1)
+	} else {
+		t.choose(r)
+	}
 	pool.Each(t.cfg.Workers, len(t.shards), func(j int) { t.gradient(j, offset) })
 	loss := 0.0
 	for _, s := range t.shards {
@@ -168,16 +211,40 @@ func (t *Trainer) shuffle(last int) {
 	}
 }
 
+// choose draws the rows of a batch by weight: one from each of as many parts of equal
+// probability, in random order.
+func (t *Trainer) choose(r *rand.Rand) {
+	t.chosen = slices.Grow(t.chosen[:0], t.cfg.Batch)[:t.cfg.Batch]
+	total := t.upTo[len(t.upTo)-1]
+	for i := range t.chosen {
+		u := float64((float64(i) + r.Float64()) / float64(t.cfg.Batch) * total)
+		// The first row whose sum exceeds u has a weight; rounding may lead beyond the last.
+		k := sort.Search(len(t.upTo)-1, func(k int) bool { return t.upTo[k] > u })
+		for t.weight[k] == 0 {
+			k--
+		}
+		t.chosen[i] = int32(k)
+	}
+	r.Shuffle(len(t.chosen), func(i, j int) { t.chosen[i], t.chosen[j] = t.chosen[j], t.chosen[i] })
+}
+
+// row returns the row of state i of the batch.
+func (t *Trainer) row(i int) int {
+	if t.weight != nil {
+		return int(t.chosen[i])
+	}
+	return int(t.order[(t.step*t.cfg.Batch+i)%t.problem.rows])
+}
+
 // gradient computes the part j of a step's gradient.
 func (t *Trainer) gradient(j int, offset float64) {
 	s, b := t.shards[j], t.cfg.Batch
 	from, to := j*b/len(t.shards), (j+1)*b/len(t.shards)
-	n := t.problem.rows
 	clear(s.pass.Gradient())
 	s.loss = s.run(to-from, func(i int) (int, float64, *rand.Rand) {
 		i += from
 		u := (float64(i) + offset) / float64(b)
-		return int(t.order[(t.step*b+i)%n]), u, t.random(i + 1)
+		return t.row(i), u, t.random(i + 1)
 	}, b)
 }
 
@@ -256,7 +323,7 @@ func (a *adam) update(w, g []float32, at strip, s step) {
 
 // A checkpoint is a frame with the settings, one with the state and one for the end, see
 // [session.Frames].
-const magic = "gibbsite train 3\n"
+const magic = "gibbsite train 4\n"
 
 // settings names all that decides the bits of a training.
 func (t *Trainer) settings() *fingerprint.List {
@@ -282,15 +349,24 @@ type state struct {
 	step    int
 	loss    float64
 	vectors [4][]float32
+	weight  []float64 // of rows, or nil
 }
 
 func (t *Trainer) frames(s *state) *session.Frames {
-	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 16 + 16*len(t.net.Weights()), Frame: func(f *wire.Fields, _ int) {
+	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 24 + 16*len(t.net.Weights()) + 8*t.problem.rows, Frame: func(f *wire.Fields, _ int) {
 		f.Counts("step", &s.step)
 		f.Float64(&s.loss)
 		for _, v := range s.vectors {
 			f.Float32s(v)
 		}
+		weighted := s.weight != nil
+		if f.Bool("weights of rows", &weighted); !weighted {
+			return
+		}
+		if f.Reading() {
+			s.weight = make([]float64, t.problem.rows)
+		}
+		f.Float64s(s.weight)
 	}}
 }
 
@@ -299,7 +375,7 @@ func (t *Trainer) vectors() [4][]float32 {
 }
 
 func (t *Trainer) write(w io.Writer) error {
-	return t.frames(&state{t.step, t.loss, t.vectors()}).Write(w, nil)
+	return t.frames(&state{t.step, t.loss, t.vectors(), t.weight}).Write(w, nil)
 }
 
 func (t *Trainer) read(ctx context.Context, r io.Reader) error {
@@ -308,6 +384,9 @@ func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 		s.vectors[k] = make([]float32, len(t.net.Weights()))
 	}
 	if err := t.frames(&s).Read(ctx, r, nil); err != nil {
+		return err
+	}
+	if err := t.Reweight(s.weight); err != nil {
 		return err
 	}
 	t.step, t.loss = s.step, s.loss

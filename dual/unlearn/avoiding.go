@@ -1,0 +1,168 @@
+package unlearn
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Avoiding is a denoiser whose samples never have given tokens, and which knows how
+// probable that was. With h_k the probability that the k-th token to be revealed is one of
+// these, the samples avoid them all with the probability
+//
+//	1 − p(F) = E ∏_k (1 − h_k),
+//
+// the mean over samples of Avoiding: an unbiased estimate of what a model has left of the
+// tokens, from probabilities instead of counts ([Avoiding.LogSurvival]). It says what the
+// model draws under the same process without Avoiding.
+//
+// It belongs to one diffusion by diffusion.Masked, with or without FirstHitting, as an
+// [Erasure] does, and keeps figures per sample; it is not safe for concurrent use.
+type Avoiding struct {
+	base          energy.Denoiser[int32]
+	avoid         []bool // by level
+	mask          int32
+	sites, levels int
+
+	samples []survivor
+	slot    map[int]int // by number of the sample
+}
+
+// survivor is one sample of an [Avoiding].
+type survivor struct {
+	x    []int32   // as last seen
+	stay []float64 // by site: log(1 − h) then
+	sum  float64   // of those that were revealed
+}
+
+// NewAvoiding returns the denoiser q without the given tokens; mask is the level that
+// stands for a masked token. It returns an error for a nil denoiser, a mask or a token that
+// is no level, the mask among the tokens, and unless a token is given and another one left.
+func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoiding, error) {
+	if err := check.Given("unlearn: NewAvoiding", "q", q); err != nil {
+		return nil, err
+	}
+	a := &Avoiding{base: q, mask: mask, slot: map[int]int{}}
+	a.sites, a.levels = q.Shape()
+	if a.sites < 1 || mask < 0 || int(mask) >= a.levels {
+		return nil, fmt.Errorf("unlearn: NewAvoiding: mask = %d of %d levels and %d sites, want a level and ≥ 1 site", mask, a.levels, a.sites)
+	}
+	a.avoid = make([]bool, a.levels)
+	left := a.levels - 1
+	for i, l := range tokens {
+		if l < 0 || int(l) >= a.levels || l == mask {
+			return nil, fmt.Errorf("unlearn: NewAvoiding: tokens[%d] = %d, want 0 … %d and not the mask %d", i, l, a.levels-1, mask)
+		}
+		if !a.avoid[l] {
+			a.avoid[l] = true
+			left--
+		}
+	}
+	if len(tokens) == 0 || left < 1 {
+		return nil, fmt.Errorf("unlearn: NewAvoiding: %d tokens of %d levels and a mask, want ≥ 1 and one that is left", len(tokens), a.levels)
+	}
+	return a, nil
+}
+
+// Shape returns the shape of the denoiser.
+func (a *Avoiding) Shape() (sites, levels int) { return a.sites, a.levels }
+
+// MaskLevel implements [energy.Masking].
+func (a *Avoiding) MaskLevel() int32 { return a.mask }
+
+// Denoise implements energy.Denoiser. It is an error if tokens are not revealed one by one
+// or each by itself (Noised.Reveals), since nothing then says with what probability.
+func (a *Avoiding) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	if q.Reveals != energy.RevealsOne && q.Reveals != energy.RevealsEach {
+		return fmt.Errorf("unlearn: Avoiding: Noised.Reveals = %d, want RevealsOne or RevealsEach: sample by diffusion.Masked, without a projector, guidance or particles", q.Reveals)
+	}
+	if q.Sample == nil && len(q.Time) > 0 {
+		return fmt.Errorf("unlearn: Avoiding: Noised.Sample = nil, want the number of every state: survival is counted by sample")
+	}
+	if err := a.base.Denoise(ctx, v, q); err != nil {
+		return err
+	}
+	for s, sample := range q.Sample {
+		x := q.X[s*a.sites : (s+1)*a.sites]
+		k, known := a.slot[sample]
+		if !known {
+			k = len(a.samples)
+			a.slot[sample] = k
+			a.samples = append(a.samples, survivor{x: slices.Clone(x), stay: make([]float64, a.sites)})
+		}
+		r := &a.samples[k]
+		r.settle(x, a.mask)
+		copy(r.x, x)
+		for i, l := range x {
+			if l == a.mask {
+				r.stay[i] = a.exclude(v[(s*a.sites+i)*a.levels : (s*a.sites+i+1)*a.levels])
+			}
+		}
+	}
+	return nil
+}
+
+// settle adds what the tokens that x shows and r does not had to survive.
+func (r *survivor) settle(x []int32, mask int32) {
+	for i, l := range x {
+		if r.x[i] == mask && l != mask {
+			r.sum += r.stay[i]
+		}
+	}
+}
+
+// exclude takes the tokens to avoid out of a row of log-weights, and returns the logarithm
+// of the probability of the others. A row that has nothing else stays as it is: what is
+// drawn from it does not survive.
+func (a *Avoiding) exclude(row []float32) float64 {
+	top := math.Inf(-1)
+	for l, w := range row {
+		if int32(l) != a.mask {
+			top = max(top, float64(w))
+		}
+	}
+	all, left := 0.0, 0.0
+	for l, w := range row {
+		if int32(l) == a.mask || math.IsInf(float64(w), -1) {
+			continue
+		}
+		p := simd.Exp(float64(w) - top)
+		all += p
+		if !a.avoid[l] {
+			left += p
+		}
+	}
+	if !(left > 0) {
+		return math.Inf(-1)
+	}
+	for l := range row {
+		if a.avoid[l] {
+			row[l] = float32(math.Inf(-1))
+		}
+	}
+	return simd.Log(left / all)
+}
+
+// LogSurvival stores Σ_k log(1 − h_k) of the samples drawn last, as many as x has states,
+// in the order in which they were begun; x are these samples. It is −Inf for a sample in
+// which nothing else could be drawn. It panics if fewer have been drawn since the last
+// call, or lengths do not fit. Samples before that are forgotten.
+func (a *Avoiding) LogSurvival(dst []float64, x []int32) {
+	n := check.Rows("unlearn", "x", len(x), a.sites)
+	check.Len("unlearn", "dst", len(dst), n)
+	if len(a.samples) < n {
+		panic(fmt.Sprintf("unlearn: Avoiding: %d samples since the last call, want ≥ %d", len(a.samples), n))
+	}
+	for s := range dst {
+		r := &a.samples[len(a.samples)-n+s]
+		r.settle(x[s*a.sites:(s+1)*a.sites], a.mask)
+		dst[s] = r.sum
+	}
+	a.samples = a.samples[:0]
+	clear(a.slot)
+}
