@@ -22,7 +22,8 @@ import (
 // model draws under the same process without Avoiding.
 //
 // It belongs to one diffusion by diffusion.Masked, with or without FirstHitting, as an
-// [Erasure] does, and keeps figures per sample; it is not safe for concurrent use.
+// [Erasure] does, and keeps figures per sample: make another one after a run that was
+// stopped. It is not safe for concurrent use.
 type Avoiding struct {
 	base          energy.Denoiser[int32]
 	avoid         []bool // by level

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"runtime"
@@ -75,8 +74,8 @@ func learned(ctx context.Context, c *corpus.Corpus, wanted map[string]bool, o op
 		if err != nil {
 			return nil, nil, err
 		}
-		if got := (*p.net).Config(); got.Length != c.Sites || got.Levels != c.Levels+1 {
-			return nil, nil, fmt.Errorf("the network is for strings of %d of %d tokens, the data need %d of %d", got.Length, got.Levels, c.Sites, c.Levels+1)
+		if err := fits(*p.net, c); err != nil {
+			return nil, nil, err
 		}
 	}
 	r.Weights = len(n.plain.Weights())

@@ -10,6 +10,11 @@
 //	go -C examples run ./molecules -data strings.txt -train -steps 20000 -minutes 60 -checkpoint run.ckpt -weights run.safetensors
 //	go -C examples run ./molecules -data strings.txt -weights run.safetensors -n 1024 -dump samples.tsv
 //
+//	go -C examples run ./molecules -forget rings -share 0.1 -save forgot.safetensors
+//
+// With -forget it moves the weights of a network until at most a share of its samples has a
+// concept, and judges fresh samples of the network that has forgotten.
+//
 // Without -data, -train and -weights it uses weights that come with it, made by
 //
 //	go -C examples run ./molecules -train -run cfg,cbg -weights molecules/weights.safetensors
@@ -32,11 +37,12 @@ type options struct {
 
 	data, checkpoint, weights                 string
 	dump, count, regex, runs                  string
+	forget, save                              string
 	train                                     bool
 	atoms, steps, guide, batch, width, blocks int
 	every                                     int
-	n                                         int
-	minutes, rate, lean, scale, start         float64
+	n, judged                                 int
+	minutes, rate, lean, scale, start, share  float64
 	seed                                      uint64
 	shares                                    []float64
 }
@@ -72,6 +78,10 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.every, "every", 1, "project in every so many `steps` of the diffusion and in the last; -1: in the last alone")
 	f.Float64Var(&o.start, "start", 1, "project from this `time` on, 1 the noise and 0 the sample")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
+	f.StringVar(&o.forget, "forget", "", "have the network forget a `concept`: rings, nitrogen, triple (bonds), or letters of the strings with commas")
+	f.Float64Var(&o.share, "share", 0.1, "greatest `share` of the samples that may have the forgotten concept")
+	f.IntVar(&o.judged, "judge", 0, "samples that judge what was forgotten; 0: as many as give the share to 5 %")
+	f.StringVar(&o.save, "save", "", "write the weights of the network that has forgotten to this `file`")
 	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, behind the name of its run and a tab")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
@@ -100,8 +110,21 @@ func parseFlags(args []string) (options, error) {
 		return o, fmt.Errorf("-lean = %v, -scale = %v, want 0 < lean ≤ 1 and a finite scale ≥ 0", o.lean, o.scale)
 	case o.every < -1 || o.every == 0 || !(o.start > 0 && o.start <= 1):
 		return o, fmt.Errorf("-every = %d, -start = %v, want ≥ 1 or -1, and 0 < start ≤ 1", o.every, o.start)
-	case o.checkpoint != "" && !o.train:
-		return o, fmt.Errorf("-checkpoint without -train")
+	case o.checkpoint != "" && !o.train && o.forget == "":
+		return o, fmt.Errorf("-checkpoint without -train or -forget")
+	case o.save != "" && o.forget == "":
+		return o, fmt.Errorf("-save without -forget: -train writes to -weights")
+	case o.forget != "" && o.train:
+		return o, fmt.Errorf("-forget with -train: -train -weights FILE first, then -forget with -weights FILE")
+	case o.forget != "" && !(o.share > 0 && o.share < 1):
+		return o, fmt.Errorf("-share = %v, want in (0, 1): a share of 0 takes a rule, such as -run count or -run regex, not a network", o.share)
+	case o.judged < 0:
+		return o, fmt.Errorf("-judge = %d, want ≥ 0", o.judged)
+	case o.forget != "" && o.weights == "" && o.data != "":
+		return o, fmt.Errorf("-forget with -data: read the -weights of a network that was trained on them")
+	case o.forget != "" && o.weights == "" && o.atoms != ownAtoms:
+		return o, fmt.Errorf("-atoms = %d, want %d, those of the program's own weights, or read -weights", o.atoms, ownAtoms)
+	case o.forget != "":
 	case !o.train && o.weights == "" && (o.data != "" || o.atoms != ownAtoms || o.seed != 1 || o.lean != ownLean):
 		return o, fmt.Errorf("the program's own weights are for -atoms %d -seed 1 -lean %g without -data: -train others, or read -weights", ownAtoms, ownLean)
 	}
@@ -161,5 +184,10 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 func main() {
-	command.Main("molecules", parseFlags, run)
+	command.Main("molecules", parseFlags, func(ctx context.Context, o options) (fmt.Stringer, error) {
+		if o.forget != "" {
+			return forget(ctx, o)
+		}
+		return run(ctx, o)
+	})
 }

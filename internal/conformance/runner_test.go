@@ -17,6 +17,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/dual/pdi/network"
 	"github.com/gibbsite-go/gibbsite/dual/unlearn"
+	"github.com/gibbsite-go/gibbsite/dual/unlearn/finetune"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/energy/model"
@@ -27,6 +28,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/gibbsite-go/gibbsite/sampler/langevin"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -69,6 +71,7 @@ var runnerEntries = []runnerEntry{
 	{"fit.Fit", false, fitRun},
 	{"train.Trainer", false, trainingRun},
 	{"network.Trainer", false, distillationRun},
+	{"finetune.Tuner", true, forgettingRun},
 }
 
 // asked is a plain model whose evaluations are looked at.
@@ -193,6 +196,23 @@ func trainingRun(workers int, _ func()) run {
 	rows := []int32{0, 1, 2, 1, 2, 0, 2, 0, 1, 2, 2, 2, 0, 0, 0, 1, 0, 1}
 	tr := exact.Must(train.New(net, train.Masked{Mask: 3}, rows, train.Config{Steps: runSteps, Batch: 4, Workers: workers}))
 	return run{func(ctx context.Context) error { return tr.Run(ctx, runSteps-tr.Step()) }, tr, func() any { return []any{tr.Loss(), tr.Step()} }}
+}
+
+func forgettingRun(workers int, look func()) run {
+	net := exact.Must(neural.New(neural.Config{Length: 3, Levels: 4, Width: 8, Heads: 1, Blocks: 1, Hidden: 8, Positions: true}, rand.NewPCG(1, 7)))
+	rows := []int32{0, 1, 2, 1, 2, 0, 2, 0, 1, 2, 2, 2, 0, 0, 0, 1, 0, 1}
+	first := func(x []int32) float64 {
+		look()
+		return float64(x[0]) / 2
+	}
+	f := exact.Must(finetune.New(context.Background(), net, rows, []finetune.Concept{{Has: first, Bound: 0.3}, {Tokens: []int32{1}, Bound: 0.4}}, finetune.Config{
+		Objective: train.Masked{Mask: 3}, Model: exact.Must(neural.NewMasked(net, 3, neural.Options{TimeFree: true, Workers: workers})),
+		Sample: func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
+			return exact.Must(diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{First: first, Workers: workers})).Sample(ctx, x)
+		},
+		Train: train.Config{Steps: runSteps, Batch: 4, Workers: workers}, Inner: 2, Draws: 8, Final: 16,
+	}))
+	return run{f.Run, f, func() any { return []any{net.Weights(), f.Lambda(), f.Share(), f.Drawn()} }}
 }
 
 func distillationRun(workers int, _ func()) run {

@@ -1,0 +1,123 @@
+package finetune
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gibbsite-go/gibbsite/dual/unlearn"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+)
+
+// Concept is what a network should generate less of.
+type Concept struct {
+	Name string // in errors and reports; "" is its number
+
+	// Has returns the part r(x) ∈ [0, 1] of the concept in a clean state: for most
+	// concepts 1 where x has it and 0 elsewhere. It may be nil if Tokens are given: 1
+	// where x has one of them. It must not keep x.
+	Has func(x []int32) float64
+
+	// Tokens declares that x has the concept exactly if it has one of these tokens. What
+	// is left of it is then estimated by [unlearn.Avoiding], from the probabilities of the
+	// tokens instead of from counts, with a fraction of their noise.
+	Tokens []int32
+
+	// Bound is the greatest mean of Has over what the network generates, in (0, 1).
+	Bound float64
+}
+
+// name returns the name of concept j.
+func (c *Concept) name(j int) string {
+	if c.Name == "" {
+		return fmt.Sprintf("concepts[%d]", j)
+	}
+	return c.Name
+}
+
+// part returns r(x).
+func (c *Concept) part(x []int32) float64 {
+	if c.Has != nil {
+		return c.Has(x)
+	}
+	for _, l := range x {
+		for _, t := range c.Tokens {
+			if l == t {
+				return 1
+			}
+		}
+	}
+	return 0
+}
+
+// parts returns r of all rows of the data.
+func (c *Concept) parts(j int, data []int32, sites int) ([]float64, error) {
+	if !(c.Bound > 0 && c.Bound < 1) {
+		return nil, fmt.Errorf("finetune: New: Bound of %s = %v, want in (0, 1)", c.name(j), c.Bound)
+	}
+	if c.Has == nil && len(c.Tokens) == 0 {
+		return nil, fmt.Errorf("finetune: New: %s has neither Has nor Tokens, want one", c.name(j))
+	}
+	r, sum := make([]float64, len(data)/sites), 0.0
+	for k := range r {
+		r[k] = c.part(data[k*sites : (k+1)*sites])
+		if !(r[k] >= 0 && r[k] <= 1) {
+			return nil, fmt.Errorf("finetune: New: Has of %s = %v for row %d of the data, want in [0, 1]", c.name(j), r[k], k)
+		}
+		sum += r[k]
+	}
+	if sum == 0 {
+		return nil, fmt.Errorf("finetune: New: no row of the data has %s: there is nothing to draw less often; add rows that have it", c.name(j))
+	}
+	if sum == float64(len(r)) {
+		return nil, fmt.Errorf("finetune: New: every row of the data has %s: nothing would be left; add rows that do not", c.name(j))
+	}
+	return r, nil
+}
+
+// estimate stores in r estimates of E r, one for each of the network's draws first,
+// first+1, …, where x is scratch for as many states.
+func (t *Tuner) estimate(ctx context.Context, j int, r []float64, x []int32, first int) error {
+	c, model := &t.concepts[j], t.cfg.Model
+	avoiding, err := c.avoiding(j, model)
+	if err != nil {
+		return err
+	}
+	if avoiding != nil {
+		model = avoiding
+	}
+	if err := t.cfg.Sample(ctx, model, first, x); err != nil {
+		return fmt.Errorf("finetune: what is left of %s: %w", c.name(j), err)
+	}
+	if avoiding != nil {
+		avoiding.LogSurvival(r, x)
+		for s, v := range r {
+			r[s] = -math.Expm1(v)
+		}
+		return nil
+	}
+	for s := range r {
+		r[s] = c.part(x[s*t.sites : (s+1)*t.sites])
+		if !(r[s] >= 0 && r[s] <= 1) {
+			return fmt.Errorf("finetune: Has of %s = %v for a sample, want in [0, 1]", c.name(j), r[s])
+		}
+	}
+	return nil
+}
+
+// avoiding returns a denoiser that measures a concept of tokens, nil for others.
+func (c *Concept) avoiding(j int, model energy.Denoiser[int32]) (*unlearn.Avoiding, error) {
+	if len(c.Tokens) == 0 {
+		return nil, nil
+	}
+	m, ok := energy.As[energy.Masking](model)
+	if !ok || check.Nil(m) {
+		return nil, fmt.Errorf("finetune: Config.Model does not know its mask, which the tokens of %s need: use Has, or a Model with a method MaskLevel", c.name(j))
+	}
+	a, err := unlearn.NewAvoiding(model, m.MaskLevel(), c.Tokens...)
+	if err != nil {
+		return nil, fmt.Errorf("finetune: tokens of %s: %w", c.name(j), err)
+	}
+	return a, nil
+}

@@ -1,0 +1,481 @@
+package finetune
+
+import (
+	"context"
+	"fmt"
+	"hash/crc64"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/dual/unlearn"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/train"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// Config holds the settings of a [Tuner]. Objective, Model, Sample and Train.Steps must be
+// set; the zero value of every other field is the recommended setting.
+type Config struct {
+	// Objective is that of the training of the network.
+	Objective train.Objective
+
+	// Model is the denoiser of the network, by its weights as they are: one of package
+	// neural around it.
+	Model energy.Denoiser[int32]
+
+	// Sample fills x with the draws first, first+1, … of the model m, which is Model or
+	// measures it: a function of the model and of the numbers. With a diffusion:
+	//
+	//	d, err := diffusion.New(ctx, m, process, diffusion.Config{Seed: 1, First: first})
+	//	if err != nil {
+	//		return err
+	//	}
+	//	return d.Sample(ctx, x)
+	Sample func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error
+
+	// Train holds the settings of the training. A tenth of the steps of pre-training is
+	// enough for the networks of the examples. Its Rate 0 means 5e-4; it has no
+	// Checkpoint of its own.
+	Train train.Config
+
+	// Freeze is the part of the steps before λ first moves; 0 means 0.3.
+	Freeze float64
+
+	// Inner is the number of steps between moves of λ; 0 means 10.
+	Inner int
+
+	// Draws is the number of the network's draws that a move of λ looks at; 0 means 128.
+	Draws int
+
+	// Final is the number of draws by which the weights are settled at the end, see
+	// [Tuner.Run]; 0 means 4·Draws.
+	Final int
+
+	// Observe, if not nil, is called after every look at the network. It must keep neither
+	// slice.
+	Observe func(r Round)
+
+	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the end of
+	// Run, even if its context ended it, and after every Every rounds (0: at the end only).
+	Checkpoint struct {
+		Path  string
+		Every int
+	}
+}
+
+// Round is one look at what the network generates.
+type Round struct {
+	Step   int       // of the training
+	Lambda []float64 // that the last steps were made with
+	Share  []float64 // of every concept, by the draws of this round alone
+}
+
+const (
+	rate       = 5e-4 // of a network of 1.5e5 weights after 2000 steps at 2e-3
+	freeze     = 0.3
+	inner      = 10
+	draws      = 128
+	smoothing  = 0.5 // weight of a round in the share that λ moves by
+	damping    = 0.5 // of a Newton step: the network follows with a delay
+	mostMove   = 1.0 // nats, of a Newton step
+	stallRatio = 1.5 // times the bound, and a tenth of it taught: see GapError
+	stallParts = 0.1
+	stallAfter = 3 // rounds in a row
+)
+
+// Tuner moves the weights of one network. Its methods must not be called concurrently with
+// each other.
+type Tuner struct {
+	net      *neural.Transformer
+	trainer  *train.Trainer
+	concepts []Concept
+	parts    [][]float64 // r of every concept, by row of the data
+	start    []float32   // weights before
+	cfg      Config
+	sites    int
+	life     session.Session
+	state
+
+	weight []float64 // scratch: of the rows
+	r      []float64
+	x      []int32
+}
+
+// state is what a checkpoint holds besides the training.
+type state struct {
+	lambda []float64
+	share  []float64 // smoothed, of the network under training; in the end, of its final weights
+	rounds int
+	drawn  int // by the network, for each concept
+	stall  int // rounds in a row
+	done   bool
+}
+
+// New returns a tuner of net, which was trained on rows like those of data, and writes to
+// its weights. λ is solved for on the data.
+//
+// It returns an error for a field out of range or unset, a Model of another shape, those of
+// train.New, a concept that no row or every row of the data has, or bounds that no
+// reweighting of the data meets.
+func New(ctx context.Context, net *neural.Transformer, data []int32, concepts []Concept, cfg Config) (*Tuner, error) {
+	if err := cfg.fill(); err != nil {
+		return nil, err
+	}
+	if len(concepts) == 0 {
+		return nil, fmt.Errorf("finetune: New: no concept, want ≥ 1")
+	}
+	trainer, err := train.New(net, cfg.Objective, data, cfg.Train)
+	if err != nil {
+		return nil, fmt.Errorf("finetune: New: %w", err)
+	}
+	t := &Tuner{net: net, trainer: trainer, concepts: slices.Clone(concepts), cfg: cfg, start: slices.Clone(net.Weights())}
+	var levels int
+	if t.sites, levels = cfg.Model.Shape(); t.sites != net.Config().Length || levels != net.Config().Levels {
+		return nil, fmt.Errorf("finetune: New: Config.Model has %d sites and %d levels, the network %d and %d", t.sites, levels, net.Config().Length, net.Config().Levels)
+	}
+	bounds := make([]float64, len(concepts))
+	for j := range t.concepts {
+		if _, err := t.concepts[j].avoiding(j, cfg.Model); err != nil {
+			return nil, err
+		}
+		r, err := t.concepts[j].parts(j, data, t.sites)
+		if err != nil {
+			return nil, err
+		}
+		t.parts = append(t.parts, r)
+		bounds[j] = concepts[j].Bound
+	}
+	u, err := unlearn.FromRatios(t.parts...)
+	if err != nil {
+		return nil, fmt.Errorf("finetune: New: %w", err)
+	}
+	s, err := u.Solve(ctx, unlearn.LikelihoodRatio, bounds)
+	if err != nil {
+		return nil, fmt.Errorf("finetune: New: λ on the data: %w", err)
+	}
+	t.state = state{lambda: slices.Clone(s.Lambda), share: make([]float64, len(concepts))}
+	most := max(cfg.Draws, cfg.Final)
+	t.weight, t.r, t.x = make([]float64, len(data)/t.sites), make([]float64, most), make([]int32, most*t.sites)
+	t.life = session.Session{Who: "finetune", Checkpoint: session.Checkpoint{Path: cfg.Checkpoint.Path, Every: cfg.Checkpoint.Every}, Len: func() int { return t.rounds }, Write: t.write, Read: t.read}
+	return t, nil
+}
+
+// fill checks the configuration and replaces zeros by defaults.
+func (c *Config) fill() error {
+	if check.Nil(c.Objective) || check.Nil(c.Model) || c.Sample == nil {
+		return fmt.Errorf("finetune: Config: Objective set = %t, Model set = %t, Sample set = %t, want all", !check.Nil(c.Objective), !check.Nil(c.Model), c.Sample != nil)
+	}
+	if c.Train.Rate == 0 {
+		c.Train.Rate = rate
+	}
+	if c.Freeze == 0 {
+		c.Freeze = freeze
+	}
+	if c.Train.Checkpoint.Path != "" {
+		return fmt.Errorf("finetune: Config.Train.Checkpoint.Path = %q, want none: Config.Checkpoint has the training, too", c.Train.Checkpoint.Path)
+	}
+	if !(c.Freeze > 0 && c.Freeze <= 1) {
+		return fmt.Errorf("finetune: Config.Freeze = %v, want in (0, 1]", c.Freeze)
+	}
+	err := check.Defaults("finetune: Config.", check.Number("Inner", &c.Inner, 0, inner), check.Number("Draws", &c.Draws, 0, draws), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0))
+	if err != nil {
+		return err
+	}
+	return check.Defaults("finetune: Config.", check.Number("Final", &c.Final, 0, 4*c.Draws))
+}
+
+// Run trains to the last of Train.Steps and settles the weights; of a run that has ended it
+// does nothing. Before Freeze of the steps λ stays; from then on, after every Inner steps,
+// it moves by half of Newton's step, at most one nat, towards the bounds:
+//
+//	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i))),
+//
+// with ŝ the share in Draws draws of the network and in those before, halved each time.
+//
+// In the end the network has the average of the weights of the training, which lag behind
+// the last λ and behind each other. So the weights settle along the line through those
+// before and this average, close to it, where the largest ratio of a share to its bound is
+// 1 by Final draws of the network, the same for every point.
+//
+// If ctx ends, Run returns its error, and the next Run goes on with the same bits. A
+// [*GapError] means that the network does not follow its data. Other errors are those of
+// Sample and of the training.
+func (t *Tuner) Run(ctx context.Context) error {
+	return t.life.Run(ctx, math.MaxInt, func(int) error {
+		if t.done {
+			return session.ErrDone
+		}
+		return t.next(ctx)
+	})
+}
+
+// next trains up to the next round and looks at the network.
+func (t *Tuner) next(ctx context.Context) error {
+	if t.trainer.Step() == t.cfg.Train.Steps {
+		return t.settle(ctx)
+	}
+	t.reweight()
+	if err := t.trainer.Reweight(t.weight); err != nil {
+		return fmt.Errorf("finetune: λ = %v: %w", t.lambda, err)
+	}
+	frozen := int(math.Ceil(t.cfg.Freeze * float64(t.cfg.Train.Steps)))
+	until := min(frozen+t.rounds*t.cfg.Inner, t.cfg.Train.Steps)
+	if err := t.trainer.Run(ctx, until-t.trainer.Step()); err != nil {
+		return err
+	}
+	if until == t.cfg.Train.Steps {
+		t.rounds++
+		return nil
+	}
+	share, err := t.look(ctx, t.cfg.Draws, t.drawn)
+	if err != nil {
+		return err
+	}
+	t.drawn += t.cfg.Draws
+	t.move(share)
+	t.rounds++
+	return t.stalled()
+}
+
+// reweight sets the weights of the rows to e^(−λᵀr).
+func (t *Tuner) reweight() {
+	for k := range t.weight {
+		v := 0.0
+		for j, l := range t.lambda {
+			v -= float64(l * t.parts[j][k])
+		}
+		t.weight[k] = simd.Exp(v)
+	}
+}
+
+// look returns the shares of the concepts in n draws of the network, from number first on.
+func (t *Tuner) look(ctx context.Context, n, first int) ([]float64, error) {
+	share := make([]float64, len(t.concepts))
+	for j := range share {
+		r := t.r[:n]
+		if err := t.estimate(ctx, j, r, t.x[:n*t.sites], first); err != nil {
+			return nil, err
+		}
+		for _, v := range r {
+			share[j] += v
+		}
+		share[j] /= float64(n)
+	}
+	if t.cfg.Observe != nil {
+		t.cfg.Observe(Round{t.trainer.Step(), t.lambda, share})
+	}
+	return share, nil
+}
+
+// move makes a step of λ by the shares of a round.
+func (t *Tuner) move(share []float64) {
+	for j, s := range share {
+		if t.rounds > 0 {
+			s = float64((1-smoothing)*t.share[j]) + float64(smoothing*s)
+		}
+		t.share[j] = s
+		b := t.concepts[j].Bound
+		d := damping * (s - b) / max(float64(s*(1-s)), float64(b*(1-b)))
+		t.lambda[j] = max(0, t.lambda[j]+min(max(d, -mostMove), mostMove))
+	}
+}
+
+// taught returns the share of a concept among the rows that the network is trained on.
+func (t *Tuner) taught(j int) float64 {
+	t.reweight()
+	all, has := 0.0, 0.0
+	for k, w := range t.weight {
+		all += w
+		has += float64(w * t.parts[j][k])
+	}
+	return has / all
+}
+
+// GapError means that λ grows while what the network generates does not follow: the rows
+// it is trained on have a tenth of the bound at most, and it is above one and a half of it.
+// It lasted for three rounds; more steps, a higher rate or a larger network may close the
+// gap. The run can go on.
+type GapError struct {
+	Concept              string
+	Step                 int
+	Lambda               float64
+	Taught, Share, Bound float64 // among the rows at λ, and what the network generates
+}
+
+func (e *GapError) Error() string {
+	return fmt.Sprintf("finetune: step %d: %s: λ = %.3g leaves a share of %.3g in the data, and the network still generates %.3g, want ≤ %.3g: train for more steps or at a higher rate (Config.Train), or train a larger network", e.Step, e.Concept, e.Lambda, e.Taught, e.Share, e.Bound)
+}
+
+// stalled returns a GapError if there is a gap for too long.
+func (t *Tuner) stalled() error {
+	for j := range t.concepts {
+		c := &t.concepts[j]
+		if !(t.share[j] > stallRatio*c.Bound) {
+			continue
+		}
+		taught := t.taught(j)
+		if !(taught < stallParts*c.Bound) {
+			continue
+		}
+		if t.stall++; t.stall < stallAfter {
+			return nil
+		}
+		t.stall = 0
+		return &GapError{c.name(j), t.trainer.Step(), t.lambda[j], taught, t.share[j], c.Bound}
+	}
+	t.stall = 0
+	return nil
+}
+
+// settle sets the final weights.
+func (t *Tuner) settle(ctx context.Context) error {
+	w := t.net.Weights()
+	trained, average := slices.Clone(w), t.trainer.Average().Weights()
+	defer func() {
+		if !t.done { // stopped: the next call begins as this one did
+			copy(w, trained)
+		}
+	}()
+	over := func(along float64) (float64, error) { // the largest log(share/bound)
+		for i, v := range t.start {
+			w[i] = v + float32(along*float64(average[i]-v))
+		}
+		share, err := t.look(ctx, t.cfg.Final, t.drawn)
+		if err != nil {
+			return 0, err
+		}
+		copy(t.share, share)
+		most := math.Inf(-1)
+		for j, s := range share {
+			most = max(most, math.Log(max(s, 0.5/float64(t.cfg.Final))/t.concepts[j].Bound))
+		}
+		return most, nil
+	}
+	if err := settleAlong(over); err != nil {
+		return err
+	}
+	t.done = true
+	t.drawn += t.cfg.Final
+	t.rounds++
+	return nil
+}
+
+// The points on the line of the weights: within a quarter of the average, until the share
+// is within 2 % of its bound, at most three of them.
+const (
+	reach    = 0.25
+	near     = 0.02
+	attempts = 3
+)
+
+// settleAlong finds a zero of over near 1 by secants, and leaves it evaluated there last.
+func settleAlong(over func(along float64) (float64, error)) error {
+	a := 1.0
+	v, err := over(a)
+	slope := -2.0 // of the logarithm of a share, at first
+	for range attempts - 1 {
+		if err != nil || math.Abs(v) < near {
+			break
+		}
+		b := min(max(a-v/slope, 1-reach), 1+reach)
+		if b == a {
+			break
+		}
+		var next float64
+		if next, err = over(b); err != nil {
+			break
+		}
+		if s := (next - v) / (b - a); s < -0.2 {
+			slope = s
+		}
+		a, v = b, next
+	}
+	return err
+}
+
+// Lambda returns a copy of λ.
+func (t *Tuner) Lambda() []float64 { return slices.Clone(t.lambda) }
+
+// Share returns what the network has left of every concept: a smoothed estimate during the
+// run, and that of the Final draws of its weights at the end. It steered the run, so judge
+// the network by other samples.
+func (t *Tuner) Share() []float64 { return slices.Clone(t.share) }
+
+// Drawn returns the number of draws that the network has made for each concept.
+func (t *Tuner) Drawn() int { return t.drawn }
+
+// A checkpoint is a frame with the settings, one with the state and one for the end, see
+// [session.Frames], followed by that of the training.
+const magic = "gibbsite finetune 1\n"
+
+// settings names what decides the bits of a run, besides those of the training.
+func (t *Tuner) settings() *fingerprint.List {
+	l := &fingerprint.List{}
+	l.Add("concepts", len(t.concepts))
+	for j, c := range t.concepts {
+		l.Add("Bound of "+c.name(j), c.Bound)
+		l.Add("Tokens of "+c.name(j), c.Tokens)
+		l.Doubles("parts in the data of "+c.name(j), t.parts[j])
+	}
+	l.Add("Config.Freeze", t.cfg.Freeze)
+	l.Add("Config.Inner", t.cfg.Inner)
+	l.Add("Config.Draws", t.cfg.Draws)
+	l.Add("Config.Final", t.cfg.Final)
+	l.Text("checksum of the weights before", fmt.Sprintf("%016x", crc64.Checksum(wire.AppendFloat32s(nil, t.start), crc64.MakeTable(crc64.ECMA))))
+	return l
+}
+
+func (t *Tuner) frames(s *state) *session.Frames {
+	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 32 + 16*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
+		f.Counts("a number of rounds or draws", &s.rounds, &s.drawn, &s.stall)
+		f.Bool("the end", &s.done)
+		f.Float64s(s.lambda)
+		f.Float64s(s.share)
+		for j, l := range s.lambda {
+			if !(l >= 0) || math.IsInf(l, 1) {
+				f.Fail(fmt.Errorf("λ[%d] in the checkpoint = %v, want a finite number ≥ 0", j, l))
+			}
+		}
+	}}
+}
+
+func (t *Tuner) write(w io.Writer) error {
+	if err := t.frames(&t.state).Write(w, nil); err != nil {
+		return err
+	}
+	return t.trainer.Save(w)
+}
+
+func (t *Tuner) read(ctx context.Context, r io.Reader) error {
+	s := state{lambda: make([]float64, len(t.concepts)), share: make([]float64, len(t.concepts))}
+	if err := t.frames(&s).Read(ctx, r, nil); err != nil {
+		return err
+	}
+	if err := t.trainer.Load(ctx, r); err != nil {
+		return err
+	}
+	t.state = s
+	return nil
+}
+
+// Save writes a checkpoint: a tuner built with the same arguments, among them the weights
+// before, that loads it continues to the same bits.
+func (t *Tuner) Save(w io.Writer) error { return t.life.Save(w) }
+
+// Load reads what Save wrote. The error names the first setting that differs, or what is
+// wrong with the checkpoint; nothing is then changed.
+func (t *Tuner) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
+
+// SaveFile saves a checkpoint in the file path and keeps the one before as path.old. No
+// failure loses both.
+func (t *Tuner) SaveFile(path string) error { return t.life.SaveFile(path) }
+
+// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
+// damaged, it restores the generation before it, path.old.
+func (t *Tuner) LoadFile(ctx context.Context, path string) error { return t.life.LoadFile(ctx, path) }

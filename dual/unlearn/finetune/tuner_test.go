@@ -1,0 +1,302 @@
+package finetune_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/dual/unlearn/finetune"
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/train"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
+	"github.com/stretchr/testify/require"
+)
+
+// Words of three letters of three; 3 is the mask.
+const (
+	sites = 3
+	mask  = 3
+)
+
+var objective = train.Masked{Mask: mask}
+
+// words returns 600 rows of a distribution in which letters depend on each other.
+func words() []int32 {
+	r := rand.New(rand.NewPCG(4, 4))
+	var data []int32
+	for range 600 {
+		a := int32(r.IntN(3))
+		b, c := a, int32(r.IntN(3))
+		if r.Float64() < 0.3 {
+			b = int32(r.IntN(3))
+		}
+		data = append(data, a, b, c)
+	}
+	return data
+}
+
+// pretrained returns a small network that has learned words.
+func pretrained(t testing.TB) *neural.Transformer {
+	t.Helper()
+	net := exact.Must(neural.New(neural.Config{Length: sites, Levels: 4, Width: 16, Heads: 1, Blocks: 1, Hidden: 32, Positions: true}, rand.NewPCG(1, 1)))
+	tr := exact.Must(train.New(net, objective, words(), train.Config{Steps: 300, Rate: 1e-2, Workers: 1, Shards: 1}))
+	require.NoError(t, tr.Run(t.Context(), 300))
+	copy(net.Weights(), tr.Average().Weights())
+	return net
+}
+
+// draw is a diffusion whose draws are numbered.
+func draw(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
+	d, err := diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: mask, FirstHitting: true}), diffusion.Config{Seed: 3, First: first})
+	if err != nil {
+		return err
+	}
+	return d.Sample(ctx, x)
+}
+
+func config(model energy.Denoiser[int32]) finetune.Config {
+	return finetune.Config{Objective: objective, Model: model, Sample: draw, Train: train.Config{Steps: 120, Rate: 5e-3, Workers: 1, Shards: 1}}
+}
+
+func denoiser(net *neural.Transformer) energy.Denoiser[int32] {
+	return exact.Must(neural.NewMasked(net, mask, neural.Options{TimeFree: true, Workers: 1}))
+}
+
+// law returns the distribution of what a network generates, by enumeration: the mean over
+// all orders of the products of its predictions.
+func law(t testing.TB, m energy.Denoiser[int32]) (states [][]int32, p []float64) {
+	t.Helper()
+	states = exact.States(sites, 3)
+	p = make([]float64, len(states))
+	for k, x := range states {
+		for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+			at, prob, v := []int32{mask, mask, mask}, 1.0, make([]float32, 4*sites)
+			for _, i := range order {
+				require.NoError(t, m.Denoise(t.Context(), v, energy.Noised[int32]{X: at, Time: []float64{0.5}, Alpha: []float64{0.5}, Sample: []int{0}}))
+				sum := 0.0
+				for _, w := range v[4*i : 4*i+3] {
+					sum += math.Exp(float64(w))
+				}
+				prob *= math.Exp(float64(v[4*i+int(x[i])])) / sum
+				at[i] = x[i]
+			}
+			p[k] += prob / 6
+		}
+	}
+	return states, p
+}
+
+// two reports whether a word has the letter 2, and one whether it begins with 1.
+func two(x []int32) float64 {
+	if slices.Contains(x, 2) {
+		return 1
+	}
+	return 0
+}
+
+func one(x []int32) float64 {
+	if x[0] == 1 {
+		return 1
+	}
+	return 0
+}
+
+// share returns the mean of r under a distribution.
+func share(states [][]int32, p []float64, r func(x []int32) float64) (mean float64) {
+	for k, x := range states {
+		mean += p[k] * r(x)
+	}
+	return mean
+}
+
+// What the network generates meets the bound, by enumeration, and the rest stays as it was:
+// near to the optimum q·e^(−λr) of what it generated before.
+func TestTheBoundHolds(t *testing.T) {
+	exact.SkipUnderRace(t)
+	for name, c := range map[string]finetune.Concept{
+		"by tokens": {Tokens: []int32{2}, Bound: 0.15},
+		"by counts": {Has: two, Bound: 0.15},
+	} {
+		t.Run(name, func(t *testing.T) {
+			net := pretrained(t)
+			m := denoiser(net)
+			states, q := law(t, m)
+			before := share(states, q, two)
+			require.Greater(t, before, 0.5)
+			var steps []int
+			cfg := config(m)
+			cfg.Draws, cfg.Final = 256, 2000
+			cfg.Observe = func(r finetune.Round) { steps = append(steps, r.Step) }
+			f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{c}, cfg))
+			require.NoError(t, f.Run(t.Context()))
+			require.Equal(t, []int{36, 46, 56, 66, 76, 86, 96, 106, 116}, steps[:9])
+			require.NoError(t, f.Run(t.Context()), "of a run that has ended")
+
+			_, p := law(t, m)
+			left := share(states, p, two)
+			// The optimum given what is left, and the divergence from it.
+			kl, cost := 0.0, 0.0
+			for k, x := range states {
+				want := q[k] * (1 - left) / (1 - before)
+				if two(x) == 1 {
+					want = q[k] * left / before
+				}
+				kl += p[k] * math.Log(p[k]/want)
+				cost += p[k] * math.Log(p[k]/q[k])
+			}
+			t.Logf("share %.4f of %.4f, stated %.4f; KL to the optimum %.4f, to q %.4f; λ %.3f", left, before, f.Share()[0], kl, cost, f.Lambda()[0])
+			// 4.9 deviations of the draws that settled the weights, and the 2 % that end it.
+			require.InDelta(t, 0.15, left, 4.9*math.Sqrt(0.15*0.85/2000)+0.02*0.15)
+			require.Less(t, kl, 0.1*cost, "the rest has changed")
+		})
+	}
+}
+
+// Two bounds hold together; a concept below its bound keeps λ = 0.
+func TestSeveralConcepts(t *testing.T) {
+	exact.SkipUnderRace(t)
+	net := pretrained(t)
+	m := denoiser(net)
+	cfg := config(m)
+	cfg.Draws, cfg.Final = 256, 2000
+	f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{
+		{Name: "two", Tokens: []int32{2}, Bound: 0.3}, {Name: "one", Has: one, Bound: 0.2}, {Has: func(x []int32) float64 { return float64(x[2]) / 2 }, Bound: 0.9},
+	}, cfg))
+	require.NoError(t, f.Run(t.Context()))
+	states, p := law(t, m)
+	slack := 4.9*math.Sqrt(0.25/2000) + 0.02
+	require.LessOrEqual(t, share(states, p, two), 0.3+slack)
+	require.LessOrEqual(t, share(states, p, one), 0.2+slack)
+	require.Greater(t, max(share(states, p, two)/0.3, share(states, p, one)/0.2), 0.8, "more was forgotten than wanted")
+	require.Positive(t, f.Lambda()[0])
+	require.Positive(t, f.Lambda()[1])
+	require.Zero(t, f.Lambda()[2])
+}
+
+// A run that was saved in the middle, or stopped, ends with the same bits.
+func TestResumes(t *testing.T) {
+	exact.SkipUnderRace(t)
+	concepts := []finetune.Concept{{Tokens: []int32{2}, Bound: 0.1}}
+	start := pretrained(t)
+	build := func(observe func(finetune.Round), path string) (*finetune.Tuner, *neural.Transformer) {
+		net := start.Clone()
+		cfg := config(denoiser(net))
+		cfg.Draws, cfg.Train.Steps, cfg.Observe = 32, 40, observe
+		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 1
+		return exact.Must(finetune.New(t.Context(), net, words(), concepts, cfg)), net
+	}
+	whole, want := build(nil, "")
+	require.NoError(t, whole.Run(t.Context()))
+
+	path := filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(t.Context())
+	rounds := 0
+	cut, _ := build(func(finetune.Round) {
+		if rounds++; rounds == 2 {
+			cancel()
+		}
+	}, path)
+	require.ErrorIs(t, cut.Run(ctx), context.Canceled)
+	other, got := build(nil, "")
+	require.NoError(t, other.LoadFile(t.Context(), path))
+	require.NotEqual(t, want.Weights(), got.Weights())
+	var again bytes.Buffer
+	require.NoError(t, other.Save(&again))
+	require.NoError(t, other.Run(t.Context()))
+	require.Equal(t, want.Weights(), got.Weights())
+	require.Equal(t, whole.Lambda(), other.Lambda())
+	require.Equal(t, whole.Share(), other.Share())
+
+	// Another concept, and other weights before, are named.
+	net := start.Clone()
+	cfg := config(denoiser(net))
+	cfg.Draws, cfg.Train.Steps = 32, 40
+	wrong := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{{Tokens: []int32{2}, Bound: 0.2}}, cfg))
+	require.ErrorContains(t, wrong.Load(t.Context(), bytes.NewReader(again.Bytes())), "Bound of concepts[0] is 0.1 in the checkpoint and 0.2 here")
+	net.Weights()[0]++
+	wrong = exact.Must(finetune.New(t.Context(), net, words(), concepts, cfg))
+	require.ErrorContains(t, wrong.Load(t.Context(), bytes.NewReader(again.Bytes())), "weights before")
+	require.Error(t, wrong.Load(t.Context(), bytes.NewReader(again.Bytes()[:again.Len()-100])))
+	require.NoError(t, whole.SaveFile(path))
+}
+
+// A network whose samples do not follow what it is taught ends with an error that names it.
+func TestGap(t *testing.T) {
+	net := pretrained(t)
+	cfg := config(denoiser(net))
+	cfg.Sample = func(_ context.Context, _ energy.Denoiser[int32], _ int, x []int32) error {
+		for i := range x {
+			x[i] = 2
+		}
+		return nil
+	}
+	cfg.Train.Steps = 600
+	f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{{Name: "two", Has: two, Bound: 0.1}}, cfg))
+	var gap *finetune.GapError
+	err := f.Run(t.Context())
+	require.ErrorAs(t, err, &gap)
+	require.Equal(t, "two", gap.Concept)
+	require.Positive(t, gap.Step)
+	require.Greater(t, gap.Lambda, 2.0)
+	require.Equal(t, 0.1, gap.Bound)
+	require.Less(t, gap.Taught, 0.01)
+	require.Greater(t, gap.Share, 0.9)
+	require.ErrorContains(t, err, "train for more steps")
+}
+
+func TestErrors(t *testing.T) {
+	net := exact.Must(neural.New(neural.Config{Length: sites, Levels: 4, Width: 16, Heads: 1, Blocks: 1, Hidden: 32, Positions: true}, rand.NewPCG(1, 1)))
+	m := denoiser(net)
+	good := finetune.Concept{Has: two, Bound: 0.1}
+	build := func(c finetune.Concept, change func(*finetune.Config)) error {
+		cfg := config(m)
+		if change != nil {
+			change(&cfg)
+		}
+		return exact.Error(finetune.New(t.Context(), net, words(), []finetune.Concept{c}, cfg))
+	}
+	always := func(v float64) func([]int32) float64 { return func([]int32) float64 { return v } }
+	none := func(c *finetune.Config) { c.Model = energy.DenoiserFunc[int32]{Sites: sites, Levels: 4} }
+	for want, err := range map[string]error{
+		"Objective set = false":                     build(good, func(c *finetune.Config) { c.Objective = nil }),
+		"Sample set = false":                        build(good, func(c *finetune.Config) { c.Sample = nil }),
+		"Config.Freeze = 2":                         build(good, func(c *finetune.Config) { c.Freeze = 2 }),
+		"Config.Inner = -1":                         build(good, func(c *finetune.Config) { c.Inner = -1 }),
+		"Config.Final = -1":                         build(good, func(c *finetune.Config) { c.Final = -1 }),
+		"Config.Train.Checkpoint.Path":              build(good, func(c *finetune.Config) { c.Train.Checkpoint.Path = "x" }),
+		"Steps = 0":                                 build(good, func(c *finetune.Config) { c.Train.Steps = 0 }),
+		"Bound of concepts[0] = 0, want":            build(finetune.Concept{Has: two}, nil),
+		"Bound of a = 1, want":                      build(finetune.Concept{Name: "a", Has: two, Bound: 1}, nil),
+		"neither Has nor Tokens":                    build(finetune.Concept{Bound: 0.5}, nil),
+		"= 2 for row 0 of the data":                 build(finetune.Concept{Has: always(2), Bound: 0.5}, nil),
+		"no row of the data has":                    build(finetune.Concept{Has: always(0), Bound: 0.5}, nil),
+		"every row of the data has":                 build(finetune.Concept{Has: always(1), Bound: 0.5}, nil),
+		"tokens[0] = 3":                             build(finetune.Concept{Tokens: []int32{3, 2}, Bound: 0.5}, nil),
+		"does not know its mask":                    build(finetune.Concept{Tokens: []int32{2}, Bound: 0.5}, none),
+		"2 sites and 4 levels, the network 3 and 4": build(good, func(c *finetune.Config) { c.Model = energy.DenoiserFunc[int32]{Sites: 2, Levels: 4} }),
+		"no concept, want ≥ 1":                      exact.Error(finetune.New(t.Context(), net, words(), nil, config(m))),
+		"λ on the data":                             exact.Error(finetune.New(t.Context(), net, words(), []finetune.Concept{{Has: func(x []int32) float64 { return 0.5 + 0.25*float64(x[0]) }, Bound: 0.4}}, config(m))),
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	broken := errors.New("broken")
+	cfg := config(m)
+	cfg.Sample = func(context.Context, energy.Denoiser[int32], int, []int32) error { return broken }
+	require.ErrorIs(t, exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{good}, cfg)).Run(t.Context()), broken)
+	cfg = config(m)
+	sum := 0.0
+	odd := finetune.Concept{Has: func(x []int32) float64 {
+		if sum++; sum > 600 { // of a sample
+			return math.NaN()
+		}
+		return two(x)
+	}, Bound: 0.1}
+	require.ErrorContains(t, exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{odd}, cfg)).Run(t.Context()), "= NaN for a sample")
+}
