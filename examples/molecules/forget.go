@@ -44,8 +44,9 @@ const (
 )
 
 // forgotten is the report of a network that forgot. Shares are those of samples with the
-// concept, among Judged fresh ones; valid ones are those among the samples without it. The
-// bounds on −log p, in nats, are those of held-out strings without it.
+// concept, among Judged fresh ones; valid ones are those among the samples without it, and
+// Unique is the share of different ones among the first leastJudged. The bounds on −log p,
+// in nats, are those of held-out strings without it.
 type forgotten struct {
 	Concept     string  `json:"concept"`
 	Wanted      float64 `json:"share_wanted"`
@@ -89,13 +90,15 @@ func letters(c *corpus.Corpus, name string) (tokens []int32, has string, err err
 }
 
 // tally is what a judge finds in samples: counts of those with the concept, of those
-// without it, of valid ones among these, and of different ones.
+// without it, of valid ones among these, and of different ones among the first leastJudged.
 type tally struct{ has, kept, valid, different int }
 
 func judgeAll(c *corpus.Corpus, letters string, samples []string) (v tally) {
 	seen := make(map[string]bool)
-	for _, s := range samples {
-		seen[s] = true
+	for i, s := range samples {
+		if i < leastJudged {
+			seen[s] = true
+		}
 		if strings.ContainsAny(s, letters) {
 			v.has++
 			continue
@@ -171,18 +174,18 @@ func forget(ctx context.Context, o options) (*forgotten, error) {
 		return nil, fmt.Errorf("-forget = %q: every held-out string has it: nothing would be kept", o.forget)
 	}
 	objective := train.Masked{Mask: mask(c)}
-	lossBefore, err := train.Losses(ctx, net, objective, flat(c, kept), draws, o.seed, runtime.GOMAXPROCS(0))
+	lossBefore, err := train.Losses(ctx, net, objective, flat(c, kept), draws, 1, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}
 	bar := progress.New("forget " + o.forget)
-	cfg := finetune.Config{
+	cfg := finetune.Config[int32]{
 		Objective: objective, Model: model, Sample: draw,
 		Train:   train.Config{Steps: r.Steps, Batch: o.batch, Decay: decay, Seed: o.seed},
 		Observe: func(k finetune.Round) { bar.Set(k.Step, r.Steps) },
 	}
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.checkpoint, 1
-	f, err := finetune.New(ctx, net, flat(c, c.Train), []finetune.Concept{{Name: o.forget, Tokens: tokens, Bound: o.share}}, cfg)
+	f, err := finetune.New(ctx, net, flat(c, c.Train), []finetune.Concept[int32]{{Name: o.forget, Tokens: tokens, Bound: o.share}}, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -204,11 +207,11 @@ func forget(ctx context.Context, o options) (*forgotten, error) {
 		return nil, err
 	}
 	v := judgeAll(c, has, r.samples)
-	r.Share, r.ValidKept, r.Unique = fraction(v.has, r.Judged), fraction(v.valid, v.kept), fraction(v.different, r.Judged)
+	r.Share, r.ValidKept, r.Unique = fraction(v.has, r.Judged), fraction(v.valid, v.kept), fraction(v.different, min(r.Judged, leastJudged))
 	if r.Upper, err = dual.UpperBound(v.has, r.Judged, uncertain); err != nil {
 		return nil, err
 	}
-	loss, err := train.Losses(ctx, net, objective, flat(c, kept), draws, o.seed, runtime.GOMAXPROCS(0))
+	loss, err := train.Losses(ctx, net, objective, flat(c, kept), draws, 1, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}

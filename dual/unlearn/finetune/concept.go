@@ -11,13 +11,13 @@ import (
 )
 
 // Concept is what a network should generate less of.
-type Concept struct {
+type Concept[S energy.Site] struct {
 	Name string // in errors and reports; "" is its number
 
 	// Has returns the part r(x) ∈ [0, 1] of the concept in a clean state: for most
 	// concepts 1 where x has it and 0 elsewhere. It may be nil if Tokens are given: 1
 	// where x has one of them. It must not keep x.
-	Has func(x []int32) float64
+	Has func(x []S) float64
 
 	// Tokens declares that x has the concept exactly if it has one of these tokens. What
 	// is left of it is then estimated by [unlearn.Avoiding], from the probabilities of the
@@ -29,7 +29,7 @@ type Concept struct {
 }
 
 // name returns the name of concept j.
-func (c *Concept) name(j int) string {
+func (c *Concept[S]) name(j int) string {
 	if c.Name == "" {
 		return fmt.Sprintf("concepts[%d]", j)
 	}
@@ -37,13 +37,13 @@ func (c *Concept) name(j int) string {
 }
 
 // part returns r(x).
-func (c *Concept) part(x []int32) float64 {
+func (c *Concept[S]) part(x []S) float64 {
 	if c.Has != nil {
 		return c.Has(x)
 	}
 	for _, l := range x {
 		for _, t := range c.Tokens {
-			if l == t {
+			if l == S(t) {
 				return 1
 			}
 		}
@@ -52,7 +52,7 @@ func (c *Concept) part(x []int32) float64 {
 }
 
 // parts returns r of all rows of the data.
-func (c *Concept) parts(j int, data []int32, sites int) ([]float64, error) {
+func (c *Concept[S]) parts(j int, data []S, sites int) ([]float64, error) {
 	if !(c.Bound > 0 && c.Bound < 1) {
 		return nil, fmt.Errorf("finetune: New: Bound of %s = %v, want in (0, 1)", c.name(j), c.Bound)
 	}
@@ -78,20 +78,21 @@ func (c *Concept) parts(j int, data []int32, sites int) ([]float64, error) {
 
 // estimate stores in r estimates of E r, one for each of the network's draws first,
 // first+1, …, where x is scratch for as many states.
-func (t *Tuner) estimate(ctx context.Context, j int, r []float64, x []int32, first int) error {
+func (t *Tuner[S]) estimate(ctx context.Context, j int, r []float64, x []S, first int) error {
 	c, model := &t.concepts[j], t.cfg.Model
 	avoiding, err := c.avoiding(j, model)
 	if err != nil {
 		return err
 	}
 	if avoiding != nil {
-		model = avoiding
+		model, _ = any(avoiding).(energy.Denoiser[S]) // of tokens, as avoiding has checked
 	}
 	if err := t.cfg.Sample(ctx, model, first, x); err != nil {
 		return fmt.Errorf("finetune: what is left of %s: %w", c.name(j), err)
 	}
 	if avoiding != nil {
-		avoiding.LogSurvival(r, x)
+		tokens, _ := any(x).([]int32)
+		avoiding.LogSurvival(r, tokens)
 		for s, v := range r {
 			r[s] = -math.Expm1(v)
 		}
@@ -107,15 +108,19 @@ func (t *Tuner) estimate(ctx context.Context, j int, r []float64, x []int32, fir
 }
 
 // avoiding returns a denoiser that measures a concept of tokens, nil for others.
-func (c *Concept) avoiding(j int, model energy.Denoiser[int32]) (*unlearn.Avoiding, error) {
+func (c *Concept[S]) avoiding(j int, model energy.Denoiser[S]) (*unlearn.Avoiding, error) {
 	if len(c.Tokens) == 0 {
 		return nil, nil
+	}
+	tokens, ok := any(model).(energy.Denoiser[int32])
+	if !ok {
+		return nil, fmt.Errorf("finetune: %s has Tokens, and the data are reals: use Has", c.name(j))
 	}
 	m, ok := energy.As[energy.Masking](model)
 	if !ok || check.Nil(m) {
 		return nil, fmt.Errorf("finetune: Config.Model does not know its mask, which the tokens of %s need: use Has, or a Model with a method MaskLevel", c.name(j))
 	}
-	a, err := unlearn.NewAvoiding(model, m.MaskLevel(), c.Tokens...)
+	a, err := unlearn.NewAvoiding(tokens, m.MaskLevel(), c.Tokens...)
 	if err != nil {
 		return nil, fmt.Errorf("finetune: tokens of %s: %w", c.name(j), err)
 	}

@@ -14,7 +14,7 @@
 // divergences of paths, are not here: in the same experiments they oscillated between all
 // and nothing, or were met at once.
 //
-//	f, err := finetune.New(ctx, net, data, []finetune.Concept{{Has: ring, Bound: 0.1}}, finetune.Config{
+//	f, err := finetune.New(ctx, net, data, []finetune.Concept[int32]{{Has: ring, Bound: 0.1}}, finetune.Config[int32]{
 //		Objective: train.Masked{Mask: mask}, Model: model, Sample: sample, Train: train.Config{Steps: 200},
 //	})
 //	err = f.Run(ctx) // net has forgotten

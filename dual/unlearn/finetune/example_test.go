@@ -53,7 +53,7 @@ func ExampleTuner() {
 		}
 		return 0
 	}
-	f, err := finetune.New(ctx, net, data, []finetune.Concept{{Has: heavy, Bound: 0.1}}, finetune.Config{
+	f, err := finetune.New(ctx, net, data, []finetune.Concept[int32]{{Has: heavy, Bound: 0.1}}, finetune.Config[int32]{
 		Objective: train.Masked{Mask: mask}, Model: model, Sample: sample, Train: train.Config{Steps: 120, Rate: 5e-3},
 	})
 	if err != nil {

@@ -19,15 +19,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Config holds the settings of a [Tuner]. Objective, Model, Sample and Train.Steps must be
-// set; the zero value of every other field is the recommended setting.
-type Config struct {
-	// Objective is that of the training of the network.
+// Config holds the settings of a [Tuner]. Objective or Real, Model, Sample and Train.Steps
+// must be set; the zero value of every other field is the recommended setting.
+type Config[S energy.Site] struct {
+	// Objective is that of the training of a network of tokens, Real that of a network of
+	// reals.
 	Objective train.Objective
+	Real      train.RealObjective
 
 	// Model is the denoiser of the network, by its weights as they are: one of package
 	// neural around it.
-	Model energy.Denoiser[int32]
+	Model energy.Denoiser[S]
 
 	// Sample fills x with the draws first, first+1, … of the model m, which is Model or
 	// measures it: a function of the model and of the numbers. With a diffusion:
@@ -37,7 +39,7 @@ type Config struct {
 	//		return err
 	//	}
 	//	return d.Sample(ctx, x)
-	Sample func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error
+	Sample func(ctx context.Context, m energy.Denoiser[S], first int, x []S) error
 
 	// Train holds the settings of the training. A tenth of the steps of pre-training is
 	// enough for the networks of the examples. Its Rate 0 means 5e-4; it has no
@@ -50,11 +52,11 @@ type Config struct {
 	// Inner is the number of steps between moves of λ; 0 means 10.
 	Inner int
 
-	// Draws is the number of the network's draws that a move of λ looks at; 0 means 128.
+	// Draws is the number of the network's draws that a move of λ looks at; 0 means 48.
 	Draws int
 
 	// Final is the number of draws by which the weights are settled at the end, see
-	// [Tuner.Run]; 0 means 4·Draws.
+	// [Tuner.Run]; 0 means 2048. What is left is as near to its bound as they can tell.
 	Final int
 
 	// Observe, if not nil, is called after every look at the network. It must keep neither
@@ -80,7 +82,8 @@ const (
 	rate       = 5e-4 // of a network of 1.5e5 weights after 2000 steps at 2e-3
 	freeze     = 0.3
 	inner      = 10
-	draws      = 128
+	draws      = 48
+	final      = 2048
 	smoothing  = 0.5 // weight of a round in the share that λ moves by
 	damping    = 0.5 // of a Newton step: the network follows with a delay
 	mostMove   = 1.0 // nats, of a Newton step
@@ -89,22 +92,22 @@ const (
 	stallAfter = 3 // rounds in a row
 )
 
-// Tuner moves the weights of one network. Its methods must not be called concurrently with
+// Tuner moves the weights of one network, of tokens (S = int32) or of reals. Its methods must not be called concurrently with
 // each other.
-type Tuner struct {
+type Tuner[S energy.Site] struct {
 	net      *neural.Transformer
 	trainer  *train.Trainer
-	concepts []Concept
+	concepts []Concept[S]
 	parts    [][]float64 // r of every concept, by row of the data
 	start    []float32   // weights before
-	cfg      Config
+	cfg      Config[S]
 	sites    int
 	life     session.Session
 	state
 
 	weight []float64 // scratch: of the rows
 	r      []float64
-	x      []int32
+	x      []S
 }
 
 // state is what a checkpoint holds besides the training.
@@ -123,21 +126,25 @@ type state struct {
 // It returns an error for a field out of range or unset, a Model of another shape, those of
 // train.New, a concept that no row or every row of the data has, or bounds that no
 // reweighting of the data meets.
-func New(ctx context.Context, net *neural.Transformer, data []int32, concepts []Concept, cfg Config) (*Tuner, error) {
+func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
 	if len(concepts) == 0 {
 		return nil, fmt.Errorf("finetune: New: no concept, want ≥ 1")
 	}
-	trainer, err := train.New(net, cfg.Objective, data, cfg.Train)
+	trainer, err := trainerOf(net, data, &cfg)
 	if err != nil {
 		return nil, fmt.Errorf("finetune: New: %w", err)
 	}
-	t := &Tuner{net: net, trainer: trainer, concepts: slices.Clone(concepts), cfg: cfg, start: slices.Clone(net.Weights())}
-	var levels int
-	if t.sites, levels = cfg.Model.Shape(); t.sites != net.Config().Length || levels != net.Config().Levels {
-		return nil, fmt.Errorf("finetune: New: Config.Model has %d sites and %d levels, the network %d and %d", t.sites, levels, net.Config().Length, net.Config().Levels)
+	t := &Tuner[S]{net: net, trainer: trainer, concepts: slices.Clone(concepts), cfg: cfg, start: slices.Clone(net.Weights())}
+	c, levels := net.Config(), 0
+	wantSites, wantLevels := c.Length, c.Levels
+	if c.Channels > 0 {
+		wantSites, wantLevels = c.Length*c.Channels, 1
+	}
+	if t.sites, levels = cfg.Model.Shape(); t.sites != wantSites || levels != wantLevels {
+		return nil, fmt.Errorf("finetune: New: Config.Model has %d sites and %d levels, the network %d and %d", t.sites, levels, wantSites, wantLevels)
 	}
 	bounds := make([]float64, len(concepts))
 	for j := range t.concepts {
@@ -161,15 +168,24 @@ func New(ctx context.Context, net *neural.Transformer, data []int32, concepts []
 	}
 	t.state = state{lambda: slices.Clone(s.Lambda), share: make([]float64, len(concepts))}
 	most := max(cfg.Draws, cfg.Final)
-	t.weight, t.r, t.x = make([]float64, len(data)/t.sites), make([]float64, most), make([]int32, most*t.sites)
+	t.weight, t.r, t.x = make([]float64, len(data)/t.sites), make([]float64, most), make([]S, most*t.sites)
 	t.life = session.Session{Who: "finetune", Checkpoint: session.Checkpoint{Path: cfg.Checkpoint.Path, Every: cfg.Checkpoint.Every}, Len: func() int { return t.rounds }, Write: t.write, Read: t.read}
 	return t, nil
 }
 
+// trainerOf returns the trainer of a network of tokens or reals.
+func trainerOf[S energy.Site](net *neural.Transformer, data []S, cfg *Config[S]) (*train.Trainer, error) {
+	if reals, ok := any(data).([]float32); ok {
+		return train.NewReals(net, cfg.Real, reals, cfg.Train)
+	}
+	tokens, _ := any(data).([]int32)
+	return train.New(net, cfg.Objective, tokens, cfg.Train)
+}
+
 // fill checks the configuration and replaces zeros by defaults.
-func (c *Config) fill() error {
-	if check.Nil(c.Objective) || check.Nil(c.Model) || c.Sample == nil {
-		return fmt.Errorf("finetune: Config: Objective set = %t, Model set = %t, Sample set = %t, want all", !check.Nil(c.Objective), !check.Nil(c.Model), c.Sample != nil)
+func (c *Config[S]) fill() error {
+	if check.Nil(c.Model) || c.Sample == nil {
+		return fmt.Errorf("finetune: Config: Model set = %t, Sample set = %t, want both", !check.Nil(c.Model), c.Sample != nil)
 	}
 	if c.Train.Rate == 0 {
 		c.Train.Rate = rate
@@ -183,11 +199,8 @@ func (c *Config) fill() error {
 	if !(c.Freeze > 0 && c.Freeze <= 1) {
 		return fmt.Errorf("finetune: Config.Freeze = %v, want in (0, 1]", c.Freeze)
 	}
-	err := check.Defaults("finetune: Config.", check.Number("Inner", &c.Inner, 0, inner), check.Number("Draws", &c.Draws, 0, draws), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0))
-	if err != nil {
-		return err
-	}
-	return check.Defaults("finetune: Config.", check.Number("Final", &c.Final, 0, 4*c.Draws))
+	return check.Defaults("finetune: Config.", check.Number("Inner", &c.Inner, 0, inner), check.Number("Draws", &c.Draws, 0, draws),
+		check.Number("Final", &c.Final, 0, final), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0))
 }
 
 // Run trains to the last of Train.Steps and settles the weights; of a run that has ended it
@@ -198,15 +211,15 @@ func (c *Config) fill() error {
 //
 // with ŝ the share in Draws draws of the network and in those before, halved each time.
 //
-// In the end the network has the average of the weights of the training, which lag behind
-// the last λ and behind each other. So the weights settle along the line through those
-// before and this average, close to it, where the largest ratio of a share to its bound is
-// 1 by Final draws of the network, the same for every point.
+// λ moves by the weights as they are trained, and their average, which is a better network,
+// lags behind them. So in the end the weights settle on the line through those before and
+// this average, near to it, at the point where all shares have come to their bounds by Final
+// draws.
 //
 // If ctx ends, Run returns its error, and the next Run goes on with the same bits. A
 // [*GapError] means that the network does not follow its data. Other errors are those of
 // Sample and of the training.
-func (t *Tuner) Run(ctx context.Context) error {
+func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
 			return session.ErrDone
@@ -216,7 +229,7 @@ func (t *Tuner) Run(ctx context.Context) error {
 }
 
 // next trains up to the next round and looks at the network.
-func (t *Tuner) next(ctx context.Context) error {
+func (t *Tuner[S]) next(ctx context.Context) error {
 	if t.trainer.Step() == t.cfg.Train.Steps {
 		return t.settle(ctx)
 	}
@@ -244,7 +257,7 @@ func (t *Tuner) next(ctx context.Context) error {
 }
 
 // reweight sets the weights of the rows to e^(−λᵀr).
-func (t *Tuner) reweight() {
+func (t *Tuner[S]) reweight() {
 	for k := range t.weight {
 		v := 0.0
 		for j, l := range t.lambda {
@@ -255,7 +268,7 @@ func (t *Tuner) reweight() {
 }
 
 // look returns the shares of the concepts in n draws of the network, from number first on.
-func (t *Tuner) look(ctx context.Context, n, first int) ([]float64, error) {
+func (t *Tuner[S]) look(ctx context.Context, n, first int) ([]float64, error) {
 	share := make([]float64, len(t.concepts))
 	for j := range share {
 		r := t.r[:n]
@@ -274,7 +287,7 @@ func (t *Tuner) look(ctx context.Context, n, first int) ([]float64, error) {
 }
 
 // move makes a step of λ by the shares of a round.
-func (t *Tuner) move(share []float64) {
+func (t *Tuner[S]) move(share []float64) {
 	for j, s := range share {
 		if t.rounds > 0 {
 			s = float64((1-smoothing)*t.share[j]) + float64(smoothing*s)
@@ -287,7 +300,7 @@ func (t *Tuner) move(share []float64) {
 }
 
 // taught returns the share of a concept among the rows that the network is trained on.
-func (t *Tuner) taught(j int) float64 {
+func (t *Tuner[S]) taught(j int) float64 {
 	t.reweight()
 	all, has := 0.0, 0.0
 	for k, w := range t.weight {
@@ -313,7 +326,7 @@ func (e *GapError) Error() string {
 }
 
 // stalled returns a GapError if there is a gap for too long.
-func (t *Tuner) stalled() error {
+func (t *Tuner[S]) stalled() error {
 	for j := range t.concepts {
 		c := &t.concepts[j]
 		if !(t.share[j] > stallRatio*c.Bound) {
@@ -333,8 +346,12 @@ func (t *Tuner) stalled() error {
 	return nil
 }
 
-// settle sets the final weights.
-func (t *Tuner) settle(ctx context.Context) error {
+// settle sets the final weights: start + along·(average − start). A quarter of the draws
+// looks at the average, the others, fresh ones, at the point to which that led, and all of
+// them together say where to end. On the way the logit of a share is taken to fall half as
+// steeply as on average between the weights before and the bound: by so little that its
+// error hardly counts.
+func (t *Tuner[S]) settle(ctx context.Context) error {
 	w := t.net.Weights()
 	trained, average := slices.Clone(w), t.trainer.Average().Weights()
 	defer func() {
@@ -342,23 +359,31 @@ func (t *Tuner) settle(ctx context.Context) error {
 			copy(w, trained)
 		}
 	}()
-	over := func(along float64) (float64, error) { // the largest log(share/bound)
+	at := func(along float64) {
 		for i, v := range t.start {
 			w[i] = v + float32(along*float64(average[i]-v))
 		}
-		share, err := t.look(ctx, t.cfg.Final, t.drawn)
-		if err != nil {
-			return 0, err
-		}
-		copy(t.share, share)
-		most := math.Inf(-1)
-		for j, s := range share {
-			most = max(most, math.Log(max(s, 0.5/float64(t.cfg.Final))/t.concepts[j].Bound))
-		}
-		return most, nil
 	}
-	if err := settleAlong(over); err != nil {
+	few := (t.cfg.Final + 3) / 4
+	at(1)
+	first, err := t.look(ctx, few, t.drawn)
+	if err != nil {
 		return err
+	}
+	along := t.further(1, first)
+	at(along)
+	second, err := t.look(ctx, max(1, t.cfg.Final-few), t.drawn+few)
+	if err != nil {
+		return err
+	}
+	for j := range second {
+		moved := t.shifted(j, first[j], along-1)
+		t.share[j] = (float64(moved*float64(few)) + float64(second[j]*float64(t.cfg.Final-few))) / float64(t.cfg.Final)
+	}
+	end := t.further(along, t.share)
+	at(end)
+	for j, s := range t.share {
+		t.share[j] = t.shifted(j, s, end-along)
 	}
 	t.done = true
 	t.drawn += t.cfg.Final
@@ -366,56 +391,66 @@ func (t *Tuner) settle(ctx context.Context) error {
 	return nil
 }
 
-// The points on the line of the weights: within a quarter of the average, until the share
-// is within 2 % of its bound, at most three of them.
-const (
-	reach    = 0.25
-	near     = 0.02
-	attempts = 3
-)
+// reach bounds how far from the average the weights settle.
+const reach = 0.25
 
-// settleAlong finds a zero of over near 1 by secants, and leaves it evaluated there last.
-func settleAlong(over func(along float64) (float64, error)) error {
-	a := 1.0
-	v, err := over(a)
-	slope := -2.0 // of the logarithm of a share, at first
-	for range attempts - 1 {
-		if err != nil || math.Abs(v) < near {
-			break
-		}
-		b := min(max(a-v/slope, 1-reach), 1+reach)
-		if b == a {
-			break
-		}
-		var next float64
-		if next, err = over(b); err != nil {
-			break
-		}
-		if s := (next - v) / (b - a); s < -0.2 {
-			slope = s
-		}
-		a, v = b, next
+// logit is log p/(1−p), of a share by n draws at least half a draw away from 0 and 1.
+func (t *Tuner[S]) logit(p float64) float64 {
+	least := 0.5 / float64(t.cfg.Final)
+	p = min(max(p, least), 1-least)
+	return simd.Log(p) - simd.Log1p(-p)
+}
+
+// slope is that of the logit of a share along the line.
+func (t *Tuner[S]) slope(j int) float64 {
+	before := 0.0
+	for _, r := range t.parts[j] {
+		before += r
 	}
-	return err
+	return 0.5 * (t.logit(t.concepts[j].Bound) - t.logit(before/float64(len(t.parts[j]))))
+}
+
+// further returns where the shares, measured at a point of the line, have all come to their
+// bounds, as near to 1 as reach allows. Concepts with bounds that the data meet do not count.
+func (t *Tuner[S]) further(along float64, share []float64) float64 {
+	to, any := 0.0, false
+	for j, s := range share {
+		if slope := t.slope(j); slope < 0 {
+			to, any = max(to, along-float64((t.logit(s)-t.logit(t.concepts[j].Bound))/slope)), true
+		}
+	}
+	if !any {
+		return along
+	}
+	return min(max(to, 1-reach), 1+reach)
+}
+
+// shifted returns the share of a concept by steps further along the line.
+func (t *Tuner[S]) shifted(j int, share, by float64) float64 {
+	slope := t.slope(j)
+	if !(slope < 0) {
+		return share
+	}
+	return simd.Sigmoid(t.logit(share) + float64(slope*by))
 }
 
 // Lambda returns a copy of λ.
-func (t *Tuner) Lambda() []float64 { return slices.Clone(t.lambda) }
+func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns what the network has left of every concept: a smoothed estimate during the
 // run, and that of the Final draws of its weights at the end. It steered the run, so judge
 // the network by other samples.
-func (t *Tuner) Share() []float64 { return slices.Clone(t.share) }
+func (t *Tuner[S]) Share() []float64 { return slices.Clone(t.share) }
 
 // Drawn returns the number of draws that the network has made for each concept.
-func (t *Tuner) Drawn() int { return t.drawn }
+func (t *Tuner[S]) Drawn() int { return t.drawn }
 
 // A checkpoint is a frame with the settings, one with the state and one for the end, see
 // [session.Frames], followed by that of the training.
 const magic = "gibbsite finetune 1\n"
 
 // settings names what decides the bits of a run, besides those of the training.
-func (t *Tuner) settings() *fingerprint.List {
+func (t *Tuner[S]) settings() *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Add("concepts", len(t.concepts))
 	for j, c := range t.concepts {
@@ -431,7 +466,7 @@ func (t *Tuner) settings() *fingerprint.List {
 	return l
 }
 
-func (t *Tuner) frames(s *state) *session.Frames {
+func (t *Tuner[S]) frames(s *state) *session.Frames {
 	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 32 + 16*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
 		f.Counts("a number of rounds or draws", &s.rounds, &s.drawn, &s.stall)
 		f.Bool("the end", &s.done)
@@ -445,14 +480,14 @@ func (t *Tuner) frames(s *state) *session.Frames {
 	}}
 }
 
-func (t *Tuner) write(w io.Writer) error {
+func (t *Tuner[S]) write(w io.Writer) error {
 	if err := t.frames(&t.state).Write(w, nil); err != nil {
 		return err
 	}
 	return t.trainer.Save(w)
 }
 
-func (t *Tuner) read(ctx context.Context, r io.Reader) error {
+func (t *Tuner[S]) read(ctx context.Context, r io.Reader) error {
 	s := state{lambda: make([]float64, len(t.concepts)), share: make([]float64, len(t.concepts))}
 	if err := t.frames(&s).Read(ctx, r, nil); err != nil {
 		return err
@@ -466,16 +501,18 @@ func (t *Tuner) read(ctx context.Context, r io.Reader) error {
 
 // Save writes a checkpoint: a tuner built with the same arguments, among them the weights
 // before, that loads it continues to the same bits.
-func (t *Tuner) Save(w io.Writer) error { return t.life.Save(w) }
+func (t *Tuner[S]) Save(w io.Writer) error { return t.life.Save(w) }
 
 // Load reads what Save wrote. The error names the first setting that differs, or what is
 // wrong with the checkpoint; nothing is then changed.
-func (t *Tuner) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
+func (t *Tuner[S]) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint in the file path and keeps the one before as path.old. No
 // failure loses both.
-func (t *Tuner) SaveFile(path string) error { return t.life.SaveFile(path) }
+func (t *Tuner[S]) SaveFile(path string) error { return t.life.SaveFile(path) }
 
 // LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
 // damaged, it restores the generation before it, path.old.
-func (t *Tuner) LoadFile(ctx context.Context, path string) error { return t.life.LoadFile(ctx, path) }
+func (t *Tuner[S]) LoadFile(ctx context.Context, path string) error {
+	return t.life.LoadFile(ctx, path)
+}

@@ -61,8 +61,8 @@ func draw(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) e
 	return d.Sample(ctx, x)
 }
 
-func config(model energy.Denoiser[int32]) finetune.Config {
-	return finetune.Config{Objective: objective, Model: model, Sample: draw, Train: train.Config{Steps: 120, Rate: 5e-3, Workers: 1, Shards: 1}}
+func config(model energy.Denoiser[int32]) finetune.Config[int32] {
+	return finetune.Config[int32]{Objective: objective, Model: model, Sample: draw, Train: train.Config{Steps: 120, Rate: 5e-3, Workers: 1, Shards: 1}}
 }
 
 func denoiser(net *neural.Transformer) energy.Denoiser[int32] {
@@ -120,7 +120,7 @@ func share(states [][]int32, p []float64, r func(x []int32) float64) (mean float
 // near to the optimum q·e^(−λr) of what it generated before.
 func TestTheBoundHolds(t *testing.T) {
 	exact.SkipUnderRace(t)
-	for name, c := range map[string]finetune.Concept{
+	for name, c := range map[string]finetune.Concept[int32]{
 		"by tokens": {Tokens: []int32{2}, Bound: 0.15},
 		"by counts": {Has: two, Bound: 0.15},
 	} {
@@ -134,7 +134,7 @@ func TestTheBoundHolds(t *testing.T) {
 			cfg := config(m)
 			cfg.Draws, cfg.Final = 256, 2000
 			cfg.Observe = func(r finetune.Round) { steps = append(steps, r.Step) }
-			f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{c}, cfg))
+			f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{c}, cfg))
 			require.NoError(t, f.Run(t.Context()))
 			require.Equal(t, []int{36, 46, 56, 66, 76, 86, 96, 106, 116}, steps[:9])
 			require.NoError(t, f.Run(t.Context()), "of a run that has ended")
@@ -166,7 +166,7 @@ func TestSeveralConcepts(t *testing.T) {
 	m := denoiser(net)
 	cfg := config(m)
 	cfg.Draws, cfg.Final = 256, 2000
-	f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{
+	f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{
 		{Name: "two", Tokens: []int32{2}, Bound: 0.3}, {Name: "one", Has: one, Bound: 0.2}, {Has: func(x []int32) float64 { return float64(x[2]) / 2 }, Bound: 0.9},
 	}, cfg))
 	require.NoError(t, f.Run(t.Context()))
@@ -183,12 +183,12 @@ func TestSeveralConcepts(t *testing.T) {
 // A run that was saved in the middle, or stopped, ends with the same bits.
 func TestResumes(t *testing.T) {
 	exact.SkipUnderRace(t)
-	concepts := []finetune.Concept{{Tokens: []int32{2}, Bound: 0.1}}
+	concepts := []finetune.Concept[int32]{{Tokens: []int32{2}, Bound: 0.1}}
 	start := pretrained(t)
-	build := func(observe func(finetune.Round), path string) (*finetune.Tuner, *neural.Transformer) {
+	build := func(observe func(finetune.Round), path string) (*finetune.Tuner[int32], *neural.Transformer) {
 		net := start.Clone()
 		cfg := config(denoiser(net))
-		cfg.Draws, cfg.Train.Steps, cfg.Observe = 32, 40, observe
+		cfg.Draws, cfg.Final, cfg.Train.Steps, cfg.Observe = 32, 128, 40, observe
 		cfg.Checkpoint.Path, cfg.Checkpoint.Every = path, 1
 		return exact.Must(finetune.New(t.Context(), net, words(), concepts, cfg)), net
 	}
@@ -217,8 +217,8 @@ func TestResumes(t *testing.T) {
 	// Another concept, and other weights before, are named.
 	net := start.Clone()
 	cfg := config(denoiser(net))
-	cfg.Draws, cfg.Train.Steps = 32, 40
-	wrong := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{{Tokens: []int32{2}, Bound: 0.2}}, cfg))
+	cfg.Draws, cfg.Final, cfg.Train.Steps = 32, 128, 40
+	wrong := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Tokens: []int32{2}, Bound: 0.2}}, cfg))
 	require.ErrorContains(t, wrong.Load(t.Context(), bytes.NewReader(again.Bytes())), "Bound of concepts[0] is 0.1 in the checkpoint and 0.2 here")
 	net.Weights()[0]++
 	wrong = exact.Must(finetune.New(t.Context(), net, words(), concepts, cfg))
@@ -238,7 +238,7 @@ func TestGap(t *testing.T) {
 		return nil
 	}
 	cfg.Train.Steps = 600
-	f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{{Name: "two", Has: two, Bound: 0.1}}, cfg))
+	f := exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Name: "two", Has: two, Bound: 0.1}}, cfg))
 	var gap *finetune.GapError
 	err := f.Run(t.Context())
 	require.ErrorAs(t, err, &gap)
@@ -254,49 +254,49 @@ func TestGap(t *testing.T) {
 func TestErrors(t *testing.T) {
 	net := exact.Must(neural.New(neural.Config{Length: sites, Levels: 4, Width: 16, Heads: 1, Blocks: 1, Hidden: 32, Positions: true}, rand.NewPCG(1, 1)))
 	m := denoiser(net)
-	good := finetune.Concept{Has: two, Bound: 0.1}
-	build := func(c finetune.Concept, change func(*finetune.Config)) error {
+	good := finetune.Concept[int32]{Has: two, Bound: 0.1}
+	build := func(c finetune.Concept[int32], change func(*finetune.Config[int32])) error {
 		cfg := config(m)
 		if change != nil {
 			change(&cfg)
 		}
-		return exact.Error(finetune.New(t.Context(), net, words(), []finetune.Concept{c}, cfg))
+		return exact.Error(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{c}, cfg))
 	}
 	always := func(v float64) func([]int32) float64 { return func([]int32) float64 { return v } }
-	none := func(c *finetune.Config) { c.Model = energy.DenoiserFunc[int32]{Sites: sites, Levels: 4} }
+	none := func(c *finetune.Config[int32]) { c.Model = energy.DenoiserFunc[int32]{Sites: sites, Levels: 4} }
 	for want, err := range map[string]error{
-		"Objective set = false":                     build(good, func(c *finetune.Config) { c.Objective = nil }),
-		"Sample set = false":                        build(good, func(c *finetune.Config) { c.Sample = nil }),
-		"Config.Freeze = 2":                         build(good, func(c *finetune.Config) { c.Freeze = 2 }),
-		"Config.Inner = -1":                         build(good, func(c *finetune.Config) { c.Inner = -1 }),
-		"Config.Final = -1":                         build(good, func(c *finetune.Config) { c.Final = -1 }),
-		"Config.Train.Checkpoint.Path":              build(good, func(c *finetune.Config) { c.Train.Checkpoint.Path = "x" }),
-		"Steps = 0":                                 build(good, func(c *finetune.Config) { c.Train.Steps = 0 }),
-		"Bound of concepts[0] = 0, want":            build(finetune.Concept{Has: two}, nil),
-		"Bound of a = 1, want":                      build(finetune.Concept{Name: "a", Has: two, Bound: 1}, nil),
-		"neither Has nor Tokens":                    build(finetune.Concept{Bound: 0.5}, nil),
-		"= 2 for row 0 of the data":                 build(finetune.Concept{Has: always(2), Bound: 0.5}, nil),
-		"no row of the data has":                    build(finetune.Concept{Has: always(0), Bound: 0.5}, nil),
-		"every row of the data has":                 build(finetune.Concept{Has: always(1), Bound: 0.5}, nil),
-		"tokens[0] = 3":                             build(finetune.Concept{Tokens: []int32{3, 2}, Bound: 0.5}, nil),
-		"does not know its mask":                    build(finetune.Concept{Tokens: []int32{2}, Bound: 0.5}, none),
-		"2 sites and 4 levels, the network 3 and 4": build(good, func(c *finetune.Config) { c.Model = energy.DenoiserFunc[int32]{Sites: 2, Levels: 4} }),
+		"objective is nil":                          build(good, func(c *finetune.Config[int32]) { c.Objective = nil }),
+		"Sample set = false":                        build(good, func(c *finetune.Config[int32]) { c.Sample = nil }),
+		"Config.Freeze = 2":                         build(good, func(c *finetune.Config[int32]) { c.Freeze = 2 }),
+		"Config.Inner = -1":                         build(good, func(c *finetune.Config[int32]) { c.Inner = -1 }),
+		"Config.Final = -1":                         build(good, func(c *finetune.Config[int32]) { c.Final = -1 }),
+		"Config.Train.Checkpoint.Path":              build(good, func(c *finetune.Config[int32]) { c.Train.Checkpoint.Path = "x" }),
+		"Steps = 0":                                 build(good, func(c *finetune.Config[int32]) { c.Train.Steps = 0 }),
+		"Bound of concepts[0] = 0, want":            build(finetune.Concept[int32]{Has: two}, nil),
+		"Bound of a = 1, want":                      build(finetune.Concept[int32]{Name: "a", Has: two, Bound: 1}, nil),
+		"neither Has nor Tokens":                    build(finetune.Concept[int32]{Bound: 0.5}, nil),
+		"= 2 for row 0 of the data":                 build(finetune.Concept[int32]{Has: always(2), Bound: 0.5}, nil),
+		"no row of the data has":                    build(finetune.Concept[int32]{Has: always(0), Bound: 0.5}, nil),
+		"every row of the data has":                 build(finetune.Concept[int32]{Has: always(1), Bound: 0.5}, nil),
+		"tokens[0] = 3":                             build(finetune.Concept[int32]{Tokens: []int32{3, 2}, Bound: 0.5}, nil),
+		"does not know its mask":                    build(finetune.Concept[int32]{Tokens: []int32{2}, Bound: 0.5}, none),
+		"2 sites and 4 levels, the network 3 and 4": build(good, func(c *finetune.Config[int32]) { c.Model = energy.DenoiserFunc[int32]{Sites: 2, Levels: 4} }),
 		"no concept, want ≥ 1":                      exact.Error(finetune.New(t.Context(), net, words(), nil, config(m))),
-		"λ on the data":                             exact.Error(finetune.New(t.Context(), net, words(), []finetune.Concept{{Has: func(x []int32) float64 { return 0.5 + 0.25*float64(x[0]) }, Bound: 0.4}}, config(m))),
+		"λ on the data":                             exact.Error(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{{Has: func(x []int32) float64 { return 0.5 + 0.25*float64(x[0]) }, Bound: 0.4}}, config(m))),
 	} {
 		require.ErrorContains(t, err, want)
 	}
 	broken := errors.New("broken")
 	cfg := config(m)
 	cfg.Sample = func(context.Context, energy.Denoiser[int32], int, []int32) error { return broken }
-	require.ErrorIs(t, exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{good}, cfg)).Run(t.Context()), broken)
+	require.ErrorIs(t, exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{good}, cfg)).Run(t.Context()), broken)
 	cfg = config(m)
 	sum := 0.0
-	odd := finetune.Concept{Has: func(x []int32) float64 {
+	odd := finetune.Concept[int32]{Has: func(x []int32) float64 {
 		if sum++; sum > 600 { // of a sample
 			return math.NaN()
 		}
 		return two(x)
 	}, Bound: 0.1}
-	require.ErrorContains(t, exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept{odd}, cfg)).Run(t.Context()), "= NaN for a sample")
+	require.ErrorContains(t, exact.Must(finetune.New(t.Context(), net, words(), []finetune.Concept[int32]{odd}, cfg)).Run(t.Context()), "= NaN for a sample")
 }
