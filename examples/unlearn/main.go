@@ -5,6 +5,10 @@
 //
 //	go -C examples run ./unlearn
 //	go -C examples run ./unlearn -out out
+//	go -C examples run ./unlearn -network
+//
+// With -network it trains a network of the three Gaussians and moves its weights until
+// bounds hold, and compares its distribution with the optimum by quadrature.
 package main
 
 import (
@@ -26,6 +30,8 @@ type options struct {
 	goal                  float64
 	chains, steps, length int
 	seed                  uint64
+	network               bool
+	training              int
 }
 
 func parse(args []string) (options, error) {
@@ -38,9 +44,17 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.chains, "chains", 128, "number of chains")
 	f.IntVar(&o.steps, "steps", 2000, "draws per chain, before which four times as many steps move the multiplier, whose error is then less than theirs")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
+	f.BoolVar(&o.network, "network", false, "have a network of the three Gaussians forget one instead, at levels 0.5, 0.2 and 0.05 unless -levels says otherwise")
+	f.IntVar(&o.training, "training", 3000, "steps of the training of the network, a tenth of which it takes to forget")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
+	}
+	if given := false; o.network {
+		f.Visit(func(f *flag.Flag) { given = given || f.Name == "levels" })
+		if !given {
+			*levels = "0.5,0.2,0.05"
+		}
 	}
 	for _, s := range strings.Split(*levels, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
@@ -54,6 +68,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	case !(o.goal > 0 && o.goal < 1):
 		return o, fmt.Errorf("-goal = %v, want one in (0, 1)", o.goal)
+	case o.training < 10:
+		return o, fmt.Errorf("-training = %d, want ≥ 10", o.training)
 	case o.length < 2 || o.length > 8:
 		return o, fmt.Errorf("-letters = %d, want 2 to 8", o.length)
 	case o.chains < 2 || o.steps < 1:
@@ -94,5 +110,10 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 func main() {
-	command.Main("unlearn", parse, run)
+	command.Main("unlearn", parse, func(ctx context.Context, o options) (fmt.Stringer, error) {
+		if o.network {
+			return networks(ctx, o)
+		}
+		return run(ctx, o)
+	})
 }

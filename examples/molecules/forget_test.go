@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+)
+
+func fewSteps(t *testing.T, args ...string) (*forgotten, error) {
+	t.Helper()
+	o, err := parseFlags(append([]string{"-forget", "rings", "-steps", "40", "-judge", "200"}, args...))
+	if err != nil {
+		return nil, err
+	}
+	return forget(context.Background(), o)
+}
+
+// The program's own network forgets rings in a few steps, as far as these go, and what it
+// states is what the samples that it dumps have.
+func TestForget(t *testing.T) {
+	exact.SkipUnderRace(t)
+	dir := t.TempDir()
+	dump, saved, check := filepath.Join(dir, "samples.tsv"), filepath.Join(dir, "forgot.safetensors"), filepath.Join(dir, "run.ckpt")
+	r, err := fewSteps(t, "-share", "0.3", "-seed", "3", "-dump", dump, "-save", saved, "-checkpoint", check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Steps != 4 || r.Pretraining != 40 || r.Judged != 200 || r.Wanted != 0.3 || !(r.Lambda > 0.5) {
+		t.Errorf("%+v", r)
+	}
+	b, err := os.ReadFile(dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := corpus.Load("", ownAtoms, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rings, kept, valid, n := 0, 0, 0, 0
+	for line := range strings.Lines(string(b)) {
+		_, s, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		n++
+		if strings.Contains(s, "1") {
+			rings++
+			continue
+		}
+		kept++
+		if c.Valid(s) {
+			valid++
+		}
+	}
+	if n != 200 || math.Abs(float64(rings)/200-r.Share) > 1e-12 || math.Abs(fraction(valid, kept)-r.ValidKept) > 1e-12 || r.Upper <= r.Share {
+		t.Errorf("%d samples, %d with rings, %d without, %d of them valid: %+v", n, rings, kept, valid, r)
+	}
+	// Four steps do not reach the bound, but the line beyond them leads towards it.
+	if before := fraction(r.before.has, r.before.has+r.before.kept); r.Share > before {
+		t.Errorf("%v after %v", r.Share, before)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"concept", "share_wanted", "share", "upper95", "judged", "valid_kept", "valid_before", "unique", "nelbo_kept", "nelbo_kept_before", "lambda", "steps", "steps_pretraining"} {
+		if _, ok := fields[name]; !ok {
+			t.Errorf("no %q in %s", name, text)
+		}
+	}
+	if len(fields) != 13 || !strings.Contains(r.String(), "rings: at most 0.3") {
+		t.Errorf("%s\n%s", text, r)
+	}
+	net, err := neural.Open(saved, neural.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := own("")
+	if err != nil || net.Config() != old.Config() || slices.Equal(net.Weights(), old.Weights()) {
+		t.Error("the weights that were saved are not those of a network that has forgotten", err)
+	}
+	if testing.Short() {
+		return
+	}
+	again, err := fewSteps(t, "-share", "0.3", "-seed", "3", "-checkpoint", check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(again.samples, r.samples) || again.Lambda != r.Lambda {
+		t.Error("a run that had ended is another one")
+	}
+}
+
+func TestForgetErrors(t *testing.T) {
+	for want, args := range map[string][]string{
+		"-share = 0, want in (0, 1): a share of 0 takes a rule":   {"-share", "0"},
+		"-share = 1, want in (0, 1)":                              {"-share", "1"},
+		"-share = 0.95, want less than 0.":                        {"-share", "0.95"},
+		`-forget = "gold": no string of the data has 'g'`:         {"-forget", "gold"},
+		"-judge = -1, want ≥ 0":                                   {"-judge", "-1"},
+		"-forget with -train":                                     {"-train"},
+		"read the -weights of a network that was trained on them": {"-data", "x"},
+		"-atoms = 5, want 6":                                      {"-atoms", "5"},
+		"no such file":                                            {"-weights", filepath.Join(t.TempDir(), "none")},
+	} {
+		if _, err := fewSteps(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want one that contains %q", args, err, want)
+		}
+	}
+	if _, err := parseFlags([]string{"-save", "x"}); err == nil || !strings.Contains(err.Error(), "-save without -forget") {
+		t.Error(err)
+	}
+}
