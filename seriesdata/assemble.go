@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // layout is how a frame lies in its file.
@@ -18,7 +19,8 @@ type layout struct {
 	newest  bool    // the file has the newest row first
 	by      []int   // columns that name the series of a row
 
-	across              bool // every row of the file is a series
+	across              bool // every row of the file is a series, or holds several times of one
+	dated               bool // such times are points in time
 	long                bool // a column names the channel of every row
 	variable, of, value int  // that column, and those of entities and of values, of a long file
 }
@@ -30,11 +32,13 @@ func assemble(d *document, o Options) (*Frame, error) {
 		return nil, err
 	}
 	f := &Frame{doc: d, layout: layout{table: t}}
-	if ok, err := f.across(t); ok || err != nil {
-		if err == nil {
-			f.finish(t)
+	for _, shape := range []func(t *table) (bool, error){f.nested, f.across} {
+		if ok, err := shape(t); ok || err != nil {
+			if err == nil {
+				f.finish(t)
+			}
+			return f, err
 		}
-		return f, err
 	}
 	a, groups, by, err := t.order()
 	if err != nil {
@@ -188,7 +192,7 @@ func (f *Frame) channels(t *table, a *axis, by []int) ([]int, error) {
 			why = "no values"
 		case c.stamps() || c.clocks > 0 && 5*c.clocks >= 4*c.filled && !c.numbers():
 			why = "times, besides " + nameOf(a)
-		case c.numbers() && a != nil && a.dated && (t.unixTimes(i) || t.packedDates(i) && timeLike(c.name)):
+		case c.numbers() && a != nil && a.dated && (t.unixTimes(i) || t.packedDates(i) && timeish(c.name)):
 			why = "times, besides " + a.name
 		case c.numbers() && t.named && (c.unnamed && (t.consecutive(i) || i == 0 && t.whole(i)) || timeLike(c.name) && len(t.rows) > 2 && t.consecutive(i)):
 			why = "counts the rows"
@@ -485,6 +489,9 @@ func (f *Frame) time(t *table, a *axis, groups []group) error {
 				}
 				if len(gap) > 0 {
 					f.Time.Gaps += len(gap)
+					if f.forward(gap[0], y, t.o.Location == nil && a.zone == "") {
+						f.Notes = append(f.Notes, fmt.Sprintf("line %d: the hour before it is one that clocks skip in spring; give their place by Options.Location (-zone)", t.rows[k].number))
+					}
 					f.Time.Ranges = append(f.Time.Ranges, Gap{e.Name, f.label(a, before, gap[0]-back), f.label(a, before, gap[len(gap)-1]-back), len(gap)})
 				}
 			}
@@ -493,6 +500,13 @@ func (f *Frame) time(t *table, a *axis, groups []group) error {
 		f.layout.rows[g] = rows
 	}
 	return nil
+}
+
+// forward reports whether a gap is the hour that clocks skip: of a Sunday of March, from
+// one, two or three on.
+func (f *Frame) forward(from, to float64, local bool) bool {
+	t := time.UnixMicro(int64(from)).UTC()
+	return local && math.Round(to/minute)*minute-math.Floor(from/hour)*hour == hour && t.Weekday() == time.Sunday && t.Month() == time.March && t.Hour() >= 1 && t.Hour() <= 3
 }
 
 // label writes a time as row k does.
@@ -539,7 +553,7 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 				}
 				return nil, s, "", nil, fmt.Errorf("%s: %s is %w, want a finite number, or a text of Options.Missing (-missing.text)", where, text, err)
 			}
-			_, multiplied := multipliers[w.suffix]
+			_, multiplied := w.power()
 			s.multiplied = s.multiplied || multiplied
 			if !multiplied {
 				if any && w.suffix != suffix {
@@ -547,6 +561,9 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 				}
 				if !any {
 					suffix, any, firstSuffix = w.suffix, true, t.rows[k].number
+					if w.blank && suffix != "" {
+						s.suffix = " "
+					}
 				}
 			}
 			if prefix == "" && w.prefix != "" {
@@ -566,7 +583,7 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 		values = append(values, x)
 	}
 	s.decimals = max(s.decimals, 0)
-	s.prefix, s.suffix = prefix, suffix
+	s.prefix, s.suffix = prefix, s.suffix+suffix
 	if s.multiplied && suffix != "" {
 		return nil, s, "", nil, fmt.Errorf("line %d, column %s: the unit %q among K, M and B; write one unit", firstSuffix, c.name, suffix)
 	}
@@ -662,6 +679,14 @@ func (t *table) decimal(columns []int) (byte, error) {
 	case neutral == 0 && plain == 0:
 		return '.', nil
 	}
+	unclear := func(k int, as, group string) error {
+		s := t.rows[k].at(columns[0]).text
+		for e := 1; !strings.Contains(s, group); e++ {
+			s = t.rows[k].at(columns[e]).text
+		}
+		return fmt.Errorf("line %d, column %s: %q is %s with a decimal %s and %s with thousands, and no number decides; set Options.Decimal to , or . (-decimal , or -decimal .)",
+			t.rows[k].number, name, s, strings.Replace(s, group, ".", 1), as, strings.Replace(s, group, "", 1))
+	}
 	var others []int
 	for i := range t.columns {
 		if t.columns[i].numbers() {
@@ -679,9 +704,9 @@ func (t *table) decimal(columns []int) (byte, error) {
 	case neutral > 0 && t.comma == ",":
 		return '.', nil // who separates cells by commas does not begin fractions with them
 	case neutral > 0:
-		s := t.rows[neutral-1].at(columns[0]).text
-		return 0, fmt.Errorf("line %d, column %s: %q is %s with a decimal comma and %s with thousands, and no number decides; set Options.Decimal to , or . (-decimal , or -decimal .)",
-			t.rows[neutral-1].number, name, s, strings.Replace(s, ",", ".", 1), strings.Replace(s, ",", "", 1))
+		return 0, unclear(neutral-1, "comma", ",")
+	case t.comma == ";": // of those who begin fractions with commas
+		return 0, unclear(plain-1, "point", ".")
 	}
 	return '.', nil
 }
@@ -714,7 +739,7 @@ func (f *Frame) finish(t *table) {
 			ch.Kind = "number"
 		case low == high:
 			ch.Kind = "constant"
-		case strings.HasPrefix(name, "vol") || isField(name) && strings.Contains(name, "vol") || name == "turnover":
+		case strings.HasPrefix(name, "volume") || name == "vol" || name == "vol." || isField(name) && strings.Contains(name, "vol") || name == "turnover":
 			ch.Kind = "volume"
 		case isField(name) || ch.Unit != "" && strings.ContainsAny(ch.Unit, "$€£¥"):
 			ch.Kind = "price"

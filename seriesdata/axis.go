@@ -21,21 +21,31 @@ type axis struct {
 	zone    string
 	how     string // of numbers: the unit they count in
 
-	stamps []stamp // by row, of the date
-	clocks []stamp // by row, of the clock in a column of its own
-	padded bool
-	scale  float64 // microseconds of a unit, of numbers that count from 1970
-	parts  []int   // columns of year, month, …
+	stamps  []stamp // by row, of the date
+	clocks  []stamp // by row, of the clock in a column of its own
+	padded  bool
+	scale   float64  // microseconds of a unit, of numbers that count from 1970
+	parts   []string // of a date that the columns hold: year, month, …
+	written []string // the same, by row
 }
 
 // timeNames are names of columns of times.
 var timeNames = []string{"date", "time", "datetime", "timestamp", "unix", "epoch", "day", "month", "year", "week", "quarter", "period", "index", "id", "no", "step", "t", "ts", "ds", "dt", "utc",
-	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "<date>", "<dtyyyymmdd>", "<time>"}
+	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "fyear", "fiscal_year", "fiscal year", "calendar_year", "calendar year", "jahr", "monat", "quartal", "woche", "año", "mes", "année", "mois", "<date>", "<dtyyyymmdd>", "<time>"}
+
+// calendarNames are those of times that are nothing else.
+var calendarNames = []string{"date", "datetime", "timestamp", "time", "period", "year", "quarter", "month", "week", "datum", "fecha", "jahr", "quartal", "monat", "woche", "mes", "mois"}
 
 // timeLike reports whether a column has the name of times.
 func timeLike(name string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
 	return slices.Contains(timeNames, name) || slices.Contains(timeNames, strings.ToLower(short(name)))
+}
+
+// timeish reports whether a name says that a column has times, somewhere in it.
+func timeish(name string) bool {
+	name = strings.ToLower(name)
+	return timeLike(name) || slices.ContainsFunc([]string{"date", "time", "stamp", "yyyy", "datum"}, func(s string) bool { return strings.Contains(name, s) })
 }
 
 // short returns the last part of a name such as AAPL.Open.
@@ -115,7 +125,7 @@ func (t *table) axes() (all []*axis, err error) {
 			dates = append(dates, i)
 		case c.clocks > 0 && 5*c.clocks >= 4*c.filled && !c.numbers():
 			clocks = append(clocks, i)
-		case c.numbers() && t.packedDates(i) && (timeLike(c.name) || !t.named && i == 0):
+		case c.numbers() && t.packedDates(i) && (timeish(c.name) || !t.named && i == 0):
 			dates = append(dates, i)
 		}
 	}
@@ -138,8 +148,7 @@ func (t *table) axes() (all []*axis, err error) {
 	} else {
 		for i := range t.columns { // a column by its name that cannot be read is no reason to go on without
 			c := &t.columns[i]
-			name := strings.ToLower(c.name)
-			if c.filled > 0 && !c.numbers() && !t.labelled(i) && (name == "date" || name == "datetime" || name == "timestamp" || name == "time") && c.clocks < c.filled {
+			if c.filled > 0 && !c.numbers() && !t.labelled(i) && slices.Contains(calendarNames, strings.ToLower(c.name)) && c.clocks < c.filled {
 				return nil, t.noDate(i)
 			}
 		}
@@ -154,9 +163,16 @@ func (t *table) axes() (all []*axis, err error) {
 		}
 		switch {
 		case c.numbers() && (timeLike(c.name) || c.unnamed && i == 0 || !t.named && i == 0 || t.unixTimes(i) && strings.Contains(strings.ToLower(c.name), "time")):
-			if a := t.count(i); a != nil {
-				all = append(all, a)
+			a := t.count(i)
+			if a == nil {
+				continue
 			}
+			if low, high := slices.Min(a.values), slices.Max(a.values); !a.dated && low >= 1e8 && low < 1e10 && high >= 1e11 && high < 1e13 {
+				k := slices.IndexFunc(a.values, func(v float64) bool { return (v >= 1e11) != (a.values[0] >= 1e11) })
+				return nil, fmt.Errorf("line %d, column %s: %s and %s of line %d count from 1970 in different units, seconds and milliseconds; write all alike",
+					t.rows[k].number, c.name, t.rows[k].at(i).text, t.rows[0].at(i).text, t.rows[0].number)
+			}
+			all = append(all, a)
 		case t.labelled(i) && timeLike(c.name):
 			all = append(all, t.count(i))
 		}
@@ -276,6 +292,9 @@ func (t *table) labelled(i int) bool {
 
 // unixTimes reports whether a column counts from 1970.
 func (t *table) unixTimes(i int) bool {
+	if t.packedDates(i) && timeish(t.columns[i].name) {
+		return false
+	}
 	a := t.count(i)
 	return a != nil && a.scale > 0
 }
@@ -313,22 +332,30 @@ func (t *table) count(i int) *axis {
 			return a
 		}
 	}
-	date := strings.Contains(name, "date") || strings.Contains(name, "month") || name == "time" || name == "period"
+	date := strings.Contains(name, "date") || strings.Contains(name, "month") || name == "time" || name == "period" || name == "timestamp"
 	switch {
-	case whole && (name == "year" || date || name == "time" || !t.named) && low >= 1500 && high < 2200:
-		a.parts = []int{i}
+	case whole && (strings.Contains(name, "year") || name == "jahr" || name == "año" || name == "année" || date || !t.named) && low >= 1500 && high < 2200:
+		a.parts, a.written = []string{"year"}, cellsOf(t.rows, i)
 		return t.calendar(a, func(v float64) (int, int) { return int(v), 1 }, "years")
 	case whole && date && low >= 150001 && high < 220013:
 		return t.calendar(a, func(v float64) (int, int) { return int(v) / 100, int(v) % 100 }, "months as 202401")
 	case date && low >= 20000 && high < 80000:
 		a.dated, a.scale, a.how = true, day, "days of a spreadsheet"
 		for k := range a.values {
-			a.values[k] = math.Round((a.values[k] - 25569) * day)
+			a.values[k] = math.Round((a.values[k]-25569)*day/second) * second // seconds are what their digits hold
 		}
 		a.wall = a.values
 		return a
 	}
 	return a
+}
+
+// cellsOf are the cells of a column.
+func cellsOf(rows []line, i int) (out []string) {
+	for k := range rows {
+		out = append(out, rows[k].at(i).text)
+	}
+	return out
 }
 
 // calendar makes dates of numbers that are years, or years and months.
@@ -347,51 +374,107 @@ func (t *table) calendar(a *axis, split func(v float64) (year, month int), how s
 	return &b
 }
 
-// fromParts makes an axis of columns named year, month, day and hour.
+// parts are what columns may hold of a date, with other names for them.
+var parts = map[string]string{"year": "year", "yr": "year", "yyyy": "year", "jahr": "year", "month": "month", "mon": "month", "mo": "month", "mm": "month", "monat": "month", "quarter": "quarter", "qtr": "quarter", "quartal": "quarter", "q": "quarter",
+	"week": "week", "isoweek": "week", "iso_week": "week", "woche": "week", "day": "day", "dd": "day", "hour": "hour", "hr": "hour", "hh": "hour", "minute": "minute", "mi": "minute", "min": "minute", "mn": "minute"}
+
+// partOf reads a cell that is part of a date.
+func partOf(name, s string) (float64, bool) {
+	if name == "month" && monthOf(s) > 0 {
+		return float64(monthOf(s)), true
+	}
+	if name == "quarter" {
+		s = strings.TrimLeft(s, "Qq")
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil
+}
+
+// fromParts makes an axis of columns named year, month, day and hour, or year and quarter,
+// or year and week. A column of words is none of a date.
 func (t *table) fromParts() (*axis, error) {
 	index := map[string]int{}
 	for i := range t.columns {
-		name := strings.ToLower(t.columns[i].name)
-		if alias, ok := map[string]string{"yr": "year", "yyyy": "year", "mon": "month", "mo": "month", "mm": "month", "dd": "day", "hr": "hour", "hh": "hour", "mi": "minute", "min": "minute", "mn": "minute"}[name]; ok {
-			name = alias
+		name := parts[strings.ToLower(t.columns[i].name)]
+		if _, ok := index[name]; ok || name == "" || t.columns[i].filled < len(t.rows) {
+			continue
 		}
-		if _, ok := index[name]; !ok && t.columns[i].numbers() && t.columns[i].numeric == len(t.rows) {
+		reads := 0
+		for k := range t.rows {
+			if _, ok := partOf(name, t.rows[k].at(i).text); ok {
+				reads++
+			}
+		}
+		if reads == len(t.rows) {
 			index[name] = i
 		}
 	}
-	if _, ok := index["year"]; !ok {
+	list := []string{"year", "month", "day", "hour", "minute"}
+	_, year := index["year"]
+	_, month := index["month"]
+	_, quarter := index["quarter"]
+	_, week := index["week"]
+	switch {
+	case !year || !month && !quarter && !week:
 		return nil, nil
+	case !month && quarter:
+		list = []string{"year", "quarter"}
+	case !month:
+		list = []string{"year", "week"}
 	}
-	if _, ok := index["month"]; !ok {
-		return nil, nil
+	a := &axis{dated: true, how: "columns of " + strings.Join(list[:2], ", ")}
+	if month {
+		a.how += ", …"
 	}
-	a := &axis{dated: true, how: "columns of year, month, …"}
 	var names []string
-	for _, name := range []string{"year", "month", "day", "hour", "minute"} {
+	for _, name := range list {
 		i, ok := index[name]
 		if !ok {
 			break
 		}
-		a.columns, a.parts = append(a.columns, i), append(a.parts, i)
+		a.columns, a.parts = append(a.columns, i), append(a.parts, name)
 		names = append(names, t.columns[i].name)
 	}
 	a.name = strings.Join(names, "+")
 	for k := range t.rows {
-		part := [5]int{1970, 1, 1, 0, 0}
-		for p, i := range a.parts {
-			v, err := strconv.ParseFloat(t.rows[k].at(i).text, 64)
-			if err != nil || v != math.Floor(v) {
-				return nil, fmt.Errorf("line %d, column %s: %q is no whole number of a date; correct it, or name the column of times by Options.Time (-time)", t.rows[k].number, t.columns[i].name, t.rows[k].at(i).text)
+		part := map[string]int{"month": 1, "day": 1}
+		for p, i := range a.columns {
+			s := t.rows[k].at(i).text
+			v, _ := partOf(a.parts[p], s)
+			if v != math.Floor(v) {
+				return nil, fmt.Errorf("line %d, column %s: %q is no whole number of a date; correct it, or name the column of times by Options.Time (-time)", t.rows[k].number, t.columns[i].name, s)
 			}
-			part[p] = int(v)
+			part[a.parts[p]] = int(v)
+			a.written = append(a.written, s)
 		}
-		d := time.Date(part[0], time.Month(part[1]), part[2], part[3], part[4], 0, 0, time.UTC)
-		if part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > 31 || part[3] < 0 || part[3] > 24 || part[4] < 0 || part[4] > 59 {
-			return nil, fmt.Errorf("line %d: %v is no date; correct the columns %s", t.rows[k].number, part, a.name)
+		if q, ok := part["quarter"]; ok && !month {
+			part["month"] = 3*q - 2
+		}
+		d := time.Date(part["year"], time.Month(part["month"]), part["day"], part["hour"], part["minute"], 0, 0, time.UTC)
+		fits := part["month"] >= 1 && part["month"] <= 12 && part["day"] >= 1 && part["day"] <= 31 && part["hour"] >= 0 && part["hour"] <= 24 && part["minute"] >= 0 && part["minute"] <= 59
+		if w, ok := part["week"]; ok && !month && !quarter {
+			d, fits = mondayOf(part["year"], w)
+		}
+		if !fits {
+			return nil, fmt.Errorf("line %d: %s is no date; correct the columns %s", t.rows[k].number, strings.Join(a.written[k*len(a.parts):], ", "), a.name)
 		}
 		a.wall = append(a.wall, float64(d.UnixMicro()))
 	}
 	return a, t.place(a)
+}
+
+// spellPart writes a part of a date as a cell like it.
+func spellPart(name string, at time.Time, like string) string {
+	year, week := at.ISOWeek()
+	v := map[string]int{"year": at.Year(), "month": int(at.Month()), "quarter": (int(at.Month()) + 2) / 3, "week": week, "day": at.Day(), "hour": at.Hour(), "minute": at.Minute(), "year of weeks": year}[name]
+	if monthOf(like) > 0 && name == "month" {
+		return at.Format(monthLayout(like))
+	}
+	digits := strings.TrimLeft(like, "Qq")
+	if s := strconv.Itoa(v); digits[0] != '0' || len(s) >= len(digits) {
+		return like[:len(like)-len(digits)] + s
+	}
+	return like[:len(like)-len(digits)] + fmt.Sprintf("%0*d", len(digits), v)
 }
 
 // named2axis makes an axis of a column, or of a date and a clock.
@@ -613,8 +696,12 @@ func (a *axis) spell(k int, v float64) map[int]string {
 			out[a.columns[1]] = a.clocks[k].spell(a.order, at, a.padded)
 		}
 	case a.parts != nil:
-		for p, i := range a.parts {
-			out[i] = strconv.Itoa([]int{at.Year(), int(at.Month()), at.Day(), at.Hour(), at.Minute()}[p])
+		for p, i := range a.columns {
+			name := a.parts[p]
+			if name == "year" && a.parts[len(a.parts)-1] == "week" {
+				name = "year of weeks"
+			}
+			out[i] = spellPart(name, at, a.written[k*len(a.parts)+p])
 		}
 	case a.how == "months as 202401":
 		out[a.columns[0]] = at.Format("200601")

@@ -182,7 +182,7 @@ func TestRefusals(t *testing.T) {
 		"line 2, column v: \"0.5\" is no time of day; write it as 15:04":             {text: lines(func(int) string { return "" }), o: Options{Time: "date,v"}},
 		"are both temp of A":                                                         {text: "date,A,A,B\n,temp,temp,temp\n2024-01-15,1,2,3\n2024-01-16,2,3,4\n2024-01-17,2,3,4\n"},
 		"no column wind of B, which others have":                                     {text: "date,A,A,B\n,temp,wind,temp\n2024-01-15,1,2,3\n2024-01-16,2,3,4\n2024-01-17,2,3,4\n"},
-		"line 2: [2024 1 40 0 0] is no date; correct the columns year+month+day":     {text: "year,month,day,v\n2024,1,40,1\n2024,1,2,2\n"},
+		"line 2: 2024, 1, 40 is no date; correct the columns year+month+day":         {text: "year,month,day,v\n2024,1,40,1\n2024,1,2,2\n"},
 		"line 2, column month: \"1.5\" is no whole number of a date":                 {text: "year,month,day,v\n2024,1.5,4,1\n2024,1,2,2\n"},
 		"lines are series, for the columns are times, but two of them have the same": {text: "c,2000,2001,2002\nx,1,2,3\nx,2,3,4\n"},
 		"column v: \"x\" is not a number, and no other column has numbers":           {text: clocks("2024-01-15 00:00:%02d")[:7] + "2024-01-15,x\n2024-01-16,y\n"},

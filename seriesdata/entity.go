@@ -15,8 +15,12 @@ type group struct {
 // entityNames are names of columns that tell series apart, numbers or words.
 var entityNames = []string{"ticker", "symbol", "stock", "sym", "tic", "name", "entity", "series", "unique_id", "station", "station_id", "site", "sensor", "sensor_id", "device", "device_id", "store", "store_nbr", "store_id", "shop", "shop_id", "item", "item_id", "product", "product_id", "country", "region", "state", "city", "location", "asset", "pair", "instrument", "isin", "cusip", "permno", "gvkey", "meter", "meter_id", "household", "patient", "patient_id", "subject", "machine", "unit_id", "group", "id", "code", "zone", "area", "building_id", "family", "dept", "department", "aktie", "<ticker>"}
 
+// entityEnds are ends of such names.
+var entityEnds = []string{"_id", "_nbr", "_code", "_key", "_no", "_name", " id", " code"}
+
 func entityLike(name string) bool {
-	return slices.Contains(entityNames, strings.ToLower(strings.TrimSpace(name)))
+	name = strings.ToLower(strings.TrimSpace(name))
+	return slices.Contains(entityNames, name) || slices.ContainsFunc(entityEnds, func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
 // split parts the rows into series. by are the columns that name them.
@@ -93,8 +97,8 @@ func (t *table) repeats(a *axis, one []group, labels []int) ([]group, []int, err
 	}
 	if labels != nil {
 		for _, i := range labels { // the time of one of the series
-			if entityLike(t.columns[i].name) {
-				err = t.twice(a, t.by([]int{i}))
+			if e := t.twice(a, t.by([]int{i})); e != nil && entityLike(t.columns[i].name) {
+				err = e
 				break
 			}
 		}

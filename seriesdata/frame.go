@@ -120,6 +120,9 @@ func (f *Frame) Spell(c int, v float64) string { return f.Channels[c].style.spel
 func (f *Frame) Label(e, r int) string {
 	l := &f.layout
 	switch {
+	case l.across && l.dated:
+		t := time.UnixMicro(int64(f.Entities[e].Times[r])).UTC()
+		return strings.TrimSuffix(t.Format("2006-01-02 15:04"), " 00:00")
 	case l.across:
 		return fmt.Sprint(f.Entities[e].Times[r])
 	case l.axis == nil:

@@ -69,16 +69,31 @@ func gridOf(dated bool, times, wall [][]float64) grid {
 
 // usual is the distance between neighbours that occurs most often, the smaller of two.
 func usual(times [][]float64) float64 {
-	tally := map[float64]int{}
+	tally, total := map[float64]int{}, 0
+	var all []float64
 	for _, s := range times {
 		for i := 1; i < len(s); i++ {
-			tally[round(s[i]-s[i-1])]++
+			d := round(s[i] - s[i-1])
+			tally[d]++
+			total++
+			all = append(all, d)
 		}
 	}
 	best, count := 0.0, 0
 	for d, n := range tally {
 		if n > count || n == count && d < best {
 			best, count = d, n
+		}
+	}
+	if 3*count > total || total == 0 {
+		return best
+	}
+	// Clocks that jitter: the median, in whole units where that is as near.
+	slices.Sort(all)
+	middle := all[total/2]
+	for _, unit := range []float64{day, hour, minute, 15 * second, 5 * second, second, second / 10, second / 100} {
+		if r := math.Round(middle/unit) * unit; r > 0 && math.Abs(r-middle) < near/4*middle {
+			return r
 		}
 	}
 	return best

@@ -85,6 +85,9 @@ func survey(d *document, o Options) (*table, error) {
 		t.classify()
 		return t, nil
 	}
+	if s := strings.ToLower(lines[0].cells[0].text); strings.HasPrefix(s, "@relation") || strings.HasPrefix(s, "@problemname") {
+		return nil, fmt.Errorf("line %d: %s begins a file of Weka or sktime, which keeps names and classes elsewhere; save it as CSV", lines[0].number, clip(lines[0].cells[0].text))
+	}
 	lines, width, err := t.trim(lines)
 	if err != nil {
 		return nil, err
@@ -103,7 +106,21 @@ func survey(d *document, o Options) (*table, error) {
 	}
 	t.repeated(lines[:head])
 	t.classify()
+	t.totals()
 	return t, nil
+}
+
+// sums are words in front of the last lines of a table that sum up those above.
+var sums = regexp.MustCompile(`(?i)^(grand |sub)?(total|sum|summe|gesamt|somme|suma|average|avg|mean|mittelwert|moyenne|promedio|median|min|max|count|std)[ .:]*$`)
+
+// totals leaves out last lines with such words where the others have times.
+func (t *table) totals() {
+	for n := len(t.rows); n > 2 && (t.columns[0].stamps() || t.columns[0].numbers()) && sums.MatchString(t.rows[n-1].at(0).text); n-- {
+		l := t.rows[n-1]
+		t.notes = append(t.notes, fmt.Sprintf("line %d: behind the table: %s", l.number, clip(t.text[l.from:l.to])))
+		t.rows = t.rows[:n-1]
+		t.classify()
+	}
 }
 
 // trim leaves out lines in front of the table and behind it, and checks that the others
@@ -214,10 +231,14 @@ func (t *table) headers(lines []line) int {
 }
 
 func (t *table) headerLike(l line, before int) bool {
-	words, numbers, other, columns := 0, 0, 0, 0
+	words, numbers, other, columns, times := 0, 0, 0, 0, false
 	for i, c := range l.cells {
 		isWord := !t.blank(c.text) && !isNumber(c.text)
 		_, isDate := parseStamp(c.text)
+		if isDate && t.columns[i].stamps() {
+			return false // a row, whatever its other cells are
+		}
+		times = times || isWord && !isDate && before == 0 && timeLike(c.text)
 		if !t.columns[i].numbers() {
 			if isWord && !isDate {
 				other++
@@ -235,7 +256,7 @@ func (t *table) headerLike(l line, before int) bool {
 	if columns == 0 {
 		return before == 0 && other > 0
 	}
-	if words > numbers {
+	if words > numbers || times {
 		return true
 	}
 	if before > 0 && words == 0 && numbers == 0 {
@@ -274,15 +295,15 @@ func (t *table) counting(l line, words bool) bool {
 // knownUnits are units that stand in a line of their own.
 var knownUnits = regexp.MustCompile(`(?i)^(\[.*\]|\(.*\)|-|%|‰|°.{0,3}|deg ?[cfk]?|k|c|f|m|mm|cm|km|ft|in|m/s|km/h|mph|kn|knots|hpa|pa|kpa|mbar|bar|psi|w|kw|mw|gw|wh|kwh|mwh|gwh|w/m2|w/m\^2|w/m²|v|mv|a|ma|hz|khz|mhz|ppm|ppb|mg/m3|µg/m3|ug/m3|μg/m³|µg/m³|mg/m³|g|kg|t|l|ml|l/s|m3|m3/s|m³/s|usd|eur|gbp|jpy|chf|s|ms|min|h|d|rpm|nm|j|kj|lx|db|dbm|umol.*|µmol.*|n/a)$`)
 
-// unitInName finds a unit in brackets behind a name.
-var unitInName = regexp.MustCompile(`^(.*\S)\s*(?:\(([^()]{1,12})\)|\[([^\[\]]{1,12})\])$`)
+// unitInName finds a unit behind a name, in brackets or behind a comma.
+var unitInName = regexp.MustCompile(`^(.*\S)\s*(?:\(([^()]{1,12})\)|\[([^\[\]]{1,12})\]|, ([^ ,]{1,6}))$`)
 
 func unitOf(name string) (string, string) {
 	m := unitInName.FindStringSubmatch(name)
 	if m == nil {
 		return name, ""
 	}
-	unit := m[2] + m[3]
+	unit := m[2] + m[3] + m[4]
 	if !knownUnits.MatchString(unit) {
 		return name, ""
 	}
@@ -447,10 +468,11 @@ func (t *table) classify() {
 				continue
 			}
 			c.filled++
-			if isNumber(s) {
+			p, ok := parseStamp(s)
+			if isNumber(s) && !(ok && p.hasDate && strings.Trim(s, "0123456789") != "") { // 2003/Q1 is no number with a unit
 				c.numeric++
 			}
-			if p, ok := parseStamp(s); ok {
+			if ok {
 				if p.hasDate {
 					c.dated++
 				} else {

@@ -12,12 +12,16 @@ import (
 // Members of objects inside have names joined by points.
 func objects(text string) (*document, error) {
 	d := &document{text: text, newline: newlineOf(text)}
-	r := &reader{document: d, dec: json.NewDecoder(strings.NewReader(text)), index: map[string]int{}, at: 0, number: 1}
+	inner, name := wrapped(text)
+	if name != "" {
+		d.notes = append(d.notes, fmt.Sprintf("the array %q is read, and nothing else", name))
+	}
+	r := &reader{document: d, dec: json.NewDecoder(strings.NewReader(inner)), index: map[string]int{}, at: 0, number: 1}
 	r.dec.UseNumber()
 	for {
 		t, err := r.dec.Token()
 		if errors.Is(err, io.EOF) {
-			return d, nil
+			return d, r.onlyDates()
 		}
 		if err != nil {
 			return nil, r.wrong(err)
@@ -40,6 +44,55 @@ func objects(text string) (*document, error) {
 			return nil, r.wrong(fmt.Errorf("%v where an object such as {\"date\":\"2024-01-31\",\"value\":1} should begin", t))
 		}
 	}
+}
+
+// wrapped returns the array of objects or of arrays that is the only one among the members
+// of one object, with blanks in front of it, so that places are those of the text, and its
+// name; without such an array the text.
+func wrapped(text string) (inner, name string) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return text, ""
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return text, ""
+		}
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return text, ""
+		}
+		rest := strings.TrimLeft(strings.TrimPrefix(string(raw), "["), " \t\r\n")
+		if raw[0] != '[' || rest == "" || rest[0] != '{' && rest[0] != '[' {
+			continue
+		}
+		if name != "" {
+			return text, ""
+		}
+		name, _ = t.(string)
+		to := int(dec.InputOffset())
+		inner = strings.Repeat(" ", to-len(raw)) + string(raw)
+	}
+	if _, err := dec.Token(); err != nil || dec.More() || name == "" {
+		return text, ""
+	}
+	return inner, name
+}
+
+// onlyDates refuses one object whose members are named by dates.
+func (r *reader) onlyDates() error {
+	if len(r.lines) != 1 {
+		return nil
+	}
+	for _, name := range r.names {
+		for part := range strings.SplitSeq(name, ".") {
+			if p, ok := parseStamp(part); ok && p.hasDate {
+				return fmt.Errorf("line 1: %q is a name of a member and a date; want one JSON object per line, or an array of them, with the date among its members", part)
+			}
+		}
+	}
+	return nil
 }
 
 // reader reads JSON into a document.

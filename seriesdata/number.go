@@ -17,7 +17,7 @@ func absent(s string) bool {
 		"-", "--", "---", "–", "—", "?", ".", "..", "...", "#n/a", "#na", "#n/a n/a", "#value!", "#div/0!", "#ref!", "#num!":
 		return true
 	}
-	return false
+	return strings.Trim(s, "*") == ""
 }
 
 // written is a number as a cell has it: sign, digits with their marks, and what
@@ -28,6 +28,7 @@ type written struct {
 	prefix, suffix string // a currency; a unit, per cent or a multiplier
 	body           string // digits, points, commas and what groups digits
 	exponent       string // with its e
+	blank          bool   // in front of the suffix
 }
 
 // groupMarks stand between groups of three digits besides points and commas.
@@ -90,6 +91,7 @@ func take(s string) (w written, ok bool) {
 			w.exponent, s = s[:k], s[k:]
 		}
 	}
+	w.blank = strings.HasPrefix(s, " ")
 	s = strings.Trim(s, groupMarks)
 	if s == "-" && !w.negative && !w.parentheses { // as SAP writes it
 		w.negative, s = true, ""
@@ -116,6 +118,12 @@ func isUnit(s string) bool {
 
 // multipliers are what K, M, B and T behind a number mean.
 var multipliers = map[string]int{"K": 3, "k": 3, "M": 6, "B": 9, "T": 12}
+
+// power is the power of ten that a suffix means; a blank and K are kelvins.
+func (w *written) power() (int, bool) {
+	k, ok := multipliers[w.suffix]
+	return k, ok && w.exponent == "" && !(w.blank && w.suffix == "K")
+}
 
 // marks says what the points and commas of a number show: whether fractions begin with
 // a point or a comma, or 0 if both are possible.
@@ -188,7 +196,7 @@ func (w *written) value(decimal byte) (v float64, decimals int, group string, er
 		text = "-" + text
 	}
 	power := 0
-	if k, ok := multipliers[w.suffix]; ok && w.exponent == "" {
+	if k, ok := w.power(); ok {
 		power = k
 		text += fmt.Sprintf("e%d", k)
 	}

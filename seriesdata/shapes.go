@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // across reads a file in which every row is a series and columns are times: their names
@@ -25,6 +26,16 @@ func (f *Frame) across(t *table) (bool, error) {
 		return false, nil
 	}
 	times, dated := t.namesAsTimes(values)
+	if named := slices.DeleteFunc(slices.Clone(values), func(i int) bool { return !t.dateName(i) }); times == nil && 2*len(named) > len(values) {
+		if times, dated = t.namesAsTimes(named); times != nil {
+			for _, i := range values {
+				if !slices.Contains(named, i) && t.columns[i].filled > 0 {
+					f.LeftOut = append(f.LeftOut, Omission{t.columns[i].name, "numbers of a whole line, besides those of its times"})
+				}
+			}
+			values = named
+		}
+	}
 	switch {
 	case times != nil && len(names) > 0:
 	case times == nil && !t.named && len(names) == 0 && t.unlabelled(values):
@@ -65,7 +76,7 @@ func (f *Frame) across(t *table) (bool, error) {
 			groups = append(groups, group{name: fmt.Sprintf("%d (label %s)", k+1, t.rows[k].at(names[0]).text), rows: []int{k}})
 		}
 	}
-	f.layout.across, f.layout.newest = true, len(times) > 1 && times[0] > times[1]
+	f.layout.across, f.layout.dated, f.layout.newest = true, dated, len(times) > 1 && times[0] > times[1]
 	f.Channels = []Channel{{Name: "value", Unit: unit, Stand: stand, style: style}}
 	f.Time = Time{Column: "the names of columns", Order: "oldest first", Step: gridOf(dated, [][]float64{sorted(times)}, [][]float64{sorted(times)}).name}
 	if f.layout.newest {
@@ -91,6 +102,151 @@ func (f *Frame) across(t *table) (bool, error) {
 		f.Entities = append(f.Entities, e)
 	}
 	return true, nil
+}
+
+// nested reads a file with a row for every year and a column for every month, or a row for
+// every day and columns for its times, of one series or of several named by words.
+func (f *Frame) nested(t *table) (bool, error) {
+	if !t.named || len(t.o.Columns) > 0 || t.o.Time != "" {
+		return false, nil
+	}
+	a, columns, parts := t.nesting()
+	if a == nil {
+		return false, nil
+	}
+	var by []int
+	for i := range t.columns {
+		c := &t.columns[i]
+		switch {
+		case slices.Contains(columns, i) || slices.Contains(a.columns, i):
+		case c.filled == 0:
+			f.LeftOut = append(f.LeftOut, Omission{c.name, "no values"})
+		case c.numbers():
+			f.LeftOut = append(f.LeftOut, Omission{c.name, "numbers of a whole line, besides those of " + parts})
+		case t.varies(i):
+			by = append(by, i)
+		default:
+			f.LeftOut = append(f.LeftOut, Omission{c.name, "the same words everywhere: " + clip(t.rows[0].at(i).text)})
+		}
+	}
+	groups := t.by(by)
+	if err := t.twice(a, groups); err != nil {
+		return false, fmt.Errorf("%w; delete one of them, or add a column that tells series apart", err)
+	}
+	read, style, unit, stand, err := t.read(columns)
+	if err != nil {
+		return false, err
+	}
+	f.Channels = []Channel{{Name: "value", Unit: unit, Stand: stand, style: style}}
+	f.layout.across, f.layout.dated = true, true
+	up, down := 0, 0
+	for _, g := range groups {
+		for x := 1; x < len(g.rows); x++ {
+			if a.values[g.rows[x]] > a.values[g.rows[x-1]] {
+				up++
+			} else {
+				down++
+			}
+		}
+		slices.SortFunc(g.rows, func(i, j int) int { return sign(a.values[i] - a.values[j]) })
+		e := Entity{Name: g.name}
+		for _, k := range g.rows {
+			from := time.UnixMicro(int64(a.values[k])).UTC()
+			for x, i := range columns {
+				at := a.values[k] + float64(x)*day/float64(len(columns))
+				if parts == "months" {
+					at = float64(from.AddDate(0, x, 0).UnixMicro())
+				}
+				e.Times, e.Lines = append(e.Times, at), append(e.Lines, t.rows[k].number)
+				e.Values, e.at = append(e.Values, read[x][k]), append(e.at, place{k, i})
+			}
+		}
+		f.Entities = append(f.Entities, e)
+	}
+	f.Time = Time{Column: a.name + " and the names of columns", Order: "oldest first"}
+	switch {
+	case up > 0 && down > 0:
+		f.Time.Order = "sorted"
+	case down > 0:
+		f.Time.Order, f.layout.newest = "newest first", true
+	}
+	for _, e := range f.Entities {
+		rule := gridOf(true, [][]float64{e.Times}, [][]float64{e.Times})
+		for r := 1; r < len(e.Times); r++ {
+			if gap := rule.between(e.Times[r-1], e.Times[r]); len(gap) > 0 {
+				return false, fmt.Errorf("line %d: no line for the %d %s before it; add lines with blank cells for them", e.Lines[r], len(gap), parts)
+			}
+		}
+		f.Time.Step = rule.name
+	}
+	f.Notes = append(f.Notes, fmt.Sprintf("columns %s to %s are the %s of a line", t.columns[columns[0]].full, t.columns[columns[len(columns)-1]].full, parts))
+	return true, nil
+}
+
+// varies reports whether a column has different texts.
+func (t *table) varies(i int) bool {
+	return slices.ContainsFunc(t.rows, func(l line) bool { return l.at(i).text != t.rows[0].at(i).text })
+}
+
+// nesting returns the column of years or days, and those of their months or times.
+func (t *table) nesting() (a *axis, columns []int, parts string) {
+	var outer, months, counted, clocks []int
+	var begins []float64
+	prefix := ""
+	for i := range t.columns {
+		c := &t.columns[i]
+		word := strings.TrimRight(c.full, "0123456789")
+		n, err := strconv.Atoi(c.full[len(word):])
+		p, isStamp := parseStamp(c.full)
+		switch {
+		case c.stamps(), (c.numbers() || t.packedDates(i)) && timeLike(c.name):
+			outer = append(outer, i)
+		case monthOf(c.full) > 0:
+			if monthOf(c.full) == len(months)+1 {
+				months = append(months, i)
+			}
+		case isStamp && !p.hasDate:
+			clocks, begins = append(clocks, i), append(begins, p.clock)
+		case err == nil && (len(counted) == 0 && n <= 1 || len(counted) > 0 && word == prefix && n == len(counted)+first0(t.columns[counted[0]].full)):
+			prefix = word
+			counted = append(counted, i)
+		}
+	}
+	if len(outer) != 1 {
+		return nil, nil, ""
+	}
+	i := outer[0]
+	if t.columns[i].numbers() && !t.packedDates(i) {
+		if a = t.count(i); a == nil || a.how != "years" || !slices.ContainsFunc([][]int{months, counted}, func(x []int) bool { return len(x) == 12 }) {
+			return nil, nil, ""
+		}
+		if len(months) == 12 {
+			return a, months, "months"
+		}
+		return a, counted, "months"
+	}
+	if t.hasClock(i) {
+		return nil, nil, ""
+	}
+	for k, at := range begins { // from midnight, by equal steps
+		if math.Abs(at-float64(k)*day/float64(len(begins))) > second {
+			clocks = nil
+		}
+	}
+	for _, columns := range [][]int{clocks, counted} {
+		if slices.Contains([]int{24, 48, 96, 144, 288}, len(columns)) {
+			if a, err := t.named2axis([]int{i}); err == nil {
+				return a, columns, fmt.Sprintf("%d times of the day", len(columns))
+			}
+		}
+	}
+	return nil, nil, ""
+}
+
+// first0 is the number at the end of a name.
+func first0(name string) int {
+	v, _ := strconv.Atoi(name[len(strings.TrimRight(name, "0123456789")):])
+	return v
 }
 
 func sign(v float64) int {
@@ -121,6 +277,14 @@ func repeatedName(groups []group) string {
 // leastAcross is the fewest columns of a file whose rows are series without saying so.
 const leastAcross = 12
 
+// dateName reports whether a column is named by a date or a year.
+func (t *table) dateName(i int) bool {
+	name := t.columns[i].full
+	p, ok := parseStamp(name)
+	v, err := strconv.Atoi(name)
+	return ok && p.hasDate || err == nil && v >= 1500 && v < 2200
+}
+
 // namesAsTimes returns the times that columns are named by, nil if they are not.
 func (t *table) namesAsTimes(columns []int) (times []float64, dated bool) {
 	if !t.named || len(columns) < 3 {
@@ -130,7 +294,7 @@ func (t *table) namesAsTimes(columns []int) (times []float64, dated bool) {
 	for k, i := range columns {
 		name := t.columns[i].full
 		p, ok := parseStamp(name)
-		dates = dates && ok && p.hasDate && (p.wa == 4 || p.named || p.wc == 4)
+		dates = dates && ok && p.hasDate
 		word := strings.TrimRight(name, "0123456789")
 		v, err := strconv.Atoi(name[len(word):])
 		years = years && word == "" && err == nil && v >= 1500 && v < 2200

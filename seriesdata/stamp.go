@@ -21,6 +21,8 @@ type stamp struct {
 	zoned      bool
 	offset     float64 // microseconds east of UTC
 	layout     string  // of package time, with {a}, {b}, {c} for the parts of the date
+	end        *stamp  // of an interval
+	dash       string  // in front of the end
 }
 
 var (
@@ -35,9 +37,12 @@ var (
 	monthOnly = regexp.MustCompile(`^(\d{4})([-/M])(\d{1,2})$`)
 	onlyMonth = regexp.MustCompile(`^(\d{1,2})(/)(\d{4})$`)
 	nameYear  = regexp.MustCompile(`^([A-Za-z]{3,9})([- .]+)(\d{4}|\d{2})$`)
-	quarter   = regexp.MustCompile(`^(\d{4})([- :]?Q)([1-4])$`)
-	quarterOf = regexp.MustCompile(`^(Q)([1-4])([- /])(\d{4})$`)
-	packed    = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})(?:([T _-]?)(\d{2})(\d{2})(\d{2})?)?$`)
+	quarter   = regexp.MustCompile(`^(\d{4})([-/ :.]?[QqT])([1-4])$`)
+	quarterOf = regexp.MustCompile(`^([QqT])([1-4])([-/ ']{1,2})(\d{4}|\d{2})$`)
+	nthQ      = regexp.MustCompile(`^()([1-4])([QqT][-/ ']{0,2})(\d{4}|\d{2})$`)
+	week      = regexp.MustCompile(`^(\d{4})([- /]?W)(\d{2})$`)
+	interval  = regexp.MustCompile(`^(.{10,32}\d)( - | – )(.{10,32})$`)
+	packed    = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})(?:([T _-]?)(\d{2})(?:(\d{2})(\d{2})?)?)?$`)
 	timeOf    = regexp.MustCompile(`^(\d{1,2})([:.h])(\d{2})(?:([:.])(\d{2})(?:([.,])(\d{1,9}))?)?( ?[AaPp]\.?[Mm]\.?)?`)
 	zone      = regexp.MustCompile(`^ ?(Z|[+-]\d{2}:\d{2}|[+-]\d{4}|[+-]\d{2}|[A-Z]{2,4})(?:\[[A-Za-z_/]+\])?$`)
 )
@@ -86,7 +91,12 @@ func parseStamp(s string) (p stamp, ok bool) {
 		if m[5] != "" {
 			p.hasClock = true
 			p.clock = float64(atoi(m[5]))*hour + float64(atoi(m[6]))*minute + float64(atoi(m[7]))*second
-			p.layout += m[4] + "1504"
+			p.layout += m[4] + "15"
+			if m[6] != "" {
+				p.layout += "04"
+			} else if p.a < 1900 || p.a > 2100 { // ten digits that may count seconds
+				return p, false
+			}
 			if m[7] != "" {
 				p.layout += "05"
 			}
@@ -95,6 +105,12 @@ func parseStamp(s string) (p stamp, ok bool) {
 			}
 		}
 		return p, p.b >= 1 && p.b <= 12 && p.c >= 1 && p.c <= 31 && p.a >= 1000
+	}
+	if m := interval.FindStringSubmatch(s); m != nil { // the time at which it begins
+		p, ok = parseStamp(m[1])
+		end, fine := parseStamp(m[3])
+		p.end, p.dash = &end, m[2]
+		return p, ok && fine && p.hasDate && p.hasClock && end.hasDate && end.hasClock && end.zoned == p.zoned
 	}
 	front := ""
 	if w := weekday.FindString(s); w != "" {
@@ -143,9 +159,19 @@ func parseStamp(s string) (p stamp, ok bool) {
 	case quarter.MatchString(s):
 		m := quarter.FindStringSubmatch(s)
 		p, rest = stamp{a: 1, b: 3*atoi(m[3]) - 2, c: atoi(m[1]), wb: 1, wc: 4, named: true, layout: "{c}" + m[2] + "{q}"}, ""
-	case quarterOf.MatchString(s):
+	case quarterOf.MatchString(s), nthQ.MatchString(s):
 		m := quarterOf.FindStringSubmatch(s)
-		p, rest = stamp{a: 1, b: 3*atoi(m[2]) - 2, c: atoi(m[4]), wb: 1, wc: 4, named: true, layout: m[1] + "{q}" + m[3] + "{c}"}, ""
+		if m == nil {
+			m = nthQ.FindStringSubmatch(s)
+		}
+		p, rest = stamp{a: 1, b: 3*atoi(m[2]) - 2, c: atoi(m[4]), wb: 1, wc: len(m[4]), named: true, layout: m[1] + "{q}" + m[3] + "{c}"}, ""
+	case week.MatchString(s): // of ISO 8601, the Monday
+		m := week.FindStringSubmatch(s)
+		t, ok := mondayOf(atoi(m[1]), atoi(m[3]))
+		if !ok {
+			return p, false
+		}
+		p, rest = stamp{a: t.Day(), b: int(t.Month()), c: t.Year(), wa: 2, wb: 2, wc: 4, named: true, layout: "{w" + m[2] + "}"}, ""
 	default: // 18.00.00 is a clock, 18.00 is a number
 		return p, (strings.Contains(s, ":") || strings.Count(s, ".") == 2) && p.readClock(s, "")
 	}
@@ -161,6 +187,14 @@ func parseStamp(s string) (p stamp, ok bool) {
 		return p, false
 	}
 	return p, p.readClock(rest[len(between):], between)
+}
+
+// mondayOf returns the first day of a week of ISO 8601.
+func mondayOf(year, week int) (t time.Time, ok bool) {
+	t = time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC) // always in week 1
+	t = t.AddDate(0, 0, 7*(week-1)-(int(t.Weekday())+6)%7)
+	y, w := t.ISOWeek()
+	return t, y == year && w == week
 }
 
 // anyDate reports whether some order makes a date of the parts.
@@ -289,7 +323,19 @@ func (p *stamp) date(o order) (days float64, ok bool) {
 // spell writes a point in time as the stamp is written. padded reports whether days and
 // months have two digits.
 func (p *stamp) spell(o order, t time.Time, padded bool) string {
+	if p.end != nil {
+		begin, end := *p, *p.end
+		begin.end = nil
+		x, _ := begin.date(o)
+		y, _ := end.date(o)
+		long := time.Duration((y-x)*day+end.clock-begin.clock) * time.Microsecond
+		return begin.spell(o, t, padded) + p.dash + end.spell(o, t.Add(long), padded)
+	}
 	layout := p.layout
+	if mark, ok := strings.CutPrefix(layout, "{w"); ok {
+		y, w := t.ISOWeek()
+		return fmt.Sprintf("%d%s%02d", y, strings.TrimSuffix(mark, "}"), w)
+	}
 	two := map[rune]string{'y': "2006", 'm': "01", 'd': "02"}
 	if !padded {
 		two['m'], two['d'] = "1", "2"

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -96,15 +97,25 @@ func newlineOf(text string) string {
 	return "\n"
 }
 
+// separatorLine is how spreadsheets write what separates cells.
+var separatorLine = regexp.MustCompile(`^"?sep=([,;|\t])"?(?:\r\n|\n|\r)`)
+
 // delimited splits a text into records. comma is what separates cells, 0 if the text
 // has to tell.
 func delimited(text string, comma rune) (*document, error) {
 	d := &document{text: text, newline: newlineOf(text)}
+	number, at := 1, 0
+	if m := separatorLine.FindStringSubmatch(text); m != nil {
+		d.notes = append(d.notes, "line 1: what separates cells")
+		number, at = 2, len(m[0])
+		if comma == 0 {
+			comma, _ = utf8.DecodeRuneInString(m[1])
+		}
+	}
 	if comma == 0 {
 		comma = separator(text)
 	}
 	d.comma = string(comma)
-	number, at := 1, 0
 	for at < len(text) {
 		l, next, ends, err := d.record(at, number, comma)
 		if err != nil {
@@ -201,7 +212,8 @@ func (d *document) comments() {
 			kept = append(kept, l)
 			continue
 		}
-		if len(kept) == 0 && i+1 < len(d.lines) && len(l.cells) > 1 && len(d.lines[i+1].cells) == len(l.cells) && !strings.HasPrefix(d.lines[i+1].cells[0].text, "#") {
+		fresh := !slices.ContainsFunc(kept, func(k line) bool { return len(k.cells) == len(l.cells) })
+		if fresh && i+1 < len(d.lines) && len(l.cells) > 1 && len(d.lines[i+1].cells) == len(l.cells) && !strings.HasPrefix(d.lines[i+1].cells[0].text, "#") {
 			l.cells = slices.Clone(l.cells)
 			l.cells[0].text = strings.TrimSpace(strings.TrimLeft(l.cells[0].text, "#"))
 			kept = append(kept, l)
