@@ -31,8 +31,8 @@ type filling struct {
 	Wrote       []string    `json:"wrote"`
 }
 
-// filled is one number: its median among the draws, and the interval between their
-// tenth and ninetieth percentile.
+// filled is one number: its median among the draws, and the interval that holds four
+// fifths of numbers like it, as those that were left out say.
 type filled struct {
 	Entity  string  `json:"entity,omitempty"`
 	Time    string  `json:"time"`
@@ -74,6 +74,8 @@ type gapModel struct {
 	models    []*autoregression   // by group
 	period    int
 	slot      func(e, r int) int
+	depth     []float64         // by channel: the quantiles between which an interval of 80 % is, q and 1 − q
+	depths    map[int][]float64 // of numbers that were left out
 }
 
 const (
@@ -163,6 +165,7 @@ func newGapModel(f *seriesdata.Frame, o options) (*gapModel, error) {
 		}
 	}
 	g.monotone = make([]bool, g.n)
+	g.depth = slices.Repeat([]float64{0.1}, g.n)
 	var varying []int
 	for c := range f.Channels {
 		var x []float64
@@ -610,7 +613,7 @@ func (g *gapModel) drawSpan(values [][]float64, s span, cells []*filled, r *rand
 				continue
 			}
 			copy(row, given)
-			g.row(row, func(c int) float64 { return coords[c][k][t] })
+			g.row(row, func(c int) float64 { return coords[c][k][t] }, func(c int) (mean, sd float64) { return moments(coords[c], t) })
 			for c := range row {
 				if g.monotone[c] && math.IsNaN(given[c]) {
 					row[c] = min(max(row[c], least[c]), g.ceiling(values, s.e, s.from+t, c))
@@ -638,8 +641,30 @@ func (g *gapModel) ceiling(values [][]float64, e, r, c int) float64 {
 	return math.Inf(1)
 }
 
-// row fills in a row from coordinates that were drawn, as it will be written.
-func (g *gapModel) row(row []float64, coord func(c int) float64) {
+// moments are mean and standard deviation of row t over draws.
+func moments(draws [][]float64, t int) (mean, sd float64) {
+	n := float64(len(draws))
+	for _, x := range draws {
+		mean += x[t] / n
+	}
+	for _, x := range draws {
+		sd += (x[t] - mean) * (x[t] - mean) / n
+	}
+	return mean, math.Sqrt(sd)
+}
+
+// truncated maps a draw from N(mean, sd²) to one of the same given that it is in [low, high].
+func truncated(x, mean, sd, low, high float64) float64 {
+	a, b := normal((low-mean)/sd), normal((high-mean)/sd)
+	if !(b-a > 1e-9) { // one draw, or bounds far from all of them
+		return min(max(x, low), high)
+	}
+	return min(max(mean+sd*quantile(a+(b-a)*normal((x-mean)/sd)), low), high)
+}
+
+// row fills in a row from coordinates that were drawn, as it will be written; spread are
+// mean and standard deviation of all draws.
+func (g *gapModel) row(row []float64, coord func(c int) float64, spread func(c int) (mean, sd float64)) {
 	given := slices.Clone(row)
 	for _, c := range g.free {
 		if math.IsNaN(row[c]) && !(g.barred && slices.Contains(g.bars[:], c)) {
@@ -647,7 +672,7 @@ func (g *gapModel) row(row []float64, coord func(c int) float64) {
 		}
 	}
 	if g.barred {
-		g.bar(row, given, coord)
+		g.bar(row, given, coord, spread)
 	}
 	g.relate(row, given)
 }
@@ -676,7 +701,7 @@ func (g *gapModel) relate(row, given []float64) {
 }
 
 // bar fills in the prices of a row: those that are given bound the others.
-func (g *gapModel) bar(row, given []float64, coord func(c int) float64) {
+func (g *gapModel) bar(row, given []float64, coord func(c int) float64, spread func(c int) (mean, sd float64)) {
 	open, high, low, last := g.bars[0], g.bars[1], g.bars[2], g.bars[3]
 	top, bottom := math.Inf(1), math.Inf(-1)
 	if v := given[high]; v == v {
@@ -685,12 +710,16 @@ func (g *gapModel) bar(row, given []float64, coord func(c int) float64) {
 	if v := given[low]; v == v {
 		bottom = v
 	}
-	within := func(c int, v float64) float64 { return min(max(g.round(c, v), bottom), top) }
+	within := func(c int, unit float64) float64 {
+		mean, sd := spread(c)
+		v := truncated(coord(c), mean, sd, math.Log(max(bottom, 0)/unit), math.Log(top/unit))
+		return min(max(g.round(c, unit*math.Exp(v)), bottom), top)
+	}
 	if math.IsNaN(row[last]) {
-		row[last] = within(last, math.Exp(coord(last)))
+		row[last] = within(last, 1)
 	}
 	if math.IsNaN(row[open]) {
-		row[open] = within(open, row[last]*math.Exp(coord(open)))
+		row[open] = within(open, row[last])
 	}
 	upper, lower := max(row[open], row[last]), min(row[open], row[last])
 	if math.IsNaN(row[high]) {
@@ -752,14 +781,58 @@ func (g *gapModel) learn(ctx context.Context, values [][]float64, r *filling) er
 		}
 		if round == 0 {
 			g.widen(values, hidden, cells)
-			continue
 		}
 		if err := g.draw(ctx, hidden, cells, g.o.seed+1); err != nil {
 			return err
 		}
-		r.Calibration = g.compare(values, hidden, cells)
+		if round > 0 {
+			r.Calibration = g.compare(values, hidden, cells)
+		}
+		g.deepen(values, cells)
 	}
 	return g.fit(values)
+}
+
+// enoughDepths is how many numbers of a channel decide its intervals; with fewer, those of
+// all channels do.
+const enoughDepths = 60
+
+// deepen sets the quantiles between which an interval of 80 % lies, from all draws so far
+// of numbers that were left out: so that four fifths of these are in it, whatever limits
+// and digits made of what the model draws.
+func (g *gapModel) deepen(values [][]float64, cells []*filled) {
+	if g.depths == nil {
+		g.depths = map[int][]float64{}
+	}
+	const pooled = -1
+	for _, c := range cells {
+		if g.coords[c.c] == nil {
+			continue
+		}
+		truth, below, above := values[c.e][c.r*g.n+c.c], 0.0, 0.0
+		for _, v := range c.draws {
+			if v <= truth {
+				below++
+			}
+			if v >= truth {
+				above++
+			}
+		}
+		d := min(below, above, float64(len(c.draws))/2) / float64(len(c.draws)+1)
+		g.depths[c.c] = append(g.depths[c.c], d)
+		g.depths[pooled] = append(g.depths[pooled], d)
+	}
+	for c := range g.depth {
+		d := slices.Clone(g.depths[c])
+		if len(d) < enoughDepths {
+			d = slices.Clone(g.depths[pooled])
+		}
+		if len(d) < enoughDepths {
+			continue
+		}
+		slices.Sort(d)
+		g.depth[c] = min(max(d[len(d)/5]+0.5/float64(g.o.draws+1), 0.005), 0.4) // half of those of this depth
+	}
 }
 
 // hide leaves out numbers the way that they are missing: the same patterns of rows and
@@ -892,7 +965,7 @@ func (g *gapModel) compare(values, hidden [][]float64, cells []*filled) (k calib
 				continue
 			}
 			truth := values[e][c.r*g.n+c.c]
-			low, median, high := between(c.draws)
+			low, median, high := between(c.draws, g.depth[c.c])
 			if low == high && low == truth {
 				continue // a column that hardly changes: nothing to be unsure of
 			}
@@ -925,8 +998,8 @@ func (g *gapModel) spread(values [][]float64, c int) float64 {
 	return math.Sqrt(max(square/n-sum/n*sum/n, 1e-300))
 }
 
-// between returns the tenth, fiftieth and ninetieth percentile of draws.
-func between(draws []float64) (low, median, high float64) {
+// between returns the quantiles q, ½ and 1 − q of draws.
+func between(draws []float64, q float64) (low, median, high float64) {
 	x := slices.Clone(draws)
 	slices.Sort(x)
 	at := func(q float64) float64 {
@@ -935,7 +1008,7 @@ func between(draws []float64) (low, median, high float64) {
 		j := min(i+1, len(x)-1)
 		return x[i] + min(max(p-float64(i), 0), 1)*(x[j]-x[i])
 	}
-	return at(0.1), at(0.5), at(0.9)
+	return at(q), at(0.5), at(1 - q)
 }
 
 // summarise stores medians in values, as they will be written, within what given numbers
@@ -953,7 +1026,7 @@ func (g *gapModel) summarise(values [][]float64, cells []*filled) {
 			if len(c.draws) == 0 { // all series of constants
 				c.draws = []float64{row[c.c]}
 			}
-			c.Low, c.Median, c.High = between(c.draws)
+			c.Low, c.Median, c.High = between(c.draws, g.depth[c.c])
 			if math.IsNaN(row[c.c]) {
 				row[c.c] = g.round(c.c, c.Median)
 			}

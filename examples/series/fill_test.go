@@ -170,8 +170,7 @@ func TestFillKeepsWhatHolds(t *testing.T) {
 		covered += r.Calibration.Coverage / 2
 		assert.Less(t, r.Calibration.RMSE, r.Calibration.Linear)
 	}
-	// Intervals of a counter are a few whole numbers and hold more than their share.
-	assert.InDelta(t, 0.83, covered, 0.08)
+	assert.InDelta(t, 0.8, covered, 0.08) // gaps of 30 hours leave few that are independent
 }
 
 // On a series whose distribution is known the error is that of the exact conditional mean.
