@@ -226,7 +226,7 @@ func TestFilesRefused(t *testing.T) {
 }
 
 // The hour that clocks skip in spring is named as such; clocks that jitter have the step
-// that they mean; a column of volts is no volume; series are told apart by two numbers.
+// that they mean; a column of volts is no volume; series are distinguished by two numbers.
 func TestWhatFilesSay(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("time,Voltage\n")

@@ -25,8 +25,8 @@ type generation struct {
 	Width     float64   `json:"width"`          // of the kernel, by held-out likelihood; in standard deviations
 	Bars      *barShare `json:"bars,omitempty"` // of a market
 	Relations []string  `json:"relations,omitempty"`
-	Apart     float64   `json:"discriminative"`      // |accuracy − ½| on windows held out
-	ApartReal float64   `json:"discriminative_real"` // the same of windows for training in place of generated ones
+	Apart     float64   `json:"discriminative"`      // |accuracy − ½| on windows held out, of models that did not see them
+	ApartReal float64   `json:"discriminative_real"` // the same of real windows in place of generated ones
 	ApartErr  float64   `json:"discriminative_stderr"`
 	HeldOut   int       `json:"heldout"`
 	Left      []string  `json:"left_out,omitempty"`
@@ -109,31 +109,12 @@ func generateWindows(ctx context.Context, o options) (*generation, error) {
 	for _, c := range pick {
 		r.Channels = append(r.Channels, f.Channels[c].Name)
 	}
-	held, free, all := windowsOf(f, o.length, pick)
+	all, parts := windowsOf(f, o.length, pick)
 	if len(all) < leastTraining {
 		return nil, fmt.Errorf("%s: %d windows of %d rows without a gap, want ≥ %d to learn from; lower -length, or fill gaps first (-fill)", r.Data, len(all), o.length, leastTraining)
 	}
-	if len(held) >= 10 && len(free) >= leastTraining {
-		m, err := newWindowModel(f, o, pick, free)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Data, err)
-		}
-		random := rand.New(rand.NewPCG(o.seed, 21))
-		var real, fake, other []float64
-		for _, s := range held {
-			real = append(real, m.values(s)...)
-			fake = append(fake, m.draw(random)...)
-			other = append(other, m.values(free[random.IntN(len(free))])...)
-		}
-		if r.ApartReal, _, err = discriminate(standard(real, len(pick)), standardLike(other, real, len(pick)), 1, o.length, len(pick)); err != nil {
-			return nil, err
-		}
-		if r.Apart, r.ApartErr, err = discriminate(standard(real, len(pick)), standardLike(fake, real, len(pick)), 1, o.length, len(pick)); err != nil {
-			return nil, err
-		}
-		r.HeldOut = len(held)
-	} else {
-		r.Notes = append(r.Notes, "too short to hold windows out: no discriminative score")
+	if err := r.judge(ctx, f, o, pick, parts); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Data, err)
 	}
 	m, err := newWindowModel(f, o, pick, all)
 	if err != nil {
@@ -190,14 +171,24 @@ func seriesOf(o options) (*seriesdata.Frame, error) {
 	return seriesdata.Read(strings.NewReader(b.String()), o.reading())
 }
 
-// windowsOf lists the windows without a missing number: those held out, in three of every
-// ten stretches of a series; those that share no row with such a stretch; and all.
-func windowsOf(f *seriesdata.Frame, length int, pick []int) (held, free, all [][2]int) {
+// part is one part of the windows: those that lie within some stretches of the series, and
+// those that share no row with these.
+type part struct{ held, free [][2]int }
+
+// stretches is into how many runs of rows a series is parted; every fifth is in one part.
+const stretches = 2 * folds
+
+// mostJudged is how many windows of a part are judged.
+const mostJudged = 60
+
+// windowsOf lists the windows without a missing number, and parts them: every window that
+// lies within a stretch is held out in one part.
+func windowsOf(f *seriesdata.Frame, length int, pick []int) (all [][2]int, parts []part) {
 	n := len(f.Channels)
+	parts = make([]part, folds)
 	for e := range f.Entities {
 		rows, last := len(f.Entities[e].Times), -1 // with a missing number
-		stretch := func(r int) int { return r * 10 / rows }
-		out := func(s int) bool { return s == 2 || s == 5 || s == 8 }
+		stretch := func(r int) int { return r * stretches / rows }
 		for r := range rows {
 			for _, c := range pick {
 				if math.IsNaN(f.Entities[e].Values[r*n+c]) {
@@ -210,15 +201,60 @@ func windowsOf(f *seriesdata.Frame, length int, pick []int) (held, free, all [][
 			}
 			all = append(all, [2]int{e, s})
 			a, b := stretch(s-1), stretch(r)
-			switch {
-			case a == b && out(a):
-				held = append(held, [2]int{e, s})
-			case !out(a) && !out(b) && b-a <= 1:
-				free = append(free, [2]int{e, s})
+			for k := range parts {
+				switch {
+				case a == b && a%folds == k:
+					parts[k].held = append(parts[k].held, [2]int{e, s})
+				case a%folds != k && b%folds != k && b-a <= 1:
+					parts[k].free = append(parts[k].free, [2]int{e, s})
+				}
 			}
 		}
 	}
-	return held, free, all
+	for k := range parts {
+		held := parts[k].held
+		parts[k].held = nil
+		for i := range min(len(held), mostJudged) {
+			parts[k].held = append(parts[k].held, held[i*len(held)/min(len(held), mostJudged)])
+		}
+	}
+	return all, parts
+}
+
+// judge holds windows that a model of the other parts draws against those of every part, by
+// a classifier that is trained on the other parts, too; and windows of the other parts in
+// their place, to say what it makes of windows that are real.
+func (r *generation) judge(ctx context.Context, f *seriesdata.Frame, o options, pick []int, parts []part) error {
+	random := rand.New(rand.NewPCG(o.seed, 21))
+	var real, fake, other []float64
+	var ends []int
+	for _, p := range parts {
+		if len(p.held) < 2 || len(p.free) < leastTraining {
+			r.Notes = append(r.Notes, "too short to hold windows out: no discriminative score")
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m, err := newWindowModel(f, o, pick, p.free)
+		if err != nil {
+			return err
+		}
+		for _, s := range p.held {
+			real = append(real, m.values(s)...)
+			fake = append(fake, m.draw(random)...)
+			other = append(other, m.values(p.free[random.IntN(len(p.free))])...)
+		}
+		r.HeldOut += len(p.held)
+		ends = append(ends, r.HeldOut)
+	}
+	n := len(pick)
+	var err error
+	if r.ApartReal, _, err = discriminateParts(standard(real, n), standardLike(other, real, n), 1, o.length, n, ends); err != nil {
+		return err
+	}
+	r.Apart, r.ApartErr, err = discriminateParts(standard(real, n), standardLike(fake, real, n), 1, o.length, n, ends)
+	return err
 }
 
 // wanders is the share of the standard deviation of a level that its changes have below
@@ -693,7 +729,7 @@ func (r *generation) String() string {
 		fmt.Fprintf(&b, "bars with open or close on high or low: %.1f %% (in the file %.1f %%); flat: %.2f %% (%.2f %%)\n", 100*r.Bars.DrawnEdge, 100*r.Bars.RealEdge, 100*r.Bars.DrawnFlat, 100*r.Bars.RealFlat)
 	}
 	if r.HeldOut > 0 {
-		fmt.Fprintf(&b, "discriminative score against %d windows held out: %.3f ± %.3f (of windows for training: %.3f)\n", r.HeldOut, r.Apart, r.ApartErr, r.ApartReal)
+		fmt.Fprintf(&b, "discriminative score against %d windows held out, by models of the other parts of the series: %.3f ± %.3f (of real windows of these: %.3f)\n", r.HeldOut, r.Apart, r.ApartErr, r.ApartReal)
 	}
 	for _, path := range r.Wrote {
 		fmt.Fprintln(&b, "wrote", path)

@@ -71,6 +71,7 @@ func TestGenerateBars(t *testing.T) {
 	assert.Greater(t, r.Bars.RealEdge, 0.05)
 	assert.LessOrEqual(t, r.Bars.DrawnFlat, r.Bars.RealFlat)
 	assert.Less(t, r.Apart, 0.15)
+	assert.Greater(t, r.HeldOut, 200)
 	edge, equal := 0.0, 0.0
 	for _, line := range got[1:] {
 		var v [6]float64

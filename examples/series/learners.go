@@ -146,6 +146,17 @@ func traits(x []float32, length, n int) []float64 {
 // which training sees none. a may be below ½ by chance, so the score of what cannot be
 // distinguished is about as large as its standard error.
 func discriminate(real, fake []float32, samples, length, n int) (score, stderr float64, err error) {
+	count := len(real) / length / n
+	var ends []int
+	parts := min(folds, count)
+	for f := range parts {
+		ends = append(ends, (f+1)*count/parts)
+	}
+	return discriminateParts(real, fake, samples, length, n, ends)
+}
+
+// discriminateParts is the same with parts that end at given windows.
+func discriminateParts(real, fake []float32, samples, length, n int, ends []int) (score, stderr float64, err error) {
 	sites := length * n
 	count := len(real) / sites
 	var in [][]float64 // per window held out, itself and then its samples
@@ -157,9 +168,8 @@ func discriminate(real, fake []float32, samples, length, n int) (score, stderr f
 	}
 	group := samples + 1
 	right := make([]float64, 0, count)
-	parts := min(folds, count)
-	for f := range parts {
-		from, to := f*count/parts, (f+1)*count/parts
+	from := 0
+	for _, to := range ends {
 		l, err := fitLogistic(slices.Concat(in[:from*group], in[to*group:]), group)
 		if err != nil {
 			return 0, 0, err
@@ -171,6 +181,7 @@ func discriminate(real, fake []float32, samples, length, n int) (score, stderr f
 			}
 			right = append(right, share/2)
 		}
+		from = to
 	}
 	a, stderr := meanError(right)
 	return math.Abs(a - 0.5), stderr, nil
