@@ -86,6 +86,9 @@ func (p *problem) given(rows, values []float64) (drawer, error) {
 		given, _, err := w.Where(rows, values)
 		return given, err
 	}
+	if k, ok := p.model.(*kernels); ok {
+		return k.Where(rows, values)
+	}
 	m, err := continuous.NewMixture([]float64{1}, [][]float64{p.prior.mean}, [][]float64{p.prior.full()})
 	if err != nil {
 		return nil, err

@@ -818,6 +818,9 @@ func (g *gapModel) deepen(values [][]float64, cells []*filled) {
 				above++
 			}
 		}
+		if n := float64(len(c.draws)); below == n && above == n {
+			continue // other columns of its row settle it
+		}
 		d := min(below, above, float64(len(c.draws))/2) / float64(len(c.draws)+1)
 		g.depths[c.c] = append(g.depths[c.c], d)
 		g.depths[pooled] = append(g.depths[pooled], d)

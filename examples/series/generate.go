@@ -38,6 +38,8 @@ type problem struct {
 	lag      int // of the autocorrelation
 	limits   []limits
 	model    energy.Denoiser[float32]
+	width    float64 // of its kernels, in standard deviations of all windows
+	row      float64 // the same within bars
 	prior    *posterior
 	lesson   *lesson // of the network, if there is one
 	sets     []*series.System
@@ -88,6 +90,13 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 	case trainedDenoiser:
 		p.model, err = p.network(ctx, o)
 	default:
+		if o.bandwidth == 0 {
+			var k *kernels
+			if k, err = p.newKernels(); err == nil {
+				p.model, p.width, p.row = k, k.width, k.row
+			}
+			break
+		}
 		p.model, err = denoise.NewWindows(p.training, p.sites(), denoise.WindowsConfig{Bandwidth: o.bandwidth})
 	}
 	return p, err

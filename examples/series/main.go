@@ -121,7 +121,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.jacobian, "jacobian", false, "let the method conditional ask a network for the covariance of its predictions, by backward passes, in place of that of the training windows")
 	f.IntVar(&o.lag, "lag", 0, "lag of the feature acf; 0 means half a window")
 	f.StringVar(&o.gamma, "gamma", "hard", "penalty of limits that a projection breaks: hard, exp, linear or quadratic (schedules that end at 1e5), or a number")
-	f.Float64Var(&o.bandwidth, "bandwidth", 0.05, "of the kernel density, in standard deviations of a channel")
+	f.Float64Var(&o.bandwidth, "bandwidth", 0, "of a kernel density whose kernels are round, in standard deviations of a channel; 0 means kernels of the shape of the data, their width by the likelihood of training windows that are left out")
 	f.Float64Var(&o.eta, "eta", 0, "noise of a step: 0 is DDIM, 1 is DDPM")
 	f.Float64Var(&o.weight, "weight", 0.1, "of the guidance")
 	f.StringVar(&o.write, "write", "", "write all samples in raw units to this CSV `file`")
@@ -175,8 +175,8 @@ func parse(args []string) (options, error) {
 		}
 	}
 	switch {
-	case !(o.bandwidth > 0) || math.IsInf(o.bandwidth, 1):
-		return o, fmt.Errorf("-bandwidth = %v, want > 0 and finite", o.bandwidth)
+	case !(o.bandwidth >= 0) || math.IsInf(o.bandwidth, 1):
+		return o, fmt.Errorf("-bandwidth = %v, want ≥ 0 and finite", o.bandwidth)
 	case !(o.eta >= 0 && o.eta <= 1):
 		return o, fmt.Errorf("-eta = %v, want 0 … 1", o.eta)
 	case !(o.weight > 0) || math.IsInf(o.weight, 1):

@@ -26,6 +26,8 @@ type report struct {
 	Impute   bool      `json:"impute"`
 	OHLC     bool      `json:"ohlc"`
 	Denoiser string    `json:"denoiser"`
+	Width    float64   `json:"width,omitempty"` // of kernels of the shape of the data, in standard deviations of windows
+	Row      float64   `json:"width_within_bars,omitempty"`
 	Network  *lesson   `json:"network,omitempty"`
 	Steps    int       `json:"steps"`
 	Seed     uint64    `json:"seed"`
@@ -69,7 +71,7 @@ type spread struct {
 func newReport(p *problem, o options) *report {
 	return &report{
 		Data: p.name, Channels: p.names, Length: p.length, Training: len(p.training) / p.sites(), HeldOut: len(p.starts),
-		Samples: o.samples, Features: p.features, Impute: p.impute, OHLC: p.ordered, Denoiser: o.denoiser, Network: p.lesson,
+		Samples: o.samples, Features: p.features, Impute: p.impute, OHLC: p.ordered, Denoiser: o.denoiser, Width: p.width, Row: p.row, Network: p.lesson,
 		Steps: o.steps, Seed: o.seed, Seeds: o.seeds, Notes: p.notes,
 	}
 }
@@ -207,6 +209,13 @@ func (r *report) String() string {
 		what += "; low ≤ open, close ≤ high"
 	}
 	fmt.Fprintf(&b, "%s\nsamples per held-out window: %d, steps: %d, denoiser %s, seed %d; standardised units\n", what, r.Samples, r.Steps, r.Denoiser, r.Seed)
+	if r.Width > 0 {
+		fmt.Fprintf(&b, "kernels of the shape of the data, width %v standard deviations by held-out likelihood", r.Width)
+		if r.Row > 0 {
+			fmt.Fprintf(&b, ", within bars %v", r.Row)
+		}
+		fmt.Fprintln(&b)
+	}
 	if r.Network != nil {
 		fmt.Fprintln(&b, r.Network)
 	}
