@@ -31,10 +31,10 @@ type axis struct {
 
 // timeNames are names of columns of times.
 var timeNames = []string{"date", "time", "datetime", "timestamp", "unix", "epoch", "day", "month", "year", "week", "quarter", "period", "index", "id", "no", "step", "t", "ts", "ds", "dt", "utc",
-	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "fyear", "fiscal_year", "fiscal year", "calendar_year", "calendar year", "jahr", "monat", "quartal", "woche", "año", "mes", "année", "mois", "<date>", "<dtyyyymmdd>", "<time>"}
+	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "ym", "yyyymm", "yearmonth", "year_month", "yrmo", "fy", "seconds", "sec", "secs", "elapsed", "t_s", "t_ms", "time_s", "time_ms", "time_sec", "fyear", "fiscal_year", "fiscal year", "calendar_year", "calendar year", "jahr", "monat", "quartal", "woche", "año", "mes", "année", "mois", "<date>", "<dtyyyymmdd>", "<time>"}
 
 // calendarNames are those of times that are nothing else.
-var calendarNames = []string{"date", "datetime", "timestamp", "time", "period", "year", "quarter", "month", "week", "datum", "fecha", "jahr", "quartal", "monat", "woche", "mes", "mois"}
+var calendarNames = []string{"date", "datetime", "timestamp", "time", "period", "year", "fy", "quarter", "month", "week", "datum", "fecha", "jahr", "quartal", "monat", "woche", "mes", "mois"}
 
 // timeLike reports whether a column has the name of times.
 func timeLike(name string) bool {
@@ -332,7 +332,7 @@ func (t *table) count(i int) *axis {
 			return a
 		}
 	}
-	date := strings.Contains(name, "date") || strings.Contains(name, "month") || name == "time" || name == "period" || name == "timestamp"
+	date := strings.Contains(name, "date") || strings.Contains(name, "month") || name == "time" || name == "period" || name == "timestamp" || slices.Contains([]string{"ym", "yyyymm", "yrmo"}, name)
 	switch {
 	case whole && (strings.Contains(name, "year") || name == "jahr" || name == "año" || name == "année" || date || !t.named) && low >= 1500 && high < 2200:
 		a.parts, a.written = []string{"year"}, cellsOf(t.rows, i)

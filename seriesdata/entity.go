@@ -15,12 +15,17 @@ type group struct {
 // entityNames are names of columns that tell series apart, numbers or words.
 var entityNames = []string{"ticker", "symbol", "stock", "sym", "tic", "name", "entity", "series", "unique_id", "station", "station_id", "site", "sensor", "sensor_id", "device", "device_id", "store", "store_nbr", "store_id", "shop", "shop_id", "item", "item_id", "product", "product_id", "country", "region", "state", "city", "location", "asset", "pair", "instrument", "isin", "cusip", "permno", "gvkey", "meter", "meter_id", "household", "patient", "patient_id", "subject", "machine", "unit_id", "group", "id", "code", "zone", "area", "building_id", "family", "dept", "department", "aktie", "<ticker>"}
 
-// entityEnds are ends of such names.
-var entityEnds = []string{"_id", "_nbr", "_code", "_key", "_no", "_name", " id", " code"}
+// entityEnds are ends of names of numbers that may tell series apart whose times repeat;
+// others are channels, such as weather_code.
+var entityEnds = []string{"_id", "_nbr", "_code", "_key", "_no", " id", " code"}
 
 func entityLike(name string) bool {
+	return slices.Contains(entityNames, strings.ToLower(strings.TrimSpace(name)))
+}
+
+func entityEnd(name string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
-	return slices.Contains(entityNames, name) || slices.ContainsFunc(entityEnds, func(s string) bool { return strings.HasSuffix(name, s) })
+	return slices.ContainsFunc(entityEnds, func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
 // split parts the rows into series. by are the columns that name them.
@@ -44,7 +49,8 @@ func (t *table) split(a *axis) (groups []group, by []int, err error) {
 		groups = t.by(by)
 		return groups, by, t.twice(a, groups)
 	}
-	labels := t.labels(a)
+	repeated := t.twice(a, one) != nil
+	labels := t.labels(a, repeated)
 	if a == nil {
 		for _, i := range labels {
 			if g := t.by([]int{i}); entityLike(t.columns[i].name) && len(g) > 1 && least(g) > 1 || blocks(g) || turns(g) {
@@ -53,7 +59,7 @@ func (t *table) split(a *axis) (groups []group, by []int, err error) {
 		}
 		return one, nil, nil
 	}
-	if t.twice(a, one) != nil {
+	if repeated {
 		return t.repeats(a, one, labels)
 	}
 	for _, i := range labels {
@@ -108,8 +114,8 @@ func (t *table) repeats(a *axis, one []group, labels []int) ([]group, []int, err
 }
 
 // labels returns the columns that may name series: words, and whole numbers with the
-// name of such; those with a usual name first.
-func (t *table) labels(a *axis) []int {
+// name of such; those with a usual name first. repeated reports whether times repeat.
+func (t *table) labels(a *axis, repeated bool) []int {
 	var out []int
 	for i := range t.columns {
 		c := &t.columns[i]
@@ -120,7 +126,7 @@ func (t *table) labels(a *axis) []int {
 			continue
 		}
 		isTime := c.dated+c.clocks > 0 && 2*(c.dated+c.clocks) > c.filled
-		if c.numbers() && entityLike(c.name) && t.whole(i) || !c.numbers() && !isTime && c.filled == len(t.rows) {
+		if c.numbers() && (entityLike(c.name) || repeated && entityEnd(c.name)) && t.whole(i) || !c.numbers() && !isTime && c.filled == len(t.rows) {
 			out = append(out, i)
 		}
 	}

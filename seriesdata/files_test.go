@@ -50,7 +50,7 @@ func TestFilesOfOffices(t *testing.T) {
 		"Q1 '03":        {gone(quarters), gone(quarters).series("Quarter", func(t time.Time) string { return fmt.Sprintf("Q%d '%02d", q(t), t.Year()%100) })},
 		"1Q2003":        {gone(quarters), gone(quarters).series("Period", func(t time.Time) string { return fmt.Sprintf("%dQ%d", q(t), t.Year()) })},
 		"2003/Q1":       {gone(quarters), gone(quarters).series("d", func(t time.Time) string { return fmt.Sprintf("%d/Q%d", t.Year(), q(t)) })},
-		"year, quarter": {gone(quarters), strings.Replace(gone(quarters).series("Year,Quarter", func(t time.Time) string { return fmt.Sprintf("%d,%d", t.Year(), q(t)) }), "", "", 1)},
+		"year, quarter": {gone(quarters), gone(quarters).series("Year,Quarter", func(t time.Time) string { return fmt.Sprintf("%d,%d", t.Year(), q(t)) })},
 		"year, Q1":      {gone(quarters), gone(quarters).series("Year,Quarter", func(t time.Time) string { return fmt.Sprintf("%d,Q%d", t.Year(), q(t)) })},
 		"year, Jan":     {gone(months), gone(months).series("Year,Month", func(t time.Time) string { return t.Format("2006,Jan") })},
 		"year, January": {gone(months), gone(months).series("Year,Month", func(t time.Time) string { return t.Format("2006,January") })},
@@ -59,6 +59,10 @@ func TestFilesOfOffices(t *testing.T) {
 			y, w := t.ISOWeek()
 			return fmt.Sprintf("%d-W%02d", y, w)
 		})},
+		"2024-W03-1": {gone(one), gone(one).series("d", func(t time.Time) string {
+			y, w := t.ISOWeek()
+			return fmt.Sprintf("%d-W%02d-%d", y, w, (int(t.Weekday())+6)%7+1)
+		})},
 		"year, week": {gone(weeks), gone(weeks).series("Year,Week", func(t time.Time) string {
 			y, w := t.ISOWeek()
 			return fmt.Sprintf("%d,%d", y, w)
@@ -66,14 +70,16 @@ func TestFilesOfOffices(t *testing.T) {
 		"intervals": {gone(halves), gone(halves).series("MTU (CET)", func(t time.Time) string {
 			return t.Format("02.01.2006 15:04") + " - " + t.Add(30*time.Minute).Format("02.01.2006 15:04")
 		})},
-		"twelve digits":            {gone(halves), gone(halves).series("TIMESTAMP_START", func(t time.Time) string { return t.Format("200601021504") })},
-		"ten digits":               {gone(hours), gone(hours).series("MESS_DATUM", func(t time.Time) string { return t.Format("2006010215") })},
-		"eight digits":             {gone(one), gone(one).series("YYYYMMDD", func(t time.Time) string { return t.Format("20060102") })},
-		"days of a spreadsheet":    {gone(hours), gone(hours).series("Timestamp", func(t time.Time) string { return fmt.Sprintf("%.6f", float64(t.Unix())/86400+25569) })},
-		"fiscal years":             {gone(fiscal), gone(fiscal).series("fyear", func(t time.Time) string { return t.Format("2006") })},
-		"a sum behind":             {one, one.series("date", func(t time.Time) string { return t.Format(time.DateOnly) }) + "Total,1234.00\n"},
-		"what separates in front":  {one, "sep=;\n" + strings.ReplaceAll(one.series("date", func(t time.Time) string { return t.Format(time.DateOnly) }), ",", ";")},
-		"rows of objects, wrapped": {one, wrappedOf(one)},
+		"twelve digits":              {gone(halves), gone(halves).series("TIMESTAMP_START", func(t time.Time) string { return t.Format("200601021504") })},
+		"ten digits":                 {gone(hours), gone(hours).series("MESS_DATUM", func(t time.Time) string { return t.Format("2006010215") })},
+		"eight digits":               {gone(one), gone(one).series("YYYYMMDD", func(t time.Time) string { return t.Format("20060102") })},
+		"year and month as a number": {gone(months), gone(months).series("ym", func(t time.Time) string { return t.Format("200601") })},
+		"names in brackets":          {gone(one), gone(one).series("[Date]", func(t time.Time) string { return t.Format(time.DateOnly) })},
+		"days of a spreadsheet":      {gone(hours), gone(hours).series("Timestamp", func(t time.Time) string { return fmt.Sprintf("%.6f", float64(t.Unix())/86400+25569) })},
+		"fiscal years":               {gone(fiscal), gone(fiscal).series("fyear", func(t time.Time) string { return t.Format("2006") })},
+		"a sum behind":               {one, one.series("date", func(t time.Time) string { return t.Format(time.DateOnly) }) + "Total,1234.00\n"},
+		"what separates in front":    {one, "sep=;\n" + strings.ReplaceAll(one.series("date", func(t time.Time) string { return t.Format(time.DateOnly) }), ",", ";")},
+		"rows of objects, wrapped":   {one, wrappedOf(one)},
 		"a logger": {one, "Plot: X\n#,\"Date Time, GMT\",v\n" + func() string {
 			var b strings.Builder
 			for r, t := range one.times {
@@ -262,4 +268,29 @@ func TestWhatFilesSay(t *testing.T) {
 	require.Len(t, f.Entities, 4)
 	assert.Equal(t, "1/1000", f.Entities[0].Name)
 	assert.Len(t, f.Channels, 1)
+
+	b.Reset()
+	b.WriteString("time,temp,weather_code\n")
+	for i := range 80 {
+		fmt.Fprintf(&b, "%s,%s,%d\n", time.Date(2024, 1, 15, i, 0, 0, 0, time.UTC).Format("2006-01-02T15:04"), two(worth(0, 0, i)), i/3%4)
+	}
+	f, err = Read(strings.NewReader(b.String()), Options{})
+	require.NoError(t, err)
+	assert.Len(t, f.Entities, 1)
+	assert.Len(t, f.Channels, 2)
+
+	b.Reset()
+	b.WriteString("0,1,2\n")
+	for i := range 40 {
+		fmt.Fprintf(&b, "%s,%s,%s\n", two(worth(0, 0, i)), two(worth(0, 1, i)), two(worth(1, 0, i)))
+	}
+	f, err = Read(strings.NewReader(b.String()), Options{})
+	require.NoError(t, err)
+	assert.Len(t, f.Entities[0].Lines, 40)
+	assert.Equal(t, 2, f.Entities[0].Lines[0])
+
+	f, err = Read(strings.NewReader("t_s,x\n0.0,1.5\n0.1,1.6\n0.2,1.5\n0.5,1.7\n0.6,1.5\n"), Options{})
+	require.NoError(t, err)
+	assert.Equal(t, "t_s", f.Time.Column)
+	assert.Equal(t, 2, f.Time.Gaps)
 }

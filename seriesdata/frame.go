@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -152,7 +153,7 @@ func Read(r io.Reader, o Options) (*Frame, error) {
 		return nil, err
 	}
 	var d *document
-	if t := strings.TrimLeft(text, " \t\r\n"); t != "" && (t[0] == '{' || t[0] == '[') {
+	if begins.MatchString(text) {
 		d, err = objects(text)
 	} else {
 		d, err = delimited(text, o.Comma)
@@ -163,6 +164,9 @@ func Read(r io.Reader, o Options) (*Frame, error) {
 	d.mark, d.notes = mark, append(notes, d.notes...)
 	return assemble(d, o)
 }
+
+// begins is how JSON does; a line of names may begin with a bracket, too.
+var begins = regexp.MustCompile(`^\s*(\{|\[\s*[{["\]\d-])`)
 
 func (o *Options) check() error {
 	switch {

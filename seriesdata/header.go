@@ -262,7 +262,34 @@ func (t *table) headerLike(l line, before int) bool {
 	if before > 0 && words == 0 && numbers == 0 {
 		return other > 0
 	}
-	return before == 0 && numbers == columns && t.counting(l, other > 0)
+	return before == 0 && numbers == columns && (t.counting(l, other > 0) || other == 0 && t.positions(l))
+}
+
+// positions reports whether a line of numbers is that of pandas for columns without names,
+// 0, 1, 2, …, or from 1 on, above columns of fractions.
+func (t *table) positions(l line) bool {
+	if len(l.cells) < 3 {
+		return false
+	}
+	from, err := strconv.Atoi(l.cells[0].text)
+	if err != nil || from != 0 && from != 1 {
+		return false
+	}
+	for i, c := range l.cells {
+		if c.text != strconv.Itoa(from+i) {
+			return false
+		}
+		whole := 0
+		for k := range t.rows {
+			if !strings.ContainsAny(t.rows[k].at(i).text, ".,") {
+				whole++
+			}
+		}
+		if 2*whole > len(t.rows) {
+			return false
+		}
+	}
+	return true
 }
 
 // isUnitRow reports whether a cell without digits can only be the unit of a column.

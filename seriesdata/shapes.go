@@ -410,7 +410,7 @@ func (t *table) longGroups(a *axis, v int) ([]group, []int, error) {
 	if g := t.by([]int{v}); t.twice(a, g) == nil {
 		return g, []int{v}, nil
 	}
-	for _, i := range t.labels(a) {
+	for _, i := range t.labels(a, true) {
 		if i == v {
 			continue
 		}

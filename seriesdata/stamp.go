@@ -40,7 +40,7 @@ var (
 	quarter   = regexp.MustCompile(`^(\d{4})([-/ :.]?[QqT])([1-4])$`)
 	quarterOf = regexp.MustCompile(`^([QqT])([1-4])([-/ ']{1,2})(\d{4}|\d{2})$`)
 	nthQ      = regexp.MustCompile(`^()([1-4])([QqT][-/ ']{0,2})(\d{4}|\d{2})$`)
-	week      = regexp.MustCompile(`^(\d{4})([- /]?W)(\d{2})$`)
+	week      = regexp.MustCompile(`^(\d{4})([- /]?W)(\d{2})(?:(-?)([1-7]))?$`)
 	interval  = regexp.MustCompile(`^(.{10,32}\d)( - | – )(.{10,32})$`)
 	packed    = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})(?:([T _-]?)(\d{2})(?:(\d{2})(\d{2})?)?)?$`)
 	timeOf    = regexp.MustCompile(`^(\d{1,2})([:.h])(\d{2})(?:([:.])(\d{2})(?:([.,])(\d{1,9}))?)?( ?[AaPp]\.?[Mm]\.?)?`)
@@ -165,13 +165,17 @@ func parseStamp(s string) (p stamp, ok bool) {
 			m = nthQ.FindStringSubmatch(s)
 		}
 		p, rest = stamp{a: 1, b: 3*atoi(m[2]) - 2, c: atoi(m[4]), wb: 1, wc: len(m[4]), named: true, layout: m[1] + "{q}" + m[3] + "{c}"}, ""
-	case week.MatchString(s): // of ISO 8601, the Monday
+	case week.MatchString(s): // of ISO 8601, its Monday without a day
 		m := week.FindStringSubmatch(s)
 		t, ok := mondayOf(atoi(m[1]), atoi(m[3]))
 		if !ok {
 			return p, false
 		}
-		p, rest = stamp{a: t.Day(), b: int(t.Month()), c: t.Year(), wa: 2, wb: 2, wc: 4, named: true, layout: "{w" + m[2] + "}"}, ""
+		layout := "{w" + m[2] + "}"
+		if m[5] != "" {
+			t, layout = t.AddDate(0, 0, atoi(m[5])-1), layout+m[4]+"1"
+		}
+		p, rest = stamp{a: t.Day(), b: int(t.Month()), c: t.Year(), wa: 2, wb: 2, wc: 4, named: true, layout: layout}, ""
 	default: // 18.00.00 is a clock, 18.00 is a number
 		return p, (strings.Contains(s, ":") || strings.Count(s, ".") == 2) && p.readClock(s, "")
 	}
@@ -332,9 +336,13 @@ func (p *stamp) spell(o order, t time.Time, padded bool) string {
 		return begin.spell(o, t, padded) + p.dash + end.spell(o, t.Add(long), padded)
 	}
 	layout := p.layout
-	if mark, ok := strings.CutPrefix(layout, "{w"); ok {
+	if week, ok := strings.CutPrefix(layout, "{w"); ok {
 		y, w := t.ISOWeek()
-		return fmt.Sprintf("%d%s%02d", y, strings.TrimSuffix(mark, "}"), w)
+		mark, ofWeek, _ := strings.Cut(week, "}")
+		if ofWeek != "" {
+			ofWeek = ofWeek[:len(ofWeek)-1] + fmt.Sprint((int(t.Weekday())+6)%7+1)
+		}
+		return fmt.Sprintf("%d%s%02d%s", y, mark, w, ofWeek)
 	}
 	two := map[rune]string{'y': "2006", 'm': "01", 'd': "02"}
 	if !padded {
