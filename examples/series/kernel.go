@@ -26,7 +26,7 @@ import (
 type kernels struct {
 	n      int
 	width  float64 // of kernels along time, and
-	row    float64 // between the prices of a bar; 0 without bars
+	row    float64 // of high and low within a bar; 0 without bars
 	mean   []float64
 	basis  *mat.Dense // eigenvectors of A·G·Σ·G·A, of windows, as columns
 	values []float64  // eigenvalues
@@ -37,9 +37,9 @@ type kernels struct {
 
 var _ energy.Denoiser[float32] = (*kernels)(nil)
 
-// kindOf returns the linear map from a window to coordinates of its kind: of prices of bars
-// their distance to the close of their row, of close and all else that wanders changes. within
-// marks such distances.
+// kindOf returns the linear map from a window to coordinates of its kind: of bars what
+// happens overnight, from one close to the next, and how far high and low lie from the
+// middle of open and close; of all else that wanders changes. within marks high and low.
 func (p *problem) kindOf() (d *mat.Dense, within []bool) {
 	n, c := p.sites(), p.channels()
 	d, within = mat.NewDense(n, n, nil), make([]bool, n)
@@ -58,9 +58,12 @@ func (p *problem) kindOf() (d *mat.Dense, within []bool) {
 			i := t*c + k
 			d.Set(i, i, 1)
 			switch {
-			case p.ordered && k != p.prices[3] && slices.Contains(p.prices[:], k):
-				// Standardised prices have scales of their own.
-				d.Set(i, t*c+p.prices[3], -p.scale[p.prices[3]]/p.scale[k])
+			case p.ordered && k == p.prices[0]: // standardised prices have scales of their own
+				d.Set(i, max(t-1, 0)*c+p.prices[3], -p.scale[p.prices[3]]/p.scale[k])
+			case p.ordered && (k == p.prices[1] || k == p.prices[2]):
+				for _, other := range []int{p.prices[0], p.prices[3]} {
+					d.Set(i, t*c+other, -p.scale[other]/p.scale[k]/2)
+				}
 				within[i] = true
 			case wandering && t > 0:
 				d.Set(i, i-c, -1)
@@ -72,8 +75,8 @@ func (p *problem) kindOf() (d *mat.Dense, within []bool) {
 
 // newKernels learns from the training windows. Widths are those of the largest likelihood of
 // their last fifth under the density of those before: of what goes along time, of windows;
-// of the distances within a bar, of bars, since one kernel for so many coordinates tells
-// nothing of their form.
+// of high and low within a bar, of single bars, since one kernel for so many coordinates
+// tells nothing of their form.
 func (p *problem) newKernels() (*kernels, error) {
 	k := &kernels{n: p.sites()}
 	n, count := k.n, len(p.training)/p.sites()
@@ -250,7 +253,7 @@ func likeliest(centres, tests [][]float64, size func(i int) float64) float64 {
 	return widths[slices.Index(likely, slices.Max(likely))]
 }
 
-// rowWidth is the width for distances within a bar.
+// rowWidth is the width for high and low within a bar.
 func (p *problem) rowWidth(z *mat.Dense, apart []int, before, border int) (float64, error) {
 	count, _ := z.Dims()
 	each := len(apart) / p.length
