@@ -1,6 +1,7 @@
 package energy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -84,11 +85,9 @@ func Sum(models ...Model) (Model, error) {
 //
 // Scale returns an error if m is nil or β is negative, infinite or NaN.
 func Scale(m Model, beta float64) (Model, error) {
-	if _, _, err := check.Model("energy", "Scale", "m", m); err != nil {
+	_, _, err := check.Model("energy", "Scale", "m", m)
+	if err = cmp.Or(err, check.If(!(beta >= 0 && check.Finite(beta)), "energy: Scale: beta = %v, want 0 ≤ beta < ∞", beta)); err != nil {
 		return nil, err
-	}
-	if !(beta >= 0 && check.Finite(beta)) {
-		return nil, fmt.Errorf("energy: Scale: beta = %v, want 0 ≤ beta < ∞", beta)
 	}
 	if beta == 1 {
 		return m, nil

@@ -2,8 +2,6 @@ package sampler
 
 import (
 	"fmt"
-
-	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Generator is a counter-based generator of random words that the streams of a run draw
@@ -33,7 +31,10 @@ func (k Generator) String() string {
 
 // Check returns an error unless k is one of the generators.
 func (k Generator) Check() error {
-	return check.If(k > ARS4x32, "generator = %d, want %d (%s) or %d (%s)", uint8(k), Philox4x32, Philox4x32, ARS4x32, ARS4x32)
+	if k > ARS4x32 {
+		return fmt.Errorf("generator = %d, want %d (%s) or %d (%s)", uint8(k), Philox4x32, Philox4x32, ARS4x32, ARS4x32)
+	}
+	return nil
 }
 
 // UnmarshalText sets k to the generator of the given name, as String returns it, for

@@ -145,7 +145,8 @@ func Entries(who, names string, factors ...int) error {
 }
 
 // If returns an error if bad, else nil. cmp.Or of several is the first of them; they are
-// all made, so that an argument must not depend on what an earlier one checks.
+// all made, so that an argument must not depend on what an earlier one checks. A call
+// allocates even if nothing is bad, so that it has no place in a step or in a loop over sites.
 func If(bad bool, format string, args ...any) error {
 	if bad {
 		return fmt.Errorf(format, args...)

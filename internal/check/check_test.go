@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"math"
 	"strings"
@@ -78,6 +79,8 @@ func TestDefaultsAndRefusals(t *testing.T) {
 	assert.EqualError(t, check.Defaults("p: C.", check.Number("Less", &less, -1, 7)), "p: C.Less = -2, want ≥ -1")
 	assert.NoError(t, check.Refuse("p: C.", check.Rule(false, "A", 1, "≥ 2")))
 	assert.EqualError(t, check.Refuse("p: C.", check.Rule(false, "A", 1, "≥ 2"), check.Rule(true, "B", 1.5, "0 … 1")), "p: C.B = 1.5, want 0 … 1")
+	assert.NoError(t, cmp.Or(check.If(false, "p: A = %d, want ≥ %d", 1, 2), nil))
+	assert.EqualError(t, cmp.Or(nil, check.If(true, "p: A = %d, want ≥ %d", 1, 2), check.If(true, "p: B")), "p: A = 1, want ≥ 2")
 }
 
 func TestGiven(t *testing.T) {

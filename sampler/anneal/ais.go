@@ -1,6 +1,7 @@
 package anneal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/crc64"
@@ -124,23 +125,18 @@ func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
 
 // fill checks the configuration and replaces zeros by defaults.
 func (cfg *AISConfig) fill() (err error) {
-	if cfg.Chains < 0 || cfg.Chains == 1 {
-		return fmt.Errorf("anneal: AISConfig.Chains = %d, want ≥ 2 (0 for the default)", cfg.Chains)
-	}
-	if err := check.Defaults("anneal: AISConfig.",
+	if err := cmp.Or(check.If(cfg.Chains < 0 || cfg.Chains == 1, "anneal: AISConfig.Chains = %d, want ≥ 2 (0 for the default)", cfg.Chains), check.Defaults("anneal: AISConfig.",
 		check.Number("Chains", &cfg.Chains, 0, defaultAISChains), check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)),
 		check.Number("Stages", &cfg.Stages, 0, defaultStages), check.Number("Moves", &cfg.Moves, 0, 1),
 		check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
-	); err != nil {
-		return err
-	}
-	if cfg.Count, err = session.Count("anneal: AISConfig", cfg.Chains, session.Block(cfg.Chains), cfg.First, cfg.Count); err != nil {
+	)); err != nil {
 		return err
 	}
 	if cfg.Schedule == nil {
 		cfg.Schedule = Linear(0, 1)
 	}
-	return nil
+	cfg.Count, err = session.Count("anneal: AISConfig", cfg.Chains, session.Block(cfg.Chains), cfg.First, cfg.Count)
+	return err
 }
 
 // sum turns the weights into the estimate. Only for a whole run is it an error

@@ -1,6 +1,7 @@
 package anneal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,11 +53,10 @@ func newPath(caller string, m energy.Model, method sampler.Method, base energy.M
 		return nil, fmt.Errorf("anneal: %s: method = nil", caller)
 	}
 	p := &path{caller: caller, model: m, method: method}
-	var err error
-	if p.sites, p.levels, err = check.Shape("anneal: "+caller, m, 1, sampler.BlockSize); err != nil {
-		return nil, err
-	}
-	if p.betas, err = inverses(caller, schedule, stages); err != nil {
+	var err, uneven error
+	p.sites, p.levels, err = check.Shape("anneal: "+caller, m, 1, sampler.BlockSize)
+	p.betas, uneven = inverses(caller, schedule, stages)
+	if err = cmp.Or(err, uneven); err != nil {
 		return nil, err
 	}
 	if most := check.MaxEntries / p.sites; chains > most {

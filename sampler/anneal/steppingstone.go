@@ -1,6 +1,7 @@
 package anneal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,26 +92,22 @@ func (cfg SteppingStoneConfig) Part(k, n int) (SteppingStoneConfig, error) {
 
 // fill checks the configuration and replaces zeros by defaults. Chains checks the rest.
 func (cfg *SteppingStoneConfig) fill() (err error) {
-	if cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < diagnose.MinDraws {
-		return fmt.Errorf("anneal: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, diagnose.MinDraws)
-	}
-	if err := check.Defaults("anneal: SteppingStoneConfig.",
+	few := cfg.Draws < 0 || cfg.Draws > 0 && cfg.Draws < diagnose.MinDraws
+	if err := cmp.Or(check.If(few, "anneal: SteppingStoneConfig.Draws = %d, want ≥ %d (0 for the default)", cfg.Draws, diagnose.MinDraws), check.Defaults("anneal: SteppingStoneConfig.",
 		check.Number("Chains", &cfg.Chains, 0, defaultStoneChains), check.Number("Stages", &cfg.Stages, 0, defaultStones),
 		check.Number("Workers", &cfg.Workers, 0, 0), check.Number("Warmup", &cfg.Warmup, -1, defaultStoneWarmup),
 		check.Number("Draws", &cfg.Draws, 0, defaultStoneDraws), check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
-	); err != nil {
+	)); err != nil {
 		return err
 	}
 	if cfg.Count, err = session.Count("anneal: SteppingStoneConfig", cfg.Chains, session.Block(cfg.Chains), cfg.First, cfg.Count); err != nil {
 		return err
 	}
-	if most := check.MaxEntries / cfg.Count; cfg.Draws > most {
-		return fmt.Errorf("anneal: SteppingStoneConfig.Draws = %d of %d chains, want ≤ %d", cfg.Draws, cfg.Count, most)
-	}
 	if cfg.Schedule == nil {
 		cfg.Schedule = Power(1 / stoneShape)
 	}
-	return nil
+	most := check.MaxEntries / cfg.Count
+	return check.If(cfg.Draws > most, "anneal: SteppingStoneConfig.Draws = %d of %d chains, want ≤ %d", cfg.Draws, cfg.Count, most)
 }
 
 // SteppingStoneRunner is a run of [SteppingStone] that can stop at any draw and

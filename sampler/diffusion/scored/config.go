@@ -118,11 +118,13 @@ func checkSet(name string, s constraint.Set) error {
 			return fmt.Errorf("scored: %s: %w", name, err)
 		}
 	}
-	p, ok := s.(Partial)
-	return cmp.Or(
-		check.If(ok && !p.Decides(), "scored: %s = %T that judges no sequences, want one with Decide or DecideAll", name, s),
-		check.If(s.Len() < 1, "scored: %s.Len() = %d, want ≥ 1", name, s.Len()),
-	)
+	if p, ok := s.(Partial); ok && !p.Decides() {
+		return fmt.Errorf("scored: %s = %T that judges no sequences, want one with Decide or DecideAll", name, s)
+	}
+	if n := s.Len(); n < 1 {
+		return fmt.Errorf("scored: %s.Len() = %d, want ≥ 1", name, n)
+	}
+	return nil
 }
 
 // violations stores the largest violation of every state in dst. g is scratch of

@@ -1,7 +1,7 @@
 package scored
 
 import (
-	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -31,11 +31,11 @@ type Potential struct {
 // Validate returns an error unless Score judges sequences and Temperature is finite
 // and ≥ 0.
 func (p Potential) Validate() error {
-	if err := cmp.Or(
-		check.Given("scored: Potential", "Score", p.Score),
-		check.If(!(p.Temperature >= 0) || math.IsInf(p.Temperature, 1), "scored: Potential.Temperature = %v, want finite and ≥ 0", p.Temperature),
-	); err != nil {
+	if err := check.Given("scored: Potential", "Score", p.Score); err != nil {
 		return err
+	}
+	if !(p.Temperature >= 0) || math.IsInf(p.Temperature, 1) {
+		return fmt.Errorf("scored: Potential.Temperature = %v, want finite and ≥ 0", p.Temperature)
 	}
 	return checkSet("Potential.Score", p.Score)
 }

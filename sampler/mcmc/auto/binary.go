@@ -1,8 +1,10 @@
 package auto
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
@@ -58,13 +60,11 @@ func (k *kernel) fields(f *wire.Fields) {
 
 // check returns an error if phase and record of a checkpoint do not fit each other.
 func (k *kernel) check(recorded bool) error {
-	switch trials := k.phase == tuning || k.phase == trying; {
-	case recorded != trials:
-		return fmt.Errorf("auto: the checkpoint has a record %t in phase %d", recorded, k.phase)
-	case recorded && k.left == 0:
-		return fmt.Errorf("auto: the checkpoint stands in a visit of 0 steps, want ≥ 1")
-	}
-	return nil
+	trials := k.phase == tuning || k.phase == trying
+	return cmp.Or(
+		check.If(recorded != trials, "auto: the checkpoint has a record %t in phase %d", recorded, k.phase),
+		check.If(recorded && k.left == 0, "auto: the checkpoint stands in a visit of 0 steps, want ≥ 1"),
+	)
 }
 
 // fieldsOf goes through the results of a candidate. Where they are read it makes its kernel.

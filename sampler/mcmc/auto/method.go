@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,24 +88,20 @@ func (Method) Name() string { return "auto" }
 func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	const who = "auto: Method"
 	sites, levels, err := check.Shape(who, m, chains, sampler.BlockSize)
-	if err != nil {
-		return nil, err
-	}
-	if err := check.Optional(who, "Within", a.Within); err != nil {
+	if err = cmp.Or(err,
+		check.Optional(who, "Within", a.Within),
+		check.If(a.Within != nil && a.Candidates != nil, "%s: %d Candidates with Within, want one of them: candidates have a Within of their own", who, len(a.Candidates)),
+		check.If(a.Candidates != nil && len(a.Candidates) == 0, "%s: len(Candidates) = 0, want ≥ 1 (nil for the default)", who),
+		check.If(len(a.Candidates) > mostCandidates, "%s: len(Candidates) = %d, want ≤ %d", who, len(a.Candidates), mostCandidates),
+	); err != nil {
 		return nil, err
 	}
 	var list []candidate
 	switch {
-	case a.Within != nil && a.Candidates != nil:
-		return nil, fmt.Errorf("%s: %d Candidates with Within, want one of them: candidates have a Within of their own", who, len(a.Candidates))
 	case a.Within != nil:
 		list = confined(a.Within, levels)
 	case a.Candidates == nil:
 		list = free(m)
-	case len(a.Candidates) == 0:
-		return nil, fmt.Errorf("%s: len(Candidates) = 0, want ≥ 1 (nil for the default)", who)
-	case len(a.Candidates) > mostCandidates:
-		return nil, fmt.Errorf("%s: len(Candidates) = %d, want ≤ %d", who, len(a.Candidates), mostCandidates)
 	default:
 		for i, c := range a.Candidates {
 			if err := check.Given(who, fmt.Sprintf("Candidates[%d]", i), c); err != nil {

@@ -1,6 +1,7 @@
 package momentum
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -80,10 +81,7 @@ var (
 
 func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 	sites, levels, err := check.Shape("momentum: "+s.who, m, chains, sampler.BlockSize)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.check(); err != nil {
+	if err = cmp.Or(err, s.check()); err != nil {
 		return nil, err
 	}
 	n := chains * sites
@@ -224,10 +222,7 @@ func (k *kernel) fields(f *wire.Fields, began *bool, u []float64) {
 
 // checkStep returns an error unless 0 ≤ step < ∞; 0 stands for the default.
 func checkStep(who string, step float64) error {
-	if !(step >= 0) || math.IsInf(step, 1) {
-		return fmt.Errorf("momentum: %s: StepSize = %v, want positive and finite (0 for the default)", who, step)
-	}
-	return nil
+	return check.If(!(step >= 0) || math.IsInf(step, 1), "momentum: %s: StepSize = %v, want positive and finite (0 for the default)", who, step)
 }
 
 // settings are the settings common to DHAMS and PDHAMS.
@@ -237,15 +232,11 @@ type settings struct {
 }
 
 func (s settings) check() error {
-	switch {
-	case !(s.persistence >= 0 && s.persistence < 1):
-		return fmt.Errorf("momentum: %s: Persistence = %v, want within [0, 1)", s.who, s.persistence)
-	case math.IsNaN(s.correction) || math.IsInf(s.correction, 0):
-		return fmt.Errorf("momentum: %s: Correction = %v, want a finite number", s.who, s.correction)
-	case !(s.relaxation >= 0 && s.relaxation <= 1):
-		return fmt.Errorf("momentum: %s: Relaxation = %v, want within [0, 1]", s.who, s.relaxation)
-	}
-	return nil
+	return cmp.Or(
+		check.If(!(s.persistence >= 0 && s.persistence < 1), "momentum: %s: Persistence = %v, want within [0, 1)", s.who, s.persistence),
+		check.If(!check.Finite(s.correction), "momentum: %s: Correction = %v, want a finite number", s.who, s.correction),
+		check.If(!(s.relaxation >= 0 && s.relaxation <= 1), "momentum: %s: Relaxation = %v, want within [0, 1]", s.who, s.relaxation),
+	)
 }
 
 // refreshed is the number of sites that draw their momentum between two checks whether to

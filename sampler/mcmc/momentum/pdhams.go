@@ -1,6 +1,7 @@
 package momentum
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -92,10 +93,7 @@ func (p PDHAMS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 	if err := checkCurvature(w, k.sites); err != nil {
 		return nil, err
 	}
-	k.step = p.StepSize
-	if k.step == 0 {
-		k.step = defaultWide
-	}
+	k.step = cmp.Or(p.StepSize, defaultWide)
 	if k.frame, err = factor(ctx, w, k.sites, 1/float64(k.step*k.step)); err != nil {
 		return nil, err
 	}
