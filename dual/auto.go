@@ -71,7 +71,7 @@ type auto struct {
 	weight              float64   // Σ of squared weights of the batches in C
 	c                   []float64 // running covariance
 	variance, square    []float64 // means over all batches of the variance and of g²
-	widest              []float64 // largest |g − ḡ| so far, and |ḡ|, which g has to span
+	widest              []float64 // largest |g − ḡ| so far
 	trend               []float64 // mean of ḡ over the last part of the run, where λ moved
 
 	fresh, now, d []float64 // scratch: covariance and variance of the batch, step
@@ -126,7 +126,6 @@ func (u *auto) moments(b *Batch) {
 		if u.now[j] < float64(autoRound*square) {
 			u.now[j] = 0
 		}
-		u.widest[j] = max(u.widest[j], math.Abs(g))
 		u.variance[j] += float64(w * (u.now[j] - u.variance[j]))
 		u.square[j] += float64(w * (square - u.square[j]))
 	}
@@ -148,7 +147,7 @@ func (u *auto) model(lambda []float64, b *Batch, step float64) {
 		own := u.c[j*n+j]
 		u.q.H[j] = float64(alpha*own) + u.square[j]/samples // and one sample at 0
 		v := max(own, u.variance[j], u.now[j])
-		if v == 0 {
+		if v <= float64(autoRound*u.square[j]) { // C has rounding, too
 			v = u.square[j]
 		}
 		box := 0.0

@@ -68,6 +68,31 @@ func draws(r *rand.Rand, lambda []float64, x []int32) {
 	}
 }
 
+// crowded is a million coins of which at most 40 % shall be up: 200 standard deviations away.
+type crowded struct{ coin }
+
+func (c *crowded) Violation(g []float64, x []int32) {
+	for s, v := range x {
+		g[s] = float64(v) - 4e5
+	}
+}
+
+func (c *crowded) Run(_ context.Context, _ int) error {
+	p := c.up(c.lambda)
+	for s := range c.x {
+		c.x[s] = int32(1e6*p + math.Sqrt(1e6*p*(1-p))*c.r.NormFloat64())
+	}
+	return nil
+}
+
+// A bound far outside of what draws show is reached in steps of their spread.
+func TestFarBound(t *testing.T) {
+	c := &crowded{coin{scale: 1, x: make([]int32, 64), r: rand.New(rand.NewPCG(4, 7))}}
+	inf := exact.Must(dual.NewInference[int32](ctx, c, c, dual.Config{}))
+	require.NoError(t, inf.Run(ctx, 2000))
+	require.InEpsilon(t, math.Log(1.5), inf.Average()[0], 0.01)
+}
+
 // Rows whose curvature changes by orders of magnitude on the way to λ*, side by side, by
 // independent draws and by chains that need thousands of sweeps to find an event.
 func TestHardRows(t *testing.T) {

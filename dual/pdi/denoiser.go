@@ -72,7 +72,10 @@ func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 			return nil, fmt.Errorf("pdi: Config.Rule: %w", err)
 		}
 	}
-	return d, d.begin(ctx, 0)
+	if err := d.begin(ctx, 0); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // Shape returns the number of coordinates and 1.

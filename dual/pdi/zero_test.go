@@ -96,6 +96,7 @@ func TestRulesOfForecasts(t *testing.T) {
 	for _, rule := range []dual.Rule{dual.Auto{}, dual.Ascent{}, dual.PI{}, dual.AdaGrad{}, dual.Extragradient{}, dual.Decay{}} {
 		var spread *dual.SpreadError
 		require.ErrorAs(t, exact.Error(pdi.New(t.Context(), p, pdi.Config{Rule: rule})), &spread, "%T", rule)
+		require.NotEmpty(t, spread.Rule)
 	}
 	step := dual.Constant(0.3)
 	for _, rule := range []dual.Rule{dual.Ascent{Step: step}, dual.PI{Integral: step}, dual.Extragradient{Step: step}, dual.Decay{Rule: dual.Ascent{Step: step}}} {
