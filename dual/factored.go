@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/concave"
 	"github.com/gibbsite-go/gibbsite/internal/elimination"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
@@ -242,10 +243,7 @@ func (f *factored) covariance(mean, curv []float64) error {
 		}
 		for j, a := range row {
 			c := a / (float64(n) * f.l.beta)
-			to := curv[j*m : j*m+j+1]
-			for i, b := range row[:len(to)] {
-				to[i] += float64(c * b)
-			}
+			simd.Axpy64(c, row[:j+1], curv[j*m:j*m+j+1])
 		}
 	}
 	for j := range m {
