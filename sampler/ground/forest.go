@@ -81,8 +81,8 @@ func (d *gardener[T]) draw(g *system[T], x *spins[T], f forest[T], beta float64,
 	}
 	for k := range f {
 		b := &f[k]
-		own[k] -= T(b.w*(1-x.s[b.parent])) / 2
-		own[b.place] -= T(b.w*(1-x.s[b.site])) / 2
+		own[k] -= T(T(b.w*(1-x.s[b.parent])) / 2)
+		own[b.place] -= T(T(b.w*(1-x.s[b.site])) / 2)
 	}
 	d.weigh(g, f, beta)
 	odds[len(f)] = 1
