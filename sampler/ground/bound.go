@@ -257,7 +257,7 @@ func (q *quantised) matched(ctx context.Context) (*Certificate, error) {
 
 const (
 	// tries is how many other sets of bonds of least weight are looked at on a torus: each
-	// belongs to one of four boundary conditions. The graph G57 of the Gset takes nine.
+	// belongs to one of four boundary conditions. The graph G62 of the Gset takes one.
 	tries = 16
 
 	// noise is the number of random weights, small parts of a unit, that select a set.
