@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
 // errGates means that a schema is not written as a union of conjunctions: its parts have to
@@ -19,7 +21,7 @@ type conjunction struct {
 // alternatives bounds those of a place, products those that combining two choices makes.
 const (
 	alternatives = 1 << 13
-	products     = 256
+	products     = 64
 )
 
 // conjunctions writes schemas as unions of conjunctions.
@@ -358,6 +360,8 @@ func (c *compiler) together(x conjunction, t typeSet, in, out int32) error {
 					c.n.charge(trieBytes * len(text))
 				}
 				spec.tests = append(spec.tests, test{a: newTrie(texts), want: true})
+			} else if spec.crowded() {
+				return nil, errGates
 			}
 			return c.newString(spec), nil
 		})
@@ -381,6 +385,20 @@ func (c *compiler) together(x conjunction, t typeSet, in, out int32) error {
 		c.n.call(in, r, out)
 	}
 	return nil
+}
+
+// crowded reports whether it may take too long to find out that no text passes all tests, where
+// some are to fail or there are more than two: their states together, times the length counted, are
+// more than 2¹⁰. Side by side such states are met as texts need them.
+func (s stringSpec) crowded() bool {
+	n, fails := max(1, s.least, s.most), false
+	for _, t := range s.tests {
+		if d, is := t.a.(*constraint.DFA); is && n <= 1<<10 {
+			n *= d.States()
+		}
+		fails = fails || !t.want
+	}
+	return (fails || len(s.tests) > 2) && n > 1<<10
 }
 
 // own returns the location of schemas that hold together and agree with no others.
