@@ -119,7 +119,7 @@ type leading interface {
 	targets(nodes []int32) []int32 // with all that to returns
 }
 
-// carve returns an empty slice with room for n elements, cut from a block.
+// carve returns an empty slice of capacity n, cut from a block.
 func carve[E any](block *[]E, n int) []E {
 	if len(*block) < n {
 		*block = make([]E, max(n, 64))
