@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,12 +15,18 @@ import (
 func TestBound(t *testing.T) {
 	planar := filepath.Join(t.TempDir(), "planar.txt")
 	require.NoError(t, os.WriteFile(planar, []byte("4 4\n1 2 1\n2 3 1\n3 1 1\n3 4 2\n"), 0o600))
-	complete := filepath.Join(t.TempDir(), "k5.txt")
-	require.NoError(t, os.WriteFile(complete, []byte("5 10\n1 2\n1 3\n1 4\n1 5\n2 3\n2 4\n2 5\n3 4\n3 5\n4 5\n"), 0o600))
+	seven := "7 21\n"
+	for i := 1; i <= 7; i++ {
+		for j := i + 1; j <= 7; j++ {
+			seven += fmt.Sprintln(i, j)
+		}
+	}
+	complete := filepath.Join(t.TempDir(), "k7.txt") // of 35 triangles five share a bond: at least 7 bonds are not cut, and 9 are not
+	require.NoError(t, os.WriteFile(complete, []byte(seven), 0o600))
 	for path, want := range map[string]struct {
 		cut     float64
 		optimal bool
-	}{planar: {4, true}, complete: {6, false}} {
+	}{planar: {4, true}, complete: {12, false}} {
 		o, err := parse([]string{"-graph", path, "-anneal", "-steps", "5", "-bound"})
 		require.NoError(t, err)
 		r, err := run(context.Background(), o)

@@ -5,6 +5,7 @@
 //	go -C examples run ./ising
 //	go -C examples run ./ising -graph G1.txt -anneal
 //	go -C examples run ./ising -graph G57.txt -anneal -seconds 30 -bound
+//	go -C examples run ./ising -method dmala,gwg-3,hb-10-1,auto -alpha 0.2
 //	go -C examples run ./ising -bias -out out
 package main
 
@@ -12,12 +13,12 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/sampler"
-	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
 // options are the command line.
@@ -26,13 +27,14 @@ type options struct {
 	checkpoint.Flags
 
 	graph, format, lattice, methods string
-	a, b, beta                      float64
+	a, b, beta, alpha               float64
 	chains, steps, warmup           int
 	seed                            uint64
 	anneal, bias, bound             bool
 	named                           bool    // a kernel was
 	seconds, target                 float64 // of annealing
 	targeted                        bool
+	kernels                         map[string]sampler.Method // of -method
 }
 
 func parse(args []string) (options, error) {
@@ -44,7 +46,8 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.a, "a", 0.1, "coupling of E(s) = −a sᵀWs − b Σs, where W counts every bond twice")
 	f.Float64Var(&o.b, "b", 0.2, "field of the same")
 	f.Float64Var(&o.beta, "beta", 1, "inverse temperature")
-	f.StringVar(&o.methods, "method", "dmala,gibbs,gwg,dula", "`kernels` to run: dmala, dula, gibbs, chromatic, metropolis, gwg")
+	f.StringVar(&o.methods, "method", "dmala,gibbs,gwg,dula", "`kernels` to run: "+strings.Join(kernelNames, ", ")+"; gwg-3 changes three sites a step, hb-10-1 is a Hamming ball of radius 1 in blocks of 10")
+	f.Float64Var(&o.alpha, "alpha", 0, "step size of dmala, dula and dlmc; 0: tuned in warm-up, dula has its own")
 	f.IntVar(&o.chains, "chains", defaultChains, "number of chains, or of searches with -anneal (then the default is 4)")
 	f.IntVar(&o.steps, "steps", defaultSteps, "steps after warm-up; with -anneal rounds of the searches (then the default is 200, or no limit under -seconds or -target), or steps of a pass with the kernel of -method (1000)")
 	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; −1 for none")
@@ -77,6 +80,9 @@ func parse(args []string) (options, error) {
 	}
 	if o.bound && (!o.anneal || o.named) {
 		return o, fmt.Errorf("-bound goes with -anneal without -method")
+	}
+	if !(o.alpha >= 0) || math.IsInf(o.alpha, 0) {
+		return o, fmt.Errorf("-alpha = %v, want ≥ 0", o.alpha)
 	}
 	if !(o.seconds >= 0) {
 		return o, fmt.Errorf("-seconds = %v, want ≥ 0", o.seconds)
@@ -113,15 +119,6 @@ func given(f *flag.FlagSet, name string) bool {
 	return found
 }
 
-var kernels = map[string]sampler.Method{
-	"dmala":      mcmc.DMALA{},
-	"dula":       mcmc.DULA{},
-	"gibbs":      mcmc.Gibbs{},
-	"chromatic":  mcmc.Gibbs{Scan: mcmc.Chromatic},
-	"metropolis": mcmc.Metropolis{},
-	"gwg":        mcmc.GWG{},
-}
-
 func run(ctx context.Context, o options) (*report, error) {
 	if o.bias {
 		return biases(ctx, o)
@@ -130,13 +127,9 @@ func run(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := strings.Split(o.methods, ",")
-	for i, name := range names {
-		name = strings.TrimSpace(name)
-		names[i] = name
-		if kernels[name] == nil {
-			return nil, fmt.Errorf("-method: no kernel %q; there are dmala, dula, gibbs, chromatic, metropolis, gwg", name)
-		}
+	names, err := o.choose()
+	if err != nil {
+		return nil, err
 	}
 	if o.anneal {
 		return minimise(ctx, o, p, names[0])

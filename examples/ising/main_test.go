@@ -42,7 +42,7 @@ func do(t *testing.T, args ...string) *report {
 }
 
 func TestKernelsAgreeWithTheExactAnswer(t *testing.T) {
-	r := do(t, "-lattice", "3,3", "-method", "dmala,gibbs,chromatic,metropolis,gwg", "-chains", "16", "-steps", "2000", "-warmup", "200")
+	r := do(t, "-lattice", "3,3", "-method", "dmala,gibbs,chromatic,metropolis,gwg,gwg-2,hb,hb-4-1,lb,paths,dlmc,dhams,sw,wolff,houdayer,tempering,auto", "-chains", "16", "-steps", "2000", "-warmup", "200")
 	if r.Exact == nil {
 		t.Fatal("nine spins can be enumerated")
 	}
@@ -122,6 +122,11 @@ func TestFormatsByExtension(t *testing.T) {
 func TestErrorsAreClear(t *testing.T) {
 	for want, args := range map[string][]string{
 		`no kernel "hmc"`:     {"-method", "hmc"},
+		`"gwg-0", want`:       {"-method", "gwg-0"},
+		`"hb-3" has 1`:        {"-method", "hb-3"},
+		`"gibbs" twice`:       {"-method", "gibbs, gibbs"},
+		"-alpha = -1":         {"-alpha", "-1"},
+		"-alpha = 0.2 with":   {"-alpha", "0.2", "-method", "gibbs"},
 		"no such file":        {"-graph", "missing.txt"},
 		"line 3":              {"-graph", write(t, "2 2\n1 2 1\n1 x 1\n")},
 		"3 levels, want 2 ":   {"-graph", write(t, "MARKOV 1 3 0"), "-format", "uai"},

@@ -163,7 +163,7 @@ func (o *options) kernel(ctx context.Context, p *problem, name string, bar *prog
 	}
 	cfg := anneal.Config{Chains: o.chains, Seed: o.seed, Progress: bar.Set}
 	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.Path("anneal"), max(1, o.steps/20)
-	a, err := anneal.New(ctx, p.model, kernels[name], cfg)
+	a, err := anneal.New(ctx, p.model, o.kernels[name], cfg)
 	return a, func(ctx context.Context) error {
 		if a.Len() >= o.steps && !o.limited() {
 			return nil // a run that was resumed after its end

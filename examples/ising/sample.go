@@ -63,7 +63,7 @@ func sampleOne(ctx context.Context, o options, p *problem, name string) (outcome
 	if warmup == 0 {
 		warmup = -1 // on the command line 0 means none
 	}
-	ch, err := sampler.NewChains(ctx, p.model, kernels[name], sampler.Config{
+	ch, err := sampler.NewChains(ctx, p.model, o.kernels[name], sampler.Config{
 		Chains: o.chains, Seed: o.seed, Warmup: warmup, Observe: trace.Observe,
 	})
 	if err != nil {
