@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -99,7 +100,7 @@ func (p *Problem) neighbourhoods(ctx context.Context, c *Config, s *SampleSet) e
 			s.Method += ", proven by the least value of each term"
 			break
 		}
-		from := slices.MinFunc(best.heap, func(a, b leader) int { return b2i(higher(a, b)) - b2i(higher(b, a)) })
+		from := slices.MinFunc(best.heap, func(a, b leader) int { return cmp.Compare(a.e, b.e) })
 		if r.IntN(4) == 0 {
 			from = best.heap[r.IntN(len(best.heap))]
 		}
@@ -123,13 +124,6 @@ func (p *Problem) neighbourhoods(ctx context.Context, c *Config, s *SampleSet) e
 	}
 	best.rows(s)
 	return nil
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // links are the sets of variables that terms and required conditions join.
