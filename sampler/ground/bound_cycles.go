@@ -35,7 +35,8 @@ type packing struct {
 	dist  []float64
 	last  []int32 // the bond by which it was reached
 	from  []int32
-	stamp []int32
+	stamp []int32 // the search that reached it last
+	done  []int32 // the search that settled it last
 	now   int32
 	queue []label
 }
@@ -54,10 +55,10 @@ const (
 	// mostBonds bounds the graphs whose odd cycles are packed, and with it time and memory.
 	mostBonds = 1 << 17
 
-	packRounds = 24     // of new walks at most
-	packSteps  = 120    // of the primal-dual method in each
-	packLast   = 4      // times as many steps at the end, for shares that nearly fit
-	packGain   = 0.0005 // the relative gain of a round below which it is the last
+	packRounds = 12    // of new walks at most
+	packSteps  = 120   // of the primal-dual method in each
+	packLast   = 4     // times as many steps at the end, for shares that nearly fit
+	packGain   = 0.002 // the relative gain of a round below which it is the last
 
 	settled   = 600         // vertices with a parity that a search from one vertex goes to at most
 	seen      = 8 * settled // ends of bonds that it looks at, but for those of one vertex
@@ -111,6 +112,7 @@ func (g *frame) newPacking() *packing {
 	}
 	p.most = perVertex + m/max(1, g.n)
 	p.dist, p.last, p.from, p.stamp = make([]float64, 2*g.n), make([]int32, 2*g.n), make([]int32, 2*g.n), make([]int32, 2*g.n)
+	p.done = make([]int32, 2*g.n)
 	return p
 }
 
@@ -187,25 +189,25 @@ func (p *packing) near(v int32) (found int) {
 	before := func(a, b label) bool { return a.d < b.d || a.d == b.d && a.v < b.v }
 	p.queue = append(p.queue[:0], label{0, 2 * v})
 	p.dist[2*v], p.stamp[2*v], p.last[2*v] = 0, p.now, -1
-	done := make(map[int32]bool, settled)
 	var best []join
-	for looks := 0; len(p.queue) > 0 && len(done) < settled && looks < seen; {
+	for looks, done := 0, 0; len(p.queue) > 0 && done < settled && looks < seen; {
 		var at label
 		p.queue, at = heap.Pop(p.queue, before)
-		if done[at.v] || at.d > p.dist[at.v] {
+		if p.done[at.v] == p.now || at.d > p.dist[at.v] {
 			continue
 		}
 		if at.d >= 0.5 || len(best) >= p.most && 2*at.d >= best[p.most-1].d {
 			break
 		}
-		done[at.v] = true
+		p.done[at.v] = p.now
+		done++
 		u := at.v / 2
 		looks += int(p.start[u+1] - p.start[u])
 		for _, a := range p.ends[p.start[u]:p.start[u+1]] {
 			cost := p.price[a.bond] + hop
 			to := 2*a.to + (at.v&1 ^ a.odd)
 			// a way to the other parity of this end closes a walk
-			if other := to ^ 1; p.stamp[other] == p.now && done[other] && a.bond != p.last[at.v] {
+			if other := to ^ 1; p.done[other] == p.now && a.bond != p.last[at.v] {
 				if d := at.d + cost + p.dist[other]; d < 1 {
 					best = append(best, join{d: d, a: at.v, b: other, bond: a.bond})
 					slices.SortFunc(best, func(x, y join) int {
