@@ -53,7 +53,7 @@ func binomialTail(hits, n int, p float64) float64 {
 	odds := (1 - p) / p
 	top, term, sum := 0.0, 1.0, 1.0 // in units of e^(first + top)
 	for i := hits; i > 0; i-- {
-		term *= float64(i) / float64(n-i+1) * odds
+		term = float64(term * odds * float64(i) / float64(n-i+1))
 		sum += term
 		if sum > 1e100 {
 			top += simd.Log(sum)

@@ -11,7 +11,7 @@ import (
 
 // The grid has side² points on [−reach, reach]²; deviation and centres are those
 // of the three Gaussians, which are above 1e-60 everywhere on the grid: nothing is added to
-// them. A floor of 1e-12 would halve the cost of reverse KL, which moves where the last
+// them. A least density of 1e-12 would halve the cost of reverse KL, which moves where the last
 // Gaussian is smaller than that.
 const (
 	side      = 64

@@ -217,7 +217,8 @@ func (t *Trainer) choose(r *rand.Rand) {
 	t.chosen = slices.Grow(t.chosen[:0], t.cfg.Batch)[:t.cfg.Batch]
 	total := t.upTo[len(t.upTo)-1]
 	for i := range t.chosen {
-		u := float64((float64(i) + r.Float64()) / float64(t.cfg.Batch) * total)
+		v := float64(r.Float64()) // rounded before it is added to
+		u := (float64(i) + v) / float64(t.cfg.Batch) * total
 		// The first row whose sum exceeds u has a weight; rounding may lead beyond the last.
 		k := sort.Search(len(t.upTo)-1, func(k int) bool { return t.upTo[k] > u })
 		for t.weight[k] == 0 {
