@@ -91,7 +91,8 @@ const (
 	mostMove   = 1.0 // nats, of a Newton step
 	stallRatio = 1.5 // times the bound, and a tenth of it taught: see GapError
 	stallParts = 0.1
-	stallAfter = 3 // rounds in a row
+	stallFall  = 0.95 // of the least share so far: it still falls
+	stallAfter = 5    // rounds in a row without that
 )
 
 // Tuner moves the weights of one network, of tokens (S = int32) or of reals. Its methods must not be called concurrently with
@@ -116,8 +117,9 @@ type state struct {
 	lambda []float64
 	share  []float64 // smoothed, of the network under training; in the end, of its final weights
 	rounds int
-	drawn  int // by the network, for each concept
-	stall  int // rounds in a row
+	drawn  int     // by the network, for each concept
+	stall  int     // rounds in a row
+	least  float64 // share of a concept that has a gap, so far; 0: there is none
 	done   bool
 }
 
@@ -310,9 +312,10 @@ func (t *Tuner[S]) taught(j int) float64 {
 }
 
 // GapError means that λ grows while what the network generates does not follow: the rows
-// it is trained on have a tenth of the bound at most, and it is above one and a half of it.
-// It lasted for three rounds; more steps, a higher rate or a larger network may close the
-// gap. The run can go on.
+// it is trained on have a tenth of the bound at most, it is above one and a half of it, and
+// has not fallen for five rounds; or it is above one and a half of the bound at the end. More
+// steps, a higher rate or a larger network may close the gap. Before the end the run can go
+// on.
 type GapError struct {
 	Concept              string
 	Step                 int
@@ -324,25 +327,30 @@ func (e *GapError) Error() string {
 	return fmt.Sprintf("finetune: step %d: %s: λ = %.3g leaves a share of %.3g in the data, and the network still generates %.3g, want ≤ %.3g: train for more steps or at a higher rate (Config.Train), or train a larger network", e.Step, e.Concept, e.Lambda, e.Taught, e.Share, e.Bound)
 }
 
-// stalled returns a GapError if there is a gap for too long.
+// stalled returns a GapError if there is a gap and the share no longer falls.
 func (t *Tuner[S]) stalled() error {
 	for j := range t.concepts {
 		c := &t.concepts[j]
-		if !(t.share[j] > stallRatio*c.Bound) {
+		if !(t.share[j] > stallRatio*c.Bound && t.taught(j) < stallParts*c.Bound) {
 			continue
 		}
-		taught := t.taught(j)
-		if !(taught < stallParts*c.Bound) {
-			continue
+		if t.least == 0 || t.share[j] < stallFall*t.least { // it follows
+			t.least, t.stall = t.share[j], 0
+			return nil
 		}
 		if t.stall++; t.stall < stallAfter {
 			return nil
 		}
-		t.stall = 0
-		return &GapError{c.name(j), t.trainer.Step(), t.lambda[j], taught, t.share[j], c.Bound}
+		t.least, t.stall = 0, 0
+		return t.gap(j)
 	}
-	t.stall = 0
+	t.least, t.stall = 0, 0
 	return nil
+}
+
+// gap returns the error of a concept.
+func (t *Tuner[S]) gap(j int) error {
+	return &GapError{t.concepts[j].name(j), t.trainer.Step(), t.lambda[j], t.taught(j), t.share[j], t.concepts[j].Bound}
 }
 
 // settle sets the final weights: start + along·(average − start). A quarter of the draws
@@ -399,6 +407,11 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 	t.done = true
 	t.drawn += all
 	t.rounds++
+	for j, s := range t.share {
+		if s > stallRatio*t.concepts[j].Bound {
+			return t.gap(j)
+		}
+	}
 	return nil
 }
 
@@ -475,9 +488,10 @@ func (t *Tuner[S]) settings() *fingerprint.List {
 }
 
 func (t *Tuner[S]) frames(s *state) *session.Frames {
-	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 32 + 16*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
+	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 40 + 16*len(t.concepts), Frame: func(f *wire.Fields, _ int) {
 		f.Counts("a number of rounds or draws", &s.rounds, &s.drawn, &s.stall)
 		f.Bool("the end", &s.done)
+		f.Float64(&s.least)
 		f.Float64s(s.lambda)
 		f.Float64s(s.share)
 		for j, l := range s.lambda {
