@@ -470,7 +470,7 @@ func spellPart(name string, at time.Time, like string) string {
 	if monthOf(like) > 0 && name == "month" {
 		return at.Format(monthLayout(like))
 	}
-	digits := strings.TrimLeft(like, "Qq")
+	digits := strings.TrimLeftFunc(like, func(r rune) bool { return r < '0' || r > '9' })
 	if s := strconv.Itoa(v); digits[0] != '0' || len(s) >= len(digits) {
 		return like[:len(like)-len(digits)] + s
 	}

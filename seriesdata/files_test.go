@@ -280,6 +280,16 @@ func TestWhatFilesSay(t *testing.T) {
 	assert.Len(t, f.Channels, 2)
 
 	b.Reset()
+	b.WriteString("date," + strings.Join(numbered("sensor", 1, 24), ",") + "\n")
+	for i := range 40 {
+		fmt.Fprintf(&b, "%s%s\n", time.Date(2024, 1, 15+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly), strings.Repeat(","+two(worth(0, 0, i)), 24))
+	}
+	f, err = Read(strings.NewReader(b.String()), Options{})
+	require.NoError(t, err)
+	assert.Len(t, f.Entities, 1)
+	assert.Len(t, f.Channels, 24)
+
+	b.Reset()
 	b.WriteString("0,1,2\n")
 	for i := range 40 {
 		fmt.Fprintf(&b, "%s,%s,%s\n", two(worth(0, 0, i)), two(worth(0, 1, i)), two(worth(1, 0, i)))

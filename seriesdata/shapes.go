@@ -36,7 +36,10 @@ func (f *Frame) across(t *table) (bool, error) {
 			values = named
 		}
 	}
+	stamped := !slices.ContainsFunc(names, func(i int) bool { return !t.columns[i].stamps() })
 	switch {
+	case times != nil && stamped && len(names) > 0 && !t.dateName(values[0]):
+		return false, nil // channels with numbers for names, by day
 	case times != nil && len(names) > 0:
 	case times == nil && !t.named && len(names) == 0 && t.unlabelled(values):
 		names, values = values[:1], values[1:]
@@ -207,7 +210,7 @@ func (t *table) nesting() (a *axis, columns []int, parts string) {
 			}
 		case isStamp && !p.hasDate:
 			clocks, begins = append(clocks, i), append(begins, p.clock)
-		case err == nil && (len(counted) == 0 && n <= 1 || len(counted) > 0 && word == prefix && n == len(counted)+first0(t.columns[counted[0]].full)):
+		case err == nil && countsTimes(word) && (len(counted) == 0 && n <= 1 || len(counted) > 0 && word == prefix && n == len(counted)+first0(t.columns[counted[0]].full)):
 			prefix = word
 			counted = append(counted, i)
 		}
@@ -241,6 +244,13 @@ func (t *table) nesting() (a *axis, columns []int, parts string) {
 		}
 	}
 	return nil, nil, ""
+}
+
+// countsTimes reports whether numbers behind a word count months or times of a day; others
+// count channels.
+func countsTimes(word string) bool {
+	word = strings.ToLower(strings.Trim(word, " _-"))
+	return slices.Contains([]string{"", "m", "month", "monat", "h", "he", "hr", "hour", "t", "time", "p", "period", "interval", "int", "slot", "qh", "hh", "sp"}, word)
 }
 
 // first0 is the number at the end of a name.
