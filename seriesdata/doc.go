@@ -7,7 +7,8 @@
 //
 // It decides by whole columns: what stands between cells, decimal points or commas, the
 // order of day and month, which column holds the time, which ones tell entities apart,
-// units, numbers that stand for missing ones, and the regular grid of times. Rows that
+// units, numbers that stand for missing ones, whether times go down the file, across it or
+// both (a line a year, a column a month), and the regular grid of times. Rows that
 // the grid has and the file has not are rows of missing numbers. What a column does not
 // decide is an error that names both readings and the option that settles it. All that
 // was decided and all that was left out is in the frame.
