@@ -417,7 +417,7 @@ func (t *Tuner[S]) settle(ctx context.Context) error {
 
 const (
 	nearest  = 0.05 // a step along the line that shows a slope
-	farthest = 0.15 // and one that a slope is trusted for
+	farthest = 0.3  // and one that a slope is trusted for
 	steepest = 8.0  // times the first guess of a slope
 )
 
