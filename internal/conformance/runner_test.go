@@ -205,7 +205,7 @@ func forgettingRun(workers int, look func()) run {
 		look()
 		return float64(x[0]) / 2
 	}
-	f := exact.Must(finetune.New(context.Background(), net, rows, []finetune.Concept[int32]{{Has: first, Bound: 0.3}, {Tokens: []int32{1}, Bound: 0.4}}, finetune.Config[int32]{
+	f := exact.Must(finetune.New(context.Background(), net, rows, []finetune.Concept[int32]{{Has: first, Bound: 0.49}, {Tokens: []int32{1}, Bound: 0.65}}, finetune.Config[int32]{
 		Objective: train.Masked{Mask: 3}, Model: exact.Must(neural.NewMasked(net, 3, neural.Options{TimeFree: true, Workers: workers})),
 		Sample: func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
 			return exact.Must(diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{First: first, Workers: workers})).Sample(ctx, x)
