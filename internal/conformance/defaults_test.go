@@ -358,16 +358,15 @@ func byDefaults() (all []byDefault) {
 	add("rejection", "unlearn.NewRejection", "", func(ctx context.Context, seed uint64) (known, []float64, error) {
 		k := newKnownLaws(unlearn.LikelihoodRatio, seed)
 		lag := exact.Must(dual.NewLagrangian(table(k.q), exact.Must(unlearn.Ratio(table(k.q), table(k.away[0]), 0, 0, k.b[0])), exact.Must(unlearn.Ratio(table(k.q), table(k.away[1]), 0, 0, k.b[1]))))
-		var src []rand.Source
-		for s := range uint64(64) {
-			src = append(src, rand.NewPCG(seed, 20+s))
-		}
-		p, err := unlearn.NewRejection(1, func(x []int32, src rand.Source) error {
-			x[0] = int32(drawn(rand.New(src), k.q))
+		r := rand.New(rand.NewPCG(seed, 20))
+		p, err := unlearn.NewRejection(1, 64, func(_ context.Context, x []int32) error {
+			for i := range x {
+				x[i] = int32(drawn(r, k.q))
+			}
 			return nil
 		}, func(x []int32) float64 {
 			return unlearn.AcceptLikelihood(lag.Lambda(), []float64{k.away[0][x[0]] / k.q[x[0]], k.away[1][x[0]] / k.q[x[0]]})
-		}, 0, src...)
+		}, 0, rand.NewPCG(seed, 21))
 		if err != nil {
 			return k.known, nil, err
 		}
