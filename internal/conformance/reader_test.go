@@ -26,6 +26,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual/fit"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/dual/pdi/network"
+	"github.com/gibbsite-go/gibbsite/dual/unlearn/finetune"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
@@ -397,6 +398,10 @@ func checkpoints(t *testing.T) []reader {
 		saved(t, "train.Trainer", func() *train.Trainer {
 			return exact.Must(train.New(net(), train.Masked{Mask: 2}, rows, train.Config{Steps: 3, Batch: 2}))
 		}, func(r *train.Trainer) error { return r.Run(ctx, 1) }),
+		saved(t, "finetune.Tuner", func() *finetune.Tuner[int32] {
+			f, _ := forgetting(1, func() {})
+			return f
+		}, func(f *finetune.Tuner[int32]) error { return f.Run(ctx) }),
 		saved(t, "network.Trainer", func() *network.Trainer {
 			base := exact.Must(continuous.NewDiagonal([]float64{1}, []float64{0, 1}, []float64{1, 1}))
 			l := exact.Must(dual.NewRealLagrangian(base, 1, dual.AtMost(exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5)), 0)))

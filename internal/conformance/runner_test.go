@@ -198,20 +198,25 @@ func trainingRun(workers int, _ func()) run {
 	return run{func(ctx context.Context) error { return tr.Run(ctx, runSteps-tr.Step()) }, tr, func() any { return []any{tr.Loss(), tr.Step()} }}
 }
 
-func forgettingRun(workers int, look func()) run {
+// forgetting is a small tuning of a network, and the network.
+func forgetting(workers int, look func()) (*finetune.Tuner[int32], *neural.Transformer) {
 	net := exact.Must(neural.New(neural.Config{Length: 3, Levels: 4, Width: 8, Heads: 1, Blocks: 1, Hidden: 8, Positions: true}, rand.NewPCG(1, 7)))
 	rows := []int32{0, 1, 2, 1, 2, 0, 2, 0, 1, 2, 2, 2, 0, 0, 0, 1, 0, 1}
 	first := func(x []int32) float64 {
 		look()
 		return float64(x[0]) / 2
 	}
-	f := exact.Must(finetune.New(context.Background(), net, rows, []finetune.Concept[int32]{{Has: first, Bound: 0.49}, {Tokens: []int32{1}, Bound: 0.65}}, finetune.Config[int32]{
+	return exact.Must(finetune.New(context.Background(), net, rows, []finetune.Concept[int32]{{Has: first, Bound: 0.49}, {Tokens: []int32{1}, Bound: 0.65}}, finetune.Config[int32]{
 		Objective: train.Masked{Mask: 3}, Model: exact.Must(neural.NewMasked(net, 3, neural.Options{TimeFree: true, Workers: workers})),
 		Sample: func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
 			return exact.Must(diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{First: first, Workers: workers})).Sample(ctx, x)
 		},
 		Train: train.Config{Steps: runSteps, Batch: 4, Workers: workers}, Inner: 2, Draws: 8, Final: 16,
-	}))
+	})), net
+}
+
+func forgettingRun(workers int, look func()) run {
+	f, net := forgetting(workers, look)
 	return run{f.Run, f, func() any { return []any{net.Weights(), f.Lambda(), f.Share(), f.Drawn()} }}
 }
 

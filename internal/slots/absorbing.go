@@ -21,13 +21,16 @@ type Absorbing struct {
 // the wrong setting.
 func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
 	c, err := noise.Resolve(who, schedule)
-	return Absorbing{Mask: mask, Schedule: c, Sites: sites, Levels: levels}, cmp.Or(
+	if err := cmp.Or(
 		check.If(sites < 1 || levels < 1, "%s: Bind: sites = %d, levels = %d, want both ≥ 1", who, sites, levels),
 		check.Entries(who+": Bind", "sites × levels", sites, levels),
 		check.If(mask < 0 || int(mask) >= levels, "%s: Mask = %d, want 0 … %d", who, mask, levels-1),
 		check.If(levels < 2, "%s: levels = %d, want ≥ 2: a mask and a token", who, levels),
 		err,
-	)
+	); err != nil {
+		return Absorbing{}, err
+	}
+	return Absorbing{Mask: mask, Schedule: c, Sites: sites, Levels: levels}, nil
 }
 
 // Alpha returns the signal level at time t.
