@@ -359,7 +359,7 @@ func byDefaults() (all []byDefault) {
 		k := newKnownLaws(unlearn.LikelihoodRatio, seed)
 		lag := exact.Must(dual.NewLagrangian(table(k.q), exact.Must(unlearn.Ratio(table(k.q), table(k.away[0]), 0, 0, k.b[0])), exact.Must(unlearn.Ratio(table(k.q), table(k.away[1]), 0, 0, k.b[1]))))
 		r := rand.New(rand.NewPCG(seed, 20))
-		p, err := unlearn.NewRejection(1, 64, func(_ context.Context, x []int32) error {
+		p, err := unlearn.NewRejection(1, 256, func(_ context.Context, x []int32) error {
 			for i := range x {
 				x[i] = int32(drawn(r, k.q))
 			}
@@ -442,7 +442,8 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 	complete(t, "constructor of multipliers", "defaults_test.go", registered, map[string]string{
-		"fit.New":            "learns the parameters of an energy, without multipliers",
-		"unlearn.NewErasure": "a heuristic on one path, whose multipliers are not those of an optimum",
+		"fit.New":             "learns the parameters of an energy, without multipliers",
+		"unlearn.NewAvoiding": "never draws some tokens, without multipliers",
+		"unlearn.NewErasure":  "a heuristic on one path, whose multipliers are not those of an optimum",
 	}, found)
 }

@@ -53,8 +53,10 @@ func ExampleTuner() {
 		}
 		return 0
 	}
+	looks := 0
 	f, err := finetune.New(ctx, net, data, []finetune.Concept[int32]{{Has: heavy, Bound: 0.1}}, finetune.Config[int32]{
 		Objective: train.Masked{Mask: mask}, Model: model, Sample: sample, Train: train.Config{Steps: 120, Rate: 5e-3},
+		Observe: func(r finetune.Round) { looks++ },
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -73,6 +75,9 @@ func ExampleTuner() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Println("looks at what the network generates:", looks)
 	fmt.Println("less than 13 % of the words with 99 % confidence:", limit < 0.13)
-	// Output: less than 13 % of the words with 99 % confidence: true
+	// Output:
+	// looks at what the network generates: 11
+	// less than 13 % of the words with 99 % confidence: true
 }
