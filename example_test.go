@@ -191,7 +191,7 @@ func Example_json() {
 		panic(err)
 	}
 	fmt.Println(vocab.Text(x))
-	// Output: {"plate":"CL-223","kind":"van"}
+	// Output: {"plate":"WI-448","kind":"car"}
 }
 
 // Masked diffusion whose every sample matches a regular expression. The model is
@@ -415,7 +415,7 @@ func Example_planner() {
 	seen := diagnose.NewTrace().KeepMarginals(2)
 	chains := check(sampler.NewChains(ctx, lag, mcmc.Swap{Within: rosters}, sampler.Config{Chains: 16, Seed: 1, Warmup: -1, Observe: seen.Observe}))
 	fit := check(dual.NewInference(ctx, lag, chains, dual.Config{}))
-	if err := fit.Solve(ctx, 4000, 0.1); err != nil {
+	if err := fit.Solve(ctx, 4000, 0.05); err != nil {
 		panic(err)
 	}
 	seen.Reset()
