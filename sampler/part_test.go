@@ -264,13 +264,28 @@ func TestPartsKnowTheirPlace(t *testing.T) {
 
 // In blocks of a given size the chains of a run do not depend on how many there are.
 func TestGrowth(t *testing.T) {
+	m := exact.Must(model.NewIsing(model.FreeLattice{7, 10}, 0.3, 0.1))
+	grows(t, m)
+	grows(t, exact.NewQuadratic(9, 1))
+	require.NotEqual(t, 4, sampler.Config{Chains: 100}.Block())
+	part := exact.Must(sampler.Config{Chains: 100, BlockChains: 4}.Part(1, 5))
+	require.Equal(t, [2]int{20, 20}, [2]int{part.First, part.Count})
+	_, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{BlockChains: 33})
+	require.ErrorContains(t, err, "sampler: Config.BlockChains = 33, want 0 … 32")
+	_, err = sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{BlockChains: -1})
+	require.ErrorContains(t, err, "BlockChains")
+}
+
+// grows requires that the first chains of large runs are those of a run of few.
+func grows(t *testing.T, m energy.Model) {
+	t.Helper()
 	const few = 20
-	m := exact.NewQuadratic(70, 1)
+	sites, _ := m.Shape()
 	for _, method := range []sampler.Method{mcmc.Gibbs{}, mcmc.Metropolis{}, mcmc.GWG{}, mcmc.DMALA{}} {
 		draw := func(chains, block int) []int32 {
 			ch := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: chains, BlockChains: block, Seed: 5, Warmup: 30}))
 			require.NoError(t, ch.Run(context.Background(), 5))
-			return ch.States()[:few*70]
+			return ch.States()[:few*sites]
 		}
 		for _, block := range []int{1, 4, 10} {
 			want := draw(few, block)
@@ -279,11 +294,4 @@ func TestGrowth(t *testing.T) {
 			}
 		}
 	}
-	require.NotEqual(t, 4, sampler.Config{Chains: 100}.Block())
-	part := exact.Must(sampler.Config{Chains: 100, BlockChains: 4}.Part(1, 5))
-	require.Equal(t, [2]int{20, 20}, [2]int{part.First, part.Count})
-	_, err := sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{BlockChains: 33})
-	require.ErrorContains(t, err, "sampler: Config.BlockChains = 33, want 0 … 32")
-	_, err = sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{BlockChains: -1})
-	require.ErrorContains(t, err, "BlockChains")
 }
