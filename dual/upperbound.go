@@ -2,9 +2,8 @@ package dual
 
 import (
 	"fmt"
-	"math"
 
-	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // UpperBound returns the upper confidence limit of a probability, given that an event
@@ -32,34 +31,10 @@ func UpperBound(hits, n int, delta float64) (float64, error) {
 		if p <= low || p >= high {
 			return high, nil
 		}
-		if binomialTail(hits, n, p) > delta {
+		if mathext.RegIncBeta(float64(n-hits), float64(hits+1), 1-p) > delta { // P(X ≤ hits | n, p)
 			low = p
 		} else {
 			high = p
 		}
 	}
-}
-
-// binomialTail returns P(X ≤ hits | n, p), 0 < p < 1: the sum of the terms from the largest
-// index down, in units of that term.
-func binomialTail(hits, n int, p float64) float64 {
-	choose := func(n, k int) float64 {
-		a, _ := math.Lgamma(float64(n + 1))
-		b, _ := math.Lgamma(float64(k + 1))
-		c, _ := math.Lgamma(float64(n - k + 1))
-		return a - b - c
-	}
-	first := choose(n, hits) + float64(float64(hits)*simd.Log(p)) + float64(float64(n-hits)*simd.Log1p(-p))
-	odds := (1 - p) / p
-	top, term, sum := 0.0, 1.0, 1.0 // in units of e^(first + top)
-	for i := hits; i > 0; i-- {
-		term = float64(term * odds * float64(i) / float64(n-i+1))
-		sum += term
-		if sum > 1e100 {
-			top += simd.Log(sum)
-			term /= sum
-			sum = 1
-		}
-	}
-	return simd.Exp(first + top + simd.Log(sum))
 }

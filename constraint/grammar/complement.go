@@ -6,37 +6,21 @@ package grammar
 
 // complement writes the values that a schema refuses as a union of conjunctions.
 func (c *compiler) complement(s *value) ([]conjunction, error) {
-	s = c.first(s)
-	if u, ok := c.merging.complements[s]; ok {
-		if u == nil {
+	return c.once(c.merging.complements, s, func(parts []part) (all []conjunction, err error) {
+		for i := range parts {
+			u, err := c.complementOf(&parts[i])
+			if err != nil {
+				return nil, err
+			}
+			if all = append(all, u...); len(all) > alternatives {
+				return nil, errGates
+			}
+		}
+		if c.canonical && len(all) > 1 { // a value in two of them might have two texts
 			return nil, errGates
 		}
-		return u, nil
-	}
-	if c.merging.depth++; c.merging.depth > nesting {
-		return nil, errGates
-	}
-	defer func() { c.merging.depth-- }()
-	c.merging.complements[s] = nil
-	parts, err := c.parts(s)
-	if err != nil {
-		return nil, err
-	}
-	all := []conjunction{} // known, and empty
-	for i := range parts {
-		u, err := c.complementOf(&parts[i])
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, u...); len(all) > alternatives {
-			return nil, errGates
-		}
-	}
-	if c.canonical && len(all) > 1 { // a value in two of them might have two texts
-		return nil, errGates
-	}
-	c.merging.complements[s] = all
-	return all, nil
+		return all, nil
+	})
 }
 
 // complementOf is complement of a part.
@@ -303,9 +287,9 @@ func (c *compiler) others(values []*value) (all []conjunction, err error) {
 		all = append(all, c.ofType(at, "null"))
 	}
 	var truths []*value
-	for truth, is := range map[bool]bool{false: isFalse, true: isTrue} {
-		if is {
-			truths = append(truths, &value{kind: boolean, truth: truth, path: at})
+	for _, is := range []struct{ truth, left bool }{{false, isFalse}, {true, isTrue}} {
+		if is.left {
+			truths = append(truths, &value{kind: boolean, truth: is.truth, path: at})
 		}
 	}
 	if truths != nil {

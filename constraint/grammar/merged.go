@@ -130,10 +130,11 @@ func (c *compiler) possible(x conjunction) (bool, error) {
 	return t.object && !c.clash(x, x, closer), nil
 }
 
-// union writes a schema as a union of conjunctions.
-func (c *compiler) union(s *value) ([]conjunction, error) {
+// once writes a schema as a union of conjunctions by a function of its parts, the first time it
+// is asked for. known has those that are written. A schema that contains itself is refused.
+func (c *compiler) once(known map[*value][]conjunction, s *value, of func(parts []part) ([]conjunction, error)) ([]conjunction, error) {
 	s = c.first(s)
-	if u, ok := c.merging.unions[s]; ok {
+	if u, ok := known[s]; ok {
 		if u == nil {
 			return nil, errGates
 		}
@@ -143,26 +144,37 @@ func (c *compiler) union(s *value) ([]conjunction, error) {
 		return nil, errGates
 	}
 	defer func() { c.merging.depth-- }()
-	c.merging.unions[s] = nil
+	known[s] = nil
 	parts, err := c.parts(s)
 	if err != nil {
 		return nil, err
 	}
-	all := []conjunction{{}}
-	for i := range parts {
-		u, err := c.unionOf(&parts[i])
-		if err != nil {
-			return nil, err
-		}
-		if all, err = c.times(all, u); err != nil {
-			return nil, err
-		}
+	all, err := of(parts)
+	if err != nil {
+		return nil, err
 	}
 	if all == nil {
 		all = []conjunction{} // known, and empty
 	}
-	c.merging.unions[s] = all
+	known[s] = all
 	return all, nil
+}
+
+// union writes a schema as a union of conjunctions.
+func (c *compiler) union(s *value) ([]conjunction, error) {
+	return c.once(c.merging.unions, s, func(parts []part) ([]conjunction, error) {
+		all := []conjunction{{}}
+		for i := range parts {
+			u, err := c.unionOf(&parts[i])
+			if err != nil {
+				return nil, err
+			}
+			if all, err = c.times(all, u); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	})
 }
 
 // unionOf is union of a part.
