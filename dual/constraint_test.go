@@ -60,6 +60,7 @@ func means(base energy.Model, tilt func(u, w float64) float64, h ...dual.Energet
 // A range binds on the side where the base is outside; the other multiplier is 0. An
 // equality meets its value from either side.
 func TestRangesAndEqualities(t *testing.T) {
+	exact.SkipUnderRace(t)
 	base, up, walls := spins(t)
 	free := means(base, func(_, _ float64) float64 { return 0 }, up, walls)
 	require.Greater(t, free[0], 4.5)
@@ -243,6 +244,7 @@ func TestRealConstraints(t *testing.T) {
 // are on both sides of λᵀg = 0 for long; neither a problem near it nor one whose first
 // samples all violate it is.
 func TestSmallContradictions(t *testing.T) {
+	exact.SkipUnderRace(t)
 	base := energy.Func{Sites: 10, Levels: 2, E: func(x []int32) (e float64) {
 		for i, l := range x {
 			e += 0.3 * float64(l) * float64(i%4)

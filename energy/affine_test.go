@@ -125,6 +125,7 @@ func TestBaseGivesLevelsAndSupport(t *testing.T) {
 // What combinations say of their structure holds, by the laws of every model, and so does
 // what is inside fixed sites and changing weights.
 func TestStructureOfCombinations(t *testing.T) {
+	exact.SkipUnderRace(t)
 	torus := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1))
 	uniform := exact.Must(model.NewIndependent([]float64{0, .3, 0, .3, 0, .3, 0, .3, 0, .3, 0, .3, 0, .3, 0, .3, 0, .3}, 2))
 	potts := exact.Must(model.NewPotts(model.Lattice{3, 3}, 2, 0.4, []float64{0, 0.2}))

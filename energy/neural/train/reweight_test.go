@@ -45,6 +45,7 @@ func TestReweightDrawsByWeight(t *testing.T) {
 
 // A network that learns reweighted rows predicts the reweighted distribution.
 func TestReweightLearnsTheTilt(t *testing.T) {
+	exact.SkipUnderRace(t)
 	data := []int32{0, 0, 0, 1, 1, 1}
 	tr := exact.Must(New(network(t, tiny, 1), Masked{mask}, data, Config{Steps: 300, Batch: 32, Rate: 1e-2, Workers: 1, Seed: 3}))
 	require.NoError(t, tr.Reweight([]float64{1, 9}))
