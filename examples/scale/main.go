@@ -8,6 +8,11 @@
 //	go run ./scale -dir /shared/run -tasks 100
 //	go run ./scale -dir /shared/run -merge
 //
+// With -population it estimates log Z by population annealing instead, of -chains replicas in
+// populations of that size, the elements that tasks share:
+//
+//	go run ./scale -b 0 -population 1000 -chains 1000000 -dir /shared/run -tasks 1000
+//
 // The job files array.sbatch and job.yaml are in this folder.
 package main
 
@@ -22,6 +27,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/sampler"
+	"github.com/gibbsite-go/gibbsite/sampler/anneal"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
@@ -37,6 +43,7 @@ type options struct {
 	side                  int
 	a, b                  float64
 	chains, draws, warmup int
+	population, stages    int
 	seed                  uint64
 	workers               int
 	dir                   string
@@ -54,6 +61,8 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.chains, "chains", 3200, "chains of the whole run")
 	f.IntVar(&o.draws, "draws", 96, "draws per chain")
 	f.IntVar(&o.warmup, "warmup", 50, "steps of every chain before them, -1 for none")
+	f.IntVar(&o.population, "population", 0, "replicas of a population of annealing; 0: chains that draw")
+	f.IntVar(&o.stages, "stages", 50, "temperatures of annealing")
 	f.Uint64Var(&o.seed, "seed", 1, "of the run")
 	f.IntVar(&o.workers, "workers", 0, "goroutines of a task; 0: all cores")
 	f.StringVar(&o.dir, "dir", "", "a `folder` that all tasks see; without one, the whole run is one task")
@@ -70,14 +79,22 @@ func parse(args []string) (options, error) {
 	if o.dir == "" && (o.merge || o.states || o.tasks > 1) {
 		return o, fmt.Errorf("-merge, -states and -tasks want a -dir")
 	}
+	if o.population < 0 || o.stages < 1 {
+		return o, fmt.Errorf("-population = %d, -stages = %d, want ≥ 0 and ≥ 1", o.population, o.stages)
+	}
 	return o, nil
 }
 
 // run is the run, the same in every task.
-func (o options) run() (shard.Chains, error) {
+func (o options) run() (shard.Run, error) {
 	m, err := model.NewIsing(model.Lattice{o.side, o.side}, o.a, o.b)
 	if err != nil {
-		return shard.Chains{}, err
+		return nil, err
+	}
+	if o.population > 0 {
+		return shard.AIS{Model: m, Method: mcmc.Gibbs{}, Config: anneal.AISConfig{
+			Chains: o.chains, Population: o.population, Stages: o.stages, Seed: o.seed, Workers: o.workers,
+		}}, nil
 	}
 	energyOf := func(x []int32) float64 {
 		var e [1]float64
@@ -98,6 +115,9 @@ type report struct {
 	Tally *diagnose.Tally `json:"tally,omitempty"`
 
 	Digest  string            `json:"digest,omitempty"`
+	LogZ    *float64          `json:"log_z,omitempty"`
+	Error   float64           `json:"std_err,omitempty"`
+	ESS     float64           `json:"ess,omitempty"`
 	Mean    []float64         `json:"mean,omitempty"` // per function
 	MCSE    []float64         `json:"mcse,omitempty"`
 	summary *diagnose.Summary // of the merge
@@ -112,6 +132,9 @@ func (r report) Warnings() []string {
 }
 
 func (r report) String() string {
+	if r.LogZ != nil {
+		return fmt.Sprintf("log Z = %.6f ± %.6f by %.0f effective populations\ndigest %s\n", *r.LogZ, r.Error, r.ESS, r.Digest)
+	}
 	if r.summary == nil {
 		return fmt.Sprintf("task %d of %d is done\n", r.Task.Index, r.Task.Count)
 	}
@@ -131,7 +154,7 @@ func run(ctx context.Context, o options) (report, error) {
 		if err != nil {
 			return report{}, err
 		}
-		return merged(t)
+		return merged(r, t)
 	}
 	task, err := shard.Environment(o.tasks)
 	if err != nil {
@@ -142,7 +165,7 @@ func run(ctx context.Context, o options) (report, error) {
 }
 
 // whole does the run in this process.
-func whole(ctx context.Context, r shard.Chains) (report, error) {
+func whole(ctx context.Context, r shard.Run) (report, error) {
 	n, _ := r.Size()
 	t, do, err := r.Part(ctx, 0, n)
 	if err == nil {
@@ -151,10 +174,14 @@ func whole(ctx context.Context, r shard.Chains) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	return merged(t)
+	return merged(r, t)
 }
 
-func merged(t *diagnose.Tally) (report, error) {
+func merged(run shard.Run, t *diagnose.Tally) (report, error) {
+	if a, ok := run.(shard.AIS); ok {
+		z, ess, err := a.LogZ(t)
+		return report{Tally: t, Digest: t.Digest(), LogZ: &z.Value, Error: z.StdErr, ESS: ess}, err
+	}
 	s, err := t.Summary()
 	r := report{Tally: t, Digest: t.Digest(), summary: &s}
 	for _, row := range s.Rows {

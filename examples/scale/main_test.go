@@ -55,8 +55,30 @@ func TestArray(t *testing.T) {
 	}
 }
 
+// Populations are annealed to the same digest in one process and in two.
+func TestPopulations(t *testing.T) {
+	const job = "-side 3 -a 0.3 -b 0 -chains 120 -population 30 -stages 10"
+	one, err := try(t, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(one.String(), "log Z = ") || one.ESS < 1 || one.ESS > 4 {
+		t.Error(one)
+	}
+	dir := t.TempDir()
+	for _, id := range []string{"1", "0"} {
+		t.Setenv("SLURM_ARRAY_TASK_ID", id)
+		if _, err := try(t, job+" -tasks 2 -dir "+dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := try(t, job+" -merge -dir "+dir); err != nil || all.String() != one.String() {
+		t.Error(all, one, err)
+	}
+}
+
 func TestBadOptions(t *testing.T) {
-	for _, args := range []string{"-merge", "-states", "-tasks 3", "x", "-none"} {
+	for _, args := range []string{"-merge", "-states", "-tasks 3", "x", "-none", "-population -1", "-stages 0"} {
 		if _, err := parse(strings.Fields(args)); err == nil {
 			t.Error(args)
 		}

@@ -15,7 +15,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pool"
+	"github.com/gibbsite-go/gibbsite/internal/resample"
 	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -32,6 +34,11 @@ import (
 // mix, for every method that leaves its target invariant (not mcmc.DULA). Their
 // logarithm is biased downwards. Methods do not adapt here, because that would bias
 // the weights: set the step size.
+//
+// With a Population it is population annealing (Hukushima and Iba 2003; Machta 2010):
+// whenever the effective number (Σw)²/Σw² of a population falls below half of its chains,
+// they are replaced by as many drawn among them by weight, systematically, which all get
+// their mean weight. The weights stay unbiased. Populations are independent of each other.
 //
 // Chains that begin at a state of probability zero have weight 0. If almost all states
 // have probability zero, so do almost all weights.
@@ -58,8 +65,14 @@ type AISConfig struct {
 	Seed    uint64 // chain i draws from stream (Seed, i)
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
 
+	// Population is the number of consecutive chains among which states are drawn by
+	// weight; 0 means that every chain keeps its own. Chains is a multiple of it, at
+	// least two populations, since the error is that between populations; 0 Chains
+	// then means 16 populations.
+	Population int
+
 	// First and Count are the chains of this part of a run. First is a multiple of
-	// the block of chains, and so is Count unless the part ends with the run; a Count
+	// the block of chains (a population, if there are any), and so is Count unless the part ends with the run; a Count
 	// of 0 means all chains that follow. The weights and states of a part are those of
 	// the whole run, to the bit; see [AISResult.Join].
 	First, Count int
@@ -94,7 +107,10 @@ type AISConfig struct {
 	}
 }
 
-const defaultAISChains = 64
+const (
+	defaultAISChains   = 64
+	defaultPopulations = 16
+)
 
 // AISResult is the result of [AIS].
 type AISResult struct {
@@ -104,45 +120,76 @@ type AISResult struct {
 	// that began at a state of probability zero. With Exact, E[w] = 1/Z.
 	LogWeights []float64
 
-	// ESS is (Σw)²/Σw², the effective number of chains; 0 if all weights of a part are
-	// 0. Below a few tens, Value and StdErr are unreliable: use more stages.
+	// ESS is (Σw)²/Σw², the effective number of chains, or of populations by their mean
+	// weights; 0 if all weights of a part are 0. Below a few tens, Value and StdErr are
+	// unreliable: use more stages, or more populations.
 	ESS float64
 
 	// States are the last states of the chains, chains × sites. Weighted by w they
 	// follow p.
 	States []int32
 
-	run  part // what the result is a part of
-	back bool // from exact draws
+	run        part // what the result is a part of
+	population int  // chains whose weights belong together, at least 1
+	back       bool // from exact draws
 }
 
 // Part returns cfg with First and Count set to part k of n, see
 // [sampler.Config.Part].
 func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
-	err := session.Cut("anneal: AISConfig", &cfg.Chains, &cfg.First, &cfg.Count, defaultAISChains, 0, k, n)
+	if cfg.Population < 0 {
+		return cfg, fmt.Errorf("anneal: AISConfig.Population = %d, want ≥ 0", cfg.Population)
+	}
+	err := session.Cut("anneal: AISConfig", &cfg.Chains, &cfg.First, &cfg.Count, cfg.chains(), cfg.Population, k, n)
 	return cfg, err
 }
+
+// chains is their number where the configuration says none.
+func (cfg *AISConfig) chains() int {
+	if cfg.Population > 0 {
+		return defaultPopulations * min(cfg.Population, math.MaxInt32)
+	}
+	return defaultAISChains
+}
+
+// block is the number of chains that move together.
+func (cfg *AISConfig) block() int { return cmp.Or(cfg.Population, session.Block(cfg.Chains)) }
 
 // fill checks the configuration and replaces zeros by defaults.
 func (cfg *AISConfig) fill() (err error) {
 	if err := cmp.Or(check.If(cfg.Chains < 0 || cfg.Chains == 1, "anneal: AISConfig.Chains = %d, want ≥ 2 (0 for the default)", cfg.Chains), check.Defaults("anneal: AISConfig.",
-		check.Number("Chains", &cfg.Chains, 0, defaultAISChains), check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)),
+		check.Number("Population", &cfg.Population, 0, 0), check.Number("Chains", &cfg.Chains, 0, cfg.chains()), check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)),
 		check.Number("Stages", &cfg.Stages, 0, defaultStages), check.Number("Moves", &cfg.Moves, 0, 1),
 		check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
 	)); err != nil {
 		return err
 	}
+	if n := cfg.Population; n > 0 && (cfg.Chains%n != 0 || cfg.Chains < 2*n) {
+		return fmt.Errorf("anneal: AISConfig.Chains = %d, want a multiple of Population = %d, at least twice: the error is that between populations", cfg.Chains, n)
+	}
 	if cfg.Schedule == nil {
 		cfg.Schedule = Linear(0, 1)
 	}
-	cfg.Count, err = session.Count("anneal: AISConfig", cfg.Chains, session.Block(cfg.Chains), cfg.First, cfg.Count)
+	cfg.Count, err = session.Count("anneal: AISConfig", cfg.Chains, cfg.block(), cfg.First, cfg.Count)
 	return err
+}
+
+// Populations returns the logarithm of the mean weight of every population, which are
+// independent of each other; without a Population, those of the chains.
+func (r *AISResult) Populations() []float64 {
+	var means []float64
+	for of := range slices.Chunk(r.LogWeights, max(r.population, 1)) {
+		mean, _ := logMeanExp(of)
+		means = append(means, mean)
+	}
+	return means
 }
 
 // sum turns the weights into the estimate. Only for a whole run is it an error
 // that none is positive.
 func (r *AISResult) sum() error {
-	r.Value, r.StdErr = logMeanExp(r.LogWeights)
+	means := r.Populations()
+	r.Value, r.StdErr = logMeanExp(means)
 	if math.IsInf(r.Value, -1) {
 		if !r.run.whole() {
 			return nil
@@ -150,7 +197,7 @@ func (r *AISResult) sum() error {
 		return fmt.Errorf("anneal: AIS: all %d chains began at states of probability zero: %w", len(r.LogWeights), sampler.ErrZero)
 	}
 	// (Σw)²/Σw² = n/(1 + Σ(w/w̄−1)²/n).
-	n := float64(len(r.LogWeights))
+	n := float64(len(means))
 	r.ESS = n / (1 + float64(float64(r.StdErr*r.StdErr)*(n-1)))
 	if r.back {
 		r.Value = -r.Value
@@ -164,7 +211,7 @@ func (r *AISResult) sum() error {
 // gap or an overlap; a last part that ends before the run; and [sampler.ErrZero] as from
 // AIS.
 func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
-	all := &AISResult{back: r.back}
+	all := &AISResult{back: r.back, population: r.population}
 	var err error
 	all.run, err = join(append([]*AISResult{r}, parts...), func(p *AISResult) (part, error) {
 		all.LogWeights = append(all.LogWeights, p.LogWeights...)
@@ -228,7 +275,7 @@ func NewAIS(m energy.Model, method sampler.Method, cfg AISConfig) (*AISRunner, e
 }
 
 func newAISRunner(way *path, cfg AISConfig) *AISRunner {
-	n, size := cfg.Count, session.Block(cfg.Chains)
+	n, size := cfg.Count, cfg.block()
 	return &AISRunner{
 		path: way, cfg: cfg, size: size,
 		x: make([]int32, n*way.sites), logw: make([]float64, n), streams: make([]sampler.Stream, n), stage: make([]int, (n+size-1)/size),
@@ -255,7 +302,7 @@ func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	}
 	res := &AISResult{
 		LogWeights: slices.Clone(a.logw), States: slices.Clone(a.x),
-		run: part{first: a.cfg.First, count: a.cfg.Count, chains: a.cfg.Chains}, back: a.cfg.Exact != nil,
+		run: part{first: a.cfg.First, count: a.cfg.Count, chains: a.cfg.Chains}, population: max(a.cfg.Population, 1), back: a.cfg.Exact != nil,
 	}
 	if !res.run.whole() {
 		res.run.settings = a.whole()
@@ -290,6 +337,7 @@ type aisScratch struct {
 	streams []sampler.Stream
 	info    []sampler.Info
 	e       []float64
+	copies  []int // of each chain of a population
 }
 
 // step brings block b to the next stage, or leaves it as it was and returns an
@@ -332,6 +380,9 @@ func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
 		k = last // no chain of the block has any weight to gather
 	}
 	if k < last {
+		if a.cfg.Population > 0 {
+			a.resample(s)
+		}
 		if err := a.move(ctx, s, a.cfg.First+first, at); err != nil {
 			return err
 		}
@@ -358,32 +409,71 @@ func (a *AISRunner) replaceDead(s *aisScratch) bool {
 	return true
 }
 
+// resample draws the states of a population among them by weight, if the weights have
+// become uneven. At least one is positive.
+func (a *AISRunner) resample(s *aisScratch) {
+	n := len(s.logw)
+	top, sum, squares := resample.Moments(s.logw)
+	if 2*sum*sum >= float64(n)*squares {
+		return
+	}
+	s.copies = slices.Grow(s.copies[:0], n)[:n]
+	resample.Systematic(s.copies, s.logw, s.streams[0].Float64())
+	from := 0
+	for to, c := range s.copies {
+		if c > 0 {
+			continue
+		}
+		for s.copies[from] < 2 {
+			from++
+		}
+		s.copies[from]--
+		copy(s.x[to*a.sites:(to+1)*a.sites], s.x[from*a.sites:(from+1)*a.sites])
+	}
+	mean := top + simd.Log(sum/float64(n))
+	for i := range s.logw {
+		s.logw[i] = mean
+	}
+}
+
 // move makes the steps of stage k for the chains from number first on.
 func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error {
 	m, err := a.at(k)
 	if err != nil {
 		return err
 	}
-	kernel, err := a.method.Kernel(ctx, m, len(s.info))
+	size := min(len(s.info), session.BlockSize)
+	for at := 0; at < len(s.info); at += size {
+		n := min(at+size, len(s.info))
+		if err := a.steps(ctx, m, s.info[at:n], s.x[at*a.sites:n*a.sites], s.streams[at:n], first+at, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// steps moves chains that a kernel takes together.
+func (a *AISRunner) steps(ctx context.Context, m energy.Model, info []sampler.Info, x []int32, streams []sampler.Stream, first, k int) error {
+	kernel, err := a.method.Kernel(ctx, m, len(info))
 	if err != nil {
 		return err
 	}
 	ctl := sampler.Control{Stop: func() bool { return poll.Err(ctx) != nil }}
-	if err := kernel.Reset(sampler.Control{}, s.x); err != nil {
+	if err := kernel.Reset(sampler.Control{}, x); err != nil {
 		return err
 	}
 	for range a.cfg.Moves {
 		if err := poll.Err(ctx); err != nil {
 			return err
 		}
-		if done := kernel.Step(ctl, s.info, s.x, s.streams); done != 1 {
+		if done := kernel.Step(ctl, info, x, streams); done != 1 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			return fmt.Errorf("anneal: AIS: %s: chain %d and on, stage %d: the kernel says that Step made %d steps, want 1", fingerprint.Name(a.method), first, k, done)
 		}
-		for i := range s.info {
-			if err := s.info[i].Err; err != nil {
+		for i := range info {
+			if err := info[i].Err; err != nil {
 				return fmt.Errorf("anneal: AIS: %s: chain %d, stage %d: %w", fingerprint.Name(a.method), first+i, k, err)
 			}
 		}
@@ -397,6 +487,9 @@ func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error
 func (a *AISRunner) Settings(add func(name string, value any)) {
 	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
 	add("AISConfig.Exact", a.cfg.Exact != nil)
+	if a.cfg.Population > 0 {
+		add("AISConfig.Population", a.cfg.Population)
+	}
 }
 
 // whole returns the settings of the whole run: parts have the same.

@@ -279,6 +279,89 @@ func TestAISBackwards(t *testing.T) {
 	require.ErrorIs(t, err, sampler.ErrZero)
 }
 
+// The weights of populations are unbiased, forwards and backwards, and their last states,
+// weighted, follow the model.
+func TestPopulations(t *testing.T) {
+	ctx := context.Background()
+	glass := exact.Must(model.NewIsing(exact.Must(model.NewGraph(6, []model.Edge{
+		{I: 0, J: 1, W: 1.5}, {I: 1, J: 2, W: -2}, {I: 2, J: 0, W: 1.7}, {I: 3, J: 4, W: 2}, {I: 4, J: 5, W: 1}, {I: 5, J: 0, W: -1},
+	})), 1, 0.2))
+	p, logZ := exact.Law(glass)
+	states := exact.States(6, 2)
+	cfg := AISConfig{Population: 5, Chains: 4000 * 5, Seed: 3, Stages: 4}
+	forth := exact.Must(AIS(ctx, glass, mcmc.Gibbs{}, cfg))
+	assert.InDelta(t, logZ, forth.Value, fourPointNine*forth.StdErr)
+	assert.Less(t, forth.StdErr, 0.03)
+	assert.Less(t, forth.ESS, 4000.0)
+	assert.Greater(t, forth.ESS, 400.0)
+	assert.Len(t, forth.Populations(), 4000)
+	apart := cfg
+	apart.Population = 0
+	without := exact.Must(AIS(ctx, glass, mcmc.Gibbs{}, apart))
+	assert.NotEqual(t, without.LogWeights, forth.LogWeights)
+	total, up, want := 0.0, 0.0, 0.0
+	for i, w := range forth.LogWeights {
+		total += math.Exp(w - logZ)
+		up += math.Exp(w-logZ) * float64(forth.States[6*i]*forth.States[6*i+3])
+	}
+	for i, x := range states {
+		want += p[i] * float64(x[0]*x[3])
+	}
+	assert.InDelta(t, want, up/total, 0.03)
+
+	r := rand.New(rand.NewPCG(3, 4))
+	for range cfg.Chains {
+		u, k := r.Float64(), 0
+		for u -= p[0]; u > 0 && k < len(p)-1; u -= p[k] {
+			k++
+		}
+		cfg.Exact = append(cfg.Exact, states[k]...)
+	}
+	back := exact.Must(AIS(ctx, glass, mcmc.Gibbs{}, cfg))
+	assert.InDelta(t, logZ, back.Value, fourPointNine*back.StdErr)
+	assert.Less(t, back.StdErr, 0.03)
+
+	for want, c := range map[string]AISConfig{
+		"AISConfig.Population = -1, want ≥ 0":                        {Population: -1},
+		"AISConfig.Chains = 64, want a multiple of Population = 5":   {Population: 5, Chains: 64},
+		"AISConfig.Chains = 5, want a multiple of Population = 5, a": {Population: 5, Chains: 5},
+		"AISConfig.First = 1, want a multiple of the block of 5":     {Population: 5, First: 1},
+	} {
+		_, err := NewAIS(glass, mcmc.Gibbs{}, c)
+		require.ErrorContains(t, err, want)
+	}
+	part := exact.Must(AISConfig{Population: 40}.Part(3, 16))
+	assert.Equal(t, [3]int{640, 120, 40}, [3]int{part.Chains, part.First, part.Count})
+	_, err := AISConfig{Population: -1}.Part(0, 1)
+	require.ErrorContains(t, err, "Population = -1")
+}
+
+// The 99 % interval of log Z covers it for at least 95 of 100 random models.
+func TestPopulationsCover(t *testing.T) {
+	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
+	covered := 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 46))
+		var edges []model.Edge
+		for i := range 10 {
+			for j := range i {
+				if r.IntN(3) == 0 {
+					edges = append(edges, model.Edge{I: i, J: j, W: r.NormFloat64()})
+				}
+			}
+		}
+		m := exact.Must(model.NewIsing(exact.Must(model.NewGraph(10, edges)), 0.5+r.Float64(), r.NormFloat64()))
+		_, logZ := exact.Law(m)
+		res := exact.Must(AIS(context.Background(), m, mcmc.Gibbs{}, AISConfig{Population: 20, Chains: 1000, Seed: seed, Stages: 15}))
+		if math.Abs(res.Value-logZ) <= 2.58*res.StdErr {
+			covered++
+		}
+	}
+	t.Logf("%d of 100", covered)
+	assert.GreaterOrEqual(t, covered, 95)
+}
+
 func TestBaseErrors(t *testing.T) {
 	m := exact.NewQuadratic(3, 1)
 	chain, err := model.NewIsing(model.FreeLattice{3}, 1, 0)

@@ -62,6 +62,10 @@ func resumables(m energy.Model, workers int) map[string]func() resumable {
 			a := exact.Must(NewAIS(m, mcmc.Gibbs{}, AISConfig{Chains: 70, Seed: 5, Workers: workers, Stages: 9, Moves: 2}))
 			return resumable{a.Save, a.Load, func(ctx context.Context) (any, error) { return a.Run(ctx) }}
 		},
+		"populations": func() resumable {
+			a := exact.Must(NewAIS(m, mcmc.Metropolis{}, AISConfig{Population: 40, Chains: 120, Seed: 5, Workers: workers, Stages: 9}))
+			return resumable{a.Save, a.Load, func(ctx context.Context) (any, error) { return a.Run(ctx) }}
+		},
 		"stones": func() resumable {
 			a := exact.Must(NewSteppingStone(m, mcmc.DMALA{}, SteppingStoneConfig{Chains: 34, Seed: 5, Workers: workers, Stages: 4, Warmup: 9, Draws: 12}))
 			return resumable{a.Save, a.Load, func(ctx context.Context) (any, error) { return a.Run(ctx) }}

@@ -16,7 +16,9 @@ import (
 )
 
 // AIS is a [Run] of annealed importance sampling. It has the arguments of [anneal.AIS].
-// Its tally has one function, the log-weight of a chain, "log w"; see [AIS.LogZ].
+// Its elements are the chains, or with a Config.Population the populations. Its tally has
+// one function, the log-weight of an element, "log w" (the mean weight of a population),
+// whose state is that of the first chain; see [AIS.LogZ].
 type AIS struct {
 	Model  energy.Model
 	Method sampler.Method
@@ -26,29 +28,34 @@ type AIS struct {
 // Kind returns "ais".
 func (a AIS) Kind() string { return "ais" }
 
-// Size returns the number of chains and the block in which they move.
+// Size returns the number of chains and the block in which they move, or the number of
+// populations and 1.
 func (a AIS) Size() (n, block int) {
+	if each := a.Config.Population; each > 0 {
+		return max(cmp.Or(a.Config.Chains/each, 16), 1), 1
+	}
 	n = cmp.Or(a.Config.Chains, 64)
 	return n, sampler.Config{Chains: n}.Block()
 }
 
-// Part runs new chains and writes their last states as a .npy file of int32, chains
-// × sites.
+// Part runs new chains or populations and writes the last states of all their chains as a
+// .npy file of int32, chains × sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
 	n, _ := a.Size()
+	each := max(cfg.Population, 1)
 	if err := cmp.Or(
 		check.If(cfg.First != 0 || cfg.Count != 0, "shard: AIS.Config.First, Count = %d, %d, want 0: the whole run", cfg.First, cfg.Count),
 		check.If(cfg.Checkpoint.Path != "", "shard: AIS.Config.Checkpoint.Path = %q, want none: finished parts are kept", cfg.Checkpoint.Path),
-		check.If(first < 0 || count < 1 || first > n-count, "shard: AIS: chains %d … %d, want some of 0 … %d", first, first+count-1, n-1),
+		check.If(first < 0 || count < 1 || first > n-count, "shard: AIS: elements %d … %d, want some of 0 … %d", first, first+count-1, n-1),
 	); err != nil {
 		return nil, nil, err
 	}
-	cfg.First, cfg.Count = first, count
+	cfg.First, cfg.Count = first*each, count*each
 	if e := len(cfg.Exact) / n; cfg.Exact != nil && e*n == len(cfg.Exact) {
 		cfg.Exact = cfg.Exact[first*e : (first+count)*e]
 	} else if cfg.Exact != nil {
-		return nil, nil, fmt.Errorf("shard: AIS: len(Config.Exact) = %d, want a state for each of %d chains", len(cfg.Exact), n)
+		return nil, nil, fmt.Errorf("shard: AIS: len(Config.Exact) = %d, want a state for each of %d chains", len(cfg.Exact), n*each)
 	}
 	run, err := anneal.NewAIS(a.Model, a.Method, cfg)
 	if err != nil {
@@ -72,19 +79,19 @@ func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(
 		if err != nil {
 			return err
 		}
-		for i, w := range r.LogWeights {
+		for i, w := range r.Populations() {
 			weight = w
-			t.Observe(first+i, 0, r.States[i*sites:(i+1)*sites], nil)
+			t.Observe(first+i, 0, r.States[i*each*sites:(i*each+1)*sites], nil)
 		}
 		if states == nil {
 			return nil
 		}
-		return npy.Write(states, r.States, count, sites)
+		return npy.Write(states, r.States, count*each, sites)
 	}, nil
 }
 
-// LogZ returns the estimate of log Z and the effective number of chains from a tally of
-// the run. They equal those of [anneal.AISResult] up to rounding. Errors are those of
+// LogZ returns the estimate of log Z and the effective number of elements from a tally
+// of the run. They equal those of [anneal.AISResult] up to rounding. Errors are those of
 // [diagnose.Tally.LogMeanExp].
 func (a AIS) LogZ(t *diagnose.Tally) (z anneal.LogZ, ess float64, err error) {
 	if t == nil {

@@ -124,7 +124,29 @@ func TestLogZ(t *testing.T) {
 	}
 	_, _, err := annealed().LogZ(nil)
 	require.ErrorContains(t, err, "t = nil")
-	n, block := shard.AIS{}.Size()
+
+	// Elements are the populations, where there are any.
+	populations := annealed(func(a *shard.AIS) { a.Config.Population = 33 })
+	want, err := anneal.AIS(ctx, populations.Model, populations.Method, populations.Config)
+	require.NoError(t, err)
+	var saved [][]byte
+	for _, parts := range []int{1, 4, 10} {
+		dir := t.TempDir()
+		do(t, dir, populations, all(parts)...)
+		tally := exact.Must(shard.Merge(ctx, dir, populations))
+		assert.Equal(t, 10, tally.Chains())
+		z, ess, err := populations.LogZ(tally)
+		require.NoError(t, err)
+		assert.InEpsilon(t, want.Value, z.Value, 1e-12)
+		assert.InEpsilon(t, want.StdErr, z.StdErr, 1e-9)
+		assert.InEpsilon(t, want.ESS, ess, 1e-9)
+		saved = append(saved, exact.Must(tally.MarshalBinary()))
+	}
+	assert.Equal(t, saved[0], saved[1])
+	assert.Equal(t, saved[0], saved[2])
+	n, block := shard.AIS{Config: anneal.AISConfig{Population: 9}}.Size()
+	assert.Equal(t, [2]int{16, 1}, [2]int{n, block})
+	n, block = shard.AIS{}.Size()
 	assert.Equal(t, [2]int{64, sampler.Config{Chains: 64}.Block()}, [2]int{n, block})
 }
 
@@ -143,7 +165,7 @@ func TestBadKinds(t *testing.T) {
 		}
 	}
 	_, _, err := annealed().Part(context.Background(), 320, 11)
-	require.ErrorContains(t, err, "chains 320 … 330, want some of 0 … 329")
+	require.ErrorContains(t, err, "elements 320 … 330, want some of 0 … 329")
 
 	for want, f := range map[string]func(*shard.Samples[int32]){
 		"Samples.Samples = 0":  func(s *shard.Samples[int32]) { s.Samples = 0 },
