@@ -36,12 +36,6 @@
 // For constraints that every sample must meet see package constraint and the kernels that
 // stay inside a language.
 //
-// # Concurrency
-//
-// A [Lagrangian] is a model whose multipliers change: [Lagrangian.SetLambda] must not
-// overlap with any other method, and after it every kernel that works on the model must
-// be Reset. [Inference] keeps this order. Two loops must not share a Lagrangian.
-//
 // [RealLagrangian] is the same on reals. Package dual/pdi moves λ inside one run
 // of a diffusion, and package dual/unlearn moves a distribution away from others.
 //

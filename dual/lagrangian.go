@@ -37,7 +37,7 @@ import (
 //
 // A Lagrangian is safe for concurrent use except that SetLambda must not
 // overlap with any other method; kernels that work on it must be Reset
-// afterwards.
+// afterwards. [Inference] keeps this order. Two loops must not share a Lagrangian.
 type Lagrangian struct {
 	tilted
 	levels int

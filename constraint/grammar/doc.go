@@ -23,28 +23,6 @@
 //
 // # JSON
 //
-// The language of a schema holds texts, and JSON has many for one value. Schemas are written as
-// unions of conjunctions (oneOf is one where its schemas plainly exclude each other), and each
-// conjunction agrees on the following; schemas that cannot be written so, because of not,
-// oneOf, if or dependencies, are read side by side, and then all that apply at one place agree
-// on it. Properties that at least one of the schemas lists
-// come in the order of the schema, each at most once, and all others after them; names
-// that are only required come anywhere among those others, each at most once (of more
-// than six, the last six; those before them have a place in the order). What applies to
-// one property imposes no order on the members of another's value, unless schemas that
-// meet there have more than five patterns of names. White space is as JSON allows
-// it, or none. Characters are spelled as themselves or by an escape, and by \u escapes up
-// to U+00FF if a keyword restricts the string. Numbers that a keyword restricts have no
-// exponent, and no number has one if the schema negates (not, oneOf, if, dependencies).
-// With [Canonical] a value has one text, but for members that no schema names.
-//
-// On these texts the assertions are exact, with two exceptions that err on the
-// safe side: names that no schema knows may repeat, so that all of them together
-// count as one towards minProperties, and formats email, hostname, time,
-// date-time, duration and uri accept the common part of their standards. Below a
-// negation either is a [*SchemaError] instead. A keyword of the standard that is
-// not understood (uniqueItems, unevaluatedProperties, unevaluatedItems,
-// $dynamicRef), an unknown format and a lookaround or backreference within a
-// pattern are errors, too, that name their path. Keywords that no draft knows
-// are annotations.
+// Which texts of a value a schema has is said at [JSONSchema]. Assertions of the standard are
+// exact on these texts; a keyword that is not understood is an error that names its path.
 package grammar

@@ -11,29 +11,6 @@
 // vector–Jacobian products of a denoise.Differentiable such as a network (neural.Reals),
 // and from differences of predictions otherwise.
 //
-// On mixtures of five Gaussians in eight dimensions given two equations, the energy
-// distance to the conditional distribution, in units of that of exact draws, is
-//
-//	closed form 1.9 ± .7   ancestral .8 ± .5   particles 1.5 ± .1
-//	cps 13   pdm 31   prodigy 31   cps-metric 33   noise-corrected 34   cop-ft 37
-//
-// (go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the settings).
-// With 10 000 samples, the flag -inequalities as in the first column, 8 seeds of the
-// particles and 8 to 32 of the others:
-//
-//	dimensions, inequalities   closed form   ancestral     particles
-//	8, 0                       0.86 ± .07    1.25 ± .16    0.92 ± .16
-//	8, 1                       1.12 ± .17    1.10 ± .15    0.82 ± .10
-//	8, 2                       0.75 ± .10    0.79 ± .08
-//	16, 0                      1.09 ± .16    1.10 ± .22    0.98 ± .11
-//	16, 1                      1.07 ± .10    1.04 ± .16
-//	2, 1                       0.97 ± .12    1.40 ± .27    1.25 ± .56
-//	2, 2                       1.78 ± .39    1.36 ± .19
-//
-// The weights of modes are within .011 in total variation everywhere. The closed form is
-// exact, so its figures show the effect of chance: with two modes, as in two dimensions,
-// chance is most of the distance.
-//
 // If the distribution is known in closed form, no diffusion is needed:
 // [github.com/gibbsite-go/gibbsite/energy/continuous.Mixture.Where] and
 // [github.com/gibbsite-go/gibbsite/energy/denoise.Windows.Where] draw from a
