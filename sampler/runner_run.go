@@ -118,7 +118,7 @@ func (c *Runner[S]) claims(ctx context.Context, step int) (err error) {
 	pool.Each(1, 1, func(int) { // which makes a panic an error with a stack
 		chains := min(claimed, c.cfg.Count)
 		for k := range claimed * claimed {
-			if ctx.Err() != nil {
+			if poll.Err(ctx) != nil {
 				return
 			}
 			chain := k % chains * (c.cfg.Count - 1) / max(1, chains-1)

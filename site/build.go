@@ -51,6 +51,18 @@ func (page) Nav() []struct{ Name, File string } {
 	}
 }
 
+// Modules are the scripts of the playground that import each other.
+func (page) Modules() ([]string, error) {
+	all, err := fs.Glob(web, "web/*.js")
+	var names []string
+	for _, name := range all {
+		if name = path.Base(name); name != "worker.js" {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
 func (p page) write(dir string) error {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, "frame.html", p); err != nil {
@@ -112,9 +124,10 @@ func buildWeb(_ context.Context, dir string) error {
 // compact are packages whose speed matters less than their size: without inlining, the
 // program is a fifteenth smaller when packed.
 var compact = []string{
-	"constraint/...", "energy/read", "internal/automata", "internal/check", "internal/document", "internal/drawfile", "internal/durable",
-	"internal/fingerprint", "internal/matching", "internal/planar", "internal/probe", "internal/pushdown", "internal/session",
-	"internal/subgraph", "internal/wire", "sampler/diagnose", "sampler/diffusion/...", "sampler/ground", "site/...",
+	"constraint/...", "energy", "energy/denoise", "energy/read", "internal/algebra", "internal/automata", "internal/bonds", "internal/check", "internal/cost",
+	"internal/document", "internal/drawfile", "internal/durable", "internal/elimination", "internal/fingerprint", "internal/matching", "internal/planar",
+	"internal/pool", "internal/probe", "internal/pushdown", "internal/session", "internal/subgraph", "internal/tune", "internal/wire", "projection/...", "sampler",
+	"sampler/diagnose", "sampler/diffusion/...", "sampler/ground", "sampler/mcmc/...", "site/...",
 }
 
 // compactElsewhere are such packages of others.

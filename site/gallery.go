@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,13 +14,15 @@ import (
 
 // example is a run of an example whose page the gallery shows.
 type example struct {
-	Name    string
-	Args    string // that make it short
-	Text    string
-	Picture string // the first of its page
+	Name        string
+	Args        string // that make it short
+	Text        string
+	File, Input string // a file of its own, below gallery, and what it holds
+	Picture     string // the first of its page; "" if there is none
 }
 
-// gallery are runs of a second or two.
+// gallery are runs of a few seconds of every example but canvas, which needs the weights of a
+// published network.
 var gallery = []example{
 	{Name: "ising", Args: "-steps 2000", Text: "Four kernels on the Ising model, next to the exact sum over all states."},
 	{Name: "partition", Args: "", Text: "A graph cut into two communities of exactly given sizes."},
@@ -32,6 +36,18 @@ var gallery = []example{
 	{Name: "power", Args: "", Text: "Transmitters that share power, each user with a least rate."},
 	{Name: "series", Args: "-method cps,cop-ft -heldout 10 -steps 20", Text: "Real-valued series within limits."},
 	{Name: "unlearn", Args: "", Text: "Distributions moved away from a part of themselves."},
+	{Name: "json", Args: "-n 5 -steps 2", Text: "JSON that a schema describes."},
+	{Name: "molecules", Args: "-n 50 -run syntax,count", Text: "Molecules written by a trained network, under rules."},
+	{Name: "text", Args: "-steps 100", Text: "Lines of a log, learned byte by byte and written under a pattern or a schema."},
+	{
+		Name: "exact", Args: "-model exact/sprinkler.uai -query mar", Text: "The partition function and marginals of a graphical model.", File: "exact/sprinkler.uai",
+		Input: "BAYES\n3\n2 2 2\n3\n1 0\n2 0 1\n3 0 1 2\n2\n0.8 0.2\n4\n0.6 0.4\n0.99 0.01\n8\n1 0\n0.1 0.9\n0.2 0.8\n0.01 0.99\n",
+	},
+	{
+		Name: "problem", Args: "-file problem/knapsack.lp -n 3", Text: "A file of an optimiser, solved exactly.", File: "problem/knapsack.lp",
+		Input: "Maximize\n value: 8 tent + 11 stove + 6 rope + 4 book\nSubject To\n weight: 5 tent + 7 stove + 4 rope + 3 book <= 14\nBinary\n tent stove rope book\nEnd\n",
+	},
+	{Name: "scale", Args: "-side 4 -chains 320 -draws 40", Text: "Many short chains, as an array job would run them."},
 }
 
 // buildGallery runs the examples and lists their pages.
@@ -40,21 +56,27 @@ func buildGallery(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	programs, err := os.MkdirTemp("", "gibbsite-examples")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(programs)
+	if _, err := run(ctx, filepath.Join("..", "examples"), nil, "build", "-o", programs, "./..."); err != nil {
+		return err
+	}
 	list, errs := slices.Clone(gallery), make([]error, len(gallery))
 	var wait sync.WaitGroup
 	two := make(chan struct{}, 2)
 	for i := range list {
 		two <- struct{}{}
 		wait.Go(func() {
-			errs[i] = list[i].make(ctx, root)
+			errs[i] = list[i].make(ctx, root, programs)
 			<-two
 		})
 	}
 	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	body, err := fill("gallery.html", list)
 	if err != nil {
@@ -63,21 +85,26 @@ func buildGallery(ctx context.Context, dir string) error {
 	return page{File: "gallery/index.html", Title: "Gallery", Body: body, Description: "The pages that the examples of gibbsite write."}.write(dir)
 }
 
-func (e *example) make(ctx context.Context, root string) error {
+// make writes the page to a folder of root. The program runs in root, so that the command on
+// the page names no folder of this machine.
+func (e *example) make(ctx context.Context, root, programs string) error {
 	dir := filepath.Join(root, e.Name)
-	args := append([]string{"run", "./" + e.Name, "-out", dir}, strings.Fields(e.Args)...)
-	if _, err := run(ctx, filepath.Join("..", "examples"), nil, args...); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, f := range entries {
-		if filepath.Ext(f.Name()) == ".svg" {
-			e.Picture = f.Name()
-			return nil
+	if e.File != "" {
+		if err := write(root, e.File, []byte(e.Input)); err != nil {
+			return err
 		}
 	}
-	return fmt.Errorf("gallery: %s wrote no picture", e.Name)
+	c := exec.CommandContext(ctx, filepath.Join(programs, e.Name), append([]string{"-out", e.Name}, strings.Fields(e.Args)...)...)
+	c.Dir = root
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", e.Name, e.Args, err, out)
+	}
+	pictures, err := filepath.Glob(filepath.Join(dir, "*.svg"))
+	if err == nil && len(pictures) > 0 {
+		e.Picture = filepath.Base(pictures[0])
+	}
+	return err
 }

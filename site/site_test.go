@@ -55,11 +55,17 @@ var (
 	dir     string
 	dirErr  error
 	scratch string
+
+	started     sync.Once
+	window      context.Context // of the browser
+	closeWindow = func() {}
+	windowErr   error
 )
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
+	closeWindow()
 	if scratch != "" {
 		os.RemoveAll(scratch)
 	}
@@ -99,12 +105,16 @@ func open(t *testing.T) *site {
 	server := httptest.NewServer(files)
 	t.Cleanup(server.Close)
 	s.url = server.URL
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.DisableGPU)
-	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	s.browser, cancel = chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
-	require.NoError(t, chromedp.Run(s.browser))
+	started.Do(func() { // one for all tests, each of which opens tabs of its own
+		const patience = 2 * time.Minute // a busy machine starts it slowly
+		options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.DisableGPU,
+			chromedp.WSURLReadTimeout(patience))
+		allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+		window, _ = chromedp.NewContext(allocator, chromedp.WithBrowserOption(chromedp.WithDialTimeout(patience)))
+		closeWindow, windowErr = cancel, chromedp.Run(window)
+	})
+	require.NoError(t, windowErr)
+	s.browser = window
 	return s
 }
 

@@ -89,12 +89,13 @@ func TestErrors(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
+const person = `{"type":"object","additionalProperties":false,"required":["name","age","mail","tags"],"properties":{
+	"name":{"type":"string","pattern":"^[A-Z][a-z]{2,8} [A-Z][a-z]{2,10}$"},"age":{"type":"integer","minimum":18,"maximum":99},
+	"mail":{"type":"string","pattern":"^[a-z]{3,10}@[a-z]{3,10}\\.(org|com)$"},
+	"tags":{"type":"array","items":{"enum":["red","green","blue"]},"maxItems":3}}}`
+
 func TestDocuments(t *testing.T) {
 	e := &Engine{}
-	person := `{"type":"object","additionalProperties":false,"required":["name","age","mail","tags"],"properties":{
-		"name":{"type":"string","pattern":"^[A-Z][a-z]{2,8} [A-Z][a-z]{2,10}$"},"age":{"type":"integer","minimum":18,"maximum":99},
-		"mail":{"type":"string","pattern":"^[a-z]{3,10}@[a-z]{3,10}\\.(org|com)$"},
-		"tags":{"type":"array","items":{"enum":["red","green","blue"]},"maxItems":3}}}`
 	for _, model := range []string{"uniform", "text"} {
 		args, err := json.Marshal(Schema{Schema: person, Length: 110, Model: model, Average: 60, Seed: 1, Samples: 6})
 		require.NoError(t, err)

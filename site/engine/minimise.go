@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -77,9 +79,23 @@ func (p Problem) format() string {
 
 func number(s string) bool { _, err := strconv.Atoi(s); return err == nil }
 
+// watched is a reader that ends with a context.
+type watched struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (w watched) Read(b []byte) (int, error) {
+	runtime.Gosched() // in a browser a deadline passes only while a goroutine waits
+	if w.ctx.Err() != nil {
+		return 0, context.Cause(w.ctx)
+	}
+	return w.r.Read(b)
+}
+
 // open reads the file; graph is nil unless the energy is minus the cut of one.
-func (p Problem) open() (m energy.Model, graph *model.Graph, labels []string, err error) {
-	r := strings.NewReader(p.Text)
+func (p Problem) open(ctx context.Context) (m energy.Model, graph *model.Graph, labels []string, err error) {
+	r := watched{ctx, strings.NewReader(p.Text)}
 	switch f := p.format(); f {
 	case "rudy":
 		graph, err = read.Rudy(r)
@@ -104,6 +120,9 @@ func (p Problem) open() (m energy.Model, graph *model.Graph, labels []string, er
 	return m, graph, labels, err
 }
 
+// largest is how many bytes a file may have here: what follows its reading cannot be stopped.
+const largest = 4 << 20
+
 type search struct {
 	*ground.Search
 	graph *model.Graph
@@ -119,8 +138,11 @@ type SearchStarted struct {
 	Bound        float64 // no state has a lower energy, or a larger cut
 }
 
-func (e *Engine) startSearch(_ context.Context, p Problem) (*SearchStarted, error) {
-	m, graph, labels, err := p.open()
+func (e *Engine) startSearch(ctx context.Context, p Problem) (*SearchStarted, error) {
+	if err := within("bytes of the file", len(p.Text), 0, largest); err != nil {
+		return nil, err
+	}
+	m, graph, labels, err := p.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +217,10 @@ func (e *Engine) runSearch(ctx context.Context, q struct {
 	defer cancel()
 	err := s.Run(short, max(0, q.Rounds-s.Len()))
 	s.spent += time.Since(began)
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) { // that of q.MS
 		return nil, err
 	}
 	x, least := s.Best()

@@ -1,21 +1,7 @@
 // The way from a tab to the library: one worker a tab, so that a tab that is cancelled
 // takes no other with it.
 
-let program; // compiled once
-
-async function load() {
-  const response = await fetch('gibbsite.wasm.gz');
-  if (!response.ok) throw new Error(`gibbsite.wasm.gz: ${response.status} ${response.statusText}`);
-  const reader = response.body.getReader();
-  const first = (await reader.read()).value;
-  const body = new ReadableStream({
-    start(c) { c.enqueue(first); },
-    async pull(c) { const {done, value} = await reader.read(); if (done) c.close(); else c.enqueue(value); },
-  });
-  const packed = first[0] === 0x1f && first[1] === 0x8b; // some servers unpack .gz themselves
-  const bytes = packed ? body.pipeThrough(new DecompressionStream('gzip')) : body;
-  return WebAssembly.compileStreaming(new Response(bytes, {headers: {'Content-Type': 'application/wasm'}}));
-}
+import {program} from './program.js';
 
 export class Cancelled extends Error {}
 
@@ -23,9 +9,8 @@ export class Engine {
   #worker; #ready; #calls = new Map(); #next = 1;
 
   async #start() {
-    program ??= load().catch(e => { program = undefined; throw e; }); // the next call tries again
-    const module = await program;
-    const worker = this.#worker = new Worker('worker.js');
+    const worker = this.#worker = new Worker('worker.js'); // starts while the program is on its way
+    const module = await program();
     await new Promise((resolve, reject) => {
       worker.onerror = e => { this.stop(new Error(e.message || 'the worker failed')); reject(new Error(e.message)); };
       worker.onmessage = ({data}) => {
