@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
@@ -36,7 +37,7 @@ type lines struct {
 }
 
 // vartype finds the kind of variables that a comment states.
-var vartype = regexp.MustCompile(`(?i)\bvartype\s*[=:]\s*"?(\w+)`)
+var vartype = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bvartype\s*[=:]\s*"?(\w+)`) })
 
 // none is the reader of a caller that gave none.
 type none struct{ caller string }
@@ -79,7 +80,7 @@ func (l *lines) next() (ok bool, err error) {
 				return false, err
 			}
 		}
-		if kind := vartype.FindStringSubmatch(l.scanner.Text()); kind != nil {
+		if kind := vartype().FindStringSubmatch(l.scanner.Text()); kind != nil {
 			if l.vartype == nil {
 				return false, l.errorf("a comment states vartype=%s, which a file of this format does not choose; remove it, or read the file as COO", kind[1])
 			}

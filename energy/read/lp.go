@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
@@ -19,7 +20,7 @@ type lpToken struct {
 	line int
 }
 
-var lpWord = regexp.MustCompile(`^(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[<>=]=|=[<>]|->|[A-Za-z!"#$%&(),;?@_'` + "`" + `{}~|](?:[A-Za-z0-9!"#$%&(),.;?@_'` + "`" + `{}~|]|\[[^\[\]\s*^+<>=:]*\])*|\S)`)
+var lpWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[<>=]=|=[<>]|->|[A-Za-z!"#$%&(),;?@_'` + "`" + `{}~|](?:[A-Za-z0-9!"#$%&(),.;?@_'` + "`" + `{}~|]|\[[^\[\]\s*^+<>=:]*\])*|\S)`) })
 
 // lpSections maps the beginnings of sections, in lower case, to their names.
 var lpSections = map[string]string{
@@ -65,7 +66,7 @@ func readLP(r io.Reader) (*Program, error) {
 		}
 		text, _, _ := strings.Cut(l.scanner.Text(), "\\")
 		for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
-			w := lpWord.FindString(text)
+			w := lpWord().FindString(text)
 			f.tokens = append(f.tokens, lpToken{w, l.number})
 			text = text[len(w):]
 		}
@@ -188,10 +189,10 @@ func (f *lpReader) label() error {
 	return nil
 }
 
-var lpNumber = regexp.MustCompile(`^(?:\d|\.\d)`)
+var lpNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\d|\.\d)`) })
 
 func (f *lpReader) number() (w float64, ok bool, err error) {
-	if !lpNumber.MatchString(f.peek(0)) {
+	if !lpNumber().MatchString(f.peek(0)) {
 		return 0, false, nil
 	}
 	w, err = strconv.ParseFloat(f.peek(0), 64)
@@ -212,12 +213,12 @@ func (f *lpReader) sign() (sign float64, any bool) {
 	return sign, any
 }
 
-var lpName = regexp.MustCompile(`^[A-Za-z!"#$%&(),;?@_'` + "`" + `{}~|]`)
+var lpName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z!"#$%&(),;?@_'` + "`" + `{}~|]`) })
 
 // variable reads a name and returns its number.
 func (f *lpReader) variable() (int, error) {
 	name := f.peek(0)
-	if !lpName.MatchString(name) {
+	if !lpName().MatchString(name) {
 		return 0, f.errorf("%s, want the name of a variable", brief(name))
 	}
 	f.at++
@@ -274,7 +275,7 @@ func (f *lpReader) sum(objective, right bool) (sum []Monomial, err error) {
 		if number && f.peek(0) == "*" {
 			f.at++
 		}
-		if name, _ := f.section(); name == "" && lpName.MatchString(f.peek(0)) && f.peek(1) != ":" && !(right && number && f.ended()) {
+		if name, _ := f.section(); name == "" && lpName().MatchString(f.peek(0)) && f.peek(1) != ":" && !(right && number && f.ended()) {
 			i, err := f.variable()
 			if err != nil {
 				return nil, err
@@ -596,7 +597,7 @@ func (f *lpReader) indicate(c lpIndicator) error {
 // lpNames returns an error if a name would not be read as one.
 func (p *Program) lpNames() error {
 	for _, v := range p.Variables {
-		if _, section := lpSections[strings.ToLower(v.Name)]; section || lpWord.FindString(v.Name) != v.Name || !lpName.MatchString(v.Name) || strings.EqualFold(v.Name, "inf") || strings.EqualFold(v.Name, "infinity") || strings.EqualFold(v.Name, "free") {
+		if _, section := lpSections[strings.ToLower(v.Name)]; section || lpWord().FindString(v.Name) != v.Name || !lpName().MatchString(v.Name) || strings.EqualFold(v.Name, "inf") || strings.EqualFold(v.Name, "infinity") || strings.EqualFold(v.Name, "free") {
 			return fmt.Errorf("variable name %s, want letters, digits and _, a letter first, and no word of the format", check.Quote(v.Name))
 		}
 	}
@@ -667,7 +668,7 @@ func writeLP(w *bufio.Writer, p *Program) error {
 		}
 		for n, row := range rows {
 			name := c.Name
-			if n > 0 || !lpName.MatchString(name) || lpWord.FindString(name) != name {
+			if n > 0 || !lpName().MatchString(name) || lpWord().FindString(name) != name {
 				name = fmt.Sprintf("c%d_%d", k+1, n+1)
 			}
 			fmt.Fprintf(w, " %s:", name)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
@@ -28,7 +29,7 @@ func readMPS(r io.Reader) (*Program, error) {
 	f := &mps{lines: *newLines("MPS", r), p: &Program{}, variable: map[string]int{}, row: map[string]int{}, kind: map[string]byte{}, ranges: map[string]float64{}, sign: 1}
 	f.comment = "*"
 	f.remark = func(text string) error { // as PuLP writes it
-		if sense := mpsSense.FindStringSubmatch(text); sense != nil {
+		if sense := mpsSense().FindStringSubmatch(text); sense != nil {
 			f.columns = sense[1:]
 			return f.sense()
 		}
@@ -101,7 +102,7 @@ func readMPS(r io.Reader) (*Program, error) {
 	}
 }
 
-var mpsSense = regexp.MustCompile(`(?i)^\*\s*SENSE\s*:\s*(\w+)`)
+var mpsSense = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^\*\s*SENSE\s*:\s*(\w+)`) })
 
 func (f *mps) sense() error {
 	switch strings.ToUpper(f.columns[0]) {

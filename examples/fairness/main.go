@@ -35,7 +35,7 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("fairness", flag.ContinueOnError)
 	f.StringVar(&o.csv, "csv", "", "read shifts from this `file`; the default is a week that the program makes")
-	f.Float64Var(&o.slack, "slack", 0.15, "how far above an equal share a nurse's mean may be, as a part of it")
+	f.Float64Var(&o.slack, "slack", 0.15, "how far above an equal share a nurse's mean may be, as a fraction of that share")
 	f.Float64Var(&o.tired, "tired", 1, "energy of two shifts of a nurse in a row")
 	f.IntVar(&o.chains, "chains", 32, "number of chains")
 	f.IntVar(&o.steps, "steps", 600, "dual steps of the first round")

@@ -57,7 +57,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy; on a graph, find a large cut. Models of pairs are searched; others, or any with -method, are annealed with the first kernel")
 	f.BoolVar(&o.bias, "bias", false, "measure how far DULA is from the target, by its step size and by how far the energy is from quadratic, on a torus of 3×3")
 	f.BoolVar(&o.bound, "bound", false, "with -anneal: prove a bound on the cut or energy, before the search")
-	f.Float64Var(&o.seconds, "seconds", 0, "stop -anneal after so many `seconds` of processor time of all cores together")
+	f.Float64Var(&o.seconds, "seconds", 0, "stop -anneal after this many `seconds` of processor time of all cores together")
 	f.Float64Var(&o.target, "target", 0, "stop -anneal once this `cut` of a graph, or an energy as low, is reached")
 	if err := f.Parse(args); err != nil {
 		return o, err

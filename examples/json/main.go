@@ -39,7 +39,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.check, "check", "", "only say whether the JSON in `file` is in the language")
 	f.StringVar(&o.maskbench, "maskbench", "", "only check the schemas in `file`, one JSON object a line with schema and tests")
 	f.BoolVar(&o.masks, "masks", false, "with -maskbench: read the instances token by token, and judge masks of next tokens")
-	f.IntVar(&o.tools, "tools", 0, "only measure the masks of calls of so many tools")
+	f.IntVar(&o.tools, "tools", 0, "only measure the masks for calls of this many tools")
 	f.IntVar(&o.length, "length", 64, "tokens of a sample at most")
 	f.IntVar(&o.n, "n", 10, "samples")
 	f.IntVar(&o.steps, "steps", 4, "steps of the diffusion")

@@ -43,7 +43,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.count, "count", false, "count the feasible states instead")
 	f.Float64Var(&o.config.Beta, "beta", 1, "inverse temperature of -sample, > 0")
 	f.Float64Var(&o.config.Penalty, "penalty", 0, "cost of a violation where no exact way is open; 0: none is allowed")
-	f.IntVar(&o.config.Steps, "steps", 0, "steps of annealing, or between draws of a chain; 0: as many as usual")
+	f.IntVar(&o.config.Steps, "steps", 0, "steps of annealing, or between draws of a chain; 0: the default")
 	f.IntVar(&o.config.Search, "search", 0, "evaluations of the search at most; 0: 2^26, −1: no search")
 	f.IntVar(&o.config.Workers, "workers", 0, "goroutines; 0: one per processor")
 	f.Uint64Var(&o.config.Seed, "seed", 1, "random seed")

@@ -38,7 +38,7 @@ func parseFlags(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("sequences", flag.ContinueOnError)
 	f.StringVar(&o.data, "data", "", "learn from the lines of this `file` (up to a comma) instead of small molecules")
-	f.IntVar(&o.atoms, "atoms", 6, "size of the largest molecules, hydrogen apart, that the program makes itself; each more takes ten times as long")
+	f.IntVar(&o.atoms, "atoms", 6, "size of the largest molecules that the program makes itself, not counting hydrogen; each additional atom takes ten times as long")
 	f.IntVar(&o.n, "n", 500, "samples per run")
 	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex,score", "`runs` to make")
 	f.IntVar(&o.order, "order", mostOrder, "tokens that the chain remembers; if this is not given, fewer where a prediction would take too long")
