@@ -207,7 +207,8 @@ func (f *Figure) SVG() ([]byte, error) {
 		return nil, err
 	}
 	svg := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:"+fonts))
-	at := bytes.Index(svg, []byte("<svg")) // for readers who do not see it
+	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `)) // a map fills its axes
+	at := bytes.Index(svg, []byte("<svg"))                                                       // for readers who do not see it
 	return slices.Concat(svg[:at], fmt.Appendf(nil, "<svg role=\"img\" aria-label=\"%s\"", html.EscapeString(f.Alternative())), svg[at+len("<svg"):]), nil
 }
 
