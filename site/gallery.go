@@ -27,7 +27,7 @@ var gallery = []example{
 	{Name: "ising", Args: "-steps 2000", Text: "Four kernels on the Ising model, next to the exact sum over all states."},
 	{Name: "partition", Args: "", Text: "A graph cut into two communities of exactly given sizes."},
 	{Name: "bayes", Args: "-steps 500 -chains 8", Text: "Binary weights of a Bayesian network, given data."},
-	{Name: "fit", Args: "-n 500", Text: "Couplings of a lattice, learned from its samples."},
+	{Name: "fit", Args: "-n 500 -seconds 20", Text: "Couplings of a lattice, learned from its samples."},
 	{Name: "infill", Args: "-n 50", Text: "Dates, licence plates and bank accounts, completed where characters are missing."},
 	{Name: "codons", Args: "-designs 5 -trials 2000", Text: "DNA that encodes a protein and obeys a laboratory's rules."},
 	{Name: "sequences", Args: "-atoms 4 -n 50 -order 2", Text: "Strings of small molecules, novel ones among them."},
