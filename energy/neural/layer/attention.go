@@ -30,15 +30,33 @@ func NewRotary(positions, dim int, base float64) *Rotary {
 	if !(base > 0) || !check.Finite(base) {
 		panic(fmt.Sprintf("layer: NewRotary: base = %v, want > 0 and finite", base))
 	}
-	if err := check.Entries("layer: NewRotary", "positions × dim", positions, dim); err != nil {
+	frequencies := make([]float64, dim/2)
+	for j := range frequencies {
+		frequencies[j] = math.Pow(base, -float64(j)/float64(dim/2))
+	}
+	return RotaryOf(positions, frequencies, 1)
+}
+
+// RotaryOf returns the angles t·frequencies[j] of the given number of positions t, for
+// heads of 2·len(frequencies) entries, with cosines and sines multiplied by scale: what
+// networks whose texts became longer after their first training have. It panics if there
+// is no frequency or a number is not finite.
+func RotaryOf(positions int, frequencies []float64, scale float64) *Rotary {
+	h := len(frequencies)
+	if h == 0 {
+		panic("layer: RotaryOf: no frequency, want at least 1")
+	}
+	if err := check.Entries("layer: RotaryOf", "positions × frequencies", positions, 2*h); err != nil {
 		panic(err.Error())
 	}
-	h := dim / 2
-	r := &Rotary{dim: dim, cos: make([]float32, positions*h), sin: make([]float32, positions*h)}
-	for t := range positions {
-		for j := range h {
-			s, c := math.Sincos(float64(t) * math.Pow(base, -float64(j)/float64(h)))
-			r.cos[t*h+j], r.sin[t*h+j] = float32(c), float32(s)
+	r := &Rotary{dim: 2 * h, cos: make([]float32, positions*h), sin: make([]float32, positions*h)}
+	for j, f := range frequencies {
+		if !check.Finite(f) || !check.Finite(scale) {
+			panic(fmt.Sprintf("layer: RotaryOf: frequencies[%d] = %v, scale = %v, want finite numbers", j, f, scale))
+		}
+		for t := range positions {
+			s, c := math.Sincos(float64(t) * f)
+			r.cos[t*h+j], r.sin[t*h+j] = float32(c*scale), float32(s*scale)
 		}
 	}
 	return r

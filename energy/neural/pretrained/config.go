@@ -29,7 +29,8 @@ type Config struct {
 	// HeadWidth the number of entries of each.
 	Heads, Groups, HeadWidth int
 
-	// Length is the largest number of positions.
+	// Length is the largest number of positions: that of config.json or, where its
+	// rope_scaling reaches further (dynamic, yarn), factor times the original one.
 	Length int
 
 	// Base is θ of the rotary positions; Epsilon is ε of the norms.
@@ -45,6 +46,7 @@ type Config struct {
 	Mask int32
 
 	family *family
+	rope   rope
 }
 
 // family is what the networks of one model_type have in common.
@@ -83,7 +85,7 @@ var (
 		gate:  "model.layers.%d.mlp.gate_proj", up: "model.layers.%d.mlp.up_proj", down: "model.layers.%d.mlp.down_proj",
 	}
 	qwenFixed = map[string][]any{
-		"hidden_act": {"silu"}, "use_sliding_window": {false}, "rope_scaling": {}, "mlp_bias": {false}, "use_mrope": {false},
+		"hidden_act": {"silu"}, "use_sliding_window": {false}, "mlp_bias": {false}, "use_mrope": {false},
 		"quantization_config": {},
 	}
 	qwen = &family{keys: qwenKeys, fixed: qwenFixed, names: qwenNames}
@@ -169,10 +171,7 @@ func readConfig(name string, r io.Reader) (Config, error) {
 	}
 	number := func(key string, absent float64) float64 {
 		v, ok := all[key]
-		if p, nested := all["rope_parameters"].(map[string]any); key == "rope_theta" && nested {
-			if kind, _ := p["rope_type"].(string); err == nil && kind != "" && kind != "default" {
-				err = fmt.Errorf("pretrained: %s: rope_parameters.rope_type = %s, want \"default\"", name, check.Quote(kind))
-			}
+		if p, nested := all["rope_parameters"].(map[string]any); key == "rope_theta" && nested && p[key] != nil {
 			v, ok = p[key]
 		}
 		if !ok || v == nil {
@@ -202,6 +201,22 @@ func readConfig(name string, r io.Reader) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
+	for _, key := range []string{"rope_scaling", "rope_parameters"} {
+		p, nested := all[key].(map[string]any)
+		switch {
+		case all[key] == nil || c.rope.kind != "" && c.rope.kind != ropeDefault:
+			continue
+		case !nested:
+			return fail("%s = %s, want an object or null", key, check.Clip(fmt.Sprint(all[key])))
+		}
+		if c.rope, err = readRope(key, p, c.Length); err != nil {
+			return fail("%w", err)
+		}
+	}
+	if c.rope.kind == "" {
+		c.rope, _ = readRope("", nil, c.Length) // no object, no error
+	}
+	c.Length = min(most, c.rope.longest(c.Length))
 	switch {
 	case c.Heads%c.Groups != 0:
 		return fail("%s = %d, want a multiple of %s = %d", k.heads, c.Heads, k.groups, c.Groups)

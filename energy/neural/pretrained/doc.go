@@ -22,7 +22,10 @@
 // queries, keys and values where the files have them, and norms of queries and keys for
 // Qwen3 (Nie et al. 2025; Ye et al. 2025; Yang et al. 2025). Every position sees all
 // others, or with [Options.Block] its own block and those before it. Dream predicts a
-// token one position early; its rows are moved to where they belong.
+// token one position early; its rows are moved to where they belong. Rotary angles may be
+// scaled for long texts, by rope_scaling or rope_parameters of config.json: linear,
+// dynamic, yarn (Peng et al. 2023) or llama3. What would make a network compute something
+// else is refused, with the file and the key or tensor.
 //
 // # Caveats
 //

@@ -106,7 +106,7 @@ func (n *Network) Masked(length int, opt Options) (*Masked, error) {
 	workers = min(workers, mostWorkers)
 	mk := func(n int) []float32 { return make([]float32, length*n) }
 	p := &pass{
-		net: n, length: length, mask: mask, block: opt.Block, rotary: layer.NewRotary(length, c.HeadWidth, c.Base), pool: pool.New(workers),
+		net: n, length: length, mask: mask, block: opt.Block, rotary: c.rope.rotary(length, c.HeadWidth, c.Base), pool: pool.New(workers),
 		x: mk(c.Width), h: mk(c.Width), f: mk(c.Width), q: mk(c.Heads * c.HeadWidth), o: mk(c.Heads * c.HeadWidth),
 		k: mk(c.Groups * c.HeadWidth), v: mk(c.Groups * c.HeadWidth), gate: mk(c.Hidden), up: mk(c.Hidden), scale: mk(1), rows: make([]int32, 0, length),
 	}
