@@ -116,11 +116,7 @@ func fraction(a, b int) float64 { return float64(a) / float64(max(1, b)) }
 
 // forget has the network forget a concept.
 func forget(ctx context.Context, o options) (*forgotten, error) {
-	split := o.seed
-	if o.weights == "" {
-		split = 1 // of the program's own weights
-	}
-	c, err := corpus.Load(o.data, o.atoms, split)
+	c, own, err := o.load()
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +124,7 @@ func forget(ctx context.Context, o options) (*forgotten, error) {
 	if err != nil {
 		return nil, err
 	}
-	net, err := o.network(c)
+	net, err := o.network(c, own)
 	if err != nil {
 		return nil, err
 	}
@@ -240,9 +236,9 @@ func forget(ctx context.Context, o options) (*forgotten, error) {
 }
 
 // network returns the network of the options, or the program's own.
-func (o options) network(c *corpus.Corpus) (net *neural.Transformer, err error) {
-	if o.weights == "" {
-		net, err = own("")
+func (o options) network(c *corpus.Corpus, own *shipped) (net *neural.Transformer, err error) {
+	if own != nil {
+		net, err = own.network("")
 	} else {
 		net, err = neural.Open(o.weights, neural.Config{})
 	}

@@ -85,7 +85,7 @@ func TestForget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := own("")
+	old, err := tiny.network("")
 	if err != nil || net.Config() != old.Config() || slices.Equal(net.Weights(), old.Weights()) {
 		t.Error("the weights that were saved are not those of a network that has forgotten", err)
 	}
@@ -102,16 +102,20 @@ func TestForget(t *testing.T) {
 }
 
 func TestForgetErrors(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.WriteFile(other, []byte("ann\nbob\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for want, args := range map[string][]string{
-		"-share = 0, want in (0, 1): a share of 0 takes a rule":   {"-share", "0"},
-		"-share = 1, want in (0, 1)":                              {"-share", "1"},
-		"-share = 0.95, want less than 0.":                        {"-share", "0.95"},
-		`-forget = "gold": no string of the data has 'g'`:         {"-forget", "gold"},
-		"-judge = -1, want ≥ 0":                                   {"-judge", "-1"},
-		"-forget with -train":                                     {"-train"},
-		"read the -weights of a network that was trained on them": {"-data", "x"},
-		"-atoms = 5, want 6":                                      {"-atoms", "5"},
-		"no such file":                                            {"-weights", filepath.Join(t.TempDir(), "none")},
+		"-share = 0, want in (0, 1): a share of 0 takes a rule":     {"-share", "0"},
+		"-share = 1, want in (0, 1)":                                {"-share", "1"},
+		"-share = 0.95, want less than 0.":                          {"-share", "0.95"},
+		`-forget = "gold": no string of the data has 'g'`:           {"-forget", "gold"},
+		"-judge = -1, want ≥ 0":                                     {"-judge", "-1"},
+		"-forget with -train":                                       {"-train"},
+		"the program's own network for strings of a file is of QM9": {"-data", other},
+		"-atoms = 5, -lean = 0.2, want 6":                           {"-atoms", "5"},
+		"no such file":                                              {"-weights", filepath.Join(t.TempDir(), "none")},
 	} {
 		if _, err := fewSteps(t, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want one that contains %q", args, err, want)

@@ -33,9 +33,8 @@ const (
 const large = 1
 
 // guides returns the networks that the wanted runs need in addition to the plain one.
-func guides(c *corpus.Corpus, n *networks, shape neural.Config, plain train.Objective, wanted map[string]bool, o options) []part {
+func guides(c *corpus.Corpus, n *networks, shape neural.Config, plain train.Objective, wanted map[string]bool, least float64, o options) []part {
 	labels := make([]int32, len(c.Train))
-	least := threshold(c, o.lean)
 	for i, s := range c.Train {
 		if area(s) >= least {
 			labels[i] = large
@@ -58,15 +57,14 @@ func guides(c *corpus.Corpus, n *networks, shape neural.Config, plain train.Obje
 // guideSteps returns the steps of a network that guides, but for a classifier's.
 func (o options) guideSteps() int { return cmp.Or(o.guide, o.steps) }
 
-// leaning are the runs with guidance, within the syntax and away from the training set.
-func leaning(c *corpus.Corpus, within projection.Path, novel *corpus.Seen, o options) []job {
-	least := threshold(c, o.lean)
+// leaning are the runs with guidance, within the syntax and away from what is not new.
+func leaning(c *corpus.Corpus, within projection.Path, novel *corpus.Seen, least float64, o options) []job {
 	var all []job
 	for _, g := range []struct{ name, what string }{{free, "classifier-free guidance"}, {led, "guidance by a classifier"}} {
 		what := fmt.Sprintf("%s towards a polar surface ≥ %.2f Å², weight %g", g.what, least, o.scale)
 		all = append(all,
 			job{name: g.name, what: what, projector: within, holds: corpus.Balanced, guide: g.name},
-			job{name: g.name + " novel", what: what + ", not in the training set", projector: novel, holds: both(novel.Judge()), guide: g.name})
+			job{name: g.name + " novel", what: what + ", " + c.Novel(), projector: novel, holds: both(novel.Judge()), guide: g.name})
 	}
 	return all
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"embed"
 	"io"
 	"math/rand/v2"
 	"runtime"
@@ -16,12 +14,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/training"
 )
-
-// weights are the program's own, 16-bit numbers of networks trained by the command
-// in the program's doc.
-//
-//go:embed weights.safetensors weights.safetensors.classes weights.safetensors.classifier
-var weights embed.FS
 
 const (
 	decay = 0.01 // of the weights
@@ -46,16 +38,18 @@ type part struct {
 	net       **neural.Transformer
 }
 
-// learned returns the networks that the wanted runs need and a report that says what
-// the first is.
-func learned(ctx context.Context, c *corpus.Corpus, wanted map[string]bool, o options) (*networks, *report, error) {
-	r := newReport(c, o)
+// learned returns the networks that the wanted runs need, the program's own if there are
+// some, and a report that says what the first is. Guidance leans towards the polar surface
+// least.
+func learned(ctx context.Context, c *corpus.Corpus, own *shipped, wanted map[string]bool, least float64, o options) (*networks, *report, error) {
+	r := newReport(c, least, o)
+	r.Warned = own.warnings(c)
 	n := new(networks)
 	shape := neural.Config{Length: c.Sites, Levels: c.Levels + 1, Width: o.width, Heads: o.width / head, Blocks: o.blocks, Positions: true}
 	plain := train.Masked{Mask: mask(c)}
 	parts := []part{{"", shape, plain, o.steps, &n.plain}}
 	if wanted[free] || wanted[led] {
-		parts = append(parts, guides(c, n, shape, plain, wanted, o)...)
+		parts = append(parts, guides(c, n, shape, plain, wanted, least, o)...)
 	}
 	var until time.Time
 	if o.minutes > 0 {
@@ -69,7 +63,7 @@ func learned(ctx context.Context, c *corpus.Corpus, wanted map[string]bool, o op
 		case o.weights != "":
 			*p.net, err = neural.Open(o.weights+p.suffix, neural.Config{})
 		default:
-			*p.net, err = own(p.suffix)
+			*p.net, err = own.network(p.suffix)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -83,20 +77,6 @@ func learned(ctx context.Context, c *corpus.Corpus, wanted map[string]bool, o op
 	var err error
 	r.NLL, r.Error, err = train.Evaluate(ctx, n.plain, plain, held, draws, o.seed, runtime.GOMAXPROCS(0))
 	return n, r, err
-}
-
-// own returns one of the networks that come with the program.
-func own(suffix string) (*neural.Transformer, error) {
-	name := "weights.safetensors" + suffix
-	b, err := weights.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	f, err := neural.ReadFile(name, bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		return nil, err
-	}
-	return neural.Load(f, neural.Config{})
 }
 
 // mask is the token that stands for a hidden one.

@@ -1,12 +1,13 @@
 // Molecules trains a masked diffusion transformer on strings, by default on all
 // small organic molecules in SMILES, and generates new ones with it: as they
-// come, within the syntax, away from the training set, with a count, within a
+// come, within the syntax, away from what is known, with a count, within a
 // regular expression, with a large polar surface, and led towards one by classifier-free
 // guidance (cfg) and by a classifier (cbg), as networks of their own. Validity,
 // novelty, uniqueness and violations are judged as by the program sequences, whose chain
 // the network replaces.
 //
 //	go -C examples run ./molecules
+//	go -C examples run ./molecules -data qm9.csv -n 1024 -dump samples.tsv -json
 //	go -C examples run ./molecules -data strings.txt -train -steps 20000 -minutes 60 -checkpoint run.ckpt -weights run.safetensors
 //	go -C examples run ./molecules -data strings.txt -weights run.safetensors -n 1024 -dump samples.tsv
 //
@@ -15,9 +16,12 @@
 // With -forget it moves the weights of a network until at most a share of its samples has a
 // concept, and judges fresh samples of the network that has forgotten.
 //
-// Without -data, -train and -weights it uses weights that come with it, made by
+// Without -train and -weights it uses networks that come with it: of small molecules and,
+// with -data, of QM9 (Ramakrishnan et al. 2014), whose file the user has, SMILES in Kekulé
+// form in the order of their indices. They were made by
 //
 //	go -C examples run ./molecules -train -run cfg,cbg -weights molecules/weights.safetensors
+//	go -C examples run ./molecules -data qm9.csv -train -steps 95000 -batch 32 -rate 1e-3 -width 128 -blocks 4 -guide 12000 -run cfg,cbg -weights molecules/qm9.safetensors
 package main
 
 import (
@@ -28,7 +32,6 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
-	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 )
 
 // options are the command line.
@@ -56,7 +59,7 @@ const ownLean = 0.2
 func parseFlags(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("molecules", flag.ContinueOnError)
-	f.StringVar(&o.data, "data", "", "learn from the lines of this `file` (up to a comma) instead of small molecules")
+	f.StringVar(&o.data, "data", "", "learn from the strings of this `file`, a line each (up to a comma, or the column smiles), instead of small molecules; without -train and -weights it is QM9, or a part of it")
 	f.IntVar(&o.atoms, "atoms", ownAtoms, "size of the largest molecules that the program makes itself, not counting hydrogen; each additional atom takes ten times as long")
 	f.BoolVar(&o.train, "train", false, "train a network")
 	f.IntVar(&o.steps, "steps", 2000, "total steps of training; -minutes may leave some of them to a later run")
@@ -77,7 +80,7 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
 	f.IntVar(&o.every, "every", 1, "project once in this many `steps` of the diffusion and in the last one; -1: in the last one only")
 	f.Float64Var(&o.start, "start", 1, "project from this `time` on: 1 is noise, 0 the sample")
-	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the samples and, of networks that do not come with the program, of the split and the training")
 	f.StringVar(&o.forget, "forget", "", "have the network forget a `concept`: rings, nitrogen, triple (bonds), or letters of the strings with commas")
 	f.Float64Var(&o.share, "share", 0.1, "greatest `share` of the samples that may have the forgotten concept")
 	f.IntVar(&o.judged, "judge", 0, "samples that judge what was forgotten; 0: as many as give the share to 5 %")
@@ -120,13 +123,8 @@ func parseFlags(args []string) (options, error) {
 		return o, fmt.Errorf("-share = %v, want in (0, 1): a share of 0 takes a rule, such as -run count or -run regex, not a network", o.share)
 	case o.judged < 0:
 		return o, fmt.Errorf("-judge = %d, want ≥ 0", o.judged)
-	case o.forget != "" && o.weights == "" && o.data != "":
-		return o, fmt.Errorf("-forget with -data: read the -weights of a network that was trained on them")
-	case o.forget != "" && o.weights == "" && o.atoms != ownAtoms:
-		return o, fmt.Errorf("-atoms = %d, want %d, those of the program's own weights, or read -weights", o.atoms, ownAtoms)
-	case o.forget != "":
-	case !o.train && o.weights == "" && (o.data != "" || o.atoms != ownAtoms || o.seed != 1 || o.lean != ownLean):
-		return o, fmt.Errorf("the program's own weights are for -atoms %d -seed 1 -lean %g without -data: -train others, or read -weights", ownAtoms, ownLean)
+	case !o.train && o.weights == "" && (o.atoms != ownAtoms || o.lean != ownLean):
+		return o, fmt.Errorf("-atoms = %d, -lean = %v, want %d and %v, which the program's own networks are for: -train others, or read -weights", o.atoms, o.lean, ownAtoms, ownLean)
 	}
 	return o, nil
 }
@@ -137,11 +135,12 @@ const (
 )
 
 func run(ctx context.Context, o options) (*report, error) {
-	c, err := corpus.Load(o.data, o.atoms, o.seed)
+	c, own, err := o.load()
 	if err != nil {
 		return nil, err
 	}
-	all, err := jobs(ctx, c, o)
+	least := o.leans(c, own)
+	all, err := jobs(ctx, c, least, o)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +157,7 @@ func run(ctx context.Context, o options) (*report, error) {
 	if !c.Chemical {
 		wanted[free], wanted[led] = false, false
 	}
-	nets, r, err := learned(ctx, c, wanted, o)
+	nets, r, err := learned(ctx, c, own, wanted, least, o)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
@@ -27,7 +28,7 @@ func (r *report) draw() error {
 		return nil
 	}
 	var names []string
-	groups := []picture.Group{{Name: "valid"}, {Name: "novel"}, {Name: "unique"}, {Name: "valid & novel"}}
+	groups := []picture.Group{{Name: corpus.Judged(r.Judge)}, {Name: "novel"}, {Name: "unique"}, {Name: corpus.Judged(r.Judge) + " & novel"}}
 	for _, f := range r.Runs {
 		names = append(names, f.Name)
 		for k, n := range []int{f.Valid, f.Novel, f.Unique, f.ValidNovel} {
@@ -35,7 +36,7 @@ func (r *report) draw() error {
 		}
 	}
 	f, err := picture.Shares("runs", "Samples by run", "% of samples", names, groups)
-	f.Caption = "Valid and novel strings count once each."
+	f.Caption = "Strings that are novel, too, count once each."
 	r.Add(f)
 	return err
 }

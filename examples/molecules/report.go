@@ -18,7 +18,7 @@ type report struct {
 	Data    string    `json:"data"`
 	Train   int       `json:"train"`
 	Held    int       `json:"held_out"`
-	Judge   string    `json:"judge"` // of validity: "smiles", or "syntax" if the data are no molecules
+	Judge   string    `json:"judge"` // of validity: "smiles", or "syntax" (brackets and ring digits alone) if the data are no molecules that it reads
 	Seed    uint64    `json:"seed"`
 	Weights int       `json:"weights"`
 	NLL     float64   `json:"nll"`
@@ -27,14 +27,15 @@ type report struct {
 	Seconds float64   `json:"train_seconds"`
 	Loss    *float64  `json:"loss,omitempty"`
 	Runs    []figures `json:"runs"`
+	Warned  []string  `json:"warnings,omitempty"`
 
 	picture.Album `json:"-"`
 	losses        []loss  // of this training
 	least         float64 // polar surface that guidance leans towards
 }
 
-// figures are the results of one run: counts among n samples. Novel samples are
-// not in the training set, known ones are; valid and novel ones are counted
+// figures are the results of one run: counts among n samples. Novel samples are not in the
+// data or, of small molecules, not in the training set; known ones are. Valid and novel ones are counted
 // once each in ValidNovel. All that is by what strings stand for: two strings of one
 // molecule are the same, if the data are molecules. Strings counts the different
 // strings.
@@ -63,13 +64,12 @@ type figures struct {
 	samples []string
 }
 
-func newReport(c *corpus.Corpus, o options) *report {
-	r := &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Judge: "smiles", Seed: o.seed, least: threshold(c, o.lean)}
-	if !c.Chemical {
-		r.Judge = "syntax"
-	}
-	return r
+func newReport(c *corpus.Corpus, least float64, o options) *report {
+	return &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Judge: c.Judge(), Seed: o.seed, least: least}
 }
+
+// Warnings implements [command.Cautious].
+func (r *report) Warnings() []string { return r.Warned }
 
 // add judges the samples of a run.
 func (r *report) add(c *corpus.Corpus, j job, out []string, failed int, seconds float64) {
@@ -121,14 +121,17 @@ func (r *report) String() string {
 		fmt.Fprintf(&b, "the training in the checkpoint has reached step %d: nothing was left to do\n", r.Steps)
 	}
 	fmt.Fprintf(&b, "%d weights, bound on −log p of a held-out string %.2f ± %.2f nats\n\n", r.Weights, r.NLL, r.Error)
+	for _, s := range r.Warned {
+		fmt.Fprintf(&b, "%s\n\n", s)
+	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "run\tn\tvalid\tnovel\tunique\tstrings\tvalid & novel\tknown\tviolations\treached\tnot converged\tseconds\t")
+	fmt.Fprintf(w, "run\tn\t%[1]s\tnovel\tunique\tstrings\t%[1]s & novel\tknown\tviolations\treached\tnot converged\tseconds\t\n", corpus.Judged(r.Judge))
 	for _, f := range r.Runs {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n", f.Name, f.N, f.Valid, f.Novel, f.Unique, f.Strings, f.ValidNovel, f.Known, f.Violations, f.Reached, f.NotConverged, f.Seconds)
 	}
 	w.Flush()
-	if r.Judge == "syntax" {
-		fmt.Fprintln(&b, "\nthe data are no molecules: valid means balanced")
+	if r.Judge == corpus.BySyntax {
+		fmt.Fprintln(&b, "\n"+corpus.NoMolecules)
 	}
 	for _, f := range r.Runs {
 		fmt.Fprintf(&b, "\n%s (%s): %s", f.Name, f.Constraint, strings.Join(f.samples[:min(6, len(f.samples))], " "))

@@ -25,7 +25,7 @@ type job struct {
 }
 
 // jobs lists the runs. All but the first are within the syntax.
-func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
+func jobs(ctx context.Context, c *corpus.Corpus, least float64, o options) ([]job, error) {
 	language, err := corpus.Syntax(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("syntax: %w", err)
@@ -42,7 +42,7 @@ func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
 	all := []job{
 		{name: "unconstrained", what: "balanced, but nothing asks for it", holds: corpus.Balanced},
 		{name: "syntax", what: "brackets balanced, ring digits in pairs", projector: projection.Path{Language: language}, holds: corpus.Balanced},
-		{name: "novel", what: "not in the training set", projector: novel, holds: both(novel.Judge())},
+		{name: "novel", what: c.Novel(), projector: novel, holds: both(novel.Judge())},
 	}
 	for _, j := range []struct {
 		name, what string
@@ -58,7 +58,7 @@ func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
 	if c.Chemical {
 		within := projection.Path{Language: language}
 		all = append(all, surfaces(c, within, o.shares)...)
-		all = append(all, leaning(c, within, novel, o)...)
+		all = append(all, leaning(c, within, novel, least, o)...)
 	}
 	return all, nil
 }

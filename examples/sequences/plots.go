@@ -26,7 +26,7 @@ func (r *report) draw() error {
 // drawRuns shows the shares of valid, novel and unique samples side by side.
 func (r *report) drawRuns() (*picture.Figure, error) {
 	var names []string
-	groups := []picture.Group{{Name: "valid"}, {Name: "novel"}, {Name: "unique"}}
+	groups := []picture.Group{{Name: corpus.Judged(r.Judge)}, {Name: "novel"}, {Name: "unique"}}
 	for _, f := range r.Runs {
 		names = append(names, f.Name)
 		for k, n := range []int{f.Valid, f.Novel, f.Unique} {
@@ -34,7 +34,7 @@ func (r *report) drawRuns() (*picture.Figure, error) {
 		}
 	}
 	f, err := picture.Shares("runs", "Samples by run", "% of samples", names, groups)
-	f.Caption = "Valid: as judged by code of its own; novel: not in the training set; unique: different from each other."
+	f.Caption = "Valid, or balanced where the data are no molecules: as judged by code of its own; novel: not in the data or, of small molecules, not in the training set; unique: different from each other."
 	return f, err
 }
 

@@ -18,7 +18,7 @@ type report struct {
 	Train int       `json:"train"`
 	Held  int       `json:"held_out"`
 	Order int       `json:"order"` // tokens that the chain remembers
-	Judge string    `json:"judge"` // of validity: "smiles", or "syntax" if the data are no molecules
+	Judge string    `json:"judge"` // of validity: "smiles", or "syntax" (brackets and ring digits alone) if the data are no molecules that it reads
 	Seed  uint64    `json:"seed"`
 	Runs  []figures `json:"runs"`
 
@@ -49,11 +49,7 @@ type figures struct {
 }
 
 func newReport(c *corpus.Corpus, o options) *report {
-	r := &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Order: o.order, Judge: "smiles", Seed: o.seed}
-	if !c.Chemical {
-		r.Judge = "syntax"
-	}
-	return r
+	return &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Order: o.order, Judge: c.Judge(), Seed: o.seed}
 }
 
 // add judges the samples of a run.
@@ -111,14 +107,14 @@ func (r *report) String() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: learned from %d strings by a chain that remembers %d tokens, %d held out, seed %d\n\n", r.Data, r.Train, r.Order, r.Held, r.Seed)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "run\tn\tvalid %\tnovel %\tunique %\tviolations\tnot converged\tNLL\trecovered\tseconds\t")
+	fmt.Fprintf(w, "run\tn\t%s %%\tnovel %%\tunique %%\tviolations\tnot converged\tNLL\trecovered\tseconds\t\n", corpus.Judged(r.Judge))
 	for _, f := range r.Runs {
 		share := func(k int) float64 { return 100 * float64(k) / float64(f.N) }
 		fmt.Fprintf(w, "%s\t%d\t%.1f\t%.1f\t%.1f\t%d\t%d\t%.2f\t%d\t%.1f\t\n", f.Name, f.N, share(f.Valid), share(f.Novel), share(f.Unique), f.Violations, f.NotConverged, f.NLL, f.Recovered, f.Seconds)
 	}
 	w.Flush()
-	if r.Judge == "syntax" {
-		fmt.Fprintln(&b, "\nthe data are no molecules: valid means balanced")
+	if r.Judge == corpus.BySyntax {
+		fmt.Fprintln(&b, "\n"+corpus.NoMolecules)
 	}
 	for _, f := range r.Runs {
 		fmt.Fprintf(&b, "\n%s (%s): %s", f.Name, f.Constraint, strings.Join(f.samples[:min(6, len(f.samples))], " "))

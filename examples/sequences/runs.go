@@ -68,7 +68,7 @@ func jobs(ctx context.Context, c *corpus.Corpus, o options) ([]job, error) {
 	return []job{
 		{"unconstrained", "balanced, but nothing asks for it", nil, firstHitting, nil, corpus.Balanced},
 		{"syntax", "brackets balanced, ring digits in pairs", projection.Path{Language: language}, firstHitting, nil, corpus.Balanced},
-		{"novel", "not in the training set", novel, firstHitting, nil, both(novel.Judge())},
+		{"novel", c.Novel(), novel, firstHitting, nil, both(novel.Judge())},
 		{"count", countText, countPath, firstHitting, nil, both(isCount)},
 		{"regex", regexText, regexPath, firstHitting, nil, both(matches)},
 		scoreJob(model, c, threshold, projection.Path{Language: language, Name: "polarity"}, o.process,

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -15,6 +16,10 @@ import (
 
 // Corpus is the strings that a run learns from, as text and as tokens. Token t <
 // Pad is the rune Letters[t]; Pad fills strings up to sites.
+//
+// Known are the strings that are not new: those of a file, held out or not, or those that
+// the program learns from if it has made them itself. Identity is the same for two strings
+// of one molecule, if the data are molecules.
 type Corpus struct {
 	Name           string
 	Train, Held    []string
@@ -24,7 +29,11 @@ type Corpus struct {
 	TrainX         [][]int32
 	Chemical       bool // the judge of molecules understands the strings
 	Identity       func(text string) string
-	Known, HeldKey map[string]bool // identities of train and held
+	Known, HeldKey map[string]bool // identities of what is not new, and of what is held out
+
+	old    []string // what is not new
+	where  string   // it is
+	ofFile bool
 }
 
 // understood is the share of strings that the judge must accept for the data to
@@ -34,7 +43,10 @@ const understood = 0.99
 // Load makes the corpus of a run: the strings of the file data, or all molecules
 // of up to so many atoms if it is "". The seed decides what is held out.
 func Load(data string, atoms int, seed uint64) (*Corpus, error) {
-	c := &Corpus{Name: fmt.Sprintf("all molecules of up to %d atoms C, N, O, F and one ring", atoms), Identity: identity}
+	c := &Corpus{
+		Name:  fmt.Sprintf("all molecules of up to %d atoms C, N, O, F and one ring", atoms),
+		where: "in the training set", Identity: identity,
+	}
 	var all []string
 	if data == "" {
 		all = molecules(atoms)
@@ -43,8 +55,7 @@ func Load(data string, atoms int, seed uint64) (*Corpus, error) {
 		if all, err = read(data); err != nil {
 			return nil, err
 		}
-		c.Name = data
-		c.Identity = func(text string) string { return text }
+		c.Name, c.where, c.ofFile = data, "in the data", true
 	}
 	rng := rand.New(rand.NewPCG(seed, 80))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -52,26 +63,35 @@ func Load(data string, atoms int, seed uint64) (*Corpus, error) {
 	if cut < 1 || cut == len(all) {
 		return nil, fmt.Errorf("%s: %d different strings, want ≥ 2", c.Name, len(all))
 	}
-	c.Train, c.Held = all[:cut], all[cut:]
-	c.Known, c.HeldKey = make(map[string]bool), make(map[string]bool)
+	c.Train, c.Held, c.old = all[:cut], all[cut:], all
+	if data == "" {
+		c.old = c.Train
+	}
 	accepted := 0
-	for i, s := range all {
+	for _, s := range all {
 		if _, err := parse(s); err == nil {
 			accepted++
 		}
-		if i < cut {
-			c.Known[c.Identity(s)] = true
-		} else {
-			c.HeldKey[c.Identity(s)] = true
+	}
+	if c.Chemical = float64(accepted) >= understood*float64(len(all)); !c.Chemical {
+		c.Identity = func(text string) string { return text }
+	}
+	c.Known, c.HeldKey = make(map[string]bool), make(map[string]bool)
+	for i, s := range all {
+		id := c.Identity(s)
+		if i < len(c.old) {
+			c.Known[id] = true
+		}
+		if i >= cut {
+			c.HeldKey[id] = true
 		}
 	}
-	c.Chemical = float64(accepted) >= understood*float64(len(all))
 	c.tokenise(all)
 	return c, nil
 }
 
 // read returns the different strings of a file: of each line what comes before a
-// comma, without the header "smiles" that some files have.
+// comma or, if the first line has the names of columns, the column smiles.
 func read(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,14 +101,26 @@ func read(path string) ([]string, error) {
 	seen := make(map[string]bool)
 	var all []string
 	scan := bufio.NewScanner(f)
+	column := 0
 	for line := 1; scan.Scan(); line++ {
-		s, _, _ := strings.Cut(scan.Text(), ",")
-		s = strings.TrimSpace(s)
-		if s == "" || seen[s] || line == 1 && strings.EqualFold(s, "smiles") {
-			continue
+		cells := strings.Split(scan.Text(), ",")
+		for i, s := range cells {
+			cells[i] = strings.Trim(s, " \t\r\"\ufeff")
 		}
-		seen[s] = true
-		all = append(all, s)
+		if line == 1 {
+			named := slices.IndexFunc(cells, func(s string) bool { return strings.EqualFold(s, "smiles") })
+			if named >= 0 {
+				column = named
+				continue
+			}
+		}
+		if column >= len(cells) {
+			return nil, fmt.Errorf("%s: line %d has %d cells, want ≥ %d: the first line has the name smiles there", path, line, len(cells), column+1)
+		}
+		if s := cells[column]; s != "" && !seen[s] {
+			seen[s] = true
+			all = append(all, s)
+		}
 	}
 	return all, scan.Err()
 }
@@ -100,7 +132,7 @@ func identity(text string) string {
 	if err != nil {
 		return "not a molecule: " + text
 	}
-	key, _ := m.key()
+	key, _ := m.delocalised().key()
 	return key
 }
 
@@ -115,15 +147,33 @@ func (c *Corpus) tokenise(all []string) {
 		}
 		c.Sites = max(c.Sites, n)
 	}
-	for r := range letters {
-		c.Letters = append(c.Letters, r)
-	}
-	slices.SortFunc(c.Letters, cmp.Compare[rune])
-	c.Pad = int32(len(c.Letters))
-	c.Levels = len(c.Letters) + 1
+	c.spell(slices.SortedFunc(maps.Keys(letters), cmp.Compare[rune]))
+}
+
+// spell writes the training strings with these letters.
+func (c *Corpus) spell(letters []rune) {
+	c.Letters, c.Pad, c.Levels, c.TrainX = letters, int32(len(letters)), len(letters)+1, nil
 	for _, s := range c.Train {
 		c.TrainX = append(c.TrainX, c.Tokens(s))
 	}
+}
+
+// Spell has the corpus use the letters, ascending, and the length of another, such as
+// that which a network has been trained on. It is an error if a string has other letters
+// or is longer.
+func (c *Corpus) Spell(letters string, sites int) error {
+	all := []rune(letters)
+	if c.Sites > sites {
+		return fmt.Errorf("%s has strings of %d letters, want at most %d", c.Name, c.Sites, sites)
+	}
+	for _, r := range c.Letters {
+		if _, ok := slices.BinarySearch(all, r); !ok {
+			return fmt.Errorf("%s has strings with %q, want those of %q", c.Name, r, letters)
+		}
+	}
+	c.Sites = sites
+	c.spell(all)
+	return nil
 }
 
 // token returns the token of a rune, −1 if there is none.
@@ -162,6 +212,39 @@ func (c *Corpus) Text(x []int32) string {
 		}
 	}
 	return b.String()
+}
+
+// How strings are judged: as molecules, or by their brackets and ring digits alone.
+const (
+	BySMILES = "smiles"
+	BySyntax = "syntax"
+
+	// NoMolecules says what reports by syntax mean.
+	NoMolecules = "not all of the data are molecules that the judge reads (SMILES in Kekulé form without stereochemistry): brackets and ring digits are judged, not chemistry"
+)
+
+// Novel says what a novel run asks for.
+func (c *Corpus) Novel() string {
+	if c.ofFile && c.Chemical {
+		return "a molecule that is not " + c.where
+	}
+	return "not " + c.where
+}
+
+// Judge returns how Valid judges.
+func (c *Corpus) Judge() string {
+	if c.Chemical {
+		return BySMILES
+	}
+	return BySyntax
+}
+
+// Judged is what to call strings that a judge accepts.
+func Judged(judge string) string {
+	if judge == BySMILES {
+		return "valid"
+	}
+	return "balanced"
 }
 
 // Valid judges a string: as a molecule if the data are molecules, otherwise by

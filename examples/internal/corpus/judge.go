@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -10,34 +11,51 @@ import (
 // knows nothing of the enumerator or of the constraints.
 //
 // Atoms are those of the organic subset and atoms in brackets with hydrogens and
-// charge; bonds are -, =, #; there are branches and ring digits. A nitro group
-// has charges, not a nitrogen of five bonds. Isotopes, stereochemistry, aromatic
-// atoms, %nn and dots are not understood.
+// charge; bonds are -, =, #; there are branches and ring digits. Isotopes,
+// stereochemistry, aromatic atoms, %nn and dots are not understood.
+//
+// What can be written in several ways comes out in one: hydrogens belong to their atom,
+// brackets are left out where they say nothing, and a nitrogen of five bonds, one of them
+// to O=, or three of them to N#, has charges, as RDKit reads it.
 func parse(text string) (*molecule, error) {
-	p := parser{text: text, m: new(molecule), at: -1, open: make(map[byte]opening)}
-	if err := p.run(); err != nil {
+	p := parser{text: text, at: -1, open: make(map[byte]opening)}
+	err := p.run()
+	if err == nil {
+		err = p.settle()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%q: %w", text, err)
 	}
-	return p.m, nil
+	return p.whole(), nil
 }
 
 type parser struct {
 	text  string
 	pos   int
-	m     *molecule
-	free  []int // bonds that an atom still has free for
-	at    int   // the atom to bind to
-	order int   // of the bond just written, 0 for none
+	raw   molecule // as written
+	atoms []atom
+	at    int // the atom to bind to
+	order int // of the bond just written, 0 for none
 	stack []int
 	open  map[byte]opening
 	fresh bool // a branch has just been opened
 }
 
+// atom is what the text says of an atom, but for its bonds.
+type atom struct {
+	symbol            string
+	hydrogens, charge int
+	bracket           bool // hydrogens are given, else they fill the valence
+	pos               int
+}
+
 // opening is a ring digit that waits for its other end.
 type opening struct{ atom, order int }
 
-// valences of neutral atoms, the largest where there are several.
-var valences = map[string]int{"B": 3, "C": 4, "N": 3, "O": 2, "F": 1, "P": 5, "S": 6, "Cl": 1, "Br": 1, "I": 1, "H": 1}
+// valences of neutral atoms, ascending.
+var valences = map[string][]int{
+	"B": {3}, "C": {4}, "N": {3}, "O": {2}, "F": {1}, "P": {3, 5, 7}, "S": {2, 4, 6}, "Cl": {1}, "Br": {1}, "I": {1, 3, 5}, "H": {1},
+}
 
 func (p *parser) run() error {
 	for p.pos < len(p.text) {
@@ -47,7 +65,7 @@ func (p *parser) run() error {
 		p.pos++
 	}
 	switch {
-	case len(p.m.label) == 0:
+	case len(p.atoms) == 0:
 		return fmt.Errorf("no atom")
 	case len(p.stack) > 0:
 		return fmt.Errorf("a branch stays open")
@@ -86,36 +104,24 @@ func (p *parser) step(c byte) error {
 			symbol = two
 			p.pos++
 		}
-		v, ok := valences[symbol]
-		if !ok || symbol == "H" {
+		if _, ok := valences[symbol]; !ok || symbol == "H" {
 			return fmt.Errorf("no atom %q", symbol)
 		}
-		return p.atom(symbol, v)
+		p.atom(atom{symbol: symbol})
 	}
 	return nil
 }
 
-// atom adds an atom that can make some bonds.
-func (p *parser) atom(label string, free int) error {
-	i := p.m.add(label)
-	p.free = append(p.free, free)
+// atom adds an atom.
+func (p *parser) atom(a atom) {
+	a.pos = p.pos
+	p.atoms = append(p.atoms, a)
+	i := p.raw.add(a.symbol)
 	from, order := p.at, max(1, p.order)
 	p.at, p.order, p.fresh = i, 0, false
-	if from < 0 {
-		return nil
+	if from >= 0 {
+		p.raw.bind(from, i, order)
 	}
-	return p.bind(from, i, order)
-}
-
-// bind makes a bond if both ends have a free valence.
-func (p *parser) bind(a, b, order int) error {
-	if p.free[a] < order || p.free[b] < order {
-		return fmt.Errorf("an atom has more bonds than its valence")
-	}
-	p.free[a] -= order
-	p.free[b] -= order
-	p.m.bind(a, b, order)
-	return nil
 }
 
 // ring opens or closes a ring.
@@ -132,12 +138,13 @@ func (p *parser) ring(digit byte) error {
 	}
 	delete(p.open, digit)
 	switch {
-	case o.atom == p.at || p.m.bonded(o.atom, p.at):
+	case o.atom == p.at || p.raw.bonded(o.atom, p.at):
 		return fmt.Errorf("a ring of fewer than three atoms")
 	case o.order != 0 && order != 0 && o.order != order:
 		return fmt.Errorf("the ends of a ring disagree on the bond")
 	}
-	return p.bind(o.atom, p.at, max(1, o.order, order))
+	p.raw.bind(o.atom, p.at, max(1, o.order, order))
+	return nil
 }
 
 // bracket reads an atom like [NH3+].
@@ -148,12 +155,14 @@ func (p *parser) bracket() error {
 	}
 	inner := p.text[p.pos+1 : p.pos+end]
 	p.pos += end
-	rest := strings.TrimLeft(inner, "abcdefghijklmnopqrstuvwxyzABCDEFGIJKLMNOPQRSTUVWXYZ")
-	symbol := inner[:len(inner)-len(rest)]
-	free, ok := valences[symbol]
-	if !ok {
+	symbol := strings.TrimRight(inner, "H0123456789+-")
+	if symbol == "" && strings.HasPrefix(inner, "H") {
+		symbol = "H"
+	}
+	if _, ok := valences[symbol]; !ok {
 		return fmt.Errorf("no atom %q", inner)
 	}
+	rest := inner[len(symbol):]
 	number := func() int { // a count, 1 if there is none
 		if rest != "" && rest[0] >= '0' && rest[0] <= '9' {
 			n := int(rest[0] - '0')
@@ -162,35 +171,137 @@ func (p *parser) bracket() error {
 		}
 		return 1
 	}
+	a := atom{symbol: symbol, bracket: true}
 	if strings.HasPrefix(rest, "H") {
 		rest = rest[1:]
-		free -= number()
+		a.hydrogens = number()
 	}
 	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
-		charge := 1
+		a.charge = 1
 		if rest[0] == '-' {
-			charge = -1
+			a.charge = -1
 		}
 		rest = rest[1:]
-		free += charged(symbol, charge*number())
+		a.charge *= number()
 	}
-	if rest != "" || free < 0 {
+	if rest != "" || a.hydrogens > a.most() {
 		return fmt.Errorf("no atom %q", inner)
 	}
-	return p.atom("["+inner+"]", free)
+	p.atom(a)
+	return nil
 }
 
-// charged returns by how much a charge changes the valence: a cation of N or O
-// binds one more, an anion one less; carbon and boron lose one either way, but
-// for B⁻, which is like carbon.
-func charged(symbol string, charge int) int {
-	switch symbol {
+// most returns how many bonds an atom can make, hydrogens included. A cation of N or O
+// binds one more than the neutral atom, an anion one less; carbon and hydrogen lose one
+// either way, and B⁻ is like carbon.
+func (a atom) most() int {
+	all := valences[a.symbol]
+	most := all[len(all)-1]
+	switch a.symbol {
 	case "C", "H":
-		return -max(charge, -charge)
+		return most - max(a.charge, -a.charge)
 	case "B":
-		return -charge
+		return most - a.charge
 	}
-	return charge
+	return most + a.charge
+}
+
+// filled returns the hydrogens of a neutral atom outside brackets that makes so many
+// bonds to others.
+func filled(symbol string, bonds int) int {
+	for _, v := range valences[symbol] {
+		if v >= bonds {
+			return v - bonds
+		}
+	}
+	return 0
+}
+
+// settle separates the charges of nitrogens of five bonds, judges valences and counts
+// hydrogens.
+func (p *parser) settle() error {
+	for i := range p.atoms {
+		p.separate(i)
+	}
+	for i := range p.atoms {
+		a, bonds := &p.atoms[i], p.raw.valence(i)
+		if bonds+a.hydrogens > a.most() {
+			return fmt.Errorf("character %d: an atom has more bonds than its valence", a.pos+1)
+		}
+		if !a.bracket {
+			a.hydrogens = filled(a.symbol, bonds)
+		}
+	}
+	return nil
+}
+
+// separate makes N(=O)= of five bonds [N+]([O-])=, and N#N of five [N+]=[N-].
+func (p *parser) separate(i int) {
+	const five = 5
+	if a := p.atoms[i]; a.symbol != "N" || a.charge != 0 || p.raw.valence(i)+a.hydrogens != five {
+		return
+	}
+	for _, l := range p.raw.next[i] {
+		other := &p.atoms[l.to]
+		if other.charge != 0 || !(other.symbol == "O" && l.order == 2 || other.symbol == "N" && l.order == 3) {
+			continue
+		}
+		p.raw.setOrder(i, l.to, l.order-1)
+		for _, end := range []struct{ atom, charge int }{{i, 1}, {l.to, -1}} {
+			a := &p.atoms[end.atom]
+			a.charge, a.bracket = end.charge, true
+		}
+		return
+	}
+}
+
+// whole returns the molecule with the hydrogens that are written as atoms taken into
+// those that they are bound to.
+func (p *parser) whole() *molecule {
+	m, number := new(molecule), make([]int, len(p.atoms))
+	for i, a := range p.atoms {
+		if next := p.raw.next[i]; a.symbol == "H" && a.charge == 0 && a.hydrogens == 0 && len(next) == 1 && p.atoms[next[0].to].symbol != "H" {
+			p.atoms[next[0].to].hydrogens++
+			number[i] = -1
+		}
+	}
+	for i, a := range p.atoms {
+		if number[i] < 0 {
+			continue
+		}
+		bonds := 0
+		for _, l := range p.raw.next[i] {
+			if number[l.to] >= 0 {
+				bonds += l.order
+			}
+		}
+		number[i] = m.add(a.label(bonds))
+	}
+	for i, next := range p.raw.next {
+		for _, l := range next {
+			if i < l.to && number[i] >= 0 && number[l.to] >= 0 {
+				m.bind(number[i], number[l.to], l.order)
+			}
+		}
+	}
+	return m
+}
+
+// label writes an atom that makes so many bonds: in brackets if it must be.
+func (a atom) label(bonds int) string {
+	if a.symbol != "H" && a.charge == 0 && a.hydrogens == filled(a.symbol, bonds) {
+		return a.symbol
+	}
+	counted := func(sign string, n int) string {
+		switch n {
+		case 0:
+			return ""
+		case 1:
+			return sign
+		}
+		return sign + strconv.Itoa(n)
+	}
+	return "[" + a.symbol + counted("H", a.hydrogens) + counted("+", max(0, a.charge)) + counted("-", max(0, -a.charge)) + "]"
 }
 
 // Balanced reports whether round and square brackets are closed in order and

@@ -28,6 +28,36 @@ func (m *molecule) bind(a, b, order int) {
 	m.next[b] = append(m.next[b], link{a, order})
 }
 
+// valence returns how many bonds an atom makes, double ones counted twice.
+func (m *molecule) valence(i int) int {
+	n := 0
+	for _, l := range m.next[i] {
+		n += l.order
+	}
+	return n
+}
+
+// order returns the order of the bond of two neighbours.
+func (m *molecule) order(a, b int) int {
+	for _, l := range m.next[a] {
+		if l.to == b {
+			return l.order
+		}
+	}
+	return 0
+}
+
+// setOrder changes the bond of two neighbours.
+func (m *molecule) setOrder(a, b, order int) {
+	for _, end := range [2][2]int{{a, b}, {b, a}} {
+		for k, l := range m.next[end[0]] {
+			if l.to == end[1] {
+				m.next[end[0]][k].order = order
+			}
+		}
+	}
+}
+
 // clone returns a copy that can grow.
 func (m *molecule) clone() *molecule {
 	c := &molecule{label: slices.Clone(m.label), next: make([][]link, len(m.next))}
@@ -108,22 +138,27 @@ func (s *canon) search(colour []int) {
 // Colours are 0 … n−1, in an order that does not depend on numbering.
 func (s *canon) refine(colour []int) {
 	n := len(colour)
+	sign, sorted := make([][]int, n), make([][]int, n)
 	for kinds := -1; ; {
-		sign := make([]string, n)
 		for i := range sign {
-			var around []string
+			sign[i] = append(sign[i][:0], colour[i])
 			for _, l := range s.m.next[i] {
-				around = append(around, fmt.Sprintf("%03d%d", colour[l.to], l.order))
+				sign[i] = append(sign[i], colour[l.to]<<3|l.order)
 			}
-			slices.Sort(around)
-			sign[i] = fmt.Sprintf("%03d:%s", colour[i], strings.Join(around, ","))
+			slices.Sort(sign[i][1:])
 		}
-		sorted := slices.Clone(sign)
-		slices.Sort(sorted)
+		copy(sorted, sign)
+		slices.SortFunc(sorted, slices.Compare)
+		k := 0
+		for i := range sorted {
+			if i > 0 && slices.Equal(sorted[i], sorted[i-1]) {
+				continue
+			}
+			k++
+		}
 		for i := range colour {
-			colour[i], _ = slices.BinarySearch(sorted, sign[i])
+			colour[i], _ = slices.BinarySearchFunc(sorted, sign[i], slices.Compare)
 		}
-		k := len(slices.Compact(sorted))
 		if k == kinds {
 			return
 		}
@@ -149,7 +184,7 @@ func (s *canon) text(colour []int) string {
 		}
 		slices.SortFunc(back, func(a, b link) int { return a.to - b.to })
 		for _, l := range back {
-			fmt.Fprintf(&b, "%d%c", l.to, " -=#$"[l.order])
+			fmt.Fprintf(&b, "%d%c", l.to, " -=#:"[l.order])
 		}
 		b.WriteByte(';')
 	}

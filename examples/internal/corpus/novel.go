@@ -11,9 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// Seen is a novelty whose identity is that of the corpus: strings are kept out
-// by the lexicon of the training set, exactly; other spellings of what is known,
-// which no lexicon lists, are drawn again.
+// Seen is a novelty whose identity is that of the corpus: strings that are not new are
+// kept out by a lexicon, exactly; other spellings of what they stand for, and of what was
+// drawn before, are drawn again, which is exact, too. Of molecules in a file, so is what is
+// none: nothing that is no molecule is a new one.
 type Seen struct {
 	corpus *Corpus
 	novel  novelty.Projector
@@ -22,8 +23,8 @@ type Seen struct {
 // NewSeen returns the novelty of a corpus within a path.
 func NewSeen(c *Corpus, path projection.Path) *Seen {
 	lexicon := new(constraint.Lexicon)
-	for _, x := range c.TrainX {
-		lexicon.Add(x)
+	for _, s := range c.old {
+		lexicon.Add(c.Tokens(s))
 	}
 	return &Seen{c, novelty.Projector{Seen: lexicon, Path: path}}
 }
@@ -37,7 +38,7 @@ func (s *Seen) Bind(ctx context.Context, sites, levels, samples int) (diffusion.
 	return &unseen{p.(*novelty.CorpusProjection), s.corpus, make(map[string]bool)}, nil
 }
 
-// Judge returns a judge that accepts what is not in the training set, once.
+// Judge returns a judge that accepts what is new, once.
 func (s *Seen) Judge() func(string) bool {
 	made := make(map[string]bool)
 	return func(text string) bool {
@@ -59,7 +60,11 @@ type unseen struct {
 
 // Commit implements [diffusion.Committer].
 func (u *unseen) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
-	id := u.corpus.Identity(u.corpus.Text(x))
+	text := u.corpus.Text(x)
+	id := u.corpus.Identity(text)
+	if u.corpus.ofFile && u.corpus.Chemical && !u.corpus.Valid(text) {
+		return fmt.Errorf("%q is no molecule: %w", text, constraint.ErrInfeasible)
+	}
 	if u.corpus.Known[id] || u.made[id] {
 		return fmt.Errorf("%s is known: %w", id, constraint.ErrInfeasible)
 	}

@@ -14,15 +14,15 @@ import (
 // A ring of five or six is aromatic if its π electrons are six; rings are judged one
 // by one.
 func PolarSurface(text string) (float64, error) {
-	p := parser{text: text, m: new(molecule), at: -1, open: make(map[byte]opening)}
-	if err := p.run(); err != nil {
-		return 0, fmt.Errorf("%q: %w", text, err)
+	m, err := parse(text)
+	if err != nil {
+		return 0, err
 	}
-	s := surface{m: p.m, small: make([]bool, len(p.free)), aromatic: make([]bool, len(p.free))}
+	s := surface{m: m, small: make([]bool, len(m.label)), aromatic: make([]bool, len(m.label))}
 	s.rings()
 	area := 0.0
-	for i := range p.m.label {
-		area += s.atom(i, p.free[i])
+	for i := range m.label {
+		area += s.atom(i)
 	}
 	return area, nil
 }
@@ -144,12 +144,14 @@ var contributions = []contribution{
 	{"O", 0, -1, "1", false, 23.06}, {"O", 0, 0, "aa", false, 13.14},
 }
 
-// atom returns what an atom contributes, which has free for some hydrogens.
-func (s *surface) atom(i, free int) float64 {
+// atom returns what an atom contributes.
+func (s *surface) atom(i int) float64 {
 	label := s.m.label[i]
-	c := contribution{element: element(label), hydrogens: free, small: s.small[i]}
+	c := contribution{element: element(label), small: s.small[i]}
 	if label[0] == '[' {
 		c.hydrogens, c.charge = counted(label, 'H'), counted(label, '+')-counted(label, '-')
+	} else {
+		c.hydrogens = filled(c.element, s.m.valence(i))
 	}
 	if c.element != "N" && c.element != "O" {
 		return 0
