@@ -13,7 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/pretrained"
 )
 
 func do(t *testing.T, args ...string) (*report, error) {
@@ -228,6 +230,69 @@ func TestErrors(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", args, err, want)
+		}
+	}
+}
+
+// P of the choices and of each of them are sums over the sequences of a blank, of the
+// network's own prediction with positions independent: given that it is a choice to 1e-9, of
+// all sequences to 1e-7, for the weights of whole rows are added up in single precision.
+func TestChoicesByEnumeration(t *testing.T) {
+	dir := network(t)
+	choices := []string{"yes", "no", "the", "a b"}
+	r, err := do(t, "-model", dir, "-prompt", "Is it? ", "-choice", strings.Join(choices, ","), "-tokens", "3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := parse([]string{"-model", dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok, pad, err := tokenizer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := pretrained.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := net.Masked(r.Tokens, pretrained.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := tok.Encode(nil, "Is it? ")
+	from := len(x)
+	for len(x) < r.Tokens {
+		x = append(x, model.MaskLevel())
+	}
+	v := make([]float32, r.Tokens*r.Vocabulary)
+	if err := model.Denoise(t.Context(), v, energy.Noised[int32]{X: x, Time: []float64{1}, Alpha: []float64{0}}); err != nil {
+		t.Fatal(err)
+	}
+	total := 0.0
+	weight := make(map[string]float64)
+	for _, s := range choices {
+		w := tok.Encode(nil, s)
+		for len(w) < r.Tokens-from {
+			w = append(w, pad)
+		}
+		p := 1.0
+		for i, l := range w {
+			row, sum := v[(from+i)*r.Vocabulary:][:r.Vocabulary], 0.0
+			for _, e := range row {
+				sum += math.Exp(float64(e))
+			}
+			p *= math.Exp(float64(row[l])) / sum
+		}
+		weight[s] = p
+		total += p
+	}
+	if got := r.Spans[0].P; math.Abs(got-total) > 1e-7*total {
+		t.Errorf("P(a choice) = %v, want %v", got, total)
+	}
+	for _, s := range choices {
+		if got, want := r.Spans[0].Choices[s], weight[s]/total; math.Abs(got-want) > 1e-9 {
+			t.Errorf("P(%s) = %v, want %v", s, got, want)
 		}
 	}
 }
