@@ -5,19 +5,30 @@ import "slices"
 // arrays is the construction of one rule.
 type arrays struct {
 	*compiler
-	of                          []*value // the schemas that hold
-	l                           *location
-	least, most                 int // items; most < 0: any number
-	contains, lacks             *value
-	containsLeast, containsMost int
-	at                          map[slot]int32
-	todo                        []slot
-	end                         int32
+	of          []*value // the schemas that hold
+	l           *location
+	least, most int // items; most < 0: any number
+	contains    []contains
+	at          map[slot]int32
+	todo        []slot
+	end         int32
 }
 
+// contains bounds the items from some index on that satisfy a schema.
+type contains struct {
+	is, lacks         *value
+	from, least, most int // most < 0: any number
+}
+
+// kinds bounds those that one rule counts.
+const kinds = 4
+
 // slot is a place between items: how many items came before, and how many of
-// them satisfied contains, both only as far as an assertion depends on it.
-type slot struct{ items, matched int }
+// them satisfied what is counted, all only as far as an assertion depends on it.
+type slot struct {
+	items   int
+	matched [kinds]int
+}
 
 // array returns the rule for the arrays that satisfy all schemas.
 func (c *compiler) array(all []*value, l *location) (int32, error) {
@@ -32,7 +43,7 @@ func (c *compiler) array(all []*value, l *location) (int32, error) {
 	}
 	r := c.n.rule(all[0].path)
 	c.rules[key] = r
-	a := &arrays{compiler: c, of: all, l: l, most: -1, containsMost: -1, at: map[slot]int32{}, end: c.n.rules[r].end}
+	a := &arrays{compiler: c, of: all, l: l, most: -1, at: map[slot]int32{}, end: c.n.rules[r].end}
 	building := c.building
 	c.building = map[*value]bool{}
 	defer func() { c.building = building }()
@@ -78,23 +89,25 @@ func (a *arrays) bounds(s *value) error {
 			a.most = n
 		}
 	}
-	x := s.get("contains")
-	if x == nil {
-		return nil
-	}
-	if a.contains != nil {
-		return errGates
-	}
-	a.contains, a.containsLeast = x, 1
-	for k, n := range map[string]*int{"minContains": &a.containsLeast, "maxContains": &a.containsMost} {
-		if x := s.get(k); x != nil {
-			var err error
-			if *n, err = countOf(x); err != nil {
-				return err
+	var all []contains
+	if x := s.get("contains"); x != nil {
+		k := contains{is: x, lacks: made(x.path, "not", x), least: 1, most: -1}
+		for name, n := range map[string]*int{"minContains": &k.least, "maxContains": &k.most} {
+			if x := s.get(name); x != nil {
+				var err error
+				if *n, err = countOf(x); err != nil {
+					return err
+				}
 			}
 		}
+		all = append(all, k)
 	}
-	a.lacks = made(x.path, "not", x)
+	if x := s.some; x != nil {
+		all = append(all, contains{is: x.value, from: x.from, least: 1, most: -1})
+	}
+	if a.contains = append(a.contains, all...); len(a.contains) > kinds {
+		return errGates
+	}
 	return nil
 }
 
@@ -111,7 +124,11 @@ func (a *arrays) place(p slot) int32 {
 
 func (a *arrays) grow(p slot) error {
 	at := a.at[p]
-	if p.items >= a.least && p.matched >= a.containsLeast {
+	enough := p.items >= a.least
+	for i, k := range a.contains {
+		enough = enough && p.matched[i] >= k.least
+	}
+	if enough {
 		a.n.arc(at, ']', ']', a.end)
 	}
 	if p.items == a.most {
@@ -131,38 +148,45 @@ func (a *arrays) grow(p slot) error {
 	for _, s := range a.of {
 		subs = append(subs, itemOf(s, p.items))
 	}
-	with := func(s *value) []*value { return append(slices.Clone(subs), s) }
 	q := p
 	q.items++
 	if a.most < 0 {
 		q.items = min(q.items, max(a.least, a.deepest(), 1))
 	}
-	if a.contains == nil {
+	return a.counted(0, p, q, subs, inner, at)
+}
+
+// counted adds an item between two slots that satisfies subs: for each of contains from the first
+// on, one that matches, or one that need not, or must not, be counted.
+func (a *arrays) counted(first int, p, q slot, subs []*value, inner *location, at int32) error {
+	if first == len(a.contains) {
 		return a.all(subs, inner, at, a.place(q))
 	}
-	// One more that matches, or one that need not, or must not, be counted.
-	if a.containsMost < 0 {
-		if err := a.all(subs, inner, at, a.place(q)); err != nil {
-			return err
-		}
-		q.matched = min(p.matched+1, a.containsLeast)
-	} else {
-		if err := a.all(with(a.lacks), inner, at, a.place(q)); err != nil {
-			return err
-		}
-		if q.matched = p.matched + 1; q.matched > a.containsMost {
-			return nil
-		}
+	k, n := &a.contains[first], p.matched[first]
+	with := func(s *value) []*value { return append(slices.Clone(subs), s) }
+	if p.items < k.from || k.most < 0 && n >= k.least {
+		return a.counted(first+1, p, q, subs, inner, at)
 	}
-	return a.all(with(a.contains), inner, at, a.place(q))
+	without := subs
+	if k.most >= 0 {
+		without = with(k.lacks)
+	}
+	if err := a.counted(first+1, p, q, without, inner, at); err != nil || n == k.most {
+		return err
+	}
+	q.matched[first]++
+	return a.counted(first+1, p, q, with(k.is), inner, at)
 }
 
 // deepest returns the greatest number of first items that a schema of the
-// location distinguishes.
+// location, or what is counted, distinguishes.
 func (a *arrays) deepest() int {
 	n := 0
 	for _, s := range append(slices.Clone(a.l.schemas), a.of...) {
 		n = max(n, len(prefix(s)))
+	}
+	for _, k := range a.contains {
+		n = max(n, k.from)
 	}
 	return n
 }

@@ -18,6 +18,7 @@ type compiler struct {
 	compact    bool
 	canonical  bool
 	strict     bool                 // drafts up to 4: 1.0 is no integer
+	differ     bool                 // names that are not known are taken for different
 	ids        map[*value]int32     // equal schemas have one, where parts are merged
 	like       []*value             // the first with each of them
 	automata   map[string]automaton // of scalars

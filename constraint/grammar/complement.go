@@ -1,8 +1,8 @@
 package grammar
 
 // The complement of a schema is a union of conjunctions, too, by De Morgan's laws: each of its
-// assertions is refused by values of the type of which it speaks. Some assertions have none that
-// is exact: what a value has besides names and items that are listed, and how many members.
+// assertions is refused by values of the type of which it speaks. Where not all of these can be
+// told, as of minProperties, it is some of them.
 
 // complement writes the values that a schema refuses as a union of conjunctions.
 func (c *compiler) complement(s *value) ([]conjunction, error) {
@@ -112,11 +112,27 @@ func (c *compiler) one(subs []*value) (all []conjunction, err error) {
 }
 
 // ofType returns a schema of values of one type, with more keywords.
-func (c *compiler) ofType(at *place, t string, pairs ...any) conjunction {
-	s := made(at, append([]any{"type", word(at, t)}, pairs...)...)
-	c.made[s] = []part{{op: opPlain, s: s}}
-	return conjunction{plains: []*value{s}}
+func (c *compiler) ofType(at *place, t string, pairs ...any) *value {
+	return c.plainly(made(at, append([]any{"type", word(at, t)}, pairs...)...))
 }
+
+// ofTypes returns a schema of values of some types.
+func (c *compiler) ofTypes(at *place, types ...string) *value {
+	names := list(at)
+	for _, t := range types {
+		names.items = append(names.items, word(at, t))
+	}
+	return c.plainly(made(at, "type", names))
+}
+
+// plainly notes that a schema that is made has assertions about types.
+func (c *compiler) plainly(s *value) *value {
+	c.made[s] = []part{{op: opPlain, s: s}}
+	return s
+}
+
+// is is the conjunction of one schema.
+func is(s *value) conjunction { return conjunction{plains: []*value{s}} }
 
 // refusals writes the values that the assertions of s about types refuse.
 func (c *compiler) refusals(s *value) (all []conjunction, err error) {
@@ -124,16 +140,20 @@ func (c *compiler) refusals(s *value) (all []conjunction, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.integer && !t.number {
-		return nil, errGates
-	}
+	var types []string
 	for _, x := range []struct {
 		name string
 		has  bool
-	}{{"null", t.null}, {"boolean", t.boolean}, {"object", t.object}, {"array", t.array}, {"number", t.number}, {"string", t.str}} {
+	}{{"null", t.null}, {"boolean", t.boolean}, {"object", t.object}, {"array", t.array}, {"number", t.number || t.integer}, {"string", t.str}} {
 		if !x.has {
-			all = append(all, c.ofType(s.path, x.name))
+			types = append(types, x.name)
 		}
+	}
+	if types != nil {
+		all = append(all, is(c.ofTypes(s.path, types...)))
+	}
+	if t.integer && !t.number {
+		all = append(all, c.noMultiple(s.path, decimal{whole: "1"}))
 	}
 	for _, k := range s.keys {
 		x := s.field[k]
@@ -149,10 +169,21 @@ func (c *compiler) refusals(s *value) (all []conjunction, err error) {
 	return all, nil
 }
 
+// noMultiple writes the numbers that are no multiple of d.
+func (c *compiler) noMultiple(at *place, d decimal) conjunction {
+	s := c.ofType(at, "number")
+	s.numbers = &numberSpec{steps: []step{{by: d}}}
+	return is(s)
+}
+
 // refusal writes the values that one keyword of s refuses.
 func (c *compiler) refusal(s *value, k string, x *value) (all []conjunction, err error) {
 	at := x.path
-	add := func(t string, pairs ...any) { all = append(all, c.ofType(at, t, pairs...)) }
+	add := func(t string, pairs ...any) *value {
+		x := c.ofType(at, t, pairs...)
+		all = append(all, is(x))
+		return x
+	}
 	bound := func(k string, n int) {
 		t := map[string]string{"minLength": "string", "maxLength": "string", "minItems": "array", "maxItems": "array", "maxProperties": "object", "minProperties": "object"}[k]
 		add(t, k, count(at, n))
@@ -179,16 +210,66 @@ func (c *compiler) refusal(s *value, k string, x *value) (all []conjunction, err
 			}
 		}
 	case "minProperties":
-		if n > 1 {
-			return nil, errGates
-		} else if n == 1 {
-			bound("maxProperties", 0)
+		if n > 0 {
+			bound("maxProperties", n-1)
 		}
 	case "maxProperties":
-		if n > 0 {
+		if n > 0 { // names may repeat: more members may be one
 			return nil, errGates
 		}
-		bound("minProperties", 1)
+		bound("minProperties", n+1)
+	case "patternProperties":
+		for _, p := range x.keys {
+			tests, err := c.pattern(p, at)
+			if err != nil {
+				return nil, err
+			}
+			if v := x.field[p]; !any(v) {
+				add("object").some = &some{names: tests, value: lacks(v)}
+			}
+		}
+	case "additionalProperties":
+		if any(x) {
+			break
+		}
+		others := &some{value: lacks(x)}
+		if listed := s.get("properties"); listed != nil && len(listed.keys) > 0 {
+			for _, name := range listed.keys {
+				c.n.charge(trieBytes * len(name))
+			}
+			others.names = append(others.names, test{a: newTrie(listed.keys)})
+		}
+		if patterns := s.get("patternProperties"); patterns != nil {
+			for _, p := range patterns.keys {
+				tests, err := c.pattern(p, at)
+				if err != nil {
+					return nil, err
+				}
+				if len(tests) != 1 {
+					return nil, errGates
+				}
+				others.names = append(others.names, test{a: tests[0].a, want: !tests[0].want})
+			}
+		}
+		add("object").some = others
+	case "propertyNames":
+		names := &keys{stringSpec: stringSpec{most: -1}}
+		if err := c.restrict(names, x, 0); err != nil {
+			return nil, err
+		}
+		if names.never {
+			bound("minProperties", 1)
+			break
+		}
+		if names.least > 0 {
+			names.tests = append(names.tests, test{a: lengthOver(names.least - 1), want: true})
+		}
+		if names.most >= 0 {
+			names.tests = append(names.tests, test{a: lengthOver(names.most)})
+		}
+		for _, t := range names.tests {
+			add("object").some = &some{names: []test{{a: t.a, want: !t.want}}}
+		}
 	case "prefixItems", "items":
 		if x.kind == array {
 			for i, p := range x.items {
@@ -199,16 +280,32 @@ func (c *compiler) refusal(s *value, k string, x *value) (all []conjunction, err
 				items.items = append(items.items, lacks(p))
 				add("array", "prefixItems", items, "minItems", count(at, i+1))
 			}
-		} else if s.get("prefixItems") != nil && !any(x) {
-			return nil, errGates
+		} else if first := s.get("prefixItems"); first != nil && !any(x) {
+			add("array").some = &some{from: len(first.items), value: lacks(x)}
 		} else if !any(x) {
 			add("array", "contains", lacks(x))
 		}
-	case "contains":
-		if s.get("minContains") != nil || s.get("maxContains") != nil {
-			return nil, errGates
+	case "additionalItems":
+		if first := s.get("items"); first != nil && first.kind == array && s.get("prefixItems") == nil && !any(x) {
+			add("array").some = &some{from: len(first.items), value: lacks(x)}
 		}
-		add("array", "items", lacks(x))
+	case "contains":
+		least, most := 1, -1
+		for name, n := range map[string]*int{"minContains": &least, "maxContains": &most} {
+			if x := s.get(name); x != nil {
+				if *n, err = countOf(x); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if least == 1 {
+			add("array", "items", lacks(x))
+		} else if least > 1 {
+			add("array", "contains", x, "minContains", count(at, 0), "maxContains", count(at, least-1))
+		}
+		if most >= 0 {
+			add("array", "contains", x, "minContains", count(at, most+1))
+		}
 	case "minItems", "minLength":
 		if n > 0 {
 			bound("max"+k[3:], n-1)
@@ -220,15 +317,14 @@ func (c *compiler) refusal(s *value, k string, x *value) (all []conjunction, err
 		if k == "pattern" {
 			tests, err = c.pattern(x.text, at)
 		} else {
-			tests, err = c.format(s, x.text, true)
+			tests, err = c.wide(s, x.text)
 		}
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range tests {
 			t.want = !t.want
-			add("string")
-			all[len(all)-1].plains[0].tests = []test{t}
+			add("string").tests = []test{t}
 		}
 	case "minimum", "maximum":
 		other := map[string]string{"minimum": "maximum", "maximum": "minimum"}[k]
@@ -249,12 +345,12 @@ func (c *compiler) refusal(s *value, k string, x *value) (all []conjunction, err
 		if x.truth {
 			return nil, errGates
 		}
-	case "additionalProperties", "additionalItems", "propertyNames":
-		if !any(x) {
-			return nil, errGates
+	case "multipleOf":
+		d, err := parseDecimal(x.num)
+		if err != nil {
+			return nil, unsupported(s, k, "%v", err)
 		}
-	default: // patternProperties, multipleOf, minContains and maxContains
-		return nil, errGates
+		all = append(all, c.noMultiple(at, d))
 	}
 	return all, nil
 }
@@ -262,7 +358,9 @@ func (c *compiler) refusal(s *value, k string, x *value) (all []conjunction, err
 // others writes the values that are none of some scalars.
 func (c *compiler) others(values []*value) (all []conjunction, err error) {
 	var texts []string
+	var numbers []decimal
 	at := c.root.path
+	types := []string{"object", "array"}
 	isNull, isTrue, isFalse := true, true, true
 	for _, v := range values {
 		switch v.kind {
@@ -273,27 +371,37 @@ func (c *compiler) others(values []*value) (all []conjunction, err error) {
 		case str:
 			texts = append(texts, v.text)
 		default:
-			return nil, errGates
+			d, err := parseDecimal(v.num)
+			if err != nil {
+				return nil, &SchemaError{Path: v.path.String(), What: err.Error(), Unsupported: true}
+			}
+			numbers = append(numbers, d)
 		}
 	}
-	all = []conjunction{c.ofType(at, "object"), c.ofType(at, "array"), c.ofType(at, "number"), c.ofType(at, "string")}
-	if texts != nil {
+	if isNull {
+		types = append(types, "null")
+	}
+	if isTrue && isFalse {
+		types = append(types, "boolean")
+	} else if isTrue || isFalse {
+		all = append(all, conjunction{enums: []*part{{op: opEnum, values: []*value{truth(at, isTrue)}}}})
+	}
+	if texts == nil {
+		types = append(types, "string")
+	} else {
 		for _, text := range texts {
 			c.n.charge(trieBytes * len(text))
 		}
-		all[3].plains[0].tests = []test{{a: newTrie(texts)}}
+		s := c.ofType(at, "string")
+		s.tests = []test{{a: newTrie(texts)}}
+		all = append(all, is(s))
 	}
-	if isNull {
-		all = append(all, c.ofType(at, "null"))
+	if numbers == nil {
+		types = append(types, "number")
+	} else {
+		s := c.ofType(at, "number")
+		s.numbers = &numberSpec{except: numbers}
+		all = append(all, is(s))
 	}
-	var truths []*value
-	for _, is := range []struct{ truth, left bool }{{false, isFalse}, {true, isTrue}} {
-		if is.left {
-			truths = append(truths, &value{kind: boolean, truth: is.truth, path: at})
-		}
-	}
-	if truths != nil {
-		all = append(all, conjunction{enums: []*part{{op: opEnum, values: truths}}})
-	}
-	return all, nil
+	return append(all, is(c.ofTypes(at, types...))), nil
 }

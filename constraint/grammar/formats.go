@@ -3,21 +3,23 @@ package grammar
 import "strings"
 
 // formats are patterns of package regexp for whole texts. An exact one accepts
-// precisely what its standard allows; the others accept the common part of it.
+// precisely what its standard allows; the others accept the common part of it, and
+// readings of the standard accept at most what matches wide.
 var formats = map[string]struct {
 	pattern string
 	exact   bool
+	wide    string
 }{
-	"date":      {date, true},                                   // RFC 3339, full-date
-	"time":      {clock, false},                                 // RFC 3339, full-time; a leap second in UTC only
-	"date-time": {date + `[Tt]` + clock, false},                 // RFC 3339
-	"duration":  {duration, false},                              // RFC 3339, appendix A
-	"uuid":      {uuid, true},                                   // RFC 4122
-	"ipv4":      {`(?:` + ipv4Part + `\.){3}` + ipv4Part, true}, // RFC 2673
-	"ipv6":      {ipv6(), true},                                 // RFC 4291
-	"hostname":  {hostname, false},                              // RFC 1123
-	"email":     {email, false},                                 // RFC 5321, a dot-string at a host name
-	"uri":       {uri, false},                                   // RFC 3986
+	"date":      {date, true, date},                                                                     // RFC 3339, full-date
+	"time":      {clock, false, `(?s:.*:.*)`},                                                           // RFC 3339, full-time; a leap second in UTC only
+	"date-time": {date + `[Tt]` + clock, false, `(?s:.*[0-9].*)`},                                       // RFC 3339
+	"duration":  {duration, false, `(?s:[Pp].*)`},                                                       // RFC 3339, appendix A
+	"uuid":      {uuid, true, uuid},                                                                     // RFC 4122
+	"ipv4":      {`(?:` + ipv4Part + `\.){3}` + ipv4Part, true, `(?:` + ipv4Part + `\.){3}` + ipv4Part}, // RFC 2673
+	"ipv6":      {ipv6(), true, ipv6()},                                                                 // RFC 4291
+	"hostname":  {hostname, false, `(?s:.+)`},                                                           // RFC 1123
+	"email":     {email, false, `(?s:.*@.*)`},                                                           // RFC 5321, a dot-string at a host name
+	"uri":       {uri, false, `(?s:.*:.*)`},                                                             // RFC 3986
 }
 
 const (

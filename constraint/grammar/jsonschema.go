@@ -62,8 +62,11 @@ const (
 // On these texts the assertions are exact, with two exceptions that err on the
 // safe side: names that no schema knows may repeat, so that all of them together
 // count as one towards minProperties, and formats email, hostname, time,
-// date-time, duration and uri accept the common part of their standards. Below a
-// negation either is a [*SchemaError] instead. A keyword of the standard that is
+// date-time, duration and uri accept the common part of their standards, and below a
+// negation refuse all that a standard might accept. Where schemas are read side by side
+// either is a [*SchemaError] below a negation. A member that additionalProperties,
+// patternProperties or propertyNames refuse satisfies their negation even if its name
+// comes once more. A keyword of the standard that is
 // not understood (uniqueItems, unevaluatedProperties, unevaluatedItems,
 // $dynamicRef), an unknown format and a lookaround or backreference within a
 // pattern are errors, too, that name their path. Keywords that no draft knows
@@ -75,8 +78,7 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	if err != nil {
 		return nil, err
 	}
-	network := func() (*network, error) { return schemaNetwork(ctx, root, meter, config) }
-	n, err := network()
+	n, err := schemaNetwork(ctx, root, meter, config, false)
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +86,16 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	s.meter.Watch(ctx)
 	empty, err := s.empty()
 	s.meter.Unwatch()
-	if empty {
-		err = explain(root, func() bool {
-			n, err := network()
-			if err != nil {
-				return false
-			}
-			empty, err := newSubsets(n).empty()
-			return empty && err == nil
-		})
+	isEmpty := func() bool {
+		n, err := schemaNetwork(ctx, root, meter, config, true)
+		if err != nil {
+			return false
+		}
+		empty, err := newSubsets(n).empty()
+		return empty && err == nil
+	}
+	if empty && (!n.below || isEmpty()) {
+		err = explain(root, isEmpty)
 	}
 	if meter.Poll() != nil {
 		return nil, meter.Err()
@@ -104,8 +107,9 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	return &Grammar{name: "JSONSchema", limits: config.Limits, states: s}, nil
 }
 
-// schemaNetwork compiles a schema to a network.
-func schemaNetwork(ctx context.Context, root *value, meter *poll.Meter, config SchemaConfig) (*network, error) {
+// schemaNetwork compiles a schema to a network. differ says whether names that are not known
+// are taken for different.
+func schemaNetwork(ctx context.Context, root *value, meter *poll.Meter, config SchemaConfig, differ bool) (*network, error) {
 	if config.Spelling > Canonical {
 		return nil, &constraint.ArgumentError{Func: "JSONSchema", Arg: "SchemaConfig.Spelling", Value: config.Spelling, Want: "Free or Canonical"}
 	}
@@ -113,12 +117,17 @@ func schemaNetwork(ctx context.Context, root *value, meter *poll.Meter, config S
 	if limits.States == 0 {
 		limits.States = 1 << 14 // TestPatternExplosion
 	}
+	compile := func(merges bool) (*network, error) {
+		c := newCompiler(ctx, root, meter, config, limits, merges)
+		c.differ = differ
+		return c.schema()
+	}
 	// Most schemas are unions of conjunctions, which need no gates.
-	n, err := newCompiler(ctx, root, meter, config, limits, true).schema()
+	n, err := compile(true)
 	var schema *SchemaError
 	var limit *constraint.LimitError
 	if errors.Is(err, errGates) || errors.As(err, &schema) || errors.As(err, &limit) {
-		n, err = newCompiler(ctx, root, meter, config, limits, false).schema()
+		n, err = compile(false)
 	}
 	if err != nil {
 		return nil, err

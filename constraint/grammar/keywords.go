@@ -32,7 +32,10 @@ func numberOf(s *value, t typeSet, whole, plain bool) (numberSpec, error) {
 		if err != nil {
 			return spec, unsupported(s, "multipleOf", "%v", err)
 		}
-		spec.step = &d
+		spec.steps = append(spec.steps, step{d, true})
+	}
+	if x := s.numbers; x != nil {
+		spec.except, spec.steps = x.except, append(spec.steps, x.steps...)
 	}
 	return spec, nil
 }

@@ -81,6 +81,8 @@ func TestMasksByEnumeration(t *testing.T) {
 		{`{"oneOf":[{"type":"array","items":{"const":1},"maxItems":2},{"type":"array","minItems":2,"items":{"enum":[1,2]},"maxItems":2}]}`, "[]12,", &compact, 7, 2},
 		{`{"if":{"type":"array","minItems":1},"type":["array","number"],"then":{"maxItems":1,"items":{"enum":[1,2]}},"else":{"const":2}}`, "[]12,", &compact, 6, 2},
 		{`{"type":"array","items":{"not":{"type":"array","minItems":1}},"maxItems":2,"contains":{"type":"array"}}`, "[],", &compact, 9, 4},
+		{`{"type":"object","properties":{"a":{"const":1}},"additionalProperties":{"enum":[1,2]},"not":{"additionalProperties":{"const":1}},"maxProperties":1}`, `{"a:12}`, &compact, 8, 4},
+		{`{"type":"object","patternProperties":{"^[ab]?$":{"const":1}},"additionalProperties":false,"not":{"propertyNames":{"const":"a"}},"maxProperties":1}`, `{"ab:1}`, &compact, 8, 4},
 	} {
 		g, err := compiled(c.source, c.schema)
 		if err != nil {

@@ -175,7 +175,8 @@ func TestMaskWithin(t *testing.T) {
 			require.LessOrEqual(t, len(x), budget)
 		}
 	}
-	p := masksOf(t, `{"not":{"type":"integer"}}`, v).Matcher()
+	counted := `{"type":"array","allOf":[{"contains":{"const":1}},{"contains":{"const":2}},{"contains":{"const":3}},{"contains":{"const":4}},{"contains":{"const":5}}]}`
+	p := masksOf(t, counted, v).Matcher()
 	dst := make([]uint32, p.m.Words())
 	require.ErrorIs(t, p.MaskWithin(dst, 9), errors.ErrUnsupported)
 	require.ErrorContains(t, p.MaskWithin(dst, -1), "left = -1, want ≥ 0")

@@ -18,10 +18,10 @@ type conjunction struct {
 	enums  []*part
 }
 
-// alternatives bounds those of a place, products those that combining two choices makes.
+// alternatives bounds those of a place, products the pairs that combining two choices makes.
 const (
 	alternatives = 1 << 13
-	products     = 64
+	products     = 1 << 10
 )
 
 // conjunctions writes schemas as unions of conjunctions.
@@ -110,8 +110,40 @@ func (c *compiler) times(x, y []conjunction) ([]conjunction, error) {
 				z = append(z, m)
 			}
 		}
+		if err := c.n.check(len(z)); err != nil {
+			return nil, err
+		}
 	}
-	return z, c.n.check(len(z))
+	if len(x) > 1 && len(y) > 1 {
+		z = absorbed(z)
+	}
+	return z, nil
+}
+
+// absorbed returns the conjunctions without those that say all that another one says, which
+// has these values, too.
+func absorbed(x []conjunction) []conjunction {
+	within := func(a, b conjunction) bool {
+		for _, p := range a.plains {
+			if !slices.Contains(b.plains, p) {
+				return false
+			}
+		}
+		for _, p := range a.enums {
+			if !slices.Contains(b.enums, p) {
+				return false
+			}
+		}
+		return true
+	}
+	var left []conjunction
+	for i, b := range x {
+		if !slices.ContainsFunc(x[:i], func(a conjunction) bool { return within(a, b) }) &&
+			!slices.ContainsFunc(x[i+1:], func(a conjunction) bool { return within(a, b) && !within(b, a) }) {
+			left = append(left, b)
+		}
+	}
+	return left
 }
 
 // possible reports whether it is not plain to see that a conjunction has no value.
@@ -338,12 +370,11 @@ func (c *compiler) together(x conjunction, t typeSet, in, out int32) error {
 				if err != nil {
 					return nil, err
 				}
-				if spec.step != nil && y.step != nil && *spec.step != *y.step {
-					return nil, errGates
-				}
-				spec.bounds = append(spec.bounds, y.bounds...)
-				if y.step != nil {
-					spec.step = y.step
+				spec.bounds, spec.except = append(spec.bounds, y.bounds...), append(spec.except, y.except...)
+				for _, z := range y.steps {
+					if !slices.Contains(spec.steps, z) {
+						spec.steps = append(spec.steps, z)
+					}
 				}
 			}
 			return c.newNumber(spec, x.plains[0])

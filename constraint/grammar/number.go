@@ -18,7 +18,8 @@ type numberSpec struct {
 	plain   bool // no exponent, whatever else
 	bounds  []bound
 	among   []decimal // if given: one of these
-	step    *decimal  // a divisor
+	except  []decimal // none of these
+	steps   []step
 
 	canonical bool // no exponent, no -0, no zero at the end of a fraction
 }
@@ -28,6 +29,12 @@ type bound struct {
 	at       decimal
 	lower    bool // x ≥ at, otherwise x ≤ at
 	excluded bool
+}
+
+// step is a divisor, or one of which the number must be no multiple.
+type step struct {
+	by   decimal
+	want bool
 }
 
 // decimal is a number digit by digit: whole has no leading zero, fraction no
@@ -55,7 +62,7 @@ func parseDecimal(n json.Number) (decimal, error) {
 }
 
 func (s numberSpec) free() bool {
-	return !s.canonical && !s.integer && !s.plain && len(s.bounds) == 0 && s.among == nil && s.step == nil
+	return !s.canonical && !s.integer && !s.plain && len(s.bounds) == 0 && s.among == nil && s.except == nil && s.steps == nil
 }
 
 // numberAutomaton reads a number and compares it, digit by digit, with all
@@ -68,6 +75,7 @@ type numberAutomaton struct {
 	deepest int       // of the longest fraction
 	modulus int64     // of the value in units of 10^−places
 	places  int
+	units   []int64 // of every step, which divide the modulus
 	number  map[numberState]int32
 	states  []numberState
 }
@@ -80,7 +88,7 @@ type numberState struct {
 	nonzero  bool
 	zero     bool   // the last digit, where that matters
 	order    string // of the digits so far to each constant: <, = or >
-	rest     int64
+	rest     int64  // of the value by the modulus; −1: digits beyond the last place of all steps
 }
 
 type numberPlace uint8
@@ -97,26 +105,39 @@ const (
 	exponentPart
 )
 
-// divisor bounds the divisor of multipleOf in units of its last place.
-const divisor = 10_000
+// divisor bounds the divisor of multipleOf in units of its last place, multiple the least
+// common multiple of several.
+const (
+	divisor  = 10_000
+	multiple = 1 << 18
+)
 
 func newNumber(spec numberSpec) (*numberAutomaton, error) {
 	a := &numberAutomaton{numberSpec: spec, free: spec.free(), number: map[numberState]int32{}, modulus: 1}
 	for _, b := range spec.bounds {
 		a.against = append(a.against, b.at)
 	}
-	a.against = append(a.against, spec.among...)
+	a.against = append(append(a.against, spec.among...), spec.except...)
 	for _, d := range a.against {
 		a.widest, a.deepest = max(a.widest, len(d.whole)), max(a.deepest, len(d.fraction))
 	}
-	if s := spec.step; s != nil {
-		units, ok := new(big.Int).SetString(s.whole+s.fraction, 10)
-		if !ok || s.negative || units.Sign() <= 0 || !units.IsInt64() || units.Int64() > divisor {
-			return nil, fmt.Errorf("multipleOf %s.%s, want positive and at most %d in units of its last digit", s.whole, s.fraction, divisor)
-		}
-		a.modulus, a.places = units.Int64(), len(s.fraction)
-		a.deepest = max(a.deepest, a.places)
+	for _, s := range spec.steps {
+		a.places = max(a.places, len(s.by.fraction))
 	}
+	for _, s := range spec.steps {
+		units, ok := new(big.Int).SetString(s.by.whole+s.by.fraction, 10)
+		if !ok || s.by.negative || units.Sign() <= 0 || !units.IsInt64() || units.Int64() > divisor {
+			return nil, fmt.Errorf("multipleOf %s.%s, want positive and at most %d in units of its last digit", s.by.whole, s.by.fraction, divisor)
+		}
+		units.Mul(units, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.places-len(s.by.fraction))), nil))
+		gcd := new(big.Int).GCD(nil, nil, units, big.NewInt(a.modulus))
+		all := new(big.Int).Mul(units, big.NewInt(a.modulus))
+		if all.Div(all, gcd); !all.IsInt64() || all.Int64() > multiple {
+			return nil, fmt.Errorf("%d values of multipleOf, want their least common multiple at most %d in units of the last digit", len(spec.steps), multiple)
+		}
+		a.units, a.modulus = append(a.units, units.Int64()), all.Int64()
+	}
+	a.deepest = max(a.deepest, a.places)
 	a.find(numberState{order: strings.Repeat("=", len(a.against))})
 	return a, nil
 }
@@ -228,11 +249,12 @@ func (a *numberAutomaton) fractionDigit(s *numberState, b byte) bool {
 	}
 	s.order = string(order)
 	s.places = int16(min(at+1, a.deepest))
-	if a.step != nil {
-		if at >= a.places {
-			return b == '0'
-		}
+	switch {
+	case at < a.places:
 		s.rest = (s.rest*10 + int64(b-'0')) % a.modulus
+	case len(a.steps) > 0 && b != '0': // no multiple of anything
+		s.rest = -1
+		return !slices.ContainsFunc(a.steps, func(s step) bool { return s.want })
 	}
 	return true
 }
@@ -265,21 +287,25 @@ func (a *numberAutomaton) final(q int32) bool {
 			return false
 		}
 	}
-	if a.among != nil {
-		n := len(a.bounds)
-		if !slices.ContainsFunc(a.among, func(d decimal) bool {
-			n++
-			return s.sign(s.order[n-1], d) == 0
-		}) {
+	is := func(from int, list []decimal) bool { // one of a list
+		for i, d := range list {
+			if s.sign(s.order[from+i], d) == 0 {
+				return true
+			}
+		}
+		return false
+	}
+	if n := len(a.bounds); a.among != nil && !is(n, a.among) || is(n+len(a.among), a.except) {
+		return false
+	}
+	rest := s.rest
+	for i := int(s.places); i < a.places; i++ {
+		rest = rest * 10 % a.modulus
+	}
+	for i, x := range a.steps {
+		if (rest >= 0 && rest%a.units[i] == 0) != x.want {
 			return false
 		}
-	}
-	if a.step != nil {
-		rest := s.rest
-		for i := int(s.places); i < a.places; i++ {
-			rest = rest * 10 % a.modulus
-		}
-		return rest == 0
 	}
 	return true
 }

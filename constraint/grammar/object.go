@@ -15,10 +15,13 @@ type objects struct {
 	needLoose   uint8
 	least, most int // members; most < 0: any number
 	names       *keys
+	some        []*some
+	watched     []byteAutomaton  // of other names: the patterns, and what some looks at
 	keys        *stringAutomaton // reads a name, and watches which it is and what it matches
 	at          map[member]int32
 	targets     map[member]*targets
 	entries     map[entry]int32
+	forks       map[string]int32 // nodes from which several entries are reached
 	todo        []member
 	end         int32
 }
@@ -29,11 +32,12 @@ type objects struct {
 type member struct {
 	passed, known, others int
 	seen                  uint8 // of the loose names
+	found                 uint8 // of some, those that a member satisfied
 	started               bool
 }
 
 // targets are the places after a name of a member, for all places that only differ in how
-// many names have passed: by the number of the name, and by the set of patterns that
+// many names have passed: by the number of the name, and by the set of what is watched that
 // another name matches. −1 is none.
 type targets struct {
 	named  map[int]int32
@@ -61,7 +65,7 @@ func (c *compiler) object(all []*value, l *location) (int32, error) {
 	r := c.n.rule(all[0].path)
 	c.rules[key] = r
 	o := &objects{compiler: c, of: all, l: l, required: map[string]bool{}, most: -1, at: map[member]int32{}, names: &keys{stringSpec: stringSpec{most: -1}},
-		targets: map[member]*targets{}, entries: map[entry]int32{}, end: c.n.rules[r].end}
+		targets: map[member]*targets{}, entries: map[entry]int32{}, forks: map[string]int32{}, end: c.n.rules[r].end}
 	building := c.building
 	c.building = map[*value]bool{}
 	defer func() { c.building = building }()
@@ -125,6 +129,11 @@ func (o *objects) bounds(s *value) error {
 			o.most = n
 		}
 	}
+	if s.some != nil {
+		if o.some = append(o.some, s.some); len(o.some) > kinds {
+			return errGates
+		}
+	}
 	if (o.least > 0 || o.most >= 0) && o.negated[s] {
 		// Names that the schema does not know may repeat, so that members are
 		// not counted exactly.
@@ -134,6 +143,7 @@ func (o *objects) bounds(s *value) error {
 			}
 		}
 	}
+	o.n.below = o.n.below || o.least > 1
 	return o.restrict(o.names, s.get("propertyNames"), 0)
 }
 
@@ -158,7 +168,20 @@ func (o *objects) reader() (*stringAutomaton, error) {
 		if len(tests) > 1 {
 			return nil, unsupported(o.of[0], "patternProperties", "lookaheads are not supported here")
 		}
-		spec.tests = append(spec.tests, test{a: tests[0].a, watched: true})
+		o.watched = append(o.watched, tests[0].a)
+	}
+	for _, x := range o.some {
+		for _, t := range x.names {
+			if !slices.Contains(o.watched, t.a) {
+				o.watched = append(o.watched, t.a)
+			}
+		}
+	}
+	if len(o.watched) > several+2 {
+		return nil, errGates
+	}
+	for _, a := range o.watched {
+		spec.tests = append(spec.tests, test{a: a, watched: true})
 	}
 	return newString(spec), nil
 }
@@ -202,11 +225,16 @@ func (o *objects) after(m member, known bool) (member, bool) {
 		return m, m.known+m.others <= o.most
 	}
 	// Names that the schema does not know may repeat: one of them is sure.
-	m.known, m.others = min(m.known, o.least), min(m.others, 1)
-	if o.least == 0 {
-		m.others = 0
-	}
+	m.known, m.others = min(m.known, o.least), min(m.others, o.sure())
 	return m, true
+}
+
+// sure is the number of members with unknown names up to which they are counted.
+func (o *objects) sure() int {
+	if o.differ {
+		return o.least
+	}
+	return min(o.least, 1)
 }
 
 // grow adds what may come after a place: the end, or a member after a comma unless it is
@@ -214,7 +242,7 @@ func (o *objects) after(m member, known bool) (member, bool) {
 func (o *objects) grow(m member) error {
 	at := o.at[m]
 	open := o.need[m.passed] == len(o.l.names) // no name in order is missing
-	if open && m.seen&o.needLoose == o.needLoose && m.known+min(m.others, 1) >= o.least {
+	if open && m.seen&o.needLoose == o.needLoose && m.found == 1<<len(o.some)-1 && m.known+min(m.others, o.sure()) >= o.least {
 		o.n.arc(at, '}', '}', o.end)
 	}
 	group := m
@@ -281,14 +309,14 @@ func (o *objects) named(t *targets, m member, i int) error {
 	if err != nil {
 		return err
 	}
-	t.named[i], err = o.member(subs, inner, to)
+	t.named[i], err = o.either(subs, func(x test) bool { return holds(x.a, name) }, inner, to)
 	return err
 }
 
 // others adds the targets of the names that the location does not know.
 func (o *objects) others(t *targets, m member) error {
 	patterns := o.patterns()
-	t.others = make([]int32, 1<<len(patterns))
+	t.others = make([]int32, 1<<len(o.watched))
 	to, ok := o.after(m, false)
 	to.passed = len(o.l.names)
 	for set := range t.others {
@@ -314,11 +342,57 @@ func (o *objects) others(t *targets, m member) error {
 		for _, s := range o.of {
 			subs = append(subs, o.otherOf(s, matched)...)
 		}
-		if t.others[set], err = o.member(subs, inner, to); err != nil {
+		matches := func(x test) bool { return set>>slices.Index(o.watched, x.a)&1 == 1 }
+		if t.others[set], err = o.either(subs, matches, inner, to); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// either returns the node after the name of a member, whose value may be one of some or not; −1 if
+// no value is allowed. matches tells which tests accept the name.
+func (o *objects) either(subs []*value, matches func(t test) bool, inner *location, to member) (int32, error) {
+	choices := []struct {
+		subs []*value
+		to   member
+	}{{subs, to}}
+	for i, x := range o.some {
+		if to.found>>i&1 == 1 || slices.ContainsFunc(x.names, func(t test) bool { return matches(t) != t.want }) {
+			continue
+		}
+		for _, c := range choices[:len(choices):len(choices)] {
+			c.to.found |= 1 << i
+			c.subs = append(slices.Clip(c.subs), x.value)
+			choices = append(choices, c)
+		}
+	}
+	var nodes []int32
+	for _, c := range choices {
+		at, err := o.member(c.subs, inner, c.to)
+		if err != nil {
+			return -1, err
+		}
+		if at >= 0 && !slices.Contains(nodes, at) {
+			nodes = append(nodes, at)
+		}
+	}
+	switch len(nodes) {
+	case 0:
+		return -1, nil
+	case 1:
+		return nodes[0], nil
+	}
+	k := words(nodes)
+	at, ok := o.forks[k]
+	if !ok {
+		at = o.n.add()
+		o.forks[k] = at
+		for _, to := range nodes {
+			o.n.link(at, to)
+		}
+	}
+	return at, nil
 }
 
 // member returns the node after the name of a member, −1 if no value is allowed.

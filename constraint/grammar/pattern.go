@@ -252,17 +252,27 @@ func (c *patterns) pattern(p string, path *place) ([]test, error) {
 // below, which does not do where a schema is negated.
 func (c *patterns) format(s *value, name string, negated bool) ([]test, error) {
 	f, ok := formats[name]
-	switch {
-	case !ok:
-		return nil, unsupported(s, "format", "format %s is not supported", check.Quote(name))
-	case negated && !f.exact:
+	if ok && negated && !f.exact {
 		return nil, unsupported(s, "format", "format %q is not supported in a schema with not, oneOf, if or dependencies", name)
 	}
-	key := "format " + name
+	return c.formatOf(s, name, f.pattern, ok)
+}
+
+// wide returns tests that every text passes which some reading of a format accepts.
+func (c *patterns) wide(s *value, name string) ([]test, error) {
+	f, ok := formats[name]
+	return c.formatOf(s, name, f.wide, ok)
+}
+
+func (c *patterns) formatOf(s *value, name, pattern string, known bool) ([]test, error) {
+	if !known {
+		return nil, unsupported(s, "format", "format %s is not supported", check.Quote(name))
+	}
+	key := "format " + pattern
 	if t, ok := c.compiled[key]; ok {
 		return t, nil
 	}
-	a, err := compileRegexp(c.ctx, f.pattern, c.limits)
+	a, err := compileRegexp(c.ctx, pattern, c.limits)
 	if err != nil {
 		return nil, c.patternError(s.path.in("format"), name, err)
 	}

@@ -382,6 +382,20 @@ func (a *stringAutomaton) viable(q int32) bool {
 	return ok
 }
 
+// lengthOver is the set of texts of more characters than some number, a byteAutomaton.
+type lengthOver int
+
+func (n lengthOver) Start() int { return 0 }
+
+func (n lengthOver) Next(q int, b int32) int {
+	if b&0xC0 != 0x80 { // the first byte of a character
+		q++
+	}
+	return min(q, int(n)+1)
+}
+
+func (n lengthOver) Accepting(q int) bool { return q > int(n) }
+
 // trie is a finite set of texts: a byteAutomaton, made when it is first read. It is safe for
 // concurrent use afterwards.
 type trie struct {

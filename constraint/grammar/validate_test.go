@@ -125,7 +125,11 @@ func valid(s any, v any, root map[string]any) bool {
 		}
 		if _, ok := m["contains"]; ok {
 			most, bounded := number("maxContains")
-			if matched == 0 || bounded && matched > int(most) {
+			least, given := number("minContains")
+			if !given {
+				least = 1
+			}
+			if matched < int(least) || bounded && matched > int(most) {
 				return false
 			}
 		}
@@ -294,6 +298,9 @@ func randomSchema(r *rand.Rand, depth int) any {
 			if r.IntN(2) == 0 {
 				m["maxContains"] = 1.0
 			}
+			if r.IntN(2) == 0 {
+				m["minContains"] = pick(r, 0.0, 1, 2)
+			}
 		case 15:
 			m["minItems"], m["maxItems"] = 1.0, 2.0
 		case 16:
@@ -320,7 +327,7 @@ func randomSchema(r *rand.Rand, depth int) any {
 				m["dependentRequired"] = map[string]any{"a": []any{"b"}}
 			}
 			if r.IntN(2) == 0 {
-				m["propertyNames"] = map[string]any{"enum": []any{"a", "b"}}
+				m["propertyNames"] = pick(r, map[string]any{"enum": []any{"a", "b"}}, map[string]any{"maxLength": 0.0}, map[string]any{"pattern": "[ab]", "minLength": 1.0})
 			}
 			if r.IntN(2) == 0 {
 				m["items"] = map[string]any{"$ref": "#/$defs/x"}
@@ -365,4 +372,39 @@ func TestSchemasAgainstTheirDefinition(t *testing.T) {
 		}
 	}
 	require.Greater(t, min(yes, no), compiled)
+}
+
+// TestComplements judges what schemas refuse without reading anything side by side.
+func TestComplements(t *testing.T) {
+	for schema, texts := range map[string]map[string]bool{
+		`{"not":{"type":"integer"}}`:                                        {`1`: false, `1.0`: false, `1.5`: true, `"a"`: true, `-0.25`: true},
+		`{"not":{"multipleOf":2.5},"type":"number"}`:                        {`5`: false, `2.50`: false, `2.51`: true, `1`: true, `0`: false},
+		`{"allOf":[{"multipleOf":4},{"multipleOf":0.6}],"type":"number"}`:   {`12`: true, `4`: false, `0.6`: false, `24.0`: true},
+		`{"not":{"enum":[1,2.50,"a"]}}`:                                     {`1.0`: false, `2.5`: false, `2.51`: true, `"a"`: false, `"b"`: true, `[1]`: true},
+		`{"not":{"enum":[true]}}`:                                           {`true`: false, `false`: true, `null`: true},
+		`{"not":{"additionalProperties":false,"properties":{"a":true}}}`:    {`{}`: false, `{"a":1}`: false, `{"b":1}`: true, `{"b":1,"c":2}`: true, `1`: false},
+		`{"not":{"additionalProperties":{"type":"null"}}}`:                  {`{}`: false, `{"a":null}`: false, `{"a":null,"b":1}`: true, `{"b":1,"a":null}`: true},
+		`{"not":{"patternProperties":{"^a":{"const":1}}}}`:                  {`{"b":2}`: false, `{"ab":1}`: false, `{"ab":1,"ac":2}`: true},
+		`{"not":{"propertyNames":{"maxLength":1}}}`:                         {`{"é":1}`: false, `{"a":1,"éé":2}`: true, `{}`: false},
+		`{"not":{"propertyNames":{"minLength":2,"enum":["aa","b"]}}}`:       {`{"aa":1}`: false, `{"b":1}`: true, `{"cc":1}`: true},
+		`{"not":{"format":"date-time"},"type":"string"}`:                    {`"2024-02-29T10:00:00Z"`: false, `"soon"`: true},
+		`{"not":{"format":"date"},"type":"string"}`:                         {`"2024-02-29"`: false, `"2023-02-29"`: true},
+		`{"oneOf":[{"format":"uri"},{"const":"a:b"}],"type":"string"}`:      {`"a:b"`: false, `"c:d"`: true, `"a"`: false},
+		`{"not":{"propertyNames":false}}`:                                   {`{}`: false, `{"a":1}`: true},
+		`{"not":{"minProperties":2},"type":"object"}`:                       {`{}`: true, `{"a":1}`: true, `{"a":1,"b":1}`: false},
+		`{"not":{"contains":{"const":1},"minContains":2},"type":"array"}`:   {`[]`: true, `[1]`: true, `[1,1]`: false, `[1,0,1]`: false, `[1,0]`: true},
+		`{"not":{"contains":{"const":1},"maxContains":1},"type":"array"}`:   {`[]`: true, `[1]`: false, `[1,1]`: true, `[0]`: true, `[1,0]`: false},
+		`{"not":{"prefixItems":[true],"items":{"const":1}},"type":"array"}`: {`[]`: false, `[2]`: false, `[2,1]`: false, `[1,2]`: true, `[2,1,2]`: true},
+		`{"allOf":[{"contains":{"const":1}},{"contains":{"type":"string"}},{"contains":{"enum":[1,2]},"maxContains":1}]}`: {
+			`["a",1]`: true, `[1]`: false, `[1,"a",2]`: false, `["b",2]`: false, `[1,3,"c"]`: true},
+		`{"type":"object","dependencies":{"a":["b"],"b":["c"],"c":["d"],"d":["e"],"e":["f"]}}`: {
+			`{"a":1}`: false, `{"e":1,"f":2}`: true, `{"d":1,"f":2}`: false, `{}`: true, `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}`: true},
+	} {
+		g, err := JSONSchema(context.Background(), []byte(schema), SchemaConfig{})
+		require.NoError(t, err, schema)
+		require.Empty(t, g.states.n.gates, schema)
+		for text, want := range texts {
+			require.Equal(t, want, g.Accepts(text), "%s %s", schema, text)
+		}
+	}
 }

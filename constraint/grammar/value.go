@@ -25,7 +25,19 @@ type value struct {
 	keys  []string
 	field map[string]*value
 	path  *place
-	tests []test // of strings, besides those of keywords, of a schema that is made
+
+	// Of a schema that is made, besides its keywords:
+	tests   []test      // of strings
+	numbers *numberSpec // of numbers: steps and except
+	some    *some       // of objects and arrays
+}
+
+// some says that an object has a member, whose name passes tests, with a value that satisfies
+// a schema; or that an array has such an item from some index on.
+type some struct {
+	names []test
+	from  int
+	value *value
 }
 
 type kind uint8
@@ -208,9 +220,12 @@ func count(path *place, n int) *value {
 // anything is the schema that restricts nothing.
 var anything = &value{kind: object}
 
-// onlyIf returns s if it has one of the keywords, and otherwise the schema that
+// onlyIf returns s if it has one of the keywords or some, and otherwise the schema that
 // restricts nothing, so that rules are shared.
 func onlyIf(s *value, keywords ...string) *value {
+	if s.some != nil {
+		return s
+	}
 	for _, k := range keywords {
 		if s.get(k) != nil {
 			return s
