@@ -253,7 +253,7 @@ func (c *compiler) refusal(s *value, k string, x *value) (all []conjunction, err
 		}
 		add("object").some = others
 	case "propertyNames":
-		names := &keys{stringSpec: stringSpec{most: -1}}
+		names := &keys{stringSpec: stringSpec{most: -1}, negated: true}
 		if err := c.restrict(names, x, 0); err != nil {
 			return nil, err
 		}

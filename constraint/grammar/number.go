@@ -109,7 +109,7 @@ const (
 // common multiple of several.
 const (
 	divisor  = 10_000
-	multiple = 1 << 18
+	multiple = 1 << 14
 )
 
 func newNumber(spec numberSpec) (*numberAutomaton, error) {

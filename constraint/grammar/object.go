@@ -597,7 +597,8 @@ func (x *nameIndex) any(at, from, to int, f func(i int) bool) bool {
 // keys is what propertyNames says.
 type keys struct {
 	stringSpec
-	never bool
+	never   bool
+	negated bool // a name that fails the spec may be allowed
 }
 
 // restrict adds what a schema for names says, which may only describe strings.
@@ -621,7 +622,7 @@ func (c *compiler) restrict(k *keys, s *value, depth int) error {
 				return err
 			}
 			k.never = k.never || !t.str
-			spec, err := c.stringOf(p.s, c.exact, c.negated[p.s])
+			spec, err := c.stringOf(p.s, c.exact, k.negated || c.negated[p.s])
 			if err != nil {
 				return err
 			}
@@ -647,7 +648,7 @@ func (c *compiler) restrict(k *keys, s *value, depth int) error {
 		case opNever:
 			k.never = true
 		case opNot:
-			inner := &keys{stringSpec: stringSpec{most: -1}}
+			inner := &keys{stringSpec: stringSpec{most: -1}, negated: true}
 			if err := c.restrict(inner, p.subs[0], depth+1); err != nil {
 				return err
 			}
