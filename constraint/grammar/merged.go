@@ -115,6 +115,9 @@ func (c *compiler) times(x, y []conjunction) ([]conjunction, error) {
 		}
 	}
 	if len(x) > 1 && len(y) > 1 {
+		if err := c.n.check(len(z) * len(z)); err != nil {
+			return nil, err
+		}
 		z = absorbed(z)
 	}
 	return z, nil
