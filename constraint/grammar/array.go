@@ -9,6 +9,7 @@ type arrays struct {
 	l           *location
 	least, most int // items; most < 0: any number
 	contains    []contains
+	distinct    []*value // what items may be, if they are to be unique
 	at          map[slot]int32
 	todo        []slot
 	end         int32
@@ -23,11 +24,13 @@ type contains struct {
 // kinds bounds those that one rule counts.
 const kinds = 4
 
-// slot is a place between items: how many items came before, and how many of
-// them satisfied what is counted, all only as far as an assertion depends on it.
+// slot is a place between items: how many items came before, how many of them satisfied
+// what is counted, all only as far as an assertion depends on it, and which of the distinct
+// values were among them, a bit for each.
 type slot struct {
 	items   int
 	matched [kinds]int
+	seen    uint64
 }
 
 // array returns the rule for the arrays that satisfy all schemas.
@@ -53,8 +56,10 @@ func (c *compiler) array(all []*value, l *location) (int32, error) {
 		}
 	}
 	for _, s := range all {
-		if x := s.get("uniqueItems"); x != nil && x.truth && (a.most < 0 || a.most > 1) {
-			return 0, unsupported(s, "uniqueItems", "not supported")
+		if x := s.get("uniqueItems"); x != nil && x.truth && a.distinct == nil && (a.most < 0 || a.most > 1) {
+			if err := a.enumerate(s); err != nil {
+				return 0, err
+			}
 		}
 	}
 	c.n.arc(c.n.rules[r].start, '[', '[', a.place(slot{}))
@@ -140,7 +145,7 @@ func (a *arrays) grow(p slot) error {
 		a.space(next)
 		at = next
 	}
-	inner, err := a.item(a.l, p.items)
+	inner, err := a.compiler.item(a.l, p.items)
 	if err != nil {
 		return err
 	}
@@ -153,7 +158,17 @@ func (a *arrays) grow(p slot) error {
 	if a.most < 0 {
 		q.items = min(q.items, max(a.least, a.deepest(), 1))
 	}
-	return a.counted(0, p, q, subs, inner, at)
+	if a.distinct == nil {
+		return a.counted(0, p, q, subs, inner, at)
+	}
+	for i, v := range a.distinct {
+		if q.seen = p.seen | 1<<i; q.seen != p.seen {
+			if err := a.counted(0, p, q, append(slices.Clone(subs), v), inner, at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // counted adds an item between two slots that satisfies subs: for each of contains from the first

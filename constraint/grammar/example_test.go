@@ -66,7 +66,7 @@ func ExampleJSONSchema() {
 	// Output:
 	// true
 	// false
-	// grammar: schema: #/items/uniqueItems: not supported
+	// grammar: schema: #/items/uniqueItems: supported only where items are of an enum, a const, Booleans or a range of at most 64 integers
 }
 
 func ExampleGrammar() {
@@ -149,7 +149,7 @@ func ExampleSchemaError() {
 	}
 	// Output:
 	// 1 8 no rule defines item
-	// #/uniqueItems not supported true
+	// #/uniqueItems supported only where items are of an enum, a const, Booleans or a range of at most 64 integers true
 }
 
 // Test data for a struct with an int: every value has one text, which encoding/json reads.

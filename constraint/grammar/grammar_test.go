@@ -124,7 +124,7 @@ func TestSchemaErrors(t *testing.T) {
 		`{} {}`: "at byte 4: invalid character '{' after top-level value",
 		`3`:     "want a schema",
 		strings.Repeat("[", 2000) + strings.Repeat("]", 2000): "levels",
-		`{"items":{"uniqueItems":true}}`:                      "#/items/uniqueItems: not supported",
+		`{"items":{"uniqueItems":true}}`:                      "#/items/uniqueItems: supported only where items are of an enum",
 		`{"unevaluatedProperties":false}`:                     "#/unevaluatedProperties: not supported",
 		`{"properties":{"a/b":{"format":"x"}}}`:               "#/properties/a~1b/format: format \"x\" is not supported",
 		`{"not":{"format":"email"}}`:                          "#/not/format",
