@@ -17,8 +17,9 @@ type compiler struct {
 	n          *network
 	compact    bool
 	canonical  bool
-	strict     bool                 // drafts up to 4: 1.0 is no integer
-	differ     bool                 // names that are not known are taken for different
+	strict     bool // drafts up to 4: 1.0 is no integer
+	differ     bool // names that are not known are taken for different
+	anyOrder   bool
 	ids        map[*value]int32     // equal schemas have one, where parts are merged
 	like       []*value             // the first with each of them
 	automata   map[string]automaton // of scalars
@@ -51,7 +52,7 @@ type location struct {
 	key     string
 
 	names    []string // the properties, in order
-	loose    []string // names that are only required: anywhere among the others
+	loose    []string // names that are only required, or all: anywhere among the others
 	index    *nameIndex
 	patterns []string // of all patternProperties
 	children map[string]*location
@@ -107,6 +108,9 @@ func (c *compiler) locate(schemas []*value) (*location, error) {
 // loosely bounds the names that may stand anywhere: an automaton remembers which of them
 // it has seen. Required names before the last six have a place in the order.
 const loosely = 6
+
+// freely is the same where all names may.
+const freely = 8
 
 // order merges the orders in which the schemas of l name their properties. A
 // name comes after those that some schema has before it; where schemas
@@ -182,8 +186,12 @@ func (c *compiler) order(l *location) error {
 		}
 	}
 	n := len(l.loose) - loosely
-	if c.canonical {
+	switch {
+	case c.canonical:
 		n = len(l.loose)
+	case c.anyOrder:
+		l.names, l.loose = nil, append(l.names, l.loose...)
+		n = len(l.loose) - freely
 	}
 	if n > 0 {
 		l.names, l.loose = append(l.names, l.loose[:n]...), l.loose[n:]

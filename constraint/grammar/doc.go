@@ -1,9 +1,9 @@
 // Package grammar compiles nested languages of texts, without a bound on the depth:
 // brackets within brackets, expressions, JSON that a schema describes.
 //
-// [Parse] reads a grammar in a notation with rules, repetition and regular expressions;
-// [JSONSchema] compiles a JSON Schema. Both return a [Grammar], which accepts or refuses
-// texts. [Grammar.Over] converts it to a language over the tokens of a vocabulary. The
+// [Parse] reads a grammar in a notation with rules, repetition and regular expressions,
+// [ParseGBNF] one in that of llama.cpp; [JSONSchema] compiles a JSON Schema. All return a
+// [Grammar], which accepts or refuses texts. [Grammar.Over] converts it to a language over the tokens of a vocabulary. The
 // resulting [Language] is a constraint.Language: projection.Path sums over it, draws from
 // it and finds its best sequence exactly, and package diffusion conditions on it. Rules that
 // cannot contain themselves are read in place, up to 2¹² states: a schema without recursion is

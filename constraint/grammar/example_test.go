@@ -32,6 +32,28 @@ func ExampleParse() {
 	// true 1
 }
 
+func ExampleParseGBNF() {
+	g, err := grammar.ParseGBNF(context.Background(), `
+root   ::= "(" answer ("," " " answer)* ")"
+answer ::= "yes" | "no" | root
+`, constraint.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(g.Accepts("(yes, (no, no))"), g.Accepts("(yes,)"))
+	// Output: true false
+}
+
+// Formats that are not known are listed instead of refused.
+func ExampleGrammar_Annotations() {
+	g, err := grammar.JSONSchema(context.Background(), []byte(`{"properties": {"a": {"format": "non-blank", "order": 1}}}`), grammar.SchemaConfig{Annotations: true})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(g.Annotations())
+	// Output: [#/properties/a/format #/properties/a/order]
+}
+
 // A text in the middle of which nothing shows where it turns is not
 // deterministic.
 func ExampleConflictError() {

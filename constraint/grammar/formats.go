@@ -2,24 +2,29 @@ package grammar
 
 import "strings"
 
-// formats are patterns of package regexp for whole texts. An exact one accepts
-// precisely what its standard allows; the others accept the common part of it, and
-// readings of the standard accept at most what matches wide.
-var formats = map[string]struct {
-	pattern string
-	exact   bool
-	wide    string
-}{
-	"date":      {date, true, date},                                                                     // RFC 3339, full-date
-	"time":      {clock, false, `(?s:.*:.*)`},                                                           // RFC 3339, full-time; a leap second in UTC only
-	"date-time": {date + `[Tt]` + clock, false, `(?s:.*[0-9].*)`},                                       // RFC 3339
-	"duration":  {duration, false, `(?s:[Pp].*)`},                                                       // RFC 3339, appendix A
-	"uuid":      {uuid, true, uuid},                                                                     // RFC 4122
-	"ipv4":      {`(?:` + ipv4Part + `\.){3}` + ipv4Part, true, `(?:` + ipv4Part + `\.){3}` + ipv4Part}, // RFC 2673
-	"ipv6":      {ipv6(), true, ipv6()},                                                                 // RFC 4291
-	"hostname":  {hostname, false, `(?s:.+)`},                                                           // RFC 1123
-	"email":     {email, false, `(?s:.*@.*)`},                                                           // RFC 5321, a dot-string at a host name
-	"uri":       {uri, false, `(?s:.*:.*)`},                                                             // RFC 3986
+// formats are patterns of package regexp for whole texts. What a format accepts lies between two
+// of them: within is the common part of its standard, beyond has all that anybody takes for it,
+// and is "" if within is precise.
+var formats = map[string]struct{ within, beyond string }{
+	"date":                  {date, ""},                                                        // RFC 3339, full-date
+	"time":                  {clock, `[0-9]{1,2}:[0-9]{2}` + anyText},                          // RFC 3339, full-time; a leap second in UTC only
+	"date-time":             {date + `[Tt]` + clock, `[0-9]{4}-?[0-9]{2}` + anyText},           // RFC 3339
+	"duration":              {duration, `[Pp]` + anyText},                                      // RFC 3339, appendix A
+	"uuid":                  {uuid, ""},                                                        // RFC 4122
+	"ipv4":                  {`(?:` + ipv4Part + `\.){3}` + ipv4Part, ""},                      // RFC 2673
+	"ipv6":                  {ipv6(), ""},                                                      // RFC 4291
+	"hostname":              {hostname, hostlike},                                              // RFC 1123
+	"idn-hostname":          {hostname, hostlike},                                              // RFC 5890; those in ASCII
+	"email":                 {atom + `(?:\.` + atom + `)*@` + domain, anyText + `@` + anyText}, // RFC 5321, a dot-string at a host name
+	"idn-email":             {wideAtom + `(?:\.` + wideAtom + `)*@` + domain, anyText + `@` + anyText},
+	"uri":                   {identifier("", false), scheme + anyText},               // RFC 3986
+	"uri-reference":         {identifier("", true), anyText},                         // RFC 3986
+	"iri":                   {identifier(beyondASCIIOfIRI, false), scheme + anyText}, // RFC 3987
+	"iri-reference":         {identifier(beyondASCIIOfIRI, true), anyText},           // RFC 3987
+	"uri-template":          {template, anyText},                                     // RFC 6570
+	"json-pointer":          {pointer, ""},                                           // RFC 6901
+	"relative-json-pointer": {natural + `(?:#|` + pointer + `)`, natural + `(?:[+-]` + natural + `)?(?:#|` + pointer + `)`},
+	"regex":                 {expressions(), anyText}, // ECMA-262, groups within each other twice at most
 }
 
 const (
@@ -34,13 +39,53 @@ const (
 	ipv4Part     = `(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
 	label        = `[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 	hostname     = label + `(?:\.` + label + `){0,3}`
-	atom         = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-	email        = atom + `(?:\.` + atom + `)*@` + label + `(?:\.` + label + `)*`
-	pathChar     = `(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})`
-	authority    = `(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*(?::[0-9]*)?`
-	uri          = `[A-Za-z][A-Za-z0-9+.-]*:(?://` + authority + `(?:/` + pathChar + `*)*|/?(?:` + pathChar + `+(?:/` + pathChar + `*)*)?)` +
-		`(?:\?(?:` + pathChar + `|[/?])*)?(?:#(?:` + pathChar + `|[/?])*)?`
+	atomChars    = "A-Za-z0-9!#$%&'*+/=?^_`{|}~-"
+	atom         = "[" + atomChars + "]+"
+	domain       = label + `(?:\.` + label + `)*`
+	natural      = `(?:0|[1-9][0-9]*)`
+	pointer      = `(?:/(?:[^~/]|~[01])*)*`
+	encoded      = `%[0-9A-Fa-f]{2}`
+	scheme       = `[A-Za-z][A-Za-z0-9+.-]*:`
+	template     = `(?:[!#$&()*+,./0-9:;=?@A-Z\[\]_a-z~` + beyondASCIIOfIRI + `-]|` + encoded + `|\{[+#./;?&]?` + variable + `(?:,` + variable + `)*\})*`
+	variable     = `(?:[A-Za-z0-9_]|` + encoded + `)+(?:\*|:[1-9][0-9]{0,3})?`
+	anyText      = `(?s:.*)`
+	hostlike     = `[^\x00-,/:-@\[-^\x60{-\x7F]*`
+
+	beyondASCIIOfIRI = `\x{A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}\x{10000}-\x{1FFFD}`
+	wideAtom         = "[" + atomChars + `\p{L}]+`
 )
+
+// identifier writes a URI or a reference to one, with more characters than those of ASCII.
+func identifier(more string, relative bool) string {
+	const free = `-A-Za-z0-9._~!$&'()*+,;=`
+	char := func(also string) string { return `(?:[` + free + also + more + `]|` + encoded + `)` }
+	authority := `//(?:` + char(":") + `*@)?` + char("") + `*(?::[0-9]*)?(?:/` + char(":@") + `*)*`
+	absolute := `/(?:` + char(":@") + `+(?:/` + char(":@") + `*)*)?`
+	path := func(first string) string { return first + `+(?:/` + char(":@") + `*)*` }
+	p := scheme + `(?:` + authority + `|` + absolute + `|(?:` + path(char(":@")) + `)?)`
+	if relative {
+		p = `(?:` + p + `|` + authority + `|` + absolute + `|(?:` + path(char("@")) + `)?)`
+	}
+	rest := `(?:` + char(":@/?") + `)*`
+	return p + `(?:\?` + rest + `)?(?:#` + rest + `)?`
+}
+
+// expressions writes the patterns of ECMA-262 that nobody reads otherwise: characters, escapes of
+// one letter, classes, groups and quantifiers.
+func expressions() string {
+	const (
+		class      = `\[\^?(?:a-z|A-Z|0-9|[^\\\]\[^-]|\\[dDsSwWfnrtv\\\]^-])+\]`
+		one        = `[^\\^$.*+?()\[\]{}|/]|\\[dDsSwWfnrtv^$\\.*+?()\[\]{}|/]|\.|` + class
+		quantifier = `(?:(?:[*+?]|\{` + natural + `,?\})\??)?`
+	)
+	term, p := one, ""
+	for range 3 {
+		sequence := `(?:(?:` + term + `)` + quantifier + `)*`
+		p = sequence + `(?:\|` + sequence + `)*`
+		term = one + `|\((?:\?:)?` + p + `\)`
+	}
+	return `\^?` + p + `\$?`
+}
 
 // ipv6 writes the alternatives of RFC 3986, section 3.2.2.
 func ipv6() string {

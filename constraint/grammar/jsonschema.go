@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -18,6 +20,14 @@ type SchemaConfig struct {
 
 	// Spelling says which texts of a value are in the language.
 	Spelling Spelling
+
+	// AnyOrder lets the properties that a schema lists come in any order, of more than
+	// eight the last eight, after the others. Spelling has to be Free.
+	AnyOrder bool
+
+	// Annotations takes formats that are not known as annotations, as JSON Schema has it,
+	// instead of errors. [Grammar.Annotations] lists them.
+	Annotations bool
 
 	// Limits bound the automaton of every pattern (0 means 2¹⁴ states) and that of the
 	// schema over tokens. Bytes also bounds the expanded schema (2²⁶ at most).
@@ -78,7 +88,7 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	if err != nil {
 		return nil, err
 	}
-	n, err := schemaNetwork(ctx, root, meter, config, false)
+	n, annotations, err := schemaNetwork(ctx, root, meter, config, false)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +97,7 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	empty, err := s.empty()
 	s.meter.Unwatch()
 	isEmpty := func() bool {
-		n, err := schemaNetwork(ctx, root, meter, config, true)
+		n, _, err := schemaNetwork(ctx, root, meter, config, true)
 		if err != nil {
 			return false
 		}
@@ -104,35 +114,39 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	if err != nil && !errors.As(err, &conflict) {
 		return nil, err
 	}
-	return &Grammar{name: "JSONSchema", limits: config.Limits, states: s}, nil
+	return &Grammar{name: "JSONSchema", limits: config.Limits, annotations: annotations, states: s}, nil
 }
 
-// schemaNetwork compiles a schema to a network. differ says whether names that are not known
-// are taken for different.
-func schemaNetwork(ctx context.Context, root *value, meter *poll.Meter, config SchemaConfig, differ bool) (*network, error) {
+// schemaNetwork compiles a schema to a network, and returns the paths of annotations. differ says
+// whether names that are not known are taken for different.
+func schemaNetwork(ctx context.Context, root *value, meter *poll.Meter, config SchemaConfig, differ bool) (*network, []string, error) {
 	if config.Spelling > Canonical {
-		return nil, &constraint.ArgumentError{Func: "JSONSchema", Arg: "SchemaConfig.Spelling", Value: config.Spelling, Want: "Free or Canonical"}
+		return nil, nil, &constraint.ArgumentError{Func: "JSONSchema", Arg: "SchemaConfig.Spelling", Value: config.Spelling, Want: "Free or Canonical"}
+	}
+	if config.AnyOrder && config.Spelling == Canonical {
+		return nil, nil, &constraint.ArgumentError{Func: "JSONSchema", Arg: "SchemaConfig.AnyOrder", Value: true, Want: "false, since a value with Canonical spelling has one text"}
 	}
 	limits := config.Limits
 	if limits.States == 0 {
 		limits.States = 1 << 14 // TestPatternExplosion
 	}
-	compile := func(merges bool) (*network, error) {
+	compile := func(merges bool) (*compiler, *network, error) {
 		c := newCompiler(ctx, root, meter, config, limits, merges)
 		c.differ = differ
-		return c.schema()
+		n, err := c.schema()
+		return c, n, err
 	}
 	// Most schemas are unions of conjunctions, which need no gates.
-	n, err := compile(true)
+	c, n, err := compile(true)
 	var schema *SchemaError
 	var limit *constraint.LimitError
 	if errors.Is(err, errGates) || errors.As(err, &schema) || errors.As(err, &limit) {
-		n, err = compile(false)
+		c, n, err = compile(false)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return n, meter.Poll()
+	return n, slices.Sorted(maps.Keys(c.annotated)), meter.Poll()
 }
 
 // newCompiler returns the compiler of a document that merges what holds together, or has
@@ -140,9 +154,10 @@ func schemaNetwork(ctx context.Context, root *value, meter *poll.Meter, config S
 func newCompiler(ctx context.Context, root *value, meter *poll.Meter, config SchemaConfig, limits constraint.Limits, merges bool) *compiler {
 	canonical := config.Spelling == Canonical
 	c := &compiler{
-		schemas:  schemas{references{root: root, byID: map[string]*value{}, negated: map[*value]bool{}}, map[*value][]part{}},
-		patterns: patterns{ctx, limits, map[string][]test{}},
-		n:        newNetwork("JSONSchema", meter, config.Limits), canonical: canonical, compact: config.Compact || canonical, ids: map[*value]int32{}, automata: map[string]automaton{}, locations: map[string]*location{},
+		schemas: schemas{references{root: root, byID: map[string]*value{}, anchors: map[anchor]*value{}, dynamic: map[string][]*value{},
+			resource: map[*value]*resource{}, negated: map[*value]bool{}}, map[*value][]part{}, map[string]bool{}},
+		patterns: patterns{ctx: ctx, limits: limits, compiled: map[string][]test{}, lenient: config.Annotations},
+		n:        newNetwork("JSONSchema", meter, config.Limits), canonical: canonical, anyOrder: config.AnyOrder, compact: config.Compact || canonical, ids: map[*value]int32{}, automata: map[string]automaton{}, locations: map[string]*location{},
 		rules: map[string]int32{}, building: map[*value]bool{}, written: map[fragment]bool{}, ends: map[fragment]int32{},
 	}
 	c.all = c.every
@@ -155,10 +170,12 @@ func newCompiler(ctx context.Context, root *value, meter *poll.Meter, config Sch
 
 // schema compiles the document.
 func (c *compiler) schema() (*network, error) {
+	name := ""
 	if x := c.root.get("$schema"); x != nil && x.kind == str {
-		c.legacy, c.strict = legacy(x.text), strict(x.text)
+		name = x.text
 	}
-	c.index(c.root)
+	c.draft(name)
+	c.index(c.root, &resource{c.root, &url.URL{}})
 	if c.merging != nil {
 		c.exact = false
 		if _, err := c.number(c.root, map[string]int32{}); err != nil {

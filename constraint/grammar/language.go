@@ -220,8 +220,9 @@ func (l *Language) Classes(levels int) (of []int32, n int) {
 // Grammar is a nested language of texts, as [Parse] and [JSONSchema] make it.
 // It is safe for concurrent use.
 type Grammar struct {
-	name   string
-	limits constraint.Limits
+	name        string
+	limits      constraint.Limits
+	annotations []string
 
 	mu      sync.RWMutex
 	states  *subsets
@@ -231,6 +232,10 @@ type Grammar struct {
 
 // String returns a name for errors.
 func (g *Grammar) String() string { return g.name }
+
+// Annotations returns the JSON pointers of the keywords and formats of a schema that no draft
+// knows, as far as the schema applies somewhere: nothing was asked for them.
+func (g *Grammar) Annotations() []string { return slices.Clone(g.annotations) }
 
 // Accepts reports whether text is in the language, in one pass. States of the underlying
 // automaton are made when a text needs them, and kept.

@@ -12,7 +12,7 @@ type objects struct {
 	l           *location
 	required    map[string]bool
 	need        []int // need[i] is the first required name of the location from i on
-	needLoose   uint8
+	needLoose   uint16
 	least, most int // members; most < 0: any number
 	names       *keys
 	some        []*some
@@ -31,8 +31,8 @@ type objects struct {
 // whether there was any.
 type member struct {
 	passed, known, others int
-	seen                  uint8 // of the loose names
-	found                 uint8 // of some, those that a member satisfied
+	seen                  uint16 // of the loose names
+	found                 uint8  // of some, those that a member satisfied
 	started               bool
 }
 

@@ -233,6 +233,8 @@ type patterns struct {
 	ctx      context.Context
 	limits   constraint.Limits // of every automaton
 	compiled map[string][]test
+
+	lenient bool // formats that are not known are annotations
 }
 
 // pattern returns the tests of a pattern, compiled once.
@@ -248,26 +250,31 @@ func (c *patterns) pattern(p string, path *place) ([]test, error) {
 	return t, nil
 }
 
-// format returns the tests of a format, compiled once. Some formats only hold from
-// below, which does not do where a schema is negated.
+// format returns the tests of a format: of the texts that have it for sure. Where a schema is read
+// side by side with its negation that does not do if there are texts of which one cannot be sure.
 func (c *patterns) format(s *value, name string, negated bool) ([]test, error) {
 	f, ok := formats[name]
-	if ok && negated && !f.exact {
+	switch {
+	case !ok && c.lenient:
+		return nil, nil
+	case !ok:
+		return nil, unsupported(s, "format", "format %s is not supported", check.Quote(name))
+	case negated && f.beyond != "":
 		return nil, unsupported(s, "format", "format %q is not supported in a schema with not, oneOf, if or dependencies", name)
 	}
-	return c.formatOf(s, name, f.pattern, ok)
+	return c.whole(s, name, f.within)
 }
 
 // wide returns tests that every text passes which some reading of a format accepts.
 func (c *patterns) wide(s *value, name string) ([]test, error) {
-	f, ok := formats[name]
-	return c.formatOf(s, name, f.wide, ok)
+	if f := formats[name]; f.beyond != "" {
+		return c.whole(s, name, f.beyond)
+	}
+	return c.format(s, name, false)
 }
 
-func (c *patterns) formatOf(s *value, name, pattern string, known bool) ([]test, error) {
-	if !known {
-		return nil, unsupported(s, "format", "format %s is not supported", check.Quote(name))
-	}
+// whole returns the tests of a pattern of a format, compiled once.
+func (c *patterns) whole(s *value, name, pattern string) ([]test, error) {
 	key := "format " + pattern
 	if t, ok := c.compiled[key]; ok {
 		return t, nil

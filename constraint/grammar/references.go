@@ -12,11 +12,29 @@ import (
 // references holds the schemas of a document by the references to them, and
 // which of them are negated.
 type references struct {
-	root    *value
-	legacy  bool // drafts up to 7: keywords next to $ref are ignored
-	byID    map[string]*value
-	exact   bool            // somewhere a schema is negated: only texts that all schemas read alike
-	negated map[*value]bool // where an approximation from below is none
+	root     *value
+	legacy   bool // drafts up to 7: keywords next to $ref are ignored
+	strict   bool // drafts up to 4: 1.0 is no integer, and $id is id
+	older    bool // draft 2019-09: contains evaluates no items
+	third    bool // draft 3, or none is named
+	byID     map[string]*value
+	anchors  map[anchor]*value
+	dynamic  map[string][]*value  // the schemas with a $dynamicAnchor, by its name; "" is $recursiveAnchor
+	resource map[*value]*resource // of references and of schemas with a dynamic anchor
+	exact    bool                 // somewhere a schema is negated: only texts that all schemas read alike
+	negated  map[*value]bool      // where an approximation from below is none
+}
+
+// resource is a schema with an $id, to which references are relative.
+type resource struct {
+	root *value
+	uri  *url.URL
+}
+
+// anchor is a name within a resource; nil is any of them.
+type anchor struct {
+	root *value
+	name string
 }
 
 // resolve finds the schema that a $ref names.
@@ -25,9 +43,17 @@ func (c *references) resolve(ref *value) (*value, error) {
 		return nil, malformed(ref, "a string")
 	}
 	base, pointer, _ := strings.Cut(ref.text, "#")
-	at := c.root
+	in := c.resource[ref]
+	if in == nil {
+		in = &resource{root: c.root, uri: &url.URL{}}
+	}
+	at := in.root
 	if base != "" {
-		if at = c.byID[base]; at == nil {
+		at = c.byID[base]
+		if u, err := in.uri.Parse(base); err == nil && c.byID[u.String()] != nil {
+			at = c.byID[u.String()]
+		}
+		if at == nil {
 			return nil, c.refError(ref, "no schema in the document has this $id")
 		}
 	}
@@ -36,11 +62,22 @@ func (c *references) resolve(ref *value) (*value, error) {
 		return nil, malformed(ref, "a URI reference")
 	}
 	if pointer != "" && pointer[0] != '/' {
-		if at = c.byID["#"+pointer]; at == nil {
-			return nil, c.refError(ref, "no schema in the document has this anchor")
+		for _, root := range []*value{at, nil} {
+			if x := c.anchors[anchor{root, pointer}]; x != nil {
+				return x, nil
+			}
 		}
-		return at, nil
+		return nil, c.refError(ref, "no schema in the document has this anchor")
 	}
+	x, err := c.follow(ref, at, pointer)
+	if err != nil && base == "" {
+		x, err = c.follow(ref, c.root, pointer) // many take pointers to be of the document
+	}
+	return x, err
+}
+
+// follow returns what a JSON pointer names.
+func (c *references) follow(ref, at *value, pointer string) (*value, error) {
 	for _, k := range strings.Split(pointer, "/")[min(1, len(pointer)):] {
 		if pointer == "" {
 			break
@@ -65,35 +102,110 @@ func (c *references) resolve(ref *value) (*value, error) {
 	return at, nil
 }
 
+// targets returns the schemas to which s refers.
+func (c *references) targets(s *value) (all []*value, err error) {
+	for _, k := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
+		ref := s.get(k)
+		if ref == nil || k != "$ref" && c.legacy {
+			continue
+		}
+		x, err := c.resolve(ref)
+		if err == nil && k != "$ref" {
+			x, err = c.outermost(ref, x)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// outermost returns the schema for which a dynamic reference stands: of those with the same
+// dynamic anchor the first one on the way from the root of the document. The root itself is on
+// every way; other ones depend on the way.
+func (c *references) outermost(ref, x *value) (*value, error) {
+	name := ""
+	if strings.HasSuffix(ref.path.String(), "$dynamicRef") {
+		_, name, _ = strings.Cut(ref.text, "#")
+		if a := x.get("$dynamicAnchor"); a == nil || a.kind != str || a.text != name || name == "" {
+			return x, nil
+		}
+	} else if a := x.get("$recursiveAnchor"); a == nil || a.kind != boolean || !a.truth {
+		return x, nil
+	}
+	all := c.dynamic[name]
+	for _, y := range all {
+		if c.resource[y].root == c.root {
+			return y, nil
+		}
+	}
+	if len(all) > 1 {
+		return nil, c.refError(ref, fmt.Sprintf("%d schemas have the dynamic anchor, none of them in the outermost resource", len(all)))
+	}
+	return x, nil
+}
+
 func (c *references) refError(ref *value, what string) error {
-	return &SchemaError{Path: ref.path.String(), What: fmt.Sprintf("$ref %s: %s", check.Quote(ref.text), what), Unsupported: true}
+	return &SchemaError{Path: ref.path.String(), What: fmt.Sprintf("%s %s: %s", ref.path.name, check.Quote(ref.text), what), Unsupported: true}
 }
 
 // index records identifiers and whether a schema is negated anywhere.
-func (c *references) index(v *value) {
+func (c *references) index(v *value, in *resource) {
 	switch v.kind {
 	case array:
 		for _, x := range v.items {
-			c.index(x)
+			c.index(x, in)
 		}
 	case object:
 		for _, k := range []string{"$id", "id"} {
-			if x := v.get(k); x != nil && x.kind == str && v != c.root {
-				c.byID[strings.TrimSuffix(x.text, "#")] = v
-			} else if x != nil && x.kind == str {
-				c.byID[strings.TrimSuffix(x.text, "#")] = c.root
+			x := v.get(k)
+			if x == nil || x.kind != str {
+				continue
+			}
+			text := strings.TrimSuffix(x.text, "#")
+			if name, is := strings.CutPrefix(text, "#"); is {
+				c.name(v, in, name)
+			}
+			c.byID[text] = v
+			u, err := in.uri.Parse(text)
+			if err != nil || text == "" || text[0] == '#' || (k == "id") != c.strict || c.legacy && v.get("$ref") != nil {
+				continue
+			}
+			in = &resource{v, u}
+			c.byID[u.String()] = v
+		}
+		for _, k := range []string{"$anchor", "$dynamicAnchor"} {
+			if x := v.get(k); x != nil && x.kind == str {
+				c.name(v, in, x.text)
+				if k == "$dynamicAnchor" {
+					c.dynamic[x.text] = append(c.dynamic[x.text], v)
+					c.resource[v] = in
+				}
 			}
 		}
-		if x := v.get("$anchor"); x != nil && x.kind == str {
-			c.byID["#"+x.text] = v
+		if x := v.get("$recursiveAnchor"); x != nil && x.kind == boolean && x.truth {
+			c.dynamic[""] = append(c.dynamic[""], v)
+			c.resource[v] = in
+		}
+		for _, k := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
+			if x := v.get(k); x != nil {
+				c.resource[x] = in
+			}
 		}
 		for _, k := range []string{"not", "oneOf", "if", "maxContains", "dependencies", "dependentRequired", "dependentSchemas"} {
 			c.exact = c.exact || v.get(k) != nil
 		}
 		for _, k := range v.keys {
-			c.index(v.field[k])
+			c.index(v.field[k], in)
 		}
 	}
+}
+
+// name notes an anchor.
+func (c *references) name(v *value, in *resource, name string) {
+	c.anchors[anchor{in.root, name}] = v
+	c.anchors[anchor{nil, name}] = v
 }
 
 // negate marks all schemas whose failure may make a value valid.
@@ -103,9 +215,9 @@ func (c *references) negate(v *value, below bool) {
 			return
 		}
 		c.negated[v] = true
-		if ref := v.get("$ref"); ref != nil {
-			if target, err := c.resolve(ref); err == nil {
-				c.negate(target, true)
+		if targets, err := c.targets(v); err == nil {
+			for _, x := range targets {
+				c.negate(x, true)
 			}
 		}
 	}

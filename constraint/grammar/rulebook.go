@@ -41,6 +41,12 @@ func Parse(ctx context.Context, source string, limits constraint.Limits) (*Gramm
 	if err != nil {
 		return nil, err
 	}
+	return compileRules(ctx, p, definitions, limits)
+}
+
+// compileRules compiles rules, the first of which describes the whole text.
+func compileRules(ctx context.Context, p *parser, definitions []definition, limits constraint.Limits) (*Grammar, error) {
+	meter := p.meter
 	b := &rulebook{ctx: ctx, meter: meter, p: p, limits: limits, rules: map[string]*expression{}, terminals: map[string]automaton{}}
 	for _, d := range definitions {
 		b.names = append(b.names, d.name)

@@ -8,7 +8,8 @@ import (
 // schemas takes the schemas of a document apart.
 type schemas struct {
 	references
-	made map[*value][]part
+	made      map[*value][]part
+	annotated map[string]bool // paths of keywords and formats that no draft knows
 }
 
 // part is one of the assertions whose conjunction a schema is.
@@ -44,8 +45,29 @@ var assertions = map[string]func(v *value) bool{
 	"exclusiveMaximum": func(v *value) bool { return isNumber(v) || isBoolean(v) },
 }
 
-// refused are keywords of the standard that are not understood.
-var refused = []string{"unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef", "extends", "disallow", "divisibleBy"}
+// refused are keywords of draft 3 that are not understood.
+var refused = []string{"extends", "disallow", "divisibleBy"}
+
+// silent are keywords without assertions, and those that other keywords look at.
+var silent = []string{"$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$ref", "$dynamicRef", "$recursiveRef",
+	"$vocabulary", "$comment", "$defs", "definitions", "title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples",
+	"contentEncoding", "contentMediaType", "contentSchema", "enum", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
+	"dependencies", "dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"}
+
+// annotations notes the keywords and the format of a schema that no draft knows.
+func (c *schemas) annotations(s *value) {
+	for _, k := range s.keys {
+		_, asserts := assertions[k]
+		unknown := !asserts && !slices.Contains(silent, k)
+		if x := s.field[k]; k == "format" && x.kind == str {
+			_, known := formats[x.text]
+			unknown = !known
+		}
+		if unknown && s != anything {
+			c.annotated[s.path.in(k).String()] = true
+		}
+	}
+}
 
 func isObject(v *value) bool  { return v.kind == object }
 func isSchema(v *value) bool  { return v.kind == object || v.kind == boolean }
@@ -84,21 +106,22 @@ func (c *schemas) split(s *value) (parts []part, err error) {
 	case s.kind != object:
 		return nil, malformed(s, "a schema: an object or a Boolean")
 	}
-	if ref := s.get("$ref"); ref != nil {
-		target, err := c.resolve(ref)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part{op: opAll, subs: []*value{target}})
-		if c.legacy {
-			return parts, nil
-		}
+	targets, err := c.targets(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range targets {
+		parts = append(parts, part{op: opAll, subs: []*value{x}})
+	}
+	if c.legacy && s.get("$ref") != nil {
+		return parts, nil
 	}
 	for _, k := range refused {
-		if x := s.get(k); x != nil && !(x.kind == boolean && x.truth) {
+		if x := s.get(k); x != nil && c.third {
 			return nil, unsupported(s, k, "not supported")
 		}
 	}
+	c.annotations(s)
 	isPlain := false
 	for _, k := range s.keys {
 		if ok := assertions[k]; ok != nil {
@@ -142,7 +165,11 @@ func (c *schemas) split(s *value) (parts []part, err error) {
 		parts = slices.DeleteFunc(parts, func(p part) bool { return p.op == opPlain })
 	}
 	dependent, err := c.dependencies(s)
-	return append(append(parts, enums...), dependent...), err
+	if err != nil {
+		return nil, err
+	}
+	rest, err := c.unevaluated(s)
+	return append(append(append(parts, enums...), dependent...), rest...), err
 }
 
 // typeOnly reports whether type is the only assertion of s about types, which
@@ -272,13 +299,13 @@ func (c *schemas) dependencies(s *value) (parts []part, err error) {
 	return parts, nil
 }
 
-// legacy reports whether a draft up to 7 is named, in which keywords next to $ref are
-// ignored; $ref.
-func legacy(draft string) bool {
-	return strict(draft) || strings.Contains(draft, "draft-06") || strings.Contains(draft, "draft-07")
-}
-
-// strict reports whether the named draft recognises integers by their spelling.
-func strict(draft string) bool {
-	return strings.Contains(draft, "draft-03") || strings.Contains(draft, "draft-04")
+// draft notes what a draft says otherwise than the latest.
+func (c *references) draft(name string) {
+	is := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(name, n) })
+	}
+	c.strict = is("draft-03", "draft-04")
+	c.legacy = is("draft-03", "draft-04", "draft-06", "draft-07")
+	c.older = is("2019-09")
+	c.third = is("draft-03") || !c.legacy && !is("draft")
 }

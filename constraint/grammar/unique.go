@@ -74,11 +74,13 @@ func (c *compiler) values(s *value, depth int) ([]*value, bool) {
 	if x := s.get("enum"); x != nil && x.kind == array && !c.besideRef(s) {
 		return x.items, true
 	}
-	if ref := s.get("$ref"); ref != nil {
-		if target, err := c.resolve(ref); err == nil {
-			if values, ok := c.values(target, depth+1); ok || c.legacy {
-				return values, ok
-			}
+	targets, err := c.targets(s)
+	if err != nil {
+		return nil, false
+	}
+	for _, x := range targets {
+		if values, ok := c.values(x, depth+1); ok || c.besideRef(s) {
+			return values, ok
 		}
 	}
 	if x := s.get("allOf"); x != nil {

@@ -1,0 +1,279 @@
+package grammar
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
+)
+
+// ParseGBNF compiles a grammar in the notation of llama.cpp:
+//
+//	# a list of words
+//	root ::= "[" word ("," ws word)* "]"
+//	word ::= [^,\]\n\x00-\x1F]+
+//	ws   ::= " "?
+//
+// The rule root describes the whole text. A rule is a name, ::= and alternatives between |;
+// it ends with its line, unless that ends within parentheses or at a | or ::=. Terms are names,
+// texts in double quotes and classes, both with the escapes \n, \r, \t, \\, \", \[, \], \-,
+// \xHH, \uHHHH and \UHHHHHHHH, the point for any character, and choices in parentheses; *, +, ?,
+// {m}, {m,}, {,n} and {m,n} repeat the term before them. Tokens of a vocabulary, <[7]> or <name>,
+// are refused: a grammar describes texts. What is deterministic, and the errors, are as in
+// [Parse].
+func ParseGBNF(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
+	meter := &poll.Meter{}
+	meter.Watch(ctx)
+	p := &gbnf{parser{source: source, meter: meter}}
+	definitions, err := p.grammar()
+	if err != nil {
+		return nil, err
+	}
+	return compileRules(ctx, &p.parser, definitions, limits)
+}
+
+// gbnf reads the notation of llama.cpp.
+type gbnf struct{ parser }
+
+// line passes white space and comments, and the ends of lines if they mean nothing.
+func (p *gbnf) line(ends bool) {
+	for p.at < len(p.source) {
+		switch c := p.source[p.at]; {
+		case c == ' ' || c == '\t' || ends && (c == '\n' || c == '\r'):
+			p.at++
+		case c == '#':
+			for p.at < len(p.source) && p.source[p.at] != '\n' {
+				p.at++
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (p *gbnf) name() string {
+	from := p.at
+	for p.at < len(p.source) {
+		if c := p.source[p.at]; c != '-' && c != '_' && !(c >= '0' && c <= '9') && !(c|0x20 >= 'a' && c|0x20 <= 'z') {
+			break
+		}
+		p.at++
+	}
+	return p.source[from:p.at]
+}
+
+// grammar reads all rules; root comes first.
+func (p *gbnf) grammar() (rules []definition, err error) {
+	seen := map[string]bool{}
+	for p.line(true); p.at < len(p.source); p.line(true) {
+		at := p.at
+		name := p.name()
+		switch {
+		case name == "":
+			return nil, p.fail(at, "want the name of a rule, not %q", p.rest())
+		case seen[name]:
+			return nil, p.fail(at, "rule %s is defined twice", check.Clip(name))
+		}
+		if p.line(false); !strings.HasPrefix(p.source[p.at:], "::=") {
+			return nil, p.fail(p.at, "want ::= after %s, not %q", check.Clip(name), p.rest())
+		}
+		p.at += len("::=")
+		p.line(true)
+		seen[name] = true
+		body, err := p.choice(false)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, definition{name, body})
+		if c := p.peek(); p.at < len(p.source) && c != '\n' && c != '\r' {
+			return nil, p.fail(p.at, "want a term, an alternative or the end of the line, not %q", p.rest())
+		}
+	}
+	root := slices.IndexFunc(rules, func(d definition) bool { return d.name == "root" })
+	if root < 0 {
+		return nil, p.fail(p.at, "want a rule root")
+	}
+	rules[0], rules[root] = rules[root], rules[0]
+	return rules, nil
+}
+
+// choice reads alternatives, over several lines if it is nested.
+func (p *gbnf) choice(nested bool) (*expression, error) {
+	if p.depth++; p.depth > nesting {
+		return nil, p.fail(p.at, "%d parentheses within each other, want ≤ %d", p.depth, nesting)
+	}
+	defer func() { p.depth-- }()
+	e := &expression{op: choice, at: p.at}
+	for {
+		s := &expression{op: sequence, at: p.at}
+		for p.line(nested); p.at < len(p.source) && strings.IndexByte("|)\n\r", p.source[p.at]) < 0; p.line(nested) {
+			if p.meter.Done(64) {
+				return nil, p.meter.Err()
+			}
+			x, err := p.term()
+			if err != nil {
+				return nil, err
+			}
+			if x, err = p.repeats(x); err != nil {
+				return nil, err
+			}
+			s.parts = append(s.parts, x)
+		}
+		e.parts = append(e.parts, s)
+		at := p.at
+		if p.line(true); p.peek() != '|' { // also one that begins the next line
+			p.at = at
+			return e, nil
+		}
+		p.at++
+		p.line(true)
+	}
+}
+
+// repeats is repeated, where {,n} and blanks before a sign may be, too.
+func (p *gbnf) repeats(x *expression) (*expression, error) {
+	for {
+		at := p.at
+		p.line(false)
+		if p.at < len(p.source) && strings.HasPrefix(p.source[p.at:], "{,") {
+			p.source = p.source[:p.at] + "{0" + p.source[p.at+1:]
+		}
+		y, err := p.repeated(x)
+		if err != nil || y == x {
+			p.at = at
+			return x, err
+		}
+		x = y
+	}
+}
+
+func (p *gbnf) term() (*expression, error) {
+	at := p.at
+	switch c := p.peek(); c {
+	case '"':
+		var b strings.Builder
+		for p.at++; ; {
+			if p.at >= len(p.source) || p.source[p.at] == '\n' {
+				return nil, p.fail(at, "the text has no end on its line")
+			}
+			if p.source[p.at] == '"' {
+				p.at++
+				return &expression{op: literal, text: b.String(), at: at}, nil
+			}
+			r, err := p.character()
+			if err != nil {
+				return nil, err
+			}
+			b.WriteString(r)
+		}
+	case '[':
+		return p.class()
+	case '.':
+		p.at++
+		return &expression{op: regular, text: "(?s:.)", at: at}, nil
+	case '(':
+		p.at++
+		e, err := p.choice(true)
+		if err != nil {
+			return nil, err
+		}
+		if p.line(true); p.peek() != ')' {
+			return nil, p.fail(p.at, "want ) for the ( of %s, not %q", p.place(at), p.rest())
+		}
+		p.at++
+		return e, nil
+	case '<', '!':
+		return nil, p.fail(at, "a token of a vocabulary: a grammar describes texts")
+	}
+	name := p.name()
+	if name == "" {
+		return nil, p.fail(at, `want a name, "text", [class], . or (, not %q`, p.rest())
+	}
+	return &expression{op: reference, text: name, at: at}, nil
+}
+
+// character reads one that may be escaped.
+func (p *gbnf) character() (string, error) {
+	rest := p.source[p.at:]
+	if rest[0] != '\\' {
+		r, n := utf8.DecodeRuneInString(rest)
+		if r == utf8.RuneError && n <= 1 {
+			return "", p.fail(p.at, "a byte that is not UTF-8")
+		}
+		p.at += n
+		return rest[:n], nil
+	}
+	at := p.at
+	if len(rest) > 1 {
+		p.at += 2
+		switch c := rest[1]; c {
+		case 'n':
+			return "\n", nil
+		case 'r':
+			return "\r", nil
+		case 't':
+			return "\t", nil
+		case '\\', '"', '[', ']', '-', '^':
+			return string(c), nil
+		case 'x', 'u', 'U':
+			digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
+			if len(rest) >= 2+digits {
+				n, err := strconv.ParseUint(rest[2:2+digits], 16, 32)
+				if err == nil && n <= utf8.MaxRune && utf8.ValidRune(rune(n)) {
+					p.at += digits
+					return string(rune(n)), nil
+				}
+			}
+		}
+	}
+	return "", p.fail(at, `an escape that is none of \n, \r, \t, \\, \", \[, \], \-, \xHH, \uHHHH and \UHHHHHHHH`)
+}
+
+// class reads a class of characters and writes it for package regexp.
+func (p *gbnf) class() (*expression, error) {
+	at := p.at
+	var b strings.Builder
+	b.WriteByte('[')
+	if p.at++; p.peek() == '^' {
+		b.WriteByte('^')
+		p.at++
+	}
+	n := b.Len()
+	char := func() (rune, error) {
+		if p.at >= len(p.source) || p.source[p.at] == '\n' {
+			return 0, p.fail(at, "the class has no end on its line")
+		}
+		s, err := p.character()
+		r, _ := utf8.DecodeRuneInString(s)
+		return r, err
+	}
+	for p.peek() != ']' {
+		low, err := char()
+		if err != nil {
+			return nil, err
+		}
+		high := low
+		if rest := p.source[p.at:]; len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
+			p.at++
+			if high, err = char(); err != nil {
+				return nil, err
+			}
+		}
+		if high < low {
+			return nil, p.fail(at, "the range %q-%q ends before it begins", low, high)
+		}
+		fmt.Fprintf(&b, `\x{%x}-\x{%x}`, low, high)
+	}
+	p.at++
+	if b.Len() == n {
+		return nil, p.fail(at, "the class has no characters")
+	}
+	b.WriteByte(']')
+	return &expression{op: regular, text: b.String(), at: at}, nil
+}
