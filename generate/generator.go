@@ -1,0 +1,303 @@
+package generate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/constraint/grammar"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/projection"
+)
+
+// Config holds the options of a [Generator]. The zero value is the recommended setting.
+type Config struct {
+	// Bytes is the length of the longest texts. 0 means 64.
+	Bytes int
+
+	// Weight of a text, in (0, 1]: it is as likely as others in this proportion. Draws are
+	// repeated until one of them is kept with this probability, so that small weights cost
+	// time. nil means 1.
+	Weight func(text string) float64
+
+	// Annotations takes formats of a schema that are not known as annotations.
+	Annotations bool
+
+	// Limits bound the automata.
+	Limits constraint.Limits
+}
+
+// defaultBytes is the length of the longest texts, unless Config.Bytes is given.
+const defaultBytes = 64
+
+// Generator draws texts of a language. It is safe for concurrent use if Config.Weight is.
+type Generator struct {
+	config   Config
+	path     *projection.PathProjection
+	language *grammar.Language
+	texts    text.Vocabulary
+	schema   *node // of JSON
+
+	// is reports whether a text is valid, however it is spelled.
+	is func(text string) bool
+}
+
+// JSON returns a generator of JSON that a schema describes, each value in its canonical
+// spelling (grammar.Canonical), such as encoding/json reads. The error is that of
+// [grammar.JSONSchema], or wraps [constraint.ErrInfeasible] if no text is short enough.
+func JSON(ctx context.Context, schema []byte, config Config) (*Generator, error) {
+	g, err := grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{Spelling: grammar.Canonical, Annotations: config.Annotations, Limits: config.Limits})
+	if err != nil {
+		return nil, err
+	}
+	free, err := grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{AnyOrder: true, Annotations: config.Annotations, Limits: config.Limits})
+	if err != nil {
+		return nil, err
+	}
+	x, err := over(ctx, g, config)
+	if err != nil {
+		return nil, err
+	}
+	x.is = func(text string) bool { return free.Accepts(text) || g.Accepts(text) }
+	x.schema, err = parse(schema)
+	return x, err
+}
+
+// Grammar returns a generator of the texts of a grammar, in the notation of [grammar.Parse],
+// with the errors of that function, or one that wraps [constraint.ErrInfeasible] if no text is
+// short enough.
+func Grammar(ctx context.Context, source string, config Config) (*Generator, error) {
+	g, err := grammar.Parse(ctx, source, config.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return over(ctx, g, config)
+}
+
+// Regexp returns a generator of the texts that a regular expression of package regexp matches
+// as a whole, with the errors of [text.Regexp].
+func Regexp(ctx context.Context, pattern string, config Config) (*Generator, error) {
+	v := padded()
+	d, err := text.Regexp(ctx, pattern, v, config.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return compile(ctx, &Generator{config: config, texts: v, is: func(s string) bool {
+		q := d.Start()
+		for i := 0; i < len(s) && q >= 0; i++ {
+			q = d.Next(q, int32(s[i]))
+		}
+		return q >= 0 && d.Accepting(q)
+	}}, d)
+}
+
+// padded is the vocabulary of bytes with a token for padding.
+func padded() text.Vocabulary {
+	v := text.Bytes()
+	v.Padding = []int32{int32(len(v.Tokens))}
+	v.Tokens = append(v.Tokens, "")
+	return v
+}
+
+func over(ctx context.Context, g *grammar.Grammar, config Config) (*Generator, error) {
+	v := padded()
+	l, err := g.Over(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	return compile(ctx, &Generator{config: config, texts: v, is: g.Accepts}, l)
+}
+
+func compile(ctx context.Context, x *Generator, l constraint.Language) (*Generator, error) {
+	switch {
+	case x.config.Bytes < 0:
+		return nil, &constraint.ArgumentError{Func: "generate", Arg: "Config.Bytes", Value: x.config.Bytes, Want: "≥ 1, or 0 for 64"}
+	case x.config.Bytes == 0:
+		x.config.Bytes = defaultBytes
+	}
+	var err error
+	if x.path, err = (projection.Path{Language: l}).Compile(ctx, x.config.Bytes, len(x.texts.Tokens)); err != nil {
+		return nil, fmt.Errorf("generate: Config.Bytes = %d: %w", x.config.Bytes, err)
+	}
+	if _, err = x.path.LogZ(ctx, nil); err != nil {
+		return nil, fmt.Errorf("generate: Config.Bytes = %d: %w", x.config.Bytes, err)
+	}
+	return x, nil
+}
+
+// Count returns the number of texts.
+func (x *Generator) Count(ctx context.Context) (*big.Int, error) { return x.path.Count(ctx, nil) }
+
+// Valid reports whether a text is described, of JSON in any spelling and order of members.
+func (x *Generator) Valid(text string) bool { return x.is(text) }
+
+// trials bounds the draws until one of them is kept.
+const trials = 1 << 20
+
+// Draw draws a text. The error is the cause of the context, or that of a weight which is not in
+// [0, 1] or lets no text pass in 2²⁰ draws.
+func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
+	tokens := make([]int32, x.config.Bytes)
+	for range trials {
+		if _, err := x.path.Draw(ctx, tokens, nil, src); err != nil {
+			return "", err
+		}
+		s := x.texts.Text(tokens)
+		if x.config.Weight == nil {
+			return s, nil
+		}
+		w := x.config.Weight(s)
+		if !(w >= 0 && w <= 1) {
+			return "", &constraint.ArgumentError{Func: "Draw", Arg: fmt.Sprintf("Config.Weight(%.40q)", s), Value: w, Want: "a number from 0 to 1"}
+		}
+		if rand.New(src).Float64() < w {
+			return s, nil
+		}
+	}
+	return "", &constraint.LimitError{What: "Draw: draws until Config.Weight keeps one", Value: trials, Bound: trials}
+}
+
+// Seeded returns the text of a seed. It panics where [Generator.Draw] returns an error, which only
+// Config.Weight can cause.
+func (x *Generator) Seeded(seed uint64) string {
+	s, err := x.Draw(context.Background(), rand.NewPCG(seed, 0))
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Into sets the pointer v to the value that the JSON of a seed decodes to. The error is that
+// of encoding/json: the type does not hold what the schema describes.
+func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
+
+// Values sets the arguments of a function for testing/quick: it is quick.Config.Values with
+// next = r.Uint64. Arguments that are strings get texts, all others what their JSON decodes
+// to. It panics where [Generator.Into] returns an error.
+func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func() uint64) {
+	for i, t := range types {
+		v := reflect.New(t)
+		if t.Kind() == reflect.String && x.schema == nil {
+			v.Elem().SetString(x.Seeded(next()))
+		} else if err := x.Into(v.Interface(), next()); err != nil {
+			panic(err)
+		}
+		args[i] = v.Elem()
+	}
+}
+
+// extremes are what the first edges have most of; −1 stands for few bytes.
+var extremes = []func(b int) float64{
+	func(int) float64 { return -1 },                      // the shortest
+	func(int) float64 { return 1 },                       // the longest
+	func(b int) float64 { return one(b >= 0x80) - 1e-3 }, // beyond ASCII, but short
+	func(b int) float64 { return one(b == '\\') - 1e-3 }, // escapes
+	func(b int) float64 { return one(b == '9') - 1e-3 },
+	func(b int) float64 { return one(b == '-') - 1e-3 },
+}
+
+func one(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// Edges returns texts on the limits: the shortest, the longest and those with most characters
+// beyond ASCII, escapes, nines and minus signs. Those of a schema go on with texts that meet
+// one limit of it exactly: each minimum and maximum, of numbers, lengths and counts, the first
+// and last value of each enum, and each property that may be missing, missing and there. No
+// text comes twice. The sequence ends with an error, that of the context, if there is one.
+func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		seen := map[string]bool{}
+		tokens := make([]int32, x.config.Bytes)
+		levels := len(x.texts.Tokens)
+		v := make([]float32, x.config.Bytes*levels)
+		for _, weight := range extremes {
+			for i := range v {
+				if b := i % levels; b < levels-1 {
+					v[i] = float32(weight(b))
+				} else {
+					v[i] = 0
+				}
+			}
+			if _, err := x.path.MAP(ctx, tokens, v); err != nil {
+				yield("", err)
+				return
+			}
+			if s := x.texts.Text(tokens); !seen[s] {
+				if seen[s] = true; !yield(s, nil) {
+					return
+				}
+			}
+		}
+		if x.schema == nil {
+			return
+		}
+		for m := range x.schema.mutations(limits) {
+			s, err := x.one(ctx, m)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if s != "" && !seen[s] && x.is(s) {
+				if seen[s] = true; !yield(s, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Instance is a text that breaks one keyword.
+type Instance struct {
+	Text    string
+	Keyword string // a JSON pointer, "#/properties/a/minimum"
+}
+
+// Invalid returns texts that a schema refuses, one for each keyword that can be broken while the
+// others hold: JSON that another program should refuse, too, and for this reason. It is empty for
+// a generator that is not of [JSON]. The sequence ends with an error, that of the context,
+// if there is one.
+func (x *Generator) Invalid(ctx context.Context) iter.Seq2[Instance, error] {
+	return func(yield func(Instance, error) bool) {
+		if x.schema == nil {
+			return
+		}
+		for m := range x.schema.mutations(negations) {
+			s, err := x.one(ctx, m)
+			if err != nil {
+				yield(Instance{}, err)
+				return
+			}
+			if s != "" && !x.is(s) && !yield(Instance{s, m.keyword}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// one draws a text of a changed schema, "" if there is none within the limits.
+func (x *Generator) one(ctx context.Context, m mutation) (string, error) {
+	if err := context.Cause(ctx); err != nil {
+		return "", err
+	}
+	c := x.config
+	c.Weight = nil
+	g, err := grammar.JSONSchema(ctx, m.schema, grammar.SchemaConfig{Spelling: grammar.Canonical, Annotations: true, Limits: c.Limits})
+	if err != nil {
+		return "", context.Cause(ctx)
+	}
+	y, err := over(ctx, g, c)
+	if err != nil {
+		return "", context.Cause(ctx)
+	}
+	return y.Draw(ctx, rand.NewPCG(uint64(len(m.schema)), uint64(math.MaxUint32)))
+}

@@ -1,0 +1,353 @@
+package generate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// node is a JSON value whose members keep their order.
+type node struct {
+	raw   json.RawMessage // of a scalar
+	items []*node
+	keys  []string // nil: no object
+	field map[string]*node
+}
+
+// parse reads a schema, which is JSON.
+func parse(data []byte) (*node, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	first, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch first {
+	case json.Delim('['):
+		n := &node{items: []*node{}}
+		for d.More() {
+			x, err := next(d)
+			if err != nil {
+				return nil, err
+			}
+			n.items = append(n.items, x)
+		}
+		return n, nil
+	case json.Delim('{'):
+		n := object()
+		for d.More() {
+			key, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			x, err := next(d)
+			if err != nil {
+				return nil, err
+			}
+			n.set(key.(string), x)
+		}
+		return n, nil
+	}
+	return &node{raw: bytes.TrimSpace(data)}, nil
+}
+
+func next(d *json.Decoder) (*node, error) {
+	var raw json.RawMessage
+	if err := d.Decode(&raw); err != nil {
+		return nil, err
+	}
+	return parse(raw)
+}
+
+func object() *node { return &node{keys: []string{}, field: map[string]*node{}} }
+
+func scalar(v any) *node {
+	raw, _ := json.Marshal(v) // numbers, texts and Booleans
+	return &node{raw: raw}
+}
+
+func (n *node) set(key string, x *node) {
+	if _, ok := n.field[key]; !ok {
+		n.keys = append(n.keys, key)
+	}
+	n.field[key] = x
+}
+
+// with returns a copy of an object with another member, without it if x is nil.
+func (n *node) with(key string, x *node) *node {
+	m := &node{keys: slices.Clone(n.keys), field: maps.Clone(n.field)}
+	if x != nil {
+		m.set(key, x)
+		return m
+	}
+	m.keys = slices.DeleteFunc(m.keys, func(k string) bool { return k == key })
+	delete(m.field, key)
+	return m
+}
+
+// and returns a copy of a schema to which another applies as well.
+func (n *node) and(x *node) *node {
+	all := &node{items: []*node{x}}
+	if old := n.field["allOf"]; old != nil {
+		all.items = append(all.items, old.items...)
+	}
+	return n.with("allOf", all)
+}
+
+func (n *node) MarshalJSON() ([]byte, error) {
+	if n.raw != nil {
+		return n.raw, nil
+	}
+	var b bytes.Buffer
+	if n.keys == nil {
+		return json.Marshal(n.items)
+	}
+	b.WriteByte('{')
+	for i, k := range n.keys {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, _ := json.Marshal(k) // a text
+		b.Write(name)
+		b.WriteByte(':')
+		value, err := n.field[k].MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// number returns a whole number.
+func (n *node) number() (int, bool) {
+	f, err := strconv.ParseFloat(string(n.raw), 64)
+	return int(f), err == nil && f == float64(int(f))
+}
+
+// mutation is a schema with one change.
+type mutation struct {
+	schema  []byte
+	keyword string
+}
+
+// change is a way to write a schema anew because of a keyword: a schema that all values have
+// to satisfy in its place.
+type change func(s *node, keyword string) []*node
+
+// deepest bounds how far a schema is looked into: recursion through $ref has no end.
+const deepest = 6
+
+// mutations returns the schemas in which one keyword is changed at one place that every value
+// has: where a property may be missing it is required, and arrays have an item.
+func (n *node) mutations(c change) iter.Seq[mutation] {
+	return func(yield func(mutation) bool) {
+		n.within(n, "#", 0, c, func(s *node, keyword string) bool {
+			raw, err := s.MarshalJSON()
+			return err != nil || yield(mutation{raw, keyword})
+		})
+	}
+}
+
+// within yields copies of s, with one change each, until yield returns false. root resolves
+// references.
+func (s *node) within(root *node, at string, depth int, c change, yield func(s *node, keyword string) bool) bool {
+	if s.keys == nil || depth > deepest {
+		return true
+	}
+	if ref := s.field["$ref"]; ref != nil {
+		target := root.follow(ref)
+		if target == nil {
+			return true
+		}
+		// What is referred to is changed in place, other references to it are not.
+		return target.within(root, at+"/$ref", depth+1, c, func(x *node, keyword string) bool { return yield(s.with("$ref", nil).and(x), keyword) })
+	}
+	for _, k := range s.keys {
+		here := at + "/" + escape(k)
+		for _, x := range c(s, k) {
+			if !yield(x, here) {
+				return false
+			}
+		}
+		x := s.field[k]
+		switch {
+		case k == "properties" && x.keys != nil:
+			for _, name := range x.keys {
+				ok := x.field[name].within(root, here+"/"+escape(name), depth+1, c, func(y *node, keyword string) bool {
+					return yield(s.with(k, x.with(name, y)).and(typed("object", "required", &node{items: []*node{scalar(name)}})), keyword)
+				})
+				if !ok {
+					return false
+				}
+			}
+		case k == "items" && x.keys != nil, k == "additionalProperties" && x.keys != nil:
+			some := typed("array", "minItems", scalar(1))
+			if k != "items" {
+				some = typed("object", "required", &node{items: []*node{scalar("other")}})
+			}
+			if !x.within(root, here, depth+1, c, func(y *node, keyword string) bool { return yield(s.with(k, y).and(some), keyword) }) {
+				return false
+			}
+		case (k == "prefixItems" || k == "allOf") && x.keys == nil:
+			for i, y := range x.items {
+				ok := y.within(root, here+"/"+strconv.Itoa(i), depth+1, c, func(y *node, keyword string) bool {
+					items := slices.Clone(x.items)
+					items[i] = y
+					changed := s.with(k, &node{items: items})
+					if k == "prefixItems" {
+						changed = changed.and(typed("array", "minItems", scalar(i+1)))
+					}
+					return yield(changed, keyword)
+				})
+				if !ok {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// typed returns a schema of a type with a keyword.
+func typed(name, keyword string, x *node) *node {
+	s := object()
+	s.set("type", scalar(name))
+	s.set(keyword, x)
+	return s
+}
+
+func escape(k string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(k) }
+
+// follow returns what a reference to a place in the document names, nil if it is none.
+func (n *node) follow(ref *node) *node {
+	var text string
+	if json.Unmarshal(ref.raw, &text) != nil || !strings.HasPrefix(text, "#") {
+		return nil
+	}
+	at := n
+	for _, k := range strings.Split(strings.TrimPrefix(text, "#"), "/")[1:] {
+		if at = at.field[strings.NewReplacer("~1", "/", "~0", "~").Replace(k)]; at == nil {
+			return nil
+		}
+	}
+	return at
+}
+
+// limits changes a schema so that values meet a limit exactly.
+func limits(s *node, k string) []*node {
+	x := s.field[k]
+	equal := map[string][2]string{
+		"minLength": {"string", "maxLength"}, "maxLength": {"string", "minLength"}, "minItems": {"array", "maxItems"}, "maxItems": {"array", "minItems"},
+		"minProperties": {"object", "maxProperties"}, "maxProperties": {"object", "minProperties"},
+	}
+	switch k {
+	case "minimum", "maximum":
+		return []*node{s.and(constant(x))}
+	case "exclusiveMinimum", "exclusiveMaximum": // the nearest integer
+		if n, ok := x.number(); ok && k == "exclusiveMinimum" {
+			return []*node{s.and(constant(scalar(n + 1)))}
+		} else if ok {
+			return []*node{s.and(constant(scalar(n - 1)))}
+		}
+	case "enum":
+		if n := len(x.items); n > 0 {
+			return []*node{s.and(constant(x.items[0])), s.and(constant(x.items[n-1]))}
+		}
+	case "properties":
+		var all []*node
+		for _, name := range x.keys {
+			lacks := object()
+			lacks.set(name, scalar(false))
+			all = append(all, s.and(typed("object", "properties", lacks)), s.and(typed("object", "required", &node{items: []*node{scalar(name)}})))
+		}
+		return all
+	}
+	if e, ok := equal[k]; ok {
+		return []*node{s.and(typed(e[0], e[1], x))}
+	}
+	return nil
+}
+
+func constant(x *node) *node {
+	s := object()
+	s.set("const", x)
+	return s
+}
+
+// negations changes a schema so that values break a keyword and no other.
+func negations(s *node, k string) []*node {
+	x := s.field[k]
+	rest := s.with(k, nil)
+	not := func(pairs ...string) []*node {
+		is := object()
+		for _, k := range pairs {
+			if s.field[k] != nil {
+				is.set(k, s.field[k])
+			}
+		}
+		lacks := object()
+		lacks.set("not", is)
+		return []*node{rest.and(lacks)}
+	}
+	// For keywords that speak of one type, the value has that type.
+	of := map[string]string{
+		"minimum": "number", "maximum": "number", "exclusiveMinimum": "number", "exclusiveMaximum": "number", "multipleOf": "number",
+		"minLength": "string", "maxLength": "string", "pattern": "string", "format": "string",
+		"minItems": "array", "maxItems": "array", "contains": "array", "uniqueItems": "array",
+		"minProperties": "object", "maxProperties": "object", "propertyNames": "object", "dependentRequired": "object", "dependentSchemas": "object",
+	}
+	switch k {
+	case "type", "enum", "const", "anyOf", "oneOf", "not":
+		return not(k)
+	case "if":
+		return not("if", "then", "else")
+	case "required":
+		var all []*node
+		for _, name := range x.items {
+			var text string
+			if json.Unmarshal(name.raw, &text) != nil {
+				continue
+			}
+			kept := &node{items: slices.DeleteFunc(slices.Clone(x.items), func(y *node) bool { return y == name })}
+			lacks := object()
+			lacks.set(text, scalar(false))
+			all = append(all, s.with(k, kept).and(typed("object", "properties", lacks)))
+		}
+		return all
+	case "additionalProperties":
+		if string(x.raw) != "false" {
+			return nil
+		}
+		name := "other"
+		for i := 0; s.field["properties"] != nil && s.field["properties"].field[name] != nil; i++ {
+			name = fmt.Sprint("other", i)
+		}
+		some := object()
+		some.set("type", scalar("object"))
+		one := object()
+		one.set(name, scalar(true))
+		some.set("properties", one)
+		some.set("required", &node{items: []*node{scalar(name)}})
+		return []*node{rest.and(some)}
+	}
+	if t, ok := of[k]; ok {
+		for i := range not(k) {
+			changed := not(k)[i]
+			return []*node{changed.and(kind(t))}
+		}
+	}
+	return nil
+}
+
+// kind returns the schema of a type.
+func kind(name string) *node {
+	s := object()
+	s.set("type", scalar(name))
+	return s
+}
