@@ -25,6 +25,7 @@ var began = time.Now()
 type results struct {
 	Schemas       int    `json:"schemas"`
 	Compiled      int    `json:"compiled"`
+	Annotated     int    `json:"annotated"` // with formats or keywords that no draft knows
 	Unsupported   int    `json:"unsupported"`
 	Validation    int    `json:"validation_errors"`
 	Invalidation  int    `json:"invalidation_errors"`
@@ -107,7 +108,7 @@ func (r *results) schema(ctx context.Context, data []byte, vocabulary *tokens) (
 	limited, stop := context.WithTimeout(ctx, patience)
 	defer stop()
 	start := processor()
-	g, err := grammar.JSONSchema(limited, c.Schema, grammar.SchemaConfig{})
+	g, err := grammar.JSONSchema(limited, c.Schema, grammar.SchemaConfig{Annotations: true})
 	millis = float64((processor() - start).Microseconds()) / 1000
 	if err != nil {
 		if ctx.Err() != nil {
@@ -118,6 +119,9 @@ func (r *results) schema(ctx context.Context, data []byte, vocabulary *tokens) (
 		return millis, nil
 	}
 	r.Compiled++
+	if len(g.Annotations()) > 0 {
+		r.Annotated++
+	}
 	right := true
 	var texts []string
 	var accepted []bool
@@ -143,9 +147,9 @@ func (r *results) schema(ctx context.Context, data []byte, vocabulary *tokens) (
 }
 
 func (r *results) String() string {
-	s := fmt.Sprintf("%d schemas: %d compiled, %d unsupported, %d passed\n%d validation errors, %d invalidation errors\n"+
+	s := fmt.Sprintf("%d schemas: %d compiled, %d with annotations that no draft knows, %d unsupported, %d passed\n%d validation errors, %d invalidation errors\n"+
 		"compile, processor time: p50 %.2f ms, p99 %.1f ms, at most %.1f ms\n",
-		r.Schemas, r.Compiled, r.Unsupported, r.Passed, r.Validation, r.Invalidation,
+		r.Schemas, r.Compiled, r.Annotated, r.Unsupported, r.Passed, r.Validation, r.Invalidation,
 		r.CompileMillis.P50, r.CompileMillis.P99, r.CompileMillis.Max)
 	if m := r.Masks; m != nil {
 		s += fmt.Sprintf("masks: %d tokens of %d schemas judged, %d errors, %d undecided\n%d masks: p50 %.1f µs, p99 %.1f µs, at most %.1f µs; prepared for: p50 %.2f ms, p99 %.1f ms, at most %.1f ms\n",

@@ -64,7 +64,8 @@ func check(ctx context.Context, o options) (*validity, error) {
 
 // sample draws n values by masked diffusion. The model gives all tokens at a
 // site the same weight, but for padding, which weighs as much as a sixteenth of
-// all; the constraint does the rest.
+// all; the constraint does the rest. With canonical spelling padding weighs no
+// more than others, so that over bytes all values have the same probability.
 func sample(ctx context.Context, o options) (*report, error) {
 	start := time.Now()
 	g, err := compile(ctx, o)
@@ -85,7 +86,9 @@ func sample(ctx context.Context, o options) (*report, error) {
 	levels := len(v.Tokens)
 	logw := make([]float64, o.length*levels)
 	for i := range o.length {
-		logw[i*levels+levels-1] = math.Log(float64(levels) / 16)
+		if o.spelling == grammar.Free {
+			logw[i*levels+levels-1] = math.Log(float64(levels) / 16)
+		}
 	}
 	independent, err := model.NewIndependent(logw, levels)
 	if err != nil {
