@@ -50,6 +50,19 @@ func (t *Trainer) settings() (*fingerprint.List, error) {
 	if c.Dual != nil {
 		l.Add("Config.Dual", c.Dual)
 	}
+	i := c.Inference
+	if i.Rule != nil {
+		l.Add("Config.Inference.Rule", i.Rule)
+	}
+	if i.Start != nil {
+		l.Doubles("Config.Inference.Start", i.Start)
+	}
+	if i.Max != nil {
+		l.Add("Config.Inference.Max", *i.Max)
+	}
+	if i.Again {
+		l.Add("Config.Inference.Again", true)
+	}
 	l.Add("Config.Chains", c.Chains)
 	l.Add("Config.Path", c.Path)
 	l.Add("Config.Domain", c.Domain != nil)

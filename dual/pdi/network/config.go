@@ -1,6 +1,7 @@
 package network
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -30,6 +31,13 @@ type Config struct {
 	// last round ([Trainer.Lambda]) and for one of Bounds. Use a rule for the means of
 	// samples here, such as [dual.Auto].
 	Dual dual.Rule
+
+	// Inference holds the settings of the primal–dual inference along whose paths the
+	// network learns: those that the network will be used with. Domain must be nil there and
+	// Fixed false, and Scarce has no effect. Without a Max multipliers stay below a multiple
+	// of the largest that the first round met. Paths have fewer steps than a run, so that a
+	// constant step of a rule should be larger in proportion.
+	Inference pdi.Config
 
 	// Width, Blocks and Cond are the shape of the network (0: 128, 2 and 64).
 	Width, Blocks, Cond int
@@ -75,7 +83,7 @@ const (
 )
 
 // resolve fills in defaults and checks what does not depend on the teacher's numbers.
-func (c Config) resolve(teacher pdi.Predictor) (Config, error) {
+func (c Config) resolve(ctx context.Context, teacher pdi.Predictor) (Config, error) {
 	for _, f := range []struct {
 		name   string
 		value  *int
@@ -108,6 +116,10 @@ func (c Config) resolve(teacher pdi.Predictor) (Config, error) {
 		return c, fmt.Errorf("network: Config.Train.Steps = %d, want Rounds × PerRound = %d, or 0", c.Train.Steps, steps)
 	case c.Train.Checkpoint.Path != "" || c.Train.Checkpoint.Every != 0:
 		return c, fmt.Errorf("network: Config.Train.Checkpoint is set, want none: Config.Checkpoint saves the whole training")
+	case c.Inference.Domain != nil:
+		return c, fmt.Errorf("network: Config.Inference.Domain is set, want nil: Config.Domain serves both")
+	case c.Inference.Fixed:
+		return c, fmt.Errorf("network: Config.Inference.Fixed = true, want false: the network learns along moving multipliers")
 	}
 	var err error
 	if c.Bounds, err = bounds(c.Bounds, teacher.Len()); err != nil {
@@ -120,6 +132,9 @@ func (c Config) resolve(teacher pdi.Predictor) (Config, error) {
 		if len(c.Bounds) != 1 {
 			return c, fmt.Errorf("network: len(Config.Bounds) = %d, want 1 with Config.Dual, whose network serves one", len(c.Bounds))
 		}
+	}
+	if _, err := pdi.New(ctx, teacher, c.Inference); err != nil {
+		return c, fmt.Errorf("network: Config.Inference: %w", err)
 	}
 	d, m := teacher.Sites(), teacher.Len()
 	return c, check.Entries("network: New", "2 × bounds × Chains × Path × (2·sites + multipliers)", 2*len(c.Bounds), c.Chains, c.Path, 2*d+m)

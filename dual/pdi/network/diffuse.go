@@ -99,7 +99,12 @@ func (f *diffusions) along(ctx context.Context, bound, path []float64, r *rand.R
 		return f.run(ctx, still{f.lead, f.cfg.Domain, slices.Repeat(f.tied, groups)}, r)
 	}
 	if path == nil {
-		d, err := pdi.New(ctx, shifted{f.lead, bound}, pdi.Config{Domain: f.cfg.Domain, Max: limit(f.frame.scale)})
+		cfg := f.cfg.Inference
+		cfg.Domain = f.cfg.Domain
+		if cfg.Max == nil {
+			cfg.Max = limit(f.frame.scale, cfg.Start)
+		}
+		d, err := pdi.New(ctx, shifted{f.lead, bound}, cfg)
 		if err != nil {
 			return nil, err
 		}

@@ -31,15 +31,18 @@ func near(lambda, row, scale []float64, factor float64, r *rand.Rand) {
 	}
 }
 
-// limit bounds the multipliers of a diffusion: a multiple of the largest scale; nil,
-// none, while there is no scale.
-func limit(scale []float64) *float64 {
+// limit bounds the multipliers of a diffusion: a multiple of the largest scale, and at least
+// what they start at; nil, none, while there is no scale.
+func limit(scale, start []float64) *float64 {
 	top := 0.0
 	for _, s := range scale {
 		top = max(top, leash*s)
 	}
 	if top == 0 {
 		return nil
+	}
+	for _, l := range start {
+		top = max(top, l)
 	}
 	return &top
 }

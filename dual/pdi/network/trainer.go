@@ -50,7 +50,7 @@ func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, erro
 			}
 		}
 	}
-	cfg, err := cfg.resolve(teacher)
+	cfg, err := cfg.resolve(ctx, teacher)
 	if err != nil {
 		return nil, err
 	}

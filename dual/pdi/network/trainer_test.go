@@ -106,9 +106,13 @@ func TestDamagedCheckpoints(t *testing.T) {
 	saved := bits(t, tr)
 	for name, edit := range map[string]func(c *network.Config){
 		"Config.Rounds is 4 in the checkpoint and 5 here": func(c *network.Config) { c.Rounds = 5 },
-		"Config.Bounds[1]": func(c *network.Config) { c.Bounds[1][0] = 7 },
-		"Config.Spread":    func(c *network.Config) { c.Spread = []float64{2} },
-		"Config.Seed":      func(c *network.Config) { c.Train.Seed = 9 },
+		"Config.Bounds[1]":       func(c *network.Config) { c.Bounds[1][0] = 7 },
+		"Config.Spread":          func(c *network.Config) { c.Spread = []float64{2} },
+		"Config.Seed":            func(c *network.Config) { c.Train.Seed = 9 },
+		"Config.Inference.Start": func(c *network.Config) { c.Inference.Start = []float64{1} },
+		"Config.Inference.Rule":  func(c *network.Config) { c.Inference.Rule = dual.Ascent{Step: dual.Constant(0.1)} },
+		"Config.Inference.Max":   func(c *network.Config) { c.Inference.Max = new(9.0) },
+		"Config.Inference.Again": func(c *network.Config) { c.Inference.Again = true },
 	} {
 		c := tiny(1)
 		edit(&c)
@@ -155,6 +159,19 @@ func TestPredictionsAllocateNothing(t *testing.T) {
 		require.Equal(t, v[2*s:2*s+2], w[:2])
 	}
 	require.Equal(t, x[2*n-2:], v[2*n-2:], "without noise the state is the prediction")
+}
+
+// The multipliers that a network learns from are those of the inference that it is told:
+// of a rule that hardly moves them, what they start at.
+func TestNetworksLearnAlongTheInferenceOfTheirConfig(t *testing.T) {
+	c := tiny(1)
+	c.Inference = pdi.Config{Rule: dual.Ascent{Step: dual.Constant(1e-3)}, Start: []float64{40}}
+	tr := exact.Must(network.New(context.Background(), clusters(1, 0), c))
+	require.NoError(t, tr.Run(t.Context(), 2))
+	require.NoError(t, exact.Must(tr.Predictor(nil)).Outside([]float64{40}))
+	plain := exact.Must(network.New(context.Background(), clusters(1, 0), tiny(1)))
+	require.NoError(t, plain.Run(t.Context(), 2))
+	require.Error(t, exact.Must(plain.Predictor(nil)).Outside([]float64{40}))
 }
 
 // misbehaved is a teacher that says something else.
@@ -220,6 +237,10 @@ func TestErrors(t *testing.T) {
 		"network: round 0: teacher is away":                         teacher(misbehaved{err: fmt.Errorf("teacher is away")}),
 		"network: round 0: the teacher predicts NaN for coordinate": teacher(misbehaved{say: float32(nan)}),
 		"violation 0": teacher(misbehaved{g: nan}),
+		"network: Config.Inference.Domain is set, want nil":       with(func(c *network.Config) { c.Inference.Domain = pdi.Box(0, 1) }),
+		"network: Config.Inference.Fixed = true, want false":      with(func(c *network.Config) { c.Inference.Fixed = true }),
+		"network: Config.Inference: pdi: Config.Start has 2":      with(func(c *network.Config) { c.Inference.Start = []float64{1, 2} }),
+		"network: Config.Inference: pdi: Config.Rule: dual: Auto": with(func(c *network.Config) { c.Inference.Rule = dual.Auto{} }),
 	} {
 		require.ErrorContains(t, err, want)
 	}
