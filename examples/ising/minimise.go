@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler/anneal"
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
@@ -242,14 +243,14 @@ type stopwatch struct {
 	used  float64
 }
 
-func newStopwatch() *stopwatch { return &stopwatch{time.Now(), processorSeconds()} }
+func newStopwatch() *stopwatch { return &stopwatch{time.Now(), command.Processor()} }
 
 func (s *stopwatch) wall() float64 { return time.Since(s.began).Seconds() }
 
 // cpu returns the processor time of all cores, or, where the system does not tell,
 // the time by the clock.
 func (s *stopwatch) cpu() float64 {
-	if now := processorSeconds(); now > 0 {
+	if now := command.Processor(); now > 0 {
 		return now - s.used
 	}
 	return s.wall()

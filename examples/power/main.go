@@ -12,6 +12,8 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
@@ -21,67 +23,138 @@ import (
 type options struct {
 	command.Output
 
-	users, fades, samples, steps, candidates, seeds int
-	spacing, least                                  float64
-	methods                                         []string
-	seed                                            uint64
+	users, fades, slots, samples, chain, steps, candidates, rounds, warmup, seeds int
+	spacing, least, cold                                                          float64
+	again                                                                         bool
+	bounds                                                                        []float64
+	variants                                                                      []variant
+	question                                                                      string // of a study
+	seed                                                                          uint64
 }
 
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("power", flag.ContinueOnError)
 	f.IntVar(&o.users, "users", 20, "pairs of a transmitter and a receiver; the paper has 200")
-	f.Float64Var(&o.spacing, "spacing", 290, "side of the area per pair, in metres: that of the authors' program; the paper has 410")
+	f.Float64Var(&o.spacing, "spacing", 290, "side of the area per pair, in metres: that of the authors' program, 4100 m for 200 pairs; the paper has 410, 5800 m")
 	f.IntVar(&o.fades, "fades", 8, "draws of the fading, over which rates are averaged; the paper has 50")
+	f.IntVar(&o.slots, "slots", 500, "fresh draws of the fading by which samples are judged, as in the paper; 0 means those of -fades")
 	f.Float64Var(&o.least, "least", 0.6, "the rate that every user must have on average, in bit/s/Hz")
-	f.IntVar(&o.samples, "samples", 16, "samples of the powers, over which rates are averaged")
+	f.Float64Var(&o.cold, "cold", 1, "inverse temperature 1/β")
+	f.IntVar(&o.samples, "samples", 20, "samples of the powers, over which rates are averaged; the paper has 200")
+	f.IntVar(&o.chain, "chain", 20, "samples that share multipliers")
 	f.IntVar(&o.steps, "steps", 500, "steps of the diffusion, and of Langevin chains")
 	f.IntVar(&o.candidates, "candidates", 8, "candidates of the Monte Carlo score")
-	methods := f.String("method", strings.Join(names, ","), "`methods` to run")
+	f.BoolVar(&o.again, "again", false, "predict a second time after multipliers have moved, at twice the cost: the order of the paper's Algorithm 2; its program predicts once")
+	f.IntVar(&o.rounds, "rounds", 24, "rounds of the training of networks")
+	f.IntVar(&o.warmup, "warmup", 500, "steps of the Langevin chains before ST learns from their states")
+	chosen := f.String("method", strings.Join(usual, ","), "`methods` to run, of "+strings.Join(names(methods), ", ")+"; or all")
+	about := f.String("study", "", "answer a `question` in place of comparing methods: "+questions())
+	bounds := f.String("bounds", "0.65,0.7,0.75,0.8,0.85", "least `rates` of -study bounds")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the first network and its samples")
 	f.IntVar(&o.seeds, "seeds", 3, "networks, over which figures are averaged")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	for _, m := range strings.Split(*methods, ",") {
-		m = strings.TrimSpace(m)
-		if _, ok := explain[m]; !ok {
-			return o, fmt.Errorf("-method: no method %q; there are %s", m, strings.Join(names, ", "))
+	for _, n := range []struct {
+		name              string
+		value, from, most int
+	}{
+		{"users", o.users, 1, 1000}, {"fades", o.fades, 1, 1000}, {"slots", o.slots, 0, 1 << 20}, {"samples", o.samples, 1, 1 << 20}, {"chain", o.chain, 1, 1 << 16},
+		{"steps", o.steps, 1, 1 << 20}, {"candidates", o.candidates, 1, 1 << 16}, {"rounds", o.rounds, 1, 1 << 16}, {"warmup", o.warmup, 0, 1 << 20}, {"seeds", o.seeds, 1, 1 << 16},
+	} {
+		if n.value < n.from || n.value > n.most {
+			return o, fmt.Errorf("-%s = %d, want %d to %d", n.name, n.value, n.from, n.most)
 		}
-		o.methods = append(o.methods, m)
 	}
-	switch {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
-	case o.users < 1 || o.users > 1000:
-		return o, fmt.Errorf("-users = %d, want 1 to 1000", o.users)
-	case o.fades < 1 || o.fades > 1000:
-		return o, fmt.Errorf("-fades = %d, want 1 to 1000", o.fades)
-	case o.samples < 1 || o.steps < 1 || o.candidates < 1 || o.seeds < 1:
-		return o, fmt.Errorf("-samples = %d, -steps = %d, -candidates = %d, -seeds = %d, want ≥ 1", o.samples, o.steps, o.candidates, o.seeds)
-	case o.samples > 1<<20:
-		return o, fmt.Errorf("-samples = %d, want at most %d", o.samples, 1<<20)
-	case !(o.spacing > 0) || math.IsInf(o.spacing, 1):
-		return o, fmt.Errorf("-spacing = %v, want > 0 and finite", o.spacing)
-	case !(o.least >= 0) || math.IsInf(o.least, 1):
+	for _, n := range []struct {
+		name  string
+		value float64
+	}{{"spacing", o.spacing}, {"cold", o.cold}} {
+		if !(n.value > 0) || math.IsInf(n.value, 1) {
+			return o, fmt.Errorf("-%s = %v, want > 0 and finite", n.name, n.value)
+		}
+	}
+	if !(o.least >= 0) || math.IsInf(o.least, 1) {
 		return o, fmt.Errorf("-least = %v, want ≥ 0 and finite", o.least)
 	}
-	return o, nil
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	}
+	for _, b := range strings.Split(*bounds, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(b), 64)
+		if err != nil || !(v >= 0) || math.IsInf(v, 1) {
+			return o, fmt.Errorf("-bounds: %q, want rates ≥ 0 and finite, separated by commas", b)
+		}
+		o.bounds = append(o.bounds, v)
+	}
+	return o, o.choose(*chosen, *about)
+}
+
+// usual are the methods without those whose networks take a while to train.
+var usual = []string{"pdi", "pdl", "pdl-shared", "pdm", "dps", "unconstrained"}
+
+// names lists variants.
+func names(of []variant) (all []string) {
+	for _, v := range of {
+		all = append(all, v.name)
+	}
+	return all
+}
+
+// questions lists the studies.
+func questions() string {
+	var b strings.Builder
+	for k, s := range studies {
+		if k > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%s (%s)", s.name, s.words)
+	}
+	return b.String()
+}
+
+// choose sets the variants to run.
+func (o *options) choose(chosen, about string) error {
+	if about != "" {
+		k := slices.IndexFunc(studies, func(s study) bool { return s.name == about })
+		if k < 0 {
+			return fmt.Errorf("-study: no question %q; there are %s", about, questions())
+		}
+		o.variants, o.question = studies[k].variants(*o), studies[k].words
+		return nil
+	}
+	if chosen == "all" {
+		o.variants = methods
+		return nil
+	}
+	for _, m := range strings.Split(chosen, ",") {
+		m = strings.TrimSpace(m)
+		k := slices.Index(names(methods), m)
+		switch {
+		case k < 0:
+			return fmt.Errorf("-method: no method %q; there are %s", m, strings.Join(names(methods), ", "))
+		case slices.Contains(names(o.variants), m):
+			return fmt.Errorf("-method: %q twice", m)
+		}
+		o.variants = append(o.variants, methods[k])
+	}
+	return nil
 }
 
 func run(ctx context.Context, o options) (*report, error) {
-	r := &report{Users: o.users, Fades: o.fades, Samples: o.samples, Steps: o.steps, Least: o.least, Seed: o.seed, Seeds: o.seeds}
-	runs := make([][]figures, len(o.methods))
+	r := &report{Users: o.users, Fades: o.fades, Slots: o.slots, Samples: o.samples, Steps: o.steps, Least: o.least, Question: o.question, Seed: o.seed, Seeds: o.seeds}
+	runs := make([][]figures, len(o.variants))
 	for range o.seeds {
 		p, err := newProblem(o)
 		if err != nil {
 			return nil, err
 		}
-		for k, name := range o.methods {
-			f, err := p.solve(ctx, name)
+		for k, v := range o.variants {
+			f, err := p.solve(ctx, v)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
+				return nil, fmt.Errorf("%s: %w", v.name, err)
 			}
 			runs[k] = append(runs[k], *f)
 		}
@@ -95,11 +168,7 @@ func run(ctx context.Context, o options) (*report, error) {
 		r.Methods = append(r.Methods, f)
 	}
 	if o.Dir != "" {
-		f, err := r.draw()
-		if err != nil {
-			return nil, err
-		}
-		r.Add(f)
+		return r, r.draw()
 	}
 	return r, nil
 }

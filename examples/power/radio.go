@@ -5,6 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
+
+	"github.com/gibbsite-go/gibbsite/dual"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // The network of Hadou, Uslu and Ribeiro (2026), section on wireless resources:
@@ -24,16 +28,18 @@ const (
 	tries             = 1000        // places for a pair
 )
 
-// network is the gains of n pairs in several draws of the fading: gain[f][i·n+j] is the power
-// that transmitter j at its most brings to receiver i, in units of the noise there.
-type network struct {
-	n    int
-	gain [][]float64
+// radio is the pairs of a place, with the fading drawn a few times. A gain is the power that
+// a transmitter at its most brings to a receiver, in units of the noise there.
+type radio struct {
+	n     int
+	mean  []float64   // n × n, by receiver and then transmitter, without the fading
+	own   [][]float32 // by fade and user, from its own transmitter
+	cross [][]float32 // by fade, n × n as mean, from the others: 0 on the diagonal
 }
 
-// newNetwork places pairs one by one: transmitters not too near each other, and receivers
+// newRadio places pairs one by one: transmitters not too near each other, and receivers
 // where no other transmitter is nearer.
-func newNetwork(n, fades int, spacing float64, seed uint64) (*network, error) {
+func newRadio(n, fades int, spacing float64, seed uint64) (*radio, error) {
 	r := rand.New(rand.NewPCG(seed, uint64(n)))
 	side := spacing * math.Sqrt(float64(n))
 	type place struct{ x, y float64 }
@@ -70,15 +76,25 @@ func newNetwork(n, fades int, spacing float64, seed uint64) (*network, error) {
 			return nil, fmt.Errorf("-spacing = %g: no receiver is nearest to transmitter %d, raise it", spacing, i)
 		}
 	}
-	w := &network{n: n}
+	w := &radio{n: n, mean: mean}
 	for range fades {
-		gain := slices.Clone(mean)
-		for k := range gain {
-			gain[k] *= r.ExpFloat64()
-		}
-		w.gain = append(w.gain, gain)
+		w.fade(r)
 	}
 	return w, nil
+}
+
+// fade adds a draw of the fading.
+func (w *radio) fade(r *rand.Rand) {
+	own, cross := make([]float32, w.n), make([]float32, w.n*w.n)
+	for k, g := range w.mean {
+		g *= r.ExpFloat64()
+		if i, j := k/w.n, k%w.n; i == j {
+			own[i] = float32(g)
+		} else {
+			cross[k] = float32(g)
+		}
+	}
+	w.own, w.cross = append(w.own, own), append(w.cross, cross)
 }
 
 // loss returns the path loss in dB at a distance in metres.
@@ -90,101 +106,195 @@ func loss(d float64) float64 {
 	return lossAt1m + nearSlope*math.Log10(corner) + farSlope*math.Log10(d/corner)
 }
 
-// power maps a coordinate in [−1, 1] to the part of its most that a transmitter
+// power maps a coordinate in [−½, ½] to the part of its most that a transmitter
 // spends; beyond, it stays.
-func power(x float32) float64 {
-	return min(max((1+float64(x))/2, 0), 1)
+func power(x float32) float32 {
+	return min(max(x+0.5, 0), 1)
 }
 
-// receive returns the signal at receiver i and its interference plus noise.
-func (w *network) receive(gain []float64, i int, x []float32) (signal, rest float64) {
-	rest = 1
-	for j, g := range gain[i*w.n : (i+1)*w.n] {
-		if j != i {
-			rest += g * power(x[j])
+// sums is scratch: the powers, interferences and rates of some samples.
+type sums struct {
+	powers, rest, pull []float32 // samples × users
+	product            []float64
+}
+
+var scratch = sync.Pool{New: func() any { return new(sums) }}
+
+// spread sets the powers of x, and returns the number of samples.
+func (b *sums) spread(x []float32, n int) int {
+	size := len(x)
+	b.powers, b.rest = slices.Grow(b.powers[:0], size)[:size], slices.Grow(b.rest[:0], size)[:size]
+	b.pull, b.product = slices.Grow(b.pull[:0], size)[:size], slices.Grow(b.product[:0], size)[:size]
+	for k, v := range x {
+		b.powers[k] = power(v)
+	}
+	return size / n
+}
+
+// interfere sets rest, interference plus noise at receiver i in every sample.
+func (b *sums) interfere(row []float32, i, samples int) {
+	n := len(row)
+	for s := range samples {
+		b.rest[s*n+i] = 1 + simd.Dot(row, b.powers[s*n:(s+1)*n])
+	}
+}
+
+// together is the number of fades whose 1 + SINR are multiplied before a logarithm is taken;
+// their product is finite where they are below 10¹⁹, and a signal is not 10¹⁰ times the noise.
+const together = 16
+
+// rates stores log₂(1 + SINR) of every user in the samples x, bit/s/Hz, averaged over the
+// fading.
+func (w *radio) rates(r []float64, x []float32) {
+	b := scratch.Get().(*sums)
+	defer scratch.Put(b)
+	samples := b.spread(x, w.n)
+	clear(r)
+	for k := range b.product {
+		b.product[k] = 1
+	}
+	for f, own := range w.own {
+		for i, g := range own {
+			b.interfere(w.cross[f][i*w.n:(i+1)*w.n], i, samples)
+			for k := i; k < len(x); k += w.n {
+				b.product[k] *= 1 + float64(g*b.powers[k])/float64(b.rest[k])
+			}
+		}
+		if (f+1)%together == 0 || f+1 == len(w.own) {
+			for k, p := range b.product {
+				r[k] += math.Log2(p)
+				b.product[k] = 1
+			}
 		}
 	}
-	return gain[i*w.n+i] * power(x[i]), rest
-}
-
-// rate returns log₂(1 + SINR) of user i, bit/s/Hz, averaged over the fading.
-func (w *network) rate(i int, x []float32) (sum float64) {
-	for _, gain := range w.gain {
-		signal, rest := w.receive(gain, i, x)
-		sum += math.Log2(1 + signal/rest)
+	for k := range r {
+		r[k] /= float64(len(w.own))
 	}
-	return sum / float64(len(w.gain))
 }
 
-// slope adds ∂r_i/∂x to s.
-func (w *network) slope(s []float32, i int, x []float32) {
-	half := 1 / (2 * math.Ln2 * float64(len(w.gain))) // dp/dx = ½
-	for _, gain := range w.gain {
-		signal, rest := w.receive(gain, i, x)
-		own := half / (rest + signal)
-		other := own - half/rest
-		for j, g := range gain[i*w.n : (i+1)*w.n] {
-			if x[j] < -1 || x[j] > 1 {
-				continue
+// slopes stores Σ_i weight_i·∂r_i/∂x of every sample, with weights for each sample and user.
+// Where a power is at an end of its range and x is beyond, the slope is 0.
+func (w *radio) slopes(d []float32, x []float32, weight []float64) {
+	b := scratch.Get().(*sums)
+	defer scratch.Put(b)
+	samples := b.spread(x, w.n)
+	clear(d)
+	scale := 1 / (math.Ln2 * float64(len(w.own)))
+	for f, own := range w.own {
+		for i, g := range own {
+			row := w.cross[f][i*w.n : (i+1)*w.n]
+			b.interfere(row, i, samples)
+			for s := range samples {
+				k := s*w.n + i
+				rest := float64(b.rest[k])
+				all := rest + float64(g*b.powers[k])
+				v := scale * weight[k]
+				d[k] += float32(v * float64(g) / all)
+				simd.Axpy(float32(v*(1/all-1/rest)), row, d[s*w.n:(s+1)*w.n])
 			}
-			if j == i {
-				s[j] += float32(own * g)
-			} else {
-				s[j] += float32(other * g)
-			}
+		}
+	}
+	for k, v := range x {
+		if v < -0.5 || v > 0.5 {
+			d[k] = 0
 		}
 	}
 }
 
-// utility is the base energy −Σ r_i. Beyond the powers that there are it is flat:
-// the Monte Carlo score asks for it there, too.
-type utility struct{ *network }
+// target is the energy (−Σ r_i + λᵀg)/β of the powers with g_i = least − r_i ≤ 0. Beyond the
+// powers that there are it is flat: the Monte Carlo score asks for it there, too.
+type target struct {
+	*radio
+	least, cold float64 // cold is 1/β
+	lambda      []float64
+}
 
-// Sites implements energy.Real.
-func (u utility) Sites() int { return u.n }
+func newTarget(w *radio, least, cold float64) *target {
+	return &target{w, least, cold, make([]float64, w.n)}
+}
 
-// Energy implements energy.Real.
-func (u utility) Energy(e []float64, x []float32) {
-	for k := range e {
-		x := x[k*u.n : (k+1)*u.n]
-		e[k] = 0
-		for i := range x {
-			e[k] -= u.rate(i, x)
+// Sites implements pdi.Tilted, as do the other methods: there is one inequality for each power.
+func (t *target) Sites() int { return t.n }
+
+// Len returns the number of users.
+func (t *target) Len() int { return t.n }
+
+// Beta returns β.
+func (t *target) Beta() float64 { return 1 / t.cold }
+
+// SetLambda sets the multipliers.
+func (t *target) SetLambda(lambda []float64) error {
+	copy(t.lambda, lambda)
+	return nil
+}
+
+// Rows implements dual.Described.
+func (t *target) Rows() []dual.Row {
+	rows := make([]dual.Row, t.n)
+	for i := range rows {
+		rows[i] = dual.Row{Name: fmt.Sprint("user ", i), Unit: "bit/s/Hz", Bound: t.least, AtLeast: true}
+	}
+	return rows
+}
+
+// Energy implements energy.Scored.
+func (t *target) Energy(e []float64, x []float32) {
+	r := make([]float64, len(x))
+	t.rates(r, x)
+	for s := range e {
+		e[s] = 0
+		for i, l := range t.lambda {
+			e[s] += float64(t.cold * (float64(l*t.least) - float64((1+l)*r[s*t.n+i])))
 		}
 	}
 }
 
 // Score implements energy.Scored.
-func (u utility) Score(s, x []float32) {
-	clear(s)
-	for k := 0; k < len(x); k += u.n {
-		for i := range u.n {
-			u.slope(s[k:k+u.n], i, x[k:k+u.n])
+func (t *target) Score(s, x []float32) {
+	weight := make([]float64, len(x))
+	for k := range weight {
+		weight[k] = t.cold * (1 + t.lambda[k%t.n])
+	}
+	t.slopes(s, x, weight)
+}
+
+// Violation stores g.
+func (t *target) Violation(g []float64, x []float32) {
+	t.rates(g, x)
+	for k, r := range g {
+		g[k] = t.least - r
+	}
+}
+
+// shortfall is ‖max(0, g)‖ of every sample: half its square is the penalty of guidance.
+type shortfall struct{ *target }
+
+// Energy implements energy.Scored.
+func (s shortfall) Energy(e []float64, x []float32) { s.missing(e, x) }
+
+// missing stores the energy and returns max(0, g).
+func (s shortfall) missing(e []float64, x []float32) []float64 {
+	g := make([]float64, len(x))
+	s.Violation(g, x)
+	clear(e)
+	for k, v := range g {
+		g[k] = max(v, 0)
+		e[k/s.n] += float64(g[k] * g[k])
+	}
+	for k, v := range e {
+		e[k] = math.Sqrt(v)
+	}
+	return g
+}
+
+// Score implements energy.Scored. It is 0 where nobody misses anything.
+func (s shortfall) Score(d, x []float32) {
+	e := make([]float64, len(x)/s.n)
+	weight := s.missing(e, x)
+	for k := range weight {
+		if weight[k] > 0 {
+			weight[k] /= e[k/s.n]
 		}
 	}
-}
-
-// service is the inequality least − r_i ≤ 0 of a user.
-type service struct {
-	*network
-	user  int
-	least float64
-}
-
-// Sites implements energy.Real.
-func (g service) Sites() int { return g.n }
-
-// Energy implements energy.Real.
-func (g service) Energy(e []float64, x []float32) {
-	for k := range e {
-		e[k] = g.least - g.rate(g.user, x[k*g.n:(k+1)*g.n])
-	}
-}
-
-// Score implements energy.Scored.
-func (g service) Score(s, x []float32) {
-	clear(s)
-	for k := 0; k < len(x); k += g.n {
-		g.slope(s[k:k+g.n], g.user, x[k:k+g.n])
-	}
+	s.slopes(d, x, weight)
 }

@@ -12,19 +12,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 )
 
 // report is what the program prints, as a table or as JSON.
 type report struct {
-	Users   int       `json:"users"`
-	Fades   int       `json:"fades"`
-	Samples int       `json:"samples"`
-	Steps   int       `json:"steps"`
-	Least   float64   `json:"least_rate"`
-	Seed    uint64    `json:"seed"`
-	Seeds   int       `json:"seeds"`
-	Methods []figures `json:"methods"`
+	Users    int       `json:"users"`
+	Fades    int       `json:"fades"`
+	Slots    int       `json:"slots"`
+	Samples  int       `json:"samples"`
+	Steps    int       `json:"steps"`
+	Least    float64   `json:"least_rate"`
+	Question string    `json:"question,omitempty"`
+	Seed     uint64    `json:"seed"`
+	Seeds    int       `json:"seeds"`
+	Methods  []figures `json:"methods"`
 
 	picture.Album `json:"-"`
 }
@@ -36,10 +39,13 @@ type figures struct {
 	numbers
 	SE      *numbers `json:"standard_error,omitempty"` // over networks
 	Ahead   *ahead   `json:"ahead_of_first,omitempty"`
-	Seconds float64  `json:"seconds"`           // in all
+	Seconds float64  `json:"processor_seconds"` // in all, those of trainings with the first that uses them
 	Warning string   `json:"warning,omitempty"` // of the first network that has one
 
-	rates []float64 // of all users, sorted
+	words  string
+	rates  []float64 // of all users, sorted
+	path   []step    // on the first network
+	powers []float32 // samples on the first network
 }
 
 // ahead is by how much the mean rate is above that of the first method on the same network.
@@ -75,7 +81,7 @@ func compare(of, first []figures) *ahead {
 
 // summary averages the figures of a method over networks.
 func summary(of []figures) figures {
-	f := figures{Method: of[0].Method}
+	f := figures{Method: of[0].Method, words: of[0].words, path: of[0].path, powers: of[0].powers}
 	if len(of) > 1 {
 		f.SE = &numbers{}
 	}
@@ -106,7 +112,7 @@ func summary(of []figures) figures {
 func (r *report) Warnings() (all []string) {
 	for _, f := range r.Methods {
 		if f.Warning != "" {
-			all = append(all, explain[f.Method]+": "+f.Warning)
+			all = append(all, f.words+": "+f.Warning)
 		}
 	}
 	return all
@@ -114,11 +120,18 @@ func (r *report) Warnings() (all []string) {
 
 func (r *report) String() string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%d networks of %d users, %d draws of the fading, %d samples, %d steps, at least %v bit/s/Hz each on average, seed %d\n\n", r.Seeds, r.Users, r.Fades, r.Samples, r.Steps, r.Least, r.Seed)
+	fmt.Fprintf(&b, "%d networks of %d users, %d draws of the fading, %d samples, %d steps, at least %v bit/s/Hz each on average, seed %d\n", r.Seeds, r.Users, r.Fades, r.Samples, r.Steps, r.Least, r.Seed)
+	if r.Slots > 0 {
+		fmt.Fprintf(&b, "judged by %d fresh draws of the fading\n", r.Slots)
+	}
+	if r.Question != "" {
+		fmt.Fprintf(&b, "%s\n", r.Question)
+	}
+	fmt.Fprintln(&b)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "method\tmean rate\t5th percentile\t1st percentile\tsum of violations\tfeasible\tseconds\t")
+	fmt.Fprintln(w, "method\tmean rate\t5th percentile\t1st percentile\tsum of violations\tfeasible\tprocessor seconds\t")
 	for _, f := range r.Methods {
-		fmt.Fprintf(w, "%s\t", explain[f.Method])
+		fmt.Fprintf(w, "%s\t", f.words)
 		for k, v := range f.all() {
 			format, unit := "%.3f", 1.0
 			if v == &f.Feasible {
@@ -137,7 +150,7 @@ func (r *report) String() string {
 	fmt.Fprintln(&b)
 	for _, f := range r.Methods {
 		if f.Ahead != nil {
-			fmt.Fprintf(&b, "on the same network the mean rate of %s is %+.3f ± %.3f from that of %s\n", explain[f.Method], f.Ahead.MeanRate, f.Ahead.SE, explain[r.Methods[0].Method])
+			fmt.Fprintf(&b, "on the same network the mean rate of %s is %+.3f ± %.3f from that of %s\n", f.words, f.Ahead.MeanRate, f.Ahead.SE, r.Methods[0].words)
 		}
 	}
 	for _, v := range r.Warnings() {
@@ -147,7 +160,7 @@ func (r *report) String() string {
 }
 
 // draw shows how the mean rates of users are distributed under every method.
-func (r *report) draw() (*picture.Figure, error) {
+func (r *report) rateFigure() (*picture.Figure, error) {
 	p := picture.Panel("mean rate of a user (bit/s/Hz)", "% of users below")
 	p.Y.Min, p.Y.Max = 0, 100
 	f := &picture.Figure{
@@ -164,7 +177,7 @@ func (r *report) draw() (*picture.Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.Legend = append(f.Legend, picture.Entry{Name: explain[m.Method], Mark: l})
+		f.Legend = append(f.Legend, picture.Entry{Name: m.words, Mark: l})
 	}
 	least, err := plotter.NewLine(plotter.XYs{{X: r.Least, Y: 0}, {X: r.Least, Y: 100}})
 	if err != nil {
@@ -174,4 +187,101 @@ func (r *report) draw() (*picture.Figure, error) {
 	p.Add(least)
 	f.Legend = append(f.Legend, picture.Entry{Name: "least rate", Mark: least})
 	return f, nil
+}
+
+// draw adds the pictures.
+func (r *report) draw() error {
+	for _, f := range []func() (*picture.Figure, error){r.rateFigure, r.powerFigure, r.pathFigure} {
+		f, err := f()
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			r.Add(f)
+		}
+	}
+	return nil
+}
+
+// looked is the number of pairs of users whose powers are drawn, and of users whose
+// multipliers are.
+const looked = 3
+
+// powerFigure shows the powers of neighbouring users in samples on the first network.
+func (r *report) powerFigure() (*picture.Figure, error) {
+	f := &picture.Figure{
+		Name: "powers", Title: "Powers of pairs of users, in parts of the most", Height: 5 * vg.Centimeter,
+		Caption: "A point is a sample on the first network; the users of a pair have consecutive numbers.",
+	}
+	for k := 0; k < looked && 2*k+1 < r.Users; k++ {
+		p := picture.Panel(fmt.Sprint("power of user ", 2*k), fmt.Sprint("power of user ", 2*k+1))
+		for i, m := range r.Methods {
+			var xy plotter.XYs
+			for s := 2 * k; s < len(m.powers); s += r.Users {
+				xy = append(xy, plotter.XY{X: float64(power(m.powers[s])), Y: float64(power(m.powers[s+1]))})
+			}
+			points, err := plotter.NewScatter(xy)
+			if err != nil {
+				return nil, err
+			}
+			mark := picture.Dot(i, plotutil.Shape(i))
+			points.GlyphStyle = mark.GlyphStyle
+			points.Radius = vg.Points(2)
+			p.Add(points)
+			if k == 0 {
+				f.Legend = append(f.Legend, picture.Entry{Name: m.words, Mark: mark})
+			}
+		}
+		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
+		f.Panels = append(f.Panels, p)
+	}
+	if f.Panels == nil {
+		return nil, nil // a single user has no neighbour
+	}
+	return f, nil
+}
+
+// pathFigure shows how multipliers and mean violations move in the first method that moves
+// them; nil if there is none.
+func (r *report) pathFigure() (*picture.Figure, error) {
+	k := slices.IndexFunc(r.Methods, func(m figures) bool {
+		return len(m.path) > 1 && !slices.Equal(m.path[0].lambda, m.path[len(m.path)-1].lambda)
+	})
+	if k < 0 {
+		return nil, nil
+	}
+	path := r.Methods[k].path
+	order := make([]int, r.Users)
+	for i := range order {
+		order[i] = i
+	}
+	last := path[len(path)-1].lambda
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(last[i], last[j]) })
+	lambda, missing := picture.Panel("", "multiplier"), picture.Panel("step of the diffusion", "mean violation (bit/s/Hz)")
+	f := &picture.Figure{
+		Name: "multipliers", Title: "Multipliers along a diffusion: " + r.Methods[k].words, Panels: []*plot.Plot{lambda, missing},
+		Caption: "The users with the largest and the smallest multipliers at the end, in the last batch on the first network. Violations are those of the predictions, averaged over users who miss the rate or not.",
+	}
+	few := min(looked, (r.Users+1)/2)
+	for i, user := range slices.Concat(order[:few], order[max(few, r.Users-few):]) {
+		var y []float64
+		for _, s := range path {
+			y = append(y, s.lambda[user])
+		}
+		l, err := picture.Line(lambda, i, y)
+		if err != nil {
+			return nil, err
+		}
+		f.Legend = append(f.Legend, picture.Entry{Name: fmt.Sprint("user ", user), Mark: l})
+	}
+	var y []float64
+	for _, s := range path {
+		sum := 0.0
+		for _, v := range s.violation {
+			sum += max(v, 0) / float64(r.Users)
+		}
+		y = append(y, sum)
+	}
+	_, err := picture.Line(missing, 2*looked, y)
+	return f, err
 }

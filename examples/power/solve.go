@@ -1,16 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
@@ -25,168 +26,228 @@ const (
 )
 
 // Settings of what it is compared with. Those of Langevin chains are the paper's (appendix E):
-// a step of 10⁻⁴ for powers from −½ to ½, which is four times as much from −1 to 1, and
-// multipliers that begin at 0, half power. The guidance weight is the best of ⅛ … 4 by the
+// multipliers that begin at 0, half power. The guidance weight is the best of 1/32 … 1 by the
 // violation left at 50 users.
 const (
-	langevinStep = 4e-4
+	langevinStep = 1e-4
 	langevinEta  = 1.0
-	guidance     = 4.0
+	guidance     = 1.0
 )
 
 // enough is by how much a rate may be below the least one and count as feasible, as in the
 // paper.
 const enough = 0.01
 
-var names = []string{"pdi", "pdl", "pdl-shared", "pdm", "dps", "unconstrained"}
-
-var explain = map[string]string{
-	"pdi":           "primal–dual inference",
-	"pdl":           "primal–dual Langevin, multipliers per sample",
-	"pdl-shared":    "primal–dual Langevin, shared multipliers",
-	"pdm":           "projected diffusion",
-	"dps":           "penalty guidance",
-	"unconstrained": "no constraints",
+// variant is a way to draw samples, under the name and the words that it is reported by.
+type variant struct {
+	name, words string
+	draw        func(ctx context.Context, p *problem) ([]float32, error)
+	least       float64 // rate that samples are judged by; 0 means that of the options
 }
 
-// problem is a network with its energies.
+var methods = []variant{
+	{name: "pdi", words: "primal–dual inference", draw: paper},
+	{name: "pdi-net", words: "the same by a network", draw: inferred(false)},
+	{name: "pdi-net-st", words: "by a network that learns from ST first", draw: inferred(true)},
+	{name: "dt", words: "dual training", draw: tied(false)},
+	{name: "dt+", words: "dual training, half as long again", draw: tied(true)},
+	{name: "pdl", words: "primal–dual Langevin, multipliers per sample", draw: langevinOf(false)},
+	{name: "pdl-shared", words: "primal–dual Langevin, shared multipliers", draw: langevinOf(true)},
+	{name: "pdm", words: "projected diffusion", draw: projected},
+	{name: "dps", words: "penalty guidance", draw: guided},
+	{name: "st", words: "ST, a network that learns from Langevin chains", draw: supervised},
+	{name: "unconstrained", words: "no constraints", draw: unconstrained},
+}
+
+// problem is a network of users with what the methods share.
 type problem struct {
 	options
-	net   *network
-	lag   *dual.RealLagrangian
-	score *pdi.GibbsScore
-	doubt string // about the last diffusion
+	net      *radio
+	score    *pdi.GibbsScore
+	schedule noise.Schedule // of diffusions; nil means cosine
+
+	doubt     string // about the last diffusion
+	path      []step // of the multipliers of the last diffusion, in its last batch
+	reference []step // the path of the run that averages are taken from
+
+	lessons
 }
+
+// step is what multipliers are at a step of a diffusion, and the mean violations there.
+type step struct{ lambda, violation []float64 }
 
 func newProblem(o options) (*problem, error) {
 	p := &problem{options: o}
 	var err error
-	if p.net, err = newNetwork(o.users, o.fades, o.spacing, o.seed); err != nil {
+	if p.net, err = newRadio(o.users, o.fades, o.spacing, o.seed); err != nil {
 		return nil, err
 	}
-	if p.lag, err = p.lagrangian(); err != nil {
-		return nil, err
-	}
-	p.score, err = pdi.NewGibbsScore(p.lag, pdi.GibbsOptions{Candidates: o.candidates, Score: true})
+	p.score, err = p.estimate(o.cold, o.least)
 	return p, err
 }
 
-// lagrangian has a row for every user.
-func (p *problem) lagrangian() (*dual.RealLagrangian, error) {
-	users := make([]dual.Constraint[float32], p.users)
-	for i := range users {
-		users[i] = dual.AtMost(service{p.net, i, p.least}, 0).Named(fmt.Sprint("user ", i), "", 0)
-	}
-	return dual.NewRealLagrangian(utility{p.net}, 1, users...)
+// estimate returns the Monte Carlo score at an inverse temperature and a least rate.
+func (p *problem) estimate(cold, least float64) (*pdi.GibbsScore, error) {
+	return pdi.NewGibbsScore(newTarget(p.net, least, cold), pdi.GibbsOptions{Candidates: p.candidates, Score: true})
 }
 
-// solve draws samples by one method and measures them.
-func (p *problem) solve(ctx context.Context, name string) (*figures, error) {
-	start := time.Now()
-	var x []float32
-	var err error
-	p.doubt = ""
-	switch name {
-	case "pdl":
-		for k := range p.samples {
-			own, err := p.langevin(ctx, 1, uint64(k))
+// solve draws samples by one variant and measures them.
+func (p *problem) solve(ctx context.Context, v variant) (*figures, error) {
+	start := command.Processor()
+	p.doubt, p.path = "", nil
+	x, err := v.draw(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	seconds := command.Processor() - start
+	f := p.measure(x, cmp.Or(v.least, p.least))
+	f.Method, f.words, f.Warning, f.Seconds, f.path, f.powers = v.name, v.words, p.doubt, seconds, p.path, x
+	return f, nil
+}
+
+// moving is the paper's inference: ascent with a constant step. Eight candidates are few, as in
+// the paper.
+func (p *problem) moving() pdi.Config {
+	return pdi.Config{
+		Rule: dual.Ascent{Step: dual.Constant(eta)}, Start: slices.Repeat([]float64{firstPrice}, p.users), Max: new(topPrice),
+		Domain: pdi.Box(-0.5, 0.5), Again: p.again, Scarce: true,
+	}
+}
+
+// fixed is a diffusion at multipliers that stay; nil means 0.
+func (p *problem) fixed(lambda []float64) pdi.Config {
+	return pdi.Config{Fixed: true, Start: lambda, Domain: pdi.Box(-0.5, 0.5), Scarce: true}
+}
+
+func paper(ctx context.Context, p *problem) ([]float32, error) {
+	return p.infer(ctx, p.score, p.moving(), nil)
+}
+
+func unconstrained(ctx context.Context, p *problem) ([]float32, error) {
+	return p.infer(ctx, p.score, p.fixed(nil), nil)
+}
+
+func projected(ctx context.Context, p *problem) ([]float32, error) {
+	return p.infer(ctx, p.score, p.fixed(nil), func(d energy.Denoiser[float32]) energy.Denoiser[float32] {
+		return pdi.Projected{Base: d, Onto: p.raise}
+	})
+}
+
+func guided(ctx context.Context, p *problem) ([]float32, error) {
+	return p.infer(ctx, p.score, p.fixed(nil), func(d energy.Denoiser[float32]) energy.Denoiser[float32] {
+		return pdi.Guided{Base: d, Terms: []energy.Scored{shortfall{newTarget(p.net, p.least, 1)}}, Weight: guidance}
+	})
+}
+
+// infer runs a diffusion with the predictions of by, changed by wrap unless that is nil.
+func (p *problem) infer(ctx context.Context, by pdi.Predictor, cfg pdi.Config, wrap func(energy.Denoiser[float32]) energy.Denoiser[float32]) ([]float32, error) {
+	primalDual, err := pdi.New(ctx, by, cfg)
+	if err != nil {
+		return nil, err
+	}
+	var d energy.Denoiser[float32] = primalDual
+	if wrap != nil {
+		d = wrap(d)
+	}
+	x, err := p.diffuse(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	p.doubt = primalDual.Warning()
+	for k := range primalDual.Steps() {
+		lambda, mean := primalDual.At(k)
+		p.path = append(p.path, step{slices.Clone(lambda), slices.Clone(mean)})
+	}
+	return x, nil
+}
+
+// diffuse runs the reverse diffusion of a denoiser. So many samples as share multipliers make
+// a batch.
+func (p *problem) diffuse(ctx context.Context, d energy.Denoiser[float32]) ([]float32, error) {
+	bar := progress.New("diffusion")
+	defer bar.Done()
+	schedule := p.schedule
+	if schedule == nil {
+		schedule = noise.CosineBar{}
+	}
+	run, err := diffusion.New(ctx, d, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Schedule: schedule}),
+		diffusion.Config{Steps: p.steps, Batch: min(p.chain, p.samples), Seed: p.seed, Progress: bar.Set})
+	if err != nil {
+		return nil, err
+	}
+	x := make([]float32, p.samples*p.users)
+	return x, run.Sample(ctx, x)
+}
+
+// langevinOf draws by primal–dual Langevin, as many chains with common multipliers as share
+// them in a diffusion, or each with its own.
+func langevinOf(shared bool) func(ctx context.Context, p *problem) ([]float32, error) {
+	return func(ctx context.Context, p *problem) (x []float32, err error) {
+		together := 1
+		if shared {
+			together = p.chain
+		}
+		for from := 0; from < p.samples; from += together {
+			own, err := p.langevin(ctx, min(together, p.samples-from), uint64(from), p.steps, nil)
 			if err != nil {
 				return nil, err
 			}
 			x = append(x, own...)
 		}
-	case "pdl-shared":
-		x, err = p.langevin(ctx, p.samples, 0)
-	default:
-		x, err = p.diffuse(ctx, name)
+		return x, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	f := p.measure(x)
-	f.Method, f.Warning, f.Seconds = name, p.doubt, time.Since(start).Seconds()
-	return f, nil
-}
-
-// diffuse runs the reverse diffusion of a method.
-func (p *problem) diffuse(ctx context.Context, name string) ([]float32, error) {
-	cfg := pdi.Config{Fixed: true, Domain: pdi.Box(-1, 1), Scarce: true} // eight candidates, as in the paper
-	if name == "pdi" {
-		cfg.Fixed = false
-		cfg.Rule = dual.Ascent{Step: dual.Constant(eta)}
-		cfg.Start = slices.Repeat([]float64{firstPrice}, p.users)
-		cfg.Max = new(topPrice)
-		cfg.Again = true // the order of the paper
-	}
-	primalDual, err := pdi.New(ctx, p.score, cfg)
-	if err != nil {
-		return nil, err
-	}
-	var d energy.Denoiser[float32] = primalDual
-	switch name {
-	case "pdm":
-		d = pdi.Projected{Base: d, Onto: p.raise}
-	case "dps":
-		d = pdi.Guided{Base: d, Terms: p.lag.Terms(), Weight: guidance}
-	}
-	bar := progress.New(name)
-	defer bar.Done()
-	run, err := diffusion.New(ctx, d, diffusion.Process[float32](diffusion.Gaussian{Eta: 1, Schedule: noise.CosineBar{}}),
-		diffusion.Config{Steps: p.steps, Batch: p.samples, Seed: p.seed, Progress: bar.Set})
-	if err != nil {
-		return nil, err
-	}
-	x := make([]float32, p.samples*p.users)
-	err = run.Sample(ctx, x)
-	p.doubt = primalDual.Warning()
-	return x, err
 }
 
 // langevin runs projected chains whose multipliers, which all of them share, move with them.
-func (p *problem) langevin(ctx context.Context, chains int, number uint64) ([]float32, error) {
-	lag, err := p.lagrangian()
-	if err != nil {
-		return nil, err
-	}
-	run, err := langevin.New(ctx, lag, langevin.Config{
+// seen, if not nil, gets the states after every step.
+func (p *problem) langevin(ctx context.Context, chains int, number uint64, steps int, seen func(step int, x []float32)) ([]float32, error) {
+	t := newTarget(p.net, p.least, p.cold)
+	run, err := langevin.New(ctx, t, langevin.Config{
 		Chains: chains, Seed: p.seed<<20 + number, Warmup: -1, Init: make([]float32, p.users),
-		Unadjusted: true, StepSize: langevinStep, Project: pdi.Box(-1, 1),
+		Unadjusted: true, StepSize: langevinStep, Project: pdi.Box(-0.5, 0.5),
 	})
 	if err != nil {
 		return nil, err
 	}
-	inf, err := dual.NewInference(ctx, lag, run, dual.Config{Rule: dual.Ascent{Step: dual.Constant(langevinEta)}, Max: new(topPrice), Diverge: math.Inf(1)})
+	inf, err := dual.NewInference(ctx, t, run, dual.Config{Rule: dual.Ascent{Step: dual.Constant(langevinEta)}, Max: new(topPrice), Diverge: math.Inf(1)})
 	if err != nil {
 		return nil, err
 	}
+	each := steps
+	if seen != nil {
+		each = 1
+	}
 	var bound *dual.NotConverged // users whom no power serves
-	if err := inf.Run(ctx, p.steps); err != nil && !errors.As(err, &bound) {
-		return nil, err
+	for at := 0; at < steps; at += each {
+		if err := inf.Run(ctx, each); err != nil && !errors.As(err, &bound) {
+			return nil, err
+		}
+		if seen != nil {
+			seen(at, run.States())
+		}
 	}
 	return run.States(), nil
 }
 
 // raises bounds the rounds of raise: an infeasible network ends at full powers.
-const raises = 50
+const raises = 20
 
 // raise gives every user the least rate in the one sample x by power control as of Foschini
 // and Miljanic (1993), with powers capped: it raises the power of those who miss the rate by
 // what they miss in effective SINR, 2^rate − 1, until nobody does or nobody can. Without
 // fading the set of such powers is a polytope; this is a point of it near x, not the nearest.
 func (p *problem) raise(x []float32) {
-	need := math.Exp2(p.least) - 1
+	need, rates := math.Exp2(p.least)-1, make([]float64, len(x))
 	for range raises {
 		moved := false
-		for i := range x {
-			if x[i] >= 1 {
+		p.net.rates(rates, x)
+		for i, r := range rates {
+			have := math.Exp2(r) - 1
+			if x[i] >= 0.5 || have >= need*(1-1e-6) {
 				continue
 			}
-			have := math.Exp2(p.net.rate(i, x)) - 1
-			if have >= need*(1-1e-6) {
-				continue
-			}
-			now := max(power(x[i]), 1e-3)
-			if to := float32(2*min(now*min(need/max(have, 1e-9), 10), 1) - 1); to > x[i] {
+			now := max(float64(power(x[i])), 1e-3)
+			if to := float32(min(now*min(need/max(have, 1e-9), 10), 1) - 0.5); to > x[i] {
 				x[i], moved = to, true
 			}
 		}
@@ -196,19 +257,30 @@ func (p *problem) raise(x []float32) {
 	}
 }
 
-// measure averages rates over samples and compares users.
-func (p *problem) measure(x []float32) *figures {
-	rates := make([]float64, p.users)
-	for s := 0; s < len(x); s += p.users {
-		for i := range rates {
-			rates[i] += p.net.rate(i, x[s:s+p.users]) * float64(p.users) / float64(len(x))
+// measure averages rates over samples and compares users, over fresh draws of the fading if
+// there are slots.
+func (p *problem) measure(x []float32, least float64) *figures {
+	rates, own := make([]float64, p.users), make([]float64, len(x))
+	add := func(w *radio, share float64) {
+		w.rates(own, x)
+		for k, r := range own {
+			rates[k%p.users] += r * share * float64(p.users) / float64(len(x))
 		}
+	}
+	r := rand.New(rand.NewPCG(p.seed, 1<<32+uint64(p.users)))
+	for range p.slots {
+		w := &radio{n: p.users, mean: p.net.mean}
+		w.fade(r)
+		add(w, 1/float64(p.slots))
+	}
+	if p.slots == 0 {
+		add(p.net, 1)
 	}
 	f := &figures{}
 	for _, r := range rates {
 		f.MeanRate += r / float64(p.users)
-		f.SumViolation += max(p.least-r, 0)
-		if r >= p.least-enough {
+		f.SumViolation += max(least-r, 0)
+		if r >= least-enough {
 			f.Feasible += 1 / float64(p.users)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package command
 
-// processorSeconds says that the system does not tell.
-func processorSeconds() float64 { return 0 }
+// Processor says that the system does not tell.
+func Processor() float64 { return 0 }

@@ -1,12 +1,12 @@
 //go:build unix
 
-package main
+package command
 
 import "syscall"
 
-// processorSeconds returns the processor time that the program has used on all
+// Processor returns the processor time that the program has used so far, in seconds, on all
 // cores.
-func processorSeconds() float64 {
+func Processor() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
