@@ -38,7 +38,7 @@ func (e exchange) Kernel(_ context.Context, m energy.Model, chains int) (sampler
 		return nil, fmt.Errorf("exchange: %T has no differences of energy at a site", m)
 	}
 	n := len(e.nurses)
-	k := &exchanges{exchange: e, reach: far, m: c, e: make([]float64, chains), work: make([]int, n+1), idle: make([]int, n+1), about: make([]int32, n), table: make([]float64, (n+1)*(n+1))}
+	k := &exchanges{exchange: e, reach: far, m: c, e: make([]float64, chains), work: make([]int, n+1), idle: make([]int, n+1), about: make([]int32, n), chances: make([]float64, n), table: make([]float64, (n+1)*(n+1))}
 	for _, s := range e.shifts {
 		var can []int
 		for i, c := range s.cost {
@@ -64,9 +64,10 @@ type exchanges struct {
 	table      []float64  // R
 	empty      [1]float64 // the energy of empty shifts
 	e          []float64
-	can        [][]int // who can come, by shift
-	work, idle []int   // of one shift
-	about      []int32 // shifts of each nurse that are next to it
+	can        [][]int   // who can come, by shift
+	work, idle []int     // of one shift
+	about      []int32   // shifts of each nurse that are next to it
+	chances    []float64 // weights of those who can come
 }
 
 // Reset implements [sampler.Transition].
@@ -141,40 +142,45 @@ func (k *exchanges) draw(s int, info *sampler.Info, t int, x []int32, r *sampler
 	if need == 0 || need == len(can) {
 		return 0
 	}
-	row, field, weight, near := x[t*n:(t+1)*n], k.field[t*n:(t+1)*n], k.weight[t*n:(t+1)*n], k.near(t, x)
+	row, field, near := x[t*n:(t+1)*n], k.field[t*n:(t+1)*n], k.near(t, x)
+	w := k.chances[:len(can)]
+	for at, i := range can {
+		w[at] = k.weight[t*n+i] * k.tire[near[i]]
+	}
 	wide := need + 1 // R(k, i) is at i·wide + k
-	last := k.table[len(can)*wide : (len(can)+1)*wide]
-	clear(last)
-	last[0] = 1
-	for at := len(can) - 1; at >= 0; at-- {
-		i := can[at]
-		w := weight[i] * k.tire[near[i]]
-		to, from := k.table[at*wide:(at+1)*wide], k.table[(at+1)*wide:(at+2)*wide]
+	from := k.table[len(can)*wide : (len(can)+1)*wide]
+	clear(from)
+	from[0] = 1
+	for at := len(w) - 1; at >= 0; at-- {
+		to := k.table[at*wide : (at+1)*wide]
 		to[0] = 1
-		for c := 1; c < len(to); c++ {
-			to[c] = from[c] + float64(w*from[c-1])
+		for c, r := range from[1:] {
+			to[c+1] = r + float64(w[at]*from[c])
 		}
+		from = to
 	}
 	missing := need
-	u := r.Float64() * k.table[missing] // uniform below R(missing, i), for every i
+	u := r.Float64() * from[missing] // uniform below R(missing, i), for every i
+	e, moved := k.e[s], int32(0)
 	for at, i := range can {
 		v := int32(0)
 		if missing > 0 {
-			w, below := weight[i]*k.tire[near[i]], k.table[(at+1)*wide:(at+2)*wide]
-			if c := float64(w * below[missing-1]); u < c || below[missing] == 0 {
-				u /= w
+			below := k.table[(at+1)*wide : (at+2)*wide]
+			if c := float64(w[at] * below[missing-1]); u < c || below[missing] == 0 {
+				u /= w[at]
 				v = 1
 				missing--
 			} else {
 				u -= c
 			}
 		}
-		if v != row[i] {
-			k.e[s] += float64(v-row[i]) * (field[i] + float64(k.tired*float64(near[i])))
-			row[i] = v
-			info.Moved++
-		}
+		change := v - row[i] // without a branch, which nobody can predict
+		e += float64(float64(change) * (field[i] + float64(k.tired*float64(near[i]))))
+		row[i] = v
+		moved += change & 1
 	}
+	k.e[s] = e
+	info.Moved += int(moved)
 	info.Accept++
 	return 1
 }

@@ -384,6 +384,22 @@ func (w swapping) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	return k, nil
 }
 
+// The file of the README is four weeks of shifts, and starts give every shift what it needs.
+func TestMonth(t *testing.T) {
+	r, err := load("month.csv", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.nurses) != 20 || len(r.shifts) != 84 {
+		t.Errorf("%d nurses and %d shifts", len(r.nurses), len(r.shifts))
+	}
+	for x := range slices.Chunk(r.starts(3, 1), r.sites()) {
+		if !r.meets(x) {
+			t.Error("a start does not meet the shifts")
+		}
+	}
+}
+
 // Costs beyond what weights can express are exchanged in pairs: the nurses who cost 1000
 // never work where others can.
 func TestCostsFarApart(t *testing.T) {

@@ -15,11 +15,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-const (
-	// settle is the number of draws per chain that do not count after the
-	// multipliers have been fixed.
-	settle = 100
-)
+// settle is the number of draws per chain that do not count after the multipliers have
+// been fixed.
+const settle = 100
 
 // slacks is what λ times the distance from a limit may be, in energies and in units of -tol.
 // Limits have tolerances of their own.
@@ -236,25 +234,30 @@ func (s *study) judge(ctx context.Context, inf *dual.Inference[int32], lambda []
 	}
 	costs := s.costs()
 	base := func(x []int32) float64 { return s.sum(costs, s.tired, x) }
-	meets := func(x []int32) float64 {
-		if weight(x) > 0 {
-			return 1
-		}
-		return 0
-	}
-	s.trace = diagnose.NewTrace(base, meets, weight, func(x []int32) float64 {
-		w := weight(x)
-		if w > 0 {
-			w *= base(x)
-		}
-		return w
-	}).
-		Name("energy", "meets", "weight", "weighted")
+	s.trace = diagnose.NewTrace(base, weight).Name("cost", "weight")
 	defer func() { s.trace = nil }()
 	c, err := inf.Certify(ctx, lambda, settle, s.was.Draws)
 	if err != nil {
 		return estimates{}, err
 	}
+	energies, err := s.trace.Values("cost")
+	if err != nil {
+		return estimates{}, err
+	}
+	weights, err := s.trace.Values("weight")
+	if err != nil {
+		return estimates{}, err
+	}
+	meets, weighted, draws := 0.0, 0.0, 0.0
+	for c, of := range weights {
+		for d, w := range of {
+			draws++
+			if w > 0 {
+				meets++
+				weighted += w * energies[c][d]
+			}
+		}
+	}
 	rows := s.trace.Summary().Rows
-	return estimates{c, figureOf(rows[0].Mean), figureOf(rows[1].Mean), figureOf(rows[2].Mean), figureOf(rows[3].Mean), figureOf(rows[2].MCSE)}, nil
+	return estimates{c, figureOf(rows[0].Mean), figure{meets / draws, true}, figureOf(rows[1].Mean), figure{weighted / draws, true}, figureOf(rows[1].MCSE)}, nil
 }
