@@ -45,6 +45,8 @@ type inference struct {
 	batch   dual.Batch
 	ess     []float64 // per step
 	history []float64 // per step: λ, then the mean violation
+	alpha   []float64 // per step
+	taken   []float64 // per step: λ of the prediction that the diffusion took
 }
 
 const averageFrom = 0.25 // part of a run that averages leave out
@@ -164,10 +166,12 @@ func (d *Denoiser) step(v []float32, q energy.Noised[float32], final bool) error
 	case d.cfg.Again:
 		again = 1
 	}
+	taken := len(d.taken)
 	for k := range again + 1 {
 		if err := d.p.predict(v, d.g, q.X, q.Alpha, d.lambda, q.Src); err != nil {
 			return err
 		}
+		d.taken = append(d.taken[:taken], d.lambda...)
 		if k > 0 && k == again {
 			break
 		}
@@ -175,7 +179,7 @@ func (d *Denoiser) step(v []float32, q energy.Noised[float32], final bool) error
 			return err
 		}
 		if k == 0 {
-			d.note()
+			d.note(q.Alpha[0])
 		}
 		if d.cfg.Fixed {
 			break
@@ -191,7 +195,8 @@ func (d *Denoiser) step(v []float32, q energy.Noised[float32], final bool) error
 }
 
 // note remembers a step after its first prediction.
-func (d *Denoiser) note() {
+func (d *Denoiser) note(alpha float64) {
+	d.alpha = append(d.alpha, alpha)
 	ess := 0.0
 	if e, ok := d.p.Predictor.(Estimator); ok {
 		ess = e.Effective()
@@ -231,6 +236,63 @@ func (d *Denoiser) Average() []float64 {
 		}
 	}
 	return avg
+}
+
+// Stability returns the stability factors of the last batch, one per step: the part that the
+// multipliers of a step have in the distribution of the samples. They add up to 1, and
+// depend on the schedule and on the variance of a coordinate of the base distribution. With
+// the DDPM step x_s = A·x_t + B·x̂_0 + noise,
+//
+//	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u) over the steps u after t,
+//	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ):
+//
+// V is the variance of x_0 given x_t, by which multipliers move a prediction, and L is what
+// a change of x_t does to it. If the base distribution is normal with independent
+// coordinates of that variance, and the constraints are linear, the samples have the
+// mean at the fixed multipliers Σ_t w_t·λ_t ([Denoiser.Tilt]) exactly, but for what a finite
+// number of steps does at any fixed λ. Elsewhere it is a rough measure; Hadou et al. (2026)
+// bound the effect of multipliers that are not λ* by factors of this kind. It returns nil
+// before the first step, and an error unless variance is finite and > 0.
+func (d *Denoiser) Stability(variance float64) ([]float64, error) {
+	if !(variance > 0) || !check.Finite(variance) {
+		return nil, fmt.Errorf("pdi: Stability: variance = %v, want a finite number > 0", variance)
+	}
+	if len(d.alpha) == 0 {
+		return nil, nil
+	}
+	w := make([]float64, len(d.alpha))
+	next, onward, sum := 1.0, 1.0, 0.0
+	for t := len(w) - 1; t >= 0; t-- {
+		a := d.alpha[t]
+		spread := float64(variance*a) + (1 - a)
+		b := math.Sqrt(next) * (1 - a/next) / (1 - a)
+		w[t] = onward * b * variance * (1 - a) / spread
+		sum += w[t]
+		onward *= float64(math.Sqrt(a/next)*(1-next))/(1-a) + float64(b*math.Sqrt(a)*variance)/spread
+		next = a
+	}
+	for t := range w {
+		w[t] /= sum
+	}
+	return w, nil
+}
+
+// Tilt returns the fixed multipliers Σ_t w_t·λ_t that come to the same as those of the last
+// batch, with the factors w of [Denoiser.Stability] and the multipliers of the predictions
+// that the diffusion took. Freeze these, not [Denoiser.Average], to make more samples like
+// the batch's. Errors are those of Stability.
+func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
+	w, err := d.Stability(variance)
+	if w == nil {
+		return nil, err
+	}
+	tilt := make([]float64, d.p.Len())
+	for t, part := range w {
+		for j := range tilt {
+			tilt[j] += float64(part * d.taken[t*len(tilt)+j])
+		}
+	}
+	return tilt, nil
 }
 
 // Steps returns the number of steps of the last batch so far.

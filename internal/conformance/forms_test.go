@@ -243,6 +243,7 @@ func scheduleForms() []recipe {
 		form("sampler/diffusion/noise.LinearBeta", noise.LinearBeta{}, struct{ noise.LinearBeta }{}),
 		form("sampler/diffusion/noise.LinearSigma", noise.LinearSigma{}, struct{ noise.LinearSigma }{}),
 		form("sampler/diffusion/noise.LogLinear", noise.LogLinear{}, struct{ noise.LogLinear }{}),
+		form("sampler/diffusion/noise.PolynomialSNR", noise.PolynomialSNR{}, struct{ noise.PolynomialSNR }{}),
 		form("sampler/diffusion/noise.Straight", noise.Straight{}, struct{ noise.Straight }{}),
 		form("sampler/diffusion/noise.SigmoidBar", noise.SigmoidBar{}, struct{ noise.SigmoidBar }{}),
 	}

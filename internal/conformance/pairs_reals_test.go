@@ -258,6 +258,7 @@ func realSchedules() []scheduleEntry {
 		{"Straight", noise.Straight{}},
 		{"LogLinear", noise.LogLinear{}},
 		{"GeometricSigma", noise.GeometricSigma{}},
+		{"PolynomialSNR", noise.PolynomialSNR{}},
 	}
 }
 

@@ -84,3 +84,12 @@ func ExampleStraight() {
 	// Output:
 	// 1.0000 0.9000 0.5000 0.1000 0.0000 half at 0.500
 }
+
+// The signal-to-noise ratio is proportional to the time left, or to a power of it.
+func ExamplePolynomialSNR() {
+	show(noise.PolynomialSNR{Power: 1, Max: 50})
+	show(noise.PolynomialSNR{})
+	// Output:
+	// 1.0000 0.9740 0.9615 0.9259 0.0000 half at 0.980
+	// 1.0000 0.9997 0.9984 0.9750 0.0000 half at 0.900
+}

@@ -231,3 +231,50 @@ func (c CosineBar) Check() error {
 	}
 	return nil
 }
+
+// PolynomialSNR has a signal-to-noise ratio that is a polynomial of the time left,
+//
+//	ᾱ/(1−ᾱ) = Max·(1−t)^Power,
+//
+// and ᾱ at least MinAlpha. Power 1, a linear signal-to-noise ratio, is the clock of
+// stochastic localization (Montanari 2023). Of T even steps the first ends at the ratio
+// Max/T^Power: at Power 1 it decides too much unless Max is a few times T or less. The zero
+// value has Power 4 and Max 1e4.
+type PolynomialSNR struct {
+	Power    float64 // > 0; 0 means 4
+	Max      float64 // the ratio at t → 0, > 0; 0 means 1e4
+	MinAlpha float64 // least ᾱ; 0 means 1e-9 (see [CosineBar])
+}
+
+func (c PolynomialSNR) filled() PolynomialSNR {
+	if c.Power == 0 {
+		c.Power = 4
+	}
+	if c.Max == 0 {
+		c.Max = 1e4
+	}
+	if c.MinAlpha == 0 {
+		c.MinAlpha = 1e-9
+	}
+	return c
+}
+
+// Alpha implements [Schedule].
+func (c PolynomialSNR) Alpha(t float64) float64 {
+	if t <= 0 {
+		return 1
+	}
+	c = c.filled()
+	return max(c.MinAlpha, simd.Sigmoid(simd.Log(c.Max)+float64(c.Power*simd.Log1p(-unit(t)))))
+}
+
+// Time implements [Schedule], to the resolution of Alpha.
+func (c PolynomialSNR) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
+
+// Check implements [Checked].
+func (c PolynomialSNR) Check() error {
+	if c = c.filled(); !(c.Power > 0) || !(c.Max > 0) || math.IsInf(c.Power, 1) || math.IsInf(c.Max, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1) {
+		return fmt.Errorf("noise: PolynomialSNR: Power = %v, Max = %v, MinAlpha = %v, want Power and Max finite and > 0, MinAlpha in (0, 1)", c.Power, c.Max, c.MinAlpha)
+	}
+	return nil
+}

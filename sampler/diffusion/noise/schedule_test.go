@@ -63,6 +63,7 @@ func TestResolveRefuses(t *testing.T) {
 		"noise: LinearBeta: From = 3":                           noise.LinearBeta{From: 3},
 		"noise: CosineBar: Offset = -1":                         &noise.CosineBar{Offset: -1},
 		"noise: SigmoidBar: Begin = 5":                          noise.SigmoidBar{Begin: 5},
+		"noise: PolynomialSNR: Power = -1":                      noise.PolynomialSNR{Power: -1},
 		"diffusion: X: Schedule.Alpha(0) = 0.5, want 1":         lossy{0.5, 0.5},
 		"diffusion: X: Schedule.Alpha(1) = 1, want in [0, 1)":   lossy{1, 1},
 		"diffusion: X: Schedule.Alpha(1) = -0.5, want in [0, 1": lossy{1, -0.5},
@@ -76,7 +77,7 @@ func TestResolveRefuses(t *testing.T) {
 // What runs is the schedule itself, or the same to the bit.
 func TestResolveKeepsTheSchedule(t *testing.T) {
 	for _, c := range []noise.Schedule{
-		noise.LogLinear{}, noise.Cosine{}, noise.CosineSquared{}, noise.LinearSigma{}, noise.GeometricSigma{}, noise.LinearBeta{}, &noise.LinearBeta{To: 0.1, Steps: 50}, noise.CosineBar{}, noise.SigmoidBar{},
+		noise.LogLinear{}, noise.Cosine{}, noise.CosineSquared{}, noise.LinearSigma{}, noise.GeometricSigma{}, noise.LinearBeta{}, &noise.LinearBeta{To: 0.1, Steps: 50}, noise.CosineBar{}, noise.SigmoidBar{}, noise.PolynomialSNR{},
 	} {
 		got, err := noise.Resolve("diffusion: X", c)
 		assert.NoError(t, err)
@@ -115,8 +116,13 @@ func TestBetaSchedulesAreTheirFormulas(t *testing.T) {
 	}
 	f := func(t float64) float64 { return math.Pow(math.Cos((t+0.008)/1.008*math.Pi/2), 2) }
 	g := func(t float64) float64 { return 1 / (1 + math.Exp(3-6*t)) }
+	linear := noise.PolynomialSNR{Power: 1, Max: 50}
 	for _, u := range []float64{0.1, 0.5, 0.9, 0.999} {
 		assert.InEpsilon(t, f(u)/f(0), noise.CosineBar{}.Alpha(u), 1e-9)
+		snr := func(a float64) float64 { return a / (1 - a) }
+		assert.InEpsilon(t, 50*(1-u), snr(linear.Alpha(u)), 1e-9)
+		assert.InEpsilon(t, max(1e4*math.Pow(1-u, 4), snr(1e-9)), snr(noise.PolynomialSNR{}.Alpha(u)), 1e-9)
+		assert.InDelta(t, u, linear.Time(linear.Alpha(u)), 1e-12)
 		assert.InEpsilon(t, (g(1)-g(u))/(g(1)-g(0)), noise.SigmoidBar{}.Alpha(u), 1e-9)
 	}
 	for _, s := range []noise.Schedule{noise.LinearBeta{}, noise.LinearBeta{Steps: 1, From: 0.5}, noise.CosineBar{}, noise.SigmoidBar{}} {
