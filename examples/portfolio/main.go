@@ -28,7 +28,7 @@ type options struct {
 	csv, kind, weights                 string
 	assets, samples, steps, candidates int
 	budget, cold, holdout, year        float64
-	rebalance                          int
+	rebalance, seeds                   int
 	methods                            []string
 	seed                               uint64
 }
@@ -50,6 +50,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.candidates, "candidates", 512, "candidates of the Monte Carlo score (pdi-mc)")
 	methods := f.String("method", "", "`methods` to run, of "+strings.Join(names, ", ")+"; the default is "+strings.Join(made, ",")+", and "+strings.Join(read, ",")+" for a file")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the market and of samples")
+	f.IntVar(&o.seeds, "seeds", 1, "seeds, from -seed on, each of a market, or of samples for a file; of more than one there are means and standard errors, and the rest is about the first")
 	o.Define(f, "weights.csv")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -75,6 +76,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-assets = %d, want 2 to %d", o.assets, mostAssets)
 	case o.samples < 1 || o.steps < 1 || o.candidates < 1:
 		return o, fmt.Errorf("-samples = %d, -steps = %d, -candidates = %d, want ≥ 1", o.samples, o.steps, o.candidates)
+	case o.seeds < 1:
+		return o, fmt.Errorf("-seeds = %d, want ≥ 1", o.seeds)
 	case !positive(o.budget):
 		return o, fmt.Errorf("-budget = %v, want > 0 and finite", o.budget)
 	case o.cold != 0 && !positive(o.cold):
@@ -121,12 +124,23 @@ func run(ctx context.Context, o options) (*report, error) {
 		f.Close()
 	}
 	r := &report{Assets: p.law.Sites(), Samples: o.samples, Steps: o.steps, Budget: o.budget, Seed: o.seed, Names: p.law.names, Notes: p.notes, scale: p.scale()}
-	for _, name := range o.methods {
-		f, err := p.solve(ctx, name)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+	if r.Methods, err = p.all(ctx); err != nil {
+		return nil, err
+	}
+	runs := [][]figures{r.Methods}
+	for k := 1; k < o.seeds; k++ {
+		o.seed++
+		if p, err = newProblem(o); err != nil {
+			return nil, err
 		}
-		r.Methods = append(r.Methods, *f)
+		more, err := p.all(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("seed %d: %w", o.seed, err)
+		}
+		runs = append(runs, more)
+	}
+	if o.seeds > 1 {
+		r.Spread = spreads(runs, r.scale)
 	}
 	if o.weights != "" {
 		if err := r.write(o.weights); err != nil {

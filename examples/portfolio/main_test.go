@@ -231,6 +231,35 @@ func TestHostileTables(t *testing.T) {
 	}
 }
 
+// What makes a covariance singular is said: periods that are fewer than assets, and an asset
+// that does not move, which the least variance consists of. All methods go on.
+func TestSingular(t *testing.T) {
+	text := "A,B,C,cash\n10,20,30,1\n11,21,29,1\n12,19,31,1\n11,22,30,1\n13,22,33,1\n12,23,32,1\n"
+	r := do(t, "-csv", file(t, text), "-kind", "prices", "-samples", "8", "-steps", "20", "-seeds", "2")
+	if len(r.Notes) != 2 || !strings.HasPrefix(r.Notes[0], "4 periods are fitted to, for 4 assets") || !strings.HasPrefix(r.Notes[1], "cash has the same return") {
+		t.Errorf("%q", r.Notes)
+	}
+	for k, f := range r.Methods {
+		if f.Method == "minimum-variance" && math.Abs(f.Weights[3]-1) > 1e-3 {
+			t.Errorf("least variance at %v", f.Weights)
+		}
+		s := r.Spread[k]
+		if s.Method != f.Method || s.Return.SE < 0 || f.Method != "pdi" && (s.Return.SE > 1e-12 || math.Abs(s.Return.Mean-252*f.Return) > 1e-9) {
+			t.Errorf("%+v of %+v", s, f)
+		}
+	}
+	if !strings.Contains(r.String(), "means and standard errors over seeds") {
+		t.Error(r)
+	}
+}
+
+// Means and standard errors, by hand.
+func TestEstimated(t *testing.T) {
+	if e := estimated([]float64{1, 2, 6}); math.Abs(e.Mean-3) > 1e-15 || math.Abs(e.SE-math.Sqrt(7.0/3)) > 1e-15 {
+		t.Errorf("%+v", e)
+	}
+}
+
 // prices makes a file of a market that moves, with so many assets and days.
 func prices(t *testing.T, assets, days int) string {
 	r := rand.New(rand.NewPCG(uint64(assets), uint64(days)))
@@ -371,6 +400,7 @@ func TestErrorsAreClear(t *testing.T) {
 		"-assets = 1":         {"-assets", "1"},
 		"-samples = 0":        {"-samples", "0"},
 		"-budget = NaN":       {"-budget", "NaN"},
+		"-seeds = 0":          {"-seeds", "0"},
 		"-cold = -1":          {"-cold", "-1"},
 		`-kind = "x"`:         {"-kind", "x"},
 		"-holdout = 1":        {"-holdout", "1"},

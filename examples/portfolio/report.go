@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -27,6 +28,7 @@ type report struct {
 	Methods []figures `json:"methods"`
 	Names   []string  `json:"names"`           // of the assets, in the order of weights
 	Notes   []string  `json:"notes,omitempty"` // on the file
+	Spread  []spread  `json:"over_seeds,omitempty"`
 
 	scale float64 // periods in a year
 
@@ -53,6 +55,50 @@ type figures struct {
 	parts   []float64 // of budgets, by asset
 	course  []float64
 	warning string
+}
+
+// spread is the figures of a method over seeds, those of returns a year.
+type spread struct {
+	Method   string   `json:"method"`
+	Return   estimate `json:"return"`
+	Largest  estimate `json:"largest_violation"`
+	Mean     estimate `json:"mean_violation"`
+	Feasible estimate `json:"feasible"`
+	Holdings estimate `json:"effective_assets"`
+}
+
+// estimate is a mean and its standard error.
+type estimate struct {
+	Mean float64 `json:"mean"`
+	SE   float64 `json:"standard_error"`
+}
+
+// estimated returns the mean of at least two numbers.
+func estimated(v []float64) estimate {
+	mean, sd := stat.MeanStdDev(v, nil)
+	return estimate{mean, stat.StdErr(sd, float64(len(v)))}
+}
+
+// spreads compares the figures of methods over runs, one per seed.
+func spreads(runs [][]figures, scale float64) (all []spread) {
+	for m, first := range runs[0] {
+		over := func(of func(f figures) float64) estimate {
+			var v []float64
+			for _, r := range runs {
+				v = append(v, of(r[m]))
+			}
+			return estimated(v)
+		}
+		all = append(all, spread{
+			Method:   first.Method,
+			Return:   over(func(f figures) float64 { return f.Return * scale }),
+			Largest:  over(func(f figures) float64 { return f.Largest }),
+			Mean:     over(func(f figures) float64 { return f.Mean }),
+			Feasible: over(func(f figures) float64 { return f.Feasible }),
+			Holdings: over(func(f figures) float64 { return f.Holdings }),
+		})
+	}
+	return all
 }
 
 // tolerance is how far above its budget, relative to it, an asset still counts as
@@ -139,6 +185,15 @@ func (r *report) String() string {
 		fmt.Fprintf(w, "%s\t%.4f\t%.1f %%\t%.2f %%\t%.1f %%\t%.1f\t%s\t%.1f\t\n", explain[f.Method], f.Return*r.scale, 100*f.Largest, 100*f.Mean, 100*f.Feasible, f.Holdings, candidates, f.Seconds)
 	}
 	w.Flush()
+	if r.Spread != nil {
+		fmt.Fprint(&b, "\nmeans and standard errors over seeds\n")
+		fmt.Fprintln(w, "method\treturn\tlargest violation\tmean violation\tfeasible\teffective assets\t")
+		for _, s := range r.Spread {
+			fmt.Fprintf(w, "%s\t%.3f ± %.3f\t%.1f ± %.1f %%\t%.2f ± %.2f %%\t%.1f ± %.1f %%\t%.1f ± %.1f\t\n", explain[s.Method], s.Return.Mean, s.Return.SE, 100*s.Largest.Mean, 100*s.Largest.SE,
+				100*s.Mean.Mean, 100*s.Mean.SE, 100*s.Feasible.Mean, 100*s.Feasible.SE, s.Holdings.Mean, s.Holdings.SE)
+		}
+		w.Flush()
+	}
 	r.outcome(&b)
 	for _, s := range r.Warnings() {
 		fmt.Fprintln(&b, s)

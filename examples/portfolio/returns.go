@@ -259,7 +259,25 @@ func (h *history) split(part float64) (*market, [][]float64, error) {
 		return nil, nil, fmt.Errorf("-holdout = %v leaves %d of %d periods, want ≥ %d", part, len(h.rows)-out, len(h.rows), leastPeriods)
 	}
 	at := len(h.rows) - out
+	h.rank(h.rows[:at])
 	return sampled(h.names, h.rows[:at]), h.rows[at:], nil
+}
+
+// rank notes what makes the covariance of rows singular: too few of them, and assets that do
+// not move.
+func (h *history) rank(rows [][]float64) {
+	if len(rows) <= len(h.names) {
+		h.notes = append(h.notes, fmt.Sprintf("%d periods are fitted to, for %d assets: some portfolios seem to have no risk, and what the minimum variance or the convex optimum choose among them says little; give more periods or fewer assets", len(rows), len(h.names)))
+	}
+	for i, name := range h.names {
+		still := true
+		for _, row := range rows {
+			still = still && row[i] == rows[0][i]
+		}
+		if still {
+			h.notes = append(h.notes, fmt.Sprintf("%s has the same return in every period that is fitted to, %v: it counts as without risk", name, rows[0][i]))
+		}
+	}
 }
 
 // sampled returns the market with the mean and the covariance (divisor periods − 1) of rows.

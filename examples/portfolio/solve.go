@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -70,6 +71,18 @@ func (p *problem) scale() float64 {
 		return 1
 	}
 	return p.year
+}
+
+// all solves by every method of the options.
+func (p *problem) all(ctx context.Context) (all []figures, err error) {
+	for _, name := range p.methods {
+		f, err := p.solve(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, *f)
+	}
+	return all, nil
 }
 
 // solve draws samples by one method and measures them.
