@@ -41,7 +41,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.steps, "steps", 600, "dual steps of the first round")
 	f.IntVar(&o.draws, "draws", 600, "draws per chain that judge the multipliers of the first round")
 	f.Float64Var(&o.tol, "tol", 0.05, "how far above its limit a mean may be, or a hundredth of the limit if that is more, two standard errors included")
-	f.IntVar(&o.rounds, "rounds", 4, "rounds at most, each of twice the steps and draws, until that holds")
+	f.IntVar(&o.rounds, "rounds", 4, "rounds at most, each of two to eight times the steps and draws, until that holds")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	o.Output.Define(f, "")
 	o.Flags.Define(f)
@@ -68,7 +68,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// mostRounds bounds what doubling can ask for.
+// mostRounds bounds what growing rounds can ask for.
 const mostRounds = 16
 
 func main() {

@@ -140,8 +140,8 @@ func run(ctx context.Context, o options) (*report, error) {
 }
 
 // advance makes the present phase and says which is the next. Multipliers move until
-// the certificate holds, or for o.rounds rounds, each of which doubles the steps so
-// far and the draws that judge them.
+// the certificate holds, or for o.rounds rounds, with as many more steps and draws each as
+// its errors ask for.
 func (s *study) advance(ctx context.Context, inf *dual.Inference[int32], o options, saved *checkpoint.File) (err error) {
 	was := s.was
 	switch was.Phase {
@@ -158,7 +158,8 @@ func (s *study) advance(ctx context.Context, inf *dual.Inference[int32], o optio
 			return err
 		}
 		if was.Rounds++; was.Rounds < o.rounds && !was.After.Cert.Holds(slacks*o.tol) {
-			was.Phase, was.Until, was.Draws = moving, inf.Len()+max(o.steps, inf.Len()), 2*was.Draws
+			more := s.growth(was.After.Cert)
+			was.Phase, was.Until, was.Draws = moving, int(more*float64(inf.Len())), int(more*float64(was.Draws))
 			return nil
 		}
 		was.Phase = comparing
@@ -174,6 +175,21 @@ func (s *study) advance(ctx context.Context, inf *dual.Inference[int32], o optio
 		}
 	}
 	return err
+}
+
+// sure is how many standard errors above its limit the certificate has the largest of
+// twenty means at their limits: 1.9 are expected of the draws alone, √2 times that with the
+// multipliers, whose errors are as large, and it adds two.
+const sure = 4.6
+
+// growth is by how much steps and draws have to grow for errors that are small enough, at
+// least twice and at most eight times.
+func (s *study) growth(c *dual.Certificate) float64 {
+	most := 0.0
+	for j, l := range s.limits {
+		most = max(most, sure*c.ViolationSE[j]/l.tol)
+	}
+	return min(max(most*most, 2), 8)
 }
 
 // looks is the number of times in a round that a run looks whether it is time to
