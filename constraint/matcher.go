@@ -29,6 +29,14 @@ func ContainsAny(words ...[]int32) (Automaton, error) {
 // occurs; it is the complement of [ContainsAny], with the same errors.
 func Avoids(words ...[]int32) (Automaton, error) { return newMatcher("Avoids", words, false) }
 
+// String returns the name of the function that builds the language, for errors.
+func (w *matcher) String() string {
+	if w.until {
+		return "ContainsAny"
+	}
+	return "Avoids"
+}
+
 // newMatcher builds the automaton.
 func newMatcher(name string, words [][]int32, until bool) (*matcher, error) {
 	w := &matcher{until: until, classes: 1}

@@ -365,11 +365,11 @@ func (o Observer) And(next Observer) Observer {
 }
 
 // ErrNaN is the error of a kernel without an acceptance step that met an energy or a
-// difference that is NaN.
+// difference that is NaN, and of a start from such a state ([StartError]).
 var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
 // ErrZero is the error of a kernel without an acceptance step that moved to a state of
-// probability zero.
+// probability zero, and of a start from such a state ([StartError]).
 var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
 // StartError is the error of a chain that cannot start from its state.
@@ -390,6 +390,18 @@ func (e *StartError) Error() string {
 		why = "the model cannot evaluate the state, as where it computes +Inf − +Inf"
 	}
 	return fmt.Sprintf("sampler: chain %d: energy of the initial state = %v, want a finite number: %s", e.Chain, e.Energy, why)
+}
+
+// Unwrap returns [ErrZero] for the energy +Inf, nil if Constraint is set and [ErrNaN]
+// otherwise.
+func (e *StartError) Unwrap() error {
+	switch {
+	case e.Constraint != "":
+		return nil
+	case math.IsInf(e.Energy, 1):
+		return ErrZero
+	}
+	return ErrNaN
 }
 
 // named numbers the chain of a *StartError of a block that begins with chain first.

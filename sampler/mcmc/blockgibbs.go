@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
@@ -54,7 +55,7 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 		return nil, err
 	}
 	if g.Blocks == nil && g.Within != nil {
-		return nil, fmt.Errorf("mcmc: BlockGibbs: Within = %v needs Blocks: layers are drawn unit by unit", g.Within)
+		return nil, fmt.Errorf("mcmc: BlockGibbs: Within = %s needs Blocks: layers are drawn unit by unit", automata.Name(g.Within))
 	}
 	if g.Blocks == nil {
 		units := func(m energy.Model) (sampler.Kernel, error) {

@@ -147,6 +147,13 @@ func TestForbiddenStates(t *testing.T) {
 	c, err := sampler.NewChains(context.Background(), m, DULA{StepSize: 1}, sampler.Config{Chains: 40, Warmup: -1, Init: zero})
 	require.NoError(t, err)
 	require.ErrorIs(t, c.Run(context.Background(), 200), sampler.ErrZero)
+	for seed := range uint64(20) { // whichever rung meets the state, before or after an exchange
+		c, err := sampler.NewChains(context.Background(), m, Tempering{Base: DUPS{StepSize: 1}, Betas: []float64{1, 0.5}}, sampler.Config{Chains: 5, Warmup: -1, Init: zero, Seed: seed})
+		require.NoError(t, err)
+		err = c.Run(context.Background(), 200)
+		require.ErrorIs(t, err, sampler.ErrZero)
+		require.NotContains(t, err.Error(), "initial state")
+	}
 }
 
 func TestInfeasibleStart(t *testing.T) {

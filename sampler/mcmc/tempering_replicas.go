@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -208,8 +209,9 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 		if !k.measure() {
 			return 0
 		}
-		k.gather()
-		k.exchange(k.at.Info, r)
+		if k.gather() {
+			k.exchange(k.at.Info, r)
+		}
 		k.phase, k.rung = resetting, 0
 	}
 	if !k.resetTouched(ctl) {
@@ -284,8 +286,10 @@ func (k *tempering) measure() bool {
 	return true
 }
 
-// gather sums up what the kernels of the rungs reported.
-func (k *tempering) gather() {
+// gather sums up what the kernels of the rungs reported, and reports whether all chains can go
+// on: a kernel without an acceptance step may have moved to a state of probability zero.
+func (k *tempering) gather() (ok bool) {
+	ok = true
 	for s := range k.at.Info {
 		pending := &k.at.Info[s]
 		*pending = sampler.Info{Accept: k.info[s].Accept, Err: k.fault}
@@ -295,11 +299,13 @@ func (k *tempering) gather() {
 		for j := range k.kernels {
 			of := &k.info[j*k.chains+s]
 			pending.Invalid += of.Invalid
-			if of.Err != nil && pending.Err == nil {
-				pending.Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], of.Err)
+			if err := cmp.Or(of.Err, unadjusted(k.e[j*k.chains+s])); err != nil && pending.Err == nil {
+				pending.Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], err)
 			}
 		}
+		ok = ok && pending.Err == nil
 	}
+	return ok
 }
 
 // exchange offers the swaps of this step.
@@ -308,9 +314,6 @@ func (k *tempering) exchange(info []sampler.Info, r []sampler.Stream) {
 		e, f := k.e[j*k.chains:][:k.chains], k.e[(j+1)*k.chains:][:k.chains]
 		n := 0
 		for s := range info {
-			if info[s].Err != nil {
-				continue
-			}
 			a, ok := k.swapProb(j, e[s], f[s])
 			if !ok {
 				info[s].Invalid++
@@ -377,6 +380,9 @@ func (k *tempering) resetTouched(ctl sampler.Control) bool {
 			return false
 		}
 		k.touched[j] = false
+		if ex := k.packed[j]; ex != nil && err == nil {
+			ex.Hold(k.states(j)) // so that Show has them for the states of the chains as well
+		}
 		if err != nil {
 			for s := range k.at.Info { // whose chain it is does not matter: the block stops
 				k.at.Info[s].Err = fmt.Errorf("rung %d, β = %v: %w", j, k.betas[j], err)

@@ -347,75 +347,98 @@ func (p plainKernels) Kernel(ctx context.Context, m energy.Model, chains int) (s
 	return plainKernel{k}, err
 }
 
-// Kernels that exchange states make the steps of those that are Reset to swapped ones: the
-// same states on all rungs, read or not, resumed or not, and energies that are theirs.
+// coldExchange is a method of whose kernels, made again and again for ladders of some length,
+// the first can exchange states and the others cannot.
+type coldExchange struct {
+	sampler.Method
+	rungs int
+	made  *int
+}
+
+func (c coldExchange) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	k, err := c.Method.Kernel(ctx, m, chains)
+	if *c.made++; *c.made%c.rungs == 1 {
+		return k, err
+	}
+	return plainKernel{k}, err
+}
+
+// Kernels that exchange states, all of them or that of β = 1 alone, make the steps of those
+// that are Reset to swapped ones: the same states on all rungs, read or not, resumed or not,
+// and energies that are theirs.
 func TestTemperingExchanges(t *testing.T) {
 	exact.SkipUnderRace(t)
 	for name, c := range exchanged(t) {
-		t.Run(name, func(t *testing.T) {
-			const chains, steps = 8, 40
-			betas := []float64{1, 0.9, 0.8, 0.4, 0}
-			sites, levels := c.m.Shape()
-			e := make([]float64, 1)
-			type run struct {
-				k    *tempering
-				x    []int32
-				r    []sampler.Stream
-				info []sampler.Info
-			}
-			begin := func(base sampler.Method) run {
-				k := exact.Must(Tempering{Base: base, Betas: betas}.Kernel(context.Background(), c.m, chains)).(*tempering)
-				r := run{k, make([]int32, chains*sites), sweeptest.Streams(chains), make([]sampler.Info, chains)}
-				for i := range r.x {
-					r.x[i] = int32(i * i % 11 % levels)
-				}
-				require.NoError(t, k.Reset(sampler.Control{}, r.x))
-				return r
-			}
-			fast, unread, slow := begin(c.method), begin(c.method), begin(plainKernels{c.method})
-			require.NotContains(t, fast.k.packed, sampler.Exchanger(nil))
-			require.Nil(t, slow.k.packed[0])
-			swaps := 0
-			for step := range steps {
-				before := slices.Clone(fast.x)
-				fast.k.Step(sampler.Control{}, fast.info, fast.x, fast.r)
-				slow.k.Step(sampler.Control{}, slow.info, slow.x, slow.r)
-				unread.k.Step(sampler.Control{Unread: step%3 > 0}, unread.info, unread.x, unread.r)
-				require.Equal(t, slow.x, fast.x)
-				if step%3 == 0 {
-					require.Equal(t, slow.x, unread.x)
-				}
-				for s := range chains {
-					own := fast.x[s*sites : (s+1)*sites]
-					moved := sweep.Changed(before[s*sites:(s+1)*sites], own)
-					require.GreaterOrEqual(t, fast.info[s].Moved, moved)
-					require.Equal(t, fast.info[s].Moved, unread.info[s].Moved)
-					for j := range betas {
-						_, f, y := fast.info[s].Rungs.Rung(j)
-						_, g, z := slow.info[s].Rungs.Rung(j)
-						require.Equal(t, z, y, "rung %d", j)
-						require.InDelta(t, g, f, 1e-9*(1+math.Abs(g)))
-						c.m.Energy(e, y)
-						require.InDelta(t, e[0], f, 1e-9*(1+math.Abs(f)))
-					}
-					if fast.k.swaps.replica[s] != 0 {
-						swaps++
-					}
-				}
-				if step == 20 {
-					saved := exact.Must(fast.k.AppendBinary(nil))
-					fast.k = begin(c.method).k
-					require.NoError(t, fast.k.UnmarshalBinary(saved))
-					require.Equal(t, saved, exact.Must(fast.k.AppendBinary(nil)))
-					require.NoError(t, slow.k.Reset(sampler.Control{}, slow.x), "changes nothing")
-				}
-			}
-			require.Positive(t, swaps)
-			unread.k.Show(unread.x)
-			require.Equal(t, fast.x, unread.x)
-			require.Zero(t, testing.AllocsPerRun(20, func() { fast.k.Step(sampler.Control{}, fast.info, fast.x, fast.r) }))
-		})
+		t.Run(name, func(t *testing.T) { exchange(t, c.m, c.method, c.method) })
+		t.Run(name+", β = 1 alone", func(t *testing.T) { exchange(t, c.m, coldExchange{c.method, 5, new(int)}, c.method) })
 	}
+}
+
+func exchange(t *testing.T, m energy.Model, method, plain sampler.Method) {
+	const chains, steps = 8, 40
+	betas := []float64{1, 0.9, 0.8, 0.4, 0}
+	sites, levels := m.Shape()
+	e := make([]float64, 1)
+	type run struct {
+		k    *tempering
+		x    []int32
+		r    []sampler.Stream
+		info []sampler.Info
+	}
+	begin := func(base sampler.Method) run {
+		k := exact.Must(Tempering{Base: base, Betas: betas}.Kernel(context.Background(), m, chains)).(*tempering)
+		r := run{k, make([]int32, chains*sites), sweeptest.Streams(chains), make([]sampler.Info, chains)}
+		for i := range r.x {
+			r.x[i] = int32(i * i % 11 % levels)
+		}
+		require.NoError(t, k.Reset(sampler.Control{}, r.x))
+		return r
+	}
+	fast, unread, slow := begin(method), begin(method), begin(plainKernels{plain})
+	_, alone := method.(coldExchange)
+	for j, ex := range fast.k.packed {
+		require.Equal(t, alone && j > 0, ex == nil, "rung %d", j)
+	}
+	require.Nil(t, slow.k.packed[0])
+	swaps := 0
+	for step := range steps {
+		before := slices.Clone(fast.x)
+		fast.k.Step(sampler.Control{}, fast.info, fast.x, fast.r)
+		slow.k.Step(sampler.Control{}, slow.info, slow.x, slow.r)
+		unread.k.Step(sampler.Control{Unread: step%3 > 0}, unread.info, unread.x, unread.r)
+		require.Equal(t, slow.x, fast.x)
+		if step%3 == 0 {
+			require.Equal(t, slow.x, unread.x)
+		}
+		for s := range chains {
+			own := fast.x[s*sites : (s+1)*sites]
+			moved := sweep.Changed(before[s*sites:(s+1)*sites], own)
+			require.GreaterOrEqual(t, fast.info[s].Moved, moved)
+			require.Equal(t, fast.info[s].Moved, unread.info[s].Moved)
+			for j := range betas {
+				_, f, y := fast.info[s].Rungs.Rung(j)
+				_, g, z := slow.info[s].Rungs.Rung(j)
+				require.Equal(t, z, y, "rung %d", j)
+				require.InDelta(t, g, f, 1e-9*(1+math.Abs(g)))
+				m.Energy(e, y)
+				require.InDelta(t, e[0], f, 1e-9*(1+math.Abs(f)))
+			}
+			if fast.k.swaps.replica[s] != 0 {
+				swaps++
+			}
+		}
+		if step == 20 {
+			saved := exact.Must(fast.k.AppendBinary(nil))
+			fast.k = begin(method).k
+			require.NoError(t, fast.k.UnmarshalBinary(saved))
+			require.Equal(t, saved, exact.Must(fast.k.AppendBinary(nil)))
+			require.NoError(t, slow.k.Reset(sampler.Control{}, slow.x), "changes nothing")
+		}
+	}
+	require.Positive(t, swaps)
+	unread.k.Show(unread.x)
+	require.Equal(t, fast.x, unread.x)
+	require.Zero(t, testing.AllocsPerRun(20, func() { fast.k.Step(sampler.Control{}, fast.info, fast.x, fast.r) }))
 }
 
 // Kernels of other forms, of other graphs and of other numbers of chains do not exchange
