@@ -2,11 +2,13 @@ package constraint
 
 import (
 	"context"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // TestEveryPollCancels cancels compilations at every point at which they look
@@ -28,6 +30,41 @@ func TestEveryPollCancels(t *testing.T) {
 			return err
 		}, func(err error) { require.ErrorIs(t, err, context.Canceled, name) })
 		require.Greater(t, looks, 1, name)
+	}
+}
+
+// Between two looks at the context lies a bounded number of operations, whatever takes
+// them: states, tokens of few states, or transitions.
+func TestWorkBetweenLooks(t *testing.T) {
+	even, err := NewResidue([]int{1, 0}, 2, 0)
+	require.NoError(t, err)
+	const levels, states = 1 << 17, 1 << 6
+	r, next := rand.New(rand.NewPCG(1, 1)), make([]int32, states*levels/32)
+	for i := range next {
+		next[i] = int32(r.IntN(states))
+	}
+	end := make([]bool, states)
+	end[1] = true
+	for name, c := range map[string]struct {
+		operations int
+		run        func(ctx context.Context) error
+	}{
+		"Compile of many tokens": {2 * levels, func(ctx context.Context) error {
+			_, err := Compile(ctx, plain{even}, levels, Limits{})
+			return err
+		}},
+		"NewDFA of many transitions": {6 * len(next), func(ctx context.Context) error {
+			_, err := NewDFA(ctx, levels/32, next, end)
+			return err
+		}},
+		"Concat of many tokens": {2 * levels, func(ctx context.Context) error {
+			_, err := Concat(ctx, levels, Limits{}, plain{even}, plain{even})
+			return err
+		}},
+	} {
+		looks, err := exact.Looks(c.run)
+		require.NoError(t, err, name)
+		require.GreaterOrEqual(t, looks, c.operations/poll.Every, name)
 	}
 }
 

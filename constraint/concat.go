@@ -100,10 +100,12 @@ func concat(ctx context.Context, a Automaton, b *DFA, limits Limits) (*automata.
 	}
 	scratch := pair{first: a.Start()}
 	find(scratch)
+	var meter poll.Meter
+	meter.Watch(ctx)
+	if meter.Poll() != nil {
+		return nil, meter.Err()
+	}
 	for head := 0; head < len(pairs); head++ {
-		if head%automata.PollStates == 0 && poll.Err(ctx) != nil {
-			return nil, context.Cause(ctx)
-		}
 		p := pairs[head]
 		accepting := false
 		for _, s := range p.rest {
@@ -111,6 +113,9 @@ func concat(ctx context.Context, a Automaton, b *DFA, limits Limits) (*automata.
 		}
 		t.Final = append(t.Final, accepting)
 		for _, token := range rep {
+			if meter.Done(automata.StateWork + automata.NextWork*len(p.rest)) {
+				return nil, meter.Err()
+			}
 			scratch.first, scratch.rest = p.first, scratch.rest[:0]
 			if p.first >= 0 {
 				scratch.first = a.Next(p.first, token)

@@ -41,16 +41,19 @@ func (f *functions) walk(ctx context.Context, t *trie, tokens, most int) (token 
 		token[i] = none
 	}
 	stack := make([]int32, t.longest+1)
+	var meter poll.Meter
+	meter.Watch(ctx)
 	known := 0
 	for i := 0; i < len(t.symbol); {
 		d := t.depth[i]
-		id := f.after(stack[d-1], t.symbol[i])
+		before := stack[d-1]
+		id := f.after(before, t.symbol[i])
+		if meter.Done(1 + int(f.first[before+1]-f.first[before])) {
+			return nil, false, meter.Err()
+		}
 		if f.len() > known {
 			if known = f.len(); len(f.from)+len(f.child) > most {
 				return nil, false, nil
-			}
-			if known%automata.PollStates == 0 && poll.Err(ctx) != nil {
-				return nil, false, context.Cause(ctx)
 			}
 		}
 		if id == none {
@@ -112,11 +115,13 @@ func (l *liftedStates) reach(ctx context.Context, name string, padding bool, lim
 	l.queue = append(l.queue, 0)
 	l.number[0] = 0
 	accepts := false
+	var meter poll.Meter
+	meter.Watch(ctx)
 	for head := 0; head < len(l.queue); head++ {
-		if head%automata.PollStates == 0 && poll.Err(ctx) != nil {
-			return context.Cause(ctx)
-		}
 		s := l.queue[head]
+		if meter.Done(automata.StateWork + int(l.first[s+1]-l.first[s])) {
+			return meter.Err()
+		}
 		accepts = accepts || l.bytes.Accepting(int(s))
 		for _, to := range l.to[l.first[s]:l.first[s+1]] {
 			if l.number[to] < 0 {

@@ -29,18 +29,20 @@ func determinise(ctx context.Context, name string, prog *syntax.Prog, runes *run
 	d.begin()
 	d.add(uint32(prog.Start))
 	d.find(d.kindOf(-1))
-	polled := 0
+	var meter poll.Meter
+	meter.Watch(ctx)
+	if meter.Poll() != nil {
+		return nil, meter.Err()
+	}
 	for head := 0; head < len(d.states); head++ {
-		if d.work-polled > automata.PollWork || head == 0 {
-			polled = d.work
-			if poll.Err(ctx) != nil {
-				return nil, context.Cause(ctx)
-			}
-		}
 		s := d.states[head]
 		t.Final = append(t.Final, d.matches(s))
 		for c := range k {
 			t.To = append(t.To, d.step(s, c))
+			if meter.Done(d.work) {
+				return nil, meter.Err()
+			}
+			d.work = 0
 		}
 		if err := limits.Check(name, len(d.states), k*len(d.states), d.bytes); err != nil {
 			return nil, err
@@ -57,7 +59,7 @@ type subsets struct {
 	number map[string]int32
 	states []subset
 	bytes  int // memory of the states
-	work   int // instructions visited
+	work   int // instructions visited since the meter was told
 
 	set   []uint32 // the set under construction
 	seen  []uint32 // seen[pc] = round: pc was visited in this round

@@ -16,10 +16,6 @@ func (e *Edges) Add(from, label, to int32) {
 	e.tail, e.label, e.head = append(e.tail, from), append(e.label, label), append(e.head, to)
 }
 
-// pollWork is the number of edges between two looks at the context, some milliseconds
-// under js/wasm (internal/tools/deadline).
-const pollWork = 1 << 16
-
 // Refine returns the block of every element in the coarsest partition that is finer than
 // first (block numbers below blocks) and in which the elements of a block have edges of
 // the same labels to the same blocks. Blocks are numbered in no particular order. The
@@ -30,27 +26,30 @@ const pollWork = 1 << 16
 // of the edges refine each other, always relabelling the smaller half, O(m log n) for n
 // elements and m edges. Missing edges cost nothing.
 func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []int32, n int, err error) {
-	elements, edges := newPartition(first, blocks), newPartition(e.label, int(maxOf(e.label))+1)
-	into, incoming := Group(e.head, len(first)) // edges by where they lead
+	var meter poll.Meter
+	meter.Watch(ctx)
+	if meter.Poll() != nil {
+		return nil, 0, meter.Err()
+	}
+	elements, edges := newPartition(&meter, first, blocks), newPartition(&meter, e.label, int(maxOf(e.label))+1)
+	into, incoming := group(&meter, e.head, len(first)) // edges by where they lead
 
 	// Block 0 of the elements need not be a splitter: what it would split off
 	// follows from the other blocks and the edge's existence, which the blocks of
 	// edges by label account for.
 	splitter := 1
-	work, polled := 0, 0
-	for c := 0; c < edges.sets(); c++ {
-		if work += len(edges.members(c)); c == 0 || work-polled > pollWork {
-			polled = work
-			if poll.Err(ctx) != nil {
-				return nil, 0, context.Cause(ctx)
+	for c := 0; meter.Err() == nil && c < edges.sets(); c++ {
+		for _, a := range edges.members(c) {
+			if elements.mark(e.tail[a]); meter.Done(1) {
+				return nil, 0, meter.Err()
 			}
 		}
-		for _, a := range edges.members(c) {
-			elements.mark(e.tail[a])
-		}
 		elements.split()
-		for ; splitter < elements.sets(); splitter++ {
+		for ; meter.Err() == nil && splitter < elements.sets(); splitter++ {
 			for _, s := range elements.members(splitter) {
+				if meter.Done(1 + int(into[s+1]-into[s])) {
+					return nil, 0, meter.Err()
+				}
 				for _, a := range incoming[into[s]:into[s+1]] {
 					edges.mark(a)
 				}
@@ -58,16 +57,22 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 			edges.split()
 		}
 	}
-	return elements.set, elements.sets(), nil
+	return elements.set, elements.sets(), meter.Err()
 }
 
 // Group lists the indices of key by value: those of value k are list[from[k]:from[k+1]],
 // ascending. Indices of negative values are left out.
-func Group(key []int32, keys int) (from, list []int32) {
+func Group(key []int32, keys int) (from, list []int32) { return group(nil, key, keys) }
+
+// group is Group until the context of the meter ends; then lists are incomplete.
+func group(meter *poll.Meter, key []int32, keys int) (from, list []int32) {
 	from = make([]int32, keys+1)
 	for _, k := range key {
 		if k >= 0 {
 			from[k+1]++
+		}
+		if meter.Done(1) {
+			return from, nil
 		}
 	}
 	for k := range keys {
@@ -79,6 +84,9 @@ func Group(key []int32, keys int) (from, list []int32) {
 		if k >= 0 {
 			list[fill[k]] = int32(i)
 			fill[k]++
+		}
+		if meter.Done(1) {
+			break
 		}
 	}
 	return from, list
@@ -101,14 +109,21 @@ type partition struct {
 	first, past []int32 // set s is elem[first[s]:past[s]]
 	marked      []int32 // the first marked[s] of them are marked
 	touched     []int32 // sets with marks
+	meter       *poll.Meter
 }
 
-// newPartition makes one set of the elements of each key < keys that occurs.
-func newPartition(key []int32, keys int) *partition {
-	p := &partition{place: make([]int32, len(key)), set: make([]int32, len(key))}
+// newPartition makes one set of the elements of each key < keys that occurs. Once the
+// context of the meter has ended, the partition is good for nothing.
+func newPartition(meter *poll.Meter, key []int32, keys int) *partition {
+	p := &partition{place: make([]int32, len(key)), set: make([]int32, len(key)), meter: meter}
 	var from []int32
-	from, p.elem = Group(key, keys)
+	if from, p.elem = group(meter, key, keys); meter.Err() != nil {
+		return p
+	}
 	for i, e := range p.elem {
+		if meter.Done(1) {
+			return p
+		}
 		p.place[e] = int32(i)
 	}
 	for k := range keys {
@@ -116,6 +131,9 @@ func newPartition(key []int32, keys int) *partition {
 			continue
 		}
 		for _, e := range p.elem[from[k]:from[k+1]] {
+			if meter.Done(1) {
+				return p
+			}
 			p.set[e] = int32(len(p.first))
 		}
 		p.first, p.past, p.marked = append(p.first, from[k]), append(p.past, from[k+1]), append(p.marked, 0)
@@ -141,7 +159,7 @@ func (p *partition) mark(e int32) {
 }
 
 // split makes the smaller part of every set with marks a set of its own and
-// clears all marks.
+// clears all marks, unless the context of the meter ends.
 func (p *partition) split() {
 	for _, s := range p.touched {
 		cut := p.first[s] + p.marked[s]
@@ -159,6 +177,9 @@ func (p *partition) split() {
 		}
 		p.marked = append(p.marked, 0)
 		for _, e := range p.members(int(fresh)) {
+			if p.meter.Done(1) {
+				return
+			}
 			p.set[e] = fresh
 		}
 	}

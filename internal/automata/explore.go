@@ -7,14 +7,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// PollStates is the number of states between two looks at the context: at less
-// than 1 ms per state a cancelled compilation ends within a quarter of a second.
-const PollStates = 256
-
-// PollWork is the number of elementary operations (instructions visited,
-// transitions refined) between two looks at the context, some milliseconds under
-// js/wasm (internal/tools/deadline).
-const PollWork = 1 << 16
+// Of a [poll.Meter], in operations: a state is looked up by its number, and automata of
+// users and products of many take long to say where a token leads.
+const (
+	StateWork = 256
+	NextWork  = 8
+)
 
 // Explore tabulates the automaton a over tokens 0…levels−1, with states numbered in
 // breadth-first order. After every state it calls check with the number of states and of
@@ -43,6 +41,11 @@ func explore(ctx context.Context, a Automaton, levels, sites int, check func(sta
 // where each of some tokens leads, −1 if it is dead or one too many, and how many
 // states there are so far. The error is that of visit or the cause of the context.
 func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit func(final bool, to []int32, states int) error) error {
+	var meter poll.Meter
+	meter.Watch(ctx)
+	if meter.Poll() != nil {
+		return meter.Err()
+	}
 	number := map[int]int32{a.Start(): 0}
 	queue := []int{a.Start()}
 	layer := 1 // end of the states that are met at the present depth
@@ -51,13 +54,16 @@ func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit fun
 		if head == layer {
 			depth, layer = depth+1, len(queue)
 		}
-		if head%PollStates == 0 && poll.Err(ctx) != nil {
-			return context.Cause(ctx)
+		if meter.Done(StateWork) {
+			return meter.Err()
 		}
 		for c, token := range tokens {
 			to[c] = -1
 			if depth >= sites {
 				continue
+			}
+			if meter.Done(NextWork) {
+				return meter.Err()
 			}
 			s := a.Next(queue[head], token)
 			if s < 0 {

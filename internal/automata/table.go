@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Table is an automaton as a table: for every state a row of targets by token class, with
@@ -68,13 +69,18 @@ func (t *Table) Table() (next []int32, classes int) { return t.To, t.Width }
 func (t *Table) row(s int) []int32 { return t.To[s*t.Width : (s+1)*t.Width] }
 
 // mergeClasses unites classes whose columns are equal and numbers them by
-// their first token.
-func (t *Table) mergeClasses() {
+// their first token, unless the context of the meter ends.
+func (t *Table) mergeClasses(meter *poll.Meter) {
 	k := t.Width
 	hash := make([]uint64, k)
-	for i, to := range t.To {
-		// FNV-1a over words; equality is checked below, so any mixing does.
-		hash[i%k] = (hash[i%k] ^ uint64(uint32(to))) * 0x100000001b3
+	for s := range t.Final {
+		if meter.Done(k) {
+			return
+		}
+		for c, to := range t.row(s) {
+			// FNV-1a over words; equality is checked below, so any mixing does.
+			hash[c] = (hash[c] ^ uint64(uint32(to))) * 0x100000001b3
+		}
 	}
 	chosen := map[uint64][]int32{} // hash → classes that stand for themselves
 	newOf := make([]int32, k)
@@ -88,6 +94,9 @@ func (t *Table) mergeClasses() {
 			newOf[c] = int32(len(kept))
 			same := false
 			for _, d := range chosen[hash[c]] {
+				if meter.Done(len(t.Final)) {
+					return
+				}
 				if t.equalColumns(int(c), int(d)) {
 					newOf[c], same = newOf[d], true
 					break
@@ -102,6 +111,9 @@ func (t *Table) mergeClasses() {
 	}
 	next := make([]int32, 0, len(t.Final)*len(kept))
 	for s := range t.Final {
+		if meter.Done(len(kept)) {
+			return
+		}
 		for _, c := range kept {
 			next = append(next, t.To[s*k+int(c)])
 		}
@@ -118,8 +130,9 @@ func (t *Table) equalColumns(c, d int) bool {
 	return true
 }
 
-// number returns the table with its states in breadth-first order from start.
-func (t *Table) number(start int32) *Table {
+// number returns the table with its states in breadth-first order from start, or a part of
+// it once the context of the meter has ended.
+func (t *Table) number(meter *poll.Meter, start int32) *Table {
 	n := len(t.Final)
 	id := make([]int32, n)
 	for s := range id {
@@ -129,7 +142,7 @@ func (t *Table) number(start int32) *Table {
 	order := make([]int32, 1, n)
 	order[0] = start
 	d := &Table{Class: t.Class, Width: t.Width, To: make([]int32, 0, n*t.Width), Final: make([]bool, 0, n)}
-	for head := 0; head < len(order); head++ {
+	for head := 0; head < len(order) && !meter.Done(t.Width); head++ {
 		s := int(order[head])
 		d.Final = append(d.Final, t.Final[s])
 		for _, to := range t.row(s) {
@@ -147,14 +160,18 @@ func (t *Table) number(start int32) *Table {
 }
 
 // trim removes the states that the start does not reach and those that reach no
-// accepting state. It reports whether the start is left.
-func (t *Table) trim() bool {
+// accepting state. It reports whether the start is left; once the context of the meter has
+// ended it removes nothing and returns false.
+func (t *Table) trim(meter *poll.Meter) bool {
 	n := len(t.Final)
 	reached := make([]bool, n)
 	queue := []int32{0}
 	reached[0] = true
 	into := make([]int32, n+1) // in-degrees, then offsets
 	for head := 0; head < len(queue); head++ {
+		if meter.Done(t.Width) {
+			return false
+		}
 		s := int(queue[head])
 		for _, to := range t.row(s) {
 			if to < 0 {
@@ -173,6 +190,9 @@ func (t *Table) trim() bool {
 	tail := make([]int32, into[n])
 	fill := slices.Clone(into[:n])
 	for _, s := range queue {
+		if meter.Done(t.Width) {
+			return false
+		}
 		for _, to := range t.row(int(s)) {
 			if to >= 0 {
 				tail[fill[to]] = s
@@ -191,6 +211,9 @@ func (t *Table) trim() bool {
 	for len(stack) > 0 {
 		s := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
+		if meter.Done(int(into[s+1] - into[s])) {
+			return false
+		}
 		for _, p := range tail[into[s]:into[s+1]] {
 			if !live[p] {
 				live[p] = true
@@ -198,15 +221,12 @@ func (t *Table) trim() bool {
 			}
 		}
 	}
-	if !live[0] {
-		return false
-	}
-	t.keep(live)
-	return true
+	return live[0] && t.keep(meter, live)
 }
 
-// keep drops the states that are not live.
-func (t *Table) keep(live []bool) {
+// keep drops the states that are not live. It reports false, and drops none, once the
+// context of the meter has ended.
+func (t *Table) keep(meter *poll.Meter, live []bool) bool {
 	id := make([]int32, len(live))
 	n := int32(0)
 	for s, ok := range live {
@@ -222,6 +242,9 @@ func (t *Table) keep(live []bool) {
 		if !ok {
 			continue
 		}
+		if meter.Done(t.Width) {
+			return false
+		}
 		accepting = append(accepting, t.Final[s])
 		for _, to := range t.row(s) {
 			if to >= 0 {
@@ -231,20 +254,28 @@ func (t *Table) keep(live []bool) {
 		}
 	}
 	t.To, t.Final = next, accepting
+	return true
 }
 
 // Minimal returns the unique minimal table of the language of t, without changing t: no
 // state is dead, states are numbered in breadth-first order and classes by their first
 // token. It returns nil if the language is empty. The error is the cause of the context.
 func Minimal(ctx context.Context, t *Table) (*Table, error) {
+	var meter poll.Meter
+	meter.Watch(ctx)
 	m := *t
-	if !m.trim() {
-		return nil, nil
+	if meter.Poll() != nil || !m.trim(&meter) {
+		return nil, meter.Err()
 	}
 	var edges algebra.Edges
-	for i, to := range m.To {
-		if to >= 0 {
-			edges.Add(int32(i/m.Width), int32(i%m.Width), to)
+	for s := range m.Final {
+		if meter.Done(m.Width) {
+			return nil, meter.Err()
+		}
+		for c, to := range m.row(s) {
+			if to >= 0 {
+				edges.Add(int32(s), int32(c), to)
+			}
 		}
 	}
 	ends := make([]int32, len(m.Final))
@@ -258,6 +289,9 @@ func Minimal(ctx context.Context, t *Table) (*Table, error) {
 	merged := make([]int32, blocks*m.Width)
 	final := make([]bool, blocks)
 	for s, b := range block {
+		if meter.Done(m.Width) {
+			return nil, meter.Err()
+		}
 		final[b] = m.Final[s]
 		for c, to := range m.row(s) {
 			if to >= 0 {
@@ -267,6 +301,13 @@ func Minimal(ctx context.Context, t *Table) (*Table, error) {
 		}
 	}
 	m.To, m.Final = merged, final
-	m.mergeClasses()
-	return m.number(block[0]), nil
+	m.mergeClasses(&meter)
+	if meter.Err() != nil {
+		return nil, meter.Err()
+	}
+	numbered := m.number(&meter, block[0])
+	if meter.Err() != nil {
+		return nil, meter.Err()
+	}
+	return numbered, nil
 }

@@ -51,6 +51,13 @@ func Cancelled(run func(ctx context.Context) error, check func(err error)) (look
 	}
 }
 
+// Looks returns how often a computation looks at its context, and its error.
+func Looks(run func(ctx context.Context) error) (int, error) {
+	left := math.MaxInt
+	err := run(countdown{context.Background(), &left})
+	return math.MaxInt - left, err
+}
+
 // Steady asserts that f allocates nothing once pools are warm. It measures several
 // times, because a garbage collection, which empties pools, or another goroutine of the
 // test may allocate once. Under the race detector, which makes pools drop items, it

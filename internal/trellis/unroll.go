@@ -23,6 +23,7 @@ type unroller struct {
 	mark   []int32 // scratch by state: node number at the next site, or none
 	degree []int32 // scratch by state: edges, 0 between uses
 	usable []bool  // by class: some token of it is allowed at the site
+	meter  poll.Meter
 }
 
 func newUnroller(m *machine, g *Graph) *unroller {
@@ -70,8 +71,9 @@ func (u *unroller) forward(ctx context.Context) ([][]int32, error) {
 	sites := u.m.config.Sites
 	reach := make([][]int32, sites+1)
 	reach[0] = []int32{0}
+	u.meter.Watch(ctx)
 	for t := range sites {
-		if err := poll.Err(ctx); err != nil {
+		if err := u.meter.Poll(); err != nil {
 			return nil, fmt.Errorf("trellis: Compile: %w", err)
 		}
 		if t > 0 && u.same(reach, t-1) {
@@ -81,6 +83,9 @@ func (u *unroller) forward(ctx context.Context) ([][]int32, error) {
 		u.prepare(t)
 		var next []int32
 		for _, q := range reach[t] {
+			if u.meter.Done(len(u.target)) {
+				return nil, fmt.Errorf("trellis: Compile: %w", u.meter.Err())
+			}
 			u.m.row(u.target, q)
 			for k, to := range u.target {
 				if to != none && u.mark[to] == none && u.usable[k] {
@@ -123,8 +128,9 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 	g.states[sites] = u.names(nodes)
 	edges := 0
 	var after []int32 // the nodes two sites on
+	u.meter.Watch(ctx)
 	for t := sites - 1; t >= 0; t-- {
-		if err := poll.Err(ctx); err != nil {
+		if err := u.meter.Poll(); err != nil {
 			return fmt.Errorf("trellis: Compile: %w", err)
 		}
 		if t+1 < sites && u.same(reach, t) && slices.Equal(nodes, after) {
@@ -133,6 +139,9 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 		}
 		u.prepare(t)
 		l, here := u.layer(reach[t], nodes)
+		if err := u.meter.Err(); err != nil {
+			return fmt.Errorf("trellis: Compile: %w", err)
+		}
 		if edges += len(l.to); edges > limit {
 			return tooLarge(edges, limit)
 		}
@@ -151,13 +160,16 @@ func (u *unroller) backward(ctx context.Context, reach [][]int32) error {
 }
 
 // layer connects those states of from that reach nodes, and returns them in
-// order of their number of edges.
+// order of their number of edges; not all of them once the context has ended.
 func (u *unroller) layer(from, nodes []int32) (l *layer, here []int32) {
 	for n, q := range nodes {
 		u.mark[q] = int32(n)
 	}
 	degree := u.degree
 	for _, q := range from {
+		if u.meter.Done(len(u.target)) {
+			break
+		}
 		u.m.row(u.target, q)
 		for k, to := range u.target {
 			if u.leads(k, to) {
@@ -171,6 +183,9 @@ func (u *unroller) layer(from, nodes []int32) (l *layer, here []int32) {
 	slices.SortStableFunc(here, func(p, q int32) int { return cmp.Compare(degree[p], degree[q]) })
 	l = &layer{n: len(here), next: len(nodes), row: []int32{0}}
 	for _, q := range here {
+		if u.meter.Done(len(u.target)) {
+			break
+		}
 		u.m.row(u.target, q)
 		for k, to := range u.target {
 			if !u.leads(k, to) {
