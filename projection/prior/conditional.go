@@ -91,7 +91,11 @@ func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (floa
 	if err != nil {
 		return 0, err
 	}
-	return w.weigh(x) - logZ, nil
+	logP := w.weigh(x) - logZ
+	if err := w.meter.Err(); err != nil {
+		return 0, err
+	}
+	return logP, nil
 }
 
 // Marginals stores in dst (sites × levels) the probabilities P(x_i = l).

@@ -60,9 +60,6 @@ func (w *work) filter(v []float32) (float64, error) {
 		}
 	}
 	for i := w.sites - 1; i >= 0; i-- {
-		if w.meter.Done(w.h * w.k) {
-			return 0, w.meter.Err()
-		}
 		if err := w.read(i); err != nil {
 			return 0, err
 		}
@@ -71,18 +68,17 @@ func (w *work) filter(v []float32) (float64, error) {
 			copy(ahead, later)
 		} else {
 			for q := range w.q {
-				if w.meter.Done(w.h * w.h) {
+				if w.mix(ahead[q*w.h:(q+1)*w.h], later[q*w.h:(q+1)*w.h]); w.meter.Err() != nil {
 					return 0, w.meter.Err()
 				}
-				w.mix(ahead[q*w.h:(q+1)*w.h], later[q*w.h:(q+1)*w.h])
 			}
 		}
 		here, alive := w.value[i*n:(i+1)*n], false
 		for q := range w.q {
-			if w.meter.Done(w.h * w.classes) {
-				return 0, w.meter.Err()
-			}
 			for z := range w.h {
+				if w.meter.Done(w.classes) {
+					return 0, w.meter.Err()
+				}
 				here[q*w.h+z] = w.follow(i, q, z)
 				alive = alive || !math.IsInf(here[q*w.h+z], -1)
 			}
@@ -116,6 +112,9 @@ func (w *work) read(i int) error {
 	clear(seen)
 	if !math.IsInf(top, -1) {
 		for l, x := range w.token {
+			if w.meter.Done(w.h) {
+				return w.meter.Err()
+			}
 			e := exp(x - top)
 			row, emit := seen[int(w.class[l])*w.h:], w.emit[l*w.h:(l+1)*w.h]
 			for z, p := range emit {
@@ -128,11 +127,15 @@ func (w *work) read(i int) error {
 			seen[at] = top + log(s)
 			continue
 		}
-		k, z := int32(at/w.h), at%w.h
+		k, z := at/w.h, at%w.h
+		tokens := w.tokens[w.from[k]:w.from[k+1]]
+		if w.meter.Done(len(tokens)) {
+			return w.meter.Err()
+		}
 		p := w.p[:0]
-		for l, x := range w.token {
-			if e := w.emit[l*w.h+z]; w.class[l] == k && e > 0 {
-				p = append(p, x+log(e))
+		for _, l := range tokens {
+			if e := w.emit[int(l)*w.h+z]; e > 0 {
+				p = append(p, w.token[l]+log(e))
 			}
 		}
 		seen[at] = algebra.LogSum(p)
@@ -140,7 +143,7 @@ func (w *work) read(i int) error {
 	return nil
 }
 
-// mix stores log Σ_z' trans(z; z')·exp(later[z']) in dst[z].
+// mix stores log Σ_z' trans(z; z')·exp(later[z']) in dst[z], unless the context ends.
 func (w *work) mix(dst, later []float64) {
 	top := math.Inf(-1)
 	for _, x := range later {
@@ -155,6 +158,9 @@ func (w *work) mix(dst, later []float64) {
 		e[z] = exp(x - top)
 	}
 	for z := range dst {
+		if w.meter.Done(w.h) {
+			return
+		}
 		sum := 0.0
 		for y, p := range w.trans[z*w.h : (z+1)*w.h] {
 			sum += float64(p * e[y])
@@ -264,7 +270,7 @@ func pick(p []float64, src rand.Source) int {
 	return last
 }
 
-// weigh returns log p(x)·∏ exp(v[i,x_i])·1[x ∈ C].
+// weigh returns log p(x)·∏ exp(v[i,x_i])·1[x ∈ C], or anything once the context has ended.
 func (w *work) weigh(x []int32) float64 {
 	q, never := 0, math.Inf(-1)
 	now, then := w.before[:w.h], w.next[:w.h]
@@ -285,7 +291,9 @@ func (w *work) weigh(x []int32) float64 {
 		if i+1 == len(x) {
 			break
 		}
-		w.push(then, now)
+		if w.push(then, now); w.meter.Err() != nil {
+			return never
+		}
 		now, then = then, now
 	}
 	if !w.table.Accepting(q) {
@@ -294,10 +302,13 @@ func (w *work) weigh(x []int32) float64 {
 	return algebra.LogSum(now)
 }
 
-// push stores log Σ_z exp(now[z])·trans(z; z') in dst[z'].
+// push stores log Σ_z exp(now[z])·trans(z; z') in dst[z'], unless the context ends.
 func (w *work) push(dst, now []float64) {
 	p := w.p[:w.h]
 	for y := range dst {
+		if w.meter.Done(w.h) {
+			return
+		}
 		for z, x := range now {
 			p[z] = x + log(w.trans[z*w.h+y])
 		}
@@ -345,6 +356,9 @@ func (w *work) marginals(dst []float64) {
 		}
 		row := dst[i*w.levels : (i+1)*w.levels]
 		for l := range w.k {
+			if w.meter.Done(h) {
+				return
+			}
 			p := w.p[:h]
 			for z := range p {
 				p[z] = post[int(w.class[l])*h+z] + log(w.emit[l*h+z])
@@ -357,10 +371,9 @@ func (w *work) marginals(dst []float64) {
 		}
 		if i+1 < w.sites {
 			for q := range w.q {
-				if w.meter.Done(h * h) {
+				if w.push(now[q*h:(q+1)*h], then[q*h:(q+1)*h]); w.meter.Err() != nil {
 					return
 				}
-				w.push(now[q*h:(q+1)*h], then[q*h:(q+1)*h])
 			}
 		}
 	}
@@ -388,6 +401,7 @@ type program struct {
 	start, trans, emit []float64 // trans[z,z'], emit[l,z]
 	class              []int32   // of each token
 	classes            int
+	from, tokens       []int32 // those of class k, ascending: tokens[from[k]:from[k+1]]
 }
 
 // fill takes the tables of the model.
@@ -400,6 +414,7 @@ func (c *program) fill(m HMM) {
 		}
 	}
 	c.class, c.classes = c.table.Class, c.table.Width
+	c.from, c.tokens = algebra.Group(c.class, c.classes)
 }
 
 // weight returns the log-weight of a token at a site.
