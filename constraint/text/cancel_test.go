@@ -2,6 +2,7 @@ package text
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -30,4 +31,17 @@ func TestEveryPollOfTextsCancels(t *testing.T) {
 		}, func(err error) { require.ErrorIs(t, err, context.Canceled, name) })
 		require.Greater(t, looks, 1, name)
 	}
+}
+
+// A long list of words is read under the context: it ends before the last word, which is
+// wrong, is met.
+func TestWordsAreReadUnderTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	list := append(slices.Repeat([]string{"long"}, 1000), "")
+	_, err := Words(ctx, Bytes(), constraint.Limits{}, " ", list...)
+	require.ErrorIs(t, err, context.Canceled)
+	var argument *constraint.ArgumentError
+	_, err = Words(t.Context(), Bytes(), constraint.Limits{}, " ", list...)
+	require.ErrorAs(t, err, &argument)
 }

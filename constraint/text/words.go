@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Contains compiles the language of the token sequences whose text contains
@@ -73,7 +75,12 @@ func Words(ctx context.Context, v Vocabulary, limits constraint.Limits, separato
 	k := newKinds()
 	gap := k.one(separators)
 	w := wordList{new(constraint.Lexicon)}
+	var meter poll.Meter
+	meter.Watch(ctx)
 	for i, s := range list {
+		if meter.Done(automata.StateWork * (1 + len(s))) {
+			return nil, fmt.Errorf("text: %s: %w", name, meter.Err())
+		}
 		arg := fmt.Sprintf("list[%d]", i)
 		if err := valid(name, arg, s); err != nil {
 			return nil, err
