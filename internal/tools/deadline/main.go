@@ -1,8 +1,10 @@
 // Command deadline checks that a deadline ends long work: it starts each job under a
 // context of 50 ms, prints how long the job took, the least of three trials since the
-// machine may be busy, and exits with status 1 if one took more than 150 ms or ended
-// without the context's error. It is for GOOS=js, where nothing interrupts a busy
-// goroutine:
+// machine may be busy, the memory of the process so far and, of a job that was refused
+// before, why. It exits with status 1 if a job took more than 150 ms, ended without the
+// context's error or a limit's, or if the process took more than a gigabyte. The jobs
+// are what long work and hostile inputs ask of every compiler. Arguments select them by
+// words of their names. Under GOOS=js nothing interrupts a busy goroutine:
 //
 //	GOOS=js GOARCH=wasm go run -exec "$(go env GOROOT)/lib/wasm/go_js_wasm_exec" ./internal/tools/deadline
 package main
@@ -14,6 +16,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +33,7 @@ import (
 const (
 	deadline = 50 * time.Millisecond
 	bound    = 150 * time.Millisecond
+	memory   = 1 << 30
 	trials   = 3
 )
 
@@ -41,20 +45,31 @@ type job struct {
 
 func main() {
 	bad := false
-	for _, j := range jobs() {
-		took, err := run(j)
+	for _, j := range append(jobs(), hostile()...) {
+		if len(os.Args) > 1 && !slices.ContainsFunc(os.Args[1:], func(word string) bool { return strings.Contains(j.name, word) }) {
+			continue
+		}
+		took, ended, err := run(j)
 		for range trials - 1 {
-			if again, e := run(j); e != nil || again < took && err == nil {
-				took, err = again, e
+			if again, how, e := run(j); e != nil || again < took && err == nil {
+				took, ended, err = again, how, e
 			}
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if err == nil && m.Sys > memory {
+			err = fmt.Errorf("the process has %d bytes, want ≤ %d", m.Sys, memory)
 		}
 		result := "ok"
 		if err != nil || took > bound {
 			result, bad = "BAD", true
 		}
-		fmt.Printf("%-4s%8.1f ms  %s", result, float64(took.Microseconds())/1000, j.name)
-		if err != nil {
+		fmt.Printf("%-4s%8.1f ms %5d MB  %s", result, float64(took.Microseconds())/1000, m.Sys>>20, j.name)
+		switch {
+		case err != nil:
 			fmt.Printf(": %v", err)
+		case !errors.Is(ended, context.DeadlineExceeded):
+			fmt.Printf(": refused: %v", ended)
 		}
 		fmt.Println()
 	}
@@ -63,23 +78,26 @@ func main() {
 	}
 }
 
-// run returns how long j took under a deadline, and an error if anything but the
-// deadline ended it.
-func run(j job) (time.Duration, error) {
+// run returns how long j took under a deadline and how it ended, and an error if anything
+// but the deadline or a limit ended it.
+func run(j job) (took time.Duration, ended, err error) {
 	work, err := j.make()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	runtime.GC() // the garbage of the job before is not the job's
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
-	err = work(ctx)
-	took := time.Since(begin)
-	if !errors.Is(err, context.DeadlineExceeded) {
-		return took, fmt.Errorf("ended with %v, want %v", err, context.DeadlineExceeded)
+	ended = work(ctx)
+	took = time.Since(begin)
+	var limit *constraint.LimitError
+	var schema *grammar.SchemaError
+	var syntax *grammar.SyntaxError
+	if !errors.Is(ended, context.DeadlineExceeded) && !errors.As(ended, &limit) && !errors.As(ended, &schema) && !errors.As(ended, &syntax) {
+		return took, ended, fmt.Errorf("ended with %v, want %v or a limit", ended, context.DeadlineExceeded)
 	}
-	return took, nil
+	return took, ended, nil
 }
 
 func jobs() []job {
