@@ -8,13 +8,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/sorted"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
-	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -30,6 +30,7 @@ func compiler(name string, work func(ctx context.Context) error) job {
 
 // hostile are inputs that ask a compiler for much, under its own limits.
 func hostile() []job {
+	rules := strings.Join(repeated(100000, func(i int) string { return fmt.Sprintf("r%d = \"a\" r%d | \"b%d\"", i, (i+1)%100000, i) }), "\n")
 	all := []job{
 		compiler("Compile of Count with a million tokens", func(ctx context.Context) error {
 			_, err := constraint.Compile(ctx, wide{constraint.Count{Levels: []int32{1}, Min: 100, Max: 200}}, 1<<20, unlimited())
@@ -91,7 +92,7 @@ func hostile() []job {
 			return err
 		}),
 		compiler("Parse of 100,000 rules", func(ctx context.Context) error {
-			_, err := grammar.Parse(ctx, strings.Join(repeated(100000, func(i int) string { return fmt.Sprintf("r%d = \"a\" r%d | \"b%d\"", i, (i+1)%100000, i) }), "\n"), constraint.Limits{})
+			_, err := grammar.Parse(ctx, rules, constraint.Limits{})
 			return err
 		}),
 		compiler("Parse of a billion laughs", func(ctx context.Context) error {
@@ -135,19 +136,15 @@ func sums() []job {
 		compiler("prior.Path.Bind of 400 tokens that are told apart", func(ctx context.Context) error {
 			return bind(ctx, 400, 40)
 		}),
-		compiler("prior.Path.Bind of 4000 hidden states", func(ctx context.Context) error {
+		{"prior.Path.Bind of 4000 hidden states", func() (func(context.Context) error, error) {
 			const h = 4000
-			uniform, even := make([]float64, h), make([]float64, 2*h)
-			for i := range uniform {
-				uniform[i], even[2*i], even[2*i+1] = 1.0/h, 0.5, 0.5
-			}
-			trans := make([]float64, 0, h*h)
-			for range h {
-				trans = append(trans, uniform...)
-			}
-			_, err := prior.Path{HMM: prior.HMM{Start: uniform, Trans: trans, Emit: even}, Language: constraint.Count{Levels: []int32{1}, Max: 9}}.Bind(ctx, 100, 2, 1)
-			return err
-		}),
+			uniform := slices.Repeat([]float64{1.0 / h}, h)
+			p := prior.Path{HMM: prior.HMM{Start: uniform, Trans: slices.Repeat(uniform, h), Emit: slices.Repeat([]float64{0.5}, 2*h)}, Language: constraint.Count{Levels: []int32{1}, Max: 9}}
+			return func(ctx context.Context) error {
+				_, err := p.Bind(ctx, 100, 2, 1)
+				return err
+			}, nil
+		}},
 		compiler("Path of a million tokens", func(ctx context.Context) error {
 			_, err := projection.Path{Language: wide{constraint.Count{Levels: []int32{1}, Min: 500, Max: 500}}, Limit: math.MaxInt32}.Compile(ctx, 1000, 1<<20)
 			return err
@@ -181,10 +178,6 @@ func sums() []job {
 		}},
 		compiler("Enumerate of 2²⁷ states", func(ctx context.Context) error {
 			_, err := energy.Enumerate(ctx, energy.Func{Sites: 27, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) }})
-			return err
-		}),
-		compiler("dual.Tabulate of 2²⁰ states", func(ctx context.Context) error {
-			_, _, err := dual.Tabulate(ctx, energy.Func{Sites: 20, Levels: 2, E: func(x []int32) float64 { return float64(x[0]) }})
 			return err
 		}),
 		compiler("sorted.Build without end", func(ctx context.Context) error {
