@@ -17,8 +17,7 @@ type compiler struct {
 	n          *network
 	compact    bool
 	canonical  bool
-	strict     bool // drafts up to 4: 1.0 is no integer
-	differ     bool // names that are not known are taken for different
+	differ     bool // to see if there is any value: names that are not known are taken for different
 	anyOrder   bool
 	ids        map[*value]int32     // equal schemas have one, where parts are merged
 	like       []*value             // the first with each of them

@@ -405,3 +405,15 @@ func (c *compiler) others(values []*value) (all []conjunction, err error) {
 	}
 	return append(all, is(c.ofTypes(at, types...))), nil
 }
+
+// wide returns tests that every text passes which some reading of a format accepts, so that what
+// fails them lacks it for sure. Where one only asks whether there is any value, they are those of
+// the common part.
+func (c *compiler) wide(s *value, name string) ([]test, error) {
+	if f := formats[name]; f.beyond != "" {
+		if c.n.below = true; !c.differ {
+			return c.whole(s, name, f.beyond)
+		}
+	}
+	return c.format(s, name, false)
+}

@@ -52,7 +52,7 @@ const (
 	hostlike     = `[^\x00-,/:-@\[-^\x60{-\x7F]*`
 
 	beyondASCIIOfIRI = `\x{A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}\x{10000}-\x{1FFFD}`
-	wideAtom         = "[" + atomChars + `\p{L}]+`
+	wideAtom         = `[\p{L}` + atomChars + "]+"
 )
 
 // identifier writes a URI or a reference to one, with more characters than those of ASCII.

@@ -58,8 +58,8 @@ const (
 // unions of conjunctions (oneOf is one where its schemas plainly exclude each other), and each
 // conjunction agrees on the following; schemas that cannot be written so, because of not,
 // oneOf, if or dependencies, are read side by side, and then all that apply at one place agree
-// on it. Properties that at least one of the schemas lists
-// come in the order of the schema, each at most once, and all others after them; names
+// on it. Properties that at least one of the schemas lists come in the order of the schema (with
+// AnyOrder in any), each at most once, and all others after them; names
 // that are only required come anywhere among those others, each at most once (of more
 // than six, the last six; those before them have a place in the order). What applies to
 // one property imposes no order on the members of another's value, unless schemas that
@@ -69,18 +69,20 @@ const (
 // exponent, and no number has one if the schema negates (not, oneOf, if, dependencies).
 // With [Canonical] a value has one text, but for members that no schema names.
 //
-// On these texts the assertions are exact, with two exceptions that err on the
-// safe side: names that no schema knows may repeat, so that all of them together
-// count as one towards minProperties, and formats email, hostname, time,
-// date-time, duration and uri accept the common part of their standards, and below a
-// negation refuse all that a standard might accept. Where schemas are read side by side
-// either is a [*SchemaError] below a negation. A member that additionalProperties,
-// patternProperties or propertyNames refuse satisfies their negation even if its name
-// comes once more. A keyword of the standard that is
-// not understood (uniqueItems, unevaluatedProperties, unevaluatedItems,
-// $dynamicRef), an unknown format and a lookaround or backreference within a
-// pattern are errors, too, that name their path. Keywords that no draft knows
-// are annotations.
+// On these texts the assertions are exact, with two exceptions that err on the safe side:
+// names that no schema knows may repeat, so that all of them together count as one towards
+// minProperties, and formats with texts about which implementations differ (email, hostname,
+// time, date-time, duration, uri and its kin, regex) accept the common part, and below a negation
+// refuse all that a standard might accept. Where schemas are read side by side either is a
+// [*SchemaError] below a negation. A member that additionalProperties, patternProperties or
+// propertyNames refuse satisfies their negation even if its name comes once more.
+//
+// uniqueItems is exact for items of few values (an enum, a const, Booleans, a short range of
+// integers) and otherwise an error. So are an unknown format (unless Annotations takes it as an
+// annotation) and a lookaround or backreference within a pattern; errors name their path.
+// Keywords that no draft knows are annotations, which [Grammar.Annotations] lists. $schema names
+// the draft; without it, 2020-12 is read with what earlier drafts had besides. A dynamic reference
+// leads to the schema with its anchor in the root of the document, or to the only one.
 func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

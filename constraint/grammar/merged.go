@@ -433,18 +433,20 @@ func (c *compiler) together(x conjunction, t typeSet, in, out int32) error {
 	return nil
 }
 
+const crowd = 1 << 14
+
 // crowded reports whether it may take too long to find out that no text passes all tests, where
 // some are to fail or there are more than two: their states together, times the length counted, are
-// more than 2¹⁰. Side by side such states are met as texts need them.
+// more than crowd. Side by side such states are met as texts need them.
 func (s stringSpec) crowded() bool {
 	n, fails := max(1, s.least, s.most), false
 	for _, t := range s.tests {
-		if d, is := t.a.(*constraint.DFA); is && n <= 1<<10 {
+		if d, is := t.a.(*constraint.DFA); is && n <= crowd {
 			n *= d.States()
 		}
 		fails = fails || !t.want
 	}
-	return (fails || len(s.tests) > 2) && n > 1<<10
+	return (fails || len(s.tests) > 2) && n > crowd
 }
 
 // own returns the location of schemas that hold together and agree with no others.

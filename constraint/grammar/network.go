@@ -29,7 +29,7 @@ type network struct {
 	gates  []gate            // a gate comes after those inside it
 	inputs map[int32][]int32 // the gates of which a node is an input
 
-	below bool // texts of many members are missing: names that are not known may repeat
+	below bool // texts are missing: of many members whose names are not known, or in a negation of a format
 
 	meter       *poll.Meter
 	bytes, most int // that it has and may have

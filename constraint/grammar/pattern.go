@@ -265,14 +265,6 @@ func (c *patterns) format(s *value, name string, negated bool) ([]test, error) {
 	return c.whole(s, name, f.within)
 }
 
-// wide returns tests that every text passes which some reading of a format accepts.
-func (c *patterns) wide(s *value, name string) ([]test, error) {
-	if f := formats[name]; f.beyond != "" {
-		return c.whole(s, name, f.beyond)
-	}
-	return c.format(s, name, false)
-}
-
 // whole returns the tests of a pattern of a format, compiled once.
 func (c *patterns) whole(s *value, name, pattern string) ([]test, error) {
 	key := "format " + pattern

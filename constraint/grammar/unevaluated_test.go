@@ -13,7 +13,7 @@ func TestUnevaluatedAndReferences(t *testing.T) {
 		`{"allOf":[{"properties":{"a":{}}}],"properties":{"b":{}},"unevaluatedProperties":false}`: {
 			`{"a":1,"b":2}`: true, `{"b":2,"c":3}`: false, `[1]`: true, `{}`: true},
 		`{"anyOf":[{"properties":{"a":{"const":1}},"required":["a"]},{"properties":{"b":{}},"required":["b"]}],"unevaluatedProperties":{"type":"null"}}`: {
-			`{"a":1,"b":2}`: true, `{"a":2,"b":2}`: false, `{"a":null,"b":2}`: true, `{"a":1,"c":null}`: true, `{"a":1,"c":2}`: false, `{"c":null}`: false},
+			`{"a":1,"b":2}`: true, `{"a":2,"b":2}`: false, `{"b":2,"a":null}`: true, `{"a":1,"c":null}`: true, `{"a":1,"c":2}`: false, `{"c":null}`: false},
 		`{"$ref":"#/$defs/x","unevaluatedProperties":false,"$defs":{"x":{"patternProperties":{"^a":{}}}}}`: {`{"ab":1}`: true, `{"b":1}`: false},
 		`{"if":{"properties":{"k":{"const":1}},"required":["k"]},"then":{"properties":{"a":{}}},"else":{"properties":{"b":{}}},"unevaluatedProperties":false}`: {
 			`{"k":1,"a":2}`: true, `{"k":1,"b":2}`: false, `{"b":2}`: true, `{"a":2}`: false, `{"k":2}`: false},
