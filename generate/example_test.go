@@ -4,8 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	mathrand "math/rand"
+	"math/rand/v2"
+	"reflect"
+	"strings"
 	"testing"
+	"testing/quick"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/generate"
 	"pgregory.net/rapid"
 )
@@ -97,6 +103,46 @@ func ExampleGenerator_Invalid() {
 	// #/required true false
 	// #/required true false
 	// #/additionalProperties true false
+}
+
+// A weight makes long lists rare. A format that no draft knows is an annotation.
+func ExampleConfig() {
+	ctx := context.Background()
+	g, err := generate.JSON(ctx, []byte(`{"type": "array", "items": {"type": "boolean", "format": "switch"}, "maxItems": 2}`), generate.Config{
+		Annotations: true, Limits: constraint.Limits{States: 1 << 12},
+		Weight: func(text string) float64 {
+			if strings.Contains(text, ",") {
+				return 0.01
+			}
+			return 1
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	long, src := 0, rand.NewPCG(1, 2)
+	for range 300 { // of seven texts four are long
+		text, err := g.Draw(ctx, src)
+		if err != nil {
+			panic(err)
+		}
+		long += strings.Count(text, ",")
+	}
+	fmt.Println(long < 30)
+	// Output: true
+}
+
+// Arguments of a function that package testing/quick calls.
+func ExampleGenerator_Values() {
+	g, err := generate.JSON(context.Background(), []byte(orders), generate.Config{})
+	if err != nil {
+		panic(err)
+	}
+	positive := func(o order) bool { return o.ID > 0 && len(o.Lines) > 0 }
+	fmt.Println(quick.Check(positive, &quick.Config{Values: func(args []reflect.Value, r *mathrand.Rand) {
+		g.Values(args, []reflect.Type{reflect.TypeFor[order]()}, r.Uint64)
+	}}))
+	// Output: <nil>
 }
 
 func ExampleGrammar() {

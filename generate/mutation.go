@@ -295,7 +295,7 @@ func negations(s *node, k string) []*node {
 		lacks.set("not", is)
 		return []*node{rest.and(lacks)}
 	}
-	// For keywords that speak of one type, the value has that type.
+	// For keywords about one type, the value has that type.
 	of := map[string]string{
 		"minimum": "number", "maximum": "number", "exclusiveMinimum": "number", "exclusiveMaximum": "number", "multipleOf": "number",
 		"minLength": "string", "maxLength": "string", "pattern": "string", "format": "string",

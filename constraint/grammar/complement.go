@@ -1,8 +1,8 @@
 package grammar
 
 // The complement of a schema is a union of conjunctions, too, by De Morgan's laws: each of its
-// assertions is refused by values of the type of which it speaks. Where not all of these can be
-// told, as of minProperties, it is some of them.
+// assertions is refused by values of the type of which it speaks. Where not all of these are
+// known, as of minProperties, it is some of them.
 
 // complement writes the values that a schema refuses as a union of conjunctions.
 func (c *compiler) complement(s *value) ([]conjunction, error) {

@@ -15,7 +15,7 @@ type evaluation struct {
 	allItems bool
 }
 
-// evaluations bounds the ways that are told apart.
+// evaluations bounds the ways that are distinguished.
 const evaluations = 64
 
 // unevaluated writes unevaluatedProperties and unevaluatedItems as a choice: for every way in

@@ -68,10 +68,10 @@ func (c *compiler) values(s *value, depth int) ([]*value, bool) {
 	case s.kind == boolean:
 		return nil, !s.truth
 	}
-	if x := s.get("const"); x != nil && !c.besideRef(s) {
+	if x := s.get("const"); x != nil && !c.ignored(s) {
 		return []*value{x}, true
 	}
-	if x := s.get("enum"); x != nil && x.kind == array && !c.besideRef(s) {
+	if x := s.get("enum"); x != nil && x.kind == array && !c.ignored(s) {
 		return x.items, true
 	}
 	targets, err := c.targets(s)
@@ -79,7 +79,7 @@ func (c *compiler) values(s *value, depth int) ([]*value, bool) {
 		return nil, false
 	}
 	for _, x := range targets {
-		if values, ok := c.values(x, depth+1); ok || c.besideRef(s) {
+		if values, ok := c.values(x, depth+1); ok || c.ignored(s) {
 			return values, ok
 		}
 	}
@@ -126,8 +126,8 @@ func (c *compiler) values(s *value, depth int) ([]*value, bool) {
 	return all, true
 }
 
-// besideRef reports whether keywords of s are ignored.
-func (c *compiler) besideRef(s *value) bool { return c.legacy && s.get("$ref") != nil }
+// ignored reports whether keywords of s count for nothing next to its $ref.
+func (c *compiler) ignored(s *value) bool { return c.legacy && s.get("$ref") != nil }
 
 // integersOf returns the ends of a range in which the integers of a schema are, if it is short.
 func integersOf(s *value) (low, high int64, ok bool) {
@@ -151,8 +151,8 @@ func integersOf(s *value) (low, high int64, ok bool) {
 		return 0, 0, false
 	}
 	// The Euclidean quotient rounds down.
-	floor := func(r *big.Rat) *big.Int { return new(big.Int).Div(r.Num(), r.Denom()) }
-	a, b := floor(new(big.Rat).Neg(ends[0])), floor(ends[1])
+	down := func(r *big.Rat) *big.Int { return new(big.Int).Div(r.Num(), r.Denom()) }
+	a, b := down(new(big.Rat).Neg(ends[0])), down(ends[1])
 	if a.Neg(a); !a.IsInt64() || !b.IsInt64() || new(big.Int).Sub(b, a).Cmp(big.NewInt(rangeOfItems)) >= 0 {
 		return 0, 0, false
 	}

@@ -86,7 +86,7 @@ func TestUniqueItems(t *testing.T) {
 	require.Greater(t, n, 8) // a state for each set, at least
 }
 
-// What cannot be told apart is refused by name, whatever its size.
+// What would take too many states is refused by name, whatever its size.
 func TestUniqueItemsThatAreTooMany(t *testing.T) {
 	for source, want := range map[string]string{
 		`{"items":{"type":"string"},"uniqueItems":true}`:                                        "#/uniqueItems: supported only where items are of an enum",

@@ -704,7 +704,7 @@ func newAjv(t *testing.T, folder string) *ajv {
 	return &ajv{json.NewEncoder(in), json.NewDecoder(out)}
 }
 
-// judge compares verdicts and returns how many there are.
+// judge compares answers and returns how many there are.
 func (a *ajv) judge(t *testing.T, schema any, values []any, want []bool) int {
 	if a == nil {
 		return 0

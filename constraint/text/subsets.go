@@ -59,7 +59,7 @@ type subsets struct {
 	number map[string]int32
 	states []subset
 	bytes  int // memory of the states
-	work   int // instructions visited since the meter was told
+	work   int // instructions visited since they were last counted
 
 	set   []uint32 // the set under construction
 	seen  []uint32 // seen[pc] = round: pc was visited in this round

@@ -20,7 +20,9 @@ type lpToken struct {
 	line int
 }
 
-var lpWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[<>=]=|=[<>]|->|[A-Za-z!"#$%&(),;?@_'` + "`" + `{}~|](?:[A-Za-z0-9!"#$%&(),.;?@_'` + "`" + `{}~|]|\[[^\[\]\s*^+<>=:]*\])*|\S)`) })
+var lpWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[<>=]=|=[<>]|->|[A-Za-z!"#$%&(),;?@_'` + "`" + `{}~|](?:[A-Za-z0-9!"#$%&(),.;?@_'` + "`" + `{}~|]|\[[^\[\]\s*^+<>=:]*\])*|\S)`)
+})
 
 // lpSections maps the beginnings of sections, in lower case, to their names.
 var lpSections = map[string]string{

@@ -161,7 +161,7 @@ func TestPredictionsAllocateNothing(t *testing.T) {
 	require.Equal(t, x[2*n-2:], v[2*n-2:], "without noise the state is the prediction")
 }
 
-// The multipliers that a network learns from are those of the inference that it is told:
+// The multipliers that a network learns from are those of the inference in its settings:
 // of a rule that hardly moves them, what they start at.
 func TestNetworksLearnAlongTheInferenceOfTheirConfig(t *testing.T) {
 	c := tiny(1)

@@ -133,7 +133,7 @@ func hostile() []job {
 // sums are long exact sums, searches and imports.
 func sums() []job {
 	return []job{
-		compiler("prior.Path.Bind of 400 tokens that are told apart", func(ctx context.Context) error {
+		compiler("prior.Path.Bind of 400 distinct tokens", func(ctx context.Context) error {
 			return bind(ctx, 400, 40)
 		}),
 		{"prior.Path.Bind of 4000 hidden states", func() (func(context.Context) error, error) {

@@ -88,7 +88,7 @@ func ExampleStraight() {
 // The signal-to-noise ratio is proportional to the time left, or to a power of it.
 func ExamplePolynomialSNR() {
 	show(noise.PolynomialSNR{Power: 1, Max: 50})
-	show(noise.PolynomialSNR{})
+	show(noise.PolynomialSNR{MinAlpha: 1e-6})
 	// Output:
 	// 1.0000 0.9740 0.9615 0.9259 0.0000 half at 0.980
 	// 1.0000 0.9997 0.9984 0.9750 0.0000 half at 0.900
