@@ -79,7 +79,7 @@ func ExampleGenerator_Seeded() {
 	// Output: true false
 }
 
-func ExampleGenerator_Invalid() {
+func ExampleInstance() {
 	ctx := context.Background()
 	g, err := generate.JSON(ctx, []byte(orders), generate.Config{})
 	if err != nil {
