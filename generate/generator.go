@@ -38,11 +38,10 @@ const defaultBytes = 64
 
 // Generator draws texts of a language. It is safe for concurrent use if Config.Weight is.
 type Generator struct {
-	config   Config
-	path     *projection.PathProjection
-	language *grammar.Language
-	texts    text.Vocabulary
-	schema   *node // of JSON
+	config Config
+	path   *projection.PathProjection
+	texts  text.Vocabulary
+	schema *node // of JSON
 
 	// is reports whether a text is valid, however it is spelled.
 	is func(text string) bool

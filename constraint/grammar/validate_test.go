@@ -73,7 +73,9 @@ var ofFormats = func() map[string]map[string]bool {
 	}
 	for _, f := range all {
 		for _, text := range pool {
-			f[text] = f[text]
+			if _, ok := f[text]; !ok {
+				f[text] = false
+			}
 		}
 	}
 	return all

@@ -103,7 +103,7 @@ func TestSchedulesMeanTheSameInEveryForm(t *testing.T) {
 	for _, f := range [][2]noise.Schedule{
 		{noise.LogLinear{}, &noise.LogLinear{}}, {noise.Cosine{}, &noise.Cosine{}}, {noise.CosineSquared{}, &noise.CosineSquared{}},
 		{noise.LinearSigma{}, &noise.LinearSigma{}}, {noise.GeometricSigma{}, &noise.GeometricSigma{}},
-		{noise.LinearBeta{}, &noise.LinearBeta{}}, {noise.CosineBar{}, &noise.CosineBar{}}, {noise.SigmoidBar{}, &noise.SigmoidBar{}}, {noise.Straight{}, &noise.Straight{}},
+		{noise.LinearBeta{}, &noise.LinearBeta{}}, {noise.CosineBar{}, &noise.CosineBar{}}, {noise.SigmoidBar{}, &noise.SigmoidBar{}}, {noise.PolynomialSNR{}, &noise.PolynomialSNR{}}, {noise.Straight{}, &noise.Straight{}},
 	} {
 		try(f[0])
 		want := sampled[int32](t, m, Masked{Mask: 2, Schedule: f[0]}, Config{})
