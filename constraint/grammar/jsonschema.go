@@ -106,7 +106,11 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 		empty, err := newSubsets(n).empty()
 		return empty && err == nil
 	}
-	if empty && (!n.below || isEmpty()) {
+	if empty && n.below && !isEmpty() {
+		return nil, &SchemaError{Path: root.path.String(), Unsupported: true, What: "values satisfy it, but none of their texts is in the language: " +
+			"names that no schema knows count as one towards minProperties, and what a format surely lacks may be nothing; list the names, or assert the format where it is not negated"}
+	}
+	if empty {
 		err = explain(root, isEmpty)
 	}
 	if meter.Poll() != nil {
