@@ -124,7 +124,7 @@ func temperature(factor, scale float64) float64 {
 	if factor <= 1 {
 		return 1
 	}
-	return 0.1*scale*math.Log(factor) + 1
+	return float64(0.1*scale*math.Log(factor)) + 1
 }
 
 // longest returns the largest number of positions of a network whose configuration has
@@ -157,7 +157,7 @@ func (r rope) frequency(j, dim int, f, base float64) float64 {
 	case ropeLlama3:
 		turns := r.original * f / (2 * math.Pi)
 		mix := min(max((turns-r.low)/(r.high-r.low), 0), 1)
-		return mix*f + (1-mix)*f/r.factor
+		return float64(mix*f) + (1-mix)*f/r.factor
 	case ropeYarn:
 		at := func(turns float64) float64 { // the pair that turns so often in the original length
 			return float64(dim) * math.Log(r.original/(turns*2*math.Pi)) / (2 * math.Log(base))
@@ -171,7 +171,7 @@ func (r rope) frequency(j, dim int, f, base float64) float64 {
 			high += 0.001 // as there
 		}
 		mix := min(max((float64(j)-low)/(high-low), 0), 1)
-		return mix*f/r.factor + (1-mix)*f
+		return mix*f/r.factor + float64((1-mix)*f)
 	}
 	return f
 }
