@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
@@ -140,8 +141,11 @@ func (x *Generator) Valid(text string) bool { return x.is(text) }
 const trials = 1 << 20
 
 // Draw draws a text. The error is the cause of the context, or that of a weight which is not in
-// [0, 1] or lets no text pass in 2²⁰ draws.
+// [0, 1] or lets no text pass in 2²⁰ draws; src = nil is an error, too.
 func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
+	if check.Nil(src) {
+		return "", &constraint.ArgumentError{Func: "Draw", Arg: "src", Value: nil, Want: "a source of random numbers"}
+	}
 	tokens := make([]int32, x.config.Bytes)
 	for range trials {
 		if _, err := x.path.Draw(ctx, tokens, nil, src); err != nil {
@@ -178,9 +182,15 @@ func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byt
 
 // Values sets the arguments of a function for testing/quick: it is quick.Config.Values with
 // next = r.Uint64. Arguments that are strings get texts, all others what their JSON decodes
-// to. It panics where [Generator.Into] returns an error.
+// to. It panics where [Generator.Into] returns an error, and if a type or next is nil or there are
+// more types than arguments.
 func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func() uint64) {
+	check.Must("generate: Generator.Values", "next", next)
+	if len(args) < len(types) {
+		panic(fmt.Sprintf("generate: Generator.Values: len(args) = %d, want ≥ %d, that of types", len(args), len(types)))
+	}
 	for i, t := range types {
+		check.Must("generate: Generator.Values", fmt.Sprintf("types[%d]", i), t)
 		v := reflect.New(t)
 		if t.Kind() == reflect.String && x.schema == nil {
 			v.Elem().SetString(x.Seeded(next()))
