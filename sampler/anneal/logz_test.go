@@ -282,6 +282,7 @@ func TestAISBackwards(t *testing.T) {
 // The weights of populations are unbiased, forwards and backwards, and their last states,
 // weighted, follow the model.
 func TestPopulations(t *testing.T) {
+	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	glass := exact.Must(model.NewIsing(exact.Must(model.NewGraph(6, []model.Edge{
 		{I: 0, J: 1, W: 1.5}, {I: 1, J: 2, W: -2}, {I: 2, J: 0, W: 1.7}, {I: 3, J: 4, W: 2}, {I: 4, J: 5, W: 1}, {I: 5, J: 0, W: -1},
