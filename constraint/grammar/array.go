@@ -94,26 +94,33 @@ func (a *arrays) bounds(s *value) error {
 			a.most = n
 		}
 	}
-	var all []contains
 	if x := s.get("contains"); x != nil {
-		k := contains{is: x, lacks: made(x.path, "not", x), least: 1, most: -1}
-		for name, n := range map[string]*int{"minContains": &k.least, "maxContains": &k.most} {
-			if x := s.get(name); x != nil {
-				var err error
-				if *n, err = countOf(x); err != nil {
-					return err
-				}
-			}
+		least, most, err := containsOf(s)
+		if err != nil {
+			return err
 		}
-		all = append(all, k)
+		a.contains = append(a.contains, contains{is: x, lacks: made(x.path, "not", x), least: least, most: most})
 	}
 	if x := s.some; x != nil {
-		all = append(all, contains{is: x.value, from: x.from, least: 1, most: -1})
+		a.contains = append(a.contains, contains{is: x.value, from: x.from, least: 1, most: -1})
 	}
-	if a.contains = append(a.contains, all...); len(a.contains) > kinds {
+	if len(a.contains) > kinds {
 		return errGates
 	}
 	return nil
+}
+
+// containsOf returns how many items contains asks for; most < 0 is any number.
+func containsOf(s *value) (least, most int, err error) {
+	least, most = 1, -1
+	for name, n := range map[string]*int{"minContains": &least, "maxContains": &most} {
+		if x := s.get(name); x != nil {
+			if *n, err = countOf(x); err != nil {
+				return 0, 0, err
+			}
+		}
+	}
+	return least, most, nil
 }
 
 func (a *arrays) place(p slot) int32 {
@@ -145,7 +152,7 @@ func (a *arrays) grow(p slot) error {
 		a.space(next)
 		at = next
 	}
-	inner, err := a.compiler.item(a.l, p.items)
+	inner, err := a.item(a.l, p.items)
 	if err != nil {
 		return err
 	}

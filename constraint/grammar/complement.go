@@ -290,13 +290,9 @@ func (c *compiler) refusal(s *value, k string, x *value) (all []conjunction, err
 			add("array").some = &some{from: len(first.items), value: lacks(x)}
 		}
 	case "contains":
-		least, most := 1, -1
-		for name, n := range map[string]*int{"minContains": &least, "maxContains": &most} {
-			if x := s.get(name); x != nil {
-				if *n, err = countOf(x); err != nil {
-					return nil, err
-				}
-			}
+		least, most, err := containsOf(s)
+		if err != nil {
+			return nil, err
 		}
 		if least == 1 {
 			add("array", "items", lacks(x))

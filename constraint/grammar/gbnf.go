@@ -30,7 +30,7 @@ import (
 func ParseGBNF(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)
-	p := &gbnf{parser{source: source, meter: meter}}
+	p := &gbnf{parser{source: source, meter: meter, open: true}}
 	definitions, err := p.grammar()
 	if err != nil {
 		return nil, err
@@ -103,47 +103,43 @@ func (p *gbnf) grammar() (rules []definition, err error) {
 	return rules, nil
 }
 
-// choice reads alternatives, over several lines if it is nested.
+// choice reads alternatives, over several lines if it is nested. The sign of another one may
+// begin the next line.
 func (p *gbnf) choice(nested bool) (*expression, error) {
-	if p.depth++; p.depth > nesting {
-		return nil, p.fail(p.at, "%d parentheses within each other, want ≤ %d", p.depth, nesting)
-	}
-	defer func() { p.depth-- }()
-	e := &expression{op: choice, at: p.at}
-	for {
-		s := &expression{op: sequence, at: p.at}
-		for p.line(nested); p.at < len(p.source) && strings.IndexByte("|)\n\r", p.source[p.at]) < 0; p.line(nested) {
-			if p.meter.Done(64) {
-				return nil, p.meter.Err()
-			}
-			x, err := p.term()
-			if err != nil {
-				return nil, err
-			}
-			if x, err = p.repeats(x); err != nil {
-				return nil, err
-			}
-			s.parts = append(s.parts, x)
-		}
-		e.parts = append(e.parts, s)
+	return p.alternatives(func() (*expression, error) { return p.sequence(nested) }, func() bool {
 		at := p.at
-		if p.line(true); p.peek() != '|' { // also one that begins the next line
+		if p.line(true); !p.pass('|') {
 			p.at = at
-			return e, nil
+			return false
 		}
-		p.at++
 		p.line(true)
-	}
+		return true
+	})
 }
 
-// repeats is repeated, where {,n} and blanks before a sign may be, too.
+func (p *gbnf) sequence(nested bool) (*expression, error) {
+	s := &expression{op: sequence, at: p.at}
+	for p.line(nested); p.at < len(p.source) && strings.IndexByte("|)\n\r", p.source[p.at]) < 0; p.line(nested) {
+		if p.meter.Done(64) {
+			return nil, p.meter.Err()
+		}
+		x, err := p.term()
+		if err != nil {
+			return nil, err
+		}
+		if x, err = p.repeats(x); err != nil {
+			return nil, err
+		}
+		s.parts = append(s.parts, x)
+	}
+	return s, nil
+}
+
+// repeats is repeated, where blanks may come before a sign, too.
 func (p *gbnf) repeats(x *expression) (*expression, error) {
 	for {
 		at := p.at
 		p.line(false)
-		if p.at < len(p.source) && strings.HasPrefix(p.source[p.at:], "{,") {
-			p.source = p.source[:p.at] + "{0" + p.source[p.at+1:]
-		}
 		y, err := p.repeated(x)
 		if err != nil || y == x {
 			p.at = at
@@ -178,16 +174,7 @@ func (p *gbnf) term() (*expression, error) {
 		p.at++
 		return &expression{op: regular, text: "(?s:.)", at: at}, nil
 	case '(':
-		p.at++
-		e, err := p.choice(true)
-		if err != nil {
-			return nil, err
-		}
-		if p.line(true); p.peek() != ')' {
-			return nil, p.fail(p.at, "want ) for the ( of %s, not %q", p.place(at), p.rest())
-		}
-		p.at++
-		return e, nil
+		return p.group(func() (*expression, error) { return p.choice(true) }, func() { p.line(true) })
 	case '<', '!':
 		return nil, p.fail(at, "a token of a vocabulary: a grammar describes texts")
 	}

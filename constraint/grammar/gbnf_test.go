@@ -98,6 +98,7 @@ func TestGBNFErrors(t *testing.T) {
 		"root ::= a":                     "line 1, column 10: no rule defines a",
 		"root ::= \"a\"\nroot ::= \"b\"": "line 2, column 1: rule root is defined twice",
 		"root ::= \"a\" )":               "want a term, an alternative or the end of the line",
+		"root ::= \"a\"{,3} )":           "line 1, column 18: want a term, an alternative or the end of the line",
 		"root ::= \"a\"{3,2}":            "want {m}, {m,} or {m,n}",
 		"root ::= \"\xff\"":              "a byte that is not UTF-8",
 		"::= \"a\"":                      "want the name of a rule",

@@ -53,6 +53,7 @@ type parser struct {
 	source string
 	at     int
 	depth  int
+	open   bool // {,n} is {0,n}
 	meter  *poll.Meter
 }
 
@@ -162,22 +163,51 @@ func (p *parser) begins() bool {
 }
 
 func (p *parser) choice() (*expression, error) {
+	return p.alternatives(p.sequence, func() bool {
+		p.skip()
+		return p.pass('|')
+	})
+}
+
+// alternatives reads sequences; more passes the sign that another one follows.
+func (p *parser) alternatives(sequence func() (*expression, error), more func() bool) (*expression, error) {
 	if p.depth++; p.depth > nesting {
 		return nil, p.fail(p.at, "%d parentheses within each other, want ≤ %d", p.depth, nesting)
 	}
 	defer func() { p.depth-- }()
 	e := &expression{op: choice, at: p.at}
 	for {
-		s, err := p.sequence()
+		s, err := sequence()
 		if err != nil {
 			return nil, err
 		}
-		e.parts = append(e.parts, s)
-		if p.skip(); p.peek() != '|' {
+		if e.parts = append(e.parts, s); !more() {
 			return e, nil
 		}
-		p.at++
 	}
+}
+
+// pass passes a sign, if it comes next.
+func (p *parser) pass(sign byte) bool {
+	if p.peek() != sign {
+		return false
+	}
+	p.at++
+	return true
+}
+
+// group reads a choice in parentheses; skip passes what means nothing before the last.
+func (p *parser) group(choice func() (*expression, error), skip func()) (*expression, error) {
+	at := p.at
+	p.at++
+	e, err := choice()
+	if err != nil {
+		return nil, err
+	}
+	if skip(); !p.pass(')') {
+		return nil, p.fail(p.at, "want ) for the ( of %s, not %q", p.place(at), p.rest())
+	}
+	return e, nil
 }
 
 func (p *parser) sequence() (*expression, error) {
@@ -214,16 +244,7 @@ func (p *parser) term() (*expression, error) {
 		text, err := p.until(']', "class")
 		return &expression{op: regular, text: "[" + text + "]", at: at}, err
 	case '(':
-		p.at++
-		e, err := p.choice()
-		if err != nil {
-			return nil, err
-		}
-		if p.skip(); p.peek() != ')' {
-			return nil, p.fail(p.at, "want ) for the ( of %s, not %q", p.place(at), p.rest())
-		}
-		p.at++
-		return e, nil
+		return p.group(p.choice, p.skip)
 	}
 	name := p.name()
 	if name == "" {
@@ -304,6 +325,9 @@ func (p *parser) repeated(x *expression) (*expression, error) {
 				return nil, p.fail(at, "want } for this {")
 			}
 			low, high, two := strings.Cut(p.source[at+1:at+end], ",")
+			if p.open && two && low == "" {
+				low = "0"
+			}
 			n, err := strconv.Atoi(strings.TrimSpace(low))
 			m := n
 			if two && strings.TrimSpace(high) == "" {
