@@ -38,7 +38,7 @@ func parse(data []byte) (*node, error) {
 		}
 		return n, nil
 	case json.Delim('{'):
-		n := object()
+		n := made()
 		for d.More() {
 			key, err := d.Token()
 			if err != nil {
@@ -63,7 +63,16 @@ func next(d *json.Decoder) (*node, error) {
 	return parse(raw)
 }
 
-func object() *node { return &node{keys: []string{}, field: map[string]*node{}} }
+// made returns an object of members, names and nodes in turn.
+func made(pairs ...any) *node {
+	n := &node{keys: []string{}, field: map[string]*node{}}
+	for i := 0; i < len(pairs); i += 2 {
+		n.set(pairs[i].(string), pairs[i+1].(*node))
+	}
+	return n
+}
+
+func list(items ...*node) *node { return &node{items: items} }
 
 func scalar(v any) *node {
 	raw, _ := json.Marshal(v) // numbers, texts and Booleans
@@ -180,7 +189,7 @@ func (s *node) within(root *node, at string, depth int, c change, yield func(s *
 		case k == "properties" && x.keys != nil:
 			for _, name := range x.keys {
 				ok := x.field[name].within(root, here+"/"+escape(name), depth+1, c, func(y *node, keyword string) bool {
-					return yield(s.with(k, x.with(name, y)).and(typed("object", "required", &node{items: []*node{scalar(name)}})), keyword)
+					return yield(s.with(k, x.with(name, y)).and(typed("object", "required", list(scalar(name)))), keyword)
 				})
 				if !ok {
 					return false
@@ -189,7 +198,7 @@ func (s *node) within(root *node, at string, depth int, c change, yield func(s *
 		case k == "items" && x.keys != nil, k == "additionalProperties" && x.keys != nil:
 			some := typed("array", "minItems", scalar(1))
 			if k != "items" {
-				some = typed("object", "required", &node{items: []*node{scalar("other")}})
+				some = typed("object", "required", list(scalar("other")))
 			}
 			if !x.within(root, here, depth+1, c, func(y *node, keyword string) bool { return yield(s.with(k, y).and(some), keyword) }) {
 				return false
@@ -199,7 +208,7 @@ func (s *node) within(root *node, at string, depth int, c change, yield func(s *
 				ok := y.within(root, here+"/"+strconv.Itoa(i), depth+1, c, func(y *node, keyword string) bool {
 					items := slices.Clone(x.items)
 					items[i] = y
-					changed := s.with(k, &node{items: items})
+					changed := s.with(k, list(items...))
 					if k == "prefixItems" {
 						changed = changed.and(typed("array", "minItems", scalar(i+1)))
 					}
@@ -214,12 +223,19 @@ func (s *node) within(root *node, at string, depth int, c change, yield func(s *
 	return true
 }
 
-// typed returns a schema of a type with a keyword.
-func typed(name, keyword string, x *node) *node {
-	s := object()
-	s.set("type", scalar(name))
-	s.set(keyword, x)
-	return s
+// typed returns a schema of a type with keywords.
+func typed(name string, pairs ...any) *node {
+	return made(append([]any{"type", scalar(name)}, pairs...)...)
+}
+
+func constant(x *node) *node { return made("const", x) }
+
+// about is the type of the values that a keyword is about.
+var about = map[string]string{
+	"minimum": "number", "maximum": "number", "exclusiveMinimum": "number", "exclusiveMaximum": "number", "multipleOf": "number",
+	"minLength": "string", "maxLength": "string", "pattern": "string", "format": "string",
+	"minItems": "array", "maxItems": "array", "contains": "array", "uniqueItems": "array",
+	"minProperties": "object", "maxProperties": "object", "propertyNames": "object", "dependentRequired": "object", "dependentSchemas": "object",
 }
 
 func escape(k string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(k) }
@@ -242,11 +258,11 @@ func (n *node) follow(ref *node) *node {
 // limits changes a schema so that values meet a limit exactly.
 func limits(s *node, k string) []*node {
 	x := s.field[k]
-	equal := map[string][2]string{
-		"minLength": {"string", "maxLength"}, "maxLength": {"string", "minLength"}, "minItems": {"array", "maxItems"}, "maxItems": {"array", "minItems"},
-		"minProperties": {"object", "maxProperties"}, "maxProperties": {"object", "minProperties"},
-	}
 	switch k {
+	case "minLength", "minItems", "minProperties":
+		return []*node{s.and(typed(about[k], "max"+k[3:], x))}
+	case "maxLength", "maxItems", "maxProperties":
+		return []*node{s.and(typed(about[k], "min"+k[3:], x))}
 	case "minimum", "maximum":
 		return []*node{s.and(constant(x))}
 	case "exclusiveMinimum", "exclusiveMaximum": // the nearest integer
@@ -262,51 +278,31 @@ func limits(s *node, k string) []*node {
 	case "properties":
 		var all []*node
 		for _, name := range x.keys {
-			lacks := object()
-			lacks.set(name, scalar(false))
-			all = append(all, s.and(typed("object", "properties", lacks)), s.and(typed("object", "required", &node{items: []*node{scalar(name)}})))
+			all = append(all, s.and(typed("object", "properties", made(name, scalar(false)))), s.and(typed("object", "required", list(scalar(name)))))
 		}
 		return all
 	}
-	if e, ok := equal[k]; ok {
-		return []*node{s.and(typed(e[0], e[1], x))}
-	}
 	return nil
-}
-
-func constant(x *node) *node {
-	s := object()
-	s.set("const", x)
-	return s
 }
 
 // negations changes a schema so that values break a keyword and no other.
 func negations(s *node, k string) []*node {
 	x := s.field[k]
 	rest := s.with(k, nil)
-	not := func(pairs ...string) []*node {
-		is := object()
-		for _, k := range pairs {
+	not := func(keys ...string) *node {
+		is := made()
+		for _, k := range keys {
 			if s.field[k] != nil {
 				is.set(k, s.field[k])
 			}
 		}
-		lacks := object()
-		lacks.set("not", is)
-		return []*node{rest.and(lacks)}
-	}
-	// For keywords about one type, the value has that type.
-	of := map[string]string{
-		"minimum": "number", "maximum": "number", "exclusiveMinimum": "number", "exclusiveMaximum": "number", "multipleOf": "number",
-		"minLength": "string", "maxLength": "string", "pattern": "string", "format": "string",
-		"minItems": "array", "maxItems": "array", "contains": "array", "uniqueItems": "array",
-		"minProperties": "object", "maxProperties": "object", "propertyNames": "object", "dependentRequired": "object", "dependentSchemas": "object",
+		return rest.and(made("not", is))
 	}
 	switch k {
 	case "type", "enum", "const", "anyOf", "oneOf", "not":
-		return not(k)
+		return []*node{not(k)}
 	case "if":
-		return not("if", "then", "else")
+		return []*node{not("if", "then", "else")}
 	case "required":
 		var all []*node
 		for _, name := range x.items {
@@ -314,10 +310,8 @@ func negations(s *node, k string) []*node {
 			if json.Unmarshal(name.raw, &text) != nil {
 				continue
 			}
-			kept := &node{items: slices.DeleteFunc(slices.Clone(x.items), func(y *node) bool { return y == name })}
-			lacks := object()
-			lacks.set(text, scalar(false))
-			all = append(all, s.with(k, kept).and(typed("object", "properties", lacks)))
+			kept := list(slices.DeleteFunc(slices.Clone(x.items), func(y *node) bool { return y == name })...)
+			all = append(all, s.with(k, kept).and(typed("object", "properties", made(text, scalar(false)))))
 		}
 		return all
 	case "additionalProperties":
@@ -328,26 +322,10 @@ func negations(s *node, k string) []*node {
 		for i := 0; s.field["properties"] != nil && s.field["properties"].field[name] != nil; i++ {
 			name = fmt.Sprint("other", i)
 		}
-		some := object()
-		some.set("type", scalar("object"))
-		one := object()
-		one.set(name, scalar(true))
-		some.set("properties", one)
-		some.set("required", &node{items: []*node{scalar(name)}})
-		return []*node{rest.and(some)}
+		return []*node{rest.and(typed("object", "properties", made(name, scalar(true)), "required", list(scalar(name))))}
 	}
-	if t, ok := of[k]; ok {
-		for i := range not(k) {
-			changed := not(k)[i]
-			return []*node{changed.and(kind(t))}
-		}
+	if t, ok := about[k]; ok { // the value has that type
+		return []*node{not(k).and(typed(t))}
 	}
 	return nil
-}
-
-// kind returns the schema of a type.
-func kind(name string) *node {
-	s := object()
-	s.set("type", scalar(name))
-	return s
 }
