@@ -137,10 +137,10 @@ type AISResult struct {
 // Part returns cfg with First and Count set to part k of n, see
 // [sampler.Config.Part].
 func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
-	if cfg.Population < 0 {
-		return cfg, fmt.Errorf("anneal: AISConfig.Population = %d, want ≥ 0", cfg.Population)
-	}
-	err := session.Cut("anneal: AISConfig", &cfg.Chains, &cfg.First, &cfg.Count, cfg.chains(), cfg.Population, k, n)
+	err := cmp.Or(
+		check.If(cfg.Population < 0, "anneal: AISConfig.Population = %d, want ≥ 0", cfg.Population),
+		session.Cut("anneal: AISConfig", &cfg.Chains, &cfg.First, &cfg.Count, cfg.chains(), max(cfg.Population, 0), k, n),
+	)
 	return cfg, err
 }
 

@@ -31,11 +31,11 @@ func (a AIS) Kind() string { return "ais" }
 // Size returns the number of chains and the block in which they move, or the number of
 // populations and 1.
 func (a AIS) Size() (n, block int) {
-	if each := a.Config.Population; each > 0 {
-		return max(cmp.Or(a.Config.Chains/each, 16), 1), 1
+	whole, _ := a.Config.Part(0, 1) // for the default of Chains; Part names what is wrong
+	if each := whole.Population; each > 0 {
+		return max(whole.Chains/each, 1), 1
 	}
-	n = cmp.Or(a.Config.Chains, 64)
-	return n, sampler.Config{Chains: n}.Block()
+	return whole.Chains, sampler.Config{Chains: whole.Chains}.Block()
 }
 
 // Part runs new chains or populations and writes the last states of all their chains as a

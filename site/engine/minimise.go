@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"path"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/energy/read"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 )
 
@@ -86,8 +86,7 @@ type watched struct {
 }
 
 func (w watched) Read(b []byte) (int, error) {
-	runtime.Gosched() // in a browser a deadline passes only while a goroutine waits
-	if w.ctx.Err() != nil {
+	if poll.Err(w.ctx) != nil {
 		return 0, context.Cause(w.ctx)
 	}
 	return w.r.Read(b)
