@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// block is what one worker moves: some consecutive chains, of which the first is
-// number first of this part of the run.
+// block is the unit of work of one worker: some consecutive chains. The first one has the number
+// first in this part of the run.
 type block[S energy.Site] struct {
 	first, chains int
 	kernel        Transition[S]
@@ -28,10 +28,11 @@ type block[S energy.Site] struct {
 	_             [128]byte // so that counts of one block share no cache line with the next
 }
 
-// closeBy is how many sites of states a block copies to where it moves them.
+// closeBy is the maximum number of sites of states that a block copies to its own workspace to move
+// them.
 const closeBy = 1 << 14
 
-// turn is a block at work: where its chains and its streams are.
+// turn is a block while it is being moved: it holds the places of its chains and streams.
 type turn[S energy.Site] struct {
 	place[S]
 	run     *Runner[S]
@@ -40,9 +41,8 @@ type turn[S energy.Site] struct {
 	observe func(chain, draw int, x []S, info *Info)
 }
 
-// enter puts a block to work. What it writes shares no cache line with other blocks, but
-// for states beyond closeBy, which share two lines of many. Every turn that was entered
-// must be left.
+// enter starts a block's turn. What the block writes shares no cache line with other blocks, except
+// that states beyond closeBy share two of their many lines. Every turn must be ended with leave.
 func (c *Runner[S]) enter(b *block[S]) turn[S] {
 	x := c.states(b)
 	if b.near == nil {
@@ -61,8 +61,8 @@ func (c *Runner[S]) enter(b *block[S]) turn[S] {
 	return t
 }
 
-// leave ends the turn: states, streams and info go back to where those of all blocks are,
-// and draws into their file.
+// leave ends the turn: states, streams and info are copied back to the slices of all blocks, and
+// draws are written to their file.
 func (t *turn[S]) leave() {
 	c, b := t.run, t.block
 	if lazy, ok := As[Lazy[S]](b.kernel); ok && !b.torn {
@@ -76,9 +76,9 @@ func (t *turn[S]) leave() {
 	}
 }
 
-// move brings some blocks to the given number of steps, or as far as they come until the
-// context ends, a chain fails, or a kernel stops because stop is true. leads is true if
-// the first can move the others along.
+// move moves some blocks to the given number of steps, or as far as they get until the context
+// ends, a chain fails, or a kernel stops because stop returns true. leads reports whether the first
+// block can move the others along.
 func (c *Runner[S]) move(ctx context.Context, blocks []block[S], leads bool, end int, stop func() bool) {
 	turns := make([]turn[S], 0, len(blocks))
 	defer func() {
@@ -99,8 +99,8 @@ func (c *Runner[S]) move(ctx context.Context, blocks []block[S], leads bool, end
 	}
 }
 
-// behind reports whether the block has steps to make: up to the given number, and those of
-// a later warm-up.
+// behind reports whether the block still has steps to make: those up to the given number, or those
+// of a later warm-up.
 func (b *block[S]) behind(end, warm int) bool {
 	return b.err == nil && (b.steps < end || b.warm < warm)
 }
@@ -153,8 +153,8 @@ func (t *turn[S]) advance(ctx context.Context, end int, stop func() bool) {
 	}
 }
 
-// draw passes the states to everything that reads them, at the given number of
-// steps after warm-up.
+// draw passes the states to all observers and files that read them, at the given number of steps
+// after warm-up.
 func (t *turn[S]) draw(step int) {
 	c := t.run
 	if step%c.cfg.Thin != 0 {
@@ -171,7 +171,7 @@ func (t *turn[S]) draw(step int) {
 	}
 }
 
-// reads reports whether somebody reads the states after the given step.
+// reads reports whether the states after the given step are read.
 func (t *turn[S]) reads(step int) bool {
 	done := step + 1 - t.run.cfg.Warmup
 	return done > 0 && done%t.run.cfg.Thin == 0 && (t.page != nil || t.observe != nil)
@@ -185,7 +185,7 @@ type Stats struct {
 	Invalid int     // proposals rejected because their energy was NaN or −Inf
 }
 
-// add adds the reports of the given number of steps.
+// add adds the reports on the given number of steps.
 func (s *Stats) add(info []Info, steps int) {
 	for i := range info {
 		s.Accept += float64(float64(steps) * info[i].Accept)
@@ -195,5 +195,5 @@ func (s *Stats) add(info []Info, steps int) {
 	s.Steps = plus(s.Steps, steps*len(info))
 }
 
-// plus adds counts and stays at the largest int instead of running over.
+// plus adds counts and saturates at the largest int.
 func plus(a, b int) int { return a + min(b, math.MaxInt-a) }

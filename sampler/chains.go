@@ -16,9 +16,8 @@ type Chains = Runner[int32]
 
 // NewChains returns chains of the method on the model, ready to run.
 //
-// Errors: a nil model or method, a Config field out of range, a method that does
-// not fit the model. An initial state without probability is reported by the
-// first Run.
+// It returns an error if the model or the method is nil, a Config field is out of range, or the
+// method does not fit the model. An initial state of probability zero is reported by the first Run.
 func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (*Chains, error) {
 	t, err := newTokens(m, method)
 	if err != nil {
@@ -32,12 +31,11 @@ func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (
 	return NewRunner(ctx, System[int32](t), cfg, cfg.Init, cfg.Observe)
 }
 
-// Retarget gives chains of tokens another target of the same shape. It makes new kernels
-// of the method, with nothing tuned; the warm-up of Config does not run again, so call
-// Warm if they should tune themselves. States, random streams and counts stay. If a
-// state is not one that a chain can start from, the new target is in place and the error
-// is the one that Reset returns; on any other error, such as that of a call while
-// another is under way, nothing changes.
+// Retarget gives chains of tokens another target of the same shape. It builds new, untuned kernels
+// of the method. The warm-up of Config does not run again, so call Warm to tune the new kernels.
+// States, random streams and counts stay. If a chain cannot start from its state, the new target is
+// in place all the same and Retarget returns the error that Reset returns. On any other error, for
+// instance because another call is under way, nothing changes.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	if c == nil {
 		return fmt.Errorf("sampler: Retarget: chains = nil")
@@ -69,10 +67,10 @@ func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 }
 
 // System is what a [Runner] moves: states of tokens or of reals, how they start, and the
-// transitions that move them. [NewChains] makes one from a model and a method; package
-// langevin has one for real-valued targets.
+// transitions that move them. [NewChains] builds a System from a model and a method; package
+// langevin provides one for real-valued targets.
 type System[S energy.Site] interface {
-	// Name begins the messages of the runner's errors; String names the method.
+	// Name is the prefix of the runner's error messages; String names the method.
 	Name() string
 	String() string
 
@@ -82,25 +80,25 @@ type System[S energy.Site] interface {
 	// Kernel returns a new transition for a block of chains (1 … BlockSize).
 	Kernel(ctx context.Context, chains int) (Transition[S], error)
 
-	// Start fills x with initial states of a block of chains, which kernel will move: one
-	// state per stream, drawn from that stream.
+	// Start fills x with initial states for a block of chains that kernel will move: one state per
+	// stream, drawn from that stream.
 	Start(x []S, r []Stream, kernel Transition[S]) error
 
-	// Check returns an error unless every entry of x, the states of chains first,
-	// first+1, …, is one that a state may have.
+	// Check returns an error if an entry of x is not a value that a state may have. x holds the
+	// states of chains first, first+1, ….
 	Check(x []S, first int) error
 
 	// Energy stores the energies of the states x.
 	Energy(e []float64, x []S)
 
-	// Settings adds, by name, what a checkpoint must agree on in addition to the number
-	// of sites and Config: the method and what identifies the target, see [Method]. A
-	// []float64 is compared up to rounding, anything else exactly.
+	// Settings calls add with the name and value of everything that a checkpoint must agree on in
+	// addition to the number of sites and Config: the method and what identifies the target, see
+	// [Method]. A []float64 is compared up to rounding, anything else exactly.
 	Settings(add func(name string, value any))
 }
 
-// CheckStart returns a *[StartError] for the first energy that is not finite, nil if
-// there is none. A kernel's Reset returns it.
+// CheckStart returns a *[StartError] for the first energy that is not finite, or nil if all are
+// finite. A kernel's Reset returns this error.
 func CheckStart(e []float64) error {
 	for s, v := range e {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -110,7 +108,7 @@ func CheckStart(e []float64) error {
 	return nil
 }
 
-// tokens is the system of a method on a model.
+// tokens is the System of a method on a model.
 type tokens struct {
 	model         energy.Model
 	method        Method
@@ -138,8 +136,8 @@ func (t *tokens) Kernel(ctx context.Context, chains int) (Transition[int32], err
 	return t.method.Kernel(ctx, t.model, chains)
 }
 
-// Start draws every level uniformly, then repairs states without probability
-// where the model can, and lets kernels that cannot start everywhere choose.
+// Start draws every level uniformly. It then repairs states of probability zero if the model can,
+// and lets a kernel that cannot start from every state choose one.
 func (t *tokens) Start(x []int32, r []Stream, kernel Transition[int32]) error {
 	for i := range r {
 		for j := range t.sites {
@@ -172,23 +170,22 @@ func (t *tokens) Check(x []int32, first int) error {
 
 var _ claimant[int32] = (*tokens)(nil)
 
-// claims compares what the model claims beyond its energy with energies.
+// claims checks what the model claims beyond its energy against energies.
 func (t *tokens) claims(ctx context.Context, x []int32, seed uint64) error {
 	return probe.Claims(ctx, t.model, x, seed)
 }
 
 func (t *tokens) Energy(e []float64, x []int32) { t.model.Energy(e, x) }
 
-// Named recipes have a name for checkpoints and messages, such as "dmala", that does not
-// depend on their Go names. A recipe without one is identified by its Go type. Models,
-// and functions in a field of a recipe, may be Named too: checkpoints then distinguish
-// them by name.
+// Named recipes have a name for checkpoints and messages, such as "dmala", that does not depend on
+// their Go names. A recipe without such a name is identified by its Go type. Models, and functions
+// in a field of a recipe, may be Named too: checkpoints then distinguish them by name.
 type Named interface{ Name() string }
 
 var _ probe.Named = Named(nil)
 
-// Settings adds the shape, the method with all its fields, and the energies of some fixed
-// states, which identify the model.
+// Settings adds the shape, the method with all its fields, and the energies of some fixed states,
+// which identify the model.
 func (t *tokens) Settings(add func(name string, value any)) {
 	probe.Target(add, t.model, t.method, NewStream(probe.States, 0).IntN)
 }

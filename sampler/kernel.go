@@ -19,28 +19,26 @@ const BlockSize = session.BlockSize
 // Method is a recipe for moving chains: a plain struct such as
 // DMALA{StepSize: 0.2} whose zero value is the recommended setting.
 //
-// A checkpoint keeps the settings of the method, and chains with other settings refuse
-// it. The settings are the fields: numbers and strings by value, languages by content,
-// structs field by field, pointers by what they point to, and functions by their name if
-// they are [Named]; functions without a name count as equal. A struct that embeds a
-// method and has no other field is that method, unless its name differs, which it should
-// if it moves chains in another way. A recipe whose fields do not describe it has a
-// method
+// A checkpoint records the settings of the method, and chains with other settings refuse to load
+// the checkpoint. The settings are the fields: numbers and strings by value, languages by content,
+// structs field by field, pointers by what they point to, and functions by their name if they are
+// [Named]; functions without a name count as equal. A struct that embeds a method and has no other
+// field counts as that method unless its name differs, which it should if it moves chains in
+// another way. A recipe that its fields do not fully describe has a method
 //
 //	Settings(add func(name string, value any))
 type Method interface {
-	// Kernel returns a new kernel for a block of chains (1 … BlockSize) of the model, or
-	// an error if the model lacks what the method needs. Compiling a language may take
-	// long and ends with ctx. The kernel may keep ctx, for what UnmarshalBinary compiles
-	// again.
+	// Kernel returns a new kernel for a block of chains (1 … BlockSize) of the model, or an error
+	// if the model lacks what the method needs. Compiling a language may take long and stops when
+	// ctx ends. The kernel may keep ctx for languages that UnmarshalBinary has to compile again.
 	Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error)
 }
 
 // Kernel is a [Transition] of tokens.
 type Kernel = Transition[int32]
 
-// Transition is one step of a block of chains on states of tokens (int32) or of
-// reals (float32). It belongs to one goroutine at a time.
+// Transition is one step of a block of chains on states of tokens (int32) or of reals (float32). It
+// must be used by one goroutine at a time.
 //
 // To write a kernel, keep the model and what is worth caching, and in Step replace each
 // row of x by a draw from P(x, ·). This one proposes from a fixed distribution q and
@@ -74,67 +72,65 @@ type Kernel = Transition[int32]
 //		return 1
 //	}
 //
-// The example of this type is the complete program.
+// The example of this type is a complete program.
 //
 // Kernels may implement optional interfaces: [Adaptive], [Starter], [Tuned], [Costed],
 // [Warner], [Lazy], [Companion] and [Exchanger]. [As] finds them in a kernel or in one
 // that it wraps.
 type Transition[S energy.Site] interface {
-	// Reset evaluates the states x (chains × sites) afresh and forgets a step that was
-	// stopped. It must be called before the first Step and whenever x or the target
-	// changed from outside. A state without probability is a *StartError.
+	// Reset evaluates the states x (chains × sites) afresh and discards a step that was stopped. It
+	// must be called before the first Step and whenever x or the target was changed from outside.
+	// If a state has probability zero, it returns a *StartError.
 	//
-	// With ctl.Stop it may return [ErrStopped]. The next Reset with a Stop and the same
-	// states then continues; one without a Stop begins anew. Only Stop and Workers of ctl
-	// are read.
+	// If ctl.Stop is set, Reset may return [ErrStopped]. The next Reset with a Stop and the same
+	// states then continues; a Reset without a Stop begins anew. Reset reads only the fields Stop
+	// and Workers of ctl.
 	Reset(ctl Control, x []S) error
 
 	// Step moves every chain once, in place, reports in info (one entry per
 	// chain), and returns the number of whole steps made, here 1. r holds one
 	// stream per chain. It allocates nothing.
 	//
-	// A kernel whose step is long calls ctl.Stop, and once that returns true returns the
-	// number of whole steps made, 0 if it is in the middle of the first. The states are
-	// then valid, and the next call continues where this one stopped, to the same bits;
-	// AppendBinary keeps the position. Other kernels may ignore ctl.
+	// A kernel with long steps calls ctl.Stop, and once that returns true Step returns the number
+	// of whole steps made, 0 if it is in the middle of the first. The states are then valid, and
+	// the next call continues bit for bit where this one stopped; AppendBinary saves the position.
+	// Other kernels may ignore ctl.
 	Step(ctl Control, info []Info, x []S, r []Stream) (done int)
 
-	// AppendBinary appends to b what the kernel needs to continue with the same bits:
-	// caches, scan position, step size. A kernel that appends nothing is Reset instead of
-	// restored, see [Base].
+	// AppendBinary appends to b what the kernel needs to continue bit for bit: caches, scan
+	// position, step size. A kernel that appends nothing is Reset instead of restored, see [Base].
 	AppendBinary(b []byte) ([]byte, error)
 
-	// UnmarshalBinary restores what AppendBinary wrote, for a kernel of the same method,
-	// model and number of chains. Step may follow without a Reset if there was one before
-	// AppendBinary: a kernel restored from a new one is a new one.
+	// UnmarshalBinary restores what AppendBinary wrote, for a kernel of the same method, model and
+	// number of chains. Step may follow without a Reset if the saved kernel had been Reset.
+	// Restoring the state of a new kernel gives a new kernel.
 	UnmarshalBinary(b []byte) error
 }
 
-// Control sets how many steps a call makes and states whether its results are read. The
-// zero value asks for one whole step whose results are read.
+// Control sets how many steps a call makes and whether its results are read. The zero value asks
+// for one whole step whose results are read.
 type Control struct {
-	// Steps is the number of whole steps to make at most; 0 means 1. After more than one,
-	// Moved and Invalid are correct as sums over the chains of the block and the steps,
-	// though not for each chain; Accept is the mean over the steps, and Energy may be
-	// NaN.
+	// Steps is the maximum number of whole steps to make; 0 means 1. After more than one step,
+	// Moved and Invalid are correct only as sums over the chains of the block and the steps, not
+	// per chain; Accept is the mean over the steps, and Energy may be NaN.
 	Steps int
 
-	// Stop is called about every millisecond; once it returns true the call returns
-	// early. Nil means never.
+	// Stop is called about every millisecond. Once it returns true, the call returns early. A nil
+	// Stop never stops the call.
 	Stop func() bool
 
-	// Unread promises that nobody reads the states x and the energies until a later call
-	// without Unread, or until Show of a [Lazy] kernel. So x may stay as it was.
+	// Unread promises that nobody reads the states x and the energies until a later call without
+	// Unread, or until Show of a [Lazy] kernel. The kernel therefore need not update x.
 	Unread bool
 
 	// Workers is the number of goroutines that a step may use; 0 means 1. Results
 	// do not depend on it.
 	Workers int
 
-	// Company holds other blocks of the run, to be moved by the same number of steps as
-	// the block itself, all of them Unread. Only [Companion] kernels are given any. Each
-	// block gets the same bits as alone. A kernel that cannot move them at present
-	// returns 0 and leaves all blocks as they are.
+	// Company holds other blocks of the run, to be moved by the same number of steps as the block
+	// itself, all of them Unread. Only [Companion] kernels receive a Company. Each block gets the
+	// same bits as if it moved alone. A kernel that cannot move the other blocks at present returns
+	// 0 and leaves all blocks unchanged.
 	Company []Block
 }
 
@@ -150,17 +146,16 @@ type Block struct {
 // ErrStopped is returned by a Reset that Control.Stop ended early.
 var ErrStopped = errors.New("sampler: stopped before the end of a Reset")
 
-// Base implements the checkpoint methods of a kernel that embeds it. A kernel that keeps
-// only caches made by Reset between steps needs no more: whoever restores it calls Reset.
-// A kernel that keeps more calls Keep once, when it is made, with everything that Step
-// reads, energies included:
+// Base implements the checkpoint methods of a kernel that embeds it. A kernel whose only state
+// between steps is caches made by Reset needs nothing else, because Reset is called after it is
+// restored. Any other kernel calls Keep once, when it is created, with everything that Step reads,
+// energies included:
 //
 //	k.Keep(&k.at, k.e)
 type Base struct{ kept []any }
 
-// Keep adds what checkpoints hold: pointers to an int or a float64, and slices of int,
-// int32, float32 or float64, whose elements are restored in place. It panics on anything
-// else.
+// Keep adds values that checkpoints save: pointers to an int or a float64, and slices of int,
+// int32, float32 or float64, whose elements are restored in place. It panics on any other type.
 func (b *Base) Keep(v ...any) {
 	for i := range v {
 		switch v[i].(type) {
@@ -172,7 +167,7 @@ func (b *Base) Keep(v ...any) {
 	b.kept = append(b.kept, v...)
 }
 
-// fields goes through what is kept.
+// fields reads or writes the kept values.
 func (b *Base) fields(f *wire.Fields) {
 	for _, v := range b.kept {
 		switch v := v.(type) {
@@ -194,10 +189,11 @@ func (b *Base) fields(f *wire.Fields) {
 	}
 }
 
-// AppendBinary appends what is kept.
+// AppendBinary appends the values given to Keep.
 func (b *Base) AppendBinary(to []byte) ([]byte, error) { return wire.AppendFields(to, b.fields) }
 
-// UnmarshalBinary restores what is kept, and returns an error if from has another length.
+// UnmarshalBinary restores the values given to Keep. It returns an error if from has the wrong
+// length.
 func (b *Base) UnmarshalBinary(from []byte) error {
 	size, err := b.AppendBinary(nil)
 	if err != nil {
@@ -209,13 +205,13 @@ func (b *Base) UnmarshalBinary(from []byte) error {
 	return wire.ReadFields(from, b.fields)
 }
 
-// As returns k as a T, or else the first T among the kernels that k wraps. A wrapper
-// returns the kernel inside by a method
+// As returns k as a T, or else the first T among the kernels that k wraps. A wrapper returns the
+// kernel that it wraps from a method
 //
 //	Unwrap() sampler.Transition[S]
 //
-// which returns nil if it wraps none at present. T is an interface such as [Lazy], or the
-// type of a kernel.
+// which returns nil if it wraps none at present. T is an interface such as [Lazy], or the type of a
+// kernel.
 func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {
 	for k != nil {
 		if t, ok = k.(T); ok {
@@ -230,14 +226,14 @@ func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {
 	return t, false
 }
 
-// Wrapper is a kernel that delegates its work to another one. [As] looks for optional
-// interfaces in the wrapper first, then in the kernel inside.
+// Wrapper is a kernel that delegates its work to another kernel. [As] looks for optional interfaces
+// in the wrapper first, then in the wrapped kernel.
 type Wrapper[S energy.Site] interface {
-	// Unwrap returns the kernel inside, nil if there is none at present.
+	// Unwrap returns the wrapped kernel, or nil if there is none at present.
 	Unwrap() Transition[S]
 }
 
-// Adaptive kernels tune themselves during warm-up. Afterwards they are frozen, since a
+// Adaptive kernels tune themselves during warm-up. Afterwards their settings are frozen, because a
 // kernel that keeps adapting does not leave its target invariant.
 type Adaptive interface {
 	// Adapt is called after warm-up step k of n, counted from 0. A later warm-up
@@ -247,9 +243,9 @@ type Adaptive interface {
 
 // Starter kernels cannot start from every state.
 type Starter interface {
-	// Start replaces x, one random state, by one that a chain can start from,
-	// or returns an error that wraps constraint.ErrInfeasible if there is none.
-	// It is called before the first Reset, for chains without a given state.
+	// Start replaces x, one random state, by a state from which a chain can start, or returns an
+	// error that wraps constraint.ErrInfeasible if there is none. It is called before the first
+	// Reset, for chains without a given state.
 	Start(x []int32, r *Stream) error
 }
 
@@ -259,59 +255,56 @@ type Tuned interface {
 	StepSize() float64
 }
 
-// Costed kernels estimate what a step costs. Package mcmc/auto chooses kernels by it.
+// Costed kernels estimate the cost of a step. Package mcmc/auto chooses kernels by this estimate.
 type Costed interface {
-	// Cost returns the nanoseconds of one core for the step that reported info, all
-	// chains of the block together, by fixed prices for what it visited, evaluated and
-	// drew; NaN if that is not known. No clock is read.
+	// Cost estimates the time, in nanoseconds of one core, of the step that reported info, for all
+	// chains of the block together. It multiplies what the step visited, evaluated and drew by
+	// fixed unit costs; no clock is read. Cost returns NaN if it has no estimate.
 	Cost(info []Info) float64
 }
 
-// Warner kernels report problems with their own settings, such as a failed tuning.
+// Warner kernels report problems with their own settings, such as unsuccessful tuning.
 type Warner interface {
-	// Warning returns a sentence, empty if there is no problem. See Warnings of [Runner].
+	// Warning returns a sentence, empty if there is no problem. See [Runner.Warnings].
 	Warning() string
 }
 
-// Lazy kernels hold states in a form of their own and store them in x only when somebody
-// reads them.
+// Lazy kernels hold states in a form of their own and store them in x only when they are read.
 type Lazy[S energy.Site] interface {
 	// Show flushes: it stores in x the states that Unread steps left pending, if any.
 	Show(x []S)
 }
 
-// Companion kernels make many Unread steps at once and can move other blocks along with
-// their own: see Steps and Company of [Control]. They accept every proposal and cannot
-// fail.
+// Companion kernels make many Unread steps at once and can move other blocks along with their own:
+// see Control.Steps and Control.Company. They accept every proposal and cannot fail.
 type Companion interface {
-	// Company returns how many of the given number of blocks are best moved
-	// together; 0 if steps are best made one by one.
+	// Company returns how many of the given number of blocks are best moved together, or 0 if steps
+	// are best made one by one.
 	Company(blocks int) int
 }
 
-// Exchanger kernels hold states in a form of their own in which two kernels can exchange
-// chains, and can evaluate each other's states. A method that keeps one kernel per
-// temperature, such as mcmc.Tempering, then need not store states, evaluate them or Reset
-// its kernels between steps.
+// Exchanger kernels hold states in a form of their own. Two such kernels can exchange chains and
+// evaluate each other's states in that form. A method that keeps one kernel per temperature, such
+// as mcmc.Tempering, then need not store states, evaluate them or Reset its kernels between steps.
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether the kernel, whose target is that of the other one to
-	// the power beta, can exchange states with the other and with all kernels that can
-	// exchange with it. The methods below are called only for pairs of such kernels.
+	// Exchanges reports whether this kernel, whose target is the other kernel's target to the power
+	// beta, can exchange states with the other kernel and with every kernel that can exchange with
+	// it. The methods below are called only for such pairs.
 	Exchanges(with Exchanger, beta float64) bool
 
-	// Hold makes the kernel keep the states itself: it takes them from x unless it holds
-	// them already. Show then stores them in x.
+	// Hold makes the kernel keep the states itself. It takes them from x unless it holds them
+	// already. Show then stores them in x.
 	Hold(x []int32)
 
-	// Exchange exchanges the states of some chains with those of the other kernel. Unless
-	// moved is nil, it adds to moved[chain] the number of sites at which the two differ.
-	// Show then stores the states of both.
+	// Exchange exchanges the states of the given chains with those of the other kernel. If moved is
+	// not nil, it adds to moved[chain] the number of sites at which the two states differ.
+	// Show on either kernel then stores its states.
 	Exchange(with Exchanger, chains []int, moved []int)
 
-	// Energies stores the energies, under the kernel's own model, of the states that
-	// another kernel holds, or of its own.
+	// Energies stores the energies, under this kernel's own model, of the states held by the kernel
+	// of, which may be this kernel itself.
 	Energies(e []float64, of Exchanger)
 }
 
@@ -319,32 +312,31 @@ type Exchanger interface {
 type Info struct {
 	Energy  float64 // energy in nats after the step; NaN if the kernel does not know it
 	Accept  float64 // acceptance probability of the proposal; 1 for kernels that never reject
-	Moved   int     // changes of levels: a site that several updates of a step change counts for each
-	Invalid int     // proposals whose energy was NaN or −Inf, rejected
-	Err     error   // the chain cannot go on; its state is the last one that the kernel could evaluate
+	Moved   int     // level changes; a site changed by several updates of a step counts once for each
+	Invalid int     // proposals rejected because their energy was NaN or −Inf
+	Err     error   // the chain cannot continue; its state is the last one that the kernel could evaluate
 
-	// Rungs gives access to the replicas that a chain has at several inverse temperatures
-	// β after the step, for kernels that keep some (mcmc.Tempering); it is nil for
-	// others. Rung j has the distribution p(x) ∝ exp(−β·E(x)), rung 0 with β = 1; energy
-	// is E, not β·E. The next step overwrites all of it.
+	// Rungs gives access to the replicas that a chain has at several inverse temperatures β after
+	// the step. It is nil unless the kernel keeps replicas (mcmc.Tempering). Rung j has the
+	// distribution p(x) ∝ exp(−β·E(x)), and rung 0 has β = 1. The energy of a rung is E, not β·E.
+	// The next step overwrites everything.
 	Rungs interface {
 		Len() int
 		Rung(j int) (beta, energy float64, x []int32)
 	}
 }
 
-// place is where the chains of a block are while it moves.
+// place holds the chains of a block while it is being moved.
 type place[S energy.Site] struct {
 	x       []S
 	info    []Info
 	streams []Stream
 }
 
-// Observer is called after every kept draw of every chain. Calls for the chains of one
-// block come in order from one goroutine at a time, but calls for different blocks run
-// concurrently. So accumulate per chain, in a slice indexed by chain (in a part of a run
-// by chain − Config.First), or guard what chains share, such as a map, with a mutex. x
-// (one state) and info are overwritten after the call.
+// Observer is called after every kept draw of every chain. Calls for the chains of one block come
+// in order and one at a time, but calls for different blocks run concurrently. So accumulate per
+// chain, in a slice indexed by chain (in a part of a run, by chain − Config.First), or protect
+// shared data, such as a map, with a mutex. x (one state) and info are overwritten after the call.
 type Observer func(chain, draw int, x []int32, info *Info)
 
 // RealObserver is [Observer] for reals.
@@ -364,20 +356,20 @@ func (o Observer) And(next Observer) Observer {
 	}
 }
 
-// ErrNaN is the error of a kernel without an acceptance step that met an energy or a
-// difference that is NaN, and of a start from such a state ([StartError]).
+// ErrNaN is the error of a kernel without an acceptance step that computed a NaN energy or energy
+// difference, and of a start from such a state ([StartError]).
 var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
 // ErrZero is the error of a kernel without an acceptance step that moved to a state of
 // probability zero, and of a start from such a state ([StartError]).
 var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
-// StartError is the error of a chain that cannot start from its state.
+// StartError is the error returned for a chain that cannot start from its state.
 type StartError struct {
 	Chain  int     // number of the chain in the run
 	Energy float64 // its energy: +Inf, −Inf or NaN; 0 if Constraint is set
 
-	// Constraint names the language of the method's Within, if the state is not in it.
+	// Constraint names the language of the method's Within, if the state is not in that language.
 	Constraint string
 }
 
@@ -392,8 +384,7 @@ func (e *StartError) Error() string {
 	return fmt.Sprintf("sampler: chain %d: energy of the initial state = %v, want a finite number: %s", e.Chain, e.Energy, why)
 }
 
-// Unwrap returns [ErrZero] for the energy +Inf, nil if Constraint is set and [ErrNaN]
-// otherwise.
+// Unwrap returns nil if Constraint is set, [ErrZero] if the energy is +Inf, and [ErrNaN] otherwise.
 func (e *StartError) Unwrap() error {
 	switch {
 	case e.Constraint != "":
@@ -404,7 +395,7 @@ func (e *StartError) Unwrap() error {
 	return ErrNaN
 }
 
-// named numbers the chain of a *StartError of a block that begins with chain first.
+// named corrects the chain number of a *StartError from a block that begins with chain first.
 func named(err error, first int) error {
 	if start, ok := err.(*StartError); ok {
 		return &StartError{Chain: first + start.Chain, Energy: start.Energy, Constraint: start.Constraint}

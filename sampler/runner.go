@@ -40,10 +40,10 @@ type Runner[S energy.Site] struct {
 	err     error
 }
 
-// NewRunner returns chains of a system, ready to run. They start from init, one state per
-// chain or one for all; if it is empty, Start of the system makes the states. observe may
-// be nil; Init and Observe of cfg are not used. Errors: a Config field or an init out of
-// range, and those of the system.
+// NewRunner returns chains of a system, ready to run. They start from init, one state per chain or
+// one for all chains; if init is empty, Start of the system makes the states. observe may be nil.
+// The fields Init and Observe of cfg are not used. It returns an error if a Config field or an
+// initial state is out of range, or if the system returns one.
 func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config, init []S, observe func(chain, draw int, x []S, info *Info)) (*Runner[S], error) {
 	if check.Nil(system) {
 		return nil, fmt.Errorf("sampler: NewRunner: system = nil")
@@ -118,7 +118,7 @@ func (c *Runner[S]) newKernels(ctx context.Context, system System[S]) error {
 	return nil
 }
 
-// start gives every chain the state that the system starts it from.
+// start sets every chain to its initial state from the system.
 func (c *Runner[S]) start() error {
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -135,9 +135,9 @@ func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.fi
 // share returns the number of goroutines that each block may use in a step.
 func (c *Runner[S]) share() int { return max(1, c.cfg.Workers/len(c.blocks)) }
 
-// SetStates replaces the states of all chains (chains × sites) by a copy of x and
-// notifies the kernels, as Reset does. On an error about a length or a range, or while
-// another call is under way, nothing changes; other errors are those of Reset.
+// SetStates replaces the states of all chains (chains × sites) by a copy of x and notifies the
+// kernels, as Reset does. If x has the wrong length or a value out of range, or while another call
+// is under way, it returns an error and changes nothing; other errors are those of Reset.
 func (c *Runner[S]) SetStates(x []S) error {
 	if len(x) != len(c.x) {
 		return fmt.Errorf("%s: SetStates: len(x) = %d, want %d (%d chains of %d sites)", c.system.Name(), len(x), len(c.x), c.cfg.Count, c.sites)
@@ -152,15 +152,15 @@ func (c *Runner[S]) SetStates(x []S) error {
 	})
 }
 
-// Reset notifies the kernels that the target or the states have changed. States, random
-// streams and step sizes stay; an earlier failure is forgotten, and draws that some
-// chains missed because of it count as made. A level that the model does not have, or a
-// real that is not finite, is an error that names its site and chain; a state without
-// probability is a *[StartError]. Run refuses to begin until such states are replaced.
-// While another call is under way Reset returns an error and changes nothing.
+// Reset notifies the kernels that the target or the states have changed. States, random streams and
+// step sizes stay. An earlier failure is forgotten, and draws that some chains missed because of
+// the failure count as made. If a level is not one of the model's, or a real is not finite, the
+// error names its site and chain; if a state has probability zero, it is a *[StartError]. Run
+// refuses to begin until such states are replaced. While another call is under way Reset returns an
+// error and changes nothing.
 func (c *Runner[S]) Reset() error { return c.change("Reset", c.restart) }
 
-// change is a call that changes what the chains go on from.
+// change runs a call that changes the states or the target from which the chains continue.
 func (c *Runner[S]) change(call string, do func() error) error {
 	if err := c.life.Begin(context.Background(), call, 0); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (c *Runner[S]) change(call string, do func() error) error {
 	return do()
 }
 
-// restart is Reset within a call.
+// restart is Reset for use within a call.
 func (c *Runner[S]) restart() error {
 	c.ready = false
 	c.forget()
@@ -180,15 +180,15 @@ func (c *Runner[S]) restart() error {
 	return c.reset()
 }
 
-// forget gives up a Reset that was stopped.
+// forget discards a Reset that was stopped.
 func (c *Runner[S]) forget() {
 	for i := range c.blocks {
 		c.blocks[i].reset = false
 	}
 }
 
-// reset is Reset without a check of the states, and only of the kernels that prepare has
-// not Reset already.
+// reset is Reset without a check of the states; it resets only kernels that prepare has not already
+// Reset.
 func (c *Runner[S]) reset() error {
 	c.ready, c.err = false, nil
 	failed := c.failed()
@@ -212,8 +212,8 @@ func (c *Runner[S]) reset() error {
 	return nil
 }
 
-// prepare is Reset at the beginning of a run, until stop is true: the chains are
-// then not ready, and the next run goes on with it.
+// prepare is Reset at the beginning of a run. If stop returns true, the chains are not ready, and
+// the next run continues the Reset.
 func (c *Runner[S]) prepare(stop func() bool) error {
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -269,7 +269,7 @@ func (c *Runner[S]) span() (least, most int) {
 	return least, most
 }
 
-// failure returns the error of the earliest step, the lowest chain first.
+// failure returns the error with the earliest step and, among these, the lowest chain.
 func (c *Runner[S]) failure() error {
 	var first *block[S]
 	for i := range c.blocks {
@@ -283,7 +283,7 @@ func (c *Runner[S]) failure() error {
 	return first.err
 }
 
-// failed reports whether some chain cannot go on.
+// failed reports whether some chain cannot continue.
 func (c *Runner[S]) failed() bool { return c.failure() != nil }
 
 // drawsMade returns the number of draws that every chain has made.
@@ -292,7 +292,7 @@ func (c *Runner[S]) drawsMade() int {
 	return max(0, (steps-c.cfg.Warmup)/c.cfg.Thin)
 }
 
-// settings returns what a checkpoint must agree on.
+// settings returns the settings on which a checkpoint must agree.
 func (c *Runner[S]) settings() *fingerprint.List {
 	l := &fingerprint.List{Sites: c.sites}
 	if t, ok := any(c.system).(*tokens); ok {
@@ -312,27 +312,27 @@ func (c *Runner[S]) settings() *fingerprint.List {
 	return l
 }
 
-// Err returns the error of the last Run or Draws, nil if it ran to its end.
+// Err returns the error of the last Run or Draws, or nil if it completed.
 func (c *Runner[S]) Err() error { return c.err }
 
 // States returns the current states, chains × sites. The slice is the runner's
 // own: later runs overwrite it. After writing to it, call Reset.
 func (c *Runner[S]) States() []S { return c.x }
 
-// Energy stores the energies of the states x under the present target of the
-// chains: e has one entry per state.
+// Energy stores the energies of the states x under the chains' present target: e has one entry per
+// state.
 func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 
-// Info returns what the kernels reported of each chain's last step. The slice is the
-// runner's own. A checkpoint does not keep it: from a Load to the next step it describes
-// the loaded states, without moves.
+// Info returns what the kernels reported about each chain's last step. The slice is the runner's
+// own. Checkpoints do not save it: after a Load and until the next step, Info describes the loaded
+// states, without moves.
 func (c *Runner[S]) Info() []Info { return c.info }
 
 // Len returns the number of draws made.
 func (c *Runner[S]) Len() int { return c.kept }
 
-// Kernels returns the kernels, one per block of consecutive chains, see [Config.Block].
-// They are the runner's own: read their settings and reports, but do not move them.
+// Kernels returns the kernels, one per block of consecutive chains, see [Config.Block]. The kernels
+// are the runner's own: read their settings and reports, but do not move them.
 func (c *Runner[S]) Kernels() []Transition[S] {
 	kernels := make([]Transition[S], len(c.blocks))
 	for i := range c.blocks {
@@ -341,7 +341,7 @@ func (c *Runner[S]) Kernels() []Transition[S] {
 	return kernels
 }
 
-// StepSizes returns the step size of each block's kernel, nil if kernels have none.
+// StepSizes returns the step size of each block's kernel, or nil if the kernels have none.
 func (c *Runner[S]) StepSizes() []float64 {
 	var sizes []float64
 	for i := range c.blocks {
@@ -352,9 +352,9 @@ func (c *Runner[S]) StepSizes() []float64 {
 	return sizes
 }
 
-// Warnings returns the warnings of kernels about their own settings, such as a step size
-// that warm-up moved to its bound. Each sentence appears once, with the first chain that
-// it applies to and the number of such chains. It is nil if there are none.
+// Warnings returns the warnings of kernels about their own settings, such as a step size that
+// warm-up moved to its bound. Each sentence appears once, with the number of chains it applies to
+// and the first of them. The result is nil if there are no warnings.
 func (c *Runner[S]) Warnings() []string {
 	var sentences []string
 	first, chains := map[string]int{}, map[string]int{}
@@ -376,8 +376,7 @@ func (c *Runner[S]) Warnings() []string {
 	return sentences
 }
 
-// Stats returns the statistics of all chains since the last warm-up. A Retarget does not
-// reset them.
+// Stats returns the statistics of all chains since the last warm-up. Retarget does not reset them.
 func (c *Runner[S]) Stats() Stats {
 	var t Stats
 	for i := range c.blocks {

@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// A checkpoint is a frame with the settings of the run, one with a warm-up of Warm that
-// is under way, one for every block of chains and one for the end, see [session.Frames]. A
-// block holds steps, statistics, states, energies, streams and what its kernel wrote.
-// Nothing larger than a block is held in memory.
+// A checkpoint consists of a frame with the settings of the run, one with the unfinished warm-up of
+// Warm, if any, one for every block of chains and one for the end, see [session.Frames]. A block
+// holds steps, statistics, states, energies, streams and what its kernel wrote. Nothing larger than
+// a block is held in memory.
 const magic = "gibbsite chains 4\n"
 
 func (c *Runner[S]) frames() *session.Frames {
@@ -22,9 +22,8 @@ func (c *Runner[S]) frames() *session.Frames {
 	return &session.Frames{Magic: magic, Settings: c.settings(), Count: 1 + len(c.blocks), Limit: limit, Frame: c.frame}
 }
 
-// blockLimit bounds what a checkpoint can hold of a block, so that a damaged
-// length does not become an allocation: a save as it is and space for what kernels
-// gather.
+// blockLimit bounds the size of a block in a checkpoint, so that a damaged length does not become
+// an allocation. It is the size of a save at present plus space for what kernels accumulate.
 func (c *Runner[S]) blockLimit() int {
 	b := &c.blocks[0]
 	state, err := b.kernel.AppendBinary(nil)
@@ -36,7 +35,7 @@ func (c *Runner[S]) blockLimit() int {
 
 const blockHead = 5 * 8 // bytes ahead of the states of a block
 
-// frame goes through frame i.
+// frame reads or writes frame i.
 func (c *Runner[S]) frame(f *wire.Fields, i int) {
 	if i > 0 {
 		c.block(f, &c.blocks[i-1])
@@ -53,7 +52,7 @@ func (c *Runner[S]) frame(f *wire.Fields, i int) {
 	}
 }
 
-// block goes through what a checkpoint keeps of a block.
+// block reads or writes a block.
 func (c *Runner[S]) block(f *wire.Fields, b *block[S]) {
 	first := c.cfg.First + b.first
 	x, streams := c.states(b), c.streams[b.first:b.first+b.chains]
@@ -140,29 +139,27 @@ func (c *Runner[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint: after Load, runs continue with the same bits as if they had
-// not stopped. Observers are not part of it (see Trace.AppendBinary). In addition to the
-// chains it needs memory for one block of them.
+// Save writes a checkpoint. After Load, runs continue bit for bit as if they had not stopped.
+// Observers are not saved (see Trace.AppendBinary). Save needs memory for one more block of chains.
 func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
 
-// Load restores a checkpoint into chains built with the same model, method (settings
-// included) and Config; Seed, Init, Workers, Observe and Progress may differ. The error
-// for other settings names the first one that differs; see [Method] for how they are
-// compared. It also refuses states that no chain could start from, such as those outside
-// the method's Within, and energies that are not those of the model. It makes new
-// kernels; the end of ctx interrupts that. Load reads no more than the checkpoint. On an
-// error the chains are as they were.
+// Load restores a checkpoint into chains built with the same model, method (settings included) and
+// Config; Seed, Init, Workers, Observe and Progress may differ. If another setting differs, the
+// error names the first such setting; see [Method] for how settings are compared. Load also refuses
+// states from which no chain could start, such as those outside the method's Within, and energies
+// that are not those of the model. It builds new kernels, which the end of ctx interrupts. It reads
+// no more of r than the checkpoint. On an error the chains are unchanged.
 func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path so that no failure loses both it
-// and the one before: it is written to path.tmp, synced and read back, the file
-// that was there becomes path.old, and the new one takes its place. It needs
-// memory for one block of chains.
+// SaveFile saves a checkpoint in the file path in such a way that no failure loses both the new
+// checkpoint and the previous one. It writes path.tmp, syncs it and reads it back, renames an
+// existing path to path.old, and then renames path.tmp to path. It needs memory for one block of
+// chains.
 func (c *Runner[S]) SaveFile(path string) error { return c.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
-// damaged, it restores the generation before it, path.old; Len returns how many draws
-// that has. A checkpoint of other settings is refused.
+// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or damaged, it
+// restores the previous checkpoint, path.old; Len then returns the number of draws of the restored
+// one. It refuses a checkpoint with other settings.
 func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return c.life.LoadFile(ctx, path)
 }

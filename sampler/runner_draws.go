@@ -52,7 +52,7 @@ func (c *Runner[S]) drawsTo() error {
 	return nil
 }
 
-// closeDraws writes what a Run has drawn to the disk and closes the file.
+// closeDraws flushes the draws of a Run to disk and closes the file.
 func (c *Runner[S]) closeDraws() error {
 	if c.draws == nil {
 		return nil
@@ -60,8 +60,7 @@ func (c *Runner[S]) closeDraws() error {
 	return c.named(c.draws.Close())
 }
 
-// syncDraws writes what a Run has drawn so far to the disk, while the Run goes
-// on.
+// syncDraws flushes the draws of a Run so far to disk, during the Run.
 func (c *Runner[S]) syncDraws() error {
 	if c.draws == nil {
 		return nil
@@ -69,7 +68,7 @@ func (c *Runner[S]) syncDraws() error {
 	return c.named(c.draws.Sync())
 }
 
-// drawsFailed returns the error of a draw that could not be written.
+// drawsFailed returns the error of writing a draw, if any.
 func (c *Runner[S]) drawsFailed() error {
 	if c.draws == nil {
 		return nil
@@ -84,7 +83,7 @@ func (c *Runner[S]) named(err error) error {
 	return err
 }
 
-// page returns what the draws of a block are written on, nil if they are not.
+// page returns the page on which the draws of a block are written, or nil if draws are not written.
 func (c *Runner[S]) page(b *block[S]) *drawfile.Page {
 	if c.draws == nil {
 		return nil

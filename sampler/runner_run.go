@@ -14,9 +14,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pool"
 )
 
-// Blocks advance in rounds of a few steps, so that observers and progress see
-// all chains at about the same step. A round is sized to last about this long,
-// which also bounds what is left to do after the context ends.
+// Blocks advance in rounds of a few steps, so that observers and progress see all chains at about
+// the same step. A round is sized to last about this long, which also bounds the work left to do
+// after the context ends.
 const (
 	roundTime = 16 * time.Millisecond
 	maxRound  = 1 << 15
@@ -30,9 +30,8 @@ const (
 	levelLooks = 16 // for states of up to levelWork/16 sites, fewer for larger ones and none beyond levelWork
 )
 
-// stepsAfter returns the number of steps at which every chain has made n more
-// draws. Where that is no int it is math.MaxInt, which a run reaches only if its
-// context does not end.
+// stepsAfter returns the number of steps after which every chain has made n more draws. If that
+// overflows an int, it returns math.MaxInt, which a run reaches only if its context does not end.
 func (c *Runner[S]) stepsAfter(n int) int {
 	most := (math.MaxInt - c.cfg.Warmup) / c.cfg.Thin
 	if kept := min(c.kept, most); n <= most-kept {
@@ -108,8 +107,8 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	return nil
 }
 
-// claims compares what the system claims of its target with energies, at the states of a
-// few chains. The first round of a warm-up and its last one end with it.
+// claims checks what the system claims about its target against energies, at the states of a few
+// chains. It runs at the end of the first and the last round of a warm-up.
 func (c *Runner[S]) claims(ctx context.Context, step int) (err error) {
 	s, ok := c.system.(claimant[S])
 	if !ok {
@@ -131,16 +130,16 @@ func (c *Runner[S]) claims(ctx context.Context, step int) (err error) {
 	return err
 }
 
-// claimed is the number of chains whose states claims are compared at, and of changes of
-// each.
+// claimed is the number of chains whose states claims checks, and the number of changes that it
+// checks for each.
 const claimed = 3
 
-// claimant is a system that can compare what its target claims with energies.
+// claimant is a system that can check the claims of its target against energies.
 type claimant[S energy.Site] interface {
 	claims(ctx context.Context, x []S, seed uint64) error
 }
 
-// warming reports whether some block has steps left of the warm-up of Warm.
+// warming reports whether some block has steps of the warm-up of Warm left.
 func (c *Runner[S]) warming() bool {
 	if c.warm == 0 {
 		return false
@@ -153,8 +152,8 @@ func (c *Runner[S]) warming() bool {
 	return false
 }
 
-// level brings blocks that are behind, by part of a round, to the step of the
-// others, if that is not much work.
+// level brings blocks that are part of a round behind to the step of the others, if that is not
+// much work.
 func (c *Runner[S]) level() {
 	_, end := c.span()
 	work, looks := 0, int64(0)
@@ -175,20 +174,20 @@ func (c *Runner[S]) level() {
 	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { c.move(context.Background(), c.blocks[i:i+1], false, end, stop) })
 }
 
-// Run makes n draws per chain, Config.Thin steps apart, and calls the observer with each.
-// The first Run warms up before that.
+// Run makes n draws per chain, Config.Thin steps apart, and calls the observer with each. The first
+// Run warms up before it draws.
 //
-// If the context ends, Run returns its error with every chain at the same step: the
-// states are valid and a later Run continues from there. If bringing the chains to the
-// same step would take more than some tens of milliseconds, they stay up to one round of
-// steps apart, and the later Run begins with those behind. The number of steps has no
-// bound: math.MaxInt draws continue until the context ends.
+// If the context ends, Run returns its error with every chain at the same step: the states are
+// valid and a later Run continues from there. If bringing the chains to the same step would take
+// more than some tens of milliseconds, they may stay up to one round of steps apart, and the later
+// Run first moves the chains that are behind. There is no limit on n: with math.MaxInt, Run draws
+// until the context ends.
 //
-// If a chain cannot continue, Run returns an error that names chain and step; the chains
-// then are stuck until Reset. A panic in the code of a model, method or observer panics
-// in the goroutine of Run, whatever Workers is. The panic value is then an error with the
-// original value and its stack; it wraps the value if that is an error. A later Run
-// continues from the states as they are. A Run while another is under way is an error.
+// If a chain cannot continue, Run returns an error that names the chain and the step. The chains
+// then cannot run until Reset. A panic in the code of a model, method or observer panics in the
+// goroutine of Run, whatever Workers is. The panic value is then an error with the original value
+// and its stack; it wraps the value if that is an error. A later Run continues from the states as
+// they are. It is an error to call Run while another Run is under way.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Run", n); err != nil {
 		return err
@@ -204,8 +203,8 @@ func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	return c.err
 }
 
-// finish saves a checkpoint file if the chains can go on, brings draws to the disk, and
-// returns err with the errors of both.
+// finish saves a checkpoint file if the chains can continue, flushes draws to disk, and returns err
+// joined with the errors of both.
 func (c *Runner[S]) finish(ctx context.Context, err error) error {
 	if c.ready && !c.failed() {
 		err = c.life.Finish(ctx, err)
@@ -216,12 +215,11 @@ func (c *Runner[S]) finish(ctx context.Context, err error) error {
 	return err
 }
 
-// Warm makes n steps of warm-up, in which kernels tune themselves anew. Call it after
-// Retarget, whose kernels are not tuned: only the first Run warms up by itself. The steps
-// count neither as steps nor as draws, observers do not see them, and Stats begins anew.
-// If the context ends, Warm returns its error, and the next Run, Draws or Load of a
-// checkpoint finishes the warm-up first. A Warm called before that begins a new warm-up.
-// Errors and panics are those of Run.
+// Warm makes n steps of warm-up, in which kernels tune themselves anew. Call it after Retarget,
+// whose kernels are not tuned: only the first Run warms up by itself. Warm-up steps count neither
+// as steps nor as draws, observers do not see them, and Stats begins anew. If the context ends,
+// Warm returns its error, and the next Run, Draws or Load of a checkpoint finishes the warm-up
+// first. A call of Warm before then begins a new warm-up. Errors and panics are those of Run.
 func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Warm", n); err != nil {
 		return err
@@ -235,10 +233,9 @@ func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	return c.advance(ctx, at)
 }
 
-// Draws returns an iterator that makes n draws, as Run does, and yields the states of all
-// chains (chains × sites) after each. The slice is the runner's own: it is overwritten by
-// the next draw and must not be modified. The loop ends early on an error, which Err
-// returns.
+// Draws returns an iterator that makes n draws, as Run does, and yields the states of all chains
+// (chains × sites) after each draw. The slice is the runner's own: it is overwritten by the next
+// draw and must not be modified. On an error the loop ends early, and Err returns the error.
 func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 	return func(yield func([]S) bool) {
 		if c.err = c.life.Begin(ctx, "Draws", n); c.err != nil {
@@ -262,7 +259,7 @@ func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
 	}
 }
 
-// draw is Run of one draw without a checkpoint at its end.
+// draw is a Run of one draw without a checkpoint at its end.
 func (c *Runner[S]) draw(ctx context.Context) error {
 	if c.err = c.life.Begin(ctx, "Draws", 1); c.err != nil {
 		return c.err

@@ -12,13 +12,12 @@ import (
 // every practical purpose; equal keys give equal streams on every machine, which a golden
 // test checks.
 //
-// The generator is Philox4x32-10, or ARS4x32-7 after [Stream.SeedOf] (both by Salmon,
-// Moraes, Dror and Shaw 2011). Words come in groups of 64: word j of the stream is output
-// word ⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod 16, chain), which lets
-// a vector unit compute sixteen counters at once. The key is the seed; that of ARS, which
-// has 128 bits, is (seed, 0x243F6A8885A308D3), the latter from the digits of π. A seed or
-// other number of 64 bits is a pair of words, the lower half first. The period is 2⁶⁶
-// words.
+// The generator is Philox4x32-10, or ARS4x32-7 if [Stream.SeedOf] selects it (both by Salmon,
+// Moraes, Dror and Shaw 2011). Words come in groups of 64: word j of the stream is output word
+// ⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod 16, chain), which lets a vector unit
+// compute sixteen counters at once. The key is the seed. ARS has a 128-bit key, (seed,
+// 0x243F6A8885A308D3), whose second half is from the digits of π. A seed or other 64-bit number is
+// a pair of words, the lower half first. The period is 2⁶⁶ words.
 //
 // Stream implements rand.Source. It is not safe for concurrent use. The zero
 // value is the stream of seed 0 and chain 0.
@@ -50,8 +49,8 @@ func NewStream(seed, chain uint64) *Stream { return &Stream{seed: seed, chain: c
 // the generator.
 func (s *Stream) Seed(seed, chain uint64) { s.seed, s.chain, s.pos = seed, chain, 0 }
 
-// SeedOf is Seed with another generator. It returns an error, and changes nothing,
-// if there is no such generator.
+// SeedOf is Seed with a choice of generator. If there is no such generator, it returns an error and
+// changes nothing.
 func (s *Stream) SeedOf(g Generator, seed, chain uint64) error {
 	if err := g.Check(); err != nil {
 		return fmt.Errorf("sampler: Stream.SeedOf: %w", err)
@@ -130,7 +129,7 @@ func (s *Stream) Uint32s(dst []uint32) {
 	}
 }
 
-// Float64s fills dst with what Float64 would return.
+// Float64s fills dst with the next len(dst) results of Float64.
 func (s *Stream) Float64s(dst []float64) {
 	var words [groupLen]uint32
 	for len(dst) > 0 {
@@ -144,10 +143,10 @@ func (s *Stream) Float64s(dst []float64) {
 // Skip advances the stream by n words in constant time.
 func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
-// Reserve skips the rest of a group of 64 words that has been begun and n more groups,
-// and returns the position of these: groups group … group+n−1 of the stream of the
-// returned generator, seed and chain. Kernels use it to compute the words of groups in an
-// order of their own, or only those that they need.
+// Reserve skips the rest of a partly used group of 64 words and n more groups, and returns the
+// position of those n groups: they are groups group … group+n−1 of the stream of the returned
+// generator, seed and chain. Kernels can then compute the words of these groups in any order, or
+// only those that they need.
 func (s *Stream) Reserve(n uint64) (g Generator, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
 	s.pos = (group + n) * groupLen
@@ -161,8 +160,8 @@ func (s *Stream) seek(pos uint64) {
 	}
 }
 
-// AppendBinary appends the key and the position of the stream to b, 24 bytes, and
-// one more that names the generator unless that is Philox4x32.
+// AppendBinary appends the key and the position of the stream to b: 24 bytes, and one more that
+// names the generator unless it is Philox4x32.
 func (s *Stream) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, s.seed)
 	b = binary.LittleEndian.AppendUint64(b, s.chain)
@@ -176,7 +175,7 @@ func (s *Stream) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary returns what AppendBinary appends.
 func (s *Stream) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary sets the stream to a marshalled one.
+// UnmarshalBinary sets the stream from what AppendBinary wrote.
 func (s *Stream) UnmarshalBinary(b []byte) error {
 	g := Philox4x32
 	if short := streamSize(g); len(b) == short+1 {

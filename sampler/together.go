@@ -7,18 +7,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// fewestTogether is the least number of Unread steps in a row that blocks make together;
-// mostTogether is the largest number of site updates, so that counts of them fit an int.
+// fewestTogether is the minimum number of successive Unread steps that blocks make together;
+// mostTogether is the maximum number of site updates, so that counts of them fit an int.
 const (
 	fewestTogether = 4
 	mostTogether   = 1 << 30
 )
 
-// group are consecutive blocks first … end−1 of which the first leads the others.
+// group is a range of consecutive blocks first … end−1, of which the first leads the others.
 type group struct{ first, end int }
 
-// groups returns the groups of blocks that move together, given the number of workers of
-// the run, nil if blocks do not move together.
+// groups returns the groups of blocks that move together, given the number of workers of the run,
+// or nil if blocks do not move together.
 func (c *Runner[S]) groups() (all []group) {
 	if _, tokens := any(c.x).([]int32); !tokens || c.warming() {
 		return nil
@@ -45,9 +45,9 @@ func (c *Runner[S]) groups() (all []group) {
 	return all
 }
 
-// advanceTogether makes the steps of some blocks that are at the same step up to the given
-// number. After many that nobody reads comes one that shows where they are. It returns where
-// they part; each then goes on alone.
+// advanceTogether makes the steps up to the given number for some blocks that are at the same step.
+// After many unread steps it makes one whose states are read. It returns the step at which the
+// blocks separate; each then continues alone.
 func (c *Runner[S]) advanceTogether(ctx context.Context, turns []turn[S], end int, stop func() bool) {
 	lead := turns[0].block
 	companion, ok := As[Companion](lead.kernel)
@@ -94,7 +94,7 @@ func (c *Runner[S]) stepTogether(turns []turn[S], ctl Control) bool {
 	return steps > 0
 }
 
-// abreast reports whether all blocks can go on from the given number of steps.
+// abreast reports whether all blocks can continue from the given number of steps.
 func abreast[S energy.Site](turns []turn[S], at int) bool {
 	for i := range turns {
 		if b := turns[i].block; b.steps != at || b.err != nil {
@@ -104,8 +104,8 @@ func abreast[S energy.Site](turns []turn[S], at int) bool {
 	return true
 }
 
-// unread returns how many steps from the present one on nobody reads, those of a warm-up or
-// those after it, the last one before end being read. A kernel that adapts reads every one.
+// unread returns the number of steps from the current one on that nobody reads, either of a warm-up
+// or after it; the last step before end is read. A kernel that adapts reads every step.
 func (t *turn[S]) unread(end int) int {
 	at, warmup := t.block.steps, t.run.cfg.Warmup
 	n := end - 1 - at

@@ -22,34 +22,31 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain
-// starts at a draw x_0 from the base and goes through the stages
-// 0 = β_0 < … < β_K = 1,
+// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain starts at a draw x_0
+// from the base and passes through the stages 0 = β_0 < … < β_K = 1,
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k,
 //
-// from log w = log Z_0; the chain does not move after the last weight. E_k is
-// (1 − β_k)·E_base + β_k·E, with E_base = 0 for uniform states; a [Tempered] model
-// gives β_k·E itself. The weights are unbiased, E[w] = Z, however badly the chains
-// mix, for every method that leaves its target invariant (not mcmc.DULA). Their
-// logarithm is biased downwards. Methods do not adapt here, because that would bias
-// the weights: set the step size.
+// starting with log w = log Z_0; the chain does not move after the last weight. E_k is
+// (1 − β_k)·E_base + β_k·E, with E_base = 0 for uniform states; a [Tempered] model supplies the
+// term β_k·E itself. The weights are unbiased, E[w] = Z, however badly the chains mix, for every
+// method that leaves its target invariant (not mcmc.DULA). Their logarithm is biased downwards.
+// Methods do not adapt here, because that would bias the weights: set the step size.
 //
-// With a Population it is population annealing (Hukushima and Iba 2003; Machta 2010):
-// whenever the effective number (Σw)²/Σw² of a population falls below half of its chains,
-// they are replaced by as many drawn among them by weight, systematically, which all get
-// their mean weight. The weights stay unbiased. Populations are independent of each other.
+// With a Population it is population annealing (Hukushima and Iba 2003; Machta 2010): whenever the
+// effective number of chains (Σw)²/Σw² of a population falls below half of its size, its chains are
+// resampled by weight, systematically, and each gets their mean weight. The weights stay unbiased.
+// Populations are independent of each other.
 //
-// Chains that begin at a state of probability zero have weight 0. If almost all states
-// have probability zero, so do almost all weights.
+// Chains that start at a state of probability zero have weight 0. If almost all states have
+// probability zero, almost all weights are 0.
 //
 // The weights, the estimate, its error and the effective sample size have the same bits
 // on every processor.
 //
-// Errors: settings out of range, a method that does not fit the model, an energy that
-// is NaN or −Inf, a failing step, a context that ends, and [sampler.ErrZero] if all
-// chains begin at states of probability zero. Use an [AISRunner] for a run that can stop
-// and resume.
+// AIS returns an error if a setting is out of range, the method does not fit the model, an energy
+// is NaN or −Inf, a step fails or the context ends, and [sampler.ErrZero] if all chains start at
+// states of probability zero. Use an [AISRunner] for a run that can stop and resume.
 func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
 	a, err := NewAIS(m, method, cfg)
 	if err != nil {
@@ -65,16 +62,16 @@ type AISConfig struct {
 	Seed    uint64 // chain i draws from stream (Seed, i)
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
 
-	// Population is the number of consecutive chains among which states are drawn by
-	// weight; 0 means that every chain keeps its own. Chains is a multiple of it, at
-	// least two populations, since the error is that between populations; 0 Chains
-	// then means 16 populations.
+	// Population is the number of consecutive chains that are resampled together; 0 means that
+	// chains are not resampled. Chains must be a multiple of Population and at least twice as
+	// large, because the error is estimated from the variation between populations; 0 Chains then
+	// means 16 populations.
 	Population int
 
-	// First and Count are the chains of this part of a run. First is a multiple of
-	// the block of chains (a population, if there are any), and so is Count unless the part ends with the run; a Count
-	// of 0 means all chains that follow. The weights and states of a part are those of
-	// the whole run, to the bit; see [AISResult.Join].
+	// First and Count select the chains of this part of a run. First is a multiple of the block of
+	// chains (of Population, if that is set), and so is Count unless the part ends with the run; a
+	// Count of 0 means all chains from First on. The weights and states of a part are those of the
+	// whole run, to the bit; see [AISResult.Join].
 	First, Count int
 
 	Stages int // steps of the schedule; 0 means 200
@@ -84,23 +81,21 @@ type AISConfig struct {
 	// means Linear(0, 1).
 	Schedule Schedule
 
-	// Base is the distribution of the first states: a model of independent sites, such
-	// as a model.Independent fitted to data, or an energy.Factored one whose graph is
-	// narrow enough for package projection/junction, such as a chain, or a strip of the
-	// model's own lattice. It must give positive probability to every state to which the
-	// model does. nil means uniform states. The nearer it is to the model, the fewer
-	// stages are needed.
+	// Base is the distribution of the first states: a model of independent sites, such as a
+	// model.Independent fitted to data, or an energy.Factored model whose graph is narrow enough
+	// for package projection/junction, such as a chain, or a strip of the model's own lattice. Base
+	// must give positive probability to every state that has positive probability under the model.
+	// nil means uniform states. The closer Base is to the model, the fewer stages are needed.
 	Base energy.Model
 
-	// Exact, if not nil, holds independent exact draws of the model, one per chain
-	// of the part. AIS then goes backwards from them, and log Z is biased upwards, so
-	// that both directions together bracket log Z.
+	// Exact, if not nil, holds independent exact draws from the model, one per chain of the part.
+	// AIS then runs backwards from these draws, and log Z is biased upwards, so that the two
+	// directions together bracket log Z.
 	Exact []int32
 
-	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the end
-	// of every Run, even if its context ended it, and within a Run whenever all chains
-	// have completed Every more stages (0: at the end only). A failure to save ends
-	// the Run.
+	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the end of every Run,
+	// even if its context ended, and during a Run each time all chains have completed Every more
+	// stages (0: at the end only). If saving fails, the Run ends.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -116,17 +111,17 @@ const (
 type AISResult struct {
 	LogZ
 
-	// LogWeights holds, per chain, log w with E[w] = Z exactly; −Inf for a chain
-	// that began at a state of probability zero. With Exact, E[w] = 1/Z.
+	// LogWeights holds log w for each chain, with E[w] = Z exactly; −Inf for a chain that started
+	// at a state of probability zero. With Exact, E[w] = 1/Z.
 	LogWeights []float64
 
-	// ESS is (Σw)²/Σw², the effective number of chains, or of populations by their mean
-	// weights; 0 if all weights of a part are 0. Below a few tens, Value and StdErr are
-	// unreliable: use more stages, or more populations.
+	// ESS is (Σw)²/Σw², the effective number of chains or, with a Population, of populations, each
+	// with its mean weight. It is 0 if all weights of a part are 0. If ESS is below a few tens,
+	// Value and StdErr are unreliable: use more stages, or more populations.
 	ESS float64
 
-	// States are the last states of the chains, chains × sites. Weighted by w they
-	// follow p.
+	// States are the last states of the chains, chains × sites. Weighted by w, they represent the
+	// target distribution p.
 	States []int32
 
 	run        part // what the result is a part of
@@ -144,7 +139,7 @@ func (cfg AISConfig) Part(k, n int) (AISConfig, error) {
 	return cfg, err
 }
 
-// chains is their number where the configuration says none.
+// chains returns the number of chains, or the default if the configuration does not set it.
 func (cfg *AISConfig) chains() int {
 	if cfg.Population > 0 {
 		return defaultPopulations * min(cfg.Population, math.MaxInt32)
@@ -174,8 +169,8 @@ func (cfg *AISConfig) fill() (err error) {
 	return err
 }
 
-// Populations returns the logarithm of the mean weight of every population, which are
-// independent of each other; without a Population, those of the chains.
+// Populations returns the logarithm of the mean weight of every population. Without a Population it
+// returns the log weights of the chains. The entries are independent of each other.
 func (r *AISResult) Populations() []float64 {
 	var means []float64
 	for of := range slices.Chunk(r.LogWeights, max(r.population, 1)) {
@@ -185,8 +180,8 @@ func (r *AISResult) Populations() []float64 {
 	return means
 }
 
-// sum turns the weights into the estimate. Only for a whole run is it an error
-// that none is positive.
+// sum turns the weights into the estimate. If no weight is positive, it is an error only for a
+// whole run.
 func (r *AISResult) sum() error {
 	means := r.Populations()
 	r.Value, r.StdErr = logMeanExp(means)
@@ -205,11 +200,11 @@ func (r *AISResult) sum() error {
 	return nil
 }
 
-// Join returns the result of a whole run from its parts: r begins with chain 0, and
-// every other part begins where the one before it ends. The bits are those of the run in
-// one piece. Errors: a part of another run, with the name of the setting that differs; a
-// gap or an overlap; a last part that ends before the run; and [sampler.ErrZero] as from
-// AIS.
+// Join returns the result of a whole run from its parts: r begins with chain 0, and every other
+// part begins where the previous one ends. The bits are those of the run in one piece. Join returns
+// an error if a part belongs to another run (it names the setting that differs), if there is a gap
+// or an overlap, or if the last part ends before the run. Like AIS, it may also return
+// [sampler.ErrZero].
 func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	all := &AISResult{back: r.back, population: r.population}
 	var err error
@@ -286,11 +281,10 @@ func newAISRunner(way *path, cfg AISConfig) *AISRunner {
 // AISConfig.Stages.
 func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
 
-// Run goes on to the last stage and returns the result; the result of a part covers only
-// its own chains. If the context ends or a step fails, every chain stays at the stage it
-// has reached, and a later Run continues from there. Errors are those of [AIS]; a Run
-// while another is under way is an error, too. After the last stage Run returns the
-// result again.
+// Run continues to the last stage and returns the result; the result of a part covers only its own
+// chains. If the context ends or a step fails, every chain stays at the stage it has reached, and a
+// later Run continues from there. Errors are those of [AIS]; calling Run while another Run is under
+// way is an error, too. After the last stage Run returns the same result again.
 func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	if err := a.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return nil, err
@@ -330,7 +324,7 @@ func (a *AISRunner) advance(ctx context.Context, to int) error {
 	return nil
 }
 
-// aisScratch is where a worker tries a stage before it counts.
+// aisScratch is a worker's scratch space for trying a stage before the result is kept.
 type aisScratch struct {
 	x       []int32
 	logw    []float64
@@ -340,8 +334,7 @@ type aisScratch struct {
 	copies  []int // of each chain of a population
 }
 
-// step brings block b to the next stage, or leaves it as it was and returns an
-// error.
+// step brings block b to the next stage, or returns an error and leaves the block unchanged.
 func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -394,8 +387,8 @@ func (a *AISRunner) step(ctx context.Context, s *aisScratch, b int) error {
 	return nil
 }
 
-// replaceDead gives chains without weight the state of one that has some, so
-// that kernels can run: their weight remains 0. It returns false if no chain has.
+// replaceDead gives each chain without weight the state of a chain that has weight, so that kernels
+// can run: the weight of such a chain remains 0. It returns false if no chain has weight.
 func (a *AISRunner) replaceDead(s *aisScratch) bool {
 	alive := slices.IndexFunc(s.logw, func(w float64) bool { return !math.IsInf(w, -1) })
 	if alive < 0 {
@@ -409,8 +402,8 @@ func (a *AISRunner) replaceDead(s *aisScratch) bool {
 	return true
 }
 
-// resample draws the states of a population among them by weight, if the weights have
-// become uneven. At least one is positive.
+// resample resamples the states of a population by weight if the weights have become unequal. At
+// least one weight is positive.
 func (a *AISRunner) resample(s *aisScratch) {
 	n := len(s.logw)
 	top, sum, squares := resample.Moments(s.logw)
@@ -452,7 +445,7 @@ func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error
 	return nil
 }
 
-// steps moves chains that a kernel takes together.
+// steps moves the chains that one kernel moves together.
 func (a *AISRunner) steps(ctx context.Context, m energy.Model, info []sampler.Info, x []int32, streams []sampler.Stream, first, k int) error {
 	kernel, err := a.method.Kernel(ctx, m, len(info))
 	if err != nil {
@@ -481,9 +474,8 @@ func (a *AISRunner) steps(ctx context.Context, m energy.Model, info []sampler.In
 	return nil
 }
 
-// Settings calls add, with name and value, for every setting that the weights depend on.
-// A checkpoint must agree on them with the run that loads it, and so must the parts of
-// one run.
+// Settings calls add with the name and value of every setting on which the weights depend. The run
+// that loads a checkpoint must have the same settings, and so must all parts of one run.
 func (a *AISRunner) Settings(add func(name string, value any)) {
 	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
 	add("AISConfig.Exact", a.cfg.Exact != nil)
@@ -492,7 +484,7 @@ func (a *AISRunner) Settings(add func(name string, value any)) {
 	}
 }
 
-// whole returns the settings of the whole run: parts have the same.
+// whole returns the settings of the whole run; all parts have the same ones.
 func (a *AISRunner) whole() *fingerprint.List {
 	l := &fingerprint.List{Sites: a.sites, Levels: a.levels}
 	a.Settings(l.Add)
@@ -514,7 +506,7 @@ func (a *AISRunner) frames() *session.Frames {
 	return &session.Frames{Magic: aisMagic, Settings: l, Count: len(a.stage), Limit: a.size*(4*a.sites+64) + 64, Frame: a.frame}
 }
 
-// frame goes through block b.
+// frame reads or writes block b.
 func (a *AISRunner) frame(f *wire.Fields, b int) {
 	first := b * a.size
 	last := min(first+a.size, a.cfg.Count)

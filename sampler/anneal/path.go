@@ -17,14 +17,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempered is a model with a path of its own from a constant energy to its energy, along
-// which it keeps its structure. An example is model.RBM, whose hidden units energy.Scale
-// would lose. [AIS] and [SteppingStone] follow that path.
+// Tempered is a model that defines its own path from a constant energy to its energy and keeps its
+// structure along the path. An example is model.RBM, whose hidden units energy.Scale would lose.
+// [AIS] and [SteppingStone] follow that path.
 type Tempered interface {
 	energy.Model
 
-	// Tempered returns the model at 0 ≤ beta ≤ 1. At 1 it has the energies of the
-	// model, at 0 the same finite energy for every state. It is continuous in beta.
+	// Tempered returns the model at 0 ≤ beta ≤ 1. At beta = 1 it has the energies of the model, at
+	// beta = 0 the same finite energy for every state. The energies are continuous in beta.
 	Tempered(beta float64) (energy.Model, error)
 }
 
@@ -81,7 +81,7 @@ func newPath(caller string, m energy.Model, method sampler.Method, base energy.M
 	return p, nil
 }
 
-// setBase takes a base of independent sites, or of factors that form a graph of low width.
+// setBase accepts a base of independent sites, or of factors that form a graph of low width.
 func (p *path) setBase(base energy.Model) error {
 	sites, levels, err := check.Model("anneal", p.caller, "Base", base)
 	if err != nil {
@@ -193,7 +193,7 @@ func (d *drawer) draw(x []int32, r *sampler.Stream) {
 	d.reduced.State(x, d.y, 1)
 }
 
-// at returns the model of stage k, 0 < k < len(betas).
+// at returns the model at stage k, 0 < k < len(betas).
 func (p *path) at(k int) (energy.Model, error) {
 	m, err := p.part(k)
 	if err == nil && p.base != nil && p.betas[k] < 1 {
@@ -269,7 +269,7 @@ func (p *path) increments(k int) (func(d []float64, x []int32) error, error) {
 	}, nil
 }
 
-// energyError names a state of the batch whose energy cannot be used.
+// energyError identifies a state of the batch whose energy cannot be used.
 type energyError struct {
 	state int
 	value float64
@@ -280,14 +280,14 @@ func (e *energyError) Error() string { return fmt.Sprintf("energy = %v", e.value
 // Unwrap makes it an error of the sampler.
 func (*energyError) Unwrap() error { return sampler.ErrNaN }
 
-// setting is one of a run.
+// setting is one setting of a run.
 type setting struct {
 	name  string
 	value any
 }
 
-// settings adds what the results of a run are a function of: model and method, some of its
-// own, schedule and base.
+// settings adds everything on which the results of a run depend: model and method, the run's own
+// settings, schedule and base.
 func (p *path) settings(add func(name string, value any), own ...setting) {
 	addTarget(add, p.model, p.method)
 	for _, s := range append(own, setting{"Schedule", digest(p.betas)}) {

@@ -16,25 +16,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// saved is the life of a run, and what its users see of it.
+// saved holds the session of a run and provides the methods that users see.
 type saved struct{ life session.Session }
 
-// Save writes a checkpoint. After Load, Run continues to the same bits as a run that was
-// not stopped; for a [Runner], call Run with the number of steps that were left.
+// Save writes a checkpoint. After Load, Run continues bit for bit as if the run had not stopped;
+// for a [Runner], call Run with the number of steps that were left.
 func (r *saved) Save(w io.Writer) error { return r.life.Save(w) }
 
-// Load restores a checkpoint into a run built with the same arguments. Workers and
-// Checkpoint may differ, and for a [Runner] also Seed, Init and Progress, but not its
-// schedule. The error names the first other setting that differs. On an error the run is
-// as it was.
+// Load restores a checkpoint into a run built with the same arguments. Workers and Checkpoint may
+// differ. For a [Runner], Seed, Init and Progress may differ too, but not the schedule. If another
+// setting differs, the error names the first such setting. On an error the run is unchanged.
 func (r *saved) Load(ctx context.Context, in io.Reader) error { return r.life.Load(ctx, in) }
 
-// SaveFile saves a checkpoint in the file path so that no failure loses both it
-// and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint in the file path in such a way that no failure loses both the new
+// checkpoint and the previous one, which stays as path.old; see [sampler.Runner.SaveFile].
 func (r *saved) SaveFile(path string) error { return r.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is
-// missing or damaged, it restores the generation before it, path.old.
+// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or damaged, it
+// restores the previous checkpoint, path.old.
 func (r *saved) LoadFile(ctx context.Context, path string) error { return r.life.LoadFile(ctx, path) }
 
 // part is the chains first … first+count−1 of a run of the given number of
@@ -47,7 +46,7 @@ type part struct {
 // whole reports whether the part is all of the run.
 func (p *part) whole() bool { return p.count == p.chains }
 
-// append makes p longer by its neighbour, part i.
+// append extends p by part i, which must follow it.
 func (p *part) append(i int, next part) error {
 	if next.first != p.first+p.count {
 		return fmt.Errorf("part %d begins with chain %d, want %d", i, next.first, p.first+p.count)
@@ -74,8 +73,8 @@ func (p *part) end() error {
 	return nil
 }
 
-// join returns the run that consists of the parts of several values, in order. of
-// returns the part of one value, or what is wrong with it.
+// join returns the run made of the parts of several values, in order. of returns the part of one
+// value, or an error.
 func join[T any](things []*T, of func(*T) (part, error)) (all part, err error) {
 	for i, t := range things {
 		if t == nil {
@@ -98,7 +97,7 @@ func join[T any](things []*T, of func(*T) (part, error)) (all part, err error) {
 	return all, nil
 }
 
-// newSettings is what all runs of a method on a model must agree on.
+// newSettings returns the settings on which all runs of a method on a model must agree.
 func newSettings(m energy.Model, method sampler.Method) *fingerprint.List {
 	l := &fingerprint.List{}
 	l.Sites, l.Levels = m.Shape()
@@ -113,7 +112,7 @@ func addTarget(add func(name string, value any), m energy.Model, method sampler.
 	probe.Target(add, m, method, sampler.NewStream(probe.States, 0).IntN)
 }
 
-// digest distinguishes a row of numbers from all others.
+// digest identifies a row of numbers.
 func digest(v []float64) string {
 	h := uint64(14695981039346656037) // FNV-1a
 	for _, f := range v {
@@ -130,8 +129,8 @@ func digest(v []float64) string {
 type LogZ struct {
 	Value float64 // in nats
 
-	// StdErr is the standard error of Value to first order. It does not account for
-	// modes that no chain has visited.
+	// StdErr is the standard error of Value to first order. It does not account for modes that no
+	// chain has visited.
 	StdErr float64
 }
 

@@ -7,15 +7,15 @@
 //	err = a.Run(ctx, 10000)
 //	x, e := a.Best()
 //
-// For the minimum of a two-level model of pairs (Ising models, cuts, QUBOs) use package
-// ground. For log Z, stepping stones are more precise at the same cost if chains mix at
-// every temperature. The weights of AIS are unbiased even if chains mix badly; a low
-// effective sample size shows that they do.
+// For the minimum of a two-level model of pairs (Ising models, cuts, QUBOs) use package ground. For
+// log Z, stepping stones are more precise at the same cost if chains mix at every temperature. The
+// weights of AIS are unbiased even if chains mix badly; a low effective sample size then reveals
+// the bad mixing.
 //
-// All three can stop and resume, in place or from a checkpoint file, and run in parts
-// (First, Count) on any number of machines, to the same bits: see [Runner], [AISRunner]
-// and [SteppingStoneRunner]. Only the last bits of a stepping stone's standard error,
-// which takes a Fourier transform, may differ between processors.
+// All three can stop and resume, in place or from a checkpoint file, and run in parts (First,
+// Count) on any number of machines, with the same bits: see [Runner], [AISRunner] and
+// [SteppingStoneRunner]. The one exception is a stepping stone's standard error, which takes a
+// Fourier transform: its last bits may differ between processors.
 package anneal
 
 import (
@@ -35,29 +35,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Config holds the settings of an annealing run. The zero value runs 4 chains through
-// 200 stages on a schedule fitted to the model.
+// Config holds the settings of an annealing run. The zero value runs 4 chains through 200 stages on
+// a schedule fitted to the model.
 type Config struct {
 	Chains  int     // number of independent chains of the whole run; 0 means 4
 	Seed    uint64  // chain i draws from stream (Seed, i)
 	Workers int     // goroutines; 0 means GOMAXPROCS; never changes results
 	Init    []int32 // as in [sampler.Config]
 
-	// First and Count are the chains of this part of a run, as in
-	// [sampler.Config]. They find the same states as in the whole run.
+	// First and Count select the chains of this part of a run, as in [sampler.Config]. These chains
+	// find the same states as in the whole run.
 	First, Count int
 
-	// Stages is the number of temperatures; 0 means 200. The kernels are built
-	// anew for each.
+	// Stages is the number of temperatures; 0 means 200. New kernels are built for each.
 	Stages int
 
-	// Schedule gives the inverse temperature. Nil means Geometric between the
-	// bounds that [Cooling] finds for the model.
+	// Schedule gives the inverse temperature. nil means Geometric between the bounds that [Cooling]
+	// finds for the model.
 	Schedule Schedule
 
-	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the
-	// end of every Run, even if its context ended it, and within a Run after every
-	// Every steps (0: at the end only). A failure to save ends the Run.
+	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the end of every Run,
+	// even if its context ended, and during a Run each time Every more steps have been made (0: at
+	// the end only). If saving fails, the Run ends.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -73,7 +72,7 @@ const (
 	defaultStages = 200
 )
 
-// untargeted is the temperature of chains that no stage has given one.
+// untargeted is the temperature of chains to which no stage has given a temperature.
 const untargeted = -1
 
 // Part returns cfg with First and Count set to part k of n, see
@@ -103,7 +102,7 @@ type Runner struct {
 	way way
 }
 
-// way is how far a pass through the schedule has come.
+// way is the progress of a pass through the schedule.
 type way struct {
 	open  bool
 	n     int // steps of the pass
@@ -112,8 +111,8 @@ type way struct {
 	begun bool
 }
 
-// New returns a run that is ready to start. Errors are those of [sampler.NewChains], and
-// settings out of range.
+// New returns a run that is ready to start. It returns the errors of [sampler.NewChains], and an
+// error if a setting is out of range.
 func New(ctx context.Context, m energy.Model, method sampler.Method, cfg Config) (*Runner, error) {
 	if err := check.Defaults("anneal: Config.",
 		check.Number("Stages", &cfg.Stages, 0, defaultStages), check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
@@ -148,11 +147,11 @@ func (a *Runner) newChains(ctx context.Context) (*sampler.Chains, error) {
 	})
 }
 
-// Run makes n steps from the current states: a pass of n steps through the schedule. If the
-// last Run was stopped, it instead makes n of the steps that remain of that pass; until
-// Reset it is an error to ask for more than remain. After a Run of n steps that was stopped
-// at step k (see Len), Run(ctx, n−k) ends with the same bits as one that was not stopped.
-// The best state so far is never lost. A Run while another call is under way is an error.
+// Run makes n steps from the current states: a pass of n steps through the schedule. If the last
+// Run was stopped, it instead makes n of the steps that remain of that pass; until Reset, it is an
+// error to ask for more than remain. After a Run of n steps that was stopped at step k (see Len),
+// Run(ctx, n−k) ends with the same bits as a Run that was not stopped. The best state so far is
+// never lost. Calling Run while another call is under way is an error.
 func (a *Runner) Run(ctx context.Context, n int) error {
 	if err := a.life.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -168,11 +167,11 @@ func (a *Runner) Run(ctx context.Context, n int) error {
 	return a.life.Finish(ctx, a.life.Advance(ctx, n, func(to int) error { return a.advance(ctx, to) }))
 }
 
-// Reset abandons a pass that was stopped: the next Run begins the schedule again, from the
-// current states. The best states remain.
+// Reset abandons a pass that was stopped: the next Run begins the schedule again, from the current
+// states. The best states are kept.
 func (a *Runner) Reset() { a.way = way{} }
 
-// advance goes on to the end of the stage under way, or to a number of steps.
+// advance continues to the end of the current stage, or to a number of steps.
 func (a *Runner) advance(ctx context.Context, to int) error {
 	w := &a.way
 	stages := min(a.cfg.Stages, w.n)
@@ -224,7 +223,7 @@ func (a *Runner) retarget(ctx context.Context, c *sampler.Chains, beta float64) 
 	return sampler.Retarget(ctx, c, m)
 }
 
-// observe keeps the best state of a chain.
+// observe records the best state of a chain.
 func (a *Runner) observe(chain, _ int, x []int32, info *sampler.Info) {
 	chain -= a.cfg.First
 	// The kernel's energy is β·E with some rounding. It decides whether an exact
@@ -255,7 +254,7 @@ func (a *Runner) Len() int { return a.chains.Len() }
 // and the best states, and what the chains write; see [session.Frames].
 const annealMagic = "gibbsite anneal 1\n"
 
-// scheduleParts is how finely a checkpoint looks at a schedule.
+// scheduleParts is the number of points at which a checkpoint compares schedules.
 const scheduleParts = 1 << 10
 
 func (a *Runner) settings() *fingerprint.List {

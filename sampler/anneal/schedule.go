@@ -15,8 +15,8 @@ import (
 // annealing run.
 type Schedule func(t float64) float64
 
-// Geometric returns the schedule β(t) = from·(to/from)^t, the usual choice when
-// nothing is known of the landscape; from and to are positive.
+// Geometric returns the schedule β(t) = from·(to/from)^t, the usual choice when nothing is known
+// about the landscape; from and to are positive.
 func Geometric(from, to float64) Schedule {
 	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
 }
@@ -26,8 +26,7 @@ func Linear(from, to float64) Schedule {
 	return func(t float64) float64 { return from + float64((to-from)*t) }
 }
 
-// Power returns the schedule β(t) = t^a from 0 to 1, a > 0. With a > 1 most
-// temperatures are hot ones.
+// Power returns the schedule β(t) = t^a from 0 to 1, a > 0. With a > 1 most temperatures are high.
 func Power(a float64) Schedule {
 	return func(t float64) float64 {
 		if t <= 0 {
@@ -44,14 +43,13 @@ const (
 	coolingSmall  = 0.05 // quantile of the differences that counts as small
 )
 
-// Cooling returns inverse temperatures from and to for annealing a model, given its
-// single-site differences at a few random states. At from, the steepest rise is accepted
-// with probability ½. At to, a rise at the 5 % quantile of the non-zero differences is
-// accepted with probability 0.01/sites, so that hardly any site is excited in the end.
-// This is the rule of D-Wave's simulated-annealing sampler with two changes: the quantile
-// replaces the smallest difference, and the probability is divided by the number of sites
-// (1 % per site leaves hundreds excited on a large model). A model without differences
-// gets from = to = 1.
+// Cooling returns inverse temperatures from and to for annealing a model, computed from its
+// single-site differences at a few random states. At from, the steepest rise is accepted with
+// probability ½. At to, a rise at the 5 % quantile of the non-zero differences is accepted with
+// probability 0.01/sites, so that hardly any site is excited in the end. This is the rule of
+// D-Wave's simulated-annealing sampler with two changes: the quantile replaces the smallest
+// difference, and the probability is divided by the number of sites (1 % per site leaves hundreds
+// excited on a large model). If all differences of the model are zero, from = to = 1.
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {

@@ -24,18 +24,18 @@ import (
 //
 //	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1},
 //
-// where ⟨·⟩_k is the mean over draws of chains of the method on the energy E_k of [AIS],
-// and over independent draws from the base for k = 0. The chains of a stage start from
-// the last states of the stage before and may adapt in its warm-up.
+// where ⟨·⟩_k is the mean over draws of chains that run the method on the energy E_k of [AIS], and
+// over independent draws from the base for k = 0. The chains of a stage start from the last states
+// of the previous stage and may adapt during the stage's warm-up.
 //
-// Unlike [AIS], it needs chains that mix at every temperature, and it shows less clearly
-// when they do not. If they mix, it is more precise at the same cost. StdErr accounts for
-// the autocorrelation of the draws, by [diagnose.MCSEMean]; its last digits may differ
-// between processors, those of Value do not.
+// Unlike [AIS], it needs chains that mix at every temperature, and it shows less clearly when they
+// do not. If they mix, it is more precise at the same cost. StdErr accounts for the autocorrelation
+// of the draws, by [diagnose.MCSEMean]. The last digits of StdErr may differ between processors;
+// those of Value do not.
 //
-// Errors: settings out of range, the errors of [sampler.Runner.Run], and
-// [sampler.ErrZero] if all draws from the base in a block of chains are states of
-// probability zero. Use a [SteppingStoneRunner] for a run that can stop and resume.
+// SteppingStone returns an error if a setting is out of range, the errors of [sampler.Runner.Run],
+// and [sampler.ErrZero] if all draws from the base in a block of chains are states of probability
+// zero. Use a [SteppingStoneRunner] for a run that can stop and resume.
 func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
 	r, err := NewSteppingStone(m, method, cfg)
 	if err != nil {
@@ -48,27 +48,26 @@ func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, c
 // 8 chains through 30 stages of 200 + 1000 steps.
 type SteppingStoneConfig struct {
 	Chains  int    // of the whole run; 0 means 8
-	Seed    uint64 // every stage has a seed of its own that follows from this one
+	Seed    uint64 // every stage derives its own seed from this one
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
 
-	// First and Count are the chains of this part of a run, as in [AISConfig];
-	// see [SteppingStoneRunner.Join].
+	// First and Count select the chains of this part of a run, as in [AISConfig]; see
+	// [SteppingStoneRunner.Join].
 	First, Count int
 
-	Stages int // stones; 0 means 30
+	Stages int // number of stages; 0 means 30
 	Warmup int // steps of every stage that adapt and are not kept; 0 means 200, −1 none
 	Draws  int // draws per chain and stage; 0 means 1000, at least 6
 
-	// Schedule gives β, ascending from Schedule(0) = 0 to Schedule(1) = 1; nil
-	// means Power(1/0.3), quantiles of the Beta(0.3, 1) distribution (Xie et
-	// al. 2011).
+	// Schedule gives β, ascending from Schedule(0) = 0 to Schedule(1) = 1; nil means Power(1/0.3),
+	// the quantiles of the Beta(0.3, 1) distribution (Xie et al. 2011).
 	Schedule Schedule
 
 	Base energy.Model // as in [AISConfig]
 
-	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the
-	// end of every Run, even if its context ended it, and within a Run after every
-	// Every draws per chain (0: at the end only). A failure to save ends the Run.
+	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the end of every Run,
+	// even if its context ended, and during a Run each time Every more draws per chain have been
+	// made (0: at the end only). If saving fails, the Run ends.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -126,11 +125,11 @@ type SteppingStoneRunner struct {
 	e      []float64
 }
 
-// term is what a stage adds to log Z.
+// term is the contribution of a stage to log Z.
 type term struct{ value, relative float64 }
 
-// NewSteppingStone returns a run of [SteppingStone] that is ready to start. A method that
-// does not fit the model is an error of Run.
+// NewSteppingStone returns a run of [SteppingStone] that is ready to start. If the method does not
+// fit the model, Run returns the error.
 func NewSteppingStone(m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (*SteppingStoneRunner, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
@@ -154,8 +153,8 @@ func newSteppingStoneRunner(way *path, cfg SteppingStoneConfig) *SteppingStoneRu
 // Stage returns the number of stages that are finished, 0 … SteppingStoneConfig.Stages.
 func (r *SteppingStoneRunner) Stage() int { return len(r.terms) }
 
-// made returns the number of draws per chain so far. The last one of a stage counts when
-// the stage is finished.
+// made returns the number of draws per chain so far. The last draw of a stage counts only when the
+// stage is finished.
 func (r *SteppingStoneRunner) made() int {
 	n := len(r.terms) * r.cfg.Draws
 	if r.chains != nil {
@@ -164,10 +163,10 @@ func (r *SteppingStoneRunner) made() int {
 	return n
 }
 
-// Run goes on to the last stage and returns the estimate; the estimate of a part covers
-// only its own chains. If the context ends, a later Run continues from there. Errors
-// are those of [SteppingStone]; a Run while another is under way is an error, too.
-// After the last stage Run returns the estimate again.
+// Run continues to the last stage and returns the estimate; the estimate of a part covers only its
+// own chains. If the context ends, a later Run continues from there. Errors are those of
+// [SteppingStone]; calling Run while another Run is under way is an error, too. After the last
+// stage Run returns the same estimate again.
 func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
 	if err := r.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return LogZ{}, err
@@ -180,7 +179,7 @@ func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
 	return r.estimate(r.terms), nil
 }
 
-// advance goes on to the end of the stage under way, or to a number of draws.
+// advance continues to the end of the current stage, or to a number of draws.
 func (r *SteppingStoneRunner) advance(ctx context.Context, to int) error {
 	k := len(r.terms)
 	if done, err := r.draw(ctx, k, to-k*r.cfg.Draws); err != nil || !done {
@@ -201,7 +200,7 @@ func (r *SteppingStoneRunner) advance(ctx context.Context, to int) error {
 	return nil
 }
 
-// draw continues to the given number of draws of stage k and reports whether that is all.
+// draw continues to the given number of draws of stage k and reports whether the stage is complete.
 func (r *SteppingStoneRunner) draw(ctx context.Context, k, to int) (done bool, err error) {
 	if k == 0 {
 		return true, r.uniform(ctx)
@@ -224,9 +223,8 @@ func (r *SteppingStoneRunner) newRows() [][]float64 {
 	return rows
 }
 
-// uniform makes the draws of stage 0, independent states of the base, and finds a
-// state with probability for every chain: one of its own, or one of another chain
-// of its block.
+// uniform makes the draws of stage 0, independent states of the base, and finds a state of positive
+// probability for every chain: one of its own, or one of another chain of its block.
 func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
 	rows := r.newRows()
 	y, e := make([]int32, r.sites), make([]float64, 1)
@@ -262,8 +260,8 @@ func (r *SteppingStoneRunner) uniform(ctx context.Context) error {
 	return nil
 }
 
-// lend gives each of the chains first … last−1 without a state of positive
-// probability the state of the last chain that has one.
+// lend gives each of the chains first … last−1 without a state of positive probability the state of
+// the last chain that has one.
 func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
 	alive := -1
 	for s := first; s < last; s++ {
@@ -283,8 +281,8 @@ func (r *SteppingStoneRunner) lend(own []bool, first, last int) error {
 	return nil
 }
 
-// stageChains returns the chains of stage k, which start at x and store the
-// logarithms whose mean stage k+1 needs.
+// stageChains returns the chains of stage k, which start at x and store the logarithms whose mean
+// stage k+1 needs.
 func (r *SteppingStoneRunner) stageChains(ctx context.Context, k int) (*sampler.Chains, error) {
 	m, err := r.at(k)
 	if err != nil {
@@ -319,10 +317,10 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 	return z
 }
 
-// Join returns the estimate of a whole run from its finished parts: r begins with chain
-// 0, and every other part begins where the one before it ends. The bits are those of the
-// run in one piece. Errors: a part of another run, with the name of the setting that
-// differs; a gap or an overlap; a last part that ends before the run.
+// Join returns the estimate of a whole run from its finished parts: r begins with chain 0, and
+// every other part begins where the previous one ends. The bits are those of the run in one piece.
+// Join returns an error if a part belongs to another run (it names the setting that differs), if
+// there is a gap or an overlap, or if the last part ends before the run.
 func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {
 	parts = append([]*SteppingStoneRunner{r}, parts...)
 	if _, err := join(parts, func(p *SteppingStoneRunner) (part, error) {
@@ -351,7 +349,7 @@ func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) 
 	return r.estimate(terms), nil
 }
 
-// whole returns the settings of the whole run: parts have the same.
+// whole returns the settings of the whole run; all parts have the same ones.
 func (r *SteppingStoneRunner) whole() *fingerprint.List {
 	l := &fingerprint.List{Sites: r.sites, Levels: r.levels}
 	r.settings(l.Add, setting{"Chains", r.cfg.Chains}, setting{"Seed", r.cfg.Seed}, setting{"Stages", r.cfg.Stages},
@@ -359,10 +357,9 @@ func (r *SteppingStoneRunner) whole() *fingerprint.List {
 	return l
 }
 
-// A checkpoint of stepping stones is a frame with the settings, one with the
-// finished terms and the states, one for the draws of every stage, empty where
-// they are not kept, and what the chains of the stage under way write; see
-// [session.Frames].
+// A checkpoint of stepping stones consists of a frame with the settings, one with the finished
+// terms and the states, one for the draws of every stage (empty if they are not kept), and the
+// checkpoint of the current stage's chains; see [session.Frames].
 const stoneMagic = "gibbsite stepping stones 1\n"
 
 func (r *SteppingStoneRunner) frames() *session.Frames {
@@ -433,8 +430,8 @@ func (r *SteppingStoneRunner) read(ctx context.Context, in io.Reader) error {
 	return err
 }
 
-// stone returns the logarithm of the mean of exp(logs) and its standard error,
-// that of a Markov chain or of independent draws.
+// stone returns the logarithm of the mean of exp(logs) and its standard error, for a Markov chain
+// or for independent draws.
 func stone(logs [][]float64, markov bool) (value, relative float64, err error) {
 	var flat []float64
 	for _, l := range logs {

@@ -14,9 +14,8 @@
 //	err = beamx.Run(ctx, p)
 //	t, err := beam.Read(ctx, "gs://bucket/spins.tally")
 //
-// Only tallies go through the runner, some 5 KB for each function and 50 ms of work.
-// The tally has the bits of the run in one piece, even if the runner splits, moves or
-// repeats its parts.
+// Only tallies pass through the runner: some 5 KB per function for each 50 ms of work. The tally
+// has the same bits as the run in one piece, even if the runner splits, moves or repeats its parts.
 //
 // This is a separate module, so that the library does not depend on Beam.
 package beam
@@ -40,32 +39,31 @@ func init() {
 	register.DoFn2x1[context.Context, []byte, error](&writeFn{})
 }
 
-// Job is the work of a pipeline. Its run is given by the name of a builder, which the
-// program registers on every worker (see [shard.Register]), and by arguments in JSON;
-// no model is ever sent.
+// Job is the work of a pipeline. Its run is given by the name of a builder, which the program
+// registers on every worker (see [shard.Register]), and by arguments in JSON; models are never
+// sent.
 type Job struct {
 	Run shard.Job
 
-	// Parts is the number of parts of the run, 1 … its number of blocks; 0 means the
-	// number of blocks. A worker takes on consecutive parts that amount to some 50 ms
-	// of work; a runner may move those that have not begun to another worker. Results
-	// are the same for any Parts.
+	// Parts is the number of parts of the run, 1 … its number of blocks; 0 means the number of
+	// blocks. A worker takes consecutive parts that amount to some 50 ms of work; a runner may move
+	// parts that have not begun to another worker. Results do not depend on Parts.
 	Parts int
 
-	// Each makes workers take on one part at a time, however short it is.
+	// Each makes workers take one part at a time, however short it is.
 	Each bool
 
-	// States, if not empty, is a folder that all workers can write to. They
-	// write states there, to files states-FIRST.npy. A file gets its name only
-	// when it is complete and on disk. States never go through the runner.
+	// States, if not empty, is a folder that all workers can write to. They write states there, to
+	// files states-FIRST.npy. A file gets its name only when it is complete and on disk. States
+	// never pass through the runner.
 	States string
 }
 
-// Chains adds the chains of a job to a pipeline and returns a collection of one element,
-// the tally of the whole run as [diagnose.Tally.AppendBinary] writes it. Errors: a run
-// of another kind, or one that cannot be built here; Parts out of range. In the
-// pipeline, an error of a part fails its bundle. The runner may repeat the bundle, to
-// the same bits. A tally with a missing or repeated part is an error.
+// Chains adds the chains of a job to a pipeline and returns a collection of one element, the tally
+// of the whole run as [diagnose.Tally.AppendBinary] writes it. It returns an error if the run is of
+// another kind or cannot be built here, or if Parts is out of range. In the pipeline, an error of a
+// part fails its bundle. The runner may repeat the bundle, with the same bits. A tally with a
+// missing or repeated part is an error.
 func Chains(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "chains", job) }
 
 // Samples is [Chains] for a job of samples, such as those of a diffusion.
@@ -140,7 +138,7 @@ func (j Job) elements(run shard.Run, from, to int) (first, count int, err error)
 	return first, last + count - first, err
 }
 
-// mergeFn merges tallies; the empty accumulator is no tally.
+// mergeFn merges tallies; an empty accumulator means no tally.
 type mergeFn struct{}
 
 func (*mergeFn) MergeAccumulators(a, b []byte) ([]byte, error) {
@@ -157,7 +155,7 @@ func (*mergeFn) MergeAccumulators(a, b []byte) ([]byte, error) {
 	return x.MarshalBinary()
 }
 
-// ExtractOutput refuses what is not the whole run.
+// ExtractOutput returns an error if the tally does not cover the whole run.
 func (*mergeFn) ExtractOutput(a []byte) ([]byte, error) {
 	var t diagnose.Tally
 	if err := t.UnmarshalBinary(a); err != nil {

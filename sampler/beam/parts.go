@@ -12,15 +12,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/shard"
 )
 
-// tracker gives a worker its parts while a runner may take some away.
+// tracker hands parts to a worker, while a runner may take some away.
 type tracker = sdf.LockRTracker
 
-// Elements that take less than elementTime are made several at once: below some 50
-// ms what a runner does for each begins to show.
+// Elements that take less than elementTime are made several at once: below some 50 ms, the runner's
+// overhead per element becomes noticeable.
 const elementTime = 50 * time.Millisecond
 
-// initialSplits is the number of ranges of parts that a runner begins with; it may
-// split them further.
+// initialSplits is the number of ranges of parts with which a runner begins; it may split them
+// further.
 const initialSplits = 32
 
 // partsFn is a splittable function over the range of the parts of a job.
@@ -51,7 +51,7 @@ func (f *partsFn) CreateInitialRestriction([]byte) (offsetrange.Restriction, err
 	return offsetrange.Restriction{End: int64(parts)}, err
 }
 
-// SplitRestriction returns the ranges to begin with.
+// SplitRestriction returns the initial ranges.
 func (*partsFn) SplitRestriction(_ []byte, r offsetrange.Restriction) []offsetrange.Restriction {
 	return r.EvenSplits(min(initialSplits, r.End-r.Start))
 }
@@ -91,7 +91,7 @@ func (f *partsFn) ProcessElement(ctx context.Context, t *tracker, _ []byte, emit
 	return t.GetError()
 }
 
-// more returns how many parts to make at once, after some of them took so long.
+// more returns how many parts to make at once next, given how long the last ones took.
 func more(together, made int, took time.Duration) int {
 	if took >= elementTime || made < together {
 		return together

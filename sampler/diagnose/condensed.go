@@ -6,7 +6,7 @@ import "math"
 // kept.
 const lagLimit = 64
 
-// condensed is what a tally needs of the draws of one chain.
+// condensed holds what a tally needs from the draws of one chain.
 type condensed struct {
 	bad            badDraw // if there is one, nothing else counts
 	low, high      float64
@@ -20,7 +20,7 @@ type half struct {
 	autocov [lagLimit]float64
 }
 
-// badDraw is the place of a draw that is not finite; the zero value is none.
+// badDraw is the position of a draw that is not finite; the zero value means none.
 type badDraw struct {
 	some        bool
 	chain, draw int
@@ -31,8 +31,8 @@ func (b badDraw) before(o badDraw) bool {
 	return b.some && (!o.some || b.chain < o.chain || b.chain == o.chain && b.draw < o.draw)
 }
 
-// condense returns what counts of the draws x, one or more, of the chain with the
-// given number. It uses x as scratch.
+// condense condenses the draws x, at least one, of the chain with the given number. It uses x as
+// scratch.
 func condense(chain int, x []float64) (c condensed) {
 	c.low, c.high = math.Inf(1), math.Inf(-1)
 	for i, v := range x {
@@ -53,9 +53,8 @@ func condense(chain int, x []float64) (c condensed) {
 	return c
 }
 
-// fill computes the mean of y and (1/n) Σ_i y_i y_{i+t} about it for every lag t,
-// four lags at a time, so that their sums do not wait for each other. It centres
-// y.
+// fill computes the mean of y and, for every lag t, (1/n) Σ_i y_i y_{i+t} about the mean, four lags
+// at a time, so that their sums do not depend on each other. It centres y.
 func (h *half) fill(y []float64) {
 	h.mean, _ = meanVariance(y)
 	for i := range y {

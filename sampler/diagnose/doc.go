@@ -1,24 +1,23 @@
 // Package diagnose records the draws of chains and computes their convergence
 // diagnostics.
 //
-// A [Trace] records functions of the state at every draw. Its [Summary] is a table of
-// means, Monte Carlo standard errors, quantiles, effective sample sizes and R-hat, with
-// warnings where the draws should not be used:
+// A [Trace] records functions of the state at every draw. Its [Summary] is a table of means, Monte
+// Carlo standard errors, quantiles, effective sample sizes and R-hat, with warnings if the draws
+// should not be used:
 //
 //	mag := diagnose.NewTrace(energy.Magnetization)
 //	ch, err := sampler.NewChains(ctx, m, method, sampler.Config{Chains: 64, Observe: mag.Observe})
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //
-// [Record] does all of this in one call. [NewStreamingTrace] needs constant memory,
-// [RealTrace] is for states of reals, and [Replicas] records every rung of a tempered
-// run. [Replay] reads the draws that chains write to a file while they run. Draws export
-// to .npy files, to CSV in the layout of CmdStan and to InferenceData JSON for ArviZ.
+// [Record] does all of this in one call. [NewStreamingTrace] needs constant memory, [RealTrace] is
+// for states of reals, and [Replicas] records every rung of a tempered run. [Replay] reads the
+// draws that chains write to a file while they run. Draws can be exported to .npy files, to CSV in
+// the layout of CmdStan and to InferenceData JSON for ArviZ.
 //
-// The figures themselves ([RHat], [ESSBulk], [ESSTail], [MCSEMean]) follow Vehtari,
-// Gelman, Simpson, Carpenter and Bürkner (2021) and take draws[chain][draw] from any
-// source. A figure that is not defined is an error that states the reason, never NaN.
+// The figures themselves ([RHat], [ESSBulk], [ESSTail], [MCSEMean]) follow Vehtari, Gelman,
+// Simpson, Carpenter and Bürkner (2021) and accept draws[chain][draw] from any source. If a figure
+// is not defined, the result is an error that states the reason, never NaN.
 //
-// Unlike draws, figures are the same on every processor only up to rounding, not bit for
-// bit.
+// Draws are the same on every processor bit for bit; figures are the same only up to rounding.
 package diagnose

@@ -8,27 +8,26 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// MinDraws is the fewest draws per chain whose halves have the two
+// MinDraws is the minimum number of draws per chain. With fewer, its halves do not have the two
 // autocovariances that the first pair of Geyer's sequence needs.
 const MinDraws = 6
 
-// ESSBulk returns the bulk effective sample size of draws[chain][draw]: that of the mean
-// of the rank-normalised split chains (Vehtari et al. 2021). It measures how well the
-// centre of the distribution was explored, and is defined even if the variance is not.
+// ESSBulk returns the bulk effective sample size of draws[chain][draw]: that of the mean of the
+// rank-normalised split chains (Vehtari et al. 2021). It measures how well the centre of the
+// distribution was explored, and is defined even if the variance is not.
 //
 // The effective sample size of m half-chains of n draws, S = mn, is S/τ̂,
 //
 //	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n),
 //
-// where γ̂_t is the mean autocovariance at lag t, W the mean of the variances of the
-// half-chains, B/n the variance of their means, and ρ̂ is truncated and made monotone by
-// pairs (Vehtari et al. 2021, section 3.2, after Geyer 1992). For anticorrelated chains
-// it may exceed S, but it is capped at S·log₁₀ S, as in Stan and in the R package
-// posterior.
+// where γ̂_t is the mean autocovariance at lag t, W the mean of the variances of the half-chains,
+// B/n the variance of their means, and ρ̂ is truncated and made monotone by pairs (Vehtari et al.
+// 2021, section 3.2, after Geyer 1992). For anticorrelated chains the ESS may exceed S, but it is
+// capped at S·log₁₀ S, as in Stan and in the R package posterior.
 //
-// All chains need the same length, at least 6 draws ([ErrTooFew]). Constant
-// draws give [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws
-// are not modified. It takes O(S log S) time and O(S) memory.
+// All chains must have the same length, at least 6 draws ([ErrTooFew]). Constant draws give
+// [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. It takes O(S
+// log S) time and O(S) memory.
 func ESSBulk(draws [][]float64) (float64, error) {
 	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {
@@ -40,9 +39,9 @@ func ESSBulk(draws [][]float64) (float64, error) {
 	return ess, nil
 }
 
-// ESSTail returns the tail effective sample size of draws[chain][draw]: the
-// smaller of those of the indicators x ≤ q for the 5 % and the 95 % quantile q
-// (Vehtari et al. 2021). See [ESSBulk] for errors.
+// ESSTail returns the tail effective sample size of draws[chain][draw]: the smaller of the
+// effective sample sizes of the indicators x ≤ q for the 5 % and the 95 % quantile q (Vehtari et
+// al. 2021). See [ESSBulk] for errors.
 //
 // An indicator that is constant is skipped: if a twentieth or more of the draws have the
 // largest value, the 95 % quantile is that value, and every draw is ≤ q. (The R package
@@ -58,10 +57,9 @@ func ESSTail(draws [][]float64) (float64, error) {
 	return ess, nil
 }
 
-// ESSMean returns the effective sample size of draws[chain][draw] for their
-// mean: that of the split chains themselves, without ranks (Vehtari et al.
-// 2021, section 3.2). See [ESSBulk] for the formula and the errors; [ErrRange]
-// if the variance is not a positive finite float64.
+// ESSMean returns the effective sample size of draws[chain][draw] for their mean: that of the split
+// chains themselves, without ranks (Vehtari et al. 2021, section 3.2). See [ESSBulk] for the
+// formula and the errors. The error is [ErrRange] if the variance is not a positive finite float64.
 func ESSMean(draws [][]float64) (float64, error) {
 	ess, err := essMean(draws)
 	if err != nil {
@@ -70,16 +68,15 @@ func ESSMean(draws [][]float64) (float64, error) {
 	return ess, nil
 }
 
-// essCap returns the largest effective sample size that is stated for so many draws.
+// essCap returns the cap of the effective sample size for the given number of draws.
 func essCap(draws float64) float64 { return draws * math.Log10(draws) }
 
 // Autocorrelation returns the autocorrelations of x at the lags 0…len(x)−1,
 //
 //	ρ_t = Σ_{i<n−t} (x_i − x̄)(x_{i+t} − x̄) / Σ_i (x_i − x̄)²,
 //
-// the biased estimate, by fast Fourier transform. It needs at least two draws
-// ([ErrTooFew]); a constant series gives [ErrConstant], NaN and infinities a
-// [*NotFinite].
+// the biased estimate, by fast Fourier transform. It needs at least two draws ([ErrTooFew]). A
+// constant series gives [ErrConstant], NaN and infinities a [*NotFinite].
 func Autocorrelation(x []float64) ([]float64, error) {
 	if err := checkDraws([][]float64{x}, 2); err != nil {
 		return nil, fmt.Errorf("diagnose: Autocorrelation: %w", err)
@@ -102,7 +99,7 @@ func essMean(draws [][]float64) (float64, error) {
 	return effective(splitChains(draws))
 }
 
-// essTail takes checked draws and the same in ascending order.
+// essTail is ESSTail for draws that have been checked and the same draws in ascending order.
 func essTail(draws [][]float64, ascending []float64) (float64, error) {
 	ess, err := math.Inf(1), ErrConstant
 	for _, p := range []float64{tail, 1 - tail} {
@@ -159,9 +156,9 @@ func effective(chains [][]float64) (float64, error) {
 	return capESS(total/tau, total, tau > 0), nil
 }
 
-// geyer returns τ̂ from the autocorrelations of lags below n ≥ 3. Where the
-// sources leave the choice open it follows the R package posterior: the sum
-// stops short of the last five lags and always keeps ρ̂_0.
+// geyer returns τ̂ from the autocorrelations at lags below n ≥ 3. If the sources leave a choice, it
+// follows the R package posterior: the sum stops before the last five lags and always includes
+// ρ̂_0.
 func geyer(n int, rho func(t int) float64) float64 {
 	kept := make([]float64, n+1)
 	even, odd := 1.0, rho(1)
@@ -190,8 +187,8 @@ func geyer(n int, rho func(t int) float64) float64 {
 	return tau
 }
 
-// capESS bounds the effective size of total draws by total·log₁₀(total), and
-// returns that bound if the estimate is not valid (a τ̂ that is not positive).
+// capESS bounds the effective size of total draws by total·log₁₀(total), and returns that bound if
+// the estimate is not valid (if τ̂ is not positive).
 func capESS(ess, total float64, valid bool) float64 {
 	bound := essCap(total)
 	if !valid {
@@ -239,10 +236,9 @@ func autocovariance(chains [][]float64) []float64 {
 // sample size is the tail ESS (Vehtari et al. 2021, section 4.3).
 const tail = 0.05
 
-// MCSEMean returns the Monte Carlo standard error of the mean of
-// draws[chain][draw], sd(x)/√ESS with the standard deviation of all draws
-// together and [ESSMean]'s effective sample size (Vehtari et al. 2021,
-// section 3.2). Errors are those of ESSMean.
+// MCSEMean returns the Monte Carlo standard error of the mean of draws[chain][draw], sd(x)/√ESS,
+// where sd is the standard deviation of all draws together and ESS is [ESSMean] (Vehtari et al.
+// 2021, section 3.2). Errors are those of ESSMean.
 func MCSEMean(draws [][]float64) (float64, error) {
 	ess, err := essMean(draws)
 	if err != nil {
@@ -252,14 +248,14 @@ func MCSEMean(draws [][]float64) (float64, error) {
 	return sd / math.Sqrt(ess), nil
 }
 
-// AutocorrelationTime returns the integrated autocorrelation time of
-// draws[chain][draw] in draws, the number of draws divided by [ESSMean]: the
-// variance of the mean is τ times that of as many independent draws,
+// AutocorrelationTime returns the integrated autocorrelation time of draws[chain][draw] in draws,
+// that is, the number of draws divided by [ESSMean]. The variance of the mean is τ times that of as
+// many independent draws,
 //
 //	τ = 1 + 2 Σ_{t≥1} ρ_t
 //
-// for one chain in equilibrium; chains that disagree make it larger, and
-// anticorrelated draws have τ < 1. Errors are those of ESSMean.
+// for one chain in equilibrium. Chains that disagree make τ larger, and anticorrelated draws have
+// τ < 1. Errors are those of ESSMean.
 func AutocorrelationTime(draws [][]float64) (float64, error) {
 	ess, err := essMean(draws)
 	if err != nil {

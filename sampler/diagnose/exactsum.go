@@ -7,13 +7,13 @@ import (
 	"math/big"
 )
 
-// exactSum is a sum of float64s without rounding: a fixed-point number of limbs
-// of 32 bits, the lowest bit of limb 0 being 2⁻¹⁰⁷⁴. Addition of integers is
-// associative, so a sum has the same bits however its terms are bundled. (The
-// idea is Kulisch's long accumulator; 68 limbs leave 2⁷⁸ terms of any size.)
+// exactSum is a sum of float64s without rounding: a fixed-point number with limbs of 32 bits, in
+// which the lowest bit of limb 0 is 2⁻¹⁰⁷⁴. Addition of integers is associative, so a sum has the
+// same bits however its terms are grouped. (The idea is Kulisch's long accumulator; 68 limbs have
+// space for 2⁷⁸ terms of any size.)
 //
-// Limbs are int64 and carry only now and then: every term adds less than 2³² to
-// a limb.
+// Limbs are int64 and carries are propagated only now and then: every term adds less than 2³² to a
+// limb.
 type exactSum struct {
 	limb      [limbs]int64
 	low, high int   // limbs outside low … high−1 are 0
@@ -80,7 +80,7 @@ func (a *exactSum) merge(o *exactSum) {
 	a.terms += o.terms + 1
 }
 
-// carry brings all limbs but the highest to 0 … 2³²−1: the one form of a value.
+// carry brings all limbs except the highest to 0 … 2³²−1, the unique form of a value.
 func (a *exactSum) carry() {
 	c := int64(0)
 	for i := a.low; i < limbs-1 && (i < a.high || c != 0); i++ {
@@ -110,7 +110,7 @@ func (a *exactSum) magnitude() (negative bool, m exactSum) {
 	return true, m
 }
 
-// precision holds the square of a sum without rounding.
+// precision is large enough to hold the square of a sum without rounding.
 const precision = 2*32*limbs + 64
 
 // big returns the value.
@@ -153,8 +153,8 @@ func variance(sum, squares *exactSum, n int) float64 {
 	return max(v, 0) // squares that underflow may miss some of it
 }
 
-// append appends the value to b: a byte of the sign, the first limb that is not
-// 0, the number of limbs up to the last such, and these.
+// append appends the value to b: a byte for the sign, the first limb that is not 0, the number of
+// limbs from there to the last such limb, and these limbs.
 func (a *exactSum) append(b []byte) []byte {
 	negative, m := a.magnitude()
 	low, high := m.low, m.high
@@ -180,8 +180,8 @@ func (a *exactSum) append(b []byte) []byte {
 
 var errSum = errors.New("a sum is not in its one form")
 
-// read reads what append wrote from the front of b and returns the rest. It
-// takes only what append writes.
+// read reads what append wrote from the front of b and returns the rest. It accepts only what
+// append writes.
 func (a *exactSum) read(b []byte) ([]byte, error) {
 	if len(b) < 3 {
 		return nil, errSum

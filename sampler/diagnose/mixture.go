@@ -8,10 +8,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// mixture combines the information in draws of the same energies at several inverse
-// temperatures β_k: the multistate Bennett acceptance ratio, MBAR (Shirts and Chodera 2008,
-// Journal of Chemical Physics 129, 124105), of states that differ in β alone. The free
-// energies f_k = −log Z(β_k), that of the hottest 0, solve
+// mixture combines the information in draws with energies at several inverse temperatures β_k: the
+// multistate Bennett acceptance ratio, MBAR (Shirts and Chodera 2008, Journal of Chemical Physics
+// 129, 124105), of states that differ only in β. The free energies f_k = −log Z(β_k), with that of
+// the smallest β set to 0, solve
 //
 //	N_k = Σ_n p_nk,   p_nk = N_k exp(f_k − β_k E_n) / D_n,   D_n = Σ_l N_l exp(f_l − β_l E_n).
 type mixture struct {
@@ -24,7 +24,7 @@ type mixture struct {
 	hess  *mat.SymDense // ∂²/∂f² of Σ log D − Σ N f, without the hottest
 }
 
-// solve finds f, from the mean energies at each β.
+// solve finds f, starting from the mean energies at each β.
 func (m *mixture) solve(mean []float64) error {
 	k := len(m.betas)
 	m.f = make([]float64, k)
@@ -60,7 +60,7 @@ func (m *mixture) solve(mean []float64) error {
 				next[j] = old[j] - size*step[j]
 			}
 			m.f = next
-			// Near the end the value changes by less than it is rounded.
+			// Near the end the value changes by less than its rounding error.
 			if v := m.evaluate(); v <= value+1e-12*math.Abs(value) {
 				value, better = v, true
 				break
@@ -104,7 +104,7 @@ func (m *mixture) shares(p []float64, d int) {
 	}
 }
 
-// derivatives returns the gradient and the Hessian for all f but the hottest.
+// derivatives returns the gradient and the Hessian for all f except that of the smallest β.
 func (m *mixture) derivatives() ([]float64, *mat.SymDense) {
 	k := len(m.betas)
 	g, p := make([]float64, k-1), make([]float64, k)
@@ -146,6 +146,5 @@ func (m *mixture) newton(g []float64) ([]float64, error) {
 	return v.RawVector().Data, nil
 }
 
-// newtonSteps bounds the search; it takes some ten from a start by thermodynamic
-// integration.
+// newtonSteps limits the search; it takes some ten steps from a start by thermodynamic integration.
 const newtonSteps = 200

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// moments are the count, the mean and the sum of squares about the mean.
+// moments holds the count, the mean and the sum of squares about the mean.
 type moments struct {
 	n, mean, squares float64
 }
 
-// add takes in one more value (Welford 1962).
+// add adds one value (Welford 1962).
 func (m *moments) add(v float64) {
 	m.n++
 	d := v - m.mean
@@ -29,7 +29,7 @@ func (m *moments) merge(o moments) {
 	m.n = n
 }
 
-// variance has the divisor n − 1.
+// variance returns the variance with divisor n − 1.
 func (m *moments) variance() float64 { return m.squares / (m.n - 1) }
 
 // meanSD returns the mean and the standard deviation (divisor S − 1) of all

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// record is what a Trace knows of one chain; one goroutine at a time uses it.
+// record holds what a Trace knows about one chain; it must be used by one goroutine at a time.
 type record struct {
 	chain    int // its number in the run
 	draws    int
@@ -29,7 +29,7 @@ type record struct {
 	counts     []int64 // sites × levels: draws that had the level there
 }
 
-// Columns of a row of record.rows ahead of the functions, and their names.
+// Columns of a row of record.rows before the functions, and their names.
 const (
 	columnEnergy = iota
 	columnAccept
@@ -50,8 +50,8 @@ func newRecord(chain, functions int, streaming bool) *record {
 	return r
 }
 
-// mostReserved bounds the entries that Reserve allocates ahead, 256 MB per
-// chain; the rest grows as it fills.
+// mostReserved limits the entries that Reserve allocates in advance, 256 MB per chain; beyond that,
+// memory grows as it fills.
 const mostReserved = 1 << 25
 
 func (r *record) reserve(draws, columns int, states bool) {
@@ -61,7 +61,7 @@ func (r *record) reserve(draws, columns int, states bool) {
 	}
 }
 
-// reset forgets all draws.
+// reset discards all draws.
 func (r *record) reset() {
 	for i := range r.condense {
 		r.condense[i] = newSeries()
@@ -73,7 +73,7 @@ func (r *record) reset() {
 	}
 }
 
-// improve keeps x if no earlier state had as low an energy.
+// improve records x if no earlier state had an energy as low.
 func (r *record) improve(x []int32, energy float64) {
 	if math.IsNaN(energy) || r.best != nil && energy >= r.bestEnergy {
 		return
@@ -97,15 +97,15 @@ func (r *record) count(x []int32, levels int) {
 	}
 }
 
-// slots finds the record of a chain by its number, in two steps so that a run's
-// last thousand chains cost no memory for those before. Records are read without a
-// lock and added under one.
+// slots finds the record of a chain by its number, in two steps, so that the last thousand chains
+// of a run cost no memory for the chains before them. Records are read without a lock and added
+// under a lock.
 type slots struct {
 	grow  sync.Mutex
 	pages atomic.Pointer[[]atomic.Pointer[page]]
 }
 
-// page holds the records of consecutive chains, nil where there is none.
+// page holds the records of consecutive chains, nil for a chain without a record.
 type page [pageChains]atomic.Pointer[record]
 
 const (
@@ -113,8 +113,8 @@ const (
 	mostChains = 1 << 28 // bounds what is made for a number that is wrong, 8 MB
 )
 
-// find returns the record of a chain, nil if there is none. It panics if no
-// chain can have that number.
+// find returns the record of a chain, or nil if there is none. It panics if no chain can have that
+// number.
 func (s *slots) find(chain int) *record {
 	if chain < 0 || chain >= mostChains {
 		panic(fmt.Sprintf("diagnose: chain = %d, want 0 ≤ chain < %d", chain, mostChains))
@@ -137,7 +137,7 @@ func (s *slots) place(r *record) {
 	}
 	at := r.chain / pageChains
 	if at >= len(pages) {
-		// Who still reads the old list finds no record there and comes here.
+		// A reader of the old list finds no record there and then gets here.
 		wider := make([]atomic.Pointer[page], max(at+1, 2*len(pages)))
 		for i := range pages {
 			wider[i].Store(pages[i].Load())
@@ -151,7 +151,7 @@ func (s *slots) place(r *record) {
 	pages[at].Load()[r.chain%pageChains].Store(r)
 }
 
-// clear forgets all records.
+// clear discards all records.
 func (s *slots) clear() { s.pages.Store(nil) }
 
 // list returns the records of chains with a draw, in the order of their numbers.

@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Replicas records functions of the states on every rung of tempered chains
-// (mcmc.Tempering), and reweights them to all temperatures in between:
+// Replicas records functions of the states on every rung of tempered chains (mcmc.Tempering), and
+// reweights the functions to all temperatures between the rungs:
 //
 //	all := diagnose.NewReplicas(energy.Magnetization).Name("mag")
 //	cfg := sampler.Config{Seed: 1, Observe: all.Observe}
@@ -20,9 +20,8 @@ import (
 //	w, err := all.Reweight()
 //	mag, err := w.Mean("mag", 0.5, 0.6, 0.7)
 //
-// [Replicas.Rung] gives the trace of one rung. Values take 8 bytes × (4 +
-// functions) per draw, chain and rung. The rules of [Trace] for concurrent calls
-// apply here, too.
+// [Replicas.Rung] gives the trace of one rung. Values take 8 bytes × (4 + functions) per draw,
+// chain and rung. The rules of [Trace] for concurrent calls apply here, too.
 type Replicas struct {
 	functions []func(x []int32) float64
 	names     []string
@@ -33,14 +32,14 @@ type Replicas struct {
 // betaName is the column of a rung's trace that holds the inverse temperature.
 const betaName = "beta"
 
-// NewReplicas returns a record of the functions f, as [NewTrace].
+// NewReplicas returns a record of the functions f, which it uses as [NewTrace] does.
 func NewReplicas(f ...func(x []int32) float64) *Replicas {
 	t := NewTrace(f...)
 	return &Replicas{functions: t.functions, names: t.names}
 }
 
-// Name names the functions and returns r. It panics unless there is one name for
-// each function, if one is "beta", or after the first draw.
+// Name names the functions and returns r. It panics if the number of names differs from the number
+// of functions, if a name is "beta", or after the first draw.
 func (r *Replicas) Name(names ...string) *Replicas {
 	if len(names) != len(r.names) {
 		panic(fmt.Sprintf("diagnose: Replicas.Name: %d names, want %d", len(names), len(r.names)))
@@ -55,8 +54,8 @@ func (r *Replicas) Name(names ...string) *Replicas {
 	return r
 }
 
-// Observe records the replicas of a chain; it has the type [sampler.Observer]. It
-// panics if info has no rungs or not as many as before.
+// Observe records the replicas of a chain; it has the type [sampler.Observer]. It panics if info
+// has no rungs or if their number has changed.
 func (r *Replicas) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	if info == nil || info.Rungs == nil {
 		panic("diagnose: Replicas.Observe: info has no Rungs, want those of a method such as mcmc.Tempering")
@@ -78,7 +77,7 @@ func (r *Replicas) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	}
 }
 
-// traces returns those of n rungs.
+// traces returns the traces of n rungs.
 func (r *Replicas) traces(n int) []*Trace {
 	p := r.rungs.Load()
 	if p == nil {
@@ -108,9 +107,9 @@ func (r *Replicas) Len() int {
 	return 0
 }
 
-// Rung returns the trace of rung j: the functions and "beta", the inverse temperature of
-// each draw. Blocks of chains that tune their own ladders differ in beta; those with
-// Betas set do not. It panics if there is no such rung.
+// Rung returns the trace of rung j: the functions and "beta", the inverse temperature of each draw.
+// Blocks of chains that tune their own ladders differ in beta; blocks with fixed Betas do not. It
+// panics if there is no such rung.
 func (r *Replicas) Rung(j int) *Trace {
 	if j < 0 || j >= r.Len() {
 		panic(fmt.Sprintf("diagnose: Replicas: rung = %d, want 0 ≤ rung < %d", j, r.Len()))

@@ -17,14 +17,14 @@ type Average struct {
 //
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n),
 //
-// over the draws n of all rungs, N_k of them at β_k: MBAR (Shirts and Chodera 2008),
-// which has the least variance of all ways to combine the rungs.
+// over the draws n of all rungs, N_k of them at β_k: MBAR (Shirts and Chodera 2008), which has the
+// smallest variance of all ways to combine the rungs.
 //
-// Standard errors come from the spread between parts of the run that are taken to be
-// independent: the chains, or consecutive stretches of them if there are few, at least 32
-// parts in all. Chains should run many times longer than a replica needs for a round trip
-// through the ladder. The uncertainty of the free energies f is part of the error. A
-// Reweighting is immutable and safe for concurrent use.
+// Standard errors are computed from the variation between parts of the run that are assumed
+// independent: the chains or, if there are few chains, consecutive stretches of them, at least 32
+// parts in all. Chains should run many times longer than a replica needs for a round trip through
+// the ladder. The error includes the uncertainty of the free energies f. A Reweighting is immutable
+// and safe for concurrent use.
 type Reweighting struct {
 	mixture
 	names  []string
@@ -35,23 +35,22 @@ type Reweighting struct {
 	drift  [][]float64 // per part: its influence on f
 }
 
-// group is the draws of one part of the run with one energy: all that weights and errors
-// can distinguish.
+// group is the draws of one part of the run with one energy, which weights and errors do not
+// distinguish further.
 type group struct {
 	part, at int32 // index of the energy
 	n        float64
 }
 
-// leastParts is the number of parts of a run: an error from 32 of them is itself
-// known to an eighth.
+// leastParts is the minimum number of parts of a run: an error computed from 32 parts is itself
+// known to about an eighth.
 const leastParts = 32
 
-// Reweight prepares expectations at all temperatures, from the draws so far. It
-// takes time in proportion to the number of different energies times the square
-// of the number of different β.
+// Reweight prepares expectations at all temperatures, from the draws so far. It takes time
+// proportional to the number of different energies times the square of the number of different β.
 //
-// Errors: fewer than 8 draws per chain, or than 32 in all (ErrTooFew), values
-// that are not finite (a *[NotFinite]), and rungs whose energies do not overlap.
+// It returns an error if there are fewer than 8·⌈32/chains⌉ draws per chain (ErrTooFew), if values
+// are not finite (a *[NotFinite]), or if the energies of the rungs do not overlap.
 func (r *Replicas) Reweight() (*Reweighting, error) {
 	w, err := r.reweight()
 	if err != nil {
@@ -60,7 +59,7 @@ func (r *Replicas) Reweight() (*Reweighting, error) {
 	return w, nil
 }
 
-// leastStretch is the number of consecutive draws of a part.
+// leastStretch is the minimum number of consecutive draws in a part.
 const leastStretch = 8
 
 func (r *Replicas) reweight() (*Reweighting, error) {
@@ -101,10 +100,11 @@ func (r *Replicas) reweight() (*Reweighting, error) {
 	return w, w.fit(energies, betas, part)
 }
 
-// mostBetas bounds the different β: warm-up that tunes a ladder is not to be kept.
+// mostBetas limits the number of different β: draws from a warm-up that tunes a ladder must not be
+// kept.
 const mostBetas = 1 << 12
 
-// fit finds the free energies, and what each part of the run does to them.
+// fit finds the free energies and the influence of each part of the run on them.
 func (w *Reweighting) fit(energies, betas []float64, part []int32) error {
 	index := func(v []float64) (distinct []float64, at []int32) {
 		distinct = slices.Clone(v)
@@ -191,7 +191,7 @@ func (w *Reweighting) gather(part, at []int32) {
 // descending order.
 func (w *Reweighting) Betas() []float64 { return slices.Clone(w.betas) }
 
-// Mean returns the expectations of a function, or of "energy" in nats, at each β.
+// Mean returns the expectation of a function, or of "energy" in nats, at each β.
 func (w *Reweighting) Mean(name string, betas ...float64) ([]Average, error) {
 	f, err := w.function("Mean", name)
 	if err != nil {
@@ -210,9 +210,8 @@ func (w *Reweighting) HeatCapacity(betas ...float64) ([]Average, error) {
 		func(e float64, _ []float64) float64 { return (e - middle) * (e - middle) })
 }
 
-// Binder returns Binder's cumulant 1 − ⟨A⁴⟩/(3⟨A²⟩²) of a function, such as the
-// magnetisation, at each β: 2/3 where A has two opposite values, 0 where it is
-// normal around 0.
+// Binder returns Binder's cumulant 1 − ⟨A⁴⟩/(3⟨A²⟩²) of a function A, such as the magnetisation, at
+// each β: 2/3 if A has two opposite values, 0 if A is normal with mean 0.
 func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 	f, err := w.function("Binder", name)
 	if err != nil {
@@ -224,15 +223,15 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 		func(e float64, v []float64) float64 { a := f(e, v); return a * a * a * a })
 }
 
-// Function returns g of the expectations, at each β, of functions of the energy
-// and of the recorded values of a draw, in the order of [NewReplicas]: Var(A) for
-// instance is g = mean[1] − mean[0]² of A and A². It is an error if a β is outside
-// the ladder or g is not finite there.
+// Function returns g of expectations at each β: those of the functions in of, which receive the
+// energy and the recorded values of a draw, in the order of [NewReplicas]. For instance, Var(A) is
+// g = mean[1] − mean[0]² of A and A². It is an error if a β is outside the ladder or g is not
+// finite there.
 func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
 }
 
-// function looks a name up.
+// function returns the function with the given name.
 func (w *Reweighting) function(caller, name string) (func(e float64, v []float64) float64, error) {
 	if i := slices.Index(w.names, name); i >= 0 {
 		return func(_ float64, v []float64) float64 { return v[i] }, nil
@@ -254,7 +253,7 @@ func (w *Reweighting) check(caller string, betas []float64) error {
 	return nil
 }
 
-// curve is Function with a g of β.
+// curve is Function with a g that depends on β.
 func (w *Reweighting) curve(caller string, betas []float64, g func(beta float64, mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	if err := w.check(caller, betas); err != nil {
 		return nil, err
@@ -277,7 +276,7 @@ func (w *Reweighting) curve(caller string, betas []float64, g func(beta float64,
 	return out, nil
 }
 
-// average is curve at one β, from the sums of functions over groups.
+// average is curve at one β, from sums of the functions over groups.
 func (w *Reweighting) average(beta float64, g func(beta float64, mean []float64) float64, sums [][]float64) Average {
 	weight, total, square := w.weights(beta)
 	mean := make([]float64, len(sums))
@@ -306,8 +305,8 @@ func (w *Reweighting) average(beta float64, g func(beta float64, mean []float64)
 	}
 }
 
-// LogZ returns log Z(β) − log Z(β_min) at each β, Z(β) = Σ_x exp(−βE(x)) and β_min
-// the hottest of the ladder; at β_min = 0 log Z is sites·log levels.
+// LogZ returns log Z(β) − log Z(β_min) at each β, where Z(β) = Σ_x exp(−βE(x)) and β_min is the
+// smallest β of the ladder; at β_min = 0, log Z is sites·log levels.
 func (w *Reweighting) LogZ(betas ...float64) ([]Average, error) {
 	if err := w.check("LogZ", betas); err != nil {
 		return nil, err
@@ -356,8 +355,8 @@ func (w *Reweighting) weights(beta float64) (weight []float64, total, square flo
 	return weight, total, square
 }
 
-// influence returns what each part of the run adds to Σ_n w_n a_n / total, itself
-// and through the free energies, a summed by group.
+// influence returns the contribution of each part of the run to Σ_n w_n a_n / total, both direct
+// and through the free energies; a is summed by group.
 func (w *Reweighting) influence(weight []float64, total float64, a []float64) []float64 {
 	out := make([]float64, w.parts)
 	sums := make([]float64, len(w.e))

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Reasons why a diagnostic has no value. Errors of [RHat], [ESSBulk] and the like, and
+// These errors state why a diagnostic has no value. Errors of [RHat], [ESSBulk] and the like, and
 // those of an [Estimate], wrap one of these or a [*NotFinite].
 var (
 	// ErrConstant means that all draws are equal, so that mixing cannot be judged. (The R
@@ -22,7 +22,7 @@ var (
 	ErrRange = errors.New("the variance is outside the range of float64")
 )
 
-// NotFinite is the error of a series that holds a NaN or an infinity.
+// NotFinite is the error of a series that contains a NaN or an infinity.
 type NotFinite struct {
 	Chain, Draw int // of the first such draw, in the order of chains
 	Value       float64
@@ -37,21 +37,19 @@ func (e *NotFinite) Error() string {
 //
 //	max( R̂(z(split(x))), R̂(z(split(|x − median x|))) ),
 //
-// the larger of the bulk and the folded statistic of Vehtari, Gelman, Simpson, Carpenter
-// and Bürkner 2021 (Rank-normalization, folding, and localization: an improved R-hat for
-// assessing convergence of MCMC, Bayesian Analysis 16, 667–718). Each chain is split in
-// halves (an odd length drops its middle draw), and z replaces the draws by normal scores
-// of their ranks, ties sharing their average. Values above 1.01 mean that the chains have
-// not mixed.
+// the larger of the bulk and the folded statistic of Vehtari, Gelman, Simpson, Carpenter and
+// Bürkner 2021 (Rank-normalization, folding, and localization: an improved R-hat for assessing
+// convergence of MCMC, Bayesian Analysis 16, 667–718). Each chain is split in half (an odd length
+// drops its middle draw), and z replaces the draws by normal scores of their ranks; ties get their
+// average rank. Values above 1.01 mean that the chains have not mixed.
 //
-// R̂ is +Inf if every half is constant and they differ. If folding leaves a constant, as
-// it does for a two-valued series with as many draws of each value, the bulk statistic is
-// returned alone: then there is no spread to compare. (The R package posterior returns NA
-// there.)
+// R̂ is +Inf if every half is constant and the halves differ. If folding leaves a constant, as it
+// does for a two-valued series with as many draws of each value, there is no spread to compare, and
+// RHat returns the bulk statistic alone. (The R package posterior returns NA there.)
 //
-// All chains need the same length, at least 4 draws ([ErrTooFew]). Constant
-// draws give [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws
-// are not modified. It takes O(S log S) time and O(S) memory for S draws.
+// All chains must have the same length, at least 4 draws ([ErrTooFew]). Constant draws give
+// [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. It takes O(S
+// log S) time and O(S) memory for S draws.
 func RHat(draws [][]float64) (float64, error) {
 	r, err := 0.0, checkDraws(draws, minRHat)
 	if err == nil {
@@ -67,11 +65,10 @@ func RHat(draws [][]float64) (float64, error) {
 //
 //	R̂ = √( (B/W + n − 1)/n ),
 //
-// with n the length of half a chain, W the mean of the variances of the halves
-// and B/n the variance of their means (Gelman et al. 2013, Bayesian Data
-// Analysis, section 11.4; Vehtari et al. 2021). It needs finite means and variances,
-// misses chains that differ in spread alone, and exists to be compared with
-// the streaming mode of [Trace]; prefer [RHat]. Errors are those of RHat.
+// with n the length of half a chain, W the mean of the variances of the halves and B/n the variance
+// of their means (Gelman et al. 2013, Bayesian Data Analysis, section 11.4; Vehtari et al. 2021).
+// It needs finite means and variances and misses chains that differ only in spread. It exists for
+// comparison with the streaming mode of [Trace]; prefer [RHat]. Errors are those of RHat.
 func rHatBasic(draws [][]float64) (float64, error) {
 	r, err := 0.0, checkDraws(draws, minRHat)
 	if err == nil {
@@ -83,10 +80,10 @@ func rHatBasic(draws [][]float64) (float64, error) {
 	return r, nil
 }
 
-// minRHat is the fewest draws per chain whose halves have variances.
+// minRHat is the minimum number of draws per chain for which the halves have variances.
 const minRHat = 4
 
-// rhat takes checked draws, the normal scores of their halves and their median.
+// rhat is RHat for checked draws, the normal scores of their halves and their median.
 func rhat(draws, z [][]float64, median float64) (float64, error) {
 	bulk, err := potentialScale(z)
 	if err != nil {
@@ -99,8 +96,8 @@ func rhat(draws, z [][]float64, median float64) (float64, error) {
 	return max(bulk, folded), err
 }
 
-// checkDraws returns an error unless draws holds at least one chain, all of
-// one length of at least least draws, all finite and not all equal.
+// checkDraws returns an error unless draws holds at least one chain, all chains have the same
+// length of at least least draws, and all draws are finite and not all equal.
 func checkDraws(draws [][]float64, least int) error {
 	if len(draws) == 0 {
 		return fmt.Errorf("0 chains, want ≥ 1: %w", ErrTooFew)
@@ -150,8 +147,8 @@ func isConstant(draws [][]float64) bool {
 	return true
 }
 
-// splitChains returns the first halves of all chains and then the second ones,
-// as views; an odd length drops the middle draw.
+// splitChains returns the first halves of all chains and then the second halves, as views; an odd
+// length drops the middle draw.
 func splitChains(draws [][]float64) [][]float64 {
 	halves := make([][]float64, 0, 2*len(draws))
 	for _, x := range draws {
@@ -163,9 +160,8 @@ func splitChains(draws [][]float64) [][]float64 {
 	return halves
 }
 
-// rankNormalize replaces every draw by Φ⁻¹((r − 3/8)/(S + 1/4)), r its rank
-// among all S draws, ties sharing their average rank (Vehtari et al. 2021,
-// after Blom 1958, whose offset 3/8 it is).
+// rankNormalize replaces every draw by Φ⁻¹((r − 3/8)/(S + 1/4)), where r is its rank among all S
+// draws and ties get their average rank (Vehtari et al. 2021; the offset 3/8 is from Blom 1958).
 func rankNormalize(draws [][]float64) [][]float64 {
 	const blom = 3. / 8
 	type entry struct {

@@ -16,7 +16,7 @@ type Row struct {
 	Name         string
 	Mean, SD     Estimate // of all draws; SD with divisor S − 1
 	MCSE         Estimate // Monte Carlo standard error of Mean; [MCSEMean]
-	MCSEChains   Estimate // the same from the means of the chains alone: their SD/√chains
+	MCSEChains   Estimate // standard error of Mean from the chain means alone: their SD/√chains
 	Q5, Q50, Q95 Estimate // quantiles, interpolated linearly
 	RHat         Estimate // [RHat]; in streaming mode and for a [Tally] the split R-hat without ranks
 	RHatNested   Estimate // nested R̂ of Margossian et al. 2024; chains of a [Trace] are groups of one
@@ -33,8 +33,8 @@ func (r *Row) all() []*Estimate {
 	return []*Estimate{&r.Mean, &r.SD, &r.MCSE, &r.MCSEChains, &r.RHatNested, &r.Q5, &r.Q50, &r.Q95, &r.RHat, &r.ESSBulk, &r.ESSTail, &r.ESSMean, &r.Time}
 }
 
-// across fills in the figures that compare chains, from the variance of their means,
-// if there are two or more, and the mean of their variances.
+// across fills in the figures that compare chains, from the mean of their variances and, if there
+// are at least two chains, the variance of their means.
 func (r *Row) across(chains, draws int, between, within float64) {
 	r.MCSEChains.set(math.Sqrt(between/float64(chains)), nil)
 	r.RHatNested.Value, r.RHatNested.Err = nestedScale(between, within)
@@ -53,7 +53,7 @@ func (r *Row) undefine(err error, figures ...*Estimate) {
 	}
 }
 
-// mixed is the reason that R̂ gives, if any.
+// mixed returns the reason given by R̂, if any.
 func (r *Row) mixed() []Reason {
 	w := Reason{Row: r.Name, Figure: "rhat", Value: r.RHat.Value, Limit: rHatLimit}
 	var bad *NotFinite
@@ -76,14 +76,14 @@ func (r *Row) mixed() []Reason {
 	return []Reason{w}
 }
 
-// wraps and joins are what package errors asks of an error that wraps others.
+// wraps and joins are the interfaces by which package errors unwraps errors.
 type (
 	wraps interface{ Unwrap() error }
 	joins interface{ Unwrap() []error }
 )
 
-// hollow reports whether err is, or wraps, an interface that holds nil, which package
-// errors cannot ask: its methods may need a value.
+// hollow reports whether err is, or wraps, an interface that holds nil. Package errors cannot be
+// used for this, because the methods of such an error may need a value.
 func hollow(err error) bool {
 	if err == nil {
 		return false
@@ -100,7 +100,7 @@ func hollow(err error) bool {
 	return false
 }
 
-// few is the reason that an effective sample size gives, if any.
+// few returns the reason given by an effective sample size, if any.
 func (r *Row) few(ess Estimate, figure, name string) []Reason {
 	if !ess.Defined() || ess.Value >= essLimit {
 		return nil
@@ -111,7 +111,7 @@ func (r *Row) few(ess Estimate, figure, name string) []Reason {
 	}}
 }
 
-// capped is the reason that an effective sample size at its cap gives, if any.
+// capped returns the reason given by an effective sample size at its cap, if any.
 func (r *Row) capped(ess Estimate, draws int, figure, name string) []Reason {
 	most := essCap(float64(draws))
 	if !ess.Defined() || !(ess.Value >= most) {
@@ -123,7 +123,7 @@ func (r *Row) capped(ess Estimate, draws int, figure, name string) []Reason {
 	}}
 }
 
-// rare is the reason that a function gives which left its value once.
+// rare returns the reason given by a function that left its value only once, if any.
 func (r *Row) rare() []Reason {
 	if !r.once {
 		return nil
@@ -134,9 +134,9 @@ func (r *Row) rare() []Reason {
 	}}
 }
 
-// Estimate is a figure that may be undefined. Then Value is 0 and Err states the reason;
-// it wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a
-// [*NotFinite]. Value never is NaN; an R̂ may be +Inf.
+// Estimate is a figure that may be undefined. If it is, Value is 0 and Err states the reason; Err
+// wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a [*NotFinite]. Value
+// is never NaN; an R̂ may be +Inf.
 type Estimate struct {
 	Value float64
 	Err   error
@@ -170,9 +170,8 @@ func (e *Estimate) set(value float64, err error) {
 	e.Value, e.Err = value, err
 }
 
-// MarshalJSON writes the value as a number; a figure that is not defined as
-// {"undefined": reason}; and an R̂ of +Inf as {"infinite": true}, for which JSON
-// has no number.
+// MarshalJSON writes the value as a number, an undefined figure as {"undefined": reason}, and an R̂
+// of +Inf, for which JSON has no number, as {"infinite": true}.
 func (e Estimate) MarshalJSON() ([]byte, error) {
 	switch {
 	case !e.Defined():

@@ -5,20 +5,19 @@ import (
 	"math"
 )
 
-// batchLimit is the number of batches that a streaming series keeps; it holds
-// between batchLimit/2 and batchLimit of them once it is long. Schmeiser 1982
-// (Operations Research 30, 556–568) finds that more than 30 batches add little
-// to an interval for the mean, so that half of it is still enough.
+// batchLimit is the maximum number of batches in a streaming series; a long series has between
+// batchLimit/2 and batchLimit of them. Schmeiser 1982 (Operations Research 30, 556–568) finds that
+// more than 30 batches add little to an interval for the mean, so half of batchLimit is still
+// enough.
 const batchLimit = 64
 
-// ErrStreaming means that the streaming mode of [Trace] does not keep what the figure
-// needs.
+// ErrStreaming means that the figure needs data that the streaming mode of [Trace] does not keep.
 var ErrStreaming = errors.New("not kept in streaming mode")
 
-// series condenses a stream of unknown length into at most batchLimit batches
-// of consecutive draws. When all are full, neighbours merge and the batches to
-// come are twice as long. So every boundary between batches is a possible middle
-// of the series, and batch means of a growing size come for free.
+// series condenses a stream of unknown length into at most batchLimit batches of consecutive draws.
+// When all batches are full, neighbours merge and new batches are twice as long. So every boundary
+// between batches is a possible middle of the series, and means of batches of increasing size need
+// no extra work.
 type series struct {
 	size  int // draws per full batch, a power of two
 	full  int // number of full batches
@@ -62,7 +61,7 @@ func (s *series) add(v float64, draw int) {
 	}
 }
 
-// draws returns the number of draws taken in.
+// draws returns the number of draws added.
 func (s *series) draws() int { return s.full*s.size + int(s.part.n) }
 
 // span returns the moments of the full batches from…to−1.
@@ -80,11 +79,10 @@ func (s *series) total() moments {
 	return m
 }
 
-// longRun estimates σ² = lim n·Var(mean) by batch means: the size of a batch
-// times the variance of the means. Batches are joined until they hold at least
-// ⌊√n⌋ draws, the size that Flegal and Jones 2010 (Annals of Statistics 38,
-// 1034–1070) recommend. It needs at least 4 draws, which give two batches. It also
-// returns its degrees of freedom, one less than the batches.
+// longRun estimates σ² = lim n·Var(mean) by batch means: the size of a batch times the variance of
+// the means. Batches are joined until they hold at least ⌊√n⌋ draws, the size that Flegal and Jones
+// 2010 (Annals of Statistics 38, 1034–1070) recommend. It needs at least 4 draws, which give two
+// batches. It also returns the degrees of freedom, the number of batches minus one.
 func (s *series) longRun() (variance, freedom float64) {
 	n := s.draws()
 	join := (int(math.Sqrt(float64(n))) + s.size - 1) / s.size

@@ -16,8 +16,8 @@ func (s span) String() string {
 	return fmt.Sprintf("%d … %d", s.first, s.end-1)
 }
 
-// spans is a set of chains: spans in ascending order that neither overlap nor
-// touch, so that a set has one form.
+// spans is a set of chains: spans in ascending order that neither overlap nor touch, so that every
+// set has a unique representation.
 type spans []span
 
 // overlap returns the first chain of s that is in the set.

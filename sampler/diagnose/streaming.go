@@ -44,8 +44,8 @@ func summarizeBatches(row *Row, chains []*series) {
 		return
 	}
 	row.across(len(chains), int(chains[0].draws()), means.variance(), within.mean)
-	// The variance of the mean of all draws is Σ (n_c/n)² Var(mean of chain c), by
-	// the batches of each chain or by the means as they are.
+	// The variance of the mean of all draws is Σ (n_c/n)² Var(mean of chain c), estimated from the
+	// batches of each chain or from the means alone.
 	if means.n > 1 {
 		spread = pooled(spread, freedom, weight*means.variance(), means.n-1)
 	}
@@ -63,19 +63,19 @@ func summarizeBatches(row *Row, chains []*series) {
 	row.RHat.Value, row.RHat.Err = splitScale(chains)
 }
 
-// Batch means tell the error of the mean of all draws if they are nearly independent, or
-// if there are enough that their own correlation is known. With fewer than enoughBatches
-// effective ones, or enoughShort in chains of which there are enoughChains or more, 95 %
-// intervals cover less than 92 % on first-order autoregressions, and no error is stated.
+// Batch means give the error of the mean of all draws if they are nearly independent, or if there
+// are enough of them to estimate their own correlation. With fewer than enoughBatches effective
+// batches, or enoughShort if there are at least enoughChains chains, 95 % intervals cover less than
+// 92 % on first-order autoregressions, and the error is not given.
 const (
 	enoughBatches = 20
 	enoughShort   = 12
 	enoughChains  = 4
 )
 
-// correlation returns the variance of the mean of all draws by the batches of all chains as
-// they are, with their autocorrelations as in [ESSMean]: 0 if neighbours are not correlated
-// more than by chance (2σ). The error says that they are, and that there are too few.
+// correlation returns the variance of the mean of all draws, from the batches of all chains as they
+// are, with their autocorrelations as in [ESSMean]. It returns 0 if neighbours are not correlated
+// more than by chance (2σ), and an error if they are correlated and too few.
 func correlation(chains []*series) (variance float64, err error) {
 	size := 0
 	for _, s := range chains {
@@ -129,9 +129,9 @@ func correlation(chains []*series) (variance float64, err error) {
 	return all.variance() / ess, err
 }
 
-// pooled returns the mean of two estimates of a variance, weighted by their degrees
-// of freedom, and the second alone if it is larger than chance allows: chains that
-// do not mix look fine from within, but their means differ.
+// pooled returns the mean of two estimates of a variance, weighted by their degrees of freedom. It
+// returns the second estimate alone if that is larger than chance allows: chains that do not mix
+// look fine individually, but their means differ.
 func pooled(within, f float64, between, g float64) float64 {
 	if between > 0 && exceeds(between/within, g, f) < chance {
 		return between
@@ -141,9 +141,8 @@ func pooled(within, f float64, between, g float64) float64 {
 
 const chance = 0.01
 
-// exceeds returns the probability that the ratio of two independent estimates of
-// one variance with g and f degrees of freedom is larger than this: the upper tail
-// of Fisher's F.
+// exceeds returns the probability that the ratio of two independent estimates of one variance, with
+// g and f degrees of freedom, exceeds ratio: the upper tail of Fisher's F.
 func exceeds(ratio, g, f float64) float64 {
 	return mathext.RegIncBeta(f/2, g/2, f/(f+float64(g*ratio)))
 }
@@ -166,12 +165,11 @@ func checkSeries(chains []*series) error {
 	return nil
 }
 
-// splitScale returns the split R̂, without ranks, of the first and the last
-// ⌊k/2⌋ of the k full batches of each chain. It equals [rHatBasic] up to 63
-// draws and whenever the draws fill an even number of batches. Otherwise the
-// middle batch or the unfinished last one is left out, at worst both: 2 in 34.
-// Chains whose lengths differ, as after a cancelled run, count with the length
-// of the shortest half.
+// splitScale returns the split R̂, without ranks, of the first and the last ⌊k/2⌋ of the k full
+// batches of each chain. It equals [rHatBasic] up to 63 draws and whenever the draws fill an even
+// number of batches. Otherwise it omits the middle batch or the unfinished last one, at worst both:
+// 2 in 34. If the lengths of chains differ, as after a cancelled run, the length of the shortest
+// half is used for all.
 func splitScale(chains []*series) (float64, error) {
 	shortest := math.Inf(1)
 	var within, means moments

@@ -9,26 +9,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Summary holds the figures of a [Trace]. Printing it gives a table in the manner of
-// Stan's, with warnings below.
+// Summary holds the figures of a [Trace]. Printing it gives a table similar to Stan's, with
+// warnings below.
 type Summary struct {
 	Rows      []Row   // one per function
 	Chains    int     //
 	Draws     int     // per chain; see [Trace.Len]
 	Streaming bool    // from [NewStreamingTrace]
 	Merged    bool    // from a [Tally]: figures that need ranks are not defined
-	Seconds   float64 // how long the run took: for the caller to set; 0 is unknown
+	Seconds   float64 // duration of the run, set by the caller; 0 means unknown
 
 	Accept  Estimate // mean acceptance probability of the steps that ended in a draw
-	Moves   Estimate // mean number of sites that changed in one of them
-	Invalid int      // evaluations in them that gave NaN
+	Moves   Estimate // mean number of sites that changed in such a step
+	Invalid int      // evaluations in such steps that gave NaN
 }
 
 // ranked reports whether figures that need the ranks of draws are defined.
 func (s Summary) ranked() bool { return !s.Streaming && !s.Merged }
 
-// ESSPerSecond returns the bulk ESS of one row (the ESS of the mean in streaming mode and
-// of a tally) divided by Seconds. Its error is [ErrTooFew] while Seconds is 0.
+// ESSPerSecond returns the bulk ESS of one row (the ESS of the mean in streaming mode and for a
+// tally) divided by Seconds. If Seconds is 0, its error is [ErrTooFew].
 func (s Summary) ESSPerSecond(row int) Estimate {
 	check.Index("diagnose", "row", row, len(s.Rows))
 	e := s.Rows[row].ESSBulk
@@ -44,9 +44,8 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 	return e
 }
 
-// Reasons returns the reasons not to use the draws: rows with R̂ > 1.01 or an ESS < 400,
-// rows whose R̂ is undefined, whose ESS is the largest that is stated or whose function left
-// its value once, and invalid evaluations.
+// Reasons returns the reasons not to use the draws: invalid evaluations, and rows with R̂ > 1.01,
+// an undefined R̂, an ESS < 400, an ESS at its cap, or a function that left its value only once.
 func (s Summary) Reasons() []Reason {
 	var w []Reason
 	for _, r := range s.Rows {
@@ -69,7 +68,7 @@ func (s Summary) Reasons() []Reason {
 	return w
 }
 
-// Warnings returns the sentences of [Summary.Reasons].
+// Warnings returns the text of each reason in [Summary.Reasons].
 func (s Summary) Warnings() []string {
 	var w []string
 	for _, r := range s.Reasons() {
@@ -171,7 +170,7 @@ func share(sum, count float64) (float64, error) {
 	return sum / count, nil
 }
 
-// MarshalJSON writes the figures, and the warnings with their reasons:
+// MarshalJSON writes the figures and the warnings, each with its reason:
 //
 //	{"chains": 4, "draws": 1000, "accept": 0.57, "moves": 3.1, "invalid": 0,
 //	 "rows": [{"name": "mag", "mean": 0.48, "sd": …, "mcse": …, "mcse_chains": …,
@@ -180,8 +179,8 @@ func share(sum, count float64) (float64, error) {
 //	 "warnings": [{"row": "mag", "figure": "rhat", "value": 1.2, "limit": 1.01,
 //	   "text": …, "advice": …}]}
 //
-// and "streaming": true, "merged": true and "seconds" where they apply. Figures are as
-// [Estimate.MarshalJSON] writes them.
+// and "streaming": true, "merged": true and "seconds" where they apply. Figures have the format of
+// [Estimate.MarshalJSON].
 func (s Summary) MarshalJSON() ([]byte, error) {
 	type row struct {
 		Name   string   `json:"name"`
@@ -240,10 +239,10 @@ const (
 
 // Reason is one reason not to use the draws.
 type Reason struct {
-	Row    string  // name of the function; empty if it is about the run
+	Row    string  // name of the function; empty if the reason is about the run
 	Figure string  // "rhat", "ess_bulk", "ess_tail", "ess_mean", "visits" or "invalid"
 	Value  float64 // of the figure; 0 if it is not defined
-	Limit  float64 // the bound that it should not cross
+	Limit  float64 // bound that Value should not cross
 	Text   string  // a sentence for people, as [Summary.Warnings] gives it
 	Advice string  // what may help
 }

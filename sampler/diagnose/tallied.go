@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// tallied are the statistics of one function over finished chains. Every chain
-// adds numbers that are a function of its own draws alone (and every group those
-// of its chains), to exact sums, so that their order does not matter.
+// tallied holds the statistics of one function over finished chains. Every chain adds numbers that
+// depend only on its own draws to exact sums (and every group adds numbers that depend only on its
+// chains), so the order does not matter.
 type tallied struct {
 	half, halfSquares   exactSum // means of the halves of the chains
 	whole, wholeSquares exactSum // means of the chains
 	within              exactSum // variances of the chains
 	autocov             [lagLimit]exactSum
 
-	// Only if more than one chain begins in the same state.
+	// Used only if more than one chain begins in the same state.
 	group, groupSquares exactSum // means of the groups
 	between             exactSum // variances of the means of the chains of a group
 	groups              int
@@ -28,7 +28,7 @@ type tallied struct {
 
 func newTallied() tallied { return tallied{low: math.Inf(1), high: math.Inf(-1)} }
 
-// sums returns all sums, in the order of files.
+// sums returns all sums, in the order of the file format.
 func (t *tallied) sums() (s [8 + lagLimit]*exactSum) {
 	s = [8 + lagLimit]*exactSum{&t.half, &t.halfSquares, &t.whole, &t.wholeSquares, &t.within, &t.group, &t.groupSquares, &t.between}
 	for i := range t.autocov {
@@ -37,7 +37,7 @@ func (t *tallied) sums() (s [8 + lagLimit]*exactSum) {
 	return s
 }
 
-// add takes in a chain.
+// add adds a chain.
 func (t *tallied) add(c *condensed) {
 	if c.bad.some {
 		if c.bad.before(t.bad) {
@@ -89,7 +89,7 @@ func (t *tallied) square(s *exactSum, v float64) {
 // maxSquare bounds numbers whose squares are float64s: √(2¹⁰²³).
 const maxSquare = 0x1p511
 
-// merge takes in the chains of o.
+// merge adds the chains of o.
 func (t *tallied) merge(o *tallied) {
 	to, from := t.sums(), o.sums()
 	for i := range to {
@@ -165,8 +165,8 @@ func (t *tallied) summarize(row *Row, chains, draws, nested int) {
 	row.MCSE.set(sd/math.Sqrt(ess), err)
 }
 
-// effective returns what [ESSMean] does for chains with halves of n draws, and
-// whether Geyer's sequence ended within the lags that are kept.
+// effective returns the figure of [ESSMean] for chains with halves of n draws, and whether Geyer's
+// sequence ended within the lags that are kept.
 func (t *tallied) effective(chains, n int) (ess float64, enough bool, err error) {
 	acov := make([]float64, min(lagLimit, n))
 	for lag := range acov {

@@ -14,33 +14,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tally holds the statistics of a part of a run, which merge with those of other parts.
-// Chains may run anywhere: their tallies, merged in any order, have the bits of one tally
-// of all chains. It takes some 5 KB per function, however many chains there are.
+// Tally holds the statistics of a part of a run, which can be merged with those of other parts.
+// Chains may run anywhere: their tallies, merged in any order, have the same bits as one tally of
+// all chains. A Tally takes some 5 KB per function, however many chains there are.
 //
 //	part, err := diagnose.NewTally(diagnose.TallyConfig{Chains: 1_000_000, First: 4096, Count: 1024, Draws: 96}, f)
-//	// … run these chains with Observe: part.Observe; then, where the parts meet,
+//	// … run these chains with Observe: part.Observe; then, where the parts are collected,
 //	var all diagnose.Tally
-//	err = all.Merge(part) // each of them
+//	err = all.Merge(part) // for each part
 //	s, err := all.Summary()
 //
-// Every chain adds to exact sums: the means of its halves, their squares and their
-// autocovariances at lags below 64; its mean, the square of it and its variance.
-// These give, in the [Row] of a function,
+// Every chain adds these numbers to exact sums: the means of its halves, their squares and their
+// autocovariances at lags below 64; its own mean and the square of that mean; and its variance. In
+// the [Row] of a function, the sums give
 //
 //   - Mean and SD of all draws,
 //   - RHat as the split R-hat without ranks (Gelman et al. 2013, section 11.4),
-//   - ESSMean as [ESSMean] and MCSE as [MCSEMean] where the sum over lags ends below lag
-//     64; where it does not, ESSMean is (SD/MCSEChains)², capped like [ESSMean] at n·log₁₀
-//     n for n draws, and MCSE is SD/√ESSMean,
+//   - ESSMean as [ESSMean] and MCSE as [MCSEMean] if the sum over lags ends below lag 64; otherwise
+//     ESSMean is (SD/MCSEChains)², capped like [ESSMean] at n·log₁₀ n for n draws, and MCSE is
+//     SD/√ESSMean,
 //   - MCSEChains, the error from the means of the chains alone,
 //   - RHatNested (Margossian et al. 2024), for many short chains.
 //
-// Ranks do not merge: the quantiles and ESSBulk and ESSTail have the error
-// [ErrRanks].
+// Ranks cannot be merged: the quantiles, ESSBulk and ESSTail have the error [ErrRanks].
 //
-// The zero value is empty and takes over what is merged into it. Only [Tally.Observe] takes
-// locks.
+// The zero value is empty and takes its settings from the first tally merged into it. Only
+// [Tally.Observe] takes locks.
 type Tally struct {
 	run   run
 	done  spans // finished chains
@@ -51,7 +50,7 @@ type Tally struct {
 	record *recorder // of one that draws are shown to
 }
 
-// run is what tallies must agree on.
+// run holds the settings on which tallies must agree.
 type run struct {
 	chains, draws, nested int
 	seed                  uint64
@@ -60,16 +59,16 @@ type run struct {
 	settings              []byte // a fingerprint.List, of TallyConfig.Run
 }
 
-// maxDraws bounds draws × functions, so that sizes in bytes are ints.
+// maxDraws limits draws × functions, so that sizes in bytes fit an int.
 const maxDraws = math.MaxInt32 / 16
 
-// ErrRanks means that a figure needs the ranks of draws among all others, which
-// a [Tally] does not keep.
+// ErrRanks means that a figure needs the ranks of draws among all other draws, which a [Tally] does
+// not keep.
 var ErrRanks = errors.New("ranks do not merge")
 
-// Merge adds the chains of o, another part of the same run. Chains that t has already, a
-// run with other settings, and a part whose chains do not have all of their draws are
-// errors, which name what is wrong and leave t as it was. o is not changed.
+// Merge adds the chains of o, another part of the same run. It returns an error that names what is
+// wrong, and leaves t unchanged, if t has some of the chains already, if o belongs to a run with
+// other settings, or if chains of either do not have all of their draws. Merge does not change o.
 //
 // It takes some microseconds per function.
 func (t *Tally) Merge(o *Tally) error {
@@ -127,9 +126,9 @@ func (t *Tally) whole() error {
 	return t.record.unfinished(t.done)
 }
 
-// agree returns an error that names the first setting in which r and o differ,
-// and otherwise the settings to keep: of two that agree to rounding, those that
-// come first as bytes.
+// agree returns an error that names the first setting in which r and o differ. If there is none, it
+// returns the settings to keep: of two that agree up to rounding, those whose bytes compare
+// smaller.
 func (r *run) agree(o *run) ([]byte, error) {
 	differ := func(name string, a, b any) error {
 		return fmt.Errorf("not the same run: %s is %v in one part and %v in the other", name, a, b)
@@ -172,8 +171,8 @@ func (r *run) agree(o *run) ([]byte, error) {
 	return o.settings, nil
 }
 
-// SameRun returns an error that names what differs if t and o are of different runs and
-// so cannot be merged, whichever chains they count.
+// SameRun returns an error that names the difference if t and o belong to different runs and so
+// cannot be merged. It does not matter which chains they count.
 func (t *Tally) SameRun(o *Tally) error {
 	if o == nil || o.empty() || t.empty() {
 		return errors.New("diagnose: Tally.SameRun: a tally is empty")
@@ -184,8 +183,8 @@ func (t *Tally) SameRun(o *Tally) error {
 	return nil
 }
 
-// Covers reports whether the finished chains that t counts are first …
-// first+count−1, no more and no fewer.
+// Covers reports whether the finished chains that t counts are exactly the chains first …
+// first+count−1.
 func (t *Tally) Covers(first, count int) bool {
 	return len(t.done) == 1 && t.done[0] == span{first, first + count}
 }
@@ -193,13 +192,13 @@ func (t *Tally) Covers(first, count int) bool {
 // Chains returns the number of finished chains that t counts.
 func (t *Tally) Chains() int { return t.done.chains() }
 
-// Digest returns 64 hexadecimal digits that identify what t observed: the values of every
-// function at every draw of every chain, and the states at their last draws. It does not
-// depend on the order of merging. Two runs with equal digests had the same bits.
+// Digest returns 64 hexadecimal digits that identify what t observed: the values of every function
+// at every draw of every chain, and the states at the last draws. The digest does not depend on the
+// order of merging. Two runs with equal digests had the same bits.
 func (t *Tally) Digest() string { return t.bits.String() }
 
-// Missing returns an error that names the chains of the run that t does not
-// count, nil if it counts them all.
+// Missing returns an error that names the chains of the run that t does not count, or nil if t
+// counts all chains.
 func (t *Tally) Missing() error {
 	if t.empty() {
 		return errors.New("diagnose: Tally: empty")
@@ -222,8 +221,8 @@ func (t *Tally) Missing() error {
 	return fmt.Errorf("diagnose: Tally: missing of %d chains: %s", t.run.chains, text)
 }
 
-// Summary returns the figures of the chains that t counts. If some of the run's are
-// missing, it also returns an error that names them.
+// Summary returns the figures of the chains that t counts. If chains of the run are missing, it
+// also returns an error that names them.
 func (t *Tally) Summary() (Summary, error) {
 	s := Summary{Chains: t.Chains(), Draws: t.run.draws, Merged: true}
 	if t.empty() {
@@ -241,15 +240,15 @@ func (t *Tally) Summary() (Summary, error) {
 	return s, t.Missing()
 }
 
-// LogMeanExp returns log((1/n) Σ exp(l)) over the n chains that t counts, where l, the
-// values of the first function, are log-weights. With TallyConfig.LogWeights a tally
-// keeps Σ exp(l) and Σ exp(2l) in exact sums, whatever the size of l, so parts merged in
-// any order give the same bits. stdErr is the relative standard error of the mean of the
-// weights, to first order the standard error of its logarithm; it is 0, without meaning,
-// for one chain. ess is (Σw)²/Σw².
+// LogMeanExp returns log((1/n) Σ exp(l)) over the n chains that t counts, where l, the values of
+// the first function, are log-weights. With TallyConfig.LogWeights a tally keeps Σ exp(l) and
+// Σ exp(2l) in exact sums, whatever the size of l, so parts merged in any order give the same bits.
+// stdErr is the relative standard error of the mean of the weights, which is to first order the
+// standard error of its logarithm; for a single chain it is 0, which means nothing. ess is
+// (Σw)²/Σw².
 //
-// Errors: a tally that does not keep them, a log-weight that is NaN, +Inf or beyond
-// ±2²⁸, no positive weight (where mean is −Inf), and [Tally.Missing].
+// It returns an error if the tally does not keep these sums, if a log-weight is NaN, +Inf or beyond
+// ±2²⁸, or if no weight is positive (mean is then −Inf), and the error of [Tally.Missing].
 func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 	if err := t.Missing(); err != nil && t.empty() {
 		return 0, 0, 0, err
@@ -268,7 +267,7 @@ func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 	return mean, stdErr, ess, t.Missing()
 }
 
-// TallyConfig names the run and the chains that a [Tally] counts. Draws is required.
+// TallyConfig specifies the run and the chains that a [Tally] counts. Draws is required.
 type TallyConfig struct {
 	Chains int    // of the whole run; 0 means 4
 	First  int    // number of the first chain of this part
@@ -276,17 +275,17 @@ type TallyConfig struct {
 	Draws  int    // per chain, ≥ 1
 	Seed   uint64 // of the run
 
-	// Nested is the number of consecutive chains that begin in the same state;
-	// 0 means 1. It divides Chains, First and Count.
+	// Nested is the number of consecutive chains that start in the same state; 0 means 1. Nested
+	// must divide Chains, First and Count.
 	Nested int
 
-	// LogWeights declares the value of the first function to be the logarithm of a
-	// chain's weight, −Inf included, see [Tally.LogMeanExp]. Draws is then 1.
+	// LogWeights declares that the value of the first function is the logarithm of a chain's
+	// weight, which may be −Inf, see [Tally.LogMeanExp]. Draws must then be 1.
 	LogWeights bool
 
-	// Run is what the draws depend on in addition to Chains and Seed, such as the name of
-	// a model and its arguments. Parts with another Run are refused. It is compared as
-	// checkpoints compare settings, see [sampler.Method]; languages by content if Run is
+	// Run is what the draws depend on in addition to Chains and Seed, such as the name of a model
+	// and its arguments. Merge rejects parts with a different Run. Runs are compared as checkpoints
+	// compare settings, see [sampler.Method]; languages are compared by content if Run is
 	// [energy.Shaped].
 	Run any
 }
@@ -329,10 +328,10 @@ func (c *TallyConfig) fill(functions int) error {
 	return check.Entries("diagnose: NewTally", "Count × functions", c.Count, max(functions, 1))
 }
 
-// NewTally returns a tally of functions of the state for the chains that cfg names;
-// [Tally.Observe] feeds it. The functions are called as by [NewTrace]. Their names are
-// f1, f2, … unless [Tally.Name] sets others. Errors: a nil function and settings out of
-// range.
+// NewTally returns a tally of functions of the state for the chains that cfg specifies.
+// [Tally.Observe] records their draws. The functions are called as [NewTrace] calls its own. Their
+// names are f1, f2, … unless [Tally.Name] sets others. It returns an error if a function is nil or
+// a setting is out of range.
 func NewTally(cfg TallyConfig, f ...func(x []int32) float64) (*Tally, error) {
 	for i := range f {
 		if f[i] == nil {
@@ -364,8 +363,8 @@ func NewTally(cfg TallyConfig, f ...func(x []int32) float64) (*Tally, error) {
 	return t, nil
 }
 
-// Name names the functions and returns t. It panics unless there is one name for
-// each function, none of them empty or with a comma or a line break.
+// Name names the functions and returns t. It panics if the number of names differs from the number
+// of functions, or if a name is empty or contains a comma or a line break.
 func (t *Tally) Name(names ...string) *Tally {
 	if len(names) != len(t.rows) {
 		panic(fmt.Sprintf("diagnose: Tally.Name: %d names, want %d", len(names), len(t.rows)))
@@ -379,8 +378,8 @@ func (t *Tally) Name(names ...string) *Tally {
 	return t
 }
 
-// RealTally is [NewTally] for functions of real states: a tally and the observer
-// that feeds it.
+// RealTally is [NewTally] for functions of real states. It returns a tally and the observer that
+// records draws in it.
 func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler.RealObserver, error) {
 	stand := make([]func(x []int32) float64, len(f))
 	for i := range f {

@@ -10,12 +10,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// tallyMagic starts a saved Tally, a frame of package wire, and names the version
-// of its layout.
+// tallyMagic begins a saved Tally, a frame of package wire, and identifies the version of its
+// layout.
 const tallyMagic = "gibbsite tally 1\n"
 
-// AppendBinary appends t to b, with a checksum. Equal statistics have equal bytes. It
-// returns an error for a part some of whose chains do not have all of their draws.
+// AppendBinary appends t to b, with a checksum. Equal statistics have equal bytes. It returns an
+// error if some chains of the part do not have all of their draws.
 func (t *Tally) AppendBinary(b []byte) ([]byte, error) {
 	if t.empty() {
 		return nil, errors.New("diagnose: Tally: empty")
@@ -26,7 +26,7 @@ func (t *Tally) AppendBinary(b []byte) ([]byte, error) {
 	return wire.Append(b, tallyMagic, t.body()), nil
 }
 
-// MarshalBinary is [Tally.AppendBinary] to a new slice.
+// MarshalBinary returns [Tally.AppendBinary] to a new slice.
 func (t *Tally) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
 
 func (t *Tally) body() []byte {
@@ -81,9 +81,9 @@ func (t *tallied) append(b []byte) []byte {
 	return b
 }
 
-// UnmarshalBinary replaces t by what AppendBinary wrote; t then takes no further
-// draws but can be merged. Damaged data give an error and leave t as it was. Memory
-// is proportional to the length of the data, whatever sizes they claim.
+// UnmarshalBinary replaces t by what AppendBinary wrote. t then accepts no further draws but can be
+// merged. Damaged data give an error and leave t unchanged. Memory is proportional to the length of
+// the data, whatever sizes the data claim.
 func (t *Tally) UnmarshalBinary(b []byte) error {
 	if err := t.decode(b); err != nil {
 		return fmt.Errorf("diagnose: Tally: %w", err)
@@ -91,7 +91,7 @@ func (t *Tally) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// decode reads b twice: first to see that all is well, then into the memory of t.
+// decode reads b twice: first to check it, then into the memory of t.
 func (t *Tally) decode(b []byte) error {
 	body, err := wire.Body(b, tallyMagic)
 	if err != nil {
@@ -132,7 +132,7 @@ func (t *Tally) decode(b []byte) error {
 	return nil
 }
 
-// decodeHead reads all ahead of the rows and returns the rest.
+// decodeHead reads everything before the rows and returns the rest.
 func (t *Tally) decodeHead(body []byte) ([]byte, error) {
 	d := &decoder{rest: body}
 	r := &t.run
@@ -159,7 +159,7 @@ func (t *Tally) decodeHead(body []byte) ([]byte, error) {
 	return d.rest, t.possible()
 }
 
-// possible returns an error for counts that no tally has.
+// possible returns an error for counts that no tally can have.
 func (t *Tally) possible() error {
 	r := &t.run
 	if r.chains < 1 || r.draws < 1 || r.draws > maxDraws || r.nested < 1 || r.chains%r.nested != 0 {
@@ -193,7 +193,7 @@ func (t *tallied) decode(d *decoder) {
 	}
 }
 
-// append appends what decode reads.
+// append appends w in the format that decode reads.
 func (w *weights) append(b []byte) []byte {
 	some := 0
 	if w.bad.some {
@@ -234,8 +234,7 @@ func readSum(d *decoder, s *exactSum) {
 	d.rest = rest
 }
 
-// tallyJSON is the form of a tally in JSON: what a reader wants to see, and all
-// of it in Data.
+// tallyJSON is the JSON form of a tally: the counts in readable form, and the whole tally in Data.
 type tallyJSON struct {
 	Chains    int      `json:"chains"`
 	Draws     int      `json:"draws"`
@@ -256,8 +255,8 @@ func (t *Tally) toJSON() (j tallyJSON, err error) {
 	return j, err
 }
 
-// MarshalJSON writes t as a JSON object: the counts, names and chains for readers,
-// and in "data" the bytes of AppendBinary in base64.
+// MarshalJSON writes t as a JSON object: counts, names and chains in readable form, and in "data"
+// the bytes of AppendBinary in base64.
 func (t *Tally) MarshalJSON() ([]byte, error) {
 	j, err := t.toJSON()
 	if err != nil {
@@ -266,8 +265,8 @@ func (t *Tally) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON replaces t by what MarshalJSON wrote. An object whose parts do not
-// agree is refused.
+// UnmarshalJSON replaces t by what MarshalJSON wrote. It rejects an object whose readable part and
+// data do not agree.
 func (t *Tally) UnmarshalJSON(b []byte) error {
 	var j tallyJSON
 	if err := json.Unmarshal(b, &j); err != nil {

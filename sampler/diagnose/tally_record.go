@@ -12,12 +12,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Observe records the state x of a chain, by its number in the run; it has the type
-// [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw is
-// not read. Calls for one chain must not overlap; calls for different chains may.
+// Observe records the state x of a chain, given by its number in the run; it has the type
+// [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw is ignored.
+// Calls for the same chain must not overlap; calls for different chains may.
 //
-// It panics if the chain is not of this part or has all its draws, and if t is not
-// from [NewTally].
+// It panics if the chain is not in this part or has all its draws, or if t was not created by
+// [NewTally].
 func (t *Tally) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	u := t.next(chain)
 	n := t.record.draws
@@ -27,7 +27,7 @@ func (t *Tally) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	drawn(t, chain, x, info)
 }
 
-// next returns the chain, with space for its next draw.
+// next returns the record of the chain, with space for its next draw.
 func (t *Tally) next(chain int) *underway {
 	r := t.record
 	if r == nil {
@@ -112,7 +112,7 @@ func (t *Tally) finishGroup(group int) {
 	}
 }
 
-// recorder holds the draws of chains until they have all.
+// recorder holds the draws of chains until the chains are complete.
 type recorder struct {
 	first, draws, nested int
 	functions            []func(x []int32) float64
@@ -122,7 +122,7 @@ type recorder struct {
 	free [][]float64 // buffers of finished chains
 }
 
-// underway is a chain that draws are made of; one goroutine at a time uses it.
+// underway is a chain whose draws are being recorded; it must be used by one goroutine at a time.
 type underway struct {
 	draws   int
 	values  []float64 // functions × draws
@@ -154,7 +154,7 @@ func (r *recorder) unfinished(done spans) error {
 	return nil
 }
 
-// chainActions sums up the steps of one chain that ended in a draw.
+// chainActions sums the reports on the steps of one chain that ended in a draw.
 type chainActions struct {
 	accept                  float64
 	accepts, moved, invalid int64
@@ -169,7 +169,7 @@ func (a *chainActions) add(info *sampler.Info) {
 	}
 }
 
-// actions sums up those of chains; the order does not matter.
+// actions sums the chainActions of chains; the order does not matter.
 type actions struct {
 	accept                  exactSum
 	accepts, moved, invalid int64
@@ -189,8 +189,8 @@ func (a *actions) merge(o *actions) {
 	a.invalid += o.invalid
 }
 
-// digest is the sum, modulo 2⁶⁴ each, of the words of SHA-256 digests of chains:
-// their order does not matter.
+// digest is the sum, modulo 2⁶⁴ in each word, of the SHA-256 digests of chains: the order of the
+// chains does not matter.
 type digest [4]uint64
 
 func (d *digest) add(o digest) {
@@ -199,8 +199,8 @@ func (d *digest) add(o digest) {
 	}
 }
 
-// digestOf returns the digest of one chain: of its number, its draws and the state
-// of the last draw.
+// digestOf returns the digest of one chain, computed from its number, its draws and the state of
+// the last draw.
 func digestOf[S energy.Site](chain int, values []float64, x []S) (d digest) {
 	b := make([]byte, 0, 8+8*len(values)+4*len(x))
 	b = wire.AppendFloat64s(wire.AppendInts(b, chain), values)

@@ -19,14 +19,14 @@ import (
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //
-// It takes the number of chains from the run: a chain is part of the trace once
-// [Trace.Observe] has been called for it. Results list chains in the order of their
-// numbers. [Record] makes chains, runs them and returns their trace.
+// A Trace learns the number of chains from the run: a chain is part of the trace once
+// [Trace.Observe] has been called for it. Results list chains in the order of their numbers.
+// [Record] makes chains, runs them and returns their trace.
 //
-// A Trace from [NewTrace] keeps every value: 8 bytes × (3 + functions) per kept draw and
-// chain, the three being energy, acceptance and moves, under the names "energy", "accept"
-// and "moves". One from [NewStreamingTrace] needs the same small memory however long the
-// run is, and has fewer figures.
+// A Trace from [NewTrace] keeps every value: 8 bytes × (3 + functions) per kept draw and chain, the
+// three being energy, acceptance and moves, under the names "energy", "accept" and "moves". A Trace
+// from [NewStreamingTrace] needs little memory, which does not grow with the length of the run, and
+// has fewer figures.
 //
 // Observe may be called for different chains at the same time; each chain has its own
 // record, and only its first draw takes a lock. No other method may overlap with Observe or
@@ -42,13 +42,13 @@ type Trace struct {
 	slots      slots
 }
 
-// unknown is what is known of a step without an Info.
+// unknown describes a step without an Info.
 var unknown = sampler.Info{Energy: math.NaN(), Accept: math.NaN()}
 
-// NewTrace returns a trace of the functions f that keeps every value. The functions are
-// called with one state (its sites, not to be kept or modified) and must be safe for
-// concurrent use. Their names are f1, f2, … unless [Trace.Name] sets others. No function
-// at all is allowed: energies, acceptance and moves are still recorded.
+// NewTrace returns a trace of the functions f that keeps every value. The functions are called with
+// one state (its sites), which they must not keep or modify, and must be safe for concurrent use.
+// Their names are f1, f2, … unless [Trace.Name] sets others. f may be empty: energies, acceptance
+// and moves are still recorded.
 //
 // It panics if a function is nil.
 func NewTrace(f ...func(x []int32) float64) *Trace {
@@ -71,22 +71,19 @@ func newTrace(functions int) *Trace {
 	return t
 }
 
-// NewStreamingTrace is [NewTrace] in constant memory, 1.6 KB per chain and
-// function. The length of the run need not be known: each series is condensed
-// into 32 to 64 batches of consecutive draws whose size doubles when they run
-// out. Its [Summary] has
+// NewStreamingTrace is [NewTrace] in constant memory, 1.6 KB per chain and function. The length of
+// the run need not be known: each series is condensed into 32 to 64 batches of consecutive draws,
+// and the batch size doubles when there are more. Its [Summary] has
 //
 //   - the mean and the standard deviation of all draws,
-//   - MCSE and ESSMean by batch means, with batches of √n draws or more, pooled
-//     with the variance of the chain means; by the latter alone if it is larger
-//     than chance allows (F test at 1 %), so that chains stuck in different places
-//     are noticed; and, where batches are correlated, by their autocorrelations. If so
-//     few batches are effective that an interval would cover too little, MCSE has the
-//     error [ErrTooFew],
+//   - MCSE and ESSMean by batch means, with batches of √n draws or more, pooled with the variance
+//     of the chain means. If that variance is larger than chance allows (F test at 1 %), it is used
+//     alone, so that chains stuck in different places are noticed. If batches are correlated, their
+//     autocorrelations are included. If the effective number of batches is so small that an
+//     interval would cover too little, MCSE has the error [ErrTooFew],
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
-//   - RHat as the plain split statistic without ranks (Gelman et al. 2013); it
-//     compares the first and the second half of the complete batches, which leaves
-//     out at most 2 batches in 34,
+//   - RHat as the plain split statistic without ranks (Gelman et al. 2013); it compares the first
+//     and the second half of the complete batches, which omits at most 2 batches in 34,
 //
 // and no quantiles, bulk or tail ESS (their error is [ErrStreaming]).
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
@@ -95,9 +92,9 @@ func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
 	return t
 }
 
-// Name names the functions, for tables and files, and returns t. Files accept
-// only names as described at [Trace.WriteCSV]. It panics unless there is one
-// name for each function.
+// Name names the functions, for tables and files, and returns t. Files accept only names as
+// described at [Trace.WriteCSV]. It panics if the number of names differs from the number of
+// functions.
 func (t *Trace) Name(names ...string) *Trace {
 	if len(names) != len(t.names) {
 		panic(fmt.Sprintf("diagnose: Name: %d names, want %d", len(names), len(t.names)))
@@ -106,9 +103,8 @@ func (t *Trace) Name(names ...string) *Trace {
 	return t
 }
 
-// KeepStates makes t keep the states too, 4 bytes per site, draw and chain, so
-// that they can be exported. It returns t, and panics in streaming mode or
-// after the first draw.
+// KeepStates makes t also keep the states, 4 bytes per site, draw and chain, so that they can be
+// exported. It returns t, and panics in streaming mode or after the first draw.
 func (t *Trace) KeepStates() *Trace {
 	if t.streaming {
 		panic("diagnose: KeepStates: a streaming trace keeps no states")
@@ -118,9 +114,9 @@ func (t *Trace) KeepStates() *Trace {
 	return t
 }
 
-// Reserve allocates memory for further draws per chain, up to 256 MB of them, so that
-// Observe does not allocate until they are exhausted; memory for states is allocated once
-// the first one has been seen. In streaming mode it does nothing.
+// Reserve allocates memory for further draws per chain, up to 256 MB in all, so that Observe does
+// not allocate until that memory is full. Memory for states is allocated when the first state has
+// been seen. In streaming mode it does nothing.
 func (t *Trace) Reserve(draws int) {
 	if t.streaming || draws <= 0 {
 		return
@@ -131,14 +127,13 @@ func (t *Trace) Reserve(draws int) {
 	}
 }
 
-// Observe records the state x of a chain; it has the type [sampler.Observer]. Draws are
-// numbered in the order of the calls and not by draw, so that a trace may continue
-// through several runs. A nil info, or NaN in it, stands for an unknown energy and
-// acceptance.
+// Observe records the state x of a chain; it has the type [sampler.Observer]. Draws are numbered in
+// the order of the calls, not by draw, so that a trace may continue through several runs. A nil
+// info, or NaN in info, means that energy and acceptance are unknown.
 //
-// Calls for one chain must not overlap; calls for different chains may. It allocates only
-// to grow the record; see [Trace.Reserve]. It panics if chain is not within 0 … 2²⁸−1, or
-// if the number of sites changes while states, the best states or marginals are kept.
+// Calls for the same chain must not overlap; calls for different chains may. It allocates only to
+// grow the record; see [Trace.Reserve]. It panics if chain is not within 0 … 2²⁸−1, or if the
+// number of sites changes while states, the best states or marginals are kept.
 func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	r := t.record(chain)
 	for i, f := range t.functions {
@@ -147,7 +142,7 @@ func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	t.keep(r, x, info)
 }
 
-// keep adds a draw whose values r holds; x is nil for states of reals.
+// keep completes a draw whose values r holds; x is nil for states of reals.
 func (t *Trace) keep(r *record, x []int32, info *sampler.Info) {
 	if info == nil {
 		info = &unknown
@@ -185,11 +180,11 @@ func (t *Trace) keep(r *record, x []int32, info *sampler.Info) {
 	r.draws++
 }
 
-// Chains returns the number of chains that have a draw.
+// Chains returns the number of chains with at least one draw.
 func (t *Trace) Chains() int { return len(t.records()) }
 
-// Len returns the number of draws that every chain has; after a cancelled run
-// some chains may have one more.
+// Len returns the number of draws that every chain has; after a cancelled run some chains may have
+// one more.
 func (t *Trace) Len() int {
 	n := math.MaxInt
 	for _, r := range t.records() {
@@ -208,7 +203,7 @@ func (t *Trace) Reset() {
 	}
 }
 
-// early panics after the first draw.
+// early panics if called after the first draw.
 func (t *Trace) early(caller string) {
 	if t.longest() > 0 {
 		panic("diagnose: " + caller + ": called after the first draw")
@@ -227,7 +222,7 @@ func (t *Trace) longest() int {
 	return n
 }
 
-// record returns the record of a chain, a new one if need be.
+// record returns the record of a chain, and creates it if necessary.
 func (t *Trace) record(chain int) *record {
 	r := t.slots.find(chain)
 	if r == nil {
@@ -242,9 +237,9 @@ func (t *Trace) record(chain int) *record {
 // their numbers.
 func (t *Trace) records() []*record { return t.slots.list() }
 
-// RealTrace returns a [Trace] of functions of real states, and the observer that
-// feeds it. The functions must be safe for concurrent use. A trace of reals
-// keeps no states, best states or marginals. It panics if a function is nil.
+// RealTrace returns a [Trace] of functions of real states, and the observer that records draws in
+// it. The functions must be safe for concurrent use. A trace of reals keeps no states, best states
+// or marginals. It panics if a function is nil.
 func RealTrace(f ...func(x []float32) float64) (*Trace, sampler.RealObserver) {
 	for i := range f {
 		if f[i] == nil {
@@ -261,18 +256,17 @@ func RealTrace(f ...func(x []float32) float64) (*Trace, sampler.RealObserver) {
 	}
 }
 
-// KeepBest makes t keep the state of the lowest energy that each chain has been
-// observed in. It returns t, and panics after the first draw.
+// KeepBest makes t keep, for each chain, the observed state of lowest energy. It returns t, and
+// panics after the first draw.
 func (t *Trace) KeepBest() *Trace {
 	t.early("KeepBest")
 	t.keepBest = true
 	return t
 }
 
-// Best returns a copy of the observed state of the lowest energy so far and that
-// energy in nats; among equals, the first such state of the first such chain. It
-// is an error if states were not kept ([Trace.KeepBest]) or no draw has had a
-// known energy (ErrTooFew).
+// Best returns a copy of the observed state of lowest energy so far and that energy in nats; on
+// ties, the first such state of the first such chain. It is an error if states were not kept
+// ([Trace.KeepBest]) or if no draw had a known energy (ErrTooFew).
 func (t *Trace) Best() (x []int32, energy float64, err error) {
 	if !t.keepBest {
 		return nil, 0, errNotKept("Best", "KeepBest")
@@ -294,8 +288,8 @@ func (t *Trace) Best() (x []int32, energy float64, err error) {
 //
 //	mag, err := diagnose.Record(ctx, m, mcmc.Gibbs{}, sampler.Config{Seed: 1}, 1000, energy.Magnetization)
 //
-// It is [NewTrace], [sampler.NewChains] and Run in one, and cfg.Observe is called too.
-// Errors are theirs; if Run fails, Record also returns the trace of the draws made before.
+// It combines [NewTrace], [sampler.NewChains] and Run; cfg.Observe is called too. Errors are those
+// of NewChains and Run; if Run fails, Record also returns the trace of the draws made before.
 func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg sampler.Config, draws int, f ...func(x []int32) float64) (*Trace, error) {
 	t := NewTrace(f...)
 	cfg.Observe = sampler.Observer(t.Observe).And(cfg.Observe)
@@ -306,21 +300,19 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 	return t, ch.Run(ctx, draws)
 }
 
-// Replay calls observe with every draw in a file that [sampler.Config].DrawsFile has
-// written, the draws of each chain in order, and returns the number of draws that every
-// chain has. A [Trace] filled by Replay equals one filled during the run:
+// Replay calls observe with every draw in a file written by [sampler.Config].DrawsFile, the draws
+// of each chain in order, and returns the number of draws that every chain has. A [Trace] filled by
+// Replay equals one filled during the run:
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// Chains are numbered as in the run. Draws that a resumed run made again are passed once.
-// A draw left unfinished at the end of the file, by a killed process, is skipped; a file
-// that is damaged before its end, or in which draws are missing, is an error. Draws that
-// a chain missed by a failure, see Reset of [sampler.Runner], count but are not passed. It
-// needs memory for a few draws of a block
-// and for an index of some 40 bytes per 64 KB of file.
+// Chains are numbered as in the run. Draws that a resumed run made again are passed only once. An
+// incomplete draw at the end of the file, left by a killed process, is skipped; it is an error if
+// the file is damaged before its end or draws are missing. Draws that a chain missed because of a
+// failure, see [sampler.Runner.Reset], are counted but not passed. It needs memory for a few draws
+// of a block and for an index of some 40 bytes per 64 KB of file.
 //
-// The file may be one that is still being written to. S is int32, or float32 for
-// chains on reals.
+// The file may be one that is still being written. S is int32, or float32 for chains on reals.
 func Replay[S energy.Site](path string, observe func(chain, draw int, x []S, info *sampler.Info)) (draws int, err error) {
 	if observe == nil {
 		return 0, fmt.Errorf("diagnose: Replay: observe = nil")

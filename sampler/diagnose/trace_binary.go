@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// traceMagic starts a saved Trace, a frame of package wire, and names the version
-// of its layout: mode, levels, names, chains, and per chain its number, counters and draws, all in little-endian
-// words of 64 bits but for names (bytes) and states (32 bits).
+// traceMagic begins a saved Trace, a frame of package wire, and identifies the version of its
+// layout: mode, levels, names, chains, and per chain its number, counters and draws, all in
+// little-endian words of 64 bits except for names (bytes) and states (32 bits).
 const traceMagic = "gibbsite trace 3\n"
 
 // Bits of the mode.
@@ -21,8 +21,8 @@ const (
 	modeBest
 )
 
-// AppendBinary appends all draws so far to b, so that a run can go on later
-// with the same summary at its end. The functions themselves are not part of it.
+// AppendBinary appends all draws so far to b, so that a run can continue later and end with the
+// same summary. The functions themselves are not saved.
 func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
 	return wire.Append(b, traceMagic, t.body(nil)), nil
 }
@@ -53,11 +53,10 @@ func (t *Trace) body(b []byte) []byte {
 	return b
 }
 
-// UnmarshalBinary replaces the draws by those that AppendBinary saved. The
-// receiver must come from the same constructor with the same options and names;
-// the functions should be the same too. Data that do not fit give an error and
-// leave the trace as it was. Memory is proportional to the length of the data,
-// whatever sizes they claim.
+// UnmarshalBinary replaces the draws by those that AppendBinary saved. The receiver must come from
+// the same constructor with the same options and names; the functions should be the same too. Data
+// that do not fit give an error and leave the trace unchanged. Memory is proportional to the length
+// of the data, whatever sizes the data claim.
 func (t *Trace) UnmarshalBinary(b []byte) error {
 	records, err := t.decode(b)
 	if err != nil {
@@ -127,7 +126,7 @@ func (t *Trace) decode(b []byte) ([]*record, error) {
 	return records, nil
 }
 
-// decodeRecord reads what one chain has; past the end it sets d.short.
+// decodeRecord reads the data of one chain; past the end it sets d.short.
 func (t *Trace) decodeRecord(r *record, d *decoder) error {
 	r.draws, r.moves, r.invalid, r.accepts, r.sites = d.int(), d.int(), d.int(), d.int(), d.int()
 	r.accept = d.float()

@@ -33,9 +33,8 @@ func (t *Trace) WriteNPY(w io.Writer) error {
 	return npy.Write(w, values, t.Chains(), n, len(t.names))
 }
 
-// WriteStatesNPY writes the states as one NumPy array of int32, shape
-// chains × [Trace.Len] × sites. It is an error if they were not kept; see
-// [Trace.KeepStates].
+// WriteStatesNPY writes the states as one NumPy array of int32, shape chains × [Trace.Len] × sites.
+// It is an error if the states were not kept; see [Trace.KeepStates].
 func (t *Trace) WriteStatesNPY(w io.Writer) error {
 	if !t.keepStates {
 		return errors.New("diagnose: WriteStatesNPY: no states were kept")
@@ -65,17 +64,16 @@ func (t *Trace) sites() int {
 //
 //	lp__, accept_stat__, moves__, the functions, x.1 … x.sites
 //
-// with lp__ = −energy, accept_stat__ the acceptance probability, moves__ the
-// number of sites that changed, and the sites only if states are kept. Unknown
-// numbers are NaN, infinite ones inf and -inf; all others have the fewest
-// digits that give the same float64 back.
+// with lp__ = −energy, accept_stat__ the acceptance probability, moves__ the number of sites that
+// changed, and the sites only if states are kept. Unknown numbers are NaN, infinite ones inf and
+// -inf; all others have the fewest digits that reproduce the same float64.
 //
-// As these readers require, the name of a function must be a letter followed by letters,
-// digits and underscores, without two underscores at the end, and may carry 1-based
-// indices after dots (spin.1.3), the same number for every element. Names must differ,
-// and none may be x if states are kept. Anything else is an error, before anything is
-// written. A streaming trace gives [ErrStreaming]. It panics if there is no such chain;
-// chains count from 0 in the order of their numbers.
+// As readers of this format require, the name of a function must be a letter followed by letters,
+// digits and underscores, without two underscores at the end, and may carry 1-based indices after
+// dots (spin.1.3), the same number for every element. Names must differ, and none may be x if
+// states are kept. Any other name is an error, which is returned before anything is written. A
+// streaming trace gives [ErrStreaming]. It panics if there is no such chain; chains count from 0 in
+// the order of their numbers.
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
 		return err
@@ -124,7 +122,7 @@ func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	return nil
 }
 
-// columnName splits what WriteCSV accepts into the name proper and its indices.
+// columnName splits a name that WriteCSV accepts into the base name and its indices.
 var columnName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_]*)((?:\.[1-9][0-9]*)*)$`)
 
 func (t *Trace) checkCSV() error {
@@ -161,11 +159,10 @@ func appendFloat(b []byte, v float64) []byte {
 	return strconv.AppendFloat(b, v, 'g', -1, 64)
 }
 
-// Values returns a copy of the values of one function, or of the "energy" (in
-// nats), the "accept" probability or the "moves" of each draw, as
-// values[chain][draw]. A function with one of these names takes precedence.
-// Every chain has [Trace.Len] draws. It is an error if there is no such name; a
-// streaming trace gives [ErrStreaming].
+// Values returns a copy of the values of one function, or of the "energy" (in nats), the "accept"
+// probability or the "moves" of each draw, as values[chain][draw]. A function with one of these
+// names takes precedence. Every chain has [Trace.Len] draws. It is an error if there is no such
+// name. A streaming trace gives [ErrStreaming].
 func (t *Trace) Values(name string) ([][]float64, error) {
 	k, err := t.find(name)
 	if err != nil {
@@ -174,7 +171,7 @@ func (t *Trace) Values(name string) ([][]float64, error) {
 	return t.column(k), nil
 }
 
-// find returns the column of a name.
+// find returns the column with the given name.
 func (t *Trace) find(name string) (int, error) {
 	if t.streaming {
 		return 0, ErrStreaming
@@ -205,17 +202,17 @@ func errNotKept(what, how string) error {
 	return errors.New("diagnose: " + what + ": not kept, want " + how + " before the first draw")
 }
 
-// SaveNPY writes the file path with [Trace.WriteNPY]. The file appears only
-// when it is complete: until then it is path.partial. An error removes that
-// file and leaves path as it was.
+// SaveNPY writes the file path with [Trace.WriteNPY]. While it is being written, the file is named
+// path.partial; path appears only when it is complete. On an error, the partial file is removed and
+// path is unchanged.
 func (t *Trace) SaveNPY(path string) error { return saveFile(path, t.WriteNPY) }
 
-// SaveStatesNPY writes the file path with [Trace.WriteStatesNPY], as SaveNPY.
+// SaveStatesNPY writes the file path with [Trace.WriteStatesNPY], as SaveNPY does.
 func (t *Trace) SaveStatesNPY(path string) error { return saveFile(path, t.WriteStatesNPY) }
 
-// SaveCSV writes the files prefix_1.csv, prefix_2.csv, …, one per chain, with
-// [Trace.WriteCSV], and returns their names. Each appears only when it is
-// complete; after an error, those of the chains before it remain.
+// SaveCSV writes the files prefix_1.csv, prefix_2.csv, …, one per chain, with [Trace.WriteCSV], and
+// returns their names. Each appears only when it is complete. After an error, the files of the
+// earlier chains remain.
 func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
 	if err := t.checkCSV(); err != nil {
 		return nil, fmt.Errorf("diagnose: SaveCSV: %w", err)
@@ -230,7 +227,8 @@ func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
 	return paths, nil
 }
 
-// saveFile fills path.partial and then renames it; of a link, the file that it names.
+// saveFile fills path.partial and then renames it to path or, if path is a link, to the file to
+// which the link points.
 func saveFile(path string, write func(io.Writer) error) (err error) {
 	if path, err = durable.Target(path); err != nil {
 		return fmt.Errorf("diagnose: %w", err)

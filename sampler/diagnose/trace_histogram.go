@@ -5,18 +5,16 @@ import (
 	"math"
 )
 
-// Histogram counts the values in each of a number of adjacent bins of equal
-// width.
+// Histogram counts the values in each of several adjacent bins of equal width.
 type Histogram struct {
 	Edges  []float64 // ascending, one more than there are bins
-	Counts []int     // of values in [Edges[k], Edges[k+1]), in the last bin up to its upper edge
+	Counts []int     // of values in [Edges[k], Edges[k+1]); the last bin includes its upper edge
 }
 
-// Histogram counts the draws of all chains of one function, or of "energy",
-// "accept" or "moves", in bins of equal width from the smallest to the largest;
-// constant draws get bins of width 1/bins around them. Errors are those of [Trace.Values], no
-// draws (ErrTooFew) and draws that are not finite (a *[NotFinite]). It panics if
-// bins < 1.
+// Histogram counts the draws of all chains of one function, or of "energy", "accept" or "moves", in
+// bins of equal width from the smallest to the largest value; constant draws get bins of width
+// 1/bins around their value. It returns the errors of [Trace.Values], and an error if there are no
+// draws (ErrTooFew) or draws are not finite (a *[NotFinite]). It panics if bins < 1.
 func (t *Trace) Histogram(name string, bins int) (Histogram, error) {
 	if bins < 1 {
 		panic(fmt.Sprintf("diagnose: Histogram: bins = %d, want ≥ 1", bins))

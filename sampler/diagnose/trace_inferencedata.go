@@ -18,11 +18,11 @@ import (
 //	 "sample_stats": {"lp": [[…], …], "acceptance_rate": …, "n_moves": …},
 //	 "attrs": {"inference_library": "gibbsite"}}
 //
-// with the functions by name, indexed [chain][draw], the states x, indexed
-// [chain][draw][site], if they are kept, and lp = −energy. Statistics that are unknown
-// (NaN) in every draw are left out. Numbers have the fewest digits that give the same
-// float64 back; those that are not finite are written NaN, Infinity and −Infinity, as
-// ArviZ and Python's json do; strict readers of JSON do not accept these.
+// with the functions by name, indexed [chain][draw], the states x, indexed [chain][draw][site], if
+// they are kept, and lp = −energy. Statistics that are unknown (NaN) in every draw are omitted.
+// Numbers have the fewest digits that reproduce the same float64. Numbers that are not finite are
+// written as NaN, Infinity and −Infinity, as ArviZ and Python's json do; strict JSON readers do not
+// accept these.
 //
 // Names must differ and must not be empty, "chain" or "draw", nor "x" if states are kept.
 // A streaming trace gives [ErrStreaming].
@@ -36,8 +36,7 @@ func (t *Trace) WriteInferenceData(w io.Writer) error {
 	return nil
 }
 
-// SaveInferenceData writes the file path with [Trace.WriteInferenceData], as
-// SaveNPY.
+// SaveInferenceData writes the file path with [Trace.WriteInferenceData], as SaveNPY does.
 func (t *Trace) SaveInferenceData(path string) error { return saveFile(path, t.WriteInferenceData) }
 
 func (t *Trace) writeInferenceData(w io.Writer) error {
@@ -144,7 +143,7 @@ func (j *jsonWriter) array(n int, item func(i int)) {
 	j.text("]")
 }
 
-// appendNumber spells numbers that are not finite as Python's json does.
+// appendNumber writes numbers that are not finite as Python's json does.
 func appendNumber(b []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):
@@ -157,7 +156,7 @@ func appendNumber(b []byte, v float64) []byte {
 	return strconv.AppendFloat(b, v, 'g', -1, 64)
 }
 
-// appendQuoted appends a JSON string; bytes that are no UTF-8 become U+FFFD.
+// appendQuoted appends a JSON string; bytes that are not valid UTF-8 become U+FFFD.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {

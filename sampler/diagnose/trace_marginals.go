@@ -7,21 +7,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Marginals are the frequencies of the levels of every site, estimates of the
-// probabilities p(x_i = l), not of their logarithms.
+// Marginals holds the frequency of each level at every site. The frequencies estimate the
+// probabilities p(x_i = l), not their logarithms.
 type Marginals struct {
 	Sites, Levels int
 	Draws         int       // of all chains together
 	P             []float64 // sites × levels: frequency of the level at the site
 
-	// SE is the standard error of P by the spread of the chains, √(Var_c(mean of chain
-	// c)/chains), which holds whatever the autocorrelation; nil for a single chain. A
-	// level that no draw had, or every draw, has SE 0, which proves nothing.
+	// SE is the standard error of P, estimated from the variation between chains, √(Var_c(mean of
+	// chain c)/chains), which is valid whatever the autocorrelation; nil for a single chain. If no
+	// draw had a level, or every draw had it, its SE is 0, which proves nothing.
 	SE []float64
 }
 
-// At returns the frequency of a level at a site and its standard error, NaN for a
-// single chain. It panics if there is no such site or level.
+// At returns the frequency of a level at a site and its standard error, NaN for a single chain. It
+// panics if there is no such site or level.
 func (m Marginals) At(site, level int) (p, se float64) {
 	if site < 0 || site >= m.Sites || level < 0 || level >= m.Levels {
 		panic(fmt.Sprintf("diagnose: Marginals: site = %d, level = %d, want < %d and < %d", site, level, m.Sites, m.Levels))
@@ -35,9 +35,9 @@ func (m Marginals) At(site, level int) (p, se float64) {
 	return m.P[i], m.SE[i]
 }
 
-// KeepMarginals makes t count the levels of every site, in 8 bytes per chain, site
-// and level, streaming or not. Observe panics on a level outside 0…levels−1. It
-// returns t, and panics if levels < 1 or after the first draw.
+// KeepMarginals makes t count the levels of every site, in 8 bytes per chain, site and level,
+// streaming or not. Observe then panics on a level outside 0…levels−1. KeepMarginals returns t, and
+// panics if levels < 1 or after the first draw.
 func (t *Trace) KeepMarginals(levels int) *Trace {
 	t.early("KeepMarginals")
 	if levels < 1 {
@@ -47,9 +47,9 @@ func (t *Trace) KeepMarginals(levels int) *Trace {
 	return t
 }
 
-// Marginals returns the frequencies of levels so far. It is an error if they were
-// not kept ([Trace.KeepMarginals]), there are no draws (ErrTooFew), or chains
-// differ in their number of sites.
+// Marginals returns the frequencies of levels so far. It is an error if the frequencies were not
+// kept ([Trace.KeepMarginals]), there are no draws (ErrTooFew), or chains differ in their number of
+// sites.
 func (t *Trace) Marginals() (Marginals, error) {
 	if t.levels == 0 {
 		return Marginals{}, errNotKept("Marginals", "KeepMarginals")

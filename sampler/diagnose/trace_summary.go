@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Summary computes the summary of the draws so far. In full mode it takes
-// O(S log S) time and O(S) memory for S draws of all chains; the draws that
-// only some chains have (see [Trace.Len]) do not count.
+// Summary computes the summary of the draws so far. In full mode it takes O(S log S) time and O(S)
+// memory for S draws of all chains; draws that only some chains have (see [Trace.Len]) are not
+// included.
 func (t *Trace) Summary() Summary {
 	s := Summary{Chains: t.Chains(), Draws: t.Len(), Streaming: t.streaming}
 	var draws, moves, accepts int
@@ -29,9 +29,9 @@ func (t *Trace) Summary() Summary {
 	return s
 }
 
-// Row summarises one function, or "energy", "accept" or "moves", as [Trace.Summary]
-// does the functions. Errors are those of [Trace.Values], except that a streaming
-// trace has rows for its functions.
+// Row summarises one function, or "energy", "accept" or "moves", as [Trace.Summary] does for the
+// functions. Errors are those of [Trace.Values], except that a streaming trace has rows for its
+// functions.
 func (t *Trace) Row(name string) (Row, error) {
 	if i := slices.Index(t.names, name); i >= 0 {
 		return t.row(i), nil

@@ -8,16 +8,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// weights are sums of w = exp(l) and w² over chains.
+// weights holds sums of w = exp(l) and w² over chains.
 type weights struct {
 	first, second scaledSum
 	bad           badDraw
 }
 
-// largestLog bounds |l|, so that exponents of two are ints of 32 bits.
+// largestLog bounds |l|, so that exponents of two fit 32-bit ints.
 const largestLog = 1 << 28
 
-// add takes in the weight exp(l) of a chain.
+// add adds the weight exp(l) of a chain.
 func (w *weights) add(chain int, l float64) {
 	if math.IsInf(l, -1) {
 		return
@@ -72,11 +72,10 @@ func (w *weights) mean(n int) (mean, relative, ess float64, err error) {
 	return mean, relative, ess, nil
 }
 
-// scaledSum is a sum without rounding of positive numbers m·2^k of any size, but
-// for those that the largest makes vanish: sums[j] holds terms of 2^(span·(top−j))
-// … 2^(span·(top−j+1)), in that unit. What is below both differs from the largest
-// term by more than 2^−512, and which terms those are does not depend on the order
-// in which they come.
+// scaledSum is a sum without rounding of positive numbers m·2^k of any size, except numbers that
+// are negligible next to the largest: sums[j] holds the terms between 2^(span·(top−j)) and
+// 2^(span·(top−j+1)), in that unit. Terms below both sums are smaller than the largest term by a
+// factor of more than 2^512. Which terms these are does not depend on the order of addition.
 type scaledSum struct {
 	top  int
 	sums [2]exactSum // the first is positive unless there is no term
@@ -92,7 +91,8 @@ func (s *scaledSum) add(m float64, k int) {
 	}
 }
 
-// raise makes the top at least that, drops what is then too low and returns it.
+// raise raises the top to at least the given value, drops sums that are then too low, and returns
+// the top.
 func (s *scaledSum) raise(top int) int {
 	switch {
 	case s.sums[0].terms == 0:

@@ -20,30 +20,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Save writes a checkpoint: all samples of the runner, including those that it has
-// loaded. It needs a Config.Checkpoint.Path; without one no samples are kept.
+// Save writes a checkpoint: all samples of the runner, including those that it loaded. It needs a
+// Config.Checkpoint.Path; without one the runner keeps no samples.
 func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 
-// Load reads what Save wrote, into a new runner of the same model, process and
-// Config. Count, Workers, Checkpoint, Observe and Progress may differ; the error names
-// the first other setting that differs. Models are compared by their predictions for
-// some states, to 1e-3. Sample and Fill then return the samples of the checkpoint
-// before they draw more, so call them as in a run from the start. On an error the
-// runner is as it was, but after an error of a [Recaller] it cannot be used.
+// Load reads what Save wrote into a new runner with the same model, process and Config. Count,
+// Workers, Checkpoint, Observe and Progress may differ. If another setting differs, the error names
+// the first such setting. Models are compared by their predictions for some states, to 1e-3. Sample
+// and Fill then return the samples of the checkpoint before they draw more, so call them as in a
+// run from the start. On an error the runner is unchanged, except that after an error of a
+// [Recaller] it cannot be used.
 func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error { return d.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path so that no failure loses both it
-// and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint in the file path in such a way that no failure loses both the new
+// checkpoint and the previous one, which stays as path.old; see [sampler.Runner.SaveFile].
 func (d *Runner[S]) SaveFile(path string) error { return d.life.SaveFile(path) }
 
-// LoadFile reads what SaveFile saved, as Load does. If the file path is missing
-// or damaged, it reads the generation before it, path.old.
+// LoadFile reads what SaveFile saved, as Load does. If the file path is missing or damaged, it
+// reads the previous checkpoint, path.old.
 func (d *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return d.life.LoadFile(ctx, path)
 }
 
-// finished is what a runner keeps for its checkpoints: the samples that it has
-// finished, or that a checkpoint had.
+// finished is what a runner keeps for its checkpoints: the samples that it has finished, or that
+// were in a loaded checkpoint.
 type finished[S energy.Site] struct {
 	x      []S
 	given  []uint64  // digest of what each was clamped to by Fill, 0 for nothing
@@ -52,13 +52,13 @@ type finished[S energy.Site] struct {
 	own    []uint64  // given of the samples under way
 }
 
-// fault is why a sample was given up.
+// fault is the reason why a sample was abandoned.
 type fault struct {
 	of int // the sample, counted among those kept
 	recorded
 }
 
-// why returns why sample k was given up, nil if it was made.
+// why returns why sample k was abandoned, or nil if it was made.
 func (f *finished[S]) why(k int) error {
 	at, found := slices.BinarySearchFunc(f.fault, k, func(e fault, k int) int { return e.of - k })
 	if !found {
@@ -67,11 +67,11 @@ func (f *finished[S]) why(k int) error {
 	return &f.fault[at].recorded
 }
 
-// clamp records what sample g of the batch is clamped to in addition to the configuration.
+// clamp records the values to which sample g of the batch is clamped in addition to the
+// configuration.
 func (f *finished[S]) clamp(g int, own []S) { f.own = append(f.own[:g], digest(own)) }
 
-// add keeps sample g of the batch: what was made of it, its error or nil, and its
-// estimate.
+// add keeps sample g of the batch: its states, its error or nil, and its estimate.
 func (f *finished[S]) add(g int, x []S, why error, logZ float64) {
 	if why != nil {
 		f.fault = append(f.fault, fault{len(f.given), record(why)})
@@ -81,7 +81,7 @@ func (f *finished[S]) add(g int, x []S, why error, logZ float64) {
 	f.weight = append(f.weight, logZ)
 }
 
-// digest is a number that differs between rows; 0 for none.
+// digest identifies a row; 0 means no row.
 func digest[S energy.Site](row []S) uint64 {
 	if len(row) == 0 {
 		return 0
@@ -101,9 +101,9 @@ func digest[S energy.Site](row []S) uint64 {
 	return h.Sum64()
 }
 
-// remember checks what parts and checkpoints ask of the projection, and makes
-// ready to keep samples if Config.Checkpoint asks for it. The settings are those
-// at the start: a projection with a memory changes.
+// remember checks the requirements of parts and checkpoints on the projection, and prepares to keep
+// samples if Config.Checkpoint is set. The settings are those at the start, because a projection
+// with a memory changes.
 func (d *Runner[S]) remember(ctx context.Context) error {
 	if d.committer != nil && d.cfg.First > 0 {
 		return fmt.Errorf("diffusion: Config.First = %d, want 0: the projection %T remembers the samples before", d.cfg.First, d.projection)
@@ -119,14 +119,14 @@ func (d *Runner[S]) remember(ctx context.Context) error {
 	return nil
 }
 
-// settings returns what a checkpoint must agree on, except for the part of the run.
+// settings returns the settings on which a checkpoint must agree, except for the part of the run.
 func (d *Runner[S]) settings(ctx context.Context) *fingerprint.List {
 	l := &fingerprint.List{Sites: d.sites, Levels: d.levels}
 	d.list(ctx, l.Add)
 	return l
 }
 
-// list adds the settings, for which it asks the model for two predictions.
+// list adds the settings. For these it asks the model for two predictions.
 func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) {
 	check.Must("diffusion: Settings", "add", add)
 	c := &d.cfg
@@ -158,19 +158,17 @@ func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) 
 	d.probe(ctx, add, "predictions for test states", d.model)
 }
 
-// row is numbers that count to the bit, and by a digest if they are many.
+// row is a row of numbers compared bit for bit; a long row is compared by a digest.
 type row []float64
 
-// Described is a conditioning (Config.Meta) that lists the values on which a checkpoint
-// and the run that loads it must agree: Settings calls add, with name and value, for
-// each.
+// Described is a conditioning (Config.Meta) that lists the values on which a checkpoint and the run
+// that loads it must agree. Settings calls add with the name of each value and the value.
 type Described interface {
 	Settings(add func(name string, value any))
 }
 
-// meta returns what a checkpoint records of a conditioning: the content of numbers, texts
-// and slices of them, the name or settings of values that have these, and the type of
-// all others.
+// meta returns what a checkpoint records about a conditioning: the content of numbers, strings and
+// slices of them, the name or settings of values that have these, and the type of all other values.
 func meta(v any) any {
 	switch v := v.(type) {
 	case []float64:
@@ -224,10 +222,9 @@ func (d *Runner[S]) probe(ctx context.Context, add func(name string, value any),
 	add(name, seen)
 }
 
-// A checkpoint is a frame with the settings, one with the number of samples and, if
-// some were given up, the number of those, these with the reasons in frames of
-// faultsPerFrame, and the samples, in frames of about frameSize bytes; see
-// [session.Frames].
+// A checkpoint consists of a frame with the settings, one with the number of samples and, if some
+// were abandoned, their number; the abandoned ones with the reasons, in frames of faultsPerFrame;
+// and the samples, in frames of about frameSize bytes; see [session.Frames].
 const (
 	magic          = "gibbsite samples 1\n"
 	frameSize      = 1 << 20
@@ -268,7 +265,7 @@ func (d *Runner[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// frames are those of a checkpoint of k, or of one that k is to hold.
+// frames returns the frames of a checkpoint of k, or of one to be loaded into k.
 func (d *Runner[S]) frames(k *finished[S]) *session.Frames {
 	size := 4*d.sites + 16
 	n, faults, per := len(k.given), len(k.fault), max(1, frameSize/size)
@@ -296,7 +293,7 @@ func (d *Runner[S]) frames(k *finished[S]) *session.Frames {
 	return f
 }
 
-// reasons goes through why some of n samples were given up.
+// reasons reads or writes the reasons why some of n samples were abandoned.
 func (f *finished[S]) reasons(w *wire.Fields, from, to, n int) {
 	if w.Reading() {
 		f.fault = append(f.fault, make([]fault, to-from)...)
@@ -314,7 +311,7 @@ func (f *finished[S]) reasons(w *wire.Fields, from, to, n int) {
 	}
 }
 
-// samples goes through some samples.
+// samples reads or writes some samples.
 func (d *Runner[S]) samples(w *wire.Fields, k *finished[S], from, to int) {
 	if n := to - from; w.Reading() {
 		k.given, k.weight, k.x = append(k.given, make([]uint64, n)...), append(k.weight, make([]float64, n)...), append(k.x, make([]S, n*d.sites)...)
@@ -336,7 +333,7 @@ func (d *Runner[S]) samples(w *wire.Fields, k *finished[S], from, to int) {
 	}
 }
 
-// recall passes the samples of f, except those given up, to a projection with a memory.
+// recall passes the samples of f, except abandoned ones, to a projection with a memory.
 func (d *Runner[S]) recall(f *finished[S]) error {
 	memory, _ := d.committer.(Recaller) // New has asked
 	x, _ := any(f.x).([]int32)

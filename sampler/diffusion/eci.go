@@ -11,20 +11,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// ECI is a flow of reals whose steps extrapolate, correct and interpolate (Cheng, Han,
-// Maddix, Ansari, Stuart, Mahoney and Wang 2025). From x_t the denoiser predicts the end
-// x̂_0 of the trajectory, the projector of the run corrects it to v, and the next state
-// lies between v and noise ε that does not come from x_t,
+// ECI is a flow of reals whose steps extrapolate, correct and interpolate (Cheng, Han, Maddix,
+// Ansari, Stuart, Mahoney and Wang 2025). From x_t the denoiser predicts the end x̂_0 of the
+// trajectory, the projector of the run corrects the prediction to v, and the next state lies
+// between v and noise ε that is independent of x_t,
 //
 //	x_s = √ᾱ_s·v + √(1−ᾱ_s)·ε,
 //
-// which on straight paths is z_s = (1−s)·v + s·ε. A [Gaussian] takes ε̂ from x_t and the
-// denoiser instead. The last step returns v.
+// which on straight paths is z_s = (1−s)·v + s·ε. A [Gaussian], in contrast, computes ε̂ from x_t
+// and the denoiser. The last step returns v.
 //
-// A network that predicts the velocity of a flow on straight paths becomes a denoiser by
-// denoise.Velocity; conversely, any denoiser of reals gives the velocity E[ε − x_0 | z].
-// For a flow without constraints use Gaussian with the schedule [noise.Straight]: its
-// steps are Euler's.
+// denoise.Velocity turns a network that predicts the velocity of a flow on straight paths into a
+// denoiser; conversely, any denoiser of reals gives the velocity E[ε − x_0 | z]. For a flow without
+// constraints use Gaussian with the schedule [noise.Straight]: its steps are Euler steps.
 //
 // With Resample −1 and the projector of package projection/newton, ECI is
 // physics-constrained flow matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and
@@ -32,28 +31,25 @@ import (
 //
 // # Caveats
 //
-// ECI does not sample from the distribution of the model, even without a constraint,
-// because ε is not the noise that the state holds. A standard normal variable, for
-// instance, comes out with the variance
+// ECI does not sample from the distribution of the model, even without a constraint, because ε is
+// not the noise contained in the state. For instance, a standard normal variable gets the variance
 //
 //	steps                    10    50    200   1000
 //	ε drawn anew each round  .40   .47   .49   .50
 //	ε kept (PCFM)            2.2   8.7   25    79
 //
-// by the recursion that the test computes; with Mix 5 and ε kept it is three times as
-// much. Directions that the model knows to be narrow suffer less. Gaussian with
-// noise.Straight and a projector has neither error, and package twisted draws from the
-// conditional distribution itself.
+// by the recursion that the test computes; with Mix 5 and ε kept, the variance is three times as
+// large. Directions in which the model is narrow suffer less. Gaussian with noise.Straight and a
+// projector has neither error, and package twisted draws from the conditional distribution itself.
 type ECI struct {
 	Schedule noise.Schedule // ᾱ; noise.Straight{} if nil
 
-	// Mix is the number of rounds of a step. All rounds but the last go back to the
-	// time that they started from, so that a correction spreads to the rest of the
-	// state. 0 means 1.
+	// Mix is the number of rounds of a step. All rounds except the last return to the time at which
+	// they started, so that a correction spreads to the rest of the state. 0 means 1.
 	Mix int
 
-	// Resample is the number of rounds after which ε is drawn anew. 0 means 1; −1
-	// keeps the noise that the sample began with.
+	// Resample is the number of rounds after which ε is drawn anew. 0 means 1; −1 keeps the noise
+	// from the start of the sample.
 	Resample int
 }
 
@@ -76,7 +72,7 @@ func (p ECI) Bind(_ context.Context, sites, levels int) (Steps[float32], error) 
 	return &eci{schedule: c, mix: max(1, p.Mix), resample: cmp.Or(p.Resample, 1), noise: make([]float32, sites)}, nil
 }
 
-// eci is a bound [ECI] with what belongs to a sample.
+// eci is a bound [ECI] with the state of a sample.
 type eci struct {
 	schedule noise.Schedule
 	mix      int
@@ -103,7 +99,7 @@ func (p *eci) Prior(x []float32, r *sampler.Stream) {
 	p.rounds = 0
 }
 
-// Next implements [Steps]: an even grid. The rounds of a step but the last stay at their
+// Next implements [Steps] with an even grid. All rounds of a step except the last stay at the same
 // time.
 func (p *eci) Next(_ []float32, t float64, step, steps int, _ *sampler.Stream) float64 {
 	if step%p.mix < p.mix-1 {

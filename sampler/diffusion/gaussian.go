@@ -22,25 +22,23 @@ import (
 // last step has ᾱ_0 = 1 and σ = 0 and returns x̂_0. Wrap a network that predicts ε̂ in
 // energy.NoisePredictor.
 //
-// When a projection moves x̂_0 to v, the next state is made from v and the original ε̂
-// of the denoiser: recomputing ε̂ from v hurts in the Euclidean metric (constrained
-// posterior sampling; Narasimhan et al. 2025). A projection in the metric of the
-// posterior covariance (proximal.Projector.Metric) is the conditional mean; set
-// Recompute for it, so that ε̂ is taken from v. Config.ProjectState lists the methods
-// that this is compared with.
+// When a projection moves x̂_0 to v, the next state is computed from v and the denoiser's original
+// ε̂: recomputing ε̂ from v gives worse results in the Euclidean metric (constrained posterior
+// sampling; Narasimhan et al. 2025). A projection in the metric of the posterior covariance
+// (proximal.Projector.Metric) is the conditional mean; for such a projection set Recompute, so that
+// ε̂ is computed from v. Config.ProjectState lists the methods to which this is compared.
 type Gaussian struct {
 	Schedule noise.Schedule // ᾱ; LinearBeta{} if nil
 
 	// Eta is η in [0, 1].
 	Eta float64
 
-	// Wide adds noise of the variance β = 1 − ᾱ_t/ᾱ_s of the forward step in
-	// place of σ² (η = 1 only). It is the larger of the two choices of Ho et al.
-	// 2020: exact for clean samples of unit variance, as σ² is for known clean
-	// samples. The last step adds no noise.
+	// Wide adds noise with the variance β = 1 − ᾱ_t/ᾱ_s of the forward step instead of σ² (η = 1
+	// only). It is the larger of the two choices of Ho et al. 2020: β is exact for clean samples of
+	// unit variance, σ² for known clean samples. The last step adds no noise.
 	Wide bool
 
-	// Recompute takes ε̂ from the projected prediction.
+	// Recompute computes ε̂ from the projected prediction.
 	Recompute bool
 }
 
@@ -61,7 +59,7 @@ func (p Gaussian) Bind(_ context.Context, sites, levels int) (Steps[float32], er
 	return &gaussian{schedule: c, eta: p.Eta, wide: p.Wide, recompute: p.Recompute}, nil
 }
 
-// gaussian is a bound [Gaussian]. It keeps nothing of a sample.
+// gaussian is a bound [Gaussian]. It keeps no state of a sample.
 type gaussian struct {
 	schedule        noise.Schedule
 	eta             float64
@@ -74,7 +72,7 @@ func (p *gaussian) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 // Prior draws standard normal numbers.
 func (p *gaussian) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// Next implements [Steps]: an even grid.
+// Next implements [Steps] with an even grid.
 func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }

@@ -16,33 +16,32 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Guide is a denoiser that may change the reverse step of [Factorised] steps instead
-// of its prediction. Runners find it through energy.As, so a wrapper has to pass As
-// on. They set Noised.Guided when they apply the guidance.
+// Guide is a denoiser that may change the reverse step of [Factorised] steps instead of its
+// prediction. Runners find a Guide through energy.As, so a wrapper must forward As. Runners set
+// Noised.Guided when they apply the guidance.
 type Guide interface {
-	// Guidance returns the weight γ and what guides the step: a denoiser without the
-	// condition, as in [ClassifierFree], or a classifier, as in [ClassifierGuided].
-	// Both are nil if the prediction is all there is.
+	// Guidance returns the weight γ and what guides the step: a denoiser without the condition, as
+	// in [ClassifierFree], or a classifier, as in [ClassifierGuided]. Both are nil if only the
+	// prediction is guided.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 
-// Classifier returns how likely a condition y is when one site changes. Use
+// Classifier returns how likely a condition y is for every change of a single site. Use
 // [ExactClassifier], [FirstOrderClassifier] or a type of your own.
 type Classifier interface {
-	// Table stores log p(y | x with x_i = l, t) + c_i for every site i and
-	// level l of one state x at time t; −Inf rules a level out. It must be safe
-	// for concurrent use.
+	// Table stores log p(y | x with x_i = l, t) + c_i for every site i and level l of one state x
+	// at time t; −Inf excludes a level. It must be safe for concurrent use.
 	Table(dst []float32, x []int32, t float64) error
 }
 
 // errUnseen is the error of a denoiser whose guidance the caller does not apply.
 var errUnseen = errors.New("guidance at the posterior is not seen by the caller; a wrapper has to pass energy.As on")
 
-// errInside is the error of a denoiser inside another whose guidance no caller can apply.
+// errInside is the error of a denoiser inside another denoiser whose guidance no caller can apply.
 var errInside = errors.New("AtPosterior = true inside another denoiser, want false, or the guide around the other one")
 
-// checkInside returns the error of a [noise.Checked] denoiser inside another, and an
-// error if one leads reverse steps, as that would have no effect. name is the outer one's.
+// checkInside returns the error of a [noise.Checked] denoiser inside another, and an error if a
+// denoiser guides reverse steps, which would have no effect. name is that of the outer denoiser.
 func checkInside(name string, inside ...energy.Denoiser[int32]) error {
 	for _, d := range inside {
 		if c, ok := energy.As[noise.Checked](d); ok {
@@ -57,8 +56,8 @@ func checkInside(name string, inside ...energy.Denoiser[int32]) error {
 	return nil
 }
 
-// checkPair returns an error unless two denoisers, with and without a condition, are
-// alike. name is who compares them.
+// checkPair returns an error unless two denoisers, with and without a condition, have the same
+// properties. name is that of the caller.
 func checkPair(name string, with, without energy.Denoiser[int32]) error {
 	sites, levels := with.Shape()
 	s, l := without.Shape()
@@ -73,7 +72,7 @@ func checkScale(name string, gamma float64) error {
 	return check.If(!(gamma >= 0) || math.IsInf(gamma, 1), "diffusion: %s: Scale = %v, want ≥ 0 and finite", name, gamma)
 }
 
-// blend stores γ·c + (1−γ)·u in c. What c rules out stays ruled out.
+// blend stores γ·c + (1−γ)·u in c. A level that c excludes remains excluded.
 func blend(c, u []float32, gamma float64) {
 	if gamma == 1 {
 		return
@@ -88,7 +87,7 @@ func blend(c, u []float32, gamma float64) {
 	}
 }
 
-// lean adds γ·c to v. What either rules out stays ruled out.
+// lean adds γ·c to v. A level that either excludes remains excluded.
 func lean(v, c []float32, gamma float64) {
 	if gamma == 0 {
 		return
@@ -100,7 +99,7 @@ func lean(v, c []float32, gamma float64) {
 	}
 }
 
-// guided is what a runner keeps for guidance at the posterior.
+// guided is the state of a runner for guidance at the posterior.
 type guided struct {
 	scale      float64
 	other      energy.Denoiser[int32] // of classifier-free guidance, or nil
@@ -109,7 +108,7 @@ type guided struct {
 	post, tab  [][]float32            // by worker: sites × levels
 }
 
-// guide sets up the guidance at the posterior that the model asks for.
+// guide sets up the guidance at the posterior that the model requests.
 func guide(d *Runner[int32], process any) error {
 	m, ok := energy.As[Guide](d.model)
 	if !ok {
@@ -207,8 +206,8 @@ func (g *guided) reverse(d *Runner[int32], w, i int, t, next float64) error {
 	return nil
 }
 
-// against makes the table of a classifier one of log p(y | x with x_i = l)/p(y | x) where
-// x has a mask.
+// against converts the table of a classifier to log p(y | x with x_i = l)/p(y | x) at the sites
+// where x has a mask.
 func against(tab []float32, x []int32, p Absorbing) error {
 	levels := len(tab) / len(x)
 	for i, l := range x {
@@ -227,8 +226,8 @@ func against(tab []float32, x []int32, p Absorbing) error {
 	return nil
 }
 
-// jump draws one jump of a slot by its rates. masked is the first site that can make one,
-// −1 if there is none.
+// jump draws one jump of a slot by its rates. masked is the first site that can jump, or −1 if
+// there is none.
 func jump(s *slots.Slot[int32], rates []float32, masked int) error {
 	if masked < 0 {
 		return nil
@@ -246,8 +245,8 @@ func jump(s *slots.Slot[int32], rates []float32, masked int) error {
 	return &PredictionError{Site: masked, Empty: true}
 }
 
-// ExactClassifier is the classifier log p(y | x) = −E(x), evaluated for every
-// level of every site. The model's levels include the mask, if there is one.
+// ExactClassifier is the classifier log p(y | x) = −E(x), evaluated for every level of every site.
+// If there is a mask, it is one of the model's levels.
 type ExactClassifier struct{ Model energy.Model }
 
 // Table implements [Classifier].
@@ -269,9 +268,9 @@ func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 	return nil
 }
 
-// FirstOrderClassifier is [ExactClassifier] with the table of an
-// [energy.Differentiable] model, at the price of one evaluation. If that table is a
-// gradient, it is the first-order Taylor expansion of log p(y | x) at x.
+// FirstOrderClassifier is [ExactClassifier] with the table of an [energy.Differentiable] model, at
+// the cost of one evaluation. If that table is a gradient, the result is the first-order Taylor
+// expansion of log p(y | x) at x.
 type FirstOrderClassifier struct{ Model energy.Model }
 
 // Table implements [Classifier]. It returns an error if the model has no table.
@@ -291,29 +290,28 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 	return nil
 }
 
-// ClassifierFree is a denoiser that leans towards a condition y by comparing the
-// predictions with and without it (Ho and Salimans 2022; for tokens Schiff et al.
-// 2025). At the prediction, the default,
+// ClassifierFree is a denoiser that is guided towards a condition y by comparing the predictions
+// with and without y (Ho and Salimans 2022; for tokens Schiff et al. 2025). At the prediction, the
+// default,
 //
 //	p(x_0,i | x_t) ∝ p(x_0,i | x_t, y)^γ · p(x_0,i | x_t)^{1−γ},
 //
-// which can be combined with every process and projection. At the posterior
+// which works with every process and projection. At the posterior
 //
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ},
 //
-// which differs, because masks take part in it: for γ > 1, sites that the condition
-// makes certain are revealed sooner. In both forms γ = 1 gives the conditional
-// denoiser and γ = 0 the unconditional one. For γ > 1 a level that has weight with the
-// condition and none without it is an error.
+// which is different, because masks are included: for γ > 1, sites that the condition determines
+// are revealed sooner. In both forms γ = 1 gives the conditional denoiser and γ = 0 the
+// unconditional one. For γ > 1 it is an error if a level has weight with the condition and none
+// without it.
 type ClassifierFree struct {
 	Conditional, Unconditional energy.Denoiser[int32]
 
 	// Scale is γ ≥ 0.
 	Scale float64
 
-	// AtPosterior guides the reverse step of a [Factorised] process. Projections
-	// cannot be combined with it, and wrappers have to pass energy.As on: see
-	// [Guide].
+	// AtPosterior guides the reverse step of a [Factorised] process instead. It cannot be combined
+	// with projections, and wrappers must forward energy.As: see [Guide].
 	AtPosterior bool
 }
 
@@ -329,7 +327,7 @@ func (g ClassifierFree) TimeFree() bool {
 	return !g.AtPosterior && energy.TimeFree(g.Conditional) && energy.TimeFree(g.Unconditional)
 }
 
-// LeaveOneOut reports whether the denoisers predict sites from the others.
+// LeaveOneOut reports whether Conditional predicts each site from the other sites.
 func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
 
 // As finds the [energy.Masking] of Conditional, if it has one, and nothing else.
@@ -346,9 +344,9 @@ func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser
 	return g.Scale, g.Unconditional, nil
 }
 
-// Denoise implements [energy.Denoiser]. It returns the combined prediction or, at the
-// posterior, the conditional one. At the posterior it is an error unless q.Guided is
-// set: the caller then applies the guidance.
+// Denoise implements [energy.Denoiser]. It returns the combined prediction or, at the posterior,
+// the conditional one. At the posterior it returns an error unless q.Guided is set, which means
+// that the caller applies the guidance.
 func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
@@ -382,8 +380,8 @@ func (g ClassifierFree) Check() error {
 	return checkPair("ClassifierFree", g.Conditional, g.Unconditional)
 }
 
-// CheckInside is Check of a denoiser inside another that changes its predictions, which
-// guidance at the posterior would not reach.
+// CheckInside is Check for a denoiser wrapped by one that changes its predictions. Those changes
+// would not reach guidance at the posterior.
 func (g ClassifierFree) CheckInside() error {
 	if g.AtPosterior {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errInside)
@@ -396,11 +394,11 @@ func (g ClassifierFree) CheckInside() error {
 //
 //	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ,
 //
-// which can be combined with every process and projection, and at the posterior
+// which works with every process and projection, and at the posterior
 //
 //	p(x_s,i = l | x_t) ∝ p(x_s,i = l | x_t)·p(y | x_t with x_i = l)^γ.
 //
-// Both treat the effects of sites on y as independent.
+// Both treat the effects of different sites on y as independent.
 type ClassifierGuided struct {
 	energy.Denoiser[int32]
 	Classifier Classifier
@@ -408,9 +406,8 @@ type ClassifierGuided struct {
 	// Scale is γ ≥ 0.
 	Scale float64
 
-	// AtPosterior guides the reverse step of a [Factorised] process. Projections
-	// cannot be combined with it, and wrappers have to pass energy.As on: see
-	// [Guide].
+	// AtPosterior guides the reverse step of a [Factorised] process instead. It cannot be combined
+	// with projections, and wrappers must forward energy.As: see [Guide].
 	AtPosterior bool
 }
 
@@ -423,7 +420,7 @@ func (g ClassifierGuided) Shape() (sites, levels int) {
 // TimeFree returns false: a classifier may depend on time.
 func (g ClassifierGuided) TimeFree() bool { return false }
 
-// LeaveOneOut reports whether the denoiser predicts sites from the others.
+// LeaveOneOut reports whether the denoiser predicts each site from the other sites.
 func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
 
 // As finds the [energy.Masking] of Denoiser, if it has one, and nothing else.
@@ -440,8 +437,8 @@ func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denois
 	return g.Scale, nil, g.Classifier
 }
 
-// Denoise implements [energy.Denoiser]. At the posterior it is an error unless q.Guided
-// is set: the caller then applies the guidance.
+// Denoise implements [energy.Denoiser]. At the posterior it returns an error unless q.Guided is
+// set, which means that the caller applies the guidance.
 func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)
@@ -472,8 +469,8 @@ func (g ClassifierGuided) Check() error {
 	return cmp.Or(checkInside("ClassifierGuided", g.Denoiser), checkScale("ClassifierGuided", g.Scale))
 }
 
-// CheckInside is Check of a denoiser inside another that changes its predictions, which
-// guidance at the posterior would not reach.
+// CheckInside is Check for a denoiser wrapped by one that changes its predictions. Those changes
+// would not reach guidance at the posterior.
 func (g ClassifierGuided) CheckInside() error {
 	if g.AtPosterior {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errInside)

@@ -12,47 +12,46 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Masked is masked diffusion (MDLM; Sahoo et al. 2024): at time t every token
-// has become the mask with probability 1 − α(t). In reverse a token that shows
-// stays, and a mask gives way to a draw from the prediction with probability
+// Masked is masked diffusion (MDLM; Sahoo et al. 2024): at time t every token has become the mask
+// with probability 1 − α(t). In reverse, an unmasked token stays, and a mask is replaced by a draw
+// from the prediction with probability
 //
 //	(α(s) − α(t)) / (1 − α(t)).
 //
-// Whether a mask gives way is decided first, so rows of masks that stay are never
-// read. Sites that give way in the same step are drawn independently. The distribution
-// is exactly that of the denoiser if dependent sites never give way together (see
-// FirstHitting), and in the limit of many steps.
+// Whether to reveal a mask is decided first, so the prediction's rows for masks that remain are not
+// read. Sites revealed in the same step are drawn independently. The distribution is exactly that
+// of the denoiser if dependent sites are never revealed together (see FirstHitting), and in the
+// limit of many steps.
 //
-// Its steps are also [Joint] and [Absorbing], [Factorised] without FirstHitting and
-// [Clocked] with it, and keep no state of a sample.
+// Its steps are also [Joint] and [Absorbing]; they are [Clocked] with FirstHitting and [Factorised]
+// without it. They keep no state of a sample.
 type Masked struct {
-	// Mask is the level that stands for a masked token. Predictions never put
-	// weight on it, whatever the denoiser returns.
+	// Mask is the level that represents a masked token. Predictions never give it weight, whatever
+	// the denoiser returns.
 	Mask int32
 
 	// Schedule is LogLinear{} if nil.
 	Schedule noise.Schedule
 
-	// FirstHitting reveals one token per step, at the time at which the process in
-	// continuous time does (Zheng et al. 2024): with n masks left,
+	// FirstHitting reveals one token per step, at the time at which the continuous-time process
+	// does (Zheng et al. 2024): with n masks left,
 	//
 	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform,
 	//
-	// then a random mask gives way. A sample takes as many steps as it has
-	// masks; the number of steps asked for is ignored. The distribution is exactly
-	// that of the denoiser, without discretisation error. The denoiser sees a time
-	// before the start of the schedule as the smallest positive number.
+	// after which a random mask is revealed. A sample takes as many steps as it has masks; the
+	// requested number of steps is ignored. The distribution is exactly that of the denoiser,
+	// without discretisation error. If the time is before the start of the schedule, the denoiser
+	// is given the smallest positive number instead.
 	//
-	// Guidance at the posterior multiplies the rate at which a mask of the process in
-	// continuous time becomes a token, as a grid with many steps does (Nisonoff et al.
-	// 2024). So the mask that gives way, and its token, have probability ∝
-	// p(x_0,i = l | x_t, y)^γ·p(x_0,i = l | x_t)^{1−γ} with [ClassifierFree] and
-	// p(x_0,i = l | x_t)·(p(y | x_t with x_i = l)/p(y | x_t))^γ with
-	// [ClassifierGuided]; the times stay those without guidance.
+	// Guidance at the posterior multiplies the rate at which a mask of the continuous-time process
+	// becomes a token, as a grid with many steps does (Nisonoff et al. 2024). So the mask to reveal
+	// and its token have probability ∝ p(x_0,i = l | x_t, y)^γ·p(x_0,i = l | x_t)^{1−γ} with
+	// [ClassifierFree] and p(x_0,i = l | x_t)·(p(y | x_t with x_i = l)/p(y | x_t))^γ with
+	// [ClassifierGuided]; the times remain those without guidance.
 	FirstHitting bool
 }
 
-// Bind checks that Mask is a level and that the schedule is one.
+// Bind checks that Mask is a level and that the schedule is valid.
 func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Masked", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
@@ -64,10 +63,10 @@ func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 	return &masked{absorbing{m}}, nil
 }
 
-// absorbing is what the steps of this file and of [Ordered] and [Remask] share.
+// absorbing holds what the steps of this file, of [Ordered] and of [Remask] share.
 type absorbing struct{ slots.Absorbing }
 
-// Intact stores the tokens that show in x0: see [IntactSteps].
+// Intact stores the unmasked tokens in x0: see [IntactSteps].
 func (p *absorbing) Intact(x0, x []int32) {
 	for i, l := range x {
 		if x0[i] = l; l == p.Mask {
@@ -76,7 +75,7 @@ func (p *absorbing) Intact(x0, x []int32) {
 	}
 }
 
-// token returns the token for the masked site i: that of x0 or, if it is nil, a draw.
+// token returns the token for the masked site i: that of x0, or a draw if x0 is nil.
 func (p *absorbing) token(x0 []int32, v []float32, i int, r *sampler.Stream) (int32, error) {
 	if x0 != nil {
 		return x0[i], nil
@@ -88,8 +87,8 @@ func (p *absorbing) token(x0 []int32, v []float32, i int, r *sampler.Stream) (in
 	return l, nil
 }
 
-// posterior is Posterior where a token that shows is hidden with probability hide(i), and
-// a mask gives way with probability reveal.
+// posterior is Posterior if an unmasked token is masked with probability hide(i) and a mask is
+// revealed with probability reveal.
 func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) float64, reveal float64) {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	for i, l := range x {
@@ -112,18 +111,18 @@ func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) floa
 	}
 }
 
-// masked is a bound [Masked] on a grid. It keeps nothing of a sample.
+// masked is a bound [Masked] on a grid. It keeps no state of a sample.
 type masked struct{ absorbing }
 
-// Reveals implements revealing.
+// Reveals implements the interface revealing.
 func (p *masked) Reveals() energy.Reveals { return energy.RevealsEach }
 
-// Next implements [Steps]: an even grid.
+// Next implements [Steps] with an even grid.
 func (p *masked) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
 
-// reveal returns the probability that a mask gives way.
+// reveal returns the probability that a mask is revealed.
 func (p *masked) reveal(t, s float64) float64 {
 	if s <= 0 {
 		return 1
@@ -143,7 +142,7 @@ func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.St
 	_ = p.step(x, x0, v, t, s, r)
 }
 
-// step shows tokens of x0, or draws if it is nil.
+// step reveals tokens of x0, or draws them if x0 is nil.
 func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) (err error) {
 	reveal := p.reveal(t, s)
 	for i, l := range x {
@@ -165,11 +164,10 @@ func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 	p.posterior(dst, v, x, func(int) float64 { return 0 }, p.reveal(t, s))
 }
 
-// firstHitting is a bound [Masked] with the clock of FirstHitting. It keeps nothing of a
-// sample.
+// firstHitting is a bound [Masked] with the clock of FirstHitting. It keeps no state of a sample.
 type firstHitting struct{ absorbing }
 
-// Reveals implements revealing.
+// Reveals implements the interface revealing.
 func (p *firstHitting) Reveals() energy.Reveals { return energy.RevealsOne }
 
 // MaxSteps implements [Clocked].
@@ -197,7 +195,7 @@ func (p *firstHitting) Renoise(x, x0 []int32, v []float32, _, s float64, r *samp
 	_ = p.step(x, x0, v, s, r)
 }
 
-// step shows a token of x0, or draws it if x0 is nil.
+// step reveals a token of x0, or draws it if x0 is nil.
 func (p *firstHitting) step(x, x0 []int32, v []float32, s float64, r *sampler.Stream) (err error) {
 	skipped := 0 // masks before the one that gives way
 	if s > 0 {
@@ -233,8 +231,7 @@ func (p *firstHitting) rates(dst, v []float32, x []int32) {
 	}
 }
 
-// fraction returns the probability part/whole: 0 where there is no part, 1
-// where rounding leaves no whole.
+// fraction returns the probability part/whole: 0 if part is 0, 1 if rounding leaves whole 0.
 func fraction(part, whole float64) float64 {
 	switch {
 	case !(part > 0):

@@ -43,8 +43,8 @@ func stepTokens(d *Runner[int32], w, i int, next float64) (v []float32, err erro
 	return projectTokens(d, w, i, next)
 }
 
-// observe passes on the step of slot i to the time next that worker w has made
-// with the prediction v.
+// observe passes the step of slot i to the time next, which worker w made with the prediction v, to
+// the observer.
 func (d *Runner[S]) observe(w, i int, v []float32, next float64) {
 	if d.cfg.Observe == nil {
 		return
@@ -60,9 +60,9 @@ func (d *Runner[S]) observe(w, i int, v []float32, next float64) {
 	d.cfg.Observe(n)
 }
 
-// conditionTokens makes a new prediction for slot i the full posterior, where
-// something needs that. Without projections, predictions of full posteriors are
-// only read where they are drawn from.
+// conditionTokens turns a new prediction for slot i into the full posterior if something needs
+// that. Without projections, predictions of full posteriors are read only at the sites that are
+// drawn.
 func conditionTokens(d *Runner[int32], i int) {
 	s := &d.e.Slots[i]
 	p, ok := d.process[i].(slots.Renoiser)
@@ -92,8 +92,7 @@ func conditionRest(d *Runner[int32], i int) {
 	}
 }
 
-// spare lets the projection do without the rows of certain tokens if nothing else reads
-// them.
+// spare lets the projection skip the rows of certain tokens if nothing else reads these rows.
 func spare(d *Runner[int32]) {
 	drawer, ok := d.drawer.(GivenDrawer)
 	if ok {
@@ -107,8 +106,8 @@ func spare(d *Runner[int32]) {
 	d.spared, d.certain = drawer, make([]int32, d.cfg.Batch*d.sites)
 }
 
-// projects reports whether the step from t to next projects its prediction: the last does
-// wherever projections start, so that no sample ends outside.
+// projects reports whether the step from t to next projects its prediction. The last step always
+// does, wherever projections start, so that no sample ends outside the set.
 func (d *Runner[S]) projects(t, next float64) bool {
 	return d.projection != nil && (next <= 0 ||
 		t <= d.cfg.ProjectStart && d.cfg.ProjectEvery > 0 && d.e.Step%d.cfg.ProjectEvery == 0)
@@ -155,8 +154,8 @@ func projectTokens(d *Runner[int32], w, i int, next float64) (v []float32, err e
 	return v, err
 }
 
-// stepReals is stepTokens for reals. A process that leaves the projected prediction behind
-// in the last step, as [Penalised] does, has its state projected then.
+// stepReals is stepTokens for reals. If a process moves the state away from the projected
+// prediction in the last step, as [Penalised] does, the state is projected then.
 func stepReals(d *Runner[float32], w, i int, next float64) (v []float32, err error) {
 	s, projected := &d.e.Slots[i], d.work[w].snap.Projected
 	v, s.Fresh = s.V, false
@@ -183,9 +182,9 @@ func stepReals(d *Runner[float32], w, i int, next float64) (v []float32, err err
 	return v, err
 }
 
-// keeps returns an error if the projection of the last step has moved a clamped entry of
-// slot i by more than some roundings to float32: with its own value, which it gets next,
-// the sample may be outside the set.
+// keeps returns an error if the projection of the last step has moved a clamped entry of slot i by
+// more than some roundings to float32: the entry gets its own value next, and the sample may then
+// be outside the set.
 func keeps(d *Runner[float32], i int) error {
 	s := &d.e.Slots[i]
 	for j, clean := range s.Clean {
@@ -196,7 +195,7 @@ func keeps(d *Runner[float32], i int) error {
 	return nil
 }
 
-// projectState moves the state x_s of slot i towards its projection, by the part
+// projectState moves the state x_s of slot i towards its projection, by the fraction
 // (1−s)^ProjectPower of the way.
 func projectState(d *Runner[float32], w, i int, next float64) error {
 	x := d.e.Slots[i].X

@@ -12,34 +12,33 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// OrderScore selects the measure of how certain a prediction is of a site.
+// OrderScore selects how the certainty of the prediction for a site is measured.
 type OrderScore uint8
 
 const (
 	ScoreProbability OrderScore = iota // the probability of the token drawn (LLaDA; Nie et al. 2025)
-	ScoreMargin                        // the likeliest token's probability less the second's (Dream; Ye et al. 2025)
+	ScoreMargin                        // the likeliest token's probability minus that of the second likeliest (Dream; Ye et al. 2025)
 	ScoreEntropy                       // minus the entropy of the row (Dream)
 )
 
-// Ordered reveals masked tokens in the order of confidence and, if Block is set,
-// block by block from left to right. LLaDA and Dream decode in this way.
+// Ordered reveals masked tokens in order of confidence and, if Block is set, block by block from
+// left to right. LLaDA and Dream decode in this way.
 //
-// It does not sample from the denoiser's distribution: which sites are revealed depends
-// on the tokens drawn for them, so likely tokens are favoured, even if sites are
-// revealed one at a time. Use [Masked] for samples, and Ordered for output that is
-// more likely than samples are.
+// It does not sample from the denoiser's distribution: which sites are revealed depends on the
+// tokens drawn for them, so likely tokens are favoured, even if sites are revealed one at a time.
+// Use [Masked] for samples, and Ordered for output that is more likely than typical samples.
 //
-// Every step reveals ⌈masks of the block / steps left for the block⌉ tokens;
-// blocks get equal shares of the steps.
+// Every step reveals ⌈masks of the block / steps left for the block⌉ tokens; all blocks get the
+// same share of the steps.
 type Ordered struct {
 	Mask     int32
-	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
+	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
 	Score    OrderScore
 
 	// Block is the length of a block of sites, 0 for all sites.
 	Block int
 
-	// Greedy takes the likeliest token of a row instead of a draw.
+	// Greedy takes the likeliest token of a row instead of drawing one.
 	Greedy bool
 }
 
@@ -69,7 +68,8 @@ type ordered struct {
 	p      []float32
 }
 
-// Next implements [Steps]: an even grid. It also decides how many masks give way in the step, block by block.
+// Next implements [Steps] with an even grid. It also decides how many masks the step reveals, block
+// by block.
 func (p *ordered) Next(x []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	blocks := len(p.quota)
 	for b := range p.quota {
@@ -95,12 +95,12 @@ func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 	return p.step(x, nil, v, r)
 }
 
-// Renoise implements [Renoiser]: the tokens of x0, in the order of their scores.
+// Renoise implements [Renoiser]: it reveals tokens of x0, in the order of their scores.
 func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, r)
 }
 
-// step shows tokens of x0, or chooses them if it is nil.
+// step reveals tokens of x0, or chooses them if x0 is nil.
 func (p *ordered) step(x, x0 []int32, v []float32, r *sampler.Stream) (err error) {
 	for b, quota := range p.quota {
 		if quota == 0 {
@@ -135,7 +135,7 @@ func (p *ordered) choose(x0 []int32, v []float32, i int, r *sampler.Stream) (int
 	return l[0], nil
 }
 
-// rate scores the token of site i.
+// rate computes the score of the token of site i.
 func (p *ordered) rate(v []float32, i int) {
 	var total [1]float64
 	simd.Weights(p.p, total[:], p.Row(v, i), p.Levels, 0)
@@ -159,8 +159,7 @@ func (p *ordered) rate(v []float32, i int) {
 	}
 }
 
-// reveal shows the quota masks of block b with the highest scores, the first
-// among equals.
+// reveal reveals the quota masks of block b with the highest scores; on ties, the first ones.
 func (p *ordered) reveal(b int, x []int32, quota int) {
 	part := p.part(b, x)
 	for range quota {

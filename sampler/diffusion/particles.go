@@ -22,91 +22,91 @@ const (
 	defaultParticles = 64
 	defaultThreshold = 0.5 // of the particles, the usual choice
 
-	// particleTables is how many bytes the predictions of the particles of one
-	// sample may take before they are made in parts.
+	// particleTables is the maximum size in bytes of the predictions for the particles of one
+	// sample; above it, they are made in parts.
 	particleTables = 1 << 29
 )
 
 // ParticlesConfig holds the settings of [Particles].
 type ParticlesConfig struct {
-	// Config as for a diffusion. Unless there is a Potential it needs a Projector,
-	// whose projection must be a [Drawer] without a memory. Batch counts samples.
-	// ProjectStart, ProjectEvery and Decode must be zero.
+	// Config holds the settings of the diffusion. Unless there is a Potential it needs a Projector,
+	// whose projection must be a [Drawer] without a memory. Batch counts samples. ProjectStart,
+	// ProjectEvery and Decode must be zero.
 	Config
 
 	// Particles is the number of particles per sample; 0 means 64.
 	Particles int
 
-	// Threshold is the effective number of particles, as a share of all, below
-	// which they are resampled; 0 means ½.
+	// Threshold is the effective number of particles, as a fraction of Particles, below which they
+	// are resampled; 0 means ½.
 	Threshold float64
 
-	// Potential, if not nil, weights states, in addition to the projection or instead
-	// of it. It stores log G_t(x_t) for states × sites tokens at their times t.
-	// Samples then tend to p(x)·1[x ∈ C]·G_0(x). Use it for a score that must not
-	// exceed a bound or should be low. At times t > 0, G_t only steers and cancels in
-	// the end; the nearer it is to the mean of G_0 given x_t (a learned value), the
-	// fewer particles are wasted. −Inf is weight zero. It is called from one
-	// goroutine, once per step for all states.
+	// Potential, if not nil, weights states, in addition to the projection or instead of it. It
+	// stores log G_t(x_t) for each of the states (states × sites tokens) at their times t. The
+	// distribution of samples then tends to p(x)·1[x ∈ C]·G_0(x). Use a Potential for a score that
+	// must not exceed a bound or should be low. At times t > 0, G_t only steers the particles and
+	// cancels in the end; the closer it is to the mean of G_0 given x_t (a learned value), the
+	// fewer particles are wasted. −Inf is weight zero. It is called from one goroutine, once per
+	// step for all states.
 	Potential func(logG []float64, x []int32, t []float64)
 
-	// Weighed, if not nil, is called in every step of every sample before its particles
-	// may be resampled, and once at its end: in order for one sample, concurrently for
-	// different samples. A sample whose particles have all died is not reported.
+	// Weighed, if not nil, is called in every step of every sample before the particles may be
+	// resampled, and once at the end of the sample. Calls for one sample come in order; calls for
+	// different samples may be concurrent. A sample all of whose particles have weight zero is not
+	// reported.
 	Weighed func(Weights)
 }
 
-// Weights are the weights w of the particles of one sample, since they were last resampled.
+// Weights describes the weights w of the particles of one sample since the last resampling.
 type Weights struct {
 	Sample, Step int
 	Effective    float64 // the effective number of particles (Σw)²/Σw²
 	Largest      float64 // the share of the heaviest particle, max w/Σw
-	Resampled    bool    // particles are drawn anew now, or the sample is drawn
+	Resampled    bool    // particles are resampled now, or the sample is drawn
 }
 
 // Particles draws samples from p(x_0 | C) by sequential Monte Carlo, where p is the
 // distribution of the unconstrained diffusion with the same process and steps.
 //
-// A diffusion that is conditioned on C in every step always ends in C but gives its
-// members wrong probabilities: a factorised prediction does not know how likely C
-// is from the present state. Particles correct that. A particle moves from x_t by the
-// conditioned step and its weight grows by
+// A diffusion that is conditioned on C in every step always ends in C but gives the members of C
+// wrong probabilities: a factorised prediction does not know how likely C is from the present
+// state. Particles correct this error. A particle moves from x_t by the conditioned step, and its
+// weight is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// where Z_C(r) is the probability of C under the factorised distribution r. The
-// numerator is how likely C is from x_s, the denominator how likely the draw of x_s
-// assumed it to be. A prediction with zeros may rule out what the next allows, as that of
-// the K likeliest tokens does: until the last step, particles then move by a mixture that
-// gives such tokens a share of 1/16, and their weights correct it. When the effective
-// number of particles (Σw)²/Σw² falls below the
-// threshold, particles are drawn anew in proportion to their weights (systematic
-// resampling). The sample is one particle, drawn by weight.
+// where Z_C(r) is the probability of C under the factorised distribution r. The numerator is how
+// likely C is from x_s; the denominator is how likely the draw of x_s assumed C to be. A prediction
+// with zeros, such as one limited to the K likeliest tokens, may exclude tokens that the next
+// prediction allows. Until the last step, particles then move by a mixture that gives such tokens a
+// share of 1/16, and their weights correct for the mixture. When the effective number of particles
+// (Σw)²/Σw² falls below the threshold, particles are resampled in proportion to their weights
+// (systematic resampling). The sample is one particle, drawn by weight.
 //
-// Few effective particles mean heavy weights: samples then copy each other's past, and one
-// particle that was not met may have most of the weight. See [Particles.Effective] and
-// ParticlesConfig.Weighed.
+// A low effective number of particles means that a few have most of the weight: samples then share
+// their past, and a particle that was not drawn may have most of the weight. See
+// [Particles.Effective] and ParticlesConfig.Weighed.
 //
 // A ParticlesConfig.Potential multiplies weights by G_s(x_s)/G_t(x_t).
 //
-// As the number of particles grows, the distribution of the samples tends to
-// p(x_0 | C), or ∝ p·1[C]·G_0; [Particles.LogProb] estimates P(C), or E_p[1[C]·G_0],
-// without bias for every number of particles. Here p is the distribution of the
-// unconstrained sampler at this number of steps. It is that of the denoiser for
+// As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with a
+// potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a
+// potential, E_p[1[C]·G_0], without bias for every number of particles. Here p is the distribution
+// of the unconstrained sampler at this number of steps. It equals that of the denoiser for
 // Masked{FirstHitting: true} and in the limit of many steps.
 //
-// A particle whose tokens rule C out has weight zero. If all particles of a
-// sample have weight zero, the error of the sample wraps constraint.ErrInfeasible and
-// its estimate of P(C) is 0.
+// A particle whose tokens rule out C has weight zero. If all particles of a sample have weight
+// zero, the error of the sample wraps constraint.ErrInfeasible and the sample's estimate of P(C) is
+// 0.
 //
-// Particle j of sample i draws from stream (Seed, i·Particles + j). Neither
-// Workers nor Batch changes a bit.
+// Particle j of sample i draws from stream (Seed, i·Particles + j). Neither Workers nor Batch
+// changes a bit.
 //
-// The predictions of a sample's particles are all kept if they fit in 512 MiB.
-// Otherwise the denoiser is given batches of states small enough to fit (at least one
-// state), and no prediction is kept for the next step. A particle then moves before
-// resampling instead of after it, so copies of a particle separate one step later.
-// This costs a little variance; estimates remain unbiased and the limit is the same.
+// The predictions of a sample's particles are all kept if they fit in 512 MiB. Otherwise the
+// denoiser is given batches of states small enough to fit (at least one state), and no prediction
+// is kept for the next step. A particle then moves before resampling instead of after it, so copies
+// of a particle separate one step later. The variance is then a little larger; estimates remain
+// unbiased and the limit is the same.
 type Particles struct {
 	run       *Runner[int32]
 	paths     *slots.Paths
@@ -129,7 +129,7 @@ type Particles struct {
 	move  func(w, i int) error
 	renew func(w, g int)
 
-	// What the potential is asked about.
+	// The arguments of the potential.
 	asked   []int
 	x       []int32
 	t, next []float64
@@ -142,13 +142,12 @@ type Particles struct {
 
 var _ crowd = (*Particles)(nil)
 
-// NewParticles returns particles that sample from the model with the process, under
-// the constraint of cfg.Projector or weighted by cfg.Potential. It binds the
-// projector under ctx.
+// NewParticles returns particles that sample from the model with the process, under the constraint
+// of cfg.Projector or weighted by cfg.Potential. It binds the projector under ctx.
 //
-// Errors: those of [New]; a process whose steps are not [Joint], such as [Remask]
-// and [Ordered]; neither a projector nor a potential; a projector whose projection
-// cannot draw or has a memory.
+// It returns the errors of [New], and an error if the steps of the process are not [Joint] (as for
+// [Remask] and [Ordered]), if there is neither a projector nor a potential, or if the projector's
+// projection cannot draw or has a memory.
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	const who = "diffusion: NewParticles"
 	cfg.Threshold = cmp.Or(cfg.Threshold, defaultThreshold)
@@ -228,7 +227,7 @@ func (p *Particles) bind() {
 	}
 }
 
-// noted is a move of a slot that the potential is to weigh.
+// noted wraps a move of a slot so that the potential weights the slot afterwards.
 func (p *Particles) noted(move func(w, i int) error) func(w, i int) error {
 	if p.potential == nil {
 		return move
@@ -248,27 +247,27 @@ func (p *Particles) addSettings(l *fingerprint.List) {
 	}
 }
 
-// Len returns the number of samples made or given up.
+// Len returns the number of samples made or abandoned.
 func (p *Particles) Len() int { return p.run.made }
 
-// LogProb returns the logarithm of an estimate of P(C) and the relative standard
-// error of that estimate. The estimate is the mean of the unbiased estimates of all
-// samples made: 0 for a sample whose particles all reached weight zero; a sample that
-// failed with another error does not count. If there is no estimate yet, both results
-// are NaN; if there is only one, the standard error is NaN. Both have the same bits
-// on every processor.
+// LogProb returns the logarithm of an estimate of P(C) and the relative standard error of that
+// estimate. The estimate is the mean of the unbiased estimates of all samples made. The estimate of
+// a sample whose particles all reached weight zero is 0; a sample that failed with another error
+// does not count. If there is no estimate yet, both results are NaN; if there is only one, the
+// standard error is NaN. Both have the same bits on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
-// Effective returns two signs of heavy weights. particles is the least effective number
-// of particles, wherever some were drawn, of all samples that p itself has made: near 1,
-// one particle had most of the weight. samples is (ΣẐ)²/ΣẐ² of the estimates behind
-// [Particles.LogProb], at most their number: near 1, one sample makes up the estimate, and
-// neither it nor its standard error is to be trusted. Both are NaN if there are none.
+// Effective returns two indicators of unequal weights. particles is the smallest effective number
+// of particles at any resampling or final draw, over all samples that p itself has made: if it is
+// near 1, one particle had most of the weight. samples is (ΣẐ)²/ΣẐ², where Ẑ are the estimates that
+// [Particles.LogProb] averages. It is at most their number: if it is near 1, one sample dominates
+// the estimate, and neither the estimate nor its standard error can be trusted. Without samples,
+// both are NaN.
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
-// Sample fills x, any number of samples × sites, with samples. Errors are those of
-// [Runner.Sample]; a call after [Particles.Join] is an error, too. An error of one
-// particle ends its sample, which is left blank where nothing is clamped.
+// Sample fills x, any number of samples × sites, with samples. Errors are those of [Runner.Sample];
+// a call after [Particles.Join] is an error, too. An error of one particle ends its sample, which
+// is left blank except for clamped entries.
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	if len(p.weight) != p.run.made {
 		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")
@@ -305,7 +304,7 @@ func (p *Particles) judge() error {
 	return d.judge()
 }
 
-// retry gives up the sample of a particle that has an error.
+// retry abandons the sample of a particle that has an error.
 func (p *Particles) retry(i int, fault error) error {
 	if g := i / p.n; fault != nil && p.run.fault[g] == nil {
 		p.giveUp(g, math.NaN(), fmt.Errorf("diffusion: Particles: sample %d, particle %d, step %d: %w", p.run.number(g), i%p.n, p.run.e.Step, fault))
@@ -313,10 +312,10 @@ func (p *Particles) retry(i int, fault error) error {
 	return nil
 }
 
-// die gives up a sample whose particles have all died: its estimate is 0.
+// die abandons a sample whose particles all have weight zero: its estimate is 0.
 func (p *Particles) die(g int, why error) { p.giveUp(g, math.Inf(-1), why) }
 
-// giveUp ends the particles of a sample, and leaves it an estimate.
+// giveUp ends the particles of a sample and stores an estimate for it.
 func (p *Particles) giveUp(g int, logZ float64, why error) {
 	p.run.giveUp(g, g*p.n, why)
 	p.evidence[g] = logZ
@@ -325,7 +324,7 @@ func (p *Particles) giveUp(g int, logZ float64, why error) {
 	}
 }
 
-// weigh multiplies the weights of what has moved by G_s(x_s)/G_t(x_t).
+// weigh multiplies the weights of the particles that have moved by G_s(x_s)/G_t(x_t).
 func (p *Particles) weigh() {
 	d, n := p.run, 0
 	p.asked = p.asked[:0]
@@ -357,11 +356,11 @@ func (p *Particles) weigh() {
 	}
 }
 
-// logW returns the log-weights of a sample's particles since they were resampled.
+// logW returns the log-weights of a sample's particles since their last resampling.
 func (p *Particles) logW(g int) []float64 { return p.paths.LogW[g*p.n : (g+1)*p.n] }
 
-// resample resamples the particles of a sample if few carry the weight. It
-// reports whether any has some.
+// resample resamples the particles of a sample if few particles carry the weight. It reports
+// whether any particle has weight.
 func (p *Particles) resample(g int) bool {
 	w := p.logW(g)
 	if math.IsInf(slices.Max(w), -1) {
@@ -380,8 +379,8 @@ func (p *Particles) resample(g int) bool {
 	return true
 }
 
-// report passes on the weights of a sample, whose largest is 1, and keeps how few particles
-// carry them where some are drawn.
+// report passes on the weights of a sample, whose largest is 1. If drawn is set, it also updates
+// the smallest effective number of particles.
 func (p *Particles) report(g int, sum, squares float64, drawn bool) {
 	effective := float64(sum*sum) / squares
 	if drawn {
@@ -392,7 +391,7 @@ func (p *Particles) report(g int, sum, squares float64, drawn bool) {
 	}
 }
 
-// spread copies particles into the places of those that have no copies left.
+// spread copies particles to the slots of those that have no copies left.
 func (p *Particles) spread(g int) {
 	first := g * p.n
 	free := first
@@ -407,7 +406,7 @@ func (p *Particles) spread(g int) {
 	}
 }
 
-// copy makes slot dst a copy of slot src in all but its stream.
+// copy makes slot dst a copy of slot src, except for the stream.
 func (p *Particles) copy(dst, src int) {
 	to, from := &p.run.e.Slots[dst], &p.run.e.Slots[src]
 	copy(to.X, from.X)
@@ -442,8 +441,8 @@ func (p *Particles) choose(g int) (slot int, logZ float64) {
 	return g*p.n + resample.ByWeight(w, p.choice[g].Float64()), logZ
 }
 
-// count implements crowd: it takes the estimate log Ẑ of one more sample into that of
-// all, NaN for none.
+// count implements crowd: it adds the estimate log Ẑ of one more sample to that of all samples; NaN
+// means that there is none.
 func (p *Particles) count(logZ float64) {
 	p.weight = append(p.weight, logZ)
 	if logZ == logZ {
@@ -451,8 +450,7 @@ func (p *Particles) count(logZ float64) {
 	}
 }
 
-// Save writes a checkpoint as [Runner.Save] does, with the estimate of every
-// sample.
+// Save writes a checkpoint as [Runner.Save] does, with the estimate of every sample.
 func (p *Particles) Save(w io.Writer) error { return p.run.Save(w) }
 
 // Load reads what Save wrote, as [Runner.Load] does.
@@ -466,11 +464,10 @@ func (p *Particles) LoadFile(ctx context.Context, path string) error {
 	return p.run.LoadFile(ctx, path)
 }
 
-// Join adds the estimates of the parts that follow p: [Particles.LogProb] then covers
-// all of them, with the bits of one run. p and every part must have made their samples,
-// and each part begins (Config.First) where the one before it ends. The error for a
-// part of another run names the setting that differs. After Join p makes no more
-// samples. On an error p is as it was.
+// Join adds the estimates of the parts that follow p, so that [Particles.LogProb] covers all of
+// them, with the bits of one run. p and every part must have made their samples, and each part must
+// begin (Config.First) where the previous one ends. If a part belongs to another run, the error
+// names the setting that differs. After Join p makes no more samples. On an error p is unchanged.
 func (p *Particles) Join(parts ...*Particles) error {
 	end := p.run.cfg.First + len(p.weight)
 	var here *fingerprint.List
@@ -497,7 +494,7 @@ func (p *Particles) Join(parts ...*Particles) error {
 	return nil
 }
 
-// runSettings are those of the whole run.
+// runSettings returns the settings of the whole run.
 func (p *Particles) runSettings() *fingerprint.List {
 	l := p.run.settings(context.Background())
 	p.addSettings(l)

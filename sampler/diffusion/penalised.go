@@ -14,13 +14,13 @@ import (
 // defaultWeight is the weight of the guidance in comparisons on series.
 const defaultWeight = 0.1
 
-// Penalised is a process of reals that is guided towards a set: after every step
-// of Process
+// Penalised is a process of reals that is guided towards a set. After every step of Process it
+// applies
 //
 //	x_s ← x_s − Weight·∂/∂x_t Σ_j max(0, g_j(x̂_0))²,
 //
-// with x̂_0 the denoiser's prediction from x_t. Samples come closer to the set; use a
-// projection to put them in it.
+// with x̂_0 the denoiser's prediction from x_t. Samples come closer to the set but need not be in
+// it; for samples in the set, use a projection.
 type Penalised struct {
 	Process Process[float32] // Gaussian{} if nil
 
@@ -30,10 +30,9 @@ type Penalised struct {
 	// Weight is ≥ 0; 0 means 0.1.
 	Weight float64
 
-	// Covariance, unless nil, stores P·v in dst, P being the covariance of x_0 given
-	// x_t at signal level alpha = ᾱ; √ᾱ/(1−ᾱ)·P is the derivative of the prediction.
-	// If it is nil, the derivative is taken to be the identity. It is called
-	// concurrently for different samples.
+	// Covariance, if not nil, stores P·v in dst, where P is the covariance of x_0 given x_t at
+	// signal level alpha = ᾱ; √ᾱ/(1−ᾱ)·P is the derivative of the prediction. If Covariance is nil,
+	// the derivative is taken to be the identity. It is called concurrently for different samples.
 	Covariance func(dst, v []float64, alpha float64)
 }
 

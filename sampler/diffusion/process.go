@@ -21,21 +21,21 @@ func checkShape(process string, sites, levels int) error {
 	)
 }
 
-// Process is the recipe of a corruption x_0 → x_t, t ∈ [0,1], and its reverse:
-// [Masked], [Uniform], [Remask] and [Ordered] on tokens, [Gaussian], [ECI] and
-// [Penalised] on reals. Package diffusiontest checks a process of your own.
+// Process is the recipe of a corruption x_0 → x_t, t ∈ [0,1], and its reverse: [Masked], [Uniform],
+// [Remask] and [Ordered] on tokens, [Gaussian], [ECI] and [Penalised] on reals. Package
+// diffusiontest checks processes that you write.
 type Process[S energy.Site] interface {
-	// Bind returns steps for samples of the given shape, one sample at a time.
-	// Runners call it once for every sample that they hold at the same time. It may
-	// take long. The error names the setting that is wrong.
+	// Bind returns steps for samples of the given shape, one sample at a time. Runners call Bind
+	// once for every sample that they process at the same time. It may take long. The error names
+	// the setting that is wrong.
 	Bind(ctx context.Context, sites, levels int) (Steps[S], error)
 }
 
-// Steps moves one sample at a time from noise to data. It may keep state of that
-// sample. One goroutine uses it at a time; Alpha is safe for concurrent use.
+// Steps moves one sample at a time from noise to data and may keep state of that sample. It must be
+// used by one goroutine at a time, except for Alpha, which must be safe for concurrent use.
 //
-// Runners also look for the optional interfaces [Renoiser], [Joint], [Factorised],
-// [Absorbing] and [Clocked].
+// Runners also look for the optional interfaces [Renoiser], [Joint], [Factorised], [Absorbing] and
+// [Clocked].
 type Steps[S energy.Site] interface {
 	// Alpha returns the signal level at time t (see [noise.Schedule]).
 	Alpha(t float64) float64
@@ -43,27 +43,26 @@ type Steps[S energy.Site] interface {
 	// Prior begins a sample: it stores a draw of x_1, pure noise, in x.
 	Prior(x []S, r *sampler.Stream)
 
-	// Next returns the time s that follows t for the sample x: s < t, or s = t for a
-	// step that stays at its time. step counts from 0; steps is the number of steps
-	// asked for, the most that a sample may take unless it is [Clocked]. The sample is
-	// finished when s = 0.
+	// Next returns the time s that follows t for the sample x: s < t, or s = t for a step that
+	// stays at its time. step counts from 0. steps is the requested number of steps, which is the
+	// maximum for a sample unless Steps is [Clocked]. The sample is finished when s = 0.
 	Next(x []S, t float64, step, steps int, r *sampler.Stream) (s float64)
 
-	// Reverse replaces x = x_t by a draw of x_s given a prediction of x_0: raw is
-	// the prediction of the denoiser and v the projected one, or raw itself. Tokens
-	// are drawn from v site by site. Reverse may write to v what x implies (a mask
-	// has no weight). The error is a *[PredictionError].
+	// Reverse replaces x = x_t by a draw of x_s given a prediction of x_0: raw is the prediction of
+	// the denoiser, and v is the projected prediction, or raw itself. Tokens are drawn from v site
+	// by site. Reverse may write to v what x implies (a mask has no weight). The error is a
+	// *[PredictionError].
 	Reverse(x []S, raw, v []float32, t, s float64, r *sampler.Stream) error
 }
 
-// Clocked is [Steps] with a clock of its own.
+// Clocked is [Steps] that determine their own number of steps.
 type Clocked interface {
-	// MaxSteps returns the largest number of steps that a sample takes when the given
-	// number is asked for. A sample that has not ended then is given up with an error.
+	// MaxSteps returns the maximum number of steps of a sample for the given requested number. A
+	// sample that is not finished by then is abandoned with an error.
 	MaxSteps(steps int) int
 }
 
-// Absorbing is [Steps] of tokens with a level that stands for an unknown token.
+// Absorbing is [Steps] of tokens with a level that represents an unknown token.
 type Absorbing interface {
 	// Masks reports whether l is that level. It cannot be clamped.
 	Masks(l int32) bool
@@ -77,24 +76,23 @@ var (
 	_ corruption.Absorbing = Absorbing(nil)
 )
 
-// Renoiser is [Steps] of tokens that can move with a given clean sample, such as a
-// joint draw. Projections need it. [IntactSteps] lets a projection skip rows.
+// Renoiser is [Steps] of tokens that can move given a clean sample, such as a joint draw.
+// Projections need a Renoiser. [IntactSteps] lets a projection skip rows.
 type Renoiser interface {
-	// Condition turns the prediction v for x = x_t into the full posterior
-	// log p(x_0,i = l | x_t), up to a constant per row: tokens that x_t shows
-	// to be intact get all weight, a mask gets none, and a leave-one-out
-	// prediction is multiplied by q(x_t,i | x_0,i = l). Conditioning a full
-	// posterior twice changes nothing.
+	// Condition turns the prediction v for x = x_t into the full posterior log p(x_0,i = l | x_t),
+	// up to a constant per row: tokens that x_t shows to be intact get all weight, a mask gets
+	// none, and a leave-one-out prediction is multiplied by q(x_t,i | x_0,i = l). Conditioning a
+	// full posterior again changes nothing.
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 
-	// Renoise replaces x = x_t by a draw from q(x_s | x_t, x_0). v is the
-	// conditioned prediction that x0 was drawn from.
+	// Renoise replaces x = x_t by a draw from q(x_s | x_t, x_0). v is the conditioned prediction
+	// from which x0 was drawn.
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// IntactSteps is a [Renoiser] that knows which tokens are intact and needs no rows for
-// them: Condition must treat every site by itself, and neither Reverse nor Renoise may
-// read v at intact sites. A [GivenDrawer] then does without these rows.
+// IntactSteps is a [Renoiser] that knows which tokens are intact and needs no rows for them:
+// Condition must treat every site by itself, and neither Reverse nor Renoise may read v at intact
+// sites. A [GivenDrawer] can then skip these rows.
 type IntactSteps interface {
 	Renoiser
 
@@ -109,7 +107,7 @@ var (
 	_ IntactSteps = (*remask)(nil)
 )
 
-// Joint is a [Renoiser] whose steps can be given weights. [Particles] need it.
+// Joint is a [Renoiser] whose steps can be weighted. [Particles] need a Joint.
 type Joint interface {
 	Renoiser
 
@@ -118,8 +116,8 @@ type Joint interface {
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
-// Factorised is [Steps] of tokens whose reverse step is independent by site. Guidance
-// at the posterior needs it, except for [Masked] with FirstHitting.
+// Factorised is [Steps] of tokens whose reverse step is independent across sites. Guidance at the
+// posterior needs a Factorised, except for [Masked] with FirstHitting.
 type Factorised interface {
 	// Posterior stores log p(x_s,i = l | x_t), normalised, for every site and
 	// level, given the full posterior v of x_0 (see [Renoiser]). dst has the
@@ -127,17 +125,18 @@ type Factorised interface {
 	Posterior(dst, v []float32, x []int32, t, s float64)
 }
 
-// revealing is [Steps] of tokens whose reverse step, without a projection or guidance, is
-// one of those that [energy.Reveals] names.
+// revealing is [Steps] of tokens whose reverse step, without a projection or guidance, is one that
+// [energy.Reveals] names.
 type revealing interface{ Reveals() energy.Reveals }
 
-// jumping is [Absorbing] steps that reveal one mask each, at the rates of a process in
-// continuous time. Guidance at the posterior multiplies these rates.
+// jumping is [Absorbing] steps that reveal one mask each, at the rates of a continuous-time
+// process. Guidance at the posterior multiplies these rates.
 type jumping interface {
 	Absorbing
 
-	// rates stores, for every site and level, the logarithm of the rate at which the site
-	// becomes that level, up to one constant, given the full posterior v of x_0.
+	// rates stores, for every site and level, the logarithm of the rate at which the site becomes
+	// that level, given the full posterior v of x_0. All entries may be shifted by the same
+	// constant.
 	rates(dst, v []float32, x []int32)
 }
 
@@ -152,8 +151,8 @@ func gridTime(step, steps int) float64 {
 	return float64(steps-step-1) / float64(steps)
 }
 
-// PredictionError is the error of a prediction with a row that cannot be drawn from.
-// It wraps [constraint.ErrInfeasible] if the row is empty.
+// PredictionError is the error of a prediction with a row from which nothing can be drawn. It wraps
+// [constraint.ErrInfeasible] if the row is empty.
 type PredictionError struct {
 	Site  int
 	Empty bool // every level has weight zero; otherwise the row has a NaN or +Inf, or a real is not finite
@@ -183,7 +182,7 @@ func drawRow(v []float32, site, levels int, r *sampler.Stream) (int32, error) {
 	return l, nil
 }
 
-// badRow returns why the row of a site cannot be drawn from.
+// badRow returns the error that explains why nothing can be drawn from the row of a site.
 func badRow(v []float32, site, levels int) error {
 	return &PredictionError{Site: site, Empty: slots.Empty(v[site*levels : (site+1)*levels])}
 }

@@ -11,41 +11,39 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// RemaskRule selects how many of the tokens that show are masked again.
+// RemaskRule selects how many of the unmasked tokens are masked again.
 type RemaskRule uint8
 
 const (
-	// RemaskCap masks a token that shows with probability σ = min(η, σ_max).
+	// RemaskCap masks an unmasked token with probability σ = min(η, σ_max).
 	RemaskCap RemaskRule = iota
 
 	// RemaskRescale masks with σ = η·σ_max.
 	RemaskRescale
 
-	// RemaskConfidence shares n·min(η, σ_max) expected remaskings among the n
-	// tokens that show in proportion to e^{−ψ}, ψ the probability that the
-	// token had when it was drawn, each at most σ_max. Which tokens are masked then
-	// depends on what was drawn, so the result does not follow the denoiser's
-	// distribution in any limit.
+	// RemaskConfidence distributes n·min(η, σ_max) expected remaskings among the n unmasked tokens
+	// in proportion to e^{−ψ}, where ψ is the probability that the token had when it was drawn,
+	// with a maximum of σ_max for each. Which tokens are masked then depends on what was drawn, so
+	// the result does not follow the denoiser's distribution in any limit.
 	RemaskConfidence
 
-	// RemaskLoop is masked diffusion with a pause: it stays at time Hold for a share
-	// of the steps, in which tokens are masked with σ = min(η, σ_max) and drawn again.
+	// RemaskLoop is masked diffusion with a pause: for a share of the steps it stays at time Hold,
+	// where tokens are masked with probability σ = min(η, σ_max) and drawn again.
 	RemaskLoop
 )
 
-// Remask is masked diffusion whose tokens can be masked again and so corrected
-// (ReMDM; Wang et al. 2025). With σ ≤ σ_max = min(1, (1−α_s)/α_t) the reverse
-// step given x_0 is
+// Remask is masked diffusion in which tokens can be masked again and so corrected (ReMDM; Wang et
+// al. 2025). With σ ≤ σ_max = min(1, (1−α_s)/α_t) the reverse step given x_0 is
 //
 //	x_t ≠ m: m with probability σ;
 //	x_t = m: x_0 with probability (α_s − (1−σ)α_t)/(1−α_t),
 //
-// which keeps the marginals of masked diffusion for every σ. The rules other
-// than RemaskConfidence converge to the distribution of the denoiser with many steps.
-// In the last step σ_max = 0 and no mask survives.
+// which keeps the marginals of masked diffusion for every σ. The rules other than RemaskConfidence
+// converge to the distribution of the denoiser with many steps. In the last step σ_max = 0 and no
+// mask remains.
 //
-// Its steps are [Renoiser], [Factorised] and [Absorbing] but not [Joint]: a state from
-// which a constraint cannot be met can recover, so the constraint must not weight it.
+// Its steps are [Renoiser], [Factorised] and [Absorbing] but not [Joint]: a state from which a
+// constraint cannot be met can recover, so it must not be weighted by the constraint.
 type Remask struct {
 	Mask     int32
 	Schedule noise.Schedule // LogLinear{} if nil
@@ -54,14 +52,13 @@ type Remask struct {
 	// Eta is η in (0, 1]; 0 means 0.02.
 	Eta float64
 
-	// RemaskLoop spends the share Between of the steps at time Hold and divides the
-	// others between the times before and after it. 0 means a Hold of 0.1 and half of
-	// the steps.
+	// RemaskLoop spends the share Between of the steps at time Hold and divides the others equally
+	// between the times before and after the pause. 0 means a Hold of 0.1 and half of the steps.
 	Hold, Between float64
 }
 
-// Defaults of Remask: choices of this library, not of the paper, which tunes
-// them per task. 0.1 leaves nine tenths of the tokens unmasked in the loop.
+// Defaults of Remask. They are choices of this library, not of the paper, which tunes them per
+// task. Hold = 0.1 leaves nine tenths of the tokens unmasked in the loop.
 const (
 	defaultEta     = 0.02
 	defaultHold    = 0.1
@@ -95,21 +92,21 @@ type remask struct {
 	doubt  []float64 // e^{−ψ} by site, for RemaskConfidence
 }
 
-// Prior masks every token and forgets the sample before. A clamped token is never drawn,
-// so its doubt stays 0.
+// Prior masks every token and forgets the previous sample. A clamped token is never drawn, so its
+// doubt stays 0.
 func (p *remask) Prior(x []int32, r *sampler.Stream) {
 	p.absorbing.Prior(x, r)
 	clear(p.doubt)
 }
 
-// Next implements [Steps]: an even grid, with a pause at Hold for RemaskLoop.
+// Next implements [Steps] with an even grid and, for RemaskLoop, a pause at Hold.
 func (p *remask) Next(_ []int32, t float64, step, steps int, _ *sampler.Stream) float64 {
 	u := gridTime(step, steps)
 	if p.recipe.Rule != RemaskLoop || u == 0 {
 		return u
 	}
-	// u falls evenly from 1 to 0: above begin come the times before the pause,
-	// below end those after it.
+	// u falls evenly from 1 to 0: values above begin map to the times before the pause, values
+	// below end to those after it.
 	end := float64((1 - p.recipe.Between) / 2)
 	begin := float64((1 + p.recipe.Between) / 2)
 	switch {
@@ -159,8 +156,7 @@ func (p *remask) rates(x []int32, t, s float64) rates {
 	return k
 }
 
-// sigma returns the probability that the token of a site that shows is masked
-// again.
+// sigma returns the probability that the token of an unmasked site is masked again.
 func (p *remask) sigma(k *rates, site int) float64 {
 	if p.doubt != nil {
 		return min(k.top, float64(k.scale*p.doubt[site]))
@@ -179,7 +175,7 @@ func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.St
 	_ = p.step(x, x0, v, t, s, r)
 }
 
-// step masks tokens and shows those of x0, or draws if it is nil.
+// step masks tokens and reveals those of x0, or draws them if x0 is nil.
 func (p *remask) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) error {
 	k := p.rates(x, t, s)
 	for i, l := range x {

@@ -1,41 +1,40 @@
-// Package diffusion draws samples by reversing a corruption. A [Runner] goes from
-// pure noise at time 1 to a sample at time 0 in steps of a [Process] and asks an
-// energy.Denoiser for the clean sample in every step.
+// Package diffusion draws samples by reversing a corruption. A [Runner] moves from pure noise at
+// time 1 to a sample at time 0 in steps of a [Process] and asks an energy.Denoiser to predict the
+// clean sample in every step.
 //
-// Choose a process by what you need. On tokens, [Masked] with FirstHitting follows the
-// denoiser's distribution exactly, at one prediction per token. Masked without it
-// takes fewer predictions, [Uniform] and [Remask] can change a token again, and
-// [Ordered] gives likely output rather than samples. Package unmask has more processes
-// that choose what to reveal. On reals, use [Gaussian], or [ECI] for flow matching.
+// Choose a process by what you need. On tokens, [Masked] with FirstHitting follows the denoiser's
+// distribution exactly, with one prediction per token. Masked without FirstHitting takes fewer
+// predictions, [Uniform] and [Remask] can change a token again, and [Ordered] gives likely output
+// rather than samples. Package unmask has more processes that choose what to reveal. On reals, use
+// [Gaussian], or [ECI] for flow matching.
 //
 // # Constraints
 //
 // A [Projector] in [Config] makes every sample meet a constraint:
 //
-//   - A projection that can draw, such as projection.Path, conditions every step
-//     exactly. All samples are feasible, but their distribution is not that of the
-//     denoiser given the constraint: a factorised prediction does not know how likely
-//     the constraint is from the present state.
-//   - [Particles] with the same projection correct this, at the price of as many
-//     predictions as particles, and estimate the probability of the constraint. With
-//     a potential they follow a score as well.
-//   - Other projections move predictions, and [Decoding] turns those into tokens. They
-//     suit scores under uniform noise. Under masks a token that shows is never
+//   - A projection that can draw, such as projection.Path, conditions every step exactly. All
+//     samples are feasible, but their distribution is not that of the denoiser given the
+//     constraint: a factorised prediction does not know how likely the constraint is from the
+//     present state.
+//   - [Particles] with the same projection correct this error, at the cost of as many predictions
+//     as particles, and estimate the probability of the constraint. With a potential they follow a
+//     score as well.
+//   - Other projections move predictions, and [Decoding] turns the projected predictions into
+//     tokens. They suit predictions under uniform noise. Under masks an unmasked token is never
 //     reconsidered; package scored looks ahead instead.
-//   - For reals, proximal.Projector moves the posterior mean (constrained posterior
-//     sampling). Config.ProjectState selects the methods that it is compared with, and
-//     package distance measures the results. Package twisted draws from the conditional
-//     distribution itself, at many times the price.
+//   - For reals, proximal.Projector moves the posterior mean (constrained posterior sampling).
+//     Config.ProjectState selects the methods to which it is compared, and package distance
+//     measures the results. Package twisted draws from the conditional distribution itself, at many
+//     times the cost.
 //
 // An error of one sample does not lose the others: see [Runner.Sample] and
 // [SampleErrors].
 //
-// [ClassifierFree] and [ClassifierGuided] lean towards a condition without
-// enforcing it; [Penalised] does the same for reals.
+// [ClassifierFree] and [ClassifierGuided] steer samples towards a condition without enforcing it;
+// [Penalised] does the same for reals.
 //
-// A long run keeps its samples in a file (Config.Checkpoint) and resumes from it when
-// it is started again. Config.First makes a part of a run. Both give the bits of one
-// uninterrupted run.
+// A long run keeps its samples in a file (Config.Checkpoint) and resumes from that file when it is
+// started again. Config.First makes a part of a run. Both give the bits of one uninterrupted run.
 //
 // Processes, projectors and denoisers are used through their interfaces alone, so a
 // value, a pointer and a wrapper behave alike.
@@ -57,16 +56,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
-// Runner draws samples by reversing a corruption, from pure noise at time 1 to
-// time 0. It asks a denoiser for the clean sample in every step.
+// Runner draws samples by reversing a corruption, from pure noise at time 1 to time 0. In every
+// step it asks a denoiser to predict the clean sample.
 //
-// A run is a function of (denoiser, process, configuration): sample i draws from
-// stream (Seed, i) only. Workers never changes a bit of it, nor does Batch if the
-// denoiser treats every state by itself. Samples are numbered through the life of a
-// Runner, so two calls of Sample give what one larger call would.
+// A run is a function of (denoiser, process, configuration): sample i draws from stream (Seed, i)
+// only. Workers never changes a bit, nor does Batch if the denoiser treats every state by itself.
+// Samples are numbered over the lifetime of a Runner, so two calls of Sample give what one larger
+// call would.
 //
-// Methods must not be called concurrently with each other. A step allocates
-// nothing beyond what the denoiser and the projection do.
+// Methods must not be called concurrently with each other. A step allocates no more than the
+// denoiser and the projection do.
 type Runner[S energy.Site] struct {
 	e             *slots.Engine[S]
 	cfg           Config
@@ -100,7 +99,7 @@ type Runner[S energy.Site] struct {
 	work   []workspace[S]    // by worker
 }
 
-// crowd is what a runner asks of the particles of its samples.
+// crowd is the interface through which a runner uses the particles of its samples.
 type crowd interface {
 	begin(g int)                           // those of sample g of the batch have begun
 	choose(g int) (slot int, logZ float64) // one of those at their ends, and the estimate of the sample
@@ -119,10 +118,10 @@ type workspace[S energy.Site] struct {
 // process and the projector under ctx, which may take long; later calls have contexts
 // of their own.
 //
-// Errors: a nil model or process, the error of a [noise.Checked] model, a field of
-// the configuration out of range, a process that does not fit the model, a clamp
-// that is no clean value, a projection or guidance that the process cannot use, and
-// the errors of the projector.
+// It returns an error if the model or the process is nil, a [noise.Checked] model reports one, a
+// field of the configuration is out of range, the process does not fit the model, a clamp is not a
+// clean value, or the process cannot use a projection or the guidance. It also returns the errors
+// of the projector.
 func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config) (*Runner[S], error) {
 	return newRunner(ctx, model, process, cfg, 1)
 }
@@ -147,7 +146,7 @@ func newRunner[S energy.Site](ctx context.Context, model energy.Denoiser[S], pro
 	d.maxSteps = slots.MaxSteps(d.process[0], cfg.Steps)
 	d.e = slots.New(model, slots.Shape{Sites: sites, Levels: levels, Batch: cfg.Batch, Tables: cfg.tables, Workers: cfg.Workers}, func(i int) slots.Steps[S] { return d.process[i] })
 	d.e.Meta = cfg.Meta
-	// What a leave-one-out prediction becomes depends on the time.
+	// The conversion of a leave-one-out prediction depends on the time.
 	d.e.TimeFree = energy.TimeFree(model) && !d.leaveOneOut
 	d.e.Policy = slots.Policy{Next: d.move, Judge: d.judge, Retry: d.retry, Fault: d.denoiserFault, Most: d.maxSteps}
 	for i := range d.work {
@@ -184,8 +183,7 @@ func (d *Runner[S]) specialise(process Process[S]) error {
 	return nil
 }
 
-// specialiseTokens checks that the steps can do what the configuration and the
-// model ask for.
+// specialiseTokens checks that the steps support what the configuration and the model require.
 func specialiseTokens(d *Runner[int32], process any) error {
 	_, renoises := d.process[0].(Renoiser)
 	if err := cmp.Or(
@@ -225,7 +223,7 @@ func (d *Runner[S]) bindProjector(ctx context.Context) error {
 	return nil
 }
 
-// checkClamp refuses a mask among the clamped tokens: it is no clean value.
+// checkClamp rejects a mask among the clamped tokens, because it is not a clean value.
 func (d *Runner[S]) checkClamp(clamp []S) error {
 	m, ok := d.process[0].(Absorbing)
 	for i, l := range clamp {
@@ -239,34 +237,32 @@ func (d *Runner[S]) checkClamp(clamp []S) error {
 // Shape returns the shape of a sample, that of the model.
 func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 
-// Settings calls add, with name and value, for every setting that the samples depend
-// on, except for which part of the run they are. A checkpoint must agree on them
-// with the run that loads it, and so must the parts of one run. It asks the model
-// for two predictions.
+// Settings calls add with the name and value of every setting on which the samples depend, except
+// for which part of the run they are. The run that loads a checkpoint must have the same settings,
+// and so must all parts of one run. Settings asks the model for two predictions.
 func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.Background(), add) }
 
-// Len returns the number of samples made or given up.
+// Len returns the number of samples made or abandoned.
 func (d *Runner[S]) Len() int { return d.made }
 
 // Sample fills x, any number of samples × sites, with samples.
 //
-// A failure of one sample (of its projection or its predictions, or a [Committer]
-// that refuses it too often) ends that sample only. The error is then a [SampleErrors]
-// with one entry per sample. The other samples have the bits of a run in which nothing
-// failed, unless the projection has a memory. A sample that was given up counts in Len.
-// It keeps its last state, with blanks (−1 for tokens, NaN for reals) in place of masks;
-// if it has made no step, every entry that is not clamped is blank.
+// A failure of one sample (of its projection or its predictions, or a [Committer] that refuses it
+// too often) ends only that sample. The error is then a [SampleErrors] with one entry per sample.
+// The other samples have the bits of a run in which nothing failed, unless the projection has a
+// memory. An abandoned sample counts in Len. It keeps its last state, with blanks (−1 for tokens,
+// NaN for reals) in place of masks; if it has made no step, every entry that is not clamped is
+// blank.
 //
-// The end of ctx and errors of the denoiser or of a memory end the call. Len then
-// returns how many samples are finished, the error is an [*Unfinished] if some of these
-// failed, and the next call begins with the sample after them, from its start, as if
-// nothing had happened.
+// The call ends if ctx ends or if the denoiser or a memory returns an error. Len then returns how
+// many samples are finished, and the error is an [*Unfinished] if some of these failed. The next
+// call begins with the following sample, from its start, as if nothing had happened.
 func (d *Runner[S]) Sample(ctx context.Context, x []S) error { return d.run(ctx, x, nil) }
 
-// Fill completes the samples × sites entries of x (infilling): entries that are
-// not blank (−1 for tokens, NaN for reals) are clamped, in addition to what the
-// configuration clamps. Errors are those of Sample. x is unchanged where a sample
-// was given up and after the last finished sample.
+// Fill completes the samples × sites entries of x (infilling): entries that are not blank (−1 for
+// tokens, NaN for reals) are clamped, in addition to what the configuration clamps. Errors are
+// those of Sample. Fill leaves x unchanged for abandoned samples and after the last finished
+// sample.
 func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 	if err := d.checkClamp(x); err != nil {
 		return err
@@ -282,10 +278,10 @@ func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 	return d.run(ctx, x, x)
 }
 
-// finished returns the number of samples that a checkpoint holds, or would.
+// finished returns the number of samples that a checkpoint contains, or would contain.
 func (d *Runner[S]) finished() int { return max(d.made, len(d.kept.given)) }
 
-// row returns sample k of x, nil of none.
+// row returns sample k of x, or nil if x is nil.
 func (d *Runner[S]) row(x []S, k int) []S {
 	if x == nil {
 		return nil
@@ -293,7 +289,7 @@ func (d *Runner[S]) row(x []S, k int) []S {
 	return x[k*d.sites : (k+1)*d.sites]
 }
 
-// run fills x: with samples of a checkpoint, if there are some, then with new ones.
+// run fills x, first with samples of a checkpoint, if there are any, then with new ones.
 func (d *Runner[S]) run(ctx context.Context, x, given []S) error {
 	n := check.Rows("diffusion", "x", len(x), d.sites)
 	if err := d.life.BeginSaving(ctx, "Sample", n); err != nil {
@@ -387,8 +383,8 @@ func (d *Runner[S]) deliver(x, given []S, each *SampleErrors) error {
 	return nil
 }
 
-// begin puts sample g of the batch at time 1, clamped to own in addition to what
-// the configuration clamps.
+// begin puts sample g of the batch at time 1, clamped to own in addition to the values that the
+// configuration clamps.
 func (d *Runner[S]) begin(g int, own []S) {
 	every, _ := any(d.cfg.Clamp).([]S)
 	if every == nil {
@@ -424,14 +420,14 @@ func (d *Runner[S]) judge() error {
 	return nil
 }
 
-// progress reports the number of steps that the batch under way has made.
+// progress reports the number of steps that the current batch has made.
 func (d *Runner[S]) progress(steps int) {
 	if b := d.batch; b[2] > 0 && d.cfg.Progress != nil {
 		d.cfg.Progress(b[0]*d.maxSteps+b[1]*min(steps, d.maxSteps), b[2]*d.maxSteps)
 	}
 }
 
-// retry gives the sample of a slot with an error up.
+// retry abandons the sample of a slot that has an error.
 func (d *Runner[S]) retry(i int, fault error) error {
 	if fault != nil {
 		d.giveUp(i, i, fmt.Errorf("diffusion: Runner: sample %d, step %d: %w", d.number(i), d.e.Step, fault))
@@ -443,7 +439,7 @@ func (d *Runner[S]) denoiserFault(err error) error {
 	return fmt.Errorf("diffusion: Runner: denoiser at step %d: %w", d.e.Step, err)
 }
 
-// giveUp ends sample g of the batch and leaves what there is of it, in slot i.
+// giveUp ends sample g of the batch and stores its last state, that of slot i.
 func (d *Runner[S]) giveUp(g, i int, why error) {
 	masks, _ := d.process[i].(Absorbing)
 	x := d.e.Slots[i].X
@@ -456,9 +452,9 @@ func (d *Runner[S]) giveUp(g, i int, why error) {
 	d.fault[g] = why
 }
 
-// commit passes the first n samples, except those that were given up, to the
-// projection, in order. A sample that it refuses is drawn again, with what is left
-// of its stream, and given up in the end.
+// commit passes the first n samples, except abandoned ones, to the projection, in order. A sample
+// that the projection refuses is drawn again, with the rest of its stream, and is finally
+// abandoned.
 func (d *Runner[S]) commit(ctx context.Context, n int) error {
 	if d.committer == nil {
 		return nil

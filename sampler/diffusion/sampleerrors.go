@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// SampleErrors is the error of a call that completed although some samples failed. It
-// has one entry per sample, in order: nil for a sample that was made, otherwise why it
-// was given up. The other samples are valid:
+// SampleErrors is the error of a call that completed although some samples failed. It has one entry
+// per sample, in order: nil for a completed sample, otherwise the reason why it was abandoned. The
+// other samples are valid:
 //
 //	err := d.Sample(ctx, x)
 //	var failed diffusion.SampleErrors
@@ -22,13 +22,13 @@ import (
 //	}
 //	for i, err := range failed { // err, unless nil, is that of row i
 //
-// errors.Is and errors.As look at the errors of all samples.
+// errors.Is and errors.As examine the errors of all samples.
 type SampleErrors []error
 
-// shown is how many failures a text names.
+// shown is the number of failures that an error text names.
 const shown = 3
 
-// Err returns e as an error, nil if no sample failed.
+// Err returns e as an error, or nil if no sample failed.
 func (e SampleErrors) Err() error {
 	if e.Failed() > 0 {
 		return e
@@ -68,9 +68,9 @@ func (e SampleErrors) Unwrap() []error {
 	return slices.DeleteFunc(slices.Clone(e), func(err error) bool { return err == nil })
 }
 
-// Unfinished is the error of a call that failed as a whole (its context ended, the
-// denoiser returned an error, a checkpoint could not be saved) after some of its samples
-// had failed. errors.Is and errors.As look at the error of the call only.
+// Unfinished is the error of a call that failed as a whole (its context ended, the denoiser
+// returned an error, a checkpoint could not be saved) after some of its samples had failed.
+// errors.Is and errors.As examine only the error of the call.
 type Unfinished struct {
 	Err      error        // of the call
 	Finished SampleErrors // one entry per sample that was finished before, in order
@@ -98,7 +98,7 @@ func (e SampleErrors) join(call ...error) error {
 	return &Unfinished{call[0], e}
 }
 
-// recorded is the error of a sample as a checkpoint has it.
+// recorded is the error of a sample as restored from a checkpoint.
 type recorded struct {
 	text       text
 	infeasible bool
@@ -136,7 +136,7 @@ func (e *recorded) Unwrap() error {
 	return nil
 }
 
-// empty is the entry of a site that nothing is known of: −1 or NaN.
+// empty is the entry of an unknown site: −1 or NaN.
 func empty[S energy.Site]() (v S) {
 	switch v := any(&v).(type) {
 	case *int32:

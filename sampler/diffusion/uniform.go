@@ -17,12 +17,12 @@ import (
 //
 //	q(x_s | x_t, x_0) ∝ (α_s·1[x_s=x_0] + (1−α_s)/V)·(α_{t|s}·1[x_s=x_t] + (1−α_{t|s})/V).
 //
-// Reverse draws x_0,i from the full posterior p(x_0,i | x_t) and then x_s,i from this
-// formula, which is exactly p(x_s,i | x_t), site by site. The usual form, which
-// puts a prediction x̂ in place of x_0, agrees for leave-one-out predictions and
-// is wrong for full posteriors. Runners convert predictions with Condition.
+// Reverse draws x_0,i from the full posterior p(x_0,i | x_t) and then x_s,i from this formula,
+// which gives exactly p(x_s,i | x_t), site by site. The usual form, which puts a prediction x̂ in
+// place of x_0, agrees with this for leave-one-out predictions and is wrong for full posteriors.
+// Runners convert predictions with Condition.
 //
-// Its steps are also [Joint] and [Factorised], and keep no state of a sample.
+// Its steps are also [Joint] and [Factorised], and they keep no state of a sample.
 type Uniform struct {
 	// Schedule is LogLinear{} if nil.
 	Schedule noise.Schedule
@@ -37,7 +37,7 @@ func (p Uniform) Bind(_ context.Context, sites, levels int) (Steps[int32], error
 	return &uniform{schedule: c, levels: levels}, nil
 }
 
-// uniform is a bound [Uniform]. It keeps nothing of a sample.
+// uniform is a bound [Uniform]. It keeps no state of a sample.
 type uniform struct {
 	schedule noise.Schedule
 	levels   int // V
@@ -53,7 +53,7 @@ func (p *uniform) Prior(x []int32, r *sampler.Stream) {
 	}
 }
 
-// Next implements [Steps]: an even grid.
+// Next implements [Steps] with an even grid.
 func (p *uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
@@ -82,7 +82,7 @@ func (p *uniform) raise(v []float32, x []int32, alpha float64, by float32) {
 	}
 }
 
-// settle makes the rows of v those of the tokens x.
+// settle gives all weight of the rows of v to the tokens x.
 func (p *uniform) settle(v []float32, x []int32) {
 	for i, l := range x {
 		slots.OneHot(v[i*p.levels:(i+1)*p.levels], l)
@@ -194,7 +194,7 @@ func (b *bridge) draw(xt, x0 int32, r *sampler.Stream) int32 {
 	return skip(skip(int32(r.IntN(b.levels-2)), lo), hi)
 }
 
-// skip maps 0, 1, … to the numbers that are not hole.
+// skip maps 0, 1, … to the numbers other than hole.
 func skip(l, hole int32) int32 {
 	if l >= hole {
 		l++

@@ -12,19 +12,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// MMD returns the unbiased estimate of the squared maximum mean discrepancy (Gretton et
-// al. 2012, equation 3) between the distributions of two samples of states, rows of sites
-// tokens, under the exponential Hamming kernel of Zhang, Liu and Liu 2022,
+// MMD returns the unbiased estimate of the squared maximum mean discrepancy (Gretton et al. 2012,
+// equation 3) between the distributions of two samples of states, in rows of sites tokens, under
+// the exponential Hamming kernel of Zhang, Liu and Liu 2022,
 //
 //	k(x, y) = exp(−H(x, y)/sites),  H the number of sites that differ.
 //
-// Its mean is 0 for equal distributions, so it may be negative. The biased statistic,
-// which also counts pairs of a state with itself, is larger by about (1 − mean k)·(1/n +
-// 1/m), and its mean does not fall below that: e^−6.5 with 500 and 500 samples of many
-// independent sites.
+// Its mean is 0 for equal distributions, so an estimate may be negative. The biased statistic,
+// which also counts pairs of a state with itself, is larger by about (1 − mean k)·(1/n + 1/m), and
+// its mean does not fall below that: e^−6.5 with 500 and 500 samples of many independent sites.
 //
-// It takes n·m + (n² + m²)/2 comparisons. Errors: sites < 1, and a sample that is not at
-// least two whole rows.
+// It takes n·m + (n² + m²)/2 comparisons. It returns an error if sites < 1 or if a sample does not
+// consist of at least two whole rows.
 func MMD(a, b []int32, sites int) (float64, error) {
 	if sites < 1 {
 		return 0, fmt.Errorf("distance: MMD: sites = %d, want ≥ 1", sites)
@@ -68,15 +67,15 @@ func hamming(x, y []int32) int {
 	return n
 }
 
-// EnergyScore returns the energy score of a forecast, given by samples × sites draws,
-// for the observed series truth; lower is better:
+// EnergyScore returns the energy score of a forecast, given by samples × sites draws, for the
+// observed series truth; lower is better:
 //
 //	E‖X − truth‖ − ½·E‖X − X′‖.
 //
-// It takes means over samples and over pairs of different samples, which is unbiased
-// (Gneiting and Raftery 2007, section 4.2). The score is proper: its expectation is
-// least for the distribution that truth is drawn from. (Distances to truth alone are
-// least for a forecast without spread.) It costs samples²·sites/2 operations.
+// It averages over samples and over pairs of different samples, which is unbiased (Gneiting and
+// Raftery 2007, section 4.2). The score is proper: its expectation is smallest for the distribution
+// from which truth is drawn. (Distances to truth alone are smallest for a forecast without spread.)
+// It costs samples²·sites/2 operations.
 //
 // It returns an error for fewer than two samples, and panics unless len(truth) = sites
 // and sites divides len(samples).
@@ -107,9 +106,9 @@ func euclid(x, y []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Violation returns the mean of Σ_j max(0, g_j), the violation magnitude, over series of
-// sites entries each, and the largest single g_j, or 0 if that is negative. It panics
-// unless sites divides len(x). The sum is taken series by series in order, in float64.
+// Violation returns the mean of Σ_j max(0, g_j), the violation magnitude, over series of sites
+// entries each, and the largest single g_j, or 0 if that is negative. It panics unless sites
+// divides len(x). The sum is taken in float64, in the order of the series.
 func Violation(set constraint.Smooth, x []float32, sites int) (mean, worst float64) {
 	check.Must("distance: Violation", "set", set)
 	series := check.Rows("distance", "x", len(x), sites)

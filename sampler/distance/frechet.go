@@ -13,13 +13,13 @@ import (
 //
 //	‖m_a − m_b‖² + tr(C_a + C_b − 2(C_a^½·C_b·C_a^½)^½).
 //
-// Covariances are n × n, row-major, with n = len(meanA); they may be singular.
-// It compares linear methods on Gaussian distributions without sampling. It panics unless
-// lengths fit. Errors: a covariance that is not symmetric, to 1e-9 of its largest entry,
-// and eigenvalues that do not converge.
+// Covariances are n × n, row-major, with n = len(meanA); they may be singular. FrechetGaussian
+// compares linear methods on Gaussian distributions without sampling. It panics if lengths do not
+// match. It returns an error if a covariance is not symmetric, to 1e-9 of its largest entry, or if
+// eigenvalues do not converge.
 //
-// If the distributions are equal and singular, the result is not 0 but about 1e-7 of the
-// trace, by rounding in the square root of small eigenvalues.
+// If the distributions are equal and singular, the result is not 0 but about 1e-7 of the trace,
+// because the square root of small eigenvalues amplifies rounding errors.
 func FrechetGaussian(meanA, covA, meanB, covB []float64) (float64, error) {
 	n := len(meanA)
 	if len(meanB) != n || len(covA) != n*n || len(covB) != n*n {
@@ -57,7 +57,7 @@ func FrechetGaussian(meanA, covA, meanB, covB []float64) (float64, error) {
 	return max(0, distance+trace+mat.Trace(b)), nil
 }
 
-// squareRoot returns the symmetric square root of a covariance, and its trace.
+// squareRoot returns the symmetric square root of a covariance, and the trace of the covariance.
 func squareRoot(name string, cov []float64, n int) (*mat.Dense, float64, error) {
 	c, err := symmetric(name, cov, n)
 	if err != nil {
@@ -78,8 +78,8 @@ func squareRoot(name string, cov []float64, n int) (*mat.Dense, float64, error) 
 	return &root, mat.Trace(c), nil
 }
 
-// symmetric returns a matrix that is symmetric up to rounding; a name asks for
-// the check.
+// symmetric returns a matrix that is symmetric up to rounding; this is checked if name is not
+// empty.
 func symmetric(name string, cov []float64, n int) (*mat.SymDense, error) {
 	s, scale := mat.NewSymDense(n, nil), 0.0
 	for _, v := range cov {
@@ -97,12 +97,11 @@ func symmetric(name string, cov []float64, n int) (*mat.SymDense, error) {
 	return s, nil
 }
 
-// Frechet returns the squared Fréchet distance between the Gaussians with the
-// means and covariances of two sets of series, sites entries each, row-major:
-// the Fréchet distance of Heusel et al. 2017 with the series themselves as
-// features. It is biased upwards by about tr(C)·sites/samples, so compare sets of equal
-// size. It returns an error if a set has fewer than two series or sites does not divide
-// its length.
+// Frechet returns the squared Fréchet distance between the Gaussians with the means and covariances
+// of two sets of series of sites entries each, row-major: the Fréchet distance of Heusel et al.
+// 2017 with the series themselves as features. It is biased upwards by about tr(C)·sites/samples,
+// so compare sets of equal size. It returns an error if a set has fewer than two series or sites
+// does not divide its length.
 func Frechet(a, b []float32, sites int) (float64, error) {
 	meanA, covA, err := seriesMoments("a", a, sites)
 	if err != nil {

@@ -14,43 +14,45 @@ import (
 
 // Certificate is a lower bound on the energy of a model, with a proof that has been checked.
 type Certificate struct {
-	Energy float64 // no state has a lower one, up to the rounding of the model's own energies
+	Energy float64 // no state has a lower energy, up to rounding of the model's own energies
 	Method string  // "planar matching", "toroidal matching", "odd cycles" or "roof duality"
 
-	// State has this energy; nil if none was built. It is then a ground state.
+	// State has this energy and is then a ground state; nil if no such state was constructed.
 	State []int32
 
-	// Fixed holds the level that a site has in every ground state, −1 where none is known,
-	// as everywhere if weights and fields are not multiples of one unit.
+	// Fixed holds the level that a site has in every ground state, or −1 where no such level is
+	// known. It is −1 everywhere if weights and fields are not multiples of one unit.
 	Fixed []int32
 
 	q     *quantised
 	least int64 // four times the energy above that of state 0, in units
 }
 
-// Bound returns a lower bound on the energy of a model of pairs. It takes the best of
+// Bound returns a lower bound on the energy of a model of pairs. It returns the best of these
+// bounds:
 //
-//   - for a planar graph (with one more vertex if there are fields, joined to the sites
-//     that have one) and for a lattice with periodic boundaries, the least weight of
-//     unsatisfied bonds whose ends in the dual graph are the frustrated faces, by a perfect
-//     matching of these (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton 2007).
-//     On a planar graph the bound is the lowest energy, and State is a ground state. On a
-//     torus it is the lowest of four boundary conditions, and State is set if the matching
-//     belongs to the periodic one. Sites of a torus are numbered row by row;
-//   - for other graphs of at most 2¹⁷ bonds, closed walks with an odd number of bonds that
-//     want opposite spins, one of which at least each leaves unsatisfied: their best packing
-//     (Barahona and Mahjoub 1986), nearly, by a primal-dual method. On the union of two
-//     planar graphs it is about as good as exact bounds of the two;
-//   - for any graph, the roof dual of the quadratic function of bits (Hammer, Hansen and
-//     Simeone 1984), by a maximal flow. It fixes sites, too. Without fields it is the sum
-//     of what each bond could give.
+//   - for a planar graph (with one more vertex if there are fields, joined to the sites that have
+//     one) and for a lattice with periodic boundaries: the least weight of unsatisfied bonds whose
+//     ends in the dual graph are the frustrated faces, by a perfect matching of these faces
+//     (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton 2007). On a planar graph the
+//     bound is the lowest energy, and State is a ground state. On a torus it is the lowest energy
+//     over four boundary conditions, and State is set if the matching belongs to the periodic one.
+//     Sites of a torus are numbered row by row;
+//   - for other graphs of at most 2¹⁷ bonds: a nearly optimal packing of frustrated closed walks,
+//     by a primal-dual method (Barahona and Mahjoub 1986). Such a walk has an odd number of bonds
+//     that favour opposite spins, so at least one bond of the walk is unsatisfied. On the union of
+//     two planar graphs the bound is about as good as exact bounds of the two;
+//   - for any graph: the roof dual of the quadratic function of bits (Hammer, Hansen and Simeone
+//     1984), by a maximal flow. It also fixes sites. Without fields it is the sum of the lowest
+//     energies that the single bonds can have.
 //
-// All bounds are sums of integers: weights and fields are rounded to multiples of a unit
-// if they have none in common, and what that may change is subtracted from the bound.
+// All bounds are sums of integers: weights and fields that are not multiples of a common unit are
+// rounded to multiples of one, and the largest possible effect of the rounding is subtracted from
+// the bound.
 //
-// Code of its own checks the dual solution of the matching, the packing, or the flow, before
-// Bound returns; an error of this check is a defect of this package. Other errors: m is no
-// Pairwise model of finite energies, or ctx ends.
+// Before Bound returns, separate code checks the dual solution of the matching, the packing, or the
+// flow. An error of this check is a bug in this package. Bound also returns an error if m is not a
+// Pairwise model of finite energies or if ctx ends.
 func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	q, err := quantise(m)
 	if err != nil {
@@ -81,15 +83,15 @@ func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	return c, nil
 }
 
-// Proves reports whether x has the energy of the certificate, so that no state has a lower
-// one. Weights and fields must be multiples of one unit, up to rounding (2⁻⁴⁰ of the largest
-// difference of energies); otherwise it returns false. It panics unless x has a level 0 or 1
-// for each site.
+// Proves reports whether x has the energy of the certificate, so that no state has a lower energy.
+// Weights and fields must be multiples of one unit, up to rounding (2⁻⁴⁰ of the largest difference
+// of energies); otherwise Proves returns false. It panics unless x has a level 0 or 1 for each
+// site.
 func (c *Certificate) Proves(x []int32) bool {
 	return c.q.exact && c.q.of(x) == c.least
 }
 
-// quantised is a model with integers for weights and fields, over bits and over spins:
+// quantised is a model whose weights and fields are integers, for bits and for spins:
 //
 //	E(x) = first + unit·(Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j) ± lost
 //	     = first + unit/4·(Σ_{i<j} w_ij s_i s_j + Σ_i h_i s_i + constant) ± lost,  s = 2x − 1.
@@ -103,7 +105,7 @@ type quantised struct {
 	exact             bool
 }
 
-// most is how many units a difference of energies may have: sums of a million fit an int64.
+// most is the maximum of a difference of energies, in units: a million such terms fit an int64.
 const most = 1 << 29
 
 func quantise(m energy.Model) (*quantised, error) {
@@ -158,7 +160,7 @@ func quantise(m energy.Model) (*quantised, error) {
 	return q, nil
 }
 
-// energy returns a number that is not above the energy of a number of quarters of units.
+// energy converts quarters of units to an energy, rounded down.
 func (q *quantised) energy(quarters int64) float64 {
 	e := q.first + float64(q.unit*(float64(quarters)/4))
 	if q.lost > 0 {
@@ -167,7 +169,7 @@ func (q *quantised) energy(quarters int64) float64 {
 	return e
 }
 
-// of returns the energy of a state above that of state 0, in quarters of units.
+// of returns the energy of a state minus that of state 0, in quarters of units.
 func (q *quantised) of(x []int32) int64 {
 	if len(x) != len(q.field) {
 		panic(fmt.Sprintf("ground: len(x) = %d, want %d", len(x), len(q.field)))
@@ -187,8 +189,8 @@ func (q *quantised) of(x []int32) int64 {
 	return 4 * sum
 }
 
-// frame is a graph of spins with closed walks that hold every bond that lies on a cycle
-// twice. A spin more, the last one, stands for the field.
+// frame is a graph of spins with closed walks in which every bond that lies on a cycle occurs
+// twice. An additional spin, the last one, represents the field.
 type frame struct {
 	n     int
 	ends  [][2]int32
@@ -220,8 +222,7 @@ func (q *quantised) frame() *frame {
 	return g
 }
 
-// matched returns the certificate of a matching, nil if the graph is neither planar nor a
-// torus.
+// matched returns the certificate of a matching, or nil if the graph is neither planar nor a torus.
 func (q *quantised) matched(ctx context.Context) (*Certificate, error) {
 	g := q.frame()
 	method := "planar matching"
@@ -264,7 +265,7 @@ const (
 	noise = 1024
 )
 
-// another returns unsatisfied bonds of least weight, drawn at random.
+// another returns a random set of unsatisfied bonds of minimum weight.
 func (g *frame) another(ctx context.Context, try uint64) ([]bool, error) {
 	r := sampler.NewStream(0, math.MaxUint64-1-try) // of no search
 
@@ -273,8 +274,8 @@ func (g *frame) another(ctx context.Context, try uint64) ([]bool, error) {
 	return bad, err
 }
 
-// noisy returns a frame in which one of the sets of bonds of least weight is lighter than
-// the others.
+// noisy returns a frame in which one of the minimum-weight sets of bonds is lighter than the
+// others.
 func (g *frame) noisy(r *sampler.Stream) *frame {
 	h := *g
 	h.w, h.total = make([]int64, len(g.w)), 0
@@ -288,8 +289,8 @@ func (g *frame) noisy(r *sampler.Stream) *frame {
 	return &h
 }
 
-// torus returns a graph of n sites as a lattice of rows and columns with periodic
-// boundaries, with bonds of weight 0 where it has none; nil if it is no such graph.
+// torus returns a graph of n sites as a lattice of rows and columns with periodic boundaries, with
+// bonds of weight 0 where the graph has none, or nil if it is not such a graph.
 func (g *frame) torus() *frame {
 	for columns := 3; columns <= g.n/3; columns++ {
 		if g.n%columns != 0 || !g.fits(columns) {
@@ -314,7 +315,7 @@ func (g *frame) torus() *frame {
 	return nil
 }
 
-// fits reports whether every bond joins neighbours of a torus with so many columns.
+// fits reports whether every bond joins neighbours on a torus with the given number of columns.
 func (g *frame) fits(columns int) bool {
 	for _, e := range g.ends {
 		i, j := int(e[0]), int(e[1])
@@ -327,8 +328,8 @@ func (g *frame) fits(columns int) bool {
 	return true
 }
 
-// state returns the state in which exactly the given bonds are unsatisfied, of the first
-// so many spins, nil if there is none.
+// state returns the state of the first sites spins in which exactly the given bonds are
+// unsatisfied, or nil if there is none.
 func (g *frame) state(bad []bool, sites int) []int32 {
 	type end struct{ to, bond int32 }
 	adj := make([][]end, g.n)

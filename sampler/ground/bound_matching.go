@@ -45,8 +45,8 @@ func (g *frame) dual() *dualGraph {
 	return d
 }
 
-// frustrated returns whether each face has an odd number of bonds > 0, so that an odd
-// number of its bonds is unsatisfied in every state.
+// frustrated reports for each face whether it has an odd number of bonds > 0, so that an odd number
+// of its bonds is unsatisfied in every state.
 func (g *frame) frustrated() []bool {
 	odd := make([]bool, len(g.faces))
 	for f, walk := range g.faces {
@@ -89,10 +89,10 @@ func (d *dualGraph) reach(from int32, radius int64, f func(v int32, distance int
 	}
 }
 
-// solve returns the least weight of unsatisfied bonds that frustrated faces demand, and such
-// bonds. Every face has a radius, and pairs of faces of which neither is within the other's
-// are left out of the matching; its dual variables show which radii are too short for that,
-// and then these grow. check, if it is not nil, examines the dual solution.
+// solve returns the minimum weight of unsatisfied bonds that the frustrated faces require, and a
+// set of such bonds. Every face has a radius, and the matching omits pairs of faces neither of
+// which is within the other's radius. The dual variables of the matching show which radii are too
+// short, and these radii then grow. check, if not nil, examines the dual solution.
 func (g *frame) solve(ctx context.Context, check func(context.Context, *matching.Matching, []int32) error) (least int64, bad []bool, err error) {
 	d, odd := g.dual(), g.frustrated()
 	number := make([]int32, len(odd))
@@ -178,8 +178,8 @@ func (g *frame) solve(ctx context.Context, check func(context.Context, *matching
 	return m.Weight / 2, bad, nil
 }
 
-// potentials returns the sums of the dual variables of each vertex and of the sets around
-// it.
+// potentials returns, for each vertex, the sum of the dual variables of the vertex and of the sets
+// that contain it.
 func potentials(m *matching.Matching) []int64 {
 	p := append([]int64{}, m.Y...)
 	for _, b := range m.Sets {
@@ -190,14 +190,14 @@ func potentials(m *matching.Matching) []int64 {
 	return p
 }
 
-// checkDual returns an error unless a dual solution proves that unsatisfied bonds weigh at
-// least m.Weight/2. It shares no code with the search for it.
+// checkDual returns an error unless a dual solution proves that unsatisfied bonds weigh at least
+// m.Weight/2. It shares no code with the search for the solution.
 //
-// In every state the bonds of a closed walk that are unsatisfied are odd in number exactly
-// if those > 0 are. Every bond of a cycle is in two walks, so unsatisfied bonds form, in the
-// dual graph, paths between pairs of frustrated faces. The weight of these is at least
-// Σ y + Σ z if z ≥ 0, sets are odd, and for every two frustrated faces
-// y_u + y_v + Σ_{sets with one of them} z is at most their distance; here all in halves.
+// In every state, a closed walk has an odd number of unsatisfied bonds exactly if it has an odd
+// number of bonds > 0. Every bond of a cycle is in two walks, so unsatisfied bonds form, in the
+// dual graph, paths between pairs of frustrated faces. The weight of these paths is at least
+// Σ y + Σ z if z ≥ 0, sets are odd, and for every two frustrated faces y_u + y_v + Σ_{sets with one
+// of them} z is at most their distance; here all values are in halves.
 func (g *frame) checkDual(ctx context.Context, m *matching.Matching, face []int32) error {
 	times := make([]int, len(g.ends))
 	sides := make([][2]int, len(g.ends))

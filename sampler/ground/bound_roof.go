@@ -38,8 +38,8 @@ func (n *flow) arc(u, v int32, capacity int64) {
 
 func (n *flow) residual(a int32) int64 { return n.capacity[a] - n.carried[a] }
 
-// levels numbers vertices by their distance from the source over arcs that could carry
-// more, −1 where there is no way.
+// levels numbers vertices by their distance from the source over arcs with residual capacity; −1 if
+// a vertex is not reachable.
 func (n *flow) levels(source int32) {
 	for v := range n.level {
 		n.level[v] = -1
@@ -99,12 +99,12 @@ func (n *flow) maximise(ctx context.Context, source, sink int32) error {
 	}
 }
 
-// roof returns the bound of the roof dual and the sites that it fixes. The energy is a
-// constant and a sum of terms a·u·v, a > 0, over literals: bits and their complements, of
-// which vertex 2i stands for x_i and 2i+1 for 1 − x_i, and of 1 and 0, the last two. Each
-// term is an arc from u to the complement of v and one from v to that of u, which may
-// carry a. A flow of 2φ from 1 to 0 shows that the sum is at least φ, and what can be
-// reached from 1 when it is maximal holds in every minimum (Boros and Hammer 2002).
+// roof returns the bound of the roof dual and the sites that it fixes. The energy is a constant and
+// a sum of terms a·u·v, a > 0, over literals: bits, their complements, and the constants 1 and 0.
+// Vertex 2i represents x_i, vertex 2i+1 represents 1 − x_i, and the last two represent 1 and 0.
+// Each term gives an arc from u to the complement of v and one from v to the complement of u, each
+// of capacity a. A flow of 2φ from 1 to 0 shows that the sum is at least φ. When the flow is
+// maximal, every literal reachable from 1 is true in every minimum (Boros and Hammer 2002).
 func (q *quantised) roof(ctx context.Context) (*Certificate, error) {
 	sites := len(q.field)
 	one := int32(2 * sites)
@@ -162,8 +162,8 @@ func (q *quantised) roof(ctx context.Context) (*Certificate, error) {
 	return c, nil
 }
 
-// check returns the value of the flow, and an error unless no arc carries more than it may
-// and what enters a vertex leaves it.
+// check returns the value of the flow. It returns an error unless no arc carries more than its
+// capacity and the flow is conserved at every vertex.
 func (n *flow) check(source, sink int32) (value int64, err error) {
 	net := make([]int64, len(n.head))
 	for a := 0; a < len(n.to); a += 2 {

@@ -12,16 +12,15 @@ func newClusters[T number](sites int) *clusters[T] {
 	return &clusters[T]{differs: make([]bool, sites), inside: make([]bool, sites)}
 }
 
-// takeOver flips in x every cluster of sites, connected by interactions, in which y
-// differs and which lowers the energy of x, and with flat also those that leave it
-// equal. It returns by how much the energy fell. It calls stop with the work done, and
-// returns ok = false with x unchanged if stop returns true. Without fields y and its
-// mirror image are the same.
+// takeOver flips in x every cluster of sites, connected by interactions, in which y differs and
+// whose flip lowers the energy of x; if flat is set, also those whose flip leaves the energy equal.
+// It returns by how much the energy fell. It calls stop with the work done; if stop returns true,
+// takeOver returns ok = false and leaves x unchanged. Without fields, y and its mirror image count
+// as the same state.
 //
-// Clusters do not touch, so that each changes the energy by itself: of all that can
-// be made of the two states by exchanging clusters, x becomes the best. (Houdayer
-// 2001 exchanges such clusters between replicas; Whitley, Hains and Howe 2009 choose
-// among them.)
+// Clusters do not touch, so each changes the energy independently: x becomes the best of all states
+// that can be made by exchanging clusters between the two states. (Houdayer 2001 exchanges such
+// clusters between replicas; Whitley, Hains and Howe 2009 choose among them.)
 func (c *clusters[T]) takeOver(g *system[T], x, y *spins[T], flat bool, stop func(work int) bool) (gain float64, ok bool) {
 	apart, nought := 0, float64(g.nought)
 	for i, s := range x.s {
@@ -58,9 +57,9 @@ func (c *clusters[T]) takeOver(g *system[T], x, y *spins[T], flat bool, stop fun
 	return gain, true
 }
 
-// grow finds the cluster of site i and returns by how much the energy of x changes
-// if it is flipped: what its sites lose one by one, but for the interactions inside,
-// which stay.
+// grow finds the cluster of site i and returns by how much the energy of x changes if the cluster
+// is flipped: the sum of the losses of its sites, without the interactions inside the cluster,
+// which do not change.
 func (c *clusters[T]) grow(g *system[T], x *spins[T], i int32) (sum float64, work int) {
 	c.sites = append(c.sites[:0], i)
 	c.differs[i], c.inside[i] = false, true

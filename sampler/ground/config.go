@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Pairwise is [energy.Pairwise], the kind of model that a [Search] takes.
+// Pairwise is [energy.Pairwise], the kind of model that a [Search] accepts.
 type Pairwise = energy.Pairwise
 
 // Config holds the settings of a search. The zero value is recommended.
@@ -23,17 +23,17 @@ type Config struct {
 	// never worse than these. If nil, the searches begin with random states.
 	Init []int32
 
-	// Sweeps is the length of the shortest annealing; 0 means 50. Every second round is
-	// at least twice as long, every fourth at least four times, and so on.
+	// Sweeps is the length of the shortest annealing run; 0 means 50. Every second round is at
+	// least twice as long, every fourth round at least four times as long, and so on.
 	Sweeps int
 
-	// Stop, if not nil, is called with the lowest energy after every round; true ends
-	// the Run.
+	// Stop, if not nil, is called with the lowest energy after every round. If it returns true, the
+	// Run ends.
 	Stop func(energy float64) bool
 
-	// Checkpoint, if it has a Path, saves the search there as SaveFile does: at the
-	// end of every Run, even if its context ended it, and within a Run after every
-	// Every rounds (0: at the end only). A failure to save ends the Run.
+	// Checkpoint, if it has a Path, saves the search there as SaveFile does: at the end of every
+	// Run, even if its context ended, and during a Run each time Every more rounds have been made
+	// (0: at the end only). If saving fails, the Run ends.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -17,15 +17,14 @@ const (
 // forest is an induced subgraph without cycles, each site before its parent.
 type forest[T number] []branch[T]
 
-// branch is a site and its parent. A root is its own parent, with a bond of weight 0, at a
-// place behind the last one.
+// branch is a site and its parent. A root is its own parent, with a bond of weight 0; its place is
+// after the last site.
 type branch[T number] struct {
 	site, parent, place int32
 	w                   T // of the bond
 }
 
-// newForests returns forests of which every few cover all sites, nil unless the graph is
-// sparse.
+// newForests returns forests, any few of which cover all sites, or nil unless the graph is sparse.
 func newForests[T number](g *system[T]) (all []forest[T]) {
 	if len(g.adj) == 0 || len(g.adj) > forestDegree*g.sites() {
 		return nil
@@ -60,16 +59,16 @@ func newForests[T number](g *system[T]) (all []forest[T]) {
 	return all
 }
 
-// gardener draws forests, with scratch of its own.
+// gardener draws forests and has its own scratch space.
 type gardener[T number] struct {
 	own         []T       // E(x_i = 1) − E(x_i = 0) without the bonds of the forest
 	odds, bonds []float64 // of level 1 at a site; e^(−beta·w)
 	table       []float64 // of integers: e^(−beta·l), l = −reach … reach
 }
 
-// draw redraws the sites of a forest, given the others, from e^(−beta·E): messages from the
-// sites to their parents are odds of level 1, whose factors are (1 + o·e^(−beta·w))/(1 + o).
-// Levels are as good as random, so that it branches on none but those that change.
+// draw redraws the sites of a forest, given the other sites, from e^(−beta·E). Messages from sites
+// to their parents are odds of level 1, whose factors are (1 + o·e^(−beta·w))/(1 + o). Levels are
+// almost random, so draw branches only on sites that change.
 func (d *gardener[T]) draw(g *system[T], x *spins[T], f forest[T], beta float64, r *words) {
 	if d.own == nil {
 		d.own, d.odds, d.bonds = make([]T, g.sites()+1), make([]float64, g.sites()+1), make([]float64, g.sites())
@@ -100,7 +99,7 @@ func (d *gardener[T]) draw(g *system[T], x *spins[T], f forest[T], beta float64,
 	}
 }
 
-// weigh takes the exponentials of what the sites and the bonds of a forest cost.
+// weigh computes the exponentials of the costs of the sites and bonds of a forest.
 func (d *gardener[T]) weigh(g *system[T], f forest[T], beta float64) {
 	if _, reals := any(d.own).([]float64); reals {
 		for k := range f {

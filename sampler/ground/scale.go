@@ -8,8 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// scale holds inverse temperatures, in units of T, between which annealing makes
-// sense.
+// scale holds the inverse temperatures, in units of T, between which annealing is useful.
 type scale struct{ hot, cold float64 }
 
 const (
@@ -64,9 +63,9 @@ func newScale[T number](g *system[T]) scale {
 	return scale{hot, max(hot, coldGap/gaps[int(coldQuantile*float64(len(gaps)))])}
 }
 
-// at returns the inverse temperature at progress t of an annealing from a position
-// 0 … 1 of the scale: linear in t, but bent where cold is more than maxStretch times
-// as cold as the start, so that all magnitudes get their share.
+// at returns the inverse temperature at progress t of an annealing run from a position 0 … 1 of the
+// scale. It is linear in t, but bent if cold exceeds the start by more than a factor of maxStretch,
+// so that all magnitudes get their share.
 func (c scale) at(from, t float64) float64 {
 	first := float64(c.hot * simd.Exp(float64(from*simd.Log(c.cold/c.hot))))
 	if bend := simd.Log(c.cold / first / maxStretch); bend > 0 {

@@ -1,16 +1,15 @@
-// Package ground searches for states of lowest energy of two-level models of pairs
-// ([Pairwise]): ground states of Ising models, large cuts of graphs, minima of
-// QUBOs.
+// Package ground searches for states of lowest energy of two-level models of pairs ([Pairwise]):
+// ground states of Ising models, large cuts of graphs, minima of QUBOs.
 //
 //	s, err := ground.New(m, ground.Config{Seed: 1})
 //	err = s.Run(ctx, 200)
 //	x, e := s.Best()
 //
-// A [Search] anneals repeatedly from the best state so far, each time from another
-// temperature. It then takes over, one by one, the clusters of sites in which the new
-// state is better, so distant parts of a large sparse model improve independently.
-// Several searches also take clusters over from each other. [Bound] gives a lower bound,
-// which proves that the best state found is optimal where the two meet.
+// A [Search] anneals repeatedly from the best state so far, each time from a different temperature.
+// The best state then adopts, one by one, the clusters of sites in which the new state is better,
+// so distant parts of a large sparse model improve independently. Several searches also adopt
+// clusters from each other. [Bound] gives a lower bound on the energy. If the best state found
+// reaches this bound, it is optimal.
 //
 // For other models, constraints and more than two levels use package anneal.
 package ground
@@ -40,26 +39,25 @@ import (
 // Search looks for the lowest energy of a model by several searches that help each
 // other. Its methods must not be called concurrently with each other.
 //
-// In a round every search anneals by Metropolis updates of all sites in turn, linearly
-// in the inverse temperature. It starts at a random point of a range of temperatures
-// that is fitted to the model; the first round starts hot. Then it descends, and the
-// best state of the search takes over every cluster of sites in which the new state is
-// no worse. The length of rounds is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …;
-// after every fourth round each search takes clusters over from another one.
+// In a round every search anneals by Metropolis updates of all sites in turn, linearly in the
+// inverse temperature. It starts at a random point of a range of temperatures that is fitted to the
+// model; the first round starts hot. Then it descends, and the best state of the search adopts
+// every cluster of sites in which the new state is no worse. The length of rounds is Config.Sweeps
+// times 1, 2, 1, 4, 1, 2, 1, 8, …; after every fourth round each search adopts clusters from
+// another search.
 //
-// Where sites have up to three neighbours on average, a sweep redraws an induced forest,
-// some 85 % of the sites, from its exact distribution given the others (Hamze and de
-// Freitas 2004).
+// If sites have up to three neighbours on average, a sweep redraws an induced forest, some 85 % of
+// the sites, from its exact distribution given the other sites (Hamze and de Freitas 2004).
 //
-// On a square lattice without fields, open or periodic, sites row by row, every fourth round
-// of the best search begins with a window of at most 4,096 sites, at least a row and a
-// column less than all. In it the best state becomes optimal given its levels outside, by a
-// least perfect matching of frustrated faces, see [Bound]. Some ten windows, .2 s each, reach
-// the ground state of ±1 bonds on 50 × 100 sites. A window is not interrupted.
+// On a square lattice without fields, open or periodic, with sites numbered row by row, every
+// fourth round of the best search begins with a window of at most 4,096 sites that leaves out at
+// least one row and one column. The window becomes optimal given the levels outside, by a
+// minimum-weight perfect matching of frustrated faces, see [Bound]. Some ten windows of 0.2 s each
+// reach the ground state of ±1 bonds on 50 × 100 sites. A window is not interrupted.
 //
-// Differences of energies are exact integers if all weights and fields of the model are
-// multiples of one unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they
-// are running sums, and differences within 2⁻⁴⁰ of the largest count as 0.
+// Differences of energies are exact integers if all weights and fields of the model are multiples
+// of one unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they are running sums,
+// and differences smaller than 2⁻⁴⁰ of the largest difference count as 0.
 type Search struct {
 	model   energy.Model
 	cfg     Config
@@ -137,9 +135,9 @@ func fill[T number](seekers []seeker, g *system[T], l *lattice, seed uint64) {
 	}
 }
 
-// Run makes n rounds. If the context ends, the best state so far remains, and a
-// later Run goes on in the middle of the round, to the same bits as if it had not
-// stopped. A Run while another call is under way is an error.
+// Run makes n rounds. If the context ends, the best state so far is kept, and a later Run continues
+// in the middle of the round, bit for bit as if it had not stopped. Calling Run while another call
+// is under way is an error.
 func (s *Search) Run(ctx context.Context, n int) error {
 	workers := pool.New(min(s.cfg.Workers, len(s.seekers)))
 	workers.Start()
@@ -156,7 +154,7 @@ func (s *Search) Run(ctx context.Context, n int) error {
 	})
 }
 
-// round makes a round or goes on with it. It returns false if stop interrupted it.
+// round makes a round or continues it. It returns false if stop interrupted it.
 func (s *Search) round(workers *pool.Pool, stop func() bool) (done bool, err error) {
 	if s.lent == 0 {
 		sweeps, best := s.sweeps(), -1
@@ -192,14 +190,13 @@ const (
 	doublings = 10 // of the shortest round that make the longest
 )
 
-// sweeps returns the length of the present round: 1, 2, 1, 4, 1, 2, 1, 8, … times the
-// shortest.
+// sweeps returns the length of the current round: 1, 2, 1, 4, 1, 2, 1, 8, … times the shortest.
 func (s *Search) sweeps() int {
 	return s.cfg.Sweeps << min(bits.TrailingZeros(uint(s.rounds+1)), doublings)
 }
 
-// look keeps what the searches have found. Energies are those of the model: running
-// sums of reals have rounding errors.
+// look records what the searches have found. Energies are those of the model, because running sums
+// of reals have rounding errors.
 func (s *Search) look() {
 	x, e := make([]int32, s.sites), make([]float64, 1)
 	for i, k := range s.seekers {
@@ -281,19 +278,19 @@ func (s *Search) read(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// Save writes a checkpoint, even in the middle of a round that the end of a context has
-// interrupted.
+// Save writes a checkpoint, even in the middle of a round that was interrupted because a context
+// ended.
 func (s *Search) Save(w io.Writer) error { return s.life.Save(w) }
 
-// Load restores a checkpoint into a search built with the same arguments. Seed, Init,
-// Workers, Stop, Checkpoint and Progress may differ; the error names the first other
-// setting that differs. On an error the search is as it was.
+// Load restores a checkpoint into a search built with the same arguments. Seed, Init, Workers,
+// Stop, Checkpoint and Progress may differ. If another setting differs, the error names the first
+// such setting. On an error the search is unchanged.
 func (s *Search) Load(ctx context.Context, r io.Reader) error { return s.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path so that no failure loses both it and
-// the one before, which stays as path.old; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint in the file path in such a way that no failure loses both the new
+// checkpoint and the previous one, which stays as path.old; see [sampler.Runner.SaveFile].
 func (s *Search) SaveFile(path string) error { return s.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
-// damaged, it restores the generation before it, path.old.
+// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or damaged, it
+// restores the previous checkpoint, path.old.
 func (s *Search) LoadFile(ctx context.Context, path string) error { return s.life.LoadFile(ctx, path) }

@@ -8,25 +8,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// seeker is a searcher of either number.
+// seeker is a searcher with either number type.
 type seeker interface {
 	// begin sets the initial state; nil means a random one.
 	begin(levels []int32)
 
-	// round anneals once in the given number of sweeps, or continues to, and returns
-	// false if stop interrupted it. ahead says that a window comes first.
+	// round makes or continues one annealing run of the given number of sweeps, and returns false
+	// if stop interrupted it. If ahead is set, a window comes first.
 	round(stop func() bool, sweeps int, ahead bool) (done bool, err error)
 
-	// rounds returns the number of whole rounds.
+	// rounds returns the number of completed rounds.
 	rounds() int
 
-	// borrow takes over the clusters that are better in the best state of the other.
+	// borrow adopts the clusters that are better in the best state of other.
 	borrow(stop func() bool, other seeker) (done bool)
 
 	// levels stores the best state.
 	levels(x []int32)
 
-	// fields reads or writes the state; sweeps is the length of the present round.
+	// fields reads or writes the state; sweeps is the length of the current round.
 	fields(f *wire.Fields, sweeps int)
 }
 
@@ -40,7 +40,7 @@ const (
 	stages
 )
 
-// searcher is one search: a best state, and a round of annealing under way.
+// searcher is one search: a best state and the current round of annealing.
 type searcher[T number] struct {
 	g         *system[T]
 	lattice   *lattice    // nil for other models
@@ -154,7 +154,7 @@ func (s *searcher[T]) rounds() int { return s.made }
 
 func (s *searcher[T]) enter(stage int) { s.stage, s.sweep, s.site, s.moved = stage, 0, 0, false }
 
-// heat goes on with the sweep under way and returns false if it was stopped.
+// heat continues the current sweep and returns false if it was stopped.
 func (s *searcher[T]) heat(sweeps int) bool {
 	beta := s.scale.at(s.from, float64(s.sweep)/float64(max(1, sweeps-1)))
 	if n := s.g.sites(); len(s.forests) > 0 && beta*float64(s.g.reach) <= mostExponent {

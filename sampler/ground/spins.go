@@ -5,7 +5,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// spins are a state and what flipping each of its sites costs.
+// spins holds a state and the cost of flipping each of its sites.
 type spins[T number] struct {
 	s    []T // 1 − 2x: 1 or −1
 	loss []T // E(x with site i flipped) − E(x)
@@ -67,8 +67,8 @@ func (x *spins[T]) flip(g *system[T], i int) {
 	}
 }
 
-// descend flips the sites lo … hi−1 in turn where that lowers the energy, and
-// reports whether it did anywhere.
+// descend flips, in turn, those of the sites lo … hi−1 whose flip lowers the energy, and reports
+// whether any was flipped.
 func (x *spins[T]) descend(g *system[T], lo, hi int) (moved bool) {
 	for i := lo; i < hi; i++ {
 		if x.loss[i] < -g.nought {
@@ -79,8 +79,8 @@ func (x *spins[T]) descend(g *system[T], lo, hi int) (moved bool) {
 	return moved
 }
 
-// sweep makes a Metropolis update at inverse temperature beta of the sites lo …
-// hi−1 in turn; table is that of beta, see acceptances.
+// sweep makes a Metropolis update at inverse temperature beta of each of the sites lo … hi−1 in
+// turn; table is the one for beta, see acceptances.
 func (x *spins[T]) sweep(g *system[T], lo, hi int, beta float64, table []uint32, r *words) {
 	switch y := any(x).(type) {
 	case *spins[int32]:
@@ -116,8 +116,8 @@ const (
 	neverBelow = 22.2 // e^−22.2 is below 2⁻³²
 )
 
-// acceptances returns the probabilities exp(−beta·l) of accepting the losses l = 0,
-// 1, …, up to reach, in units of 2⁻³², as far as they are not 0. It reuses table.
+// acceptances returns the probabilities exp(−beta·l) of accepting the losses l = 0, 1, …, reach, in
+// units of 2⁻³², up to the last one that is not 0. It reuses table.
 func acceptances(table []uint32, beta float64, reach int) []uint32 {
 	table = table[:0]
 	for l := 0; l <= reach; l++ {

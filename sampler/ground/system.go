@@ -54,7 +54,7 @@ func (g *system[T]) sites() int { return len(g.field) }
 
 func (g *system[T]) row(i int) []neighbour[T] { return g.adj[g.start[i]:g.start[i+1]] }
 
-// symmetric reports whether spins see no field.
+// symmetric reports whether there are no fields.
 func (g *system[T]) symmetric() bool {
 	for i, f := range g.field {
 		twice := f + f

@@ -39,8 +39,8 @@ func newKernel(l *system, chains int) *kernel {
 
 func (k *kernel) StepSize() float64 { return k.h }
 
-// Reset implements [sampler.Transition]. A state without probability or score is a
-// *[sampler.StartError].
+// Reset implements [sampler.Transition]. It returns a *[sampler.StartError] for a state without
+// probability or score.
 func (k *kernel) Reset(ctl sampler.Control, x []float32) error {
 	if ctl.Stop == nil || !k.at.renewing {
 		k.at.clear()
@@ -163,7 +163,7 @@ func (k *kernel) Adapt(info []sampler.Info, step, n int) {
 	k.h = k.tuner.Adapt(accept/float64(len(info)), step, n)
 }
 
-// fields goes through what the kernel keeps.
+// fields reads or writes the kernel's state.
 func (k *kernel) fields(f *wire.Fields) {
 	f.Float64(&k.h)
 	if !(k.h > 0) || k.h > 1e30 {
@@ -201,8 +201,8 @@ func finite32(v []float32) bool {
 	return true
 }
 
-// progress is where a step, or a Reset, stands that was stopped: chains before
-// chain are done. Between steps it is zero.
+// progress is the position of a step or Reset that was stopped: chains before chain are done.
+// Between steps it is zero.
 type progress struct {
 	chain   int
 	pending []sampler.Info // what the step did so far, by chain
@@ -222,16 +222,16 @@ func (p *progress) clear() {
 	clear(p.pending)
 }
 
-// together is the number of coordinates of chains that move between two checks
-// whether to stop: about a millisecond, normal numbers being what takes longest.
+// together is the number of coordinates of chains that move between two checks for a stop: about a
+// millisecond, most of which is spent on drawing normal numbers.
 const together = 1 << 16
 
-// span returns the chains from the present one on that move together.
+// span returns the chains, from the current one on, that move together.
 func (p *progress) span(sites int) (lo, hi int) {
 	return p.chain, min(p.chain+max(1, together/sites), len(p.pending))
 }
 
-// fields goes through p. A chain that failed ends the run with its step.
+// fields reads or writes p. A chain that failed ends the run with its step.
 func (p *progress) fields(f *wire.Fields) {
 	if f.Reading() {
 		p.clear()

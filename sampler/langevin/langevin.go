@@ -22,23 +22,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Config holds the settings of Langevin chains. The zero value runs 4 chains of seed 0
-// from standard normal states with the Metropolis-adjusted algorithm, tuned in a warm-up
-// of 1000 steps.
+// Config holds the settings of Langevin chains. The zero value runs 4 chains with seed 0 from
+// standard normal states with the Metropolis-adjusted algorithm, tuned in a warm-up of 1000 steps.
 type Config struct {
-	// StepSize is h. A positive value is fixed. 0 starts at sites^(−1/3)/2 and adapts
-	// h during warm-up, per block, to the mean acceptance probability Target.
-	// Unadjusted chains need a positive value.
+	// StepSize is h. A positive value is fixed. With 0, h starts at sites^(−1/3)/2 and is adapted
+	// during warm-up, per block, to the mean acceptance probability Target. Unadjusted chains need
+	// a positive value.
 	StepSize float64
 	Target   float64 // 0 means 0.574 (Roberts and Rosenthal 1998)
 
-	// Unadjusted leaves out the acceptance step (ULA). The distribution then has an
-	// error of O(h).
+	// Unadjusted omits the acceptance step (ULA). The stationary distribution then has an error of
+	// O(h).
 	Unadjusted bool
 
-	// Project, if not nil, moves every state of unadjusted chains into a
-	// domain after each step, in place: projected Langevin (Bubeck, Eldan and
-	// Lehec 2018). It must be safe for concurrent use.
+	// Project, if not nil, moves the state of an unadjusted chain into a domain after each step, in
+	// place: projected Langevin (Bubeck, Eldan and Lehec 2018). It must be safe for concurrent use.
 	Project func(x []float32)
 
 	// As in [sampler.Config].
@@ -55,8 +53,8 @@ type Config struct {
 	DrawsFile string
 	Generator sampler.Generator
 
-	// Init holds the initial states: one per chain, or one for all chains. If
-	// nil, coordinates are standard normal, then projected.
+	// Init holds the initial states: one per chain, or one for all chains. If nil, coordinates are
+	// drawn from the standard normal distribution and then projected.
 	Init []float32
 
 	// Observe, if not nil, is called after every draw; calls for different blocks of
@@ -77,20 +75,19 @@ type Config struct {
 //
 //	y = x + h·s(x) + √(2h)·ξ,  s = −∇E,  ξ ~ N(0, I),
 //
-// accepted with probability min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which
-// leaves e^{−E} invariant (MALA; Roberts and Tweedie 1996), or always (ULA). MALA
-// rejects a proposal whose energy or score is not finite, and counts it in
-// [sampler.Info.Invalid] if the energy is NaN or −Inf; under ULA such a proposal ends
-// the run. The states are float32. Proposals are rounded to float32, whose spacing is
-// orders of magnitude below √(2h).
+// accepted with probability min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which leaves e^{−E}
+// invariant (MALA; Roberts and Tweedie 1996), or always (ULA). MALA rejects a proposal whose energy
+// or score is not finite, and counts it in [sampler.Info.Invalid] if the energy is NaN or −Inf;
+// under ULA such a proposal ends the run. The states are float32. Rounding a proposal to float32
+// moves it by orders of magnitude less than √(2h).
 //
-// A run is a function of (target, Config without Workers, numbers of steps). Workers
-// share the blocks of chains ([Config.Block]) as in [sampler.Chains]. Stats counts
-// moved coordinates; a step moves all of them or none.
+// A run is a function of (target, Config without Workers, numbers of steps). Workers share the
+// blocks of chains ([Config.Block]) as in [sampler.Chains]. Stats counts moved coordinates; a step
+// moves either all or none.
 type Chains = sampler.Runner[float32]
 
-// New returns chains on the target, ready to run. It returns an error for a nil target
-// or a field out of range.
+// New returns chains on the target, ready to run. It returns an error if the target is nil or a
+// field is out of range.
 func New(ctx context.Context, target energy.Scored, cfg Config) (*Chains, error) {
 	if check.Nil(target) {
 		return nil, fmt.Errorf("langevin: New: target = nil")
@@ -110,7 +107,7 @@ func New(ctx context.Context, target energy.Scored, cfg Config) (*Chains, error)
 	}, cfg.Init, cfg.Observe)
 }
 
-// Block returns the number of chains of a block, see [sampler.Config.Block].
+// Block returns the number of chains in a block, see [sampler.Config.Block].
 func (c Config) Block() int { return sampler.Config{Chains: c.Chains}.Block() }
 
 // Part returns c with First and Count set to part k of n, see
@@ -121,8 +118,7 @@ func (c Config) Part(k, n int) (Config, error) {
 	return c, err
 }
 
-// fill checks what is particular to these chains and finds the step to start
-// with.
+// fill checks the settings specific to these chains and sets the initial step size.
 func (c *Config) fill(sites int) error {
 	if err := check.Refuse("langevin: Config.",
 		check.Rule(!(c.StepSize >= 0) || c.StepSize > 1e30, "StepSize", c.StepSize, "0 ≤ StepSize ≤ 1e30"), // √(2h) must be a float32
@@ -150,7 +146,7 @@ func (l *system) Kernel(_ context.Context, chains int) (sampler.Transition[float
 	return k, err
 }
 
-// system is a real-valued target and how to move on it.
+// system is a real-valued target and the method that moves chains on it.
 type system struct {
 	target     energy.Scored
 	sites      int
@@ -195,8 +191,7 @@ func (l *system) Check(x []float32, first int) error {
 
 func (l *system) Energy(e []float64, x []float32) { l.target.Energy(e, x) }
 
-// Settings adds the configuration, and energies, scores and projections of fixed test
-// states.
+// Settings adds the configuration, and the energies, scores and projections of fixed test states.
 func (l *system) Settings(add func(name string, value any)) {
 	add("Config.Unadjusted", l.unadjusted)
 	add("Config.StepSize tuned", l.tuned)
@@ -236,8 +231,7 @@ func (l *system) Settings(add func(name string, value any)) {
 	add("Config.Project of test states", moved)
 }
 
-// probes is the number of states by which targets and projections are
-// distinguished.
+// probes is the number of states used to distinguish targets and projections.
 const probes = 4
 
 // shown bounds the coordinates of a state that are compared.

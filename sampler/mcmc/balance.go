@@ -9,24 +9,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Balance is a balancing function of the probability ratio t = p(y)/p(x) of a
-// move: a function g with g(t) = t·g(1/t) (Zanella 2020). A proposal that weighs
-// moves by g(t) is nearly reversible by itself, so most proposals are accepted.
+// Balance is a balancing function of the probability ratio t = p(y)/p(x) of a move: a function g
+// with g(t) = t·g(1/t) (Zanella 2020). A proposal that weights moves by g(t) is nearly reversible
+// by itself, so most proposals are accepted.
 type Balance int
 
 const (
-	// Sqrt is √t, the usual choice: that of GWG and of the Langevin proposal.
+	// Sqrt is √t, the usual choice, used by GWG and by the Langevin proposal.
 	Sqrt Balance = iota
 
-	// Barker is t/(1+t). All good moves have about the same weight, so one very
-	// good move does not dominate the others.
+	// Barker is t/(1+t). All good moves have about the same weight, so a single very good move does
+	// not dominate the others.
 	Barker
 
-	// Min is min(1, t): like Barker, with a kink.
+	// Min is min(1, t). It is like Barker, with a kink.
 	Min
 
-	// Max is max(1, t). Moves that lose probability have the weight of neutral
-	// ones: the proposal goes far and is rejected more often.
+	// Max is max(1, t). Moves that lose probability have the same weight as neutral ones: the
+	// proposal goes far and is rejected more often.
 	Max
 )
 
@@ -45,14 +45,13 @@ func (b Balance) check(method string) error {
 // function √t of Zanella 2020, on which the Langevin proposal rests.
 const half = 0.5
 
-// leastWeight is the smallest weight of a level that is not ruled out. The weight
-// of a difference beyond 174 nats would vanish in float32: the way back from such a
-// move could not be proposed, and steep energies would freeze the chain. It is below
-// the resolution 2⁻⁵³ of a draw.
+// leastWeight is the smallest weight of a level that is not excluded. Without it, the weight for a
+// difference beyond 174 nats would vanish in float32: the reverse of such a move could not be
+// proposed, and steep energies would freeze the chain. It is below the resolution 2⁻⁵³ of a draw.
 const leastWeight = 0x1p-60
 
-// logs stores in w the logarithm of g(e^(−d)) for every difference d of g; −Inf
-// for a level that is known to have probability zero, also where g(0) = 1.
+// logs stores in w the logarithm of g(e^(−d)) for every difference d in g. It stores −Inf for a
+// level that is known to have probability zero, even if the balancing function is 1 at 0.
 func (b Balance) logs(w, g []float32) {
 	switch b {
 	case Sqrt:

@@ -60,8 +60,8 @@ func newBipartite(m energy.Bipartite, sites, chains int) *bipartite {
 	return k
 }
 
-// work returns the number of elementary operations of one layer of one chain: some
-// sixteen products count as one.
+// work returns the number of elementary operations of one layer of one chain; some sixteen products
+// count as one.
 func (k *bipartite) work() int {
 	return max(k.sites, sweep.Times(k.sites, max(1, k.hidden/16)))
 }
@@ -93,9 +93,9 @@ func (k *bipartite) load(lo, hi int, e []float64, y, x []int32) {
 // checks for a stop.
 const loadPiece = 1 << 22
 
-// loadUntil is load for the states k.y of the chains lo … hi−1 after x; it returns false
-// if it was stopped. A long chain passes through intermediate states, which are y up to
-// some site and x from there on.
+// loadUntil is load for the states k.y of the chains lo … hi−1 after x; it returns false if it was
+// stopped. A long chain passes through intermediate states, which equal y up to some site and x
+// from there on.
 func (k *bipartite) loadUntil(lo, hi int, x []int32) bool {
 	n := 1 + k.sites*k.hidden/loadPiece
 	if hi-lo > 1 || n == 1 || k.at.Part == 0 && (k.cached == nil || !k.cached.known[lo]) {
@@ -135,7 +135,7 @@ func (k *bipartite) hiddenField(lo, hi int, x []int32) []float32 {
 	return k.odds[lo*k.hidden : hi*k.hidden]
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop between its stages.
+// Step implements [sampler.Transition]. It checks for a stop between its stages.
 func (k *bipartite) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.at.Step(ctl, k, info, x, r, 5, k.work())
 }
@@ -161,7 +161,7 @@ func (k *bipartite) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 	return true
 }
 
-// settle moves chain s from x to y, unless y is an error.
+// settle moves chain s from x to y, unless the evaluation of y is an error.
 func (k *bipartite) settle(s int, x, y []int32) {
 	pending := &k.at.Info[s]
 	k.e[s] = k.next[s]

@@ -24,25 +24,23 @@ import (
 // marginal chain on x leaves p(x) ∝ e^{−E(x)} invariant and is reversible.
 // Probabilities are rounded to float32 and to multiples of 2⁻³¹.
 //
-// Otherwise a step goes through Blocks in order. It enumerates the joint levels
-// of a block and draws them from p(x_block | rest) in float64, by exact energies.
-// Blocks may overlap; sites in no block never move. A block costs levels^size
-// energies.
+// If Blocks is set, a step goes through Blocks in order. It enumerates the joint levels of a block
+// and draws them from p(x_block | rest) in float64, by exact energies. Blocks may overlap; sites
+// that are in no block never move. A block costs levels^size energies.
 //
-// If Within is set as well, joint levels that lead out of that language have weight
-// zero, and the chain leaves π restricted to it invariant. The chain reaches all of
-// the language only if changes of single blocks connect it: under a fixed count, for
-// instance, if overlapping blocks of two or more sites link all sites.
+// If Within is set as well, joint levels that lead out of that language have weight zero, and the
+// chain leaves π restricted to the language invariant. The chain reaches the whole language only if
+// changes of single blocks connect it: under a fixed count, for instance, if overlapping blocks of
+// two or more sites link all sites.
 type BlockGibbs struct {
 	Blocks [][]int // sites of each block, visited in order
 
-	// Within is the language of the whole state; nil means all states. It needs
-	// Blocks.
+	// Within is the language of the whole state; nil means all states. Within requires Blocks.
 	Within constraint.Automaton
 }
 
-// maxMembers bounds the joint levels of an enumerated block; beyond it another
-// kernel is the better choice.
+// maxMembers limits the joint levels of an enumerated block; for larger blocks another kernel is
+// the better choice.
 const maxMembers = 1 << 16
 
 // Name implements [sampler.Named].
@@ -124,8 +122,8 @@ func (k *blockGibbs) Reset(ctl sampler.Control, x []int32) error {
 // Start implements [sampler.Starter].
 func (k *blockGibbs) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.model, x, r) }
 
-// Step implements [sampler.Transition]. It asks whether to stop between the blocks and
-// while the states of a large one are evaluated.
+// Step implements [sampler.Transition]. It checks for a stop between the blocks and while the
+// states of a large block are evaluated.
 func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.at.Begin(ctl.Stop)
 	for ; k.at.Chain < len(info); k.at.Next() {
@@ -169,9 +167,8 @@ func (k *blockGibbs) redraw(pending *sampler.Info, b int, x []int32, r *sampler.
 	return true
 }
 
-// weigh returns the energies of the members of a block, +Inf for those outside
-// the language, as many at a time as can be computed between two checks for a
-// stop.
+// weigh returns the energies of the members of a block, +Inf for those outside the language. It
+// evaluates as many at a time as can be computed between two checks for a stop.
 func (k *blockGibbs) weigh(x []int32, block []int) (d []float64, whole bool) {
 	if k.at.Part == 0 {
 		k.members(x, block)
@@ -199,8 +196,8 @@ func (k *blockGibbs) weigh(x []int32, block []int) (d []float64, whole bool) {
 	return k.d[:n], true
 }
 
-// members writes to k.x the states that equal x outside the block, the first
-// site of the block running fastest.
+// members writes to k.x the states that equal x outside the block; the first site of the block
+// varies fastest.
 func (k *blockGibbs) members(x []int32, block []int) {
 	n := 1
 	copy(k.x, x)

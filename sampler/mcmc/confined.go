@@ -62,7 +62,7 @@ func (p *confined) check(lo, hi int, x []int32) error { return p.within.check(lo
 
 func (p *confined) start(x []int32, r *sampler.Stream) error { return p.within.start(p.model, x, r) }
 
-// sumOne fills the log-weights of a chain at state x and takes the sums, or
+// sumOne computes the log-weights of a chain at state x and their sums over the language, or
 // returns false if it was stopped.
 func (p *confined) sumOne(c *confinedChain, g []float32, x []int32, at *sweep.Cursor) bool {
 	for i, l := range x {
@@ -91,8 +91,8 @@ func (p *confined) sums(lo, hi int, chains []confinedChain, g []float32, x []int
 // work counts the table and a pass over the edges of the trellis.
 func (p *confined) work() int { return sweep.Times(p.rows.work(), confinedWork) }
 
-// confinedWork is what a pass of the trellis costs per site and level, in levels
-// of a table.
+// confinedWork is the cost of a pass of the trellis per site and level, in units of the cost of a
+// level of a table.
 const confinedWork = 8
 
 func (p *confined) weigh(lo, hi int, y []int32, at *sweep.Cursor) bool {

@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Prices of the work of kernels without evaluations of the model, in nanoseconds, fitted over
-// many sizes by the test of prices in package auto; see sampler.Costed.
+// Unit costs of the work of kernels without evaluations of the model, in nanoseconds, fitted over
+// many sizes by the test of unit costs in package auto; see sampler.Costed.
 const (
 	flipCost     = 2.7 // a site proposed to flip, drawn and weighed back
 	rowCost      = 130 // a site proposed another level of a row

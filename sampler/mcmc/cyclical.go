@@ -23,35 +23,34 @@ import (
 //	α_k = (α_max/2) (1 + cos(πk/n)),
 //	β_k = (β_0+½)/2 + (β_0−½)/2 · cos(πk/n),
 //
-// with α_min and β = ½ where α_k would be below α_min, and accepts like [DMALA].
-// Long steps look for other modes, short ones explore them. Every step leaves π
-// invariant; a cycle, a sequence of different steps, is not reversible.
+// with α_min and β = ½ where α_k would be below α_min, and accepts as [DMALA] does. Long steps look
+// for other modes, short steps explore them. Every step leaves π invariant; a cycle, a sequence of
+// different steps, is not reversible.
 //
 // The zero value tunes α_min and α_max during warm-up. On targets with one mode
 // DMALA is the better choice.
 type Cyclical struct {
-	// StepSize is α_max; see [DULA] for its unit. 0 means: find both step sizes
-	// by tuning runs. The first third of warm-up runs at β = ½ until α_min gives
-	// the Target acceptance, the second third at β_0 until α_max gives half of
-	// it. Without warm-up they are 0.2 and 2.
+	// StepSize is α_max; see [DULA] for its unit. With 0, tuning runs find both step sizes. The
+	// first third of warm-up runs at β = ½ until α_min gives the Target acceptance, the second
+	// third at β_0 until α_max gives half of Target. Without warm-up, α_min and α_max are 0.2 and
+	// 2.
 	StepSize float64
 
-	// MinStep is α_min; it needs StepSize. 0 means that steps are not bounded
-	// below.
+	// MinStep is α_min; it requires StepSize. 0 means that step sizes have no lower bound.
 	MinStep float64
 
 	// Balance is β_0, from ½ to 1; 0 means 1. With β = 1 an unbounded step on a
 	// model of independent sites is an exact draw.
 	Balance float64
 
-	// Period is n, the steps of a cycle; 0 means 20.
+	// Period is n, the number of steps in a cycle; 0 means 20.
 	Period int
 
-	// Target is the acceptance probability of the tuning run at short steps; 0 means
-	// 0.574, see [DMALA].
+	// Target is the acceptance probability of the tuning run with short steps; 0 means 0.574, see
+	// [DMALA].
 	Target float64
 
-	// Preconditioner and Window: see [DULA].
+	// Preconditioner and Window are as in [DULA].
 	Preconditioner []float32
 	Window         int
 }
@@ -197,7 +196,7 @@ func (k *cyclical) fields(f *wire.Fields) {
 	f.Binary(k.hastings, -1)
 }
 
-// restore takes the numbers that a checkpoint begins with.
+// restore reads the numbers at the beginning of a checkpoint.
 func (k *cyclical) restore(v []float64) (err error) {
 	if !(v[0] > 0 && v[1] >= 0 && v[2] >= 0 && int(v[2]) < len(k.cosine)) {
 		return fmt.Errorf("mcmc: Cyclical: steps %v and %v at step %v in the checkpoint, want positive ones at 0 … %d", v[0], v[1], v[2], len(k.cosine)-1)
@@ -210,8 +209,8 @@ func (k *cyclical) restore(v []float64) (err error) {
 	return err
 }
 
-// cosPi returns cos(πk/n) for 0 ≤ k ≤ n, the same bits on every machine: package
-// math promises no such thing.
+// cosPi returns cos(πk/n) for 0 ≤ k ≤ n, with the same bits on every machine, which package math
+// does not guarantee.
 func cosPi(k, n int) float64 {
 	if 2*k > n {
 		return -cosPi(n-k, n)

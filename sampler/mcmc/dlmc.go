@@ -12,32 +12,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans
-// 2023). Every site follows, for a time τ and independently, the jump process that
-// moves from x_i to l at rate g(t_l), t_l = exp(E(x) − E(x with x_i=l)), with the
-// differences of the model's first-order table. The distribution of that process at
-// time τ is approximated by
+// DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans 2023). Every site
+// independently follows, for a time τ, the jump process that moves from x_i to l at rate g(t_l),
+// t_l = exp(E(x) − E(x with x_i=l)), with the differences from the model's first-order table. The
+// distribution of that process at time τ is approximated by
 //
 //	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i,
 //
-// and the remaining probability to stay, where ν_l = t_l/Σ_k t_k is the limit of the
-// process. That is right to first order for small τ, right in the limit of large τ,
-// and exact on two levels. The change of all sites is accepted with the Hastings
-// ratio, as in [DMALA], which leaves π invariant; a step costs one evaluation of the
-// model.
+// with the remaining probability for staying, where ν_l = t_l/Σ_k t_k is the limiting distribution
+// of the process. The approximation is correct to first order for small τ, correct in the limit of
+// large τ, and exact for two levels. The change of all sites is accepted with the Hastings ratio,
+// as in [DMALA], which leaves π invariant; a step costs one evaluation of the model.
 //
-// The proposal does not use a distance between levels; on ordinal models with many
-// levels DMALA is the better choice. A step costs up to twice DMALA's where the model
-// itself is cheap. Probabilities have a relative error of 2·10⁻⁶ against the formula, in
-// float32; the Hastings ratio uses the rounded ones that were drawn from. Two-level tori
-// are held as bits under the conditions of [DMALA].
+// The proposal does not use a distance between levels; on ordinal models with many levels DMALA is
+// the better choice. If the model itself is cheap, a step costs up to twice as much as with DMALA.
+// Probabilities are computed in float32, with a relative error of 2·10⁻⁶ against the formula; the
+// Hastings ratio uses the rounded probabilities that the draw used. Two-level tori are stored as
+// bits under the conditions of [DMALA].
 type DLMC struct {
-	// StepSize is the time τ, in units in which the rate of a jump to a level of
-	// the same energy is g(1). 0 means: start at 0.2 and adapt during warm-up.
+	// StepSize is the time τ, in units in which the rate of a jump to a level of the same energy is
+	// g(1). With 0, it starts at 0.2 and adapts during warm-up.
 	StepSize float64
 
-	// Target is the mean acceptance probability that adaptation aims at; 0
-	// means 0.574, see [DMALA].
+	// Target is the mean acceptance probability to which the step size adapts; 0 means 0.574, see
+	// [DMALA].
 	Target float64
 
 	Balance Balance // g; the zero value is Sqrt
@@ -67,8 +65,8 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	return onTorus(m, chains, l, tuner, func() (proposal, error) { return newFlips(m, chains, l), nil })
 }
 
-// jumps weighs the levels of sites by the distribution of a jump process at a time τ, see
-// [DLMC]. With o the present level of a site,
+// jumps weights the levels of sites by the distribution of a jump process at a time τ, see [DLMC].
+// With o the current level of a site,
 //
 //	τ·g(t_l)/ν_l = τ/M(ν_l, ν_o)
 //
@@ -88,9 +86,9 @@ func newJumps(b Balance, cols int) *jumps {
 	return &jumps{balance: b, cols: cols, nu: make([]float32, n), r: make([]float32, n), e: make([]float32, n)}
 }
 
-// weigh stores in w the probabilities of the levels of sites at the levels x, given their
-// rows g of differences, and in sum their totals, 1 but for rounding: at least leastWeight, 0
-// for a level that is known to have probability zero, NaN in a row with NaN.
+// weigh stores in w the probabilities of the levels of sites at the levels x, given their rows g of
+// differences, and in sum their totals, 1 up to rounding. A probability is at least leastWeight, 0
+// for a level that is known to have probability zero, and NaN in a row that contains a NaN.
 func (j *jumps) weigh(w []float32, sum []float64, g []float32, x []int32, tau float64) {
 	for len(x) > 0 {
 		rows := min(len(x), len(j.nu)/j.cols)

@@ -19,42 +19,39 @@ import (
 //
 //	min(1, exp( E(x) − E(y) + log q(x|y) − log q(y|x) )),
 //
-// which leaves π ∝ e^{−E} invariant however inexact the table of differences is.
-// Energy and weights of the current states are cached: a step costs one
-// evaluation of the model. A [Proposing] model is evaluated by its cheaper field.
+// which leaves π ∝ e^{−E} invariant however inexact the table of differences is. Energies and
+// weights of the current states are cached: a step costs one evaluation of the model. If the model
+// is [Proposing], its cheaper field is used.
 //
-// On an energy.Toroidal model with sides of at least 3 and with 144 sites or more, states
-// are held as bits and a site takes less than a nanosecond, unless Preconditioner, Window
-// or Within is set. A state of more than 32 768 sites is then shared among
-// Config.Workers.
+// On an energy.Toroidal model whose sides are at least 3 and that has at least 144 sites, states
+// are stored as bits and a site takes less than a nanosecond, unless Preconditioner, Window or
+// Within is set. A state of more than 32 768 sites is then divided among Config.Workers.
 //
 // The zero value tunes its step size during warm-up.
 type DMALA struct {
-	// StepSize is α; see [DULA]. 0 means: start at 0.2 and adapt during
-	// warm-up. A positive value is fixed.
+	// StepSize is α; see [DULA]. With 0, it starts at 0.2 and adapts during warm-up. A positive
+	// value is fixed.
 	StepSize float64
 
-	// Target is the mean acceptance probability that adaptation aims at; 0
-	// means 0.574, the optimum for Langevin proposals in continuous spaces
-	// (Roberts and Rosenthal 1998) and close to it in discrete ones (Sun, Dai
-	// and Schuurmans 2022). Proposals that change nothing are always accepted;
-	// if their share exceeds Target, the mean is taken over the others.
+	// Target is the mean acceptance probability to which the step size adapts; 0 means 0.574, which
+	// is optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and
+	// nearly so in discrete ones (Sun, Dai and Schuurmans 2022). Proposals that change nothing are
+	// always accepted; if their share exceeds Target, the mean is taken over the other proposals.
 	Target float64
 
-	// Preconditioner and Window: see [DULA].
+	// Preconditioner and Window are as in [DULA].
 	Preconditioner []float32
 	Window         int
 
-	// Balance and Exact: see [DULA]. Every choice leaves π invariant.
+	// Balance and Exact are as in [DULA]. Every choice leaves π invariant.
 	Balance Balance
 	Exact   bool
 
-	// Within, if not nil, confines the chain to a language of package
-	// constraint. Proposals are drawn from q restricted to it, and the
-	// acceptance ratio includes the normalisers of both directions, so the
-	// chain samples π restricted to the language exactly. Initial states,
-	// unless given, are uniform draws from it. A step costs an additional pass
-	// over the trellis per chain. Each kernel compiles the language for itself.
+	// Within, if not nil, confines the chain to a language of package constraint. Proposals are
+	// drawn from q restricted to the language, and the acceptance ratio includes the normalisers of
+	// both directions, so the chain samples π restricted to the language exactly. Initial states,
+	// unless given, are uniform draws from the language. A step takes one more pass over the
+	// trellis per chain. Each kernel compiles the language for itself.
 	Within constraint.Automaton
 }
 
@@ -73,8 +70,8 @@ func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	return onTorus(m, chains, l, tuner, func() (proposal, error) { return l.fit(ctx, "DMALA", m, chains) })
 }
 
-// check returns an error if the settings do not fit each other, the model or the number
-// of chains.
+// check returns an error if the settings do not match each other, the model or the number of
+// chains.
 func (l langevin) check(method string, m energy.Model, chains int) error {
 	sites, _, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
 	n := len(l.preconditioner)
@@ -106,7 +103,7 @@ func (l langevin) proposal(ctx context.Context, method string, m energy.Model, c
 	return l.fit(ctx, method, m, chains)
 }
 
-// fit is proposal for settings that have been checked.
+// fit is proposal for settings that have already been checked.
 func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains int) (proposal, error) {
 	if l.within != nil {
 		return newConfined(ctx, method, m, chains, l)
@@ -117,16 +114,16 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 	return newRows(method, m, chains, l)
 }
 
-// Proposing is a model with a field that is good enough for proposals and cheaper than
-// that of [energy.Incremental]. [DMALA] uses it: acceptance uses the exact energy, so any
-// field leaves the distribution invariant. An RBM is Proposing, and so is an energy.Affine
-// of an RBM.
+// Proposing is a model with a field that is accurate enough for proposals and cheaper than that of
+// [energy.Incremental]. [DMALA] uses this field to propose and the exact energy to accept, so any
+// field leaves the distribution invariant. An RBM is Proposing, and so is an energy.Affine of an
+// RBM.
 type Proposing = interface {
 	energy.Incremental
 
-	// ProposalFrom is FieldFrom, except that h may be further from the differences of
-	// energies. Like that of FieldFrom, h must be a function of y alone, so that the
-	// reverse move sees the same h.
+	// ProposalFrom is FieldFrom, except that h may be less accurate as an approximation of the
+	// energy differences. As in FieldFrom, h must be a function of y alone, so that the reverse
+	// move sees the same h.
 	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 

@@ -21,38 +21,36 @@ import (
 //
 //	π_α(x) ∝ π(x) ∏_i (1 + e^{l_i(x)}),  l_i = −½Δ_i(x) − 1/(2α),
 //
-// where Δ_i is the energy difference of flipping site i; the error vanishes as
-// α → 0. Use it where the bias is harmless or the energy can only be estimated,
-// and [DMALA] otherwise.
+// where Δ_i is the energy difference of flipping site i; the error vanishes as α → 0. Use DULA
+// where the bias is harmless or the energy can only be estimated, and [DMALA] otherwise.
 //
-// On other targets the error of the zero value does not vanish, because a first-order
-// table is not exact; see Exact. Exact and Balance together give the adjusted scores of
-// Gissler, Saremi and Bach (2026, arXiv 2602.15587): on spins ±1 the proposal is
-// ∏ exp((½s_i + x_i/(4α)) x'_i), with the score s_i = ½ log(p(+1|rest)/p(−1|rest)) for Sqrt,
-// and for Barker the one whose limit is heat-bath (Glauber) dynamics. These formulas are
-// derived from public summaries, which name a Gibbs and a Glauber score but do not
-// define them. Let ε = exp(−1/(2α)), the odds of a flip that does not change the energy. The
-// total variation between the stationary distribution and π, computed from the transition
-// matrix (TestZeroBias), is
+// On other targets the error of the zero value does not vanish, because a first-order table is not
+// exact; see Exact. Exact and Balance together give the adjusted scores of Gissler, Saremi and Bach
+// (2026, arXiv 2602.15587). On spins ±1, Sqrt gives the proposal ∏ exp((½s_i + x_i/(4α)) x'_i) with
+// the score s_i = ½ log(p(+1|rest)/p(−1|rest)), and Barker gives the proposal whose limit is
+// heat-bath (Glauber) dynamics. These formulas are derived from public summaries, which name a
+// Gibbs and a Glauber score but do not define them. Let ε = exp(−1/(2α)), the odds of a flip that
+// does not change the energy. The total variation distance between the stationary distribution and
+// π, computed from the transition matrix (TestZeroBias), is
 //
 //	ε = 2⁻⁸         6 independent  Ising 3×3  8 of Curie–Weiss  8 of a cubic energy
 //	table, Sqrt         .0020        .0048         .0035              .0137
 //	Exact, Sqrt         .0020        .0048         .0041              .0047
 //	Exact, Barker       .0015        .0034         .0034              .0018
 //
-// and halves with ε, except for the last number of the first line, where the table is the
-// gradient. The bias is zero only in the limit, even for independent sites, where that of
+// and halves when ε does, except for the last number of the first line, where the table is the
+// gradient. The bias is zero only in the limit, even for independent sites, for which the bias of
 // [DUPS] is zero at every step size.
 //
-// A draw that moves several sites at once can reach a state of probability
-// zero, from which no step is defined: the run then stops with [sampler.ErrZero].
+// A draw that moves several sites at once can reach a state of probability zero, from which no step
+// is defined: the run then stops with [sampler.ErrZero].
 type DULA struct {
-	// StepSize is α, in units where flipping a two-level site has squared
-	// length 1, changing a category has 2, and moving between ordinal levels has
-	// the squared difference of their values. The step sizes of the paper's experiments
-	// and of its code, which holds states as {0, 1}, are in these units. (A flip of a spin
-	// ±1 has squared length 4: an α for formulas in spins is 4 times this one.) 0 means 0.1, for which the bias on the paper's Ising model is
-	// below 2.2 % in total absolute probability.
+	// StepSize is α, in units in which flipping a two-level site has squared length 1, changing a
+	// category has squared length 2, and moving between ordinal levels has the squared difference
+	// of their values. The step sizes of the paper's experiments and of its code, which stores
+	// states as {0, 1}, are in these units. (A flip of a spin ±1 has squared length 4: in formulas
+	// for spins, α is 4 times this value.) 0 means 0.1, for which the bias on the paper's Ising
+	// model is below 2.2 % in total absolute probability.
 	StepSize float64
 
 	// Preconditioner scales the step size of each site: δ²/(2α g_i), with
@@ -60,12 +58,12 @@ type DULA struct {
 	// own example). Nil means 1 everywhere.
 	Preconditioner []float32
 
-	// Window w > 0 proposes only ordinal levels l with |l − x_i| ≤ w; an
-	// energy.Windowed model then computes only that part of the table.
+	// Window w > 0 proposes only ordinal levels l with |l − x_i| ≤ w; an energy.Windowed model then
+	// computes only that part of the table.
 	Window int
 
-	// Minibatch takes the table from the model's unbiased estimate
-	// (energy.Stochastic). Energies are then unknown.
+	// Minibatch uses the model's unbiased estimate of the table (energy.Stochastic). Energies are
+	// then unknown.
 	Minibatch bool
 
 	// Balance is the function g that weights levels, as in [LocallyBalanced]:
@@ -75,17 +73,17 @@ type DULA struct {
 	// The zero value, √t, is the proposal of the paper.
 	Balance Balance
 
-	// Exact takes the differences from the model's single-site energies and not
-	// from its first-order table; see [LocallyBalanced]. Only with Exact does the
-	// error vanish as α → 0 for every model and every Balance.
+	// Exact takes the differences from the model's single-site energies instead of its first-order
+	// table; see [LocallyBalanced]. Only with Exact does the error vanish as α → 0 for every model
+	// and every Balance.
 	Exact bool
 
 	// Within confines the chain to a language; see [DMALA].
 	Within constraint.Automaton
 }
 
-// defaultDULAStep is the step size of the first row of the table of known
-// answers in the tests: bias 0.017 and 0.021 on the 4×4 and 5×5 torus.
+// defaultDULAStep is the step size of the first row of the table of known answers in the tests: the
+// bias is 0.017 on the 4×4 and 0.021 on the 5×5 torus.
 const defaultDULAStep = 0.1
 
 // Name implements [sampler.Named].

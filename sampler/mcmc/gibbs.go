@@ -14,15 +14,15 @@ import (
 type Scan int
 
 const (
-	// Automatic is Chromatic, or an order that the kernel chooses, if a kernel for
-	// the model is faster that way, and Systematic otherwise.
+	// Automatic means Chromatic, or an order that the kernel chooses, if that is faster for the
+	// model, and Systematic otherwise.
 	Automatic = Scan(sweep.Automatic)
 
 	// Systematic visits sites 0, 1, 2, …. It leaves π invariant and is not reversible.
 	Systematic = Scan(sweep.Systematic)
 
-	// Random visits as many sites as the model has, each drawn uniformly. It is
-	// reversible and about half as fast as Systematic.
+	// Random visits as many sites as the model has, each drawn uniformly. It is reversible and
+	// about half as fast as Systematic.
 	Random = Scan(sweep.Random)
 
 	// Chromatic visits the colours of a greedy colouring of the model's graph
@@ -40,12 +40,12 @@ func (s Scan) check(method string) error {
 //
 //	p(x_i = l | rest) ∝ exp(−E(x with x_i = l)),
 //
-// by exact differences (heat bath; Geman and Geman 1984). A step is a sweep: as many updates
-// as there are sites. On weakly coupled sparse models it is the method to beat.
+// using exact differences (heat bath; Geman and Geman 1984). A step is a sweep: as many updates as
+// there are sites. On weakly coupled sparse models it is the method to beat.
 //
-// Two-level pair models, and Ising and Potts models, have kernels that redraw many sites or
-// chains at a time. They round conditionals to multiples of 2⁻⁵³ or finer, and the chains of a
-// block may share a random stream. Other models use float64.
+// Two-level pair models, and Ising and Potts models, have kernels that redraw many sites or chains
+// at a time. These kernels round conditionals to multiples of 2⁻⁵³ or finer, and the chains of a
+// block may share a random stream. Kernels for other models use float64.
 type Gibbs struct {
 	Scan Scan // order of the sites; the zero value, Automatic, is the fastest
 }

@@ -19,17 +19,15 @@ import (
 //
 //	q(i,l|x) ∝ exp(−½ (E(x with x_i=l) − E(x)))
 //
-// with the differences of the model's first-order table, and accepts with the
-// Hastings ratio of the reverse change. Energy and table of the current states
-// are cached: a step costs one evaluation of the model and changes at most
-// Flips sites.
+// with the differences from the model's first-order table, and accepts with the Hastings ratio of
+// the reverse change. Energies and tables of the current states are cached: a step costs one
+// evaluation of the model and changes at most Flips sites.
 //
-// With Flips = R > 1 it draws a list of R changes with replacement and scores
-// the reversed list at the new state (the GWG-X of Zhang, Liu and Liu 2022). On
-// two levels a site that the list repeats flips once; on more levels such a list
-// is rejected, since "the last one wins" would not leave π invariant. Lists suit
-// flat energies only: if one change is much steeper than the others, every draw of
-// the list is that change, and the chain stays where it is. [DMALA] changes many
+// With Flips = R > 1 it draws a list of R changes with replacement and scores the reversed list at
+// the new state (the GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is repeated in
+// the list flips once; with more levels such a list is rejected, since "the last one wins" would
+// not leave π invariant. Lists suit only flat energies: if one change is much steeper than the
+// others, every draw of the list is that change, and the chain does not move. [DMALA] changes many
 // sites without that flaw.
 type GWG struct {
 	Flips int // changes per step; 0 means 1
@@ -50,7 +48,7 @@ func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Ke
 	return newHastings(m, chains, newGWG(m, chains, max(g.Flips, 1), newCompactTable(m)), 0, nil), nil
 }
 
-// gwg is the proposal of single changes, drawn from the weights of all of them.
+// gwg is the proposal of single changes, drawn by the weights of all changes.
 type gwg struct {
 	unconfined
 	unstepped
@@ -120,8 +118,8 @@ func (k *gwg) change(c int, x []int32) (i int, l int32) {
 	return c / k.levels, int32(c % k.levels)
 }
 
-// apply makes the listed changes to y, which equals x. It returns false if a
-// change could not be drawn or the list is one to reject.
+// apply makes the listed changes to y, which equals x. It returns false if a change could not be
+// drawn or the list must be rejected.
 func (k *gwg) apply(y, x []int32, list []int) bool {
 	for _, c := range list {
 		if c < 0 {
@@ -145,8 +143,8 @@ func (k *gwg) current(_, _ []int32, s int) float64 {
 	return q.log()
 }
 
-// logProb returns the log-probability of drawing the reverse of the list of chain s, by
-// which y came from x, there.
+// logProb returns the log-probability of drawing, at the new state, the reverse of the list of
+// chain s that led from x to y.
 func (k *gwg) logProb(x, _ []int32, s int) float64 {
 	q, next := newProduct(), k.w.Chain(s, true)
 	for _, c := range k.changes(s) {
@@ -172,19 +170,18 @@ func (k *gwg) fields(f *wire.Fields) {
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) )
 //
-// and accepts with the Hastings ratio of the reverse change (Zanella 2020).
-// Energy and weights of the current states are cached: a step costs one
-// evaluation of the model and one table of differences.
+// and accepts with the Hastings ratio of the reverse change (Zanella 2020). Energies and weights of
+// the current states are cached: a step costs one evaluation of the model and one table of
+// differences.
 //
 // With Balance Sqrt and first-order differences it is [GWG].
 type LocallyBalanced struct {
 	Balance Balance // g; the zero value is Sqrt
 
-	// Exact takes the differences from the model's single-site energies
-	// (energy.Local, else energy.Conditional, else by evaluation) and not from
-	// its first-order table. Use it for models whose table is only approximate.
-	// It costs as much as a sweep of conditionals per step if the model is not
-	// energy.Local. The kernel leaves π invariant with or without it.
+	// Exact takes the differences from the model's single-site energies (energy.Local, or else
+	// energy.Conditional, or else by evaluation) instead of its first-order table. Use it for
+	// models whose table is only approximate. A step costs as much as a sweep of conditionals if
+	// the model is not energy.Local. The kernel leaves π invariant with or without Exact.
 	Exact bool
 }
 

@@ -15,20 +15,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// HammingBall is the Hamming ball sampler (Titsias and Yau 2017). An update
-// takes a random block of sites, draws a centre u uniformly from the states
-// within Hamming distance Radius of x that differ from it in the block only, and
-// then draws the new x from
+// HammingBall is the Hamming ball sampler (Titsias and Yau 2017). An update takes a random block of
+// sites and draws a centre u uniformly from the states that are within Hamming distance Radius of x
+// and equal to x outside the block. It then draws the new x from
 //
 //	p(x') ∝ exp(−E(x')),  x' within Radius of u, x' = x outside the block,
 //
-// by exact energies, without rejection. An update can change up to 2·Radius sites
-// at once, also to states that no sequence of single changes reaches. Each update
-// is reversible.
+// by exact energies, without rejection. An update can change up to 2·Radius sites at once, so it
+// can reach states that no sequence of single-site changes reaches. Each update is reversible.
 //
-// A ball has Σ_k C(Block, k)·(levels−1)^k members, k ≤ Radius, and an update
-// evaluates the energy of each. With Radius = Block it is a Gibbs update of the
-// block.
+// A ball has Σ_{k≤Radius} C(Block, k)·(levels−1)^k members, and an update evaluates the energy of
+// each. With Radius = Block it is a Gibbs update of the block.
 type HammingBall struct {
 	Block   int // sites per update; 0 means 8, or all if there are fewer
 	Radius  int // largest distance from the centre; 0 means 2, or Block if that is 1
@@ -92,8 +89,8 @@ func shellSizes(block, radius, levels int) []int {
 	return n
 }
 
-// ballBatch bounds the number of states per evaluation of the model: whole states
-// of a large ball would not fit any cache. Nothing depends on it.
+// ballBatch limits the number of states per evaluation of the model, because the states of a large
+// ball would not fit any cache. Results do not depend on it.
 const ballBatch = 256
 
 type hammingBall struct {
@@ -127,9 +124,8 @@ func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop between batches of
-// energies. An interrupted update begins again from the same stream, with the
-// energies that are known.
+// Step implements [sampler.Transition]. It checks for a stop between batches of energies. An
+// interrupted update begins again from the same stream and reuses the energies already computed.
 func (k *hammingBall) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.at.Begin(ctl.Stop)
 	for ; k.at.Chain < len(info); k.at.Next() {
@@ -195,9 +191,9 @@ func (k *hammingBall) pickBlock(r *sampler.Stream) {
 	}
 }
 
-// pickCentre moves k.centre, which holds x, to a uniform member of the ball
-// around it: a distance in proportion to the size of its shell, then that many
-// sites (the first of the block, whose order is random), each to another level.
+// pickCentre moves k.centre, which holds x, to a uniform member of the ball around x: it draws a
+// distance in proportion to the size of its shell, then moves that many sites (the first ones of
+// the block, whose order is random), each to another level.
 func (k *hammingBall) pickCentre(r *sampler.Stream) {
 	n := r.IntN(k.size)
 	distance := 0
@@ -225,17 +221,16 @@ func (k *hammingBall) energies() {
 	}
 }
 
-// find sets k.centre, the centre of a ball, to member c of it.
+// find sets k.centre, the centre of a ball, to member c of the ball.
 func (k *hammingBall) find(c int) {
 	k.filled = 0
 	k.visit(0, k.radius, c)
 }
 
-// visit walks through the states within distance left of k.centre that differ
-// from it in block[from:] only, k.centre itself first. It counts them in
-// k.filled and stops, returning true, at number stop with k.centre at that
-// state; with stop < 0 it gathers them for evaluation and leaves k.centre as it
-// was, or returns true if the step is to stop.
+// visit walks through the states within distance left of k.centre that differ from k.centre only in
+// block[from:], beginning with k.centre itself. It counts the states in k.filled. At number stop it
+// returns true, with k.centre at that state. If stop < 0, it collects the states for evaluation and
+// leaves k.centre unchanged; it then returns true if the step must stop.
 func (k *hammingBall) visit(from, left, stop int) bool {
 	if k.filled == stop {
 		return true

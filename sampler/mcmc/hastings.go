@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// hastings is the kernel of methods that propose a state, evaluate it and accept it with
-// the Hastings ratio. DMALA, DLMC, GWG, LocallyBalanced and Paths differ by their [proposal];
+// hastings is the kernel of methods that propose a state, evaluate it and accept it with the
+// Hastings ratio. DMALA, DLMC, GWG, LocallyBalanced and Paths differ only in their [proposal];
 // Cyclical and DMAPS wrap the kernel.
 type hastings struct {
 	model    energy.Model
@@ -32,7 +32,7 @@ type hastings struct {
 	stale    []bool // by chain: its weights are those of an earlier step size
 }
 
-// newHastings returns the kernel of a proposal; alpha is 0 if that has no step size.
+// newHastings returns the kernel of a proposal; alpha is 0 if the proposal has no step size.
 func newHastings(m energy.Model, chains int, p proposal, alpha float64, tuner *tune.Tuner) *hastings {
 	sites, _ := m.Shape()
 	return padded.New(hastings{
@@ -112,8 +112,8 @@ func (k *hastings) rebuild(lo, hi int, x []int32) bool {
 	return true
 }
 
-// propose draws proposals of the chains lo … hi−1 at the states x. One that is not defined is
-// the state itself.
+// propose draws proposals for the chains lo … hi−1 at the states x. If a proposal is not defined,
+// it is the state itself.
 func (k *hastings) propose(lo, hi int, x []int32, r []sampler.Stream) {
 	for s := lo; s < hi; s++ {
 		from, to := s*k.sites, (s+1)*k.sites
@@ -124,7 +124,7 @@ func (k *hastings) propose(lo, hi int, x []int32, r []sampler.Stream) {
 	}
 }
 
-// judge accepts or rejects the proposal y of chain s, at state x.
+// judge accepts or rejects the proposal y for chain s, at state x.
 func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
 	a, ok := sweep.Accept(k.e[s]-k.next[s], k.logq[s], k.proposal.logProb(x, y, s))
 	if k.decide(s, x, y, k.moved[s], a, ok, r) {
@@ -132,8 +132,8 @@ func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
 	}
 }
 
-// decide moves chain s from x to y, which differ at the given number of sites, with
-// probability a, and reports whether that changed anything.
+// decide moves chain s from x to y, which differ at the given number of sites, with probability a,
+// and reports whether the state changed.
 func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r *sampler.Stream) bool {
 	pending := &k.at.Info[s]
 	*pending = sampler.Info{Energy: k.e[s], Accept: a}
@@ -149,8 +149,8 @@ func (k *hastings) decide(s int, x, y []int32, moved int, a float64, ok bool, r 
 	return true
 }
 
-// settle moves chain s from x to y, which differ at the given number of sites, without a
-// test, unless the energy met on the way is an error. It reports the energy e.
+// settle moves chain s from x to y, which differ at the given number of sites, without an
+// acceptance test, unless the energy met is an error. It reports the energy e.
 func (k *hastings) settle(s int, x, y []int32, moved int, e, met float64) {
 	pending := &k.at.Info[s]
 	*pending = sampler.Info{Energy: e, Accept: 1, Err: unadjusted(met)}
@@ -175,7 +175,7 @@ func (k *hastings) Adapt(info []sampler.Info, step, of int) {
 	k.setStep(k.alpha, half)
 }
 
-// setStep sets step size and balance from the next step on.
+// setStep sets the step size and the balance, starting with the next step.
 func (k *hastings) setStep(alpha, beta float64) {
 	k.proposal.tune(alpha, beta)
 	for s := range k.stale {
@@ -205,11 +205,11 @@ func (k *hastings) fields(f *wire.Fields) {
 	k.at.Fields(f, 0)
 }
 
-// errDifference is the error of a proposal that meets a NaN although the energy is none.
+// errDifference is the error of a proposal that meets a NaN although the energy is not NaN.
 var errDifference = fmt.Errorf("the model's gradient, field or conditional energies: %w", sampler.ErrNaN)
 
-// unadjusted returns the error of a kernel that cannot reject when it has moved
-// to a state of energy e.
+// unadjusted returns the error of a kernel without an acceptance step that has moved to a state of
+// energy e.
 func unadjusted(e float64) error {
 	switch {
 	case math.IsInf(e, 1):

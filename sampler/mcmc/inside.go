@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Kernels that copy the parameters of a model keep their speed under wrappers of energies.
-// The table has the time of a step of the wrapped model over that of the plain model, with
-// states read after every step and a tenth of the sites fixed (least of sixteen runs of
+// Kernels that copy the parameters of a model keep their speed under wrappers of energies. The
+// table shows the time of a step of the wrapped model divided by that of the plain model, with
+// states read after every step and a tenth of the sites fixed (minimum of sixteen runs of
 // BenchmarkAffine):
 //
 //	engine                    model                   Scale  Clamp  Lagrangian of a Count
@@ -25,11 +25,11 @@ import (
 //	bipartite                 RBM 256 × 64            –      1.1    1.2
 //	hastings of DMALA         RBM 256 × 64            1.2    1.1    1.4    see below
 //
-// Scale and a Lagrangian change parameters. The sum of a torus or a Matching model and a uniform
-// field is again of that kind, and sums of pair models are pair models. The engines of package
-// sweep except memo and differences leave fixed sites out. DMALA on an RBM with a Lagrangian
-// takes 1.4 times as long because energy and field of the second part are added up for every state,
-// a nanosecond a site; a part whose field depends on the state takes more.
+// Scale and a Lagrangian change parameters. The sum of a uniform field and a torus or a Matching
+// model is a model of the same kind, and sums of pair models are pair models. The engines of
+// package sweep, except memo and differences, skip fixed sites. DMALA on an RBM with a Lagrangian
+// takes 1.4 times as long because energy and field of the second part are added for every state, a
+// nanosecond per site; a part whose field depends on the state takes longer.
 //
 // These cases do not keep the special kernel:
 //   - a scaled RBM, whose free energy no binary hidden units have;
@@ -42,10 +42,10 @@ import (
 //   - a Lagrangian of a set known by its values only, or with couplings that differ from site
 //     to site at every multiplier: it has the kernels of its model.
 
-// follow returns the kernel of a method for a model. If the parameters of the model can
-// change, that is the kernel which quick makes from the present parameters, made anew after
-// each change; if quick returns nil, it is the kernel which plain makes from the model itself. A patient kernel uses the latter for the first steps after a
-// Reset, as more changes may follow.
+// follow returns the kernel of a method for a model. If the parameters of the model can change,
+// quick makes the kernel from the current parameters, and makes it again after each change. If
+// quick returns nil, plain makes the kernel from the model itself. A patient kernel uses the plain
+// kernel for the first steps after a Reset, because more changes may follow.
 func follow(m energy.Model, patient bool, quick func(m energy.Model) (sampler.Kernel, error), plain func() (sampler.Kernel, error)) (sampler.Kernel, error) {
 	v, ok := energy.As[energy.Varying](m)
 	if !ok {
@@ -58,7 +58,7 @@ func follow(m energy.Model, patient bool, quick func(m energy.Model) (sampler.Ke
 	return &following{Kernel: first, quick: first, model: v, version: v.Version(), seen: v.Version(), make: quick, plain: plain, patient: patient, since: patience}, nil
 }
 
-// sweeping returns a kernel of sweeps.
+// sweeping returns a kernel that makes sweeps.
 func sweeping(r sweep.Request, patient bool) (sampler.Kernel, error) {
 	quick := func(m energy.Model) (sampler.Kernel, error) {
 		r := r
@@ -75,8 +75,9 @@ func sweeping(r sweep.Request, patient bool) (sampler.Kernel, error) {
 	})
 }
 
-// following is the kernel of a model whose parameters change: a kernel of the present
-// parameters, made anew after a change, or one that works on the model itself.
+// following is the kernel of a model whose parameters change. It uses a kernel made from the
+// current parameters, which is made again after a change, or a kernel that works on the model
+// itself.
 type following struct {
 	sampler.Kernel // the one in use
 	model          energy.Varying
@@ -89,8 +90,8 @@ type following struct {
 	since          int // steps since the last change, up to patience
 }
 
-// patience is the number of steps that take as long as making a kernel, on small models. With
-// it dual.ExampleInference, which changes the model every few steps, takes no longer.
+// patience is the number of steps that take as long as making a kernel, on small models. With this
+// value, dual.ExampleInference, which changes the model every few steps, takes no longer.
 const patience = 16
 
 // Unwrap implements [sampler.Wrapper].
@@ -166,7 +167,7 @@ func (k *following) AppendBinary(b []byte) ([]byte, error) { return wire.AppendF
 // UnmarshalBinary implements [sampler.Transition].
 func (k *following) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
 
-// fields goes through what a checkpoint has.
+// fields reads or writes the checkpoint.
 func (k *following) fields(f *wire.Fields) {
 	least := patience
 	if k.patient {

@@ -6,22 +6,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Ladder is the report of [Tempering] on the chains of one block.
+// Ladder reports on the [Tempering] of the chains of one block.
 type Ladder struct {
 	Betas []float64 // inverse temperatures, descending from 1
 
-	// Swap[j] is the mean acceptance probability of swaps between rungs j and
-	// j+1; 0 if none was offered.
+	// Swap[j] is the mean acceptance probability of swaps between rungs j and j+1; 0 if none was
+	// proposed.
 	Swap []float64
 
-	// Barrier is Σ_j (1 − Swap[j]), an estimate of the communication barrier
-	// between the ends of the ladder. It hardly depends on the rungs between. With n
-	// rungs of equal Swap and replicas that mix well, a chain completes a round
-	// trip every 2 + 2·Barrier/(1 − Barrier/(n−1)) steps (Syed et al. 2022).
+	// Barrier is Σ_j (1 − Swap[j]), an estimate of the communication barrier between the ends of
+	// the ladder. It hardly depends on the rungs between. With n rungs of equal Swap and replicas
+	// that mix well, a chain completes a round trip every 2 + 2·Barrier/(1 − Barrier/(n−1)) steps
+	// (Syed et al. 2022).
 	Barrier float64
 
-	// RoundTrips is the number of times that a state went from the coldest rung to
-	// the hottest and back, summed over the chains of the block.
+	// RoundTrips is the number of times that a state moved from the coldest rung to the hottest and
+	// back, summed over the chains of the block.
 	RoundTrips int
 
 	Steps int // steps after warm-up, over which these figures are taken
@@ -55,7 +55,7 @@ func checkLadder(betas []float64) error {
 	return nil
 }
 
-// swaps keeps the records of a ladder.
+// swaps holds the records of a ladder.
 type swaps struct {
 	rungs, chains int
 	sum, offers   []float64 // per pair of rungs: acceptance probabilities and their number
@@ -74,7 +74,7 @@ func newSwaps(rungs, chains int) *swaps {
 	return w
 }
 
-// clear begins the records afresh.
+// clear resets the records.
 func (w *swaps) clear() {
 	clear(w.sum)
 	clear(w.offers)
@@ -95,7 +95,7 @@ func (w *swaps) exchange(j, s int) {
 	w.replica[a], w.replica[b] = w.replica[b], w.replica[a]
 }
 
-// arrive notes which replicas are at the ends of the ladder after a step.
+// arrive records which replicas are at the ends of the ladder after a step.
 func (w *swaps) arrive() {
 	w.steps++
 	for s := range w.chains {
@@ -119,9 +119,10 @@ func (w *swaps) rate(j int) float64 {
 	return w.sum[j] / w.offers[j]
 }
 
-// respace returns a ladder with the same ends whose pairs share the rejections
-// equally, assuming that the rejections within a pair are uniform over its β (Syed et al. 2022, with linear interpolation); betas
-// itself if nothing was rejected or some pair had no offer.
+// respace returns a ladder with the same ends in which all pairs have equal rejection rates,
+// assuming that the rejections within a pair are uniform over its β (Syed et al. 2022, with linear
+// interpolation). It returns betas itself if nothing was rejected or if no swap was proposed for
+// some pair.
 func (w *swaps) respace(betas []float64) []float64 {
 	n := len(betas)
 	barrier := make([]float64, n) // up to each rung

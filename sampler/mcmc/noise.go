@@ -78,7 +78,7 @@ func (n *noise) draw(y, x []int32, r *sampler.Stream) (moved int) {
 	return moved
 }
 
-// category returns the level that the uniform number u selects from the level at.
+// category returns the level that the uniform number u selects for a site at level at.
 func (n *noise) category(at int32, u float64) int32 {
 	others := float64(n.levels - 1)
 	u = float64(u*(1+float64(others*n.far))) - 1
@@ -103,8 +103,7 @@ func (n *noise) weigh(at int32) float64 {
 	return n.sum[0]
 }
 
-// ratio returns log n(y|z) − log n(y|x), where z and x differ from y at the given
-// numbers of sites.
+// ratio returns log n(y|z) − log n(y|x), where z differs from y at fromZ sites and x at fromX.
 func (n *noise) ratio(y, z, x []int32, fromZ, fromX int) float64 {
 	if n.values == nil {
 		return float64(fromZ-fromX) * n.change
@@ -122,6 +121,6 @@ func (n *noise) ratio(y, z, x []int32, fromZ, fromX int) float64 {
 	return p.log() - q.log()
 }
 
-// usable reports whether the differences of a noisy state are usable. Its energy is f, and a
-// draw by the differences has the log-probability logq.
+// usable reports whether the differences at a noisy state can be used, where f is the energy of the
+// state and logq the log-probability of a draw by the differences.
 func usable(f, logq float64) bool { return !math.IsInf(f, 0) && !math.IsNaN(f) && !math.IsNaN(logq) }

@@ -13,9 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PairGibbs redraws two sites at a time: it picks a pair of sites uniformly and
-// draws their levels from the exact joint conditional restricted to a language
-// C,
+// PairGibbs redraws two sites at a time: it picks a pair of sites uniformly and draws their levels
+// from the exact joint conditional restricted to a language C,
 //
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C],
 //
@@ -24,35 +23,32 @@ import (
 //
 // # Irreducibility
 //
-// Chains reach all of C, for a π that is positive on C, if changes of at most two
-// sites connect it. That holds
+// Chains reach all of C, for a π that is positive on C, if changes of at most two sites connect C.
+// That is the case
 //
-//   - for every constraint.Count window, a fixed count included. Let x and y be
-//     in C, and let δ_i be +1, −1 or 0 if changing x_i to y_i raises the count,
-//     lowers it or does neither. Where x_i ≠ y_i and δ_i = 0, change that
-//     site alone. If both signs are left, change one site of each: the count
-//     stays. If one sign is left, change one site at a time: the count moves
-//     monotonically to that of y, and the window is an interval. After each
-//     move the state agrees with y in more sites, so at most as many moves as
-//     there are sites lead from x to y, all of them inside C;
-//   - for every language that is closed under setting a site to level 0, such as
-//     constraint.Avoids of words without a 0 (independent sets): single changes
-//     lead from every state down to 0 and up again;
-//   - for independent sets of a fixed size on a path: moving the first occupied
-//     site to 0, the second to 2 and so on, in order, never makes two adjacent,
-//     so all states are connected to that one;
-//   - for a constraint.Count with a constraint.Mask: the moves of the first
-//     proof only give sites their levels in y.
+//   - for every constraint.Count window, a fixed count included. Let x and y be in C, and let δ_i
+//     be +1, −1 or 0 if changing x_i to y_i raises the count, lowers it or does neither. Where x_i
+//     ≠ y_i and δ_i = 0, change that site alone. While both signs remain, change one site of each
+//     sign: the count stays. When only one sign remains, change one site at a time: the count moves
+//     monotonically to that of y, and the window is an interval. After each move the state agrees
+//     with y at more sites, so at most as many moves as there are sites lead from x to y, all of
+//     them inside C;
+//   - for every language that is closed under setting a site to level 0, such as constraint.Avoids
+//     of words without a 0 (independent sets): single changes lead from every state to the all-zero
+//     state and from there to any other;
+//   - for independent sets of a fixed size on a path: moving the first occupied site to 0, the
+//     second to 2 and so on, in order, never makes two occupied sites adjacent, so all states are
+//     connected to the state with sites 0, 2, … occupied;
+//   - for a constraint.Count with a constraint.Mask: the moves of the first proof only give sites
+//     their levels in y.
 //
-// Other languages may be disconnected: {000, 111} is, and a constraint.Sum with
-// unequal weights or a constraint.Residue can be. Chains then stay in the part of C
-// that they start in. DMALA with Within proposes all of C at every step and does not
-// have this problem.
+// Other languages may be disconnected: {000, 111} is, and a constraint.Sum with unequal weights or
+// a constraint.Residue can be. Chains then stay in the part of C in which they start. DMALA with
+// Within can propose any state of C at every step and does not have this problem.
 //
-// An update costs levels² energies: from the cache of an energy.Local model if they
-// are finite, otherwise by evaluation. For languages other than counts and masks it
-// also walks levels² paths through the trellis, each until it meets the present
-// path again, at the last site at the latest.
+// An update costs levels² energies: from the cache of an energy.Local model if they are finite,
+// otherwise by evaluation. For languages other than counts and masks it also walks levels² paths
+// through the trellis, each until it meets the current path again, at the last site at the latest.
 type PairGibbs struct {
 	// Within is the language C of the whole state; nil means all states.
 	Within constraint.Automaton
@@ -75,7 +71,7 @@ func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (samp
 	return k, nil
 }
 
-// pairSettings checks what PairGibbs and Swap share.
+// pairSettings checks the settings that PairGibbs and Swap share.
 func pairSettings(ctx context.Context, method string, m energy.Model, chains int, a constraint.Automaton, updates int) (int, *support, error) {
 	sites, levels, err := check.Shape("mcmc: "+method, m, chains, sampler.BlockSize)
 	if err = cmp.Or(err,
@@ -98,8 +94,8 @@ var (
 	_ sampler.Starter = (*pairGibbs)(nil)
 )
 
-// Step implements [sampler.Transition]. An update that is stopped begins again,
-// and then goes on to its end.
+// Step implements [sampler.Transition]. An update that was stopped begins again and then runs to
+// its end.
 func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }

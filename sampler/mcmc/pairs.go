@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// pairs is the base of kernels that change two sites at a time within a language.
-// It determines which changes stay inside and their exact energies.
+// pairs is the base of kernels that change two sites at a time within a language. It determines
+// which changes stay in the language and their exact energies.
 type pairs struct {
 	*sweep.Locals
 	within *support
@@ -38,8 +38,8 @@ func newPairs(m energy.Model, chains, updates int, within *support) *pairs {
 	return k
 }
 
-// longShare: an update that may take more than 1/longShare of the time between two
-// checks for a stop can be stopped in its middle.
+// longShare determines when an update can be stopped in the middle: if it may take more than
+// 1/longShare of the time between two checks for a stop.
 const longShare = 64
 
 // Reset implements [sampler.Transition].
@@ -80,7 +80,7 @@ func (k *pairs) allowed(i, j int, a, b int32, x []int32) bool {
 	return k.onward(k.through(i, j, a, x), j, b, x)
 }
 
-// through is support.through for the state in hand, 0 without a language.
+// through is support.through for the current state, or 0 without a language.
 func (k *pairs) through(i, j int, a int32, x []int32) int {
 	if k.within == nil {
 		return 0
@@ -88,7 +88,7 @@ func (k *pairs) through(i, j int, a int32, x []int32) int {
 	return k.within.through(i, j, a, k.node, x)
 }
 
-// onward reports whether x with x_j = b leads from node at to acceptance.
+// onward reports whether x with x_j = b leads from the node at to acceptance.
 func (k *pairs) onward(at, j int, b int32, x []int32) bool {
 	if k.within == nil {
 		return true
@@ -96,8 +96,8 @@ func (k *pairs) onward(at, j int, b int32, x []int32) bool {
 	return k.within.completes(at, j, b, k.node, x)
 }
 
-// joint stores in d[a·levels+b] the energy of chain s at state x with x_i = a
-// and x_j = b, +Inf where that is not in the language. It stops where at.stopped.
+// joint stores in d[a·levels+b] the energy of chain s at state x with x_i = a and x_j = b, or +Inf
+// if that state is not in the language. It ends early if at.stopped.
 func (k *pairs) joint(s, i, j int, x []int32) []float64 {
 	for a := range k.Levels {
 		d := k.d[a*k.Levels : (a+1)*k.Levels]
@@ -121,8 +121,8 @@ func (k *pairs) joint(s, i, j int, x []int32) []float64 {
 	return k.d
 }
 
-// ends counts the work of a change of two sites and reports whether the update stops
-// here. An update that was stopped before is not stopped again.
+// ends counts the work of a change of two sites and reports whether the update stops here. An
+// update that was stopped before is not stopped again.
 func (k *pairs) ends() bool { return k.long && k.At.Done(k.work) && k.At.Part == 0 }
 
 // fill replaces the zeros of d by the energies of x with x_i = a and x_j = b.
@@ -164,8 +164,8 @@ func (k *pairs) energy(s, i, j int, a, b int32, x []int32) float64 {
 	return e
 }
 
-// rise returns the change of the energy when x_i becomes a, by the cache. ok is false if
-// the cache has no differences, as at a state of probability zero.
+// rise returns, from the cache, the change of the energy when x_i becomes a. ok is false if the
+// cache has no differences, as at a state of probability zero.
 func (k *pairs) rise(s, i int, a int32, x []int32) (v float64, ok bool) {
 	if k.Local == nil {
 		return 0, false
@@ -194,7 +194,7 @@ func (k *pairs) put(s, i int, a int32, x []int32) {
 	x[i] = a
 }
 
-// settle moves chain s to x_i = a, x_j = b of energy e and returns the number of
+// settle moves chain s to the state with x_i = a, x_j = b and energy e, and returns the number of
 // sites that changed.
 func (k *pairs) settle(s, i, j int, a, b int32, e float64, x []int32) (moved int) {
 	if x[i] != a {
@@ -216,8 +216,8 @@ func (k *pairs) settle(s, i, j int, a, b int32, e float64, x []int32) (moved int
 	return moved
 }
 
-// joins returns what it costs to try a level of the first of two sites: a change of
-// the table and back, and a way through the language.
+// joins returns the cost of trying a level of the first of two sites: changing the table and
+// changing it back, and a path through the language.
 func (k *pairs) joins() float64 {
 	join := k.Price.Of(k.Model).Move
 	if k.within != nil && k.within.count == nil {

@@ -17,28 +17,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy
-// 2022). It makes n changes, one after the other, drawn from the weights of
-// [LocallyBalanced] at x,
+// Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy 2022). It makes n
+// changes in succession, drawn with the weights that [LocallyBalanced] uses at x,
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) ),
 //
-// where a site that has changed is not drawn again. It accepts the end of the path
-// with the Hastings ratio of the reverse path: the same sites in reverse order, to
-// their original levels, by the weights at the end. A step costs one evaluation of
-// the model, however long the path.
+// where a site that has changed is not drawn again. The end of the path is accepted with the
+// Hastings ratio of the reverse path: the same sites in reverse order, to their original levels,
+// with the weights at the end. A step costs one evaluation of the model, however long the path.
 //
 // The length n is drawn uniformly from 1 … 2·Length−1, at most the number of
 // sites, independently of the state. (Paths of one even length could never change
 // the parity of a two-level state.)
 type Paths struct {
-	// Length is the mean length of a path. 0 means: start at 2 and adapt during
-	// warm-up.
+	// Length is the mean length of a path. With 0, it starts at 2 and adapts during warm-up.
 	Length int
 
-	// Target is the mean acceptance probability that adaptation aims at; 0
-	// means 0.574, the optimum for this sampler on product targets (Sun, Dai
-	// and Schuurmans 2022).
+	// Target is the mean acceptance probability to which the length adapts; 0 means 0.574, the
+	// optimum for this sampler on product targets (Sun, Dai and Schuurmans 2022).
 	Target float64
 
 	Balance Balance // g; the zero value is Sqrt
@@ -64,7 +60,7 @@ func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.
 	return k, nil
 }
 
-// paths is the proposal of walks. Its step size is their mean length.
+// paths is the proposal of paths. Its step size is their mean length.
 type paths struct {
 	unconfined
 	table         *table
@@ -153,9 +149,8 @@ func (k *paths) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq fl
 	return k.length[s], k.current(y, x, s)
 }
 
-// wander walks from y, the current state of chain s, and records the path. It
-// returns false if it runs out of changes before the path is complete, or if
-// weights are not defined.
+// wander walks from y, the current state of chain s, and records the path. It returns false if no
+// changes remain before the path is complete, or if weights are not defined.
 func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
 	tree := k.tree(s, false)
 	path := k.path[s*k.sites:][:k.length[s]]
@@ -177,14 +172,14 @@ func (k *paths) wander(s int, y []int32, r *sampler.Stream) bool {
 	return n == len(path)
 }
 
-// current returns the log-probability of walking the path of chain s to y, given its
-// length.
+// current returns the log-probability of walking the path of chain s to y, given the length of the
+// path.
 func (k *paths) current(y, _ []int32, s int) float64 {
 	return k.walk(false, s, k.path[s*k.sites:][:k.length[s]], y)
 }
 
-// logProb returns the log-probability of walking the path of chain s back to x, −Inf if
-// there is no path. It reverses the path.
+// logProb returns the log-probability of walking the path of chain s back to x, or −Inf if there is
+// no path. It reverses the path.
 func (k *paths) logProb(x, _ []int32, s int) float64 {
 	path := k.path[s*k.sites:][:k.length[s]]
 	if len(path) == 0 {
@@ -223,11 +218,10 @@ func (k *paths) fields(f *wire.Fields) {
 	}
 }
 
-// sumTree is a complete binary tree over non-negative numbers: entry 1 is the
-// root, the children of p are 2p and 2p+1, the leaves are the second half, and
-// every parent is the sum of its children. Changing a number and drawing one in
-// proportion to its value take logarithmic time. A parent is always added up anew,
-// so removing numbers leaves no rounding errors behind.
+// sumTree is a complete binary tree over non-negative numbers: entry 1 is the root, the children of
+// p are 2p and 2p+1, the leaves are the second half, and every parent is the sum of its children.
+// Changing a number, or drawing one in proportion to its value, takes logarithmic time. A parent is
+// always recomputed from its children, so removing numbers leaves no rounding errors behind.
 type sumTree []float64
 
 // leaves returns the number of leaves of a tree over n numbers, a power of 2.
@@ -259,8 +253,8 @@ func (t sumTree) sum() {
 	}
 }
 
-// pick returns i with probability leaf(i)/t[1] for uniform u in [0,1), −1 if the
-// total is 0 or NaN. A number that is 0 is never picked.
+// pick returns i with probability leaf(i)/t[1] for uniform u in [0,1), or −1 if the total is 0 or
+// NaN. It never picks a number that is 0.
 func (t sumTree) pick(u float64) int {
 	if !(t[1] > 0) {
 		return -1

@@ -21,9 +21,9 @@ import (
 // replaces √t in exp(−½Δ). A proposal holds two sets of weights: those of the
 // current states and those of the last loaded states.
 type proposal interface {
-	// evaluate evaluates the model at the states of chains lo … hi−1 of y (chains
-	// × sites): energies to e, differences to the loaded set. x are the states of
-	// the current weights, nil if there are none yet.
+	// evaluate evaluates the model at the states of chains lo … hi−1 of y (chains × sites):
+	// energies to e, differences to the loaded set. x are the states of the current weights, nil if
+	// there are none yet.
 	evaluate(lo, hi int, e []float64, y, x []int32, at *sweep.Cursor) bool
 
 	// weigh turns the loaded differences of these chains, at y, into weights. Like
@@ -33,41 +33,41 @@ type proposal interface {
 	// accept makes the loaded weights of chains lo … hi−1 their current ones.
 	accept(lo, hi int)
 
-	// tune sets step size α and balance β of the weights that are made from now
-	// on. rebuild makes the current weights of chains lo … hi−1, at x, anew; it
-	// returns false if it was stopped and is to be called again.
+	// tune sets the step size α and the balance β of weights made after the call. rebuild makes the
+	// current weights of chains lo … hi−1, at x, again; it returns false if it was stopped and must
+	// be called again.
 	tune(alpha, beta float64)
 	rebuild(lo, hi int, x []int32, at *sweep.Cursor) bool
 
-	// work returns the number of elementary operations of each of these for one chain.
+	// work returns the number of elementary operations that each of these methods takes for one
+	// chain.
 	work() int
 
 	// draw stores in y a draw from q(·|x) for chain s at state x and returns the
 	// number of changed sites and log q(y|x), NaN if the weights are not defined.
 	draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64)
 
-	// logProb returns log q(y|x) by the loaded weights of chain s, which belong
-	// to x; −Inf if y cannot be proposed.
+	// logProb returns log q(y|x) by the loaded weights of chain s, which are those at x; −Inf if y
+	// cannot be proposed.
 	logProb(y, x []int32, s int) float64
 
-	// current returns log q(y|x) by the current weights, which belong to x.
+	// current returns log q(y|x) by the current weights, which are those at x.
 	current(y, x []int32, s int) float64
 
-	// check returns a *StartError if a state of the chains lo … hi−1 of x cannot
-	// be a start.
+	// check returns a *StartError if a chain cannot start from one of the states lo … hi−1 of x.
 	check(lo, hi int, x []int32) error
 
 	// start replaces the one state x by one that the chain can start from.
 	start(x []int32, r *sampler.Stream) error
 
-	// fields goes through what a checkpoint has. Where it is read, tune has set the step
-	// size and balance ½.
+	// fields reads or writes the checkpoint. Before it reads, tune has set the step size and
+	// balance ½.
 	fields(f *wire.Fields)
 }
 
 // estimating is a proposal that can take its differences from an energy.Stochastic model.
 type estimating interface {
-	// estimate is evaluate by estimates; energies are unknown.
+	// estimate is evaluate with estimated differences; energies are unknown.
 	estimate(lo, hi int, x []int32, r []sampler.Stream)
 }
 
@@ -77,8 +77,8 @@ type unstepped struct{}
 func (unstepped) tune(float64, float64)                         {}
 func (unstepped) rebuild(int, int, []int32, *sweep.Cursor) bool { return true }
 
-// resetProposal makes the current weights of the chains lo … hi−1 those of the
-// states x in three stages, unless it is stopped.
+// resetProposal makes the current weights of the chains lo … hi−1 those at the states x, in three
+// stages, unless it is stopped.
 func resetProposal(p proposal, stage, lo, hi int, e []float64, x []int32, at *sweep.Cursor, stale []bool) (bool, error) {
 	switch stage {
 	case 0:

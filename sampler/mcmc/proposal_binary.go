@@ -70,8 +70,8 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 	return p
 }
 
-// compact stores in h the field of the two-column table from chain lo on: one of
-// the two entries of a row is 0, the other the difference.
+// compact stores in h, from chain lo on, the field that corresponds to the two-column table: one of
+// the two entries of a row is 0, the other is the difference.
 func (p *flips) compact(lo int, h []float32) {
 	table := p.table[2*lo*p.sites:]
 	for i := range h {
@@ -148,8 +148,8 @@ func (p *flips) current(y, x []int32, s int) float64 {
 	return simd.FlipLogProb(x, y, p.t.Chain(s, false))
 }
 
-// cheapFormat begins a checkpoint whose field is good for proposals only: earlier versions
-// used another field for the same models.
+// cheapFormat marks a checkpoint whose field is accurate enough only for proposals: earlier
+// versions used another field for the same models.
 const cheapFormat = 0x63686561
 
 func (p *flips) fields(f *wire.Fields) {
@@ -163,8 +163,8 @@ func (p *flips) fields(f *wire.Fields) {
 	f.Int32s(p.t.Now)
 }
 
-// onTorus returns the kernel of DMALA or DLMC: the kernel of bits if the model allows it,
-// otherwise one that draws from a proposal.
+// onTorus returns the kernel of DMALA or DLMC: the kernel that stores states as bits if the model
+// allows it, otherwise one that draws from a proposal.
 func onTorus(m energy.Model, chains int, l langevin, t *tune.Tuner, p func() (proposal, error)) (sampler.Kernel, error) {
 	bits := func(m energy.Model) (sampler.Kernel, error) {
 		if l.within != nil || l.window > 0 || l.minibatch || l.preconditioner != nil {
@@ -246,17 +246,16 @@ func (p *flipLaw) Thresholds(t []int32, h []float32, x []int32) {
 	}
 }
 
-// balancedFlips makes the flip thresholds of the discrete Langevin proposal for a
-// balance other than √t: site i flips with odds e^(−c_i)·g(t)/g(1), t = e^(−Δ). For Min
-// and Max these are
+// balancedFlips makes the flip thresholds of the discrete Langevin proposal for a balance other
+// than √t: site i flips with odds e^(−c_i)·g(t)/g(1), t = e^(−Δ). For Min and Max these odds are
 //
 //	e^(−c − max(Δ, 0)) and e^(−c − min(Δ, 0)),
 //
-// and for Barker they make the probability, with o = 2e^(−c),
+// and for Barker they give the probability, with o = 2e^(−c),
 //
 //	o·σ(−Δ)/(1 + o·σ(−Δ)) = o/(1+o)·σ(−Δ + log(1+o)),
 //
-// so that [simd.FlipThresholds] serves for all.
+// so that [simd.FlipThresholds] can compute all of them.
 type balancedFlips struct {
 	balance Balance
 	cost    []float32              // c, or −log(1+o), one entry or one per site
@@ -285,7 +284,7 @@ func (j *balancedFlips) setCost(c []float32) {
 	}
 }
 
-// thresholds stores what [simd.FlipThresholds] does, for the fields h of one state x.
+// thresholds stores the same thresholds as [simd.FlipThresholds], for the fields h of one state x.
 func (j *balancedFlips) thresholds(t []int32, h []float32, x []int32) {
 	if j.balance == Barker {
 		simd.FlipThresholds(t, h, x, 1, j.cost)
@@ -302,8 +301,8 @@ func (j *balancedFlips) thresholds(t []int32, h []float32, x []int32) {
 	}
 }
 
-// shares multiplies thresholds by share. A positive threshold stays at least 1; others do not
-// change.
+// shares multiplies thresholds by share. A positive threshold stays at least 1; other thresholds do
+// not change.
 func (j *balancedFlips) shares(t []int32) {
 	share := j.share[0]
 	for i, v := range t {

@@ -13,10 +13,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// rows is the discrete Langevin proposal of models with any number of levels:
-// each site draws from a row of weights, over all levels or over a window of
-// 2w+1 levels around its own. δ² is 2 between different categories and
-// (v_l − v_k)² between the values of ordinal levels.
+// rows is the discrete Langevin proposal of models with any number of levels: each site draws from
+// a row of weights, either for all levels or for a window of 2w+1 levels around the site's own
+// level. δ² is 2 between different categories and (v_l − v_k)² between the values of ordinal
+// levels.
 type rows struct {
 	sites, levels, cols int
 	window              int    // w, or −1 for whole rows
@@ -81,8 +81,8 @@ func (p *rows) useWindow(method string, m energy.Model, l langevin) error {
 	return nil
 }
 
-// column returns the column of level l in the row of a site at level at, −1 if the
-// level has none.
+// column returns the column of level l in the row of a site at level at, or −1 if the row has no
+// such column.
 func (p *rows) column(l, at int32) int {
 	if p.window < 0 {
 		return int(l)
@@ -207,7 +207,7 @@ func (p *rows) work() int {
 	return work
 }
 
-// weighWork bounds the cost of jumps per level, in levels of a table.
+// weighWork bounds the cost of jumps per level, in units of the cost of a level of a table.
 const weighWork = 4
 
 func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *sweep.Cursor) bool {
@@ -302,10 +302,10 @@ func newBarkerRows(cols int) *barkerRows {
 	return &barkerRows{make([]float32, max(barkerEntries/cols, 1)*cols)}
 }
 
-// multiply multiplies the weights w of the distances of levels by g(e^(−d)) for the differences
-// g, and stores the totals of rows in sum. w is 1 for the present level of a site and otherwise
-// 0 or at least leastWeight; so are the products, with 0 for a level that is known to have
-// probability zero.
+// multiply multiplies the weights w for the distances of levels by g(e^(−d)) for the differences d
+// in g, and stores the totals of rows in sum. w is 1 for the current level of a site, and otherwise
+// 0 or at least leastWeight. The same holds for the products, which are 0 for a level that is known
+// to have probability zero.
 func (b *barkerRows) multiply(w []float32, sum []float64, g []float32, cols int) {
 	for len(sum) > 0 {
 		rows := min(len(sum), len(b.pull)/cols)

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// proximal is the kernel of DUPS and of DMAPS. Its proposal, of balance 1, holds the weights
-// of the noisy states of the last step, or of the states of a Reset after it.
+// proximal is the kernel of DUPS and of DMAPS. Its proposal, with balance 1, holds the weights at
+// the noisy states of the last step or, after a Reset, at the states of that Reset.
 type proximal struct {
 	*hastings
 	noise    *noise
@@ -106,8 +106,8 @@ func (k *proximal) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool 
 	return true
 }
 
-// accepts returns the probability of accepting the proposal z of chain s at x, drawn over the
-// noisy state y; ok is false if that is not defined.
+// accepts returns the probability of accepting the proposal z for chain s at x, drawn via the noisy
+// state y; ok is false if the probability is not defined.
 func (k *proximal) accepts(s int, x, y, z []int32) (a float64, ok bool) {
 	switch {
 	case math.IsInf(k.f[s], 1):

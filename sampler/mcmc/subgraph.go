@@ -20,37 +20,37 @@ import (
 //
 //	p(x_B | rest) ∝ exp(−E(x)),
 //
-// where the sites B induce a subgraph of low width of the graph of the model's factors (Hamze
-// and de Freitas 2004): sums are taken over one site of B after the other, and levels are
-// drawn on the way back. The model must be energy.Factored, without hidden units.
+// where the sites B induce a subgraph of low width of the graph of the model's factors (Hamze and
+// de Freitas 2004): the sites of B are summed out one after the other, and their levels are drawn
+// in reverse order. The model must be energy.Factored, without hidden units.
 //
-// Width bounds the sites that a sum is kept for; sets of width 1 are forests. Kernel chooses
-// the sets by fixed random numbers, so that two or three after each other cover all sites
-// that have a choice. On a square lattice they have about 63 % of the sites at width 1, 75 %
-// at width 3 and 81 % at width 8. A step redraws one set, the next step the next one, in a
-// cycle of about twenty.
+// Width bounds the number of sites on which an intermediate sum depends; sets of width 1 are
+// forests. Kernel chooses the sets by fixed random numbers, so that two or three successive sets
+// cover all sites that have a choice. On a square lattice a set contains about 63 % of the sites at
+// width 1, 75 % at width 3 and 81 % at width 8. A step redraws one set, and successive steps cycle
+// through about twenty sets.
 //
-// On sparse random graphs at low temperatures forests give several to a hundred times as many
-// effective draws per second as Gibbs (BenchmarkSparseGlass), the more the lower; at higher
-// ones Gibbs is as fast. Wider sets are meant for spin glasses on lattices, with Tempering. On
-// ferromagnets near their critical temperature it loses: a set has a boundary that holds it
-// where it is, Gibbs redraws many chains of such models at a time, and clusters (package
-// cluster) move what is correlated.
+// On sparse random graphs at low temperatures, forests give several to a hundred times as many
+// effective draws per second as Gibbs (BenchmarkSparseGlass), with a larger gain at lower
+// temperatures; at higher temperatures Gibbs is as fast. Wider sets are meant for spin glasses on
+// lattices, with Tempering. On ferromagnets near their critical temperature Subgraph is slower: the
+// boundary of a set holds the set in place, Gibbs redraws many chains of such models at a time, and
+// cluster methods (package cluster) move correlated sites together.
 //
-// A step costs about 15 ns a site for forests of pair models of two levels, where messages
-// are odds. Otherwise it is 100 ns a site and 1 ns to 10 ns for each entry of the messages,
-// levels^Width a site at most and far fewer on average.
+// A step costs about 15 ns per site for forests of two-level pair models, where messages are odds.
+// Otherwise it costs 100 ns per site plus 1 ns to 10 ns for each entry of the messages, of which
+// there are at most levels^Width per site and far fewer on average.
 type Subgraph struct {
-	// Width is the largest number of sites that a sum is kept for: 1 for forests. 0 means
-	// 1 where a site has up to 3 neighbours on average, and otherwise as many as 256 joint
+	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests. 0
+	// means 1 if a site has up to 3 neighbours on average, and otherwise as many as 256 joint
 	// levels allow.
 	Width int
 
-	// Within is a language of the whole state that factorises: what may stand at a site
-	// depends on the few sites before it, as in a constraint.Mask, in constraint.Avoids of
-	// short words and in regular expressions of that kind. Its factors join those of the
-	// model. Others, such as a constraint.Count, are refused. Nil means all states. The
-	// chain reaches all of the language only if changes of single sets connect it.
+	// Within is a language of the whole state that factorises: the levels allowed at a site depend
+	// on the few sites before it, as in a constraint.Mask, in constraint.Avoids of short words and
+	// in regular expressions of that kind. Its factors are added to those of the model. Other
+	// languages, such as a constraint.Count, are rejected. Nil means all states. The chain reaches
+	// the whole language only if changes of single sets connect it.
 	Within constraint.Automaton
 }
 
@@ -83,7 +83,7 @@ func (g Subgraph) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	return follow(m, false, made, func() (sampler.Kernel, error) { return made(m) })
 }
 
-// kernel returns the kernel for the present parameters of a model.
+// kernel returns the kernel for the current parameters of a model.
 func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.Kernel, error) {
 	sites, levels := m.Shape()
 	f, ok := energy.As[energy.Factored](m)
@@ -147,8 +147,8 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 	return k, nil
 }
 
-// choices returns the sites of which more than one level has a finite energy in all tables of
-// that site alone.
+// choices returns the sites for which more than one level has a finite energy in all tables of that
+// site alone.
 func choices(cards []int32, scopes [][]int32, tables [][]float64) []bool {
 	left := make([]int32, len(cards))
 	forbidden := make([]map[int]bool, len(cards))
@@ -175,11 +175,11 @@ func choices(cards []int32, scopes [][]int32, tables [][]float64) []bool {
 	return free
 }
 
-// mostSuffixes bounds the joint levels of the sites on which a site of a language depends.
+// mostSuffixes limits the joint levels of the sites on which a site of a language may depend.
 const mostSuffixes = 1 << 12
 
-// factors returns the language as tables: what may stand at a site after the few sites before
-// it. It returns an error if no few sites decide.
+// factors returns the language as tables: the levels allowed at a site after the few sites before
+// it. It returns an error if a few sites do not suffice to decide.
 func (t *support) factors(cards []int32) (scopes [][]int32, tables [][]float64, err error) {
 	for memory, n := 0, t.levels; n <= mostSuffixes; memory, n = memory+1, n*t.levels {
 		if scopes, tables, ok := t.within(cards, memory); ok {
@@ -192,8 +192,8 @@ func (t *support) factors(cards []int32) (scopes [][]int32, tables [][]float64, 
 	return nil, nil, fmt.Errorf("mcmc: Subgraph: Within = %s does not factorise: what may stand at a site depends on more than the few sites before it; use PairGibbs, BlockGibbs or DMALA within it", t.name)
 }
 
-// within returns the tables of a language in which the last so many levels tell what may come
-// next; ok is false for another one.
+// within returns the tables of a language in which the last memory levels determine which levels
+// may follow; ok is false for any other language.
 func (t *support) within(cards []int32, memory int) (scopes [][]int32, tables [][]float64, ok bool) {
 	type suffix struct {
 		node int
@@ -357,7 +357,7 @@ func (k *subgraphs) fields(f *wire.Fields) {
 	}
 }
 
-// Prices of a step in nanoseconds, as those of cost.go.
+// Unit costs of a step in nanoseconds, like those of cost.go.
 const (
 	forestSite = 8   // a site of a forest
 	forestEdge = 2   // and a neighbour outside

@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// support is the language C that a kernel stays in, unrolled for a shape. A
-// nil support allows all states. It is immutable and may be shared.
+// support is the language C to which a kernel is confined, unrolled for a shape. A nil support
+// allows all states. It is immutable and may be shared.
 type support struct {
 	graph         *trellis.Graph
 	name          string
@@ -37,8 +37,8 @@ func newSupport(ctx context.Context, method string, a constraint.Automaton, site
 // holds reports whether the state x is in the language.
 func (t *support) holds(x []int32) bool { return t == nil || t.graph.Accepts(x) }
 
-// check returns a *StartError for the first of the states lo … hi−1 of x that is
-// not in it.
+// check returns a *StartError for the first of the states lo … hi−1 of x that is not in the
+// language.
 func (t *support) check(lo, hi int, x []int32) error {
 	if t == nil {
 		return nil
@@ -51,7 +51,7 @@ func (t *support) check(lo, hi int, x []int32) error {
 	return nil
 }
 
-// load stores the energies of the states of chains lo … hi−1 of x, after a check of them.
+// load checks the states of chains lo … hi−1 of x and stores their energies.
 func (t *support) load(m energy.Model, e []float64, lo, hi int, x []int32) error {
 	if err := t.check(lo, hi, x); err != nil {
 		return err
@@ -61,9 +61,9 @@ func (t *support) load(m energy.Model, e []float64, lo, hi int, x []int32) error
 	return sweep.CheckStart(e, lo, hi)
 }
 
-// startTrials bounds the draws of an initial state that meet probability zero:
-// where one state in a hundred of the language has probability, 1000 draws miss
-// all of them with probability 5e-5.
+// startTrials limits how often an initial state is drawn again because it has probability zero: if
+// one state in a hundred of the language has positive probability, 1000 draws miss all of them with
+// probability 5e-5.
 const startTrials = 1000
 
 // start replaces the state x by a uniform draw from the language, restricted to
@@ -116,8 +116,7 @@ func (t *support) follow(node []int, x []int32) {
 	}
 }
 
-// refollow brings node up to date with the change of sites i < j of x from the
-// levels a and b.
+// refollow updates node after sites i < j of x changed from the levels a and b.
 func (t *support) refollow(node []int, i, j int, a, b int32, x []int32) {
 	if t.count != nil {
 		node[0] += t.count.in[x[i]] - t.count.in[a] + t.count.in[x[j]] - t.count.in[b]
@@ -136,8 +135,8 @@ func (t *support) refollow(node []int, i, j int, a, b int32, x []int32) {
 	}
 }
 
-// completes reports whether x with x_j = b leads to acceptance from at, a result of
-// through; node is the path of x.
+// completes reports whether x with x_j = b leads to acceptance from at, a result of through; node
+// is the path of x.
 func (t *support) completes(at, j int, b int32, node []int, x []int32) bool {
 	if at < 0 {
 		return false
@@ -172,15 +171,15 @@ func (t *support) through(i, j int, a int32, node []int, x []int32) int {
 	return at
 }
 
-// counted is a language defined by a count and perhaps a mask: the effect of a
-// change of some sites is known without looking at the other sites.
+// counted is a language defined by a count and perhaps a mask: the effect of changing some sites
+// can be determined without looking at the other sites.
 type counted struct {
 	in       []int // per level: 1 if it counts
 	min, max int
 	mask     *constraint.Mask // nil: every site may take every level
 }
 
-// newCounted returns nil unless the language is of that kind.
+// newCounted returns nil unless the language is defined in this way.
 func newCounted(a constraint.Automaton, levels int) *counted {
 	rest, mask := constraint.Split(a)
 	c, ok := rest.(constraint.Counting)
@@ -206,8 +205,8 @@ func (c *counted) of(x []int32) int {
 	return n
 }
 
-// without returns the count n of x after x_i becomes a and site j is taken out,
-// −1 if site i may not take a.
+// without returns the count n of x after x_i becomes a and site j is removed, or −1 if site i may
+// not have level a.
 func (c *counted) without(n, i, j int, a int32, x []int32) int {
 	if c.mask != nil && !c.mask.Allows(i, a) {
 		return -1
@@ -215,7 +214,7 @@ func (c *counted) without(n, i, j int, a int32, x []int32) int {
 	return n - c.in[x[i]] - c.in[x[j]] + c.in[a]
 }
 
-// within reports whether site j may take b where the others count n.
+// within reports whether site j may have level b if the other sites count n.
 func (c *counted) within(n, j int, b int32) bool {
 	if c.mask != nil && !c.mask.Allows(j, b) {
 		return false

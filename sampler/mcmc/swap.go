@@ -11,27 +11,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Swap exchanges the levels of two sites (Kawasaki 1966): it draws a pair
-// uniformly among those whose levels differ and exchanges them with probability
+// Swap exchanges the levels of two sites (Kawasaki 1966): it draws a pair uniformly from those
+// whose levels differ and exchanges them with probability
 //
 //	min(1, exp(E(x) − E(y))) · 1[y ∈ C].
 //
-// A state and its exchange have equally many such pairs, so every update is
+// The states before and after an exchange have the same number of such pairs, so every update is
 // reversible and leaves π restricted to C invariant.
 //
-// Exchanges conserve the number of sites at each level: a chain keeps the numbers
-// it starts with and samples π conditional on them. If C contains all states with
-// these numbers (constraint.Count, a constraint.Sum with the same weights at every
-// site, or no Within) and π is positive there, exchanges reach every one of them,
-// because transpositions generate all permutations. They also do for independent
-// sets of a fixed size on a path; see [PairGibbs], which makes the same moves on
-// two levels at a fixed count. Other languages may be disconnected.
+// Exchanges conserve the number of sites at each level: a chain keeps the numbers with which it
+// starts and samples π conditional on them. If C contains all states with these numbers
+// (constraint.Count, a constraint.Sum with the same weights at every site, or no Within) and π is
+// positive there, exchanges reach every one of these states, because transpositions generate all
+// permutations. The same holds for independent sets of a fixed size on a path; see [PairGibbs],
+// which makes the same moves on two levels at a fixed count. Other languages may be disconnected.
 //
-// A constraint.Count that fixes the count of one of two levels fixes all numbers, so
-// Swap reaches all of C. If the language leaves the numbers open, use PairGibbs.
+// If there are two levels, a constraint.Count that fixes the count of one of them fixes both, so
+// Swap reaches all of C. If the language does not fix the numbers, use PairGibbs.
 //
-// If no exchange changes the energy, every one is accepted, and chains may be periodic:
-// three sites with three levels alternate between even and odd permutations.
+// If no exchange changes the energy, every exchange is accepted, and chains may be periodic: three
+// sites with three levels alternate between even and odd permutations.
 type Swap struct {
 	// Within is the language C of the whole state; nil means all states.
 	Within constraint.Automaton
@@ -68,8 +67,8 @@ func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sam
 	return done
 }
 
-// Walk implements [Walker]. If all sites have one level, no exchange changes anything, and
-// the acceptance probability is 1.
+// Walk implements [Walker]. If all sites have the same level, no exchange changes anything, and the
+// acceptance probability is 1.
 func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	if constant(x) {
@@ -100,8 +99,8 @@ func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 // pickWork is the cost of drawing a pair, in sites evaluated.
 const pickWork = 16
 
-// judge returns the energy after exchanging x_i and x_j and the probability of
-// accepting it; ok is false if that is not defined.
+// judge returns the energy after exchanging x_i and x_j and the probability of accepting the
+// exchange; ok is false if that is not defined.
 func (k *swap) judge(s, i, j int, x []int32) (e, a float64, ok bool) {
 	if !k.allowed(i, j, x[j], x[i], x) {
 		return 0, 0, true

@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
 )
 
-// table evaluates a model and its differences to every level of every site.
+// table evaluates a model and the energy differences for every level of every site.
 type table struct {
 	sites, levels int
 
@@ -80,8 +80,8 @@ func (t *table) work() int {
 	return sweep.Times(t.sites, sweep.Times(t.sites, t.levels))
 }
 
-// evaluate stores energies and differences of the states x. It returns false if it
-// was stopped and is to be called again.
+// evaluate stores energies and differences of the states x. It returns false if it was stopped and
+// must be called again.
 func (t *table) evaluate(e []float64, g []float32, x []int32, at *sweep.Cursor) bool {
 	if t.whole != nil {
 		t.whole(e, g, x)
@@ -123,8 +123,8 @@ func (t *table) evaluate(e []float64, g []float32, x []int32, at *sweep.Cursor) 
 	return true
 }
 
-// weigh stores in w the weights of all changes of the states x, with differences g,
-// and in sum their sums. The weight of the present level of a site is 0.
+// weigh stores in w the weights of all changes of the states x, with differences g, and in sum the
+// sums of the weights. The weight of the current level of a site is 0.
 func (t *table) weigh(w []float32, sum []float64, g []float32, x []int32, balance Balance) {
 	if balance == Barker && t.sigmoids(w, sum, g, x) {
 		return
@@ -134,7 +134,7 @@ func (t *table) weigh(w []float32, sum []float64, g []float32, x []int32, balanc
 	simd.Weights(w, sum, w, t.sites*t.cols(), leastWeight)
 }
 
-// mask stores v at the entry of the present level of each site.
+// mask stores v at the entry of the current level of each site.
 func (t *table) mask(w []float32, x []int32, v float32) {
 	if t.field != nil {
 		return
@@ -144,9 +144,9 @@ func (t *table) mask(w []float32, x []int32, v float32) {
 	}
 }
 
-// sigmoids is weigh by Barker's function, t/(1+t) = σ(−d), without logarithms. It
-// returns false if that is too coarse: a difference is NaN, or all moves lose so much
-// probability that their weights are near leastWeight.
+// sigmoids is weigh for Barker's function, t/(1+t) = σ(−d), without logarithms. It returns false if
+// that is too inaccurate: if a difference is NaN, or if all moves lose so much probability that
+// their weights are near leastWeight.
 func (t *table) sigmoids(w []float32, sum []float64, g []float32, x []int32) bool {
 	for i, d := range g {
 		w[i] = -d
@@ -167,10 +167,10 @@ func (t *table) sigmoids(w []float32, sum []float64, g []float32, x []int32) boo
 	return true
 }
 
-// fineWeights is far above [leastWeight], so that weights raised to that hardly count.
+// fineWeights is far above [leastWeight], so that weights raised to leastWeight hardly count.
 const fineWeights = 0x1p-20
 
-// difference stores in g the differences of the entries of d to that of a level.
+// difference stores in g the differences between the entries of d and the entry of a level.
 func difference(g []float32, d []float64, level int32) {
 	own := d[level]
 	for l, v := range d {
@@ -178,8 +178,8 @@ func difference(g []float32, d []float64, level int32) {
 	}
 }
 
-// changes evaluates an incremental model along the chains of a block: new states
-// from the current ones.
+// changes evaluates an incremental model along the chains of a block: it evaluates new states from
+// the current ones.
 type changes struct {
 	from   evaluation
 	size   int // of the cache of a chain
@@ -195,8 +195,8 @@ func newChanges(from evaluation, n, chains int) *changes {
 	return padded.New(changes{from: from, size: n, caches: padded.NewPair[float64](chains, n), known: padded.Make[bool](chains)})
 }
 
-// field stores energies and fields of the states y of the chains lo … hi−1. x are the
-// current states, nil if there are none. All slices hold these chains only.
+// field stores energies and fields of the states y of the chains lo … hi−1. x holds the current
+// states, or is nil if there are none. All slices hold only these chains.
 func (c *changes) field(lo, hi int, e []float64, h []float32, y, x []int32) {
 	now, next := c.caches.Now[lo*c.size:hi*c.size], c.caches.Next[lo*c.size:hi*c.size]
 	if x == nil {
@@ -227,5 +227,5 @@ func (c *changes) accept(lo, hi int) {
 	c.setKnown(lo, hi, true)
 }
 
-// forget drops the caches of the current states, which have been replaced from outside.
+// forget discards the caches of the current states, which have been replaced from outside.
 func (c *changes) forget() { clear(c.known) }

@@ -16,23 +16,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempering is replica exchange (parallel tempering; Geyer 1991). Every chain
-// has a replica for each inverse temperature β of a ladder from 1 downwards.
-// A step moves every replica once, by Base on the energy β·E, and then swaps
-// the states of neighbouring rungs j and j+1 with probability
+// Tempering is replica exchange (parallel tempering; Geyer 1991). Every chain has a replica for
+// each inverse temperature β of a ladder that descends from 1. A step moves every replica once, by
+// Base on the energy β·E, and then swaps the states of neighbouring rungs j and j+1 with
+// probability
 //
 //	min(1, exp( (β_j − β_{j+1}) (E(x_j) − E(x_{j+1})) )),
 //
-// for even j in one step and odd j in the next. That schedule is not reversible: it
-// carries states straight through the ladder instead of letting them diffuse (Okabe et
-// al. 2001; Syed, Bouchard-Côté, Deligiannidis and Doucet 2022). The replicas together
-// leave ∏_j exp(−β_j E(x_j)) invariant. States and energies are those of β = 1.
-// Observers see every rung in Info.Rungs, which diagnose.Replicas records and
-// reweights to the temperatures between. [Ladders] reports the swaps.
+// for even j in one step and odd j in the next. That schedule is not reversible: it carries states
+// straight through the ladder instead of letting them diffuse (Okabe et al. 2001; Syed,
+// Bouchard-Côté, Deligiannidis and Doucet 2022). The replicas together leave ∏_j exp(−β_j E(x_j))
+// invariant. The chain's states and energies are those of β = 1. Observers see every rung in
+// Info.Rungs, which diagnose.Replicas records and reweights to intermediate temperatures. [Ladders]
+// reports the swaps.
 //
-// A step costs, per rung, a step of Base, an energy and, after a swap, a Reset of
-// Base. If the kernels of Base are [sampler.Exchanger], it costs little more than the
-// step of Base.
+// For each rung, a step costs a step of Base, an energy and, after a swap, a Reset of Base. If the
+// kernels of Base are [sampler.Exchanger], a rung costs little more than the step of Base.
 //
 // The zero value tunes a ladder of 8 rungs down to β = 0 during warm-up.
 type Tempering struct {
@@ -40,9 +39,9 @@ type Tempering struct {
 	// separately for every rung.
 	Base sampler.Method
 
-	// Betas is the ladder, descending from 1, all ≥ 0. Nil means: start with Rungs
-	// equally spaced values from 1 to 0 and, four times in the first half of
-	// warm-up, move the inner ones so that all swaps become equally likely.
+	// Betas is the ladder, descending from 1, all ≥ 0. With nil, the ladder starts with Rungs
+	// equally spaced values from 1 to 0; four times in the first half of warm-up, the inner values
+	// are moved to make all swaps equally likely.
 	Betas []float64
 
 	// Rungs is the number of rungs if Betas is nil; 0 means 8. About twice the
@@ -116,7 +115,7 @@ func (k *tempering) build(ctx context.Context, betas []float64) error {
 	return nil
 }
 
-// findExchangers finds the kernels that can exchange states with that of β = 1, which then
+// findExchangers finds the kernels that can exchange states with the kernel of β = 1, which then
 // computes their energies.
 func (k *tempering) findExchangers() {
 	k.exchangers, k.packed = make([]sampler.Exchanger, len(k.kernels)), make([]sampler.Exchanger, len(k.kernels))
@@ -174,8 +173,8 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	}
 }
 
-// AppendBinary implements [sampler.Transition]. It first makes the resets that a step or a
-// new ladder has left pending; they change nothing else.
+// AppendBinary implements [sampler.Transition]. It first performs the resets that a step or a new
+// ladder has left pending; they change nothing else.
 func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	if k.behind {
 		if err := k.resetBases(sampler.Control{}); err != nil {
@@ -190,7 +189,7 @@ func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	return wire.AppendFields(b, func(f *wire.Fields) { k.fields(f, k.betas) })
 }
 
-// fields goes through what a checkpoint has, a ladder first.
+// fields reads or writes the checkpoint, beginning with the ladder.
 func (k *tempering) fields(f *wire.Fields, betas []float64) {
 	f.Float64s(betas)
 	flags := []int32{int32(k.odd)}
@@ -250,7 +249,7 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// Ladders returns the ladder of every block of chains, nil if their method is not
+// Ladders returns the ladder of every block of chains, or nil if the method of the chains is not
 // [Tempering].
 func Ladders(c *sampler.Chains) []Ladder {
 	if c == nil {

@@ -46,10 +46,10 @@ func (k *tempering) Start(x []int32, r *sampler.Stream) error {
 
 func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+1)*k.sites] }
 
-// Reset implements [sampler.Transition]. It sets the coldest replicas to x. The first
-// time the others become copies of x; later they keep their states, unless these now
-// have probability zero. It asks whether to stop between the energies of the chains,
-// which come first, and in the kernels of the rungs.
+// Reset implements [sampler.Transition]. It sets the coldest replicas to x. The first time, the
+// others become copies of x; later they keep their states, unless these now have probability zero.
+// It checks for a stop between the energies of the chains, which come first, and in the kernels of
+// the rungs.
 func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
 		k.show()
@@ -401,7 +401,7 @@ type rungs struct {
 // Len returns the number of rungs.
 func (r *rungs) Len() int { return len(r.k.betas) }
 
-// Rung returns what is on rung j.
+// Rung returns the inverse temperature, energy and state of rung j.
 func (r *rungs) Rung(j int) (beta, energy float64, x []int32) {
 	k, s := r.k, r.chain
 	x = k.state(j, s)

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// target returns the distribution that the method promises on m, errNothing if it
-// promises none or one of a single state, or if the model is too large to list.
+// target returns the distribution that the method promises on m. It returns errNothing if the
+// method promises none or one of a single state, or if the model is too large to enumerate.
 func (s *subject) target(m energy.Model) ([]float64, error) {
 	sites, levels := m.Shape()
 	if size(sites, levels) > mostStates {
@@ -44,7 +44,7 @@ func (s *subject) target(m energy.Model) ([]float64, error) {
 	return w, nil
 }
 
-// draw stores states that are drawn from p.
+// draw stores states drawn from p.
 func draw(x []int32, p []float64, sites, levels int, r *rand.Rand) {
 	for ; len(x) > 0; x = x[sites:] {
 		u, k := r.Float64(), 0
@@ -56,9 +56,9 @@ func draw(x []int32, p []float64, sites, levels int, r *rand.Rand) {
 	}
 }
 
-// move starts chains at the states that start gives, moves each for as many steps as
-// the last entry of at, and counts, after each of the steps in at, the states that
-// they are in. The kernel moves one block of chains after the other.
+// move starts chains at the states that start gives and moves each by as many steps as the last
+// entry of at. After each of the numbers of steps in at, it counts the states of the chains. The
+// kernel moves one block of chains after the other.
 func (s *subject) move(m energy.Model, chains int, at []int, start func(x []int32, r *rand.Rand)) (counts [][]int, err error) {
 	sites, levels := m.Shape()
 	k, err := s.method.Kernel(s.ctx, m, sampler.BlockSize)
@@ -97,7 +97,7 @@ func (s *subject) move(m energy.Model, chains int, at []int, start func(x []int3
 	return counts, nil
 }
 
-// streams are those of a block of chains.
+// streams returns the streams of a block of chains.
 func streams(seed uint64) []sampler.Stream {
 	all := make([]sampler.Stream, sampler.BlockSize)
 	for i := range all {
@@ -106,7 +106,7 @@ func streams(seed uint64) []sampler.Stream {
 	return all
 }
 
-// agree returns an error if counts are not those of draws from p.
+// agree returns an error if counts are unlikely for draws from p.
 func (s *subject) agree(counts []int, p []float64, sites, levels, tests int, what string) error {
 	v := laws.PValue(counts, p)
 	if v >= laws.Rate/float64(tests*len(s.opt.Models)) {
@@ -119,8 +119,8 @@ func (s *subject) agree(counts []int, p []float64, sites, levels, tests int, wha
 	return fmt.Errorf("%s: %d of %d chains are at %v, want about %.0f (p-value %.2g, seed %d)", what, counts[k], n, x, float64(n)*p[k], v, s.opt.Seed)
 }
 
-// twin is the same model with energies half as large again, and its distribution;
-// nil if the method or this package knows none.
+// twin returns the same model with energies larger by half, and its distribution, or nil if the
+// method or this package knows no distribution.
 func (s *subject) twin(p []float64) (energy.Model, []float64) {
 	m, err := energy.Scale(s.model, 1.5)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *subject) twin(p []float64) (energy.Model, []float64) {
 	return m, q
 }
 
-// mostSteps is how many a law makes to see a kernel move at all.
+// mostSteps is the maximum number of steps that a check makes to see a kernel move at all.
 const mostSteps = 200
 
 func checkInvariance(s *subject) error {
@@ -187,7 +187,7 @@ func checkInvariance(s *subject) error {
 	return nil
 }
 
-// mixed is how many chains show whether they have forgotten where they began.
+// mixed is the number of chains used to check whether chains have forgotten their start.
 const mixed = 512
 
 func checkMixing(s *subject) error {
@@ -217,7 +217,7 @@ func checkMixing(s *subject) error {
 	return s.agree(total, p, sites, levels, 1, fmt.Sprintf("after %d steps from %v, half of them after one more", s.opt.Mix, first))
 }
 
-// class returns p given its most likely class, and the least likely state of that.
+// class returns p given its most likely class, and the least likely state of that class.
 func (s *subject) class(p []float64, all [][]int32) (given []float64, first []int32) {
 	class, weight := s.classes(p, all)
 	best := class(all[0])
@@ -243,7 +243,7 @@ func (s *subject) class(p []float64, all [][]int32) (given []float64, first []in
 	return given, first
 }
 
-// classes returns Options.Class and what each class has of p.
+// classes returns Options.Class and the probability of each class under p.
 func (s *subject) classes(p []float64, all [][]int32) (class func([]int32) int, weight map[int]float64) {
 	class = s.opt.Class
 	if class == nil {
@@ -256,7 +256,7 @@ func (s *subject) classes(p []float64, all [][]int32) (class func([]int32) int, 
 	return class, weight
 }
 
-// mostMoved bounds the chains of a runner that are counted.
+// mostMoved limits the number of chains of a runner that are counted.
 const mostMoved = 4096
 
 func checkStates(s *subject) error {

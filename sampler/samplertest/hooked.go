@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// hooked calls a hook whenever a model is evaluated. It supports what the model
-// supports.
+// hooked calls a hook whenever the model is evaluated. It supports the same optional interfaces as
+// the model.
 type hooked struct {
 	energy.Model
 	hook func()
@@ -145,7 +145,7 @@ func (h hookedLayers) VisibleField(f []float32, v []int32) {
 	h.Bipartite.VisibleField(f, v)
 }
 
-// forwarded passes everything on to a model.
+// forwarded forwards everything to a model.
 type forwarded struct{ energy.Model }
 
 // As implements [energy.Capable].

@@ -9,12 +9,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Models returns the models that a method is checked on by default: independent sites; an
-// Ising ring; a Potts path of three levels; ordinal levels; two levels with some states
-// of probability zero; an energy.Func with a random energy for every state, in which all
-// sites interact; the ring and the path with a site clamped; and sites of one level. The
-// tables of differences of the ordinal one and of that with forbidden states are wrong by
-// up to half a nat, as first-order tables may be.
+// Models returns the models on which a method is checked by default: independent sites; an Ising
+// ring; a Potts path of three levels; ordinal levels; two levels with some states of probability
+// zero; an energy.Func with a random energy for every state, in which all sites interact; the ring
+// and the path with a site clamped; and sites of one level. For the ordinal model and the model
+// with forbidden states, the tables of differences are wrong by up to half a nat, as first-order
+// tables may be.
 func Models() []energy.Model {
 	ring := newPairs("Ising ring", 5, 2, 0.7, true)
 	path := newPairs("Potts path", 3, 3, -0.6, false)
@@ -31,10 +31,10 @@ func Models() []energy.Model {
 	}
 }
 
-// mostLevels is that of Models, so that their tables need no scratch.
+// mostLevels is the maximum number of levels in Models, so that their tables need no scratch.
 const mostLevels = 5
 
-// clamped fixes a site.
+// clamped returns a model with one site fixed.
 func clamped(m energy.Model, site int, level int32) energy.Model {
 	c, err := energy.Clamp(m, map[int]int32{site: level})
 	if err != nil {
@@ -43,7 +43,7 @@ func clamped(m energy.Model, site int, level int32) energy.Model {
 	return c
 }
 
-// random has an arbitrary energy for every state.
+// random returns a model with an arbitrary energy for every state.
 func random(sites, levels int, seed uint64) energy.Func {
 	e := newTable("", sites, levels, 0, seed).e
 	return energy.Func{Sites: sites, Levels: levels, E: func(x []int32) float64 { return e[laws.Index(x, levels)] }}
@@ -138,8 +138,8 @@ func (p *pairs) Matching() (coupling float64, field []float64, ok bool) {
 	return p.coupling, p.field, true
 }
 
-// table has an arbitrary energy for every state, values for its levels, and tables
-// of differences that are wrong by up to half a nat.
+// table is a model with an arbitrary energy for every state, values for its levels, and tables of
+// differences that are wrong by up to half a nat.
 type table struct {
 	name          string
 	sites, levels int
@@ -147,8 +147,8 @@ type table struct {
 	noise         []float64 // of tables, by laws.Index, site and level
 }
 
-// newTable draws one in which a share of the states has no probability, never that
-// of all zeros.
+// newTable returns a random table in which the given share of the states has probability zero, but
+// never the all-zero state.
 func newTable(name string, sites, levels int, forbidden float64, seed uint64) *table {
 	r := rand.New(rand.NewPCG(seed, 1))
 	t := &table{name: name, sites: sites, levels: levels, e: make([]float64, laws.Size(sites, levels))}

@@ -12,48 +12,46 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Options describe what a method promises. The zero value is right for a method that
-// leaves exp(−E) invariant, reaches every state of positive probability and keeps nothing
-// but caches.
+// Options describes what a method promises. The zero value suits a method that leaves exp(−E)
+// invariant, reaches every state of positive probability and keeps nothing but caches.
 type Options struct {
-	// Models are the models that the method is checked on; nil means [Models]. Laws about
-	// distributions leave out those of more than 4096 states. Models that the method
-	// refuses, by an error of Kernel, are skipped; to refuse all is an error.
+	// Models are the models on which the method is checked; nil means [Models]. Checks of
+	// distributions skip models with more than 4096 states. Models that the method rejects, by an
+	// error of Kernel, are skipped; it is an error to reject all models.
 	Models []energy.Model
 
-	// Target, if not nil, returns the distribution that the method leaves invariant on m:
-	// the probability of the state x is entry Σ_i x_i·levels^i. A nil result means that
-	// none is known for m. Approximate methods set it; otherwise the target is exp(−E)/Z,
-	// within Support.
+	// Target, if not nil, returns the distribution that the method leaves invariant on m: entry Σ_i
+	// x_i·levels^i is the probability of the state x. A nil result means that none is known for m.
+	// Set Target for approximate methods; otherwise the target is exp(−E)/Z, restricted to Support.
 	Target func(m energy.Model) []float64
 
-	// Support, if not nil, reports whether a state belongs to the language that
-	// the method confines chains to.
+	// Support, if not nil, reports whether a state belongs to the language to which the method
+	// confines chains.
 	Support func(x []int32) bool
 
-	// Class, if not nil, numbers the parts of the states that chains do not leave,
-	// as for a method that only exchanges levels.
+	// Class, if not nil, numbers the parts of the state space that chains do not leave, as for a
+	// method that only exchanges levels.
 	Class func(x []int32) int
 
-	// Settle is the number of steps in which a kernel forgets how Reset left its own
-	// state, such as momenta or replicas at other temperatures. Invariance is checked
-	// after them. 0 means that the kernel has no such state.
+	// Settle is the number of steps after which a kernel has forgotten how Reset set its internal
+	// state, such as momenta or replicas at other temperatures. Invariance is checked after these
+	// steps. 0 means that the kernel has no such state.
 	Settle int
 
-	// Mix is the number of steps in which a chain forgets where it began; 0 means 256.
+	// Mix is the number of steps after which a chain has forgotten its start; 0 means 256.
 	Mix int
 
-	// Draws is the number of chains that are counted; 0 means 131072, enough to find an
-	// energy that is a tenth too high or too low.
+	// Draws is the number of chains that are counted; 0 means 131072, enough to detect an energy
+	// that is 10 % too high or too low.
 	Draws int
 
 	Seed uint64 // of all draws
 
-	// Skip names laws that are not checked, see [TestMethod], such as "mixing" of a
-	// method that needs far more steps to forget its start.
+	// Skip names requirements that are not checked, see [TestMethod], such as "mixing" for a method
+	// that needs far more steps to forget its start.
 	Skip []string
 
-	// Report, if not nil, is called with a line for each law that applied, for instance
+	// Report, if not nil, is called with a line for each requirement that applied; for instance
 	// t.Logf of package testing.
 	Report func(format string, args ...any)
 }
@@ -64,7 +62,7 @@ const (
 	mostStates   = 4096
 )
 
-// law is one law, which check applies to a method on one model.
+// law is one requirement; its function check applies it to a method on one model.
 type law struct {
 	name  string
 	most  int // it is judged on the first so many models that it applies to; 0: on all
@@ -99,37 +97,36 @@ var all = []law{
 	{"allocations", 4, checkAllocations},
 }
 
-// TestMethod checks that a method obeys the laws of this package, in this order, and
-// returns the first that it breaks:
+// TestMethod checks that a method meets the requirements of this package, in this order, and
+// returns an error for the first violation:
 //
-//   - arguments: Kernel returns an error for a nil model, fewer than one chain and more
-//     than sampler.BlockSize.
-//   - invariance: states that are draws of the target still are after one step and
-//     after several, with caches that are some steps old, and after Reset to others.
-//   - mixing: chains that begin in one state, the least likely of the most likely class,
-//     have the target's distribution given the class after Options.Mix steps, half of
-//     them after one more, as a chain may be periodic.
-//   - states: the target is left invariant after SetStates of the runner, and so is
-//     another target after sampler.Retarget.
-//   - reports: after every step Info has the energy of the state, to 10⁻⁹ of it, or NaN
-//     throughout; an acceptance probability within [0, 1]; and the number of changes of
-//     sites, which is that of the sites that differ unless some changed back.
-//   - resume: a run that is saved and loaded, at its start, in warm-up, after it, and
-//     where its context ended, has the bits of an uninterrupted run.
-//   - workers: a run has the same bits with 1, 2 and 5 workers, and whether or not anyone
-//     observes it.
+//   - arguments: Kernel returns an error for a nil model, fewer than one chain and more than
+//     sampler.BlockSize.
+//   - invariance: states drawn from the target are still distributed as the target after one step
+//     and after several, with caches that are some steps old, and after a Reset to other states.
+//   - mixing: chains that begin in one state, the least likely of the most likely class, have the
+//     target's distribution given the class after Options.Mix steps. Half of them make one more
+//     step, as a chain may be periodic.
+//   - states: the target is left invariant after SetStates of the runner, and so is another target
+//     after sampler.Retarget.
+//   - reports: after every step Info has the energy of the state, to a relative error of 10⁻⁹, or
+//     NaN throughout; an acceptance probability within [0, 1]; and the number of changes of sites,
+//     which is the number of sites that differ unless some changed back.
+//   - resume: a run that is saved and loaded has the bits of an uninterrupted run. It is saved at
+//     its start, in warm-up, after warm-up, and where its context ended.
+//   - workers: a run has the same bits with 1, 2 and 5 workers, and with or without an observer.
 //   - parts: the parts of a run have the bits of the whole.
-//   - wrappers: a method, a pointer to it and a struct that embeds it as a
-//     sampler.Method have the same bits, and load each other's checkpoints; so has a
-//     method on a wrapper that passes everything on to the model.
-//   - stop: after its context has ended a run evaluates the model at most as often as in
-//     two steps, returns the error of the context, and goes on later to the bits of a
-//     run that was not stopped.
-//   - panics: a panic of the model reaches the caller of Run as an error that wraps its
-//     value, and the runner can go on.
-//   - failures: no chain moves to a state whose energy is NaN or, if the method knows
-//     energies, −Inf; NaN is counted in Info.Invalid, or Run returns an error. No chain
-//     starts from a state of probability zero.
+//   - wrappers: a method, a pointer to it and a struct that embeds it as a sampler.Method have the
+//     same bits, and load each other's checkpoints; so does the method on a wrapper that forwards
+//     everything to the model.
+//   - stop: after its context has ended, a run evaluates the model at most as often as in two steps
+//     and returns the error of the context; later it continues with the bits of a run that was not
+//     stopped.
+//   - panics: a panic of the model reaches the caller of Run as an error that wraps the panic
+//     value, and the runner can continue.
+//   - failures: no chain moves to a state whose energy is NaN or, if the method knows energies,
+//     −Inf; NaN is counted in Info.Invalid, or Run returns an error. No chain starts from a state
+//     of probability zero.
 //   - allocations: a step allocates nothing.
 func TestMethod(ctx context.Context, method sampler.Method, opt Options) error {
 	name, err := fill(ctx, method, &opt)
@@ -174,7 +171,7 @@ func TestMethod(ctx context.Context, method sampler.Method, opt Options) error {
 	return nil
 }
 
-// held checks a law. A panic breaks it.
+// held checks a law. A panic counts as a violation.
 func held(l law, s *subject) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -211,7 +208,7 @@ func fill(ctx context.Context, method sampler.Method, opt *Options) (name string
 	return fmt.Sprintf("%T", method), nil
 }
 
-// size is levels^sites, or a number above mostStates.
+// size returns levels^sites, or a number above mostStates.
 func size(sites, levels int) int {
 	n := 1
 	for range sites {

@@ -14,7 +14,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Runs of these laws are short: every kind of block, a warm-up, some draws.
+// Runs of these checks are short: every kind of block, a warm-up, some draws.
 const (
 	runChains     = 40
 	runWarmup     = 20
@@ -22,7 +22,7 @@ const (
 	restoredSteps = 3 // before and after
 )
 
-// history is what a run showed: a digest of every draw of every chain, and how it
+// history is the observable result of a run: a digest of every draw of every chain, and how the run
 // ended.
 type history struct {
 	draws  [][]uint64 // by chain
@@ -62,12 +62,13 @@ func digest(x []int32, info *sampler.Info) uint64 {
 	return h
 }
 
-// config is that of the runs of the laws.
+// config returns the configuration of the runs of the checks.
 func (s *subject) config() sampler.Config {
 	return sampler.Config{Chains: runChains, Seed: s.opt.Seed, Warmup: runWarmup, Init: s.init()}
 }
 
-// init is a state of positive probability for all chains, nil if chains find one.
+// init returns a state of positive probability for all chains, or nil if chains find one
+// themselves.
 func (s *subject) init() []int32 {
 	sites, levels := s.model.Shape()
 	if s.opt.Support != nil || size(sites, levels) > mostStates {
@@ -83,7 +84,7 @@ func (s *subject) init() []int32 {
 	return all[best]
 }
 
-// observed returns the configuration with an observer that fills h, of the whole run.
+// observed returns the configuration of the whole run with an observer that fills h.
 func observed(h *history, cfg sampler.Config) sampler.Config {
 	if h.draws == nil {
 		h.draws = make([][]uint64, cfg.Chains)
@@ -99,7 +100,7 @@ func observed(h *history, cfg sampler.Config) sampler.Config {
 	return cfg
 }
 
-// end keeps how a run ended.
+// end records how a run ended.
 func (h *history) end(c *sampler.Chains) {
 	h.states, h.sizes, h.stats = slices.Clone(c.States()), slices.Clone(c.StepSizes()), c.Stats()
 }
@@ -200,8 +201,8 @@ func checkParts(s *subject) error {
 	return nil
 }
 
-// resumed makes a run, which begin advances to some point, saves it, and goes on in
-// chains that load it.
+// resumed makes a run that begin advances to some point, saves it, and continues in chains that
+// load the checkpoint.
 func (s *subject) resumed(begin func(c *sampler.Chains) error) (*history, error) {
 	h, cfg := &history{}, s.config()
 	first, err := sampler.NewChains(s.ctx, s.model, s.method, observed(h, cfg))
@@ -276,10 +277,10 @@ func checkResume(s *subject) error {
 	return s.restored(want.states)
 }
 
-// restored compares a kernel with a new one that is restored from what it wrote and
-// moves the same states, without a Reset unless nothing was written. A run would not
-// show a difference, because a runner evaluates energies when it loads, but a kernel
-// that holds other kernels depends on it.
+// restored compares a kernel with a new kernel that is restored from what the first one wrote and
+// moves the same states, without a Reset unless nothing was written. A run would not show a
+// difference, because a runner evaluates energies when it loads, but a kernel that contains other
+// kernels depends on this.
 func (s *subject) restored(x []int32) error {
 	sites, _ := s.model.Shape()
 	chains := min(len(x)/sites, sampler.BlockSize)
@@ -330,7 +331,7 @@ func (s *subject) restored(x []int32) error {
 	return nil
 }
 
-// watched is a model whose evaluations are counted by one goroutine.
+// watched returns a model whose evaluations are counted; one goroutine uses it.
 func (s *subject) watched() (*hooked, *int) {
 	count := 0
 	return &hooked{s.model, func() { count++ }}, &count
@@ -469,7 +470,7 @@ func (s *subject) panicked(at, workers int, cfg sampler.Config) error {
 	return s.atHome(c)
 }
 
-// atHome checks that energies that chains report are those of their states.
+// atHome checks that the energies that chains report are those of their states.
 func (s *subject) atHome(c *sampler.Chains) error {
 	sites, _ := s.model.Shape()
 	for i, info := range c.Info() {
@@ -480,8 +481,8 @@ func (s *subject) atHome(c *sampler.Chains) error {
 	return nil
 }
 
-// energyOf compares the energy that a chain reports with that of its state. 10⁻⁹ is
-// far more than the rounding of the sums that kernels keep.
+// energyOf compares the energy that a chain reports with that of its state. 10⁻⁹ is far more than
+// the rounding error of the sums that kernels keep.
 func (s *subject) energyOf(what string, chain int, got float64, x []int32) error {
 	e := make([]float64, 1)
 	s.model.Energy(e, x)
@@ -613,10 +614,10 @@ func (s *subject) exchanged(from, to sampler.Method) error {
 	return b.Load(s.ctx, &file)
 }
 
-// Digest returns a digest of the states of a run of the method on every model of the
-// options that it neither refuses nor fails on: what golden files hold, so that a seed
-// gives the same states in every release, on every machine and instruction set. A method
-// that runs on none of the models is an error.
+// Digest returns a digest of the states of a run of the method on every model of the options,
+// except models that the method rejects or on which it fails. Store it in golden files to verify
+// that a seed gives the same states in every release, on every machine and instruction set. It is
+// an error if the method runs on none of the models.
 func Digest(ctx context.Context, method sampler.Method, opt Options) (uint64, error) {
 	name, err := fill(ctx, method, &opt)
 	if err != nil {

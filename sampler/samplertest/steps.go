@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// counter counts down to an event, from several goroutines.
+// counter counts down to an event; several goroutines may use it.
 type counter struct{ left atomic.Int64 }
 
 func newCounter(n int) *counter {
@@ -22,7 +22,7 @@ func newCounter(n int) *counter {
 
 func (c *counter) set(n int) { c.left.Store(int64(n)) }
 
-// down reports whether this is the call that was set.
+// down reports whether this call is the one on which the counter was set to fire.
 func (c *counter) down() bool { return c.left.Add(-1) == 0 }
 
 func checkArguments(s *subject) error {
@@ -132,8 +132,7 @@ func checkAllocations(s *subject) error {
 	return nil
 }
 
-// These are the only calls of a kernel's own methods; everything else goes by way
-// of a runner.
+// These are the only calls of a kernel's own methods; everything else goes through a runner.
 
 // reset resets a kernel to the states x.
 func reset(k sampler.Kernel, x []int32) error { return k.Reset(sampler.Control{}, x) }

@@ -15,10 +15,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// AIS is a [Run] of annealed importance sampling. It has the arguments of [anneal.AIS].
-// Its elements are the chains, or with a Config.Population the populations. Its tally has
-// one function, the log-weight of an element, "log w" (the mean weight of a population),
-// whose state is that of the first chain; see [AIS.LogZ].
+// AIS is a [Run] of annealed importance sampling. Its fields are the arguments of [anneal.AIS]. Its
+// elements are the chains or, with a Config.Population, the populations. Its tally has one
+// function, "log w": the log-weight of a chain, or the log of the mean weight of a population. The
+// state recorded for a population is that of its first chain. See [AIS.LogZ].
 type AIS struct {
 	Model  energy.Model
 	Method sampler.Method
@@ -38,8 +38,8 @@ func (a AIS) Size() (n, block int) {
 	return whole.Chains, sampler.Config{Chains: whole.Chains}.Block()
 }
 
-// Part runs new chains or populations and writes the last states of all their chains as a
-// .npy file of int32, chains × sites.
+// Part runs new chains or populations and writes the last states of all their chains as a .npy file
+// of int32, chains × sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
 	n, _ := a.Size()
@@ -90,8 +90,8 @@ func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(
 	}, nil
 }
 
-// LogZ returns the estimate of log Z and the effective number of elements from a tally
-// of the run. They equal those of [anneal.AISResult] up to rounding. Errors are those of
+// LogZ returns the estimate of log Z and the effective number of elements from a tally of the run.
+// They equal those of [anneal.AISResult] up to rounding. The errors are those of
 // [diagnose.Tally.LogMeanExp].
 func (a AIS) LogZ(t *diagnose.Tally) (z anneal.LogZ, ess float64, err error) {
 	if t == nil {
@@ -104,7 +104,7 @@ func (a AIS) LogZ(t *diagnose.Tally) (z anneal.LogZ, ess float64, err error) {
 	return z, ess, err
 }
 
-// identity is what the draws of a run depend on.
+// identity identifies what the draws of a run depend on.
 type identity struct {
 	name          string
 	sites, levels int

@@ -15,8 +15,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Chains is a [Run] of Markov chains. It has the arguments of [sampler.NewChains] and
-// the number of draws.
+// Chains is a [Run] of Markov chains. Its fields are the arguments of [sampler.NewChains] and the
+// number of draws.
 type Chains struct {
 	Model     energy.Model
 	Method    sampler.Method
@@ -89,13 +89,13 @@ func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, fu
 	}, nil
 }
 
-// settings is what the draws of chains depend on, in addition to their number and the
+// settings holds what the draws of chains depend on in addition to the number of chains and the
 // seed.
 type settings struct{ c Chains }
 
 func (s settings) Name() string { return "chains" }
 
-// Shape is that of the languages among the settings.
+// Shape returns the shape of the model, which the languages among the settings have.
 func (s settings) Shape() (sites, levels int) { return s.c.Model.Shape() }
 
 func (s settings) Settings(add func(name string, value any)) {
@@ -107,8 +107,8 @@ func (s settings) Settings(add func(name string, value any)) {
 	probe.Target(add, s.c.Model, s.c.Method, sampler.NewStream(probe.States, 0).IntN)
 }
 
-// checkNames returns an error unless names is nil or names n functions as
-// [diagnose.Tally.Name] requires.
+// checkNames returns an error unless names is nil or a valid argument of [diagnose.Tally.Name] for
+// n functions.
 func checkNames(who string, names []string, n int) error {
 	if names != nil && len(names) != n {
 		return fmt.Errorf("shard: %s.Names = %v, want %d of them", who, names, n)

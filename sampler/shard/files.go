@@ -13,21 +13,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Options are what [Task.Do] does in addition to the tally. The zero value does nothing.
+// Options select what [Task.Do] does in addition to the tally. The zero value adds nothing.
 type Options struct {
-	// States also keeps the states of the part, in the file states-FIRST.npy, FIRST
-	// being the number of its first element in twelve digits.
+	// States also saves the states of the part, in the file states-FIRST.npy, where FIRST is the
+	// number of its first element, in twelve digits.
 	States bool
 
-	// Started, if not nil, is called with the elements of the part before they are
-	// made. It is not called if there is nothing to do.
+	// Started, if not nil, is called with the elements of the part before they are made. It is not
+	// called if there is nothing to do.
 	Started func(first, count int)
 }
 
-// Do makes the task's part of the run and keeps its tally in a file in the folder dir,
-// which must exist. The file gets its name when it is complete and on disk. If there is
-// such a file already, Do does nothing; it replaces a damaged file, and a file of another
-// run or part is an error.
+// Do makes the task's part of the run and saves its tally in a file in the folder dir, which must
+// exist. The file gets its name only when it is complete and on disk. If such a file exists
+// already, Do does nothing. It replaces a damaged file. A file of another run or part is an error.
 func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if err := check.Given("shard: Task.Do", "run", run); err != nil {
 		return err
@@ -73,8 +72,8 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	return err
 }
 
-// Make makes the elements first … first+count−1 of the run and returns their tally.
-// Unless dir is empty, it keeps their states there, in the file states-FIRST.npy.
+// Make makes the elements first … first+count−1 of the run and returns their tally. If dir is not
+// empty, it saves their states there, in the file states-FIRST.npy.
 func Make(ctx context.Context, run Run, first, count int, dir string) (*diagnose.Tally, error) {
 	if err := check.Given("shard: Make", "run", run); err != nil {
 		return nil, err
@@ -102,8 +101,8 @@ func statesFile(dir string, first int) string {
 
 func (t Task) file() string { return fmt.Sprintf("part-%06d-of-%06d.tally", t.Index, t.Count) }
 
-// finished reports whether the file path holds the part of the run of tally. A
-// missing or damaged one does not; one of another run or part is an error.
+// finished reports whether the file path holds the part of the run of tally. It returns false if
+// the file is missing or damaged, and an error if the file belongs to another run or part.
 func finished(path string, tally *diagnose.Tally, first, count int) (bool, error) {
 	var was diagnose.Tally
 	b, err := os.ReadFile(path)
@@ -125,9 +124,9 @@ func finished(path string, tally *diagnose.Tally, first, count int) (bool, error
 // places counts the calls of place.
 var places atomic.Int64
 
-// place writes a file under a name of its own and renames it into place. So two
-// processes that do the same task at the same time, as engines that repeat slow tasks
-// make them, do not write to one file: both end with the same bits.
+// place writes a file under a unique name and then renames it into place. So two processes that do
+// the same task at the same time, for instance because an engine repeats slow tasks, never write to
+// the same file: both end with the same bits.
 func place(path string, write func(io.Writer) error) error {
 	path, err := durable.Target(path)
 	if err != nil {

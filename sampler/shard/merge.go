@@ -12,9 +12,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Merge merges the files that all tasks of the run left in dir. Its error is an
-// *[Incomplete] if parts are missing or damaged. Other errors: files of another run, of
-// different numbers of tasks, or with elements in common. On an error the tally is nil.
+// Merge merges the files that all tasks of the run left in dir. The error is an *[Incomplete] if
+// parts are missing or damaged. Merge also returns an error if files belong to another run or to
+// different numbers of tasks, or have elements in common. On an error the tally is nil.
 func Merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 	t, err := merge(ctx, dir, run)
 	var gap *Incomplete
@@ -89,7 +89,7 @@ func merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 	return all, all.Missing()
 }
 
-// Incomplete is the error of Merge if tasks have no complete file.
+// Incomplete is the error of Merge if some tasks have no complete file.
 type Incomplete struct {
 	Missing, Damaged []int // indices
 	Count            int   // of all tasks

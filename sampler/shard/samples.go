@@ -17,13 +17,12 @@ import (
 type Sampler[S energy.Site] interface {
 	Shape() (sites, levels int)
 
-	// Sample fills x, samples × sites, with the samples that follow. Any error, even
-	// of a single sample (diffusion.SampleErrors), ends the part, because a tally
-	// cannot leave out a sample.
+	// Sample fills x, samples × sites, with the next samples. Any error, even of a single sample
+	// (diffusion.SampleErrors), ends the part, because a tally cannot omit a sample.
 	Sample(ctx context.Context, x []S) error
 
-	// Settings calls add, with name and value, for every setting that samples
-	// depend on, in addition to their numbers.
+	// Settings calls add with the name and value of every setting on which samples depend, in
+	// addition to their numbers.
 	Settings(add func(name string, value any))
 }
 
@@ -33,12 +32,12 @@ type Sampler[S energy.Site] interface {
 //		return diffusion.New(ctx, denoiser, diffusion.Masked{Mask: mask}, diffusion.Config{Seed: 1, First: first, Count: count})
 //	}}
 //
-// A sample counts as a chain of one draw in the tally.
+// In the tally, a sample counts as a chain of one draw.
 type Samples[S energy.Site] struct {
 	Samples int // of the whole run, ≥ 1
 
-	// Block is the number of samples that stay together; 0 means 64. If the denoiser
-	// looks at a batch as a whole, it must be a multiple of the batch.
+	// Block is the number of samples that stay together; 0 means 64. If the denoiser's predictions
+	// for a state depend on the rest of the batch, Block must be a multiple of the batch size.
 	Block int
 
 	// New returns a sampler that makes the samples first … first+count−1 of the run.
@@ -51,13 +50,13 @@ type Samples[S energy.Site] struct {
 // Kind returns "samples".
 func (s Samples[S]) Kind() string { return "samples" }
 
-// Size returns the numbers of samples of the run and of a block.
+// Size returns the number of samples in the run and the number in a block.
 func (s Samples[S]) Size() (n, block int) {
 	return s.Samples, cmp.Or(s.Block, 64)
 }
 
-// Part makes samples and writes them as a .npy file of int32 or float32, samples ×
-// sites. It calls New with ctx.
+// Part makes samples and writes them as a .npy file of int32 or float32, samples × sites. It calls
+// New with ctx.
 func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	n, block := s.Size()
 	if err := cmp.Or(

@@ -1,8 +1,8 @@
-// Package shard divides a run into parts that run anywhere and merges their results, to
-// the same bits as the run in one piece. The parts can be tasks of an array job of Slurm
-// or Kubernetes. They need nothing but a shared folder.
+// Package shard divides a run into parts that run anywhere and merges their results. The merged
+// result has the same bits as the run in one piece. The parts can be tasks of an array job of Slurm
+// or Kubernetes. They need only a shared folder.
 //
-// Every task makes the same [Run], does its part and writes a file:
+// Every task makes the same [Run], computes its part and writes a file:
 //
 //	task, err := shard.Environment(0) // SLURM_ARRAY_TASK_ID and its like
 //	err = task.Do(ctx, dir, run, shard.Options{})
@@ -12,15 +12,15 @@
 //	tally, err := shard.Merge(ctx, dir, run)
 //	fmt.Println(tally.Summary())
 //
-// A file gets its name when it is complete. A task that is killed leaves no file and can
-// be repeated; a repeated task gives the same bits. Merge names the tasks that are missing
-// and refuses parts that are damaged, overlap or belong to another run.
+// A file gets its name when it is complete. A task that is killed leaves no file and can be
+// repeated; a repeated task gives the same bits. Merge names the tasks that are missing and rejects
+// parts that are damaged, overlap or belong to another run.
 //
-// A Run is one of [Chains], of [Samples], such as those of a diffusion, or of [AIS].
+// A Run is [Chains], [Samples] (such as those of a diffusion) or [AIS].
 //
-// A [Job] names a run by a registered builder and arguments in JSON, for engines that
-// send work to other machines, such as Apache Beam (package sampler/beam, a separate
-// module).
+// A [Job] identifies a run by the name of a registered builder and by arguments in JSON. It is
+// meant for engines that send work to other machines, such as Apache Beam (package sampler/beam, a
+// separate module).
 package shard
 
 import (
@@ -38,29 +38,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Run is a run of independent elements (chains, samples) that can be divided into parts,
-// such as [Chains]. It must be safe for use by several goroutines.
+// Run is a run of independent elements (chains, samples) that can be divided into parts, such as
+// [Chains]. It must be safe for concurrent use.
 type Run interface {
 	// Kind names the elements, for instance "chains".
 	Kind() string
 
-	// Size returns the number of elements of the whole run and the number of
-	// consecutive elements of a block, which stay together: parts begin at multiples
-	// of block, and all but the last part have a multiple of it.
+	// Size returns the number of elements of the whole run and the number of consecutive elements
+	// in a block. Blocks are never divided: parts begin at multiples of block, and the size of
+	// every part except the last is a multiple of block.
 	Size() (n, block int)
 
-	// Part returns an empty tally of the elements first … first+count−1 and a function
-	// do, which makes them, adds them to the tally and, unless states is nil, writes
-	// their states to it. An element must depend only on the run and its number.
+	// Part returns an empty tally of the elements first … first+count−1 and a function do, which
+	// makes these elements, adds them to the tally and, if states is not nil, writes their states
+	// to it. An element must depend only on the run and its number.
 	Part(ctx context.Context, first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
 }
 
 // Task is one of Count tasks that share a run; Index counts from 0.
 type Task struct{ Index, Count int }
 
-// Range returns the elements of the task's part of n elements in blocks. All tasks get
-// the same number of blocks, or the first tasks one more. Errors: an Index out of range,
-// more tasks than blocks.
+// Range returns the elements of the task's part of n elements in blocks. All tasks get the same
+// number of blocks, except that the first ones may get one more. It returns an error if Index is
+// out of range or there are more tasks than blocks.
 func (t Task) Range(n, block int) (first, count int, err error) {
 	blocks := (n-1)/max(block, 1) + 1
 	if err := cmp.Or(
@@ -82,11 +82,11 @@ func (t Task) Range(n, block int) (first, count int, err error) {
 //   - Kubernetes, a Job with completionMode Indexed: JOB_COMPLETION_INDEX. The
 //     number of tasks is not in the environment.
 //
-// tasks is the number of tasks, or 0 for Slurm's. If it is positive, the value of the
-// variable is the index, counted from 0, so that a few tasks can be repeated (sbatch
-// --array=3,17). If no variable is set there is one task, the whole run. Errors: the
-// variables of both are set, a value that is no number or out of range, an array with
-// gaps, or a Kubernetes index and tasks = 0.
+// tasks is the number of tasks, or 0 to use Slurm's. If tasks is positive, the value of the
+// variable is the index, counted from 0, so that a few tasks can be repeated (sbatch --array=3,17).
+// If no variable is set there is one task, the whole run. It is an error if the variables of both
+// systems are set, a value is not a number or out of range, the array has gaps, or there is a
+// Kubernetes index and tasks = 0.
 func Environment(tasks int) (Task, error) {
 	if tasks < 0 {
 		return Task{}, fmt.Errorf("shard: Environment: tasks = %d, want ≥ 0", tasks)

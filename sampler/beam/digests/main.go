@@ -1,7 +1,7 @@
-// Command digests runs one job of every kind in 1, 7 and 100 shards, on every engine
-// and set of instructions, and compares their digests, which cover every draw of every
-// chain and its last state. Each row is a run of its own. It fails if two runs of a
-// kind differ, the merged tallies included.
+// Command digests runs one job of every kind in 1, 7 and 100 shards, on every engine and
+// instruction set, and compares their digests, which cover every draw of every chain and its last
+// state. Each row is a separate run. The command fails if two runs of a kind differ, including
+// their merged tallies.
 //
 //	go -C sampler/beam run ./digests
 //
@@ -180,7 +180,7 @@ func quiet() {
 	beamlog.SetLogger(nothing{})
 }
 
-// nothing is a logger that keeps nothing.
+// nothing is a logger that discards everything.
 type nothing struct{}
 
 // Log drops a message.
@@ -279,7 +279,7 @@ func part(ctx context.Context, what, dir string) error {
 	return task.Do(ctx, dir, run, shard.Options{})
 }
 
-// args are those of the builder: what is made.
+// args are the builder's arguments: what to make.
 type args struct{ Kind string }
 
 func init() { shard.Register("digests", build) }

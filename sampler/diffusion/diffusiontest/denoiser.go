@@ -12,42 +12,38 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// DenoiserOptions state what is known of a denoiser of tokens.
+// DenoiserOptions state what is known about a denoiser of tokens.
 type DenoiserOptions struct {
-	// Joint, unless nil, is the distribution of x_0 that predictions are exact for:
-	// Joint[k] is the probability of the state x with k = Σ_i x_i·levels^i, 0 where
-	// a token is the mask.
+	// Joint, if not nil, is the distribution of x_0 for which predictions are exact: Joint[k] is
+	// the probability of the state x with k = Σ_i x_i·levels^i, 0 if a token is the mask.
 	Joint []float64
 
-	// Mask is the level of masked tokens, −1 for tokens that are replaced by others.
-	// The mask of a denoiser that is energy.Masking takes precedence.
+	// Mask is the level of masked tokens, or −1 if tokens are replaced by other tokens instead. The
+	// mask of a denoiser that is energy.Masking takes precedence.
 	Mask int32
 
 	// Tolerance bounds the error of a probability; 0 means 2⁻¹⁶, for float32 rows.
 	Tolerance float64
 
-	// Rounding bounds the difference between the row of a state alone and in a batch,
-	// for matrix products whose rounding depends on the size of a batch; 0 means that
-	// the bits are the same.
+	// Rounding bounds the difference between the row of a state alone and in a batch, for matrix
+	// products whose rounding depends on the batch size; 0 means that the bits are the same.
 	Rounding float64
 }
 
-// TestDenoiser checks a denoiser of tokens against the laws of [energy.Denoiser], on
-// all states of its shape, at most 2¹⁰, at three times:
+// TestDenoiser checks a denoiser of tokens against the requirements of [energy.Denoiser], on all
+// states of its shape, at most 2¹⁰, at three times:
 //
-//   - shape: sites and levels are ≥ 1 and do not change, and slices of wrong lengths
-//     panic;
-//   - number: rows have no NaN and no +Inf, and have a finite weight unless the state
-//     is impossible under Options.Joint;
-//   - pure: another prediction of the same batch has the same bits, and the batch is
-//     untouched;
-//   - batch: a state has the same rows alone, among others, in another order and
-//     under other sample numbers;
-//   - timeless: a denoiser that is energy.Timeless does not look at times;
-//   - posterior: rows are log p(x_0,i | x_t) by enumeration, without x_t,i for a
-//     leave-one-out denoiser, also where tokens are marked clean;
-//   - context: under a context that has ended it returns the error of that context, or
-//     the usual predictions.
+//   - shape: sites and levels are ≥ 1 and do not change, and slices of wrong lengths panic;
+//   - number: rows have no NaN and no +Inf, and have a finite weight unless the state is impossible
+//     under Options.Joint;
+//   - pure: predicting the same batch again gives the same bits, and does not change the batch;
+//   - batch: a state has the same rows alone, among other states, in another order and under other
+//     sample numbers;
+//   - timeless: the predictions of a denoiser that is energy.Timeless do not depend on times;
+//   - posterior: rows are log p(x_0,i | x_t) by enumeration (without x_t,i for a leave-one-out
+//     denoiser), also where tokens are marked clean;
+//   - context: if the context has ended, the denoiser returns the error of the context or the usual
+//     predictions.
 func TestDenoiser(ctx context.Context, d energy.Denoiser[int32], o DenoiserOptions) error {
 	part, err := laws.Given("diffusiontest", "d", d)
 	if err != nil {
@@ -60,10 +56,10 @@ func TestDenoiser(ctx context.Context, d energy.Denoiser[int32], o DenoiserOptio
 	return c.all(ctx)
 }
 
-// RealDenoiserOptions state what is known of a denoiser of reals.
+// RealDenoiserOptions state what is known about a denoiser of reals.
 type RealDenoiserOptions struct {
-	// Mean, unless nil, is E[x_0 | x_t] at signal level alpha, written independently
-	// of the denoiser.
+	// Mean, if not nil, is E[x_0 | x_t] at signal level alpha, written independently of the
+	// denoiser.
 	Mean func(x []float32, alpha float64) []float64
 
 	// Tolerance bounds the error of a mean, relative to 1 + its size; 0 means 2⁻¹⁶.
@@ -73,7 +69,7 @@ type RealDenoiserOptions struct {
 	Rounding float64
 }
 
-// TestRealDenoiser checks a denoiser of reals, at 24 random states: the laws of
+// TestRealDenoiser checks a denoiser of reals at 24 random states. The requirements are those of
 // [TestDenoiser], with means in place of rows.
 func TestRealDenoiser(ctx context.Context, d energy.Denoiser[float32], o RealDenoiserOptions) error {
 	part, err := laws.Given("diffusiontest", "d", d)
@@ -99,7 +95,7 @@ type denoiserChecker[S energy.Site] struct {
 	want []float32 // their rows at the time at hand
 }
 
-// moments are the times and signal levels that are looked at.
+// moments are the times and signal levels at which the denoiser is checked.
 var moments = [][2]float64{{0.95, 0.06}, {0.5, 0.5}, {0.1, 0.92}}
 
 func (c *denoiserChecker[S]) all(ctx context.Context) error {
@@ -239,7 +235,7 @@ func (c *denoiserChecker[S]) number(_ context.Context, t, _ float64) error {
 	return nil
 }
 
-// alike compares the rows of a state with those that it has among others.
+// alike compares the rows of a state alone with its rows among other states.
 func (c *denoiserChecker[S]) alike(got []float32, s int) bool {
 	for i, w := range c.row(c.want, s) {
 		if got[i] != w && !(math.Abs(float64(got[i]-w)) <= c.rounding*(1+math.Abs(float64(w)))) {
@@ -263,7 +259,7 @@ func (c *denoiserChecker[S]) batch(ctx context.Context, t, alpha float64) error 
 			return c.Broken("batch", "state %v at time %v has the row %v alone and %v among others", c.state(s), t, got, c.row(c.want, s))
 		}
 	}
-	// All in the opposite order, under other numbers of samples.
+	// All states in the opposite order, under other sample numbers.
 	var back []S
 	for s := n - 1; s >= 0; s-- {
 		back = append(back, c.state(s)...)
@@ -310,7 +306,7 @@ func (c *denoiserChecker[S]) posterior(_ context.Context, t, alpha float64) erro
 	return nil
 }
 
-// compare compares the rows of state s with what is known of them.
+// compare compares the rows of state s with what is known about them.
 func (c *denoiserChecker[S]) compare(s int, row []float32, clean []bool, t, alpha float64) error {
 	if c.reals != nil {
 		if c.reals.Mean == nil || clean != nil {

@@ -52,7 +52,7 @@ func (m *joint) Shape() (sites, levels int) { return m.sites, m.levels }
 
 func (m *joint) LeaveOneOut() bool { return m.loo }
 
-// likelihood is q(x_t,i = seen | x_0,i = l) up to a factor that does not depend on l.
+// likelihood returns q(x_t,i = seen | x_0,i = l) up to a factor that does not depend on l.
 func (m *joint) likelihood(seen, l int32, alpha float64) float64 {
 	if m.mask >= 0 {
 		if seen == m.mask || seen == l {
@@ -67,8 +67,8 @@ func (m *joint) likelihood(seen, l int32, alpha float64) float64 {
 	return w
 }
 
-// posterior returns p(x_0,i = l | x_t), sites rows of levels, NaN where x_t is
-// impossible. clean, unless nil, marks tokens that are known.
+// posterior returns p(x_0,i = l | x_t), sites rows of levels, NaN if x_t is impossible. clean, if
+// not nil, marks tokens that are known.
 func (m *joint) posterior(x []int32, alpha float64, clean []bool, loo bool) []float64 {
 	rows := make([]float64, m.sites*m.levels)
 	for i := range m.sites {
@@ -120,7 +120,8 @@ func (m *joint) logs(x []int32, alpha float64) []float32 {
 	return w
 }
 
-// evolve returns the distribution after one step of independent sites from that of x_t.
+// evolve returns the distribution after one step of independent sites, given the distribution of
+// x_t.
 func (m *joint) evolve(now []float64, alpha float64, step func(level int32, p []float64) []float64) []float64 {
 	next := make([]float64, len(now))
 	for k, x := range m.all() {
@@ -135,8 +136,8 @@ func (m *joint) evolve(now []float64, alpha float64, step func(level int32, p []
 	return next
 }
 
-// product returns the weights of all states where site i has the distribution row(i) and
-// all sites together the given weight, site 0 fastest.
+// product returns the weights of all states if site i has the distribution row(i) and all sites
+// together have the given weight; site 0 varies fastest.
 func product(weight float64, sites int, row func(i int) []float64) []float64 {
 	all := []float64{weight}
 	for i := range sites {
@@ -193,9 +194,9 @@ func variation(p, q []float64) float64 {
 	return d / 2
 }
 
-// MaskedStep is the reverse step of one masked token at signal levels at < as, with the
-// clean token distributed as p: what a process of masked tokens is expected to do. A
-// token that shows is masked again with probability sigma.
+// MaskedStep returns the reverse step that a process of masked tokens should make for one token, at
+// signal levels at < as, if the clean token has distribution p. An unmasked token is masked again
+// with probability sigma.
 func MaskedStep(mask int32, at, as, sigma float64) func(level int32, p []float64) []float64 {
 	return func(level int32, p []float64) []float64 {
 		q := make([]float64, len(p))
@@ -211,8 +212,8 @@ func MaskedStep(mask int32, at, as, sigma float64) func(level int32, p []float64
 	}
 }
 
-// uniformStep is the same for tokens that are replaced by any level: Σ_l p(l)·q(x_s |
-// x_t, l) by Bayes' rule from the forward steps.
+// uniformStep returns the same for tokens that are replaced by any level: Σ_l p(l)·q(x_s | x_t, l)
+// by Bayes' rule from the forward steps.
 func uniformStep(at, as float64) func(level int32, p []float64) []float64 {
 	return func(level int32, p []float64) []float64 {
 		forward := func(from, to int, alpha float64) float64 {

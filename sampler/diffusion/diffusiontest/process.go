@@ -1,5 +1,5 @@
-// Package diffusiontest tests processes, denoisers and projectors, yours as well as
-// those of this module, against the laws that their interfaces state:
+// Package diffusiontest tests processes, denoisers and projectors, yours as well as those of this
+// module, against the requirements stated by their interfaces:
 //
 //	func TestMine(t *testing.T) {
 //		if err := diffusiontest.TestProcess(ctx, mine.Process{}, diffusiontest.ProcessOptions{}); err != nil {
@@ -7,10 +7,11 @@
 //		}
 //	}
 //
-// As in testing/fstest, a function returns nil if all laws hold, and otherwise an error
-// that names the broken law and a case that shows it. Distributions are compared with
-// enumeration on three sites that depend on each other, so correct marginals alone do
-// not pass. Seeds are fixed; with new seeds a call raises a false alarm at the rate 1e-6.
+// As in testing/fstest, a function returns nil if all requirements hold, and otherwise an error
+// that names the violated requirement and a case that shows the violation. Distributions are
+// compared with enumeration on three sites that depend on each other, so correct marginals alone do
+// not pass. Seeds are fixed; with new seeds the probability of a false alarm would be 1e-6 per
+// call.
 package diffusiontest
 
 import (
@@ -35,8 +36,8 @@ import (
 type Claim uint8
 
 const (
-	// Converges: sites move independently in every step, by ProcessOptions.Step, and
-	// the distribution tends to the denoiser's with many steps.
+	// Converges: sites move independently in every step, by ProcessOptions.Step, and the
+	// distribution tends to that of the denoiser as the number of steps grows.
 	Converges Claim = iota
 
 	// Steps: sites move independently by Step; nothing else is claimed.
@@ -45,7 +46,7 @@ const (
 	// Exact: the distribution is the denoiser's for every number of steps.
 	Exact
 
-	// Heuristic: no distribution is claimed, and none tested.
+	// Heuristic: no distribution is claimed or tested.
 	Heuristic
 )
 
@@ -53,11 +54,10 @@ const (
 type ProcessOptions struct {
 	Claim Claim
 
-	// Step, unless nil, returns the documented step of one site from time t to s at
-	// the signal levels at and as: a function from the level of the site and the
-	// distribution p of its clean token to the probabilities of the next level. By
-	// default it is [MaskedStep] without remasking or, if the prior is not masked, the
-	// step of tokens that are replaced by any level.
+	// Step, if not nil, returns the documented step of one site from time t to s at the signal
+	// levels at and as: a function that maps the level of the site and the distribution p of its
+	// clean token to the probabilities of the next level. The default is [MaskedStep] without
+	// remasking or, if the prior is not masked, the step for tokens that are replaced by any level.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
 	// Counts are the numbers of steps to try; nil means 1, 3 and 8.
@@ -67,8 +67,8 @@ type ProcessOptions struct {
 	Samples int
 }
 
-// distance bounds the total variation from the denoiser's distribution after 256 steps of a
-// process that converges.
+// distance bounds the total variation distance from the denoiser's distribution after 256 steps of
+// a process that converges.
 const distance = 0.03
 
 const (
@@ -76,23 +76,22 @@ const (
 	levels = 3
 )
 
-// TestProcess checks a process on tokens, for three levels, against the laws of
+// TestProcess checks a process on tokens, with three levels, against the requirements of
 // [diffusion.Process] and of the optional interfaces of its steps:
 //
-//   - bind: shapes without sites or levels are refused;
-//   - schedule: Alpha lies in 0…1, does not rise with time, and is near 1 at time 0
-//     and near 0 at time 1;
-//   - prior: x_1 is all masks, or each token uniform;
-//   - clock: times do not rise and end at exactly 0 within the promised number of
-//     steps;
-//   - distribution: samples follow Options.Claim, given the exact denoiser of a joint
-//     distribution, including a leave-one-out denoiser;
+//   - bind: shapes without sites or levels are rejected;
+//   - schedule: Alpha lies in 0…1, does not rise with time, and is near 1 at time 0 and near 0 at
+//     time 1;
+//   - prior: x_1 is all masks, or each token is uniform;
+//   - clock: times do not rise and end at exactly 0 within the promised number of steps;
+//   - distribution: samples follow Options.Claim, given the exact denoiser of a joint distribution,
+//     including a leave-one-out denoiser;
 //   - condition, renoise, reweight, posterior: these methods of [diffusion.Renoiser],
 //     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration;
-//   - workers, parts, resume, wrapper: the bits are the same for any numbers of
-//     workers and of samples in a batch, in two calls instead of one, for a part that
+//   - workers, parts, resume, wrapper: the bits do not depend on the number of workers or the
+//     number of samples in a batch, and are the same in two calls instead of one, for a part that
 //     begins in the middle, after Save and Load, and for a wrapped process;
-//   - context: a run whose context ends returns its error.
+//   - context: a run whose context ends returns the error of the context.
 func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {
@@ -118,7 +117,7 @@ type law struct {
 	check func(context.Context) error
 }
 
-// inOrder checks laws until one is broken.
+// inOrder runs checks until one fails.
 func inOrder(ctx context.Context, p laws.Part, all ...law) error {
 	for _, l := range all {
 		if err := context.Cause(ctx); err != nil {
@@ -131,7 +130,7 @@ func inOrder(ctx context.Context, p laws.Part, all ...law) error {
 	return nil
 }
 
-// form holds the laws that processes of tokens and of reals share.
+// form holds the checks that processes of tokens and of reals share.
 type form[S energy.Site] struct {
 	laws.Part
 	p      diffusion.Process[S]
@@ -202,7 +201,7 @@ func (c *processChecker) prior(context.Context) error {
 	return nil
 }
 
-// clock looks at runs: Next sees states as they are there.
+// clock checks runs, in which Next sees the states that occur there.
 func (f *form[S]) clock(ctx context.Context) error {
 	for _, steps := range []int{1, 2, 7, 64} {
 		b, err := f.p.Bind(ctx, sites, f.levels)
@@ -309,10 +308,10 @@ func (c *processChecker) distribution(ctx context.Context) error {
 	return nil
 }
 
-// times are pairs at which single steps are looked at.
+// times are the pairs of times at which single steps are checked.
 var times = [][2]float64{{0.9, 0.6}, {0.5, 0.45}, {0.3, 0}}
 
-// corrupted draws x_0 and x_t given it, and x_s between them.
+// corrupted draws x_0, and x_t given x_0.
 func (c *processChecker) corrupted(r *rand.Rand, t float64) (x0, xt []int32) {
 	u, k := r.Float64(), 0
 	for ; k < len(c.m.p)-1 && u >= c.m.p[k]; k++ {
@@ -337,8 +336,8 @@ func (c *processChecker) predicted(xt []int32, t float64, loo bool) []float32 {
 	return slices.Clone(c.m.logs(xt, c.s.Alpha(t)))
 }
 
-// each calls check with some x_t that x_0 has become at the first of two times, and its
-// prediction, until there is an error.
+// each calls check with several x_t, drawn as corruptions of x_0 at the first of two times, and
+// their predictions, until there is an error.
 func (c *processChecker) each(seed uint64, n int, check func(at [2]float64, x0, xt []int32, v []float32) error) error {
 	r := rand.New(rand.NewPCG(39, seed))
 	for range n {
@@ -352,7 +351,7 @@ func (c *processChecker) each(seed uint64, n int, check func(at [2]float64, x0, 
 	return nil
 }
 
-// documented reports whether the single steps of the process are.
+// documented reports whether the single steps of the process are documented.
 func (c *processChecker) documented() bool { return c.o.Claim != Exact && c.o.Claim != Heuristic }
 
 func (c *processChecker) condition(context.Context) error {
@@ -402,7 +401,7 @@ func (c *processChecker) compare(law string, v []float32, want []float64, xt []i
 	return nil
 }
 
-// oneHot is certain of a level.
+// oneHot returns a row with all weight on one level.
 func oneHot(l int32) []float64 {
 	p := make([]float64, levels)
 	p[l] = 1
@@ -492,7 +491,7 @@ func (c *processChecker) posterior(context.Context) error {
 // wrapped hides everything about a process but its one method.
 type wrapped[S energy.Site] struct{ diffusion.Process[S] }
 
-// same draws samples in many ways that must not matter.
+// same draws samples in several ways that must give the same result.
 func (f *form[S]) same(ctx context.Context) error {
 	const samples = 20
 	draw := func(p diffusion.Process[S], cfg diffusion.Config, cuts ...int) ([]S, error) {

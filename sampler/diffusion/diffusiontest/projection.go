@@ -23,30 +23,29 @@ type ProjectionOptions struct {
 	// projector. It is required for tokens.
 	Accepts func(x []int32) bool
 
-	// Violation, for reals, returns the violation of a series, written independently
-	// of the projector. Up to Tolerance, 0 for 1e-6, the series is feasible.
+	// Violation, for reals, returns the violation of a series, written independently of the
+	// projector. The series is feasible if its violation is at most Tolerance, where 0 means 1e-6.
 	Violation func(x []float32) float64
 	Tolerance float64
 
-	// Nearest promises that a projection minimises KL(p‖y) over the distributions y
-	// whose likeliest sequence, ties allowed, is feasible; for reals, that it
-	// is the nearest series.
+	// Nearest promises that a projection minimises KL(p‖y) over the distributions y whose likeliest
+	// sequence, ties allowed, is feasible; for reals, that the projection is the nearest feasible
+	// series.
 	Nearest bool
 
-	// Search allows a projection that is not the nearest and is random: it may differ
-	// between samples and change when it is projected again.
+	// Search allows a projection that is random and not the nearest: it may differ between samples
+	// and change when it is projected again.
 	Search bool
 
-	// Weight, unless nil, is the log-weight of a sequence that a [diffusion.Drawer]
-	// draws by, given its rows; by default Σ_i v[i, x_i].
+	// Weight, if not nil, is the log-weight by which a [diffusion.Drawer] draws a sequence, given
+	// its rows; the default is Σ_i v[i, x_i].
 	Weight func(v []float32, x []int32) float64
 
-	// Tables is the number of random tables to try, 0 for 20. Draws is the number of
-	// joint draws from each, 0 for 1000.
+	// Tables is the number of random tables to try; 0 means 20. Draws is the number of joint draws
+	// from each table; 0 means 1000.
 	Tables, Draws int
 
-	// Last states that only the projection of the last step, which ends at time 0, is
-	// feasible.
+	// Last states that the result need be feasible only in the last step, which ends at time 0.
 	Last bool
 
 	// Conditional states that Project stores the marginals of the conditional
@@ -54,21 +53,18 @@ type ProjectionOptions struct {
 	Conditional bool
 }
 
-// TestProjector checks a projector against the laws of [diffusion.Projector] and
+// TestProjector checks a projector against the requirements of [diffusion.Projector] and
 // [diffusion.Projection]:
 //
-//   - bind: shapes without sites, levels or samples are refused;
-//   - feasible: the likeliest sequence of a projected table, or the projected series,
-//     is feasible;
-//   - untouched: a table whose likeliest sequence is feasible by a wide margin does not
-//     change;
-//   - again: projecting twice changes no more than rounding;
-//   - nearest: the divergence is the least by enumeration, if Options promise it;
+//   - bind: shapes without sites, levels or samples are rejected;
+//   - feasible: the likeliest sequence of a projected table, or the projected series, is feasible;
+//   - untouched: a table whose likeliest sequence is feasible by a wide margin does not change;
+//   - again: projecting a second time changes no more than rounding does;
+//   - nearest: the divergence is the minimum by enumeration, if Options promise this;
 //   - slots: samples do not depend on each other, nor on their slot;
-//   - infeasible: if no feasible sequence has weight the error wraps
-//     constraint.ErrInfeasible;
-//   - draw: a [diffusion.Drawer] draws from the conditional distribution, and returns
-//     its log-weight, by enumeration, and leaves v as it is.
+//   - infeasible: if no feasible sequence has weight, the error wraps constraint.ErrInfeasible;
+//   - draw: a [diffusion.Drawer] draws from the conditional distribution and returns its
+//     log-weight, by enumeration, and does not change v.
 func TestProjector(ctx context.Context, p diffusion.Projector, o ProjectionOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {
@@ -137,8 +133,8 @@ func (c *projectorChecker) table() []float32 {
 	return v
 }
 
-// likeliest returns the likeliest sequence, and by how much the second level of a row
-// is less likely at least.
+// likeliest returns the likeliest sequence, and the smallest lead of the likeliest level of a row
+// over the second.
 func (c *projectorChecker) likeliest(v []float32) (x []int32, lead float64) {
 	lead = math.Inf(1)
 	for i := range c.o.Sites {
@@ -159,11 +155,11 @@ func (c *projectorChecker) likeliest(v []float32) (x []int32, lead float64) {
 	return x, lead
 }
 
-// slack is how much rounding to float32 moves a log-weight.
+// slack is the change of a log-weight that rounding to float32 may cause.
 const slack = 1e-4
 
-// leads reports whether a feasible sequence is among the likeliest, ties by rounding
-// included.
+// leads reports whether a feasible sequence is among the likeliest ones, including ties due to
+// rounding.
 func (c *projectorChecker) leads(v []float32) bool {
 	return slices.ContainsFunc(c.all, func(x []int32) bool {
 		for i, l := range x {
@@ -176,7 +172,7 @@ func (c *projectorChecker) leads(v []float32) bool {
 	})
 }
 
-// to is where a step that is projected ends.
+// to returns the time at which a projected step ends.
 func (c *projectorChecker) to(t float64) float64 {
 	if c.o.Last {
 		return 0
@@ -227,7 +223,7 @@ func (c *projectorChecker) project(ctx context.Context) error {
 	return nil
 }
 
-// feasible checks what a projection ends in.
+// feasible checks the result of a projection.
 func (c *projectorChecker) feasible(before, v []float32, violation float64) error {
 	if !c.tokens() {
 		if worst := c.o.Violation(v); !(worst <= c.o.Tolerance) {
@@ -245,7 +241,7 @@ func (c *projectorChecker) feasible(before, v []float32, violation float64) erro
 	return nil
 }
 
-// untouched returns what became of a table that was feasible.
+// untouched returns the projection of a table that was feasible.
 func (c *projectorChecker) untouched(before, v []float32) ([]float32, bool) {
 	if !c.tokens() {
 		return v, c.o.Violation(before) <= 0
@@ -254,7 +250,7 @@ func (c *projectorChecker) untouched(before, v []float32) ([]float32, bool) {
 	return v, lead > 0.5 && c.o.Accepts(x) // e^0.5 is a lead beyond every margin in use
 }
 
-// close compares tables as distributions, series as they are.
+// close compares tables as distributions and series entry by entry.
 func (c *projectorChecker) close(a, b []float32) bool {
 	if !c.tokens() {
 		for i := range a {
@@ -275,7 +271,7 @@ func (c *projectorChecker) close(a, b []float32) bool {
 	return true
 }
 
-// nearest compares the divergence with the least over all feasible sequences.
+// nearest compares the divergence with the minimum over all feasible sequences.
 func (c *projectorChecker) nearest(before, v []float32) error {
 	if !c.tokens() {
 		return nil // the projection of proximal is compared with an oracle of its own
@@ -304,9 +300,9 @@ func (c *projectorChecker) nearest(before, v []float32) error {
 	return nil
 }
 
-// leastDivergence is min_y KL(p‖y) over the y whose level l is not less likely than any
-// other. At the optimum l and some likelier levels share their mean, and the others
-// stay: which is found by trying.
+// leastDivergence returns min_y KL(p‖y) over the y in which no level is likelier than l. At the
+// optimum, l and some likelier levels share their mean and the others do not change; which ones is
+// found by trying.
 func leastDivergence(p []float64, l int) float64 {
 	order := make([]int, 0, len(p))
 	for u := range p {
@@ -342,7 +338,7 @@ func leastDivergence(p []float64, l int) float64 {
 	return best
 }
 
-// slots projects tables in the slots of one projection, mixed up, and one by one.
+// slots projects tables in the slots of one projection, in mixed order, and one by one.
 func (c *projectorChecker) slots(ctx context.Context) error {
 	if c.o.Search {
 		return nil
@@ -380,7 +376,7 @@ func (c *projectorChecker) slots(ctx context.Context) error {
 	return nil
 }
 
-// infeasible projects tables in which one sequence has weight, that is not feasible.
+// infeasible projects tables in which only one sequence has weight, which is not feasible.
 func (c *projectorChecker) infeasible(ctx context.Context) error {
 	if !c.tokens() {
 		return nil

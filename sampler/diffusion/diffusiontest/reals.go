@@ -13,25 +13,25 @@ import (
 
 // RealOptions state what the documentation of a process on reals promises.
 type RealOptions struct {
-	// Step returns the coefficients of the documented step from signal level at to
-	// as, x_s = keep·x_t + clean·x̂_0 + noise·ξ with ξ standard normal. nil means
-	// that no distribution is claimed, and none tested.
+	// Step returns the coefficients of the documented step from signal level at to as,
+	// x_s = keep·x_t + clean·x̂_0 + noise·ξ with ξ standard normal. nil means that no distribution
+	// is claimed or tested.
 	Step func(at, as float64) (keep, clean, noise float64)
 
-	// Distance, unless 0, bounds the distance of the covariance from the denoiser's
-	// after 512 steps, in units of its largest variance.
+	// Distance, if not 0, bounds the distance between the covariance of samples after 512 steps and
+	// that of the denoiser, in units of the denoiser's largest variance.
 	Distance float64
 }
 
-// The numbers of steps that are tried, and the samples that are drawn for each.
+// The numbers of steps to try, and the number of samples to draw for each.
 var stepCounts = [...]int{1, 4, 20}
 
 const realSamples = 4000
 
-// TestRealProcess checks a process on reals against the laws of [diffusion.Process],
-// with the exact denoiser of a Gaussian whose sites depend on each other. The laws are
-// those of [TestProcess] except those of tokens. Steps that are linear in the prediction
-// give Gaussian samples, whose mean and covariance follow from Options.Step.
+// TestRealProcess checks a process on reals against the requirements of [diffusion.Process], with
+// the exact denoiser of a Gaussian whose sites depend on each other. The requirements are those of
+// [TestProcess] that are not specific to tokens. Steps that are linear in the prediction give
+// Gaussian samples, whose mean and covariance follow from Options.Step.
 func TestRealProcess(ctx context.Context, p diffusion.Process[float32], o RealOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {
@@ -152,7 +152,7 @@ func (gaussian) Denoise(_ context.Context, v []float32, q energy.Noised[float32]
 	return nil
 }
 
-// bins counts values by the cells of a standard normal that are equally likely.
+// bins counts values by equally likely cells of the standard normal distribution.
 func bins(counts []int, z float64) {
 	u := 0.5 * math.Erfc(-z/math.Sqrt2)
 	counts[min(int(u*float64(len(counts))), len(counts)-1)]++
@@ -160,8 +160,8 @@ func bins(counts []int, z float64) {
 
 const cells = 20
 
-// normal compares samples with N(m, a), each coordinate of L⁻¹(x − m), and the products
-// of neighbours' signs, with standard normals.
+// normal compares samples with N(m, a): each coordinate of L⁻¹(x − m), and the products of
+// neighbours' signs, with those of standard normal variables.
 func (c *realChecker) normal(law, what string, x []float32, m [sites]float64, a matrix, tests int) error {
 	l := a.lower()
 	var counts [sites][cells]int

@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LinearBeta is the schedule of DDPM (Ho et al. 2020): ᾱ_k = Π_{j≤k} (1−β_j) with
-// β_1 … β_T evenly spaced, and ᾱ(t) = ᾱ_{tT}, geometric in between. The zero
-// value has β from 1e-4 to 0.02 in T = 1000 steps.
+// LinearBeta is the schedule of DDPM (Ho et al. 2020): ᾱ_k = Π_{j≤k} (1−β_j) with β_1 … β_T evenly
+// spaced, and ᾱ(t) = ᾱ_{tT}, interpolated geometrically. The zero value has β from 1e-4 to 0.02 in
+// T = 1000 steps.
 type LinearBeta struct {
 	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02
 	Steps    int     // T, at most 2²²: a call of Alpha takes T multiplications; 0 means 1000
@@ -18,7 +18,7 @@ type LinearBeta struct {
 // mostSteps bounds Steps.
 const mostSteps = 1 << 22
 
-// counted is filled, but panics unless Steps is in range: its callers return no error.
+// counted is filled, but panics unless Steps is in range, because its callers return no error.
 func (c LinearBeta) counted() LinearBeta {
 	c = c.filled()
 	if c.Steps < 1 || c.Steps > mostSteps {
@@ -40,8 +40,8 @@ func (c LinearBeta) filled() LinearBeta {
 	return c
 }
 
-// Alpha implements [Schedule], in T multiplications. It panics, as Time and Tabulate do,
-// unless Steps is in range.
+// Alpha implements [Schedule], in T multiplications. Like Time and Tabulate, it panics unless Steps
+// is in range.
 func (c LinearBeta) Alpha(t float64) float64 {
 	c = c.counted()
 	whole, rest := c.split(t)
@@ -62,7 +62,7 @@ func (c LinearBeta) split(t float64) (whole int, rest float64) {
 	return whole, k - float64(whole)
 }
 
-// between moves ᾱ at a whole step on by the rest.
+// between advances ᾱ from a whole step by the rest.
 func (c LinearBeta) between(a float64, whole int, rest float64) float64 {
 	if rest <= gridTolerance {
 		return a
@@ -85,7 +85,7 @@ func (c LinearBeta) Tabulate() Schedule {
 	return b
 }
 
-// Alpha is that of the LinearBeta.
+// Alpha returns the same values as that of the LinearBeta.
 func (b betaTable) Alpha(t float64) float64 {
 	whole, rest := b.split(t)
 	return b.between(b.bar[whole], whole, rest)
@@ -114,7 +114,7 @@ func (c LinearBeta) Check() error {
 	return nil
 }
 
-// gridTolerance is how far t·T may be from an integer by the rounding of t.
+// gridTolerance is how far rounding of t may move t·T from an integer.
 const gridTolerance = 1e-9
 
 // SigmoidBar is ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)) with the
@@ -123,7 +123,7 @@ const gridTolerance = 1e-9
 type SigmoidBar struct {
 	Begin, End float64 // b and e; both 0 mean −3 and 3
 	Tau        float64 // τ; 0 means 1
-	MinAlpha   float64 // least ᾱ; 0 means 1e-9 (see [CosineBar])
+	MinAlpha   float64 // smallest ᾱ; 0 means 1e-9 (see [CosineBar])
 }
 
 // Alpha implements [Schedule].
@@ -162,15 +162,15 @@ func (c SigmoidBar) Check() error {
 	return nil
 }
 
-// Straight is the schedule of flow matching on straight paths (Lipman, Chen,
-// Ben-Hamu, Nickel and Le 2023; Liu, Gong and Liu 2023), z_t = (1−t)·x_0 + t·ε. Scaled
-// so that the variances of signal and noise add up to 1, x_t = z_t/√((1−t)²+t²) and
+// Straight is the schedule of flow matching on straight paths (Lipman, Chen, Ben-Hamu, Nickel and
+// Le 2023; Liu, Gong and Liu 2023), z_t = (1−t)·x_0 + t·ε. Scaled so that the variances of signal
+// and noise add up to 1, this is x_t = z_t/√((1−t)²+t²) with
 //
 //	ᾱ(t) = (1−t)²/((1−t)² + t²).
 //
-// With it an even grid of DDIM steps (η = 0) is Euler's method for dz/dt = E[ε − x_0 | z].
-// As ᾱ(1) = 0, the first state is pure noise, for which denoisers that divide by √ᾱ,
-// such as energy.NoisePredictor, cannot make a prediction.
+// With this schedule an even grid of DDIM steps (η = 0) is Euler's method for
+// dz/dt = E[ε − x_0 | z]. Because ᾱ(1) = 0, the first state is pure noise, for which denoisers that
+// divide by √ᾱ, such as energy.NoisePredictor, cannot make a prediction.
 type Straight struct{}
 
 // Alpha implements [Schedule].
@@ -232,18 +232,18 @@ func (c CosineBar) Check() error {
 	return nil
 }
 
-// PolynomialSNR has a signal-to-noise ratio that is a polynomial of the time left,
+// PolynomialSNR has a signal-to-noise ratio that is a polynomial in the remaining time,
 //
 //	ᾱ/(1−ᾱ) = Max·(1−t)^Power,
 //
-// and ᾱ at least MinAlpha. Power 1, a linear signal-to-noise ratio, is the clock of
-// stochastic localization (Montanari 2023). Of T even steps the first ends at the ratio
-// Max/T^Power: at Power 1 it decides too much unless Max is a few times T or less. The zero
-// value has Power 4 and Max 1e4.
+// and ᾱ at least MinAlpha. Power 1, a linear signal-to-noise ratio, is the clock of stochastic
+// localization (Montanari 2023). With T even steps, the first step ends at the ratio Max/T^Power:
+// at Power 1 it decides too much unless Max is at most a few times T. The zero value has Power 4
+// and Max 1e4.
 type PolynomialSNR struct {
 	Power    float64 // > 0; 0 means 4
 	Max      float64 // the ratio at t → 0, > 0; 0 means 1e4
-	MinAlpha float64 // least ᾱ; 0 means 1e-9 (see [CosineBar])
+	MinAlpha float64 // smallest ᾱ; 0 means 1e-9 (see [CosineBar])
 }
 
 func (c PolynomialSNR) filled() PolynomialSNR {

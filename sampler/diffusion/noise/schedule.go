@@ -9,37 +9,35 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Schedule gives the share of the signal that is left at a diffusion time: for tokens
-// the probability α that a token is intact, for reals ᾱ.
+// Schedule gives the share of the signal that remains at a diffusion time: for tokens the
+// probability α that a token is intact, for reals ᾱ.
 type Schedule interface {
-	// Alpha returns α(t) for t in [0,1]: non-increasing and in [0,1]. It is exactly 1
-	// at t = 0, even if the formula gives another value there; otherwise masks would
-	// survive the last step.
+	// Alpha returns α(t) for t in [0,1]. It is non-increasing and in [0,1]. It is exactly 1 at
+	// t = 0, even if the formula gives another value there; otherwise masks would remain after the
+	// last step.
 	Alpha(t float64) float64
 
-	// Time returns the t in [0,1] with Alpha(t) = alpha. It is 0 for an alpha above
-	// those of all t > 0, and 1 for an alpha below Alpha(1).
+	// Time returns the t in [0,1] with Alpha(t) = alpha. It is 0 if alpha exceeds Alpha(t) for all
+	// t > 0, and 1 if alpha is below Alpha(1).
 	Time(alpha float64) float64
 }
 
-// Checked is a schedule or a denoiser with settings that can be wrong, such as the
-// denoisers of package diffusion that combine others.
+// Checked is a schedule or a denoiser whose settings can be invalid, such as the denoisers of
+// package diffusion that combine other denoisers.
 type Checked interface {
-	// Check returns nil or an error that names a wrong setting. Runners call it
-	// first.
+	// Check returns nil or an error that names an invalid setting. Runners call it first.
 	Check() error
 }
 
-// Tabulated is a schedule that can do the shared work of all calls of Alpha once.
+// Tabulated is a schedule that can precompute what all calls of Alpha share.
 type Tabulated interface {
 	// Tabulate returns a faster schedule with the same values, bit for bit.
 	Tabulate() Schedule
 }
 
-// Resolve returns the schedule to run with: LogLinear{} for nil, and the table of a
-// [Tabulated] schedule. Errors: that of a [Checked] schedule, an α(0) that is not 1,
-// an α(1) outside [0, 1). Their messages begin with who, such as "diffusion:
-// Masked".
+// Resolve returns the schedule to run with: LogLinear{} for nil, and the table of a [Tabulated]
+// schedule. It returns the error of a [Checked] schedule, and an error if α(0) is not 1 or α(1) is
+// outside [0, 1). The messages begin with who, such as "diffusion: Masked".
 func Resolve(who string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil
@@ -72,8 +70,8 @@ func unit(t float64) float64 {
 	return min(t, 1)
 }
 
-// invert returns the smallest t in [0,1] with alpha(t) ≤ a, for non-increasing
-// alpha; 1 if there is none. Halving ends when no number is left in between.
+// invert returns the smallest t in [0,1] with alpha(t) ≤ a, for non-increasing alpha, or 1 if there
+// is none. Bisection ends when no number is left in between.
 func invert(alpha func(float64) float64, a float64) float64 {
 	if a >= 1 {
 		return 0

@@ -59,9 +59,9 @@ func (c CosineSquared) Time(alpha float64) float64 { return invert(c.Alpha, alph
 // Check implements [Checked].
 func (c CosineSquared) Check() error { return checkEpsilon("CosineSquared", c.Epsilon) }
 
-// cosQuarter returns cos(πt/2) for t in [0,1], 1 and 0 at the ends, the same
-// bits on every GOARCH. The terms are those of the Taylor series; the first one
-// left out is below 1e-18 for the arguments up to π/4 that are used.
+// cosQuarter returns cos(πt/2) for t in [0,1], exactly 1 and 0 at the ends, with the same bits on
+// every GOARCH. The terms are those of the Taylor series; the first omitted term is below 1e-18 for
+// the arguments used, at most π/4.
 func cosQuarter(t float64) float64 {
 	if t > 0.5 {
 		x := float64((1 - t) * (math.Pi / 2))

@@ -1,19 +1,18 @@
 // Package scored draws samples of masked diffusion that a judge accepts. The judge may
 // be a black box or a network; it need not be a language.
 //
-// Most callers want a [Runner]: it finds feasible samples at about the price of a plain
-// run and needs no derivatives. It looks ahead before it shows a token, and takes tokens
-// back where no token is left to show. [Exact] draws from the distribution of the
-// denoiser given the set, by guided rejection, and reports a bound on its error and how
-// likely the set is; it costs several times as much. [Potential] turns a score into
-// the weights of diffusion.Particles.
+// Most callers want a [Runner]: it finds feasible samples at about the cost of a plain run and
+// needs no derivatives. It looks ahead before it reveals a token, and masks tokens again when no
+// acceptable token is left to reveal. [Exact] draws from the distribution of the denoiser given the
+// set, by guided rejection, and reports a bound on its error and the probability of the set; it
+// costs several times as much. [Potential] turns a score into the weights of diffusion.Particles.
 //
-// Projections move predictions instead. Under masks this fails, because a token that
-// shows is never reconsidered. Under uniform noise, where every token can change until
-// the end, use projection/lagrange.
+// Projections move predictions instead. Under masks this fails, because an unmasked token is never
+// reconsidered. Under uniform noise, where every token can change until the end, use
+// projection/lagrange.
 //
-// An error of one sample does not lose the others: Runner and Exact return
-// [diffusion.SampleErrors] and a [Report] of every sample.
+// An error of one sample does not lose the others: Runner and Exact return [diffusion.SampleErrors]
+// and a [Report] for every sample.
 package scored
 
 import (
@@ -32,7 +31,7 @@ import (
 const (
 	defaultSteps = 128 // as in package diffusion
 
-	// Of rows with more levels than this, a few drawn ones are candidates.
+	// For rows with more levels than this, candidates are drawn.
 	allLevels = 16
 
 	defaultCandidates  = 8
@@ -43,40 +42,39 @@ const (
 // Config holds what samples must satisfy and the settings of a run. Judge is required;
 // for all other fields the zero value is recommended.
 type Config struct {
-	// Judge decides: a sample x is feasible if g_j(x) ≤ 0 for all j. Each call
-	// passes many states, and calls are concurrent unless Workers is 1. +Inf is
-	// worse than any other violation; NaN is an error of the sample.
+	// Judge decides: a sample x is feasible if g_j(x) ≤ 0 for all j. Each call passes many states,
+	// and calls are concurrent unless Workers is 1. +Inf is worse than any other violation; for
+	// NaN, the sample fails with an error.
 	Judge constraint.Set
 
-	// Guide, if not nil, is a cheaper set, such as a surrogate, that replaces Judge
-	// in the look ahead. The judge still decides the last token of a sample and the
-	// tokens that were taken back.
+	// Guide, if not nil, is a cheaper set, such as a surrogate, that replaces Judge in the
+	// look-ahead. Judge still decides the last token of a sample and the tokens that were masked
+	// again.
 	Guide constraint.Set
 
-	// Within, if not nil, is a language that samples must also be in: a
-	// projector whose projection is a diffusion.Drawer without a memory, such
-	// as projection.Path. Completions are then joint draws within it.
+	// Within, if not nil, is a language to which samples must also belong: a projector whose
+	// projection is a diffusion.Drawer without a memory, such as projection.Path. Completions are
+	// then joint draws within the language.
 	Within diffusion.Projector
 
-	// Candidates is the number of draws for a token that the look ahead compares if
-	// more than 16 levels have weight; 0 means 8. Otherwise all levels with weight are
-	// candidates.
+	// Candidates is the number of draws for a token that the look-ahead compares if more than 16
+	// levels have weight; 0 means 8. Otherwise all levels with weight are candidates.
 	Candidates int
 
-	// Completions is the number of times that the masks of a candidate are filled in;
+	// Completions is the number of times that the remaining masks are filled in for each candidate;
 	// 0 means 8, and 128 for [Exact].
 	Completions int
 
-	// Rounds is the largest number of times that a [Runner] takes tokens of a sample
-	// back; 0 means 50, −1 never.
+	// Rounds is the maximum number of times that a [Runner] masks tokens of a sample again; 0 means
+	// 50, −1 never.
 	Rounds int
 
 	// Clamp fixes tokens (infilling): one entry per site, −1 where the sample
 	// is free.
 	Clamp []int32
 
-	Steps    int                   // steps of the time grid; 0 means 128; processes with a clock of their own ignore it
-	Batch    int                   // samples that the denoiser sees together; 0: as many as fit in 256 MiB, at most 64
+	Steps    int                   // steps of the time grid; 0 means 128; processes that determine their own number of steps ignore it
+	Batch    int                   // samples per call of the denoiser; 0 means as many as fit in 256 MiB, at most 64
 	Workers  int                   // goroutines for all but the denoiser; 0 means GOMAXPROCS; never changes results
 	Seed     uint64                // sample i draws from stream (Seed, i)
 	First    int                   // number of the first sample: parts of a run give the bits of the whole
@@ -99,13 +97,13 @@ func (c *Config) fill(sites, levels, completions int) error {
 	return cmp.Or(checkSet("Config.Judge", c.Judge), checkSet("Config.Guide", c.Guide), slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels))
 }
 
-// Partial is a set that may be unable to judge sequences, as a constraint.Score may:
-// Decides reports whether it can. If not, it is refused as a judge or a guide.
+// Partial is a set that may be unable to judge sequences, such as a constraint.Score. Decides
+// reports whether it can. A set that cannot is rejected as a judge or a guide.
 type Partial interface{ Decides() bool }
 
 var _ Partial = constraint.Score{}
 
-// checkSet returns what is wrong with a set that is not nil.
+// checkSet returns an error if a set that is not nil is invalid.
 func checkSet(name string, s constraint.Set) error {
 	if s == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// engine does jobs: paths from masks to samples that are judged at their ends. A slot
-// whose job is done gets the next one at once.
+// engine runs jobs: paths from masks to samples that are judged at their ends. When the job of a
+// slot is done, the slot gets the next job at once.
 type engine struct {
 	*slots.Engine[int32]
 	cfg         Config
@@ -27,18 +27,18 @@ type engine struct {
 	work  []scratch
 	free  []int // sites that are not clamped
 
-	// Predictions of a time-free denoiser for the state that shows nothing but what is
-	// given, and, unless they would take too much memory, for those that show one token,
-	// by site and level: all paths come by these.
+	// Predictions of a time-free denoiser, shared by all paths: for the state in which only clamped
+	// tokens are unmasked and, unless they would take too much memory, for the states with one more
+	// token, by site and level.
 	blank []float32
 	ones  [][]float32
 
-	// Set by runners. ended is called at the end of a path: it reports that the job is done
-	// or restarts the slot. done takes the result of a job.
+	// Set by runners. ended is called at the end of a path: it reports that the job is done, or
+	// restarts the slot. done receives the result of a job.
 	ended func(w *scratch, p *path) (done bool, err error)
 	done  func(p *path)
 
-	// The run under way.
+	// The current run.
 	next, jobs int
 	first      int    // sample of job 0
 	chains     uint64 // of its streams, combined with the number of the sample
@@ -46,10 +46,10 @@ type engine struct {
 	reports []Report // of the last call
 }
 
-// mostOnes bounds the predictions that are kept for states with one token, in bytes.
+// mostOnes limits the memory for predictions for states with one token, in bytes.
 const mostOnes = 1 << 26
 
-// path is one sample under way.
+// path is one sample in progress.
 type path struct {
 	*slots.Slot[int32]
 	slot    int
@@ -73,7 +73,7 @@ type path struct {
 	err                                error
 }
 
-// newEngine binds everything for a configuration whose zeros have been replaced.
+// newEngine binds everything for a configuration whose zeros have been replaced by defaults.
 func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg Config, completions int) (*engine, error) {
 	sites, levels, err := slots.Model("scored", model)
 	if err == nil && slots.Leads[diffusion.Guide, diffusion.Classifier](model) {
@@ -133,8 +133,8 @@ func newEngine(ctx context.Context, model energy.Denoiser[int32], process diffus
 	return e, nil
 }
 
-// run does the jobs 0 … jobs−1, samples from number first on, of streams (Seed,
-// chains|number). The error is that of ctx.
+// run makes the jobs 0 … jobs−1. Their samples are numbered from first on and draw from streams
+// (Seed, chains|number). The error is that of ctx.
 func (e *engine) run(ctx context.Context, jobs, first int, chains uint64) error {
 	e.next, e.jobs, e.first, e.chains = 0, jobs, first, chains
 	n := min(jobs, e.Batch)
@@ -163,7 +163,7 @@ func (e *engine) restart(p *path) {
 	p.step, p.mend, p.logW = 0, false, 0
 }
 
-// retry takes the job of slot i, which has ended, and begins the next.
+// retry ends the job of slot i with an error and begins the next.
 func (e *engine) retry(i int, fault error) error {
 	e.paths[i].err = fault
 	e.done(&e.paths[i])
@@ -173,8 +173,8 @@ func (e *engine) retry(i int, fault error) error {
 	return nil
 }
 
-// shared returns where the prediction for the state of slot i is kept, nil if it is not:
-// then it counts as one for its sample.
+// shared returns where the prediction for the state of slot i is stored, or nil if it is not
+// shared; it then counts as a prediction for the sample.
 func (e *engine) shared(i int) *[]float32 {
 	p := &e.paths[i]
 	switch {
@@ -219,8 +219,8 @@ func (e *engine) advance(worker, i int) error {
 	return nil
 }
 
-// finish judges what a path has come to and asks what is next. A dead path is one
-// with a mask for which the language leaves no token.
+// finish judges the result of a path and decides how to continue. A dead path is one with a mask
+// for which the language leaves no token.
 func (e *engine) finish(w *scratch, p *path, dead bool) (done bool, err error) {
 	p.violation, p.Known = math.Inf(1), false
 	if !dead {
@@ -239,8 +239,8 @@ func (e *engine) finish(w *scratch, p *path, dead bool) (done bool, err error) {
 	return e.ended(w, p)
 }
 
-// processStep moves a slot by a step of its process, which decides the sites; the
-// look ahead decides their tokens.
+// processStep moves a slot by a step of its process, which determines the sites; the look-ahead
+// determines their tokens.
 func (e *engine) processStep(w *scratch, p *path) error {
 	next := p.steps.Next(p.X, p.Time, p.step, e.cfg.Steps, &p.Stream)
 	if err := p.Goes(next); err != nil {
@@ -293,7 +293,7 @@ func (e *engine) processStep(w *scratch, p *path) error {
 	return nil
 }
 
-// mendStep shows one of the tokens that were taken back.
+// mendStep reveals one of the tokens that were masked again.
 func (e *engine) mendStep(w *scratch, p *path) error {
 	k := p.Stream.IntN(p.masks)
 	for i := range p.X {
@@ -311,8 +311,7 @@ func (e *engine) mendStep(w *scratch, p *path) error {
 	return nil
 }
 
-// shuffle brings a random choice of the given number of entries to the front of
-// order, in random order.
+// shuffle moves a random choice of n entries to the front of order, in random order.
 func (p *path) shuffle(order []int, n int) {
 	for i := range n {
 		j := i + p.Stream.IntN(len(order)-i)
@@ -320,8 +319,8 @@ func (p *path) shuffle(order []int, n int) {
 	}
 }
 
-// open begins a call: it fills x with −1 and returns the errors, none yet, of its samples;
-// their reports are blank too.
+// open begins a call: it fills x with −1, resets the reports of the samples, and returns their
+// errors, all nil so far.
 func (e *engine) open(x []int32) diffusion.SampleErrors {
 	n := check.Rows("scored", "x", len(x), e.Sites)
 	for i := range x {
@@ -334,7 +333,7 @@ func (e *engine) open(x []int32) diffusion.SampleErrors {
 	return make(diffusion.SampleErrors, n)
 }
 
-// sample fills x with samples, the first of the given number, and errs with their errors.
+// sample fills x with samples, numbered from first on, and errs with their errors.
 func (e *engine) sample(ctx context.Context, x []int32, errs diffusion.SampleErrors, first int) error {
 	finished := 0
 	e.done = func(p *path) {
@@ -362,13 +361,13 @@ func (e *engine) sample(ctx context.Context, x []int32, errs diffusion.SampleErr
 // masked reports whether site j is masked.
 func (p *path) masked(j int) bool { return p.X[j] == p.mask }
 
-// put shows a token.
+// put reveals a token.
 func (p *path) put(i int, l int32) {
 	p.X[i] = l
 	p.masks--
 }
 
-// keep makes what the path came to the best there is.
+// keep makes the result of the path the best sample so far.
 func (p *path) keep() {
 	copy(p.best, p.X)
 	p.worst, p.finite = p.violation, true
@@ -384,8 +383,8 @@ func (p *path) recount() {
 	}
 }
 
-// clockFor returns the time at which a share of the tokens shows on average. A denoiser
-// sees it for a state that no step of the process led to.
+// clockFor returns the time at which the given share of the tokens is unmasked on average. The
+// denoiser is given this time for a state that does not result from a step of the process.
 func (p *path) clockFor(share float64) float64 {
 	if share <= 0 {
 		return 1

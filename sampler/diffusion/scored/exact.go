@@ -28,15 +28,15 @@ const (
 type ExactConfig struct {
 	Config
 
-	// Tuning is the number of paths of the tuning run, which sets the cap; 0 means
-	// 512. If all of them fail, it is doubled up to four times.
+	// Tuning is the number of paths of the tuning run, which sets the cap; 0 means 512. If all
+	// paths fail, the number is doubled, up to four times.
 	Tuning int
 
-	// Excess is the share of weight above the cap that the tuning run allows, in
-	// (0, 1); 0 means .002. A smaller share is more accurate and more expensive.
+	// Excess is the share of the weight above the cap that the tuning run allows, in (0, 1); 0
+	// means 0.002. A smaller share is more accurate and more expensive.
 	Excess float64
 
-	// Paths is the largest number of proposals for one sample; 0 means 100 000.
+	// Paths is the maximum number of proposals for one sample; 0 means 100 000.
 	Paths int
 }
 
@@ -44,29 +44,26 @@ type ExactConfig struct {
 //
 //	p(x)·1[g(x) ≤ 0] / P,  P = Σ_x p(x)·1[g(x) ≤ 0],
 //
-// where p is the distribution of the unconstrained diffusion with the same process and
-// steps. For diffusion.Masked{FirstHitting: true} this is the distribution of the
-// denoiser, whether the denoiser is consistent or not.
+// where p is the distribution of the unconstrained diffusion with the same process and steps. For
+// diffusion.Masked{FirstHitting: true}, p is the distribution of the denoiser, whether or not the
+// denoiser is consistent.
 //
-// A path shows tokens by v ~ q ∝ p_i·ψ. Let φ_v be the mean of e^{−max(0, S)/Θ} over
-// completions as in [Runner], with Θ = ½·sd·(masks left)/sites; ψ_v is nine tenths of
-// φ_v plus a tenth of the mean of φ over candidates. The weight of a path is
-// W = ∏ p_i(v)/q(v), 0 if it ends outside the set, so that
-// E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x). A path is accepted with probability
-// min(1, W/c). The cap c is the least one for which Σ(W−c)₊ is at most Excess·ΣW over a
-// tuning run. As this choice is optimistic, the excess is estimated again on other
-// paths: see [Exact.Excess].
+// A path reveals tokens by v ~ q ∝ p_i·ψ. Let φ_v be the mean of e^{−max(0, S)/Θ} over completions
+// as in [Runner], with Θ = ½·sd·(masks left)/sites; ψ_v is nine tenths of φ_v plus a tenth of the
+// mean of φ over candidates. The weight of a path is W = ∏ p_i(v)/q(v), or 0 if it ends outside the
+// set, so that E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x). A path is accepted with probability min(1,
+// W/c). The cap c is the smallest for which Σ(W−c)₊ is at most Excess·ΣW over a tuning run. Because
+// this choice is optimistic, the excess is estimated again on other paths: see [Exact.Excess].
 //
-// If the denoiser is time-free, paths share the predictions for the states that show
-// no token or one; a path of L tokens then takes L − 2 predictions.
+// If the denoiser is time-free, paths share the predictions for states with at most one unmasked
+// token; a path of L tokens then takes L − 2 predictions.
 //
-// Samples are independent given the cap. Their distribution differs from the target
-// by no more than E(W−c)₊/E(W) in total variation, and W gives an unbiased estimate
-// of P: see [Exact.LogProb].
+// Given the cap, samples are independent. Their distribution differs from the target by no more
+// than E(W−c)₊/E(W) in total variation, and W gives an unbiased estimate of P: see [Exact.LogProb].
 //
-// Sample i draws from stream (Seed, i) only, path j of the tuning run from stream
-// (Seed, 2⁶³ + j). Neither Workers nor Batch changes a bit. Methods must not be called
-// concurrently with each other.
+// Sample i draws from stream (Seed, i) only; path j of the tuning run draws from stream (Seed,
+// 2⁶³ + j). Neither Workers nor Batch changes a bit. Methods must not be called concurrently with
+// each other.
 type Exact struct {
 	e      *engine
 	cfg    ExactConfig
@@ -77,11 +74,12 @@ type Exact struct {
 	above    ratio          // of (W−c)₊ to W, over the paths of samples, in units of c
 }
 
-// NewExact returns a sampler of the model with the process. The steps of the process
-// must be diffusion.Joint, such as those of Masked: which sites they show must not
-// depend on tokens. The tuning run is part of the first call of Sample.
+// NewExact returns a sampler from the model with the process. The steps of the process must be
+// diffusion.Joint, such as those of Masked: which sites they reveal must not depend on tokens. The
+// first call of Sample makes the tuning run.
 //
-// Errors: those of [New]; a process whose steps are not Joint; fields out of range.
+// It returns the errors of [New], and an error if the steps of the process are not Joint or a field
+// is out of range.
 func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg ExactConfig) (*Exact, error) {
 	cfg.Excess = cmp.Or(cfg.Excess, defaultExcess)
 	if err := cmp.Or(
@@ -104,30 +102,30 @@ func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusi
 // Len returns the number of the next sample.
 func (x *Exact) Len() int { return x.made }
 
-// LogProb returns the logarithm of an estimate of P and the relative standard error
-// of that estimate. The estimate is unbiased: it is the mean weight of the paths of the
-// tuning run and of the first path of every sample. logP is NaN before the first call
-// of Sample, and −Inf if no path was feasible.
+// LogProb returns the logarithm of an estimate of P and the relative standard error of that
+// estimate. The estimate is unbiased: it is the mean weight of the paths of the tuning run and of
+// the first path of every sample. logP is NaN before the first call of Sample, and −Inf if no path
+// was feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
-// Excess returns an estimate of E(W−c)₊/E(W), which bounds the total variation distance
-// of the samples' distribution to the target, and a bound to quote: the estimate plus
-// three standard errors, but at least ExactConfig.Excess. Both come from the paths of the
+// Excess returns an estimate of E(W−c)₊/E(W), which bounds the total variation distance between the
+// samples' distribution and the target. bound is the value to quote: the estimate plus three
+// standard errors, but at least ExactConfig.Excess. Both are computed from the paths of the
 // samples, not from the tuning run. They are NaN if there is no such path.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
 }
 
-// Sample fills dst, any number of samples × sites, with samples. A sample for which no
-// path was accepted is replaced by the best of its paths. If no path of the tuning run
-// is feasible, all samples have that error. A path that fails has weight 0 in the tuning
-// run; later its error is that of the sample for which it was proposed.
+// Sample fills dst, any number of samples × sites, with samples. If no path was accepted for a
+// sample, the best of its paths is returned in its place. If no path of the tuning run is feasible,
+// all samples get that error. A path that fails during the tuning run has weight 0; later, its
+// error becomes that of the sample for which it was proposed.
 //
-// The error is a [diffusion.SampleErrors] if some samples are not feasible. An entry is
-// a *[NotConverged] if no feasible sample was found, or an error of the language, the
-// denoiser or the judge. If ctx ends, it is the error of ctx, unfinished samples are −1,
-// and the next call begins with the samples of this one.
+// The error is a [diffusion.SampleErrors] if some samples are not feasible. An entry is a
+// *[NotConverged] if no feasible sample was found, or an error of the language, the denoiser or the
+// judge. If ctx ends, Sample returns the error of ctx, the entries of unfinished samples are −1,
+// and the next call begins again with the first sample of this call.
 func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 	e := x.e
 	errs := e.open(dst)
@@ -179,11 +177,11 @@ func (x *Exact) Sample(ctx context.Context, dst []int32) error {
 	return errs.Err()
 }
 
-// Reports returns a report of every sample of the last call of Sample, nil before the
-// first call. The next call of Sample makes a new slice.
+// Reports returns a report for every sample of the last call of Sample, or nil before the first
+// call. The next call of Sample makes a new slice.
 func (x *Exact) Reports() []Report { return x.e.reports }
 
-// findCap makes the tuning run. The fault is that of all samples.
+// findCap makes the tuning run. fault is the error of all samples.
 func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	e := x.e
 	var logW []float64
@@ -221,7 +219,7 @@ func (x *Exact) findCap(ctx context.Context) (fault, err error) {
 	return nil, nil
 }
 
-// took makes the weights of a tuning run the first of the evidence.
+// took begins the evidence with the weights of a tuning run.
 func (x *Exact) took(logW []float64) {
 	x.evidence = slots.Estimate{}
 	for _, l := range logW {
@@ -244,7 +242,7 @@ func (r *ratio) join(o ratio) {
 	r.bb += o.bb
 }
 
-// share returns Σa/Σb and its standard error, NaN without a b.
+// share returns Σa/Σb and its standard error, NaN if Σb is 0.
 func (r *ratio) share() (share, stderr float64) {
 	share = r.a / r.b
 	squares := r.aa - float64(2*share*r.ab) + float64(float64(share*share)*r.bb)

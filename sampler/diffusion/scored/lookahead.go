@@ -15,8 +15,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// show draws the token of the masked site i of a slot with a look ahead, and
-// multiplies the weight of the slot by p_i(v)/q(v).
+// show draws the token of the masked site i of a slot with a look-ahead, and multiplies the weight
+// of the slot by p_i(v)/q(v).
 func (e *engine) show(w *scratch, p *path, i int) error {
 	if p.masks == 1 {
 		return e.settle(w, p, i)
@@ -68,8 +68,8 @@ func (e *engine) show(w *scratch, p *path, i int) error {
 	return nil
 }
 
-// complete lists the candidates for site i, whose row is loaded, and fills their
-// masks in: all candidates with the same draws, independent by site.
+// complete lists the candidates for site i, whose row is loaded, and fills in their masks: all
+// candidates with the same draws, independent across sites.
 func (e *engine) complete(w *scratch, p *path, i int) error {
 	w.token, w.prior, w.logShare = w.token[:0], w.prior[:0], w.logShare[:0]
 	if total := w.row.total(); w.row.levels <= allLevels {
@@ -122,13 +122,13 @@ func (e *engine) complete(w *scratch, p *path, i int) error {
 	return nil
 }
 
-// completeWithin is complete for a language: candidates are levels that leave
-// something of it, by their shares of it, and completions are joint draws.
+// completeWithin is complete for a language: candidates are levels that some members of the
+// language have at site i, weighted by the share of these members, and completions are joint draws.
 //
-// A path draws v with probability q(v) and is worth p_i(v)/q(v). If Z is the weight
-// of the language under the rows and Z_v that of its members with x_i = v, then
-// candidates have the shares Z_v/Z, so that the weight has the factor p_i(v)·Z/Z_v in
-// addition to that of the look ahead.
+// A path draws v with probability q(v), so its weight has the factor p_i(v)/q(v). If Z is the
+// weight of the language under the rows and Z_v that of its members with x_i = v, then candidates
+// have the shares Z_v/Z, so that the weight has the factor p_i(v)·Z/Z_v in addition to that of the
+// look-ahead.
 func (e *engine) completeWithin(w *scratch, p *path, i int) error {
 	n := e.cfg.Completions
 	w.token, w.prior, w.logShare = w.token[:0], w.prior[:0], w.logShare[:0]
@@ -194,9 +194,8 @@ func (e *engine) completeWithin(w *scratch, p *path, i int) error {
 	return nil
 }
 
-// settle draws the last token from its row restricted to what the judge accepts,
-// or takes the level that violates least if there is none; then the weight of the
-// slot is 0.
+// settle draws the last token from its row restricted to what the judge accepts. If the judge
+// accepts no level, it takes the one with the smallest violation, and the weight of the slot is 0.
 func (e *engine) settle(w *scratch, p *path, i int) error {
 	if err := w.row.load(p.V, i); err != nil {
 		return err
@@ -256,8 +255,8 @@ func (e *engine) admits(w *scratch, p *path, i int, l int32) (bool, error) {
 	return e.within.accepts(e.Ctx, w.clean, w.table)
 }
 
-// decide passes the listed levels at site i to the judge, and returns the level of
-// the least violation so far.
+// decide passes the listed levels at site i to the judge, and returns the level of smallest
+// violation so far.
 func (e *engine) decide(w *scratch, p *path, i int, best int32, least float64) (int32, float64, error) {
 	n := len(w.level)
 	for k, l := range w.level {
@@ -282,12 +281,11 @@ func (e *engine) decide(w *scratch, p *path, i int, best int32, least float64) (
 }
 
 const (
-	// least is the smallest value of a candidate: one that looks hopeless can
-	// still be taken if all others look hopeless, too.
+	// least is the smallest value of a candidate: a candidate that looks hopeless can still be
+	// drawn if all others look hopeless, too.
 	least = 1e-9
 
-	// narrow is the least deviation within candidates, relative to the spread
-	// of all scores.
+	// narrow is the smallest deviation within candidates, relative to the spread of all scores.
 	narrow = 1e-3
 
 	// defence is the share of the value that all candidates have in common in
@@ -296,9 +294,9 @@ const (
 	defence = 0.1
 )
 
-// promise stores in psi what n completions of each candidate promise: the share of
-// feasible ones, smoothed by the normal distribution with the mean of the candidate
-// and the deviation pooled over all,
+// promise stores in psi how promising n completions of each candidate are: the share of feasible
+// completions, smoothed by the normal distribution with the mean of the candidate and the deviation
+// pooled over all candidates,
 //
 //	ψ_v = max(1e-9, (#{S_vm ≤ 0} + Φ(−mean_v/sd))/(n+1)).
 func promise(psi, s []float64, n int) {
@@ -317,7 +315,7 @@ func promise(psi, s []float64, n int) {
 	}
 }
 
-// centre returns the mean of the finite ones of some scores, and their number.
+// centre returns the mean of the finite scores and their number.
 func centre(s []float64) (mean float64, finite int) {
 	for _, v := range s {
 		if !math.IsInf(v, 0) {
@@ -339,8 +337,8 @@ func distance(mean, sd float64) float64 {
 	return math.Inf(-1)
 }
 
-// soften stores in psi the mean of e^{−max(0, S)/Θ} over the n completions of each
-// candidate, with Θ = ½·sd·left/sites, left the masks that stay.
+// soften stores in psi the mean of e^{−max(0, S)/Θ} over the n completions of each candidate, with
+// Θ = ½·sd·left/sites, where left is the number of remaining masks.
 func soften(psi, s []float64, n, left, sites int) {
 	theta := float64(deviation(s, n)*float64(left)) / float64(2*sites)
 	for k := range psi {
@@ -368,8 +366,8 @@ func defend(psi, prior []float64) {
 	}
 }
 
-// deviation is the standard deviation of finite scores within candidates of n
-// completions each, at least a thousandth of the spread of all.
+// deviation is the standard deviation of finite scores within candidates of n completions each, but
+// at least a thousandth of the spread of all scores.
 func deviation(s []float64, n int) float64 {
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	squares, free := 0.0, 0
@@ -389,10 +387,9 @@ func deviation(s []float64, n int) float64 {
 	return max(math.Sqrt(squares/float64(max(1, free))), float64(narrow*(highest-lowest)))
 }
 
-// erfcTerms are the coefficients of the rational Chebyshev fit of the
-// complementary error function with a relative error below 1.2e-7 everywhere
-// (Press et al., Numerical Recipes, erfcc). Package math's differs between
-// processors in the last bits.
+// erfcTerms are the coefficients of the rational Chebyshev fit of the complementary error function
+// with a relative error below 1.2e-7 everywhere (Press et al., Numerical Recipes, erfcc). The last
+// bits of math.Erfc differ between processors.
 var erfcTerms = [...]float64{
 	-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806,
 	0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277,
@@ -413,7 +410,7 @@ func phi(z float64) float64 {
 	return tail
 }
 
-// row is a row of log-weights made ready for many draws.
+// row is a row of log-weights prepared for many draws.
 type row struct {
 	p      []float32
 	sum    []float64 // cumulative
@@ -447,7 +444,7 @@ func (r *row) load(v []float32, site int) error {
 // total returns the sum of all weights.
 func (r *row) total() float64 { return r.sum[len(r.sum)-1] }
 
-// pick returns the level that u in [0, 1) falls on.
+// pick returns the level selected by u in [0, 1).
 func (r *row) pick(u float64) int32 {
 	goal := float64(u * r.total())
 	k := sort.SearchFloat64s(r.sum, goal)
@@ -458,8 +455,7 @@ func (r *row) pick(u float64) int32 {
 	return int32(k)
 }
 
-// pickWeight returns the index that u in [0, 1) falls on under weights whose sum
-// is positive.
+// pickWeight returns the index selected by u in [0, 1) under weights whose sum is positive.
 func pickWeight(w []float64, u float64) int {
 	total := 0.0
 	for _, v := range w {
@@ -477,7 +473,7 @@ func pickWeight(w []float64, u float64) int {
 	return last
 }
 
-// only leaves weight to one level of a row.
+// only gives all weight of a row to one level.
 func only(row []float32, level int32) {
 	keep := row[level]
 	for l := range row {
@@ -539,20 +535,20 @@ func (w *scratch) count(l int32) {
 	w.token, w.prior = append(w.token, l), append(w.prior, 1)
 }
 
-// share makes counts of n draws shares.
+// share converts counts of n draws to shares.
 func (w *scratch) share(n int) {
 	for c := range w.prior {
 		w.prior[c] /= float64(n)
 	}
 }
 
-// many is a drawer whose draws can share their sums.
+// many is a drawer that can share sums between draws.
 type many interface {
-	// Sample fills dst with independent draws, as by Draw.
+	// Sample fills dst with independent draws, each as from Draw.
 	Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
-// member is a drawer that knows its members.
+// member is a drawer that can test membership.
 type member interface{ Accepts(x []int32) bool }
 
 // language restricts the completions.
@@ -590,8 +586,8 @@ func (l *language) fill(ctx context.Context, dst []int32, v []float32, sites int
 	return logZ, nil
 }
 
-// accepts reports whether x is in the language, where v is a table whose rows are
-// those of x except for one site.
+// accepts reports whether x is in the language, where v is a table whose rows are those of x except
+// at one site.
 func (l *language) accepts(ctx context.Context, x []int32, v []float32) (bool, error) {
 	if l.member != nil {
 		return l.member.Accepts(x), nil

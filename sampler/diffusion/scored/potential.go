@@ -9,22 +9,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Potential weights diffusion.Particles by a score: set ParticlesConfig.Potential to
-// its method Log.
+// Potential weights diffusion.Particles by a score. Set ParticlesConfig.Potential to its method
+// Log.
 //
 //	G_0(x) = 1[s(x) ≤ 0]      with Temperature 0,
 //	G_0(x) = e^{−s(x)/T}      with Temperature T,
 //
-// where s(x) = max_j g_j(x). Particles then estimate P = E_p[G_0] without bias, and
-// their distribution tends to p·G_0/P as their number grows. For the first form [Exact]
-// needs no particles.
+// where s(x) = max_j g_j(x). Particles then estimate P = E_p[G_0] without bias, and their
+// distribution tends to p·G_0/P as their number grows. For the first form, [Exact] is an
+// alternative without particles.
 type Potential struct {
 	Score       constraint.Set
 	Temperature float64 // in units of the score, ≥ 0
 
-	// Value, if not nil, steers: it stores log G_t of states at times t > 0, ideally
-	// the log mean of G_0 given x_t, learned or computed. Without it states are
-	// weighted at the end only.
+	// Value, if not nil, steers the particles: it stores log G_t of states at times t > 0, ideally
+	// the log mean of G_0 given x_t, learned or computed. Without Value, states are weighted only
+	// at the end.
 	Value func(logG []float64, x []int32, t []float64)
 }
 
@@ -40,9 +40,9 @@ func (p Potential) Validate() error {
 	return checkSet("Potential.Score", p.Score)
 }
 
-// Log stores log G_t(x_t) for states at their times. A violation of NaN gives NaN, which
-// is an error of the particles. Log panics with the error of Validate if there is one.
-// It is safe for concurrent use if Score and Value are.
+// Log stores log G_t(x_t) for states at their times. A violation of NaN gives NaN, which makes the
+// particles fail with an error. If Validate returns an error, Log panics with that error. It is
+// safe for concurrent use if Score and Value are.
 func (p Potential) Log(logG []float64, x []int32, t []float64) {
 	if err := p.Validate(); err != nil {
 		panic(err)

@@ -9,49 +9,49 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// Runner draws samples of masked diffusion that a judge accepts. It looks ahead before
-// it shows a token, and takes tokens back.
+// Runner draws samples of masked diffusion that a judge accepts. It looks ahead before it reveals a
+// token, and can mask tokens again.
 //
-// The process decides which sites are shown when. For a site that is to be shown,
-// every level is a candidate (or 8 draws from its row, if more than 16 levels have
-// weight). The other masks are filled in M times from their rows, and the judge scores
-// all of these states in one call: S_vm for candidate v. The token is drawn from row·ψ,
+// The process decides which sites are revealed when. For a site to be revealed, every level is a
+// candidate (or 8 draws from its row, if more than 16 levels have weight). The other masks are
+// filled in M times from their rows, and the judge scores all of these states in one call: S_vm for
+// candidate v. The token is drawn from row·ψ,
 //
 //	ψ_v = max(1e-9, (#{m: S_vm ≤ 0} + Φ(−mean_v/sd))/(M+1)),
 //
-// with sd the deviation pooled over candidates. For the last mask ψ is 1 if the judge
-// accepts and 0 otherwise. If it accepts no token, tokens are taken back: in round r,
-// counted from 0, 2 + r/2 random sites of the best sample so far are masked again and
-// shown in the same way; in every sixteenth round all sites are. After Config.Rounds
-// rounds the sample is given up, with a *[NotConverged].
+// with sd the standard deviation pooled over candidates. For the last mask ψ is 1 if the judge
+// accepts and 0 otherwise. If the judge accepts no token, tokens are masked again: in round r,
+// counted from 0, 2 + r/2 random sites of the best sample so far are masked and then revealed in
+// the same way; in every sixteenth round all sites are. After Config.Rounds rounds the sample is
+// abandoned with a *[NotConverged].
 //
-// A Runner makes about 1.5 times as many predictions as a run without a score, and
-// needs no derivatives. Samples are feasible, but their distribution is not quite that
-// of the denoiser given the set: see [Exact].
+// A Runner makes about 1.5 times as many predictions as a run without a score, and needs no
+// derivatives. Samples are feasible, but their distribution is not quite that of the denoiser given
+// the set; for that, see [Exact].
 //
-// A process that masks tokens again (diffusion.Remask, by any rule but
-// RemaskConfidence) or orders them by confidence (diffusion.Ordered) decides by draws
-// of its own. The look ahead then replaces these draws.
+// A process that masks tokens again (diffusion.Remask, with any rule but RemaskConfidence) or
+// orders them by confidence (diffusion.Ordered) makes random draws to decide. The look-ahead then
+// replaces these draws.
 //
-// Sample i draws from stream (Seed, i) only. Workers never changes a bit of it, nor
-// does Batch if the denoiser and the judge treat every state by itself. Methods must
-// not be called concurrently with each other.
+// Sample i draws from stream (Seed, i) only. Workers never changes a bit, nor does Batch if the
+// denoiser and the judge treat every state by itself. Methods must not be called concurrently with
+// each other.
 type Runner struct {
 	e    *engine
 	made int
 }
 
-// afresh is the number of rounds after which a sample begins again from masks. Without it
-// 3 of 200 samples do not converge in TestScoresUnderMasksConverge (512 levels, 1 %).
+// afresh is the number of rounds after which a sample restarts from masks. Without restarts 3 of
+// 200 samples do not converge in TestScoresUnderMasksConverge (512 levels, 1 %).
 const afresh = 16
 
 // New returns a runner that samples from the model with the process. The steps of the
 // process must be diffusion.Absorbing and diffusion.Renoiser, such as those of Masked.
 // New binds the process and the language under ctx.
 //
-// Errors: a nil model or process, the error of a noise.Checked model, a model that is
-// guided at the posterior, a process without masks, a field of the configuration out
-// of range, and the errors of the projector.
+// It returns an error if the model or the process is nil, a noise.Checked model reports one, the
+// model is guided at the posterior, the process has no masks, or a field of the configuration is
+// out of range. It also returns the errors of the projector.
 func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg Config) (*Runner, error) {
 	e, err := newEngine(ctx, model, process, cfg, defaultCompletions)
 	if err != nil {
@@ -65,13 +65,13 @@ func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Pr
 // Len returns the number of the next sample.
 func (r *Runner) Len() int { return r.made }
 
-// Sample fills x, any number of samples × sites, with samples. A sample that is not
-// feasible is the best that was found, with −1 where no token was chosen.
+// Sample fills x, any number of samples × sites, with samples. For a sample that is not feasible,
+// the best state found is returned, with −1 where no token was chosen.
 //
-// The error is a [diffusion.SampleErrors] if some samples are not feasible. An entry is
-// a *[NotConverged] if no feasible sample was found, or an error of the language, the
-// denoiser or the judge. If ctx ends, it is the error of ctx, unfinished samples are −1,
-// and the next call begins with the samples of this one.
+// The error is a [diffusion.SampleErrors] if some samples are not feasible. An entry is a
+// *[NotConverged] if no feasible sample was found, or an error of the language, the denoiser or the
+// judge. If ctx ends, Sample returns the error of ctx, the entries of unfinished samples are −1,
+// and the next call begins again with the first sample of this call.
 func (r *Runner) Sample(ctx context.Context, x []int32) error {
 	errs := r.e.open(x)
 	if err := r.e.sample(ctx, x, errs, r.made); err != nil {
@@ -81,12 +81,12 @@ func (r *Runner) Sample(ctx context.Context, x []int32) error {
 	return errs.Err()
 }
 
-// Reports returns a report of every sample of the last call of Sample, nil before the
-// first call. The next call of Sample makes a new slice.
+// Reports returns a report for every sample of the last call of Sample, or nil before the first
+// call. The next call of Sample makes a new slice.
 func (r *Runner) Reports() []Report { return r.e.reports }
 
-// takeBack ends a path: the job is done if it is feasible or rounds are used up;
-// otherwise sites of the best sample, or of a dead path, are masked again.
+// takeBack ends a path. The job is done if the sample is feasible or no rounds are left; otherwise
+// sites of the best sample, or of a dead path, are masked again.
 func (r *Runner) takeBack(w *scratch, p *path) (done bool, err error) {
 	e := r.e
 	switch {
@@ -124,17 +124,17 @@ func (r *Runner) takeBack(w *scratch, p *path) (done bool, err error) {
 
 // Report holds the violation and the cost of a sample.
 type Report struct {
-	// Violation is max_j g_j of the tokens returned for the sample, by the judge:
-	// ≤ 0 for feasible samples, NaN if none was finished.
+	// Violation is max_j g_j of the tokens returned for the sample, according to the judge: ≤ 0 for
+	// feasible samples, NaN if none was finished.
 	Violation float64
 
-	Rounds int // rounds in which a [Runner] took tokens back
+	Rounds int // rounds in which a [Runner] masked tokens again
 	Paths  int // proposals made, by [Exact]
-	Judged int // states that the judge or the guide saw for this sample
+	Judged int // states passed to the judge or the guide for this sample
 
-	// Predictions counts the predictions for this sample. It leaves out those that
-	// samples share if the denoiser is time-free: for the state without tokens and, if
-	// they fit in 64 MiB together, for states with one token.
+	// Predictions counts the predictions for this sample. If the denoiser is time-free, it excludes
+	// the predictions that samples share: for the state without tokens and, if they fit in 64 MiB
+	// together, for states with one token.
 	Predictions int
 }
 
@@ -142,7 +142,7 @@ type Report struct {
 // state found is returned in its place.
 type NotConverged struct {
 	Violation float64 // of the best
-	Tries     int     // rounds of taking back, or proposals
+	Tries     int     // rounds of masking tokens again, or proposals
 }
 
 // Error returns the violation and the number of tries.

@@ -1,15 +1,14 @@
 // Package twisted draws real-valued samples of a diffusion given linear equations
 // and inequalities, from the conditional distribution itself.
 //
-// Use a [Sampler] where a projection is not exact. Projections move every prediction to
-// the feasible set, which is exact for Gaussian data and linear equations only: where
-// the data have several modes, the modes get wrong weights. A Sampler runs particles
-// whose reverse steps are twisted by the denoiser's prediction of the constraint (Wu,
-// Trippe, Naesseth, Blei, Cunningham 2023), weights them by what the twist leaves out,
-// and resamples. It needs the covariance of the clean state given the noisy one along
-// the rows. That comes from the model itself if it is a [Posterior], from
-// vector–Jacobian products of a denoise.Differentiable such as a network (neural.Reals),
-// and from differences of predictions otherwise.
+// Use a [Sampler] where a projection is not exact. Projections move every prediction to the
+// feasible set, which is exact only for Gaussian data and linear equations: if the data have
+// several modes, the modes get wrong weights. A Sampler runs particles whose reverse steps are
+// twisted by the denoiser's prediction of the constraint (Wu, Trippe, Naesseth, Blei, Cunningham
+// 2023), weights them to correct the error of the twist, and resamples. It needs the covariance of
+// the clean state given the noisy one along the rows. It gets this covariance from the model itself
+// if that is a [Posterior], from vector–Jacobian products of a denoise.Differentiable such as a
+// network (neural.Reals), and from differences of predictions otherwise.
 //
 // If the distribution is known in closed form, no diffusion is needed:
 // [github.com/gibbsite-go/gibbsite/energy/continuous.Mixture.Where] and
@@ -18,15 +17,14 @@
 //
 // # Caveats
 //
-// Near pure noise the covariance of a network is inaccurate. An indefinite covariance is
-// made definite, and weights correct for it, which costs particles. A Posterior around
-// the network with a covariance from elsewhere, such as that of Gaussian data, can
-// cost far less: the series program of the examples has one.
+// Near pure noise the covariance of a network is inaccurate. An indefinite covariance is made
+// definite, and weights correct for the change, which costs particles. A Posterior that combines
+// the network with another covariance, such as that of Gaussian data, can cost far less: the series
+// program of the examples has one.
 //
-// The distribution is exact in the limit of many particles and many steps. 64 particles
-// and 200 steps are usual; each additional narrow inequality can need more of both.
-// Projections (package projection/proximal) handle hundreds of inequalities; here a few
-// dozen are many.
+// The distribution is exact in the limit of many particles and many steps. 64 particles and 200
+// steps are usual; each additional narrow inequality can require more of both. Projections (package
+// projection/proximal) handle hundreds of inequalities; for this package a few dozen are many.
 package twisted
 
 import (
@@ -49,45 +47,43 @@ const (
 	// for each prediction: a third changes log Ẑ by less than the particles do.
 	fitSweeps = 2
 
-	// probes is the number of random directions from which the trace of the covariance
-	// is estimated for a model that is no [Posterior].
+	// probes is the number of random directions used to estimate the trace of the covariance for a
+	// model that is not a [Posterior].
 	probes = 4
 )
 
 // Config holds the settings of a [Sampler]. The zero value is recommended.
 type Config struct {
-	// Schedule is ᾱ of x_t = √ᾱ·x_0 + √(1−ᾱ)·ε; nil means noise.LinearBeta{}. Particles begin with
+	// Schedule is ᾱ of x_t = √ᾱ·x_0 + √(1−ᾱ)·ε; nil means noise.LinearBeta{}. Particles start from
 	// pure noise, so ᾱ(1) should be far below 1e-3.
 	Schedule noise.Schedule
 
 	Steps     int // reverse steps, on an even grid; 0 means 200
-	Particles int // particles of a cloud; 0 means 64
+	Particles int // particles per cloud; 0 means 64
 
-	// PerCloud is the number of samples taken from each cloud, 1 … Particles; 0
-	// means 1. Taking more costs nothing, but samples of one cloud depend on
-	// each other.
+	// PerCloud is the number of samples taken from each cloud, 1 … Particles; 0 means 1. Taking
+	// more costs nothing, but samples of the same cloud are dependent.
 	PerCloud int
 
-	// Threshold is the effective number of particles, as a share of all, below
-	// which they are resampled; 0 means ½.
+	// Threshold is the effective number of particles, as a fraction of Particles, below which they
+	// are resampled; 0 means ½.
 	Threshold float64
 
-	// Width turns two-sided inequalities that are no wider than this into equations
-	// at their middle. Each narrow row that stays an inequality loses some particles
-	// in the last step.
+	// Width turns two-sided inequalities of at most this width into equations at their middle. Each
+	// narrow row that stays an inequality loses some particles in the last step.
 	Width float64
 
-	// Full asks for the covariance in all directions, not only along the rows. A
-	// prediction then costs as much as with one row per site, but fewer steps suffice.
+	// Full requests the covariance in all directions, not only along the rows. A prediction then
+	// costs as much as with one row per site, but fewer steps suffice.
 	Full bool
 
 	Workers int    // goroutines; 0 means GOMAXPROCS; never changes results
-	Seed    uint64 // cloud c has the streams (Seed, c·Particles …)
+	Seed    uint64 // cloud c draws from the streams (Seed, c·Particles …)
 	First   int    // number of the first cloud: parts of a run give the bits of the whole
 	Meta    any    // conditioning for the denoiser, passed through
 
-	// Progress, if not nil, is called from the goroutine of Sample after every
-	// step of a cloud with the number of steps done and their total.
+	// Progress, if not nil, is called from the goroutine of Sample after every step of a cloud with
+	// the number of steps done and the total.
 	Progress func(done, total int)
 }
 
@@ -124,6 +120,6 @@ type Set interface {
 	Split() (linear constraint.Slabs, curved constraint.Curved)
 }
 
-// excess is by how much equations that follow from others may fail, relative to
-// their size: the rounding of decimal data that were put together.
+// excess is the amount by which equations that follow from others may fail, relative to their size:
+// it allows for the rounding of decimal data.
 const excess = 1e-9

@@ -6,13 +6,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// leastPivot is the least pivot of a Cholesky factor, relative to the largest
-// entry of the diagonal: below it a direction is known, and how well is
-// determined by rounding.
+// leastPivot is the smallest pivot of a Cholesky factor, relative to the largest diagonal entry:
+// below it a direction is known, and how precisely is determined by rounding.
 const leastPivot = 1e-12
 
-// cholesky replaces the lower triangle of a, n × n, by that of its factor. A
-// pivot that is too small is raised.
+// cholesky replaces the lower triangle of a, n × n, by that of its Cholesky factor. A pivot that is
+// too small is raised.
 func cholesky(a []float64, n int) {
 	top := 0.0
 	for i := range n {
@@ -56,20 +55,20 @@ func lower(dst, g, x []float64, n int) {
 }
 
 const (
-	// indefinite is how far below zero a pivot is, relative to the largest entry of
-	// the diagonal, that rounding does not explain.
+	// indefinite is how far below zero a pivot must be, relative to the largest diagonal entry, for
+	// rounding not to explain it.
 	indefinite = 1e-6
 
-	// leastShare is the least eigenvalue that an indefinite covariance is given,
-	// relative to its largest.
+	// leastShare is the smallest eigenvalue given to an indefinite covariance, relative to its
+	// largest eigenvalue.
 	leastShare = 1e-3
 
 	sweeps = 30 // of rotations at most; they converge quadratically, in 6 to 10
 )
 
-// definite replaces a symmetric matrix a, n × n, given by its lower triangle, by one
-// without eigenvalues below leastShare times the largest, if it is indefinite by more
-// than rounding. The covariance of a network can be, above all near pure noise, where it
+// definite checks a symmetric matrix a, n × n, given by its lower triangle. If a is indefinite by
+// more than rounding, definite replaces it by a matrix without eigenvalues below leastShare times
+// the largest. The covariance of a network can be indefinite, especially near pure noise, where it
 // is the difference of two nearly equal numbers times 1/√ᾱ. v and b, n × n, are scratch.
 func definite(a, v, b []float64, n int) {
 	copy(b, a)
@@ -106,8 +105,7 @@ func definite(a, v, b []float64, n int) {
 	}
 }
 
-// pivots reports whether no pivot of a is negative by more than rounding. It leaves
-// nothing of use in a.
+// pivots reports whether no pivot of a is negative by more than rounding. It destroys a.
 func pivots(a []float64, n int) bool {
 	top := 0.0
 	for i := range n {

@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// mover moves particles: the scratch of one worker.
+// mover moves particles; it is the scratch of one worker.
 type mover struct {
 	*propagation
 	clean, noise []float64 // n
@@ -26,7 +26,7 @@ func newMover(r *rows) *mover {
 	}
 }
 
-// absorb brings mean, product and open into the form that a particle keeps.
+// absorb converts mean, product and open into the form that a particle stores.
 func (w *mover) absorb(p *particle) {
 	n, q := w.n, w.q
 	for i := range q {
@@ -59,14 +59,14 @@ func (w *mover) absorb(p *particle) {
 	}
 }
 
-// judge finds the sites of a particle and how likely what is given is from there.
+// judge determines the sites of a particle and how likely the constraint is from its state.
 func (w *mover) judge(p *particle) {
 	p.logp = w.given(p.mu, p.root)
 	p.logp += w.fit(p.precision, p.centre, fitSweeps)
 }
 
-// foresee draws the clean state given sites and equations, and returns the log of
-// what they amount to.
+// foresee draws the clean state given sites and equations, and returns the log of their total
+// weight.
 func (w *mover) foresee(p *particle) (logp float64) {
 	n, q, e := w.n, w.q, w.fixed
 	logp = w.given(p.mu, p.root)
@@ -112,8 +112,8 @@ func newStep(from, to float64) step {
 	return step{keep, math.Sqrt(to) - float64(keep*math.Sqrt(from)), math.Sqrt(v)}
 }
 
-// move draws x_s given sites and equations, and takes from the weight of the
-// particle what the twist of the step was.
+// move draws x_s given sites and equations, and divides the weight of the particle by the twist of
+// the step.
 func (w *mover) move(p *particle, s step) {
 	if s.sigma == 0 { // the schedule is flat here: x_s is x_t
 		p.logw -= p.logp
@@ -123,7 +123,7 @@ func (w *mover) move(p *particle, s step) {
 	w.normals(w.noise[:w.n], p)
 	for i, z := range p.z {
 		x := float32(float64(s.keep*float64(z)) + float64(s.gain*w.clean[i]) + float64(s.sigma*w.noise[i]))
-		// From here on noise is how far x_s is from where the mean leads.
+		// From here on, noise is the distance of x_s from where the mean leads.
 		w.noise[i] = float64(x) - float64(s.keep*float64(z)) - float64(s.gain*p.mean[i])
 		p.z[i] = x
 	}
@@ -133,12 +133,12 @@ func (w *mover) move(p *particle, s step) {
 	p.logw += before - after - p.logp
 }
 
-// hindsight stores mean and Cholesky factor of U·x_0 given x_t and x_s in next and
-// root: with V = σ²I + gain²C̃ the covariance of x_s,
+// hindsight stores the mean and Cholesky factor of U·x_0 given x_t and x_s in next and root. With
+// V = σ²I + gain²C̃ the covariance of x_s, the mean and the covariance are
 //
 //	U·mean + gain·UC̃V⁻¹ρ,  UC̃Uᵀ − gain²·UC̃V⁻¹C̃Uᵀ = G(I + gain²E)⁻¹Gᵀ,
 //
-// E = GᵀG/σ² + LᵀL/(σ² + gain²c), the second L without what it has along U.
+// where E = GᵀG/σ² + LᵀL/(σ² + gain²c); the second L is without its component along U.
 func (w *mover) hindsight(p *particle, s step) {
 	n, q := w.n, w.q
 	v := float64(s.sigma * s.sigma)
@@ -185,8 +185,8 @@ func (w *mover) hindsight(p *particle, s step) {
 	cholesky(w.root, q)
 }
 
-// finish draws the clean state, weights it by whether it is in the set, and
-// stores it as the state.
+// finish draws the clean state, corrects the particle's weight (to 0 if the clean state is not in
+// the set), and stores the clean state as the particle's state.
 func (w *mover) finish(p *particle) {
 	before := w.foresee(p)
 	site := 0.0

@@ -13,25 +13,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// Posterior is a denoiser of reals that knows the covariance of x_0 given x_t as well as
-// its mean, such as denoise.Mixture and denoise.Windows. It is safe for concurrent use.
+// Posterior is a denoiser of reals that knows the mean and the covariance of x_0 given x_t, such as
+// denoise.Mixture and denoise.Windows. It must be safe for concurrent use.
 type Posterior interface {
 	energy.Denoiser[float32]
 
-	// Moments stores E[x_0 | x_t = x] in mean and the products of Cov[x_0 | x_t]
-	// with rows, any number of sites entries each, in product, and returns the
-	// trace of that covariance. alpha is ᾱ, 0 ≤ ᾱ < 1.
+	// Moments stores E[x_0 | x_t = x] in mean. For each of the rows (any number, of sites entries
+	// each) it stores the product of Cov[x_0 | x_t] with the row in product. It returns the trace
+	// of that covariance. alpha is ᾱ, 0 ≤ ᾱ < 1.
 	Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error)
 }
 
-// view asks the model about particles: it fills their mean, product (U times
-// the covariance) and open (the trace of the covariance orthogonal to U), given
-// predictions v that were asked for.
+// view determines the moments of particles: it fills their mean, product (U times the covariance)
+// and open (the trace of the covariance orthogonal to U), given the predictions v made for them.
 type view interface {
 	look(i int, p *particle, v []float32, alpha float64) error
 }
 
-// known asks a [Posterior].
+// known uses a [Posterior].
 type known struct {
 	model Posterior
 	*rows
@@ -45,17 +44,17 @@ func (k known) look(_ int, p *particle, _ []float32, alpha float64) (err error) 
 	return err
 }
 
-// reach is the distance of a difference, in standard deviations of the noise:
-// small compared with the structure that noise leaves, large compared with float32
-// rounding.
+// reach is the size of a finite difference, in standard deviations of the noise: small compared
+// with the structure that noise leaves, large compared with float32 rounding.
 const reach = 0.05
 
 // directions finds the covariance along the rows of U and along random probes, from
 //
 //	Cov[x_0 | x_t]·u = (1−ᾱ)/√ᾱ · ∂x̂_0/∂x_t·u.
 //
-// Of a denoiser that has vector–Jacobian products it asks for these, a backward pass for
-// every direction; of any other for two predictions, whose difference is near that.
+// For a denoiser that has vector–Jacobian products, it uses these, one backward pass per direction;
+// for any other denoiser it uses two predictions per direction, whose difference approximates the
+// product.
 type directions struct {
 	*rows
 	model  energy.Denoiser[float32]
@@ -66,15 +65,15 @@ type directions struct {
 
 	along, out []float32 // particles × directions × n: what is multiplied, and the products
 
-	// The round under way.
+	// The current round.
 	q    energy.Noised[float32]
 	step float64 // of a difference
 	gain float64 // of a product or a difference
 	aim  func(_, i int)
 }
 
-// newDirections returns directions of a model, and the states that it asks about for each
-// particle.
+// newDirections returns directions for a model, and the number of states per particle for which it
+// requests predictions.
 func newDirections(m energy.Denoiser[float32], r *rows, c Config) (d *directions, per int) {
 	d = &directions{rows: r, model: m, probes: probes}
 	if r.n == r.q {
@@ -94,8 +93,8 @@ func newDirections(m energy.Denoiser[float32], r *rows, c Config) (d *directions
 // len is the number of directions.
 func (d *directions) len() int { return d.rows.q + d.probes }
 
-// ask makes the predictions v for the states of all particles, and, around them, what
-// their derivatives take.
+// ask requests the predictions v for the states of all particles and, around these states, what
+// their derivatives need.
 func (d *directions) ask(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	alpha := q.Alpha[0]
 	d.q, d.gain = q, (1-alpha)/math.Sqrt(alpha)

@@ -7,10 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// propagation is the scratch of one worker for Gaussians of u, u = μ + G·ξ with a
-// lower triangular G and standard normal ξ, given the equations, which fix the
-// first entries of ξ, and sites: factors e^{−p_j(s_j−c_j)²/2} of s_j = site_j·u, which
-// stand for its bounds.
+// propagation is the scratch of one worker for Gaussians of u, u = μ + G·ξ with a lower triangular
+// G and standard normal ξ, given the equations, which fix the first entries of ξ, and the sites.
+// The sites are factors e^{−p_j(s_j−c_j)²/2} of s_j = site_j·u, which approximate the bounds on
+// s_j.
 type propagation struct {
 	*rows
 	xi     []float64 // the first entries of ξ, as the equations fix them
@@ -61,9 +61,8 @@ func (w *propagation) given(mu, g []float64) (logp float64) {
 	return logp
 }
 
-// fit finds sites by sweeps of expectation propagation, for the Gaussian that
-// given read, and returns the log of its estimate of the probability of the
-// bounds.
+// fit determines the sites by sweeps of expectation propagation, for the Gaussian passed to given,
+// and returns the log of the estimated probability of the bounds.
 func (w *propagation) fit(precision, centre []float64, sweeps int) (logp float64) {
 	f := w.q - w.fixed
 	clear(precision)
@@ -92,8 +91,7 @@ func (w *propagation) fit(precision, centre []float64, sweeps int) (logp float64
 }
 
 const (
-	// leastCavity bounds the precision of a cavity, relative to that of the
-	// marginal, from below.
+	// leastCavity is a lower bound of the precision of a cavity, relative to that of the marginal.
 	leastCavity = 1e-9
 
 	// inert is the distance from a bound, in standard deviations of the cavity,
@@ -101,8 +99,8 @@ const (
 	inert = 9
 )
 
-// cavity returns mean and variance of s_j under all sites but its own, whose
-// precision and centre are p and c.
+// cavity returns mean and variance of s_j under all sites except its own, whose precision and
+// centre are p and c.
 func (w *propagation) cavity(j int, p, c float64) (mean, variance float64) {
 	f := w.q - w.fixed
 	slope := w.slope[j*f : (j+1)*f]
@@ -120,8 +118,7 @@ func (w *propagation) cavity(j int, p, c float64) (mean, variance float64) {
 	return m + float64((m-c)*p)/rest, 1 / rest
 }
 
-// update replaces site j by the one that gives s_j the moments that it has within
-// its bounds.
+// update replaces site j by the site that gives s_j the moments that s_j has within its bounds.
 func (w *propagation) update(j int, precision, centre []float64) {
 	f, p, c := w.q-w.fixed, precision[j], centre[j]
 	m, v := w.cavity(j, p, c)
@@ -160,9 +157,8 @@ func (w *propagation) update(j int, precision, centre []float64) {
 	precision[j], centre[j] = next, at
 }
 
-// evidence returns log E[Π_j e^{−p_j(s_j−c_j)²/2}] for the Gaussian that given read,
-// and stores the mean of ξ given the sites, and the factor of the inverse of its
-// covariance.
+// evidence returns log E[Π_j e^{−p_j(s_j−c_j)²/2}] for the Gaussian passed to given, and stores the
+// mean of ξ given the sites and the factor of the inverse of its covariance.
 func (w *propagation) evidence(precision, centre []float64) (logp float64) {
 	f := w.q - w.fixed
 	clear(w.factor)
@@ -196,9 +192,8 @@ func (w *propagation) evidence(precision, centre []float64) (logp float64) {
 	return logp
 }
 
-// The nodes and weights of the 16-point Gauss–Legendre rule on (−1, 1), the
-// positive ones (Abramowitz and Stegun 1964, table 25.4); TestTruncated checks
-// them.
+// The nodes and weights of the 16-point Gauss–Legendre rule on (−1, 1), positive nodes only
+// (Abramowitz and Stegun 1964, table 25.4); TestTruncated checks them.
 var (
 	legendreNode = [8]float64{
 		0.0950125098376374402, 0.2816035507792589132, 0.4580167776572273863, 0.6178762444026437484,
@@ -215,9 +210,9 @@ const (
 	pieces = 2  // of each side of the mode: the rule is then good to 1e-10
 )
 
-// truncated returns, for z ~ N(0, 1), log P(lo ≤ z ≤ hi) and mean and variance of z
-// given that, by quadrature from the mode on outwards: that is as good in the
-// tails and for narrow intervals as elsewhere. lo < hi.
+// truncated returns, for z ~ N(0, 1), log P(lo ≤ z ≤ hi) and the mean and variance of z given that
+// lo ≤ z ≤ hi, by quadrature from the mode outwards, which is as accurate in the tails and for
+// narrow intervals as elsewhere. lo < hi.
 func truncated(lo, hi float64) (logp, mean, variance float64) {
 	mode := min(max(0, lo), hi)
 	var node, weight [4 * pieces * len(legendreNode)]float64

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// rows is a system in terms of u = U·x, with orthonormal rows of U: the first
-// entries of u have given values, and combinations of all have bounds.
+// rows is a system in terms of u = U·x, where U has orthonormal rows: the first entries of u have
+// given values, and linear combinations of all entries have bounds.
 type rows struct {
 	n, q, fixed int
 	basis       []float64 // U, q × n
@@ -19,8 +19,8 @@ type rows struct {
 	logVolume   float64   // log density of the equations as given = that of u − logVolume
 }
 
-// newRows reads a set for series of n entries. Two-sided rows no wider than width
-// become equations; if full, U is square.
+// newRows reads a set for series of n entries. Two-sided rows at most as wide as width become
+// equations; if full is set, U is square.
 func newRows(set Set, n int, width float64, full bool) (*rows, error) {
 	linear, curved := set.Split()
 	if curved != nil && curved.Len() > 0 {
@@ -69,7 +69,7 @@ func newRows(set Set, n int, width float64, full bool) (*rows, error) {
 	return r, r.bound(all.T[r.fixed*r.q : (r.fixed+len(r.lo))*r.q])
 }
 
-// bound keeps the inequalities that the equations leave open.
+// bound keeps the inequalities that the equations do not decide.
 func (r *rows) bound(site []float64) error {
 	lo, hi := r.lo, r.hi
 	r.lo, r.hi = nil, nil
@@ -99,7 +99,7 @@ func (r *rows) bound(site []float64) error {
 // sites returns the number of inequalities.
 func (r *rows) sites() int { return len(r.lo) }
 
-// clear removes what v has along U.
+// clear removes the component of v along U.
 func (r *rows) clear(v []float64) {
 	for k := range r.q {
 		u := r.basis[k*r.n : (k+1)*r.n]

@@ -18,23 +18,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Sampler draws from the distribution of a denoiser of reals given a [Set], by
-// clouds of weighted particles. A run is a function of (model, set, configuration):
-// every cloud has random streams of its own. Neither Workers nor the division of clouds
-// among samplers (Config.First) changes a bit.
+// Sampler draws from the distribution of a denoiser of reals given a [Set], by clouds of weighted
+// particles. A run is a function of (model, set, configuration): every cloud has its own random
+// streams. Neither Workers nor the division of clouds among samplers (Config.First) changes a bit.
 //
 // Equations and inequalities hold to the rounding of float32. The distribution is
 // approximate: see the package doc.
 //
-// On mixtures of five Gaussians in eight dimensions given two equations, the energy
-// distance to the conditional distribution, in units of that of exact draws, is
+// On mixtures of five Gaussians in eight dimensions given two equations, the energy distance to the
+// conditional distribution, in units of the energy distance of exact draws, is
 //
 //	closed form 1.9 ± .7   ancestral .8 ± .5   particles 1.5 ± .1
 //	cps 13   pdm 31   prodigy 31   cps-metric 33   noise-corrected 34   cop-ft 37
 //
-// (go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the settings).
-// With 10 000 samples, the flag -inequalities as in the first column, 8 seeds of the
-// particles and 8 to 32 of the others:
+// (go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the settings). With 10 000
+// samples, the flag -inequalities as in the first column, 8 seeds for the particles and 8 to 32 for
+// the other methods:
 //
 //	dimensions, inequalities   closed form   ancestral     particles
 //	8, 0                       0.86 ± .07    1.25 ± .16    0.92 ± .16
@@ -45,9 +44,9 @@ import (
 //	2, 1                       0.97 ± .12    1.40 ± .27    1.25 ± .56
 //	2, 2                       1.78 ± .39    1.36 ± .19
 //
-// The weights of modes are within .011 in total variation everywhere. The closed form is
-// exact, so its figures show the effect of chance: with two modes, as in two dimensions,
-// chance is most of the distance.
+// The weights of modes are within .011 in total variation everywhere. The closed form is exact, so
+// its figures show the effect of chance: with two modes, as in two dimensions, chance accounts for
+// most of the distance.
 //
 // Methods must not be called concurrently with each other.
 type Sampler struct {
@@ -63,7 +62,7 @@ type Sampler struct {
 	count     []int
 	evidence  slots.Estimate // mean of Ẑ over the clouds so far
 
-	// The cloud under way.
+	// The current cloud.
 	on           step
 	alpha        float64
 	more         float64 // log Ẑ of it up to the last resampling
@@ -71,18 +70,17 @@ type Sampler struct {
 	move, finish func(w, i int) error
 }
 
-// begun is how a particle begins: with pure noise.
+// begun is the initial state of a particle: pure noise.
 type begun struct{ noise.Schedule }
 
 func (begun) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
 // New returns a sampler. It uses the moments of a [Posterior] or the derivatives of a
-// denoise.Differentiable (see energy.As), and differences of predictions of any other
-// model.
+// denoise.Differentiable (see energy.As), and differences of predictions for any other model.
 //
-// Errors: a nil model or set; a set with curved rows, with rows that do not fit, or with
-// none that have bounds; a field of the configuration out of range; equations that
-// exclude each other, which wraps constraint.ErrInfeasible.
+// It returns an error if the model or the set is nil; if the set has curved rows, rows that do not
+// fit, or no rows with bounds; or if a field of the configuration is out of range. If the equations
+// contradict each other, the error wraps constraint.ErrInfeasible.
 func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Config) (*Sampler, error) {
 	n, levels, err := slots.Model("twisted: New", model)
 	if err = cmp.Or(
@@ -132,9 +130,9 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 	return s, nil
 }
 
-// Sample fills x, any number of samples × sites. A call begins with a new cloud and
-// takes Config.PerCloud samples from each. The error, of the model or of ctx, names the
-// cloud and the step. It wraps constraint.ErrInfeasible if no particle ended in the set.
+// Sample fills x, any number of samples × sites. A call begins with a new cloud and takes
+// Config.PerCloud samples from each cloud. An error of the model or of ctx names the cloud and the
+// step. The error wraps constraint.ErrInfeasible if no particle ended in the set.
 func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	if ctx == nil {
 		return fmt.Errorf("twisted: Sample: ctx = nil")
@@ -158,17 +156,16 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	return nil
 }
 
-// LogProb returns an estimate of the log-probability of the set under the model, in
-// nats, and its standard error; with equations it estimates their log-density. The
-// estimate is the log of the mean Ẑ of all clouds, and each Ẑ is unbiased for the
-// discretised reverse diffusion. Both are NaN before the first cloud, and the error
-// also before the second.
+// LogProb returns an estimate of the log-probability of the set under the model, in nats, and its
+// standard error. With equations it estimates their log-density. The estimate is the log of the
+// mean of Ẑ over all clouds, and each Ẑ is unbiased for the discretised reverse diffusion. Before
+// the first cloud both are NaN; before the second, the standard error is.
 func (s *Sampler) LogProb() (logp, stderr float64) {
 	logp, stderr = s.evidence.Mean()
 	return logp - s.logVolume, stderr
 }
 
-// cloud brings particles from noise to samples.
+// cloud moves particles from noise to samples.
 func (s *Sampler) cloud(ctx context.Context) error {
 	number := s.cfg.First + s.evidence.N
 	s.choice.Seed(s.cfg.Seed, 1<<63|uint64(number))
@@ -189,7 +186,7 @@ func (s *Sampler) cloud(ctx context.Context) error {
 	return nil
 }
 
-// weighOne takes what is likely from where particle i is into its weight.
+// weighOne multiplies the weight of particle i by how likely the constraint is from its state.
 func (s *Sampler) weighOne(w, i int) error {
 	p := s.particles[i]
 	if err := s.view.look(i, p, s.e.Slots[i].V, s.alpha); err != nil {
@@ -230,7 +227,7 @@ func (s *Sampler) finishOne(w, i int) error {
 	return nil
 }
 
-// retry makes the error of a particle that of the run.
+// retry makes the error of a particle the error of the run.
 func (s *Sampler) retry(i int, fault error) error {
 	if fault == nil {
 		return nil
@@ -253,8 +250,8 @@ func (s *Sampler) weigh() (top, sum, squares float64, err error) {
 	return top, sum, squares, err
 }
 
-// renew resamples if few particles carry the weight, and records the mean weight,
-// which none of them then carries any more.
+// renew resamples if few particles carry the weight. It then records the mean weight, which is
+// removed from the particles.
 func (s *Sampler) renew() error {
 	top, sum, squares, err := s.weigh()
 	k := float64(len(s.particles))
@@ -278,8 +275,8 @@ func (s *Sampler) renew() error {
 	return nil
 }
 
-// harvest stores samples of a cloud that has been weighed, equally spaced in the weights;
-// one alone is drawn by weight.
+// harvest stores samples of a cloud that has been weighted, equally spaced in the cumulative
+// weights; a single sample is drawn by weight.
 func (s *Sampler) harvest(x []float32) {
 	top, sum, _ := resample.Moments(s.logw)
 	goal := float64(s.choice.Float64())
@@ -297,9 +294,9 @@ func (s *Sampler) harvest(x []float32) {
 	}
 }
 
-// particle is one state of a cloud, and what is known of its clean state: x_0 is
-// taken as N(mean, C̃) with C̃ = LLᵀ + c·(I − UᵀU), where L, n × q, has UL = G and so
-// UC̃Uᵀ = GGᵀ is that of the model, and c is the rest of the trace.
+// particle is one state of a cloud and what is known about its clean state: x_0 is approximated by
+// N(mean, C̃) with C̃ = LLᵀ + c·(I − UᵀU), where L, n × q, satisfies UL = G, so UC̃Uᵀ = GGᵀ is the
+// covariance of the model along U, and c accounts for the rest of the trace.
 type particle struct {
 	stream  *sampler.Stream
 	z       []float32

@@ -18,30 +18,29 @@ import (
 type BacktrackConfig struct {
 	Config
 	Mask     int32
-	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
+	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
 
-	// Visits is the number of complete states that a walk visits; the last is the
-	// sample. 0 means 8.
+	// Visits is the number of complete states that a walk visits; the last one is the sample. 0
+	// means 8.
 	Visits int
 
-	// Moves is the largest number of moves of a walk; 0 means 1000 per site and visit.
+	// Moves is the maximum number of moves of a walk; 0 means 1000 per site and visit.
 	Moves int
 }
 
-// Backtrack draws samples by value-guided backtracking (Rohatgi et al. 2025; for masked
-// diffusion MDM-VGB): a walk on the tree of unmasking paths. A move shows a random site
-// or takes the last one back. Let Z(u) be the probability of the language under the
-// prediction in state u, and V(u) its probability under the prediction in the state
-// before u, given the last token of u. The walk takes the last site back with
-// probability
+// Backtrack draws samples by value-guided backtracking (Rohatgi et al. 2025; for masked diffusion
+// MDM-VGB): a walk on the tree of unmasking paths. A move reveals a random site or masks the last
+// revealed site again. Let Z(u) be the probability of the language under the prediction in state u,
+// and V(u) its probability under the prediction in the state before u, given the last token of u.
+// The walk masks the last site again with probability
 //
 //	V(u) / (V(u) + Z(u)),
 //
-// and otherwise shows a random mask by a conditioned draw. It is reversible, for every
-// denoiser, with weight p(path)·1[x ∈ C] on complete paths, where p is the distribution
-// of unmasking one by one in random order. A prediction with zeros that others may not
-// have is mixed with the tokens that it rules out, as by diffusion.Particles; moves are
-// then refused at times, which keeps the walk reversible. The distribution of the complete
+// and otherwise reveals a random mask by a conditioned draw. For every denoiser, the walk is
+// reversible with weight p(path)·1[x ∈ C] on complete paths, where p is the distribution of
+// unmasking one site at a time in random order. A prediction may give zero probability to tokens
+// that other predictions allow. It is then mixed with these tokens, as in diffusion.Particles, and
+// moves are sometimes refused, which keeps the walk reversible. The distribution of the complete
 // states that it visits therefore tends to p(x_0 | C) as Visits grows. A walk costs one prediction
 // for every state that is new on its path.
 //
@@ -63,7 +62,7 @@ type Backtrack struct {
 	mixed []bool // by site
 }
 
-// walk is one path under way.
+// walk is one path in progress.
 type walk struct {
 	site   []int     // shown, in order
 	logV   []float64 // by depth: V
@@ -79,9 +78,9 @@ const (
 	defaultMoves  = 1000
 )
 
-// NewBacktrack returns walks on the model given the language of cfg.Projector. It binds
-// the projector under ctx. A walk keeps a prediction for every site of its path. Errors
-// are those of [NewRejection], and a mask that is no level.
+// NewBacktrack returns walks on the model given the language of cfg.Projector. It binds the
+// projector under ctx. A walk keeps a prediction for every site of its path. It returns the errors
+// of [NewRejection], and an error if the mask is not a level.
 func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg BacktrackConfig) (*Backtrack, error) {
 	const who = "unmask: NewBacktrack"
 	if err := check.Defaults(who+": ", check.Number("Visits", &cfg.Visits, 0, defaultVisits), check.Number("Moves", &cfg.Moves, 0, 0)); err != nil {
@@ -132,10 +131,10 @@ func (b *Backtrack) Len() int { return b.made }
 // Predictions returns the number of predictions that the denoiser has made.
 func (b *Backtrack) Predictions() int { return b.e.Asked }
 
-// Sample fills x, any number of samples × sites. After an error Len returns how many
-// samples have been made, and the next call begins with the walk after them, from its
-// start. The error wraps constraint.ErrInfeasible if the language has no weight at
-// the start of a walk or Moves did not suffice.
+// Sample fills x, any number of samples × sites. After an error Len returns how many samples have
+// been made, and the next call begins with the following walk, from its start. The error wraps
+// constraint.ErrInfeasible if the language has no weight at the start of a walk or if a walk
+// exceeds Moves.
 func (b *Backtrack) Sample(ctx context.Context, x []int32) error {
 	for left := samples(x, b.e.Sites); left > 0; {
 		n := min(len(b.walk), left)
@@ -157,8 +156,8 @@ func (b *Backtrack) Sample(ctx context.Context, x []int32) error {
 	return nil
 }
 
-// next moves a walk, whose present state has just been predicted, until it is
-// in a state that has not, or done.
+// next moves a walk, whose current state has just been predicted, until it reaches a state that has
+// not been predicted, or is done.
 func (b *Backtrack) next(_, i int) error {
 	s, w := &b.e.Slots[i], &b.walk[i]
 	h, v := b.here(w)
@@ -211,15 +210,15 @@ func (b *Backtrack) mix(s *slots.Slot[int32], v []float32) []float32 {
 	return v
 }
 
-// here returns the depth of a walk and its table there.
+// here returns the depth of a walk and its table at that depth.
 func (b *Backtrack) here(w *walk) (h int, v []float32) {
 	h = len(w.site)
 	size := b.e.Sites * b.e.Levels
 	return h, w.table[h*size : (h+1)*size]
 }
 
-// back masks the last site again. Where show would have drawn it from a mixture, only the
-// share 1−δ of the moves back is made: see show.
+// back masks the last site again. If show would have drawn the site from a mixture, only the share
+// 1−δ of these moves is made: see show.
 func (b *Backtrack) back(s *slots.Slot[int32], w *walk) {
 	h := len(w.site) - 1
 	if w.mixed[h+1] && s.Stream.Float64() < slots.Defence {
@@ -242,7 +241,7 @@ func (b *Backtrack) show(s *slots.Slot[int32], w *walk) error {
 		return nil
 	}
 	s.X[i] = b.clean[i]
-	// What the state before gives the language, now that the token shows.
+	// The probability of the language under the previous state's prediction, given the new token.
 	row, kept := b.masks.Row(v, i), b.masks.p
 	copy(kept, row)
 	slots.OneHot(row, s.X[i])

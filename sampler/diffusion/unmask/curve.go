@@ -12,19 +12,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Curve is the information curve of a distribution: Curve[n] is the mean entropy, in
-// nats, of one more site when n sites show,
+// Curve is the information curve of a distribution: Curve[n] is the mean entropy, in nats, of one
+// more site when n sites are unmasked,
 //
 //	Curve[n] = E_{S, i∉S} H(x_i | x_S),  |S| = n = 0 … sites−1,
 //
-// over random sites and tokens. It falls by the information that sites have about each
-// other, and determines which pace of unmasking costs least.
+// over random sites and tokens. The curve falls because sites carry information about each other,
+// and it determines which pace of unmasking has the smallest divergence.
 type Curve []float64
 
-// Information estimates the curve of a denoiser from samples × sites tokens x that
-// follow its distribution (data, or samples of the denoiser). Every sample is masked
-// and shown again site by site, in a random order from stream (seed, sample), with one
-// prediction per site. The standard error falls with the root of samples × sites.
+// Information estimates the curve of a denoiser from samples × sites tokens x that follow its
+// distribution (data, or samples of the denoiser). Every sample is masked and then unmasked site by
+// site, in a random order from stream (seed, sample), with one prediction per site. The standard
+// error is inversely proportional to the square root of samples × sites.
 func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, x []int32, seed uint64) (Curve, error) {
 	if err := check.Given("unmask: Information", "model", model); err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 //
 //	Σ_steps Σ_{n=c}^{c'−1} (Curve[c] − Curve[n]),
 //
-// with c and c' the numbers of sites that show before and after a step (the inference
-// schedules of Chen et al. 2025). It panics unless counts are ≥ 1 and sum to len(c).
+// with c and c' the numbers of unmasked sites before and after a step (the inference schedules of
+// Chen et al. 2025). It panics unless counts are ≥ 1 and sum to len(c).
 func (c Curve) Divergence(counts []int) float64 {
 	sum, from := 0.0, 0
 	for k, n := range counts {
@@ -104,7 +104,7 @@ func (c Curve) Divergence(counts []int) float64 {
 	return sum
 }
 
-// cost is what revealing sites from … to−1 at once loses.
+// cost returns the information lost by revealing sites from … to−1 at once.
 func (c Curve) cost(from, to int) (sum float64) {
 	for n := from + 1; n < to; n++ {
 		sum += c[from] - c[n]
@@ -112,14 +112,14 @@ func (c Curve) cost(from, to int) (sum float64) {
 	return sum
 }
 
-// Plan returns the counts of the given number of steps, 1 … len(c), that minimise
-// [Curve.Divergence], and that divergence. It takes len(c)²·steps additions.
+// Plan returns the counts for the given number of steps, 1 … len(c), that minimise
+// [Curve.Divergence], and the minimum. It takes len(c)²·steps additions.
 func (c Curve) Plan(steps int) (counts []int, divergence float64, err error) {
 	n := len(c)
 	if steps < 1 || steps > n {
 		return nil, 0, fmt.Errorf("unmask: Curve: steps = %d, want 1 … %d", steps, n)
 	}
-	// best[k·(n+1)+to]: the least divergence of k steps that show to sites.
+	// best[k·(n+1)+to]: the smallest divergence of k steps that unmask to sites.
 	best, from := make([]float64, (steps+1)*(n+1)), make([]int, (steps+1)*(n+1))
 	for i := range best {
 		best[i] = math.Inf(1)

@@ -1,24 +1,22 @@
-// Package unmask has samplers for masked diffusion that choose which tokens to reveal,
-// and when to take them back.
+// Package unmask has samplers for masked diffusion that choose which tokens to reveal and when to
+// mask them again.
 //
 // The processes work with diffusion.New and any projection:
 //
 //   - [Scheduled] reveals random masks at a pace that [Curve.Plan] finds;
 //   - [EntropyBound] reveals as many masks as a bound on their entropy allows;
-//   - [Threshold] reveals the tokens that the denoiser is certain of, and can edit them
-//     later;
-//   - [Planned] reveals the tokens that a planner ranks first, and masks the others
-//     again;
+//   - [Threshold] reveals the tokens of which the denoiser is certain, and can edit them later;
+//   - [Planned] reveals the tokens that a planner ranks first, and masks the others again;
 //   - [Blocks] reveals blocks from left to right.
 //
-// The distance of each from the denoiser's distribution p either has a bound, stated
-// with the type, or is computed by enumeration in the tests; the command in
-// docs/CHECKS.md prints a table.
+// For each process, the distance from the denoiser's distribution p either has a bound, stated with
+// the type, or is computed by enumeration in the tests; the command in docs/CHECKS.md prints a
+// table.
 //
-// Two runners sample from p given a language: [Rejection] accepts paths of conditioned
-// steps by their weights, with a bound on the error that remains; [Backtrack] walks on
-// paths and takes back unlikely tokens. If the language is not very unlike p, they need
-// far fewer predictions than diffusion.Particles.
+// Two runners sample from p given a language: [Rejection] accepts paths of conditioned steps by
+// their weights, with a bound on the remaining error; [Backtrack] walks on paths and masks unlikely
+// tokens again. If the language is not very unlikely under p, both need far fewer predictions than
+// diffusion.Particles.
 package unmask
 
 import (
@@ -31,20 +29,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// masks is what the steps of this package share: a state of tokens and masks.
+// masks holds what the steps of this package share: a state of tokens and masks.
 type masks struct {
 	slots.Absorbing
 	p []float32 // scratch: a row
 }
 
-// bind checks what every process here has.
+// bind checks the settings that every process of this package has.
 func bind(name string, mask int32, schedule noise.Schedule, sites, levels int) (masks, error) {
 	m, err := slots.NewAbsorbing("unmask: "+name, mask, schedule, sites, levels)
 	return masks{m, make([]float32, m.Levels)}, err
 }
 
-// after returns the time at which the given number of sites are expected to be masked,
-// 0 for none. The denoiser sees it before the next step.
+// after returns the time at which the given number of sites are expected to be masked, or 0 if the
+// number is 0. The denoiser is given this time before the next step.
 func (m *masks) after(left int) float64 {
 	if left <= 0 {
 		return 0
@@ -64,8 +62,8 @@ func (m *masks) draw(v []float32, i int, r *sampler.Stream) (int32, error) {
 	return l, nil
 }
 
-// share returns the probability of a token at site i, and the likeliest token
-// with its own. A row without weight gives zeros.
+// share returns the probability of a token at site i, and the likeliest token with its probability.
+// A row without weight gives zeros.
 func (m *masks) share(v []float32, i int, token int32) (p float64, best int32, top float64) {
 	var total [1]float64
 	row := m.Row(v, i)
@@ -115,7 +113,7 @@ func (m *masks) show(sites []int, x []int32, v []float32, r *sampler.Stream) (er
 	return nil
 }
 
-// put shows the tokens of x0 at some sites.
+// put reveals the tokens of x0 at some sites.
 func put(sites []int, x, x0 []int32) {
 	for _, i := range sites {
 		x[i] = x0[i]

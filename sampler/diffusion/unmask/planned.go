@@ -15,32 +15,32 @@ import (
 
 // Planner ranks the sites of a state for [Planned].
 type Planner interface {
-	// Plan stores a score for every site; sites with higher scores are shown first.
-	// x is the state, x0 the token that each site has or would get, and v the
-	// prediction for x, each row up to a constant. Plan may be called concurrently
-	// and must not keep the slices. NaN counts as −Inf.
+	// Plan stores a score for every site; sites with higher scores are revealed first. x is the
+	// state, x0 the token that each site has or would get, and v the prediction for x, each row up
+	// to a constant. Plan may be called concurrently and must not keep the slices. NaN counts as
+	// −Inf.
 	Plan(score []float64, x, x0 []int32, v []float32)
 }
 
-// Planned draws a token for every mask, lets a planner rank all sites, and shows those
-// ranked first, as many as an even pace asks for. All others are masked, including
-// those that showed before: a token that the planner takes for noise is drawn again.
-// This is the path planning of P2 (Peng et al. 2025) and the
-// think-while-you-generate of DDPD (Liu et al. 2024).
+// Planned draws a token for every mask, lets a planner rank all sites, and reveals the
+// highest-ranked ones, as many as an even pace requires. All others are masked, including sites
+// that were unmasked before: a token that the planner considers noise is drawn again. This is the
+// path planning of P2 (Peng et al. 2025) and the think-while-you-generate of DDPD (Liu et al.
+// 2024).
 //
-// It samples from p if the ranks are random, no site is masked again and every step
-// reveals one site. Otherwise the distribution depends on the planner.
+// It samples from p if the ranks are random, no site is masked again and every step reveals one
+// site. Otherwise the distribution depends on the planner.
 type Planned struct {
 	Mask     int32
-	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
+	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
 
-	// Planner ranks the sites; if nil, a site's score is the log-probability of its
-	// token by the denoiser. With a denoiser that repeats the tokens that show,
-	// these are never masked again.
+	// Planner ranks the sites. If it is nil, a site's score is the log-probability of its token
+	// under the denoiser. If the denoiser repeats the unmasked tokens, these are then never masked
+	// again.
 	Planner Planner
 
-	// Keep is added to the scores of tokens that show; with +Inf no token is masked
-	// again. Noise is the scale of Gumbel noise on all scores, ≥ 0.
+	// Keep is added to the scores of unmasked tokens; with +Inf no token is masked again. Noise is
+	// the scale of the Gumbel noise added to all scores, ≥ 0.
 	Keep, Noise float64
 }
 
@@ -93,8 +93,8 @@ func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 	return nil
 }
 
-// Renoise implements diffusion.Renoiser. Tokens that are masked again are drawn again
-// jointly with the others, so the result stays in a language.
+// Renoise implements diffusion.Renoiser. Tokens that are masked again are later drawn jointly with
+// the others, so the result stays in a language.
 func (p *planned) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	p.plan(x, x0, v, r)
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Scheduled reveals Counts[k] masks in step k, chosen at random, each by an independent
-// draw from the prediction. The last step reveals all masks that are left. With exact
-// predictions and the order of the sites known, [Curve.Divergence] is the divergence of
-// its distribution q from p, and [Curve.Plan] finds the counts that minimise it. Counts
-// of 1 throughout sample from p.
+// Scheduled reveals Counts[k] masks in step k, chosen at random, each by an independent draw from
+// the prediction. The last step reveals all remaining masks. If predictions are exact and the order
+// of the sites is known, [Curve.Divergence] is the divergence of the resulting distribution q from
+// p, and [Curve.Plan] finds the counts that minimise it. If all counts are 1, Scheduled samples
+// from p.
 type Scheduled struct {
 	Mask     int32
-	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
+	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
 
-	// Counts are ≥ 1; nil means one mask a step.
+	// Counts are ≥ 1; nil means one mask per step.
 	Counts []int
 }
 
@@ -91,15 +91,15 @@ func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) f
 	return p.after(left - p.n)
 }
 
-// Blocks reveals blocks of sites from left to right and random masks within a
-// block (block diffusion, Arriola et al. 2025). Size 1 is autoregressive; Size 0, all
-// sites in one block, is [Scheduled]. With one mask a step it samples from p. With more,
-// it loses the information that sites of one block have about each other.
+// Blocks reveals blocks of sites from left to right and random masks within a block (block
+// diffusion, Arriola et al. 2025). Size 1 is autoregressive; Size 0, all sites in one block, is
+// [Scheduled]. With one mask per step it samples from p. With more, it loses the information that
+// sites of one block have about each other.
 type Blocks struct {
 	Mask     int32
-	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
-	Size     int            // sites of a block, 0 for all
-	Steps    int            // of a block, even shares; 0 means one mask a step
+	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
+	Size     int            // sites per block; 0 means all sites
+	Steps    int            // steps per block, each revealing an equal share; 0 means one mask per step
 }
 
 // Bind checks the fields against the shape.
@@ -136,19 +136,18 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 	return p.after(p.Left(x) - p.n)
 }
 
-// EntropyBound reveals in every step the largest set U of masks, those of least
-// entropy H first, with
+// EntropyBound reveals in every step the largest set U of masks, taken in order of increasing
+// entropy H, with
 //
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //
-// each by an independent draw (entropy-bounded unmasking, Ben-Hamu et al. 2025). The
-// left side bounds the information that the sites of U have about each other, so with
-// exact predictions KL(p‖q) ≤ Bound × the mean number of steps. Bound 0 samples from p
-// and still reveals sites that are certain in one step. The set depends on the state
-// alone, never on the draws.
+// each by an independent draw (entropy-bounded unmasking, Ben-Hamu et al. 2025). The left side
+// bounds the information that the sites of U have about each other, so with exact predictions
+// KL(p‖q) ≤ Bound × the mean number of steps. With Bound 0 it samples from p, yet sites that are
+// certain are still revealed in one step. The set depends only on the state, never on the draws.
 type EntropyBound struct {
 	Mask     int32
-	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
+	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
 	Bound    float64        // in nats, ≥ 0
 }
 
@@ -171,9 +170,9 @@ type entropyBound struct {
 // MaxSteps implements diffusion.Clocked.
 func (p *entropyBound) MaxSteps(int) int { return p.Sites }
 
-// Next implements diffusion.Steps. How many masks give way is not known before the
-// prediction, so the denoiser sees the time for one mask less. The last step of a sample
-// without masks changes nothing.
+// Next implements diffusion.Steps. The number of masks to reveal is not known before the
+// prediction, so the denoiser is given the time for one mask less. For a sample without masks, the
+// last step changes nothing.
 func (p *entropyBound) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	return p.after(p.Left(x) - 1)
 }
@@ -205,8 +204,8 @@ func (p *entropyBound) Reverse(x []int32, _, v []float32, _, _ float64, r *sampl
 	return p.show(p.chosen(x, v), x, v, r)
 }
 
-// Renoise implements diffusion.Renoiser: the same sites, by entropies before the
-// language.
+// Renoise implements diffusion.Renoiser. It reveals the same sites, by their entropies before the
+// language is applied.
 func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	put(p.chosen(x, v), x, x0)
 }

@@ -20,19 +20,20 @@ import (
 type RejectionConfig struct {
 	Config
 
-	// Steps of the time grid; 0 means 128; processes with a clock ignore it.
+	// Steps is the number of steps of the time grid; 0 means 128; a diffusion.Clocked process
+	// ignores it.
 	Steps int
 
-	// Tuning is the number of paths with which the tuning run begins, which sets the
-	// cap; 0 means 512. They give no samples.
+	// Tuning is the initial number of paths of the tuning run, which sets the cap; 0 means 512.
+	// These paths give no samples.
 	Tuning int
 
-	// Excess is the share of the weight that may be above the cap, in (0, 1); 0 means
-	// 0.002. Where it is not kept, the error is an [*ExcessError].
+	// Excess is the share of the weight that may lie above the cap, in (0, 1); 0 means 0.002. If
+	// the share is larger, the error is an [*ExcessError].
 	Excess float64
 
-	// Trials is the largest number of paths for one sample, and of the tuning run; 0
-	// means 100 000.
+	// Trials is the maximum number of paths for one sample, and for the tuning run; 0 means 100
+	// 000.
 	Trials int
 }
 
@@ -43,9 +44,8 @@ const (
 	defaultTrials = 100_000
 )
 
-// Rejection draws independent samples from p(x_0 | C), where p is the distribution of
-// the unconstrained diffusion with the same process and steps, whether its predictions
-// are exact or not.
+// Rejection draws independent samples from p(x_0 | C), where p is the distribution of the
+// unconstrained diffusion with the same process and steps. The predictions need not be exact.
 //
 // A path of conditioned steps ends in x with a weight W such that
 // E W·1[x] = p(x, C) (see diffusion.Particles). A path is accepted with
@@ -53,14 +53,15 @@ const (
 //
 //	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W.
 //
-// A tuning run finds the least cap c with at most a quarter of the share Excess of its
-// weight above it, and judges it by as many new paths: until these have at most half of
-// Excess above it, and are as many as 2/Excess or a quarter of Trials, all of them become
-// the tuning run, which doubles. [Rejection.Excess] estimates the bound from all later
-// paths. One cap for all samples keeps them independent, at 1/E min(W/c, 1) paths each.
+// A tuning run finds the smallest cap c for which at most Excess/4 of the weight of its paths lies
+// above c. It then tests the cap with equally many new paths. The cap passes if at most Excess/2 of
+// their weight lies above it and there are at least min(2/Excess, Trials/4) of them. Otherwise all
+// paths so far form a new tuning run, twice as large. [Rejection.Excess] estimates the bound from
+// all later paths. Using one cap for all samples keeps them independent, at 1/E min(W/c, 1) paths
+// per sample.
 //
-// Paths run in batches on the goroutine of Sample. Samples come in the order of their
-// paths, so Batch changes only the time they take.
+// Paths run in batches on the goroutine of Sample. Samples come in the order of their paths, so
+// Batch does not change results.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig
@@ -73,13 +74,13 @@ type Rejection struct {
 	since  int       // paths since the last sample
 	queue  [][]int32 // accepted and not yet asked for
 
-	// Over paths after the tuning run: of W, and the log of Σ(W−c)₊.
+	// Over paths after the tuning run: W, and the log of Σ(W−c)₊.
 	mean   slots.Estimate
 	excess float64
 }
 
-// ExcessError is the error of a [Rejection] whose weights are so unequal that the share
-// of them above the cap is larger than asked for.
+// ExcessError is the error of a [Rejection] whose weights are so unequal that the share of the
+// weight above the cap is larger than requested.
 type ExcessError struct {
 	Excess float64 // the share, of Paths
 	Want   float64 // RejectionConfig.Excess
@@ -97,9 +98,9 @@ func (e *ExcessError) Error() string {
 // NewRejection returns a sampler from the model with the process, given the language of
 // cfg.Projector. It binds the projector under ctx.
 //
-// Errors: a nil model or process, a model that is guided at the posterior, a process whose
-// steps are not diffusion.Joint, a projector whose projection cannot draw or has a memory,
-// a field out of range.
+// It returns an error if the model or the process is nil, the model is guided at the posterior, the
+// steps of the process are not diffusion.Joint, the projector's projection cannot draw or has a
+// memory, or a field is out of range.
 func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
 	const who = "unmask: NewRejection"
 	cfg.Excess = cmp.Or(cfg.Excess, defaultExcess)
@@ -146,8 +147,8 @@ func (r *Rejection) Len() int { return r.made }
 // those of the tuning run.
 func (r *Rejection) Predictions() int { return r.paths.Asked }
 
-// Excess returns an estimate of E(W−c)₊ / E W, which bounds the total variation distance
-// of the samples' distribution to p(·|C). It is NaN before the first sample.
+// Excess returns an estimate of E(W−c)₊ / E W, which bounds the total variation distance between
+// the samples' distribution and p(·|C). It is NaN before the first sample.
 func (r *Rejection) Excess() float64 {
 	if r.mean.N == 0 {
 		return math.NaN()
@@ -159,11 +160,11 @@ func (r *Rejection) Excess() float64 {
 // the tuning run, and its relative standard error. Both are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
-// Sample fills x, any number of samples × sites. After an error Len returns how many
-// samples have been made, and the next call continues after them. The error wraps
-// constraint.ErrInfeasible if no path of the tuning run has weight or Trials paths gave
-// no sample. It is an [*ExcessError] if the tuning run finds no cap, and, with x filled, if
-// the share of the weight above it turns out to be more than Config.Excess.
+// Sample fills x, any number of samples × sites. After an error Len returns how many samples have
+// been made, and the next call continues after them. The error wraps constraint.ErrInfeasible if no
+// path of the tuning run has weight or if Trials paths gave no sample. It is an [*ExcessError] if
+// the tuning run finds no cap. If it turns out after sampling that more than RejectionConfig.Excess
+// of the weight lies above the cap, the error is an [*ExcessError] too, but x is filled.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	samples(x, r.paths.Sites)
 	if !r.tuned {
@@ -222,7 +223,7 @@ func (r *Rejection) choose(ctx context.Context) error {
 		seen, held := w[:len(w)/2], w[len(w)/2:]
 		r.logCap = resample.LeastCap(seen, r.cfg.Excess/4)
 		e := excess(held, r.logCap)
-		// Fewer paths cannot show so small a share.
+		// Fewer paths cannot show that the share is so small.
 		if e <= r.cfg.Excess/2 && float64(len(held)) >= min(2/r.cfg.Excess, float64(r.cfg.Trials)/4) {
 			r.logCap = max(r.logCap, resample.LeastCap(w, r.cfg.Excess/8))
 			r.next, r.tuned = len(w), true
@@ -234,7 +235,7 @@ func (r *Rejection) choose(ctx context.Context) error {
 	}
 }
 
-// excess returns Σ(W−c)₊/ΣW, 1 if all weights are 0.
+// excess returns Σ(W−c)₊/ΣW, or 1 if all weights are 0.
 func excess(logW []float64, logCap float64) float64 {
 	above, sum := 0.0, 0.0
 	for _, l := range logW {
@@ -248,7 +249,7 @@ func excess(logW []float64, logCap float64) float64 {
 	return above / sum
 }
 
-// more runs a batch of paths and queues those that are accepted.
+// more runs a batch of paths and queues the accepted ones.
 func (r *Rejection) more(ctx context.Context) error {
 	n := r.cfg.Batch
 	if err := r.run(ctx, r.next, n); err != nil {
@@ -272,15 +273,15 @@ func (r *Rejection) more(ctx context.Context) error {
 // Config holds the settings that the runners of this package share.
 type Config struct {
 	Seed  uint64 // path or walk i draws from stream (Seed, i)
-	Batch int    // paths or walks under way together; 0: as many as fit in 256 MiB, at most 64; never changes results
+	Batch int    // paths or walks advanced together; 0 means as many as fit in 256 MiB, at most 64; never changes results
 	Meta  any    // conditioning for the denoiser, passed through
 
 	// Projector is the language: its projection must be a diffusion.Drawer.
 	Projector diffusion.Projector
 }
 
-// language checks the arguments of a runner and binds its projector. tables is the number
-// of predictions that a path keeps, 0 for one per site.
+// language checks the arguments of a runner and binds its projector. tables is the number of
+// predictions that a path keeps; 0 means one per site.
 func language(ctx context.Context, who string, d energy.Denoiser[int32], cfg *Config, tables int) (drawer slots.Drawer, sites, levels int, err error) {
 	if sites, levels, err = slots.Model(who, d); err != nil {
 		return nil, 0, 0, err

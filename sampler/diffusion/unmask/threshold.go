@@ -10,21 +10,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Threshold draws a token for every mask and reveals those of probability ≥ Reveal, and
-// always the likeliest, the first among equals. With Edit set, a token that shows is
-// replaced by the likeliest token of its row if that has probability ≥ Edit (LLaDA 2,
-// Bie et al. 2025). Edits need a denoiser that predicts tokens that show from the
-// others; one that repeats them edits nothing.
+// Threshold draws a token for every mask and reveals those of probability ≥ Reveal, and always the
+// likeliest one (on ties, the first). With Edit set, an unmasked token is replaced by the likeliest
+// token of its row if that has probability ≥ Edit (LLaDA 2, Bie et al. 2025). Edits need a denoiser
+// that predicts unmasked tokens from the other tokens; with a denoiser that repeats them, nothing
+// is edited.
 //
-// It does not sample from p: likely tokens are favoured, as by diffusion.Ordered.
+// It does not sample from p: likely tokens are favoured, as in diffusion.Ordered.
 type Threshold struct {
 	Mask     int32
-	Schedule noise.Schedule // of the times that the denoiser sees; LogLinear{} if nil
+	Schedule noise.Schedule // determines the times given to the denoiser; LogLinear{} if nil
 	Reveal   float64        // 0 means 0.9
 	Edit     float64        // 0 means no edits; else > ½, so that at most one token can be as likely
 	Greedy   bool           // take the likeliest token instead of a draw
 
-	// Passes is the number of steps for edits after the last mask has gone.
+	// Passes is the number of steps for edits after the last mask has been revealed.
 	Passes int
 }
 
@@ -92,7 +92,7 @@ func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sample
 	return nil
 }
 
-// step edits what shows by raw and reveals tokens by v.
+// step edits unmasked tokens by raw and reveals tokens by v.
 func (p *threshold) step(x []int32, raw, v []float32) {
 	first, best := -1, -1.0
 	for i, l := range x {
@@ -117,8 +117,8 @@ func (p *threshold) step(x []int32, raw, v []float32) {
 	}
 }
 
-// Renoise implements diffusion.Renoiser. Conditioned predictions repeat what
-// shows, so nothing is edited.
+// Renoise implements diffusion.Renoiser. Conditioned predictions repeat unmasked tokens, so nothing
+// is edited.
 func (p *threshold) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	copy(p.token, x0)
 	p.step(x, v, v)

@@ -24,7 +24,7 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 // most bounds numbers of steps.
 const most = 1 << 30
 
-// fields goes through what a checkpoint has.
+// fields reads or writes the checkpoint.
 func (k *kernel) fields(f *wire.Fields) {
 	recorded := k.record != nil
 	f.Int("auto: phase", (*int)(&k.phase), int(waiting), int(decided))
@@ -58,7 +58,7 @@ func (k *kernel) fields(f *wire.Fields) {
 	}
 }
 
-// check returns an error if phase and record of a checkpoint do not fit each other.
+// check returns an error if the phase and the record of a checkpoint do not match.
 func (k *kernel) check(recorded bool) error {
 	trials := k.phase == tuning || k.phase == trying
 	return cmp.Or(
@@ -67,7 +67,8 @@ func (k *kernel) check(recorded bool) error {
 	)
 }
 
-// fieldsOf goes through the results of a candidate. Where they are read it makes its kernel.
+// fieldsOf reads or writes the results of a candidate. When it reads, it also builds the
+// candidate's kernel.
 func (k *kernel) fieldsOf(f *wire.Fields, c *candidate) {
 	there := c.kernel != nil
 	f.Bool("auto: a kernel", &there)
@@ -88,7 +89,7 @@ func (k *kernel) fieldsOf(f *wire.Fields, c *candidate) {
 	}
 }
 
-// restore makes the record of a checkpoint, if there is one, and the trials of the candidates.
+// restore builds the record of a checkpoint, if there is one, and the trials of the candidates.
 func (k *kernel) restore(recorded bool) error {
 	if k.now().kernel == nil {
 		return fmt.Errorf("auto: the checkpoint has no kernel for %s, which moves its chains", k.now().name)

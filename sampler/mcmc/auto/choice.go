@@ -44,15 +44,15 @@ const (
 	rounds     = 3
 )
 
-// Of ten parts of warm-up, those of tuning and of each round of trials.
+// Tenths of warm-up for tuning and for each round of trials.
 const (
 	tenth     = 10
 	tunes     = 3
 	triesEach = 2
 )
 
-// After each round but the last those candidates stay whose rate is at least a share of the
-// best rate, and at most so many of them.
+// After each round except the last, a candidate stays only if its rate is at least this share of
+// the best rate, and at most this many candidates stay.
 var (
 	share = [rounds - 1]float64{0.1, 0.3}
 	stay  = [rounds - 1]func(candidates int) int{
@@ -61,7 +61,7 @@ var (
 	}
 )
 
-// now returns the candidate that moves the chains at present.
+// now returns the candidate that currently moves the chains.
 func (k *choice) now() *candidate { return &k.all[k.current] }
 
 // alive returns the number of candidates that may still be chosen.
@@ -74,7 +74,7 @@ func (k *choice) alive() (n int) {
 	return n
 }
 
-// plan begins the trials of a warm-up with the given number of steps left.
+// plan begins the trials in a warm-up that has the given number of steps left.
 func (k *choice) plan(steps int) {
 	k.total = steps
 	n, capacity := k.alive(), steps/stepsEach
@@ -99,7 +99,7 @@ func (k *choice) plan(steps int) {
 	k.visit(k.first(-1), k.perVisit)
 }
 
-// crop leaves out all but the first capacity of n candidates.
+// crop drops all but the first capacity of n candidates.
 func (k *choice) crop(n, capacity int) {
 	kept := 0
 	for i := range k.all {
@@ -119,8 +119,7 @@ func (k *choice) crop(n, capacity int) {
 	}
 }
 
-// first returns the first candidate after number i that may be chosen, −1 if there is
-// none.
+// first returns the first candidate after number i that may be chosen, or −1 if there is none.
 func (k *choice) first(i int) int {
 	for i++; i < len(k.all); i++ {
 		if k.all[i].kernel != nil {
@@ -130,7 +129,7 @@ func (k *choice) first(i int) int {
 	return -1
 }
 
-// visit gives the chains to a candidate.
+// visit hands the chains to a candidate.
 func (k *choice) visit(i, steps int) {
 	k.behind = k.behind || i != k.current
 	k.current, k.left = i, steps
@@ -139,7 +138,7 @@ func (k *choice) visit(i, steps int) {
 	}
 }
 
-// next ends a visit and begins the one after it.
+// next ends a visit and begins the next one.
 func (k *choice) next() {
 	i := k.first(k.current)
 	if i >= 0 {
@@ -168,8 +167,8 @@ func (k *choice) visitLength() int {
 	return max(2, triesEach*k.total/tenth/max(k.entered, 1))
 }
 
-// judge ends a round of trials: it drops candidates and returns the winner, −1 if another
-// round follows.
+// judge ends a round of trials: it drops candidates and returns the winner, or −1 if another round
+// follows.
 func (k *choice) judge() int {
 	rate := make([]float64, len(k.all))
 	var order []int
@@ -236,7 +235,7 @@ type candidate struct {
 	trial
 }
 
-// price returns what a step of the kernel cost.
+// price returns the cost of a step of the kernel.
 func (c *candidate) price(info []sampler.Info) float64 {
 	costed, _ := sampler.As[sampler.Costed](c.kernel) // checked when it was made
 	return costed.Cost(info)

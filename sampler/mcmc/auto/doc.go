@@ -1,25 +1,24 @@
-// Package auto chooses a sampling method by trial. Use [Method], whose zero value fits every
-// model: during warm-up it moves the chains by each candidate in turn and then keeps the one
-// with the most effective draws per cost. [Reports] lists the candidates and their results.
+// Package auto chooses a sampling method by trial. Use [Method], whose zero value fits every model:
+// during warm-up it moves the chains by each candidate in turn and then keeps the candidate with
+// the most effective draws per cost. [Reports] lists the candidates and their results.
 //
 // Every candidate leaves
 //
 //	π(x) ∝ exp(−E(x))
 //
-// invariant, so changing between them during warm-up is legitimate. After warm-up every step
+// invariant, so switching between candidates during warm-up is legitimate. After warm-up every step
 // is a step of the chosen candidate.
 //
 // # Cost
 //
-// Cost is counted, not measured. Each kernel computes the cost of a step from the sites it
-// visits, evaluates, changes and draws, at fixed prices in nanoseconds of one core (see
-// [sampler.Costed]). The choice is therefore a function of model, method, seed and warm-up:
-// it is the same for any number of workers and on every machine (except for models whose
+// Cost is counted, not measured. Each kernel computes the cost of a step by multiplying the numbers
+// of sites that it visits, evaluates, changes and draws by fixed unit costs in nanoseconds of one
+// core (see [sampler.Costed]). The choice is therefore a function of model, method, seed and
+// warm-up: it is the same for any number of workers and on every machine (except for models whose
 // tables come from matrix products, see package sampler).
 //
-// A model from outside the library is priced as if it looked at every site in turn. It can
-// state its price, in nanoseconds of an energy and of a table of differences of one state, by
-// a method
+// A model from outside the library is assumed to visit every site in turn. It can state its own
+// costs, in nanoseconds for one energy and for one table of differences of one state, by a method
 //
 //	Cost() (energy, table float64)
 package auto

@@ -42,8 +42,8 @@ func (k *kernel) build(ctx context.Context, c *candidate) error {
 	return nil
 }
 
-// Unwrap implements [sampler.Wrapper]. It returns the chosen kernel, nil before the choice:
-// during trials every step must be seen.
+// Unwrap implements [sampler.Wrapper]. It returns the chosen kernel, or nil before the choice,
+// because during trials every step must be seen.
 func (k *kernel) Unwrap() sampler.Kernel {
 	if k.phase != decided || k.behind || k.renew {
 		return nil
@@ -54,7 +54,7 @@ func (k *kernel) Unwrap() sampler.Kernel {
 // Cost implements [sampler.Costed].
 func (k *kernel) Cost(info []sampler.Info) float64 { return k.now().price(info) }
 
-// StepSize implements [sampler.Tuned] by the current kernel.
+// StepSize implements [sampler.Tuned] with the step size of the current kernel.
 func (k *kernel) StepSize() float64 {
 	if s, ok := sampler.As[sampler.Tuned](k.now().kernel); ok {
 		return s.StepSize()
@@ -76,13 +76,13 @@ func (k *kernel) Warning() string {
 	return k.note
 }
 
-// Reset implements [sampler.Transition]. A visit under way restarts its record of changes.
+// Reset implements [sampler.Transition]. If a visit is under way, its record of changes restarts.
 func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.look()
 	return k.now().kernel.Reset(ctl, x)
 }
 
-// look restarts the record of changes; the current kernel is about to get the states.
+// look restarts the record of changes; the current kernel is about to receive the states.
 func (k *kernel) look() {
 	k.behind, k.renew = false, false
 	if k.record != nil {

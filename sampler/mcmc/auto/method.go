@@ -18,66 +18,66 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
 
-// Method tries candidates during warm-up and keeps one. The zero value chooses among the
-// methods of packages mcmc, cluster and momentum that fit the model. [Reports] lists the
-// results; checkpoints keep the choice.
+// Method tries candidates during warm-up and keeps one of them. The zero value chooses among the
+// methods of packages mcmc, cluster and momentum that fit the model. [Reports] lists the results;
+// checkpoints save the choice.
 //
 // # Warm-up
 //
-// Three tenths of warm-up are tuning: each candidate moves the chains in turn, four times if
-// there is time, and tunes itself by its own steps. Six tenths are three rounds of trials. In
-// a round every remaining candidate makes equally many steps on the same chains, and then
-// those far behind drop out: at most half of the candidates enter the second round and at
-// most three the third. The winner moves the chains from then on, with the step size that it
-// found.
+// Three tenths of warm-up are tuning: each candidate moves the chains in turn, four times if there
+// is time, and tunes itself on its own steps. Six tenths are three rounds of trials. In a round
+// every remaining candidate makes equally many steps on the same chains, and then candidates far
+// behind drop out: at most half of the candidates (but up to three) enter the second round and at
+// most two the third. The winner moves the chains from then on, with the step size that it found.
 //
-// A candidate needs at least sixty steps of warm-up. If there are too few for all, the last
+// A candidate needs at least sixty steps of warm-up. If warm-up is too short for all, the last
 // candidates are not tried. If fewer than two could be tried, or without warm-up, the first
-// candidate moves the chains, and Warnings of the chains reports this.
+// candidate moves the chains, and the Warnings of the chains report this.
 //
-// Each block of chains (see sampler.Config.Block) makes its own choice, as it tunes its own
-// step sizes, so that parts of a run give the same bits as the whole. More chains choose
-// better.
+// Each block of chains (see sampler.Config.Block) makes its own choice, just as it tunes its own
+// step sizes, so that parts of a run give the same bits as the whole. With more chains the choice
+// is more reliable.
 //
 // # Criterion
 //
-// The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package)
-// and τ is the number of steps per effective draw. τ is the largest of those of the energy, of
-// the number of sites at each level and, on average, of eight fixed random projections of the
-// state. With V_t the mean square of the change over t steps, ρ_t = 1 − V_t/(2σ²) and
+// The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc) and
+// τ is the number of steps per effective draw. τ is computed for the energy, for the number of
+// sites at each level and, as an average, for eight fixed random projections of the state; the
+// largest value counts. With V_t the mean square of the change over t steps, ρ_t = 1 − V_t/(2σ²)
+// and
 //
 //	τ = 1 + 2 Σ_t ρ_t.
 //
-// The sum ends at the first negligible ρ_t or at the longest lag; an exponential replaces the
-// rest. σ² is the variance over all chains and candidates, which have the same target, or that
-// of the candidate with the largest changes. A candidate that does not move, or does not leave
-// a mode that another one leaves, therefore has ρ_t near 1.
+// The sum ends at the first negligible ρ_t or at the longest lag; the remaining terms are
+// approximated by an exponential. σ² is the variance over all chains and candidates, which have the
+// same target, or the variance for the candidate with the largest changes. A candidate that does
+// not move, or does not leave a mode that another candidate leaves, therefore has ρ_t near 1.
 //
 // # Limits
 //
-// A mode whose probability is below 1/n, where n is the number of draws in trials (some
-// hundreds per block), is not found and does not count. Below the critical temperature in a
-// weak field, for instance, a heat bath may win although only SwendsenWang passes between
-// the modes: make that the only candidate there.
+// A mode whose probability is below 1/n, where n is the number of draws in trials (some hundreds
+// per block), is not found and does not count. Below the critical temperature in a weak field, for
+// instance, a heat bath may win although only SwendsenWang moves between the modes: in such a case
+// make SwendsenWang the only candidate.
 //
-// Candidates must reach all states. A chain that is confined to a part of them mixes fast
-// within it, and no trial can detect that.
+// Candidates must reach all states. A chain that is confined to a part of the states mixes fast
+// within that part, and no trial can detect this.
 type Method struct {
-	// Candidates are the methods to try, in order of preference: the first ones are
-	// tried if warm-up is too short for all. Candidates that do not fit the model, or
-	// whose kernels are not sampler.Costed, are left out, see [Reports]; if none is
-	// left, Kernel returns their errors. All kernels of the library are Costed.
+	// Candidates are the methods to try, in order of preference: if warm-up is too short for all,
+	// the first ones are tried. Candidates that do not fit the model, or whose kernels are not
+	// sampler.Costed, are not tried, see [Reports]; if none remains, Kernel returns their errors.
+	// All kernels of the library are Costed.
 	//
-	// Nil means, if Within is nil: mcmc.Gibbs, DMALA, BlockGibbs (models of two
-	// layers), Subgraph (sparse graphs), Tempering of Gibbs (pairs of two levels with
-	// couplings of both signs), cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC and
-	// Metropolis, and momentum.DHAMS and PDHAMS.
+	// If Within is nil, nil means: mcmc.Gibbs, DMALA, BlockGibbs (models of two layers), Subgraph
+	// (sparse graphs), Tempering of Gibbs (pairs of two levels with couplings of both signs),
+	// cluster.SwendsenWang and Wolff, mcmc.LocallyBalanced, Paths, DLMC and Metropolis, and
+	// momentum.DHAMS and PDHAMS.
 	Candidates []sampler.Method
 
-	// Within is a language that confines the states; nil means none. Candidates must
-	// then be nil. They are mcmc.DMALA; under a constraint.Count, which changes of two
-	// sites connect, also mcmc.PairGibbs; and if the count of one of two levels is
-	// fixed, also mcmc.Swap.
+	// Within is a language that confines the states; nil means none. If it is set, Candidates must
+	// be nil. The candidates are then mcmc.DMALA, also mcmc.PairGibbs under a constraint.Count
+	// (whose states are connected by changes of two sites), and also mcmc.Swap if the count of one
+	// of two levels is fixed.
 	Within constraint.Automaton
 }
 
@@ -143,21 +143,21 @@ func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler
 	return k, nil
 }
 
-// mostCandidates bounds the number of candidates: no warm-up distinguishes more.
+// mostCandidates limits the number of candidates: no warm-up can distinguish more.
 const mostCandidates = 64
 
-// mostFactored is the number of sites up to which PDHAMS is tried: its Cholesky
-// factor takes sites³ operations.
+// mostFactored is the maximum number of sites for which PDHAMS is tried: its Cholesky factor takes
+// sites³ operations.
 const mostFactored = 512
 
-// Subgraph is tried where forests have most of the sites: with this many neighbours of a
-// site on average at most, and as many sites at least.
+// Subgraph is tried if forests contain most of the sites: with at most this many neighbours per
+// site on average, and at least this many sites.
 const (
 	sparseDegree = 3.5
 	sparseSites  = 64
 )
 
-// sparse reports whether that is so.
+// sparse reports whether this is the case.
 func sparse(m energy.Model) bool {
 	sites, _ := m.Shape()
 	g, ok := energy.As[energy.Graphical](m)
@@ -168,8 +168,8 @@ func sparse(m energy.Model) bool {
 	return float64(len(adj)) <= float64(sparseDegree*float64(sites))
 }
 
-// frustrated reports whether m is a model of two levels and of pairs with couplings of both
-// signs: such ones may have many modes with barriers between them.
+// frustrated reports whether m is a two-level model of pairs with couplings of both signs: such
+// models may have many modes with barriers between them.
 func frustrated(m energy.Model) bool {
 	p, ok := energy.As[energy.Pairwise](m)
 	if _, levels := m.Shape(); !ok || levels != 2 {
@@ -179,7 +179,7 @@ func frustrated(m energy.Model) bool {
 	return ok && len(weight) > 0 && slices.Min(weight) < 0 && slices.Max(weight) > 0
 }
 
-// free returns the candidates on all states.
+// free returns the candidates if all states are allowed.
 func free(m energy.Model) []candidate {
 	tempering := candidate{method: mcmc.Tempering{Base: mcmc.Gibbs{}}}
 	if !frustrated(m) {
@@ -244,10 +244,9 @@ func confined(a constraint.Automaton, levels int) []candidate {
 	return list
 }
 
-// Report is the result of the choice of [Method] for a block of chains.
+// Report is the result of the choice that [Method] made for a block of chains.
 type Report struct {
-	// Chosen is the index in Candidates of the method that moves the chains; −1
-	// while the trials last.
+	// Chosen is the index in Candidates of the method that moves the chains; −1 during the trials.
 	Chosen     int
 	Candidates []Candidate
 }
@@ -255,19 +254,19 @@ type Report struct {
 // Candidate is one of the methods of a [Report].
 type Candidate struct {
 	Method sampler.Method
-	Name   string // as checkpoints call it
+	Name   string // name in checkpoints
 
-	// Left is the reason why the candidate was not tried: the error of its Kernel, or
-	// that warm-up was too short. It is empty if the candidate was tried.
+	// Left is the reason why the candidate was not tried: the error of its Kernel, or that warm-up
+	// was too short. It is empty if the candidate was tried.
 	Left string
 
-	Steps int     // steps in trials, from which Cost and Time come
+	Steps int     // steps in trials, from which Cost and Time are computed
 	Cost  float64 // counted cost of a step of one chain, roughly in nanoseconds
 	Time  float64 // τ: steps per effective draw; 0 if unknown
 }
 
-// Rate returns the effective draws per counted second of one core, 10⁹/(Cost·Time), 0 if
-// there was no trial.
+// Rate returns the effective draws per counted second of one core, 10⁹/(Cost·Time), or 0 if there
+// was no trial.
 func (c Candidate) Rate() float64 {
 	if c.Steps == 0 || !(c.Cost > 0) || !(c.Time > 0) {
 		return 0
@@ -275,8 +274,8 @@ func (c Candidate) Rate() float64 {
 	return 1e9 / float64(c.Cost*c.Time)
 }
 
-// Reports returns the report of every block of chains, see [sampler.Config.Block]; nil if
-// their method is not [Method].
+// Reports returns the report of every block of chains, see [sampler.Config.Block], or nil if their
+// method is not [Method].
 func Reports(c *sampler.Chains) []Report {
 	if c == nil {
 		return nil

@@ -23,7 +23,7 @@ type record struct {
 	seen   int       // states of this visit
 	limit  int       // the largest lag of this visit
 
-	// Of all states, by feature: their number, mean and sum of squares about it.
+	// For each feature: the number of states, their mean and the sum of squares about the mean.
 	n          float64
 	mean, sq   []float64
 	noEnergies bool // an energy was unknown
@@ -96,8 +96,8 @@ func (r *record) row(s, slot int) []float64 {
 	return r.ring[at : at+r.len()]
 }
 
-// time returns τ of a candidate: the largest of those of the energy, of each level and
-// of the projections together.
+// time returns τ of a candidate: the largest of the τ of the energy, of each level and of the
+// projections together.
 func (r *record) time(t *trial) float64 {
 	worst := 0.0
 	var rho [len(lags)]float64
@@ -115,12 +115,11 @@ func (r *record) time(t *trial) float64 {
 	return worst
 }
 
-// weigh computes the variances σ² for the correlations of these candidates. σ² is the variance
-// of all states of all rounds, bounded by the mean square of the changes over long lags of the
-// candidate that comes farthest: at most half of that, and at least a quarter, as
-// V_t = 2σ²(1−ρ_t) ≤ 4σ². A rarely visited mode then shows in the candidates that jump there
-// and back. Chance effects common to all, such as how many chains began in which mode, are the
-// same for all candidates.
+// weigh computes the variances σ² for the correlations of these candidates. σ² is the variance of
+// all states of all rounds, but at most half, and at least a quarter, of the mean square of the
+// changes over long lags of the candidate that moves farthest, because V_t = 2σ²(1−ρ_t) ≤ 4σ². A
+// rarely visited mode then shows in the candidates that jump there and back. Chance effects common
+// to all candidates, such as how many chains began in which mode, are the same for all.
 func (r *record) weigh(of []*trial) {
 	for i := range r.variance {
 		farthest := 0.0
@@ -140,7 +139,7 @@ func (r *record) weigh(of []*trial) {
 	}
 }
 
-// lags returns the number of lags of which there are pairs.
+// lags returns the number of lags for which there are pairs.
 func (t *trial) lags() (n int) {
 	for n < len(lags) && t.pairs[n] > 0 {
 		n++
@@ -148,8 +147,8 @@ func (t *trial) lags() (n int) {
 	return n
 }
 
-// correlations stores the mean ρ at each lag over those of the features from … to−1
-// that vary; false if none does.
+// correlations stores the mean ρ at each lag over those of the features from … to−1 that vary; it
+// returns false if none varies.
 func (r *record) correlations(rho []float64, t *trial, from, to int) bool {
 	clear(rho)
 	vary := 0.0
@@ -177,10 +176,10 @@ const (
 	slowing    = 2    // and times what an exponential from the start would reach
 )
 
-// integrate returns τ of the correlations rho at the first lags, given the number of
-// pairs that each comes from. Of an exponential, the part beyond the end of the sum is
-// the share ρ_t of the whole: without it slow candidates, whose sums end at greater ρ_t,
-// would look better than they are.
+// integrate returns τ for the correlations rho at the first lags, given the number of pairs for
+// each lag. For an exponential, the part of the sum beyond its end is the share ρ_t of the whole:
+// without this part, slow candidates, whose sums end at larger ρ_t, would look better than they
+// are.
 func integrate(rho, pairs []float64) float64 {
 	sum, from, last := 0.0, 0, 1.0
 	for k, v := range rho {
@@ -195,7 +194,7 @@ func integrate(rho, pairs []float64) float64 {
 	return max(leastTime, 1+2*(sum+tail(rho)))
 }
 
-// tail returns Σ of ρ_t beyond the last lag, as the exponential through it and the
+// tail returns Σ of ρ_t beyond the last lag, estimated by the exponential through that lag and the
 // longest lag of at most half as many steps.
 func tail(rho []float64) float64 {
 	n := len(rho)
@@ -219,7 +218,7 @@ func tail(rho []float64) float64 {
 	return rho[n-1] * length
 }
 
-// fields goes through the record.
+// fields reads or writes the record.
 func (r *record) fields(f *wire.Fields) {
 	f.Int("auto: states seen", &r.seen, 0, most)
 	f.Int("auto: largest lag", &r.limit, 0, most)

@@ -13,12 +13,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// bonds holds the graph whose edges may be bonds. With J ≥ 0 a bond joins neighbours
-// of equal levels, which then change together. With J < 0 it joins neighbours of
-// which one has level a and the other level b, and the two levels are swapped (Wang,
-// Swendsen and Kotecký 1989). A possible bond exists with probability 1 − e^{−|J|}
-// (Fortuin and Kasteleyn 1972). Models of pairs have a coupling of its own for each edge,
-// of either sign, and a field of its own at each site.
+// bonds holds the graph whose edges may become bonds. With J ≥ 0 a bond joins neighbours of equal
+// levels, which then change together. With J < 0 it joins neighbours of which one has level a and
+// the other level b, and the two levels are swapped (Wang, Swendsen and Kotecký 1989). A possible
+// bond exists with probability 1 − e^{−|J|} (Fortuin and Kasteleyn 1972). Models of pairs have an
+// individual coupling of either sign for each edge and an individual field for each site.
 type bonds struct {
 	model         energy.Model
 	sites, levels int
@@ -31,7 +30,7 @@ type bonds struct {
 	price         cost.Memo // of the model, once that was asked for
 }
 
-// pairs are the couplings and fields of a model of two levels,
+// pairs holds the couplings and fields of a two-level model,
 //
 //	E(x) = −Σ_{edges ij} J_ij [x_i = x_j] − Σ_i h_i x_i.
 type pairs struct {
@@ -73,7 +72,7 @@ func newBonds(method string, m energy.Model, chains int) (*bonds, error) {
 	return b, nil
 }
 
-// readPairs takes couplings and fields from a model of pairs and reports whether it is one. Of
+// readPairs reads couplings and fields from a model of pairs and reports whether m is one. For
 // E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j they are J_ij = −w_ij/2 and h_i = −f_i − Σ_j w_ij/2.
 func (b *bonds) readPairs(m energy.Model) bool {
 	if _, clamped := energy.As[energy.Clamped](m); clamped {
@@ -113,7 +112,7 @@ func (b *bonds) pair(r *sampler.Stream) (low, high int32) {
 	return other(int32(r.IntN(b.levels)), b.levels, r)
 }
 
-// other returns level and another one, drawn uniformly.
+// other returns level and another level, drawn uniformly.
 func other(level int32, levels int, r *sampler.Stream) (same, another int32) {
 	another = 0
 	if levels > 2 {
@@ -141,7 +140,7 @@ type place struct {
 	accept        []float64
 }
 
-// pollSites is the number of sites visited between two checks for a stop: some
+// pollSites is the number of sites visited between two checks for a stop, which takes some
 // milliseconds.
 const pollSites = 1 << 16
 
@@ -156,8 +155,8 @@ func (k *place) rewind() {
 	clear(k.accept)
 }
 
-// AppendBinary implements [sampler.Transition]: between steps there is nothing to keep, as a
-// step depends on the states and the streams only.
+// AppendBinary implements [sampler.Transition]. It saves nothing, because a step depends only on
+// the states and the streams.
 func (k *place) AppendBinary(p []byte) ([]byte, error) {
 	if k.chain == 0 && k.update == 0 {
 		return p, nil
@@ -183,8 +182,7 @@ func (k *place) fields(f *wire.Fields) {
 	f.Float64s(k.accept)
 }
 
-// Prices, in nanoseconds, fitted by the test of prices in package auto; see
-// sampler.Costed.
+// Unit costs in nanoseconds, fitted by the test of unit costs in package auto; see sampler.Costed.
 const (
 	rootCost  = 45 // a site whose cluster is found
 	levelCost = 10 // a weight of the level that a cluster may have in a field
@@ -193,7 +191,7 @@ const (
 	nearCost  = 15 // and its neighbour
 )
 
-// energies returns what the energies of a step cost.
+// energies returns the cost of evaluating the energies in a step.
 func (b *bonds) energies(info []sampler.Info) float64 {
 	return float64(len(info)) * b.price.Of(b.model).Energy
 }
@@ -208,7 +206,7 @@ func (k *swendsenWang) Cost(info []sampler.Info) float64 {
 	return float64(float64(len(info))*step) + k.energies(info)
 }
 
-// Cost implements [sampler.Costed]. It takes rejected clusters to be as large as accepted
+// Cost implements [sampler.Costed]. It assumes that rejected clusters are as large as accepted
 // ones.
 func (k *wolff) Cost(info []sampler.Info) float64 {
 	each := growCost + float64(nearCost*float64(len(k.adj))/float64(k.sites))

@@ -14,29 +14,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// Houdayer gives every chain a second replica y of its state x and exchanges clusters
-// between the two (Houdayer 2001). A step moves each of them once by Base. It then draws
-// uniformly a site at which they differ. The cluster C is the connected component of that
-// site in the graph of differing sites; x_C and y_C change places. All neighbours of C
-// outside C are equal in x and y, so
+// Houdayer gives every chain a second replica y of its state x and exchanges clusters between the
+// two (Houdayer 2001). A step moves each replica once by Base. It then draws uniformly a site at
+// which the replicas differ. The cluster C is the connected component of that site in the graph of
+// differing sites; x_C and y_C are exchanged. All neighbours of C outside C are equal in x and y,
+// so
 //
 //	E(x') + E(y') = E(x) + E(y)
 //
 // and the exchange is always accepted, for any couplings, fields and levels: p(x)·p(y) is
-// invariant, and the exchange is its own reverse. It carries whole domains over barriers
-// that single-site changes do not cross. It helps in spin glasses on lattices of two
-// dimensions or diluted graphs, where differing sites form many clusters. If most sites are
-// in one cluster, it only swaps the two replicas and gains nothing. Use it as the Base of
-// mcmc.Tempering; every temperature then has two replicas.
+// invariant, and the exchange is its own reverse. The exchange carries whole domains over barriers
+// that single-site changes do not cross. It helps in spin glasses on two-dimensional lattices or
+// diluted graphs, where differing sites form many clusters. If most sites are in one cluster, it
+// only swaps the two replicas and gains nothing. Use Houdayer as the Base of mcmc.Tempering; every
+// temperature then has two replicas.
 //
-// The model must be energy.Graphical. An exchange to states that Base cannot start from,
-// such as one outside its language Within, is undone, which leaves p restricted to those
-// states invariant. States and energies are those of x; Info.Rungs shows both replicas, at
-// β = 1. A step costs two steps of Base and, after an exchange, an energy and a Reset of
-// Base for each replica.
+// The model must be energy.Graphical. If an exchange leads to a state from which Base cannot start,
+// such as one outside its language Within, the exchange is undone, which leaves p restricted to the
+// allowed states invariant. States and energies are those of x; Info.Rungs shows both replicas, at
+// β = 1. A step costs two steps of Base and, after an exchange, an energy and a Reset of Base for
+// each replica.
 //
-// Base must reach every state that it can start from. mcmc.Swap does not: it keeps numbers
-// of levels, of which an exchange may give x more and y fewer, and is refused.
+// Base must reach every state from which it can start. mcmc.Swap does not, and is rejected: it
+// conserves the number of sites at each level, but an exchange may give x more and y fewer.
 type Houdayer struct {
 	// Base moves the replicas; nil means mcmc.Gibbs{}. During warm-up it is tuned
 	// separately for each of the two.
@@ -114,8 +114,8 @@ var (
 
 func (k *houdayer) state(x []int32, s int) []int32 { return x[s*k.sites : (s+1)*k.sites] }
 
-// Reset implements [sampler.Transition]. The first time y becomes a copy of x; later it
-// stays, unless it now has probability zero.
+// Reset implements [sampler.Transition]. The first time, y becomes a copy of x; later y stays,
+// unless it now has probability zero.
 func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
 	ctl = sampler.Control{Workers: ctl.Workers}
 	k.renew = [2]bool{}
@@ -228,7 +228,7 @@ func (k *houdayer) reach(s int, seed int32, x, y []int32) {
 	k.swapped[s] = c
 }
 
-// exchange exchanges the cluster of chain s. A second call undoes that.
+// exchange exchanges the cluster of chain s. A second call undoes the exchange.
 func (k *houdayer) exchange(s int, x []int32) {
 	a, b := k.state(x, s), k.state(k.y, s)
 	for _, i := range k.swapped[s] {
@@ -236,8 +236,8 @@ func (k *houdayer) exchange(s int, x []int32) {
 	}
 }
 
-// settle brings energies and caches up to date after an exchange. It undoes exchanges to
-// states that Base cannot start from.
+// settle updates energies and caches after an exchange. It undoes exchanges to states from which
+// Base cannot start.
 func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
 	for {
 		again := false
@@ -301,7 +301,7 @@ func (k *houdayer) UnmarshalBinary(b []byte) error {
 	return err
 }
 
-// fields goes through what a checkpoint has.
+// fields reads or writes the checkpoint.
 func (k *houdayer) fields(f *wire.Fields) {
 	f.Bool("cluster: Houdayer: there are replicas", &k.started)
 	f.Tokens(k.y, k.levels)
@@ -310,7 +310,7 @@ func (k *houdayer) fields(f *wire.Fields) {
 	}
 }
 
-// replicas is the view of the two replicas of a chain.
+// replicas gives access to the two replicas of a chain.
 type replicas struct {
 	k     *houdayer
 	chain int
@@ -320,7 +320,7 @@ type replicas struct {
 // Len returns 2.
 func (r *replicas) Len() int { return len(r.k.base) }
 
-// Rung returns what is in replica j.
+// Rung returns the inverse temperature, energy and state of replica j.
 func (r *replicas) Rung(j int) (beta, energy float64, x []int32) {
 	return 1, r.k.e[j][r.chain], r.x[j]
 }

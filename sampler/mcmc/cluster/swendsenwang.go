@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// SwendsenWang puts bonds between equal neighbours, each with probability
-// 1 − e^{−J}, and redraws the level of every cluster C that they hold together,
+// SwendsenWang puts bonds between equal neighbours, each with probability 1 − e^{−J}, and redraws
+// the level of every cluster C connected by bonds,
 //
 //	p(x_C = l) ∝ exp(|C|·h_l),
 //
@@ -19,13 +19,13 @@ import (
 // cluster, Edwards and Sokal 1988). J is the coupling of energy.Matching: 2K for
 // an Ising model with energy −K Σ s_i s_j.
 //
-// With J < 0 it draws a random pair of levels (there may be only two) and puts bonds
-// between neighbours that have one of them each. Every cluster then swaps the two
+// With J < 0 it draws a random pair of levels (the only pair if there are two levels) and puts
+// bonds between neighbours that have one of these levels each. Every cluster then swaps the two
 // levels with the probability of a heat bath (Wang, Swendsen and Kotecký 1989).
 //
-// Models of two levels may have couplings J_ij of their own, of either sign, and fields of their
-// own (energy.Pairwise): bonds join neighbours that satisfy their coupling, and a cluster
-// flips with the probability of a heat bath in its fields.
+// Two-level models may have an individual coupling J_ij of either sign for each pair, and an
+// individual field for each site (energy.Pairwise): bonds join neighbours that satisfy their
+// coupling, and a cluster flips with the probability of a heat bath in its fields.
 //
 // Each step is reversible and costs one pass over the edges.
 type SwendsenWang struct{}
@@ -61,9 +61,10 @@ type swendsenWang struct {
 	flat   bool
 	place
 
-	// A chain that was stopped while bonds were drawn has the bonds of its sites before
-	// bonded and its own copy of the stream. The caller and a checkpoint see the stream
-	// as it was before the step of the chain: after a checkpoint the chain begins again.
+	// If the step of a chain is stopped while bonds are drawn, the bonds of the sites before bonded
+	// are drawn, and the kernel has its own copy of the stream. The caller and a checkpoint see the
+	// stream as it was before the step of the chain: after loading a checkpoint, the step begins
+	// again.
 	bonded int
 	left   sampler.Stream
 	a, b   int32 // the levels of the step, with J < 0
@@ -78,8 +79,8 @@ func (k *swendsenWang) Reset(ctl sampler.Control, x []int32) error {
 	return k.bonds.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop while bonds are drawn and
-// between chains.
+// Step implements [sampler.Transition]. It checks for a stop while bonds are drawn and between
+// chains.
 func (k *swendsenWang) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	for work := 0; k.chain < len(info); k.chain++ {
 		s := k.chain
@@ -163,7 +164,7 @@ func (k *swendsenWang) bind(first, last int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// bindPairs is bind for couplings of their own.
+// bindPairs is bind for individual couplings.
 func (k *swendsenWang) bindPairs(first, last int, x []int32, r *sampler.Stream) {
 	for i := first; i < last; i++ {
 		for n := k.start[i]; n < k.start[i+1]; n++ {
@@ -174,7 +175,7 @@ func (k *swendsenWang) bindPairs(first, last int, x []int32, r *sampler.Stream) 
 	}
 }
 
-// flip flips clusters of x in fields of their own.
+// flip flips clusters of x in individual fields.
 func (k *swendsenWang) flip(x []int32, r *sampler.Stream) (moved int) {
 	clear(k.w)
 	for i, l := range x {
@@ -194,7 +195,7 @@ func (k *swendsenWang) flip(x []int32, r *sampler.Stream) (moved int) {
 	return moved
 }
 
-// redraw redraws the clusters of x if bonds join equals.
+// redraw redraws the clusters of x if bonds join equal levels.
 func (k *swendsenWang) redraw(x []int32, r *sampler.Stream) (moved int) {
 	clear(k.size)
 	for i := range k.parent {
@@ -244,7 +245,7 @@ func (k *swendsenWang) weigh(n int32) (total float64) {
 	return total
 }
 
-// swap swaps levels in the clusters of x if bonds join unequals.
+// swap swaps levels in the clusters of x if bonds join different levels.
 func (k *swendsenWang) swap(x []int32, r *sampler.Stream) (moved int) {
 	if k.levels < 2 {
 		return 0
@@ -281,8 +282,8 @@ func (k *swendsenWang) swap(x []int32, r *sampler.Stream) (moved int) {
 	return moved
 }
 
-// swaps returns the probability that a cluster with n more sites of level a than of
-// level b swaps the two.
+// swaps returns the probability that a cluster with n more sites of level a than of level b swaps
+// the two levels.
 func (k *swendsenWang) swaps(n, a, b int32) float64 {
 	return simd.Sigmoid(float64(n) * (k.field[b] - k.field[a]))
 }
@@ -308,7 +309,7 @@ func (k *swendsenWang) root(i int32) int32 {
 	return root
 }
 
-// join makes one cluster of those of i and j.
+// join joins the clusters of i and j.
 func (k *swendsenWang) join(i, j int32) {
 	if i, j = k.root(i), k.root(j); i < j {
 		k.parent[j] = i

@@ -10,15 +10,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Wolff grows one cluster from a random site through neighbours of its level a,
-// each with probability 1 − e^{−J}, and proposes another level b, drawn uniformly,
-// for all of it, which it accepts with probability
+// Wolff grows one cluster from a random site, whose level is a, through neighbours at level a, each
+// with probability 1 − e^{−J}. It proposes another level b, drawn uniformly, for the whole cluster
+// and accepts with probability
 //
 //	min(1, exp(|C|·(h_b − h_a)))
 //
-// (Wolff 1989). With J < 0 the cluster grows alternately between sites of levels a and
-// b, and the proposal swaps the two levels in it. Models of two levels may have couplings of
-// their own, of either sign, and fields of their own (energy.Pairwise): see [SwendsenWang].
+// (Wolff 1989). With J < 0 the cluster grows alternately between sites of levels a and b, and the
+// proposal swaps the two levels in the cluster. Two-level models may have individual couplings of
+// either sign and individual fields (energy.Pairwise): see [SwendsenWang].
 //
 // Large clusters are drawn more often than small ones. Near a transition Wolff is
 // therefore several times more efficient than [SwendsenWang]. The cost of a step is
@@ -60,7 +60,7 @@ func (k *wolff) Reset(ctl sampler.Control, x []int32) error {
 	return k.bonds.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. It asks whether to stop between clusters.
+// Step implements [sampler.Transition]. It checks for a stop between clusters.
 func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	work := 0
 	for ; k.chain < len(info); k.chain, k.update = k.chain+1, 0 {
@@ -87,8 +87,8 @@ func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sa
 	return 1
 }
 
-// advance makes one cluster of x and returns the number of sites that changed and
-// the probability of acceptance.
+// advance makes and proposes one cluster of x. It returns the number of sites that changed and the
+// acceptance probability.
 func (k *wolff) advance(x []int32, r *sampler.Stream) (moved int, accept float64) {
 	if k.levels < 2 {
 		return 0, 1
@@ -132,7 +132,7 @@ func (k *wolff) grow(seed, a, b int32, x []int32, r *sampler.Stream) {
 	}
 }
 
-// growPairs adds neighbours of the site i of the cluster, for couplings of their own.
+// growPairs adds neighbours of site i to the cluster, for individual couplings.
 func (k *wolff) growPairs(i int32, x []int32, r *sampler.Stream) {
 	for n := k.start[i]; n < k.start[i+1]; n++ {
 		if j := k.adj[n]; x[i]^x[j] == k.pairs.unequal[n] && !k.in[j] && r.Float64() < k.pairs.chance[n] {
@@ -142,8 +142,7 @@ func (k *wolff) growPairs(i int32, x []int32, r *sampler.Stream) {
 	}
 }
 
-// accepts returns the probability that the cluster, of levels a and b, swaps the
-// two.
+// accepts returns the probability that the cluster, of levels a and b, swaps the two levels.
 func (k *wolff) accepts(a, b int32, x []int32) float64 {
 	if k.pairs != nil {
 		gain := 0.0

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// curvature returns W of a model of two levels or of ordinal ones.
+// curvature returns W for a two-level or ordinal model.
 func curvature(m energy.Model) ([]float64, error) {
 	sites, levels := m.Shape()
 	values := []float32{0, 1}
@@ -25,7 +25,7 @@ func curvature(m energy.Model) ([]float64, error) {
 	x, e := make([]int32, sites), make([]float64, 1)
 	lowest, next := make([]float32, sites*levels), make([]float32, sites*levels)
 	table.Gradient(e, lowest, x)
-	// rise is that of −E from level 0 to level 1 of a site.
+	// rise returns the difference quotient of −E between levels 0 and 1 of a site.
 	first := float64(values[1]) - float64(values[0])
 	rise := func(g []float32, i int) float64 {
 		return (float64(g[i*levels]) - float64(g[i*levels+1])) / first
@@ -69,11 +69,12 @@ func checkCurvature(w []float64, sites int) error {
 // largest bounds the entries of a curvature, so that no square overflows.
 const largest = 1e100
 
-// halvings steps narrow the shift down to a thousandth of its possible range.
+// halvings is the number of bisection steps, which narrow the shift to a thousandth of its possible
+// range.
 const halvings = 10
 
-// factor returns L with W + (c + margin)·I = LLᵀ, where c is an upper approximation of the
-// least shift for which W + c·I is positive semidefinite.
+// factor returns L with W + (c + margin)·I = LLᵀ, where c approximates from above the smallest
+// shift for which W + c·I is positive semidefinite.
 func factor(ctx context.Context, w []float64, sites int, margin float64) (*factored, error) {
 	low, high := math.Inf(-1), math.Inf(-1) // the least eigenvalue is at most the least diagonal entry, and at least Gershgorin's bound
 	for i := range sites {

@@ -8,11 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// DHAMS is the discrete Hamiltonian-assisted Metropolis sampler (Zhou and Tan 2025,
-// arXiv 2507.09807). Site i at level x_i has the coordinate v_i = v(x_i): the level
-// itself where there are two, the value of the level in an energy.Ordinal model.
-// A step refreshes the momentum, u ← ρu + √(1−ρ²)·ξ with ξ standard normal, draws
-// every site from
+// DHAMS is the discrete Hamiltonian-assisted Metropolis sampler (Zhou and Tan 2025, arXiv
+// 2507.09807). Site i at level x_i has the coordinate v_i = v(x_i): the level itself if there are
+// two levels, the value of the level in an energy.Ordinal model. A step refreshes the momentum,
+// u ← ρu + √(1−ρ²)·ξ with ξ standard normal, draws every site from
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + u_i·d/δ − d²/(2δ²) ),  d = v(l) − v_i,
 //
@@ -25,55 +24,54 @@ import (
 //
 //	min(1, exp( E(x) − E(x*) + ½|u|² − ½|u*|² + log q(x|x*, −u*) − log q(x*|x, u) ))
 //
-// and otherwise continues from (x, −u). That is generalised detailed balance: π(x, u) is
-// invariant for any table, since acceptance uses the exact energy. If E is linear, q is
-// the conditional distribution of x given the auxiliary number v + δu, and every
-// proposal is accepted. A step costs one evaluation of the model.
+// and otherwise continues from (x, −u). This is generalised detailed balance: π(x, u) is invariant
+// for any table, since acceptance uses the exact energy. If E is linear, q is the conditional
+// distribution of x given the auxiliary variable v + δu, and every proposal is accepted. A step
+// costs one evaluation of the model.
 //
-// An accepted move reverses the momentum, so that v + δu, the centre of the next
-// proposal, lies on the other side of v*. With a persistence ρ near 1 this is Adler's
-// over-relaxation. Relaxation has the same effect for the sites.
+// An accepted move reverses the momentum, so that v + δu, the centre of the next proposal, lies on
+// the other side of v*. With a persistence ρ near 1 this is Adler's over-relaxation. The field
+// Relaxation has the same effect for the sites.
 //
-// Refresh, correction and acceptance are derived here from the construction in the
-// paper; details of its own algorithm may differ.
+// Refresh, correction and acceptance are derived here from the construction in the paper; details
+// of the published algorithm may differ.
 //
-// On Ising models it mixes about as fast as mcmc.DMALA at any settings; [PDHAMS] is
-// faster if the energy is nearly quadratic.
+// On Ising models it mixes about as fast as mcmc.DMALA at any settings; [PDHAMS] is faster if the
+// energy is nearly quadratic.
 type DHAMS struct {
-	// StepSize is δ. 0 means: start at 0.5 and adapt during warm-up. A positive
-	// value is fixed. With ρ = 0 and no relaxation δ² acts as the α of mcmc.DMALA.
+	// StepSize is δ. With 0, it starts at 0.5 and adapts during warm-up. A positive value is fixed.
+	// If ρ = 0 and there is no relaxation, δ² acts as the α of mcmc.DMALA.
 	StepSize float64
 
-	// Target is the mean acceptance probability that adaptation aims at; 0 means
-	// 0.574, as in mcmc.DMALA.
+	// Target is the mean acceptance probability to which the step size adapts; 0 means 0.574, as in
+	// mcmc.DMALA.
 	Target float64
 
-	// Persistence is ρ, within [0, 1): how much of its momentum a site keeps.
+	// Persistence is ρ, in [0, 1): how much of its momentum a site keeps.
 	Persistence float64
 
-	// Correction is φ, finite; 0 omits the gradient from the momentum. Use 0 for models
-	// with states of probability zero: with another value a chain never leaves a state
-	// that has such a neighbour, because the difference is infinite.
+	// Correction is φ, finite; 0 omits the gradient from the momentum. Use 0 for models with states
+	// of probability zero: with any other value, a chain never leaves a state that has such a
+	// neighbour, because the energy difference is infinite.
 	Correction float64
 
-	// Relaxation, within [0, 1], is the probability that a site draws by reflection
-	// instead of independently: it takes a uniform point w of the interval of its
-	// level in the cumulated q_i and moves to the level whose interval has 1−w. That
-	// is Neal's ordered over-relaxation (1998) in the limit of many draws. It leaves
-	// q_i invariant; between two levels it moves with probability min(1, q_i/(1−q_i)),
-	// where q_i is the probability of the other level. The paper has a different
-	// over-relaxation, which this package does not implement.
+	// Relaxation, in [0, 1], is the probability that a site draws by reflection instead of
+	// independently: it takes a uniform point w of the interval of its level in the cumulative
+	// distribution of q_i and moves to the level whose interval contains 1−w. This is Neal's
+	// ordered over-relaxation (1998) in the limit of many draws. It leaves q_i invariant. Between
+	// two levels the site moves with probability min(1, q_i/(1−q_i)), where q_i is the probability
+	// of the other level. The paper has a different over-relaxation, which this package does not
+	// implement.
 	Relaxation float64
 }
 
-// defaultStep is the step size that adaptation starts at: a few sites in ten move.
+// defaultStep is the step size at which adaptation starts: a few sites in ten move.
 const defaultStep = 0.5
 
 // Name implements [sampler.Named].
 func (DHAMS) Name() string { return "dhams" }
 
-// Kernel implements [sampler.Method]. The model has two levels or is an
-// energy.Ordinal one.
+// Kernel implements [sampler.Method]. The model must have two levels or be energy.Ordinal.
 func (d DHAMS) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	s := settings{who: "DHAMS", persistence: d.Persistence, correction: d.Correction, relaxation: d.Relaxation}
 	if err := checkStep(s.who, d.StepSize); err != nil {

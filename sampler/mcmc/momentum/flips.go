@@ -83,8 +83,8 @@ func (p *flips) draw(y, x []int32, r *sampler.Stream) (moved int, logq float64) 
 
 func (p *flips) logProb(y, x []int32) float64 { return simd.FlipLogProb(x, y, p.t) }
 
-// steepest bounds the slopes that correct a momentum. They may be any function of the
-// state; without the bound those of levels of probability zero would be infinite.
+// steepest bounds the slopes that correct a momentum. The slopes may be any function of the state;
+// without the bound, slopes at levels of probability zero would be infinite.
 const steepest = 1e4
 
 func bounded(v float64) float64 {

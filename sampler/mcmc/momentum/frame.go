@@ -1,7 +1,7 @@
 package momentum
 
-// frame is the linear map L between the momentum of a state and its sites: the
-// auxiliary number of a proposal is z = Lᵀv + u.
+// frame is the linear map L between the momentum of a state and its sites: the auxiliary vector of
+// a proposal is z = Lᵀv + u.
 type frame interface {
 	// drift stores (L·u)_i, the slope that the momentum adds to −E along site i.
 	drift(dst, u []float64)
@@ -12,7 +12,7 @@ type frame interface {
 	// cost returns ½(LLᵀ)_ii, the weight of d² in the proposal of site i.
 	cost(i int) float64
 
-	// setStep makes the step size δ; false if it is fixed.
+	// setStep sets the step size to δ; it returns false if the step size is fixed.
 	setStep(delta float64) bool
 }
 

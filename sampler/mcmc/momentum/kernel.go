@@ -27,8 +27,8 @@ type conditional interface {
 	// differences and the drift of its momentum.
 	weigh(s int, loaded bool, x []int32, drift []float64)
 
-	// draw stores in y a draw by the weights last made, at x, and returns the
-	// number of changed sites and the log-probability of y, NaN if there is none.
+	// draw stores in y a draw by the weights last made, at x, and returns the number of changed
+	// sites and the log-probability of y, NaN if y could not be drawn.
 	draw(y, x []int32, r *sampler.Stream) (moved int, logq float64)
 
 	// logProb returns the log-probability of y by the weights last made, at x.
@@ -43,10 +43,10 @@ type conditional interface {
 	// accept makes the loaded differences of chains lo … hi−1 their current ones.
 	accept(lo, hi int)
 
-	// costs takes the weights of d² from a frame.
+	// costs sets the weights of d² from a frame.
 	costs(f frame)
 
-	// fields goes through the current differences.
+	// fields reads or writes the current differences.
 	fields(f *wire.Fields)
 }
 
@@ -104,7 +104,7 @@ func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 	return k, nil
 }
 
-// setStep sets δ from the next step on.
+// setStep sets δ for the next steps.
 func (k *kernel) setStep(delta float64) {
 	k.step = delta
 	k.frame.setStep(delta)
@@ -117,7 +117,7 @@ func (k *kernel) StepSize() float64 { return k.step }
 // Warning implements [sampler.Warner].
 func (k *kernel) Warning() string { return k.tune.Warning(k.step) }
 
-// Reset implements [sampler.Transition]. The momentum is drawn anew by the next step.
+// Reset implements [sampler.Transition]. The next step draws a new momentum.
 func (k *kernel) Reset(_ sampler.Control, x []int32) error {
 	k.load(k.e, x)
 	k.conditional.accept(0, len(k.e))
@@ -207,7 +207,7 @@ func (k *kernel) UnmarshalBinary(b []byte) error {
 	return err
 }
 
-// fields goes through what a checkpoint has: of the momentum u, if it has begun.
+// fields reads or writes the checkpoint, including the momentum u if it has begun.
 func (k *kernel) fields(f *wire.Fields, began *bool, u []float64) {
 	f.Bool("momentum: a momentum has begun", began)
 	f.Float64(&k.step)
@@ -239,8 +239,8 @@ func (s settings) check() error {
 	)
 }
 
-// refreshed is the number of sites that draw their momentum between two checks whether to
-// stop. It is even: normal numbers come in pairs.
+// refreshed is the number of sites that draw their momentum between two checks for a stop. It is
+// even because normal numbers are drawn in pairs.
 const refreshed = 1 << 16
 
 // The stages of a step. Before the last one only the momentum and the stream of a chain
@@ -253,12 +253,12 @@ const (
 	moving
 )
 
-// longSites is the least number of sites for which a step can be stopped between chains.
-// Results do not depend on it; tests set it lower.
+// longSites is the minimum number of sites for which a step can be stopped between chains. Results
+// do not depend on it; tests set it lower.
 var longSites = 1 << 16
 
-// Step implements [sampler.Transition]. If chains are long, it checks for a stop after
-// each of them.
+// Step implements [sampler.Transition]. If chains have many sites, it checks for a stop after each
+// chain.
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	stop := ctl.Stop
 	switch {
@@ -289,7 +289,7 @@ func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []s
 	return 1
 }
 
-// advance does a stage of the step of chain s.
+// advance makes one stage of the step of chain s.
 func (k *kernel) advance(s int, x []int32, r []sampler.Stream) {
 	from, to := s*k.sites, (s+1)*k.sites
 	switch k.stage {
@@ -337,8 +337,8 @@ func (k *kernel) move(s int, x []int32, r []sampler.Stream) sampler.Info {
 	return info
 }
 
-// pause is the position of a stopped step. It is kept in memory only: a checkpoint has the
-// momentum and the streams from before the step, which then begins again.
+// pause is the position of a stopped step. It is kept in memory only: a checkpoint contains the
+// momentum and the streams from before the step, and the step then begins again.
 type pause struct {
 	stage, chain  int // the chains before chain have done the stage
 	part          int // of a chain, the sites before it have done refreshing
@@ -349,10 +349,10 @@ type pause struct {
 	hadBegun      bool
 }
 
-// stopped reports whether a step is under way.
+// stopped reports whether a step is in progress.
 func (p *pause) stopped() bool { return p.stage > 0 || p.chain > 0 || p.part > 0 }
 
-// Prices, in nanoseconds; see sampler.Costed.
+// Unit costs in nanoseconds; see sampler.Costed.
 const (
 	normalCost = 42  // a site whose momentum is refreshed and which is drawn
 	levelCost  = 55  // a level of a site where there are more than two

@@ -14,41 +14,39 @@ import (
 //
 //	−E(x*) ≈ −E(x) + ∇ᵀ(v* − v) + ½(v* − v)ᵀW(v* − v).
 //
-// That couples all sites; the Gaussian integral trick decouples them. With a diagonal D
-// for which W + D = LLᵀ is positive definite, sites are independent given the auxiliary
-// vector z = Lᵀv + u,
+// The curvature couples all sites; the Gaussian integral trick decouples them. With a diagonal D
+// for which W + D = LLᵀ is positive definite, sites are independent given the auxiliary vector
+// z = Lᵀv + u,
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + (Lu)_i·d − ½(W + D)_ii·d² ),  d = v(l) − v_i,
 //	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)),
 //
-// with the acceptance probability of DHAMS, which is the case W = 0, D = 1/δ². If E
-// is quadratic, as for an Ising model or a Boltzmann machine, every proposal is
-// accepted, up to the rounding of its probabilities. Any W leaves π invariant.
+// with the acceptance probability of DHAMS, which is the case W = 0, D = 1/δ². If E is quadratic,
+// as for an Ising model or a Boltzmann machine, every proposal is accepted, up to rounding of the
+// proposal's probabilities. Any W leaves π invariant.
 //
-// D is c + 1/δ² at every site, where c is, to a thousandth, the least number for which
-// W + c·I is positive semidefinite. Kernel takes a few times sites³ operations, and a
-// step takes sites² in addition to one evaluation of the model. The number of sites is at
-// most 2048.
+// D is c + 1/δ² at every site, where c is, to within a thousandth, the smallest number for which
+// W + c·I is positive semidefinite. Kernel takes a few times sites³ operations, and a step takes
+// sites² in addition to one evaluation of the model. The number of sites is at most 2048.
 type PDHAMS struct {
-	// Curvature is W, row after row: sites × sites, symmetric and finite. Nil
-	// means: take it from the model's differences at the lowest state and the states
-	// next to it, which is exact if E is quadratic.
+	// Curvature is W, row by row: sites × sites, symmetric and finite. With nil, W is computed from
+	// the model's differences at the state of lowest levels and its neighbours, which is exact if E
+	// is quadratic.
 	Curvature []float64
 
-	// StepSize is δ, fixed; 0 means 5. Larger ones move further, until W + D is
-	// nearly singular.
+	// StepSize is δ, fixed; 0 means 5. Larger step sizes move further, until W + D is nearly
+	// singular.
 	StepSize float64
 
-	// Persistence and Relaxation are those of [DHAMS]; 0 means 0.7 and 1, and −1
-	// means none.
+	// Persistence and Relaxation are as in [DHAMS]; 0 means 0.7 and 1, and −1 means none.
 	Persistence, Relaxation float64
 
-	// Correction: see [DHAMS].
+	// Correction is as in [DHAMS].
 	Correction float64
 }
 
-// The defaults were found on an Ising torus and a spin glass of 12 sites: without
-// rejections the steps that move furthest are best.
+// The defaults were found on an Ising torus and a spin glass of 12 sites: without rejections, the
+// steps that move farthest are best.
 const (
 	defaultWide        = 5
 	defaultPersistence = 0.7
@@ -70,8 +68,7 @@ func or(v, zero float64) float64 {
 // Name implements [sampler.Named].
 func (PDHAMS) Name() string { return "pdhams" }
 
-// Kernel implements [sampler.Method]. The model has two levels or is an
-// energy.Ordinal one.
+// Kernel implements [sampler.Method]. The model must have two levels or be energy.Ordinal.
 func (p PDHAMS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	s := settings{who: "PDHAMS", persistence: or(p.Persistence, defaultPersistence), correction: p.Correction, relaxation: or(p.Relaxation, defaultRelaxation)}
 	if err := checkStep(s.who, p.StepSize); err != nil {

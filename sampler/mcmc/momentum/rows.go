@@ -22,8 +22,8 @@ type rows struct {
 	sum           []float64
 }
 
-// leastWeight is the smallest weight of a level that is not ruled out, so that the reverse
-// of a steep move can be proposed. It is below the resolution of a draw.
+// leastWeight is the smallest weight of a level that is not excluded, so that the reverse of a
+// steep move can be proposed. It is below the resolution of a draw.
 const leastWeight = 0x1p-60
 
 func newRows(m energy.Model, values []float32, chains int, relaxation float64) *rows {
@@ -77,8 +77,7 @@ func (p *rows) draw(y, x []int32, r *sampler.Stream) (moved int, logq float64) {
 	return moved, p.logProb(y, x)
 }
 
-// pick returns the level of site i that a uniform number u selects, −1 if there is
-// none.
+// pick returns the level of site i selected by a uniform number u, or −1 if there is none.
 func (p *rows) pick(i int, at int32, reflect bool, u float64) int32 {
 	row, sum := p.row(i), p.sum[i]
 	if !(sum > 0) {
@@ -139,7 +138,7 @@ func (p *rows) logProb(y, x []int32) float64 {
 	return logq
 }
 
-// slope takes the difference quotient between the levels next to the present one.
+// slope computes the difference quotient between the levels adjacent to the current one.
 func (p *rows) slope(g []float64, s int, loaded bool, x []int32) {
 	d := p.g.Chain(s, loaded)
 	for i, at := range x {
