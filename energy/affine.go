@@ -17,9 +17,9 @@ import (
 //
 //	E(x) = c·(Σ_k w_k E_k(x) + b)  where x_i = l_i at all fixed sites i, +Inf elsewhere,
 //
-// that Sum, Scale and Clamp return and that a dual.Lagrangian is. Parts are added in
-// order, and a state that has probability zero in one part has probability zero. An
-// Affine made of another takes over its parts if that changes no rounding.
+// that Sum, Scale and Clamp return and that a dual.Lagrangian is. Parts are added in order, and a
+// state that has probability zero in one part has probability zero. An Affine built from another
+// Affine absorbs its parts where this does not change rounding.
 //
 // It supports what its parts support: see [Affine.As]. It is safe for concurrent use,
 // except as [NewAffine] states.
@@ -33,7 +33,7 @@ type Affine struct {
 	which         []int     // the fixed sites, ascending
 	own           int       // the first own parts define values and support; the others are statistics
 	varies        bool      // weights change, see NewAffine
-	version       uint64    // how often they did
+	version       uint64    // number of changes of the weights
 
 	values []float32 // nil: not Ordinal
 	graph  *once
@@ -105,9 +105,9 @@ func Scale(m Model, beta float64) (Model, error) {
 // state is +Inf. In tables, the row of a fixed site is +Inf except at the current
 // level; in fields, its entry is ±Inf.
 //
-// The result is [Supported]: Repair calls the Repair of m, if it has one, and then sets
-// the fixed sites, which may undo a repair. [Affine.As] lists what else it supports. It
-// keeps no reference to fixed.
+// The result is [Supported]: Repair calls m's own Repair, if m has one, and then sets the fixed
+// sites, which may undo that repair. [Affine.As] lists what else the result supports. Clamp keeps
+// no reference to fixed.
 //
 // Clamp returns an error if m is nil or a site or level is out of range.
 func Clamp(m Model, fixed map[int]int32) (Model, error) {
@@ -134,11 +134,11 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 	return a.finish(), nil
 }
 
-// NewAffine returns the model Σ_k w_k E_k(x) + b of a base, which is part 0, and of
-// statistics of the same shape, parts 1, 2, …, and a function that sets w, which it
-// copies, and b. Initially w is 1, 0, 0, … and b is 0: the model is the base bit for
-// bit. Values of levels, support and parameters are those of the base alone; statistics
-// must be finite wherever the base has probability.
+// NewAffine returns the model Σ_k w_k E_k(x) + b, whose part 0 is base and whose parts 1, 2, …
+// are statistics of the same shape. It also returns the function set, which copies weight into w
+// and sets b to offset. Initially w is 1, 0, 0, … and b is 0: the model is the base bit for bit.
+// Values of levels, support and parameters are those of the base alone; statistics must be finite
+// wherever the base has positive probability.
 //
 // The model is [Varying], and safe for concurrent use except while set is called;
 // kernels that work on it must be Reset afterwards. set panics unless there is one
@@ -169,8 +169,7 @@ func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []fl
 	}, nil
 }
 
-// fit checks a model: the first one defines the shape, and all others must have
-// it.
+// fit checks a model: the first model defines the shape, which all others must have.
 func (a *Affine) fit(caller, name, first string, m Model) error {
 	sites, levels, err := check.Model("energy", caller, name, m)
 	if a.sites == 0 {
@@ -189,8 +188,8 @@ func single(m Model) *Affine {
 	return a
 }
 
-// around returns a copy of m if that is an Affine that never changes, else one of the
-// single part m.
+// around returns a copy of m if m is an Affine that never changes, and otherwise an Affine whose
+// single part is m.
 func around(m Model) *Affine {
 	if a, ok := m.(*Affine); ok && !a.varies {
 		c := *a
@@ -243,7 +242,7 @@ func (a *Affine) unclamped() Model {
 	return c.finish().least()
 }
 
-// least returns the one part of an Affine that adds nothing to it.
+// least returns the single part of a, if a adds nothing to that part.
 func (a *Affine) least() Model {
 	if len(a.parts) == 1 && a.weight[0] == 1 && a.factor == 1 && a.offset == 0 && a.fixed == nil {
 		return a.parts[0]
@@ -251,7 +250,7 @@ func (a *Affine) least() Model {
 	return a
 }
 
-// finish finds out what depends on the parts.
+// finish computes what depends on the parts.
 func (a *Affine) finish() *Affine {
 	a.values, a.graph = nil, new(once)
 	for _, m := range a.parts[:a.own] {
@@ -360,7 +359,7 @@ func (a *Affine) fields(h []float32, sign int) {
 	}
 }
 
-// coefficient returns what the energy of part k counts.
+// coefficient returns the factor of the energy of part k.
 func (a *Affine) coefficient(k int) float64 { return a.factor * a.weight[k] }
 
 // once holds the graph of an Affine, made on first use.
@@ -376,8 +375,8 @@ func (g graph) equal(o graph) bool {
 	return slices.Equal(g.start, o.start) && slices.Equal(g.adj, o.adj)
 }
 
-// unite returns the union of some graphs of as many sites: one of them if it has the edges
-// of all.
+// unite returns the union of graphs with the same sites: one of the graphs if it has the edges of
+// all.
 func unite(graphs []graph) graph {
 	u := graphs[0]
 	for _, g := range graphs[1:] {

@@ -10,35 +10,37 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// As implements [Capable]. An Affine supports what all of its parts support of [Binary],
-// [Conditional], [Local], [Graphical] and [Windowed]; and
+// As implements [Capable]. An Affine supports each of [Binary], [Conditional], [Local],
+// [Graphical] and [Windowed] if all of its parts do. In addition,
 //
-//   - it is [Differentiable] if its parts are; of several parts, any may have fields or
-//     windows instead of tables;
-//   - [Ordinal] and [Supported] if one of them is (Repair asks several in turn, twice, so
-//     that conflicting demands may leave a state of probability zero), and Supported with
-//     fixed sites, which are set last;
+//   - it is [Differentiable] if its parts are; if there are several, any of them may have fields
+//     or windows instead of tables;
+//   - [Ordinal] if one part is; [Supported] if one part is or sites are fixed. Repair calls the
+//     Repair of each such part in turn, twice, and sets fixed sites last; conflicting demands may
+//     leave a state of probability zero;
 //   - [Stochastic] if one is and the others have tables;
 //   - [Incremental] if one is and the others are Binary;
-//   - [Parametric] if one is: θ holds the parameters of all such parts, one part after the
-//     other; [Learnable] if one is, the others being kept as they are.
+//   - [Parametric] if one is: θ holds the parameters of all such parts, one part after the other;
+//     [Learnable] if one is; the other parts are then kept as they are.
 //
-// Without fixed sites it is, by sums over sites meaning models with conditionals and a
-// graph without edges,
+// A sum over sites is a model with conditionals and a graph without edges. Without fixed sites an
+// Affine is also
 //
-//   - [Toroidal] if its parts are, on one lattice, or are sums over sites, all alike;
-//   - [Matching] if its parts are, on one graph, or are sums over sites, all alike;
-//   - [Pairwise] if its parts are, or are Matching with two levels,
-//     or are sums over sites with two levels;
+//   - [Toroidal] if each part is Toroidal on the same lattice or is a sum over sites that are all
+//     alike;
+//   - [Matching] if each part is Matching on the same graph or is a sum over sites that are all
+//     alike;
+//   - [Pairwise] if each part is Pairwise, is Matching with two levels, or is a sum over sites
+//     with two levels;
 //   - [Bipartite] and [IncrementalBipartite] if one part is, with weight 1, and the others
 //     are sums over sites with two levels; this also holds with fixed sites. A scaled free
 //     energy is not that of binary hidden units.
 //
-// It is [Factored] if its parts are, or are sums over sites; with hidden units only if
-// their part has weight 1. A fixed site has a table that forbids its other levels.
+// It is [Factored] if each part is Factored or is a sum over sites; a part with hidden units must
+// have weight 1. A fixed site has a table that forbids its other levels.
 //
-// With fixed sites it is [Clamped], where [Clamped.Unclamped] returns the model without
-// them. With weights that change it is [Varying].
+// With fixed sites it is [Clamped], and [Clamped.Unclamped] returns the model without them. With
+// weights that change it is [Varying].
 func (a *Affine) As(target any) bool {
 	switch p := target.(type) {
 	case *Differentiable:

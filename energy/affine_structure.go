@@ -217,9 +217,9 @@ func pairsOf(m Model) (p pairs, ok bool) {
 	return p, true
 }
 
-// PairsOf returns m as a model of pairs: the result of Pairs if m is [Pairwise], else
-// the same numbers made from a [Matching] model of two levels or from a sum over
-// sites. ok is false for other models and for nil. The slices must not be modified.
+// PairsOf returns m as a model of pairs: the result of Pairs if m is [Pairwise], otherwise the
+// same arrays computed from a [Matching] model with two levels or from a sum over sites. ok is
+// false for other models and for nil. The slices must not be modified.
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	if check.Nil(m) || !two(m) {
 		return nil, nil, nil, nil, false

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Differentiable models fill a table of energy differences, which may be
-// first-order approximations: a kernel uses it to propose, never to decide.
+// Differentiable models fill a table of energy differences, which may be first-order
+// approximations. A kernel uses the table to propose moves, never to accept or reject them.
 type Differentiable interface {
 	Model
 
@@ -50,26 +50,25 @@ type Stochastic interface {
 type Conditional interface {
 	Model
 
-	// Conditional stores d[l] = E(x with x_site = l) − E(x) for every level,
-	// for the one state x. It panics unless len(d) = levels and
-	// len(x) = sites.
+	// Conditional stores d[l] = E(x with x_site = l) − E(x) for every level l, where x is one
+	// state. It panics unless len(d) = levels and len(x) = sites.
 	Conditional(d []float64, site int, x []int32)
 }
 
-// Local models keep a table of exact single-site energies up to date while one
-// site at a time changes, at the cost of the site's neighbourhood.
+// Local models keep a table of exact single-site energies up to date while one site at a time
+// changes, in time proportional to the size of the site's neighbourhood.
 type Local interface {
 	Conditional
 
-	// Locals stores d[i·levels+l] = E(x with x_i = l) + c_i for the one state
-	// x, where c_i is any finite constant of the row; len(d) = sites·levels.
-	// Entries are +Inf for levels of probability zero and never −Inf.
+	// Locals stores d[i·levels+l] = E(x with x_i = l) + c_i for the one state x, where c_i is any
+	// finite constant, one per row; len(d) = sites·levels. Entries are +Inf for levels of
+	// probability zero and never −Inf.
 	Locals(d []float64, x []int32)
 
-	// Move updates d, which holds Locals of x, for the change of x_site to the level
-	// to. It adds the changes to the rows of other sites, up to a constant per row, so
-	// that d may be the sum of the tables of several models. It must be called before x
-	// is changed; x is not modified. The row of the site itself does not change.
+	// Move updates d, as stored by Locals for x, for a change of x_site to the level to. It adds
+	// the differences to the rows of other sites, up to a constant per row, so d may be the sum
+	// of the tables of several models. Move must be called before x is changed, and does not
+	// modify x. The row of the site itself does not change.
 	Move(d []float64, site int, to int32, x []int32)
 }
 
@@ -77,10 +76,10 @@ type Local interface {
 type Graphical interface {
 	Model
 
-	// Graph returns the neighbours of each site in compressed rows: those of
-	// site i are adj[start[i]:start[i+1]], ascending, without i itself. The
-	// conditional of a site depends on its neighbours only. The slices are the
-	// model's own and must not be modified.
+	// Graph returns the neighbours of each site in compressed rows: the neighbours of site i are
+	// adj[start[i]:start[i+1]], in ascending order and without i itself. The conditional of a
+	// site depends on its neighbours only. The slices are the model's own and must not be
+	// modified.
 	Graph() (start, adj []int32)
 }
 
@@ -90,10 +89,9 @@ type Graphical interface {
 type Toroidal interface {
 	Model
 
-	// Torus returns the number of columns of the row-major lattice and the
-	// exact differences d[k] = E(x_i=1) − E(x_i=0) of a site with k of its four
-	// neighbours in state 1; ok is false for a model that is not of this kind
-	// after all.
+	// Torus returns the number of columns of the row-major lattice and the exact differences d[k]
+	// = E(x_i=1) − E(x_i=0) of a site with k of its four neighbours in state 1; ok is false if
+	// the model turns out not to be of this kind.
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
@@ -106,8 +104,7 @@ type Matching interface {
 	//
 	//	E(x) = −J Σ_{edges ij} [x_i = x_j] − Σ_i h[x_i]
 	//
-	// over the edges of Graph; ok is false for a model that is not of this kind
-	// after all.
+	// over the edges of Graph; ok is false if the model turns out not to be of this kind.
 	Matching() (coupling float64, field []float64, ok bool)
 }
 
@@ -120,11 +117,10 @@ type Pairwise = interface {
 	//
 	//	E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j,  x_i ∈ {0, 1}.
 	//
-	// Row i of the symmetric w, whose diagonal is 0, has the entries
-	// weight[start[i]:start[i+1]] in the columns adj[start[i]:start[i+1]],
-	// ascending; the number of sites is len(f) = len(start) − 1. None of the
-	// slices may be modified. ok is false for a model that is not of this kind
-	// after all.
+	// Row i of the symmetric w, whose diagonal is 0, has the entries weight[start[i]:start[i+1]]
+	// in the columns adj[start[i]:start[i+1]], ascending; the number of sites is len(f) =
+	// len(start) − 1. None of the slices may be modified. ok is false if the model turns out not
+	// to be of this kind.
 	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }
 
@@ -133,56 +129,55 @@ type Pairwise = interface {
 type Factored interface {
 	Model
 
-	// Factors returns the factors of e^−E. Variable i has cards[i] levels: the first
-	// variables are the sites, where cards[i] ≤ levels and levels from cards[i] on have
-	// energy +Inf; any others are hidden units h, which are summed out. Table k holds a
-	// number for each state of the distinct variables scopes[k], that of the last one
-	// varying fastest, and
+	// Factors returns the factors of e^−E. Variable i has cards[i] levels: the first variables
+	// are the sites, where cards[i] ≤ levels and levels from cards[i] on have energy +Inf; any
+	// others are hidden units h, which are summed out. Table k holds a number for each state of
+	// the distinct variables scopes[k], with the last one varying fastest, and
 	//
 	//	exp(−E(x)) = Σ_h exp(−Σ_k tables[k][(x, h) at scopes[k]]),
 	//
-	// which without hidden units is E(x) = Σ_k tables[k][x at scopes[k]]. A scope may be
-	// empty, its table being one number. Entries are numbers or +Inf, in nats. Several
-	// scopes may share a table. None of the slices may be modified. ok is false for a
-	// model that is not of this kind after all.
+	// which without hidden units is E(x) = Σ_k tables[k][x at scopes[k]]. A scope may be empty;
+	// its table is then one number. Entries are finite or +Inf, in nats. Several scopes may share
+	// a table. None of the slices may be modified. ok is false if the model turns out not to be
+	// of this kind.
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
 }
 
-// WidthError says that the graph of the tables of a [Factored] model is too wide to be summed in
-// the memory allowed.
+// WidthError reports that the graph of the tables of a [Factored] model is too wide to be summed
+// in the memory allowed.
 type WidthError struct {
 	Variables  int
-	LowerBound float64 // log₂ of the entries of the largest table of any order is at least this
-	Width      float64 // the same of the best order found
-	Bytes      float64 // that its messages need, +Inf beyond float64
+	LowerBound float64 // lower bound on Width for any elimination order
+	Width      float64 // log₂ of the number of entries of the largest table, for the best order found
+	Bytes      float64 // needed by the messages of that order; +Inf beyond the range of float64
 	Limit      int64   // bytes allowed
 }
 
-// Error says what would help.
+// Error describes the problem and suggests remedies.
 func (e *WidthError) Error() string {
 	return fmt.Sprintf("a graph of %d variables and width ≥ %.1f (log₂ of the entries of the largest table): the best order found has width %.1f and needs %.3g bytes, want ≤ %d; allow more bytes, fix some variables, or draw with a Markov chain", e.Variables, e.LowerBound, e.Width, e.Bytes, e.Limit)
 }
 
-// Clamped models have sites with fixed levels. The energy is that of another model
-// where these sites are at their levels, and +Inf elsewhere.
+// Clamped models have sites with fixed levels. The energy is that of another model on states in
+// which these sites have their levels, and +Inf on all others.
 type Clamped interface {
 	Model
 
-	// Unclamped returns the model without fixed sites, and the level of each site, −1
-	// where it is free. The slice must not be modified.
+	// Unclamped returns the model without fixed sites and the fixed level of each site, −1 for a
+	// free one. The slice must not be modified.
 	Unclamped() (m Model, fixed []int32)
 }
 
-// Varying models have numbers that change between the steps of a kernel, such as the
-// multipliers of dual.Lagrangian; the kernel must then be Reset. A kernel that reads
-// something from a model only once reads it from the model that Now returns.
+// Varying models have numbers that change between the steps of a kernel, such as the multipliers
+// of dual.Lagrangian. After a change the kernel must be Reset. A kernel that reads a quantity
+// only once reads it from the model that Now returns.
 type Varying interface {
 	Model
 
 	// Version returns a different number after every change.
 	Version() uint64
 
-	// Now returns an immutable copy of the model as it is at present.
+	// Now returns an immutable copy of the model in its current state.
 	Now() Model
 }
 
@@ -195,8 +190,8 @@ type Ordinal interface {
 	Values() []float32
 }
 
-// Windowed models fill a table of the levels near the current one, for models with too
-// many levels for a whole table.
+// Windowed models can fill a table that covers only the levels near the current one. This suits
+// models with too many levels for a whole table.
 type Windowed interface {
 	Ordinal
 
@@ -214,24 +209,24 @@ type Windowed interface {
 type Supported interface {
 	Model
 
-	// Repair changes each state of x, as little as it can, into one whose
-	// energy is not known to be +Inf.
+	// Repair changes each state of x, as little as it can, so that its energy is not known to be
+	// +Inf.
 	Repair(x []int32)
 }
 
-// Incremental models evaluate a state from the intermediate results of an earlier one,
-// which the caller keeps, at the cost of the sites that changed.
+// Incremental models evaluate a state from the intermediate results of an earlier one, which the
+// caller keeps. The cost is proportional to the number of sites that changed.
 type Incremental interface {
 	Binary
 
 	// CacheLen returns the number of intermediate results of a state.
 	CacheLen() int
 
-	// FieldFrom stores in e and h the results of Field for y, to the same bits, and in
-	// next the intermediate results of y (states × CacheLen()). x holds as many earlier
-	// states and cache the contents of next for them; they are not modified and must
-	// not overlap next. If x is nil, the evaluation starts from scratch and cache is
-	// not used.
+	// FieldFrom stores in e and h the results of Field for y, bit for bit, and in next the
+	// intermediate results for y (states × CacheLen()). x holds the same number of earlier
+	// states, and cache holds what earlier calls stored in next for them. x and cache are not
+	// modified and must not overlap next. If x is nil, the evaluation starts from scratch and
+	// cache is not used.
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
@@ -253,8 +248,8 @@ type Bipartite interface {
 	VisibleField(f []float32, h []int32)
 }
 
-// IncrementalBipartite models evaluate a state and the log-odds of its hidden units
-// from the intermediate results of an earlier state, at the cost of the sites that
+// IncrementalBipartite models evaluate a state and the log-odds of its hidden units from the
+// intermediate results of an earlier state. The cost is proportional to the number of sites that
 // changed.
 type IncrementalBipartite interface {
 	Bipartite
@@ -262,8 +257,8 @@ type IncrementalBipartite interface {
 	// CacheLen returns the number of intermediate results of a state.
 	CacheLen() int
 
-	// HiddenFieldFrom stores in e and f the results of Energy and HiddenField for y, to
-	// the same bits; next, cache and x are as in [Incremental].
+	// HiddenFieldFrom stores in e and f the results of Energy and HiddenField for y, bit for bit;
+	// next, cache and x are as in [Incremental].
 	HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
@@ -279,23 +274,24 @@ type Parametric interface {
 	// Params returns a copy of θ.
 	Params() []float64
 
-	// ParamGradient adds Σ_s w_s ∂E(x_s)/∂θ_k to g_k, in nats, for the states x and as
-	// many weights, which may be 0 or negative; nil means 1 for all. len(g) is that of
-	// Params. Up to rounding, what a state adds does not depend on its batch.
+	// ParamGradient adds Σ_s w_s ∂E(x_s)/∂θ_k to g_k, in nats, for the states x and their weights
+	// w, one per state, which may be 0 or negative; if w is nil, all weights are 1. len(g) is
+	// len(Params()). Up to rounding, the contribution of a state does not depend on the rest of
+	// the batch.
 	ParamGradient(g []float64, x []int32, w []float64)
 
-	// SetParams replaces θ by a copy of theta, of the same length. It must not run
-	// concurrently with any other method. Afterwards every kernel that works on the
-	// model must be Reset; states, random streams and step sizes are kept. On an error,
-	// such as a number that is not finite, nothing changes.
+	// SetParams replaces θ by a copy of theta, which has the same length. It must not run
+	// concurrently with any other method. Afterwards every kernel that works on the model must be
+	// Reset; states, random streams and step sizes are kept. If it returns an error, for instance
+	// because a number is not finite, nothing changes.
 	SetParams(theta []float64) error
 }
 
-// Learnable models are immutable and can make a copy with parameters of its own. The
-// copy offers the same tables of differences as the model.
+// Learnable models are immutable and can make a copy that has its own parameters. The copy offers
+// the same tables of differences as the model.
 type Learnable interface {
 	Model
 
-	// Learn returns the copy, with the parameters of the model.
+	// Learn returns such a copy, initially with the parameters of the model.
 	Learn() (Parametric, error)
 }

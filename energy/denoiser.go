@@ -23,9 +23,9 @@ type Noised[S Site] struct {
 	// intact, or ᾱ of x_t = √ᾱ·x_0 + √(1−ᾱ)·noise for reals.
 	Time, Alpha []float64
 
-	// Sample identifies each state through a run: a state keeps its number from noise
-	// to sample, whichever other states are in its batch. Runners set it; it may be nil
-	// in a call by hand, unless the denoiser keeps something of a sample.
+	// Sample identifies each state throughout a run: a state keeps its number from noise to
+	// sample, whichever other states are in its batch. Runners set it; in a direct call it may be
+	// nil, unless the denoiser keeps data per sample.
 	Sample []int
 
 	// Src is the randomness of each state, for denoisers that sample. Runners set it; it
@@ -54,16 +54,15 @@ type Noised[S Site] struct {
 type Reveals uint8
 
 const (
-	// RevealsOtherwise is any other way than the ones below: with a projection, with
-	// guidance, by particles, in an order of its own, or under another corruption.
+	// RevealsOtherwise is any way other than those below: with a projection, with guidance, by
+	// particles, in an order of its own, or under another corruption.
 	RevealsOtherwise Reveals = iota
 
-	// RevealsEach lets every mask give way by itself with the probability
-	// (α_s − α_t)/(1 − α_t) to a draw from its row.
+	// RevealsEach replaces each mask, independently with probability (α_s − α_t)/(1 − α_t), by a
+	// draw from its row.
 	RevealsEach
 
-	// RevealsOne lets one mask, each with the same probability, give way to a draw from
-	// its row.
+	// RevealsOne replaces one mask, chosen uniformly, by a draw from its row.
 	RevealsOne
 )
 
@@ -73,10 +72,10 @@ const (
 //
 //	v[s,i,l] = log p(x_0,i = l | x_t) + c_{s,i},
 //
-// the full posterior of the site, its own x_t,i included. A denoiser may predict
-// p(x_0,i = l | x_t without site i) instead if it is [SelfExcluding]; diffusions
-// convert the rows. For reals (S = float32) levels is 1 and the prediction is the
-// posterior mean E[x_0 | x_t].
+// the full posterior of the site, which takes its own x_t,i into account. A denoiser may predict
+// p(x_0,i = l | x_t without site i) instead if it is [SelfExcluding]; diffusions convert the
+// rows. For reals (S = float32) levels is 1 and the prediction is the posterior mean
+// E[x_0 | x_t].
 //
 // A denoiser whose prediction does not depend on Time, Alpha and Src should be
 // [Timeless]; diffusions then reuse predictions while a state does not change.
@@ -93,8 +92,8 @@ type Denoiser[S Site] interface {
 	Denoise(ctx context.Context, v []float32, q Noised[S]) error
 }
 
-// DenoiserFunc is a denoiser given by a function of a batch; a struct literal
-// is ready for use. It is the adapter for neural networks, whose F
+// DenoiserFunc is a denoiser given by a function of a batch; a struct literal is ready for use.
+// It is the adapter for neural networks. F then
 //
 //   - converts q.X (token ids, row-major), and Time or Alpha if the network
 //     wants them (σ = −log α), to the network's input;
@@ -104,7 +103,7 @@ type Denoiser[S Site] interface {
 type DenoiserFunc[S Site] struct {
 	Sites, Levels int
 
-	// F is Denoise. Lengths have been checked when it is called.
+	// F implements Denoise. Lengths have been checked when it is called.
 	F func(ctx context.Context, v []float32, q Noised[S]) error
 
 	// IgnoresTime states that predictions depend on the states alone, as is usual for

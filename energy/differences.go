@@ -5,11 +5,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Differences returns m as a Differentiable if it is one. Otherwise it makes the table
-// from m's field ([Binary]) or windows ([Windowed]), at the cost of one evaluation and
-// as exact as these are. If m has neither, the table is exact: from m's conditionals,
-// or by evaluating sites·(levels−1) neighbouring states. Whatever else m supports the
-// result supports too.
+// Differences returns m as a Differentiable if it is one. Otherwise the result makes the table
+// from m's field ([Binary]) or windows ([Windowed]); this costs one evaluation, and the table is
+// as exact as they are. If m has neither, the table is exact: it is computed from m's
+// conditionals, or by evaluating sites·(levels−1) neighbouring states. The result also supports
+// whatever else m supports.
 func Differences(m Model) Differentiable {
 	check.Must("energy: Differences", "m", m)
 	if d, ok := tableOf(m); ok {
@@ -18,9 +18,8 @@ func Differences(m Model) Differentiable {
 	return newEvaluated(m)
 }
 
-// Conditionals returns m's own exact single-site differences if m has them, and
-// otherwise evaluates m at the levels of the site. Whatever else m supports the
-// result supports too.
+// Conditionals returns m's own exact single-site differences if m has them, and otherwise
+// evaluates m at the levels of the site. The result also supports whatever else m supports.
 func Conditionals(m Model) Conditional {
 	check.Must("energy: Conditionals", "m", m)
 	if c, ok := As[Conditional](m); ok {

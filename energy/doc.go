@@ -5,10 +5,10 @@
 //
 //	p(x) ∝ exp(−E(x)),  x ∈ {0,…,levels−1}^sites,
 //
-// with E in nats. E(x) = +Inf means that x has probability zero; NaN means that the
-// evaluation failed. E is never −Inf. [Func] makes a model of a function. Package
-// energy/model has the standard models, energy/read readers of model files. [Real] and
-// [Scored] are densities on ℝ^sites; see energy/continuous.
+// with E in nats. E(x) = +Inf means that x has probability zero; NaN means that the evaluation
+// failed. E is never −Inf. [Func] makes a model of a function. Package energy/model has the
+// standard models, and package energy/read reads model files. [Real] and [Scored] are densities
+// on ℝ^sites; see energy/continuous.
 //
 // A Model only evaluates E. A model that has more to offer — a table of differences,
 // exact conditionals, a neighbourhood graph — satisfies further interfaces of this
@@ -25,10 +25,9 @@
 //
 // # Denoisers
 //
-// A diffusion samples from a [Denoiser], which predicts a clean state from a corrupted
-// one. [DenoiserFunc] makes one of a function, [NoisePredictor] one of a predictor of
-// noise. Exact denoisers of models, data sets and series are in package energy/denoise,
-// networks in energy/neural.
+// A diffusion samples from a [Denoiser], which predicts a clean state from a corrupted one.
+// [DenoiserFunc] adapts a function, [NoisePredictor] a predictor of noise. Exact denoisers of
+// models, data sets and series are in package energy/denoise, networks in energy/neural.
 //
 // # Caveats
 //

@@ -26,8 +26,8 @@ const most = 1 << 28
 // are merged in order, so results do not depend on the number of processors.
 const enumerated = 1 << 12
 
-// polled is the number of states evaluated between two looks at the context: a model
-// that takes a millisecond for each ends within some milliseconds.
+// polled is the number of states evaluated between two checks of the context: a model that takes
+// a millisecond per state ends within some milliseconds.
 const polled = 16
 
 // size returns levels^sites, or false if that exceeds most.
@@ -45,13 +45,12 @@ func size(m Model) (int, bool) {
 	return n, true
 }
 
-// Enumerate evaluates every state of a small model and returns its partition sum and
-// the exact mean of each f(x), to compare samplers with. It uses all processors; f must
-// be safe for concurrent use and must not keep its argument.
+// Enumerate evaluates every state of a small model and returns its partition sum and the exact
+// mean of each f(x), as a reference for samplers. It uses all processors; f must be safe for
+// concurrent use and must not keep its argument.
 //
-// It returns an error if there are more than 2²⁸ states, an energy is NaN or −Inf, no
-// state has a finite energy, or ctx ends; then it is the cause. Few states are evaluated
-// after that.
+// It returns an error if there are more than 2²⁸ states, an energy is NaN or −Inf, or no state
+// has a finite energy. If ctx ends, the error is its cause, and few more states are evaluated.
 func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enumeration, error) {
 	if err := check.Given("energy: Enumerate", "m", m); err != nil {
 		return Enumeration{}, err

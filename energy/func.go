@@ -36,11 +36,10 @@ type Func struct {
 	// entry per site; it requires two levels.
 	Field func(h []float32, x []int32) float64
 
-	// Estimate, if not nil, stores in g an unbiased estimate of what Field stores, or
-	// Grad if that is nil, from the given rows of the data: their terms times
-	// Rows/Batch. For every state of every call the Func draws Batch of Rows rows
-	// uniformly without replacement, in ascending order. Estimate must not keep the
-	// slice.
+	// Estimate, if not nil, stores in g an unbiased estimate of what Field stores, or Grad if
+	// that is nil, from the given rows of the data: their terms times Rows/Batch. For every state
+	// of every call the Func draws Batch of the Rows rows uniformly without replacement and
+	// passes them in ascending order. Estimate must not keep the slice.
 	Estimate    func(g []float32, x []int32, rows []int32)
 	Rows, Batch int // 1 ≤ Batch ≤ Rows with Estimate
 }

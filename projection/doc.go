@@ -1,22 +1,21 @@
 // Package projection moves distributions over sequences to a feasible set.
 //
-// The distributions are factorised: sites × levels log-weights, one row per
-// site, as a denoiser or a proposal fills them. Wherever the constraint is a
-// language, everything here is exact.
+// The distributions are factorised: sites × levels log-weights, one row per site, as a denoiser
+// or a proposal computes them. If the constraint is a language, all results are exact.
 //
 // # What to use
 //
 // [Path] projects onto any language of package constraint: the nearest distribution whose
-// likeliest sequence is in the language, in either Kullback-Leibler divergence. Compiled
-// ([PathProjection]) it also conditions: joint draws, log-probability of the language,
-// marginals, the likeliest sequences in order, counts. A diffusion should condition
-// rather than project; package sampler/diffusion does so by itself for a Path.
+// likeliest sequence is in the language, in either Kullback-Leibler divergence. A compiled Path,
+// a [PathProjection], also conditions: it gives joint draws, the log-probability of the language,
+// marginals, the likeliest sequences in order, and counts. A diffusion should condition rather
+// than project; package sampler/diffusion does so by itself for a Path.
 //
-// Four packages are for other problems. Package prior conditions a hidden Markov model or
-// a Markov chain, in which sites depend on each other, on a language. Package novelty
-// keeps sequences out of a set that grows by what was produced before. Package lagrange
-// projects onto scores: an augmented Lagrangian, guided by derivatives, looks for the
-// sequence. Package proximal moves real-valued predictions: the nearest series within
+// Four packages are for other problems. Package prior conditions a hidden Markov model or a
+// Markov chain, in which sites depend on each other, on a language. Package novelty keeps
+// sequences out of a set to which every produced sequence is added. Package lagrange projects
+// onto bounds on scores: an augmented Lagrangian, guided by derivatives, searches for the
+// sequence. Package proximal moves real-valued predictions to the nearest series that satisfies
 // linear rows and smooth inequalities, with a certificate.
 //
 // # Recipes

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// WeightError is the error of a log-weight that is NaN or +Inf, with its place.
+// WeightError reports a log-weight that is NaN or +Inf, and its position.
 type WeightError struct {
 	Site, Level int
 	Weight      float64
@@ -35,7 +35,7 @@ func explain(name string, err error) error {
 	return fmt.Errorf("projection: %s: %w", name, err)
 }
 
-// NotConverged is the error of an iteration that ended before its conditions held. The
+// NotConverged is the error of an iteration that ended before its conditions were met. The
 // destination of the call then holds the best iterate.
 type NotConverged struct {
 	Method         string  // what iterated, for instance "proximal"
@@ -48,11 +48,11 @@ func (e *NotConverged) Error() string {
 	return fmt.Sprintf("%s: residual = %.3g after %d iterations, want ≤ %.3g", e.Method, e.Residual, e.Iterations, e.Want)
 }
 
-// InfeasibleError means that no sequence of positive weight satisfies a constraint. It
-// wraps [constraint.ErrInfeasible].
+// InfeasibleError reports that no sequence of positive weight satisfies a constraint. It wraps
+// [constraint.ErrInfeasible].
 type InfeasibleError struct {
-	// Constraint is the name of the constraint, or the type of its automaton,
-	// or those of the parts of an intersection.
+	// Constraint is the name of the constraint or the type of its automaton. For an intersection
+	// it lists those of the parts.
 	Constraint string
 
 	// Site is the first site at which no token of positive weight leads to a sequence of

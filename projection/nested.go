@@ -263,19 +263,19 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 	}, nil
 }
 
-// Nested languages nest without a bound: brackets, JSON, whatever a pushdown automaton
-// decides. As a [constraint.Automaton] such a language has a state for every
-// configuration of its stack, numbered when first met, so that every consumer can check
-// and extend sequences. [Path], which sums over all sequences, uses the pushdown
-// automaton itself: its cost grows with the cube of the length and not with the number of
-// configurations. Where nothing may contain itself, and configurations are few, it is linear.
+// Nested languages allow nesting without a bound: brackets, JSON, and whatever else a pushdown
+// automaton decides. As a [constraint.Automaton] such a language has a state for every
+// configuration of its stack, numbered when first met, so that every consumer can check and
+// extend sequences. [Path], which sums over all sequences, uses the pushdown automaton itself:
+// its cost grows with the cube of the length and not with the number of configurations. If
+// nothing may contain itself and configurations are few, the cost is linear.
 //
 // The languages of package constraint/grammar are Nested, and so is a type that
 // embeds one.
 type Nested interface {
 	constraint.Automaton
 
-	// Pushdown returns the automaton as package constraint/grammar compiles it; [Path]
-	// refuses any other.
+	// Pushdown returns the automaton as package constraint/grammar compiles it; [Path] rejects
+	// any other.
 	Pushdown() constraint.Pushdown
 }

@@ -21,42 +21,40 @@ import (
 // A consumer that can draw jointly conditions on the language instead
 // ([PathProjection.Draw]), as package sampler/diffusion does.
 //
-// A Path is a recipe: Bind makes it a [PathProjection] for a runner, Compile one for
-// direct use. The zero value of everything but Language is the recommended setting.
+// A Path is a recipe: Bind returns a [PathProjection] for a runner, Compile one for direct use.
+// The zero value of every field but Language is the recommended setting.
 type Path struct {
-	// Language is the set of allowed sequences. Masks that were intersected
-	// with it cost nothing. A [Nested] language is summed over without a bound
-	// on its depth, at a cost that grows with the cube of the length where parts
-	// may contain themselves, and linearly where none does.
+	// Language is the set of allowed sequences. Masks that were intersected with the language
+	// cost nothing. The depth of a [Nested] language is not bounded; the cost grows with the cube
+	// of the length if parts may contain themselves, and linearly if none does.
 	Language constraint.Language
 
 	// Name is the name of the language in errors, by default its type.
 	Name string
 
-	// Padded admits shorter sequences, filled up with the token Pad, which
-	// then is no token of the language.
+	// Padded admits shorter sequences, filled up with the token Pad, which is then not a token of
+	// the language.
 	Padded bool
 	Pad    int32 // a level of the model, if Padded
 
 	// Divergence is what the projection minimises, Forward by default.
 	Divergence Divergence
 
-	// Margin is κ ≥ 1: after the projection the chosen token of every site is
-	// at least κ times as likely as any other. 0 means 1, the closure, where
-	// tokens may share the lead.
+	// Margin is κ ≥ 1: after the projection the chosen token of every site is at least κ times as
+	// likely as any other. 0 means 1, with which tokens may be equally likely.
 	Margin float64
 
 	// Revive lets a forward projection choose tokens of probability zero, at
 	// the finite cost that KL(x‖y) gives them. Otherwise −Inf is a mask.
 	Revive bool
 
-	// Limit bounds the edges of the unrolled automaton, or the sums of spans of
-	// a nested language, 0 for 1<<24.
+	// Limit bounds the number of edges of the unrolled automaton, or of sums over spans of a
+	// nested language; 0 means 1<<24.
 	Limit int
 }
 
-// Bind compiles the path for samples of the given shape. The result is a
-// *[PathProjection]. Errors are those of [Path.Compile], and one for samples < 1.
+// Bind compiles the path for samples of the given shape. The result is a *[PathProjection]. It
+// returns the errors of [Path.Compile], and an error if samples < 1.
 func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("projection: Path: samples = %d, want ≥ 1", samples)
@@ -68,11 +66,10 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 	return e, nil
 }
 
-// Compile unrolls the language over the sites. The error names a field that is
-// out of range, wraps [constraint.ErrInfeasible] if no sequence of that length is
-// in the language (an *[InfeasibleError], which names the parts of an intersection
-// that clash), is a *[constraint.LimitError] if the
-// result is too large, or wraps the error of ctx.
+// Compile unrolls the language over the sites. The error names a field that is out of range, is
+// an *[InfeasibleError], which wraps [constraint.ErrInfeasible] and names the parts of an
+// intersection that clash, if no sequence of that length is in the language, is a
+// *[constraint.LimitError] if the result is too large, or wraps the error of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {
@@ -198,8 +195,8 @@ func (p Path) check() (margin float64, err error) {
 type Divergence uint8
 
 const (
-	// Forward is min_y KL(x‖y), x being the given distribution: y covers all of the mass
-	// of x. It is the projection of Cardei et al. 2025.
+	// Forward is min_y KL(x‖y), where x is the given distribution: y covers all of the mass of x.
+	// It is the projection of Cardei et al. 2025.
 	Forward Divergence = iota
 
 	// Reverse is min_y KL(y‖x): y stays within the support of x.

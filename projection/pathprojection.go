@@ -17,17 +17,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// PathProjection is a [Path] compiled for a shape. Everywhere v holds log-weights,
-// sites × levels, row-major, each row up to a constant, −Inf for what is
-// impossible; they stand for the factorised distribution
+// PathProjection is a [Path] compiled for a shape. In all methods v holds log-weights, sites ×
+// levels, row-major, each row up to a constant, with −Inf for an impossible token. They define
+// the factorised distribution
 //
 //	p(x) = ∏_i p_i(x_i),  p_i = softmax(v_i).
 //
-// Errors are *[InfeasibleError] if no sequence of the language has positive probability,
-// *[WeightError] for a NaN or +Inf, and the cause of the context, whose end stops a sum
-// in the middle. A nil v stands for zeros, the uniform distribution. Slices of the wrong
-// length panic. A PathProjection is safe for concurrent use; after warm-up only KBest,
-// Ascending and Count allocate; draws and sums over nested languages allocate a little.
+// Methods return an *[InfeasibleError] if no sequence of the language has positive probability, a
+// *[WeightError] for a NaN or +Inf, and the cause of the context, whose end interrupts a sum. A
+// nil v means zeros, the uniform distribution. Methods panic if a slice has the wrong length. A
+// PathProjection is safe for concurrent use. After warm-up only KBest, Ascending and Count
+// allocate, except that draws and sums over nested languages allocate a little.
 type PathProjection struct {
 	name          string
 	program       program
@@ -89,17 +89,16 @@ func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels 
 //
 //	P(x) = p(x)·1[x ∈ C] / P(C),
 //
-// and returns log Z, the log of the total weight of the language under the
-// weights exp(v) as they are; it equals log P(C) if the rows are normalised. v
-// is not modified.
+// and returns log Z, the log of the total weight of the language under the unnormalised weights
+// exp(v); it equals log P(C) if the rows are normalised. v is not modified.
 func (e *PathProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	return e.Sample(ctx, x0, v, src)
 }
 
-// DrawGiven is [PathProjection.Draw] with some tokens fixed: on entry x0 holds them, and
-// −1 at the other sites. The rows of v at their sites may hold anything and may be
-// written to; they stand for rows of 0 at the token and −Inf elsewhere.
+// DrawGiven is [PathProjection.Draw] with some tokens fixed: on entry x0 holds these tokens, and
+// −1 at the other sites. The rows of v at fixed sites may hold anything and may be overwritten;
+// each counts as 0 at the fixed token and −Inf elsewhere.
 func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	if v == nil {
@@ -127,8 +126,8 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 // e and may have a Draw of its own.
 func (e *PathProjection) Self() any { return e }
 
-// Sample fills dst, any number of sequences one after the other, with independent exact
-// draws as by [PathProjection.Draw]; several sequences share the sums.
+// Sample fills dst, any number of sequences one after the other, with independent exact draws,
+// each distributed as in [PathProjection.Draw]; all of them share the sums.
 func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%e.sites != 0 {
 		panic(fmt.Sprintf("projection: len(dst) = %d, want a multiple of %d", len(dst), e.sites))
@@ -151,10 +150,9 @@ func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, s
 	return logZ, nil
 }
 
-// DrawUntil stores in x0 the first of at most the given number of independent
-// draws, as by [PathProjection.Draw], that accept takes, and reports whether
-// there was one; otherwise x0 holds the last of them. The draws share the sums
-// over the language. accept must not keep its argument.
+// DrawUntil makes up to trials independent draws, as [PathProjection.Draw] does, until accept
+// returns true for one, and reports whether it did. It stores the last draw in x0. The draws
+// share the sums over the language. accept must not keep its argument.
 func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32, src rand.Source, trials int, accept func(x []int32) bool) (logZ float64, ok bool, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	v = e.weights(v)
@@ -215,9 +213,9 @@ func (e *PathProjection) Marginals(ctx context.Context, dst []float64, v []float
 	return err
 }
 
-// LogMarginals stores in dst (sites × levels) the logarithms of
-// [PathProjection.Marginals], which still distinguish probabilities too small for a
-// float64; −Inf is what cannot occur.
+// LogMarginals stores in dst (sites × levels) the logarithms of [PathProjection.Marginals]. They
+// still distinguish probabilities that are too small for a float64; −Inf marks a token that
+// cannot occur.
 func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("projection", "dst", len(dst), e.sites*e.levels)
 	v = e.weights(v)
@@ -232,10 +230,9 @@ func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []fl
 	return w.run.Marginals(dst)
 }
 
-// KBest yields the sequences of the language that have positive probability
-// with their log-weights, the likeliest first. The slice is overwritten by the
-// next step, and v must not change meanwhile. The iteration ends early once ctx has
-// ended.
+// KBest yields the sequences of the language that have positive probability, and their
+// log-weights, the likeliest first. The slice is overwritten by the next step, and v must not
+// change meanwhile. The iteration ends early once ctx has ended.
 func (e *PathProjection) KBest(ctx context.Context, v []float32) (iter.Seq2[[]int32, float64], error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)
@@ -261,10 +258,10 @@ func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int
 	}
 }
 
-// Ascending yields the sequences of the language with the sum of their costs, Σ_i
-// cost[i,x_i], the cheapest first. Costs per site and token are arbitrary numbers;
-// +Inf forbids a token. The slice is overwritten by the next step, and cost must not
-// change meanwhile. The iteration ends early once ctx has ended.
+// Ascending yields the sequences of the language and their total costs Σ_i cost[i,x_i], the
+// cheapest first. Costs per site and token are arbitrary numbers; +Inf forbids a token. The slice
+// is overwritten by the next step, and cost must not change meanwhile. The iteration ends early
+// once ctx has ended.
 func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Seq2[[]int32, float64], error) {
 	check.Len("projection", "cost", len(cost), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -276,8 +273,8 @@ func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Se
 	return until(ctx, seq), explain(e.name, err)
 }
 
-// Count returns the number of sequences in the language without a token of weight
-// −Inf; all of them if v is nil.
+// Count returns the number of sequences in the language that have no token of weight −Inf, or the
+// number of all of them if v is nil.
 func (e *PathProjection) Count(ctx context.Context, v []float32) (*big.Int, error) {
 	if v != nil {
 		check.Len("projection", "v", len(v), e.sites*e.levels)
@@ -285,9 +282,9 @@ func (e *PathProjection) Count(ctx context.Context, v []float32) (*big.Int, erro
 	return e.program.Count(ctx, v)
 }
 
-// Automaton returns the language as it was compiled, unrolled over the sites: a
-// view for further algebra, in which padding is a token like others. A nested
-// language is returned as it is, without its masks.
+// Automaton returns the language as it was compiled, unrolled over the sites: a view for further
+// algebra, in which padding is an ordinary token. A nested language is returned as it is, without
+// its masks.
 func (e *PathProjection) Automaton() constraint.Automaton { return e.program.automaton() }
 
 // String returns the name of the language: Name of the Path, or else the language's own
@@ -300,9 +297,9 @@ func (e *PathProjection) Accepts(x []int32) bool {
 	return e.program.Accepts(x)
 }
 
-// Project replaces v by the nearest factorised distribution whose likeliest sequence is
-// in the language, as [PathProjection.Nearest] does. The violation that remains is always
-// 0. Other arguments are not read.
+// Project replaces v by the nearest factorised distribution whose likeliest sequence is in the
+// language, as [PathProjection.Nearest] does. The returned violation is always 0. The other
+// arguments are not read.
 func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -321,11 +318,11 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 //
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse)
 //
-// over the factorised distributions y for which there is a sequence x in the language
-// with y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. It stores that sequence in
-// x and returns the divergence in nats. Rows that satisfy the condition already stay as
-// they are. A NaN or +Inf at a token that the language cannot use at that site counts as
-// −Inf. On an error v is unchanged.
+// over the factorised distributions y for which there is a sequence x in the language with
+// y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. It stores that sequence in x and
+// returns the divergence in nats. Rows that already satisfy the condition are unchanged. A NaN or
+// +Inf at a token that the language cannot use at that site counts as −Inf. On an error v is
+// unchanged.
 //
 // The divergence separates over sites, so the problem is a shortest path with
 // one cost per site and token (see Cardei et al. 2025 for the projection; the

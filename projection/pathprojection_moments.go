@@ -32,8 +32,7 @@ func (e *PathProjection) LogProb(ctx context.Context, x []int32, v []float32) (f
 //
 //	E[Σ_i f[i,x_i] | x ∈ C] = Σ_{i,l} P(x_i = l | x ∈ C)·f[i,l],
 //
-// for f of sites × levels in any unit. Its values at tokens that cannot occur are
-// ignored.
+// where f is sites × levels, in any unit. Values of f at tokens that cannot occur are ignored.
 func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (float64, error) {
 	check.Len("projection", "f", len(f), e.sites*e.levels)
 	p := make([]float64, len(f))

@@ -12,19 +12,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Span is a part of a sequence, sites From … To−1, with the language of this part.
+// Span is a part of a sequence, sites From … To−1, and the language of that part.
 type Span struct {
 	From, To int
 	Path     Path
 }
 
-// Spans projects parts of a sequence, each onto a language of its own: the blanks of a
-// form, an answer after a prompt. Sites outside of all spans are free. Since sites of a
-// factorised distribution are independent, so are the spans: draws and sums are exact,
-// and cost what the spans cost by themselves.
+// Spans projects parts of a sequence, such as the blanks of a form or the answer after a prompt,
+// each onto its own language. Sites outside all spans are free. Since the sites of a factorised
+// distribution are independent, so are the spans: draws and sums are exact and cost as much as
+// those of the individual spans together.
 //
-// Spans is a recipe: Bind makes it a [SpansProjection] for a runner, Compile one for
-// direct use. Tokens that are given, such as those of a prompt, are clamped by the runner.
+// Spans is a recipe: Bind returns a [SpansProjection] for a runner, Compile one for direct use.
+// The runner clamps given tokens, such as those of a prompt.
 type Spans []Span
 
 // Bind implements the projector of package sampler/diffusion.
@@ -79,8 +79,8 @@ func (s Spans) Compile(ctx context.Context, sites, levels int) (*SpansProjection
 }
 
 // SpansProjection is [Spans] compiled for a shape. Log-weights and errors are those of a
-// [PathProjection], with the name of the span and the site in the whole sequence. It is
-// safe for concurrent use.
+// [PathProjection]; errors name the span and the site in the whole sequence. It is safe for
+// concurrent use.
 type SpansProjection struct {
 	sites, levels int
 	parts         []*PathProjection // of the spans
@@ -122,8 +122,8 @@ func (p part) explain(err error) error {
 // Shape returns the sites and levels.
 func (p *SpansProjection) Shape() (sites, levels int) { return p.sites, p.levels }
 
-// Span returns the projection of a span, for sums over its sites alone: rows From … To−1
-// of the log-weights.
+// Span returns the projection of span i, for sums over the sites of that span alone. Its
+// log-weights are rows From … To−1.
 func (p *SpansProjection) Span(i int) *PathProjection { return p.parts[i] }
 
 // String returns the names of the spans' languages.
@@ -169,7 +169,7 @@ func (p *SpansProjection) each(v []float32, do func(c part, v []float32) (float6
 	return sum, nil
 }
 
-// Project replaces the rows of every span by the nearest ones of its language: see
+// Project replaces the rows of every span by the nearest ones for its language: see
 // [PathProjection.Project].
 func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("projection", "v", len(v), p.sites*p.levels)
@@ -181,8 +181,8 @@ func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, 
 	})
 }
 
-// Draw stores in x0 an exact joint draw and returns log Z, the sum of those of the parts:
-// see [PathProjection.Draw].
+// Draw stores in x0 an exact joint draw and returns log Z, the sum over the parts: see
+// [PathProjection.Draw].
 func (p *SpansProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Draw(ctx, x0[c.from:c.to], v, src) })

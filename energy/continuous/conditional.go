@@ -16,13 +16,13 @@ import (
 //
 //	Σ_k p(k|x_t)·(m_k + √ᾱ·C_k·(ᾱC_k + (1−ᾱ)I)⁻¹·(x_t − √ᾱ·m_k)).
 //
-// It panics where lengths do not fit. v may be x.
+// It panics if lengths do not fit. v may be x.
 func (m *Mixture) Posterior(v, x []float32, alpha, t []float64) {
 	(&Conditional{m: m, parts: m.full}).Posterior(v, x, alpha, t)
 }
 
-// Conditional is a [Mixture] given the exact values of some coordinates. It is
-// immutable and safe for concurrent use.
+// Conditional is a [Mixture] conditioned on the exact values of some coordinates. It is immutable
+// and safe for concurrent use.
 type Conditional struct {
 	m     *Mixture
 	known []bool       // nil if none is
@@ -45,8 +45,8 @@ func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	return c, nil
 }
 
-// Posterior is [Mixture.Posterior] for states whose known coordinates are those of x_0,
-// without noise. These are their own posterior means, and the others are conditioned on
+// Posterior is [Mixture.Posterior] for states whose known coordinates are those of x_0, without
+// noise. The known coordinates are their own posterior means, and the others are conditioned on
 // them exactly.
 func (c *Conditional) Posterior(v, x []float32, alpha, t []float64) {
 	m := c.m

@@ -40,10 +40,10 @@ type Mixture struct {
 
 var _ energy.Scored = (*Mixture)(nil)
 
-// NewDiagonal returns the mixture with diagonal covariances. Weights are > 0 and need
-// not add up to 1; means are components × sites, row-major; variances are one per
-// component, or components × sites. It copies its arguments, and returns an error
-// unless lengths fit, weights and variances are positive and everything is finite.
+// NewDiagonal returns the mixture with diagonal covariances. Weights are > 0 and need not add up
+// to 1; means are components × sites, row-major; variances holds one number per component, or
+// components × sites. NewDiagonal copies its arguments. It returns an error unless lengths fit,
+// weights and variances are positive, and everything is finite.
 func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 	const name = "NewDiagonal"
 	k := len(weights)
@@ -160,8 +160,8 @@ func (m *Mixture) Sites() int { return m.sites }
 // Components returns the number of components.
 func (m *Mixture) Components() int { return len(m.logw) }
 
-// Component stores the mean of component k and returns its weight. It panics
-// unless there is such a component and mean has one entry per coordinate.
+// Component stores the mean of component k and returns its weight. It panics if k is out of range
+// or mean does not have one entry per coordinate.
 func (m *Mixture) Component(k int, mean []float64) (weight float64) {
 	check.Index("continuous", "component", k, len(m.logw))
 	check.Len("continuous", "mean", len(mean), m.sites)
@@ -169,9 +169,8 @@ func (m *Mixture) Component(k int, mean []float64) (weight float64) {
 	return simd.Exp(m.logw[k])
 }
 
-// Covariance stores C_k·v in dst, with C_k the covariance of component k. It
-// panics unless there is such a component and both slices, which must not
-// overlap, have one entry per coordinate.
+// Covariance stores C_k·v in dst, with C_k the covariance of component k. The slices must not
+// overlap. It panics if k is out of range or a slice does not have one entry per coordinate.
 func (m *Mixture) Covariance(k int, dst, v []float64) {
 	check.Index("continuous", "component", k, len(m.logw))
 	check.Len("continuous", "dst", len(dst), m.sites)
@@ -198,8 +197,8 @@ func (m *Mixture) product(k, i int, v []float64) float64 {
 //
 //	w_k·exp(tᵀm_k + ½tᵀC_k·t),
 //
-// and log E_p[exp(tᵀx)], the log of its partition sum. The entries of t must be finite;
-// it panics unless there is one per coordinate.
+// and log E_p[exp(tᵀx)], the log of its partition sum. The entries of t must be finite. Tilt
+// panics unless there is one per coordinate.
 func (m *Mixture) Tilt(t []float64) (tilted *Mixture, logZ float64) {
 	check.Len("continuous", "t", len(t), m.sites)
 	c := *m
@@ -234,7 +233,7 @@ func (m *Mixture) tilt(logw, mean, t []float64) float64 {
 	return top + simd.Log(sum)
 }
 
-// Mean stores E[x] in dst. It panics unless there is one entry per coordinate.
+// Mean stores E[x] in dst. It panics unless dst has one entry per coordinate.
 func (m *Mixture) Mean(dst []float64) {
 	check.Len("continuous", "dst", len(dst), m.sites)
 	clear(dst)
@@ -246,8 +245,8 @@ func (m *Mixture) Mean(dst []float64) {
 	}
 }
 
-// Draw stores one draw in x. It panics unless len(x) = Sites and src is given. It uses
-// the normal numbers of math/rand/v2, whose last bits may differ between GOARCHs.
+// Draw stores one draw in x. It panics if len(x) ≠ Sites or src is nil. It uses the normal
+// numbers of math/rand/v2, whose last bits may differ between GOARCHs.
 func (m *Mixture) Draw(x []float32, src rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x", len(x), n)
@@ -432,12 +431,11 @@ func newPadded(mean, v []float64, n int) padded {
 	return p
 }
 
-// Moments computes moments of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε. It stores the mean
-// E[x_0 | x_t] in mean and returns the trace of C = Cov[x_0 | x_t]. It stores the
-// products C·r_j with the rows r_j of rows (any number × Sites, row-major) in product,
-// of the same length. It requires 0 ≤ ᾱ < 1 and panics if lengths do not fit. A call
-// costs 2·Sites² operations per component and row with full covariances, Sites with
-// diagonal ones.
+// Moments computes moments of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε. It stores the mean E[x_0 | x_t]
+// in mean and returns the trace of C = Cov[x_0 | x_t]. It stores the products C·r_j in product,
+// where r_j are the rows of rows (any number × Sites, row-major); product has the same length as
+// rows. It requires 0 ≤ ᾱ < 1 and panics if lengths do not fit. A call costs 2·Sites² operations
+// per component and row with full covariances, Sites with diagonal ones.
 func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64) {
 	n := m.sites
 	check.Len("continuous", "mean", len(mean), n)
@@ -615,15 +613,14 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 //
 //	N(m_k + G_k(y − Rm_k), C_k − G_kRC_k),  G_k = C_kRᵀ(RC_kRᵀ)⁻¹,
 //
-// and logp = log p(Rx = y), the log of its density at y in nats. rows holds R row by
-// row, one row of Sites numbers for every value of y. The covariances are singular, so
-// the result has no density. [Mixture.Draw] makes exact draws; [Mixture.Posterior] and
-// [Mixture.DrawPosterior] condition on x_t and the equations. Components whose weight
-// is below e⁻⁷⁰⁰ of the largest are left out.
+// and logp = log p(Rx = y), the log-density of Rx at y in nats. rows holds R row by row, Sites
+// numbers each, and values holds y. The covariances are singular, so the result has no density.
+// [Mixture.Draw] makes exact draws; [Mixture.Posterior] and [Mixture.DrawPosterior] condition on
+// x_t and the equations. Components whose weight is below e⁻⁷⁰⁰ of the largest are left out.
 //
-// It returns an error if there is no row, if lengths do not fit, if a number is not
-// finite, or if a component determines the value of a row or of a combination of rows,
-// as it does if rows are dependent.
+// It returns an error if there is no row, if lengths do not fit, if a number is not finite, or if
+// a row or a combination of rows has a fixed value under some component, as is the case if rows
+// are dependent.
 func (m *Mixture) Where(rows, values []float64) (given *Mixture, logp float64, err error) {
 	n, q := m.sites, len(values)
 	switch {

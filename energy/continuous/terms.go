@@ -19,9 +19,8 @@ type Quadratic struct {
 
 var _ energy.Scored = (*Quadratic)(nil)
 
-// NewQuadratic returns the energy with copies of A (n × n, row-major) and b
-// (n; nil means zeros). It returns an error unless A is square, symmetric to
-// the bit and everything is finite.
+// NewQuadratic returns the energy with copies of A (n × n, row-major) and b (n; nil means zeros).
+// It returns an error unless A is square and exactly symmetric and everything is finite.
 func NewQuadratic(a, b []float64, c float64) (*Quadratic, error) {
 	n := 1
 	for n*n < len(a) {

@@ -12,15 +12,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Autoregressive is the exact denoiser of stationary Gaussian series of
-// independent autoregressive channels, length × channels, row-major:
+// Autoregressive is the exact denoiser of stationary Gaussian series (length × channels,
+// row-major) whose channels are independent autoregressive processes:
 //
 //	x_t − m = Σ_k φ_k·(x_{t−k} − m) + noise,  Var x_t = Variance.
 //
-// The inverse covariance of a channel has as many bands as the channel has
-// coefficients. A prediction costs length·order², and equals that of [NewGaussian],
-// which costs length². It is immutable and safe for concurrent use. Entries marked
-// clean condition the others exactly.
+// The inverse covariance of a channel is banded; its half-bandwidth is the channel's number of
+// coefficients. A prediction takes length·order² operations and equals that of [NewGaussian],
+// which takes length². Entries marked clean are conditioned on exactly. An Autoregressive is
+// immutable and safe for concurrent use.
 type Autoregressive struct {
 	length int
 	parts  []band

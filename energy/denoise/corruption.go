@@ -12,8 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Corruption is the noise on the tokens that an exact denoiser gets. A model of K
-// tokens has K levels.
+// Corruption is the kind of noise on the tokens that an exact denoiser is given. K is the model's
+// number of levels, one per token.
 type Corruption uint8
 
 const (

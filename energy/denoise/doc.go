@@ -2,12 +2,12 @@
 // references to test them against.
 //
 // For tokens, [Table] sums over all states of a small model, [Markov] and [HMM] use
-// forward–backward, and [Independent] treats sites separately. Their [Corruption] is
-// masking or uniform noise. For reals, [Mixture] is the denoiser of a mixture of
-// Gaussians, [Autoregressive] of long Gaussian series and [Windows] of a data set.
-// Conditioning a mixture or a data set on linear equations is exact
-// ([continuous.Mixture.Where], [Windows.Where]). [Ancestral] makes reverse steps exact.
-// [Velocity] turns a predictor of velocities into a denoiser.
+// forward–backward, and [Independent] treats sites separately. Their [Corruption] is masking or
+// uniform noise. For reals, [Mixture] is the denoiser of a mixture of Gaussians, [Autoregressive]
+// that of long Gaussian series, and [Windows] that of a data set. Conditioning a mixture or a
+// data set on linear equations is exact ([continuous.Mixture.Where], [Windows.Where]).
+// [Ancestral] makes reverse steps exact. [Velocity] turns a predictor of velocities into a
+// denoiser.
 //
 // Each satisfies [energy.Denoiser] and documents what a prediction costs. All
 // are safe for concurrent use.

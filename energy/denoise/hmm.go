@@ -14,18 +14,19 @@ import (
 //
 //	p(x) = Σ_z start(z_0) emit(z_0; x_0) Π_{i≥1} trans(z_{i−1}; z_i) emit(z_i; x_i).
 //
-// The posterior of every token given the corrupted sequence comes from forward–backward
-// over the hidden states, 2·L·H·(H+K) multiplications for H of them. An impossible
-// sequence gets rows of −Inf. An HMM is immutable and safe for concurrent use.
+// Forward–backward over the hidden states computes the posterior of every token given the
+// corrupted sequence. It takes 2·L·H·(H+K) multiplications for L sites, H hidden states and K
+// tokens. An impossible sequence gets rows of −Inf. An HMM is immutable and safe for concurrent
+// use.
 type HMM struct {
 	sites, hidden, k   int
 	corruption         Corruption
 	start, trans, emit []float64
 }
 
-// NewHMM returns the model with the given number of sites. start holds one
-// probability per hidden state, trans one row of them per hidden state, and emit
-// one row of token probabilities per hidden state. Tables are copied.
+// NewHMM returns the model with the given number of sites. start holds one probability per hidden
+// state, trans one row of transition probabilities per hidden state, and emit one row of token
+// probabilities per hidden state. Tables are copied.
 //
 // It returns an error if sites < 1, if a length does not fit, if an entry is
 // negative or NaN, if a row does not sum to 1 within 1e-6, or if c is

@@ -15,9 +15,9 @@ import (
 // that the unmasked tokens rule out cost nothing, so a masked sequence gets cheaper as
 // more of it is known.
 //
-// An impossible sequence, with tokens that have probability zero together, gets rows of
-// −Inf: nothing can be drawn from it. Sums are float64, with the same bits on every
-// GOARCH. A Markov is immutable and safe for concurrent use.
+// An impossible sequence, whose tokens have joint probability zero, gets rows of −Inf, from which
+// nothing can be drawn. Sums are float64 and have the same bits on every GOARCH. A Markov is
+// immutable and safe for concurrent use.
 type Markov struct {
 	sites, k, order int
 	corruption      Corruption
@@ -180,8 +180,8 @@ func (d *Markov) backward(p, before, after, now, seen []float64) {
 	}
 }
 
-// support returns the bounds of the entries that are not 0: of one token, if it
-// shows.
+// support returns the bounds of the entries that are not 0: of one token, if the token is
+// unmasked.
 func support(w []float64) (lo, hi int) {
 	for hi = len(w); hi > 0 && w[hi-1] == 0; hi-- {
 	}

@@ -15,14 +15,14 @@ import (
 type Cost struct {
 	Calls int // of Denoise
 	Rows  int // states in those calls
-	Asked int // states that the denoiser behind it was asked for
+	Asked int // states passed on to the wrapped denoiser
 	Hits  int // states answered from the cache
 	Shown int // states without a mask, answered without the denoiser
 }
 
-// Metered counts how often a sampler calls a denoiser of masked tokens. It can cache
-// predictions, and then also answers for states without a mask, where there is nothing
-// to predict. It is safe for concurrent use.
+// Metered counts how often a sampler calls a denoiser of masked tokens. It can cache predictions.
+// It then also answers for states without a mask, for which there is nothing to predict. It is
+// safe for concurrent use.
 type Metered struct {
 	d             energy.Denoiser[int32]
 	mask          int32
@@ -38,20 +38,20 @@ type Metered struct {
 
 	part  []float32
 	key   []byte
-	state []int // states to ask for
+	state []int // states whose predictions are requested
 	view  energy.Noised[int32]
 }
 
 // never is the log-weight of what cannot be.
 var never = float32(math.Inf(-1))
 
-// NewMetered returns d with counters and a cache of the given number of predictions
-// (sites × levels floats each), which evicts the oldest first. With 0 nothing is
-// cached, and d also predicts states without a mask. Predictions with a Meta and for
-// guidance are not cached.
+// NewMetered returns d with counters and a cache of the given number of predictions (sites ×
+// levels floats each), which evicts the oldest first. With 0 nothing is cached, and d also
+// predicts states without a mask. Predictions for a batch that has a Meta or is Guided are not
+// cached.
 //
-// It returns an error if d is nil, if mask is no level, if entries < 0, or if entries >
-// 0 although predictions depend on more than the state (see energy.TimeFree).
+// It returns an error if d is nil, if mask is not a level or not the mask of d, if entries < 0,
+// or if entries > 0 although predictions depend on more than the state (see energy.TimeFree).
 func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, error) {
 	if err := check.Given("denoise: NewMetered", "d", d); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (m *Metered) Shape() (sites, levels int) { return m.sites, m.levels }
 // MaskLevel returns mask.
 func (m *Metered) MaskLevel() int32 { return m.mask }
 
-// As implements [energy.Capable]: the result supports what the denoiser does.
+// As implements [energy.Capable]: the result supports what the wrapped denoiser supports.
 func (m *Metered) As(target any) bool { return energy.AsInto(m.d, target) }
 
 // Denoise implements [energy.Denoiser]. It panics if slices do not fit the shape.
@@ -124,7 +124,7 @@ func (m *Metered) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 	return m.ask(ctx, v, q)
 }
 
-// name writes what the prediction for state s is a function of.
+// name encodes everything that the prediction for state s depends on.
 func (m *Metered) name(q energy.Noised[int32], s int) []byte {
 	m.key = m.key[:0]
 	for i, l := range q.X[s*m.sites : (s+1)*m.sites] {
@@ -140,7 +140,7 @@ func (m *Metered) name(q energy.Noised[int32], s int) []byte {
 	return m.key
 }
 
-// ask fills v for the states that were not answered, and keeps the predictions.
+// ask calls the denoiser for the states that are not answered yet, and caches the predictions.
 func (m *Metered) ask(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if len(m.state) == 0 {
 		return nil

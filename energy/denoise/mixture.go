@@ -12,10 +12,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Mixture is the exact denoiser of a [continuous.Mixture]: the posterior mean E[x_0 |
-// x_t]. The others are conditioned exactly on entries marked clean; the work for a set
-// of clean entries is done when it first occurs. With full covariances a prediction
-// costs 2·n² per component. A Mixture is safe for concurrent use.
+// Mixture is the exact denoiser of a [continuous.Mixture]: the posterior mean E[x_0 | x_t].
+// Entries marked clean are conditioned on exactly; the work for a set of clean entries is done
+// when that set first occurs. With full covariances a prediction for n sites takes 2·n²
+// operations per component. A Mixture is safe for concurrent use.
 type Mixture struct {
 	prior *continuous.Mixture
 
@@ -75,8 +75,8 @@ func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
-// Moments computes moments of x_0 given x_t: see [continuous.Mixture.Moments]. The
-// error is nil.
+// Moments computes moments of x_0 given x_t: see [continuous.Mixture.Moments]. The error is
+// always nil.
 func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	return m.prior.Moments(mean, product, rows, x, alpha), nil
 }
@@ -106,13 +106,13 @@ func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 }
 
 // Ancestral predicts a draw of x_0 given x_t instead of the mean. A reverse step of
-// diffusion.Gaussian with such a prediction, whatever its Eta, is a draw of x_s given
-// x_t. If the schedule begins with pure noise, the samples have the distribution of the
-// mixture for any number of steps. With the result of [continuous.Mixture.Where] they
-// are samples given equations. It is safe for concurrent use.
+// diffusion.Gaussian with such a prediction, whatever its Eta, is a draw of x_s given x_t. If the
+// schedule begins with pure noise, the samples have the distribution of the mixture for any
+// number of steps. With a mixture returned by [continuous.Mixture.Where] they are samples given
+// its equations. An Ancestral is safe for concurrent use.
 type Ancestral struct{ prior *continuous.Mixture }
 
-// NewAncestral returns the denoiser that draws. It returns an error if m is nil.
+// NewAncestral returns the drawing denoiser of the mixture. It returns an error if m is nil.
 func NewAncestral(m *continuous.Mixture) (*Ancestral, error) {
 	if m == nil {
 		return nil, fmt.Errorf("denoise: NewAncestral: m is nil")
@@ -123,8 +123,8 @@ func NewAncestral(m *continuous.Mixture) (*Ancestral, error) {
 // Shape returns the number of sites and 1.
 func (a *Ancestral) Shape() (sites, levels int) { return a.prior.Sites(), 1 }
 
-// Denoise implements [energy.Denoiser], with random numbers from q.Src. Clean entries
-// are an error: condition the mixture on them with Where.
+// Denoise implements [energy.Denoiser], with random numbers from q.Src. It returns an error for
+// clean entries: condition the mixture on them with Where instead.
 func (a *Ancestral) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	q.States(a.prior.Sites())
 	check.Len("denoise", "v", len(v), len(q.X))

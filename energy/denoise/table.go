@@ -28,9 +28,9 @@ type Table struct {
 	x          []int32   // those states
 }
 
-// NewTable lists the states of the model, which has levels^sites of
-// them. It returns an error if these are too many (levels^sites·sites must be at
-// most 2²⁶), if an energy is NaN or −Inf, or if no state has probability.
+// NewTable lists the levels^sites states of the model. It returns an error if there are too many
+// (levels^sites·sites must be at most 2²⁶), if an energy is NaN or −Inf, or if no state has
+// positive probability.
 func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	sites, levels, err := check.Model("denoise", "NewTable", "m", m)
 	if err != nil {
@@ -77,8 +77,8 @@ func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	return d, nil
 }
 
-// Shape returns the shape of predictions: that of the model, with one level more
-// for the mask if the corruption is Absorbing.
+// Shape returns the shape of predictions: that of the model, plus one level for the mask if the
+// corruption is Absorbing.
 func (d *Table) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
 // TimeFree reports whether the corruption is Absorbing.

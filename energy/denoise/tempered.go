@@ -12,23 +12,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tempered sharpens the rows of a denoiser of tokens, for any process, projection and
-// guidance. In this order
+// Tempered sharpens the rows of a denoiser of tokens, for any process, projection and guidance.
+// It does the following, in this order:
 //
-//	levels Without are dropped,  v ← v/Temperature,
-//	all but the TopK largest are dropped,
-//	all but the fewest largest that hold a share TopP of what is left.
+//	drop the levels in Without,  v ← v/Temperature,
+//	keep only the TopK largest,
+//	keep only the fewest largest that together hold a share TopP of what is left.
 //
-// Of equal weights, those of the first levels are kept. Samples no longer have the
-// denoiser's distribution. A struct literal is ready for use; it is safe for concurrent
-// use if Denoiser is.
+// Among equal weights, those of the lowest levels are kept. Samples no longer have the denoiser's
+// distribution. A struct literal is ready for use; it is safe for concurrent use if Denoiser is.
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 
 	Temperature float64 // > 0; 0 means 1
 	TopK        int     // ≥ 1; 0 means all
 	TopP        float64 // in (0, 1]; 0 means 1, all
-	Without     []int32 // levels that are no tokens, the mask above all: their weight must not count
+	Without     []int32 // levels that are not tokens, above all the mask, whose weight must not count
 }
 
 // inside is a denoiser that can be wrong inside another one, such as

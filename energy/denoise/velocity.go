@@ -47,7 +47,7 @@ func (p Velocity) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
-// show returns what the denoiser of velocities is shown of q, in z and s.
+// show returns the input of the denoiser of velocities for q, stored in z and s.
 func (p Velocity) show(z []float32, s []float64, q energy.Noised[float32]) (energy.Noised[float32], error) {
 	n, _ := p.Shape()
 	for k := range s {
@@ -69,7 +69,7 @@ func (p Velocity) show(z []float32, s []float64, q energy.Noised[float32]) (ener
 	return q, nil
 }
 
-// clean turns the velocities v of what was shown into the clean states of q.
+// clean turns the velocities v, predicted for shown, into the clean states of q.
 func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
 	n, _ := p.Shape()
 	for i, u := range v {
@@ -80,22 +80,21 @@ func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
 	}
 }
 
-// Differentiable is a denoiser of reals that computes vector–Jacobian products, such as
-// a network with a backward pass. With J = ∂x̂_0/∂x_t, the covariance of the clean
-// state given the noisy one is (1−ᾱ)/√ᾱ·J. It is symmetric; that of a network is
-// approximately so.
+// Differentiable is a denoiser of reals that computes vector–Jacobian products, such as a network
+// with a backward pass. With J = ∂x̂_0/∂x_t, the covariance of the clean state given the noisy
+// one is (1−ᾱ)/√ᾱ·J. A covariance is symmetric; for a network this holds only approximately.
 type Differentiable interface {
 	energy.Denoiser[float32]
 
-	// Pullback stores predictions in v, as Denoise does, and, with J of state s, the
+	// Pullback stores predictions in v, as Denoise does, and, with the Jacobian J at state s, the
 	// products
 	//
 	//	dst[s,k,j] = Σ_i rows[s,k,i]·J_ij,
 	//
-	// states × (any number of rows) × sites in rows and in dst, which may not overlap.
-	// J is the Jacobian of Denoise as a function of all of q.X; a clean entry is its
-	// own prediction, so its row is that of the identity. Pullback panics if lengths do
-	// not fit. Its errors are those of Denoise.
+	// in dst. Both rows and dst hold states × (any number of rows) × sites numbers, and they may
+	// not overlap. J is the Jacobian of Denoise as a function of all of q.X; a clean entry is its
+	// own prediction, so its row of J is that of the identity. Pullback panics if lengths do not
+	// fit. Its errors are those of Denoise.
 	Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error
 }
 

@@ -42,8 +42,8 @@ type Windows struct {
 	target []float64 // their values
 }
 
-// WindowsConfig are the options of [NewWindows]; the zero value is the
-// empirical distribution.
+// WindowsConfig holds the options of [NewWindows]; the zero value selects the empirical
+// distribution.
 type WindowsConfig struct {
 	Bandwidth float64 // h ≥ 0, in units of the data
 	Top       int     // average the nearest Top windows only; 0 means all that matter
@@ -91,8 +91,8 @@ func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 // Len returns the number of windows.
 func (w *Windows) Len() int { return len(w.square) }
 
-// Denoise implements [energy.Denoiser]. Entries marked clean weight windows by exp(−(x
-// − w)²/2h²) and are their own prediction. With h = 0 they are an error, because no
+// Denoise implements [energy.Denoiser]. Entries marked clean weight windows by exp(−(x − w)²/2h²)
+// and are their own prediction. With h = 0 Denoise returns an error for clean entries, because no
 // window has exactly these values.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := w.sites
@@ -147,8 +147,8 @@ func (w *Windows) denoise(v, x []float32, clean []bool, alpha float64) error {
 	return nil
 }
 
-// explain returns the windows that may be behind the state x, in list, and their
-// weights, in p, with the sum of these.
+// explain returns in list the windows from which the state x may come, in p their weights, and
+// the sum of the weights.
 func (w *Windows) explain(list []int32, p []float64, x []float32, clean []bool, alpha, u float64) ([]int32, []float64, float64, error) {
 	list = w.screen(list, p, x, clean, alpha, u)
 	p = p[:len(list)]
@@ -262,18 +262,17 @@ func (w *Windows) hold(x []float32, signal float64) {
 	}
 }
 
-// place copies a state, without what it has along the basis: that is noise.
+// place copies a state without its component along the basis, which is noise.
 func (w *Windows) place(dst, x []float32, alpha float64) {
 	copy(dst, x)
 	w.hold(dst, math.Sqrt(alpha))
 }
 
-// Where returns the kernel density given the equations R·x = y: each window is moved to
-// the nearest point where they hold, with weights ∝ exp(−(distance moved)²/2h²), and
-// there is no noise along the rows. rows holds R row by row, one row of sites numbers
-// for every value of y. Predictions and draws of the result are exact given the
-// equations; logp is log p(Rx = y) in nats. Windows whose weight is below e⁻⁷⁰⁰ of the
-// largest are left out.
+// Where returns the kernel density given the equations R·x = y: each window is moved to the
+// nearest point where the equations hold, with weight ∝ exp(−(distance moved)²/2h²), and there is
+// no noise along the rows. rows holds R row by row, sites numbers each, and values holds y.
+// Predictions and draws of the result are exact given the equations; logp is log p(Rx = y) in
+// nats. Windows whose weight is below e⁻⁷⁰⁰ of the largest are left out.
 //
 // It returns an error if h = 0, if there is no row, if lengths do not fit, if a number
 // is not finite or if rows are dependent.
@@ -338,8 +337,8 @@ func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, e
 // with a margin.
 const leastPrior = -700
 
-// Draw stores in x an exact draw from the kernel density. It panics unless
-// len(x) is the number of sites and src is given.
+// Draw stores in x an exact draw from the kernel density. It panics if len(x) is not the number
+// of sites or src is nil.
 func (w *Windows) Draw(x []float32, src rand.Source) {
 	n := w.sites
 	check.Len("denoise", "x", len(x), n)
@@ -362,10 +361,10 @@ func (w *Windows) Draw(x []float32, src rand.Source) {
 	w.hold(x, 1)
 }
 
-// Moments computes moments of x_0 given x_t as [continuous.Mixture.Moments] does. It
-// stores E[x_0 | x_t] in mean and the products of Cov[x_0 | x_t] with the rows, of
-// sites numbers each, in product, and returns the trace of that covariance. It costs
-// sites operations for each row and each window of relevant weight.
+// Moments computes moments of x_0 given x_t as [continuous.Mixture.Moments] does. It stores
+// E[x_0 | x_t] in mean, stores in product the products of Cov[x_0 | x_t] with the rows, each of
+// sites numbers, and returns the trace of that covariance. It takes sites operations for each row
+// and each window of relevant weight.
 func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth
 	check.Len("denoise", "mean", len(mean), n)

@@ -30,13 +30,13 @@ type Options struct {
 	// of differences. They are then only checked for what holds for both.
 	FirstOrder bool
 
-	// Tolerance is the error of energies and differences, relative to the largest
-	// |energy| + 1 of the states looked at; 0 means 2⁻⁴⁰, some thousand roundings.
-	// Tables, which are float32, may be off by 2⁻²² of that and of the difference.
+	// Tolerance is the error of energies and differences, relative to the largest |energy| + 1 of
+	// the states looked at; 0 means 2⁻⁴⁰, some thousand roundings. Tables, which are float32, may
+	// also be off by 2⁻²² of that energy and of the difference.
 	Tolerance float64
 
 	States int    // number of random states; 0 means 40
-	Seed   uint64 // of them
+	Seed   uint64 // of the random states
 
 	// Skip names laws of [TestModel] that are not checked, such as "allocations" for a
 	// model that calls another process.
@@ -69,11 +69,11 @@ type subject struct {
 	inside        bool // of a wrapper of checkWrappers
 }
 
-// TestModel checks that a model obeys the laws of this package, in this order, and
-// returns the first that it breaks:
+// TestModel checks that a model obeys the laws of this package, in this order, and returns an
+// error that names the first that it breaks:
 //
-//   - energies: Shape is stable; an energy is a number or +Inf, the same bits whatever
-//     the batch and every time; Energy does not modify x.
+//   - energies: Shape is stable; an energy is a number or +Inf and has the same bits in every
+//     batch and every call; Energy does not modify x.
 //   - lengths: methods panic, with a message, for slices of wrong lengths.
 //   - tables: Gradient, Field and Window store the bits of Energy, have 0 at the current
 //     level and +Inf outside the domain, are functions of the state alone, and are exact
@@ -87,15 +87,14 @@ type subject struct {
 //     that already has it.
 //   - layers: the conditionals of the two layers of an energy.Bipartite model are those
 //     of one joint distribution, whose marginal is the model.
-//   - changes: what energy.Incremental and energy.IncrementalBipartite evaluate from an
-//     earlier state has the bits of what they evaluate from scratch.
+//   - changes: energy.Incremental and energy.IncrementalBipartite compute the same bits from an
+//     earlier state as from scratch.
 //   - estimates: the mean of Estimate is the table.
-//   - parameters: ParamGradient is the derivative with respect to what SetParams sets,
-//     and adds to its destination; SetParams refuses what it must and then changes
-//     nothing; Learn copies. The parameters of an energy.Parametric model are as before
-//     afterwards.
-//   - concurrency: goroutines that evaluate the model at once get the bits of one alone.
-//     The race detector finds more.
+//   - parameters: ParamGradient is the derivative with respect to what SetParams sets, and adds
+//     to its destination; SetParams rejects invalid parameters and then changes nothing; Learn
+//     copies. The parameters of an energy.Parametric model are as before afterwards.
+//   - concurrency: goroutines that evaluate the model at the same time get the same bits as a
+//     single one. The race detector finds more.
 //   - wrappers: energy.Sum, energy.Scale, energy.Clamp, a pointer and a wrapper that
 //     passes everything on support what the model supports, and obey the laws of this
 //     list from energies to changes.
@@ -282,7 +281,7 @@ func checkEnergies(s *subject) error {
 	return nil
 }
 
-// differ returns where two slices do, −1 if nowhere.
+// differ returns the first index at which two slices differ, or −1.
 func differ(a, b []float64) int {
 	for k := range a {
 		if a[k] != b[k] && !(math.IsNaN(a[k]) && math.IsNaN(b[k])) {

@@ -466,8 +466,7 @@ func checkChanges(s *subject) error {
 	return nil
 }
 
-// walk compares what a model evaluates from earlier states with what it does from
-// nothing.
+// walk compares evaluations from earlier states with evaluations from scratch.
 func (s *subject) walk(name string, columns, cached int, from func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32), whole func(e []float64, h []float32, x []int32)) error {
 	const states = 4
 	x := slices.Clone(s.x[:min(states, len(s.e))*s.sites])

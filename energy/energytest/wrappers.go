@@ -129,8 +129,8 @@ func checkWrappers(s *subject) error {
 	return nil
 }
 
-// wrapped checks what is left of a model in a wrapper of a kind; the empty kind changes
-// nothing.
+// wrapped checks what a model still supports in a wrapper of the given kind; the empty kind
+// changes nothing.
 func (s *subject) wrapped(m energy.Model, kind string, want func(e float64, x []int32) float64) error {
 	if sites, levels := m.Shape(); sites != s.sites || levels != s.levels {
 		return fmt.Errorf("method Shape = %d, %d, want %d, %d", sites, levels, s.sites, s.levels)

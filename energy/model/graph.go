@@ -285,8 +285,7 @@ func (g *Graph) Cut(x []int32) float64 {
 //
 //	E(x) = ½ Σ_{edges ij} w_ij s_i s_j = ½ Σ_{edges ij} w_ij − g.Cut(x),  s = 2x − 1,
 //
-// the [Ising] model with coupling −½: an energy lower by 1 is a cut heavier by
-// 1, and ground states are maximum cuts. Anneal it, or [energy.Scale] it by an
-// inverse temperature. It returns an error if g was not made by [NewGraph] or
-// energies would overflow.
+// the [Ising] model with coupling −½: lowering the energy by 1 makes the cut heavier by 1, and
+// ground states are maximum cuts. Anneal it, or [energy.Scale] it by an inverse temperature. It
+// returns an error if g was not made by [NewGraph] or energies would overflow.
 func MaxCut(g *Graph) (*Ising, error) { return NewIsing(g, -0.5, 0) }

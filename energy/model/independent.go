@@ -159,8 +159,8 @@ func (m *Independent) Factors() (cards []int32, scopes [][]int32, tables [][]flo
 	return slices.Repeat([]int32{int32(m.levels)}, n), scopes, tables, true
 }
 
-// Repair implements [energy.Supported]: a forbidden level becomes the most probable
-// one of its site, the lowest of several.
+// Repair implements [energy.Supported]: a forbidden level is replaced by the most probable level
+// of its site, or the lowest of these if there are several.
 func (m *Independent) Repair(x []int32) {
 	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels

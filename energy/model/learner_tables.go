@@ -169,7 +169,7 @@ func (l *markovLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	}
 }
 
-// take subtracts by from the gradient of a parameter that is one.
+// take subtracts by from the gradient of parameter p, unless p is negative.
 func take(g []float64, p int32, by float64) {
 	if p >= 0 {
 		g[p] -= by

@@ -14,11 +14,11 @@ import (
 //
 //	E(x) = −log p(x),  p(x) = start(x_0 … x_{k−1}) Π_{i≥k} trans(x_{i−k} … x_{i−1}; x_i).
 //
-// It is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable], exactly
-// (rounded to float32), [energy.Conditional], [energy.Graphical] (sites at
-// distance ≤ k interact), [energy.Factored], [energy.Learnable] and [energy.Supported]. A single-site difference costs
-// k+1 table entries per level. A Markov is immutable and safe for concurrent
-// use; its methods except Repair allocate nothing in steady state.
+// It is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable], exactly (rounded to
+// float32), [energy.Conditional], [energy.Graphical] (sites at distance ≤ k interact),
+// [energy.Factored], [energy.Learnable] and [energy.Supported]. A single-site difference reads
+// k+1 table entries per level. A Markov is immutable and safe for concurrent use; its methods
+// except Repair allocate nothing in steady state.
 type Markov struct {
 	sites, levels, order int
 	start                []float64 // −log start
@@ -27,16 +27,15 @@ type Markov struct {
 	from, adj            []int32   // the graph
 }
 
-// NewMarkov returns the chain of the given number of sites with memory k = order ≥ 0,
-// from probabilities. A context c = Σ_j y_j·levels^{k−1−j} stands for the tokens y_0 …
-// y_{k−1}; the most recent one is the fastest digit:
+// NewMarkov returns the chain of the given number of sites with memory k = order ≥ 0, from
+// probabilities. A context c = Σ_j y_j·levels^{k−1−j} stands for the tokens y_0 … y_{k−1}; the
+// most recent token is the fastest-varying digit:
 //
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
 //
-// Order 1 thus takes the distribution of the first token and the usual row-stochastic
-// matrix. With order 0, start is {1} or nil. A zero forbids what it stands for (E =
-// +Inf).
+// Order 1 thus takes the distribution of the first token and the usual row-stochastic matrix.
+// With order 0, start is {1} or nil. A zero forbids the tokens it stands for (E = +Inf).
 //
 // NewMarkov returns an error if sites < max(1, order), levels < 1 or order < 0,
 // if a length does not fit, if an entry is negative or not a number, or if
@@ -62,8 +61,8 @@ func NewMarkov(sites, levels, order int, start, trans []float64) (*Markov, error
 	return m, nil
 }
 
-// take makes start and trans those of the chain, turned into costs in their place, or
-// returns an error if a row is no distribution.
+// take makes start and trans those of the chain, turned into costs in their place, or returns an
+// error if a row is not a distribution.
 func (m *Markov) take(start, trans []float64) (err error) {
 	if m.start, err = costs("start", start, len(start)); err == nil {
 		m.trans, err = costs("trans", trans, m.levels)
@@ -129,8 +128,8 @@ func (m *Markov) Shape() (sites, levels int) { return m.sites, m.levels }
 // Order returns k, the number of earlier tokens that a token depends on.
 func (m *Markov) Order() int { return m.order }
 
-// Probabilities returns copies of start and trans, laid out as for [NewMarkov]. They
-// are computed from logarithms, which costs rounding.
+// Probabilities returns copies of start and trans, laid out as for [NewMarkov]. They are computed
+// from logarithms, which adds rounding errors.
 func (m *Markov) Probabilities() (start, trans []float64) {
 	return expNeg(m.start), expNeg(m.trans)
 }
@@ -260,18 +259,18 @@ func (m *Markov) terms(d []float64, site int, x []int32) {
 // maxFit bounds the entries of an estimated table: 1 GiB of float64.
 const maxFit = 1 << 27
 
-// maxSmoothing is where adding 1 to a float64 stops to change it: counts would
-// be lost.
+// maxSmoothing is the number from which adding 1 no longer changes a float64: counts would be
+// lost.
 const maxSmoothing = 1 << 53
 
 // FitMarkov estimates a chain from sequences of tokens by counting:
 //
 //	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing,
 //
-// where N(c, l) is how often token l follows the context c of order tokens in the
-// sequences. It estimates start in the same way from the first order tokens of each. a
-// = 0 gives the maximum-likelihood estimate, a = 1 is Laplace's rule. The row of a
-// context that does not occur is uniform, the limit of small a.
+// where N(c, l) is how often token l follows the context c of order tokens in the sequences. It
+// estimates start in the same way from the first order tokens of each sequence. a = 0 gives the
+// maximum-likelihood estimate, a = 1 is Laplace's rule. The row of a context that does not occur
+// is uniform, the limit of small a.
 //
 // sites is the length of the returned chain; sequences may have other lengths. Those
 // with fewer than order tokens are ignored.
@@ -401,7 +400,7 @@ func (m *Markov) best(least, x []int32, i, c int) (changes, token int32) {
 	return changes, token
 }
 
-// follow rewrites x along a way with the fewest changes.
+// follow rewrites x along a path with the fewest changes.
 func (m *Markov) follow(least, x []int32) {
 	at, fewest := 0, int32(math.MaxInt32)
 	for c, cost := range m.start {

@@ -9,8 +9,8 @@ import (
 //
 //	a_j = origin_j + Σ_{i: x_i=1} w_ij,
 //
-// at the cost of the sites that changed. The entries are such that every sum is
-// exact in float64, in any order.
+// in time proportional to the number of sites that changed. The entries are such that every sum
+// is exact in float64, in any order.
 type panels struct {
 	sites   int
 	columns []float32 // panels of sites × panel

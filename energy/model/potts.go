@@ -18,11 +18,11 @@ import (
 // with half the coupling.) With integer weights, fields and coupling its
 // energies and differences are exact.
 //
-// It is [energy.Differentiable] with exact differences (rounded to float32),
-// [energy.Local], [energy.Matching], [energy.Factored] and [energy.Learnable], and [energy.Binary]
-// through [energy.As] if it has two levels. On a two-dimensional [Lattice] with sides
-// ≥ 3 tables cost no index arrays. A Potts is immutable and safe for concurrent
-// use; its methods allocate nothing in steady state.
+// It is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local],
+// [energy.Matching], [energy.Factored] and [energy.Learnable], and [energy.Binary] through
+// [energy.As] if it has two levels. On a two-dimensional [Lattice] with sides ≥ 3 tables need no
+// index arrays. A Potts is immutable and safe for concurrent use; its methods allocate nothing in
+// steady state.
 type Potts struct {
 	topology *Graph // as given, also where the coupling is 0
 	graph    *Graph
@@ -32,11 +32,10 @@ type Potts struct {
 	field    []float64
 }
 
-// NewPotts returns the Potts model on t with the given number of levels,
-// coupling J per undirected edge (positive: neighbours agree) and field of each
-// level, which may be nil for none. It returns an error if the topology does,
-// if levels < 1, if field has another length, if a parameter is not finite, or
-// if energies would overflow. It keeps no reference to field.
+// NewPotts returns the Potts model on t with the given number of levels, coupling J per
+// undirected edge (positive: neighbours agree) and field of each level; a nil field means none.
+// It returns an error if the topology does, if levels < 1, if field has another length, if a
+// parameter is not finite, or if energies would overflow. It keeps no reference to field.
 func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewPotts: no topology")

@@ -126,7 +126,7 @@ func NewDenseQuadratic(n int, q []float64, p Polynomial) (*Quadratic, error) {
 	return newQuadratic("NewDenseQuadratic", newDense(a, n), sum, square, p)
 }
 
-// newQuadratic checks p and puts the model together; sum is Σ |A_ij|.
+// newQuadratic checks p and assembles the model; sum is Σ |A_ij|.
 func newQuadratic(caller string, a couplings, sum float64, square []float64, p Polynomial) (*Quadratic, error) {
 	n := len(square)
 	m := &Quadratic{couplings: a, square: square, constant: p.Constant}
@@ -486,7 +486,7 @@ func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64,
 	return start, adj, weight, field, true
 }
 
-// Factors implements [energy.Factored]; ok is false while the numbers are being learned.
+// Factors implements [energy.Factored]; ok is false while the parameters are being learned.
 func (m *Quadratic) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	if m.learned {
 		return nil, nil, nil, false

@@ -21,17 +21,16 @@ import (
 // −b_v − Wᵀσ(a), [energy.Incremental], [energy.Conditional],
 // [energy.IncrementalBipartite], [energy.Factored] and [energy.Learnable].
 //
-// The weights of a hidden unit, and the biases of the visible ones, are rounded once,
-// by NewRBM, to multiples of 2^(e−52), where 2^e is the power of two above the sum of
-// their magnitudes (that of the hidden bias included). Magnitudes above 2^(e−29) are
-// multiples already. All sums for a and b_vᵀv are then exact in float64, in any order.
-// They depend on the state alone, not on the path to it, and are the same on every
-// machine. So are energies, which round a to float32 and continue in float64, and
-// VisibleField, which adds weights to b_v in float32 in a fixed order. Field, Gradient
-// and FieldFrom add the products of Wᵀσ(a) in float32, and are reproducible for each
-// instruction set. ProposalFrom takes half the time and is reproducible on every
-// machine. Conditional is the difference of two energies. An RBM is immutable and safe
-// for concurrent use; its methods allocate nothing in steady state.
+// The weights of a hidden unit, and the biases of the visible ones, are rounded once, by NewRBM,
+// to multiples of 2^(e−52), where 2^e is the power of two above the sum of their magnitudes
+// (including that of the hidden bias). Magnitudes above 2^(e−29) are already multiples. All sums
+// for a and b_vᵀv are then exact in float64, in any order. They depend on the state alone, not on
+// the path to it, and are the same on every machine. The same holds for energies, which round a
+// to float32 and continue in float64, and for VisibleField, which adds weights to b_v in float32
+// in a fixed order. Field, Gradient and FieldFrom add the products of Wᵀσ(a) in float32, and are
+// reproducible for each instruction set. ProposalFrom takes half the time and is reproducible on
+// every machine. Conditional is the difference of two energies. An RBM is immutable and safe for
+// concurrent use; its methods allocate nothing in steady state.
 type RBM struct {
 	w      []float32    // hidden × visible
 	packed *simd.Packed // w for products
@@ -40,11 +39,10 @@ type RBM struct {
 	rough  *rough // for ProposalFrom
 }
 
-// NewRBM returns the machine with the weights w, len(bh)×len(bv) row-major (a
-// row per hidden unit), and the biases of the hidden and visible units. It
-// returns an error if there are no hidden or no visible units, if len(w) does
-// not fit, if a number is not finite, or if an activation could overflow
-// float32. It copies its arguments.
+// NewRBM returns the machine with weights w (len(bh)×len(bv), row-major, one row per hidden
+// unit), hidden biases bh and visible biases bv. It returns an error if there are no hidden or no
+// visible units, if len(w) does not fit, if a number is not finite, or if an activation could
+// overflow float32. It copies its arguments.
 func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	hidden, visible := len(bh), len(bv)
 	if hidden < 1 || visible < 1 {
@@ -178,9 +176,8 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	m.project(f, h)
 }
 
-// Factors implements [energy.Factored] with a hidden unit as a variable of its own. The
-// numbers are those of the machine in float64, where energies round activations to
-// float32.
+// Factors implements [energy.Factored] with each hidden unit as a variable. The tables are those
+// of the machine in float64, whereas energies round activations to float32.
 func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
 	add := func(table []float64, v ...int32) {
@@ -200,9 +197,9 @@ func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok
 	return slices.Repeat([]int32{2}, visible+hidden), scopes, tables, true
 }
 
-// Tempered returns the machine with all weights and biases times beta, as anneal.AIS
-// needs it: the joint distribution of visible and hidden units at inverse temperature
-// beta. At 0 its energy is −hidden·log 2 everywhere.
+// Tempered returns the machine with all weights and biases multiplied by beta, as anneal.AIS
+// needs: the joint distribution of visible and hidden units at inverse temperature beta. At 0 its
+// energy is −hidden·log 2 everywhere.
 func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 	if !(beta >= 0 && beta <= 1) {
 		return nil, fmt.Errorf("model: Tempered: beta = %v, want 0 … 1", beta)
@@ -318,7 +315,7 @@ func spread(f, row []float32) {
 	}
 }
 
-// rough is −W in fixed point, made when it is first wanted: nil if it is not good enough.
+// rough is −W in fixed point, made on first use: nil if it is not accurate enough.
 type rough struct {
 	once    sync.Once
 	weights *simd.Fixed
@@ -366,7 +363,7 @@ func (m *RBM) ProposalFrom(e []float64, h []float32, next []float64, y []int32, 
 	m.evaluate(e, h, nil, next, y, cache, x, m.rough.weights)
 }
 
-// fix brings the weights into fixed point, if that is good enough.
+// fix converts the weights to fixed point, if that is accurate enough.
 func (m *RBM) fix() {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
 	minus, origin, size := make([]float32, len(m.w)), make([]float32, visible), make([]float64, visible)

@@ -17,16 +17,16 @@ type ClassifierConfig struct {
 	// level of every site (Schiff et al. 2025).
 	FirstOrder bool
 
-	// Level returns the noise level that the network gets at time t. nil is −log α of
-	// the log-linear schedule, α = 1 − (1−10⁻³)·t, as in train.Noisy. A network without
-	// Cond does not read it.
+	// Level returns the noise level that the network gets at time t. nil means −log α of the
+	// log-linear schedule, α = 1 − (1−10⁻³)·t, as in train.Noisy. A network without Cond ignores
+	// the noise level.
 	Level func(t float64) float64
 
 	// TimeFree gives the network the level 0 at all times, as train.Masked does.
 	TimeFree bool
 
-	// Workers is the number of goroutines that share a call; 0 means
-	// GOMAXPROCS, and more than 1024 mean 1024. It affects nothing but speed.
+	// Workers is the number of goroutines that share a call; 0 means GOMAXPROCS, and numbers
+	// above 1024 mean 1024. It affects only speed.
 	Workers int
 }
 
@@ -38,8 +38,8 @@ type ClassifierConfig struct {
 // as train.Classify fits them. It is a diffusion.Classifier for
 // diffusion.ClassifierGuided.
 //
-// It is safe for concurrent use. Calls wait for each other, because all workers serve
-// one call. Calls allocate nothing once the longest has been made.
+// It is safe for concurrent use. Concurrent calls run one after another, because all workers
+// serve one call. Calls allocate nothing once the largest has been made.
 type Classifier struct{ judge *judge }
 
 // judge is what a Classifier works with. The goroutines of the pool refer to it
@@ -75,12 +75,11 @@ type judgeWork struct {
 	w     []float64
 }
 
-// NewClassifier returns the classifier of a network whose results are log-weights of
-// classes, for one of them. For masked diffusion, mask is the mask's level; Table then
-// computes the rows of masked sites only, as the others do not change. For uniform
-// noise, or a process that masks tokens again, mask is −1, and Table computes all rows.
-// It returns an error if net is nil or one of reals, or if class or mask is out of
-// range.
+// NewClassifier returns the classifier for one class of a network whose results are log-weights
+// of classes. For masked diffusion, mask is the mask's level; Table then computes only the rows
+// of masked sites, as the other tokens do not change. For uniform noise, or a process that masks
+// tokens again, mask is −1, and Table computes all rows. It returns an error if net is nil or a
+// network of reals, or if class or mask is out of range.
 func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig) (*Classifier, error) {
 	switch {
 	case net == nil:
@@ -127,9 +126,8 @@ func (c *Classifier) Shape() (sites, levels int) {
 	return c.judge.net.cfg.Length, c.judge.net.cfg.Levels
 }
 
-// LogProb stores log p(y | x, t) of the states x, states × sites, in dst. The error
-// names a state whose results are not finite. It panics unless lengths fit or on a
-// token out of range.
+// LogProb stores log p(y | x, t) of the states x, states × sites, in dst. The error names a state
+// whose results are not finite. It panics if lengths do not fit or a token is out of range.
 func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 	j := c.judge
 	check.Len("neural", "x", len(x), len(dst)*j.net.cfg.Length)

@@ -11,23 +11,22 @@ type Config struct {
 	// Length is the number of positions.
 	Length int
 
-	// Levels is the number of tokens, a mask included; 0 for reals, of which
-	// a position has Channels.
+	// Levels is the number of tokens, including a mask. It is 0 for reals; a position then has
+	// Channels of them.
 	Levels, Channels int
 
 	// Outputs is the number of results per position; 0 means Levels, or
 	// Channels for reals.
 	Outputs int
 
-	// Width is the number of entries of a position between the blocks; Heads
-	// divides it evenly.
+	// Width is the number of entries of a position between the blocks. It is a multiple of Heads.
 	Width, Heads, Blocks int
 
 	// Hidden is the number of hidden units of a block; 0 means 4·Width.
 	Hidden int
 
-	// Cond is the number of features of the noise level. With 0 the network does not
-	// see it, and has no shifts, scales or gates.
+	// Cond is the number of features of the noise level. If it is 0, the network does not see the
+	// noise level and has no shifts, scales or gates.
 	Cond int
 
 	// Classes is the number of classes. The network then takes the class of a
@@ -35,12 +34,12 @@ type Config struct {
 	// and [Transformer.Given]. It needs Cond.
 	Classes int
 
-	// Positions adds a learned vector to each position. Without it, as in the
-	// public checkpoints, a network knows only distances: for a state that is
-	// all masks it predicts the same at every position.
+	// Positions adds a learned vector to each position. Without them, as in the public
+	// checkpoints, a network knows only relative positions: for a fully masked state it predicts
+	// the same at every position.
 	Positions bool
 
-	// Block limits what a position sees: see [layer.Attention]. 0: everything.
+	// Block limits which positions a position sees: see [layer.Attention]. 0 means no limit.
 	Block int
 }
 
@@ -101,8 +100,7 @@ type block struct {
 	modulate     layer.Linear
 }
 
-// Tensor is a named part of the weights, row-major; dimensions multiply to
-// len(Data).
+// Tensor is a named part of the weights, row-major; the product of its dimensions is len(Data).
 type Tensor struct {
 	Name  string
 	Shape []int

@@ -17,9 +17,9 @@ import (
 // one call, and allocate nothing once the largest batch has been seen.
 type Masked struct{ engine *engine[int32] }
 
-// NewMasked returns the denoiser of a network one of whose levels is the mask.
-// It returns an error if net is nil, one of reals or without a result for each
-// level, or if mask is not a level.
+// NewMasked returns the denoiser of a network one of whose levels is the mask. It returns an
+// error if net is nil, is a network of reals or does not have one result per level, or if mask is
+// not a level.
 func NewMasked(net *Transformer, mask int32, opt Options) (*Masked, error) {
 	e, err := maskedEngine("Masked", net, mask, opt)
 	if err != nil {
@@ -58,8 +58,8 @@ type Uniform struct {
 	posterior bool
 }
 
-// NewUniform returns the denoiser of a network. It returns an error if net is nil,
-// one of reals or without a result for each level.
+// NewUniform returns the denoiser of a network. It returns an error if net is nil, is a network
+// of reals or does not have one result per level.
 func NewUniform(net *Transformer, posterior bool, opt Options) (*Uniform, error) {
 	if err := tokens("NewUniform", net); err != nil {
 		return nil, err
@@ -105,11 +105,12 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 // s_i(y) = p_t(x with x_i = y)/p_t(x). At y = x_i it is 0, and the network's result is
 // ignored.
 //
-// With a mask, s_i(y) = p(x_0,i = y | x)·α/(1−α) at masked sites: the score is
-// proportional to the posterior. A factor of the scores does not change a row of
-// log-weights, such as (e^σ − 1)(V − 1), by which the public code divides them if its
-// configuration says scale_by_sigma. Without a mask, log s(y) = f(y): the public code
-// has scale_by_sigma for absorbing noise only. Then s(y)/Σ s is p(x_t,i = y | other sites), and
+// With a mask, s_i(y) = p(x_0,i = y | x)·α/(1−α) at masked sites: the score is proportional to
+// the posterior. A constant factor in the scores does not matter, because a row of log-weights is
+// defined up to a constant. The public code divides by such a factor, (e^σ − 1)(V − 1) with V
+// levels, if its configuration says scale_by_sigma. Without a mask, log s(y) = f(y): the public
+// code has scale_by_sigma for absorbing noise only. Then s(y)/Σ s is p(x_t,i = y | other sites),
+// and
 //
 //	p(x_0,i = y | other sites) = max(0, s(y)/Σ s − (1−α)/V)/α,
 //
@@ -124,9 +125,9 @@ type Ratio struct {
 	masked bool
 }
 
-// NewRatio returns the denoiser of a network under absorbing noise with the given mask,
-// or under uniform noise if mask is −1. It returns the errors of [NewMasked], and one
-// if TimeFree is set under uniform noise, whose scores depend on the time.
+// NewRatio returns the denoiser of a network under absorbing noise with the given mask, or under
+// uniform noise if mask is −1. It returns the errors of [NewMasked], and an error if TimeFree is
+// set under uniform noise, whose scores depend on the time.
 func NewRatio(net *Transformer, mask int32, opt Options) (*Ratio, error) {
 	if mask != -1 {
 		e, err := maskedEngine("Ratio", net, mask, opt)

@@ -20,7 +20,7 @@
 //
 // # Caveats
 //
-// Predictions have the same bits for any number of workers and any batch. They use
-// matrix products, and are reproducible only per dispatch level of the processor (see
-// the package doc of sampler).
+// Predictions have the same bits for any number of workers and any batch. Because they use matrix
+// products, they are reproducible only per dispatch level of the processor (see the package doc
+// of sampler).
 package neural

@@ -18,10 +18,10 @@ import (
 // Options are the settings of all denoisers. The zero value is right for the public
 // checkpoints with time conditioning.
 type Options struct {
-	// Level returns the noise level that the network gets, given the diffusion time and
-	// the signal level. nil is the total noise σ = −log α of MDLM, UDLM and SEDD;
-	// [NewReals] has another default. It must be finite wherever it is called: −log α
-	// is not at α = 0. It is called concurrently.
+	// Level returns the noise level that the network gets, given the diffusion time and the
+	// signal level. nil means the total noise σ = −log α of MDLM, UDLM and SEDD; [NewReals] has
+	// another default. Its result must be finite wherever it is called: −log α is not finite at α
+	// = 0. It is called concurrently.
 	Level func(t, alpha float64) float64
 
 	// TimeFree gives the network the level 0 at all times, as MDLM does unless it was
@@ -29,8 +29,8 @@ type Options struct {
 	// without Cond is always time-free.
 	TimeFree bool
 
-	// Workers is the number of goroutines that share a batch; 0 means
-	// GOMAXPROCS. It affects nothing but speed.
+	// Workers is the number of goroutines that share a batch; 0 means GOMAXPROCS. It affects only
+	// speed.
 	Workers int
 }
 

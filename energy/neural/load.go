@@ -12,17 +12,15 @@ import (
 	"strings"
 )
 
-// Open reads a network from a .safetensors file, or from the files that an index
-// (.json) lists: one written by [Transformer.Write], or a public checkpoint of MDLM,
-// UDLM or SEDD, whose tensors have the same names, perhaps with a common prefix such as
-// "backbone.". Tensors without the prefix are ignored. Fields of cfg that are 0 are
-// read from the shapes of the tensors and from the file's metadata. A checkpoint that
-// has neither the number of heads (nor rotary_emb.inv_freq) nor the length needs Heads
-// and Length.
+// Open reads a network from a .safetensors file, or from the files that an index (.json) lists:
+// one written by [Transformer.Write], or a public checkpoint of MDLM, UDLM or SEDD, whose tensors
+// have the same names, perhaps with a common prefix such as "backbone.". Tensors without the
+// prefix are ignored. Fields of cfg that are 0 are read from the shapes of the tensors and from
+// the file's metadata. Heads must be set if a checkpoint has neither the number of heads nor
+// rotary_emb.inv_freq, and Length if it does not have the length.
 //
-// The error names the file and the tensor that is missing, has another shape or
-// another type than F32, F16 and BF16, is not finite, or has no place in the
-// network.
+// The error names the file and the tensor that is missing, has the wrong shape or a type other
+// than F32, F16 and BF16, is not finite, or has no place in the network.
 func Open(path string, cfg Config) (*Transformer, error) {
 	f, err := OpenFile(path)
 	if err != nil {
@@ -32,9 +30,9 @@ func Open(path string, cfg Config) (*Transformer, error) {
 	return Load(f, cfg)
 }
 
-// OpenFile opens a .safetensors file, or the files that an index (.json) lists, as big
-// models are published: a JSON object whose weight_map gives the file of every tensor,
-// in the folder of the index. The caller closes it.
+// OpenFile opens a .safetensors file, or the files that an index (.json) lists, as large models
+// are published: a JSON object whose weight_map gives the file of every tensor, in the folder of
+// the index. The caller closes it.
 func OpenFile(path string) (*File, error) {
 	if !strings.HasSuffix(path, ".json") {
 		return openFile(path)
@@ -48,14 +46,15 @@ func OpenFile(path string) (*File, error) {
 	return f, nil
 }
 
-// Write writes the network as a .safetensors file of one type (F32 if empty).
+// Write writes the network as a .safetensors file whose tensors have the given type (F32 if
+// empty).
 func (t *Transformer) Write(w io.Writer, dtype DType) error {
 	return WriteFile(w, dtype, t.tensors, map[string]string{
 		"length": strconv.Itoa(t.cfg.Length), "heads": strconv.Itoa(t.cfg.Heads), "block": strconv.Itoa(t.cfg.Block),
 	})
 }
 
-// Load is [Open] for a file whose head has been read.
+// Load is [Open] for a file that is already open.
 func Load(f *File, cfg Config) (*Transformer, error) {
 	if f == nil {
 		return nil, fmt.Errorf("neural: Load: f = nil")

@@ -20,14 +20,14 @@ type Input struct {
 	// tokens.
 	Rows []float32
 
-	// Class is the class of each state, −1 for none, for a network with
-	// Classes; nil: the class of [Transformer.Given], or none.
+	// Class is the class of each state, −1 for none, for a network with Classes; nil means the
+	// class of [Transformer.Given], or none.
 	Class []int32
 }
 
-// Pass is the scratch of a network's forward and backward passes over some
-// states at a time. It belongs to one goroutine; passes of one network are
-// independent of each other. No method allocates.
+// Pass is scratch for a network's forward and backward passes over a batch of states. It must be
+// used by one goroutine at a time; different passes of one network may be used concurrently. No
+// method allocates.
 type Pass struct {
 	net   *Transformer
 	batch int
@@ -218,9 +218,9 @@ func (p *Pass) classify(class []int32) {
 	}
 }
 
-// Forward runs the network up to its last linear layer. It keeps in until the next
-// call. It panics if lengths do not fit, if there are more states than the pass was
-// made for, or on a token out of range.
+// Forward runs the network up to its last linear layer. It keeps a reference to in until the next
+// call. It panics if lengths do not fit, if there are more states than the pass was made for, or
+// if a token is out of range.
 func (p *Pass) Forward(in Input) {
 	p.take(in)
 	c, b := p.net.cfg, &p.net.body
@@ -339,9 +339,8 @@ func (p *Pass) block(x []float32, b *block, k *kept) {
 	p.gate(x, k.f2, k.modul, 5)
 }
 
-// Output stores the results of the positions listed in rows (state·Length +
-// position, ascending) in y, one row of Outputs each; nil means all. It follows
-// Forward.
+// Output stores the results of the positions listed in rows (state·Length + position, ascending)
+// in y, one row of Outputs each; nil means all. It must be called after Forward.
 func (p *Pass) Output(y []float32, rows []int32) {
 	c := p.net.cfg
 	h := p.final.y1[:p.n*c.Length*c.Width]

@@ -15,9 +15,9 @@ import (
 //
 //	E(θ) = (w/N) Σ_i (f_i − y_i)²,  f_i = σ(c + Σ_j v_j tanh(b_j + Σ_k W_kj x_ik)),
 //
-// and no prior (Zhang, Liu and Liu 2022, section 6.4, whose code has w = 100; w = N
-// gives the sum of squares). A site is a weight, of level 0 for −1 and 1 for 1. The
-// d = (inputs + 2)·hidden + 1 sites are W row by row (a row per input), b, v and c.
+// and no prior (Zhang, Liu and Liu 2022, section 6.4, whose code has w = 100; w = N gives the sum
+// of squares). Each site is a weight; level 0 stands for −1 and level 1 for 1. The d = (inputs +
+// 2)·hidden + 1 sites are W row by row (a row per input), b, v and c.
 //
 // It is [energy.Binary] and [energy.Differentiable], to first order by backpropagation
 // (twice the derivative at θ), [energy.Conditional] by evaluating both energies and,
@@ -33,9 +33,9 @@ type Posterior struct {
 	y      []float32
 }
 
-// NewPosterior returns the posterior given the inputs x, len(y) × inputs row-major, and
-// their targets y in 0 … 1. weight is w. batch is the number of rows that an estimate
-// of the field draws, 0 for a posterior without estimates. It copies x and y.
+// NewPosterior returns the posterior given the inputs x, len(y) × inputs row-major, and their
+// targets y in 0 … 1. weight is w. batch is the number of rows drawn for an estimate of the
+// field; with 0 the posterior has no estimates. It copies x and y.
 //
 // It returns an error if y is empty or not in 0 … 1, if len(x) is not a positive
 // multiple of len(y), if hidden < 1, if weight is not > 0, if batch is not in 0 …
@@ -140,8 +140,8 @@ func (m *Posterior) As(target any) bool {
 	}.As(target)
 }
 
-// Predict stores in p, for the weights theta, the output f of each row of x, which has
-// the inputs of the data. Its mean over draws of θ is the posterior prediction.
+// Predict stores in p, for the weights theta, the output f for each row of x, which has as many
+// inputs as the data. Its mean over draws of θ is the posterior prediction.
 func (m *Posterior) Predict(p []float32, theta []int32, x []float32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "theta", len(theta), sites)

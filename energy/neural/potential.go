@@ -40,11 +40,11 @@ type potentialParts struct {
 	bias   []float32 // b
 }
 
-// NewPotential returns a network of the given width and number of blocks for states of
-// sites × levels, with weights from src: those of a layer have standard deviation
-// 1/√inputs, the second of each block and the readout a tenth of that, and biases are
-// 0, so that energies begin near 0. It returns an error if sites, levels or width < 1,
-// blocks < 0, or there would be more than 2²⁸ weights.
+// NewPotential returns a network of the given width and number of blocks for states of sites ×
+// levels, with weights drawn from src. The weights of a layer have standard deviation 1/√inputs;
+// those of the second layer of each block and of the readout have a tenth of that. Biases are 0,
+// so energies begin near 0. It returns an error if sites, levels or width < 1, blocks < 0, or
+// there would be more than 2²⁸ weights.
 func NewPotential(sites, levels, width, blocks int, src rand.Source) (*Potential, error) {
 	switch {
 	case sites < 1 || levels < 1:

@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Reals is the denoiser of a network of reals whose results are the clean state; sites
-// are Length × Channels. A network that predicts noise becomes a denoiser with
+// Reals is the denoiser of a network of reals whose results are the clean state. It has Length ×
+// Channels sites. A network that predicts noise becomes a denoiser with
 //
 //	energy.NoisePredictor{Denoiser: reals}
 //
@@ -24,9 +24,9 @@ type Reals struct {
 	pull   *pullbacks
 }
 
-// NewReals returns the denoiser of a network. If Level is nil it is 1000·t, the step
-// number for networks of a thousand steps. It returns an error if net is nil, one of
-// tokens or without a result for each channel.
+// NewReals returns the denoiser of a network. A nil Level means 1000·t, the step number for
+// networks of a thousand steps. It returns an error if net is nil, is a network of tokens or does
+// not have one result per channel.
 func NewReals(net *Transformer, opt Options) (*Reals, error) {
 	switch {
 	case net == nil:
@@ -61,9 +61,9 @@ func (d *Reals) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 	return d.engine.denoise(ctx, v, q)
 }
 
-// Pullback implements denoise.Differentiable, with the errors of [Masked.Denoise]: it
-// makes a forward pass for each state, and for each of its rows a backward pass without
-// gradients of the weights.
+// Pullback implements denoise.Differentiable, with the errors of [Masked.Denoise]: it makes one
+// forward pass per state and, for each of the state's rows, one backward pass without gradients
+// of the weights.
 func (d *Reals) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
 	e, p := d.engine, d.pull
 	sites, _ := e.shape()

@@ -14,11 +14,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// File is an open .safetensors file: a length (8 bytes, little-endian), a JSON object
-// that gives the type, shape and place of each tensor, and the numbers. PyTorch's
-// save_model leaves out a tensor that equals another one (tied weights) and records
-// this in the metadata; File has that tensor under its own name, too. It is safe for
-// concurrent use.
+// File is an open .safetensors file: a length (8 bytes, little-endian), a JSON object that gives
+// the type, shape and position of each tensor, and the numbers. PyTorch's save_model leaves out a
+// tensor that equals another one (tied weights) and records this in the metadata; a File has such
+// a tensor under both names. It is safe for concurrent use.
 type File struct {
 	name    string
 	entries map[string]entry
@@ -44,10 +43,9 @@ type source struct {
 // longestHeader bounds the JSON of a file, as the format's own reader does.
 const longestHeader = 100_000_000
 
-// ReadFile reads the head of a .safetensors file of the given size; errors call it
-// name. The numbers stay in r until [File.Read]. It returns an error for a length
-// beyond the end, invalid JSON, or a tensor whose shape, type and position do not
-// agree.
+// ReadFile reads the header of a .safetensors file of the given size; errors refer to the file as
+// name. The numbers stay in r until [File.Read]. It returns an error if the length reaches beyond
+// the end, if the JSON is invalid, or if a tensor's shape, type and position do not agree.
 func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	fail := func(format string, args ...any) (*File, error) {
 		return nil, fmt.Errorf("neural: "+name+": "+format, args...)
@@ -160,8 +158,8 @@ func (e entry) check(limit uint64) error {
 	return nil
 }
 
-// Close closes the files that [OpenFile] opened; later calls of Read fail. A File of
-// [ReadFile] has none.
+// Close closes the files that [OpenFile] opened; later calls of Read fail. A File from [ReadFile]
+// has none.
 func (f *File) Close() error {
 	var err error
 	for _, c := range f.open {
@@ -173,18 +171,17 @@ func (f *File) Close() error {
 // Names returns the names of the tensors in order.
 func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.entries)) }
 
-// Metadata returns the file's metadata under a key, "" if there are none.
+// Metadata returns the file's metadata under a key, or "" if there is none.
 func (f *File) Metadata(key string) string { return f.meta[key] }
 
-// Shape returns the shape of a tensor; ok is false if there is none.
+// Shape returns the shape of a tensor; ok is false if there is no such tensor.
 func (f *File) Shape(name string) (shape []int, ok bool) {
 	e, ok := f.entries[name]
 	return slices.Clone(e.Shape), ok
 }
 
-// Read stores the numbers of a tensor in dst. The error, which names tensor and file,
-// means that there is no such tensor, its type is not known, or it does not have
-// len(dst) numbers.
+// Read stores the numbers of a tensor in dst. It returns an error, which names the tensor and the
+// file, if there is no such tensor, its type is unknown, or it does not have len(dst) numbers.
 func (f *File) Read(dst []float32, name string) error {
 	e, ok := f.entries[name]
 	if !ok {
@@ -238,8 +235,8 @@ func (f *File) readable(name string, d DType) error {
 	return fmt.Errorf("neural: %s: tensor %q has type %q, want F32, F16 or BF16", f.name, name, d)
 }
 
-// Decode stores numbers of the type, little-endian as in a file, in dst. It panics
-// unless b has as many as dst.
+// Decode stores the numbers in b, of type d and little-endian as in a file, in dst. It panics
+// unless b holds len(dst) numbers.
 func (d DType) Decode(dst []float32, b []byte) {
 	check.Len("neural", "b", len(b), len(dst)*d.size())
 	switch d {
@@ -272,9 +269,9 @@ func (d DType) append(b []byte, x []float32) []byte {
 	return b
 }
 
-// WriteFile writes tensors as a .safetensors file of one type (F32 if empty), rounding
-// to nearest, with metadata, which may be nil. The error names a tensor whose shape and
-// data do not agree, or that occurs twice.
+// WriteFile writes tensors as a .safetensors file, with numbers rounded to nearest in the type
+// dtype (F32 if empty). metadata may be nil. The error names a tensor whose shape and data do not
+// agree, or that occurs twice.
 func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]string) error {
 	if dtype == "" {
 		dtype = F32

@@ -8,17 +8,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Scorer is a score of clean states that a network has learned: the mean of its one
-// result over the positions, as train.Regress fits it,
+// Scorer is a learned score of clean states: the mean over the positions of a network's one
+// result, as train.Regress fits it,
 //
 //	s(x) = 1/L·Σ_i f_i(x).
 //
-// It also takes rows of probabilities, mixing the embeddings, and has the gradient with
-// respect to them. Its methods are thus the functions of a constraint.Score: Value and
-// Gradient for projections, Scores for look-ahead. train.Evaluate measures its error on
-// other data.
+// It also accepts rows of probabilities, for which it mixes the embeddings, and computes the
+// gradient with respect to them. Its methods thus serve as the functions of a constraint.Score:
+// Value and Gradient for projections, Scores for look-ahead. train.Evaluate measures the error of
+// the score on other data.
 //
-// It is safe for concurrent use, and calls do not wait for each other.
+// It is safe for concurrent use, and concurrent calls do not wait for each other.
 type Scorer struct {
 	net  *Transformer
 	one  sync.Pool // of *scoring for one state and its gradient
@@ -54,8 +54,8 @@ func NewScorer(net *Transformer) (*Scorer, error) {
 	return s, nil
 }
 
-// Scores stores the scores of the states x, states × sites, in dst. NaN means that the
-// network failed. It panics unless lengths fit or on a token out of range.
+// Scores stores the scores of the states x, states × sites, in dst. NaN means that the network
+// failed. It panics if lengths do not fit or a token is out of range.
 func (s *Scorer) Scores(dst []float64, x []int32) {
 	sites := s.net.cfg.Length
 	check.Len("neural", "x", len(x), len(dst)*sites)
@@ -72,7 +72,7 @@ func (s *Scorer) Scores(dst []float64, x []int32) {
 	}
 }
 
-// Value returns the score of one state of rows, sites × levels probabilities.
+// Value returns the score of one state given by rows of probabilities, sites × levels.
 func (s *Scorer) Value(v []float32) float64 {
 	w := s.one.Get().(*scoring)
 	defer s.one.Put(w)

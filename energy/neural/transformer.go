@@ -16,7 +16,7 @@ import (
 // after a LayerNorm without bias that the noise level shifts, scales and gates;
 // a last norm and a linear layer give the results.
 //
-// It holds weights only; [Transformer.NewPass] makes the scratch to run it. Goroutines
+// A Transformer holds only weights; [Transformer.NewPass] makes the scratch to run it. Goroutines
 // may share the weights as long as none trains them.
 type Transformer struct {
 	cfg     Config
@@ -26,9 +26,9 @@ type Transformer struct {
 	class   int32 // that passes tell unless their input does; Classes: none
 }
 
-// New returns a network with the random weights of DiT: linear layers are normal with
-// variance 1/inputs, embeddings with variance 0.02², modulations and the last layer are
-// 0, gains 1. It returns an error if a field of cfg is out of range or src is nil.
+// New returns a network with the random weights of DiT: linear layers are normal with variance
+// 1/inputs, embeddings are normal with variance 0.02², modulations and the last layer are 0, and
+// gains are 1. It returns an error if a field of cfg is out of range or src is nil.
 func New(cfg Config, src rand.Source) (*Transformer, error) {
 	cfg, err := cfg.resolve("New")
 	if err != nil {
@@ -68,7 +68,7 @@ func build(cfg Config) *Transformer {
 	return t
 }
 
-// Config returns the shape, defaults filled in.
+// Config returns the shape, with defaults filled in.
 func (t *Transformer) Config() Config { return t.cfg }
 
 // Weights returns all weights as one vector, which belongs to the network; training
@@ -87,10 +87,10 @@ func (t *Transformer) Clone() *Transformer {
 	return c
 }
 
-// Given returns the network conditioned on a class, 0 … Classes−1, or on none, −1. An
-// input that has classes of its own ([Input.Class]) overrides it. A denoiser made of
-// the result, by NewMasked for example, predicts given that class. The result shares
-// the weights. It returns an error if class is out of range.
+// Given returns the network conditioned on a class, 0 … Classes−1, or on none, −1. An input that
+// has classes of its own ([Input.Class]) overrides it. A denoiser made from the result, for
+// example by NewMasked, predicts given that class. The result shares the weights. It returns an
+// error if class is out of range.
 func (t *Transformer) Given(class int) (*Transformer, error) {
 	switch {
 	case t.cfg.Classes == 0:

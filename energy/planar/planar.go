@@ -27,13 +27,13 @@ type Distribution struct {
 // mostCoupling bounds |K|: beyond it cancellation leaves no digit.
 const mostCoupling = 16
 
-// New returns the distribution of a model of two levels and pairs whose fields are 0 in terms
-// of spins, such as model.Ising, with site i drawn at at[i]. Edges are straight lines between
-// the sites that interact.
+// New returns the distribution of a model with two levels and pair interactions whose fields, in
+// terms of spins, are 0, such as model.Ising; site i is drawn at at[i]. Edges are straight lines
+// between the sites that interact.
 //
 // It returns an error if m is not such a model, if a coupling is beyond ±16 nats, or if at has
-// another length, a number that is not finite, or is no planar drawing: edges may meet at
-// their ends alone.
+// the wrong length, has a number that is not finite, or is not a planar drawing: edges may meet
+// only at their ends.
 func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 	sites, levels, err := check.Shape("planar: New", m, 1, 1)
 	if err != nil {
@@ -207,9 +207,9 @@ func (d *Distribution) energy(ctx context.Context, beta float64) (float64, error
 	return e, err
 }
 
-// HeatCapacity returns the variance of the energy in nats², which for a model β·H is β² times
-// that of H. It is taken by differences of the mean energies at nearby temperatures and good
-// to about nine digits. The error is that of ctx.
+// HeatCapacity returns the variance of the energy in nats², which for a model β·H is β² times the
+// variance of H. It is computed from differences of the mean energies at nearby temperatures and
+// is accurate to about nine digits. The error is that of ctx.
 func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 	const h = 1.0 / 128
 	sum := 0.0
@@ -229,8 +229,8 @@ func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 	return sum, nil
 }
 
-// Correlation returns the mean of the product of the spins ±1 of two sites. It returns an
-// error for a site out of range, or that of ctx.
+// Correlation returns the mean of the product of the spins ±1 of two sites. It returns an error
+// if a site is out of range, or the error of ctx.
 //
 // Along a path of edges from one site to the other tanh K becomes coth K.
 func (d *Distribution) Correlation(ctx context.Context, i, j int) (float64, error) {

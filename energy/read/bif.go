@@ -32,13 +32,13 @@ type Node struct {
 //	  default 0.05, 0.95;
 //	}
 //
-// A table of a variable with parents lists the first value of the variable for all values of
-// the parents, the last parent fastest, then the second value. Commas may be left out, names
-// may be quoted, properties are passed over, and comments are those of C and C++. Sites are
-// the variables in the order of their declarations.
+// A table of a variable with parents lists the first value of the variable for all values of the
+// parents, with the last parent varying fastest, then the second value, and so on. Commas may be
+// left out, names may be quoted, properties are skipped, and comments are those of C and C++.
+// Sites are the variables in the order of their declarations.
 //
-// The energy is −Σ log p(x_i | parents), so that the model is normalised as far as the file
-// is; rows must add up to 1 within .02. The model is that of [UAI]. Errors name the line.
+// The energy is −Σ log p(x_i | parents), so the model is normalised as far as the file is; rows
+// must add up to 1 within .02. The model is that of [UAI]. Errors name the line.
 func BIF(r io.Reader) (energy.Model, []Node, error) {
 	b := &bif{input: bufio.NewReader(unmarked("BIF", r)), line: 1, number: map[string]int{}}
 	if err := b.file(); err != nil {

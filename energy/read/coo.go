@@ -29,12 +29,12 @@ type COOConfig struct {
 // Entries on the diagonal are linear. The sums are over the lines: entries for the same
 // pair, in either order, add up.
 //
-// A line "bits" or "spins" before the entries, optionally followed by a number of
-// sites, selects one of the two, and so does a comment "# vartype=BINARY" or "# vartype=SPIN",
-// as dimod writes it. Blank lines and other lines that start with # or % are skipped.
+// A line "bits" or "spins" before the entries, optionally followed by a number of sites, selects
+// one of the two energies, and so does a comment "# vartype=BINARY" or "# vartype=SPIN", as dimod
+// writes it. Blank lines and other lines that start with # or % are skipped.
 //
-// Errors name the line, the column, what was found and what was expected; a file with
-// more than 2²⁰ sites needs an entry for every two of them.
+// Errors name the line, the column, what was found and what was expected. A file with more than
+// 2²⁰ sites needs an entry for every two of them.
 func COO(r io.Reader, c COOConfig) (*model.Quadratic, error) {
 	q, err := coo(r, c)
 	if err != nil {

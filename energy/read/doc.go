@@ -10,6 +10,7 @@
 //	UAI       graphical models of the UAI competitions (.uai)
 //	RBM       restricted Boltzmann machines as NumPy arrays (.npy)
 //
-// What a reader does not understand is an error with the line and column. A byte order
-// mark at the beginning of a text is passed over. Readers bound the memory that a short input can make them allocate.
+// Input that a reader does not understand is an error, which names the line and column. A byte
+// order mark at the beginning of a text is skipped. Readers bound the memory that a short input
+// can make them allocate.
 package read

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Evidence reads observed values in the format of the UAI inference competitions, that is
-// how many there are, then a variable, numbered from 0, and its value for each:
+// Evidence reads observed values in the format of the UAI inference competitions: their number k
+// and, for each, a variable, numbered from 0, and its value:
 //
 //	k i_1 v_1 … i_k v_k
 //
-// The older form, with the number of samples before, is read if that is 1. Pass the result to
-// [energy.Clamp], which checks it against a model. Errors name the line, the column, what was
-// found and what was expected.
+// The older form, which begins with the number of samples, is read if that number is 1. Pass the
+// result to [energy.Clamp], which checks it against a model. Errors name the line, the column,
+// what was found and what was expected.
 func Evidence(r io.Reader) (map[int]int32, error) {
 	w := newWords("Evidence", r)
 	var v []int

@@ -153,15 +153,15 @@ func (f *fields) labelled(read func(*fields) (*quadratic, error)) (m *model.Quad
 	return m, q.names, err
 }
 
-// BQM reads a binary quadratic model of D-Wave's dimod, written as JSON by its
-// to_serializable (schema 3). It returns the model and the labels of its variables,
-// site by site, with numbers as they are written and tuples in brackets. The energy is
+// BQM reads a binary quadratic model of D-Wave's dimod, written as JSON by its to_serializable
+// (schema 3). It returns the model and the labels of its variables, site by site; numbers are
+// kept as written, and tuples are in brackets. The energy is
 //
 //	E(v) = offset + Σ_i linear_i v_i + Σ_k quadratic_k v_head(k) v_tail(k),
 //
-// v ∈ {0, 1} for the variable type BINARY, v ∈ {−1, 1} for SPIN. Biases of the same
-// pair add up. Arrays as bytes (use_bytes), which only BSON files have, are an error,
-// as are models of other types.
+// v ∈ {0, 1} for the variable type BINARY, v ∈ {−1, 1} for SPIN. Biases of the same pair add up.
+// Arrays stored as bytes (use_bytes), which only BSON files have, are an error, and so are models
+// of other types.
 //
 // Errors name the line, the column, the field, its value and what was expected.
 func BQM(r io.Reader) (m *model.Quadratic, labels []string, err error) {

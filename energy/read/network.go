@@ -37,7 +37,7 @@ func (f *factor) index(x []int32) int {
 	return at
 }
 
-// link fills in who is around whom.
+// link computes the neighbours of each site.
 func (m *network) link() {
 	n := len(m.cards)
 	around, near := make([][]int32, n), make([][]int32, n)

@@ -34,9 +34,9 @@ type Monomial struct {
 	Of []int
 }
 
-// Constraint demands Lower ≤ sum ≤ Upper; either may be infinite. With Weight > 0 it is a
-// preference: it adds Weight times the distance from the bounds, or its square if Squared,
-// to what is minimised.
+// Constraint demands Lower ≤ sum ≤ Upper; either bound may be infinite. With Weight > 0 it is a
+// preference: it adds Weight times the distance from the bounds, or times its square if Squared
+// is true, to the objective.
 type Constraint struct {
 	Name         string
 	Sum          []Monomial
@@ -97,8 +97,8 @@ func Formats() []string {
 	return names
 }
 
-// FormatOf tells the format of a file by its name and its first bytes, "" if neither tells
-// one.
+// FormatOf returns the format of a file, recognised by its name or its first bytes, or "" if
+// neither identifies one.
 func FormatOf(name string, head []byte) string {
 	begins := func(with map[string]string) string {
 		for prefix, format := range with {
@@ -136,10 +136,10 @@ func FormatOf(name string, head []byte) string {
 //	csv    CSV
 //	rudy   Rudy: the energy is minus the cut
 //
-// Continuous variables with more than one value are an error, and so are integers that
-// neither bounds nor linear constraints limit. The range of an integer is narrowed to what
-// the constraints leave if it has more than 65,536 values. Errors name
-// the line where the format has lines, what was found and what was expected.
+// Continuous variables with more than one value are an error, and so are integers that neither
+// bounds nor linear constraints limit. The range of an integer with more than 65,536 values is
+// narrowed to what the constraints leave. Errors name the line where the format has lines, what
+// was found and what was expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
 	f, ok := programs()[format]
 	if !ok {
@@ -155,8 +155,8 @@ func NewProgram(r io.Reader, format string) (*Program, error) {
 	return p, nil
 }
 
-// Write writes the program in one of the formats of [NewProgram] except csv. What a
-// format cannot state is an error: spins, for which see [Program.Bits], products, bounds,
+// Write writes the program in one of the formats of [NewProgram] except csv. It returns an error
+// for what the format cannot express, such as spins (see [Program.Bits]), products, bounds or
 // weights.
 func (p *Program) Write(w io.Writer, format string) error {
 	formats := programs()
@@ -174,8 +174,8 @@ func (p *Program) Write(w io.Writer, format string) error {
 	return b.Flush()
 }
 
-// Check returns an error unless there are variables with different names and ranges that
-// are not empty, and all numbers are finite and all indices in range.
+// Check returns an error unless there are variables, their names differ, their ranges are not
+// empty, all numbers are finite and all indices are in range.
 func (p *Program) Check() error {
 	if len(p.Variables) == 0 {
 		return fmt.Errorf("no variables, want ≥ 1")
@@ -221,7 +221,7 @@ func (p *Program) check(sum []Monomial, what string) error {
 	return nil
 }
 
-// Bits returns the program with a bit of the same name, x = (s + 1)/2, for every spin s.
+// Bits returns the program with every spin s replaced by a bit of the same name, x = (s + 1)/2.
 func (p *Program) Bits() *Program {
 	q := &Program{Variables: slices.Clone(p.Variables), Constraints: slices.Clone(p.Constraints)}
 	for i := range q.Variables {

@@ -13,10 +13,9 @@ import (
 //	i i w     (nNodes lines)
 //	i j w     (nCouplers lines, i < j)
 //
-// is the energy E(x) = Σ_i w_ii x_i + Σ_{i<j} w_ij x_i x_j over x ∈ {0, 1}. The
-// model has maxNodes sites; a site without entries is free. The topology, "0" or
-// "unconstrained", makes no difference. Lines that start with c, # or % are
-// comments.
+// The energy is E(x) = Σ_i w_ii x_i + Σ_{i<j} w_ij x_i x_j with x ∈ {0, 1}. The model has
+// maxNodes sites; a site without entries is free. The topology, "0" or "unconstrained", makes no
+// difference. Lines that start with c, # or % are comments.
 //
 // Errors name the line, the column, what was found and what was expected. A
 // repeated entry is an error, too. A file with more than 2²⁰ sites needs an entry

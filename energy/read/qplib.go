@@ -17,7 +17,7 @@ type qplib struct {
 	infinity float64
 }
 
-// line moves to the next line, which has so many values.
+// line moves to the next line, which must have the given number of values.
 func (q *qplib) line(values int, what string) error {
 	ok, err := q.next()
 	if err != nil {

@@ -224,7 +224,7 @@ func writeMQLib(w *bufio.Writer, p *Program) error {
 	return nil
 }
 
-// writeRudy writes a graph whose cuts the objective is minus the weight of.
+// writeRudy writes a graph; the objective is minus the weight of its cuts.
 func writeRudy(w *bufio.Writer, p *Program) error {
 	if err := p.numberedFrom(1); err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 // i−1 of the graph is vertex i. Edges between the same two vertices add up.
 // Blank lines and lines that start with # or % are skipped.
 //
-// Errors name the line, the column, what was found and what was expected; a
-// file with more than 2²⁰ vertices needs an edge for every two of them.
+// Errors name the line, the column, what was found and what was expected. A file with more than
+// 2²⁰ vertices needs an edge for every two of them.
 func Rudy(r io.Reader) (*model.Graph, error) {
 	l := newLines("Rudy", r)
 	if ok, err := l.next(); err != nil {

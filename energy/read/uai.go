@@ -18,26 +18,26 @@ import (
 //	s i_1 … i_s                     (m scopes)
 //	t φ(0,…,0) φ(0,…,1) …           (m tables of t = k_{i_1}⋯k_{i_s} values)
 //
-// with variables numbered from 0, where the last variable of a scope is the fastest.
-// The energy is that of the product of the tables,
+// Variables are numbered from 0, and the last variable of a scope varies fastest. The energy is
+// that of the product of the tables,
 //
 //	E(x) = −Σ_c log φ_c(x_c),
 //
-// so a value of 0 forbids. Tables may have any number of variables, including none. A
-// file with "BAYES" in the first line, whose tables are conditional probabilities, is
-// read in the same way. Evidence is in separate files (see [energy.Clamp]). Lines may
-// be broken anywhere; those that start with c, # or % are comments.
+// so a value of 0 forbids x_c. Tables may have any number of variables, including none. A file
+// with "BAYES" in the first line, whose tables are conditional probabilities, is read in the same
+// way. Evidence is in separate files (see [energy.Clamp]). Lines may be broken anywhere; those
+// that start with c, # or % are comments.
 //
-// All sites of a model have the same levels 0 … max k − 1; the levels of a variable
-// from its own k on have energy +Inf. The model is [energy.Conditional],
-// [energy.Graphical], [energy.Factored] and [energy.Supported]: Repair removes such levels, but does not
-// repair a state that a table forbids. If tables forbid states, start chains from
-// allowed ones with Config.Init. A single-site step costs a row of every table that
-// contains the site. The model is immutable and safe for concurrent use.
+// All sites of a model have the same levels 0 … max k − 1; for a variable with k values, levels
+// from k on have energy +Inf. The model is [energy.Conditional], [energy.Graphical],
+// [energy.Factored] and [energy.Supported]: Repair removes such levels, but does not repair a
+// state that a table forbids. If tables forbid states, start chains from allowed ones with
+// Config.Init. A single-site step reads one row of every table that contains the site. The model
+// is immutable and safe for concurrent use.
 //
-// Errors name the line, the column, what was found and what was expected. A file with
-// more than 2²⁰ values in the conditionals of its sites (n·max k) needs a variable or
-// value in the text for every 64 of them.
+// Errors name the line, the column, what was found and what was expected. A file with more than
+// 2²⁰ values in the conditionals of its sites (n·max k) needs a variable or value in the text for
+// every 64 of those values.
 func UAI(r io.Reader) (energy.Model, error) {
 	w := newWords("UAI", r)
 	kind, err := w.next("MARKOV or BAYES")
@@ -88,7 +88,8 @@ func UAI(r io.Reader) (energy.Model, error) {
 	return m, nil
 }
 
-// fits returns an error if a file of so many words asks for much more memory than it has text.
+// fits returns an error if a file with this number of words requires much more memory than its
+// text justifies.
 func (m *network) fits(caller string, words int) error {
 	n := len(m.cards)
 	if cells := float64(n) * float64(m.levels); cells > freeSites && cells > 64*float64(words) {

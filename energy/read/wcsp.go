@@ -15,14 +15,14 @@ import (
 //	a i_1 … i_a default t           (m cost functions, each followed by t lines)
 //	v_1 … v_a cost
 //
-// with variables and values numbered from 0. The energy in nats is the sum of the costs; a
-// cost of at least top forbids. Joint values that a function does not list cost its default.
-// Costs may be any numbers ≥ 0. Lines may be broken anywhere, and those that start with # are
-// comments. Global cost functions, whose a is −1, are refused.
+// Variables and values are numbered from 0. The energy in nats is the sum of the costs; a cost of
+// at least top forbids. Joint values that a function does not list cost its default. Costs may be
+// any numbers ≥ 0. Lines may be broken anywhere, and those that start with # are comments. Global
+// cost functions, whose a is −1, are an error.
 //
-// The model is that of [UAI], where errors and the bounds on memory are described. A state
-// whose costs add up to top or more without one that does alone is allowed here, and
-// forbidden for a solver; its probability is e^−top of that of a state that costs nothing.
+// The model is that of [UAI], where errors and the bounds on memory are described. A state whose
+// costs are each below top but add up to top or more is allowed here, whereas a solver forbids
+// it; its probability is at most e^−top times that of a state that costs nothing.
 func WCSP(r io.Reader) (energy.Model, error) {
 	w := newWords("WCSP", r)
 	w.comment = "#"

@@ -8,15 +8,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// Best returns the k states of the late variables (of all, if none is late) that have the
-// largest weight, best first, and their energies −log Σ exp(−E), where the sum goes over
-// the other variables. States are rows of one slice, of as many variables as are
-// eliminated late, at their own numbers; entries of others are 0. There may be fewer than
-// k states of finite energy.
+// Best returns the k states of the late variables (of all, if none is late) that have the largest
+// weight, best first, and their energies −log Σ exp(−E), where the sum is over the other
+// variables. States are rows of one slice, in which every late variable has the entry of its own
+// number and the entries of others are 0. There may be fewer than k states of finite energy.
 //
-// The first state is found by one walk backwards. It leaves behind, at each variable, the
-// levels that it did not take with the energy that they cost, and the cheapest of these
-// begins the next state (Flerova, Marinescu and Dechter 2016).
+// One backward walk finds the first state. At each variable it records the levels that it did not
+// take and the energies that they cost, and the cheapest of these begins the next state (Flerova,
+// Marinescu and Dechter 2016).
 func (r *Run) Best(ctx context.Context, tables [][]float64, k int) (x []int32, e []float64, err error) {
 	best, err := r.start(ctx, tables, maximal, true)
 	if err != nil {

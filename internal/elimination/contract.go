@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// walker steps through the states of some variables, the last one fastest, and keeps the
-// place in a table of other strides.
+// walker steps through the states of some variables, the last one fastest, and tracks the
+// position in a table with other strides.
 type walker struct {
 	dims, strides, x []int
 	at               int
@@ -208,7 +208,7 @@ type pattern struct {
 // largestInner bounds the inner dimensions of a pattern, for the cache of the processor.
 const largestInner = 256
 
-// pattern finds the one with the most in the middle; ok is false if there is little.
+// pattern finds the pattern with the most entries in the middle; ok is false if there are few.
 func (r *Run) pattern(b *bucket) (q pattern, ok bool) {
 	n := len(b.ops)
 	if n == 0 || n > 2 || !b.ops[n-1].alone || n == 2 && b.ops[0].alone || len(b.scope) == 0 {

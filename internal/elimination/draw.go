@@ -9,14 +9,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Prepare makes the messages that [Run.Draw] needs and returns log Σ_x exp(−E(x)).
+// Prepare computes the messages that [Run.Draw] needs and returns log Σ_x exp(−E(x)).
 func (r *Run) Prepare(ctx context.Context, tables [][]float64) (logZ float64, err error) {
 	return r.start(ctx, tables, linear, true)
 }
 
-// Draw stores in x, a row of len(src) levels for each variable, states from the
-// distribution e^−E of the tables of [Run.Prepare]. State s takes one Uint64 of src[s]
-// for each variable, in the reverse order of elimination.
+// Draw stores in x states drawn from the distribution e^−E of the tables given to [Run.Prepare];
+// x has a row of len(src) levels for each variable. State s takes one Uint64 of src[s] per
+// variable, in the reverse order of elimination.
 func (r *Run) Draw(ctx context.Context, x []int32, src []rand.Source) error {
 	r.meter.Watch(ctx)
 	defer r.meter.Unwatch()
@@ -66,8 +66,7 @@ func (r *Run) Draw(ctx context.Context, x []int32, src []rand.Source) error {
 	return nil
 }
 
-// places stores where the states find their row of an operand, at level 0 of its first
-// variable.
+// places stores the position of each state's row in an operand, at level 0 of its first variable.
 func (r *Run) places(index []int32, op *operand, x []int32, n int) {
 	clear(index)
 	vars, step := op.vars[1:], int32(1)

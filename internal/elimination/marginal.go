@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Marginals returns log Σ_x exp(−E(x)), like [Run.Sum], and calls factor with the
-// probabilities of the states of every table, in its layout, and variable with those of
-// the levels of every variable. Both may be nil; the slices are lent for the call.
+// Marginals returns log Σ_x exp(−E(x)), like [Run.Sum], and calls factor for every table with the
+// probabilities of its states, in its layout, and variable for every variable with the
+// probabilities of its levels. Both functions may be nil; p is valid only during the call.
 func (r *Run) Marginals(ctx context.Context, tables [][]float64, factor func(k int, p []float64), variable func(v int32, p []float64)) (logZ float64, err error) {
 	logZ, err = r.start(ctx, tables, linear, true)
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *Run) Marginals(ctx context.Context, tables [][]float64, factor func(k i
 	return logZ, nil
 }
 
-// put gives back memory.
+// put returns memory for reuse.
 func (r *Run) put(m *[]float64) {
 	if *m != nil {
 		r.free[len(*m)] = append(r.free[len(*m)], *m)

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// graph is who shares a table with whom.
+// graph records which variables share a table.
 type graph struct {
 	bits  []float64 // log₂ of the levels of each variable
 	late  []bool    // variables that may only be eliminated after all others; nil: none
@@ -99,13 +99,13 @@ func union(dst, a, b []int32, v, w int32) []int32 {
 	return dst
 }
 
-// hub is how many times as many neighbours as the variables that it meets a hub has: it is
-// looked up in its list, which is not read, so that thousands of variables with few
-// neighbours are eliminated around it in linear time.
+// hub is the ratio of neighbour counts from which a variable is a hub: its list is searched
+// instead of read, so that thousands of variables with few neighbours are eliminated around it in
+// linear time.
 const hub = 16
 
-// remove eliminates v: its neighbours become neighbours of each other. It returns them,
-// and the operations it took.
+// remove eliminates v: its neighbours become neighbours of each other. It returns these
+// neighbours and the number of operations it took.
 func (g *graph) remove(v int32, buf *[]int32) (near []int32, work int) {
 	near = g.near(v)
 	g.gone[v] = true
@@ -131,8 +131,8 @@ func (g *graph) remove(v int32, buf *[]int32) (near []int32, work int) {
 	return near, work
 }
 
-// missing returns how many edges the neighbours of v lack, weighted by the levels at both
-// ends, and the operations it took.
+// missing returns how many edges are missing between the neighbours of v, weighted by the levels
+// at both ends, and the number of operations it took.
 func (g *graph) missing(v int32) (fill float64, work int) {
 	near := g.near(v)
 	for k, a := range near {
@@ -387,7 +387,7 @@ const (
 
 // search returns the orders found that stay within messages of the given log₂ entries, the
 // cheapest first. Candidates are the given order, sweeps from two ends, and greedy orders.
-// Repetitions end when they have cost a part of what they could save.
+// Repetitions end when their cost reaches a share of what they could save.
 func (g *graph) search(ctx context.Context, message float64) (found []*elimination, err error) {
 	if len(g.adj) == 0 {
 		return []*elimination{{}}, nil
@@ -454,11 +454,10 @@ func common(a, b []int32) (n int) {
 	return n
 }
 
-// lowerBound returns a number of which two to the power is at most the entries of the
-// largest clique of any order, by minor-min-width (Gogate and Dechter 2004): the variable
-// of the smallest clique is joined, over and over, to the neighbour with which it shares
-// the fewest neighbours (Bodlaender and Koster 2011). Joined variables have the fewer
-// levels of the two. It stops after so many operations.
+// lowerBound returns a lower bound on log₂ of the entries of the largest clique of any order, by
+// minor-min-width (Gogate and Dechter 2004): the variable of the smallest clique is joined, over
+// and over, to the neighbour with which it shares the fewest neighbours (Bodlaender and Koster
+// 2011). Joined variables have the fewer levels of the two. It stops after work operations.
 func (g *graph) lowerBound(work int) (bits float64) {
 	own := g.clone()
 	own.bits = slices.Clone(g.bits)

@@ -9,17 +9,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// DefaultBytes bounds the messages of a [Run] unless a caller says otherwise: 1 GiB.
+// DefaultBytes is the default bound on the messages of a [Run]: 1 GiB.
 const DefaultBytes = 1 << 30
 
-// Options of [New]. The zero value is right for sums.
+// Options holds the options of [New]. The zero value is right for sums.
 type Options struct {
 	Bytes int64  // bound on the messages of a Run; 0 means DefaultBytes
 	Late  []bool // variables eliminated after all others; nil for none
 }
 
-// Plan is an order of elimination for scopes, and what is done at each step. It is
-// immutable and safe for concurrent use.
+// Plan is an order of elimination for scopes, with the operations of each step. It is immutable
+// and safe for concurrent use.
 type Plan struct {
 	cards   []int32
 	scopes  [][]int32
@@ -30,8 +30,8 @@ type Plan struct {
 	cuts    []int // buckets at which segments begin, and their number at the end
 	bytes   int64
 
-	Width   float64 // log₂ of the entries of the largest clique
-	Entries float64 // of all cliques
+	Width   float64 // log₂ of the number of entries of the largest clique
+	Entries float64 // number of entries of all cliques
 }
 
 // bucket is the elimination of one variable v: the product of its operands is summed over
@@ -60,10 +60,10 @@ type part struct {
 	size          int
 }
 
-// small is how many entries a product of small operands has at most: 4 KiB.
+// small is the largest number of entries in a product of small operands: 4 KiB.
 const small = 1 << 9
 
-// New returns a plan for tables over the given scopes. It returns a *[energy.WidthError] if
+// New returns a plan for tables over the given scopes. The error is a *[energy.WidthError] if
 // messages would need too many bytes.
 func New(ctx context.Context, cards []int32, scopes [][]int32, o Options) (*Plan, error) {
 	if o.Bytes == 0 {
@@ -96,7 +96,7 @@ func New(ctx context.Context, cards []int32, scopes [][]int32, o Options) (*Plan
 	return nil, refuse
 }
 
-// Bytes returns what the messages of a Run need.
+// Bytes returns the memory that the messages of a Run need.
 func (p *Plan) Bytes() int64 { return p.bytes }
 
 // build makes the buckets of an order, given the scopes of its messages.

@@ -2,20 +2,20 @@ package elimination
 
 import "math"
 
-// Reduced is a product of tables without what tables of one variable forbid: variables
-// have the levels that are left, and those with a single one are gone.
+// Reduced is a product of tables without the levels that tables of one variable forbid. Variables
+// keep the remaining levels, and those with a single level are removed.
 type Reduced struct {
 	Cards  []int32
 	Scopes [][]int32
 	Tables [][]float64
 
-	Var    []int32   // of each variable that is left, its number before
-	Levels [][]int32 // of each variable before, the levels that are left
+	Var    []int32   // original number of each remaining variable
+	Levels [][]int32 // remaining levels of each original variable
 	now    []int32   // of each variable before, its number now, −1 if it is gone
 }
 
-// Reduce returns the product of tables of energies without levels of energy +Inf. It
-// returns [ErrZero] if a variable has no level left.
+// Reduce returns the product of tables of energies without levels of energy +Inf. It returns
+// [ErrZero] if no level of a variable remains.
 func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, error) {
 	n := len(cards)
 	r := &Reduced{Levels: make([][]int32, n), now: make([]int32, n)}
@@ -54,8 +54,8 @@ func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, erro
 	return r, nil
 }
 
-// State stores in x the levels of the first len(x) variables before, in the state in which
-// variable v of those that are left has its level y[v·stride].
+// State stores in x the levels of the first len(x) original variables, for the state in which
+// remaining variable v has its remaining level y[v·stride].
 func (r *Reduced) State(x, y []int32, stride int) {
 	for i := range x {
 		level := int32(0)
@@ -66,7 +66,7 @@ func (r *Reduced) State(x, y []int32, stride int) {
 	}
 }
 
-// Scope returns the variables of a scope that are left.
+// Scope returns the remaining variables of a scope, by their new numbers.
 func (r *Reduced) Scope(scope []int32) []int32 {
 	left := make([]int32, 0, len(scope))
 	for _, v := range scope {
@@ -77,7 +77,7 @@ func (r *Reduced) Scope(scope []int32) []int32 {
 	return left
 }
 
-// Table returns what is left of a table: the table itself if that is all.
+// Table returns the remaining entries of a table, or the table itself if all entries remain.
 func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	whole := true
 	for _, v := range scope {
@@ -91,8 +91,8 @@ func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	return left
 }
 
-// Spread puts the entries of a table over the variables that are left of a scope where
-// they are in the table over the scope; others become 0.
+// Spread puts the entries of a reduced table at their positions in the table over the whole
+// scope; other entries are 0.
 func (r *Reduced) Spread(cards, scope []int32, left []float64) []float64 {
 	size := 1
 	for _, v := range scope {

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// ErrZero means that no state has probability.
+// ErrZero means that no state has positive probability.
 var ErrZero = errors.New("every state has energy +Inf")
 
 // errRange means that linear space does not hold the products.
@@ -26,7 +26,7 @@ const (
 	maximal                 // the same, of the best state; early variables are summed out
 )
 
-// Run is a plan with tables and messages. It belongs to one goroutine.
+// Run is a plan with tables and messages. It must be used by one goroutine at a time.
 type Run struct {
 	p      *Plan
 	tables [][]float64 // energies
@@ -205,8 +205,8 @@ const (
 	near    = 64  // a message whose largest exponent is not farther from 0 is not rescaled
 )
 
-// Exponents returns those of the smallest positive and of the largest of numbers ≥ 0; high is
-// math.MinInt if all are 0.
+// Exponents returns the exponents of the smallest positive and of the largest of numbers ≥ 0.
+// high is math.MinInt if all are 0.
 func Exponents(w []float64) (low, high int) {
 	least, most := uint64(math.MaxUint64), uint64(0)
 	for _, v := range w { // numbers ≥ 0 are ordered as their bits are

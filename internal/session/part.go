@@ -6,14 +6,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// BlockSize is the largest number of consecutive chains that move together.
+// BlockSize is the largest number of consecutive chains that are stepped together.
 const BlockSize = 32
 
 // fewBlocks is the number of blocks of a small run.
 const fewBlocks = 4
 
-// Block returns the number of consecutive chains in a block of a run of the given number of
-// chains, at least one: see sampler.Config.Block.
+// Block returns the number of consecutive chains per block, at least one, in a run of the given
+// number of chains: see sampler.Config.Block.
 func Block(chains int) int {
 	blocks := min(fewBlocks, chains)
 	if chains >= 2*BlockSize {
@@ -23,10 +23,11 @@ func Block(chains int) int {
 	return (chains-1)/blocks + 1
 }
 
-// Cut divides a run into n nearly equal parts. It sets first and count to the first chain of
-// part k, counted from 0, and the number of its chains, and chains, if that is 0, to what is
-// usual. size is that of a block, 0 for [Block] of the chains. Errors: first or count is not 0 (the run is a part already), chains < 1, k or n out
-// of range; n is at most the number of blocks.
+// Cut divides a run into n nearly equal parts. It sets first to the first chain of part k,
+// counted from 0, and count to its number of chains. If chains is 0, Cut first sets it to usual.
+// size is the number of chains in a block; 0 means [Block] of chains. It returns an error if
+// first or count is not 0 (the run is already a part), if chains < 1, or if k or n is out of
+// range; n is at most the number of blocks.
 func Cut(config string, chains, first, count *int, usual, size, k, n int) error {
 	*chains = cmp.Or(*chains, usual)
 	size = cmp.Or(size, Block(max(*chains, 1)))
@@ -44,8 +45,9 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 	return nil
 }
 
-// Share returns where part k of n begins, of all elements in blocks of a size. The first parts
-// have a block more than the others. Part n would begin at the end.
+// Share returns the element at which part k of n begins, if all elements are divided into blocks
+// of the given size. The first parts have one block more than the others. Part n begins at the
+// end.
 func Share(all, size, k, n int) int {
 	if k == n {
 		return all
@@ -54,9 +56,9 @@ func Share(all, size, k, n int) int {
 	return (k*(blocks/n) + min(k, blocks%n)) * size
 }
 
-// Count returns the number of chains of the part of a run that begins with chain first; a
-// count of 0 means all that follow. size is that of a block. Errors: first or count is out of range or divides a
-// block.
+// Count returns the number of chains in the part of a run that begins with chain first; a count
+// of 0 means all chains from first on. size is the number of chains in a block. It returns an
+// error if first or count is out of range or divides a block.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first
 	count = cmp.Or(count, rest)

@@ -1,29 +1,29 @@
-// Package session implements what all runs have in common: the checks of a call, one call
-// at a time, when a checkpoint is due, how it is written and read, in a stream and in
-// files, and the state of a run after it was stopped.
+// Package session implements what all runs have in common. It checks calls and allows one call at
+// a time, decides when a checkpoint is due, writes and reads checkpoints in streams and files,
+// and defines the state of a run after it was stopped.
 //
 // The rules:
 //
 //   - Run(ctx, n) makes n more steps. After a stop at step k of n, Run(ctx, n−k) reaches
 //     the state that Run(ctx, n) would have reached. A run of fixed length (AIS, stepping
 //     stones) has no n and makes the steps that are left.
-//   - A nil context, a negative n, and a call while another one is under way are errors,
-//     checked in this order.
-//   - The context is checked before every step, and inside long steps. Its end is the error
-//     of Run; the next Run continues the step under way or makes it again.
+//   - A nil context, a negative n, and a call during another call are errors, which are checked
+//     in this order.
+//   - The context is checked before every step, and inside long steps. If it ends, Run returns
+//     its error; the next Run continues the interrupted step or repeats it.
 //   - A panic leaves the run as it was before the step and reaches the caller as a
 //     *pool.Panic. The next Run continues.
-//   - After any other error, too, the run is as it was before the step, and the next Run
-//     tries the step again.
-//   - A checkpoint file, if there is a path, is saved after every Every steps (chains: at
-//     the end of the round), at the end of a Run, and where the context ended it. It is not
-//     saved after another error, unless the steps are samples: those that were made count.
-//     A failure to save is the error of Run.
-//   - While Run is under way the checkpoint file is locked: a run that another process or
-//     runner begins with the same file is refused, and so is one that loaded the file
-//     before another run replaced it.
-//   - A checkpoint has the settings, the frames of state, and what runs inside have written.
-//     It is read into separate memory: on an error the run is as it was.
+//   - After any other error the run is also as it was before the step, and the next Run tries the
+//     step again.
+//   - A checkpoint file, if there is a path, is saved after every Every steps (chains: at the end
+//     of the round), at the end of a Run, and when the context ends a Run. It is not saved after
+//     another error, unless the steps are samples: samples that were made count. If saving fails,
+//     Run returns that error.
+//   - While Run is active the checkpoint file is locked. A Run with the same file in another
+//     process or runner is an error, and so is a Run that loaded the file before another run
+//     replaced it.
+//   - A checkpoint holds the settings, the frames of state, and what inner runs have written. It
+//     is read into separate memory: on an error the run is unchanged.
 package session
 
 import (
@@ -42,24 +42,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Checkpoint is the file in which a run saves itself, and the number of steps after which
-// it does; 0: only when a Run ends.
+// Checkpoint holds the path of the file in which a run saves itself, and the number of steps
+// between saves; 0 means that it saves only when a Run ends.
 type Checkpoint struct {
 	Path  string
 	Every int
 }
 
-// Session is the life of one run. The fields are set where the run is made.
+// Session controls one run. The fields are set when the run is created.
 type Session struct {
-	Who        string // begins the message of an error: "anneal: AIS"
+	Who        string // prefix of error messages, such as "anneal: AIS"
 	Checkpoint Checkpoint
-	Len        func() int // steps made: what Run makes more of, and Every counts
+	Len        func() int // steps made so far, which Run increases and Every counts
 
 	// Progress, if not nil, is called with the number of steps of a Run made so far.
 	Progress func(done, total int)
 
-	// Write writes a checkpoint. Read reads one and replaces the run by it, or returns an
-	// error and changes nothing.
+	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run by it,
+	// or returns an error and changes nothing.
 	Write func(w io.Writer) error
 	Read  func(ctx context.Context, r io.Reader) error
 
@@ -67,14 +67,14 @@ type Session struct {
 	filed int // Len at the last checkpoint file
 
 	lock   *durable.Lock // of Checkpoint.Path
-	locked bool          // by the call under way, which unlocks it
+	locked bool          // by the current call, which unlocks it
 	loaded durable.Stamp // of Checkpoint.Path, as it was loaded or saved
 }
 
 // ErrDone is the error of a step that ends its Run without an error.
 var ErrDone = errors.New("session: the run is done")
 
-// Begin begins a call that makes n steps. Every successful Begin needs an End.
+// Begin begins a call that makes n steps. Every successful Begin must be followed by an End.
 func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	if ctx == nil {
 		return fmt.Errorf("%s: %s: ctx = nil", s.Who, call)
@@ -88,7 +88,7 @@ func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	return nil
 }
 
-// BeginSaving is Begin of a call that may save the checkpoint file, and so holds it.
+// BeginSaving is Begin for a call that may save the checkpoint file, which it therefore locks.
 func (s *Session) BeginSaving(ctx context.Context, call string, n int) error {
 	if err := s.Begin(ctx, call, n); err != nil {
 		return err
@@ -100,14 +100,14 @@ func (s *Session) BeginSaving(ctx context.Context, call string, n int) error {
 	return err
 }
 
-// Hold is Lock until the End of the call under way.
+// Hold is Lock until the End of the current call.
 func (s *Session) Hold(call string) error {
 	s.locked = s.lock == nil
 	return s.Lock(call)
 }
 
-// Lock locks the checkpoint file, if there is a path, until Unlock. It is an error if
-// another run has it locked, or has replaced it since it was loaded.
+// Lock locks the checkpoint file, if there is a path, until Unlock. It returns an error if
+// another run has locked the file, or has replaced it since it was loaded.
 func (s *Session) Lock(call string) error {
 	path := s.Checkpoint.Path
 	if path == "" || s.lock != nil {
@@ -144,8 +144,8 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calls of step. A call makes one or several steps, at most up
-// to step number to, where a checkpoint is due or the Run ends.
+// Run makes n more steps by calling step. Each call makes one or several steps, at most up to
+// step number to, where a checkpoint is due or the Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error
 	return s.Finish(ctx, s.Advance(ctx, n, step))
 }
 
-// Advance is Run within a call that has begun. It saves no checkpoint file at its end.
+// Advance is Run within a call that has begun. It does not save the checkpoint file at its end.
 func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) error {
 	begin := s.Len()
 	end := begin + min(n, math.MaxInt-begin)
@@ -188,7 +188,7 @@ func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) e
 // Unfiled returns the number of steps made since the last checkpoint file.
 func (s *Session) Unfiled() int { return s.Len() - s.filed }
 
-// Keep saves a checkpoint file if one is due.
+// Keep saves the checkpoint file if that is due.
 func (s *Session) Keep() error {
 	if every := s.Checkpoint.Every; every == 0 || s.Unfiled() < every {
 		return nil
@@ -196,8 +196,8 @@ func (s *Session) Keep() error {
 	return s.save()
 }
 
-// Finish saves a checkpoint file at the end of a call with error err, if that is nil or
-// the context has ended. It returns err joined with an error of saving.
+// Finish saves the checkpoint file at the end of a call whose error is err, if err is nil or the
+// context has ended. It returns err joined with any error of saving.
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err
@@ -220,7 +220,7 @@ func (s *Session) save() error {
 	return nil
 }
 
-// underWay writes and reads a run while a call is under way.
+// underWay writes and reads a run during a call.
 type underWay struct{ s *Session }
 
 func (u underWay) Save(w io.Writer) error                      { return u.s.Write(w) }
@@ -250,7 +250,7 @@ func (s *Session) Load(ctx context.Context, r io.Reader) error {
 	return s.file(ctx, "Load", func() error { return s.read(ctx, r) })
 }
 
-// file is a call with its name in the error.
+// file calls do and adds the name of the call to its error.
 func (s *Session) file(ctx context.Context, call string, do func() error) error {
 	if err := s.Begin(ctx, call, 0); err != nil {
 		return err
@@ -284,8 +284,7 @@ func (s *Session) SaveFile(path string) error {
 	return nil
 }
 
-// LoadFile loads the checkpoint in a file, or the generation before it, see
-// [durable.LoadFile].
+// LoadFile loads the checkpoint in a file, or the previous one, see [durable.LoadFile].
 func (s *Session) LoadFile(ctx context.Context, path string) error {
 	if err := s.Begin(ctx, "LoadFile", 0); err != nil {
 		return err
@@ -304,21 +303,21 @@ func (s *Session) LoadFile(ctx context.Context, path string) error {
 // Frames describes the contents of a checkpoint: settings and frames of state. See
 // [durable.Write].
 type Frames struct {
-	Magic    string // of the first frame, names the format version
+	Magic    string // of the first frame; it names the format version
 	Settings *fingerprint.List
-	Count    int                         // of the frames of state
-	Limit    int                         // bytes of a frame at most
-	Frame    func(f *wire.Fields, i int) // goes through the fields of frame i
+	Count    int                         // number of frames of state
+	Limit    int                         // maximum number of bytes in a frame
+	Frame    func(f *wire.Fields, i int) // reads or writes the fields of frame i
 }
 
-// Write writes a checkpoint and, inside it, what inside writes. inside may be nil.
+// Write writes a checkpoint that includes what inside writes. inside may be nil.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {
 		return wire.AppendFields(body, func(fields *wire.Fields) { f.Frame(fields, i) })
 	}, inside)
 }
 
-// Read reads what Write wrote. An error for other settings is a [*fingerprint.Mismatch].
+// Read reads what Write wrote. If the settings differ, the error is a [*fingerprint.Mismatch].
 func (f *Frames) Read(ctx context.Context, r io.Reader, inside func(io.Reader) error) error {
 	return durable.Read(ctx, r, f.Magic, f.Settings, func() int { return f.Count }, uint64(f.Limit), func(i int, body []byte) ([]byte, error) {
 		return wire.ReadFront(body, func(fields *wire.Fields) { f.Frame(fields, i) })

@@ -10,15 +10,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Absorbing is the common part of all steps of tokens that are hidden by a mask.
+// Absorbing is the common part of all steps that hide tokens by a mask.
 type Absorbing struct {
 	Mask          int32
 	Schedule      noise.Schedule
 	Sites, Levels int
 }
 
-// NewAbsorbing returns an Absorbing for a shape. The error, which begins with who, names
-// the wrong setting.
+// NewAbsorbing returns an Absorbing for a shape. The error, which begins with who, names the
+// setting that is wrong.
 func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
 	c, err := noise.Resolve(who, schedule)
 	if err := cmp.Or(
@@ -57,9 +57,9 @@ func (m *Absorbing) Left(x []int32) int {
 	return n
 }
 
-// Condition makes the rows of tokens that show one-hot and gives the mask no weight in the
-// others. Leave-one-out predictions need no conversion, as a mask carries no information
-// about its token.
+// Condition makes the rows of unmasked tokens one-hot and gives the mask no weight in the other
+// rows. Leave-one-out predictions need no conversion, as a mask carries no information about its
+// token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
 	for i, l := range x {
@@ -71,8 +71,8 @@ func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	}
 }
 
-// Reveal adds log q(x_s | x_t, x_0) to v: tokens that show now are certain, and a mask
-// that stays carries no information about its token.
+// Reveal adds log q(x_s | x_t, x_0) to v: tokens that are now unmasked are certain, and a
+// remaining mask carries no information about its token.
 func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 	check.Len("diffusion", "v", len(v), len(xs)*m.Levels)
 	for i, l := range xs {
@@ -92,8 +92,8 @@ func (m *Absorbing) Draw(v []float32, i int, r *sampler.Stream) int32 {
 	return Draw(row, r)
 }
 
-// Draw draws a level from a row of log-weights, by inverse CDF with a 53-bit uniform. It
-// returns −1 if the row cannot be drawn from.
+// Draw draws a level from a row of log-weights, by inverse CDF with a 53-bit uniform. It returns
+// −1 if no draw from the row is possible.
 func Draw(row []float32, r *sampler.Stream) int32 {
 	var l [1]int32
 	u := [1]float64{r.Float64()}
@@ -101,7 +101,7 @@ func Draw(row []float32, r *sampler.Stream) int32 {
 	return l[0]
 }
 
-// Empty reports whether no level of a row has weight. It is false if one is NaN or +Inf.
+// Empty reports whether no level of a row has positive weight. It is false if one is NaN or +Inf.
 func Empty(row []float32) bool {
 	for _, w := range row {
 		if w != w || math.IsInf(float64(w), 1) {

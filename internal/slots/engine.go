@@ -1,7 +1,7 @@
-// Package slots moves the samples of a diffusion together, each in a slot of an
-// [Engine]. The slots that need a prediction get theirs in one call of the denoiser, and
-// workers do the rest. A [Policy] defines how a sample uses its prediction, what happens
-// when it has ended, and where it begins again.
+// Package slots moves the samples of a diffusion together, each in a slot of an [Engine]. One
+// call of the denoiser makes the predictions for all slots that need one, and workers do the
+// rest. A [Policy] defines how a sample uses its prediction, what happens when the sample has
+// ended, and where it begins again.
 package slots
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Steps is the part of diffusion.Steps that an engine needs: the signal level at a time
-// and the beginning of a sample.
+// Steps is the part of diffusion.Steps that an engine needs: the signal level at a time and the
+// initial state of a sample.
 type Steps[S energy.Site] interface {
 	Alpha(t float64) float64
 	Prior(x []S, r *sampler.Stream)
@@ -28,46 +28,45 @@ type Steps[S energy.Site] interface {
 
 // Policy adapts an [Engine] to one kind of sampler.
 type Policy struct {
-	// Next moves slot i, by worker w, as far as its prediction allows, and sets its
-	// time, 0 if it has ended. Different slots move concurrently. An error ends the
-	// slot.
+	// Next moves slot i, in worker w, as far as its prediction allows, and sets its time, to 0 if
+	// it has ended. Different slots move concurrently. An error ends the slot.
 	Next func(w, i int) error
 
-	// Most, unless 0, is the number of rounds after which the slots still under way end
-	// with an error.
+	// Most, unless 0, is the number of rounds after which slots that have not ended do so with an
+	// error.
 	Most int
 
 	// Judge, unless nil, is called after every round, in the goroutine of Run. It
 	// weights and resamples slots, moves them (see [Engine.Each]) and reports progress.
 	Judge func() error
 
-	// Retry, unless nil, is called for every slot that has ended in a round, in order,
-	// with its error or nil. It may begin the slot again. An error of Retry ends the run.
+	// Retry, unless nil, is called for every slot that has ended in a round, in order, with the
+	// slot's error or nil. It may begin the slot again. An error of Retry ends the run.
 	Retry func(i int, fault error) error
 
-	// Fault wraps an error of the denoiser. That error ends the run; with Blame, which
-	// needs Keep, it ends the slots that cause it instead.
+	// Fault wraps an error of the denoiser. That error ends the run or, with Blame, which
+	// requires Keep, only the slots that cause it.
 	Fault func(err error) error
 	Blame bool
 
-	// Shared, unless nil, returns the place of the prediction that all slots in the
-	// state of slot i share, or nil if there is none.
+	// Shared, unless nil, returns a pointer to the prediction that all slots in the same state as
+	// slot i share, or nil if there is none.
 	Shared func(i int) *[]float32
 }
 
-// Slot is one sample under way.
+// Slot is one sample in progress.
 type Slot[S energy.Site] struct {
 	X      []S       // the state
 	V      []float32 // the prediction for it, if Known
 	Stream sampler.Stream
 	Sample int     // its number
-	Time   float64 // of the state; 0 where nothing is under way
-	Known  bool    // V is there
-	Fresh  bool    // V is as the denoiser made it
-	Row    int     // of the slot in the call that made V
+	Time   float64 // of the state; 0 if the slot is idle
+	Known  bool    // V has been computed
+	Fresh  bool    // V is unchanged since the denoiser computed it
+	Row    int     // of the slot in the call that computed V
 
 	Clean []bool // sites that are clamped
-	Given []S    // to these
+	Given []S    // the values of clamped sites
 
 	steps  Steps[S]
 	moved  bool // in this round
@@ -82,7 +81,7 @@ type Engine[S energy.Site] struct {
 	Slots []Slot[S]
 	Pool  *pool.Pool
 
-	// Ask makes predictions v for the states q, Per for every slot. New sets it to
+	// Ask stores predictions in v for the states q, Per states for every slot. New sets it to
 	// Denoise of the model. If it is nil, the slots move without predictions.
 	Ask func(ctx context.Context, v []float32, q energy.Noised[S]) error
 
@@ -90,26 +89,27 @@ type Engine[S energy.Site] struct {
 	Guided   bool
 	Reveals  energy.Reveals
 	TimeFree bool // a prediction holds until the state changes
-	Keep     bool // every slot has a table of its own that outlives the round
+	Keep     bool // every slot has its own table, which outlives the round
 
-	// The run under way.
+	// The current run.
 	Ctx   context.Context
 	Step  int // rounds made
-	Asked int // states that were asked about, in all runs
+	Asked int // states for which a prediction was requested, in all runs
 
 	from, to int
 	part     func(w, i int) error
 	one      func(w, i int)
 	clamped  bool         // some slot has clamps
-	ask      []int        // slots that the denoiser is asked about
+	ask      []int        // slots that need a prediction
 	asked    []*[]float32 // what they share with others
 	q        energy.Noised[S]
 	table    []float32
 	aside    []float32 // predictions of slots that are not neighbours
 }
 
-// Shape is the size of an engine: Batch slots of Sites × Levels, the number of tables of
-// predictions, 0 for one per slot, and the states that are predicted per slot, 0 for 1.
+// Shape is the size of an engine: Batch slots of Sites × Levels; Tables, the number of tables of
+// predictions, where 0 means one per slot; and Per, the number of states predicted per slot,
+// where 0 means 1.
 type Shape struct{ Sites, Levels, Batch, Tables, Per, Workers int }
 
 // New returns an engine. steps returns the steps of a slot.
@@ -139,12 +139,12 @@ func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Ste
 	return e
 }
 
-// Batch returns the default number of samples under way together, given the number of
-// entries of the predictions of one: as many as fit in 256 MiB, within 1 … 64.
+// Batch returns the default number of samples that move together, given the number of entries in
+// one sample's predictions: as many as fit in 256 MiB, within 1 … 64.
 func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
-// Model returns the shape of a denoiser. Errors: a nil denoiser, one without sites or
-// levels, and the error of a [noise.Checked] one. Their messages begin with who.
+// Model returns the shape of a denoiser. It returns an error if the denoiser is nil or has no
+// sites or levels, and the error of a [noise.Checked] denoiser. Messages begin with who.
 func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
 	if check.Nil(model) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -178,8 +178,8 @@ type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)
 }
 
-// Bind binds a process for n slots. Errors: a nil process, the error of the process, and
-// a model of another corruption. Their messages begin with who.
+// Bind binds a process for n slots. It returns an error if the process is nil or the model is for
+// another corruption, and the error of the process. Messages begin with who.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", who)
@@ -198,7 +198,7 @@ func Bind[T any](ctx context.Context, who string, model interface{ Shape() (site
 	return steps, nil
 }
 
-// Begin puts slot i at time 1.
+// Begin sets slot i to time 1.
 func (e *Engine[S]) Begin(i int) {
 	s := &e.Slots[i]
 	s.steps.Prior(s.X, &s.Stream)
@@ -214,7 +214,7 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes the sites of slot i that are not blank in every or in own at the values there.
+// Clamp fixes the sites of slot i that are not blank in every or in own at their values there.
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false
@@ -255,7 +255,7 @@ func Blank[S energy.Site](v S) bool {
 	return v != v
 }
 
-// Restore sets the clamped sites of slot i to their values again.
+// Restore resets the clamped sites of slot i to their values.
 func (e *Engine[S]) Restore(i int) {
 	if !e.clamped {
 		return
@@ -271,7 +271,7 @@ func (e *Engine[S]) Restore(i int) {
 // clocked is diffusion.Clocked.
 type clocked interface{ MaxSteps(steps int) int }
 
-// MaxSteps returns how many steps a sample takes at most where n are asked for.
+// MaxSteps returns the largest number of steps that a sample takes if n are requested.
 func MaxSteps(steps any, n int) int {
 	if c, ok := steps.(clocked); ok {
 		return c.MaxSteps(n)
@@ -279,7 +279,7 @@ func MaxSteps(steps any, n int) int {
 	return n
 }
 
-// Goes returns an error unless t can be the time after the next step of a slot.
+// Goes returns an error unless t is possible as the time after the slot's next step.
 func (s *Slot[S]) Goes(t float64) error {
 	if !(t <= s.Time) {
 		return fmt.Errorf("the process goes from time %v to %v, want one that is no later", s.Time, t)
@@ -287,14 +287,14 @@ func (s *Slot[S]) Goes(t float64) error {
 	return nil
 }
 
-// Moved sets the time of slot i to t; changed is whether its state has changed.
+// Moved sets the time of slot i to t; changed states whether the state of the slot has changed.
 func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 	e.Slots[i].Time = t
 	e.Slots[i].Known = e.TimeFree && !changed
 }
 
-// Run moves the slots from … to−1 that have begun, until all have ended. The error is that
-// of ctx, of the denoiser or of the policy.
+// Run moves those of the slots from … to−1 that have begun, until all have ended. It returns the
+// error of ctx, of the denoiser or of the policy.
 func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	e.Ctx, e.Step = ctx, 0
 	for ; ; e.Step++ {
@@ -330,7 +330,7 @@ func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	}
 }
 
-// late gives the slots that should have ended an error.
+// late ends with an error the slots that should have ended.
 func (e *Engine[S]) late(from, to int) {
 	for i := from; i < to; i++ {
 		if s := &e.Slots[i]; s.Time > 0 && s.fault == nil {
@@ -339,8 +339,8 @@ func (e *Engine[S]) late(from, to int) {
 	}
 }
 
-// Each calls part, concurrently, for the slots under way, and then Retry of the policy for
-// those that have ended. The error is that of the context or the policy.
+// Each calls part, concurrently, for the slots in progress, and then Retry of the policy for
+// those that have ended. It returns the error of the context or the policy.
 func (e *Engine[S]) Each(part func(w, i int) error) error {
 	e.part = part
 	e.Pool.Each(e.from, e.to, e.one)
@@ -374,8 +374,8 @@ func (e *Engine[S]) move(w, i int) {
 	}
 }
 
-// predict makes the predictions of the slots under way that have none, in one call of the
-// denoiser, and returns how many are under way.
+// predict makes the missing predictions of the slots in progress, in one call of the denoiser,
+// and returns how many slots are in progress.
 func (e *Engine[S]) predict() (left int, err error) {
 	left = e.collect()
 	err = e.denoise(e.ask)
@@ -396,8 +396,7 @@ func (e *Engine[S]) predict() (left int, err error) {
 	return left, nil
 }
 
-// collect lists the slots that the denoiser is to be asked about, and returns how many are
-// under way.
+// collect lists the slots that need a prediction, and returns how many slots are in progress.
 func (e *Engine[S]) collect() (left int) {
 	e.ask, e.asked = e.ask[:0], e.asked[:0]
 	for i := e.from; i < e.to; i++ {
@@ -440,7 +439,7 @@ func (e *Engine[S]) block(k int) []float32 {
 	return e.table[k*size : (k+1)*size]
 }
 
-// denoise asks about some slots, in order, in one call.
+// denoise requests predictions for the given slots, in order, in one call.
 func (e *Engine[S]) denoise(ask []int) error {
 	if len(ask) == 0 {
 		return nil

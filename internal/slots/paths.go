@@ -41,8 +41,8 @@ type committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }
 
-// DrawerOf returns a projection as a drawer. The error, which begins with who, is of a
-// projection that is no drawer or has a memory, which weights cannot account for.
+// DrawerOf returns a projection as a Drawer. It returns an error, which begins with who, if the
+// projection is not a Drawer or has a memory, which weights cannot account for.
 func DrawerOf(who string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
 	_, keeps := projection.(committer)
@@ -52,8 +52,8 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 	)
 }
 
-// Joints returns the steps of a process as Joint steps. The error, which begins with who,
-// is of steps that cannot be given weights.
+// Joints returns the steps of a process as Joint steps. It returns an error, which begins with
+// who, if steps cannot be given weights.
 func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
@@ -65,27 +65,27 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	return joint, nil
 }
 
-// Paths moves tokens by steps that are conditioned on a set C, and gives the paths
-// weights: from x_t to x_s the weight of a path is multiplied by
+// Paths moves tokens by steps that are conditioned on a set C, and weights the paths. In the step
+// from x_t to x_s the weight of a path is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
 // so that E[W·1[path ends in x]] = p(x, C), with W the weight of the path.
 //
-// That needs paths wherever p has some. A prediction with zeros, such as one of the K
-// likeliest tokens, may rule out at x_t what the prediction at x_s allows. Paths then
-// draws from the defensive mixture p' of [Mix] (Hesterberg 1995), in place of p
-// everywhere above, and multiplies the weight by
+// This requires paths wherever p has probability. A prediction with zeros, such as one restricted
+// to the K likeliest tokens, may rule out at x_t what the prediction at x_s allows. Paths then
+// draws from the defensive mixture p' of [Mix] (Hesterberg 1995), in place of p everywhere above,
+// and multiplies the weight by
 //
 //	p(x_s | x_t) / p'(x_s | x_t) = ∏_i Σ_v ρ'_i(v)·p_i(v|x_t) / p'_i(v|x_t),
 //
-// which is 0 where a token of probability 0 is shown, and 1 for a mask that stays. The last
+// whose factor is 0 if a token of probability 0 is unmasked, and 1 if a mask remains. The last
 // step draws from p itself.
 type Paths struct {
 	*Engine[int32]
 	drawer      Drawer
 	Joint       []Joint // by slot
-	Grid        int     // steps that are asked for
+	Grid        int     // number of steps requested
 	leaveOneOut bool
 	mask        int32 // −1 for none
 
@@ -107,7 +107,7 @@ type pathWork struct {
 	mixed         []bool // by site: v has the row of Mix
 }
 
-// NewPaths returns the paths in the slots of an engine.
+// NewPaths returns the Paths of the slots of an engine.
 func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut bool) *Paths {
 	p := &Paths{
 		Engine: e, drawer: d, Joint: joint, Grid: grid, leaveOneOut: leaveOneOut,
@@ -145,7 +145,7 @@ func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 	return k.v, true
 }
 
-// Weigh multiplies the weight of slot i by Z_C of its prediction over Z_C(ρ).
+// Weigh multiplies the weight of slot i by Z_C of its prediction and divides it by Z_C(ρ).
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
@@ -166,7 +166,7 @@ func (p *Paths) Weigh(w, i int) error {
 // Move moves slot i, whose weight is up to date, by one conditioned step.
 func (p *Paths) Move(w, i int) error { return p.step(w, i, false) }
 
-// Pass is Weigh and Move in one call, for a prediction that is not kept.
+// Pass does what Weigh and Move do in one call, for a prediction that is not kept.
 func (p *Paths) Pass(w, i int) error { return p.step(w, i, true) }
 
 func (p *Paths) step(w, i int, pass bool) error {
@@ -234,8 +234,8 @@ func (p *Paths) step(w, i int, pass bool) error {
 // die ends the path of slot i with weight zero.
 func (p *Paths) die(i int) { p.LogW[i], p.Slots[i].Time = math.Inf(-1), 0 }
 
-// share returns log p(x_s | x_t)/p'(x_s | x_t), given the rows v that Reweight has made of
-// those of Mix, the prediction p, and x_s. A mask stays whatever its row is.
+// share returns log p(x_s | x_t)/p'(x_s | x_t), given x_s, the prediction p, and the rows v that
+// Reweight has made from those of Mix. The factor of a remaining mask does not depend on its row.
 func (k *pathWork) share(v, p []float32, x []int32, mask int32) float64 {
 	levels, log := len(v)/len(k.mixed), 0.0
 	for i, mixed := range k.mixed {
@@ -256,7 +256,7 @@ func (k *pathWork) share(v, p []float32, x []int32, mask int32) float64 {
 	return log
 }
 
-// logProb returns log Z_C of the normalised rows of v, −Inf if C is out of reach.
+// logProb returns log Z_C of the normalised rows of v, or −Inf if C cannot be reached.
 func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	z, err := p.drawer.LogZ(p.Ctx, v)
 	if errors.Is(err, constraint.ErrInfeasible) {
@@ -269,8 +269,8 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 }
 
 // Normalise returns log Z_C of the normalised rows of v, given log Z_C = z of the rows
-// themselves. lse is scratch, one entry per site. The error is an *[algebra.WeightError]
-// for a NaN or +Inf, which z does not show at tokens that C never uses.
+// themselves. lse is scratch, one entry per site. The error is an *[algebra.WeightError] for a
+// NaN or +Inf; at tokens that C never uses, z alone does not reveal these.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)
@@ -291,20 +291,20 @@ func undefined(row []float32) int {
 	return slices.IndexFunc(row, func(w float32) bool { return w != w || math.IsInf(float64(w), 1) })
 }
 
-// Defence is the share δ of [Mix]: what is lost where zeros never change is at most this
-// share of the tokens drawn, and a token that may come to be has at least this chance of
-// being kept in view. With 16 paths or more, both cost little.
+// Defence is the share δ of [Mix]. If zeros never change, at most this share of the tokens drawn
+// is lost; if they do change, the tokens of probability 0 have together had this probability of
+// being drawn. With 16 paths or more, both cost little.
 const Defence = 1.0 / 16
 
-// Mix stores in dst the rows p of v, where those of unknown sites that give tokens the
-// probability 0 become the defensive mixtures
+// Mix stores in dst the rows p of v. Rows of unknown sites that give tokens probability 0 are
+// replaced by the defensive mixtures
 //
 //	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0.
 //
-// A row without any weight becomes uniform: a mask with such a row may stay, and show once
-// its row has weight. Rows with a NaN or +Inf are not changed. mask is a level that is no
-// token, or −1. Mix sets mixed for the sites that it changes and reports whether there are
-// any. If there are none, dst is undefined.
+// A row without any weight becomes uniform: a mask with such a row may remain, and be unmasked
+// once its row has weight. Rows with a NaN or +Inf are not changed. mask is a level that is not a
+// token, or −1. Mix sets mixed for the sites that it changes and reports whether there are any.
+// If there are none, dst is undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {
@@ -341,8 +341,8 @@ func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) b
 	return some
 }
 
-// MaskOf returns the level that is the mask of steps (see diffusion.Absorbing), −1 if
-// there is none.
+// MaskOf returns the level that is the mask of steps (see diffusion.Absorbing), or −1 if there is
+// none.
 func MaskOf(steps any, levels int) int32 {
 	if a, ok := steps.(corruption.Absorbing); ok {
 		for l := range int32(levels) {
@@ -369,7 +369,7 @@ func Condition(j Renoiser, s *Slot[int32], leaveOneOut bool) {
 // Estimate is the mean of numbers ≥ 0, given by their logarithms.
 type Estimate struct {
 	N           int
-	Sum, square float64 // logs of the sums of the numbers and of their squares, if any
+	Sum, square float64 // logarithms of the sums of the numbers and of their squares, if any
 }
 
 // Add includes one more number in the mean.
@@ -380,8 +380,8 @@ func (e *Estimate) Add(log float64) {
 	e.Sum, e.square = simd.LogAdd(e.Sum, log), simd.LogAdd(e.square, float64(2*log))
 }
 
-// Mean returns the logarithm of the mean and its relative standard error. The mean is NaN
-// without a number, the error for fewer than two.
+// Mean returns the logarithm of the mean, and the relative standard error of the mean. The former
+// is NaN if there are no numbers, the latter if there are fewer than two.
 func (e *Estimate) Mean() (log, stderr float64) {
 	n := float64(e.N)
 	if n == 0 {
@@ -392,7 +392,7 @@ func (e *Estimate) Mean() (log, stderr float64) {
 	return e.Sum - simd.Log(n), math.Sqrt(max(0, ratio-1) / (n - 1))
 }
 
-// Effective returns the effective count of the numbers, (Σw)²/Σw², NaN if all are 0.
+// Effective returns the effective number of samples, (Σw)²/Σw², or NaN if all numbers w are 0.
 func (e *Estimate) Effective() float64 {
 	if e.N == 0 {
 		return math.NaN()

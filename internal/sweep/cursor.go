@@ -8,13 +8,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Cursor records where a stopped step stands: the chains before Chain have made all of
-// their updates, and Chain has made Update of them. Between steps both are zero. Chains
-// with small states move several at a time. A large state may take longer than the time
-// between two checks for a stop; such chains move one by one and in stages.
+// Cursor records the position of a stopped step: the chains before Chain have made all of their
+// updates, and chain Chain has made Update of its own. Between steps both are zero. Several
+// chains with small states move together. A large state may take longer than the time between two
+// checks for a stop; such chains move one by one and in stages.
 type Cursor struct {
 	Chain, Update int
-	Info          []sampler.Info // what the step did so far, by chain
+	Info          []sampler.Info // results of the step so far, by chain
 	poll
 
 	// A chain that stopped between two stages of an update has two streams: Before, as
@@ -31,13 +31,13 @@ type Cursor struct {
 // NewCursor returns the cursor of the given number of chains.
 func NewCursor(chains int) Cursor { return Cursor{Info: padded.Make[sampler.Info](chains)} }
 
-// Fresh reports whether no part of a step has been made.
+// Fresh reports whether the cursor is at the beginning of a step.
 func (c *Cursor) Fresh() bool { return c.Chain == 0 && c.Update == 0 && c.stage == 0 }
 
-// Next goes on to the next chain.
+// Next advances to the next chain.
 func (c *Cursor) Next() { c.Chain, c.Update = c.Chain+1, 0 }
 
-// Clear returns to the beginning of a step and clears Info.
+// Clear moves the cursor to the beginning of a step and clears Info.
 func (c *Cursor) Clear() {
 	c.Chain, c.Update, c.stage, c.Part, c.renewing, c.renewed = 0, 0, 0, 0, false, 0
 	clear(c.Info)
@@ -57,15 +57,14 @@ func span(first, n, work int) (lo, hi int) {
 
 // Staged kernels make a step in stages.
 type Staged interface {
-	// Stage does one stage of the step of the chains lo … hi−1. It returns false if it was
+	// Stage makes one stage of the step of the chains lo … hi−1. It returns false if it was
 	// stopped; the next call continues the stage.
 	Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 }
 
-// Step makes a step of n stages of the kernel, or the rest of a stopped one. It returns the
-// number of whole steps: 0 if it was stopped before the end. work is the number of elementary
-// operations of a stage of one chain. Chains that move together are not stopped between
-// stages.
+// Step makes a step of kernel k, which has n stages, or the rest of a stopped step. It returns
+// the number of whole steps: 0 if it was stopped before the end. work is the number of elementary
+// operations in a stage of one chain. Chains that move together are not stopped between stages.
 func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []int32, r []sampler.Stream, n, work int) (done int) {
 	c.Begin(ctl.Stop)
 	for c.Chain < len(info) {
@@ -97,11 +96,10 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 // renews reports whether a Reset begins anew. A stopped one continues if stop is not nil.
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
-// Renew is the body of a kernel's Reset: it calls f for the stages 0 … stages−1 of the
-// chains lo … hi−1, for as many chains at once as fit between two checks for a stop. If it
-// is stopped, by stop or because f returned false, it returns [sampler.ErrStopped] and the
-// next call continues there. work is the number of elementary operations of a stage of one
-// chain.
+// Renew is the body of a kernel's Reset: it calls f for the stages 0 … stages−1 of the chains lo
+// … hi−1, for as many chains at once as fit between two checks for a stop. If it is stopped, by
+// stop or because f returned false, it returns [sampler.ErrStopped], and the next call continues
+// at that point. work is the number of elementary operations in a stage of one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()
@@ -142,8 +140,8 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Fields goes through the position of the cursor and, within a step, Info: the end of a
-// checkpoint. updates is the number of updates of a chain in a step.
+// Fields reads or writes the position of the cursor and, within a step, Info, at the end of a
+// checkpoint. updates is the number of updates per chain and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {
 		c.Clear()
@@ -158,7 +156,7 @@ func (c *Cursor) Fields(f *wire.Fields, updates int) {
 // kept are the errors of chains that a checkpoint knows.
 var kept = []error{nil, sampler.ErrNaN, sampler.ErrZero}
 
-// InfoFields goes through the results of a step.
+// InfoFields reads or writes the results of a step.
 func InfoFields(f *wire.Fields, info []sampler.Info) {
 	for s := range info {
 		t := &info[s]

@@ -13,9 +13,9 @@ import (
 type Scan int
 
 const (
-	Automatic  Scan = iota // what is fastest
+	Automatic  Scan = iota // the fastest order
 	Systematic             // 0, 1, 2, …
-	Random                 // as many as there are, each drawn uniformly
+	Random                 // as many visits as there are sites, each drawn uniformly
 	Chromatic              // colour by colour
 )
 
@@ -29,9 +29,9 @@ func (s Scan) String() string {
 // Request describes a kernel of sweeps.
 type Request struct {
 	Method   string // for errors
-	Proposes bool   // changes are proposed and accepted, as by Metropolis, instead of drawn
+	Proposes bool   // changes are proposed and accepted, as in Metropolis, instead of drawn
 	Scan     Scan
-	Updates  int // proposals a step; 0: one for each site
+	Updates  int // proposals per step; 0 means one per site
 	Model    energy.Model
 	Chains   int
 }
@@ -158,9 +158,8 @@ var engines = []struct {
 	{"differences", "all models: energy.Local caches, or energy.Conditional, or one energy a level", "42 ns and what the model takes", inAny, inAny, false, newSites},
 }
 
-// Kernel returns the kernel of the first engine that accepts the model. numbers reports
-// whether the kernel has copied the parameters of the model: it must then be made anew when
-// they change.
+// Kernel returns the kernel of the first engine that accepts the model. numbers reports whether
+// the kernel has copied the model's parameters; if so, a new kernel is needed when they change.
 func (q Request) Kernel() (k sampler.Kernel, numbers bool, err error) {
 	r := &request{Request: q}
 	r.sites, r.levels = q.Model.Shape()
@@ -292,18 +291,18 @@ func saturated(start, adj []int32) (colour []int32, colours int) {
 	return colour, colours
 }
 
-// Prepare asks a model for its graph. Some models build it on the first call, which should
-// happen when a kernel is bound: a step that built it could not be stopped meanwhile.
+// Prepare makes a model build its graph. Some models build it on the first call, which should
+// happen when a kernel is bound: a step that builds the graph cannot be stopped meanwhile.
 func Prepare(m energy.Model) {
 	if g, ok := energy.As[energy.Graphical](m); ok {
 		g.Graph()
 	}
 }
 
-// Prices of the work of a sweep without evaluations of the model, in nanoseconds, fitted over
-// many sizes by the test of prices in package auto; see sampler.Costed.
+// Costs of a sweep's work other than evaluations of the model, in nanoseconds, fitted over many
+// sizes by the test of prices in package auto; see sampler.Costed.
 const (
-	WholeCost    = 300  // a step of a chain, at the least
+	WholeCost    = 300  // a step of a chain, at least
 	bandCost     = 10   // a row of a torus of bits
 	bitCost      = 0.15 // and a site of it
 	proposeCost  = 600  // a step of a chain of bits that is proposed
@@ -313,7 +312,7 @@ const (
 	denseCost    = 10   // a site redrawn by a count
 	sweepCost    = 30   // a site redrawn by its exact differences
 	LevelCost    = 12   // and an exponential of it
-	ProposalCost = 55   // a site or a pair proposed by random numbers
+	ProposalCost = 55   // a site or a pair proposed at random
 	laneCost     = 14   // a site of all chains of a block, redrawn as bits
 	visitCost    = 15   // a site of all chains of a block, redrawn as bytes
 	addCost      = 0.32 // and a neighbour of it

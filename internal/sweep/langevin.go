@@ -55,25 +55,25 @@ type flipWorker struct {
 	_                  [512 - 3*20*8]byte // whole cache lines
 }
 
-// FewestSites is the least number of sites of a torus that are proposed as bits: fewer
-// leave registers too empty (BenchmarkTorusLangevin).
+// FewestSites is the least number of sites of a torus that are proposed as bits: with fewer,
+// registers are too empty (BenchmarkTorusLangevin).
 var FewestSites = 144
 
-// FlipLaw gives the probabilities with which the sites of two-level states flip, by their
-// fields.
+// FlipLaw gives the probabilities with which the sites of two-level states flip, as functions of
+// their fields.
 type FlipLaw interface {
 	// SetStep sets the step size.
 	SetStep(alpha float64)
 
 	// Thresholds stores in t, for the fields h of whole states x, 2³¹ times the flip
-	// probabilities: 0 for a flip that is impossible, −1 where it is not defined.
+	// probabilities: 0 for a flip that is impossible, −1 if the probability is not defined.
 	Thresholds(t []int32, h []float32, x []int32)
 }
 
-// OnBits returns a kernel of DMALA or DLMC that holds states as bits, nil if the model does
-// not allow that. Sites flip with the probabilities of law, which is called for states of
-// five sites, one for each number of neighbours in state 1. tuner is nil if the step size
-// is fixed.
+// OnBits returns a kernel of DMALA or DLMC that holds states as bits, or nil if the model does
+// not allow that. Sites flip with the probabilities given by law, which is called for states of
+// five sites, one for each number of neighbours in state 1. tuner is nil if the step size is
+// fixed.
 func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
 	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {
 		return k
@@ -219,8 +219,8 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
-// KeepStep gives kernel k the step size and the tuner of another one, if both are kernels
-// returned by [OnBits].
+// KeepStep gives kernel k the step size and the tuner of kernel from, if both were returned by
+// [OnBits].
 func KeepStep(k, from sampler.Kernel) {
 	to, ok := k.(*torusLangevin)
 	if before, also := from.(*torusLangevin); ok && also {
@@ -365,13 +365,12 @@ func (k *torusLangevin) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.packed.sites)))
 }
 
-// Proposals summarises the proposals of a step of a block, by which kernels adapt their step
-// size.
+// Proposals summarises the proposals of a block's step, from which kernels adapt their step size.
 func Proposals(info []sampler.Info) tune.Proposals {
 	return tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
 }
 
-// TuningFields goes through a step size and, if it is not nil, its tuner.
+// TuningFields reads or writes a step size and, if the tuner is not nil, its tuner.
 func TuningFields(f *wire.Fields, alpha *float64, t *tune.Tuner) {
 	if f.Float64(alpha); !(*alpha > 0) || math.IsInf(*alpha, 1) {
 		f.Fail(fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", *alpha))

@@ -8,10 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Locals is the base of kernels that change one site at a time. It holds the running
-// energy of every chain and exact single-site energies, cached where the model is
-// energy.Local and can keep them up to date. It implements Reset, AppendBinary and
-// UnmarshalBinary of [sampler.Transition].
+// Locals is the base of kernels that change one site at a time. It holds the running energy of
+// every chain and exact single-site energies, which are cached if the model is energy.Local and
+// can keep them up to date. It implements Reset, AppendBinary and UnmarshalBinary of
+// [sampler.Transition].
 type Locals struct {
 	Model         energy.Model
 	Local         energy.Local // nil if the model has no cheap updates
@@ -20,7 +20,7 @@ type Locals struct {
 	E             []float64 // running energies
 	d             []float64 // cache: chains × sites × levels; or one row
 	Age           int       // steps since the cache was computed
-	Updates       int       // of one chain in a step
+	Updates       int       // per chain and step
 	At            Cursor
 	Price         cost.Memo
 }
@@ -32,8 +32,8 @@ const updateWork = 64
 // adds a rounding error of about 1e−16 of a difference.
 const refreshEvery = 512
 
-// NewLocals returns the locals of the given number of chains, each of which makes
-// the given number of updates per step.
+// NewLocals returns the Locals of the given number of chains, each of which makes the given
+// number of updates per step.
 func NewLocals(m energy.Model, chains, updates int) *Locals {
 	sites, levels := m.Shape()
 	c := padded.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: padded.Make[float64](chains), At: NewCursor(chains)})
@@ -60,7 +60,7 @@ func (c *Locals) Reset(ctl sampler.Control, x []int32) error {
 	return c.At.Renew(ctl.Stop, 1, c.Sites*c.Levels, func(_, lo, hi int) (bool, error) { return true, c.Compute(lo, hi, x) })
 }
 
-// Compute computes energies and caches of the chains lo … hi−1.
+// Compute computes the energies and caches of the chains lo … hi−1.
 func (c *Locals) Compute(lo, hi int, x []int32) error {
 	c.Model.Energy(c.E[lo:hi], x[lo*c.Sites:hi*c.Sites])
 	if err := CheckStart(c.E, lo, hi); err != nil {
@@ -74,15 +74,15 @@ func (c *Locals) Compute(lo, hi int, x []int32) error {
 	return nil
 }
 
-// Walker kernels make a step by updates of one chain after the other.
+// Walker kernels make a step by updating one chain after the other.
 type Walker interface {
-	// Walk makes the next updates of chain s at state x, as many of n as it can until it is
-	// stopped, and returns their number.
+	// Walk makes the next n updates of chain s at state x, or fewer if it is stopped, and returns
+	// how many it made.
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
 
-// Make makes a step: c.Updates updates of every chain. It returns the number of whole steps,
-// 0 or 1. Caches that are due are computed afresh.
+// Make makes a step: c.Updates updates of every chain. It returns the number of whole steps, 0 or
+// 1. It recomputes caches that are due.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.At.Begin(ctl.Stop)
 	for ; c.At.Chain < len(info); c.At.Next() {
@@ -118,7 +118,7 @@ func MeanAccept(info []sampler.Info, done, updates int) {
 	}
 }
 
-// RowWork returns the number of elementary operations of Row, and of a move.
+// RowWork returns the number of elementary operations of Row, which is also that of a move.
 func (c *Locals) RowWork() int {
 	if c.Local == nil {
 		return c.Sites * c.Levels // as much as energies, for all that is known
@@ -170,9 +170,8 @@ func (c *Locals) fields(f *wire.Fields) {
 	c.At.Fields(f, c.Updates)
 }
 
-// Visits returns the cost of a step with the given number of visits of single sites per
-// chain and the changes in info. A visit costs rows of the table plus each, in
-// nanoseconds.
+// Visits returns the cost of a step with the given number of single-site visits per chain and the
+// changes in info. A visit costs the given number of rows of the table plus each, in nanoseconds.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

@@ -63,9 +63,9 @@ const (
 // rowFormat has a tag: checkpoints of other kernels begin with an energy.
 var rowFormat = format{tag: 0x726f7773, foreign: "another kernel of Gibbs", kept: rowOnes}
 
-// FewestRows is the least number of chains of a block for which a kernel of rows is faster
-// than chains one by one, or as fast where hardly any states change (BenchmarkDenseGibbs).
-// Tests set it higher, to try other kernels.
+// FewestRows is the least number of chains in a block for which a kernel of rows is faster than
+// chains one by one, or as fast if hardly any states change (BenchmarkDenseGibbs). Tests set it
+// higher, to try other kernels.
 var FewestRows = 8
 
 // newRowGibbs returns nil if another kernel is faster or the model is not of this kind. A

@@ -146,9 +146,8 @@ func (k *metropolis) Cost(info []sampler.Info) float64 {
 	return k.Visits(info, k.Updates, 1, ProposalCost)
 }
 
-// HeatBath returns the level that the uniform number u picks from
-// p_l ∝ exp(−d_l), or −1 if no d_l is finite or one is NaN or −Inf. w is
-// scratch.
+// HeatBath returns the level that the uniform number u selects from p_l ∝ exp(−d_l), or −1 if no
+// d_l is finite or one is NaN or −Inf. w is scratch.
 func HeatBath(w, d []float64, u float64) int {
 	if len(d) == 2 {
 		// p_1 = σ(d_0 − d_1); the difference is NaN for two infinities.
@@ -202,10 +201,10 @@ func fraction(p float64) uint64 {
 	return uint64(math.Ldexp(p, 64))
 }
 
-// Accept returns the Metropolis–Hastings acceptance probability
-// min(1, exp(drop + back − forth)), where drop is the energy lost by the move
-// and forth and back are the log-probabilities of proposing it and its reverse.
-// If that is not defined, it returns 0 and ok = false.
+// Accept returns the Metropolis–Hastings acceptance probability min(1, exp(drop + back − forth)),
+// where drop is the energy lost by the move, and forth and back are the log-probabilities of
+// proposing the move and its reverse. If the probability is not defined, it returns 0 and ok =
+// false.
 func Accept(drop, forth, back float64) (a float64, ok bool) {
 	if math.IsInf(drop, -1) {
 		return 0, true // a state of probability zero, whose table is meaningless
@@ -219,8 +218,8 @@ func Accept(drop, forth, back float64) (a float64, ok bool) {
 	return 1, true
 }
 
-// Changed returns the number of sites at which the states x and y differ. It has no
-// branch, which random states would make the processor mispredict.
+// Changed returns the number of sites at which the states x and y differ. It has no branch,
+// because the processor would mispredict one for random states.
 func Changed(x, y []int32) (n int) {
 	y = y[:len(x)]
 	for i, l := range x {
@@ -301,7 +300,7 @@ func (k *sitewise) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 	}
 }
 
-// Exchange exchanges two rows.
+// Exchange swaps two rows.
 func Exchange(a, b []int32) {
 	b = b[:len(a)]
 	for i, v := range a {

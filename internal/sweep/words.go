@@ -180,7 +180,7 @@ func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
 	k.states.Swap(with.(*wordGibbs).states, chains, moved)
 }
 
-// FewestBits is the least number of chains of a block that are held as bits of a word
+// FewestBits is the least number of chains in a block that are held as bits of a word
 // (BenchmarkWordGibbs). Tests set it higher, to try other kernels.
 var FewestBits = 1
 

@@ -3,14 +3,14 @@
 //
 // # The sum
 //
-// An automaton A reads sequences x of a fixed number of sites, each a token in
-// 0…levels−1. With site log-weights v the package handles the measure
+// An automaton A reads sequences x of a fixed number of sites, each a token in 0…levels−1. For
+// site log-weights v the package handles the measure
 //
 //	w(x) = ∏_i exp(v[i,x_i]),  q_0 = start, q_{i+1} = A(q_i, x_i),
 //
-// restricted to the sequences that A accepts. [Compile] turns (A, sites,
-// levels) into an immutable [Graph]; a [Runner] is the scratch of one worker
-// that runs four semirings over it:
+// restricted to the sequences that A accepts. [Compile] turns (A, sites, levels) into an
+// immutable [Graph]; a [Runner] is the scratch of one worker that computes over it in these
+// semirings:
 //
 //   - (log,+): the normaliser Σ_x w(x), exact joint draws, marginals;
 //   - (min,+): the cheapest sequence, and all sequences in order of cost;
@@ -20,23 +20,22 @@
 //
 // # Cost
 //
-// Tokens that no state distinguishes form one class. A site costs one pass over its
-// levels and one over its edges (states × classes); only states that are reachable from
-// the start and lead to acceptance exist, and sites whose weights leave few tokens narrow
-// the states further. Sites with the same states share one table.
+// Tokens that no state distinguishes form one class. A site costs one pass over its levels and
+// one over its edges (states × classes). Only states that are reachable from the start and lead
+// to acceptance are stored, and sites whose weights allow few tokens narrow the states further.
+// Sites with the same states share one table.
 //
 // # Numerics
 //
 // Sums run in float64 on weights shifted by the greatest weight among the tokens that the
-// automaton can use at the site, each layer scaled by a power of two. Losses by underflow
-// are bounded, and if the bound is not far below the result the sum is repeated with
-// logarithms: weights of −1e4 are not mistaken for zero. Where classes are large, their
-// sums are taken in float32 (relative error about 1e-7 per site). −Inf is a legal weight,
-// zero probability. NaN and +Inf among the tokens the automaton can use are errors.
+// automaton can use at the site, each layer scaled by a power of two. Losses by underflow are
+// bounded, and if the bound is not far below the result, the sum is repeated with logarithms:
+// log-weights of −1e4 are not mistaken for zero. Sums over large classes are taken in float32
+// (relative error about 1e-7 per site). A log-weight of −Inf is legal and means probability zero.
+// NaN and +Inf among the tokens the automaton can use are errors.
 //
 // # Caveats
 //
-// A Graph may be shared between goroutines, a Runner may not. A Runner keeps
-// the weights of the last [Runner.Filter] by reference: they must not change
-// before the draws are done.
+// A Graph may be shared between goroutines, but a Runner may not. A Runner keeps a reference to
+// the weights of the last [Runner.Filter]: they must not change before the draws are done.
 package trellis

@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Graph is an automaton unrolled over sites: for every site the states that
-// can be reached and can still lead to acceptance, and the edges between them.
-// It is immutable and safe for concurrent use.
+// Graph is an automaton unrolled over sites: for every site it has the states that can be reached
+// and can still lead to acceptance, and the edges between them. It is immutable and safe for
+// concurrent use.
 type Graph struct {
 	sites, levels int
 
@@ -101,8 +101,8 @@ func (g *Graph) group(m *machine) {
 	g.first, g.tokens = algebra.Group(g.classes, len(m.first))
 }
 
-// dead returns the error for weights under which nothing is left: the first site at
-// which no column that is alive goes on.
+// dead returns the error for weights that leave no sequence; it names the first site at which no
+// live column continues.
 func (g *Graph) dead(alive func(t int, column int32) bool) error {
 	seen := make([]bool, g.widest)
 	seen[0] = true
@@ -151,7 +151,7 @@ func (g *Graph) Next(state int, token int32) int {
 	return g.NextAt(g.site(state), state, token)
 }
 
-// NextAt is Next for a node of a known site t, which saves a search.
+// NextAt is Next for a node whose site t is known, which saves a search.
 func (g *Graph) NextAt(t, state int, token int32) int {
 	if t == g.sites {
 		return none
@@ -181,9 +181,9 @@ func (g *Graph) usable(l *layer, token int32) bool {
 	return k != none && l.holds(k, token)
 }
 
-// Count returns the exact number of accepted sequences; if v is not nil, of
-// those without a token of weight −Inf. The error is the cause of the context. It
-// panics unless v is nil or has sites·levels entries.
+// Count returns the exact number of accepted sequences, excluding those with a token of weight
+// −Inf if v is not nil. The error is the cause of the context. It panics unless v is nil or has
+// sites·levels entries.
 func (g *Graph) Count(ctx context.Context, v []float32) (*big.Int, error) {
 	var meter poll.Meter
 	if meter.Watch(ctx); meter.Poll() != nil {

@@ -8,15 +8,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// Ascending yields the accepted sequences of finite cost with their costs, the
-// cheapest first, for costs as in [Runner.Cheapest]. Sequences of equal cost
-// come in an order that is the same in every run. The slice is overwritten by
-// the next step; cost must not change meanwhile. Errors are those of Cheapest.
+// Ascending yields the accepted sequences of finite cost with their costs, the cheapest first,
+// for costs as in [Runner.Cheapest]. The order of sequences of equal cost is the same in every
+// run. The slice is overwritten by the next step; cost must not change meanwhile. Errors are
+// those of Cheapest.
 //
-// This is recursive enumeration (Jiménez and Marzal 1999): each node keeps a
-// heap of candidates for its next best suffix and asks a successor for one more
-// only when a candidate is taken. The k-th sequence costs O(sites·log) time and
-// memory after the first.
+// This is recursive enumeration (Jiménez and Marzal 1999): each node keeps a heap of candidates
+// for its next best suffix, and requests another one from a successor only when a candidate is
+// taken. The k-th sequence costs O(sites·log) time and memory after the first.
 func (r *Runner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
 	r.g.checkTable("cost", len(cost))
 	return ascending(r, cost, 1)
@@ -29,7 +28,7 @@ func (r *Runner) Descending(v []float32) (iter.Seq2[[]int32, float64], error) {
 	return ascending(r, v, -1)
 }
 
-// ascending yields the sequences by the costs sign·v, with what these are sign times of.
+// ascending yields the sequences in order of the costs sign·v, with sign times their costs.
 func ascending[W float32 | float64](r *Runner, v []W, sign float64) (iter.Seq2[[]int32, float64], error) {
 	if err := costs(r, v, sign, nil); err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ type enumeration[W float32 | float64] struct {
 	classes []ranking  // by site and column
 }
 
-// suffixes are the ways on from one node, as far as they are known.
+// suffixes holds the suffixes of one node that have been found so far.
 type suffixes struct {
 	found   []suffix // in order of cost
 	heap    []suffix // candidates; each successor of a found one is among them

@@ -125,9 +125,8 @@ const blockTokens = 512
 // groupLevels is how many levels an entry of marks stands for.
 const groupLevels = 16
 
-// markWork is how many times as long it takes to read a token by its number as to
-// look whether a level is marked (BenchmarkTwoClasses): columns are marked where that
-// is less.
+// markWork is the time to read a token by its number, relative to the time to check whether a
+// level is marked (BenchmarkTwoClasses): columns are marked if that is faster.
 const markWork = 4
 
 // split cuts columns into blocks. Where columns are few and large their levels are

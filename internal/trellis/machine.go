@@ -16,13 +16,12 @@ import (
 
 // Config describes what [Compile] unrolls the automaton over.
 type Config struct {
-	// Sites and Levels are the length of the sequences and the number of
-	// tokens, both ≥ 1.
+	// Sites is the length of the sequences and Levels the number of tokens, both ≥ 1.
 	Sites, Levels int
 
-	// Padded admits shorter sequences: an accepted sequence of length
-	// n ≤ Sites is followed by Sites−n times the token Pad. The automaton is
-	// not asked about Pad, so Pad cannot be a letter of the language.
+	// Padded admits shorter sequences: an accepted sequence of length n ≤ Sites is followed by
+	// Sites−n times the token Pad. Padding is not passed to the automaton, so Pad cannot be a
+	// letter of the language.
 	Padded bool
 	Pad    int32
 
@@ -30,15 +29,14 @@ type Config struct {
 	// the automaton. It is called only while compiling. Padding is always allowed.
 	Allows func(site int, token int32) bool
 
-	// Limit is the greatest number of edges to store, 0 for 1<<24 (about
-	// 128 MiB).
+	// Limit is the largest number of edges to store; 0 means 1<<24 (about 128 MiB).
 	Limit int
 }
 
 // defaultLimit keeps a compiled graph near 128 MiB: two int32 per edge.
 const defaultLimit = 1 << 24
 
-// maxSites bounds the sites of a graph, which has something for each.
+// maxSites bounds the number of sites of a graph, which stores data for each.
 const maxSites = math.MaxInt32
 
 // check returns an error unless the shape makes sense.

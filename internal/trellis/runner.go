@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Runner is the scratch of one worker on one graph. Nothing it does allocates
-// once its buffers have grown, except the first use of each operation.
+// Runner is the scratch of one worker on one graph. Its methods do not allocate once its buffers
+// have grown, except on the first use of each operation.
 type Runner struct {
 	g *Graph
 	v []float32 // weights of the last Filter
@@ -153,11 +153,11 @@ func NewRunner(g *Graph) *Runner {
 	return r
 }
 
-// Watch makes later calls fail with the cause of ctx once that has ended; FilterUntil has
-// its own stopper instead. After such an error r holds no sums.
+// Watch makes later calls fail with the cause of ctx once ctx has ended, except FilterUntil,
+// which has its own stopper. After such an error r holds no sums.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
-// Unwatch stops what Watch began.
+// Unwatch undoes Watch.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
 // watched returns what a filter asks whether to stop, nil if nothing.

@@ -6,20 +6,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// MAP stores in x the sequence of greatest weight for the log-weights v
-// (sites × levels; −Inf forbids) and returns the log of that weight. Among
-// equals it takes the first in lexicographic order. Errors and panics are those
-// of [Runner.Filter], whose results are not touched.
+// MAP stores in x the sequence of greatest weight for the log-weights v (sites × levels; −Inf
+// forbids) and returns the log of that weight. Among equals it takes the first in lexicographic
+// order. Errors and panics are those of [Runner.Filter], whose results stay valid.
 func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 	r.g.checkTable("v", len(v))
 	cost, err := best(r, x, v, -1, nil)
 	return 0 - cost, err // never −0
 }
 
-// Cheapest stores in x the sequence of least total cost and returns that cost:
-// the sum of cost[i,x_i] (sites × levels; +Inf forbids). Among equals it takes the first in lexicographic order. A NaN or
-// −Inf among the tokens the automaton can use is a [*algebra.WeightError]; an empty
-// language a [*algebra.DeadError].
+// Cheapest stores in x the sequence of least total cost and returns that cost: the sum of
+// cost[i,x_i] (sites × levels; +Inf forbids). Among equals it takes the first in lexicographic
+// order. It returns a [*algebra.WeightError] for a NaN or −Inf among the tokens the automaton can
+// use, and a [*algebra.DeadError] for an empty language.
 func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
 	r.g.checkTable("cost", len(cost))
 	return best(r, x, cost, 1, nil)
@@ -35,8 +34,8 @@ type Pricer interface {
 	Price(token int32) float64
 }
 
-// CheapestBy is [Runner.Cheapest] for costs that fall with the weights v, sites × levels:
-// only the heaviest token of every class is priced, the first among equals. It fails if p
+// CheapestBy is [Runner.Cheapest] for costs that fall with the weights v, sites × levels: it
+// prices only the heaviest token of every class, the first among equals. It returns an error if p
 // does or if a weight is NaN or +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))

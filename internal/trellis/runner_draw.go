@@ -8,10 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Draw stores in x an exact draw from the distribution w(x)/Z of the last Filter. It uses
-// one value of src per site, a second one where the token drawn shares its class with
-// others, and a third one where these are many. It panics unless a Filter succeeded and
-// len(x) = sites.
+// Draw stores in x an exact draw from the distribution w(x)/Z of the last Filter. It uses one
+// value of src per site, a second one if the token drawn shares its class with others, and a
+// third one if these are many. It panics unless a Filter succeeded and len(x) = sites.
 //
 // The sums were taken backward, so the draw runs forward: at state q of site i
 // the token is l with probability proportional to exp(v[i,l])·Z(what follows),
@@ -140,8 +139,8 @@ func pickTerm(weights []float64, total float64, src rand.Source) (last int) {
 	return last
 }
 
-// LogProb returns log w(x)/Z under the last Filter, −Inf where x is not
-// accepted. It panics unless a Filter succeeded and len(x) = sites.
+// LogProb returns log w(x)/Z under the last Filter, or −Inf if x is not accepted. It panics
+// unless a Filter succeeded and len(x) = sites.
 func (r *Runner) LogProb(x []int32) float64 {
 	g := r.g
 	g.checkSequence(x)
@@ -159,17 +158,17 @@ func (r *Runner) LogProb(x []int32) float64 {
 	return sum - r.logZ
 }
 
-// Ahead returns the log of the weight of all that can follow a state of the graph
-// that has been met, 0 at the end, −Inf where nothing can follow. It panics unless
-// the last filter was a successful [Runner.FilterLogs].
+// Ahead returns the log of the total weight of everything that can follow a state of the graph: 0
+// at the end, −Inf if nothing can follow. The state must have been reached before. It panics
+// unless the last filter was a successful [Runner.FilterLogs].
 func (r *Runner) Ahead(state int) float64 {
 	r.mustLogs()
 	return r.value[state]
 }
 
-// DrawFrom stores in x, from the site of state on, an exact draw of what follows
-// it, and returns that site. It panics unless the last filter was a successful
-// [Runner.FilterLogs] and len(x) = sites.
+// DrawFrom stores in x, from the site of state on, an exact draw of what follows the state, and
+// returns that site. It panics unless the last filter was a successful [Runner.FilterLogs] and
+// len(x) = sites.
 func (r *Runner) DrawFrom(x []int32, state int, src rand.Source) (site int) {
 	g := r.g
 	g.checkSequence(x)

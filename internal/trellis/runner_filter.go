@@ -12,10 +12,9 @@ import (
 //
 //	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i]).
 //
-// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN
-// or +Inf among the tokens that the automaton can use (others are not looked
-// at). v is kept until the next Filter. It panics unless
-// len(v) = sites·levels.
+// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN or
+// +Inf among the tokens that the automaton can use (others are not read). r keeps a reference to
+// v until the next Filter. It panics unless len(v) = sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	logZ, err = r.FilterUntil(v, r.watched(), false)
 	return logZ, r.cause(err)
@@ -29,10 +28,10 @@ func (r *Runner) cause(err error) error {
 	return err
 }
 
-// FilterGiven is [Runner.Filter] of v in which every site with given[i] ≥ 0 has a row of
-// 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are not read, and
-// may be written to. Only Draw may follow. It panics unless len(given) = sites and its
-// tokens are levels.
+// FilterGiven is [Runner.Filter] for a v in which the row of every site i with given[i] ≥ 0 is 0
+// at token given[i] and −Inf elsewhere. The rows of v at these sites are not read, and may be
+// overwritten. Only Draw may follow. It panics unless len(given) = sites and its tokens are
+// levels.
 func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.g.checkSequence(given)
@@ -56,9 +55,8 @@ func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err erro
 	return logZ, err
 }
 
-// FilterLogs is [Runner.Filter] on logarithms throughout, so that no value loses
-// precision, however small a part of the whole it is. [Runner.Ahead] and
-// [Runner.DrawFrom] require it.
+// FilterLogs is [Runner.Filter] with logarithms throughout, so that no value loses precision,
+// however small its share of the total. [Runner.Ahead] and [Runner.DrawFrom] require it.
 func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.begin(logarithm)
@@ -72,9 +70,9 @@ func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
 //
-// under the distribution of the last Filter, −Inf for what cannot occur. If float64 loses
-// tokens that are unlikely but possible, it filters again on logarithms, with scratch of
-// its own: draws are the same before and after. It fails only where a context is watched,
+// under the distribution of the last Filter, −Inf for tokens that cannot occur. If float64 loses
+// tokens that are unlikely but possible, Marginals filters again with logarithms, in separate
+// scratch: draws are the same before and after. It returns an error only if a context is watched,
 // and panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
@@ -115,12 +113,12 @@ func (r *Runner) Marginals(dst []float64) error {
 	return r.meter.Err()
 }
 
-// ErrStopped is the error of a FilterUntil that was stopped.
+// ErrStopped is returned by a FilterUntil that was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// FilterUntil is [Runner.Filter] that stop can end early with [ErrStopped]; a nil stop
-// never does. After ErrStopped r holds nothing. With again set it goes on where it was
-// stopped, with the same v.
+// FilterUntil is [Runner.Filter], except that stop can end it early with [ErrStopped]; a nil stop
+// never does. After ErrStopped r holds no results. If again is true, FilterUntil continues where
+// it was stopped, with the same v.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	if !again || !r.paused {
@@ -199,9 +197,9 @@ func (r *Runner) allSums() error {
 	return nil
 }
 
-// sweep lists the nodes that can be met under the weights, where that is
-// likely to save work later: after sites at which few tokens are left. It reports
-// whether there are any at every site that it looks at, unless it is stopped.
+// sweep lists the nodes that are reachable under the weights, if that is likely to save work
+// later: after sites at which few tokens are left. It reports whether every site that it examines
+// has such a node, unless it is stopped.
 func (r *Runner) sweep() bool {
 	g := r.g
 	r.count[0] = none // one node

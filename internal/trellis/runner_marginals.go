@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// scaledMarginals is Marginals on numbers. It returns false if a product was lost or
-// nearly so, or if the context that is watched has ended.
+// scaledMarginals is Marginals with scaled numbers instead of logarithms. It returns false if a
+// product was lost or nearly so, or if the context that is watched has ended.
 func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
 	g := r.g
 	here[0] = 1

@@ -250,9 +250,9 @@ func (u *unroller) columns(l *layer, t int) {
 	}
 }
 
-// Unroll is Compile for a language from a user: it validates the language first, and
-// errors begin with who and the name of the language. The error wraps
-// constraint.ErrInfeasible if the language has no sequence of the length.
+// Unroll is Compile for a language given by a user: it first validates the language, and errors
+// begin with who and the name of the language. The error wraps constraint.ErrInfeasible if the
+// language has no sequence of the given length.
 func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, levels int) (*Graph, error) {
 	if err := automata.Validate(a); err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)
@@ -272,8 +272,8 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 }
 
 // Compile unrolls the automaton; the mask of constraint.Split stays a mask. It returns an
-// [*algebra.DeadError] if nothing is accepted, a [*constraint.LimitError] if the result
-// would be too large, and the error of ctx if that ends first.
+// [*algebra.DeadError] if nothing is accepted, a [*constraint.LimitError] if the result would be
+// too large, and the error of ctx if ctx ends first.
 func Compile(ctx context.Context, a constraint.Automaton, config Config) (*Graph, error) {
 	if err := config.check(); err != nil {
 		return nil, err

@@ -15,10 +15,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Factored is what energy.Factored says of a model: exp(−E(x)) is the sum over hidden
-// variables, those from sites on, of exp(−Σ_k tables[k][…]), where table k holds energies
-// in nats, or +Inf, of the variables scopes[k], the last one varying fastest. Variable i
-// has cards[i] levels. ok is false for a model that has no factors after all.
+// Factored is the part of energy.Factored that this package needs: exp(−E(x)) is the sum over
+// hidden variables, those from sites on, of exp(−Σ_k tables[k][…]), where table k holds energies
+// in nats, or +Inf, for the variables scopes[k], the last one varying fastest. Variable i has
+// cards[i] levels. ok is false if the model turns out to have no factors.
 type Factored interface {
 	Shape() (sites, levels int)
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
@@ -26,19 +26,19 @@ type Factored interface {
 
 // Config has the settings of [New]. The zero value is the recommended one.
 type Config struct {
-	// Bytes bounds the memory of the tables that are kept; 0 means 1 GiB. Marginals need
-	// up to as much again. With less, parts are computed twice.
+	// Bytes bounds the memory of the tables that are kept; 0 means 1 GiB. Marginals need up to as
+	// much again. If it is too small for all tables, parts are computed twice.
 	Bytes int64
 
 	// Within restricts the states to a language, which reads the sites in the order of their
-	// numbers; nil for all states. The state of its automaton between two sites is a variable
-	// of its own, so it pays to number the sites along the graph: the largest table is
-	// larger by about the square of the states that are in use at a site.
+	// numbers; nil allows all states. The state of its automaton between two sites is a separate
+	// variable, so it pays to number the sites along the graph: the largest table grows by about
+	// the square of the number of automaton states in use at a site.
 	Within constraint.Language
 }
 
-// Distribution is p(x) = exp(−E(x))/Z. It is safe for concurrent use; calls wait for each
-// other.
+// Distribution is p(x) = exp(−E(x))/Z. It is safe for concurrent use; concurrent calls run one
+// after another.
 type Distribution struct {
 	sites, levels int
 	hidden        int // units of the model, numbered from sites on; states of a language follow
@@ -54,13 +54,13 @@ type Distribution struct {
 	best  *elimination.Run
 }
 
-// New returns the distribution of a model. Time and memory go into the search for an order
-// of summation, which depends on the graph alone, and not into tables yet.
+// New returns the distribution of a model. It searches for an order of summation, which depends
+// on the graph alone, and does not compute any tables yet.
 //
-// It returns an error if m is nil or has no factors, if c.Bytes < 0, if a site has no
-// level of finite energy, one that wraps constraint.ErrInfeasible if the language has no
-// state of the model's shape or is a constraint.LimitError, a *[energy.WidthError] if the tables
-// would not fit, or that of ctx.
+// It returns an error if m is nil or has no factors, if c.Bytes < 0, or if a site has no level of
+// finite energy. The error wraps constraint.ErrInfeasible if the language has no state of the
+// model's shape, is a constraint.LimitError if the language is too large, is a
+// *[energy.WidthError] if the tables would not fit, or is that of ctx.
 func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	if check.Nil(m) {
 		return nil, errors.New("junction: New: m is nil")
@@ -142,14 +142,14 @@ func (d *Distribution) compile(ctx context.Context, scopes [][]int32, late []boo
 	return elimination.New(ctx, d.reduced.Cards, scopes, elimination.Options{Bytes: d.bytes, Late: late})
 }
 
-// Width returns log₂ of the entries of the largest table.
+// Width returns log₂ of the number of entries of the largest table.
 func (d *Distribution) Width() float64 { return d.plan.Width }
 
 // Bytes returns the memory that marginals and draws keep in tables.
 func (d *Distribution) Bytes() int64 { return d.plan.Bytes() }
 
-// LogZ returns log Z = log Σ_x exp(−E(x)). It returns an error if every state has energy
-// +Inf, or that of ctx.
+// LogZ returns log Z = log Σ_x exp(−E(x)). It returns an error if every state has energy +Inf, or
+// the error of ctx.
 func (d *Distribution) LogZ(ctx context.Context) (float64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -187,11 +187,11 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 	return p, logZ, wrap("Marginals", err)
 }
 
-// Joint returns the probabilities of the states of some sites together, levels^len(scope)
-// entries a scope, the last site of the scope varying fastest. Sites may be anywhere: those
-// that share no table make the graph wider.
+// Joint returns, for each scope, the joint probabilities of the states of its sites,
+// levels^len(scope) entries, the last site of the scope varying fastest. A scope may have any
+// sites; sites that share no table make the graph wider.
 //
-// It returns an error for a site out of range or twice in a scope, and under the
+// It returns an error if a site is out of range or occurs twice in a scope, and under the
 // conditions of [New] and [Distribution.LogZ].
 func (d *Distribution) Joint(ctx context.Context, scopes ...[]int32) ([][]float64, error) {
 	for k, scope := range scopes {
@@ -239,11 +239,11 @@ func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k in
 	}, nil)
 }
 
-// Mean returns the mean of the energy of each statistic, a sum over a few sites such as
-// another model with factors, under the distribution: +Inf if a state of positive
-// probability has that energy.
+// Mean returns the mean energy of each statistic under the distribution. A statistic is a sum of
+// terms over a few sites, such as another model with factors. The mean is +Inf if a state of
+// positive probability has energy +Inf.
 //
-// It returns an error if a statistic is nil, has no factors, hidden units or another
+// It returns an error if a statistic is nil, has no factors, has hidden units or has another
 // shape, and under the conditions of [New] and [Distribution.LogZ].
 func (d *Distribution) Mean(ctx context.Context, statistics ...Factored) ([]float64, error) {
 	type term struct {
@@ -282,8 +282,8 @@ func (d *Distribution) Mean(ctx context.Context, statistics ...Factored) ([]floa
 	return mean, wrap("Mean", err)
 }
 
-// Entropy returns −Σ_x p(x) log p(x) in nats. It returns an error for a model of hidden
-// units, whose energies are no sums of tables, and under the conditions of
+// Entropy returns −Σ_x p(x) log p(x) in nats. It returns an error if the model has hidden units,
+// because its energies are then not sums of tables, and under the conditions of
 // [Distribution.LogZ].
 func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
 	if d.hidden > 0 {
@@ -303,9 +303,9 @@ func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
 	return max(0, logZ+mean), wrap("Entropy", err)
 }
 
-// Sample stores independent draws in x, len(src) states, row by row. Draw s depends on
-// src[s] alone, so counter-based streams (sampler.Stream) make draws that are the same
-// however they are divided into calls. Many at a time take less each.
+// Sample stores independent draws in x, len(src) states, row by row. Draw s depends on src[s]
+// alone, so with counter-based streams (sampler.Stream) the draws are the same however they are
+// divided into calls. Larger calls take less time per draw.
 //
 // It panics unless len(x) = len(src)·sites. Errors are those of [Distribution.LogZ].
 func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source) error {
@@ -336,12 +336,12 @@ func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source)
 // batch is how many states are drawn together: their rows fit into the second cache.
 const batch = 1 << 10
 
-// Best returns the k states of lowest energy, best first, row by row, and their energies;
-// fewer if there are fewer of finite energy. The first is the mode (MAP). States of equal
-// energy come in an order that depends on the graph.
+// Best returns the k states of lowest energy, best first, row by row, and their energies. It
+// returns fewer if fewer states have finite energy. The first state is the mode (MAP). The order
+// of states of equal energy depends on the graph.
 //
-// It returns an error for k < 1, and under the conditions of [New] (with hidden units) and
-// [Distribution.LogZ].
+// It returns an error if k < 1, and under the conditions of [New] (if the model has hidden units)
+// and [Distribution.LogZ].
 func (d *Distribution) Best(ctx context.Context, k int) (x []int32, e []float64, err error) {
 	if k < 1 {
 		return nil, nil, fmt.Errorf("junction: Best: k = %d, want ≥ 1", k)

@@ -14,9 +14,8 @@ type Validator interface {
 	Validate() error
 }
 
-// Partial is a constraint whose Value and Pull, or whose Violation, may be unusable, as
-// those of a [constraint.Score] may. A constraint that is not Partial can do all that its
-// methods offer.
+// Partial is a constraint whose Value and Pull, or whose Violation, may be unusable, as is the
+// case for a [constraint.Score]. For a constraint that is not Partial, all methods are usable.
 type Partial interface {
 	// Leads reports whether the constraint has derivatives: whether Value and
 	// Pull may be called.

@@ -9,10 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v and errors about them
-// are those of [projection.PathProjection]. It is safe for concurrent use, each sample by
-// one goroutine at a time, if the functions of the constraint are. Projections allocate
-// nothing after warm-up unless those functions do.
+// Projection is a [Projector] compiled for a shape. Log-weights v and errors about them are those
+// of [projection.PathProjection]. If the functions of the constraint are safe for concurrent use,
+// different samples may be projected concurrently, but each by only one goroutine at a time.
+// Project allocates nothing after warm-up unless those functions do.
 type Projection struct {
 	target
 
@@ -24,16 +24,16 @@ type Projection struct {
 // Shape returns the number of sites and of levels.
 func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
-// Project replaces v by the nearest distribution found whose likeliest sequence satisfies
-// the constraint, and returns the largest violation of that sequence, at most the
-// tolerance. A v whose likeliest sequence already satisfies it does not change. src gives
-// the noise. The multipliers start from those of the last projection of the sample (see
+// Project replaces v by the nearest distribution found whose likeliest sequence satisfies the
+// constraint, and returns the largest violation of that sequence, at most the tolerance. If the
+// likeliest sequence already satisfies the constraint, v does not change. The noise is drawn from
+// src. The multipliers start from those of the last projection of the sample (see
 // [Projection.Reset]).
 //
-// The error is a *[projection.NotConverged] if no sequence was found, with v and the
-// violation of the best attempt, or an *[projection.InfeasibleError] if the language
-// alone excludes everything. Otherwise it wraps the error of ctx, or names a value of the
-// constraint that is NaN. In all cases but the first v is unchanged.
+// If no sequence was found, the error is a *[projection.NotConverged], and v and the violation
+// are those of the best attempt. After any other error v is unchanged: the error is an
+// *[projection.InfeasibleError] if the language alone excludes everything, wraps the error of
+// ctx, or names a value of the constraint that is NaN.
 func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	m := a.smooth.Len()
 	if sample < 0 || (sample+1)*m > len(a.lambda) {
@@ -45,9 +45,8 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return violation, err
 }
 
-// Nearest does what Project does, from multipliers of zero,
-// stores the sequence in x, and returns KL(x‖y) in nats and the largest
-// violation of the sequence.
+// Nearest is Project with multipliers that start from zero. It also stores the sequence in x, and
+// returns KL(x‖y) in nats and the largest violation of the sequence.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()
@@ -56,8 +55,8 @@ func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src ra
 	return s.project(ctx, x, v, s.start, src)
 }
 
-// Reset forgets the multipliers of a sample, which must not be projected at the same
-// time. It panics unless 0 ≤ sample < samples of Bind.
+// Reset forgets the multipliers of a sample, which must not be projected at the same time. It
+// panics unless 0 ≤ sample < samples, as given to Bind.
 func (a *Projection) Reset(sample int) {
 	m := a.smooth.Len()
 	clear(a.lambda[sample*m : (sample+1)*m])

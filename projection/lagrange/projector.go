@@ -26,31 +26,30 @@ import (
 //
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
-// ϕ being the relaxed draw softmax((log y + noise)/Temperature); then λ_j ← λ_j + μ·Δ_j
-// and μ ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by
-// √c·g has the effect of a μ that is c times as large.) The search ends as soon as the
-// decoded sequence satisfies the constraint. The result is nearer than the iterate:
-// tokens that the search changed without need are changed back, and costly ones are
-// exchanged for cheaper ones, together with tokens at up to two more sites, as long as
-// the constraint holds. The rows are then, in closed form, the nearest ones whose
-// likeliest tokens are this sequence (see [projection.PathProjection.Nearest]).
+// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and μ
+// ← min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has the
+// same effect as multiplying μ by c.) The search ends as soon as the decoded sequence satisfies
+// the constraint. The result is then brought nearer: tokens that the search changed without need
+// are changed back, and costly ones are exchanged for cheaper ones, together with tokens at up to
+// two more sites, as long as the constraint holds. The final rows are, in closed form, the
+// nearest ones whose likeliest tokens are this sequence (see
+// [projection.PathProjection.Nearest]).
 //
-// Where the exact projection is known, the result equals it for counts, and is on average
+// In tests where the exact projection is known, the result equals it for counts and is on average
 // at most a twentieth further away for weighted sums (TestGrid, TestKLGap).
 //
-// Algorithm 1 of the paper continues while the violation is *below* the tolerance; that
-// is a misprint. It does not specify the growth of μ, Temperature and the tolerance; the
-// defaults here come from TestGrid. Four things are added. No step moves a logit by more
-// than 1, because multipliers grow without bound where the relaxation is stuck and logits
-// of 10⁶ never return. After 50 outer loops the search starts again. After every third
-// loop tokens of the decoded sequence are changed one by one as long as its violation
-// falls, which leads into rare sets that the relaxation circles around (TestGradients).
-// And where ϕ satisfies the constraint but the decoded sequence does not (relaxations
-// differ from draws, surrogates from what they replace), g is raised by the decoded
-// violation: otherwise the gradient of the constraint would stay zero.
+// Algorithm 1 of the paper continues while the violation is *below* the tolerance; that is a
+// misprint. It does not specify the growth of μ, Temperature and the tolerance; the defaults here
+// come from TestGrid. Four things are added here. No step moves a logit by more than 1, because
+// multipliers grow without bound where the relaxation is stuck, and logits of 10⁶ never return.
+// After 50 outer loops the search starts again. After every third loop, tokens of the decoded
+// sequence are changed one by one as long as the violation falls; this reaches rare sets that the
+// relaxation circles around (TestGradients). If ϕ satisfies the constraint but the decoded
+// sequence does not (relaxations differ from draws, and surrogates from what they replace), g is
+// raised by the decoded violation; otherwise the gradient of the constraint would stay zero.
 //
-// A Projector is a recipe: the zero value of everything but Constraint is the
-// recommended setting. Bind and Compile make it a [Projection].
+// A Projector is a recipe: the zero value of every field but Constraint is the recommended
+// setting. Bind and Compile return a [Projection].
 type Projector struct {
 	// Constraint guides the search, on sites × levels probability rows.
 	Constraint constraint.Smooth
@@ -60,10 +59,9 @@ type Projector struct {
 	// by its Value at the one-hot rows of the sequence.
 	Judge constraint.Set
 
-	// Path holds the language that sequences must also be in, if any, and the
-	// margin by which the likeliest tokens lead, here 1.001 by default, so that
-	// decoding the result is not a matter of rounding. Divergence and Revive do
-	// not apply.
+	// Path holds the language that sequences must also be in, if any, and the margin by which the
+	// likeliest tokens lead. Here the margin is 1.001 by default, so that rounding does not
+	// affect the decoded result. Divergence and Revive do not apply.
 	Path projection.Path
 
 	// Tolerance is δ ≥ 0: violations up to δ count as none.
@@ -159,9 +157,9 @@ func (k *Projector) fill() error {
 	return nil
 }
 
-// Bind compiles the recipe for samples of the given shape. The result is a *[Projection].
-// The error names a field that is out of range, states what is wrong with the constraint,
-// or is that of [projection.Path.Compile] for the language.
+// Bind compiles the recipe for samples of the given shape. The result is a *[Projection]. The
+// error names a field that is out of range, states what is wrong with the constraint, or is the
+// error of [projection.Path.Compile] for the language.
 func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("lagrange: samples = %d, want ≥ 1", samples)

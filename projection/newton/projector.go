@@ -11,15 +11,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector moves real-valued predictions onto equations h(z) = 0: by one Gauss–Newton
-// step in every step of a diffusion or flow but the last, and to the nearest solution in
-// the last step, as physics-constrained flow matching does (Utkarsh, Cai, Edelman,
-// Gómez-Bombarelli and Rackauckas 2025).
+// Projector moves real-valued predictions onto equations h(z) = 0, as physics-constrained flow
+// matching does (Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025): by one
+// Gauss–Newton step in every step of a diffusion or flow but the last, and to the nearest
+// solution in the last step.
 //
 // A Projector is a recipe, used as a literal. Bind compiles it for a runner, Compile to a
 // [Solver] for direct use.
 type Projector struct {
-	// Equations holds h, whose functions are required to be 0, not ≤ 0.
+	// Equations holds h. Its functions must be = 0, not ≤ 0.
 	Equations constraint.Curved
 
 	// Tolerance is the largest |h_j| of a solution, in float64; 0 means 1e-10.
@@ -28,12 +28,12 @@ type Projector struct {
 
 const defaultTolerance = 1e-10
 
-// Bind compiles the recipe for real states of the given number of sites, levels being 1.
-// For to > 0 Project moves a state by one [Solver.Step] and returns max |h_j| before the
-// step. For to = 0 it moves it to the result of [Solver.Solve] and returns max |h_j|
-// there, before rounding to float32. Different samples may be projected concurrently;
-// after warm-up nothing allocates. Errors are those of [Projector.Compile], and one for
-// levels ≠ 1 or samples < 1.
+// Bind compiles the recipe for real states of the given number of sites; levels must be 1. If to
+// > 0, Project moves a state by one [Solver.Step] and returns max |h_j| before the step. If to =
+// 0, Project replaces the state by the result of [Solver.Solve] and returns max |h_j| there,
+// before rounding to float32. Different samples may be projected concurrently; after warm-up
+// nothing allocates. It returns the errors of [Projector.Compile], and an error if levels ≠ 1 or
+// samples < 1.
 func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if levels != 1 || samples < 1 {
 		return nil, fmt.Errorf("newton: levels = %d, samples = %d, want 1 and ≥ 1", levels, samples)
@@ -45,8 +45,8 @@ func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projecti
 	return &bound{solver: s}, nil
 }
 
-// Compile returns a solver for states of n ≥ 1 entries. It is an error if n is out of
-// range, if there are no equations or more than n, or if Tolerance is not ≥ 0.
+// Compile returns a solver for states of n ≥ 1 entries. It returns an error if n is out of range,
+// if there are no equations or more than n, or if Tolerance is not ≥ 0.
 func (p Projector) Compile(n int) (*Solver, error) {
 	switch {
 	case n < 1:

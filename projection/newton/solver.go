@@ -22,8 +22,8 @@ const (
 	longest   = 1e3   // step, in gradients
 )
 
-// Solver projects one state after the other onto the same equations. It is not safe for
-// concurrent use; different clones are. It allocates nothing.
+// Solver projects one state after the other onto the same equations. A single Solver is not safe
+// for concurrent use, but different clones may be used concurrently. It allocates nothing.
 type Solver struct {
 	n         int
 	equations constraint.Curved
@@ -69,16 +69,16 @@ func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 	return residual, nil
 }
 
-// Solve stores in z a solution of h(z) = 0, to the tolerance of the recipe, that is
-// locally the nearest to v,
+// Solve stores in z a solution of h(z) = 0, to the tolerance of the recipe, that is locally
+// nearest to v,
 //
 //	argmin_z ½‖z−v‖²  over  h(z) = 0:
 //
-// Damped Gauss–Newton steps reach a solution. Steps along the set of solutions, each
-// projected back onto it, then come nearer (with the step length of Barzilai and Borwein
-// 1988). For linear h one step suffices. z and v may be the same slice. If the iteration
-// fails, the error is a *[projection.NotConverged] and z the best iterate. If v or h(v)
-// is not finite, Solve returns an error and does not change z.
+// Damped Gauss–Newton steps reach a solution. Steps along the set of solutions, each projected
+// back onto that set, then come nearer to v (with the step length of Barzilai and Borwein 1988).
+// For linear h one step suffices. z and v may be the same slice. If the iteration fails, the
+// error is a *[projection.NotConverged] and z the best iterate. If v or h(v) is not finite, Solve
+// returns an error and does not change z.
 func (s *Solver) Solve(z, v []float64) error {
 	if _, err := s.begin(z, v); err != nil {
 		return err

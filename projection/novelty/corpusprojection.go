@@ -16,14 +16,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// CorpusProjection is a [Projection] whose set is a [Corpus]. The transitions of the
-// corpus give the exact probability of the set, hence of novelty, and exact joint draws
-// of new sequences. Nothing is compiled: additions to the set count at once. For a
-// [Sparse] corpus, tokens without a transition cost nothing. Sums leave out at most 1e-11
-// of the result, draws 6e-11 of the new sequences.
+// CorpusProjection is a [Projection] whose set is a [Corpus]. The transitions of the corpus give
+// the exact probability of the set, hence of novelty, and exact joint draws of new sequences. The
+// set is not compiled, so additions to it take effect at once. For a [Sparse] corpus, tokens
+// without a transition cost nothing. Sums omit at most 1e-11 of the result; draws omit at most
+// 6e-11 of the weight of the new sequences.
 //
-// Path.Limit bounds the transitions that are kept for draws from distributions most of
-// whose mass is in the set.
+// Path.Limit bounds the number of transitions that are kept for draws when most of the
+// distribution's mass is in the set.
 type CorpusProjection struct {
 	*Projection
 	trials int
@@ -225,9 +225,9 @@ func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProj
 }
 
 // Sample fills dst, any number of sequences one after the other, with new and different
-// sequences, and adds them to the set. Each is a draw from p restricted to sequences that
-// are new at that point, so that with an empty set it samples without replacement. It
-// returns the number made; the error states why there are fewer than asked for, an
+// sequences, and adds them to the set. Each is a draw from p restricted to sequences that are new
+// at that point; starting from an empty set, this is sampling without replacement. Sample returns
+// the number of sequences made. The error states why there are fewer than asked for; it is an
 // *[projection.InfeasibleError] if nothing new is left.
 func (s *CorpusProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (made int, err error) {
 	v = s.weights(v)

@@ -1,5 +1,4 @@
-// Package novelty keeps sequences out of a set that grows by what was produced
-// before.
+// Package novelty keeps sequences out of a set to which every produced sequence is added.
 //
 // A [Projector] moves a distribution to the nearest one whose likeliest sequence is new,
 // exactly, and adds every finished sequence to the set. Any [Seen] works; a [Corpus],

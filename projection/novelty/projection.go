@@ -13,9 +13,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projection is a [Projector] compiled for a shape. Log-weights v, errors and panics are
-// those of [projection.PathProjection]. All methods may be called from several goroutines
-// at once; Commit and the others exclude each other.
+// Projection is a [Projector] compiled for a shape. Log-weights v, errors and panics are those of
+// [projection.PathProjection]. It is safe for concurrent use; Commit waits for other calls to
+// end, and they wait for it.
 type Projection struct {
 	name          string
 	sites, levels int
@@ -59,9 +59,9 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return 0, err
 }
 
-// Nearest replaces v by the nearest distribution in which a new sequence leads every row
-// by the margin, stores that sequence in x and returns its cost: the divergence in nats,
-// or the sum of gaps if the recipe sets Gap. On an error v is unchanged.
+// Nearest replaces v by the nearest distribution in which a new sequence leads every row by the
+// margin, stores that sequence in x and returns its cost: the divergence in nats, or the sum of
+// gaps if Gap is set in the recipe. On an error v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
@@ -72,10 +72,10 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 	return s.nearest(ctx, w, x, v)
 }
 
-// Commit adds the finished sequence x to the set. If the set has it already, x is first
-// replaced by the cheapest new sequence under its last log-weights v. Call Commit for one
-// sample after the other; results depend on the order, so it should not depend on
-// scheduling. v is not modified. On an error the set is as it was.
+// Commit adds the finished sequence x to the set. If the set already contains x, Commit first
+// replaces x by the cheapest new sequence under its last log-weights v. Call Commit for one
+// sample after the other. Results depend on the order of these calls, which should therefore not
+// depend on scheduling. v is not modified. On an error the set is unchanged.
 func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	v = s.weights(v)
@@ -96,9 +96,9 @@ func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src ran
 	return s.failed()
 }
 
-// Recall adds a sequence that an earlier run has committed to the set, as it is; see
-// diffusion.Committer. It is an error if the set has it already, unless the set is
-// [Lasting].
+// Recall adds to the set, unchanged, a sequence that an earlier run committed; see
+// diffusion.Committer. It returns an error if the set already contains the sequence, unless the
+// set is [Lasting].
 func (s *Projection) Recall(x []int32) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	s.mu.Lock()

@@ -14,16 +14,15 @@ import (
 // whose likeliest sequence is not in the set, and the sequences that a run produces are
 // added to it.
 //
-// The sequence is the exact minimum over all sequences outside the set (and in
-// Path.Language, if that is given). If every sequence is in the set, the error is an
-// *[projection.InfeasibleError]. Cardei et al. 2025 search best-first over the tokens of
-// largest gap; here the search is exact and has three forms, chosen by what is known
-// about the set:
+// The sequence is the exact minimum over all sequences outside the set (and in Path.Language, if
+// that is given). If every sequence is in the set, the error is an *[projection.InfeasibleError].
+// Cardei et al. 2025 search best-first over the tokens of largest gap. Here the search is exact
+// and has three forms, which depend on the set:
 //
 //   - a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
-//   - any other [Seen]: sequences in order of cost until one is new, at most
-//     one more than there are known ones;
-//   - a language in addition to the set: the same, in order of cost within the language.
+//   - any other [Seen]: sequences in order of cost until one is new, at most one more than the
+//     set contains;
+//   - any set if there is also a language: the same, in order of cost within the language.
 //
 // A Projector is a recipe: the zero value is the recommended setting.
 type Projector struct {
@@ -38,19 +37,19 @@ type Projector struct {
 	// margin. A nil Language means all sequences.
 	Path projection.Path
 
-	// Gap chooses the sequence by the sum of max_l p_i(l) − p_i(x_i), the
-	// costs of Cardei et al. 2025, instead of the divergence.
+	// Gap chooses the sequence by the sum over sites of max_l p_i(l) − p_i(x_i), the costs of
+	// Cardei et al. 2025, instead of by the divergence.
 	Gap bool
 
-	// Trials is the number of rejections after which a joint draw sums over the places
-	// where sequences leave the set and draws one, exactly; 0 means 64.
+	// Trials is the number of rejections after which a joint draw sums over the places where
+	// sequences leave the set and draws one of these places exactly; 0 means 64.
 	Trials int
 }
 
-// Bind makes the recipe a [projection.Projection] for samples of the given shape: a
-// *[CorpusProjection], which also draws jointly, if the set is a [Corpus], as
-// the default is, and otherwise a *[Projection]. The error names a field that is
-// out of range, or is that of [projection.Path.Compile].
+// Bind compiles the recipe for samples of the given shape. The result is a *[CorpusProjection],
+// which also draws jointly, if the set is a [Corpus] (the default set is one), and otherwise a
+// *[Projection]. The error names a field that is out of range, or is the error of
+// [projection.Path.Compile].
 func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("novelty: samples = %d, want ≥ 1", samples)
@@ -65,8 +64,8 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return s, nil
 }
 
-// Compile is Bind for direct use, for a set that is a [Corpus], as the default is; any
-// other is an error.
+// Compile is Bind for direct use. It returns an error unless the set is a [Corpus], as the
+// default set is.
 func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
 	s, err := n.compile(ctx, sites, levels)
 	if err != nil {

@@ -2,11 +2,10 @@ package novelty
 
 import "github.com/gibbsite-go/gibbsite/constraint"
 
-// Seen is a set of sequences. Sequences have as many tokens as the model has
-// sites, padding included. A set that can fail is a [Fallible]; one that is a
-// finite automaton is a [Corpus].
+// Seen is a set of sequences. Sequences have as many tokens as the model has sites, including
+// padding. A set that can fail is a [Fallible]; one that is a finite automaton is a [Corpus].
 //
-// Contains may be called by several goroutines at once, but not during Add.
+// Contains may be called concurrently, but not during Add.
 type Seen interface {
 	// Contains reports whether x is in the set. It does not keep x.
 	Contains(x []int32) bool
@@ -29,19 +28,18 @@ type Fallible interface {
 type Lasting interface {
 	Seen
 
-	// Recall adds x to the set, which may have it already. It does not keep x.
+	// Recall adds x to the set, which may already contain it. It does not keep x.
 	Recall(x []int32)
 }
 
-// Corpus is a set that is itself a finite automaton, and so can be searched and summed
-// over. A *[constraint.Lexicon] is one, and so is a type that embeds it. A state from
-// which nothing can be accepted should be dead: searches walk through all others.
+// Corpus is a set that is itself a finite automaton, and so can be searched and summed over. A
+// *[constraint.Lexicon] is one, and so is a type that embeds it. A state from which nothing can
+// be accepted should be dead: searches visit all states that are not dead.
 type Corpus interface {
 	Seen
 	constraint.Automaton
 
-	// Len returns the number of sequences. The automaton changes only when it
-	// does.
+	// Len returns the number of sequences. The automaton changes only when this number does.
 	Len() int
 }
 
@@ -52,9 +50,8 @@ type Checked interface {
 	Check() error
 }
 
-// Sparse is a Corpus that lists its transitions, as a *[constraint.Lexicon]
-// and a sorted.Layered do.
-// Sums over it then take a step for each transition instead of one for each token.
+// Sparse is a Corpus that lists its transitions, as a *[constraint.Lexicon] and a sorted.Layered
+// do. Sums over it take one step per transition instead of one per token.
 type Sparse interface {
 	Corpus
 
@@ -64,8 +61,8 @@ type Sparse interface {
 }
 
 // Crowded is a Sparse corpus that lists the transitions of many states at once, as a
-// *[constraint.Lexicon] does: faster than one by one where it is larger than the
-// caches of the processor.
+// *[constraint.Lexicon] does. This is faster than state by state if the corpus is larger than the
+// processor's caches.
 type Crowded interface {
 	Sparse
 

@@ -10,16 +10,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Conditional is a [Path] compiled for a shape. Everywhere v holds log-weights,
-// sites × levels, row-major, −Inf for what is impossible; zeros, or nil, leave the
-// model as it is.
+// Conditional is a [Path] compiled for a shape. In all methods v holds log-weights, sites ×
+// levels, row-major, with −Inf for an impossible token; zeros, or a nil v, leave the model
+// unchanged.
 //
-// Errors are *[projection.InfeasibleError] if no sequence has positive weight,
-// *[projection.WeightError] for a NaN or +Inf among tokens of the model, and the cause of
-// the context, whose end stops a sum in the middle. Slices of the wrong length panic. A
-// Conditional is immutable and safe for concurrent use. A sum over the language takes
-// L·(V·H + H²·Q + H·Q·K) multiplications for V tokens of K classes, H hidden states and Q
-// states of the automaton.
+// Methods return an *[projection.InfeasibleError] if no sequence has positive weight, a
+// *[projection.WeightError] for a NaN or +Inf among tokens of the model, and the cause of the
+// context, whose end interrupts a sum. They panic if a slice has the wrong length. A Conditional
+// is immutable and safe for concurrent use. A sum over the language takes L·(V·H + H²·Q + H·Q·K)
+// multiplications for L sites, V tokens in K classes, H hidden states and Q states of the
+// automaton.
 type Conditional struct {
 	program
 
@@ -49,8 +49,8 @@ func (c *Conditional) Shape() (sites, levels int) { return c.sites, c.levels }
 // String returns the name of the language.
 func (c *Conditional) String() string { return c.name }
 
-// LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]): for v = 0 the logarithm of the
-// probability of the language.
+// LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]). For v = 0 this is the log-probability of the
+// language.
 func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 	v = c.weights(v)
 	w, err := c.take(ctx)
@@ -61,8 +61,8 @@ func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 	return w.filter(v)
 }
 
-// Draw stores in x0 an exact draw from P and returns log Z, as by
-// [Conditional.LogZ]. v is not modified. A site takes three uniforms.
+// Draw stores in x0 an exact draw from P and returns log Z, as [Conditional.LogZ] does. v is not
+// modified. Draw takes three uniforms per site.
 func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("prior", "x0", len(x0), c.sites)
 	v = c.weights(v)
@@ -78,7 +78,7 @@ func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src ran
 	return logZ, nil
 }
 
-// LogProb returns log P(x), −Inf for what is not in C or not possible.
+// LogProb returns log P(x), which is −Inf if x is not in C or impossible.
 func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (float64, error) {
 	check.Len("prior", "x", len(x), c.sites)
 	v = c.weights(v)
@@ -109,8 +109,8 @@ func (c *Conditional) Marginals(ctx context.Context, dst []float64, v []float32)
 	return err
 }
 
-// LogMarginals stores in dst (sites × levels) the logarithms of
-// [Conditional.Marginals], −Inf for what cannot occur.
+// LogMarginals stores in dst (sites × levels) the logarithms of [Conditional.Marginals], −Inf for
+// a token that cannot occur.
 func (c *Conditional) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("prior", "dst", len(dst), c.sites*c.levels)
 	v = c.weights(v)
@@ -140,9 +140,9 @@ func (c *Conditional) weights(v []float32) []float32 {
 //
 //	P(x_n = l | x_0 … x_{n−1} = prefix),  n = len(prefix) < sites,
 //
-// under P with v = 0. A language model q becomes a conditional one by the weights of
-// Ctrl-G, q(l | prefix)·P(l | prefix)/p(l | prefix). It is an error if no sequence of C
-// begins with the prefix.
+// under P with v = 0. The weights of Ctrl-G, q(l | prefix)·P(l | prefix)/p(l | prefix), turn a
+// language model q into a conditional one. Advance returns an error if no sequence of C begins
+// with the prefix.
 func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32) error {
 	check.Len("prior", "dst", len(dst), c.levels)
 	if len(prefix) >= c.sites {
@@ -165,9 +165,9 @@ func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32
 	return nil
 }
 
-// Project replaces v by the logarithms of the marginals of P, the factorised distribution
-// y nearest to P in KL(P‖y). The likeliest sequence under y need not be in C; draws from
-// P are. The returned violation is 0.
+// Project replaces v by the logarithms of the marginals of P, the factorised distribution y
+// nearest to P in KL(P‖y). The likeliest sequence under y need not be in C, but draws from P are.
+// The returned violation is always 0.
 func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("prior", "v", len(v), c.sites*c.levels)
 	dst := make([]float64, len(v))

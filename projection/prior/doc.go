@@ -1,16 +1,15 @@
-// Package prior conditions hidden Markov models on languages, exactly: the
-// distribution
+// Package prior conditions hidden Markov models on languages, exactly. It provides exact draws,
+// log-probabilities and marginals of the distribution
 //
 //	P(x) ∝ p(x)·∏_i exp(v[i,x_i])·1[x ∈ C],
 //
-// where p is a hidden Markov model, v a table of log-weights and C a language, has exact
-// draws, log-probabilities and marginals, by one dynamic program over pairs of a hidden
-// state and a state of the automaton. A Markov chain is the model in which the hidden
-// state is the token.
+// where p is a hidden Markov model, v a table of log-weights and C a language. All of them use
+// one dynamic program over pairs of a hidden state and a state of the automaton. A Markov chain
+// is the model in which the hidden state is the token.
 //
-// With v = 0 this is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang
-// et al. 2024): HMM × automaton. [Conditional.Advance] computes their weights for the
-// next token of a language model. As a projection, package prior gives the exact step of
-// a diffusion whose prediction is multiplied by a prior in which sites depend on each
-// other; in projection.Path they do not.
+// With v = 0 this is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang et al.
+// 2024): HMM × automaton. [Conditional.Advance] computes their weights for the next token of a
+// language model. As a projection, package prior gives the exact step of a diffusion whose
+// prediction is multiplied by a prior in which sites depend on each other; in projection.Path
+// sites are independent.
 package prior

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Path is a hidden Markov model restricted to a language. It is a recipe: Bind makes it a
+// Path is a hidden Markov model restricted to a language. It is a recipe: Bind returns a
 // [Conditional] for a runner, Compile one for direct use.
 type Path struct {
 	HMM HMM
@@ -22,8 +22,8 @@ type Path struct {
 	// Name is the name of the language in errors, by default its type.
 	Name string
 
-	// Limit bounds the numbers of the dynamic program, sites × hidden states ×
-	// states of the automaton, and the table of the automaton; 0 for 1<<24.
+	// Limit bounds the size of the dynamic program, sites × hidden states × states of the
+	// automaton, and the size of the automaton's table; 0 means 1<<24.
 	Limit int
 }
 
@@ -42,9 +42,8 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.
 	return c, nil
 }
 
-// Compile makes the program for sequences of the given length. levels may exceed the k
-// tokens of the model, by a mask for instance: the additional levels have probability
-// zero.
+// Compile makes the program for sequences of the given length. levels may exceed the k tokens of
+// the model, for instance to include a mask; the additional levels have probability zero.
 //
 // The error names a field that is out of range, wraps [constraint.ErrInfeasible]
 // if no sequence of that length is in the language and possible under the model,

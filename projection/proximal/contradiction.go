@@ -56,11 +56,11 @@ func (w *newton) explain(name func(row int) string) error {
 	return e
 }
 
-// ContradictionError is the error of linear rows that exclude each other, with a proof:
-// for the multipliers w, the rows require Σ_j w_j·(a_j·z) ≤ −Slack, but the sum is zero
-// for every z, up to Slope·‖z‖ for rounding. It wraps [constraint.ErrInfeasible].
+// ContradictionError reports linear rows that exclude each other, with a proof: for the
+// multipliers w, the rows require Σ_j w_j·(a_j·z) ≤ −Slack, but the sum is zero for every z, up
+// to Slope·‖z‖ for rounding. It wraps [constraint.ErrInfeasible].
 type ContradictionError struct {
-	Rows         []int     // that take part, in the order of the system
+	Rows         []int     // that contradict each other, in the order of the system
 	Multiplier   []float64 // w, one per row
 	Slack, Slope float64   // of the proof, Slack > 0
 	Names        []string  // of the rows, if the system names them

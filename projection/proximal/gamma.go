@@ -7,14 +7,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Gamma is a schedule of penalties: it returns γ for the step from time from to time to,
-// 1 ≥ from > to ≥ 0. Schedules matter little (Narasimhan et al. 2025, section 5) and tend
-// to the hard form.
+// Gamma is a schedule of penalties: it returns γ for the step from time from to time to, 1 ≥ from
+// > to ≥ 0. The choice of schedule matters little (Narasimhan et al. 2025, section 5), and
+// schedules tend to the hard form.
 type Gamma func(from, to float64) float64
 
-// ExpGamma returns γ = min(exp(1/(1−ᾱ(to))), limit), the schedule of Narasimhan et al.
-// 2025; a limit of 0 means their 1e5. alpha is the signal level of the process, ᾱ. It
-// starts near e and reaches its limit where ᾱ > 1 − 1/log limit.
+// ExpGamma returns γ = min(exp(1/(1−ᾱ(to))), limit), the schedule of Narasimhan et al. 2025; a
+// limit of 0 means their 1e5. alpha is the signal level of the process, ᾱ. The schedule starts
+// near e and is at its limit where ᾱ > 1 − 1/log limit.
 func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
 	if limit == 0 {
 		limit = SoftGamma
@@ -29,8 +29,8 @@ func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
 	}
 }
 
-// PowerGamma returns γ = limit·(1−to)^power, which is linear for 1 and
-// quadratic for 2; a limit of 0 means 1e5. It panics unless power > 0.
+// PowerGamma returns γ = limit·(1−to)^power, which is linear for power 1 and quadratic for power
+// 2; a limit of 0 means 1e5. It panics unless power > 0.
 func PowerGamma(power, limit float64) Gamma {
 	if !(power > 0) {
 		panic(fmt.Sprintf("proximal: PowerGamma: power = %v, want > 0", power))
@@ -59,6 +59,6 @@ func (g Gamma) at(from, to float64) float64 {
 	return g(from, to)
 }
 
-// SoftGamma is the weight γ of the rows in the soft solution of contradictory rows, the
-// bound on γ in Narasimhan et al. 2025.
+// SoftGamma is the weight γ in the soft solution for contradictory rows. It is the bound on γ in
+// Narasimhan et al. 2025.
 const SoftGamma = 1e5

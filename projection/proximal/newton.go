@@ -217,9 +217,8 @@ func (w *newton) residual(m int) float64 {
 	return worst
 }
 
-// step finds p, the proximal step from y, starting at c. It is inexact while
-// multipliers move far: what it leaves, r, is at most slackness of what the
-// rows have yet to give way.
+// step finds p, the proximal step from y, starting at c. It is inexact while multipliers move
+// far: the remaining residual r is at most slackness times what the rows have still to change.
 func (w *newton) step(m int, sigma, tol float64) {
 	w.threshold(m, sigma)
 	for range newtonSteps {

@@ -12,8 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector moves real-valued predictions to a set of linear rows and smooth
-// inequalities: given the posterior mean ẑ of a clean series it finds
+// Projector moves real-valued predictions to a set given by linear rows and smooth inequalities.
+// For the posterior mean ẑ of a clean series it finds
 //
 //	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
@@ -23,34 +23,34 @@ import (
 // its dual, to 1e-12 and with a certificate (see [Certificate]), instead of by
 // a general solver.
 //
-// A Projector is a recipe, used as a literal; the zero value of everything but Set is the
-// recommended setting. Bind makes it a [Projection] for a runner, Compile a [Solver] for
-// direct use.
+// A Projector is a recipe, used as a literal; the zero value of every field but Set is the
+// recommended setting. Bind returns a [Projection] for a runner, Compile a [Solver] for direct
+// use.
 type Projector struct {
-	// Set is the feasible set, on the series as the denoiser sees it. The linear rows of
-	// a [Splitter], such as a [constraint.Linear], a [constraint.Slabs] or a
-	// *series.System, are met exactly. Its curved inequalities, and all those of any
-	// other Smooth, are linearised repeatedly (a prox-linear method, Drusvyatskiy and
-	// Paquette 2019), which ends in a stationary point, not always the nearest point.
+	// Set is the feasible set, on the series as the denoiser sees it. The linear rows of a
+	// [Splitter], such as a [constraint.Linear], a [constraint.Slabs] or a *series.System, are
+	// met exactly. Its curved inequalities, and all inequalities of any other Smooth, are
+	// linearised repeatedly (a prox-linear method, Drusvyatskiy and Paquette 2019). This ends in
+	// a stationary point, which is not always the nearest point.
 	Set constraint.Smooth
 
 	// Gamma is the schedule of the weight γ. Nil means the hard form.
 	Gamma Gamma
 
-	// Metric, unless nil, replaces ‖z−ẑ‖² by (z−ẑ)ᵀP⁻¹(z−ẑ) with P positive definite: it
-	// stores P·v in dst, at diffusion time t. With P the covariance of the clean series
-	// given the noisy one, the projection is the conditional mean if that is Gaussian. It
-	// must be safe for concurrent use, and P·v must not depend on anything else. For
-	// series of up to 1000 entries it is called with all unit vectors at every new t.
+	// Metric, unless nil, replaces ‖z−ẑ‖² by (z−ẑ)ᵀP⁻¹(z−ẑ) with P positive definite: it stores
+	// in dst the product P·v for the diffusion time t. If the clean series given the noisy one is
+	// Gaussian with covariance P, the projection onto equations is the conditional mean. Metric
+	// must be safe for concurrent use, and P·v must depend on nothing but v and t. For series of
+	// up to 1000 entries it is called with all unit vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
 	// Soften accepts rows that exclude each other; see [Solver.Solve].
 	Soften bool
 }
 
-// Bind compiles the recipe for real series of the given number of sites, levels
-// being 1. The result is a *[Projection]. Errors are those of
-// [Projector.Compile], and one for levels ≠ 1 or samples < 1.
+// Bind compiles the recipe for real series of the given number of sites; levels must be 1. The
+// result is a *[Projection]. It returns the errors of [Projector.Compile], and an error if levels
+// ≠ 1 or samples < 1.
 func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if levels != 1 {
 		return nil, fmt.Errorf("proximal: levels = %d, want 1: it is for real-valued series", levels)
@@ -65,9 +65,9 @@ func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return newProjection(s, p.Gamma, samples), nil
 }
 
-// Compile returns a solver for series of n ≥ 1 entries. The error states what is wrong
-// with the set, wraps that of ctx, or, unless Soften is set, is the *[ContradictionError]
-// of linear rows that exclude each other.
+// Compile returns a solver for series of n ≥ 1 entries. The error states what is wrong with the
+// set, wraps the error of ctx or, unless Soften is set, is a *[ContradictionError] because linear
+// rows exclude each other.
 func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("proximal: n = %d, want ≥ 1", n)
@@ -131,11 +131,11 @@ func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 	}
 }
 
-// Project replaces the series v by its projection, with the γ and the metric of the step,
-// and returns the violation in the units of the rows, before rounding to float32. Until
-// the last step, to = 0, curved inequalities are linearised four times and hold
-// approximately, with the violation as the error. In the last step they hold, or the
-// error is a *[projection.NotConverged].
+// Project replaces the series v by its projection, with the γ and the metric of the step, and
+// returns the violation in the units of the rows, before rounding to float32. In all steps but
+// the last (to = 0), curved inequalities are linearised four times and hold only approximately,
+// up to the returned violation. In the last step they hold, or Project returns a
+// *[projection.NotConverged].
 func (p *Projection) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("proximal", "v", len(v), p.sites)
 	d := p.take()
@@ -159,8 +159,8 @@ func (p *Projection) Project(_ context.Context, sample int, v []float32, from, t
 	return c.Violation, nil
 }
 
-// Reset forgets the multipliers of a sample, which must not be projected at the same
-// time. It panics unless 0 ≤ sample < samples of Bind.
+// Reset forgets the multipliers of a sample, which must not be projected at the same time. It
+// panics unless 0 ≤ sample < samples, as given to Bind.
 func (p *Projection) Reset(sample int) { clear(p.dual(sample)) }
 
 // Copy gives sample dst the multipliers of sample src, for particles that are

@@ -11,10 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Solver solves one proximal problem after the other for the same constraint,
-// each from the multipliers of the one before. It is not safe for concurrent
-// use, but different clones may be used concurrently. Once warm it allocates
-// nothing.
+// Solver solves one proximal problem after the other for the same constraint, each starting from
+// the multipliers of the previous one. A single Solver is not safe for concurrent use, but
+// different clones may be used concurrently. After warm-up it allocates nothing.
 type Solver struct {
 	metric func(dst, v []float64, t float64) // or nil
 	soften bool
@@ -62,8 +61,8 @@ func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised
 //
 //	argmin_z ½‖z−v‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
-// which equals that of Solve if γ/2 exceeds the largest multiplier of the latter. γ ≥ 0;
-// +Inf is Solve.
+// which equals that of Solve if γ/2 exceeds the largest multiplier in the latter. γ must be ≥ 0;
+// with +Inf, Penalised is Solve.
 func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	n := s.iter.n
 	check.Len("proximal", "z", len(z), n)
@@ -198,7 +197,7 @@ func (s *Solver) limit(kappa float64) {
 	}
 }
 
-// At sets the time of the metric, which is 1 before the first call. Multipliers stay.
+// At sets the time of the metric, which is 1 before the first call. It keeps the multipliers.
 // Without a metric At does nothing.
 func (s *Solver) At(t float64) {
 	if s.metric == nil || s.iter.apply != nil && s.time == t {
@@ -236,11 +235,11 @@ func (s *Solver) At(t float64) {
 // Reset forgets the multipliers.
 func (s *Solver) Reset() { clear(s.iter.y) }
 
-// Multipliers stores the multipliers of the last solution, by row of the system as it was
-// given: z = v − P·Σ_j y_j·a_j. A positive one belongs to the upper side. Rows without
-// bounds get 0. If the last Solve found a Contradiction, all are 0, since none exist;
-// [Solver.Penalised] with [SoftGamma] gives those of the soft solution. y has one entry
-// for every inequality of the set.
+// Multipliers stores the multipliers of the last solution in y, one per row of the system as it
+// was given: z = v − P·Σ_j y_j·a_j. A positive multiplier belongs to the upper bound. Rows
+// without bounds get 0. If the last Solve found a Contradiction, all are 0, since none exist;
+// [Solver.Penalised] with [SoftGamma] gives those of the soft solution. y has one entry for every
+// inequality of the set.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter

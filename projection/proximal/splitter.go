@@ -2,12 +2,12 @@ package proximal
 
 import "github.com/gibbsite-go/gibbsite/constraint"
 
-// Splitter is a set that knows which of its inequalities are linear, as
-// [constraint.Linear], [constraint.Slabs] and series.System do. Those are
-// met exactly and checked for contradictions when the recipe is compiled.
+// Splitter is a set that knows which of its inequalities are linear, as [constraint.Linear],
+// [constraint.Slabs] and series.System do. Linear inequalities are met exactly, and are checked
+// for contradictions when the recipe is compiled.
 type Splitter interface {
-	// Split returns the linear rows, which come first in the numbering of the
-	// set, and the others, nil if there are none. The result is only read.
+	// Split returns the linear rows, which come first in the numbering of the set, and the other
+	// inequalities, or nil if there are none. The caller does not modify the result.
 	Split() (linear constraint.Slabs, curved constraint.Curved)
 }
 
@@ -17,8 +17,8 @@ type Named interface {
 	RowName(j int) string
 }
 
-// Validator is a set that can explain what is wrong with it better than its linear
-// rows do. It is called when the rows are invalid.
+// Validator is a set that can explain what is wrong with it better than its linear rows can.
+// Validate is called when the rows are invalid.
 type Validator interface {
 	// Validate checks the set against the length n of the series.
 	Validate(n int) error

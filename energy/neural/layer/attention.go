@@ -37,10 +37,10 @@ func NewRotary(positions, dim int, base float64) *Rotary {
 	return RotaryOf(positions, frequencies, 1)
 }
 
-// RotaryOf returns the angles t·frequencies[j] of the given number of positions t, for
-// heads of 2·len(frequencies) entries, with cosines and sines multiplied by scale: what
-// networks whose texts became longer after their first training have. It panics if there
-// is no frequency or a number is not finite.
+// RotaryOf returns the angles t·frequencies[j] of the given number of positions t, for heads of
+// 2·len(frequencies) entries, with cosines and sines multiplied by scale. Networks that were
+// extended to longer texts after their first training use them. It panics if there is no
+// frequency or a number is not finite.
 func RotaryOf(positions int, frequencies []float64, scale float64) *Rotary {
 	h := len(frequencies)
 	if h == 0 {
@@ -62,8 +62,8 @@ func RotaryOf(positions int, frequencies []float64, scale float64) *Rotary {
 	return r
 }
 
-// Turn rotates the rows of x, of dim entries each, by the angles of positions 0, 1, ….
-// It panics if x is not whole rows or has more of them than there are positions.
+// Turn rotates the rows of x, of dim entries each, by the angles of positions 0, 1, …. It panics
+// if x does not hold whole rows or holds more rows than there are positions.
 func (r *Rotary) Turn(x []float32) {
 	if n := check.Rows("layer", "x", len(x), r.dim); n*(r.dim/2) > len(r.cos) {
 		panic(fmt.Sprintf("layer: Turn: %d rows, want at most %d positions", n, len(r.cos)/(r.dim/2)))
@@ -94,11 +94,11 @@ type Attention struct {
 	// Width is a multiple of Heads, and 1 ≤ Heads ≤ max(Width, 2²⁰).
 	Length, Width, Heads int
 
-	// Block, if not 0, is a number of positions: a position sees its own block of so
-	// many and the blocks before it. 1 is causal; with 0 every position sees all.
+	// Block, if not 0, is the length of a block of positions: a position sees its own block and
+	// the blocks before it. 1 means causal; with 0 every position sees all.
 	Block int
 
-	// Rotary rotates queries and keys by their position; nil: no positions.
+	// Rotary rotates queries and keys by their position; nil means no rotation.
 	Rotary *Rotary
 }
 
@@ -123,10 +123,10 @@ func (a Attention) checkHeads() {
 	}
 }
 
-// Forward stores the result for one state, Length × Width, in o. probs receives
-// the softmax, Heads × Length × Length; with Length × Length entries it keeps
-// that of the last head only, which is not enough for Backward. work is scratch of
-// the length that Work returns. It panics if a slice is too short.
+// Forward stores the result for one state, Length × Width, in o. probs receives the softmax,
+// Heads × Length × Length; with Length × Length entries it keeps only that of the last head,
+// which is not enough for Backward. work is scratch of the length that Work returns. It panics if
+// a slice is too short.
 func (a Attention) Forward(o, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads

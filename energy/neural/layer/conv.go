@@ -7,10 +7,9 @@ import "github.com/gibbsite-go/gibbsite/internal/check"
 //
 //	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)],
 //
-// with a and c over the taps of a Kernel × Kernel window, A = C = Kernel (halves
-// rounded down), and d the Dilation. A grid of one row is a series: the window is then
-// 1 × Kernel, a temporal convolution. States are Rows·Cols·In entries each, channels
-// last.
+// where a and c run over the taps of a Kernel × Kernel window, A = C = Kernel (halves rounded
+// down), and d is the Dilation. A grid of one row is a series: the window is then 1 × Kernel, a
+// temporal convolution. States are Rows·Cols·In entries each, channels last.
 type Conv struct {
 	Rows, Cols int // of the grid; Rows 0 means 1
 	In, Out    int
@@ -21,8 +20,8 @@ type Conv struct {
 	// Dilation is the distance between its taps; 0 means 1.
 	Dilation int
 
-	// Causal lets a position of a series see itself and those before it only:
-	// the window ends at its own position.
+	// Causal lets a position of a series see only itself and earlier positions: the window ends
+	// at its own position.
 	Causal bool
 
 	// Weight holds W, Out × taps × In.
@@ -56,8 +55,8 @@ func (c Conv) linear() Linear {
 // Work returns how many entries of windows Forward and Backward need for one position.
 func (c Conv) Work() int { return c.Taps() * c.In }
 
-// Forward stores the convolution of the states x in y, and in windows the inputs of
-// each position, Work() entries a position.
+// Forward stores the convolution of the states x in y, and in windows the inputs of each
+// position, Work() entries per position.
 func (c Conv) Forward(y, windows, x []float32) {
 	c.gather(windows, x)
 	c.linear().Forward(y, windows)

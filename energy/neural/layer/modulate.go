@@ -84,12 +84,11 @@ func GateBack(df, dgate, dy, f, gate []float32) {
 	}
 }
 
-// CrossEntropy returns Σ_r weight_r·(−log softmax(w_r)[target_r]) in nats over
-// rows of cols log-weights and stores the gradient with respect to w in d, rows
-// of weight_r·(softmax(w_r) − 1[target_r]); rows of weight 0 are not read and
-// have no gradient. A log-weight may be −Inf unless it is the target's, which
-// makes the loss +Inf; NaN in w makes it NaN. d may be w. It panics where lengths do
-// not fit or a target is out of range.
+// CrossEntropy returns Σ_r weight_r·(−log softmax(w_r)[target_r]) in nats over rows of cols
+// log-weights and stores the gradient with respect to w in d, rows of weight_r·(softmax(w_r) −
+// 1[target_r]); rows of weight 0 are not read and have no gradient. A log-weight may be −Inf
+// unless it is the target's, which makes the loss +Inf; NaN in w makes it NaN. d may be w. It
+// panics if lengths do not fit or a target is out of range.
 func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (loss float64) {
 	rowsOf("w", len(w), len(target), cols)
 	check.Len("layer", "d", len(d), len(w))

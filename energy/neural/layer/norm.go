@@ -24,8 +24,8 @@ type Norm struct {
 	Epsilon float64
 }
 
-// Forward stores y, the rows x̂ in hat and 1/√(s+ε) of each row in scale. y may be x or
-// hat, and x may be hat. With a gain or bias, y = hat overwrites what Backward needs.
+// Forward stores y, the rows x̂ in hat and 1/√(s+ε) of each row in scale. y may be x or hat, and
+// x may be hat. If y is hat, a gain or bias overwrites what Backward needs.
 func (n Norm) Forward(y, hat, scale, x []float32) {
 	rows := check.Rows("layer", "x", len(x), n.Width)
 	check.Len("layer", "y", len(y), len(x))

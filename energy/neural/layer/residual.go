@@ -15,8 +15,8 @@ type Residual struct {
 	Activation   Activation
 }
 
-// Kept holds what the backward pass of a [Residual] needs of the forward pass, and
-// scratch for both.
+// Kept holds what the backward pass of a [Residual] needs from the forward pass, and scratch for
+// both.
 type Kept struct {
 	hat1, pre1, act1, win1, scale1 []float32
 	mid, hat2, pre2, act2, win2    []float32

@@ -11,11 +11,10 @@ type Message struct {
 	Content string
 }
 
-// Chat returns the prompt of a conversation in the template that the public instruct
-// models were trained with, up to where the assistant's answer begins: of LLaDA, of Dream
-// and of Qwen. Its marks, such as <|im_start|>, have to become tokens (text.BPE's
-// EncodeMarked). The error names a role that the template does not know, or a type
-// without a template.
+// Chat returns the prompt of a conversation, up to where the assistant's answer begins, in the
+// template that the public instruct models of LLaDA, Dream and Qwen were trained with. Its marks,
+// such as <|im_start|>, must be encoded as tokens (text.BPE's EncodeMarked). The error names a
+// role that the template does not know, or a type without a template.
 func (c Config) Chat(messages ...Message) (string, error) {
 	var b strings.Builder
 	for i, m := range messages {

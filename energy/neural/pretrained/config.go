@@ -18,31 +18,31 @@ type Config struct {
 	// a2d-llama.
 	Type string
 
-	// Vocabulary is the number of tokens, those that no text uses included.
+	// Vocabulary is the number of tokens, including those that no text uses.
 	Vocabulary int
 
-	// Width is the number of entries of a position between the blocks; Hidden that of
+	// Width is the number of entries of a position between the blocks, and Hidden the number of
 	// gated units.
 	Width, Hidden, Blocks int
 
-	// Heads is the number of heads of queries, Groups that of keys and values, and
-	// HeadWidth the number of entries of each.
+	// Heads is the number of query heads, Groups the number of key and value heads, and HeadWidth
+	// the number of entries of each head.
 	Heads, Groups, HeadWidth int
 
-	// Length is the largest number of positions: that of config.json or, where its
-	// rope_scaling reaches further (dynamic, yarn), factor times the original one.
+	// Length is the largest number of positions: the number in config.json or, if its
+	// rope_scaling reaches further (dynamic, yarn), factor times the original number.
 	Length int
 
 	// Base is θ of the rotary positions; Epsilon is ε of the norms.
 	Base, Epsilon float64
 
-	// Tied states that the embedding is the last layer, too.
+	// Tied states that the embedding is also the last layer.
 	Tied bool
 
 	// Shifted states that the row of position i−1 predicts position i, as in Dream.
 	Shifted bool
 
-	// Mask is the token that stands for a masked one; −1 if config.json does not say.
+	// Mask is the token that stands for a masked one, or −1 if config.json does not name it.
 	Mask int32
 
 	family *family
@@ -118,8 +118,8 @@ var (
 // most bounds each number of a Config, so that products stay within an int.
 const most = 1 << 24
 
-// ReadConfig reads a config.json. The error names the key that is missing, out of range,
-// or has a value under which a network computes something that is not implemented.
+// ReadConfig reads a config.json. The error names the key that is missing, is out of range, or
+// has a value that selects a computation that is not implemented.
 func ReadConfig(r io.Reader) (Config, error) {
 	return readConfig("config.json", r)
 }

@@ -15,30 +15,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Options are the settings of [Network.Masked]. The zero value is right for networks of
-// full attention whose files name their mask token.
+// Options are the settings of [Network.Masked]. The zero value is right for networks with full
+// attention whose files name their mask token.
 type Options struct {
-	// Mask is the mask token if the files do not name it; nil: the one of
-	// [Config.Mask].
+	// Mask is the mask token if the files do not name it; nil means [Config.Mask].
 	Mask *int32
 
-	// Block is the number of positions of a block of a block diffusion (bd3lm; Arriola
-	// et al. 2025): a position sees its own block and those before it. Blocks begin at
-	// position 0. 0: every position sees all.
+	// Block is the number of positions of a block of a block diffusion (bd3lm; Arriola et al.
+	// 2025): a position sees its own block and those before it. Blocks begin at position 0. With
+	// Block 0 every position sees all.
 	Block int
 
-	// Workers is the number of goroutines that share a pass; 0 means GOMAXPROCS. It
-	// affects nothing but speed.
+	// Workers is the number of goroutines that share a pass; 0 means GOMAXPROCS. It affects only
+	// speed.
 	Workers int
 }
 
-// Masked is the denoiser of masked diffusion with a [Network]: its results are
-// log-weights of the tokens at masked positions, where the mask itself has probability
-// zero, and other tokens are their own prediction. Only masked positions reach the layer
-// over the vocabulary.
+// Masked is the denoiser of masked diffusion with a [Network]. At masked positions its results
+// are the log-weights of the tokens, and the mask itself has probability zero; other tokens are
+// their own prediction. Only masked positions reach the layer over the vocabulary.
 //
-// It is safe for concurrent use. Calls wait for each other, because all workers serve
-// one call, and allocate nothing.
+// It is safe for concurrent use. Concurrent calls run one after another, because all workers
+// serve one call. Calls allocate nothing.
 type Masked struct{ pass *pass }
 
 // pass is one pass of a network over one state at a time.
@@ -78,8 +76,8 @@ type scratch struct {
 // the cache of a core with the rows that they meet.
 const panel = 1 << 16
 
-// Masked returns the denoiser of states of length tokens. It returns an error if length
-// is not 1 … [Config.Length], or if neither the files nor opt name the mask token.
+// Masked returns the denoiser of states of length tokens. It returns an error if length is not in
+// 1 … [Config.Length], or if neither the files nor opt name the mask token.
 func (n *Network) Masked(length int, opt Options) (*Masked, error) {
 	c := n.cfg
 	mask := c.Mask

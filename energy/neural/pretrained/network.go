@@ -46,14 +46,13 @@ func (m matrix) rows(w []float32, from int) {
 	m.dtype.Decode(w, m.data[from*m.in*size:from*m.in*size+len(w)*size])
 }
 
-// Open reads the network in a folder: config.json, and model.safetensors or the files
-// that model.safetensors.index.json lists. Weights stay in the type that they have there
-// (F32, F16 or BF16), so that a network takes as much memory as its files. If config.json
-// does not name the mask token, tokenizer_config.json and tokenizer.json in the folder
-// are asked for it.
+// Open reads the network in a folder: config.json, and model.safetensors or the files that
+// model.safetensors.index.json lists. Weights keep the type that they have in the files (F32, F16
+// or BF16), so a network takes as much memory as its files. If config.json does not name the mask
+// token, Open looks for it in tokenizer_config.json and tokenizer.json.
 //
-// The error names the file, and the key or tensor that is missing, has another shape or
-// type, or has no place in the network.
+// The error names the file, and the key or tensor that is missing, has the wrong shape or type,
+// or has no place in the network.
 func Open(dir string) (*Network, error) {
 	path := filepath.Join(dir, "config.json")
 	r, err := os.Open(path)
@@ -140,9 +139,9 @@ func tokenizerMask(dir string, tokens int) (int32, error) {
 	return -1, nil
 }
 
-// Load is [Open] for a configuration and weights that have been opened; f may be closed
-// afterwards. cfg is one of [ReadConfig]; its Mask, Shifted, Base and Epsilon may have
-// been changed.
+// Load is [Open] for a configuration that has been read and a file that is open; f may be closed
+// afterwards. cfg comes from [ReadConfig]; only its Mask, Shifted, Base and Epsilon may have been
+// changed.
 func Load(f *neural.File, cfg Config) (*Network, error) {
 	if f == nil {
 		return nil, fmt.Errorf("pretrained: Load: f = nil")

@@ -118,8 +118,8 @@ func readRope(path string, p map[string]any, positions int) (rope, error) {
 	return r, err
 }
 
-// temperature is the factor of cosines and sines that Peng et al. 2023 found to fit
-// texts so many times as long.
+// temperature is the factor of cosines and sines that Peng et al. 2023 found to fit texts that
+// are factor times as long.
 func temperature(factor, scale float64) float64 {
 	if factor <= 1 {
 		return 1

@@ -8,13 +8,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Config holds the settings of a training. The zero value of each field but Steps is
-// the recommended setting.
+// Config holds the settings of a [Trainer]. The zero value of each field but Steps is the
+// recommended setting.
 type Config struct {
-	// Steps is the length of the whole training, which determines the schedule.
+	// Steps is the number of steps of the whole training, which determines the schedule.
 	Steps int
 
-	// Batch is the number of states of a step; 0 means 64.
+	// Batch is the number of states per step; 0 means 64.
 	Batch int
 
 	// Rate is the learning rate after Warmup steps (0: 5 % of Steps, −1: none). From
@@ -23,33 +23,32 @@ type Config struct {
 	Rate   float64
 	Warmup int
 
-	// Decay is the weight decay of matrices, times the rate (AdamW;
-	// Loshchilov and Hutter 2019). 0: none.
+	// Decay is the weight decay of matrices, which the rate multiplies (AdamW; Loshchilov and
+	// Hutter 2019). 0 means none.
 	Decay float64
 
 	// Clip bounds the norm of the gradient of a step's mean loss per position, or per
 	// state if the objective is [Pooled]. 0 means 1.
 	Clip float64
 
-	// Average is the decay of the average of the weights; the first steps use
-	// (1+step)/(10+step) while that is less. 0 means 0.999.
+	// Average is the decay of the moving average of the weights; early steps use
+	// (1+step)/(10+step) while that is smaller. 0 means 0.999.
 	Average float64
 
-	// Shards is the number of parts of a batch. Their gradients are summed in order, so
-	// it affects the bits. It is also the number of passes in memory, and more workers
-	// are of no use. 0 means 8.
+	// Shards is the number of parts of a batch. Their gradients are summed in order, so Shards
+	// affects the bits. It is also the number of passes in memory; more workers than Shards do
+	// not help. 0 means 8.
 	Shards int
 
 	// Seed determines batches and corruptions.
 	Seed uint64
 
-	// Workers is the number of goroutines; 0 means GOMAXPROCS. It affects
-	// nothing but speed.
+	// Workers is the number of goroutines; 0 means GOMAXPROCS. It affects only speed.
 	Workers int
 
-	// Checkpoint, if it has a Path, saves the training there as SaveFile does: at the
-	// end of every Run, even if its context ended it, and within a Run after every
-	// Every steps (0: at the end only). A failure to save ends the Run.
+	// Checkpoint, if it has a Path, saves a checkpoint there as SaveFile does: at the end of
+	// every Run, even one that its context ended, and within a Run after every Every steps (0
+	// means only at the end). A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int

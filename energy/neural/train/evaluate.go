@@ -17,11 +17,11 @@ const evaluated = 16
 // mostDraws bounds the corruptions of a state: none that is not a mistake wants more.
 const mostDraws = 1 << 30
 
-// Evaluate estimates the mean of the objective over data, rows of Length tokens, in
-// nats per state, from draws corruptions of each state with evenly spread strengths.
-// The standard error is that due to the corruptions and to the choice of data. draws is
-// at most 2³⁰ (< 1: one). The result does not depend on workers (≤ 0: one). Evaluate
-// ends early if ctx does.
+// Evaluate estimates the mean of the objective over data, rows of Length tokens, in nats per
+// state. It corrupts each state draws times, with evenly spread strengths. The standard error
+// covers both the corruptions and the choice of data. draws is at most 2³⁰, and a value below 1
+// means 1. The result does not depend on workers, of which a value below 1 means 1. Evaluate ends
+// early if ctx ends.
 func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
 	p, err := tokenProblem(net, objective, data)
 	if err != nil {
@@ -30,8 +30,8 @@ func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective,
 	return p.evaluate(ctx, net, draws, seed, workers)
 }
 
-// EvaluateReals is [Evaluate] for a network of reals and data of rows of Length ×
-// Channels numbers: the mean is that of the squared error of an entry.
+// EvaluateReals is [Evaluate] for a network of reals and data in rows of Length × Channels
+// numbers. It estimates the mean squared error of an entry.
 func EvaluateReals(ctx context.Context, net *neural.Transformer, objective RealObjective, data []float32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
 	p, err := realProblem(net, objective, data)
 	if err != nil {
@@ -40,9 +40,9 @@ func EvaluateReals(ctx context.Context, net *neural.Transformer, objective RealO
 	return p.evaluate(ctx, net, draws, seed, workers)
 }
 
-// Losses returns the loss of every row of data, as [Evaluate] averages it. Its corruptions
-// are a function of the seed and of the number of the row: two networks get the same ones,
-// so that the noise of the corruptions hardly enters the difference of their losses.
+// Losses returns the loss of every row of data, as [Evaluate] averages it. The corruptions are a
+// function of the seed and the row number: two networks get the same ones, so the noise of the
+// corruptions hardly affects the difference between their losses.
 func Losses(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) ([]float64, error) {
 	p, err := tokenProblem(net, objective, data)
 	if err != nil {

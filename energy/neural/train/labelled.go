@@ -26,8 +26,8 @@ type Telling interface {
 	Tell(row int, r *rand.Rand) int32
 }
 
-// Pooled is an objective for the mean of a network's results over the positions,
-// instead of for the token at every position.
+// Pooled is an objective on the mean of a network's results over the positions instead of on the
+// token at every position.
 type Pooled interface {
 	Labelled
 
@@ -36,22 +36,21 @@ type Pooled interface {
 	Loss(d, mean []float32, row int) float64
 }
 
-// Classes is an objective for a network with classes. Training shows it the class of a
-// row, or with probability Drop none, so that one network learns both predictions
-// that diffusion.ClassifierFree compares (Ho and Salimans 2022; Schiff et al. 2025).
+// Classes is an objective for a network with classes. Training gives the network the class of a
+// row or, with probability Drop, no class, so that one network learns both predictions that
+// diffusion.ClassifierFree compares (Ho and Salimans 2022; Schiff et al. 2025).
 type Classes struct {
 	Objective // of the tokens: Masked or Noisy
 
 	// Labels are the classes of the rows of the data, −1 for none.
 	Labels []int32
 
-	// Drop is the share of rows whose class the network does not see; 0 means
-	// 0.1, −1 none.
+	// Drop is the share of rows whose class the network does not see; 0 means 0.1, and −1 means
+	// none.
 	Drop float64
 }
 
-// Check returns an error unless Labels are classes of the network and Objective fits
-// it.
+// Check returns an error unless Labels are classes of the network and Objective fits the network.
 func (o Classes) Check(c neural.Config) error {
 	if err := inner("Classes", o.Objective); err != nil {
 		return err
@@ -95,7 +94,7 @@ func (o Classes) Tell(row int, r *rand.Rand) int32 {
 // state, which [neural.Classifier] predicts. Objective corrupts the states; one in L+1
 // is left clean.
 type Classify struct {
-	Objective // of which the corruption is used
+	Objective // only its corruption is used
 
 	// Labels are the classes of the rows of the data.
 	Labels []int32
@@ -133,12 +132,12 @@ func (o Classify) Loss(d, mean []float32, row int) float64 {
 // one is the weight of a state.
 var one = [1]float64{1}
 
-// Regress is the squared error of the network's one result for a number that belongs to
-// a state, which [neural.Scorer] predicts. [Evaluate] returns the mean squared error of
-// such a surrogate.
+// Regress is the squared error of the network's one result as a prediction of a number that
+// belongs to a state; [neural.Scorer] makes such predictions. [Evaluate] returns the mean squared
+// error of such a surrogate.
 type Regress struct {
-	// Objective is the corruption under which the number is predicted, as for
-	// Classify; nil: clean states only.
+	// Objective is the corruption under which the number is predicted, as for Classify; nil means
+	// clean states only.
 	Objective
 
 	// Targets are the numbers of the rows of the data.

@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Objective is a loss on states: the cross-entropy, in nats, of the clean tokens
-// given the corrupted state, with a weight for each position, unless it is [Pooled].
-// What fmt prints of it is part of a checkpoint.
+// Objective is a loss on states: the cross-entropy, in nats, of the clean tokens given the
+// corrupted state, with a weight for each position, unless it is [Pooled]. The text that fmt
+// prints for an Objective is part of a checkpoint.
 type Objective interface {
 	// Check returns an error unless the objective fits the network.
 	Check(c neural.Config) error
@@ -24,8 +24,8 @@ type Objective interface {
 	Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) (level float64)
 }
 
-// RealObjective is a loss on reals: the squared error, averaged over entries, of what
-// a network predicts from a corrupted state. What fmt prints of it is part of a
+// RealObjective is a loss on reals: the squared error, averaged over entries, of what a network
+// predicts from a corrupted state. The text that fmt prints for a RealObjective is part of a
 // checkpoint.
 type RealObjective interface {
 	// Check returns an error unless the objective fits the network.
@@ -43,10 +43,9 @@ type RealObjective interface {
 //
 //	NELBO(x) = E_n E_S [ L/n · Σ_{i∈S} −log p(x_i | x without S) ],
 //
-// with n uniform over 1 … L and S a random set of n positions. The integral over
-// time of the continuous bound, ∫ dt/t, is the sum over n with the weights
-// 1/n (Ou et al. 2025), whatever the schedule; the variance of a random number
-// of masks is gone.
+// with n uniform over 1 … L and S a random set of n positions. The integral over time in the
+// continuous bound, ∫ dt/t, equals the sum over n with weights 1/n (Ou et al. 2025), whatever the
+// schedule; this removes the variance of a random number of masks.
 type Masked struct {
 	// Mask is the level that stands for a masked token.
 	Mask int32
@@ -76,10 +75,10 @@ func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r
 	return 0
 }
 
-// Noisy is the cross-entropy of uniform diffusion: a token is intact with probability α
-// = 1 − (1−10⁻³)·u, as in the log-linear schedule of MDLM and UDLM, and otherwise
-// uniform over the levels; the network gets −log α. At its minimum the network predicts
-// the full posterior p(x_0,i | x_t): see [neural.Uniform].
+// Noisy is the cross-entropy of uniform diffusion: a token is intact with probability α = 1 −
+// (1−10⁻³)·u, as in the log-linear schedule of MDLM and UDLM, and otherwise uniform over the
+// levels; the network gets −log α. At the minimum the network predicts the full posterior p(x_0,i
+// | x_t): see [neural.Uniform].
 type Noisy struct {
 	// Levels is the number of tokens.
 	Levels int
@@ -152,12 +151,12 @@ func (Flow) Corrupt(x, target, clean []float32, u float64, r *rand.Rand) float64
 	return 1000 * u
 }
 
-// Pairs are inputs of a network of reals and the results it should learn, row by row:
-// data that are corrupted or generated elsewhere. The loss is the squared error,
-// averaged over the entries of a target.
+// Pairs holds inputs of a network of reals and the results that the network should learn, row by
+// row: data that are corrupted or generated elsewhere. The loss is the squared error, averaged
+// over the entries of a target.
 type Pairs struct {
 	X      []float32 // rows × Length × Channels
-	Level  []float64 // of noise, one per row; nil: all 0
+	Level  []float64 // of noise, one per row; nil means all 0
 	Target []float32 // rows × Length × Outputs
 }
 

@@ -37,11 +37,11 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer of net on data, rows of Length tokens, which it keeps. It
-// returns an error if cfg is out of range, if the objective does not fit the network,
-// if the network is one of reals or, unless the objective is [Pooled], its outputs are
-// not its levels, if data are empty, not whole rows or not as many as the objective has
-// labels for, or if a token is out of range.
+// New returns a trainer of net on data, rows of Length tokens, to which it keeps a reference. It
+// returns an error if cfg is out of range, if the objective does not fit the network, if the
+// network is one of reals, if its outputs are not its levels although the objective is not
+// [Pooled], if data is empty or does not hold whole rows, if the objective has another number of
+// labels than data has rows, or if a token is out of range.
 func New(net *neural.Transformer, objective Objective, data []int32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -54,10 +54,10 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 	return newTrainer(net, p, cfg), nil
 }
 
-// NewReals returns a trainer of a network of reals on data, rows of Length × Channels
-// numbers, which it keeps. It returns an error if cfg is out of range, if the objective
-// does not fit the network, if the network is one of tokens or its outputs are not its
-// channels, if data are empty or not whole rows, or if a number is not finite.
+// NewReals returns a trainer of a network of reals on data, rows of Length × Channels numbers, to
+// which it keeps a reference. It returns an error if cfg is out of range, if the objective does
+// not fit the network, if the network is one of tokens or its outputs are not its channels, if
+// data is empty or does not hold whole rows, or if a number is not finite.
 func NewReals(net *neural.Transformer, objective RealObjective, data []float32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -70,11 +70,11 @@ func NewReals(net *neural.Transformer, objective RealObjective, data []float32, 
 	return newTrainer(net, p, cfg), nil
 }
 
-// NewPairs returns a trainer of a network of reals on pairs, which it keeps. Their
-// entries may change between Runs (a replay buffer). A checkpoint holds their number
-// alone; restore them yourself after loading it. NewPairs returns an error if cfg is
-// out of range, if net or pairs is nil, if the network is one of tokens, if a length
-// does not fit, or if a number is not finite.
+// NewPairs returns a trainer of a network of reals on pairs, to which it keeps a reference. The
+// entries of pairs may change between Runs (a replay buffer). A checkpoint holds only the number
+// of pairs; restore the pairs yourself after loading it. NewPairs returns an error if cfg is out
+// of range, if net or pairs is nil, if the network is one of tokens, if a length does not fit, or
+// if a number is not finite.
 func NewPairs(net *neural.Transformer, pairs *Pairs, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -102,27 +102,26 @@ func newTrainer(net *neural.Transformer, p *problem, cfg Config) *Trainer {
 // Step returns the number of steps done.
 func (t *Trainer) Step() int { return t.step }
 
-// Loss returns the mean loss of the last step, in nats per state, for reals the mean
-// squared error of an entry; NaN before the first.
+// Loss returns the mean loss of the last step: in nats per state or, for reals, the mean squared
+// error of an entry. It is NaN before the first step.
 func (t *Trainer) Loss() float64 { return t.loss }
 
-// Average returns a network with the average of the weights, for use.
+// Average returns a network with the average of the weights, ready for use.
 func (t *Trainer) Average() *neural.Transformer {
 	c := t.net.Clone()
 	copy(c.Weights(), t.adam.average)
 	return c
 }
 
-// Reweight has batches drawn with replacement from now on, a row with the probability
-// weight/Σ weight: the loss is that of the reweighted data. Only the ratios of weights
-// matter. nil returns to epochs, which go through all data once. The weights are copied,
-// and are part of a checkpoint.
+// Reweight makes later batches draw rows with replacement, each with probability weight/Σ weight:
+// the loss is that of the reweighted data. Only the ratios of weights matter. nil restores
+// epochs, which go through all data once. The weights are copied and are part of a checkpoint.
 //
 // A batch has one draw from each of Batch equal parts of the probability, so that a group
 // of neighbouring rows has its share of every batch up to rounding.
 //
-// It returns an error, and changes nothing, unless there is a finite weight ≥ 0 for every
-// row and a positive one.
+// It returns an error, and changes nothing, unless every row has a finite weight ≥ 0 and some
+// weight is positive.
 func (t *Trainer) Reweight(weight []float64) error {
 	if weight == nil {
 		t.weight, t.upTo = nil, nil
@@ -146,10 +145,9 @@ func (t *Trainer) Reweight(weight []float64) error {
 	return nil
 }
 
-// Run makes n steps. If ctx ends it stops early with the error of ctx, and the trainer
-// stays valid. If the loss or the gradient is not finite it stops with an error that
-// names the step; the weights are those before that step. A Run during another Run is
-// an error.
+// Run makes n steps. If ctx ends, Run stops early with the error of ctx, and the trainer stays
+// valid. If the loss or the gradient is not finite, Run stops with an error that names the step;
+// the weights are those before that step. A Run during another Run returns an error.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error { return t.next() })
 }
@@ -397,19 +395,19 @@ func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint: a trainer of the same network, objective, data and
-// configuration that loads it continues to the same bits.
+// Save writes a checkpoint. A trainer of the same network, objective, data and configuration can
+// load the checkpoint and continues bit for bit.
 func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 
-// Load reads what Save wrote, into a trainer built with the same arguments; only
-// Workers and Checkpoint may differ. The error names the first setting that differs, or
-// what is wrong with the checkpoint; the trainer is then unchanged.
+// Load reads what Save wrote, into a trainer built with the same arguments; only Workers and
+// Checkpoint may differ. The error names the first setting that differs or what is wrong with the
+// checkpoint; on an error the trainer is unchanged.
 func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path and keeps the one before as path.old. No
-// failure loses both.
+// SaveFile saves a checkpoint in the file path and keeps the previous one as path.old. No failure
+// loses both.
 func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
-// damaged, it restores the generation before it, path.old.
+// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or damaged, it
+// restores the previous checkpoint, path.old.
 func (t *Trainer) LoadFile(ctx context.Context, path string) error { return t.life.LoadFile(ctx, path) }

@@ -27,7 +27,7 @@ func Streams(n int) []sampler.Stream {
 	return r
 }
 
-// Complete is an Ising model on a complete graph with a tail of two sites.
+// Complete returns an Ising model on a complete graph with a tail of two sites.
 func Complete(t *testing.T, sites int, coupling, field float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
@@ -40,7 +40,7 @@ func Complete(t *testing.T, sites int, coupling, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), coupling, field))
 }
 
-// Glass is an Ising model on a complete graph with couplings ±strength.
+// Glass returns an Ising model on a complete graph with couplings ±strength.
 func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	t.Helper()
 	r := rand.New(rand.NewPCG(5, uint64(sites)))
@@ -53,8 +53,8 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, field))
 }
 
-// Ring is an Ising model on a ring: each site has near neighbours on either side, with couplings
-// of alternating signs.
+// Ring returns an Ising model on a ring: each site has near neighbours on either side, with
+// couplings of alternating signs.
 func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
@@ -66,8 +66,8 @@ func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, 0))
 }
 
-// Scattered is a spin glass on a random graph of the given mean degree. Some of its sites have
-// many more neighbours.
+// Scattered returns a spin glass on a random graph of the given mean degree. Some of its sites
+// have many more neighbours.
 func Scattered(sites int, degree float64, weight func(r *rand.Rand) float64) energy.Model {
 	r := rand.New(rand.NewPCG(6, 6))
 	edges, seen := []model.Edge{}, map[[2]int]bool{}
@@ -84,15 +84,15 @@ func Scattered(sites int, degree float64, weight func(r *rand.Rand) float64) ene
 // Normal draws a standard normal number.
 func Normal(r *rand.Rand) float64 { return r.NormFloat64() }
 
-// Chequered is an Ising model on a torus.
+// Chequered returns an Ising model on a torus.
 func Chequered(t *testing.T, rows, cols int) *model.Ising {
 	m, err := model.NewIsing(model.Lattice{rows, cols}, 0.3, 0.1)
 	require.NoError(t, err)
 	return m
 }
 
-// Observed steps the method from every state, draws times each. It returns the number of
-// steps from state x to state y at [x][y].
+// Observed steps the method draws times from each state. Entry [x][y] of the result is the number
+// of steps from state x to state y.
 func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
 	t.Helper()
 	k, err := method.Kernel(context.Background(), m, sampler.BlockSize)
@@ -100,7 +100,7 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// ObservedKernel is [Observed] for a kernel of a whole block. It calls before ahead of every
+// ObservedKernel is [Observed] for a kernel of a whole block. It calls before prior to every
 // step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
@@ -137,7 +137,7 @@ func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(
 	return counts
 }
 
-// Many returns draws, five times as many with -long.
+// Many returns draws, or five times as many with -long.
 func Many(draws int) int {
 	if exact.Long() {
 		draws *= 5
@@ -145,8 +145,8 @@ func Many(draws int) int {
 	return draws
 }
 
-// Stuck resets the kernel to state x. If the state has probability zero, it stores in dst a
-// row that stays at x and returns true.
+// Stuck resets the kernel to state number x. If the state has probability zero, it stores in dst
+// the row of a chain that stays at x, and returns true.
 func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	if k.Reset(sampler.Control{}, state) == nil {
 		return false
@@ -171,8 +171,8 @@ func Power(m *exact.Matrix, n int) *exact.Matrix {
 	return p
 }
 
-// Conditional returns the probabilities with which heatBath picks levels. The function is
-// monotone in u, so bisection finds its steps.
+// Conditional returns the probabilities with which heatBath selects levels. heatBath is monotone
+// in u, so bisection finds its steps.
 func Conditional(heatBath func(w, d []float64, u float64) int, w, d []float64) []float64 {
 	p := make([]float64, len(d))
 	levels := len(d)
@@ -210,8 +210,8 @@ func Conditional(heatBath func(w, d []float64, u float64) int, w, d []float64) [
 	return p
 }
 
-// Distribution returns the free sites of a model and, by enumeration, the probabilities of
-// their states.
+// Distribution returns the free sites of a model and the probabilities of their states, by
+// enumeration.
 func Distribution(m energy.Model) (free []int, p []float64) {
 	sites, levels := m.Shape()
 	x := make([]int32, sites)

@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Corpus is a Set that is also in memory, as the minimal automaton of its sequences: a
-// novelty.Corpus, with the methods of a [constraint.Lexicon]. It may be read by several
-// goroutines at once, but not while one adds to it.
+// Corpus is a Set that is also held in memory, as the minimal automaton of its sequences. It is a
+// novelty.Corpus and has the methods of a [constraint.Lexicon]. Several goroutines may read it
+// concurrently, but not while one adds to it.
 type Corpus struct {
 	*lexicon
 	set *Set

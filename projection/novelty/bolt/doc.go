@@ -1,5 +1,5 @@
-// Package bolt keeps a set of sequences in a bbolt file: later runs and other processes
-// then know what one run produced.
+// Package bolt keeps a set of sequences in a bbolt file, so that later runs and other processes
+// know what one run produced.
 //
 // A [Set] looks every sequence up in the file; a [Corpus] also holds the set in memory as
 // a [constraint.Lexicon], for joint draws of new sequences and the probability of
@@ -15,8 +15,8 @@
 // killed, or a machine that loses power, loses nothing that Add has acknowledged. Each
 // Add takes a millisecond or more; Import writes many sequences at a time.
 //
-// Only one process at a time can have a file open, or any number that only read. Others
-// wait, for a time, and then get [ErrLocked].
+// At any time, either one process or any number of processes that only read can have a file open.
+// Others wait for some time and then get [ErrLocked].
 //
 // The package is a separate module, so that the library does not depend on bbolt.
 package bolt

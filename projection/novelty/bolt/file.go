@@ -15,12 +15,12 @@ import (
 
 // Config holds the settings of [Open]. The zero value is the recommended setting.
 type Config struct {
-	// Wait is how long to wait for another process that has the file open, 0
-	// for 5 s. −1 does not wait.
+	// Wait is how long to wait for another process that has the file open; 0 means 5 s, and −1
+	// means not to wait.
 	Wait time.Duration
 
-	// ReadOnly opens an existing file that others may read at the same time. Adding to
-	// the set is an error then.
+	// ReadOnly opens an existing file, which others may read at the same time. Adding to the set
+	// is then an error.
 	ReadOnly bool
 }
 

@@ -16,13 +16,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Set is a set of sequences in a file, a novelty.Seen. It takes no memory of its own. Its
-// errors name the file; Err returns the first one. It may be used by several goroutines
-// at once.
+// Set is a set of sequences in a file, a novelty.Seen. It holds no sequences in memory. Its
+// errors name the file; Err returns the first one. A Set is safe for concurrent use.
 //
-// A run that is resumed from a checkpoint finds the samples of the checkpoint in the set,
-// and also those that it finished after the checkpoint. The latter stay known, so the run
-// produces others.
+// A run that is resumed from a checkpoint finds in the set the samples of the checkpoint and also
+// those that were finished after it. The latter stay in the set, so the resumed run produces
+// others.
 type Set struct {
 	path     string
 	identity string
@@ -35,9 +34,9 @@ type Set struct {
 	err error
 }
 
-// Open opens a file, or creates it if there is none. The error names the file. It is
-// [ErrLocked] if the file is open elsewhere, the cause of the context, one of the
-// operating system, or states what is wrong with the file.
+// Open opens a file, or creates it if there is none. The error names the file. It is [ErrLocked]
+// if the file is open elsewhere; otherwise it is the cause of the context or an error of the
+// operating system, or it states what is wrong with the file.
 func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	db, err := open(ctx, path, c)
 	if err != nil {
@@ -55,8 +54,8 @@ func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	return s, nil
 }
 
-// Close closes the file, so that others can open it. Later calls fail. The error is that
-// of the operating system.
+// Close closes the file, so that others can open it. Later calls fail. It returns the error of
+// the operating system, if any.
 func (s *Set) Close() error {
 	if s.torn.Load() {
 		return s.named(errors.New("cut short while it was open: it stays open until the process ends"))
@@ -64,8 +63,8 @@ func (s *Set) Close() error {
 	return s.named(s.db.Close())
 }
 
-// Err returns the first error of a method that returns none itself, nil if there was
-// none. Do not use the results of that call and of later ones.
+// Err returns the first error that occurred in a method without an error result, or nil. Do not
+// use the results of that call or of later ones.
 func (s *Set) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +154,8 @@ func (s *Set) guarded(do func() error) (err error) {
 // Len returns the number of sequences.
 func (s *Set) Len() int { return int(s.n.Load()) }
 
-// Contains reports whether x is in the set. A sequence that a file cannot hold is not.
+// Contains reports whether x is in the set. It returns false for a sequence that a file cannot
+// hold.
 func (s *Set) Contains(x []int32) bool {
 	key, err := appendKey(nil, x)
 	if err != nil {
@@ -171,9 +171,9 @@ func (s *Set) Contains(x []int32) bool {
 	return known
 }
 
-// Add adds x to the set and reports whether it was new. It returns when the sequence is
-// on the disk. Negative tokens and sequences whose key takes more than 32768 bytes (one
-// for a token below 128, two below 2¹⁴, three below 2²¹) are errors.
+// Add adds x to the set and reports whether it was new. It returns once the sequence is on disk.
+// Negative tokens are an error, and so are sequences whose key takes more than 32768 bytes (one
+// byte for a token below 128, two below 2¹⁴, three below 2²¹).
 func (s *Set) Add(x []int32) bool {
 	if s.Contains(x) { // without a transaction that writes
 		return false
@@ -183,21 +183,20 @@ func (s *Set) Add(x []int32) bool {
 	return added > 0
 }
 
-// Recall adds x to the set, which may have it already.
+// Recall adds x to the set, which may already contain it.
 func (s *Set) Recall(x []int32) { s.Add(x) }
 
-// Settings identifies the file in a checkpoint by a number that the file was given
-// when it was created: a run with another file is another run. The contents of the
-// file do not count.
+// Settings identifies the file in a checkpoint by a number that was assigned to the file at its
+// creation: a run with another file is another run. The contents of the file do not matter.
 func (s *Set) Settings(add func(name string, value any)) { add("File", s.identity) }
 
 // importSize is how many sequences are put into the file at a time.
 const importSize = 1 << 13
 
-// Import adds many sequences to the set, some thousand at a time, and returns how many
-// were new. Counted sequences are on the disk even if it returns an error. Errors: a
-// sequence that a file cannot hold, those of the file, and the cause of the context. The
-// slices that all yields are not kept.
+// Import adds many sequences to the set, some thousand at a time, and returns how many were new.
+// Sequences that it counts are on disk even if it returns an error. It returns an error if the
+// file cannot hold a sequence, the errors of the file, and the cause of the context. It does not
+// keep the slices that all yields.
 func (s *Set) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, err error) {
 	return s.put(ctx, all, func([]int32) {})
 }
@@ -253,9 +252,9 @@ func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], then func(x []int3
 	return added, s.named(flush())
 }
 
-// All yields the sequences in lexicographic order, the empty one last. The slice is
-// overwritten by the next step. Sequences added meanwhile may be among them. An error
-// ends the iteration; see Err.
+// All yields the sequences in lexicographic order, the empty one last. The slice is overwritten
+// by the next step. Sequences added during the iteration may be included. An error ends the
+// iteration; see Err.
 func (s *Set) All() iter.Seq[[]int32] {
 	return func(yield func([]int32) bool) {
 		var x []int32
@@ -306,8 +305,8 @@ func (s *Set) keys(yield func(key []byte) bool) {
 	}
 }
 
-// Verify reads the whole file and returns an error unless its pages, keys and their
-// number agree, or the cause of the context.
+// Verify reads the whole file. It returns an error unless pages, keys and the number of keys
+// agree, or the cause of the context.
 func (s *Set) Verify(ctx context.Context) error {
 	err := s.view(func(tx *bbolt.Tx) (first error) {
 		for err := range tx.Check() { // to the end, or it waits for ever
