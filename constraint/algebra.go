@@ -17,9 +17,9 @@ func given(function string, parts []Automaton) error {
 	return nil
 }
 
-// Union returns the language of the sequences that at least one part accepts, the empty
-// language if there is no part. It is a lazy product. The error is a [*LimitError] if the
-// numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
+// Union returns the language of the sequences that at least one part accepts; without
+// parts, it is the empty language. The union is a lazy product. The error is a
+// [*LimitError] if the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
 func Union(parts ...Automaton) (Automaton, error) {
 	if len(parts) == 0 {
 		return Complement(Any{}), nil
@@ -45,13 +45,13 @@ func Union(parts ...Automaton) (Automaton, error) {
 	return u, nil
 }
 
-// complemented languages know what is not in them.
+// complemented is implemented by languages that can return their own complement.
 type complemented interface{ Complement() Automaton }
 
 // Complement returns the language of the sequences that a does not accept. The complement
-// of a [Lexicon] is novelty: everything that is not in it. It follows a lexicon that
-// grows. If a has a method Complement() Automaton, as a complement has, Complement
-// returns its result.
+// of a [Lexicon] is novelty: every sequence that is not in the lexicon, and it stays
+// correct as the lexicon grows. If a has a method Complement() Automaton, as complements
+// do, Complement returns the result of that method.
 func Complement(a Automaton) Automaton {
 	check.Must("constraint: Complement", "a", a)
 	if c, ok := a.(complemented); ok {
@@ -60,8 +60,8 @@ func Complement(a Automaton) Automaton {
 	return complement{a}
 }
 
-// Any is the language of all sequences, for instance as the middle part of a [Concat] of
-// a beginning, Any{} and an ending.
+// Any is the language of all sequences. A typical use is the middle part of a [Concat],
+// between a beginning and an ending.
 type Any struct{}
 
 // States returns 1.

@@ -8,17 +8,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// compiled languages hold their minimal automaton, nil for none.
+// compiled is implemented by languages that hold their minimal automaton, or nil if they
+// have none.
 type compiled interface{ Minimal() *DFA }
 
-// Compile explores the automaton a over tokens 0…levels−1 and returns the minimal [DFA]
-// of its language, in O(Q·K) calls of Next for Q reachable states and K token classes,
-// and O(Q·K·log Q) for minimisation. The table of a [Tabled] automaton with the same
-// levels is read as it is, and a language with a method Minimal() *DFA, such as a DFA or
-// a type that embeds one, is replaced by its result, whatever the limits are.
+// Compile explores the automaton a over tokens 0…levels−1 and returns the minimal [DFA] of
+// its language, in O(Q·K) calls of Next for Q reachable states and K token classes, and
+// O(Q·K·log Q) for minimisation. If a is a [Tabled] automaton with the same levels, its
+// table is read directly. If a has a method Minimal() *DFA, as a DFA or a type that embeds
+// one does, Compile uses the result of that method, whatever the limits are.
 //
-// The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError]
-// if a limit is hit, or is the cause of the context.
+// The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit
+// is exceeded, or is the context's cause.
 func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "≥ 1"}
@@ -52,11 +53,11 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 	return finish(ctx, "Compile", table)
 }
 
-// NewDFA returns the minimal automaton of the language that a table decides:
-// next[s·levels + t] is the state after token t in state s, −1 if there is none,
-// accepting[s] is whether a sequence may end in s, and state 0 is the start. It copies
-// what it keeps. The error is an [*ArgumentError], wraps [ErrInfeasible] if the language
-// is empty, or is the cause of the context.
+// NewDFA returns the minimal automaton of the language that a table decides: next[s·levels
+// + t] is the state after token t in state s, or −1 if there is none; accepting[s] reports
+// whether a sequence may end in s; state 0 is the start. The slices are not kept. The error
+// is an [*ArgumentError], wraps [ErrInfeasible] if the language is empty, or is the
+// context's cause.
 func NewDFA(ctx context.Context, levels int, next []int32, accepting []bool) (*DFA, error) {
 	states := len(accepting)
 	switch {
@@ -76,7 +77,7 @@ func NewDFA(ctx context.Context, levels int, next []int32, accepting []bool) (*D
 	return finish(ctx, "NewDFA", t)
 }
 
-// tableOf returns the table of t, which stays t's own.
+// tableOf returns the table of t, which still belongs to t.
 func tableOf(t Tabled) *automata.Table {
 	table := &automata.Table{}
 	table.Class, _ = t.Classes(t.Levels())

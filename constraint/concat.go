@@ -11,12 +11,12 @@ import (
 )
 
 // Concat compiles the language of the sequences x_1 x_2 … whose pieces x_j are in the
-// parts, in order, over tokens 0…levels−1. Without parts it holds the empty sequence
-// only. Where one piece ends and the next begins is not known, so the subset construction
-// may need exponentially many states.
+// parts, in order, over tokens 0…levels−1. Without parts, the language holds only the empty
+// sequence. Since the boundaries between pieces are not known in advance, the subset
+// construction may need exponentially many states.
 //
-// The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError]
-// if a limit is hit, or the cause of the context.
+// The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit
+// is exceeded, or is the context's cause.
 func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Concat", "levels", levels, "≥ 1"}

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
-// Unbounded, as an upper bound such as Count.Max, means that there is none. A sum that is
-// unbounded below has the bound math.MinInt.
+// Unbounded, used as an upper bound such as Count.Max, means that there is no bound. The
+// lower bound of a sum without one is math.MinInt.
 const Unbounded = math.MaxInt
 
 // Count bounds how many sites take one of some levels:
@@ -19,9 +19,9 @@ const Unbounded = math.MaxInt
 // It is used as a literal and is both a language of sequences of any length
 // ([Counting]) and a [Set].
 //
-// Count{Levels: l, Min: 2, Max: Unbounded} is "at least two", Count{Levels: l,
-// Max: 3} "at most three", Count{Levels: l} "none". Min ≤ 0 is no lower bound, and
-// Max [Unbounded] no upper one.
+// Count{Levels: l, Min: 2, Max: Unbounded} means "at least two", Count{Levels: l, Max: 3}
+// means "at most three", and Count{Levels: l} means "none". There is no lower bound if Min
+// ≤ 0, and no upper bound if Max is [Unbounded].
 type Count struct {
 	Levels   []int32 // a level that occurs twice counts once
 	Min, Max int
@@ -44,7 +44,7 @@ func (c Count) Validate() error {
 	return nil
 }
 
-// String returns the count as a literal.
+// String formats the count as a Go literal.
 func (c Count) String() string {
 	if c.Max == Unbounded {
 		return fmt.Sprintf("Count{Levels:%v Min:%d Max:Unbounded}", c.Levels, c.Min)
@@ -73,9 +73,9 @@ func (c Count) States() int {
 // Start returns the count 0.
 func (c Count) Start() int { return 0 }
 
-// Next returns the count after token. Beyond Max it is dead; if Max is Unbounded it stays
-// at Min. It takes O(len(Levels)) steps; for large level sets call it once per class, see
-// [Count.Classes].
+// Next returns the count after token. A count beyond Max is dead; if Max is Unbounded, the
+// count stops at Min. Next takes O(len(Levels)) steps. For large level sets, call it once
+// per class: see [Count.Classes].
 func (c Count) Next(state int, token int32) int {
 	if !slices.Contains(c.Levels, token) {
 		return state
@@ -89,7 +89,7 @@ func (c Count) Next(state int, token int32) int {
 	return state
 }
 
-// Accepting reports whether the count state is at least Min.
+// Accepting reports whether state, a count, is at least Min.
 func (c Count) Accepting(state int) bool { return state >= c.Min }
 
 // Classes distinguishes the levels that count from the others.
@@ -144,10 +144,10 @@ func (c Count) membership(levels int) []bool {
 	return in
 }
 
-// Counting languages depend only on how many sites take one of some levels. [Count] is
-// one, by value, by pointer and embedded in a struct. A consumer of a Counting language
-// need not walk an automaton: the effect of one site on the count does not depend on the
-// other sites.
+// Counting is implemented by languages that depend only on how many sites take one of some
+// levels, such as [Count], used by value, by pointer or embedded in a struct. A consumer of
+// a Counting language need not walk an automaton, since the effect of one site on the count
+// does not depend on the other sites.
 type Counting interface {
 	Automaton
 
@@ -156,8 +156,8 @@ type Counting interface {
 	//
 	//	least ≤ #{i : x_i ∈ levels} ≤ most.
 	//
-	// levels may hold a level twice, or levels that a model does not have. least is 0 if
-	// there is no lower bound and most is [Unbounded] if there is no upper one. The slice
-	// must not be modified.
+	// levels may contain duplicates and levels that a model does not have. least is 0 if
+	// there is no lower bound, and most is [Unbounded] if there is no upper bound. The
+	// slice must not be modified.
 	Counts() (levels []int32, least, most int)
 }

@@ -9,25 +9,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// DFA is the minimal automaton of its language as a dense table over token
-// classes. No state is dead, the start state is 0, states are numbered in the
-// order of a breadth-first search and classes by their first token, so that two
-// DFAs over the same levels have the same language exactly if their tables are
-// equal.
+// DFA is the minimal automaton of its language as a dense table over token classes. No
+// state is dead, the start state is 0, states are numbered in breadth-first order, and
+// classes by their first token. Two DFAs over the same levels therefore have the same
+// language if and only if their tables are equal.
 type DFA struct {
 	table automata.Table
 	name  string
 }
 
-// Named returns the same language with a name for messages, such as its pattern. Names
-// have no other effect.
+// Named returns the same language with a name, such as its pattern, which is used in
+// messages only.
 func (d *DFA) Named(name string) *DFA {
 	n := *d
 	n.name = name
 	return &n
 }
 
-// String returns the name, if there is one.
+// String returns the name if the DFA has one.
 func (d *DFA) String() string {
 	if d.name == "" {
 		return "constraint.DFA"
@@ -44,17 +43,17 @@ func (d *DFA) States() int { return d.table.States() }
 // Start returns 0.
 func (d *DFA) Start() int { return 0 }
 
-// Levels returns the number of tokens that the table knows; others are dead.
+// Levels returns the number of tokens in the table; all other tokens are dead.
 func (d *DFA) Levels() int { return d.table.Levels() }
 
-// Next looks the successor up in the table.
+// Next returns the successor from the table.
 func (d *DFA) Next(state int, token int32) int { return d.table.Next(state, token) }
 
 // Accepting reports whether the sequence may end in state.
 func (d *DFA) Accepting(state int) bool { return d.table.Accepting(state) }
 
-// Classes returns the token classes. With levels = Levels() the slice is the
-// automaton's own; tokens beyond form a class of their own.
+// Classes returns the token classes. If levels = Levels(), the slice is the automaton's
+// own. Tokens beyond the table form a class of their own.
 func (d *DFA) Classes(levels int) (of []int32, n int) { return d.table.Classes(levels) }
 
 // Table returns the transitions next[s·classes + c]; the slice is the
@@ -64,8 +63,8 @@ func (d *DFA) Table() (next []int32, classes int) { return d.table.Table() }
 // dfaMagic begins the binary form.
 const dfaMagic = "gibbsite.dfa.1\n"
 
-// AppendBinary implements encoding.BinaryAppender: the table with a checksum, in
-// a form that any version since v0.1 reads.
+// AppendBinary implements encoding.BinaryAppender. It writes the table and a checksum in a
+// format that every version since v0.1 can read.
 func (d *DFA) AppendBinary(b []byte) ([]byte, error) {
 	t := &d.table
 	body := wire.AppendInts(nil, len(t.Class), t.Width, len(t.Final), len(d.name))
@@ -88,8 +87,8 @@ func flag(b bool) byte {
 // MarshalBinary implements encoding.BinaryMarshaler; see [DFA.AppendBinary].
 func (d *DFA) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler on a zero DFA: [ReadDFA]
-// within the default [Limits], for packages that decode. On an error d is as it was.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler on a zero DFA, as [ReadDFA] with
+// the default [Limits]. On an error d is unchanged.
 func (d *DFA) UnmarshalBinary(b []byte) error {
 	m, err := ReadDFA(context.Background(), b, Limits{})
 	if err != nil {
@@ -98,10 +97,10 @@ func (d *DFA) UnmarshalBinary(b []byte) error {
 	return d.become(m)
 }
 
-// ReadDFA returns the language that [DFA.AppendBinary] wrote. The table is minimised
-// again, so that the promises of a DFA hold for files of any origin; that takes O(n log
-// n) steps for n entries. The error states what is damaged or out of range, is a
-// [*LimitError], or is the cause of the context.
+// ReadDFA returns the language that [DFA.AppendBinary] wrote. It minimises the table again,
+// in O(n log n) steps for n entries, so that the guarantees of [DFA] hold for files of any
+// origin. The error states what is damaged or out of range, is a [*LimitError], or is the
+// context's cause.
 func ReadDFA(ctx context.Context, b []byte, limits Limits) (*DFA, error) {
 	body, err := wire.Body(b, dfaMagic)
 	if err != nil {
@@ -146,15 +145,16 @@ type dfaJSON struct {
 	Accepting []bool  `json:"accepting"`
 }
 
-// MarshalJSON implements json.Marshaler: {"name", "class", "classes", "next",
-// "accepting"}, class by token, next states × classes with −1 for dead.
+// MarshalJSON implements json.Marshaler. The object has the members "name", "class"
+// (indexed by token), "classes", "next" (states × classes, with −1 for dead) and
+// "accepting".
 func (d *DFA) MarshalJSON() ([]byte, error) {
 	t := &d.table
 	return json.Marshal(dfaJSON{d.name, t.Class, t.Width, t.To, t.Final})
 }
 
-// UnmarshalJSON implements json.Unmarshaler on a zero DFA, within the default [Limits].
-// The error states what is out of range; d is then as it was.
+// UnmarshalJSON implements json.Unmarshaler on a zero DFA, within the default [Limits]. The
+// error states what is out of range. On an error d is unchanged.
 func (d *DFA) UnmarshalJSON(b []byte) error {
 	var j dfaJSON
 	if err := json.Unmarshal(b, &j); err != nil {
@@ -173,7 +173,7 @@ func (d *DFA) UnmarshalJSON(b []byte) error {
 	return d.become(m)
 }
 
-// become makes a zero DFA what was read.
+// become sets a zero DFA to what was read.
 func (d *DFA) become(m *DFA) error {
 	if len(d.table.Final) > 0 {
 		return fmt.Errorf("constraint: DFA: reading into a language that is there already, want a zero DFA")

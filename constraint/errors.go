@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// ErrInfeasible means that no sequence satisfies a constraint. Errors of this module with
-// this meaning wrap it and name the constraint.
+// ErrInfeasible means that no sequence satisfies a constraint. All errors of this module
+// with this meaning wrap ErrInfeasible and name the constraint.
 var ErrInfeasible = errors.New("no sequence satisfies the constraint")
 
-// LimitError is the error of something that grew beyond its bound.
+// LimitError reports that something grew beyond its bound.
 type LimitError struct {
 	What         string // what was counted, for instance "Regexp: states"
-	Value, Bound int    // Value > Bound; Value is the first count seen to be so
+	Value, Bound int    // the first count seen above Bound
 }
 
 // Error names what grew, by how much, and its bound.
@@ -20,10 +20,10 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("constraint: %s = %d, want ≤ %d", e.What, e.Value, e.Bound)
 }
 
-// ArgumentError is the error of an argument that is out of its range.
+// ArgumentError reports an argument that is out of range.
 type ArgumentError struct {
 	Func, Arg string // "NewMask", "levels"
-	Value     any    // what it was
+	Value     any    // the value passed
 	Want      string // "≥ 1"
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
-// Intersection is the language of the sequences that all parts accept. It is
-// a lazy product: its state is the tuple of the states of the parts, written
-// as one number in mixed radix, and no table exists.
+// Intersection is the language of the sequences that all parts accept. It is a lazy
+// product: a state is the tuple of the parts' states, encoded as one number in mixed radix,
+// and no table is built.
 type Intersection struct {
 	parts  []Automaton
 	radix  []int
@@ -17,21 +17,20 @@ type Intersection struct {
 	mask   *Mask
 }
 
-// Product languages are intersections that know their parts, as an [Intersection] does.
-// [Intersect] replaces them by their parts.
+// Product is implemented by intersections that know their parts, such as [Intersection].
+// [Intersect] replaces a Product by its parts.
 type Product interface {
 	Automaton
 
-	// Parts returns the languages whose intersection this is. The slice must
-	// not be modified.
+	// Parts returns the languages that are intersected. The slice must not be modified.
 	Parts() []Automaton
 }
 
-// Intersect returns the language of the sequences that every part accepts, all sequences
-// if there is no part. Products of products are flattened, and masks are kept separate
-// from the rest (see [Split]). The error is a [*LimitError] if the numbers of states
-// multiply beyond 2⁶² (2³⁰ where int has 32 bits), in which case [Compile] a part first,
-// or that of a part's Validate.
+// Intersect returns the language of the sequences that every part accepts; without parts,
+// it is the language of all sequences. Products of products are flattened, and masks are
+// kept separate from the rest (see [Split]). The error is that of a part's Validate, or a
+// [*LimitError] if the numbers of states multiply beyond 2⁶² (2³⁰ where int has 32 bits).
+// In that case, [Compile] a part first.
 func Intersect(parts ...Automaton) (*Intersection, error) {
 	if err := given("Intersect", parts); err != nil {
 		return nil, err
@@ -99,11 +98,11 @@ func flatten(flat []Automaton, parts ...Automaton) []Automaton {
 // intersection's own and must not be modified.
 func (p *Intersection) Parts() []Automaton { return p.parts }
 
-// Split returns the intersection of the parts without their masks, and the mask that
-// allows what all their masks allow, nil if there is none.
+// Split returns the intersection of the parts without their masks, and one mask that allows
+// what all the parts' masks allow, or nil if there is no mask.
 func (p *Intersection) Split() (rest Automaton, mask *Mask) { return p.rest, p.mask }
 
-// String names the parts.
+// String returns the names of the parts.
 func (p *Intersection) String() string {
 	names := make([]string, len(p.parts))
 	for i, a := range p.parts {
@@ -125,7 +124,7 @@ func (p *Intersection) Start() int {
 	return s
 }
 
-// Next moves every part; the tuple is dead as soon as one part is.
+// Next advances every part. The tuple is dead as soon as one part is.
 func (p *Intersection) Next(state int, token int32) int {
 	s, unit := 0, 1
 	for i, a := range p.parts {

@@ -12,10 +12,10 @@ import (
 // Watson 2000, algorithm 2). Common beginnings and common endings are stored
 // once.
 //
-// As an [Automaton] its language is the set; the [Complement] is novelty. The zero value
-// is an empty set ready to use. A Lexicon may be read by several goroutines, but not
-// while one adds to it. State numbers are valid until the next Add; products and
-// complements follow the set and need not be rebuilt.
+// As an [Automaton], a Lexicon accepts the sequences of the set, and its [Complement] is
+// novelty. The zero value is an empty set ready to use. A Lexicon may be read by several
+// goroutines, but not while one adds to it. State numbers are valid until the next Add.
+// Products and complements always reflect the current set and need not be rebuilt.
 type Lexicon struct {
 	store
 	seen  []bool         // tokens that occur, below rareToken
@@ -24,8 +24,8 @@ type Lexicon struct {
 	path  []int32
 }
 
-// Add adds x to the set and reports whether it was new. It takes O(len(x)) steps, does
-// not keep x, and panics on a negative token and on more than States() states.
+// Add adds x to the set and reports whether it was new. It takes O(len(x)) steps and does
+// not keep x. It panics on a negative token, or if more than States() states are needed.
 func (l *Lexicon) Add(x []int32) bool {
 	for i, t := range x {
 		if t < 0 {
@@ -94,9 +94,8 @@ func (l *Lexicon) Add(x []int32) bool {
 	}
 }
 
-// shares returns the depth from which on the states of the path are shared, now
-// that the new sequence ends in child as well: the ending may be a state of the
-// path itself.
+// shares returns the depth from which the states of the path are shared, now that the new
+// sequence also ends in child; that ending may be a state of the path itself.
 func (l *Lexicon) shares(child int32, shared int) int {
 	for i, p := range l.path {
 		if i == shared {
@@ -126,8 +125,8 @@ func (l *Lexicon) note(x []int32) {
 	}
 }
 
-// rareToken is the first token that is beyond vocabularies: a table up to it would
-// cost memory for what a single sequence claims.
+// rareToken is the first token that no real vocabulary has. A larger table by token would
+// let a single sequence claim its memory.
 const rareToken = 1 << 22
 
 func (l *Lexicon) knows(t int32) bool {
@@ -143,12 +142,12 @@ func (l *Lexicon) Contains(x []int32) bool { return Accepts(l, x) }
 // Len returns the number of sequences in the set.
 func (l *Lexicon) Len() int { return l.words }
 
-// Nodes returns the number of states that exist, the least of any deterministic automaton
-// of the set, the dead state not counted.
+// Nodes returns the number of states that exist, not counting the dead state. No
+// deterministic automaton of the set has fewer.
 func (l *Lexicon) Nodes() int { return max(1, len(l.node)-len(l.spareNode)) }
 
-// All yields the sequences of the set in lexicographic order. The slice is
-// overwritten by the next step.
+// All yields the sequences of the set in lexicographic order. The slice is overwritten in
+// the next iteration.
 func (l *Lexicon) All() iter.Seq[[]int32] {
 	return func(yield func([]int32) bool) {
 		if len(l.node) > 0 {
@@ -189,8 +188,8 @@ func (l *Lexicon) Accepting(state int) bool {
 	return uint(state) < uint(len(l.node)) && l.node[state].final
 }
 
-// Classes unites the tokens that no sequence uses. The classes of a growing
-// lexicon change.
+// Classes puts all tokens that no sequence uses into one class. The classes may change when
+// a sequence is added.
 func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 	return automata.ClassesBy(levels, func(t int32) int32 {
 		if l.knows(t) {
@@ -212,8 +211,8 @@ func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32,
 	return tokens, states
 }
 
-// AppendEdgesOf appends the transitions of each of the states, one after the other, as
-// [Lexicon.AppendEdges] does, and the length of tokens after each state to ends.
+// AppendEdgesOf appends the transitions of all given states, one state after the other, as
+// [Lexicon.AppendEdges] does. After each state it appends the length of tokens to ends.
 func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int) {
 	const crowd = 64
 	var heads [crowd]node

@@ -1,7 +1,7 @@
 package constraint
 
-// register finds the state of a lexicon that has given edges: a hash table of
-// states with open addressing and linear probing. The start is not in it.
+// register finds the state of a lexicon with given edges. It is a hash table of states with
+// open addressing and linear probing, and does not contain the start.
 type register struct {
 	slot []int32 // state, −1 empty; its hash is computed when it is needed
 	used int
@@ -71,7 +71,7 @@ func (r *register) grow(l *nodes) {
 	}
 }
 
-// remove takes state s out and moves back what was displaced by it.
+// remove removes state s and moves back the states that it displaced.
 func (r *register) remove(l *nodes, s int32) {
 	mask := uint32(len(r.slot) - 1)
 	i := hashOf(l.node[s].final, l.edges(s)) & mask

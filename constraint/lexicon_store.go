@@ -11,8 +11,8 @@ import (
 // bits. It does not change as the lexicon grows, so that products stay valid.
 const maxNodes = 1 << (22 + 8*(^uint(0)>>63))
 
-// store holds the states of a lexicon, each once: what equals a registered
-// state is that state, and what nothing leads to is free for the next.
+// store holds the states of a lexicon, each once: a state equal to a registered one is
+// replaced by that one, and a state that no edge leads to is freed for reuse.
 type store struct {
 	nodes
 	register  register
@@ -21,8 +21,7 @@ type store struct {
 	buf       []edge    // the state under construction
 }
 
-// intern returns the registered state with the edges l.buf, making one if
-// there is none.
+// intern returns the registered state with the edges l.buf, and makes one if there is none.
 func (l *store) intern(final bool) int32 {
 	if s := l.register.find(&l.nodes, final, l.buf); s >= 0 {
 		return s
@@ -106,9 +105,9 @@ func (l *store) freeEdges(at, n int32) {
 	l.spareEdge[c] = append(l.spareEdge[c], at)
 }
 
-// capacity returns how many edges a run of n can hold: up to a quarter more,
-// from four sizes per doubling, so that a state whose edges grow one by one does
-// not leave a run of every length behind.
+// capacity returns how many edges a run allocated for n can hold, up to a quarter more than
+// n. There are four sizes per doubling, so a state that gains edges one by one does not
+// leave a run of every length behind.
 func capacity(n int) int {
 	if n < 8 {
 		return n
@@ -126,8 +125,8 @@ func sizeClass(size int) int {
 	return 8*l + size>>l
 }
 
-// turn makes the edge e of the start, which is in no register: in place, because
-// the start of a large lexicon has an edge for every token.
+// turn sets the edge e of the start, which is not in the register. It works in place,
+// because the start of a large lexicon has an edge for every token.
 func (l *store) turn(e edge) {
 	l.node[e.to].refs++
 	edges := l.edges(0)

@@ -5,20 +5,19 @@ import (
 	"math/bits"
 )
 
-// Limits bound the states and the memory of a compilation; its context bounds the time.
-// Every compiler counts against all three as it goes: it asks its context again after a
-// bounded number of operations, whatever its input. The zero value is the recommended
-// setting.
+// Limits bounds the states and the memory of a compilation; the context bounds its time.
+// Every compiler checks all three as it runs, and checks the context after a bounded number
+// of operations, whatever the input. The zero value is the recommended setting.
 type Limits struct {
-	// States bounds the states of every automaton that is built on the way
-	// (before minimisation). 0 means 2¹⁸ = 262144: seven times the minimal
-	// automaton of 134 000 short strings (BenchmarkLexicon), and reached in a
-	// fraction of a second by a pattern that explodes (TestRegexpExplosion).
+	// States bounds the states of every intermediate automaton, before minimisation. 0
+	// means 2¹⁸ = 262144. That is seven times the size of the minimal automaton of 134 000
+	// short strings (BenchmarkLexicon), and a pattern that explodes reaches it in a
+	// fraction of a second (TestRegexpExplosion).
 	States int
 
-	// Bytes bounds the memory of tables, of state sets and of minimisation,
-	// which takes 36 bytes for each entry (state, token class) together. 0
-	// means 2²⁹, 512 MiB: 2¹⁸ states with 56 token classes.
+	// Bytes bounds the memory for tables, state sets and minimisation. Together they take
+	// 36 bytes for each entry (state, token class). 0 means 2²⁹ (512 MiB), enough for 2¹⁸
+	// states with 56 token classes.
 	Bytes int
 }
 
@@ -31,10 +30,10 @@ const (
 	bytesPerEntry = 36
 )
 
-// Check returns a [*LimitError] if an automaton under construction has more
-// states than l allows, or if its table entries (state, token class) and other
-// bytes take more memory, and an [*ArgumentError] for a negative limit. The
-// error begins with name, that of the function that builds it.
+// Check returns a [*LimitError] if an automaton under construction has more states than l
+// allows, or if its table entries (state, token class) and other bytes take more memory,
+// and an [*ArgumentError] for a negative limit. The error begins with name, the name of the
+// function that builds the automaton.
 func (l Limits) Check(name string, states, entries, other int) error {
 	switch {
 	case l.States < 0:

@@ -9,10 +9,10 @@ import (
 //
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
 //
-// It is used as a literal. On reals (Levels = 0), v is the series itself. On tokens
-// (Levels ≥ 1), v is the row-major table of sites × Levels probabilities, and a token
-// sequence stands for its one-hot table: entry i·Levels + l is 1 exactly if x_i = l. With
-// Levels = 0 a token stands for its level as a number.
+// It is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels
+// ≥ 1), v is the row-major table of sites × Levels probabilities, and a token sequence is
+// read as its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. With
+// Levels = 0, a token is read as the number of its level.
 //
 // Sums are accumulated in float64, in the order of the row, without fused
 // multiply-add.
@@ -22,10 +22,10 @@ type Linear struct {
 	Levels int
 }
 
-// Validate checks the system against the length n of v: lengths agree, indices
-// lie in 0…n−1, numbers are finite (a bound may be +Inf, which means none), and
-// n is a multiple of Levels. The error is an [*ArgumentError], or wraps
-// [ErrInfeasible] for a row 0 ≤ b with b < 0.
+// Validate checks the system against the length n of v: lengths agree, indices lie in
+// 0…n−1, numbers are finite (a bound may be +Inf, which means no bound), and n is a
+// multiple of Levels. The error is an [*ArgumentError], or wraps [ErrInfeasible] for a row
+// 0 ≤ b with b < 0.
 func (l Linear) Validate(n int) error {
 	switch {
 	case l.Levels < 0:
@@ -92,8 +92,8 @@ func (l Linear) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation stores A·v − B for the one-hot table of each state, or for its
-// levels as numbers where Levels = 0.
+// Violation stores A·v − B for each state, where v is the state's one-hot table, or its
+// levels as numbers if Levels = 0.
 func (l Linear) Violation(g []float64, x []int32) {
 	eachState(len(l.A), g, x, func(g []float64, x []int32) {
 		for j, r := range l.A {
@@ -149,9 +149,9 @@ func checkTable(sites, levels int) {
 	}
 }
 
-// Linear returns the bounds of c on the expected count of a table of sites ×
-// levels probabilities, in the order of [Count.Violation]; on one-hot tables
-// they are those of c.
+// Linear returns the bounds of c as bounds on the expected count under a table of sites ×
+// levels probabilities, in the order of [Count.Violation]. On one-hot tables they agree
+// with those of c.
 func (c Count) Linear(sites, levels int) Linear {
 	checkTable(sites, levels)
 	in := c.membership(levels)
@@ -171,10 +171,10 @@ func (c Count) Linear(sites, levels int) Linear {
 	return l
 }
 
-// Linear returns the bounds of s on the expected sum of a table of sites ×
-// levels probabilities, in the order of [Sum.Violation]; on one-hot tables they
-// are those of s. Levels without a weight count 0. It panics if the number of
-// sites is fixed and differs.
+// Linear returns the bounds of s as bounds on the expected sum under a table of sites ×
+// levels probabilities, in the order of [Sum.Violation]. On one-hot tables they agree with
+// those of s. Levels without a weight count as 0. It panics if the number of sites is fixed
+// and differs.
 func (s *Sum) Linear(sites, levels int) Linear {
 	if s.fixed && sites != len(s.rows) {
 		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))

@@ -8,20 +8,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Mask restricts the levels of single sites: x_i ∈ allowed_i for every site i that it
-// names. Later sites are free, and for a shorter sequence only its own sites count.
+// Mask restricts the levels of individual sites: x_i ∈ allowed_i for every site i that it
+// names. Later sites are unrestricted. For a shorter sequence, only the sites it has are
+// checked.
 //
-// As an [Automaton] its state is the number of sites passed. Consumers that
-// hold a weight for every (site, level) should take it out of the language
-// with [Split] and use [Mask.Apply].
+// As an [Automaton], its state is the number of sites passed. Consumers that hold a weight
+// for every (site, level) should separate the mask from the language with [Split] and use
+// [Mask.Apply].
 type Mask struct {
 	sites, levels int
 	words         int      // per site
 	bits          []uint64 // bit l of row i: level l is allowed at site i
 }
 
-// Masked languages can be split into a mask and the rest: [Mask] and [Intersection] are
-// Masked.
+// Masked is implemented by languages that can be split into a mask and the rest, such as
+// [Mask] and [Intersection].
 //
 // A mask is an automaton like any other: its state is the site. A consumer that has a
 // weight for every (site, level) is faster with weights of −Inf instead, because a mask
@@ -30,13 +31,13 @@ type Mask struct {
 type Masked interface {
 	Automaton
 
-	// Split returns the two parts: a sequence is in the language exactly if it is in rest
-	// and mask allows every token of it. mask is nil if there is none.
+	// Split returns the two parts. A sequence is in the language if and only if it is in
+	// rest and mask allows all its tokens. mask is nil if the language has no mask.
 	Split() (rest Automaton, mask *Mask)
 }
 
-// Split splits a language as [Masked.Split] does. For one that is not Masked, rest is the
-// language and mask is nil.
+// Split splits a language as [Masked.Split] does. If a is not Masked, rest is a and mask is
+// nil.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
 	check.Must("constraint: Split", "a", a)
 	if m, ok := a.(Masked); ok {
@@ -45,11 +46,10 @@ func Split(a Automaton) (rest Automaton, mask *Mask) {
 	return a, nil
 }
 
-// NewMask returns the mask that allows the levels allowed[i] at site i, all
-// levels where allowed[i] is nil, and none where it is empty but not nil.
-// Tokens outside 0…levels−1 are never allowed at the sites named. The error is
-// an [*ArgumentError], or wraps [ErrInfeasible] if a site is left without a
-// level. It keeps none of the slices.
+// NewMask returns the mask that allows the levels allowed[i] at site i. A nil allowed[i]
+// allows all levels; an empty non-nil one allows none. Tokens outside 0…levels−1 are not
+// allowed at any of the len(allowed) sites. The slices are not kept. The error is an
+// [*ArgumentError], or wraps [ErrInfeasible] if a site is left without a level.
 func NewMask(levels int, allowed [][]int32) (*Mask, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"NewMask", "levels", levels, "≥ 1"}
@@ -81,7 +81,7 @@ func NewMask(levels int, allowed [][]int32) (*Mask, error) {
 
 func (m *Mask) allow(site, level int) { m.bits[site*m.words+level/64] |= 1 << (level % 64) }
 
-// Shape returns the number of sites that the mask names and of levels.
+// Shape returns the number of sites that the mask names and the number of levels.
 func (m *Mask) Shape() (sites, levels int) { return m.sites, m.levels }
 
 // Allows reports whether site may take the level token.
@@ -116,7 +116,7 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
-// Split returns the language of all sequences, and m.
+// Split returns the language of all sequences as the rest, and m as the mask.
 func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 
 // States returns one more than the number of sites.
@@ -125,7 +125,7 @@ func (m *Mask) States() int { return m.sites + 1 }
 // Start returns 0.
 func (m *Mask) Start() int { return 0 }
 
-// Next counts the site, or is dead if the mask does not allow the token there.
+// Next returns the next site, or −1 (dead) if the mask does not allow token at this one.
 func (m *Mask) Next(state int, token int32) int {
 	if !m.Allows(state, token) {
 		return -1
@@ -133,10 +133,10 @@ func (m *Mask) Next(state int, token int32) int {
 	return min(state+1, m.sites)
 }
 
-// Accepting is always true: a mask does not restrict the length.
+// Accepting returns true: a mask does not restrict the length.
 func (m *Mask) Accepting(int) bool { return true }
 
-// Classes unites levels that are allowed at the same sites.
+// Classes puts levels that are allowed at the same sites into one class.
 func (m *Mask) Classes(levels int) (of []int32, n int) {
 	column := make([]byte, m.sites)
 	return automata.ClassesBy(levels, func(t int32) string {

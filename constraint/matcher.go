@@ -5,9 +5,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// matcher looks for words of tokens in a sequence: the automaton of Aho and
-// Corasick (1975), whose state is the longest suffix of the sequence that
-// begins a word.
+// matcher finds words of tokens in a sequence. It is the automaton of Aho and Corasick
+// (1975), whose state is the longest suffix of the sequence that begins a word.
 type matcher struct {
 	of      []int32 // class of each token that occurs in a word; 0 for others
 	classes int
@@ -16,17 +15,17 @@ type matcher struct {
 	until   bool     // accept once a word has been found (ContainsAny), or as long as none has (Avoids)
 }
 
-// ContainsAny returns the language of the sequences in which at least one of
-// the words occurs as consecutive tokens. Words may overlap and contain each
-// other; no word gives the empty language. An empty word is an
-// [*ArgumentError], and more than 2²⁶ table entries (nodes × different tokens)
-// are a [*LimitError]. Building and memory take O(nodes·different tokens).
+// ContainsAny returns the language of the sequences in which at least one of the words
+// occurs as consecutive tokens. Words may overlap and contain each other. Without words,
+// the language is empty. The error is an [*ArgumentError] for an empty word, and a
+// [*LimitError] if the table needs more than 2²⁶ entries (nodes × distinct tokens). Time
+// and memory are O(nodes·distinct tokens).
 func ContainsAny(words ...[]int32) (Automaton, error) {
 	return newMatcher("ContainsAny", words, true)
 }
 
-// Avoids returns the language of the sequences in which none of the words
-// occurs; it is the complement of [ContainsAny], with the same errors.
+// Avoids returns the language of the sequences in which none of the words occurs. It is the
+// complement of [ContainsAny] and has the same errors.
 func Avoids(words ...[]int32) (Automaton, error) { return newMatcher("Avoids", words, false) }
 
 // String returns the name of the function that builds the language, for errors.
@@ -70,8 +69,8 @@ func newMatcher(name string, words [][]int32, until bool) (*matcher, error) {
 // maxEntries bounds the table, to 256 MiB.
 const maxEntries = 1 << 26
 
-// maxToken bounds the tokens of words, for which a table by token exists. It is
-// far above every vocabulary.
+// maxToken bounds the tokens of words, since they index a table. It is far above every
+// vocabulary.
 const maxToken = 1 << 24
 
 // buildTrie builds the trie of the words; missing edges are −1.
@@ -183,10 +182,10 @@ type contains struct {
 // each: 2²⁰ sets.
 const maxWords = 20
 
-// Contains returns the language of the sequences in which every one of the words occurs
-// as consecutive tokens; words may overlap. Without words it is the language of all
-// sequences. More than 20 words are a [*LimitError], since the state is the set of words
-// seen; the other errors are those of [ContainsAny].
+// Contains returns the language of the sequences in which every one of the words occurs as
+// consecutive tokens; words may overlap. Without words, it is the language of all
+// sequences. The error is a [*LimitError] for more than 20 words, since a state records the
+// set of words seen; other errors are those of [ContainsAny].
 func Contains(words ...[]int32) (Automaton, error) {
 	if len(words) > maxWords {
 		return nil, &LimitError{"Contains: words", len(words), maxWords}

@@ -2,12 +2,12 @@ package constraint
 
 import "fmt"
 
-// Residue is the language of the sequences whose weighted sum has one of some
+// Residue is the language of the sequences whose weighted sum has one of the given
 // residues,
 //
 //	Σ_i w_i(x_i) mod m ∈ residues,
 //
-// as check digits require: an IBAN is 1 modulo 97.
+// as check digits require. An IBAN, for example, is 1 modulo 97.
 type Residue struct {
 	weights
 	modulus int
@@ -17,20 +17,19 @@ type Residue struct {
 // maxModulus keeps the table of good residues small.
 const maxModulus = 1 << 24
 
-// NewResidue returns the sequences of any length with Σ_i weights[x_i] mod
-// modulus among residues, counted 0…modulus−1 also for negative sums. Tokens
+// NewResidue returns the language of the sequences of any length with Σ_i weights[x_i] mod
+// modulus among residues. The residue lies in 0…modulus−1, even for negative sums. Tokens
 // beyond the weights are dead. weights is copied.
 //
-// 1 ≤ modulus ≤ 2²⁴, residues lie in 0…modulus−1 and weights within ±2²⁰;
-// otherwise the error is an [*ArgumentError]. It wraps [ErrInfeasible] if there
-// is no residue.
+// The error is an [*ArgumentError] unless 1 ≤ modulus ≤ 2²⁴, residues lie in 0…modulus−1
+// and weights within ±2²⁰. It wraps [ErrInfeasible] if residues is empty.
 func NewResidue(weights []int, modulus int, residues ...int) (*Residue, error) {
 	return newResidue("NewResidue", [][]int{weights}, false, modulus, residues)
 }
 
-// NewSiteResidue returns the sequences of exactly len(weights) tokens with
-// Σ_i weights[i][x_i] mod modulus among residues. Tokens beyond the weights of a
-// site are dead. Arguments and errors are those of [NewResidue].
+// NewSiteResidue returns the language of the sequences of exactly len(weights) tokens with
+// Σ_i weights[i][x_i] mod modulus among residues. Tokens beyond the weights of a site are
+// dead. Arguments and errors are those of [NewResidue].
 func NewSiteResidue(weights [][]int, modulus int, residues ...int) (*Residue, error) {
 	return newResidue("NewSiteResidue", weights, true, modulus, residues)
 }
@@ -59,8 +58,8 @@ func newResidue(name string, rows [][]int, fixed bool, modulus int, residues []i
 	return r, nil
 }
 
-// States returns the number of residues, times sites + 1 where the number of
-// sites is fixed.
+// States returns the number of residues, multiplied by sites + 1 if the number of sites is
+// fixed.
 func (r *Residue) States() int {
 	if r.fixed {
 		return r.modulus * (len(r.rows) + 1)
@@ -71,8 +70,8 @@ func (r *Residue) States() int {
 // Start returns the residue 0.
 func (r *Residue) Start() int { return 0 }
 
-// Next adds the weight of token; the state is site·modulus + residue, the site
-// only if the number of sites is fixed.
+// Next adds the weight of token. The state is the residue, plus site·modulus if the number
+// of sites is fixed.
 func (r *Residue) Next(state int, token int32) int {
 	if state < 0 {
 		panic(fmt.Sprintf("constraint: Residue: state = %d, want ≥ 0", state))
@@ -91,7 +90,8 @@ func (r *Residue) Next(state int, token int32) int {
 	return site*r.modulus + r.reduce(residue+w)
 }
 
-// Accepting reports whether the residue is good and the sequence complete.
+// Accepting reports whether the residue is one of those allowed and the sequence is
+// complete.
 func (r *Residue) Accepting(state int) bool {
 	if state < 0 {
 		panic(fmt.Sprintf("constraint: Residue: state = %d, want ≥ 0", state))
@@ -99,7 +99,7 @@ func (r *Residue) Accepting(state int) bool {
 	return r.good[state%r.modulus] && (!r.fixed || state/r.modulus == len(r.rows))
 }
 
-// Classes unites tokens whose weights are congruent at every site.
+// Classes puts tokens whose weights are congruent at every site into one class.
 func (r *Residue) Classes(levels int) (of []int32, n int) { return r.classes(levels, r.reduce) }
 
 // reduce returns v mod modulus in 0…modulus−1.

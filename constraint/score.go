@@ -6,9 +6,9 @@ import "fmt"
 //
 //	g(v) = F(v) − Threshold ≤ 0,
 //
-// with its gradient on one sample (see [Smooth] for the shape of v). If the function that
-// matters is not smooth, Decide evaluates it on tokens. It is used as a literal. The
-// functions are called from several goroutines at once.
+// with its gradient, on one sample (see [Smooth] for the shape of v). If the function of
+// interest is not smooth, set Decide to evaluate it on tokens. A Score is used as a
+// literal. Its functions may be called from several goroutines at once.
 type Score struct {
 	// F evaluates the score of one sample. NaN means that the evaluation failed.
 	F func(v []float32) float64
@@ -16,20 +16,21 @@ type Score struct {
 	// Gradient adds weight·∂F/∂v at v to dst.
 	Gradient func(dst, v []float32, weight float64)
 
-	// Threshold is the largest score that is feasible, in units of the score.
+	// Threshold is the largest feasible score, in units of the score.
 	Threshold float64
 
-	// Decide evaluates the score that decides about a token sequence; F is then a
-	// surrogate that only guides a search. Only Violation needs Decide or DecideAll.
+	// Decide evaluates the score that decides whether a token sequence is feasible. F is
+	// then a surrogate that only guides the search. Only Violation needs Decide or
+	// DecideAll.
 	Decide func(x []int32) float64
 
-	// DecideAll, if not nil, is called instead of Decide. It stores the scores of
-	// len(dst) states, row-major in x, in one call, which is faster for networks.
+	// DecideAll, if not nil, is called instead of Decide. It stores the scores of len(dst)
+	// states, the rows of x, in one call, which is faster for networks.
 	DecideAll func(dst []float64, x []int32)
 }
 
-// Validate returns an [*ArgumentError] if there is neither F nor a Decide, if F
-// has no Gradient, or if Threshold is NaN.
+// Validate returns an [*ArgumentError] if F, Decide and DecideAll are all nil, if F is set
+// without Gradient, or if Threshold is NaN.
 func (s Score) Validate() error {
 	switch {
 	case s.F == nil && !s.Decides():
@@ -42,11 +43,10 @@ func (s Score) Validate() error {
 	return nil
 }
 
-// Leads reports whether there is an F: whether Value and Pull may be called.
+// Leads reports whether F is set, so that Value and Pull may be called.
 func (s Score) Leads() bool { return s.F != nil }
 
-// Decides reports whether there is a Decide or DecideAll: whether Violation may be
-// called.
+// Decides reports whether Decide or DecideAll is set, so that Violation may be called.
 func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 
 // Len returns 1.
@@ -77,8 +77,8 @@ func (s Score) Pull(dst, v []float32, w []float64) {
 	s.Gradient(dst, v, w[0])
 }
 
-// Violation stores Decide(x) − Threshold for every state. It panics if there is
-// neither Decide nor DecideAll.
+// Violation stores Decide(x) − Threshold for every state x. It panics if neither Decide nor
+// DecideAll is set.
 func (s Score) Violation(g []float64, x []int32) {
 	switch {
 	case s.DecideAll != nil:

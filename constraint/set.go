@@ -3,16 +3,15 @@ package constraint
 import "fmt"
 
 // Set is a system of inequalities g_j(x) ≤ 0 on token sequences. g is signed: a negative
-// value is the distance by which x satisfies the inequality. Package constrainttest
-// checks the contract of a set.
+// value is the margin by which x satisfies the inequality. Package constrainttest checks
+// the contract of a set.
 type Set interface {
 	// Len returns the number of inequalities.
 	Len() int
 
-	// Violation stores g[s,j] = g_j(x[s]) for one or more states: g has
-	// states·Len() entries, row-major, and x has states rows of equal length,
-	// so that the number of states is len(g)/Len(). It panics where lengths
-	// do not divide.
+	// Violation stores g[s,j] = g_j(x[s]) for one or more states: g has states·Len()
+	// entries, row-major, and x has states rows of equal length, so the number of states is
+	// len(g)/Len(). It panics if the lengths do not divide evenly.
 	Violation(g []float64, x []int32)
 }
 
@@ -25,9 +24,9 @@ type Smooth interface {
 	// Value stores g[j] = g_j(v). It panics unless len(g) = Len().
 	Value(g []float64, v []float32)
 
-	// Pull adds the vector–Jacobian product wᵀ·∂g/∂v at v, which is the gradient of Σ_j
-	// w_j·g_j, to dst: dst[i] += Σ_j w_j·∂g_j/∂v_i. In reverse-mode differentiation it is
-	// the pullback of w. It panics unless len(dst) = len(v) and len(w) = Len().
+	// Pull adds the vector–Jacobian product wᵀ·∂g/∂v at v to dst: dst[i] += Σ_j
+	// w_j·∂g_j/∂v_i. This is the gradient of Σ_j w_j·g_j, and the pullback of w in
+	// reverse-mode differentiation. It panics unless len(dst) = len(v) and len(w) = Len().
 	Pull(dst, v []float32, w []float64)
 }
 
@@ -56,8 +55,8 @@ func eachState(n int, g []float64, x []int32, f func(g []float64, x []int32)) {
 }
 
 // Curved is a system of smooth inequalities g_j(z) ≤ 0 on a series in float64, for
-// consumers that need more digits than a [Smooth] has. Methods are called from several
-// goroutines at once.
+// consumers that need more precision than a [Smooth] offers. Methods may be called from
+// several goroutines at once.
 type Curved interface {
 	// Len returns the number of inequalities.
 	Len() int

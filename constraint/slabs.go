@@ -11,13 +11,13 @@ import (
 //
 //	Lower_j ≤ Σ_k A[j].Value[k]·v[A[j].Index[k]] ≤ Upper_j.
 //
-// A side that is −Inf or +Inf is open; equal sides make an equation. It is used
-// as a literal. As a [Smooth], row j is the larger of its two inequalities,
+// An infinite bound means that the side is open, and equal bounds make an equation. Slabs
+// is used as a literal. As a [Smooth], the value of row j is the larger of its two
+// violations,
 //
 //	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v),
 //
-// whose derivative jumps in the middle of the slab, where it takes the upper
-// side.
+// whose derivative jumps in the middle of the slab; there, that of the upper side is used.
 type Slabs struct {
 	A            []Row
 	Lower, Upper []float64
@@ -32,15 +32,15 @@ func (l Linear) Slabs() Slabs {
 	return Slabs{A: l.A, Lower: lower, Upper: l.B}
 }
 
-// Split returns the system as slabs. There are no curved inequalities.
+// Split returns the system as slabs, without curved inequalities.
 func (l Linear) Split() (Slabs, Curved) { return l.Slabs(), nil }
 
-// Split returns the system itself. There are no curved inequalities.
+// Split returns the system itself, without curved inequalities.
 func (s Slabs) Split() (Slabs, Curved) { return s, nil }
 
 // Validate checks the system against the length n of v: lengths agree, indices lie in
 // 0…n−1, entries are finite, no bound is NaN, and no Lower is +Inf and no Upper −Inf. The
-// error is an [*ArgumentError], or wraps [ErrInfeasible] for a row whose sides contradict
+// error is an [*ArgumentError], or wraps [ErrInfeasible] for a row whose bounds contradict
 // each other.
 func (s Slabs) Validate(n int) error {
 	if len(s.Lower) != len(s.A) || len(s.Upper) != len(s.A) {

@@ -10,9 +10,9 @@ import (
 //
 //	lower ≤ Σ_i w_i(x_i) ≤ upper,
 //
-// with integer weights. It is a language and a [Set]. [NewSum] is for sequences of any
-// length, [NewSiteSum] for a fixed number of sites. Use NewSiteSum for weights of both
-// signs: it knows what the remaining sites can add.
+// with integer weights. It is both a language and a [Set]. [NewSum] is for sequences of any
+// length, [NewSiteSum] for a fixed number of sites. For weights of both signs use
+// NewSiteSum, which knows how much the remaining sites can add.
 type Sum struct {
 	weights
 	lower, upper int
@@ -27,20 +27,19 @@ type Sum struct {
 	from, to, offset []int
 }
 
-// maxSum bounds partial sums, so that their number fits an int of 32 bits.
+// maxSum bounds partial sums, so that the number of them fits in a 32-bit int.
 const maxSum = 1<<29 - 1
 
-// NewSum returns the sequences of any length with lower ≤ Σ_i weights[x_i] ≤
-// upper; math.MinInt and math.MaxInt leave a side open. Tokens beyond the
-// weights are dead. weights is copied.
+// NewSum returns the language of the sequences of any length with lower ≤ Σ_i weights[x_i]
+// ≤ upper; math.MinInt and math.MaxInt leave a side open. Tokens beyond the weights are
+// dead. weights is copied.
 //
-// With weights of both signs, a partial sum beyond ±(2²⁹−1), which takes 512 sites or
-// more, is dead. Since partial sums may go that far and come back, the language cannot be
+// With weights of both signs, a partial sum beyond ±(2²⁹−1) is dead; reaching it takes 512
+// sites or more. Since partial sums may go that far and come back, the language cannot be
 // compiled to a table.
 //
-// Weights are at most 2²⁰, finite bounds at most 2²⁹−1 in absolute value;
-// otherwise the error is an [*ArgumentError]. It wraps [ErrInfeasible] if
-// lower > upper.
+// The error is an [*ArgumentError] if a weight exceeds 2²⁰ or a finite bound exceeds 2²⁹−1
+// in absolute value. It wraps [ErrInfeasible] if lower > upper.
 func NewSum(weights []int, lower, upper int) (*Sum, error) {
 	s, err := newSum("NewSum", [][]int{weights}, false, lower, upper)
 	if err != nil {
@@ -65,13 +64,13 @@ func NewSum(weights []int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// NewSiteSum returns the sequences of exactly len(weights) tokens with lower ≤ Σ_i
-// weights[i][x_i] ≤ upper; math.MinInt and math.MaxInt leave a side open. Tokens beyond
-// the weights of a site are dead. Rows may share memory; they are copied.
+// NewSiteSum returns the language of the sequences of exactly len(weights) tokens with
+// lower ≤ Σ_i weights[i][x_i] ≤ upper; math.MinInt and math.MaxInt leave a side open.
+// Tokens beyond the weights of a site are dead. The rows are copied and may share memory.
 //
-// Weights and bounds have the range of [NewSum]. The error wraps [ErrInfeasible] if lower
-// > upper or if the extremes of the sites do not reach the bounds, and is a [*LimitError]
-// if more than 2²⁹−1 partial sums must be distinguished.
+// Weights and bounds have the same ranges as in [NewSum]. The error wraps [ErrInfeasible]
+// if lower > upper or if the sites cannot reach the bounds, and is a [*LimitError] if more
+// than 2²⁹−1 partial sums must be distinguished.
 func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	s, err := newSum("NewSiteSum", weights, true, lower, upper)
 	if err != nil {
@@ -119,7 +118,7 @@ func (s *Sum) Finite() error {
 	return nil
 }
 
-// newSum checks what both forms need.
+// newSum checks what both forms require.
 func newSum(name string, rows [][]int, fixed bool, lower, upper int) (*Sum, error) {
 	if lower > upper {
 		return nil, infeasible("%s: lower = %s, want ≤ upper = %s", name, side(lower), side(upper))
@@ -148,8 +147,8 @@ func side(v int) string {
 	return fmt.Sprint(v)
 }
 
-// States returns the number of partial sums, over all sites where their number
-// is fixed.
+// States returns the number of partial sums, totalled over all sites if their number is
+// fixed.
 func (s *Sum) States() int {
 	if s.fixed {
 		return s.offset[len(s.offset)-1]
@@ -205,8 +204,7 @@ func (s *Sum) site(state int) int {
 	return sort.Search(len(s.rows), func(i int) bool { return s.offset[i+1] > state })
 }
 
-// Accepting reports whether the sum is within the bounds, and the sequence
-// complete.
+// Accepting reports whether the sum is within the bounds and the sequence is complete.
 func (s *Sum) Accepting(state int) bool {
 	if s.fixed {
 		return state >= s.offset[len(s.rows)]
@@ -215,7 +213,7 @@ func (s *Sum) Accepting(state int) bool {
 	return sum >= s.lower && sum <= s.upper
 }
 
-// Classes unites tokens that weigh the same at every site.
+// Classes puts tokens with the same weight at every site into one class.
 func (s *Sum) Classes(levels int) (of []int32, n int) {
 	return s.classes(levels, func(v int) int { return v })
 }
@@ -232,9 +230,9 @@ func (s *Sum) Len() int {
 	return n
 }
 
-// Violation stores, for each state, lower − sum if there is a lower bound, then
-// sum − upper if there is an upper one, in units of the weights. It panics if a
-// token has no weight, or if the number of sites is fixed and differs.
+// Violation stores, for each state, lower − sum if there is a lower bound, then sum − upper
+// if there is an upper one, in units of the weights. It panics if a token has no weight, or
+// if the number of sites is fixed and the state's differs.
 func (s *Sum) Violation(g []float64, x []int32) {
 	eachState(s.Len(), g, x, func(g []float64, x []int32) {
 		if s.fixed && len(x) != len(s.rows) {

@@ -67,8 +67,8 @@ func (w *weights) extremes(site int) (least, most int) {
 	return least, most
 }
 
-// classes unites tokens that weigh the same everywhere, after of is applied to
-// the weights.
+// classes puts tokens with the same weight at every site into one class, after applying of
+// to the weights.
 func (w *weights) classes(levels int, of func(v int) int) ([]int32, int) {
 	if levels < 0 || levels > math.MaxInt32 {
 		panic(fmt.Sprintf("constraint: levels = %d, want 0 … %d", levels, math.MaxInt32))

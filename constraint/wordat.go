@@ -2,25 +2,24 @@ package constraint
 
 import "github.com/gibbsite-go/gibbsite/internal/automata"
 
-// wordAt is the automaton of WordAt from the beginning. States, for the
-// n-th word: 2k is the gap after k < n words and 2k+1 the word after it, for
-// k < n−1; then the gap before the n-th word, then "found", then the states of
-// the lexicon as the n-th word goes on.
+// wordAt is the automaton of WordAt from the beginning. States, for the n-th word: 2k is
+// the gap after k < n words and 2k+1 the word after it, for k < n−1; then the gap before
+// the n-th word, then "found", then the states of the lexicon while the n-th word
+// continues.
 type wordAt struct {
 	words *Lexicon
 	n     int
 	gap   []bool // tokens that separate
 }
 
-// WordAt returns the language of the sequences whose n-th word is one of words,
-// where a word is a longest run of tokens that are not separators: the first is
-// n = 1, the last n = −1. A sequence with fewer than |n| words is not in it.
-// Tokens are those of the automaton; see text.WordAt for text.
+// WordAt returns the language of the sequences whose n-th word is one of words. A word is a
+// maximal run of tokens that are not separators; n = 1 is the first word, n = −1 the last.
+// A sequence with fewer than |n| words is not in the language. Words and separators are
+// tokens here; see text.WordAt for text.
 //
-// The error is an [*ArgumentError] if n = 0 or a word is empty or contains a
-// separator or a negative token, wraps [ErrInfeasible] if there are no words,
-// and is a [*LimitError] if n < −16: counted from the end, the state remembers
-// which of the last |n| words fit.
+// The error is an [*ArgumentError] if n = 0 or a word is empty or contains a separator or a
+// negative token, wraps [ErrInfeasible] if there are no words, and is a [*LimitError] if n
+// < −16: counting from the end, a state must record which of the last |n| words match.
 func WordAt(words [][]int32, n int, separators []int32) (Automaton, error) {
 	if n == 0 {
 		return nil, &ArgumentError{"WordAt", "n", 0, "≠ 0: 1 is the first word, −1 the last"}
@@ -122,10 +121,9 @@ func (w wordAt) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// wordFromEnd is the automaton from the end. Its state is place·2ⁿ + history:
-// bit i of history is set if the word i+1 before the current place fits, and
-// place is 0 in a gap, 1 in a word that does not fit, 2+s in a word at state s
-// of the lexicon.
+// wordFromEnd is the automaton from the end. Its state is place·2ⁿ + history: bit i of
+// history is set if the word i+1 before the current place matches. place is 0 in a gap, 1
+// in a word that does not match, and 2+s in a word at state s of the lexicon.
 type wordFromEnd struct {
 	wordAt
 	back int // −n

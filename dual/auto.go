@@ -12,23 +12,23 @@ import (
 )
 
 // Auto is the default rule, a stochastic Newton method that needs no settings. The dual's
-// Hessian is −Cov(g)/β. With C a mean of the batch covariances of g, weighted towards
-// late ones, Auto adds to λ the solution of
+// Hessian is −Cov(g)/β. Let C be the mean of the batch covariances of g, weighted towards
+// recent batches. Auto adds to λ the solution of
 //
 //	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2sβ)   over the δ that keep λ within its bounds
 //	                                    and |δ_j| ≤ 2β/sd(g_j)
 //
-// and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far, where h shrinks C towards its
-// diagonal, less as samples come in, and the gain s starts at 1 and falls as 2/(2+k). k
-// counts the steps, a step in the direction of the last ones as a fifth (Kesten 1958), and
-// starts again at 0 when an eighth of all steps were in one direction. A step changes the
-// distribution by one nat at most.
+// and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far. Here h shrinks C towards its
+// diagonal, less and less as samples accumulate, and the gain s starts at 1 and falls as
+// 2/(2+k). k counts the steps, where a step in the same direction as the recent ones counts
+// as a fifth (Kesten 1958); it restarts at 0 when an eighth of all steps were in one
+// direction. A step changes the distribution by at most one nat.
 //
-// C comes from earlier batches: the covariance of the present batch is correlated with
-// its mean ḡ, and the pair settles away from the optimum, on the unsafe side where events
-// are rare. The rule is invariant to the units of g and accepts dependent constraints. It
-// needs batches of at least two states. An update takes O(n²) for n multipliers, and as
-// much memory.
+// C is computed from earlier batches only: the covariance of the present batch is
+// correlated with its mean ḡ, and using both would bias the result, to the unsafe side for
+// rare events. The rule is invariant to the units of g and accepts dependent constraints.
+// It needs batches of at least two states. An update takes O(n²) time and memory for n
+// multipliers.
 type Auto struct{}
 
 // The constants are those of a study of the rule over problems of 1 to 500
@@ -162,9 +162,9 @@ func (u *auto) model(lambda []float64, b *Batch, step float64) {
 	}
 }
 
-// slow counts the step: one that goes on where the last ones went hardly counts. Multipliers
-// that still drift after an eighth of all steps are far away: a small gain would keep them
-// there.
+// slow counts the step; a step in the direction of the last ones hardly counts. Multipliers
+// that still drift after an eighth of all steps are far from the optimum, and a small gain
+// would keep them there.
 func (u *auto) slow(b *Batch) {
 	n := len(b.Mean)
 	along := 0.0
@@ -213,7 +213,7 @@ func sweeps(n int) int {
 	return max(least, min(64, autoWork/(n*n)))
 }
 
-// fields goes through what is remembered between updates.
+// fields goes through the state that is kept between updates.
 func (u *auto) fields(f *wire.Fields) {
 	f.Counts("a count of steps", &u.steps, &u.run, &u.learnt, &u.next)
 	f.Float64(&u.k)

@@ -7,21 +7,21 @@ import (
 )
 
 // Batch holds the violations of the present samples for one dual step: their mean, and
-// the violations themselves or their covariance. Inside a diffusion (package pdi) the mean is
-// a forecast, and neither of the other two is known: see [SpreadError].
+// either the violations themselves or their covariance. Inside a diffusion (package pdi)
+// the mean is a forecast, and neither G nor Cov is known: see [SpreadError].
 type Batch struct {
 	Step   int       // dual steps made before this one
 	States int       // samples in the batch
 	Beta   float64   // temperature
 	Mean   []float64 // ḡ, the mean violation over the batch
 	G      []float64 // violations of the states, States × n, row-major; nil if they are not known
-	Cov    []float64 // exact covariance of g, n × n; nil if it is that of G
+	Cov    []float64 // exact covariance of g, n × n; nil to compute it from G
 	Max    float64   // upper bound on multipliers, +Inf if there is none
-	Equal  []bool    // rows E[g_j] = 0, whose multipliers have either sign; nil means none
+	Equal  []bool    // rows E[g_j] = 0, with multipliers of either sign; nil means none
 }
 
-// SpreadError is the error of a rule that takes its step from the variance of the violations
-// and is given a batch that has neither G nor Cov.
+// SpreadError is the error of a rule whose steps depend on the variance of the violations
+// if the batch has neither G nor Cov.
 type SpreadError struct{ Rule string }
 
 func (e *SpreadError) Error() string {
@@ -51,7 +51,7 @@ func (b *Batch) Measure(g []float64) error {
 }
 
 // Variance stores the variances of the violations in v, one per row. Without Cov they are
-// those of G with the divisor States − 1, and zero if States = 1 or G is nil.
+// computed from G with the divisor States − 1, and are zero if States = 1 or G is nil.
 func (b *Batch) Variance(v []float64) {
 	n := len(b.Mean)
 	clear(v)
@@ -75,8 +75,9 @@ func (b *Batch) Variance(v []float64) {
 	}
 }
 
-// Covariance stores the covariance of the violations in c, n × n. Without Cov it is that
-// of G with the divisor States − 1, and zero if States = 1 or G is nil. It takes O(States·n²).
+// Covariance stores the covariance of the violations in c, n × n. Without Cov it is
+// computed from G with the divisor States − 1, and is zero if States = 1 or G is nil. It
+// takes O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)
@@ -112,7 +113,7 @@ func (b *Batch) bounds(j int) (low, high float64) {
 	return 0, b.Max
 }
 
-// clip returns v held within the range of multiplier j.
+// clip returns v clipped to the range of multiplier j.
 func (b *Batch) clip(j int, v float64) float64 {
 	low, high := b.bounds(j)
 	return min(max(v, low), high)

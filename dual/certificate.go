@@ -12,34 +12,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 )
 
-// Certificate measures how well multipliers meet the optimality conditions (Karush, Kuhn
-// and Tucker), with the Monte Carlo error of every figure.
+// Certificate measures how well multipliers satisfy the optimality conditions (Karush, Kuhn
+// and Tucker), with a Monte Carlo error for every figure.
 type Certificate struct {
 	Lambda      []float64 // λ̄
-	Violation   []float64 // mean of g_j: ≤ 0 is feasible, at equalities 0
+	Violation   []float64 // mean of g_j: feasible if ≤ 0 (for an equality, 0)
 	ViolationSE []float64 // its standard error
 	Slack       []float64 // λ̄_j times the violation: 0 at the optimum, in units of f0
 	SlackSE     []float64 // its standard error
-	RHat        []float64 // how far chains disagree, 1 if they do not; NaN where it is not defined
-	RHatLimit   []float64 // the largest RHat of chains that have converged; nil: no row has one
-	ESS         []float64 // independent draws with the same standard error; NaN where R-hat is
+	RHat        []float64 // disagreement of chains, 1 if they agree; NaN where not defined
+	RHatLimit   []float64 // the largest RHat of converged chains; nil if no row has one
+	ESS         []float64 // independent draws with the same standard error; NaN where RHat is
 
-	Steps  int  // dual steps, or draws per chain if Frozen, that it is computed from
+	Steps  int  // number of dual steps, or of draws per chain if Frozen, in the certificate
 	States int  // states per step
-	Frozen bool // drawn at λ̄, not along the trajectory
+	Frozen bool // the samples were drawn at λ̄, not along the trajectory
 
-	Rows []Row // what each row means
+	Rows []Row // meaning of each row
 
 	Max float64 // upper bound on every |λ_j|, +Inf if there is none
 
-	// Dual is D(λ̄), a lower bound on the optimum, if HasDual: the target can
-	// be enumerated and the certificate is a frozen one.
+	// Dual is D(λ̄), a lower bound on the optimum. It is valid if HasDual, which requires a
+	// frozen certificate and a target that can be enumerated.
 	Dual    float64
 	HasDual bool
 }
 
-// Residual returns the largest of all violations and of all |slacks|, 0 if all
-// are met.
+// Residual returns the largest of all violations and all |slacks|, or 0 if all conditions
+// hold.
 func (c *Certificate) Residual() float64 {
 	r := 0.0
 	for j, v := range c.Violation {
@@ -48,13 +48,13 @@ func (c *Certificate) Residual() float64 {
 	return r
 }
 
-// atMax is the part of Max from which a mean multiplier counts as being at it.
+// atMax is the fraction of Max from which a mean multiplier counts as being at Max.
 const atMax = 0.99
 
 // capped reports whether the multiplier of row j is at its bound.
 func (c *Certificate) capped(j int) bool { return math.Abs(c.Lambda[j]) >= float64(atMax*c.Max) }
 
-// disagrees reports whether chains do in row j.
+// disagrees reports whether the chains disagree in row j.
 func (c *Certificate) disagrees(j int) bool { return c.RHatLimit != nil && c.RHat[j] > c.RHatLimit[j] }
 
 // failures describes the rows that a tolerance does not allow, the worst ones first.
@@ -77,8 +77,8 @@ func (c *Certificate) failures(tol float64) string {
 	return strings.Join(parts, "; ")
 }
 
-// over returns by how many tolerances row j misses what it should, +Inf where chains disagree;
-// ≤ 0 if it does not.
+// over returns by how many tolerances row j misses its condition, or +Inf if the chains
+// disagree. The result is ≤ 0 if the condition holds.
 func (c *Certificate) over(j int, tol float64) float64 {
 	if c.disagrees(j) {
 		return math.Inf(1)
@@ -114,8 +114,8 @@ func (c *Certificate) reason(j int) (s string) {
 	return s
 }
 
-// held describes the rows whose multipliers are at their bound with a violation left; "" if
-// there are none, or too few steps to say.
+// held describes the rows whose multipliers are at their bound although the constraint is
+// violated. It returns "" if there are none, or too few steps to tell.
 func (c *Certificate) held() string {
 	var parts []string
 	for j, r := range c.Rows {
@@ -130,9 +130,9 @@ func (c *Certificate) held() string {
 // confidence of 97.7 % per figure.
 const confidence = 2
 
-// Converged reports whether chains agree in every row: an R-hat of at most 1.01, and what
-// chance explains in a short run. Where they do not, each of them has seen a part of the
-// distribution only, and standard errors mean little.
+// Converged reports whether the chains agree in every row: R-hat is at most 1.01 plus what
+// chance explains in a short run. If they disagree, each chain has seen only a part of the
+// distribution, and standard errors mean little.
 func (c *Certificate) Converged() bool {
 	for j := range c.Lambda {
 		if c.disagrees(j) {
@@ -142,8 +142,9 @@ func (c *Certificate) Converged() bool {
 	return true
 }
 
-// Holds reports whether chains agree, every violation is ≤ tol and every slack within
-// ±tol, two standard errors included. A row's own tolerance replaces tol for its violation.
+// Holds reports whether the chains agree, every violation is ≤ tol and every slack is
+// within ±tol, including two standard errors. A row's own tolerance replaces tol for its
+// violation.
 func (c *Certificate) Holds(tol float64) bool {
 	for j := range c.Lambda {
 		if !(c.over(j, tol) <= 0) {
@@ -154,9 +155,9 @@ func (c *Certificate) Holds(tol float64) bool {
 }
 
 // Gap returns −Σ_j λ̄_j E[g_j] and its standard error, an upper bound that treats the
-// slacks' errors as fully correlated. For a frozen certificate and feasible means it
-// bounds how far the distribution at λ̄ is above the optimum of the constrained problem:
-// its objective is D(λ̄) + Gap, and D(λ̄) is below the optimum.
+// slacks' errors as fully correlated. For a frozen certificate and feasible means, the gap
+// bounds how far the objective of the distribution at λ̄ is above the optimum of the
+// constrained problem: the objective is D(λ̄) + Gap, and D(λ̄) does not exceed the optimum.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v
@@ -165,7 +166,7 @@ func (c *Certificate) Gap() (gap, se float64) {
 	return gap, se
 }
 
-// String returns the table of [Certificate.Report] at the tolerance 0.
+// String returns the table of [Certificate.Report] with tolerance 0.
 func (c *Certificate) String() string {
 	s := c.Report(0).String()
 	for j := range c.Lambda {
@@ -187,7 +188,8 @@ func newCertificate(lambda []float64, rows []Row, states int) *Certificate {
 		RHat: slices.Repeat([]float64{math.NaN()}, m), ESS: make([]float64, m)}
 }
 
-// agree fills in what chains say of inequality j, whose mean varies by se within them.
+// agree fills in the agreement of the chains for inequality j, whose mean has the standard
+// error se within chains.
 func (c *Certificate) agree(j int, violation, se float64, a agreement) {
 	se = max(se, a.se)
 	c.set(j, violation, se)
@@ -211,11 +213,11 @@ func (c *Certificate) set(j int, violation, se float64) {
 	}
 }
 
-// Judge returns the certificate of independent samples x, states × sites, such as those
-// of a diffusion, drawn at the multipliers lambda or on the way to them. The target is
-// anything with violations: a [Target], or the predictor of a diffusion. Standard errors
-// are those of independent draws; means of samples that shared multipliers while they
-// were drawn vary less.
+// Judge returns the certificate of independent samples x, states × sites, such as the
+// output of a diffusion, drawn at the multipliers lambda or on the way to them. The target
+// is anything with violations: a [Target], or the predictor of a diffusion. Standard errors
+// assume independent draws; the means of samples that shared multipliers while they were
+// drawn vary less.
 //
 // It returns an error unless there are at least two whole samples and one finite
 // multiplier ≥ 0 per inequality.

@@ -6,9 +6,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// chains keeps what chains say of every row, each for itself, in memory that does not grow:
-// sums over up to four blocks of draws that double in length. It tells how far chains
-// disagree, which no series of their common mean shows.
+// chains keeps sums of every row for each chain separately, in memory that does not grow:
+// over up to four blocks of draws that double in length. It measures how far the chains
+// disagree, which a series of their common mean cannot show.
 type chains struct {
 	count, n    int // chains, rows
 	draws, size int // made; per block
@@ -63,7 +63,7 @@ func halved(v []float64, n int) []float64 {
 	return v[:len(v)/2]
 }
 
-// agreement is what chains say of a row.
+// agreement describes how well chains agree in a row.
 type agreement struct {
 	se       float64 // of the mean of all, from the means of chains; 0 for one chain
 	rhat     float64 // √(variance of all draws over that within chains); NaN if not defined
@@ -135,7 +135,8 @@ func (c *chains) agreement(j, skip int) agreement {
 // which agreement adds what chance explains in short runs.
 const mostRHat = 1.01
 
-// noise is a variance, relative to the mean square, that rounding of sums explains.
+// noise is the variance, relative to the mean square, that the rounding of sums can
+// explain.
 const noise = 1e-20
 
 // fields goes through the sums.

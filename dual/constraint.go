@@ -16,18 +16,20 @@ import (
 //
 //	Low ≤ E[h(x)] ≤ High,  h(x) = Σ_k Coef[k]·E_k(x),
 //
-// with E_k the energies of Of. −Inf and +Inf are no bound. Low = High is an equality, whose
-// multiplier has either sign. A range has two rows, that of High first; every other
-// constraint has one. [AtMost], [AtLeast] and [Between] make constraints.
+// where E_k are the energies in Of. −Inf and +Inf mean no bound. Low = High is an equality,
+// whose multiplier may have either sign. A range has two rows, first the one for High;
+// every other constraint has one row. [AtMost], [AtLeast] and [Between] make constraints.
 //
-// On tokens (S = int32) any energy.Model may serve as a statistic, and so may a function
-// (see [Statistic]); with models a [Lagrangian] offers whatever base and models offer:
-// fields, exact conditionals, cached tables, a graph. Energies must be finite where the
-// base has probability. On reals (float32) they are energies with scores (energy.Scored).
+// On tokens (S = int32), any energy.Model may serve as a statistic, and so may a function
+// (see [Statistic]). If all statistics are models, a [Lagrangian] offers whatever the base
+// and the models offer: fields, exact conditionals, cached tables, a graph. Energies must
+// be finite wherever the base has positive probability. On reals (S = float32), statistics
+// are energies with scores (energy.Scored).
 //
-// A Constraint is a constraint.Set: per state an equality is g(x) ≤ 0 of its one row.
+// A Constraint is also a constraint.Set. For a single state, an equality is read as g(x) ≤
+// 0 for its one row.
 type Constraint[S energy.Site] struct {
-	Name      string  // of errors, certificates and reports
+	Name      string  // used in errors, certificates and reports
 	Unit      string  // of h
 	Tolerance float64 // see [Row]
 	Of        []Energetic[S]
@@ -45,21 +47,21 @@ func AtLeast[S energy.Site](m Energetic[S], b float64) Constraint[S] {
 	return Between(m, b, math.Inf(1))
 }
 
-// Between returns the constraint low ≤ E[h] ≤ high on the energies h of m, the equality
-// E[h] = low if both are the same.
+// Between returns the constraint low ≤ E[h] ≤ high on the energies h of m, which is the
+// equality E[h] = low if low = high.
 func Between[S energy.Site](m Energetic[S], low, high float64) Constraint[S] {
 	return Constraint[S]{Of: []Energetic[S]{m}, Low: low, High: high}
 }
 
-// Named returns c with a name, a unit ("" for none) and a tolerance (0 for that of the
-// call).
+// Named returns c with a name, a unit ("" for none) and a tolerance (0 for the tolerance of
+// the call).
 func (c Constraint[S]) Named(name, unit string, tolerance float64) Constraint[S] {
 	c.Name, c.Unit, c.Tolerance = name, unit, tolerance
 	return c
 }
 
-// Statistic makes a statistic of a function of one state, whatever the shape of the base
-// is: f must be a function of x alone, safe for concurrent calls, and not modify or keep x.
+// Statistic makes a statistic from a function of one state, for a base of any shape. f must
+// depend on x alone, be safe for concurrent calls, and not modify or keep x.
 func Statistic(f func(x []int32) float64) Energetic[int32] {
 	if f == nil {
 		return nil
@@ -89,7 +91,7 @@ func (c *Constraint[S]) coef(k int) float64 {
 	return c.Coef[k]
 }
 
-// Rows returns the rows of the constraint, none if it has no bound.
+// Rows returns the rows of the constraint, or none if it has no bound.
 func (c Constraint[S]) Rows() []Row { return c.rows(nil) }
 
 // rows appends the rows to those given.
@@ -115,8 +117,8 @@ func (c Constraint[S]) Len() int {
 	return len(c.rows(list[:0]))
 }
 
-// Violation stores the rows g of states x, row-major. It panics unless the slices have
-// lengths that fit.
+// Violation stores the rows g of states x, row-major. It panics if the lengths of the
+// slices do not match.
 func (c Constraint[S]) Violation(g []float64, x []S) {
 	var list [2]Row
 	rows := c.rows(list[:0])
@@ -178,14 +180,14 @@ func (c *Constraint[S]) label(j int) string {
 	return "the constraint of " + Row{Name: c.Name}.label(j)
 }
 
-// Modelled sets can write their inequalities as constraints made of models for states of
-// the given shape, which makes a [Lagrangian] of them faster.
+// Modelled is implemented by sets that can write their inequalities as constraints made of
+// models for states of the given shape, which makes a [Lagrangian] of the set faster.
 type Modelled interface {
 	constraint.Set
 	Constraints(sites, levels int) ([]Constraint[int32], error)
 }
 
-// Constraints returns c itself: a constraint of tokens is [Modelled].
+// Constraints returns c itself, so a constraint on tokens is [Modelled].
 func (c Constraint[S]) Constraints(_, _ int) ([]Constraint[S], error) {
 	return []Constraint[S]{c}, nil
 }

@@ -11,26 +11,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// DivergedError means that multipliers diverge: no distribution meets the constraints on
-// average. The certificate is a direction u, Σ_j |u_j| = 1 and u_j ≥ 0 at inequalities,
-// with
+// DivergedError means that the multipliers diverge: no distribution satisfies the
+// constraints on average. The certificate is a direction u, with Σ_j |u_j| = 1 and u_j ≥ 0
+// for inequalities, such that
 //
 //	Σ_j u_j g_j(x) ≥ Margin > 0
 //
-// for every state x of the support, if Proven, so that no distribution has E[g] ≤ 0
-// (Gordan's alternative); errors.Is then finds constraint.ErrInfeasible. Otherwise it
-// holds for every sample of the last Steps dual steps, while the multipliers grew beyond
-// Config.Diverge: the loop could not reach a distribution that meets the constraints, if
-// there is one. Only [Solve] and [SolveStates] return Margin = 0: the constraints can
-// then be met, but only by distributions on the part of the support where Σ_j u_j g_j =
-// 0, to which no finite λ leads.
+// If Proven, this holds for every state x of the support, so no distribution has E[g] ≤ 0
+// (Gordan's alternative), and the error wraps constraint.ErrInfeasible. Otherwise it holds
+// for every sample of the last Steps dual steps, while the multipliers grew beyond
+// Config.Diverge: if a distribution satisfies the constraints, the loop could not reach it.
+// Only [Solve] and [SolveStates] return Margin = 0. The constraints can then be satisfied,
+// but only by distributions on the part of the support where Σ_j u_j g_j = 0, to which no
+// finite λ leads.
 type DivergedError struct {
 	Lambda    []float64 // the multipliers at that point
 	Direction []float64 // u = λ/Σ|λ|
 	Margin    float64
 	Steps     int
 	Proven    bool
-	Rows      []Row // what each row means
+	Rows      []Row // meaning of each row
 }
 
 func (e *DivergedError) Error() string {
@@ -43,7 +43,7 @@ func (e *DivergedError) Error() string {
 	return fmt.Sprintf("dual: multipliers diverge, Σ|λ| = %.4g: every sample of the last %d steps violates the combination %s of the constraints by %.4g or more", tilt.SumAbs(e.Lambda), e.Steps, combination(e.Direction, e.Rows), e.Margin)
 }
 
-// Unwrap returns constraint.ErrInfeasible if that is proven.
+// Unwrap returns constraint.ErrInfeasible if Proven, and nil otherwise.
 func (e *DivergedError) Unwrap() error {
 	if e.Proven {
 		return constraint.ErrInfeasible
@@ -60,8 +60,8 @@ type streak struct {
 	proof  int     // length at which to look for a proof
 }
 
-// contradiction looks for a combination that every sample of the batch violates, which need
-// not be along λ, and returns the error if every state does.
+// contradiction looks for a combination, not necessarily along λ, that every sample of the
+// batch violates, and returns the error if every state violates it.
 func (i *Inference[S]) contradiction(ctx context.Context, p Prover) error {
 	n := len(i.lambda)
 	if n > mostProven {
@@ -104,9 +104,9 @@ const firstProof = 64
 
 func newStreak() streak { return streak{margin: math.Inf(1), proof: firstProof} }
 
-// next adds the violations g of the samples drawn at λ, and returns the
-// certificate if the streak has become long. p, if not nil, is asked for a proof;
-// without a proof the sum of the multipliers must have reached diverge.
+// next adds the violations g of the samples drawn at λ, and returns the certificate if the
+// streak has become long. If p is not nil, next asks p for a proof. Without a proof, the
+// sum of the multipliers must have reached diverge.
 func (s *streak) next(ctx context.Context, lambda, g []float64, rows []Row, p Prover, diverge float64) error {
 	sum := tilt.SumAbs(lambda)
 	n := len(lambda)

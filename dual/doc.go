@@ -1,4 +1,4 @@
-// Package dual meets constraints that hold on average,
+// Package dual enforces constraints that must hold on average: it solves
 //
 //	min_p E_p[f0] − βH(p)  subject to  E_p[g_j] ≤ 0,  j = 1…m,
 //
@@ -8,13 +8,13 @@
 //
 // and finding the multipliers λ ≥ 0 is a concave problem: the dual function D(λ) = −β log
 // Z(λ) has the gradient E_λ[g] and the Hessian −Cov_λ(g)/β. Primal–dual inference samples
-// at the present λ, measures by how much the samples violate the constraints, and moves λ
-// in that direction (Hadou, Uslu and Ribeiro 2026).
+// at the present λ, measures how much the samples violate the constraints, and moves λ in
+// that direction (Hadou, Uslu and Ribeiro 2026).
 //
 // # What most programs need
 //
-// [NewLagrangian] makes an energy.Model of f0 and the constraints; any sampler
-// of such models is the primal, and [NewInference] runs the loop:
+// [NewLagrangian] combines f0 and the constraints into an energy.Model. Any sampler of such
+// models can be the primal, and [NewInference] returns the loop:
 //
 //	lag, err := dual.NewLagrangian(base, constraint.Count{Levels: []int32{1}, Max: 3})
 //	chains, err := sampler.NewChains(ctx, lag, mcmc.Gibbs{}, sampler.Config{Chains: 64})
@@ -22,22 +22,23 @@
 //	err = inf.Solve(ctx, 10000, 0.01)
 //	fmt.Println(inf.Certificate())
 //
-// Constraints of one's own are made of models or of functions of a state. They have names,
-// which errors and reports print:
+// Custom constraints are made of models or functions of a state. They may have names, which
+// errors and reports print:
 //
 //	load := dual.AtMost(dual.Statistic(kilowatts), 3).Named("load", "kW", 0.1)
 //	lag, err := dual.NewLagrangian(base, load, dual.Between(temperature, 18, 22).Named("heat", "°C", 0))
 //	…
 //	fmt.Println(inf.Certificate().Report(0.1))
 //
-// A model that can be enumerated needs no sampling: [Solve] returns λ* and the
-// dual value to rounding.
+// A model that can be enumerated needs no sampling: [Solve] returns λ* and the dual value,
+// exact up to rounding.
 //
-// For constraints that every sample must meet see package constraint and the kernels that
-// stay inside a language.
+// For constraints that every single sample must satisfy, see package constraint and the
+// kernels that stay inside a language.
 //
-// [RealLagrangian] is the same on reals. Package dual/pdi moves λ inside one run
-// of a diffusion, and package dual/unlearn moves a distribution away from others.
+// [RealLagrangian] is the counterpart of [Lagrangian] on reals. Package dual/pdi moves λ
+// inside one run of a diffusion, and package dual/unlearn moves a distribution away from
+// others.
 //
-// Multipliers have the same bits on every GOARCH, as samples depend on them.
+// Multipliers are identical bit for bit on every GOARCH, since samples depend on them.
 package dual

@@ -74,9 +74,10 @@ func eachState(ctx context.Context, who string, base energy.Model, set constrain
 	return nil
 }
 
-// Tabulate returns the probabilities of all states of a small model, site 0 being the
-// fastest digit, and log Z, for instance for exact unlearning. It returns an error for
-// more than 2²² states, an energy that is NaN or −Inf, or a model without support.
+// Tabulate returns the probabilities of all states of a small model, with site 0 as the
+// fastest digit, and log Z. It can be used for exact unlearning, for instance. It returns
+// an error for more than 2²² states, an energy that is NaN or −Inf, or a model without
+// support.
 func Tabulate(ctx context.Context, m energy.Model) (p []float64, logZ float64, err error) {
 	if _, _, err := check.Model("dual", "Tabulate", "m", m); err != nil {
 		return nil, 0, err

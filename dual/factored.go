@@ -181,18 +181,18 @@ func (f *factored) Value(lambda, grad, curv []float64) float64 {
 	return value
 }
 
-// minVariance is the variance of a bound, relative to the square of its size, below which it is
-// taken to be at its edge; a margin below rounded times the size is 0 to rounding.
+// minVariance is the variance of a bound, relative to the square of its size, below which
+// the bound counts as being at its edge. A margin below rounded times the size counts as 0.
 const (
 	minVariance = 1e-11
 	rounded     = 1e-10
 )
 
-// draws is how many there are a bound: the curvature then is right within a quarter in every
-// direction (√(1/draws) twice), and a Newton step leaves a quarter of the error.
+// draws is the number of draws per bound. The curvature is then accurate to a quarter in
+// every direction (√(1/draws) twice), and a Newton step leaves a quarter of the error.
 const draws = 64
 
-// moved reports whether the curvature is that of other multipliers.
+// moved reports whether the curvature belongs to other multipliers.
 func (f *factored) moved(lambda []float64) bool {
 	if f.at == nil {
 		return true

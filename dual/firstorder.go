@@ -15,10 +15,10 @@ import (
 //
 //	λ ← clip(λ + η_t ḡ, 0, max),
 //
-// the rule of Hadou, Uslu and Ribeiro 2026. A Step is in units of λ per unit of g and
-// must suit the problem. Without one every multiplier has its own step, η_tj =
-// β/(v_j·√(1+t)), v_j the mean variance of g_j over earlier batches: the diagonal of
-// Newton's method, invariant to the units of g.
+// the rule of Hadou, Uslu and Ribeiro 2026. Step is in units of λ per unit of g and must be
+// tuned to the problem. If it is nil, every multiplier has its own step, η_tj =
+// β/(v_j·√(1+t)), where v_j is the mean variance of g_j over earlier batches. This is the
+// diagonal of Newton's method, and invariant to the units of g.
 type Ascent struct {
 	Step Schedule // η_t; nil means β/(v_j·√(1+t))
 }
@@ -41,14 +41,14 @@ func (a *ascent) Update(lambda []float64, b *Batch) error {
 	return nil
 }
 
-// Extragradient is ascent by the gradient at a point ahead (Korpelevich 1976),
+// Extragradient is ascent along the gradient at a look-ahead point (Korpelevich 1976),
 //
 //	λ' = clip(λ + η_t ḡ(λ), 0, max),   λ ← clip(λ + η_t ḡ(λ'), 0, max),
 //
 // which takes two dual steps, the second from the same λ as the first. It is slower than
-// ascent where that works, and steady at step sizes at which ascent oscillates.
+// ascent where ascent works, but remains stable at step sizes at which ascent oscillates.
 type Extragradient struct {
-	Step Schedule // as of [Ascent]
+	Step Schedule // as in [Ascent]
 }
 
 // Bind implements [Rule].
@@ -89,11 +89,11 @@ func (e *extragradient) fields(f *wire.Fields) {
 //
 //	ξ_t = ν ξ_{t−1} + (1−ν) ḡ,   λ ← clip(λ + η_t(ḡ + κ(ξ_t − ξ_{t−1})), 0, max):
 //
-// that is, dual ascent with a term that responds to a change of the violation at once and
-// damps the oscillation of λ around its goal. The clipped λ is the integral, so there is
-// no windup while a multiplier rests at a bound.
+// that is, dual ascent with a term that responds immediately to a change in the violation
+// and damps the oscillation of λ around the optimum. The clipped λ is the integral, so
+// there is no windup while a multiplier stays at a bound.
 type PI struct {
-	Integral     Schedule // η_t; nil means that of Ascent{}
+	Integral     Schedule // η_t; nil means the step of Ascent{}
 	Proportional float64  // κ ≥ 0; 0 means 1, −1 none
 	Smooth       float64  // ν in [0, 1)
 }
@@ -147,10 +147,10 @@ func (c *controller) fields(f *wire.Fields) {
 //
 //	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j², 0, max),
 //
-// the sum over all steps so far, sd_j² the mean variance of g_j over earlier
-// batches. It is invariant to the units of g, and O(n) in time and memory for n
-// multipliers: the default from 2000 on, where the covariance of [Auto] is too
-// large.
+// where the sum is over all steps so far and sd_j² is the mean variance of g_j over earlier
+// batches. It is invariant to the units of g and takes O(n) time and memory for n
+// multipliers. It is the default for more than 2000 multipliers, where the covariance of
+// [Auto] is too large.
 type AdaGrad struct {
 	Rate float64 // 0 means 1
 }
@@ -190,8 +190,8 @@ func (a *adagrad) fields(f *wire.Fields) {
 	a.gains.fields(f)
 }
 
-// gains are the step sizes of a first-order rule, one per multiplier: a
-// schedule's, or β/(v_j·√(1+t)) with v_j the mean variance of g_j.
+// gains are the step sizes of a first-order rule, one per multiplier: those of a schedule,
+// or β/(v_j·√(1+t)), where v_j is the mean variance of g_j.
 type gains struct {
 	rule string
 	step Schedule
@@ -231,10 +231,9 @@ func (g *gains) next(b *Batch, t int) ([]float64, error) {
 	return g.eta, nil
 }
 
-// variances returns the mean variances over the batches before this one, that
-// of the first for the first: the batch that a step is made with must not
-// influence its direction. If there is no variance yet, the square of the mean
-// replaces it.
+// variances returns the mean variances over the batches before this one, since the batch of
+// a step must not influence the step's direction. The first batch uses its own variances.
+// If there is no variance yet, the square of the mean replaces it.
 func (g *gains) variances(b *Batch) ([]float64, error) {
 	if err := b.spread(g.rule); err != nil {
 		return nil, err
@@ -266,17 +265,17 @@ func (g *gains) fields(f *wire.Fields) {
 	f.Float64s(g.variance)
 }
 
-// Schedule is a step size as a function of the dual step t = 0, 1, 2, …; it must be a
-// function of t alone, and finite and ≥ 0. Samples depend on it, so its arithmetic should
-// be the same on every processor, as that of [Constant] and [Power] is.
+// Schedule is the step size as a function of the dual step t = 0, 1, 2, …. It must depend
+// on t alone and be finite and ≥ 0. Samples depend on the schedule, so its arithmetic
+// should be the same on every processor, as it is for [Constant] and [Power].
 type Schedule func(t int) float64
 
-// Constant returns the schedule η. With η = κ/√T over T steps, the mean of the
-// multipliers is O(1/√T) from the optimum (Hadou et al. 2026, theorem 1).
+// Constant returns the constant schedule η. With η = κ/√T over T steps, the mean of the
+// multipliers is within O(1/√T) of the optimum (Hadou et al. 2026, theorem 1).
 func Constant(eta float64) Schedule { return func(int) float64 { return eta } }
 
-// Power returns the schedule κ/(1+t)^p, for runs whose length is not known in advance: ½
-// < p ≤ 1 is the classical range of stochastic approximation.
+// Power returns the schedule κ/(1+t)^p, for runs whose length is not known in advance. ½ <
+// p ≤ 1 is the classical range for stochastic approximation.
 func Power(kappa, p float64) Schedule {
 	return func(t int) float64 {
 		return float64(kappa * simd.Exp(0-float64(p*simd.Log(float64(1+t)))))

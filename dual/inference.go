@@ -17,23 +17,23 @@ import (
 // Config holds the settings of an [Inference]. The zero value is one primal draw per dual
 // step, [Auto] from λ = 0, and no bound on λ.
 type Config struct {
-	Rule  Rule      // nil means Auto{}, for more than 2000 multipliers AdaGrad{}
+	Rule  Rule      // nil means Auto{}, or AdaGrad{} for more than 2000 multipliers
 	Inner int       // primal draws per dual step; 0 means 1
-	Start []float64 // λ at the start, a warm start for instance; nil means zeros
+	Start []float64 // initial λ, for instance for a warm start; nil means zeros
 	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means none, see Run
 
-	// Uniform makes λ̄ and the certificate plain means over all steps, as theorem
-	// 1 of Hadou et al. 2026 has them. Otherwise λ̄ has weights ∝ t², and the
-	// certificate leaves the first quarter out.
+	// Uniform makes λ̄ and the certificate plain means over all steps, as in theorem 1 of
+	// Hadou et al. 2026. Otherwise λ̄ has weights ∝ t², and the certificate omits the first
+	// quarter of the steps.
 	Uniform bool
 
-	// Diverge is the sum of the multipliers at which a run is given up if no
-	// sample met the constraints, although infeasibility could not be proven; 0
-	// means 10⁴. See [DivergedError].
+	// Diverge is the sum of the multipliers at which a run is abandoned if no sample
+	// satisfied the constraints, even if infeasibility could not be proven; 0 means 10⁴.
+	// See [DivergedError].
 	Diverge float64
 
-	// Observe, if not nil, is called after every dual step with the multipliers that the
-	// batch was drawn with and its mean violation. It must keep neither slice.
+	// Observe, if not nil, is called after every dual step with the multipliers at which
+	// the batch was drawn and the mean violation of the batch. It must not keep the slices.
 	Observe func(step int, lambda, mean []float64)
 
 	// Checkpoint, if it has a Path, saves the loop there as SaveFile does: at the end of
@@ -51,12 +51,12 @@ const defaultDiverge = 1e4 // TestDiverges
 
 // Inference is the primal–dual loop. Each dual step sets λ, resets the primal, lets it
 // draw, measures the mean violation of the batch of present states and applies the rule.
-// All states share λ; for multipliers per group of chains run one Inference per group,
-// each with a target and chains of its own.
+// All states share λ. To have separate multipliers for groups of chains, run one Inference
+// per group, each with its own target and chains.
 //
-// A run is a function of the configuration and of the primal; it does not depend on the
-// number of workers. Memory does not grow with the steps; Config.Observe is called with
-// every step. Methods must not be called concurrently with each other.
+// A run is a function of the configuration and the primal, and does not depend on the
+// number of workers. Memory does not grow with the number of steps. Methods must not be
+// called concurrently with each other.
 type Inference[S energy.Site] struct {
 	cfg    Config
 	target Target[S]
@@ -91,12 +91,12 @@ func (c *Config) newState(ctx context.Context, lambda []float64, states int) (s 
 }
 
 // NewInference returns a loop over the target and a primal, which must draw from that
-// target. Chains on another model do not follow the multipliers; they are refused if the
-// primal is [Energetic], as the chains of package sampler are, and its energies do not
-// change with λ.
+// target. A primal on another model would not follow the multipliers. It is rejected if it
+// is [Energetic], as the chains of package sampler are, and its energies do not change with
+// λ.
 //
-// Errors: a nil argument, a field out of range, an error of the rule, a primal that does
-// not draw from the target.
+// It returns an error if an argument is nil, a field is out of range, the rule returns an
+// error, or the primal does not draw from the target.
 func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
 	if check.Nil(t) || check.Nil(p) {
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
@@ -152,14 +152,14 @@ func (c *Config) fill(n int, equal []bool) error {
 	return nil
 }
 
-// Run makes n dual steps; math.MaxInt of them continue until the context ends.
+// Run makes n dual steps; with n = math.MaxInt it continues until the context ends.
 //
-// If the context ends, it returns that error; a later Run goes on with the step that was
-// interrupted. Constraints that no distribution can meet end it with a [*DivergedError].
-// A violation that is NaN or infinite, and an error of the primal or the rule, also end
-// it. If mean multipliers are at Config.Max at the end and their constraints are violated
-// nevertheless, the error is a [*NotConverged] whose Tolerance is 0; the n steps have been
-// made. The state is kept in every case.
+// If the context ends, Run returns its error; a later Run continues with the interrupted
+// step. If no distribution satisfies the constraints, Run ends with a [*DivergedError]. It
+// also ends on a violation that is NaN or infinite, and on an error of the primal or the
+// rule. If, after the n steps, mean multipliers are at Config.Max and their constraints are
+// still violated, the error is a [*NotConverged] with Tolerance 0. The state is kept in
+// every case.
 func (i *Inference[S]) Run(ctx context.Context, n int) error {
 	if err := i.run(ctx, n); err != nil || math.IsInf(i.cfg.most, 1) || i.steps == 0 {
 		return err
@@ -240,12 +240,12 @@ func (i *Inference[S]) measure() error {
 // Len returns the number of dual steps made.
 func (i *Inference[S]) Len() int { return i.steps }
 
-// Lambda returns a copy of the multipliers of the next step.
+// Lambda returns a copy of the multipliers for the next step.
 func (i *Inference[S]) Lambda() []float64 { return slices.Clone(i.lambda) }
 
-// belongs returns an error if the primal knows the energies it draws by and they
-// do not change with the target's multipliers where λᵀg does. Multipliers are
-// those at the start afterwards.
+// belongs returns an error if the primal is Energetic and its energies do not change with
+// the target's multipliers where λᵀg does. Afterwards, the multipliers are the initial
+// ones.
 func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 	chains, ok := p.(Energetic[S])
 	if !ok {

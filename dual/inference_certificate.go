@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Average returns λ̄, the mean of the multipliers over the trajectory with weights ∝ t²,
-// or equal ones if Config.Uniform. The convergence theory holds for λ̄, not for the last
-// iterate. Before the first step it is the start.
+// Average returns λ̄, the mean of the multipliers over the trajectory with weights ∝ t², or
+// with equal weights if Config.Uniform. The convergence theory holds for λ̄, not for the
+// last iterate. Before the first step, Average returns the initial multipliers.
 func (i *Inference[S]) Average() []float64 {
 	if i.steps == 0 {
 		return i.Lambda()
@@ -21,10 +21,9 @@ func (i *Inference[S]) Average() []float64 {
 	return slices.Clone(i.way.average)
 }
 
-// Certificate returns the certificate of the trajectory: λ̄ and the violations of all
-// samples drawn on the way, without the first quarter unless Config.Uniform. These are
-// the means over the samples of the loop, for programs that use those. It returns nil
-// before the first step.
+// Certificate returns the certificate of the trajectory: λ̄ and the mean violations of all
+// samples drawn on the way, without the first quarter unless Config.Uniform. It describes
+// programs that use the samples of the loop itself. It returns nil before the first step.
 func (i *Inference[S]) Certificate() *Certificate {
 	if i.steps == 0 {
 		return nil
@@ -43,12 +42,13 @@ func (i *Inference[S]) Certificate() *Certificate {
 	return c
 }
 
-// Certify fixes the multipliers at lambda (nil means [Inference.Average]), lets the
-// primal make discard draws per chain that do not count and then draws that do, and
-// returns their certificate. It has the dual value if the target has at most 2²² states
-// and can be enumerated. The next dual step continues from the loop's own multipliers.
+// Certify fixes the multipliers at lambda (nil means [Inference.Average]), runs the primal
+// for discard draws per chain that are not counted and then for draws draws per chain, and
+// returns the certificate of the latter. The certificate has the dual value if the target
+// has at most 2²² states and can be enumerated. The next dual step continues from the
+// loop's own multipliers.
 //
-// Errors are those of Run, of SetLambda, and fewer than one draw.
+// It returns the errors of Run and SetLambda, and an error if draws is less than 1.
 func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
 	if err := i.life.Begin(ctx, "Certify", 0); err != nil {
 		return nil, err
@@ -78,9 +78,9 @@ func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, d
 	return c, i.dualValue(ctx, c)
 }
 
-// drawMeans sets the multipliers of a target, lets the primal make draws per chain that do
-// not count and then those that do, and returns the mean violations of these, draws × n;
-// way, if not nil, hears of every chain.
+// drawMeans sets the multipliers of a target, runs the primal for the discarded draws per
+// chain and then for the counted ones, and returns the mean violations of the latter, draws
+// × n. way, if not nil, receives the violations of every chain.
 func drawMeans[S energy.Site](ctx context.Context, who string, t Target[S], p Primal[S], lambda []float64, discard, draws int, way *chains) (means []float64, err error) {
 	if err := t.SetLambda(lambda); err != nil {
 		return nil, err
@@ -122,11 +122,11 @@ func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
 	return err
 }
 
-// NotConverged is the error of conditions that did not hold within the steps allowed. The
-// loop's state is kept, and Certificate is that of the trajectory so far.
+// NotConverged reports that the conditions did not hold within the steps allowed. The
+// loop's state is kept, and Certificate is the certificate of the trajectory so far.
 type NotConverged struct {
-	Steps       int     // made in all
-	Tolerance   float64 // that was asked for; 0 from Run, about multipliers at their bound
+	Steps       int     // total number of steps made
+	Tolerance   float64 // requested tolerance; 0 if returned by Run, for multipliers at their bound
 	Certificate *Certificate
 }
 
@@ -143,10 +143,10 @@ func (e *NotConverged) Error() string {
 const firstCheck = 256
 
 // Solve makes dual steps until the certificate of the trajectory holds within tol, an
-// absolute tolerance on violations and slacks. The certificate is about the samples drawn
+// absolute tolerance on violations and slacks. This certificate describes the samples drawn
 // on the way; for the distribution at λ̄ use [Inference.Certify]. If the certificate does
-// not hold within the given number of further steps, the error is a [*NotConverged];
-// other errors are those of Run.
+// not hold within the given number of further steps, the error is a [*NotConverged]; other
+// errors are those of Run.
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
 	if err := cmp.Or(check.If(!(tol > 0), "dual: Solve: tol = %v, want > 0", tol), check.If(steps < 0, "dual: Solve: steps = %d, want ≥ 1", steps)); err != nil {
 		return err

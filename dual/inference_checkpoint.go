@@ -83,25 +83,25 @@ func (i *Inference[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint of the loop, followed by the primal's if it has a method Save:
-// after Load the loop continues with the same bits as if it had not stopped. Save sets
-// the target to the multipliers of the last dual step, which [Inference.Certify], for
-// one, may have changed.
+// Save writes a checkpoint of the loop, followed by the primal's checkpoint if it has a
+// method Save. After Load the loop continues bit for bit as if it had not stopped. Save
+// sets the target to the multipliers of the last dual step, since [Inference.Certify], for
+// instance, may have changed them.
 func (i *Inference[S]) Save(w io.Writer) error { return i.life.Save(w) }
 
-// Load restores what Save wrote, into a loop built with the same arguments; only Start,
-// Observe and Checkpoint may differ. Otherwise the error names the first argument that
-// differs. Schedules are compared by their values. It reads no more than the checkpoint.
-// On an error the loop is unchanged, and its target is at the multipliers of the loop's
-// last step.
+// Load restores a checkpoint written by Save into a loop built with the same arguments.
+// Only Start, Observe and Checkpoint may differ; otherwise the error names the first
+// argument that differs. Schedules are compared by their values. Load reads no more than
+// the checkpoint. On an error the loop is unchanged, and its target has the multipliers of
+// the loop's last step.
 func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error { return i.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path so that no failure loses both the new
-// checkpoint and the one before, which stays as path.old; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so
+// that no failure loses both; see [sampler.Runner.SaveFile].
 func (i *Inference[S]) SaveFile(path string) error { return i.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is
-// missing or damaged, it restores the generation before it, path.old.
+// LoadFile restores a checkpoint written by SaveFile, as Load does. If the file path is
+// missing or damaged, it restores the previous checkpoint, path.old.
 func (i *Inference[S]) LoadFile(ctx context.Context, path string) error {
 	return i.life.LoadFile(ctx, path)
 }

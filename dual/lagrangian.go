@@ -22,22 +22,22 @@ import (
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //
-// with f0 the energy of the base model, g the rows of constraints, β the temperature (1
-// unless set by [Lagrangian.AtTemperature]) and λ ≥ 0 the multipliers, 0 at first. At λ =
-// 0 and β = 1 it is the base model, bit for bit.
+// where f0 is the energy of the base model, g are the rows of the constraints, β is the
+// temperature (1 unless set by [Lagrangian.AtTemperature]) and λ ≥ 0 are the multipliers,
+// initially 0. At λ = 0 and β = 1 it equals the base model, bit for bit.
 //
-// It is an energy.Affine of the base and the inequalities, with weights that change, and
+// It is an energy.Affine of the base and the inequalities, with changing weights, and
 // supports what energy.Affine supports. Inequalities made of models ([Constraint],
-// constraint.Count, a [Modelled] set) support what the models do: a torus under a
-// constraint.Count is a torus at every λ, for instance, and kernels of tori accept it,
-// see energy.Varying. Any other set has only values: its differences are found by
-// evaluation, exactly, at levels evaluations per site and without a cache.
+// constraint.Count, a [Modelled] set) support what the models support. For instance, a
+// torus under a constraint.Count is a torus at every λ, and kernels for tori accept it: see
+// energy.Varying. Any other set only has values: its differences are computed exactly, by
+// one evaluation per level at each site, without a cache.
 //
 // g must be finite wherever the base has probability.
 //
-// A Lagrangian is safe for concurrent use except that SetLambda must not
-// overlap with any other method; kernels that work on it must be Reset
-// afterwards. [Inference] keeps this order. Two loops must not share a Lagrangian.
+// A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently
+// with any other method, and kernels on the Lagrangian must be Reset after it. [Inference]
+// takes care of both. Two loops must not share a Lagrangian.
 type Lagrangian struct {
 	tilted
 	levels int
@@ -82,9 +82,9 @@ func (t *tilted) Rows() []Row { return slices.Clone(t.rows) }
 func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // NewLagrangian returns the Lagrangian of all rows of the given sets, in order, at β = 1
-// and λ = 0. It returns an error if an argument is nil, there are no rows, or a set cannot
-// be written for the base's shape (a constraint.Count that nothing satisfies, a model of
-// another shape).
+// and λ = 0. It returns an error if an argument is nil, there are no rows, or a set does
+// not fit the base's shape (for instance, a constraint.Count that no state satisfies, or a
+// model of another shape).
 func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, error) {
 	sites, levels, err := check.Model("dual", "NewLagrangian", "base", base)
 	if err != nil {
@@ -149,8 +149,8 @@ func find(models []energy.Model, m energy.Model) int {
 	return slices.Index(models, m)
 }
 
-// sitewise is the sum of models that are sums over sites, weighted, as one model: however many
-// there are, it costs as much as one.
+// sitewise is the weighted sum of models that are sums over sites, as one model. However
+// many there are, it costs as much as one.
 type sitewise struct {
 	*model.Independent // replaced by update
 	models             []energy.Model
@@ -201,7 +201,7 @@ func tableOf(m energy.Model) (t []float64, ok bool) {
 	return t, true
 }
 
-// update weighs the models, but for the energy at zeros.
+// update computes the weighted sum of the models, except for the energy at zeros.
 func (w *sitewise) update(weight []float64, levels int) error {
 	total := make([]float64, len(w.tables[0]))
 	for k, c := range weight {
@@ -231,9 +231,9 @@ func (w *sitewise) Now() energy.Model {
 	return &m
 }
 
-// AtTemperature returns a Lagrangian of the same base, sets and multipliers at
-// the temperature beta; the two do not share λ. It returns an error unless
-// beta is positive and finite.
+// AtTemperature returns a Lagrangian with the same base, sets and multipliers at the
+// temperature beta; the two do not share λ. It returns an error unless beta is positive and
+// finite.
 func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	if !(beta > 0) || !check.Finite(beta) || !check.Finite(1/beta) {
 		return nil, fmt.Errorf("dual: AtTemperature: beta = %v, want 0 < beta < ∞", beta)
@@ -246,11 +246,11 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	return n, n.SetLambda(l.lambda)
 }
 
-// Within declares that the samples stay in a language, as those of the kernels of package
-// mcmc with that Within do. [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then
-// consider its states only, so that means which no mixture of these states has are proven
-// infeasible. The energy does not change. It returns an error for a nil language or one
-// that has no sequence of the base's shape (constraint.ErrInfeasible).
+// Within declares that all samples are in a language, as with the kernels of package mcmc
+// that have the same Within. [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then
+// consider only states of the language, and can prove means infeasible that no mixture of
+// these states has. The energy does not change. It returns an error for a nil language or
+// one without a sequence of the base's shape (constraint.ErrInfeasible).
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	g, err := trellis.Unroll(ctx, "dual: Within", a, l.sites, l.levels)
 	if err == nil {
@@ -281,10 +281,9 @@ func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 // Base returns the model of f0.
 func (l *Lagrangian) Base() energy.Model { return l.base }
 
-// SetLambda sets the multipliers; kernels that work on l must be Reset afterwards. It
-// returns an error, and changes nothing, unless every multiplier is finite and ≥ 0, or of
-// either sign in a row that is an equality. It panics unless there is one per
-// inequality.
+// SetLambda sets the multipliers. Kernels on l must be Reset afterwards. Multipliers must
+// be finite and, except for equalities, ≥ 0; otherwise SetLambda returns an error and
+// changes nothing. It panics unless len(lambda) is the number of inequalities.
 func (l *Lagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
 	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
@@ -299,7 +298,7 @@ func (l *Lagrangian) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// update brings the weights of the parts up to date with λ.
+// update updates the weights of the parts from λ.
 func (l *Lagrangian) update() error {
 	clear(l.weight)
 	l.weight[0] = 1 / l.beta
@@ -344,17 +343,17 @@ func (l *Lagrangian) update() error {
 	return nil
 }
 
-// Violation stores g_j(x[s]) in g, states × inequalities, row-major. It panics
-// where lengths do not fit.
+// Violation stores g_j(x[s]) in g, states × inequalities, row-major. It panics if the
+// lengths do not match.
 func (l *Lagrangian) Violation(g []float64, x []int32) {
 	check.Len("dual", "g", len(g), len(x)/l.sites*len(l.lambda))
 	l.set.Violation(g, x)
 }
 
-// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) by enumeration; it is
-// a lower bound on the optimum of the constrained problem, whatever λ ≥ 0 is. Unlike
-// other methods it uses the given λ, not the present one. Errors are those of
-// energy.Enumerate and SetLambda, and within a language more than 2²² states.
+// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) by enumeration, which is
+// a lower bound on the optimum of the constrained problem for every λ ≥ 0. Unlike other
+// methods, it uses the given λ, not the present one. It returns the errors of
+// energy.Enumerate and SetLambda, and an error if a language has more than 2²² states.
 func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error) {
 	at, err := l.AtTemperature(l.beta)
 	if err == nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Margin returns min_x uᵀg(x) for u_j ≥ 0 at inequalities. If the inequalities are sums
-// over sites, it is a lower bound: the minimum over the support of the base, or over the
-// language of [Lagrangian.Within]. Otherwise, if the base has at most 2²² states, it is
-// the minimum over both. Otherwise ok is false. A positive margin proves that no
-// distribution meets the constraints.
+// Margin returns min_x uᵀg(x), where u_j ≥ 0 for inequalities. If the inequalities are sums
+// over sites, the result is a lower bound: the minimum over the support of the base, or
+// over the language of [Lagrangian.Within]. Otherwise, if the base has at most 2²² states,
+// it is the minimum over states in both. Otherwise ok is false. A positive margin proves
+// that no distribution satisfies the constraints.
 //
-// Errors: those of an evaluation that gives NaN, and of the context.
+// It returns an error if an evaluation gives NaN or the context ends.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {
 	check.Len("dual", "u", len(u), len(l.lambda))
 	if low, total, ok := l.separable(u); ok {

@@ -12,9 +12,9 @@ import (
 )
 
 // Primal draws from the target at its present multipliers. The chains of package sampler
-// are primals; [Resampler] makes a primal of any other sampler.
+// are primals; [Resampler] turns any other sampler into one.
 //
-// A primal may also be a [Counter] and a [Saver].
+// A primal may also implement [Counter], [Energetic] and [Saver].
 type Primal[S energy.Site] interface {
 	// Run makes n draws per chain.
 	Run(ctx context.Context, n int) error
@@ -22,12 +22,14 @@ type Primal[S energy.Site] interface {
 	// Reset is called when the multipliers have changed.
 	Reset() error
 
-	// States returns the present states, states × sites; it is not modified.
+	// States returns the present states, states × sites. The caller does not modify the
+	// slice.
 	States() []S
 
-	// SetStates replaces the present states by a copy of x, of the same length, from
-	// which the next Run continues as after Reset: states from a buffer, or from data for
-	// contrastive divergence. On an error of length or range nothing changes.
+	// SetStates replaces the present states by a copy of x, which has the same length. The
+	// next Run continues from them as after Reset. The states may come from a buffer, or
+	// from data for contrastive divergence. If the length or a level is wrong, SetStates
+	// returns an error and nothing changes.
 	SetStates(x []S) error
 }
 
@@ -35,21 +37,22 @@ type Primal[S energy.Site] interface {
 // dual step whose context ended in the middle continues where it stopped.
 type Counter interface{ Len() int }
 
-// Energetic has energies: Energy stores in e[s] that of the state x[s·sites : (s+1)·sites].
-// Every energy.Model and energy.Real is one, and serves as a statistic of a [Constraint]. A
-// primal may know those of its target: [NewInference] refuses one whose energies do not
-// change with the target's multipliers, since it runs on another model.
+// Energetic is implemented by types with energies: Energy stores the energy of the state
+// x[s·sites : (s+1)·sites] in e[s]. Every energy.Model and energy.Real is Energetic and can
+// serve as a statistic of a [Constraint]. A primal may report the energies of its model:
+// [NewInference] rejects a primal whose energies do not change with the target's
+// multipliers, since it runs on another model.
 type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
 
-// Saver is a primal with checkpoints: [Inference.Save] appends its own to that of
-// the loop, and [Inference.Load] restores it. Load must read no more than Save
-// wrote and on an error change nothing.
+// Saver is a primal with checkpoints: [Inference.Save] appends the primal's checkpoint to
+// that of the loop, and [Inference.Load] restores it. Load must read no more than Save
+// wrote, and must change nothing on an error.
 type Saver interface {
 	Save(w io.Writer) error
 	Load(ctx context.Context, r io.Reader) error
 }
 
-// Resampler is the [Primal] that draws all states afresh. It adapts samplers without a
+// Resampler is a [Primal] that draws all states afresh. It adapts samplers that keep no
 // state between draws, for instance a diffusion whose denoiser reads the target's
 // multipliers:
 //
@@ -61,9 +64,9 @@ type Resampler[S energy.Site] struct {
 	life   session.Session
 }
 
-// NewResampler returns a primal with the given number of states; sample fills x, states ×
-// sites, with draws from the target as it is now. It returns an error unless both numbers
-// are ≥ 1 and sample is set.
+// NewResampler returns a primal with the given number of states. sample fills x, states ×
+// sites, with draws from the target at its present multipliers. It returns an error unless
+// both numbers are ≥ 1 and sample is not nil.
 func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Context, x []S) error) (*Resampler[S], error) {
 	if err := cmp.Or(
 		check.If(sites < 1 || states < 1 || sample == nil, "dual: NewResampler: sites = %d, states = %d, sample set = %t, want ≥ 1, ≥ 1 and true", sites, states, sample != nil),
@@ -76,8 +79,8 @@ func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Cont
 	return r, nil
 }
 
-// Run draws all states n times; the last draw remains. A draw that the context ended is
-// made again by the next Run.
+// Run draws all states n times and keeps the last draw. The next Run repeats a draw that
+// was interrupted by the context.
 func (r *Resampler[S]) Run(ctx context.Context, n int) error {
 	return r.life.Run(ctx, n, func(int) error {
 		if err := r.sample(ctx, r.x); err != nil {
@@ -91,8 +94,8 @@ func (r *Resampler[S]) Run(ctx context.Context, n int) error {
 // Reset does nothing: every draw starts afresh.
 func (r *Resampler[S]) Reset() error { return nil }
 
-// States returns the last draw, zeros before the first. The slice is the
-// primal's own.
+// States returns the last draw, or zeros before the first one. The slice is the primal's
+// own.
 func (r *Resampler[S]) States() []S { return r.x }
 
 // SetStates replaces the states until the next draw, which does not depend on

@@ -16,10 +16,9 @@ import (
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //
-// f0 and the statistics of the constraints given by energies with scores. It is an
-// energy.Scored and a [Target]; with langevin.Chains as the primal [Inference]
-// is primal–dual Langevin (a baseline of Hadou et al. 2026), λ shared by all
-// chains.
+// where f0 and the statistics of the constraints are energies with scores. It is an
+// energy.Scored and a [Target]. With langevin.Chains as the primal, [Inference] is
+// primal–dual Langevin (a baseline of Hadou et al. 2026) with λ shared by all chains.
 //
 // The contract of [Lagrangian.SetLambda] holds here too.
 type RealLagrangian struct {
@@ -30,8 +29,8 @@ type RealLagrangian struct {
 }
 
 // NewRealLagrangian returns the Lagrangian at λ = 0. It returns an error if base is nil,
-// there is no constraint, one is impossible or has a statistic without a score, numbers of
-// sites differ, or beta is not positive and finite.
+// there are no constraints, a constraint is impossible or has a statistic without a score,
+// the numbers of sites differ, or beta is not positive and finite.
 func NewRealLagrangian(base energy.Scored, beta float64, constraints ...Constraint[float32]) (*RealLagrangian, error) {
 	if check.Nil(base) || len(constraints) == 0 {
 		return nil, fmt.Errorf("dual: NewRealLagrangian: base set = %t and %d constraints, want a base and ≥ 1", !check.Nil(base), len(constraints))
@@ -138,7 +137,7 @@ func (l *RealLagrangian) Base() energy.Scored { return l.base }
 // Terms returns the energies g_j, one per row.
 func (l *RealLagrangian) Terms() []energy.Scored { return slices.Clone(l.terms) }
 
-// SetLambda sets the multipliers, as [Lagrangian.SetLambda].
+// SetLambda sets the multipliers, as [Lagrangian.SetLambda] does.
 func (l *RealLagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
 	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
@@ -176,8 +175,8 @@ func (l *RealLagrangian) Score(s, x []float32) {
 	}
 }
 
-// Violation stores g_j(x[s]) in g, states × rows, row-major. It panics where
-// lengths do not fit.
+// Violation stores g_j(x[s]) in g, states × rows, row-major. It panics if the lengths do
+// not match.
 func (l *RealLagrangian) Violation(g []float64, x []float32) {
 	n := len(l.terms)
 	states := len(x) / l.sites

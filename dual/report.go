@@ -10,42 +10,42 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Report is a solution or a certificate in the user's terms. String prints it as solvers
-// print their logs, a line per constraint; it is also meant for encoding/json.
+// Report is a solution or a certificate in the user's terms. String formats it like the log
+// of a solver, with one line per constraint. It can also be encoded by encoding/json.
 type Report struct {
 	Status      string   `json:"status"`
 	Constraints []Line   `json:"constraints"`
 	Dual        *float64 `json:"dual,omitempty"`   // value of the dual function, if known
-	Steps       int      `json:"steps,omitempty"`  // that the figures are means over
+	Steps       int      `json:"steps,omitempty"`  // steps in the means
 	States      int      `json:"states,omitempty"` // per step
 }
 
-// Line is the report on one constraint. The two rows of a range share one.
+// Line is the report on one constraint. The two rows of a range share one line.
 type Line struct {
 	Name   string
 	Unit   string  // of Value, SE, Low and High
 	Value  float64 // mean of h
-	SE     float64 // its standard error, 0 if it is exact, +Inf if it is not known
+	SE     float64 // its standard error; 0 if exact, +Inf if unknown
 	Low    float64 // −Inf if there is none
 	High   float64 // +Inf if there is none
-	Lambda float64 // of a range, that of High less that of Low
+	Lambda float64 // for a range, the multiplier of High minus that of Low
 
-	// Price is the shadow price: by how much the optimum of f0 rises if the bound (of a
-	// range, the one that binds) rises by one unit.
+	// Price is the shadow price: how much the optimum of f0 rises if the bound rises by one
+	// unit. For a range it is the price of the bound that binds.
 	Price float64
 
 	RHat, ESS float64 // of chains; NaN where not defined
 
 	// Status is "binding", "slack", "violated", "undecided" (within two standard errors of
-	// what the tolerance allows), "not settled" (λ is larger than the slack allows) or "not
-	// converged" (chains disagree).
+	// the limit set by the tolerance), "not settled" (λ is larger than the slack allows) or
+	// "not converged" (the chains disagree).
 	Status string
 }
 
 // statuses from good to bad: a range has the worse one of its rows.
 var statuses = []string{"slack", "binding", "not settled", "undecided", "violated", "not converged"}
 
-// MarshalJSON encodes the line; null stands for what is not a finite number.
+// MarshalJSON encodes the line, with null for numbers that are not finite.
 func (l Line) MarshalJSON() ([]byte, error) {
 	number := func(v float64) *float64 {
 		if !check.Finite(v) {
@@ -122,7 +122,7 @@ func reported(rows []Row, line func(j int) Line) []Line {
 	return all
 }
 
-// Report returns the report on an optimum.
+// Report returns the report on the optimum.
 func (s *Solution) Report() *Report {
 	return &Report{Status: "optimal", Dual: &s.Dual, Constraints: reported(s.Rows, func(j int) Line {
 		l := s.Rows[j].line(j, s.Violation[j], 0, s.Lambda[j])
@@ -135,7 +135,8 @@ func (s *Solution) Report() *Report {
 }
 
 // Report returns the report on a certificate whose violations and slacks may be as large as
-// tol, or a row's own tolerance; at 0 it judges nothing but what errors exclude.
+// tol, or as a row's own tolerance. With tol = 0, only what the errors exclude counts as
+// violated.
 func (c *Certificate) Report(tol float64) *Report {
 	r := &Report{Steps: c.Steps, States: c.States, Status: fmt.Sprintf("holds within %g", tol)}
 	switch {
@@ -178,7 +179,7 @@ func (c *Certificate) status(j int, tol float64) string {
 	return "slack"
 }
 
-// String prints the report as a table.
+// String formats the report as a table.
 func (r *Report) String() string {
 	var b strings.Builder
 	b.WriteString(r.Status)

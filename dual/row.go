@@ -12,22 +12,22 @@ import (
 //
 //	g = h − Bound,  or  g = Bound − h  if AtLeast,
 //
-// so that E[g] ≤ 0 or, if Equal, E[g] = 0 is what is asked for. Errors, certificates and
-// reports print the row in these terms. The zero value is a row E[g] ≤ 0 without a name.
+// so that the constraint is E[g] ≤ 0 or, if Equal, E[g] = 0. Errors, certificates and
+// reports print the row in terms of h. The zero value is a row E[g] ≤ 0 without a name.
 type Row struct {
 	Name    string // "" prints the row's number
 	Unit    string // of h, Bound and Tolerance
 	Bound   float64
 	AtLeast bool
-	Equal   bool // the multiplier has either sign
+	Equal   bool // the multiplier may have either sign
 
-	// Tolerance is by how much the mean may miss the bound before certificates count it as
+	// Tolerance is how far the mean may miss the bound before certificates count it as
 	// violated; 0 means the tolerance of the call.
 	Tolerance float64
 }
 
-// Described is a target, a predictor or a constraint.Set that knows its rows: Rows returns
-// one for every multiplier.
+// Described is implemented by targets, predictors and constraint.Sets that know their rows.
+// Rows returns one row for every multiplier.
 type Described interface{ Rows() []Row }
 
 var (

@@ -12,20 +12,19 @@ import (
 // Constant(0.1)}, whose zero value is the recommended setting. Package dualtest checks
 // rules.
 type Rule interface {
-	// Bind returns an updater of n ≥ 1 multipliers with a state of its own. It stops
-	// with the error of a context that ends.
+	// Bind returns an updater of n ≥ 1 multipliers with its own state. If the context ends,
+	// Bind returns its error.
 	Bind(ctx context.Context, n int) (Updater, error)
 }
 
-// Updater moves multipliers and keeps what it must remember between steps.
+// Updater moves multipliers and keeps its state between steps.
 type Updater interface {
-	// Update replaces λ by its next value, within [0, b.Max] or, in the rows of
-	// b.Equal, [−b.Max, b.Max], and keeps neither slice. It allocates nothing.
-	// On an error λ is unchanged.
+	// Update replaces λ by its next value, within [0, b.Max] or, in the rows of b.Equal,
+	// [−b.Max, b.Max]. It must not keep the slices or allocate. On an error λ is unchanged.
 	Update(lambda []float64, b *Batch) error
 
-	// AppendBinary appends the state of the updater to data, so that a restored one
-	// continues with the same bits.
+	// AppendBinary appends the state of the updater to data. A restored updater continues
+	// bit for bit.
 	AppendBinary(data []byte) ([]byte, error)
 
 	// UnmarshalBinary restores what AppendBinary wrote, for an updater of the
@@ -33,7 +32,7 @@ type Updater interface {
 	UnmarshalBinary(data []byte) error
 }
 
-// stepper is an [Updater] but for its state, which it goes through.
+// stepper is an [Updater], except that it goes through its state by wire.Fields.
 type stepper interface {
 	Update(lambda []float64, b *Batch) error
 	fields(f *wire.Fields)
@@ -52,8 +51,8 @@ func checkCount(rule string, n int) error {
 }
 
 // Decay shrinks the multipliers before every step of the inner rule: λ ← (1 − Rate)·λ. It
-// keeps them bounded when the constraints cannot be met, at the price of a bias: with
-// [Ascent] inside, ḡ = Rate·λ/η at rest instead of 0.
+// keeps them bounded when the constraints cannot be satisfied, at the price of a bias: with
+// [Ascent] as the inner rule, ḡ converges to Rate·λ/η instead of 0.
 type Decay struct {
 	Rule Rule    // nil means Auto{}
 	Rate float64 // in [0, 1); 0 forgets nothing

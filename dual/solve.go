@@ -16,19 +16,18 @@ type Solution struct {
 	Lambda    []float64 // λ*
 	Dual      float64   // D(λ*), equal to the optimum
 	Violation []float64 // E[g] at λ*: 0 where λ*_j ≠ 0
-	Rows      []Row     // what each row means
+	Rows      []Row     // meaning of each row
 }
 
-// Solve returns the optimum for a base model that can be enumerated, or whose tables and
-// those of the inequalities ([energy.Factored]) form a graph of low width, of any number
-// of sites, to rounding: it maximises D(λ) = −β log Σ_x exp(−(f0 + λᵀg)/β) over
-// λ ≥ 0 (over all λ_j at equalities). The
-// multipliers that l has now are the start; l is not changed. After
-// [Lagrangian.Within] the sum is over the language.
+// Solve returns the optimum, exact up to rounding. It maximises D(λ) = −β log Σ_x exp(−(f0
+// + λᵀg)/β) over λ ≥ 0 (for equalities, over all λ_j). The base model must be small enough
+// to enumerate, or its tables and those of the inequalities ([energy.Factored]) must form a
+// graph of low width, with any number of sites. Solve starts from the present multipliers
+// of l and does not change l. After [Lagrangian.Within] the sum is over the language.
 //
-// Errors: more than 2²² states, unless there are tables, and then a graph that is too wide
-// (see package projection/junction); a base without support, a NaN; and those of
-// [SolveStates].
+// It returns an error if there are no tables and more than 2²² states, if the tables form a
+// graph that is too wide (see package projection/junction), if the base has no support, or
+// if a value is NaN, and the errors of [SolveStates].
 func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	if l == nil {
 		return nil, fmt.Errorf("dual: Solve: l = nil")
@@ -52,17 +51,18 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	return solve(ctx, t, l.lambda, l.rows)
 }
 
-// SolveStates returns the optimum over the distributions on a list of states, to
-// rounding: f0[k] is the energy of state k, h[k·m+j] the value of row j there, beta the
-// temperature, and rows[j] says which mean is asked for; nil means at most 0 for all rows.
-// With f0 = 0 and the states of a sample, it finds weights with which the sample meets the
-// constraints on average.
+// SolveStates returns the optimum over the distributions on a list of states, exact up to
+// rounding. f0[k] is the energy of state k, h[k·m+j] is the value of row j there, beta is
+// the temperature, and rows[j] states the constraint on the mean of row j; nil means at
+// most 0 for all rows. With f0 = 0 and the states of a sample, it finds weights under which
+// the sample satisfies the constraints on average.
 //
-// Errors: no state, len(h) that is no multiple m ≥ 1 of their number, not as many rows,
-// numbers that are not finite, a beta that is not positive and finite; constraints that
-// no distribution meets ([*DivergedError], proven, unwraps to
-// constraint.ErrInfeasible) or that only distributions on part of the states
-// meet, where λ* is infinite (*DivergedError with Margin 0, not proven).
+// It returns an error if there are no states, len(h) is not a multiple m ≥ 1 of their
+// number, rows has a length other than m, a number is not finite, or beta is not positive
+// and finite. If no distribution satisfies the constraints, the error is a [*DivergedError]
+// that is proven and wraps constraint.ErrInfeasible. If only distributions on part of the
+// states do, λ* is infinite and the error is a *DivergedError that is not proven, with
+// Margin 0.
 func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row) (*Solution, error) {
 	if len(f0) == 0 || len(h) == 0 || len(h)%len(f0) != 0 {
 		return nil, fmt.Errorf("dual: SolveStates: len(f0) = %d and len(h) = %d, want ≥ 1 and a positive multiple of it", len(f0), len(h))
@@ -97,13 +97,13 @@ func allFinite(v []float64) bool {
 	return !slices.ContainsFunc(v, func(x float64) bool { return !check.Finite(x) })
 }
 
-// UndecidedError means that no multipliers were found that meet the conditions of
-// optimality to rounding, and no proof that there are none.
+// UndecidedError means that no multipliers were found that satisfy the optimality
+// conditions up to rounding, and no proof that there are none.
 type UndecidedError struct {
-	Lambda    []float64 // the best multipliers met
+	Lambda    []float64 // the best multipliers found
 	Violation []float64 // E[g] there
-	Deviation []float64 // and the standard deviations of g, in units of which the conditions are judged
-	Rows      []Row     // what each row means
+	Deviation []float64 // standard deviations of g, the units in which the conditions are judged
+	Rows      []Row     // meaning of each row
 }
 
 // undecided returns the error at multipliers with these violations and this curvature of the

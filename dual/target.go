@@ -6,9 +6,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Target is an energy with multipliers: a [Lagrangian] on tokens, a [RealLagrangian] on
-// real numbers. See [Lagrangian] for what the methods do. A target may also be
-// [Described], a [Prover] and [Enumerable].
+// Target is an energy with multipliers: a [Lagrangian] on tokens, or a [RealLagrangian] on
+// reals. See [Lagrangian] for the contract of the methods. A target may also implement
+// [Described], [Prover] and [Enumerable].
 type Target[S energy.Site] interface {
 	Len() int
 	Sites() int
@@ -17,17 +17,17 @@ type Target[S energy.Site] interface {
 	Violation(g []float64, x []S)
 }
 
-// Prover is a target that can minimise uᵀg over all states of its support, for u_j ≥ 0 at
-// inequalities: a positive minimum proves that nothing meets the constraints, and
-// [Inference] then returns a [DivergedError]. ok is false if no exact method is
-// available.
+// Prover is a target that can minimise uᵀg over all states of its support, where u_j ≥ 0
+// for inequalities. A positive minimum proves that no distribution satisfies the
+// constraints, and [Inference] then returns a [DivergedError]. ok is false if no exact
+// method is available.
 type Prover interface {
 	Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error)
 }
 
-// Enumerable is a target on levels^sites states that knows the value of its dual
-// function by a sum over all of them; [Inference.Certify] adds it to the
-// certificate if there are at most 2²² states.
+// Enumerable is a target on levels^sites states that can compute its dual function by a sum
+// over all of them. [Inference.Certify] adds that value to the certificate if there are at
+// most 2²² states.
 type Enumerable interface {
 	Shape() (sites, levels int)
 	Dual(ctx context.Context, lambda []float64) (float64, error)

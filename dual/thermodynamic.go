@@ -14,8 +14,8 @@ import (
 // Path holds the settings of [Thermodynamic]. The zero value is the recommended setting.
 type Path struct {
 	Points  int // values of λ on the way, at least 2; 0 means 16
-	Discard int // draws per chain at each that do not count; 0 means 50, −1 none
-	Draws   int // draws per chain at each that do; 0 means 200
+	Discard int // discarded draws per chain at each value; 0 means 50, −1 none
+	Draws   int // draws per chain at each value after that; 0 means 200
 }
 
 // Thermodynamic estimates log Z(λ) − log Z(0) of a target with the energy (f0 + λᵀg)/β,
@@ -23,15 +23,16 @@ type Path struct {
 //
 //	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{tλ}[g] dt,
 //
-// with the trapezoid rule (Kirkwood 1935). The standard error does not include the rule's
-// bias, O(1/Points²): raise Points until the value no longer changes. The target's
-// multipliers are λ afterwards.
+// with the trapezoid rule (Kirkwood 1935). The standard error does not include the bias of
+// the rule, O(1/Points²); raise Points until the value no longer changes. Afterwards, the
+// target's multipliers are λ.
 //
-// −β times the result is D(λ) − D(0). With log Z(0) known, as for a q that is
-// normalised, it gives the divergences of unlearning where nothing can be
-// enumerated: KL(p_λ‖p_0) = −λᵀE_λ[g]/β − (log Z(λ) − log Z(0)).
+// −β times the result is D(λ) − D(0). If log Z(0) is known, as for a normalised q, this
+// gives the divergences of unlearning for targets that cannot be enumerated: KL(p_λ‖p_0) =
+// −λᵀE_λ[g]/β − (log Z(λ) − log Z(0)).
 //
-// Errors are those of the target and the primal; fields out of range.
+// It returns the errors of the target and the primal, and an error if a field is out of
+// range.
 func Thermodynamic[S energy.Site](ctx context.Context, t Target[S], p Primal[S], lambda []float64, path Path) (logZ, se float64, err error) {
 	if err := cmp.Or(path.fill(), check.Given("dual: Thermodynamic", "t", t), check.Given("dual: Thermodynamic", "p", p)); err != nil {
 		return 0, 0, err

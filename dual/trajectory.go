@@ -6,13 +6,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// maxBatches is the number of batch means that a trajectory keeps: at least
-// half as many, less the first quarter, judge an error.
+// maxBatches is the number of batch means that a trajectory keeps. An error is estimated
+// from at least half as many, less the first quarter.
 const maxBatches = 32
 
-// trajectory is what a loop keeps of its past steps, in memory that does not
-// grow: λ̄, and the sums of the mean violations over batches of steps that
-// double in length whenever there are too many.
+// trajectory summarises the past steps of a loop in memory that does not grow: λ̄, and the
+// sums of the mean violations over batches of steps, which double in length whenever there
+// are too many.
 type trajectory struct {
 	power   float64 // of t, the weight of step t in λ̄
 	skip    float64 // part of the batches that means leave out

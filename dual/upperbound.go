@@ -6,16 +6,16 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// UpperBound returns the upper confidence limit of a probability, given that an event
-// happened in hits of n independent draws: the largest p at which so few have the
+// UpperBound returns the upper confidence limit for the probability of an event that
+// happened in hits of n independent draws. It is the largest p at which so few hits have
 // probability delta,
 //
 //	P(X ≤ hits | n, p) = δ,  X binomial,
 //
-// so that the limit is too low with probability δ at most, whatever p is (Clopper and
-// Pearson 1934). It certifies a constraint on the mean of an indicator, E[1_F] ≤ ε, by
-// draws that had no part in finding the multipliers: with no hits it is about 3/n at δ =
-// 0.05. It is 1 if all draws are hits.
+// so the limit is too low with probability at most δ, whatever p is (Clopper and Pearson
+// 1934). It certifies a constraint on the mean of an indicator, E[1_F] ≤ ε, from draws that
+// were not used to find the multipliers. Without hits, the limit is about 3/n at δ = 0.05.
+// It is 1 if all draws are hits.
 //
 // It returns an error unless 0 ≤ hits ≤ n, n ≥ 1 and 0 < δ < 1.
 func UpperBound(hits, n int, delta float64) (float64, error) {

@@ -19,18 +19,18 @@ import (
 
 // Config holds the options of a [Generator]. The zero value is the recommended setting.
 type Config struct {
-	// Bytes is the length of the longest texts. 0 means 64.
+	// Bytes is the largest length of a text. 0 means 64.
 	Bytes int
 
-	// Weight of a text, in (0, 1]: it is as likely as others in this proportion. Draws are
-	// repeated until one of them is kept with this probability, so that small weights cost
-	// time. nil means 1.
+	// Weight returns the relative probability of a text, in (0, 1]. A draw is kept with
+	// this probability and otherwise repeated, so small weights cost time. nil means 1 for
+	// all texts.
 	Weight func(text string) float64
 
-	// Annotations takes formats of a schema that are not known as annotations.
+	// Annotations treats unknown formats of a schema as annotations.
 	Annotations bool
 
-	// Limits bound the automata.
+	// Limits bounds the automata.
 	Limits constraint.Limits
 }
 
@@ -48,8 +48,8 @@ type Generator struct {
 	is func(text string) bool
 }
 
-// JSON returns a generator of JSON that a schema describes, each value in its canonical
-// spelling (grammar.Canonical), such as encoding/json reads. The error is that of
+// JSON returns a generator of the JSON values described by a schema, each in its canonical
+// spelling (grammar.Canonical), which encoding/json can read. The error is that of
 // [grammar.JSONSchema], or wraps [constraint.ErrInfeasible] if no text is short enough.
 func JSON(ctx context.Context, schema []byte, config Config) (*Generator, error) {
 	g, err := grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{Spelling: grammar.Canonical, Annotations: config.Annotations, Limits: config.Limits})
@@ -69,9 +69,9 @@ func JSON(ctx context.Context, schema []byte, config Config) (*Generator, error)
 	return x, err
 }
 
-// Grammar returns a generator of the texts of a grammar, in the notation of [grammar.Parse],
-// with the errors of that function, or one that wraps [constraint.ErrInfeasible] if no text is
-// short enough.
+// Grammar returns a generator of the texts of a grammar, given in the notation of
+// [grammar.Parse]. The error is that of [grammar.Parse], or wraps
+// [constraint.ErrInfeasible] if no text is short enough.
 func Grammar(ctx context.Context, source string, config Config) (*Generator, error) {
 	g, err := grammar.Parse(ctx, source, config.Limits)
 	if err != nil {
@@ -134,14 +134,15 @@ func compile(ctx context.Context, x *Generator, l constraint.Language) (*Generat
 // Count returns the number of texts.
 func (x *Generator) Count(ctx context.Context) (*big.Int, error) { return x.path.Count(ctx, nil) }
 
-// Valid reports whether a text is described, of JSON in any spelling and order of members.
+// Valid reports whether a text matches the description. JSON may have any spelling and
+// order of members.
 func (x *Generator) Valid(text string) bool { return x.is(text) }
 
 // trials bounds the draws until one of them is kept.
 const trials = 1 << 20
 
-// Draw draws a text. The error is the cause of the context, or that of a weight which is not in
-// [0, 1] or lets no text pass in 2²⁰ draws; src = nil is an error, too.
+// Draw draws a text. It returns an error if src is nil, if a weight is not in [0, 1], or if
+// no text is kept in 2²⁰ draws, and the context's cause if the context ends.
 func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
 	if check.Nil(src) {
 		return "", &constraint.ArgumentError{Func: "Draw", Arg: "src", Value: nil, Want: "a source of random numbers"}
@@ -166,8 +167,8 @@ func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
 	return "", &constraint.LimitError{What: "Draw: draws until Config.Weight keeps one", Value: trials, Bound: trials}
 }
 
-// Seeded returns the text of a seed. It panics where [Generator.Draw] returns an error, which only
-// Config.Weight can cause.
+// Seeded returns the text for a seed. It panics if [Generator.Draw] returns an error, which
+// only Config.Weight can cause.
 func (x *Generator) Seeded(seed uint64) string {
 	s, err := x.Draw(context.Background(), rand.NewPCG(seed, 0))
 	if err != nil {
@@ -176,14 +177,14 @@ func (x *Generator) Seeded(seed uint64) string {
 	return s
 }
 
-// Into sets the pointer v to the value that the JSON of a seed decodes to. The error is that
-// of encoding/json: the type does not hold what the schema describes.
+// Into decodes the JSON for a seed into the value that v points to. The error is that of
+// encoding/json, which means that the type cannot hold what the schema describes.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 
 // Values sets the arguments of a function for testing/quick: it is quick.Config.Values with
-// next = r.Uint64. Arguments that are strings get texts, all others what their JSON decodes
-// to. It panics where [Generator.Into] returns an error, and if a type or next is nil or there are
-// more types than arguments.
+// next = r.Uint64. Arguments of type string receive a text, all others the value decoded
+// from its JSON. It panics if [Generator.Into] returns an error, if a type or next is nil,
+// or if there are more types than arguments.
 func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func() uint64) {
 	check.Must("generate: Generator.Values", "next", next)
 	if len(args) < len(types) {
@@ -218,11 +219,11 @@ func one(is bool) float64 {
 	return 0
 }
 
-// Edges returns texts on the limits: the shortest, the longest and those with most characters
-// beyond ASCII, escapes, nines and minus signs. Those of a schema go on with texts that meet
-// one limit of it exactly: each minimum and maximum, of numbers, lengths and counts, the first
-// and last value of each enum, and each property that may be missing, missing and there. No
-// text comes twice. The sequence ends with an error, that of the context, if there is one.
+// Edges returns texts at the limits: the shortest, the longest, and those with the most
+// non-ASCII characters, escapes, nines and minus signs. For a schema, texts follow that
+// meet one of its limits exactly: each minimum and maximum of numbers, lengths and counts,
+// the first and last value of each enum, and each optional property, both missing and
+// present. No text is repeated. If the context ends, the sequence ends with its error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}
@@ -271,10 +272,10 @@ type Instance struct {
 	Keyword string // a JSON pointer, "#/properties/a/minimum"
 }
 
-// Invalid returns texts that a schema refuses, one for each keyword that can be broken while the
-// others hold: JSON that another program should refuse, too, and for this reason. It is empty for
-// a generator that is not of [JSON]. The sequence ends with an error, that of the context,
-// if there is one.
+// Invalid returns texts that the schema rejects, one for each keyword that can be broken
+// while the others hold. Other programs should reject this JSON for the same reason. The
+// sequence is empty unless the generator was returned by [JSON]. If the context ends, the
+// sequence ends with its error.
 func (x *Generator) Invalid(ctx context.Context) iter.Seq2[Instance, error] {
 	return func(yield func(Instance, error) bool) {
 		if x.schema == nil {

@@ -16,14 +16,14 @@ const (
 	not
 )
 
-// Condition is a statement about variables, which holds in some states: a comparison of an
-// expression with numbers, or a combination of conditions. It is immutable.
+// Condition is a statement about variables that holds in some states. It compares an
+// expression with numbers or combines other conditions. It is immutable.
 type Condition struct {
 	p      *Problem
 	op     op
 	terms  []term // of a comparison, simplified
 	lo, hi float64
-	tol    float64 // sums that are this near to a bound meet it
+	tol    float64 // sums this close to a bound satisfy it
 	parts  []Condition
 	scope  []int
 	err    error
@@ -110,7 +110,7 @@ func Any(c ...Condition) Condition { return combine(anyOf, c) }
 // Not returns the condition that c does not hold.
 func Not(c Condition) Condition { return combine(not, []Condition{c}) }
 
-// Implies returns the condition that b holds if a does.
+// Implies returns the condition that b holds whenever a holds.
 func Implies(a, b Condition) Condition { return Any(Not(a), b) }
 
 func combine(o op, parts []Condition) Condition {
@@ -124,8 +124,8 @@ func combine(o op, parts []Condition) Condition {
 	return c
 }
 
-// Indicator returns the expression that is 1 where c holds and 0 elsewhere. It has a term
-// for every state of the variables of c in which c holds, at most 2¹⁶ of them.
+// Indicator returns the expression that is 1 where c holds and 0 elsewhere. It has one term
+// for each state of the variables of c in which c holds, at most 2¹⁶ terms.
 func (c Condition) Indicator() Expr {
 	e := Expr{p: c.p, err: c.err}
 	if e.err == nil && c.p == nil {
@@ -193,15 +193,15 @@ func (p *Problem) states(scope []int, f func(x []int32)) {
 	}
 }
 
-// violation is by how much c fails in a state, 0 if it holds: for a comparison the distance
-// of the sum from its bounds, for All the sum and for Any the least of the violations of
-// the parts, and 1 for Not.
+// violation returns by how much a state violates c, or 0 if c holds: for a comparison the
+// distance of the sum from its bounds, for All the sum of the parts' violations, for Any
+// the least of them, and 1 for Not.
 func (c *Condition) violation(x []int32) float64 {
 	return c.given(x, nil)
 }
 
-// given returns the violation of c where known, unless it is nil, knows that of some
-// comparisons within it.
+// given returns the violation of c. Unless it is nil, known supplies the violations of some
+// comparisons within c.
 func (c *Condition) given(x []int32, known func(*Condition) (violation float64, ok bool)) float64 {
 	switch c.op {
 	case between:

@@ -32,7 +32,7 @@ type factor struct {
 	u []float64
 }
 
-// Number returns the expression that is w everywhere.
+// Number returns the constant expression w.
 func Number(w float64) Expr {
 	if !check.Finite(w) {
 		return Expr{err: fmt.Errorf("the number %v is not finite", w)}
@@ -97,7 +97,8 @@ func (e Expr) Scale(w float64) Expr {
 	return e
 }
 
-// Times returns e·o. The product of sums has a term for every pair of terms, at most 2²².
+// Times returns e·o. The product of two sums has a term for every pair of terms, at most
+// 2²² terms.
 func (e Expr) Times(o Expr) Expr {
 	r := Expr{}.join(e).join(o)
 	if r.err != nil {
@@ -192,7 +193,7 @@ func (e Expr) AtLeast(w float64) Condition { return e.Between(w, math.Inf(1)) }
 // Exactly returns the condition e = w.
 func (e Expr) Exactly(w float64) Condition { return e.Between(w, w) }
 
-// Is returns the condition that a category has a label.
+// Is returns the condition that the category e has the given label.
 func (e Expr) Is(label string) Condition {
 	if e.p != nil && e.err == nil && len(e.terms) == 1 && len(e.terms[0].f) == 1 {
 		v := &e.p.vars[e.terms[0].f[0].v]

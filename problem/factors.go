@@ -10,16 +10,16 @@ const (
 	// maxTable bounds the entries of a table over the variables of a term or a condition.
 	maxTable = 1 << 20
 
-	// countFrom is the size of a table from which on a comparison of a sum of functions of
-	// one variable each becomes a counter instead.
+	// countFrom is the table size from which a comparison of a sum of single-variable
+	// functions becomes a counter instead.
 	countFrom = 1 << 8
 
 	// maxCounts bounds the entries of a table of a counter.
 	maxCounts = 1 << 24
 )
 
-// factors is a problem as a sum of tables, over its variables and then over those of
-// counters, each of which has one possible level in every state of the variables before it.
+// factors is a problem as a sum of tables over its variables and those of counters. A
+// counter variable has one possible level in every state of the variables before it.
 type factors struct {
 	cards  []int32
 	levels int
@@ -230,9 +230,9 @@ func (p *Problem) table(f *factors, s *statement, vars []int, counted []*Conditi
 }
 
 // counter adds a chain of partial sums of a comparison, and returns the variable of the
-// whole sum and its value at each level. A required comparison leaves out sums from which
-// no state of the other variables leads into the bounds, and holds those together from
-// which every state does.
+// whole sum and its value at each level. For a required comparison, sums from which no
+// state of the other variables leads into the bounds are dropped, and sums from which every
+// state does are merged.
 func (p *Problem) counter(f *factors, s *statement, c *Condition, hard bool) (last int32, sums []float64, err error) {
 	constant, u, _ := c.separable()
 	least, most := make([]float64, len(u)+1), make([]float64, len(u)+1) // of what follows

@@ -126,7 +126,7 @@ func (p *Problem) neighbourhoods(ctx context.Context, c *Config, s *SampleSet) e
 	return nil
 }
 
-// links are the sets of variables that terms and required conditions join.
+// links holds the sets of variables that share a term or a required condition.
 type links struct {
 	scopes     [][]int
 	terms      [][]int // of each variable, in scopes

@@ -11,10 +11,10 @@ import (
 // maxLevels bounds the values of a variable.
 const maxLevels = 1 << 16
 
-// Problem holds variables, an objective, required and preferred conditions. Methods that
-// build it return no errors: the first thing that is wrong is kept, and every question
-// about the problem returns it. A Problem may be asked by several goroutines at once, but
-// not while one builds it.
+// Problem holds variables, an objective, and required and preferred conditions. Methods
+// that build it return no errors: the first error is kept, and every method that solves the
+// problem returns it. Several goroutines may solve a Problem concurrently, but not while
+// one builds it.
 type Problem struct {
 	vars  []variable
 	named map[string]int
@@ -58,7 +58,7 @@ func (p *Problem) fail(format string, args ...any) {
 	}
 }
 
-// Err returns the first thing that is wrong with the problem, nil if there is none.
+// Err returns the first error made in building the problem, or nil if there is none.
 func (p *Problem) Err() error { return p.err }
 
 func (p *Problem) variable(v variable) Expr {
@@ -101,8 +101,8 @@ func (p *Problem) Integer(name string, lo, hi int) Expr {
 	return p.variable(variable{name: name, kind: integer, values: v})
 }
 
-// Category adds a variable that takes one of some labels. As a number it is the place of
-// the label in the list, from 0.
+// Category adds a variable that takes one of the given labels. As a number, its value is
+// the index of the label in the list, from 0.
 func (p *Problem) Category(name string, labels ...string) Expr {
 	if len(labels) == 0 || len(labels) > maxLevels {
 		p.fail("Category: %s: %d labels, want 1 … %d", check.Quote(name), len(labels), maxLevels)
@@ -119,7 +119,8 @@ func (p *Problem) Category(name string, labels ...string) Expr {
 	return p.variable(variable{name: name, kind: category, values: v, labels: slices.Clone(labels)})
 }
 
-// Variable returns the variable of that name. An unknown name is an error of the problem.
+// Variable returns the variable with that name. An unknown name becomes an error of the
+// problem: see [Problem.Err].
 func (p *Problem) Variable(name string) Expr {
 	v, ok := p.named[name]
 	if !ok {
@@ -164,7 +165,7 @@ func (p *Problem) own(caller string, q *Problem, err error) bool {
 	return false
 }
 
-// Require demands that a condition holds. Several conditions may share a name.
+// Require adds a condition that must hold. Several conditions may share a name.
 func (p *Problem) Require(name string, c Condition) {
 	if !p.own("Require: "+check.Quote(name), c.p, c.err) {
 		return
@@ -178,10 +179,10 @@ func (p *Problem) Require(name string, c Condition) {
 	p.required = append(p.required, statement{name: name, c: c})
 }
 
-// Prefer adds weight times the violation of c to the energy. The violation is 0 if c holds;
-// else it is for a comparison the distance of the sum from its bounds, for [All] the sum
-// and for [Any] the least of the violations of the parts, and 1 for [Not] and [NotEqual].
-// weight is positive and finite.
+// Prefer adds weight times the violation of c to the energy. The violation is 0 if c holds.
+// Otherwise, for a comparison it is the distance of the sum from its bounds, for [All] the
+// sum of the parts' violations, for [Any] the least of them, and for [Not] and [NotEqual]
+// it is 1. weight must be positive and finite.
 func (p *Problem) Prefer(name string, c Condition, weight float64) {
 	p.prefer(statement{name: name, c: c, weight: weight})
 }
@@ -196,7 +197,7 @@ func (p *Problem) prefer(s statement) {
 	}
 }
 
-// energy returns E(x) without what is required.
+// energy returns E(x) without required conditions.
 func (p *Problem) energy(x []int32) float64 {
 	e := sum(p.objective, x)
 	for i := range p.preferred {

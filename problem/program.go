@@ -8,7 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/read"
 )
 
-// Read returns the problem that a program states, such as one of [read.NewProgram].
+// Read returns the problem stated by a program, for example one from [read.NewProgram].
 func Read(r *read.Program) (*Problem, error) {
 	if r == nil {
 		return nil, errors.New("problem: Read: r = nil")
@@ -57,10 +57,10 @@ func Read(r *read.Program) (*Problem, error) {
 	return p, nil
 }
 
-// Program returns the problem as a program, to be written to a file. A category becomes a
-// bit "name=label" for each label and a constraint that one of them is 1. It returns an
-// error for conditions other than comparisons, and for functions of a variable that are no
-// powers of it.
+// Program returns the problem as a program, to be written to a file. A category becomes one
+// bit "name=label" for each label, with a constraint that exactly one of them is 1. It
+// returns an error for conditions other than comparisons, and for functions of a variable
+// that are not powers of it.
 func (p *Problem) Program() (*read.Program, error) {
 	if p.err != nil {
 		return nil, p.err

@@ -14,18 +14,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// SampleSet is the answer of Minimise and Sample: states as rows, those of lowest energy
-// first.
+// SampleSet is the result of Minimise or Sample: one row per state, lowest energy first.
 type SampleSet struct {
 	Rows []Row
 
-	// Exact is true if the answer is certain: rows of Minimise are those of lowest energy,
-	// and those of Sample are independent draws.
+	// Exact is true if the answer is certain: the rows of Minimise have the lowest energy,
+	// and the rows of Sample are independent draws.
 	Exact  bool
 	Method string // what found the rows: elimination, search, annealing, chains, …
 
-	// Summary is the diagnostics of the energy if chains made the draws, otherwise nil, and
-	// Warnings what is wrong with them.
+	// Summary holds the diagnostics of the energy if the draws come from chains, and is nil
+	// otherwise. Warnings lists what is wrong with the draws.
 	Summary  *diagnose.Summary
 	Warnings []string
 
@@ -34,10 +33,10 @@ type SampleSet struct {
 
 // Row is a state of a [SampleSet].
 type Row struct {
-	Levels      []int32  // of each variable, in the order of Problem.Names, see Problem.Model
-	Energy      float64  // with what is preferred, without any Config.Penalty
-	Occurrences int      // how many draws it stands for
-	Violated    []string // names of the conditions that do not hold, those required first
+	Levels      []int32  // level of each variable, in the order of Problem.Names; see Problem.Model
+	Energy      float64  // including preferred conditions, without any Config.Penalty
+	Occurrences int      // number of draws in this row
+	Violated    []string // names of the conditions that do not hold, required ones first
 
 	p        *Problem
 	feasible bool
@@ -64,8 +63,8 @@ func (s *SampleSet) broken(r Row) int {
 // Feasible reports whether all required conditions hold.
 func (r Row) Feasible() bool { return r.feasible }
 
-// Number returns the value of the variable of that name, of a category the place of its
-// label; ok is false if there is none.
+// Number returns the value of the variable with that name; for a category, it is the index
+// of its label. ok is false if there is no such variable.
 func (r Row) Number(name string) (v float64, ok bool) {
 	i, ok := r.index(name)
 	if !ok {
@@ -74,8 +73,8 @@ func (r Row) Number(name string) (v float64, ok bool) {
 	return r.p.vars[i].values[r.Levels[i]], true
 }
 
-// Label returns the label of the category of that name, or the value of another variable
-// as text; ok is false if there is none.
+// Label returns the label of the category with that name, or the value of any other
+// variable as text. ok is false if there is no such variable.
 func (r Row) Label(name string) (label string, ok bool) {
 	i, ok := r.index(name)
 	if !ok {
@@ -100,7 +99,7 @@ func (r Row) label(i int) string {
 	return strconv.FormatFloat(v.values[r.Levels[i]], 'g', -1, 64)
 }
 
-// String shows the row as "x=1 colour=red: energy −2".
+// String formats the row as "x=1 colour=red: energy −2".
 func (r Row) String() string {
 	var b strings.Builder
 	if r.p != nil {
@@ -168,8 +167,8 @@ func (s *SampleSet) aggregate() {
 	s.Rows = out
 }
 
-// Append adds the rows of t, an answer about the same problem, and joins those that are
-// equal. The result is Exact only if both are.
+// Append adds the rows of t, an answer to the same problem, and merges equal rows. The
+// result is Exact only if both sets are.
 func (s *SampleSet) Append(t *SampleSet) error {
 	if t.p != s.p {
 		return fmt.Errorf("problem: Append: the sets are about different problems")
@@ -181,8 +180,8 @@ func (s *SampleSet) Append(t *SampleSet) error {
 	return nil
 }
 
-// WriteCSV writes a header and a line a row: the variables by name, then energy,
-// occurrences and violated, the names of conditions separated by semicolons.
+// WriteCSV writes a header and one line per row: the variables by name, then energy,
+// occurrences, and violated, which holds the names of conditions separated by semicolons.
 func (s *SampleSet) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	if err := c.Write(append(s.p.Names(), "energy", "occurrences", "violated")); err != nil {
@@ -241,9 +240,10 @@ func (s *SampleSet) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// WriteDimod writes the set as JSON in the format of D-Wave's dimod (SampleSet.to_serializable,
-// schema 3.1.0), with a vector is_feasible. The variable type is BINARY or SPIN if all
-// variables are of this kind, and INTEGER otherwise; categories are their places in the list.
+// WriteDimod writes the set as JSON in the format of D-Wave's dimod
+// (SampleSet.to_serializable, schema 3.1.0), with a vector is_feasible. The variable type
+// is BINARY or SPIN if all variables are of that kind, and INTEGER otherwise; a category is
+// written as the index of its label.
 func (s *SampleSet) WriteDimod(w io.Writer) error {
 	names := [...]string{binary: "BINARY", spin: "SPIN", integer: "INTEGER", category: "INTEGER"}
 	kind := names[s.p.vars[0].kind]

@@ -11,7 +11,7 @@ import (
 // finds out by evaluation which of their levels are still possible.
 const checkUpTo = 1 << 12
 
-// errEffort ends a search that has made as many evaluations as it may.
+// errEffort ends a search that has used up its evaluations.
 var errEffort = errors.New("the search has made as many evaluations as Config.Search allows")
 
 // search goes through the feasible states of a problem depth first. After every decision
@@ -38,8 +38,8 @@ type search struct {
 	queued  []bool
 	support [][]bool
 
-	// minimise returns the energy from which on a part of the tree does not matter; nil if
-	// all of it does.
+	// minimise returns the energy from which a part of the tree can be pruned; nil means no
+	// pruning.
 	minimise func() float64
 	leaf     func(x []int32) (more bool)
 }
@@ -138,7 +138,7 @@ func (s *search) bounded(minimise func() float64) {
 	}
 }
 
-// fix leaves the variables that are not free the levels of x, until undo(0).
+// fix fixes the variables that are not free at their levels in x, until undo(0).
 func (s *search) fix(x []int32, free []bool) {
 	for v := range s.alive {
 		for l, ok := range s.alive[v] {
@@ -364,7 +364,7 @@ func (s *search) spread(v int, u []float64) (least, most float64) {
 	return least, most
 }
 
-// applySum removes levels with which a sum cannot meet its bounds.
+// applySum removes levels with which a sum cannot satisfy its bounds.
 func (s *search) applySum(c *constrained) (possible bool, err error) {
 	for {
 		least, most := c.constant, c.constant

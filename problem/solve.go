@@ -21,12 +21,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/auto"
 )
 
-// Config holds the settings of an answer. The zero value is the recommended one.
+// Config holds the settings of a solver. The zero value is the recommended setting.
 type Config struct {
 	Seed    uint64
 	Workers int // goroutines of chains and searches; 0 means GOMAXPROCS; never changes results
 
-	// Rows is how many states Minimise returns at most, those of lowest energy first; 0
+	// Rows is the largest number of states that Minimise returns, lowest energy first; 0
 	// means 1.
 	Rows int
 
@@ -36,23 +36,23 @@ type Config struct {
 	// Bytes bounds the memory of elimination; 0 means 1 GiB.
 	Bytes int64
 
-	// Search bounds the evaluations of the search, and those of the neighbourhoods of the
-	// states that annealing or an unfinished search found; 0 means 2²⁶, −1 neither.
+	// Search bounds the evaluations of the search, and the evaluations around the states
+	// that annealing or an unfinished search found; 0 means 2²⁶, and −1 turns both off.
 	Search int
 
-	// Penalty, if positive, lets required conditions be violated where no exact way is
-	// open: the energy of chains then has Penalty times the violation of each, and rows
-	// name what they violate.
+	// Penalty, if positive, allows required conditions to be violated where no exact method
+	// applies: the energy of the chains then includes Penalty times the violation of each
+	// condition, and rows name the conditions they violate.
 	Penalty float64
 
 	// Steps is the number of steps of each annealing, of rounds of ground.Search, or of
-	// steps between two draws of a chain; 0 means 1000, 200 and 10.
+	// steps between two draws of a chain; 0 means 1000, 200 and 10, respectively.
 	Steps int
 
 	Chains int // of annealing and of Sample; 0 means 16
 }
 
-// InfeasibleError says that no state meets all required conditions.
+// InfeasibleError reports that no state satisfies all required conditions.
 type InfeasibleError struct{}
 
 func (*InfeasibleError) Error() string {
@@ -132,9 +132,10 @@ func (p *Problem) search(c *Config, w way) bool {
 	return len(p.required) > 0 || states <= 1<<22
 }
 
-// Count returns the number of feasible states, exactly below 2⁴⁰ and with a relative error
-// of some 10⁻¹² above. It returns an error that wraps the reasons if neither elimination
-// nor search can count them, and for what is wrong with the problem.
+// Count returns the number of feasible states. It is exact below 2⁴⁰ and has a relative
+// error of about 10⁻¹² above. Count returns the problem's own error if it has one (see
+// [Problem.Err]), and an error that wraps the reasons if neither elimination nor search can
+// count the states.
 func (p *Problem) Count(ctx context.Context, c Config) (float64, error) {
 	if err := p.check("Count", &c); err != nil {
 		return 0, err
@@ -189,12 +190,13 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 }
 
 // Minimise returns the feasible states of lowest energy, Config.Rows of them, or all if
-// there are fewer. Where no exact way is open, they come from annealing or from a search
-// that did not end, and from the neighbourhoods of what these found; Exact of the set is
-// then false unless a bound, such as that of [ground.Bound], proves the only row asked for.
+// there are fewer. If no exact method applies, the states are found by annealing or an
+// unfinished search, and in the neighbourhoods of the states found so. Exact of the set is
+// then false, unless only one row was requested and a bound, such as that of
+// [ground.Bound], proves it optimal.
 //
 // It returns an *[InfeasibleError] if no state is feasible, and an error that wraps the
-// reasons if no exact way is open, there are required conditions, no feasible state was
+// reasons if no exact method applies, there are required conditions, no feasible state was
 // found and Config.Penalty is 0.
 func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	if err := p.check("Minimise", &c); err != nil {
@@ -391,13 +393,14 @@ func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 	return nil
 }
 
-// Sample returns n draws from p(x) ∝ exp(−β·E(x)) on the feasible states, those that are
-// equal in one row. Draws are independent if Exact of the set is true. Else they are those
-// of Markov chains of the method that package auto chooses, and Summary and Warnings of the
-// set say how far they may be trusted.
+// Sample returns n draws from p(x) ∝ exp(−β·E(x)) on the feasible states; equal draws share
+// one row. The draws are independent if Exact of the set is true. Otherwise they come from
+// Markov chains, by a method that package auto chooses, and Summary and Warnings of the set
+// tell how far they can be trusted.
 //
 // It returns an *[InfeasibleError] if no state is feasible, and an error that wraps the
-// reasons if no exact way is open, there are required conditions and Config.Penalty is 0.
+// reasons if no exact method applies, there are required conditions and Config.Penalty is
+// 0.
 func (p *Problem) Sample(ctx context.Context, n int, c Config) (*SampleSet, error) {
 	if err := p.check("Sample", &c); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// layout is how a frame lies in its file.
+// layout describes where the values of a frame are in its file.
 type layout struct {
 	table   *table
 	axis    *axis
@@ -150,7 +150,7 @@ func (t *table) order() (*axis, []group, []int, error) {
 	return nil, groups, by, err
 }
 
-// oneWay reports whether the numbers of an axis go one way in every series.
+// oneWay reports whether the numbers of an axis are monotone in every series.
 func (t *table) oneWay(a *axis, groups []group) bool {
 	for _, g := range groups {
 		for i := 2; i < len(g.rows); i++ {
@@ -253,9 +253,9 @@ func (t *table) noNumbers(used []int) error {
 	return errNoRows
 }
 
-// bars names the columns of prices of a file without names: four neighbours of which,
-// in every row, the second is the largest and the third the smallest, and the volume
-// behind them.
+// bars names the price columns of a file without names: four adjacent columns of which, in
+// every row, the second is the largest and the third the smallest, and the volume after
+// them.
 func (t *table) bars(picks []int) {
 	if t.named || len(picks) < 4 {
 		return
@@ -289,9 +289,9 @@ func (t *table) bars(picks []int) {
 	t.notes = append(t.notes, fmt.Sprintf("no names: columns %d to %d are %s by their order in every row", picks[0]+1, picks[len(names)-1]+1, strings.Join(names, ", ")))
 }
 
-// families parts columns into entities by their names: by two lines of names, by names
-// that repeat, or by a prefix or suffix of the names of bars. cells holds for every entity
-// the columns of the channels, as indices of picks.
+// families assigns columns to entities by their names: by two lines of names, by names that
+// repeat, or by a prefix or suffix of the names of bars. For every entity, cells holds the
+// columns of the channels, as indices of picks.
 func (t *table) families(picks []int) (entities, channels []string, cells [][]int, err error) {
 	kinds := make([][2]string, len(picks)) // entity and channel
 	two, names := false, map[string]int{}
@@ -375,8 +375,8 @@ func (t *table) families(picks []int) (entities, channels []string, cells [][]in
 	return entities, channels, cells, nil
 }
 
-// affixes parts names such as AAPL.Open or Open_AAPL, if what is left are names of bars
-// and there are two entities or more.
+// affixes splits names such as AAPL.Open or Open_AAPL, if the rest are names of bars and
+// there are two entities or more.
 func (t *table) affixes(picks []int, kinds [][2]string) bool {
 	for _, front := range []bool{true, false} {
 		all := map[string]bool{}
@@ -411,8 +411,8 @@ func (t *table) affixes(picks []int, kinds [][2]string) bool {
 	return false
 }
 
-// time sorts the rows of every series by time, puts those in that the grid has and the
-// file has not, and describes the axis.
+// time sorts the rows of every series by time, inserts rows for grid times that are absent
+// from the file, and describes the axis.
 func (f *Frame) time(t *table, a *axis, groups []group) error {
 	f.Entities = make([]Entity, len(groups))
 	f.layout.rows = make([][]int, len(groups))
@@ -502,8 +502,8 @@ func (f *Frame) time(t *table, a *axis, groups []group) error {
 	return nil
 }
 
-// forward reports whether a gap is the hour that clocks skip: of a Sunday of March, from
-// one, two or three on.
+// forward reports whether a gap is the hour that clocks skip in spring: on a Sunday in
+// March, from one, two or three o'clock.
 func (f *Frame) forward(from, to float64, local bool) bool {
 	t := time.UnixMicro(int64(from)).UTC()
 	return local && math.Round(to/minute)*minute-math.Floor(from/hour)*hour == hour && t.Weekday() == time.Sunday && t.Month() == time.March && t.Hour() >= 1 && t.Hour() <= 3
@@ -519,7 +519,7 @@ func (f *Frame) label(a *axis, k int, v float64) string {
 	return strings.Join(parts, " ")
 }
 
-// read reads the cells of columns that are one channel.
+// read reads the cells of the columns that form one channel.
 func (t *table) read(columns []int) (values [][]float64, s style, unit string, stand []float64, err error) {
 	c := &t.columns[columns[0]]
 	unit = c.unit
@@ -631,8 +631,8 @@ func markName(decimal byte) string {
 	return "point"
 }
 
-// decimal decides by all cells of columns, then by those of all columns of numbers,
-// whether fractions begin with a point or a comma.
+// decimal decides whether fractions begin with a point or a comma, first from all cells of
+// the given columns, then from those of all columns of numbers.
 func (t *table) decimal(columns []int) (byte, error) {
 	if t.o.Decimal != 0 {
 		return t.o.Decimal, nil
@@ -756,12 +756,12 @@ func (f *Frame) finish(t *table) {
 	}
 }
 
-// enough is how many numbers show a tick.
+// enough is the number of values from which a tick can be inferred.
 const enough = 20
 
 // tick returns the largest number of which all values are multiples, given how many
-// decimals they have, the last decimal where there are few; 0 if their digits are too many
-// for a double.
+// decimals they have, or one unit of the last decimal if there are few values. It returns 0
+// if the values have too many digits for a float64.
 func tick(all []float64, decimals int) float64 {
 	if decimals > 9 || len(all) == 0 {
 		return 0

@@ -36,13 +36,13 @@ var timeNames = []string{"date", "time", "datetime", "timestamp", "unix", "epoch
 // calendarNames are those of times that are nothing else.
 var calendarNames = []string{"date", "datetime", "timestamp", "time", "period", "year", "fy", "quarter", "month", "week", "datum", "fecha", "jahr", "quartal", "monat", "woche", "mes", "mois"}
 
-// timeLike reports whether a column has the name of times.
+// timeLike reports whether a column has the name of a time column.
 func timeLike(name string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
 	return slices.Contains(timeNames, name) || slices.Contains(timeNames, strings.ToLower(short(name)))
 }
 
-// timeish reports whether a name says that a column has times, somewhere in it.
+// timeish reports whether a name contains a word for times.
 func timeish(name string) bool {
 	name = strings.ToLower(name)
 	return timeLike(name) || slices.ContainsFunc([]string{"date", "time", "stamp", "yyyy", "datum"}, func(s string) bool { return strings.Contains(name, s) })
@@ -56,8 +56,8 @@ func short(name string) string {
 	return name
 }
 
-// find returns the column that a name means: by its whole name, then by its last
-// part, each without regard to case where that is needed.
+// find returns the column with a name. It compares the whole name, then the last part, each
+// exactly and, if that fails, ignoring case.
 func (t *table) find(name string) (int, error) {
 	name = strings.TrimSpace(name)
 	for _, same := range []func(c *column) bool{
@@ -86,7 +86,7 @@ func (t *table) find(name string) (int, error) {
 	return 0, fmt.Errorf("line %d: no column %q; there are %s", t.lines[0].number, name, clip60(all))
 }
 
-// clip60 joins names, sixty at most.
+// clip60 joins names, at most sixty.
 func clip60(all []string) string {
 	if len(all) > 60 {
 		all = append(slices.Clone(all[:60]), "…")
@@ -94,7 +94,7 @@ func clip60(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// axes returns the axes that the file may have, the likeliest first.
+// axes returns the axes that the file may have, most likely first.
 func (t *table) axes() (all []*axis, err error) {
 	switch {
 	case strings.EqualFold(t.o.Time, "none"):
@@ -192,7 +192,7 @@ func (t *table) clock(i int) *axis {
 	return a
 }
 
-// noDate is the error for a column with the name of dates that has none.
+// noDate is the error for a column that has the name of a date column but no dates.
 func (t *table) noDate(i int) error {
 	for k := range t.rows {
 		s := t.rows[k].at(i).text
@@ -232,8 +232,8 @@ func (t *table) packedDates(i int) bool {
 	return t.columns[i].dated == t.columns[i].filled && t.columns[i].dated > 0
 }
 
-// packedClock returns a column named as times whose cells are clocks without marks,
-// such as 93000, or −1.
+// packedClock returns a column with the name of a time column whose cells are clocks
+// without separators, such as 93000, or −1 if there is none.
 func (t *table) packedClock() int {
 	for i := range t.columns {
 		c := &t.columns[i]
@@ -268,8 +268,8 @@ func clockOf(s, name string) (float64, bool) {
 	return float64(v/100)*hour + float64(v%100)*minute, v/100 <= 24 && v%100 < 60
 }
 
-// labelled reports whether all cells of a column are one word and a number that goes
-// up or down by one, such as day 1, day 2, ….
+// labelled reports whether all cells of a column consist of the same word and a number that
+// goes up or down by one, such as day 1, day 2, ….
 func (t *table) labelled(i int) bool {
 	if len(t.rows) < 2 {
 		return false
@@ -299,8 +299,8 @@ func (t *table) unixTimes(i int) bool {
 	return a != nil && a.scale > 0
 }
 
-// count makes an axis of a column of numbers, nil if some cell is none or if they
-// cannot be times.
+// count makes an axis from a column of numbers. It returns nil if a cell is not a number or
+// the numbers cannot be times.
 func (t *table) count(i int) *axis {
 	c := &t.columns[i]
 	a := &axis{columns: []int{i}, name: c.name}
@@ -358,7 +358,7 @@ func cellsOf(rows []line, i int) (out []string) {
 	return out
 }
 
-// calendar makes dates of numbers that are years, or years and months.
+// calendar makes dates from numbers that are years, or years and months.
 func (t *table) calendar(a *axis, split func(v float64) (year, month int), how string) *axis {
 	b := *a
 	b.values = slices.Clone(a.values)
@@ -390,8 +390,8 @@ func partOf(name, s string) (float64, bool) {
 	return v, err == nil
 }
 
-// fromParts makes an axis of columns named year, month, day and hour, or year and quarter,
-// or year and week. A column of words is none of a date.
+// fromParts makes an axis from columns named year, month, day and hour, or year and
+// quarter, or year and week. A column of words is not part of a date.
 func (t *table) fromParts() (*axis, error) {
 	index := map[string]int{}
 	for i := range t.columns {
@@ -477,7 +477,7 @@ func spellPart(name string, at time.Time, like string) string {
 	return like[:len(like)-len(digits)] + fmt.Sprintf("%0*d", len(digits), v)
 }
 
-// named2axis makes an axis of a column, or of a date and a clock.
+// named2axis makes an axis from one column, or from a date and a clock.
 func (t *table) named2axis(columns []int) (*axis, error) {
 	i := columns[0]
 	c := &t.columns[i]
@@ -652,8 +652,8 @@ func (t *table) place(a *axis) error {
 	return nil
 }
 
-// locate takes the clocks of the file as those of a place. An hour that a clock shows
-// twice is the one that follows the row before.
+// locate interprets the clocks of the file in a time zone. An hour that a clock shows twice
+// is read as the one that follows the row before.
 func (t *table) locate(a *axis) {
 	up := a.wall[0] <= a.wall[len(a.wall)-1]
 	for k, w := range a.wall {
@@ -679,7 +679,7 @@ func (t *table) locate(a *axis) {
 	}
 }
 
-// spell writes a time as the row k of the file writes its own, in the cells of the axis.
+// spell writes a time in the format of row k of the file, in the cells of the axis.
 func (a *axis) spell(k int, v float64) map[int]string {
 	out := map[int]string{}
 	at := time.UnixMicro(int64(v)).UTC()

@@ -1,25 +1,25 @@
-// Package seriesdata reads series from the files that people have: tables of CSV, TSV or
-// aligned text and JSON, as spreadsheets, brokers, sensors and statistical offices write
-// them. [Read] returns a [Frame] of times × channels for every entity:
+// Package seriesdata reads series from real-world files: tables in CSV, TSV, aligned text
+// or JSON, as written by spreadsheets, brokers, sensors and statistical offices. [Read]
+// returns a [Frame] of times × channels for every entity:
 //
 //	f, err := seriesdata.Read(file, seriesdata.Options{})
 //	fmt.Print(f) // what was decided, as a table
 //
-// It decides by whole columns: what stands between cells, decimal points or commas, the
-// order of day and month, which column holds the time, which ones tell entities apart,
-// units, numbers that stand for missing ones, whether times go down the file, across it or
-// both (a line a year, a column a month), and the regular grid of times. Rows that
-// the grid has and the file has not are rows of missing numbers. What a column does not
-// decide is an error that names both readings and the option that settles it. All that
-// was decided and all that was left out is in the frame.
+// Read infers the format from whole columns: the cell separator, decimal points or commas,
+// the order of day and month, which column holds the time and which ones identify entities,
+// units, numbers that stand for missing values, whether times run down the file, across it
+// or both (one line per year, one column per month), and the regular grid of times. Times
+// of the grid that are absent from the file become rows of missing values. If a column is
+// ambiguous, the error names both readings and the option that selects one. The frame
+// records everything that was decided and everything that was left out.
 //
-// [Frame.Write] writes the file again with missing numbers filled in; what was there
-// stays to the letter.
+// [Frame.Write] writes the file again with missing values filled in and leaves everything
+// else exactly as it was.
 //
 // # Caveats
 //
-// A file is held in memory. Times are kept to the microsecond. Numbers such as −9999
-// count as missing only if they are known to be used so and lie apart from the rest of
+// A file is held in memory. Times are kept to the microsecond. Numbers such as −9999 count
+// as missing only if they are commonly used for this purpose and lie far from the rest of
 // their column; the frame lists them. The package is for programs: nothing else in the
 // library imports it.
 package seriesdata

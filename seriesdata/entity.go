@@ -12,7 +12,7 @@ type group struct {
 	rows []int
 }
 
-// entityNames are names of columns that tell series apart, numbers or words.
+// entityNames are names of columns of numbers or words that identify series.
 var entityNames = []string{"ticker", "symbol", "stock", "sym", "tic", "name", "entity", "series", "unique_id", "station", "station_id", "site", "sensor", "sensor_id", "device", "device_id", "store", "store_nbr", "store_id", "shop", "shop_id", "item", "item_id", "product", "product_id", "country", "region", "state", "city", "location", "asset", "pair", "instrument", "isin", "cusip", "permno", "gvkey", "meter", "meter_id", "household", "patient", "patient_id", "subject", "machine", "unit_id", "group", "id", "code", "zone", "area", "building_id", "family", "dept", "department", "aktie", "<ticker>"}
 
 // entityEnds are ends of names of numbers that may tell series apart whose times repeat;
@@ -28,7 +28,7 @@ func entityEnd(name string) bool {
 	return slices.ContainsFunc(entityEnds, func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
-// split parts the rows into series. by are the columns that name them.
+// split divides the rows into series. by are the columns that name the series.
 func (t *table) split(a *axis) (groups []group, by []int, err error) {
 	all := make([]int, len(t.rows))
 	for k := range all {
@@ -74,7 +74,7 @@ func (t *table) split(a *axis) (groups []group, by []int, err error) {
 	return one, nil, nil
 }
 
-// repeats parts rows whose times occur several times.
+// repeats divides rows whose times occur several times.
 func (t *table) repeats(a *axis, one []group, labels []int) ([]group, []int, error) {
 	for _, i := range labels {
 		if g := t.by([]int{i}); t.twice(a, g) == nil && len(g) < len(t.rows) {
@@ -136,7 +136,7 @@ func (t *table) labels(a *axis, repeated bool) []int {
 	return out
 }
 
-// asked reports whether a column is one that the options name.
+// asked reports whether the options name a column.
 func (t *table) asked(i int) bool {
 	for _, name := range t.o.Columns {
 		if k, err := t.find(name); err == nil && k == i {
@@ -220,7 +220,8 @@ func turns(groups []group) bool {
 	return n > 1
 }
 
-// restarts reports whether the times of blocks do not go on where the block before ends.
+// restarts reports whether the times of each block do not continue where the previous block
+// ends.
 func (t *table) restarts(a *axis, groups []group) bool {
 	up := a.values[0] < a.values[1]
 	for _, g := range groups[1:] {
@@ -232,7 +233,7 @@ func (t *table) restarts(a *axis, groups []group) bool {
 	return false
 }
 
-// runs parts rows where times turn back, if every part goes one way and has half of its
+// runs divides rows where times turn back, if every part is monotone and has half of its
 // times in common with the first.
 func (t *table) runs(a *axis) []group {
 	up := a.values[0] < a.values[1]
@@ -265,7 +266,7 @@ func (t *table) runs(a *axis) []group {
 	return groups
 }
 
-// twice returns an error if a series has a time twice.
+// twice returns an error if a time occurs twice in a series.
 func (t *table) twice(a *axis, groups []group) error {
 	if a == nil {
 		return nil
@@ -295,8 +296,8 @@ func (t *table) timeText(a *axis, k int) string {
 	return strings.Join(parts, " ")
 }
 
-// same leaves out rows that repeat an earlier one cell by cell, and reports whether
-// there were some.
+// same drops rows that repeat an earlier one cell by cell, and reports whether there were
+// any.
 func (t *table) same() bool {
 	seen, before := map[string]int{}, len(t.rows)
 	t.rows = slices.DeleteFunc(slices.Clone(t.rows), func(l line) bool {

@@ -13,42 +13,44 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Options settle what a file leaves open. The zero value lets the file decide.
+// Options settles what a file leaves ambiguous. With the zero value, everything is inferred
+// from the file.
 type Options struct {
-	// Columns are the channels to read, by their whole names or the last part (Open
-	// for AAPL.Open); empty means all columns of numbers.
+	// Columns are the channels to read, given by full name or by its last part (Open for
+	// AAPL.Open); empty means all columns of numbers.
 	Columns []string
 
-	// Time names the column of times, or two that are date and time of day. "none" says
-	// that rows follow each other at equal distances. Entity names the columns, separated
-	// by commas, that say to which series a row belongs; "none" that there is one series.
+	// Time names the column of times, or two columns with the date and the time of day.
+	// "none" means that rows follow each other at equal intervals. Entity names the
+	// columns, separated by commas, that identify the series of a row; "none" means that
+	// there is only one series.
 	Time, Entity string
 
 	// Dates is the order of the parts of a date: "dmy", "mdy" or "ymd".
 	Dates string
 
-	// Location is where times without a zone are taken; nil is UTC.
+	// Location is the time zone of times that have none in the file; nil means UTC.
 	Location *time.Location
 
-	// Decimal is what fractions begin with, '.' or ','. Comma is what separates cells.
+	// Decimal is the decimal separator, '.' or ','. Comma is the cell separator.
 	Decimal byte
 	Comma   rune
 
-	// Missing are texts that stand for missing numbers besides the usual ones; numbers
-	// among them count as missing in every column. Keep are numbers that do not stand for
-	// missing ones though they look like it, such as -999.
+	// Missing lists texts that stand for missing values, in addition to the usual ones;
+	// numbers among them count as missing in every column. Keep lists numbers that look
+	// like markers of missing values but are not, such as -999.
 	Missing []string
 	Keep    []float64
 }
 
-// Frame is what a file holds: for every entity a series of times × channels.
-// It is not changed by its methods.
+// Frame holds the contents of a file: for every entity a series of times × channels. Its
+// methods do not change it.
 type Frame struct {
 	Time     Time
 	Entities []Entity
 	Channels []Channel
 	LeftOut  []Omission
-	Notes    []string // lines that were left out, and what was decided besides
+	Notes    []string // lines that were left out, and other decisions
 
 	doc    *document
 	layout layout
@@ -56,16 +58,16 @@ type Frame struct {
 
 // Time is the axis of a frame.
 type Time struct {
-	Column string `json:"column"`          // of the file; two are joined by +; "" if there is none
-	Order  string `json:"order"`           // of the rows in the file: oldest first, newest first, or sorted
+	Column string `json:"column"`          // name in the file, two joined by +, or ""
+	Order  string `json:"order"`           // of the file: oldest first, newest first, or sorted
 	Dates  string `json:"dates,omitempty"` // the order of the parts of a date, such as day/month/year
-	Zone   string `json:"zone,omitempty"`  // where its clocks are
-	Step   string `json:"step"`            // of the regular grid, or irregular
-	Gaps   int    `json:"gaps"`            // times of the grid that the file leaves out, of all entities
+	Zone   string `json:"zone,omitempty"`  // time zone
+	Step   string `json:"step"`            // step of the regular grid, or irregular
+	Gaps   int    `json:"gaps"`            // absent times of the grid, over all entities
 	Ranges []Gap  `json:"ranges,omitempty"`
 }
 
-// Gap is a run of times that a file leaves out.
+// Gap is a run of consecutive times that are absent from the file.
 type Gap struct {
 	Entity string `json:"entity,omitempty"`
 	From   string `json:"from"`
@@ -77,8 +79,8 @@ type Gap struct {
 type Entity struct {
 	Name string
 
-	// Times are microseconds since 1970 in UTC, or the numbers of the column of times,
-	// ascending. Lines are those of the file, 0 for a time that the file leaves out.
+	// Times are microseconds since 1970 in UTC, or the numbers in the column of times,
+	// ascending. Lines are line numbers of the file, 0 for a time that is absent from it.
 	Times []float64
 	Lines []int
 
@@ -96,13 +98,13 @@ type Channel struct {
 	Name    string `json:"name"`
 	Unit    string `json:"unit"`
 	Kind    string `json:"kind"`    // price, volume, count, share, flag, constant or number
-	Missing int    `json:"missing"` // numbers, in rows that the file has
+	Missing int    `json:"missing"` // missing values, in rows of the file
 
-	// Tick is the largest number of which all values are multiples: 0.01, or 1 for
+	// Tick is the largest number of which all values are multiples, such as 0.01, or 1 for
 	// counts. 0 means there is none.
 	Tick float64 `json:"tick,omitempty"`
 
-	// Stand are numbers that stand for missing ones, such as −200.
+	// Stand lists the numbers that stand for missing values, such as −200.
 	Stand []float64 `json:"stand_for_missing,omitempty"`
 
 	style style
@@ -114,10 +116,10 @@ type Omission struct {
 	Why    string `json:"why"`
 }
 
-// Spell writes a value of channel c as its column does.
+// Spell formats a value of channel c as its column does.
 func (f *Frame) Spell(c int, v float64) string { return f.Channels[c].style.spell(v) }
 
-// Label is time r of entity e as the file writes it, "" if it has no times.
+// Label returns time r of entity e as the file writes it, or "" if the file has no times.
 func (f *Frame) Label(e, r int) string {
 	l := &f.layout
 	switch {
@@ -136,7 +138,7 @@ func (f *Frame) Label(e, r int) string {
 	return f.label(l.axis, l.rows[e][k], f.Entities[e].Times[r])
 }
 
-// Read reads a file. An error names the line, and what to do.
+// Read reads a file. An error names the line and what to do about it.
 func Read(r io.Reader, o Options) (*Frame, error) {
 	if err := check.Given("seriesdata: Read", "r", r); err != nil {
 		return nil, err
@@ -165,7 +167,7 @@ func Read(r io.Reader, o Options) (*Frame, error) {
 	return assemble(d, o)
 }
 
-// begins is how JSON does; a line of names may begin with a bracket, too.
+// begins matches the beginning of JSON; a line of names may begin with a bracket, too.
 var begins = regexp.MustCompile(`^\s*(\{|\[\s*[{["\]\d-])`)
 
 func (o *Options) check() error {
@@ -182,7 +184,7 @@ func (o *Options) check() error {
 
 var errNoRows = errors.New("no rows of numbers: want a line of names and lines of numbers, separated by commas, semicolons, tabs or |")
 
-// MarshalJSON describes the frame without its numbers.
+// MarshalJSON encodes the description of the frame, without its values.
 func (f *Frame) MarshalJSON() ([]byte, error) {
 	names := []string{}
 	for _, e := range f.Entities {
@@ -212,7 +214,7 @@ func (f *Frame) rows() int {
 // shown is how many names and gaps the table lists.
 const shown = 8
 
-// String prints all that was decided as one table.
+// String returns everything that was decided, as one table.
 func (f *Frame) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -277,7 +279,7 @@ func (f *Frame) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// kind names what separates cells.
+// kind names the cell separator.
 func (d *document) kind() string {
 	switch d.comma {
 	case "":

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// grid is a rule by which times follow each other.
+// grid is a rule that gives the next time after a time.
 type grid struct {
 	name string
 	next func(v float64) float64 // nil if times are irregular
 	wall bool                    // on the clocks of the file
 }
 
-// near is how far a time may lie from the grid, in steps: the jitter of who took it.
+// near is how far a time may lie from the grid, in steps, because of jitter in recording
+// it.
 const near = 0.1
 
-// most is how many times as many rows as the file has the grid may have; beyond, times
+// most bounds the rows of the grid, as a multiple of the rows of the file. Beyond it, times
 // are events, not a grid.
 const most = 20
 
@@ -67,7 +68,8 @@ func gridOf(dated bool, times, wall [][]float64) grid {
 	return g
 }
 
-// usual is the distance between neighbours that occurs most often, the smaller of two.
+// usual returns the most frequent distance between neighbours, and the smaller one of a
+// tie.
 func usual(times [][]float64) float64 {
 	tally, total := map[float64]int{}, 0
 	var all []float64
@@ -99,7 +101,7 @@ func usual(times [][]float64) float64 {
 	return best
 }
 
-// round takes the noise of floating point out of a distance.
+// round removes floating-point noise from a distance.
 func round(v float64) float64 {
 	if v == 0 {
 		return 0
@@ -336,8 +338,8 @@ func slot(v float64) weekSlot {
 	return s
 }
 
-// sessionDays is how many days of a kind a file has to span before a clock that never
-// occurs on them counts as one at which nothing happens.
+// sessionDays is how many days of a kind a file must span before a clock time that never
+// occurs on them counts as outside of sessions.
 const sessionDays = 3
 
 // sessions returns the slots of the week in which there are rows, nil if there are rows

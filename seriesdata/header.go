@@ -19,11 +19,11 @@ type column struct {
 	filled, numeric, dated, clocks int // cells, and what they may be
 }
 
-// numbers reports whether the column is one of numbers. A few cells that are none make
-// no words of it: reading them is an error that names their lines.
+// numbers reports whether the column is one of numbers. A few cells that are not numbers do
+// not make it a column of words: reading them is an error that names their lines.
 func (c *column) numbers() bool { return c.filled > 0 && 2*c.numeric > c.filled }
 
-// stamps reports whether the column is one of dates that are no plain numbers.
+// stamps reports whether the column is one of dates that are not plain numbers.
 func (c *column) stamps() bool { return c.dated > 0 && 5*c.dated >= 4*c.filled && !c.numbers() }
 
 // table is a document with a header.
@@ -62,7 +62,7 @@ func infinite(s string) bool {
 // options.
 func (t *table) blank(s string) bool { return absent(s) || slices.Contains(t.o.Missing, s) }
 
-// survey splits a document into header and rows, and says what columns hold.
+// survey splits a document into header and rows, and determines what the columns hold.
 func survey(d *document, o Options) (*table, error) {
 	t := &table{document: d, o: o}
 	lines := slices.DeleteFunc(slices.Clone(d.lines), func(l line) bool {
@@ -110,10 +110,10 @@ func survey(d *document, o Options) (*table, error) {
 	return t, nil
 }
 
-// sums are words in front of the last lines of a table that sum up those above.
+// sums are words that begin the last lines of a table if these sum up the lines above.
 var sums = regexp.MustCompile(`(?i)^(grand |sub)?(total|sum|summe|gesamt|somme|suma|average|avg|mean|mittelwert|moyenne|promedio|median|min|max|count|std)[ .:]*$`)
 
-// totals leaves out last lines with such words where the others have times.
+// totals drops last lines that have such words where the others have times.
 func (t *table) totals() {
 	for n := len(t.rows); n > 2 && (t.columns[0].stamps() || t.columns[0].numbers()) && sums.MatchString(t.rows[n-1].at(0).text); n-- {
 		l := t.rows[n-1]
@@ -123,8 +123,8 @@ func (t *table) totals() {
 	}
 }
 
-// trim leaves out lines in front of the table and behind it, and checks that the others
-// have equally many cells.
+// trim drops lines before and after the table, and checks that the others all have the same
+// number of cells.
 func (t *table) trim(lines []line) ([]line, int, error) {
 	tally := map[int]int{}
 	for _, l := range lines {
@@ -197,8 +197,9 @@ func clip(s string) string {
 	return s
 }
 
-// shift gives a header that is one cell short its missing one: in front if rows begin
-// with their names, in quotes as R writes them, behind if rows end with a separator.
+// shift adds the missing cell to a header that is one cell short: at the beginning if rows
+// begin with their names, in quotes as R writes them, and at the end if rows end with a
+// separator.
 func shift(l line, rows []line) (line, bool) {
 	quoted, blank := true, true
 	for _, r := range rows {
@@ -217,8 +218,8 @@ func shift(l line, rows []line) (line, bool) {
 	return l, true
 }
 
-// headers returns how many lines are header: those that have words where the others
-// have numbers.
+// headers returns the number of header lines: those that have words where the others have
+// numbers.
 func (t *table) headers(lines []line) int {
 	head := 0
 	for head < min(4, len(lines)-1) {
@@ -468,7 +469,7 @@ func levels(rows [][]string) (names, entities []string) {
 	return names, entities
 }
 
-// repeated leaves out lines that repeat the header, as of files put together.
+// repeated drops lines that repeat the header, as in concatenated files.
 func (t *table) repeated(head []line) {
 	if len(head) == 0 {
 		return

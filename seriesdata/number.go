@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// absent reports whether a text says that there is no number.
+// absent reports whether a text stands for a missing number.
 func absent(s string) bool {
 	switch strings.ToLower(s) {
 	case "", "na", "n/a", "n.a.", "nan", "-nan", "nat", "null", "none", "nil", "<na>", `\n`, "missing",
@@ -116,16 +116,16 @@ func isUnit(s string) bool {
 	return true
 }
 
-// multipliers are what K, M, B and T behind a number mean.
+// multipliers are the meanings of K, M, B and T after a number.
 var multipliers = map[string]int{"K": 3, "k": 3, "M": 6, "B": 9, "T": 12}
 
-// power is the power of ten that a suffix means; a blank and K are kelvins.
+// power returns the power of ten that a suffix means; K after a blank means kelvins.
 func (w *written) power() (int, bool) {
 	k, ok := multipliers[w.suffix]
 	return k, ok && w.exponent == "" && !(w.blank && w.suffix == "K")
 }
 
-// marks says what the points and commas of a number show: whether fractions begin with
+// marks returns what the points and commas of a number imply: whether fractions begin with
 // a point or a comma, or 0 if both are possible.
 func marks(body string) (decimal byte, comma, point bool) {
 	commas, points := strings.Count(body, ","), strings.Count(body, ".")

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// stand are numbers that files use for missing ones.
+// stand lists numbers that files use for missing values.
 var stand = []float64{-99, -999, -9999, -99999, -999999, -200, -99.9, -999.9, -9999.9, -99.99, -999.99, -999.25, -888, -8888, -777, -7777,
 	999, 9999, 99999, 999999, 9999999, 99.99, 999.9, 9999.9, 99999.9, 999.99, 9999.99, 1e20, -1e20, 1e30, -1e30, 1e34, -1e34, 1e36}
 
@@ -18,17 +18,17 @@ const (
 	apartAbove  = 10 // of one that is larger than all and occurs once
 )
 
-// reading is what a number of the list is.
+// reading is the interpretation of a number of the list.
 type reading uint8
 
 const (
 	number  reading = iota
-	missing         // it stands for a missing one
+	missing         // it stands for a missing value
 	unclear
 )
 
-// judge says what the number s of the list is among the values of a column in their
-// order. NaN are left out.
+// judge decides what the number s of the list means among the values of a column, given in
+// the order of the file. NaNs are ignored.
 func judge(values []float64, s float64) reading {
 	low, high, change, last := math.Inf(1), math.Inf(-1), 0.0, math.NaN()
 	count, others := 0, 0

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// cell is what stands between two separators, and where in the text.
+// cell is the text between two separators, and its place in the file.
 type cell struct {
 	text     string // without quotes and blanks around it
 	from, to int    // in the text, quotes included
@@ -203,8 +203,8 @@ func (d *document) record(at, number int, comma rune) (l line, next, ends int, e
 	}
 }
 
-// comments leaves out lines that begin with #. The last of those in front is the
-// header if it has as many cells as the line behind it.
+// comments drops lines that begin with #. The last of those at the beginning is the header
+// if it has as many cells as the line after it.
 func (d *document) comments() {
 	var kept []line
 	for i, l := range d.lines {
@@ -227,8 +227,9 @@ func (d *document) comments() {
 // separators may stand between cells, in the order of preference.
 var separators = []rune{'\t', ';', '|', ','}
 
-// separator returns the one of tab, semicolon, bar and comma that most of the first
-// lines have equally often; blanks if there is none and lines have equally many words.
+// separator returns the one of tab, semicolon, bar and comma that most of the first lines
+// contain equally often, or blanks if there is none and the lines have the same number of
+// words.
 func separator(text string) rune {
 	best, most := ',', 0.0
 	for _, sep := range separators {
@@ -270,7 +271,7 @@ func evenness(text string, count func(string) int) float64 {
 	return float64(most) / float64(max(1, lines))
 }
 
-// outside counts a separator outside of quotes.
+// outside counts the occurrences of a separator outside quotes.
 func outside(s string, sep rune) int {
 	n, quoted := 0, false
 	for _, r := range s {

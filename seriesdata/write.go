@@ -10,14 +10,13 @@ import (
 	"strings"
 )
 
-// Write writes the file that the frame was read from with its missing numbers filled in:
-// values are times × channels of every entity, and NaN leaves a number missing. What the
-// file has stays to the letter; numbers are written as their column writes them, and rows
-// for times that the file leaves out stand where they belong. A row all of whose values
-// are NaN is not put in.
+// Write writes the file from which the frame was read, with its missing values filled in.
+// values holds times × channels for every entity, and a NaN leaves its value missing. The
+// rest of the file is unchanged. Numbers are formatted as in their column, and rows for
+// absent times are inserted where they belong, except rows whose values are all NaN.
 //
-// It returns an error if values do not have the shape of the frame, or if a number is
-// given where it cannot be written, in a file whose lines are series.
+// It returns an error if values do not have the shape of the frame, or if a value is given
+// where it cannot be written, in a file whose lines are series.
 func (f *Frame) Write(w io.Writer, values [][]float64) error {
 	if len(values) != len(f.Entities) {
 		return fmt.Errorf("seriesdata: Write: %d series of values, want %d, one for each entity", len(values), len(f.Entities))
@@ -209,8 +208,8 @@ func (f *Frame) longer(fresh map[int][]string, v []float64, e, r, last int) {
 	}
 }
 
-// put keeps a line for its place behind the row with the time before it, or after it where
-// the file has the newest row first.
+// put keeps a line for insertion after the row with the time before it, or with the time
+// after it if the file has the newest row first.
 func (f *Frame) put(fresh map[int][]string, s string, before, after int) {
 	switch {
 	case f.layout.newest && f.layout.long:

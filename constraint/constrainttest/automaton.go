@@ -11,29 +11,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options set the size of the space that is listed, and hold what else is known about the
-// part. The zero value lists all sequences of up to four tokens of three levels.
+// Options sets the size of the space to enumerate, and states what else is known about the
+// part under test. The zero value enumerates all sequences of up to four tokens of three
+// levels.
 type Options struct {
-	// Sites is the length of the sequences: those of 0 … Sites tokens for a
-	// language, those of exactly Sites for a set. 0 means 4.
+	// Sites is the length of the sequences: 0 … Sites tokens for a language, exactly Sites
+	// for a set. 0 means 4.
 	Sites int
 
-	// Levels is the number of tokens, 0 means 3. For a [constraint.Smooth] on
-	// reals it is 1. Levels^Sites is at most 2¹⁶.
+	// Levels is the number of tokens; 0 means 3. Set it to 1 for a [constraint.Smooth] on
+	// reals. Levels^Sites must not exceed 2¹⁶.
 	Levels int
 
-	// Accepts, unless nil, is the expected answer for a sequence, written independently
-	// of the part: whether the language accepts x, or whether x meets every inequality of
-	// the set. It must not keep x.
+	// Accepts, unless nil, returns the expected answer for a sequence, computed
+	// independently of the part: whether the language accepts x, or whether x satisfies
+	// every inequality of the set. It must not keep x.
 	Accepts func(x []int32) bool
 
-	// Violation, unless nil, stores the expected values of a set for one state, written
-	// independently of the set. Values agree within 1e-9 of the largest.
+	// Violation, unless nil, stores the expected values of a set for one state, computed
+	// independently of the set. Values must agree within 1e-9 of the largest.
 	Violation func(g []float64, x []int32)
 
 	// Count, unless nil, returns how many sequences of exactly Sites tokens are in the
-	// language, for instance by projection.Path. It is compared with the number of listed
-	// ones.
+	// language, for instance by projection.Path. It is compared with the number found by
+	// enumeration.
 	Count func(ctx context.Context) (int, error)
 
 	// Rounding is the relative error of the values of a [constraint.Smooth], 0 for
@@ -41,8 +42,8 @@ type Options struct {
 	Rounding float64
 }
 
-// most is how many sequences of one length are listed: a second of an automaton
-// that takes 10 µs a token.
+// most is the largest number of sequences of one length that are enumerated: about a second
+// for an automaton that takes 10 µs per token.
 const most = 1 << 16
 
 // size fills in defaults and returns Levels^Sites.
@@ -72,14 +73,13 @@ func (o *Options) size() (int, error) {
 // TestAutomaton checks a language against the laws of [constraint.Automaton] on
 // every sequence of up to Options.Sites tokens:
 //
-//   - concurrent: goroutines that walk it at the same time all see what one alone
-//     sees;
+//   - concurrent: goroutines that walk it at the same time all see what a single one sees;
 //   - start: Start is in 0…States()−1 and does not change;
 //   - range: Next is −1 or in 0…States()−1, also for tokens outside 0…Levels−1;
-//   - function: Next and Accepting give the same for the same arguments, in
-//     whatever order they are called;
-//   - predicate: the accepted sequences are those of Options.Accepts, and none
-//     goes on from a dead state;
+//   - function: Next and Accepting return the same for the same arguments, in whatever
+//     order they are called;
+//   - predicate: the accepted sequences are those of Options.Accepts, and none continues
+//     from a dead state;
 //   - count: the number of accepted sequences is that of Options.Count;
 //   - classes: tokens of one class of a [constraint.Classed] language lead from every
 //     state to the same state, and every class has a token;
@@ -133,7 +133,7 @@ type walker struct {
 	accepted int             // sequences of Sites tokens
 }
 
-// run returns where x leads, −1 if it dies.
+// run returns the state after x, −1 if it is dead.
 func run(a constraint.Automaton, x []int32) int {
 	s := a.Start()
 	for _, t := range x {
@@ -144,8 +144,8 @@ func run(a constraint.Automaton, x []int32) int {
 	return s
 }
 
-// together walks the automaton from several goroutines before anything else does,
-// so that whatever it keeps is first made by all at once.
+// together walks the automaton from several goroutines before anything else does, so that
+// whatever the automaton caches is first created concurrently.
 func (w *walker) together() error {
 	const walkers = 4
 	said, errs := make([][]bool, walkers), make([]error, walkers)
@@ -240,7 +240,7 @@ func (w *walker) judge() error {
 	return wrong
 }
 
-// again asks for every edge a second time, in another order.
+// again queries every edge a second time, in another order.
 func (w *walker) again() error {
 	states := make([]int, 0, len(w.path))
 	for s := range w.path {
@@ -266,7 +266,7 @@ func (w *walker) again() error {
 	return nil
 }
 
-// outside asks for tokens that no level is.
+// outside queries tokens that are not levels.
 func (w *walker) outside() error {
 	for s, path := range w.path {
 		for _, t := range []int32{-1, int32(w.o.Levels), 1 << 20, math.MaxInt32, math.MinInt32} {

@@ -1,5 +1,5 @@
-// Package constrainttest checks languages and sets against their laws, your own as well
-// as those of this module:
+// Package constrainttest checks languages and sets, yours as well as those of this module,
+// against their laws:
 //
 //	func TestMine(t *testing.T) {
 //		a := mine.Language{…}
@@ -8,8 +8,8 @@
 //		}
 //	}
 //
-// As in testing/fstest, a function returns an error that names the broken law and a case
-// that breaks it, nil if all hold. Everything is checked on spaces small enough to list.
-// Set Options.Accepts to an independent formula for the language: it makes the strongest
-// test.
+// As in testing/fstest, each function returns nil if all laws hold, and otherwise an error
+// that names the broken law and a case that breaks it. Everything is checked by enumeration
+// of small spaces. The strongest test is Options.Accepts, set to an independent formula for
+// the language.
 package constrainttest

@@ -20,7 +20,7 @@ import (
 //   - sign: g ≤ 0 in every row exactly for the sequences of Options.Accepts;
 //   - value: g is that of Options.Violation, inside as well as outside;
 //   - shape: slices whose lengths do not divide evenly panic;
-//   - concurrent: goroutines that call it at the same time see what one alone sees.
+//   - concurrent: goroutines that call it at the same time see what a single one sees.
 func TestSet(ctx context.Context, s constraint.Set, o Options) error {
 	part, err := laws.Given("constrainttest", "s", s)
 	if err != nil {
@@ -189,7 +189,7 @@ func (c *setChecker) together() error {
 // Options.Levels, or Sites reals if Levels is 1.
 //
 //   - length, number: as in [TestSet];
-//   - pure: Value and Pull give the same again, and leave v and w as they are;
+//   - pure: Value and Pull give the same result when repeated, and do not modify v and w;
 //   - one-hot: on the rows of a token sequence the values of a [constraint.Set] are
 //     its violations;
 //   - pullback: Pull is the vector–Jacobian product wᵀ·∂g/∂v of finite
@@ -230,7 +230,7 @@ type smoothChecker struct {
 	r *rand.Rand
 }
 
-// points is at how many points derivatives are compared.
+// points is the number of points at which derivatives are compared.
 const points = 8
 
 // point returns a point away from the edge of what is allowed: rows whose entries are

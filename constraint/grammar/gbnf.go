@@ -20,13 +20,13 @@ import (
 //	word ::= [^,\]\n\x00-\x1F]+
 //	ws   ::= " "?
 //
-// The rule root describes the whole text. A rule is a name, ::= and alternatives between |;
-// it ends with its line, unless that ends within parentheses or at a | or ::=. Terms are names,
-// texts in double quotes and classes, both with the escapes \n, \r, \t, \\, \", \[, \], \-,
-// \xHH, \uHHHH and \UHHHHHHHH, the point for any character, and choices in parentheses; *, +, ?,
-// {m}, {m,}, {,n} and {m,n} repeat the term before them. Tokens of a vocabulary, <[7]> or <name>,
-// are refused: a grammar describes texts. What is deterministic, and the errors, are as in
-// [Parse].
+// The rule root describes the whole text. A rule is a name, ::= and alternatives separated
+// by |. It ends at the end of the line, unless the line ends within parentheses or with |
+// or ::=. A term is a name, a text in double quotes, a class, a point (any character), or a
+// choice in parentheses. Texts and classes may contain the escapes \n, \r, \t, \\, \", \[,
+// \], \-, \xHH, \uHHHH and \UHHHHHHHH. The suffixes *, +, ?, {m}, {m,}, {,n} and {m,n}
+// repeat a term. Tokens of a vocabulary, <[7]> or <name>, are rejected: a grammar describes
+// texts. The requirement of determinism and the errors are those of [Parse].
 func ParseGBNF(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

@@ -18,71 +18,76 @@ type SchemaConfig struct {
 	// Compact allows no white space between the tokens of JSON.
 	Compact bool
 
-	// Spelling says which texts of a value are in the language.
+	// Spelling selects which texts of a value are in the language.
 	Spelling Spelling
 
-	// AnyOrder lets the properties that a schema lists come in any order, of more than
-	// eight the last eight, after the others. Spelling has to be Free.
+	// AnyOrder lets the properties that a schema lists come in any order. If there are more
+	// than eight, this holds for the last eight, which come after the others. It requires
+	// Spelling Free.
 	AnyOrder bool
 
-	// Annotations takes formats that are not known as annotations, as JSON Schema has it,
-	// instead of errors. [Grammar.Annotations] lists them.
+	// Annotations treats unknown formats as annotations, as JSON Schema specifies, instead
+	// of as errors. [Grammar.Annotations] lists them.
 	Annotations bool
 
-	// Limits bound the automaton of every pattern (0 means 2¹⁴ states) and that of the
-	// schema over tokens. Bytes also bounds the expanded schema (2²⁶ at most).
+	// Limits bounds the automaton of every pattern (0 means 2¹⁴ states) and the automaton
+	// of the schema over tokens. Bytes also bounds the expanded schema (at most 2²⁶).
 	Limits constraint.Limits
 }
 
-// Spelling is a choice among the texts of a JSON value.
+// Spelling selects among the texts of a JSON value.
 type Spelling uint8
 
 const (
-	// Free allows what JSON allows, as the package describes.
+	// Free allows what JSON allows, as described at [JSONSchema].
 	Free Spelling = iota
 
-	// Canonical allows one text for a value of listed members, such as encoding/json reads
-	// into the Go type of the value: no white space, only the escapes that JSON needs, the
-	// shortest of each (\n, \u001f), numbers without exponent, -0 and zeros at the end of a
-	// fraction, and required names in the order of the schema. Members that no schema
-	// names may still come in any order.
+	// Canonical allows only one text for a value whose members are all listed in the
+	// schema. It has no white space, only the escapes that JSON requires, each in its
+	// shortest form (\n, \u001f), no exponents, no -0, no trailing zeros in fractions, and
+	// required names in the order of the schema. Members that no schema names may still
+	// come in any order.
 	Canonical
 )
 
-// JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12). The error is
-// a [*SchemaError], a [*constraint.LimitError] or the cause of the context. A schema that
-// no value satisfies is a SchemaError, too, that names keywords that exclude each other; if
-// it takes more than a moment to find out, it is [Grammar.Over] that returns an error.
+// JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12). The error is a
+// [*SchemaError], a [*constraint.LimitError] or the cause of the context. A schema that no
+// value satisfies also yields a SchemaError, which names keywords that exclude each other.
+// If finding this out takes too long, [Grammar.Over] returns the error instead.
 //
-// The language of a schema holds texts, and JSON has many for one value. Schemas are written as
-// unions of conjunctions (oneOf is one where its schemas plainly exclude each other), and each
-// conjunction agrees on the following; schemas that cannot be written so, because of not,
-// oneOf, if or dependencies, are read side by side, and then all that apply at one place agree
-// on it. Properties that at least one of the schemas lists come in the order of the schema (with
-// AnyOrder in any), each at most once, and all others after them; names
-// that are only required come anywhere among those others, each at most once (of more
-// than six, the last six; those before them have a place in the order). What applies to
-// one property imposes no order on the members of another's value, unless schemas that
-// meet there have more than five patterns of names. White space is as JSON allows
-// it, or none. Characters are spelled as themselves or by an escape, and by \u escapes up
-// to U+00FF if a keyword restricts the string. Numbers that a keyword restricts have no
-// exponent, and no number has one if the schema negates (not, oneOf, if, dependencies).
-// With [Canonical] a value has one text, but for members that no schema names.
+// The language of a schema is a set of texts, and one JSON value has many texts. Schemas
+// are rewritten as unions of conjunctions (oneOf counts as a union if its schemas plainly
+// exclude each other), and the rules below apply to each conjunction. Schemas that cannot
+// be rewritten, because of not, oneOf, if or dependencies, are read side by side; the rules
+// then apply jointly to all schemas that apply at one place. Properties that at least one
+// of the schemas lists come in the order of the schema (in any order with AnyOrder), each
+// at most once, and all other members after them. Names that are only required may come
+// anywhere among those others, each at most once; if there are more than six, this holds
+// for the last six, and the earlier ones have a fixed place in the order. What applies to
+// one property imposes no order on the members of another's value, unless schemas that meet
+// there have more than five patterns of names. White space is as JSON allows it, or none.
+// Characters are spelled as themselves or by an escape; if a keyword restricts the string,
+// \u escapes are allowed up to U+00FF. Numbers that a keyword restricts have no exponent,
+// and no number has one if the schema uses negation (not, oneOf, if, dependencies). With
+// [Canonical] a value has one text, except for members that no schema names.
 //
-// On these texts the assertions are exact, with two exceptions that err on the safe side:
-// names that no schema knows may repeat, so that all of them together count as one towards
-// minProperties, and formats with texts about which implementations differ (email, hostname,
-// time, date-time, duration, uri and its kin, regex) accept the common part, and below a negation
-// refuse all that a standard might accept. Where schemas are read side by side either is a
-// [*SchemaError] below a negation. A member that additionalProperties, patternProperties or
-// propertyNames refuse satisfies their negation even if its name comes once more.
+// On these texts the assertions are exact, with two exceptions that err on the safe side.
+// First, names unknown to the schema may repeat, so all of them together count as one
+// towards minProperties. Second, formats on which implementations differ (email, hostname,
+// time, date-time, duration, uri and its relatives, regex) accept only what all accept and,
+// below a negation, reject everything that a standard might accept. Where schemas are read
+// side by side, either case below a negation is a [*SchemaError]. A member that
+// additionalProperties, patternProperties or propertyNames rejects satisfies their negation
+// even if its name is repeated.
 //
-// uniqueItems is exact for items of few values (an enum, a const, Booleans, a short range of
-// integers) and otherwise an error. So are an unknown format (unless Annotations takes it as an
-// annotation) and a lookaround or backreference within a pattern; errors name their path.
-// Keywords that no draft knows are annotations, which [Grammar.Annotations] lists. $schema names
-// the draft; without it, 2020-12 is read with what earlier drafts had besides. A dynamic reference
-// leads to the schema with its anchor in the root of the document, or to the only one.
+// uniqueItems is exact for items with few possible values (an enum, a const, Booleans, a
+// short range of integers) and otherwise an error. An unknown format (unless
+// SchemaConfig.Annotations is set) and a lookaround or backreference within a pattern are
+// errors, too. Errors name the path. Keywords that no draft defines are annotations, which
+// [Grammar.Annotations] lists. $schema names the draft; without it, the schema is read as
+// 2020-12, extended by what only earlier drafts had. A dynamic reference leads to the
+// schema with its anchor in the root of the document, or to the only schema with that
+// anchor.
 func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

@@ -14,13 +14,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// Language is a [Grammar] over the tokens of a vocabulary: the token sequences
-// that spell one of its texts, however the text is cut into tokens, followed by
+// Language is a [Grammar] over the tokens of a vocabulary. It contains the token sequences
+// that spell a text of the grammar, however the text is cut into tokens, followed by
 // padding if the vocabulary has any.
 //
 // It is a projection.Nested language: projection.Path sums over it without a bound on its
 // depth. As a constraint.Automaton it has one state for each configuration of its stack,
-// numbered and kept when first met. It is safe for concurrent use.
+// which is numbered and kept when it is first reached. It is safe for concurrent use.
 type Language struct {
 	name  string
 	graph *pushdown.Graph
@@ -64,10 +64,10 @@ func (s *stacks) over(f frame) int {
 	return i
 }
 
-// Over returns the language of the grammar over the tokens of a vocabulary. The error is
-// a [*ConflictError] if the grammar is not deterministic, a [*constraint.LimitError] if
-// it has too many states, an [*constraint.ArgumentError] if the vocabulary is not in
-// order, or the cause of the context.
+// Over returns the language of the grammar over the tokens of a vocabulary. The error is a
+// [*ConflictError] if the grammar is not deterministic, a [*constraint.LimitError] if it
+// has too many states, an [*constraint.ArgumentError] if the vocabulary is invalid, or the
+// context's cause.
 func (g *Grammar) Over(ctx context.Context, v text.Vocabulary) (*Language, error) {
 	p, err := Prepare(v)
 	if err != nil {
@@ -84,9 +84,9 @@ type Vocabulary struct {
 	masks  *maskVocabulary
 }
 
-// Prepare sorts a vocabulary, which for a large one takes most of the time of
-// [Grammar.Over]. The slices of v are kept. The error is an [*constraint.ArgumentError]
-// if v is not in order.
+// Prepare sorts a vocabulary; for a large one, this takes most of the time of
+// [Grammar.Over]. The slices of v are kept. The error is an [*constraint.ArgumentError] if
+// v is invalid.
 func Prepare(v text.Vocabulary) (*Vocabulary, error) {
 	spells, err := v.Spelling()
 	if err != nil {
@@ -127,15 +127,15 @@ func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, e
 // String returns the name of the grammar.
 func (l *Language) String() string { return l.name }
 
-// Pushdown returns the automaton over tokens, over which package projection sums: a
-// Language is a projection.Nested.
+// Pushdown returns the automaton over tokens, over which package projection sums. It makes
+// Language a projection.Nested.
 func (l *Language) Pushdown() constraint.Pushdown { return l.graph }
 
 // Size returns the number of states, token classes and edges of the automaton
 // over tokens.
 func (l *Language) Size() (states, classes, edges int) { return l.graph.Size() }
 
-// States returns a bound that no number reaches.
+// States returns a bound that no state number reaches.
 func (l *Language) States() int { return unbounded }
 
 // Start returns the configuration before the first token.
@@ -209,7 +209,7 @@ func (l *Language) find(c configuration) int {
 	return i
 }
 
-// Classes groups the tokens that no state distinguishes.
+// Classes puts tokens that no state distinguishes into one class.
 func (l *Language) Classes(levels int) (of []int32, n int) {
 	if levels < 0 || levels > math.MaxInt32 {
 		panic(fmt.Sprintf("grammar: Language: Classes: levels = %d, want 0 … %d", levels, math.MaxInt32))
@@ -217,8 +217,8 @@ func (l *Language) Classes(levels int) (of []int32, n int) {
 	return l.graph.Classes(levels)
 }
 
-// Grammar is a nested language of texts, as [Parse] and [JSONSchema] make it.
-// It is safe for concurrent use.
+// Grammar is a nested language of texts, as returned by [Parse], [ParseGBNF] and
+// [JSONSchema]. It is safe for concurrent use.
 type Grammar struct {
 	name        string
 	limits      constraint.Limits
@@ -233,12 +233,12 @@ type Grammar struct {
 // String returns a name for errors.
 func (g *Grammar) String() string { return g.name }
 
-// Annotations returns the JSON pointers of the keywords and formats of a schema that no draft
-// knows, as far as the schema applies somewhere: nothing was asked for them.
+// Annotations returns the JSON pointers of the keywords and formats that no draft defines,
+// in those parts of the schema that apply somewhere. They have no effect on the language.
 func (g *Grammar) Annotations() []string { return slices.Clone(g.annotations) }
 
 // Accepts reports whether text is in the language, in one pass. States of the underlying
-// automaton are made when a text needs them, and kept.
+// automaton are created when a text needs them, and kept.
 func (g *Grammar) Accepts(text string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

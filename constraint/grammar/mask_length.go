@@ -163,12 +163,13 @@ func (l *lengths) least(c configuration) int {
 	return int(d)
 }
 
-// MaskWithin is [Matcher.Mask] for a text of which at most left more tokens come: it allows a
-// token if the text can be completed by left−1 bytes after it. Every byte has to be a token, so
-// that a text that follows the masks always ends in time; texts that end in time by longer tokens
-// only are refused. If nothing does, the mask is empty. The error is an [*constraint.ArgumentError]
-// if left is negative or the vocabulary lacks a byte, or wraps [errors.ErrUnsupported] for
-// schemas with not, oneOf, if or dependencies that have to be read side by side.
+// MaskWithin is [Matcher.Mask] for a text with at most left tokens still to come. It allows
+// a token if the text can be completed by at most left−1 bytes after it. Every byte must be
+// a token, so a text that follows the masks always ends in time; texts that would end in
+// time only by longer tokens are rejected. If no token qualifies, the mask is empty. The
+// error is an [*constraint.ArgumentError] if left is negative or the vocabulary lacks a
+// byte, or wraps [errors.ErrUnsupported] for schemas with not, oneOf, if or dependencies
+// that have to be read side by side.
 func (p *Matcher) MaskWithin(dst []uint32, left int) error {
 	m := p.m
 	if left < 0 {
@@ -235,14 +236,14 @@ func (m *Masks) each(at configuration, mask bitset, f func(t int32, c configurat
 	return m.checked()
 }
 
-// Group is the tokens after which a text goes on in one way.
+// Group is a set of tokens after which a text continues in the same way.
 type Group struct {
 	Tokens []int32
-	At     *Matcher // after one of them
+	At     *Matcher // the matcher after one of the tokens
 }
 
-// Groups returns the tokens that may come next by what they lead to, without those that end the
-// text: the row of an automaton over tokens, made when it is asked for.
+// Groups returns the tokens that may come next, grouped by what they lead to, without those
+// that end the text. It is one row of an automaton over tokens, computed on demand.
 func (p *Matcher) Groups() ([]Group, error) {
 	if p.at.padded {
 		return nil, nil

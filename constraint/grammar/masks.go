@@ -9,10 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// Masks says which tokens may come next after any beginning of a text: those, and only those,
-// after which some text, however long, completes the language. Moves and masks are made when a
-// text needs them, and kept for all texts. A Masks is safe for concurrent use; each text has a
-// [Matcher] of its own.
+// Masks determines which tokens may come next after any beginning of a text: exactly those
+// after which the text can still be completed, however long that takes. Moves and masks are
+// computed when a text needs them, and kept for all texts. A Masks is safe for concurrent
+// use; each text has a [Matcher] of its own.
 type Masks struct {
 	v *maskVocabulary
 
@@ -29,9 +29,9 @@ type Masks struct {
 	left    []int32  // of dfa: tokens to the nearest end, by state
 }
 
-// Masks prepares the masks of the grammar over a vocabulary. Padding tokens of the vocabulary
-// are those that end a text. The error is a [*constraint.LimitError], wraps
-// [constraint.ErrInfeasible] if no text is in the language, or is the cause of the context.
+// Masks prepares the masks of the grammar over a vocabulary. The vocabulary's padding
+// tokens end a text. The error is a [*constraint.LimitError], wraps
+// [constraint.ErrInfeasible] if no text is in the language, or is the context's cause.
 func (g *Grammar) Masks(ctx context.Context, v *Vocabulary) (*Masks, error) {
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "Masks", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}
@@ -43,9 +43,9 @@ func (g *Grammar) Masks(ctx context.Context, v *Vocabulary) (*Masks, error) {
 }
 
 // MasksOf prepares the masks of an automaton over the tokens of a vocabulary: a lexicon, a
-// regular expression over tokens, or what combines such. Padding tokens end a text where it may
-// end, besides what the automaton says of them. It takes as long as
-// [constraint.Compile], with the same errors.
+// regular expression over tokens, or a combination of these. Padding tokens are allowed
+// wherever a text may end, in addition to where the automaton allows them. MasksOf takes as
+// long as [constraint.Compile] and has the same errors.
 func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits constraint.Limits) (*Masks, error) {
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "MasksOf", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}
@@ -74,7 +74,8 @@ func newMasks(m *Masks, v *Vocabulary, limits constraint.Limits) *Masks {
 // maskBytes bounds the memory of masks, and that of states, unless Limits.Bytes does.
 const maskBytes = 1 << 28
 
-// Words returns the length of a mask: a bit for every token of the vocabulary, 32 in a word.
+// Words returns the length of a mask in 32-bit words, with one bit for every token of the
+// vocabulary.
 func (m *Masks) Words() int { return m.v.words() }
 
 // of returns the mask of a configuration.

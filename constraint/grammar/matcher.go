@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Matcher is a place in a text, before its next token. It is a few words: a fork or a step back
-// costs nothing. A Matcher is not safe for concurrent use; those of one [Masks] may be used
-// at the same time.
+// Matcher is a position in a text, before its next token. It occupies a few machine words,
+// so forking and stepping back are cheap. A single Matcher is not safe for concurrent use,
+// but different Matchers of the same [Masks] may be used concurrently.
 type Matcher struct {
 	m    *Masks
 	at   configuration
@@ -21,15 +21,16 @@ func (m *Masks) Matcher() *Matcher {
 	return &Matcher{m: m, at: m.start()}
 }
 
-// Fork returns a matcher at the same place, which can go back as far.
+// Fork returns an independent matcher at the same position, which can be rolled back as
+// far.
 func (p *Matcher) Fork() *Matcher {
 	return &Matcher{m: p.m, at: p.at, past: slices.Clone(p.past)}
 }
 
-// Mask writes the tokens that may come next to dst: bit t mod 32 of word t/32 is token t, the
-// layout in which llama.cpp, llguidance, vLLM and XGrammar take masks. dst has Words() words.
-// Tokens that end a text are allowed where it may end, and after one of them. On an error dst
-// is not written: what is not known is not guessed.
+// Mask writes the set of tokens that may come next to dst, which must have Words() words.
+// Bit t mod 32 of word t/32 is set if token t is allowed, the layout that llama.cpp,
+// llguidance, vLLM and XGrammar use. Tokens that end a text are allowed where the text may
+// end, and after another such token. On an error dst is not written.
 func (p *Matcher) Mask(dst []uint32) error {
 	if len(dst) != p.m.Words() {
 		return &constraint.ArgumentError{Func: "Matcher.Mask", Arg: "len(dst)", Value: len(dst), Want: fmt.Sprintf("%d, as Words returns it", p.m.Words())}
@@ -46,7 +47,8 @@ func (p *Matcher) Mask(dst []uint32) error {
 	return nil
 }
 
-// Accept reads a token and reports whether it was allowed. If not, nothing has changed.
+// Accept reads a token and reports whether it was allowed. If not, the matcher is
+// unchanged.
 func (p *Matcher) Accept(token int32) (bool, error) {
 	v := p.m.v
 	if token < 0 || int(token) >= len(v.text) {
@@ -96,12 +98,12 @@ func (p *Matcher) MayEnd() bool {
 // forced bounds the text that Forced returns.
 const forced = 1 << 12
 
-// Forced returns the text with which every completion goes on, as far as one byte after the
-// other is the only one, at most 4096 of them; it is empty where the text may end. tokens
-// are a beginning of that text, cut into the longest tokens, which stops where a token might be
-// longer than what is left of the text: after reading it nothing but what was read is given
-// away. Over an automaton on tokens these are tokens that are the only one in turn, and their
-// text.
+// Forced returns the text with which every completion continues, as long as only one byte
+// can come next, up to 4096 bytes. It is empty where the text may end. tokens spell a
+// beginning of that text, cut into the longest tokens. They stop where a token might be
+// longer than the rest of the forced text, so accepting them commits to nothing beyond the
+// text they spell. Over an automaton on tokens, tokens are those that are the only possible
+// next token, one after the other, and the text is theirs.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

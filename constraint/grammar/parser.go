@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// SyntaxError is the error of a grammar that cannot be read, with the place and the
-// reason. Line and Column count from 1, columns in characters.
+// SyntaxError reports where and why a grammar cannot be read. Line and Column count from 1,
+// columns in characters.
 type SyntaxError struct {
 	Line, Column int
 	What         string

@@ -20,19 +20,19 @@ import (
 //	factor  = number | "(" sum ")"
 //	number  = /[0-9]+(\.[0-9]+)?/
 //
-// A rule is a name, = or ::=, and alternatives between |, each a sequence of
-// terms; a ; may end it. A term is a name, a text in double or single quotes
-// with the escapes of Go, a regular expression of package regexp for a whole
-// terminal between slashes, a class such as [^a-z], or a choice in parentheses;
-// *, +, ?, {m}, {m,} and {m,n} repeat the term before them. # begins a comment.
+// A rule is a name, = or ::=, and alternatives separated by |, each a sequence of terms; a
+// semicolon may end it. A term is a name, a text in double or single quotes with Go's
+// escapes, a regular expression of package regexp between slashes (which matches a whole
+// terminal), a class such as [^a-z], or a choice in parentheses. The suffixes *, +, ?, {m},
+// {m,} and {m,n} repeat a term. # begins a comment.
 //
 // The grammar must be deterministic as a pushdown automaton that reads a byte at every
-// move. Rules that do not recur are expanded in place and the rest is determinised, so
-// that only recursion matters: one byte must decide whether a text continues in a rule,
-// enters a recursive one, or leaves it. Recursion between brackets always satisfies this.
-// Otherwise the error is a [*ConflictError]; it is a [*SyntaxError] if the source cannot
-// be read, a [*constraint.LimitError] if the automaton grows beyond the limits, or the
-// cause of the context. It wraps [constraint.ErrInfeasible] if no text is in the language.
+// move. Non-recursive rules are expanded in place and the rest is determinised, so this
+// restricts only recursion: one byte must decide whether a text continues in a rule, enters
+// a recursive one, or leaves the rule. Recursion between brackets always satisfies this.
+// Otherwise the error is a [*ConflictError]. It is a [*SyntaxError] if the source cannot be
+// read, a [*constraint.LimitError] if the automaton grows beyond the limits, or the
+// context's cause. It wraps [constraint.ErrInfeasible] if no text is in the language.
 func Parse(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

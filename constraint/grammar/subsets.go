@@ -10,11 +10,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// ConflictError is the error of a grammar that is not deterministic: a run would have to
-// choose between two moves, and weights of runs would not be weights of texts.
+// ConflictError reports a grammar that is not deterministic: a run would have to choose
+// between two moves, so the weight of a run would not be the weight of a text.
 type ConflictError struct {
-	Rule string // in which the choice arises
-	Byte byte   // at which
+	Rule string // rule in which the choice arises
+	Byte byte   // byte at which it arises
 	What string // the choice, "read it or call a rule" for instance
 }
 

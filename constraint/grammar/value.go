@@ -243,14 +243,14 @@ func countOf(v *value) (int, error) {
 	return int(f), nil
 }
 
-// SchemaError is the error of a JSON Schema, with the place of what is malformed or what
-// [JSONSchema] does not understand.
+// SchemaError reports what is malformed in a JSON Schema, or not supported by [JSONSchema],
+// and where.
 type SchemaError struct {
 	Path string // JSON pointer, "#/properties/a/uniqueItems"
 	What string
-	// Unsupported is true if the schema may be valid but uses what is not understood.
+	// Unsupported is true if the schema may be valid but uses an unsupported feature.
 	Unsupported bool
-	// Empty is true if no value satisfies the schema: the error then wraps
+	// Empty is true if no value satisfies the schema. The error then wraps
 	// constraint.ErrInfeasible.
 	Empty bool
 }

@@ -33,9 +33,9 @@ func (a autocorrelation) value(x func(t int) float64) (r, mean, square float64) 
 	return cross / square, mean, square
 }
 
-// eachSlope calls f with ∂r/∂x_t = (∂cross − r·∂square)/square for every t. The
-// derivative through the mean takes the average of the first term off; that of
-// the second has average 0.
+// eachSlope calls f with ∂r/∂x_t = (∂cross − r·∂square)/square for every t. The derivative
+// through the mean subtracts the average of the first term; the second term's has average
+// 0.
 func (a autocorrelation) eachSlope(x func(t int) float64, f func(t int, slope float64)) {
 	r, mean, square := a.value(x)
 	if square == 0 {

@@ -9,19 +9,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Builder collects constraints on real-valued series, written in raw units, and compiles
-// them to rows on standardised ones. Build returns the first error. Times and channels
-// count from 0.
+// Builder collects constraints on real-valued series, given in raw units, and compiles them
+// to rows on standardised series. Build returns the first error. Times and channels count
+// from 0.
 //
-// It is not safe for concurrent use.
+// A Builder is not safe for concurrent use.
 type Builder struct {
 	shape Shape
 	out   System
 	err   error
 }
 
-// NewBuilder returns a builder with no constraints. An invalid shape, such as one with a
-// channel whose scale is 0 because it is constant, is an error of Build.
+// NewBuilder returns a builder with no constraints. Build returns an error for an invalid
+// shape, such as one with a channel of scale 0 because it is constant.
 func NewBuilder(shape Shape) *Builder {
 	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
 	switch {
@@ -48,7 +48,7 @@ func NewBuilder(shape Shape) *Builder {
 	return b
 }
 
-// Build returns the set. It does not find rows that exclude each other; the projection
+// Build returns the system. It does not detect rows that exclude each other; the projection
 // does: see proximal.Projector.
 func (b *Builder) Build() (*System, error) {
 	if b.err != nil {
@@ -87,8 +87,8 @@ func (b *Builder) At(c, t int, value float64) {
 	}
 }
 
-// Impute fixes all entries of the raw series x (length × channels) that are not
-// NaN, without tolerance.
+// Impute fixes, without tolerance, all entries of the raw series x (length × channels) that
+// are not NaN.
 func (b *Builder) Impute(x []float64) {
 	if b.err == nil && len(x) != b.out.sites {
 		b.refuse("Impute: len(x)", len(x), fmt.Sprint(b.out.sites))
@@ -154,8 +154,8 @@ func (b *Builder) Trend(c, from, to int, down bool) {
 	}
 }
 
-// Autocorrelation keeps the autocorrelation of channel c at a lag within the
-// tolerance of value,
+// Autocorrelation keeps the autocorrelation of channel c at the given lag within tolerance
+// of value,
 //
 //	r = Σ_t (x_t − x̄)(x_{t+lag} − x̄) / Σ_t (x_t − x̄)²,
 //
@@ -269,7 +269,7 @@ func (b *Builder) difference(c, t, d, u int, factor float64) constraint.Row {
 	return constraint.Row{Index: []int32{int32(t*n + c), int32(u*n + d)}, Value: []float64{factor, -factor}}
 }
 
-// at reports whether channel c and time t exist; if not that is the error.
+// at reports whether channel c and time t exist, and records an error if they do not.
 func (b *Builder) at(method string, c, t int) bool {
 	switch {
 	case b.err != nil:

@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Prices names the channels of a series that are the prices of a period, and finishes
+// Prices names the channels of a series that hold the prices of a period. It finishes
 // series whose prices are in order up to rounding:
 //
 //	raw := shape.Raw(x)
@@ -17,21 +17,21 @@ import (
 type Prices struct {
 	Open, High, Low, Close int // channels
 
-	// Tick is the price step: prices are rounded to its multiples, as exchanges quote
-	// them, 0.01 for cents. 0 means not to round.
+	// Tick is the price step: prices are rounded to its multiples, as exchanges quote them.
+	// It is 0.01 for cents; 0 means no rounding.
 	Tick float64
 }
 
 // Finish puts the prices of raw (length × channels) in order, in place, and returns the
-// largest distance that a price moved, rounding to a tick included. Open and close go to
-// the nearest tick, high to the nearest but not below the larger of them, low to the
-// nearest but not above the smaller.
+// largest distance that a price moved, including rounding to a tick. Open and close are
+// rounded to the nearest tick. High is rounded to the nearest tick but not below the larger
+// of open and close, low but not above the smaller.
 //
 // It returns an error and changes nothing if channels are not four different ones of the
-// series, Tick is negative or not finite, a price is not finite, a price is too large for
-// its ticks to be distinguished, or one would have to move by more than most: a series
-// whose prices are out of order by more than rounding and tolerances explain must not be
-// made to look right.
+// series, Tick is negative or not finite, a price is not finite or too large for its ticks
+// to be distinguished, or a price would have to move by more than most. A series whose
+// prices are out of order by more than rounding and tolerances explain must not be made to
+// look right.
 func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64, err error) {
 	at := [4]int{p.Open, p.High, p.Low, p.Close}
 	for k, c := range at {

@@ -6,23 +6,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Shape is the size of the series of a [Builder], with their names and units.
+// Shape describes the series of a [Builder]: their size, and the names and units of their
+// channels.
 type Shape struct {
-	// Length and Channels of every series: times and values per time, ≥ 1, the
-	// entries at most 2³¹ − 1.
+	// Length is the number of times of every series and Channels the number of values per
+	// time. Both are at least 1, and their product is at most 2³¹ − 1.
 	Length, Channels int
 
-	// Names of the channels, for errors; nil means 0, 1, 2, ….
+	// Names are the names of the channels in errors; nil means 0, 1, 2, ….
 	Names []string
 
-	// Raw value = Shift[c] + Scale[c]·standardised value, Scale > 0; nil means
-	// 0 and 1. Separate scales per channel are fine: rows over several channels
-	// are rewritten with them.
+	// Shift and Scale > 0 define the units: raw value = Shift[c] + Scale[c]·standardised
+	// value. nil means 0 and 1. Scales may differ between channels: rows over several
+	// channels are rewritten accordingly.
 	Shift, Scale []float64
 
-	// Tolerance is half the width that equations get, in standardised units: |a·x − b| ≤
-	// Tolerance. 0 means 0.005, so that results hold to 0.01 with a margin for rounding;
-	// negative means none. Narasimhan et al. 2025 judge their samples at 0.01.
+	// Tolerance is the half-width allowed to equations, in standardised units: |a·x − b| ≤
+	// Tolerance. 0 means 0.005, so that results hold to 0.01 with a margin for rounding; a
+	// negative value means no tolerance. Narasimhan et al. 2025 judge their samples at
+	// 0.01.
 	Tolerance float64
 }
 
@@ -57,12 +59,13 @@ func (s *Shape) channel(c int) string {
 	return fmt.Sprintf("channel %d", c)
 }
 
-// Raw returns a standardised series (length × channels, as a diffusion draws it) in
-// raw units, Shift[c] + Scale[c]·x in float64.
+// Raw converts a standardised series (length × channels, as drawn by a diffusion) to raw
+// units, Shift[c] + Scale[c]·x in float64.
 //
-// A float32 holds seven digits, so rounding may break rows that a projection has met
+// A float32 holds seven digits, so rounding may break rows that a projection has satisfied
 // within its tolerance. See [Prices] for a case in which that must not happen. Raw panics
-// if len(x) is not Length·Channels, or Shift or Scale do not have Channels entries.
+// if len(x) is not Length·Channels, or if Shift or Scale is not nil and does not have
+// Channels entries.
 func (s Shape) Raw(x []float32) []float64 {
 	check.Len("series", "x", len(x), s.Length*s.Channels)
 	if s.Shift != nil {

@@ -5,11 +5,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// System is the system of inequalities that a [Builder] has compiled:
-// linear rows and, after them, autocorrelations. It works on standardised
-// entries, length × channels, row-major, so that channel c at time t is entry
-// t·channels + c. It is a [constraint.Smooth] whose linear rows a
-// proximal.Projector finds through Split. It is immutable.
+// System is the system of inequalities that a [Builder] has compiled: linear rows and,
+// after them, autocorrelations. It is evaluated on standardised series, length × channels,
+// row-major, so channel c at time t is entry t·channels + c. A System is an immutable
+// [constraint.Smooth] whose linear rows a proximal.Projector obtains through Split.
 type System struct {
 	slabs  constraint.Slabs
 	curves curves
@@ -20,7 +19,7 @@ type System struct {
 // Len returns the number of rows plus two inequalities per autocorrelation.
 func (s *System) Len() int { return s.slabs.Len() + s.curves.Len() }
 
-// Split returns the rows and the rest. Neither may be modified.
+// Split returns the linear rows and the other inequalities. Neither may be modified.
 func (s *System) Split() (constraint.Slabs, constraint.Curved) { return s.slabs, s.curves }
 
 // RowName describes row or inequality j, in raw units.
@@ -31,9 +30,8 @@ func (s *System) RowName(j int) string {
 	return s.names[j]
 }
 
-// Value stores g(v): for every row the larger of its two violations, in standardised
-// units; for every autocorrelation its distance above the upper and below the lower
-// bound.
+// Value stores g(v): for every row the larger of its two violations, in standardised units,
+// and for every autocorrelation its distance above the upper bound and below the lower one.
 func (s *System) Value(g []float64, v []float32) {
 	check.Len("series", "g", len(g), s.Len())
 	check.Len("series", "v", len(v), s.sites)
@@ -58,8 +56,8 @@ func (s *System) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation returns the largest violation of the series v and the name of the violated
-// row; 0 and "" if everything holds.
+// Violation returns the largest violation of the series v and the name of the violated row,
+// or 0 and "" if all hold.
 func (s *System) Violation(v []float32) (worst float64, name string) {
 	g := make([]float64, s.Len())
 	s.Value(g, v)

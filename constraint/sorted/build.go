@@ -20,17 +20,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Build sorts sequences of tokens 0 … levels−1, in any order and with repetitions, and
-// writes them to a file, which appears when it is complete; the file that a link names,
-// if path is one. Meanwhile the file path.lock keeps others from building it. It returns the number of
-// different sequences. The slices that all yields are not kept. Memory is that of the
-// tokens (1, 2 or 4 bytes each, for up to 2⁸, 2¹⁶ or more levels) and 24 bytes for each
-// sequence.
+// Build sorts sequences of tokens 0 … levels−1 and writes them to the file path, or to its
+// target if path is a symbolic link. all may yield sequences in any order and more than
+// once; the slices it yields are not kept. The file appears only once it is complete.
+// Meanwhile, the file path.lock keeps other processes from building it. Build returns the
+// number of distinct sequences. It needs memory for the tokens (1, 2 or 4 bytes each, for
+// up to 2⁸, 2¹⁶ or more levels) and 24 bytes per sequence.
 //
 // The error is an *[constraint.ArgumentError] for levels and tokens out of range, a
-// *[constraint.LimitError] for a set that [Open] would refuse, the cause of the context,
-// one that names a file that another process is building, or one of the operating system.
-// On an error no file is left.
+// *[constraint.LimitError] for a set that [Open] would refuse, the context's cause, an
+// error that names the file if another process is building it, or an error of the operating
+// system. On an error no file is left behind.
 func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) (n int, err error) {
 	switch {
 	case levels < 1 || levels > 1<<31-1:
@@ -69,7 +69,7 @@ func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) 
 	return h.count, nil
 }
 
-// pollRecords is the number of sequences between two looks at the context.
+// pollRecords is the number of sequences between two polls of the context.
 const pollRecords = 1 << 12
 
 // chunkSize is the size of the pieces of memory in which sequences are collected,
@@ -92,7 +92,7 @@ type record struct {
 	length int32 // in bytes
 }
 
-// add takes in a sequence.
+// add adds a sequence.
 func (b *builder) add(x []int32, levels int) error {
 	size := len(x) * b.width
 	if size > 1<<30 {
@@ -152,7 +152,7 @@ func (b *builder) head() head {
 	return h
 }
 
-// save writes a temporary file next to the file, which then takes its place.
+// save writes a temporary file next to the file and then renames it over the file.
 func (b *builder) save(file *durable.Lock, h head) error {
 	return file.Replace(func(w io.Writer) error { return b.write(w, h) })
 }

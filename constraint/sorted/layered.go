@@ -7,16 +7,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Layered is a set with a large part that does not change, Base, and a small one that
-// does, Top: added sequences go to Top. Both must be set, and Base must not be closed
-// while the set is used. It may be read by several goroutines, but not while one adds to
-// it.
+// Layered is a set in two parts: a large one that does not change, Base, and a small one
+// that receives the added sequences, Top. Both must be set, and Base must not be closed
+// while the set is in use. A Layered may be read by several goroutines, but not while one
+// adds to it.
 type Layered struct {
 	Base *Lexicon
 	Top  *constraint.Lexicon
 }
 
-// Check returns an error that names the part that is nil, or that of Err.
+// Check returns an error that names the part that is nil, or the error of Err.
 func (l Layered) Check() error {
 	switch {
 	case l.Base == nil:
@@ -27,29 +27,29 @@ func (l Layered) Check() error {
 	return l.Err()
 }
 
-// Err is that of Base, see [Lexicon.Err].
+// Err returns the error of Base: see [Lexicon.Err].
 func (l Layered) Err() error { return l.base().Err() }
 
-// Validate is Check.
+// Validate returns Check().
 func (l Layered) Validate() error { return l.Check() }
 
 // Contains reports whether x is in either part.
 func (l Layered) Contains(x []int32) bool { return l.base().Contains(x) || l.top().Contains(x) }
 
-// Add adds x to Top unless it is in Base, and reports whether it was in neither.
+// Add adds x to Top unless x is in Base, and reports whether x was in neither part.
 func (l Layered) Add(x []int32) bool { return !l.base().Contains(x) && l.top().Add(x) }
 
-// Len returns the number of sequences in both parts. A sequence in both parts counts
-// twice; there is none if everything in Top came through Add.
+// Len returns the number of sequences in both parts. A sequence in both parts counts twice,
+// which does not happen if all sequences in Top were added by Add.
 func (l Layered) Len() int { return l.base().Len() + l.top().Len() }
 
-// States returns one more than the states of Base times one more than those of Top.
+// States returns (Base.States() + 1)·(Top.States() + 1).
 func (l Layered) States() int { return (l.base().States() + 1) * (l.top().States() + 1) }
 
 // Start returns the state before the first token.
 func (l Layered) Start() int { return l.join(l.base().Start(), l.top().Start()) }
 
-// Next moves both parts; the state is dead when both are.
+// Next advances both parts. The state is dead when both are.
 func (l Layered) Next(state int, token int32) int {
 	b, t := l.split(state)
 	if b >= 0 {
@@ -107,13 +107,13 @@ func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, 
 	return tokens, states
 }
 
-// split takes a state apart, −1 for a part that is dead.
+// split returns the states of the two parts, −1 for a part that is dead.
 func (l Layered) split(state int) (base, top int) {
 	n := l.top().States() + 1
 	return state/n - 1, state%n - 1
 }
 
-// join puts a state together.
+// join returns the state for the states of the two parts.
 func (l Layered) join(base, top int) int { return (base+1)*(l.top().States()+1) + top + 1 }
 
 // base returns Base, which must be set.

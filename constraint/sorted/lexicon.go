@@ -17,14 +17,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Lexicon is a set of sequences in a file, mapped into memory. As an automaton its
-// language is the set; a state is a prefix, identified by the first sequence that has it
-// and its length, and a transition takes a binary search among those that follow. It is
-// immutable and safe for concurrent use until Close. The zero value is the empty set.
+// Lexicon is a set of sequences in a file, mapped into memory. As an automaton, it accepts
+// the sequences of the set. A state is a prefix, identified by its length and the first
+// sequence that begins with it, and a transition is a binary search among the sequences
+// that follow. A Lexicon is immutable and safe for concurrent use until Close. The zero
+// value is the empty set.
 //
-// A file that somebody cuts short or writes to while it is open does not end the
-// process: Err then returns an error, and what the methods returned before is not to be
-// used. A file that is replaced, as by [Build], is another one, and does not matter.
+// If the file is truncated or written to while it is open, the process does not crash.
+// Instead, Err returns an error, and results that the methods returned before must not be
+// used. Replacing the file, as [Build] does, has no effect on an open Lexicon.
 type Lexicon struct {
 	head
 	file   mapped
@@ -41,10 +42,10 @@ type mapped interface {
 	Close() error
 }
 
-// Open maps a file that [Build] has written. It reads the head only; see
+// Open maps a file that [Build] has written. It reads only the header; see
 // [Lexicon.Verify]. The error states what is wrong with the file, is a
-// *[constraint.LimitError] if the number of sequences times their length is beyond 2³¹
-// (2⁸ where an int has 32 bits), or is one of the operating system.
+// *[constraint.LimitError] if the number of sequences times their length exceeds 2³¹ (2⁸
+// where an int has 32 bits), or is an error of the operating system.
 func Open(path string) (*Lexicon, error) {
 	opened, err := os.Open(path)
 	if err != nil {
@@ -87,8 +88,8 @@ func (l *Lexicon) Close() error {
 	return errors.Join(file.Close(), l.opened.Close())
 }
 
-// Err returns an error if the file was cut short or written to since it was opened, nil
-// if not. Call it after other methods, before their results are used; a
+// Err returns an error if the file was truncated or written to since it was opened, and nil
+// otherwise. Call it after other methods, before their results are used, as a
 // novelty.Projector does.
 func (l *Lexicon) Err() error {
 	if err := l.failed.Load(); err != nil {
@@ -111,7 +112,7 @@ func (l *Lexicon) Err() error {
 	return *l.failed.Load()
 }
 
-// Validate is [Lexicon.Err]: those who compile a language call it before and after.
+// Validate returns [Lexicon.Err]. Code that compiles a language calls it before and after.
 func (l *Lexicon) Validate() error { return l.Err() }
 
 // fail keeps the first error.
@@ -127,8 +128,8 @@ type fault interface {
 	Addr() uintptr
 }
 
-// guard calls read, which reads the file, and reports whether it came to its end. A fault
-// in it becomes the error of Err.
+// guard calls read, which reads the file, and reports whether read completed. A fault in
+// read becomes the error of Err.
 func (l *Lexicon) guard(read func()) (whole bool) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {
@@ -145,10 +146,10 @@ func (l *Lexicon) guard(read func()) (whole bool) {
 	return true
 }
 
-// readable reports whether there is something to read, and no fault was met so far.
+// readable reports whether there is something to read and no fault has occurred so far.
 func (l *Lexicon) readable() bool { return l.count > 0 && l.failed.Load() == nil }
 
-// Verify reads the whole file and returns an error unless it is as written.
+// Verify reads the whole file and returns an error unless the contents are as written.
 func (l *Lexicon) Verify() (err error) {
 	if l.file == nil {
 		return nil
@@ -187,8 +188,8 @@ func (l *Lexicon) word(at int) uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// span returns where the tokens of sequence i begin, and how many there are. A
-// damaged file gives none rather than others'.
+// span returns where the tokens of sequence i begin, and how many there are. A damaged file
+// yields none rather than those of other sequences.
 func (l *Lexicon) span(i int) (at, n int) {
 	from, end := l.word(headSize+8*i), l.word(headSize+8*i+8)
 	if from > end || end > uint64(l.tokens) || end-from > uint64(l.longest) {
@@ -197,7 +198,7 @@ func (l *Lexicon) span(i int) (at, n int) {
 	return int(from), int(end - from)
 }
 
-// token returns token t of those of all sequences.
+// token returns token t of the tokens of all sequences.
 func (l *Lexicon) token(t int) int32 {
 	at := headSize + 8*(l.count+1) + t*l.width
 	switch l.width {
@@ -209,7 +210,7 @@ func (l *Lexicon) token(t int) int32 {
 	return int32(l.file.At(at))<<24 | int32(l.file.At(at+1))<<16 | int32(l.file.At(at+2))<<8 | int32(l.file.At(at+3))
 }
 
-// prefix is what the sequences from first on have in common.
+// prefix is a prefix that the sequences from first on have in common.
 type prefix struct{ first, length, at int }
 
 // prefixOf takes a state apart.
@@ -223,8 +224,8 @@ func (l *Lexicon) prefixOf(state int) prefix {
 // state puts a state together.
 func (l *Lexicon) state(first, length int) int { return first*(l.longest+1) + length }
 
-// next returns the token that sequence i goes on with after p: ended if it is p
-// itself, beyond if it does not begin with p.
+// next returns the token with which sequence i continues after p, ended if it is p itself,
+// or beyond if it does not begin with p.
 func (l *Lexicon) next(i int, p prefix) int32 {
 	at, n := l.span(i)
 	if n < p.length {
@@ -273,7 +274,7 @@ func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 // Start returns 0.
 func (l *Lexicon) Start() int { return 0 }
 
-// Next finds the first sequence that continues with token.
+// Next finds the first sequence that continues the prefix with token.
 func (l *Lexicon) Next(state int, token int32) int {
 	to := -1
 	if token >= 0 && l.readable() {
@@ -282,7 +283,7 @@ func (l *Lexicon) Next(state int, token int32) int {
 	return to
 }
 
-// step is Next of a set that is not empty.
+// step implements Next for a nonempty set.
 func (l *Lexicon) step(state int, token int32) int {
 	p := l.prefixOf(state)
 	i := l.after(p.first, p, token)
@@ -300,15 +301,15 @@ func (l *Lexicon) Accepting(state int) (ok bool) {
 	return ok
 }
 
-// accepts is Accepting of a set that is not empty.
+// accepts implements Accepting for a nonempty set.
 func (l *Lexicon) accepts(state int) bool {
 	p := l.prefixOf(state)
 	_, n := l.span(p.first)
 	return n == p.length
 }
 
-// appendEdges appends to tokens those that lead on from state, ascending, and to
-// states where they lead.
+// appendEdges appends the tokens that have a transition from state to tokens, in ascending
+// order, and the targets to states.
 func (l *Lexicon) appendEdges(tokens []int32, states []int, state int) (_ []int32, _ []int) {
 	if l.readable() && !l.guard(func() {
 		p := l.prefixOf(state)
@@ -334,7 +335,7 @@ func (l *Lexicon) Contains(x []int32) (ok bool) {
 	return ok
 }
 
-// contains is Contains of a set that is not empty.
+// contains implements Contains for a nonempty set.
 func (l *Lexicon) contains(x []int32) bool {
 	state := l.Start()
 	for _, token := range x {
@@ -348,8 +349,8 @@ func (l *Lexicon) contains(x []int32) bool {
 	return l.accepts(state)
 }
 
-// Classes puts every token that can occur into a class of its own and the others
-// into one.
+// Classes puts every token that can occur into a class of its own, and all others into one
+// class.
 func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 	most := int32(1)<<(8*min(l.width, 3)) - 1
 	if l.width == 4 {

@@ -14,15 +14,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// BPE is a byte-level byte-pair encoding (GPT-2; Radford et al. 2019): the text is cut
+// BPE is a byte-level byte-pair encoding (GPT-2; Radford et al. 2019). The text is split
 // into words, contractions, numbers, signs and white space, as GPT-2 does or as the
-// patterns of a tokenizer.json say, and within each piece the neighbouring pair of tokens
-// that was learned first is merged, again and again, until no learned pair is left. Every
-// text has an encoding, valid UTF-8 or not, and decoding it gives the text back, or its
-// normal form (NFC) if the file asks for that.
+// patterns of a tokenizer.json define. Within each piece, the adjacent pair of tokens that
+// was learned first is merged, repeatedly, until no learned pair is left. Every text has an
+// encoding, whether it is valid UTF-8 or not, and decoding returns the same text, or its
+// normal form (NFC) if the file requests that.
 //
-// [ReadBPE] and [ReadTokenizer] make one; its Vocabulary is for compiling languages. A
-// BPE is immutable and safe for concurrent use.
+// [ReadBPE] and [ReadTokenizer] return one; use its Vocabulary to compile languages. A BPE
+// is immutable and safe for concurrent use.
 type BPE struct {
 	vocabulary Vocabulary
 	bytes      [256]int32
@@ -40,12 +40,12 @@ type mark struct {
 	left, right bool // takes white space before it, or after it
 }
 
-// merge is what a pair of tokens becomes, and when it was learned.
+// merge is the token that a pair of tokens becomes, and its rank in the order of learning.
 type merge struct{ rank, token int32 }
 
-// newBPE makes an encoding of the text of each token and the pairs that are
-// merged, in the order in which they were learned. Tokens that are neither bytes
-// nor merged ones stand for no text.
+// newBPE makes an encoding of the text of each token and the pairs that are merged, in the
+// order in which they were learned. Tokens that are neither bytes nor results of merges
+// have no text.
 func newBPE(who string, tokens []string, pairs [][2]string) (*BPE, error) {
 	bad := func(arg string, value any, want string) error {
 		return &constraint.ArgumentError{Func: who, Arg: arg, Value: value, Want: want}
@@ -88,16 +88,16 @@ func newBPE(who string, tokens []string, pairs [][2]string) (*BPE, error) {
 	return b, nil
 }
 
-// Vocabulary returns the text of each token; tokens that no text is encoded to,
-// such as an end-of-text mark, are Forbidden. It must not be modified.
+// Vocabulary returns the text of each token. Tokens that never occur in an encoding, such
+// as an end-of-text mark, are Forbidden. The vocabulary must not be modified.
 func (b *BPE) Vocabulary() Vocabulary { return b.vocabulary }
 
-// Decode returns the text of tokens, without those that stand for none. It
-// panics if a token is out of range.
+// Decode returns the text of tokens, skipping tokens that have none. It panics if a token
+// is out of range.
 func (b *BPE) Decode(x []int32) string { return b.vocabulary.Text(x) }
 
-// Encode appends the tokens of s to dst. Marks such as <|endoftext|> in s are text like
-// any other: see [BPE.EncodeMarked].
+// Encode appends the tokens of s to dst. Marks such as <|endoftext|> in s are treated as
+// plain text: see [BPE.EncodeMarked].
 func (b *BPE) Encode(dst []int32, s string) []int32 {
 	var w word
 	if b.normal {
@@ -138,7 +138,7 @@ func (b *BPE) cut(dst []int32, w *word, s string, splits []*split) []int32 {
 	return dst
 }
 
-// Mark returns the added token of a name such as <|endoftext|>; ok is false if there is
+// Mark returns the added token with a name such as <|endoftext|>; ok is false if there is
 // none.
 func (b *BPE) Mark(name string) (token int32, ok bool) {
 	for _, m := range b.marks {
@@ -149,10 +149,10 @@ func (b *BPE) Mark(name string) (token int32, ok bool) {
 	return 0, false
 }
 
-// EncodeMarked is Encode for a text in which the names of added tokens stand for these,
-// as in the templates of chat models. Of names that begin at the same place the longest
-// counts. Use it only for texts that you trust: whoever writes a name into the text sets
-// the token.
+// EncodeMarked is Encode for a text in which the names of added tokens are encoded as those
+// tokens, as in the templates of chat models. If several names begin at the same place, the
+// longest is used. Use it only for texts that you trust: anyone who writes a name into the
+// text inserts the token.
 func (b *BPE) EncodeMarked(dst []int32, s string) []int32 {
 	for len(s) > 0 {
 		at, m := len(s), mark{}
@@ -177,8 +177,8 @@ func (b *BPE) EncodeMarked(dst []int32, s string) []int32 {
 	return dst
 }
 
-// piece returns the length of the first piece of s, as the pattern of GPT-2 has
-// it (the constant gpt2).
+// piece returns the length of the first piece of s according to GPT-2's pattern (the
+// constant gpt2).
 func piece(s string) int {
 	for _, c := range []string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
 		if len(s) >= len(c) && s[:len(c)] == c {
@@ -233,7 +233,7 @@ type word struct {
 type candidate struct {
 	merge
 	at          int32 // position of the left token
-	left, right int32 // what it was
+	left, right int32 // the left token
 }
 
 func (c candidate) before(d candidate) bool {

@@ -13,10 +13,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// ReadBPE reads GPT-2's two files: vocab.json, an object that gives the number of each
-// token, and merges.txt, one pair per line after an optional line that begins with
+// ReadBPE reads GPT-2's two files: vocab.json, an object that maps each token to its
+// number, and merges.txt, with one pair per line after an optional line that begins with
 // "#version". The error is a [*constraint.ArgumentError] that names the wrong token or
-// merge, or one of the readers or of JSON.
+// merge, or an error of a reader or of the JSON decoder.
 func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 	if err := check.Given("text: ReadBPE", "vocab", vocab); err != nil {
 		return nil, err
@@ -43,11 +43,11 @@ func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 	return assemble("ReadBPE", ids, nil, lines)
 }
 
-// ReadTokenizer reads the tokenizer.json of a byte-level BPE, such as those of GPT-2,
-// Llama 3, Qwen, LLaDA and Dream: model.type "BPE" (with ignore_merges or without); a
-// pre_tokenizer of type ByteLevel, or a Sequence of Splits at regular expressions with one
-// that does not split; the normalizer NFC, or none. Anything else that changes tokens is
-// an error that names it. Added tokens stand for no text: see [BPE.Mark].
+// ReadTokenizer reads the tokenizer.json of a byte-level BPE, such as those of GPT-2, Llama
+// 3, Qwen, LLaDA and Dream: model.type "BPE" (with ignore_merges or without); a
+// pre_tokenizer of type ByteLevel, or a Sequence of Splits at regular expressions and a
+// ByteLevel that does not split; the normalizer NFC, or none. Anything else that would
+// change tokens is an error that names it. Added tokens have no text: see [BPE.Mark].
 func ReadTokenizer(r io.Reader) (*BPE, error) {
 	if err := check.Given("text: ReadTokenizer", "r", r); err != nil {
 		return nil, err

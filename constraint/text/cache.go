@@ -9,11 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Cache keeps compiled patterns by their text and the content of the vocabulary, so that
-// a server compiles each pattern only once. The zero value is an empty cache ready to
-// use. It may be used by several goroutines at once; two that ask for the same new
-// pattern both compile it. It holds at most Most patterns, each as large as the limits
-// allow.
+// Cache keeps compiled patterns, keyed by their text and the content of the vocabulary, so
+// a server compiles each pattern only once. The zero value is an empty cache ready to use.
+// A Cache is safe for concurrent use; two goroutines that request the same new pattern both
+// compile it. It holds at most Most patterns, each as large as the limits allow.
 type Cache struct {
 	// Most is the number of patterns that are kept, 0 for 1024; beyond it, the least
 	// recently used one is dropped.
@@ -37,8 +36,8 @@ type cached struct {
 	used     uint64
 }
 
-// Regexp returns what [Regexp] does. Errors are not kept, and what is kept is
-// returned whatever the limits are.
+// Regexp returns the same as the function [Regexp]. Errors are not cached, and a cached
+// result is returned whatever the limits are.
 func (c *Cache) Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	if c.Most < 0 {
 		return nil, &constraint.ArgumentError{Func: "Cache", Arg: "Most", Value: c.Most, Want: "≥ 0"}

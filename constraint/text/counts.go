@@ -11,8 +11,8 @@ import (
 )
 
 // WordCount compiles the language of the token sequences whose text has a number of words
-// in a range. A word is a longest run of runes other than those of separators; how it is
-// cut into tokens does not matter. Text that is not UTF-8 is not in the language.
+// in a range. A word is a maximal run of runes that are not in separators; how it is cut
+// into tokens does not matter. Text that is not UTF-8 is not in the language.
 //
 // The error is an [*constraint.ArgumentError] for a negative Max or separators that
 // are not UTF-8, wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell
@@ -40,11 +40,11 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 
 // Sentences compiles the language of the token sequences whose text is a number of
 // sentences in a range, the last one complete. A sentence begins with a rune that is not
-// white space. It ends with a run of the runes of ends, such as ".!?", optionally
-// followed by closing quotes and brackets, before white space or the end of the text:
-// "3.14" does not end one, "Dr. No." is two. Text that is not UTF-8 is not in the
-// language. Errors are those of [WordCount], and an [*constraint.ArgumentError] for ends
-// without runes or with white space.
+// white space. It ends with one or more runes of ends, such as ".!?", optionally followed
+// by closing quotes and brackets, before white space or the end of the text: "3.14" does
+// not end a sentence, and "Dr. No." is two. Text that is not UTF-8 is not in the language.
+// Errors are those of [WordCount], and an [*constraint.ArgumentError] for ends without
+// runes or with white space.
 func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sentences Range, ends string) (*constraint.DFA, error) {
 	const name = "Sentences"
 	c, err := sentences.counter(name, limits)
@@ -64,7 +64,7 @@ func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sent
 	return k.compile(ctx, name, fmt.Sprintf("Sentences(%v, %s)", sentences, check.Quote(ends)), sentenceCount{c}, v, limits)
 }
 
-// closing is what may stand behind the end of a sentence.
+// closing holds the runes that may follow the end of a sentence.
 const closing = "\"'’”»›)]}"
 
 // whiteSpace returns the runes of Unicode's property White_Space.
@@ -78,7 +78,7 @@ func whiteSpace() string {
 	return string(all)
 }
 
-// characters has the number of runes as its state.
+// characters counts runes; its state is their number.
 type characters struct{ counter }
 
 func (c characters) States() int                    { return c.states() }
@@ -109,9 +109,8 @@ func (c wordCount) Next(state int, kind int32) int {
 
 func (c wordCount) Accepting(state int) bool { return c.enough(state / 2) }
 
-// sentenceCount reads kinds 0, 1 white space, 2 what closes and 3 what ends. Its
-// state is three times the number of sentences that have begun, and more: see
-// between.
+// sentenceCount reads kinds 0, 1 white space, 2 what closes and 3 what ends. Its state is
+// three times the number of sentences that have begun, plus one of the constants below.
 type sentenceCount struct{ counter }
 
 const (

@@ -10,8 +10,8 @@ import (
 // decode turns a token of a file into its text.
 type decode func(token string) string
 
-// newDecoder returns what the file's decoder does to one token. Without a decoder
-// tokens are joined by blanks; the models that leave it out begin words so.
+// newDecoder returns the effect of the file's decoder on one token. Without a decoder,
+// tokens are joined by blanks, since models without one begin words in this way.
 func newDecoder(root, model *document.Value) (decode, error) {
 	d := root.Get("decoder")
 	if d != nil && !d.Is(document.Null) {
@@ -70,8 +70,8 @@ func step(d *document.Value) (decode, error) {
 	return nil, kind.Errorf("a decoder of type %s, want ByteLevel, Metaspace, WordPiece, BPEDecoder, ByteFallback, Replace, Fuse or Sequence", kind.Brief())
 }
 
-// sequence returns what decoders do one after the other. Strip is left out where
-// it works on the fused text as a whole.
+// sequence returns the combined effect of several decoders. Strip is omitted where it works
+// on the fused text as a whole.
 func sequence(d *document.Value) (decode, error) {
 	list := d.Get("decoders")
 	if !list.Is(document.Array) {
@@ -104,8 +104,8 @@ func sequence(d *document.Value) (decode, error) {
 	}, nil
 }
 
-// wordPiece takes the prefix of a continued word away, and puts a blank before
-// other tokens; without a prefix every token is a word.
+// wordPiece removes the prefix of a token that continues a word, and puts a blank before
+// other tokens. Without a prefix every token is a word.
 func wordPiece(prefix string) decode {
 	return func(token string) string {
 		if rest, ok := strings.CutPrefix(token, prefix); ok && prefix != "" {
@@ -125,8 +125,8 @@ func byteFallback(token string) string {
 	return token
 }
 
-// byteLevel reads the runes of a token as bytes (Radford et al. 2019, GPT-2); a
-// token that has others is a text.
+// byteLevel reads the runes of a token as bytes (Radford et al. 2019, GPT-2); a token with
+// other runes is plain text.
 func byteLevel(token string) string {
 	if text, ok := unprint(token); ok {
 		return text
@@ -134,7 +134,7 @@ func byteLevel(token string) string {
 	return token
 }
 
-// option returns the string called name, or what it is by default.
+// option returns the string called name, or its default.
 func option(v *document.Value, name, otherwise string) string {
 	if s := v.Get(name); s.Is(document.String) {
 		return s.Text

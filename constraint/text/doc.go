@@ -6,11 +6,11 @@
 // into tokens, and [Lift] does so for any automaton over bytes. A [Cache] keeps compiled
 // patterns by vocabulary. [BPE] encodes texts as tokens.
 //
-// Languages are determinised over classes of runes and bytes first, where they are small,
-// and carried over to the tokens last, each byte state walking the trie of the vocabulary
-// once. A compilation that grows too large returns a constraint.LimitError; a language
-// that no token sequence spells is constraint.ErrInfeasible, and a pattern that does not
-// parse is a [*PatternError].
+// Languages are first determinised over classes of runes and bytes, where they are small,
+// and only then converted to tokens, by one walk of each byte state through the trie of the
+// vocabulary. A compilation that grows too large returns a constraint.LimitError. A
+// language that no token sequence spells is reported as constraint.ErrInfeasible, and a
+// pattern that does not parse as a [*PatternError].
 //
 // All values are immutable and safe for concurrent use.
 package text

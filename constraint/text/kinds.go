@@ -32,8 +32,8 @@ func separated(name string, limits constraint.Limits, r Range, separators string
 	return c, k, err
 }
 
-// one puts every rune of a string into one new kind, whatever it was of before, and
-// returns that.
+// one puts every rune of a string into one new kind, whatever its kind was before, and
+// returns the new kind.
 func (k *kinds) one(s string) (kind int32) {
 	kind = k.n
 	k.n++
@@ -75,7 +75,7 @@ func (k *kinds) classes() *runeClasses {
 	return c
 }
 
-// compile carries an automaton over kinds of runes to the tokens of a vocabulary.
+// compile converts an automaton over kinds of runes to the tokens of a vocabulary.
 func (k *kinds) compile(ctx context.Context, name, title string, a constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	p, err := prepare(v)
 	if err != nil {

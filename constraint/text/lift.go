@@ -12,19 +12,19 @@ import (
 )
 
 // Lift converts a language of texts to one over the tokens of a vocabulary: bytes is an
-// automaton over the tokens 0…255, and the result accepts a token sequence exactly if
-// bytes accepts the joined bytes of its tokens, followed by padding if the vocabulary has
-// any. All ways to cut a text into tokens are accepted.
+// automaton over the tokens 0…255, and the result accepts a token sequence exactly if bytes
+// accepts the joined bytes of its tokens, followed by padding if the vocabulary has any.
+// Every way to cut a text into tokens is accepted.
 //
-// The vocabulary is walked once, and tokens that lead from every state of the minimal
-// byte automaton to the same state are treated as one from then on. Where that leaves too
-// many kinds of tokens, each state walks the vocabulary, so that tokens share the work of
-// common prefixes and dead prefixes cost nothing: O(Q·T) at most for Q states and T
-// prefixes. Sorting a large vocabulary is done once: the last four are kept, by content.
+// The vocabulary is walked once, and tokens that lead from every state of the minimal byte
+// automaton to the same state are treated as one from then on. If too many kinds of tokens
+// remain, each state walks the vocabulary instead, so that tokens share the work on common
+// prefixes and dead prefixes cost nothing. That takes at most O(Q·T) steps for Q states and
+// T prefixes. A large vocabulary is sorted only once: the last four are cached by content.
 //
-// The error wraps [constraint.ErrInfeasible] if no token sequence spells a text
-// of the language, is an [*constraint.ArgumentError] if the vocabulary is not in
-// order, a [*constraint.LimitError] if a limit is hit, or the cause of the context.
+// The error wraps [constraint.ErrInfeasible] if no token sequence spells a text of the
+// language, is an [*constraint.ArgumentError] if the vocabulary is invalid, a
+// [*constraint.LimitError] if a limit is exceeded, or the context's cause.
 func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	p, err := prepare(v)
 	if err != nil {
@@ -60,7 +60,7 @@ func lift(ctx context.Context, name string, bytes *constraint.DFA, p *prepared, 
 	return d, err
 }
 
-// spell carries an automaton over classes of runes to tokens.
+// spell converts an automaton over classes of runes to tokens.
 func spell(ctx context.Context, name string, overRunes *constraint.DFA, runes *runeClasses, p *prepared, limits constraint.Limits) (*constraint.DFA, error) {
 	d, err := constraint.Compile(ctx, newSpelled(overRunes, runes, &p.used), 256, limits)
 	if errors.Is(err, constraint.ErrInfeasible) {

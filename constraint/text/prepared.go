@@ -19,8 +19,8 @@ type prepared struct {
 	digest [sha256.Size]byte
 }
 
-// prepare returns the prepared form of a vocabulary. The last few are kept, by
-// content: sorting 50 000 texts takes longer than all the rest of most patterns.
+// prepare returns the prepared form of a vocabulary. The last few are cached by content:
+// sorting 50 000 texts takes longer than the rest of the compilation of most patterns.
 func prepare(v Vocabulary) (*prepared, error) {
 	if p := kept.find(v); p != nil {
 		return p, nil
@@ -44,8 +44,8 @@ func prepare(v Vocabulary) (*prepared, error) {
 // few programs have more than two at a time.
 const keptVocabularies = 4
 
-// keptTokens is the least size of a vocabulary that is kept: smaller ones are
-// prepared in microseconds and would push out the large.
+// keptTokens is the least size of a vocabulary that is cached: smaller ones are prepared in
+// microseconds and would displace large ones.
 const keptTokens = 1024
 
 // shelf keeps prepared vocabularies, the last used first.
@@ -56,9 +56,8 @@ type shelf struct {
 
 var kept shelf
 
-// find returns the prepared form of v, nil if it is not kept. Texts that are the
-// same string compare by their address, so that it takes a nanosecond or two for a
-// token.
+// find returns the prepared form of v, nil if it is not kept. Identical strings compare by
+// address, so a token takes only a nanosecond or two.
 func (s *shelf) find(v Vocabulary) *prepared {
 	if len(v.Tokens) < keptTokens {
 		return nil
@@ -76,7 +75,7 @@ func (s *shelf) find(v Vocabulary) *prepared {
 	return nil
 }
 
-// add puts p first and drops the last of too many.
+// add puts p first and drops the last entry if there are too many.
 func (s *shelf) add(p *prepared) {
 	if len(p.vocabulary.Tokens) < keptTokens {
 		return

@@ -9,12 +9,12 @@ import (
 
 // Range bounds a number: Min ≤ n ≤ Max.
 //
-// Range{Min: 2, Max: constraint.Unbounded} is "at least two", Range{Max: 3} "at most
-// three", Range{Min: 8, Max: 8} "eight", Range{} "none". Min ≤ 0 is no lower bound,
-// and Max [constraint.Unbounded] no upper one.
+// Range{Min: 2, Max: constraint.Unbounded} means "at least two", Range{Max: 3} "at most
+// three", Range{Min: 8, Max: 8} "exactly eight", and Range{} "none". There is no lower
+// bound if Min ≤ 0, and no upper bound if Max is [constraint.Unbounded].
 type Range struct{ Min, Max int }
 
-// String returns the range in words of mathematics, such as "2…5" or "≥ 2".
+// String returns the range in mathematical notation, such as "2…5" or "≥ 2".
 func (r Range) String() string {
 	least, most := max(r.Min, 0), max(r.Max, 0)
 	switch {

@@ -10,14 +10,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// PatternError is the error of a regular expression that cannot be compiled. It unwraps
-// to the reason, for instance a *syntax.Error.
+// PatternError reports a regular expression that cannot be compiled. It unwraps to the
+// reason, for instance a *syntax.Error.
 type PatternError struct {
 	Pattern string // as it was given
 	Err     error  // what is wrong with it
 }
 
-// Error quotes the pattern and the reason, cut if they are long.
+// Error quotes the pattern and the reason, truncated if they are long.
 func (e *PatternError) Error() string {
 	return fmt.Sprintf("text: pattern %s: %s", check.Quote(e.Pattern), check.Clip(e.Err.Error()))
 }
@@ -42,8 +42,8 @@ func (e *PatternError) Unwrap() error { return e.Err }
 //
 // The error is a [*PatternError] if the pattern does not parse, wraps
 // [constraint.ErrInfeasible] if no token sequence spells a match, is a
-// [*constraint.LimitError] if a limit is hit, an [*constraint.ArgumentError] if
-// the vocabulary is not in order, or the cause of the context.
+// [*constraint.LimitError] if a limit is exceeded, an [*constraint.ArgumentError] if the
+// vocabulary is invalid, or the context's cause.
 func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	p, err := prepare(v)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// split cuts a text before its pieces are encoded: each match of a pattern is a piece,
-// and so is what lies between matches.
+// split cuts a text before its pieces are encoded: each match of a pattern is a piece, and
+// so is the text between matches.
 type split struct {
 	pattern *regexp.Regexp
 

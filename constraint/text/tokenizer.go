@@ -11,25 +11,25 @@ import (
 // gaps is how many token ids a file may leave out: they take 16 bytes each.
 const gaps = 1 << 20
 
-// ReadVocabulary reads the vocabulary of a tokenizer.json of Hugging Face's
-// tokenizers: what the decoder makes of each token, as bytes. It understands BPE
-// models (byte level, with byte fallback, or with an end-of-word suffix),
-// WordPiece, Unigram and WordLevel models, and the decoders ByteLevel, Metaspace,
-// WordPiece, BPEDecoder, ByteFallback, Replace, Fuse, Strip and Sequence.
+// ReadVocabulary reads the vocabulary of a tokenizer.json of Hugging Face's tokenizers. The
+// text of a token is the bytes that the decoder produces for it. It understands BPE models
+// (byte level, with byte fallback, or with an end-of-word suffix), WordPiece, Unigram and
+// WordLevel models, and the decoders ByteLevel, Metaspace, WordPiece, BPEDecoder,
+// ByteFallback, Replace, Fuse, Strip and Sequence.
 //
-// Special tokens (marks of begin and end, masks, unknown) are Forbidden, the
-// token that the file pads with is Padding; other added tokens are texts. Ids that
-// stand for nothing, or for an empty text, are Forbidden.
+// Special tokens (marks of begin and end, masks, unknown) are Forbidden, the token that the
+// file pads with is Padding, and other added tokens are texts. Ids without a token, or with
+// an empty text, are Forbidden.
 //
-// A token has the same text everywhere. Where the decoder treats the ends of a text in
-// another way, the vocabulary has the text as it is in the middle: with Metaspace,
-// WordPiece and WordLevel every word, even the first, begins with the blank before it,
-// and with a suffix every word, even the last, ends with one. Strip at the ends of the
-// whole text, and the clean-up of blanks before punctuation, are not done.
+// A token has the same text everywhere. Where the decoder treats the ends of a text
+// differently, the vocabulary has the text of a token in the middle. With Metaspace,
+// WordPiece and WordLevel, every word, even the first, begins with a blank; with an
+// end-of-word suffix, every word, even the last, ends with one. Neither Strip at the ends
+// of the whole text nor the clean-up of blanks before punctuation is applied.
 //
-// Any sequence of tokens that spells a text counts, not only the one that the
-// tokenizer would make of it; merges and scores are not read. [ReadTokenizer] reads
-// byte-level BPE to encode texts with.
+// Any sequence of tokens that spells a text counts, not only the tokenizer's own encoding;
+// merges and scores are not read. To encode texts with a byte-level BPE, use
+// [ReadTokenizer].
 //
 // Errors name the line, the column, the value found and the values allowed.
 func ReadVocabulary(r io.Reader) (Vocabulary, error) {

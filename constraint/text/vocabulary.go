@@ -10,24 +10,23 @@ import (
 )
 
 // Vocabulary holds the text of each token id. It is used as a literal; most callers set
-// Tokens only. Nothing modifies it, and it must not be modified while a compilation reads
-// it.
+// only Tokens. It is never modified by this package, and the caller must not modify it
+// during a compilation.
 type Vocabulary struct {
-	// Tokens[t] is the text of token t, in bytes. It need not be valid UTF-8:
-	// a vocabulary may cut a rune into several tokens. Tokens with the same
-	// text are interchangeable. An empty text is an error unless the token is
-	// Forbidden or Padding, since it could be inserted anywhere, any number of
-	// times.
+	// Tokens[t] is the text of token t, in bytes. It need not be valid UTF-8: a vocabulary
+	// may cut a rune into several tokens. Tokens with the same text are interchangeable. A
+	// token with an empty text is an error unless it is Forbidden or Padding, since it
+	// could be inserted anywhere, any number of times.
 	Tokens []string
 
 	// Forbidden tokens never occur: masks, begin-of-text marks and the like,
 	// whatever their text.
 	Forbidden []int32
 
-	// Padding tokens may follow a complete text, any number of them in any order, and
-	// nothing but padding follows them; their text does not matter. A language with
-	// padding over exactly L sites is therefore the language of the texts of at most L
-	// tokens. Leave it empty for texts that fill all sites.
+	// Padding tokens may follow a complete text, any number of them in any order, and only
+	// padding may follow them; their text does not matter. A language with padding over
+	// exactly L sites is therefore the language of the texts of at most L tokens. Leave it
+	// empty for texts that fill all sites.
 	Padding []int32
 }
 

@@ -34,7 +34,7 @@ func Avoids(ctx context.Context, v Vocabulary, limits constraint.Limits, words .
 }
 
 // WordAt compiles the language of the token sequences whose n-th word is one of words. A
-// word is a longest run of bytes other than those of separators; how the text is cut into
+// word is a maximal run of bytes that are not in separators; how the text is cut into
 // tokens does not matter. Errors are those of [constraint.WordAt] and [Lift].
 func WordAt(ctx context.Context, v Vocabulary, limits constraint.Limits, n int, separators string, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.WordAt(bytesOf(words), n, bytesOf([]string{separators})[0])
@@ -56,14 +56,14 @@ func bytesOf(words []string) [][]int32 {
 	return out
 }
 
-// Words compiles the language of the token sequences in whose text every word is one of
-// the list. A word is a longest run of runes other than those of separators; how it is
-// cut into tokens does not matter. A text without words is in the language: intersect
-// with [WordCount] for a number of them.
+// Words compiles the language of the token sequences in whose text every word is one of the
+// list. A word is a maximal run of runes that are not in separators; how it is cut into
+// tokens does not matter. A text without words is in the language; intersect it with
+// [WordCount] to require a number of words.
 //
-// The error is an [*constraint.ArgumentError] for an empty list, a word that is empty
-// or has a separator in it, or what is not UTF-8, wraps [constraint.ErrInfeasible] if
-// no tokens spell such a text, or is that of [Lift].
+// The error is an [*constraint.ArgumentError] if the list is empty, a word is empty or
+// contains a separator, or an argument is not UTF-8; it wraps [constraint.ErrInfeasible] if
+// no tokens spell such a text; other errors are those of [Lift].
 func Words(ctx context.Context, v Vocabulary, limits constraint.Limits, separators string, list ...string) (*constraint.DFA, error) {
 	const name = "Words"
 	if err := valid(name, "separators", separators); err != nil {
@@ -119,8 +119,8 @@ func (w wordList) Next(state int, kind int32) int {
 
 func (w wordList) Accepting(state int) bool { return state == 0 || w.words.Accepting(state-1) }
 
-// WordLengths compiles the language of the token sequences in whose text every word has a
-// number of runes in a range. A word is a longest run of runes other than those of
+// WordLengths compiles the language of the token sequences in whose text the number of
+// runes of every word is in a range. A word is a maximal run of runes that are not in
 // separators; how it is cut into tokens does not matter. Errors are those of [WordCount].
 func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range, separators string) (*constraint.DFA, error) {
 	const name = "WordLengths"

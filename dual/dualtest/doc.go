@@ -1,5 +1,5 @@
-// Package dualtest checks dual rules and targets against their laws, your own as well as
-// those of this module:
+// Package dualtest checks dual rules and targets, yours as well as those of this module,
+// against their laws:
 //
 //	func TestMine(t *testing.T) {
 //		if err := dualtest.TestRule(ctx, mine.Rule{}, dualtest.Options{}); err != nil {
@@ -7,6 +7,6 @@
 //		}
 //	}
 //
-// As in testing/fstest, a function returns an error that names the broken law and a case
-// that breaks it, nil if all hold.
+// As in testing/fstest, each function returns nil if all laws hold, and otherwise an error
+// that names the broken law and a case that breaks it.
 package dualtest

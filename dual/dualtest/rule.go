@@ -11,31 +11,28 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options describe what a rule promises. The zero value is for a rule that converges to
+// Options describes what a rule promises. The zero value is for a rule that converges to
 // the optimum.
 type Options struct {
-	// Rest, unless nil, is a function of one multiplier λ < Max and its mean violation
-	// that vanishes where the rule comes to rest, for a rule that does not converge to
-	// the optimum. By default it is the distance between λ and λ + ḡ clipped to the
-	// bounds.
+	// Rest, unless nil, is for a rule that does not converge to the optimum: a function of
+	// one multiplier λ < Max and its mean violation that is zero where the rule comes to
+	// rest. The default is the distance between λ and λ + ḡ clipped to the bounds.
 	Rest func(lambda, mean float64) float64
 }
 
 // TestRule checks a rule against the laws of [dual.Rule] and [dual.Updater]:
 //
-//   - bind: Bind refuses n < 1 with an error;
+//   - bind: Bind returns an error for n < 1;
 //   - bounds: multipliers stay within 0…Max, those of equalities within ±Max;
-//   - batch: an update leaves its batch as it was;
+//   - batch: an update does not modify its batch;
 //   - same: two updaters of a rule that see the same batches give the same bits;
-//   - error: an update that fails leaves the multipliers as they were, and a batch that
-//     has neither G nor Cov fails or moves them by its mean;
-//   - resume: an updater restored in the middle goes on to the same bits, its
-//     state is appended to the given slice, and a state of another length is
-//     refused;
+//   - error: an update that fails leaves the multipliers unchanged, and an update for a
+//     batch with neither G nor Cov fails or moves them by the mean;
+//   - resume: an updater restored in mid-run continues bit for bit, its state is appended
+//     to the given slice, and a state of another length is rejected;
 //   - allocation: an update allocates nothing;
-//   - optimum: with the exact moments of a problem small enough to list, one
-//     constraint active, one not and one an equality, the rule comes to rest where
-//     Options say.
+//   - optimum: given the exact moments of a small problem with one active constraint, one
+//     inactive and one equality, the rule comes to rest where Options says.
 func TestRule(ctx context.Context, rule dual.Rule, o Options) error {
 	part, err := laws.Given("dualtest", "rule", rule)
 	if err != nil {

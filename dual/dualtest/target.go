@@ -11,23 +11,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// TargetOptions hold what is known about a target in addition to its interface.
+// TargetOptions holds what is known about a target in addition to its interface.
 type TargetOptions[S energy.Site] struct {
-	// X are the states that are checked, states × sites. nil means all of a target of
-	// tokens that has a Shape of at most 2¹² states, and 32 normal ones of a target of
-	// reals.
+	// X holds the states to check, states × sites. nil means all states for a target on
+	// tokens whose Shape has at most 2¹² states, and 32 normally distributed states for a
+	// target on reals.
 	X []S
 
-	// Lambda, unless nil, is one admissible vector of multipliers other than zeros;
-	// by default 0.3, 0.6, ….
+	// Lambda, unless nil, is an admissible nonzero vector of multipliers; the default is
+	// 0.3, 0.6, ….
 	Lambda []float64
 
 	// Base, unless nil, stores the energies that the target must have, bit for bit, at λ
 	// = 0.
 	Base func(e []float64, x []S)
 
-	// Energy, unless nil, is the energy of a target whose violations depend on λ, up
-	// to a constant for every λ. By default it is (β·E(x, 0) + λᵀg(x))/β.
+	// Energy, unless nil, is the energy of a target whose violations depend on λ, up to a
+	// constant for each λ. The default is (β·E(x, 0) + λᵀg(x))/β.
 	Energy func(lambda []float64, x []S) float64
 }
 
@@ -35,8 +35,8 @@ type TargetOptions[S energy.Site] struct {
 // energies, those of the tilted distribution:
 //
 //   - shape: Len ≥ 1, Sites ≥ 1 and a finite Beta > 0, which do not change;
-//   - multipliers: SetLambda refuses numbers that are not finite and, in rows that
-//     are no equalities, negative ones, and then changes nothing; it copies;
+//   - multipliers: SetLambda copies its argument; it rejects numbers that are not finite
+//     and, except for equalities, negative ones, and then changes nothing;
 //   - batch: a state has the same violations alone as among others, and x is
 //     untouched;
 //   - base: at λ = 0, also after other multipliers, energies are those of the base;

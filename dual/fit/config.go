@@ -8,39 +8,38 @@ import (
 )
 
 // Config holds the settings of a [Fit]. The zero value, with Chains on the model, is
-// maximum likelihood by [Persistent] chains, all data at every step.
+// maximum likelihood by [Persistent] chains, with all data in every step.
 type Config struct {
 	Objective Objective // nil means Persistent{}
 
-	// Chains draw from the model, for instance sampler.NewChains(ctx, p, …). They must be
-	// on the same p that is fitted. Their warm-up, if any, is part of the first step.
+	// Chains draw from the model, for instance sampler.NewChains(ctx, p, …). Their model
+	// must be the p that is fitted. A warm-up, if any, is part of the first step.
 	Chains dual.Primal[int32]
 
 	Batch int    // rows per step, drawn without replacement; 0 means all
-	Seed  uint64 // of the choice of rows
+	Seed  uint64 // seed for the choice of rows
 
 	// Rate is the step size η of Adam (Kingma and Ba 2015); nil means
 	// dual.Power(0.1, 0.5), which falls like 0.1/√(1+t).
 	Rate dual.Schedule
 
-	// Memory is Adam's β₂, 0 ≤ Memory < 1: how long the scale of a gradient is
-	// remembered; 0 means 0.999. With little noise, as by Pseudo and Exact on all
+	// Memory is Adam's β₂, 0 ≤ Memory < 1, which sets how long the scale of a gradient is
+	// remembered; 0 means 0.999. If there is little noise, as with Pseudo and Exact on all
 	// data, 0.9 is faster.
 	Memory float64
 
-	// L1 and L2 are λ₁ and λ₂, in nats per row of data. They act as proximal steps
-	// in Adam's metric, so that L1 gives exact zeros and neither depends on the
-	// rate.
+	// L1 and L2 are λ₁ and λ₂, in nats per row of data. They act as proximal steps in
+	// Adam's metric, so L1 gives exact zeros and the optimum does not depend on the rate.
 	L1, L2 float64
 
 	// Penalty holds the factors c_k ≥ 0 of L1 and L2; nil means 1 for all.
 	Penalty []float64
 
-	// Fixed marks the parameters that do not move; nil means none.
+	// Fixed marks the parameters that are held constant; nil means none.
 	Fixed []bool
 
 	// Observe, if not nil, is called after every step with the new parameters and the
-	// gradient before the step, without penalties. It must keep neither slice.
+	// gradient before the step, without penalties. It must not keep the slices.
 	Observe func(step int, theta, gradient []float64)
 
 	// Checkpoint, if it has a Path, saves the fit there as SaveFile does: at the end of

@@ -16,14 +16,15 @@
 //
 // Afterwards p is the fitted model and chains are samples of it.
 //
-// An [Objective] estimates the moments of the model: by chains that go on while θ moves
-// ([Persistent]), by short chains from the data ([Contrastive]), or by the sum over all
-// states ([Exact]). [Pseudo] replaces the likelihood by the product of its conditionals,
-// which needs no such moments.
+// An [Objective] estimates the moments of the model: by chains that continue while θ moves
+// ([Persistent]), by short chains that start from the data ([Contrastive]), or by the sum
+// over all states ([Exact]). [Pseudo] replaces the likelihood by the product of its
+// conditionals, which needs no such moments.
 //
 // # Caveats
 //
 // A site that is constant in the data has no finite likelihood estimate: its parameters
-// grow with the steps. With more parameters than the data determine, no estimate is
-// unique: some parameters stay where they were. L1 or L2 make the problem well posed.
+// grow with the steps. If the data do not determine all parameters, the estimate is not
+// unique, and some parameters keep their initial values. L1 or L2 makes the problem well
+// posed.
 package fit

@@ -14,26 +14,26 @@ import (
 
 // Persistent estimates the moments of the model by chains that continue from step to step
 // while the parameters move (stochastic maximum likelihood, Younes 1989; persistent
-// contrastive divergence, Tieleman 2008). With a rate that falls its fixed point is that
-// of maximum likelihood. The zero value makes one draw per chain and step, from chains
-// that begin at rows of the data.
+// contrastive divergence, Tieleman 2008). With a decreasing rate it converges to maximum
+// likelihood. The zero value makes one draw per chain and step, and starts the chains at
+// rows of the data.
 type Persistent struct {
 	Draws int  // per chain and step; 0 means 1
-	Cold  bool // begin from the states of the chains, not from data
+	Cold  bool // start from the states of the chains, not from data
 
-	// Buffer > 0 is the size of a buffer of states, at least one per chain: every step
-	// takes some at random, moves them and puts them back (Du and Mordatch 2019).
+	// Buffer > 0 is the size of a buffer of states, at least one per chain. Every step
+	// takes states from it at random, moves them and puts them back (Du and Mordatch 2019).
 	Buffer int
 
-	// Restart is the probability with which a chain begins a step at a row of the
-	// data instead, 0 … 1: a bias that helps models that do not mix.
+	// Restart is the probability, 0 … 1, that a chain begins a step at a row of the data
+	// instead. It introduces a bias but helps with models that do not mix.
 	Restart float64
 }
 
-// Contrastive estimates the moments of the model by chains that begin every step at
-// the rows of the batch and make a few draws (contrastive divergence, Hinton 2002):
-// little noise, and a bias that vanishes with the number of draws. The zero value
-// makes one draw.
+// Contrastive estimates the moments of the model by chains that begin every step at the
+// rows of the batch and make a few draws (contrastive divergence, Hinton 2002). The
+// estimate has little noise, and a bias that vanishes as the number of draws grows. The
+// zero value makes one draw.
 type Contrastive struct {
 	Draws int // per chain and step; 0 means 1
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Exact sums the moments of the model over all its states: maximum likelihood without
-// chains, for up to 2²² states. Config.Chains must be nil.
+// Exact computes the moments of the model by a sum over all its states. It is maximum
+// likelihood without chains, for up to 2²² states. Config.Chains must be nil.
 type Exact struct{}
 
 // mostStates bounds the states of a model that Exact enumerates at every step.

@@ -49,12 +49,13 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 	return s, err
 }
 
-// New returns a fit of the parameters of p to data, rows of sites, which it keeps and
-// does not modify. It starts from the present parameters.
+// New returns a fit of the parameters of p to data, which holds rows of sites. The fit
+// keeps data and does not modify it. It starts from the present parameters.
 //
-// Errors: a nil model, a model without parameters, data that are not whole rows or none,
-// a level out of range or a row of probability zero (both named by row and site), a field
-// of the configuration out of range, an error of the objective.
+// It returns an error if the model is nil or has no parameters, if data is empty or not
+// made of whole rows, if a level is out of range or a row has probability zero (the error
+// names row and site), if a field of the configuration is out of range, or if the objective
+// returns an error.
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {
@@ -93,18 +94,17 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 	return f, nil
 }
 
-// Run makes n steps; math.MaxInt of them continue until the context ends. At the end the
-// model has the present parameters and the chains are Reset to them.
+// Run makes n steps; with n = math.MaxInt it continues until the context ends. At the end
+// the model has the present parameters and the chains are Reset to them.
 //
-// If the context ends, Run returns its error; a later Run goes on with the step that was
-// interrupted. It also ends with an error for a gradient that is not finite, for
-// parameters that the model refuses, and for an error of the chains; the parameters are
-// then those before the step.
+// If the context ends, Run returns its error; a later Run continues with the interrupted
+// step. Run also returns an error if the gradient is not finite, the model rejects the
+// parameters, or the chains return an error; the parameters are then those before the step.
 func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }
 
-// run is Run that ends as soon as stop is true.
+// run does what Run does, and ends as soon as stop is true.
 func (f *Fit) run(ctx context.Context, n int, stop func() bool) error {
 	return f.life.Run(ctx, n, func(int) error {
 		if err := f.step(ctx); err != nil {

@@ -72,22 +72,22 @@ func (f *Fit) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint, followed by that of the chains if they are a dual.Saver:
-// after Load the fit continues with the same bits as if it had not stopped.
+// Save writes a checkpoint, followed by the checkpoint of the chains if they are a
+// dual.Saver. After Load the fit continues bit for bit as if it had not stopped.
 func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 
-// Load restores what Save wrote, into a fit built with the same arguments; only Observe
-// and Checkpoint may differ. Otherwise the error names the first argument that differs.
-// It sets the parameters of the model and reads no more than the checkpoint. On an error
-// nothing changes.
+// Load restores a checkpoint written by Save into a fit built with the same arguments. Only
+// Observe and Checkpoint may differ; otherwise the error names the first argument that
+// differs. Load sets the parameters of the model and reads no more than the checkpoint. On
+// an error nothing changes.
 func (f *Fit) Load(ctx context.Context, r io.Reader) error { return f.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path so that no failure loses both the new
-// checkpoint and the one before, which stays as path.old.
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so
+// that no failure loses both.
 func (f *Fit) SaveFile(path string) error { return f.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
-// damaged, it restores the generation before it, path.old.
+// LoadFile restores a checkpoint written by SaveFile, as Load does. If the file path is
+// missing or damaged, it restores the previous checkpoint, path.old.
 func (f *Fit) LoadFile(ctx context.Context, path string) error { return f.life.LoadFile(ctx, path) }
 
 // settings returns what a checkpoint must agree on.

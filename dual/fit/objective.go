@@ -10,31 +10,32 @@ import (
 // Objective is a recipe for the gradient of the loss: [Persistent], [Contrastive],
 // [Pseudo] or [Exact], or one of your own.
 type Objective interface {
-	// Bind returns the gradient for a model, its data (rows of sites) and the
-	// chains of the fit, nil if it has none.
+	// Bind returns the gradient for a model, its data (rows of sites) and the chains of the
+	// fit; chains is nil if the fit has none.
 	Bind(ctx context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error)
 }
 
 // Phase computes the gradient of an [Objective]; it belongs to one fit.
 type Phase interface {
-	// Gradient adds to g the gradient of the loss per row of data, estimated by the given
-	// rows, at the present parameters; step counts from 0 and seed is that of the fit. If
-	// ctx ends it returns its error; the next call for the same step, with g as before,
-	// continues where this one stopped.
+	// Gradient adds to g the gradient of the loss per row of data at the present
+	// parameters, estimated from the given rows. step counts from 0, and seed is the seed
+	// of the fit. If ctx ends, Gradient returns its error; the next call for the same step,
+	// with g as before, continues where this one stopped.
 	Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error
 
 	// Settle is called after the last step of a Run and by UseAverage, once the model has
 	// the new parameters.
 	Settle() error
 
-	// AppendBinary appends what the phase must remember between steps, and
+	// AppendBinary appends the state that the phase keeps between steps, and
 	// UnmarshalBinary restores it.
 	AppendBinary(b []byte) ([]byte, error)
 	UnmarshalBinary(b []byte) error
 }
 
-// Conditioned models know the gradient of their pseudo-likelihood in closed form;
-// [Pseudo] uses it. For other models it evaluates the neighbours of every state.
+// Conditioned is implemented by models with a closed-form gradient of their
+// pseudo-likelihood, which [Pseudo] uses. For other models Pseudo evaluates the neighbours
+// of every state.
 type Conditioned interface {
 	energy.Parametric
 
@@ -43,8 +44,8 @@ type Conditioned interface {
 	PseudoGradient(g []float64, x []int32) float64
 }
 
-// Exponential models have energies that are linear in θ, so that the moments of the
-// data never change.
+// Exponential is implemented by models whose energies are linear in θ, so the moments of
+// the data never change.
 type Exponential interface {
 	energy.Parametric
 
@@ -92,7 +93,7 @@ func (m *moments) mean(g []float64, x []int32, sign float64) {
 	}
 }
 
-// stateless phases remember nothing.
+// stateless is embedded in phases that keep no state.
 type stateless struct{}
 
 func (stateless) Settle() error                         { return nil }

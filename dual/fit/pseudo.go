@@ -80,12 +80,12 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 	return nil
 }
 
-// Pseudo replaces log p(x) by the pseudo-likelihood Σ_i log p(x_i | the other sites)
-// (Besag 1975): it is convex where the likelihood is, needs no chains, and its
-// optimum tends to the same parameters as the data grow, with a larger variance.
+// Pseudo replaces log p(x) by the pseudo-likelihood Σ_i log p(x_i | the other sites) (Besag
+// 1975). It is concave where the log-likelihood is and needs no chains. As the data grow,
+// its optimum tends to the same parameters, with a larger variance.
 //
-// [Conditioned] models, such as the learners of Ising and of dense two-level
-// Quadratic models, know its gradient; for others a row costs the gradients of
+// For [Conditioned] models, such as the learners of Ising and dense two-level Quadratic
+// models, the gradient has a closed form. For others, each row needs the gradients of
 // sites·(levels−1) + 1 states.
 type Pseudo struct{}
 

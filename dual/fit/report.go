@@ -9,24 +9,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Report measures how far the moments of the model are from those of the data, penalties
-// included: the residual of parameter k is the mean over a window of steps of
+// Report measures how far the moments of the model are from those of the data, including
+// penalties. The residual of parameter k is the mean, over a window of steps, of
 //
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //
-// or, if θ_k = 0, the amount by which the magnitude of the first difference exceeds
-// λ₁c_k. Windows have 16, 32, 64, … steps; the last complete one counts.
+// or, if θ_k = 0, the amount by which the magnitude of the first difference exceeds λ₁c_k.
+// Windows have 16, 32, 64, … steps, and the last complete window is used.
 type Report struct {
 	Steps    int     // made so far
-	Window   int     // steps that the residuals are of; 0 before there are 16
+	Window   int     // steps in the window of the residuals; 0 before step 16
 	Worst    int     // the parameter with the largest residual
 	Residual float64 // its residual, ≥ 0, in units of ∂E/∂θ
-	StdErr   float64 // its standard error, by the means of 16 parts of the window
+	StdErr   float64 // its standard error, from the means of 16 parts of the window
 	RMS      float64 // root mean square of all residuals
 	NonZero  int     // parameters that are not 0
 }
 
-// String is Report in one line.
+// String returns the report in one line.
 func (r Report) String() string {
 	return fmt.Sprintf("%d steps: largest residual %.3g ± %.2g (parameter %d), RMS %.3g over %d steps; %d parameters not 0",
 		r.Steps, r.Residual, r.StdErr, r.Worst, r.RMS, r.Window, r.NonZero)
@@ -71,10 +71,9 @@ func (f *Fit) residual(k int) float64 {
 	return math.Abs(v)
 }
 
-// Solve makes up to most steps and stops as soon as the moments agree: when, at the end
-// of a window of steps (see [Report]), every residual is within tol plus four standard
-// errors, and the standard errors are at most tol themselves. It reports whether they
-// agreed.
+// Solve makes up to most steps and stops as soon as the moments agree, that is, when at the
+// end of a window of steps (see [Report]) every residual is within tol plus four standard
+// errors and every standard error is at most tol. It reports whether the moments agreed.
 func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	if most < 0 {
 		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
@@ -112,18 +111,18 @@ type Certificate struct {
 	StdErr float64
 
 	LogZ, LogZErr float64 // log Z, and its standard error
-	States        int     // that the mean is over
+	States        int     // states in the mean
 }
 
-// String is Certificate in one line.
+// String returns the certificate in one line.
 func (c Certificate) String() string {
 	return fmt.Sprintf("log-likelihood %.4f ± %.2g nats a state (%d states; log Z = %.4f ± %.2g)", c.LogLik, c.StdErr, c.States, c.LogZ, c.LogZErr)
 }
 
-// Certify returns the log-likelihood of states x, which should not be those that the
-// model was fitted to. logZ returns log Z and its standard error, such as by anneal.AIS;
-// nil means the sum over all states, as energy.Enumerate makes it. AIS underestimates log
-// Z if few of its weights count; the likelihood is then too high.
+// Certify returns the log-likelihood of states x, which should not be the ones to which the
+// model was fitted. logZ returns log Z and its standard error, for instance from
+// anneal.AIS; nil means the sum over all states, by energy.Enumerate. AIS underestimates
+// log Z if few of its weights matter, which makes the likelihood too high.
 func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.Context) (value, stdErr float64, err error)) (*Certificate, error) {
 	sites, _, err := check.Model("fit", "Certify", "the model", m)
 	if err != nil {

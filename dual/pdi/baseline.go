@@ -8,14 +8,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Guided is the penalty baseline: a denoiser whose predictions move down the
-// gradient of a penalty on violations,
+// Guided is the penalty baseline: a denoiser whose predictions take a gradient step that
+// reduces a penalty on violations,
 //
 //	x̂_0 ← x̂_0 − w·∇ ½Σ_j max(0, g_j(x̂_0))²,
 //
 // per sample, with the gradient taken at the prediction (diffusion posterior sampling,
-// Chung et al. 2023, without the derivative of the denoiser). It meets neither average
-// constraints nor hard ones; it is a baseline for comparisons.
+// Chung et al. 2023, without the derivative of the denoiser). It guarantees neither average
+// nor hard constraints and is meant for comparisons.
 type Guided struct {
 	Base   energy.Denoiser[float32]
 	Terms  []energy.Scored // g_j
@@ -57,11 +57,11 @@ func (d Guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 	return nil
 }
 
-// Projected is the projected-diffusion baseline: the predictions of Base, each
-// projected onto the set of samples that meet the constraints one by one.
+// Projected is the projected-diffusion baseline: the predictions of Base, each projected
+// onto the set of samples that satisfy the constraints individually.
 type Projected struct {
 	Base energy.Denoiser[float32]
-	Onto func(x []float32) // in place
+	Onto func(x []float32) // projects in place
 }
 
 // Shape returns the shape of Base.

@@ -9,34 +9,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Config holds the settings of a [Denoiser]. The zero value is the predictive rule from λ
-// = 0, one λ per batch. The paper's is Rule: dual.Ascent{Step: dual.Constant(0.05)}.
+// Config holds the settings of a [Denoiser]. The zero value is the predictive rule from λ =
+// 0, with one λ per batch. The paper uses Rule: dual.Ascent{Step: dual.Constant(0.05)}.
 type Config struct {
-	// Rule moves λ by the mean violation of the predictions alone. Nil means the
-	// predictive rule: it estimates with the predictor how the violations at the end
-	// respond to λ, at about a tenth of the cost of the run, and takes trust-region steps
-	// by that estimate, four of them in the last step of the diffusion. It needs no step
-	// size, whatever the units of g. Rules that take their steps from the variance of
-	// samples, such as [dual.Auto], are refused: within a run there is none.
+	// Rule moves λ by the mean violation of the predictions alone. nil means the predictive
+	// rule, which uses the predictor to estimate how the final violations respond to λ, at
+	// about a tenth of the cost of the run, and takes trust-region steps based on that
+	// estimate, four of them in the last step of the diffusion. It needs no step size,
+	// whatever the units of g. Rules whose steps depend on the variance of samples, such as
+	// [dual.Auto], are rejected: within a run that variance is not known.
 	Rule  dual.Rule
 	Start []float64 // nil means zeros
 	Max   *float64  // upper bound on every multiplier, ≥ 0; nil means none
 
-	// Fixed keeps λ at Start: the unconstrained baseline if that is nil, the
-	// fixed-λ̄ baseline if it is the average of an earlier run.
+	// Fixed keeps λ at Start. This gives the unconstrained baseline if Start is nil, and
+	// the fixed-λ̄ baseline if Start is the average of an earlier run.
 	Fixed bool
 
 	// Domain, if not nil, projects a prediction in place; see [Box] and
 	// [Simplex].
 	Domain func(x []float32)
 
-	// Again predicts a second time after λ has moved, at twice the cost: the dual step
-	// then uses the state after the last step, and the reverse step uses the new λ (the
-	// paper's order; its code predicts once).
+	// Again makes a second prediction after λ has moved, at twice the cost. The dual step
+	// then uses the state after the last reverse step, and the reverse step uses the new λ.
+	// This is the order in the paper; its code predicts once.
 	Again bool
 
-	// Scarce lets a run end without a [ScarceError] although most of its predictions came
-	// from fewer than two effective candidates.
+	// Scarce suppresses the [ScarceError] of a run in which most predictions are based on
+	// fewer than two effective candidates.
 	Scarce bool
 
 	most float64 // Max, +Inf if that is nil
@@ -55,9 +55,9 @@ func Box(lo, hi float32) func(x []float32) {
 	}
 }
 
-// Simplex returns the Euclidean projection onto {x_i ≥ 0, Σ x_i = total}, safe
-// for concurrent use: x_i ← max(0, x_i − τ) with τ from the sorted coordinates,
-// O(n log n) (Held, Wolfe and Crowder 1974). It panics unless total > 0.
+// Simplex returns the Euclidean projection onto {x_i ≥ 0, Σ x_i = total}, safe for
+// concurrent use: x_i ← max(0, x_i − τ) with τ found from the sorted coordinates in O(n log
+// n) (Held, Wolfe and Crowder 1974). It panics unless total > 0.
 func Simplex(total float64) func(x []float32) {
 	if !(total > 0) || !check.Finite(total) {
 		panic(fmt.Sprintf("pdi: Simplex: total = %v, want a finite number > 0", total))

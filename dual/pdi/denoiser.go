@@ -17,17 +17,17 @@ import (
 // Denoiser implements primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026,
 // Algorithm 2): a denoiser that holds multipliers and moves them while a diffusion runs.
 // Every reverse step predicts the clean samples under μ_λ, projects them onto a domain,
-// passes them to the diffusion, and then moves λ by the mean violation over the samples
-// of the batch, which share λ:
+// passes them to the diffusion, and then moves λ by the mean violation over the batch,
+// whose samples share λ:
 //
 //	x̂_0 = Π(E_λ[x_0 | x_t]),   λ ← rule(λ, mean g(x̂_0)).
 //
-// Use it with the DDPM step, diffusion.Gaussian{Eta: 1}; the paper has T = 500 steps on
-// a cosine (s = 0.008) or linear schedule. diffusion.Config.Batch sets how many samples
-// share λ; a new batch starts from Start again.
+// Use it with the DDPM step, diffusion.Gaussian{Eta: 1}; the paper uses T = 500 steps on a
+// cosine (s = 0.008) or linear schedule. diffusion.Config.Batch sets how many samples share
+// λ. Every batch starts from Start again.
 //
-// It belongs to one diffusion at a time. Given the batch, results do not depend
-// on the number of workers.
+// A Denoiser must be used by one diffusion at a time. For a given batch, results do not
+// depend on the number of workers.
 type Denoiser struct {
 	p     projected
 	cfg   Config
@@ -51,9 +51,9 @@ type inference struct {
 
 const averageFrom = 0.25 // part of a run that averages leave out
 
-// New returns the denoiser. It returns an error for a nil predictor, a field out of
-// range, or an error of the rule, which is tried on a mean of zeros: a [*dual.SpreadError] if
-// it needs the variance of samples.
+// New returns a denoiser. It returns an error if the predictor is nil, a field is out of
+// range, or the rule fails on a mean of zeros, on which New tries it. The last is a
+// [*dual.SpreadError] if the rule needs the variance of samples.
 func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {
 		return nil, fmt.Errorf("pdi: New: predictor is nil")
@@ -120,11 +120,11 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 	return nil
 }
 
-// ScarceError means that in most steps of a batch fewer than two candidates of an
-// [Estimator] counted: predictions were the single best candidate, whatever the
-// distribution is, and neither samples nor multipliers mean much. A guess
+// ScarceError means that in most steps of a batch, an [Estimator] had fewer than two
+// effective candidates. Its predictions were then the single best candidate, whatever the
+// distribution, and neither the samples nor the multipliers are meaningful. A guess
 // (GibbsOptions.Center and Spread) or an exact predictor helps; more candidates hardly do.
-// Config.Scarce goes on in spite of it.
+// Config.Scarce suppresses the error.
 type ScarceError struct {
 	Few, Steps int     // steps with fewer than two; all
 	Least      float64 // fewest effective candidates of a step
@@ -217,7 +217,7 @@ func (d *Denoiser) move(q energy.Noised[float32]) error {
 	return d.ahead.update(d.p, d.lambda, &d.batch, q, d.first-d.last)
 }
 
-// Lambda returns a copy of the present multipliers of the last batch.
+// Lambda returns a copy of the last batch's present multipliers.
 func (d *Denoiser) Lambda() []float64 { return slices.Clone(d.lambda) }
 
 // Average returns the mean multipliers over the last batch's steps after the first
@@ -238,21 +238,22 @@ func (d *Denoiser) Average() []float64 {
 	return avg
 }
 
-// Stability returns the stability factors of the last batch, one per step: the part that the
-// multipliers of a step have in the distribution of the samples. They add up to 1, and
-// depend on the schedule and on the variance of a coordinate of the base distribution. With
-// the DDPM step x_s = A·x_t + B·x̂_0 + noise,
+// Stability returns the stability factors of the last batch, one per step: the share of a
+// step's multipliers in the distribution of the samples. The factors add up to 1 and depend
+// on the schedule and on variance, that of a coordinate of the base distribution. With the
+// DDPM step x_s = A·x_t + B·x̂_0 + noise,
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u) over the steps u after t,
 //	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ):
 //
-// V is the variance of x_0 given x_t, by which multipliers move a prediction, and L is what
-// a change of x_t does to it. If the base distribution is normal with independent
-// coordinates of that variance, and the constraints are linear, the samples have the
-// mean at the fixed multipliers Σ_t w_t·λ_t ([Denoiser.Tilt]) exactly, but for what a finite
-// number of steps does at any fixed λ. Elsewhere it is a rough measure; Hadou et al. (2026)
-// bound the effect of multipliers that are not λ* by factors of this kind. It returns nil
-// before the first step, and an error unless variance is finite and > 0.
+// Here V is the variance of x_0 given x_t, the factor by which multipliers move a
+// prediction, and L is the derivative of the prediction with respect to x_t. If the base
+// distribution is normal with independent coordinates of that variance, and the constraints
+// are linear, the mean of the samples is exactly that at the fixed multipliers Σ_t w_t·λ_t
+// ([Denoiser.Tilt]), apart from the error that a finite number of steps has at any fixed λ.
+// In other cases it is a rough measure. Hadou et al. (2026) bound the effect of multipliers
+// other than λ* by factors of this kind. It returns nil before the first step, and an error
+// unless variance is finite and > 0.
 func (d *Denoiser) Stability(variance float64) ([]float64, error) {
 	if !(variance > 0) || !check.Finite(variance) {
 		return nil, fmt.Errorf("pdi: Stability: variance = %v, want a finite number > 0", variance)
@@ -277,10 +278,10 @@ func (d *Denoiser) Stability(variance float64) ([]float64, error) {
 	return w, nil
 }
 
-// Tilt returns the fixed multipliers Σ_t w_t·λ_t that come to the same as those of the last
-// batch, with the factors w of [Denoiser.Stability] and the multipliers of the predictions
-// that the diffusion took. Freeze these, not [Denoiser.Average], to make more samples like
-// the batch's. Errors are those of Stability.
+// Tilt returns the fixed multipliers Σ_t w_t·λ_t that are equivalent to those of the last
+// batch. w are the factors of [Denoiser.Stability], and λ_t the multipliers of the
+// predictions that the diffusion used. To draw more samples like those of the batch, fix λ
+// at Tilt, not at [Denoiser.Average]. Errors are those of Stability.
 func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 	w, err := d.Stability(variance)
 	if w == nil {
@@ -307,28 +308,29 @@ func (d *Denoiser) At(step int) (lambda, mean []float64) {
 	return row[:m:m], row[m:]
 }
 
-// Effective returns, per step of the last batch, the effective number of candidates of a
-// predictor that is an [Estimator] ([GibbsScore]), zeros for others. The slice is the
-// denoiser's own.
+// Effective returns, for each step of the last batch, the effective number of candidates if
+// the predictor is an [Estimator] (such as [GibbsScore]), and zeros otherwise. The slice is
+// the denoiser's own.
 func (d *Denoiser) Effective() []float64 { return d.ess }
 
 // scarceCandidates is the effective number below which one decides a prediction.
 const scarceCandidates = 2
 
-// Ranged is a predictor that is valid for some multipliers only, as a trained network is.
-// Outside returns an error that states how lambda exceeds them, nil if it does not.
+// Ranged is a predictor that is valid only for a range of multipliers, as a trained network
+// is. Outside returns nil if lambda is in the range, and otherwise an error that states how
+// lambda exceeds it.
 type Ranged interface{ Outside(lambda []float64) error }
 
 // Warning returns a sentence about the last batch if its predictions may be wrong, ""
 // otherwise.
 //
 // Predictions from fewer than two effective candidates are close to the single best
-// candidate, whatever the distribution is: neither samples nor multipliers mean much. A
-// guess (GibbsOptions.Center and Spread) or an exact predictor helps; more candidates
-// hardly do.
+// candidate, whatever the distribution, so neither the samples nor the multipliers are
+// meaningful. A guess (GibbsOptions.Center and Spread) or an exact predictor helps; more
+// candidates hardly do.
 //
 // For a [Ranged] predictor, such as the networks of package network, it warns if the
-// multipliers of a step are outside the range, where predictions are extrapolated.
+// multipliers of a step are outside the range, where predictions are extrapolations.
 func (d *Denoiser) Warning() string {
 	if _, ok := d.p.Predictor.(Estimator); ok {
 		return d.scarce()

@@ -1,11 +1,11 @@
-// Package pdi moves multipliers inside one run of a diffusion (primal–dual
-// inference: Hadou, Uslu and Ribeiro 2026), so that samples of real numbers meet
-// inequalities on average.
+// Package pdi moves multipliers inside one run of a diffusion (primal–dual inference:
+// Hadou, Uslu and Ribeiro 2026), so that real-valued samples satisfy inequalities on
+// average.
 //
-// A [Denoiser] predicts the clean samples at its multipliers λ, lets the diffusion take
-// its step with them, and moves λ by how much they violate the inequalities. Its
-// [Predictor] is exact for Gaussian mixtures under linear inequalities ([Mixture]) or
-// works by Monte Carlo for any energy ([GibbsScore]):
+// A [Denoiser] predicts the clean samples at its multipliers λ, passes them to the
+// diffusion for its next step, and moves λ by how much these predictions violate the
+// inequalities. Its [Predictor] is exact for Gaussian mixtures under linear inequalities
+// ([Mixture]) or works by Monte Carlo for any energy ([GibbsScore]):
 //
 //	p, err := pdi.NewMixture(base, 1, dual.AtMost(atLeast, 0))
 //	d, err := pdi.New(ctx, p, pdi.Config{})

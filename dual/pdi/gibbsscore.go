@@ -16,9 +16,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tilted is a target whose energy E(x, λ) = (f0 + λᵀg)/β and its score are known: a
-// [dual.RealLagrangian], or your own type, for instance if one pass over x computes all
-// g.
+// Tilted is a target with a known energy E(x, λ) = (f0 + λᵀg)/β and score: a
+// [dual.RealLagrangian], or a type of your own, for instance if one pass over x can compute
+// all g.
 type Tilted interface {
 	dual.Target[float32]
 	energy.Scored
@@ -42,15 +42,16 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 //
 // (Hadou, Uslu and Ribeiro 2026; their Algorithm 2 prints a minus sign in the last line;
 // plus is correct). Candidates of width σ/α rarely land where the distribution has mass:
-// Effective returns how many of the K count; at high noise in 30 dimensions that is one.
-// Center and Spread give candidates that do.
+// Effective returns how many of the K contribute, which is one at high noise in 30
+// dimensions. Center and Spread give better candidates.
 //
-// States are distributed over all processors, so each needs its own source and the target
-// must be safe for concurrent use; results do not depend on the number of processors.
-// Terms of a [Composed] target that are continuous.Linear are evaluated as one field.
+// States are processed in parallel on all processors, so each needs its own source and the
+// target must be safe for concurrent use. Results do not depend on the number of
+// processors. Terms of a [Composed] target that are continuous.Linear are evaluated as one
+// field.
 //
-// A GibbsScore keeps scratch: it belongs to one goroutine. Its arithmetic is the
-// same on every GOARCH if the terms' is.
+// A GibbsScore keeps scratch and must be used by one goroutine at a time. Its results are
+// the same on every GOARCH if those of the terms are.
 type GibbsScore struct {
 	l     Tilted
 	rows  []dual.Row
@@ -67,33 +68,33 @@ type GibbsScore struct {
 	last   gibbsCall
 }
 
-// GibbsOptions are the settings of [GibbsScore]. A guess, Center and Spread, is needed;
-// with it the zero value of the rest is the mean of the candidates with their weights. The
-// estimator of the paper is Score: true, without a guess.
+// GibbsOptions holds the settings of [GibbsScore]. By default the estimate is the weighted
+// mean of the candidates, which requires a guess, Center and Spread. The estimator of the
+// paper is Score: true, without a guess.
 type GibbsOptions struct {
 	Candidates int // K; 0 means 64
 
 	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that
 	// resembles the base distribution exp(−f0/β) (one entry per coordinate, or one for
-	// all). Terms that are continuous.Linear tilt it with λ. Candidates then come from
-	// the Gaussian's posterior given x_t, and the weights correct for that: the estimate
-	// has the same limit and, if the guess is good, more candidates count.
+	// all). Terms that are continuous.Linear tilt this Gaussian with λ. Candidates are then
+	// drawn from its posterior given x_t, and the weights correct for that: the estimate
+	// has the same limit and, if the guess is good, more effective candidates.
 	Center, Spread []float64
 
 	// Antithetic draws candidates in pairs ±ε, which cancels odd terms.
 	Antithetic bool
 
 	// Score estimates the posterior mean through the score, as the paper does, instead of
-	// by Σ w_k y_k. Where few candidates count, it is anywhere: one score of a candidate
-	// far out, times σ²/α. On mixtures in many dimensions whose weights have collapsed it
-	// does better all the same, with multipliers that correct it.
+	// by Σ w_k y_k. With few effective candidates this estimate is unreliable: it is the
+	// score of one remote candidate, times σ²/α. On mixtures in many dimensions whose
+	// weights have collapsed it nevertheless does better, since the multipliers correct it.
 	Score bool
 
-	// Control mixes the two forms, whose difference has mean zero (Stein's identity): the
-	// mean form plus c times the difference as a control variate, c by least squares over
-	// the candidates. On a Gaussian target it has no variance at all, however few
-	// candidates count. On a mixture whose weights have collapsed it may not help: in
-	// BenchmarkConstrainedMixture the paper's form does best.
+	// Control combines the two forms, whose difference has mean zero (Stein's identity). It
+	// uses the mean form plus c times the difference as a control variate, with c found by
+	// least squares over the candidates. On a Gaussian target it has no variance at all,
+	// however few candidates are effective. On a mixture whose weights have collapsed it
+	// may not help: in BenchmarkConstrainedMixture the paper's form does best.
 	Control bool
 }
 
@@ -115,11 +116,12 @@ const (
 )
 
 // NewGibbsScore returns the predictor. A [Composed] target, such as a
-// [dual.RealLagrangian], is copied. For any other target every prediction sets its
-// multipliers. It returns an error for a nil target, one without sites or multipliers or
-// at a temperature that is not positive and finite, an option out of range, or neither a
-// guess nor Score nor Control: the mean of candidates around x_t/α is biased in states that
-// happen to lie in the tails of the noise, whatever their number.
+// [dual.RealLagrangian], is copied; the multipliers of any other target are set by every
+// prediction. It returns an error if the target is nil, has no sites or no multipliers, or
+// has a temperature that is not positive and finite; if an option is out of range; or if
+// there is neither a guess nor Score nor Control. Without these, the mean of the candidates
+// around x_t/α would be biased, whatever their number, for states that happen to lie in the
+// tails of the noise.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {
@@ -208,7 +210,7 @@ func (g *GibbsScore) Len() int { return g.l.Len() }
 // Beta returns the temperature.
 func (g *GibbsScore) Beta() float64 { return g.l.Beta() }
 
-// Rows returns what the rows of the target mean.
+// Rows returns the meaning of the target's rows.
 func (g *GibbsScore) Rows() []dual.Row { return slices.Clone(g.rows) }
 
 // rowsOf returns the rows of what may be [dual.Described].
@@ -222,8 +224,8 @@ func rowsOf(l Tilted) []dual.Row {
 // Violation implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
-// Effective returns the effective number of candidates (Σw)²/Σw², between 1 and
-// K, as the mean over the states of the last Predict; 0 before.
+// Effective returns the effective number of candidates (Σw)²/Σw², between 1 and K, averaged
+// over the states of the last Predict; 0 before the first.
 func (g *GibbsScore) Effective() float64 {
 	states := len(g.last.effective)
 	if states == 0 {
@@ -236,9 +238,9 @@ func (g *GibbsScore) Effective() float64 {
 	return sum / float64(states)
 }
 
-// Forecast implements [Forecaster]: the mean of g over the candidates, with their weights;
-// where all terms are continuous.Linear, g at the prediction, which is
-// the same with less variance.
+// Forecast implements [Forecaster] by the weighted mean of g over the candidates. If all
+// terms are continuous.Linear, it uses g at the prediction, which has the same expectation
+// and less variance.
 func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error {
 	check.Len("pdi", "g", len(violation), len(alpha)*g.Len())
 	if g.linear {
@@ -260,8 +262,9 @@ func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alp
 	return g.Predict(v, x, alpha, lambda, src)
 }
 
-// Predict implements [Predictor]. It is an error if every candidate of a state has energy
-// +Inf, if one is NaN, or if a multiplier is not finite and ≥ 0, or of either sign in a row that is an equality.
+// Predict implements [Predictor]. It returns an error if every candidate of a state has
+// energy +Inf, if an energy is NaN, or if a multiplier is not finite or is negative in a
+// row that is not an equality.
 func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	n := g.l.Sites()
 	check.Len("pdi", "v", len(v), len(x))

@@ -15,9 +15,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Mixture is the exact predictor where the base distribution exp(−f0/β) is a
-// Gaussian mixture and the constraints are linear: then μ_λ is a mixture. It is
-// immutable and safe for concurrent use.
+// Mixture is the exact predictor for a base distribution exp(−f0/β) that is a Gaussian
+// mixture and for linear constraints: μ_λ is then also a mixture. It is immutable and safe
+// for concurrent use.
 type Mixture struct {
 	mixture *continuous.Mixture
 	terms   []*continuous.Linear // by row
@@ -27,8 +27,8 @@ type Mixture struct {
 }
 
 // NewMixture returns the predictor for the base distribution m and constraints whose
-// statistics are continuous.Linear. Errors are those of [dual.NewRealLagrangian], and a
-// statistic that is not linear.
+// statistics are continuous.Linear. It returns the errors of [dual.NewRealLagrangian], and
+// an error if a statistic is not linear.
 func NewMixture(m *continuous.Mixture, beta float64, constraints ...dual.Constraint[float32]) (*Mixture, error) {
 	if m == nil {
 		return nil, fmt.Errorf("pdi: NewMixture: m = nil")
@@ -48,7 +48,7 @@ func NewMixture(m *continuous.Mixture, beta float64, constraints ...dual.Constra
 	return p, nil
 }
 
-// Rows returns what the rows mean.
+// Rows returns the meaning of the rows.
 func (p *Mixture) Rows() []dual.Row { return slices.Clone(p.rows) }
 
 // Sites returns the number of coordinates.
@@ -95,7 +95,7 @@ func (p *Mixture) Violation(g []float64, x []float32) {
 	}
 }
 
-// Law returns μ_λ. λ must be finite.
+// Law returns the distribution μ_λ. λ must be finite.
 func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 	t := make([]float64, p.Sites())
 	p.tilt(t, lambda)
@@ -104,9 +104,9 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 }
 
 // Solve returns the exact optimum: λ* of D(λ) = −β log Z(λ), a concave problem in as many
-// dimensions as there are constraints, since Z is known. Constraints that no distribution
-// meets (a combination of them is a positive constant) are a [*dual.DivergedError]; the
-// only other error is the context's.
+// dimensions as there are constraints, since Z is known. If no distribution satisfies the
+// constraints (a combination of them is a positive constant), the error is a
+// [*dual.DivergedError]; the only other error is the context's.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
 	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Unit{Value: p.beta}, p.equal)

@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 )
 
-// Predictor computes posterior means of the distribution μ_λ ∝ exp(−(f0 + λᵀg)/β) of
-// reals under Gaussian noise, which is all that primal–dual inference needs of an energy.
-// It may be [dual.Described].
+// Predictor computes posterior means of the distribution μ_λ ∝ exp(−(f0 + λᵀg)/β) of reals
+// under Gaussian noise, which is all that primal–dual inference needs to know about an
+// energy. It may implement [dual.Described].
 type Predictor interface {
 	Sites() int
 	Len() int // of λ
@@ -17,8 +17,8 @@ type Predictor interface {
 
 	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the states x (states ×
 	// sites) under the noise x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, alpha[s] = ᾱ of state s. src[s] is
-	// the randomness for estimates at state s alone; a predictor that draws from it is an
-	// [Estimator]. It must not keep its arguments.
+	// the source of randomness for state s only; a predictor that draws from it is an
+	// [Estimator]. Predict must not keep its arguments.
 	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
 
 	// Violation stores g(x[s]), states × Len.
@@ -43,8 +43,8 @@ func equal(p any) []bool {
 	return free
 }
 
-// Estimator is a predictor that works on candidates ([GibbsScore]); [Denoiser.Effective]
-// returns what it reports.
+// Estimator is a predictor based on random candidates, such as [GibbsScore].
+// [Denoiser.Effective] returns the values that it reports.
 type Estimator interface {
 	Predictor
 
@@ -52,14 +52,14 @@ type Estimator interface {
 	Effective() float64
 }
 
-// Forecaster is a predictor that knows more than the posterior mean: that of the
-// violations, which for g that are not linear is not g at the posterior mean. The predictive
-// rule moves λ by it.
+// Forecaster is a predictor that can also compute the posterior mean of the violations,
+// which for nonlinear g differs from g at the posterior mean. The predictive rule moves λ
+// by this mean.
 type Forecaster interface {
 	Predictor
 
-	// Forecast is Predict and stores in g the posterior means E_λ[g(Π(x_0)) | x_t], states ×
-	// Len. domain is Π, nil for none.
+	// Forecast does what Predict does and also stores in g the posterior means
+	// E_λ[g(Π(x_0)) | x_t], states × Len. domain is Π; nil means none.
 	Forecast(v []float32, g []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error
 }
 

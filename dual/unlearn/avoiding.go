@@ -11,19 +11,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Avoiding is a denoiser whose samples never have given tokens, and which knows how
-// probable that was. With h_k the probability that the k-th token to be revealed is one of
-// these, the samples avoid them all with the probability
+// Avoiding is a denoiser whose samples never contain the given tokens, and which computes
+// how probable that was. If h_k is the probability that the k-th revealed token is one of
+// them, a sample of the original model avoids them all with probability
 //
 //	1 − p(F) = E ∏_k (1 − h_k),
 //
-// the mean over samples of Avoiding: an unbiased estimate of what a model has left of the
-// tokens, from probabilities instead of counts ([Avoiding.LogSurvival]). It says what the
-// model draws under the same process without Avoiding.
+// where the mean is over samples of Avoiding. This is an unbiased estimate, from
+// probabilities instead of counts ([Avoiding.LogSurvival]), of how often the model still
+// draws the tokens under the same process without Avoiding.
 //
-// It belongs to one diffusion by diffusion.Masked, with or without FirstHitting, as an
-// [Erasure] does, and keeps figures per sample: make another one after a run that was
-// stopped. It is not safe for concurrent use.
+// Like an [Erasure], an Avoiding must be used by one diffusion, whose process is
+// diffusion.Masked, with or without FirstHitting. It keeps figures for every sample, so
+// make a new one after a run that was interrupted. It is not safe for concurrent use.
 type Avoiding struct {
 	base          energy.Denoiser[int32]
 	avoid         []bool // by level
@@ -42,8 +42,8 @@ type survivor struct {
 }
 
 // NewAvoiding returns the denoiser q without the given tokens; mask is the level that
-// stands for a masked token. It returns an error for a nil denoiser, a mask or a token that
-// is no level, the mask among the tokens, and unless a token is given and another one left.
+// stands for a masked token. It returns an error if q is nil, mask or a token is not a
+// level, mask is among the tokens, no tokens are given, or no other token is left.
 func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoiding, error) {
 	if err := check.Given("unlearn: NewAvoiding", "q", q); err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (a *Avoiding) Shape() (sites, levels int) { return a.sites, a.levels }
 // MaskLevel implements [energy.Masking].
 func (a *Avoiding) MaskLevel() int32 { return a.mask }
 
-// Denoise implements energy.Denoiser. It is an error if tokens are not revealed one by one
-// or each by itself (Noised.Reveals), since nothing then says with what probability.
+// Denoise implements energy.Denoiser. It returns an error unless tokens are revealed one by
+// one or independently (Noised.Reveals), since their probabilities are otherwise not known.
 func (a *Avoiding) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if q.Reveals != energy.RevealsOne && q.Reveals != energy.RevealsEach {
 		return fmt.Errorf("unlearn: Avoiding: Noised.Reveals = %d, want RevealsOne or RevealsEach: sample by diffusion.Masked, without a projector, guidance or particles", q.Reveals)
@@ -149,10 +149,11 @@ func (a *Avoiding) exclude(row []float32) float64 {
 	return simd.Log(left / all)
 }
 
-// LogSurvival stores Σ_k log(1 − h_k) of the samples drawn last, as many as x has states,
-// in the order in which they were begun; x are these samples. It is −Inf for a sample in
-// which nothing else could be drawn. It panics if fewer have been drawn since the last
-// call, or lengths do not fit. Samples before that are forgotten.
+// LogSurvival stores Σ_k log(1 − h_k) for the most recent samples, as many as x has states,
+// in the order in which they were begun; x must hold these samples. The value is −Inf for a
+// sample in which no other token could be drawn. Figures of earlier samples are discarded.
+// LogSurvival panics if fewer samples have been drawn since the last call, or if the
+// lengths do not match.
 func (a *Avoiding) LogSurvival(dst []float64, x []int32) {
 	n := check.Rows("unlearn", "x", len(x), a.sites)
 	check.Len("unlearn", "dst", len(dst), n)

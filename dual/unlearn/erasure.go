@@ -18,22 +18,23 @@ import (
 //
 //	Σ_t E KL(p_λ(x_s|x_t) ‖ q_i(x_s|x_t)) = Σ_t E Σ_{i masked} (α_s−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
 //
-// an upper bound on the divergence KL(p‖q_i) of what is sampled. With exact
-// denoisers and tokens revealed one by one the bound is attained at λ = 0.
+// an upper bound on the divergence KL(p‖q_i) of the samples' distribution p. With exact
+// denoisers and tokens revealed one by one, the bound is attained at λ = 0.
 //
-// It is a [dual.Target] with the violations b_i − path divergence per sample: with a
+// It is a [dual.Target] whose violations are b_i − path divergence, for each sample. With a
 // [dual.Resampler] around the diffusion, [dual.Inference] is the paper's dual ascent (use
-// [dual.Ascent], the paper's η is 0.02, and Config.Max below 1). For λ ≠ 0 this is a
+// [dual.Ascent] and a Config.Max below 1; the paper's η is 0.02). For λ ≠ 0 this is a
 // heuristic: the path divergence exceeds the divergence and so never certifies KL ≥ b_i,
 // its mean is not the dual gradient, and the site-wise combination is not the optimum.
-// [Erasure.Terminal] corrects all three where tokens are revealed one by one. For a space
-// that can be enumerated, or whose log Z is known, use [Experts].
+// [Erasure.Terminal] corrects all three if tokens are revealed one by one. For a space that
+// can be enumerated, or whose log Z is known, use [Experts].
 //
-// An Erasure belongs to one diffusion, by diffusion.Masked with or without FirstHitting,
-// from which it learns how tokens are revealed (energy.Noised.Reveals): with a projector,
-// guidance, particles or another process it returns an error, since what it measures would
-// not be the path. The diffusion must ask for every step: an Erasure is not TimeFree. It
-// keeps figures per sample and is not safe for concurrent use.
+// An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or
+// without FirstHitting; the diffusion tells it how tokens are revealed
+// (energy.Noised.Reveals). With a projector, guidance, particles or another process it
+// returns an error, since the divergence measured would not be that of the path. The
+// diffusion must call it in every step: an Erasure is not TimeFree. It keeps figures for
+// every sample and is not safe for concurrent use.
 type Erasure struct {
 	base          energy.Denoiser[int32]
 	away          []energy.Denoiser[int32]
@@ -55,10 +56,10 @@ type ErasureConfig struct {
 	Mask int32 // the level that stands for a masked token
 }
 
-// NewErasure returns the erasure at λ = 0 for the bounds b, one per
-// distribution. It returns an error for a nil denoiser, shapes that differ, a mask that is
-// no level or not that of a denoiser that knows its own ([energy.Masking]), or bounds that
-// do not fit.
+// NewErasure returns the erasure at λ = 0 for the bounds b, one per distribution. It
+// returns an error if a denoiser is nil, shapes differ, the mask is not a level or differs
+// from that of a denoiser that knows its own ([energy.Masking]), or the number or values of
+// the bounds are invalid.
 func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
 	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
 		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))
@@ -101,7 +102,7 @@ func (e *Erasure) masked(name string, d energy.Denoiser[int32]) error {
 	return fmt.Errorf("unlearn: NewErasure: %s predicts tokens that were replaced by others, want one of masked tokens (Mask = %d)", name, e.mask)
 }
 
-// MaskLevel implements [energy.Masking]: diffusions refuse another corruption.
+// MaskLevel implements [energy.Masking]; diffusions reject any other corruption.
 func (e *Erasure) MaskLevel() int32 { return e.mask }
 
 // Shape returns the shape of the denoisers.
@@ -113,7 +114,7 @@ func (e *Erasure) Sites() int { return e.sites }
 // Len returns the number of distributions to move away from.
 func (e *Erasure) Len() int { return len(e.lambda) }
 
-// Beta returns 1, after [Erasure.Terminal] 1 − s: the dual's Hessian then is
+// Beta returns 1 or, after [Erasure.Terminal], 1 − s: the dual's Hessian is then
 // −Cov(g)/(1−s).
 func (e *Erasure) Beta() float64 {
 	if e.terminal {
@@ -122,9 +123,9 @@ func (e *Erasure) Beta() float64 {
 	return 1
 }
 
-// SetLambda sets the multipliers and forgets what was measured. It returns an
-// error, and changes nothing, unless they are ≥ 0 and sum to less than 1. It
-// panics unless there is one per distribution.
+// SetLambda sets the multipliers and discards all measurements. If a multiplier is negative
+// or their sum is not less than 1, it returns an error and changes nothing. It panics
+// unless there is one multiplier per distribution.
 func (e *Erasure) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(e.lambda))
 	s := 0.0

@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Denoise implements energy.Denoiser. It is an error if a distribution to move away from
-// has no weight where q has some, and if tokens are not revealed as the path that e
-// measures has them.
+// Denoise implements energy.Denoiser. It returns an error if a distribution to move away
+// from has no weight where q has some, or if tokens are not revealed in the way of the path
+// that e measures.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.follows(q.Reveals); err != nil {
 		return err
@@ -136,10 +136,10 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how 
 	return nil
 }
 
-// Violation stores b_i − path divergence, after [Erasure.Terminal] b_i −
-// log p_λ(x)/q_i(x), for the samples drawn last, as many as
-// x has states, in the order in which they were begun. It panics if fewer
-// have been drawn since SetLambda, or lengths do not fit.
+// Violation stores b_i − path divergence or, after [Erasure.Terminal], b_i − log
+// p_λ(x)/q_i(x), for the most recent samples, as many as x has states, in the order in
+// which they were begun. It panics if fewer samples have been drawn since SetLambda, or if
+// the lengths do not match.
 func (e *Erasure) Violation(g []float64, x []int32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)

@@ -11,28 +11,29 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Terminal makes e measure the samples instead of the path to them. The returned function
+// Terminal makes e measure the final samples instead of their paths. The returned function
 // fills x with draws from
 //
 //	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},
 //
-// the optimum that the site-wise combination of predictions misses. It lets sample draw
-// particles times as many states, with one token revealed at a time
-// (diffusion.Masked{FirstHitting: true}), weights every state by the error of the combination along its
-// path, and resamples by these weights (systematic resampling: a state may occur twice).
-// With exact denoisers this is exact in the limit of many particles; the error is
-// O(1/(states·particles)).
+// the optimum that the site-wise combination of predictions misses. The function calls
+// sample for particles times as many states, with one token revealed at a time
+// (diffusion.Masked{FirstHitting: true}), weights every state by the error of the
+// combination along its path, and resamples by these weights. Resampling is systematic, so
+// a state may occur twice. With exact denoisers the result is exact in the limit of many
+// particles; the error is O(1/(states·particles)).
 //
-// From then on [Erasure.Violation] is b_i − log p_λ(x)/q_i(x), whose mean is the
-// dual gradient b_i − KL(p_λ‖q_i) and certifies the bound from the right side,
-// and [Erasure.Beta] is 1 − s, so that [dual.Auto] finds λ:
+// From then on [Erasure.Violation] is b_i − log p_λ(x)/q_i(x), whose mean is the dual
+// gradient b_i − KL(p_λ‖q_i) and certifies the bound in the right direction, and
+// [Erasure.Beta] is 1 − s, so [dual.Auto] can find λ:
 //
 //	p, err := dual.NewResampler(sites, 256, e.Terminal(d.Sample, 4, src))
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})
 //
-// It keeps sites·levels·(1 + distributions) numbers per particle. The function's errors
-// are those of sample, which are of any other way to reveal tokens, fewer particles than
-// one, tokens that were given (Config.Clamp), and weights that are all zero.
+// It keeps sites·levels·(1 + distributions) numbers per particle. The function returns the
+// errors of sample, among them one if tokens are revealed in another way, and an error if
+// particles is less than 1, if tokens were given (Config.Clamp), or if all weights are
+// zero.
 func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, particles int, src rand.Source) func(ctx context.Context, x []int32) error {
 	e.terminal = true
 	return func(ctx context.Context, x []int32) error {
@@ -68,8 +69,9 @@ func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, pa
 	}
 }
 
-// Effective returns the effective number of particles (Σw)²/Σw² of the last draw
-// of [Erasure.Terminal], 0 before: below a hundred or so its figures mean little.
+// Effective returns the effective number of particles (Σw)²/Σw² in the last draw of
+// [Erasure.Terminal], or 0 before the first. Below about a hundred, the figures of that
+// draw mean little.
 func (e *Erasure) Effective() float64 { return e.effective }
 
 // choose fills x with states of all, by their weights, and keeps their records.

@@ -16,18 +16,18 @@ import (
 //
 //	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1,
 //
-// q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)} for models with the energies E_q and E_i
-// (normalised or not), q_i having probability wherever q has. At λ = 0 it is q.
-// It supports what [dual.Lagrangian] does,
-// and SetLambda is subject to the same contract.
+// that is, q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)} for models with the energies E_q and E_i,
+// normalised or not. Every q_i must have positive probability wherever q has. At λ = 0 the
+// product is q. It supports what [dual.Lagrangian] supports, and SetLambda has the same
+// contract.
 //
-// As a [dual.Target] its violations are those of KL(p_λ‖q_i) ≥ b_i,
+// As a [dual.Target], its violations are those of the constraints KL(p_λ‖q_i) ≥ b_i,
 //
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
 //
-// whose mean is the dual gradient. They need log Z_λ. Bound multipliers by Config.Max <
-// 1/m, so that a step of the rule cannot leave s < 1; a multiplier that stays at the
-// bound with a violation left indicates that b exceeds b_crit.
+// whose mean is the dual gradient. They require log Z_λ. For m distributions, set
+// Config.Max < 1/m, so that no step of the rule can violate s < 1. A multiplier that stays
+// at this bound while its constraint is still violated indicates that b exceeds b_crit.
 type Experts struct {
 	sum           *energy.Affine                         // of q, and of away negated
 	weigh         func(weight []float64, offset float64) // sets its weights
@@ -41,13 +41,12 @@ type Experts struct {
 }
 
 // NewExperts returns the product of experts at λ = 0 for the bounds b, one per
-// distribution. logZ(m) must return log Σ_x e^{−E_m(x)} of a model: by
-// enumeration, a dynamic program, or an estimate such as
-// [dual.Thermodynamic]'s. It is called for every distribution of away and then
-// at every SetLambda.
+// distribution. logZ(m) must return log Σ_x e^{−E_m(x)} for a model, by enumeration, by a
+// dynamic program, or as an estimate such as that of [dual.Thermodynamic]. It is called
+// once for every distribution in away and then at every SetLambda.
 //
-// Errors: a nil argument, shapes that differ, bounds that do not fit, and those
-// of logZ.
+// It returns an error if an argument is nil, shapes differ, or the bounds are invalid, and
+// the errors of logZ.
 func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(energy.Model) (float64, error)) (*Experts, error) {
 	if _, _, err := check.Model("unlearn", "NewExperts", "q", q); err != nil {
 		return nil, err
@@ -106,9 +105,9 @@ func (m *Experts) rest(lambda []float64) float64 {
 	return c
 }
 
-// SetLambda sets the multipliers. It returns an error, and changes nothing,
-// unless they are ≥ 0 and sum to less than 1, or if log Z_λ cannot be found. It
-// panics unless there is one per distribution.
+// SetLambda sets the multipliers. If a multiplier is negative, their sum is not less than
+// 1, or log Z_λ cannot be found, it returns an error and changes nothing. It panics unless
+// there is one multiplier per distribution.
 func (m *Experts) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(m.lambda))
 	for i, v := range lambda {
@@ -141,8 +140,8 @@ func (m *Experts) tune(lambda []float64) {
 	m.weigh(m.weight, 0)
 }
 
-// Violation stores g_i(x[s]) in g, states × distributions, row-major. It panics
-// where lengths do not fit.
+// Violation stores g_i(x[s]) in g, states × distributions, row-major. It panics if the
+// lengths do not match.
 func (m *Experts) Violation(g []float64, x []int32) {
 	n := len(m.lambda)
 	states := len(x) / m.sites
@@ -170,18 +169,18 @@ func (m *Experts) Rows() []dual.Row {
 }
 
 // LogRatio returns the constraint log q(x) − log q_i(x) ≥ b of the [DiscreteSafe]
-// formulation, for models of q and q_i whose log partition sums are logZq and
-// logZi: the Lagrangian of q with it has the distribution ∝ q^{1+λ} q_i^{−λ},
-// certified on average by E_p[log q/q_i] ≥ b.
+// formulation, for models of q and q_i with log partition functions logZq and logZi. The
+// Lagrangian of q with this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its
+// certificate states E_p[log q/q_i] ≥ b.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
 	h := dual.Constraint[int32]{Of: []dual.Energetic[int32]{qi, q}, Coef: []float64{1, -1}, Low: b + logZq - logZi, High: math.Inf(1)}
 	return h.Named("log q/q_i", "nats", 0)
 }
 
-// Ratio returns the constraint q_i(x)/q(x) ≤ eps of the [LikelihoodRatio]
-// formulation; arguments as for [LogRatio]. It overflows to +Inf where q_i is
-// e^709 times as likely as q.
+// Ratio returns the constraint q_i(x)/q(x) ≤ eps of the [LikelihoodRatio] formulation; the
+// other arguments are those of [LogRatio]. The ratio overflows to +Inf where q_i exceeds q
+// by a factor of more than e^709.
 func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Constraint[int32], error) {
 	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {
 		return dual.Constraint[int32]{}, err

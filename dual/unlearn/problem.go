@@ -26,9 +26,9 @@ type Problem struct {
 // rounding; distributions are normalised.
 const sumSlack = 1e-9
 
-// New returns the problem of moving q away from the given distributions: one
-// probability per state, copied. It returns an error unless every distribution
-// has numbers ≥ 0 that sum to 1 within 10⁻⁹ and all have the same length.
+// New returns the problem of moving q away from the given distributions. Each has one
+// probability per state and is copied. New returns an error unless all distributions have
+// the same length and consist of numbers ≥ 0 that sum to 1 within 10⁻⁹.
 //
 // Formulations have further conditions: ReverseKL and DiscreteSafe need q_i > 0 wherever
 // q > 0, ForwardKL and LikelihoodRatio need q > 0 wherever q_i > 0.
@@ -49,17 +49,17 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample of q: ratios[i][k] = q_i(x_k)/q(x_k)
-// for draws x_1, x_2, … of q, which become the states, equally likely. Solving
-// it finds λ without ever sampling p_λ, the dual-only algorithm, for
-// ForwardKL and LikelihoodRatio; p_λ itself is then drawn by [Rejection].
+// FromRatios returns the problem on a sample from q: ratios[i][k] = q_i(x_k)/q(x_k) for
+// draws x_1, x_2, … from q, which become equally likely states. Solving it finds λ for
+// ForwardKL and LikelihoodRatio without ever sampling p_λ (the dual-only algorithm).
+// [Rejection] then draws from p_λ.
 //
-// Multipliers and bounds refer to the ratios as given, as those of [AcceptForward] and
-// [AcceptLikelihood] do. For ForwardKL q_i is the sample with the ratios as weights, whose
-// largest are smoothed; see [Problem.Tails] for when their mean is known.
+// Multipliers and bounds refer to the ratios as given, as in [AcceptForward] and
+// [AcceptLikelihood]. For ForwardKL, q_i is the sample weighted by the ratios, of which the
+// largest are smoothed; [Problem.Tails] tells when their mean is known.
 //
-// It returns an error unless there is a positive finite mean, nothing negative and as many
-// ratios of every distribution.
+// It returns an error unless every distribution has the same number of ratios, none
+// negative, with a positive finite mean.
 func FromRatios(ratios ...[]float64) (*Problem, error) {
 	if len(ratios) == 0 || len(ratios[0]) == 0 {
 		return nil, fmt.Errorf("unlearn: FromRatios: no ratios")
@@ -99,10 +99,10 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// Tails returns the shape k̂ of the largest ratios of every distribution, for a problem of
-// [FromRatios]; nil otherwise. Up to 0.5 the sample has their mean, up to 0.7 it nearly has;
-// beyond, [Problem.Solve] returns a [*TailError] where an answer depends on it. It is −Inf
-// where the largest values are equal or there are fewer than 25.
+// Tails returns the tail shape k̂ of the ratios of every distribution for a problem from
+// [FromRatios], and nil for others. Up to 0.5 the sample determines their mean, and up to
+// 0.7 nearly so. Beyond, [Problem.Solve] returns a [*TailError] if its answer depends on
+// that mean. k̂ is −Inf if the largest values are equal or there are fewer than 25.
 func (u *Problem) Tails() []float64 { return slices.Clone(u.tails) }
 
 // checkDistribution returns a normalised copy of p.
@@ -150,10 +150,9 @@ func (u *Problem) check(f Formulation) error {
 	return nil
 }
 
-// Law returns p_λ. It returns an error if the formulation does not suit the
-// distributions, unless there is a finite λ_i ≥ 0 per distribution, and where
-// p_λ is not a distribution: Σλ ≥ 1 for ReverseKL, a negative probability for
-// ForwardKL.
+// Law returns the distribution p_λ. It returns an error if the formulation does not suit
+// the distributions, if there is not one finite λ_i ≥ 0 per distribution, or if p_λ is not
+// a distribution: Σλ ≥ 1 for ReverseKL, or a negative probability for ForwardKL.
 func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -252,8 +251,8 @@ func (u *Problem) statistic(f Formulation, i, k int) float64 {
 	}
 }
 
-// KL returns KL(p‖q) = Σ p log(p/q), +Inf where p has probability and q none. It
-// panics unless lengths agree.
+// KL returns KL(p‖q) = Σ p log(p/q), +Inf where p has probability and q none. It panics
+// unless the lengths are equal.
 func KL(p, q []float64) float64 {
 	check.Len("unlearn", "q", len(q), len(p))
 	sum := 0.0
@@ -292,23 +291,23 @@ const (
 	//
 	//	p_λ ∝ q·exp(−Σλ_i r_i).
 	//
-	// It does not depend on the measure that densities refer to, and E_q[r_i]
-	// is 1 before unlearning.
+	// It does not depend on the reference measure of the densities, and E_q[r_i] is 1
+	// before unlearning.
 	LikelihoodRatio
 
 	// DiscreteSafe is min KL(p‖q) subject to E_p[log q/q_i] ≥ b_i,
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i}:
 	//
-	// the distributions of ReverseKL with λ_RU = λ/(1+s), under constraints
-	// that are linear in p: λ* exists, whatever the space, if b is met strictly
-	// by some distribution.
+	// These are the distributions of ReverseKL with λ_RU = λ/(1+s), but under constraints
+	// that are linear in p. On any space, λ* exists if some distribution satisfies the
+	// bounds b strictly.
 	DiscreteSafe
 )
 
 var formulations = [...]string{"reverse-kl", "forward-kl", "likelihood", "likelihood-ratio", "discrete-safe"}
 
-// String returns a name in lower case with hyphens.
+// String returns the name in lower case with hyphens.
 func (f Formulation) String() string {
 	if f < 0 || int(f) >= len(formulations) {
 		return fmt.Sprintf("Formulation(%d)", int(f))

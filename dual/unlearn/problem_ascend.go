@@ -12,11 +12,11 @@ import (
 
 // Ascend makes n steps of a rule (nil means [dual.Auto]) with the exact gradient and
 // curvature of a formulation's dual, from the given multipliers (nil means zeros), and
-// returns the multipliers after each, n × len(b). It approaches the optimum of Solve by
-// the updates that a sampler would make. most ≥ 0 bounds every multiplier, +Inf is no
-// bound; for ReverseKL it must keep Σλ below 1, and +Inf means 0.99.
+// returns the multipliers after each step, n × len(b). It approaches the optimum of Solve
+// by the updates that a sampler would make. most ≥ 0 bounds every multiplier; +Inf means no
+// bound. For ReverseKL it must keep Σλ below 1, and +Inf means 0.99.
 //
-// Errors: those of [Problem.Law] on the way, of the rule, and of the
+// It returns the errors of [Problem.Law] during the ascent, of the rule, and of the
 // context. Bounds are as in [Problem.Solve].
 func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, most float64, n int) ([]float64, error) {
 	if err := u.check(f); err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// CriticalError is the error of a ReverseKL or ForwardKL problem for whose bounds no
-// multipliers were found.
+// CriticalError means that no multipliers were found for the bounds of a ReverseKL or
+// ForwardKL problem.
 //
-// The dual of ReverseKL may have no maximum: multipliers reach s = 1 with a
-// constraint still violated. On a finite space
-// KL(p_λ‖q_i) cannot grow beyond a critical bound: for one distribution
+// The dual of ReverseKL may have no maximum: multipliers reach s = 1 while a constraint is
+// still violated. On a finite space, KL(p_λ‖q_i) cannot exceed a critical bound, which for
+// one distribution is
 //
 //	b_crit = −log q_u(M),  M = {x : q(x)/q_u(x) is largest}.
 //
@@ -20,14 +20,14 @@ import (
 // optimum of small problems; [DiscreteSafe] is the formulation without a gap.
 //
 // KL(q_i‖p_λ) of ForwardKL has no such limit, but grows only with the logarithm of the
-// distance from λ to the edge q − Σλ_i q_i = 0: beyond some bound no float64 is near
-// enough to the edge. Blur proves it: at Lambda a change of λ by 2⁻⁵³ moves a divergence by
-// 10⁻⁸ nats or more, so that float64 numbers do not single out a solution.
+// distance from λ to the edge q − Σλ_i q_i = 0, so beyond some bound no float64 is close
+// enough to the edge. Blur proves this: at Lambda, changing λ by 2⁻⁵³ changes a divergence
+// by 10⁻⁸ nats or more, so float64 numbers cannot represent a solution.
 type CriticalError struct {
 	Formulation Formulation // ReverseKL or ForwardKL
 	Bound       []float64   // b
 	Critical    float64     // b_crit of ReverseKL for one distribution, 0 otherwise
-	Supremum    float64     // of the dual function, not attained; for ForwardKL the largest value met
+	Supremum    float64     // of the dual function, not attained; ForwardKL: largest value found
 	Lambda      []float64   // where the dual approaches it
 	Value       []float64   // KL(q_i‖p_λ) there, for ForwardKL
 	Blur        []float64   // by how much a rounding of λ moves each Value, for ForwardKL: one is more than a solution may be off
@@ -43,8 +43,8 @@ func (e *CriticalError) Error() string {
 	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained", e.Bound, e.Supremum)
 }
 
-// Critical returns b_crit of [CriticalError] for the first distribution, 0 if
-// it has no probability where q has some: then no bound is too large.
+// Critical returns b_crit of [CriticalError] for the first distribution, or 0 if that
+// distribution has probability 0 where q does not; then no bound is too large.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
 	for k, q := range u.q {

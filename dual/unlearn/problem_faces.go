@@ -13,18 +13,19 @@ import (
 // it looks at every set of them.
 const maxFaces = 20
 
-// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small
-// space, also beyond b_crit where no multiplier leads to it: then it lies on a
-// face of the simplex, the distributions on a set of states. Cost and Value are
-// as for [ReverseKL], Lambda is nil.
+// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. It
+// also works beyond b_crit, where no multiplier yields the optimum: the optimum then lies
+// on a face of the simplex, that is, among the distributions on a subset of the states.
+// Cost and Value are as for [ReverseKL]; Lambda is nil.
 //
-// The set {KL(p‖q_1) ≥ b} is not convex, so every face is searched. Within one,
-// a stationary point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to it, a minimum
-// only if λ < 1, or on an edge, where the bound alone leaves finitely many
-// points. Time 2^n for n states of positive q, at most 20.
+// The set {KL(p‖q_1) ≥ b} is not convex, so every face is searched. Within a face, a
+// stationary point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to the face. It is a minimum
+// only if λ < 1, or on an edge, where the bound alone leaves finitely many points. The
+// search takes time 2^n for n states of positive q, at most 20.
 //
-// Errors: more than one distribution, or more than 20 states; a bound that no
-// distribution meets (the largest KL is at the least likely state of q_1).
+// It returns an error if there is more than one distribution to move away from, more than
+// 20 states, or a bound that no distribution satisfies (the largest KL is at the least
+// likely state of q_1).
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ type Solution struct {
 	P      []float64 // p_λ*
 	Lambda []float64
 
-	// Cost is the objective: KL(p‖q), for ForwardKL KL(q‖p).
+	// Cost is the objective: KL(q‖p) for ForwardKL, and KL(p‖q) otherwise.
 	Cost float64
 
 	// Value holds the bounded quantities: KL(p‖q_i), KL(q_i‖p), E_p[q_i], E_p[r_i] or
@@ -24,16 +24,16 @@ type Solution struct {
 	Value []float64
 }
 
-// Solve returns the optimum under the bounds b (one per distribution; ε for the
-// likelihood forms), to rounding.
+// Solve returns the optimum under the bounds b, exact up to rounding. There is one bound
+// per distribution, ε_i for the likelihood forms and b_i for the others.
 //
-// Errors: a formulation that does not suit the distributions; a wrong number of bounds
-// or one that is not finite; [*CriticalError] where ReverseKL is proven to have no multipliers
-// with Σλ ≤ 1 − 10⁻⁵, and for ForwardKL where they would be so near the
-// edge that rounding of λ blurs its divergences;
-// [*dual.DivergedError] for bounds on means that no distribution meets, or only
-// distributions without full support; [*dual.UndecidedError] for what is neither solved
-// nor proven to have no solution; [*TailError].
+// It returns an error if the formulation does not suit the distributions, if the number of
+// bounds is wrong, or if a bound is not finite. The error is a [*CriticalError] if
+// ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if those of ForwardKL
+// would be so close to the edge that rounding of λ blurs the divergences. It is a
+// [*dual.DivergedError] if bounds on means are satisfied by no distribution, or only by
+// distributions without full support; a [*dual.UndecidedError] if the problem is neither
+// solved nor proven to have no solution; or a [*TailError].
 func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solution, error) {
 	if err := u.check(f); err != nil {
 		return nil, err

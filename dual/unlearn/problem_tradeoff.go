@@ -12,33 +12,32 @@ import (
 // Point is one point of a trade-off curve.
 type Point struct {
 	Formulation Formulation
-	Unlearned   float64 // E_p[q_1/q], 1 at p = q: what is left of q_1
-	KL          float64 // KL(p‖q), what it cost
+	Unlearned   float64 // E_p[q_1/q], what remains of q_1; 1 at p = q
+	KL          float64 // KL(p‖q), the cost
 	Lambda      float64
 }
 
 // UnreachableError means that no distribution of a formulation leaves as little of q_1 as
-// asked for.
+// requested.
 type UnreachableError struct {
-	Formulation Formulation // of the point that is missing
-	Level       float64     // what was asked for
-	Lowest      float64     // the infimum of what can be reached
+	Formulation Formulation // of the missing point
+	Level       float64     // the requested level
+	Lowest      float64     // the infimum of the reachable levels
 }
 
 func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("unlearn: TradeOff: %v: level = %v, want > %v, the least this formulation leaves", e.Formulation, e.Level, e.Lowest)
 }
 
-// TradeOff returns, for each formulation and each level 0 < r ≤ 1, the
-// distribution with E_p[q_1/q] = r and what it costs: one call draws the curves
-// of several formulations. All but the first distribution to move away from are
-// ignored. ReverseKL and DiscreteSafe trace the same curve at different λ.
+// TradeOff returns, for each formulation and each level 0 < r ≤ 1, the distribution with
+// E_p[q_1/q] = r and its cost, so one call gives the curves of several formulations. Only
+// the first distribution to move away from is used. ReverseKL and DiscreteSafe trace the
+// same curve at different λ.
 //
-// Levels that a formulation cannot reach are left out, and every one of them is
-// an [*UnreachableError] in the returned error (joined); the points are valid
-// nonetheless. Other errors: a formulation that does not suit the
-// distributions, a level out of range, q_1 with probability where q has none, a
-// cancelled context.
+// Levels that a formulation cannot reach are omitted, and the returned error joins an
+// [*UnreachableError] for each of them; the points are valid nonetheless. Other errors are
+// returned if a formulation does not suit the distributions, a level is out of range, q_1
+// has probability where q has none, or the context ends.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

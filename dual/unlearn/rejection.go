@@ -14,19 +14,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Rejection draws independent states exactly from the distribution ∝ q·a by
-// drawing from q and accepting with the probability a(x) ≤ 1. It is a
-// [dual.Resampler], and so a [dual.Primal]: with a formulation of unlearning for
-// a, its states are exact samples of p_λ. Only the last of n draws of Run remains.
+// Rejection draws exact, independent states from the distribution ∝ q·a by drawing from q
+// and accepting a draw x with probability a(x) ≤ 1. It is a [dual.Resampler], and so a
+// [dual.Primal]. If a is the acceptance of a formulation of unlearning, the states are
+// exact samples from p_λ. Run keeps only the last of its n draws.
 //
-// Run fails with an error of draw or of the context, a [*TrialsError], or for an
-// acceptance above 1 or NaN (λ is beyond the last distribution). Draws that were under way
-// are then lost.
+// Run returns the errors of draw and the context, a [*TrialsError], or an error if an
+// acceptance is above 1 or NaN, which means that λ is beyond the last distribution. Draws
+// in progress are then lost.
 //
-// The k-th draw of q is kept or not by the k-th number of the source, and what one Run has
-// not used the next one takes, if the acceptance is the same: a run is a function of the
-// draws and of the source, however many states it has. Its methods must not be called
-// concurrently with each other.
+// The k-th number of the source decides whether the k-th draw from q is accepted. Draws
+// that one Run has not used are used by the next, if the acceptance is the same. A run is
+// therefore a function of the draws and the source, whatever the number of states. Methods
+// must not be called concurrently with each other.
 type Rejection[S energy.Site] struct {
 	*dual.Resampler[S]
 	draw   func(ctx context.Context, x []S) error
@@ -44,8 +44,8 @@ type Rejection[S energy.Site] struct {
 // the chance of needing more is e^−1000.
 const defaultTrials = 1_000_000
 
-// TrialsError is the error of a state that was not accepted within the trials allowed;
-// the states before it are new, it and those after it are not.
+// TrialsError means that no draw was accepted for a state within the trials allowed. The
+// states before it are new; this state and those after it are unchanged.
 type TrialsError struct {
 	State, Trials int     // that was not accepted, in so many
 	Accepted      float64 // acceptance rate of all draws so far
@@ -55,13 +55,14 @@ func (e *TrialsError) Error() string {
 	return fmt.Sprintf("unlearn: Rejection: state %d was not accepted in %d trials (acceptance so far %.3g)", e.State, e.Trials, e.Accepted)
 }
 
-// NewRejection returns a sampler of so many states. draw fills x, any number of states,
-// with draws of q, as the method Sample of a diffusion does; it is called for as many
-// states as the Rejection has. accept returns log a(x) ≤ 0, −Inf for never. trials bounds
-// the draws of q per state; 0 means 10⁶. States are zeros before the first Run.
+// NewRejection returns a sampler with the given number of states. draw fills x with draws
+// from q, as the method Sample of a diffusion does; it is called for as many states at a
+// time as the Rejection has. accept returns log a(x) ≤ 0, or −Inf to reject x always.
+// trials bounds the draws from q per state; 0 means 10⁶. The states are zeros before the
+// first Run.
 //
-// It returns an error unless sites, states ≥ 1, trials ≥ 0, and draw, accept and src are
-// set.
+// It returns an error unless sites ≥ 1, states ≥ 1, trials ≥ 0, and draw, accept and src
+// are not nil.
 func NewRejection[S energy.Site](sites, states int, draw func(ctx context.Context, x []S) error, accept func(x []S) float64, trials int, src rand.Source) (*Rejection[S], error) {
 	if trials < 0 || draw == nil || accept == nil {
 		return nil, fmt.Errorf("unlearn: NewRejection: trials = %d, draw set = %t, accept set = %t, want ≥ 0, true and true", trials, draw != nil, accept != nil)
@@ -120,8 +121,8 @@ func (r *Rejection[S]) one(ctx context.Context, k int, x []S) error {
 	return &TrialsError{k, r.trials, r.Acceptance()}
 }
 
-// Acceptance returns the accepted part of all draws of q so far: an unbiased
-// estimate of Z_λ = E_q[a], 0 before the first.
+// Acceptance returns the accepted fraction of all draws from q so far, an unbiased estimate
+// of Z_λ = E_q[a], or 0 before the first draw.
 func (r *Rejection[S]) Acceptance() float64 {
 	if r.tried == 0 {
 		return 0
@@ -129,10 +130,10 @@ func (r *Rejection[S]) Acceptance() float64 {
 	return float64(r.kept) / float64(r.tried)
 }
 
-// AcceptForward returns the log acceptance of the [ForwardKL] distribution from
-// q, log(1 − Σ_i λ_i r_i), given the density ratios r_i = q_i/q at x: its mean
-// is 1 − s. It is NaN where that is negative: λ is beyond the last
-// distribution.
+// AcceptForward returns the log acceptance for drawing from the [ForwardKL] distribution by
+// draws from q, log(1 − Σ_i λ_i r_i), given the density ratios r_i = q_i/q at x. The mean
+// acceptance is 1 − s. The result is NaN if the acceptance would be negative, which means
+// that λ is beyond the last distribution.
 func AcceptForward(lambda, ratio []float64) float64 {
 	check.Len("unlearn", "ratio", len(ratio), len(lambda))
 	v := 1 - weighted.Dot(lambda, ratio)
@@ -142,8 +143,9 @@ func AcceptForward(lambda, ratio []float64) float64 {
 	return simd.Log(v)
 }
 
-// AcceptLikelihood returns the log acceptance of the [Likelihood] and [LikelihoodRatio]
-// distributions from q, −Σ_i λ_i r_i, given the bounded quantities r_i at x.
+// AcceptLikelihood returns the log acceptance for drawing from the [Likelihood] and
+// [LikelihoodRatio] distributions by draws from q, −Σ_i λ_i r_i, given the bounded
+// quantities r_i at x.
 func AcceptLikelihood(lambda, r []float64) float64 {
 	check.Len("unlearn", "r", len(r), len(lambda))
 	return 0 - weighted.Dot(lambda, r)

@@ -12,12 +12,12 @@ import (
 // Gelman, Yao and Gabry 2024).
 const mostShape = 0.7
 
-// TailError means that a mean over ratios of [FromRatios] is not known: their largest
-// values follow a generalised Pareto distribution of shape k̂ > 0.7, whose mean a sample of
-// any reasonable size misses.
+// TailError means that a mean over the ratios of [FromRatios] cannot be estimated: their
+// largest values follow a generalised Pareto distribution of shape k̂ > 0.7, whose mean no
+// sample of reasonable size can determine.
 type TailError struct {
 	Formulation Formulation
-	Ratios      int     // the number of the ratios
+	Ratios      int     // index of the ratios
 	Shape       float64 // k̂
 }
 

@@ -2,11 +2,11 @@ package activeset
 
 import "math"
 
-// Gram solves the problem of a [Metric] for larger n. The tight rows T have the
-// Cholesky factor of their Gram matrix A_T·P·A_Tᵀ in place of an orthogonal basis,
-// and rows stay sparse: an iteration costs about n·q + q² operations, and a metric
-// only the rows of P. The price is that rows count as dependent sooner. It
-// is not safe for concurrent use. Once warm it allocates nothing.
+// Gram solves the problem of a [Metric] for larger n. For the tight rows T it keeps the
+// Cholesky factor of their Gram matrix A_T·P·A_Tᵀ instead of an orthogonal basis, and rows
+// stay sparse. An iteration costs about n·q + q² operations, and a new metric costs only
+// the rows of P. The price is that rows count as dependent sooner. A Gram is not safe for
+// concurrent use. Once warm it allocates nothing.
 type Gram struct {
 	a      Rows // as given
 	inner  *Solver
@@ -19,8 +19,8 @@ type Gram struct {
 	x      []float64
 }
 
-// NewGram returns a solver for the rows of a, which are sparse, without a
-// metric yet: see Factor.
+// NewGram returns a solver for the sparse rows of a. It has no metric until Factor is
+// called.
 func NewGram(a Rows) *Gram {
 	n, m := a.N, len(a.Lo)
 	f := &Gram{
@@ -53,7 +53,7 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh scales the rows from number first on, which have changed.
+// Refresh rescales the rows first, first+1, …, which have changed.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -78,7 +78,7 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve is [Metric.Solve].
+// Solve does the same as [Metric.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)

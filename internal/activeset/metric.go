@@ -6,9 +6,9 @@ import "math"
 //
 //	min_z ½(z−v)ᵀP⁻¹(z−v) + Σ_j cap_j·distance(a_jᵀz, [lo_j, hi_j]),
 //
-// whose answer is z = v − PAᵀu, on the range of P. With P = LLᵀ and z = v + Lx
-// it is that of a [Solver] for x near 0 and the dense rows Lᵀa_j, scaled to norm
-// 1. It is not safe for concurrent use. Once warm it allocates nothing.
+// whose solution is z = v − PAᵀu, on the range of P. With P = LLᵀ and z = v + Lx, this is
+// the problem of a [Solver] for x near 0 and the dense rows Lᵀa_j, scaled to norm 1. A
+// Metric is not safe for concurrent use. Once warm it allocates nothing.
 type Metric struct {
 	a      Rows      // as given
 	inner  *Solver   // for the dense rows
@@ -22,8 +22,8 @@ type Metric struct {
 	x      []float64
 }
 
-// NewMetric returns a solver for the rows of a, which are sparse, without a
-// metric yet: see Factor.
+// NewMetric returns a solver for the sparse rows of a. It has no metric until Factor is
+// called.
 func NewMetric(a Rows) *Metric {
 	n, m := a.N, len(a.Lo)
 	f := &Metric{
@@ -36,7 +36,7 @@ func NewMetric(a Rows) *Metric {
 }
 
 // Factor sets P; apply stores P·src in dst. It costs n products and n³/3 operations. The
-// Cholesky factor is pivoted, and ends where what is left of P is rounding error.
+// Cholesky factorisation is pivoted and stops when only rounding error of P is left.
 func (f *Metric) Factor(apply func(dst, src []float64)) {
 	n := f.a.N
 	for i := range n {
@@ -83,7 +83,7 @@ func (f *Metric) eliminate(k, at int) {
 	f.pivot[at] = math.Inf(-1)
 }
 
-// Refresh transforms the rows from number first on, which have changed.
+// Refresh transforms the rows first, first+1, …, which have changed.
 func (f *Metric) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -103,8 +103,7 @@ func (f *Metric) Refresh(first int) {
 	}
 }
 
-// Solve stores the change of v, −PAᵀu, in change; the rest is as in
-// [Solver.Solve].
+// Solve stores the displacement z − v = −PAᵀu in change; the rest is as in [Solver.Solve].
 func (f *Metric) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	f.scale(u, v, limit, m)
 	status := f.inner.Solve(f.x, f.u, f.zero, f.limit, m, least)

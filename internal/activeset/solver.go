@@ -2,7 +2,7 @@ package activeset
 
 import "math"
 
-// Status is how a solution ended.
+// Status tells how a Solve ended.
 type Status int8
 
 const (
@@ -39,9 +39,9 @@ const (
 	capped              // at ±cap
 )
 
-// Solver solves one problem after the other for the same rows, each from multipliers that
-// the caller keeps; the answer depends on nothing else. It is not safe for concurrent
-// use. Once warm it allocates nothing.
+// Solver solves a sequence of problems for the same rows, each starting from multipliers
+// that the caller keeps. The result depends on nothing else. A Solver is not safe for
+// concurrent use. Once warm it allocates nothing.
 type Solver struct {
 	factor
 	a     Rows
@@ -81,10 +81,9 @@ func New(a Rows) *Solver {
 	}
 }
 
-// Conflict returns rows that exclude each other, after a Solve that ended
-// Infeasible, and their weights: Σ_j w_j·a_j vanishes, and yet Σ_j w_j·(a_j·x)
-// would have to be below 0. No row can be left out. The slices are valid until
-// the next Solve.
+// Conflict returns rows that exclude each other, and their weights, after a Solve that
+// ended Infeasible: Σ_j w_j·a_j is zero, yet Σ_j w_j·(a_j·x) would have to be below 0. No
+// row can be left out. The slices are valid until the next Solve.
 func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict, s.influence }
 
 // Steps returns the number of steps of the last Solve.

@@ -2,11 +2,10 @@ package activeset
 
 import "math"
 
-// Solve stores in x the minimiser for rows 0 … m−1 and the point v, and in u
-// the multipliers, x = v − Aᵀu, starting from those that u holds. A positive one
-// belongs to hi. limit is the cap of every row, 0 … +Inf. least is a lower bound
-// for the scale of the data, to which tolerances are relative; 0 if there is
-// none. x may be v.
+// Solve stores in x the minimiser for rows 0 … m−1 and the point v, and in u the
+// multipliers, x = v − Aᵀu. It starts from the multipliers in u. A positive multiplier
+// belongs to hi. limit is the cap of every row, 0 … +Inf. least is a lower bound for the
+// scale of the data, to which tolerances are relative, or 0 if there is none. x may be v.
 func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 	s.v, s.u, s.limit, s.m = v, u, limit, m
 	s.begin(least)

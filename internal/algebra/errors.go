@@ -6,7 +6,7 @@ package algebra
 
 import "fmt"
 
-// DeadError is the error of a language without a sequence of positive weight.
+// DeadError means that no sequence of the language has positive weight.
 type DeadError struct {
 	// Site is the first site at which no usable token leads to an accepted sequence. It
 	// is the number of sites if every site has a token but no sequence is accepted.
@@ -16,7 +16,7 @@ type DeadError struct {
 // Error implements error.
 func (e *DeadError) Error() string { return fmt.Sprintf("no sequence left at site %d", e.Site) }
 
-// WeightError is the error of a weight that is NaN or infinite with the wrong sign.
+// WeightError reports a weight that is NaN, or infinite with the wrong sign.
 type WeightError struct {
 	Site, Level int
 	Weight      float64

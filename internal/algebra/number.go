@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Number is M·2^(512·E), M = 0 or 2^-256 ≤ M < 2^256, E = 0 where M = 0: a
-// float64 without a bound on its exponent. Terms below 2^-256 of a sum are
-// lost, as a float64 loses those below 2^-53.
+// Number is M·2^(512·E), where M = 0 or 2^-256 ≤ M < 2^256, and E = 0 if M = 0: a float64
+// with an unbounded exponent. A sum loses terms below 2^-256 of its value, as a float64
+// loses terms below 2^-53.
 type Number struct {
 	M float64
 	E int64
@@ -124,8 +124,8 @@ func (x Number) Less(y Number) bool {
 	return x.M < y.M
 }
 
-// List is numbers mantissa·2^exponent, mantissa 0 or near 1, for sums of many products
-// with one logarithm at the end. The zero value is empty.
+// List holds numbers mantissa·2^exponent, with a mantissa that is 0 or near 1, for sums of
+// many products with one logarithm at the end. The zero value is empty.
 type List struct {
 	mantissa []float64
 	exponent []int32
@@ -138,7 +138,7 @@ const (
 	longest = 1 << 27
 )
 
-// Load makes x the exponentials of logs, and reports whether their exponents fit.
+// Load sets x to the exponentials of logs, and reports whether their exponents fit.
 func (x *List) Load(logs []float64) bool {
 	if cap(x.mantissa) < len(logs) {
 		x.mantissa, x.exponent = make([]float64, len(logs)), make([]int32, len(logs))
@@ -158,7 +158,8 @@ func (x *List) Load(logs []float64) bool {
 	return true
 }
 
-// LogDot returns log Σ_k x[i_k]·y[j_k], −Inf for nothing. i and j have one length.
+// LogDot returns log Σ_k x[i_k]·y[j_k], or −Inf for an empty sum. i and j have the same
+// length.
 func (x *List) LogDot(y *List, i, j []int32) float64 {
 	j = j[:len(i)]
 	top := int32(2 * nothing)
@@ -187,7 +188,7 @@ var halves = func() (h [128]float64) {
 	return h
 }()
 
-// LogSum returns log Σ e^x, −Inf for nothing, shifted by the greatest.
+// LogSum returns log Σ e^x, computed relative to the greatest x, or −Inf for an empty sum.
 func LogSum(x []float64) float64 {
 	top := math.Inf(-1)
 	for _, v := range x {
@@ -203,5 +204,5 @@ func LogSum(x []float64) float64 {
 	return top + simd.Log(sum)
 }
 
-// Unit returns a uniform multiple of 2^-53 in [0,1), of one value of src.
+// Unit returns a uniform multiple of 2^-53 in [0,1). It consumes one value of src.
 func Unit(src rand.Source) float64 { return float64(src.Uint64()>>11) * 0x1p-53 }

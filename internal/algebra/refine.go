@@ -7,19 +7,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Edges are labelled edges between elements 0…n−1; no element has two edges of one
-// label. The zero value has none.
+// Edges holds labelled edges between elements 0…n−1; no element has two edges with the same
+// label. The zero value is empty.
 type Edges struct{ tail, label, head []int32 }
 
-// Add adds the edge of from with a label ≥ 0 to another element.
+// Add adds an edge with a label ≥ 0 from one element to another.
 func (e *Edges) Add(from, label, to int32) {
 	e.tail, e.label, e.head = append(e.tail, from), append(e.label, label), append(e.head, to)
 }
 
 // Refine returns the block of every element in the coarsest partition that is finer than
-// first (block numbers below blocks) and in which the elements of a block have edges of
-// the same labels to the same blocks. Blocks are numbered in no particular order. The
-// error is the cause of the context.
+// first (block numbers below blocks) and in which the elements of a block have edges of the
+// same labels to the same blocks. Blocks are numbered in no particular order. The error is
+// the context's cause.
 //
 // It is Hopcroft's algorithm in the form for partial automata (Valmari 2012,
 // "Fast brief practical DFA minimization"): one partition of the elements and one
@@ -60,8 +60,8 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 	return elements.set, elements.sets(), meter.Err()
 }
 
-// Group lists the indices of key by value: those of value k are list[from[k]:from[k+1]],
-// ascending. Indices of negative values are left out.
+// Group lists the indices of key by value: the indices with value k are
+// list[from[k]:from[k+1]], ascending. Indices with negative values are omitted.
 func Group(key []int32, keys int) (from, list []int32) { return group(nil, key, keys) }
 
 // group is Group until the context of the meter ends; then lists are incomplete.

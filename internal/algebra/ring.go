@@ -7,7 +7,7 @@ import (
 )
 
 // Ring is a semiring over values T, with the two inner loops of the engines. Its
-// implementations are empty structs, so that an engine written for one compiles for each.
+// implementations are empty structs, so a generic engine is compiled separately for each.
 type Ring[T any] interface {
 	Zero() T
 	One() T
@@ -16,12 +16,12 @@ type Ring[T any] interface {
 	Mul(x, y T) T
 	Axpy(dst, src []T, k T)                    // dst[i] += k·src[i]
 	Along(dst, src []T, arrows []Arrow, w []T) // dst[a.To] += src[a.From]·w[a.W]
-	// Choose returns the index of one of the terms of a sum: a random one in
-	// proportion to it, or the first among the greatest.
+	// Choose returns the index of a term of a sum: a random one with probability
+	// proportional to the term, or the first of the greatest.
 	Choose(terms []T, src *rand.Rand) int
 }
 
-// Arrow leads from one place to another; its weight is entry W of the weights of a site.
+// Arrow leads from one place to another. Its weight is entry W of a site's weights.
 type Arrow struct{ From, To, W int32 }
 
 // Sums is (+, ×) on numbers.

@@ -33,8 +33,8 @@ type (
 )
 
 // Validate returns the error of a [Validated] language about its own fields, since a
-// literal may be out of range. Nil, even in an interface, is no language. Every compiler
-// of languages calls it.
+// literal may be out of range. A nil value, even one inside an interface, is not a
+// language. Every compiler of languages calls Validate.
 func Validate(a any) error {
 	if check.Nil(a) {
 		if a == nil {
@@ -49,7 +49,7 @@ func Validate(a any) error {
 }
 
 // Tabulable returns the error of [Validate], or else that of a [Finite] language that no
-// table can hold. Everything that writes a table calls it.
+// table can hold. All code that builds a table calls it.
 func Tabulable(a any) error {
 	if err := Validate(a); err != nil {
 		return err

@@ -15,12 +15,11 @@ const canonEntries = 1 << 22
 // errLarge stops an exploration that has become too large.
 var errLarge = errors.New("the automaton is too large to minimise")
 
-// Digest returns a hash of the sequences of the given number of tokens, each
-// below levels, that a accepts. Automata with the same part within that many
-// steps have the same digest, whatever their state numbers and token classes;
-// up to 2²² table entries they are minimised first, so that any two automata of
-// one language agree, if all of their states are met before the last step. The
-// error is the cause of the context.
+// Digest returns a hash of the sequences of the given number of tokens, each below levels,
+// that a accepts. Automata that are the same within that many steps have the same digest,
+// whatever their state numbers and token classes. Automata with up to 2²² table entries are
+// minimised first, so any two automata of the same language agree if all of their states
+// are reached before the last step. The error is the cause of the context.
 func Digest(ctx context.Context, a Automaton, sites, levels int) (uint64, error) {
 	h := fnv.New64a()
 	t, err := explore(ctx, a, levels, sites, func(_, entries int) error {

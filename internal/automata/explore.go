@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Of a [poll.Meter], in operations: a state is looked up by its number, and automata of
-// users and products of many take long to say where a token leads.
+// Costs for a [poll.Meter], in operations: a state is looked up by its number, and
+// user-defined automata and large products are slow to compute a transition.
 const (
 	StateWork = 256
 	NextWork  = 8

@@ -83,9 +83,9 @@ const (
 	slack = 0x1p-46
 )
 
-// Integers returns the weights and fields as multiples of the largest unit that
-// they are all multiples of, up to rounding, if there is one by which no difference
-// of energies exceeds most units. All numbers 0 are multiples of 1.
+// Integers returns the weights and fields as multiples of their largest common unit, up to
+// rounding, if there is one such that no difference of energies exceeds most units. If all
+// numbers are 0, the unit is 1.
 func (b *Bonds) Integers(most int) (weight, field []int32, unit float64, ok bool) {
 	reach := b.Reach()
 	if !(reach <= math.MaxFloat64) {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Len panics unless the slice called name has the wanted length. who is the
-// package that was called.
+// Len panics unless the slice called name has the wanted length. who is the calling
+// package.
 func Len(who, name string, got, want int) {
 	if got != want {
 		panic(fmt.Sprintf("%s: len(%s) = %d, want %d", who, name, got, want))
@@ -38,8 +38,7 @@ func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // than a screen.
 const shown = 80
 
-// Clip cuts a long text of the user for a message, which must not grow with a hostile
-// input.
+// Clip truncates a long user text for a message, which must not grow with a hostile input.
 func Clip(s string) string {
 	end := 0
 	for i := 0; i < shown && end < len(s); i++ {
@@ -52,7 +51,7 @@ func Clip(s string) string {
 	return s
 }
 
-// Quote is [Clip] between quotes, with the escapes of Go.
+// Quote returns the result of [Clip] in quotes, with Go's escapes.
 func Quote(s string) string {
 	c := Clip(s)
 	if c == s {
@@ -92,9 +91,8 @@ func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most 
 	return sites, levels, Entries(who, "chains × sites × levels", chains, sites, levels)
 }
 
-// Given returns an error if v, the argument name of the caller who, is nil: also
-// an interface that holds a nil pointer. who, such as "mcmc: Swap", begins the
-// message.
+// Given returns an error if v, the argument called name, is nil or an interface that holds
+// a nil pointer. who, such as "mcmc: Swap", begins the message.
 func Given(who, name string, v any) error {
 	if !Nil(v) {
 		return nil
@@ -105,7 +103,7 @@ func Given(who, name string, v any) error {
 	return fmt.Errorf("%s: %s = (%T)(nil), want a value", who, name, v)
 }
 
-// Optional is Given for what may be left out: nil itself is no error.
+// Optional is Given for optional arguments: nil itself is not an error.
 func Optional(who, name string, v any) error {
 	if v == nil {
 		return nil
@@ -113,7 +111,7 @@ func Optional(who, name string, v any) error {
 	return Given(who, name, v)
 }
 
-// Must is Given for callers that return no error: it panics.
+// Must is Given for callers that cannot return an error: it panics.
 func Must(who, name string, v any) {
 	if err := Given(who, name, v); err != nil {
 		panic(err.Error())
@@ -127,8 +125,8 @@ func Index(who, name string, i, n int) {
 	}
 }
 
-// MaxEntries is the most entries of a table whose size comes from numbers alone:
-// beyond it the number is a mistake and no memory would hold the table.
+// MaxEntries is the largest number of entries of a table whose size follows from numbers
+// alone. A larger number is a mistake: no memory would hold the table.
 const MaxEntries = min(math.MaxInt/16, 1<<36)
 
 // Entries returns an error unless each factor is ≥ 0 and their product at most
@@ -144,9 +142,10 @@ func Entries(who, names string, factors ...int) error {
 	return nil
 }
 
-// If returns an error if bad, else nil. cmp.Or of several is the first of them; they are
-// all made, so that an argument must not depend on what an earlier one checks. A call
-// allocates even if nothing is bad, so that it has no place in a step or in a loop over sites.
+// If returns an error if bad, and nil otherwise. cmp.Or returns the first error of several
+// calls, but all of them are evaluated, so an argument must not depend on an earlier check.
+// A call allocates even if nothing is bad, so do not use it in a step or in a loop over
+// sites.
 func If(bad bool, format string, args ...any) error {
 	if bad {
 		return fmt.Errorf(format, args...)
@@ -154,20 +153,20 @@ func If(bad bool, format string, args ...any) error {
 	return nil
 }
 
-// Setting is a whole number of a configuration.
+// Setting is an integer setting of a configuration.
 type Setting struct {
 	name         string
 	value        *int
 	least, usual int
 }
 
-// Number returns a setting that must be at least least; 0 means usual.
+// Number returns a setting that must be at least least. 0 means the default, usual.
 func Number(name string, value *int, least, usual int) Setting {
 	return Setting{name, value, least, usual}
 }
 
-// Defaults returns an error for the first setting that is out of range, and replaces
-// zeros by what is usual. prefix, such as "diffusion: Config.", goes before the name.
+// Defaults returns an error for the first setting that is out of range, and replaces zeros
+// by the defaults. prefix, such as "diffusion: Config.", is put before the name.
 func Defaults(prefix string, settings ...Setting) error {
 	for _, s := range settings {
 		if *s.value < s.least {
@@ -180,7 +179,7 @@ func Defaults(prefix string, settings ...Setting) error {
 	return nil
 }
 
-// Refusal is why a setting is refused, or nothing.
+// Refusal states why a setting is rejected; it may be empty.
 type Refusal struct {
 	bad   bool
 	name  string
@@ -188,12 +187,12 @@ type Refusal struct {
 	want  string
 }
 
-// Rule refuses the value of a setting if bad.
+// Rule rejects the value of a setting if bad.
 func Rule(bad bool, name string, value any, want string) Refusal {
 	return Refusal{bad, name, value, want}
 }
 
-// Refuse returns an error for the first setting that is refused. prefix is as in
+// Refuse returns an error for the first setting that is rejected. prefix is as in
 // [Defaults].
 func Refuse(prefix string, rules ...Refusal) error {
 	for _, r := range rules {
@@ -204,8 +203,8 @@ func Refuse(prefix string, rules ...Refusal) error {
 	return nil
 }
 
-// Model returns the shape of m, which the constructor caller of the package who
-// got as its argument name, or an error if m is nil or has no sites or levels.
+// Model returns the shape of m, or an error if m is nil or has no sites or levels. m is the
+// argument called name of the constructor caller in the package who.
 func Model(who, caller, name string, m interface{ Shape() (sites, levels int) }) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: %s: %s is nil", who, caller, name)
@@ -221,9 +220,9 @@ func Model(who, caller, name string, m interface{ Shape() (sites, levels int) })
 // rows of float32 numbers miss it by about 1e-7.
 const rowTolerance = 1e-6
 
-// Probabilities returns an error unless p, the argument name of the constructor
-// caller of the package who, consists of rows of the given length whose entries
-// are ≥ 0 and sum to 1 within 1e-6.
+// Probabilities returns an error unless p consists of rows of the given length whose
+// entries are ≥ 0 and sum to 1 within 1e-6. p is the argument called name of the
+// constructor caller in the package who.
 func Probabilities(who, caller, name string, p []float64, length int) error {
 	for r := 0; r < len(p); r += length {
 		sum := 0.0
@@ -240,9 +239,9 @@ func Probabilities(who, caller, name string, p []float64, length int) error {
 	return nil
 }
 
-// States is deferred by functions that look levels up in a table, where Go checks the
-// index anyway. If x has a level outside 0 … levels−1, it replaces a panic by one that
-// names the level; otherwise the panic continues unchanged.
+// States is deferred by functions that use levels as indices of a table, which Go checks
+// anyway. After a panic, if x has a level outside 0 … levels−1, States panics with a
+// message that names the level; otherwise the panic continues unchanged.
 func States(who string, x []int32, levels int) {
 	p := recover()
 	if p == nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Func is a smooth concave function on part of λ ≥ 0, or one that is monotone in a concave
-// one along every line. It returns its value, −Inf outside its domain, and if that is
-// finite stores its gradient and minus its Hessian (n × n), which is positive
-// semidefinite. It returns +Inf at a point that proves that it has no maximum.
+// Func is a smooth concave function on part of λ ≥ 0, or one that is a monotone function of
+// a concave one along every line. It returns its value, or −Inf outside its domain. If the
+// value is finite, it stores the gradient and minus the Hessian (n × n), which is positive
+// semidefinite. It returns +Inf at a point that proves that there is no maximum.
 type Func func(lambda, gradient, curvature []float64) float64
 
 // Residuals of a climb, see [Residual]: the one at which it stops, and the one that counts
@@ -35,14 +35,14 @@ const (
 	harder       = 8   // and after one that was cut
 )
 
-// Unbounded is the error of a function that has proven to have no maximum.
+// Unbounded means that a function is proven to have no maximum.
 type Unbounded struct{ Lambda, Gradient []float64 }
 
 func (e *Unbounded) Error() string {
 	return fmt.Sprintf("dual: no maximum at finite multipliers: at λ = %v the gradient is %v", e.Lambda, e.Gradient)
 }
 
-// Top is where a climb arrived.
+// Top is the end point of an ascent.
 type Top struct {
 	Lambda   []float64 // the best λ met
 	Residual float64   // see [Residual]
@@ -66,8 +66,8 @@ func newPoint(n int) *point {
 // the slope, which rounding of values does not blur, so that no step lands beyond the
 // maximum of its line. Units of multipliers do not matter.
 //
-// An error is that of the context, a start outside the domain, or [*Unbounded] where f
-// returned +Inf.
+// It returns the context's error, an error if the start is outside the domain, or an
+// [*Unbounded] if f returned +Inf.
 func Maximize(ctx context.Context, f Func, start []float64, unit Unit, free []bool) (*Top, error) {
 	n := len(start)
 	c := &climb{f: f, unit: unit, free: free, at: newPoint(n), next: newPoint(n), low: newPoint(n), q: newQuadrant(free, n, unit.Value), to: make([]float64, n)}
@@ -227,7 +227,7 @@ func (c *climb) probe(t float64) float64 {
 	return c.slope(c.next)
 }
 
-// Unit says in which units a climb judges a function.
+// Unit holds the units in which an ascent judges a function.
 type Unit struct {
 	Value float64 // differences of values that matter are of this order
 	Slope float64 // upper bound on the unit of a gradient, 0 if there is none
@@ -255,8 +255,8 @@ func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
 	return r
 }
 
-// Within reports whether every violation is met within tol units of its own: at most 0, and
-// 0 where the multiplier is not.
+// Within reports whether every constraint holds within tol of its own units: the violation
+// is at most 0, and equal to 0 if the multiplier is not 0.
 func Within(lambda, violation, unit []float64, tol float64) bool {
 	for j, v := range violation {
 		if lambda[j] > 0 {

@@ -6,9 +6,8 @@ import "math"
 //
 //	q(δ) = ḡᵀδ − ½·Scale·δᵀ(C + diag H)δ
 //
-// on a box: the model of a dual function that a step of a rule maximises. C is
-// symmetric and positive semidefinite, n × n; a coordinate where C_jj + H_j = 0
-// stays at 0.
+// on a box. It is the model of a dual function that a rule maximises in every step. C is
+// symmetric and positive semidefinite, n × n; a coordinate where C_jj + H_j = 0 stays at 0.
 type Quadratic struct {
 	Mean, C, H []float64
 	Scale      float64

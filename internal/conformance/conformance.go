@@ -1,8 +1,8 @@
-// Package conformance has a registry for each kind of part of the module: methods,
-// models, runners, processes, projectors, languages, rules, denoisers, readers. Every law
-// of the public test packages (samplertest, energytest, …) runs for every entry, and a
-// part that is exported but not registered fails a test that names it. Registering a part
-// takes one line in the registry of its kind. Only tests import this package.
+// Package conformance has a registry for each kind of part of the module: methods, models,
+// runners, processes, projectors, languages, rules, denoisers, readers. Every law of the
+// public test packages (samplertest, energytest, …) is checked for every entry. If a part
+// is exported but not registered, a test fails and names it. Registering a part takes one
+// line in the registry of its kind. Only tests import this package.
 package conformance
 
 import (
@@ -30,7 +30,7 @@ type Module struct {
 	packages map[string]*types.Package // by import path
 }
 
-// Load reads the module that the working directory is in.
+// Load reads the module that contains the working directory.
 func Load() (*Module, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -104,9 +104,10 @@ func (m *Module) Import(name string) (*types.Package, error) {
 // sites are what a type that is generic over sites may be instantiated with.
 var sites = []types.Type{types.Typ[types.Int32], types.Typ[types.Float32]}
 
-// Implementing returns the exported types outside internal/… that implement an
-// interface of the module, themselves or by pointer, as "mcmc.Gibbs", in order. Types
-// and interfaces that are generic over sites count if they fit for tokens or for reals.
+// Implementing returns the names, such as "mcmc.Gibbs", of the exported types outside
+// internal/… that implement an interface of the module by value or by pointer, in order.
+// Types and interfaces that are generic over sites count if they match for tokens or for
+// reals.
 func (m *Module) Implementing(pkg, name string) ([]string, error) {
 	p := m.packages[path.Join(module, pkg)]
 	if p == nil {
@@ -179,9 +180,8 @@ func instances(t types.Type) []types.Type {
 	return all
 }
 
-// Missing returns a line for each of the wanted types that no entry of a registry
-// begins with: an entry is "mcmc.Gibbs", or "mcmc.Gibbs" and a space and what is
-// special about it.
+// Missing returns a line for each of the wanted types for which a registry has no entry. An
+// entry is "mcmc.Gibbs", or "mcmc.Gibbs", a space and what is special about the entry.
 func Missing(wanted, entries []string, what, file string) (lines []string) {
 	have := map[string]bool{}
 	for _, e := range entries {

@@ -1,11 +1,11 @@
-// Package cost estimates what the evaluation of a model costs: entries visited and
-// bytes touched, at fixed prices in about nanoseconds of one core. It uses no clock, so
+// Package cost estimates the cost of evaluating a model from the entries visited and the
+// bytes touched, at fixed prices, roughly in nanoseconds of one core. It uses no clock, so
 // the estimate is the same on every machine.
 package cost
 
 import "github.com/gibbsite-go/gibbsite/energy"
 
-// Model is what one state of a model costs.
+// Model holds the costs of one state of a model.
 type Model struct {
 	Sites, Levels int
 	Degree        float64 // neighbours of a site on average; all other sites where they are not known
@@ -13,7 +13,7 @@ type Model struct {
 	Energy float64 // E(x)
 	Table  float64 // E(x) and the differences to all levels of all sites
 	Row    float64 // exact differences to the levels of one site
-	Move   float64 // what a change of one site costs to keep the exact table up to date
+	Move   float64 // updating the exact table after a change of one site
 
 	// A field from that of another state, and what a site that has changed adds: of
 	// energy.Incremental models, otherwise the table's and 0.
@@ -91,7 +91,7 @@ func Of(m energy.Model) Model {
 	return c
 }
 
-// Memo holds what a model costs, once that was asked for.
+// Memo caches the costs of a model.
 type Memo struct{ known *Model }
 
 // Of returns what Of returned for the model of the first call.

@@ -82,8 +82,8 @@ func (p *parser) token() (json.Token, int, error) {
 	return nil, at, fmt.Errorf("%s: %w", p.place(at), err)
 }
 
-// Unicode reports whether JSON text is UTF-8 and has surrogates in pairs only; a decoder
-// makes U+FFFD of others, without an error.
+// Unicode reports whether JSON text is UTF-8 and has surrogates only in pairs. A decoder
+// would replace anything else by U+FFFD, without an error.
 func Unicode(text []byte) bool {
 	code := func(at int) rune {
 		if at+6 > len(text) || text[at] != '\\' || text[at+1] != 'u' {
@@ -199,7 +199,7 @@ type Value struct {
 	index map[string]int
 }
 
-// Get returns the value of a key of an object, nil if there is none or v is no
+// Get returns the value of a key of an object, or nil if the key is missing or v is not an
 // object.
 func (v *Value) Get(key string) *Value {
 	if v == nil {
@@ -237,7 +237,7 @@ func (v *Value) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", place(v.text, v.at), fmt.Errorf(format, args...))
 }
 
-// Brief shows a value in an error, cut if it is long.
+// Brief formats a value for an error, truncated if it is long.
 func (v *Value) Brief() string {
 	const most = 32 // enough for any number
 	switch {

@@ -13,13 +13,13 @@ import (
 // Draw is one draw of one chain.
 type Draw[S energy.Site] struct {
 	Chain, Draw    int
-	X              []S // overwritten by the next
+	X              []S // overwritten by the next draw
 	Energy, Accept float64
 	Moved, Invalid int
 }
 
-// Read calls visit for every draw in the file, the draws of a chain in order, and
-// returns the number of draws that every chain has.
+// Read calls visit for every draw in the file, with the draws of each chain in order, and
+// returns the number of draws per chain.
 func Read[S energy.Site](path string, visit func(*Draw[S])) (draws int, err error) {
 	f, err := os.Open(path)
 	if err != nil {

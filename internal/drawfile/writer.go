@@ -8,13 +8,13 @@
 //	       per draw the states (of each chain, in whole bytes) and, of every chain,
 //	       energy, acceptance, sites moved and invalid proposals
 //
-// A site takes 1, 2, 4, 8, 16 or 32 bits, as the levels of the model need; a real
-// takes 32. A run that resumes from a checkpoint repeats some draws: a frame replaces
-// the draws of its block in earlier frames from its first draw on. An incomplete frame
-// at the end, as after a kill, is cut off; any other fault is an error: a frame that is
-// damaged, out of order, or leaves out draws. A frame of no draws comes ahead of its
-// first draw where chains have missed those before it. Files of the first version, with 32 bits
-// a site and without the numbers of frames, can be read but not continued.
+// A site takes 1, 2, 4, 8, 16 or 32 bits, as the levels of the model need; a real takes 32.
+// A run that resumes from a checkpoint repeats some draws: a frame replaces the draws of
+// its block in earlier frames from its first draw on. An incomplete frame at the end, as
+// after a kill, is truncated. Any other fault is an error: a frame that is damaged, is out
+// of order, or skips draws. If chains have missed draws, a frame without draws precedes the
+// first draw after the gap. Files of the first version, with 32 bits per site and without
+// frame numbers, can be read but not continued.
 //
 // A writer locks its file while it is open.
 package drawfile
@@ -48,7 +48,7 @@ type Writer struct {
 	err    error
 }
 
-// NewWriter returns the writer of a file that Open opens.
+// NewWriter returns a writer; Open opens its file.
 func NewWriter(path string, head Head) *Writer {
 	head.bits = 32
 	if head.Kind == Tokens {
@@ -57,9 +57,9 @@ func NewWriter(path string, head Head) *Writer {
 	return &Writer{path: path, head: head, have: make([]int, head.blocks())}
 }
 
-// Open opens the file, or creates it, and locks it until Close. A file with other
-// settings, or that another run has open, is an error. An incomplete frame at the end,
-// as after a kill, is cut off.
+// Open opens or creates the file, and locks it until Close. It returns an error if the file
+// has other settings or is open in another run. An incomplete frame at the end, as after a
+// kill, is truncated.
 func (w *Writer) Open() (err error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -173,8 +173,8 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Append writes a page unless it is empty. An error ends all writing; the next Sync
-// returns it.
+// Append writes a page unless it is empty. After an error nothing more is written, and the
+// next Sync returns the error.
 func (w *Writer) Append(p *Page) {
 	if p.many == 0 {
 		return
@@ -198,7 +198,7 @@ func (w *Writer) Append(p *Page) {
 	}
 }
 
-// Skip notes that the chains of a block have missed the draws before the next one.
+// Skip records that the chains of a block have missed the draws before the next one.
 func (w *Writer) Skip(block, next int) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -227,11 +227,11 @@ type Page struct {
 	err                error
 }
 
-// Begin empties the page for draws of a block from the given number on.
+// Begin empties the page and prepares it for draws of the given block.
 func (p *Page) Begin(block int) { p.block, p.many, p.body, p.err = block, 0, p.body[:0], nil }
 
-// States is the beginning of a draw: the states x of the chains of the page's block, in a
-// file that w writes.
+// States begins a draw: it adds the states x of the chains of the page's block, in a file
+// that w writes.
 func States[S energy.Site](w *Writer, p *Page, draw int, x []S) {
 	if p.many == 0 {
 		p.first = draw
@@ -251,7 +251,7 @@ func States[S energy.Site](w *Writer, p *Page, draw int, x []S) {
 	}
 }
 
-// Info is the end of a draw: the numbers of one chain after the other.
+// Info ends a draw: it adds the numbers of one chain after the other.
 func (p *Page) Info(energy, accept float64, moved, invalid int) {
 	p.body = wire.AppendInts(wire.AppendFloat64s(p.body, []float64{energy, accept}), moved, invalid)
 }

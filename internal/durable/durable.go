@@ -1,5 +1,5 @@
-// Package durable writes files that survive a crash. A new generation replaces the old
-// one only once it is whole and on disk, and the old one is kept under another name.
+// Package durable writes files that survive a crash. A new generation replaces the old one
+// only when it is complete and on disk, and the old one is kept under another name.
 package durable
 
 import (
@@ -14,7 +14,7 @@ import (
 	"runtime"
 )
 
-// FS is what the package asks of a file system; tests inject faults by it.
+// FS is what the package requires of a file system; tests use it to inject faults.
 type FS interface {
 	Create(name string) (File, error) // for writing, emptied if it exists
 	Open(name string) (io.ReadCloser, error)
@@ -30,18 +30,17 @@ type File interface {
 	Close() error
 }
 
-// Previous returns the name of the generation before that of path.
+// Previous returns the name under which the generation before path is kept.
 func Previous(path string) string { return path + ".old" }
 
 func temporary(path string) string { return path + ".tmp" }
 
 var table = crc64.MakeTable(crc64.ECMA)
 
-// Save replaces the file path by what write writes: into path.tmp, which is
-// synced, read back and compared, then path becomes path.old, path.tmp becomes
-// path, and the folder is synced. Whatever fails and whenever the machine stops,
-// path or path.old holds the old generation or the new one. An error leaves no
-// path.tmp.
+// Save replaces the file path by the output of write. It writes path.tmp, syncs it, reads
+// it back and compares; then path is renamed to path.old and path.tmp to path, and the
+// folder is synced. Whatever fails and whenever the machine stops, path or path.old holds
+// the old generation or the new one. After an error no path.tmp is left.
 func Save(fs FS, path string, write func(io.Writer) error) error {
 	return replace(fs, path, temporary(path), write, func() error {
 		if err := fs.Rename(path, Previous(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -51,8 +50,8 @@ func Save(fs FS, path string, write func(io.Writer) error) error {
 	})
 }
 
-// Replace is Save without a generation before: path holds the old file or the new
-// one. The file is written under the name tmp, in the same folder.
+// Replace is Save without a previous generation: path holds either the old file or the new
+// one. The file is first written under the name tmp in the same folder.
 func Replace(fs FS, path, tmp string, write func(io.Writer) error) error {
 	return replace(fs, path, tmp, write, func() error { return nil })
 }
@@ -80,13 +79,13 @@ func replace(fs FS, path, tmp string, write func(io.Writer) error, then func() e
 	return fs.SyncDir(filepath.Dir(path))
 }
 
-// Files returns the paths that saving in the file path uses: path itself, the
-// generation before, the one being written, and the lock.
+// Files returns the paths that saving to path uses: path itself, the previous generation,
+// the one being written, and the lock.
 func Files(path string) []string {
 	return []string{path, Previous(path), temporary(path), lockName(path)}
 }
 
-// Target returns the file that path stands for: itself, or what it is a link to,
+// Target returns the file that path refers to: path itself or, if it is a link, its target,
 // which need not exist.
 func Target(path string) (string, error) {
 	at := path
@@ -163,9 +162,9 @@ func verify(fs FS, name string, want *sum) error {
 	return nil
 }
 
-// Load calls read with the file path, and with the generation before it if path
-// is missing or read returns an error that final does not claim. The error is
-// that of path unless only the older one exists.
+// Load calls read with the file path. If path is missing, or read returns an error for
+// which final is false, it calls read with the previous generation. The error is that of
+// path unless only the previous generation exists.
 func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {
 	err := load(fs, path, read)
 	if err == nil || final(err) {

@@ -11,9 +11,9 @@ import (
 // ErrInUse is the error for a file that another run has locked.
 var ErrInUse = errors.New("another run is using the file")
 
-// Lock is the right to write a file, which one run has at a time. The lock is the
-// file path.lock, which is removed on Release. A crash may leave that file behind,
-// but not the lock: the next run takes it over.
+// Lock is the exclusive right of one run to write a file. The lock is the file path.lock,
+// which is removed on Release. A crash may leave that file behind, but not the lock: the
+// next run takes it over.
 //
 //	Linux, Android, macOS, iOS, BSD, illumos    flock
 //	Solaris, AIX                                 a record lock (fcntl)
@@ -21,9 +21,9 @@ var ErrInUse = errors.New("another run is using the file")
 //	Plan 9                                       the file is open for exclusive use
 //	js, wasip1                                   none between processes
 //
-// Everywhere two runs of one process exclude each other. Between machines that share
-// a file system it is what that file system does with locks of the above kind. One that
-// has none (ENOTSUP, ENOSYS, ENOLCK) gives none between processes.
+// On every system, two runs of one process exclude each other. Between machines that share
+// a file system, the lock works if the file system supports locks of the above kind. On a
+// file system without them (ENOTSUP, ENOSYS, ENOLCK) there is no lock between processes.
 type Lock struct {
 	target, key string
 	release     func()
@@ -53,8 +53,8 @@ func lockOf(path string) (target, key string, err error) {
 	return target, filepath.Join(folder, filepath.Base(target)), nil
 }
 
-// Acquire locks the file path, which need not exist. If another run has it, the error
-// is [ErrInUse] with the path and what to do.
+// Acquire locks the file path, which need not exist. If another run holds the lock, the
+// error wraps [ErrInUse] and states the path and what to do.
 func Acquire(path string) (*Lock, error) {
 	target, key, err := lockOf(path)
 	if err != nil {
@@ -81,13 +81,13 @@ func Acquire(path string) (*Lock, error) {
 	}}, nil
 }
 
-// Holds reports whether the lock is that of the file path.
+// Holds reports whether l is the lock of the file path.
 func (l *Lock) Holds(path string) bool {
 	_, key, err := lockOf(path)
 	return err == nil && key == l.key
 }
 
-// Release gives the lock up. Later calls, and those of a nil lock, do nothing.
+// Release releases the lock. Later calls, and calls on a nil lock, do nothing.
 func (l *Lock) Release() {
 	if l != nil && l.release != nil {
 		l.release()
@@ -95,10 +95,10 @@ func (l *Lock) Release() {
 	}
 }
 
-// Stamp tells a generation of a file from the next.
+// Stamp distinguishes generations of a file.
 type Stamp struct{ info os.FileInfo }
 
-// StampOf returns the stamp of the file path; that of a missing file is the zero value.
+// StampOf returns the stamp of the file path, or the zero value if the file is missing.
 func StampOf(path string) Stamp {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -107,8 +107,8 @@ func StampOf(path string) Stamp {
 	return Stamp{info}
 }
 
-// Replaced reports whether another file is now where one was; a file that is missing,
-// then or now, was not replaced.
+// Replaced reports whether the file has been replaced by another. A file that was missing
+// then or is missing now has not been replaced.
 func (s Stamp) Replaced(now Stamp) bool {
 	if s.info == nil || now.info == nil {
 		return false

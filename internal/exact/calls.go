@@ -34,9 +34,9 @@ func (c countdown) Err() error {
 	return nil
 }
 
-// Cancelled runs a computation once for every point at which it looks at its context,
-// cancels it there, and passes the error to check. It skips some points if there are
-// many. It returns the number of points in a run that succeeds.
+// Cancelled runs a computation once for every point at which the computation polls its
+// context, cancels the context there, and passes the error to check. It skips some points
+// if there are many. It returns the number of points in a run that succeeds.
 func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
 	for ; ; looks++ {
 		left := looks
@@ -51,7 +51,8 @@ func Cancelled(run func(ctx context.Context) error, check func(err error)) (look
 	}
 }
 
-// Looks returns how often a computation looks at its context, and its error.
+// Looks returns how often a computation polls its context, and the error of the
+// computation.
 func Looks(run func(ctx context.Context) error) (int, error) {
 	left := math.MaxInt
 	err := run(countdown{context.Background(), &left})

@@ -12,7 +12,7 @@ import (
 // Rounding32 is the relative rounding of one conversion to float32.
 const Rounding32 = 0x1p-24
 
-// Test is what a [Checker] needs of *testing.T and *rapid.T.
+// Test is the part of *testing.T and *rapid.T that a [Checker] needs.
 type Test interface {
 	TB
 	FailNow()
@@ -24,9 +24,9 @@ type Checker struct {
 	Model energy.Model
 	Brute func(x []int32) float64
 
-	// Exact asks for equality. Otherwise energies and differences may be wrong
-	// by 2⁻⁴⁴ of the largest |energy| + 1: 2⁹ roundings of 2⁻⁵³ each, far more
-	// than these models have terms.
+	// Exact requires equality. Otherwise energies and differences may be off by 2⁻⁴⁴ times
+	// the largest |energy| + 1, that is, by 2⁹ roundings of 2⁻⁵³ each, far more than these
+	// models have terms.
 	Exact bool
 
 	// FirstOrder is set where tables are first order and checked elsewhere.
@@ -227,7 +227,7 @@ func (c *Checker) difference(x []int32, i int, to, from int32) float64 {
 	return a - c.Brute(y)
 }
 
-// Pairs checks that a energy.Pairwise model has the energies of its pairs, up to a
+// Pairs checks that an energy.Pairwise model has the energies of its pairs, up to a
 // constant, on every state.
 func (c *Checker) Pairs(t Test) {
 	t.Helper()

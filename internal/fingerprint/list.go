@@ -1,6 +1,6 @@
-// Package fingerprint holds the settings on which a checkpoint and the run that loads
-// it must agree: a list of named settings, compared one by one, so that an error names
-// the setting that differs.
+// Package fingerprint records the settings on which a checkpoint and the run that loads the
+// checkpoint must agree: a list of named settings, compared one by one, so that an error
+// can name the setting that differs.
 //
 // A setting is a text ("DMALA.StepSize" is "0.2"), compared byte by byte, or a
 // row of numbers ("energies of test states"), compared to rounding by the magnitude
@@ -53,8 +53,8 @@ type Doubles []float64
 // Text adds a setting that must agree exactly.
 func (l *List) Text(name, text string) { l.all = append(l.all, setting{name: name, text: text}) }
 
-// Numbers adds a row that must agree within 1e-6 of its largest finite number; NaN
-// agrees with NaN, an infinity with itself.
+// Numbers adds a row that must agree within 1e-6 of its largest finite number. NaN agrees
+// with NaN, and an infinity with itself.
 func (l *List) Numbers(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v})
 }
@@ -77,7 +77,7 @@ func (l *List) Append(b []byte) []byte {
 	return b
 }
 
-// Sum returns a digest of the list, which ties the parts of a checkpoint to it.
+// Sum returns a digest of the list, which links the parts of a checkpoint to the list.
 func (l *List) Sum() uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(l.Append(nil))
@@ -125,8 +125,8 @@ func (e *Mismatch) Error() string {
 	return fmt.Sprintf("settings differ: %s is %s in the checkpoint and %s here", e.Setting, e.Saved, e.Here)
 }
 
-// Compare returns a *[Mismatch] for the first setting of here that differs from
-// what was saved, or else the first that was saved and is not set here.
+// Compare returns a *[Mismatch] for the first setting of here that differs from the saved
+// one, or else for the first saved setting that is not set here.
 func Compare(saved, here *List) error {
 	old := make(map[string]*setting, len(saved.all))
 	for i := range saved.all {
@@ -158,9 +158,10 @@ func Compare(saved, here *List) error {
 	return nil
 }
 
-// Energies returns a *[Mismatch] for the first energy that is not what was saved under
-// that name, within 1e-6 of the largest finite one. That counts as least or more: 0, or 1
-// for sums that were kept up to date while their terms changed, which may cancel.
+// Energies returns a *[Mismatch] for the first energy that differs from the one saved under
+// that name by more than 1e-6 of the largest finite energy, or of least if that is larger.
+// least is 0, or 1 for sums that were kept up to date while their terms changed, which may
+// cancel.
 func Energies(name string, saved, here []float64, least float64) error {
 	return rows(name, saved, here, singles, least)
 }

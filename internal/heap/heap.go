@@ -1,5 +1,5 @@
-// Package heap is a binary heap in a slice: h[0] comes before everything else. Elements
-// that tie leave in an order that depends on the pushes and pops alone.
+// Package heap is a binary heap in a slice: h[0] comes before everything else. The order of
+// elements that tie depends only on the sequence of pushes and pops.
 package heap
 
 // Push adds x and returns the longer heap.
@@ -25,8 +25,8 @@ func Pop[T any](h []T, before func(a, b T) bool) ([]T, T) {
 	return h, x
 }
 
-// Down restores the order below element i. Calling it from the middle of a slice to its
-// beginning makes a heap.
+// Down restores the order below element i. Calling it for every i from the middle of a
+// slice down to 0 makes a heap.
 func Down[T any](h []T, i int, before func(a, b T) bool) {
 	for {
 		down := 2*i + 1

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Rate is the false-positive rate of a law that is judged from draws.
+// Rate is the false-positive rate of a law that is tested with draws.
 const Rate = 1e-6
 
 // Allocations returns how many allocations a call of f makes once pools are warm:
@@ -35,7 +35,7 @@ func Allocations(f func()) float64 {
 	return float64(least / calls)
 }
 
-// Polled is a context that ends at its n-th look at Err or Done, counted from 1.
+// Polled is a context that ends at the n-th call of Err or Done, counted from 1.
 type Polled struct {
 	context.Context
 	left  atomic.Int64
@@ -63,7 +63,7 @@ func (p *Polled) Err() error {
 // Done implements context.Context.
 func (p *Polled) Done() <-chan struct{} { return p.ended }
 
-// Panic calls f and returns what it panics with, nil if it does not.
+// Panic calls f and returns its panic value, or nil if f does not panic.
 func Panic(f func()) (value any) {
 	defer func() { value = recover() }()
 	f()

@@ -1,5 +1,5 @@
 // Package matching finds perfect matchings of least weight in sparse graphs, with the dual
-// solution that proves them.
+// solution that proves that they are optimal.
 package matching
 
 import (
@@ -34,7 +34,7 @@ type Matching struct {
 	Sets   []Set
 }
 
-// ErrNone says that a graph has no perfect matching.
+// ErrNone means that a graph has no perfect matching.
 var ErrNone = errors.New("matching: the graph has no perfect matching")
 
 const (
@@ -85,7 +85,7 @@ type event struct {
 func sooner(a, b event) bool { return a.at < b.at }
 
 // Perfect returns a perfect matching of least weight of a graph with n vertices. It returns
-// ErrNone if there is none, and the cause of ctx if that ends.
+// ErrNone if there is none, and the cause of ctx if ctx ends.
 func Perfect(ctx context.Context, n int, edges []Edge) (*Matching, error) {
 	s := &search{adj: make([][]arc, n), mate: make([]int32, n), outer: make([]int32, n), potential: make([]int64, n)}
 	for _, e := range edges {

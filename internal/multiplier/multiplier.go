@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Check returns an error that begins with who unless all multipliers are finite
-// and, but for those of equalities, ≥ 0. equal nil means no equality.
+// Check returns an error that begins with who unless all multipliers are finite and, except
+// for equalities, ≥ 0. A nil equal means no equality.
 func Check(who string, lambda []float64, equal []bool) error {
 	for j, v := range lambda {
 		if equal != nil && equal[j] {
@@ -26,10 +26,10 @@ func Check(who string, lambda []float64, equal []bool) error {
 	return nil
 }
 
-// Range completes the fields Start and Max of a configuration for n multipliers:
-// it returns a copy of start, zeros if that is nil, and the bound, +Inf if it
-// is nil. Multipliers of equalities (equal nil means none) are between −most and
-// most. The error begins with who, the configuration.
+// Range completes the fields Start and Max of a configuration for n multipliers. It returns
+// a copy of start, or zeros if start is nil, and the bound, or +Inf if there is none.
+// Multipliers of equalities (none if equal is nil) are between −most and most. The error
+// begins with who, the configuration.
 func Range(who string, n int, start []float64, bound *float64, equal []bool) ([]float64, float64, error) {
 	most := math.Inf(1)
 	if bound != nil {

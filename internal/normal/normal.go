@@ -1,4 +1,4 @@
-// Package normal generates normal numbers.
+// Package normal generates normally distributed random numbers.
 package normal
 
 import (
@@ -8,11 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Fill fills dst with independent standard normal numbers, by the polar method of
-// Marsaglia and Bray 1964 from the halves of words as signed fractions: only a
-// logarithm and a square root, so the same bits everywhere. It takes about 1.3 words
-// per pair. For an odd dst it discards half of the last pair, as nothing is kept
-// between calls.
+// Fill fills dst with independent standard normal numbers, by the polar method of Marsaglia
+// and Bray 1964, with the halves of words as signed fractions. It needs only a logarithm
+// and a square root, so the results are the same bits everywhere. It takes about 1.3 words
+// per pair. For an odd dst it discards half of the last pair, as nothing is kept between
+// calls.
 func Fill(dst []float32, src rand.Source) {
 	for len(dst) > few {
 		n := min(len(dst), 2*points)

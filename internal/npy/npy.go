@@ -206,7 +206,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// Element is what an array can hold.
+// Element is the type of an array's elements.
 type Element interface{ float32 | float64 | int32 }
 
 // chunk is the number of elements converted at a time: large enough that calls

@@ -1,7 +1,7 @@
-// Package padded makes values that share no cache line with others. What one
-// goroutine writes all the time belongs there if another works at the same time: small
-// values made one after another lie side by side, and cores that write to the same
-// line wait for each other.
+// Package padded allocates values that share no cache line with others. Use it for values
+// that one goroutine writes frequently while others work: small values allocated one after
+// the other lie side by side, and cores that write to the same cache line wait for each
+// other.
 package padded
 
 import "unsafe"

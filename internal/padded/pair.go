@@ -1,19 +1,19 @@
 package padded
 
-// Pair holds the same of every chain of a block twice: for the current states, and for
-// those that were loaded last, which may become current.
+// Pair holds data of every chain of a block twice: for the current states, and for the
+// states loaded last, which may become current.
 type Pair[T any] struct {
 	Now, Next []T
 	each      int // entries of a chain
 }
 
-// NewPair returns a pair of zeros for chains with so many entries each.
+// NewPair returns a pair of zeros for the given number of chains and of entries per chain.
 func NewPair[T any](chains, each int) Pair[T] {
 	return Pair[T]{Make[T](chains * each), Make[T](chains * each), each}
 }
 
-// Accept makes what was loaded for the chains lo … hi−1 current. Next is undefined for them
-// until they are loaded again.
+// Accept makes the loaded data of the chains lo … hi−1 current. Next is undefined for these
+// chains until they are loaded again.
 func (p *Pair[T]) Accept(lo, hi int) {
 	from, to := lo*p.each, hi*p.each
 	if to-from == len(p.Now) {
@@ -23,7 +23,7 @@ func (p *Pair[T]) Accept(lo, hi int) {
 	copy(p.Now[from:to], p.Next[from:to])
 }
 
-// Chain returns what there is of chain s, loaded or current.
+// Chain returns the data of chain s, loaded or current.
 func (p *Pair[T]) Chain(s int, loaded bool) []T {
 	if loaded {
 		return p.Next[s*p.each : (s+1)*p.each]

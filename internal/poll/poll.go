@@ -6,9 +6,9 @@ import (
 	"runtime"
 )
 
-// Err returns ctx.Err(). Under WebAssembly all goroutines share one thread that
-// nothing interrupts, so a timer of a deadline fires only when the running goroutine
-// yields: there Err yields first. Elsewhere it is ctx.Err() alone, inlined.
+// Err returns ctx.Err(). Under WebAssembly all goroutines share one thread without
+// preemption, so the timer of a deadline fires only when the running goroutine yields;
+// there, Err yields first. On other systems it is just ctx.Err(), inlined.
 func Err(ctx context.Context) error {
 	if runtime.GOARCH == "wasm" {
 		runtime.Gosched()
@@ -21,7 +21,7 @@ func Err(ctx context.Context) error {
 // noticed long before a user would.
 const Every = 1 << 16
 
-// Meter counts work and polls a context now and then. The zero value and nil have no
+// Meter counts work and polls a context from time to time. The zero value and nil have no
 // context and never end.
 type Meter struct {
 	ctx  context.Context
@@ -32,7 +32,7 @@ type Meter struct {
 // Watch makes m poll ctx from now on.
 func (m *Meter) Watch(ctx context.Context) { *m = Meter{ctx: ctx} }
 
-// Unwatch makes m poll nothing any more.
+// Unwatch makes m stop polling.
 func (m *Meter) Unwatch() { *m = Meter{} }
 
 // Context returns the context that m polls, nil if there is none.
@@ -68,7 +68,7 @@ func (m *Meter) Poll() error {
 	return m.Err()
 }
 
-// Err returns what the last poll found: once a context has ended it is never nil.
+// Err returns the result of the last poll. Once that was an error, it is never nil again.
 func (m *Meter) Err() error {
 	if m == nil {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 )
 
-// Burst runs numbered jobs on its caller and goroutines. Like a [Pool] it allocates
-// nothing while it works. It needs no Stop: its goroutines end if there is no call for
-// the time linger. Waking a processor may take a tenth of a millisecond.
+// Burst runs numbered jobs on the calling goroutine and helpers. Like a [Pool] it allocates
+// nothing while it works. It needs no Stop: its goroutines end if there is no call for the
+// duration linger. Waking a processor may take a tenth of a millisecond.
 type Burst struct {
 	do    func(worker, job int)
 	jobs  int64

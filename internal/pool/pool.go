@@ -90,8 +90,8 @@ func (c *Pool) one(worker, job int) (last bool) {
 	return last
 }
 
-// Stop ends the helpers and waits for them: one that wakes late must not meet
-// the next run.
+// Stop ends the helpers and waits for them, so that a helper that wakes late does not
+// interfere with the next run.
 func (c *Pool) Stop() {
 	if c.wake != nil {
 		close(c.wake)
@@ -100,8 +100,8 @@ func (c *Pool) Stop() {
 	}
 }
 
-// Each calls do for the jobs from … to−1 and returns when all are done. The
-// results must not depend on the worker.
+// Each calls do for the jobs from … to−1 and returns when all are done. The results must
+// not depend on which worker runs a job.
 //
 // If a job panics, those that have not begun are skipped, and Each panics with the
 // first panic as a *[Panic]; the pool stays usable.
@@ -208,8 +208,8 @@ func repanic() {
 	}
 }
 
-// Throw panics as a pool does after a job has panicked with v, the value that its
-// caller has recovered.
+// Throw panics as a pool does after a job has panicked; v is the value that the caller of
+// Throw has recovered.
 func Throw(v any) { panic(panicked(v).panicked) }
 
 // ending is how a job ended that did not return.

@@ -11,14 +11,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Claims compares what a model claims beyond its energy with its energies, where the
-// state x changes at one random site or two: single-site differences, what they become
-// after a change, energies that tables report, sites without an edge, and the formulas of
-// tori, matchings, pairs, clamps and layers. The error names the claim, the sites and
-// both values. A claim is wrong if it is off by more than float32 rounds.
+// Claims compares what a model claims beyond its energy with its energies, after changes of
+// the state x at one or two random sites: single-site differences and their updates after a
+// change, energies reported by tables, sites without an edge, and the formulas of tori,
+// matchings, pairs, clamps and layers. The error names the claim, the sites and both
+// values. A claim is wrong if it is off by more than float32 rounding.
 //
-// It costs some ten energies, and a table if the model keeps one. It draws from its own
-// stream and changes nothing. Once ctx has ended it returns nil.
+// It costs about ten energies, and a table if the model keeps one. It draws from its own
+// stream and does not modify x. Once ctx has ended it returns nil.
 func Claims(ctx context.Context, m energy.Model, x []int32, seed uint64) error {
 	sites, levels := m.Shape()
 	if levels < 2 {

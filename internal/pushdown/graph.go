@@ -40,8 +40,8 @@ func (g *Graph) Size() (states, classes, edges int) {
 	return states, len(g.members), edges
 }
 
-// Accepts reports whether the tokens spell a text of the language, and padding
-// after it.
+// Accepts reports whether the tokens spell a text of the language, possibly followed by
+// padding.
 func (g *Graph) Accepts(x []int32) bool {
 	c, ended := g.m.Begin(), false
 	for _, t := range x {
@@ -65,7 +65,7 @@ func (g *Graph) Accepts(x []int32) bool {
 // Machine returns the machine that was lifted.
 func (g *Graph) Machine() *Machine { return g.m }
 
-// Vocabulary returns the vocabulary it was lifted to.
+// Vocabulary returns the vocabulary to which the machine was lifted.
 func (g *Graph) Vocabulary() *Vocabulary { return g.v }
 
 // Spells reports whether a token is alive somewhere and is not padding.
@@ -200,8 +200,8 @@ func (g *Graph) enter(need []bool, lv int32, k int, next, called [][]bool) {
 	}
 }
 
-// Count returns the number of sequences of the given length whose tokens may all stand at
-// their sites. The error is the cause of the context.
+// Count returns the number of sequences of the given length whose tokens are all allowed at
+// their sites. The error is the context's cause.
 func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token int32) bool) (*big.Int, error) {
 	f := newFilter[*big.Int, algebra.Counts](g, sites)
 	f.meter = new(poll.Meter)
@@ -230,8 +230,7 @@ func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token i
 	return n, f.meter.Err()
 }
 
-// Cells returns the largest number of sums of spans that a runner for the given length
-// keeps.
+// Cells returns the largest number of span sums that a runner for the given length keeps.
 func (g *Graph) Cells(sites int) int {
 	n := 0
 	for _, s := range g.order {

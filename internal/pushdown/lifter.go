@@ -240,7 +240,7 @@ func (l *lifter) number(o outcome) int32 {
 	return i
 }
 
-// Lift converts m, which has passed [Machine.Check], to the tokens of v. The error is
+// Lift converts m, which must have passed [Machine.Check], to the tokens of v. The error is
 // that of ctx or a [*constraint.LimitError].
 func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 	l := newLifter(m, v)
@@ -300,8 +300,8 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	return g, meter.Poll()
 }
 
-// Vocabulary is the text of every token, sorted once for any number of lifts.
-// It is immutable.
+// Vocabulary holds the text of every token, sorted once for any number of lifts. It is
+// immutable.
 type Vocabulary struct {
 	Tokens []string
 	Pad    []int32 // tokens that may follow an accepted text, and only each other
@@ -311,8 +311,8 @@ type Vocabulary struct {
 	upto   []int32 // where those of a token end
 }
 
-// Prepare sorts the tokens for which spells holds (nil: all). Those of pad must
-// not be among them. The slices are kept.
+// Prepare sorts the tokens for which spells is true (all tokens if it is nil). Tokens in
+// pad must not be among them. The slices are kept.
 func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 	v := &Vocabulary{Tokens: tokens, Pad: pad}
 	for t := range tokens {

@@ -2,14 +2,14 @@ package pushdown
 
 import "fmt"
 
-// Kind is what a state does with a byte.
+// Kind tells what a state does with a byte.
 type Kind uint8
 
 const (
 	Dead   Kind = iota
-	Inside      // go on at To
-	Call        // push Symbol, go on at To, in another level
-	Return      // pop γ, go on at Resume[γ][Symbol]
+	Inside      // continue at To
+	Call        // push Symbol, continue at To, in another level
+	Return      // pop γ, continue at Resume[γ][Symbol]
 )
 
 // Move is one entry of a machine's table.
@@ -19,9 +19,8 @@ type Move struct {
 	To     int32
 }
 
-// Machine is a deterministic pushdown automaton over bytes without ε-moves. It
-// accepts a text that leaves it at the bottom of its stack in an Accept state.
-// It is immutable.
+// Machine is a deterministic pushdown automaton over bytes without ε-moves. It accepts a
+// text if the run ends in an Accept state with an empty stack. It is immutable.
 type Machine struct {
 	// Class[b] < Classes is the column of byte b.
 	Class   [256]uint8
@@ -98,8 +97,8 @@ type Config struct {
 // Begin returns the configuration before the first byte.
 func (m *Machine) Begin() Config { return Config{State: m.Start} }
 
-// Read reads text from c, whose Stack it may overwrite, and reports whether the
-// run is alive after it.
+// Read reads text starting in c, whose Stack it may overwrite, and reports whether the run
+// is still alive.
 func (m *Machine) Read(c Config, text string) (Config, bool) {
 	for i := range len(text) {
 		a := m.move(c.State, text[i])

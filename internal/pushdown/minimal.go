@@ -9,10 +9,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Minimal returns a machine for the same language without states that are not reached or
-// from which no run ends, and without equivalent states of a level, symbols of calls or
-// symbols of returns, nil if the language is empty. m must have passed [Machine.Check]. It takes O(n log n) for n
-// entries of its tables. The error is the cause of the context.
+// Minimal returns a machine for the same language, or nil if the language is empty. It
+// removes states that are unreachable or from which no run ends, and merges equivalent
+// states of a level, symbols of calls and symbols of returns. m must have passed
+// [Machine.Check]. It takes O(n log n) for n entries of its tables. The error is the
+// context's cause.
 func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

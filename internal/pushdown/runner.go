@@ -61,11 +61,11 @@ func NewRunner(g *Graph, sites, levels int) *Runner {
 	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites, least: aheadLeast}
 }
 
-// Watch makes later calls, except Draw, fail with the cause of ctx once that has ended.
+// Watch makes later calls, except Draw, fail with the cause of ctx once ctx has ended.
 // After such an error r holds no sums.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
-// Unwatch stops what Watch began.
+// Unwatch undoes Watch.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
 // Filter sums the weights exp(Σ_i v[i,x_i]) of the language and returns the log
@@ -269,9 +269,9 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Nu
 	return algebra.Exp(top).Times(algebra.Number{M: s})
 }
 
-// Best stores in x the sequence of the language with the greatest sum of weight(i, x_i)
-// and returns the sum; among equals it takes the first in the order of the automaton.
-// weight is called once for every token of every class, site by site.
+// Best stores in x the sequence of the language with the greatest sum of weight(i, x_i) and
+// returns the sum; of several it takes the first in the order of the automaton. weight is
+// called once for every token of every class, site by site.
 func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (float64, error) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	if r.best == nil {

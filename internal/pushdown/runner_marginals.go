@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Marginals stores in dst (sites × levels) the log-probabilities log P(x_i = t) of the
-// last Filter, −Inf for what cannot occur. It fails only if a context is watched.
+// Marginals stores in dst (sites × levels) the log-probabilities log P(x_i = t) of the last
+// Filter, or −Inf for tokens that cannot occur. It can fail only if a context is watched.
 func (r *Runner) Marginals(dst []float64) error {
 	check.Len("pushdown", "dst", len(dst), r.sites*r.levels)
 	r.mustFilter()

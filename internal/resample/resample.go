@@ -44,8 +44,8 @@ func Systematic(count []int, w []float64, u float64) {
 	count[last] += n - k // points lost to rounding at the very end
 }
 
-// ByWeight returns the index in whose share of the cumulative weights e^w the point u in
-// [0, 1) falls.
+// ByWeight returns the index whose share of the cumulative weights e^w contains the point u
+// in [0, 1).
 func ByWeight(w []float64, u float64) int {
 	top, sum, _ := Moments(w)
 	goal := float64(u * sum)
@@ -61,8 +61,8 @@ func ByWeight(w []float64, u float64) int {
 	return last
 }
 
-// LeastCap returns the log of the least c with Σ(W−c)₊ ≤ share·ΣW, given the logarithms of
-// W, at least one of them finite, and share in (0, 1).
+// LeastCap returns the log of the least c with Σ(W−c)₊ ≤ share·ΣW. w holds the logarithms
+// of W, of which at least one must be finite, and share is in (0, 1).
 func LeastCap(logW []float64, share float64) float64 {
 	w := slices.Sorted(slices.Values(logW))
 	top, total := w[len(w)-1], 0.0

@@ -34,15 +34,15 @@ func (s *Pool[T]) Get(n int) *[]T {
 // Put takes a buffer back.
 func (s *Pool[T]) Put(b *[]T) { s.pool.Put(b) }
 
-// Stock lends values that are expensive to make, and keeps all returned ones. The zero
-// value is empty. It is safe for concurrent use.
+// Stock lends values that are expensive to make, and keeps all values that are returned.
+// The zero value is empty. It is safe for concurrent use.
 type Stock[T any] struct {
 	mu   sync.Mutex
 	idle []*T
 }
 
-// Take returns a value that nobody else holds: a returned one, as its last user left it,
-// or one from fresh.
+// Take returns a value that is not in use: a returned one, as its last user left it, or a
+// new one from fresh.
 func (s *Stock[T]) Take(fresh func() *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -79,8 +79,8 @@ func (m *Model) Pairs(free []bool) *Pairs {
 	return p
 }
 
-// Forest is the plan of a forest of pairs: messages are odds. It is immutable. Loops over it
-// do not branch, as levels are as good as random.
+// Forest is the plan of a forest of pairs, with odds as messages. It is immutable. Loops
+// over it avoid branches, since levels are practically random.
 type Forest struct {
 	links []link // of the sites, children first
 	field []float64
@@ -153,9 +153,9 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	}
 }
 
-// Draw stores in x the levels of the forest, drawn by the odds of a whole Forward. Site k in
-// reverse order takes u[k], a number in [0, 1). It returns the number of sites whose level
-// changed.
+// Draw stores in x the levels of the forest, drawn with the odds of a completed Forward.
+// Site k in reverse order takes u[k], a number in [0, 1). It returns the number of sites
+// whose level changed.
 func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 	n := len(f.links)
 	odds, u = odds[:n], u[:n]

@@ -26,7 +26,7 @@ const (
 	logarithmic             // logarithms of weights
 )
 
-// Run holds messages of one plan at a time. It belongs to one goroutine.
+// Run holds the messages of one plan at a time. It must be used by one goroutine at a time.
 type Run struct {
 	messages, tables []float64
 	low, high        []int     // linear: exponents that bound those of a message
@@ -52,14 +52,14 @@ func NewRun(plans []*Plan) *Run {
 	}
 }
 
-// Begin forgets a Forward that was stopped.
+// Begin discards a Forward that was stopped.
 func (r *Run) Begin() { r.at = 0 }
 
 // Forward computes the messages for sums, given the levels x of the sites outside the set.
-// It calls stop, unless that is nil, with the entries computed; once that returns true,
-// Forward returns false, and the next call goes on there.
+// It calls stop, unless stop is nil, with the number of entries computed. If stop returns
+// true, Forward returns false, and the next call continues there.
 //
-// Where linear space does not hold the products, it begins again with logarithms.
+// If the products are out of range in linear space, it starts again with logarithms.
 func (r *Run) Forward(p *Plan, x []int32, stop func(work int) bool) (done bool) {
 	if r.at == 0 {
 		r.mode = linear
@@ -332,9 +332,9 @@ func (r *Run) conditional(p *Plan, b *bucket, x []int32) []float64 {
 	return w
 }
 
-// Draw stores in x the levels of the set, drawn given those outside after a whole Forward.
-// Site k in reverse order of elimination takes u[k], a number in [0, 1). It returns the
-// number of sites whose level changed.
+// Draw stores in x the levels of the set, drawn given the levels outside, after a completed
+// Forward. Site k in reverse order of elimination takes u[k], a number in [0, 1). It
+// returns the number of sites whose level changed.
 func (r *Run) Draw(p *Plan, x []int32, u []float64) (moved int) {
 	for k := len(p.buckets) - 1; k >= 0; k-- {
 		b := &p.buckets[k]

@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// List is a finite list of states with f0 and n inequalities g ≤ 0 each. It keeps
-// scratch: it belongs to one goroutine.
+// List is a finite list of states with f0 and n inequalities g ≤ 0 each. It keeps scratch
+// and must be used by one goroutine at a time.
 type List struct {
 	beta float64
 	n    int
@@ -24,8 +24,8 @@ type List struct {
 	depth  int // of questions within questions, see limit
 }
 
-// New returns an empty list; free marks the multipliers of equalities, which have
-// either sign, nil none.
+// New returns an empty list. free marks the multipliers of equalities, which may have
+// either sign; nil means none.
 func New(beta float64, n int, free []bool) *List { return &List{beta: beta, n: n, free: free} }
 
 // Append adds a state; numbers must be finite.
@@ -225,8 +225,8 @@ func (t *List) infeasible(u []float64) *Optimum {
 // million terms.
 const rounding = 1e-10
 
-// Positive returns the margin of a combination of inequalities whose terms go up to
-// largest, 0 if it may be a rounding error.
+// Positive returns the margin of a combination of inequalities whose terms are at most
+// largest, or 0 if the margin may be a rounding error.
 func Positive(margin, largest float64) float64 {
 	if margin > rounding*largest {
 		return margin

@@ -17,14 +17,14 @@ const Target = 0.574
 //
 //	log α ← log α + γ_n (mean acceptance of the block − target),  γ_n = (1 + n/50)^(−0.6),
 //
-// and, once warm-up is over, the average of log α over its second half (Polyak and
-// Juditsky 1992). The gain is 1 at first, so that any start in [1e−3, 1e3] converges
-// within some tens of steps; the exponent lies in (½, 1] as convergence requires.
+// and, once warm-up is over, the average of log α over its second half (Polyak and Juditsky
+// 1992). The gain is initially 1, so any start in [1e−3, 1e3] converges within some tens of
+// steps; the exponent lies in (½, 1], as convergence requires.
 //
-// A proposal that changes nothing is accepted whatever the step size. If the share of
-// such proposals alone exceeds the target, no step size gives the target as the mean over
-// all, and α would run to its bound. So they are left out while their share over the last
-// 50 or so steps is that high.
+// A proposal that changes nothing is accepted whatever the step size. If the share of such
+// proposals alone exceeds the target, no step size attains the target as the mean over all
+// proposals, and α would run to its bound. They are therefore ignored while their share
+// over about the last 50 steps is that high.
 type Tuner struct {
 	target    float64
 	logAlpha  float64
@@ -72,8 +72,8 @@ func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 // nothing, and the acceptance rate carries no more information about α.
 var minLogAlpha, maxLogAlpha = simd.Log(1e-4), simd.Log(1e4)
 
-// New returns a tuner that starts at step size alpha; target 0 means [Target]. It is an
-// error if the target is not within (0, 1); the message begins with who, such as
+// New returns a tuner that starts at step size alpha; target 0 means [Target]. It returns
+// an error if the target is not within (0, 1); the message begins with who, such as
 // "sampler: DMALA".
 func New(who string, alpha, target float64) (*Tuner, error) {
 	if target == 0 {
@@ -85,8 +85,8 @@ func New(who string, alpha, target float64) (*Tuner, error) {
 	return &Tuner{target: target, logAlpha: simd.Log(alpha)}, nil
 }
 
-// Start returns the step size that a method starts with: alpha, which is then fixed, with a
-// nil tuner, or, if that is 0, usual with a tuner. See [New] for the error.
+// Start returns the initial step size of a method: alpha, which is then fixed, with a nil
+// tuner or, if alpha is 0, usual, with a tuner. See [New] for the error.
 func Start(who string, alpha, usual, target float64) (float64, *Tuner, error) {
 	if alpha != 0 {
 		return alpha, nil, nil
@@ -142,8 +142,8 @@ func (t *Tuner) Bound() int {
 // because what is kept is the average of a walk along the bound.
 const near = 0.7
 
-// Warning returns a sentence about a step size alpha at its bound, empty if it is at none
-// or t is nil.
+// Warning returns a sentence about a step size alpha at its bound, or "" if it is not at a
+// bound or t is nil.
 func (t *Tuner) Warning(alpha float64) string {
 	if t == nil {
 		return ""
@@ -157,7 +157,7 @@ func (t *Tuner) Warning(alpha float64) string {
 	return ""
 }
 
-// Fields goes through the state of the tuner.
+// Fields reads or writes the state of the tuner.
 func (t *Tuner) Fields(f *wire.Fields) {
 	for _, v := range []*float64{&t.logAlpha, &t.sum, &t.still} {
 		f.Float64(v)
@@ -167,6 +167,5 @@ func (t *Tuner) Fields(f *wire.Fields) {
 // Goal returns the mean acceptance probability that the tuner aims at.
 func (t *Tuner) Goal() float64 { return t.target }
 
-// Set moves the step size to alpha, for a caller that holds it within bounds of
-// its own.
+// Set sets the step size to alpha, for callers with their own bounds.
 func (t *Tuner) Set(alpha float64) { t.logAlpha = simd.Log(alpha) }

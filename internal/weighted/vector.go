@@ -2,7 +2,7 @@
 // be infinite.
 package weighted
 
-// Add adds c·b to a; where a is infinite it stays so.
+// Add adds c·b to a. Infinite entries of a stay as they are.
 func Add[T float32 | float64](a, b []T, c float64) {
 	for len(a) >= 4 && len(b) >= 4 { // four at a time, while all sums are finite
 		p, q, r, s := plus(a[0], b[0], c), plus(a[1], b[1], c), plus(a[2], b[2], c), plus(a[3], b[3], c)
@@ -38,7 +38,7 @@ func Scale[T float32 | float64](v []T, c float64) {
 	}
 }
 
-// Dot returns Σ a_j b_j, 0·b being 0 whatever b is.
+// Dot returns Σ a_j b_j, where 0·b is 0 whatever b is.
 func Dot(a, b []float64) float64 {
 	sum := 0.0
 	for j, v := range a {

@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// ErrShort is the error for a checkpoint that ends too early.
+// ErrShort means that a checkpoint ends too early.
 var ErrShort = errors.New("the checkpoint is too short for its shape")
 
 // The writers append to b. Lengths are not written: the reader knows them.
@@ -107,8 +107,8 @@ func ReadEnd(b []byte) error {
 	return nil
 }
 
-// Empty reports whether a part appends nothing as it is: what is kept elsewhere must be
-// made anew when it is read.
+// Empty reports whether a part currently appends nothing. What is kept elsewhere must then
+// be rebuilt when the part is read.
 func Empty(part encoding.BinaryAppender) bool {
 	b, err := part.AppendBinary(nil)
 	return err == nil && len(b) == 0

@@ -7,9 +7,10 @@ import (
 	"math"
 )
 
-// Fields appends the fields of a state to a checkpoint, or reads them from one by the
-// same calls in the same order, so that writing and reading cannot disagree. After an
-// error it does nothing more; discard what it has read.
+// Fields appends the fields of a state to a checkpoint, or reads them by the same calls in
+// the same order, so that writing and reading cannot disagree. After an error it does
+// nothing more; discard what it has read. In the docs of the methods, "goes through" means
+// "appends or reads".
 type Fields struct {
 	body    []byte
 	reading bool
@@ -22,14 +23,14 @@ func Appending(body []byte) *Fields { return &Fields{body: body} }
 // Reading returns Fields that read body.
 func Reading(body []byte) *Fields { return &Fields{body: body, reading: true} }
 
-// Reading reports whether fields are read: only then need they be checked.
+// Reading reports whether fields are being read; only then must they be checked.
 func (f *Fields) Reading() bool { return f.reading && f.err == nil }
 
 // Rest returns what was appended, or what is left to read.
 func (f *Fields) Rest() ([]byte, error) { return f.body, f.err }
 
-// Fail notes that what was read is wrong. It does nothing where fields are appended, after
-// another error, and if err is nil.
+// Fail records an error in what was read. It does nothing if fields are being appended,
+// after another error, or if err is nil.
 func (f *Fields) Fail(err error) {
 	if f.Reading() {
 		f.err = err
@@ -172,7 +173,7 @@ func (f *Fields) Text(what string, s *string) {
 	}
 }
 
-// Binary is what writes and reads itself.
+// Binary is implemented by values that encode and decode themselves.
 type Binary interface {
 	encoding.BinaryAppender
 	encoding.BinaryUnmarshaler

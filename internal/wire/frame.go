@@ -29,9 +29,9 @@ func Append(b []byte, magic string, body []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, crc64.Checksum(body, crcTable))
 }
 
-// Read reads one frame, and no more, and returns its body. It refuses another
-// magic, a body longer than limit and a checksum that does not match, and
-// allocates as data comes, so that a damaged length costs nothing.
+// Read reads one frame, and no more, and returns its body. It rejects a wrong magic, a body
+// longer than limit and a checksum that does not match. It allocates memory only as data
+// arrives, so a damaged length costs nothing.
 func Read(r io.Reader, magic string, limit uint64) ([]byte, error) {
 	head := make([]byte, len(magic)+8)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -59,7 +59,7 @@ func Read(r io.Reader, magic string, limit uint64) ([]byte, error) {
 	return body, nil
 }
 
-// Body returns the body of the frame that is all of b, as a part of b.
+// Body returns the body of the frame that makes up all of b, as a subslice of b.
 func Body(b []byte, magic string) ([]byte, error) {
 	if len(b) < len(magic)+8 || string(b[:len(magic)]) != magic {
 		return nil, fmt.Errorf("it begins with %q, want %q and a length", b[:min(len(b), len(magic))], magic)

@@ -116,22 +116,22 @@ func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint, the buffer and the optimiser included: a trainer built with
-// the same arguments that loads it continues with the same bits. It makes one prediction
-// of the teacher, to identify it.
+// Save writes a checkpoint, which includes the buffer and the optimiser. A trainer built
+// with the same arguments can load the checkpoint and continues bit for bit. Save asks the
+// teacher for one prediction, which identifies the teacher.
 func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 
-// Load reads what Save wrote, into a trainer built with the same arguments; only Workers
-// and Checkpoint may differ. The error names the first setting that differs, or states
-// what is wrong with the checkpoint; the trainer is then unchanged.
+// Load restores a checkpoint written by Save into a trainer built with the same arguments.
+// Only Workers and Checkpoint may differ. The error names the first setting that differs,
+// or states what is wrong with the checkpoint. On an error the trainer is unchanged.
 func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path so that no failure loses both the new
-// checkpoint and the one before, which stays as path.old.
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so
+// that no failure loses both.
 func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
-// damaged, it restores the generation before it, path.old.
+// LoadFile restores a checkpoint written by SaveFile, as Load does. If the file path is
+// missing or damaged, it restores the previous checkpoint, path.old.
 func (t *Trainer) LoadFile(ctx context.Context, path string) error { return t.life.LoadFile(ctx, path) }
 
 // fields goes through frame i of the state.

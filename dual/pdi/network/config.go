@@ -12,53 +12,55 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Config holds the settings of a [Trainer]. The zero value of each field but Rounds is
-// the recommended setting.
+// Config holds the settings of a [Trainer]. Rounds must be set; the zero value of every
+// other field is the recommended setting.
 type Config struct {
-	// Rounds is the length of the whole training. In each round the buffer is filled
-	// by reverse diffusions, and then PerRound batches (0: 128) are learned from it.
+	// Rounds is the length of the whole training. Each round fills the buffer by reverse
+	// diffusions and then trains on PerRound batches from it (0 means 128).
 	Rounds, PerRound int
 
-	// Bounds are the problems along whose dual paths the network learns: the
-	// violations of problem b are those of the teacher plus Bounds[b], one number per
-	// inequality. nil means the teacher's own, one row of zeros.
+	// Bounds are the problems along whose dual paths the network is trained. The violations
+	// of problem b are those of the teacher plus Bounds[b], one number per inequality. nil
+	// means one row of zeros, the teacher's own problem.
 	Bounds [][]float64
 
-	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et
-	// al. 2026, Algorithm 3). There is one λ, 0 at first. Every round runs its diffusions
-	// at this λ, moves it by the violations of their samples, and has the teacher predict
-	// at the new λ. λ is no input of the network, which is valid only at the λ of the
-	// last round ([Trainer.Lambda]) and for one of Bounds. Use a rule for the means of
-	// samples here, such as [dual.Auto].
+	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al.
+	// 2026, Algorithm 3). There is one λ, 0 at first. Every round runs its diffusions at
+	// this λ, moves λ by the violations of their samples, and has the teacher predict at
+	// the new λ. λ is not an input of the network, so the network is valid only at the λ of
+	// the last round ([Trainer.Lambda]) and for one of Bounds. Use a rule for sample means
+	// here, such as [dual.Auto].
 	Dual dual.Rule
 
 	// Inference holds the settings of the primal–dual inference along whose paths the
-	// network learns: those that the network will be used with. Domain must be nil there and
-	// Fixed false, and Scarce has no effect. Without a Max multipliers stay below a multiple
-	// of the largest that the first round met. Paths have fewer steps than a run, so that a
-	// constant step of a rule should be larger in proportion.
+	// network is trained. They should be those with which the network will be used. Domain
+	// must be nil, Fixed must be false, and Scarce has no effect. If Max is nil,
+	// multipliers stay below a multiple of the largest one in the first round. Paths have
+	// fewer steps than a run, so a rule's constant step should be proportionally larger.
 	Inference pdi.Config
 
-	// Width, Blocks and Cond are the shape of the network (0: 128, 2 and 64).
+	// Width, Blocks and Cond are the shape of the network; 0 means 128, 2 and 64,
+	// respectively.
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the
 	// distribution without bounds, one number per coordinate or one for all; nil means 0
-	// and 1. The network learns the difference between a prediction and that of the
-	// Gaussian, clipped to six posterior standard deviations, since Monte Carlo
-	// predictions at high noise are unbounded.
+	// and 1. The network learns the difference between the teacher's prediction and the
+	// Gaussian's. The difference is clipped to six posterior standard deviations, since
+	// Monte Carlo predictions at high noise are unbounded.
 	Center, Spread []float64
 
-	// Domain, if not nil, projects the predictions of the teacher and those in the
+	// Domain, if not nil, projects the teacher's predictions and the predictions in the
 	// diffusions, as in pdi.Config.
 	Domain func(x []float32)
 
-	// Chains and Path are the number of samples and of steps of a diffusion (0: 64 and
-	// 32). A round has two for each of Bounds, and the network learns from all states.
+	// Chains is the number of samples of a diffusion and Path its number of steps; 0 means
+	// 64 and 32. A round runs two diffusions for each of Bounds, and the network is trained
+	// on all their states.
 	Chains, Path int
 
-	// Train holds the settings of the optimiser that learns from the buffer. Its Steps
-	// are Rounds × PerRound, and may be left 0. Its Checkpoint must be left 0 too.
+	// Train holds the settings of the optimiser. Train.Steps must be Rounds × PerRound or
+	// 0, and Train.Checkpoint must be its zero value.
 	Train train.Config
 
 	// Checkpoint, if it has a Path, saves the whole training there as SaveFile does: at

@@ -13,10 +13,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Predictor is a trained network as a [pdi.Predictor]; it draws nothing. It keeps scratch
-// and computes violations with its teacher: it belongs to one goroutine. Predictions do
-// not depend on the number of workers, nor on what else is predicted at the same time;
-// they are reproducible per dispatch level of the processor.
+// Predictor is a trained network as a deterministic [pdi.Predictor]. It keeps scratch and
+// computes violations with its teacher, so it must be used by one goroutine at a time.
+// Predictions do not depend on the number of workers or on what else is predicted in the
+// same call. They are reproducible for a given dispatch level of the processor.
 type Predictor struct {
 	teacher pdi.Predictor
 	shift   []float64
@@ -66,7 +66,7 @@ func (p *Predictor) Len() int { return p.teacher.Len() }
 // Beta returns the temperature of the teacher.
 func (p *Predictor) Beta() float64 { return p.teacher.Beta() }
 
-// Violation stores the violations of the teacher plus the bound of the predictor.
+// Violation stores the teacher's violations plus the predictor's bounds.
 func (p *Predictor) Violation(g []float64, x []float32) {
 	p.teacher.Violation(g, x)
 	for i := range g {
@@ -74,7 +74,7 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 	}
 }
 
-// Rows returns the rows of the teacher at the predictor's bounds.
+// Rows returns the teacher's rows with the predictor's bounds.
 func (p *Predictor) Rows() []dual.Row {
 	rows := make([]dual.Row, p.Len())
 	if d, ok := p.teacher.(dual.Described); ok {
@@ -92,10 +92,10 @@ func (p *Predictor) Rows() []dual.Row {
 
 var _ pdi.Ranged = (*Predictor)(nil)
 
-// Outside returns an error that names the first multiplier beyond the range of the
-// training, and the factor by which it is beyond, or nil if there is none.
-// Predictions beyond the range are extrapolated. After dual training every λ but
-// Trainer.Lambda is outside. Warning of pdi.Denoiser uses it.
+// Outside returns an error that names the first multiplier outside the range of the
+// training, and the factor by which it exceeds the range, or nil if there is none.
+// Predictions outside the range are extrapolations. After dual training every λ except
+// Trainer.Lambda is outside. pdi.Denoiser.Warning calls Outside.
 func (p *Predictor) Outside(lambda []float64) error {
 	check.Len("network", "lambda", len(lambda), len(p.most))
 	for j, l := range lambda {
@@ -109,9 +109,9 @@ func (p *Predictor) Outside(lambda []float64) error {
 	return nil
 }
 
-// Predict implements [pdi.Predictor]; src is not read. The error names a multiplier that
-// is not finite and ≥ 0, or a state whose prediction is NaN or infinite. It panics where
-// lengths do not fit or an entry of alpha is not in 0 … 1.
+// Predict implements [pdi.Predictor]; src is not read. The error names a multiplier that is
+// not finite and ≥ 0, or a state whose prediction is NaN or infinite. It panics if the
+// lengths do not match or an entry of alpha is not in 0 … 1.
 func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
 	check.Len("network", "x", len(x), len(alpha)*p.Sites())
 	check.Len("network", "v", len(v), len(x))

@@ -15,16 +15,16 @@ import (
 )
 
 // Trainer trains one network. A round fills a buffer with states x_t, their noise levels,
-// their multipliers and the teacher's predictions, and then learns from it: see Config.
-// In the first round the teacher predicts in the diffusions, later the network does. A
-// share of the diffusions, which grows from 0 to 0.7 in the first half of the training,
-// is primal–dual inference for one of the bounds; the others stay at a λ drawn from
-// around the paths of such inference. The teacher predicts at multipliers that are moved
-// at random (by 30 %), so that the network also learns what lies around the paths.
-// Config.Dual selects a different training, with one λ.
+// their multipliers and the teacher's predictions, and then learns from it: see Config. The
+// diffusions use the teacher's predictions in the first round and the network's later. A
+// share of the diffusions, which grows from 0 to 0.7 in the first half of the training, is
+// primal–dual inference for one of the bounds; the others keep a fixed λ, drawn near the
+// paths of such inference. The teacher predicts at randomly perturbed multipliers (by 30
+// %), so the network also learns the surroundings of the paths. Config.Dual selects a
+// different training, with one λ.
 //
-// Training is deterministic, for any number of workers and however often it is
-// interrupted, if the teacher is. Methods must not be called concurrently.
+// If the teacher is deterministic, so is training, for any number of workers and however
+// often it is interrupted. Methods must not be called concurrently.
 type Trainer struct {
 	buffer *buffer
 	net    *neural.Transformer
@@ -32,8 +32,8 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer. It is an error if the teacher is nil or has no site, no
-// inequality or a temperature that is not positive and finite, or if a field of cfg is
+// New returns a trainer. It returns an error if the teacher is nil, has no sites, no
+// inequalities or a temperature that is not positive and finite, or if a field of cfg is
 // out of range.
 func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
@@ -70,19 +70,19 @@ func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, erro
 	return t, err
 }
 
-// Round returns the number of whole rounds.
+// Round returns the number of completed rounds.
 func (t *Trainer) Round() int { return t.train.Step() / t.buffer.cfg.PerRound }
 
-// Loss returns the mean squared error of the last batch, per coordinate and in
-// posterior variances of the Gaussian of Config; NaN before the first. What is left of
-// it at the end is mostly the noise of the teacher.
+// Loss returns the mean squared error of the last batch per coordinate, in units of the
+// posterior variance of the Gaussian in Config; NaN before the first batch. The loss at the
+// end is mostly the teacher's noise.
 func (t *Trainer) Loss() float64 { return t.train.Loss() }
 
-// Run makes n rounds, or fewer if ctx ends, whose error it then returns: another Run
-// continues from there with the same bits. Rounds beyond Config.Rounds train at the
-// lowest rate. Run stops with an error that names the round if the teacher returns one,
-// or if multipliers, violations or the loss are not finite; the weights are then those
-// before the step. A Run while another is under way is an error.
+// Run makes n rounds. If ctx ends, it returns the error of ctx, and another Run continues
+// bit for bit from there. Rounds beyond Config.Rounds train at the lowest rate. If the
+// teacher returns an error, or if multipliers, violations or the loss are not finite, Run
+// stops with an error that names the round; the weights are then those before the step.
+// Calling Run while another Run is in progress is an error.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error {
 		round := t.Round()
@@ -110,8 +110,8 @@ func (t *Trainer) fill(ctx context.Context, round int) error {
 }
 
 // Lambda returns the multipliers of dual training, the only ones for which the network is
-// valid: run it with pdi.Config{Fixed: true, Start: t.Lambda()}. It is nil without
-// Config.Dual.
+// valid: run it with pdi.Config{Fixed: true, Start: t.Lambda()}. It returns nil unless
+// Config.Dual is set.
 func (t *Trainer) Lambda() []float64 {
 	if t.buffer.tied == nil {
 		return nil
@@ -119,11 +119,12 @@ func (t *Trainer) Lambda() []float64 {
 	return slices.Clone(t.buffer.tied.lambda)
 }
 
-// Predictor returns the network as it is now, with the average of its weights, for the
-// violations of the teacher plus shift. shift need not be one of Config.Bounds; nil means
-// the teacher's own violations. After dual training shift must be the bound of
-// Config.Bounds, and nil means that. Errors: no round is done, a wrong length, a number
-// that is not finite or, after dual training, another bound.
+// Predictor returns the present network, with its averaged weights, for the violations of
+// the teacher plus shift. shift need not be one of Config.Bounds; nil means the teacher's
+// own violations. After dual training, shift must be the bound in Config.Bounds or nil,
+// which means that bound. Predictor returns an error if no round is complete, if shift has
+// the wrong length or a number that is not finite, or if it is another bound after dual
+// training.
 func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
 	b := t.buffer
 	own := make([]float64, b.teacher.Len())

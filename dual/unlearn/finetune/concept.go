@@ -12,16 +12,16 @@ import (
 
 // Concept is what a network should generate less of.
 type Concept[S energy.Site] struct {
-	Name string // in errors and reports; "" is its number
+	Name string // for errors and reports; "" means its number
 
-	// Has returns the part r(x) ∈ [0, 1] of the concept in a clean state: for most
-	// concepts 1 where x has it and 0 elsewhere. It may be nil if Tokens are given: 1
-	// where x has one of them. It must not keep x.
+	// Has returns the share r(x) ∈ [0, 1] of the concept in a clean state x: for most
+	// concepts 1 if x has the concept and 0 otherwise. It may be nil if Tokens are given;
+	// r(x) is then 1 if x has one of them. It must not keep x.
 	Has func(x []S) float64
 
-	// Tokens declares that x has the concept exactly if it has one of these tokens. What
-	// is left of it is then estimated by [unlearn.Avoiding], from the probabilities of the
-	// tokens instead of from counts, with a fraction of their noise.
+	// Tokens declares that x has the concept if and only if x has one of these tokens. The
+	// remaining share of the concept is then estimated by [unlearn.Avoiding], from the
+	// probabilities of the tokens, which has a fraction of the noise of counts.
 	Tokens []int32
 
 	// Bound is the greatest mean of Has over what the network generates, in (0, 1).

@@ -22,17 +22,18 @@ import (
 // Config holds the settings of a [Tuner]. Objective or Real, Model, Sample and Train.Steps
 // must be set; the zero value of every other field is the recommended setting.
 type Config[S energy.Site] struct {
-	// Objective is that of the training of a network of tokens, Real that of a network of
-	// reals.
+	// Objective is the training objective of a network on tokens, and Real that of a
+	// network on reals.
 	Objective train.Objective
 	Real      train.RealObjective
 
-	// Model is the denoiser of the network, by its weights as they are: one of package
-	// neural around it.
+	// Model is the denoiser around the network, from package neural. It must use the
+	// present weights.
 	Model energy.Denoiser[S]
 
-	// Sample fills x with the draws first, first+1, … of the model m, which is Model or
-	// measures it: a function of the model and of the numbers. With a diffusion:
+	// Sample fills x with the draws number first, first+1, … from the model m, which is
+	// Model or a denoiser that measures it. The draws must depend only on the model and on
+	// their numbers. With a diffusion:
 	//
 	//	d, err := diffusion.New(ctx, m, process, diffusion.Config{Seed: 1, First: first})
 	//	if err != nil {
@@ -46,23 +47,22 @@ type Config[S energy.Site] struct {
 	// Checkpoint of its own.
 	Train train.Config
 
-	// Freeze is the part of the steps before λ first moves; 0 means 0.3.
+	// Freeze is the fraction of the steps before λ first moves; 0 means 0.3.
 	Freeze float64
 
 	// Inner is the number of steps between moves of λ; 0 means 10.
 	Inner int
 
-	// Draws is the number of the network's draws that a move of λ looks at; 0 means 48.
+	// Draws is the number of draws from the network for each move of λ; 0 means 48.
 	Draws int
 
-	// Final is the number of draws by which the weights are settled at the end, see
-	// [Tuner.Run], a quarter of them twice; 0 means 1638: with them all draws take a tenth
-	// of the passes of a pre-training of 2000 steps of 64 states of 14 tokens. What is left
-	// is as near to its bound as they can tell.
+	// Final is the number of draws that settle the weights at the end (see [Tuner.Run]), a
+	// quarter of them twice. 0 means 1638, with which all draws together take a tenth of
+	// the passes of a pre-training with 2000 steps of 64 states of 14 tokens. The final
+	// shares are as close to their bounds as these draws can determine.
 	Final int
 
-	// Observe, if not nil, is called after every look at the network. It must keep neither
-	// slice.
+	// Observe, if not nil, is called after every round. It must not keep the slices.
 	Observe func(r Round)
 
 	// Checkpoint, if it has a Path, saves the run there as SaveFile does: at the end of
@@ -73,11 +73,11 @@ type Config[S energy.Site] struct {
 	}
 }
 
-// Round is one look at what the network generates.
+// Round is one measurement of what the network generates.
 type Round struct {
 	Step   int       // of the training
-	Lambda []float64 // that the last steps were made with
-	Share  []float64 // of every concept, by the draws of this round alone
+	Lambda []float64 // λ of the last steps
+	Share  []float64 // share of every concept, in the draws of this round alone
 }
 
 const (
@@ -95,8 +95,8 @@ const (
 	stallAfter = 5    // rounds in a row without that
 )
 
-// Tuner moves the weights of one network, of tokens (S = int32) or of reals. Its methods must not be called concurrently with
-// each other.
+// Tuner changes the weights of one network, on tokens (S = int32) or on reals. Its methods
+// must not be called concurrently with each other.
 type Tuner[S energy.Site] struct {
 	net      *neural.Transformer
 	trainer  *train.Trainer
@@ -123,12 +123,12 @@ type state struct {
 	done   bool
 }
 
-// New returns a tuner of net, which was trained on rows like those of data, and writes to
-// its weights. λ is solved for on the data.
+// New returns a tuner for net, which must have been trained on rows like those of data. The
+// tuner modifies the weights of net. New solves for λ on the data.
 //
-// It returns an error for a field out of range or unset, a Model of another shape, those of
-// train.New, a concept that no row or every row of the data has, or bounds that no
-// reweighting of the data meets.
+// It returns an error if a field is out of range or unset, the Model has another shape, a
+// concept occurs in no row or in every row of the data, or no reweighting of the data
+// satisfies the bounds, and the errors of train.New.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
@@ -206,22 +206,23 @@ func (c *Config[S]) fill() error {
 		check.Number("Final", &c.Final, 0, final), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0))
 }
 
-// Run trains to the last of Train.Steps and settles the weights; of a run that has ended it
-// does nothing. Before Freeze of the steps λ stays; from then on, after every Inner steps,
-// it moves by half of Newton's step, at most one nat, towards the bounds:
+// Run trains for the remaining Train.Steps and settles the weights. After a completed run
+// it does nothing. λ is constant for the fraction Freeze of the steps. After that, every
+// Inner steps, it moves towards the bounds by half a Newton step, at most one nat:
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i))),
 //
-// with ŝ the share in Draws draws of the network and in those before, halved each time.
+// where ŝ is the share in Draws draws from the network and in all previous ones, whose
+// weight is halved each time.
 //
-// λ moves by the weights as they are trained, and their average, which is a better network,
-// lags behind them. So in the end the weights settle on the line through those before and
-// this average, near to it, at the point where all shares have come to their bounds by Final
-// draws.
+// λ follows the current weights; their average, which is a better network, lags behind. So
+// in the end the weights are set to a point near this average, on the line through it and
+// the weights before the run, at which all shares have reached their bounds, measured by
+// Final draws.
 //
-// If ctx ends, Run returns its error, and the next Run goes on with the same bits. A
-// [*GapError] means that the network does not follow its data. Other errors are those of
-// Sample and of the training.
+// If ctx ends, Run returns its error, and the next Run continues bit for bit. A [*GapError]
+// means that the network does not follow its data. Other errors are those of Sample and the
+// training.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
@@ -311,16 +312,16 @@ func (t *Tuner[S]) taught(j int) float64 {
 	return has / all
 }
 
-// GapError means that λ grows while what the network generates does not follow: the rows
-// it is trained on have a tenth of the bound at most, it is above one and a half of it, and
-// has not fallen for five rounds; or it is above one and a half of the bound at the end. More
-// steps, a higher rate or a larger network may close the gap. Before the end the run can go
-// on.
+// GapError means that λ grows but what the network generates does not follow. Either the
+// rows on which it is trained have a share of at most a tenth of the bound, while the share
+// of the network is above 1.5 times the bound and has not fallen for five rounds; or the
+// share of the network is above 1.5 times the bound at the end. More steps, a higher rate
+// or a larger network may close the gap. Before the end, the run can be continued.
 type GapError struct {
 	Concept              string
 	Step                 int
 	Lambda               float64
-	Taught, Share, Bound float64 // among the rows at λ, and what the network generates
+	Taught, Share, Bound float64 // share among the rows at λ, and in what the network generates
 }
 
 func (e *GapError) Error() string {
@@ -458,9 +459,9 @@ func mean(v []float64) float64 {
 // Lambda returns a copy of λ.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
-// Share returns what the network has left of every concept: a smoothed estimate during the
-// run, and that of the Final draws of its weights at the end. It steered the run, so judge
-// the network by other samples.
+// Share returns the remaining share of every concept in what the network generates: a
+// smoothed estimate during the run, and the estimate from the Final draws at the end. Share
+// steered the run, so judge the network by other samples.
 func (t *Tuner[S]) Share() []float64 { return slices.Clone(t.share) }
 
 // Drawn returns the number of draws that the network has made for each concept.
@@ -521,20 +522,20 @@ func (t *Tuner[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint: a tuner built with the same arguments, among them the weights
-// before, that loads it continues to the same bits.
+// Save writes a checkpoint. A tuner built with the same arguments, including the initial
+// weights, can load the checkpoint and continues bit for bit.
 func (t *Tuner[S]) Save(w io.Writer) error { return t.life.Save(w) }
 
-// Load reads what Save wrote. The error names the first setting that differs, or what is
-// wrong with the checkpoint; nothing is then changed.
+// Load restores a checkpoint written by Save. The error names the first setting that
+// differs, or what is wrong with the checkpoint. On an error nothing changes.
 func (t *Tuner[S]) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint in the file path and keeps the one before as path.old. No
-// failure loses both.
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so
+// that no failure loses both.
 func (t *Tuner[S]) SaveFile(path string) error { return t.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or
-// damaged, it restores the generation before it, path.old.
+// LoadFile restores a checkpoint written by SaveFile, as Load does. If the file path is
+// missing or damaged, it restores the previous checkpoint, path.old.
 func (t *Tuner[S]) LoadFile(ctx context.Context, path string) error {
 	return t.life.LoadFile(ctx, path)
 }

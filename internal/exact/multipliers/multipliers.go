@@ -1,7 +1,7 @@
-// Package multipliers is the oracle of tests of dual problems on a finite list of states: which
-// of them have an optimum, by linear programming in rational numbers, and how far
-// multipliers are from one, in arithmetic of 50 digits. It shares no code with the solvers
-// and takes the float64 numbers of a problem as exact.
+// Package multipliers is the test oracle for dual problems on a finite list of states. It
+// decides which problems have an optimum, by linear programming in rational numbers, and
+// how far multipliers are from it, in 50-digit arithmetic. It shares no code with the
+// solvers and treats the float64 numbers of a problem as exact.
 package multipliers
 
 import (
