@@ -216,7 +216,7 @@ func residual(t testing.TB, lag *dual.Lagrangian, lambda []float64) float64 {
 
 // Many bounds, most of them combinations of others.
 func TestDependentBounds(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	for _, c := range []struct {
 		bounds, steps int
 		allowed       float64

@@ -64,7 +64,7 @@ func (w *wander) SetStates(x []float32) error { copy(w.x, x); return nil }
 // The truth lies within two standard errors in 93 % of runs, or the certificate tells that
 // chains disagree; where chains mix it hardly ever does, and where they are stuck always.
 func TestCertificateCoverage(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	const runs = 400
 	for _, c := range []struct {
 		chains             int

@@ -72,7 +72,7 @@ func TestSolveByTables(t *testing.T) {
 
 // The fields of an Ising model of 12 × 12 spins are found from its 144 means.
 func TestSolveMeans(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	ctx := t.Context()
 	const n = 144
 	r := rand.New(rand.NewPCG(12, 12))

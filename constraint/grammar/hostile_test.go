@@ -95,7 +95,10 @@ func TestHostileInputs(t *testing.T) {
 	}
 	for name, f := range compile {
 		t.Run(name, func(t *testing.T) {
-			for _, ends := range []int{0, 1, 20, 100} {
+			for _, ends := range []int{20, 0, 1, 100} {
+				if testing.Short() && ends != 20 {
+					continue
+				}
 				ctx := &ticking{Context: t.Context(), ends: ends}
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)

@@ -52,7 +52,7 @@ func estimates(t *testing.T, g pdi.Predictor, x []float32, alpha float64, lambda
 // 4000 candidates, whose bias, O(1/K), is a tenth of the standard error. A t
 // quantile of 1e-6 with 39 degrees of freedom is 5.8.
 func TestGibbsScore(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	mixture, lag := small(t)
 	x, lambda := []float32{0.4, -0.3}, []float64{0.7}
 	for _, alpha := range []float64{0.9, 0.5} {

@@ -147,7 +147,7 @@ func TestPredictiveZeroRow(t *testing.T) {
 
 // What the last of few steps reveals is large: λ answers it before the samples leave.
 func TestFewSteps(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	for seed := 1; seed <= 6; seed++ {
 		p := newConstrained(t)
 		_, worst := p.judge(run(t, p.predictor, pdi.Config{}, 1024, 50, seed))

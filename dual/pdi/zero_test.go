@@ -33,7 +33,7 @@ func (square) Score(s, x []float32) {
 // The zero options in one dimension: two normal distributions with E x² at most a bound, whose
 // λ* is known by quadrature.
 func TestZeroOptions(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	base := exact.Must(continuous.NewDiagonal([]float64{1, 1}, []float64{-1.5, 1.5}, []float64{0.5, 0.5}))
 	for _, bound := range []float64{1, 0.5} {
 		lag := exact.Must(dual.NewRealLagrangian(base, 1, dual.AtMost(square{bound}, 0)))

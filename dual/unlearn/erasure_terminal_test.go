@@ -103,7 +103,7 @@ func TestTerminal(t *testing.T) {
 
 // The loop finds the exact multiplier, by the default rule.
 func TestTerminalInference(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	q, away := four()
 	u := exact.Must(unlearn.New(table(q), table(away)))
 	bound := unlearn.KL(table(q), table(away)) + 0.5

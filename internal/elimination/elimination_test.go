@@ -249,6 +249,7 @@ func TestRandomGraphs(t *testing.T) {
 // The draws of a state have the probabilities of enumeration: χ² of 200 graphs at an error
 // rate of 1e-6 in all.
 func TestDraws(t *testing.T) {
+	exact.SkipRepeated(t)
 	ctx := t.Context()
 	tested := 0
 	for seed := uint64(0); tested < 200; seed++ {

@@ -11,12 +11,12 @@ func SkipUnderRace(t *testing.T) {
 	}
 }
 
-// SkipRepeated skips, in short form, a long test of a distribution. Draws have the same
-// bits with and without assembly and on every architecture, which golden files check,
-// so the test of the long form is enough.
+// SkipRepeated skips, in short form and under the race detector, a long test of a
+// distribution. Draws have the same bits with and without assembly and on every architecture,
+// which golden files check, so one run of the test in its long form is enough.
 func SkipRepeated(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
+	if Race || testing.Short() {
 		t.Skip("judged once, in the long form")
 	}
 }

@@ -83,7 +83,7 @@ func TestUpIsBelowTheProbability(t *testing.T) {
 // with doubled fields is found out.
 func TestFieldGibbsIsExact(t *testing.T) {
 	withoutMemo(t)
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	for name, m := range fieldModels(t) {
 		t.Run(name, func(t *testing.T) {
 			k := fieldKernel(t, m, 1)
@@ -178,6 +178,9 @@ func TestPiecesAreShared(t *testing.T) {
 		var observed []sampler.Info
 		var saved []byte
 		for _, workers := range []int{1, 2, 3, 1000} {
+			if exact.Race && workers == 2 {
+				continue
+			}
 			k, x, info, r := kernel(workers), slices.Clone(start), make([]sampler.Info, chains), sweeptest.Streams(chains)
 			r[0].Skip(17) // the streams stand anywhere
 			for range 3 {

@@ -389,6 +389,9 @@ func TestRowBatchIsSteps(t *testing.T) {
 	for name, m := range models {
 		for _, chains := range []int{64, 75, 96, 136} {
 			for _, g := range []sampler.Generator{sampler.Philox4x32, sampler.ARS4x32} {
+				if exact.Race && (chains != 75 || g != sampler.Philox4x32) {
+					continue
+				}
 				cfg := sampler.Config{Chains: chains, Seed: 5, Warmup: 3, Workers: 1, Generator: g}
 				method := Gibbs{Scan: Systematic} // by rows also where there are other kernels
 				stepped := cfg

@@ -100,7 +100,7 @@ func sparseMatrix(k *sparseGibbs, all [][]int32) *exact.Matrix {
 // the energies that it keeps are those of the states.
 func TestSparseGibbsIsExact(t *testing.T) {
 	withoutBits(t)
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	for name, m := range sparseModels(t) {
 		t.Run(name, func(t *testing.T) {
 			k, ok := exact.Must(Gibbs{}.Kernel(context.Background(), m, 1)).(*sparseGibbs)

@@ -53,7 +53,7 @@ func wordKernel(t *testing.T, m energy.Model, chains int) *wordGibbs {
 // A sweep leaves π invariant to rounding, its matrix is what the kernel does, and a twin
 // with half of the odds is found out.
 func TestWordGibbsIsExact(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	for name, m := range wordModels(t) {
 		t.Run(name, func(t *testing.T) {
 			k := wordKernel(t, m, sampler.BlockSize)
@@ -446,17 +446,21 @@ func TestWordBatchBetweenDraws(t *testing.T) {
 func TestWordBatchStops(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{9, 9}, 0.3, 0.1))
 	cfg := sampler.Config{Chains: 512, Seed: 3, Warmup: -1, Workers: 2}
+	draws := 6000
+	if exact.Race {
+		draws = 1000
+	}
 	whole := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, cfg))
-	require.NoError(t, whole.Run(context.Background(), 6000))
+	require.NoError(t, whole.Run(context.Background(), draws))
 	c := exact.Must(sampler.NewChains(context.Background(), m, Gibbs{}, cfg))
 	old := PollWork
 	PollWork = 1 << 12
 	defer func() { PollWork = old }()
 	stops := 0
-	for c.Len() < 6000 {
+	for c.Len() < draws {
 		ctx, cancel := context.WithCancel(context.Background())
 		go cancel()
-		if err := c.Run(ctx, 6000-c.Len()); err != nil {
+		if err := c.Run(ctx, draws-c.Len()); err != nil {
 			require.ErrorIs(t, err, context.Canceled)
 			stops++
 		}
@@ -468,7 +472,7 @@ func TestWordBatchStops(t *testing.T) {
 
 	require.NoError(t, whole.Reset())
 	require.NoError(t, whole.Run(context.Background(), 10))
-	assert.Equal(t, whole.Len(), 6010)
+	assert.Equal(t, whole.Len(), draws+10)
 }
 
 // Batches allocate nothing, and are refused where a step is under way.

@@ -54,7 +54,7 @@ func scaled(l constraint.Linear, by float64) constraint.Linear {
 // cheaper is the cheapest. With the default temperature (the others are there
 // for the search, which must still end) it takes less than one start.
 func TestGrid(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	tables := gridTables(20)
 	exact, err := projection.Path{Language: gridSet, Margin: defaultLead}.Compile(t.Context(), gridSites, gridLevels)
 	require.NoError(t, err)

@@ -227,7 +227,7 @@ func TestRankedOrder(t *testing.T) {
 // against the list, while the set grows. The rate of false alarms is 1e-6 in
 // all. The twin that forgets the set must be caught.
 func TestLexicalProbability(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	const problems, draws = 40, 2000
 	r := rand.New(rand.NewPCG(43, 1))
 	caught := 0

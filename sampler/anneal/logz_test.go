@@ -151,6 +151,7 @@ func TestSteppingStoneErrors(t *testing.T) {
 
 // Steep energies stay in log space.
 func TestLogZOfSteepEnergies(t *testing.T) {
+	exact.SkipRepeated(t)
 	m := energy.Func{Sites: 2, Levels: 2, E: func(x []int32) float64 { return -1e6 * float64(x[0]+x[1]) }}
 	ais, err := AIS(context.Background(), m, mcmc.Gibbs{}, AISConfig{})
 	require.NoError(t, err)
@@ -195,6 +196,7 @@ func testRBM(t *testing.T) (*model.RBM, float64) {
 // kind, both estimates agree with the sum over states; those with the wrong normaliser
 // of the base (a twin) do not.
 func TestLogZFromABase(t *testing.T) {
+	exact.SkipRepeated(t)
 	ising, isingZ := isingLogZ(t)
 	rbm, rbmZ := testRBM(t)
 	_, clampedZ := exact.Law(exact.Must(energy.Clamp(rbm, map[int]int32{2: 1})))

@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // Where the streaming mode states an error, 95 % intervals cover the mean of first-order
 // autoregressions at least at 92 %, less what chance takes at a rate of 1e-6 in all; slow
 // chains that are too short get no error.
 func TestStreamingErrorsCover(t *testing.T) {
-	runs := 200
-	if testing.Short() {
-		runs = 60
-	}
+	exact.SkipRepeated(t)
+	const runs = 200
 	stated := 0
 	for _, chains := range []int{1, 4, 16} {
 		for _, n := range []int{500, 1000, 4000} {

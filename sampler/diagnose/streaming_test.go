@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mathext"
 	"pgregory.net/rapid"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // stream shows the draws to a streaming trace.
@@ -166,6 +168,7 @@ func TestStreamingMCSEIsRight(t *testing.T) {
 // and means alone, taken in 1 % of all cases, add 1 % of some 3.5. The larger of the
 // two estimates, as a twin, is over by 26 %.
 func TestStreamingMCSEHasNoBias(t *testing.T) {
+	exact.SkipRepeated(t)
 	const phi, n, chains, runs = 0.5, 1000, 4, 400
 	src := rand.New(rand.NewPCG(1, 1))
 	mean, larger := 0.0, 0.0

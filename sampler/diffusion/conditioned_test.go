@@ -74,7 +74,7 @@ func conditionedLaw(m *joint, c *language, p Steps[int32], steps int, given func
 }
 
 func TestConditionedStepsFollowTheirExactLaw(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	for _, c := range gridLaws {
 		t.Run(c.name, func(t *testing.T) {
 			m := newJoint(3, 2, c.masked, 5)
@@ -159,6 +159,7 @@ func TestProjectionStartsAndSkips(t *testing.T) {
 }
 
 func TestZeroSupportIsInfeasible(t *testing.T) {
+	exact.SkipRepeated(t)
 	// p = ½{00,11}, C = {01,11}: once the first token shows as 0 nothing is left.
 	m := &joint{sites: 2, tokens: 2, masked: true, p: []float64{0.5, 0, 0, 0.5}}
 	c := newLanguage(2, 3, func(x []int32) bool { return x[1] == 1 && x[0] != 2 })

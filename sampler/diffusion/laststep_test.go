@@ -18,6 +18,7 @@ import (
 // The last step is projected wherever projections start, so a sample meets the constraint
 // or has an error.
 func TestTheLastStepIsInsideWhateverTheStart(t *testing.T) {
+	exact.SkipRepeated(t)
 	ctx := context.Background()
 	masked, free := newJoint(3, 2, true, 3), newJoint(3, 3, false, 3)
 	for name, c := range map[string]struct {

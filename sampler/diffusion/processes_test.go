@@ -109,6 +109,7 @@ func TestOrderScores(t *testing.T) {
 
 // Guidance at the posterior leads where masks give way, too: the step reaches its formula.
 func TestGuidanceAtThePosterior(t *testing.T) {
+	exact.SkipRepeated(t)
 	const n, mask, gamma = 100_000, 2, 2.5
 	row := func(p float64) []float32 { return []float32{float32(math.Log(1 - p)), float32(math.Log(p)), 0} }
 	with, without, classes := predicts(3, row(.9), nil), predicts(3, row(.6), nil), []float64{.2, .7, .3}

@@ -73,7 +73,7 @@ func (d keeper) law(b Steps[int32], steps int, step func(p Steps[int32], t, s fl
 // zeros that other states do not have: E W·1[x] = p(x, C) for one particle, and the mean
 // estimate of P(C) for many.
 func TestParticlesOfPredictionsWithZeros(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	ctx := context.Background()
 	const n = 8000
 	heard := 0.0

@@ -51,7 +51,7 @@ func bestOf(m energy.Func) []int32 {
 }
 
 func TestSteepEnergiesNeitherFreezeNorFail(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	for _, levels := range []int{2, 4} {
 		for _, scale := range []float64{1e2, 1e4, 1e6} {
 			m := steep(12, levels, scale)
@@ -210,7 +210,7 @@ func TestShapesThatAreNone(t *testing.T) {
 // From any start in [1e−3, 1e3] adaptation brings acceptance to its target where
 // the target can be met at all.
 func TestAdaptationFromAnyStart(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	m := exact.NewQuadratic(40, 3)
 	for _, start := range []float64{1e-3, 0.03, 1, 30, 1e3} {
 		k := exact.Must(DMALA{}.Kernel(context.Background(), m, sampler.BlockSize)).(*hastings)

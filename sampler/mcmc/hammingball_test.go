@@ -159,7 +159,7 @@ func TestHammingBallBlocksAreUniform(t *testing.T) {
 // size were not its weight, does not leave the target invariant where the ball
 // differs from the block.
 func TestHammingBallBrokenTwin(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	m := exact.NewRugged(4, 3, 1, 0, 2)
 	pi, _ := exact.Law(m)
 	k := exact.Must(HammingBall{Block: 3, Radius: 2, Updates: 1}.Kernel(context.Background(), m, 1)).(*hammingBall)

@@ -45,7 +45,7 @@ func counting(base energy.Model, weight float64) energy.Model {
 // Kernels inside wrappers have the distribution of the wrapped model, by enumeration, at
 // every number of fixed sites: none, one colour, most, all.
 func TestInsideWrappers(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	defer func(n int) { sweep.FewestFree = n }(sweep.FewestFree)
 	sweep.FewestFree = 1
 	torus := func(n int) energy.Model { return exact.Must(model.NewIsing(model.Lattice{n, n}, 0.3, 0.1)) }

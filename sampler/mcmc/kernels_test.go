@@ -81,7 +81,7 @@ func reversible(method string) bool {
 }
 
 func TestKernelsLeaveTheirTargetInvariant(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	for space, m := range spaces() {
 		if testing.Short() && slices.Contains([]string{"binary", "3-levels", "ordinal", "holes"}, space) {
 			continue // the others have each of these traits

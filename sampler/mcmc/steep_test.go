@@ -17,7 +17,7 @@ import (
 // NaN, no chain that cannot leave the worst state, no uphill move of thousands
 // of nats, and still the right transition matrix.
 func TestSteepEnergies(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	for space, m := range map[string]energy.Model{
 		"binary":   exact.NewRugged(6, 2, 5e5, 0, 1),
 		"3-levels": exact.NewRugged(4, 3, 5e5, 0, 2),

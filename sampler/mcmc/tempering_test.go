@@ -367,7 +367,7 @@ func (c coldExchange) Kernel(ctx context.Context, m energy.Model, chains int) (s
 // that are Reset to swapped ones: the same states on all rungs, read or not, resumed or not,
 // and energies that are theirs.
 func TestTemperingExchanges(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	for name, c := range exchanged(t) {
 		t.Run(name, func(t *testing.T) { exchange(t, c.m, c.method, c.method) })
 		t.Run(name+", β = 1 alone", func(t *testing.T) { exchange(t, c.m, coldExchange{c.method, 5, new(int)}, c.method) })

@@ -76,7 +76,7 @@ func biased() map[string]energy.Model {
 // but for DUPS there. With the gradient of an energy that is not quadratic, and with
 // that of a Curie–Weiss model for what is not √t, it does not vanish.
 func TestZeroBias(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	const steps = 9
 	settings := []struct {
 		name string
@@ -168,7 +168,7 @@ func autocorrelation(p *exact.Matrix, pi []float64, sites int) float64 {
 // TestProximalMixing compares autocorrelation times, by matrix, at the best of some step
 // sizes each. A step of DMAPS takes two evaluations of the model where DMALA takes one.
 func TestProximalMixing(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	const sites = 6
 	for name, m := range map[string]energy.Model{
 		"ring J=.2": exact.Must(model.NewIsing(model.Lattice{sites}, 0.2, 0.1)), "ring J=.5": exact.Must(model.NewIsing(model.Lattice{sites}, 0.5, 0.1)),

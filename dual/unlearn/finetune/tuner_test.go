@@ -119,7 +119,7 @@ func share(states [][]int32, p []float64, r func(x []int32) float64) (mean float
 // What the network generates meets the bound, by enumeration, and the rest stays as it was:
 // near to the optimum q·e^(−λr) of what it generated before.
 func TestTheBoundHolds(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	for name, c := range map[string]finetune.Concept[int32]{
 		"by tokens": {Tokens: []int32{2}, Bound: 0.15},
 		"by counts": {Has: two, Bound: 0.15},

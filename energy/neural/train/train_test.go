@@ -90,7 +90,7 @@ func bound(net *neural.Transformer, p []float64) float64 {
 }
 
 func TestMaskedLearnsADistribution(t *testing.T) {
-	exact.SkipUnderRace(t)
+	exact.SkipRepeated(t)
 	data, p, entropy := joint()
 	net := network(t, tiny, 1)
 	tr, err := New(net, Masked{mask}, data, Config{Steps: 1500, Seed: 2, Rate: 3e-3, Average: 0.99})
