@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
+	"github.com/gibbsite-go/gibbsite/examples/internal/vocabulary"
 )
 
 func do[R any](t *testing.T, args ...string) R {
@@ -100,7 +101,7 @@ func TestVocabularies(t *testing.T) {
 			t.Errorf("%s: no error", bad)
 		}
 	}
-	v, err := readVocabulary([]byte(`{"model":{"vocab":[["▁a",0.5],["<0x0A>",1]]}}`))
+	v, err := vocabulary.Parse([]byte(`{"model":{"vocab":[["▁a",0.5],["<0x0A>",1]]}}`))
 	if err != nil || v.Tokens[0] != " a" || v.Tokens[1] != "\n" {
 		t.Error(v, err)
 	}
@@ -168,7 +169,7 @@ const maskCases = `{"name":"a","schema":{"type":"object","properties":{"a":{"typ
 
 func TestMasks(t *testing.T) {
 	vocab := map[string]int{"{\"": 256, "\":": 257, "aa": 258, "\"}": 259, "x\"": 260, "[1": 261, "12": 262}
-	for b, r := range printed() {
+	for b, r := range vocabulary.Printable() {
 		vocab[string(r)] = b
 	}
 	data, err := json.Marshal(vocab)
@@ -201,17 +202,9 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// printed returns how GPT-2 writes every byte.
-func printed() (of [256]rune) {
-	for r, b := range printable {
-		of[b] = r
-	}
-	return of
-}
-
 // A walker notes what does not agree.
 func TestWalkerFindsErrors(t *testing.T) {
-	v, err := vocabulary("")
+	v, err := vocabulary.Read("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
+	"github.com/gibbsite-go/gibbsite/examples/internal/vocabulary"
 )
 
 // patience bounds the time for one schema.
@@ -53,7 +54,7 @@ func benchmark(ctx context.Context, o options) (*results, error) {
 	r := &results{}
 	var t *tokens
 	if o.masks {
-		v, err := vocabulary(o.vocab)
+		v, err := vocabulary.Read(o.vocab)
 		if err != nil {
 			return nil, err
 		}

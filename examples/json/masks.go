@@ -12,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/examples/internal/vocabulary"
 )
 
 // maskResults are what -masks adds to the report of -maskbench. At some places of every schema
@@ -423,7 +424,7 @@ func toolsOf(n int) (schema []byte, calls []string) {
 
 // tools measures the masks of calls of tools.
 func tools(ctx context.Context, o options) (*toolResults, error) {
-	v, err := vocabulary(o.vocab)
+	v, err := vocabulary.Read(o.vocab)
 	if err != nil {
 		return nil, err
 	}

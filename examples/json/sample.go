@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
+	"github.com/gibbsite-go/gibbsite/examples/internal/vocabulary"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 	"gonum.org/v1/plot"
@@ -72,7 +73,7 @@ func sample(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := vocabulary(o.vocab)
+	v, err := vocabulary.Read(o.vocab)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,5 @@
-package main
+// Package vocabulary reads the tokens of a language model from a file.
+package vocabulary
 
 import (
 	"encoding/json"
@@ -11,9 +12,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
-// vocabulary reads the tokens of a file, or those of single bytes, and adds one
-// for padding.
-func vocabulary(file string) (text.Vocabulary, error) {
+// Read reads the tokens of a file, or those of single bytes if file is "", and adds one for
+// padding. The file is a tokenizer.json, or a vocab.json as GPT-2 has it.
+func Read(file string) (text.Vocabulary, error) {
 	if file == "" {
 		v := text.Bytes()
 		return padded(v), nil
@@ -22,9 +23,9 @@ func vocabulary(file string) (text.Vocabulary, error) {
 	if err != nil {
 		return text.Vocabulary{}, err
 	}
-	v, err := readVocabulary(data)
+	v, err := Parse(data)
 	if err != nil {
-		return v, fmt.Errorf("-vocab %s: %w", file, err)
+		return v, fmt.Errorf("vocabulary %s: %w", file, err)
 	}
 	return padded(v), nil
 }
@@ -35,10 +36,10 @@ func padded(v text.Vocabulary) text.Vocabulary {
 	return v
 }
 
-// readVocabulary reads a tokenizer.json or a vocab.json: a map from the written
+// Parse reads a tokenizer.json or a vocab.json: a map from the written
 // form of tokens to their numbers. Numbers without a token, and special tokens,
 // never occur.
-func readVocabulary(data []byte) (v text.Vocabulary, err error) {
+func Parse(data []byte) (v text.Vocabulary, err error) {
 	var file struct {
 		Model struct {
 			Vocab json.RawMessage `json:"vocab"`
@@ -133,17 +134,26 @@ func spelled(word string, pieces bool) string {
 	return b.String()
 }
 
-// printable maps the characters of GPT-2's vocabulary to bytes: printable ones
-// of Latin-1 to themselves, the others in order from U+0100 on.
+// printable maps the characters of GPT-2's vocabulary to bytes.
 var printable = func() map[rune]byte {
-	m, n := map[rune]byte{}, rune(256)
-	for b := range 256 {
+	m := map[rune]byte{}
+	for b, r := range Printable() {
+		m[r] = byte(b)
+	}
+	return m
+}()
+
+// Printable returns the characters with which GPT-2's vocabulary writes bytes: printable ones of
+// Latin-1 are themselves, the others are in order from U+0100 on.
+func Printable() (of [256]rune) {
+	n := rune(256)
+	for b := range of {
 		r := rune(b)
 		if !(r >= '!' && r <= '~' || r >= '¡' && r <= '¬' || r >= '®') {
 			r = n
 			n++
 		}
-		m[r] = byte(b)
+		of[b] = r
 	}
-	return m
-}()
+	return of
+}
