@@ -2,8 +2,8 @@
 // brackets, expressions, JSON described by a schema.
 //
 // [Parse] reads a grammar in a notation with rules, repetition and regular expressions,
-// [ParseGBNF] reads one in the notation of llama.cpp, and [JSONSchema] compiles a JSON
-// Schema. All return a [Grammar], which accepts or rejects texts. [Grammar.Over] converts a
+// [ParseGBNF] and [ParseLark] read those of llama.cpp and Lark, and [JSONSchema] compiles a
+// JSON Schema. All return a [Grammar], which accepts or rejects texts. [Grammar.Over] converts a
 // grammar to a language over the tokens of a vocabulary. The resulting [Language] is a
 // constraint.Language: projection.Path sums over it, draws from it and finds its best
 // sequence exactly, and package diffusion conditions on it. Rules that cannot contain

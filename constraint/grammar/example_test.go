@@ -313,3 +313,18 @@ func ExampleMatcher_Groups() {
 	}
 	// Output: [97 98 99]
 }
+
+func ExampleParseLark() {
+	g, err := grammar.ParseLark(context.Background(), `
+		start: "{" [pair ("," pair)*] "}"
+		pair: CNAME "=" SIGNED_INT
+		%import common (CNAME, SIGNED_INT, WS)
+		%ignore WS
+	`, constraint.Limits{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(g.Accepts("{ a = 1, b=-20 }"), g.Accepts("{a=1,}"))
+	// Output: true false
+}

@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -328,4 +329,38 @@ func TestDevelopmentSet(t *testing.T) {
 		}
 	}
 	require.Greater(t, passed, schemas*95/100)
+}
+
+// Many values of multipleOf: between bounds they are listed, without bounds every number goes on.
+func TestManyMultiples(t *testing.T) {
+	for schema, c := range map[string]struct{ yes, no []string }{
+		`{"multipleOf":13,"minimum":100,"maximum":1000,"type":"number","not":{"anyOf":[{"multipleOf":2},{"multipleOf":3},{"multipleOf":5},{"multipleOf":7},{"multipleOf":11}]}}`: {[]string{"169", "221.0", "949"}, []string{"104", "170", "143", "13", "1001"}},
+		`{"type":"number","allOf":[{"multipleOf":6.75},{"multipleOf":19},{"multipleOf":9.5},{"multipleOf":2.125}]}`:                                                              {[]string{"8721", "17442.00", "0", "-8721"}, []string{"19", "8721.5", "6.75", "872.1"}},
+		`{"type":"number","not":{"anyOf":[{"multipleOf":2},{"multipleOf":6.5},{"multipleOf":5},{"multipleOf":7},{"multipleOf":11},{"multipleOf":37}]}}`:                          {[]string{"1", "3.5", "6.05", "169.001"}, []string{"6.5", "0", "13", "370"}},
+	} {
+		g, err := JSONSchema(context.Background(), []byte(schema), SchemaConfig{})
+		require.NoError(t, err)
+		require.Empty(t, g.states.n.gates, schema)
+		m := masksOf(t, schema, words256())
+		for _, s := range append(slices.Clone(c.yes), c.no...) {
+			want := slices.Contains(c.yes, s)
+			require.Equal(t, want, g.Accepts(s), "%s: %s", schema, s)
+			p := m.Matcher()
+			ok := true
+			for i := 0; i < len(s) && ok; i++ {
+				ok, err = p.Accept(int32(s[i]))
+				require.NoError(t, err)
+			}
+			require.Equal(t, want, ok && p.MayEnd(), "%s: %s", schema, s)
+		}
+	}
+	m := masksOf(t, `{"type":"number","allOf":[{"multipleOf":6.75},{"multipleOf":19},{"multipleOf":2.125},{"multipleOf":9.5}]}`, words256())
+	p := m.Matcher()
+	for _, b := range "8721." {
+		ok, err := p.Accept(b)
+		require.True(t, ok && err == nil)
+	}
+	mask := make(bitset, m.Words())
+	require.NoError(t, p.Mask(mask))
+	require.Equal(t, []int32{'0'}, allowed(mask))
 }

@@ -425,7 +425,10 @@ func (c *compiler) typed(s *value, l *location, in, out int32) error {
 	if t.str {
 		a, err := c.automaton("string", []*value{s}, nil, func() (automaton, error) {
 			spec, err := c.stringOf(s, c.exact, c.negated[s])
-			return c.newString(spec), err
+			if err != nil {
+				return nil, err
+			}
+			return c.newString(spec)
 		})
 		if err != nil {
 			return err
@@ -466,13 +469,14 @@ func (c *compiler) newNumber(spec numberSpec, s *value) (automaton, error) {
 }
 
 // newString returns the automaton of strings.
-func (c *compiler) newString(spec stringSpec) automaton {
+func (c *compiler) newString(spec stringSpec) (automaton, error) {
 	spec.canonical = c.canonical
 	if len(spec.tests) > 0 || spec.least > 0 || spec.most >= 0 {
-		return newString(spec)
+		spec, err := c.joined(spec)
+		return newString(spec), err
 	}
 	if c.freeString == nil {
 		c.freeString = newString(spec)
 	}
-	return c.freeString
+	return c.freeString, nil
 }

@@ -250,7 +250,7 @@ func (m *Masks) closed(c configuration) configuration {
 
 // stringMask computes the mask at such a place.
 func (m *Masks) stringMask(c configuration, x inString) *mask {
-	k := &mask{base: x.set.inside}
+	k := &mask{base: x.set.inside, shared: true}
 	if x.most >= 0 && x.most < len(x.set.within)-1 {
 		k.base = x.set.within[x.most]
 	}
@@ -259,16 +259,14 @@ func (m *Masks) stringMask(c configuration, x inString) *mask {
 		return k
 	}
 	if !x.open {
-		k.add = slices.Clip(m.exits(nil, 0, after, x))
+		k.more = slices.Clip(m.exits(nil, 0, after, x))
 		return k
 	}
 	y := x
 	y.need, y.open = 0, false
 	may := make(bitset, m.v.words())
-	for _, t := range m.exits(nil, 0, after, y) {
-		may.set(t)
-	}
-	k.add = slices.Clip(m.leave(nil, x, 0, x.item.state, may))
+	leave(x.set.before, m.r.n.nodes[x.item.node].scalar, 0, x.item.state, may)
+	k.more = slices.Clip(slices.DeleteFunc(m.exits(nil, 0, after, y), func(t int32) bool { return !may.has(t) }))
 	return k
 }
 
@@ -290,22 +288,19 @@ func (m *Masks) exits(out []int32, node int32, c configuration, x inString) []in
 	return out
 }
 
-// leave appends the tokens of may before whose quote the string may end.
-func (m *Masks) leave(out []int32, x inString, node, q int32, may bitset) []int32 {
-	t, a := x.set.before, m.r.n.nodes[x.item.node].scalar
-	if lo, hi := t.from[node], t.from[node+1]; lo < hi && a.next(q, '"') >= 0 {
-		for _, token := range t.list[lo:hi] {
-			if may.has(token) {
-				out = append(out, token)
-			}
+// leave adds the tokens below a node, by what is before their quote, before which the string that
+// a reads may end.
+func leave(before *byteTrie, a automaton, node, q int32, may bitset) {
+	if tokens := before.tokens(node); len(tokens) > 0 && a.next(q, '"') >= 0 {
+		for _, token := range tokens {
+			may.set(token)
 		}
 	}
-	for i := node + 1; i < t.skip[node]; i = t.skip[i] {
-		if to := a.next(q, t.label[i]); to >= 0 {
-			out = m.leave(out, x, i, to, may)
+	for i := node + 1; i < before.skip[node]; i = before.skip[i] {
+		if to := a.next(q, before.label[i]); to >= 0 {
+			leave(before, a, i, to, may)
 		}
 	}
-	return out
 }
 
 // differs compares what may be read from two configurations, where they differ.
@@ -425,7 +420,7 @@ func (m *Masks) otherName(c configuration) *mask {
 				k.del = append(k.del, t)
 			}
 		}
-		for _, t := range like.add {
+		for _, t := range like.more {
 			if !gone[t] {
 				k.add = append(k.add, t)
 			}

@@ -65,6 +65,7 @@ type maskVocabulary struct {
 	lacks   int      // a byte that is no token, −1
 	kinds   []uint64 // of every node of trie: the kinds of bytes below it
 	tidy    []bool   // whether all tokens below it are whole characters, counted from the root
+	begun   []uint16 // of every token: the characters that begin in it
 
 	strings [canonicalSpelling + 1]*stringSet // by kind
 }
@@ -162,7 +163,12 @@ const beyondASCII = 63
 func (v *maskVocabulary) survey() {
 	t := v.trie
 	n := len(t.label)
-	v.kinds, v.tidy = make([]uint64, n), make([]bool, n)
+	v.kinds, v.tidy, v.begun = make([]uint64, n), make([]bool, n), make([]uint16, len(v.text))
+	for token, text := range v.text {
+		for i := range len(text) {
+			v.begun[token] += uint16(begins(text[i]))
+		}
+	}
 	places := make([]character, n)
 	for i := range int32(n) {
 		for c := i + 1; c < t.skip[i]; c = t.skip[c] {
@@ -180,6 +186,9 @@ func (v *maskVocabulary) survey() {
 		v.tidy[i] = v.tidy[i] && places[i].whole()
 	}
 }
+
+// begins returns 1 for the first byte of a character, 0 for others.
+func begins(b byte) int32 { return int32(bit(b&0xC0 != 0x80)) }
 
 // character is a place within the UTF-8 of a text: how many bytes of a character are still to
 // come and the bounds of the next one.
@@ -203,11 +212,21 @@ func (c character) after(b byte) character {
 	return character{left, low, high, left == 0}
 }
 
-// mask is a set of tokens: those of base without del, and add.
+// mask is a set of tokens: those of base without del, add and more.
 type mask struct {
-	base     bitset // nil: empty
-	add, del []int32
-	ends     bool // and those that end the text
+	base           bitset // nil: empty
+	add, del, more []int32
+	ends           bool // and those that end the text
+	shared         bool // base, add and del belong to others
+}
+
+// own returns the bytes that belong to a mask.
+func (k *mask) own() int {
+	n := cap(k.more)
+	if !k.shared {
+		n += cap(k.base) + cap(k.add) + cap(k.del)
+	}
+	return 4 * n
 }
 
 // write writes the set to dst.
@@ -221,6 +240,9 @@ func (k *mask) write(dst bitset, v *maskVocabulary) {
 		dst.clear(t)
 	}
 	for _, t := range k.add {
+		dst.set(t)
+	}
+	for _, t := range k.more {
 		dst.set(t)
 	}
 	if k.ends {

@@ -25,6 +25,8 @@ type Masks struct {
 	bound int     // of them
 	found []int32 // scratch
 
+	patterns map[patternKey]*pattern
+
 	lengths *lengths // once MaskWithin was called
 	left    []int32  // of dfa: tokens to the nearest end, by state
 }
@@ -64,7 +66,7 @@ func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits 
 }
 
 func newMasks(m *Masks, v *Vocabulary, limits constraint.Limits) *Masks {
-	m.v, m.known, m.bound = v.forMasks(), map[configuration]*mask{}, limits.Bytes
+	m.v, m.known, m.patterns, m.bound = v.forMasks(), map[configuration]*mask{}, map[patternKey]*pattern{}, limits.Bytes
 	if m.bound == 0 {
 		m.bound = maskBytes
 	}
@@ -103,9 +105,10 @@ func (m *Masks) get(c configuration) *mask {
 	k := m.make(c)
 	k.ends = m.accepts(c)
 	if m.r == nil || m.r.err == nil {
-		m.kept += 128 + 4*(cap(k.base)+cap(k.add)+cap(k.del))
+		m.kept += 128 + k.own()
 		if m.kept > m.bound {
 			clear(m.known)
+			clear(m.patterns)
 			m.kept = 0
 		}
 		m.known[c] = k
@@ -230,9 +233,14 @@ func (m *Masks) make(c configuration) *mask {
 	if m.dfa != nil {
 		return m.dfaMask(c.state)
 	}
-	m.r.fill(c.state)
 	if x, ok := m.stringAt(c.state); ok {
 		return m.stringMask(c, x)
+	}
+	if k := m.patternMask(c); k != nil {
+		return k
+	}
+	if !m.r.bounded(m.r.states[c.state].items) {
+		m.r.fill(c.state)
 	}
 	if k := m.anyName(c); k != nil {
 		return k

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -397,4 +398,48 @@ func BenchmarkMask(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkMatchers reads texts by 64 matchers of one schema at a time, with a vocabulary of 2¹⁷
+// tokens: -cpu 1,2 compares cores.
+func BenchmarkMatchers(b *testing.B) {
+	v := words256(pieces...)
+	r := rand.New(rand.NewPCG(1, 2))
+	for len(v.Tokens) < 1<<17 {
+		s := make([]byte, 3+r.IntN(6))
+		for i := range s {
+			s[i] = byte('a' + r.IntN(26))
+		}
+		v.Tokens = append(v.Tokens, string(s))
+	}
+	g, err := JSONSchema(context.Background(), []byte(tool), SchemaConfig{})
+	require.NoError(b, err)
+	p, err := Prepare(v)
+	require.NoError(b, err)
+	m, err := g.Masks(context.Background(), p)
+	require.NoError(b, err)
+	const text = `{"name":"ab","unit":"celsius","days":[1,12]}`
+	read := func(at *Matcher, mask []uint32) {
+		for i := range len(text) {
+			if err := at.Mask(mask); err != nil {
+				b.Error(err)
+			}
+			if ok, err := at.Accept(int32(text[i])); !ok || err != nil {
+				b.Error(ok, err)
+			}
+		}
+		if err := at.Rollback(len(text)); err != nil {
+			b.Error(err)
+		}
+	}
+	read(m.Matcher(), make([]uint32, m.Words()))
+	b.SetParallelism(64 / runtime.GOMAXPROCS(0))
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		at, mask := m.Matcher(), make([]uint32, m.Words())
+		for pb.Next() {
+			read(at, mask)
+		}
+	})
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(text)), "ns/token")
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
 // errGates means that a schema is not written as a union of conjunctions: its parts have to
@@ -406,10 +404,8 @@ func (c *compiler) together(x conjunction, t typeSet, in, out int32) error {
 					c.n.charge(trieBytes * len(text))
 				}
 				spec.tests = append(spec.tests, test{a: newTrie(texts), want: true})
-			} else if spec.crowded() {
-				return nil, errGates
 			}
-			return c.newString(spec), nil
+			return c.newString(spec)
 		})
 		if err != nil {
 			return err
@@ -431,22 +427,6 @@ func (c *compiler) together(x conjunction, t typeSet, in, out int32) error {
 		c.n.call(in, r, out)
 	}
 	return nil
-}
-
-const crowd = 1 << 14
-
-// crowded reports whether it may take too long to find out that no text passes all tests, where
-// some are to fail or there are more than two: their states together, times the length counted, are
-// more than crowd. Side by side such states are met as texts need them.
-func (s stringSpec) crowded() bool {
-	n, fails := max(1, s.least, s.most), false
-	for _, t := range s.tests {
-		if d, is := t.a.(*constraint.DFA); is && n <= crowd {
-			n *= d.States()
-		}
-		fails = fails || !t.want
-	}
-	return (fails || len(s.tests) > 2) && n > crowd
 }
 
 // own returns the location of schemas that hold together and agree with no others.

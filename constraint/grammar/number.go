@@ -106,13 +106,17 @@ const (
 )
 
 // divisor bounds the divisor of multipleOf in units of its last place, multiple the least
-// common multiple of several.
+// common multiple of several where it takes a search to see whether a number goes on, multiples that
+// of others, and fewMultiples the multiples between two bounds that are compared one by one.
 const (
-	divisor  = 10_000
-	multiple = 1 << 14
+	divisor      = 10_000
+	multiple     = 1 << 14
+	multiples    = 1 << 40
+	fewMultiples = 256
 )
 
 func newNumber(spec numberSpec) (*numberAutomaton, error) {
+	spec.enumerate()
 	a := &numberAutomaton{numberSpec: spec, free: spec.free(), number: map[numberState]int32{}, modulus: 1}
 	for _, b := range spec.bounds {
 		a.against = append(a.against, b.at)
@@ -132,14 +136,139 @@ func newNumber(spec numberSpec) (*numberAutomaton, error) {
 		units.Mul(units, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.places-len(s.by.fraction))), nil))
 		gcd := new(big.Int).GCD(nil, nil, units, big.NewInt(a.modulus))
 		all := new(big.Int).Mul(units, big.NewInt(a.modulus))
-		if all.Div(all, gcd); !all.IsInt64() || all.Int64() > multiple {
-			return nil, fmt.Errorf("%d values of multipleOf, want their least common multiple at most %d in units of the last digit", len(spec.steps), multiple)
+		most := int64(multiple)
+		if a.endless() && a.places <= 6 {
+			most = multiples
+		}
+		if all.Div(all, gcd); !all.IsInt64() || all.Int64() > most {
+			return nil, fmt.Errorf("%d values of multipleOf, want their least common multiple at most %d in units of the last digit", len(spec.steps), most)
 		}
 		a.units, a.modulus = append(a.units, units.Int64()), all.Int64()
 	}
 	a.deepest = max(a.deepest, a.places)
 	a.find(numberState{order: strings.Repeat("=", len(a.against))})
 	return a, nil
+}
+
+// enumerate replaces steps by the numbers that are left of them, where these are few.
+func (s *numberSpec) enumerate() {
+	var low, high, by *big.Rat
+	for _, x := range s.steps {
+		if v := x.by.rat(); x.want && v.Sign() > 0 && (by == nil || v.Cmp(by) > 0) {
+			by = v
+		}
+	}
+	for _, b := range s.bounds {
+		if v := b.at.rat(); b.lower && (low == nil || v.Cmp(low) > 0) {
+			low = v
+		} else if !b.lower && (high == nil || v.Cmp(high) < 0) {
+			high = v
+		}
+	}
+	if by == nil || low == nil || high == nil || len(s.steps) < 2 || s.among != nil {
+		return
+	}
+	first, last := new(big.Rat).Quo(low, by), new(big.Rat).Quo(high, by)
+	k := new(big.Int).Div(first.Num(), first.Denom()) // rounded down
+	if n := new(big.Rat).Sub(last, first); n.Sign() < 0 || n.Cmp(big.NewRat(fewMultiples, 1)) > 0 {
+		return
+	}
+	among := []decimal{}
+	for ; ; k.Add(k, big.NewInt(1)) {
+		v := new(big.Rat).Mul(new(big.Rat).SetInt(k), by)
+		if v.Cmp(high) > 0 {
+			break
+		}
+		is := func(x step) bool { return new(big.Rat).Quo(v, x.by.rat()).IsInt() != x.want }
+		if v.Cmp(low) >= 0 && !slices.ContainsFunc(s.steps, is) {
+			d, err := parseDecimal(json.Number(v.FloatString(digits / 2)))
+			if err != nil || d.rat().Cmp(v) != 0 {
+				return
+			}
+			among = append(among, d)
+		}
+	}
+	s.among, s.steps = among, nil
+}
+
+// rat returns the number.
+func (d decimal) rat() *big.Rat {
+	v, _ := new(big.Rat).SetString("0" + d.whole + "." + d.fraction + "0")
+	if d.negative {
+		v.Neg(v)
+	}
+	return v
+}
+
+// endless reports whether nothing is asked but multiples.
+func (s *numberSpec) endless() bool {
+	return !s.canonical && len(s.bounds) == 0 && s.among == nil && len(s.except) == 0
+}
+
+// looked bounds the multiples that completes tries.
+const looked = 1 << 10
+
+// completes reports whether more digits complete the number, where that takes no search. Digits
+// of the whole part lead to every remainder, and one of the wanted multiples is none of the others if
+// these do not divide all of them.
+func (a *numberAutomaton) completes(q int32) (yes, sure bool) {
+	if len(a.steps) == 0 || !a.endless() {
+		return false, false
+	}
+	wanted, some := int64(1), a.integer
+	for i, x := range a.steps {
+		if x.want {
+			wanted, some = wanted/gcd(wanted, a.units[i])*a.units[i], true
+		}
+	}
+	s := &a.states[q]
+	switch {
+	case !some && !a.numberSpec.whole: // digits beyond the last place
+		return true, true
+	case s.at < point && s.at != zeroDigit:
+		if a.integer {
+			unit := int64(1)
+			for range a.places {
+				unit *= 10
+			}
+			wanted = wanted / gcd(wanted, unit) * unit
+		}
+		for i, x := range a.steps {
+			if !x.want && wanted%a.units[i] == 0 {
+				return false, true
+			}
+		}
+		return true, true
+	case s.rest < 0:
+		return false, true
+	}
+	rest, more := s.rest, int64(1) // more values of the digits in places
+	for i := int(s.places); i < a.places; i++ {
+		rest, more = rest*10%a.modulus, more*10
+	}
+	if a.integer {
+		more = 1
+	}
+	d := (wanted - rest%wanted) % wanted
+	for range looked {
+		if d >= more {
+			return false, true
+		}
+		if !slices.ContainsFunc(a.units, func(u int64) bool {
+			return !a.steps[slices.Index(a.units, u)].want && (rest+d)%u == 0
+		}) {
+			return true, true
+		}
+		d += wanted
+	}
+	return false, false
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 func (a *numberAutomaton) start() int32 { return 0 }

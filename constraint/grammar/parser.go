@@ -27,8 +27,9 @@ type expression struct {
 	op        form
 	text      string // of a literal, a pattern or a reference
 	parts     []*expression
-	low, high int // of a repetition; high < 0: any number
-	at        int // offset in the source
+	except    []string // texts that a pattern does not have
+	low, high int      // of a repetition; high < 0: any number
+	at        int      // offset in the source
 }
 
 type form uint8
@@ -225,11 +226,53 @@ func (p *parser) sequence() (*expression, error) {
 		if err != nil {
 			return nil, err
 		}
+		if p.skip(); p.peek() == '-' {
+			if err := p.exception(x); err != nil {
+				return nil, err
+			}
+		}
 		if x, err = p.repeated(x); err != nil {
 			return nil, err
 		}
 		e.parts = append(e.parts, x)
 	}
+}
+
+// exception reads - and the texts that a pattern does not have: one, or a choice in parentheses.
+func (p *parser) exception(x *expression) error {
+	if x.op != regular {
+		return p.fail(p.at, "- follows a pattern or a class, of which it excepts texts")
+	}
+	p.at++
+	p.skip()
+	at := p.at
+	e, err := p.term()
+	if err != nil {
+		return err
+	}
+	texts := []*expression{e}
+	if e.op == choice {
+		texts = nil
+		for _, s := range e.parts {
+			texts = append(texts, s.parts...)
+			if len(s.parts) != 1 {
+				return p.fail(at, "want a text or texts between | after -")
+			}
+		}
+	}
+	for _, t := range texts {
+		if t.op != literal {
+			return p.fail(at, "want a text or texts between | after -")
+		}
+		x.except = append(x.except, t.text)
+	}
+	p.skip()
+	return nil
+}
+
+// terminal identifies a pattern with what it excepts.
+func (e *expression) terminal() string {
+	return fmt.Sprintf("%s%q", e.text, e.except)
 }
 
 func (p *parser) term() (*expression, error) {

@@ -24,7 +24,9 @@ import (
 // semicolon may end it. A term is a name, a text in double or single quotes with Go's
 // escapes, a regular expression of package regexp between slashes (which matches a whole
 // terminal), a class such as [^a-z], or a choice in parentheses. The suffixes *, +, ?, {m},
-// {m,} and {m,n} repeat a term. # begins a comment.
+// {m,} and {m,n} repeat a term. # begins a comment. A minus sign after a regular expression or
+// a class excludes a text, or several that are separated by | in parentheses:
+// /[a-z]+/ - ("if" | "else").
 //
 // The grammar must be deterministic as a pushdown automaton that reads a byte at every
 // move. Non-recursive rules are expanded in place and the rest is determinised, so this
@@ -132,7 +134,7 @@ func (b *rulebook) findNullable() error {
 				h.missing = 1
 			}
 		case regular:
-			if a := b.terminals[e.text]; a.final(a.start()) {
+			if a := b.terminals[e.terminal()]; a.final(a.start()) {
 				empty = append(empty, h)
 			} else {
 				h.missing = 1
@@ -191,8 +193,11 @@ func (b *rulebook) checkIn(e *expression) error {
 			return b.p.fail(e.at, "no rule defines %s", check.Clip(e.text))
 		}
 	case regular:
-		if b.terminals[e.text] == nil {
+		if b.terminals[e.terminal()] == nil {
 			a, err := compileRegexp(b.ctx, e.text, b.limits)
+			if err == nil && len(e.except) > 0 {
+				a, err = constraint.Compile(b.ctx, newJoint([]test{{a: a, want: true}, {a: newTrie(e.except)}}), 256, b.limits)
+			}
 			var bad *text.PatternError
 			if errors.As(err, &bad) {
 				return b.p.fail(e.at, "%s", check.Clip(bad.Err.Error()))
@@ -200,7 +205,7 @@ func (b *rulebook) checkIn(e *expression) error {
 			if err != nil {
 				return err
 			}
-			b.terminals[e.text] = terminal{a}
+			b.terminals[e.terminal()] = terminal{a}
 		}
 	}
 	for _, x := range e.parts {
@@ -456,7 +461,7 @@ func (b *rulebook) stretch(e *expression, from, to int32) error {
 		}
 		b.n.text(from, e.text, to)
 	case regular:
-		b.n.run(from, b.terminals[e.text], to)
+		b.n.run(from, b.terminals[e.terminal()], to)
 	case reference:
 		r, called := b.number[e.text]
 		if !called {

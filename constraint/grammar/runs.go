@@ -59,13 +59,27 @@ func (r *runs) move(q int32, b byte) code {
 	if s.row != nil && s.row[b] != unknown {
 		return s.row[b]
 	}
-	if s.row == nil && len(s.items) <= wide {
+	if s.row == nil && len(s.items) <= wide && !r.bounded(s.items) {
 		r.fill(q)
 		if row := r.states[q].row; row != nil {
 			return row[b]
 		}
 	}
 	return r.compute(q, b)
+}
+
+// bounded reports whether items are a string of which something is asked: it has a state for
+// every number of characters, of which a text needs a few moves.
+func (r *runs) bounded(items []item) bool {
+	if len(items) != 1 {
+		return false
+	}
+	t, is := r.n.nodes[items[0].node].scalar.(*table)
+	if !is {
+		return false
+	}
+	a, is := t.automaton.(*stringAutomaton)
+	return is && (a.least > 0 || a.most >= 0 || len(a.tests) > 0)
 }
 
 // compute is move where it is not known.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
 // stringSpec describes a set of JSON strings: by the number of characters, and
@@ -37,6 +39,8 @@ type stringAutomaton struct {
 	number map[string]int32
 	states []stringState
 	alive  map[int32]bool // of places after \u00h
+	rests  *rests         // of the test, once measured
+	known  bool           // they are, or cannot be
 	key    []byte         // scratch of find
 	fed    []int32        // and of feed
 }
@@ -122,6 +126,11 @@ func (a *stringAutomaton) feed(s stringState, text ...byte) (stringState, bool) 
 // search: the length is free, at most one test is open, and it has no dead ends.
 func (a *stringAutomaton) completes(q int32) (yes, sure bool) {
 	s := &a.states[q]
+	if low, high := a.left(s); low > 0 || high >= 0 || s.at == escaped || s.at == hex {
+		if yes, sure := a.goesOn(s, low, high); sure {
+			return yes, true
+		}
+	}
 	if a.most >= 0 && (len(a.tests) > 0 || s.at != before && s.at != plain) || s.at == second || s.at == secondSign {
 		return false, false
 	}
@@ -137,6 +146,86 @@ func (a *stringAutomaton) completes(q int32) (yes, sure bool) {
 		return false, true
 	}
 	return true, !escape || s.lead == 0 && !a.canonical && readsASCII(func(b byte) bool { return t.Next(int(s.tests[0]), int32(b)) >= 0 })
+}
+
+// left returns how many characters must and may come after a state; high < 0: any number.
+func (a *stringAutomaton) left(s *stringState) (low, high int) {
+	if low, high = max(0, a.least-s.count), -1; a.most >= 0 {
+		high = a.most - s.count
+	}
+	return low, high
+}
+
+// only returns the automaton of the only test, nil if it is not one.
+func (a *stringAutomaton) only() *constraint.DFA {
+	if len(a.tests) != 1 || !a.tests[0].want {
+		return nil
+	}
+	d, _ := a.tests[0].a.(*constraint.DFA)
+	return d
+}
+
+// measure returns the rests of the only test, nil if they are not known.
+func (a *stringAutomaton) measure() *rests {
+	if !a.known {
+		a.known = true
+		if d := a.only(); d != nil {
+			a.rests = restsOf(d)
+		}
+	}
+	return a.rests
+}
+
+// goesOn reports whether low … high characters after a state complete the string (high < 0: low or
+// more), where its only test tells.
+func (a *stringAutomaton) goesOn(s *stringState, low, high int) (yes, sure bool) {
+	d := a.only()
+	if d == nil {
+		return false, false
+	}
+	free := low <= 0 && high < 0
+	r := a.rests
+	if !free {
+		if r = a.measure(); r == nil {
+			return false, false
+		}
+	}
+	switch s.at {
+	case before, plain, trailing:
+		return free || r.between(s.tests[0], low, high), true
+	case escaped, hex:
+		if high == 0 {
+			return false, true
+		}
+		yes = a.spells(s, func(q int32) bool { return free || r.between(q, low-1, max(-1, high-1)) })
+		return yes, true
+	}
+	return false, false
+}
+
+// spells reports whether f holds for a state of the only test after a character that an escape
+// which has begun can spell.
+func (a *stringAutomaton) spells(s *stringState, f func(q int32) bool) bool {
+	from, to := rune(0), rune(0x100)
+	if s.at == hex {
+		from = rune(s.code) << (4 * s.left)
+		to = min(from+1<<(4*s.left), to)
+	}
+	for r := from; r < to; r++ {
+		if a.canonical && !control(r) && (s.at == hex || !strings.ContainsRune("\"\\\b\f\n\r\t", r)) {
+			continue
+		}
+		q := int(s.tests[0])
+		for _, b := range utf8.AppendRune(nil, r) {
+			if q >= 0 {
+				q = a.tests[0].a.Next(q, int32(b))
+			}
+		}
+		if q >= 0 && f(int32(q)) {
+			return true
+		}
+	}
+	return false
 }
 
 // readsASCII reports whether f holds for a printable character.

@@ -111,17 +111,17 @@ func (t *trimmer) completable(gates bool) ([]bool, error) {
 	}
 }
 
-// table is an automaton without the states from which no text ends. Its rows are made when
+// table is an automaton without the states from which no text ends. Its moves are made when
 // they are needed.
 type table struct {
 	automaton
 	leads leading // if it is one
 	ok    []bool  // nodes to which it may lead
-	rows  map[int32]*tableRow
+	rows  []*tableRow
 }
 
 type tableRow struct {
-	next  *[256]int32 // nil if it is not made
+	next  *[256]int32 // nil if none is known, unmade where one is not
 	alive int8        // 0: not known, 1: yes, −1: no
 	ends  int8
 }
@@ -129,12 +129,12 @@ type tableRow struct {
 func newTable(a automaton) *table { return &table{automaton: a} }
 
 func (t *table) at(q int32) *tableRow {
+	for int(q) >= len(t.rows) {
+		t.rows = append(t.rows, nil)
+	}
 	r := t.rows[q]
 	if r == nil {
 		r = &tableRow{}
-		if t.rows == nil {
-			t.rows = map[int32]*tableRow{}
-		}
 		t.rows[q] = r
 	}
 	return r
@@ -163,24 +163,28 @@ func (t *table) final(q int32) bool {
 func (t *table) next(q int32, b byte) int32 {
 	r := t.at(q)
 	if r.next == nil {
-		r.next = t.row(q)
+		row := unmadeRow
+		r.next = &row
 	}
-	return r.next[b]
+	to := r.next[b]
+	if to == unmade {
+		if to = t.automaton.next(q, b); to < 0 || !t.live(to) {
+			to = -1
+		}
+		r.next[b] = to
+	}
+	return to
 }
 
-// row makes the moves of a state.
-func (t *table) row(q int32) *[256]int32 {
-	row := &[256]int32{}
+// unmade is a move that is not known.
+const unmade = -2
+
+var unmadeRow = func() (row [256]int32) {
 	for b := range row {
-		row[b] = -1
-	}
-	for _, b := range t.bytes(q) {
-		if to := t.automaton.next(q, b); to >= 0 && t.live(to) {
-			row[b] = to
-		}
+		row[b] = unmade
 	}
 	return row
-}
+}()
 
 // bytes returns those with which a text may go on at a state, likely ones first.
 func (t *table) bytes(q int32) []byte {
@@ -196,6 +200,8 @@ func (t *table) bytes(q int32) []byte {
 func (t *table) completes(q int32) (yes, sure bool) {
 	switch a := t.automaton.(type) {
 	case *stringAutomaton:
+		return a.completes(q)
+	case *numberAutomaton:
 		return a.completes(q)
 	case *nameRun:
 		return a.completes(q, func(to int32) bool { return t.ok[to] })

@@ -1,0 +1,290 @@
+package grammar
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
+
+// joint is the language of the texts that pass all tests of a string, an automaton over bytes. Its
+// states are numbered as they are met.
+type joint struct {
+	tests  []test
+	number map[string]int
+	states [][]int32 // of the tests, −1 where one is dead
+	key    []byte
+	to     []int32
+}
+
+func newJoint(tests []test) *joint {
+	j := &joint{tests: tests, number: map[string]int{}}
+	for _, t := range tests {
+		j.to = append(j.to, int32(t.a.Start()))
+	}
+	j.find()
+	return j
+}
+
+// find returns the number of the state in j.to.
+func (j *joint) find() int {
+	j.key = j.key[:0]
+	for _, q := range j.to {
+		j.key = binary.LittleEndian.AppendUint32(j.key, uint32(q))
+	}
+	i, ok := j.number[string(j.key)]
+	if !ok {
+		i = len(j.states)
+		j.number[string(j.key)] = i
+		j.states = append(j.states, slices.Clone(j.to))
+	}
+	return i
+}
+
+func (j *joint) States() int { return unbounded }
+
+func (j *joint) Start() int { return 0 }
+
+func (j *joint) Next(state int, b int32) int {
+	copy(j.to, j.states[state])
+	for i, t := range j.tests {
+		if j.to[i] >= 0 {
+			j.to[i] = int32(max(-1, t.a.Next(int(j.to[i]), b)))
+		}
+		if j.to[i] < 0 && t.want {
+			return -1
+		}
+	}
+	return j.find()
+}
+
+func (j *joint) Accepting(state int) bool {
+	for i, t := range j.tests {
+		if q := j.states[state][i]; (q >= 0 && t.a.Accepting(int(q))) != t.want {
+			return false
+		}
+	}
+	return true
+}
+
+// Classes puts bytes together that all tests treat alike.
+func (j *joint) Classes(levels int) (of []int32, n int) {
+	of = make([]int32, levels)
+	keys := make([][]byte, levels)
+	for _, t := range j.tests {
+		var class []int32
+		switch a := t.a.(type) {
+		case *constraint.DFA:
+			class, _ = a.Classes(levels)
+		case *trie:
+			class = make([]int32, levels)
+			for _, text := range a.texts {
+				for i := range len(text) {
+					class[text[i]] = 1 + int32(text[i])
+				}
+			}
+		}
+		for b := range keys {
+			c := int32(b)
+			if class != nil {
+				c = class[b]
+			}
+			keys[b] = binary.LittleEndian.AppendUint32(keys[b], uint32(c))
+		}
+	}
+	number := map[string]int32{}
+	for b, k := range keys {
+		c, ok := number[string(k)]
+		if !ok {
+			c = int32(len(number))
+			number[string(k)] = c
+		}
+		of[b] = c
+	}
+	return of, len(number)
+}
+
+// crowd bounds the states of the automaton of all tests of a string, and their product where that
+// automaton is too large.
+const crowd = 1 << 12
+
+// joined returns a spec with one test, of the texts that pass all of them, or the spec itself where
+// the automaton of these has too many states.
+func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
+	var tests []test
+	wanted := false
+	for _, t := range spec.tests {
+		if x, is := t.a.(*trie); is && t.want {
+			return spec.among(x), nil
+		}
+		if !slices.Contains(tests, t) {
+			tests = append(tests, t)
+		}
+		wanted = wanted || t.want
+	}
+	spec.tests = tests
+	if len(tests) == 0 || len(tests) == 1 && wanted {
+		return spec, nil
+	}
+	if _, is := tests[0].a.(*trie); is && len(tests) == 1 {
+		return spec, nil
+	}
+	if !wanted { // what fails a test is a text nevertheless
+		any, err := compileRegexp(c.ctx, anyText, c.limits)
+		if err != nil {
+			return spec, err
+		}
+		tests = append(slices.Clip(tests), test{a: any, want: true})
+	}
+	d, err := constraint.Compile(c.ctx, newJoint(tests), 256, constraint.Limits{States: crowd})
+	var limit *constraint.LimitError
+	switch {
+	case errors.Is(err, constraint.ErrInfeasible):
+		spec.tests = []test{{a: newTrie(nil), want: true}}
+	case errors.As(err, &limit):
+		if c.merging != nil && spec.crowded() {
+			return spec, errGates
+		}
+	case err != nil:
+		return spec, err
+	default:
+		spec.tests = []test{{a: d, want: true}}
+	}
+	return spec, nil
+}
+
+// among returns the spec of those of some texts that have the others' form.
+func (s stringSpec) among(x *trie) stringSpec {
+	if len(s.tests) == 1 && s.least == 0 && s.most < 0 {
+		return s
+	}
+	var texts []string
+	for _, text := range x.texts {
+		n := utf8.RuneCountInString(text)
+		if n >= s.least && (s.most < 0 || n <= s.most) && passes(s.tests, text) {
+			texts = append(texts, text)
+		}
+	}
+	s.tests, s.least, s.most = []test{{a: newTrie(texts), want: true}}, 0, -1
+	return s
+}
+
+// crowded reports whether it may take too long to find out that no text passes all tests, where
+// some are to fail or there are more than two: their states together, times the length counted, are
+// more than crowd. Side by side such states are met as texts need them.
+func (s stringSpec) crowded() bool {
+	n, fails := max(1, s.least, s.most), false
+	for _, t := range s.tests {
+		if d, is := t.a.(*constraint.DFA); is && n <= crowd {
+			n *= d.States()
+		}
+		fails = fails || !t.want
+	}
+	return (fails || len(s.tests) > 2) && n > crowd
+}
+
+// rests are the numbers of characters of the texts that an automaton accepts from each of its
+// states, all of which lead to an end.
+type rests struct {
+	sets  []bitset // states from which it accepts a text of so many; the last has those for all more, too
+	least []int32  // of the shortest
+}
+
+// restMoves bounds the work of restsOf: some milliseconds.
+const restMoves = 1 << 21
+
+// restsOf returns the rests of an automaton over the UTF-8 of texts, nil if that takes too long:
+// of lengths that are multiples of a number, for instance.
+func restsOf(d *constraint.DFA) *rests {
+	n := d.States()
+	next, width := d.Table()
+	of, _ := d.Classes(256)
+	within := make([]bool, width) // the class is of bytes within a character
+	for b := 0x80; b < 0xC0; b++ {
+		within[of[b]] = true
+	}
+	var more, same [][2]int32 // moves that begin a character, and others
+	moves := 0
+	for s := range n {
+		last := [2]int32{-1, -1}
+		for c := range width {
+			to := next[s*width+c]
+			if to < 0 {
+				continue
+			}
+			if within[c] {
+				same = append(same, [2]int32{int32(s), to})
+			} else if m := [2]int32{int32(s), to}; m != last {
+				more = append(more, m)
+				last = m
+			}
+		}
+	}
+	r := &rests{least: make([]int32, n)}
+	for s := range r.least {
+		r.least[s] = -1
+	}
+	words := (n + 31) / 32
+	for {
+		set := make(bitset, words)
+		if k := len(r.sets); k == 0 {
+			for s := range n {
+				if d.Accepting(s) {
+					set.set(int32(s))
+				}
+			}
+		} else {
+			for _, m := range more {
+				if r.sets[k-1].has(m[1]) {
+					set.set(m[0])
+				}
+			}
+		}
+		for range 3 { // of the bytes within a character
+			for _, m := range same {
+				if set.has(m[1]) {
+					set.set(m[0])
+				}
+			}
+		}
+		for s := range r.least {
+			if r.least[s] < 0 && set.has(int32(s)) {
+				r.least[s] = int32(len(r.sets))
+			}
+		}
+		if k := len(r.sets); k > 0 && slices.Equal(set, r.sets[k-1]) {
+			return r
+		}
+		r.sets = append(r.sets, set)
+		if moves += n + len(more) + 3*len(same); moves > restMoves {
+			return nil
+		}
+	}
+}
+
+// between reports whether a text of low … high characters ends after a state; high < 0: of low or
+// more.
+func (r *rests) between(q int32, low, high int) bool {
+	last := len(r.sets) - 1
+	for n := max(0, low, int(r.least[q])); high < 0 || n <= high; n++ {
+		if r.sets[min(n, last)].has(q) {
+			return true
+		}
+		if n >= last {
+			break
+		}
+	}
+	return false
+}
+
+// endless reports whether there are texts of every length from the shortest on.
+func (r *rests) endless(q int32) bool {
+	for n := max(0, int(r.least[q])); n < len(r.sets); n++ {
+		if !r.sets[n].has(q) {
+			return false
+		}
+	}
+	return true
+}
