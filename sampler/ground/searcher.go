@@ -46,6 +46,8 @@ type searcher[T number] struct {
 	lattice   *lattice    // nil for other models
 	forests   []forest[T] // none unless the model is sparse
 	scale     scale
+	crowd     *crowd // nil: one state is annealed
+	state     []int32
 	best, now *spins[T]
 	clusters  *clusters[T]
 	table     []uint32
@@ -56,6 +58,7 @@ type searcher[T number] struct {
 	found       bool    // best is no random state
 	stage       int     // of the round under way
 	sweep, site int     // within the stage
+	member      int     // of the crowd, whose annealed state descends
 	moved       bool    // by the pass of descend or polish under way
 	from        float64 // where on the scale the round began
 
@@ -63,8 +66,8 @@ type searcher[T number] struct {
 	work int // since the last check for a stop
 }
 
-func newSearcher[T number](g *system[T], l *lattice, forests []forest[T], c scale, seed, chain uint64) *searcher[T] {
-	s := &searcher[T]{g: g, lattice: l, forests: forests, scale: c, best: newSpins(g), now: newSpins(g), clusters: newClusters[T](g.sites())}
+func newSearcher[T number](g *system[T], l *lattice, forests []forest[T], w *crowd, c scale, seed, chain uint64) *searcher[T] {
+	s := &searcher[T]{g: g, lattice: l, forests: forests, crowd: w.empty(), scale: c, state: make([]int32, g.sites()), best: newSpins(g), now: newSpins(g), clusters: newClusters[T](g.sites())}
 	s.words.stream = *sampler.NewStream(seed, chain)
 	s.words.at = len(s.words.buf)
 	return s
@@ -104,8 +107,16 @@ func (s *searcher[T]) round(ask func() bool, sweeps int, ahead bool) (done bool,
 		if s.from = 0; s.found {
 			s.from = s.words.unit()
 		}
-		s.now.copy(s.best)
+		if s.crowd != nil {
+			s.best.levels(s.state)
+			s.crowd.set(s.state)
+		} else {
+			s.now.copy(s.best)
+		}
 		s.enter(anneal)
+	}
+	if s.crowd != nil {
+		sweeps *= crowdSweeps
 	}
 	for ; s.stage == anneal && s.sweep < sweeps; s.sweep, s.site = s.sweep+1, 0 {
 		if !s.heat(sweeps) {
@@ -113,28 +124,43 @@ func (s *searcher[T]) round(ask func() bool, sweeps int, ahead bool) (done bool,
 		}
 	}
 	if s.stage == anneal {
-		s.enter(descend)
+		s.look(0)
 	}
-	if s.stage == descend {
-		if !s.descend(s.now) {
+	for {
+		if s.stage == descend {
+			if !s.descend(s.now) {
+				return false, nil
+			}
+			s.enter(take)
+		}
+		if s.stage == take {
+			if !s.found {
+				s.best, s.now, s.found = s.now, s.best, true
+			} else if _, ok := s.clusters.takeOver(s.g, s.best, s.now, true, s.stop); !ok {
+				return false, nil
+			}
+			s.enter(polish)
+		}
+		if !s.descend(s.best) {
 			return false, nil
 		}
-		s.enter(take)
-	}
-	if s.stage == take {
-		if !s.found {
-			s.best, s.now, s.found = s.now, s.best, true
-		} else if _, ok := s.clusters.takeOver(s.g, s.best, s.now, true, s.stop); !ok {
-			return false, nil
+		if s.crowd == nil || s.member == crowdMembers-1 {
+			break
 		}
-		s.enter(polish)
-	}
-	if !s.descend(s.best) {
-		return false, nil
+		s.look(s.member + 1)
 	}
 	s.enter(rest)
 	s.made++
 	return true, nil
+}
+
+// look makes the present state, which descends next, that of a member of the crowd.
+func (s *searcher[T]) look(member int) {
+	if s.member = member; s.crowd != nil {
+		s.crowd.member(s.state, member)
+		s.now.set(s.g, s.state)
+	}
+	s.enter(descend)
 }
 
 // window improves the best state of a lattice by a window.
@@ -164,13 +190,20 @@ func (s *searcher[T]) heat(sweeps int) bool {
 		}
 		return !s.stop(forestWork * n)
 	}
-	if _, integers := any(s.now).(*spins[int32]); integers {
+	if s.crowd != nil {
+		s.table = acceptances(s.table, float64(beta*s.crowd.half), s.crowd.most)
+	} else if _, integers := any(s.now).(*spins[int32]); integers {
 		s.table = acceptances(s.table, beta, int(s.g.reach))
 	}
 	for n := s.g.sites(); s.site < n; {
 		end := min(s.site+chunk, n)
-		s.now.sweep(s.g, s.site, end, beta, s.table, &s.words)
 		work := end - s.site
+		if s.crowd != nil {
+			s.crowd.sweep(s.site, end, s.table, &s.words)
+			work *= crowdWork
+		} else {
+			s.now.sweep(s.g, s.site, end, beta, s.table, &s.words)
+		}
 		if s.site = end; s.stop(work) {
 			return false
 		}
@@ -219,7 +252,11 @@ func (s *searcher[T]) fields(f *wire.Fields, sweeps int) {
 	f.Bool("a state found", &s.found)
 	f.Bool("a site moved", &s.moved)
 	f.Int("stage", &s.stage, 0, stages-1)
+	if s.crowd != nil {
+		sweeps *= crowdSweeps
+	}
 	f.Int("sweep", &s.sweep, 0, sweeps)
+	f.Int("member", &s.member, 0, crowdMembers-1)
 	f.Int("site", &s.site, 0, s.g.sites())
 	f.Int("random word", &s.words.at, 0, len(s.words.buf))
 	f.Counts("rounds", &s.made)
@@ -230,6 +267,9 @@ func (s *searcher[T]) fields(f *wire.Fields, sweeps int) {
 	f.Binary(&s.words.stream, streamSize)
 	for i := range s.words.buf {
 		f.Uint32("random word", &s.words.buf[i])
+	}
+	if s.crowd != nil {
+		s.crowd.fields(f)
 	}
 	for _, x := range []*spins[T]{s.best, s.now} {
 		numbers(f, x.s)

@@ -204,7 +204,7 @@ func TestSweepAccepts(t *testing.T) {
 	gi := newSystem(b, []int32{}, fields)
 	xi := newSpins(gi)
 	xi.set(gi, make([]int32, n))
-	w := newSearcher(gi, nil, nil, scale{}, 1, 1).words
+	w := newSearcher(gi, nil, nil, nil, scale{}, 1, 1).words
 	xi.sweep(gi, 0, n, beta, acceptances(nil, beta, 10), &w)
 	minus := 0
 	for _, s := range xi.s {
@@ -214,7 +214,7 @@ func TestSweepAccepts(t *testing.T) {
 	gr := newSystem(b, []float64{}, b.Field)
 	xr := newSpins(gr)
 	xr.set(gr, make([]int32, n))
-	w = newSearcher(gr, nil, nil, scale{}, 2, 1).words
+	w = newSearcher(gr, nil, nil, nil, scale{}, 2, 1).words
 	xr.sweep(gr, 0, n, beta, nil, &w)
 	minus = 0
 	for _, s := range xr.s {

@@ -12,6 +12,7 @@ const (
 	flipCost     = 2.7 // a site proposed to flip, drawn and weighed back
 	rowCost      = 130 // a site proposed another level of a row
 	entryCost    = 5   // and a level of the row
+	matchCost    = 25  // a site proposed a level of a table
 	jumpCost     = 8   // a level weighed as a jump
 	jumpFlipCost = 4.5 // a flip weighed so
 	weightCost   = 6   // a change weighed
@@ -38,6 +39,8 @@ func proposed(p proposal, m cost.Model, info []sampler.Info) float64 {
 	case *confined:
 		_, _, edges := p.within.graph.Size()
 		extra = float64(n*(rowCost+float64(entryCost*float64(p.levels)))) + float64(trellisCost*float64(edges))
+	case *matches:
+		table, extra = m.Energy, n*matchCost
 	case *rows:
 		extra = float64(n * (rowCost + float64(entryCost*float64(p.cols))))
 		if p.jumps != nil {

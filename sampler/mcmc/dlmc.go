@@ -54,6 +54,10 @@ func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 		return nil, err
 	}
 	if levels != 2 {
+		if p := newMatches(m, chains, langevin{alpha: alpha}); p != nil {
+			p.row.jumps = newJumps(d.Balance, levels)
+			return newHastings(m, chains, p, alpha, tuner), nil
+		}
 		p, err := newRows("DLMC", m, chains, langevin{alpha: alpha})
 		if err != nil {
 			return nil, err

@@ -25,7 +25,9 @@ import (
 //
 // On an energy.Toroidal model whose sides are at least 3 and that has at least 144 sites, states
 // are stored as bits and a site takes less than a nanosecond, unless Preconditioner, Window or
-// Within is set. A state of more than 32 768 sites is then divided among Config.Workers.
+// Within is set. A state of more than 32 768 sites is then divided among Config.Workers. With the
+// same exceptions, the weights of an energy.Matching model of few levels and neighbours, such as
+// a Potts model on a lattice, are looked up in a table.
 //
 // The zero value tunes its step size during warm-up.
 type DMALA struct {
@@ -110,6 +112,9 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 	}
 	if _, levels := m.Shape(); levels == 2 {
 		return newFlips(m, chains, l), nil
+	}
+	if p := newMatches(m, chains, l); p != nil {
+		return p, nil
 	}
 	return newRows(method, m, chains, l)
 }

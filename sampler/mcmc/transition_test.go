@@ -157,6 +157,8 @@ func setStep(p proposal, alpha, beta float64, x []int32) {
 		sites = p.sites
 	case *rows:
 		sites = p.sites
+	case *matches:
+		sites = p.sites
 	case *confined:
 		sites = p.sites
 	}

@@ -1,0 +1,100 @@
+package ground
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/bonds"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// signs is a random graph of ±2 with fields that are multiples of it; site 0 has up to most
+// neighbours.
+func signs(n, most int) *model.Quadratic {
+	r := rand.New(rand.NewPCG(3, uint64(most)))
+	var edges []model.Edge
+	for i := range n {
+		for j := range i {
+			if j == 0 && i <= most || r.IntN(4) == 0 {
+				edges = append(edges, model.Edge{I: i, J: j, W: float64(4*r.IntN(2) - 2)})
+			}
+		}
+		edges = append(edges, model.Edge{I: i, J: i, W: float64(2*r.IntN(5) - 4)})
+	}
+	return exact.Must(model.NewQuadratic(n, edges, model.Polynomial{}))
+}
+
+func crowdOf(t *testing.T, m *model.Quadratic) (*system[int32], *crowd) {
+	b := bonds.Of(m)
+	w, f, _, ok := b.Integers(maxReach)
+	require.True(t, ok)
+	g := newSystem(b, w, f)
+	c := newCrowd(g).empty()
+	require.NotNil(t, c)
+	return g, c
+}
+
+// A site of every member flips where it loses no more than one of the two thresholds, counted
+// one by one.
+func TestCrowdsFlip(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, most := range []int{3, 7, 15, 40} {
+		g, c := crowdOf(t, signs(41, most))
+		for i := range c.sites() {
+			c.put(i, r.Uint64())
+		}
+		table, x, levels := acceptances(nil, 0.4, c.most), newSpins(g), make([]int32, c.sites())
+		w := words{stream: *sampler.NewStream(5, 6), at: 256}
+		two := 0
+		for range 20 {
+			for i := range c.sites() {
+				var want uint64
+				drawn := w
+				a, b, mask := loss(table, drawn.next()), loss(table, drawn.next()), uint64(0)
+				if a != b {
+					mask = uint64(drawn.next())<<32 | uint64(drawn.next())
+					two++
+				}
+				for m := range crowdMembers {
+					c.member(levels, m)
+					x.set(g, levels)
+					accepted := b
+					if mask>>m&1 == 1 {
+						accepted = a
+					}
+					level := uint64(levels[i])
+					if float64(x.loss[i]) <= float64(accepted)*c.half {
+						level = 1 - level
+					}
+					want |= level << m
+				}
+				c.sweep(i, i+1, table, &w)
+				require.Equal(t, want, c.x[i], "site %d of %d, at most %d neighbours", i, c.sites(), c.most)
+				require.Equal(t, ^want, c.x[c.sites()+i])
+			}
+		}
+		assert.Positive(t, two)
+	}
+}
+
+// Weights of several magnitudes, fields between their multiples, reals and dense graphs are
+// annealed one state at a time.
+func TestCrowdsRefuse(t *testing.T) {
+	for name, edges := range map[string][]model.Edge{
+		"magnitudes": {{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: 2}},
+		"field":      {{I: 0, J: 1, W: 4}, {I: 1, J: 2, W: 4}, {I: 2, J: 2, W: 1}},
+		"no pairs":   {{I: 0, J: 0, W: 1}},
+	} {
+		b := bonds.Of(exact.Must(model.NewQuadratic(3, edges, model.Polynomial{})))
+		w, f, _, ok := b.Integers(maxReach)
+		require.True(t, ok)
+		assert.Nil(t, newCrowd(newSystem(b, w, f)), name)
+	}
+	b := bonds.Of(dense(9))
+	assert.Nil(t, newCrowd(newSystem(b, b.Weight, b.Field)))
+}
