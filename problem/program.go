@@ -188,5 +188,5 @@ func (p *Problem) powers(f factor, i int) (sum []read.Monomial, err error) {
 			return []read.Monomial{power}, nil
 		}
 	}
-	return nil, fmt.Errorf("a function of the integer %q that is no power of it", v.name)
+	return nil, fmt.Errorf("a function of the integer %q that is not a power of it", v.name)
 }

@@ -213,3 +213,13 @@ func (d Divergence) String() string {
 	}
 	return fmt.Sprintf("Divergence(%d)", uint8(d))
 }
+
+// MarshalText returns the name that String returns.
+func (d Divergence) MarshalText() ([]byte, error) {
+	return check.MarshalName("divergence", d, Reverse)
+}
+
+// UnmarshalText sets d to what has the name, for flags and files.
+func (d *Divergence) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("divergence", d, Reverse, name)
+}

@@ -161,6 +161,15 @@ func TestPathErrors(t *testing.T) {
 
 func TestDivergenceString(t *testing.T) {
 	require.Equal(t, "forward reverse Divergence(7)", fmt.Sprintf("%v %v %v", Forward, Reverse, Divergence(7)))
+	for _, d := range []Divergence{Forward, Reverse} {
+		text, err := d.MarshalText()
+		require.NoError(t, err)
+		back := 1 - d
+		require.NoError(t, back.UnmarshalText(text))
+		require.Equal(t, d, back)
+	}
+	_, err := Divergence(2).MarshalText()
+	require.ErrorContains(t, err, "divergence = 2")
 }
 
 // TestPadded: sequences of up to four letters, exactly two of them ones, then

@@ -2,6 +2,8 @@ package sampler
 
 import (
 	"fmt"
+
+	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
 // Generator is a counter-based random number generator that supplies the streams of a run; the zero
@@ -41,13 +43,7 @@ func (k Generator) Check() error {
 // UnmarshalText sets k to the generator with the given name, as returned by String, for flags and
 // files.
 func (k *Generator) UnmarshalText(text []byte) error {
-	for g := Philox4x32; g <= ARS4x32; g++ {
-		if g.String() == string(text) {
-			*k = g
-			return nil
-		}
-	}
-	return fmt.Errorf("generator = %q, want %q or %q", text, Philox4x32, ARS4x32)
+	return check.UnmarshalName("generator", k, ARS4x32, text)
 }
 
 // MarshalText returns the name that UnmarshalText reads.

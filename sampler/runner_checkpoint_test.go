@@ -128,7 +128,7 @@ func TestFilesDoNotDisplaceEachOther(t *testing.T) {
 	cfg.DrawsFile = path + ".draws"
 	c := exact.Must(sampler.NewChains(context.Background(), exact.NewQuadratic(3, 1), mcmc.Gibbs{}, cfg))
 	require.NoError(t, c.Run(t.Context(), 3))
-	require.ErrorContains(t, c.SaveFile(folder), "is no file (d")
+	require.ErrorContains(t, c.SaveFile(folder), "is not a file (d")
 	require.DirExists(t, folder)
 	require.NoError(t, c.LoadFile(context.Background(), path))
 }

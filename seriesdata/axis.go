@@ -200,7 +200,7 @@ func (t *table) noDate(i int) error {
 			continue
 		}
 		if p, ok := parseStamp(s); !ok || !p.hasDate {
-			return fmt.Errorf("line %d, column %s: %q is no date in a known form; write dates as 2024-01-31, or name another column of times, or none, by Options.Time (-time)", t.rows[k].number, t.columns[i].name, s)
+			return fmt.Errorf("line %d, column %s: %q is not a date in a known form; write dates as 2024-01-31, or name another column of times, or none, by Options.Time (-time)", t.rows[k].number, t.columns[i].name, s)
 		}
 	}
 	return errors.New("no dates")
@@ -442,7 +442,7 @@ func (t *table) fromParts() (*axis, error) {
 			s := t.rows[k].at(i).text
 			v, _ := partOf(a.parts[p], s)
 			if v != math.Floor(v) {
-				return nil, fmt.Errorf("line %d, column %s: %q is no whole number of a date; correct it, or name the column of times by Options.Time (-time)", t.rows[k].number, t.columns[i].name, s)
+				return nil, fmt.Errorf("line %d, column %s: %q is not a whole number of a date; correct it, or name the column of times by Options.Time (-time)", t.rows[k].number, t.columns[i].name, s)
 			}
 			part[a.parts[p]] = int(v)
 			a.written = append(a.written, s)
@@ -456,7 +456,7 @@ func (t *table) fromParts() (*axis, error) {
 			d, fits = mondayOf(part["year"], w)
 		}
 		if !fits {
-			return nil, fmt.Errorf("line %d: %s is no date; correct the columns %s", t.rows[k].number, strings.Join(a.written[k*len(a.parts):], ", "), a.name)
+			return nil, fmt.Errorf("line %d: %s is not a date; correct the columns %s", t.rows[k].number, strings.Join(a.written[k*len(a.parts):], ", "), a.name)
 		}
 		a.wall = append(a.wall, float64(d.UnixMicro()))
 	}
@@ -504,7 +504,7 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 			if t.blank(s) {
 				return nil, fmt.Errorf("line %d, column %s: no date; write it, delete the line, or name another column of times by Options.Time (-time)", t.rows[k].number, c.name)
 			}
-			return nil, fmt.Errorf("line %d, column %s: %q is no date as %d others of the column are; correct it or delete the line", t.rows[k].number, c.name, s, len(t.rows)-bad)
+			return nil, fmt.Errorf("line %d, column %s: %q is not a date like %d others of the column; correct it or delete the line", t.rows[k].number, c.name, s, len(t.rows)-bad)
 		}
 	}
 	if err := t.decide(a, i); err != nil {
@@ -525,7 +525,7 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 			if !ok || p.hasDate {
 				v, good := clockOf(s, strings.Trim(strings.ToLower(t.columns[j].name), "<>"))
 				if !good {
-					return nil, fmt.Errorf("line %d, column %s: %q is no time of day; write it as 15:04", t.rows[k].number, t.columns[j].name, s)
+					return nil, fmt.Errorf("line %d, column %s: %q is not a time of day; write it as 15:04", t.rows[k].number, t.columns[j].name, s)
 				}
 				p = stamp{clock: v, hasClock: true, layout: map[bool]string{true: "15", false: map[bool]string{true: "150405", false: "1504"}[len(s) > 4]}[strings.EqualFold(t.columns[j].name, "hour")]}
 			}
@@ -580,7 +580,7 @@ func (t *table) decide(a *axis, i int) error {
 					break
 				}
 				furthest = k
-				last = fmt.Errorf("line %d, column %s: %q is no date as %s, which the other dates allow; correct it, or write all as 2024-01-31", t.rows[k].number, c.name, t.rows[k].at(i).text, words[o])
+				last = fmt.Errorf("line %d, column %s: %q is not a date of the form %s, which the other dates allow; correct it, or write all as 2024-01-31", t.rows[k].number, c.name, t.rows[k].at(i).text, words[o])
 				break
 			}
 		}

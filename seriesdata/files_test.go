@@ -215,8 +215,8 @@ func TestFilesRefused(t *testing.T) {
 	w := plain().with(func(w *truth) { w.channels = []string{"v"} })
 	day := func(t time.Time) string { return t.Format(time.DateOnly) }
 	for want, text := range map[string]string{
-		`line 2, column Month: "January" is no date in a known form`:                                             "Month,v\nJanuary,1\nFebruary,2\nMarch,3\nJanuary,4\nFebruary,5\nMarch,6\n",
-		`line 2, column date: "01-15" is no date in a known form`:                                                "date,2019,2020\n01-15,1.5,2.5\n01-17,1.6,2.6\n02-01,1.5,2.5\n",
+		`line 2, column Month: "January" is not a date in a known form`:                                          "Month,v\nJanuary,1\nFebruary,2\nMarch,3\nJanuary,4\nFebruary,5\nMarch,6\n",
+		`line 2, column date: "01-15" is not a date in a known form`:                                             "date,2019,2020\n01-15,1.5,2.5\n01-17,1.6,2.6\n02-01,1.5,2.5\n",
 		`line 3, column v: "<0.5" is not a number`:                                                               "date,v\n2024-01-15,0.7\n2024-01-16,<0.5\n2024-01-17,0.8\n2024-01-18,0.9\n",
 		`line 2, column v: "<0.5" is not a number`:                                                               "date,v\n2024-01-15,<0.5\n2024-01-16,0.5\n2024-01-17,0.8\n2024-01-18,0.9\n",
 		"line 2, column v: \"12.500\" is 12.500 with a decimal point and 12500 with thousands":                   "date;v\n15.01.2024;12.500\n16.01.2024;13.750\n17.01.2024;14.100\n",

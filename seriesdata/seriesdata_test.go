@@ -208,7 +208,7 @@ func files() []file {
 	set("the same, settled", ambiguous.wide("02/01/2006", two).text(","), Options{Dates: "dmy"}, w.with(func(w *truth) { w.times = ambiguous.times }))
 	broken := w.wide("02/01/2006", two)
 	broken.rows[30][0] = "13/25/2024"
-	refuse("a date that is none", broken.text(","), "line 32, column date", `"13/25/2024" is no date as day/month/year`, "correct it")
+	refuse("a date that is none", broken.text(","), "line 32, column date", `"13/25/2024" is not a date of the form day/month/year`, "correct it")
 	add("texts for missing numbers", holes.wide(iso, two).fill("nan", "NaN", "?", "-", "NULL", "n/a", "#N/A", "").text(","), holes)
 	add("-200 for missing numbers", holes.wide(iso, two).fill("-200").text(","), holes)
 	add("-200, decimal commas, DD/MM/YYYY, newest first", reversed(holes.wide("02/01/2006", comma).fill("-200,0")).text(";"), holes.with(func(w *truth) { w.order = "newest first" }))

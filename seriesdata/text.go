@@ -67,7 +67,7 @@ func decode(b []byte) (text, mark string, notes []string, err error) {
 	number := 1
 	for part := range bytes.Lines(b) {
 		if !utf8.Valid(part) {
-			return "", "", nil, fmt.Errorf("line %d: bytes that are no UTF-8; save the file as UTF-8", number)
+			return "", "", nil, fmt.Errorf("line %d: bytes that are not UTF-8; save the file as UTF-8", number)
 		}
 		number++
 	}

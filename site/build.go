@@ -88,7 +88,7 @@ func write(dir, file string, b []byte) error {
 
 // build writes the whole site. It is run in the folder of this module.
 func build(ctx context.Context, dir string) error {
-	for _, step := range []func(context.Context, string) error{buildWeb, buildProgram, buildBits, buildLanding, buildGuides, buildPackages, buildGallery} {
+	for _, step := range []func(context.Context, string) error{buildWeb, buildPrograms, buildBits, buildLanding, buildGuides, buildPackages, buildGallery} {
 		if err := step(ctx, dir); err != nil {
 			return err
 		}
@@ -121,52 +121,40 @@ func buildWeb(_ context.Context, dir string) error {
 	}.write(dir)
 }
 
-// compact are packages whose speed matters less than their size: without inlining, the
-// program is a fifteenth smaller when packed.
-var compact = []string{
-	"constraint/...", "energy", "energy/denoise", "energy/read", "internal/algebra", "internal/automata", "internal/bonds", "internal/check", "internal/cost",
-	"internal/document", "internal/drawfile", "internal/durable", "internal/elimination", "internal/fingerprint", "internal/matching", "internal/planar",
-	"internal/pool", "internal/probe", "internal/pushdown", "internal/session", "internal/subgraph", "internal/tune", "internal/wire", "projection/...", "sampler",
-	"sampler/diagnose", "sampler/diffusion/...", "sampler/ground", "sampler/mcmc/...", "site/...",
-}
+// tabs are the programs of the playground: the folders of wasm.
+var tabs = []string{"lattice", "strings", "json", "minimise", "bits"}
 
-// compactElsewhere are such packages of others.
-const compactElsewhere = "archive/zip bufio bytes compress/flate context crypto/... encoding/binary encoding/csv encoding/json fmt hash/crc32 internal/poll internal/strconv io/fs" +
-	" math/big net/netip net/url os path/filepath reflect regexp regexp/syntax sort strconv strings sync/... syscall syscall/js time unicode/utf8 golang.org/x/text/... gonum.org/v1/..."
-
-// buildProgram compiles the engine to WebAssembly, packed: any server sends it as it is.
-func buildProgram(ctx context.Context, dir string) error {
+// buildPrograms compiles them to WebAssembly, packed: any server sends them as they are.
+func buildPrograms(ctx context.Context, dir string) error {
 	tmp, err := os.MkdirTemp("", "gibbsite-wasm")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	file := filepath.Join(tmp, "gibbsite.wasm")
-	args := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", file}
-	for _, p := range compact {
-		args = append(args, "-gcflags=github.com/gibbsite-go/gibbsite/"+p+"=-l")
+	args := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", tmp + string(filepath.Separator)}
+	for _, name := range tabs {
+		args = append(args, "./wasm/"+name)
 	}
-	for _, p := range strings.Fields(compactElsewhere) {
-		args = append(args, "-gcflags="+p+"=-l")
-	}
-	if _, err := run(ctx, "", []string{"GOOS=js", "GOARCH=wasm"}, append(args, "./wasm")...); err != nil {
+	if _, err := run(ctx, "", []string{"GOOS=js", "GOARCH=wasm"}, args...); err != nil {
 		return err
 	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(b)
-	if err := errors.Join(err, w.Close()); err != nil {
-		return err
-	}
-	if err := write(dir, "gibbsite.wasm.gz", packed.Bytes()); err != nil {
-		return err
+	for _, name := range tabs {
+		b, err := os.ReadFile(filepath.Join(tmp, name))
+		if err != nil {
+			return err
+		}
+		var packed bytes.Buffer
+		w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(b)
+		if err := errors.Join(err, w.Close()); err != nil {
+			return err
+		}
+		if err := write(dir, name+".wasm.gz", packed.Bytes()); err != nil {
+			return err
+		}
 	}
 	root, err := run(ctx, "", nil, "env", "GOROOT")
 	if err != nil {

@@ -38,6 +38,16 @@ func (c Corruption) String() string {
 	return fmt.Sprintf("Corruption(%d)", uint8(c))
 }
 
+// MarshalText returns the name that String returns.
+func (c Corruption) MarshalText() ([]byte, error) {
+	return check.MarshalName("corruption", c, Noisy)
+}
+
+// UnmarshalText sets c to what has the name, for flags and files.
+func (c *Corruption) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("corruption", c, Noisy, name)
+}
+
 // levels returns the levels of a denoiser of a model over k tokens.
 func (c Corruption) levels(k int) int {
 	if c == Absorbing {

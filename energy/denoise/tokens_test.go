@@ -287,6 +287,11 @@ func TestExactDenoisersRefuse(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	assert.Equal(t, "Absorbing Noisy Corruption(5)", fmt.Sprint(denoise.Absorbing, denoise.Noisy, denoise.Corruption(5)))
+	text, err := denoise.Noisy.MarshalText()
+	require.NoError(t, err)
+	var back denoise.Corruption
+	require.NoError(t, back.UnmarshalText(text))
+	assert.Equal(t, denoise.Noisy, back)
 }
 
 func TestExactDenoisersDoNotAllocate(t *testing.T) {

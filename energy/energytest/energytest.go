@@ -112,7 +112,7 @@ func TestModel(ctx context.Context, m energy.Model, opt Options) error {
 		{"concurrency", checkConcurrency}, {"wrappers", checkWrappers}, {"allocations", checkAllocations}})
 	for _, name := range opt.Skip {
 		if !slices.ContainsFunc(all, func(l law) bool { return l.name == name }) {
-			return fmt.Errorf("energytest: Options: Skip names %q, which is no law", name)
+			return fmt.Errorf("energytest: Options: Skip names %q, which is not a law", name)
 		}
 	}
 	s, err := newSubject(ctx, m, opt)

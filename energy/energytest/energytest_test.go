@@ -325,7 +325,7 @@ func TestRightModels(t *testing.T) {
 	opt := energytest.Options{Skip: []string{"allocations"}} // Window and Estimate of this one allocate
 	require.NoError(t, energytest.TestModel(t.Context(), path{}, opt))
 	opt.Skip[0] = "speed"
-	require.ErrorContains(t, energytest.TestModel(t.Context(), path{}, opt), `Skip names "speed", which is no law`)
+	require.ErrorContains(t, energytest.TestModel(t.Context(), path{}, opt), `Skip names "speed", which is not a law`)
 }
 
 // Each of these models breaks one law, and is found by it.

@@ -140,7 +140,7 @@ func (s *subject) strangers(start, adj []int32) error {
 		e := make([]float64, 4)
 		s.m.Energy(e, four)
 		if d := e[3] - e[1] - e[2] + e[0]; math.Abs(d) > 4*s.slack && !math.IsInf(d, 0) {
-			return fmt.Errorf("sites %d and %d of %v are no neighbours, and changing both changes the energy by %v more than changing each", i, j, x, d)
+			return fmt.Errorf("sites %d and %d of %v are not neighbours, and changing both changes the energy by %v more than changing each", i, j, x, d)
 		}
 	}
 	return nil

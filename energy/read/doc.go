@@ -8,7 +8,12 @@
 //	BQM       binary quadratic models of dimod       (.json)
 //	BQPJSON   binary quadratic programs of bqpjson   (.json)
 //	UAI       graphical models of the UAI competitions (.uai)
+//	BIF       Bayesian networks with names           (.bif)
+//	WCSP      weighted constraint networks           (.wcsp)
 //	RBM       restricted Boltzmann machines as NumPy arrays (.npy)
+//
+// [NewProgram] reads problems with constraints (LP, MPS, QPLIB, MQLib, CNF, CQM) and the
+// quadratic ones above as one type; [FormatOf] recognises their formats.
 //
 // Input that a reader does not understand is an error, which names the line and column. A byte
 // order mark at the beginning of a text is skipped. Readers bound the memory that a short input

@@ -326,7 +326,7 @@ func (p *Program) unconstrained(spins bool) error {
 	}
 	for _, v := range p.Variables {
 		if v.Spin != p.Variables[0].Spin || v.Spin && !spins || !v.Spin && (v.Lower != 0 || v.Upper != 1) {
-			return fmt.Errorf("variable %s is no bit; bits%s are what the format has", check.Quote(v.Name), map[bool]string{true: " only, or spins only,"}[spins])
+			return fmt.Errorf("variable %s is not binary; bits%s are what the format has", check.Quote(v.Name), map[bool]string{true: " only, or spins only,"}[spins])
 		}
 	}
 	return nil

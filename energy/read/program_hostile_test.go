@@ -107,7 +107,7 @@ func TestProgramsRefuseToWrite(t *testing.T) {
 		{soft, "qplib", `constraint "c" has a weight`},
 		{soft, "bqm", "1 constraints, want none"},
 		{soft, "cnf", "variable \"x\", want bits named 1, 2, …"},
-		{read.Program{Variables: []read.Variable{{Name: "x", Upper: 3}}}, "bqm", `variable "x" is no bit; bits only, or spins only,`},
+		{read.Program{Variables: []read.Variable{{Name: "x", Upper: 3}}}, "bqm", `variable "x" is not binary; bits only, or spins only,`},
 		{read.Program{Variables: []read.Variable{x}}, "coo", `variable 0 has the name "x", want 0`},
 		{read.Program{Variables: []read.Variable{{Name: "0", Upper: 1}}, Objective: []read.Monomial{{W: 1}}}, "qubo", "the constant 1"},
 		{read.Program{Variables: []read.Variable{{Name: "1", Spin: true}}, Objective: []read.Monomial{{W: 1}}}, "rudy", "the objective is no cut"},

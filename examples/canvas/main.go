@@ -1,6 +1,6 @@
 // Canvas lets a masked diffusion language model (LLaDA, Dream, the diffusions of Qwen3)
-// write what must satisfy rules: a fixed text and blanks, each with a JSON Schema, a
-// regular expression or a list of choices. Every text satisfies the rules, and the fixed
+// fill the blanks of a fixed text, each under a JSON Schema, a regular expression or a
+// list of choices. Every text satisfies the rules, and the fixed
 // tokens stay as they are.
 //
 //	go -C examples run ./canvas -model DIR -prompt "A person as JSON: " -schema schema.json -n 3
@@ -52,10 +52,10 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.chat, "chat", false, "put -prompt into the chat template of the model")
 	f.StringVar(&o.schema, "schema", "", "`file` with the JSON Schema of the blank")
 	f.StringVar(&o.regex, "regex", "", "regular `expression` of the blank")
-	f.StringVar(&o.choice, "choice", "", "what the blank may be, separated by `commas`")
-	f.StringVar(&o.canvas, "canvas", "", "`file` with texts and blanks in their order, instead of all of these; see the head of the program")
+	f.StringVar(&o.choice, "choice", "", "`choices` for the blank, separated by commas")
+	f.StringVar(&o.canvas, "canvas", "", "`file` with texts and blanks in their order, instead of all of these; go doc ./examples/canvas shows its format")
 	f.StringVar(&o.pad, "pad", "", "`name` of the token that fills up a blank after its end, instead of the one that tokenizer_config.json names")
-	f.IntVar(&o.tokens, "tokens", 64, "tokens of the blank at most")
+	f.IntVar(&o.tokens, "tokens", 64, "most tokens in the blank")
 	f.IntVar(&o.block, "block", 0, "tokens of a block, for a block diffusion (bd3lm); 0: every token sees all")
 	f.IntVar(&o.n, "n", 1, "texts")
 	f.IntVar(&o.steps, "steps", 32, "steps of the diffusion")

@@ -1,4 +1,4 @@
-// Exact answers questions about a graphical model of a file without sampling error: the
+// Exact answers questions about a graphical model in a file without sampling error: the
 // partition function, marginals, the likeliest state and independent draws. It works
 // where the graph is narrow enough, prints the width before it starts, and refuses other
 // graphs.
@@ -48,7 +48,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.evidence, "evidence", "", "read observed values from this `file` in the UAI format")
 	f.StringVar(&o.query, "query", "pr", "pr: the partition function; mar: marginals as well; map: the likeliest state; sample: draws")
 	f.IntVar(&o.n, "n", 1, "number of draws")
-	f.Float64Var(&o.memory, "memory", 1, "GiB of tables at most")
+	f.Float64Var(&o.memory, "memory", 1, "most memory for tables, in `GiB`")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of draws")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {

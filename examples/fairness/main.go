@@ -1,7 +1,7 @@
-// Fairness samples rosters of nurses: every roster gives every shift exactly the nurses
-// it needs, all of whom can come, and on average no nurse has more than a fair share of
-// shifts and of nights. Chains never leave the language of the first demand; the second
-// is met by multipliers, which change until a certificate holds.
+// Fairness samples rosters of nurses: every roster gives every shift exactly the number
+// of available nurses that it needs, and on average no nurse has more than a fair share of
+// shifts and of nights. Chains never violate the first demand; multipliers meet the second
+// and move until a certificate holds.
 //
 //	go -C examples run ./fairness
 //	go -C examples run ./fairness -csv shifts.csv -slack 0.1 -out out
@@ -41,7 +41,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.steps, "steps", 600, "dual steps of the first round")
 	f.IntVar(&o.draws, "draws", 600, "draws per chain that judge the multipliers of the first round")
 	f.Float64Var(&o.tol, "tol", 0.05, "how far above its limit a mean may be, or a hundredth of the limit if that is more, two standard errors included")
-	f.IntVar(&o.rounds, "rounds", 4, "rounds at most, each of two to eight times the steps and draws, until that holds")
+	f.IntVar(&o.rounds, "rounds", 4, "most rounds, each with two to eight times the steps and draws of the one before, until that holds")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	o.Output.Define(f, "")
 	o.Flags.Define(f)

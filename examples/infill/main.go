@@ -30,7 +30,7 @@ func parse(args []string) (options, error) {
 	f := flag.NewFlagSet("infill", flag.ContinueOnError)
 	f.StringVar(&o.format, "format", "", "`format` of -record: date, plate (Singapore) or iban (DE, GB, NL, NO); without -record, show its samples only")
 	f.StringVar(&o.record, "record", "", "`record` to complete, with _ for every blank, instead of the program's own")
-	f.IntVar(&o.digitSum, "digitsum", -1, "also ask that the digits of the record add up to this `number`")
+	f.IntVar(&o.digitSum, "digitsum", -1, "also require that the digits of the record add up to this `number`")
 	f.IntVar(&o.n, "n", 1000, "completions per record")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	o.Define(f, "")

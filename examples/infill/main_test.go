@@ -118,7 +118,7 @@ func TestJudgesKnowPublishedRecords(t *testing.T) {
 	}
 	for _, s := range []string{"1900-02-29", "2023-02-29", "2023-04-31", "0000-01-01"} {
 		if validDate(s) {
-			t.Errorf("%s is no date", s)
+			t.Errorf("%s is not a date", s)
 		}
 	}
 }

@@ -40,11 +40,11 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.maskbench, "maskbench", "", "only check the schemas in `file`, one JSON object a line with schema and tests")
 	f.BoolVar(&o.masks, "masks", false, "with -maskbench: read the instances token by token, and judge masks of next tokens")
 	f.IntVar(&o.tools, "tools", 0, "only measure the masks for calls of this many tools")
-	f.IntVar(&o.length, "length", 64, "tokens of a sample at most")
+	f.IntVar(&o.length, "length", 64, "most tokens in a sample")
 	f.IntVar(&o.n, "n", 10, "samples")
 	f.IntVar(&o.steps, "steps", 4, "steps of the diffusion")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	spelling := f.String("spelling", "free", "texts of a value: free, all that JSON allows, or canonical, one of them")
+	spelling := f.String("spelling", "free", "spellings of a value: free (all that JSON allows) or canonical (one)")
 	f.BoolVar(&o.compact, "compact", false, "no white space between the tokens of JSON")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {

@@ -1,4 +1,4 @@
-// Power shares the power of transmitters that interfere, so that every user has a least
+// Power divides power among interfering transmitters so that every user has a minimum
 // rate on average over samples: the wireless problem of Hadou, Uslu and Ribeiro (2026),
 // by primal–dual inference and by the methods it is compared with, with standard errors over
 // networks.

@@ -1,5 +1,5 @@
-// Problem answers questions about a problem of a file: which states have the lowest energy,
-// how many are feasible, or draws. Formats are those of read.NewProgram: LP, MPS, QPLIB,
+// Problem solves a problem in a file: it finds states of lowest energy, counts feasible
+// states or draws some. Formats are those of read.NewProgram: LP, MPS, QPLIB,
 // MQLib, DIMACS clauses, dimod's models, lists of coefficients, graphs.
 //
 //	go -C examples run ./problem -file knapsack.lp -n 5
@@ -36,15 +36,15 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("problem", flag.ContinueOnError)
 	f.StringVar(&o.file, "file", "", "read the problem from this `file`")
-	f.StringVar(&o.format, "format", "", "`format` of the file: "+strings.Join(read.Formats(), ", ")+"; by its name and beginning if not given")
-	f.StringVar(&o.write, "write", "", "write the problem to this `file`, in the format of its name, and answer nothing")
+	f.StringVar(&o.format, "format", "", "`format` of the file: "+strings.Join(read.Formats(), ", ")+"; detected by name and contents if not given")
+	f.StringVar(&o.write, "write", "", "only convert: write the problem to this `file`, in the format that its name implies")
 	f.IntVar(&o.n, "n", 1, "rows: states of lowest energy, or draws with -sample")
 	f.BoolVar(&o.sample, "sample", false, "draw states instead of minimising")
 	f.BoolVar(&o.count, "count", false, "count the feasible states instead")
 	f.Float64Var(&o.config.Beta, "beta", 1, "inverse temperature of -sample, > 0")
-	f.Float64Var(&o.config.Penalty, "penalty", 0, "cost of a violation where no exact way is open; 0: none is allowed")
+	f.Float64Var(&o.config.Penalty, "penalty", 0, "cost of a violation where no exact method applies; 0 allows none")
 	f.IntVar(&o.config.Steps, "steps", 0, "steps of annealing, or between draws of a chain; 0: the default")
-	f.IntVar(&o.config.Search, "search", 0, "evaluations of the search at most; 0: 2^26, −1: no search")
+	f.IntVar(&o.config.Search, "search", 0, "most evaluations of the search; 0: 2^26, −1: no search")
 	f.IntVar(&o.config.Workers, "workers", 0, "goroutines; 0: one per processor")
 	f.Uint64Var(&o.config.Seed, "seed", 1, "random seed")
 	o.Define(f, "")

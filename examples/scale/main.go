@@ -5,13 +5,13 @@
 // Kubernetes. With -merge it reads what the tasks left in the folder. Without a folder
 // it does both, as one task.
 //
-//	go run ./scale -dir /shared/run -tasks 100
-//	go run ./scale -dir /shared/run -merge
+//	go -C examples run ./scale -dir /shared/run -tasks 100
+//	go -C examples run ./scale -dir /shared/run -merge
 //
 // With -population it estimates log Z by population annealing instead, of -chains replicas in
 // populations of that size, the elements that tasks share:
 //
-//	go run ./scale -b 0 -population 1000 -chains 1000000 -dir /shared/run -tasks 1000
+//	go -C examples run ./scale -b 0 -population 1000 -chains 1000000 -dir /shared/run -tasks 1000
 //
 // The job files array.sbatch and job.yaml are in this folder.
 package main

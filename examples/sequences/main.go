@@ -50,7 +50,7 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run; default a carbonyl, or the commonest first letter if there can be none")
 	f.Float64Var(&o.threshold, "threshold", -1, "least polarity of the score run; −1: what a tenth of the training strings reaches")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split and of the samples")
-	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, behind the name of its run and a tab")
+	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, a line each: the name of its run, a tab, the string")
 	o.Output.Define(f, "")
 	o.Flags.Define(f)
 	if err := f.Parse(args); err != nil {

@@ -128,7 +128,7 @@ func TestVariantsOfFiles(t *testing.T) {
 		"UTF-16 LE":             {file: utf16Of(plain, binary.LittleEndian, true), columns: "Open,High,Low,Close,Volume"},
 		"UTF-16 BE":             {file: utf16Of(plain, binary.BigEndian, true), columns: "Open,High,Low,Close,Volume"},
 		"UTF-16 without mark":   {file: utf16Of(plain, binary.LittleEndian, false), err: "save the file as UTF-8"},
-		"Latin-1":               {file: []byte(strings.Replace(plain, "Volume", "St\xfcck", 1)), err: "line 1: bytes that are no UTF-8; save"},
+		"Latin-1":               {file: []byte(strings.Replace(plain, "Volume", "St\xfcck", 1)), err: "line 1: bytes that are not UTF-8; save"},
 		"CRLF":                  {file: []byte(strings.ReplaceAll(plain, "\n", "\r\n")), columns: "Open,High,Low,Close,Volume"},
 		"CR":                    {file: []byte(strings.ReplaceAll(plain, "\n", "\r")), columns: "Open,High,Low,Close,Volume"},
 		"UTF-32":                {file: append([]byte("\xff\xfe\x00\x00"), plain...), err: "UTF-32; save the file as UTF-8"},

@@ -44,8 +44,8 @@ func (a *asked) define(f *flag.FlagSet) {
 	number(&a.given.characters, "characters", "number of characters")
 	number(&a.given.sentences, "sentences", "number of sentences, each with . or ! or ? at its end and nothing after the last,")
 	number(&a.given.lengths, "word-lengths", "number of characters of every word")
-	f.StringVar(&a.list, "list", "", "every word of a line of the words run is one of this `file`, in which they stand apart by white space")
-	f.StringVar(&a.given.at, "at", "", "words at places of a line of the words run: `3=of,-2=the|a` makes of the third word and the or a the last but one; at most 16 words from the end")
+	f.StringVar(&a.list, "list", "", "in the words run, use only words of this `file`, separated there by white space")
+	f.StringVar(&a.given.at, "at", "", "words at given places in a line of the words run: `3=of,-2=the|a` puts of third and the or a last but one; at most 16 words from the end")
 	f.StringVar(&a.given.last, "last", "", "the last word of a line of the words run: `end` or one of several, end|stop")
 	f.StringVar(&a.separators, "separators", ` ,.;:!?"()`, "`characters` of ASCII between words")
 }

@@ -10,9 +10,9 @@
 //	go -C examples run ./text -schema schema.json -run schema
 //	go -C examples run ./text -run words -words 4-6 -word-lengths 2-7 -last ms -regex '1.*'
 //
-// Without -weights, or with -train, it trains; -checkpoint makes that a training which a
-// later run goes on with, to the same bits. The weights are read from, and with -train
-// written to, a .safetensors file.
+// Without -weights, or with -train, it trains; -checkpoint saves the training so that a
+// later run continues it, to the same bits. -weights names a .safetensors file that is read,
+// or with -train written.
 package main
 
 import (
@@ -46,8 +46,8 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("text", flag.ContinueOnError)
 	f.StringVar(&o.data, "data", "", "learn from the lines of this `file` instead of lines of a log that the program makes")
-	f.IntVar(&o.length, "length", 48, "bytes of a line at most; longer ones are cut at a space")
-	f.BoolVar(&o.train, "train", false, "train a network even if there are -weights, which it writes")
+	f.IntVar(&o.length, "length", 48, "most bytes in a line; longer ones are cut at a space")
+	f.BoolVar(&o.train, "train", false, "train a network and write it to -weights")
 	f.IntVar(&o.steps, "steps", 600, "total steps of training; -minutes may leave some of them to a later run")
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0: after -steps")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "continue the training in this `file`, if there is one, and save it there")
@@ -63,7 +63,7 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.temperature, "temperature", 1, "`temperature` of the predictions; less than 1 is more certain")
 	f.Float64Var(&o.hide, "hide", 0.25, "`share` of the bytes of held-out lines that the runs infill and dlp fill in")
 	f.IntVar(&o.moves, "moves", 50, "steps of a chain of the run dlp")
-	f.StringVar(&o.dump, "dump", "", "write every sample to this `file`, behind the name of its run and a tab")
+	f.StringVar(&o.dump, "dump", "", "write every sample to this `file`, a line each: the name of its run, a tab, the sample")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed, of the split, the training and the samples")
 	o.define(f)
 	o.Define(f, "")

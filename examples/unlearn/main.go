@@ -42,10 +42,10 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.goal, "goal", 0.2, "the unlearned likelihood of the words that are sampled")
 	f.IntVar(&o.length, "letters", 6, "letters per word, 2 to 8")
 	f.IntVar(&o.chains, "chains", 128, "number of chains")
-	f.IntVar(&o.steps, "steps", 2000, "draws per chain, before which four times as many steps move the multiplier, whose error is then less than theirs")
+	f.IntVar(&o.steps, "steps", 2000, "draws per chain; four times as many steps before them move the multiplier")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	f.BoolVar(&o.network, "network", false, "have a network of the three Gaussians forget one instead, at levels 0.5, 0.2 and 0.05 unless -levels says otherwise")
-	f.IntVar(&o.training, "training", 3000, "steps of the training of the network, a tenth of which it takes to forget")
+	f.IntVar(&o.training, "training", 3000, "training steps of the network; forgetting takes a tenth as many")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err

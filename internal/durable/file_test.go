@@ -78,7 +78,7 @@ func TestFoldersStay(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "folder")
 	require.NoError(t, os.Mkdir(path, 0o777))
-	require.ErrorContains(t, durable.SaveFile("test", path, &text{}), "is no file (d")
+	require.ErrorContains(t, durable.SaveFile("test", path, &text{}), "is not a file (d")
 	l, err := durable.Acquire(path)
 	require.NoError(t, err)
 	defer l.Release()

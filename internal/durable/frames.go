@@ -135,7 +135,7 @@ func SaveFile(who, path string, c Checkpointer) error {
 // SaveFile is the function of that name for whoever has locked the file.
 func (l *Lock) SaveFile(who string, c Checkpointer) error {
 	if at, err := os.Stat(l.target); err == nil && !at.Mode().IsRegular() {
-		return fmt.Errorf("%s: SaveFile: %s is no file (%v), want a new path or a file", who, l.target, at.Mode().Type())
+		return fmt.Errorf("%s: SaveFile: %s is not a file (%v), want a new path or a file", who, l.target, at.Mode().Type())
 	}
 	if err := Save(OS{}, l.target, c.Save); err != nil {
 		return fmt.Errorf("%s: SaveFile: %w", who, err)

@@ -157,7 +157,7 @@ func (c *change) reported() error {
 	return nil
 }
 
-// strangers looks at two sites that are no neighbours by the graph.
+// strangers looks at two sites that are not neighbours by the graph.
 func (c *change) strangers() error {
 	m, ok := energy.As[energy.Graphical](c.m)
 	if !ok || c.i == c.j {
@@ -168,7 +168,7 @@ func (c *change) strangers() error {
 		return nil
 	}
 	if a, b := c.e[1]-c.e[0], c.e[3]-c.e[2]; !c.near(a, b) {
-		return fmt.Errorf("sites %d and %d are no neighbours by the model's Graph, and the change of the first from level %d to %d costs %v, or %v once the second has changed from %d to %d: see energytest.TestModel",
+		return fmt.Errorf("sites %d and %d are not neighbours by the model's Graph, and the change of the first from level %d to %d costs %v, or %v once the second has changed from %d to %d: see energytest.TestModel",
 			c.i, c.j, c.x[c.i], c.to, a, b, c.x[c.j], c.next)
 	}
 	return nil

@@ -2,6 +2,7 @@ package prior
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -65,6 +66,15 @@ func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 // modified. Draw takes three uniforms per site.
 func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("prior", "x0", len(x0), c.sites)
+	return c.Sample(ctx, x0, v, src)
+}
+
+// Sample fills dst, any number of sequences one after the other, with independent exact
+// draws as by [Conditional.Draw]; several sequences share the sums.
+func (c *Conditional) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
+	if len(dst)%c.sites != 0 {
+		panic(fmt.Sprintf("prior: len(dst) = %d, want a multiple of %d", len(dst), c.sites))
+	}
 	v = c.weights(v)
 	w, err := c.take(ctx)
 	if err != nil {
@@ -74,28 +84,44 @@ func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src ran
 	if logZ, err = w.filter(v); err != nil {
 		return 0, err
 	}
-	w.draw(x0, src)
+	for ; len(dst) > 0; dst = dst[c.sites:] {
+		if err := w.meter.Poll(); err != nil {
+			return 0, err
+		}
+		w.draw(dst[:c.sites], src)
+	}
 	return logZ, nil
 }
 
 // LogProb returns log P(x), which is −Inf if x is not in C or impossible.
 func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (float64, error) {
 	check.Len("prior", "x", len(x), c.sites)
+	var dst [1]float64
+	err := c.LogProbs(ctx, dst[:], x, v)
+	return dst[0], err
+}
+
+// LogProbs stores in dst the log P of each of the sequences in x, one after the other, as
+// by [Conditional.LogProb]; several sequences share the sums.
+func (c *Conditional) LogProbs(ctx context.Context, dst []float64, x []int32, v []float32) error {
+	check.Len("prior", "x", len(x), len(dst)*c.sites)
 	v = c.weights(v)
 	w, err := c.take(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer c.give(w)
 	logZ, err := w.filter(v)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	logP := w.weigh(x) - logZ
-	if err := w.meter.Err(); err != nil {
-		return 0, err
+	for s := range dst {
+		dst[s] = w.weigh(x[s*c.sites:(s+1)*c.sites]) - logZ
+		if err := w.meter.Err(); err != nil {
+			return err
+		}
 	}
-	return logP, nil
+	return nil
 }
 
 // Marginals stores in dst (sites × levels) the probabilities P(x_i = l).

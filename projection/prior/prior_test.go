@@ -132,6 +132,39 @@ func TestAgainstEnumeration(t *testing.T) {
 	require.Greater(t, caught, 50)
 }
 
+// TestSeveral: several draws are those of as many single ones, and so are their
+// probabilities.
+func TestSeveral(t *testing.T) {
+	r := rand.New(rand.NewPCG(43, 1))
+	for done := 0; done < 20; {
+		p, m, all := instance(t, r, false)
+		if len(all) == 0 {
+			continue
+		}
+		done++
+		c, err := Path{HMM: m, Language: p.Language}.Compile(t.Context(), p.Sites, p.Levels)
+		require.NoError(t, err)
+		const n = 7
+		x, logs := make([]int32, n*p.Sites), make([]float64, n)
+		logZ, err := c.Sample(t.Context(), x, p.V, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		require.NoError(t, c.LogProbs(t.Context(), logs, x, p.V))
+		one, source := make([]int32, p.Sites), rand.NewPCG(1, 2)
+		for s := range n {
+			z, err := c.Draw(t.Context(), one, p.V, source)
+			require.NoError(t, err)
+			require.Equal(t, z, logZ)
+			require.Equal(t, one, x[s*p.Sites:(s+1)*p.Sites])
+			log, err := c.LogProb(t.Context(), one, p.V)
+			require.NoError(t, err)
+			require.Equal(t, log, logs[s])
+		}
+		if p.Sites > 1 {
+			require.Panics(t, func() { _, _ = c.Sample(t.Context(), x[1:], p.V, source) })
+		}
+	}
+}
+
 // TestDraws: joint draws follow the enumerated distribution at 1e-6 in all; a
 // twin that draws each site from its marginal must fail.
 func TestDraws(t *testing.T) {

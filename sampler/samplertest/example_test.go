@@ -45,5 +45,5 @@ func ExampleOptions_skip() {
 	// Output:
 	// samplertest: samplertest_test.barker: mixing: model 0 (Ising ring, 5 sites of 2 levels): after 256 steps from [1 0 1 0 0], half of them after one more: 0 of 512 chains are at [1 1 1 1 1], want about 152 (p-value 1.4e-222, seed 1)
 	// <nil>
-	// samplertest: Options: Skip names "speed", which is no law
+	// samplertest: Options: Skip names "speed", which is not a law
 }

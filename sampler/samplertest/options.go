@@ -193,7 +193,7 @@ func fill(ctx context.Context, method sampler.Method, opt *Options) (name string
 	}
 	for _, name := range opt.Skip {
 		if !slices.ContainsFunc(all, func(l law) bool { return l.name == name }) {
-			return "", fmt.Errorf("samplertest: Options: Skip names %q, which is no law", name)
+			return "", fmt.Errorf("samplertest: Options: Skip names %q, which is not a law", name)
 		}
 	}
 	if opt.Models == nil {

@@ -46,10 +46,14 @@ func TestDeadline(t *testing.T) {
 			_, err := e.startSearch(context.Background(), Problem{Text: rudy(5000, 4), Seed: 1})
 			require.NoError(t, err)
 		}},
+		{name: "a bound for a sparse graph", call: "minimise/bound", args: struct{}{}, before: func(e *Engine) {
+			_, err := e.startSearch(context.Background(), Problem{Text: rudy(5000, 8), Seed: 1})
+			require.NoError(t, err)
+		}},
 		{name: "a file of a quarter of a million edges", call: "minimise/start", args: Problem{Text: rudy(5000, 100), Seed: 1}},
 	} {
 		t.Run(job.name, func(t *testing.T) {
-			e := &Engine{}
+			e := whole()
 			if job.before != nil {
 				job.before(e)
 			}

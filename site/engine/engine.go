@@ -2,6 +2,7 @@
 // and for the tests, which compare the two.
 //
 // An [Engine] answers calls by name, with JSON in and out. It knows nothing of browsers.
+// Every [Tab] of the playground is a program of its own, which is small and starts soon.
 package engine
 
 import (
@@ -16,12 +17,56 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Engine holds what a call leaves for the next one: a lattice that moves, a search that
-// goes on. It is for one goroutine.
+// Engine answers calls, and holds what one leaves for the next: a lattice that moves, a
+// search that goes on. It is for one goroutine.
 type Engine struct {
+	calls   map[string]func(context.Context, []byte) (any, error)
 	lattice *lattice
 	search  *search
 }
+
+// Tab adds the calls of one tab to an engine.
+type Tab func(*Engine)
+
+// New returns an engine that answers the calls of the tabs. A program has the code of those
+// alone: the linker leaves out the rest.
+func New(tabs ...Tab) *Engine {
+	e := &Engine{calls: map[string]func(context.Context, []byte) (any, error){}}
+	for _, add := range tabs {
+		add(e)
+	}
+	return e
+}
+
+// LatticeTab has chains of one method on a lattice.
+func LatticeTab(e *Engine) {
+	e.calls["lattice/start"] = with(e.startLattice)
+	e.calls["lattice/run"] = with(e.runLattice)
+	e.calls["lattice/program"] = program(Lattice.program)
+}
+
+// StringsTab has strings of a regular expression.
+func StringsTab(e *Engine) {
+	e.calls["strings"] = with(Strings)
+	e.calls["strings/program"] = program(Pattern.program)
+}
+
+// JSONTab has documents of a JSON Schema.
+func JSONTab(e *Engine) {
+	e.calls["json"] = with(Documents)
+	e.calls["json/program"] = program(Schema.program)
+}
+
+// MinimiseTab has minima of a file's energy.
+func MinimiseTab(e *Engine) {
+	e.calls["minimise/start"] = with(e.startSearch)
+	e.calls["minimise/run"] = with(e.runSearch)
+	e.calls["minimise/bound"] = with(e.bound)
+	e.calls["minimise/program"] = program(Problem.program)
+}
+
+// BitsTab has runs that anybody can repeat.
+func BitsTab(e *Engine) { e.calls["bits"] = with(Run) }
 
 // patience bounds a call that compiles, counts or draws.
 const patience = 20 * time.Second
@@ -36,17 +81,7 @@ func (e *Engine) Call(ctx context.Context, name string, args []byte) (reply any,
 	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("stopped after %v: ask for something smaller", patience))
 	defer cancel()
-	call, ok := map[string]func(context.Context, []byte) (any, error){
-		"lattice/start":  with(e.startLattice),
-		"lattice/run":    with(e.runLattice),
-		"strings":        with(Strings),
-		"json":           with(Documents),
-		"minimise/start": with(e.startSearch),
-		"minimise/run":   with(e.runSearch),
-		"cases":          with(func(context.Context, struct{}) ([]string, error) { return Cases(), nil }),
-		"case":           with(Run),
-		"program":        with(Program),
-	}[name]
+	call, ok := e.calls[name]
 	if !ok {
 		return nil, fmt.Errorf("no such call: %q", name)
 	}

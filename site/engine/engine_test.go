@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// whole has every tab.
+func whole() *Engine { return New(LatticeTab, StringsTab, JSONTab, MinimiseTab, BitsTab) }
+
 // call makes a call through JSON, as the browser does.
 func call[R any](t *testing.T, e *Engine, name, args string) (reply R, err error) {
 	t.Helper()
@@ -25,7 +28,7 @@ func call[R any](t *testing.T, e *Engine, name, args string) (reply R, err error
 }
 
 func TestStrings(t *testing.T) {
-	e := &Engine{}
+	e := whole()
 	days := `"Pattern":"(19|20)(0[48]|[2468][048]|[13579][26])-02-29","Length":10,"Samples":24,"Seed":1`
 	r, err := call[Strung](t, e, "strings", `{`+days+`,"Model":"uniform"}`)
 	require.NoError(t, err)
@@ -60,7 +63,7 @@ func TestStrings(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	e := &Engine{}
+	e := whole()
 	for args, want := range map[string]string{
 		`{"Pattern":"[","Length":3,"Samples":1,"Model":"uniform"}`:           "missing closing",
 		`{"Pattern":"a","Length":3,"Samples":1,"Model":"uniform"}`:           "nothing of this length is allowed",
@@ -74,7 +77,8 @@ func TestErrors(t *testing.T) {
 		assert.ErrorContains(t, err, want, args)
 	}
 	for name, args := range map[string]string{
-		"lattice/run": `{}`, "minimise/run": `{}`, "nothing": `{}`, "case": `{"Name":"x"}`, "program": `{"Tab":"x"}`,
+		"lattice/run": `{}`, "minimise/run": `{}`, "minimise/bound": `{}`, "nothing": `{}`, "bits": `{"Name":"x"}`,
+		"lattice/program": `{"Method":"x"}`, "minimise/program": `{"Format":"x"}`, "strings/program": `{}`,
 		"lattice/start":  `{"Levels":2,"Side":4,"Temperature":0,"Method":"gibbs"}`,
 		"json":           `{"Schema":"{\"type\":\"x\"}","Length":10,"Model":"text","Average":40,"Samples":1}`,
 		"minimise/start": `{"Text":"3 1\n1 9\n"}`,
@@ -95,7 +99,7 @@ const person = `{"type":"object","additionalProperties":false,"required":["name"
 	"tags":{"type":"array","items":{"enum":["red","green","blue"]},"maxItems":3}}}`
 
 func TestDocuments(t *testing.T) {
-	e := &Engine{}
+	e := whole()
 	for _, model := range []string{"uniform", "text"} {
 		args, err := json.Marshal(Schema{Schema: person, Length: 110, Model: model, Average: 60, Seed: 1, Samples: 6})
 		require.NoError(t, err)
@@ -128,17 +132,17 @@ func TestDocuments(t *testing.T) {
 // Every program stands as gofmt would have it, with each error looked at.
 func TestPrograms(t *testing.T) {
 	words := `"Pattern":"[a-c]{3}","Length":3,"Samples":4,"Seed":1`
-	for _, source := range []string{
-		`{"Tab":"lattice","Args":{"Levels":2,"Side":4,"Method":"gibbs","Seed":1,"Temperature":2}}`,
-		`{"Tab":"lattice","Args":{"Levels":3,"Side":4,"Method":"sw","Seed":1,"Temperature":2}}`,
-		`{"Tab":"strings","Args":{` + words + `,"Model":"uniform","UpTo":true}}`,
-		`{"Tab":"strings","Args":{` + words + `,"Model":"text","Fixed":"a","Text":"ab\nc"}}`,
-		`{"Tab":"json","Args":{"Schema":"{\n\"const\": 1}","Length":3,"Model":"uniform","Samples":4,"Seed":1}}`,
-		`{"Tab":"json","Args":{"Schema":"{\"enum\": [\"` + "`" + `\"]}","Length":3,"Model":"text","Samples":4,"Seed":1}}`,
-		`{"Tab":"minimise","Args":{"Format":"rudy","Seed":1}}`,
-		`{"Tab":"minimise","Args":{"Format":"bqm","Seed":1}}`,
+	for _, source := range []struct{ tab, args string }{
+		{"lattice", `{"Levels":2,"Side":4,"Method":"gibbs","Seed":1,"Temperature":2}`},
+		{"lattice", `{"Levels":3,"Side":4,"Method":"sw","Seed":1,"Temperature":2}`},
+		{"strings", `{` + words + `,"Model":"uniform","UpTo":true}`},
+		{"strings", `{` + words + `,"Model":"text","Fixed":"a","Text":"ab\nc"}`},
+		{"json", `{"Schema":"{\n\"const\": 1}","Length":3,"Model":"uniform","Samples":4,"Seed":1}`},
+		{"json", `{"Schema":"{\"enum\": [\"` + "`" + `\"]}","Length":3,"Model":"text","Samples":4,"Seed":1}`},
+		{"minimise", `{"Format":"rudy","Seed":1}`},
+		{"minimise", `{"Format":"bqm","Seed":1}`},
 	} {
-		program, err := call[string](t, &Engine{}, "program", source)
+		program, err := call[string](t, whole(), source.tab+"/program", source.args)
 		require.NoError(t, err, source)
 		formatted, err := format.Source([]byte(program))
 		require.NoError(t, err, program)
@@ -167,8 +171,8 @@ func TestCases(t *testing.T) {
 
 // Means of small lattices are those of the sum over all states, whatever the method.
 func TestLattice(t *testing.T) {
-	for method := range methods {
-		e := &Engine{}
+	for method := range methods() {
+		e := whole()
 		for _, change := range []string{`"Temperature":3,"Field":0,"Anew":true`, `"Temperature":2.5,"Field":0`} {
 			start, err := call[LatticeStarted](t, e, "lattice/start", `{"Levels":2,"Side":4,"Method":"`+method+`","Seed":3,`+change+`}`)
 			require.NoError(t, err, method)
@@ -188,7 +192,7 @@ func TestLattice(t *testing.T) {
 			}
 		}
 	}
-	e := &Engine{}
+	e := whole()
 	start, err := call[LatticeStarted](t, e, "lattice/start", `{"Levels":2,"Side":64,"Method":"sw","Seed":3,"Temperature":2.5}`)
 	require.NoError(t, err)
 	assert.Contains(t, start.Energy.Source, "Kaufman")
@@ -208,7 +212,7 @@ func TestMinimise(t *testing.T) {
 		"bqm":     `{"type":"BinaryQuadraticModel","version":{"bqm_schema":"3.0.0"},"use_bytes":false,"index_type":"int32","bias_type":"float64","num_variables":2,"num_interactions":1,"variable_labels":["a","b"],"variable_type":"BINARY","offset":0,"info":{},"linear_biases":[-1,-3],"quadratic_biases":[2],"quadratic_head":[0],"quadratic_tail":[1]}`,
 		"bqpjson": `{"version":"1.0.0","id":0,"metadata":{},"variable_ids":[0,1],"variable_domain":"boolean","scale":1,"offset":0,"linear_terms":[{"id":0,"coeff":-1},{"id":1,"coeff":-3}],"quadratic_terms":[{"id_head":1,"id_tail":0,"coeff":2}],"solutions":[]}`,
 	} {
-		e := &Engine{}
+		e := whole()
 		args, err := json.Marshal(Problem{Text: text, Seed: 1})
 		require.NoError(t, err)
 		s, err := call[SearchStarted](t, e, "minimise/start", string(args))
@@ -217,12 +221,15 @@ func TestMinimise(t *testing.T) {
 		f, err := call[Found](t, e, "minimise/run", `{"Rounds":5,"MS":1e6}`)
 		require.NoError(t, err, format)
 		assert.Equal(t, 5, f.Rounds)
+		b, err := call[Bounded](t, e, "minimise/bound", `{}`)
+		require.NoError(t, err, format)
 		if s.Cut {
 			assert.Equal(t, 4.0, *f.Cut, format)
-			assert.Equal(t, 4.0, s.Bound)
+			assert.Equal(t, 4.0, *b.Bound)
+			assert.Equal(t, "planar matching", b.Method)
 		} else {
 			assert.Equal(t, -3.0, f.Energy, format)
-			assert.Equal(t, -3.0, s.Bound)
+			assert.Equal(t, -3.0, *b.Bound)
 			assert.Equal(t, "01", f.State)
 			assert.Equal(t, 2, s.Sites)
 			assert.Equal(t, 1, s.Pairs)

@@ -29,19 +29,24 @@ type Lattice struct {
 // latticeChains is how many chains run.
 const latticeChains = 4
 
-// methods are the kernels on offer, each with the Go expression that makes it.
-var methods = map[string]struct {
+// kernel is a method with the Go expression that makes it.
+type kernel struct {
 	method sampler.Method
 	source string
-}{
-	"gibbs":       {mcmc.Gibbs{}, "mcmc.Gibbs{}"},
-	"dmala":       {mcmc.DMALA{}, "mcmc.DMALA{}"},
-	"metropolis":  {mcmc.Metropolis{Scan: mcmc.Chromatic}, "mcmc.Metropolis{Scan: mcmc.Chromatic}"},
-	"gwg":         {mcmc.GWG{}, "mcmc.GWG{}"},
-	"hammingball": {mcmc.HammingBall{}, "mcmc.HammingBall{}"},
-	"tempering":   {mcmc.Tempering{Base: mcmc.Gibbs{}}, "mcmc.Tempering{Base: mcmc.Gibbs{}}"},
-	"sw":          {cluster.SwendsenWang{}, "cluster.SwendsenWang{}"},
-	"wolff":       {cluster.Wolff{}, "cluster.Wolff{}"},
+}
+
+// methods are the kernels on offer.
+func methods() map[string]kernel {
+	return map[string]kernel{
+		"gibbs":       {mcmc.Gibbs{}, "mcmc.Gibbs{}"},
+		"dmala":       {mcmc.DMALA{}, "mcmc.DMALA{}"},
+		"metropolis":  {mcmc.Metropolis{Scan: mcmc.Chromatic}, "mcmc.Metropolis{Scan: mcmc.Chromatic}"},
+		"gwg":         {mcmc.GWG{}, "mcmc.GWG{}"},
+		"hammingball": {mcmc.HammingBall{}, "mcmc.HammingBall{}"},
+		"tempering":   {mcmc.Tempering{Base: mcmc.Gibbs{}}, "mcmc.Tempering{Base: mcmc.Gibbs{}}"},
+		"sw":          {cluster.SwendsenWang{}, "cluster.SwendsenWang{}"},
+		"wolff":       {cluster.Wolff{}, "cluster.Wolff{}"},
+	}
 }
 
 // warmup is that of a method which tunes itself: its step size, its ladder of temperatures.
@@ -63,7 +68,7 @@ func (l Lattice) check() error {
 	if !(math.Abs(l.Field) <= 10) {
 		return fmt.Errorf("field = %v, want −10 … 10", l.Field)
 	}
-	if _, ok := methods[l.Method]; !ok {
+	if _, ok := methods()[l.Method]; !ok {
 		return fmt.Errorf("no such method: %q", l.Method)
 	}
 	return nil
@@ -173,7 +178,7 @@ func (e *Engine) startLattice(ctx context.Context, l struct {
 		s.Lattice, s.original, s.looks, s.begun = l.Lattice, false, 0, 0
 	} else {
 		s = &lattice{Lattice: l.Lattice, order: order, original: true, pixels: make([]byte, latticeChains*l.Side*l.Side)}
-		s.chains, err = sampler.NewChains(ctx, m, methods[l.Method].method, sampler.Config{Chains: latticeChains, Seed: l.Seed, Warmup: l.warmup()})
+		s.chains, err = sampler.NewChains(ctx, m, methods()[l.Method].method, sampler.Config{Chains: latticeChains, Seed: l.Seed, Warmup: l.warmup()})
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -124,7 +123,9 @@ const largest = 4 << 20
 
 type search struct {
 	*ground.Search
-	graph *model.Graph
+	model energy.Model
+	sites int
+	graph *model.Graph // nil unless the energy is that of a cut
 	spent time.Duration
 }
 
@@ -133,8 +134,7 @@ type SearchStarted struct {
 	Format       string
 	Sites, Pairs int
 	Labels       []string
-	Cut          bool    // a cut is to be large
-	Bound        float64 // no state has a lower energy, or a larger cut
+	Cut          bool // a cut is to be large
 }
 
 func (e *Engine) startSearch(ctx context.Context, p Problem) (*SearchStarted, error) {
@@ -145,50 +145,57 @@ func (e *Engine) startSearch(ctx context.Context, p Problem) (*SearchStarted, er
 	if err != nil {
 		return nil, err
 	}
-	s := &search{graph: graph}
+	s := &search{model: m, graph: graph}
+	s.sites, _ = m.Shape()
 	if s.Search, err = ground.New(m, ground.Config{Seed: p.Seed}); err != nil {
 		return nil, err
 	}
-	r := &SearchStarted{Format: p.format(), Labels: labels, Cut: graph != nil}
-	r.Sites, _ = m.Shape()
+	r := &SearchStarted{Format: p.format(), Sites: s.sites, Labels: labels, Cut: graph != nil}
 	if pairs, ok := energy.As[energy.Pairwise](m); ok {
 		_, adjacent, _, _, _ := pairs.Pairs()
-		r.Pairs, r.Bound = len(adjacent)/2, bound(pairs)
-	}
-	if graph != nil { // cut + energy is constant
-		zero := make([]int32, r.Sites)
-		var energy [1]float64
-		m.Energy(energy[:], zero)
-		r.Bound = graph.Cut(zero) + energy[0] - r.Bound
+		r.Pairs = len(adjacent) / 2
 	}
 	e.search = s
 	return r, nil
 }
 
-// bound returns the larger of two sums of the least value of every term: of levels 0 and
-// 1, and of spins ±1, in which s = 2x − 1, J = w/4 and h = f/2 + Σ w/4.
-func bound(m energy.Pairwise) float64 {
-	start, adjacent, weight, field, _ := m.Pairs()
-	n := len(field)
-	zero := make([]int32, n)
-	var constant [1]float64
-	m.Energy(constant[:], zero) // that of all x = 0
-	levels, spins := constant[0], constant[0]
-	for i, f := range field {
-		levels += min(f, 0)
-		h := f / 2
-		spins += f / 2
-		for k := start[i]; k < start[i+1]; k++ {
-			h += weight[k] / 4
-			if int(adjacent[k]) > i {
-				levels += min(weight[k], 0)
-				spins += weight[k]/4 - math.Abs(weight[k])/4
-			}
-		}
-		spins -= math.Abs(h)
-	}
-	return max(levels, spins)
+// Bounded is the reply to minimise/bound.
+type Bounded struct {
+	Bound  *float64 // no state has a lower energy, or a larger cut; nil if none was found in time
+	Method string   // of the proof
 }
+
+// proving is how long a bound may take.
+const proving = 5 * time.Second
+
+func (e *Engine) bound(ctx context.Context, _ struct{}) (*Bounded, error) {
+	s := e.search
+	if s == nil {
+		return nil, errNoFile
+	}
+	short, cancel := context.WithTimeout(ctx, proving)
+	defer cancel()
+	c, err := ground.Bound(short, s.model)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case short.Err() != nil:
+		return &Bounded{}, nil
+	case err != nil:
+		return nil, err
+	}
+	b := &Bounded{&c.Energy, c.Method}
+	if s.graph != nil { // cut + energy is constant
+		zero := make([]int32, s.sites)
+		var energy [1]float64
+		s.model.Energy(energy[:], zero)
+		cut := s.graph.Cut(zero) + energy[0] - c.Energy
+		b.Bound = &cut
+	}
+	return b, nil
+}
+
+var errNoFile = errors.New("no file has been opened")
 
 // Found is what a search has.
 type Found struct {
@@ -206,7 +213,7 @@ func (e *Engine) runSearch(ctx context.Context, q struct {
 }) (*Found, error) {
 	s := e.search
 	if s == nil {
-		return nil, errors.New("no file has been opened")
+		return nil, errNoFile
 	}
 	if err := within("rounds", q.Rounds, 0, 1_000_000); err != nil {
 		return nil, err

@@ -3,18 +3,10 @@ package engine
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 )
-
-// Source asks for the Go program that does what a tab shows: Args are the arguments of
-// its call.
-type Source struct {
-	Tab  string // "lattice", "strings", "json" or "minimise"
-	Args json.RawMessage
-}
 
 //go:embed letters/letters.go
 var lettersSource string
@@ -22,9 +14,9 @@ var lettersSource string
 //go:embed letters/text.go
 var lettersText string
 
-// program is the text of one. It is written without text/template, which would double the
+// source is the text of a program. It is written without text/template, which would double the
 // size of the WebAssembly file: a linker keeps every method that a template could call.
-type program struct {
+type source struct {
 	imports []string // of this library if they do not begin with a dot
 	body    strings.Builder
 	rest    string // functions after main
@@ -32,7 +24,7 @@ type program struct {
 
 // add appends lines of main, in which every err is checked, at the same indentation, where
 // a line says "check".
-func (p *program) add(lines string, args ...any) {
+func (p *source) add(lines string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(strings.Trim(lines, "\n")+"\n", args...)) {
 		if text := strings.TrimLeft(line, "\t"); text == "check\n" {
 			indent := line[:len(line)-len(text)]
@@ -42,10 +34,10 @@ func (p *program) add(lines string, args ...any) {
 	}
 }
 
-func (p *program) use(paths ...string) { p.imports = append(p.imports, paths...) }
+func (p *source) use(paths ...string) { p.imports = append(p.imports, paths...) }
 
 // learn adds the package letters.
-func (p *program) learn() {
+func (p *source) learn() {
 	p.use(".strings", "projection/prior")
 	p.rest = body(lettersSource) + body(lettersText)
 }
@@ -59,7 +51,7 @@ func body(source string) string {
 	return "\n" + after
 }
 
-func (p *program) String() string {
+func (p *source) String() string {
 	var b strings.Builder
 	b.WriteString("package main\n\nimport (\n")
 	p.use(".context", ".fmt", ".log")
@@ -81,39 +73,24 @@ func (p *program) String() string {
 	return b.String()
 }
 
-// Program returns the text of a program.
-func Program(ctx context.Context, q Source) (string, error) {
-	switch q.Tab {
-	case "lattice":
-		return source(ctx, q.Args, Lattice.program)
-	case "strings":
-		return source(ctx, q.Args, Pattern.program)
-	case "json":
-		return source(ctx, q.Args, Schema.program)
-	case "minimise":
-		return source(ctx, q.Args, Problem.program)
-	}
-	return "", fmt.Errorf("no such tab: %q", q.Tab)
+// program answers a call with the text of the Go program that does what a tab shows, whose
+// own call has the same arguments.
+func program[A any](write func(A, context.Context) (*source, error)) func(context.Context, []byte) (any, error) {
+	return with(func(ctx context.Context, a A) (string, error) {
+		p, err := write(a, ctx)
+		if err != nil {
+			return "", err
+		}
+		return p.String(), nil
+	})
 }
 
-func source[A any](ctx context.Context, args []byte, write func(A, context.Context) (*program, error)) (string, error) {
-	var a A
-	if err := json.Unmarshal(args, &a); err != nil {
-		return "", err
-	}
-	p, err := write(a, ctx)
-	if err != nil {
-		return "", err
-	}
-	return p.String(), nil
-}
-
-func (l Lattice) program(context.Context) (*program, error) {
+func (l Lattice) program(context.Context) (*source, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	method := methods[l.Method].source
-	p := &program{}
+	method := methods()[l.Method].source
+	p := &source{}
 	p.use(".math", "energy/model", "sampler", "sampler/diagnose", "sampler/mcmc")
 	if strings.HasPrefix(method, "cluster") {
 		p.imports[len(p.imports)-1] = "sampler/mcmc/cluster"
@@ -146,7 +123,7 @@ func (l Lattice) program(context.Context) (*program, error) {
 	return p, nil
 }
 
-func (q Pattern) program(ctx context.Context) (*program, error) {
+func (q Pattern) program(ctx context.Context) (*source, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
@@ -154,7 +131,7 @@ func (q Pattern) program(ctx context.Context) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &program{}
+	p := &source{}
 	p.use("constraint", "constraint/text", "projection", "sampler")
 	p.add("\tconst length = %d\n\talphabet := []rune(%q)\n\tv := text.Runes(string(alphabet))", q.Length, string(alphabet))
 	if q.UpTo {
@@ -212,8 +189,8 @@ func (q Pattern) program(ctx context.Context) (*program, error) {
 	return p, nil
 }
 
-func (q Schema) program(context.Context) (*program, error) {
-	p := &program{}
+func (q Schema) program(context.Context) (*source, error) {
+	p := &source{}
 	p.use("constraint/grammar", "constraint/text", "sampler")
 	schema := "`" + q.Schema + "`"
 	if strings.ContainsAny(q.Schema, "`\r") {
@@ -255,13 +232,13 @@ func (q Schema) program(context.Context) (*program, error) {
 	return p, nil
 }
 
-func (q Problem) program(context.Context) (*program, error) {
+func (q Problem) program(context.Context) (*source, error) {
 	format := q.format()
 	read, ok := formats[format]
 	if !ok {
 		return nil, fmt.Errorf("no such format: %q", format)
 	}
-	p := &program{}
+	p := &source{}
 	p.use(".os", "energy/read", "sampler/ground")
 	p.add(`
 	r, err := os.Open(os.Args[1]) // the file

@@ -219,16 +219,15 @@ func (q Pattern) prior(ctx context.Context, l *language, alphabet []rune) (*prio
 // the entropy.
 func drawEach(ctx context.Context, p *prior.Conditional, x []int32, weights []float32, source *sampler.Stream) (bits float64, err error) {
 	sites, _ := p.Shape()
-	n := len(x) / sites
-	for ; len(x) > 0; x = x[sites:] {
-		if _, err := p.Draw(ctx, x[:sites], weights, source); err != nil {
-			return 0, explain(err)
-		}
-		log, err := p.LogProb(ctx, x[:sites], weights)
-		if err != nil {
-			return 0, explain(err)
-		}
-		bits -= log / math.Ln2 / float64(n)
+	logs := make([]float64, len(x)/sites)
+	if _, err := p.Sample(ctx, x, weights, source); err != nil {
+		return 0, explain(err)
+	}
+	if err := p.LogProbs(ctx, logs, x, weights); err != nil {
+		return 0, explain(err)
+	}
+	for _, log := range logs {
+		bits -= log / math.Ln2 / float64(len(logs))
 	}
 	return bits, nil
 }

@@ -18,7 +18,7 @@ async function update() {
   let equal = 0;
   for (const tr of rows) {
     const [name, ours, here, same] = tr.cells;
-    const {reply} = await panel.engine.call('case', {Name: name.textContent, Seed: seed});
+    const {reply} = await panel.engine.call('bits', {Name: name.textContent, Seed: seed});
     here.textContent = reply.Digest;
     same.textContent = !known ? '' : reply.Digest === ours.textContent ? 'equal' : 'different';
     equal += same.textContent === 'equal';

@@ -6,11 +6,13 @@ import {program} from './program.js';
 export class Cancelled extends Error {}
 
 export class Engine {
-  #worker; #ready; #calls = new Map(); #next = 1;
+  #name; #worker; #ready; #calls = new Map(); #next = 1;
+
+  constructor(name) { this.#name = name; }
 
   async #start() {
     const worker = this.#worker = new Worker('worker.js'); // starts while the program is on its way
-    const module = await program();
+    const module = await program(this.#name);
     await new Promise((resolve, reject) => {
       worker.onerror = e => { this.stop(new Error(e.message || 'the worker failed')); reject(new Error(e.message)); };
       worker.onmessage = ({data}) => {

@@ -17,7 +17,7 @@ export class Panel {
   constructor(name, args, update) {
     this.name = name;
     this.args = args;
-    this.engine = new Engine();
+    this.engine = new Engine(name);
     this.section = $(name);
     this.form = this.section.querySelector('form');
     this.error = this.section.querySelector('.error');
@@ -93,7 +93,7 @@ export class Panel {
   async program() {
     const dialog = $('source');
     try {
-      const {reply} = await this.engine.call('program', {Tab: this.name, Args: this.args(this.values)});
+      const {reply} = await this.engine.call(`${this.name}/program`, this.args(this.values));
       dialog.querySelector('code').textContent = reply;
       dialog.showModal();
     } catch (e) {

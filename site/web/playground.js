@@ -1,5 +1,6 @@
 // Tabs; the address says which, and with what settings.
 import {$} from './panel.js';
+import {addressed} from './program.js';
 import {panel as lattice} from './lattice.js';
 import {panel as strings} from './strings.js';
 import {panel as json} from './documents.js';
@@ -10,15 +11,14 @@ const panels = {lattice, strings, json, minimise, bits};
 const tabs = [...document.querySelectorAll('[role=tab]')];
 
 function show() {
-  const [, name, query] = location.hash.match(/^#(\w*)\??(.*)$/s) ?? [null, '', ''];
-  const panel = panels[name] ?? lattice;
+  const {name, query} = addressed(), panel = panels[name];
   for (const t of tabs) {
-    const on = t.id === `tab-${panel.name}`;
+    const on = t.id === `tab-${name}`;
     t.setAttribute('aria-selected', on);
     t.tabIndex = on ? 0 : -1;
     $(t.getAttribute('aria-controls')).hidden = !on;
   }
-  panel.enter(new URLSearchParams(query));
+  panel.enter(query);
 }
 tabs.forEach((t, i) => {
   t.onclick = () => { // no jump to the panel, which would scroll and take the focus off the tab

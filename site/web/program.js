@@ -1,11 +1,17 @@
-// The library as WebAssembly. Nothing is imported here, so that it is fetched and compiled
-// while the page and its other scripts are still on their way.
+// The library as WebAssembly, a program a tab. Nothing is imported here, so that the first
+// one is fetched and compiled while the page's other scripts are still on their way.
 
-let module;
+const tabs = ['lattice', 'strings', 'json', 'minimise', 'bits'], modules = new Map();
 
-async function load() {
-  const response = await fetch('gibbsite.wasm.gz');
-  if (!response.ok) throw new Error(`gibbsite.wasm.gz: ${response.status} ${response.statusText}`);
+// addressed is the tab that the address names, and its settings.
+export function addressed() {
+  const [, name, query] = location.hash.match(/^#(\w*)\??(.*)$/s) ?? [];
+  return {name: tabs.includes(name) ? name : tabs[0], query: new URLSearchParams(query)};
+}
+
+async function load(name) {
+  const file = `${name}.wasm.gz`, response = await fetch(file);
+  if (!response.ok) throw new Error(`${file}: ${response.status} ${response.statusText}`);
   const reader = response.body.getReader();
   const first = (await reader.read()).value;
   const body = new ReadableStream({
@@ -17,8 +23,9 @@ async function load() {
   return WebAssembly.compileStreaming(new Response(bytes, {headers: {'Content-Type': 'application/wasm'}}));
 }
 
-// program resolves to the compiled library; after a failure the next call tries again.
-export function program() {
-  return module ??= load().catch(e => { module = undefined; throw e; });
+// program resolves to the compiled program of a tab; after a failure the next call tries again.
+export function program(name) {
+  if (!modules.has(name)) modules.set(name, load(name).catch(e => { modules.delete(name); throw e; }));
+  return modules.get(name);
 }
-program().catch(() => {}); // whoever needs it is told
+program(addressed().name).catch(() => {}); // whoever needs it is told

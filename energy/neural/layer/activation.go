@@ -31,6 +31,16 @@ func (a Activation) String() string {
 	return fmt.Sprintf("Activation(%d)", uint8(a))
 }
 
+// MarshalText returns the name that String returns.
+func (a Activation) MarshalText() ([]byte, error) {
+	return check.MarshalName("activation", a, SiLU)
+}
+
+// UnmarshalText sets a to what has the name, for flags and files.
+func (a *Activation) UnmarshalText(name []byte) error {
+	return check.UnmarshalName("activation", a, SiLU, name)
+}
+
 // chunk is how many entries are kept in cache between the steps of an
 // activation.
 const chunk = 512

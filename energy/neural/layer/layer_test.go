@@ -111,6 +111,11 @@ func TestActivations(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "GELU SiLU Activation(7)", GELU.String()+" "+SiLU.String()+" "+Activation(7).String())
+	text, err := SiLU.MarshalText()
+	require.NoError(t, err)
+	var back Activation
+	require.NoError(t, back.UnmarshalText(text))
+	assert.Equal(t, SiLU, back)
 }
 
 func TestMLP(t *testing.T) {

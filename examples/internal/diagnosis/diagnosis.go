@@ -1,5 +1,6 @@
-// Package diagnosis draws what chains did: traces, ranks, autocorrelations and
-// histograms of one quantity, with runs of several kernels next to each other.
+// Package diagnosis draws what chains did: trace, histogram, forest, ranks, autocorrelation
+// and effective draws of one quantity, its pairs with the energy and the energy itself, with
+// runs of several kernels next to each other.
 package diagnosis
 
 import (
@@ -18,14 +19,19 @@ import (
 
 // Run is the chains of one kernel: draws by chain.
 type Run struct {
-	Name  string
-	Draws [][]float64
+	Name   string
+	Draws  [][]float64
+	Energy [][]float64 // in nats, of the same draws
 }
 
 // New returns the run of one function of a trace that keeps its draws.
 func New(name string, t *diagnose.Trace, function string) (Run, error) {
 	draws, err := t.Values(function)
-	return Run{name, draws}, err
+	if err != nil {
+		return Run{}, err
+	}
+	energy, err := t.Values("energy")
+	return Run{name, draws, energy}, err
 }
 
 const (
@@ -39,12 +45,14 @@ const (
 // Figures draws the quantity. Reference, if there is one, is its exact mean.
 func Figures(quantity string, runs []Run, reference *float64) ([]*picture.Figure, error) {
 	var all []*picture.Figure
-	for _, draw := range []func(string, []Run, *float64) (*picture.Figure, error){trace, histogram, ranks, autocorrelation} {
+	for _, draw := range []func(string, []Run, *float64) (*picture.Figure, error){trace, histogram, forest, ranks, autocorrelation, evolution, energies, pairs} {
 		f, err := draw(quantity, runs, reference)
 		if err != nil {
 			return nil, fmt.Errorf("picture of %s: %w", quantity, err)
 		}
-		all = append(all, f)
+		if f != nil {
+			all = append(all, f)
+		}
 	}
 	return all, nil
 }
@@ -175,19 +183,7 @@ func histogram(quantity string, runs []Run, reference *float64) (*picture.Figure
 	p := picture.Panel(quantity, "% of draws")
 	low, wide, n := binning(runs)
 	for k, r := range runs {
-		count := make([]float64, n)
-		total := 0.0
-		for _, chain := range r.Draws {
-			for _, v := range chain {
-				count[min(int((v-low)/wide), n-1)]++
-				total++
-			}
-		}
-		xy := plotter.XYs{{X: low}}
-		for b, c := range count {
-			xy = append(xy, plotter.XY{X: low + wide*float64(b), Y: 100 * c / total}, plotter.XY{X: low + wide*float64(b+1), Y: 100 * c / total})
-		}
-		l, err := picture.Curve(p, k, append(xy, plotter.XY{X: low + wide*float64(n)}))
+		l, err := outline(p, k, r.Draws, low, wide, n, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -204,6 +200,23 @@ func histogram(quantity string, runs []Run, reference *float64) (*picture.Figure
 	}
 	f.Panels = []*plot.Plot{p}
 	return f, nil
+}
+
+// outline adds a histogram of n bins to a panel, as series k, in percent of the draws by unit.
+func outline(p *plot.Plot, k int, draws [][]float64, low, wide float64, n int, unit float64) (*plotter.Line, error) {
+	count := make([]float64, n)
+	total := 0.0
+	for _, chain := range draws {
+		for _, v := range chain {
+			count[max(0, min(int((v-low)/wide), n-1))]++
+			total++
+		}
+	}
+	xy := plotter.XYs{{X: low}}
+	for b, c := range count {
+		xy = append(xy, plotter.XY{X: low + wide*float64(b), Y: 100 * c / total / unit}, plotter.XY{X: low + wide*float64(b+1), Y: 100 * c / total / unit})
+	}
+	return picture.Curve(p, k, append(xy, plotter.XY{X: low + wide*float64(n)}))
 }
 
 func add(f *picture.Figure, p *plot.Plot, k int, name string, y []float64) error {

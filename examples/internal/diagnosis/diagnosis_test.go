@@ -14,7 +14,7 @@ func TestBinsOfALattice(t *testing.T) {
 	for k := range 26 { // of 25 spins: spaced 0.08
 		mean = append(mean, float64(2*k-25)/25)
 	}
-	low, wide, n := binning([]Run{{"a", [][]float64{mean}}})
+	low, wide, n := binning([]Run{{Name: "a", Draws: [][]float64{mean}}})
 	assert.InDelta(t, 0.08, wide, 1e-12)
 	assert.InDelta(t, -1.04, low, 1e-12)
 	assert.Equal(t, 26, n)
@@ -23,7 +23,7 @@ func TestBinsOfALattice(t *testing.T) {
 	for k := range 101 {
 		mean = append(mean, float64(2*k-100)/100)
 	}
-	_, wide, n = binning([]Run{{"a", [][]float64{mean}}})
+	_, wide, n = binning([]Run{{Name: "a", Draws: [][]float64{mean}}})
 	assert.InDelta(t, 4*0.02, wide, 1e-12, "four values a bin")
 	assert.Equal(t, 26, n)
 
@@ -32,12 +32,12 @@ func TestBinsOfALattice(t *testing.T) {
 	for range 100 {
 		real = append(real, r.NormFloat64())
 	}
-	low, wide, n = binning([]Run{{"a", [][]float64{real}}})
-	least, most := extremes([]Run{{"a", [][]float64{real}}})
+	low, wide, n = binning([]Run{{Name: "a", Draws: [][]float64{real}}})
+	least, most := extremes([]Run{{Name: "a", Draws: [][]float64{real}}})
 	assert.Equal(t, bins, n)
 	assert.Equal(t, least, low)
 	assert.InDelta(t, most, low+wide*float64(n), 1e-12)
 
-	low, wide, n = binning([]Run{{"a", [][]float64{{3, 3}}}})
+	low, wide, n = binning([]Run{{Name: "a", Draws: [][]float64{{3, 3}}}})
 	assert.True(t, low < 3 && 3 < low+wide*float64(n) && !math.IsNaN(wide))
 }

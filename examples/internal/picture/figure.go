@@ -5,6 +5,7 @@ package picture
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"html"
 	"image/color"
@@ -136,14 +137,23 @@ func (f *Figure) draw(c draw.Canvas, l layout) {
 			x += label.Width(e.Name) + entryGap
 		}
 	}
+	for i, at := range f.split(c, l) {
+		f.Panels[i].Draw(at)
+	}
+}
+
+// split returns the canvases of the panels within one that has its border cut off.
+func (f *Figure) split(c draw.Canvas, l layout) []draw.Canvas {
 	c.Max.Y -= l.head()
 	panels := make([][]*plot.Plot, len(f.Panels))
 	for i, p := range f.Panels {
 		panels[i] = []*plot.Plot{p}
 	}
-	for i, row := range plot.Align(panels, draw.Tiles{Rows: len(panels), Cols: 1, PadY: between}, c) {
-		f.Panels[i].Draw(row[0])
+	var all []draw.Canvas
+	for _, row := range plot.Align(panels, draw.Tiles{Rows: len(panels), Cols: 1, PadY: between}, c) {
+		all = append(all, row[0])
 	}
+	return all
 }
 
 // Group is one colour of bars: a name, and a height at each place.
@@ -245,15 +255,20 @@ var themed = strings.NewReplacer(
 
 // Themed returns the figure as an element for a page: its paper is that of the page, and
 // its ink, axes and dark series are the variables --figure-ink, -axis, -grid, -blue,
-// -brown and -violet.
+// -brown and -violet. Its attribute data-panels holds the scales of its panels.
 func (f *Figure) Themed() ([]byte, error) {
 	svg, err := f.SVG()
 	if err != nil {
 		return nil, err
 	}
 	svg = svg[bytes.Index(svg, []byte("<svg")):]
-	svg = bytes.Replace(svg, []byte("<svg"), []byte(`<svg style="fill:#000000"`), 1) // black is written by leaving it out
-	svg = bytes.Replace(svg, []byte("fill:#FFFFFF"), []byte("fill:none"), 1)         // the paper is drawn first
+	scales, err := json.Marshal(f.scales())
+	if err != nil {
+		return nil, err
+	}
+	head := fmt.Sprintf(`<svg style="fill:#000000" data-panels="%s"`, html.EscapeString(string(scales))) // black is written by leaving it out
+	svg = bytes.Replace(svg, []byte("<svg"), []byte(head), 1)
+	svg = bytes.Replace(svg, []byte("fill:#FFFFFF"), []byte("fill:none"), 1) // the paper is drawn first
 	return []byte(themed.Replace(string(svg))), nil
 }
 

@@ -2,7 +2,7 @@
 package progress
 
 import (
-	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -11,7 +11,7 @@ import (
 )
 
 // Bar shows progress once a run has lasted two seconds: as a bar on a terminal,
-// as a line every ten seconds elsewhere.
+// as a line of package log/slog every ten seconds elsewhere.
 type Bar struct {
 	name        string
 	start, last time.Time
@@ -50,7 +50,7 @@ func (b *Bar) Set(done, total int) {
 	if !b.terminal {
 		if time.Since(b.last) >= between {
 			b.last = time.Now()
-			fmt.Fprintf(os.Stderr, "%s: %d of %d steps\n", b.name, done, total)
+			slog.Info("progress", "run", b.name, "done", done, "of", total)
 		}
 		return
 	}

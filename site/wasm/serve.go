@@ -1,7 +1,8 @@
 //go:build js && wasm
 
-// Wasm is the engine of the playground for a web worker.
-package main
+// Package wasm makes an engine callable from a web worker; the programs below it are those
+// of the playground's tabs.
+package wasm
 
 import (
 	"context"
@@ -12,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/site/engine"
 )
 
-func main() {
-	var e engine.Engine
+// Serve answers the worker's calls, and does not return.
+func Serve(e *engine.Engine) {
 	js.Global().Call("ready", map[string]any{
 		"go": runtime.Version(),
 		// call(name, JSON, done): done gets JSON, {"Error": …} if the call failed.

@@ -1,0 +1,34 @@
+package check
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// named are the values from 0 on of a kind whose String returns their names.
+type named interface {
+	~int | ~uint8
+	String() string
+}
+
+// MarshalName returns the name of v, for MarshalText; last is the last value of its kind.
+func MarshalName[E named](what string, v, last E) ([]byte, error) {
+	if v < 0 || v > last {
+		return nil, fmt.Errorf("%s = %d, want 0 … %d", what, int(v), int(last))
+	}
+	return []byte(v.String()), nil
+}
+
+// UnmarshalName sets v to the value with a name, for UnmarshalText.
+func UnmarshalName[E named](what string, v *E, last E, name []byte) error {
+	var names []string
+	for k := E(0); k <= last; k++ {
+		if k.String() == string(name) {
+			*v = k
+			return nil
+		}
+		names = append(names, strconv.Quote(k.String()))
+	}
+	return fmt.Errorf("%s = %s, want %s", what, Quote(string(name)), strings.Join(names, " or "))
+}

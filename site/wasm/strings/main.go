@@ -1,0 +1,11 @@
+//go:build js && wasm
+
+// Strings is the program of the playground's tab of strings.
+package main
+
+import (
+	"github.com/gibbsite-go/gibbsite/site/engine"
+	"github.com/gibbsite-go/gibbsite/site/wasm"
+)
+
+func main() { wasm.Serve(engine.New(engine.StringsTab)) }
