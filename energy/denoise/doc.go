@@ -7,7 +7,8 @@
 // that of long Gaussian series, and [Windows] that of a data set. Conditioning a mixture or a
 // data set on linear equations is exact ([continuous.Mixture.Where], [Windows.Where]).
 // [Ancestral] makes reverse steps exact. [Velocity] turns a predictor of velocities into a
-// denoiser.
+// denoiser. [Likelihood] and [RealLikelihood] compute how probable a state is under the
+// distribution that a diffusion generates with a denoiser, exact or not.
 //
 // Each satisfies [energy.Denoiser] and documents what a prediction costs. All
 // are safe for concurrent use.

@@ -37,8 +37,9 @@ const (
 	mostJudged  = 50_000
 	leastJudged = 1000
 
-	// Streams of the judge and of the share before, apart from those that steer.
-	judge, prior = 1 << 40, 1 << 41
+	// Streams of the judge and of the share before, of the second estimate and of
+	// what was learned anew, apart from those that steer.
+	judge, prior, second, anew = 1 << 40, 1 << 41, 1 << 42, 1 << 43
 
 	uncertain = 0.05 // that the share is above the stated limit
 )
@@ -64,6 +65,8 @@ type forgotten struct {
 
 	before      tally
 	changeError float64 // of the difference of the bounds
+	has         int     // samples with the concept
+	old         []string
 	samples     []string
 }
 
@@ -114,110 +117,191 @@ func judgeAll(c *corpus.Corpus, letters string, samples []string) (v tally) {
 
 func fraction(a, b int) float64 { return float64(a) / float64(max(1, b)) }
 
-// forget has the network forget a concept.
-func forget(ctx context.Context, o options) (*forgotten, error) {
+// task is a concept that a network should forget, and what judges whether it has.
+type task struct {
+	options
+	c       *corpus.Corpus
+	net     *neural.Transformer // before
+	tokens  []int32             // that the concept is written with
+	letters string
+	rows    []int32 // of training
+	has     []bool  // by row
+
+	made   int // steps of pre-training
+	before tally
+	old    []string  // samples of before
+	kept   []int32   // held-out rows without the concept
+	loss   []float64 // and their bounds before
+}
+
+// task reads the network and judges it.
+func (o options) task(ctx context.Context) (*task, error) {
 	c, own, err := o.load()
 	if err != nil {
 		return nil, err
 	}
-	tokens, has, err := letters(c, o.forget)
+	t := &task{options: o, c: c, made: o.steps}
+	if own != nil && own.steps > 0 {
+		t.made = own.steps
+	}
+	if t.tokens, t.letters, err = letters(c, o.forget); err != nil {
+		return nil, err
+	}
+	if t.net, err = o.network(c, own); err != nil {
+		return nil, err
+	}
+	t.rows = flat(c, c.Train)
+	for _, s := range c.Train {
+		t.has = append(t.has, strings.ContainsAny(s, t.letters))
+	}
+	model, err := t.model(t.net)
 	if err != nil {
 		return nil, err
 	}
-	net, err := o.network(c, own)
-	if err != nil {
+	if t.old, err = t.texts(ctx, model, o.seed, prior, leastJudged); err != nil {
 		return nil, err
 	}
-	model, err := neural.NewMasked(net, mask(c), neural.Options{TimeFree: true})
-	if err != nil {
-		return nil, err
-	}
-	r := &forgotten{Concept: o.forget, Wanted: o.share, Pretraining: o.steps, Steps: max(1, o.steps/forgetting)}
-	draw := func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
-		d, err := diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: mask(c), FirstHitting: true}), diffusion.Config{Seed: o.seed, First: first})
-		if err != nil {
-			return err
-		}
-		return d.Sample(ctx, x)
-	}
-	texts := func(first, n int) ([]string, error) {
-		x := make([]int32, n*c.Sites)
-		if err := draw(ctx, model, first, x); err != nil {
-			return nil, err
-		}
-		out := make([]string, n)
-		for i := range out {
-			out[i] = c.Text(x[i*c.Sites : (i+1)*c.Sites])
-		}
-		return out, nil
-	}
-	old, err := texts(prior, leastJudged)
-	if err != nil {
-		return nil, err
-	}
-	r.before = judgeAll(c, has, old)
-	if before := fraction(r.before.has, len(old)); !(o.share < before) {
+	t.before = judgeAll(c, t.letters, t.old)
+	if before := t.shareBefore(); !(o.share < before) {
 		return nil, fmt.Errorf("-share = %v, want less than %.3f, the share of the samples that have %s now: there is nothing to forget", o.share, before, o.forget)
 	}
-	r.ValidBefore = fraction(r.before.valid, r.before.kept)
 	var kept []string
 	for _, s := range c.Held {
-		if !strings.ContainsAny(s, has) && len(kept) < judged {
+		if !strings.ContainsAny(s, t.letters) && len(kept) < judged {
 			kept = append(kept, s)
 		}
 	}
 	if len(kept) == 0 {
 		return nil, fmt.Errorf("-forget = %q: every held-out string has it: nothing would be kept", o.forget)
 	}
-	objective := train.Masked{Mask: mask(c)}
-	lossBefore, err := train.Losses(ctx, net, objective, flat(c, kept), draws, 1, runtime.GOMAXPROCS(0))
-	if err != nil {
+	t.kept = flat(c, kept)
+	t.loss, err = t.bounds(ctx, t.net)
+	return t, err
+}
+
+func (t *task) shareBefore() float64 { return fraction(t.before.has, len(t.old)) }
+
+// objective is the loss of training.
+func (t *task) objective() train.Masked { return train.Masked{Mask: mask(t.c)} }
+
+// model returns the denoiser of a network, by its weights as they are.
+func (t *task) model(net *neural.Transformer) (energy.Denoiser[int32], error) {
+	return neural.NewMasked(net, mask(t.c), neural.Options{TimeFree: true})
+}
+
+// bounds returns those on −log p of the held-out rows without the concept.
+func (t *task) bounds(ctx context.Context, net *neural.Transformer) ([]float64, error) {
+	return train.Losses(ctx, net, t.objective(), t.kept, draws, 1, runtime.GOMAXPROCS(0))
+}
+
+// drawing returns how to fill x with the draws first, first+1, … of a model.
+func (t *task) drawing(seed uint64) func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
+	return func(ctx context.Context, m energy.Denoiser[int32], first int, x []int32) error {
+		d, err := diffusion.New(ctx, m, diffusion.Process[int32](diffusion.Masked{Mask: mask(t.c), FirstHitting: true}), diffusion.Config{Seed: seed, First: first})
+		if err != nil {
+			return err
+		}
+		return d.Sample(ctx, x)
+	}
+}
+
+// texts returns n draws of a model.
+func (t *task) texts(ctx context.Context, m energy.Denoiser[int32], seed uint64, first, n int) ([]string, error) {
+	x := make([]int32, n*t.c.Sites)
+	if err := t.drawing(seed)(ctx, m, first, x); err != nil {
 		return nil, err
 	}
-	bar := progress.New("forget " + o.forget)
+	out := make([]string, n)
+	for i := range out {
+		out[i] = t.c.Text(x[i*t.c.Sites : (i+1)*t.c.Sites])
+	}
+	return out, nil
+}
+
+// tune moves the weights of net until the bound holds, and returns λ.
+func (t *task) tune(ctx context.Context, net *neural.Transformer, seed uint64) (lambda float64, err error) {
+	model, err := t.model(net)
+	if err != nil {
+		return 0, err
+	}
+	bar := progress.New("forget " + t.forget)
+	defer bar.Done()
 	cfg := finetune.Config[int32]{
-		Objective: objective, Model: model, Sample: draw,
-		Train:   train.Config{Steps: r.Steps, Batch: o.batch, Decay: decay, Seed: o.seed},
-		Observe: func(k finetune.Round) { bar.Set(k.Step, r.Steps) },
+		Objective: t.objective(), Model: model, Sample: t.drawing(seed),
+		Train:   train.Config{Steps: t.fewer(), Batch: t.batch, Decay: decay, Seed: seed},
+		Observe: func(k finetune.Round) { bar.Set(k.Step, t.fewer()) },
 	}
-	cfg.Checkpoint.Path, cfg.Checkpoint.Every = o.checkpoint, 1
-	f, err := finetune.New(ctx, net, flat(c, c.Train), []finetune.Concept[int32]{{Name: o.forget, Tokens: tokens, Bound: o.share}}, cfg)
+	if t.rank > 0 {
+		cfg.Train.Rank, cfg.Train.Rate = t.rank, 10*tuning
+	}
+	cfg.Checkpoint.Path, cfg.Checkpoint.Every = t.checkpoint, 1
+	f, err := finetune.New(ctx, net, t.rows, []finetune.Concept[int32]{{Name: t.forget, Tokens: t.tokens, Bound: t.share}}, cfg)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	if o.checkpoint != "" {
-		if err := f.LoadFile(ctx, o.checkpoint); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+	if t.checkpoint != "" {
+		if err := f.LoadFile(ctx, t.checkpoint); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, err
 		}
 	}
-	err = f.Run(ctx)
-	bar.Done()
+	if err := f.Run(ctx); err != nil {
+		return 0, err
+	}
+	return f.Lambda()[0], nil
+}
+
+// fewer is the number of steps of forgetting.
+func (t *task) fewer() int { return max(1, t.steps/forgetting) }
+
+// judge returns what is left in a network after so many steps.
+func (t *task) judge(ctx context.Context, net *neural.Transformer, seed uint64, lambda float64, steps int) (*forgotten, error) {
+	r := &forgotten{Concept: t.forget, Wanted: t.share, Lambda: lambda, Steps: steps, Pretraining: t.made, before: t.before, old: t.old}
+	r.ValidBefore = fraction(r.before.valid, r.before.kept)
+	if r.Judged = t.judged; r.Judged == 0 {
+		r.Judged = min(max(leastJudged, int(precision*(1-t.share)/t.share)), mostJudged)
+	}
+	model, err := t.model(net)
 	if err != nil {
 		return nil, err
 	}
-	r.Lambda = f.Lambda()[0]
-	if r.Judged = o.judged; r.Judged == 0 {
-		r.Judged = min(max(leastJudged, int(precision*(1-o.share)/o.share)), mostJudged)
-	}
-	if r.samples, err = texts(judge, r.Judged); err != nil {
+	if r.samples, err = t.texts(ctx, model, seed, judge, r.Judged); err != nil {
 		return nil, err
 	}
-	v := judgeAll(c, has, r.samples)
+	v := judgeAll(t.c, t.letters, r.samples)
+	r.has = v.has
 	r.Share, r.ValidKept, r.Unique = fraction(v.has, r.Judged), fraction(v.valid, v.kept), fraction(v.different, min(r.Judged, leastJudged))
 	if r.Upper, err = dual.UpperBound(v.has, r.Judged, uncertain); err != nil {
 		return nil, err
 	}
-	loss, err := train.Losses(ctx, net, objective, flat(c, kept), draws, 1, runtime.GOMAXPROCS(0))
+	loss, err := t.bounds(ctx, net)
 	if err != nil {
 		return nil, err
 	}
-	r.NELBOBefore, _ = stat.MeanStdDev(lossBefore, nil)
+	r.NELBOBefore, _ = stat.MeanStdDev(t.loss, nil)
 	r.NELBO, _ = stat.MeanStdDev(loss, nil)
 	for i := range loss { // of the same corruptions
-		loss[i] -= lossBefore[i]
+		loss[i] -= t.loss[i]
 	}
 	_, deviation := stat.MeanStdDev(loss, nil)
 	r.changeError = stat.StdErr(deviation, float64(len(loss)))
+	return r, nil
+}
+
+// forget has the network forget a concept.
+func forget(ctx context.Context, o options) (*forgotten, error) {
+	t, err := o.task(ctx)
+	if err != nil {
+		return nil, err
+	}
+	net := t.net.Clone()
+	lambda, err := t.tune(ctx, net, o.seed)
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.judge(ctx, net, o.seed, lambda, t.fewer())
+	if err != nil {
+		return nil, err
+	}
 	if o.save != "" {
 		if err := checkpoint.Write(o.save, func(w io.Writer) error { return net.Write(w, neural.F16) }); err != nil {
 			return nil, err
@@ -265,6 +349,9 @@ func (r *forgotten) String() string {
 	fmt.Fprintf(w, "before\t%d\t%.4f\t\t%.3f\t%.3f\t%.2f\t\n", n, fraction(r.before.has, n), r.ValidBefore, fraction(r.before.different, n), r.NELBOBefore)
 	fmt.Fprintf(w, "after\t%d\t%.4f\t%.4f\t%.3f\t%.3f\t%.2f\t\n", r.Judged, r.Share, r.Upper, r.ValidKept, r.Unique, r.NELBO)
 	w.Flush()
-	fmt.Fprintf(&b, "\nthe bound has changed by %+.2f ± %.2f nats\nafter: %s\n", r.NELBO-r.NELBOBefore, r.changeError, strings.Join(r.samples[:min(8, len(r.samples))], " "))
+	fmt.Fprintf(&b, "\nthe bound has changed by %+.2f ± %.2f nats\nbefore: %s\nafter:  %s\n", r.NELBO-r.NELBOBefore, r.changeError, few(r.old), few(r.samples))
 	return b.String()
 }
+
+// few returns some samples in a line.
+func few(samples []string) string { return strings.Join(samples[:min(8, len(samples))], " ") }

@@ -14,7 +14,10 @@
 //	go -C examples run ./molecules -forget rings -share 0.1 -save forgot.safetensors
 //
 // With -forget it moves the weights of a network until at most a share of its samples has a
-// concept, and judges fresh samples of the network that has forgotten.
+// concept, and judges fresh samples of the network that has forgotten. With -method it
+// compares ways to forget, and how fast a network learns the concept again:
+//
+//	go -C examples run ./molecules -forget rings -share 0.0985 -method all -seeds 3
 //
 // Without -train and -weights it uses networks that come with it: of small molecules and,
 // with -data, of QM9 (Ramakrishnan et al. 2014), whose file the user has, SMILES in Kekulé
@@ -29,6 +32,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
@@ -41,6 +45,8 @@ type options struct {
 	data, checkpoint, weights                 string
 	dump, count, regex, runs                  string
 	forget, save                              string
+	methods                                   []string
+	seeds, rank                               int
 	train                                     bool
 	atoms, steps, guide, batch, width, blocks int
 	every                                     int
@@ -48,6 +54,11 @@ type options struct {
 	minutes, rate, lean, scale, start, share  float64
 	seed                                      uint64
 	shares                                    []float64
+}
+
+// comparing reports whether ways to forget are compared.
+func (o options) comparing() bool {
+	return o.seeds != 1 || !slices.Equal(o.methods, []string{primalDual})
 }
 
 // ownAtoms is the size of the molecules that the weights of the program are for.
@@ -84,6 +95,9 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.forget, "forget", "", "have the network forget a `concept`: rings, nitrogen, triple (bonds), or letters of the strings with commas")
 	f.Float64Var(&o.share, "share", 0.1, "greatest `share` of the samples that may have the forgotten concept")
 	f.IntVar(&o.judged, "judge", 0, "samples that judge what was forgotten; 0: as many as give the share to 5 %")
+	method := f.String("method", primalDual, "`ways` to forget, with commas, or all, to compare: "+strings.Join(methodNames(), ", "))
+	f.IntVar(&o.seeds, "seeds", 1, "`number` of seeds, from -seed on, that ways to forget are compared by")
+	f.IntVar(&o.rank, "rank", 0, "forget by changes of this `rank` of the matrices of the network (LoRA), at ten times the rate; 0: of all weights")
 	f.StringVar(&o.save, "save", "", "write the weights of the network that has forgotten to this `file`")
 	f.StringVar(&o.dump, "dump", "", "write every generated string to this `file`, behind the name of its run and a tab")
 	o.Define(f, "")
@@ -92,6 +106,9 @@ func parseFlags(args []string) (options, error) {
 	}
 	var err error
 	if o.shares, err = parseShares(*shares); err != nil {
+		return o, err
+	}
+	if o.methods, err = chosen(*method); err != nil {
 		return o, err
 	}
 	switch {
@@ -121,6 +138,12 @@ func parseFlags(args []string) (options, error) {
 		return o, fmt.Errorf("-forget with -train: -train -weights FILE first, then -forget with -weights FILE")
 	case o.forget != "" && !(o.share > 0 && o.share < 1):
 		return o, fmt.Errorf("-share = %v, want in (0, 1): a share of 0 takes a rule, such as -run count or -run regex, not a network", o.share)
+	case o.seeds < 1:
+		return o, fmt.Errorf("-seeds = %d, want ≥ 1", o.seeds)
+	case o.comparing() && (o.forget == "" || o.checkpoint != "" || o.save != "" || o.dump != ""):
+		return o, fmt.Errorf("-method = %s, -seeds = %d: a comparison takes -forget, and no -checkpoint, -save or -dump", *method, o.seeds)
+	case o.rank < 0 || o.rank > 0 && (o.forget == "" || o.methods[0] != primalDual):
+		return o, fmt.Errorf("-rank = %d, want ≥ 0, and -forget with -method %s", o.rank, primalDual)
 	case o.judged < 0:
 		return o, fmt.Errorf("-judge = %d, want ≥ 0", o.judged)
 	case !o.train && o.weights == "" && (o.atoms != ownAtoms || o.lean != ownLean):
@@ -184,7 +207,10 @@ func run(ctx context.Context, o options) (*report, error) {
 
 func main() {
 	command.Main("molecules", parseFlags, func(ctx context.Context, o options) (fmt.Stringer, error) {
-		if o.forget != "" {
+		switch {
+		case o.comparing():
+			return compare(ctx, o)
+		case o.forget != "":
 			return forget(ctx, o)
 		}
 		return run(ctx, o)

@@ -8,7 +8,8 @@
 //	go -C examples run ./unlearn -network
 //
 // With -network it trains a network of the three Gaussians and moves its weights until
-// bounds hold, and compares its distribution with the optimum by quadrature.
+// bounds hold, and compares its distribution with the optimum by quadrature; and one of words,
+// which forgets the dialect down to -goal, by sums over all words.
 package main
 
 import (
@@ -44,8 +45,8 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.chains, "chains", 128, "number of chains")
 	f.IntVar(&o.steps, "steps", 2000, "draws per chain; four times as many steps before them move the multiplier")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.BoolVar(&o.network, "network", false, "have a network of the three Gaussians forget one instead, at levels 0.5, 0.2 and 0.05 unless -levels says otherwise")
-	f.IntVar(&o.training, "training", 3000, "training steps of the network; forgetting takes a tenth as many")
+	f.BoolVar(&o.network, "network", false, "have networks forget instead, one of the three Gaussians at levels 0.5, 0.2 and 0.05 unless -levels says otherwise, and one of words at -goal")
+	f.IntVar(&o.training, "training", 3000, "steps of the training of the network of points, one and a half times those of the one of words; it takes a tenth of them to forget")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err

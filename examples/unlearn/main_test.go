@@ -138,7 +138,7 @@ func TestPicture(t *testing.T) {
 // and the forgotten part is less likely afterwards.
 func TestNetwork(t *testing.T) {
 	exact.SkipUnderRace(t)
-	o, err := parse([]string{"-network", "-training", "60", "-levels", "0.5"})
+	o, err := parse([]string{"-network", "-training", "60", "-levels", "0.5", "-goal", "0.9"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,16 @@ func TestNetwork(t *testing.T) {
 	if before := r.Rows[0]; r.Rows[4].Forgotten >= before.Forgotten || r.Rows[4].Lambda <= 0 {
 		t.Errorf("%+v, before %+v", r.Rows[4], before)
 	}
-	if text := r.String(); !strings.Contains(text, "primal-dual") || !strings.Contains(text, "6 steps after 60") {
+	for k, method := range []string{"before", "exact", "primal-dual", "dual only"} {
+		w := r.Words[k]
+		if len(r.Words) != 4 || w.Method != method || !(w.KL >= 0) || !(w.Network > 0) || !(w.Double > 0 && w.Double < 1) {
+			t.Errorf("%+v, want %s", w, method)
+		}
+	}
+	if w := r.Words; math.Abs(w[1].Unlearned-0.9) > 1e-6 || !(w[2].Unlearned < w[0].Unlearned) || !(w[2].Lambda > 0) {
+		t.Errorf("%+v", w)
+	}
+	if text := r.String(); !strings.Contains(text, "forgets a dialect") || !strings.Contains(text, "primal-dual") || !strings.Contains(text, "6 steps after 60") {
 		t.Error(text)
 	}
 	net, err := neural.New(neural.Config{Length: 1, Channels: 2, Width: 8, Heads: 1, Hidden: 8, Blocks: 1, Cond: 8}, rand.NewPCG(1, 1))

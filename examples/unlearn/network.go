@@ -59,6 +59,7 @@ type networkReport struct {
 	Steps  int          `json:"steps"` // of forgetting
 	Before int          `json:"steps_pretraining"`
 	Rows   []networkRow `json:"rows"`
+	Words  []dialectRow `json:"words"` // of another network
 }
 
 // gauss returns the density of Gaussian i at a point.
@@ -267,7 +268,8 @@ func networks(ctx context.Context, o options) (*networkReport, error) {
 			last.Beyond = last.KL - last.Optimum - before.KL
 		}
 	}
-	return r, nil
+	r.Words, err = dialects(ctx, o)
+	return r, err
 }
 
 // add measures a network.
@@ -335,5 +337,6 @@ func (r *networkReport) String() string {
 		fmt.Fprintf(w, "%s\t%v\t%.4f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.1f\t\n", k.Method, k.Wanted, k.Unlearned, k.KL, k.Optimum, k.Beyond, k.Retained, k.Forgotten, k.Lambda, k.Exact, k.Seconds)
 	}
 	w.Flush()
+	dialectTable(&b, r.Words)
 	return b.String()
 }

@@ -42,7 +42,7 @@ type words struct {
 	length     int
 	model, old energy.Model
 	u          *unlearn.Problem
-	q          []float64
+	q, dialect []float64
 	double     constraint.Automaton // the words with dd
 }
 
@@ -61,17 +61,16 @@ func newWords(length int) (*words, error) {
 		return math.Ln2 - logSum(a.LogProb(x), b.LogProb(x))
 	}}
 	ctx := context.Background()
-	var qb []float64
 	if w.q, _, err = dual.Tabulate(ctx, w.model); err != nil {
 		return nil, err
 	}
-	if qb, _, err = dual.Tabulate(ctx, w.old); err != nil {
+	if w.dialect, _, err = dual.Tabulate(ctx, w.old); err != nil {
 		return nil, err
 	}
 	if w.double, err = constraint.Contains([]int32{3, 3}); err != nil {
 		return nil, err
 	}
-	w.u, err = unlearn.New(w.q, qb)
+	w.u, err = unlearn.New(w.q, w.dialect)
 	return w, err
 }
 
@@ -144,14 +143,9 @@ func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
 
 // share returns the probability of the words with dd.
 func (w *words) share(p []float64) float64 {
-	x := make([]int32, w.length)
 	sum := 0.0
 	for k, v := range p {
-		for i := range x {
-			x[i] = int32(k % letters)
-			k /= letters
-		}
-		if constraint.Accepts(w.double, x) {
+		if constraint.Accepts(w.double, w.word(k)) {
 			sum += v
 		}
 	}

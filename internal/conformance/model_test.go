@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/unlearn"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/energytest"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
@@ -88,6 +89,7 @@ func modelEntries() []modelEntry {
 		{"dual.Lagrangian at a temperature", exact.Must(lagrangian(ising).AtTemperature(2)), none},
 		{"dual.Lagrangian of a function", weighted(ising), none},
 		{"unlearn.Experts", experts(), none},
+		{"denoise.Likelihood", exact.Must(denoise.NewLikelihood(exact.Must(denoise.NewIndependent(exact.Must(model.NewIndependent(reals[float64](12, 4), 3)), denoise.Absorbing)), 3, 2, 1)), none},
 	}
 }
 

@@ -35,6 +35,12 @@ type Config struct {
 	// (1+step)/(10+step) while that is smaller. 0 means 0.999.
 	Average float64
 
+	// Rank, if not 0, trains changes of this rank in place of the matrices of linear layers,
+	// W = W_0 + B·A with A of Rank × inputs and B of outputs × Rank (LoRA; Hu et al. 2022), and
+	// nothing else. Decay then applies to A and B. The changes are merged into the weights after
+	// every step. Ten times the Rate of a training of all weights is usual.
+	Rank int
+
 	// Shards is the number of parts of a batch. Their gradients are summed in order, so Shards
 	// affects the bits. It is also the number of passes in memory; more workers than Shards do
 	// not help. 0 means 8.
@@ -92,6 +98,8 @@ func (c Config) resolve() (Config, error) {
 		return c, fmt.Errorf("train: Rate = %v, want > 0 and finite", c.Rate)
 	case !(c.Decay >= 0) || !(c.Clip > 0):
 		return c, fmt.Errorf("train: Decay = %v, Clip = %v, want ≥ 0 and > 0", c.Decay, c.Clip)
+	case c.Rank < 0:
+		return c, fmt.Errorf("train: Rank = %d, want ≥ 0", c.Rank)
 	case !(c.Average >= 0 && c.Average < 1):
 		return c, fmt.Errorf("train: Average = %v, want 0 ≤ Average < 1", c.Average)
 	}

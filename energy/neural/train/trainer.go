@@ -26,8 +26,9 @@ type Trainer struct {
 	step   int
 	loss   float64
 	adam   adam
-	strips []strip
+	strips []strip // of the weights
 	sums   []float64
+	low    *adapters // that are trained instead of the weights; nil: the weights are
 	shards []*shard
 	order  []int32
 	epoch  int
@@ -90,13 +91,25 @@ func NewPairs(net *neural.Transformer, pairs *Pairs, cfg Config) (*Trainer, erro
 func newTrainer(net *neural.Transformer, p *problem, cfg Config) *Trainer {
 	t := &Trainer{net: net, problem: p, cfg: cfg, epoch: -1, loss: math.NaN(), strips: strips(net.Tensors())}
 	t.life = session.Session{Who: "train", Checkpoint: cfg.Checkpoint, Len: t.Step, Write: t.write, Read: t.read}
-	n := len(net.Weights())
-	t.adam = adam{make([]float32, n), make([]float32, n), append([]float32(nil), net.Weights()...)}
+	if cfg.Rank > 0 {
+		t.low = newAdapters(net, cfg.Rank, cfg.Seed)
+	}
+	n := len(t.trained())
+	t.adam = adam{make([]float32, n), make([]float32, n), append([]float32(nil), t.trained()...)}
 	t.sums = make([]float64, len(t.strips))
 	for range cfg.Shards {
 		t.shards = append(t.shards, newShard(net, p, (cfg.Batch+cfg.Shards-1)/cfg.Shards, true))
 	}
 	return t
+}
+
+// trained returns the numbers that a step changes: the weights of the network or those of its
+// adapters.
+func (t *Trainer) trained() []float32 {
+	if t.low != nil {
+		return t.low.weights
+	}
+	return t.net.Weights()
 }
 
 // Step returns the number of steps done.
@@ -109,6 +122,10 @@ func (t *Trainer) Loss() float64 { return t.loss }
 // Average returns a network with the average of the weights, ready for use.
 func (t *Trainer) Average() *neural.Transformer {
 	c := t.net.Clone()
+	if t.low != nil {
+		t.low.merge(c.Weights(), t.adam.average)
+		return c
+	}
 	copy(c.Weights(), t.adam.average)
 	return c
 }
@@ -176,12 +193,19 @@ func (t *Trainer) next() error {
 	for _, v := range t.sums {
 		norm += v
 	}
+	strips := t.strips
+	if t.low != nil {
+		norm, sum, strips = t.low.pull(sum), t.low.gradient, t.low.strips
+	}
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {
 		return fmt.Errorf("train: step %d: squared norm of the gradient = %v", t.step, norm)
 	}
 	s := newStep(t.cfg, t.step, math.Sqrt(norm))
-	w := t.net.Weights()
-	pool.Each(t.cfg.Workers, len(t.strips), func(j int) { t.adam.update(w, sum, t.strips[j], s) })
+	w := t.trained()
+	pool.Each(t.cfg.Workers, len(strips), func(j int) { t.adam.update(w, sum, strips[j], s) })
+	if t.low != nil {
+		t.low.merge(t.net.Weights(), w)
+	}
 	t.loss = loss
 	t.step++
 	return nil
@@ -339,6 +363,9 @@ func (t *Trainer) settings() *fingerprint.List {
 	l.Add("Config.Average", c.Average)
 	l.Add("Config.Shards", c.Shards)
 	l.Add("Config.Seed", c.Seed)
+	if t.low != nil {
+		t.low.addSettings(l)
+	}
 	t.problem.addData(l)
 	return l
 }
@@ -352,7 +379,7 @@ type state struct {
 }
 
 func (t *Trainer) frames(s *state) *session.Frames {
-	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 24 + 16*len(t.net.Weights()) + 8*t.problem.rows, Frame: func(f *wire.Fields, _ int) {
+	return &session.Frames{Magic: magic, Settings: t.settings(), Count: 1, Limit: 24 + 16*len(t.trained()) + 8*t.problem.rows, Frame: func(f *wire.Fields, _ int) {
 		f.Counts("step", &s.step)
 		f.Float64(&s.loss)
 		for _, v := range s.vectors {
@@ -370,7 +397,7 @@ func (t *Trainer) frames(s *state) *session.Frames {
 }
 
 func (t *Trainer) vectors() [4][]float32 {
-	return [4][]float32{t.net.Weights(), t.adam.m, t.adam.v, t.adam.average}
+	return [4][]float32{t.trained(), t.adam.m, t.adam.v, t.adam.average}
 }
 
 func (t *Trainer) write(w io.Writer) error {
@@ -380,7 +407,7 @@ func (t *Trainer) write(w io.Writer) error {
 func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 	var s state
 	for k := range s.vectors {
-		s.vectors[k] = make([]float32, len(t.net.Weights()))
+		s.vectors[k] = make([]float32, len(t.trained()))
 	}
 	if err := t.frames(&s).Read(ctx, r, nil); err != nil {
 		return err
@@ -391,6 +418,9 @@ func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 	t.step, t.loss = s.step, s.loss
 	for k, v := range t.vectors() {
 		copy(v, s.vectors[k])
+	}
+	if t.low != nil {
+		t.low.merge(t.net.Weights(), t.low.weights)
 	}
 	return nil
 }

@@ -1,0 +1,216 @@
+package denoise
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// Likelihood is the distribution that a masked diffusion generates when it reveals one
+// token at a time in random order (diffusion.Masked with FirstHitting), such as that of a
+// network. With σ an order of the sites,
+//
+//	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)),
+//
+// where the predictions of a network depend on the order, of exact denoisers they do not.
+// Likelihood takes the mean over K random orders, the same ones for all states: the bound of
+// Khalafi, Ribeiro and Ding (2026, C.4) with K importance weights. It is a distribution
+// itself, with the sum 1, whose mean over the choice of orders is q; the mean of the
+// logarithms, which the loss of training estimates, is the lower bound with one weight.
+//
+// As an energy.Model, E(x) = −log q(x) in nats, it is what ratios of networks are made of,
+// whose partition functions are 1 (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts). A
+// state costs sites·K predictions. States that show the mask have no weight; NaN means that
+// the denoiser failed, or has no prediction. It is safe for concurrent use if the denoiser
+// is.
+type Likelihood struct {
+	base          energy.Denoiser[int32]
+	mask          int32
+	sites, levels int
+	order         []int32 // orders × sites
+}
+
+// NewLikelihood returns the likelihood of d by the given number of random orders, which seed
+// determines; mask is the level that stands for a masked token. It returns an error unless
+// orders ≥ 1 and d predicts tokens masked by this level, from the states alone
+// (energy.TimeFree), or if there are too many to be kept.
+func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
+	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
+		return nil, err
+	}
+	l := &Likelihood{base: d, mask: mask}
+	l.sites, l.levels = d.Shape()
+	if l.sites < 1 || mask < 0 || int(mask) >= l.levels {
+		return nil, fmt.Errorf("denoise: NewLikelihood: mask = %d of %d levels and %d sites, want a level and ≥ 1 site", mask, l.levels, l.sites)
+	}
+	if m, ok := energy.As[energy.Masking](d); ok && !check.Nil(m) && m.MaskLevel() != mask {
+		return nil, fmt.Errorf("denoise: NewLikelihood: mask = %d, the denoiser's is %d (−1: it has none)", mask, m.MaskLevel())
+	}
+	if !energy.TimeFree(d) {
+		return nil, fmt.Errorf("denoise: NewLikelihood: d is not TimeFree, want a denoiser whose predictions depend on the states alone")
+	}
+	if orders < 1 {
+		return nil, fmt.Errorf("denoise: NewLikelihood: orders = %d, want ≥ 1", orders)
+	}
+	if err := check.Entries("denoise: NewLikelihood", "orders × sites", orders, l.sites); err != nil {
+		return nil, err
+	}
+	r := rand.New(rand.NewPCG(seed, 0x6c696b65))
+	for range orders {
+		for _, i := range r.Perm(l.sites) {
+			l.order = append(l.order, int32(i))
+		}
+	}
+	return l, nil
+}
+
+// Shape returns the shape of the denoiser.
+func (l *Likelihood) Shape() (sites, levels int) { return l.sites, l.levels }
+
+// Energy implements [energy.Model].
+func (l *Likelihood) Energy(e []float64, x []int32) {
+	check.Len("denoise", "x", len(x), len(e)*l.sites)
+	if err := l.LogProb(context.Background(), e, nil, x); err != nil {
+		for s := range e {
+			e[s] = math.NaN()
+		}
+		return
+	}
+	for s, v := range e {
+		e[s] = -v
+	}
+}
+
+// LogProb stores log q(x) of the states x, in nats, in logp, and in se, unless it is nil,
+// the standard error due to the choice of orders, by the spread of their probabilities:
+// +Inf for a single order, 0 for a state without weight. Their logarithms have a heavy lower
+// tail, so that it means little above a half or so. It returns an error of ctx or of the
+// denoiser, or if a row of that has no weight. It panics unless lengths fit.
+func (l *Likelihood) LogProb(ctx context.Context, logp, se []float64, x []int32) error {
+	n := check.Rows("denoise", "x", len(x), l.sites)
+	check.Len("denoise", "logp", len(logp), n)
+	if se != nil {
+		check.Len("denoise", "se", len(se), n)
+	}
+	orders := len(l.order) / l.sites
+	path := scratch.Float64s.Get(orders)
+	defer scratch.Float64s.Put(path)
+	for s := range n {
+		if err := l.paths(ctx, *path, x[s*l.sites:(s+1)*l.sites]); err != nil {
+			return fmt.Errorf("denoise: Likelihood: state %d: %w", s, err)
+		}
+		mean, spread := meanExp(*path)
+		logp[s] = mean
+		if se != nil {
+			se[s] = spread
+		}
+	}
+	return nil
+}
+
+// meanExp returns the logarithm of the mean of e^v, and its standard error.
+func meanExp(v []float64) (mean, se float64) {
+	top := math.Inf(-1)
+	for _, p := range v {
+		top = max(top, p)
+	}
+	if math.IsInf(top, -1) {
+		return top, 0
+	}
+	sum, n := 0.0, float64(len(v))
+	for _, p := range v {
+		sum += simd.Exp(p - top)
+	}
+	if len(v) == 1 {
+		return top, math.Inf(1)
+	}
+	sum /= n
+	squares := 0.0
+	for _, p := range v {
+		d := simd.Exp(p-top)/sum - 1
+		squares += float64(d * d)
+	}
+	return top + simd.Log(sum), math.Sqrt(squares / (n - 1) / n)
+}
+
+// pathRows bounds the states of one prediction.
+const pathRows = 64
+
+// paths stores the log-probability of x along every order.
+func (l *Likelihood) paths(ctx context.Context, path []float64, x []int32) error {
+	for from := 0; from < len(path); from += pathRows {
+		if err := l.some(ctx, path[from:min(len(path), from+pathRows)], from, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// some is paths for the orders from first on.
+func (l *Likelihood) some(ctx context.Context, path []float64, first int, x []int32) error {
+	clear(path)
+	n := len(path)
+	shown, v := scratch.Int32s.Get(n*l.sites), scratch.Float32s.Get(n*l.sites*l.levels)
+	defer scratch.Int32s.Put(shown)
+	defer scratch.Float32s.Put(v)
+	when := scratch.Float64s.Get(2 * n)
+	defer scratch.Float64s.Put(when)
+	q := energy.Noised[int32]{X: *shown, Time: (*when)[:n], Alpha: (*when)[n:], Reveals: energy.RevealsOne}
+	for i := range q.X {
+		q.X[i] = l.mask
+	}
+	for k := range l.sites {
+		for s := range n {
+			q.Time[s] = float64(l.sites-k) / float64(l.sites)
+			q.Alpha[s] = 1 - q.Time[s]
+		}
+		if err := l.base.Denoise(ctx, *v, q); err != nil {
+			return err
+		}
+		for s := range path {
+			if math.IsInf(path[s], -1) {
+				continue // nothing is predicted from what cannot be
+			}
+			i := l.order[(first+s)*l.sites+k]
+			row := (*v)[(s*l.sites+int(i))*l.levels : (s*l.sites+int(i)+1)*l.levels]
+			p, err := l.logProb(row, x[i])
+			if err != nil {
+				return fmt.Errorf("site %d: %w", i, err)
+			}
+			path[s] += p
+			q.X[s*l.sites+int(i)] = x[i]
+		}
+	}
+	return nil
+}
+
+// logProb returns the logarithm of the probability that a row of log-weights gives a token.
+func (l *Likelihood) logProb(row []float32, token int32) (float64, error) {
+	top := math.Inf(-1)
+	for k, w := range row {
+		if int32(k) != l.mask {
+			top = max(top, float64(w))
+		}
+	}
+	if !check.Finite(top) {
+		return 0, fmt.Errorf("the largest log-weight is %v, want a finite number", top)
+	}
+	if token == l.mask {
+		return math.Inf(-1), nil
+	}
+	sum := 0.0
+	for k, w := range row {
+		if int32(k) != l.mask {
+			sum += simd.Exp(float64(w) - top)
+		}
+	}
+	return float64(row[token]) - top - simd.Log(sum), nil
+}
+
+var _ energy.Model = (*Likelihood)(nil)

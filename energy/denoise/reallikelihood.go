@@ -1,0 +1,193 @@
+package denoise
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+)
+
+// RealLikelihood is the density of what a Gaussian diffusion generates from a denoiser in
+// given steps, such as that of a network of reals. With ᾱ_1 > … > ᾱ_T the signal levels, the
+// chain begins with x_T standard normal and goes on as DDPM does (Ho, Jain and Abbeel 2020),
+//
+//	x_{t−1} | x_t ~ N(μ_t(x_t, x̂_0), β̃_t),  x_0 | x_1 ~ N(x̂_0, (1−ᾱ_1)/ᾱ_1),
+//
+// where μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t and x_0, and the last
+// step, which a sampler makes without noise, has that of a flat prior. A state is noised K
+// times, and the mean of the ratios of the two chains along these paths is its density: the
+// bound of Khalafi, Ribeiro and Ding (2026, Lemma 2 and C.4) with K importance weights. The
+// logarithm is below log q(x_0) on average, less so for greater K, and with one weight it is
+// the evidence lower bound.
+//
+// It is safe for concurrent use if the denoiser is.
+type RealLikelihood struct {
+	base  energy.Denoiser[float32]
+	alpha []float64 // from the least noise to the most
+	sites int
+	paths int
+	seed  uint64
+}
+
+// NewRealLikelihood returns the likelihood of d along the given signal levels by so many
+// paths of noise, which seed determines. It returns an error unless d is one of reals, alpha
+// falls strictly within (0, 1), and paths ≥ 1.
+func NewRealLikelihood(d energy.Denoiser[float32], alpha []float64, paths int, seed uint64) (*RealLikelihood, error) {
+	if err := check.Given("denoise: NewRealLikelihood", "d", d); err != nil {
+		return nil, err
+	}
+	l := &RealLikelihood{base: d, paths: paths, seed: seed}
+	levels := 0
+	if l.sites, levels = d.Shape(); l.sites < 1 || levels != 1 {
+		return nil, fmt.Errorf("denoise: NewRealLikelihood: d has %d sites and %d levels, want ≥ 1 and 1", l.sites, levels)
+	}
+	if len(alpha) == 0 || paths < 1 {
+		return nil, fmt.Errorf("denoise: NewRealLikelihood: %d signal levels and %d paths, want ≥ 1 of both", len(alpha), paths)
+	}
+	before := 1.0
+	for t, a := range alpha {
+		if !(a > 0 && a < before) {
+			return nil, fmt.Errorf("denoise: NewRealLikelihood: alpha[%d] = %v, want in (0, %v): signal levels fall", t, a, before)
+		}
+		before = a
+	}
+	l.alpha = append(l.alpha, alpha...)
+	return l, nil
+}
+
+// reverse returns the weight of x̂_0 in the mean of the step from level t to the one before,
+// that of x_t, and the variance: of level 0, the last step.
+func (l *RealLikelihood) reverse(t int) (clean, noisy, variance float64) {
+	a := l.alpha[t]
+	if t == 0 {
+		return 1, 0, (1 - a) / a
+	}
+	b := l.alpha[t-1]
+	beta := 1 - a/b
+	return math.Sqrt(b) * beta / (1 - a), math.Sqrt(a/b) * (1 - b) / (1 - a), (1 - b) / (1 - a) * beta
+}
+
+// path noises a state to all levels: the state t is x[t·sites : (t+1)·sites].
+func (l *RealLikelihood) path(x, clean []float32, r *rand.Rand) {
+	normal.Fill(x, r)
+	from, before := clean, 1.0
+	for t, a := range l.alpha {
+		at := x[t*l.sites : (t+1)*l.sites]
+		keep, noise := math.Sqrt(a/before), math.Sqrt(1-a/before)
+		for i, e := range at {
+			at[i] = float32(float64(keep*float64(from[i])) + float64(noise*float64(e)))
+		}
+		from, before = at, a
+	}
+}
+
+// predict stores the predictions of d along a path in v.
+func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32], v, x []float32) error {
+	q := energy.Noised[float32]{X: x, Alpha: l.alpha}
+	for t := range l.alpha {
+		q.Time = append(q.Time, float64(t+1)/float64(len(l.alpha)))
+	}
+	return d.Denoise(ctx, v, q)
+}
+
+// LogProb stores log q(x) of the states x in logp, in nats per state, and in se, unless it is
+// nil, the standard error due to the paths, by the spread of their ratios: +Inf for a single
+// path. The ratios have a heavy tail, so that it means little above a half or so. It returns
+// an error of ctx or of the denoiser. It panics unless lengths fit.
+func (l *RealLikelihood) LogProb(ctx context.Context, logp, se []float64, x []float32) error {
+	n := check.Rows("denoise", "x", len(x), l.sites)
+	check.Len("denoise", "logp", len(logp), n)
+	if se != nil {
+		check.Len("denoise", "se", len(se), n)
+	}
+	path, v := make([]float32, len(l.alpha)*l.sites), make([]float32, len(l.alpha)*l.sites)
+	ratio := make([]float64, l.paths)
+	for s := range n {
+		clean := x[s*l.sites : (s+1)*l.sites]
+		for k := range ratio {
+			l.path(path, clean, rand.New(rand.NewPCG(l.seed, uint64(s)<<32+uint64(k))))
+			if err := l.predict(ctx, l.base, v, path); err != nil {
+				return fmt.Errorf("denoise: RealLikelihood: state %d: %w", s, err)
+			}
+			ratio[k] = l.ratio(clean, path, v)
+		}
+		mean, spread := meanExp(ratio)
+		logp[s] = mean
+		if se != nil {
+			se[s] = spread
+		}
+	}
+	return nil
+}
+
+// ratio returns the logarithm of the density of a path and its end under the chain, over that
+// under noise.
+func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
+	last := len(l.alpha) - 1
+	a := l.alpha[last]
+	for i, z := range path[last*l.sites:] {
+		e := float64(z) - float64(math.Sqrt(a)*float64(clean[i]))
+		sum += (e*e/(1-a) - float64(float64(z)*float64(z)) + simd.Log(1-a)) / 2
+	}
+	for t := last; t >= 0; t-- {
+		c, noisy, variance := l.reverse(t)
+		x, p := path[t*l.sites:(t+1)*l.sites], v[t*l.sites:(t+1)*l.sites]
+		if t == 0 {
+			for i, m := range p {
+				e := float64(clean[i]) - float64(m)
+				sum -= (float64(e*e)/variance + simd.Log(2*math.Pi*variance)) / 2
+			}
+			break
+		}
+		for i, y := range path[(t-1)*l.sites : t*l.sites] {
+			rest := float64(y) - float64(noisy*float64(x[i]))
+			model, noise := rest-float64(c*float64(p[i])), rest-float64(c*float64(clean[i]))
+			sum += (float64(noise*noise) - float64(model*model)) / (2 * variance)
+		}
+	}
+	return sum
+}
+
+// PathKL stores in kl, for each state x, a draw of what d generates, the divergence in nats of
+// the chain of d from that of another denoiser along one path of noise from x,
+//
+//	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t).
+//
+// The mean over draws is, for an exact denoiser d, the divergence of the paths (Khalafi,
+// Ribeiro and Ding 2026, Lemma 3): an upper bound on KL(q‖q′) of what they lead to, and so
+// never a certificate that q is far from q′. It returns an error of ctx or of a denoiser, or if
+// the other has another shape. It panics unless lengths fit.
+func (l *RealLikelihood) PathKL(ctx context.Context, kl []float64, other energy.Denoiser[float32], x []float32) error {
+	n := check.Rows("denoise", "x", len(x), l.sites)
+	check.Len("denoise", "kl", len(kl), n)
+	if err := check.Given("denoise: PathKL", "other", other); err != nil {
+		return err
+	}
+	if sites, levels := other.Shape(); sites != l.sites || levels != 1 {
+		return fmt.Errorf("denoise: PathKL: the other denoiser has %d sites and %d levels, want %d and 1", sites, levels, l.sites)
+	}
+	path, v, w := make([]float32, len(l.alpha)*l.sites), make([]float32, len(l.alpha)*l.sites), make([]float32, len(l.alpha)*l.sites)
+	for s := range kl {
+		l.path(path, x[s*l.sites:(s+1)*l.sites], rand.New(rand.NewPCG(l.seed, uint64(s)<<32)))
+		if err := l.predict(ctx, l.base, v, path); err != nil {
+			return fmt.Errorf("denoise: PathKL: state %d: %w", s, err)
+		}
+		if err := l.predict(ctx, other, w, path); err != nil {
+			return fmt.Errorf("denoise: PathKL: state %d, other denoiser: %w", s, err)
+		}
+		kl[s] = 0
+		for t := range l.alpha {
+			c, _, variance := l.reverse(t)
+			for i := t * l.sites; i < (t+1)*l.sites; i++ {
+				d := float64(c * (float64(v[i]) - float64(w[i])))
+				kl[s] += float64(d*d) / (2 * variance)
+			}
+		}
+	}
+	return nil
+}

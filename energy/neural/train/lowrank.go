@@ -1,0 +1,122 @@
+package train
+
+import (
+	"fmt"
+	"hash/crc64"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
+)
+
+// adapters are changes of low rank of the matrices of a network's linear layers (LoRA; Hu et
+// al. 2022): a matrix becomes
+//
+//	W = W_0 + B·A,  A of rank × inputs, B of outputs × rank,
+//
+// with A normal of variance 1/inputs and B = 0 at first. They alone are trained; embeddings,
+// gains and biases stay as they are. The gradient with respect to W gives theirs, Bᵀ·G and
+// G·Aᵀ. They are merged into the weights of the network after every step.
+type adapters struct {
+	rank     int
+	base     []float32 // weights of the network at first
+	matrices []matrix
+	weights  []float32 // A, B of every matrix
+	gradient []float32
+	strips   []strip   // of weights, all of which decay
+	sum      []float64 // scratch: a row
+}
+
+// matrix is a tensor that has an adapter.
+type matrix struct {
+	at, rows, cols int // in the weights of the network
+	a, b           int // in the weights of the adapters
+}
+
+// newAdapters returns the adapters of a network.
+func newAdapters(net *neural.Transformer, rank int, seed uint64) *adapters {
+	d := &adapters{rank: rank, base: append([]float32(nil), net.Weights()...)}
+	at, n, widest := 0, 0, 0
+	for _, t := range net.Tensors() {
+		if len(t.Shape) == 2 && !strings.Contains(t.Name, "embed") {
+			m := matrix{at: at, rows: t.Shape[0], cols: t.Shape[1], a: n, b: n + rank*t.Shape[1]}
+			n = m.b + m.rows*rank
+			widest = max(widest, m.cols)
+			d.matrices = append(d.matrices, m)
+		}
+		at += len(t.Data)
+	}
+	d.weights, d.gradient, d.sum = make([]float32, n), make([]float32, n), make([]float64, widest)
+	for at := 0; at < n; at += stripLen {
+		d.strips = append(d.strips, strip{at, min(at+stripLen, n), true})
+	}
+	r := rand.New(rand.NewPCG(seed, 0x6c6f7261))
+	for _, m := range d.matrices {
+		a := d.weights[m.a:m.b]
+		normal.Fill(a, r)
+		scale := float32(1 / math.Sqrt(float64(m.cols)))
+		for i := range a {
+			a[i] *= scale
+		}
+	}
+	return d
+}
+
+// pull stores the gradient with respect to the adapters, given that with respect to the
+// weights of the network, and returns its squared norm.
+func (d *adapters) pull(g []float32) (norm float64) {
+	for _, m := range d.matrices {
+		a, b := d.weights[m.a:m.b], d.weights[m.b:m.b+m.rows*d.rank]
+		da, db := d.gradient[m.a:m.b], d.gradient[m.b:m.b+m.rows*d.rank]
+		for k := range d.rank {
+			sum := d.sum[:m.cols]
+			clear(sum)
+			for i := range m.rows {
+				row, w, dot := g[m.at+i*m.cols:m.at+(i+1)*m.cols], float64(b[i*d.rank+k]), 0.0
+				for j, v := range row {
+					sum[j] += float64(w * float64(v))
+					dot += float64(float64(a[k*m.cols+j]) * float64(v))
+				}
+				db[i*d.rank+k] = float32(dot)
+			}
+			for j, v := range sum {
+				da[k*m.cols+j] = float32(v)
+			}
+		}
+	}
+	for _, v := range d.gradient {
+		norm += float64(float64(v) * float64(v))
+	}
+	return norm
+}
+
+// merge stores the weights of the network with adapters of the given weights.
+func (d *adapters) merge(w, adapter []float32) {
+	copy(w, d.base)
+	for _, m := range d.matrices {
+		a, b := adapter[m.a:m.b], adapter[m.b:m.b+m.rows*d.rank]
+		for i := range m.rows {
+			sum := d.sum[:m.cols]
+			clear(sum)
+			for k := range d.rank {
+				s := float64(b[i*d.rank+k])
+				for j := range sum {
+					sum[j] += float64(s * float64(a[k*m.cols+j]))
+				}
+			}
+			for j, v := range sum {
+				w[m.at+i*m.cols+j] = float32(float64(d.base[m.at+i*m.cols+j]) + v)
+			}
+		}
+	}
+}
+
+// addSettings names what decides the bits besides the settings of every training.
+func (d *adapters) addSettings(l *fingerprint.List) {
+	l.Add("Config.Rank", d.rank)
+	l.Text("checksum of the weights before", fmt.Sprintf("%016x", crc64.Checksum(wire.AppendFloat32s(nil, d.base), crc64.MakeTable(crc64.ECMA))))
+}
