@@ -7,6 +7,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
@@ -292,6 +293,12 @@ func (a affineLocal) times(c float64, g Graphical, d []float64, site int, move f
 	b := scratch.Float64s.Get(len(d))
 	defer scratch.Float64s.Put(b)
 	v := *b
+	if 2*len(rows) >= a.sites { // nearly all of them: in one go
+		clear(v)
+		move(v)
+		simd.Axpy64(c, v, d)
+		return
+	}
 	for _, i := range rows {
 		clear(v[int(i)*a.levels : (int(i)+1)*a.levels])
 	}

@@ -152,7 +152,7 @@ func TestLikelihoodOfAModel(t *testing.T) {
 func TestLikelihoodErrors(t *testing.T) {
 	d := wayward()
 	for want, err := range map[string]error{
-		"d = nil":                     exact.Error(denoise.NewLikelihood(nil, 2, 1, 1)),
+		"d = nil":                      exact.Error(denoise.NewLikelihood(nil, 2, 1, 1)),
 		"mask = 3 of 3 levels":         exact.Error(denoise.NewLikelihood(d, 3, 1, 1)),
 		"orders = 0, want ≥ 1":         exact.Error(denoise.NewLikelihood(d, 2, 0, 1)),
 		"d is not TimeFree":            exact.Error(denoise.NewLikelihood(energy.DenoiserFunc[int32]{Sites: 1, Levels: 2}, 1, 1, 1)),

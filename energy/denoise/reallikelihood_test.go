@@ -124,7 +124,7 @@ func TestPathKL(t *testing.T) {
 func TestRealLikelihoodErrors(t *testing.T) {
 	d := exact.Must(denoise.NewGaussian([]float64{0}, []float64{1}))
 	for want, err := range map[string]error{
-		"d = nil":                        exact.Error(denoise.NewRealLikelihood(nil, levels, 1, 1)),
+		"d = nil":                         exact.Error(denoise.NewRealLikelihood(nil, levels, 1, 1)),
 		"1 sites and 2 levels":            exact.Error(denoise.NewRealLikelihood(energy.DenoiserFunc[float32]{Sites: 1, Levels: 2}, levels, 1, 1)),
 		"0 signal levels and 1 paths":     exact.Error(denoise.NewRealLikelihood(d, nil, 1, 1)),
 		"6 signal levels and 0 paths":     exact.Error(denoise.NewRealLikelihood(d, levels, 0, 1)),

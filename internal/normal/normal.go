@@ -8,12 +8,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Fill fills dst with independent standard normal numbers, by the polar method of Marsaglia
-// and Bray 1964, with the halves of words as signed fractions. It needs only a logarithm
-// and a square root, so the results are the same bits everywhere. It takes about 1.3 words
-// per pair. For an odd dst it discards half of the last pair, as nothing is kept between
-// calls.
-func Fill(dst []float32, src rand.Source) {
+// Fill fills dst with independent standard normal numbers, by the polar method of
+// Marsaglia and Bray 1964 from the halves of words as signed fractions: only a
+// logarithm and a square root, so the same bits everywhere. It takes about 1.3 words
+// per pair. For an odd dst it discards half of the last pair, as nothing is kept
+// between calls.
+func Fill[T float32 | float64](dst []T, src rand.Source) {
 	for len(dst) > few {
 		n := min(len(dst), 2*points)
 		fillMany(dst[:n], src)
@@ -21,15 +21,15 @@ func Fill(dst []float32, src rand.Source) {
 	}
 	for i := 0; i < len(dst); i += 2 {
 		a, b := Pair(src)
-		dst[i] = float32(a)
+		dst[i] = T(a)
 		if i+1 < len(dst) {
-			dst[i+1] = float32(b)
+			dst[i+1] = T(b)
 		}
 	}
 }
 
 // fillMany takes the points first and their logarithms together then.
-func fillMany(dst []float32, src rand.Source) {
+func fillMany[T float32 | float64](dst []T, src rand.Source) {
 	var u, v, r [points]float64
 	want := (len(dst) + 1) / 2
 	for n := 0; n < want; {
@@ -42,9 +42,9 @@ func fillMany(dst []float32, src rand.Source) {
 	}
 	simd.Polar(r[:(want+15)&^15]) // full registers are faster than the few that are left
 	for i := range want {
-		dst[2*i] = float32(float64(u[i] * r[i]))
+		dst[2*i] = T(float64(u[i] * r[i]))
 		if 2*i+1 < len(dst) {
-			dst[2*i+1] = float32(float64(v[i] * r[i]))
+			dst[2*i+1] = T(float64(v[i] * r[i]))
 		}
 	}
 }

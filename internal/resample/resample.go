@@ -44,8 +44,24 @@ func Systematic(count []int, w []float64, u float64) {
 	count[last] += n - k // points lost to rounding at the very end
 }
 
-// ByWeight returns the index whose share of the cumulative weights e^w contains the point u
-// in [0, 1).
+// Spread makes the copies that count asks for: it calls replace with each particle of which
+// there shall be none and one of which there shall be more. It changes count.
+func Spread(count []int, replace func(none, more int)) {
+	from := 0
+	for to, n := range count {
+		if n > 0 {
+			continue
+		}
+		for count[from] < 2 {
+			from++
+		}
+		count[from]--
+		replace(to, from)
+	}
+}
+
+// ByWeight returns the index in whose share of the cumulative weights e^w the point u in
+// [0, 1) falls.
 func ByWeight(w []float64, u float64) int {
 	top, sum, _ := Moments(w)
 	goal := float64(u * sum)

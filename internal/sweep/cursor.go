@@ -211,5 +211,5 @@ func Times(a, b int) int {
 // chunk is the number of sites that random bits are drawn for at a time.
 const chunk = 256
 
-// siteWork is the number of elementary operations of a redraw of a site.
-const siteWork = 16
+// SiteWork is the number of elementary operations of a redraw of a site.
+const SiteWork = 16

@@ -192,7 +192,7 @@ func (k *denseGibbs) redraw(s, from int, x []int32, r *sampler.Stream) (next, wo
 	pending.Accept += float64(float64(v.Accept) * (1.0 / acceptUnit))
 	k.since[denseEqual][s] += v.Equal
 	k.since[denseOnes][s] += v.Ones
-	return from + n, n*siteWork + Times(v.Moved, len(k.adj)/k.sites)
+	return from + n, n*SiteWork + Times(v.Moved, len(k.adj)/k.sites)
 }
 
 // flush implements engine: redraw leaves nothing pending.

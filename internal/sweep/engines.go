@@ -151,7 +151,7 @@ var engines = []struct {
 				scan = Chromatic
 			}
 			sweep, err := r.order(scan)
-			return padded.New(memoGibbs{sitewise: newSitewise(newUncached(r.Model, r.Chains, len(sweep))), memo: known, order: sweep}), err
+			return padded.New(memoGibbs{sitewise: newSitewise(NewEnergies(r.Model, r.Chains, len(sweep))), memo: known, order: sweep}), err
 		}},
 	{"fields", "two levels, pairs, ≤ 16 neighbours on average: couplings added up, by several workers; without it differences take 2.5 to 3 times as long", "14 ns and 1.5 ns a neighbour", byColour, 0, true,
 		func(r *request) (sampler.Kernel, error) { return made(newFieldGibbs(r.Model, r.Chains)) }},

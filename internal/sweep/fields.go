@@ -53,7 +53,7 @@ func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
 	}
 	start, adj, weight, field := b.Start, b.Adj, b.Weight, b.Field
 	k := padded.New(fieldGibbs{
-		sitewise: newSitewise(newUncached(m, chains, 0)), begin: []int32{0}, known: brackets(),
+		sitewise: newSitewise(NewEnergies(m, chains, 0)), begin: []int32{0}, known: brackets(),
 		near: make([]int32, 0, len(adj)), weight: make([]float64, 0, len(adj)),
 	})
 	colour, colours := colouring(start, adj)
@@ -142,7 +142,7 @@ func (k *fieldGibbs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 		k.E[s] += d.rise
 		*d = fieldDrawn{}
 	})
-	k.At.Done((next - from) * siteWork)
+	k.At.Done((next - from) * SiteWork)
 	return next - from
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Locals is the base of kernels that change one site at a time. It holds the running energy of
-// every chain and exact single-site energies, which are cached if the model is energy.Local and
-// can keep them up to date. It implements Reset, AppendBinary and UnmarshalBinary of
-// [sampler.Transition].
+// Locals is the base of kernels that move one chain after the other, by updates. It holds the
+// running energy of every chain and, for kernels that change one site at a time, exact
+// single-site energies, cached where the model is energy.Local and can keep them up to date.
+// It implements Reset, AppendBinary and UnmarshalBinary of [sampler.Transition].
 type Locals struct {
 	Model         energy.Model
 	Local         energy.Local // nil if the model has no cheap updates
@@ -48,8 +48,8 @@ func NewLocals(m energy.Model, chains, updates int) *Locals {
 	return c
 }
 
-// newUncached is [NewLocals] for kernels that need running energies only.
-func newUncached(m energy.Model, chains, updates int) *Locals {
+// NewEnergies is [NewLocals] for kernels that need energies only.
+func NewEnergies(m energy.Model, chains, updates int) *Locals {
 	sites, levels := m.Shape()
 	return padded.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: padded.Make[float64](chains), At: NewCursor(chains)})
 }

@@ -50,7 +50,7 @@ func (k *memoGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 			pending.Err = fmt.Errorf("site %d: %w", dead, sampler.ErrNaN)
 		}
 		made += len(sites)
-		k.At.Done(len(sites) * siteWork)
+		k.At.Done(len(sites) * SiteWork)
 	}
 	return made
 }

@@ -86,7 +86,7 @@ func (p *pieces) redraw(worker, at, from int, r *sampler.Stream) {
 // order.
 func (p *pieces) sweep(from int, r *sampler.Stream, settled func(piece int)) (next int) {
 	first := sort.Search(len(p.all), func(n int) bool { return p.all[n].end > from })
-	end := min(p.all[first].next, first+max(1, len(p.workers.each)*PollWork/(siteWork*pieceSites)))
+	end := min(p.all[first].next, first+max(1, len(p.workers.each)*PollWork/(SiteWork*pieceSites)))
 	if len(p.workers.each) > 1 && end-first > 1 {
 		p.first, p.from, p.base = first, from, *r
 		p.workers.burst.Each(end-first, p.job)

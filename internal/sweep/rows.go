@@ -199,7 +199,7 @@ func (k *rowGibbs) redraw(_, part int, _ []int32, r *sampler.Stream) (next, work
 		k.take()
 	}
 	sites, rows := k.states.PartSites(part)
-	return next, siteWork*sites + rows
+	return next, SiteWork*sites + rows
 }
 
 // choose decides by the changes of the last step whether the next one keeps sums.
@@ -319,7 +319,7 @@ func (k *rowGibbs) batch(ctl sampler.Control, info []sampler.Info, x []int32, r 
 				calm = 0
 			}
 		}
-		k.at.Done(len(all) * (siteWork*k.states.Free() + k.states.Near()))
+		k.at.Done(len(all) * (SiteWork*k.states.Free() + k.states.Near()))
 	}
 	p.states.Give(all[0].states, all[1].states)
 	for _, o := range all {

@@ -170,7 +170,7 @@ func (k *sparseGibbs) updates() int { return k.matching.sites }
 func (k *sparseGibbs) redraw(s, from int, _ []int32, r *sampler.Stream) (next, work int) {
 	k.moving = k.ordered[s]
 	next = k.pieces.sweep(from, r, ignored)
-	return next, (next - from) * siteWork
+	return next, (next - from) * SiteWork
 }
 
 func ignored(int) {}

@@ -412,17 +412,9 @@ func (a *AISRunner) resample(s *aisScratch) {
 	}
 	s.copies = slices.Grow(s.copies[:0], n)[:n]
 	resample.Systematic(s.copies, s.logw, s.streams[0].Float64())
-	from := 0
-	for to, c := range s.copies {
-		if c > 0 {
-			continue
-		}
-		for s.copies[from] < 2 {
-			from++
-		}
-		s.copies[from]--
+	resample.Spread(s.copies, func(to, from int) {
 		copy(s.x[to*a.sites:(to+1)*a.sites], s.x[from*a.sites:(from+1)*a.sites])
-	}
+	})
 	mean := top + simd.Log(sum/float64(n))
 	for i := range s.logw {
 		s.logw[i] = mean

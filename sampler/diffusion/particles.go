@@ -372,8 +372,10 @@ func (p *Particles) resample(g int) bool {
 	if !again {
 		return true
 	}
-	resample.Systematic(p.copies[g*p.n:(g+1)*p.n], w, p.choice[g].Float64())
-	p.spread(g)
+	first := g * p.n
+	copies := p.copies[first : first+p.n]
+	resample.Systematic(copies, w, p.choice[g].Float64())
+	resample.Spread(copies, func(dst, src int) { p.copy(first+dst, first+src) })
 	p.evidence[g] += top + simd.Log(sum/float64(p.n))
 	clear(w)
 	return true
@@ -391,22 +393,7 @@ func (p *Particles) report(g int, sum, squares float64, drawn bool) {
 	}
 }
 
-// spread copies particles to the slots of those that have no copies left.
-func (p *Particles) spread(g int) {
-	first := g * p.n
-	free := first
-	for j := first; j < first+p.n; j++ {
-		for ; p.copies[j] > 1; p.copies[j]-- {
-			for p.copies[free] != 0 {
-				free++
-			}
-			p.copy(free, j)
-			p.copies[free] = 1
-		}
-	}
-}
-
-// copy makes slot dst a copy of slot src, except for the stream.
+// copy makes slot dst a copy of slot src in all but its stream.
 func (p *Particles) copy(dst, src int) {
 	to, from := &p.run.e.Slots[dst], &p.run.e.Slots[src]
 	copy(to.X, from.X)

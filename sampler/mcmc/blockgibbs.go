@@ -9,10 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -52,10 +50,10 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 	if err != nil {
 		return nil, err
 	}
-	if g.Blocks == nil && g.Within != nil {
+	if len(g.Blocks) == 0 && g.Within != nil {
 		return nil, fmt.Errorf("mcmc: BlockGibbs: Within = %s needs Blocks: layers are drawn unit by unit", automata.Name(g.Within))
 	}
-	if g.Blocks == nil {
+	if len(g.Blocks) == 0 {
 		units := func(m energy.Model) (sampler.Kernel, error) {
 			b, ok := energy.As[energy.Bipartite](m)
 			if !ok {
@@ -88,23 +86,17 @@ func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sam
 		return nil, err
 	}
 	return padded.New(blockGibbs{
-		model: m, within: within, blocks: g.Blocks, sites: sites, levels: levels,
-		e: padded.Make[float64](chains), x: padded.Make[int32](most * sites),
-		d: padded.Make[float64](most), w: padded.Make[float64](most), at: sweep.NewCursor(chains),
+		inLanguage: inLanguage{sweep.NewEnergies(m, chains, len(g.Blocks)), within}, blocks: g.Blocks,
+		x: padded.Make[int32](most * sites), d: padded.Make[float64](most), w: padded.Make[float64](most),
 	}), nil
 }
 
 // blockGibbs is the kernel of enumerated blocks.
 type blockGibbs struct {
-	model         energy.Model
-	within        *support
-	blocks        [][]int
-	sites, levels int
-	e             []float64
-	x             []int32 // members of a block: whole states
-	d, w          []float64
-	at            sweep.Cursor
-	price         cost.Memo
+	inLanguage
+	blocks [][]int
+	x      []int32 // members of a block: whole states
+	d, w   []float64
 }
 
 var (
@@ -112,87 +104,69 @@ var (
 	_ sampler.Starter = (*blockGibbs)(nil)
 )
 
-// Reset implements [sampler.Transition].
-func (k *blockGibbs) Reset(ctl sampler.Control, x []int32) error {
-	return k.at.Renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
-		return true, k.within.load(k.model, k.e, lo, hi, x)
-	})
+// Step implements [sampler.Transition]. It asks whether to stop between the blocks and
+// while the states of a large one are evaluated.
+func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	return k.Make(ctl, k, info, x, r)
 }
 
-// Start implements [sampler.Starter].
-func (k *blockGibbs) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.model, x, r) }
-
-// Step implements [sampler.Transition]. It checks for a stop between the blocks and while the
-// states of a large block are evaluated.
-func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	k.at.Begin(ctl.Stop)
-	for ; k.at.Chain < len(info); k.at.Next() {
-		s := k.at.Chain
-		pending := &k.at.Info[s]
-		if k.at.Update == 0 {
-			pending.Energy, pending.Accept = k.e[s], 1
-		}
-		for ; k.at.Update < len(k.blocks) && pending.Err == nil; k.at.Update++ {
-			if k.at.Stopped {
-				return 0
-			}
-			if !k.redraw(pending, k.at.Update, x[s*k.sites:(s+1)*k.sites], &r[s]) {
-				return 0
-			}
-		}
-		k.e[s] = pending.Energy
+// Walk implements [sweep.Walker].
+func (k *blockGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	pending := &k.At.Info[s]
+	pending.Accept = 1
+	for made < n && pending.Err == nil && k.redraw(s, k.At.Update+made, x, &r[s]) {
+		made++
 	}
-	k.at.Finish(info)
-	return 1
+	return made
 }
 
 // redraw draws the levels of block b, or returns false if it was stopped.
-func (k *blockGibbs) redraw(pending *sampler.Info, b int, x []int32, r *sampler.Stream) bool {
+func (k *blockGibbs) redraw(s, b int, x []int32, r *sampler.Stream) bool {
 	d, whole := k.weigh(x, k.blocks[b])
 	if !whole {
 		return false
 	}
-	c := sweep.HeatBath(k.w, d, r.Float64())
+	pending, c := &k.At.Info[s], sweep.HeatBath(k.w, d, r.Float64())
 	if c < 0 {
 		pending.Err = fmt.Errorf("block %d: %w", b, sampler.ErrNaN)
 		return true
 	}
 	for _, i := range k.blocks[b] {
-		if l := k.x[c*k.sites+i]; l != x[i] {
+		if l := k.x[c*k.Sites+i]; l != x[i] {
 			x[i] = l
 			pending.Moved++
 		}
 	}
-	pending.Energy = d[c]
+	k.E[s] = d[c]
 	return true
 }
 
 // weigh returns the energies of the members of a block, +Inf for those outside the language. It
 // evaluates as many at a time as can be computed between two checks for a stop.
 func (k *blockGibbs) weigh(x []int32, block []int) (d []float64, whole bool) {
-	if k.at.Part == 0 {
+	if k.At.Part == 0 {
 		k.members(x, block)
 	}
 	n := 1
 	for range block {
-		n *= k.levels
+		n *= k.Levels
 	}
-	for k.at.Part < n {
-		if k.at.Stopped {
+	for k.At.Part < n {
+		if k.At.Stopped {
 			return nil, false
 		}
-		lo, hi := k.at.Part, min(k.at.Part+max(1, sweep.PollWork/k.sites), n)
+		lo, hi := k.At.Part, min(k.At.Part+max(1, sweep.PollWork/k.Sites), n)
 		d = k.d[lo:hi]
-		k.model.Energy(d, k.x[lo*k.sites:hi*k.sites])
+		k.Model.Energy(d, k.x[lo*k.Sites:hi*k.Sites])
 		for c := range d {
-			if !k.within.holds(k.x[(lo+c)*k.sites : (lo+c+1)*k.sites]) {
+			if !k.within.holds(k.x[(lo+c)*k.Sites : (lo+c+1)*k.Sites]) {
 				d[c] = math.Inf(1)
 			}
 		}
-		k.at.Part = hi
-		k.at.Done(sweep.Times(hi-lo, k.sites))
+		k.At.Part = hi
+		k.At.Done(sweep.Times(hi-lo, k.Sites))
 	}
-	k.at.Part = 0
+	k.At.Part = 0
 	return k.d[:n], true
 }
 
@@ -205,34 +179,25 @@ func (k *blockGibbs) members(x []int32, block []int) {
 		k.x[i] = 0
 	}
 	for _, i := range block {
-		for l := 1; l < k.levels; l++ {
+		for l := 1; l < k.Levels; l++ {
 			for j := range n {
-				to := k.x[(l*n+j)*k.sites : (l*n+j+1)*k.sites]
-				copy(to, k.x[j*k.sites:(j+1)*k.sites])
+				to := k.x[(l*n+j)*k.Sites : (l*n+j+1)*k.Sites]
+				copy(to, k.x[j*k.Sites:(j+1)*k.Sites])
 				to[i] = int32(l)
 			}
 		}
-		n *= k.levels
+		n *= k.Levels
 	}
 }
 
-func (k *blockGibbs) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
-
-func (k *blockGibbs) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
-
-func (k *blockGibbs) fields(f *wire.Fields) {
-	f.Float64s(k.e)
-	k.at.Fields(f, len(k.blocks))
-}
-
 func (k *blockGibbs) Cost(info []sampler.Info) float64 {
-	m, sum := k.price.Of(k.model), 0.0
+	m, sum := k.Price.Of(k.Model), 0.0
 	for _, block := range k.blocks {
 		members := 1
 		for range block {
-			members *= k.levels
+			members *= k.Levels
 		}
-		sum += float64(float64(members) * (m.Energy + sweep.LevelCost + float64(k.sites)))
+		sum += float64(float64(members) * (m.Energy + sweep.LevelCost + float64(k.Sites)))
 	}
 	return float64(len(info)) * sum
 }

@@ -3,12 +3,10 @@ package mcmc
 import (
 	"cmp"
 	"context"
-	"math"
+	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
-	"github.com/gibbsite-go/gibbsite/internal/padded"
-	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -97,76 +95,10 @@ func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 	if err != nil {
 		return nil, err
 	}
-	k := padded.New(dula{hastings: newHastings(m, chains, p, d.StepSize, nil)})
-	if d.Minibatch {
-		k.estimates, _ = p.(estimating)
+	k := newHastings(m, chains, p, d.StepSize, nil)
+	if k.unadjusted = true; d.Minibatch {
+		k.source, _ = energy.As[energy.Stochastic](m)
+		k.generators = make([]rand.Source, chains)
 	}
 	return k, nil
-}
-
-// dula is the kernel of DULA: it moves to every proposal.
-type dula struct {
-	*hastings
-	estimates estimating // of a minibatch; nil: there is none
-}
-
-var (
-	_ sampler.Costed  = (*dula)(nil)
-	_ sampler.Starter = (*dula)(nil)
-	_ sampler.Tuned   = (*dula)(nil)
-)
-
-// Reset implements [sampler.Transition].
-func (k *dula) Reset(ctl sampler.Control, x []int32) error {
-	if k.estimates == nil {
-		return k.hastings.Reset(ctl, x)
-	}
-	return k.at.Renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
-		switch stage {
-		case 0:
-			return true, k.proposal.check(lo, hi, x)
-		case 1:
-			k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
-			return true, sweep.CheckStart(k.e, lo, hi)
-		}
-		return true, nil
-	})
-}
-
-// Step implements [sampler.Transition].
-func (k *dula) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.at.Step(ctl, k, info, x, r, 4, k.proposal.work())
-}
-
-// Stage implements [Staged].
-func (k *dula) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
-	minibatch := k.estimates != nil
-	switch {
-	case stage == 0 && minibatch:
-		k.estimates.estimate(lo, hi, x, r)
-		if !k.proposal.weigh(lo, hi, x, &k.at) {
-			return false
-		}
-		k.proposal.accept(lo, hi)
-	case stage == 1:
-		k.propose(lo, hi, x, r)
-	case stage == 2 && !minibatch:
-		return k.proposal.evaluate(lo, hi, k.e, k.y, x, &k.at)
-	case stage == 3:
-		if !minibatch {
-			if !k.proposal.weigh(lo, hi, k.y, &k.at) {
-				return false
-			}
-			k.proposal.accept(lo, hi)
-		}
-		for s := lo; s < hi; s++ {
-			e := k.e[s]
-			if minibatch {
-				e = math.NaN()
-			}
-			from, to := s*k.sites, (s+1)*k.sites
-			k.settle(s, x[from:to], k.y[from:to], k.moved[s], e, k.e[s])
-		}
-	}
-	return true
 }

@@ -8,10 +8,8 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -64,10 +62,9 @@ func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sa
 		return nil, fmt.Errorf("mcmc: HammingBall: Radius = %d in a Block of %d sites of %d levels gives a ball of more than %d states", h.Radius, h.Block, levels, maxMembers)
 	}
 	k := padded.New(hammingBall{
-		model: m, sites: sites, levels: levels, radius: h.Radius, updates: h.Updates,
-		shells: shells, size: size,
-		e: padded.Make[float64](chains), order: padded.Make[int](sites), block: padded.Make[int](h.Block), centre: padded.Make[int32](sites),
-		d: padded.Make[float64](size), w: padded.Make[float64](size), batch: padded.Make[int32](min(size, ballBatch, max(1, sweep.PollWork/sites)) * sites), at: sweep.NewCursor(chains),
+		Locals: sweep.NewEnergies(m, chains, h.Updates), radius: h.Radius, shells: shells, size: size,
+		order: padded.Make[int](sites), block: padded.Make[int](h.Block), centre: padded.Make[int32](sites),
+		d: padded.Make[float64](size), w: padded.Make[float64](size), batch: padded.Make[int32](min(size, ballBatch, max(1, sweep.PollWork/sites)) * sites),
 	})
 	for i := range k.order {
 		k.order[i] = i
@@ -94,23 +91,18 @@ func shellSizes(block, radius, levels int) []int {
 const ballBatch = 256
 
 type hammingBall struct {
-	model                          energy.Model
-	sites, levels, radius, updates int
+	*sweep.Locals // energies alone
+	radius        int
+	shells        []int // states at each distance from the centre
+	size          int   // their sum
 
-	shells []int // states at each distance from the centre
-	size   int   // their sum
-
-	e      []float64
 	order  []int   // a permutation of the sites
 	block  []int   // sites of the update, in random order
 	centre []int32 // u, then the member that visit is at
 	d, w   []float64
 	batch  []int32
 	filled int // members of the ball so far
-
-	at    sweep.Cursor
-	price cost.Memo
-	known int // energies in d of the update that was interrupted
+	known  int // energies in d of the update that was interrupted
 }
 
 var _ sampler.Costed = (*hammingBall)(nil)
@@ -118,68 +110,46 @@ var _ sampler.Costed = (*hammingBall)(nil)
 // Reset implements [sampler.Transition].
 func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 	k.known = 0
-	return k.at.Renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
-		k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
-		return true, sweep.CheckStart(k.e, lo, hi)
-	})
+	return k.Locals.Reset(ctl, x)
 }
 
 // Step implements [sampler.Transition]. It checks for a stop between batches of energies. An
 // interrupted update begins again from the same stream and reuses the energies already computed.
 func (k *hammingBall) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	k.at.Begin(ctl.Stop)
-	for ; k.at.Chain < len(info); k.at.Next() {
-		s := k.at.Chain
-		pending := &k.at.Info[s]
-		pending.Accept = 1
-		for k.at.Update < k.updates && pending.Err == nil {
-			before := r[s]
-			moved, ok := k.update(s, x[s*k.sites:(s+1)*k.sites], &r[s])
-			if k.at.Stopped {
-				r[s] = before
-				return 0
-			}
-			k.at.Update++
-			if pending.Moved += moved; !ok {
-				pending.Err = fmt.Errorf("a state in the ball: %w", sampler.ErrNaN)
-			}
-		}
-		pending.Energy = k.e[s]
-	}
-	k.at.Finish(info)
-	return 1
+	return k.Make(ctl, k, info, x, r)
 }
 
-// update moves chain s, at state x. ok is false if no state of the ball has positive
-// probability.
-func (k *hammingBall) update(s int, x []int32, r *sampler.Stream) (moved int, ok bool) {
-	k.pickBlock(r)
-	copy(k.centre, x)
-	k.pickCentre(r)
-	k.energies()
-	if k.at.Stopped {
-		return 0, true
-	}
-	c := sweep.HeatBath(k.w, k.d, r.Float64())
-	if c < 0 {
-		return 0, false
-	}
-	k.e[s] = k.d[c]
-	k.find(c)
-	for _, i := range k.block {
-		if x[i] != k.centre[i] {
-			x[i] = k.centre[i]
-			moved++
+// Walk implements [sweep.Walker].
+func (k *hammingBall) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	pending := &k.At.Info[s]
+	pending.Accept = 1
+	for ; made < n && pending.Err == nil; made++ {
+		before := r[s]
+		k.pickBlock(&r[s])
+		copy(k.centre, x)
+		k.pickCentre(&r[s])
+		if k.visit(0, k.radius, -1); k.At.Stopped {
+			r[s] = before
+			break
 		}
+		c := sweep.HeatBath(k.w, k.d, r[s].Float64())
+		if c < 0 {
+			pending.Err = fmt.Errorf("a state in the ball: %w", sampler.ErrNaN)
+			continue
+		}
+		k.E[s] = k.d[c]
+		k.visit(0, k.radius, c)
+		pending.Moved += sweep.Changed(x, k.centre)
+		copy(x, k.centre)
 	}
-	return moved, true
+	return made
 }
 
 // pickBlock draws the block; every ordered list of sites is equally likely. It starts
 // from the identity permutation, so that a checkpoint need not hold one.
 func (k *hammingBall) pickBlock(r *sampler.Stream) {
 	for j := range k.block {
-		n := j + r.IntN(k.sites-j)
+		n := j + r.IntN(k.Sites-j)
 		k.order[j], k.order[n] = k.order[n], k.order[j]
 		k.block[j] = k.order[j]
 	}
@@ -202,7 +172,7 @@ func (k *hammingBall) pickCentre(r *sampler.Stream) {
 		distance++
 	}
 	for _, i := range k.block[:distance] {
-		l := int32(r.IntN(k.levels - 1))
+		l := int32(r.IntN(k.Levels - 1))
 		if l >= k.centre[i] {
 			l++
 		}
@@ -210,38 +180,26 @@ func (k *hammingBall) pickCentre(r *sampler.Stream) {
 	}
 }
 
-// energies stores in k.d the energies of the ball around k.centre.
-func (k *hammingBall) energies() {
-	k.filled = 0
-	if !k.visit(0, k.radius, -1) {
-		k.flush()
-	}
-	if !k.at.Stopped {
-		k.known = 0
-	}
-}
-
-// find sets k.centre, the centre of a ball, to member c of the ball.
-func (k *hammingBall) find(c int) {
-	k.filled = 0
-	k.visit(0, k.radius, c)
-}
-
-// visit walks through the states within distance left of k.centre that differ from k.centre only in
-// block[from:], beginning with k.centre itself. It counts the states in k.filled. At number stop it
-// returns true, with k.centre at that state. If stop < 0, it collects the states for evaluation and
-// leaves k.centre unchanged; it then returns true if the step must stop.
+// visit walks through the states within distance left of k.centre that differ
+// from it in block[from:] only, k.centre itself first. It counts them in
+// k.filled and stops, returning true, at number stop with k.centre at that
+// state; with stop < 0 it stores their energies in k.d and leaves k.centre as it
+// was, or returns true if the step is to stop. With left = k.radius it begins a ball.
 func (k *hammingBall) visit(from, left, stop int) bool {
+	whole := left == k.radius
+	if whole {
+		k.filled = 0
+	}
 	if k.filled == stop {
 		return true
 	}
 	if stop < 0 {
 		at := k.filled % k.batchSize()
-		copy(k.batch[at*k.sites:], k.centre)
+		copy(k.batch[at*k.Sites:], k.centre)
 	}
 	k.filled++
 	if stop < 0 && k.filled%k.batchSize() == 0 {
-		if k.evaluate(k.filled-k.batchSize(), k.batchSize()); k.at.Stopped {
+		if k.evaluate(k.filled-k.batchSize(), k.batchSize()); k.At.Stopped {
 			return true
 		}
 	}
@@ -251,7 +209,7 @@ func (k *hammingBall) visit(from, left, stop int) bool {
 	for j := from; j < len(k.block); j++ {
 		i := k.block[j]
 		own := k.centre[i]
-		for l := range int32(k.levels) {
+		for l := range int32(k.Levels) {
 			if l == own {
 				continue
 			}
@@ -262,41 +220,33 @@ func (k *hammingBall) visit(from, left, stop int) bool {
 		}
 		k.centre[i] = own
 	}
+	if rest := k.filled % k.batchSize(); whole && stop < 0 {
+		if k.evaluate(k.filled-rest, rest); !k.At.Stopped {
+			k.known = 0
+		}
+	}
 	return false
 }
 
 // batchSize returns the number of states per evaluation.
-func (k *hammingBall) batchSize() int { return len(k.batch) / k.sites }
-
-// flush evaluates the members of the last batch.
-func (k *hammingBall) flush() {
-	n := k.filled % k.batchSize()
-	k.evaluate(k.filled-n, n)
-}
+func (k *hammingBall) batchSize() int { return len(k.batch) / k.Sites }
 
 func (k *hammingBall) evaluate(first, n int) {
 	if first+n <= k.known {
 		return // the same ball, before it was interrupted
 	}
 	k.known = first + n
-	k.model.Energy(k.d[first:first+n], k.batch[:n*k.sites])
-	k.at.Done(n * k.sites)
+	k.Model.Energy(k.d[first:first+n], k.batch[:n*k.Sites])
+	k.At.Done(n * k.Sites)
 }
-
-func (k *hammingBall) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 func (k *hammingBall) UnmarshalBinary(b []byte) error {
 	k.known = 0
-	return wire.ReadFields(b, k.fields)
-}
-
-func (k *hammingBall) fields(f *wire.Fields) {
-	f.Float64s(k.e)
-	k.at.Fields(f, k.updates)
+	return k.Locals.UnmarshalBinary(b)
 }
 
 func (k *hammingBall) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.model)
-	ball := float64(float64(k.size) * (m.Energy + sweep.LevelCost + float64(k.sites)))
-	return float64(len(info)) * float64(float64(k.updates)*ball)
+	m := k.Price.Of(k.Model)
+	ball := float64(float64(k.size) * (m.Energy + sweep.LevelCost + float64(k.Sites)))
+	return float64(len(info)) * float64(float64(k.Updates)*ball)
 }

@@ -21,10 +21,10 @@ import (
 // and their energies.
 func hammingBallMatrix(k *hammingBall, all [][]int32) *exact.Matrix {
 	var blocks [][]int
-	for set := range uint(1) << k.sites {
+	for set := range uint(1) << k.Sites {
 		if bits.OnesCount(set) == len(k.block) {
 			var b []int
-			for i := range k.sites {
+			for i := range k.Sites {
 				if set>>i&1 == 1 {
 					b = append(b, i)
 				}
@@ -39,7 +39,7 @@ func hammingBallMatrix(k *hammingBall, all [][]int32) *exact.Matrix {
 		laws[b] = make([][]float64, len(all))
 		for u := range all {
 			copy(k.centre, all[u])
-			k.energies()
+			k.visit(0, k.radius, -1)
 			law := make([]float64, len(all))
 			alive := false
 			for _, d := range k.d {
@@ -50,8 +50,8 @@ func hammingBallMatrix(k *hammingBall, all [][]int32) *exact.Matrix {
 			}
 			for c, q := range sweeptest.Conditional(sweep.HeatBath, k.w, k.d) {
 				copy(k.centre, all[u])
-				k.find(c)
-				law[exact.Index(k.centre, k.levels)] += q
+				k.visit(0, k.radius, c)
+				law[exact.Index(k.centre, k.Levels)] += q
 			}
 			laws[b][u] = law
 		}
@@ -75,7 +75,7 @@ func hammingBallMatrix(k *hammingBall, all [][]int32) *exact.Matrix {
 func centres(k *hammingBall, block []int, x []int32, f func(u int, q float64)) {
 	n := 1
 	for range block {
-		n *= k.levels
+		n *= k.Levels
 	}
 	u := make([]int32, len(x))
 	perDistance := make([]int, len(block)+1)
@@ -83,8 +83,8 @@ func centres(k *hammingBall, block []int, x []int32, f func(u int, q float64)) {
 		for code := range n {
 			copy(u, x)
 			distance := 0
-			for j, c := 0, code; j < len(block); j, c = j+1, c/k.levels {
-				if u[block[j]] = int32(c % k.levels); u[block[j]] != x[block[j]] {
+			for j, c := 0, code; j < len(block); j, c = j+1, c/k.Levels {
+				if u[block[j]] = int32(c % k.Levels); u[block[j]] != x[block[j]] {
 					distance++
 				}
 			}
@@ -95,7 +95,7 @@ func centres(k *hammingBall, block []int, x []int32, f func(u int, q float64)) {
 				perDistance[distance]++
 				continue
 			}
-			f(exact.Index(u, k.levels), float64(k.shells[distance])/float64(k.size)/float64(perDistance[distance]))
+			f(exact.Index(u, k.Levels), float64(k.shells[distance])/float64(k.size)/float64(perDistance[distance]))
 		}
 	}
 }
@@ -114,13 +114,13 @@ func TestHammingBallMembers(t *testing.T) {
 			k.centre[i] = int32(i % c.levels)
 		}
 		u := append([]int32(nil), k.centre...)
-		k.energies()
+		k.visit(0, k.radius, -1)
 		require.Equal(t, c.size, k.filled)
 		require.Equal(t, u, k.centre)
 		seen := map[int]bool{}
 		for n := range k.size {
 			copy(k.centre, u)
-			k.find(n)
+			k.visit(0, k.radius, n)
 			index := exact.Index(k.centre, c.levels)
 			require.Equal(t, m.E[index], k.d[n])
 			distance := 0
@@ -169,8 +169,7 @@ func TestHammingBallBrokenTwin(t *testing.T) {
 
 	k.shells, k.size = []int{1, 1, 1}, 3
 	twin := hammingBallMatrix(&hammingBall{
-		model: k.model, sites: k.sites, levels: k.levels, radius: k.radius, shells: k.shells, size: 3,
-		e: k.e, block: k.block, centre: k.centre, d: k.d, w: k.w, batch: k.batch,
+		Locals: k.Locals, radius: k.radius, shells: k.shells, size: 3, block: k.block, centre: k.centre, d: k.d, w: k.w, batch: k.batch,
 	}, all)
 	assert.Less(t, twin.RowError(), 1e-12)
 	// Equal weights of the radii are symmetric in x and u: what breaks is

@@ -3,6 +3,7 @@ package mcmc
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/cost"
@@ -13,9 +14,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// hastings is the kernel of methods that propose a state, evaluate it and accept it with the
-// Hastings ratio. DMALA, DLMC, GWG, LocallyBalanced and Paths differ only in their [proposal];
-// Cyclical and DMAPS wrap the kernel.
+// hastings is the kernel of methods that propose a state, evaluate it and accept it with
+// the Hastings ratio. DMALA, DLMC, GWG, LocallyBalanced and Paths differ by their [proposal];
+// DULA moves to every proposal; Cyclical and DMAPS wrap the kernel.
 type hastings struct {
 	model    energy.Model
 	price    cost.Memo
@@ -30,6 +31,10 @@ type hastings struct {
 	x, y     []int32 // x: the states of the last Step
 	at       sweep.Cursor
 	stale    []bool // by chain: its weights are those of an earlier step size
+
+	unadjusted bool              // it moves to every proposal
+	source     energy.Stochastic // of the differences at the beginning of each step; nil: they are evaluated
+	generators []rand.Source     // scratch of source
 }
 
 // newHastings returns the kernel of a proposal; alpha is 0 if the proposal has no step size.
@@ -68,7 +73,13 @@ func (k *hastings) Start(x []int32, r *sampler.Stream) error { return k.proposal
 func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
 	k.x = x
 	return k.at.Renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
-		return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.stale)
+		if k.source == nil || stage == 0 {
+			return resetProposal(k.proposal, stage, lo, hi, k.e, x, &k.at, k.stale)
+		}
+		if stage == 1 {
+			k.model.Energy(k.e[lo:hi], x[lo*k.sites:hi*k.sites])
+		}
+		return true, sweep.CheckStart(k.e, lo, hi)
 	})
 }
 
@@ -80,15 +91,19 @@ func (k *hastings) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 
 // Stage implements [Staged].
 func (k *hastings) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
-	switch stage {
-	case 0:
+	switch {
+	case stage == 0 && k.source != nil:
+		return k.estimate(lo, hi, x, r)
+	case stage == 0:
 		return k.rebuild(lo, hi, x)
-	case 1:
+	case stage == 1:
 		k.propose(lo, hi, x, r)
 		return true
-	case 2:
+	case stage < 4 && k.source != nil:
+		return true
+	case stage == 2:
 		return k.proposal.evaluate(lo, hi, k.next, k.y, x, &k.at)
-	case 3:
+	case stage == 3:
 		return k.proposal.weigh(lo, hi, k.y, &k.at)
 	}
 	for s := lo; s < hi; s++ {
@@ -112,8 +127,24 @@ func (k *hastings) rebuild(lo, hi int, x []int32) bool {
 	return true
 }
 
-// propose draws proposals for the chains lo … hi−1 at the states x. If a proposal is not defined,
-// it is the state itself.
+// estimate takes the differences at the states x of the chains lo … hi−1 from the source.
+func (k *hastings) estimate(lo, hi int, x []int32, r []sampler.Stream) bool {
+	if k.at.Part == 0 {
+		for s := lo; s < hi; s++ {
+			k.generators[s] = &r[s]
+		}
+		p, _ := k.proposal.(estimated) // that of every method with a source is
+		k.source.Estimate(p.loaded(lo, hi), x[lo*k.sites:hi*k.sites], k.generators[lo:hi])
+	}
+	if !k.proposal.weigh(lo, hi, x, &k.at) {
+		return false
+	}
+	k.proposal.accept(lo, hi)
+	return true
+}
+
+// propose draws proposals of the chains lo … hi−1 at the states x. One that is not defined is
+// the state itself.
 func (k *hastings) propose(lo, hi int, x []int32, r []sampler.Stream) {
 	for s := lo; s < hi; s++ {
 		from, to := s*k.sites, (s+1)*k.sites
@@ -126,6 +157,15 @@ func (k *hastings) propose(lo, hi int, x []int32, r []sampler.Stream) {
 
 // judge accepts or rejects the proposal y for chain s, at state x.
 func (k *hastings) judge(s int, x, y []int32, r *sampler.Stream) {
+	if k.unadjusted {
+		e := math.NaN()
+		if k.source == nil {
+			e, k.e[s] = k.next[s], k.next[s]
+			k.proposal.accept(s, s+1)
+		}
+		k.settle(s, x, y, k.moved[s], e, k.e[s])
+		return
+	}
 	a, ok := sweep.Accept(k.e[s]-k.next[s], k.logq[s], k.proposal.logProb(x, y, s))
 	if k.decide(s, x, y, k.moved[s], a, ok, r) {
 		k.proposal.accept(s, s+1)

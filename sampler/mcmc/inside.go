@@ -35,8 +35,8 @@ import (
 //   - a scaled RBM, whose free energy no binary hidden units have;
 //   - a torus with individual fields, which is a pair model;
 //   - Metropolis at random sites, which keeps differences of the model: under Scale these are
-//     multiplied one by one after every change, which takes 1.5 times as long on a lattice and
-//     5 times on a complete graph of 100 sites;
+//     multiplied after every change, which takes 1.7 times as long on a lattice and on a
+//     complete graph of 100 sites;
 //   - clusters of package cluster under a clamp, which makes fields differ, or a Lagrangian,
 //     whose parameters change;
 //   - a Lagrangian of a set known by its values only, or with couplings that differ from site

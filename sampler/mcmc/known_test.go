@@ -68,7 +68,7 @@ func flipProbabilities(t *testing.T, alpha float64) [spinClasses]float64 {
 	t.Helper()
 	m, err := model.NewIsing(model.Lattice{5, 5}, paperJ, paperH)
 	require.NoError(t, err)
-	k := exact.Must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)).(*dula)
+	k := exact.Must(DULA{StepSize: alpha}.Kernel(context.Background(), m, 1)).(*hastings)
 	var p [spinClasses]float64
 	centre, around := 12, []int{7, 11, 13, 17}
 	for c := range p {

@@ -12,21 +12,20 @@ import (
 // pairs is the base of kernels that change two sites at a time within a language. It determines
 // which changes stay in the language and their exact energies.
 type pairs struct {
-	*sweep.Locals
-	within *support
-	node   []int     // the node of the trellis before each site of the chain in hand
-	d      []float64 // energies of the joint levels of two sites
-	row    []float64 // copy of a cached row
-	y      []int32   // one state
-	one    []float64 // its energy
-	work   int       // of examining one change of two sites
-	long   bool      // examining all changes may be stopped between two
+	inLanguage
+	node []int     // the node of the trellis before each site of the chain in hand
+	d    []float64 // energies of the joint levels of two sites
+	row  []float64 // copy of a cached row
+	y    []int32   // one state
+	one  []float64 // its energy
+	work int       // of examining one change of two sites
+	long bool      // examining all changes may be stopped between two
 }
 
 func newPairs(m energy.Model, chains, updates int, within *support) *pairs {
 	sites, levels := m.Shape()
 	k := padded.New(pairs{
-		Locals: sweep.NewLocals(m, chains, updates), within: within, node: padded.Make[int](sites + 1),
+		inLanguage: inLanguage{sweep.NewLocals(m, chains, updates), within}, node: padded.Make[int](sites + 1),
 		d: padded.Make[float64](levels * levels), row: padded.Make[float64](levels),
 		y: padded.Make[int32](sites), one: padded.Make[float64](1),
 	})
@@ -41,20 +40,6 @@ func newPairs(m energy.Model, chains, updates int, within *support) *pairs {
 // longShare determines when an update can be stopped in the middle: if it may take more than
 // 1/longShare of the time between two checks for a stop.
 const longShare = 64
-
-// Reset implements [sampler.Transition].
-func (k *pairs) Reset(ctl sampler.Control, x []int32) error {
-	k.Age = 0
-	return k.At.Renew(ctl.Stop, 2, k.Sites*k.Levels, func(stage, lo, hi int) (bool, error) {
-		if stage == 0 {
-			return true, k.within.check(lo, hi, x)
-		}
-		return true, k.Compute(lo, hi, x)
-	})
-}
-
-// Start implements [sampler.Starter].
-func (k *pairs) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.Model, x, r) }
 
 // begin prepares for changes of the state x.
 func (k *pairs) begin(x []int32) {

@@ -65,10 +65,10 @@ type proposal interface {
 	fields(f *wire.Fields)
 }
 
-// estimating is a proposal that can take its differences from an energy.Stochastic model.
-type estimating interface {
-	// estimate is evaluate with estimated differences; energies are unknown.
-	estimate(lo, hi int, x []int32, r []sampler.Stream)
+// estimated is a proposal that can take its differences from an energy.Stochastic model.
+type estimated interface {
+	// loaded returns where the differences of the chains lo … hi−1 are loaded.
+	loaded(lo, hi int) []float32
 }
 
 // unstepped is the part of a proposal without a step size.

@@ -2,7 +2,6 @@ package mcmc
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
@@ -21,16 +20,14 @@ type flips struct {
 	field  func(lo, hi int, e []float64, h []float32, y, x []int32)
 	cheap  bool     // the field is ProposalFrom of Proposing
 	cached *changes // nil unless the model is incremental
-	source energy.Stochastic
 	flipLaw
 	unconfined
 
-	h          padded.Pair[float32] // fields: chains × sites
-	t          padded.Pair[int32]   // flip thresholds: chains × sites
-	bits       []uint32
-	table      []float32     // scratch of models without a compact field
-	levels     *table        // of models without a field
-	generators []rand.Source // scratch of estimate
+	h      padded.Pair[float32] // fields: chains × sites
+	t      padded.Pair[int32]   // flip thresholds: chains × sites
+	bits   []uint32
+	table  []float32 // scratch of models without a compact field
+	levels *table    // of models without a field
 }
 
 func newFlips(m energy.Model, chains int, l langevin) *flips {
@@ -46,10 +43,6 @@ func newFlips(m energy.Model, chains int, l langevin) *flips {
 		return p
 	}
 	b, binary := energy.As[energy.Binary](m)
-	if l.minibatch {
-		p.source, _ = energy.As[energy.Stochastic](m)
-		p.generators = make([]rand.Source, chains)
-	}
 	if !binary {
 		p.table = make([]float32, 2*n)
 	}
@@ -102,13 +95,7 @@ func (p *flips) evaluate(lo, hi int, e []float64, y, x []int32, at *sweep.Cursor
 	return true
 }
 
-func (p *flips) estimate(lo, hi int, x []int32, r []sampler.Stream) {
-	for s := lo; s < hi; s++ {
-		p.generators[s] = &r[s]
-	}
-	from, to := lo*p.sites, hi*p.sites
-	p.source.Estimate(p.h.Next[from:to], x[from:to], p.generators[lo:hi])
-}
+func (p *flips) loaded(lo, hi int) []float32 { return p.h.Next[lo*p.sites : hi*p.sites] }
 
 func (p *flips) weigh(lo, hi int, y []int32, _ *sweep.Cursor) bool {
 	from, to := lo*p.sites, hi*p.sites

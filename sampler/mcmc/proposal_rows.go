@@ -3,7 +3,6 @@ package mcmc
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
@@ -22,7 +21,6 @@ type rows struct {
 	window              int    // w, or −1 for whole rows
 	table               *table // nil with a window
 	windows             energy.Windowed
-	source              energy.Stochastic
 	prec                []float32
 	values              []float32 // of ordinal models
 	unconfined
@@ -30,13 +28,12 @@ type rows struct {
 	jumps  *jumps      // weighs rows in place of the Langevin proposal, if not nil
 	barker *barkerRows // multiplies the weights of distances, if not nil
 
-	balance    Balance
-	alpha      float64
-	apart      float64              // δ² between different categories
-	beta       float32              // balance: ½ for the Langevin proposal
-	g, p       padded.Pair[float32] // differences and weights: chains × sites × cols
-	sum        padded.Pair[float64] // totals of weights: chains × sites
-	generators []rand.Source
+	balance Balance
+	alpha   float64
+	apart   float64              // δ² between different categories
+	beta    float32              // balance: ½ for the Langevin proposal
+	g, p    padded.Pair[float32] // differences and weights: chains × sites × cols
+	sum     padded.Pair[float64] // totals of weights: chains × sites
 }
 
 func newRows(method string, m energy.Model, chains int, l langevin) (*rows, error) {
@@ -58,10 +55,6 @@ func newRows(method string, m energy.Model, chains int, l langevin) (*rows, erro
 	}
 	r.g, r.p = padded.NewPair[float32](chains, sites*r.cols), padded.NewPair[float32](chains, sites*r.cols)
 	r.sum = padded.NewPair[float64](chains, sites)
-	if l.minibatch {
-		r.source, _ = energy.As[energy.Stochastic](m)
-		r.generators = make([]rand.Source, chains)
-	}
 	return r, nil
 }
 
@@ -223,12 +216,9 @@ func (p *rows) weigh(lo, hi int, y []int32, at *sweep.Cursor) bool {
 	return p.weightsUntil(lo, hi, p.p.Next, p.sum.Next, p.g.Next, y, at)
 }
 
-func (p *rows) estimate(lo, hi int, x []int32, r []sampler.Stream) {
-	for s := lo; s < hi; s++ {
-		p.generators[s] = &r[s]
-	}
-	from, to := lo*p.sites, hi*p.sites
-	p.source.Estimate(p.g.Next[from*p.cols:to*p.cols], x[from:to], p.generators[lo:hi])
+func (p *rows) loaded(lo, hi int) []float32 {
+	n := p.sites * p.cols
+	return p.g.Next[lo*n : hi*n]
 }
 
 func (p *rows) accept(lo, hi int) {

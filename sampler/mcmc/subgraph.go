@@ -114,7 +114,7 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 			width = max(1, int(math.Log2(defaultJoint)/math.Log2(float64(max(2, levels)))))
 		}
 	}
-	k := padded.New(subgraphs{model: m, within: within, sites: sites, e: padded.Make[float64](chains), at: sweep.NewCursor(chains)})
+	k := padded.New(subgraphs{inLanguage: inLanguage{sweep.NewEnergies(m, chains, 1), within}})
 	model := subgraph.NewModel(cards, scopes, tables)
 	var pairs *subgraph.Pairs
 	if width == 1 && levels == 2 {
@@ -143,7 +143,7 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 	}
 	k.run = subgraph.NewRun(plans)
 	k.u, k.odds = padded.Make[float64](most), padded.Make[float64](most+1)
-	k.stop = k.at.Done
+	k.stop = k.At.Done
 	return k, nil
 }
 
@@ -258,17 +258,14 @@ type set struct {
 
 // subgraphs is the kernel of [Subgraph].
 type subgraphs struct {
-	model  energy.Model
-	within *support
-	sites  int
+	inLanguage
 	sets   []set
 	turn   int // the set of the next step
 	run    *subgraph.Run
 	u      []float64 // a random number for each site of a set
 	odds   []float64
-	e      []float64
 	stop   func(work int) bool
-	at     sweep.Cursor
+	unread bool // nobody reads the energies
 }
 
 var (
@@ -279,35 +276,26 @@ var (
 // Reset implements [sampler.Transition].
 func (k *subgraphs) Reset(ctl sampler.Control, x []int32) error {
 	k.run.Begin()
-	return k.at.Renew(ctl.Stop, 1, k.sites, func(_, lo, hi int) (bool, error) {
-		return true, k.within.load(k.model, k.e, lo, hi, x)
-	})
+	return k.inLanguage.Reset(ctl, x)
 }
-
-// Start implements [sampler.Starter].
-func (k *subgraphs) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.model, x, r) }
 
 // Step implements [sampler.Transition].
 func (k *subgraphs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	k.at.Begin(ctl.Stop)
-	for ; k.at.Chain < len(info); k.at.Next() {
-		s := k.at.Chain
-		if k.at.Stopped || !k.redraw(&k.sets[k.turn], x[s*k.sites:(s+1)*k.sites], &r[s]) {
-			return 0
-		}
+	k.unread = ctl.Unread
+	done = k.Make(ctl, k, info, x, r)
+	k.turn = (k.turn + done) % len(k.sets)
+	return done
+}
+
+// Walk implements [sweep.Walker].
+func (k *subgraphs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
+	if !k.redraw(&k.sets[k.turn], x, &r[s]) {
+		return 0
 	}
-	if ctl.Unread {
-		for s := range k.e {
-			k.e[s] = math.NaN()
-		}
-	} else {
-		k.model.Energy(k.e, x)
+	k.At.Info[s].Accept, k.E[s] = 1, math.NaN()
+	if !k.unread {
+		k.Model.Energy(k.E[s:s+1], x)
 	}
-	for s := range info {
-		k.at.Info[s].Energy, k.at.Info[s].Accept = k.e[s], 1
-	}
-	k.at.Finish(info)
-	k.turn = (k.turn + 1) % len(k.sets)
 	return 1
 }
 
@@ -316,7 +304,7 @@ const forestWork = 1 << 14
 
 // redraw draws the levels of a set, or returns false if it was stopped.
 func (k *subgraphs) redraw(s *set, x []int32, r *sampler.Stream) bool {
-	moved := &k.at.Info[k.at.Chain].Moved
+	moved := &k.At.Info[k.At.Chain].Moved
 	if s.forest == nil {
 		if !k.run.Forward(s.plan, x, k.stop) {
 			return false
@@ -327,16 +315,16 @@ func (k *subgraphs) redraw(s *set, x []int32, r *sampler.Stream) bool {
 		return true
 	}
 	n := s.forest.Sites()
-	for k.at.Part < n {
-		if k.at.Stopped {
+	for k.At.Part < n {
+		if k.At.Stopped {
 			return false
 		}
-		hi := min(k.at.Part+forestWork, n)
-		s.forest.Forward(k.odds, x, k.at.Part, hi)
-		k.at.Done(16 * (hi - k.at.Part))
-		k.at.Part = hi
+		hi := min(k.At.Part+forestWork, n)
+		s.forest.Forward(k.odds, x, k.At.Part, hi)
+		k.At.Done(16 * (hi - k.At.Part))
+		k.At.Part = hi
 	}
-	k.at.Part = 0
+	k.At.Part = 0
 	u := k.u[:n]
 	r.Float64s(u)
 	*moved += s.forest.Draw(x, u, k.odds)
@@ -351,7 +339,7 @@ func (k *subgraphs) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, 
 
 func (k *subgraphs) fields(f *wire.Fields) {
 	f.Int("mcmc: Subgraph: the set", &k.turn, 0, len(k.sets)-1)
-	k.at.Fields(f, 0)
+	f.Binary(k.Locals, -1)
 	if f.Reading() {
 		k.run.Begin()
 	}
@@ -369,7 +357,7 @@ const (
 
 // Cost implements [sampler.Costed].
 func (k *subgraphs) Cost(info []sampler.Info) float64 {
-	s, sum := k.sets[k.turn], float64(setPrice+siteEnergy*k.sites)
+	s, sum := k.sets[k.turn], float64(setPrice+siteEnergy*k.Sites)
 	if s.forest != nil {
 		sum += float64(forestSite*s.forest.Sites()) + float64(forestEdge*float64(s.forest.Edges()))
 	} else {

@@ -51,19 +51,30 @@ func (t *support) check(lo, hi int, x []int32) error {
 	return nil
 }
 
-// load checks the states of chains lo … hi−1 of x and stores their energies.
-func (t *support) load(m energy.Model, e []float64, lo, hi int, x []int32) error {
-	if err := t.check(lo, hi, x); err != nil {
-		return err
-	}
-	sites, _ := m.Shape()
-	m.Energy(e[lo:hi], x[lo*sites:hi*sites])
-	return sweep.CheckStart(e, lo, hi)
+// inLanguage is the base of kernels that move one chain after the other, within a language
+// if there is one.
+type inLanguage struct {
+	*sweep.Locals
+	within *support // nil: every state
 }
 
-// startTrials limits how often an initial state is drawn again because it has probability zero: if
-// one state in a hundred of the language has positive probability, 1000 draws miss all of them with
-// probability 5e-5.
+// Reset implements [sampler.Transition].
+func (k *inLanguage) Reset(ctl sampler.Control, x []int32) error {
+	k.Age = 0
+	return k.At.Renew(ctl.Stop, 2, k.Sites*k.Levels, func(stage, lo, hi int) (bool, error) {
+		if stage == 0 {
+			return true, k.within.check(lo, hi, x)
+		}
+		return true, k.Compute(lo, hi, x)
+	})
+}
+
+// Start implements [sampler.Starter].
+func (k *inLanguage) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.Model, x, r) }
+
+// startTrials bounds the draws of an initial state that meet probability zero:
+// where one state in a hundred of the language has probability, 1000 draws miss
+// all of them with probability 5e-5.
 const startTrials = 1000
 
 // start replaces the state x by a uniform draw from the language, restricted to

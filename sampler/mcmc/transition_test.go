@@ -22,14 +22,15 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 	t.Helper()
 	all := exact.States(sites, levels)
 	switch k := k.(type) {
-	case *dula:
-		return exact.NewMatrix(len(all), func(x int, dst []float64) {
-			require.NoError(t, k.Reset(sampler.Control{}, all[x]))
-			for y := range dst {
-				dst[y] = math.Exp(k.proposal.current(all[y], all[x], 0))
-			}
-		})
 	case *hastings:
+		if k.unadjusted {
+			return exact.NewMatrix(len(all), func(x int, dst []float64) {
+				require.NoError(t, k.Reset(sampler.Control{}, all[x]))
+				for y := range dst {
+					dst[y] = math.Exp(k.proposal.current(all[y], all[x], 0))
+				}
+			})
+		}
 		switch p := k.proposal.(type) {
 		case *gwg:
 			return gwgMatrix(t, k, p, all)
@@ -68,7 +69,7 @@ func transition(t *testing.T, k sampler.Kernel, sites, levels int) *exact.Matrix
 	case *bipartite:
 		return bipartiteMatrix(k, all)
 	case *hammingBall:
-		return sweeptest.Power(hammingBallMatrix(k, all), k.updates)
+		return sweeptest.Power(hammingBallMatrix(k, all), k.Updates)
 	}
 	t.Fatalf("no transition matrix for %T", k)
 	return nil
@@ -116,7 +117,7 @@ func blockMatrix(k *blockGibbs, all [][]int32) *exact.Matrix {
 			}
 			d, _ := k.weigh(all[x], k.blocks[b])
 			for c, q := range sweeptest.Conditional(sweep.HeatBath, k.w, d) {
-				dst[exact.Index(k.x[c*k.sites:(c+1)*k.sites], k.levels)] += q
+				dst[exact.Index(k.x[c*k.Sites:(c+1)*k.Sites], k.Levels)] += q
 			}
 		})
 		if p == nil {

@@ -71,12 +71,12 @@ func (w *mover) foresee(p *particle) (logp float64) {
 	n, q, e := w.n, w.q, w.fixed
 	logp = w.given(p.mu, p.root)
 	logp += w.evidence(p.precision, p.centre)
-	w.normals(w.next[:q-e], p)
+	normal.Fill(w.next[:q-e], p.stream)
 	backward(w.factor, w.next[:q-e], q-e)
 	for k := e; k < q; k++ {
 		w.xi[k] = w.mean[k-e] + w.next[k-e]
 	}
-	w.normals(w.clean, p)
+	normal.Fill(w.clean, p.stream)
 	w.clear(w.clean)
 	sd := math.Sqrt(p.rest)
 	for i, m := range p.mean {
@@ -90,17 +90,6 @@ func (w *mover) foresee(p *particle) (logp float64) {
 		}
 	}
 	return logp
-}
-
-// normals fills dst with standard normal numbers.
-func (w *mover) normals(dst []float64, p *particle) {
-	for i := 0; i < len(dst); i += 2 {
-		a, b := normal.Pair(p.stream)
-		dst[i] = a
-		if i+1 < len(dst) {
-			dst[i+1] = b
-		}
-	}
 }
 
 // step is x_s = keep·x_t + gain·x_0 + σ·noise, a draw of x_s given x_t and x_0.
@@ -120,7 +109,7 @@ func (w *mover) move(p *particle, s step) {
 		return
 	}
 	before := w.foresee(p)
-	w.normals(w.noise[:w.n], p)
+	normal.Fill(w.noise[:w.n], p.stream)
 	for i, z := range p.z {
 		x := float32(float64(s.keep*float64(z)) + float64(s.gain*w.clean[i]) + float64(s.sigma*w.noise[i]))
 		// From here on, noise is the distance of x_s from where the mean leads.

@@ -6,10 +6,9 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
-	"github.com/gibbsite-go/gibbsite/internal/wire"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -19,15 +18,12 @@ import (
 // bond exists with probability 1 − e^{−|J|} (Fortuin and Kasteleyn 1972). Models of pairs have an
 // individual coupling of either sign for each edge and an individual field for each site.
 type bonds struct {
-	model         energy.Model
-	sites, levels int
+	*sweep.Locals // energies alone
 	start, adj    []int32
 	chance        float64 // 1 − e^{−|J|}
 	unequal       bool    // J < 0
 	field         []float64
 	pairs         *pairs // nil: one coupling and one field for all
-	e             []float64
-	price         cost.Memo // of the model, once that was asked for
 }
 
 // pairs holds the couplings and fields of a two-level model,
@@ -47,13 +43,13 @@ func (p *pairs) gain(site, level int32) float64 {
 	return -p.field[site]
 }
 
-func newBonds(method string, m energy.Model, chains int) (*bonds, error) {
-	sites, levels, err := check.Shape("cluster: "+method, m, chains, sampler.BlockSize)
-	if err != nil {
+// newBonds returns the bonds of kernels that make a number of clusters in a step.
+func newBonds(method string, m energy.Model, chains, updates int) (*bonds, error) {
+	if _, _, err := check.Shape("cluster: "+method, m, chains, sampler.BlockSize); err != nil {
 		return nil, err
 	}
 	matching, ok := energy.As[energy.Matching](m)
-	b := padded.New(bonds{model: m, sites: sites, levels: levels, e: padded.Make[float64](chains)})
+	b := padded.New(bonds{Locals: sweep.NewEnergies(m, chains, updates)})
 	coupling := 0.0
 	if ok {
 		coupling, b.field, ok = matching.Matching()
@@ -98,18 +94,12 @@ func (b *bonds) readPairs(m energy.Model) bool {
 	return true
 }
 
-// Reset implements [sampler.Transition].
-func (b *bonds) Reset(_ sampler.Control, x []int32) error {
-	b.model.Energy(b.e, x)
-	return sampler.CheckStart(b.e)
-}
-
 // pair draws two different levels, every pair equally likely.
 func (b *bonds) pair(r *sampler.Stream) (low, high int32) {
-	if b.levels == 2 {
+	if b.Levels == 2 {
 		return 0, 1
 	}
-	return other(int32(r.IntN(b.levels)), b.levels, r)
+	return other(int32(r.IntN(b.Levels)), b.Levels, r)
 }
 
 // other returns level and another level, drawn uniformly.
@@ -124,65 +114,8 @@ func other(level int32, levels int, r *sampler.Stream) (same, another int32) {
 	return level, another
 }
 
-// finish stores the energies of the states x after a step.
-func (b *bonds) finish(info []sampler.Info, x []int32) {
-	b.model.Energy(b.e, x)
-	for s := range info {
-		info[s].Energy = b.e[s]
-	}
-}
-
-// place is the position of a stopped step, with the results of the chains so far.
-type place struct {
-	updates       int // of a chain in a step that can stop between them
-	chain, update int
-	moved         []int
-	accept        []float64
-}
-
-// pollSites is the number of sites visited between two checks for a stop, which takes some
-// milliseconds.
-const pollSites = 1 << 16
-
-func newPlace(chains, updates int) place {
-	return place{updates: updates, moved: make([]int, chains), accept: make([]float64, chains)}
-}
-
-// rewind returns to the place between steps.
-func (k *place) rewind() {
-	k.chain, k.update = 0, 0
-	clear(k.moved)
-	clear(k.accept)
-}
-
-// AppendBinary implements [sampler.Transition]. It saves nothing, because a step depends only on
-// the states and the streams.
-func (k *place) AppendBinary(p []byte) ([]byte, error) {
-	if k.chain == 0 && k.update == 0 {
-		return p, nil
-	}
-	return wire.AppendFields(p, k.fields)
-}
-
-// UnmarshalBinary implements [sampler.Transition].
-func (k *place) UnmarshalBinary(p []byte) error {
-	k.rewind()
-	if len(p) == 0 {
-		return nil
-	}
-	return wire.ReadFields(p, k.fields)
-}
-
-func (k *place) fields(f *wire.Fields) {
-	f.Int("cluster: chain of a stopped step", &k.chain, 0, len(k.moved)-1)
-	f.Int("cluster: update of a stopped step", &k.update, 0, k.updates)
-	for s := range k.moved {
-		f.Counts("cluster: moves of a stopped step", &k.moved[s])
-	}
-	f.Float64s(k.accept)
-}
-
-// Unit costs in nanoseconds, fitted by the test of unit costs in package auto; see sampler.Costed.
+// Prices, in nanoseconds, fitted by the test of prices in package auto; see
+// sampler.Costed.
 const (
 	rootCost  = 45 // a site whose cluster is found
 	levelCost = 10 // a weight of the level that a cluster may have in a field
@@ -193,26 +126,26 @@ const (
 
 // energies returns the cost of evaluating the energies in a step.
 func (b *bonds) energies(info []sampler.Info) float64 {
-	return float64(len(info)) * b.price.Of(b.model).Energy
+	return float64(len(info)) * b.Price.Of(b.Model).Energy
 }
 
 // Cost implements [sampler.Costed].
 func (k *swendsenWang) Cost(info []sampler.Info) float64 {
 	each := float64(rootCost)
 	if !k.flat {
-		each += float64(levelCost * float64(k.levels))
+		each += float64(levelCost * float64(k.Levels))
 	}
-	step := float64(each*float64(k.sites)) + float64(edgeCost*float64(len(k.adj)))
+	step := float64(each*float64(k.Sites)) + float64(edgeCost*float64(len(k.adj)))
 	return float64(float64(len(info))*step) + k.energies(info)
 }
 
 // Cost implements [sampler.Costed]. It assumes that rejected clusters are as large as accepted
 // ones.
 func (k *wolff) Cost(info []sampler.Info) float64 {
-	each := growCost + float64(nearCost*float64(len(k.adj))/float64(k.sites))
+	each := growCost + float64(nearCost*float64(len(k.adj))/float64(k.Sites))
 	sum := 0.0
 	for i := range info {
-		size := float64(k.updates)
+		size := float64(k.Updates)
 		if info[i].Accept > 0 {
 			size = max(size, float64(info[i].Moved)/info[i].Accept)
 		}

@@ -108,7 +108,7 @@ func TestBrokenClustersAreFoundOut(t *testing.T) {
 		if k.field[0] == k.field[1] {
 			continue
 		}
-		k.field = make([]float64, k.levels)
+		k.field = make([]float64, k.Levels)
 		assert.Greater(t, transition(k).MaxDiff(pi), 1e-3, "%s, no field", space)
 	}
 }
@@ -124,9 +124,9 @@ func bondsOf(k sampler.Kernel) *bonds {
 // the numbers that the kernel decides by.
 func transition(k sampler.Kernel) *exact.Matrix {
 	b := bondsOf(k)
-	all := exact.States(b.sites, b.levels)
+	all := exact.States(b.Sites, b.Levels)
 	pairs := [][2]int32{{0, 1}}
-	for l := int32(2); int(l) < b.levels; l++ {
+	for l := int32(2); int(l) < b.Levels; l++ {
 		for m := range l {
 			pairs = append(pairs, [2]int32{m, l})
 		}
@@ -140,7 +140,7 @@ func transition(k sampler.Kernel) *exact.Matrix {
 		switch k := k.(type) {
 		case *wolff:
 			for seed, a := range state {
-				for l := range int32(b.levels) {
+				for l := range int32(b.Levels) {
 					if l == a {
 						continue
 					}
@@ -148,7 +148,7 @@ func transition(k sampler.Kernel) *exact.Matrix {
 					if b.unequal {
 						partner = func(i, j int32) bool { return i != j && (i == a || i == l) && (j == a || j == l) }
 					}
-					each(partner, 1/float64(b.sites*(b.levels-1)), func(q float64, cluster []int) {
+					each(partner, 1/float64(b.Sites*(b.Levels-1)), func(q float64, cluster []int) {
 						k.cluster = k.cluster[:0]
 						y := append([]int32(nil), state...)
 						for i, c := range cluster {
@@ -158,7 +158,7 @@ func transition(k sampler.Kernel) *exact.Matrix {
 							}
 						}
 						accept := k.accepts(a, l, state)
-						dst[exact.Index(y, b.levels)] += q * accept
+						dst[exact.Index(y, b.Levels)] += q * accept
 						dst[x] += q * (1 - accept)
 					})
 				}
@@ -183,7 +183,7 @@ func transition(k sampler.Kernel) *exact.Matrix {
 	})
 	if w, ok := k.(*wolff); ok {
 		one := p
-		for range w.updates - 1 {
+		for range w.Updates - 1 {
 			p = p.Mul(one)
 		}
 	}
@@ -233,7 +233,7 @@ func (b *bonds) subsets(x []int32, partner func(i, j int32) bool, f func(q float
 // levels.
 func (k *swendsenWang) spread(dst []float64, x []int32, cluster []int, c int, q float64) {
 	if c == len(x) {
-		dst[exact.Index(x, k.levels)] += q
+		dst[exact.Index(x, k.Levels)] += q
 		return
 	}
 	n := int32(0)
@@ -246,8 +246,8 @@ func (k *swendsenWang) spread(dst []float64, x []int32, cluster []int, c int, q 
 		k.spread(dst, x, cluster, c+1, q)
 		return
 	}
-	for l := range k.levels {
-		p := 1 / float64(k.levels)
+	for l := range k.Levels {
+		p := 1 / float64(k.Levels)
 		if !k.flat {
 			total := k.weigh(n)
 			p = k.w[l] / total
@@ -294,7 +294,7 @@ func (k *swendsenWang) flipped(dst []float64, x []int32, cluster []int, c int, q
 // swapped is spread for clusters that swap two levels; x is changed and restored.
 func (k *swendsenWang) swapped(dst []float64, x []int32, cluster []int, c int, ab [2]int32, q float64) {
 	if c == len(x) {
-		dst[exact.Index(x, k.levels)] += q
+		dst[exact.Index(x, k.Levels)] += q
 		return
 	}
 	n, member := int32(0), false

@@ -7,6 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -35,19 +36,18 @@ func (SwendsenWang) Name() string { return "swendsen-wang" }
 
 // Kernel implements [sampler.Method].
 func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
-	b, err := newBonds("SwendsenWang", m, chains)
+	b, err := newBonds("SwendsenWang", m, chains, 1)
 	if err != nil {
 		return nil, err
 	}
 	k := padded.New(swendsenWang{
-		bonds: b, parent: padded.Make[int32](b.sites), size: padded.Make[int32](b.sites), level: padded.Make[int32](b.sites),
-		place: newPlace(chains, 0),
+		bonds: b, parent: padded.Make[int32](b.Sites), size: padded.Make[int32](b.Sites), level: padded.Make[int32](b.Sites),
 	})
 	if b.pairs != nil {
-		k.w = padded.Make[float64](b.sites)
+		k.w = padded.Make[float64](b.Sites)
 		return k, nil
 	}
-	k.w, k.top, k.flat = padded.Make[float64](b.levels), slices.Max(b.field), slices.Min(b.field) == slices.Max(b.field)
+	k.w, k.top, k.flat = padded.Make[float64](b.Levels), slices.Max(b.field), slices.Min(b.field) == slices.Max(b.field)
 	return k, nil
 }
 
@@ -59,78 +59,63 @@ type swendsenWang struct {
 	w      []float64 // by level; of pairs by root: the logarithm of the weight of the flipped cluster
 	top    float64
 	flat   bool
-	place
 
-	// If the step of a chain is stopped while bonds are drawn, the bonds of the sites before bonded
-	// are drawn, and the kernel has its own copy of the stream. The caller and a checkpoint see the
-	// stream as it was before the step of the chain: after loading a checkpoint, the step begins
-	// again.
-	bonded int
-	left   sampler.Stream
-	a, b   int32 // the levels of the step, with J < 0
+	// A chain that was stopped while bonds were drawn has the bonds of its sites before
+	// At.Part and its own copy of the stream. The caller and a checkpoint see the stream
+	// as it was before the step of the chain: after a checkpoint the chain begins again.
+	left sampler.Stream
+	a, b int32 // the levels of the step, with J < 0
 }
 
 var _ sampler.Costed = (*swendsenWang)(nil)
 
-// Reset implements [sampler.Transition].
-func (k *swendsenWang) Reset(ctl sampler.Control, x []int32) error {
-	k.rewind()
-	k.bonded = 0
-	return k.bonds.Reset(ctl, x)
-}
+// bondSites is the number of sites whose bonds are drawn between two checks for a stop.
+const bondSites = 1 << 16
 
 // Step implements [sampler.Transition]. It checks for a stop while bonds are drawn and between
 // chains.
 func (k *swendsenWang) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	for work := 0; k.chain < len(info); k.chain++ {
-		s := k.chain
-		state, before := x[s*k.sites:(s+1)*k.sites], r[s]
-		if k.bonded > 0 {
-			r[s] = k.left
-		} else {
-			k.begin(&r[s])
-		}
-		for k.bonded < k.sites {
-			if work >= pollSites {
-				if work = 0; ctl.Stop != nil && ctl.Stop() {
-					k.left, r[s] = r[s], before
-					return 0
-				}
-			}
-			last := min(k.sites, k.bonded+pollSites)
-			k.bind(k.bonded, last, state, &r[s])
-			work += last - k.bonded
-			k.bonded = last
-		}
-		switch {
-		case k.pairs != nil:
-			k.moved[s] = k.flip(state, &r[s])
-		case k.unequal:
-			k.moved[s] = k.swap(state, &r[s])
-		default:
-			k.moved[s] = k.redraw(state, &r[s])
-		}
-		k.bonded = 0
-	}
-	for s := range info {
-		info[s] = sampler.Info{Accept: 1, Moved: k.moved[s]}
-	}
-	k.finish(info, x)
-	k.rewind()
-	return 1
+	return k.Make(ctl, k, info, x, r)
 }
 
-// UnmarshalBinary implements [sampler.Transition].
-func (k *swendsenWang) UnmarshalBinary(p []byte) error {
-	k.bonded = 0
-	return k.place.UnmarshalBinary(p)
+// Walk implements [sweep.Walker].
+func (k *swendsenWang) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
+	before := r[s]
+	if k.At.Part > 0 {
+		r[s] = k.left
+	} else {
+		k.begin(&r[s])
+	}
+	for k.At.Part < k.Sites {
+		if k.At.Stopped {
+			k.left, r[s] = r[s], before
+			return 0
+		}
+		first := k.At.Part
+		k.At.Part = min(k.Sites, first+bondSites)
+		k.bind(first, k.At.Part, x, &r[s])
+		k.At.Done(sweep.SiteWork * (k.At.Part - first))
+	}
+	k.At.Part = 0
+	pending := &k.At.Info[s]
+	switch pending.Accept = 1; {
+	case k.pairs != nil:
+		pending.Moved = k.flip(x, &r[s])
+	case k.unequal:
+		pending.Moved = k.swap(x, &r[s])
+	default:
+		pending.Moved = k.redraw(x, &r[s])
+	}
+	k.Model.Energy(k.E[s:s+1], x)
+	return 1
 }
 
 // begin begins the step of a chain: every site is a cluster.
 func (k *swendsenWang) begin(r *sampler.Stream) {
-	k.bonded = 0
-	k.alone()
-	if k.unequal && k.levels > 1 {
+	for i := range k.parent {
+		k.parent[i] = int32(i)
+	}
+	if k.unequal && k.Levels > 1 {
 		k.a, k.b = k.pair(r)
 	}
 }
@@ -141,7 +126,7 @@ func (k *swendsenWang) bind(first, last int, x []int32, r *sampler.Stream) {
 		k.bindPairs(first, last, x, r)
 		return
 	}
-	if k.unequal && k.levels < 2 {
+	if k.unequal && k.Levels < 2 {
 		return
 	}
 	for i := first; i < last; i++ {
@@ -219,7 +204,7 @@ func (k *swendsenWang) redraw(x []int32, r *sampler.Stream) (moved int) {
 // draw draws the level of a cluster of n sites.
 func (k *swendsenWang) draw(n int32, r *sampler.Stream) int32 {
 	if k.flat {
-		return int32(r.IntN(k.levels))
+		return int32(r.IntN(k.Levels))
 	}
 	u := float64(r.Float64() * k.weigh(n))
 	last := 0
@@ -247,7 +232,7 @@ func (k *swendsenWang) weigh(n int32) (total float64) {
 
 // swap swaps levels in the clusters of x if bonds join different levels.
 func (k *swendsenWang) swap(x []int32, r *sampler.Stream) (moved int) {
-	if k.levels < 2 {
+	if k.Levels < 2 {
 		return 0
 	}
 	a, b := k.a, k.b
@@ -286,13 +271,6 @@ func (k *swendsenWang) swap(x []int32, r *sampler.Stream) (moved int) {
 // the two levels.
 func (k *swendsenWang) swaps(n, a, b int32) float64 {
 	return simd.Sigmoid(float64(n) * (k.field[b] - k.field[a]))
-}
-
-// alone makes every site a cluster of its own.
-func (k *swendsenWang) alone() {
-	for i := range k.parent {
-		k.parent[i] = int32(i)
-	}
 }
 
 // root returns the root of the cluster of a site, its lowest site, and leaves it as

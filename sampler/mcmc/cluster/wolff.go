@@ -7,6 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -36,65 +37,50 @@ func (w Wolff) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Ke
 	if w.Updates < 0 {
 		return nil, fmt.Errorf("cluster: Wolff: Updates = %d, want ≥ 0", w.Updates)
 	}
-	b, err := newBonds("Wolff", m, chains)
+	b, err := newBonds("Wolff", m, chains, max(1, w.Updates))
 	if err != nil {
 		return nil, err
 	}
-	return padded.New(wolff{
-		bonds: b, in: padded.Make[bool](b.sites), cluster: make([]int32, 0, b.sites), place: newPlace(chains, max(1, w.Updates)),
-	}), nil
+	return padded.New(wolff{bonds: b, in: padded.Make[bool](b.Sites), cluster: make([]int32, 0, b.Sites)}), nil
 }
 
 type wolff struct {
 	*bonds
 	in      []bool  // the cluster
 	cluster []int32 // its sites, in the order in which they joined
-	place
 }
 
 var _ sampler.Costed = (*wolff)(nil)
 
-// Reset implements [sampler.Transition].
-func (k *wolff) Reset(ctl sampler.Control, x []int32) error {
-	k.rewind()
-	return k.bonds.Reset(ctl, x)
+// Step implements [sampler.Transition]. It asks whether to stop between clusters.
+func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	done = k.Make(ctl, k, info, x, r)
+	sweep.MeanAccept(info, done, k.Updates)
+	return done
 }
 
-// Step implements [sampler.Transition]. It checks for a stop between clusters.
-func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	work := 0
-	for ; k.chain < len(info); k.chain, k.update = k.chain+1, 0 {
-		s := k.chain
-		state := x[s*k.sites : (s+1)*k.sites]
-		for k.update < k.updates {
-			if work >= pollSites {
-				if work = 0; ctl.Stop != nil && ctl.Stop() {
-					return 0
-				}
-			}
-			moved, a := k.advance(state, &r[s])
-			k.moved[s] += moved
-			k.accept[s] += a
-			k.update++
-			work += len(k.cluster) + 64
-		}
+// Walk implements [sweep.Walker].
+func (k *wolff) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
+	pending := &k.At.Info[s]
+	for made < n && !k.At.Stopped {
+		moved, a := k.advance(x, &r[s])
+		pending.Moved += moved
+		pending.Accept += a
+		made++
+		k.At.Done(sweep.SiteWork * (len(k.cluster) + 64))
 	}
-	for s := range info {
-		info[s] = sampler.Info{Moved: k.moved[s], Accept: k.accept[s] / float64(k.updates)}
-	}
-	k.finish(info, x)
-	k.rewind()
-	return 1
+	k.Model.Energy(k.E[s:s+1], x)
+	return made
 }
 
 // advance makes and proposes one cluster of x. It returns the number of sites that changed and the
 // acceptance probability.
 func (k *wolff) advance(x []int32, r *sampler.Stream) (moved int, accept float64) {
-	if k.levels < 2 {
+	if k.Levels < 2 {
 		return 0, 1
 	}
-	seed := int32(r.IntN(k.sites))
-	a, b := other(x[seed], k.levels, r)
+	seed := int32(r.IntN(k.Sites))
+	a, b := other(x[seed], k.Levels, r)
 	k.grow(seed, a, b, x, r)
 	accept = k.accepts(a, b, x)
 	if r.Float64() < accept {

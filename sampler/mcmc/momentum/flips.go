@@ -38,7 +38,7 @@ func newFlips(m energy.Model, chains int, relaxation float64) *flips {
 	}
 	table, differences := make([]float32, 2*n), energy.Differences(m)
 	p.field = func(e []float64, h []float32, x []int32) {
-		differences.Gradient(e, table, x)
+		differences.Gradient(e, table[:2*len(x)], x)
 		for i := range h { // one of the two is 0
 			h[i] = table[2*i+1] - table[2*i]
 		}
@@ -46,7 +46,10 @@ func newFlips(m energy.Model, chains int, relaxation float64) *flips {
 	return p
 }
 
-func (p *flips) load(e []float64, y []int32) { p.field(e, p.h.Next, y) }
+func (p *flips) load(lo, hi int, e []float64, y []int32) {
+	from, to := lo*p.sites, hi*p.sites
+	p.field(e[lo:hi], p.h.Next[from:to], y[from:to])
+}
 
 func (p *flips) weigh(s int, loaded bool, x []int32, drift []float64) {
 	for i, h := range p.h.Chain(s, loaded) {

@@ -19,9 +19,9 @@ import (
 // conditional draws the sites of the states of a block given their momentum. It holds
 // two sets of differences: those of the current and those of the last loaded states.
 type conditional interface {
-	// load evaluates the model at the states y: energies to e, differences to the
-	// loaded set.
-	load(e []float64, y []int32)
+	// load evaluates the model at the states y of the chains lo … hi−1: energies to e,
+	// differences to the loaded set. e and y have all chains.
+	load(lo, hi int, e []float64, y []int32)
 
 	// weigh makes the weights of one chain at state x from its loaded or current
 	// differences and the drift of its momentum.
@@ -60,7 +60,8 @@ type kernel struct {
 	sites    int
 	step     float64
 	tune     *tune.Tuner // nil: the step size is fixed
-	u, next  []float64   // momenta of states and of proposals: chains × sites
+	u, now   []float64   // momenta: after the last step, and as this step begins: chains × sites
+	next     []float64   // of the proposal, of one chain
 	e, f     []float64   // energies of the states and of the proposals
 	logq     []float64
 	moved    []int
@@ -69,7 +70,7 @@ type kernel struct {
 	began    bool    // there is a momentum
 	slide, d []float64
 	from, to []float64 // slopes
-	pause
+	at       sweep.Cursor
 }
 
 var (
@@ -87,9 +88,9 @@ func newKernel(m energy.Model, chains int, s settings) (*kernel, error) {
 	n := chains * sites
 	k := padded.New(kernel{
 		settings: s, model: m, sites: sites, noise: math.Sqrt(1 - float64(s.persistence*s.persistence)),
-		u: padded.Make[float64](n), next: padded.Make[float64](n), y: padded.Make[int32](n),
+		u: padded.Make[float64](n), now: padded.Make[float64](n), next: padded.Make[float64](sites), y: padded.Make[int32](n),
 		e: padded.Make[float64](chains), f: padded.Make[float64](chains), logq: padded.Make[float64](chains), moved: padded.Make[int](chains),
-		pause: pause{accepts: padded.Make[float64](chains), judged: padded.Make[bool](chains)},
+		at:    sweep.NewCursor(chains),
 		slide: padded.Make[float64](sites), d: padded.Make[float64](sites), from: padded.Make[float64](sites), to: padded.Make[float64](sites),
 	})
 	if levels == 2 {
@@ -117,41 +118,56 @@ func (k *kernel) StepSize() float64 { return k.step }
 // Warning implements [sampler.Warner].
 func (k *kernel) Warning() string { return k.tune.Warning(k.step) }
 
-// Reset implements [sampler.Transition]. The next step draws a new momentum.
-func (k *kernel) Reset(_ sampler.Control, x []int32) error {
-	k.load(k.e, x)
-	k.conditional.accept(0, len(k.e))
+// work is the number of elementary operations of a stage of a chain.
+func (k *kernel) work() int { return sweep.Times(k.sites, sweep.SiteWork) }
+
+// Reset implements [sampler.Transition]. The momentum is drawn anew by the next step.
+func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.began = false
-	k.stage, k.chain, k.part = 0, 0, 0
-	return sampler.CheckStart(k.e)
+	return k.at.Renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
+		k.load(lo, hi, k.e, x)
+		k.conditional.accept(lo, hi)
+		return true, sweep.CheckStart(k.e, lo, hi)
+	})
 }
 
-// refresh turns u into the momentum at the beginning of a step.
-func (k *kernel) refresh(u []float64, r *sampler.Stream) {
+// refreshed is the number of sites that draw their momentum between two checks whether to
+// stop. It is even: normal numbers come in pairs.
+const refreshed = 1 << 16
+
+// refresh draws the momentum of a chain at the beginning of a step, now, from u. It returns
+// false if it was stopped.
+func (k *kernel) refresh(u, now []float64, r *sampler.Stream) bool {
 	keep, noise := k.persistence, k.noise
 	if !k.began {
 		keep, noise = 0, 1
 		clear(u)
 	}
-	for i := 0; i < len(u); i += 2 {
-		a, b := normal.Pair(r)
-		u[i] = float64(keep*u[i]) + float64(noise*a)
-		if i+1 < len(u) {
-			u[i+1] = float64(keep*u[i+1]) + float64(noise*b)
+	for k.at.Part < len(u) {
+		if k.at.Stopped && k.at.Part > 0 { // a state of one piece may be one of several
+			return false
 		}
+		first := k.at.Part
+		k.at.Part = min(first+refreshed, len(u))
+		normal.Fill(now[first:k.at.Part], r)
+		for i := first; i < k.at.Part; i++ {
+			now[i] = float64(keep*u[i]) + float64(noise*now[i])
+		}
+		k.at.Done(sweep.SiteWork * (k.at.Part - first))
 	}
+	return true
 }
 
 // propose makes the weights of the proposals of chain s from its state and momentum.
 func (k *kernel) propose(s int, x []int32) {
-	k.frame.drift(k.slide, k.u[s*k.sites:(s+1)*k.sites])
+	k.frame.drift(k.slide, k.now[s*k.sites:(s+1)*k.sites])
 	k.weigh(s, false, x, k.slide)
 }
 
 // judge stores the momentum of the proposal y of chain s, at x, whose differences are
 // loaded, and returns the probability of accepting it; ok is false if that is not defined.
 func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
-	u, next := k.u[s*k.sites:(s+1)*k.sites], k.next[s*k.sites:(s+1)*k.sites]
+	u, next := k.now[s*k.sites:(s+1)*k.sites], k.next
 	for i, v := range u {
 		next[i] = -v
 	}
@@ -189,35 +205,29 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 }
 
 // AppendBinary implements [sampler.Transition].
-func (k *kernel) AppendBinary(b []byte) ([]byte, error) {
-	began, u := k.began, k.u
-	if k.stopped() { // the step begins again
-		began, u = k.hadBegun, k.was
-	}
-	return wire.AppendFields(b, func(f *wire.Fields) { k.fields(f, &began, u) })
-}
+func (k *kernel) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 // UnmarshalBinary implements [sampler.Transition].
 func (k *kernel) UnmarshalBinary(b []byte) error {
-	k.stage, k.chain, k.part = 0, 0, 0
-	err := wire.ReadFields(b, func(f *wire.Fields) { k.fields(f, &k.began, k.u) })
+	err := wire.ReadFields(b, k.fields)
 	if err == nil {
 		k.setStep(k.step)
 	}
 	return err
 }
 
-// fields reads or writes the checkpoint, including the momentum u if it has begun.
-func (k *kernel) fields(f *wire.Fields, began *bool, u []float64) {
-	f.Bool("momentum: a momentum has begun", began)
+// fields goes through what a checkpoint has.
+func (k *kernel) fields(f *wire.Fields) {
+	f.Bool("momentum: a momentum has begun", &k.began)
 	f.Float64(&k.step)
 	f.Fail(checkStep(k.who, k.step))
 	if k.tune != nil {
 		k.tune.Fields(f)
 	}
 	f.Float64s(k.e)
-	f.Float64s(u)
+	f.Float64s(k.u)
 	k.conditional.fields(f)
+	k.at.Fields(f, 0)
 }
 
 // checkStep returns an error unless 0 ≤ step < ∞; 0 stands for the default.
@@ -239,120 +249,70 @@ func (s settings) check() error {
 	)
 }
 
-// refreshed is the number of sites that draw their momentum between two checks for a stop. It is
-// even because normal numbers are drawn in pairs.
-const refreshed = 1 << 16
-
-// The stages of a step. Before the last one only the momentum and the stream of a chain
-// change.
+// The stages of a step. Before the last one only the stream of a chain changes.
 const (
 	refreshing = iota
 	drawing
 	loading
-	judging
 	moving
+	stages
 )
 
-// longSites is the minimum number of sites for which a step can be stopped between chains. Results
-// do not depend on it; tests set it lower.
-var longSites = 1 << 16
-
-// Step implements [sampler.Transition]. If chains have many sites, it checks for a stop after each
-// chain.
+// Step implements [sampler.Transition].
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	stop := ctl.Stop
-	switch {
-	case k.sites < longSites:
-		stop = nil
-	case k.stopped():
-		copy(r, k.after)
-	case stop != nil:
-		k.before, k.after = append(k.before[:0], r...), append(k.after[:0], r...)
-		k.was, k.hadBegun = append(k.was[:0], k.u...), k.began
-	}
-	for k.stage < moving {
-		if k.advance(k.chain, x, r); k.part > 0 {
-			// the chain goes on with the stage
-		} else if k.chain++; k.chain == len(info) {
-			k.stage, k.chain = k.stage+1, 0
-		}
-		if stop != nil && stop() {
-			copy(k.after, r)
-			copy(r, k.before)
-			return 0
-		}
-	}
-	for s := range info {
-		info[s] = k.move(s, x, r)
-	}
-	k.stage, k.chain = refreshing, 0
-	return 1
+	done = k.at.Step(ctl, k, info, x, r, stages, k.work())
+	k.began = k.began || done > 0
+	return done
 }
 
-// advance makes one stage of the step of chain s.
-func (k *kernel) advance(s int, x []int32, r []sampler.Stream) {
-	from, to := s*k.sites, (s+1)*k.sites
-	switch k.stage {
-	case refreshing:
-		last := min(k.part+refreshed, k.sites)
-		k.refresh(k.u[from+k.part:from+last], &r[s])
-		if k.part = last; last == k.sites {
-			k.part = 0
-		}
-	case drawing:
-		k.began = true
-		k.propose(s, x[from:to])
-		k.moved[s], k.logq[s] = k.draw(k.y[from:to], x[from:to], &r[s])
-		if math.IsNaN(k.logq[s]) {
-			copy(k.y[from:to], x[from:to])
-		}
-	case loading: // all chains together
-		if s == 0 {
-			k.load(k.f, k.y)
-		}
-	case judging:
-		k.accepts[s], k.judged[s] = k.judge(s, k.y[from:to], x[from:to])
+// Stage implements [sweep.Staged].
+func (k *kernel) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
+	if stage == loading {
+		k.load(lo, hi, k.f, k.y)
+		return true
 	}
+	for s := lo; s < hi; s++ {
+		from, to := s*k.sites, (s+1)*k.sites
+		switch own, y := x[from:to], k.y[from:to]; stage {
+		case refreshing:
+			if !k.refresh(k.u[from:to], k.now[from:to], &r[s]) {
+				return false
+			}
+			k.at.Part = 0
+		case drawing:
+			k.propose(s, own)
+			if k.moved[s], k.logq[s] = k.draw(y, own, &r[s]); math.IsNaN(k.logq[s]) {
+				copy(y, own)
+			}
+		case moving:
+			k.move(s, y, own, &r[s])
+		}
+	}
+	return true
 }
 
-// move moves chain s to its proposal, or reverses its momentum.
-func (k *kernel) move(s int, x []int32, r []sampler.Stream) sampler.Info {
-	from, to := s*k.sites, (s+1)*k.sites
-	info := sampler.Info{Accept: k.accepts[s]}
-	if !k.judged[s] {
-		info.Invalid = 1
+// move moves chain s from x to its proposal y, or reverses its momentum.
+func (k *kernel) move(s int, y, x []int32, r *sampler.Stream) {
+	u, pending := k.u[s*k.sites:(s+1)*k.sites], &k.at.Info[s]
+	a, ok := k.judge(s, y, x)
+	*pending = sampler.Info{Accept: a}
+	if !ok {
+		pending.Invalid = 1
 	}
-	u := k.u[from:to]
-	if r[s].Float64() < k.accepts[s] {
-		copy(u, k.next[from:to])
-		copy(x[from:to], k.y[from:to])
+	if r.Float64() < a {
+		copy(u, k.next)
+		copy(x, y)
 		k.conditional.accept(s, s+1)
-		k.e[s], info.Moved = k.f[s], k.moved[s]
+		k.e[s], pending.Moved = k.f[s], k.moved[s]
 	} else {
-		for i, v := range u {
+		for i, v := range k.now[s*k.sites : (s+1)*k.sites] {
 			u[i] = -v
 		}
 	}
-	info.Energy = k.e[s]
-	return info
+	pending.Energy = k.e[s]
 }
 
-// pause is the position of a stopped step. It is kept in memory only: a checkpoint contains the
-// momentum and the streams from before the step, and the step then begins again.
-type pause struct {
-	stage, chain  int // the chains before chain have done the stage
-	part          int // of a chain, the sites before it have done refreshing
-	accepts       []float64
-	judged        []bool
-	before, after []sampler.Stream
-	was           []float64 // momentum
-	hadBegun      bool
-}
-
-// stopped reports whether a step is in progress.
-func (p *pause) stopped() bool { return p.stage > 0 || p.chain > 0 || p.part > 0 }
-
-// Unit costs in nanoseconds; see sampler.Costed.
+// Prices, in nanoseconds; see sampler.Costed.
 const (
 	normalCost = 42  // a site whose momentum is refreshed and which is drawn
 	levelCost  = 55  // a level of a site where there are more than two

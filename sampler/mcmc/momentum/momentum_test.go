@@ -88,14 +88,14 @@ func (k *kernel) proposal(y, x []int32, u []float64) (q, a float64) {
 	if k.Reset(sampler.Control{}, x) != nil {
 		return 0, 0
 	}
-	copy(k.u, u)
+	copy(k.now, u)
 	k.propose(0, x)
 	k.logq[0] = k.logProb(y, x)
 	if math.IsInf(k.logq[0], -1) {
 		return 0, 0
 	}
 	q = math.Exp(k.logq[0])
-	k.load(k.f, y)
+	k.load(0, 1, k.f, y)
 	a, _ = k.judge(0, y, x)
 	return q, a
 }
@@ -110,9 +110,9 @@ func (k *kernel) origin(y, x []int32, u []float64) []float64 {
 	k.frame.push(v, k.d)
 	if k.correction != 0 {
 		from, to := make([]float64, len(u)), make([]float64, len(u))
-		k.load(k.e, x)
+		k.load(0, 1, k.e, x)
 		k.slope(from, 0, true, x)
-		k.load(k.e, y)
+		k.load(0, 1, k.e, y)
 		k.slope(to, 0, true, y)
 		for i := range v {
 			v[i] += k.correction * (to[i] - from[i])

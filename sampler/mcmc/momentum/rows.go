@@ -35,7 +35,10 @@ func newRows(m energy.Model, values []float32, chains int, relaxation float64) *
 	})
 }
 
-func (p *rows) load(e []float64, y []int32) { p.table.Gradient(e, p.g.Next, y) }
+func (p *rows) load(lo, hi int, e []float64, y []int32) {
+	from, to := lo*p.sites, hi*p.sites
+	p.table.Gradient(e[lo:hi], p.g.Next[from*p.levels:to*p.levels], y[from:to])
+}
 
 func (p *rows) weigh(s int, loaded bool, x []int32, drift []float64) {
 	g := p.g.Chain(s, loaded)

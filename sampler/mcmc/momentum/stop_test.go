@@ -10,14 +10,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
 // Steps that stop on their way, also through a checkpoint, end with the bits of those
 // that do not.
 func TestStepsStopAndGoOn(t *testing.T) {
-	defer func(n int) { longSites = n }(longSites)
-	longSites = 1
+	defer func(n int) { sweep.PollWork = n }(sweep.PollWork)
+	sweep.PollWork = 1
 	ising := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.1, 0))
 	for name, c := range map[string]struct {
 		m      energy.Model
