@@ -3,6 +3,10 @@ package constraint
 import (
 	"fmt"
 	"iter"
+	"math"
+	"math/bits"
+	"slices"
+	"sort"
 
 	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
@@ -243,4 +247,303 @@ func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32
 		states = states[n:]
 	}
 	return tokens, to, ends
+}
+
+// nodes are the states of a lexicon and their transitions.
+type nodes struct {
+	node []node // node 0 is the start
+	edge []edge
+}
+
+// edge is a transition of a lexicon.
+type edge struct{ token, to int32 }
+
+// node is a state. Its edges are nodes.edge[at : at+edges], ascending by token.
+type node struct {
+	at, edges int32
+	refs      int32 // edges that lead here
+	final     bool
+}
+
+func (l *nodes) edges(s int32) []edge {
+	n := &l.node[s]
+	return l.edge[n.at : n.at+n.edges : n.at+n.edges]
+}
+
+// follow returns the state after token, −1 if there is none.
+func (l *nodes) follow(s, token int32) int32 {
+	edges := l.edges(s)
+	for len(edges) > 8 { // halve, then look at each: 8 edges are one cache line
+		half := len(edges) / 2
+		if edges[half].token <= token {
+			edges = edges[half:]
+		} else {
+			edges = edges[:half]
+		}
+	}
+	for _, e := range edges {
+		if e.token == token {
+			return e.to
+		}
+	}
+	return -1
+}
+
+// put replaces the edge of e.token, or inserts e.
+func put(edges []edge, e edge) []edge {
+	i := sort.Search(len(edges), func(i int) bool { return edges[i].token >= e.token })
+	if i < len(edges) && edges[i].token == e.token {
+		edges[i] = e
+		return edges
+	}
+	return slices.Insert(edges, i, e)
+}
+
+// equal compares a state with (final, edges).
+func (l *nodes) equal(s int32, final bool, edges []edge) bool {
+	if l.node[s].final != final || int(l.node[s].edges) != len(edges) {
+		return false
+	}
+	for i, e := range l.edges(s) {
+		if e != edges[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// register finds the state of a lexicon with given edges. It is a hash table of states with
+// open addressing and linear probing, and does not contain the start.
+type register struct {
+	slot []int32 // state, −1 empty; its hash is computed when it is needed
+	used int
+}
+
+// hashOf mixes finality and edges by multiplication with 2⁶⁴/φ (Knuth, The Art
+// of Computer Programming 3, section 6.4). Any mixing is correct.
+func hashOf(final bool, edges []edge) uint32 {
+	h := uint64(len(edges))
+	if final {
+		h |= 1 << 32
+	}
+	for _, e := range edges {
+		h = (h ^ uint64(uint32(e.token))<<32 ^ uint64(uint32(e.to))) * 0x9E3779B97F4A7C15
+		h ^= h >> 29
+	}
+	h *= 0x9E3779B97F4A7C15
+	return uint32(h >> 32)
+}
+
+// find returns the state that equals (final, edges), −1 if there is none.
+func (r *register) find(l *nodes, final bool, edges []edge) int32 {
+	if len(r.slot) == 0 {
+		return -1
+	}
+	mask := uint32(len(r.slot) - 1)
+	h := hashOf(final, edges)
+	for i := h & mask; r.slot[i] >= 0; i = (i + 1) & mask {
+		if l.equal(r.slot[i], final, edges) {
+			return r.slot[i]
+		}
+	}
+	return -1
+}
+
+// insert enters state s, which must equal no state of the register.
+func (r *register) insert(l *nodes, s int32) {
+	if 4*r.used >= 3*len(r.slot) { // at most three quarters full: 3 probes or so
+		r.grow(l)
+	}
+	r.place(s, r.home(l, s))
+	r.used++
+}
+
+// home returns the hash of state s.
+func (r *register) home(l *nodes, s int32) uint32 { return hashOf(l.node[s].final, l.edges(s)) }
+
+func (r *register) place(s int32, h uint32) {
+	mask := uint32(len(r.slot) - 1)
+	i := h & mask
+	for r.slot[i] >= 0 {
+		i = (i + 1) & mask
+	}
+	r.slot[i] = s
+}
+
+func (r *register) grow(l *nodes) {
+	slot := r.slot
+	r.slot = make([]int32, max(64, 2*len(slot)))
+	for i := range r.slot {
+		r.slot[i] = -1
+	}
+	for _, s := range slot {
+		if s >= 0 {
+			r.place(s, r.home(l, s))
+		}
+	}
+}
+
+// remove removes state s and moves back the states that it displaced.
+func (r *register) remove(l *nodes, s int32) {
+	mask := uint32(len(r.slot) - 1)
+	i := hashOf(l.node[s].final, l.edges(s)) & mask
+	for r.slot[i] != s {
+		i = (i + 1) & mask
+	}
+	r.used--
+	for j := i; ; {
+		j = (j + 1) & mask
+		if r.slot[j] < 0 {
+			break
+		}
+		// The entry at j may move to i unless its home lies in between.
+		if (j-r.home(l, r.slot[j]))&mask >= (j-i)&mask {
+			r.slot[i] = r.slot[j]
+			i = j
+		}
+	}
+	r.slot[i] = -1
+}
+
+// maxNodes bounds the state numbers of a lexicon: 2³⁰, or 2²² where an int has 32
+// bits. It does not change as the lexicon grows, so that products stay valid.
+const maxNodes = 1 << (22 + 8*(^uint(0)>>63))
+
+// store holds the states of a lexicon, each once: a state equal to a registered one is
+// replaced by that one, and a state that no edge leads to is freed for reuse.
+type store struct {
+	nodes
+	register  register
+	spareNode []int32
+	spareEdge [][]int32 // offsets of unused runs of edges, by size class
+	buf       []edge    // the state under construction
+}
+
+// intern returns the registered state with the edges l.buf, and makes one if there is none.
+func (l *store) intern(final bool) int32 {
+	if s := l.register.find(&l.nodes, final, l.buf); s >= 0 {
+		return s
+	}
+	var s int32
+	if n := len(l.spareNode); n > 0 {
+		s = l.spareNode[n-1]
+		l.spareNode = l.spareNode[:n-1]
+		l.node[s] = node{}
+	} else {
+		if len(l.node) >= maxNodes {
+			panic(fmt.Sprintf("constraint: Lexicon: states = %d, want ≤ %d", len(l.node)+1, maxNodes))
+		}
+		s = int32(len(l.node))
+		l.node = append(l.node, node{})
+	}
+	l.replace(s, final)
+	l.register.insert(&l.nodes, s)
+	return s
+}
+
+// replace gives state s the edges l.buf. States that nothing leads to any more
+// are freed.
+func (l *store) replace(s int32, final bool) {
+	for _, e := range l.buf {
+		l.node[e.to].refs++
+	}
+	at, n := l.node[s].at, l.node[s].edges
+	for _, e := range l.edge[at : at+n] {
+		l.release(e.to)
+	}
+	if capacity(int(n)) != capacity(len(l.buf)) {
+		l.freeEdges(at, n)
+		at = l.takeEdges(len(l.buf))
+	}
+	copy(l.edge[at:], l.buf)
+	l.node[s].at, l.node[s].edges, l.node[s].final = at, int32(len(l.buf)), final
+}
+
+// release drops one reference to s.
+func (l *store) release(s int32) {
+	if l.node[s].refs--; l.node[s].refs > 0 {
+		return
+	}
+	l.register.remove(&l.nodes, s)
+	for _, e := range l.edges(s) {
+		l.release(e.to)
+	}
+	l.freeEdges(l.node[s].at, l.node[s].edges)
+	l.spareNode = append(l.spareNode, s)
+}
+
+// takeEdges returns the offset of a run that can hold n edges.
+func (l *store) takeEdges(n int) int32 {
+	size := capacity(n)
+	if c := sizeClass(size); c < len(l.spareEdge) {
+		if runs := l.spareEdge[c]; len(runs) > 0 {
+			at := runs[len(runs)-1]
+			l.spareEdge[c] = runs[:len(runs)-1]
+			return at
+		}
+	}
+	at := len(l.edge)
+	if at > math.MaxInt32-size {
+		panic("constraint: Lexicon: more than 2³¹ edges")
+	}
+	for range size {
+		l.edge = append(l.edge, edge{})
+	}
+	return int32(at)
+}
+
+func (l *store) freeEdges(at, n int32) {
+	if n == 0 {
+		return
+	}
+	c := sizeClass(capacity(int(n)))
+	for c >= len(l.spareEdge) {
+		l.spareEdge = append(l.spareEdge, nil)
+	}
+	l.spareEdge[c] = append(l.spareEdge[c], at)
+}
+
+// capacity returns how many edges a run allocated for n can hold, up to a quarter more than
+// n. There are four sizes per doubling, so a state that gains edges one by one does not
+// leave a run of every length behind.
+func capacity(n int) int {
+	if n < 8 {
+		return n
+	}
+	step := 1 << (bits.Len(uint(n-1)) - 3)
+	return (n + step - 1) / step * step
+}
+
+// sizeClass numbers the sizes that capacity returns.
+func sizeClass(size int) int {
+	if size < 8 {
+		return size
+	}
+	l := bits.Len(uint(size)) - 3
+	return 8*l + size>>l
+}
+
+// turn sets the edge e of the start, which is not in the register. It works in place,
+// because the start of a large lexicon has an edge for every token.
+func (l *store) turn(e edge) {
+	l.node[e.to].refs++
+	edges := l.edges(0)
+	i, found := slices.BinarySearchFunc(edges, e.token, func(e edge, t int32) int { return int(e.token) - int(t) })
+	if found {
+		was := edges[i].to
+		edges[i].to = e.to
+		l.release(was)
+		return
+	}
+	n := len(edges)
+	if capacity(n+1) != capacity(n) {
+		at := l.takeEdges(n + 1)
+		copy(l.edge[at:], l.edges(0))
+		l.freeEdges(l.node[0].at, int32(n))
+		l.node[0].at = at
+	}
+	l.node[0].edges++
+	edges = l.edges(0)
+	copy(edges[i+1:], edges[i:n])
+	edges[i] = e
 }

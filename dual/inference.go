@@ -3,15 +3,21 @@ package dual
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
+	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/session"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // Config holds the settings of an [Inference]. The zero value is one primal draw per dual
@@ -286,4 +292,291 @@ func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 		return fmt.Errorf("dual: NewInference: the energies that the primal draws by do not change with the target's multipliers: it runs on another model")
 	}
 	return nil
+}
+
+// Average returns λ̄, the mean of the multipliers over the trajectory with weights ∝ t², or
+// with equal weights if Config.Uniform. The convergence theory holds for λ̄, not for the
+// last iterate. Before the first step, Average returns the initial multipliers.
+func (i *Inference[S]) Average() []float64 {
+	if i.steps == 0 {
+		return i.Lambda()
+	}
+	return slices.Clone(i.way.average)
+}
+
+// Certificate returns the certificate of the trajectory: λ̄ and the mean violations of all
+// samples drawn on the way, without the first quarter unless Config.Uniform. It describes
+// programs that use the samples of the loop itself. It returns nil before the first step.
+func (i *Inference[S]) Certificate() *Certificate {
+	if i.steps == 0 {
+		return nil
+	}
+	c := newCertificate(i.Average(), i.rows, i.batch.States)
+	c.Max = i.cfg.most
+	for j := range c.Lambda {
+		var v, se float64
+		v, se, c.Steps = i.way.violation(j)
+		skip := 1
+		if i.cfg.Uniform {
+			skip = 0
+		}
+		c.agree(j, v, se, i.chains.agreement(j, skip))
+	}
+	return c
+}
+
+// Certify fixes the multipliers at lambda (nil means [Inference.Average]), runs the primal
+// for discard draws per chain that are not counted and then for draws draws per chain, and
+// returns the certificate of the latter. The certificate has the dual value if the target
+// has at most 2²² states and can be enumerated. The next dual step continues from the
+// loop's own multipliers.
+//
+// It returns the errors of Run and SetLambda, and an error if draws is less than 1.
+func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
+	if err := i.life.Begin(ctx, "Certify", 0); err != nil {
+		return nil, err
+	}
+	defer i.life.End()
+	if err := cmp.Or(
+		check.If(draws < 1 || discard < 0, "dual: Certify: discard = %d and draws = %d, want ≥ 0 and ≥ 1", discard, draws),
+		check.If(i.open, "dual: Certify: step %d was interrupted, finish it first", i.steps),
+	); err != nil {
+		return nil, err
+	}
+	if lambda == nil {
+		lambda = i.Average()
+	}
+	lambda = slices.Clone(lambda)
+	way := newChains(i.batch.States, len(lambda))
+	means, err := drawMeans(ctx, "Certify", i.target, i.primal, lambda, discard, draws, &way)
+	if err != nil {
+		return nil, err
+	}
+	c := newCertificate(lambda, i.rows, i.batch.States)
+	c.Steps, c.Frozen, c.Max = draws, true, i.cfg.most
+	for j := range lambda {
+		v, se := batchMeans(draws, func(t int) float64 { return means[t*len(lambda)+j] })
+		c.agree(j, v, se, way.agreement(j, 0))
+	}
+	return c, i.dualValue(ctx, c)
+}
+
+// drawMeans sets the multipliers of a target, runs the primal for the discarded draws per
+// chain and then for the counted ones, and returns the mean violations of the latter, draws
+// × n. way, if not nil, receives the violations of every chain.
+func drawMeans[S energy.Site](ctx context.Context, who string, t Target[S], p Primal[S], lambda []float64, discard, draws int, way *chains) (means []float64, err error) {
+	if err := t.SetLambda(lambda); err != nil {
+		return nil, err
+	}
+	if err = p.Reset(); err == nil {
+		err = p.Run(ctx, discard)
+	}
+	n := len(lambda)
+	g := make([]float64, len(p.States())/t.Sites()*n)
+	for range draws { // means grow as they come: draws may be more than ever do
+		if err == nil {
+			err = p.Run(ctx, 1)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("dual: %s: %w", who, err)
+		}
+		t.Violation(g, p.States())
+		means = append(means, make([]float64, n)...)
+		meanOf(means[len(means)-n:], g)
+		if way != nil {
+			way.add(g, nil)
+		}
+	}
+	return means, nil
+}
+
+// dualValue adds the dual value to c if the target knows it.
+func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
+	t, ok := i.target.(Enumerable)
+	if !ok {
+		return nil
+	}
+	if sites, levels := t.Shape(); countStates(sites, levels) < 0 {
+		return nil
+	}
+	var err error
+	c.Dual, err = t.Dual(ctx, c.Lambda)
+	c.HasDual = err == nil
+	return err
+}
+
+// NotConverged reports that the conditions did not hold within the steps allowed. The
+// loop's state is kept, and Certificate is the certificate of the trajectory so far.
+type NotConverged struct {
+	Steps       int     // total number of steps made
+	Tolerance   float64 // requested tolerance; 0 if returned by Run, for multipliers at their bound
+	Certificate *Certificate
+}
+
+func (e *NotConverged) Error() string {
+	if e.Tolerance == 0 {
+		return fmt.Sprintf("dual: after %d steps %s", e.Steps, e.Certificate.held())
+	}
+	return fmt.Sprintf("dual: after %d steps %s", e.Steps, e.Certificate.failures(e.Tolerance))
+}
+
+// firstCheck is the first step at which Solve checks the conditions, when there
+// are a dozen batch means from which to estimate errors; each next check comes an
+// eighth later, since a check costs a pass over the trajectory.
+const firstCheck = 256
+
+// Solve makes dual steps until the certificate of the trajectory holds within tol, an
+// absolute tolerance on violations and slacks. This certificate describes the samples drawn
+// on the way; for the distribution at λ̄ use [Inference.Certify]. If the certificate does
+// not hold within the given number of further steps, the error is a [*NotConverged]; other
+// errors are those of Run.
+func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
+	if err := cmp.Or(check.If(!(tol > 0), "dual: Solve: tol = %v, want > 0", tol), check.If(steps < 0, "dual: Solve: steps = %d, want ≥ 1", steps)); err != nil {
+		return err
+	}
+	end := i.steps + min(steps, math.MaxInt-i.steps)
+	for i.steps < end {
+		next := min(max(firstCheck, i.steps+i.steps/8), end)
+		if err := i.run(ctx, next-i.steps); err != nil {
+			return err
+		}
+		if i.Certificate().Holds(tol) {
+			return nil
+		}
+	}
+	if i.steps == 0 {
+		return fmt.Errorf("dual: Solve: steps = %d, want ≥ 1", steps)
+	}
+	return &NotConverged{i.steps, tol, i.Certificate()}
+}
+
+// A checkpoint is a frame with the settings, one with the state and one for the end, see
+// [session.Frames], followed by the primal's own, if it has one.
+const magic = "gibbsite dual 6\n"
+
+// frames are those of a state of the loop.
+func (i *Inference[S]) frames(s *state) *session.Frames {
+	return &session.Frames{Magic: magic, Settings: i.settings(), Count: 1, Limit: math.MaxInt, Frame: func(f *wire.Fields, _ int) {
+		f.Counts("a count of steps", &s.steps, &s.due, &s.streak.steps, &s.streak.proof)
+		f.Bool("a step in progress", &s.open)
+		f.Float64(&s.streak.margin)
+		f.Float64s(s.lambda)
+		for j, l := range s.lambda {
+			if equal := i.batch.Equal != nil && i.batch.Equal[j]; !(math.Abs(l) <= i.cfg.most) || l < 0 && !equal {
+				f.Fail(fmt.Errorf("λ[%d] in the checkpoint = %v, want 0 … Config.Max", j, l))
+			}
+		}
+		f.Sized(s.updater)
+		s.way.fields(f)
+		s.chains.fields(f)
+	}}
+}
+
+func (i *Inference[S]) write(w io.Writer) error {
+	if !i.open { // a step in progress has not let go of the target
+		if err := i.target.SetLambda(i.standing()); err != nil {
+			return err
+		}
+		if err := i.primal.Reset(); err != nil {
+			return err
+		}
+	}
+	if err := i.frames(&i.state).Write(w, nil); err != nil {
+		return err
+	}
+	if p, ok := i.primal.(Saver); ok {
+		return p.Save(w)
+	}
+	return nil
+}
+
+// standing returns the multipliers that the target and the primal's caches are of.
+func (s *state) standing() []float64 {
+	if s.open || s.steps == 0 {
+		return s.lambda
+	}
+	return s.way.last
+}
+
+func (i *Inference[S]) read(ctx context.Context, r io.Reader) error {
+	next, err := i.cfg.newState(ctx, make([]float64, len(i.lambda)), i.batch.States)
+	if err == nil {
+		err = i.frames(&next).Read(ctx, r, nil)
+	}
+	if err == nil {
+		err = i.target.SetLambda(next.standing())
+	}
+	if err != nil {
+		return err
+	}
+	if p, ok := i.primal.(Saver); ok {
+		if err := p.Load(ctx, r); err != nil {
+			return errors.Join(err, i.target.SetLambda(i.standing()))
+		}
+	}
+	i.state = next
+	return nil
+}
+
+// Save writes a checkpoint of the loop, followed by the primal's checkpoint if it has a
+// method Save. After Load the loop continues bit for bit as if it had not stopped. Save
+// sets the target to the multipliers of the last dual step, since [Inference.Certify], for
+// instance, may have changed them.
+func (i *Inference[S]) Save(w io.Writer) error { return i.life.Save(w) }
+
+// Load restores a checkpoint written by Save into a loop built with the same arguments.
+// Only Start, Observe and Checkpoint may differ; otherwise the error names the first
+// argument that differs. Schedules are compared by their values. Load reads no more than
+// the checkpoint. On an error the loop is unchanged, and its target has the multipliers of
+// the loop's last step.
+func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error { return i.life.Load(ctx, r) }
+
+// SaveFile saves a checkpoint to the file path and keeps the previous one as path.old, so
+// that no failure loses both; see [sampler.Runner.SaveFile].
+func (i *Inference[S]) SaveFile(path string) error { return i.life.SaveFile(path) }
+
+// LoadFile restores a checkpoint written by SaveFile, as Load does. If the file path is
+// missing or damaged, it restores the previous checkpoint, path.old.
+func (i *Inference[S]) LoadFile(ctx context.Context, path string) error {
+	return i.life.LoadFile(ctx, path)
+}
+
+// probes is the number of states by which targets are distinguished.
+const probes = 4
+
+// settings returns the settings that a checkpoint must agree on.
+func (i *Inference[S]) settings() *fingerprint.List {
+	l := &fingerprint.List{}
+	l.Add("multipliers", len(i.lambda))
+	l.Add("states", i.batch.States)
+	l.Add("sites", i.target.Sites())
+	l.Add("Config.Rule", i.cfg.Rule)
+	l.Add("Config.Inner", i.cfg.Inner)
+	l.Add("Config.Max", i.cfg.most)
+	l.Add("Config.Uniform", i.cfg.Uniform)
+	l.Add("Config.Diverge", i.cfg.Diverge)
+	l.Add("β of the target", i.target.Beta())
+	l.Add("violations of test states", i.probe())
+	return l
+}
+
+// probe returns the violations of fixed states: uniform levels where the target
+// knows their number, standard normal reals, or zeros.
+func (i *Inference[S]) probe() []float64 {
+	src := rand.NewPCG(probes, 0)
+	x := make([]S, probes*i.target.Sites())
+	switch x := any(x).(type) {
+	case []float32:
+		normal.Fill(x, src)
+	case []int32:
+		if m, ok := i.target.(energy.Shaped); ok {
+			_, levels := m.Shape()
+			for k := range x {
+				x[k] = int32(rand.New(src).IntN(levels))
+			}
+		}
+	}
+	g := make([]float64, probes*len(i.lambda))
+	i.target.Violation(g, x)
+	return g
 }

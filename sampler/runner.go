@@ -5,15 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/drawfile"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/pool"
 	"github.com/gibbsite-go/gibbsite/internal/session"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
 // maxEntries bounds chains × sites, so that the sizes of all slices are ints.
@@ -391,4 +397,520 @@ func (c *Runner[S]) Stats() Stats {
 		t.Moved /= float64(t.Steps)
 	}
 	return t
+}
+
+// A checkpoint consists of a frame with the settings of the run, one with the unfinished warm-up of
+// Warm, if any, one for every block of chains and one for the end, see [session.Frames]. A block
+// holds steps, statistics, states, energies, streams and what its kernel wrote. Nothing larger than
+// a block is held in memory.
+const magic = "gibbsite chains 4\n"
+
+func (c *Runner[S]) frames() *session.Frames {
+	limit := max(8*(1+len(c.blocks)), c.blockLimit())
+	return &session.Frames{Magic: magic, Settings: c.settings(), Count: 1 + len(c.blocks), Limit: limit, Frame: c.frame}
+}
+
+// blockLimit bounds the size of a block in a checkpoint, so that a damaged length does not become
+// an allocation. It is the size of a save at present plus space for what kernels accumulate.
+func (c *Runner[S]) blockLimit() int {
+	b := &c.blocks[0]
+	state, err := b.kernel.AppendBinary(nil)
+	if err != nil {
+		return math.MaxInt32
+	}
+	return blockHead + b.chains*(c.sites*4+8+streamSize(c.cfg.Generator)) + len(state) + 1<<20
+}
+
+const blockHead = 5 * 8 // bytes ahead of the states of a block
+
+// frame reads or writes frame i.
+func (c *Runner[S]) frame(f *wire.Fields, i int) {
+	if i > 0 {
+		c.block(f, &c.blocks[i-1])
+		return
+	}
+	if !f.Reading() && !c.warming() {
+		c.warm = 0
+	}
+	f.Counts("steps of a warm-up", &c.warm)
+	for i := range c.blocks {
+		if c.warm > 0 {
+			f.Int("steps of a block in a warm-up", &c.blocks[i].warm, 0, c.warm)
+		}
+	}
+}
+
+// block reads or writes a block.
+func (c *Runner[S]) block(f *wire.Fields, b *block[S]) {
+	first := c.cfg.First + b.first
+	x, streams := c.states(b), c.streams[b.first:b.first+b.chains]
+	f.Counts("a count of steps", &b.steps, &b.stats.Steps, &b.stats.Invalid)
+	f.Float64(&b.stats.Accept)
+	f.Float64(&b.stats.Moved)
+	switch x := any(x).(type) {
+	case []int32:
+		f.Int32s(x)
+	case []float32:
+		f.Float32s(x)
+	}
+	if f.Reading() {
+		f.Fail(c.system.Check(x, first))
+	}
+	// The energies of the states as they are: what kernels reported last may be
+	// older than a Reset.
+	e, energies := make([]float64, b.chains), make([]float64, b.chains)
+	if _, err := f.Rest(); err == nil {
+		c.system.Energy(energies, x)
+	}
+	copy(e, energies)
+	f.Float64s(e)
+	for s := range streams {
+		f.Binary(&streams[s], streamSize(c.cfg.Generator))
+		if streams[s].seed != streams[0].seed || streams[s].chain != uint64(first+s) {
+			f.Fail(fmt.Errorf("the random stream of chain %d is that of seed %d, chain %d", first+s, streams[s].seed, streams[s].chain))
+		}
+	}
+	if f.Reading() {
+		for s := range e {
+			c.info[b.first+s].Energy = e[s]
+		}
+		// Other energies than those of the target are the mark of another one of the same
+		// shape.
+		if err := fingerprint.Energies("energies of the states", e, energies, 1); err != nil {
+			f.Fail(fmt.Errorf("not the same model: chain %d and on: %w", first, err))
+		}
+	}
+	if f.Reading() {
+		// A kernel refuses states that it cannot start from; what Reset finds out is
+		// then replaced by what the checkpoint says.
+		f.Fail(c.resetBlock(b, nil))
+	}
+	f.Binary(b.kernel, -1)
+}
+
+func (c *Runner[S]) write(w io.Writer) error {
+	if err := c.failure(); err != nil {
+		return fmt.Errorf("a chain has failed: %w", err)
+	}
+	if !c.ready {
+		if err := c.restart(); err != nil {
+			return err
+		}
+	}
+	if err := c.mend(); err != nil {
+		return err
+	}
+	if err := c.syncDraws(); err != nil { // a checkpoint must not know of more draws than the disk
+		return err
+	}
+	return c.frames().Write(w, nil)
+}
+
+func (c *Runner[S]) read(ctx context.Context, r io.Reader) error {
+	n := &Runner[S]{cfg: c.cfg, system: c.system, sites: c.sites, size: c.size}
+	f := c.frames()
+	f.Frame = func(f *wire.Fields, i int) {
+		if i == 0 { // the settings are the same: kernels are worth while
+			f.Fail(n.make(ctx))
+		}
+		if f.Reading() {
+			n.frame(f, i)
+		}
+	}
+	if err := f.Read(ctx, r, nil); err != nil {
+		return err
+	}
+	c.x, c.streams, c.info, c.blocks, c.warm = n.x, n.streams, n.info, n.blocks, n.warm
+	c.draws = nil
+	c.kept = c.drawsMade()
+	c.ready, c.err = true, nil
+	return nil
+}
+
+// Save writes a checkpoint. After Load, runs continue bit for bit as if they had not stopped.
+// Observers are not saved (see Trace.AppendBinary). Save needs memory for one more block of chains.
+func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
+
+// Load restores a checkpoint into chains built with the same model, method (settings included) and
+// Config; Seed, Init, Workers, Observe and Progress may differ. If another setting differs, the
+// error names the first such setting; see [Method] for how settings are compared. Load also refuses
+// states from which no chain could start, such as those outside the method's Within, and energies
+// that are not those of the model. It builds new kernels, which the end of ctx interrupts. It reads
+// no more of r than the checkpoint. On an error the chains are unchanged.
+func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
+
+// SaveFile saves a checkpoint in the file path in such a way that no failure loses both the new
+// checkpoint and the previous one. It writes path.tmp, syncs it and reads it back, renames an
+// existing path to path.old, and then renames path.tmp to path. It needs memory for one block of
+// chains.
+func (c *Runner[S]) SaveFile(path string) error { return c.life.SaveFile(path) }
+
+// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or damaged, it
+// restores the previous checkpoint, path.old; Len then returns the number of draws of the restored
+// one. It refuses a checkpoint with other settings.
+func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {
+	return c.life.LoadFile(ctx, path)
+}
+
+// openDraws opens the file of Config.DrawsFile for a Run.
+func (c *Runner[S]) openDraws() error {
+	if c.cfg.DrawsFile == "" {
+		return nil
+	}
+	if err := c.drawsTo(); err != nil {
+		return fmt.Errorf("%s: Config.DrawsFile: %s: %w", c.system.Name(), c.cfg.DrawsFile, err)
+	}
+	return nil
+}
+
+func (c *Runner[S]) drawsTo() error {
+	w := c.draws
+	if w == nil {
+		settings := c.settings()
+		settings.Add("Config.Seed", c.streams[0].seed)
+		head := drawfile.Head{Kind: drawfile.Tokens, Sites: c.sites, First: c.cfg.First, Count: c.cfg.Count, Block: c.size, Settings: settings}
+		if t, ok := any(c.system).(*tokens); ok {
+			head.Levels = t.levels
+		}
+		if _, ok := any(c.x).([]float32); ok {
+			head.Kind = drawfile.Reals
+		}
+		w = drawfile.NewWriter(c.cfg.DrawsFile, head)
+	}
+	if err := w.Open(); err != nil {
+		return err
+	}
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		made := (b.steps - c.cfg.Warmup) / c.cfg.Thin
+		if b.missed && w.Have(i) < made {
+			if err := w.Skip(i, made); err != nil {
+				return errors.Join(err, w.Close())
+			}
+		}
+		if b.missed = false; w.Have(i) < made {
+			_ = w.Close()
+			return fmt.Errorf("the file has %d draws of chain %d, which has made %d: want a checkpoint that is no newer than the file", w.Have(i), c.cfg.First+b.first, made)
+		}
+	}
+	c.draws = w
+	return nil
+}
+
+// closeDraws flushes the draws of a Run to disk and closes the file.
+func (c *Runner[S]) closeDraws() error {
+	if c.draws == nil {
+		return nil
+	}
+	return c.named(c.draws.Close())
+}
+
+// syncDraws flushes the draws of a Run so far to disk, during the Run.
+func (c *Runner[S]) syncDraws() error {
+	if c.draws == nil {
+		return nil
+	}
+	return c.named(c.draws.Sync())
+}
+
+// drawsFailed returns the error of writing a draw, if any.
+func (c *Runner[S]) drawsFailed() error {
+	if c.draws == nil {
+		return nil
+	}
+	return c.named(c.draws.Err())
+}
+
+func (c *Runner[S]) named(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: Config.DrawsFile: %w", c.system.Name(), err)
+	}
+	return err
+}
+
+// page returns the page on which the draws of a block are written, or nil if draws are not written.
+func (c *Runner[S]) page(b *block[S]) *drawfile.Page {
+	if c.draws == nil {
+		return nil
+	}
+	p, ok := c.pages.Get().(*drawfile.Page)
+	if !ok {
+		p = &drawfile.Page{}
+	}
+	p.Begin(b.first / c.size)
+	return p
+}
+
+// note writes a draw of a block on a page.
+func (c *Runner[S]) note(page *drawfile.Page, draw int, p place[S]) {
+	drawfile.States(c.draws, page, draw, p.x)
+	for i := range p.info {
+		in := &p.info[i]
+		page.Info(in.Energy, in.Accept, in.Moved, in.Invalid)
+	}
+	if page.Full() {
+		c.draws.Append(page)
+	}
+}
+
+// file puts a page into the file.
+func (c *Runner[S]) file(page *drawfile.Page) {
+	if page != nil {
+		c.draws.Append(page)
+		c.pages.Put(page)
+	}
+}
+
+// Blocks advance in rounds of a few steps, so that observers and progress see all chains at about
+// the same step. A round is sized to last about this long, which also bounds the work left to do
+// after the context ends.
+const (
+	roundTime = 16 * time.Millisecond
+	maxRound  = 1 << 15
+)
+
+// After the context has ended, blocks are brought to the same step if that
+// takes at most this many site updates, or this many checks of a kernel for a
+// stop: some tens of milliseconds. TestCancellationIsBounded.
+const (
+	levelWork  = 1 << 19
+	levelLooks = 16 // for states of up to levelWork/16 sites, fewer for larger ones and none beyond levelWork
+)
+
+// stepsAfter returns the number of steps after which every chain has made n more draws. If that
+// overflows an int, it returns math.MaxInt, which a run reaches only if its context does not end.
+func (c *Runner[S]) stepsAfter(n int) int {
+	most := (math.MaxInt - c.cfg.Warmup) / c.cfg.Thin
+	if kept := min(c.kept, most); n <= most-kept {
+		return c.cfg.Warmup + (kept+n)*c.cfg.Thin
+	}
+	return math.MaxInt
+}
+
+// advance brings all blocks to the given number of steps.
+func (c *Runner[S]) advance(ctx context.Context, target int) error {
+	if c.err != nil && ctx.Err() == nil && c.failed() {
+		return c.err
+	}
+	stop := func() bool { return poll.Err(ctx) != nil }
+	if !c.ready {
+		if err := c.prepare(stop); err != nil {
+			return err
+		}
+		if !c.ready {
+			c.err = ctx.Err()
+			return c.err
+		}
+	}
+	if err := c.mend(); err != nil {
+		return err
+	}
+	begin, _ := c.span()
+	round, unsure := 1, begin < c.cfg.Warmup || c.warming()
+	for at := begin; at < target || c.warming(); {
+		end := at + max(0, min(round, target-at))
+		start := time.Now()
+		if groups := c.groups(); groups != nil {
+			pool.Each(c.cfg.Workers, len(groups), func(i int) {
+				c.move(ctx, c.blocks[groups[i].first:groups[i].end], true, end, stop)
+			})
+		} else {
+			pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { c.move(ctx, c.blocks[i:i+1], false, end, stop) })
+		}
+		if ctx.Err() != nil {
+			c.level()
+		}
+		at, _ = c.span()
+		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
+		if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
+			return c.err
+		}
+		if end := at >= c.cfg.Warmup && !c.warming(); unsure && (end || round == 1) && ctx.Err() == nil {
+			if c.err = c.claims(ctx, at); c.err != nil {
+				return c.err
+			}
+			unsure = !end
+		}
+		if c.cfg.Progress != nil && target > begin {
+			c.cfg.Progress(at-begin, target-begin)
+		}
+		if c.err = ctx.Err(); c.err != nil && (at < target || c.warming()) {
+			return c.err
+		}
+		if c.err = c.life.Keep(); c.err != nil {
+			return c.err
+		}
+		switch took := time.Since(start); {
+		case took < roundTime/2:
+			round = min(2*round, maxRound)
+		case took > 2*roundTime:
+			round = max(round/2, 1)
+		}
+	}
+	c.err, c.warm = nil, 0
+	for i := range c.blocks {
+		c.blocks[i].warm = 0
+	}
+	return nil
+}
+
+// claims checks what the system claims about its target against energies, at the states of a few
+// chains. It runs at the end of the first and the last round of a warm-up.
+func (c *Runner[S]) claims(ctx context.Context, step int) (err error) {
+	s, ok := c.system.(claimant[S])
+	if !ok {
+		return nil
+	}
+	pool.Each(1, 1, func(int) { // which makes a panic an error with a stack
+		chains := min(claimed, c.cfg.Count)
+		for k := range claimed * claimed {
+			if poll.Err(ctx) != nil {
+				return
+			}
+			chain := k % chains * (c.cfg.Count - 1) / max(1, chains-1)
+			if why := s.claims(ctx, c.x[chain*c.sites:(chain+1)*c.sites], uint64(step*claimed*claimed+k)); why != nil {
+				err = fmt.Errorf("%s: %s: warm-up, chain %d, step %d: %w", c.system.Name(), c.system, c.cfg.First+chain, step, why)
+				return
+			}
+		}
+	})
+	return err
+}
+
+// claimed is the number of chains whose states claims checks, and the number of changes that it
+// checks for each.
+const claimed = 3
+
+// claimant is a system that can check the claims of its target against energies.
+type claimant[S energy.Site] interface {
+	claims(ctx context.Context, x []S, seed uint64) error
+}
+
+// warming reports whether some block has steps of the warm-up of Warm left.
+func (c *Runner[S]) warming() bool {
+	if c.warm == 0 {
+		return false
+	}
+	for i := range c.blocks {
+		if b := &c.blocks[i]; b.warm < c.warm {
+			return true
+		}
+	}
+	return false
+}
+
+// level brings blocks that are part of a round behind to the step of the others, if that is not
+// much work.
+func (c *Runner[S]) level() {
+	_, end := c.span()
+	work, looks := 0, int64(0)
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if !b.asks {
+			work += (end - b.steps) * b.chains * c.sites
+		}
+		if work > levelWork {
+			return
+		}
+	}
+	most := min(levelLooks, int64(levelWork/c.sites))
+	if most == 0 || c.warming() {
+		return
+	}
+	stop := func() bool { return atomic.AddInt64(&looks, 1) > most }
+	pool.Each(c.cfg.Workers, len(c.blocks), func(i int) { c.move(context.Background(), c.blocks[i:i+1], false, end, stop) })
+}
+
+// Run makes n draws per chain, Config.Thin steps apart, and calls the observer with each. The first
+// Run warms up before it draws.
+//
+// If the context ends, Run returns its error with every chain at the same step: the states are
+// valid and a later Run continues from there. If bringing the chains to the same step would take
+// more than some tens of milliseconds, they may stay up to one round of steps apart, and the later
+// Run first moves the chains that are behind. There is no limit on n: with math.MaxInt, Run draws
+// until the context ends.
+//
+// If a chain cannot continue, Run returns an error that names the chain and the step. The chains
+// then cannot run until Reset. A panic in the code of a model, method or observer panics in the
+// goroutine of Run, whatever Workers is. The panic value is then an error with the original value
+// and its stack; it wraps the value if that is an error. A later Run continues from the states as
+// they are. It is an error to call Run while another Run is under way.
+func (c *Runner[S]) Run(ctx context.Context, n int) error {
+	if err := c.life.Begin(ctx, "Run", n); err != nil {
+		return err
+	}
+	defer c.life.End()
+	defer c.closeDraws() // a panic leaves them open
+	if c.err = c.life.Hold("Run"); c.err != nil {
+		return c.err
+	}
+	if c.err = c.openDraws(); c.err == nil {
+		c.err = c.finish(ctx, c.advance(ctx, c.stepsAfter(n)))
+	}
+	return c.err
+}
+
+// finish saves a checkpoint file if the chains can continue, flushes draws to disk, and returns err
+// joined with the errors of both.
+func (c *Runner[S]) finish(ctx context.Context, err error) error {
+	if c.ready && !c.failed() {
+		err = c.life.Finish(ctx, err)
+	}
+	if file := c.closeDraws(); file != nil {
+		err = errors.Join(err, file)
+	}
+	return err
+}
+
+// Warm makes n steps of warm-up, in which kernels tune themselves anew. Call it after Retarget,
+// whose kernels are not tuned: only the first Run warms up by itself. Warm-up steps count neither
+// as steps nor as draws, observers do not see them, and Stats begins anew. If the context ends,
+// Warm returns its error, and the next Run, Draws or Load of a checkpoint finishes the warm-up
+// first. A call of Warm before then begins a new warm-up. Errors and panics are those of Run.
+func (c *Runner[S]) Warm(ctx context.Context, n int) error {
+	if err := c.life.Begin(ctx, "Warm", n); err != nil {
+		return err
+	}
+	defer c.life.End()
+	c.warm = n
+	for i := range c.blocks {
+		c.blocks[i].warm, c.blocks[i].stats = 0, Stats{}
+	}
+	at, _ := c.span()
+	return c.advance(ctx, at)
+}
+
+// Draws returns an iterator that makes n draws, as Run does, and yields the states of all chains
+// (chains × sites) after each draw. The slice is the runner's own: it is overwritten by the next
+// draw and must not be modified. On an error the loop ends early, and Err returns the error.
+func (c *Runner[S]) Draws(ctx context.Context, n int) iter.Seq[[]S] {
+	return func(yield func([]S) bool) {
+		if c.err = c.life.Begin(ctx, "Draws", n); c.err != nil {
+			return
+		}
+		c.life.End()
+		if c.err = c.life.Lock("Draws"); c.err != nil {
+			return
+		}
+		defer c.life.Unlock()
+		defer c.closeDraws() // a panic leaves them open
+		if c.err = c.openDraws(); c.err != nil {
+			return
+		}
+		for range n {
+			if c.draw(ctx) != nil || !yield(c.x) {
+				break
+			}
+		}
+		c.err = c.finish(ctx, c.err)
+	}
+}
+
+// draw is a Run of one draw without a checkpoint at its end.
+func (c *Runner[S]) draw(ctx context.Context) error {
+	if c.err = c.life.Begin(ctx, "Draws", 1); c.err != nil {
+		return c.err
+	}
+	defer c.life.End()
+	return c.advance(ctx, c.stepsAfter(1))
 }

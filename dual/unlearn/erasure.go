@@ -1,11 +1,16 @@
 package unlearn
 
 import (
+	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
 // Erasure implements reverse-KL unlearning for a masked diffusion (Khalafi, Ribeiro and
@@ -155,5 +160,337 @@ func (e *Erasure) rest() float64 {
 // forget drops what was measured.
 func (e *Erasure) forget() {
 	e.records = e.records[:0]
+	clear(e.slot)
+}
+
+// pathRecord is the path divergence of one sample so far.
+type pathRecord struct {
+	sample  int
+	alpha   float64   // at the last prediction
+	pending []float64 // Σ over masked sites of the divergences then
+	sum     []float64
+	path    tokenPath // if terminal
+}
+
+// settle adds what the step from r.alpha to the level alpha revealed.
+func (r *pathRecord) settle(alpha float64) {
+	reveal := (alpha - r.alpha) / (1 - r.alpha)
+	for i, k := range r.pending {
+		if k != 0 { // all is revealed where α = 1
+			r.sum[i] += float64(reveal * k)
+		}
+		r.pending[i] = 0
+	}
+}
+
+// tokenPath is the record of one sample whose tokens are revealed one by one: log
+// q(x) and log q_i(x) of the tokens so far, by the chain rule, and the sum of the
+// logarithms of the combined rows' totals. With p the product of experts
+// q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}, the sample was drawn with the probability
+// p(x)·Z/∏ totals, so the totals are its weight.
+type tokenPath struct {
+	x      []int32   // as last seen
+	rows   []float64 // sites × (1 + laws) × levels: log-probabilities then
+	totals []float64 // sites: log totals then
+	logp   []float64 // q, then the laws
+	weight float64
+}
+
+// reveal adds to the path the tokens that x has and the path has not.
+func (e *Erasure) reveal(r *tokenPath, x []int32) {
+	if r.x == nil {
+		return
+	}
+	laws := 1 + len(e.away)
+	for site, v := range x {
+		if r.x[site] != e.mask || v == e.mask {
+			continue
+		}
+		for i := range laws {
+			r.logp[i] += r.rows[(site*laws+i)*e.levels+int(v)]
+		}
+		r.weight += r.totals[site]
+	}
+	copy(r.x, x)
+}
+
+// follow notes the rows of a masked site: log-weights base of q, as they came,
+// those of the laws in e.tables from at on, and the total of their combination,
+// which is Σ_k exp(log q(k)/(1−s) − …) for normalised rows.
+func (e *Erasure) follow(r *tokenPath, site, at int, base []float32, rest float64) {
+	laws := 1 + len(e.away)
+	rows := r.rows[site*laws*e.levels : (site+1)*laws*e.levels]
+	for i := range laws {
+		from := base
+		if i > 0 {
+			from = e.tables[i-1][at : at+e.levels]
+		}
+		row := rows[i*e.levels : (i+1)*e.levels]
+		for k, v := range from {
+			row[k] = float64(v)
+		}
+		row[e.mask] = math.Inf(-1)
+		copy(e.q, row)
+		logZ := tilt.Normalize(e.q)
+		for k := range row {
+			row[k] -= logZ
+		}
+	}
+	for k := range e.q {
+		e.q[k] = math.Inf(-1)
+		if v := rows[k]; !math.IsInf(v, -1) {
+			for i, l := range e.lambda {
+				if l > 0 {
+					v -= float64(l * rows[(i+1)*e.levels+k])
+				}
+			}
+			e.q[k] = v / rest
+		}
+	}
+	r.totals[site] = tilt.Normalize(e.q)
+}
+
+// terminals stores b_i − log p_λ(x)/q_i(x) of a record in g.
+func (e *Erasure) terminals(g []float64, r *tokenPath) {
+	rest := e.rest()
+	logp := r.logp[0]
+	for i, l := range e.lambda {
+		if l > 0 {
+			logp -= float64(l * r.logp[1+i])
+		}
+	}
+	logp = logp/rest - e.logZ
+	for i, b := range e.bound {
+		g[i] = b - (logp - r.logp[1+i])
+	}
+}
+
+// Denoise implements energy.Denoiser. It returns an error if a distribution to move away
+// from has no weight where q has some, or if tokens are not revealed in the way of the path
+// that e measures.
+func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+	if err := e.follows(q.Reveals); err != nil {
+		return err
+	}
+	if e.terminal && slices.Contains(q.Clean, true) {
+		return fmt.Errorf("unlearn: Erasure: tokens are given, want none after Terminal: it measures all that was drawn")
+	}
+	if err := e.base.Denoise(ctx, v, q); err != nil {
+		return err
+	}
+	for i, a := range e.away {
+		e.tables[i] = slices.Grow(e.tables[i][:0], len(v))[:len(v)]
+		if err := a.Denoise(ctx, e.tables[i], q); err != nil {
+			return err
+		}
+	}
+	if q.Sample == nil && len(q.Time) > 0 {
+		return fmt.Errorf("unlearn: Erasure: Noised.Sample = nil, want the number of every state: what was erased is counted by sample")
+	}
+	for s, sample := range q.Sample {
+		r := e.record(sample, q.Alpha[s])
+		if e.terminal {
+			e.reveal(&r.path, q.X[s*e.sites:(s+1)*e.sites])
+			copy(r.path.x, q.X[s*e.sites:(s+1)*e.sites])
+		}
+		masked := 0
+		for site := range e.sites {
+			if q.X[s*e.sites+site] == e.mask {
+				masked++
+			}
+		}
+		for site := range e.sites {
+			if q.X[s*e.sites+site] != e.mask {
+				continue
+			}
+			at := (s*e.sites + site) * e.levels
+			if e.terminal {
+				e.follow(&r.path, site, at, v[at:at+e.levels], e.rest())
+			}
+			if err := e.combine(v[at:at+e.levels], at, r, masked, q.Reveals); err != nil {
+				return fmt.Errorf("unlearn: Erasure: sample %d, site %d: %w", sample, site, err)
+			}
+		}
+	}
+	return nil
+}
+
+// follows returns an error unless e measures the path of samples whose tokens are so
+// revealed.
+func (e *Erasure) follows(r energy.Reveals) error {
+	switch {
+	case r != energy.RevealsOne && e.terminal:
+		return fmt.Errorf("unlearn: Erasure: Noised.Reveals = %d, want RevealsOne after Terminal: sample by diffusion.Masked{FirstHitting: true}, without a projector, guidance or particles", r)
+	case r != energy.RevealsOne && r != energy.RevealsEach:
+		return fmt.Errorf("unlearn: Erasure: Noised.Reveals = %d, want RevealsOne or RevealsEach: sample by diffusion.Masked, without a projector, guidance or particles", r)
+	}
+	return nil
+}
+
+// record brings the record of a sample up to the step that led to alpha.
+func (e *Erasure) record(sample int, alpha float64) *pathRecord {
+	k, known := e.slot[sample]
+	if !known {
+		k = len(e.records)
+		e.slot[sample] = k
+		n := len(e.away)
+		e.records = append(e.records, pathRecord{sample: sample, pending: make([]float64, n), sum: make([]float64, n)})
+		if e.terminal {
+			e.records[k].path = tokenPath{
+				x: slices.Repeat([]int32{e.mask}, e.sites), rows: make([]float64, e.sites*(1+n)*e.levels),
+				totals: make([]float64, e.sites), logp: make([]float64, 1+n),
+			}
+		}
+	}
+	r := &e.records[k]
+	if known {
+		r.settle(alpha)
+	}
+	r.alpha = alpha
+	return r
+}
+
+// combine replaces a row of log-weights of q by those of p_λ and records its
+// divergences.
+func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how energy.Reveals) error {
+	c := e.rest()
+	for k, w := range row {
+		if int32(k) == e.mask || math.IsInf(float64(w), -1) {
+			e.p[k] = math.Inf(-1)
+			continue
+		}
+		sum := float64(w)
+		for i, l := range e.lambda {
+			a := float64(e.tables[i][at+k])
+			if math.IsInf(a, -1) {
+				return fmt.Errorf("distribution %d gives level %d no weight where q gives %v", i, k, w)
+			}
+			sum -= float64(l * a)
+		}
+		e.p[k] = sum / c
+		row[k] = float32(e.p[k])
+	}
+	top := slices.Max(e.p)
+	if !check.Finite(top) {
+		return fmt.Errorf("q gives every level weight zero")
+	}
+	tilt.Normalize(e.p)
+	for i := range e.away {
+		for k := range e.q {
+			e.q[k] = float64(e.tables[i][at+k])
+		}
+		e.q[e.mask] = math.Inf(-1)
+		tilt.Normalize(e.q)
+		if k := KL(e.p, e.q); how == energy.RevealsOne {
+			r.sum[i] += k / float64(masked)
+		} else {
+			r.pending[i] += k
+		}
+	}
+	return nil
+}
+
+// Violation stores b_i − path divergence or, after [Erasure.Terminal], b_i − log
+// p_λ(x)/q_i(x), for the most recent samples, as many as x has states, in the order in
+// which they were begun. It panics if fewer samples have been drawn since SetLambda, or if
+// the lengths do not match.
+func (e *Erasure) Violation(g []float64, x []int32) {
+	n, states := len(e.lambda), len(x)/e.sites
+	check.Len("unlearn", "g", len(g), states*n)
+	if len(e.records) < states {
+		panic(fmt.Sprintf("unlearn: Erasure: %d samples since SetLambda, want ≥ %d", len(e.records), states))
+	}
+	for s := range e.records[len(e.records)-states:] {
+		r := &e.records[len(e.records)-states+s]
+		if e.terminal {
+			e.terminals(g[s*n:(s+1)*n], &r.path)
+			continue
+		}
+		r.settle(1) // every run ends at α = 1
+		for i, b := range e.bound {
+			g[s*n+i] = b - r.sum[i]
+		}
+	}
+}
+
+// Terminal makes e measure the final samples instead of their paths. The returned function
+// fills x with draws from
+//
+//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},
+//
+// the optimum that the site-wise combination of predictions misses. The function calls
+// sample for particles times as many states, with one token revealed at a time
+// (diffusion.Masked{FirstHitting: true}), weights every state by the error of the
+// combination along its path, and resamples by these weights. Resampling is systematic, so
+// a state may occur twice. With exact denoisers the result is exact in the limit of many
+// particles; the error is O(1/(states·particles)).
+//
+// From then on [Erasure.Violation] is b_i − log p_λ(x)/q_i(x), whose mean is the dual
+// gradient b_i − KL(p_λ‖q_i) and certifies the bound in the right direction, and
+// [Erasure.Beta] is 1 − s, so [dual.Auto] can find λ:
+//
+//	p, err := dual.NewResampler(sites, 256, e.Terminal(d.Sample, 4, src))
+//	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})
+//
+// It keeps sites·levels·(1 + distributions) numbers per particle. The function returns the
+// errors of sample, among them one if tokens are revealed in another way, and an error if
+// particles is less than 1, if tokens were given (Config.Clamp), or if all weights are
+// zero.
+func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, particles int, src rand.Source) func(ctx context.Context, x []int32) error {
+	e.terminal = true
+	return func(ctx context.Context, x []int32) error {
+		if particles < 1 {
+			return fmt.Errorf("unlearn: Terminal: particles = %d, want ≥ 1", particles)
+		}
+		e.forget()
+		all := make([]int32, len(x)*particles)
+		if err := sample(ctx, all); err != nil {
+			return err
+		}
+		n := len(all) / e.sites
+		if len(e.records) != n {
+			return fmt.Errorf("unlearn: Terminal: %d samples measured, want %d", len(e.records), n)
+		}
+		w := make([]float64, n)
+		for s := range n {
+			r := &e.records[s].path
+			e.reveal(r, all[s*e.sites:(s+1)*e.sites])
+			w[s] = r.weight
+		}
+		if !check.Finite(slices.Max(w)) {
+			return fmt.Errorf("unlearn: Terminal: largest log-weight of %d particles = %v, want a finite number", n, slices.Max(w))
+		}
+		e.logZ = tilt.Normalize(w) - simd.Log(float64(n))
+		squares := 0.0
+		for _, v := range w {
+			squares += float64(v * v)
+		}
+		e.effective = 1 / squares
+		e.choose(x, all, w, src)
+		return nil
+	}
+}
+
+// Effective returns the effective number of particles (Σw)²/Σw² in the last draw of
+// [Erasure.Terminal], or 0 before the first. Below about a hundred, the figures of that
+// draw mean little.
+func (e *Erasure) Effective() float64 { return e.effective }
+
+// choose fills x with states of all, by their weights, and keeps their records.
+func (e *Erasure) choose(x, all []int32, w []float64, src rand.Source) {
+	n := len(x) / e.sites
+	u := float64(rand.New(src).Float64()) // rounded: a compiler may fuse its last product
+	chosen := make([]pathRecord, n)
+	k, sum := 0, w[0]
+	for s := range n {
+		at := (float64(s) + u) / float64(n)
+		for sum < at && k+1 < len(w) {
+			k++
+			sum += w[k]
+		}
+		copy(x[s*e.sites:(s+1)*e.sites], all[k*e.sites:(k+1)*e.sites])
+		chosen[s] = e.records[k]
+	}
+	e.records = chosen
 	clear(e.slot)
 }

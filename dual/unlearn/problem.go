@@ -1,11 +1,17 @@
 package unlearn
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/concave"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
@@ -313,4 +319,849 @@ func (f Formulation) String() string {
 		return fmt.Sprintf("Formulation(%d)", int(f))
 	}
 	return formulations[f]
+}
+
+// Ascend makes n steps of a rule (nil means [dual.Auto]) with the exact gradient and
+// curvature of a formulation's dual, from the given multipliers (nil means zeros), and
+// returns the multipliers after each step, n × len(b). It approaches the optimum of Solve
+// by the updates that a sampler would make. most ≥ 0 bounds every multiplier; +Inf means no
+// bound. For ReverseKL it must keep Σλ below 1, and +Inf means 0.99.
+//
+// It returns the errors of [Problem.Law] during the ascent, of the rule, and of the
+// context. Bounds are as in [Problem.Solve].
+func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, most float64, n int) ([]float64, error) {
+	if err := u.check(f); err != nil {
+		return nil, err
+	}
+	m := len(u.away)
+	if start == nil {
+		start = make([]float64, m)
+	}
+	if len(b) != m || len(start) != m {
+		return nil, fmt.Errorf("unlearn: Ascend: len(b) = %d and len(start) = %d, want %d", len(b), len(start), m)
+	}
+	if rule == nil {
+		rule = dual.Auto{}
+	}
+	updater, err := rule.Bind(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if !(most >= 0) {
+		return nil, fmt.Errorf("unlearn: Ascend: most = %v, want ≥ 0", most)
+	}
+	if f == ReverseKL && math.IsInf(most, 1) {
+		most = reverseMax
+	}
+	d := u.dual(f, b)
+	lambda := append([]float64(nil), u.scaled(f, start, true)...)
+	batch := dual.Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: most}
+	path := make([]float64, 0, n*m)
+	for batch.Step = range n {
+		if err := poll.Err(ctx); err != nil {
+			return path, err
+		}
+		if v := d(lambda, batch.Mean, batch.Cov); !check.Finite(v) {
+			return path, fmt.Errorf("unlearn: Ascend: step %d: %v has no distribution at λ = %v", batch.Step, f, lambda)
+		}
+		if err := updater.Update(lambda, &batch); err != nil {
+			return path, err
+		}
+		path = append(path, u.scaled(f, lambda, false)...)
+	}
+	return path, nil
+}
+
+// reverseMax keeps one multiplier of a product of experts from s = 1, where its
+// distribution freezes.
+const reverseMax = 0.99
+
+// CriticalError means that no multipliers were found for the bounds of a ReverseKL or
+// ForwardKL problem.
+//
+// The dual of ReverseKL may have no maximum: multipliers reach s = 1 while a constraint is
+// still violated. On a finite space, KL(p_λ‖q_i) cannot exceed a critical bound, which for
+// one distribution is
+//
+//	b_crit = −log q_u(M),  M = {x : q(x)/q_u(x) is largest}.
+//
+// (Strong duality needs distributions without atoms.) [Problem.Global] finds the
+// optimum of small problems; [DiscreteSafe] is the formulation without a gap.
+//
+// KL(q_i‖p_λ) of ForwardKL has no such limit, but grows only with the logarithm of the
+// distance from λ to the edge q − Σλ_i q_i = 0, so beyond some bound no float64 is close
+// enough to the edge. Blur proves this: at Lambda, changing λ by 2⁻⁵³ changes a divergence
+// by 10⁻⁸ nats or more, so float64 numbers cannot represent a solution.
+type CriticalError struct {
+	Formulation Formulation // ReverseKL or ForwardKL
+	Bound       []float64   // b
+	Critical    float64     // b_crit of ReverseKL for one distribution, 0 otherwise
+	Supremum    float64     // of the dual function, not attained; ForwardKL: largest value found
+	Lambda      []float64   // where the dual approaches it
+	Value       []float64   // KL(q_i‖p_λ) there, for ForwardKL
+	Blur        []float64   // by how much a rounding of λ moves each Value, for ForwardKL: one is more than a solution may be off
+}
+
+func (e *CriticalError) Error() string {
+	if e.Formulation == ForwardKL {
+		return fmt.Sprintf("unlearn: forward-kl: bounds %v need λ nearer to the edge q − Σλ_i q_i = 0 than float64 gets: at λ = %v the divergences are %v, and a rounding of λ moves them by %.2g", e.Bound, e.Lambda, e.Value, e.Blur)
+	}
+	if e.Critical > 0 {
+		return fmt.Sprintf("unlearn: reverse-kl: bound = %v, want < b_crit = %v: the dual supremum %v is not attained", e.Bound[0], e.Critical, e.Supremum)
+	}
+	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained", e.Bound, e.Supremum)
+}
+
+// Critical returns b_crit of [CriticalError] for the first distribution, or 0 if that
+// distribution has probability 0 where q does not; then no bound is too large.
+func (u *Problem) Critical() float64 {
+	best, mass := math.Inf(-1), 0.0
+	for k, q := range u.q {
+		if q == 0 {
+			continue
+		}
+		a := u.away[0][k]
+		switch r := simd.Log(q / a); {
+		case math.IsInf(r, 1):
+			return 0
+		case math.Abs(r-best) <= ratioRounding:
+			mass += a
+		case r > best:
+			best, mass = r, a
+		}
+	}
+	return -simd.Log(mass)
+}
+
+// ratioRounding is the difference of log-ratios below which two states count as
+// equally far: a few roundings of numbers of the order of 1.
+const ratioRounding = 1e-13
+
+// farthest returns the largest log(q/q_u).
+func (u *Problem) farthest() float64 {
+	best := math.Inf(-1)
+	for k, q := range u.q {
+		if q > 0 {
+			best = max(best, simd.Log(q/u.away[0][k]))
+		}
+	}
+	return best
+}
+
+// bounds writes a formulation with bounds on means as inequalities g ≤ 0 of the
+// states with probability, whose energies are f0 = −log q.
+func (u *Problem) bounds(f Formulation, b []float64) (f0, g []float64) {
+	for k, q := range u.q {
+		if q == 0 {
+			continue
+		}
+		f0 = append(f0, -simd.Log(q))
+		for i, v := range b {
+			if f == DiscreteSafe {
+				g = append(g, v+u.statistic(f, i, k))
+			} else {
+				g = append(g, u.statistic(f, i, k)-v)
+			}
+		}
+	}
+	return f0, g
+}
+
+// dual returns the dual function of a formulation, with its gradient and
+// curvature; see the two below for the formulas.
+func (u *Problem) dual(f Formulation, b []float64) concave.Func {
+	switch f {
+	case ReverseKL:
+		return u.reverseDual(b)
+	case ForwardKL:
+		return u.forwardDual(b)
+	}
+	f0, g := u.bounds(f, b)
+	m := len(b)
+	list := tilt.New(1, m, nil)
+	for k, e := range f0 {
+		list.Append(e, g[k*m:(k+1)*m])
+	}
+	return list.Value
+}
+
+// reverseDual is D(λ) = λᵀb − (1−s) log Z_λ with the gradient b_i − KL(p_λ‖q_i)
+// and the curvature Cov(log p_λ/q_i, log p_λ/q_j)/(1−s).
+func (u *Problem) reverseDual(b []float64) concave.Func {
+	n := len(b)
+	l := make([]float64, n)
+	return func(lambda, grad, curv []float64) float64 {
+		p, err := u.law(ReverseKL, lambda)
+		if err != nil {
+			return math.Inf(-1) // s ≥ 1
+		}
+		c, value := 1.0, 0.0
+		for i, v := range lambda {
+			c -= v
+			grad[i] = b[i] - KL(p, u.away[i])
+			value += float64(v * grad[i])
+		}
+		// D is the Lagrangian at its minimum p_λ.
+		value += KL(p, u.q)
+		clear(curv)
+		for k, v := range p {
+			if v == 0 {
+				continue
+			}
+			for i, a := range u.away {
+				l[i] = simd.Log(v/a[k]) - (b[i] - grad[i])
+			}
+			for i := range n {
+				for j := range n {
+					curv[i*n+j] += float64(v*l[i]*l[j]) / c
+				}
+			}
+		}
+		return value
+	}
+}
+
+// reverseLines is the dual of ReverseKL along lines of μ = λ/(1−s) ≥ 0, which has no bound
+// s < 1: p_μ ∝ q·exp(Σμ_i l_i), l_i = log(q/q_i), is an exponential family, and lines of μ
+// are lines of λ, on which D is concave. Its gradient and curvature are those of D over
+// 1−s: h − λᵀh with h_i = b_i − KL(p‖q_i), and Cov(l).
+func (u *Problem) reverseLines(b []float64) concave.Func {
+	n := len(b)
+	l := make([]float64, n)
+	return func(mu, grad, curv []float64) float64 {
+		lambda := fromNatural(mu)
+		if lambda == nil {
+			return math.Inf(-1)
+		}
+		p, mean := u.natural(mu)
+		along, value := 0.0, KL(p, u.q)
+		for i, v := range lambda {
+			grad[i] = b[i] - KL(p, u.away[i])
+			along += float64(v * grad[i])
+		}
+		for i := range grad {
+			grad[i] -= along
+		}
+		clear(curv)
+		for k, v := range p {
+			if v == 0 {
+				continue
+			}
+			for i, a := range u.away {
+				l[i] = simd.Log(u.q[k]/a[k]) - mean[i]
+			}
+			for i := range n {
+				for j := range n {
+					curv[i*n+j] += float64(v * l[i] * l[j])
+				}
+			}
+		}
+		return value + along
+	}
+}
+
+// natural returns p_μ and the means of log(q/q_i) under it.
+func (u *Problem) natural(mu []float64) (p, mean []float64) {
+	p, mean = make([]float64, len(u.q)), make([]float64, len(mu))
+	for k, q := range u.q {
+		if p[k] = simd.Log(q); q == 0 {
+			continue
+		}
+		for i, a := range u.away {
+			p[k] += float64(mu[i] * simd.Log(q/a[k]))
+		}
+	}
+	tilt.Normalize(p)
+	for k, v := range p {
+		if v > 0 {
+			for i, a := range u.away {
+				mean[i] += float64(v * simd.Log(u.q[k]/a[k]))
+			}
+		}
+	}
+	return p, mean
+}
+
+// mostNatural bounds Σμ = s/(1−s): beyond it λ, which has 16 digits of s, no longer tells
+// distributions apart.
+const mostNatural = 1e7
+
+// fromNatural returns λ = μ/(1+Σμ), nil beyond mostNatural.
+func fromNatural(mu []float64) []float64 {
+	sum := 1.0
+	for _, v := range mu {
+		sum += v
+	}
+	if !(sum <= (1+mostNatural)*(1+0x1p-40)) { // that of slice is off by rounding
+		return nil
+	}
+	lambda := make([]float64, len(mu))
+	for i, v := range mu {
+		lambda[i] = v / sum
+	}
+	return lambda
+}
+
+// forwardDual is D(λ) = KL(q‖p_λ) + Σλ_i(b_i − KL(q_i‖p_λ)) with the gradient
+// b_i − KL(q_i‖p_λ) and the curvature Σ_x q_i q_j/(q − Σλq) − 1/(1−s).
+func (u *Problem) forwardDual(b []float64) concave.Func {
+	n := len(b)
+	return func(lambda, grad, curv []float64) float64 {
+		p, err := u.law(ForwardKL, lambda)
+		if err != nil {
+			return math.Inf(-1)
+		}
+		c, value := 1.0, KL(u.q, p)
+		for i, v := range lambda {
+			c -= v
+			grad[i] = b[i] - KL(u.away[i], p)
+			value += float64(v * grad[i])
+		}
+		if math.IsInf(value, 0) || math.IsNaN(value) {
+			return math.Inf(-1) // the edge of the domain
+		}
+		for i := range n {
+			for j := range n {
+				curv[i*n+j] = -1 / c
+				for k, v := range p {
+					if v > 0 {
+						curv[i*n+j] += u.away[i][k] * u.away[j][k] / (v * c)
+					}
+				}
+			}
+		}
+		return value
+	}
+}
+
+// maxFaces is the largest number of states with probability that Global takes:
+// it looks at every set of them.
+const maxFaces = 20
+
+// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. It
+// also works beyond b_crit, where no multiplier yields the optimum: the optimum then lies
+// on a face of the simplex, that is, among the distributions on a subset of the states.
+// Cost and Value are as for [ReverseKL]; Lambda is nil.
+//
+// The set {KL(p‖q_1) ≥ b} is not convex, so every face is searched. Within a face, a
+// stationary point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to the face. It is a minimum
+// only if λ < 1, or on an edge, where the bound alone leaves finitely many points. The
+// search takes time 2^n for n states of positive q, at most 20.
+//
+// It returns an error if there is more than one distribution to move away from, more than
+// 20 states, or a bound that no distribution satisfies (the largest KL is at the least
+// likely state of q_1).
+func (u *Problem) Global(b float64) (*Solution, error) {
+	if err := u.check(ReverseKL); err != nil {
+		return nil, err
+	}
+	if len(u.away) != 1 {
+		return nil, fmt.Errorf("unlearn: Global: %d distributions, want 1", len(u.away))
+	}
+	var support []int
+	most := 0.0
+	for k, q := range u.q {
+		if q > 0 {
+			support = append(support, k)
+			most = max(most, -simd.Log(u.away[0][k]))
+		}
+	}
+	if n := len(support); n > maxFaces {
+		return nil, fmt.Errorf("unlearn: Global: %d states with probability, want ≤ %d", n, maxFaces)
+	}
+	if !(b <= most) {
+		return nil, fmt.Errorf("unlearn: Global: b = %v, want ≤ %v, the largest KL(p‖q_1) of a distribution on the support of q", b, most)
+	}
+	best := &Solution{Cost: math.Inf(1)}
+	try := func(p []float64) {
+		if cost := KL(p, u.q); cost < best.Cost {
+			best = &Solution{P: p, Cost: cost, Value: []float64{KL(p, u.away[0])}}
+		}
+	}
+	for set := uint(1); set < 1<<len(support); set++ {
+		face := make([]int, 0, bits.OnesCount(set))
+		for k, state := range support {
+			if set&(1<<k) != 0 {
+				face = append(face, state)
+			}
+		}
+		u.tilts(face, b, try)
+		if len(face) == 2 {
+			u.edge(face, b, try)
+		}
+	}
+	return best, nil
+}
+
+// tilts tries the distributions ∝ q·(q/q_1)^t on a face, t ≥ 0, whose KL(p‖q_1)
+// grows with t: t = 0 if that is enough, else the one that meets the bound.
+func (u *Problem) tilts(face []int, b float64, try func([]float64)) {
+	tilted := func(t float64) []float64 {
+		w := make([]float64, len(face))
+		for i, k := range face {
+			w[i] = simd.Log(u.q[k]) + float64(t*simd.Log(u.q[k]/u.away[0][k]))
+		}
+		tilt.Normalize(w)
+		p := make([]float64, len(u.q))
+		for i, k := range face {
+			p[k] = w[i]
+		}
+		return p
+	}
+	enough := func(t float64) bool { return KL(tilted(t), u.away[0]) >= b }
+	if enough(0) {
+		try(tilted(0))
+		return
+	}
+	hi := 1.0
+	for !enough(hi) {
+		if hi *= 2; hi > 1<<40 { // the distribution has frozen: beyond this face's b_crit
+			return
+		}
+	}
+	try(tilted(bisect(0, hi, enough)))
+}
+
+// edge tries the distributions on two states that meet the bound, one on either
+// side of q_1's own.
+func (u *Problem) edge(face []int, b float64, try func([]float64)) {
+	i, j := face[0], face[1]
+	mixed := func(a float64) []float64 {
+		p := make([]float64, len(u.q))
+		p[i], p[j] = a, 1-a
+		return p
+	}
+	enough := func(a float64) bool { return KL(mixed(a), u.away[0]) >= b }
+	center := u.away[0][i] / (u.away[0][i] + u.away[0][j])
+	if enough(0) {
+		try(mixed(bisect(center, 0, enough)))
+	}
+	if enough(1) {
+		try(mixed(bisect(center, 1, enough)))
+	}
+}
+
+// bisect returns the point nearest to no, on the way from no to yes, where ok
+// becomes true.
+func bisect(no, yes float64, ok func(float64) bool) float64 {
+	if ok(no) {
+		return no
+	}
+	for {
+		mid := no + float64((yes-no)/2)
+		if mid == no || mid == yes {
+			return yes
+		}
+		if ok(mid) {
+			yes = mid
+		} else {
+			no = mid
+		}
+	}
+}
+
+// Solution is the optimum of an unlearning problem.
+type Solution struct {
+	P      []float64 // p_λ*
+	Lambda []float64
+
+	// Cost is the objective: KL(q‖p) for ForwardKL, and KL(p‖q) otherwise.
+	Cost float64
+
+	// Value holds the bounded quantities: KL(p‖q_i), KL(q_i‖p), E_p[q_i], E_p[r_i] or
+	// E_p[log q/q_i].
+	Value []float64
+}
+
+// Solve returns the optimum under the bounds b, exact up to rounding. There is one bound
+// per distribution, ε_i for the likelihood forms and b_i for the others.
+//
+// It returns an error if the formulation does not suit the distributions, if the number of
+// bounds is wrong, or if a bound is not finite. The error is a [*CriticalError] if
+// ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if those of ForwardKL
+// would be so close to the edge that rounding of λ blurs the divergences. It is a
+// [*dual.DivergedError] if bounds on means are satisfied by no distribution, or only by
+// distributions without full support; a [*dual.UndecidedError] if the problem is neither
+// solved nor proven to have no solution; or a [*TailError].
+func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solution, error) {
+	if err := u.check(f); err != nil {
+		return nil, err
+	}
+	if len(b) != len(u.away) {
+		return nil, fmt.Errorf("unlearn: Solve: %v: len(b) = %d, want %d", f, len(b), len(u.away))
+	}
+	for i, v := range b {
+		if !check.Finite(v) {
+			return nil, fmt.Errorf("unlearn: Solve: %v: b[%d] = %v, want a finite number", f, i, v)
+		}
+	}
+	for i, k := range u.tails {
+		if f == ForwardKL && k > mostShape {
+			return nil, &TailError{f, i, k}
+		}
+	}
+	lambda, err := u.multipliers(ctx, f, b)
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range u.tails {
+		// With λ_i > 0 p_λ cuts the tail off; without, the mean is that of the sample.
+		if lambda[i] == 0 && k > mostShape {
+			return nil, &TailError{f, i, k}
+		}
+	}
+	s, err := u.at(f, lambda)
+	if err == nil {
+		s.Lambda = u.scaled(f, lambda, false)
+	}
+	return s, err
+}
+
+func (u *Problem) multipliers(ctx context.Context, f Formulation, b []float64) ([]float64, error) {
+	if f != ReverseKL && f != ForwardKL {
+		f0, g := u.bounds(f, b)
+		s, err := dual.SolveStates(ctx, f0, g, 1, nil)
+		if err != nil {
+			return nil, err
+		}
+		return s.Lambda, nil
+	}
+	if f == ReverseKL {
+		return u.reverse(ctx, b)
+	}
+	return u.forward(ctx, b)
+}
+
+// settled is the difference from a bound, in its own unit, that rounding may leave at a
+// solution.
+const settled = 1e-9
+
+// nats is the same relative to a bound, or one nat.
+const nats = 1e-7
+
+// reverse returns the multipliers of ReverseKL.
+func (u *Problem) reverse(ctx context.Context, b []float64) ([]float64, error) {
+	if c := u.Critical(); len(b) == 1 && c > 0 && b[0] >= c {
+		// D(λ) = λb − (1−λ) log Z → b − max log(q/q_u).
+		return nil, &CriticalError{Bound: b, Critical: c, Supremum: b[0] - u.farthest(), Lambda: []float64{1}}
+	}
+	top, err := concave.Maximize(ctx, u.reverseLines(b), make([]float64, len(b)), concave.Unit{Value: 1}, nil)
+	if err != nil {
+		return nil, err
+	}
+	lambda := fromNatural(top.Lambda)
+	violation, deviation := u.reverseViolation(lambda, b)
+	if concave.Within(lambda, violation, deviation, settled) {
+		return lambda, nil
+	}
+	// The best of the multipliers with Σλ = 1 − 10⁻⁷.
+	far, err := u.slice(ctx, b, top.Last)
+	if err != nil {
+		return nil, err
+	}
+	// D(λ') ≤ KL(p‖q) + Σλ'_i h_i ≤ KL(p‖q) + s'·max h for every λ' and any p, and at the
+	// optimum D(λ') ≥ D(λ) = KL(p‖q) + λᵀh: that needs s' ≥ λᵀh/max h.
+	h, _ := u.reverseViolation(far, b)
+	value, most := 0.0, 0.0
+	for i, v := range h {
+		value += float64(far[i] * v)
+		most = max(most, v)
+	}
+	if most > sure && value >= most*(1-edge) {
+		p, err := u.Law(ReverseKL, far)
+		if err != nil {
+			return nil, err
+		}
+		return nil, &CriticalError{Bound: b, Supremum: KL(p, u.q) + most, Lambda: far}
+	}
+	return nil, &dual.UndecidedError{Lambda: lambda, Violation: violation, Deviation: deviation}
+}
+
+// edge is how near to s = 1 the multipliers of a solution would have to be where there is
+// proven to be none.
+const edge = 1e-5
+
+// sure is the least violation at the edge that rounding there does not explain.
+const sure = 0.005
+
+// slice returns the multipliers at which D is largest among those with Σμ = mostNatural,
+// from a start elsewhere.
+func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, error) {
+	n, lead, sum := len(b), 0, 0.0
+	for i, v := range start {
+		sum += v
+		if v > start[lead] {
+			lead = i
+		}
+	}
+	mu, full, square := make([]float64, n), make([]float64, n), make([]float64, n*n)
+	complete := func(others []float64) bool {
+		mu[lead] = mostNatural
+		for i, at := 0, 0; i < n; i++ {
+			if i != lead {
+				mu[i] = others[at]
+				mu[lead] -= mu[i]
+				at++
+			}
+		}
+		return mu[lead] >= 0
+	}
+	d := u.reverseLines(b)
+	f := func(others, grad, curv []float64) float64 {
+		if !complete(others) {
+			return math.Inf(-1)
+		}
+		v := d(mu, full, square)
+		for i, x := 0, 0; i < n; i++ {
+			if i == lead {
+				continue
+			}
+			grad[x] = full[i] - full[lead]
+			for j, y := 0, 0; j < n; j++ {
+				if j != lead {
+					curv[x*(n-1)+y] = square[i*n+j] - square[i*n+lead] - square[lead*n+j] + square[lead*n+lead]
+					y++
+				}
+			}
+			x++
+		}
+		return v
+	}
+	from := make([]float64, 0, n)
+	for i, v := range start {
+		if i != lead && sum > 0 {
+			from = append(from, v/sum*mostNatural)
+		}
+	}
+	if len(from) == n-1 && n > 1 {
+		top, err := concave.Maximize(ctx, f, from, concave.Unit{Value: 1}, nil)
+		if err != nil {
+			return nil, err
+		}
+		from = top.Lambda
+	}
+	complete(append(from, make([]float64, n)...))
+	return fromNatural(mu), nil
+}
+
+// reverseViolation returns b_i − KL(p‖q_i) and the standard deviations of log(p/q_i).
+func (u *Problem) reverseViolation(lambda, b []float64) (violation, deviation []float64) {
+	n := len(b)
+	violation, deviation = make([]float64, n), make([]float64, n)
+	curv := make([]float64, n*n)
+	u.reverseDual(b)(lambda, violation, curv)
+	c := 1.0
+	for _, v := range lambda {
+		c -= v
+	}
+	for i := range n {
+		deviation[i] = math.Sqrt(max(0, curv[i*n+i]*c)) // of roundings, where q_i is q
+	}
+	return violation, deviation
+}
+
+// forward returns the multipliers of ForwardKL.
+func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
+	n := len(b)
+	d := u.dual(ForwardKL, b)
+	top, err := concave.Maximize(ctx, d, make([]float64, n), concave.Unit{Value: 1, Slope: nats / settled}, nil)
+	if err != nil {
+		return nil, err
+	}
+	grad, curv := make([]float64, n), make([]float64, n*n)
+	d(top.Lambda, grad, curv)
+	// In standard deviations of q_i/p, but near the edge, where these grow without bound,
+	// in nats.
+	unit, c := make([]float64, n), 1.0
+	for _, v := range top.Lambda {
+		c -= v
+	}
+	for i, v := range b {
+		unit[i] = min(math.Sqrt(max(0, curv[i*n+i]*c)), nats/settled*max(1, math.Abs(v)))
+	}
+	if concave.Within(top.Lambda, grad, unit, settled) {
+		return top.Lambda, nil
+	}
+	for _, lambda := range [][]float64{top.Lambda, top.Last} {
+		blur := u.blur(lambda)
+		if !slices.ContainsFunc(blur, func(v float64) bool { return !(v < nats/10) }) {
+			continue
+		}
+		e := &CriticalError{Formulation: ForwardKL, Bound: b, Supremum: d(lambda, grad, curv), Lambda: lambda, Blur: blur}
+		for i, g := range grad {
+			e.Value = append(e.Value, b[i]-g)
+		}
+		return nil, e
+	}
+	return nil, &dual.UndecidedError{Lambda: top.Lambda, Violation: grad, Deviation: unit}
+}
+
+// blur returns by how much rounding of λ, by which q − Σλ_i q_i is off by 2⁻⁵³q, moves every
+// KL(q_i‖p_λ). A tenth of the smallest difference from a bound that counts is too much.
+func (u *Problem) blur(lambda []float64) []float64 {
+	blur := make([]float64, len(u.away))
+	for i, a := range u.away {
+		for k, v := range a {
+			if v == 0 {
+				continue
+			}
+			if rest := u.rest(lambda, k); rest > 0 {
+				blur[i] += float64(v * (0x1p-53 * u.q[k] / rest))
+			} else {
+				blur[i] = math.Inf(1)
+			}
+		}
+	}
+	return blur
+}
+
+// at describes p_λ.
+func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
+	p, err := u.law(f, lambda)
+	if err != nil {
+		return nil, err
+	}
+	r := &Solution{P: p, Lambda: lambda, Cost: KL(p, u.q), Value: make([]float64, len(lambda))}
+	if f == ForwardKL {
+		r.Cost = KL(u.q, p)
+	}
+	for i, a := range u.away {
+		switch f {
+		case ReverseKL:
+			r.Value[i] = KL(p, a)
+		case ForwardKL:
+			r.Value[i] = KL(a, p)
+		default:
+			for k, v := range p {
+				if v > 0 {
+					r.Value[i] += float64(v * u.statistic(f, i, k))
+				}
+			}
+			if f == DiscreteSafe {
+				r.Value[i] = -r.Value[i]
+			}
+		}
+	}
+	return r, nil
+}
+
+// Point is one point of a trade-off curve.
+type Point struct {
+	Formulation Formulation
+	Unlearned   float64 // E_p[q_1/q], what remains of q_1; 1 at p = q
+	KL          float64 // KL(p‖q), the cost
+	Lambda      float64
+}
+
+// UnreachableError means that no distribution of a formulation leaves as little of q_1 as
+// requested.
+type UnreachableError struct {
+	Formulation Formulation // of the missing point
+	Level       float64     // the requested level
+	Lowest      float64     // the infimum of the reachable levels
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("unlearn: TradeOff: %v: level = %v, want > %v, the least this formulation leaves", e.Formulation, e.Level, e.Lowest)
+}
+
+// TradeOff returns, for each formulation and each level 0 < r ≤ 1, the distribution with
+// E_p[q_1/q] = r and its cost, so one call gives the curves of several formulations. Only
+// the first distribution to move away from is used. ReverseKL and DiscreteSafe trace the
+// same curve at different λ.
+//
+// Levels that a formulation cannot reach are omitted, and the returned error joins an
+// [*UnreachableError] for each of them; the points are valid nonetheless. Other errors are
+// returned if a formulation does not suit the distributions, a level is out of range, q_1
+// has probability where q has none, or the context ends.
+func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
+	one := &Problem{q: u.q, away: u.away[:1]}
+	if u.ratios != nil {
+		one.ratios, one.scale, one.tails = u.ratios[:1], u.scale[:1], u.tails[:1]
+	}
+	if err := one.check(LikelihoodRatio); err != nil {
+		return nil, err
+	}
+	var points []Point
+	var missing []error
+	for _, f := range forms {
+		if err := one.check(f); err != nil {
+			return nil, err
+		}
+		for _, level := range levels {
+			if !(level > 0 && level <= 1) {
+				return nil, fmt.Errorf("unlearn: TradeOff: level = %v, want 0 < level ≤ 1", level)
+			}
+			if err := poll.Err(ctx); err != nil {
+				return nil, err
+			}
+			p, err := one.point(f, level)
+			if err != nil {
+				missing = append(missing, err)
+				continue
+			}
+			points = append(points, p)
+		}
+	}
+	return points, errors.Join(missing...)
+}
+
+// left returns E_p[q_1/q].
+func (u *Problem) left(p []float64) float64 {
+	sum := 0.0
+	for k, v := range p {
+		if v > 0 {
+			sum += float64(v * u.statistic(LikelihoodRatio, 0, k))
+		}
+	}
+	return sum
+}
+
+// point finds λ by bisection: what is left falls as λ grows, because every
+// formulation weighs states by a falling function of q_1/q (Likelihood only if
+// q_1 and q_1/q agree on the order of states).
+func (u *Problem) point(f Formulation, level float64) (Point, error) {
+	at := func(t float64) Point {
+		lambda := u.multiplier(f, t)
+		p, err := u.law(f, []float64{lambda})
+		if err != nil { // t = 1, where λ is beyond the last distribution
+			return Point{Unlearned: math.NaN()}
+		}
+		return Point{f, u.left(p), KL(p, u.q), u.scaled(f, []float64{lambda}, false)[0]}
+	}
+	lo, hi := 0.0, 1.0
+	low := at(math.Nextafter(1, 0))
+	if !(low.Unlearned < level) {
+		return Point{}, &UnreachableError{f, level, low.Unlearned}
+	}
+	best := at(0)
+	for range 200 { // bisection of a float64 interval ends after some 60 steps
+		mid := lo + float64((hi-lo)/2)
+		if mid <= lo || mid >= hi {
+			break
+		}
+		if p := at(mid); p.Unlearned >= level {
+			lo, best = mid, p
+		} else {
+			hi = mid
+		}
+	}
+	return best, nil
+}
+
+// multiplier maps 0 ≤ t < 1 to the range of λ.
+func (u *Problem) multiplier(f Formulation, t float64) float64 {
+	switch f {
+	case ReverseKL:
+		return t
+	case ForwardKL:
+		most := math.Inf(1)
+		for k, a := range u.away[0] {
+			if a > 0 {
+				most = min(most, u.q[k]/a)
+			}
+		}
+		return t * min(most, 1)
+	}
+	return t / (1 - t)
 }

@@ -2,9 +2,12 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/scratch"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -88,4 +91,645 @@ func surprise(v int32, h float64) (r, nll float64) {
 		return 1 - p, simd.Softplus(h)
 	}
 	return -p, simd.Softplus(-h)
+}
+
+// quadraticLearner is a Quadratic with θ = (A_ij, b_i, and Q_ii with more than two
+// levels).
+type quadraticLearner struct {
+	*Quadratic
+	parameters
+	exponential
+	pairs int     // number of couplings
+	graph *Graph  // of a sparse matrix, else nil
+	edge  []int32 // of the graph
+}
+
+// Learn implements [energy.Learnable]. The parameters are, in this order, the couplings
+// A_ij = Q_ij + Q_ji, i < j (all n(n−1)/2 of a dense matrix, row by row; those of the
+// given entries of a sparse one); b_i; and, with more than two levels, Q_ii. (With two
+// levels Q_ii is redundant with b_i, and fixed.)
+func (m *Quadratic) Learn() (energy.Parametric, error) {
+	own := *m
+	own.learned = true
+	own.linear, own.square = slices.Clone(m.linear), slices.Clone(m.square)
+	l := &quadraticLearner{Quadratic: &own}
+	n := len(m.linear)
+	switch a := m.couplings.(type) {
+	case sparse:
+		l.graph, l.edge = a.graph.owned()
+		own.couplings = sparse{l.graph}
+		l.theta = a.graph.upperWeights(1)
+	case dense:
+		d := newDense(slices.Clone(a.rows), n)
+		own.couplings = d
+		if m.fast != nil {
+			own.fast = newForces(d)
+		}
+		for i := range n {
+			l.theta = append(l.theta, a.rows[i*n+i+1:(i+1)*n]...)
+		}
+	}
+	l.pairs = len(l.theta)
+	l.theta = append(l.theta, own.linear...)
+	if len(m.values) > 2 {
+		l.theta = append(l.theta, own.square...)
+	}
+	if own.fast != nil {
+		return denseLearner{l}, nil
+	}
+	return l, nil
+}
+
+// SetParams implements [energy.Parametric].
+func (l *quadraticLearner) SetParams(theta []float64) error {
+	if err := l.check(theta); err != nil {
+		return err
+	}
+	sum, largest := 0.0, 0.0
+	for _, v := range l.values {
+		largest = max(largest, v, -v)
+	}
+	for _, v := range theta[:l.pairs] {
+		sum += 2 * math.Abs(v)
+	}
+	for _, v := range theta[l.pairs:] {
+		sum += math.Abs(v)
+	}
+	if !check.Finite(4 * float64(max(1, largest*largest)*sum)) {
+		return fmt.Errorf("model: SetParams: the parameters add up to %v, energies would overflow", sum)
+	}
+	copy(l.theta, theta)
+	n := len(l.linear)
+	if l.graph != nil {
+		for k, e := range l.edge {
+			l.graph.weight[k] = theta[e]
+		}
+	} else if a, ok := l.couplings.(dense); ok {
+		k := 0
+		for i := range n {
+			for j := i + 1; j < n; j++ {
+				a.rows[i*n+j], a.rows[j*n+i] = theta[k], theta[k]
+				k++
+			}
+		}
+		if l.fast != nil {
+			l.fast.set(a)
+		}
+	}
+	copy(l.linear, theta[l.pairs:])
+	if len(l.values) > 2 {
+		copy(l.square, theta[l.pairs+n:])
+	}
+	return nil
+}
+
+// gradientBatch is how many states a product of matrices adds up in float32, in
+// which counts of up to 2²⁴ are exact.
+const gradientBatch = 1024
+
+// ParamGradient implements [energy.Parametric]. The second moments of a dense
+// matrix are products of matrices in float32.
+func (l *quadraticLearner) ParamGradient(g []float64, x []int32, w []float64) {
+	n := len(l.linear)
+	states := l.states(g, x, w, n)
+	for s := range states {
+		state, c := x[s*n:(s+1)*n], weight(w, s)
+		e := 0
+		for i, at := range state {
+			v := float64(c * l.values[at])
+			g[l.pairs+i] += v
+			if len(l.values) > 2 {
+				g[l.pairs+n+i] += float64(v * l.values[at])
+			}
+			if l.graph == nil {
+				continue
+			}
+			for k := l.graph.upper[i]; k < l.graph.start[i+1]; k++ {
+				g[e] += float64(v * l.values[state[l.graph.adj[k]]])
+				e++
+			}
+		}
+	}
+	if l.graph != nil {
+		return
+	}
+	for ; len(x) > 0; x = x[min(len(x), gradientBatch*n):] {
+		part := x[:min(len(x), gradientBatch*n)]
+		k := len(part) / n
+		v, left := scratch.Float32s.Get(len(part)), scratch.Float32s.Get(len(part))
+		for s := range k {
+			c := weight(w, s)
+			for i, at := range part[s*n : (s+1)*n] {
+				(*v)[s*n+i] = l.numbers[at]
+				(*left)[i*k+s] = float32(c * l.values[at])
+			}
+		}
+		l.addPairs(g, *left, *v, k, 0.5)
+		scratch.Float32s.Put(v)
+		scratch.Float32s.Put(left)
+		if w != nil {
+			w = w[k:]
+		}
+	}
+}
+
+// addPairs adds scale·(C_ij + C_ji) to the gradient of A_ij, where C = left·right,
+// left of n × k and right of k × n.
+func (l *quadraticLearner) addPairs(g []float64, left, right []float32, k int, scale float64) {
+	n := len(l.linear)
+	c := scratch.Float32s.Get(n * n)
+	defer scratch.Float32s.Put(c)
+	clear(*c)
+	simd.Gemm(*c, left, right, n, n, k)
+	const strip = 16 // columns of the transpose that share cache lines
+	for from := 0; from < n; from += strip {
+		for i := range min(n, from+strip) {
+			at := i*n - i*(i+1)/2 - 1 // of pair (i, 0), had it one
+			for j := max(from, i+1); j < min(n, from+strip); j++ {
+				g[at-i+j] += float64(scale * (float64((*c)[i*n+j]) + float64((*c)[j*n+i])))
+			}
+		}
+	}
+}
+
+// denseLearner is a quadraticLearner with dense couplings of two levels, which knows
+// the gradient of its pseudo-likelihood.
+type denseLearner struct{ *quadraticLearner }
+
+// PseudoGradient adds to g the gradient of Σ_s Σ_i −log p(x_i | the other sites)
+// and returns that sum; see dual/fit. With r_i = x_i − p(x_i = 1 | the others) it is
+// (v_1 − v_0)·(r_i v_j + r_j v_i) for A_ij and (v_1 − v_0)·r_i for b_i.
+func (l denseLearner) PseudoGradient(g []float64, x []int32) float64 {
+	n := len(l.linear)
+	l.states(g, x, nil, n)
+	step, sum := l.values[1]-l.values[0], 0.0
+	a, offset := make([]float32, n*n), make([]float32, n)
+	if d, ok := l.couplings.(dense); ok {
+		for i, w := range d.rows {
+			a[i] = float32(w)
+		}
+	}
+	for i := range offset {
+		offset[i] = float32(float64(l.square[i]*(l.values[0]+l.values[1])) + l.linear[i])
+	}
+	for ; len(x) > 0; x = x[min(len(x), gradientBatch*n):] {
+		part := x[:min(len(x), gradientBatch*n)]
+		k := len(part) / n
+		z, r := scratch.Float32s.Get(len(part)), scratch.Float32s.Get(len(part))
+		v := scratch.Float32s.Get(len(part))
+		for i, at := range part {
+			(*v)[i] = l.numbers[at]
+		}
+		// z = h_i·(2x_i − 1): what the site gains by its level, so that its surprise
+		// is log(1 + e^z) and r = (2x_i − 1)·σ(z).
+		spread(*z, offset)
+		simd.Gemm(*z, *v, a, k, n, n)
+		for i, at := range part {
+			(*z)[i] *= float32(step) * float32(2*at-1)
+		}
+		sum += simd.SoftplusSum(*z)
+		simd.SigmoidTo(*z, *z)
+		for s := range k {
+			for i, at := range part[s*n : (s+1)*n] {
+				d := (*z)[s*n+i] * float32(2*at-1)
+				g[l.pairs+i] += float64(step * float64(d))
+				(*r)[i*k+s] = d
+			}
+		}
+		l.addPairs(g, *r, *v, k, step)
+		scratch.Float32s.Put(z)
+		scratch.Float32s.Put(r)
+		scratch.Float32s.Put(v)
+	}
+	return sum
+}
+
+// isingLearner is an Ising model with θ = (J_e for every edge, h_i for every site).
+type isingLearner struct {
+	*Ising
+	parameters
+	exponential
+	graph *Graph
+	edge  []int32
+}
+
+// Learn implements [energy.Learnable]. The parameters are a coupling per edge of
+// the topology, J·w_ij at first, in the order of Graph.Edges, and a field per site:
+//
+//	E(s) = −Σ_e J_e s_i s_j − Σ_i h_i s_i.
+func (m *Ising) Learn() (energy.Parametric, error) {
+	topology := m.topology.graph()
+	own, edge := topology.owned()
+	b := given(own)
+	l := &isingLearner{
+		Ising: &Ising{sites: own.Sites(), topology: b, bonds: b, coupling: 1, fields: make([]float64, own.Sites())},
+		graph: own, edge: edge,
+	}
+	l.theta = topology.upperWeights(m.coupling)
+	for i := range l.fields {
+		l.theta = append(l.theta, m.fieldAt(i))
+	}
+	return l, l.SetParams(l.theta)
+}
+
+// SetParams implements [energy.Parametric].
+func (l *isingLearner) SetParams(theta []float64) error {
+	if err := l.check(theta); err != nil {
+		return err
+	}
+	l.set(theta)
+	if err := l.checkRange("SetParams"); err != nil {
+		l.set(l.theta)
+		return err
+	}
+	copy(l.theta, theta)
+	return nil
+}
+
+func (l *isingLearner) set(theta []float64) {
+	for k, e := range l.edge {
+		l.graph.weight[k] = theta[e]
+	}
+	copy(l.fields, theta[len(l.edge)/2:])
+}
+
+// Matching returns false: what is equal now may differ after SetParams.
+func (l *isingLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
+
+// Pairs returns false: the numbers change with SetParams.
+func (l *isingLearner) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
+	return nil, nil, nil, nil, false
+}
+
+// Factors returns false: the numbers change with SetParams.
+func (l *isingLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	return nil, nil, nil, false
+}
+
+// ParamGradient implements [energy.Parametric].
+func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
+	n := l.graph.Sites()
+	states := l.states(g, x, w, n)
+	fields := g[len(l.edge)/2:]
+	for s := range states {
+		state, c := x[s*n:(s+1)*n], weight(w, s)
+		e := 0
+		for i, v := range state {
+			spin := float64(c * float64(2*v-1))
+			fields[i] -= spin
+			for k := l.graph.upper[i]; k < l.graph.start[i+1]; k++ {
+				g[e] -= float64(spin * float64(2*state[l.graph.adj[k]]-1))
+				e++
+			}
+		}
+	}
+}
+
+// PseudoGradient adds to g the gradient of Σ_s Σ_i −log p(x_i | the other sites)
+// and returns that sum; see dual/fit.
+func (l *isingLearner) PseudoGradient(g []float64, x []int32) float64 {
+	n := l.graph.Sites()
+	states := l.states(g, x, nil, n)
+	fields, sum := g[len(l.edge)/2:], 0.0
+	for s := range states {
+		state := x[s*n : (s+1)*n]
+		for i, v := range state {
+			r, nll := surprise(v, l.difference(l.spinsAt(i, state), i))
+			sum += nll
+			fields[i] -= 2 * r
+			for k := l.graph.start[i]; k < l.graph.start[i+1]; k++ {
+				g[l.edge[k]] -= float64(2 * r * float64(2*state[l.graph.adj[k]]-1))
+			}
+		}
+	}
+	return sum
+}
+
+// pottsLearner is a Potts model with θ = (J_e for every edge, h_l for every level).
+type pottsLearner struct {
+	*Potts
+	parameters
+	exponential
+	edge []int32
+}
+
+// Learn implements [energy.Learnable]. The parameters are a coupling per edge of
+// the topology, J·w_ij at first, in the order of Graph.Edges, and the fields of the
+// levels.
+func (m *Potts) Learn() (energy.Parametric, error) {
+	own, edge := m.topology.owned()
+	l := &pottsLearner{Potts: &Potts{topology: own, graph: own, levels: m.levels, coupling: 1, field: slices.Clone(m.field)}, edge: edge}
+	l.theta = append(m.topology.upperWeights(m.coupling), m.field...)
+	return l, l.SetParams(l.theta)
+}
+
+// SetParams implements [energy.Parametric].
+func (l *pottsLearner) SetParams(theta []float64) error {
+	if err := l.check(theta); err != nil {
+		return err
+	}
+	edges, sum, largest := len(l.edge)/2, 0.0, 0.0
+	for _, v := range theta[:edges] {
+		sum += max(v, -v)
+	}
+	for _, v := range theta[edges:] {
+		largest = max(largest, v, -v)
+	}
+	if !check.Finite(4 * (sum + float64(largest*float64(l.graph.Sites())))) {
+		return fmt.Errorf("model: SetParams: the parameters add up to %v, energies would overflow", sum)
+	}
+	for k, e := range l.edge {
+		l.graph.weight[k] = theta[e]
+	}
+	copy(l.field, theta[edges:])
+	copy(l.theta, theta)
+	return nil
+}
+
+// Matching returns false: see isingLearner.
+func (l *pottsLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
+
+// Factors returns false: the numbers change with SetParams.
+func (l *pottsLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	return nil, nil, nil, false
+}
+
+// ParamGradient implements [energy.Parametric].
+func (l *pottsLearner) ParamGradient(g []float64, x []int32, w []float64) {
+	n := l.graph.Sites()
+	states := l.states(g, x, w, n)
+	fields := g[len(l.edge)/2:]
+	for s := range states {
+		state, c := x[s*n:(s+1)*n], weight(w, s)
+		e := 0
+		for i, v := range state {
+			fields[v] -= c
+			for k := l.graph.upper[i]; k < l.graph.start[i+1]; k++ {
+				if state[l.graph.adj[k]] == v {
+					g[e] -= c
+				}
+				e++
+			}
+		}
+	}
+}
+
+// independentLearner is an Independent with θ = w_i[l] for every allowed level.
+type independentLearner struct {
+	*Independent
+	parameters
+	exponential
+	number []int32 // of the parameter of each log-weight, −1 for a forbidden level
+}
+
+// Learn implements [energy.Learnable]. The parameters are the log-weights, site by
+// site, without those of forbidden levels, which stay forbidden. Adding a constant to
+// the row of a site changes energies but no probability.
+func (m *Independent) Learn() (energy.Parametric, error) {
+	own := &Independent{levels: m.levels, costs: slices.Clone(m.costs), start: m.start}
+	l := &independentLearner{Independent: own}
+	l.theta, l.number = finite(make([]float64, 0, len(m.costs)), m.costs)
+	return l, nil
+}
+
+// finite appends the log-weights of costs that are not +Inf to theta, and returns their
+// numbers there, −1 for the others.
+func finite(theta, costs []float64) ([]float64, []int32) {
+	number := make([]int32, len(costs))
+	for k, c := range costs {
+		number[k] = -1
+		if !math.IsInf(c, 1) {
+			number[k] = int32(len(theta))
+			theta = append(theta, 0-c)
+		}
+	}
+	return theta, number
+}
+
+// SetParams implements [energy.Parametric].
+func (l *independentLearner) SetParams(theta []float64) error {
+	if err := l.check(theta); err != nil {
+		return err
+	}
+	sum := 0.0
+	for _, v := range theta {
+		sum += math.Abs(v)
+	}
+	if !check.Finite(2 * sum) {
+		return fmt.Errorf("model: SetParams: the log-weights add up to %v, energies would overflow", sum)
+	}
+	copy(l.theta, theta)
+	for k, p := range l.number {
+		if p >= 0 {
+			l.costs[k] = 0 - theta[p]
+		}
+	}
+	return nil
+}
+
+// Factors returns false: the numbers change with SetParams.
+func (l *independentLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	return nil, nil, nil, false
+}
+
+// ParamGradient implements [energy.Parametric].
+func (l *independentLearner) ParamGradient(g []float64, x []int32, w []float64) {
+	n := len(l.costs) / l.levels
+	l.states(g, x, w, n)
+	for at, v := range x {
+		if p := l.number[at%n*l.levels+int(v)]; p >= 0 {
+			g[p] -= weight(w, at/n)
+		}
+	}
+}
+
+// markovLearner is a Markov chain with θ the logits of its rows.
+type markovLearner struct {
+	*Markov
+	parameters
+	starts, moves []int32 // numbers of the parameters, −1 for what is forbidden
+}
+
+// Learn implements [energy.Learnable]. The parameters are logits of start and then of
+// the rows of trans, initially log-probabilities. Entries of probability zero have no
+// parameter. Rows are the softmax of their logits, so the chain stays normalised.
+func (m *Markov) Learn() (energy.Parametric, error) {
+	own := *m
+	own.start, own.trans = slices.Clone(m.start), slices.Clone(m.trans)
+	l := &markovLearner{Markov: &own}
+	l.theta, l.starts = finite(make([]float64, 0, len(m.start)+len(m.trans)), m.start)
+	l.theta, l.moves = finite(l.theta, m.trans)
+	return l, nil
+}
+
+// SetParams implements [energy.Parametric].
+func (l *markovLearner) SetParams(theta []float64) error {
+	if err := l.check(theta); err != nil {
+		return err
+	}
+	copy(l.theta, theta)
+	normalise(l.start, theta, l.starts)
+	for r := 0; r < len(l.trans); r += l.levels {
+		normalise(l.trans[r:r+l.levels], theta, l.moves[r:r+l.levels])
+	}
+	return nil
+}
+
+// normalise stores −log softmax of the logits with the given numbers in costs.
+func normalise(costs, theta []float64, number []int32) {
+	top := math.Inf(-1)
+	for _, p := range number {
+		if p >= 0 {
+			top = max(top, theta[p])
+		}
+	}
+	sum := 0.0
+	for _, p := range number {
+		if p >= 0 {
+			sum += simd.Exp(theta[p] - top)
+		}
+	}
+	for k, p := range number {
+		if p >= 0 {
+			costs[k] = simd.Log(sum) - (theta[p] - top)
+		}
+	}
+}
+
+// Factors returns false: the numbers change with SetParams.
+func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	return nil, nil, nil, false
+}
+
+// ParamGradient implements [energy.Parametric]: how often a row was met times its
+// probabilities, less how often each entry was.
+func (l *markovLearner) ParamGradient(g []float64, x []int32, w []float64) {
+	l.states(g, x, w, l.sites)
+	met := scratch.Float64s.Get(len(l.trans)/l.levels + 1)
+	defer scratch.Float64s.Put(met)
+	clear(*met)
+	begun := &(*met)[len(*met)-1]
+	for s := 0; s*l.sites < len(x); s++ {
+		state, by := x[s*l.sites:(s+1)*l.sites], weight(w, s)
+		c := 0
+		for _, v := range state[:l.order] {
+			c = c*l.levels + int(v)
+		}
+		*begun += by
+		take(g, l.starts[c], by)
+		for _, v := range state[l.order:] {
+			(*met)[c] += by
+			f := c*l.levels + int(v)
+			take(g, l.moves[f], by)
+			c = f % l.pow[l.order]
+		}
+	}
+	spend(g, l.start, l.starts, *begun)
+	for r, by := range (*met)[:len(*met)-1] {
+		if by != 0 {
+			spend(g, l.trans[r*l.levels:(r+1)*l.levels], l.moves[r*l.levels:(r+1)*l.levels], by)
+		}
+	}
+}
+
+// take subtracts by from the gradient of parameter p, unless p is negative.
+func take(g []float64, p int32, by float64) {
+	if p >= 0 {
+		g[p] -= by
+	}
+}
+
+// spend adds the probabilities of a row, times by, to the gradient.
+func spend(g, costs []float64, number []int32, by float64) {
+	for k, p := range number {
+		if p >= 0 {
+			g[p] += float64(by * simd.Exp(-costs[k]))
+		}
+	}
+}
+
+// rbmLearner is an RBM with θ = (W, b_h, b_v).
+type rbmLearner struct {
+	*RBM
+	parameters
+}
+
+// Learn implements [energy.Learnable]. The parameters are W (hidden × visible), b_h
+// and b_v, as for NewRBM; the model keeps them as float32.
+func (m *RBM) Learn() (energy.Parametric, error) {
+	own := *m
+	l := &rbmLearner{RBM: &own}
+	for _, v := range [][]float32{m.w, m.bias.hidden, m.bias.visible} {
+		for _, w := range v {
+			l.theta = append(l.theta, float64(w))
+		}
+	}
+	return l, nil
+}
+
+// SetParams implements [energy.Parametric].
+func (l *rbmLearner) SetParams(theta []float64) error {
+	if err := l.check(theta); err != nil {
+		return err
+	}
+	v := make([]float32, len(theta))
+	for k, t := range theta {
+		v[k] = float32(t)
+	}
+	weights, hidden := len(l.w), len(l.bias.hidden)
+	m, err := NewRBM(v[:weights], v[weights:weights+hidden], v[weights+hidden:])
+	if err != nil {
+		return fmt.Errorf("model: SetParams: %w", err)
+	}
+	copy(l.theta, theta)
+	*l.RBM = *m
+	return nil
+}
+
+// Factors returns false: the numbers change with SetParams.
+func (l *rbmLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
+	return nil, nil, nil, false
+}
+
+// ParamGradient implements [energy.Parametric]: −σ(a)vᵀ, −σ(a) and −v, the first as
+// a product of matrices in float32.
+func (l *rbmLearner) ParamGradient(g []float64, x []int32, w []float64) {
+	visible, hidden := len(l.bias.visible), len(l.bias.hidden)
+	l.states(g, x, w, visible)
+	weights := len(l.w)
+	gw, gh, gv := g[:weights], g[weights:weights+hidden], g[weights+hidden:]
+	sum := scratch.Float32s.Get(weights)
+	defer scratch.Float32s.Put(sum)
+	for ; len(x) > 0; x = x[min(len(x), gradientBatch*visible):] {
+		part := x[:min(len(x), gradientBatch*visible)]
+		k := len(part) / visible
+		f, t, v := scratch.Float32s.Get(k*hidden), scratch.Float32s.Get(k*hidden), scratch.Float32s.Get(len(part))
+		l.HiddenField(*f, part)
+		simd.SigmoidTo(*f, *f)
+		for s := range k {
+			c := weight(w, s)
+			for j, p := range (*f)[s*hidden : (s+1)*hidden] {
+				q := float64(c * float64(p))
+				gh[j] -= q
+				(*t)[j*k+s] = float32(q)
+			}
+			for i, on := range part[s*visible : (s+1)*visible] {
+				(*v)[s*visible+i] = float32(on)
+				if on != 0 {
+					gv[i] -= c
+				}
+			}
+		}
+		clear(*sum)
+		simd.Gemm(*sum, *t, *v, hidden, visible, k)
+		for i, q := range *sum {
+			gw[i] -= float64(q)
+		}
+		scratch.Float32s.Put(f)
+		scratch.Float32s.Put(t)
+		scratch.Float32s.Put(v)
+		if w != nil {
+			w = w[k:]
+		}
+	}
 }

@@ -126,7 +126,7 @@ func (t *task) try(ctx context.Context, m method, steps int, seed uint64) (v tri
 }
 
 // collapsed reports whether a network has lost more than the concept: fewer than 95 % as
-// many different samples as before, or a bound more than 2 % above that of before.
+// many different samples as before, or a bound more than 2 % above the previous one.
 func (r *forgotten) collapsed() bool {
 	before := fraction(r.before.different, min(len(r.old), leastJudged))
 	return r.Unique < 0.95*before || !(r.NELBO <= 1.02*r.NELBOBefore)

@@ -2,10 +2,14 @@ package trellis
 
 import (
 	"context"
+	"errors"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // Runner is the scratch of one worker on one graph. Its methods do not allocate once its buffers
@@ -247,4 +251,1281 @@ func (r *Runner) infinite(t int, tokens []int32) error {
 		}
 	}
 	return nil
+}
+
+// MAP stores in x the sequence of greatest weight for the log-weights v (sites × levels; −Inf
+// forbids) and returns the log of that weight. Among equals it takes the first in lexicographic
+// order. Errors and panics are those of [Runner.Filter], whose results stay valid.
+func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
+	r.g.checkTable("v", len(v))
+	cost, err := best(r, x, v, -1, nil)
+	return 0 - cost, err // never −0
+}
+
+// Cheapest stores in x the sequence of least total cost and returns that cost: the sum of
+// cost[i,x_i] (sites × levels; +Inf forbids). Among equals it takes the first in lexicographic
+// order. It returns a [*algebra.WeightError] for a NaN or −Inf among the tokens the automaton can
+// use, and a [*algebra.DeadError] for an empty language.
+func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
+	r.g.checkTable("cost", len(cost))
+	return best(r, x, cost, 1, nil)
+}
+
+// Pricer prices tokens by their weight: within a site the cost must not grow
+// with the weight.
+type Pricer interface {
+	// Site is called before the calls of Price for site t.
+	Site(t int) error
+
+	// Price returns the cost of a token, +Inf to forbid it.
+	Price(token int32) float64
+}
+
+// CheapestBy is [Runner.Cheapest] for costs that fall with the weights v, sites × levels: it
+// prices only the heaviest token of every class, the first among equals. It returns an error if p
+// does or if a weight is NaN or +Inf.
+func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
+	r.g.checkTable("v", len(v))
+	return best(r, x, v, -1, p)
+}
+
+// best runs the (min,+) recursion on the costs sign·v, or those of p unless that is nil,
+// and follows the least ones.
+func best[W float32 | float64](r *Runner, x []int32, v []W, sign float64, p Pricer) (float64, error) {
+	g := r.g
+	g.checkSequence(x)
+	if err := costs(r, v, sign, p); err != nil {
+		return 0, err
+	}
+	b := r.best
+	q := int32(0)
+	for t, l := range g.layers {
+		ahead := b.value[g.offset[t+1]:]
+		goal := b.value[g.offset[t]+int(q)]
+		to, token := int32(none), int32(math.MaxInt32)
+		for e := l.row[q]; e < l.row[q+1]; e++ {
+			c := r.sumAt[t] + int(l.col[e])
+			if b.arg[c] < token && b.cost[c]+ahead[l.to[e]] == goal {
+				to, token = l.to[e], b.arg[c]
+			}
+		}
+		x[t], q = token, to
+	}
+	return b.value[0], nil
+}
+
+// costs runs the recursion: the costs of the classes, and then of the nodes.
+func costs[W float32 | float64](r *Runner, v []W, sign float64, p Pricer) error {
+	g := r.g
+	if r.best == nil {
+		r.best = &bestState{
+			cost:  make([]float64, r.sumAt[g.sites]),
+			arg:   make([]int32, r.sumAt[g.sites]),
+			value: make([]float64, g.offset[g.sites+1]),
+		}
+	}
+	for t, l := range g.layers {
+		if r.meter.Done(siteWork + g.levels) {
+			return r.meter.Err()
+		}
+		cost, arg := r.best.cost[r.sumAt[t]:], r.best.arg[r.sumAt[t]:]
+		if p != nil {
+			if err := p.Site(t); err != nil {
+				return err
+			}
+		}
+		if err := leastCosts(t, l, cost, arg, v[t*g.levels:(t+1)*g.levels], sign); err != nil {
+			return err
+		}
+		for k := range l.live {
+			if p == nil {
+				break
+			}
+			if arg[k] == none { // all of weight −Inf
+				arg[k] = l.class(k)[0]
+			}
+			cost[k] = p.Price(arg[k])
+		}
+	}
+	return r.backwardCosts()
+}
+
+// backwardCosts fills the values of the nodes, or fails if nothing has finite
+// cost.
+func (r *Runner) backwardCosts() error {
+	g, b := r.g, r.best
+	clear(b.value[g.offset[g.sites]:])
+	for t := g.sites - 1; t >= 0; t-- {
+		l := g.layers[t]
+		if r.meter.Done(siteWork + len(l.to)) {
+			return r.meter.Err()
+		}
+		cost := b.cost[r.sumAt[t]:r.sumAt[t+1]]
+		l.leastSums(b.value[g.offset[t]:g.offset[t+1]], cost, b.value[g.offset[t+1]:g.offset[t+2]])
+	}
+	if math.IsInf(b.value[0], 1) {
+		return g.dead(func(t int, k int32) bool { return !math.IsInf(b.cost[r.sumAt[t]+int(k)], 1) })
+	}
+	return nil
+}
+
+// leastCosts stores the least cost of every column and its smallest token.
+func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int32, row []W, sign float64) error {
+	for k := range l.end {
+		least, at := math.Inf(1), int32(none)
+		for _, v := range l.class(k) {
+			c := sign * float64(row[v])
+			if c < least {
+				least, at = c, v
+			} else if c != c {
+				return &algebra.WeightError{Site: t, Level: int(v), Weight: float64(row[v])}
+			}
+		}
+		if math.IsInf(least, -1) {
+			return &algebra.WeightError{Site: t, Level: int(at), Weight: float64(row[at])}
+		}
+		cost[k], arg[k] = least, at
+	}
+	return nil
+}
+
+// Draw stores in x an exact draw from the distribution w(x)/Z of the last Filter. It uses one
+// value of src per site, a second one if the token drawn shares its class with others, and a
+// third one if these are many. It panics unless a Filter succeeded and len(x) = sites.
+//
+// The sums were taken backward, so the draw runs forward: at state q of site i
+// the token is l with probability proportional to exp(v[i,l])·Z(what follows),
+// by inverse CDF with 53 random bits.
+func (r *Runner) Draw(x []int32, src rand.Source) {
+	r.g.checkSequence(x)
+	r.mustFilter()
+	r.walk(x, 0, 0, src)
+}
+
+// walk draws from node q of site t on.
+func (r *Runner) walk(x []int32, t int, q int32, src rand.Source) {
+	pick := r.pickEdge
+	if r.method == logarithm {
+		pick = r.pickLog
+	}
+	for ; t < len(x); t++ {
+		l, e := r.g.layers[t], pick(t, q, algebra.Unit(src))
+		x[t] = r.pickToken(t, l, l.col[e], src)
+		q = l.to[e]
+	}
+}
+
+// mustFilter panics unless there is something to draw from.
+func (r *Runner) mustFilter() {
+	if r.v == nil {
+		panic("trellis: no successful Filter")
+	}
+}
+
+// pickEdge returns the edge of node q at the quantile u. The value of q is the
+// sum of the same terms in the same order, so no second pass is needed.
+func (r *Runner) pickEdge(t int, q int32, u float64) int32 {
+	l := r.g.layers[t]
+	ahead, sums := r.values(t+1), r.sums(t)
+	goal := u * float64(r.values(t)[q]*r.unit[t])
+	sum, last := 0.0, int32(none)
+	for e := l.row[q]; e < l.row[q+1]; e++ {
+		if w := float64(sums[l.col[e]] * ahead[l.to[e]]); w > 0 {
+			if sum += w; sum > goal {
+				return e
+			}
+			last = e
+		}
+	}
+	return last
+}
+
+// pickLog is pickEdge on logarithms.
+func (r *Runner) pickLog(t int, q int32, u float64) int32 {
+	l := r.g.layers[t]
+	ahead, sums := r.values(t+1), r.sums(t)
+	value := r.values(t)[q]
+	sum, last := 0.0, int32(none)
+	for e := l.row[q]; e < l.row[q+1]; e++ {
+		if w := simd.Exp(sums[l.col[e]] + ahead[l.to[e]] - value); w > 0 {
+			if sum += w; sum > u {
+				return e
+			}
+			last = e
+		}
+	}
+	return last
+}
+
+// pickToken returns a token of column k with probability proportional to its
+// weight.
+func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
+	tokens := l.class(int(k))
+	if len(tokens) == 1 {
+		return tokens[0]
+	}
+	if terms := r.terms(t); terms != nil && r.method != logarithm {
+		return tokens[pickTerm(terms[l.begin(k):l.end[k]], r.sums(t)[k], src)]
+	}
+	if l.wide() {
+		return r.pickWide(t, l, k, tokens, src)
+	}
+	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
+	weight, m := r.weight[:len(tokens)], float32(math.Inf(-1))
+	for _, v := range tokens {
+		m = max(m, row[v])
+	}
+	total := 0.0
+	for i, v := range tokens {
+		weight[i] = simd.Exp(float64(row[v]) - float64(m))
+		total += weight[i]
+	}
+	return tokens[pickTerm(weight, total, src)]
+}
+
+// pickWide is pickToken where classes are large: a block by its sum, then a
+// token of the block.
+func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Source) int32 {
+	if v := r.lone[t]; v != none {
+		return v
+	}
+	if sums := r.blocks(t, l, int(k)); len(sums) > 1 {
+		total := 0.0
+		for _, w := range sums {
+			total += w
+		}
+		from, to := l.part(k, pickTerm(sums, total, src))
+		tokens = l.tokens[from:to]
+	}
+	w := r.row[:len(tokens)]
+	gatherRow(w, r.v[t*r.g.levels:(t+1)*r.g.levels], tokens)
+	var at [1]int32
+	u := [1]float64{algebra.Unit(src)}
+	simd.Categorical(at[:], w, len(w), u[:])
+	return tokens[at[0]]
+}
+
+// pickTerm returns one of several with probability proportional to its weight, which
+// sum to total in their order.
+func pickTerm(weights []float64, total float64, src rand.Source) (last int) {
+	goal, sum := algebra.Unit(src)*total, 0.0
+	for i, w := range weights {
+		if w > 0 {
+			last = i
+			if sum += w; sum > goal {
+				break
+			}
+		}
+	}
+	return last
+}
+
+// LogProb returns log w(x)/Z under the last Filter, or −Inf if x is not accepted. It panics
+// unless a Filter succeeded and len(x) = sites.
+func (r *Runner) LogProb(x []int32) float64 {
+	g := r.g
+	g.checkSequence(x)
+	r.mustFilter()
+	q := int32(0)
+	sum := 0.0
+	for t, l := range g.layers {
+		e := g.edge(l, q, x[t])
+		if e == none {
+			return math.Inf(-1)
+		}
+		sum += float64(r.v[t*g.levels+int(x[t])])
+		q = l.to[e]
+	}
+	return sum - r.logZ
+}
+
+// Ahead returns the log of the total weight of everything that can follow a state of the graph: 0
+// at the end, −Inf if nothing can follow. The state must have been reached before. It panics
+// unless the last filter was a successful [Runner.FilterLogs].
+func (r *Runner) Ahead(state int) float64 {
+	r.mustLogs()
+	return r.value[state]
+}
+
+// DrawFrom stores in x, from the site of state on, an exact draw of what follows the state, and
+// returns that site. It panics unless the last filter was a successful [Runner.FilterLogs] and
+// len(x) = sites.
+func (r *Runner) DrawFrom(x []int32, state int, src rand.Source) (site int) {
+	g := r.g
+	g.checkSequence(x)
+	r.mustLogs()
+	site = g.site(state)
+	r.walk(x, site, int32(state-g.offset[site]), src)
+	return site
+}
+
+// mustLogs panics unless the last filter was one of logarithms.
+func (r *Runner) mustLogs() {
+	r.mustFilter()
+	if r.method != logarithm {
+		panic("trellis: no successful FilterLogs")
+	}
+}
+
+// Filter runs the sums backward over the sites for the log-weights v, laid out
+// sites × levels, and returns
+//
+//	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i]).
+//
+// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN or
+// +Inf among the tokens that the automaton can use (others are not read). r keeps a reference to
+// v until the next Filter. It panics unless len(v) = sites·levels.
+func (r *Runner) Filter(v []float32) (logZ float64, err error) {
+	logZ, err = r.FilterUntil(v, r.watched(), false)
+	return logZ, r.cause(err)
+}
+
+// cause returns err, or what ended the context that is watched.
+func (r *Runner) cause(err error) error {
+	if err == ErrStopped && r.meter.Err() != nil {
+		return r.meter.Err()
+	}
+	return err
+}
+
+// FilterGiven is [Runner.Filter] for a v in which the row of every site i with given[i] ≥ 0 is 0
+// at token given[i] and −Inf elsewhere. The rows of v at these sites are not read, and may be
+// overwritten. Only Draw may follow. It panics unless len(given) = sites and its tokens are
+// levels.
+func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
+	r.g.checkTable("v", len(v))
+	r.g.checkSequence(given)
+	for t, token := range given {
+		if token < 0 {
+			continue
+		}
+		row := v[t*r.g.levels : (t+1)*r.g.levels]
+		_ = row[token]
+		if r.g.layers[t].wide() {
+			continue
+		}
+		for l := range row {
+			row[l] = float32(math.Inf(-1))
+		}
+		row[token] = 0
+	}
+	r.given = given
+	logZ, err = r.Filter(v)
+	r.given = nil
+	return logZ, err
+}
+
+// FilterLogs is [Runner.Filter] with logarithms throughout, so that no value loses precision,
+// however small its share of the total. [Runner.Ahead] and [Runner.DrawFrom] require it.
+func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
+	r.g.checkTable("v", len(v))
+	r.begin(logarithm)
+	r.v, r.stop, r.stopped, r.paused, r.work = v, r.watched(), false, false, 0
+	logZ, err = r.filter()
+	r.stop = nil
+	return logZ, r.cause(err)
+}
+
+// Marginals stores in dst (sites × levels) the log-probabilities
+//
+//	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
+//
+// under the distribution of the last Filter, −Inf for tokens that cannot occur. If float64 loses
+// tokens that are unlikely but possible, Marginals filters again with logarithms, in separate
+// scratch: draws are the same before and after. It returns an error only if a context is watched,
+// and panics unless a Filter succeeded and len(dst) = sites·levels.
+func (r *Runner) Marginals(dst []float64) error {
+	g := r.g
+	g.checkTable("dst", len(dst))
+	r.mustFilter()
+	if r.front == nil {
+		columns := 0
+		for _, l := range g.layers {
+			columns = max(columns, len(l.live))
+		}
+		r.front = make([]float64, 2*g.widest+columns)
+	}
+	for i := range dst {
+		dst[i] = math.Inf(-1)
+	}
+	here, next := r.front[:g.widest], r.front[g.widest:2*g.widest]
+	post := r.front[2*g.widest:]
+	if r.method != logarithm {
+		if r.lossless && r.scaledMarginals(dst, here, next, post) {
+			return nil
+		}
+		if err := r.meter.Err(); err != nil {
+			return err
+		}
+		if r.logarithmic == nil {
+			r.logarithmic = NewRunner(g)
+		}
+		r.logarithmic.Watch(r.meter.Context())
+		if _, err := r.logarithmic.FilterLogs(r.v); err != nil {
+			if ended := r.logarithmic.meter.Err(); ended != nil {
+				return ended
+			}
+			panic(err) // the last Filter took the same weights
+		}
+		return r.logarithmic.Marginals(dst)
+	}
+	r.logMarginals(dst, here, next, post)
+	return r.meter.Err()
+}
+
+// ErrStopped is returned by a FilterUntil that was stopped.
+var ErrStopped = errors.New("trellis: stopped")
+
+// FilterUntil is [Runner.Filter], except that stop can end it early with [ErrStopped]; a nil stop
+// never does. After ErrStopped r holds no results. If again is true, FilterUntil continues where
+// it was stopped, with the same v.
+func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
+	r.g.checkTable("v", len(v))
+	if !again || !r.paused {
+		r.begin(scaled)
+	}
+	r.v, r.stop, r.stopped, r.work = v, stop, false, 0
+	logZ, err = r.filter()
+	r.paused, r.stop = r.stopped, nil
+	if r.stopped {
+		r.v = nil
+		return 0, ErrStopped
+	}
+	return logZ, err
+}
+
+// filter goes through the phases from the present one on, with numbers and,
+// where these are not exact, with logarithms.
+func (r *Runner) filter() (logZ float64, err error) {
+	for {
+		if r.phase == summing {
+			if err := r.allSums(); err != nil {
+				return 0, err
+			}
+			r.enter(sweeping)
+		}
+		if r.phase == sweeping {
+			if r.dead = !r.sweep(); r.stopped {
+				return 0, ErrStopped
+			}
+			r.enter(backward)
+		}
+		ok := !r.dead
+		switch {
+		case !ok:
+		case r.method == logarithm:
+			ok = r.logarithms()
+		default:
+			done, clean := r.linear()
+			ok = done && (clean || r.certified())
+		}
+		switch {
+		case r.stopped:
+			return 0, ErrStopped
+		case ok:
+			return r.logZ, nil
+		case r.method == logarithm:
+			r.v, r.stop = nil, nil
+			return 0, r.g.dead(func(t int, k int32) bool { return r.sums(t)[k] > r.zero() })
+		}
+		r.begin(logarithm)
+	}
+}
+
+// begin begins the first phase of a method.
+func (r *Runner) begin(m method) {
+	r.method = m
+	if m == logarithm && r.logs == nil {
+		r.logs = make([]float64, len(r.sum))
+	}
+	r.enter(summing)
+}
+
+// LogZ returns the result of the last successful Filter.
+func (r *Runner) LogZ() float64 { return r.logZ }
+
+// allSums takes the class sums of every site.
+func (r *Runner) allSums() error {
+	for ; r.passed < len(r.g.layers); r.passed++ {
+		if r.halt(r.g.levels) {
+			return ErrStopped
+		}
+		if err := r.classSums(r.passed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep lists the nodes that are reachable under the weights, if that is likely to save work
+// later: after sites at which few tokens are left. It reports whether every site that it examines
+// has such a node, unless it is stopped.
+func (r *Runner) sweep() bool {
+	g := r.g
+	r.count[0] = none // one node
+	for ; r.passed < len(g.layers); r.passed++ {
+		if r.halt(0) {
+			return false
+		}
+		t, l := r.passed, g.layers[r.passed]
+		list, all := r.nodes(t)
+		cols := r.columns(t)
+		if len(cols) == 0 {
+			return false
+		}
+		few := 4*len(cols) <= len(l.live)
+		many := all && l.n > 1 || 2*len(list) > l.n
+		if many && !few || l.n == 1 && len(cols) == len(l.live) {
+			r.count[t+1] = none
+			continue
+		}
+		seen := r.seen[:l.next]
+		clear(seen)
+		sums, zero := r.sums(t), r.zero()
+		if all {
+			for e, to := range l.to {
+				seen[to] = seen[to] || sums[l.col[e]] > zero
+			}
+		}
+		for _, q := range list {
+			for e := l.row[q]; e < l.row[q+1]; e++ {
+				if sums[l.col[e]] > zero {
+					seen[l.to[e]] = true
+				}
+			}
+		}
+		out := r.active[g.offset[t+1]:g.offset[t+2]]
+		n := 0
+		for q, s := range seen {
+			if s {
+				out[n] = int32(q)
+				n++
+			}
+		}
+		if n == 0 {
+			return false
+		}
+		r.count[t+1] = n
+		if n == l.next {
+			r.count[t+1] = none
+		}
+	}
+	return true
+}
+
+// zero returns the representation of a sum of nothing.
+func (r *Runner) zero() float64 {
+	if r.method == logarithm {
+		return math.Inf(-1)
+	}
+	return 0
+}
+
+// linear fills values and scales from the last site to the first, and logZ. done
+// is false if a site or the whole underflowed, clean true if nothing underflowed
+// that could matter.
+func (r *Runner) linear() (done, clean bool) {
+	g := r.g
+	last := r.values(g.sites)
+	for q := range last {
+		last[q] = 1
+	}
+	r.scale[g.sites], r.top[g.sites] = 0, 0
+	for ; r.passed < g.sites; r.passed++ {
+		t := g.sites - 1 - r.passed
+		l := g.layers[t]
+		if r.halt(len(l.to)) {
+			return false, false
+		}
+		here := r.values(t)
+		frac, e := math.Frexp(r.layerSums(t, l))
+		if frac == 0 || e < -1000 {
+			return false, false
+		}
+		r.lossless = r.lossless && !r.deep[t] && r.clean(t, l)
+		r.unit[t], r.scale[t], r.top[t] = 1, r.scale[t+1], e
+		if e > loose || e < -loose {
+			r.unit[t] = math.Ldexp(1, e)
+			up := math.Ldexp(1, -e)
+			for q := range here {
+				here[q] *= up
+			}
+			r.scale[t] += e
+			r.top[t] = 0
+		}
+		r.shifted += r.shift[t]
+	}
+	r.logZ = simd.Log(r.values(0)[0]) + float64(float64(r.scale[0])*math.Ln2) + r.shifted
+	return true, r.lossless
+}
+
+// clean reports whether no node of site t has lost a part of its value that
+// could matter, given that those of the next site have not.
+//
+// The values ahead are at most 2^loose, class sums at most the number of tokens,
+// so each product that is lost, or whose factors are, is below 2^(−1074+loose+32), and a value above 2^low has 2^(900−978+31) of
+// itself in that way at most. A smaller value must be that of a node that leads
+// nowhere.
+func (r *Runner) clean(t int, l *layer) bool {
+	list, all := r.nodes(t)
+	here := r.values(t)
+	if all {
+		for q, w := range here {
+			if w < lowest && !r.leadsNowhere(t, l, int32(q)) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, q := range list {
+		if here[q] < lowest && !r.leadsNowhere(t, l, q) {
+			return false
+		}
+	}
+	return true
+}
+
+// leadsNowhere reports whether every edge of node q has a class without weight or
+// a target without value.
+func (r *Runner) leadsNowhere(t int, l *layer, q int32) bool {
+	sums, ahead := r.sums(t), r.values(t+1)
+	for e := l.row[q]; e < l.row[q+1]; e++ {
+		if sums[l.col[e]] > 0 && ahead[l.to[e]] > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// layerSums fills the values of site t from those of the next, in its units,
+// and returns the greatest.
+func (r *Runner) layerSums(t int, l *layer) (top float64) {
+	list, all := r.nodes(t)
+	here, ahead, sums := r.values(t), r.values(t+1), r.sums(t)
+	switch {
+	case l.dense != nil && (all || 2*len(list) > l.n):
+		copy(r.ahead[:dead], ahead) // the value of dead stays 0
+		cols := r.columns(t)
+		s := r.nonz[:len(cols)]
+		for i, k := range cols {
+			s[i] = sums[k]
+		}
+		l.denseSums(here, cols, s, &r.ahead)
+		for _, v := range here {
+			top = max(top, v)
+		}
+	case !all:
+		clear(here)
+		for _, q := range list {
+			here[q] = l.nodeSum(q, sums, ahead)
+			top = max(top, here[q])
+		}
+	default:
+		top = l.sparseSums(here, sums, ahead)
+	}
+	return top
+}
+
+// The bounds of certified. An exponential below exp(logTiny) or a product below
+// it is lost by a float64 (2^-1074). Losses are accepted when they are below
+// exp(−margin) of the result: 1e-17 of it. A node whose value is above 2^low in
+// the units of its site has lost nothing that matters to it.
+const (
+	logTiny = -1074 * math.Ln2
+	margin  = 39
+	low     = -900
+)
+
+// lowest is 2^low.
+const lowest = 0x1p-900
+
+// certified reports whether everything that linear may have lost to underflow
+// is negligible.
+//
+// At site t a term of a sum is at most tiny = exp(logTiny) too small for each
+// token, times the greatest value ahead, or for each column, in the units of the
+// values ahead. What comes before multiplies it by no more than the sums of all class
+// sums. So
+//
+//	log lost_t ≤ Σ_{i<t} total_i + log(tokens + columns) + logTiny + (scale_{t+1} + top_{t+1})·log 2,
+//
+// top being the binary exponent of the greatest value, or 0 if that is larger, to be
+// compared with log Z without its shifts.
+func (r *Runner) certified() bool {
+	g := r.g
+	result := r.logZ
+	for _, shift := range r.shift {
+		result -= shift
+	}
+	limit := result - margin - simd.Log(float64(g.sites)) - logTiny
+	before := 0.0
+	for t, l := range g.layers {
+		top := max(0, r.top[t+1])
+		lost := before + l.logSize + float64(float64(r.scale[t+1]+top)*math.Ln2)
+		if !(lost <= limit) {
+			return false
+		}
+		before += r.total[t]
+	}
+	return true
+}
+
+// logarithms is linear with the logs of the values, for weights of any size. It
+// returns false if nothing has weight.
+//
+// Between logarithms the sums of a site run on numbers with an exponent of their
+// own, mantissa·2^exponent: that takes one logarithm a node instead of an
+// exponential an edge.
+func (r *Runner) logarithms() bool {
+	g := r.g
+	clear(r.values(g.sites))
+	for ; r.passed < g.sites; r.passed++ {
+		t := g.sites - 1 - r.passed
+		l := g.layers[t]
+		if r.halt(logWork * len(l.to)) {
+			return false
+		}
+		here, ahead, sums := r.values(t), r.values(t+1), r.sums(t)
+		r.scale[t] = 0
+		r.long.fits = r.long.ahead.Load(ahead) && r.long.sum.Load(sums)
+		list, all := r.nodes(t)
+		if all {
+			for q := range here {
+				here[q] = r.nodeLog(l, int32(q), sums, ahead)
+			}
+			continue
+		}
+		for q := range here {
+			here[q] = math.Inf(-1)
+		}
+		for _, q := range list {
+			here[q] = r.nodeLog(l, q, sums, ahead)
+		}
+	}
+	r.logZ = r.values(0)[0]
+	return !math.IsInf(r.logZ, -1)
+}
+
+// logWork is what an edge costs in logarithms, in edges of linear.
+const logWork = 8
+
+// nodeLog returns log Σ exp(sum + ahead) over the edges of node q.
+func (r *Runner) nodeLog(l *layer, q int32, sums, ahead []float64) float64 {
+	from, end := l.row[q], l.row[q+1]
+	cols, targets := l.col[from:end], l.to[from:end]
+	if r.long.fits {
+		return r.long.sum.LogDot(&r.long.ahead, cols, targets)
+	}
+	top := math.Inf(-1)
+	for e, k := range cols {
+		top = max(top, sums[k]+ahead[targets[e]])
+	}
+	if math.IsInf(top, -1) {
+		return top
+	}
+	sum := 0.0
+	for e, k := range cols {
+		sum += simd.Exp(sums[k] + ahead[targets[e]] - top)
+	}
+	return top + simd.Log(sum)
+}
+
+// scaledMarginals is Marginals with scaled numbers instead of logarithms. It returns false if a
+// product was lost or nearly so, or if the context that is watched has ended.
+func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
+	g := r.g
+	here[0] = 1
+	exponent := 0 // here is in units of 2^exponent
+	first := simd.Log(r.values(0)[0])
+	for t, l := range g.layers {
+		if r.meter.Done(siteWork+g.levels+len(l.to)) || !r.pushForward(t, l, here[:l.n], next[:l.next], post[:len(l.live)]) {
+			return false
+		}
+		units := float64(exponent+r.scale[t+1]-r.scale[0]) * math.Ln2
+		r.spread(dst, t, l, post, func(p float64) float64 { return simd.Log(p) + units - first - r.shift[t] })
+		top := 0.0
+		for _, a := range next[:l.next] {
+			top = max(top, a)
+		}
+		if _, e := math.Frexp(top); e > loose || e < -loose {
+			for q := range next[:l.next] {
+				next[q] = math.Ldexp(next[q], -e)
+			}
+			exponent += e
+		}
+		here, next = next, here
+	}
+	return true
+}
+
+// pushForward sums the forward values here over the edges of site t: into next
+// by target, with class sums, and into post by column, with values ahead
+// instead. It returns false if a product of numbers above 0 is below 2^low.
+func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) bool {
+	clear(next)
+	clear(post)
+	sums, ahead, value := r.sums(t), r.values(t+1), r.values(t)
+	for q, a := range here {
+		if a == 0 || value[q] == 0 {
+			continue
+		}
+		for e := l.row[q]; e < l.row[q+1]; e++ {
+			k, to := l.col[e], l.to[e]
+			p, n := float64(a*ahead[to]), float64(a*sums[k])
+			if p < lowest && ahead[to] > 0 || n < lowest && sums[k] > 0 {
+				return false
+			}
+			post[k] += p
+			next[to] += n
+		}
+	}
+	return true
+}
+
+// spread stores in row t of dst the log-probabilities of the tokens, given
+// their weights and what base makes of the sum of their column.
+func (r *Runner) spread(dst []float64, t int, l *layer, post []float64, base func(float64) float64) {
+	for k := range l.end {
+		if b := base(post[k]); !math.IsInf(b, -1) {
+			for _, v := range l.class(k) {
+				dst[t*r.g.levels+int(v)] = float64(r.v[t*r.g.levels+int(v)]) + b
+			}
+		}
+	}
+}
+
+// logMarginals is Marginals on logarithms.
+func (r *Runner) logMarginals(dst, here, next, post []float64) {
+	g := r.g
+	here[0] = 0
+	for t, l := range g.layers {
+		if r.meter.Done(siteWork + g.levels + len(l.to)) {
+			return
+		}
+		sums, ahead := r.sums(t), r.values(t+1)
+		next, post := next[:l.next], post[:len(l.live)]
+		for i := range next {
+			next[i] = math.Inf(-1)
+		}
+		for i := range post {
+			post[i] = math.Inf(-1)
+		}
+		for q, a := range here[:l.n] {
+			for e := l.row[q]; e < l.row[q+1]; e++ {
+				k, to := l.col[e], l.to[e]
+				post[k] = simd.LogAdd(post[k], a+ahead[to])
+				next[to] = simd.LogAdd(next[to], a+sums[k])
+			}
+		}
+		r.spread(dst, t, l, post, func(p float64) float64 { return p - r.logZ })
+		copy(here, next)
+	}
+}
+
+// classSums stores the sums over classes of site t, in the way of r.method,
+// and the list of columns whose sum is not zero.
+func (r *Runner) classSums(t int) error {
+	l := r.g.layers[t]
+	s := r.sums(t)
+	var err error
+	switch {
+	case r.method == logarithm && l.wide():
+		r.wideLogs(t, l, s)
+	case r.method == logarithm:
+		err = r.logSums(t, l, s)
+	case l.wide():
+		err = r.wideSums(t, l, s)
+	default:
+		err = r.doubleSums(t, l, s)
+		r.deep[t] = r.sinks(t, l, s)
+	}
+	if err != nil {
+		return err
+	}
+	cols, n, zero := r.cols[r.sumAt[t]:r.sumAt[t+1]], 0, r.zero()
+	for k, w := range s {
+		cols[n] = int32(k)
+		if w > zero {
+			n++
+		}
+	}
+	r.colN[t] = n
+	return nil
+}
+
+// sinks reports whether the sum of some class is below lowestSum although one of
+// its tokens has weight.
+func (r *Runner) sinks(t int, l *layer, s []float64) bool {
+	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
+	for k, w := range s {
+		if w < lowestSum && slices.ContainsFunc(l.class(k), func(v int32) bool { return !math.IsInf(float64(row[v]), -1) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// greatest returns the greatest weight of the tokens, which must not be NaN or
+// +Inf.
+func (r *Runner) greatest(t int, tokens []int32) (float64, error) {
+	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
+	m := float32(math.Inf(-1))
+	for _, v := range tokens {
+		w := row[v]
+		if w > m {
+			m = w
+		} else if w != w {
+			return 0, &algebra.WeightError{Site: t, Level: int(v), Weight: float64(w)}
+		}
+	}
+	if math.IsInf(float64(m), 1) {
+		return 0, r.infinite(t, tokens)
+	}
+	return float64(m), nil
+}
+
+// doubleSums stores Σ exp(w − shift) of every class in float64, and the terms
+// where a draw will want them.
+func (r *Runner) doubleSums(t int, l *layer, s []float64) error {
+	m, err := r.greatest(t, l.tokens)
+	if err != nil {
+		return err
+	}
+	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
+	r.shift[t] = m
+	if math.IsInf(m, -1) {
+		clear(s)
+		r.total[t] = m
+		return nil
+	}
+	if terms := r.terms(t); terms != nil {
+		for i, v := range l.tokens {
+			terms[i] = simd.Exp(float64(row[v]) - m)
+		}
+		r.total[t] = simd.Log(l.sumTerms(s, terms))
+		return nil
+	}
+	total := 0.0
+	for k := range s {
+		sum := 0.0
+		for _, v := range l.class(k) {
+			sum += simd.Exp(float64(row[v]) - m)
+		}
+		s[k] = sum
+		total += sum
+	}
+	r.total[t] = simd.Log(total)
+	return nil
+}
+
+// terms returns where the terms of the class sums of site t are kept, by
+// token as in the layer; nil where there are too many.
+func (r *Runner) terms(t int) []float64 {
+	if r.termAt[t+1] == r.termAt[t] {
+		return nil
+	}
+	return r.term[r.termAt[t]:r.termAt[t+1]]
+}
+
+// logSums stores the logs of the class sums, each shifted by its own greatest
+// weight, and no common shift.
+func (r *Runner) logSums(t int, l *layer, s []float64) error {
+	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
+	for k := range s {
+		tokens := l.class(k)
+		m, err := r.greatest(t, tokens)
+		if err != nil {
+			return err
+		}
+		s[k] = m
+		if len(tokens) == 1 || math.IsInf(m, -1) {
+			continue
+		}
+		sum := 0.0
+		for _, v := range tokens {
+			sum += simd.Exp(float64(row[v]) - m)
+		}
+		s[k] += simd.Log(sum)
+	}
+	return nil
+}
+
+// The class sums of wideSums. An exponential below exp(logTiny32) is lost by the
+// float32 kernels; a class is summed with a shift of its own where what may be
+// lost is not below exp(−margin32) of its sum. Below exp(logDeep) of the
+// greatest weight a class sum is no number for linear any more.
+const (
+	logTiny32 = -87.4
+	margin32  = 20
+	logDeep   = -690
+)
+
+// wideSums is doubleSums with exponentials in float32, relative error about
+// 1e-7. The row is shifted by its greatest weight if the automaton can use half
+// of the tokens, and otherwise by the greatest of those it can use; classes of which
+// the kernel may have lost too much are shifted by their own. A row that is what it
+// was at the last Filter costs a comparison, and one with a single token little
+// more.
+func (r *Runner) wideSums(t int, l *layer, s []float64) error {
+	if r.given != nil && r.given[t] >= 0 {
+		r.fresh[t], r.deep[t] = false, false
+		r.only(t, l, s, r.given[t], 0)
+		return nil
+	}
+	row, keep := r.v[t*r.g.levels:(t+1)*r.g.levels], false
+	if r.kept != nil {
+		kept := r.kept[t*r.g.levels : (t+1)*r.g.levels]
+		if r.fresh[t] {
+			if simd.Same(kept, row) {
+				r.wait[t] = 0
+				return nil
+			}
+			r.wait[t] = min(2*r.wait[t]+1, keptWait)
+			r.rest[t] = r.wait[t]
+		}
+		r.fresh[t] = false
+		if keep = r.rest[t] == 0; keep {
+			copy(kept, row)
+		} else {
+			r.rest[t]--
+		}
+	}
+	r.lone[t], r.deep[t] = none, false
+	if v := loneToken(row); v != none && r.g.usable(l, v) {
+		r.only(t, l, s, v, float64(row[v]))
+	} else if err := r.singleSums(t, l, s, row); err != nil {
+		return err
+	}
+	r.fresh[t] = keep
+	return nil
+}
+
+// only stores the sums of a row whose only token is v, of weight w.
+func (r *Runner) only(t int, l *layer, s []float64, v int32, w float64) {
+	clear(s)
+	r.shift[t], r.total[t], r.lone[t] = w, math.Inf(-1), none
+	if r.g.usable(l, v) {
+		s[l.column[r.g.classes[v]]] = 1
+		r.total[t], r.lone[t] = 0, v
+	}
+}
+
+// loneToken returns the only token of the row with a weight above −Inf, none if
+// there are others.
+func loneToken(row []float32) int32 {
+	never := float32(math.Inf(-1))
+	n := len(row)
+	if n > 3 && (row[0] != never && row[n-1] != never || row[n/2] != never && row[n/3] != never) {
+		return none // quick for most rows that have others
+	}
+	var at [1]int32
+	simd.ArgMax(at[:], row, n)
+	m := int(at[0])
+	if m < 0 || math.IsInf(float64(row[m]), 1) {
+		return none
+	}
+	for _, rest := range [2][]float32{row[:m], row[m+1:]} {
+		if len(rest) == 0 {
+			continue
+		}
+		if simd.ArgMax(at[:], rest, len(rest)); at[0] >= 0 {
+			return none
+		}
+	}
+	return int32(m)
+}
+
+// singleSums takes the sums of a row with several tokens.
+func (r *Runner) singleSums(t int, l *layer, s []float64, row []float32) error {
+	var total [1]float64
+	if 2*len(l.tokens) < len(row) {
+		// The listed ones alone.
+	} else if l.marks != nil {
+		if r.gatherMarked(t, l, s, row) {
+			r.settle(t, l, s, row)
+			return nil
+		}
+	} else if top := simd.Peak(row); !math.IsInf(float64(top), 1) {
+		p := r.prob[:len(row)]
+		if simd.WeightsFrom(p, row, top) > 0 {
+			r.shift[t] = float64(top)
+			r.gather(t, l, s, p)
+			r.settle(t, l, s, row)
+			return nil
+		}
+	}
+	m := gatherRow(r.row[:len(l.tokens)], row, l.tokens)
+	r.shift[t] = float64(m)
+	simd.Weights(r.prob[:len(l.tokens)], total[:], r.row[:len(l.tokens)], len(l.tokens), 0)
+	if math.IsInf(float64(m), 1) || math.IsNaN(total[0]) {
+		return r.infinite(t, l.tokens)
+	}
+	if total[0] == 0 {
+		clear(s)
+		r.total[t] = math.Inf(-1)
+		return nil
+	}
+	for k, end := range l.end {
+		s[k] = r.blockSums(t, l, k, r.prob[l.begin(int32(k)):end])
+	}
+	r.settle(t, l, s, row)
+	return nil
+}
+
+// gatherRow stores the weights of tokens in w and returns the greatest.
+func gatherRow(w, row []float32, tokens []int32) float32 {
+	m := float32(math.Inf(-1))
+	for i, v := range tokens {
+		x := row[v]
+		w[i] = x
+		if x > m {
+			m = x
+		}
+	}
+	return m
+}
+
+// blocks returns where the sums of the blocks of column k at site t are kept.
+func (r *Runner) blocks(t int, l *layer, k int) []float64 {
+	o := r.blockAt[t]
+	return r.block[o+int(l.block[k]) : o+int(l.block[k+1])]
+}
+
+// gather sums the weights p of all levels by class, block by block: listed ones in
+// four partial sums each.
+func (r *Runner) gather(t int, l *layer, s []float64, p []float32) {
+	for k := range s {
+		tokens := l.class(k)
+		s[k] = 0
+		for b := range r.blocks(t, l, k) {
+			part := tokens[b*blockTokens : min((b+1)*blockTokens, len(tokens))]
+			sum := 0.0
+			{
+				var a, b, c, d float64
+				for len(part) >= 4 {
+					a += float64(p[part[0]])
+					b += float64(p[part[1]])
+					c += float64(p[part[2]])
+					d += float64(p[part[3]])
+					part = part[4:]
+				}
+				for _, v := range part {
+					a += float64(p[v])
+				}
+				sum = (a + b) + (c + d)
+			}
+			r.blocks(t, l, k)[b] = sum
+			s[k] += sum
+		}
+	}
+}
+
+// gatherMarked is [Runner.gather] where columns are marked, from the row itself: a
+// block is exponentiated with a shift of its own and summed while it is in the first
+// cache, and brought to the shift of the site, the greatest of the blocks', at the end.
+// It is false if there is a NaN, +Inf or no weight.
+func (r *Runner) gatherMarked(t int, l *layer, s []float64, row []float32) bool {
+	const groups = blockTokens / groupLevels
+	shift := math.Inf(-1)
+	for b, from := 0, 0; from < len(row); b, from = b+1, from+blockTokens {
+		part := row[from:min(from+blockTokens, len(row))]
+		first, to := b*groups, min((b+1)*groups, len(l.marks[0]))
+		p, top := r.prob[:len(part)], simd.Peak(part)
+		all := 0.0
+		for k := 0; k < len(l.marks); k += 2 {
+			other := min(k+1, len(l.marks)-1)
+			sums := simd.WeightsMarked(p, part, top, [2][]uint16{l.marks[k][first:to], l.marks[other][first:to]})
+			r.blocks(t, l, k)[b], r.blocks(t, l, other)[b] = sums[0], sums[1]
+			all += sums[0] + sums[1]
+		}
+		switch {
+		case math.IsNaN(all):
+			return false
+		case all > 0 || top != 0 || slices.Contains(part, 0): // of tokens without a class, too
+			r.tops[b] = float64(top)
+		default:
+			r.tops[b] = math.Inf(-1)
+		}
+		shift = max(shift, r.tops[b])
+	}
+	if math.IsInf(shift, 0) {
+		return false
+	}
+	r.shift[t] = shift
+	clear(s)
+	for b := range (len(row) + blockTokens - 1) / blockTokens {
+		scale := 1.0
+		if r.tops[b] < shift {
+			scale = simd.Exp(r.tops[b] - shift)
+		}
+		for k := range l.marks {
+			sums := r.blocks(t, l, k)
+			sums[b] = float64(sums[b] * scale)
+			s[k] += sums[b]
+		}
+	}
+	return true
+}
+
+// blockSums stores the sums of the blocks of column k, whose weights are p, and
+// returns their sum.
+func (r *Runner) blockSums(t int, l *layer, k int, p []float32) (sum float64) {
+	blocks, begin := r.blocks(t, l, k), l.begin(int32(k))
+	for b := range blocks {
+		from, to := l.part(int32(k), b)
+		blocks[b] = simd.Sum(p[from-begin : to-begin])
+		sum += blocks[b]
+	}
+	return sum
+}
+
+// settle sums the classes again that are so much smaller than the greatest
+// weight that the kernel may have lost part of them, each shifted by its own
+// greatest weight, and stores the total.
+func (r *Runner) settle(t int, l *layer, s []float64, row []float32) {
+	all := 0.0
+	for k := range s {
+		if s[k] < float64(float64(len(l.class(k)))*lossy) {
+			sum, m := r.ownSum(t, l, k, row)
+			s[k] = 0
+			if sum > 0 {
+				s[k] = float64(sum * simd.Exp(m-r.shift[t]))
+				r.deep[t] = r.deep[t] || m-r.shift[t] < logDeep
+			}
+		}
+		all += s[k]
+	}
+	r.total[t] = simd.Log(all)
+}
+
+// lossy is exp(logTiny32+margin32), rounded up.
+const lossy = 5.4e-30
+
+// ownSum returns the sum of column k shifted by its greatest weight m, 0 if that
+// is −Inf.
+func (r *Runner) ownSum(t int, l *layer, k int, row []float32) (sum, m float64) {
+	tokens := l.class(k)
+	w := r.row[:len(tokens)]
+	m = float64(gatherRow(w, row, tokens))
+	if math.IsInf(m, -1) {
+		return 0, m
+	}
+	var total [1]float64
+	simd.Weights(w, total[:], w, len(w), 0)
+	return r.blockSums(t, l, k, w), m
+}
+
+// wideLogs stores the logs of the class sums of wideSums in s.
+func (r *Runner) wideLogs(t int, l *layer, s []float64) {
+	row := r.v[t*r.g.levels : (t+1)*r.g.levels]
+	for k, w := range r.sum[r.sumAt[t]:r.sumAt[t+1]] {
+		s[k] = math.Inf(-1)
+		if w >= lowestSum {
+			s[k] = r.shift[t] + simd.Log(w)
+		} else if r.deep[t] {
+			if sum, m := r.ownSum(t, l, k, row); sum > 0 {
+				s[k] = m + simd.Log(sum)
+			}
+		}
+	}
 }

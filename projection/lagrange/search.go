@@ -10,6 +10,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/lead"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/projection"
 )
@@ -218,4 +219,585 @@ func (s *search) project(ctx context.Context, x []int32, v []float32, lambda []f
 		return divergence, violation, &projection.NotConverged{Method: "lagrange: " + a.name, Residual: violation, Want: a.recipe.Tolerance, Iterations: loops}
 	}
 	return divergence, violation, nil
+}
+
+// exchange makes s.best cheaper by changes that its constraint seems to allow: a
+// costly token for a cheaper one at the same site, while at most two others make up
+// for it. What it seems to allow is taken from its derivatives at the sequence; the
+// judge decides. Where no such change is left, sites of high cost get their likeliest
+// token back, whatever others then cost, and the search goes on from there; what comes
+// of it is kept if it is cheaper.
+func (s *search) exchange() {
+	s.price()
+	s.choose()
+	s.banned = none
+	s.descend()
+	s.order = s.order[:0]
+	for i := range s.best {
+		if s.gain[i] > s.offers[i*s.width].cost {
+			s.order = append(s.order, int32(i))
+		}
+	}
+	slices.SortStableFunc(s.order, func(i, j int32) int { return cmp.Compare(s.gain[j], s.gain[i]) })
+	for _, i := range s.order[:min(kicks, len(s.order))] {
+		copy(s.kept, s.best)
+		copy(s.keptGain, s.gain)
+		copy(s.keptLeast, s.least)
+		if s.kick(int(i)) && sum(s.gain) < sum(s.keptGain)-tradeLeast {
+			continue
+		}
+		copy(s.best, s.kept)
+		copy(s.gain, s.keptGain)
+		copy(s.least, s.keptLeast)
+	}
+}
+
+// kicks is how many sites get their likeliest token back for a try.
+const kicks = 8
+
+// descend exchanges tokens until no exchange saves anything.
+func (s *search) descend() {
+	for range len(s.best) { // each round saves something; more would be a local search for its own sake
+		s.derive()
+		s.list(0)
+		if !s.trade(s.second) && !s.trade(s.third) {
+			return
+		}
+	}
+}
+
+// kick gives a site its likeliest token back and descends, first without changing that
+// site. It returns false if the constraint does not seem to allow that at a price of up
+// to twice what it saves.
+func (s *search) kick(site int) bool {
+	first := int32(site * s.width)
+	gives := s.gain[site] - s.offers[first].cost
+	s.derive()
+	s.list(gives)
+	b, c, saved := s.second(first, gives, -gives)
+	if saved == -gives {
+		b, c, saved = s.third(first, gives, -gives)
+	}
+	if saved == -gives || !s.take(first, b, c) {
+		return false
+	}
+	s.banned = site
+	s.descend()
+	s.banned = none
+	s.descend()
+	return true
+}
+
+func sum(v []float64) (total float64) {
+	for _, v := range v {
+		total += v
+	}
+	return total
+}
+
+// derive stores what every offer adds to the chosen inequalities, by their derivatives
+// at s.best, and how much they can bear.
+func (s *search) derive() {
+	k, l := s.of.levels, &s.loss
+	s.point()
+	for c, j := range s.chosen {
+		clear(l.weight)
+		l.weight[j] = 1
+		s.pull()
+		scale := 0.0
+		for n, o := range s.offers {
+			i := n / s.width
+			now := s.slope[i*k+int(s.best[i])]
+			s.adds[n*rowsKept+c] = float64(s.slope[i*k+int(o.token)]) - float64(now)
+			scale = max(scale, math.Abs(float64(now)))
+		}
+		s.slack[c] = -violationOf(s.least)
+		if len(s.least) == len(l.g) {
+			s.slack[c] = -s.least[j]
+		}
+		s.slack[c] = max(0, s.of.recipe.Tolerance+s.slack[c]) + float64(slopeRounding*scale)
+	}
+}
+
+// slopeRounding is what sums of some float32 may be off by, relatively.
+const slopeRounding = 1e-6
+
+// list puts the offers that could be part of an exchange in the order of their price,
+// which is what they cost beyond the present token of their site: less than what a
+// site can save and more.
+func (s *search) list(more float64) {
+	most := 0.0
+	for i, g := range s.gain {
+		most = max(most, g-s.offers[i*s.width].cost)
+	}
+	most += more
+	s.market = s.market[:0]
+	for n, o := range s.offers {
+		if i := n / s.width; i != s.banned && o.token != s.best[i] && o.cost-s.gain[i] < most {
+			s.market = append(s.market, lot{int32(n), o.cost - s.gain[i]})
+		}
+	}
+	slices.SortFunc(s.market, func(a, b lot) int { return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.offer, b.offer)) })
+}
+
+// allowed reports whether the chosen inequalities, to first order, bear up to three
+// offers together.
+func (s *search) allowed(offers ...int32) bool {
+	for c := range s.chosen {
+		worse := 0.0
+		for _, n := range offers {
+			if n != none {
+				worse += s.adds[int(n)*rowsKept+c]
+			}
+		}
+		if worse > s.slack[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// trade looks for one exchange that saves something and that the judge accepts, and
+// makes it: a site takes a cheaper token, and what others have to take for it is what
+// partners finds.
+func (s *search) trade(partners func(first int32, gives, least float64) (b, c int32, saved float64)) bool {
+	for i, g := range s.gain {
+		if i == s.banned {
+			continue
+		}
+		best, saved := [3]int32{}, tradeLeast
+		for n := i * s.width; n < (i+1)*s.width && g-s.offers[n].cost > saved; n++ {
+			if b, c, more := partners(int32(n), g-s.offers[n].cost, saved); more > saved {
+				best, saved = [3]int32{int32(n), b, c}, more
+			}
+		}
+		if saved > tradeLeast && s.take(best[:]...) {
+			return true
+		}
+	}
+	return false
+}
+
+// take makes offers the tokens of their sites if the judge accepts that.
+func (s *search) take(offers ...int32) bool {
+	copy(s.swap, s.best)
+	for _, n := range offers {
+		if n != none {
+			s.swap[int(n)/s.width] = s.offers[n].token
+		}
+	}
+	if !s.keep() {
+		return false
+	}
+	for _, n := range offers {
+		if n != none {
+			s.gain[int(n)/s.width] = s.offers[n].cost
+		}
+	}
+	return true
+}
+
+// second finds the cheapest offer to combine with a first one, which saves the amount
+// gives; none if the first one needs no other. It returns least if nothing saves more.
+func (s *search) second(first int32, gives, least float64) (b, c int32, saved float64) {
+	if gives > least && s.allowed(first) {
+		return none, none, gives
+	}
+	site := int(first) / s.width
+	for _, o := range s.market {
+		if gives-o.price <= least {
+			break
+		}
+		if int(o.offer)/s.width != site && s.allowed(first, o.offer) {
+			return o.offer, none, gives - o.price
+		}
+	}
+	return none, none, least
+}
+
+// third finds the two cheapest offers that go with a first one.
+func (s *search) third(first int32, gives, least float64) (b, c int32, saved float64) {
+	b, c, saved = none, none, least
+	site, looks := int(first)/s.width, 0
+	for n, o := range s.market {
+		if gives-2*o.price <= saved || looks > looksMost {
+			break
+		}
+		if int(o.offer)/s.width == site {
+			continue
+		}
+		for _, p := range s.market[n+1:] {
+			if gives-o.price-p.price <= saved {
+				break
+			}
+			looks++
+			if t := int(p.offer) / s.width; t != site && t != int(o.offer)/s.width && s.allowed(first, o.offer, p.offer) {
+				b, c, saved = o.offer, p.offer, gives-o.price-p.price
+				break
+			}
+		}
+	}
+	return b, c, saved
+}
+
+// looksMost is the number of exchanges of three sites with the same first offer
+// after which no more are considered.
+const looksMost = 1 << 16
+
+// tradeLeast is the least saving in nats that is worth evaluating; it also
+// keeps rounding errors from undoing exchanges forever.
+const tradeLeast = 1e-6
+
+// keep makes s.swap the best sequence if the language and the judge accept it.
+func (s *search) keep() bool {
+	if !s.of.free && !s.of.within.Accepts(s.swap) {
+		return false
+	}
+	s.of.judge.Violation(s.found, s.swap)
+	if !(violationOf(s.found) <= s.of.recipe.Tolerance) {
+		return false
+	}
+	copy(s.best, s.swap)
+	copy(s.least, s.found)
+	return true
+}
+
+// simplify changes tokens of s.best to cheaper ones, the costliest first and the
+// cheapest token first, wherever the sequence stays within the tolerance and the
+// language. What remains is a sequence of which no single change makes it cheaper,
+// among the tokens that are offered.
+func (s *search) simplify() {
+	s.price()
+	s.order = s.order[:0]
+	for i, l := range s.best {
+		if l != s.first[i] {
+			s.order = append(s.order, int32(i))
+		}
+	}
+	for again := true; again; {
+		again = false
+		slices.SortFunc(s.order, func(i, j int32) int {
+			return cmp.Or(cmp.Compare(s.gain[j], s.gain[i]), cmp.Compare(i, j))
+		})
+		for _, i := range s.order {
+			for _, o := range s.offers[int(i)*s.width : (int(i)+1)*s.width] {
+				if !(o.cost < s.gain[i]) {
+					break
+				}
+				copy(s.swap, s.best)
+				s.swap[i] = o.token
+				if s.keep() {
+					s.gain[i] = o.cost
+					again = true
+					break
+				}
+			}
+		}
+	}
+}
+
+// run searches until the decoded sequence satisfies the constraint or loops run
+// out, and returns how many there were. s.best is the result.
+func (s *search) run(ctx context.Context, src rand.Source) (loops int, err error) {
+	r, l := &s.of.recipe, &s.loss
+	s.restart()
+	if err := s.decode(ctx, s.best); err != nil {
+		return 0, err
+	}
+	if err := s.judge(s.least, s.best); err != nil {
+		return 0, err
+	}
+	copy(s.last, s.best)
+	copy(s.found, s.least)
+	for loops < r.Outer && violationOf(s.least) > r.Tolerance {
+		if err := poll.Err(ctx); err != nil {
+			return loops, err
+		}
+		if loops > 0 && loops%loopsPerStart == 0 {
+			s.restart()
+			clear(l.lambda)
+		}
+		loops++
+		s.draw(src)
+		for range r.Inner {
+			l.gradient(s.z)
+			if !l.finite() {
+				return loops, fmt.Errorf("lagrange: %s: the constraint is %v at rows that the search reached, want finite numbers", s.of.name, l.g)
+			}
+			l.descend(s.z, float32(r.Step))
+			if done, err := s.look(ctx); done || err != nil {
+				return loops, err
+			}
+		}
+		l.ascend()
+		s.raise()
+		if loops%repairEvery == 0 {
+			if done, err := s.repair(ctx, src, loops > repairEvery); done || err != nil {
+				return loops, err
+			}
+		}
+	}
+	return loops, nil
+}
+
+// loopsPerStart is the number of outer loops after which a search starts again,
+// from x and the first multipliers, with other noise: no search of TestGrid takes
+// as many, and one that takes more oscillates between two constraints under
+// multipliers that nothing lowers.
+const loopsPerStart = 50
+
+// restart begins at x.
+func (s *search) restart() {
+	copy(s.z, s.logx)
+	clear(s.loss.raise)
+	clear(s.loss.force)
+	s.loss.mu = firstMu
+}
+
+// draw makes new noise.
+func (s *search) draw(src rand.Source) {
+	for i := 0; i < len(s.bits); i += 2 {
+		b := src.Uint64()
+		s.bits[i] = uint32(b)
+		if i+1 < len(s.bits) {
+			s.bits[i+1] = uint32(b >> 32)
+		}
+	}
+	s.loss.perturb(s.bits)
+}
+
+// look judges the decoded sequence, unless it is what was judged last, and
+// reports whether it satisfies the constraint.
+func (s *search) look(ctx context.Context) (done bool, err error) {
+	if err := s.decode(ctx, s.decoded); err != nil {
+		return false, err
+	}
+	if slices.Equal(s.decoded, s.last) {
+		return false, nil
+	}
+	copy(s.last, s.decoded)
+	if err := s.judge(s.found, s.decoded); err != nil {
+		return false, err
+	}
+	worst := violationOf(s.found)
+	if worst < violationOf(s.least) {
+		copy(s.best, s.decoded)
+		copy(s.least, s.found)
+	}
+	return worst <= s.of.recipe.Tolerance, nil
+}
+
+// decode stores the likeliest sequence under z: of the language, if there is one.
+func (s *search) decode(ctx context.Context, x []int32) error {
+	if s.of.free {
+		simd.ArgMax(x, s.z, s.of.levels) // the likeliest tokens, the first among equals
+		return nil
+	}
+	_, err := s.of.within.MAP(ctx, x, s.z)
+	return err
+}
+
+// raise tightens what the relaxed draw satisfies and the decoded sequence does
+// not, by the violation of the sequence, and slowly slackens what the sequence
+// satisfies.
+func (s *search) raise() {
+	worst := violationOf(s.found)
+	for j, g := range s.loss.g {
+		d := worst
+		if len(s.found) == len(s.loss.g) {
+			d = s.found[j]
+		}
+		switch {
+		case d <= s.of.recipe.Tolerance:
+			s.loss.raise[j] /= 2
+		case g <= 0:
+			s.loss.raise[j] += d
+		}
+	}
+}
+
+// repair looks for a sequence without violation by changes of one token: from the
+// decoded sequence, then from the likeliest one under x, then, if that was of no use
+// before, from a few that are drawn from x. What violates least becomes s.best. It reports whether there is no violation.
+func (s *search) repair(ctx context.Context, src rand.Source, again bool) (done bool, err error) {
+	copy(s.was, s.found)
+	copy(s.kept, s.best)
+	copy(s.keptLeast, s.least)
+	copy(s.best, s.last)
+	copy(s.least, s.found)
+	s.choose()
+	s.scans = scanStates
+	for start := range starts {
+		if start > 1 && !again {
+			break
+		}
+		switch {
+		case start == 1 && s.of.free:
+			copy(s.best, s.first)
+		case start == 1:
+			_, err = s.of.within.MAP(ctx, s.best, s.logx)
+		case start > 1:
+			_, err = s.of.within.Draw(ctx, s.best, s.logx, src)
+		}
+		if err == nil && start > 0 {
+			err = s.judge(s.least, s.best)
+		}
+		if err != nil {
+			break
+		}
+		if err = s.mend(ctx); err != nil {
+			break
+		}
+		if violationOf(s.least) < violationOf(s.keptLeast) {
+			copy(s.kept, s.best)
+			copy(s.keptLeast, s.least)
+		}
+		if violationOf(s.keptLeast) <= s.of.recipe.Tolerance {
+			break
+		}
+	}
+	copy(s.found, s.was) // of the decoded sequence, as before
+	copy(s.best, s.kept)
+	copy(s.least, s.keptLeast)
+	return violationOf(s.least) <= s.of.recipe.Tolerance, err
+}
+
+// mend changes tokens of s.best one by one, each so that the violation falls, until
+// there is none or no change of one token to one of the cheapest makes it fall.
+func (s *search) mend(ctx context.Context) error {
+	for range repairs * len(s.best) {
+		if violationOf(s.least) <= s.of.recipe.Tolerance {
+			break
+		}
+		if err := poll.Err(ctx); err != nil {
+			return err
+		}
+		s.slopes()
+		s.rank()
+		if !s.lower() && !s.scan() {
+			break
+		}
+	}
+	return nil
+}
+
+const (
+	repairEvery = 3 // outer loops between two repairs
+	repairs     = 2 // changes per site
+	starts      = 6 // sequences that a repair begins at
+
+	// scanMost is the largest number of entries of one-hot rows that a scan
+	// writes, and scanStates roughly the number of sequences that the scans of
+	// a repair judge.
+	scanMost   = 1 << 28
+	scanStates = 1 << 16
+)
+
+// cheapestRise is the price in nats of changes that cost less, or nothing.
+const cheapestRise = 1e-3
+
+// rank lists the changes of s.best that lower the chosen inequalities most, to first
+// order, for what they take from the log-probability.
+func (s *search) rank() {
+	k := s.of.levels
+	s.remedies = s.remedies[:0]
+	for i, now := range s.best {
+		for l := range k {
+			at, from := i*k+l, i*k+int(now)
+			falls := float64(s.slope[from]) - float64(s.slope[at])
+			if !(falls > 0) || math.IsInf(float64(s.logx[at]), -1) {
+				continue
+			}
+			r := remedy{i, int32(l), max(float64(s.logx[from]-s.logx[at]), cheapestRise) / falls}
+			if n := len(s.remedies); n < tries {
+				s.remedies = append(s.remedies, r)
+			} else if r.price < s.remedies[n-1].price {
+				s.remedies[n-1] = r
+			} else {
+				continue
+			}
+			for n := len(s.remedies) - 1; n > 0 && s.remedies[n].price < s.remedies[n-1].price; n-- {
+				s.remedies[n], s.remedies[n-1] = s.remedies[n-1], s.remedies[n]
+			}
+		}
+	}
+}
+
+// lower makes the first of the remedies a part of s.best that the language accepts and
+// by which the violation falls.
+func (s *search) lower() bool {
+	for _, r := range s.remedies {
+		copy(s.swap, s.best)
+		s.swap[r.site] = r.token
+		if !s.of.free && !s.of.within.Accepts(s.swap) {
+			continue
+		}
+		s.of.judge.Violation(s.found, s.swap)
+		if violationOf(s.found) < violationOf(s.least) {
+			copy(s.best, s.swap)
+			copy(s.least, s.found)
+			return true
+		}
+	}
+	return false
+}
+
+// scan judges all changes of one token to one of the cheapest, whatever the derivatives
+// say of them, and makes that which lowers the violation most for what it takes from
+// the log-probability. It reports whether there is one.
+func (s *search) scan() bool {
+	n, now, best := len(s.best), violationOf(s.least), math.Inf(1)
+	site, token := none, int32(0)
+	width := s.width
+	if _, dense := s.of.judge.(oneHot); dense {
+		width = min(width, scanMost/n/n/s.of.levels)
+	}
+	if s.scans <= 0 {
+		return false
+	}
+	s.scans -= n * width
+	s.price()
+	for i, own := range s.best {
+		s.few = s.few[:0]
+		for _, o := range s.offers[i*s.width:][:width] {
+			copy(s.swap, s.best)
+			s.swap[i] = o.token
+			if o.token != own && !math.IsInf(o.cost, 1) && (s.of.free || s.of.within.Accepts(s.swap)) {
+				s.few = append(s.few, s.swap...)
+			}
+		}
+		m := len(s.least)
+		s.of.judge.Violation(s.fewFound[:len(s.few)/n*m], s.few)
+		for c := range len(s.few) / n {
+			falls := now - violationOf(s.fewFound[c*m:(c+1)*m])
+			l := s.few[c*n+i]
+			if !(falls > 0) {
+				continue
+			}
+			k := i * s.of.levels
+			if price := max(float64(s.logx[k+int(own)]-s.logx[k+int(l)]), cheapestRise) / falls; price < best {
+				best, site, token = price, i, l
+			}
+		}
+	}
+	if site == none {
+		return false
+	}
+	s.best[site] = token
+	s.of.judge.Violation(s.least, s.best)
+	return true
+}
+
+// slopes stores the derivatives of the sum of the chosen inequalities that are violated
+// at s.best in s.slope: of all chosen ones where the judge has others.
+func (s *search) slopes() {
+	l := &s.loss
+	s.point()
+	clear(l.weight)
+	for _, j := range s.chosen {
+		if len(s.least) != len(l.g) || s.least[j] > s.of.recipe.Tolerance {
+			l.weight[j] = 1
+		}
+	}
+	s.pull()
 }

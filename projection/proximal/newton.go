@@ -2,7 +2,9 @@ package proximal
 
 import (
 	"math"
+	"math/rand/v2"
 
+	"github.com/gibbsite-go/gibbsite/internal/activeset"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -391,3 +393,346 @@ func (w *newton) slope(m int, sigma, a, quadratic float64) float64 {
 
 // turned is the part of the first slope up to which a step may overshoot.
 const turned = 0.1
+
+// Certificate measures the quality of a solution. Its numbers are computed from the solution
+// alone, so they are valid whatever the iteration did.
+type Certificate struct {
+	// Violation is the largest amount by which an inequality is violated, in the units of its
+	// row.
+	Violation float64
+
+	// Gap is the duality gap of the penalty form: the objective at z is at most this much above
+	// its minimum, and so ½‖z − z*‖² ≤ Gap (‖·‖ in the metric, if there is one). In the hard form
+	// it is Σ_j |support_j(y_j) − y_j·t_j|, the error of complementary slackness. With curved
+	// inequalities it is the gap of the last linearisation. It is ≥ 0 and allows for the rounding
+	// of its own terms, 2⁻⁵⁰ of their sum: this allowance is noticeable if rows contradict each
+	// other and γ is so large that violations outweigh the distance by more than that factor.
+	Gap float64
+
+	// Contradiction means that no z satisfies the rows, and that z solves the penalty
+	// form with γ = SoftGamma instead.
+	Contradiction bool
+
+	// Steps counts the Newton steps, including those of the active set. Inner counts the
+	// conjugate gradient steps, and Outer the linearisations.
+	Steps, Inner, Outer int
+}
+
+// gapRounding is what a term of the gap may be off by, as a part of the penalty in it.
+const gapRounding = 0x1p-50
+
+// certify measures z, which has just been solved for.
+func (w *newton) certify(c *Certificate, z []float64, scale float64) {
+	c.Violation, c.Gap = w.emptyViolation, 0
+	c.Contradiction = c.Contradiction || w.emptyViolation > leastSlack
+	for j := range w.len() {
+		t := w.dot(j, z)
+		far := w.distance(j, t)
+		c.Violation = max(c.Violation, far*w.norm[j])
+		gap := w.support(j, w.y[j]) - float64(w.y[j]*t)
+		if math.IsInf(w.cap[j], 1) {
+			c.Gap += math.Abs(gap) / scale
+			continue
+		}
+		penalty := float64(w.cap[j] * far)
+		c.Gap += (max(0, gap+penalty) + float64(gapRounding*penalty)) / scale
+	}
+}
+
+// closed finds the multipliers of the rows that have a closed form, and adds
+// −Aᵀy of them to c. z is ẑ. It returns false if bounds of one variable that
+// must hold contradict each other, with multipliers that show it in p.
+func (w *newton) closed(z []float64) bool {
+	clear(w.p[w.coupled:])
+	for j := w.coupled; j < w.single; j++ {
+		w.y[j] = prox(w.dot(j, z), 1, w.lo[j], w.hi[j], w.cap[j])
+		w.axpy(j, -w.y[j], w.c)
+	}
+	for g := range w.groups {
+		c := &w.groups[g]
+		v := z[c.variable]
+		if math.IsInf(w.cap[c.from], 1) {
+			x, ok := w.clip(c, v)
+			if !ok {
+				return false
+			}
+			w.c[c.variable] = x - v
+			continue
+		}
+		x := w.kinked(c, v)
+		w.share(c, v, x)
+		w.c[c.variable] = x - v
+	}
+	return true
+}
+
+// roundedApart is how far bounds of one variable may be apart that rows with
+// different factors give it, relative to their size.
+const roundedApart = 1e-12
+
+// clip returns the point nearest to v within the bounds of c.
+func (w *newton) clip(c *column, v float64) (x float64, ok bool) {
+	low, high := c.from, c.from
+	for j := c.from; j < c.to; j++ {
+		w.y[j] = 0
+		if w.lo[j] > w.lo[low] {
+			low = j
+		}
+		if w.hi[j] < w.hi[high] {
+			high = j
+		}
+	}
+	lo, hi := w.lo[low], w.hi[high]
+	if gap := lo - hi; gap > 0 && gap <= max(2*leastSlack, roundedApart*max(math.Abs(lo), math.Abs(hi))) {
+		lo = hi + float64(gap/2) // one number, rounded in two ways
+		hi = lo
+	}
+	switch {
+	case lo > hi:
+		w.p[low], w.p[high] = -1, 1
+		return v, false
+	case v < lo:
+		w.y[low] = v - lo
+		return lo, true
+	case v > hi:
+		w.y[high] = v - hi
+		return hi, true
+	}
+	return v, true
+}
+
+// kinked returns the minimiser of ½(x−v)² + Σ_j cap_j·distance_j(x) over the
+// rows of c. Between knots the derivative is x − v + a constant, and it jumps
+// up at every knot.
+func (w *newton) kinked(c *column, v float64) float64 {
+	x, below := v, math.Inf(-1)
+	for _, k := range c.knot {
+		left, right := k-v, k-v
+		for j := c.from; j < c.to; j++ {
+			limit := w.cap[j]
+			if k > w.hi[j] {
+				left += limit
+			}
+			if k >= w.hi[j] {
+				right += limit
+			}
+			if k <= w.lo[j] {
+				left -= limit
+			}
+			if k < w.lo[j] {
+				right -= limit
+			}
+		}
+		if left > 0 {
+			return max(k-left, below) // not below the last knot by rounding
+		}
+		if right >= 0 {
+			return k
+		}
+		x, below = max(k-right, k), k // unless a further knot stops it
+	}
+	return x
+}
+
+// share sets the multipliers of c at its minimiser x: those of rows at whose
+// knot x is take what the others leave of v − x.
+func (w *newton) share(c *column, v, x float64) {
+	rest := v - x
+	for j := c.from; j < c.to; j++ {
+		w.y[j] = 0
+		switch {
+		case x > w.hi[j]:
+			w.y[j] = w.cap[j]
+		case x < w.lo[j]:
+			w.y[j] = -w.cap[j]
+		}
+		rest -= w.y[j]
+	}
+	for j := c.from; j < c.to; j++ {
+		give := 0.0
+		if x == w.hi[j] && rest > 0 {
+			give = min(rest, w.cap[j])
+		} else if x == w.lo[j] && rest < 0 {
+			give = max(rest, -w.cap[j])
+		}
+		w.y[j] += give
+		rest -= give
+	}
+}
+
+// ascend improves the multipliers of rows 0 … m−1 by coordinate ascent on the
+// dual: each in turn takes its best value. Every sweep gains, whatever the
+// rows, so this is the fallback when Newton's method fails; but where rows are
+// nearly dependent the gain is small. It returns the residual as run does.
+func (w *newton) ascend(z []float64, m, sweeps int, tol float64) (residual float64) {
+	w.expand(w.y, m)
+	for k := range sweeps {
+		for j := range m {
+			w.coordinate(z, j)
+		}
+		if k%sweepsPerCheck == sweepsPerCheck-1 || k == sweeps-1 {
+			w.expand(w.y, m) // afresh: coordinate steps add up rounding errors
+			w.products(z, m)
+			if residual = w.residual(m); residual <= tol || math.IsNaN(residual) {
+				return residual
+			}
+		}
+	}
+	return residual
+}
+
+// A check costs about as much as a sweep.
+const sweepsPerCheck = 8
+
+// coordinate maximises the dual over y_j. Along it the dual is quadratic with
+// curvature a_jᵀPa_j, which is 1 without a metric.
+func (w *newton) coordinate(z []float64, j int) {
+	curve := 1.0
+	if w.apply != nil {
+		clear(w.d)
+		w.axpy(j, 1, w.d)
+		w.apply(w.pd, w.d)
+		if curve = w.dot(j, w.pd); !(curve > 0) {
+			return
+		}
+	}
+	t := 0.0
+	from, to := w.start[j], w.end[j]
+	for k, i := range w.index[from:to] {
+		t += float64(w.value[int(from)+k] * (z[i] + w.pc[i]))
+	}
+	y := prox(w.y[j]+t/curve, 1/curve, w.lo[j], w.hi[j], w.cap[j])
+	step := w.y[j] - y
+	if step == 0 {
+		return
+	}
+	w.y[j] = y
+	w.axpy(j, step, w.c)
+	if w.apply != nil {
+		for i, v := range w.pd {
+			w.pc[i] += float64(step * v)
+		}
+	}
+}
+
+// fallbackSweeps bounds coordinate ascent; a sweep costs as much as a step of
+// conjugate gradients on all rows.
+const fallbackSweeps = 20000
+
+// finite makes multipliers that are NaN 0.
+func (w *newton) finite(m int) {
+	for j, y := range w.y[:m] {
+		if math.IsNaN(y) {
+			w.y[j] = 0
+		}
+	}
+}
+
+const (
+	reduceStarts = 20  // points from which a contradiction is looked for
+	reduceRows   = 100 // of a contradiction whose rows are tried one by one
+)
+
+// reduce replaces the proof in p that some of the given number of rows exclude
+// each other by one that is as short as the active set finds from a number of
+// random points, and from which no row can be left out.
+func (w *newton) reduce(rows int) {
+	r := &reduction{newton: w, rows: rows, dense: newDense(w, false), limit: make([]float64, w.len()), y: make([]float64, w.len()), v: make([]float64, w.n)}
+	largest := 0.0
+	for _, p := range w.p {
+		largest = max(largest, math.Abs(p))
+	}
+	for j, p := range w.p {
+		if math.Abs(p) <= 1e-6*largest { // it only cancels rounding errors
+			w.p[j] = 0
+		}
+	}
+	if w.n <= rescueVariables {
+		for j := range rows {
+			r.limit[j] = math.Inf(1)
+		}
+		r.scatter()
+	} else {
+		r.only()
+		r.find()
+	}
+	if r.only() <= reduceRows {
+		r.spare()
+	}
+}
+
+// reduction is the search for a short proof that rows exclude each other. Rows
+// whose limit is 0 are left out.
+type reduction struct {
+	*newton
+	*dense
+	rows        int
+	limit, y, v []float64
+}
+
+// find looks for a proof from v, and stores it in p if it is the shorter one.
+func (r *reduction) find() bool {
+	clear(r.y)
+	if r.plain.Solve(r.x, r.y, r.v, r.limit, r.rows, 0) != activeset.Infeasible {
+		return false
+	}
+	rows, weights := r.plain.Conflict()
+	count := 0
+	for _, p := range r.p {
+		if p != 0 {
+			count++
+		}
+	}
+	if len(rows) <= count {
+		r.show(rows, weights)
+	}
+	return true
+}
+
+// scatter looks for proofs from random points of the size of the bounds.
+func (r *reduction) scatter() {
+	size := 1.0
+	for j := range r.rows {
+		for _, b := range [2]float64{r.lo[j], r.hi[j]} {
+			if !math.IsInf(b, 0) {
+				size = max(size, math.Abs(b))
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range reduceStarts {
+		for i := range r.v {
+			u := float64(rng.Float64()) // rounded: a compiler may fuse its last product
+			r.v[i] = 2 * size * (float64(2*u) - 1)
+		}
+		r.find()
+	}
+	clear(r.v)
+}
+
+// only leaves out all rows but those of the proof, and returns their number.
+func (r *reduction) only() (count int) {
+	for j, p := range r.p {
+		r.limit[j] = 0
+		if p != 0 {
+			r.limit[j] = math.Inf(1)
+			count++
+		}
+	}
+	return count
+}
+
+// spare tries to do without each row of the proof in turn.
+func (r *reduction) spare() {
+	for j := range r.rows {
+		if r.limit[j] == 0 {
+			continue
+		}
+		r.limit[j] = 0
+		if r.find() {
+			r.only()
+			continue
+		}
+		r.limit[j] = math.Inf(1)
+	}
+}

@@ -2,15 +2,20 @@ package diagnose
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/fingerprint"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -399,3 +404,486 @@ func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler
 		drawn(t, chain, x, info)
 	}, nil
 }
+
+// tallyMagic begins a saved Tally, a frame of package wire, and identifies the version of its
+// layout.
+const tallyMagic = "gibbsite tally 1\n"
+
+// AppendBinary appends t to b, with a checksum. Equal statistics have equal bytes. It returns an
+// error if some chains of the part do not have all of their draws.
+func (t *Tally) AppendBinary(b []byte) ([]byte, error) {
+	if t.empty() {
+		return nil, errors.New("diagnose: Tally: empty")
+	}
+	if err := t.whole(); err != nil {
+		return nil, fmt.Errorf("diagnose: Tally: %w", err)
+	}
+	return wire.Append(b, tallyMagic, t.body()), nil
+}
+
+// MarshalBinary returns [Tally.AppendBinary] to a new slice.
+func (t *Tally) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+
+func (t *Tally) body() []byte {
+	r := &t.run
+	b := wire.AppendInts(nil, r.chains, r.draws, r.nested)
+	b = wire.AppendUint64s(b, r.seed)
+	b = append(wire.AppendInts(b, len(r.settings)), r.settings...)
+	b = wire.AppendInts(b, len(r.names))
+	for _, name := range r.names {
+		b = append(wire.AppendInts(b, len(name)), name...)
+	}
+	b = wire.AppendInts(b, len(t.done))
+	for _, s := range t.done {
+		b = wire.AppendInts(b, s.first, s.end)
+	}
+	m := &t.moves
+	b = wire.AppendUint64s(b, uint64(m.accepts), uint64(m.moved), uint64(m.invalid))
+	b = m.accept.append(b)
+	b = wire.AppendUint64s(b, t.bits[:]...)
+	for i := range t.rows {
+		b = t.rows[i].append(b)
+	}
+	return b
+}
+
+// Flags of a row.
+const (
+	flagBad = 1 << iota
+	flagOverflow
+	flagWeights
+)
+
+func (t *tallied) append(b []byte) []byte {
+	flags := 0
+	if t.bad.some {
+		flags |= flagBad
+	}
+	if t.overflow {
+		flags |= flagOverflow
+	}
+	if t.weights != nil {
+		flags |= flagWeights
+	}
+	b = wire.AppendInts(b, flags, t.groups, t.bad.chain, t.bad.draw)
+	b = wire.AppendFloat64s(b, []float64{t.bad.value, t.low, t.high})
+	for _, s := range t.sums() {
+		b = s.append(b)
+	}
+	if t.weights != nil {
+		b = t.weights.append(b)
+	}
+	return b
+}
+
+// UnmarshalBinary replaces t by what AppendBinary wrote. t then accepts no further draws but can be
+// merged. Damaged data give an error and leave t unchanged. Memory is proportional to the length of
+// the data, whatever sizes the data claim.
+func (t *Tally) UnmarshalBinary(b []byte) error {
+	if err := t.decode(b); err != nil {
+		return fmt.Errorf("diagnose: Tally: %w", err)
+	}
+	return nil
+}
+
+// decode reads b twice: first to check it, then into the memory of t.
+func (t *Tally) decode(b []byte) error {
+	body, err := wire.Body(b, tallyMagic)
+	if err != nil {
+		return fmt.Errorf("not a saved tally of this version: %w", err)
+	}
+	n := &Tally{}
+	rest, err := n.decodeHead(body)
+	if err != nil {
+		return err
+	}
+	rows := len(n.run.names)
+	d := &decoder{rest: rest}
+	var row tallied
+	for i := 0; i < rows && !d.short; i++ {
+		row.decode(d)
+		if row.groups > n.done.chains()/n.run.nested {
+			return errors.New("impossible counts")
+		}
+		if row.weights != nil && (i > 0 || n.run.draws != 1) {
+			return errors.New("impossible weights")
+		}
+	}
+	switch {
+	case d.short:
+		return errors.New("the data end too early")
+	case len(d.rest) > 0:
+		return fmt.Errorf("%d bytes too many", len(d.rest))
+	}
+	if n.rows = t.rows; len(n.rows) != rows || t.record != nil {
+		n.rows = make([]tallied, rows)
+	}
+	d = &decoder{rest: rest}
+	for i := range n.rows {
+		n.rows[i].decode(d)
+	}
+	n.run.logWeights = rows > 0 && n.rows[0].weights != nil
+	*t = *n
+	return nil
+}
+
+// decodeHead reads everything before the rows and returns the rest.
+func (t *Tally) decodeHead(body []byte) ([]byte, error) {
+	d := &decoder{rest: body}
+	r := &t.run
+	r.chains, r.draws, r.nested, r.seed = d.natural(), d.natural(), d.natural(), d.word()
+	r.settings = slices.Clone(d.bytes(d.count(1)))
+	for range d.count(8) {
+		r.names = append(r.names, string(d.bytes(d.count(1))))
+	}
+	for range d.count(16) {
+		t.done = append(t.done, span{d.natural(), d.natural()})
+	}
+	m := &t.moves
+	m.accepts, m.moved, m.invalid = int64(d.word()), int64(d.word()), int64(d.word())
+	readSum(d, &m.accept)
+	for i := range t.bits {
+		t.bits[i] = d.word()
+	}
+	if d.short {
+		return nil, errors.New("the data end too early")
+	}
+	if _, err := fingerprint.Read(r.settings); err != nil {
+		return nil, err
+	}
+	return d.rest, t.possible()
+}
+
+// possible returns an error for counts that no tally can have.
+func (t *Tally) possible() error {
+	r := &t.run
+	if r.chains < 1 || r.draws < 1 || r.draws > maxDraws || r.nested < 1 || r.chains%r.nested != 0 {
+		return errors.New("impossible counts")
+	}
+	end := -1
+	for _, s := range t.done {
+		if s.first <= end || s.end <= s.first || s.end > r.chains {
+			return errors.New("impossible chains")
+		}
+		end = s.end
+	}
+	if m := &t.moves; m.accepts < 0 || m.moved < 0 || m.invalid < 0 {
+		return errors.New("impossible counts")
+	}
+	return nil
+}
+
+func (t *tallied) decode(d *decoder) {
+	flags := d.natural()
+	t.groups = d.natural()
+	t.bad = badDraw{flags&flagBad != 0, d.natural(), d.natural(), d.float()}
+	t.overflow = flags&flagOverflow != 0
+	t.low, t.high = d.float(), d.float()
+	for _, s := range t.sums() {
+		readSum(d, s)
+	}
+	if t.weights = nil; flags&flagWeights != 0 {
+		t.weights = &weights{}
+		t.weights.decode(d)
+	}
+}
+
+// append appends w in the format that decode reads.
+func (w *weights) append(b []byte) []byte {
+	some := 0
+	if w.bad.some {
+		some = 1
+	}
+	b = wire.AppendInts(b, some, w.bad.chain)
+	b = wire.AppendFloat64s(b, []float64{w.bad.value})
+	for _, s := range []*scaledSum{&w.first, &w.second} {
+		b = wire.AppendUint64s(b, uint64(int64(s.top)))
+		b = s.sums[1].append(s.sums[0].append(b))
+	}
+	return b
+}
+
+func (w *weights) decode(d *decoder) {
+	*w = weights{bad: badDraw{some: d.natural() == 1, chain: d.natural(), value: d.float()}}
+	for _, s := range []*scaledSum{&w.first, &w.second} {
+		top := int64(d.word())
+		readSum(d, &s.sums[0])
+		readSum(d, &s.sums[1])
+		if top < -4*largestLog/span512 || top > 4*largestLog/span512 || s.sums[0].big().Sign() < 0 || s.sums[1].big().Sign() < 0 {
+			d.short = true
+			return
+		}
+		if s.top = int(top); s.sums[0].high == 0 { // no term
+			*s = scaledSum{}
+		}
+	}
+}
+
+// readSum reads a sum.
+func readSum(d *decoder, s *exactSum) {
+	rest, err := s.read(d.rest)
+	if err != nil {
+		d.short, d.rest = true, nil
+		return
+	}
+	d.rest = rest
+}
+
+// tallyJSON is the JSON form of a tally: the counts in readable form, and the whole tally in Data.
+type tallyJSON struct {
+	Chains    int      `json:"chains"`
+	Draws     int      `json:"draws"`
+	Nested    int      `json:"nested"`
+	Seed      uint64   `json:"seed"`
+	Functions []string `json:"functions"`
+	Done      [][2]int `json:"done"` // first and last chain of each span
+	Data      []byte   `json:"data"` // of AppendBinary
+}
+
+func (t *Tally) toJSON() (j tallyJSON, err error) {
+	r := &t.run
+	j = tallyJSON{Chains: r.chains, Draws: r.draws, Nested: r.nested, Seed: r.seed, Functions: r.names}
+	for _, s := range t.done {
+		j.Done = append(j.Done, [2]int{s.first, s.end - 1})
+	}
+	j.Data, err = t.AppendBinary(nil)
+	return j, err
+}
+
+// MarshalJSON writes t as a JSON object: counts, names and chains in readable form, and in "data"
+// the bytes of AppendBinary in base64.
+func (t *Tally) MarshalJSON() ([]byte, error) {
+	j, err := t.toJSON()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON replaces t by what MarshalJSON wrote. It rejects an object whose readable part and
+// data do not agree.
+func (t *Tally) UnmarshalJSON(b []byte) error {
+	var j tallyJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return fmt.Errorf("diagnose: Tally: %w", err)
+	}
+	n := &Tally{}
+	if err := n.decode(j.Data); err != nil {
+		return fmt.Errorf("diagnose: Tally: data: %w", err)
+	}
+	is, err := n.toJSON()
+	if err != nil {
+		return err
+	}
+	if is.Chains != j.Chains || is.Draws != j.Draws || is.Nested != j.Nested || is.Seed != j.Seed ||
+		!slices.Equal(is.Functions, j.Functions) || !slices.Equal(is.Done, j.Done) {
+		return errors.New("diagnose: Tally: the data are not those of the counts")
+	}
+	*t = *n
+	return nil
+}
+
+// Observe records the state x of a chain, given by its number in the run; it has the type
+// [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw is ignored.
+// Calls for the same chain must not overlap; calls for different chains may.
+//
+// It panics if the chain is not in this part or has all its draws, or if t was not created by
+// [NewTally].
+func (t *Tally) Observe(chain, draw int, x []int32, info *sampler.Info) {
+	u := t.next(chain)
+	n := t.record.draws
+	for i, f := range t.record.functions {
+		u.values[i*n+u.draws] = f(x)
+	}
+	drawn(t, chain, x, info)
+}
+
+// next returns the record of the chain, with space for its next draw.
+func (t *Tally) next(chain int) *underway {
+	r := t.record
+	if r == nil {
+		panic("diagnose: Tally.Observe: the tally is not from NewTally")
+	}
+	if chain < r.first || chain >= r.first+len(r.chains) {
+		panic(fmt.Sprintf("diagnose: Tally.Observe: chain = %d, want %d ≤ chain < %d", chain, r.first, r.first+len(r.chains)))
+	}
+	u := &r.chains[chain-r.first]
+	if u.draws == r.draws {
+		panic(fmt.Sprintf("diagnose: Tally.Observe: chain %d has %d draws, want no more: TallyConfig.Draws = %d", chain, u.draws, r.draws))
+	}
+	if u.draws == 0 {
+		u.values = r.buffer(len(t.rows) * r.draws)
+	}
+	return u
+}
+
+// drawn counts the draw and adds the chain to the tally if that was its last.
+func drawn[S energy.Site](t *Tally, chain int, x []S, info *sampler.Info) {
+	u := &t.record.chains[chain-t.record.first]
+	if info != nil {
+		u.actions.add(info)
+	}
+	if u.draws++; u.draws == t.record.draws {
+		t.finish(chain, digestOf(chain, u.values, x))
+	}
+}
+
+func (t *Tally) finish(chain int, d digest) {
+	r := t.record
+	u := &r.chains[chain-r.first]
+	all := make([]condensed, len(t.rows))
+	logWeight := 0.0
+	if t.run.logWeights {
+		logWeight = u.values[0]
+	}
+	for i := range all {
+		all[i] = condense(chain, u.values[i*r.draws:(i+1)*r.draws])
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range all {
+		t.rows[i].add(&all[i])
+	}
+	if t.run.logWeights {
+		t.rows[0].weights.add(chain, logWeight)
+	}
+	r.free = append(r.free, u.values)
+	u.values = nil
+	t.moves.add(&u.actions)
+	t.bits.add(d)
+	t.done.add(span{chain, chain + 1})
+	if r.nested > 1 {
+		u.means = make([]float64, len(all))
+		for i := range all {
+			u.means[i] = all[i].mean
+		}
+		t.finishGroup((chain - r.first) / r.nested)
+	}
+}
+
+// finishGroup adds a group of chains that began in the same state to the tally, if
+// they are all finished.
+func (t *Tally) finishGroup(group int) {
+	r := t.record
+	chains := r.chains[group*r.nested : (group+1)*r.nested]
+	for i := range chains {
+		if chains[i].means == nil {
+			return
+		}
+	}
+	means := make([]float64, r.nested)
+	for f := range t.rows {
+		for i := range chains {
+			means[i] = chains[i].means[f]
+		}
+		t.rows[f].addGroup(means)
+	}
+	for i := range chains {
+		chains[i].means = nil
+	}
+}
+
+// recorder holds the draws of chains until the chains are complete.
+type recorder struct {
+	first, draws, nested int
+	functions            []func(x []int32) float64
+	chains               []underway // of this part
+
+	mu   sync.Mutex  // for the tally and what follows
+	free [][]float64 // buffers of finished chains
+}
+
+// underway is a chain whose draws are being recorded; it must be used by one goroutine at a time.
+type underway struct {
+	draws   int
+	values  []float64 // functions × draws
+	means   []float64 // of the functions, once finished, until their group is
+	actions chainActions
+}
+
+func (r *recorder) buffer(n int) []float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last := len(r.free) - 1; last >= 0 {
+		b := r.free[last]
+		r.free = r.free[:last]
+		return b
+	}
+	return make([]float64, n)
+}
+
+// unfinished returns an error unless all chains are done.
+func (r *recorder) unfinished(done spans) error {
+	if done.chains() >= len(r.chains) {
+		return nil
+	}
+	for i := range r.chains {
+		if n := r.chains[i].draws; n < r.draws {
+			return fmt.Errorf("chain %d has %d draws, want %d", r.first+i, n, r.draws)
+		}
+	}
+	return nil
+}
+
+// chainActions sums the reports on the steps of one chain that ended in a draw.
+type chainActions struct {
+	accept                  float64
+	accepts, moved, invalid int64
+}
+
+func (a *chainActions) add(info *sampler.Info) {
+	a.moved += int64(info.Moved)
+	a.invalid += int64(info.Invalid)
+	if !math.IsNaN(info.Accept) && !math.IsInf(info.Accept, 0) {
+		a.accepts++
+		a.accept += info.Accept
+	}
+}
+
+// actions sums the chainActions of chains; the order does not matter.
+type actions struct {
+	accept                  exactSum
+	accepts, moved, invalid int64
+}
+
+func (a *actions) add(c *chainActions) {
+	a.accept.add(c.accept)
+	a.accepts += c.accepts
+	a.moved += c.moved
+	a.invalid += c.invalid
+}
+
+func (a *actions) merge(o *actions) {
+	a.accept.merge(&o.accept)
+	a.accepts += o.accepts
+	a.moved += o.moved
+	a.invalid += o.invalid
+}
+
+// digest is the sum, modulo 2⁶⁴ in each word, of the SHA-256 digests of chains: the order of the
+// chains does not matter.
+type digest [4]uint64
+
+func (d *digest) add(o digest) {
+	for i := range d {
+		d[i] += o[i]
+	}
+}
+
+// digestOf returns the digest of one chain, computed from its number, its draws and the state of
+// the last draw.
+func digestOf[S energy.Site](chain int, values []float64, x []S) (d digest) {
+	b := make([]byte, 0, 8+8*len(values)+4*len(x))
+	b = wire.AppendFloat64s(wire.AppendInts(b, chain), values)
+	switch x := any(x).(type) {
+	case []int32:
+		b = wire.AppendInt32s(b, x)
+	case []float32:
+		b = wire.AppendFloat32s(b, x)
+	}
+	sum := sha256.Sum256(b)
+	_, _ = wire.ReadUint64s(sum[:], d[:])
+	return d
+}
+
+func (d digest) String() string { return hex.EncodeToString(wire.AppendUint64s(nil, d[:]...)) }

@@ -2,12 +2,22 @@ package diagnose
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/drawfile"
+	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/npy"
+	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -324,4 +334,852 @@ func Replay[S energy.Site](path string, observe func(chain, draw int, x []S, inf
 		return 0, fmt.Errorf("diagnose: Replay: %s: %w", path, err)
 	}
 	return draws, nil
+}
+
+// traceMagic begins a saved Trace, a frame of package wire, and identifies the version of its
+// layout: mode, levels, names, chains, and per chain its number, counters and draws, all in
+// little-endian words of 64 bits except for names (bytes) and states (32 bits).
+const traceMagic = "gibbsite trace 3\n"
+
+// Bits of the mode.
+const (
+	modeStreaming = 1 << iota
+	modeStates
+	modeBest
+)
+
+// AppendBinary appends all draws so far to b, so that a run can continue later and end with the
+// same summary. The functions themselves are not saved.
+func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
+	return wire.Append(b, traceMagic, t.body(nil)), nil
+}
+
+func (t *Trace) body(b []byte) []byte {
+	records := t.records()
+	b = wire.AppendInts(b, t.mode(), t.levels, len(t.names))
+	for _, name := range t.names {
+		b = append(wire.AppendInts(b, len(name)), name...)
+	}
+	b = wire.AppendInts(b, len(records))
+	for _, r := range records {
+		b = wire.AppendInts(b, r.chain, r.draws, r.moves, r.invalid, r.accepts, r.sites)
+		b = wire.AppendFloat64s(b, []float64{r.accept})
+		b = wire.AppendFloat64s(b, r.rows)
+		b = wire.AppendInt32s(b, r.states)
+		for i := range r.condense {
+			b = r.condense[i].appendBinary(b)
+		}
+		if t.keepBest {
+			b = wire.AppendInts(b, len(r.best))
+			b = wire.AppendInt32s(wire.AppendFloat64s(b, []float64{r.bestEnergy}), r.best)
+		}
+		for _, n := range r.counts {
+			b = wire.AppendInts(b, int(n))
+		}
+	}
+	return b
+}
+
+// UnmarshalBinary replaces the draws by those that AppendBinary saved. The receiver must come from
+// the same constructor with the same options and names; the functions should be the same too. Data
+// that do not fit give an error and leave the trace unchanged. Memory is proportional to the length
+// of the data, whatever sizes the data claim.
+func (t *Trace) UnmarshalBinary(b []byte) error {
+	records, err := t.decode(b)
+	if err != nil {
+		return fmt.Errorf("diagnose: Trace: %w", err)
+	}
+	t.slots.clear()
+	for _, r := range records {
+		t.slots.place(r)
+	}
+	return nil
+}
+
+func (t *Trace) mode() (mode int) {
+	if t.streaming {
+		mode |= modeStreaming
+	}
+	if t.keepStates {
+		mode |= modeStates
+	}
+	if t.keepBest {
+		mode |= modeBest
+	}
+	return mode
+}
+
+func (t *Trace) decode(b []byte) ([]*record, error) {
+	body, err := wire.Body(b, traceMagic)
+	if err != nil {
+		return nil, fmt.Errorf("not a saved trace of this version: %w", err)
+	}
+	d := decoder{rest: body}
+	if mode := d.int(); mode != t.mode() {
+		return nil, fmt.Errorf("saved in mode %d, want %d (1: streaming, 2: states, 4: best)", mode, t.mode())
+	}
+	if levels := d.int(); levels != t.levels {
+		return nil, fmt.Errorf("saved with marginals of %d levels, want %d", levels, t.levels)
+	}
+	var names []string
+	for range d.count(1) {
+		names = append(names, string(d.bytes(d.count(1))))
+	}
+	if !slices.Equal(names, t.names) {
+		return nil, fmt.Errorf("saved with the names %q, want %q", names, t.names)
+	}
+	records := make([]*record, d.count(1))
+	last := -1
+	for c := range records {
+		chain := d.int()
+		if d.short {
+			break
+		}
+		if chain <= last || chain >= mostChains {
+			return nil, fmt.Errorf("impossible chain %d after chain %d", chain, last)
+		}
+		last = chain
+		records[c] = newRecord(chain, len(t.names), t.streaming)
+		if err := t.decodeRecord(records[c], &d); err != nil {
+			return nil, fmt.Errorf("chain %d%w", chain, err)
+		}
+	}
+	if d.short {
+		return nil, errors.New("the data end too early")
+	}
+	if len(d.rest) > 0 {
+		return nil, fmt.Errorf("%d bytes too many", len(d.rest))
+	}
+	return records, nil
+}
+
+// decodeRecord reads the data of one chain; past the end it sets d.short.
+func (t *Trace) decodeRecord(r *record, d *decoder) error {
+	r.draws, r.moves, r.invalid, r.accepts, r.sites = d.int(), d.int(), d.int(), d.int(), d.int()
+	r.accept = d.float()
+	if min(r.draws, r.accepts, r.sites) < 0 || r.accepts > r.draws || r.draws == 0 && !d.short {
+		return errors.New(": impossible counts")
+	}
+	if t.streaming {
+		for i := range r.condense {
+			if err := r.condense[i].decode(d, r.draws); err != nil {
+				return fmt.Errorf(", function %d: %w", i, err)
+			}
+		}
+	} else {
+		r.rows = d.floats(r.draws, t.columns())
+		if t.keepStates {
+			r.states = d.levels(r.draws, r.sites)
+		}
+	}
+	if t.keepBest {
+		n := d.count(1)
+		r.bestEnergy = d.float()
+		if n > 0 {
+			r.best = d.levels(1, n)
+		}
+		if !d.short && n != 0 && n != r.sites {
+			return fmt.Errorf(": the best state has %d sites, want %d", n, r.sites)
+		}
+	}
+	if t.levels > 0 {
+		if r.sites > len(d.rest)/8/t.levels {
+			d.short, d.rest = true, nil
+			return nil
+		}
+		r.counts = make([]int64, r.sites*t.levels)
+		for i := range r.counts {
+			if r.counts[i] = int64(d.int()); r.counts[i] < 0 || r.counts[i] > int64(r.draws) {
+				return errors.New(": impossible frequencies")
+			}
+		}
+	}
+	return nil
+}
+
+func (s *series) appendBinary(b []byte) []byte {
+	b = wire.AppendInts(b, s.size, s.full, s.bad)
+	b = wire.AppendFloat64s(b, []float64{s.value, s.low, s.high, s.part.n, s.part.mean, s.part.squares})
+	for _, m := range s.batch[:s.full] {
+		b = wire.AppendFloat64s(b, []float64{m.mean, m.squares})
+	}
+	return b
+}
+
+// decode reads a series of at most limit draws.
+func (s *series) decode(d *decoder, limit int) error {
+	s.size, s.full, s.bad = d.int(), d.int(), d.int()
+	s.value, s.low, s.high = d.float(), d.float(), d.float()
+	s.part = moments{d.float(), d.float(), d.float()}
+	n := s.part.n
+	if d.short {
+		return nil // reported once for all
+	}
+	if s.size < 1 || s.size > max(1, limit) || s.size&(s.size-1) != 0 || s.full < 0 || s.full >= batchLimit ||
+		s.full > limit/s.size || !(n >= 0 && n < float64(s.size)) || n != math.Trunc(n) ||
+		s.draws() > limit || s.bad < 0 || s.bad > limit {
+		return errors.New("impossible batches")
+	}
+	for i := range s.full {
+		s.batch[i] = moments{float64(s.size), d.float(), d.float()}
+	}
+	return nil
+}
+
+// WriteNPY writes the values of the functions as one NumPy array of float64,
+// shape chains × [Trace.Len] × functions. A streaming trace gives
+// [ErrStreaming].
+func (t *Trace) WriteNPY(w io.Writer) error {
+	if t.streaming {
+		return fmt.Errorf("diagnose: WriteNPY: %w", ErrStreaming)
+	}
+	n, k := t.Len(), t.columns()
+	values := make([]float64, 0, t.Chains()*n*len(t.names))
+	for _, r := range t.records() {
+		for i := range n {
+			values = append(values, r.rows[i*k+columnFirst:(i+1)*k]...)
+		}
+	}
+	return npy.Write(w, values, t.Chains(), n, len(t.names))
+}
+
+// WriteStatesNPY writes the states as one NumPy array of int32, shape chains × [Trace.Len] × sites.
+// It is an error if the states were not kept; see [Trace.KeepStates].
+func (t *Trace) WriteStatesNPY(w io.Writer) error {
+	if !t.keepStates {
+		return errors.New("diagnose: WriteStatesNPY: no states were kept")
+	}
+	n, sites := t.Len(), t.sites()
+	states := make([]int32, 0, t.Chains()*n*sites)
+	for _, r := range t.records() {
+		if r.sites != sites {
+			return fmt.Errorf("diagnose: WriteStatesNPY: chain %d has %d sites, want %d as the first", r.chain, r.sites, sites)
+		}
+		states = append(states, r.states[:n*sites]...)
+	}
+	return npy.Write(w, states, t.Chains(), n, sites)
+}
+
+// sites returns the number of sites of the first chain.
+func (t *Trace) sites() int {
+	if r := t.records(); len(r) > 0 {
+		return r[0].sites
+	}
+	return 0
+}
+
+// WriteCSV writes one chain in the layout of CmdStan's files, which ArviZ reads with
+// from_cmdstan: comment lines that start with #, a line of column names and one line per
+// draw ([Trace.Len] of them). The columns are
+//
+//	lp__, accept_stat__, moves__, the functions, x.1 … x.sites
+//
+// with lp__ = −energy, accept_stat__ the acceptance probability, moves__ the number of sites that
+// changed, and the sites only if states are kept. Unknown numbers are NaN, infinite ones inf and
+// -inf; all others have the fewest digits that reproduce the same float64.
+//
+// As readers of this format require, the name of a function must be a letter followed by letters,
+// digits and underscores, without two underscores at the end, and may carry 1-based indices after
+// dots (spin.1.3), the same number for every element. Names must differ, and none may be x if
+// states are kept. Any other name is an error, which is returned before anything is written. A
+// streaming trace gives [ErrStreaming]. It panics if there is no such chain; chains count from 0 in
+// the order of their numbers.
+func (t *Trace) WriteCSV(w io.Writer, chain int) error {
+	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
+		return err
+	}
+	if err := t.checkCSV(); err != nil {
+		return fmt.Errorf("diagnose: WriteCSV: %w", err)
+	}
+	if chain < 0 || chain >= t.Chains() {
+		panic(fmt.Sprintf("diagnose: chain = %d, want 0 ≤ chain < %d", chain, t.Chains()))
+	}
+	const flush = 1 << 16 // bytes; any size whose writing takes long compared with a system call
+	r, n := t.records()[chain], t.Len()
+	b := fmt.Appendf(nil, "# gibbsite draws\n# num_samples = %d\n# save_warmup = 0\n# id = %d\n", n, chain+1)
+	b = append(b, "lp__,accept_stat__,moves__"...)
+	for _, name := range t.names {
+		b = append(append(b, ','), name...)
+	}
+	sites := 0
+	if t.keepStates {
+		sites = r.sites
+	}
+	for i := range sites {
+		b = strconv.AppendInt(append(b, ",x."...), int64(i+1), 10)
+	}
+	b = append(b, '\n')
+	for i := range n {
+		row := r.rows[i*t.columns() : (i+1)*t.columns()]
+		b = appendFloat(b, 0-row[columnEnergy])
+		for _, v := range row[columnAccept:] {
+			b = appendFloat(append(b, ','), v)
+		}
+		for _, level := range r.states[i*sites : (i+1)*sites] {
+			b = strconv.AppendInt(append(b, ','), int64(level), 10)
+		}
+		b = append(b, '\n')
+		if len(b) >= flush {
+			if _, err := w.Write(b); err != nil {
+				return fmt.Errorf("diagnose: WriteCSV: %w", err)
+			}
+			b = b[:0]
+		}
+	}
+	if _, err := w.Write(b); err != nil {
+		return fmt.Errorf("diagnose: WriteCSV: %w", err)
+	}
+	return nil
+}
+
+// columnName splits a name that WriteCSV accepts into the base name and its indices.
+var columnName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_]*)((?:\.[1-9][0-9]*)*)$`)
+
+func (t *Trace) checkCSV() error {
+	if t.streaming {
+		return ErrStreaming
+	}
+	dots := map[string]int{} // of the names seen
+	if t.keepStates {
+		dots["x"] = -1 // fits no other
+	}
+	full := map[string]bool{}
+	for _, name := range t.names {
+		part := columnName.FindStringSubmatch(name)
+		if part == nil || strings.HasSuffix(part[1], "__") {
+			return fmt.Errorf("the function name %q does not fit a column", name)
+		}
+		n := strings.Count(part[2], ".")
+		if before, ok := dots[part[1]]; full[name] || ok && before != n {
+			return fmt.Errorf("the function name %q is taken", name)
+		}
+		dots[part[1]], full[name] = n, true
+	}
+	return nil
+}
+
+// appendFloat spells infinities as CmdStan does.
+func appendFloat(b []byte, v float64) []byte {
+	switch {
+	case math.IsInf(v, 1):
+		return append(b, "inf"...)
+	case math.IsInf(v, -1):
+		return append(b, "-inf"...)
+	}
+	return strconv.AppendFloat(b, v, 'g', -1, 64)
+}
+
+// Values returns a copy of the values of one function, or of the "energy" (in nats), the "accept"
+// probability or the "moves" of each draw, as values[chain][draw]. A function with one of these
+// names takes precedence. Every chain has [Trace.Len] draws. It is an error if there is no such
+// name. A streaming trace gives [ErrStreaming].
+func (t *Trace) Values(name string) ([][]float64, error) {
+	k, err := t.find(name)
+	if err != nil {
+		return nil, fmt.Errorf("diagnose: Values: %w", err)
+	}
+	return t.column(k), nil
+}
+
+// find returns the column with the given name.
+func (t *Trace) find(name string) (int, error) {
+	if t.streaming {
+		return 0, ErrStreaming
+	}
+	if i := slices.Index(t.names, name); i >= 0 {
+		return columnFirst + i, nil
+	}
+	if k := slices.Index(columnNames[:], name); k >= 0 {
+		return k, nil
+	}
+	return 0, fmt.Errorf("name = %q, want one of %s", name, strings.Join(append(slices.Clone(t.names), columnNames[:]...), ", "))
+}
+
+// column copies one column of the rows, as draws[chain][draw].
+func (t *Trace) column(k int) [][]float64 {
+	records := t.records()
+	draws := newDraws(len(records), t.Len())
+	for c, x := range draws {
+		for i := range x {
+			x[i] = records[c].rows[i*t.columns()+k]
+		}
+	}
+	return draws
+}
+
+// errNotKept is the error of a trace that was not asked to keep something.
+func errNotKept(what, how string) error {
+	return errors.New("diagnose: " + what + ": not kept, want " + how + " before the first draw")
+}
+
+// SaveNPY writes the file path with [Trace.WriteNPY]. While it is being written, the file is named
+// path.partial; path appears only when it is complete. On an error, the partial file is removed and
+// path is unchanged.
+func (t *Trace) SaveNPY(path string) error { return saveFile(path, t.WriteNPY) }
+
+// SaveStatesNPY writes the file path with [Trace.WriteStatesNPY], as SaveNPY does.
+func (t *Trace) SaveStatesNPY(path string) error { return saveFile(path, t.WriteStatesNPY) }
+
+// SaveCSV writes the files prefix_1.csv, prefix_2.csv, …, one per chain, with [Trace.WriteCSV], and
+// returns their names. Each appears only when it is complete. After an error, the files of the
+// earlier chains remain.
+func (t *Trace) SaveCSV(prefix string) (paths []string, err error) {
+	if err := t.checkCSV(); err != nil {
+		return nil, fmt.Errorf("diagnose: SaveCSV: %w", err)
+	}
+	for c := range t.Chains() {
+		path := fmt.Sprintf("%s_%d.csv", prefix, c+1)
+		if err := saveFile(path, func(w io.Writer) error { return t.WriteCSV(w, c) }); err != nil {
+			return paths, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// saveFile fills path.partial and then renames it to path or, if path is a link, to the file to
+// which the link points.
+func saveFile(path string, write func(io.Writer) error) (err error) {
+	if path, err = durable.Target(path); err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
+	partial := path + ".partial"
+	f, err := os.Create(partial)
+	if err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(partial)
+		}
+	}()
+	if err = write(f); err != nil {
+		f.Close()
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
+	if err = os.Rename(partial, path); err != nil {
+		return fmt.Errorf("diagnose: %w", err)
+	}
+	return nil
+}
+
+// Histogram counts the values in each of several adjacent bins of equal width.
+type Histogram struct {
+	Edges  []float64 // ascending, one more than there are bins
+	Counts []int     // of values in [Edges[k], Edges[k+1]); the last bin includes its upper edge
+}
+
+// Histogram counts the draws of all chains of one function, or of "energy", "accept" or "moves", in
+// bins of equal width from the smallest to the largest value; constant draws get bins of width
+// 1/bins around their value. It returns the errors of [Trace.Values], and an error if there are no
+// draws (ErrTooFew) or draws are not finite (a *[NotFinite]). It panics if bins < 1.
+func (t *Trace) Histogram(name string, bins int) (Histogram, error) {
+	if bins < 1 {
+		panic(fmt.Sprintf("diagnose: Histogram: bins = %d, want ≥ 1", bins))
+	}
+	k, err := t.find(name)
+	if err != nil {
+		return Histogram{}, fmt.Errorf("diagnose: Histogram: %w", err)
+	}
+	draws := t.column(k)
+	if err := finite(draws); err != nil {
+		return Histogram{}, fmt.Errorf("diagnose: Histogram: %w", err)
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, x := range draws {
+		for _, v := range x {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	switch {
+	case low > high:
+		return Histogram{}, fmt.Errorf("diagnose: Histogram: %w", ErrTooFew)
+	case low == high:
+		low, high = low-0.5, high+0.5
+	}
+	h := Histogram{Edges: make([]float64, bins+1), Counts: make([]int, bins)}
+	for k := range h.Edges {
+		part := float64(k) / float64(bins)
+		h.Edges[k] = low*(1-part) + high*part // no overflow
+	}
+	h.Edges[bins] = high
+	for _, x := range draws {
+		for _, v := range x {
+			h.Counts[h.bin(v)]++
+		}
+	}
+	return h, nil
+}
+
+// bin returns the bin of v, the last one that begins at or below it.
+func (h *Histogram) bin(v float64) int {
+	low, high := 0, len(h.Counts)
+	for high-low > 1 {
+		if middle := (low + high) / 2; v >= h.Edges[middle] {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// WriteInferenceData writes all draws as one JSON object in the layout of ArviZ, whose
+// from_json converts it to an InferenceData:
+//
+//	{"posterior": {"mag": [[…], …], …, "x": [[[…], …], …]},
+//	 "sample_stats": {"lp": [[…], …], "acceptance_rate": …, "n_moves": …},
+//	 "attrs": {"inference_library": "gibbsite"}}
+//
+// with the functions by name, indexed [chain][draw], the states x, indexed [chain][draw][site], if
+// they are kept, and lp = −energy. Statistics that are unknown (NaN) in every draw are omitted.
+// Numbers have the fewest digits that reproduce the same float64. Numbers that are not finite are
+// written as NaN, Infinity and −Infinity, as ArviZ and Python's json do; strict JSON readers do not
+// accept these.
+//
+// Names must differ and must not be empty, "chain" or "draw", nor "x" if states are kept.
+// A streaming trace gives [ErrStreaming].
+func (t *Trace) WriteInferenceData(w io.Writer) error {
+	if err := check.Given("diagnose: WriteInferenceData", "w", w); err != nil {
+		return err
+	}
+	if err := t.writeInferenceData(w); err != nil {
+		return fmt.Errorf("diagnose: WriteInferenceData: %w", err)
+	}
+	return nil
+}
+
+// SaveInferenceData writes the file path with [Trace.WriteInferenceData], as SaveNPY does.
+func (t *Trace) SaveInferenceData(path string) error { return saveFile(path, t.WriteInferenceData) }
+
+func (t *Trace) writeInferenceData(w io.Writer) error {
+	if t.streaming {
+		return ErrStreaming
+	}
+	taken := []string{"", "chain", "draw"}
+	if t.keepStates {
+		taken = append(taken, "x")
+	}
+	for _, name := range t.names {
+		if slices.Contains(taken, name) {
+			return fmt.Errorf("the function name %q is empty or taken", name)
+		}
+		taken = append(taken, name)
+	}
+	j := jsonWriter{w: w}
+	j.text(`{"posterior": {`)
+	for i, name := range t.names {
+		j.variable(i == 0, name)
+		j.draws(t.column(columnFirst + i))
+	}
+	if t.keepStates {
+		j.variable(len(t.names) == 0, "x")
+		j.states(t.records(), t.Len())
+	}
+	j.text(`}, "sample_stats": {`)
+	first := true
+	for k, name := range [columnFirst]string{"lp", "acceptance_rate", "n_moves"} {
+		draws := t.column(k)
+		known := false
+		for _, x := range draws {
+			for i, v := range x {
+				known = known || !math.IsNaN(v)
+				if k == columnEnergy {
+					x[i] = 0 - v
+				}
+			}
+		}
+		if known {
+			j.variable(first, name)
+			j.draws(draws)
+			first = false
+		}
+	}
+	j.text(`}, "attrs": {"inference_library": "gibbsite"}}` + "\n")
+	j.flush()
+	return j.err
+}
+
+// jsonWriter writes until the first error.
+type jsonWriter struct {
+	w   io.Writer
+	b   []byte
+	err error
+}
+
+func (j *jsonWriter) flush() {
+	if j.err == nil {
+		_, j.err = j.w.Write(j.b)
+	}
+	j.b = j.b[:0]
+}
+
+func (j *jsonWriter) text(s string) { j.b = append(j.b, s...) }
+
+func (j *jsonWriter) variable(first bool, name string) {
+	if !first {
+		j.text(", ")
+	}
+	j.b = appendQuoted(j.b, name)
+	j.text(": ")
+}
+
+// draws writes an array [chain][draw].
+func (j *jsonWriter) draws(draws [][]float64) {
+	j.array(len(draws), func(c int) {
+		j.array(len(draws[c]), func(i int) { j.b = appendNumber(j.b, draws[c][i]) })
+	})
+}
+
+// states writes an array [chain][draw][site].
+func (j *jsonWriter) states(records []*record, draws int) {
+	j.array(len(records), func(c int) {
+		r := records[c]
+		j.array(draws, func(d int) {
+			j.array(r.sites, func(i int) { j.b = strconv.AppendInt(j.b, int64(r.states[d*r.sites+i]), 10) })
+		})
+	})
+}
+
+func (j *jsonWriter) array(n int, item func(i int)) {
+	const full = 1 << 16 // bytes; any size whose writing takes long compared with a system call
+	j.text("[")
+	for i := range n {
+		if i > 0 {
+			j.text(", ")
+		}
+		item(i)
+		if len(j.b) >= full {
+			j.flush()
+		}
+	}
+	j.text("]")
+}
+
+// appendNumber writes numbers that are not finite as Python's json does.
+func appendNumber(b []byte, v float64) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(b, "NaN"...)
+	case math.IsInf(v, 1):
+		return append(b, "Infinity"...)
+	case math.IsInf(v, -1):
+		return append(b, "-Infinity"...)
+	}
+	return strconv.AppendFloat(b, v, 'g', -1, 64)
+}
+
+// appendQuoted appends a JSON string; bytes that are not valid UTF-8 become U+FFFD.
+func appendQuoted(b []byte, s string) []byte {
+	b = append(b, '"')
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r < ' ':
+			b = fmt.Appendf(b, `\u%04x`, r)
+		default:
+			b = append(b, string(r)...)
+		}
+	}
+	return append(b, '"')
+}
+
+// Marginals holds the frequency of each level at every site. The frequencies estimate the
+// probabilities p(x_i = l), not their logarithms.
+type Marginals struct {
+	Sites, Levels int
+	Draws         int       // of all chains together
+	P             []float64 // sites × levels: frequency of the level at the site
+
+	// SE is the standard error of P, estimated from the variation between chains, √(Var_c(mean of
+	// chain c)/chains), which is valid whatever the autocorrelation; nil for a single chain. If no
+	// draw had a level, or every draw had it, its SE is 0, which proves nothing.
+	SE []float64
+}
+
+// At returns the frequency of a level at a site and its standard error, NaN for a single chain. It
+// panics if there is no such site or level.
+func (m Marginals) At(site, level int) (p, se float64) {
+	if site < 0 || site >= m.Sites || level < 0 || level >= m.Levels {
+		panic(fmt.Sprintf("diagnose: Marginals: site = %d, level = %d, want < %d and < %d", site, level, m.Sites, m.Levels))
+	}
+	i := site*m.Levels + level
+	check.Len("diagnose", "Marginals.P", len(m.P), m.Sites*m.Levels)
+	if m.SE == nil {
+		return m.P[i], math.NaN()
+	}
+	check.Len("diagnose", "Marginals.SE", len(m.SE), len(m.P))
+	return m.P[i], m.SE[i]
+}
+
+// KeepMarginals makes t count the levels of every site, in 8 bytes per chain, site and level,
+// streaming or not. Observe then panics on a level outside 0…levels−1. KeepMarginals returns t, and
+// panics if levels < 1 or after the first draw.
+func (t *Trace) KeepMarginals(levels int) *Trace {
+	t.early("KeepMarginals")
+	if levels < 1 {
+		panic(fmt.Sprintf("diagnose: KeepMarginals: levels = %d, want ≥ 1", levels))
+	}
+	t.levels = levels
+	return t
+}
+
+// Marginals returns the frequencies of levels so far. It is an error if the frequencies were not
+// kept ([Trace.KeepMarginals]), there are no draws (ErrTooFew), or chains differ in their number of
+// sites.
+func (t *Trace) Marginals() (Marginals, error) {
+	if t.levels == 0 {
+		return Marginals{}, errNotKept("Marginals", "KeepMarginals")
+	}
+	records := t.records()
+	if len(records) == 0 {
+		return Marginals{}, fmt.Errorf("diagnose: Marginals: %w", ErrTooFew)
+	}
+	m := Marginals{Sites: records[0].sites, Levels: t.levels}
+	size := m.Sites * m.Levels
+	m.P = make([]float64, size)
+	for c, r := range records {
+		if r.sites != m.Sites {
+			return Marginals{}, fmt.Errorf("diagnose: Marginals: chain %d has %d sites, want %d as the first", r.chain, r.sites, m.Sites)
+		}
+		m.Draws += r.draws
+		for i, n := range r.counts {
+			m.P[i] += (float64(n)/float64(r.draws) - m.P[i]) / float64(c+1)
+		}
+	}
+	if len(records) == 1 {
+		return m, nil
+	}
+	m.SE = make([]float64, size)
+	n := float64(len(records))
+	for i, mean := range m.P {
+		sum := 0.0
+		for _, r := range records {
+			d := float64(r.counts[i])/float64(r.draws) - mean
+			sum += d * d
+		}
+		m.SE[i] = math.Sqrt(sum / (n - 1) / n)
+	}
+	return m, nil
+}
+
+// Summary computes the summary of the draws so far. In full mode it takes O(S log S) time and O(S)
+// memory for S draws of all chains; draws that only some chains have (see [Trace.Len]) are not
+// included.
+func (t *Trace) Summary() Summary {
+	s := Summary{Chains: t.Chains(), Draws: t.Len(), Streaming: t.streaming}
+	var draws, moves, accepts int
+	var accept float64
+	for _, r := range t.records() {
+		draws += r.draws
+		moves += r.moves
+		accepts += r.accepts
+		accept += r.accept
+		s.Invalid += r.invalid
+	}
+	s.Accept.set(share(accept, float64(accepts)))
+	s.Moves.set(share(float64(moves), float64(draws)))
+	for i := range t.names {
+		s.Rows = append(s.Rows, t.row(i))
+	}
+	return s
+}
+
+// Row summarises one function, or "energy", "accept" or "moves", as [Trace.Summary] does for the
+// functions. Errors are those of [Trace.Values], except that a streaming trace has rows for its
+// functions.
+func (t *Trace) Row(name string) (Row, error) {
+	if i := slices.Index(t.names, name); i >= 0 {
+		return t.row(i), nil
+	}
+	k, err := t.find(name)
+	if err != nil {
+		return Row{}, fmt.Errorf("diagnose: Row: %w", err)
+	}
+	row := Row{Name: name}
+	summarizeDraws(&row, t.column(k))
+	return row, nil
+}
+
+// row summarises function i.
+func (t *Trace) row(i int) Row {
+	row := Row{Name: t.names[i]}
+	if !t.streaming {
+		summarizeDraws(&row, t.column(columnFirst+i))
+		return row
+	}
+	var chains []*series
+	for _, r := range t.records() {
+		chains = append(chains, &r.condense[i])
+	}
+	summarizeBatches(&row, chains)
+	return row
+}
+
+// summarizeDraws fills in the row from all draws.
+func summarizeDraws(row *Row, draws [][]float64) {
+	err := checkDraws(draws, 1)
+	row.undefine(err, row.all()...)
+	if err != nil && !errors.Is(err, ErrConstant) {
+		return
+	}
+	mean, sd := meanSD(draws)
+	ascending := sorted(draws)
+	row.Mean.set(mean, nil)
+	row.SD.set(sd, nil)
+	if len(ascending) == 1 {
+		row.SD.set(0, ErrTooFew)
+	}
+	row.Q5.set(quantile(ascending, tail), nil)
+	row.Q50.set(quantile(ascending, 0.5), nil)
+	row.Q95.set(quantile(ascending, 1-tail), nil)
+	if err != nil {
+		return
+	}
+	row.once = row.Q5.Value == row.Q95.Value && stretches(draws, row.Q50.Value) == 1
+	n := len(draws[0])
+	var means, within moments
+	for _, x := range draws {
+		m, v := meanVariance(x)
+		means.add(m)
+		within.add(v)
+	}
+	row.across(len(draws), n, means.variance(), within.mean)
+	row.undefine(tooFew(n, MinDraws), &row.MCSE, &row.ESSBulk, &row.ESSTail, &row.ESSMean, &row.Time)
+	row.undefine(tooFew(n, minRHat), &row.RHat)
+	if n < minRHat {
+		return
+	}
+	halves := splitChains(draws)
+	z := rankNormalize(halves)
+	row.RHat.Value, row.RHat.Err = rhat(draws, z, row.Q50.Value)
+	if n < MinDraws {
+		return
+	}
+	row.ESSBulk.set(effective(z))
+	row.ESSTail.set(essTail(draws, ascending))
+	row.ESSMean.set(effective(halves))
+	row.MCSE, row.Time = row.ESSMean, row.ESSMean
+	if row.ESSMean.Defined() {
+		row.MCSE.set(sd/math.Sqrt(row.ESSMean.Value), nil)
+		row.Time.set(float64(len(draws))*float64(n)/row.ESSMean.Value, nil)
+	}
+}
+
+// stretches returns the number of stretches of draws other than v.
+func stretches(draws [][]float64, v float64) (n int) {
+	for _, x := range draws {
+		away := false
+		for _, u := range x {
+			if u != v && !away {
+				n++
+			}
+			away = u != v
+		}
+	}
+	return n
 }

@@ -1,12 +1,17 @@
 package mcmc
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"slices"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
-
+	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -134,4 +139,853 @@ func (p *product) mul(q float64) {
 func (p *product) log() float64 {
 	scale := float64(rescaleBy * math.Ln2)
 	return simd.Log(p.factor) - float64(float64(p.exponent)*scale)
+}
+
+// flips is the discrete Langevin proposal of two-level models: every site flips
+// independently with probability σ(−βΔ_i − 1/(2α_i)), where Δ_i is the energy
+// difference of the flip and δ² = 1. It is also the proposal of [DLMC], where a site
+// flips with the probability of a jump. Probabilities are multiples of 2⁻³¹.
+type flips struct {
+	field  func(lo, hi int, e []float64, h []float32, y, x []int32)
+	cheap  bool     // the field is ProposalFrom of Proposing
+	cached *changes // nil unless the model is incremental
+	flipLaw
+	unconfined
+
+	h      padded.Pair[float32] // fields: chains × sites
+	t      padded.Pair[int32]   // flip thresholds: chains × sites
+	bits   []uint32
+	table  []float32 // scratch of models without a compact field
+	levels *table    // of models without a field
+}
+
+func newFlips(m energy.Model, chains int, l langevin) *flips {
+	sites, _ := m.Shape()
+	n := chains * sites
+	p := padded.New(flips{
+		flipLaw: newFlipLaw(sites, l),
+		h:       padded.NewPair[float32](chains, sites), t: padded.NewPair[int32](chains, sites),
+		bits: padded.Make[uint32](sites),
+	})
+	if l.exact {
+		p.table, p.levels = make([]float32, 2*n), newExactTable(m)
+		return p
+	}
+	b, binary := energy.As[energy.Binary](m)
+	if !binary {
+		p.table = make([]float32, 2*n)
+	}
+	if i, ok := energy.As[energy.Incremental](m); ok && !l.minibatch {
+		from := i.FieldFrom
+		if c, ok := energy.As[Proposing](m); ok && l.judged {
+			from, p.cheap = c.ProposalFrom, true
+		}
+		p.cached = newChanges(from, i.CacheLen(), chains)
+		p.field = p.cached.field
+		return p
+	}
+	if binary {
+		p.field = func(_, _ int, e []float64, h []float32, y, _ []int32) { b.Field(e, h, y) }
+		return p
+	}
+	p.levels = newTable(m)
+	return p
+}
+
+// compact stores in h, from chain lo on, the field that corresponds to the two-column table: one of
+// the two entries of a row is 0, the other is the difference.
+func (p *flips) compact(lo int, h []float32) {
+	table := p.table[2*lo*p.sites:]
+	for i := range h {
+		h[i] = table[2*i+1] - table[2*i]
+	}
+}
+
+func (p *flips) work() int {
+	if p.levels != nil {
+		return p.levels.work()
+	}
+	return p.sites
+}
+
+func (p *flips) evaluate(lo, hi int, e []float64, y, x []int32, at *sweep.Cursor) bool {
+	from, to := lo*p.sites, hi*p.sites
+	if p.levels != nil {
+		if !p.levels.evaluate(e[lo:hi], p.table[2*from:2*to], y[from:to], at) {
+			return false
+		}
+		p.compact(lo, p.h.Next[from:to])
+		return true
+	}
+	if x != nil {
+		x = x[from:to]
+	}
+	p.field(lo, hi, e[lo:hi], p.h.Next[from:to], y[from:to], x)
+	return true
+}
+
+func (p *flips) loaded(lo, hi int) []float32 { return p.h.Next[lo*p.sites : hi*p.sites] }
+
+func (p *flips) weigh(lo, hi int, y []int32, _ *sweep.Cursor) bool {
+	from, to := lo*p.sites, hi*p.sites
+	p.Thresholds(p.t.Next[from:to], p.h.Next[from:to], y[from:to])
+	return true
+}
+
+func (p *flips) accept(lo, hi int) {
+	p.h.Accept(lo, hi)
+	p.t.Accept(lo, hi)
+	if p.cached != nil {
+		p.cached.accept(lo, hi)
+	}
+}
+
+func (p *flips) tune(alpha, beta float64) {
+	p.SetStep(alpha)
+	p.beta = float32(beta)
+}
+
+func (p *flips) rebuild(lo, hi int, x []int32, _ *sweep.Cursor) bool {
+	from, to := lo*p.sites, hi*p.sites
+	p.Thresholds(p.t.Now[from:to], p.h.Now[from:to], x[from:to])
+	return true
+}
+
+func (p *flips) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
+	r.Uint32s(p.bits)
+	return simd.Flip(y, x, p.t.Chain(s, false), p.bits)
+}
+
+func (p *flips) logProb(y, x []int32, s int) float64 {
+	return simd.FlipLogProb(x, y, p.t.Chain(s, true))
+}
+
+func (p *flips) current(y, x []int32, s int) float64 {
+	return simd.FlipLogProb(x, y, p.t.Chain(s, false))
+}
+
+// cheapFormat marks a checkpoint whose field is accurate enough only for proposals: earlier
+// versions used another field for the same models.
+const cheapFormat = 0x63686561
+
+func (p *flips) fields(f *wire.Fields) {
+	if f.Reading() && p.cached != nil {
+		p.cached.forget()
+	}
+	if p.cheap {
+		f.Tag(cheapFormat, "a kernel with another field of such a model")
+	}
+	f.Float32s(p.h.Now)
+	f.Int32s(p.t.Now)
+}
+
+// onTorus returns the kernel of DMALA or DLMC: the kernel that stores states as bits if the model
+// allows it, otherwise one that draws from a proposal.
+func onTorus(m energy.Model, chains int, l langevin, t *tune.Tuner, p func() (proposal, error)) (sampler.Kernel, error) {
+	bits := func(m energy.Model) (sampler.Kernel, error) {
+		if l.within != nil || l.window > 0 || l.minibatch || l.preconditioner != nil {
+			return nil, nil // proposals distinguish more than ten kinds of sites
+		}
+		law := newFlipLaw(5, l)
+		return sweep.OnBits(m, chains, &law, l.alpha, t), nil
+	}
+	return follow(m, false, bits, func() (sampler.Kernel, error) {
+		if k, _ := bits(m); k != nil {
+			return k, nil
+		}
+		p, err := p()
+		if err != nil {
+			return nil, err
+		}
+		return newHastings(m, chains, p, l.alpha, t), nil
+	})
+}
+
+// flipLaw gives the probabilities with which the sites of a two-level state flip, in
+// multiples of 2⁻³¹.
+type flipLaw struct {
+	sites    int
+	prec     []float32
+	beta     float32        // balance: ½ for the Langevin proposal
+	cost     []float32      // 1/(2α), one entry, or 1/(2α g_i) per site
+	balanced *balancedFlips // nil: √t
+	jumps    bool           // DLMC's
+	rate     simd.JumpRate  // of jumps
+	tau      float32        // of jumps
+}
+
+func newFlipLaw(sites int, l langevin) flipLaw {
+	p := flipLaw{sites: sites, prec: l.preconditioner, beta: half, cost: padded.Make[float32](max(1, len(l.preconditioner)))}
+	switch {
+	case l.jumps:
+		p.jumps, p.rate = true, simd.JumpRate(l.balance)
+	case l.balance != Sqrt:
+		p.balanced = newBalancedFlips(l.balance)
+	}
+	p.SetStep(l.alpha)
+	return p
+}
+
+// SetStep implements [FlipLaw].
+func (p *flipLaw) SetStep(alpha float64) {
+	if p.jumps {
+		p.tau = float32(alpha)
+		return
+	}
+	p.cost[0] = float32(1 / (2 * alpha))
+	for i, g := range p.prec {
+		p.cost[i] = float32(1 / (2 * alpha * float64(g)))
+	}
+	if p.balanced != nil {
+		p.balanced.setCost(p.cost)
+	}
+}
+
+// Thresholds implements [FlipLaw].
+func (p *flipLaw) Thresholds(t []int32, h []float32, x []int32) {
+	if p.jumps {
+		simd.JumpThresholds(t, h, x, p.tau, p.rate)
+		return
+	}
+	if p.balanced != nil {
+		for at := 0; at < len(x); at += p.sites {
+			p.balanced.thresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites])
+		}
+		return
+	}
+	if len(p.cost) == 1 {
+		simd.FlipThresholds(t, h, x, p.beta, p.cost)
+		return
+	}
+	for at := 0; at < len(x); at += p.sites {
+		simd.FlipThresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites], p.beta, p.cost)
+	}
+}
+
+// balancedFlips makes the flip thresholds of the discrete Langevin proposal for a balance other
+// than √t: site i flips with odds e^(−c_i)·g(t)/g(1), t = e^(−Δ). For Min and Max these odds are
+//
+//	e^(−c − max(Δ, 0)) and e^(−c − min(Δ, 0)),
+//
+// and for Barker they give the probability, with o = 2e^(−c),
+//
+//	o·σ(−Δ)/(1 + o·σ(−Δ)) = o/(1+o)·σ(−Δ + log(1+o)),
+//
+// so that [simd.FlipThresholds] can compute all of them.
+type balancedFlips struct {
+	balance Balance
+	cost    []float32              // c, or −log(1+o), one entry or one per site
+	share   []int64                // o/(1+o) in multiples of 2⁻³¹, of Barker
+	d       [balancedBlock]float32 // differences
+	zero    [balancedBlock]int32
+}
+
+const balancedBlock = 256
+
+func newBalancedFlips(b Balance) *balancedFlips { return &balancedFlips{balance: b} }
+
+// setCost takes the costs c, one entry or one per site.
+func (j *balancedFlips) setCost(c []float32) {
+	if j.cost == nil {
+		j.cost, j.share = make([]float32, len(c)), make([]int64, len(c))
+	}
+	copy(j.cost, c)
+	if j.balance != Barker {
+		return
+	}
+	for i, v := range c {
+		o := 2 * simd.Exp(-float64(v))
+		j.cost[i] = float32(-simd.Log1p(o))
+		j.share[i] = int64(o / (1 + o) * (1 << 31))
+	}
+}
+
+// thresholds stores the same thresholds as [simd.FlipThresholds], for the fields h of one state x.
+func (j *balancedFlips) thresholds(t []int32, h []float32, x []int32) {
+	if j.balance == Barker {
+		simd.FlipThresholds(t, h, x, 1, j.cost)
+		j.shares(t)
+		return
+	}
+	for from := 0; from < len(x); from += balancedBlock {
+		to := min(from+balancedBlock, len(x))
+		cost := j.cost
+		if len(cost) > 1 {
+			cost = cost[from:to]
+		}
+		j.rest(t[from:to], h[from:to], x[from:to], cost)
+	}
+}
+
+// shares multiplies thresholds by share. A positive threshold stays at least 1; other thresholds do
+// not change.
+func (j *balancedFlips) shares(t []int32) {
+	share := j.share[0]
+	for i, v := range t {
+		if len(j.share) > 1 {
+			share = j.share[i]
+		}
+		s := int32(int64(v) * share >> 31)
+		if s == 0 && v > 0 {
+			s = 1
+		}
+		t[i] = s
+	}
+}
+
+// rest is thresholds for Min and Max.
+func (j *balancedFlips) rest(t []int32, h []float32, x []int32, cost []float32) {
+	const infinite = 0x7f800000
+	n := len(x)
+	d, h := j.d[:n], h[:n]
+	keep := int32(0) // signs of what stays
+	if j.balance == Max {
+		keep = -1
+	}
+	for i, l := range x {
+		v := math.Float32bits(h[i]) ^ uint32(l)<<31
+		if v&(1<<31-1) < infinite { // mostly
+			v &^= uint32(int32(v)>>31 ^ keep)
+		} else if v == infinite|1<<31 && j.balance == Min {
+			v = 0
+		}
+		d[i] = math.Float32frombits(v)
+	}
+	simd.FlipThresholds(t, d, j.zero[:n], 1, cost)
+}
+
+// matches is the proposal of [rows] for energy.Matching models of few levels and neighbours,
+// Potts models above all. The weights of a site depend only on its level and on how many of
+// its neighbours have each level. These select a row of a table, which is computed when it is
+// first met; a site holds the place of its row and no weights.
+type matches struct {
+	unconfined
+	model         energy.Model
+	sites, levels int
+	coupling      float64
+	field         []float64
+	first, adj    []int32 // neighbours in compressed rows
+	degrees       []int   // that occur
+	base          []int32 // of each site: the first place of its degree
+	scale         []int32 // by level: what a neighbour adds to the place; nothing for the last level
+	four          bool    // all sites have four neighbours
+
+	row   *rows   // weighs one row
+	own   []int32 // the level of its site
+	made  []bool
+	bound []uint64  // 2⁵³ times the probability of the levels up to l, rounded
+	prob  []float64 // of each level
+
+	place padded.Pair[int32] // chains × sites
+}
+
+const (
+	// matchEntries bounds the entries of a table: four neighbours on five levels, 250 kB.
+	matchEntries = 1 << 14
+
+	// matchSteepest bounds |J|·n + |h|, so that no difference overflows a float32.
+	matchSteepest = 1e30
+)
+
+// newMatches returns nil if the model is not of that kind, the table would be large or the
+// settings differ from site to site.
+func newMatches(m energy.Model, chains int, l langevin) *matches {
+	g, ok := energy.As[energy.Matching](m)
+	if !ok || l.preconditioner != nil || l.window > 0 || l.minibatch {
+		return nil
+	}
+	coupling, field, ok := g.Matching()
+	if !ok {
+		return nil
+	}
+	start, adj := g.Graph()
+	p := &matches{model: m, sites: len(start) - 1, levels: len(field), coupling: coupling, field: field, first: start, adj: adj, own: make([]int32, 1)}
+	p.base, p.scale = make([]int32, p.sites), make([]int32, p.levels)
+	most := 0
+	for i := range p.sites {
+		degree := int(start[i+1] - start[i])
+		if most = max(most, degree); !slices.Contains(p.degrees, degree) {
+			p.degrees = append(p.degrees, degree)
+		}
+		if len(p.degrees)*p.levels*p.levels > matchEntries {
+			return nil
+		}
+	}
+	slices.Sort(p.degrees)
+	size := p.levels * p.levels // entries of the rows of a site all of whose neighbours have the last level
+	for n := range p.levels - 1 {
+		p.scale[n] = int32(size)
+		if size *= most + 1; size*len(p.degrees) > matchEntries {
+			return nil
+		}
+	}
+	if !(float64(math.Abs(coupling)*float64(most))+slices.Max(field)-slices.Min(field) <= matchSteepest) {
+		return nil
+	}
+	for i := range p.base {
+		p.base[i] = int32(size * slices.Index(p.degrees, int(start[i+1]-start[i])))
+	}
+	p.four = slices.Equal(p.degrees, []int{4})
+	one := langevin{alpha: l.alpha, balance: l.balance}
+	p.row, _ = newRows("", m, 0, one) // it has no window, so there is no error
+	p.row.g, p.row.p, p.row.sum = padded.NewPair[float32](1, p.levels), padded.NewPair[float32](1, p.levels), padded.NewPair[float64](1, 1)
+	size *= len(p.degrees)
+	p.made, p.bound, p.prob = make([]bool, size/p.levels), make([]uint64, size), make([]float64, size)
+	p.place = padded.NewPair[int32](chains, p.sites)
+	return p
+}
+
+// counts stores in n how many neighbours of a site at a place have each level, and returns the
+// level of the site; ok is false if there is no such place.
+func (p *matches) counts(n []float64, place int) (own int32, ok bool) {
+	q := p.levels
+	own = int32(place / q % q)
+	each := len(p.bound) / len(p.degrees)
+	left, rest := p.degrees[place/each], place%each/(q*q)
+	most := p.degrees[len(p.degrees)-1]
+	for l := range q - 1 {
+		near := rest % (most + 1)
+		n[l] = float64(near)
+		rest, left = rest/(most+1), left-near
+	}
+	n[q-1] = float64(left)
+	return own, left >= 0 && place%q == 0
+}
+
+// compute makes the row at a place.
+func (p *matches) compute(place int) {
+	q := p.levels
+	prob, w := p.prob[place:place+q], p.row.p.Now
+	p.own[0], _ = p.counts(prob, place)
+	own := p.own[0]
+	for l := range q {
+		p.row.g.Now[l] = float32(float64(p.coupling*(prob[own]-prob[l])) + (p.field[own] - p.field[l]))
+	}
+	p.row.weights(0, 1, w, p.row.sum.Now, p.row.g.Now, p.own)
+	total, sum := p.row.sum.Now[0], 0.0
+	for l := range q {
+		sum += float64(w[l])
+		prob[l] = float64(w[l]) / total
+		p.bound[place+l] = uint64(math.RoundToEven(float64(sum / total * (1 << 53))))
+	}
+	p.made[place/q] = true
+}
+
+// ready computes the rows of some places that have not been met before.
+func (p *matches) ready(places []int32) {
+	for _, c := range places {
+		if !p.made[int(c)/p.levels] {
+			p.compute(int(c))
+		}
+	}
+}
+
+func (p *matches) work() int { return sweep.Times(p.sites, p.levels) }
+
+func (p *matches) evaluate(lo, hi int, e []float64, y, _ []int32, _ *sweep.Cursor) bool {
+	y = y[lo*p.sites : hi*p.sites]
+	p.model.Energy(e[lo:hi], y)
+	for s := lo; s < hi; s++ {
+		p.find(p.place.Chain(s, true), y[(s-lo)*p.sites:(s-lo+1)*p.sites])
+	}
+	return true
+}
+
+// find stores the places of the rows of a state.
+func (p *matches) find(places, x []int32) {
+	q, adj, scale := int32(p.levels), p.adj, p.scale
+	if p.four {
+		for i, own := range x {
+			a := adj[4*i : 4*i+4 : 4*i+4]
+			places[i] = q*own + scale[x[a[0]]] + scale[x[a[1]]] + scale[x[a[2]]] + scale[x[a[3]]]
+		}
+		return
+	}
+	for i, own := range x {
+		c := p.base[i] + q*own
+		for _, j := range adj[p.first[i]:p.first[i+1]] {
+			c += scale[x[j]]
+		}
+		places[i] = c
+	}
+}
+
+func (p *matches) weigh(lo, hi int, _ []int32, _ *sweep.Cursor) bool {
+	for s := lo; s < hi; s++ {
+		p.ready(p.place.Chain(s, true))
+	}
+	return true
+}
+
+func (p *matches) accept(lo, hi int) { p.place.Accept(lo, hi) }
+
+func (p *matches) tune(alpha, beta float64) {
+	p.row.tune(alpha, beta)
+	clear(p.made)
+}
+
+func (p *matches) rebuild(lo, hi int, _ []int32, _ *sweep.Cursor) bool {
+	for s := lo; s < hi; s++ {
+		p.ready(p.place.Chain(s, false))
+	}
+	return true
+}
+
+func (p *matches) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
+	const each = 128
+	var words [2 * each]uint32
+	q, product := p.levels, newProduct()
+	places := p.place.Chain(s, false)
+	for len(places) > 0 {
+		n := min(len(places), each)
+		r.Uint32s(words[:2*n])
+		for i, c := range places[:n] {
+			u := (uint64(words[2*i+1])<<32 | uint64(words[2*i])) >> 11
+			l := uint64(0)
+			for _, b := range p.bound[int(c) : int(c)+q-1] {
+				l += (b - 1 - u) >> 63 // 1 if b ≤ u
+			}
+			if y[i] = int32(l); y[i] != x[i] {
+				moved++
+			}
+			product.mul(p.prob[int(c)+int(l)])
+		}
+		places, x, y = places[n:], x[n:], y[n:]
+	}
+	return moved, product.log()
+}
+
+func (p *matches) logProb(y, _ []int32, s int) float64 { return p.score(y, p.place.Chain(s, true)) }
+
+func (p *matches) current(y, _ []int32, s int) float64 { return p.score(y, p.place.Chain(s, false)) }
+
+func (p *matches) score(y, places []int32) float64 {
+	q := newProduct()
+	for i, c := range places {
+		q.mul(p.prob[c+y[i]])
+	}
+	return q.log()
+}
+
+func (p *matches) fields(f *wire.Fields) {
+	f.Tokens(p.place.Now, len(p.bound))
+	if !f.Reading() {
+		return
+	}
+	n, each := make([]float64, p.levels), len(p.bound)/len(p.degrees)
+	for i, c := range p.place.Now {
+		if _, ok := p.counts(n, int(c)); !ok || uint(c-p.base[i%p.sites]) >= uint(each) {
+			f.Fail(errors.New("mcmc: a site has no such neighbours"))
+			return
+		}
+	}
+	p.ready(p.place.Now)
+}
+
+// rows is the discrete Langevin proposal of models with any number of levels: each site draws from
+// a row of weights, either for all levels or for a window of 2w+1 levels around the site's own
+// level. δ² is 2 between different categories and (v_l − v_k)² between the values of ordinal
+// levels.
+type rows struct {
+	sites, levels, cols int
+	window              int    // w, or −1 for whole rows
+	table               *table // nil with a window
+	windows             energy.Windowed
+	prec                []float32
+	values              []float32 // of ordinal models
+	unconfined
+
+	jumps  *jumps      // weighs rows in place of the Langevin proposal, if not nil
+	barker *barkerRows // multiplies the weights of distances, if not nil
+
+	balance Balance
+	alpha   float64
+	apart   float64              // δ² between different categories
+	beta    float32              // balance: ½ for the Langevin proposal
+	g, p    padded.Pair[float32] // differences and weights: chains × sites × cols
+	sum     padded.Pair[float64] // totals of weights: chains × sites
+}
+
+func newRows(method string, m energy.Model, chains int, l langevin) (*rows, error) {
+	sites, levels := m.Shape()
+	r := padded.New(rows{sites: sites, levels: levels, cols: levels, window: -1, prec: l.preconditioner, balance: l.balance, alpha: l.alpha, apart: 2, beta: half})
+	if o, ok := energy.As[energy.Ordinal](m); ok {
+		r.values = o.Values()
+	}
+	if r.table = newTable(m); l.exact {
+		r.table = newExactTable(m)
+	}
+	if l.window > 0 && 2*l.window+1 < levels {
+		if err := r.useWindow(method, m, l); err != nil {
+			return nil, err
+		}
+	}
+	if l.balance == Barker {
+		r.barker = newBarkerRows(r.cols)
+	}
+	r.g, r.p = padded.NewPair[float32](chains, sites*r.cols), padded.NewPair[float32](chains, sites*r.cols)
+	r.sum = padded.NewPair[float64](chains, sites)
+	return r, nil
+}
+
+func (p *rows) useWindow(method string, m energy.Model, l langevin) error {
+	if l.minibatch {
+		return fmt.Errorf("mcmc: %s: Window = %d with Minibatch: estimates have no windows", method, l.window)
+	}
+	if p.values == nil {
+		return fmt.Errorf("mcmc: %s: Window = %d needs an energy.Ordinal model, %T is not", method, l.window, m)
+	}
+	w, ok := energy.As[energy.Windowed](m)
+	if !ok {
+		return fmt.Errorf("mcmc: %s: Window = %d needs an energy.Windowed model, %T is not", method, l.window, m)
+	}
+	p.window, p.cols = l.window, 2*l.window+1
+	p.windows, p.table = w, nil
+	return nil
+}
+
+// column returns the column of level l in the row of a site at level at, or −1 if the row has no
+// such column.
+func (p *rows) column(l, at int32) int {
+	if p.window < 0 {
+		return int(l)
+	}
+	c := int(l-at) + p.window
+	if c < 0 || c >= p.cols {
+		return -1
+	}
+	return c
+}
+
+// weightsUntil is weights for the chains lo … hi−1; it returns false if it was
+// stopped in the middle of a chain.
+func (p *rows) weightsUntil(lo, hi int, w []float32, sum []float64, g []float32, x []int32, at *sweep.Cursor) bool {
+	from, to := lo*p.sites, hi*p.sites
+	if hi-lo > 1 || at.Stop == nil {
+		p.weights(from, to, w, sum, g, x)
+		at.Part = 0
+		return true
+	}
+	each := max(1, p.sites/max(1, p.sites*p.cols/(sweep.PollWork/weighWork)))
+	for at.Part < p.sites {
+		if at.Stopped {
+			return false
+		}
+		first := from + at.Part
+		last := min(first+each, to)
+		p.weights(first, last, w, sum, g, x)
+		at.Part = last - from
+		at.Done(sweep.Times(last-first, p.cols*weighWork))
+	}
+	at.Part = 0
+	return true
+}
+
+// weights turns the rows from … to−1 of a table of differences at the states x
+// into weights and their totals.
+func (p *rows) weights(from, to int, w []float32, sum []float64, g []float32, x []int32) {
+	w, sum, g, x = w[from*p.cols:to*p.cols], sum[from:to], g[from*p.cols:to*p.cols], x[from:to]
+	if p.jumps != nil {
+		p.jumps.weigh(w, sum, g, x, p.alpha)
+		return
+	}
+	if p.barker != nil {
+		clear(w)
+		for i, at := range x {
+			p.approach(w[i*p.cols:(i+1)*p.cols], at, p.kappa((from+i)%p.sites))
+		}
+		simd.Weights(w, sum, w, p.cols, leastWeight)
+		p.barker.multiply(w, sum, g, p.cols)
+		return
+	}
+	for i, at := range x {
+		p.logits(w[i*p.cols:(i+1)*p.cols], g[i*p.cols:(i+1)*p.cols], at, p.kappa((from+i)%p.sites))
+	}
+	simd.Weights(w, sum, w, p.cols, leastWeight)
+}
+
+// kappa returns 1/(2α) of a site.
+func (p *rows) kappa(site int) float64 {
+	if p.prec == nil {
+		return 1 / (2 * p.alpha)
+	}
+	return 1 / (2 * p.alpha) / float64(p.prec[site])
+}
+
+// logits stores in w the log-weights of one row at level at, where κ = 1/(2α).
+func (p *rows) logits(w, g []float32, at int32, kappa float64) {
+	if p.balance != Sqrt {
+		p.balance.logs(w, g)
+		p.approach(w, at, kappa)
+		return
+	}
+	if p.values == nil {
+		far := float32(p.apart * kappa)
+		for l := range w {
+			w[l] = -float32(p.beta*g[l]) - far
+		}
+		w[at] = -p.beta * g[at]
+		return
+	}
+	for c := range w {
+		w[c] = -float32(p.beta * g[c])
+	}
+	p.approach(w, at, kappa)
+}
+
+// approach subtracts the distances from the level at from the log-weights of a row.
+func (p *rows) approach(w []float32, at int32, kappa float64) {
+	if p.values == nil {
+		own, far := w[at], float32(p.apart*kappa)
+		for l := range w {
+			w[l] -= far
+		}
+		w[at] = own
+		return
+	}
+	first := int32(0)
+	if p.window >= 0 {
+		first = at - int32(p.window)
+	}
+	own := float64(p.values[at])
+	for c := range w {
+		l := first + int32(c)
+		if l < 0 || int(l) >= p.levels {
+			w[c] = float32(math.Inf(-1))
+			continue
+		}
+		d := float64(p.values[l]) - own
+		w[c] -= float32(kappa * float64(d*d))
+	}
+}
+
+func (p *rows) work() int {
+	work := sweep.Times(p.sites, p.cols)
+	if p.jumps != nil {
+		work = sweep.Times(work, weighWork)
+	}
+	if p.table != nil {
+		work = max(work, p.table.work())
+	}
+	return work
+}
+
+// weighWork bounds the cost of jumps per level, in units of the cost of a level of a table.
+const weighWork = 4
+
+func (p *rows) evaluate(lo, hi int, e []float64, y, _ []int32, at *sweep.Cursor) bool {
+	from, to := lo*p.sites, hi*p.sites
+	if p.windows != nil {
+		p.windows.Window(e[lo:hi], p.g.Next[from*p.cols:to*p.cols], y[from:to], p.window)
+		return true
+	}
+	return p.table.evaluate(e[lo:hi], p.g.Next[from*p.cols:to*p.cols], y[from:to], at)
+}
+
+func (p *rows) weigh(lo, hi int, y []int32, at *sweep.Cursor) bool {
+	return p.weightsUntil(lo, hi, p.p.Next, p.sum.Next, p.g.Next, y, at)
+}
+
+func (p *rows) loaded(lo, hi int) []float32 {
+	n := p.sites * p.cols
+	return p.g.Next[lo*n : hi*n]
+}
+
+func (p *rows) accept(lo, hi int) {
+	p.g.Accept(lo, hi)
+	p.p.Accept(lo, hi)
+	p.sum.Accept(lo, hi)
+}
+
+func (p *rows) tune(alpha, beta float64) { p.alpha, p.beta = alpha, float32(beta) }
+
+func (p *rows) rebuild(lo, hi int, x []int32, at *sweep.Cursor) bool {
+	return p.weightsUntil(lo, hi, p.p.Now, p.sum.Now, p.g.Now, x, at)
+}
+
+func (p *rows) draw(y, x []int32, s int, r *sampler.Stream) (moved int, logq float64) {
+	q := newProduct()
+	for i, at := range x {
+		row, sum := p.row(p.p.Now, p.sum.Now, s, i)
+		c := simd.Pick(row, sum, r.Float64())
+		if c < 0 {
+			return 0, math.NaN()
+		}
+		l := int32(c)
+		if p.window >= 0 {
+			l += at - int32(p.window)
+		}
+		if l != at {
+			moved++
+		}
+		y[i] = l
+		q.mul(float64(row[c]) / sum)
+	}
+	return moved, q.log()
+}
+
+func (p *rows) logProb(y, x []int32, s int) float64 { return p.score(p.p.Next, p.sum.Next, y, x, s) }
+
+func (p *rows) current(y, x []int32, s int) float64 { return p.score(p.p.Now, p.sum.Now, y, x, s) }
+
+func (p *rows) score(w []float32, sums []float64, y, x []int32, s int) float64 {
+	q := newProduct()
+	for i, at := range x {
+		row, sum := p.row(w, sums, s, i)
+		c := p.column(y[i], at)
+		if c < 0 {
+			return math.Inf(-1)
+		}
+		q.mul(float64(row[c]) / sum)
+	}
+	return q.log()
+}
+
+func (p *rows) row(w []float32, sums []float64, s, site int) ([]float32, float64) {
+	i := s*p.sites + site
+	return w[i*p.cols : (i+1)*p.cols], sums[i]
+}
+
+func (p *rows) fields(f *wire.Fields) {
+	f.Float32s(p.g.Now)
+	f.Float32s(p.p.Now)
+	f.Float64s(p.sum.Now)
+}
+
+// barkerRows multiplies weights by Barker's function g(e^(−d)) = σ(−d), without logarithms.
+type barkerRows struct{ pull []float32 }
+
+// barkerEntries is the number of entries multiplied at a time.
+const barkerEntries = 1024
+
+func newBarkerRows(cols int) *barkerRows {
+	return &barkerRows{make([]float32, max(barkerEntries/cols, 1)*cols)}
+}
+
+// multiply multiplies the weights w for the distances of levels by g(e^(−d)) for the differences d
+// in g, and stores the totals of rows in sum. w is 1 for the current level of a site, and otherwise
+// 0 or at least leastWeight. The same holds for the products, which are 0 for a level that is known
+// to have probability zero.
+func (b *barkerRows) multiply(w []float32, sum []float64, g []float32, cols int) {
+	for len(sum) > 0 {
+		rows := min(len(sum), len(b.pull)/cols)
+		n := rows * cols
+		for i, d := range g[:n] {
+			b.pull[i] = -d
+		}
+		simd.SigmoidTo(b.pull[:n], b.pull[:n])
+		for i := range rows {
+			total := 0.0
+			for c := i * cols; c < (i+1)*cols; c++ {
+				v := float32(w[c] * b.pull[c])
+				if v < leastWeight && w[c] > 0 && g[c] <= math.MaxFloat32 {
+					v = leastWeight
+				}
+				w[c] = v
+				total += float64(v)
+			}
+			sum[i] = total
+		}
+		w, sum, g = w[n:], sum[rows:], g[n:]
+	}
 }

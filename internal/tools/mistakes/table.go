@@ -50,7 +50,7 @@ var mistakes = []mistake{
 		"c.first.CompareAndSwap(nil, nil)",
 	}}},
 	{"last site", "sums over sequences leave out the largest weight of the last site", []edit{{
-		"internal/trellis/runner_filter.go",
+		"internal/trellis/runner.go",
 		"r.shifted += r.shift[t]",
 		"if r.passed > 0 {\n\t\t\tr.shifted += r.shift[t]\n\t\t}",
 	}}},
@@ -79,7 +79,7 @@ var mistakes = []mistake{
 		"import (\n\t\"math\"\n",
 	}}},
 	{"swap", "rungs of a ladder swap by the hotter rung's temperature, not by the difference", []edit{{
-		"sampler/mcmc/tempering_replicas.go",
+		"sampler/mcmc/tempering.go",
 		"l := (k.betas[j] - k.betas[j+1]) * (e - f)",
 		"l := k.betas[j+1] * (e - f)",
 	}}},
@@ -104,7 +104,7 @@ var mistakes = []mistake{
 		"k.e[c]-k.f[c]+0*(back-forth)",
 	}}},
 	{"marginals", "marginals are not divided by the sum of all weights", []edit{{
-		"internal/trellis/runner_marginals.go",
+		"internal/trellis/runner.go",
 		"return simd.Log(p) + units - first - r.shift[t]",
 		"return simd.Log(p) + units - 0*first - r.shift[t]",
 	}}},
