@@ -31,7 +31,7 @@ func learn(data []int32) *neural.Transformer {
 }
 
 // A network of words forgets those whose letters sum to 4 or more, a quarter of them, and
-// 2000 fresh samples certify it: forty lines around a network and a predicate of one's own.
+// 2000 fresh samples certify it.
 func ExampleTuner() {
 	ctx := context.Background()
 	data, net := words(), learn(words())
@@ -52,8 +52,10 @@ func ExampleTuner() {
 		}
 		return 0
 	}
+	looks := 0
 	f, err := finetune.New(ctx, net, data, []finetune.Concept[int32]{{Has: heavy, Bound: 0.1}}, finetune.Config[int32]{
 		Objective: train.Masked{Mask: mask}, Model: model, Sample: sample, Train: train.Config{Steps: 120, Rate: 5e-3},
+		Observe: func(r finetune.Round) { looks++ },
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -72,7 +74,9 @@ func ExampleTuner() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Println("looks at what the network generates:", looks)
 	fmt.Println("less than 13 % of the words with 99 % confidence:", limit < 0.13)
 	// Output:
+	// looks at what the network generates: 11
 	// less than 13 % of the words with 99 % confidence: true
 }
