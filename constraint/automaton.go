@@ -21,8 +21,8 @@ type Language interface {
 //
 //	s_0 = Start(), s_{i+1} = Next(s_i, x_i) ≥ 0, Accepting(s_n).
 //
-// Implementations are immutable and safe for concurrent use. A token unknown to the
-// language may be dead or lead to a state, but Next must not panic on it. Package
+// Implementations are immutable and safe for concurrent use. For a token
+// unknown to the language, Next returns -1 or a state and must not panic. Package
 // constrainttest checks this contract.
 type Automaton interface {
 	// States returns a bound on the state numbers: every state is in 0…States()−1. The

@@ -204,8 +204,8 @@ type Windowed interface {
 	Window(e []float64, g []float32, x []int32, w int)
 }
 
-// Supported models give some states probability zero and can find states of positive
-// probability.
+// Supported is implemented by models that give some states probability zero. They can find
+// states of positive probability.
 type Supported interface {
 	Model
 

@@ -338,7 +338,7 @@ func (c *Runner[S]) Info() []Info { return c.info }
 func (c *Runner[S]) Len() int { return c.kept }
 
 // Kernels returns the kernels, one per block of consecutive chains, see [Config.Block]. The kernels
-// are the runner's own: read their settings and reports, but do not move them.
+// are the runner's own: read their settings and reports, but do not call Step or Reset.
 func (c *Runner[S]) Kernels() []Transition[S] {
 	kernels := make([]Transition[S], len(c.blocks))
 	for i := range c.blocks {

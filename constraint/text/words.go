@@ -119,8 +119,8 @@ func (w wordList) Next(state int, kind int32) int {
 
 func (w wordList) Accepting(state int) bool { return state == 0 || w.words.Accepting(state-1) }
 
-// WordLengths compiles the language of the token sequences in whose text the number of
-// runes of every word is in a range. A word is a maximal run of runes that are not in
+// WordLengths compiles the language of the token sequences in which the length of every word
+// of the text, in runes, is within the range runes. A word is a maximal run of runes that are not in
 // separators; how it is cut into tokens does not matter. Errors are those of [WordCount].
 func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range, separators string) (*constraint.DFA, error) {
 	const name = "WordLengths"

@@ -13,8 +13,8 @@ import (
 // probability zero; unmasked tokens are their own prediction (carry-over). Only the
 // results of masked positions are computed.
 //
-// It is safe for concurrent use. Calls wait for each other, because all workers serve
-// one call, and allocate nothing once the largest batch has been seen.
+// It is safe for concurrent use. Concurrent calls run one after another, because all
+// workers serve one call. Calls allocate nothing once the largest batch has been seen.
 type Masked struct{ engine *engine[int32] }
 
 // NewMasked returns the denoiser of a network one of whose levels is the mask. It returns an
@@ -51,8 +51,8 @@ func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32
 // the prediction into the posterior; or, with posterior set, given all of x_t, as
 // trained by cross-entropy.
 //
-// It is safe for concurrent use. Calls wait for each other, because all workers serve
-// one call, and allocate nothing once the largest batch has been seen.
+// It is safe for concurrent use. Concurrent calls run one after another, because all
+// workers serve one call. Calls allocate nothing once the largest batch has been seen.
 type Uniform struct {
 	engine    *engine[int32]
 	posterior bool
@@ -118,8 +118,8 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 // exclude the site itself. The maximum is 0 only if the scores belong to no
 // distribution.
 //
-// It is safe for concurrent use. Calls wait for each other, because all workers serve
-// one call, and allocate nothing once the largest batch has been seen.
+// It is safe for concurrent use. Concurrent calls run one after another, because all
+// workers serve one call. Calls allocate nothing once the largest batch has been seen.
 type Ratio struct {
 	engine *engine[int32]
 	masked bool

@@ -22,8 +22,8 @@ import (
 // layer) and v the code of the state: 2x_i − 1 for two levels, one-hot entries for
 // more.
 //
-// It is [energy.Differentiable], and through [energy.As] [energy.Binary] if it has two
-// levels, both to first order by backpropagation, and [energy.Learnable]. It is
+// It implements [energy.Differentiable] and [energy.Learnable], and [energy.As] finds
+// [energy.Binary] if it has two levels. Differences are of first order, by backpropagation. It is
 // immutable and safe for concurrent use. Activations are float32: results are
 // reproducible per dispatch level of the processor, and do not depend on the batch.
 type Potential struct {

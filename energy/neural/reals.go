@@ -17,8 +17,8 @@ import (
 // and one that predicts the velocity of a flow, as train.Flow trains it, with
 // denoise.Velocity.
 //
-// It is safe for concurrent use. Calls wait for each other, because all workers serve
-// one call, and allocate nothing once the largest batch has been seen.
+// It is safe for concurrent use. Concurrent calls run one after another, because all
+// workers serve one call. Calls allocate nothing once the largest batch has been seen.
 type Reals struct {
 	engine *engine[float32]
 	pull   *pullbacks

@@ -39,8 +39,8 @@ func newKernel(l *system, chains int) *kernel {
 
 func (k *kernel) StepSize() float64 { return k.h }
 
-// Reset implements [sampler.Transition]. It returns a *[sampler.StartError] for a state without
-// probability or score.
+// Reset implements [sampler.Transition]. It returns a *[sampler.StartError] for a state of
+// probability zero or without a finite score.
 func (k *kernel) Reset(ctl sampler.Control, x []float32) error {
 	if ctl.Stop == nil || !k.at.renewing {
 		k.at.clear()

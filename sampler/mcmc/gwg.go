@@ -170,7 +170,7 @@ func (k *gwg) fields(f *wire.Fields) {
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) )
 //
-// and accepts with the Hastings ratio of the reverse change (Zanella 2020). Energies and weights of
+// and accepts it with the Metropolis–Hastings probability (Zanella 2020), where g is Balance. Energies and weights of
 // the current states are cached: a step costs one evaluation of the model and one table of
 // differences.
 //

@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Predictor is a trained network as a deterministic [pdi.Predictor]. It keeps scratch and
-// computes violations with its teacher, so it must be used by one goroutine at a time.
+// Predictor is a trained network as a deterministic [pdi.Predictor]. It reuses scratch
+// memory, and asks its teacher for violations, so it must be used by one goroutine at a time.
 // Predictions do not depend on the number of workers or on what else is predicted in the
 // same call. They are reproducible for a given dispatch level of the processor.
 type Predictor struct {

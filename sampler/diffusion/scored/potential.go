@@ -28,7 +28,7 @@ type Potential struct {
 	Value func(logG []float64, x []int32, t []float64)
 }
 
-// Validate returns an error unless Score judges sequences and Temperature is finite
+// Validate returns an error unless Score is a set of sequences of tokens and Temperature is finite
 // and ≥ 0.
 func (p Potential) Validate() error {
 	if err := check.Given("scored: Potential", "Score", p.Score); err != nil {
