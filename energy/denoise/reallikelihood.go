@@ -132,7 +132,7 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	a := l.alpha[last]
 	for i, z := range path[last*l.sites:] {
 		e := float64(z) - float64(math.Sqrt(a)*float64(clean[i]))
-		sum += (e*e/(1-a) - float64(float64(z)*float64(z)) + simd.Log(1-a)) / 2
+		sum += float64((float64(e*e)/(1-a) - float64(float64(z)*float64(z)) + simd.Log(1-a)) / 2)
 	}
 	for t := last; t >= 0; t-- {
 		c, noisy, variance := l.reverse(t)
@@ -140,7 +140,7 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 		if t == 0 {
 			for i, m := range p {
 				e := float64(clean[i]) - float64(m)
-				sum -= (float64(e*e)/variance + simd.Log(2*math.Pi*variance)) / 2
+				sum -= float64((float64(e*e)/variance + simd.Log(2*math.Pi*variance)) / 2)
 			}
 			break
 		}
