@@ -16,14 +16,13 @@ type Language interface {
 	Automaton
 }
 
-// Automaton is a deterministic automaton over token ids, finite unless its language is
-// nested. It accepts the sequences x_0 … x_{n−1} for which
+// Automaton is a deterministic automaton over token ids. It has finitely many states, except for
+// a nested language, see [Pushdown]. It accepts the sequences x_0 … x_{n−1} for which
 //
 //	s_0 = Start(), s_{i+1} = Next(s_i, x_i) ≥ 0, Accepting(s_n).
 //
-// Implementations are immutable and safe for concurrent use. For a token
-// unknown to the language, Next returns -1 or a state and must not panic. Package
-// constrainttest checks this contract.
+// Implementations are immutable and safe for concurrent use. For a token unknown to the language,
+// Next returns −1 or a state and must not panic. Package constrainttest checks this contract.
 type Automaton interface {
 	// States returns a bound on the state numbers: every state is in 0…States()−1. The
 	// bound may be far larger than the number of states that exist, so do not size

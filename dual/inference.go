@@ -535,7 +535,7 @@ func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error { return i.l
 // that no failure loses both; see [sampler.Runner.SaveFile].
 func (i *Inference[S]) SaveFile(path string) error { return i.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by SaveFile, as Load does. If the file path is
+// LoadFile restores a checkpoint written by SaveFile, as Load does. If that file is
 // missing or damaged, it restores the previous checkpoint, path.old.
 func (i *Inference[S]) LoadFile(ctx context.Context, path string) error {
 	return i.life.LoadFile(ctx, path)

@@ -384,8 +384,8 @@ func (w *work) load(i int) (row []float32, bad int, ok bool) {
 	return w.clean, bad, ok
 }
 
-// Site implements [trellis.Pricer]: it normalises a row, and prices all tokens in
-// order if many will be asked for.
+// Site implements [trellis.Pricer]: it normalises a row. If many tokens will be
+// asked for, it computes the costs of all of them at once.
 func (w *work) Site(i int) error {
 	row, bad, ok := w.load(i)
 	switch {

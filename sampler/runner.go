@@ -545,7 +545,7 @@ func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life
 // chains.
 func (c *Runner[S]) SaveFile(path string) error { return c.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or damaged, it
+// LoadFile restores what SaveFile saved, as Load does. If that file is missing or damaged, it
 // restores the previous checkpoint, path.old; Len then returns the number of draws of the restored
 // one. It refuses a checkpoint with other settings.
 func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {

@@ -43,9 +43,10 @@ type mapped interface {
 }
 
 // Open maps a file that [Build] has written. It reads only the header; see
-// [Lexicon.Verify]. The error states what is wrong with the file, is a
+// [Lexicon.Verify]. It returns a
 // *[constraint.LimitError] if the number of sequences times their length exceeds 2³¹ (2⁸
-// where an int has 32 bits), or is an error of the operating system.
+// where an int has 32 bits), and otherwise an error of the operating system or one that states
+// what is wrong with the file.
 func Open(path string) (*Lexicon, error) {
 	opened, err := os.Open(path)
 	if err != nil {

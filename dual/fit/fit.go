@@ -325,7 +325,7 @@ func (f *Fit) Load(ctx context.Context, r io.Reader) error { return f.life.Load(
 // that no failure loses both.
 func (f *Fit) SaveFile(path string) error { return f.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by SaveFile, as Load does. If the file path is
+// LoadFile restores a checkpoint written by SaveFile, as Load does. If that file is
 // missing or damaged, it restores the previous checkpoint, path.old.
 func (f *Fit) LoadFile(ctx context.Context, path string) error { return f.life.LoadFile(ctx, path) }
 

@@ -79,8 +79,8 @@ func (d Tempered) As(target any) bool {
 	return ok && energy.Give(target, m)
 }
 
-// Denoise implements [energy.Denoiser]. Rows with a NaN or +Inf, or without
-// weight, stay as they are.
+// Denoise implements [energy.Denoiser]. Rows that contain a
+// NaN or +Inf, or only −Inf, are returned unchanged.
 func (d Tempered) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := d.Check(); err != nil {
 		return err

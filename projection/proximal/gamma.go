@@ -29,7 +29,7 @@ func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
 	}
 }
 
-// PowerGamma returns γ = limit·(1−to)^power, which is linear for power 1 and quadratic for power
+// PowerGamma returns γ = limit·(1−to)^power at the time to that a step leads to. It is linear for power 1 and quadratic for power
 // 2; a limit of 0 means 1e5. It panics unless power > 0.
 func PowerGamma(power, limit float64) Gamma {
 	if !(power > 0) {

@@ -32,7 +32,7 @@ func (r *saved) Load(ctx context.Context, in io.Reader) error { return r.life.Lo
 // checkpoint and the previous one, which stays as path.old; see [sampler.Runner.SaveFile].
 func (r *saved) SaveFile(path string) error { return r.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or damaged, it
+// LoadFile restores what SaveFile saved, as Load does. If that file is missing or damaged, it
 // restores the previous checkpoint, path.old.
 func (r *saved) LoadFile(ctx context.Context, path string) error { return r.life.LoadFile(ctx, path) }
 

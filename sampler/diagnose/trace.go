@@ -319,8 +319,8 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 // Chains are numbered as in the run. Draws that a resumed run made again are passed only once. An
 // incomplete draw at the end of the file, left by a killed process, is skipped; it is an error if
 // the file is damaged before its end or draws are missing. Draws that a chain missed because of a
-// failure, see [sampler.Runner.Reset], are counted but not passed. It needs memory for a few draws
-// of a block and for an index of some 40 bytes per 64 KB of file.
+// failure, see [sampler.Runner.Reset], are counted but not passed. Replay needs memory for a few
+// draws of one block of chains and for an index of some 40 bytes per 64 KB of file.
 //
 // The file may be one that is still being written. S is int32, or float32 for chains on reals.
 func Replay[S energy.Site](path string, observe func(chain, draw int, x []S, info *sampler.Info)) (draws int, err error) {

@@ -36,7 +36,7 @@ func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error { return d.life
 // checkpoint and the previous one, which stays as path.old; see [sampler.Runner.SaveFile].
 func (d *Runner[S]) SaveFile(path string) error { return d.life.SaveFile(path) }
 
-// LoadFile reads what SaveFile saved, as Load does. If the file path is missing or damaged, it
+// LoadFile reads what SaveFile saved, as Load does. If that file is missing or damaged, it
 // reads the previous checkpoint, path.old.
 func (d *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return d.life.LoadFile(ctx, path)

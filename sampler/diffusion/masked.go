@@ -23,8 +23,8 @@ import (
 // of the denoiser if dependent sites are never revealed together (see FirstHitting), and in the
 // limit of many steps.
 //
-// Its steps are also [Joint] and [Absorbing]; they are [Clocked] with FirstHitting and [Factorised]
-// without it. They keep no state of a sample.
+// Its [Steps] also implement [Joint] and [Absorbing], and either [Clocked], with FirstHitting, or
+// [Factorised]. They store nothing for a sample.
 type Masked struct {
 	// Mask is the level that represents a masked token. Predictions never give it weight, whatever
 	// the denoiser returns.

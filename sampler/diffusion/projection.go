@@ -50,8 +50,9 @@ type GivenDrawer interface {
 }
 
 // Committer is a projection with a memory, for instance of what has been generated. Runners call
-// Commit for every finished sample, in the order of the samples and from one goroutine, with the
-// last conditioned prediction of the sample. Commit may change x. An error that wraps
+// Commit for every finished sample, in the order of the samples and from one goroutine, with
+// the sample x and the last prediction for it, conditioned on what was revealed. Commit may change
+// x. An error that wraps
 // constraint.ErrInfeasible makes the runner draw the sample again. Checkpoints need a [Recaller].
 type Committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error

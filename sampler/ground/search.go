@@ -299,6 +299,6 @@ func (s *Search) Load(ctx context.Context, r io.Reader) error { return s.life.Lo
 // checkpoint and the previous one, which stays as path.old; see [sampler.Runner.SaveFile].
 func (s *Search) SaveFile(path string) error { return s.life.SaveFile(path) }
 
-// LoadFile restores what SaveFile saved, as Load does. If the file path is missing or damaged, it
+// LoadFile restores what SaveFile saved, as Load does. If that file is missing or damaged, it
 // restores the previous checkpoint, path.old.
 func (s *Search) LoadFile(ctx context.Context, path string) error { return s.life.LoadFile(ctx, path) }

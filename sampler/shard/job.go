@@ -54,8 +54,8 @@ func Register[A any](name string, build func(args A) (Run, error)) {
 	}
 }
 
-// Build makes the run. It returns an error if the target is not registered or the arguments do not
-// decode, and the errors of the builder.
+// Build makes the run. It returns an error if the target is not registered, if the arguments do
+// not decode, or if the registered builder fails.
 func (j Job) Build() (Run, error) {
 	buildersMu.RLock()
 	build := builders[j.Target]

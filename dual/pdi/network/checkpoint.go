@@ -130,7 +130,7 @@ func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.L
 // that no failure loses both.
 func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by SaveFile, as Load does. If the file path is
+// LoadFile restores a checkpoint written by SaveFile, as Load does. If that file is
 // missing or damaged, it restores the previous checkpoint, path.old.
 func (t *Trainer) LoadFile(ctx context.Context, path string) error { return t.life.LoadFile(ctx, path) }
 

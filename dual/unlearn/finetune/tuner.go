@@ -534,7 +534,7 @@ func (t *Tuner[S]) Load(ctx context.Context, r io.Reader) error { return t.life.
 // that no failure loses both.
 func (t *Tuner[S]) SaveFile(path string) error { return t.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by SaveFile, as Load does. If the file path is
+// LoadFile restores a checkpoint written by SaveFile, as Load does. If that file is
 // missing or damaged, it restores the previous checkpoint, path.old.
 func (t *Tuner[S]) LoadFile(ctx context.Context, path string) error {
 	return t.life.LoadFile(ctx, path)

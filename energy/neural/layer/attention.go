@@ -37,9 +37,9 @@ func NewRotary(positions, dim int, base float64) *Rotary {
 	return RotaryOf(positions, frequencies, 1)
 }
 
-// RotaryOf returns the angles t·frequencies[j] of the given number of positions t, for heads of
+// RotaryOf returns the angles t·frequencies[j] for t in 0…positions−1, for heads of
 // 2·len(frequencies) entries, with cosines and sines multiplied by scale. Networks that were
-// extended to longer texts after their first training use them. It panics if there is no
+// extended to longer texts after their first training use such angles. RotaryOf panics if there is no
 // frequency or a number is not finite.
 func RotaryOf(positions int, frequencies []float64, scale float64) *Rotary {
 	h := len(frequencies)

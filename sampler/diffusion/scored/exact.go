@@ -102,9 +102,9 @@ func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusi
 // Len returns the number of the next sample.
 func (x *Exact) Len() int { return x.made }
 
-// LogProb returns the logarithm of an estimate of P and the relative standard error of that
-// estimate. The estimate is unbiased: it is the mean weight of the paths of the tuning run and of
-// the first path of every sample. logP is NaN before the first call of Sample, and −Inf if no path
+// LogProb returns the logarithm of an estimate of P, the probability that [Exact] defines, and
+// the relative standard error of that estimate. The estimate is unbiased: it is the mean weight
+// over all paths of the tuning run and the first path of every sample. logP is NaN before the first call of Sample, and −Inf if no path
 // was feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
