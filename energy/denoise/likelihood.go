@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -112,6 +113,39 @@ func (l *Likelihood) LogProb(ctx context.Context, logp, se []float64, x []int32)
 		}
 	}
 	return nil
+}
+
+// Repair implements [energy.Supported]: in a state of probability zero, it replaces tokens that the
+// first order cannot reveal by the likeliest ones. If the denoiser fails, it leaves the state as it
+// is.
+func (l *Likelihood) Repair(x []int32) {
+	ctx := context.Background()
+	e, v := make([]float64, 1), make([]float32, l.sites*l.levels)
+	q := energy.Noised[int32]{X: make([]int32, l.sites), Time: make([]float64, 1), Alpha: make([]float64, 1), Reveals: energy.RevealsOne}
+	for s := range check.Rows("denoise", "x", len(x), l.sites) {
+		state := x[s*l.sites : (s+1)*l.sites]
+		if l.Energy(e, state); !math.IsInf(e[0], 1) {
+			continue
+		}
+		for i := range q.X {
+			q.X[i] = l.mask
+		}
+		for k, i := range l.order[:l.sites] {
+			q.Time[0] = float64(l.sites-k) / float64(l.sites)
+			q.Alpha[0] = 1 - q.Time[0]
+			if err := l.base.Denoise(ctx, v, q); err != nil {
+				return
+			}
+			row := v[int(i)*l.levels : (int(i)+1)*l.levels]
+			if p, err := l.logProb(row, state[i]); err != nil {
+				return
+			} else if math.IsInf(p, -1) {
+				row[l.mask] = float32(math.Inf(-1))
+				state[i] = int32(slices.Index(row, slices.Max(row)))
+			}
+			q.X[i] = state[i]
+		}
+	}
 }
 
 // meanExp returns the logarithm of the mean of e^v, and its standard error.

@@ -183,7 +183,7 @@ func wrongModels() []struct {
 		opt   energytest.Options
 	}{
 		{"Conditional twice the differences", wrongConditional{ising}, "Conditional has", none},
-		{"a graph without edges", wrongGraph{ring}, "no neighbours by the model's Graph", none},
+		{"a graph without edges", wrongGraph{ring}, "not neighbours by the model's Graph", none},
 		{"a graph without some edges", wrongEdge{ising}, "", none},
 		{"the field of another energy", wrongField{ising}, "Field has the energy", none},
 		{"the table of another energy", wrongGradient{potts}, "Gradient has the energy", none},

@@ -64,3 +64,11 @@ func TestLeastCap(t *testing.T) {
 	assert.InDelta(t, 0, resample.LeastCap([]float64{0, 0, 0}, 1e-12), 1e-9)
 	assert.Equal(t, math.Log(5), logs[0], "in the order that they were given in")
 }
+
+// Every particle that is to be none takes the place of one that is to be more.
+func TestSpread(t *testing.T) {
+	count, particles := []int{0, 3, 0, 1, 2, 0}, []int{10, 11, 12, 13, 14, 15}
+	resample.Spread(count, func(none, more int) { particles[none] = particles[more] })
+	assert.Equal(t, []int{0, 1, 0, 1, 1, 0}, count, "what is left of the copies")
+	assert.Equal(t, []int{11, 11, 11, 13, 14, 14}, particles)
+}

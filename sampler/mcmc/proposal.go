@@ -532,6 +532,9 @@ func newMatches(m energy.Model, chains int, l langevin) *matches {
 	size *= len(p.degrees)
 	p.made, p.bound, p.prob = make([]bool, size/p.levels), make([]uint64, size), make([]float64, size)
 	p.place = padded.NewPair[int32](chains, p.sites)
+	for s := range chains { // valid places before the first state
+		copy(p.place.Chain(s, false), p.base)
+	}
 	return p
 }
 
