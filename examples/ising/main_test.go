@@ -177,7 +177,7 @@ func TestJSON(t *testing.T) {
 
 func TestPictures(t *testing.T) {
 	r := do(t, "-lattice", "4,6", "-chains", "2", "-steps", "100", "-out", t.TempDir())
-	picturetest.Album(t, r.Figures(), "trace", "histogram", "ranks", "autocorrelation", "lattice")
+	picturetest.Album(t, r.Figures(), "trace", "histogram", "forest", "ranks", "autocorrelation", "effective-draws", "energy", "pairs", "lattice")
 }
 
 func TestLongRunsAreCondensed(t *testing.T) {

@@ -235,7 +235,7 @@ func TestErrorsAreClear(t *testing.T) {
 func TestPicture(t *testing.T) {
 	for _, args := range [][]string{{}, {"-graph", write(t, cliques)}} {
 		r := do(t, append(args, "-method", "dmala", "-chains", "2", "-steps", "50", "-out", t.TempDir())...)
-		picturetest.Album(t, r.Figures(), "graph", "trace", "histogram", "ranks", "autocorrelation")
+		picturetest.Album(t, r.Figures(), "graph", "trace", "histogram", "forest", "ranks", "autocorrelation", "effective-draws", "energy")
 	}
 	// Nodes spread over the unit square, and none covers another.
 	at := place(karate())
