@@ -116,34 +116,14 @@ func (l *Likelihood) LogProb(ctx context.Context, logp, se []float64, x []int32)
 }
 
 // Repair implements [energy.Supported]: in a state of probability zero, it replaces tokens that the
-// first order cannot reveal by the likeliest ones. If the denoiser fails, it leaves the state as it
-// is.
+// first order cannot reveal by the likeliest ones. If the denoiser fails, it leaves the rest of the
+// state as it is.
 func (l *Likelihood) Repair(x []int32) {
-	ctx := context.Background()
-	e, v := make([]float64, 1), make([]float32, l.sites*l.levels)
-	q := energy.Noised[int32]{X: make([]int32, l.sites), Time: make([]float64, 1), Alpha: make([]float64, 1), Reveals: energy.RevealsOne}
+	e := make([]float64, 1)
 	for s := range check.Rows("denoise", "x", len(x), l.sites) {
 		state := x[s*l.sites : (s+1)*l.sites]
-		if l.Energy(e, state); !math.IsInf(e[0], 1) {
-			continue
-		}
-		for i := range q.X {
-			q.X[i] = l.mask
-		}
-		for k, i := range l.order[:l.sites] {
-			q.Time[0] = float64(l.sites-k) / float64(l.sites)
-			q.Alpha[0] = 1 - q.Time[0]
-			if err := l.base.Denoise(ctx, v, q); err != nil {
-				return
-			}
-			row := v[int(i)*l.levels : (int(i)+1)*l.levels]
-			if p, err := l.logProb(row, state[i]); err != nil {
-				return
-			} else if math.IsInf(p, -1) {
-				row[l.mask] = float32(math.Inf(-1))
-				state[i] = int32(slices.Index(row, slices.Max(row)))
-			}
-			q.X[i] = state[i]
+		if l.Energy(e, state); math.IsInf(e[0], 1) {
+			_ = l.some(context.Background(), e, 0, state, true)
 		}
 	}
 }
@@ -179,15 +159,16 @@ const pathRows = 64
 // paths stores the log-probability of x along every order.
 func (l *Likelihood) paths(ctx context.Context, path []float64, x []int32) error {
 	for from := 0; from < len(path); from += pathRows {
-		if err := l.some(ctx, path[from:min(len(path), from+pathRows)], from, x); err != nil {
+		if err := l.some(ctx, path[from:min(len(path), from+pathRows)], from, x, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// some is paths for the orders from first on.
-func (l *Likelihood) some(ctx context.Context, path []float64, first int, x []int32) error {
+// some is paths for the orders from first on. To repair x along a single order, it replaces tokens
+// that the order cannot reveal by the likeliest ones.
+func (l *Likelihood) some(ctx context.Context, path []float64, first int, x []int32, repair bool) error {
 	clear(path)
 	n := len(path)
 	shown, v := scratch.Int32s.Get(n*l.sites), scratch.Float32s.Get(n*l.sites*l.levels)
@@ -216,6 +197,11 @@ func (l *Likelihood) some(ctx context.Context, path []float64, first int, x []in
 			p, err := l.logProb(row, x[i])
 			if err != nil {
 				return fmt.Errorf("site %d: %w", i, err)
+			}
+			if repair && math.IsInf(p, -1) {
+				row[l.mask] = float32(math.Inf(-1))
+				best := slices.Index(row, slices.Max(row))
+				x[i], p = int32(best), 0
 			}
 			path[s] += p
 			q.X[s*l.sites+int(i)] = x[i]
