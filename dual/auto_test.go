@@ -240,7 +240,6 @@ func TestDependentBounds(t *testing.T) {
 // On the ring Auto is five times closer than ascent at the paper's step.
 func TestAutoRing(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	auto, se := distance(t, 1, 250, 40, dual.Config{})
 	t.Logf("auto %.4g ± %.2g", auto, se)
 	require.LessOrEqual(t, auto, 0.0049)
@@ -258,7 +257,6 @@ func TestAutoRing(t *testing.T) {
 // the paper's step leaves by then.
 func TestZeroValuesOnRing(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	for _, rule := range []dual.Rule{dual.Auto{}, dual.Ascent{}, dual.PI{}, dual.Decay{}, dual.Extragradient{}, dual.AdaGrad{}} {
 		seeds := 3
 		if exact.Long() {

@@ -18,7 +18,6 @@ func ascent(T int) dual.Config {
 // their last digit as error: ascent with η = 20/√T, λ̄ over all iterates.
 func TestIsingRing(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	figures := []struct {
 		T, seeds   int
 		want, last float64

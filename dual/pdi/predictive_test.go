@@ -74,7 +74,6 @@ func authors(t testing.TB, beta, scale float64, extra int) *constrained {
 // twin, does not.
 func TestPredictive(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	cases := []struct {
 		name           string
 		scale          float64
@@ -85,9 +84,6 @@ func TestPredictive(t *testing.T) {
 		{"15 dependent rows", 1, 15, 1024, 50, 0.01}, {"500 steps", 1, 0, 1024, 500, 0.003}}
 	if !exact.Long() {
 		cases = cases[2:4]
-	}
-	if testing.Short() {
-		cases = cases[:1]
 	}
 	for _, c := range cases {
 		p := authors(t, 1.0/50, c.scale, c.extra)
@@ -108,7 +104,6 @@ func TestPredictive(t *testing.T) {
 // own in each is the size of what is looked for.
 func TestPredictiveEstimates(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	base := exact.Must(continuous.NewDiagonal([]float64{2, 1}, []float64{-1, 0, 1.5, 0.5}, []float64{0.4, 0.3}))
 	atLeast := exact.Must(continuous.NewLinear([]float64{-1, 0}, 0.5))
 	lag := exact.Must(dual.NewRealLagrangian(base, 1, dual.AtMost(atLeast, 0)))

@@ -104,7 +104,6 @@ func chain(t *testing.T, d energy.Denoiser[int32], mask int32, x []int32) float6
 
 func TestFirstHittingFollowsTheChainRuleOfTheNetwork(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	const mask = tokens
 	net := fixed(t, tokens+1)
 	masked := exact.Must(neural.NewMasked(net, mask, neural.Options{TimeFree: true}))
@@ -191,7 +190,6 @@ func uniformRow(p []float64, at int32, alphaT, alphaS float64) []float64 {
 
 func TestUniformDiffusionFollowsTheNetwork(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	net := fixed(t, tokens)
 	start := slices.Repeat([]float64{1 / float64(exact.Size(sites, tokens))}, exact.Size(sites, tokens))
 	loo := exact.Must(neural.NewUniform(net, false, neural.Options{}))
@@ -210,7 +208,6 @@ func TestUniformDiffusionFollowsTheNetwork(t *testing.T) {
 
 func TestMaskedDiffusionFollowsTheConditionedNetwork(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	const mask = tokens
 	net := fixed(t, tokens+1)
 	start := make([]float64, exact.Size(sites, tokens+1))

@@ -341,7 +341,6 @@ func TestPopulations(t *testing.T) {
 
 // The 99 % interval of log Z covers it for at least 95 of 100 random models.
 func TestPopulationsCover(t *testing.T) {
-	exact.SkipUnderRace(t)
 	exact.SkipRepeated(t)
 	covered := 0
 	for seed := range uint64(100) {

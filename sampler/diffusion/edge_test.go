@@ -71,7 +71,6 @@ func givenLaw(m *joint, given []int32) []float64 {
 
 func TestClampedSitesConditionTheRest(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	given := []int32{-1, 1, -1}
 	m := newJoint(3, 2, true, 5)
 	counts := sampleDiffusion(t, m, Masked{Mask: 2, FirstHitting: true}, Config{Clamp: given}, 30_000)

@@ -165,7 +165,6 @@ func TestGaussianDiscretisationVanishes(t *testing.T) {
 
 func TestGaussianClampsConditionTheRest(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	mean, cov := []float64{0, 0}, []float64{1, 0.8, 0.8, 1}
 	model, err := denoise.NewGaussian(mean, cov)
 	require.NoError(t, err)

@@ -116,7 +116,6 @@ func runGuided(t *testing.T, model energy.Denoiser[int32], p Process[int32], ste
 
 func TestClassifierFreeGuidanceFollowsItsExactLaw(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	const steps = 4
 	for _, c := range guidanceCases {
 		cond, free := guidanceModels(c.masked, 20)
@@ -147,7 +146,6 @@ func TestClassifierFreeGuidanceFollowsItsExactLaw(t *testing.T) {
 
 func TestClassifierGuidanceFollowsItsExactLaw(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	const steps, gamma = 4, 1.5
 	// log p(y | x) = −E(x) over all three levels, mask included.
 	m := exact.NewRugged(3, 3, 1, 0, 4)

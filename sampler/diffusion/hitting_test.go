@@ -73,7 +73,6 @@ func powers(a, b []float64, gamma float64) []float64 {
 // FirstHitting and, with many steps, those of the grid.
 func TestGuidanceAtThePosteriorOfFirstHitting(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	cond, free := guidanceModels(true, 20)
 	energies := exact.NewRugged(3, 3, 1, 0, 4)
 	row := func(m *joint, x []int32, i int) []float64 { return m.posterior(x, 0, nil)[3*i : 3*i+3] }

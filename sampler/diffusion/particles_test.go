@@ -90,7 +90,6 @@ func particleSetup(t *testing.T, i int) (*joint, *language, []float64) {
 
 func TestParticlesAreUnbiased(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	for i, c := range particleCases {
 		m, set, law := particleSetup(t, i)
 		for _, n := range []int{1, 4} {
@@ -162,7 +161,6 @@ func TestBrokenWeightsAreFound(t *testing.T) {
 
 func TestManyParticlesApproachTheConditionalLaw(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	for i, c := range particleCases {
 		m, set, law := particleSetup(t, i)
 		f, err := NewParticles(context.Background(), m, c.process, ParticlesConfig{Config: Config{Steps: c.steps, Projector: set, Workers: 1}})

@@ -71,7 +71,6 @@ func (p *refProblem) draw(r *rand.Rand) []int32 {
 // whose steering stays in, and grows, at the end is distinguished.
 func TestParticlesWithAPotential(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(11, 1))
 	draws, evidence, distribution := 150, false, false
 	for k := range 4 {

@@ -18,7 +18,6 @@ import (
 
 func TestKernelsOnLibraryModels(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	for space, m := range exact.Library(t) {
 		pi, _ := exact.Law(m)
 		sites, levels := m.Shape()

@@ -95,7 +95,6 @@ func TestExactTable(t *testing.T) {
 // A twin that forgets the normaliser of the reverse proposal is found out.
 func TestLocallyBalancedBrokenTwin(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	m := exact.NewRugged(4, 3, 1, 0.5, 2)
 	pi, _ := exact.Law(m)
 	all := exact.States(4, 3)

@@ -122,7 +122,6 @@ func confinements(t *testing.T) map[string]confinement {
 
 func TestPairsWithinALanguageAreExact(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	for name, c := range confinements(t) {
 		pi := restricted(c.model, c.within)
 		sites, levels := c.model.Shape()
@@ -134,9 +133,6 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 				if kind != "BlockGibbs" { // which visits its blocks in order
 					assert.LessOrEqual(t, p.DetailedBalance(pi), 1e-12)
 				}
-				if testing.Short() && name != "hardcore/two" {
-					return
-				}
 				exact.Transitions(t, sweeptest.Observed(t, c.model, method, sweeptest.Many(128), 9), p, exact.Rate)
 			})
 		}
@@ -146,7 +142,6 @@ func TestPairsWithinALanguageAreExact(t *testing.T) {
 // Without a language the kernels are exact on all states.
 func TestPairsWithoutALanguage(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	for name, m := range exact.Library(t) {
 		pi, _ := exact.Law(m)
 		sites, levels := m.Shape()
@@ -270,7 +265,6 @@ func TestPairsStayInsideAndStartThere(t *testing.T) {
 // Replica exchange starts where its base kernels can.
 func TestTemperingWithinALanguage(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	up := constraint.Count{Levels: []int32{1}, Min: 4, Max: 4}
 	for _, base := range []sampler.Method{PairGibbs{Within: up}, DMALA{Within: up}, Gibbs{}} {
 		c := runs.Run(t, exact.NewQuadratic(9, 1), Tempering{Base: base, Rungs: 3}, sampler.Config{Chains: 40}, 20)

@@ -92,9 +92,6 @@ func TestZeroBias(t *testing.T) {
 		{"DUPS exact", func(a float64) sampler.Method { return DUPS{StepSize: a, Exact: true} }},
 	}
 	for space, m := range biased() {
-		if testing.Short() && space == "Ising 3×3" {
-			continue
-		}
 		t.Run(space, func(t *testing.T) {
 			sites, _ := m.Shape()
 			pi, _ := exact.Law(m)

@@ -100,7 +100,6 @@ func sample(t *testing.T, d *pdi.Denoiser, n, steps int) float64 {
 // of one that is not shown λ, the broken twin, do not.
 func TestPredictionsApproachTheExactOnes(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	p := exact.Must(trained().Predictor(nil))
 	for _, l := range []float64{0, 0.2, 0.4, 0.8} {
 		near, cut := apart(t, p, l), apart(t, blind{p}, l)
@@ -117,12 +116,7 @@ func TestPredictionsApproachTheExactOnes(t *testing.T) {
 // what it was shown.
 func TestOneNetworkServesSeveralBounds(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
-	all := []float64{0.4, 0.2, -0.5, 0}
-	if testing.Short() {
-		all = all[:1]
-	}
-	for _, s := range all {
+	for _, s := range []float64{0.4, 0.2, -0.5, 0} {
 		p := exact.Must(trained().Predictor([]float64{s}))
 		d := exact.Must(pdi.New(context.Background(), p, pdi.Config{}))
 		violation := 0.5 + s - sample(t, d, 256, 50)
@@ -143,7 +137,6 @@ func TestUnitsOfViolations(t *testing.T) {
 		t.Skip("trainings")
 	}
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	one := exact.Must(network.New(context.Background(), clusters(1, 0), quick(1)))
 	require.NoError(t, one.Run(t.Context(), 1))
 	for _, scale := range []float64{0x1p-10, 0x1p10} {

@@ -43,7 +43,6 @@ func optimum(shift float64) float64 {
 // samples of it keep the bound; so not the first λ, which is the broken twin.
 func TestDualTraining(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	const shift = 0.4
 	tr := exact.Must(network.New(context.Background(), clusters(1, 0), tiedTo(shift, 0)))
 	require.NoError(t, tr.Run(t.Context(), 16))

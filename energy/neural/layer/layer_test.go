@@ -140,7 +140,6 @@ func TestMLP(t *testing.T) {
 }
 
 func TestAttention(t *testing.T) {
-	exact.SkipUnderRace(t)
 	exact.SkipRepeated(t)
 	r := rand.New(rand.NewPCG(6, 0))
 	for _, a := range []Attention{

@@ -30,7 +30,6 @@ var masked = []struct {
 // the judge it is the same.
 func TestScoresUnderMasksConverge(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	n, problems, quantiles := 40, 1, []float64{.01}
 	sizes := [][2]int{{32, 40}}
 	if exact.Long() {

@@ -55,7 +55,6 @@ func requireFeasible(t *testing.T, p *problem, err error, x []int32) {
 // distinguished. With -long the distance is that of exact draws, within a tenth.
 func TestExact(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	problems, draws, quantiles := 2, 500, []float64{.1, .01}
 	if exact.Long() {
 		problems, draws, quantiles = 14, 1500, []float64{.5, .1, .01}
@@ -107,7 +106,6 @@ func TestExact(t *testing.T) {
 // the excess holds on many more paths.
 func TestEvidenceAndExcess(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	problems, more, quantiles := 2, 200, []float64{.01}
 	if exact.Long() {
 		problems, more, quantiles = 20, 1000, []float64{.5, .1, .01}
@@ -149,7 +147,6 @@ func TestEvidenceAndExcess(t *testing.T) {
 // Longer strings take fewer predictions than rejection by as much.
 func TestExactOnLongerStrings(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	draws, problems, tuning, vocabularies := 5, 1, 64, []int{5}
 	if exact.Long() {
 		draws, problems, tuning, vocabularies = 100, 3, 0, []int{5, 40}
@@ -178,7 +175,6 @@ func TestExactOnLongerStrings(t *testing.T) {
 // that changes no bit. With clamped sites it is the same.
 func TestSharedPredictionsChangeNothing(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	const n = 40
 	for _, clamp := range [][]int32{nil, {-1, 3, -1, -1, 0, -1}} {
 		free := 6

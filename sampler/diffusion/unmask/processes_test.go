@@ -102,7 +102,6 @@ func (m *joint) ranked(steps int, keep float64) func(x []int32, n int) []outcome
 // enumeration of its steps, and differs from the product of the marginals.
 func TestLaws(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	m := newJoint(4, 2, 3)
 	others := *m
 	others.self = false

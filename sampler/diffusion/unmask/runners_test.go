@@ -61,7 +61,6 @@ func (m *joint) oneByOne() []float64 {
 // without a look at their weights must not.
 func TestRejectionFollowsTheConditional(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	path, in := some(t)
 	for _, wrong := range []float64{0, 1.5} {
@@ -116,7 +115,6 @@ func TestRejectionIsReproducible(t *testing.T) {
 // p(·|C) after enough of them, not at first.
 func TestBacktrackTendsToTheConditional(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	path, in := some(t)
 	for _, wrong := range []float64{0, 1.5} {
@@ -321,7 +319,6 @@ func TestRejectionKeepsItsExcess(t *testing.T) {
 // states rule out.
 func TestRunnersOfPredictionsWithZeros(t *testing.T) {
 	exact.SkipRepeated(t)
-	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	const sites, levels, mask, n = 3, 4, 3, 3000
 	hit := diffusion.Masked{Mask: mask, FirstHitting: true}
